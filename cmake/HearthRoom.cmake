@@ -1,0 +1,129 @@
+# The rooms and their layers.
+#
+#   hearth_room(<name> SOURCES a.cpp ... [TESTS a_test.cpp ...] [USES room ...] [LINKS target ...]
+#               [TEST_USES room ...] [TEST_LINKS target ...])
+# makes the static library hearth_<name> and, of TESTS, one GoogleTest executable <name>_test that ctest runs. USES names
+# the rooms it may include; a room that the layer order forbids is rejected here. Tests may use any room (TEST_USES).
+#
+#   hearth_tool(<name> SOURCES ... [USES room ...] [LINKS target ...])
+# makes an executable in build/<preset>/bin. It may use the rooms that its folder's room may, and that room itself.
+#
+#   hearth_fuzzer(<name> SOURCES ... [USES room ...] [LINKS target ...])
+# makes fuzz_<name> from a file that defines LLVMFuzzerTestOneInput: with libFuzzer in the fuzz preset, elsewhere with a
+# main that runs every file of fuzz/corpus/<name>/ beside the CMakeLists.txt, registered as the test fuzz_<name>.
+
+# The layer order: HEARTH_ROOM_<name> lists the rooms that <name> may use directly; what those may use, it may use too.
+# scripts/check_includes.py reads these lines and holds every #include against them.
+set(HEARTH_ROOM_support)
+set(HEARTH_ROOM_operators support)
+set(HEARTH_ROOM_ir operators)
+set(HEARTH_ROOM_module ir)
+set(HEARTH_ROOM_frontend module)
+set(HEARTH_ROOM_archive frontend)
+set(HEARTH_ROOM_analysis ir)
+set(HEARTH_ROOM_passes analysis)
+set(HEARTH_ROOM_interpreter analysis)
+set(HEARTH_ROOM_device support)
+set(HEARTH_ROOM_executor interpreter passes module device)
+set(HEARTH_ROOM_runtime executor archive)
+set(HEARTH_ROOM_proto)
+set(HEARTH_ROOM_telemetry support proto)
+set(HEARTH_ROOM_repository runtime telemetry)
+set(HEARTH_ROOM_scheduling repository)
+set(HEARTH_ROOM_api scheduling)
+set(HEARTH_ROOM_server api)
+set(HEARTH_ROOM_cli runtime proto)
+set(HEARTH_ROOM_benchmarks server cli)
+
+# The rooms that `room` may use, with what those may use.
+function(hearth_allowed_rooms room out)
+  set(found)
+  set(open ${HEARTH_ROOM_${room}})
+  while(open)
+    list(POP_FRONT open next)
+    if(NOT next IN_LIST found)
+      list(APPEND found ${next})
+      list(APPEND open ${HEARTH_ROOM_${next}})
+    endif()
+  endwhile()
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+function(hearth_check_uses user room)
+  if(NOT DEFINED HEARTH_ROOM_${room} AND NOT room STREQUAL "support" AND NOT room STREQUAL "proto")
+    message(FATAL_ERROR "${room} is not a room of cmake/HearthRoom.cmake.")
+  endif()
+  hearth_allowed_rooms(${room} allowed)
+  if(NOT user STREQUAL room)
+    list(APPEND allowed ${room})
+  endif()
+  foreach(used IN LISTS ARGN)
+    if(NOT used IN_LIST allowed)
+      message(FATAL_ERROR "${user} may not use the room ${used}: the layers (cmake/HearthRoom.cmake) allow ${room} only: ${allowed}.")
+    endif()
+  endforeach()
+endfunction()
+
+# The room whose folder a CMakeLists.txt stands in.
+function(hearth_room_of_folder folder out)
+  file(RELATIVE_PATH relative ${CMAKE_SOURCE_DIR} ${folder})
+  if(relative STREQUAL "jit")
+    set(room runtime)
+  elseif(relative MATCHES "^(jit|server)/([^/]+)")
+    set(room ${CMAKE_MATCH_2})
+  else()
+    string(REGEX REPLACE "/.*" "" room ${relative})
+  endif()
+  set(${out} ${room} PARENT_SCOPE)
+endfunction()
+
+function(hearth_target_defaults target)
+  target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
+  target_precompile_headers(${target} REUSE_FROM hearth_pch)
+endfunction()
+
+function(hearth_room name)
+  cmake_parse_arguments(PARSE_ARGV 1 ROOM "" "" "SOURCES;TESTS;USES;LINKS;TEST_USES;TEST_LINKS")
+  hearth_check_uses(${name} ${name} ${ROOM_USES})
+  list(TRANSFORM ROOM_USES PREPEND hearth_)
+  list(TRANSFORM ROOM_TEST_USES PREPEND hearth_)
+
+  add_library(hearth_${name} STATIC ${ROOM_SOURCES})
+  hearth_target_defaults(hearth_${name})
+  target_link_libraries(hearth_${name} PUBLIC ${ROOM_USES} ${ROOM_LINKS} hearth_torch Threads::Threads)
+
+  if(ROOM_TESTS AND NOT HEARTH_FUZZ)
+    add_executable(${name}_test ${ROOM_TESTS})
+    hearth_target_defaults(${name}_test)
+    target_link_libraries(${name}_test PRIVATE
+      hearth_${name} ${ROOM_TEST_USES} ${ROOM_TEST_LINKS} GTest::gmock GTest::gtest_main)
+    add_test(NAME ${name}_test COMMAND ${name}_test WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  endif()
+endfunction()
+
+function(hearth_tool name)
+  cmake_parse_arguments(PARSE_ARGV 1 TOOL "" "" "SOURCES;USES;LINKS")
+  hearth_room_of_folder(${CMAKE_CURRENT_SOURCE_DIR} room)
+  hearth_check_uses("the tool ${name}" ${room} ${TOOL_USES})
+  list(TRANSFORM TOOL_USES PREPEND hearth_)
+  add_executable(${name} ${TOOL_SOURCES})
+  hearth_target_defaults(${name})
+  target_link_libraries(${name} PRIVATE ${TOOL_USES} ${TOOL_LINKS} hearth_torch Threads::Threads)
+endfunction()
+
+function(hearth_fuzzer name)
+  cmake_parse_arguments(PARSE_ARGV 1 FUZZ "" "" "SOURCES;USES;LINKS")
+  hearth_room_of_folder(${CMAKE_CURRENT_SOURCE_DIR} room)
+  hearth_check_uses("the fuzzer ${name}" ${room} ${FUZZ_USES})
+  list(TRANSFORM FUZZ_USES PREPEND hearth_)
+  add_executable(fuzz_${name} ${FUZZ_SOURCES})
+  hearth_target_defaults(fuzz_${name})
+  target_link_libraries(fuzz_${name} PRIVATE ${FUZZ_USES} ${FUZZ_LINKS} hearth_torch Threads::Threads)
+  if(HEARTH_FUZZ)
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+  else()
+    target_sources(fuzz_${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/fuzz_replay.cpp)
+    add_test(NAME fuzz_${name} COMMAND fuzz_${name} ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/corpus/${name}
+             WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  endif()
+endfunction()

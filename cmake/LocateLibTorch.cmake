@@ -1,0 +1,45 @@
+# Finds LibTorch 2.11 and makes the target hearth_torch.
+#   HEARTH_LIBTORCH (variable of CMake or of the environment) names its folder: a wheel's torch/ or an unpacked LibTorch.
+#   Otherwise the environments that scripts/setup links into the tree are looked at, the tests' one first.
+# The folder of a wheel's headers also carries other projects' headers (protobuf, fmt) of versions that clash with the
+# system's, so only the four folders that are LibTorch's own are made visible, through links in the build folder.
+if(NOT HEARTH_LIBTORCH AND DEFINED ENV{HEARTH_LIBTORCH})
+  set(HEARTH_LIBTORCH $ENV{HEARTH_LIBTORCH})
+endif()
+if(NOT HEARTH_LIBTORCH)
+  file(GLOB candidates ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/torch)
+  if(NOT candidates)
+    file(GLOB candidates ${CMAKE_SOURCE_DIR}/.venv-serve/lib/python3*/site-packages/torch)
+  endif()
+  if(NOT candidates)
+    message(FATAL_ERROR "No LibTorch found. Run scripts/setup, or set HEARTH_LIBTORCH to the folder of a LibTorch 2.11.")
+  endif()
+  list(GET candidates 0 HEARTH_LIBTORCH)
+endif()
+file(REAL_PATH ${HEARTH_LIBTORCH} HEARTH_LIBTORCH_FOLDER)
+
+if(NOT EXISTS ${HEARTH_LIBTORCH_FOLDER}/lib/libtorch_cpu.so)
+  message(FATAL_ERROR "HEARTH_LIBTORCH=${HEARTH_LIBTORCH} has no lib/libtorch_cpu.so.")
+endif()
+set(version_header ${HEARTH_LIBTORCH_FOLDER}/include/torch/headeronly/version.h)
+if(NOT EXISTS ${version_header})
+  set(version_header ${HEARTH_LIBTORCH_FOLDER}/include/torch/csrc/api/include/torch/version.h)
+endif()
+file(STRINGS ${version_header} version_lines REGEX "define TORCH_VERSION_(MAJOR|MINOR) ")
+string(REGEX REPLACE "[^0-9]+([0-9]+)[^0-9]+([0-9]+).*" "\\1.\\2" libtorch_version "${version_lines}")
+if(NOT libtorch_version STREQUAL "2.11")
+  message(FATAL_ERROR "hearth builds against LibTorch 2.11; ${HEARTH_LIBTORCH} is ${libtorch_version}.")
+endif()
+message(STATUS "LibTorch ${libtorch_version}: ${HEARTH_LIBTORCH_FOLDER}")
+
+set(torch_headers ${CMAKE_BINARY_DIR}/torch_headers)
+file(MAKE_DIRECTORY ${torch_headers})
+foreach(folder ATen c10 torch caffe2)
+  file(CREATE_LINK ${HEARTH_LIBTORCH_FOLDER}/include/${folder} ${torch_headers}/${folder} SYMBOLIC)
+endforeach()
+
+add_library(hearth_torch INTERFACE)
+target_include_directories(hearth_torch SYSTEM INTERFACE ${torch_headers})
+target_link_libraries(hearth_torch INTERFACE
+  ${HEARTH_LIBTORCH_FOLDER}/lib/libtorch_cpu.so ${HEARTH_LIBTORCH_FOLDER}/lib/libc10.so)
+target_link_options(hearth_torch INTERFACE -Wl,--allow-shlib-undefined)

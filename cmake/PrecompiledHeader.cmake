@@ -1,0 +1,15 @@
+# One precompiled header for the whole tree, made once (target hearth_pch) and shared by every target. It is named in
+# angle brackets so that what CMake generates holds no path of this checkout and ccache finds it again in another one.
+file(WRITE ${CMAKE_BINARY_DIR}/pch_anchor.cpp.new "// Gives the precompiled header a target.\n")
+file(COPY_FILE ${CMAKE_BINARY_DIR}/pch_anchor.cpp.new ${CMAKE_BINARY_DIR}/pch_anchor.cpp ONLY_IF_DIFFERENT)
+add_library(hearth_pch OBJECT ${CMAKE_BINARY_DIR}/pch_anchor.cpp)
+target_include_directories(hearth_pch PRIVATE ${CMAKE_SOURCE_DIR})
+target_link_libraries(hearth_pch PRIVATE hearth_torch Threads::Threads)
+target_precompile_headers(hearth_pch PRIVATE <cmake/pch.h>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-fpch-preprocess)
+  target_compile_options(hearth_pch PRIVATE -fpch-preprocess)
+else()
+  add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
+  target_compile_options(hearth_pch PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+endif()
