@@ -1,35 +1,40 @@
-# Shell functions that the scripts share. Sourced, never run.
-# Expects bash with `set -euo pipefail`; sets ROOT (the tree) and CACHE (the folder that all checkouts share).
+# Shell functions that the scripts share. Sourced by bash with `set -euo pipefail`, never run.
+# Sets ROOT (the tree), CACHE (the folder that all checkouts share) and JOBS.
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 CACHE=${HEARTH_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/hearth}
 JOBS=${HEARTH_JOBS:-$(nproc)}
+PYTHON=/usr/bin/python3  # Debian's: custom operator libraries need the libpython that Debian packages
 
-say() { printf '\033[1m==>\033[0m %s\n' "$*" >&2; }
-fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
+say() { printf '==> %s\n' "$*" >&2; }
+fail() {
+  printf 'error: %s\n' "$*" >&2
+  exit 1
+}
 
 # run_step WHAT COMMAND...: runs it with its output in a log, a line of progress every ten seconds, and the end of the
 # log shown if it fails.
 run_step() {
-  local what=$1 log start status=0
+  local what=$1 log pid ticker start=$SECONDS status=0
   shift
   log=$(mktemp "${TMPDIR:-/tmp}/hearth-step.XXXXXX")
-  start=$SECONDS
   say "$what ..."
   "$@" >"$log" 2>&1 </dev/null &
-  local pid=$!
+  pid=$!
+  trap 'kill "$pid" 2>/dev/null; exit 130' INT TERM
   (
-    while sleep 10; do
-      printf '    %ss  %s\n' $((SECONDS - start)) "$(tail -n 1 "$log" | tr -d '\r' | cut -c 1-100)" >&2
+    while sleep 10 && kill -0 "$pid" 2>/dev/null; do
+      printf '    %4s s  %s\n' $((SECONDS - start)) "$(tail -n 1 "$log" | tr -d '\r' | cut -c 1-100)" >&2
     done
   ) &
-  local ticker=$!
+  ticker=$!
   wait "$pid" || status=$?
   kill "$ticker" 2>/dev/null || true
   wait "$ticker" 2>/dev/null || true
+  trap - INT TERM
   if ((status != 0)); then
-    tail -n 40 "$log" >&2
-    printf 'error: %s failed (exit %s); the whole log is %s\n' "$what" "$status" "$log" >&2
+    tail -n 60 "$log" >&2
+    printf 'error: %s: failed with exit %s; the whole log is %s\n' "$what" "$status" "$log" >&2
     return "$status"
   fi
   rm -f "$log"
@@ -40,39 +45,40 @@ as_root() {
   if [[ $(id -u) == 0 ]]; then "$@"; else sudo "$@"; fi
 }
 
-# install_packages FILE: installs the Debian packages that FILE lists (one a line, # comments), those missing only.
+# install_packages FILE...: installs the Debian packages that the files list, those that are missing only.
 install_packages() {
-  local wanted missing=() name
-  mapfile -t wanted < <(sed 's/#.*//' "$1" | xargs -n1)
-  for name in "${wanted[@]}"; do
-    dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null | grep -qx installed || missing+=("$name")
-  done
-  [[ ${#missing[@]} == 0 ]] && return
-  if ! command -v apt-get >/dev/null; then
-    fail "these Debian packages are missing and there is no apt-get here: ${missing[*]}"
-  fi
+  local missing
+  missing=$(comm -23 <(sed 's/#.*//' "$@" | xargs -n1 | sort -u) \
+    <(dpkg-query -W -f '${db:Status-Status} ${Package}\n' 2>/dev/null | sed -n 's/^installed //p' | sort -u))
+  [[ -z $missing ]] && return
+  command -v apt-get >/dev/null || fail "these Debian packages are missing, and there is no apt-get here:" $missing
   run_step "Reading Debian's package lists" as_root apt-get -o DPkg::Lock::Timeout=300 update
-  run_step "Installing ${#missing[@]} Debian packages" as_root env DEBIAN_FRONTEND=noninteractive \
-    apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "${missing[@]}"
+  run_step "Installing Debian packages: $(echo $missing)" as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends $missing
 }
 
-# make_environment NAME LINK: the Python environment of scripts/requirements-NAME.txt, made in the cache folder once for
-# each set of pins and linked as LINK in the tree. It is made under another name and renamed when complete, under a
-# lock, so that checkouts may race and a broken one is never seen.
+# make_environment NAME LINK FILE...: the Python environment with the pins of the files (below scripts/), made in the
+# cache folder once for each set of pins and linked as LINK in the tree. It is made under another name and renamed when
+# complete, under a lock, so that checkouts may race and a half-made one is never used.
 make_environment() {
-  local name=$1 link=$ROOT/$2 pins=$ROOT/scripts/requirements-$1.txt hash folder making
-  hash=$({ cat "$pins"; /usr/bin/python3 -c 'import sys; print(sys.version_info[:2])'; } | sha256sum | cut -c 1-12)
+  local name=$1 link=$ROOT/$2 hash folder making
+  shift 2
+  local pins=("${@/#/$ROOT/scripts/}")
+  hash=$({ cat "${pins[@]}" && "$PYTHON" -c 'import sys; print(sys.version_info[:2])'; } | sha256sum | cut -c 1-12)
   folder=$CACHE/env-$name-$hash
-  mkdir -p "$CACHE"
   if [[ ! -d $folder ]]; then
+    mkdir -p "$CACHE"
     exec 8>"$CACHE/env-$name.lock"
-    flock 8
+    if ! flock -n 8; then
+      say "Waiting for another checkout that is making the Python environment '$name'"
+      flock 8
+    fi
     if [[ ! -d $folder ]]; then
       making=$CACHE/making-env-$name-$hash
       rm -rf "$making"
-      run_step "Making the Python environment '$name'" fill_environment "$making" "$pins"
-      # Scripts of the environment name their interpreter by its path.
-      grep -rIl "$making" "$making/bin" "$making/pyvenv.cfg" | xargs -r sed -i "s|$making|$folder|g"
+      run_step "Making the Python environment '$name'" fill_environment "$making" "${pins[@]}"
+      # Its scripts name their interpreter by its path.
+      { grep -rIl "$making" "$making/bin" "$making/pyvenv.cfg" || true; } | xargs -r sed -i "s|$making|$folder|g"
       mv "$making" "$folder"
     fi
     exec 8>&-
@@ -81,6 +87,32 @@ make_environment() {
 }
 
 fill_environment() {
-  /usr/bin/python3 -m venv "$1"
-  "$1/bin/python" -m pip install --no-input --disable-pip-version-check --no-deps --no-compile -r "$2"
+  local folder=$1 file
+  shift
+  "$PYTHON" -m venv "$folder"
+  "$folder/bin/python" -m pip install --no-input --disable-pip-version-check --no-deps "${@/#/--requirement=}"
+}
+
+# configure_and_build PRESET [TARGET...]: a folder that is configured already is left to ninja, which configures again
+# when CMake's files change, unless LibTorch has moved.
+configure_and_build() {
+  local preset=$1 folder=$ROOT/build/$1 libtorch
+  shift
+  libtorch=$(realpath "${HEARTH_LIBTORCH:-$(libtorch_of_environments)}")
+  if ! grep -qsFx "HEARTH_LIBTORCH:PATH=$libtorch" "$folder/CMakeCache.txt" || [[ ! -f $folder/build.ninja ]]; then
+    run_step "Configuring build/$preset" cmake -S "$ROOT" --preset "$preset" -DHEARTH_LIBTORCH:PATH="$libtorch"
+  fi
+  run_step "Building build/$preset" ninja -C "$folder" -j "$JOBS" "$@"
+}
+
+# The tests' environment holds all that serving needs, so it comes first: the two never take turns in one build folder.
+libtorch_of_environments() {
+  local folder
+  for folder in "$ROOT"/.venv/lib/python3*/site-packages/torch "$ROOT"/.venv-serve/lib/python3*/site-packages/torch; do
+    if [[ -d $folder ]]; then
+      echo "$folder"
+      return
+    fi
+  done
+  fail "no LibTorch: run scripts/setup, or set HEARTH_LIBTORCH to the folder of a LibTorch 2.11"
 }
