@@ -1,0 +1,64 @@
+// Runs Code. One InterpreterState a run: its frames and registers are data, so a run may stop at a wait, leave its
+// thread, and go on later on another.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "jit/ir/graph.h"
+#include "jit/module/function.h"
+
+namespace hearth {
+
+class Code;
+class ThreadPool;
+
+// Register code of a finished Graph, with everything decided that can be decided beforehand. Immutable; thread-safe.
+// Holds copies of the Graph's constants, nothing of the Graph itself; source ranges and Functions belong to the
+// CompilationUnit, which the caller keeps alive.
+std::shared_ptr<const Code> CompileCode(const Graph& graph, std::string function_name);
+
+// What gives a Function its Code: sets function's Executable. Nested calls find the callee's Code through it.
+void SetCode(Function& function, std::shared_ptr<const Code> code);
+// Null if none was set.
+std::shared_ptr<const Code> CodeOf(const torch::jit::Function& function);
+// Readable listing, an instruction a line.
+std::string DumpCode(const Code& code);
+
+// Asked at safepoints: between instructions now and then, at loop back-edges. Thread-safe.
+class CancellationToken {
+ public:
+  void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+  void SetDeadline(std::chrono::steady_clock::time_point deadline) { deadline_ = deadline; }  // before the run starts
+  // Throws CancelledError if the run should stop.
+  void Check() const;
+  bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> cancelled_{false};
+  std::optional<std::chrono::steady_clock::time_point> deadline_;
+};
+
+struct RunOptions {
+  std::shared_ptr<CancellationToken> token;  // may be null
+  ThreadPool* pool = nullptr;                // where forks and resumed waits go on; null: forks run when waited for
+  std::shared_ptr<const void> keep_alive;    // held until the run and its forks have ended
+};
+
+// Runs to the end on this thread. Throws ModelError (with traceback) or CancelledError.
+c10::IValue Run(const Code& code, std::vector<c10::IValue> arguments, const RunOptions& options = {});
+
+// Starts on `options.pool` and returns; the completion runs once on a pool thread, with the answer or an exception.
+using Completion = std::function<void(c10::IValue value, std::exception_ptr error)>;
+void RunAsync(std::shared_ptr<const Code> code, std::vector<c10::IValue> arguments, const RunOptions& options,
+              Completion completion);
+
+}  // namespace hearth

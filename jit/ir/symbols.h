@@ -1,0 +1,45 @@
+// The node kinds that the interpreter itself defines, and the names of attributes. Everything else is a registered
+// operator's name. Interned once at start-up.
+#pragma once
+
+#include <ATen/core/interned_strings.h>
+
+namespace hearth::sym {
+
+#define HEARTH_PRIM(id, name) inline const c10::Symbol id = c10::Symbol::fromQualString("prim::" name)
+HEARTH_PRIM(kParam, "Param");
+HEARTH_PRIM(kReturn, "Return");
+HEARTH_PRIM(kConstant, "Constant");  // value: IValue
+HEARTH_PRIM(kIf, "If");
+HEARTH_PRIM(kLoop, "Loop");
+HEARTH_PRIM(kWith, "With");
+HEARTH_PRIM(kFork, "fork");
+HEARTH_PRIM(kAwaitable, "awaitable");
+HEARTH_PRIM(kListConstruct, "ListConstruct");
+HEARTH_PRIM(kDictConstruct, "DictConstruct");    // inputs: key, value, key, value, ...
+HEARTH_PRIM(kTupleConstruct, "TupleConstruct");  // named tuples too: the output's type has the names
+HEARTH_PRIM(kListUnpack, "ListUnpack");          // fails at run time unless the length is the number of outputs
+HEARTH_PRIM(kTupleUnpack, "TupleUnpack");
+HEARTH_PRIM(kTupleIndex,
+            "TupleIndex");  // (tuple, int); the index may be any int value if the elements' types are equal
+HEARTH_PRIM(kTupleSlice, "TupleSlice");      // begin, end: int
+HEARTH_PRIM(kGetAttr, "GetAttr");            // name: string; (object)
+HEARTH_PRIM(kSetAttr, "SetAttr");            // name: string; (object, value)
+HEARTH_PRIM(kCreateObject, "CreateObject");  // the output's type is the class
+HEARTH_PRIM(kCallFunction, "CallFunction");  // function: torch::jit::Function*
+HEARTH_PRIM(kCallMethod, "CallMethod");      // name: string; (object, ...): dispatched on the object's own class
+HEARTH_PRIM(kIsInstance, "isinstance");      // types: vector<TypePtr>
+HEARTH_PRIM(kUncheckedCast, "unchecked_cast");
+HEARTH_PRIM(kUninitialized, "Uninitialized");
+HEARTH_PRIM(kToList, "tolist");  // (tensor); the output's type says what to make
+HEARTH_PRIM(kRaiseException, "RaiseException");
+#undef HEARTH_PRIM
+
+inline const c10::Symbol kValueAttr = c10::Symbol::attr("value");
+inline const c10::Symbol kNameAttr = c10::Symbol::attr("name");
+inline const c10::Symbol kTypesAttr = c10::Symbol::attr("types");
+inline const c10::Symbol kFunctionAttr = c10::Symbol::attr("function");
+inline const c10::Symbol kBeginAttr = c10::Symbol::attr("begin");
+inline const c10::Symbol kEndAttr = c10::Symbol::attr("end");
+
+}  // namespace hearth::sym

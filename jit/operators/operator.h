@@ -1,0 +1,62 @@
+// One registered operator behind one face: LibTorch's registry (dispatcher and JIT-only operators alike) and our native
+// ones look the same to the front end, the passes and the interpreter.
+#pragma once
+
+#include <ATen/core/function_schema.h>
+#include <ATen/core/interned_strings.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/core/stack.h>
+
+#include <memory>
+
+namespace torch::jit {
+struct Operator;
+}
+
+namespace hearth {
+
+// A native implementation over contiguous arguments, without a stack: reads `inputs` (it may move out of them), writes
+// `outputs`. Plain function pointer, so that the interpreter calls it directly.
+using NativeFunction = void (*)(c10::IValue* inputs, c10::IValue* outputs);
+
+// What running an operator does beside computing its results; from its schema's alias annotations and from lists of
+// operators whose schemas tell less than the truth.
+struct OperatorEffects {
+  bool writes = false;            // writes to an argument, or (no annotation on a custom operator) may
+  bool nondeterministic = false;  // draws random numbers
+  bool has_side_effect = false;   // prints, raises by design, changes global state, records
+  bool may_alias = false;         // a result may alias an argument
+};
+
+// Immutable and alive for the process's life. Thread-safe.
+class Operator {
+ public:
+  const c10::FunctionSchema& schema() const { return *schema_; }
+  c10::Symbol symbol() const { return symbol_; }
+  const OperatorEffects& effects() const { return effects_; }
+  bool is_pure() const { return !effects_.writes && !effects_.nondeterministic && !effects_.has_side_effect; }
+  bool is_vararg() const { return schema_->is_vararg(); }
+
+  // Boxed call through LibTorch: takes the arguments from the top of the stack and leaves the results there. Throws
+  // whatever the operator throws.
+  void Run(torch::jit::Stack& stack) const { operation_(stack); }
+  // False for the few registrations that make their operation from one of LibTorch's own graph nodes; they run only if
+  // there is a native function or the interpreter knows them.
+  bool has_boxed() const { return has_boxed_; }
+  // Null if there is none; then Run is the way.
+  NativeFunction native() const { return native_; }
+
+ private:
+  friend class OperatorRegistry;
+  Operator() = default;
+
+  std::shared_ptr<torch::jit::Operator> keep_alive_;
+  const c10::FunctionSchema* schema_ = nullptr;
+  c10::Symbol symbol_;
+  OperatorEffects effects_;
+  mutable torch::jit::Operation operation_ = nullptr;  // its call operator lacks const
+  bool has_boxed_ = false;
+  NativeFunction native_ = nullptr;
+};
+
+}  // namespace hearth

@@ -1,0 +1,147 @@
+// The one door to the JIT: load an archive, ask what it offers, call a method, cancel, read what it did. The server
+// and the command line include this header and nothing deeper.
+//
+// Values cross the door as c10::IValue. Everything here is thread-safe unless it says otherwise.
+#pragma once
+
+#include <ATen/core/function_schema.h>
+#include <ATen/core/ivalue.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace hearth {
+
+struct RuntimeOptions {
+  // Threads that run interpreters; 0 means one for each processor that this process may use.
+  int threads = 0;
+  // Shared libraries that register operators or classes with LibTorch (torchvision's _C.so, say), loaded in order.
+  std::vector<std::string> operator_libraries;
+  // The device every model is put on: "cpu", "cuda" or "cuda:N".
+  std::string device = "cpu";
+};
+
+struct LoadOptions {
+  // Whether the file may be mapped where it lies. Only right when nothing overwrites it while the model lives (the
+  // command line); otherwise its bytes are taken into sealed memory first.
+  bool map_file_in_place = false;
+};
+
+// One argument or result of a method as the archive's schema gives it.
+struct MethodInfo {
+  std::string name;                   // "forward"
+  const c10::FunctionSchema* schema;  // owned by the model; argument 0 is self
+};
+
+struct AttributeInfo {
+  std::string path;  // "layer1.0.conv1.weight"
+  std::string type;  // TorchScript's annotation, "Tensor", "int", ...
+  bool is_parameter = false;
+  bool is_buffer = false;
+  std::optional<at::Tensor> tensor;  // the value if it is a tensor
+  std::string value;                 // printed value of anything that is neither tensor nor object
+};
+
+struct OperatorUse {
+  std::string name;  // "aten::conv2d"
+  int64_t calls = 0;
+};
+
+// Which text of a method to show.
+enum class GraphStage {
+  kEmitted,   // as the front end made it
+  kBaseline,  // inlined, frozen and cleaned: what the interpreter runs
+};
+
+struct CallOptions {
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+};
+
+// Counters of one model since it was loaded; durations in nanoseconds.
+struct ModelCounters {
+  uint64_t calls = 0;
+  uint64_t failures = 0;
+  uint64_t cancelled = 0;
+  uint64_t run_ns = 0;
+};
+
+// A call under way. Dropping it does not cancel.
+class CallHandle {
+ public:
+  virtual ~CallHandle() = default;
+  // Asks the run to stop at its next safepoint; the callback then gets a kCancelled status. Idempotent.
+  virtual void Cancel() = 0;
+};
+
+using Arguments = std::vector<c10::IValue>;
+using KeywordArguments = std::vector<std::pair<std::string, c10::IValue>>;
+using Callback = std::function<void(absl::StatusOr<c10::IValue>)>;
+
+// Statuses that calls give, beside OK:
+//   kInvalidArgument   the arguments do not fit the schema (expected and got are named)
+//   kNotFound          no such method
+//   kInternal          the model raised or an operator failed; the message is the TorchScript traceback
+//   kCancelled, kDeadlineExceeded
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  virtual std::vector<MethodInfo> methods() const = 0;
+  // Null if there is no such method.
+  virtual const c10::FunctionSchema* FindMethod(std::string_view name) const = 0;
+
+  // Calls `method` with self bound to the model's module, on the runtime's pool. Checks the arguments against the
+  // schema and fills in defaults first. The callback runs once, on a pool thread or, if the arguments do not fit,
+  // before CallAsync returns. Tensors in `args` may be written in place by the model: hand over ones that are yours to
+  // lose. With `with_hooks`, method must be "forward" and the module's own forward (pre-)hooks run around it.
+  virtual std::shared_ptr<CallHandle> CallAsync(std::string_view method, Arguments args, KeywordArguments kwargs,
+                                                CallOptions options, Callback callback) = 0;
+  // The same, run to its end; the answer is returned.
+  virtual absl::StatusOr<c10::IValue> Call(std::string_view method, Arguments args, KeywordArguments kwargs,
+                                           CallOptions options = {}) = 0;
+  // As Python's module(*args, **kwargs): forward with the top-level module's hooks around it.
+  virtual absl::StatusOr<c10::IValue> CallModule(Arguments args, KeywordArguments kwargs, CallOptions options = {}) = 0;
+
+  virtual ModelCounters counters() const = 0;
+  virtual std::vector<AttributeInfo> attributes() const = 0;
+  virtual std::vector<OperatorUse> operators() const = 0;
+  // IR text of a method; kNotFound if there is none.
+  virtual absl::StatusOr<std::string> GraphText(std::string_view method, GraphStage stage) const = 0;
+  // The archive's source text, every file under code/ with its name.
+  virtual std::vector<std::pair<std::string, std::string>> sources() const = 0;
+  // Bytes that the weights occupy.
+  virtual uint64_t weight_bytes() const = 0;
+};
+
+class Runtime {
+ public:
+  // Loads operator libraries and opens the device. Errors: kNotFound or kFailedPrecondition, naming library or device.
+  static absl::StatusOr<std::unique_ptr<Runtime>> Create(const RuntimeOptions& options);
+  virtual ~Runtime() = default;
+
+  // Loads a TorchScript archive. Errors: kInvalidArgument for a file that is not a sound archive or whose code does not
+  // compile (file, line, caret), kNotFound for no such file, kUnimplemented naming operators that this build lacks,
+  // kInternal when code that runs during loading (__setstate__) raised.
+  virtual absl::StatusOr<std::shared_ptr<Model>> Load(const std::string& path, const LoadOptions& options) = 0;
+
+  // Where models' tensors live.
+  virtual c10::Device device() const = 0;
+};
+
+// What torch.save(value, path) wrote: tensors, numbers, strings, None, lists, tuples, dicts. kInvalidArgument if the
+// file is something else.
+absl::StatusOr<c10::IValue> ReadSavedValue(const std::string& path);
+// Writes a file that torch.load(path, weights_only=True) reads; objects become dicts of their attributes.
+absl::Status WriteSavedValue(const c10::IValue& value, const std::string& path);
+
+}  // namespace hearth
