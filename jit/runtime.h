@@ -65,6 +65,9 @@ enum class GraphStage {
 
 struct CallOptions {
   std::optional<std::chrono::steady_clock::time_point> deadline;
+  // Called once on the pool thread that takes the run up, before its first instruction: parts waiting from running.
+  // Not called if the run never begins. Must not block or throw.
+  std::function<void()> on_start;
 };
 
 // Counters of one model since it was loaded; durations in nanoseconds.
