@@ -1,0 +1,5 @@
+# The rules of the tree as tests of ctest: what each room may include, formatting, and that these checks can fail.
+set(check_python /usr/bin/python3)
+add_test(NAME check_includes COMMAND ${check_python} ${CMAKE_SOURCE_DIR}/scripts/check_includes.py)
+add_test(NAME check_format COMMAND ${CMAKE_SOURCE_DIR}/scripts/check_format)
+add_test(NAME checks_can_fail COMMAND ${check_python} ${CMAKE_SOURCE_DIR}/scripts/checks_test.py)
