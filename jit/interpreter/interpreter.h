@@ -51,6 +51,8 @@ struct RunOptions {
   std::shared_ptr<CancellationToken> token;  // may be null
   ThreadPool* pool = nullptr;                // where forks and resumed waits go on; null: forks run when waited for
   std::shared_ptr<const void> keep_alive;    // held until the run and its forks have ended
+  // Called once on the pool thread that takes the run up, before its first instruction; may be empty. Must not throw.
+  std::function<void()> on_start;
 };
 
 // Runs to the end on this thread. Throws ModelError (with traceback) or CancelledError.

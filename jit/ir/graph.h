@@ -5,14 +5,15 @@
 // has a c10::Type, and is defined once. A Block sees its own values and those of the Blocks around it, defined earlier.
 //
 // Control flow:
-//   %r1, ... = prim::If(%cond)            two blocks without parameters; their returns become the outputs
-//   %r1, ... = prim::Loop(%max, %start, %i1, ...)
-//                                         one block: parameters (trip counter, carried...), returns (continue?,
-//                                         carried...)
-//   %r = prim::With(%manager)             one block; prim::Enter runs before it, prim::Exit after it, also when it
-//   raises prim::fork, prim::awaitable           one block: the closure's body; inputs are what it captures, parameters
-//   mirror
-//                                         them, its single return is the result
+//   %r, ... = prim::If(%cond)
+//       Two blocks without parameters; their returns become the outputs.
+//   %r, ... = prim::Loop(%max, %start, %i, ...)
+//       One block: parameters (trip counter, carried...), returns (continue?, carried...).
+//   %r, ... = prim::With(%manager)
+//       One block with one parameter, what __enter__ gave; its returns become the outputs. __exit__ runs after it, also
+//       when it raises.
+//   %r = prim::fork(%captured, ...), prim::awaitable
+//       One block, the closure's body: parameters mirror the captured inputs, its single return is the result.
 //
 // Use lists are kept right by the mutation functions here; no pass touches them by hand. Nodes are owned by the Graph
 // and die with Node::Destroy or with it. A Graph is not thread-safe; a finished one may be read by many threads.

@@ -15,9 +15,18 @@ struct Operator;
 
 namespace hearth {
 
-// A native implementation over contiguous arguments, without a stack: reads `inputs` (it may move out of them), writes
-// `outputs`. Plain function pointer, so that the interpreter calls it directly.
-using NativeFunction = void (*)(c10::IValue* inputs, c10::IValue* outputs);
+// The arguments of a native call: where each one lies. They are registers or constants of running code, so a native
+// function reads them and never moves out of them.
+struct NativeArguments {
+  const c10::IValue* const* values;
+  size_t count;
+  const c10::IValue& operator[](size_t i) const { return *values[i]; }
+};
+
+// A native implementation, without a stack: reads `inputs`, assigns `outputs[0]`, `outputs[1]`, ... An output may be the
+// register of an input that dies here, so it is assigned after the last read. Plain function pointer, so that the
+// interpreter calls it directly.
+using NativeFunction = void (*)(NativeArguments inputs, c10::IValue* outputs);
 
 // What running an operator does beside computing its results; from its schema's alias annotations and from lists of
 // operators whose schemas tell less than the truth.

@@ -1,0 +1,77 @@
+#include "jit/executor/code_builder.h"
+
+#include <ATen/core/class_type.h>
+
+#include <string>
+
+#include "jit/ir/symbols.h"
+
+namespace hearth {
+
+CodeBuilder::Compiled CodeBuilder::BuildBound(Function& method, const c10::intrusive_ptr<c10::ivalue::Object>& self,
+                                              const UnitEffects& effects) {
+  BaselineOptions options;
+  options.self = self;
+  options.effects = &effects;
+  options.device = device_;
+  Compiled compiled;
+  compiled.baseline = BuildBaseline(method.emitted_graph(), options);
+  compiled.code = CompileCode(*compiled.baseline, method.name());
+  FindCallees(*compiled.baseline->block());
+  Drain();
+  return compiled;
+}
+
+void CodeBuilder::BuildUnbound(Function& function) {
+  Enqueue(&function);
+  Drain();
+}
+
+void CodeBuilder::Drain() {
+  while (!queue_.empty()) {
+    Function* function = queue_.back();
+    queue_.pop_back();
+    BaselineOptions options;
+    options.device = device_;
+    std::unique_ptr<Graph> baseline = BuildBaseline(function->emitted_graph(), options);
+    SetCode(*function, CompileCode(*baseline, function->name()));
+    FindCallees(*baseline->block());
+  }
+}
+
+void CodeBuilder::Enqueue(torch::jit::Function* function) {
+  if (!function->isGraphFunction() || !seen_.insert(function).second) return;
+  queue_.push_back(static_cast<Function*>(function));
+}
+
+void CodeBuilder::FindCallees(const Block& block) {
+  for (const Node* node : block) {
+    if (node->kind() == sym::kCallFunction) {
+      Enqueue(node->attribute<torch::jit::Function*>(sym::kFunctionAttr));
+    } else if (node->kind() == sym::kCallMethod) {
+      FindMethods(node->input(0)->type(), node->attribute<std::string>(sym::kNameAttr));
+    } else if (node->kind() == sym::kWith) {
+      FindMethods(node->input(0)->type(), "__enter__");
+      FindMethods(node->input(0)->type(), "__exit__");
+    } else if (node->kind() == sym::kCreateObject) {
+      // LibTorch calls it back when a list of such objects is sorted.
+      FindMethods(node->output()->type(), "__lt__");
+    }
+    for (const Block* nested : node->blocks()) FindCallees(*nested);
+  }
+}
+
+void CodeBuilder::FindMethods(const c10::TypePtr& receiver, const std::string& name) {
+  if (auto type = receiver->cast<c10::ClassType>()) {
+    if (torch::jit::Function* method = type->findMethod(name)) Enqueue(method);
+    return;
+  }
+  // An interface: whatever class of the unit has such a method may stand behind it.
+  for (const c10::NamedTypePtr& candidate : unit_.types()) {
+    auto type = candidate->cast<c10::ClassType>();
+    if (!type) continue;
+    if (torch::jit::Function* method = type->findMethod(name)) Enqueue(method);
+  }
+}
+
+}  // namespace hearth

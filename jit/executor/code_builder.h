@@ -1,0 +1,48 @@
+// Makes what runs: the baseline graph and Code of functions, and of everything that they may call at run time.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+#include <c10/core/Device.h>
+
+#include <memory>
+#include <optional>
+#include <unordered_set>
+#include <vector>
+
+#include "jit/interpreter/interpreter.h"
+#include "jit/module/compilation_unit.h"
+#include "jit/passes/pipelines.h"
+
+namespace hearth {
+
+// Used by one thread while an archive loads.
+class CodeBuilder {
+ public:
+  // `device`: where literal devices are redirected to, if anywhere.
+  CodeBuilder(CompilationUnit& unit, std::optional<c10::Device> device) : unit_(unit), device_(device) {}
+
+  struct Compiled {
+    std::unique_ptr<Graph> baseline;
+    std::shared_ptr<const Code> code;
+  };
+  // A method with `self` bound to an object; `effects` are the unit's.
+  Compiled BuildBound(Function& method, const c10::intrusive_ptr<c10::ivalue::Object>& self,
+                      const UnitEffects& effects);
+  // Gives the function its own Code, with self not bound; once. After this function->run works.
+  void BuildUnbound(Function& function);
+
+ private:
+  // Queues what `graph` may call.
+  void FindCallees(const Block& block);
+  void FindMethods(const c10::TypePtr& receiver, const std::string& name);
+  void Enqueue(torch::jit::Function* function);
+  // Builds everything queued.
+  void Drain();
+
+  CompilationUnit& unit_;
+  std::optional<c10::Device> device_;
+  std::unordered_set<const torch::jit::Function*> seen_;
+  std::vector<Function*> queue_;
+};
+
+}  // namespace hearth

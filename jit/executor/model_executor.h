@@ -1,0 +1,58 @@
+// One loaded module made ready to answer: each method's Code with self bound to the module, and the order in which runs
+// that write the module's state take their turns.
+#pragma once
+
+#include <ATen/core/function_schema.h>
+#include <ATen/core/ivalue.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jit/executor/state_gate.h"
+#include "jit/interpreter/interpreter.h"
+#include "jit/interpreter/thread_pool.h"
+#include "jit/module/compilation_unit.h"
+
+namespace hearth {
+
+class CodeBuilder;
+
+// Thread-safe once made.
+class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
+ public:
+  struct Method {
+    Function* function;               // owned by the unit
+    std::unique_ptr<Graph> baseline;  // what `code` was made from
+    std::shared_ptr<const Code> code;
+    StateAccess access;  // whether a run may write the module's state
+
+    const std::string& name() const { return function->name(); }
+    const c10::FunctionSchema& schema() const { return function->getSchema(); }
+  };
+
+  // Compiles every method of `module`'s class. `builder` is for the same unit. `pool` must outlive this. Throws
+  // CompileError.
+  ModelExecutor(std::shared_ptr<CompilationUnit> unit, c10::intrusive_ptr<c10::ivalue::Object> module,
+                CodeBuilder& builder, ThreadPool* pool);
+
+  const std::vector<Method>& methods() const { return methods_; }
+  const Method* Find(std::string_view name) const;
+  const c10::intrusive_ptr<c10::ivalue::Object>& module() const { return module_; }
+  const CompilationUnit& unit() const { return *unit_; }
+
+  // Runs a method of this executor; `arguments` fit its schema, self first. The completion runs once, on a pool thread.
+  void RunAsync(const Method& method, std::vector<c10::IValue> arguments, std::shared_ptr<CancellationToken> token,
+                Completion completion);
+
+ private:
+  std::shared_ptr<CompilationUnit> unit_;
+  c10::intrusive_ptr<c10::ivalue::Object> module_;
+  std::vector<Method> methods_;
+  ThreadPool* pool_;
+  StateGate gate_;
+};
+
+}  // namespace hearth

@@ -1,0 +1,23 @@
+#include "jit/operators/native.h"
+
+#include <vector>
+
+#include "jit/operators/native_support.h"
+
+namespace hearth {
+
+std::span<const NativeEntry> NativeOperators() {
+  static const std::vector<NativeEntry> all = [] {
+    std::vector<NativeEntry> entries;
+    for (std::span<const NativeEntry> part :
+         {native::ScalarNatives(), native::MathNatives(), native::ListNatives(), native::DictNatives(),
+          native::StringNatives(), native::StringSearchNatives(), native::ValueNatives(), native::TensorQueryNatives(),
+          native::TensorNatives()}) {
+      entries.insert(entries.end(), part.begin(), part.end());
+    }
+    return entries;
+  }();
+  return all;
+}
+
+}  // namespace hearth

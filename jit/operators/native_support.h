@@ -1,0 +1,80 @@
+// What the files of native operators share: typed reading of arguments without touching reference counts, and the
+// tables that native.cpp joins.
+#pragma once
+
+#include <ATen/core/Dict.h>
+#include <ATen/core/List.h>
+#include <ATen/core/ivalue.h>
+#include <c10/util/complex.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "jit/operators/native.h"
+
+namespace hearth::native {
+
+using c10::IValue;
+using Complex = c10::complex<double>;
+
+// The argument as a T. Throws c10::Error if it is something else.
+template <typename T>
+inline T Get(const IValue& value) = delete;
+template <>
+inline int64_t Get<int64_t>(const IValue& value) {
+  return value.toInt();
+}
+template <>
+inline double Get<double>(const IValue& value) {
+  return value.toDouble();
+}
+template <>
+inline bool Get<bool>(const IValue& value) {
+  return value.toBool();
+}
+template <>
+inline Complex Get<Complex>(const IValue& value) {
+  return value.toComplexDouble();
+}
+template <>
+inline const std::string& Get<const std::string&>(const IValue& value) {
+  return value.toStringRef();
+}
+
+// A list's or dict's own storage, without counting a reference. The reference is good as long as the argument.
+inline std::vector<IValue>& Elements(const IValue& value) {
+  TORCH_CHECK(value.isList(), "Expected a list but got ", value.tagKind());
+  return static_cast<c10::detail::ListImpl*>(const_cast<void*>(value.internalToPointer()))->list;
+}
+inline const c10::TypePtr& ElementType(const IValue& value) {
+  TORCH_CHECK(value.isList(), "Expected a list but got ", value.tagKind());
+  return static_cast<const c10::detail::ListImpl*>(value.internalToPointer())->elementType;
+}
+inline c10::detail::DictImpl& DictOf(const IValue& value) {
+  TORCH_CHECK(value.isGenericDict(), "Expected a dict but got ", value.tagKind());
+  return *static_cast<c10::detail::DictImpl*>(const_cast<void*>(value.internalToPointer()));
+}
+inline IValue MakeList(const c10::TypePtr& element_type, std::vector<IValue> elements) {
+  c10::List<IValue> list(element_type);
+  IValue made(std::move(list));
+  Elements(made) = std::move(elements);
+  return made;
+}
+
+// Python's rule for slices: clamps start and end into [0, length] for the sign of step and gives the number of elements.
+// Absent bounds are INT64_MAX. Throws on a step of 0 or INT64_MIN.
+int64_t AdjustSlice(int64_t length, int64_t* start, int64_t* end, int64_t step);
+
+std::span<const NativeEntry> ScalarNatives();
+std::span<const NativeEntry> MathNatives();
+std::span<const NativeEntry> ListNatives();
+std::span<const NativeEntry> DictNatives();
+std::span<const NativeEntry> StringNatives();
+std::span<const NativeEntry> StringSearchNatives();
+std::span<const NativeEntry> ValueNatives();
+std::span<const NativeEntry> TensorQueryNatives();
+std::span<const NativeEntry> TensorNatives();
+
+}  // namespace hearth::native

@@ -1,0 +1,59 @@
+#include "jit/operators/registry.h"
+
+#include <ATen/ops/ones.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/jit/runtime/operator.h>
+
+#include <algorithm>
+
+namespace hearth {
+namespace {
+
+c10::Symbol Name(const char* name) { return c10::Symbol::fromQualString(name); }
+
+TEST(OperatorRegistryTest, CandidatesComeInLibTorchsOrder) {
+  const auto& expected = torch::jit::getAllOperatorsFor(Name("aten::add"));
+  const auto candidates = OperatorRegistry::Global().Candidates(Name("aten::add"));
+  ASSERT_EQ(candidates.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(&candidates[i]->schema(), &expected[i]->schema());
+}
+
+TEST(OperatorRegistryTest, AnUnknownNameHasNoCandidates) {
+  EXPECT_TRUE(OperatorRegistry::Global().Candidates(Name("aten::no_such_operator")).empty());
+  EXPECT_EQ(OperatorRegistry::Global().Find(Name("aten::add"), "no_such_overload"), nullptr);
+}
+
+TEST(OperatorRegistryTest, RunCallsTheOperatorThroughAStack) {
+  const Operator* add = OperatorRegistry::Global().Find(Name("aten::add"), "Tensor");
+  ASSERT_NE(add, nullptr);
+  torch::jit::Stack stack = {at::ones({2}), at::ones({2}), 2};
+  add->Run(stack);
+  ASSERT_EQ(stack.size(), 1u);
+  EXPECT_TRUE(stack[0].toTensor().equal(at::ones({2}) * 3));
+}
+
+TEST(OperatorRegistryTest, EffectsSayWhatSchemasHide) {
+  OperatorRegistry& registry = OperatorRegistry::Global();
+  EXPECT_TRUE(registry.Find(Name("aten::add"), "Tensor")->is_pure());
+  EXPECT_TRUE(registry.Find(Name("aten::add_"), "Tensor")->effects().writes);
+  EXPECT_TRUE(registry.Find(Name("aten::batch_norm"), "")->effects().writes);
+  EXPECT_TRUE(registry.Find(Name("aten::rand"), "")->effects().nondeterministic);
+  EXPECT_TRUE(registry.Find(Name("aten::view"), "")->effects().may_alias);
+  EXPECT_TRUE(registry.Find(Name("aten::warn"), "")->effects().has_side_effect);
+  EXPECT_TRUE(registry.Find(Name("aten::append"), "t")->effects().writes);
+}
+
+TEST(OperatorRegistryTest, ARefreshKeepsOperatorsThatWereHandedOut) {
+  OperatorRegistry& registry = OperatorRegistry::Global();
+  const Operator* before = registry.Find(Name("aten::mul"), "Tensor");
+  registry.Refresh();
+  EXPECT_EQ(registry.Find(Name("aten::mul"), "Tensor"), before);
+}
+
+TEST(OperatorRegistryTest, AMisspeltNameFindsItsNeighbours) {
+  const auto similar = OperatorRegistry::Global().Similar(Name("aten::softmaxx"));
+  EXPECT_NE(std::find(similar.begin(), similar.end(), "aten::softmax"), similar.end());
+}
+
+}  // namespace
+}  // namespace hearth

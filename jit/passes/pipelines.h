@@ -1,0 +1,34 @@
+// The readable list of what each tier does to a graph, in order. A newcomer to the compiler reads pipelines.cpp first.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+#include <c10/core/Device.h>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+
+#include "jit/ir/graph.h"
+
+namespace hearth {
+
+class UnitEffects;  // jit/analysis/effects.h: what the methods of one CompilationUnit write
+
+struct BaselineOptions {
+  // The object that `self` (the graph's first input) is bound to: its attributes that nothing assigns become constants.
+  // The input stays, unused if everything could be bound. Null leaves self as it is.
+  c10::intrusive_ptr<c10::ivalue::Object> self;
+  // Effects of the whole unit; must not be null where self is given.
+  const UnitEffects* effects = nullptr;
+  // Where given, devices written as literals in the code become this one (an archive traced on one device and served on
+  // another).
+  std::optional<c10::Device> device;
+  // Calls are inlined until the graph has this many nodes.
+  size_t node_budget = 20000;
+};
+
+// The baseline graph of a function: inlined, frozen, cleaned; cheap to make and always valid. `emitted` is not changed;
+// its unit must stay alive as long as the result.
+std::unique_ptr<Graph> BuildBaseline(const Graph& emitted, const BaselineOptions& options);
+
+}  // namespace hearth
