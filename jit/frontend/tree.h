@@ -28,7 +28,7 @@
 
 namespace hearth::tree {
 
-inline constexpr int kMaxTreeHeight = 1000;
+inline constexpr int kMaxTreeHeight = 500;
 
 enum class Kind : uint8_t {
   // Expressions.

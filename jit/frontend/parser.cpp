@@ -1,0 +1,577 @@
+#include "jit/frontend/parser.h"
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jit/frontend/expression_parser.h"
+#include "jit/support/errors.h"
+
+namespace hearth {
+
+using namespace tree;  // NOLINT: as expression_parser.cpp
+
+namespace {
+
+std::optional<BinaryOperator> AugmentedOperator(TokenKind kind) {
+  switch (kind) {
+    case TokenKind::kPlusAssign:
+      return BinaryOperator::kAdd;
+    case TokenKind::kMinusAssign:
+      return BinaryOperator::kSubtract;
+    case TokenKind::kStarAssign:
+      return BinaryOperator::kMultiply;
+    case TokenKind::kDoubleStarAssign:
+      return BinaryOperator::kPower;
+    case TokenKind::kSlashAssign:
+      return BinaryOperator::kDivide;
+    case TokenKind::kDoubleSlashAssign:
+      return BinaryOperator::kFloorDivide;
+    case TokenKind::kPercentAssign:
+      return BinaryOperator::kModulo;
+    case TokenKind::kAtAssign:
+      return BinaryOperator::kMatrixMultiply;
+    case TokenKind::kAmpersandAssign:
+      return BinaryOperator::kBitAnd;
+    case TokenKind::kPipeAssign:
+      return BinaryOperator::kBitOr;
+    case TokenKind::kCaretAssign:
+      return BinaryOperator::kBitXor;
+    case TokenKind::kShiftLeftAssign:
+      return BinaryOperator::kShiftLeft;
+    case TokenKind::kShiftRightAssign:
+      return BinaryOperator::kShiftRight;
+    default:
+      return std::nullopt;
+  }
+}
+
+void CheckSize(const Source& source) {
+  if (source.text().size() >= std::numeric_limits<uint32_t>::max()) {
+    throw CompileError({&source, 0, 0}, "the source is larger than 4 GiB");
+  }
+}
+
+class FileParser : public ExpressionParser {
+ public:
+  FileParser(const Source& source, Arena& arena) : ExpressionParser(source, Lexer(source), arena) {}
+
+  StmtList ParseFile();
+
+ private:
+  // Pushes the statements of the next line, or of the next compound statement.
+  void ParseLine();
+  const Stmt* ParseSimple();
+  // `: body`, indented or on the same line. `context` is for errors: "after the condition".
+  void ParseBlock(const char* context, bool is_class = false);
+  // ParseBlock's statements as children of `parent`.
+  StmtList TakeBlock(size_t mark, Node* parent) { return TakeSince(mark, &statements_, parent); }
+
+  const Stmt* ParseIf();
+  const Stmt* ParseFor();
+  const Stmt* ParseWhile();
+  const Stmt* ParseWith();
+  const Stmt* ParseDecorated();
+  const Stmt* ParseFunction(size_t decorators_mark);
+  const Stmt* ParseClass(size_t decorators_mark);
+  void ParseParameters();
+  Parameter ParseParameter(ParameterKind kind);
+  void RefuseElse(const char* of);
+  bool WithItemsAreParenthesized();
+
+  const Stmt* ParseExpressionStatement();
+  const Stmt* ParseAnnotated(uint32_t begin, const Expr* target);
+  const Stmt* ParseReturn();
+  const Stmt* ParseRaise();
+  const Stmt* ParseAssert();
+  const Stmt* ParseDelete();
+  const Stmt* ParseImport();
+  // The end of a statement's list of expressions: nothing follows on this line.
+  bool AtLineEnd() const { return At(TokenKind::kNewline) || At(TokenKind::kSemicolon) || At(TokenKind::kEnd); }
+
+  std::vector<const Stmt*> statements_;  // a stack of blocks being collected
+  std::vector<Parameter> parameters_;
+  bool in_class_body_ = false;
+};
+
+StmtList FileParser::ParseFile() {
+  while (!At(TokenKind::kEnd)) {
+    if (At(TokenKind::kIndent)) Fail(RangeOf(current_), "this line is indented, but no block begins before it");
+    ParseLine();
+  }
+  return arena_.Copy(StmtList(statements_));
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Blocks and compound statements.
+
+void FileParser::ParseBlock(const char* context, bool is_class) {
+  const DepthGuard guard(this);
+  const bool outer = std::exchange(in_class_body_, is_class);
+  Expect(TokenKind::kColon, context);
+  if (At(TokenKind::kNewline)) {
+    Skip();
+    if (!At(TokenKind::kIndent)) FailExpected("an indented block");
+    Skip();
+    do {
+      if (At(TokenKind::kIndent)) Fail(RangeOf(current_), "this line is indented more than its block");
+      ParseLine();
+    } while (!At(TokenKind::kDedent) && !At(TokenKind::kEnd));
+    if (At(TokenKind::kDedent)) Skip();
+  } else {
+    ParseLine();
+  }
+  in_class_body_ = outer;
+}
+
+void FileParser::ParseLine() {
+  switch (current_.kind) {
+    case TokenKind::kIf:
+      statements_.push_back(ParseIf());
+      return;
+    case TokenKind::kFor:
+      statements_.push_back(ParseFor());
+      return;
+    case TokenKind::kWhile:
+      statements_.push_back(ParseWhile());
+      return;
+    case TokenKind::kWith:
+      statements_.push_back(ParseWith());
+      return;
+    case TokenKind::kDef:
+      statements_.push_back(ParseFunction(expressions_.size()));
+      return;
+    case TokenKind::kClass:
+      if (in_class_body_ && Peek().kind == TokenKind::kColon) break;  // an attribute of that name
+      statements_.push_back(ParseClass(expressions_.size()));
+      return;
+    case TokenKind::kAt:
+      statements_.push_back(ParseDecorated());
+      return;
+    case TokenKind::kNewline:  // a line that has nothing but a continuation mark
+      Skip();
+      return;
+    default:
+      break;
+  }
+  for (;;) {
+    statements_.push_back(ParseSimple());
+    if (!At(TokenKind::kSemicolon)) break;
+    Skip();
+    if (At(TokenKind::kNewline) || At(TokenKind::kEnd)) break;
+  }
+  if (At(TokenKind::kNewline)) {
+    Skip();
+  } else if (!At(TokenKind::kEnd)) {
+    FailExpected("a newline after the statement");
+  }
+}
+
+const Stmt* FileParser::ParseIf() {
+  const DepthGuard guard(this);  // for elif
+  const uint32_t begin = current_.begin;
+  Advance();
+  const Expr* condition = ParseExpression();
+  const size_t body_mark = statements_.size();
+  ParseBlock("after the condition");
+  const size_t else_mark = statements_.size();
+  if (At(TokenKind::kElif)) {
+    statements_.push_back(ParseIf());
+  } else if (NextIf(TokenKind::kElse)) {
+    ParseBlock("after 'else'");
+  }
+  auto* node = Make<If>(begin);
+  node->condition = Adopt(node, condition);
+  node->else_body = TakeBlock(else_mark, node);
+  node->body = TakeBlock(body_mark, node);
+  return node;
+}
+
+void FileParser::RefuseElse(const char* of) {
+  if (At(TokenKind::kElse)) FailRefused(of);
+}
+
+const Stmt* FileParser::ParseFor() {
+  const uint32_t begin = current_.begin;
+  Advance();
+  const Expr* target = ParseTargetList();
+  Expect(TokenKind::kIn, "after the target of a 'for' loop");
+  const Expr* iter = ParseExpressionList();
+  const size_t mark = statements_.size();
+  ParseBlock("after what a 'for' loop runs over");
+  RefuseElse("'else' after a 'for' loop is");
+  auto* node = Make<For>(begin);
+  node->target = Adopt(node, target);
+  node->iter = Adopt(node, iter);
+  node->body = TakeBlock(mark, node);
+  return node;
+}
+
+const Stmt* FileParser::ParseWhile() {
+  const uint32_t begin = current_.begin;
+  Advance();
+  const Expr* condition = ParseExpression();
+  const size_t mark = statements_.size();
+  ParseBlock("after the condition");
+  RefuseElse("'else' after a 'while' loop is");
+  auto* node = Make<While>(begin);
+  node->condition = Adopt(node, condition);
+  node->body = TakeBlock(mark, node);
+  return node;
+}
+
+// At a `(` behind `with`: whether it encloses the items, `with (a as b, c as d):`, and not just the first expression.
+// It does if there is an `as` directly inside; without one, parentheses around items make a tuple, which is no context.
+bool FileParser::WithItemsAreParenthesized() {
+  Token token = Peek();
+  Lexer ahead = lexer_;
+  int depth = 1;
+  bool has_as = false;
+  for (; token.kind != TokenKind::kEnd; token = ahead.Next()) {
+    switch (token.kind) {
+      case TokenKind::kLeftParen:
+      case TokenKind::kLeftBracket:
+      case TokenKind::kLeftBrace:
+        ++depth;
+        break;
+      case TokenKind::kRightParen:
+      case TokenKind::kRightBracket:
+      case TokenKind::kRightBrace:
+        if (--depth == 0) return has_as;
+        break;
+      case TokenKind::kAs:
+        has_as |= depth == 1;
+        break;
+      default:
+        break;
+    }
+  }
+  return false;
+}
+
+const Stmt* FileParser::ParseWith() {
+  const uint32_t begin = current_.begin;
+  Advance();
+  const bool parenthesized = At(TokenKind::kLeftParen) && WithItemsAreParenthesized();
+  if (parenthesized) Advance();
+  std::vector<WithItem> items;
+  do {
+    if (parenthesized && At(TokenKind::kRightParen)) break;
+    WithItem item;
+    item.context = ParseExpression();
+    if (NextIf(TokenKind::kAs)) {
+      item.target = ParseExpression();
+      CheckTarget(item.target, "assign to", false);
+    }
+    items.push_back(item);
+  } while (NextIf(TokenKind::kComma));
+  if (parenthesized) Expect(TokenKind::kRightParen, "after the items of 'with'");
+  const size_t mark = statements_.size();
+  ParseBlock("after the items of 'with'");
+  auto* node = Make<With>(begin);
+  for (const WithItem& item : items) {
+    Adopt(node, item.context);
+    Adopt(node, item.target);
+  }
+  node->items = arena_.Copy(std::span<const WithItem>(items));
+  node->body = TakeBlock(mark, node);
+  return node;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Definitions.
+
+const Stmt* FileParser::ParseDecorated() {
+  const size_t mark = expressions_.size();
+  while (NextIf(TokenKind::kAt)) {
+    expressions_.push_back(ParseExpression());
+    if (!At(TokenKind::kNewline)) FailExpected("a newline after the decorator");
+    Skip();
+  }
+  if (At(TokenKind::kClass)) return ParseClass(mark);
+  if (At(TokenKind::kAsync)) FailRefused("'async' is");
+  if (!At(TokenKind::kDef)) FailExpected("'def' or 'class' after a decorator");
+  return ParseFunction(mark);
+}
+
+Parameter FileParser::ParseParameter(ParameterKind kind) {
+  Parameter parameter;
+  parameter.kind = kind;
+  const uint32_t begin = current_.begin;
+  if (!At(TokenKind::kName)) FailExpected("a parameter's name or ')'");
+  parameter.name = TextOf(current_);
+  Advance();
+  if (NextIf(TokenKind::kColon)) parameter.annotation = ParseExpression();
+  if (kind != ParameterKind::kVarArgs && kind != ParameterKind::kVarKeywords && NextIf(TokenKind::kAssign)) {
+    parameter.default_value = ParseExpression();
+  }
+  parameter.range = RangeFrom(begin);
+  return parameter;
+}
+
+// Fills parameters_, up to and with the `)`.
+void FileParser::ParseParameters() {
+  parameters_.clear();
+  ParameterKind kind = ParameterKind::kNormal;
+  bool has_default = false;
+  bool needs_keyword = false;  // after a bare `*`
+  while (!At(TokenKind::kRightParen)) {
+    const Token first = current_;
+    if (!parameters_.empty() && parameters_.back().kind == ParameterKind::kVarKeywords) {
+      Fail(RangeOf(first), "nothing may follow a '**' parameter");
+    }
+    if (NextIf(TokenKind::kDoubleStar)) {
+      parameters_.push_back(ParseParameter(ParameterKind::kVarKeywords));
+    } else if (NextIf(TokenKind::kStar)) {
+      if (kind == ParameterKind::kKeywordOnly) Fail(RangeOf(first), "a second '*' among the parameters");
+      kind = ParameterKind::kKeywordOnly;
+      needs_keyword = At(TokenKind::kComma) || At(TokenKind::kRightParen);
+      if (!needs_keyword) parameters_.push_back(ParseParameter(ParameterKind::kVarArgs));
+    } else if (NextIf(TokenKind::kSlash)) {
+      if (kind != ParameterKind::kNormal || parameters_.empty() ||
+          parameters_.back().kind == ParameterKind::kPositionalOnly) {
+        Fail(RangeOf(first), "'/' must stand behind positional parameters, once");
+      }
+      for (Parameter& parameter : parameters_) parameter.kind = ParameterKind::kPositionalOnly;
+    } else {
+      parameters_.push_back(ParseParameter(kind));
+      needs_keyword = false;
+      const Parameter& parameter = parameters_.back();
+      if (kind != ParameterKind::kKeywordOnly && has_default && !parameter.default_value) {
+        Fail(parameter.range, "a parameter without a default follows one with a default");
+      }
+      has_default |= parameter.default_value != nullptr;
+    }
+    if (!NextIf(TokenKind::kComma)) break;
+  }
+  if (needs_keyword) FailExpected("a parameter behind '*'");
+  Expect(TokenKind::kRightParen, "or ',' after a parameter");
+}
+
+const Stmt* FileParser::ParseFunction(size_t decorators_mark) {
+  const uint32_t begin = current_.begin;
+  Advance();
+  const Token name = current_;
+  Expect(TokenKind::kName, "after 'def'");
+  Expect(TokenKind::kLeftParen, "after the function's name");
+  ParseParameters();
+  const auto parameters = arena_.Copy(std::span<const Parameter>(parameters_));
+  const Expr* returns = NextIf(TokenKind::kArrow) ? ParseExpression() : nullptr;
+  const size_t mark = statements_.size();
+  ParseBlock("after the function's signature");
+  auto* node = Make<FunctionDef>(begin);
+  node->name = TextOf(name);
+  node->name_range = RangeOf(name);
+  for (const Parameter& parameter : parameters) {
+    Adopt(node, parameter.annotation);
+    Adopt(node, parameter.default_value);
+  }
+  node->parameters = parameters;
+  node->returns = Adopt(node, returns);
+  node->body = TakeBlock(mark, node);
+  node->decorators = TakeSince(decorators_mark, &expressions_, node);
+  return node;
+}
+
+const Stmt* FileParser::ParseClass(size_t decorators_mark) {
+  const uint32_t begin = current_.begin;
+  Advance();
+  const Token name = current_;
+  Expect(TokenKind::kName, "after 'class'");
+  ExprList bases;
+  std::span<const Keyword> keywords;
+  uint16_t height = 1;
+  if (NextIf(TokenKind::kLeftParen)) {
+    size_t args_mark;
+    size_t keywords_mark;
+    ParseArguments(&args_mark, &keywords_mark);
+    Node holder(Kind::kClassDef, RangeFrom(begin));
+    bases = TakeSince(args_mark, &expressions_, &holder);
+    keywords = TakeKeywords(keywords_mark, &holder);
+    height = holder.height;
+  }
+  const size_t mark = statements_.size();
+  ParseBlock("after the class's name and bases", true);
+  auto* node = Make<ClassDef>(begin);
+  node->name = TextOf(name);
+  node->name_range = RangeOf(name);
+  node->height = height;
+  node->bases = bases;
+  node->keywords = keywords;
+  node->body = TakeBlock(mark, node);
+  node->decorators = TakeSince(decorators_mark, &expressions_, node);
+  return node;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Simple statements.
+
+const Stmt* FileParser::ParseSimple() {
+  const uint32_t begin = current_.begin;
+  if (in_class_body_ && IsKeyword(current_.kind) && Peek().kind == TokenKind::kColon) {
+    Advance();
+    auto* name = Make<Name>(begin);
+    name->id = name->range.text();
+    return ParseAnnotated(begin, name);
+  }
+  switch (current_.kind) {
+    case TokenKind::kPass:
+      Advance();
+      return Make<Pass>(begin);
+    case TokenKind::kBreak:
+      Advance();
+      return Make<Break>(begin);
+    case TokenKind::kContinue:
+      Advance();
+      return Make<Continue>(begin);
+    case TokenKind::kReturn:
+      return ParseReturn();
+    case TokenKind::kRaise:
+      return ParseRaise();
+    case TokenKind::kAssert:
+      return ParseAssert();
+    case TokenKind::kDel:
+      return ParseDelete();
+    case TokenKind::kImport:
+    case TokenKind::kFrom:
+      return ParseImport();
+    case TokenKind::kGlobal:
+      FailRefused("'global' is");
+    case TokenKind::kNonlocal:
+      FailRefused("'nonlocal' is");
+    case TokenKind::kTry:
+      FailRefused("'try' is");
+    case TokenKind::kAsync:
+      FailRefused("'async' is");
+    default:
+      if (!BeginsExpression(current_.kind)) FailExpected("a statement");
+      return ParseExpressionStatement();
+  }
+}
+
+const Stmt* FileParser::ParseAnnotated(uint32_t begin, const Expr* target) {
+  Expect(TokenKind::kColon, "before an annotation");
+  const Expr* annotation = ParseExpression();
+  const Expr* value = NextIf(TokenKind::kAssign) ? ParseExpressionList() : nullptr;
+  auto* node = Make<AnnAssign>(begin);
+  node->target = Adopt(node, target);
+  node->annotation = Adopt(node, annotation);
+  node->value = Adopt(node, value);
+  return node;
+}
+
+// An assignment of any sort, or an expression alone.
+const Stmt* FileParser::ParseExpressionStatement() {
+  const uint32_t begin = current_.begin;
+  const Expr* first = ParseExpressionList();
+  if (At(TokenKind::kAssign)) {
+    const size_t mark = expressions_.size();
+    const Expr* value = first;
+    while (NextIf(TokenKind::kAssign)) {
+      CheckTarget(value, "assign to", false);
+      expressions_.push_back(value);
+      value = ParseExpressionList();
+    }
+    if (isa<Starred>(value)) Fail(value->range, "a starred expression may only stand in a list, a tuple or a call");
+    auto* node = Make<Assign>(begin);
+    node->targets = TakeSince(mark, &expressions_, node);
+    node->value = Adopt(node, value);
+    return node;
+  }
+  const bool is_single = isa<Name>(first) || isa<Attribute>(first) || isa<Subscript>(first);
+  if (At(TokenKind::kColon)) {
+    if (!is_single) Fail(first->range, "only a name, an attribute or an item can be annotated");
+    return ParseAnnotated(begin, first);
+  }
+  if (const auto op = AugmentedOperator(current_.kind)) {
+    if (!is_single) Fail(first->range, "only a name, an attribute or an item can be assigned to in place");
+    Advance();
+    const Expr* value = ParseExpressionList();
+    auto* node = Make<AugAssign>(begin);
+    node->op = *op;
+    node->target = Adopt(node, first);
+    node->value = Adopt(node, value);
+    return node;
+  }
+  if (isa<Starred>(first)) Fail(first->range, "a starred expression may only stand in a list, a tuple or a call");
+  auto* node = Make<ExprStmt>(begin);
+  node->value = Adopt(node, first);
+  return node;
+}
+
+const Stmt* FileParser::ParseReturn() {
+  const uint32_t begin = current_.begin;
+  Advance();
+  const Expr* value = AtLineEnd() ? nullptr : ParseExpressionList();
+  auto* node = Make<Return>(begin);
+  node->value = Adopt(node, value);
+  return node;
+}
+
+const Stmt* FileParser::ParseRaise() {
+  const uint32_t begin = current_.begin;
+  Advance();
+  const Expr* exception = AtLineEnd() ? nullptr : ParseExpression();
+  const Expr* cause = exception && NextIf(TokenKind::kFrom) ? ParseExpression() : nullptr;
+  auto* node = Make<Raise>(begin);
+  node->exception = Adopt(node, exception);
+  node->cause = Adopt(node, cause);
+  return node;
+}
+
+const Stmt* FileParser::ParseAssert() {
+  const uint32_t begin = current_.begin;
+  Advance();
+  const Expr* condition = ParseExpression();
+  const Expr* message = NextIf(TokenKind::kComma) ? ParseExpression() : nullptr;
+  auto* node = Make<Assert>(begin);
+  node->condition = Adopt(node, condition);
+  node->message = Adopt(node, message);
+  return node;
+}
+
+const Stmt* FileParser::ParseDelete() {
+  const uint32_t begin = current_.begin;
+  Advance();
+  const size_t mark = expressions_.size();
+  do {
+    if (AtLineEnd() && expressions_.size() > mark) break;
+    expressions_.push_back(ParseExpression());
+    CheckTarget(expressions_.back(), "delete", false);
+  } while (NextIf(TokenKind::kComma));
+  auto* node = Make<Delete>(begin);
+  node->targets = TakeSince(mark, &expressions_, node);
+  return node;
+}
+
+const Stmt* FileParser::ParseImport() {
+  const uint32_t begin = current_.begin;
+  do {
+    Advance();
+  } while (!AtLineEnd());
+  return Make<Import>(begin);
+}
+
+}  // namespace
+
+std::unique_ptr<const Tree> ParseFile(std::shared_ptr<const Source> source) {
+  CheckSize(*source);
+  auto tree = std::make_unique<Tree>(std::move(source));
+  FileParser parser(tree->source(), tree->arena());
+  tree->SetBody(parser.ParseFile());
+  return tree;
+}
+
+std::unique_ptr<const Tree> ParseExpression(std::shared_ptr<const Source> source) {
+  CheckSize(*source);
+  auto tree = std::make_unique<Tree>(std::move(source));
+  const auto size = static_cast<uint32_t>(tree->source().text().size());
+  ExpressionParser parser(tree->source(), Lexer(tree->source(), 0, size), tree->arena());
+  tree->SetExpression(parser.ParseExpressionList());
+  parser.Require(TokenKind::kEnd, "after the expression");
+  return tree;
+}
+
+}  // namespace hearth
