@@ -41,5 +41,8 @@ inline const c10::Symbol kTypesAttr = c10::Symbol::attr("types");
 inline const c10::Symbol kFunctionAttr = c10::Symbol::attr("function");
 inline const c10::Symbol kBeginAttr = c10::Symbol::attr("begin");
 inline const c10::Symbol kEndAttr = c10::Symbol::attr("end");
+// Of a prim::Constant that was an attribute of a module: the object (IValue) and the slot (int64_t) it was frozen from.
+inline const c10::Symbol kInstanceAttr = c10::Symbol::attr("instance");
+inline const c10::Symbol kSlotAttr = c10::Symbol::attr("slot");
 
 }  // namespace hearth::sym
