@@ -116,3 +116,12 @@ libtorch_of_environments() {
   done
   fail "no LibTorch: run scripts/setup, or set HEARTH_LIBTORCH to the folder of a LibTorch 2.11"
 }
+
+# What the sanitizers must know about a process that is not theirs alone: LibTorch is not instrumented, so containers
+# that cross into it look overflown, and what its registries keep for ever is no leak of ours.
+sanitizer_environment() {
+  export ASAN_OPTIONS=detect_container_overflow=0:detect_odr_violation=0:strict_string_checks=1:abort_on_error=0
+  export LSAN_OPTIONS=suppressions=$ROOT/cmake/lsan.supp:print_suppressions=0
+  export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:suppressions=$ROOT/cmake/ubsan.supp
+  export TSAN_OPTIONS=suppressions=$ROOT/cmake/tsan.supp:halt_on_error=0:second_deadlock_stack=1
+}
