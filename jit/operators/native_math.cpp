@@ -118,10 +118,11 @@ void Frexp(NativeArguments in, IValue* out) {
 
 #define ONE(name, function) \
   {"aten::" name ".float", OfFloat<function>}, { "aten::" name ".int", OfInt<function> }
-#define TWO(name, function)                        \
-  {"aten::" name ".float", OfFloats<function>},    \
-      {"aten::" name ".int", OfInts<function>},    \
-      {"aten::" name ".int_float", OfIntAndFloat<function>}, { "aten::" name ".float_int", OfFloatAndInt<function> }
+#define TWO(name, function)                                                               \
+  {"aten::" name ".float", OfFloats<function>}, {"aten::" name ".int", OfInts<function>}, \
+      {"aten::" name ".int_float", OfIntAndFloat<function>}, {                            \
+    "aten::" name ".float_int", OfFloatAndInt<function>                                   \
+  }
 
 constexpr NativeEntry kEntries[] = {
     ONE("sqrt", Sqrt),

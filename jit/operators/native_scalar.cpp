@@ -53,14 +53,14 @@ constexpr auto kLt = [](auto a, auto b) { return a < b; };
 constexpr auto kLe = [](auto a, auto b) { return a <= b; };
 constexpr auto kGt = [](auto a, auto b) { return a > b; };
 constexpr auto kGe = [](auto a, auto b) { return a >= b; };
-// Which of two is taken when one is nan follows std::min and std::max.
+// A nan compares false, so the second is taken.
 constexpr auto kMin = [](auto a, auto b) {
   using T = std::common_type_t<decltype(a), decltype(b)>;
-  return static_cast<T>(b) < static_cast<T>(a) ? static_cast<T>(b) : static_cast<T>(a);
+  return a < b ? static_cast<T>(a) : static_cast<T>(b);
 };
 constexpr auto kMax = [](auto a, auto b) {
   using T = std::common_type_t<decltype(a), decltype(b)>;
-  return static_cast<T>(a) < static_cast<T>(b) ? static_cast<T>(b) : static_cast<T>(a);
+  return a > b ? static_cast<T>(a) : static_cast<T>(b);
 };
 
 // Rounds towards minus infinity, as Python does. LibTorch ends the process for INT64_MIN // -1.
@@ -83,9 +83,7 @@ int64_t Remainder(int64_t a, int64_t b) {
 }
 
 constexpr auto kFloorDivFloat = [](auto a, auto b) { return std::floor(static_cast<double>(a) / b); };
-constexpr auto kRemainderFloat = [](auto a, auto b) {
-  return std::fmod(b + std::fmod(static_cast<double>(a), b), b);
-};
+constexpr auto kRemainderFloat = [](auto a, auto b) { return std::fmod(b + std::fmod(static_cast<double>(a), b), b); };
 constexpr auto kRemainderIntDivisor = [](double a, int64_t b) {
   const double divisor = static_cast<double>(b);
   return std::fmod(divisor + std::fmod(a, divisor), divisor);
@@ -110,7 +108,9 @@ int64_t DeriveIndex(int64_t index, int64_t start, int64_t step) { return kAdd(st
 // How many indices range(low, high, step) has.
 int64_t RangeLength(int64_t low, int64_t high, int64_t step) {
   if (step == 0) throw std::runtime_error("range() arg 3 must not be zero");
-  const auto distance = [](int64_t from, int64_t to) { return static_cast<uint64_t>(to) - static_cast<uint64_t>(from); };
+  const auto distance = [](int64_t from, int64_t to) {
+    return static_cast<uint64_t>(to) - static_cast<uint64_t>(from);
+  };
   if (step > 0 && low < high) return static_cast<int64_t>(1 + (distance(low, high) - 1) / static_cast<uint64_t>(step));
   if (step < 0 && low > high) {
     return static_cast<int64_t>(1 + (distance(high, low) - 1) / (uint64_t{0} - static_cast<uint64_t>(step)));
@@ -133,15 +133,17 @@ void ScalarToFloat(NativeArguments in, IValue* out) {
   }
 }
 
-#define INT_FLOAT(name, function)                                                                   \
-  {"aten::" name ".int", Binary<int64_t, int64_t, function>},                                       \
-      {"aten::" name ".float", Binary<double, double, function>},                                   \
-      {"aten::" name ".int_float", Binary<int64_t, double, function>},                              \
-      {"aten::" name ".float_int", Binary<double, int64_t, function>}
-#define COMPLEX(name, function)                                                                     \
-  {"aten::" name ".complex", Binary<Complex, Complex, function>},                                   \
-      {"aten::" name ".complex_float", Binary<Complex, double, function>},                          \
-      {"aten::" name ".float_complex", Binary<double, Complex, function>}
+#define INT_FLOAT(name, function)                                        \
+  {"aten::" name ".int", Binary<int64_t, int64_t, function>},            \
+      {"aten::" name ".float", Binary<double, double, function>},        \
+      {"aten::" name ".int_float", Binary<int64_t, double, function>}, { \
+    "aten::" name ".float_int", Binary<double, int64_t, function>        \
+  }
+#define COMPLEX(name, function)                                              \
+  {"aten::" name ".complex", Binary<Complex, Complex, function>},            \
+      {"aten::" name ".complex_float", Binary<Complex, double, function>}, { \
+    "aten::" name ".float_complex", Binary<double, Complex, function>        \
+  }
 
 constexpr NativeEntry kEntries[] = {
     INT_FLOAT("add", kAdd),

@@ -63,8 +63,8 @@ inline IValue MakeList(const c10::TypePtr& element_type, std::vector<IValue> ele
   return made;
 }
 
-// Python's rule for slices: clamps start and end into [0, length] for the sign of step and gives the number of elements.
-// Absent bounds are INT64_MAX. Throws on a step of 0 or INT64_MIN.
+// Python's rule for slices: clamps start and end into [0, length] for the sign of step and gives the number of
+// elements. Absent bounds are INT64_MAX. Throws on a step of 0 or INT64_MIN.
 int64_t AdjustSlice(int64_t length, int64_t* start, int64_t* end, int64_t step);
 
 std::span<const NativeEntry> ScalarNatives();
@@ -75,6 +75,8 @@ std::span<const NativeEntry> StringNatives();
 std::span<const NativeEntry> StringSearchNatives();
 std::span<const NativeEntry> ValueNatives();
 std::span<const NativeEntry> TensorQueryNatives();
-std::span<const NativeEntry> TensorNatives();
+std::span<const NativeEntry> TensorMathNatives();
+std::span<const NativeEntry> TensorShapeNatives();
+std::span<const NativeEntry> TensorLayerNatives();
 
 }  // namespace hearth::native
