@@ -1,0 +1,112 @@
+// For tests: a Runtime whose "archives" are text files. The first line says what to do: "ok TEXT" loads a model that
+// answers TEXT, "bad TEXT" fails to load with that message. Calls run on a thread of their own each, and wait while the
+// runtime's gate is shut.
+#pragma once
+
+#include <torch/csrc/jit/frontend/function_schema_parser.h>
+
+#include <condition_variable>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "jit/runtime.h"
+
+namespace hearth::server {
+
+class Gate {
+ public:
+  void Shut() { Set(false); }
+  void Open() { Set(true); }
+  void Pass() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return open_; });
+  }
+
+ private:
+  void Set(bool open) {
+    {
+      std::lock_guard lock(mutex_);
+      open_ = open;
+    }
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = true;
+};
+
+class FakeModel : public Model {
+ public:
+  FakeModel(std::string text, Gate* gate)
+      : text_(std::move(text)), gate_(gate), schema_(torch::jit::parseSchema("forward(Any self, str x) -> str")) {}
+  ~FakeModel() override {
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  std::vector<MethodInfo> methods() const override { return {{"forward", &schema_}}; }
+  const c10::FunctionSchema* FindMethod(std::string_view name) const override {
+    return name == "forward" ? &schema_ : nullptr;
+  }
+
+  std::shared_ptr<CallHandle> CallAsync(std::string_view method, Arguments args, KeywordArguments kwargs,
+                                        CallOptions options, Callback callback) override {
+    struct Handle : CallHandle {
+      void Cancel() override { cancelled = true; }
+      std::atomic<bool> cancelled{false};
+    };
+    auto handle = std::make_shared<Handle>();
+    std::lock_guard lock(mutex_);
+    threads_.emplace_back([this, handle, options, callback = std::move(callback)] {
+      if (options.on_start) options.on_start();
+      gate_->Pass();
+      if (handle->cancelled) {
+        callback(absl::CancelledError("the call was cancelled"));
+      } else {
+        callback(c10::IValue(text_));
+      }
+    });
+    return handle;
+  }
+
+  absl::StatusOr<c10::IValue> Call(std::string_view, Arguments, KeywordArguments, CallOptions) override {
+    return c10::IValue(text_);
+  }
+  absl::StatusOr<c10::IValue> CallModule(Arguments, KeywordArguments, CallOptions) override {
+    return c10::IValue(text_);
+  }
+  ModelCounters counters() const override { return {}; }
+  std::vector<AttributeInfo> attributes() const override { return {}; }
+  std::vector<OperatorUse> operators() const override { return {}; }
+  absl::StatusOr<std::string> GraphText(std::string_view, GraphStage) const override { return std::string(); }
+  std::vector<std::pair<std::string, std::string>> sources() const override { return {}; }
+  uint64_t weight_bytes() const override { return 1000; }
+
+ private:
+  const std::string text_;
+  Gate* const gate_;
+  const c10::FunctionSchema schema_;
+  std::mutex mutex_;
+  std::vector<std::thread> threads_;
+};
+
+class FakeRuntime : public Runtime {
+ public:
+  absl::StatusOr<std::shared_ptr<Model>> Load(const std::string& path, const LoadOptions&) override {
+    load_gate.Pass();
+    std::string verb, text;
+    std::ifstream(path) >> verb >> text;
+    if (verb != "ok") return absl::InvalidArgumentError("bad archive: " + text);
+    return std::make_shared<FakeModel>(text, &call_gate);
+  }
+  c10::Device device() const override { return c10::Device(c10::kCPU); }
+
+  Gate load_gate;
+  Gate call_gate;
+};
+
+}  // namespace hearth::server

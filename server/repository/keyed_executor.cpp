@@ -1,0 +1,60 @@
+#include "server/repository/keyed_executor.h"
+
+#include <utility>
+
+namespace hearth::server {
+
+KeyedExecutor::KeyedExecutor(int threads) {
+  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Work(); });
+}
+
+KeyedExecutor::~KeyedExecutor() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void KeyedExecutor::Post(const std::string& key, std::function<void()> job) {
+  {
+    std::lock_guard lock(mutex_);
+    Lane& lane = lanes_[key];
+    lane.jobs.push_back(std::move(job));
+    if (lane.running || lane.jobs.size() > 1) return;  // queued already, or will be when the running job ends
+    ready_.push_back(key);
+  }
+  changed_.notify_one();
+}
+
+void KeyedExecutor::Work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    // A lane that runs may still make a key ready, so a stopping executor waits until every lane is empty.
+    changed_.wait(lock, [this] { return !ready_.empty() || (stopping_ && lanes_.empty()); });
+    if (ready_.empty()) return;
+    const std::string key = std::move(ready_.front());
+    ready_.pop_front();
+    Lane& lane = lanes_.at(key);
+    std::function<void()> job = std::move(lane.jobs.front());
+    lane.jobs.pop_front();
+    lane.running = true;
+
+    lock.unlock();
+    job();
+    job = nullptr;
+    lock.lock();
+
+    lane.running = false;
+    if (lane.jobs.empty()) {
+      lanes_.erase(key);
+      if (stopping_) changed_.notify_all();
+    } else {
+      ready_.push_back(key);
+      changed_.notify_one();
+    }
+  }
+}
+
+}  // namespace hearth::server

@@ -1,0 +1,52 @@
+#include "server/repository/keyed_executor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+
+namespace hearth::server {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(KeyedExecutor, JobsOfOneKeyRunInOrderAndNeverTogether) {
+  std::vector<int> order;  // unguarded on purpose: the executor's promise is what makes this sound
+  {
+    KeyedExecutor executor(4);
+    for (int i = 0; i < 100; ++i) executor.Post("a", [&order, i] { order.push_back(i); });
+  }
+  ASSERT_EQ(order.size(), 100u);
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+}
+
+TEST(KeyedExecutor, JobsOfDifferentKeysRunSideBySide) {
+  std::promise<void> first_runs, second_ran;
+  KeyedExecutor executor(2);
+  executor.Post("a", [&] {
+    first_runs.set_value();
+    second_ran.get_future().wait();
+  });
+  first_runs.get_future().wait();
+  executor.Post("b", [&] { second_ran.set_value(); });
+}
+
+TEST(KeyedExecutor, AJobMayPostAnotherOfItsOwnKey) {
+  std::vector<int> order;
+  {
+    KeyedExecutor executor(1);
+    std::promise<void> done;
+    executor.Post("a", [&] {
+      order.push_back(1);
+      executor.Post("a", [&] {
+        order.push_back(2);
+        done.set_value();
+      });
+    });
+    done.get_future().wait();
+  }
+  EXPECT_THAT(order, ElementsAre(1, 2));
+}
+
+}  // namespace
+}  // namespace hearth::server

@@ -1,0 +1,193 @@
+#include "server/repository/model_config.h"
+
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/text_format.h>
+#include <google/protobuf/util/json_util.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "server/repository/layout.h"
+
+namespace hearth::server {
+namespace {
+
+using inference::ModelConfig;
+
+// Keeps the first error; what follows it is often its consequence.
+class FirstError : public google::protobuf::io::ErrorCollector {
+ public:
+  explicit FirstError(const std::string& file) : file_(file) {}
+
+  void AddError(int line, int column, const std::string& message) override {
+    if (!message_.empty()) return;
+    message_ = line < 0 ? absl::StrCat(file_, ": ", message)
+                        : absl::StrCat(file_, ":", line + 1, ":", column + 1, ": ", message);
+  }
+
+  const std::string& message() const { return message_; }
+
+ private:
+  std::string file_;
+  std::string message_;
+};
+
+absl::Status Refused(const std::string& model, const std::string& what) {
+  return absl::UnimplementedError(
+      absl::StrCat("the configuration of '", model, "' asks for ", what, ", which this server does not offer"));
+}
+
+absl::Status Wrong(const std::string& model, const std::string& what) {
+  return absl::InvalidArgumentError(absl::StrCat("the configuration of '", model, "': ", what));
+}
+
+absl::Status CheckRefused(const ModelConfig& config, const std::string& name) {
+  if (!config.platform().empty() && config.platform() != kPlatform) {
+    return Refused(name, absl::StrCat("platform '", config.platform(), "' (it serves ", kPlatform, ")"));
+  }
+  if (!config.backend().empty() && config.backend() != kBackend && config.backend() != "libtorch") {
+    return Refused(name, absl::StrCat("backend '", config.backend(), "' (it serves ", kBackend, ")"));
+  }
+  if (config.runtime() == "model.py") return Refused(name, "the Python runtime model.py");
+  if (config.has_sequence_batching()) return Refused(name, "sequence_batching");
+  if (config.has_ensemble_scheduling()) return Refused(name, "ensemble_scheduling");
+  if (config.model_transaction_policy().decoupled()) return Refused(name, "decoupled transactions");
+  if (config.batch_input_size() > 0) return Refused(name, "batch_input");
+  if (config.batch_output_size() > 0) return Refused(name, "batch_output");
+  if (config.model_repository_agents().agents_size() > 0) return Refused(name, "model_repository_agents");
+  for (const auto& input : config.input()) {
+    if (input.is_shape_tensor()) return Refused(name, absl::StrCat("shape tensor '", input.name(), "'"));
+  }
+  for (const auto& output : config.output()) {
+    if (output.is_shape_tensor()) return Refused(name, absl::StrCat("shape tensor '", output.name(), "'"));
+  }
+  return absl::OkStatus();
+}
+
+// What inputs and outputs have in common: a name of their own, a datatype, dims that are sizes, a reshape that keeps
+// the number of elements where that is known.
+template <typename Tensors>
+absl::Status CheckTensors(const Tensors& tensors, const char* kind, const std::string& model) {
+  std::set<std::string> names;
+  for (const auto& tensor : tensors) {
+    const std::string called = absl::StrCat(kind, " '", tensor.name(), "'");
+    if (tensor.name().empty()) return Wrong(model, absl::StrCat("an ", kind, " has no name"));
+    if (!names.insert(tensor.name()).second) return Wrong(model, absl::StrCat(called, " is there twice"));
+    if (tensor.data_type() == inference::TYPE_INVALID) return Wrong(model, absl::StrCat(called, " has no data_type"));
+    int64_t elements = 1;
+    for (int64_t size : tensor.dims()) {
+      if (size < 1 && size != -1) {
+        return Wrong(model, absl::StrCat(called, " has a dimension of ", size, "; sizes are -1 or above 0"));
+      }
+      elements = size == -1 || elements == -1 ? -1 : elements * size;
+    }
+    if (!tensor.has_reshape()) continue;
+    int64_t reshaped = 1;
+    for (int64_t size : tensor.reshape().shape()) {
+      if (size < 1 && size != -1) return Wrong(model, absl::StrCat(called, " has a reshape to the size ", size));
+      reshaped = size == -1 || reshaped == -1 ? -1 : reshaped * size;
+    }
+    if (elements != reshaped) {
+      return Wrong(model, absl::StrCat(called, " of ", absl::StrJoin(tensor.dims(), "x"), " cannot be reshaped to ",
+                                       absl::StrJoin(tensor.reshape().shape(), "x")));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::string> IgnoredFields(const ModelConfig& config) {
+  std::vector<std::string> ignored;
+  const auto note = [&](bool set, const std::string& what) {
+    if (set) ignored.push_back(what);
+  };
+  note(config.has_dynamic_batching(), "dynamic_batching (each request is run by itself)");
+  note(config.instance_group_size() > 0, "instance_group (one instance serves all requests, on the server's device)");
+  note(config.has_optimization(), "optimization");
+  note(config.response_cache().enable(), "response_cache");
+  note(config.model_warmup_size() > 0, "model_warmup");
+  note(config.cc_model_filenames_size() > 0, "cc_model_filenames");
+  note(config.metric_tags_size() > 0, "metric_tags");
+  note(config.has_model_metrics(), "model_metrics");
+  note(config.model_operations().op_library_filename_size() > 0,
+       "model_operations (operator libraries are given to the server, for all models)");
+  note(!config.runtime().empty(), "runtime");
+  for (const auto& input : config.input()) {
+    note(input.allow_ragged_batch(), absl::StrCat("allow_ragged_batch of input '", input.name(), "'"));
+  }
+  for (const auto& output : config.output()) {
+    note(!output.label_filename().empty(), absl::StrCat("label_filename of output '", output.name(), "'"));
+  }
+  // A map's order is not the file's; sort, so that the same file always gives the same warnings.
+  std::set<std::string> parameters;
+  for (const auto& [key, value] : config.parameters()) parameters.insert(key);
+  for (const std::string& key : parameters) ignored.push_back(absl::StrCat("parameter ", key));
+  return ignored;
+}
+
+}  // namespace
+
+absl::StatusOr<ModelConfig> ParseModelConfig(const std::string& text, const std::string& file) {
+  FirstError error(file);
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&error);
+  ModelConfig config;
+  if (!parser.ParseFromString(text, &config)) return absl::InvalidArgumentError(error.message());
+  return config;
+}
+
+absl::StatusOr<ModelConfig> ParseModelConfigJson(const std::string& json) {
+  ModelConfig config;
+  const auto status = google::protobuf::util::JsonStringToMessage(json, &config);
+  if (status.ok()) return config;
+  const auto message = status.message();
+  return absl::InvalidArgumentError(absl::StrCat("the parameter 'config' is not a model configuration in JSON: ",
+                                                 absl::string_view(message.data(), message.size())));
+}
+
+absl::StatusOr<CheckedConfig> CheckModelConfig(ModelConfig config, const std::string& name) {
+  if (config.name().empty()) config.set_name(name);
+  if (config.name() != name) {
+    return Wrong(name, absl::StrCat("its name is '", config.name(), "', its folder's is '", name, "'"));
+  }
+  if (absl::Status status = CheckRefused(config, name); !status.ok()) return status;
+  if (config.max_batch_size() < 0) {
+    return Wrong(name, absl::StrCat("max_batch_size is ", config.max_batch_size(), "; it cannot be below 0"));
+  }
+  if (absl::Status status = CheckTensors(config.input(), "input", name); !status.ok()) return status;
+  if (absl::Status status = CheckTensors(config.output(), "output", name); !status.ok()) return status;
+
+  CheckedConfig checked;
+  checked.warnings = IgnoredFields(config);
+  config.set_platform(kPlatform);
+  config.set_backend(kBackend);
+  if (config.default_model_filename().empty()) config.set_default_model_filename(kDefaultModelFilename);
+  if (absl::Status status = CheckFileName(config.default_model_filename()); !status.ok()) {
+    return Wrong(name, absl::StrCat("default_model_filename: ", status.message()));
+  }
+  if (config.version_policy().policy_choice_case() == inference::ModelVersionPolicy::POLICY_CHOICE_NOT_SET) {
+    config.mutable_version_policy()->mutable_latest()->set_num_versions(1);
+  }
+  checked.config = std::move(config);
+  return checked;
+}
+
+absl::StatusOr<CheckedConfig> ReadModelConfig(const std::filesystem::path& folder) {
+  ModelConfig config;
+  const std::filesystem::path file = folder / "config.pbtxt";
+  std::error_code error;
+  if (std::filesystem::exists(file, error)) {
+    std::ifstream stream(file, std::ios::binary);
+    std::ostringstream text;
+    text << stream.rdbuf();
+    if (!stream) return absl::InvalidArgumentError(absl::StrCat("cannot read ", file.string()));
+    auto parsed = ParseModelConfig(text.str(), file.string());
+    if (!parsed.ok()) return parsed.status();
+    config = *std::move(parsed);
+  }
+  return CheckModelConfig(std::move(config), folder.filename().string());
+}
+
+}  // namespace hearth::server

@@ -1,0 +1,43 @@
+// Reads a model's config.pbtxt, and says what of it this server honours.
+//
+//   honoured   name, platform, backend, default_model_filename, version_policy, max_batch_size, input and output (name,
+//              data_type, dims, reshape, optional), dynamic_batching.default_queue_policy.max_queue_size
+//   refused    what would change answers if it were ignored: sequence_batching, ensemble_scheduling, decoupled
+//              transactions, batch_input and batch_output, repository agents, shape tensors, another backend
+//   ignored    what only tunes: the rest. Each such field that a file sets is named in a warning.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/inference/model_config.pb.h"
+
+namespace hearth::server {
+
+inline constexpr const char* kPlatform = "pytorch_libtorch";
+inline constexpr const char* kBackend = "pytorch";
+inline constexpr const char* kDefaultModelFilename = "model.pt";
+
+// Parses the text format. kInvalidArgument with "FILE:LINE:COLUMN: what" for anything that is not a ModelConfig; a
+// field that does not exist is named.
+absl::StatusOr<inference::ModelConfig> ParseModelConfig(const std::string& text, const std::string& file);
+
+// Parses the JSON form that RepositoryModelLoad carries in its "config" parameter.
+absl::StatusOr<inference::ModelConfig> ParseModelConfigJson(const std::string& json);
+
+struct CheckedConfig {
+  inference::ModelConfig config;      // with defaults filled in
+  std::vector<std::string> warnings;  // one for each field that is set and ignored
+};
+
+// Checks a configuration for the model of the folder `name`. kInvalidArgument for a value that makes no sense,
+// kUnimplemented for what is refused (see above).
+absl::StatusOr<CheckedConfig> CheckModelConfig(inference::ModelConfig config, const std::string& name);
+
+// The configuration of the model in `folder`: its config.pbtxt, or defaults if it has none.
+absl::StatusOr<CheckedConfig> ReadModelConfig(const std::filesystem::path& folder);
+
+}  // namespace hearth::server

@@ -1,0 +1,130 @@
+#include "server/repository/model_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace hearth::server {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+absl::StatusOr<CheckedConfig> Check(const std::string& text, const std::string& name = "m") {
+  auto config = ParseModelConfig(text, "config.pbtxt");
+  if (!config.ok()) return config.status();
+  return CheckModelConfig(*config, name);
+}
+
+std::string Message(const absl::Status& status) { return std::string(status.message()); }
+
+TEST(ModelConfig, AFileWrittenForTritonIsRead) {
+  const auto checked = Check(R"pb(
+    name: "m"
+    platform: "pytorch_libtorch"
+    max_batch_size: 8 input
+    [ {
+      name: "INPUT__0"
+      data_type: TYPE_FP32
+      dims: [ 3, -1, -1 ]
+    }] output
+    [ {
+      name: "OUTPUT__0"
+      data_type: TYPE_FP32
+      dims: [ 1000 ]
+      reshape { shape: [ 10, 100 ] }
+    }]
+    version_policy: { specific { versions: [ 1, 3 ] } }
+    default_model_filename: "net.pt"
+  )pb");
+  ASSERT_TRUE(checked.ok()) << checked.status();
+  EXPECT_EQ(checked->config.max_batch_size(), 8);
+  EXPECT_EQ(checked->config.input(0).dims(1), -1);
+  EXPECT_EQ(checked->config.output(0).reshape().shape(1), 100);
+  EXPECT_EQ(checked->config.default_model_filename(), "net.pt");
+  EXPECT_EQ(checked->config.version_policy().specific().versions(1), 3);
+  EXPECT_THAT(checked->warnings, IsEmpty());
+}
+
+TEST(ModelConfig, NoFileAtAllGivesTheDefaults) {
+  const auto checked = Check("");
+  ASSERT_TRUE(checked.ok()) << checked.status();
+  EXPECT_EQ(checked->config.name(), "m");
+  EXPECT_EQ(checked->config.platform(), "pytorch_libtorch");
+  EXPECT_EQ(checked->config.default_model_filename(), "model.pt");
+  EXPECT_EQ(checked->config.version_policy().latest().num_versions(), 1u);
+}
+
+TEST(ModelConfig, AnUnknownFieldIsNamedWithItsPlace) {
+  const auto checked = Check("name: \"m\"\nmax_batchsize: 3\n");
+  ASSERT_EQ(checked.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(checked.status()), StartsWith("config.pbtxt:2:"));
+  EXPECT_THAT(Message(checked.status()), HasSubstr("max_batchsize"));
+}
+
+TEST(ModelConfig, ASyntaxErrorHasItsPlace) {
+  EXPECT_THAT(Message(Check("input [ { name: \"x\" \n").status()), StartsWith("config.pbtxt:2:"));
+}
+
+TEST(ModelConfig, WhatTunesOnlyIsIgnoredWithAWarning) {
+  const auto checked = Check(R"pb(
+    dynamic_batching { max_queue_delay_microseconds: 100 } instance_group
+    [ {
+      count: 2
+      kind: KIND_GPU
+      gpus: [ 0 ]
+    }]
+    parameters: {
+      key: "INFERENCE_MODE"
+      value: { string_value: "true" }
+    }
+    optimization { cuda { graphs: true } } model_warmup
+    [ {
+      name: "w"
+      batch_size: 1
+      inputs {
+        key: "x"
+        value { data_type: TYPE_FP32 dims: 3 zero_data: true }
+      }
+    }]
+  )pb");
+  ASSERT_TRUE(checked.ok()) << checked.status();
+  EXPECT_THAT(checked->warnings, Contains(StartsWith("dynamic_batching")));
+  EXPECT_THAT(checked->warnings, Contains(StartsWith("instance_group")));
+  EXPECT_THAT(checked->warnings, Contains("parameter INFERENCE_MODE"));
+  EXPECT_THAT(checked->warnings, Contains("optimization"));
+  EXPECT_THAT(checked->warnings, Contains("model_warmup"));
+}
+
+TEST(ModelConfig, WhatWouldChangeAnswersIsRefused) {
+  for (const char* text : {"sequence_batching {}", "ensemble_scheduling { step { model_name: 'a' } }",
+                           "model_transaction_policy { decoupled: true }", "backend: 'onnxruntime'",
+                           "platform: 'tensorrt_plan'", "batch_input { kind: BATCH_ELEMENT_COUNT }"}) {
+    EXPECT_EQ(Check(text).status().code(), absl::StatusCode::kUnimplemented) << text;
+  }
+  EXPECT_THAT(Message(Check("sequence_batching {}").status()), HasSubstr("sequence_batching"));
+}
+
+TEST(ModelConfig, ValuesThatMakeNoSenseAreRefused) {
+  for (const char* text :
+       {"name: 'other'", "max_batch_size: -1", "input { data_type: TYPE_FP32 dims: 1 }", "input { name: 'x' dims: 1 }",
+        "input { name: 'x' data_type: TYPE_FP32 dims: 0 }",
+        "input { name: 'x' data_type: TYPE_FP32 dims: 1 } input { name: 'x' data_type: TYPE_FP32 dims: 1 }",
+        "input { name: 'x' data_type: TYPE_FP32 dims: 6 reshape { shape: [2, 2] } }",
+        "default_model_filename: '../../etc/passwd'"}) {
+    EXPECT_EQ(Check(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
+  }
+}
+
+TEST(ModelConfig, TheJsonOfALoadRequestIsRead) {
+  const auto config =
+      ParseModelConfigJson(R"({"max_batch_size": 4, "input": [{"name": "x", "data_type": "TYPE_INT64"}]})");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->max_batch_size(), 4);
+  EXPECT_EQ(config->input(0).data_type(), inference::TYPE_INT64);
+  EXPECT_THAT(Message(ParseModelConfigJson(R"({"max_batchsize": 4})").status()), HasSubstr("max_batchsize"));
+}
+
+}  // namespace
+}  // namespace hearth::server

@@ -1,0 +1,397 @@
+#include "server/repository/repository.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "jit/support/logging.h"
+#include "server/repository/layout.h"
+#include "server/repository/model_config.h"
+#include "server/repository/version_policy.h"
+
+namespace hearth::server {
+namespace fs = std::filesystem;
+namespace {
+
+spdlog::logger& Log() {
+  static spdlog::logger& log = LoggerOf("repository");
+  return log;
+}
+
+double SecondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::string Text(absl::string_view view) { return std::string(view.data(), view.size()); }
+
+}  // namespace
+
+const char* ModelStateName(ModelState state) {
+  switch (state) {
+    case ModelState::kUnknown:
+      return "";
+    case ModelState::kReady:
+      return "READY";
+    case ModelState::kUnavailable:
+      return "UNAVAILABLE";
+    case ModelState::kLoading:
+      return "LOADING";
+    case ModelState::kUnloading:
+      return "UNLOADING";
+  }
+  return "";
+}
+
+Repository::Repository(Options options, Runtime& runtime, CallInterfaceFactory factory, std::function<void()> changed)
+    : options_(std::move(options)),
+      runtime_(runtime),
+      factory_(std::move(factory)),
+      changed_(std::move(changed)),
+      reaper_(std::make_shared<KeyedExecutor>(1)),
+      loader_(std::make_unique<KeyedExecutor>(std::max(1, options_.load_threads))) {}
+
+Repository::~Repository() {
+  loader_.reset();
+  std::unique_lock lock(mutex_);
+  entries_.clear();
+}
+
+absl::Status Repository::LoadAll(std::function<void()> done) {
+  std::set<std::string> names;
+  for (const fs::path& root : options_.roots) {
+    auto found = ListModels(root);
+    if (!found.ok()) return found.status();
+    names.insert(found->begin(), found->end());
+  }
+  auto finish = [this, done = std::move(done)] {
+    {
+      std::unique_lock lock(mutex_);
+      started_ = true;
+    }
+    changed_();
+    done();
+  };
+  if (names.empty()) {
+    loader_->Post("", finish);
+    return absl::OkStatus();
+  }
+  {
+    // Known from now on, so that a request that comes too early hears that its model is loading.
+    std::unique_lock lock(mutex_);
+    for (const std::string& name : names) entries_.try_emplace(name);
+  }
+  auto left = std::make_shared<std::atomic<size_t>>(names.size());
+  for (const std::string& name : names) {
+    Load(name, std::nullopt, [left, finish](const absl::Status&) {
+      if (left->fetch_sub(1) == 1) finish();
+    });
+  }
+  return absl::OkStatus();
+}
+
+void Repository::Load(const std::string& name, std::optional<std::string> config_json, Done done) {
+  if (absl::Status status = CheckModelName(name); !status.ok()) {
+    loader_->Post("", [status, done = std::move(done)] { done(status); });
+    return;
+  }
+  bool announced = false;
+  {
+    std::unique_lock lock(mutex_);
+    if (auto entry = entries_.find(name); entry != entries_.end()) {
+      ++entry->second.loading;
+      announced = true;
+    }
+  }
+  loader_->Post(name, [this, name, announced, config_json = std::move(config_json), done = std::move(done)] {
+    auto folder = FindFolder(name);
+    absl::Status status;
+    if (announced || Announce(name, folder.status())) {
+      status = LoadFrom(folder, name, config_json);
+    } else {
+      status = folder.status();
+    }
+    changed_();
+    done(std::move(status));
+  });
+}
+
+void Repository::Unload(const std::string& name, Done done) {
+  loader_->Post(name, [this, name, done = std::move(done)] {
+    absl::Status status = UnloadNow(name);
+    changed_();
+    done(std::move(status));
+  });
+}
+
+absl::StatusOr<fs::path> Repository::FindFolder(const std::string& name) const {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (const fs::path& root : options_.roots) {
+    if (fs::is_directory(root / name, error)) found.push_back(root / name);
+  }
+  if (found.size() == 1) return found.front();
+  if (found.empty()) return absl::NotFoundError(absl::StrCat("no model repository has a model '", name, "'"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "more than one model repository has a model '", name,
+      "': ", absl::StrJoin(found, ", ", [](std::string* out, const fs::path& path) { *out += path.string(); })));
+}
+
+bool Repository::Announce(const std::string& name, const absl::Status& found) {
+  std::unique_lock lock(mutex_);
+  if (absl::IsNotFound(found) && entries_.count(name) == 0) return false;
+  ++entries_[name].loading;
+  return true;
+}
+
+absl::Status Repository::LoadFrom(const absl::StatusOr<fs::path>& folder, const std::string& name,
+                                  const std::optional<std::string>& config_json) {
+  absl::Status status;
+  std::map<int64_t, absl::StatusOr<ServablePtr>> loaded;
+  auto checked = [&]() -> absl::StatusOr<CheckedConfig> {
+    if (!folder.ok()) return folder.status();
+    if (!config_json.has_value()) return ReadModelConfig(*folder);
+    auto config = ParseModelConfigJson(*config_json);
+    if (!config.ok()) return config.status();
+    return CheckModelConfig(*std::move(config), name);
+  }();
+  auto versions = checked.ok() ? ChooseVersions(checked->config.version_policy(), ListVersions(*folder))
+                               : absl::StatusOr<std::vector<int64_t>>(checked.status());
+  if (!versions.ok()) {
+    FailModel(name, versions.status());
+    return versions.status();
+  }
+  for (const std::string& warning : checked->warnings) {
+    Log().warn("model {}: its configuration sets {}, which has no effect here", name, warning);
+  }
+  for (int64_t version : *versions) {
+    auto servable = LoadVersion(*folder, version, checked->config, StatisticsOf(name, version));
+    if (!servable.ok() && status.ok()) {
+      status = absl::Status(servable.status().code(),
+                            absl::StrCat("version ", version, " of '", name, "': ", servable.status().message()));
+    }
+    loaded.emplace(version, std::move(servable));
+  }
+  Swap(name, loaded);
+  return status;
+}
+
+std::shared_ptr<ModelStatistics> Repository::StatisticsOf(const std::string& name, int64_t version) {
+  std::unique_lock lock(mutex_);
+  std::shared_ptr<ModelStatistics>& statistics = entries_[name].versions[version].statistics;
+  if (statistics == nullptr) statistics = std::make_shared<ModelStatistics>();
+  return statistics;
+}
+
+absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int64_t version,
+                                                    const inference::ModelConfig& config,
+                                                    std::shared_ptr<ModelStatistics> statistics) {
+  const auto start = std::chrono::steady_clock::now();
+  const fs::path archive = folder / std::to_string(version) / config.default_model_filename();
+  const std::string what = absl::StrCat(config.name(), " version ", version);
+  Log().info("loading {} from {}", what, archive.string());
+  auto fail = [&](const absl::Status& status) {
+    Log().error("{} failed to load: {}", what, Text(status.message()));
+    return status;
+  };
+  std::error_code error;
+  if (!fs::is_regular_file(archive, error)) {
+    return fail(absl::NotFoundError(absl::StrCat("there is no file ", archive.string())));
+  }
+  auto model = runtime_.Load(archive.string(), LoadOptions{});
+  if (!model.ok()) return fail(model.status());
+  auto call_interface = factory_(**model, config);
+  if (!call_interface.ok()) return fail(call_interface.status());
+
+  auto servable = std::make_unique<Servable>();
+  servable->name = config.name();
+  servable->version = version;
+  servable->config = config;
+  servable->model = *std::move(model);
+  servable->call_interface = *std::move(call_interface);
+  servable->statistics = std::move(statistics);
+  servable->weight_bytes = servable->model->weight_bytes();
+  servable->statistics->Loaded(std::chrono::steady_clock::now() - start);
+  Log().info("{} is loaded: {:.1f} MB of weights, {:.3f} s", what, double(servable->weight_bytes) / 1e6,
+             SecondsSince(start));
+  return ServablePtr(servable.release(),
+                     [reaper = reaper_](const Servable* old) { reaper->Post("", [old] { delete old; }); });
+}
+
+void Repository::FailModel(const std::string& name, const absl::Status& status) {
+  Log().error("model {} failed to load: {}", name, Text(status.message()));
+  std::unique_lock lock(mutex_);
+  Entry& entry = entries_[name];
+  --entry.loading;
+  entry.failure = Text(status.message());
+}
+
+void Repository::Swap(const std::string& name, const std::map<int64_t, absl::StatusOr<ServablePtr>>& loaded) {
+  // What is swapped out is let go of after the lock.
+  std::vector<ServablePtr> old;
+  std::unique_lock lock(mutex_);
+  Entry& entry = entries_[name];
+  --entry.loading;
+  entry.failure.clear();
+  entry.unloaded = false;
+  for (auto& [number, version] : entry.versions) {
+    auto it = loaded.find(number);
+    if (it != loaded.end() && !it->second.ok()) {
+      version.failure = Text(it->second.status().message());
+      continue;
+    }
+    version.failure.clear();
+    version.last = version.serving;
+    old.push_back(std::move(version.serving));
+    version.serving = it == loaded.end() ? nullptr : *it->second;
+  }
+  lock.unlock();
+}
+
+absl::Status Repository::UnloadNow(const std::string& name) {
+  std::vector<ServablePtr> old;
+  std::unique_lock lock(mutex_);
+  auto found = entries_.find(name);
+  if (found == entries_.end()) return absl::NotFoundError(absl::StrCat("unknown model '", name, "'"));
+  Entry& entry = found->second;
+  for (auto& [number, version] : entry.versions) {
+    version.failure.clear();
+    if (version.serving == nullptr) continue;
+    version.last = version.serving;
+    old.push_back(std::move(version.serving));
+    version.serving = nullptr;
+  }
+  entry.failure.clear();
+  entry.unloaded = true;
+  lock.unlock();
+  Log().info("model {} is unloaded", name);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ServablePtr> Repository::Find(const std::string& name, const std::string& version) const {
+  int64_t number = 0;
+  if (!version.empty() && (!absl::SimpleAtoi(version, &number) || number < 1)) {
+    return absl::InvalidArgumentError(absl::StrCat("model version '", version, "' is not a positive number"));
+  }
+  std::shared_lock lock(mutex_);
+  auto found = entries_.find(name);
+  if (found == entries_.end()) return absl::NotFoundError(absl::StrCat("unknown model '", name, "'"));
+  const Entry& entry = found->second;
+
+  std::vector<int64_t> served;
+  std::string failures;
+  for (auto it = entry.versions.rbegin(); it != entry.versions.rend(); ++it) {
+    const auto& [candidate, state] = *it;
+    if (state.serving != nullptr) {
+      if (number == 0 || candidate == number) return state.serving;
+      served.insert(served.begin(), candidate);
+    }
+    if (number == 0 || candidate == number) {
+      if (!state.failure.empty()) absl::StrAppend(&failures, "; version ", candidate, ": ", state.failure);
+    }
+  }
+  const std::string what =
+      number == 0 ? absl::StrCat("model '", name, "'") : absl::StrCat("version ", number, " of model '", name, "'");
+  if (!entry.failure.empty()) absl::StrAppend(&failures, "; ", entry.failure);
+  if (entry.loading > 0) return absl::UnavailableError(absl::StrCat(what, " is loading"));
+  if (!failures.empty()) return absl::UnavailableError(absl::StrCat(what, " failed to load", failures));
+  if (number != 0 && !served.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat("model '", name, "' does not serve version ", number, ", only ", absl::StrJoin(served, ", ")));
+  }
+  return absl::UnavailableError(absl::StrCat(what, entry.unloaded ? " is unloaded" : " is not loaded"));
+}
+
+std::vector<int64_t> Repository::ServedVersions(const std::string& name) const {
+  std::vector<int64_t> served;
+  std::shared_lock lock(mutex_);
+  auto found = entries_.find(name);
+  if (found == entries_.end()) return served;
+  for (const auto& [number, version] : found->second.versions) {
+    if (version.serving != nullptr) served.push_back(number);
+  }
+  return served;
+}
+
+std::vector<ServablePtr> Repository::Serving() const {
+  std::vector<ServablePtr> serving;
+  std::shared_lock lock(mutex_);
+  for (const auto& [name, entry] : entries_) {
+    for (const auto& [number, version] : entry.versions) {
+      if (version.serving != nullptr) serving.push_back(version.serving);
+    }
+  }
+  return serving;
+}
+
+ModelState Repository::StateOf(const Entry& entry, const Version& version) {
+  if (version.serving != nullptr) return ModelState::kReady;
+  if (entry.loading > 0) return ModelState::kLoading;
+  return version.last.expired() ? ModelState::kUnavailable : ModelState::kUnloading;
+}
+
+std::vector<IndexEntry> Repository::Index(bool ready_only) const {
+  std::set<std::string> on_disk;
+  if (!ready_only) {
+    for (const fs::path& root : options_.roots) {
+      if (auto found = ListModels(root); found.ok()) on_disk.insert(found->begin(), found->end());
+    }
+  }
+  std::vector<IndexEntry> index;
+  std::shared_lock lock(mutex_);
+  for (const auto& [name, entry] : entries_) {
+    on_disk.erase(name);
+    bool listed = false;
+    for (const auto& [number, version] : entry.versions) {
+      IndexEntry item{name, std::to_string(number), StateOf(entry, version), version.failure};
+      if (item.state == ModelState::kUnavailable && item.reason.empty()) item.reason = "unloaded";
+      if (item.state == ModelState::kReady && item.reason.empty()) item.reason = entry.failure;
+      listed = true;
+      if (!ready_only || item.state == ModelState::kReady) index.push_back(std::move(item));
+    }
+    if (!listed && !ready_only) {
+      const ModelState state = entry.loading > 0 ? ModelState::kLoading : ModelState::kUnavailable;
+      index.push_back({name, "", state, entry.failure});
+    }
+  }
+  for (const std::string& name : on_disk) index.push_back({name, "", ModelState::kUnknown, ""});
+  std::stable_sort(index.begin(), index.end(),
+                   [](const IndexEntry& a, const IndexEntry& b) { return a.name < b.name; });
+  return index;
+}
+
+bool Repository::AllReady() const {
+  std::shared_lock lock(mutex_);
+  if (!started_) return false;
+  return std::all_of(entries_.begin(), entries_.end(), [](const auto& item) {
+    const Entry& entry = item.second;
+    if (entry.unloaded) return true;
+    if (!entry.failure.empty()) return false;
+    return std::all_of(entry.versions.begin(), entry.versions.end(),
+                       [](const auto& version) { return version.second.failure.empty(); });
+  });
+}
+
+bool Repository::started() const {
+  std::shared_lock lock(mutex_);
+  return started_;
+}
+
+bool Repository::Knows(const std::string& name) const {
+  std::shared_lock lock(mutex_);
+  return entries_.count(name) > 0;
+}
+
+std::vector<std::string> Repository::KnownModels() const {
+  std::vector<std::string> names;
+  std::shared_lock lock(mutex_);
+  for (const auto& [name, entry] : entries_) names.push_back(name);
+  return names;
+}
+
+}  // namespace hearth::server

@@ -1,0 +1,124 @@
+// The models that the server has: found on disk, loaded, swapped, dropped.
+//
+// A load takes every version that the model's policy chooses, beside the versions that serve, and then swaps the whole
+// set in one step: a request sees the old set or the new one. A version that fails to load keeps its predecessor of the
+// same number serving; why it failed is kept for the index. Old versions live on until their last request ends.
+//
+// Find is what a request calls: it takes a shared lock for the time of two look-ups. Loads and unloads run on the
+// repository's own threads, in the order given for each model. All methods are thread-safe.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "jit/runtime.h"
+#include "server/repository/keyed_executor.h"
+#include "server/repository/servable.h"
+
+namespace hearth::server {
+
+enum class ModelState { kUnknown, kReady, kUnavailable, kLoading, kUnloading };
+// Triton's word for it: "READY", ...; empty for kUnknown.
+const char* ModelStateName(ModelState state);
+
+struct IndexEntry {
+  std::string name;
+  std::string version;  // empty where none is known
+  ModelState state = ModelState::kUnknown;
+  std::string reason;
+};
+
+class Repository {
+ public:
+  struct Options {
+    std::vector<std::filesystem::path> roots;
+    int load_threads = 2;
+  };
+  using Done = std::function<void(absl::Status)>;
+
+  // `runtime` outlives the repository. `changed` is called after each change of what is ready, from loading threads.
+  Repository(Options options, Runtime& runtime, CallInterfaceFactory factory, std::function<void()> changed);
+  // Finishes the loads that were asked for, then drops every model.
+  ~Repository();
+
+  // Loads all models on disk; `done` is called when each has been loaded or has failed. kNotFound, at once, if a root
+  // cannot be read.
+  absl::Status LoadAll(std::function<void()> done);
+  // `config_json` takes the place of config.pbtxt. `done` is called from a loading thread, with OK if every chosen
+  // version serves.
+  void Load(const std::string& name, std::optional<std::string> config_json, Done done);
+  // Stops serving a model: what is in flight ends in peace. kNotFound if it is not loaded.
+  void Unload(const std::string& name, Done done);
+
+  // The version named, or the highest that serves if `version` is empty. kNotFound for a model or version that is not
+  // known, kUnavailable for one that is loading, was unloaded or failed (with the reason), kInvalidArgument for a
+  // version that is no number.
+  absl::StatusOr<ServablePtr> Find(const std::string& name, const std::string& version) const;
+  // Versions of a model that serve, ascending; empty if none does.
+  std::vector<int64_t> ServedVersions(const std::string& name) const;
+  std::vector<ServablePtr> Serving() const;
+
+  // Every model and version that is known or lies on disk, sorted. Reads the roots' directories.
+  std::vector<IndexEntry> Index(bool ready_only) const;
+  // Whether LoadAll has ended and no model is in a failed state.
+  bool AllReady() const;
+  // Whether LoadAll has ended.
+  bool started() const;
+  // Whether some model of that name was found on disk or loaded.
+  bool Knows(const std::string& name) const;
+  std::vector<std::string> KnownModels() const;
+
+ private:
+  struct Version {
+    ServablePtr serving;                 // null if it does not serve
+    std::weak_ptr<const Servable> last;  // the one that drains after an unload
+    std::string failure;                 // why the latest load failed; empty if it did not
+    std::shared_ptr<ModelStatistics> statistics;
+  };
+  struct Entry {
+    std::map<int64_t, Version> versions;
+    std::string failure;  // why the model as a whole failed
+    int loading = 0;      // loads asked for and not ended
+    bool unloaded = false;
+  };
+
+  // Makes an entry for a load of a model that was not known. Not if it is nowhere on disk (`found`): clients may ask
+  // for any number of names.
+  bool Announce(const std::string& name, const absl::Status& found);
+  absl::Status LoadFrom(const absl::StatusOr<std::filesystem::path>& folder, const std::string& name,
+                        const std::optional<std::string>& config_json);
+  absl::Status UnloadNow(const std::string& name);
+  absl::StatusOr<std::filesystem::path> FindFolder(const std::string& name) const;
+  absl::StatusOr<ServablePtr> LoadVersion(const std::filesystem::path& folder, int64_t version,
+                                          const inference::ModelConfig& config,
+                                          std::shared_ptr<ModelStatistics> statistics);
+  std::shared_ptr<ModelStatistics> StatisticsOf(const std::string& name, int64_t version);
+  void FailModel(const std::string& name, const absl::Status& status);
+  void Swap(const std::string& name, const std::map<int64_t, absl::StatusOr<ServablePtr>>& loaded);
+  static ModelState StateOf(const Entry& entry, const Version& version);
+
+  const Options options_;
+  Runtime& runtime_;
+  const CallInterfaceFactory factory_;
+  const std::function<void()> changed_;
+
+  mutable std::shared_mutex mutex_;
+  std::map<std::string, Entry> entries_;
+  bool started_ = false;
+
+  // Frees models' memory away from the threads that serve. Shared with the servables' deleters, which may outlive us.
+  std::shared_ptr<KeyedExecutor> reaper_;
+  // Last, so that it is joined before what its jobs use goes.
+  std::unique_ptr<KeyedExecutor> loader_;
+};
+
+}  // namespace hearth::server

@@ -1,0 +1,232 @@
+#include "server/repository/repository.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <future>
+
+#include "server/repository/fake_runtime.h"
+
+namespace hearth::server {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class RepositoryTest : public ::testing::Test {
+ protected:
+  RepositoryTest() : root_(fs::temp_directory_path() / ("repository_test." + std::to_string(getpid()))) {
+    fs::remove_all(root_);
+    fs::create_directories(root_ / "a");
+    fs::create_directories(root_ / "b");
+  }
+  ~RepositoryTest() override {
+    repository_.reset();
+    fs::remove_all(root_);
+  }
+
+  void Put(const std::string& path, const std::string& text) {
+    fs::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path) << text;
+  }
+
+  void Start(std::vector<fs::path> roots) {
+    repository_ = std::make_unique<Repository>(
+        Repository::Options{std::move(roots), 2}, runtime_,
+        [](const Model&, const inference::ModelConfig&) { return std::make_unique<const CallInterface>(); }, [] {});
+  }
+  void StartAndLoad() {
+    Start({root_ / "a"});
+    std::promise<void> loaded;
+    ASSERT_TRUE(repository_->LoadAll([&] { loaded.set_value(); }).ok());
+    loaded.get_future().wait();
+  }
+
+  absl::Status Load(const std::string& name, std::optional<std::string> config = std::nullopt) {
+    std::promise<absl::Status> done;
+    repository_->Load(name, config, [&](absl::Status status) { done.set_value(status); });
+    return done.get_future().get();
+  }
+  absl::Status Unload(const std::string& name) {
+    std::promise<absl::Status> done;
+    repository_->Unload(name, [&](absl::Status status) { done.set_value(status); });
+    return done.get_future().get();
+  }
+
+  // What the model that a request would get answers.
+  std::string Answer(const std::string& name, const std::string& version = "") {
+    auto servable = repository_->Find(name, version);
+    if (!servable.ok()) return std::string(servable.status().message());
+    return (*servable)->model->Call("forward", {}, {}).value().toStringRef();
+  }
+
+  std::vector<std::string> IndexLines(bool ready_only = false) {
+    std::vector<std::string> lines;
+    for (const IndexEntry& entry : repository_->Index(ready_only)) {
+      lines.push_back(entry.name + "/" + entry.version + " " + ModelStateName(entry.state) + " " + entry.reason);
+    }
+    return lines;
+  }
+
+  fs::path root_;
+  FakeRuntime runtime_;
+  std::unique_ptr<Repository> repository_;
+};
+
+TEST_F(RepositoryTest, TheLatestVersionAnswers) {
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/m/2/model.pt", "ok two");
+  StartAndLoad();
+  EXPECT_EQ(Answer("m"), "two");
+  EXPECT_EQ(Answer("m", "2"), "two");
+  EXPECT_TRUE(repository_->AllReady());
+  EXPECT_EQ(repository_->Find("m", "1").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(RepositoryTest, AllVersionsServeWhenThePolicySaysSo) {
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/m/2/model.pt", "ok two");
+  Put("a/m/config.pbtxt", "version_policy { all {} }");
+  StartAndLoad();
+  EXPECT_EQ(Answer("m", "1"), "one");
+  EXPECT_EQ(Answer("m"), "two");
+  EXPECT_THAT(repository_->ServedVersions("m"), ElementsAre(1, 2));
+}
+
+TEST_F(RepositoryTest, AnUnknownModelVersionOrNumberIsTold) {
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  EXPECT_EQ(repository_->Find("n", "").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(repository_->Find("m", "x").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Answer("m", "7"), HasSubstr("does not serve version 7, only 1"));
+}
+
+TEST_F(RepositoryTest, AFailedModelKeepsItsReasonAndLeavesOthersServing) {
+  Put("a/good/1/model.pt", "ok yes");
+  Put("a/bad/1/model.pt", "bad truncated");
+  Put("a/empty/README", "x");
+  Put("a/wrong/config.pbtxt", "nonsense: 1");
+  StartAndLoad();
+  EXPECT_EQ(Answer("good"), "yes");
+  EXPECT_EQ(repository_->Find("bad", "").status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(Answer("bad"), HasSubstr("bad archive: truncated"));
+  EXPECT_THAT(Answer("wrong"), HasSubstr("nonsense"));
+  EXPECT_FALSE(repository_->AllReady());
+  EXPECT_TRUE(repository_->started());
+  const auto lines = IndexLines();
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_EQ(lines[0], "bad/1 UNAVAILABLE bad archive: truncated");
+  EXPECT_THAT(lines[1], HasSubstr("empty/ UNAVAILABLE no version folder"));
+  EXPECT_EQ(lines[2], "good/1 READY ");
+  EXPECT_THAT(IndexLines(true), ElementsAre("good/1 READY "));
+}
+
+TEST_F(RepositoryTest, AReloadSwapsAndTheOldVersionLivesUntilItsLastRequestEnds) {
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  ServablePtr held = *repository_->Find("m", "");
+  Put("a/m/2/model.pt", "ok two");
+  ASSERT_TRUE(Load("m").ok());
+  EXPECT_EQ(Answer("m"), "two");
+  EXPECT_EQ(held->model->Call("forward", {}, {}).value().toStringRef(), "one");
+  EXPECT_THAT(IndexLines(), ElementsAre("m/1 UNLOADING ", "m/2 READY "));
+  held.reset();
+  EXPECT_THAT(IndexLines(), ElementsAre("m/1 UNAVAILABLE unloaded", "m/2 READY "));
+}
+
+TEST_F(RepositoryTest, WhileANewVersionLoadsTheOldOneServes) {
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  Put("a/m/1/model.pt", "ok other");
+  runtime_.load_gate.Shut();
+  std::promise<absl::Status> done;
+  repository_->Load("m", std::nullopt, [&](absl::Status status) { done.set_value(status); });
+  EXPECT_EQ(Answer("m"), "one");
+  runtime_.load_gate.Open();
+  ASSERT_TRUE(done.get_future().get().ok());
+  EXPECT_EQ(Answer("m"), "other");
+}
+
+TEST_F(RepositoryTest, AReloadThatFailsLeavesTheOldVersionServing) {
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  Put("a/m/1/model.pt", "bad flipped");
+  const absl::Status status = Load("m");
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("version 1 of 'm': bad archive: flipped"));
+  EXPECT_EQ(Answer("m"), "one");
+  EXPECT_THAT(IndexLines(), ElementsAre("m/1 READY bad archive: flipped"));
+}
+
+TEST_F(RepositoryTest, AModelThatIsStillLoadingIsUnavailable) {
+  Put("a/m/1/model.pt", "ok one");
+  runtime_.load_gate.Shut();
+  Start({root_ / "a"});
+  std::promise<void> loaded;
+  ASSERT_TRUE(repository_->LoadAll([&] { loaded.set_value(); }).ok());
+  EXPECT_EQ(repository_->Find("m", "").status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(Answer("m"), HasSubstr("is loading"));
+  EXPECT_FALSE(repository_->started());
+  runtime_.load_gate.Open();
+  loaded.get_future().wait();
+  EXPECT_EQ(Answer("m"), "one");
+}
+
+TEST_F(RepositoryTest, AnUnloadedModelIsUnavailableUntilItIsLoadedAgain) {
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  ASSERT_TRUE(Unload("m").ok());
+  EXPECT_THAT(Answer("m"), HasSubstr("is unloaded"));
+  EXPECT_THAT(IndexLines(), ElementsAre("m/1 UNAVAILABLE unloaded"));
+  EXPECT_TRUE(repository_->AllReady());
+  ASSERT_TRUE(Load("m").ok());
+  EXPECT_EQ(Answer("m"), "one");
+  EXPECT_EQ(Unload("n").code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(RepositoryTest, CountersOutliveAReload) {
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  (*repository_->Find("m", ""))->statistics->Refused(FailureReason::kOther, {});
+  ASSERT_TRUE(Load("m").ok());
+  EXPECT_EQ((*repository_->Find("m", ""))->statistics->snapshot().failure.count, 1u);
+}
+
+TEST_F(RepositoryTest, AConfigurationInTheRequestTakesTheFilesPlace) {
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/m/2/model.pt", "ok two");
+  Put("a/m/config.pbtxt", "nonsense: 1");
+  StartAndLoad();
+  ASSERT_TRUE(Load("m", R"({"version_policy": {"specific": {"versions": [1]}}})").ok());
+  EXPECT_EQ(Answer("m"), "one");
+}
+
+TEST_F(RepositoryTest, NamesOutsideTheRepositoryAreRefusedAndLeaveNoTrace) {
+  Put("secret/1/model.pt", "ok secret");
+  StartAndLoad();
+  EXPECT_EQ(Load("../secret").code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Load("nowhere").code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(IndexLines(), IsEmpty());
+}
+
+TEST_F(RepositoryTest, AModelInTwoRepositoriesIsNotGuessed) {
+  Put("a/m/1/model.pt", "ok one");
+  Put("b/m/1/model.pt", "ok two");
+  Start({root_ / "a", root_ / "b"});
+  EXPECT_EQ(Load("m").code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Answer("m"), HasSubstr("more than one model repository"));
+}
+
+TEST_F(RepositoryTest, ARepositoryThatCannotBeReadIsNamed) {
+  Start({root_ / "nowhere"});
+  const absl::Status status = repository_->LoadAll([] {});
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("nowhere"));
+}
+
+}  // namespace
+}  // namespace hearth::server

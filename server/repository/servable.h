@@ -1,0 +1,41 @@
+// One version of a model that has been loaded. Requests hold it by shared pointer, so a version that was swapped out
+// lives until its last request ends: that is how it drains. Immutable but for its counters.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "jit/runtime.h"
+#include "proto/inference/model_config.pb.h"
+#include "server/telemetry/model_statistics.h"
+
+namespace hearth::server {
+
+// What the layer that talks to clients derives from a model when it loads (the names and types of its tensors); it
+// knows what is behind this.
+class CallInterface {
+ public:
+  virtual ~CallInterface() = default;
+};
+
+// Derives it; an error fails the load.
+using CallInterfaceFactory = std::function<absl::StatusOr<std::unique_ptr<const CallInterface>>(
+    const Model& model, const inference::ModelConfig& config)>;
+
+struct Servable {
+  std::string name;
+  int64_t version = 0;
+  inference::ModelConfig config;
+  std::shared_ptr<Model> model;
+  std::unique_ptr<const CallInterface> call_interface;
+  // Shared with the versions of the same number before and after a reload.
+  std::shared_ptr<ModelStatistics> statistics;
+  uint64_t weight_bytes = 0;
+};
+
+using ServablePtr = std::shared_ptr<const Servable>;
+
+}  // namespace hearth::server

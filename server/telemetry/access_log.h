@@ -1,0 +1,46 @@
+// One line of JSON for each request, for people who grep and for machines that collect. Off unless given a place.
+// Thread-safe; lines of concurrent requests never mix.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/telemetry/model_statistics.h"
+
+namespace spdlog {
+class logger;
+}
+
+namespace hearth::server {
+
+struct AccessRecord {
+  std::string peer;  // "ipv4:127.0.0.1:40120"
+  std::string model;
+  std::string version;
+  std::string id;
+  absl::Status status;
+  RequestTimes times;
+  uint64_t request_bytes = 0;
+  uint64_t response_bytes = 0;
+};
+
+class AccessLog {
+ public:
+  // `place`: a file to append to, or "-" for standard output. kInvalidArgument if the file cannot be opened.
+  static absl::StatusOr<std::unique_ptr<AccessLog>> Open(const std::string& place);
+  void Write(const AccessRecord& record);
+  // Call before the process ends: lines are buffered for up to a second.
+  void Flush();
+
+ private:
+  explicit AccessLog(std::shared_ptr<spdlog::logger> logger) : logger_(std::move(logger)) {}
+
+  std::shared_ptr<spdlog::logger> logger_;
+};
+
+// The line for one record, without the newline.
+std::string FormatAccessRecord(const AccessRecord& record);
+
+}  // namespace hearth::server

@@ -1,0 +1,211 @@
+#include "server/telemetry/metrics.h"
+
+#include <prometheus/text_serializer.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+
+namespace hearth::server {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+std::vector<ClientMetric::Label> LabelsOf(const ModelSample& sample) {
+  return {{"model", sample.model}, {"version", sample.version}};
+}
+
+class FamilyBuilder {
+ public:
+  FamilyBuilder(std::string name, std::string help, MetricType type) {
+    family_.name = std::move(name);
+    family_.help = std::move(help);
+    family_.type = type;
+  }
+
+  void Add(std::vector<ClientMetric::Label> labels, double value) {
+    ClientMetric metric;
+    metric.label = std::move(labels);
+    if (family_.type == MetricType::Counter) {
+      metric.counter.value = value;
+    } else {
+      metric.gauge.value = value;
+    }
+    family_.metric.push_back(std::move(metric));
+  }
+
+  MetricFamily Take() { return std::move(family_); }
+
+ private:
+  MetricFamily family_;
+};
+
+// A family with one value a model version.
+template <typename Value>
+MetricFamily PerModel(const std::vector<ModelSample>& samples, const char* name, const char* help, MetricType type,
+                      Value value) {
+  FamilyBuilder family(name, help, type);
+  for (const ModelSample& sample : samples) family.Add(LabelsOf(sample), static_cast<double>(value(sample)));
+  return family.Take();
+}
+
+MetricFamily FailureFamily(const std::vector<ModelSample>& samples) {
+  FamilyBuilder family("nv_inference_request_failure", "Number of failed inference requests, by reason",
+                       MetricType::Counter);
+  for (const ModelSample& sample : samples) {
+    for (int reason = 0; reason < kFailureReasons; ++reason) {
+      auto labels = LabelsOf(sample);
+      labels.push_back({"reason", FailureReasonName(static_cast<FailureReason>(reason))});
+      family.Add(std::move(labels), static_cast<double>(sample.statistics.failures[reason]));
+    }
+  }
+  return family.Take();
+}
+
+MetricFamily LatencyFamily(const std::vector<ModelSample>& samples) {
+  MetricFamily family;
+  family.name = "hearth_request_duration_seconds";
+  family.help = "Time from a request's last byte to its answer, of requests that were answered";
+  family.type = MetricType::Histogram;
+  for (const ModelSample& sample : samples) {
+    ClientMetric metric;
+    metric.label = LabelsOf(sample);
+    uint64_t cumulative = 0;
+    for (size_t i = 0; i < sample.statistics.latency_buckets.size(); ++i) {
+      cumulative += sample.statistics.latency_buckets[i];
+      ClientMetric::Bucket bucket;
+      bucket.cumulative_count = cumulative;
+      bucket.upper_bound = i < kLatencyBuckets.size() ? kLatencyBuckets[i] : std::numeric_limits<double>::infinity();
+      metric.histogram.bucket.push_back(bucket);
+    }
+    metric.histogram.sample_count = cumulative;
+    metric.histogram.sample_sum = static_cast<double>(sample.statistics.success.ns) * 1e-9;
+    family.metric.push_back(std::move(metric));
+  }
+  return family;
+}
+
+// Jiffies of all processors since boot, in use and in total.
+struct ProcessorTime {
+  uint64_t busy = 0;
+  uint64_t total = 0;
+};
+
+ProcessorTime ReadProcessorTime() {
+  std::ifstream file("/proc/stat");
+  std::string label;
+  file >> label;
+  ProcessorTime time;
+  uint64_t value = 0;
+  // user, nice, system, idle, iowait, irq, softirq, steal; what follows is counted in these already.
+  for (int column = 0; column < 8 && file >> value; ++column) {
+    time.total += value;
+    if (column != 3 && column != 4) time.busy += value;
+  }
+  return time;
+}
+
+// The share of all processors in use between the last two scrapes that were at least a second apart.
+double ProcessorUse() {
+  static std::mutex mutex;
+  static ProcessorTime last = ReadProcessorTime();
+  static auto last_time = std::chrono::steady_clock::now();
+  static double use = 0;
+  std::lock_guard lock(mutex);
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_time >= std::chrono::seconds(1)) {
+    const ProcessorTime time = ReadProcessorTime();
+    if (time.total > last.total) use = double(time.busy - last.busy) / double(time.total - last.total);
+    last = time;
+    last_time = now;
+  }
+  return use;
+}
+
+// Bytes of memory of the machine: total, and not available for new programs.
+std::pair<double, double> MachineMemory() {
+  std::ifstream file("/proc/meminfo");
+  double total = 0, available = 0;
+  std::string line;
+  while (std::getline(file, line)) {
+    std::istringstream fields(line);
+    std::string key;
+    double kilobytes = 0;
+    fields >> key >> kilobytes;
+    if (key == "MemTotal:") total = kilobytes * 1024;
+    if (key == "MemAvailable:") available = kilobytes * 1024;
+  }
+  return {total, total - available};
+}
+
+double ResidentBytes() {
+  std::ifstream file("/proc/self/statm");
+  uint64_t size = 0, resident = 0;
+  file >> size >> resident;
+  return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
+MetricFamily Single(const char* name, const char* help, double value) {
+  FamilyBuilder family(name, help, MetricType::Gauge);
+  family.Add({}, value);
+  return family.Take();
+}
+
+}  // namespace
+
+std::vector<MetricFamily> MetricsCollector::Collect() const {
+  const std::vector<ModelSample> samples = models_();
+  constexpr MetricType kCounter = MetricType::Counter;
+  constexpr MetricType kGauge = MetricType::Gauge;
+  const auto [memory_total, memory_used] = MachineMemory();
+
+  std::vector<MetricFamily> families;
+  const auto add = [&](const char* name, const char* help, MetricType type, auto value) {
+    families.push_back(PerModel(samples, name, help, type, value));
+  };
+  add("nv_inference_request_success", "Number of successful inference requests, all batch sizes", kCounter,
+      [](const ModelSample& s) { return s.statistics.success.count; });
+  families.push_back(FailureFamily(samples));
+  add("nv_inference_count", "Number of inferences performed (a batch of n counts n)", kCounter,
+      [](const ModelSample& s) { return s.statistics.inference_count; });
+  add("nv_inference_exec_count", "Number of model executions performed", kCounter,
+      [](const ModelSample& s) { return s.statistics.execution_count; });
+  add("nv_inference_request_duration_us", "Cumulative inference request duration in microseconds", kCounter,
+      [](const ModelSample& s) { return s.statistics.success.ns / 1000; });
+  add("nv_inference_queue_duration_us", "Cumulative inference queuing duration in microseconds", kCounter,
+      [](const ModelSample& s) { return s.statistics.queue.ns / 1000; });
+  add("nv_inference_compute_input_duration_us", "Cumulative compute input duration in microseconds", kCounter,
+      [](const ModelSample& s) { return s.statistics.compute_input.ns / 1000; });
+  add("nv_inference_compute_infer_duration_us", "Cumulative compute inference duration in microseconds", kCounter,
+      [](const ModelSample& s) { return s.statistics.compute_infer.ns / 1000; });
+  add("nv_inference_compute_output_duration_us", "Cumulative inference compute output duration in microseconds",
+      kCounter, [](const ModelSample& s) { return s.statistics.compute_output.ns / 1000; });
+  add("nv_inference_pending_request_count", "Instantaneous number of pending requests awaiting execution", kGauge,
+      [](const ModelSample& s) { return s.statistics.pending; });
+  add("nv_model_load_duration_secs", "Model load time in seconds", kGauge,
+      [](const ModelSample& s) { return s.statistics.load_seconds; });
+  families.push_back(LatencyFamily(samples));
+  add("hearth_in_flight_requests", "Requests that were admitted and are not answered yet", kGauge,
+      [](const ModelSample& s) { return s.statistics.in_flight; });
+  add("hearth_model_weight_bytes", "Bytes that the model's weights occupy", kGauge,
+      [](const ModelSample& s) { return s.weight_bytes; });
+  add("hearth_model_ready", "Whether the version takes requests", kGauge,
+      [](const ModelSample& s) { return s.serving ? 1 : 0; });
+  families.push_back(Single("nv_cpu_utilization", "CPU utilization rate [0.0 - 1.0]", ProcessorUse()));
+  families.push_back(Single("nv_cpu_memory_total_bytes", "CPU total memory (RAM), in bytes", memory_total));
+  families.push_back(Single("nv_cpu_memory_used_bytes", "CPU used memory (RAM), in bytes", memory_used));
+  families.push_back(Single("hearth_process_resident_bytes", "Resident memory of the server", ResidentBytes()));
+  return families;
+}
+
+std::string MetricsText(const prometheus::Collectable& collector) {
+  return prometheus::TextSerializer().Serialize(collector.Collect());
+}
+
+}  // namespace hearth::server

@@ -1,0 +1,67 @@
+#include "server/telemetry/metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace hearth::server {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(Metrics, CountersCarryTritonsNamesAndLabels) {
+  ModelStatistics statistics;
+  statistics.Loaded(std::chrono::milliseconds(250));
+  statistics.Admitted();
+  statistics.Began();
+  statistics.Succeeded(
+      {std::chrono::microseconds(700), std::chrono::microseconds(12), {}, std::chrono::microseconds(600), {}}, 8);
+  statistics.Refused(FailureReason::kRejected, {});
+  const MetricsCollector collector([&] {
+    return std::vector<ModelSample>{{"digits", "3", statistics.snapshot(), 4096, true}};
+  });
+
+  const std::string text = MetricsText(collector);
+  EXPECT_THAT(text, HasSubstr("# TYPE nv_inference_request_success counter"));
+  EXPECT_THAT(text, HasSubstr("nv_inference_request_success{model=\"digits\",version=\"3\"} 1"));
+  EXPECT_THAT(text, HasSubstr("nv_inference_count{model=\"digits\",version=\"3\"} 8"));
+  EXPECT_THAT(text, HasSubstr("nv_inference_exec_count{model=\"digits\",version=\"3\"} 1"));
+  EXPECT_THAT(text, HasSubstr("nv_inference_queue_duration_us{model=\"digits\",version=\"3\"} 12"));
+  EXPECT_THAT(text, HasSubstr("nv_inference_request_duration_us{model=\"digits\",version=\"3\"} 700"));
+  EXPECT_THAT(text, HasSubstr("nv_model_load_duration_secs{model=\"digits\",version=\"3\"} 0.25"));
+  EXPECT_THAT(text, HasSubstr("hearth_model_weight_bytes{model=\"digits\",version=\"3\"} 4096"));
+}
+
+TEST(Metrics, EveryFailureReasonIsThereFromTheStart) {
+  const MetricsCollector collector([] { return std::vector<ModelSample>{{"m", "1", {}, 0, false}}; });
+  const std::string text = MetricsText(collector);
+  for (const char* reason : {"REJECTED", "CANCELED", "BACKEND", "OTHER"}) {
+    EXPECT_THAT(text, HasSubstr(std::string("nv_inference_request_failure{model=\"m\",version=\"1\",reason=\"") +
+                                reason + "\"} 0"));
+  }
+}
+
+TEST(Metrics, WhatTheServerCannotMeasureIsAbsent) {
+  const MetricsCollector collector([] { return std::vector<ModelSample>{}; });
+  EXPECT_THAT(MetricsText(collector), Not(HasSubstr("nv_gpu_")));
+  EXPECT_THAT(MetricsText(collector), HasSubstr("nv_cpu_memory_used_bytes"));
+}
+
+TEST(Metrics, HistogramBucketsAreCumulative) {
+  ModelStatistics statistics;
+  for (int milliseconds : {2, 2, 40}) {
+    statistics.Admitted();
+    statistics.Began();
+    statistics.Succeeded({std::chrono::milliseconds(milliseconds), {}, {}, {}, {}}, 1);
+  }
+  const MetricsCollector collector([&] {
+    return std::vector<ModelSample>{{"m", "1", statistics.snapshot(), 0, true}};
+  });
+  const std::string text = MetricsText(collector);
+  EXPECT_THAT(text, HasSubstr("hearth_request_duration_seconds_bucket{model=\"m\",version=\"1\",le=\"0.0025\"} 2"));
+  EXPECT_THAT(text, HasSubstr("hearth_request_duration_seconds_bucket{model=\"m\",version=\"1\",le=\"+Inf\"} 3"));
+  EXPECT_THAT(text, HasSubstr("hearth_request_duration_seconds_count{model=\"m\",version=\"1\"} 3"));
+}
+
+}  // namespace
+}  // namespace hearth::server

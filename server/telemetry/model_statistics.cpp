@@ -1,0 +1,79 @@
+#include "server/telemetry/model_statistics.h"
+
+#include <algorithm>
+
+namespace hearth::server {
+
+const char* FailureReasonName(FailureReason reason) {
+  switch (reason) {
+    case FailureReason::kRejected:
+      return "REJECTED";
+    case FailureReason::kCanceled:
+      return "CANCELED";
+    case FailureReason::kBackend:
+      return "BACKEND";
+    case FailureReason::kOther:
+      return "OTHER";
+  }
+  return "OTHER";
+}
+
+void ModelStatistics::Admitted() {
+  std::lock_guard lock(mutex_);
+  ++now_.pending;
+  ++now_.in_flight;
+}
+
+void ModelStatistics::Began() {
+  std::lock_guard lock(mutex_);
+  --now_.pending;
+}
+
+void ModelStatistics::Succeeded(const RequestTimes& times, uint64_t batch_size) {
+  const double seconds = std::chrono::duration<double>(times.total).count();
+  const auto bucket =
+      std::lower_bound(kLatencyBuckets.begin(), kLatencyBuckets.end(), seconds) - kLatencyBuckets.begin();
+  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+
+  std::lock_guard lock(mutex_);
+  --now_.in_flight;
+  now_.success.Add(times.total);
+  now_.queue.Add(times.queue);
+  now_.compute_input.Add(times.compute_input);
+  now_.compute_infer.Add(times.compute_infer);
+  now_.compute_output.Add(times.compute_output);
+  now_.inference_count += batch_size;
+  ++now_.execution_count;
+  now_.last_inference_ms = std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count();
+  ++now_.latency_buckets[bucket];
+  StatisticsSnapshot::Batch& batch = now_.batches[batch_size];
+  batch.compute_input.Add(times.compute_input);
+  batch.compute_infer.Add(times.compute_infer);
+  batch.compute_output.Add(times.compute_output);
+}
+
+void ModelStatistics::Failed(FailureReason reason, std::chrono::nanoseconds total, bool began) {
+  std::lock_guard lock(mutex_);
+  --now_.in_flight;
+  if (!began) --now_.pending;
+  now_.failure.Add(total);
+  ++now_.failures[static_cast<int>(reason)];
+}
+
+void ModelStatistics::Refused(FailureReason reason, std::chrono::nanoseconds total) {
+  std::lock_guard lock(mutex_);
+  now_.failure.Add(total);
+  ++now_.failures[static_cast<int>(reason)];
+}
+
+void ModelStatistics::Loaded(std::chrono::nanoseconds time) {
+  std::lock_guard lock(mutex_);
+  now_.load_seconds = std::chrono::duration<double>(time).count();
+}
+
+StatisticsSnapshot ModelStatistics::snapshot() const {
+  std::lock_guard lock(mutex_);
+  return now_;
+}
+
+}  // namespace hearth::server

@@ -1,0 +1,84 @@
+// What one version of a model has answered since it was first loaded: the numbers behind ModelStatistics and /metrics.
+// A reload keeps them, so that counters never go back. Thread-safe; a snapshot is consistent in itself.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+namespace hearth::server {
+
+// Why a request was not answered, in the terms of Triton's metric nv_inference_request_failure.
+enum class FailureReason {
+  kRejected,  // a queue was full, or the deadline had passed before the run began
+  kCanceled,  // the client went away or its deadline passed during the run
+  kBackend,   // the model raised
+  kOther,     // the request was wrong
+};
+inline constexpr int kFailureReasons = 4;
+const char* FailureReasonName(FailureReason reason);
+
+// Where the time of one answered request went.
+struct RequestTimes {
+  std::chrono::nanoseconds total{0};           // from the request's last byte to the answer's first
+  std::chrono::nanoseconds queue{0};           // waiting for a thread
+  std::chrono::nanoseconds compute_input{0};   // message to tensors
+  std::chrono::nanoseconds compute_infer{0};   // the model
+  std::chrono::nanoseconds compute_output{0};  // tensors to message
+};
+
+// A number of events and their time together.
+struct Duration {
+  uint64_t count = 0;
+  uint64_t ns = 0;
+
+  void Add(std::chrono::nanoseconds time) {
+    ++count;
+    ns += static_cast<uint64_t>(time.count());
+  }
+};
+
+// Upper bounds, in seconds, of the buckets of hearth_request_duration_seconds; the last bucket is unbounded.
+inline constexpr std::array<double, 15> kLatencyBuckets = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
+                                                           0.25,   0.5,   1,      2.5,   5,    10,    30};
+
+struct StatisticsSnapshot {
+  struct Batch {
+    Duration compute_input, compute_infer, compute_output;
+  };
+
+  Duration success, failure, queue, compute_input, compute_infer, compute_output;
+  std::array<uint64_t, kFailureReasons> failures{};
+  uint64_t inference_count = 0;    // batch elements answered
+  uint64_t execution_count = 0;    // runs
+  uint64_t last_inference_ms = 0;  // since the epoch
+  int64_t pending = 0;             // requests that wait for a thread
+  int64_t in_flight = 0;           // requests that wait or run
+  std::array<uint64_t, kLatencyBuckets.size() + 1> latency_buckets{};
+  std::map<uint64_t, Batch> batches;
+  double load_seconds = 0;  // of the latest load
+};
+
+class ModelStatistics {
+ public:
+  // A request was admitted; exactly one of Succeeded and Failed follows for each.
+  void Admitted();
+  // Its run began.
+  void Began();
+  void Succeeded(const RequestTimes& times, uint64_t batch_size);
+  // `began` says whether Began was called.
+  void Failed(FailureReason reason, std::chrono::nanoseconds total, bool began);
+  // A request that was turned away before it was admitted.
+  void Refused(FailureReason reason, std::chrono::nanoseconds total);
+  void Loaded(std::chrono::nanoseconds time);
+
+  StatisticsSnapshot snapshot() const;
+
+ private:
+  mutable std::mutex mutex_;
+  StatisticsSnapshot now_;
+};
+
+}  // namespace hearth::server

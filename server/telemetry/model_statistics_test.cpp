@@ -1,0 +1,58 @@
+#include "server/telemetry/model_statistics.h"
+
+#include <gtest/gtest.h>
+
+namespace hearth::server {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+TEST(ModelStatistics, AnAnsweredRequestCountsOnceInEveryDuration) {
+  ModelStatistics statistics;
+  statistics.Admitted();
+  EXPECT_EQ(statistics.snapshot().pending, 1);
+  statistics.Began();
+  EXPECT_EQ(statistics.snapshot().pending, 0);
+  EXPECT_EQ(statistics.snapshot().in_flight, 1);
+  statistics.Succeeded({milliseconds(3), microseconds(10), microseconds(20), milliseconds(2), microseconds(30)}, 4);
+
+  const StatisticsSnapshot now = statistics.snapshot();
+  EXPECT_EQ(now.in_flight, 0);
+  EXPECT_EQ(now.success.count, 1u);
+  EXPECT_EQ(now.success.ns, 3'000'000u);
+  EXPECT_EQ(now.queue.ns, 10'000u);
+  EXPECT_EQ(now.compute_infer.ns, 2'000'000u);
+  EXPECT_EQ(now.inference_count, 4u);
+  EXPECT_EQ(now.execution_count, 1u);
+  EXPECT_EQ(now.batches.at(4).compute_output.ns, 30'000u);
+}
+
+TEST(ModelStatistics, ALatencyFallsIntoTheFirstBucketThatHoldsIt) {
+  ModelStatistics statistics;
+  for (auto total : {microseconds(500), microseconds(501), microseconds(60'000'000)}) {
+    statistics.Admitted();
+    statistics.Began();
+    statistics.Succeeded({total, {}, {}, {}, {}}, 1);
+  }
+  const StatisticsSnapshot now = statistics.snapshot();
+  EXPECT_EQ(now.latency_buckets[0], 1u);
+  EXPECT_EQ(now.latency_buckets[1], 1u);
+  EXPECT_EQ(now.latency_buckets.back(), 1u);
+}
+
+TEST(ModelStatistics, AFailureBeforeTheRunLeavesNothingPending) {
+  ModelStatistics statistics;
+  statistics.Admitted();
+  statistics.Failed(FailureReason::kRejected, milliseconds(1), false);
+  statistics.Refused(FailureReason::kOther, milliseconds(2));
+  const StatisticsSnapshot now = statistics.snapshot();
+  EXPECT_EQ(now.pending, 0);
+  EXPECT_EQ(now.in_flight, 0);
+  EXPECT_EQ(now.failure.count, 2u);
+  EXPECT_EQ(now.failures[static_cast<int>(FailureReason::kRejected)], 1u);
+  EXPECT_EQ(now.failures[static_cast<int>(FailureReason::kOther)], 1u);
+}
+
+}  // namespace
+}  // namespace hearth::server
