@@ -30,9 +30,10 @@ struct ImportedModule {
   uint64_t weight_bytes = 0;  // of all storages, shared ones counted once
 };
 
-// Runs a method while the archive loads (an object's __setstate__); the function is declared, maybe not yet defined.
-// Gives the result.
-using MethodRunner = std::function<c10::IValue(Function& function, std::vector<c10::IValue> arguments)>;
+// Runs a method of `unit` while the archive loads (an object's __setstate__); the function is declared, maybe not yet
+// defined. Gives the result.
+using MethodRunner =
+    std::function<c10::IValue(CompilationUnit& unit, Function& function, std::vector<c10::IValue> arguments)>;
 
 // Every body of the archive's code that the module can reach is emitted when this returns. Throws ArchiveError for
 // bytes that are not a sound archive, CompileError for code that does not compile, and what `runner` throws.

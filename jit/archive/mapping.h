@@ -1,0 +1,56 @@
+// The bytes of a file as memory, kept alive by whoever still uses them (weights are views of it). Two ways:
+// in place, where the file's own pages are mapped privately and the file must not be overwritten or truncated while the
+// mapping lives (new bytes would show through, a truncation ends the process with SIGBUS); or sealed, where the bytes
+// are first taken into anonymous memory that no process can write, shrink or grow any more.
+//
+// The pages are private and writable: a tensor that views them may be written in place, which copies the page and
+// touches neither the file nor other mappings. Immutable after construction apart from that, so safe to share between
+// threads. Errors: FileError when the file cannot be opened or read, ArchiveError when it changes while being read.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "jit/support/errors.h"
+
+namespace hearth {
+
+// The file itself is the trouble: it does not exist, may not be read, or is no regular file.
+class FileError : public ArchiveError {
+ public:
+  FileError(const std::string& message, int error_number) : ArchiveError(message), error_number_(error_number) {}
+  // The system's errno, e.g. ENOENT.
+  int error_number() const { return error_number_; }
+
+ private:
+  int error_number_;
+};
+
+class Mapping {
+ public:
+  enum class Mode { kInPlace, kSealedCopy };
+
+  static std::shared_ptr<const Mapping> Open(const std::string& path, Mode mode);
+  // A mapping of bytes that are in memory already (they are copied). `name` is what errors call it.
+  static std::shared_ptr<const Mapping> Copy(std::string_view bytes, const std::string& name);
+
+  ~Mapping();
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+  std::string_view bytes() const { return {data_, size_}; }
+  // The same bytes, writable: writes stay in this mapping.
+  char* data() const { return data_; }
+  const std::string& name() const { return name_; }
+
+ private:
+  Mapping(char* data, size_t size, std::string name);
+
+  char* data_;
+  size_t size_;
+  std::string name_;
+};
+
+}  // namespace hearth

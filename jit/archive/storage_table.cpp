@@ -1,0 +1,95 @@
+#include "jit/archive/storage_table.h"
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/CPUAllocator.h>
+#include <c10/core/DispatchKeySet.h>
+#include <c10/core/StorageImpl.h>
+#include <c10/core/TensorOptions.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "jit/support/errors.h"
+
+namespace hearth {
+namespace {
+
+constexpr uintptr_t kAlignment = 64;
+
+c10::Storage MakeStorage(c10::DataPtr data, size_t size) {
+  return c10::Storage(c10::Storage::use_byte_size_t(), size, std::move(data), /*allocator=*/nullptr,
+                      /*resizable=*/false);
+}
+
+c10::Storage ViewOf(const RecordBytes& bytes) {
+  auto* owner = new std::shared_ptr<const void>(bytes.owner);
+  const auto release = [](void* context) { delete static_cast<std::shared_ptr<const void>*>(context); };
+  return MakeStorage(c10::DataPtr(bytes.data, owner, release, c10::Device(c10::kCPU)), bytes.size);
+}
+
+c10::Storage CopyOf(const RecordBytes& bytes) {
+  c10::DataPtr data = c10::GetCPUAllocator()->allocate(bytes.size);
+  std::memcpy(data.mutable_get(), bytes.data, bytes.size);
+  return MakeStorage(std::move(data), bytes.size);
+}
+
+// The size of the numbers whose bytes a machine orders: a complex number is two of them.
+size_t SwappedBytes(c10::ScalarType dtype) {
+  return c10::isComplexType(dtype) ? c10::elementSize(dtype) / 2 : c10::elementSize(dtype);
+}
+
+void ReverseEach(char* data, size_t size, size_t element) {
+  for (size_t at = 0; at + element <= size; at += element) std::reverse(data + at, data + at + element);
+}
+
+c10::Storage MoveTo(const c10::Storage& storage, c10::Device device) {
+  at::Tensor bytes = at::detail::make_tensor<c10::TensorImpl>(
+      c10::Storage(storage), c10::DispatchKeySet(c10::DispatchKey::CPU), c10::scalarTypeToTypeMeta(c10::kByte));
+  const int64_t size = static_cast<int64_t>(storage.nbytes());
+  const int64_t stride = 1;
+  bytes.unsafeGetTensorImpl()->set_sizes_and_strides({&size, 1}, {&stride, 1});
+  return bytes.to(device).storage();
+}
+
+}  // namespace
+
+c10::Storage StorageTable::Get(const std::string& key, c10::ScalarType dtype, int64_t numel, bool may_be_left_out) {
+  const int64_t element = static_cast<int64_t>(c10::elementSize(dtype));
+  int64_t needed = 0;
+  if (numel < 0 || __builtin_mul_overflow(numel, element, &needed)) {
+    throw ArchiveError("storage '" + key + "' has an impossible number of elements: " + std::to_string(numel));
+  }
+  if (numel == 0) return MakeStorage(c10::DataPtr(nullptr, device_), 0);
+  auto found = by_key_.find(key);
+  if (found == by_key_.end()) found = by_key_.emplace(key, Load(key, dtype)).first;
+  const Entry& entry = found->second;
+  if (entry.storage.nbytes() == 0 && may_be_left_out) return {};
+  if (entry.storage.nbytes() < static_cast<size_t>(needed)) {
+    throw ArchiveError("storage '" + key + "' has " + std::to_string(entry.storage.nbytes()) + " bytes, but " +
+                       std::to_string(numel) + " elements of " + c10::toString(dtype) + " need " +
+                       std::to_string(needed));
+  }
+  if (big_endian_ && SwappedBytes(dtype) != entry.swapped_by) {
+    throw ArchiveError("storage '" + key + "' of a big-endian archive is used with elements of two sizes");
+  }
+  return entry.storage;
+}
+
+StorageTable::Entry StorageTable::Load(const std::string& key, c10::ScalarType dtype) {
+  const RecordBytes bytes = read_(key);
+  Entry entry;
+  if (big_endian_ && SwappedBytes(dtype) > 1) {
+    entry.swapped_by = SwappedBytes(dtype);
+    entry.storage = CopyOf(bytes);
+    ReverseEach(static_cast<char*>(entry.storage.mutable_data()), bytes.size, entry.swapped_by);
+  } else if (device_.is_cpu() && reinterpret_cast<uintptr_t>(bytes.data) % kAlignment != 0) {
+    entry.storage = CopyOf(bytes);
+  } else {
+    entry.storage = ViewOf(bytes);
+  }
+  if (!device_.is_cpu()) entry.storage = MoveTo(entry.storage, device_);
+  return entry;
+}
+
+}  // namespace hearth

@@ -1,0 +1,51 @@
+// The storages of one pickle: each record under data/ (or constants/) becomes one c10::Storage, whatever the number of
+// tensors that refer to it, so tied weights and views alias as they did when saved.
+//
+// On the CPU a storage is a view of the record's bytes and keeps them alive; nothing is copied unless the bytes are not
+// aligned or have the other byte order. For any other device the bytes are copied there once. Not thread-safe.
+#pragma once
+
+#include <c10/core/Device.h>
+#include <c10/core/ScalarType.h>
+#include <c10/core/Storage.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "jit/archive/zip_reader.h"
+
+namespace hearth {
+
+// Gives the bytes of a storage by the key that the pickle names it with. Throws ArchiveError if there are none.
+using ReadStorage = std::function<RecordBytes(const std::string& key)>;
+
+class StorageTable {
+ public:
+  StorageTable(ReadStorage read, c10::Device device, bool big_endian)
+      : read_(std::move(read)), device_(device), big_endian_(big_endian) {}
+
+  // The storage under `key`, which the pickle says holds `numel` elements of `dtype`. Throws ArchiveError if its record
+  // is shorter than that. A storage of no elements has no record, and none is read. With `may_be_left_out`, an empty
+  // record gives no storage.
+  c10::Storage Get(const std::string& key, c10::ScalarType dtype, int64_t numel, bool may_be_left_out = false);
+
+  c10::Device device() const { return device_; }
+
+ private:
+  struct Entry {
+    c10::Storage storage;
+    size_t swapped_by = 1;  // bytes of the elements whose order was reversed
+  };
+
+  Entry Load(const std::string& key, c10::ScalarType dtype);
+
+  ReadStorage read_;
+  c10::Device device_;
+  bool big_endian_;
+  std::unordered_map<std::string, Entry> by_key_;
+};
+
+}  // namespace hearth
