@@ -102,7 +102,7 @@ configure_and_build() {
   if ! grep -qsFx "HEARTH_LIBTORCH:PATH=$libtorch" "$folder/CMakeCache.txt" || [[ ! -f $folder/build.ninja ]]; then
     run_step "Configuring build/$preset" cmake -S "$ROOT" --preset "$preset" -DHEARTH_LIBTORCH:PATH="$libtorch"
   fi
-  run_step "Building build/$preset" ninja -C "$folder" -j "$JOBS" "$@"
+  run_step "Building build/$preset" ninja -C "$folder" -k 0 -j "$JOBS" "$@"
 }
 
 # The tests' environment holds all that serving needs, so it comes first: the two never take turns in one build folder.
