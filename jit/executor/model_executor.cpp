@@ -30,15 +30,17 @@ const ModelExecutor::Method* ModelExecutor::Find(std::string_view name) const {
 }
 
 void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> arguments,
-                             std::shared_ptr<CancellationToken> token, Completion completion) {
+                             std::shared_ptr<CancellationToken> token, std::function<void()> on_start,
+                             Completion completion) {
   auto self = shared_from_this();
   const StateAccess access = method.access;
   gate_.Enter(access, [self, access, &method, arguments = std::move(arguments), token = std::move(token),
-                       completion = std::move(completion)]() mutable {
+                       on_start = std::move(on_start), completion = std::move(completion)]() mutable {
     RunOptions options;
     options.token = std::move(token);
     options.pool = self->pool_;
     options.keep_alive = self;
+    options.on_start = std::move(on_start);
     hearth::RunAsync(method.code, std::move(arguments), options,
                      [self, access, completion = std::move(completion)](c10::IValue value, std::exception_ptr error) {
                        self->gate_.Leave(access);

@@ -5,6 +5,7 @@
 #include <ATen/core/function_schema.h>
 #include <ATen/core/ivalue.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,9 +44,10 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
   const c10::intrusive_ptr<c10::ivalue::Object>& module() const { return module_; }
   const CompilationUnit& unit() const { return *unit_; }
 
-  // Runs a method of this executor; `arguments` fit its schema, self first. The completion runs once, on a pool thread.
+  // Runs a method of this executor; `arguments` fit its schema, self first. `on_start` may be empty. The completion
+  // runs once, on a pool thread.
   void RunAsync(const Method& method, std::vector<c10::IValue> arguments, std::shared_ptr<CancellationToken> token,
-                Completion completion);
+                std::function<void()> on_start, Completion completion);
 
  private:
   std::shared_ptr<CompilationUnit> unit_;

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""Runs the benchmarks and prints their tables: run.py [--bin DIR] [--work DIR] [--only NAME ...] [--output FILE.md].
+
+Both sides of every comparison run in one invocation, alternating; a figure is the median over the rounds, and what
+counts is the ratio. NAMEs: interpreter, load, grpc, memory.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import platform
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def machine() -> str:
+    model = "unknown processor"
+    for line in open("/proc/cpuinfo"):
+        if line.startswith("model name"):
+            model = line.split(":", 1)[1].strip()
+            break
+    return f"{model}, {len(os.sched_getaffinity(0))} cores, {platform.system()} {platform.release()}"
+
+
+def table(header, rows) -> str:
+    lines = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
+    lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def geometric_mean(ratios) -> float:
+    return statistics.geometric_mean(ratios)
+
+
+class Suite:
+    def __init__(self, binaries: pathlib.Path, archives: pathlib.Path, rounds: int):
+        self.binaries = binaries
+        self.archives = archives
+        self.rounds = rounds
+
+    def output(self, *command) -> str:
+        return subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True).stdout
+
+    def interpreter(self) -> str:
+        """One thread; medians of repetitions in random order. The rival is its faster form."""
+        text = self.output(self.binaries / "interpreter_benchmark", self.archives / "programs",
+                           f"--benchmark_repetitions={self.rounds * 3}", "--benchmark_enable_random_interleaving=true",
+                           "--benchmark_min_time=0.05", "--benchmark_report_aggregates_only=true",
+                           "--benchmark_format=json")
+        medians = {}
+        for entry in json.loads(text)["benchmarks"]:
+            if entry["aggregate_name"] == "median":
+                medians[entry["run_name"]] = entry["real_time"] / 1e6
+        rows, ratios = [], []
+        for name in sorted({key.split("/")[1] for key in medians}):
+            ours = medians[f"hearth/{name}"]
+            optimized, plain = medians[f"torch_jit/{name}"], medians[f"torch_jit_unoptimized/{name}"]
+            ratios.append(ours / min(optimized, plain))
+            rows.append([name, f"{ours:.3f}", f"{optimized:.3f}", f"{plain:.3f}", f"{ratios[-1]:.2f}"])
+        rows.append(["geometric mean", "", "", "", f"{geometric_mean(ratios):.2f}"])
+        return "## Interpreter\n\n" + table(
+            ["program", "hearth, ms", "torch.jit, ms", "torch.jit without optimiser, ms", "ratio to the faster"], rows)
+
+    def load(self) -> str:
+        """A process for each measurement; the archive's pages dropped from the cache before each cold one."""
+        rows, ratios = [], {"warm": [], "cold": []}
+        for folder in sorted((self.archives / "models").iterdir()):
+            archive = folder / "1" / "model.pt"
+            for cache in ("warm", "cold"):
+                times = {"hearth": [], "torch": []}
+                for _ in range(self.rounds):
+                    for engine in times:
+                        with open(archive, "rb") as file:
+                            os.fsync(file.fileno())
+                            if cache == "cold":
+                                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+                            else:
+                                while file.read(1 << 24):
+                                    pass
+                        times[engine].append(json.loads(
+                            self.output(self.binaries / "load_benchmark", engine, archive, folder / "inputs.pt")))
+                load = {e: statistics.median(t["load_ms"] for t in times[e]) for e in times}
+                answer = {e: statistics.median(t["load_ms"] + t["first_call_ms"] for t in times[e]) for e in times}
+                ratios[cache].append(load["hearth"] / load["torch"])
+                rows.append([folder.name, cache, f"{load['hearth']:.1f}", f"{load['torch']:.1f}", f"{ratios[cache][-1]:.2f}",
+                             f"{answer['hearth']:.1f}", f"{answer['torch']:.1f}",
+                             f"{answer['hearth'] / answer['torch']:.2f}"])
+        for cache, values in ratios.items():
+            rows.append(["geometric mean", cache, "", "", f"{geometric_mean(values):.2f}", "", "", ""])
+        return "## From archive file to first answer\n\n" + table(
+            ["archive", "page cache", "hearth load, ms", "torch.jit.load, ms", "ratio", "hearth first answer, ms",
+             "torch.jit first answer, ms", "ratio"], rows)
+
+    def start_hearthd(self, repository: pathlib.Path):
+        process = subprocess.Popen(
+            [str(self.binaries / "hearthd"), "--model-repository", str(repository), "--grpc-port", "0", "--http-port", "0"],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        for line in process.stdout:
+            found = re.search(r"grpc[^0-9]*(?:[0-9.]+:)?(\d+)", line)
+            if "ready" in line and found:
+                return process, f"127.0.0.1:{found.group(1)}"
+        raise RuntimeError("hearthd did not become ready")
+
+    def grpc(self) -> str:
+        echo = subprocess.Popen([str(self.binaries / "grpc_echo_server"), "0"], stdout=subprocess.PIPE, text=True)
+        echo_address = "127.0.0.1:" + echo.stdout.readline().split()[-1]
+        hearthd, hearth_address = self.start_hearthd(self.archives / "serving")
+        rows = []
+        try:
+            for size, label in ((1024, "1 KB"), (600 * 1024, "600 KB"), (8 << 20, "8 MB")):
+                for clients in (1, 16):
+                    results = {"hearth": [], "echo": []}
+                    for _ in range(self.rounds):
+                        for name, address in (("hearth", hearth_address), ("echo", echo_address)):
+                            results[name].append(json.loads(self.output(
+                                self.binaries / "grpc_client", address, "identity", size, clients, 1.5)))
+                    p50 = {n: statistics.median(r["p50_us"] for r in results[n]) for n in results}
+                    rate = {n: statistics.median(r["per_second"] for r in results[n]) for n in results}
+                    rows.append([label, clients, f"{p50['hearth']:.0f}", f"{p50['echo']:.0f}",
+                                 f"{p50['hearth'] / p50['echo']:.2f}", f"{rate['hearth']:.0f}", f"{rate['echo']:.0f}",
+                                 f"{rate['echo'] / rate['hearth']:.2f}"])
+        finally:
+            for process in (echo, hearthd):
+                process.send_signal(signal.SIGTERM)
+                process.wait(20)
+        return "## gRPC: an identity model against a bare echo\n\n" + table(
+            ["message", "clients", "hearthd p50, µs", "echo p50, µs", "ratio", "hearthd, requests/s", "echo, requests/s",
+             "ratio"], rows)
+
+    @staticmethod
+    def resident_mib(pid: int) -> float:
+        for line in open(f"/proc/{pid}/status"):
+            if line.startswith("VmRSS"):
+                return int(line.split()[1]) / 1024
+        raise RuntimeError(f"no resident size of process {pid}")
+
+    def memory(self) -> str:
+        folder = self.archives / "models" / "resnet50"
+        with tempfile.TemporaryDirectory() as repository:
+            os.symlink(folder, pathlib.Path(repository) / "resnet50")
+            hearthd, address = self.start_hearthd(pathlib.Path(repository))
+            try:
+                for _ in range(5):
+                    self.output(self.binaries / "hearth", "infer", address, "resnet50", "--random", "--json",
+                                "--shape", "1,3,224,224")
+                ours = self.resident_mib(hearthd.pid)
+            finally:
+                hearthd.send_signal(signal.SIGTERM)
+                hearthd.wait(20)
+        rival = subprocess.Popen([str(self.binaries / "libtorch_memory"), str(folder / "1" / "model.pt"),
+                                  str(folder / "inputs.pt")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        rival.stdout.readline()
+        theirs = self.resident_mib(rival.pid)
+        rival.communicate("\n")
+        return "## Memory: resnet50 loaded and called five times\n\n" + table(
+            ["process", "resident, MiB"],
+            [["hearthd", f"{ours:.0f}"], ["LibTorch alone, torch.jit", f"{theirs:.0f}"], ["ratio", f"{ours / theirs:.2f}"]])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bin", type=pathlib.Path, default=HERE.parent / "build" / "release" / "bin")
+    parser.add_argument("--work", type=pathlib.Path, default=HERE.parent / "build" / "benchmarks")
+    parser.add_argument("--only", nargs="*", default=["interpreter", "load", "grpc", "memory"])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--output", type=pathlib.Path)
+    options = parser.parse_args()
+    if not (options.work / "serving").exists():
+        subprocess.run([sys.executable, str(HERE / "make_archives.py"), str(options.work)], check=True)
+    suite = Suite(options.bin, options.work, options.rounds)
+    sections = [f"Machine: {machine()}. Medians of {options.rounds} alternating rounds."]
+    for name in options.only:
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        sections.append(getattr(suite, name)())
+    text = "\n\n".join(sections) + "\n"
+    print(text)
+    if options.output:
+        options.output.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

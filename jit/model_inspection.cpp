@@ -1,0 +1,71 @@
+#include "jit/model_inspection.h"
+
+#include <ATen/core/class_type.h>
+
+#include <map>
+#include <sstream>
+#include <string>
+#include <unordered_set>
+
+namespace hearth {
+namespace {
+
+class AttributeLister {
+ public:
+  std::vector<AttributeInfo> attributes;
+
+  void Visit(const c10::ivalue::Object& object, const std::string& prefix) {
+    if (!visited_.insert(&object).second) return;
+    const c10::ClassTypePtr type = object.type();
+    for (size_t i = 0; i < type->numAttributes(); ++i) {
+      const c10::IValue& value = object.getSlot(i);
+      const std::string path = prefix + type->getAttributeName(i);
+      if (value.isObject() && value.toObjectRef().type()->is_module()) {
+        Visit(value.toObjectRef(), path + ".");
+        continue;
+      }
+      AttributeInfo& info = attributes.emplace_back();
+      info.path = path;
+      info.type = type->getAttribute(i)->annotation_str();
+      info.is_parameter = type->is_parameter(i);
+      info.is_buffer = type->is_buffer(i);
+      if (value.isTensor()) {
+        info.tensor = value.toTensor();
+      } else if (!value.isObject()) {
+        std::ostringstream text;
+        text << value;
+        info.value = text.str();
+      }
+    }
+  }
+
+ private:
+  std::unordered_set<const c10::ivalue::Object*> visited_;
+};
+
+void CountIn(const Block& block, std::map<std::string, int64_t>* calls) {
+  for (const Node* node : block) {
+    if (node->op() != nullptr) ++(*calls)[node->kind().toQualString()];
+    for (const Block* nested : node->blocks()) CountIn(*nested, calls);
+  }
+}
+
+}  // namespace
+
+std::vector<AttributeInfo> ListAttributes(const c10::ivalue::Object& module) {
+  AttributeLister lister;
+  lister.Visit(module, "");
+  return std::move(lister.attributes);
+}
+
+std::vector<OperatorUse> CountOperators(const CompilationUnit& unit) {
+  std::map<std::string, int64_t> calls;
+  for (const std::unique_ptr<Function>& function : unit.functions()) {
+    if (function->defined()) CountIn(*function->emitted_graph().block(), &calls);
+  }
+  std::vector<OperatorUse> uses;
+  for (const auto& [name, count] : calls) uses.push_back({name, count});
+  return uses;
+}
+
+}  // namespace hearth

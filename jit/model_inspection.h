@@ -1,0 +1,20 @@
+// What an archive holds, for people who look into it.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+
+#include <vector>
+
+#include "jit/module/compilation_unit.h"
+#include "jit/runtime.h"
+
+namespace hearth {
+
+// Every attribute of the object and of the modules in it, depth first; a module that is shared is listed once, under
+// its first path.
+std::vector<AttributeInfo> ListAttributes(const c10::ivalue::Object& module);
+
+// The registered operators that the unit's functions call, by name; how many nodes call each.
+std::vector<OperatorUse> CountOperators(const CompilationUnit& unit);
+
+}  // namespace hearth

@@ -1,0 +1,269 @@
+#include "jit/runtime.h"
+
+#include <ATen/core/class_type.h>
+
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <utility>
+
+#include "jit/archive/importer.h"
+#include "jit/archive/mapping.h"
+#include "jit/archive/saved_value.h"
+#include "jit/arguments.h"
+#include "jit/device/device.h"
+#include "jit/executor/code_builder.h"
+#include "jit/executor/model_executor.h"
+#include "jit/frontend/errors.h"
+#include "jit/interpreter/thread_pool.h"
+#include "jit/ir/printer.h"
+#include "jit/model_inspection.h"
+#include "jit/operators/library.h"
+#include "jit/support/errors.h"
+
+namespace hearth {
+namespace {
+
+// The one place where exceptions become statuses.
+absl::Status StatusOf(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const UnknownOperatorError& e) {
+    return absl::UnimplementedError(e.what());
+  } catch (const CompileError& e) {
+    return absl::InvalidArgumentError(e.what());
+  } catch (const FileError& e) {
+    return e.error_number() == ENOENT ? absl::NotFoundError(e.what()) : absl::InvalidArgumentError(e.what());
+  } catch (const ArchiveError& e) {
+    return absl::InvalidArgumentError(e.what());
+  } catch (const ArgumentError& e) {
+    return absl::InvalidArgumentError(e.what());
+  } catch (const CancelledError& e) {
+    return e.reason() == CancelledError::Reason::kDeadline ? absl::DeadlineExceededError(e.what())
+                                                           : absl::CancelledError(e.what());
+  } catch (const ModelError& e) {
+    return absl::InternalError(e.what());
+  } catch (const c10::Error& e) {
+    return absl::InternalError(e.what_without_backtrace());
+  } catch (const std::exception& e) {
+    return absl::InternalError(e.what());
+  }
+}
+
+uint64_t NanosecondsSince(std::chrono::steady_clock::time_point start) {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
+}
+
+class Handle final : public CallHandle {
+ public:
+  explicit Handle(std::shared_ptr<CancellationToken> token) : token_(std::move(token)) {}
+  void Cancel() override { token_->Cancel(); }
+
+ private:
+  std::shared_ptr<CancellationToken> token_;
+};
+
+class LoadedModel final : public Model, public std::enable_shared_from_this<LoadedModel> {
+ public:
+  LoadedModel(std::shared_ptr<ModelExecutor> executor, ImportedModule imported, c10::Device device,
+              std::shared_ptr<ThreadPool> pool)
+      : executor_(std::move(executor)), imported_(std::move(imported)), device_(device), pool_(std::move(pool)) {}
+
+  std::vector<MethodInfo> methods() const override {
+    std::vector<MethodInfo> methods;
+    for (const ModelExecutor::Method& method : executor_->methods()) {
+      methods.push_back({method.name(), &method.schema()});
+    }
+    return methods;
+  }
+
+  const c10::FunctionSchema* FindMethod(std::string_view name) const override {
+    const ModelExecutor::Method* method = executor_->Find(name);
+    return method ? &method->schema() : nullptr;
+  }
+
+  std::shared_ptr<CallHandle> CallAsync(std::string_view name, Arguments args, KeywordArguments kwargs,
+                                        CallOptions options, Callback callback) override {
+    auto token = std::make_shared<CancellationToken>();
+    if (options.deadline) token->SetDeadline(*options.deadline);
+    auto handle = std::make_shared<Handle>(token);
+
+    const ModelExecutor::Method* method = executor_->Find(name);
+    if (method == nullptr) {
+      callback(absl::NotFoundError("the model has no method '" + std::string(name) + "'"));
+      return handle;
+    }
+    Arguments bound;
+    try {
+      bound = BindArguments(method->schema(), executor_->module(), std::move(args), std::move(kwargs));
+      if (!device_.is_cpu()) {
+        for (size_t i = 1; i < bound.size(); ++i) bound[i] = MoveToDevice(bound[i], device_);
+      }
+    } catch (...) {
+      callback(StatusOf(std::current_exception()));
+      return handle;
+    }
+    executor_->RunAsync(*method, std::move(bound), std::move(token), std::move(options.on_start),
+                        [self = shared_from_this(), start = std::chrono::steady_clock::now(),
+                         callback = std::move(callback)](c10::IValue value, const std::exception_ptr& error) {
+                          callback(self->Finish(std::move(value), error, start));
+                        });
+    return handle;
+  }
+
+  absl::StatusOr<c10::IValue> Call(std::string_view name, Arguments args, KeywordArguments kwargs,
+                                   CallOptions options) override {
+    std::mutex mutex;
+    std::condition_variable done;
+    std::optional<absl::StatusOr<c10::IValue>> result;
+    CallAsync(name, std::move(args), std::move(kwargs), std::move(options), [&](absl::StatusOr<c10::IValue> answer) {
+      std::lock_guard lock(mutex);
+      result = std::move(answer);
+      done.notify_one();
+    });
+    std::unique_lock lock(mutex);
+    done.wait(lock, [&] { return result.has_value(); });
+    return *std::move(result);
+  }
+
+  absl::StatusOr<c10::IValue> CallModule(Arguments args, KeywordArguments kwargs, CallOptions options) override {
+    const c10::ClassTypePtr type = executor_->module()->type();
+    for (torch::jit::Function* hook : type->getForwardPreHooks()) {
+      absl::StatusOr<c10::IValue> changed = Call(hook->name(), {c10::ivalue::Tuple::create(args)}, {}, options);
+      if (!changed.ok()) return changed;
+      if (changed->isTuple()) {
+        args = changed->toTupleRef().elements().vec();
+      } else if (!changed->isNone()) {
+        args = {*changed};
+      }
+    }
+    absl::StatusOr<c10::IValue> result = Call("forward", args, std::move(kwargs), options);
+    for (torch::jit::Function* hook : type->getForwardHooks()) {
+      if (!result.ok()) return result;
+      absl::StatusOr<c10::IValue> changed =
+          Call(hook->name(), {c10::ivalue::Tuple::create(args), *result}, {}, options);
+      if (!changed.ok() || !changed->isNone()) result = std::move(changed);
+    }
+    return result;
+  }
+
+  ModelCounters counters() const override {
+    return {calls_.load(), failures_.load(), cancelled_.load(), run_ns_.load()};
+  }
+
+  std::vector<AttributeInfo> attributes() const override { return ListAttributes(*imported_.module); }
+
+  std::vector<OperatorUse> operators() const override { return CountOperators(*imported_.unit); }
+
+  absl::StatusOr<std::string> GraphText(std::string_view name, GraphStage stage) const override {
+    const ModelExecutor::Method* method = executor_->Find(name);
+    if (method == nullptr) return absl::NotFoundError("the model has no method '" + std::string(name) + "'");
+    return Print(stage == GraphStage::kEmitted ? method->function->emitted_graph() : *method->baseline);
+  }
+
+  std::vector<std::pair<std::string, std::string>> sources() const override {
+    std::vector<std::pair<std::string, std::string>> sources;
+    for (const auto& [name, source] : imported_.sources) sources.emplace_back(name, source->text());
+    return sources;
+  }
+
+  uint64_t weight_bytes() const override { return imported_.weight_bytes; }
+
+ private:
+  absl::StatusOr<c10::IValue> Finish(c10::IValue value, std::exception_ptr error,
+                                     std::chrono::steady_clock::time_point start) {
+    if (!error && !device_.is_cpu()) {
+      try {
+        value = MoveToDevice(value, c10::kCPU);
+      } catch (...) {
+        error = std::current_exception();
+      }
+    }
+    calls_.fetch_add(1, std::memory_order_relaxed);
+    run_ns_.fetch_add(NanosecondsSince(start), std::memory_order_relaxed);
+    if (!error) return value;
+    absl::Status status = StatusOf(error);
+    const bool stopped = absl::IsCancelled(status) || absl::IsDeadlineExceeded(status);
+    (stopped ? cancelled_ : failures_).fetch_add(1, std::memory_order_relaxed);
+    return status;
+  }
+
+  const std::shared_ptr<ModelExecutor> executor_;
+  const ImportedModule imported_;
+  const c10::Device device_;
+  const std::shared_ptr<ThreadPool> pool_;
+  std::atomic<uint64_t> calls_{0};
+  std::atomic<uint64_t> failures_{0};
+  std::atomic<uint64_t> cancelled_{0};
+  std::atomic<uint64_t> run_ns_{0};
+};
+
+class RuntimeImpl final : public Runtime {
+ public:
+  RuntimeImpl(c10::Device device, int threads) : device_(device), pool_(std::make_shared<ThreadPool>(threads)) {}
+
+  absl::StatusOr<std::shared_ptr<Model>> Load(const std::string& path, const LoadOptions& options) override {
+    try {
+      ImportOptions import_options;
+      import_options.map_file_in_place = options.map_file_in_place;
+      import_options.device = device_;
+      std::optional<CodeBuilder> builder;
+      const std::optional<c10::Device> redirect = device_.is_cpu() ? std::nullopt : std::optional(device_);
+      ImportedModule imported = ImportArchive(
+          path, import_options, [&](CompilationUnit& unit, Function& function, std::vector<c10::IValue> arguments) {
+            if (!builder) builder.emplace(unit, redirect);
+            builder->BuildUnbound(function);
+            function.run(arguments);
+            return std::move(arguments.front());
+          });
+      if (!builder) builder.emplace(*imported.unit, redirect);
+      auto executor = std::make_shared<ModelExecutor>(imported.unit, imported.module, *builder, pool_.get());
+      return std::make_shared<LoadedModel>(std::move(executor), std::move(imported), device_, pool_);
+    } catch (...) {
+      return StatusOf(std::current_exception());
+    }
+  }
+
+  c10::Device device() const override { return device_; }
+
+ private:
+  const c10::Device device_;
+  const std::shared_ptr<ThreadPool> pool_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Create(const RuntimeOptions& options) {
+  try {
+    for (const std::string& library : options.operator_libraries) LoadOperatorLibrary(library);
+  } catch (const std::exception& e) {
+    return absl::NotFoundError(e.what());
+  }
+  try {
+    return std::make_unique<RuntimeImpl>(OpenDevice(options.device), options.threads);
+  } catch (const std::exception& e) {
+    return absl::FailedPreconditionError(e.what());
+  }
+}
+
+absl::StatusOr<c10::IValue> ReadSavedValue(const std::string& path) {
+  try {
+    return ReadSavedFile(path);
+  } catch (...) {
+    return StatusOf(std::current_exception());
+  }
+}
+
+absl::Status WriteSavedValue(const c10::IValue& value, const std::string& path) {
+  try {
+    WriteSavedFile(value, path);
+    return absl::OkStatus();
+  } catch (...) {
+    return StatusOf(std::current_exception());
+  }
+}
+
+}  // namespace hearth
