@@ -1,0 +1,88 @@
+#include "cli/failure.h"
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "cli/text.h"
+#include "jit/support/logging.h"
+
+namespace hearth::cli {
+namespace {
+
+constexpr std::string_view kHere = "<--- HERE";
+
+bool IsMarker(std::string_view line) { return line.find_first_not_of("~^ ") == std::string_view::npos; }
+
+}  // namespace
+
+bool ModelRaised(const absl::Status& status) { return status.code() == absl::StatusCode::kInternal; }
+
+std::string RaisedMessage(const absl::Status& status) {
+  const std::string message = MessageOf(status);
+  std::string_view text = message;
+  if (const size_t last = text.rfind(kHere); last != std::string_view::npos) {
+    text.remove_prefix(last + kHere.size());
+  }
+  return std::string(StripText(text));
+}
+
+std::string OneLine(std::string_view text) {
+  std::string joined;
+  for (std::string_view line : SplitText(text, '\n')) {
+    line = StripText(line);
+    if (const size_t here = line.find(kHere); here != std::string_view::npos) line = line.substr(0, here);
+    if (line.empty() || IsMarker(line)) continue;
+    if (!joined.empty()) joined += joined.back() == ':' ? " " : "; ";
+    joined += line;
+  }
+  return joined;
+}
+
+std::string EscapeLine(std::string_view text) {
+  std::string escaped;
+  escaped.reserve(text.size());
+  for (const char c : text) {
+    switch (c) {
+      case '\\':
+        escaped += "\\\\";
+        break;
+      case '\n':
+        escaped += "\\n";
+        break;
+      case '\r':
+        escaped += "\\r";
+        break;
+      case '\t':
+        escaped += "\\t";
+        break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+          char code[5];
+          std::snprintf(code, sizeof code, "\\x%02x", static_cast<unsigned char>(c));
+          escaped += code;
+        } else {
+          escaped += c;
+        }
+    }
+  }
+  return escaped;
+}
+
+int FailWithLine(std::string_view command, std::string_view message) {
+  const std::string line = OneLine(message);
+  std::fprintf(stderr, "hearth %.*s: %s\n", static_cast<int>(command.size()), command.data(), line.c_str());
+  return kBadUse;
+}
+
+int FailWithStatus(std::string_view command, const absl::Status& status) {
+  const std::string message = MessageOf(status);
+  if (ModelRaised(status)) {
+    std::fprintf(stderr, "%s%s", message.c_str(), message.ends_with('\n') ? "" : "\n");
+    return kModelRaised;
+  }
+  LoggerOf("cli").debug("{}", message);
+  return FailWithLine(command, message);
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,114 @@
+// hearth run: an archive once, or many from a list.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/cases.h"
+#include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/json.h"
+#include "cli/session.h"
+#include "cli/text.h"
+#include "cli/value_summary.h"
+
+namespace hearth::cli {
+namespace {
+
+constexpr const char* kCommand = "run";
+
+struct RunOptions {
+  std::string archive;
+  std::string inputs;
+  std::string output;
+  std::string method;
+  std::string cases;
+  int repeat = 1;
+  bool json = false;
+  SessionOptions session;
+};
+
+double Milliseconds(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration<double, std::milli>(duration).count();
+}
+
+std::string TimesText(std::vector<double> times) {
+  char text[200];
+  const double first = times.front();
+  std::sort(times.begin(), times.end());
+  std::snprintf(text, sizeof text, "%zu runs: first %.3f ms, fastest %.3f ms, median %.3f ms, slowest %.3f ms\n",
+                times.size(), first, times.front(), times[times.size() / 2], times.back());
+  return text;
+}
+
+void Print(const RunOptions& options, const c10::IValue& answer, const std::vector<double>& times) {
+  if (options.json) {
+    PrintJson({{"archive", options.archive},
+               {"method", options.method.empty() ? "forward" : options.method},
+               {"type", answer.type()->annotation_str()},
+               {"value", ValueToJson(answer)},
+               {"milliseconds", times}});
+    return;
+  }
+  if (options.output.empty()) std::fputs(SummarizeValue(answer).c_str(), stdout);
+  if (times.size() > 1) std::fputs(TimesText(times).c_str(), stdout);
+}
+
+int RunArchive(const RunOptions& options) {
+  auto session = Session::Open(options.session);
+  if (!session.ok()) return FailWithLine(kCommand, MessageOf(session.status()));
+  auto model = session->Load(options.archive);
+  if (!model.ok()) return FailWithLine(kCommand, MessageOf(model.status()));
+  const auto inputs = ReadInputs(options.inputs);
+  if (!inputs.ok()) return FailWithLine(kCommand, MessageOf(inputs.status()));
+
+  c10::IValue answer;
+  std::vector<double> times;
+  for (int i = 0; i < options.repeat; ++i) {
+    CallInputs copy = inputs->CopyTo(session->device());
+    const auto start = std::chrono::steady_clock::now();
+    auto result = CallOnce(**model, options.method, std::move(copy));
+    times.push_back(Milliseconds(std::chrono::steady_clock::now() - start));
+    if (!result.ok()) return FailWithStatus(kCommand, result.status());
+    answer = *std::move(result);
+  }
+  if (!options.output.empty()) {
+    const absl::Status written = WriteAnswer(answer, options.output);
+    if (!written.ok()) return FailWithLine(kCommand, MessageOf(written));
+  }
+  Print(options, answer, times);
+  return kSuccess;
+}
+
+int RunAny(const RunOptions& options) {
+  if (!options.cases.empty()) return RunCases(options.cases, options.session);
+  if (options.archive.empty()) return FailWithLine(kCommand, "give an ARCHIVE, or --cases FILE");
+  if (options.inputs.empty()) return FailWithLine(kCommand, "give the arguments with --inputs IN.pt");
+  return RunArchive(options);
+}
+
+}  // namespace
+
+Action AddRun(CLI::App& app) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* run = app.add_subcommand(kCommand, "Calls a method of an archive");
+  run->add_option("ARCHIVE", options->archive, "What torch.jit.save wrote");
+  CLI::Option* inputs = run->add_option(
+      "--inputs", options->inputs, "What torch.save wrote: a tuple of arguments, or a dict with 'args' and 'kwargs'");
+  run->add_option("--output", options->output, "Write the answer here, for torch.load, in place of a summary");
+  run->add_option("--method", options->method, "The method to call; the module itself, hooks included, if not given");
+  run->add_option("--repeat", options->repeat, "Call it so many times, print times and the last answer")
+      ->check(CLI::Range(1, 1'000'000'000));
+  run->add_flag("--json", options->json, "Print the answer and the times as JSON");
+  run->add_option("--cases", options->cases,
+                  "A file with a run a line: archive, inputs, output and perhaps a method, with tabs between; '-' is "
+                  "the standard input. Prints `ok`, `raised MESSAGE` or `bad MESSAGE` a line")
+      ->excludes(inputs);
+  AddSessionOptions(*run, options->session);
+  return [options] { return RunAny(*options); };
+}
+
+}  // namespace hearth::cli

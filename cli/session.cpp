@@ -1,0 +1,183 @@
+#include "cli/session.h"
+
+#include <link.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "cli/text.h"
+
+namespace hearth::cli {
+namespace {
+
+// The folder that libtorch_cpu.so was loaded from; empty where it is linked in.
+std::filesystem::path LibTorchFolder() {
+  std::filesystem::path found;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* result) {
+        const std::filesystem::path path = info->dlpi_name;
+        if (path.filename() != "libtorch_cpu.so") return 0;
+        *static_cast<std::filesystem::path*>(result) = path.parent_path();
+        return 1;
+      },
+      &found);
+  return found;
+}
+
+// torchvision's operators where pip puts them: site-packages/torch/lib is LibTorch's folder.
+std::filesystem::path NeighbourTorchvision() {
+  std::error_code ignored;
+  const auto site_packages = LibTorchFolder().parent_path().parent_path();
+  for (const auto& file : std::filesystem::directory_iterator(site_packages / "torchvision", ignored)) {
+    const std::string name = file.path().filename();
+    if (name.starts_with("_C") && name.ends_with(".so")) return file.path();
+  }
+  return {};
+}
+
+bool WantsTorchvision(const absl::Status& status) {
+  return MessageOf(status).find("torchvision::") != std::string::npos;
+}
+
+absl::StatusOr<std::unique_ptr<Runtime>> MakeRuntime(const SessionOptions& options) {
+  RuntimeOptions runtime_options;
+  runtime_options.device = options.device;
+  runtime_options.operator_libraries = options.libraries;
+  return Runtime::Create(runtime_options);
+}
+
+absl::Status Named(const std::string& path, const absl::Status& status) {
+  if (status.ok() || MessageOf(status).find(path) != std::string::npos) return status;
+  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+}
+
+absl::StatusOr<Arguments> ToArguments(const c10::IValue& value) {
+  if (value.isTuple()) {
+    const auto& elements = value.toTupleRef().elements();
+    return Arguments(elements.begin(), elements.end());
+  }
+  if (value.isList()) return value.toListRef().vec();
+  return absl::InvalidArgumentError(
+      absl::StrCat("'args' must be a tuple, and is of type ", value.type()->annotation_str()));
+}
+
+absl::StatusOr<KeywordArguments> ToKeywords(const c10::IValue& value) {
+  if (!value.isGenericDict()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'kwargs' must be a dict, and is of type ", value.type()->annotation_str()));
+  }
+  KeywordArguments kwargs;
+  for (const auto& entry : value.toGenericDict()) {
+    if (!entry.key().isString()) return absl::InvalidArgumentError("the keys of 'kwargs' must be strings");
+    kwargs.emplace_back(entry.key().toStringRef(), entry.value());
+  }
+  return kwargs;
+}
+
+absl::StatusOr<CallInputs> ToInputs(const c10::IValue& value) {
+  CallInputs inputs;
+  if (value.isTuple()) {
+    auto args = ToArguments(value);
+    if (!args.ok()) return args.status();
+    inputs.args = *std::move(args);
+    return inputs;
+  }
+  if (!value.isGenericDict()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "expected a tuple of arguments, or a dict with 'args' and 'kwargs', found ", value.type()->annotation_str()));
+  }
+  for (const auto& entry : value.toGenericDict()) {
+    const std::string key = entry.key().isString() ? entry.key().toStringRef() : "";
+    if (key == "args") {
+      auto args = ToArguments(entry.value());
+      if (!args.ok()) return args.status();
+      inputs.args = *std::move(args);
+    } else if (key == "kwargs") {
+      auto kwargs = ToKeywords(entry.value());
+      if (!kwargs.ok()) return kwargs.status();
+      inputs.kwargs = *std::move(kwargs);
+    } else {
+      return absl::InvalidArgumentError("a dict of inputs may have the keys 'args' and 'kwargs' only");
+    }
+  }
+  return inputs;
+}
+
+}  // namespace
+
+void AddSessionOptions(CLI::App& app, SessionOptions& options) {
+  app.add_option("--device", options.device, "Where to run: cpu, cuda or cuda:N")->capture_default_str();
+  app.add_option("--library", options.libraries,
+                 "A shared library that registers operators or classes; may be given again");
+}
+
+absl::StatusOr<Session> Session::Open(SessionOptions options) {
+  if (const char* listed = std::getenv("HEARTH_OPERATOR_LIBRARIES")) {
+    std::vector<std::string> paths;
+    for (const std::string_view path : SplitText(listed, ':')) {
+      if (!path.empty()) paths.emplace_back(path);
+    }
+    options.libraries.insert(options.libraries.begin(), paths.begin(), paths.end());
+  }
+  auto runtime = MakeRuntime(options);
+  if (!runtime.ok()) return runtime.status();
+  return Session(std::move(options), *std::move(runtime));
+}
+
+absl::StatusOr<std::shared_ptr<Model>> Session::Load(const std::string& archive) {
+  LoadOptions load_options;
+  load_options.map_file_in_place = true;
+  auto model = runtime_->Load(archive, load_options);
+  if (!model.ok() && WantsTorchvision(model.status()) && LoadNeighbourLibrary()) {
+    model = runtime_->Load(archive, load_options);
+  }
+  if (!model.ok()) return Named(archive, model.status());
+  return model;
+}
+
+bool Session::LoadNeighbourLibrary() {
+  if (std::exchange(searched_neighbours_, true)) return false;
+  const std::filesystem::path library = NeighbourTorchvision();
+  if (library.empty()) return false;
+  SessionOptions options = options_;
+  options.libraries.push_back(library);
+  auto runtime = MakeRuntime(options);
+  if (!runtime.ok()) return false;
+  options_ = std::move(options);
+  runtime_ = *std::move(runtime);
+  return true;
+}
+
+CallInputs CallInputs::CopyTo(c10::Device device) const {
+  // One memo for all, so that what the arguments share is still shared.
+  c10::IValue::HashIdentityIValueMap memo;
+  const auto copy = [&](const c10::IValue& value) {
+    return value.deepcopy(memo, device.is_cpu() ? std::nullopt : std::optional(device));
+  };
+  CallInputs copied;
+  for (const c10::IValue& value : args) copied.args.push_back(copy(value));
+  for (const auto& [name, value] : kwargs) copied.kwargs.emplace_back(name, copy(value));
+  return copied;
+}
+
+absl::StatusOr<CallInputs> ReadInputs(const std::string& path) {
+  const auto value = ReadSavedValue(path);
+  if (!value.ok()) return Named(path, value.status());
+  auto inputs = ToInputs(*value);
+  if (!inputs.ok()) return Named(path, inputs.status());
+  return inputs;
+}
+
+absl::StatusOr<c10::IValue> CallOnce(Model& model, const std::string& method, CallInputs inputs) {
+  if (method.empty()) return model.CallModule(std::move(inputs.args), std::move(inputs.kwargs));
+  return model.Call(method, std::move(inputs.args), std::move(inputs.kwargs));
+}
+
+absl::Status WriteAnswer(const c10::IValue& answer, const std::string& path) {
+  return Named(path, WriteSavedValue(answer, path));
+}
+
+}  // namespace hearth::cli

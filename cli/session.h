@@ -1,0 +1,68 @@
+// What the subcommands that run archives share: a Runtime made as the options say, models loaded on it, and inputs read
+// from files and put where the models are.
+//
+// Operator libraries come from --library and from the environment's HEARTH_OPERATOR_LIBRARIES (paths with ':' between).
+// An archive that wants torchvision's operators gets torchvision's own library if it is installed beside the LibTorch
+// that this process uses, so that the detectors run without a word of configuration.
+//
+// Used by one thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "jit/runtime.h"
+
+namespace hearth::cli {
+
+struct SessionOptions {
+  std::string device = "cpu";
+  std::vector<std::string> libraries;
+};
+
+// Adds --device and --library.
+void AddSessionOptions(CLI::App& app, SessionOptions& options);
+
+class Session {
+ public:
+  static absl::StatusOr<Session> Open(SessionOptions options);
+
+  // Errors name the archive.
+  absl::StatusOr<std::shared_ptr<Model>> Load(const std::string& archive);
+  c10::Device device() const { return runtime_->device(); }
+
+ private:
+  Session(SessionOptions options, std::unique_ptr<Runtime> runtime)
+      : options_(std::move(options)), runtime_(std::move(runtime)) {}
+
+  // Whether a runtime with torchvision's library took the place of the one without; tried once.
+  bool LoadNeighbourLibrary();
+
+  SessionOptions options_;
+  std::unique_ptr<Runtime> runtime_;
+  bool searched_neighbours_ = false;
+};
+
+struct CallInputs {
+  Arguments args;
+  KeywordArguments kwargs;
+
+  // A deep copy with every tensor on `device`, for a call to write into.
+  CallInputs CopyTo(c10::Device device) const;
+};
+
+// Reads a torch.save file that holds a tuple of arguments, or a dict with "args" and "kwargs" (either may be missing).
+absl::StatusOr<CallInputs> ReadInputs(const std::string& path);
+
+// One call: `method`, or with an empty one the module as Python's module(*args, **kwargs).
+absl::StatusOr<c10::IValue> CallOnce(Model& model, const std::string& method, CallInputs inputs);
+
+// Writes the answer for torch.load, its tensors on the CPU. Errors name the file.
+absl::Status WriteAnswer(const c10::IValue& answer, const std::string& path);
+
+}  // namespace hearth::cli
