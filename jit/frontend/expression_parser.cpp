@@ -88,6 +88,8 @@ BinaryOperator BinaryOperatorOf(TokenKind kind) {
   }
 }
 
+constexpr char kLoneStar[] = "a starred expression may only stand in a list, a tuple or a call";
+
 // What an error calls an expression that cannot be assigned to.
 const char* Describe(const Expr* expression) {
   switch (expression->kind) {
@@ -247,6 +249,7 @@ const Expr* ExpressionParser::ParseExpressionList() {
   const uint32_t begin = current_.begin;
   const Expr* first = ParseElement();
   if (At(TokenKind::kComma)) return ParseTupleBehind(first, begin);
+  if (isa<Starred>(first)) Fail(first->range, kLoneStar);
   return first;
 }
 
@@ -619,7 +622,7 @@ const Expr* ExpressionParser::ParseAtom() {
     case TokenKind::kYield:
       FailRefused("yield is");
     case TokenKind::kStar:
-      Fail(RangeOf(token), "a starred expression may only stand in a list, a tuple or a call");
+      Fail(RangeOf(token), kLoneStar);
     default:
       FailExpected("an expression");
   }
@@ -639,7 +642,7 @@ const Expr* ExpressionParser::ParseParenthesized() {
   }
   if (!At(TokenKind::kComma)) {
     Expect(TokenKind::kRightParen, "or ',' after an expression in parentheses");
-    if (isa<Starred>(first)) Fail(first->range, "a starred expression may only stand in a list, a tuple or a call");
+    if (isa<Starred>(first)) Fail(first->range, kLoneStar);
     return first;
   }
   const size_t mark = expressions_.size();

@@ -155,7 +155,7 @@ class ExpressionParser {
   const tree::Expr* ParseJoinedStrings(uint32_t begin);
   uint32_t ParseFStringContent(uint32_t begin, uint32_t end, bool raw, bool is_spec, std::string* literal,
                                uint32_t* literal_begin);
-  uint32_t ParseField(uint32_t open, uint32_t end, bool raw);
+  uint32_t ParseField(uint32_t open, uint32_t end, bool raw, std::string* literal, uint32_t literal_begin);
   void PushLiteral(std::string* literal, uint32_t begin, uint32_t end);
 
   std::vector<tree::Keyword> keywords_;  // a stack too

@@ -62,8 +62,7 @@ uint32_t ExpressionParser::ParseFStringContent(uint32_t begin, uint32_t end, boo
       literal->push_back(text[brace]);
       at = brace + 2;
     } else if (text[brace] == '{') {
-      PushLiteral(literal, *literal_begin, brace);
-      at = ParseField(brace, end, raw);
+      at = ParseField(brace, end, raw, literal, *literal_begin);
     } else if (is_spec) {
       return brace;
     } else {
@@ -73,13 +72,16 @@ uint32_t ExpressionParser::ParseFStringContent(uint32_t begin, uint32_t end, boo
   return end;
 }
 
-// `{value!r:spec}`, whose `{` is at `open`. Pushes it and returns the offset behind its `}`.
-uint32_t ExpressionParser::ParseField(uint32_t open, uint32_t end, bool raw) {
+// `{value!r:spec}`, whose `{` is at `open`. Pushes the literal text before it and the field; returns the offset behind
+// its `}`. `{value=}` stands for the text `value=` and the field `{value!r}`.
+uint32_t ExpressionParser::ParseField(uint32_t open, uint32_t end, bool raw, std::string* literal,
+                                      uint32_t literal_begin) {
   const DepthGuard guard(this);
   ExpressionParser field(source_, Lexer(source_, open + 1, end), arena_, depth_);
   const Expr* value = field.ParseExpressionList();
   char conversion = '\0';
-  if (field.At(TokenKind::kAssign)) field.FailRefused("'=' in an f-string's field is");
+  const bool shows_itself = field.NextIf(TokenKind::kAssign);
+  if (shows_itself) literal->append(source_.text().substr(open + 1, field.current().begin - open - 1));
   if (field.NextIf(TokenKind::kBang)) {
     const std::string_view name = field.TextOf(field.current_);
     if (name != "s" && name != "r" && name != "a") field.FailExpected("'s', 'r' or 'a' after '!'");
@@ -91,11 +93,11 @@ uint32_t ExpressionParser::ParseField(uint32_t open, uint32_t end, bool raw) {
   if (field.At(TokenKind::kColon)) {
     const uint32_t spec_begin = field.current().end;
     const size_t mark = expressions_.size();
-    std::string literal;
-    uint32_t literal_begin = spec_begin;
-    close = ParseFStringContent(spec_begin, end, raw, true, &literal, &literal_begin);
+    std::string spec_literal;
+    uint32_t spec_literal_begin = spec_begin;
+    close = ParseFStringContent(spec_begin, end, raw, true, &spec_literal, &spec_literal_begin);
     if (close == end) Fail({&source_, open, end}, "expected '}' to end this field of the f-string");
-    PushLiteral(&literal, literal_begin, close);
+    PushLiteral(&spec_literal, spec_literal_begin, close);
     auto* node = arena_.New<JoinedStr>(SourceRange{&source_, spec_begin, close});
     node->parts = TakeSince(mark, &expressions_, node);
     spec = node;
@@ -103,6 +105,8 @@ uint32_t ExpressionParser::ParseField(uint32_t open, uint32_t end, bool raw) {
     field.Require(TokenKind::kRightBrace, "after the value of an f-string's field");
     close = field.current().begin;
   }
+  if (shows_itself && conversion == '\0' && !spec) conversion = 'r';
+  PushLiteral(literal, literal_begin, open);
   auto* node = arena_.New<FormattedValue>(SourceRange{&source_, open, close + 1});
   node->value = Adopt(node, value);
   node->conversion = conversion;

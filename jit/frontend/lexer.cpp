@@ -282,7 +282,7 @@ bool Lexer::LexIndentation(Token* token) {
 
 Token Lexer::LexEnd() {
   const auto at = static_cast<uint32_t>(position_ - text_);
-  if (!inside_brackets_) {
+  if (NewlinesMatter()) {
     if (needs_newline_) {
       needs_newline_ = false;
       return {TokenKind::kNewline, at, at};
@@ -306,7 +306,7 @@ Token Lexer::LexNumber() {
   TokenKind kind = TokenKind::kInt;
   const char radix = static_cast<char>(at(p + 1) | 0x20);
   if (*p == '0' && (radix == 'x' || radix == 'o' || radix == 'b')) {
-    p += 2;
+    p += at(p + 2) == '_' ? 3 : 2;
     if (!digits(radix == 'x' ? kHexDigit : kDigit)) Fail(position_, p, "a number ends after its prefix");
   } else {
     digits(kDigit);
@@ -431,6 +431,7 @@ Token Lexer::Next() {
         }
         ++position_;
         SkipLineEnd();
+        if (position_ >= limit_) Fail(position_ - 1, position_, "the text ends behind the continuation mark '\\'");
         continue;
       case '0':
       case '1':

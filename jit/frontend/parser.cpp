@@ -222,13 +222,12 @@ const Stmt* FileParser::ParseWhile() {
   return node;
 }
 
-// At a `(` behind `with`: whether it encloses the items, `with (a as b, c as d):`, and not just the first expression.
-// It does if there is an `as` directly inside; without one, parentheses around items make a tuple, which is no context.
+// At a `(` behind `with`: whether it encloses all items, `with (a as b, c as d):`, and not just the first expression.
+// As in Python, it does if the `)` that closes it is followed by the statement's `:`.
 bool FileParser::WithItemsAreParenthesized() {
   Token token = Peek();
   Lexer ahead = lexer_;
   int depth = 1;
-  bool has_as = false;
   for (; token.kind != TokenKind::kEnd; token = ahead.Next()) {
     switch (token.kind) {
       case TokenKind::kLeftParen:
@@ -239,10 +238,7 @@ bool FileParser::WithItemsAreParenthesized() {
       case TokenKind::kRightParen:
       case TokenKind::kRightBracket:
       case TokenKind::kRightBrace:
-        if (--depth == 0) return has_as;
-        break;
-      case TokenKind::kAs:
-        has_as |= depth == 1;
+        if (--depth == 0) return ahead.Next().kind == TokenKind::kColon;
         break;
       default:
         break;
@@ -474,7 +470,6 @@ const Stmt* FileParser::ParseExpressionStatement() {
       expressions_.push_back(value);
       value = ParseExpressionList();
     }
-    if (isa<Starred>(value)) Fail(value->range, "a starred expression may only stand in a list, a tuple or a call");
     auto* node = Make<Assign>(begin);
     node->targets = TakeSince(mark, &expressions_, node);
     node->value = Adopt(node, value);
@@ -495,7 +490,6 @@ const Stmt* FileParser::ParseExpressionStatement() {
     node->value = Adopt(node, value);
     return node;
   }
-  if (isa<Starred>(first)) Fail(first->range, "a starred expression may only stand in a list, a tuple or a call");
   auto* node = Make<ExprStmt>(begin);
   node->value = Adopt(node, first);
   return node;
@@ -546,11 +540,37 @@ const Stmt* FileParser::ParseDelete() {
   return node;
 }
 
+// The names are checked as Python does and then forgotten.
 const Stmt* FileParser::ParseImport() {
   const uint32_t begin = current_.begin;
+  const auto parse_dotted = [&]() {
+    do {
+      Expect(TokenKind::kName, "to import");
+    } while (NextIf(TokenKind::kDot));
+  };
+  const auto parse_alias = [&]() {
+    if (NextIf(TokenKind::kAs)) Expect(TokenKind::kName, "after 'as'");
+  };
+  if (NextIf(TokenKind::kImport)) {
+    do {
+      parse_dotted();
+      parse_alias();
+    } while (NextIf(TokenKind::kComma));
+    return Make<Import>(begin);
+  }
+  Advance();
+  bool is_relative = false;
+  while (NextIf(TokenKind::kDot) || NextIf(TokenKind::kEllipsis)) is_relative = true;
+  if (!is_relative || !At(TokenKind::kImport)) parse_dotted();
+  Expect(TokenKind::kImport, "after the module's name");
+  if (NextIf(TokenKind::kStar)) return Make<Import>(begin);
+  const bool parenthesized = NextIf(TokenKind::kLeftParen);
   do {
-    Advance();
-  } while (!AtLineEnd());
+    if (parenthesized && At(TokenKind::kRightParen)) break;
+    Expect(TokenKind::kName, "to import");
+    parse_alias();
+  } while (NextIf(TokenKind::kComma));
+  if (parenthesized) Expect(TokenKind::kRightParen, "after the names to import");
   return Make<Import>(begin);
 }
 

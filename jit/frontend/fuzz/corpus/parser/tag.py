@@ -1,0 +1,1 @@
+Dict[str, List[Optional[__torch__.a.B]]]
