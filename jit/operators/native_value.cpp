@@ -1,4 +1,5 @@
 // Operators that work on any value: identity, optionals, tuples, enums, devices, modes.
+#include <ATen/core/enum_type.h>
 #include <ATen/core/grad_mode.h>
 #include <c10/core/Device.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -41,7 +42,10 @@ void EnumValue(NativeArguments in, IValue* out) {
 }
 template <bool kEqual>
 void CompareEnums(NativeArguments in, IValue* out) {
-  *out = (*in[0].toEnumHolder() == *in[1].toEnumHolder()) == kEqual;
+  // The holders' own operator== is not among the symbols that LibTorch exports.
+  const auto left = in[0].toEnumHolder();
+  const auto right = in[1].toEnumHolder();
+  *out = (left->name() == right->name() && left->type()->equals(*right->type())) == kEqual;
 }
 
 void DeviceType(NativeArguments in, IValue* out) {
