@@ -69,6 +69,11 @@ bool IrReader::AtEnd() {
   return at_ == text_.size();
 }
 
+std::string_view IrReader::Peek() {
+  SkipSpace();
+  return text_.substr(at_);
+}
+
 bool IrReader::TryWord(std::string_view word) {
   SkipSpace();
   if (text_.substr(at_, word.size()) != word) return false;

@@ -43,6 +43,8 @@ class IrReader {
   IrReader(std::shared_ptr<const Source> source, const ParseOptions& options);
 
   bool AtEnd();
+  // What comes next, up to the end of the text.
+  std::string_view Peek();
   // Consumes `word` if it comes next and is not the beginning of a longer word.
   bool TryWord(std::string_view word);
   // Consumes a punctuation mark if it comes next.

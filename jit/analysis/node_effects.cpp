@@ -1,0 +1,187 @@
+#include "jit/analysis/node_effects.h"
+
+#include <ATen/core/jit_type.h>
+
+#include <unordered_set>
+
+#include "jit/ir/symbols.h"
+#include "jit/operators/operator.h"
+
+namespace hearth {
+namespace {
+
+bool Announces(const c10::AliasInfo& alias) {
+  if (alias.isWrite()) return true;
+  for (const c10::AliasInfo& contained : alias.containedTypes()) {
+    if (Announces(contained)) return true;
+  }
+  return false;
+}
+
+bool AnnouncesWrite(const c10::Argument& argument) {
+  return argument.alias_info() != nullptr && Announces(*argument.alias_info());
+}
+
+bool AnnouncesAnyWrite(const c10::FunctionSchema& schema) {
+  for (const c10::Argument& argument : schema.arguments()) {
+    if (AnnouncesWrite(argument)) return true;
+  }
+  return false;
+}
+
+// The input at the argument of one of these names, if it is a constant.
+const c10::IValue* ConstantArgument(const Node& node, std::initializer_list<std::string_view> names) {
+  const std::vector<c10::Argument>& arguments = node.op()->schema().arguments();
+  for (size_t i = 0; i < arguments.size() && i < node.inputs().size(); ++i) {
+    for (std::string_view name : names) {
+      if (arguments[i].name() == name) return ConstantOf(*node.input(i));
+    }
+  }
+  return nullptr;
+}
+
+bool IsConstantlyEvaluating(const Node& node) {
+  const c10::IValue* flag = ConstantArgument(node, {"training", "train", "use_input_stats"});
+  return flag != nullptr && flag->isBool() && !flag->toBool();
+}
+
+bool DropsNothing(const Node& node) {
+  const c10::IValue* probability = ConstantArgument(node, {"dropout_p", "dropout", "p"});
+  return probability != nullptr && probability->isDouble() && probability->toDouble() == 0;
+}
+
+bool IsStatistics(const c10::Argument& argument) {
+  return argument.name() == "running_mean" || argument.name() == "running_var";
+}
+
+bool HasStatistics(const c10::FunctionSchema& schema) {
+  for (const c10::Argument& argument : schema.arguments()) {
+    if (IsStatistics(argument)) return true;
+  }
+  return false;
+}
+
+// They may give back an argument, or a view of it, and their schemas do not say so.
+bool AliasesUnannounced(Symbol symbol) {
+  static const std::unordered_set<Symbol> kSymbols = [] {
+    std::unordered_set<Symbol> symbols;
+    for (const char* name : {"aten::dropout",
+                             "aten::feature_dropout",
+                             "aten::alpha_dropout",
+                             "aten::feature_alpha_dropout",
+                             "aten::broadcast_tensors",
+                             "aten::meshgrid",
+                             "aten::einsum",
+                             "aten::align_tensors",
+                             "aten::type_as",
+                             "aten::sum_to_size",
+                             "aten::atleast_1d",
+                             "aten::atleast_2d",
+                             "aten::atleast_3d",
+                             "aten::cartesian_prod",
+                             "aten::combinations",
+                             "aten::pad",
+                             "aten::rrelu",
+                             "aten::block_diag",
+                             "aten::to_dense",
+                             "aten::data",
+                             "aten::grad",
+                             "aten::wait",
+                             "aten::list",
+                             "aten::_unwrap_optional",
+                             "aten::native_dropout",
+                             "aten::to_mkldnn",
+                             "aten::pin_memory",
+                             "aten::linalg_multi_dot",
+                             "aten::chain_matmul",
+                             "aten::rot90",
+                             "aten::quantize_per_tensor",
+                             "prim::data",
+                             "prim::grad",
+                             "prim::awaitable_wait",
+                             "prim::awaitable_nowait",
+                             "prim::unchecked_unwrap_optional"}) {
+      symbols.insert(Symbol::fromQualString(name));
+    }
+    return symbols;
+  }();
+  return kSymbols.count(symbol) != 0;
+}
+
+}  // namespace
+
+bool HasMemory(const c10::Type& type) {
+  switch (type.kind()) {
+    case c10::TypeKind::IntType:
+    case c10::TypeKind::FloatType:
+    case c10::TypeKind::BoolType:
+    case c10::TypeKind::ComplexType:
+    case c10::TypeKind::NumberType:
+    case c10::TypeKind::StringType:
+    case c10::TypeKind::NoneType:
+    case c10::TypeKind::DeviceObjType:
+    case c10::TypeKind::EnumType:
+    case c10::TypeKind::ScalarTypeType:
+    case c10::TypeKind::LayoutType:
+    case c10::TypeKind::MemoryFormatType:
+    case c10::TypeKind::SymIntType:
+    case c10::TypeKind::FunctionType:
+      return false;
+    case c10::TypeKind::OptionalType:
+    case c10::TypeKind::UnionType:
+    case c10::TypeKind::TupleType:
+      for (const TypePtr& contained : type.containedTypes()) {
+        if (HasMemory(*contained)) return true;
+      }
+      return false;
+    default:
+      return true;
+  }
+}
+
+const c10::IValue* ConstantOf(const Value& value) {
+  const Node& node = *value.node();
+  return node.kind() == sym::kConstant ? &node.attribute<c10::IValue>(sym::kValueAttr) : nullptr;
+}
+
+NodeEffects EffectsOf(const Node& node) {
+  NodeEffects effects;
+  if (const Operator* op = node.op()) {
+    const OperatorEffects& known = op->effects();
+    effects.acts = known.has_side_effect;
+    effects.writes = known.writes;
+    effects.random = known.nondeterministic;
+    if (effects.writes && !AnnouncesAnyWrite(op->schema()) && IsConstantlyEvaluating(node)) effects.writes = false;
+    if (effects.random && (IsConstantlyEvaluating(node) || DropsNothing(node))) effects.random = false;
+    return effects;
+  }
+  const Symbol kind = node.kind();
+  effects.writes = kind == sym::kSetAttr;
+  effects.acts = kind == sym::kRaiseException;
+  effects.calls = kind == sym::kCallFunction || kind == sym::kCallMethod || kind == sym::kWith;
+  return effects;
+}
+
+bool WritesInput(const Node& node, size_t i) {
+  if (node.op() == nullptr) return node.kind() == sym::kSetAttr && i == 0;
+  if (!EffectsOf(node).writes || !HasMemory(*node.input(i)->type())) return false;
+  const c10::FunctionSchema& schema = node.op()->schema();
+  if (i >= schema.arguments().size()) return true;
+  const c10::Argument& argument = schema.arguments()[i];
+  if (AnnouncesWrite(argument)) return true;
+  if (AnnouncesAnyWrite(schema)) return false;
+  return HasStatistics(schema) ? IsStatistics(argument) : true;
+}
+
+bool OutputMayAliasInput(const Node& node, size_t i) {
+  const Operator* op = node.op();
+  if (op == nullptr) return false;
+  if (AliasesUnannounced(op->symbol())) return true;
+  if (!op->effects().may_alias) return false;
+  const c10::FunctionSchema& schema = op->schema();
+  bool annotated = false;
+  for (const c10::Argument& argument : schema.arguments()) annotated |= argument.alias_info() != nullptr;
+  return !annotated || i >= schema.arguments().size() || schema.arguments()[i].alias_info() != nullptr;
+}
+
+}  // namespace hearth

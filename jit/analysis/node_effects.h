@@ -1,0 +1,33 @@
+// What one Node does beside computing its outputs. Nested blocks and the bodies of calls are not looked into.
+//
+// Starts from what jit/operators knows of an operator and makes it more precise by the node's constant inputs: a
+// batch_norm with training=False writes nothing, a dropout with train=False draws nothing.
+#pragma once
+
+#include "jit/ir/graph.h"
+
+namespace hearth {
+
+struct NodeEffects {
+  bool writes = false;  // to the memory of an input; WritesInput says which
+  bool random = false;  // draws random numbers
+  bool acts = false;    // prints, raises by design, changes global state
+  bool calls = false;   // runs a function or method, which may do anything
+  bool any() const { return writes || random || acts || calls; }
+};
+
+// Thread-safe.
+NodeEffects EffectsOf(const Node& node);
+bool WritesInput(const Node& node, size_t i);
+
+// Whether `node` is an operator of which an output may share memory with input `i`, or hold it.
+bool OutputMayAliasInput(const Node& node, size_t i);
+
+// Whether a value of this type has memory that can be written or that two values can share: a tensor, list, dict,
+// object, or what may hold one. Numbers, strings, devices and None have not.
+bool HasMemory(const c10::Type& type);
+
+// The constant that `value` is, if it is one; null otherwise.
+const c10::IValue* ConstantOf(const Value& value);
+
+}  // namespace hearth

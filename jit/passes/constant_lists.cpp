@@ -1,0 +1,98 @@
+#include "jit/passes/constant_lists.h"
+
+#include <ATen/core/List.h>
+#include <ATen/core/jit_type.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "jit/analysis/aliases.h"
+#include "jit/analysis/node_effects.h"
+#include "jit/ir/symbols.h"
+
+namespace hearth {
+namespace {
+
+constexpr size_t kMaxElements = 256;
+
+bool IsLiteral(const Node& node) {
+  if (node.kind() != sym::kListConstruct || node.inputs().size() > kMaxElements) return false;
+  if (HasMemory(*node.output()->type()->expectRef<c10::ListType>().getElementType())) return false;
+  for (const Value* input : node.inputs()) {
+    if (ConstantOf(*input) == nullptr) return false;
+  }
+  return true;
+}
+
+class ConstantLists {
+ public:
+  ConstantLists(Graph& graph, const UnitEffects* effects) : graph_(graph) {
+    FindLiterals(*graph.block());
+    if (literals_.empty()) return;
+    const AliasClasses aliases(graph, effects);
+    std::erase_if(literals_, [&](const Node* node) {
+      const AliasClasses::Facts& facts = aliases.FactsOf(aliases.ClassOf(*node->output()));
+      return facts.written || facts.outlives();
+    });
+  }
+
+  bool Run() {
+    for (Node* node : literals_) {
+      node->output()->ReplaceAllUsesWith(ConstantFor(*node));
+    }
+    for (Node* node : literals_) DestroyWithElements(node);
+    return !literals_.empty();
+  }
+
+ private:
+  // Inputs (by value id; equal scalars are one value after specialisation) and the type of an element.
+  using Key = std::pair<c10::TypeKind, std::vector<size_t>>;
+
+  void FindLiterals(const Block& block) {
+    for (Node* node : block) {
+      if (IsLiteral(*node)) literals_.push_back(node);
+      for (const Block* nested : node->blocks()) FindLiterals(*nested);
+    }
+  }
+
+  static void DestroyWithElements(Node* node) {
+    const std::vector<Value*> elements(node->inputs().begin(), node->inputs().end());
+    node->Destroy();
+    for (size_t i = 0; i < elements.size(); ++i) {
+      const bool again = std::find(elements.begin(), elements.begin() + i, elements[i]) != elements.begin() + i;
+      if (!again && !elements[i]->HasUses()) elements[i]->node()->Destroy();
+    }
+  }
+
+  Value* ConstantFor(const Node& node) {
+    const TypePtr& element_type = node.output()->type()->expectRef<c10::ListType>().getElementType();
+    Key key{element_type->kind(), {}};
+    for (const Value* input : node.inputs()) key.second.push_back(input->id());
+    // An Optional's element type is not told by its kind.
+    const bool shareable = element_type->containedTypes().empty();
+    Value** made = shareable ? &made_[key] : nullptr;
+    if (made != nullptr && *made != nullptr) return *made;
+
+    c10::impl::GenericList list(element_type);
+    list.reserve(node.inputs().size());
+    for (const Value* input : node.inputs()) list.push_back(*ConstantOf(*input));
+    Node* constant = graph_.Create(sym::kConstant, {}, 1);
+    constant->SetRange(node.range());
+    constant->SetAttribute(sym::kValueAttr, c10::IValue(std::move(list)));
+    constant->output()->SetType(node.output()->type());
+    graph_.block()->Prepend(constant);
+    if (made != nullptr) *made = constant->output();
+    return constant->output();
+  }
+
+  Graph& graph_;
+  std::vector<Node*> literals_;
+  std::map<Key, Value*> made_;
+};
+
+}  // namespace
+
+bool MakeConstantLists(Graph& graph, const UnitEffects* effects) { return ConstantLists(graph, effects).Run(); }
+
+}  // namespace hearth

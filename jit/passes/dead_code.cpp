@@ -1,0 +1,192 @@
+#include "jit/passes/dead_code.h"
+
+#include <vector>
+
+#include "jit/analysis/aliases.h"
+#include "jit/analysis/node_effects.h"
+#include "jit/ir/symbols.h"
+
+namespace hearth {
+namespace {
+
+class DeadCode {
+ public:
+  DeadCode(Graph& graph, const UnitEffects* effects)
+      : graph_(graph),
+        effects_(effects),
+        aliases_(graph, effects),
+        live_value_(graph.value_id_bound()),
+        live_class_(graph.value_id_bound()),
+        writers_(graph.value_id_bound()) {}
+
+  bool Run() {
+    // Writers of every class must be known before the first value is marked.
+    FindRoots(*graph_.block());
+    for (Node* root : roots_) MarkNode(root);
+    for (Value* output : graph_.outputs()) MarkValue(output);
+    while (!work_.empty()) {
+      Node* node = work_.back();
+      work_.pop_back();
+      VisitLive(node);
+    }
+    Sweep(graph_.block());
+    return changed_;
+  }
+
+ private:
+  bool IsLive(const Node* node) const { return live_node_.count(node) != 0; }
+  bool IsLive(const Value* value) const { return live_value_[value->id()]; }
+
+  void FindRoots(const Block& block) {
+    for (Node* node : block) {
+      const NodeEffects own = EffectsOf(*node);
+      if (own.random || own.acts || (own.calls && CallActs(*node))) roots_.push_back(node);
+      if (own.writes || own.calls) FindWrites(node);
+      for (const Block* nested : node->blocks()) FindRoots(*nested);
+    }
+  }
+
+  bool CallActs(const Node& node) const {
+    if (effects_ == nullptr) return true;
+    const FunctionEffects callee = effects_->OfCall(node);
+    return callee.random || callee.acts || callee.writes_constants || callee.writes;
+  }
+
+  void FindWrites(Node* node) {
+    for (size_t i = 0; i < node->inputs().size(); ++i) {
+      const size_t written = aliases_.ClassOf(*node->input(i));
+      if (written == AliasClasses::kNoMemory || !WritesInput(*node, i)) continue;
+      if (aliases_.FactsOf(written).outlives()) {
+        roots_.push_back(node);
+      } else {
+        writers_[written].push_back(node);
+      }
+    }
+  }
+
+  void MarkNode(Node* node) {
+    if (live_node_.insert(node).second) work_.push_back(node);
+  }
+
+  void MarkValue(Value* value) {
+    if (live_value_[value->id()]) return;
+    live_value_[value->id()] = true;
+    const size_t alias_class = aliases_.ClassOf(*value);
+    if (alias_class != AliasClasses::kNoMemory && !live_class_[alias_class]) {
+      live_class_[alias_class] = true;
+      for (Node* writer : writers_[alias_class]) MarkNode(writer);
+    }
+    Node* node = value->node();
+    if (node->kind() != sym::kParam) {
+      MarkNode(node);
+      MarkSources(node, value->offset());
+    } else if (Node* owner = node->block()->owner()) {
+      MarkNode(owner);
+      MarkParamSources(owner, value->offset());
+    }
+  }
+
+  // What output `i` of a live node comes from, beside the node's inputs.
+  void MarkSources(Node* node, size_t i) {
+    const Symbol kind = node->kind();
+    if (kind == sym::kIf || kind == sym::kWith || kind == sym::kFork || kind == sym::kAwaitable) {
+      for (Block* block : node->blocks()) MarkValue(block->returns()[i]);
+    } else if (kind == sym::kLoop) {
+      MarkCarried(node, i);
+    }
+  }
+
+  void MarkParamSources(Node* owner, size_t i) {
+    if (owner->kind() == sym::kLoop) {
+      if (i > 0) MarkCarried(owner, i - 1);
+    } else if (owner->kind() == sym::kFork || owner->kind() == sym::kAwaitable) {
+      MarkValue(owner->input(i));
+    }
+  }
+
+  void MarkCarried(Node* loop, size_t i) {
+    MarkValue(loop->output(i));
+    MarkValue(loop->block(0)->param(i + 1));
+    MarkValue(loop->block(0)->returns()[i + 1]);
+    MarkValue(loop->input(i + 2));
+  }
+
+  void VisitLive(Node* node) {
+    if (Node* owner = node->block()->owner()) MarkNode(owner);
+    const Symbol kind = node->kind();
+    if (kind == sym::kFork || kind == sym::kAwaitable) {
+      // One that runs for its effects still has a result. What it captures is marked by the body.
+      MarkValue(node->block(0)->returns()[0]);
+      return;
+    }
+    if (kind == sym::kLoop) {
+      MarkValue(node->input(0));
+      MarkValue(node->input(1));
+      MarkValue(node->block(0)->returns()[0]);
+      return;
+    }
+    for (Value* input : node->inputs()) MarkValue(input);
+  }
+
+  // Last to first, so that the users of a dead value go before it.
+  void Sweep(Block* block) {
+    for (Node* node = block->return_node()->prev(); node != block->param_node();) {
+      Node* prev = node->prev();
+      if (IsLive(node)) {
+        SweepInside(node);
+      } else {
+        changed_ = true;
+        node->Destroy();
+      }
+      node = prev;
+    }
+  }
+
+  void SweepInside(Node* node) {
+    if (node->blocks().empty()) return;
+    const Symbol kind = node->kind();
+    const bool loop = kind == sym::kLoop;
+    if (loop || kind == sym::kIf || kind == sym::kWith) {
+      for (size_t i = node->outputs().size(); i-- > 0;) {
+        if (IsLive(node->output(i))) continue;
+        for (Block* block : node->blocks()) block->RemoveReturn(loop ? i + 1 : i);
+      }
+    }
+    for (Block* block : node->blocks()) Sweep(block);
+    if (loop || kind == sym::kIf || kind == sym::kWith) {
+      for (size_t i = node->outputs().size(); i-- > 0;) {
+        if (IsLive(node->output(i))) continue;
+        changed_ = true;
+        node->RemoveOutput(i);
+        if (!loop) continue;
+        node->block(0)->RemoveParam(i + 1);
+        node->RemoveInput(i + 2);
+      }
+    } else {
+      // A closure.
+      for (size_t i = node->inputs().size(); i-- > 0;) {
+        if (IsLive(node->block(0)->param(i))) continue;
+        changed_ = true;
+        node->block(0)->RemoveParam(i);
+        node->RemoveInput(i);
+      }
+    }
+  }
+
+  Graph& graph_;
+  const UnitEffects* effects_;
+  AliasClasses aliases_;
+  std::vector<bool> live_value_;             // by value id
+  std::vector<bool> live_class_;             // by alias class
+  std::vector<std::vector<Node*>> writers_;  // by alias class
+  std::unordered_set<const Node*> live_node_;
+  std::vector<Node*> roots_;
+  std::vector<Node*> work_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool EliminateDeadCode(Graph& graph, const UnitEffects* effects) { return DeadCode(graph, effects).Run(); }
+
+}  // namespace hearth

@@ -1,0 +1,19 @@
+// Removes what nobody needs: nodes whose outputs are not used and that have no effect, outputs of an If, values that a
+// Loop carries and captures of a closure that nothing reads. A node has an effect if it writes memory that outlives the
+// graph's run or that a needed node may read, draws random numbers, raises by design, prints, changes global state, or
+// calls what may.
+//
+// Marks backwards from effects and outputs, over the alias classes of jit/analysis; linear. A loop that only feeds
+// itself goes, and with it the chance that it never ends.
+// Returns whether the graph changed.
+#pragma once
+
+#include "jit/analysis/effects.h"
+#include "jit/ir/graph.h"
+
+namespace hearth {
+
+// `effects` tells what calls do; null: anything.
+bool EliminateDeadCode(Graph& graph, const UnitEffects* effects = nullptr);
+
+}  // namespace hearth

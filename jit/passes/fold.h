@@ -1,0 +1,21 @@
+// Runs an operator while compiling, on constants.
+//
+// Only a list of cheap operators over numbers, strings, devices, enums and None (and what can be asked of a tensor
+// without reading it: its dtype, its device); never one that could run long, make something big, crash in LibTorch
+// (int64's minimum divided by -1, say), write, or answer differently another time. An operator that fails is left to
+// fail at run time.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+
+#include <optional>
+#include <span>
+
+#include "jit/operators/operator.h"
+
+namespace hearth {
+
+// The single result, or nothing if the operator is not to be run now. Thread-safe.
+std::optional<c10::IValue> FoldOperator(const Operator& op, std::span<const c10::IValue* const> inputs);
+
+}  // namespace hearth

@@ -1,0 +1,103 @@
+// hearth-opt: runs passes over a graph in text and prints what comes out; how passes are tested and looked at.
+#include <CLI/CLI.hpp>
+
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "jit/analysis/effects.h"
+#include "jit/ir/printer.h"
+#include "jit/ir/verifier.h"
+#include "jit/passes/constant_lists.h"
+#include "jit/passes/dead_code.h"
+#include "jit/passes/ir_file.h"
+#include "jit/passes/pipelines.h"
+#include "jit/passes/specialize.h"
+#include "jit/support/errors.h"
+
+namespace hearth {
+namespace {
+
+struct Arguments {
+  std::string file = "-";
+  std::vector<std::string> passes;
+  bool bind_self = false;
+  bool ranges = false;
+  bool effects = false;
+  std::string device;
+  size_t node_budget = BaselineOptions().node_budget;
+};
+
+std::string ReadText(const std::string& path) {
+  if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) throw std::runtime_error("cannot read " + path);
+  return std::string(std::istreambuf_iterator<char>(stream), {});
+}
+
+std::unique_ptr<Graph> RunPass(const std::string& name, std::unique_ptr<Graph> graph, const BaselineOptions& options) {
+  if (name == "specialize") return Specialize(*graph, options);
+  if (name == "baseline") return BuildBaseline(*graph, options);
+  if (name == "dead_code") {
+    EliminateDeadCode(*graph, options.effects);
+  } else if (name == "constant_lists") {
+    MakeConstantLists(*graph, options.effects);
+  } else {
+    throw std::runtime_error("no pass is named " + name);
+  }
+  return graph;
+}
+
+void PrintEffects(const UnitEffects& effects, const Graph& graph) {
+  const FunctionEffects of = effects.Of(graph);
+  std::cout << "writes state: " << effects.WritesState(graph)
+            << "\nwrites arguments: " << effects.WritesArguments(graph) << "\nrandom: " << of.random
+            << "\nacts: " << of.acts << "\n";
+}
+
+void Main(const Arguments& arguments) {
+  const auto source = std::make_shared<const Source>(ReadText(arguments.file), arguments.file);
+  const IrFile file(source);
+  const UnitEffects effects(file.unit());
+  BaselineOptions options;
+  options.effects = &effects;
+  options.node_budget = arguments.node_budget;
+  if (arguments.bind_self) options.self = file.MakeSelf();
+  if (!arguments.device.empty()) options.device = c10::Device(arguments.device);
+
+  Verify(file.graph());
+  std::unique_ptr<Graph> graph = file.graph().Clone();
+  for (const std::string& pass : arguments.passes) {
+    graph = RunPass(pass, std::move(graph), options);
+    Verify(*graph);
+  }
+  if (arguments.effects) {
+    PrintEffects(effects, *graph);
+  } else {
+    std::cout << PrintGraph(*graph, {.ranges = arguments.ranges, .constants = nullptr});
+  }
+}
+
+}  // namespace
+}  // namespace hearth
+
+int main(int argc, char** argv) {
+  hearth::Arguments arguments;
+  CLI::App app{"Runs passes over a graph in text. The graph is verified before, between and after."};
+  app.add_option("file", arguments.file, "the graph, - for standard input");
+  app.add_option("--pass", arguments.passes, "specialize, dead_code, constant_lists or baseline; may be repeated")
+      ->allow_extra_args(false);
+  app.add_flag("--bind-self", arguments.bind_self, "bind the first input to an object of its class");
+  app.add_option("--device", arguments.device, "redirect literal devices");
+  app.add_option("--node-budget", arguments.node_budget, "inline while the graph has fewer nodes");
+  app.add_flag("--ranges", arguments.ranges, "print source positions");
+  app.add_flag("--effects", arguments.effects, "print what a run does beside computing, and not the graph");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    hearth::Main(arguments);
+  } catch (const std::exception& error) {
+    std::cerr << "hearth-opt: " << error.what() << "\n";
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,59 @@
+#include "jit/passes/pipelines.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <limits>
+
+#include "jit/analysis/effects.h"
+#include "jit/ir/printer.h"
+#include "jit/ir/verifier.h"
+#include "jit/passes/constant_lists.h"
+#include "jit/passes/dead_code.h"
+#include "jit/passes/specialize.h"
+#include "jit/support/logging.h"
+
+namespace hearth {
+namespace {
+
+spdlog::logger& Log() {
+  static spdlog::logger& log = LoggerOf("passes/pipelines");
+  return log;
+}
+
+// HEARTH_OPT_LIMIT=N lets the process run the first N passes only, to bisect a miscompile.
+bool WithinOptLimit() {
+  static const long kLimit = [] {
+    const char* text = std::getenv("HEARTH_OPT_LIMIT");
+    return text == nullptr ? std::numeric_limits<long>::max() : std::atol(text);
+  }();
+  static std::atomic<long> count{0};
+  return kLimit == std::numeric_limits<long>::max() || count.fetch_add(1) < kLimit;
+}
+
+void Check(const char* step, const Graph& graph) {
+  if (Log().should_log(spdlog::level::debug)) {
+    Log().debug("after {} ({} nodes):\n{}", step, graph.num_nodes(), PrintGraph(graph));
+  }
+#ifndef NDEBUG
+  Verify(graph);
+#endif
+}
+
+template <typename Pass>
+void Run(const char* name, Graph& graph, Pass pass) {
+  if (!WithinOptLimit()) return;
+  if (pass(graph)) Check(name, graph);
+}
+
+}  // namespace
+
+std::unique_ptr<Graph> BuildBaseline(const Graph& emitted, const BaselineOptions& options) {
+  Check("emission", emitted);
+  std::unique_ptr<Graph> graph = WithinOptLimit() ? Specialize(emitted, options) : emitted.Clone();
+  Check("specialize", *graph);
+  Run("dead_code", *graph, [&](Graph& g) { return EliminateDeadCode(g, options.effects); });
+  Run("constant_lists", *graph, [&](Graph& g) { return MakeConstantLists(g, options.effects); });
+  return graph;
+}
+
+}  // namespace hearth
