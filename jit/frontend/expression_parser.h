@@ -80,6 +80,8 @@ class ExpressionParser {
   std::string_view TextOf(const Token& token) const {
     return source_.text().substr(token.begin, token.end - token.begin);
   }
+  // Where the last token that belongs to a node ended.
+  uint32_t last_end() const { return last_end_; }
   SourceRange RangeFrom(uint32_t begin) const { return {&source_, begin, last_end_}; }
   SourceRange RangeOf(const Token& token) const { return {&source_, token.begin, token.end}; }
 

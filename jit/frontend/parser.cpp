@@ -1,5 +1,6 @@
 #include "jit/frontend/parser.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <string>
@@ -64,8 +65,9 @@ class FileParser : public ExpressionParser {
   // Pushes the statements of the next line, or of the next compound statement.
   void ParseLine();
   const Stmt* ParseSimple();
-  // `: body`, indented or on the same line. `context` is for errors: "after the condition".
-  void ParseBlock(const char* context, bool is_class = false);
+  // `: body`, indented or on the same line. `context` is for errors: "after the condition". Returns what stands between
+  // the colon and the first statement, which is nothing but comments.
+  SourceRange ParseBlock(const char* context, bool is_class = false);
   // ParseBlock's statements as children of `parent`.
   StmtList TakeBlock(size_t mark, Node* parent) { return TakeSince(mark, &statements_, parent); }
 
@@ -78,6 +80,7 @@ class FileParser : public ExpressionParser {
   const Stmt* ParseClass(size_t decorators_mark);
   void ParseParameters();
   Parameter ParseParameter(ParameterKind kind);
+  void ApplyTypeComment(SourceRange comments, FunctionDef* function);
   void RefuseElse(const char* of);
   bool WithItemsAreParenthesized();
 
@@ -107,13 +110,15 @@ StmtList FileParser::ParseFile() {
 // ---------------------------------------------------------------------------------------------------------------------
 // Blocks and compound statements.
 
-void FileParser::ParseBlock(const char* context, bool is_class) {
+SourceRange FileParser::ParseBlock(const char* context, bool is_class) {
   const DepthGuard guard(this);
   const bool outer = std::exchange(in_class_body_, is_class);
   Expect(TokenKind::kColon, context);
+  SourceRange comments{&source_, last_end(), current_.begin};
   if (At(TokenKind::kNewline)) {
     Skip();
     if (!At(TokenKind::kIndent)) FailExpected("an indented block");
+    comments.end = current_.begin;
     Skip();
     do {
       if (At(TokenKind::kIndent)) Fail(RangeOf(current_), "this line is indented more than its block");
@@ -124,6 +129,7 @@ void FileParser::ParseBlock(const char* context, bool is_class) {
     ParseLine();
   }
   in_class_body_ = outer;
+  return comments;
 }
 
 void FileParser::ParseLine() {
@@ -346,6 +352,40 @@ void FileParser::ParseParameters() {
   Expect(TokenKind::kRightParen, "or ',' after a parameter");
 }
 
+// The older way to annotate: `# type: (int, Tensor) -> Tensor` before the first statement. It may leave out the first
+// parameter, for self, and says nothing where there is an annotation already.
+void FileParser::ApplyTypeComment(SourceRange comments, FunctionDef* function) {
+  constexpr std::string_view kMark = "# type:";
+  const std::string_view text = source_.text();
+  const size_t mark = comments.text().find(kMark);
+  if (mark == std::string_view::npos) return;
+  const size_t begin_of_types = text.find_first_not_of(" \t", comments.begin + mark + kMark.size());
+  if (begin_of_types >= comments.end || text[begin_of_types] != '(') return;  // `# type: ignore`
+  const auto begin = static_cast<uint32_t>(begin_of_types);
+  const auto end = static_cast<uint32_t>(std::min(text.find_first_of("\r\n", begin), text.size()));
+  ExpressionParser comment(source_, Lexer(source_, begin, end), arena_);
+  const Expr* listed = comment.ParseExpression();
+  comment.Require(TokenKind::kArrow, "after the parameters' types in a type comment");
+  ExpressionParser behind(source_, Lexer(source_, comment.current().end, end), arena_);
+  const Expr* returns = behind.ParseExpression();
+  behind.Require(TokenKind::kEnd, "after a type comment");
+
+  const auto* tuple = dyn_cast<Tuple>(listed);
+  const ExprList types = tuple ? tuple->elements : ExprList(&listed, 1);
+  std::vector<Parameter> parameters(function->parameters.begin(), function->parameters.end());
+  if (types.size() != parameters.size() && types.size() + 1 != parameters.size()) {
+    Fail(listed->range, "the type comment has " + std::to_string(types.size()) + " types, but the function has " +
+                            std::to_string(parameters.size()) + " parameters");
+  }
+  const size_t skipped = parameters.size() - types.size();
+  for (size_t i = 0; i < types.size(); ++i) {
+    Parameter& parameter = parameters[skipped + i];
+    if (!parameter.annotation) parameter.annotation = Adopt(function, types[i]);
+  }
+  function->parameters = arena_.Copy(std::span<const Parameter>(parameters));
+  if (!function->returns) function->returns = Adopt(function, returns);
+}
+
 const Stmt* FileParser::ParseFunction(size_t decorators_mark) {
   const uint32_t begin = current_.begin;
   Advance();
@@ -356,7 +396,7 @@ const Stmt* FileParser::ParseFunction(size_t decorators_mark) {
   const auto parameters = arena_.Copy(std::span<const Parameter>(parameters_));
   const Expr* returns = NextIf(TokenKind::kArrow) ? ParseExpression() : nullptr;
   const size_t mark = statements_.size();
-  ParseBlock("after the function's signature");
+  const SourceRange comments = ParseBlock("after the function's signature");
   auto* node = Make<FunctionDef>(begin);
   node->name = TextOf(name);
   node->name_range = RangeOf(name);
@@ -366,6 +406,7 @@ const Stmt* FileParser::ParseFunction(size_t decorators_mark) {
   }
   node->parameters = parameters;
   node->returns = Adopt(node, returns);
+  ApplyTypeComment(comments, node);
   node->body = TakeBlock(mark, node);
   node->decorators = TakeSince(decorators_mark, &expressions_, node);
   return node;

@@ -240,6 +240,19 @@ TEST(Parser, CommentsSemicolonsAndOneLineBlocksLeaveTheSameTree) {
   EXPECT_EQ(Printed("if a: b; c\nelse: d;\n"), Printed("if a:  # x\n\n    b\n    c\nelse:\n  # y\n  d\n"));
 }
 
+TEST(Parser, ATypeCommentAnnotatesWhatIsNotAnnotated) {
+  EXPECT_EQ(Printed("def f(a, b):\n  # type: (int, List[int]) -> Tensor\n  pass\n"),
+            Printed("def f(a: int, b: List[int]) -> Tensor:\n  pass\n"));
+  EXPECT_EQ(Printed("def f(self, a, b: str):  # type: (int, float) -> None  # note\n\n  # c\n  pass\n"),
+            Printed("def f(self, a: int, b: str) -> None:\n  pass\n"));
+  EXPECT_EQ(Printed("def f():\n  # type: () -> int\n  pass"), Printed("def f() -> int:\n  pass"));
+  EXPECT_EQ(Printed("def f(a):\n  # type: (int) -> int\n  pass"), Printed("def f(a: int) -> int:\n  pass"));
+  EXPECT_EQ(Printed("def f(a):\n  # type: ignore\n  pass\n"), Printed("def f(a):\n  pass\n"));
+  EXPECT_EQ(MessageOf("def f(a):\n  # type: (int, int, int) -> int\n  pass\n"),
+            "the type comment has 3 types, but the function has 1 parameters");
+  EXPECT_THAT(MessageOf("def f(a):\n  # type: (int)\n  pass\n"), HasSubstr("expected '->'"));
+}
+
 TEST(Parser, ManyWithItemsMayStandInParentheses) {
   const std::string expected = Printed("with a as b, c: pass");
   EXPECT_EQ(Printed("with (a as b, c,): pass"), expected);

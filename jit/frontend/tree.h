@@ -469,6 +469,7 @@ struct Parameter {
   SourceRange range;  // name, annotation and default
 };
 
+// Annotations that stand in a type comment, `# type: (int) -> Tensor`, are here like any other.
 struct FunctionDef : StmtOf<Kind::kFunctionDef> {
   using NodeOf::NodeOf;
   std::string_view name;
