@@ -1,42 +1,52 @@
-// From an archive's bytes to a module object and the CompilationUnit that its code was compiled into.
+// Makes a module of a TorchScript archive: reads version, constants and the pickled module, has the front end compile
+// the classes that they name, and builds the tree of objects, its weights on the wanted device.
+//
+// Each archive gets a CompilationUnit of its own. The objects refer to it weakly, so whoever keeps the module keeps the
+// unit. CPU weights are views of the mapped file and keep it alive.
+//
+// Runs on the calling thread; several imports may run at once. Errors: FileError if the file cannot be read;
+// ArchiveError if it is not a sound archive, or is another kind of file (the message says which); CompileError if its
+// code does not compile; whatever the runner throws when a __setstate__ raises.
 #pragma once
 
 #include <ATen/core/ivalue.h>
 #include <c10/core/Device.h>
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "jit/archive/mapping.h"
+#include "jit/archive/zip_reader.h"
 #include "jit/module/compilation_unit.h"
 
 namespace hearth {
 
+// Runs a function of the archive's unit to its end. The importer knows no interpreter, but quantized modules unpack
+// their weights in code (__setstate__) while they are loaded.
+using FunctionRunner =
+    std::function<c10::IValue(CompilationUnit& unit, Function& function, std::vector<c10::IValue> arguments)>;
+
 struct ImportOptions {
-  // Map the file where it lies instead of taking its bytes into sealed memory. Only right when nobody overwrites it.
-  bool map_file_in_place = false;
-  // Where the tensors are put. On the CPU they are views of the archive's bytes.
   c10::Device device = c10::Device(c10::kCPU);
+  FunctionRunner run;
+  // Whether parameters that required gradients when saved do so again.
+  bool keep_requires_grad = true;
 };
 
 struct ImportedModule {
+  c10::intrusive_ptr<c10::ivalue::Object> object;
   std::shared_ptr<CompilationUnit> unit;
-  c10::intrusive_ptr<c10::ivalue::Object> module;  // of a class of `unit`, which it holds weakly
-  // The files under code/ that were compiled, name and text in the order of the archive.
-  std::vector<std::pair<std::string, std::shared_ptr<const Source>>> sources;
-  uint64_t weight_bytes = 0;  // of all storages, shared ones counted once
+  int64_t version = 0;  // of the archive's operators, for what depends on it
+  std::shared_ptr<const ZipReader> archive;
 };
 
-// Runs a method of `unit` while the archive loads (an object's __setstate__); the function is declared, maybe not yet
-// defined. Gives the result.
-using MethodRunner =
-    std::function<c10::IValue(CompilationUnit& unit, Function& function, std::vector<c10::IValue> arguments)>;
+// Every function of the unit is defined when this returns.
+ImportedModule ImportModule(std::shared_ptr<const Mapping> file, const ImportOptions& options);
 
-// Every body of the archive's code that the module can reach is emitted when this returns. Throws ArchiveError for
-// bytes that are not a sound archive, CompileError for code that does not compile, and what `runner` throws.
-ImportedModule ImportArchive(const std::string& path, const ImportOptions& options, const MethodRunner& runner);
+// Name and text of every file of code in the archive, in the archive's order.
+std::vector<std::pair<std::string, std::string>> ReadSources(const ZipReader& archive);
 
 }  // namespace hearth

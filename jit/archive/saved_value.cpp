@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "jit/archive/byte_order.h"
 #include "jit/archive/container_types.h"
 #include "jit/archive/mapping.h"
 #include "jit/archive/pickle.h"
@@ -22,15 +23,6 @@ namespace hearth {
 namespace {
 
 constexpr char kPickle[] = "data.pkl";
-
-bool IsBigEndian(const ZipReader& zip) {
-  const ZipRecord* record = zip.Find("byteorder");
-  if (!record) return false;
-  const RecordBytes order = zip.Read(*record);
-  if (order.view() == "big") return true;
-  if (order.view() == "little") return false;
-  throw ArchiveError(zip.file_name() + ": the byte order is neither little nor big");
-}
 
 [[noreturn]] void FailToWrite(const std::string& path, int error_number) {
   throw FileError(path + ": cannot be written: " + std::generic_category().message(error_number), error_number);

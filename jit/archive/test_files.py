@@ -6,6 +6,7 @@ Each saved value `NAME.pt` comes with `NAME.txt`, the text that test_values.cpp'
 import collections
 import io
 import os
+import pickle
 import struct
 import sys
 import zipfile
@@ -119,18 +120,57 @@ def with_attribute(tensor):
     return tensor
 
 
-def byte_swapped(data):
-    """The same archive as a big-endian machine would have written it, for a float32 and a complex64 tensor."""
+class Small(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(2, 3))
+
+    def forward(self, x):
+        y = torch.nn.functional.linear(x, self.weight)
+        return y.relu()
+
+
+def archive(module):
+    buffer = io.BytesIO()
+    torch.jit.save(module, buffer)
+    return buffer.getvalue()
+
+
+def changed(data, change):
+    """The same zip file; `change` gives the records that replace one, by name and bytes."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(out, "w") as target:
         for name in source.namelist():
-            record = source.read(name)
-            if name.endswith("byteorder"):
-                record = b"big"
-            if "/data/" in name:
-                record = b"".join(record[i : i + 4][::-1] for i in range(0, len(record), 4))
-            target.writestr(name, record)
+            for new_name, record in change(name, source.read(name)):
+                target.writestr(new_name, record)
     return out.getvalue()
+
+
+def with_old_debug_records(name, record):
+    """As they were before strings were put in a table."""
+    if name.endswith(".debug_pkl"):
+        _, strings, ranges = pickle.loads(record)
+        record = pickle.dumps(
+            tuple(
+                (offset, (("".join(strings[i] for i in pieces), strings[file], line), begin, end), tag)
+                for offset, ((pieces, file, line), begin, end), tag in ranges
+            ),
+            protocol=2,
+        )
+    return [(name, record)]
+
+
+def byte_swapped(data):
+    """The same archive as a big-endian machine would have written it, for a float32 and a complex64 tensor."""
+
+    def change(name, record):
+        if name.endswith("byteorder"):
+            record = b"big"
+        if "/data/" in name:
+            record = b"".join(record[i : i + 4][::-1] for i in range(0, len(record), 4))
+        return [(name, record)]
+
+    return changed(data, change)
 
 
 def repacked(data, method):
@@ -165,6 +205,10 @@ def main():
     }.items():
         write(folder, name + ".pt", data)
         write(folder, name + ".txt", describe(pair))
+    scripted = archive(torch.jit.script(Small()))
+    write(folder, "scripted.archive", scripted)
+    write(folder, "scripted_old_debug.archive", changed(scripted, with_old_debug_records))
+    write(folder, "traced.archive", archive(torch.jit.trace(Small(), torch.ones(1, 3))))
     write(folder, "old_format.refused", saved(pair, _use_new_zipfile_serialization=False))
     write(folder, "protocol_4.refused", saved(pair, pickle_protocol=4))
     write(folder, "object.refused", saved(torch.nn.Linear(2, 2)))

@@ -1,0 +1,14 @@
+#include "jit/archive/byte_order.h"
+
+namespace hearth {
+
+bool IsBigEndian(const ZipReader& archive) {
+  const ZipRecord* record = archive.Find("byteorder");
+  if (!record) return false;
+  const RecordBytes order = archive.Read(*record);
+  if (order.view() == "big") return true;
+  if (order.view() == "little") return false;
+  throw ArchiveError(archive.file_name() + ": the byte order is neither little nor big");
+}
+
+}  // namespace hearth

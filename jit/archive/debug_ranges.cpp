@@ -1,0 +1,105 @@
+#include "jit/archive/debug_ranges.h"
+
+#include <ATen/core/List.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "jit/archive/pickle.h"
+#include "jit/archive/storage_table.h"
+
+namespace hearth {
+namespace {
+
+constexpr char kTableFormat[] = "FORMAT_WITH_STRING_TABLE";
+
+RecordBytes NoStorage(const std::string& key) { throw ArchiveError("debug records have no storage '" + key + "'"); }
+
+c10::ArrayRef<c10::IValue> Elements(const c10::IValue& value, size_t at_least) {
+  if (!value.isTuple() || value.toTupleRef().elements().size() < at_least) throw ArchiveError("not a debug record");
+  return value.toTupleRef().elements();
+}
+
+size_t Number(const c10::IValue& value) {
+  if (!value.isInt() || value.toInt() < 0) throw ArchiveError("not a debug record");
+  return static_cast<size_t>(value.toInt());
+}
+
+}  // namespace
+
+void DebugRanges::Decode() const {
+  const RecordBytes bytes = zip_->Read(record_);
+  StorageTable storages(NoStorage, c10::Device(c10::kCPU), /*big_endian=*/false);
+  PlainPickleDelegate delegate;
+  PickleOptions options;
+  options.file = zip_->file_name();
+  options.record = record_.name;
+  const c10::IValue root = ReadPickle(bytes.view(), storages, delegate, options);
+  auto ranges = Elements(root, 0);
+  const bool has_table = ranges.size() >= 3 && ranges[0].isString() && ranges[0].toStringRef() == kTableFormat;
+  if (has_table) {
+    strings_ = ranges[1];
+    Elements(strings_, 0);
+    ranges = Elements(ranges[2], 0);
+  }
+  std::vector<Stretch> stretches;
+  stretches.reserve(ranges.size());
+  for (const c10::IValue& range : ranges) {
+    // (offset, (source, begin, end)[, tag])
+    const auto parts = Elements(range, 2);
+    const auto place = Elements(parts[1], 3);
+    stretches.push_back({Number(parts[0]), place[0], Number(place[1]), Number(place[2])});
+  }
+  std::stable_sort(stretches.begin(), stretches.end(),
+                   [](const Stretch& a, const Stretch& b) { return a.offset < b.offset; });
+  stretches_ = std::move(stretches);
+}
+
+std::string DebugRanges::String(const c10::IValue& value) const {
+  if (value.isString()) return value.toStringRef();
+  const auto strings = Elements(strings_, 0);
+  const size_t index = Number(value);
+  if (index >= strings.size() || !strings[index].isString()) throw ArchiveError("not a debug record");
+  return strings[index].toStringRef();
+}
+
+std::string DebugRanges::Text(const c10::IValue& pieces) const {
+  if (!pieces.isList()) return String(pieces);
+  std::string text;
+  for (const c10::IValue& piece : pieces.toListRef()) text += String(piece);
+  return text;
+}
+
+bool DebugRanges::Find(size_t offset, OriginalLocation* location) const {
+  try {
+    std::call_once(decoded_, [this] {
+      try {
+        Decode();
+      } catch (const std::exception&) {
+        stretches_.clear();
+      }
+    });
+    const auto after = std::upper_bound(stretches_.begin(), stretches_.end(), offset,
+                                        [](size_t at, const Stretch& stretch) { return at < stretch.offset; });
+    if (after == stretches_.begin()) return false;
+    const Stretch& stretch = *(after - 1);
+    const auto source = Elements(stretch.source, 3);
+    const std::string text = Text(source[0]);
+    if (stretch.begin >= text.size()) return false;
+
+    const size_t newline = stretch.begin == 0 ? std::string::npos : text.rfind('\n', stretch.begin - 1);
+    const size_t line_begin = newline == std::string::npos ? 0 : newline + 1;
+    const size_t line_end = std::min(text.find('\n', stretch.begin), text.size());
+    location->file = source[1].isNone() ? std::string() : String(source[1]);
+    location->line = static_cast<int64_t>(Number(source[2])) +
+                     std::count(text.begin(), text.begin() + static_cast<int64_t>(line_begin), '\n');
+    location->source_line = text.substr(line_begin, line_end - line_begin);
+    location->column = static_cast<int64_t>(stretch.begin - line_begin);
+    location->length = static_cast<int64_t>(std::min(std::max(stretch.end, stretch.begin), line_end) - stretch.begin);
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+}  // namespace hearth

@@ -1,0 +1,80 @@
+#include "jit/archive/mapping.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <string>
+
+#include "jit/archive/test_values.h"
+
+namespace hearth {
+namespace {
+
+class MappingTest : public testing::TestWithParam<Mapping::Mode> {
+ protected:
+  void SetUp() override { WriteTestFile(path_, bytes_); }
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  const std::string path_ = testing::TempDir() + "mapping_test_" + std::to_string(getpid());
+  const std::string bytes_ = std::string(100000, 'a') + "end";
+};
+
+TEST_P(MappingTest, HasTheBytesOfTheFile) { EXPECT_EQ(Mapping::Open(path_, GetParam())->bytes(), bytes_); }
+
+TEST_P(MappingTest, WritingToItLeavesTheFileAlone) {
+  const auto mapping = Mapping::Open(path_, GetParam());
+  mapping->data()[0] = 'X';
+  EXPECT_EQ(mapping->bytes()[0], 'X');
+  EXPECT_EQ(ReadTestFile(path_), bytes_);
+  EXPECT_EQ(Mapping::Open(path_, GetParam())->bytes(), bytes_);
+}
+
+TEST_P(MappingTest, OutlivesTheNameOfTheFile) {
+  const auto mapping = Mapping::Open(path_, GetParam());
+  std::filesystem::remove(path_);
+  EXPECT_EQ(mapping->bytes(), bytes_);
+}
+
+TEST_P(MappingTest, AnEmptyFileIsMappedAsNoBytes) {
+  WriteTestFile(path_, "");
+  EXPECT_EQ(Mapping::Open(path_, GetParam())->bytes().size(), 0u);
+}
+
+TEST_P(MappingTest, WhatIsNoReadableFileIsAnErrorWithItsNumber) {
+  const auto error_of = [](const std::string& path) {
+    try {
+      Mapping::Open(path, GetParam());
+    } catch (const FileError& error) {
+      return error.error_number();
+    }
+    return 0;
+  };
+  EXPECT_EQ(error_of(path_ + ".missing"), ENOENT);
+  EXPECT_EQ(error_of(testing::TempDir()), EISDIR);
+  const std::string pipe = path_ + ".pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(error_of(pipe), EINVAL);
+  std::filesystem::remove(pipe);
+}
+
+INSTANTIATE_TEST_SUITE_P(BothModes, MappingTest, testing::Values(Mapping::Mode::kInPlace, Mapping::Mode::kSealedCopy),
+                         [](const auto& info) { return info.param == Mapping::Mode::kInPlace ? "InPlace" : "Sealed"; });
+
+TEST(SealedMapping, KeepsItsBytesWhenTheFileIsOverwrittenAndCutOff) {
+  const std::string path = testing::TempDir() + "mapping_sealed_" + std::to_string(getpid());
+  WriteTestFile(path, std::string(10000, 'a'));
+  const auto mapping = Mapping::Open(path, Mapping::Mode::kSealedCopy);
+  const int fd = open(path.c_str(), O_WRONLY);
+  ASSERT_EQ(pwrite(fd, "bbbb", 4, 0), 4);
+  ASSERT_EQ(ftruncate(fd, 10), 0);
+  close(fd);
+  EXPECT_EQ(mapping->bytes(), std::string(10000, 'a'));
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace hearth
