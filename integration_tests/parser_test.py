@@ -343,7 +343,8 @@ def check(sources, folder):
 
 def units(path):
     """The top-level statements of a Python file and those of its classes, as texts of their own."""
-    lines = path.read_text().splitlines(keepends=True)
+    # CPython's `ast` knows nothing of type comments, the parser does.
+    lines = re.sub(r"# type:", "# kind:", path.read_text()).splitlines(keepends=True)
 
     def texts(body):
         for statement in body:
@@ -406,5 +407,5 @@ def sentences(tokens, count, longest, seed):
 @pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 @pytest.mark.parametrize("tokens, longest", [(EXPRESSION_TOKENS, 7), (STATEMENT_TOKENS, 12)])
 def test_random_sentences_are_taken_or_refused_as_by_cpython(tokens, longest, tmp_path):
-    sources = list(sentences(tokens, 20000, longest, seed=7))
+    sources = list(sentences(tokens, 10000, longest, seed=7))
     assert check(sources, tmp_path) > 100

@@ -1,0 +1,3 @@
+def f(self, a, b):
+  # type: (int, List[int]) -> Tensor
+  pass
