@@ -1,5 +1,6 @@
 #include "cli/failure.h"
 
+#include <cctype>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -14,15 +15,27 @@ constexpr std::string_view kHere = "<--- HERE";
 
 bool IsMarker(std::string_view line) { return line.find_first_not_of("~^ ") == std::string_view::npos; }
 
+// "builtins.ValueError: ..."
+bool BeginsWithClass(std::string_view line) {
+  const size_t end = line.find_first_of(": (\n");
+  if (end == 0 || end == std::string_view::npos || line[end] != ':') return false;
+  return std::isalpha(static_cast<unsigned char>(line.front())) != 0 || line.front() == '_';
+}
+
 }  // namespace
 
 bool ModelRaised(const absl::Status& status) { return status.code() == absl::StatusCode::kInternal; }
 
 std::string RaisedMessage(const absl::Status& status) {
-  const std::string message = MessageOf(status);
-  std::string_view text = message;
-  if (const size_t last = text.rfind(kHere); last != std::string_view::npos) {
-    text.remove_prefix(last + kHere.size());
+  const std::string traceback = MessageOf(status);
+  std::string_view text = traceback;
+  if (const size_t last = text.rfind(kHere); last != std::string_view::npos) text.remove_prefix(last + kHere.size());
+  // Source lines may follow the place; they are indented, or do not look like a class and a colon.
+  for (size_t line = 0; line < text.size();) {
+    if (BeginsWithClass(text.substr(line))) return std::string(StripText(text.substr(line)));
+    const size_t end = text.find('\n', line);
+    if (end == std::string_view::npos) break;
+    line = end + 1;
   }
   return std::string(StripText(text));
 }

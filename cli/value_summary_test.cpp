@@ -52,7 +52,7 @@ TEST(FailureTest, TheMessageIsWhatFollowsTheLastPlaceOfATraceback) {
   const absl::Status status = absl::InternalError(
       "The following operation failed in the TorchScript interpreter.\n"
       "Traceback of TorchScript, serialized code (most recent call last):\n"
-      "  File \"code/__torch__.py\", line 3, in forward\n    x\n    ~ <--- HERE\n"
+      "  File \"code/__torch__.py\", line 3, in forward\n    x\n    ~ <--- HERE\n    y\ndef after(n: int):\n\n"
       "builtins.ValueError: too small\nreally\n");
   EXPECT_EQ(RaisedMessage(status), "builtins.ValueError: too small\nreally");
 }

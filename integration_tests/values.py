@@ -18,16 +18,15 @@ TOLERANCE = {
 def plain(value):
     """`value` as an archive of hearth holds it: named tuples become tuples, objects dicts of their attributes."""
     if isinstance(value, torch.Tensor):
-        return value.detach()
+        return value.detach().clone()  # a view of another dtype cannot be saved beside its base
     if isinstance(value, dict):
         return {key: plain(element) for key, element in value.items()}
     if isinstance(value, list):
         return [plain(element) for element in value]
     if isinstance(value, tuple):
         return tuple(plain(element) for element in value)
-    if isinstance(value, torch.ScriptObject):
-        names = value._type().names() if hasattr(value._type(), "names") else []
-        return {name: plain(getattr(value, name)) for name in names}
+    if hasattr(value, "__dict__") and not isinstance(value, torch.dtype):
+        return {name: plain(element) for name, element in vars(value).items()}
     return value
 
 

@@ -4,7 +4,7 @@ torch.jit answers. Made once into a folder of the cache, shared by every checkou
     NAME/model.pt      the archive
     NAME/inputs.pt     torch.save of the tuple of arguments
     NAME/expected.pt   torch.save of torch.jit.load(model.pt)(*inputs), in plain containers
-    NAME/names.json    the paths of the answer's leaves, named tuples by field
+    NAME/names.json    "inputs": the arguments' names; "outputs": the paths of the answer's leaves, named tuples by field
 
 `python integration_tests/zoo.py` makes what is missing and prints the folder.
 """
@@ -74,7 +74,7 @@ class Model:
     def expected(self):
         return torch.load(self.folder / "expected.pt", weights_only=True)
 
-    def output_names(self):
+    def names(self):
         return json.loads((self.folder / "names.json").read_text())
 
 
@@ -312,7 +312,11 @@ def make(name, folder):
         answer = oracle(*torch.load(folder / "inputs.pt", weights_only=True))
     check_tells(name, answer)
     torch.save(plain(answer), folder / "expected.pt")
-    (folder / "names.json").write_text(json.dumps([path for path, _ in leaves(answer)]))
+    names = {
+        "inputs": [argument.name for argument in oracle.forward.schema.arguments][1:],
+        "outputs": [path for path, _ in leaves(answer)],
+    }
+    (folder / "names.json").write_text(json.dumps(names))
 
 
 def cache_folder():
@@ -322,7 +326,7 @@ def cache_folder():
 
 def zoo_folder():
     here = Path(__file__)
-    key = here.read_bytes() + here.with_name("values.py").read_bytes() + torch.__version__.encode()
+    key = here.read_bytes() + torch.__version__.encode()
     return cache_folder() / f"zoo-{hashlib.sha256(key).hexdigest()[:12]}"
 
 

@@ -1,0 +1,68 @@
+"""tritonclient, spoken in torch's values: arguments in, named tensors out."""
+
+import numpy as np
+import torch
+import tritonclient.grpc as triton
+
+from values import difference, leaves
+
+DATATYPES = {
+    torch.bool: "BOOL",
+    torch.uint8: "UINT8",
+    torch.int8: "INT8",
+    torch.int16: "INT16",
+    torch.int32: "INT32",
+    torch.int64: "INT64",
+    torch.float16: "FP16",
+    torch.bfloat16: "BF16",
+    torch.float32: "FP32",
+    torch.float64: "FP64",
+}
+
+
+def as_tensor(leaf):
+    """A leaf as the protocol carries it: numbers are tensors without dimensions."""
+    return leaf if isinstance(leaf, torch.Tensor) else torch.tensor(leaf, dtype=_dtype_of(leaf))
+
+
+def _dtype_of(number):
+    return {bool: torch.bool, int: torch.int64, float: torch.float64}[type(number)]
+
+
+def triton_inputs(names, arguments):
+    """InferInputs for `arguments`, whose names are `names`; parts of a list or dict go by their path."""
+    made = []
+    for path, leaf in leaves(dict(zip(names, arguments))):
+        tensor = as_tensor(leaf).detach()
+        made.append(triton.InferInput(path, list(tensor.shape), DATATYPES[tensor.dtype]))
+        # The client takes BF16 as numpy's float32, and rounds.
+        array = tensor.float().numpy() if tensor.dtype == torch.bfloat16 else tensor.numpy()
+        made[-1].set_data_from_numpy(np.ascontiguousarray(array))
+    return made
+
+
+def named_tensors(result):
+    """The outputs of an InferResult by name."""
+    tensors = {}
+    for output in result.get_response().outputs:
+        tensor = torch.from_numpy(np.array(result.as_numpy(output.name)))
+        tensors[output.name] = tensor.to(torch.bfloat16) if output.datatype == "BF16" else tensor
+    return tensors
+
+
+def ask_model(client, name, model, **options):
+    """The named tensors that a server answers for the zoo's `model`, served as `name`."""
+    result = client.infer(name, triton_inputs(model.names()["inputs"], model.inputs()), **options)
+    return named_tensors(result)
+
+
+def expected_tensors(model):
+    """What they should be. An answer that is one tensor is called OUTPUT__0."""
+    paths = model.names()["outputs"]
+    values = [as_tensor(leaf) for _, leaf in leaves(model.expected())]
+    return {path or "OUTPUT__0": value for path, value in zip(paths, values)}
+
+
+def model_difference(model, got):
+    """Where named tensors differ from the zoo's `model`'s own, in words; None if nowhere."""
+    return difference(expected_tensors(model), got, tolerance=model.recipe.tolerance)

@@ -1,0 +1,46 @@
+"""The model zoo: hearth's answers against torch.jit's on the same archives, through the command line and through a
+server that a real client asks."""
+
+import pytest
+import torch
+import zoo
+from command_line import hearth, run_cases
+from values import difference
+
+NAMES = list(zoo.ZOO)
+
+
+@pytest.fixture(scope="session")
+def models():
+    return zoo.ensure()
+
+
+@pytest.fixture(scope="session")
+def batch(models, tmp_path_factory):
+    """(line, output file) by name, all from one process."""
+    folder = tmp_path_factory.mktemp("zoo")
+    cases = [(model.archive, model.inputs_file, folder / f"{name}.pt") for name, model in models.items()]
+    lines = []
+    while len(lines) < len(cases):  # a crash costs its own case and no other
+        got = run_cases(cases[len(lines) :])
+        lines += got if got else ["no output"]
+    return {name: (lines[i], cases[i][2]) for i, name in enumerate(models)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_command_line_answers_as_torch_does(models, batch, name):
+    line, output = batch[name]
+    assert line == "ok"
+    got = torch.load(output, weights_only=True)
+    found = difference(models[name].expected(), got, tolerance=zoo.ZOO[name].tolerance)
+    assert not found, found
+
+
+@pytest.mark.parametrize("name", ["resnet18", "fasterrcnn_mobilenet_v3_large_320_fpn", "gpt2"])
+def test_a_single_run_answers_as_torch_does(models, tmp_path, name):
+    model = models[name]
+    done = hearth("run", model.archive, "--inputs", model.inputs_file, "--output", tmp_path / "out.pt")
+    assert (done.returncode, done.stderr) == (0, "")
+    got = torch.load(tmp_path / "out.pt", weights_only=True)
+    found = difference(model.expected(), got, tolerance=zoo.ZOO[name].tolerance)
+    assert not found, found
