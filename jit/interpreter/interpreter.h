@@ -47,12 +47,17 @@ class CancellationToken {
   std::optional<std::chrono::steady_clock::time_point> deadline_;
 };
 
+// Runs have gradients off unless `gradients` says otherwise: the same numbers, no autograd graph, and less to do for
+// each operator. Code that switches them on (torch.enable_grad) is obeyed for the rest of its run; the thread's own
+// mode is untouched. Random numbers come from the process's generators, as in LibTorch.
 struct RunOptions {
   std::shared_ptr<CancellationToken> token;  // may be null
-  ThreadPool* pool = nullptr;                // where forks and resumed waits go on; null: forks run when waited for
+  ThreadPool* pool = nullptr;                // where forks and resumed waits go on; null: a fork runs where it is made
   std::shared_ptr<const void> keep_alive;    // held until the run and its forks have ended
   // Called once on the pool thread that takes the run up, before its first instruction; may be empty. Must not throw.
   std::function<void()> on_start;
+  // Whether the run has the calling thread's gradient mode instead of none.
+  bool gradients = false;
 };
 
 // Runs to the end on this thread. Throws ModelError (with traceback) or CancelledError.

@@ -1,4 +1,4 @@
-// The threads that interpreters run on. Tasks are taken in order; a task never blocks waiting for another one.
+// The threads that interpreters run on. Tasks are taken in order. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -15,8 +15,16 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
+  // A task must not throw, and must not block waiting for another one (HelpUntil is for what cannot do otherwise).
   void Post(std::function<void()> task);
   int size() const;
+
+  // Whether the calling thread is one of this pool's.
+  bool OnOwnThread() const;
+  // For a task that has to wait: runs other tasks on this thread until `done`, which is asked after each one and
+  // whenever Wake is called.
+  void HelpUntil(const std::function<bool()>& done);
+  void Wake();
 
  private:
   struct Impl;

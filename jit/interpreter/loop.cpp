@@ -1,0 +1,571 @@
+// The dispatch loop. Each instruction jumps to the next one's code itself, so that the processor predicts them apart.
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+
+#include "jit/interpreter/call.h"
+#include "jit/interpreter/containers.h"
+#include "jit/interpreter/state.h"
+#include "jit/interpreter/traceback.h"
+#include "jit/operators/native_support.h"
+
+namespace hearth {
+namespace {
+
+using c10::IValue;
+
+// Writes a scalar register: what was there holds no reference.
+template <typename T>
+inline void SetScalar(IValue* reg, T value) {
+  new (reg) IValue(value);
+}
+
+inline void CopyScalar(IValue* to, const IValue& from) {
+  std::memcpy(static_cast<void*>(to), static_cast<const void*>(&from), sizeof(IValue));
+}
+
+inline bool IsNone(const IValue& value) { return value.isNone() || (value.isTensor() && !value.toTensor().defined()); }
+
+inline size_t ListPosition(int64_t index, size_t size) {
+  const int64_t position = index < 0 ? index + static_cast<int64_t>(size) : index;
+  if (position < 0 || position >= static_cast<int64_t>(size)) throw std::out_of_range("list index out of range");
+  return static_cast<size_t>(position);
+}
+
+[[noreturn]] void NoSuchMethod(const IValue& self, const std::string& name) {
+  TORCH_CHECK(false, "an object of type ", self.type()->repr_str(), " has no method ", name);
+}
+
+[[noreturn]] void Raise(const IValue& message, const IValue* class_name) {
+  throw RaisedException{class_name != nullptr && class_name->isString() ? class_name->toStringRef() : "RuntimeError",
+                        message.isString() ? message.toStringRef() : c10::str(message)};
+}
+
+// No model nests calls as deeply as this but one that calls itself without end.
+constexpr size_t kMaxFrames = 100000;
+
+}  // namespace
+
+InterpreterState::Outcome InterpreterState::Loop() {
+  static const void* const kLabels[] = {
+#define HEARTH_LABEL(name) &&do_##name,
+      HEARTH_OPCODES(HEARTH_LABEL)
+#undef HEARTH_LABEL
+  };
+
+  // The innermost frame's, kept in processor registers.
+  const Code* code;
+  const Instruction* pc;
+  IValue* regs;
+  const IValue* constants;
+  const int32_t* operand_list;
+  int32_t fuel = Safepoint();
+  const IValue* inputs[kMaxNativeInputs];
+  IValue results[kMaxNativeOutputs];
+
+#define ENTER_FRAME()                      \
+  do {                                     \
+    const Frame& frame = frames_.back();   \
+    code = frame.code;                     \
+    pc = frame.pc;                         \
+    regs = registers_.data() + frame.base; \
+    constants = code->constants.data();    \
+    operand_list = code->operands.data();  \
+  } while (0)
+#define DISPATCH() goto* kLabels[static_cast<size_t>(pc->opcode)]
+#define NEXT()  \
+  do {          \
+    ++pc;       \
+    DISPATCH(); \
+  } while (0)
+#define GO(destination)                             \
+  do {                                              \
+    pc = code->instructions.data() + (destination); \
+    DISPATCH();                                     \
+  } while (0)
+#define AT(operand) ((operand) >= 0 ? regs[operand] : constants[~(operand)])
+#define OPERANDS() (operand_list + pc->operands)
+#define OUTPUT(i) regs[OPERANDS()[pc->num_inputs + (i)]]
+#define BURN(amount)                                                     \
+  do {                                                                   \
+    if (__builtin_expect((fuel -= (amount)) < 0, 0)) fuel = Safepoint(); \
+  } while (0)
+// Drops what was used for the last time.
+#define RELEASE()                                                                           \
+  do {                                                                                      \
+    for (uint32_t dying = pc->dying; __builtin_expect(dying != 0, 0); dying &= dying - 1) { \
+      regs[OPERANDS()[__builtin_ctz(dying)]] = IValue();                                    \
+    }                                                                                       \
+  } while (0)
+#define SCALAR_BINARY(name, is_type, get, expression)                              \
+  do_##name : {                                                                    \
+    const IValue& left = AT(pc->a);                                                \
+    const IValue& right = AT(pc->b);                                               \
+    if (__builtin_expect(!left.is_type() || !right.is_type(), 0)) goto bad_scalar; \
+    const auto a = left.get();                                                     \
+    const auto b = right.get();                                                    \
+    SetScalar(&regs[pc->c], expression);                                           \
+    NEXT();                                                                        \
+  }
+#define INT_BINARY(name, expression) SCALAR_BINARY(name, isInt, toInt, expression)
+#define FLOAT_BINARY(name, expression) SCALAR_BINARY(name, isDouble, toDouble, expression)
+#define JUMP_UNLESS(name, expression)                                          \
+  do_##name : {                                                                \
+    const IValue& left = AT(pc->a);                                            \
+    const IValue& right = AT(pc->b);                                           \
+    if (__builtin_expect(!left.isInt() || !right.isInt(), 0)) goto bad_scalar; \
+    const int64_t a = left.toInt();                                            \
+    const int64_t b = right.toInt();                                           \
+    if (expression) NEXT();                                                    \
+    GO(pc->target);                                                            \
+  }
+
+  ENTER_FRAME();
+  try {
+    DISPATCH();
+
+  do_Move:
+    regs[pc->c] = AT(pc->a);
+    NEXT();
+  do_MoveLast:
+    regs[pc->c] = std::move(regs[pc->a]);
+    NEXT();
+  do_MoveScalar:
+    CopyScalar(&regs[pc->c], AT(pc->a));
+    NEXT();
+  do_MoveToScalar : {
+    // From a register of values that only a cast without check calls numbers.
+    const IValue& value = regs[pc->a];
+    TORCH_CHECK(value.isInt() || value.isDouble() || value.isBool() || value.isNone(), "Expected a number but got ",
+                value.tagKind());
+    CopyScalar(&regs[pc->c], value);
+  }
+    NEXT();
+  do_Drop:
+    regs[pc->c] = IValue();
+    NEXT();
+
+  do_Jump:
+    GO(pc->target);
+  do_JumpIfFalse:
+    if (AT(pc->b).toBool()) NEXT();
+    GO(pc->target);
+    JUMP_UNLESS(JumpUnlessLtInt, a < b)
+    JUMP_UNLESS(JumpUnlessLeInt, a <= b)
+    JUMP_UNLESS(JumpUnlessGtInt, a > b)
+    JUMP_UNLESS(JumpUnlessGeInt, a >= b)
+    JUMP_UNLESS(JumpUnlessEqInt, a == b)
+    JUMP_UNLESS(JumpUnlessNeInt, a != b)
+
+  // Loops: `a` is the trip count, `b` the condition, `c` the counter. The entry jumps over a loop that has no
+  // iteration; the back-edges jump to the body's first instruction.
+  do_LoopEnter:
+    if (AT(pc->a).toInt() > 0 && AT(pc->b).toBool()) NEXT();
+    GO(pc->target);
+  do_ForBack : {
+    BURN(1);
+    const int64_t next = regs[pc->c].toInt() + 1;
+    SetScalar(&regs[pc->c], next);
+    if (next < AT(pc->a).toInt()) GO(pc->target);
+  }
+    NEXT();
+  do_WhileBack:
+    BURN(1);
+    if (AT(pc->b).toBool()) GO(pc->target);
+    NEXT();
+  do_LoopBack : {
+    BURN(1);
+    const int64_t next = regs[pc->c].toInt() + 1;
+    SetScalar(&regs[pc->c], next);
+    if (next < AT(pc->a).toInt() && AT(pc->b).toBool()) GO(pc->target);
+  }
+    NEXT();
+
+    INT_BINARY(AddInt, static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)))
+    INT_BINARY(SubInt, static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b)))
+    INT_BINARY(MulInt, static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)))
+    INT_BINARY(LtInt, a < b)
+    INT_BINARY(LeInt, a <= b)
+    INT_BINARY(GtInt, a > b)
+    INT_BINARY(GeInt, a >= b)
+    INT_BINARY(EqInt, a == b)
+    INT_BINARY(NeInt, a != b)
+    FLOAT_BINARY(AddFloat, a + b)
+    FLOAT_BINARY(SubFloat, a - b)
+    FLOAT_BINARY(MulFloat, a * b)
+    FLOAT_BINARY(DivFloat, a / b)
+    FLOAT_BINARY(LtFloat, a < b)
+    FLOAT_BINARY(LeFloat, a <= b)
+    FLOAT_BINARY(GtFloat, a > b)
+    FLOAT_BINARY(GeFloat, a >= b)
+  do_Not:
+    SetScalar(&regs[pc->c], !AT(pc->a).toBool());
+    NEXT();
+  do_IsNone:
+    SetScalar(&regs[pc->c], IsNone(AT(pc->a)));
+    RELEASE();
+    NEXT();
+  do_IsNotNone:
+    SetScalar(&regs[pc->c], !IsNone(AT(pc->a)));
+    RELEASE();
+    NEXT();
+
+  do_ListGet : {
+    const std::vector<IValue>& list = native::Elements(AT(pc->a));
+    const IValue& element = list[ListPosition(AT(pc->b).toInt(), list.size())];
+    if (pc->c == pc->a) {
+      // The list dies with this assignment and its element must not go with it.
+      IValue held = element;
+      regs[pc->c] = std::move(held);
+    } else {
+      regs[pc->c] = element;
+      RELEASE();
+    }
+  }
+    NEXT();
+  do_ListLen:
+    SetScalar(&regs[pc->c], static_cast<int64_t>(native::Elements(AT(pc->a)).size()));
+    RELEASE();
+    NEXT();
+
+  do_Native : {
+    const int32_t* operands = OPERANDS();
+    const size_t count = pc->num_inputs;
+    for (size_t i = 0; i < count; ++i) inputs[i] = &AT(operands[i]);
+    pc->native({inputs, count}, &regs[operands[count]]);
+    RELEASE();
+    BURN(pc->cost);
+  }
+    NEXT();
+  do_NativeWide : {
+    const int32_t* operands = OPERANDS();
+    const size_t count = pc->num_inputs;
+    for (size_t i = 0; i < count; ++i) inputs[i] = &AT(operands[i]);
+    pc->native({inputs, count}, results);
+    RELEASE();
+    for (size_t i = 0; i < pc->num_outputs; ++i) regs[operands[count + i]] = std::move(results[i]);
+    // An operator whose result nobody declared leaves none behind.
+    if (pc->num_outputs == 0) results[0] = IValue();
+    BURN(pc->cost);
+  }
+    NEXT();
+  do_Boxed:
+    ExecuteBoxed(*pc, regs, constants, OPERANDS());
+    BURN(pc->cost);
+    NEXT();
+
+  do_ListConstruct : {
+    IValue list = native::MakeList(code->types[static_cast<size_t>(pc->target)].type->containedType(0),
+                                   TakeInputs(*pc, regs, constants, OPERANDS()));
+    OUTPUT(0) = std::move(list);
+  }
+    NEXT();
+  do_DictConstruct : {
+    IValue dict =
+        MakeDict(*code->types[static_cast<size_t>(pc->target)].type, TakeInputs(*pc, regs, constants, OPERANDS()));
+    OUTPUT(0) = std::move(dict);
+  }
+    NEXT();
+  do_TupleConstruct : {
+    IValue tuple = c10::ivalue::Tuple::create(TakeInputs(*pc, regs, constants, OPERANDS()));
+    OUTPUT(0) = std::move(tuple);
+  }
+    NEXT();
+  do_NamedTupleConstruct : {
+    const auto& type = code->types[static_cast<size_t>(pc->target)].type;
+    IValue tuple =
+        c10::ivalue::Tuple::createNamed(TakeInputs(*pc, regs, constants, OPERANDS()), type->expect<c10::TupleType>());
+    OUTPUT(0) = std::move(tuple);
+  }
+    NEXT();
+  do_ListUnpack : {
+    const IValue list = std::move(TakeInputs(*pc, regs, constants, OPERANDS())[0]);
+    const std::vector<IValue>& elements = native::Elements(list);
+    TORCH_CHECK(elements.size() == pc->num_outputs, "Expected ", pc->num_outputs, " elements in a list but found ",
+                elements.size());
+    for (size_t i = 0; i < elements.size(); ++i) OUTPUT(i) = elements[i];
+  }
+    NEXT();
+  do_TupleUnpack : {
+    const IValue tuple = std::move(TakeInputs(*pc, regs, constants, OPERANDS())[0]);
+    const auto& elements = tuple.toTupleRef().elements();
+    TORCH_CHECK(elements.size() == pc->num_outputs, "Expected ", pc->num_outputs, " elements in a tuple but found ",
+                elements.size());
+    for (size_t i = 0; i < elements.size(); ++i) OUTPUT(i) = elements[i];
+  }
+    NEXT();
+  do_TupleGet : {
+    const auto& elements = AT(OPERANDS()[0]).toTupleRef().elements();
+    const int64_t index = pc->num_inputs == 1 ? pc->target : AT(OPERANDS()[1]).toInt();
+    const int64_t size = static_cast<int64_t>(elements.size());
+    const int64_t position = index < 0 ? index + size : index;
+    if (position < 0 || position >= size) throw std::out_of_range("Tuple index out of range");
+    IValue element = elements[static_cast<size_t>(position)];
+    OUTPUT(0) = std::move(element);
+    RELEASE();
+  }
+    NEXT();
+  do_TupleSlice : {
+    const SliceOperand& slice = code->slices[static_cast<size_t>(pc->target)];
+    const auto& elements = AT(OPERANDS()[0]).toTupleRef().elements();
+    TORCH_CHECK(slice.begin >= 0 && slice.begin <= slice.end && static_cast<size_t>(slice.end) <= elements.size(),
+                "Tuple slice out of range");
+    std::vector<IValue> picked(elements.begin() + slice.begin, elements.begin() + slice.end);
+    OUTPUT(0) = c10::ivalue::Tuple::create(std::move(picked));
+    RELEASE();
+  }
+    NEXT();
+  do_GetAttr : {
+    const IValue& object = AT(OPERANDS()[0]);
+    const auto& slots = object.toObjectRef().slots();
+    IValue value = static_cast<size_t>(pc->a) < slots.size()
+                       ? slots[static_cast<size_t>(pc->a)]
+                       : object.toObjectRef().getAttr(code->attributes[static_cast<size_t>(pc->target)].name);
+    OUTPUT(0) = std::move(value);
+    RELEASE();
+  }
+    NEXT();
+  do_SetAttr : {
+    std::vector<IValue> taken = TakeInputs(*pc, regs, constants, OPERANDS());
+    c10::ivalue::Object& object = taken[0].toObjectRef();
+    if (static_cast<size_t>(pc->a) < object.slots().size()) {
+      object.setSlot(static_cast<size_t>(pc->a), std::move(taken[1]));
+    } else {
+      object.setAttr(code->attributes[static_cast<size_t>(pc->target)].name, std::move(taken[1]));
+    }
+  }
+    NEXT();
+  do_CreateObject:
+    OUTPUT(0) = MakeObject(code->types[static_cast<size_t>(pc->target)].type);
+    NEXT();
+  do_IsInstance : {
+    const bool is = IsInstance(AT(OPERANDS()[0]), code->types[static_cast<size_t>(pc->target)].types);
+    OUTPUT(0) = is;
+    RELEASE();
+  }
+    NEXT();
+  do_ToList : {
+    IValue list = TensorToList(AT(OPERANDS()[0]).toTensor(), code->types[static_cast<size_t>(pc->target)].type);
+    OUTPUT(0) = std::move(list);
+    RELEASE();
+  }
+    NEXT();
+
+  do_Call : {
+    const Code* callee = CodeFor(*pc->function);
+    if (callee == nullptr) {
+      CallForeign(*pc->function, *pc, regs, constants, OPERANDS());
+      BURN(16);
+      NEXT();
+    }
+    TORCH_CHECK(callee->num_inputs == pc->num_inputs, callee->function_name, " takes ", callee->num_inputs,
+                " arguments but got ", pc->num_inputs);
+    Frame& caller = frames_.back();
+    caller.pc = pc;
+    const size_t base = caller.base + code->num_registers;
+    if (base + callee->num_registers > registers_.size()) {
+      GrowRegisters(base + callee->num_registers);
+      regs = registers_.data() + caller.base;
+    }
+    IValue* arguments = registers_.data() + base;
+    const int32_t* operands = OPERANDS();
+    for (uint32_t i = 0; i < callee->num_inputs; ++i) {
+      if (i < 32 && (pc->dying >> i & 1) != 0) {
+        arguments[i] = std::move(regs[operands[i]]);
+      } else {
+        arguments[i] = AT(operands[i]);
+      }
+    }
+    PushFrame(*callee, base);
+    ENTER_FRAME();
+    BURN(1);
+    DISPATCH();
+  }
+  do_CallForeign:
+    CallForeign(*pc->foreign, *pc, regs, constants, OPERANDS());
+    BURN(16);
+    NEXT();
+  do_CallInterface:
+    frames_.back().pc = pc;
+    if (EnterInterfaceCall(*pc, regs, constants, OPERANDS())) {
+      ENTER_FRAME();
+      BURN(1);
+      DISPATCH();
+    }
+    BURN(16);
+    NEXT();
+
+  do_WithEnter:
+    entered_.push_back({frames_.size() - 1, AT(pc->a)});
+    NEXT();
+  do_WithExit:
+    regs[pc->c] = std::move(entered_.back().manager);
+    entered_.pop_back();
+    NEXT();
+
+  do_Fork:
+    frames_.back().pc = pc;
+    if (EnterFork(*pc, regs, constants, OPERANDS())) {
+      ENTER_FRAME();
+      DISPATCH();
+    }
+    NEXT();
+  do_Awaitable : {
+    IValue awaitable =
+        MakeAwaitable(code->closures[static_cast<size_t>(pc->target)], code->types[static_cast<size_t>(pc->a)].type,
+                      TakeInputs(*pc, regs, constants, OPERANDS()));
+    OUTPUT(0) = std::move(awaitable);
+  }
+    NEXT();
+  do_Wait : {
+    auto future = AT(OPERANDS()[0]).toFuture();
+    if (!future->completed()) {
+      if (waiting_ == Waiting::kSuspends) {
+        frames_.back().pc = pc;
+        waiting_for_ = std::move(future);
+        return Outcome::kSuspended;
+      }
+      BlockOn(*future);
+    }
+    IValue value = future->value();
+    OUTPUT(0) = std::move(value);
+    RELEASE();
+  }
+    NEXT();
+  do_Raise:
+    Raise(AT(OPERANDS()[0]), pc->num_inputs > 1 ? &AT(OPERANDS()[1]) : nullptr);
+
+  do_Return : {
+    IValue value;
+    if (pc->num_inputs == 1) {
+      const int32_t operand = OPERANDS()[0];
+      if (pc->dying != 0) {
+        value = std::move(regs[operand]);
+      } else {
+        value = AT(operand);
+      }
+    } else if (pc->num_inputs > 1) {
+      value = c10::ivalue::Tuple::create(TakeInputs(*pc, regs, constants, OPERANDS()));
+    }
+    if (frames_.size() == 1) {
+      frames_.pop_back();
+      result_ = std::move(value);
+      return Outcome::kDone;
+    }
+    if (frames_.back().future) {
+      const auto future = std::move(frames_.back().future);
+      frames_.pop_back();
+      ENTER_FRAME();
+      future->markCompleted(std::move(value));
+    } else {
+      frames_.pop_back();
+      ENTER_FRAME();
+      OUTPUT(0) = std::move(value);
+    }
+  }
+    NEXT();
+
+  bad_scalar:
+    TORCH_CHECK(false, "Expected numbers but got ", AT(pc->a).tagKind(), " and ", AT(pc->b).tagKind());
+  } catch (...) {
+    frames_.back().pc = pc;
+    error_ = std::current_exception();
+    return Outcome::kRaised;
+  }
+}
+
+void InterpreterState::PushFrame(const Code& code, size_t base) {
+  TORCH_CHECK(frames_.size() < kMaxFrames, "maximum recursion depth exceeded");
+  frames_.push_back({&code, code.instructions.data(), base, {}});
+}
+
+bool InterpreterState::EnterInterfaceCall(const Instruction& instruction, IValue* registers, const IValue* constants,
+                                          const int32_t* operands) {
+  const Code& code = *frames_.back().code;
+  const InterfaceCall& call = code.interface_calls[static_cast<size_t>(instruction.target)];
+  const IValue& self = operands[0] >= 0 ? registers[operands[0]] : constants[~operands[0]];
+  const auto type = self.toObjectRef().type();
+  torch::jit::Function* found = call.cache->Find(type.get(), call.name);
+  if (found == nullptr) NoSuchMethod(self, call.name);
+  const Function* function = dynamic_cast<const Function*>(found);
+  const Code* callee = function != nullptr ? CodeFor(*function) : nullptr;
+  if (callee == nullptr) {
+    CallForeign(*found, instruction, registers, constants, operands);
+    return false;
+  }
+  TORCH_CHECK(callee->num_inputs == instruction.num_inputs, callee->function_name, " takes ", callee->num_inputs,
+              " arguments but got ", instruction.num_inputs);
+  EnterFrame(*callee, TakeInputs(instruction, registers, constants, operands));
+  return true;
+}
+
+bool InterpreterState::EnterFork(const Instruction& instruction, IValue* registers, const IValue* constants,
+                                 const int32_t* operands) {
+  const Code& code = *frames_.back().code;
+  const auto& closure = code.closures[static_cast<size_t>(instruction.target)];
+  auto future = c10::make_intrusive<c10::ivalue::Future>(code.types[static_cast<size_t>(instruction.a)].type);
+  std::vector<IValue> captured = TakeInputs(instruction, registers, constants, operands);
+  registers[operands[instruction.num_inputs]] = future;
+  if (ForksRunElsewhere()) {
+    StartFork(closure, std::move(future), std::move(captured));
+    return false;
+  }
+  EnterFrame(*closure, std::move(captured));
+  frames_.back().future = std::move(future);
+  return true;
+}
+
+void InterpreterState::EnterFrame(const Code& code, std::vector<IValue> arguments) {
+  const size_t base = frames_.back().base + frames_.back().code->num_registers;
+  GrowRegisters(base + code.num_registers);
+  for (size_t i = 0; i < arguments.size(); ++i) registers_[base + i] = std::move(arguments[i]);
+  PushFrame(code, base);
+}
+
+void InterpreterState::GrowRegisters(size_t wanted) {
+  if (wanted > registers_.size()) registers_.resize(std::max(wanted, registers_.size() * 2));
+}
+
+std::vector<IValue> InterpreterState::TakeInputs(const Instruction& instruction, IValue* registers,
+                                                 const IValue* constants, const int32_t* operands) {
+  std::vector<IValue> inputs;
+  inputs.reserve(instruction.num_inputs);
+  for (uint32_t i = 0; i < instruction.num_inputs; ++i) {
+    const int32_t operand = operands[i];
+    if (i < 32 && (instruction.dying >> i & 1) != 0) {
+      inputs.push_back(std::move(registers[operand]));
+    } else {
+      inputs.push_back(operand >= 0 ? registers[operand] : constants[~operand]);
+    }
+  }
+  return inputs;
+}
+
+void InterpreterState::ExecuteBoxed(const Instruction& instruction, IValue* registers, const IValue* constants,
+                                    const int32_t* operands) {
+  stack_.clear();
+  for (uint32_t i = 0; i < instruction.num_inputs; ++i) {
+    const int32_t operand = operands[i];
+    if (i < 32 && (instruction.dying >> i & 1) != 0) {
+      stack_.push_back(std::move(registers[operand]));
+    } else {
+      stack_.push_back(operand >= 0 ? registers[operand] : constants[~operand]);
+    }
+  }
+  if (instruction.a != 0) stack_.emplace_back(static_cast<int64_t>(instruction.num_inputs));
+  instruction.op->Run(stack_);
+  TORCH_CHECK(stack_.size() == instruction.num_outputs, instruction.op->schema().name(), " gave ", stack_.size(),
+              " results instead of ", instruction.num_outputs);
+  for (size_t i = 0; i < stack_.size(); ++i) registers[operands[instruction.num_inputs + i]] = std::move(stack_[i]);
+  stack_.clear();
+}
+
+void InterpreterState::CallForeign(torch::jit::Function& function, const Instruction& instruction, IValue* registers,
+                                   const IValue* constants, const int32_t* operands) {
+  torch::jit::Stack stack = TakeInputs(instruction, registers, constants, operands);
+  function.run(stack);
+  TORCH_CHECK(stack.size() == 1, function.qualname().qualifiedName(), " gave ", stack.size(), " results");
+  registers[operands[instruction.num_inputs]] = std::move(stack.back());
+}
+
+}  // namespace hearth

@@ -1,0 +1,112 @@
+// One run of Code: a stack of frames over one array of registers, all of it data, so that a run may leave its thread at
+// a wait and go on later on another one.
+//
+// A state is used by one thread at a time. It ends by calling its completion once, or, where it suspends, is kept alive
+// by the future that it waits for.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "jit/interpreter/code.h"
+#include "jit/interpreter/interpreter.h"
+#include "jit/interpreter/mode.h"
+
+namespace hearth {
+
+class InterpreterState : public std::enable_shared_from_this<InterpreterState> {
+ public:
+  // May it suspend? A synchronous run blocks its thread at a wait instead.
+  enum class Waiting { kSuspends, kBlocks };
+
+  // Without a mode of its own the run shares its thread's, as a call from within another run does.
+  InterpreterState(RunOptions options, std::optional<Mode> mode, Waiting waiting);
+  ~InterpreterState();
+  InterpreterState(const InterpreterState&) = delete;
+  InterpreterState& operator=(const InterpreterState&) = delete;
+
+  // Sets the first frame up. Throws if the number of arguments is wrong.
+  void Start(const Code& code, std::vector<c10::IValue> arguments);
+  // Who has the answer when the run ends without a thread waiting for it.
+  void SetCompletion(std::shared_ptr<const Code> code, Completion completion);
+
+  // Runs to the end on this thread; the answer, or throws.
+  c10::IValue RunToEnd();
+  // Runs until it ends or suspends; calls the completion if it ended.
+  void Resume();
+
+  // The options of the state that runs on this thread; null outside of runs. Synchronous calls from LibTorch back into
+  // a model take the token from it.
+  static const RunOptions* CurrentOptions();
+
+ private:
+  enum class Outcome { kDone, kSuspended, kRaised };
+
+  struct Frame {
+    const Code* code;
+    const Instruction* pc;  // the call under way; for the innermost frame, what runs next
+    size_t base;            // of its registers
+    // A fork that runs inline, whose result goes to this future instead of the caller's register; else null.
+    c10::intrusive_ptr<c10::ivalue::Future> future;
+  };
+  struct Entered {
+    size_t frame;
+    c10::IValue manager;
+  };
+
+  // The dispatch loop (loop.cpp).
+  Outcome Loop();
+  // Loop, and what follows from exceptions: unwinding to an inline fork, or the end.
+  Outcome Execute();
+  // Turns error_ into a ModelError and takes frames off down to the innermost inline fork or all of them. Whether the
+  // run goes on.
+  bool Unwind();
+  void LeaveWithRegions(size_t down_to_frame);
+  // Frames off, with what their registers hold.
+  void PopFrames(size_t down_to);
+
+  // A call through an interface, or a fork. Whether there is a new innermost frame to go on with.
+  bool EnterInterfaceCall(const Instruction& instruction, c10::IValue* registers, const c10::IValue* constants,
+                          const int32_t* operands);
+  bool EnterFork(const Instruction& instruction, c10::IValue* registers, const c10::IValue* constants,
+                 const int32_t* operands);
+  void EnterFrame(const Code& code, std::vector<c10::IValue> arguments);
+  void PushFrame(const Code& code, size_t base);
+  void GrowRegisters(size_t wanted);
+  void ExecuteBoxed(const Instruction& instruction, c10::IValue* registers, const c10::IValue* constants,
+                    const int32_t* operands);
+  void CallForeign(torch::jit::Function& function, const Instruction& instruction, c10::IValue* registers,
+                   const c10::IValue* constants, const int32_t* operands);
+  std::vector<c10::IValue> TakeInputs(const Instruction& instruction, c10::IValue* registers,
+                                      const c10::IValue* constants, const int32_t* operands);
+  c10::IValue MakeAwaitable(std::shared_ptr<const Code> closure, const c10::TypePtr& type,
+                            std::vector<c10::IValue> captured);
+  void StartFork(std::shared_ptr<const Code> closure, c10::intrusive_ptr<c10::ivalue::Future> future,
+                 std::vector<c10::IValue> captured);
+  bool ForksRunElsewhere() const;
+  // Blocks until it is complete, doing other work of the pool meanwhile where this is one of its threads.
+  void BlockOn(c10::ivalue::Future& future);
+  // Asks the token; gives the fuel until the next time.
+  int32_t Safepoint();
+
+  RunOptions options_;
+  std::optional<Mode> mode_;
+  Waiting waiting_;
+  std::vector<Frame> frames_;
+  std::vector<c10::IValue> registers_;
+  std::vector<Entered> entered_;
+  torch::jit::Stack stack_;  // for boxed calls
+  c10::IValue result_;
+  std::exception_ptr error_;
+  c10::intrusive_ptr<c10::ivalue::Future> waiting_for_;
+  bool started_ = false;
+  std::shared_ptr<const Code> code_;
+  Completion completion_;
+};
+
+}  // namespace hearth
