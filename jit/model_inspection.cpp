@@ -58,6 +58,17 @@ std::vector<AttributeInfo> ListAttributes(const c10::ivalue::Object& module) {
   return std::move(lister.attributes);
 }
 
+uint64_t WeightBytes(const c10::ivalue::Object& module) {
+  std::unordered_set<const c10::StorageImpl*> storages;
+  uint64_t bytes = 0;
+  for (const AttributeInfo& attribute : ListAttributes(module)) {
+    if (!attribute.tensor || !attribute.tensor->defined() || !attribute.tensor->has_storage()) continue;
+    const c10::Storage& storage = attribute.tensor->storage();
+    if (storages.insert(storage.unsafeGetStorageImpl()).second) bytes += storage.nbytes();
+  }
+  return bytes;
+}
+
 std::vector<OperatorUse> CountOperators(const CompilationUnit& unit) {
   std::map<std::string, int64_t> calls;
   for (const std::unique_ptr<Function>& function : unit.functions()) {

@@ -3,6 +3,7 @@
 
 #include <ATen/core/ivalue.h>
 
+#include <cstdint>
 #include <vector>
 
 #include "jit/module/compilation_unit.h"
@@ -13,6 +14,9 @@ namespace hearth {
 // Every attribute of the object and of the modules in it, depth first; a module that is shared is listed once, under
 // its first path.
 std::vector<AttributeInfo> ListAttributes(const c10::ivalue::Object& module);
+
+// Bytes of the storages of the tensors among these attributes, shared ones counted once.
+uint64_t WeightBytes(const c10::ivalue::Object& module);
 
 // The registered operators that the unit's functions call, by name; how many nodes call each.
 std::vector<OperatorUse> CountOperators(const CompilationUnit& unit);

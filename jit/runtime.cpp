@@ -154,23 +154,19 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
     return {calls_.load(), failures_.load(), cancelled_.load(), run_ns_.load()};
   }
 
-  std::vector<AttributeInfo> attributes() const override { return ListAttributes(*imported_.module); }
+  std::vector<AttributeInfo> attributes() const override { return ListAttributes(*imported_.object); }
 
   std::vector<OperatorUse> operators() const override { return CountOperators(*imported_.unit); }
 
   absl::StatusOr<std::string> GraphText(std::string_view name, GraphStage stage) const override {
     const ModelExecutor::Method* method = executor_->Find(name);
     if (method == nullptr) return absl::NotFoundError("the model has no method '" + std::string(name) + "'");
-    return Print(stage == GraphStage::kEmitted ? method->function->emitted_graph() : *method->baseline);
+    return PrintGraph(stage == GraphStage::kEmitted ? method->function->emitted_graph() : *method->baseline);
   }
 
-  std::vector<std::pair<std::string, std::string>> sources() const override {
-    std::vector<std::pair<std::string, std::string>> sources;
-    for (const auto& [name, source] : imported_.sources) sources.emplace_back(name, source->text());
-    return sources;
-  }
+  std::vector<std::pair<std::string, std::string>> sources() const override { return ReadSources(*imported_.archive); }
 
-  uint64_t weight_bytes() const override { return imported_.weight_bytes; }
+  uint64_t weight_bytes() const override { return WeightBytes(*imported_.object); }
 
  private:
   absl::StatusOr<c10::IValue> Finish(c10::IValue value, std::exception_ptr error,
@@ -207,20 +203,20 @@ class RuntimeImpl final : public Runtime {
 
   absl::StatusOr<std::shared_ptr<Model>> Load(const std::string& path, const LoadOptions& options) override {
     try {
-      ImportOptions import_options;
-      import_options.map_file_in_place = options.map_file_in_place;
-      import_options.device = device_;
       std::optional<CodeBuilder> builder;
       const std::optional<c10::Device> redirect = device_.is_cpu() ? std::nullopt : std::optional(device_);
-      ImportedModule imported = ImportArchive(
-          path, import_options, [&](CompilationUnit& unit, Function& function, std::vector<c10::IValue> arguments) {
-            if (!builder) builder.emplace(unit, redirect);
-            builder->BuildUnbound(function);
-            function.run(arguments);
-            return std::move(arguments.front());
-          });
+      ImportOptions import_options;
+      import_options.device = device_;
+      import_options.run = [&](CompilationUnit& unit, Function& function, std::vector<c10::IValue> arguments) {
+        if (!builder) builder.emplace(unit, redirect);
+        builder->BuildUnbound(function);
+        function.run(arguments);
+        return std::move(arguments.front());
+      };
+      const auto mode = options.map_file_in_place ? Mapping::Mode::kInPlace : Mapping::Mode::kSealedCopy;
+      ImportedModule imported = ImportModule(Mapping::Open(path, mode), import_options);
       if (!builder) builder.emplace(*imported.unit, redirect);
-      auto executor = std::make_shared<ModelExecutor>(imported.unit, imported.module, *builder, pool_.get());
+      auto executor = std::make_shared<ModelExecutor>(imported.unit, imported.object, *builder, pool_.get());
       return std::make_shared<LoadedModel>(std::move(executor), std::move(imported), device_, pool_);
     } catch (...) {
       return StatusOf(std::current_exception());

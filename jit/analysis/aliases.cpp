@@ -153,8 +153,8 @@ void AliasClasses::VisitOperator(const Node& node) {
       // What a container is given it holds from then on.
       if (node.input(i)->type()->kind() != c10::TypeKind::TensorType) UnifyAll(node);
     }
-    if (OutputMayAliasInput(node, i)) {
-      for (const Value* output : node.outputs()) Unify(*node.input(i), *output);
+    for (size_t k = 0; k < node.outputs().size(); ++k) {
+      if (has_memory_[node.output(k)->id()] && OutputMayAliasInput(node, k, i)) Unify(*node.input(i), *node.output(k));
     }
   }
 }

@@ -38,14 +38,14 @@ UnitEffects::UnitEffects(const CompilationUnit& unit) : unit_(unit) {
 void UnitEffects::FindAssignments(const Function& function, const Block& block) {
   for (const Node* node : block) {
     if (node->kind() == sym::kSetAttr) {
-      const c10::ClassType* type = node->input(0)->type()->castRaw<c10::ClassType>();
-      const size_t slot = type->getAttributeSlot(node->attribute<std::string>(sym::kNameAttr));
+      const auto& type = node->input(0)->type()->expectRef<c10::ClassType>();
+      const size_t slot = type.getAttributeSlot(node->attribute<std::string>(sym::kNameAttr));
       const Value* object = node->input(0);
       const bool own = object->node() == node->graph()->block()->param_node() && object->offset() == 0;
       if (own && IsConstructor(function.name())) {
-        constructions_.push_back({type, slot, function.name()});
+        constructions_.push_back({&type, slot, function.name()});
       } else if (object->node()->kind() != sym::kCreateObject) {
-        assigned_.emplace(type, slot);
+        assigned_.emplace(&type, slot);
       }
     } else if (node->kind() == sym::kCallMethod) {
       const std::string& name = node->attribute<std::string>(sym::kNameAttr);

@@ -69,43 +69,68 @@ bool AliasesUnannounced(Symbol symbol) {
                              "aten::feature_dropout",
                              "aten::alpha_dropout",
                              "aten::feature_alpha_dropout",
+                             "aten::native_dropout",
+                             "aten::rrelu",
                              "aten::broadcast_tensors",
                              "aten::meshgrid",
                              "aten::einsum",
                              "aten::align_tensors",
-                             "aten::type_as",
-                             "aten::sum_to_size",
+                             "aten::cartesian_prod",
+                             "aten::combinations",
+                             "aten::block_diag",
+                             "aten::linalg_multi_dot",
+                             "aten::chain_matmul",
                              "aten::atleast_1d",
                              "aten::atleast_2d",
                              "aten::atleast_3d",
-                             "aten::cartesian_prod",
-                             "aten::combinations",
+                             "aten::type_as",
+                             "aten::sum_to_size",
                              "aten::pad",
-                             "aten::rrelu",
-                             "aten::block_diag",
+                             "aten::rot90",
                              "aten::to_dense",
+                             "aten::to_mkldnn",
+                             "aten::to_sparse",
+                             "aten::to_sparse_csr",
+                             "aten::to_sparse_csc",
+                             "aten::to_sparse_bsr",
+                             "aten::to_sparse_bsc",
+                             "aten::dequantize",
+                             "aten::quantize_per_tensor",
+                             "aten::conj_physical",
+                             "aten::pin_memory",
                              "aten::data",
                              "aten::grad",
                              "aten::wait",
-                             "aten::list",
-                             "aten::_unwrap_optional",
-                             "aten::native_dropout",
-                             "aten::to_mkldnn",
-                             "aten::pin_memory",
-                             "aten::linalg_multi_dot",
-                             "aten::chain_matmul",
-                             "aten::rot90",
-                             "aten::quantize_per_tensor",
+                             "aten::_unsafe_view",
+                             "aten::flatten_dense_tensors",
+                             "aten::channel_shuffle",
+                             "aten::_cast_Byte",
+                             "aten::_cast_Char",
+                             "aten::_cast_Short",
+                             "aten::_cast_Int",
+                             "aten::_cast_Long",
+                             "aten::_cast_Half",
+                             "aten::_cast_Float",
+                             "aten::_cast_Double",
                              "prim::data",
                              "prim::grad",
                              "prim::awaitable_wait",
-                             "prim::awaitable_nowait",
-                             "prim::unchecked_unwrap_optional"}) {
+                             "prim::awaitable_nowait"}) {
       symbols.insert(Symbol::fromQualString(name));
     }
     return symbols;
   }();
   return kSymbols.count(symbol) != 0;
+}
+
+// Whether a value of this type may hold other values that have memory.
+bool HoldsMemory(const c10::Type& type) {
+  if (type.kind() == c10::TypeKind::TensorType) return false;
+  if (type.kind() != c10::TypeKind::ListType && type.kind() != c10::TypeKind::DictType) return HasMemory(type);
+  for (const TypePtr& contained : type.containedTypes()) {
+    if (HasMemory(*contained)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -173,15 +198,16 @@ bool WritesInput(const Node& node, size_t i) {
   return HasStatistics(schema) ? IsStatistics(argument) : true;
 }
 
-bool OutputMayAliasInput(const Node& node, size_t i) {
+bool OutputMayAliasInput(const Node& node, size_t output, size_t input) {
   const Operator* op = node.op();
   if (op == nullptr) return false;
-  if (AliasesUnannounced(op->symbol())) return true;
+  // A container that an operator makes (a slice of a list, a dict's items) holds what another one holds.
+  if (HoldsMemory(*node.output(output)->type()) || AliasesUnannounced(op->symbol())) return true;
   if (!op->effects().may_alias) return false;
   const c10::FunctionSchema& schema = op->schema();
   bool annotated = false;
   for (const c10::Argument& argument : schema.arguments()) annotated |= argument.alias_info() != nullptr;
-  return !annotated || i >= schema.arguments().size() || schema.arguments()[i].alias_info() != nullptr;
+  return !annotated || input >= schema.arguments().size() || schema.arguments()[input].alias_info() != nullptr;
 }
 
 }  // namespace hearth

@@ -20,8 +20,8 @@ struct NodeEffects {
 NodeEffects EffectsOf(const Node& node);
 bool WritesInput(const Node& node, size_t i);
 
-// Whether `node` is an operator of which an output may share memory with input `i`, or hold it.
-bool OutputMayAliasInput(const Node& node, size_t i);
+// Whether output `output` of an operator may share memory with input `input`, or hold it, or be held by it.
+bool OutputMayAliasInput(const Node& node, size_t output, size_t input);
 
 // Whether a value of this type has memory that can be written or that two values can share: a tensor, list, dict,
 // object, or what may hold one. Numbers, strings, devices and None have not.

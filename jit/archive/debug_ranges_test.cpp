@@ -32,9 +32,9 @@ class DebugRangesTest : public testing::Test {
   std::unique_ptr<DebugRanges> ranges_;
 };
 
-// The line of test_files.py that holds `text`, counted from 1.
+// The line of test_modules.py that holds `text`, counted from 1.
 int64_t LineOf(const std::string& text) {
-  const std::string file = ReadTestFile("jit/archive/test_files.py");
+  const std::string file = ReadTestFile("jit/archive/test_modules.py");
   const size_t at = file.find(text);
   EXPECT_NE(at, std::string::npos);
   return 1 + std::count(file.begin(), file.begin() + static_cast<int64_t>(at), '\n');
@@ -43,7 +43,7 @@ int64_t LineOf(const std::string& text) {
 TEST_F(DebugRangesTest, AnExpressionOfAScriptedModuleIsFoundInTheUsersFile) {
   Open("scripted.archive");
   const OriginalLocation location = Find("torch.linear(x");
-  EXPECT_TRUE(location.file.find("test_files.py") != std::string::npos) << location.file;
+  EXPECT_TRUE(location.file.find("test_modules.py") != std::string::npos) << location.file;
   const std::string line = "        y = torch.nn.functional.linear(x, self.weight)";
   EXPECT_EQ(location.source_line, line);
   EXPECT_EQ(location.line, LineOf(line));
@@ -54,7 +54,7 @@ TEST_F(DebugRangesTest, AnExpressionOfAScriptedModuleIsFoundInTheUsersFile) {
 TEST_F(DebugRangesTest, TheFormatWithoutAStringTableIsReadAlike) {
   Open("scripted.archive");
   const OriginalLocation expected = Find("torch.relu(");
-  Open("scripted_old_debug.archive");
+  Open("scripted_old_debug.changed");
   const OriginalLocation location = Find("torch.relu(");
   EXPECT_EQ(location.file, expected.file);
   EXPECT_EQ(location.line, expected.line);
@@ -66,7 +66,7 @@ TEST_F(DebugRangesTest, TheFormatWithoutAStringTableIsReadAlike) {
 TEST_F(DebugRangesTest, ACallOfATracedModuleIsFoundInTheUsersFile) {
   Open("traced.archive");
   const OriginalLocation location = Find("torch.relu(");
-  EXPECT_TRUE(location.file.find("test_files.py") != std::string::npos) << location.file;
+  EXPECT_TRUE(location.file.find("test_modules.py") != std::string::npos) << location.file;
   EXPECT_EQ(location.line, LineOf("        return y.relu()"));
 }
 

@@ -17,14 +17,6 @@
 namespace hearth {
 namespace {
 
-std::vector<std::string> FilesEndingIn(const std::string& end) {
-  std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(TestFilesFolder())) {
-    if (entry.path().extension() == end) files.push_back(entry.path());
-  }
-  return files;
-}
-
 // What torch.load makes of files, a text each.
 std::string WhatTorchReads(const std::vector<std::string>& files) {
   std::string command = ".venv/bin/python -W ignore jit/archive/test_load.py";
@@ -56,7 +48,7 @@ std::string ErrorOfBytes(std::string_view bytes) {
 }
 
 TEST(SavedValue, ReadsEverythingThatTorchSaveWritesAsPythonSeesIt) {
-  const std::vector<std::string> files = FilesEndingIn(".txt");
+  const std::vector<std::string> files = TestFilesEndingIn(".txt");
   EXPECT_GT(files.size(), 30u);
   for (const std::string& text : files) {
     const std::string file = text.substr(0, text.size() - 4) + ".pt";
@@ -67,7 +59,7 @@ TEST(SavedValue, ReadsEverythingThatTorchSaveWritesAsPythonSeesIt) {
 TEST(SavedValue, TorchLoadReadsBackEverythingThatIsWritten) {
   std::vector<std::string> written;
   std::string expected;
-  for (const std::string& text : FilesEndingIn(".txt")) {
+  for (const std::string& text : TestFilesEndingIn(".txt")) {
     const std::string file = text.substr(0, text.size() - 4);
     const c10::IValue value = ReadSavedFile(file + ".pt");
     WriteSavedFile(value, file + ".written");

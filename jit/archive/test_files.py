@@ -13,6 +13,8 @@ import zipfile
 
 import torch
 
+import test_modules
+
 
 def describe(value):
     if value is None:
@@ -120,16 +122,6 @@ def with_attribute(tensor):
     return tensor
 
 
-class Small(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.weight = torch.nn.Parameter(torch.ones(2, 3))
-
-    def forward(self, x):
-        y = torch.nn.functional.linear(x, self.weight)
-        return y.relu()
-
-
 def archive(module):
     buffer = io.BytesIO()
     torch.jit.save(module, buffer)
@@ -192,6 +184,101 @@ def write(folder, name, data):
         file.write(data if isinstance(data, bytes) else data.encode())
 
 
+# An archive as torch 1.0 to 1.3 wrote it: containers without type tags.
+UNTAGGED_CODE = """class M(Module):
+  __parameters__ = ["w", ]
+  w : Tensor
+  numbers : List[int]
+  table : Dict[str, List[float]]
+  maybe : Optional[List[Tuple[int, str]]]
+  def forward(self: __torch__.M,
+    x: Tensor) -> Tensor:
+    return torch.add(x, self.w)
+"""
+
+
+class Untagged:
+    """Pickles as `attributes` of an object of class __torch__.M."""
+
+    def __init__(self, attributes):
+        self.attributes = attributes
+
+
+class UntaggedPickler(pickle._Pickler):
+    def __init__(self, file):
+        super().__init__(file, protocol=2)
+
+    def save(self, value, *args):
+        if not isinstance(value, Untagged):
+            return super().save(value, *args)
+        self.write(b"c__torch__\nM\n)\x81")
+        super().save(value.attributes)
+        self.write(b"b")
+
+    def persistent_id(self, value):
+        if isinstance(value, torch.storage.TypedStorage):
+            return ("storage", torch.FloatStorage, "0", "cpu", value.size())
+        return None
+
+
+def untagged_archive(version, attributes):
+    buffer = io.BytesIO()
+    UntaggedPickler(buffer).dump(Untagged(attributes))
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as target:
+        target.writestr("m/version", f"{version}\n")
+        target.writestr("m/code/__torch__.py", UNTAGGED_CODE)
+        target.writestr("m/constants.pkl", b"\x80\x02).")
+        target.writestr("m/data.pkl", buffer.getvalue())
+        target.writestr("m/data/0", struct.pack("<2f", 1, 2))
+    return out.getvalue()
+
+
+def write_archives(folder):
+    scripted = archive(torch.jit.script(test_modules.Small()))
+    write(folder, "scripted.archive", scripted)
+    write(folder, "scripted_old_debug.changed", changed(scripted, with_old_debug_records))
+    write(folder, "traced.archive", archive(torch.jit.trace(test_modules.Small(), torch.ones(1, 3))))
+    for name, module in test_modules.modules().items():
+        write(folder, name + ".archive", archive(module))
+    attributes = {
+        "w": torch.tensor([1.0, 2.0]),
+        "numbers": [1, 2],
+        "table": {"a": [1.0], "b": []},
+        "maybe": [(1, "x")],
+    }
+    write(folder, "untagged.archive", untagged_archive(2, attributes))
+    for version in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, "x", ""):
+        write(folder, f"version_{version}.changed", untagged_archive(version, attributes))
+    write(folder, "missing_attribute.changed", untagged_archive(2, {k: attributes[k] for k in ("w", "numbers", "table")}))
+    write(folder, "wrong_attribute.changed", untagged_archive(2, {**attributes, "numbers": ["text"]}))
+
+    def rename(old, new):
+        return lambda name, record: [(name.replace(old, new), record)]
+
+    def drop(end):
+        return lambda name, record: [] if name.endswith(end) else [(name, record)]
+
+    def add(new_name, new_record):
+        return lambda name, record: [(name, record)] + (
+            [("m/" + new_name, new_record)] if name.endswith("/version") else []
+        )
+
+    scripted = changed(scripted, lambda name, record: [("m/" + name.split("/", 1)[1], record)])
+    write(folder, "no_data.changed", changed(scripted, drop("data.pkl")))
+    write(folder, "no_constants.changed", changed(scripted, drop("constants.pkl")))
+    write(folder, "no_code.changed", changed(scripted, drop("__torch__.py")))
+    write(folder, "no_weight.changed", changed(scripted, drop("data/0")))
+    write(folder, "no_version.changed", changed(scripted, drop("version")))
+    write(folder, "legacy.changed", changed(scripted, add("model.json", b"{}")))
+    write(folder, "exported.changed", changed(scripted, add("archive_format", b"pt2")))
+    write(folder, "package.changed", changed(scripted, add(".data/extern_modules", b"")))
+    # The version that newer archives keep apart counts, whatever the other one says.
+    write(folder, "two_versions.changed", changed(scripted, add(".data/version", b"6\n")))
+    short = lambda name, record: [(name, record[:-1] if name.endswith("data/0") else record)]  # noqa: E731
+    write(folder, "short_weight.changed", changed(scripted, short))
+
+
 def main():
     folder = sys.argv[1]
     for name, value in saved_values().items():
@@ -205,10 +292,7 @@ def main():
     }.items():
         write(folder, name + ".pt", data)
         write(folder, name + ".txt", describe(pair))
-    scripted = archive(torch.jit.script(Small()))
-    write(folder, "scripted.archive", scripted)
-    write(folder, "scripted_old_debug.archive", changed(scripted, with_old_debug_records))
-    write(folder, "traced.archive", archive(torch.jit.trace(Small(), torch.ones(1, 3))))
+    write_archives(folder)
     write(folder, "old_format.refused", saved(pair, _use_new_zipfile_serialization=False))
     write(folder, "protocol_4.refused", saved(pair, pickle_protocol=4))
     write(folder, "object.refused", saved(torch.nn.Linear(2, 2)))

@@ -128,6 +128,14 @@ const std::string& TestFilesFolder() {
   return folder.path;
 }
 
+std::vector<std::string> TestFilesEndingIn(const std::string& end) {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(TestFilesFolder())) {
+    if (entry.path().extension() == end) files.push_back(entry.path());
+  }
+  return files;
+}
+
 std::string ReadTestFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};

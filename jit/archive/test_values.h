@@ -4,6 +4,8 @@
 #include <ATen/core/ivalue.h>
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace hearth {
 
@@ -12,6 +14,9 @@ std::string Describe(const c10::IValue& value);
 
 // Runs test_files.py on first use; gives the folder that it filled. Ends the test process if that fails.
 const std::string& TestFilesFolder();
+
+// The files there whose names end so.
+std::vector<std::string> TestFilesEndingIn(const std::string& end);
 
 std::string ReadTestFile(const std::string& path);
 void WriteTestFile(const std::string& path, std::string_view bytes);
