@@ -1,0 +1,279 @@
+// What stands after a dot.
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "jit/frontend/emitter.h"
+#include "jit/ir/symbols.h"
+
+namespace hearth {
+
+using tree::cast;
+using tree::dyn_cast;
+using tree::Kind;
+
+namespace {
+
+// A builtin type's attribute: the namespace of the operator of that name, or null.
+const char* FindBuiltinAttribute(c10::TypeKind kind, std::string_view name) {
+  static const auto* const tensor = new std::unordered_map<std::string_view, const char*>{
+      {"dtype", "prim"},
+      {"device", "prim"},
+      {"grad", "prim"},
+      {"data", "prim"},
+      {"shape", "prim"},
+      {"is_cuda", "prim"},
+      {"is_cpu", "prim"},
+      {"is_xla", "prim"},
+      {"is_xpu", "prim"},
+      {"is_mtia", "prim"},
+      {"is_sparse", "prim"},
+      {"is_sparse_csr", "prim"},
+      {"is_mkldnn", "prim"},
+      {"is_mps", "prim"},
+      {"is_quantized", "prim"},
+      {"is_vulkan", "prim"},
+      {"is_ipu", "prim"},
+      {"is_meta", "prim"},
+      {"is_maia", "prim"},
+      {"is_nested", "prim"},
+      {"is_leaf", "aten"},
+      {"requires_grad", "prim"},
+      {"layout", "prim"},
+      {"T", "prim"},
+      {"H", "prim"},
+      {"mT", "prim"},
+      {"mH", "prim"},
+      {"itemsize", "prim"},
+      {"nbytes", "prim"},
+      {"ndim", "prim"},
+      {"name", "prim"},
+      {"real", "aten"},
+      {"imag", "aten"},
+      {"retains_grad", "aten"},
+  };
+  if (kind == c10::TypeKind::TensorType) {
+    const auto found = tensor->find(name);
+    return found == tensor->end() ? nullptr : found->second;
+  }
+  if (kind == c10::TypeKind::DeviceObjType && (name == "type" || name == "index")) return "prim";
+  return nullptr;
+}
+
+// Names of torch that are numbers to TorchScript: dtypes, layouts, memory formats.
+std::optional<int64_t> FindTorchConstant(std::string_view name) {
+  static const auto* const constants = [] {
+    auto* made = new std::unordered_map<std::string_view, int64_t>{
+        {"strided", static_cast<int64_t>(c10::Layout::Strided)},
+        {"sparse_coo", static_cast<int64_t>(c10::Layout::Sparse)},
+        {"sparse_csr", static_cast<int64_t>(c10::Layout::SparseCsr)},
+        {"contiguous_format", static_cast<int64_t>(c10::MemoryFormat::Contiguous)},
+        {"channels_last", static_cast<int64_t>(c10::MemoryFormat::ChannelsLast)},
+        {"channels_last_3d", static_cast<int64_t>(c10::MemoryFormat::ChannelsLast3d)},
+        {"preserve_format", static_cast<int64_t>(c10::MemoryFormat::Preserve)},
+    };
+    const std::pair<std::string_view, c10::ScalarType> dtypes[] = {
+        {"uint8", c10::ScalarType::Byte},
+        {"int8", c10::ScalarType::Char},
+        {"int16", c10::ScalarType::Short},
+        {"short", c10::ScalarType::Short},
+        {"int32", c10::ScalarType::Int},
+        {"int64", c10::ScalarType::Long},
+        {"long", c10::ScalarType::Long},
+        {"float16", c10::ScalarType::Half},
+        {"half", c10::ScalarType::Half},
+        {"float32", c10::ScalarType::Float},
+        {"float", c10::ScalarType::Float},
+        {"float64", c10::ScalarType::Double},
+        {"double", c10::ScalarType::Double},
+        {"complex32", c10::ScalarType::ComplexHalf},
+        {"complex64", c10::ScalarType::ComplexFloat},
+        {"cfloat", c10::ScalarType::ComplexFloat},
+        {"complex128", c10::ScalarType::ComplexDouble},
+        {"cdouble", c10::ScalarType::ComplexDouble},
+        {"bool", c10::ScalarType::Bool},
+        {"bfloat16", c10::ScalarType::BFloat16},
+        {"qint8", c10::ScalarType::QInt8},
+        {"quint8", c10::ScalarType::QUInt8},
+        {"qint32", c10::ScalarType::QInt32},
+        {"int", c10::ScalarType::Int},
+    };
+    for (const auto& [name, dtype] : dtypes) made->emplace(name, static_cast<int64_t>(dtype));
+    return made;
+  }();
+  const auto found = constants->find(name);
+  if (found == constants->end()) return std::nullopt;
+  return found->second;
+}
+
+}  // namespace
+
+SugaredValue Emitter::EmitAttribute(const tree::Attribute& attribute) {
+  // A qualified name of the archive is looked up as a whole, by its text.
+  const tree::Expr* root = attribute.value;
+  while (const auto* outer = dyn_cast<tree::Attribute>(root)) root = outer->value;
+  if (const auto* name = dyn_cast<tree::Name>(root); name && name->id == "__torch__") {
+    const std::string_view qualified = attribute.range.text();
+    SugaredValue found = resolver_.ResolveQualified(qualified);
+    if (!std::holds_alternative<Unbound>(found)) return found;
+    // A prefix, or a member of something: an enum's value, a class's __new__.
+    if (attribute.value->kind == Kind::kAttribute) {
+      SugaredValue owner = EmitAttribute(*cast<tree::Attribute>(attribute.value));
+      if (!std::holds_alternative<NamespaceValue>(owner)) {
+        return GetAttribute(owner, attribute.attr, attribute.range);
+      }
+    }
+    return NamespaceValue{NamespaceValue::Kind::kArchive, qualified};
+  }
+  return GetAttribute(EmitSugared(*attribute.value), attribute.attr, attribute.range);
+}
+
+SugaredValue Emitter::GetAttribute(const SugaredValue& base, std::string_view name, const SourceRange& range) {
+  if (Value* const* value = std::get_if<Value*>(&base)) return GetValueAttribute(*value, name, range);
+  if (const auto* space = std::get_if<NamespaceValue>(&base)) {
+    switch (space->kind) {
+      case NamespaceValue::Kind::kTorch: {
+        if (name == "autograd") return *space;
+        const OperatorSet* set = resolver_.operators().Find("aten", name);
+        // An archive never spells a dtype out; people do.
+        if (!set->known()) {
+          if (const auto constant = FindTorchConstant(name)) return IntConstant(*constant);
+        }
+        return OperatorValue{set};
+      }
+      case NamespaceValue::Kind::kOperators:
+        return NamespaceValue{NamespaceValue::Kind::kOperatorSpace, name};
+      case NamespaceValue::Kind::kOperatorSpace:
+        return OperatorValue{resolver_.operators().Find(space->name, name)};
+      case NamespaceValue::Kind::kConstants: {
+        const std::vector<c10::IValue>& constants = resolver_.constants();
+        size_t index = 0;
+        const char* const end = name.data() + name.size();
+        const auto parsed = std::from_chars(name.data() + (name.empty() ? 0 : 1), end, index);
+        if (!name.starts_with('c') || parsed.ec != std::errc() || parsed.ptr != end) {
+          Fail(range, "the archive's constants are named c0, c1, ...");
+        }
+        if (index >= constants.size()) {
+          Fail(range, "the archive has " + std::to_string(constants.size()) + " constants but the code asks for " +
+                          std::string(name));
+        }
+        const c10::IValue& constant = constants[index];
+        const auto [found, is_new] = pools_.back().by_identity.try_emplace(&constant, nullptr);
+        if (is_new) {
+          TypePtr type = constant.isTensor() ? TypePtr(c10::TensorType::get()) : constant.type();
+          found->second = InsertPooled(constant, std::move(type));
+        }
+        return found->second;
+      }
+      case NamespaceValue::Kind::kArchive:
+        Fail(range, "the archive's code does not define '" + std::string(range.text()) + "'");
+    }
+  }
+  if (const auto* type = std::get_if<TypeValue>(&base)) return GetTypeAttribute(type->type, name, range);
+  if (std::holds_alternative<ResultsValue>(base)) return GetValueAttribute(AsValue(base, range), name, range);
+  Fail(range, std::string(Describe(base)) + " has no attribute '" + std::string(name) + "'");
+}
+
+SugaredValue Emitter::GetTypeAttribute(const c10::NamedTypePtr& type, std::string_view name, const SourceRange& range) {
+  if (const auto class_type = std::dynamic_pointer_cast<c10::ClassType>(type)) {
+    if (name == "__new__") return NewValue{class_type};
+    if (const auto constant = class_type->findConstant(std::string(name))) {
+      return InsertConstant(*constant, constant->type());
+    }
+    if (torch::jit::Function* method = class_type->findStaticMethod(std::string(name))) {
+      if (auto* function = dynamic_cast<Function*>(method)) return FunctionValue{function};
+    }
+  } else if (const auto enum_type = std::dynamic_pointer_cast<c10::EnumType>(type)) {
+    for (const c10::EnumNameValue& entry : enum_type->enumNamesValues()) {
+      if (entry.first != name) continue;
+      return InsertPooled(
+          c10::IValue(c10::make_intrusive<c10::ivalue::EnumHolder>(enum_type, entry.first, entry.second)), enum_type);
+    }
+  }
+  Fail(range, "type " + type->repr_str() + " has no member '" + std::string(name) + "'");
+}
+
+SugaredValue Emitter::GetValueAttribute(Value* value, std::string_view name, const SourceRange& range) {
+  if (auto found = FindValueAttribute(value, name, range)) return std::move(*found);
+  Fail(range,
+       "a value of type " + value->type()->repr_str() + " has no attribute or method '" + std::string(name) + "'");
+}
+
+std::optional<SugaredValue> Emitter::FindValueAttribute(Value* value, std::string_view name, const SourceRange& range) {
+  const TypePtr& type = value->type();
+  switch (type->kind()) {
+    case c10::TypeKind::ClassType: {
+      auto& class_type = type->expectRef<c10::ClassType>();
+      const std::string text(name);
+      if (torch::jit::Function* method = class_type.findMethod(text)) {
+        return MethodValue{value, &method->getSchema(), method};
+      }
+      if (const auto slot = class_type.findAttributeSlot(text)) {
+        Value* read = Insert(sym::kGetAttr, {value}, class_type.getAttribute(*slot), range);
+        read->node()->SetAttribute(sym::kNameAttr, text);
+        return read;
+      }
+      if (const auto constant = class_type.findConstant(text)) return InsertConstant(*constant, constant->type());
+      if (const auto property = class_type.getProperty(text)) {
+        return CallMethod(property->getter->getSchema(), property->getter, {{{value}}, {}}, range);
+      }
+      return std::nullopt;
+    }
+    case c10::TypeKind::InterfaceType:
+      if (const auto* schema = type->expectRef<c10::InterfaceType>().getMethod(std::string(name))) {
+        return MethodValue{value, schema, nullptr};
+      }
+      return std::nullopt;
+    case c10::TypeKind::TupleType: {
+      const auto& tuple = type->expectRef<c10::TupleType>();
+      if (!tuple.schema()) return std::nullopt;
+      const auto& fields = tuple.schema()->arguments();
+      for (size_t i = 0; i < fields.size(); ++i) {
+        if (fields[i].name() != name) continue;
+        return Insert(sym::kTupleIndex, {value, IntConstant(static_cast<int64_t>(i))}, tuple.elements()[i], range);
+      }
+      return std::nullopt;
+    }
+    case c10::TypeKind::EnumType:
+      if (name == "name") return CallOperator("prim", "EnumName", {value}, range);
+      if (name == "value") {
+        Value* read = CallOperator("prim", "EnumValue", {value}, range);
+        read->SetType(type->expectRef<c10::EnumType>().getValueType());
+        return read;
+      }
+      return std::nullopt;
+    default:
+      break;
+  }
+  if (const char* space = FindBuiltinAttribute(type->kind(), name)) return CallOperator(space, name, {value}, range);
+  if (type->kind() == c10::TypeKind::TensorType && name == "tolist") {
+    return SpecialFormValue{SpecialForm::kToList, value};
+  }
+  const OperatorSet* set = resolver_.operators().Find("aten", name == "type" ? "to" : name);
+  if (set->has_self) return OperatorValue{set, value};
+  return std::nullopt;
+}
+
+void Emitter::SetAttribute(Value* object, std::string_view name, Value* value, const SourceRange& range) {
+  const auto* type = object->type()->castRaw<c10::ClassType>();
+  if (!type) Fail(range, "attributes of a value of type " + object->type()->repr_str() + " cannot be set");
+  const std::string text(name);
+  const auto slot = type->findAttributeSlot(text);
+  if (!slot) {
+    const auto& properties = type->properties();
+    for (const c10::ClassType::Property& property : properties) {
+      if (property.name != name) continue;
+      if (!property.setter) Fail(range, "property '" + text + "' cannot be set");
+      Value* const arguments[] = {object, value};
+      CallMethod(property.setter->getSchema(), property.setter, {arguments, {}}, range);
+      return;
+    }
+    Fail(range, "class " + type->repr_str() + " has no attribute '" + text + "'");
+  }
+  Value* converted =
+      ConvertTo(value, type->getAttribute(*slot), range, ("the value of attribute '" + text + "'").c_str());
+  Node* node = InsertNode(sym::kSetAttr, {{object, converted}}, 0, range);
+  node->SetAttribute(sym::kNameAttr, text);
+}
+
+}  // namespace hearth
