@@ -12,7 +12,7 @@ using ::testing::Not;
 TEST(Metrics, CountersCarryTritonsNamesAndLabels) {
   ModelStatistics statistics;
   statistics.Loaded(std::chrono::milliseconds(250));
-  statistics.Admitted();
+  statistics.Admit(100);
   statistics.Began();
   statistics.Succeeded(
       {std::chrono::microseconds(700), std::chrono::microseconds(12), {}, std::chrono::microseconds(600), {}}, 8);
@@ -50,7 +50,7 @@ TEST(Metrics, WhatTheServerCannotMeasureIsAbsent) {
 TEST(Metrics, HistogramBucketsAreCumulative) {
   ModelStatistics statistics;
   for (int milliseconds : {2, 2, 40}) {
-    statistics.Admitted();
+    statistics.Admit(100);
     statistics.Began();
     statistics.Succeeded({std::chrono::milliseconds(milliseconds), {}, {}, {}, {}}, 1);
   }

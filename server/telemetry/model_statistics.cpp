@@ -18,10 +18,12 @@ const char* FailureReasonName(FailureReason reason) {
   return "OTHER";
 }
 
-void ModelStatistics::Admitted() {
+bool ModelStatistics::Admit(int64_t max_pending) {
   std::lock_guard lock(mutex_);
+  if (now_.pending >= max_pending) return false;
   ++now_.pending;
   ++now_.in_flight;
+  return true;
 }
 
 void ModelStatistics::Began() {

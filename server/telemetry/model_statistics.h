@@ -63,8 +63,9 @@ struct StatisticsSnapshot {
 
 class ModelStatistics {
  public:
-  // A request was admitted; exactly one of Succeeded and Failed follows for each.
-  void Admitted();
+  // Admits a request unless `max_pending` wait already, and says whether it did. For each request that was admitted
+  // exactly one of Succeeded and Failed follows.
+  bool Admit(int64_t max_pending);
   // Its run began.
   void Began();
   void Succeeded(const RequestTimes& times, uint64_t batch_size);

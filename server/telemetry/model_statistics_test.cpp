@@ -10,7 +10,7 @@ using std::chrono::milliseconds;
 
 TEST(ModelStatistics, AnAnsweredRequestCountsOnceInEveryDuration) {
   ModelStatistics statistics;
-  statistics.Admitted();
+  statistics.Admit(100);
   EXPECT_EQ(statistics.snapshot().pending, 1);
   statistics.Began();
   EXPECT_EQ(statistics.snapshot().pending, 0);
@@ -31,7 +31,7 @@ TEST(ModelStatistics, AnAnsweredRequestCountsOnceInEveryDuration) {
 TEST(ModelStatistics, ALatencyFallsIntoTheFirstBucketThatHoldsIt) {
   ModelStatistics statistics;
   for (auto total : {microseconds(500), microseconds(501), microseconds(60'000'000)}) {
-    statistics.Admitted();
+    statistics.Admit(100);
     statistics.Began();
     statistics.Succeeded({total, {}, {}, {}, {}}, 1);
   }
@@ -43,7 +43,7 @@ TEST(ModelStatistics, ALatencyFallsIntoTheFirstBucketThatHoldsIt) {
 
 TEST(ModelStatistics, AFailureBeforeTheRunLeavesNothingPending) {
   ModelStatistics statistics;
-  statistics.Admitted();
+  statistics.Admit(100);
   statistics.Failed(FailureReason::kRejected, milliseconds(1), false);
   statistics.Refused(FailureReason::kOther, milliseconds(2));
   const StatisticsSnapshot now = statistics.snapshot();
@@ -52,6 +52,16 @@ TEST(ModelStatistics, AFailureBeforeTheRunLeavesNothingPending) {
   EXPECT_EQ(now.failure.count, 2u);
   EXPECT_EQ(now.failures[static_cast<int>(FailureReason::kRejected)], 1u);
   EXPECT_EQ(now.failures[static_cast<int>(FailureReason::kOther)], 1u);
+}
+
+TEST(ModelStatistics, NoMoreThanTheBoundMayWait) {
+  ModelStatistics statistics;
+  EXPECT_TRUE(statistics.Admit(2));
+  EXPECT_TRUE(statistics.Admit(2));
+  EXPECT_FALSE(statistics.Admit(2));
+  statistics.Began();
+  EXPECT_TRUE(statistics.Admit(2));
+  EXPECT_EQ(statistics.snapshot().in_flight, 3);
 }
 
 }  // namespace

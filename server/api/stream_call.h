@@ -1,0 +1,43 @@
+// ModelStreamInfer: many requests on one stream. They run side by side; answers leave in the order of the requests, as
+// clients of Triton expect. An error is the answer of its request and leaves the stream open. No more than a bounded
+// number of requests is read ahead of the answers, so a client that sends faster than it is served is slowed down by
+// HTTP/2's flow control.
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <memory>
+#include <mutex>
+#include <set>
+
+#include "server/api/infer_task.h"
+
+namespace hearth::server {
+
+class StreamCall;
+
+// The open streams, so that a drain can end them. Thread-safe.
+class StreamRegistry {
+ public:
+  // Reads no more from any stream, now or later: each ends with UNAVAILABLE when what it has read is answered.
+  void StopReading();
+
+ private:
+  friend class StreamCall;
+  // False if reading has been stopped.
+  bool Add(std::shared_ptr<StreamCall> call);
+  void Remove(const std::shared_ptr<StreamCall>& call);
+
+  std::mutex mutex_;
+  bool stopped_ = false;
+  std::set<std::shared_ptr<StreamCall>> calls_;
+};
+
+// `registry` outlives the call.
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartStreamCall(const InferEnvironment& environment,
+                                                                             StreamRegistry& registry,
+                                                                             grpc::CallbackServerContext* context);
+
+}  // namespace hearth::server

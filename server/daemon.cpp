@@ -1,0 +1,185 @@
+#include "server/daemon.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <chrono>
+#include <future>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "jit/support/logging.h"
+#include "server/api/health_service.h"
+#include "server/api/http_api.h"
+#include "server/api/inference_service.h"
+#include "server/api/signature.h"
+#include "server/repository/repository.h"
+#include "server/scheduling/dispatcher.h"
+#include "server/telemetry/access_log.h"
+#include "server/telemetry/http_server.h"
+#include "server/telemetry/metrics.h"
+
+namespace hearth::server {
+namespace {
+
+using grpc::health::v1::HealthCheckResponse;
+
+constexpr const char* kInferenceServiceName = "inference.GRPCInferenceService";
+
+spdlog::logger& Log() {
+  static spdlog::logger& log = LoggerOf("server");
+  return log;
+}
+
+absl::StatusOr<std::unique_ptr<const CallInterface>> MakeSignature(const Model& model,
+                                                                   const inference::ModelConfig& config) {
+  const c10::FunctionSchema* schema = model.FindMethod("forward");
+  if (schema == nullptr) return absl::InvalidArgumentError("the archive's module has no method 'forward'");
+  auto signature = Signature::Create(*schema, config);
+  if (!signature.ok()) return signature.status();
+  return std::unique_ptr<const CallInterface>(*std::move(signature));
+}
+
+std::string Address(const std::string& host, int port) {
+  return absl::StrCat(absl::StrContains(host, ':') ? absl::StrCat("[", host, "]") : host, ":", port);
+}
+
+}  // namespace
+
+// Members are in the order in which they are made; they go in the opposite one.
+struct Daemon::Parts {
+  Parts(const ServerOptions& server_options, Runtime& runtime)
+      : options(server_options),
+        repository({{options.model_repositories.begin(), options.model_repositories.end()}, options.load_threads},
+                   runtime, MakeSignature, [this] { health.Update(); }),
+        dispatcher({options.max_pending_requests, options.max_in_flight_requests}),
+        environment{repository, dispatcher, runtime.device(), nullptr},
+        inference(environment, repository, readiness, streams),
+        metrics([this] { return Samples(); }) {
+    readiness.strict = options.strict_readiness;
+  }
+
+  HealthCheckResponse::ServingStatus StatusOf(const std::string& service) const {
+    const auto serving = [](bool ready) {
+      return ready ? HealthCheckResponse::SERVING : HealthCheckResponse::NOT_SERVING;
+    };
+    if (service.empty() || service == kInferenceServiceName) return serving(readiness.Ready(repository));
+    if (!repository.Knows(service)) return HealthCheckResponse::SERVICE_UNKNOWN;
+    return serving(!readiness.draining && repository.Find(service, "").ok());
+  }
+
+  std::vector<std::string> HealthNames() const {
+    std::vector<std::string> names = repository.KnownModels();
+    names.insert(names.begin(), {"", kInferenceServiceName});
+    return names;
+  }
+
+  std::vector<ModelSample> Samples() const {
+    std::vector<ModelSample> samples;
+    for (const ServablePtr& servable : repository.Serving()) {
+      samples.push_back({servable->name, std::to_string(servable->version), servable->statistics->snapshot(),
+                         servable->weight_bytes, true});
+    }
+    return samples;
+  }
+
+  absl::Status Listen();
+
+  const ServerOptions options;
+  Readiness readiness;
+  // Before the repository, whose loading threads tell it of changes.
+  HealthService health{[this](const std::string& service) { return StatusOf(service); },
+                       [this] { return HealthNames(); }};
+  Repository repository;
+  Dispatcher dispatcher;
+  std::unique_ptr<AccessLog> access_log;
+  InferEnvironment environment;
+  StreamRegistry streams;
+  InferenceService inference;
+  MetricsCollector metrics;
+  std::promise<void> loaded;
+  std::unique_ptr<HttpServer> http;
+  std::unique_ptr<grpc::Server> grpc_server;
+  int grpc_port = 0;
+};
+
+absl::Status Daemon::Parts::Listen() {
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::ServerBuilder builder;
+  const std::string address = Address(options.host, options.grpc_port);
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &grpc_port);
+  builder.RegisterService(&inference);
+  builder.RegisterService(&health);
+  builder.SetMaxReceiveMessageSize(static_cast<int>(options.max_request_bytes));
+  builder.SetMaxSendMessageSize(-1);
+  // Two daemons on one port would share its connections unnoticed.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  // Reflection is the only service on gRPC's synchronous API; one thread is enough for it.
+  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
+  grpc_server = builder.BuildAndStart();
+  if (grpc_server == nullptr || grpc_port == 0) {
+    return absl::UnavailableError(absl::StrCat("cannot serve gRPC at ", address));
+  }
+  auto started = HttpServer::Start({.host = options.host, .port = options.http_port},
+                                   MakeHttpHandler(repository, readiness, metrics));
+  if (!started.ok()) return started.status();
+  http = *std::move(started);
+  return absl::OkStatus();
+}
+
+Daemon::Daemon(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Daemon::~Daemon() = default;
+
+absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const ServerOptions& options, Runtime& runtime) {
+  auto parts = std::make_unique<Parts>(options, runtime);
+  if (!options.access_log.empty()) {
+    auto log = AccessLog::Open(options.access_log);
+    if (!log.ok()) return log.status();
+    parts->access_log = *std::move(log);
+    parts->environment.access_log = parts->access_log.get();
+  }
+  absl::Status status = parts->Listen();
+  if (status.ok()) status = parts->repository.LoadAll([parts = parts.get()] { parts->loaded.set_value(); });
+  if (!status.ok()) {
+    if (parts->grpc_server != nullptr) parts->grpc_server->Shutdown(std::chrono::system_clock::now());
+    return status;
+  }
+  return std::unique_ptr<Daemon>(new Daemon(std::move(parts)));
+}
+
+int Daemon::grpc_port() const { return parts_->grpc_port; }
+
+int Daemon::http_port() const { return parts_->http->port(); }
+
+int Daemon::WaitUntilLoaded() {
+  parts_->loaded.get_future().wait();
+  return static_cast<int>(parts_->repository.Serving().size());
+}
+
+void Daemon::Stop() {
+  Parts& parts = *parts_;
+  const auto grace =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(parts.options.drain_seconds));
+  Log().info("stopping: {} requests in flight, at most {} s for them", parts.dispatcher.in_flight(),
+             parts.options.drain_seconds);
+  parts.readiness.draining = true;
+  parts.dispatcher.StopAccepting();
+  parts.health.Update();
+  parts.streams.StopReading();
+  parts.health.Shutdown();
+  // Closes the port, lets calls end, and cancels those that have not by then.
+  parts.grpc_server->Shutdown(std::chrono::system_clock::now() + grace);
+  parts.grpc_server->Wait();
+  // A call's callback may still be on its way out of the dispatcher.
+  parts.dispatcher.WaitUntilIdle(std::chrono::steady_clock::now() + std::chrono::hours(1));
+  parts.http.reset();
+  if (parts.access_log != nullptr) parts.access_log->Flush();
+  Log().info("stopped");
+}
+
+}  // namespace hearth::server

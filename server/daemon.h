@@ -1,0 +1,38 @@
+// The running server: repository, dispatcher, gRPC and HTTP, put together and taken apart in the right order.
+#pragma once
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "jit/runtime.h"
+#include "server/options.h"
+
+namespace hearth::server {
+
+class Daemon {
+ public:
+  // Listens on both ports and begins to load the models; answers (as not ready) from then on. `runtime` outlives the
+  // daemon. kUnavailable for a port that cannot be had, kNotFound for a repository that cannot be read.
+  static absl::StatusOr<std::unique_ptr<Daemon>> Start(const ServerOptions& options, Runtime& runtime);
+  // Stop must have been called.
+  ~Daemon();
+
+  int grpc_port() const;
+  int http_port() const;
+
+  // Returns when every model found at the start has been loaded or has failed: the number of versions that serve.
+  int WaitUntilLoaded();
+
+  // Refuses new requests and says so to health checks, answers what is in flight, then ends. What is not answered after
+  // drain_seconds is cancelled.
+  void Stop();
+
+ private:
+  struct Parts;
+  explicit Daemon(std::unique_ptr<Parts> parts);
+
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace hearth::server

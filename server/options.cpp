@@ -1,0 +1,145 @@
+#include "server/options.h"
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+
+namespace hearth::server {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kHighestPort = 65535;
+
+absl::Status Wrong(const std::string& where, const std::string& what) {
+  return absl::InvalidArgumentError(absl::StrCat(where, ": ", what));
+}
+
+// Checks that hold whichever way the settings came.
+absl::Status CheckOptions(const ServerOptions& options) {
+  const auto refuse = [](const std::string& what) { return absl::InvalidArgumentError(what); };
+  if (options.model_repositories.empty()) return refuse("--model-repository is required");
+  for (int port : {options.grpc_port, options.http_port}) {
+    if (port < 0 || port > kHighestPort) return refuse(absl::StrCat("the port ", port, " is not between 0 and 65535"));
+  }
+  if (options.grpc_port != 0 && options.grpc_port == options.http_port) {
+    return refuse(absl::StrCat("gRPC and HTTP cannot both have the port ", options.grpc_port));
+  }
+  if (options.threads < 0) return refuse("threads cannot be below 0");
+  if (options.load_threads < 1) return refuse("load_threads cannot be below 1");
+  if (options.max_request_bytes < 1 || options.max_request_bytes > INT32_MAX) {
+    return refuse(absl::StrCat("max_request_bytes must be between 1 and ", INT32_MAX));
+  }
+  if (options.max_pending_requests < 1) return refuse("max_pending_requests cannot be below 1");
+  if (options.max_in_flight_requests < 1) return refuse("max_in_flight_requests cannot be below 1");
+  if (!(options.drain_seconds >= 0)) return refuse("drain_seconds cannot be below 0");
+  return absl::OkStatus();
+}
+
+// The flags; `config` receives --config.
+void DefineFlags(CLI::App& app, ServerOptions& options, std::string& config) {
+  app.add_option("--model-repository,--model-store", options.model_repositories,
+                 "Folder of models, NAME/VERSION/model.pt; may be given more than once")
+      ->type_name("DIR")
+      ->take_all();
+  app.add_option("--config", config, "File of the same settings in JSON; flags win over it")->type_name("FILE");
+  app.add_option("--host", options.host, "Address to listen at")->capture_default_str();
+  app.add_option("--grpc-port", options.grpc_port, "Port of gRPC; 0 takes any free one")->capture_default_str();
+  app.add_option("--http-port", options.http_port, "Port of metrics and health; 0 takes any free one")
+      ->capture_default_str();
+  app.add_option("--device", options.device, "Where models run: cpu, cuda or cuda:N")->capture_default_str();
+  app.add_option("--threads", options.threads, "Threads that run models; 0 is one a processor")->capture_default_str();
+  app.add_option("--operator-library", options.operator_libraries,
+                 "Shared library of operators to load first; may be given more than once")
+      ->type_name("FILE")
+      ->take_all();
+  app.add_option("--load-threads", options.load_threads, "Threads that load models")->capture_default_str();
+  app.add_flag("--strict-readiness", options.strict_readiness, "Not ready while any model has failed to load");
+  app.add_option("--max-request-bytes", options.max_request_bytes, "Largest request message")->capture_default_str();
+  app.add_option("--max-pending-requests", options.max_pending_requests,
+                 "Requests of one model that may wait; more are refused")
+      ->capture_default_str();
+  app.add_option("--max-in-flight-requests", options.max_in_flight_requests,
+                 "Requests of all models that may wait or run; more are refused")
+      ->capture_default_str();
+  app.add_option("--drain-seconds", options.drain_seconds, "After SIGTERM, time for what is in flight")
+      ->capture_default_str();
+  app.add_option("--access-log", options.access_log, "File for a line of JSON a request; - is standard output")
+      ->type_name("FILE");
+  app.set_version_flag("--version", "hearthd 0.1.0");
+}
+
+}  // namespace
+
+absl::StatusOr<ServerOptions> ParseConfigFile(const std::string& text, const std::string& file, ServerOptions options) {
+  json document;
+  try {
+    document = json::parse(text, nullptr, /*allow_exceptions=*/true, /*ignore_comments=*/true);
+  } catch (const json::parse_error& error) {
+    return Wrong(file, error.what());
+  }
+  if (!document.is_object()) return Wrong(file, "is not a JSON object");
+
+  const std::map<std::string, std::function<void(const json&)>> settings = {
+      {"model_repositories", [&](const json& value) { value.get_to(options.model_repositories); }},
+      {"host", [&](const json& value) { value.get_to(options.host); }},
+      {"grpc_port", [&](const json& value) { value.get_to(options.grpc_port); }},
+      {"http_port", [&](const json& value) { value.get_to(options.http_port); }},
+      {"device", [&](const json& value) { value.get_to(options.device); }},
+      {"threads", [&](const json& value) { value.get_to(options.threads); }},
+      {"operator_libraries", [&](const json& value) { value.get_to(options.operator_libraries); }},
+      {"load_threads", [&](const json& value) { value.get_to(options.load_threads); }},
+      {"strict_readiness", [&](const json& value) { value.get_to(options.strict_readiness); }},
+      {"max_request_bytes", [&](const json& value) { value.get_to(options.max_request_bytes); }},
+      {"max_pending_requests", [&](const json& value) { value.get_to(options.max_pending_requests); }},
+      {"max_in_flight_requests", [&](const json& value) { value.get_to(options.max_in_flight_requests); }},
+      {"drain_seconds", [&](const json& value) { value.get_to(options.drain_seconds); }},
+      {"access_log", [&](const json& value) { value.get_to(options.access_log); }},
+  };
+  for (const auto& [key, value] : document.items()) {
+    auto setting = settings.find(key);
+    if (setting == settings.end()) return Wrong(file, absl::StrCat("there is no setting '", key, "'"));
+    try {
+      setting->second(value);
+    } catch (const json::exception& error) {
+      return Wrong(file, absl::StrCat("the setting '", key, "' cannot be ", value.dump()));
+    }
+  }
+  return options;
+}
+
+absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
+  // Twice: once to find --config, then over what that file says.
+  CommandLine line;
+  std::string config;
+  for (int pass = 0; pass < 2; ++pass) {
+    CLI::App app("hearthd serves TorchScript archives over the Open Inference Protocol v2.", "hearthd");
+    DefineFlags(app, line.options, config);
+    try {
+      app.parse(argc, const_cast<char**>(argv));
+    } catch (const CLI::CallForHelp&) {
+      return CommandLine{{}, app.help()};
+    } catch (const CLI::CallForVersion& version) {
+      return CommandLine{{}, absl::StrCat(version.what(), "\n")};
+    } catch (const CLI::ParseError& error) {
+      return absl::InvalidArgumentError(error.what());
+    }
+    if (pass == 1 || config.empty()) break;
+    std::ifstream stream(config, std::ios::binary);
+    std::ostringstream text;
+    text << stream.rdbuf();
+    if (!stream) return absl::InvalidArgumentError(absl::StrCat("cannot read the configuration ", config));
+    auto options = ParseConfigFile(text.str(), config, ServerOptions());
+    if (!options.ok()) return options.status();
+    line.options = *std::move(options);
+  }
+  if (absl::Status status = CheckOptions(line.options); !status.ok()) return status;
+  return line;
+}
+
+}  // namespace hearth::server

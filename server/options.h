@@ -1,0 +1,42 @@
+// What hearthd can be told: by flags, and by a file of the same settings in JSON (--config). A flag wins over the file.
+// docs/configuration.md lists every setting.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace hearth::server {
+
+struct ServerOptions {
+  std::vector<std::string> model_repositories;
+  std::string host = "0.0.0.0";
+  int grpc_port = 8001;  // 0: any free port
+  int http_port = 8000;
+  std::string device = "cpu";
+  int threads = 0;  // 0: one a processor
+  std::vector<std::string> operator_libraries;
+  int load_threads = 2;
+  bool strict_readiness = false;
+  int64_t max_request_bytes = 256 << 20;
+  int64_t max_pending_requests = 1024;
+  int64_t max_in_flight_requests = 8192;
+  double drain_seconds = 30;
+  std::string access_log;  // empty: none; "-": standard output
+};
+
+// What a command line asks for: to serve with these options, or to print a text (--help, --version) and end.
+struct CommandLine {
+  ServerOptions options;
+  std::string print;  // serve if empty
+};
+
+// kInvalidArgument with one clear line for a flag, a setting or a value that is wrong.
+absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv);
+
+// The JSON settings of `text`, over `options`; `file` is for messages. A key that does not exist is named.
+absl::StatusOr<ServerOptions> ParseConfigFile(const std::string& text, const std::string& file, ServerOptions options);
+
+}  // namespace hearth::server

@@ -1,0 +1,69 @@
+// Between a parsed request and the runtime: admits or refuses it, hands it over with its deadline, and knows how many
+// are under way. Each request is one call of the model.
+//
+// A request is refused with kResourceExhausted at once when as many of its model's requests as the bound allows wait
+// for a thread already, or as many as the server's bound are under way in all; with kUnavailable when the server is
+// draining; with kDeadlineExceeded when its deadline has passed. Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "jit/runtime.h"
+#include "server/repository/servable.h"
+
+namespace hearth::server {
+
+struct DispatcherOptions {
+  // Requests of one model that may wait for a thread. A model's own max_queue_size, where its configuration has one, is
+  // used instead.
+  int64_t max_pending_per_model = 1024;
+  // Requests of all models that may wait or run.
+  int64_t max_in_flight = 8192;
+};
+
+struct DispatchedCall {
+  std::string method = "forward";
+  Arguments args;
+  KeywordArguments kwargs;
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+  // Called when a thread takes the call up; see CallOptions::on_start.
+  std::function<void()> on_start;
+};
+
+class Dispatcher {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  explicit Dispatcher(DispatcherOptions options) : options_(options) {}
+
+  // An error means that the call was refused, `callback` will not be called and nothing was counted. Otherwise
+  // `callback` is called once, perhaps before this returns, and `servable` is held until then; the caller reports the
+  // end to the model's statistics.
+  absl::StatusOr<std::shared_ptr<CallHandle>> Dispatch(ServablePtr servable, DispatchedCall call, Callback callback);
+
+  // From now on everything is refused.
+  void StopAccepting();
+  bool accepting() const;
+  int64_t in_flight() const;
+  // Whether nothing was under way at some moment before `deadline`.
+  bool WaitUntilIdle(TimePoint deadline);
+
+ private:
+  void Ended();
+
+  const DispatcherOptions options_;
+  mutable std::mutex mutex_;
+  std::condition_variable idle_;
+  bool accepting_ = true;
+  int64_t in_flight_ = 0;
+};
+
+}  // namespace hearth::server

@@ -1,0 +1,119 @@
+#include "server/scheduling/dispatcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "server/repository/fake_runtime.h"
+
+namespace hearth::server {
+namespace {
+
+using std::chrono::steady_clock;
+using ::testing::HasSubstr;
+
+// A model whose calls wait while its gate is shut; what it admitted is reported as answered.
+class DispatcherTest : public ::testing::Test {
+ protected:
+  DispatcherTest() {
+    auto servable = std::make_shared<Servable>();
+    servable->name = "m";
+    servable->model = std::make_shared<FakeModel>("yes", &gate_);
+    servable->statistics = std::make_shared<ModelStatistics>();
+    servable_ = servable;
+    changeable_ = servable.get();
+  }
+
+  absl::StatusOr<std::shared_ptr<CallHandle>> Dispatch(Dispatcher& dispatcher, DispatchedCall call = {}) {
+    call.on_start = [this] { started_.set_value(); };
+    started_ = {};
+    auto handle = dispatcher.Dispatch(servable_, std::move(call), [this](absl::StatusOr<c10::IValue> result) {
+      servable_->statistics->Succeeded({}, 1);
+      std::lock_guard lock(mutex_);
+      results_.push_back(std::move(result));
+    });
+    if (handle.ok()) started_.get_future().wait();
+    return handle;
+  }
+
+  bool Drained(Dispatcher& dispatcher) {
+    return dispatcher.WaitUntilIdle(steady_clock::now() + std::chrono::seconds(60));
+  }
+
+  Gate gate_;
+  ServablePtr servable_;
+  Servable* changeable_;
+  std::promise<void> started_;
+  std::mutex mutex_;
+  std::vector<absl::StatusOr<c10::IValue>> results_;
+};
+
+TEST_F(DispatcherTest, ACallIsAnsweredAndCounted) {
+  Dispatcher dispatcher({});
+  gate_.Shut();
+  ASSERT_TRUE(Dispatch(dispatcher).ok());
+  EXPECT_EQ(dispatcher.in_flight(), 1);
+  gate_.Open();
+  ASSERT_TRUE(Drained(dispatcher));
+  ASSERT_EQ(results_.size(), 1u);
+  EXPECT_EQ(results_[0]->toStringRef(), "yes");
+  EXPECT_EQ(servable_->statistics->snapshot().pending, 0);
+}
+
+TEST_F(DispatcherTest, AFullServerRefusesAtOnce) {
+  Dispatcher dispatcher({.max_in_flight = 2});
+  gate_.Shut();
+  ASSERT_TRUE(Dispatch(dispatcher).ok());
+  ASSERT_TRUE(Dispatch(dispatcher).ok());
+  const auto refused = Dispatch(dispatcher);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kResourceExhausted);
+  gate_.Open();
+  ASSERT_TRUE(Drained(dispatcher));
+  EXPECT_TRUE(Dispatch(dispatcher).ok());
+  ASSERT_TRUE(Drained(dispatcher));
+}
+
+TEST_F(DispatcherTest, AModelsOwnBoundIsKeptAndNamed) {
+  changeable_->config.mutable_dynamic_batching()->mutable_default_queue_policy()->set_max_queue_size(1);
+  Dispatcher dispatcher({});
+  // One that waits: admitted by hand, as if no thread had taken it up.
+  ASSERT_TRUE(servable_->statistics->Admit(1));
+  const auto refused = Dispatch(dispatcher);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("model 'm' is full: 1 requests wait"));
+  EXPECT_EQ(dispatcher.in_flight(), 0);
+}
+
+TEST_F(DispatcherTest, ADrainingServerRefusesButAnswersWhatIsInFlight) {
+  Dispatcher dispatcher({});
+  gate_.Shut();
+  ASSERT_TRUE(Dispatch(dispatcher).ok());
+  dispatcher.StopAccepting();
+  EXPECT_EQ(Dispatch(dispatcher).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_FALSE(dispatcher.WaitUntilIdle(steady_clock::now()));
+  gate_.Open();
+  EXPECT_TRUE(Drained(dispatcher));
+  EXPECT_TRUE(results_.at(0).ok());
+}
+
+TEST_F(DispatcherTest, ARequestWhoseDeadlineHasPassedIsNotRun) {
+  Dispatcher dispatcher({});
+  DispatchedCall call;
+  call.deadline = steady_clock::now() - std::chrono::milliseconds(1);
+  EXPECT_EQ(Dispatch(dispatcher, std::move(call)).status().code(), absl::StatusCode::kDeadlineExceeded);
+}
+
+TEST_F(DispatcherTest, ACallCanBeCancelled) {
+  Dispatcher dispatcher({});
+  gate_.Shut();
+  auto handle = Dispatch(dispatcher);
+  ASSERT_TRUE(handle.ok());
+  (*handle)->Cancel();
+  gate_.Open();
+  ASSERT_TRUE(Drained(dispatcher));
+  EXPECT_EQ(results_.at(0).status().code(), absl::StatusCode::kCancelled);
+}
+
+}  // namespace
+}  // namespace hearth::server

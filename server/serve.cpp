@@ -1,0 +1,105 @@
+#include "server/serve.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "jit/support/logging.h"
+#include "server/daemon.h"
+#include "server/options.h"
+
+namespace hearth::server {
+namespace {
+
+constexpr int kCannotServe = 1;
+constexpr int kWrongUse = 2;
+constexpr int kEndedAtOnce = 128 + SIGTERM;
+// What cancelled runs get to stop, after the drain.
+constexpr double kSecondsToCancel = 15;
+
+// Blocks the signals that end the daemon in this thread and all it will start, so that only Next sees them.
+class EndSignals {
+ public:
+  EndSignals() {
+    sigemptyset(&set_);
+    sigaddset(&set_, SIGTERM);
+    sigaddset(&set_, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+  }
+
+  void Wait() const {
+    int signal = 0;
+    while (sigwait(&set_, &signal) != 0) continue;
+  }
+
+  // Waits for the time at most.
+  void WaitFor(double seconds) const {
+    timespec time;
+    time.tv_sec = static_cast<time_t>(seconds);
+    time.tv_nsec = static_cast<long>((seconds - static_cast<double>(time.tv_sec)) * 1e9);
+    sigtimedwait(&set_, nullptr, &time);
+  }
+
+ private:
+  sigset_t set_;
+};
+
+int Complain(const absl::Status& status, int exit_status) {
+  std::cerr << "hearthd: " << status.message() << std::endl;
+  return exit_status;
+}
+
+void PrintReady(const Daemon& daemon, int models_ready) {
+  nlohmann::ordered_json line;
+  line["event"] = "ready";
+  line["grpc_port"] = daemon.grpc_port();
+  line["http_port"] = daemon.http_port();
+  line["models_ready"] = models_ready;
+  line["pid"] = getpid();
+  std::cout << line.dump() << std::endl;
+}
+
+}  // namespace
+
+int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime) {
+  auto line = ParseCommandLine(argc, argv);
+  if (!line.ok()) return Complain(line.status(), kWrongUse);
+  if (!line->print.empty()) {
+    std::cout << line->print << std::flush;
+    return 0;
+  }
+  const EndSignals signals;
+  // A peer that hangs up is an error of one write, not the end of the process.
+  signal(SIGPIPE, SIG_IGN);
+
+  RuntimeOptions runtime_options;
+  runtime_options.threads = line->options.threads;
+  runtime_options.operator_libraries = line->options.operator_libraries;
+  runtime_options.device = line->options.device;
+  auto runtime = make_runtime(runtime_options);
+  if (!runtime.ok()) return Complain(runtime.status(), kCannotServe);
+  auto daemon = Daemon::Start(line->options, **runtime);
+  if (!daemon.ok()) return Complain(daemon.status(), kCannotServe);
+
+  std::thread announcer([&] {
+    const int models_ready = (*daemon)->WaitUntilLoaded();
+    PrintReady(**daemon, models_ready);
+  });
+  signals.Wait();
+  // Another signal means that whoever sends it will not wait; a run that does not even stop when it is cancelled (one
+  // very long operator) must not keep the process either.
+  std::thread([signals, patience = line->options.drain_seconds + kSecondsToCancel] {
+    signals.WaitFor(patience);
+    _exit(kEndedAtOnce);
+  }).detach();
+  (*daemon)->Stop();
+  announcer.join();
+  daemon->reset();
+  return 0;
+}
+
+}  // namespace hearth::server

@@ -1,0 +1,22 @@
+// The daemon's process: command line, signals, exit status.
+//
+// When every model has been loaded or has failed, one machine-readable line is printed on standard output:
+//   {"event":"ready","grpc_port":8001,"http_port":8000,"models_ready":2,"pid":4711}
+// SIGTERM or SIGINT drains; a second one ends the process at once.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "jit/runtime.h"
+
+namespace hearth::server {
+
+using RuntimeFactory = std::function<absl::StatusOr<std::unique_ptr<Runtime>>(const RuntimeOptions&)>;
+
+// Returns the exit status: 0 after a drain, 1 if it cannot serve, 2 for a wrong command line. Call from main, before
+// any thread has been started.
+int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime);
+
+}  // namespace hearth::server
