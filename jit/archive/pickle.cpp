@@ -476,7 +476,10 @@ void PickleMachine::Reduce() {
   const PickleItem function = Pop();
   if (function.kind != ItemKind::kGlobal) Fail("a value that is no function is called");
   PickleItem result;
-  if (tuple.kind == ItemKind::kArguments) {
+  if (function.global == Global::kClass) {
+    // An enum is called with its value itself.
+    result = Call(function, Items(&tuple, 1));
+  } else if (tuple.kind == ItemKind::kArguments) {
     // A copy, since the call may make argument tuples of its own.
     const std::vector<PickleItem> items = arguments_[static_cast<size_t>(tuple.value.toInt())].items;
     result = Call(function, items);

@@ -6,6 +6,7 @@
 #include <ATen/core/enum_type.h>
 #include <ATen/quantized/Quantizer.h>
 #include <stdlib.h>
+#include <torch/custom_class.h>
 
 #include <cstdio>
 #include <cstring>
@@ -95,6 +96,12 @@ std::string Describe(const c10::IValue& value) {
   if (value.isList()) return "[" + DescribeAll(value.toListRef()) + "]";
   if (value.isTuple()) return "(" + DescribeAll(value.toTupleRef().elements()) + ")";
   if (value.isEnum()) return Describe(value.toEnumHolder()->value());
+  if (value.isCapsule()) return "capsule";
+  if (value.isObject() && torch::isCustomClass(value)) {
+    torch::jit::Stack stack = {value};
+    value.toObjectRef().type()->getMethod("__getstate__").run(stack);
+    return "state of " + Describe(stack.back());
+  }
   std::string out = "{";
   if (value.isGenericDict()) {
     for (const auto& entry : value.toGenericDict()) {
