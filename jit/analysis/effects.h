@@ -20,7 +20,7 @@ struct FunctionEffects {
   bool writes = false;            // memory reached from an argument
   bool writes_constants = false;  // memory reached from a constant in its code
   bool random = false;            // draws random numbers
-  bool acts = false;              // prints, raises by design, changes global state
+  bool acts = false;              // prints, warns, changes global state
 };
 
 // Used by one thread while an archive loads (it emits functions and remembers answers). The unit must outlive it.

@@ -63,61 +63,58 @@ bool HasStatistics(const c10::FunctionSchema& schema) {
 
 // They may give back an argument, or a view of it, and their schemas do not say so.
 bool AliasesUnannounced(Symbol symbol) {
+  static constexpr std::string_view kAten[] = {"dropout",
+                                               "feature_dropout",
+                                               "alpha_dropout",
+                                               "feature_alpha_dropout",
+                                               "native_dropout",
+                                               "rrelu",
+                                               "broadcast_tensors",
+                                               "meshgrid",
+                                               "einsum",
+                                               "align_tensors",
+                                               "cartesian_prod",
+                                               "combinations",
+                                               "block_diag",
+                                               "linalg_multi_dot",
+                                               "chain_matmul",
+                                               "atleast_1d",
+                                               "atleast_2d",
+                                               "atleast_3d",
+                                               "type_as",
+                                               "sum_to_size",
+                                               "pad",
+                                               "rot90",
+                                               "to_dense",
+                                               "to_mkldnn",
+                                               "to_sparse",
+                                               "to_sparse_csr",
+                                               "to_sparse_csc",
+                                               "to_sparse_bsr",
+                                               "to_sparse_bsc",
+                                               "dequantize",
+                                               "quantize_per_tensor",
+                                               "conj_physical",
+                                               "pin_memory",
+                                               "data",
+                                               "grad",
+                                               "wait",
+                                               "_unsafe_view",
+                                               "flatten_dense_tensors",
+                                               "channel_shuffle",
+                                               "_cast_Byte",
+                                               "_cast_Char",
+                                               "_cast_Short",
+                                               "_cast_Int",
+                                               "_cast_Long",
+                                               "_cast_Half",
+                                               "_cast_Float",
+                                               "_cast_Double"};
+  static constexpr std::string_view kPrim[] = {"data", "grad", "awaitable_wait", "awaitable_nowait"};
   static const std::unordered_set<Symbol> kSymbols = [] {
     std::unordered_set<Symbol> symbols;
-    for (const char* name : {"aten::dropout",
-                             "aten::feature_dropout",
-                             "aten::alpha_dropout",
-                             "aten::feature_alpha_dropout",
-                             "aten::native_dropout",
-                             "aten::rrelu",
-                             "aten::broadcast_tensors",
-                             "aten::meshgrid",
-                             "aten::einsum",
-                             "aten::align_tensors",
-                             "aten::cartesian_prod",
-                             "aten::combinations",
-                             "aten::block_diag",
-                             "aten::linalg_multi_dot",
-                             "aten::chain_matmul",
-                             "aten::atleast_1d",
-                             "aten::atleast_2d",
-                             "aten::atleast_3d",
-                             "aten::type_as",
-                             "aten::sum_to_size",
-                             "aten::pad",
-                             "aten::rot90",
-                             "aten::to_dense",
-                             "aten::to_mkldnn",
-                             "aten::to_sparse",
-                             "aten::to_sparse_csr",
-                             "aten::to_sparse_csc",
-                             "aten::to_sparse_bsr",
-                             "aten::to_sparse_bsc",
-                             "aten::dequantize",
-                             "aten::quantize_per_tensor",
-                             "aten::conj_physical",
-                             "aten::pin_memory",
-                             "aten::data",
-                             "aten::grad",
-                             "aten::wait",
-                             "aten::_unsafe_view",
-                             "aten::flatten_dense_tensors",
-                             "aten::channel_shuffle",
-                             "aten::_cast_Byte",
-                             "aten::_cast_Char",
-                             "aten::_cast_Short",
-                             "aten::_cast_Int",
-                             "aten::_cast_Long",
-                             "aten::_cast_Half",
-                             "aten::_cast_Float",
-                             "aten::_cast_Double",
-                             "prim::data",
-                             "prim::grad",
-                             "prim::awaitable_wait",
-                             "prim::awaitable_nowait"}) {
-      symbols.insert(Symbol::fromQualString(name));
-    }
+    for (std::string_view name : kAten) symbols.insert(Symbol::fromQualString("aten::" + std::string(name)));
+    for (std::string_view name : kPrim) symbols.insert(Symbol::fromQualString("prim::" + std::string(name)));
     return symbols;
   }();
   return kSymbols.count(symbol) != 0;
@@ -173,7 +170,8 @@ NodeEffects EffectsOf(const Node& node) {
   NodeEffects effects;
   if (const Operator* op = node.op()) {
     const OperatorEffects& known = op->effects();
-    effects.acts = known.has_side_effect;
+    effects.raises = node.kind() == sym::kRaiseException;
+    effects.acts = known.has_side_effect && !effects.raises;
     effects.writes = known.writes;
     effects.random = known.nondeterministic;
     if (effects.writes && !AnnouncesAnyWrite(op->schema()) && IsConstantlyEvaluating(node)) effects.writes = false;
@@ -182,7 +180,7 @@ NodeEffects EffectsOf(const Node& node) {
   }
   const Symbol kind = node.kind();
   effects.writes = kind == sym::kSetAttr;
-  effects.acts = kind == sym::kRaiseException;
+  effects.raises = kind == sym::kRaiseException;
   effects.calls = kind == sym::kCallFunction || kind == sym::kCallMethod || kind == sym::kWith;
   return effects;
 }

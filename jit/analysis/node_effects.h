@@ -11,9 +11,10 @@ namespace hearth {
 struct NodeEffects {
   bool writes = false;  // to the memory of an input; WritesInput says which
   bool random = false;  // draws random numbers
-  bool acts = false;    // prints, raises by design, changes global state
+  bool acts = false;    // prints, warns, changes global state
+  bool raises = false;  // raises by design
   bool calls = false;   // runs a function or method, which may do anything
-  bool any() const { return writes || random || acts || calls; }
+  bool any() const { return writes || random || acts || raises || calls; }
 };
 
 // Thread-safe.

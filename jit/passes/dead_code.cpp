@@ -40,7 +40,7 @@ class DeadCode {
   void FindRoots(const Block& block) {
     for (Node* node : block) {
       const NodeEffects own = EffectsOf(*node);
-      if (own.random || own.acts || (own.calls && CallActs(*node))) roots_.push_back(node);
+      if (own.random || own.acts || own.raises || (own.calls && CallActs(*node))) roots_.push_back(node);
       if (own.writes || own.calls) FindWrites(node);
       for (const Block* nested : node->blocks()) FindRoots(*nested);
     }

@@ -10,7 +10,6 @@ namespace {
 enum class Domain {
   kNumbers,  // numbers and None only: could make a long string or list out of others
   kScalars,  // any value without memory; strings up to a length
-  kTensorFacts,
 };
 
 constexpr size_t kMaxStringBytes = 4096;
@@ -91,9 +90,6 @@ const std::unordered_map<c10::Symbol, Domain>& Foldable() {
                            "prim::unchecked_unwrap_optional",
                            "aten::_unwrap_optional",
                            "aten::__contains__"});
-    add(Domain::kTensorFacts,
-        {"prim::dtype", "prim::device", "prim::is_cuda", "prim::is_cpu", "prim::is_quantized", "prim::is_meta",
-         "prim::is_mkldnn", "prim::is_sparse", "aten::is_floating_point", "aten::is_complex"});
     return foldable;
   }();
   return kFoldable;
@@ -112,8 +108,6 @@ bool InDomain(Domain domain, const c10::IValue& value) {
       return IsNumber(value);
     case Domain::kScalars:
       return IsScalar(value);
-    case Domain::kTensorFacts:
-      return value.isTensor() && value.toTensor().defined();
   }
   return false;
 }

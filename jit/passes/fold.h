@@ -1,9 +1,8 @@
 // Runs an operator while compiling, on constants.
 //
-// Only a list of cheap operators over numbers, strings, devices, enums and None (and what can be asked of a tensor
-// without reading it: its dtype, its device); never one that could run long, make something big, crash in LibTorch
-// (int64's minimum divided by -1, say), write, or answer differently another time. An operator that fails is left to
-// fail at run time.
+// Only a list of cheap operators over numbers, strings, devices, enums and None; never one that could run long, make
+// something big, crash in LibTorch (int64's minimum divided by -1, say), write, or answer differently another time. An
+// operator that fails is left to fail at run time.
 #pragma once
 
 #include <ATen/core/ivalue.h>

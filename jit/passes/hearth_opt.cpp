@@ -12,6 +12,7 @@
 #include "jit/passes/dead_code.h"
 #include "jit/passes/ir_file.h"
 #include "jit/passes/pipelines.h"
+#include "jit/passes/sink.h"
 #include "jit/passes/specialize.h"
 #include "jit/support/errors.h"
 
@@ -42,6 +43,8 @@ std::unique_ptr<Graph> RunPass(const std::string& name, std::unique_ptr<Graph> g
     EliminateDeadCode(*graph, options.effects);
   } else if (name == "constant_lists") {
     MakeConstantLists(*graph, options.effects);
+  } else if (name == "sink") {
+    SinkIntoBranches(*graph, options.effects);
   } else {
     throw std::runtime_error("no pass is named " + name);
   }
@@ -85,7 +88,7 @@ int main(int argc, char** argv) {
   hearth::Arguments arguments;
   CLI::App app{"Runs passes over a graph in text. The graph is verified before, between and after."};
   app.add_option("file", arguments.file, "the graph, - for standard input");
-  app.add_option("--pass", arguments.passes, "specialize, dead_code, constant_lists or baseline; may be repeated")
+  app.add_option("--pass", arguments.passes, "specialize, dead_code, constant_lists, sink or baseline; may be repeated")
       ->allow_extra_args(false);
   app.add_flag("--bind-self", arguments.bind_self, "bind the first input to an object of its class");
   app.add_option("--device", arguments.device, "redirect literal devices");

@@ -9,6 +9,7 @@
 #include "jit/ir/verifier.h"
 #include "jit/passes/constant_lists.h"
 #include "jit/passes/dead_code.h"
+#include "jit/passes/sink.h"
 #include "jit/passes/specialize.h"
 #include "jit/support/logging.h"
 
@@ -53,6 +54,7 @@ std::unique_ptr<Graph> BuildBaseline(const Graph& emitted, const BaselineOptions
   Check("specialize", *graph);
   Run("dead_code", *graph, [&](Graph& g) { return EliminateDeadCode(g, options.effects); });
   Run("constant_lists", *graph, [&](Graph& g) { return MakeConstantLists(g, options.effects); });
+  Run("sink", *graph, [&](Graph& g) { return SinkIntoBranches(g, options.effects); });
   return graph;
 }
 

@@ -145,7 +145,7 @@ bool SimplifyIsInstance(const Node& node, const Operand& input, std::vector<Repl
   return true;
 }
 
-// `x is None`, where the type of x decides. `is_answer`: what the node gives if they are the same.
+// `x is None` where the type of x decides, and `x is x`. `is_answer`: what the node gives if they are the same.
 bool SimplifyIs(std::span<const Operand> inputs, bool is_answer, std::vector<Replacement>* outputs) {
   const auto is_none = [](const Operand& operand) {
     return operand.constant != nullptr ? operand.constant->isNone() : operand.type->kind() == c10::TypeKind::NoneType;
@@ -153,7 +153,9 @@ bool SimplifyIs(std::span<const Operand> inputs, bool is_answer, std::vector<Rep
   const auto is_not_none = [](const Operand& operand) {
     return operand.constant != nullptr ? !operand.constant->isNone() : !MayBeNone(*operand.type);
   };
-  if (is_none(inputs[0]) && is_none(inputs[1])) {
+  const bool same_memory =
+      inputs[0].value != nullptr && inputs[0].value == inputs[1].value && HasMemory(*inputs[0].type);
+  if (same_memory || (is_none(inputs[0]) && is_none(inputs[1]))) {
     outputs->push_back(Constant(is_answer));
     return true;
   }

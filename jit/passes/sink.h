@@ -1,0 +1,16 @@
+// Moves what only one branch needs into that branch: the message of an assertion is put together only when it fails.
+//
+// A node is moved if all its uses lie in one block of one prim::If, it has no effect, cannot fail, and reads no memory
+// that something writes. Only cheap kinds that are on a list are moved: text, sizes, comparisons, containers. One
+// backward walk. Returns whether the graph changed.
+#pragma once
+
+#include "jit/analysis/effects.h"
+#include "jit/ir/graph.h"
+
+namespace hearth {
+
+// `effects` tells what calls do; null: anything.
+bool SinkIntoBranches(Graph& graph, const UnitEffects* effects = nullptr);
+
+}  // namespace hearth
