@@ -407,5 +407,5 @@ def sentences(tokens, count, longest, seed):
 @pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 @pytest.mark.parametrize("tokens, longest", [(EXPRESSION_TOKENS, 7), (STATEMENT_TOKENS, 12)])
 def test_random_sentences_are_taken_or_refused_as_by_cpython(tokens, longest, tmp_path):
-    sources = list(sentences(tokens, 10000, longest, seed=7))
+    sources = list(sentences(tokens, 5000, longest, seed=7))
     assert check(sources, tmp_path) > 100

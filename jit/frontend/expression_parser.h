@@ -1,6 +1,6 @@
 // The expression half of the parser, and what both halves share: the current token, one token of lookahead, errors,
-// node making. Precedence climbing (one function for all infix operators), as in Pratt's "Top down operator
-// precedence". For the parser's own files only; everyone else uses parser.h.
+// node making. Its parts: expression_parser.cpp (tokens, errors, lists, atoms, what follows them), operator_parser.cpp,
+// f_string.cpp. For the parser's own files only; everyone else uses parser.h.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,24 @@
 #include "jit/support/source_range.h"
 
 namespace hearth {
+
+// How tightly infix operators bind; 0 is no operator.
+enum Precedence : uint8_t {
+  kNoPrecedence,
+  kTernaryLevel,
+  kOrLevel,
+  kAndLevel,
+  kNotLevel,
+  kCompareLevel,
+  kBitOrLevel,
+  kBitXorLevel,
+  kBitAndLevel,
+  kShiftLevel,
+  kSumLevel,
+  kProductLevel,
+  kUnaryLevel,
+  kPowerLevel,
+};
 
 class ExpressionParser {
  public:
