@@ -170,7 +170,11 @@ void Lowering::LowerLoop(const Node* node) {
   for (int32_t join : joins) registers_.Take(join);
 
   const std::vector<bool> before = registers_.Snapshot();
-  if (counts) location_[body.param(0)->id()] = counter;
+  if (counts) {
+    // The back-edge reads it, also where the body does so for the last time earlier.
+    registers_.Reserve(counter);
+    location_[body.param(0)->id()] = counter;
+  }
   for (size_t i = 0; i < carried; ++i) {
     registers_.Reserve(joins[i]);
     location_[body.param(i + 1)->id()] = joins[i];
@@ -204,7 +208,10 @@ void Lowering::LowerLoop(const Node* node) {
   if (!always_enters) PatchTarget(enter);
 
   registers_.Restore(before);
-  if (counts) registers_.Free(counter);
+  if (counts) {
+    registers_.Unreserve(counter);
+    registers_.Free(counter);
+  }
   for (int32_t join : joins) {
     registers_.Unreserve(join);
     registers_.Take(join);
