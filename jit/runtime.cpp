@@ -68,9 +68,8 @@ class Handle final : public CallHandle {
 
 class LoadedModel final : public Model, public std::enable_shared_from_this<LoadedModel> {
  public:
-  LoadedModel(std::shared_ptr<ModelExecutor> executor, ImportedModule imported, c10::Device device,
-              std::shared_ptr<ThreadPool> pool)
-      : executor_(std::move(executor)), imported_(std::move(imported)), device_(device), pool_(std::move(pool)) {}
+  LoadedModel(std::shared_ptr<ModelExecutor> executor, ImportedModule imported, c10::Device device)
+      : executor_(std::move(executor)), imported_(std::move(imported)), device_(device) {}
 
   std::vector<MethodInfo> methods() const override {
     std::vector<MethodInfo> methods;
@@ -190,7 +189,6 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
   const std::shared_ptr<ModelExecutor> executor_;
   const ImportedModule imported_;
   const c10::Device device_;
-  const std::shared_ptr<ThreadPool> pool_;
   std::atomic<uint64_t> calls_{0};
   std::atomic<uint64_t> failures_{0};
   std::atomic<uint64_t> cancelled_{0};
@@ -199,7 +197,7 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
 
 class RuntimeImpl final : public Runtime {
  public:
-  RuntimeImpl(c10::Device device, int threads) : device_(device), pool_(std::make_shared<ThreadPool>(threads)) {}
+  RuntimeImpl(c10::Device device, int threads) : device_(device), pool_(threads) {}
 
   absl::StatusOr<std::shared_ptr<Model>> Load(const std::string& path, const LoadOptions& options) override {
     try {
@@ -213,11 +211,11 @@ class RuntimeImpl final : public Runtime {
         function.run(arguments);
         return std::move(arguments.front());
       };
-      const auto mode = options.map_file_in_place ? Mapping::Mode::kInPlace : Mapping::Mode::kSealedCopy;
+      const auto mode = options.map_file_in_place ? Mapping::Mode::kInPlace : Mapping::Mode::kPrivateCopy;
       ImportedModule imported = ImportModule(Mapping::Open(path, mode), import_options);
       if (!builder) builder.emplace(*imported.unit, redirect);
-      auto executor = std::make_shared<ModelExecutor>(imported.unit, imported.object, *builder, pool_.get());
-      return std::make_shared<LoadedModel>(std::move(executor), std::move(imported), device_, pool_);
+      auto executor = std::make_shared<ModelExecutor>(imported.unit, imported.object, *builder, &pool_);
+      return std::make_shared<LoadedModel>(std::move(executor), std::move(imported), device_);
     } catch (...) {
       return StatusOf(std::current_exception());
     }
@@ -227,7 +225,7 @@ class RuntimeImpl final : public Runtime {
 
  private:
   const c10::Device device_;
-  const std::shared_ptr<ThreadPool> pool_;
+  ThreadPool pool_;
 };
 
 }  // namespace

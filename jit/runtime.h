@@ -126,6 +126,8 @@ class Model {
   virtual uint64_t weight_bytes() const = 0;
 };
 
+// Owns the threads that models run on: destroying it waits for the calls under way, and its models must not be called
+// after that.
 class Runtime {
  public:
   // Loads operator libraries and opens the device. Errors: kNotFound or kFailedPrecondition, naming library or device.

@@ -5,8 +5,21 @@
 #include <string>
 
 #include "jit/ir/symbols.h"
+#include "jit/support/logging.h"
 
 namespace hearth {
+namespace {
+
+std::shared_ptr<const Code> Compile(const Graph& baseline, const Function& function) {
+  static spdlog::logger& log = LoggerOf("executor/code_builder");
+  std::shared_ptr<const Code> code = CompileCode(baseline, function.name());
+  if (log.should_log(spdlog::level::debug)) {
+    log.debug("code of {}:\n{}", function.qualname().qualifiedName(), DumpCode(*code));
+  }
+  return code;
+}
+
+}  // namespace
 
 CodeBuilder::Compiled CodeBuilder::BuildBound(Function& method, const c10::intrusive_ptr<c10::ivalue::Object>& self,
                                               const UnitEffects& effects) {
@@ -16,7 +29,7 @@ CodeBuilder::Compiled CodeBuilder::BuildBound(Function& method, const c10::intru
   options.device = device_;
   Compiled compiled;
   compiled.baseline = BuildBaseline(method.emitted_graph(), options);
-  compiled.code = CompileCode(*compiled.baseline, method.name());
+  compiled.code = Compile(*compiled.baseline, method);
   FindCallees(*compiled.baseline->block());
   Drain();
   return compiled;
@@ -34,7 +47,7 @@ void CodeBuilder::Drain() {
     BaselineOptions options;
     options.device = device_;
     std::unique_ptr<Graph> baseline = BuildBaseline(function->emitted_graph(), options);
-    SetCode(*function, CompileCode(*baseline, function->name()));
+    SetCode(*function, Compile(*baseline, *function));
     FindCallees(*baseline->block());
   }
 }
