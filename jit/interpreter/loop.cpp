@@ -59,7 +59,7 @@ InterpreterState::Outcome InterpreterState::Loop() {
   IValue* regs;
   const IValue* constants;
   const int32_t* operand_list;
-  int32_t fuel = Safepoint();
+  int32_t fuel = 0;
   const IValue* inputs[kMaxNativeInputs];
   IValue results[kMaxNativeOutputs];
 
@@ -122,6 +122,8 @@ InterpreterState::Outcome InterpreterState::Loop() {
 
   ENTER_FRAME();
   try {
+    // In here, because a run that was cancelled before it began is told as any other.
+    fuel = Safepoint();
     DISPATCH();
 
   do_Move:
