@@ -120,6 +120,15 @@ bool AliasesUnannounced(Symbol symbol) {
   return kSymbols.count(symbol) != 0;
 }
 
+// They answer by the thread's mode, so they are not run while compiling, but they change nothing.
+bool OnlyReadsMode(Symbol symbol) {
+  static const std::unordered_set<Symbol> kSymbols = {
+      Symbol::fromQualString("aten::is_grad_enabled"), Symbol::fromQualString("prim::is_grad_enabled"),
+      Symbol::fromQualString("aten::is_autocast_enabled"), Symbol::fromQualString("aten::is_autocast_cpu_enabled"),
+      Symbol::fromQualString("aten::initial_seed")};
+  return kSymbols.count(symbol) != 0;
+}
+
 // Whether a value of this type may hold other values that have memory.
 bool HoldsMemory(const c10::Type& type) {
   if (type.kind() == c10::TypeKind::TensorType) return false;
@@ -171,7 +180,7 @@ NodeEffects EffectsOf(const Node& node) {
   if (const Operator* op = node.op()) {
     const OperatorEffects& known = op->effects();
     effects.raises = node.kind() == sym::kRaiseException;
-    effects.acts = known.has_side_effect && !effects.raises;
+    effects.acts = known.has_side_effect && !effects.raises && !OnlyReadsMode(node.kind());
     effects.writes = known.writes;
     effects.random = known.nondeterministic;
     if (effects.writes && !AnnouncesAnyWrite(op->schema()) && IsConstantlyEvaluating(node)) effects.writes = false;

@@ -191,7 +191,8 @@ class Parser {
     TypePtr& element = parameters.front();
     switch (container) {
       case Container::kOptional:
-        return MakeUnion({std::move(element), c10::NoneType::get()});
+        return element->kind() == c10::TypeKind::UnionType ? c10::OptionalType::create(element)
+                                                           : MakeUnion({std::move(element), c10::NoneType::get()});
       case Container::kList:
         return c10::ListType::create(std::move(element));
       case Container::kFuture:
