@@ -33,7 +33,7 @@ struct RuntimeOptions {
 
 struct LoadOptions {
   // Whether the file may be mapped where it lies. Only right when nothing overwrites it while the model lives (the
-  // command line); otherwise its bytes are taken into sealed memory first.
+  // command line); otherwise its bytes are copied into memory of this process first.
   bool map_file_in_place = false;
 };
 

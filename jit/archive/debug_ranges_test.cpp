@@ -11,7 +11,7 @@ namespace {
 class DebugRangesTest : public testing::Test {
  protected:
   void Open(const std::string& file) {
-    zip_ = std::make_shared<const ZipReader>(Mapping::Open(TestFilesFolder() + file, Mapping::Mode::kSealedCopy));
+    zip_ = std::make_shared<const ZipReader>(Mapping::Open(TestFilesFolder() + file, Mapping::Mode::kPrivateCopy));
     for (const ZipRecord& record : zip_->records()) {
       // The only class; in a file of another name if Python made classes of that name before.
       if (!record.name.ends_with(".py")) continue;

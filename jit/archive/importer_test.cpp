@@ -36,7 +36,7 @@ ImportedModule Import(std::shared_ptr<const Mapping> file) {
 }
 
 ImportedModule Import(const std::string& name) {
-  return Import(Mapping::Open(TestFilesFolder() + name, Mapping::Mode::kSealedCopy));
+  return Import(Mapping::Open(TestFilesFolder() + name, Mapping::Mode::kPrivateCopy));
 }
 
 std::string Message(const std::function<void()>& action) {
@@ -60,7 +60,7 @@ TEST(Importer, ModulesHaveTheAttributesThatTorchLoads) {
   for (const std::string& file : files) {
     SCOPED_TRACE(file);
     const torch::jit::Module oracle = torch::jit::load(file);
-    const ImportedModule module = Import(Mapping::Open(file, Mapping::Mode::kSealedCopy));
+    const ImportedModule module = Import(Mapping::Open(file, Mapping::Mode::kPrivateCopy));
     EXPECT_EQ(Describe(module.object), Describe(oracle._ivalue()));
     EXPECT_EQ(module.object->type()->annotation_str(), oracle._ivalue()->type()->annotation_str());
   }

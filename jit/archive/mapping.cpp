@@ -2,11 +2,11 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <system_error>
 #include <utility>
@@ -32,66 +32,47 @@ class FileDescriptor {
   throw FileError(name + ": " + what + ": " + std::generic_category().message(error_number), error_number);
 }
 
-void WriteAll(int fd, std::string_view bytes, const std::string& name) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(fd, bytes.data(), bytes.size());
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      ThrowFileError(name, "cannot be copied to memory", errno);
-    }
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
-}
+// Memory that is at least this large is asked for in huge pages, which are quicker to fill and to walk.
+constexpr size_t kHugePage = size_t{2} << 20;
 
-// Appends `size` bytes of `from` to `to` by ways that need no buffer of ours first: within one file system
-// copy_file_range may share blocks, sendfile moves pages inside the kernel, and what allows neither is read.
-void CopyAll(int from, int to, size_t size, const std::string& name) {
-  size_t copied = 0;
-  while (copied < size) {
-    ssize_t count = copy_file_range(from, nullptr, to, nullptr, size - copied, 0);
-    if (count <= 0) count = sendfile(to, from, nullptr, size - copied);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) break;
-    copied += static_cast<size_t>(count);
-  }
-  std::string buffer;
-  while (copied < size) {
-    buffer.resize(size_t{1} << 20);
-    const ssize_t count = read(from, buffer.data(), std::min(buffer.size(), size - copied));
+void ReadAll(int fd, char* data, size_t size, const std::string& name) {
+  size_t read_so_far = 0;
+  while (read_so_far < size) {
+    const ssize_t count = pread(fd, data + read_so_far, size - read_so_far, static_cast<off_t>(read_so_far));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) ThrowFileError(name, "cannot be read", errno);
     if (count == 0) throw ArchiveError(name + ": the file became shorter while it was read");
-    WriteAll(to, std::string_view(buffer.data(), static_cast<size_t>(count)), name);
-    copied += static_cast<size_t>(count);
+    read_so_far += static_cast<size_t>(count);
   }
 }
 
-int CreateMemoryFile(const std::string& name) {
-  const int fd = memfd_create("hearth-archive", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (fd < 0) ThrowFileError(name, "no memory file can be made for a copy", errno);
-  return fd;
-}
-
-char* MapPrivately(int fd, size_t size, const std::string& name) {
-  if (size == 0) return nullptr;
-  void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-  if (data == MAP_FAILED) ThrowFileError(name, "cannot be mapped", errno);
-  return static_cast<char*>(data);
-}
-
-char* SealAndMap(int fd, size_t size, const std::string& name) {
-  if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    ThrowFileError(name, "the copy in memory cannot be sealed", errno);
-  }
-  return MapPrivately(fd, size, name);
+void* MapOrThrow(size_t size, int flags, int fd, const std::string& name) {
+  void* region = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | flags, fd, 0);
+  if (region == MAP_FAILED) ThrowFileError(name, "cannot be mapped", errno);
+  return region;
 }
 
 }  // namespace
 
-Mapping::Mapping(char* data, size_t size, std::string name) : data_(data), size_(size), name_(std::move(name)) {}
+Mapping::Mapping(void* region, size_t region_size, char* data, size_t size, std::string name)
+    : region_(region), region_size_(region_size), data_(data), size_(size), name_(std::move(name)) {}
 
 Mapping::~Mapping() {
-  if (data_) munmap(data_, size_);
+  if (region_) munmap(region_, region_size_);
+}
+
+std::shared_ptr<Mapping> Mapping::Allocate(size_t size, const std::string& name) {
+  if (size == 0) return std::shared_ptr<Mapping>(new Mapping(nullptr, 0, nullptr, 0, name));
+  // Room to begin on a huge page's boundary.
+  const bool huge = size >= kHugePage;
+  const size_t region_size = huge ? size + kHugePage : size;
+  void* region = MapOrThrow(region_size, MAP_ANONYMOUS, -1, name);
+  auto* data = static_cast<char*>(region);
+  if (huge) {
+    data += (kHugePage - reinterpret_cast<uintptr_t>(region) % kHugePage) % kHugePage;
+    madvise(data, size, MADV_HUGEPAGE);  // a wish: small pages do as well
+  }
+  return std::shared_ptr<Mapping>(new Mapping(region, region_size, data, size, name));
 }
 
 std::shared_ptr<const Mapping> Mapping::Open(const std::string& path, Mode mode) {
@@ -106,21 +87,19 @@ std::shared_ptr<const Mapping> Mapping::Open(const std::string& path, Mode mode)
                     directory ? EISDIR : EINVAL);
   }
   const size_t size = static_cast<size_t>(status.st_size);
-  char* data = nullptr;
-  if (mode == Mode::kInPlace) {
-    data = MapPrivately(file.get(), size, path);
-  } else {
-    const FileDescriptor copy(CreateMemoryFile(path));
-    CopyAll(file.get(), copy.get(), size, path);
-    data = SealAndMap(copy.get(), size, path);
+  if (mode == Mode::kInPlace && size > 0) {
+    void* region = MapOrThrow(size, 0, file.get(), path);
+    return std::shared_ptr<const Mapping>(new Mapping(region, size, static_cast<char*>(region), size, path));
   }
-  return std::shared_ptr<const Mapping>(new Mapping(data, size, path));
+  const std::shared_ptr<Mapping> copy = Allocate(size, path);
+  ReadAll(file.get(), copy->data_, size, path);
+  return copy;
 }
 
 std::shared_ptr<const Mapping> Mapping::Copy(std::string_view bytes, const std::string& name) {
-  const FileDescriptor copy(CreateMemoryFile(name));
-  WriteAll(copy.get(), bytes, name);
-  return std::shared_ptr<const Mapping>(new Mapping(SealAndMap(copy.get(), bytes.size(), name), bytes.size(), name));
+  const std::shared_ptr<Mapping> copy = Allocate(bytes.size(), name);
+  if (!bytes.empty()) std::memcpy(copy->data_, bytes.data(), bytes.size());
+  return copy;
 }
 
 }  // namespace hearth

@@ -61,13 +61,15 @@ TEST_P(MappingTest, WhatIsNoReadableFileIsAnErrorWithItsNumber) {
   std::filesystem::remove(pipe);
 }
 
-INSTANTIATE_TEST_SUITE_P(BothModes, MappingTest, testing::Values(Mapping::Mode::kInPlace, Mapping::Mode::kSealedCopy),
-                         [](const auto& info) { return info.param == Mapping::Mode::kInPlace ? "InPlace" : "Sealed"; });
+INSTANTIATE_TEST_SUITE_P(BothModes, MappingTest, testing::Values(Mapping::Mode::kInPlace, Mapping::Mode::kPrivateCopy),
+                         [](const auto& info) {
+                           return info.param == Mapping::Mode::kInPlace ? "InPlace" : "PrivateCopy";
+                         });
 
-TEST(SealedMapping, KeepsItsBytesWhenTheFileIsOverwrittenAndCutOff) {
-  const std::string path = testing::TempDir() + "mapping_sealed_" + std::to_string(getpid());
+TEST(PrivateMapping, KeepsItsBytesWhenTheFileIsOverwrittenAndCutOff) {
+  const std::string path = testing::TempDir() + "mapping_private_" + std::to_string(getpid());
   WriteTestFile(path, std::string(10000, 'a'));
-  const auto mapping = Mapping::Open(path, Mapping::Mode::kSealedCopy);
+  const auto mapping = Mapping::Open(path, Mapping::Mode::kPrivateCopy);
   const int fd = open(path.c_str(), O_WRONLY);
   ASSERT_EQ(pwrite(fd, "bbbb", 4, 0), 4);
   ASSERT_EQ(ftruncate(fd, 10), 0);

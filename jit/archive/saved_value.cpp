@@ -82,7 +82,7 @@ class NewFile {
 }  // namespace
 
 c10::IValue ReadSavedFile(const std::string& path) {
-  return ReadSavedMapping(Mapping::Open(path, Mapping::Mode::kSealedCopy));
+  return ReadSavedMapping(Mapping::Open(path, Mapping::Mode::kPrivateCopy));
 }
 
 c10::IValue ReadSavedMapping(std::shared_ptr<const Mapping> file) {
