@@ -1,7 +1,11 @@
 """The built binaries, and `hearth` as a function."""
 
 import os
+import queue
+import resource
 import subprocess
+import tempfile
+import threading
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -13,19 +17,66 @@ def hearth(*arguments, timeout=300, **options):
     """Runs `hearth ARGUMENTS...`; gives the finished process, its output as text."""
     command = [str(HEARTH), *map(str, arguments)]
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=timeout, errors="backslashreplace", check=False, **options
-    )
+        command, capture_output=True, text=True, timeout=timeout, errors="backslashreplace", check=False,
+        preexec_fn=_limit_memory, **options,
+    )  # fmt: skip
 
 
-def run_cases(cases, timeout=600, extra=()):
-    """One `hearth run --cases` over (archive, inputs, output, method) tuples. Gives a line for each case; a process that
-    ended early gives fewer lines and a last one that says how it ended."""
-    text = "".join("\t".join(str(field) for field in case) + "\n" for case in cases)
-    done = hearth("run", "--cases", "-", *extra, input=text, timeout=timeout)
-    lines = done.stdout.splitlines()
-    if done.returncode != 0 or len(lines) < len(cases):
-        lines.append(f"the process ended with {done.returncode}: {done.stderr[-2000:]}")
+def run_cases(cases, case_timeout=60, extra=()):
+    """`hearth run --cases` over (archive, inputs, output, method) tuples: a line for each. One process does them all; if
+    it ends early, or a case takes more than `case_timeout` seconds, that case's line says so and another process goes
+    on with the next."""
+    lines = []
+    while len(lines) < len(cases):
+        lines += _run_until_trouble(cases[len(lines) :], case_timeout, extra)
     return lines
+
+
+def _run_until_trouble(cases, case_timeout, extra):
+    text = "".join("\t".join(str(field) for field in case) + "\n" for case in cases)
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(
+            [str(HEARTH), "run", "--cases", "-", *map(str, extra)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, errors="backslashreplace",
+            preexec_fn=_limit_memory,
+        )  # fmt: skip
+        answers = queue.SimpleQueue()
+        threading.Thread(target=_feed, args=(process, text), daemon=True).start()
+        threading.Thread(target=_collect, args=(process, answers), daemon=True).start()
+        lines = []
+        try:
+            while len(lines) < len(cases):
+                line = answers.get(timeout=case_timeout)
+                if line is None:
+                    code = process.wait()
+                    errors.seek(0)
+                    return [*lines, f"the process ended with {code}: {errors.read()[-2000:]}"]
+                lines.append(line.removesuffix("\n"))
+        except queue.Empty:
+            process.kill()
+            lines.append(f"no answer within {case_timeout} s")
+        process.wait()
+        return lines
+
+
+def _feed(process, text):
+    try:
+        process.stdin.write(text)
+        process.stdin.close()
+    except BrokenPipeError:
+        pass  # it ended early; its reader says so
+
+
+def _collect(process, answers):
+    for line in process.stdout:
+        answers.put(line)
+    answers.put(None)
+
+
+def _limit_memory():
+    # A model that runs wild must not take the machine with it. A sanitizer's shadow is larger than any limit.
+    if "asan" not in str(BUILD) and "tsan" not in str(BUILD):
+        resource.setrlimit(resource.RLIMIT_AS, (12 << 30, 12 << 30))
 
 
 def unescape(text):

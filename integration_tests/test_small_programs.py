@@ -28,10 +28,7 @@ def answers(tmp_path_factory):
             torch.save({"args": call.args, "kwargs": call.kwargs} if call.kwargs else call.args, inputs)
             expected.append(oracle.ask(archive, inputs, call.method))
             cases.append((archive, inputs, folder / f"{name}.{index}.out.pt", call.method))
-    lines = []
-    while len(lines) < len(cases):  # a crash costs its own case and no other
-        got = run_cases(cases[len(lines) :])
-        lines += got if got else ["no output"]
+    lines = run_cases(cases)
     return {key: (expected[i], lines[i], cases[i][2]) for i, key in enumerate(CALLS)}
 
 
