@@ -50,7 +50,7 @@ constexpr Template kTemplates[] = {
      "def $N(self: Tensor, dtype: int, non_blocking: bool=False, copy: bool=False) -> Tensor:\n"
      "  return torch.to(self, dtype, non_blocking, copy)\n"},
     {"aten::__contains__", "Tensor",
-     "def $N(self: str, key: str) -> bool:\n  return torch.ne(torch.find(self, key, 0, -1), -1)\n"},
+     "def $N(self: str, key: str) -> bool:\n  return torch.ne(torch.find(self, key, 0, torch.len(self)), -1)\n"},
     {"prim::ndim", "Tensor", "def $N(a: Tensor) -> int:\n  return torch.dim(a)\n"},
     {"prim::T", "Tensor", "def $N(a: Tensor) -> Tensor:\n  return torch.numpy_T(a)\n"},
     {"prim::H", "Tensor", "def $N(a: Tensor) -> Tensor:\n  return torch.matrix_H(a)\n"},

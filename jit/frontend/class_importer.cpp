@@ -108,17 +108,19 @@ class ClassImporter {
     Fail(definition_.name_range, "hook '" + std::string(name) + "' is not defined");
   }
 
-  // A property `p` is printed as methods p.__pr_getter... and found by their suffix.
+  // A property `p` is printed as its methods, __p_getter and __p_setter.
   void AddProperties(c10::ClassType& type) {
-    constexpr std::string_view kGetter = "__pr_getter";
-    constexpr std::string_view kSetter = "__pr_setter";
+    constexpr std::string_view kPrefix = "__";
+    constexpr std::string_view kGetter = "_getter";
     const std::vector<torch::jit::Function*> methods = type.methods();
     for (torch::jit::Function* getter : methods) {
       const std::string& name = getter->name();
-      if (!name.ends_with(kGetter) || name.size() == kGetter.size()) continue;
-      const std::string property = name.substr(0, name.size() - kGetter.size());
-      if (type.hasAttribute(property) || type.findMethod(property)) continue;
-      type.addProperty(property, getter, type.findMethod(property + std::string(kSetter)));
+      if (name.size() <= kPrefix.size() + kGetter.size() || !name.starts_with(kPrefix) || !name.ends_with(kGetter)) {
+        continue;
+      }
+      const std::string property = name.substr(kPrefix.size(), name.size() - kPrefix.size() - kGetter.size());
+      if (type.hasAttribute(property) || type.findMethod(property) || type.hasConstant(property)) continue;
+      type.addProperty(property, getter, type.findMethod("__" + property + "_setter"));
     }
   }
 

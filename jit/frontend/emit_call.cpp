@@ -56,6 +56,11 @@ SugaredValue Emitter::EmitCallTo(const SugaredValue& callee, const tree::Call& c
     const SugaredValue method = GetValueAttribute(*object, is_module ? "forward" : "__call__", call.callee->range);
     return EmitCallTo(method, call, hint);
   }
+  if (const auto* space = std::get_if<NamespaceValue>(&callee)) {
+    if (space->kind == NamespaceValue::Kind::kArchive) {
+      Fail(call.callee->range, "the archive's code does not define '" + std::string(space->name) + "'");
+    }
+  }
   Fail(call.callee->range, std::string(Describe(callee)) + " cannot be called here");
 }
 

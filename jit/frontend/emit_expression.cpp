@@ -378,6 +378,15 @@ Value* Emitter::EmitUnary(const tree::UnaryOp& op) {
 }
 
 Value* Emitter::EmitBinary(const tree::BinOp& op) {
+  if (op.right->kind == Kind::kComplexConstant && op.left->kind == Kind::kFloatConstant) {
+    // A complex literal, 1.+2.j.
+    const double real = cast<tree::FloatConstant>(op.left)->value;
+    const double imaginary = cast<tree::ComplexConstant>(op.right)->imaginary;
+    if (op.op == tree::BinaryOperator::kAdd || op.op == tree::BinaryOperator::kSubtract) {
+      const double sign = op.op == tree::BinaryOperator::kAdd ? 1 : -1;
+      return InsertPooled(c10::complex<double>(real, sign * imaginary), c10::ComplexType::get());
+    }
+  }
   Value* left = EmitExpr(*op.left);
   Value* right = EmitExpr(*op.right);
   return EmitBinary(op.op, left, right, op.range);
