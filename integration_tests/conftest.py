@@ -1,0 +1,56 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from google.protobuf import descriptor_pb2, descriptor_pool
+
+sys.path.insert(0, str(Path(__file__).parent))
+from daemon import ROOT, Hearthd, put_model  # noqa: E402
+
+PROTOCOL_FILES = ["proto/inference/service.proto", "proto/inference/model_config.proto", "proto/health/health.proto"]
+
+
+@pytest.fixture(scope="session")
+def protocol(tmp_path_factory):
+    """Our protocol files, in a pool of their own: their names are the same as in the clients' packages."""
+    out = tmp_path_factory.mktemp("proto") / "descriptors"
+    subprocess.run(
+        ["protoc", f"--proto_path={ROOT}", "--include_imports", f"--descriptor_set_out={out}", *PROTOCOL_FILES],
+        check=True,
+    )
+    pool = descriptor_pool.DescriptorPool()
+    for file in descriptor_pb2.FileDescriptorSet.FromString(out.read_bytes()).file:
+        pool.Add(file)
+    return pool
+
+
+@pytest.fixture(scope="session")
+def hearthd(tmp_path_factory):
+    """Starts daemons: hearthd(models, *flags) gives a daemon.Hearthd.
+
+    `models` is a folder in a repository's layout, or a dict from a model's name to a ScriptModule, an archive's path, or a
+    tuple of one of these and the text of a config.pbtxt. With wait=False the daemon may still be loading. At the session's
+    end every daemon that still runs is ended, and must end well.
+    """
+    started = []
+
+    def start(models, *flags, wait=True):
+        folder = tmp_path_factory.mktemp("hearthd")
+        repository = models
+        if isinstance(models, dict):
+            repository = folder / "models"
+            repository.mkdir()
+            for name, model in models.items():
+                archive, config = model if isinstance(model, tuple) else (model, None)
+                put_model(repository, name, archive, config=config)
+        log = open(folder / "stderr", "w")
+        started.append(Hearthd(repository, *flags, wait=wait, log=log))
+        return started[-1]
+
+    yield start
+    running = [server for server in started if server.process.poll() is None]
+    statuses = [server.stop() for server in running]
+    for server in started:
+        server.log.close()
+    assert statuses == [0] * len(running), [Path(server.log.name).read_text()[-2000:] for server in running]

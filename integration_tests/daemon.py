@@ -1,0 +1,120 @@
+"""hearthd as a process of the tests: started on free ports, asked through tritonclient, ended by SIGTERM."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+import grpc
+import torch
+import tritonclient.grpc as triton
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+# Messages of any size, as Triton's clients have them.
+CHANNEL_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+
+
+def binary():
+    return pathlib.Path(os.environ.get("HEARTHD", ROOT / "build/release/bin/hearthd"))
+
+
+def put_model(repository, name, archive, version=1, config=None):
+    """Puts a ScriptModule, or a copy of an archive's file, into a repository's layout."""
+    folder = pathlib.Path(repository) / name / str(version)
+    folder.mkdir(parents=True, exist_ok=True)
+    # Beside and then moved: a daemon that loads meanwhile must not see half of it.
+    new = folder / "model.pt.new"
+    if isinstance(archive, torch.jit.ScriptModule):
+        torch.jit.save(archive, str(new))
+    else:
+        shutil.copy(archive, new)
+    new.rename(folder / "model.pt")
+    if config is not None:
+        (folder.parent / "config.pbtxt").write_text(config)
+    return folder
+
+
+class Hearthd:
+    """A running daemon. `repository` is its model repository."""
+
+    def __init__(self, repository, *flags, wait=True, log=None):
+        self.repository = pathlib.Path(repository)
+        self.log = log
+        command = [binary(), "--model-repository", repository, "--host", "127.0.0.1"]
+        command += ["--grpc-port", "0", "--http-port", "0", *flags]
+        self.process = subprocess.Popen(
+            [str(part) for part in command], stdout=subprocess.PIPE, stderr=log or subprocess.DEVNULL, text=True
+        )
+        self.ready = None
+        if wait:
+            self.wait_until_ready()
+
+    def wait_until_ready(self):
+        line = self.process.stdout.readline()
+        assert line, f"hearthd ended with {self.process.wait()} before it was ready"
+        self.ready = json.loads(line)
+        assert self.ready["event"] == "ready"
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    @property
+    def address(self):
+        return f"127.0.0.1:{self.ready['grpc_port']}"
+
+    def client(self, **options):
+        """A tritonclient; close it, or let it go."""
+        return triton.InferenceServerClient(self.address, **options)
+
+    def channel(self):
+        return grpc.insecure_channel(self.address, options=CHANNEL_OPTIONS)
+
+    def get(self, path):
+        """(status, text) of the HTTP port."""
+        url = f"http://127.0.0.1:{self.ready['http_port']}{path}"
+        try:
+            with urllib.request.urlopen(url, timeout=30) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    def metric(self, name, **labels):
+        """The value of one series of /metrics; None if it is not there."""
+        for line in self.get("/metrics")[1].splitlines():
+            series, _, value = line.rpartition(" ")
+            has_labels = all(f'{label}="{text}"' in series for label, text in labels.items())
+            if series.partition("{")[0] == name and has_labels:
+                return float(value)
+        return None
+
+    def terminate(self):
+        self.process.send_signal(signal.SIGTERM)
+
+    def wait(self, timeout=60):
+        return self.process.wait(timeout)
+
+    def stop(self):
+        """Ends it and gives its exit status."""
+        if self.process.poll() is None:
+            self.terminate()
+        try:
+            return self.wait()
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.wait()
+        finally:
+            self.process.stdout.close()
+
+
+def eventually(condition, seconds=30):
+    """Waits for what happens in another process; fails if it does not."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.01)
