@@ -110,3 +110,15 @@ class DifferentTypesUnify(nn.Module):
             x = None
             pair = (2, "b")
         return x, pair
+
+
+@program(call(True, torch.ones(2)), call(None, torch.ones(2)))
+class OneValueIsTwoResults(nn.Module):
+    def forward(self, flag: Optional[bool], y: torch.Tensor):
+        if flag is not None:
+            a, b = flag, flag
+        else:
+            a, b = False, flag
+        if a:
+            y = y + 1
+        return y, a, b

@@ -310,6 +310,11 @@ void Lowering::MoveReturns(const Block& block, size_t first, std::span<const int
 
 // All at once: a register is overwritten only after everything that reads it has been moved.
 void Lowering::EmitMoves(std::vector<Move> moves, const Node* origin) {
+  // What stays where it is must not be moved out of there for another target.
+  for (const Move& stays : moves) {
+    if (stays.to != stays.from) continue;
+    for (Move& move : moves) move.dies = move.dies && move.from != stays.from;
+  }
   std::erase_if(moves, [](const Move& move) { return move.to == move.from; });
   while (!moves.empty()) {
     const auto is_read = [&](int32_t reg) {
