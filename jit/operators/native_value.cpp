@@ -4,9 +4,13 @@
 #include <c10/core/Device.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
+#include <mutex>
 #include <stdexcept>
+#include <string>
+#include <unordered_set>
 
 #include "jit/operators/native_support.h"
+#include "jit/support/logging.h"
 
 namespace hearth::native {
 namespace {
@@ -71,6 +75,20 @@ void SetGradEnabled(NativeArguments in, IValue* out) {
   c10::impl::_force_tls_local_dispatch_key_set(keys);
 }
 
+// Python warns once for each place; a place's message stands for it here, and the memory of them is bounded.
+void Warn(NativeArguments in, IValue*) {
+  static spdlog::logger& log = LoggerOf("operators/warn");
+  static std::mutex mutex;
+  static std::unordered_set<std::string> seen;
+  constexpr size_t kRemembered = 4096;
+  const std::string& message = in[0].toStringRef();
+  {
+    std::lock_guard lock(mutex);
+    if (seen.size() >= kRemembered || !seen.insert(message).second) return;
+  }
+  log.warn("{}", message);
+}
+
 constexpr NativeEntry kEntries[] = {
     {"aten::__is__", Is},
     {"aten::__isnot__", IsNot},
@@ -91,6 +109,7 @@ constexpr NativeEntry kEntries[] = {
     {"aten::device", ParseDevice},
     {"aten::is_grad_enabled", [](NativeArguments, IValue* out) { *out = c10::GradMode::is_enabled(); }},
     {"aten::set_grad_enabled", SetGradEnabled},
+    {"aten::warn", Warn},
     {"aten::is_scripting", [](NativeArguments, IValue* out) { *out = true; }},
 };
 
