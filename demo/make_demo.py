@@ -3,7 +3,7 @@
 
 digits  A small convolutional network, really trained here on the 1,797 handwritten digits that scikit-learn carries
         (8x8 grey values 0..16). forward(images: Tensor [N, 8, 8]) -> the class scores [N, 10]. It scales its input
-        itself, so that a client sends the raw grey values.
+        itself, so that a client sends the raw grey values. config.pbtxt, written by hand, adds the shapes.
 text    A model of text without any network: forward(texts: List[str]) -> a named tuple of tensors and lists of strings.
         Loops, dicts, string methods, a class of its own, and an exception for empty input.
 

@@ -63,7 +63,8 @@ def list_models(server):
         metadata = server.get_model_metadata(model.name, model.version)
         for what, tensors in (("takes", metadata.inputs), ("gives", metadata.outputs)):
             for tensor in tensors:
-                print(f"    {what} {tensor.name}: {tensor.datatype} {list(tensor.shape)}")
+                known = f": {tensor.datatype} {list(tensor.shape)}" if tensor.datatype else ""
+                print(f"    {what} {tensor.name}{known}")
 
 
 def main():
