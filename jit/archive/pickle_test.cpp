@@ -180,6 +180,12 @@ TEST(Pickle, ACpuTensorIsAViewOfItsRecordAndKeepsItAlive) {
   EXPECT_FALSE(tensor.is_inference());
 }
 
+TEST(Pickle, TheDeviceThatAStorageWasSavedFromDoesNotMatter) {
+  const std::string storage = Storage("four_floats", 4, "FloatStorage", "cuda:3");
+  EXPECT_TRUE(Read(Pickle(Tensor(storage, 0, {4}, {1}))).toTensor().device().is_cpu());
+  EXPECT_TRUE(Read(Pickle(Tensor(Storage("absent", 4, "FloatStorage", "meta"), 0, {4}, {1}))).toTensor().is_meta());
+}
+
 TEST(Pickle, TensorsOfOneKeyShareTheirStorage) {
   const std::string storage = Storage("four_floats", 4);
   const auto pair = Read(Pickle(Tensor(storage, 0, {4}, {1}) + Tensor(storage, 0, {2, 2}, {1, 2}) + "\x86")).toTuple();

@@ -285,7 +285,11 @@ def main():
         write(folder, name + ".pt", saved(value))
         write(folder, name + ".txt", describe(value))
     pair = (torch.randn(3, 2), torch.tensor([1 + 2j, 3 - 1j]))
+    torch.serialization.set_crc32_options(False)
+    without_checksums = saved(pair)
+    torch.serialization.set_crc32_options(True)
     for name, data in {
+        "without_checksums": without_checksums,
         "big_endian": byte_swapped(saved(pair)),
         "repacked": repacked(saved(pair), zipfile.ZIP_STORED),
         "deflated": repacked(saved(pair), zipfile.ZIP_DEFLATED),

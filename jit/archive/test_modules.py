@@ -111,6 +111,23 @@ class WithState(torch.nn.Module):
         return x * self.scale
 
 
+@torch.jit.interface
+class Scaling(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        pass
+
+
+class Chooser(torch.nn.Module):
+    choice: Scaling
+
+    def __init__(self):
+        super().__init__()
+        self.choice = Small()
+
+    def forward(self, x):
+        return self.choice.forward(x)
+
+
 class Hooked(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -144,6 +161,7 @@ def modules():
         "attributes": torch.jit.script(Attributes()),
         "shared": torch.jit.script(Shared()),
         "state": torch.jit.script(WithState()),
+        "interface": torch.jit.script(Chooser()),
         "hooked": torch.jit.script(hooked()),
         "sequential": torch.jit.script(convolution),
         "traced_convolution": torch.jit.trace(convolution, image),

@@ -2,7 +2,7 @@
 // against the file, and gives out records by name. Sizes come from the central directory alone, since the local headers
 // of streamed archives have none. Records that are stored uncompressed are views of the mapping; deflated ones are
 // inflated into memory of their own, within bounds, so a small file cannot ask for a large one. The bytes of a record
-// are checked against its CRC-32 before they are given out.
+// are checked against its CRC-32, if it has one, before they are given out.
 //
 // All records of an archive live under one top folder, named by the first entry; names here are without it. What lies
 // outside is not listed.
@@ -13,7 +13,6 @@
 // Format: PKWARE's APPNOTE.TXT 6.3.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -25,7 +24,7 @@
 namespace hearth {
 
 struct ZipLimits {
-  // Bytes that one deflated record, and all that are read together, may inflate to.
+  // Bytes that one deflated record, and all that the file has together, may inflate to.
   uint64_t max_inflated_record = uint64_t{1} << 30;
   uint64_t max_inflated_total = uint64_t{4} << 30;
   // How many times its stored size a record may inflate to, once it is larger than a megabyte.
@@ -79,6 +78,7 @@ class ZipReader {
   void ReadDirectory(const Directory& directory);
   void CheckLocalHeaders(const Directory& directory);
   void NameRecords();
+  void CheckInflation() const;
   RecordBytes Inflate(const ZipRecord& record) const;
   [[noreturn]] void Fail(const std::string& what) const;
 
@@ -87,7 +87,6 @@ class ZipReader {
   std::string top_folder_;
   std::vector<ZipRecord> records_;
   std::vector<uint32_t> by_name_;  // indices of records_, sorted by name
-  mutable std::atomic<uint64_t> inflated_total_{0};
 };
 
 // What a file that is no zip seems to be, for an error message: "a pickle of torch.save before 1.6", "empty", ...
