@@ -1,0 +1,189 @@
+// Requests and answers on the wire, with Protobuf's own encoder and decoder as the judge.
+#include <ATen/ops/arange.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "server/api/request_message.h"
+#include "server/api/response_message.h"
+#include "server/api/status.h"
+
+namespace hearth::server {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// `bytes` in slices of `size`, as a network would cut them.
+grpc::ByteBuffer Cut(const std::string& bytes, size_t size) {
+  std::vector<grpc::Slice> slices;
+  for (size_t at = 0; at < bytes.size(); at += size) {
+    slices.emplace_back(bytes.data() + at, std::min(size, bytes.size() - at));
+  }
+  return grpc::ByteBuffer(slices.data(), slices.size());
+}
+
+std::string Join(const grpc::ByteBuffer& buffer) {
+  grpc::Slice slice;
+  EXPECT_TRUE(buffer.DumpToSingleSlice(&slice).ok());
+  return std::string(slice.begin(), slice.end());
+}
+
+inference::ModelInferRequest SomeRequest() {
+  inference::ModelInferRequest request;
+  request.set_model_name("m");
+  request.set_id("17");
+  (*request.mutable_parameters())["p"].set_double_param(2.5);
+  for (const char* name : {"a", "b"}) {
+    auto* input = request.add_inputs();
+    input->set_name(name);
+    input->set_datatype("INT64");
+    input->add_shape(3);
+  }
+  const int64_t first[] = {1, 2, 3}, second[] = {4, 5, 6};
+  request.add_raw_input_contents(first, sizeof(first));
+  request.add_raw_input_contents(second, sizeof(second));
+  return request;
+}
+
+TEST(RequestMessage, ARequestIsReadHoweverItIsCut) {
+  const std::string bytes = SomeRequest().SerializeAsString();
+  for (size_t size = 1; size <= bytes.size(); ++size) {
+    const auto message = ParseInferRequest(Cut(bytes, size));
+    ASSERT_TRUE(message.ok()) << message.status() << " in slices of " << size;
+    EXPECT_EQ(message->fields.model_name(), "m");
+    EXPECT_EQ(message->fields.parameters().at("p").double_param(), 2.5);
+    const auto inputs = ReadInputs(*message);
+    ASSERT_TRUE(inputs.ok()) << inputs.status();
+    EXPECT_EQ(inputs->at(1).tensor[2].item<int64_t>(), 6);
+  }
+}
+
+TEST(RequestMessage, ARequestThatEndsEarlyIsRefused) {
+  const std::string bytes = SomeRequest().SerializeAsString();
+  size_t refused = 0;
+  for (size_t size = 1; size < bytes.size(); ++size) {
+    const auto message = ParseInferRequest(Cut(bytes.substr(0, size), 7));
+    // A message may end between two fields; then a tensor is missing.
+    refused += !message.ok() || !ReadInputs(*message).ok() || message->raw_input_contents.size() < 2;
+  }
+  EXPECT_EQ(refused, bytes.size() - 1);
+}
+
+TEST(RequestMessage, UnknownFieldsAreSkipped) {
+  std::string bytes = SomeRequest().SerializeAsString();
+  bytes += std::string("\x98\x06\x05", 3);                 // field 99, varint
+  bytes += std::string("\x9a\x06\x02hi", 5);               // field 99, bytes
+  bytes += std::string("\x9d\x06\1\2\3\4", 6);             // field 99, 32 bits
+  bytes += std::string("\x99\x06\1\2\3\4\5\6\7\x08", 10);  // field 99, 64 bits
+  EXPECT_TRUE(ParseInferRequest(Cut(bytes, 5)).ok());
+}
+
+TEST(RequestMessage, AlignedContentsInOnePieceAreNotCopied) {
+  inference::ModelInferRequest::InferInputTensor input;
+  input.set_name("x");
+  input.set_datatype("FP32");
+  input.add_shape(1024);
+  for (const size_t offset : {size_t{0}, size_t{1}}) {
+    void* memory = std::aligned_alloc(64, 8192);
+    const grpc::Slice slice(memory, 8192, std::free);
+    RawBytes bytes;
+    bytes.pieces.push_back({slice, offset, 4096});
+    bytes.size = 4096;
+    const auto tensor = ReadRaw(input, bytes);
+    ASSERT_TRUE(tensor.ok()) << tensor.status();
+    EXPECT_EQ(tensor->tensor.const_data_ptr() == memory, offset == 0);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor->tensor.const_data_ptr()) % 16, 0u);
+  }
+}
+
+TEST(RequestMessage, ATensorOutlivesItsMessage) {
+  at::Tensor kept;
+  {
+    inference::ModelInferRequest::InferInputTensor input;
+    input.set_name("x");
+    input.set_datatype("INT64");
+    input.add_shape(512);
+    auto* memory = static_cast<int64_t*>(std::aligned_alloc(64, 4096));
+    std::fill_n(memory, 512, 42);
+    RawBytes bytes;
+    bytes.pieces.push_back({grpc::Slice(memory, 4096, std::free), 0, 4096});
+    bytes.size = 4096;
+    kept = ReadRaw(input, bytes)->tensor;
+  }
+  EXPECT_EQ(kept[511].item<int64_t>(), 42);
+}
+
+TEST(RequestMessage, EveryBooleanIsZeroOrOne) {
+  inference::ModelInferRequest::InferInputTensor input;
+  input.set_datatype("BOOL");
+  input.add_shape(3);
+  RawBytes bytes;
+  bytes.pieces.push_back({grpc::Slice(std::string("\0\2\xff", 3)), 0, 3});
+  bytes.size = 3;
+  const auto tensor = ReadRaw(input, bytes);
+  const auto* data = static_cast<const uint8_t*>(tensor->tensor.const_data_ptr());
+  EXPECT_THAT(std::vector<int>(data, data + 3), ElementsAre(0, 1, 1));
+}
+
+std::vector<WireTensor> SomeOutputs() {
+  std::vector<WireTensor> outputs;
+  for (int64_t size : {3, 5000}) {
+    outputs.push_back({"t" + std::to_string(size), FindDatatype(c10::kLong), {size}, at::arange(size), {}});
+  }
+  outputs.push_back({"s", BytesDatatype(), {2}, {}, {"ab", ""}});
+  outputs.push_back({"long", BytesDatatype(), {1}, {}, {std::string(10000, 'x')}});
+  return outputs;
+}
+
+void ExpectSomeOutputs(const inference::ModelInferResponse& response) {
+  ASSERT_EQ(response.outputs_size(), 4);
+  ASSERT_EQ(response.raw_output_contents_size(), 4);
+  EXPECT_EQ(response.outputs(1).name(), "t5000");
+  EXPECT_EQ(response.outputs(1).datatype(), "INT64");
+  EXPECT_EQ(response.raw_output_contents(0).size(), 3 * sizeof(int64_t));
+  EXPECT_EQ(response.raw_output_contents(1).size(), 5000 * sizeof(int64_t));
+  EXPECT_EQ(reinterpret_cast<const int64_t*>(response.raw_output_contents(1).data())[4999], 4999);
+  EXPECT_EQ(response.raw_output_contents(2), std::string("\2\0\0\0ab\0\0\0\0", 10));
+  EXPECT_EQ(response.raw_output_contents(3).size(), 10004u);
+}
+
+TEST(ResponseMessage, ProtobufReadsWhatWasWrittenInSlices) {
+  inference::ModelInferResponse header;
+  header.set_id("17");
+  const grpc::ByteBuffer buffer = EncodeInferResponse(header, SomeOutputs());
+  inference::ModelInferResponse response;
+  ASSERT_TRUE(response.ParseFromString(Join(buffer)));
+  EXPECT_EQ(response.id(), "17");
+  ExpectSomeOutputs(response);
+}
+
+TEST(ResponseMessage, AStreamsAnswerHoldsTheSame) {
+  inference::ModelStreamInferResponse response;
+  ASSERT_TRUE(response.ParseFromString(Join(EncodeStreamResponse({}, SomeOutputs()))));
+  EXPECT_EQ(response.error_message(), "");
+  ExpectSomeOutputs(response.infer_response());
+  ASSERT_TRUE(response.ParseFromString(Join(EncodeStreamError("no", "18"))));
+  EXPECT_EQ(response.error_message(), "no");
+  EXPECT_EQ(response.infer_response().id(), "18");
+}
+
+TEST(Status, AShortMessageIsKeptAndALongOneKeepsItsEnds) {
+  EXPECT_EQ(FitHeader("short\n\xc3\xa9", 100), "short\n\xc3\xa9");
+  const std::string cut = FitHeader("begin" + std::string(10000, '\n') + "the end", 3000);
+  EXPECT_THAT(cut, StartsWith("begin"));
+  EXPECT_THAT(cut, HasSubstr("(cut"));
+  EXPECT_EQ(cut.substr(cut.size() - 7), "the end");
+  EXPECT_LT(cut.size(), 1200u);  // each newline is three bytes on the wire
+}
+
+TEST(Status, BytesThatAreNoTextAreReplaced) {
+  EXPECT_EQ(FitHeader("a\xff\xc3(\xe2\x82", 100), "a??(??");
+  const grpc::Status status = ToGrpc(absl::NotFoundError("x"));
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+}  // namespace
+}  // namespace hearth::server

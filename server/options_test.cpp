@@ -1,0 +1,79 @@
+#include "server/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace hearth::server {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+absl::StatusOr<CommandLine> Parse(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "hearthd");
+  return ParseCommandLine(static_cast<int>(arguments.size()), arguments.data());
+}
+
+std::string ErrorOf(std::vector<const char*> arguments) {
+  const absl::Status status = Parse(std::move(arguments)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  return std::string(status.message());
+}
+
+TEST(Options, FlagsAreReadAndTheRestHasDefaults) {
+  const auto line = Parse({"--model-repository", "a", "--model-repository=b", "--grpc-port", "0", "--device", "cuda:1",
+                           "--operator-library", "x.so"});
+  ASSERT_TRUE(line.ok()) << line.status();
+  EXPECT_THAT(line->options.model_repositories, ElementsAre("a", "b"));
+  EXPECT_EQ(line->options.grpc_port, 0);
+  EXPECT_EQ(line->options.http_port, 8000);
+  EXPECT_EQ(line->options.device, "cuda:1");
+  EXPECT_THAT(line->options.operator_libraries, ElementsAre("x.so"));
+}
+
+TEST(Options, AFlagWinsOverTheFile) {
+  const auto file = std::filesystem::temp_directory_path() / ("options_test." + std::to_string(getpid()));
+  std::ofstream(file) << R"({
+    // Comments are allowed.
+    "model_repositories": ["m"], "grpc_port": 5, "threads": 3, "strict_readiness": true
+  })";
+  const std::string path = file.string();
+  const auto line = Parse({"--config", path.c_str(), "--grpc-port", "7"});
+  std::filesystem::remove(file);
+  ASSERT_TRUE(line.ok()) << line.status();
+  EXPECT_EQ(line->options.grpc_port, 7);
+  EXPECT_EQ(line->options.threads, 3);
+  EXPECT_TRUE(line->options.strict_readiness);
+  EXPECT_THAT(line->options.model_repositories, ElementsAre("m"));
+}
+
+TEST(Options, WhatIsWrongIsNamed) {
+  EXPECT_THAT(ErrorOf({}), HasSubstr("--model-repository is required"));
+  EXPECT_THAT(ErrorOf({"--model-repository", "a", "--grpc-prot", "1"}), HasSubstr("--grpc-prot"));
+  EXPECT_THAT(ErrorOf({"--model-repository", "a", "--grpc-port", "x"}), HasSubstr("x"));
+  EXPECT_THAT(ErrorOf({"--model-repository", "a", "--grpc-port", "70000"}), HasSubstr("70000"));
+  EXPECT_THAT(ErrorOf({"--model-repository", "a", "--grpc-port", "9", "--http-port", "9"}), HasSubstr("9"));
+  EXPECT_THAT(ErrorOf({"--config", "/nowhere"}), HasSubstr("/nowhere"));
+}
+
+TEST(Options, AFilesMistakesAreNamed) {
+  const auto error = [](const std::string& text) {
+    return std::string(ParseConfigFile(text, "f.json", {}).status().message());
+  };
+  EXPECT_THAT(error("{"), HasSubstr("f.json: "));
+  EXPECT_THAT(error("[]"), HasSubstr("not a JSON object"));
+  EXPECT_THAT(error(R"({"grpc_prot": 1})"), HasSubstr("no setting 'grpc_prot'"));
+  EXPECT_THAT(error(R"({"grpc_port": "one"})"), HasSubstr("'grpc_port' cannot be \"one\""));
+}
+
+TEST(Options, HelpAndVersionArePrinted) {
+  EXPECT_THAT(Parse({"--help"})->print, HasSubstr("--model-repository"));
+  EXPECT_THAT(Parse({"--version"})->print, HasSubstr("hearthd 0."));
+}
+
+}  // namespace
+}  // namespace hearth::server
