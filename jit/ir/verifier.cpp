@@ -76,7 +76,12 @@ class Verifier {
 
   void VerifyNode(const Node& node) {
     UseInputs(node);
+    const bool closure = node.kind() == sym::kFork || node.kind() == sym::kAwaitable;
+    // A closure's body sees its parameters and nothing around it.
+    std::vector<bool> outside(closure ? visible_.size() : 0);
+    if (closure) visible_.swap(outside);
     for (const Block* block : node.blocks()) VerifyBlock(*block, &node);
+    if (closure) visible_.swap(outside);
     if (node.op() != nullptr) {
       if (node.op()->symbol() != node.kind()) Fail(node, "the operator is of another kind");
       if (!node.blocks().empty()) Fail(node, "an operator has no blocks");

@@ -1,5 +1,6 @@
 // Checks that a Graph is what every pass and the interpreter take it to be:
-//   - every value is defined once, before its use, in the block of the use or one around it;
+//   - every value is defined once, before its use, in the block of the use or one around it; a closure's body uses
+//     only its own;
 //   - use lists and node lists agree with inputs and blocks;
 //   - inputs and outputs fit the operator's schema (subtyping, type variables), and the shapes of control flow: an If's
 //     two blocks return what it gives, a Loop's block takes and returns what it carries, a fork's captures what it is

@@ -79,6 +79,12 @@ TEST(VerifierTest, AUseOutsideOfTheDefiningBlockIsFound) {
   EXPECT_THAT(VerdictOn(*graph), HasSubstr("not visible here"));
 }
 
+TEST(VerifierTest, AClosureSeesNothingAroundIt) {
+  EXPECT_THAT(VerdictOn("graph(%x : Tensor):\n %f : Future[Tensor] = prim::fork()\n block0():\n"
+                        " %y : Tensor = aten::relu(%x)\n -> (%y)\n return (%f)"),
+              HasSubstr("not visible here"));
+}
+
 TEST(VerifierTest, ANodeWithoutOperatorOrKnownKindIsFound) {
   Graph graph;
   graph.Insert(graph.Create(Symbol::fromQualString("aten::relu"), {graph.AddInput(c10::TensorType::get())}));

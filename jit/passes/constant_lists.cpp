@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <vector>
 
 #include "jit/analysis/aliases.h"
@@ -46,8 +47,19 @@ class ConstantLists {
   }
 
  private:
-  // Inputs (by value id; equal scalars are one value after specialisation) and the type of an element.
-  using Key = std::pair<c10::TypeKind, std::vector<size_t>>;
+  // The block that gets the constant, the type of an element, and the inputs (by value id; equal scalars are one value
+  // after specialisation).
+  using Key = std::tuple<Block*, c10::TypeKind, std::vector<size_t>>;
+
+  // Where a constant for `node` goes: the top of the closure around it, or of the graph.
+  static Block* HomeOf(const Node& node) {
+    Block* block = node.block();
+    while (block->owner() != nullptr && block->owner()->kind() != sym::kFork &&
+           block->owner()->kind() != sym::kAwaitable) {
+      block = block->owner()->block();
+    }
+    return block;
+  }
 
   void FindLiterals(const Block& block) {
     for (Node* node : block) {
@@ -67,8 +79,9 @@ class ConstantLists {
 
   Value* ConstantFor(const Node& node) {
     const TypePtr& element_type = node.output()->type()->expectRef<c10::ListType>().getElementType();
-    Key key{element_type->kind(), {}};
-    for (const Value* input : node.inputs()) key.second.push_back(input->id());
+    Block* home = HomeOf(node);
+    Key key{home, element_type->kind(), {}};
+    for (const Value* input : node.inputs()) std::get<2>(key).push_back(input->id());
     // An Optional's element type is not told by its kind.
     const bool shareable = element_type->containedTypes().empty();
     Value** made = shareable ? &made_[key] : nullptr;
@@ -81,7 +94,7 @@ class ConstantLists {
     constant->SetRange(node.range());
     constant->SetAttribute(sym::kValueAttr, c10::IValue(std::move(list)));
     constant->output()->SetType(node.output()->type());
-    graph_.block()->Prepend(constant);
+    home->Prepend(constant);
     if (made != nullptr) *made = constant->output();
     return constant->output();
   }

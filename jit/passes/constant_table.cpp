@@ -86,6 +86,21 @@ ConstantTable::Entry* ConstantTable::OfBound(c10::IValue object, TypePtr type, V
   return &entry;
 }
 
+void ConstantTable::BeginClosure(Block* body) {
+  Scope& scope = scopes_.emplace_back(Scope{body, nullptr, {}});
+  for (Entry& entry : entries_) {
+    if (entry.materialized == nullptr) continue;
+    scope.hidden.emplace_back(&entry, entry.materialized);
+    entry.materialized = nullptr;
+  }
+}
+
+void ConstantTable::EndClosure() {
+  for (Entry& entry : entries_) entry.materialized = nullptr;
+  for (const auto& [entry, value] : scopes_.back().hidden) entry->materialized = value;
+  scopes_.pop_back();
+}
+
 Value* ConstantTable::Materialize(Entry* entry, const SourceRange& range) {
   if (entry->materialized != nullptr) return entry->materialized;
   Node* node = graph_->Create(sym::kConstant, {}, 1);
@@ -97,8 +112,9 @@ Value* ConstantTable::Materialize(Entry* entry, const SourceRange& range) {
     node->SetAttribute(sym::kInstanceAttr, entry->instance);
     node->SetAttribute(sym::kSlotAttr, static_cast<int64_t>(entry->slot));
   }
-  node->InsertAfter(last_ != nullptr ? last_ : graph_->block()->param_node());
-  last_ = node;
+  Scope& scope = scopes_.back();
+  node->InsertAfter(scope.last != nullptr ? scope.last : scope.block->param_node());
+  scope.last = node;
   return entry->materialized = node->output();
 }
 

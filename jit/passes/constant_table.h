@@ -8,6 +8,8 @@
 #include <deque>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "jit/ir/graph.h"
 
@@ -19,13 +21,13 @@ class ConstantTable {
   struct Entry {
     c10::IValue value;
     TypePtr type;
-    Value* materialized = nullptr;  // in the graph, once used
+    Value* materialized = nullptr;  // in the innermost scope, once used
     std::string name;               // attribute path, if it is an attribute
     c10::IValue instance;           // object that it is an attribute of, or None
     size_t slot = 0;
   };
 
-  explicit ConstantTable(Graph* graph) : graph_(graph) {}
+  explicit ConstantTable(Graph* graph) : graph_(graph) { scopes_.push_back({graph->block(), nullptr, {}}); }
 
   // A constant as such. Null type: as the value says.
   Entry* Of(c10::IValue value, TypePtr type = nullptr);
@@ -34,7 +36,11 @@ class ConstantTable {
   // The object that a value of the graph (its self input) is bound to.
   Entry* OfBound(c10::IValue object, TypePtr type, Value* value);
 
-  // The graph's value of it.
+  // From here on constants are put into a closure's body; until its end those around it are not seen.
+  void BeginClosure(Block* body);
+  void EndClosure();
+
+  // The value of it here.
   Value* Materialize(Entry* entry, const SourceRange& range);
 
  private:
@@ -43,10 +49,14 @@ class ConstantTable {
       return std::hash<const void*>()(key.first) * 31 + key.second;
     }
   };
-  Entry* Pooled(const c10::IValue& value);
+  struct Scope {
+    Block* block;
+    Node* last;                                     // constant put in most recently
+    std::vector<std::pair<Entry*, Value*>> hidden;  // what the scopes around have
+  };
 
   Graph* graph_;
-  Node* last_ = nullptr;  // constant put in most recently
+  std::vector<Scope> scopes_;  // innermost last
   std::deque<Entry> entries_;
   std::unordered_map<std::string, Entry*> scalars_;
   std::unordered_map<std::pair<const void*, size_t>, Entry*, SlotHash> attributes_;

@@ -295,11 +295,13 @@ class Specializer {
       copy->AddInput(captured.value);
       frame.Set(body.param(i), {AddNamedParam(copied, *body.param(i), TypeOf(captured))});
     }
+    constants_.BeginClosure(copied);
     {
       InsertionGuard guard(graph_.get(), copied);
       WalkBlock(body, frame);
     }
     for (const Value* value : body.returns()) copied->AddReturn(Materialize(frame[value], node.range()));
+    constants_.EndClosure();
     CopyOutputs(node, copy, frame);
   }
 
