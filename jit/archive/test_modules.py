@@ -73,6 +73,38 @@ class Attributes(torch.nn.Module):
         return x, self.point, self.maybe
 
 
+class Tensors(torch.nn.Module):
+    tensors: List[torch.Tensor]
+
+    def __init__(self):
+        super().__init__()
+        numbers = torch.arange(6).view(2, 3)
+        dtypes = [
+            torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int8, torch.uint8, torch.int16,
+            torch.int32, torch.int64, torch.bool, torch.complex64, torch.complex128, torch.uint16, torch.uint32,
+            torch.uint64, torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz,
+        ]  # fmt: skip
+        scales = torch.tensor([0.1, 0.2], dtype=torch.double)
+        self.tensors = [numbers.to(dtype) for dtype in dtypes] + [
+            torch.tensor(3.5),
+            numbers.to(torch.float).t(),
+            torch.zeros(2, 3, device="meta"),
+            torch.tensor([1 + 2j, 3 - 1j]).conj(),
+            torch.tensor([1 + 2j, 3 - 1j]).conj().imag,
+            torch.eye(3).to_sparse(),
+            torch.eye(3).to_sparse_csr(),
+            torch.quantize_per_tensor(torch.randn(2, 3), 0.1, 10, torch.quint8),
+            torch.quantize_per_tensor(torch.randn(2, 3), 0.1, 0, torch.qint32),
+            torch.quantize_per_channel(torch.randn(2, 3), scales, torch.tensor([0, 1]), 0, torch.qint8),
+            torch.quantize_per_channel(
+                torch.randn(2, 4), scales.float(), torch.tensor([0.5, 1.5]), 0, torch.quint4x2
+            ),
+        ]
+
+    def forward(self, i: int):
+        return self.tensors[i]
+
+
 class Shared(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -159,6 +191,7 @@ def modules():
     quantized = torch.ao.quantization.quantize_dynamic(torch.nn.Sequential(torch.nn.Linear(4, 4)), dtype=torch.qint8)
     return {
         "attributes": torch.jit.script(Attributes()),
+        "tensors": torch.jit.script(Tensors()),
         "shared": torch.jit.script(Shared()),
         "state": torch.jit.script(WithState()),
         "interface": torch.jit.script(Chooser()),
