@@ -25,7 +25,6 @@ std::string RunCase(Session& session, const std::string& line) {
   if (!model.ok()) return Bad(MessageOf(model.status()));
   auto inputs = ReadInputs(fields[1]);
   if (!inputs.ok()) return Bad(MessageOf(inputs.status()));
-  if (!session.device().is_cpu()) *inputs = inputs->CopyTo(session.device());
   const std::string method = fields.size() == 4 ? fields[3] : "";
   const auto answer = CallOnce(**model, method, *std::move(inputs));
   if (!answer.ok()) {

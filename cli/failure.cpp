@@ -84,7 +84,8 @@ std::string EscapeLine(std::string_view text) {
 
 int FailWithLine(std::string_view command, std::string_view message) {
   const std::string line = OneLine(message);
-  std::fprintf(stderr, "hearth %.*s: %s\n", static_cast<int>(command.size()), command.data(), line.c_str());
+  const std::string program = command.empty() ? "hearth" : "hearth " + std::string(command);
+  std::fprintf(stderr, "%s: %s\n", program.c_str(), line.c_str());
   return kBadUse;
 }
 

@@ -24,9 +24,10 @@ int Run(int argc, char** argv) {
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
-    std::string command = app.get_subcommands().empty() ? "" : app.get_subcommands().front()->get_name();
-    return FailWithLine(
-        command, std::string(error.what()) + " (see `hearth " + command + (command.empty() ? "" : " ") + "--help`)");
+    const std::string command = app.get_subcommands().empty() ? "" : app.get_subcommands().front()->get_name();
+    std::string message = error.what();
+    if (command.empty() && argc > 1) message = "there is no subcommand '" + std::string(argv[1]) + "'";
+    return FailWithLine(command, message + " (see `hearth " + command + (command.empty() ? "" : " ") + "--help`)");
   }
   for (const auto& [name, action] : commands) {
     if (app.got_subcommand(name)) return action();

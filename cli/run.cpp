@@ -68,7 +68,7 @@ int RunArchive(const RunOptions& options) {
   c10::IValue answer;
   std::vector<double> times;
   for (int i = 0; i < options.repeat; ++i) {
-    CallInputs copy = inputs->CopyTo(session->device());
+    CallInputs copy = inputs->Copy();
     const auto start = std::chrono::steady_clock::now();
     auto result = CallOnce(**model, options.method, std::move(copy));
     times.push_back(Milliseconds(std::chrono::steady_clock::now() - start));

@@ -151,15 +151,12 @@ bool Session::LoadNeighbourLibrary() {
   return true;
 }
 
-CallInputs CallInputs::CopyTo(c10::Device device) const {
+CallInputs CallInputs::Copy() const {
   // One memo for all, so that what the arguments share is still shared.
   c10::IValue::HashIdentityIValueMap memo;
-  const auto copy = [&](const c10::IValue& value) {
-    return value.deepcopy(memo, device.is_cpu() ? std::nullopt : std::optional(device));
-  };
   CallInputs copied;
-  for (const c10::IValue& value : args) copied.args.push_back(copy(value));
-  for (const auto& [name, value] : kwargs) copied.kwargs.emplace_back(name, copy(value));
+  for (const c10::IValue& value : args) copied.args.push_back(value.deepcopy(memo));
+  for (const auto& [name, value] : kwargs) copied.kwargs.emplace_back(name, value.deepcopy(memo));
   return copied;
 }
 

@@ -1,5 +1,5 @@
 // What the subcommands that run archives share: a Runtime made as the options say, models loaded on it, and inputs read
-// from files and put where the models are.
+// from files.
 //
 // Operator libraries come from --library and from the environment's HEARTH_OPERATOR_LIBRARIES (paths with ':' between).
 // An archive that wants torchvision's operators gets torchvision's own library if it is installed beside the LibTorch
@@ -34,7 +34,6 @@ class Session {
 
   // Errors name the archive.
   absl::StatusOr<std::shared_ptr<Model>> Load(const std::string& archive);
-  c10::Device device() const { return runtime_->device(); }
 
  private:
   Session(SessionOptions options, std::unique_ptr<Runtime> runtime)
@@ -52,8 +51,8 @@ struct CallInputs {
   Arguments args;
   KeywordArguments kwargs;
 
-  // A deep copy with every tensor on `device`, for a call to write into.
-  CallInputs CopyTo(c10::Device device) const;
+  // A deep copy, for a call to write into.
+  CallInputs Copy() const;
 };
 
 // Reads a torch.save file that holds a tuple of arguments, or a dict with "args" and "kwargs" (either may be missing).
@@ -62,7 +61,7 @@ absl::StatusOr<CallInputs> ReadInputs(const std::string& path);
 // One call: `method`, or with an empty one the module as Python's module(*args, **kwargs).
 absl::StatusOr<c10::IValue> CallOnce(Model& model, const std::string& method, CallInputs inputs);
 
-// Writes the answer for torch.load, its tensors on the CPU. Errors name the file.
+// Writes the answer for torch.load. Errors name the file.
 absl::Status WriteAnswer(const c10::IValue& answer, const std::string& path);
 
 }  // namespace hearth::cli

@@ -8,8 +8,8 @@ from bad_archives import bad_archives
 from command_line import hearth, run_cases
 
 NAMES = [
-    "empty", "text", "cut in half", "cut near its end", "flipped 0", "flipped 1", "flipped 2", "flipped 3",
-    "no data.pkl", "no weights", "short weights", "version 99", "a command", "a pickle of garbage", "a syntax error",
+    "empty", "text", "cut in half", "cut near its end", "flipped weights", "flipped pickle",
+    "flipped source", "flipped constants", "no data.pkl", "no weights", "short weights", "version 99", "a command", "a pickle of garbage", "a syntax error",
     "an unknown operator", "an unknown name", "a zip bomb", "a torch.save file",
 ]  # fmt: skip
 

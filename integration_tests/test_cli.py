@@ -90,7 +90,7 @@ def test_run_prints_a_summary_by_path(folder):
     assert done.returncode == 0
     rows = [line.split(None, 1) for line in done.stdout.splitlines()]
     assert [row[0] for row in rows] == ["0.y", "0.count", "1.0", "1.1", "2", "3", "4.0", "4.1"]
-    assert rows[1][1] == "int64 []         1"
+    assert rows[1][1] == "int64 []        1"
     assert "float32 [2, 2]" in rows[0][1]
 
 

@@ -86,52 +86,26 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
 
   std::shared_ptr<CallHandle> CallAsync(std::string_view name, Arguments args, KeywordArguments kwargs,
                                         CallOptions options, Callback callback) override {
-    auto token = std::make_shared<CancellationToken>();
-    if (options.deadline) token->SetDeadline(*options.deadline);
-    auto handle = std::make_shared<Handle>(token);
-
     const ModelExecutor::Method* method = executor_->Find(name);
     if (method == nullptr) {
       callback(absl::NotFoundError("the model has no method '" + std::string(name) + "'"));
-      return handle;
+      return std::make_shared<Handle>(std::make_shared<CancellationToken>());
     }
-    Arguments bound;
-    try {
-      bound = BindArguments(method->schema(), executor_->module(), std::move(args), std::move(kwargs));
-      if (!device_.is_cpu()) {
-        for (size_t i = 1; i < bound.size(); ++i) bound[i] = MoveToDevice(bound[i], device_);
-      }
-    } catch (...) {
-      callback(StatusOf(std::current_exception()));
-      return handle;
-    }
-    executor_->RunAsync(*method, std::move(bound), std::move(token), std::move(options.on_start),
-                        [self = shared_from_this(), start = std::chrono::steady_clock::now(),
-                         callback = std::move(callback)](c10::IValue value, const std::exception_ptr& error) {
-                          callback(self->Finish(std::move(value), error, start));
-                        });
-    return handle;
+    return Start(*method, std::move(args), std::move(kwargs), std::move(options), std::move(callback));
   }
 
   absl::StatusOr<c10::IValue> Call(std::string_view name, Arguments args, KeywordArguments kwargs,
                                    CallOptions options) override {
-    std::mutex mutex;
-    std::condition_variable done;
-    std::optional<absl::StatusOr<c10::IValue>> result;
-    CallAsync(name, std::move(args), std::move(kwargs), std::move(options), [&](absl::StatusOr<c10::IValue> answer) {
-      std::lock_guard lock(mutex);
-      result = std::move(answer);
-      done.notify_one();
-    });
-    std::unique_lock lock(mutex);
-    done.wait(lock, [&] { return result.has_value(); });
-    return *std::move(result);
+    const ModelExecutor::Method* method = executor_->Find(name);
+    if (method == nullptr) return absl::NotFoundError("the model has no method '" + std::string(name) + "'");
+    return StartAndWait(*method, std::move(args), std::move(kwargs), std::move(options));
   }
 
   absl::StatusOr<c10::IValue> CallModule(Arguments args, KeywordArguments kwargs, CallOptions options) override {
     const c10::ClassTypePtr type = executor_->module()->type();
     for (torch::jit::Function* hook : type->getForwardPreHooks()) {
-      absl::StatusOr<c10::IValue> changed = Call(hook->name(), {c10::ivalue::Tuple::create(args)}, {}, options);
+      absl::StatusOr<c10::IValue> changed =
+          StartAndWait(*executor_->FindHook(*hook), {c10::ivalue::Tuple::create(args)}, {}, options);
       if (!changed.ok()) return changed;
       if (changed->isTuple()) {
         args = changed->toTupleRef().elements().vec();
@@ -143,7 +117,7 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
     for (torch::jit::Function* hook : type->getForwardHooks()) {
       if (!result.ok()) return result;
       absl::StatusOr<c10::IValue> changed =
-          Call(hook->name(), {c10::ivalue::Tuple::create(args), *result}, {}, options);
+          StartAndWait(*executor_->FindHook(*hook), {c10::ivalue::Tuple::create(args), *result}, {}, options);
       if (!changed.ok() || !changed->isNone()) result = std::move(changed);
     }
     return result;
@@ -168,6 +142,47 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
   uint64_t weight_bytes() const override { return WeightBytes(*imported_.object); }
 
  private:
+  // Starts a call of a method or hook; its callback gets what CallAsync promises.
+  std::shared_ptr<CallHandle> Start(const ModelExecutor::Method& method, Arguments args, KeywordArguments kwargs,
+                                    CallOptions options, Callback callback) {
+    auto token = std::make_shared<CancellationToken>();
+    if (options.deadline) token->SetDeadline(*options.deadline);
+    auto handle = std::make_shared<Handle>(token);
+
+    Arguments bound;
+    try {
+      bound = BindArguments(method.schema(), executor_->module(), std::move(args), std::move(kwargs));
+      if (!device_.is_cpu()) {
+        for (size_t i = 1; i < bound.size(); ++i) bound[i] = MoveToDevice(bound[i], device_);
+      }
+    } catch (...) {
+      callback(StatusOf(std::current_exception()));
+      return handle;
+    }
+    executor_->RunAsync(method, std::move(bound), std::move(token), std::move(options.on_start),
+                        [self = shared_from_this(), start = std::chrono::steady_clock::now(),
+                         callback = std::move(callback)](c10::IValue value, const std::exception_ptr& error) {
+                          callback(self->Finish(std::move(value), error, start));
+                        });
+    return handle;
+  }
+
+  // The same, waited for.
+  absl::StatusOr<c10::IValue> StartAndWait(const ModelExecutor::Method& method, Arguments args, KeywordArguments kwargs,
+                                           CallOptions options) {
+    std::mutex mutex;
+    std::condition_variable done;
+    std::optional<absl::StatusOr<c10::IValue>> result;
+    Start(method, std::move(args), std::move(kwargs), std::move(options), [&](absl::StatusOr<c10::IValue> answer) {
+      std::lock_guard lock(mutex);
+      result = std::move(answer);
+      done.notify_one();
+    });
+    std::unique_lock lock(mutex);
+    done.wait(lock, [&] { return result.has_value(); });
+    return *std::move(result);
+  }
+
   absl::StatusOr<c10::IValue> Finish(c10::IValue value, std::exception_ptr error,
                                      std::chrono::steady_clock::time_point start) {
     if (!error && !device_.is_cpu()) {

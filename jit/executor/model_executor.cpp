@@ -13,18 +13,32 @@ ModelExecutor::ModelExecutor(std::shared_ptr<CompilationUnit> unit, c10::intrusi
                              CodeBuilder& builder, ThreadPool* pool)
     : unit_(std::move(unit)), module_(std::move(module)), pool_(pool) {
   const UnitEffects effects(*unit_);
-  for (torch::jit::Function* declared : module_->type()->methods()) {
+  const auto compile = [&](torch::jit::Function* declared) {
     auto* function = static_cast<Function*>(declared);
     CodeBuilder::Compiled compiled = builder.BuildBound(*function, module_, effects);
     const bool writes = effects.WritesState(*compiled.baseline);
-    methods_.push_back({function, std::move(compiled.baseline), std::move(compiled.code),
-                        writes ? StateAccess::kExclusive : StateAccess::kShared});
+    return Method{function, std::move(compiled.baseline), std::move(compiled.code),
+                  writes ? StateAccess::kExclusive : StateAccess::kShared};
+  };
+  const c10::ClassTypePtr type = module_->type();
+  for (torch::jit::Function* method : type->methods()) methods_.push_back(compile(method));
+  for (const auto& hooks : {type->getForwardPreHooks(), type->getForwardHooks()}) {
+    for (torch::jit::Function* hook : hooks) {
+      if (FindHook(*hook) == nullptr) hooks_.push_back(compile(hook));
+    }
   }
 }
 
 const ModelExecutor::Method* ModelExecutor::Find(std::string_view name) const {
   for (const Method& method : methods_) {
     if (method.name() == name) return &method;
+  }
+  return nullptr;
+}
+
+const ModelExecutor::Method* ModelExecutor::FindHook(const torch::jit::Function& hook) const {
+  for (const Method& known : hooks_) {
+    if (known.function == &hook) return &known;
   }
   return nullptr;
 }

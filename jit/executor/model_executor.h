@@ -34,13 +34,15 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
     const c10::FunctionSchema& schema() const { return function->getSchema(); }
   };
 
-  // Compiles every method of `module`'s class. `builder` is for the same unit. `pool` must outlive this. Throws
-  // CompileError.
+  // Compiles every method and hook of `module`'s class. `builder` is for the same unit. `pool` must outlive this.
+  // Throws CompileError.
   ModelExecutor(std::shared_ptr<CompilationUnit> unit, c10::intrusive_ptr<c10::ivalue::Object> module,
                 CodeBuilder& builder, ThreadPool* pool);
 
   const std::vector<Method>& methods() const { return methods_; }
   const Method* Find(std::string_view name) const;
+  // One of the class's own forward (pre-)hooks, which are not methods; null for any other function.
+  const Method* FindHook(const torch::jit::Function& hook) const;
   const c10::intrusive_ptr<c10::ivalue::Object>& module() const { return module_; }
   const CompilationUnit& unit() const { return *unit_; }
 
@@ -53,6 +55,7 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
   std::shared_ptr<CompilationUnit> unit_;
   c10::intrusive_ptr<c10::ivalue::Object> module_;
   std::vector<Method> methods_;
+  std::vector<Method> hooks_;
   ThreadPool* pool_;
   StateGate gate_;
 };
