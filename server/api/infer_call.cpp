@@ -9,13 +9,13 @@ namespace {
 class InferCall : public grpc::ServerUnaryReactor {
  public:
   InferCall(const InferEnvironment& environment, grpc::ByteBuffer* response)
-      : response_(response), task_(std::make_shared<InferTask>(environment)) {}
+      : environment_(environment), response_(response), task_(std::make_shared<InferTask>(environment)) {}
 
   void Start(grpc::CallbackServerContext* context, const grpc::ByteBuffer& request) {
     // Done may end in this object's deletion before Start returns to us: the task is held here.
     const auto task = task_;
     task->Start(
-        request, DeadlineOf(*context), context->peer(),
+        request, DeadlineOf(*context), environment_.access_log != nullptr ? context->peer() : "",
         [this](InferAnswer answer) -> size_t {
           status_ = ToGrpc(answer.status);
           if (!status_.ok()) return 0;
@@ -29,6 +29,7 @@ class InferCall : public grpc::ServerUnaryReactor {
   void OnDone() override { delete this; }
 
  private:
+  const InferEnvironment& environment_;
   grpc::ByteBuffer* const response_;
   grpc::Status status_;
   const std::shared_ptr<InferTask> task_;

@@ -232,7 +232,7 @@ TEST_F(SignatureTest, WhatTheProtocolCannotCarryIsNamed) {
 }
 
 TEST_F(SignatureTest, MetadataComesFromTheSchema) {
-  ASSERT_TRUE(Make("Tensor a, (int, float)[] b, str? c=None) -> (Tensor, Dict(str, int[]))").ok());
+  ASSERT_TRUE(Make("Tensor a, (int, float)[] b, str? c=None) -> ((Tensor, Dict(str, int[])))").ok());
   std::vector<std::string> inputs;
   for (const TensorSpec& spec : signature_->inputs()) {
     inputs.push_back(spec.name + (spec.datatype ? std::string(" ") + spec.datatype->name : "") +
