@@ -39,6 +39,13 @@ TEST_P(MappingTest, OutlivesTheNameOfTheFile) {
   EXPECT_EQ(mapping->bytes(), bytes_);
 }
 
+TEST_P(MappingTest, HasTheBytesOfALargeFileThatIsReadInPieces) {
+  std::string bytes(50'000'001, '\0');
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 2654435761u >> 13);
+  WriteTestFile(path_, bytes);
+  EXPECT_TRUE(Mapping::Open(path_, GetParam())->bytes() == bytes);
+}
+
 TEST_P(MappingTest, AnEmptyFileIsMappedAsNoBytes) {
   WriteTestFile(path_, "");
   EXPECT_EQ(Mapping::Open(path_, GetParam())->bytes().size(), 0u);
