@@ -61,7 +61,10 @@ c10::NamedTypePtr ArchiveResolver::FindType(const std::string& qualified_name) {
   if (qualified_name.starts_with(kCustomClasses)) return torch::getCustomClass(qualified_name);
   const auto* definition = dyn_cast<tree::ClassDef>(FindDefinition(qualified_name));
   if (!definition) return nullptr;
-  return ImportClass(*this, qualified_name, *definition);
+  if (++depth_ > kMaxDepth) Fail(definition->name_range, "classes refer to classes too deeply");
+  c10::NamedTypePtr type = ImportClass(*this, qualified_name, *definition);
+  --depth_;
+  return type;
 }
 
 Function* ArchiveResolver::FindFunction(const std::string& qualified_name) {
@@ -99,6 +102,8 @@ TypePtr ArchiveResolver::ParseAnnotation(std::string_view text, const SourceRang
     SourceRange place = range;
     if (place.source) place.begin = std::min<uint32_t>(place.begin + static_cast<uint32_t>(error.offset), place.end);
     Fail(place, error.message + (range.source ? "" : " in the type '" + std::string(text) + "'"));
+  } catch (const c10::Error& error) {
+    Fail(range, error.what_without_backtrace());
   }
   types_.emplace(std::string(text), type);
   return type;

@@ -49,7 +49,10 @@ class ArchiveResolver : public Resolver {
   const tree::Tree* FindFile(const std::string& qualifier);
   const tree::Stmt* FindDefinition(const std::string& qualified_name);
 
+  static constexpr int kMaxDepth = 300;  // of classes that name classes, all being declared
+
   std::shared_ptr<CompilationUnit> unit_;
+  int depth_ = 0;
   SourceImporter::SourceProvider provider_;
   const std::vector<c10::IValue>* constants_;
   OperatorTable operators_;

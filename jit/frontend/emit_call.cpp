@@ -90,11 +90,24 @@ SugaredValue Emitter::CallOperator(const OperatorSet& set, const CallArguments& 
     const std::vector<Value*> outputs = graph_.InlineGraph(chosen->body->emitted_graph(), inputs);
     return outputs.front();
   }
+  if (Value* device = TryDeviceConstant(set, inputs)) return device;
   Node* node = InsertNode(set.symbol, inputs, match_.returns.size(), range);
   node->SetOperator(chosen->op);
   for (size_t i = 0; i < match_.returns.size(); ++i) node->output(i)->SetType(match_.returns[i]);
   if (match_.returns.size() == 1) return node->output();
   return ResultsValue{{node->outputs().begin(), node->outputs().end()}, chosen->schema};
+}
+
+Value* Emitter::TryDeviceConstant(const OperatorSet& set, std::span<Value* const> inputs) {
+  static const Symbol kDevice = Symbol::fromQualString("aten::device");
+  if (set.symbol != kDevice || inputs.size() != 1 || inputs[0]->node()->kind() != sym::kConstant) return nullptr;
+  const auto& name = inputs[0]->node()->attribute<c10::IValue>(sym::kValueAttr);
+  if (!name.isString()) return nullptr;
+  try {
+    return InsertPooled(c10::Device(name.toStringRef()), c10::DeviceObjType::get());
+  } catch (const c10::Error&) {
+    return nullptr;  // raises where it runs
+  }
 }
 
 Value* Emitter::CallOperator(std::string_view space, std::string_view name, std::initializer_list<Value*> arguments,

@@ -135,21 +135,29 @@ Value* Emitter::EmitChoice(Value* condition, const SourceRange& range, const std
 }
 
 void Emitter::EmitIf(const tree::If& statement, tree::StmtList rest) {
+  const auto followed = [](tree::StmtList body, tree::StmtList rest) {
+    std::vector<const tree::Stmt*> all(body.begin(), body.end());
+    all.insert(all.end(), rest.begin(), rest.end());
+    return all;
+  };
+  if (const std::optional<bool> decided = DecideCondition(*statement.condition)) {
+    return EmitStatements(followed(*decided ? statement.body : statement.else_body, rest));
+  }
   const Exits then = FindExits(statement.body);
   const Exits otherwise = FindExits(statement.else_body);
   Value* condition = EmitCondition(*statement.condition);
   // Where exactly one branch leaves for good, what follows belongs to the other one.
   const bool into_then = !rest.empty() && otherwise.always && !then.always;
   const bool into_else = !rest.empty() && then.always && !otherwise.always;
-  const auto emit = [&](tree::StmtList body, bool with_rest) {
-    if (!with_rest) return EmitStatements(body);
-    std::vector<const tree::Stmt*> all(body.begin(), body.end());
-    all.insert(all.end(), rest.begin(), rest.end());
-    EmitStatements(all);
+  const auto emit = [&](tree::StmtList body, bool outcome, bool with_rest) {
+    Refine(*statement.condition, outcome);
+    if (with_rest) return EmitStatements(followed(body, rest));
+    EmitStatements(body);
   };
   EmitIfElse(
-      condition, statement.range, [&] { emit(statement.body, into_then); }, then,
-      [&] { emit(statement.else_body, into_else); }, otherwise);
+      condition, statement.range, [&] { emit(statement.body, true, into_then); }, then,
+      [&] { emit(statement.else_body, false, into_else); }, otherwise);
+  if (then.always != otherwise.always) Refine(*statement.condition, otherwise.always);
   if (rest.empty() || into_then || into_else || (then.always && otherwise.always)) return;
   EmitGuarded(rest, statement.range);
 }

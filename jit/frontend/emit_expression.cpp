@@ -204,9 +204,16 @@ SugaredValue Emitter::EmitSugared(const tree::Expr& expr, const TypePtr& hint) {
       return EmitCompare(*cast<tree::Compare>(&expr));
     case Kind::kTernary: {
       const auto* choice = cast<tree::Ternary>(&expr);
+      if (const std::optional<bool> decided = DecideCondition(*choice->condition)) {
+        return EmitExpr(*decided ? *choice->if_true : *choice->if_false, hint);
+      }
+      const auto branch = [&](const tree::Expr& value, bool outcome) {
+        Refine(*choice->condition, outcome);
+        return EmitExpr(value, hint);
+      };
       return EmitChoice(
-          EmitCondition(*choice->condition), expr.range, [&] { return EmitExpr(*choice->if_true, hint); },
-          [&] { return EmitExpr(*choice->if_false, hint); });
+          EmitCondition(*choice->condition), expr.range, [&] { return branch(*choice->if_true, true); },
+          [&] { return branch(*choice->if_false, false); });
     }
     case Kind::kJoinedStr:
       return EmitFString(*cast<tree::JoinedStr>(&expr));
@@ -410,9 +417,13 @@ Value* Emitter::EmitBinary(tree::BinaryOperator op, Value* left, Value* right, c
 }
 
 Value* Emitter::EmitBool(const tree::BoolOp& op, size_t first) {
-  Value* value = EmitCondition(*op.values[first]);
+  const tree::Expr& operand = *op.values[first];
+  Value* value = EmitCondition(operand);
   if (first + 1 == op.values.size()) return value;
-  const auto rest = [&] { return EmitBool(op, first + 1); };
+  const auto rest = [&] {
+    Refine(operand, op.op == tree::BoolOperator::kAnd);
+    return EmitBool(op, first + 1);
+  };
   const auto decided = [&] { return BoolConstant(op.op == tree::BoolOperator::kOr); };
   if (op.op == tree::BoolOperator::kAnd) return EmitChoice(value, op.range, rest, decided);
   return EmitChoice(value, op.range, decided, rest);

@@ -105,11 +105,9 @@ Emitter::Iterable Emitter::MakeIterable(const tree::Expr& expr) {
                 std::min(iterable.static_length.value_or(*part.static_length), *part.static_length);
           }
         }
-        iterable.at_static = [parts](size_t i) {
+        iterable.at_static = [this, parts, range](size_t i) {
           ResultsValue values;
-          std::vector<SugaredValue> all;
-          for (const Iterable& part : parts) all.push_back(part.at_static(i));
-          for (const SugaredValue& one : all) values.values.push_back(std::get<Value*>(one));
+          for (const Iterable& part : parts) values.values.push_back(AsValue(part.at_static(i), range));
           return SugaredValue(std::move(values));
         };
         return iterable;

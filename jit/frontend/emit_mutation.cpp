@@ -173,6 +173,7 @@ void Emitter::EmitAssert(const tree::Assert& statement) {
         CallOperator(*set, {arguments, {}}, statement.range);
       },
       raises);
+  Refine(*statement.condition, true);
 }
 
 }  // namespace hearth

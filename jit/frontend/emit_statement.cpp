@@ -21,7 +21,7 @@ void Emitter::EmitStatements(tree::StmtList statements) {
     const tree::StmtList rest = statements.subspan(i + 1);
     if (const auto* branch = dyn_cast<tree::If>(&statement)) {
       const Exits exits = FindExits(statement);
-      if (exits.may_exit() || exits.always) return EmitIf(*branch, rest);
+      if (exits.may_exit() || exits.always || DecideCondition(*branch->condition)) return EmitIf(*branch, rest);
       EmitIf(*branch, {});
       continue;
     }

@@ -145,13 +145,14 @@ Value* Emitter::AsValue(const SugaredValue& value, const SourceRange& range) {
     if (results->values.empty()) return NoneConstant();
     std::vector<TypePtr> types;
     for (Value* result : results->values) types.push_back(result->type());
-    const auto& returns = results->schema->returns();
-    const bool all_named =
-        std::all_of(returns.begin(), returns.end(), [](const c10::Argument& r) { return !r.name().empty(); });
+    std::vector<std::string> names;
+    if (results->schema) {
+      for (const c10::Argument& returned : results->schema->returns()) names.push_back(returned.name());
+    }
+    const bool all_named = !names.empty() && std::none_of(names.begin(), names.end(),
+                                                          [](const std::string& name) { return name.empty(); });
     TypePtr type;
     if (all_named) {
-      std::vector<std::string> names;
-      for (const c10::Argument& returned : returns) names.push_back(returned.name());
       type = c10::TupleType::createNamed(std::nullopt, names, types);
     } else {
       type = c10::TupleType::create(std::move(types));

@@ -9,8 +9,9 @@
 // of through loads and stores.
 //
 // The class is implemented over several files by concern: emitter.cpp (functions, constants, values),
-// emit_statement.cpp, emit_control_flow.cpp, emit_exit.cpp, emit_expression.cpp, emit_call.cpp, emit_attribute.cpp,
-// emit_subscript.cpp, emit_special_form.cpp, emit_iteration.cpp.
+// emit_statement.cpp, emit_mutation.cpp, emit_control_flow.cpp, emit_refinement.cpp, emit_exit.cpp,
+// emit_expression.cpp, emit_call.cpp, emit_attribute.cpp, emit_subscript.cpp, emit_special_form.cpp,
+// emit_iteration.cpp.
 #pragma once
 
 #include <optional>
@@ -107,6 +108,15 @@ class Emitter final : private ArgumentContext {
   Value* ToBool(Value* value, const SourceRange& range);
   SugaredValue EmitClosure(const tree::FunctionDef& definition, Symbol kind, const SourceRange& range);
 
+  // --- emit_refinement.cpp
+  // The condition's value where types alone decide it.
+  std::optional<bool> DecideCondition(const tree::Expr& condition);
+  // Narrows the types of variables as is right where the condition came out that way.
+  void Refine(const tree::Expr& condition, bool outcome);
+  void RefineVariable(const tree::Name& name, const TypePtr& from, const TypePtr& to);
+  // The type of a name or an attribute without emitting it, or null.
+  TypePtr TypeOf(const tree::Expr& expr);
+
   // --- emit_exit.cpp: return, break and continue in the middle, lowered to flags.
   void EmitReturn(const tree::Return& statement);
   void EmitLoopExit(bool is_break, const SourceRange& range);
@@ -145,6 +155,8 @@ class Emitter final : private ArgumentContext {
   // An operator with a single result.
   Value* CallOperator(std::string_view space, std::string_view name, std::initializer_list<Value*> arguments,
                       const SourceRange& range);
+  // A device given by a literal name is a constant.
+  Value* TryDeviceConstant(const OperatorSet& set, std::span<Value* const> inputs);
   Value* CallFunction(Function& function, const CallArguments& arguments, const SourceRange& range);
   // `arguments` has the object first.
   Value* CallMethod(const c10::FunctionSchema& schema, torch::jit::Function* function, const CallArguments& arguments,

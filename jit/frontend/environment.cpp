@@ -26,6 +26,12 @@ void Environment::Set(VariableId id, SugaredValue value, TypePtr declared) {
   binding.value = std::move(value);
   binding.declared = std::move(declared);
   binding.depth = depth();
+  binding.original = nullptr;
+}
+
+void Environment::SetRefined(VariableId id, Value* refined, Value* original) {
+  Set(id, refined);
+  bindings_[id].original = original;
 }
 
 void Environment::PushScope() { scope_starts_.push_back(log_.size()); }
@@ -44,6 +50,11 @@ std::vector<Environment::Change> Environment::PopScope() {
   for (size_t i = log_.size(); i-- > start;) bindings_[log_[i].id] = std::move(log_[i].before);
   log_.resize(start);
   scope_starts_.pop_back();
+  std::erase_if(changes, [this](const Change& change) {
+    const Binding& outside = bindings_[change.id];
+    Value* was = outside.original ? outside.original : outside.ssa();
+    return change.inside.original && change.inside.original == was;
+  });
   return changes;
 }
 

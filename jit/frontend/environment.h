@@ -22,6 +22,8 @@ class Environment {
     SugaredValue value;  // Unbound where the name means nothing
     TypePtr declared;    // what an annotation said, or null
     uint32_t depth = 0;  // the scope it was made in
+    // Where a condition has told more about the type, the variable's value before that: not an assignment.
+    Value* original = nullptr;
 
     bool bound() const { return !std::holds_alternative<Unbound>(value); }
     // The SSA value, or null.
@@ -46,8 +48,11 @@ class Environment {
   const Binding* Find(std::string_view name) const;
   void Set(VariableId id, SugaredValue value, TypePtr declared = nullptr);
 
+  // Binds the same value under a narrower type.
+  void SetRefined(VariableId id, Value* refined, Value* original);
+
   void PushScope();
-  // In the order in which the names were first bound.
+  // In the order in which the names were first bound. Refinements of what is bound outside are no changes.
   std::vector<Change> PopScope();
   uint32_t depth() const { return static_cast<uint32_t>(scope_starts_.size()); }
 

@@ -67,8 +67,7 @@ struct ClosureValue {
   const tree::FunctionDef* definition;
 };
 
-// The results of an operator that has several (or none), not yet packed into a tuple. `names` is set where the schema
-// names them all.
+// The results of an operator that has several (or none), not yet packed into a tuple; or of a zip, without a schema.
 struct ResultsValue {
   std::vector<Value*> values;
   const c10::FunctionSchema* schema = nullptr;
