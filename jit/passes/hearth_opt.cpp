@@ -8,6 +8,7 @@
 #include "jit/analysis/effects.h"
 #include "jit/ir/printer.h"
 #include "jit/ir/verifier.h"
+#include "jit/passes/autocast.h"
 #include "jit/passes/constant_lists.h"
 #include "jit/passes/dead_code.h"
 #include "jit/passes/ir_file.h"
@@ -43,6 +44,8 @@ std::unique_ptr<Graph> RunPass(const std::string& name, std::unique_ptr<Graph> g
     EliminateDeadCode(*graph, options.effects);
   } else if (name == "constant_lists") {
     MakeConstantLists(*graph, options.effects);
+  } else if (name == "autocast") {
+    InsertAutocasts(*graph);
   } else if (name == "sink") {
     SinkIntoBranches(*graph, options.effects);
   } else {
@@ -88,7 +91,8 @@ int main(int argc, char** argv) {
   hearth::Arguments arguments;
   CLI::App app{"Runs passes over a graph in text. The graph is verified before, between and after."};
   app.add_option("file", arguments.file, "the graph, - for standard input");
-  app.add_option("--pass", arguments.passes, "specialize, dead_code, constant_lists, sink or baseline; may be repeated")
+  app.add_option("--pass", arguments.passes,
+                 "specialize, autocast, dead_code, constant_lists, sink or baseline; may be repeated")
       ->allow_extra_args(false);
   app.add_flag("--bind-self", arguments.bind_self, "bind the first input to an object of its class");
   app.add_option("--device", arguments.device, "redirect literal devices");

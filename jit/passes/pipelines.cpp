@@ -7,6 +7,7 @@
 #include "jit/analysis/effects.h"
 #include "jit/ir/printer.h"
 #include "jit/ir/verifier.h"
+#include "jit/passes/autocast.h"
 #include "jit/passes/constant_lists.h"
 #include "jit/passes/dead_code.h"
 #include "jit/passes/sink.h"
@@ -52,6 +53,8 @@ std::unique_ptr<Graph> BuildBaseline(const Graph& emitted, const BaselineOptions
   Check("emission", emitted);
   std::unique_ptr<Graph> graph = WithinOptLimit() ? Specialize(emitted, options) : emitted.Clone();
   Check("specialize", *graph);
+  // Part of the language and no optimisation: not subject to the limit.
+  if (InsertAutocasts(*graph)) Check("autocast", *graph);
   Run("dead_code", *graph, [&](Graph& g) { return EliminateDeadCode(g, options.effects); });
   Run("constant_lists", *graph, [&](Graph& g) { return MakeConstantLists(g, options.effects); });
   Run("sink", *graph, [&](Graph& g) { return SinkIntoBranches(g, options.effects); });
