@@ -8,14 +8,26 @@ import torch
 import torch.nn as nn
 
 
+class Layer(nn.Module):
+    """torch's own Linear would be called otherwise when the process has scripted one before."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(4, 4))
+        self.bias = nn.Parameter(torch.randn(4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.linear(x, self.weight, self.bias)
+
+
 class Sound(nn.Module):
     def __init__(self):
         super().__init__()
-        self.linear = nn.Linear(4, 4)
+        self.layer = Layer()
         self.names = ["a", "b"]
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.linear(x)
+        return self.layer(x)
 
 
 def sound_archive():
@@ -70,7 +82,7 @@ def zip_bomb(archive):
     with zipfile.ZipFile(io.BytesIO(archive)) as old, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as new:
         for entry in old.infolist():
             data = old.read(entry)
-            if not entry.filename.endswith("linear.py"):
+            if not entry.filename.endswith("bad_archives.py"):
                 new.writestr(entry.filename, data)
                 continue
             with new.open(entry.filename, "w", force_zip64=True) as record:
@@ -99,7 +111,7 @@ def bad_archives():
         "cut near its end": (truncated(sound, 0.98), []),
         "flipped weights": (bit_flipped(sound, "data/0"), ["data/0"]),
         "flipped pickle": (bit_flipped(sound, "data.pkl"), ["data.pkl"]),
-        "flipped source": (bit_flipped(sound, "linear.py"), ["linear.py"]),
+        "flipped source": (bit_flipped(sound, "bad_archives.py"), ["bad_archives.py"]),
         "flipped constants": (bit_flipped(sound, "constants.pkl"), ["constants.pkl"]),
         "no data.pkl": (rewrite(sound, replace_record("data.pkl", None)), ["data.pkl"]),
         "no weights": (rewrite(sound, replace_record("data/0", None)), ["data/0"]),
@@ -111,18 +123,18 @@ def bad_archives():
         ),
         "a pickle of garbage": (rewrite(sound, replace_record("data.pkl", b"\x80\x02garbage.")), ["data.pkl"]),
         "a syntax error": (
-            rewrite(sound, replace_source(b"return (linear).forward(x, )", b"return (linear).forward(x, ")),
+            rewrite(sound, replace_source(b"return (layer).forward(x, )", b"return (layer).forward(x, ")),
             ["bad_archives.py", "line"],
         ),
         "an unknown operator": (
-            rewrite(sound, replace_source(b"torch.linear(input, weight, bias)", b"ops.mylib.frobnicate(input, weight, bias)")),
+            rewrite(sound, replace_source(b"torch.linear(x, weight, bias)", b"ops.mylib.frobnicate(x, weight, bias)")),
             ["mylib::frobnicate"],
         ),
         "an unknown name": (
-            rewrite(sound, replace_source(b"return (linear).forward(x, )", b"return (nonesuch).forward(x, )")),
+            rewrite(sound, replace_source(b"return (layer).forward(x, )", b"return (nonesuch).forward(x, )")),
             ["nonesuch"],
         ),
-        "a zip bomb": (zip_bomb(sound), ["linear.py"]),
+        "a zip bomb": (zip_bomb(sound), ["bad_archives.py"]),
         "a torch.save file": (saved_tensor(), []),
     }
 
