@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Serves models on a real GPU from dist/ (scripts/bundle) and holds every answer against torch.jit's on the same GPU.
+
+    python3 integration_tests/gpu.py [MODEL...]
+
+For a machine with an NVIDIA GPU and PyTorch 2.11, torchvision and transformers, nothing else of hearth's environment: the
+client is `hearth infer`. Exits 1 if an answer differs. Each model is asked through the daemon with --device cuda, and run
+once more by `hearth run --device cuda`.
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import torch
+import torchvision
+
+import zoo
+from values import difference, leaves, plain
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MODELS = ["resnet18", "bert", "fasterrcnn_mobilenet_v3_large_320_fpn"]
+# Another order of summation, and convolutions that may round to TF32 on both sides.
+TOLERANCE = (1e-2, 1e-2)
+
+
+def to(device, value):
+    if isinstance(value, torch.Tensor):
+        return value.detach().to(device)
+    if isinstance(value, (list, tuple)):
+        return type(value)(to(device, element) for element in value)
+    if isinstance(value, dict):
+        return {key: to(device, element) for key, element in value.items()}
+    return value
+
+
+def answer_of_torch(model, device):
+    """What torch.jit answers on the GPU; on the CPU where the archive's code names that device, which torch obeys."""
+    oracle = torch.jit.load(model.archive, map_location=device)
+    try:
+        with torch.no_grad():
+            return to("cpu", plain(oracle(*to(device, model.inputs()))))
+    except RuntimeError as error:
+        print(f"{model.name}: torch.jit fails on the GPU ({str(error).strip().splitlines()[-1]}); its CPU answer counts")
+        return model.expected()
+
+
+def ask_daemon(hearth, address, model, folder):
+    """Named answers of the daemon, as `hearth infer` writes them."""
+    command = [*hearth, "infer", address, model.name, "--output-dir", folder, "--timeout", "120"]
+    for path, leaf in leaves(dict(zip(model.names()["inputs"], model.inputs()))):
+        file = folder / f"in-{path}.npy"
+        np.save(file, leaf.numpy())
+        command += ["--input", f"{path}={file}"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return {path: torch.from_numpy(np.load(folder / f"{path or 'OUTPUT__0'}.npy")) for path in model.names()["outputs"]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", default=MODELS)
+    parser.add_argument("--device", default="cuda", help="another than cuda tries this script itself")
+    options = parser.parse_args()
+    hearth = [str(ROOT / "dist/run"), "hearth"]
+    library = str(next(pathlib.Path(torchvision.__file__).parent.glob("_C*.so")))
+    # torchvision's library names LibTorch's Python part, which is found beside the rest.
+    os.environ["LD_LIBRARY_PATH"] = str(pathlib.Path(torch.__file__).parent / "lib")
+    if options.device == "cuda":
+        print(torch.cuda.get_device_name(), flush=True)
+
+    models = zoo.ensure(options.models)
+    wrong = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        for name, model in models.items():
+            (folder / "models" / name / "1").mkdir(parents=True)
+            (folder / "models" / name / "1/model.pt").symlink_to(model.archive)
+        daemon = subprocess.Popen(
+            [ROOT / "dist/run", "hearthd", "--model-repository", folder / "models", "--device", options.device,
+             "--grpc-port", "0", "--http-port", "0", "--operator-library", library], stdout=subprocess.PIPE, text=True)
+        try:
+            address = f"localhost:{json.loads(daemon.stdout.readline())['grpc_port']}"
+            for name, model in models.items():
+                expected = answer_of_torch(model, options.device)
+                out = folder / f"{name}.pt"
+                subprocess.run([*hearth, "run", model.archive, "--inputs", model.inputs_file, "--output", out,
+                                "--device", options.device, "--library", library], check=True)
+                (folder / name).mkdir()
+                served = ask_daemon(hearth, address, model, folder / name)
+                wanted = dict(zip(model.names()["outputs"], (leaf for _, leaf in leaves(expected))))
+                for how, found in (
+                    ("run", difference(expected, to("cpu", torch.load(out, weights_only=True)), tolerance=TOLERANCE)),
+                    ("served", difference(wanted, served, tolerance=TOLERANCE)),
+                ):
+                    print(f"{name} {how}: {found or 'right'}", flush=True)
+                    wrong += found is not None
+        finally:
+            daemon.terminate()
+            status = daemon.wait(timeout=60)
+        if status != 0:
+            print(f"hearthd ended with {status}")
+            wrong += 1
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
