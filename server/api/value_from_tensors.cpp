@@ -221,15 +221,19 @@ absl::StatusOr<IValue> ScalarListFromTensor(const c10::ListType& type, const std
   return IValue(std::move(list));
 }
 
+at::Tensor OnDevice(at::Tensor tensor, const c10::Device& device) {
+  return device.is_cpu() ? std::move(tensor) : tensor.to(device);
+}
+
 absl::StatusOr<IValue> OneTensor(const c10::Type& type, const std::string& name, WireTensor& tensor,
                                  const c10::Device& device) {
   switch (type.kind()) {
     case TypeKind::TensorType:
       if (tensor.datatype->is_bytes()) return Wrong(name, "is a Tensor and cannot hold BYTES");
-      return IValue(tensor.tensor.to(device));
+      return IValue(OnDevice(std::move(tensor.tensor), device));
     case TypeKind::AnyType:
       if (tensor.datatype->is_bytes()) return ScalarFromTensor(*c10::StringType::get(), name, tensor);
-      return IValue(tensor.tensor.to(device));
+      return IValue(OnDevice(std::move(tensor.tensor), device));
     case TypeKind::NumberType: {
       const bool is_integer = IsInteger(*tensor.datatype);
       return ScalarFromTensor(is_integer ? static_cast<const c10::Type&>(*c10::IntType::get()) : *c10::FloatType::get(),
