@@ -13,6 +13,7 @@
 #include "jit/passes/dead_code.h"
 #include "jit/passes/ir_file.h"
 #include "jit/passes/pipelines.h"
+#include "jit/passes/scalar_tensors.h"
 #include "jit/passes/sink.h"
 #include "jit/passes/specialize.h"
 #include "jit/support/errors.h"
@@ -46,6 +47,8 @@ std::unique_ptr<Graph> RunPass(const std::string& name, std::unique_ptr<Graph> g
     MakeConstantLists(*graph, options.effects);
   } else if (name == "autocast") {
     InsertAutocasts(*graph);
+  } else if (name == "scalar_tensors") {
+    ForwardScalarTensors(*graph, options.effects);
   } else if (name == "sink") {
     SinkIntoBranches(*graph, options.effects);
   } else {
@@ -92,7 +95,7 @@ int main(int argc, char** argv) {
   CLI::App app{"Runs passes over a graph in text. The graph is verified before, between and after."};
   app.add_option("file", arguments.file, "the graph, - for standard input");
   app.add_option("--pass", arguments.passes,
-                 "specialize, autocast, dead_code, constant_lists, sink or baseline; may be repeated")
+                 "specialize, autocast, scalar_tensors, dead_code, constant_lists, sink or baseline; may be repeated")
       ->allow_extra_args(false);
   app.add_flag("--bind-self", arguments.bind_self, "bind the first input to an object of its class");
   app.add_option("--device", arguments.device, "redirect literal devices");

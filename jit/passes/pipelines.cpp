@@ -10,6 +10,7 @@
 #include "jit/passes/autocast.h"
 #include "jit/passes/constant_lists.h"
 #include "jit/passes/dead_code.h"
+#include "jit/passes/scalar_tensors.h"
 #include "jit/passes/sink.h"
 #include "jit/passes/specialize.h"
 #include "jit/support/logging.h"
@@ -55,6 +56,7 @@ std::unique_ptr<Graph> BuildBaseline(const Graph& emitted, const BaselineOptions
   Check("specialize", *graph);
   // Part of the language and no optimisation: not subject to the limit.
   if (InsertAutocasts(*graph)) Check("autocast", *graph);
+  Run("scalar_tensors", *graph, [&](Graph& g) { return ForwardScalarTensors(g, options.effects); });
   Run("dead_code", *graph, [&](Graph& g) { return EliminateDeadCode(g, options.effects); });
   Run("constant_lists", *graph, [&](Graph& g) { return MakeConstantLists(g, options.effects); });
   Run("sink", *graph, [&](Graph& g) { return SinkIntoBranches(g, options.effects); });

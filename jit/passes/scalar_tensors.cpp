@@ -1,0 +1,60 @@
+#include "jit/passes/scalar_tensors.h"
+
+#include <ATen/core/jit_type.h>
+
+#include <optional>
+#include <vector>
+
+#include "jit/analysis/aliases.h"
+#include "jit/ir/symbols.h"
+
+namespace hearth {
+namespace {
+
+const Symbol kNumToTensor = Symbol::fromQualString("prim::NumToTensor");
+const Symbol kInt = Symbol::fromQualString("aten::Int");
+const Symbol kIntImplicit = Symbol::fromQualString("aten::IntImplicit");
+const Symbol kFloat = Symbol::fromQualString("aten::Float");
+const Symbol kFloatImplicit = Symbol::fromQualString("aten::FloatImplicit");
+const Symbol kScalarImplicit = Symbol::fromQualString("aten::ScalarImplicit");
+const Symbol kItem = Symbol::fromQualString("aten::item");
+
+// The number that `node` takes out of a tensor that was made of it; null if it does something else.
+Value* NumberBehind(const Node& node) {
+  const Symbol kind = node.kind();
+  const bool any = kind == kScalarImplicit || kind == kItem;
+  const bool integral = kind == kInt || kind == kIntImplicit;
+  const bool floating = kind == kFloat || kind == kFloatImplicit;
+  if ((!any && !integral && !floating) || node.inputs().size() != 1) return nullptr;
+  const Node& maker = *node.input()->node();
+  if (maker.kind() != kNumToTensor) return nullptr;
+  Value* number = maker.input();
+  const c10::TypeKind type = number->type()->kind();
+  const bool fits =
+      ((any || integral) && type == c10::TypeKind::IntType) || ((any || floating) && type == c10::TypeKind::FloatType);
+  return fits ? number : nullptr;
+}
+
+void Collect(const Block& block, std::vector<Node*>* nodes) {
+  for (Node* node : block) {
+    if (NumberBehind(*node) != nullptr) nodes->push_back(node);
+    for (const Block* nested : node->blocks()) Collect(*nested, nodes);
+  }
+}
+
+}  // namespace
+
+bool ForwardScalarTensors(Graph& graph, const UnitEffects* effects) {
+  std::vector<Node*> candidates;
+  Collect(*graph.block(), &candidates);
+  if (candidates.empty()) return false;
+  const AliasClasses aliases(graph, effects);
+  std::erase_if(candidates, [&](const Node* node) { return aliases.FactsOf(aliases.ClassOf(*node->input())).written; });
+  for (Node* node : candidates) {
+    node->output()->ReplaceAllUsesWith(NumberBehind(*node));
+    node->Destroy();
+  }
+  return !candidates.empty();
+}
+
+}  // namespace hearth

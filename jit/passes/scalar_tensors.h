@@ -1,0 +1,14 @@
+// A number that becomes a tensor and a number again (traced models do that with every size) is the number all along:
+// int(NumToTensor(n)) is n, if nothing writes the tensor in between. The tensor goes with dead code.
+// Returns whether the graph changed.
+#pragma once
+
+#include "jit/analysis/effects.h"
+#include "jit/ir/graph.h"
+
+namespace hearth {
+
+// `effects` tells what calls do; null: anything.
+bool ForwardScalarTensors(Graph& graph, const UnitEffects* effects = nullptr);
+
+}  // namespace hearth
