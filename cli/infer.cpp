@@ -148,7 +148,9 @@ absl::StatusOr<Inputs> RandomInputs(const InferOptions& options, const Metadata&
     std::vector<int64_t> shape(input.shape().begin(), input.shape().end());
     for (int64_t& size : shape) size = size < 0 ? 1 : size;
     if (const auto given = shapes->extract(input.name())) shape = given.mapped();
-    auto tensor = RandomTensor(input.datatype(), std::move(shape), options.seed + inputs.size());
+    // A schema says Tensor and no more; without a configuration the datatype is unknown.
+    const std::string datatype = input.datatype().empty() ? "FP32" : input.datatype();
+    auto tensor = RandomTensor(datatype, std::move(shape), options.seed + inputs.size());
     if (!tensor.ok()) {
       return absl::InvalidArgumentError(absl::StrCat("input '", input.name(), "': ", tensor.status().message()));
     }

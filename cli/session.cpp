@@ -110,7 +110,7 @@ absl::StatusOr<CallInputs> ToInputs(const c10::IValue& value) {
 
 void AddSessionOptions(CLI::App& app, SessionOptions& options) {
   app.add_option("--device", options.device, "Where to run: cpu, cuda or cuda:N")->capture_default_str();
-  app.add_option("--library", options.libraries,
+  app.add_option("--operator-library", options.libraries,
                  "A shared library that registers operators or classes; may be given again");
 }
 

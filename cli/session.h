@@ -1,7 +1,7 @@
 // What the subcommands that run archives share: a Runtime made as the options say, models loaded on it, and inputs read
 // from files.
 //
-// Operator libraries come from --library and from the environment's HEARTH_OPERATOR_LIBRARIES (paths with ':' between).
+// Operator libraries come from --operator-library and from the environment's HEARTH_OPERATOR_LIBRARIES (paths with ':' between).
 // An archive that wants torchvision's operators gets torchvision's own library if it is installed beside the LibTorch
 // that this process uses, so that the detectors run without a word of configuration.
 //
@@ -25,7 +25,7 @@ struct SessionOptions {
   std::vector<std::string> libraries;
 };
 
-// Adds --device and --library.
+// Adds --device and --operator-library.
 void AddSessionOptions(CLI::App& app, SessionOptions& options);
 
 class Session {

@@ -1,5 +1,6 @@
 """tritonclient, spoken in torch's values: arguments in, named tensors out."""
 
+import ml_dtypes
 import numpy as np
 import torch
 import tritonclient.grpc as triton
@@ -33,21 +34,28 @@ def triton_inputs(names, arguments):
     """InferInputs for `arguments`, whose names are `names`; parts of a list or dict go by their path."""
     made = []
     for path, leaf in leaves(dict(zip(names, arguments))):
-        tensor = as_tensor(leaf).detach()
+        tensor = as_tensor(leaf).detach().contiguous()
         made.append(triton.InferInput(path, list(tensor.shape), DATATYPES[tensor.dtype]))
-        # The client takes BF16 as numpy's float32, and rounds.
-        array = tensor.float().numpy() if tensor.dtype == torch.bfloat16 else tensor.numpy()
-        made[-1].set_data_from_numpy(np.ascontiguousarray(array))
+        made[-1].set_data_from_numpy(_to_numpy(tensor))
     return made
 
 
 def named_tensors(result):
     """The outputs of an InferResult by name."""
-    tensors = {}
-    for output in result.get_response().outputs:
-        tensor = torch.from_numpy(np.array(result.as_numpy(output.name)))
-        tensors[output.name] = tensor.to(torch.bfloat16) if output.datatype == "BF16" else tensor
-    return tensors
+    return {output.name: _from_numpy(result.as_numpy(output.name)) for output in result.get_response().outputs}
+
+
+# numpy has no BF16 of its own; it goes by way of its bits.
+def _to_numpy(tensor):
+    if tensor.dtype == torch.bfloat16:
+        return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
+    return tensor.numpy()
+
+
+def _from_numpy(array):
+    if array.dtype == ml_dtypes.bfloat16:
+        return torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16)
+    return torch.from_numpy(array.copy())
 
 
 def ask_model(client, name, model, **options):

@@ -13,14 +13,14 @@ import urllib.request
 import grpc
 import torch
 import tritonclient.grpc as triton
+from command_line import BUILD, ROOT
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
 # Messages of any size, as Triton's clients have them.
 CHANNEL_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 
 
 def binary():
-    return pathlib.Path(os.environ.get("HEARTHD", ROOT / "build/release/bin/hearthd"))
+    return pathlib.Path(os.environ.get("HEARTHD") or BUILD / "bin/hearthd")
 
 
 def put_model(repository, name, archive, version=1, config=None):

@@ -169,7 +169,7 @@ def test_a_model_that_raises_exits_1_with_the_traceback_down_to_the_users_line(f
         (["run", "{folder}/shifts.pt", "--inputs", "{folder}/in.pt"], "xs"),
         (["run", "{folder}/speaker.pt", "--inputs", "{folder}/in.pt", "--device", "toaster"], "toaster"),
         (["run", "{folder}/speaker.pt", "--inputs", "{folder}/in.pt", "--repeat", "0"], "repeat"),
-        (["run", "{folder}/speaker.pt", "--inputs", "{folder}/in.pt", "--library", "/none.so"], "none.so"),
+        (["run", "{folder}/speaker.pt", "--inputs", "{folder}/in.pt", "--operator-library", "/none.so"], "none.so"),
         (["run", "{folder}/speaker.pt", "--inputs", "{folder}/in.pt", "--output", "/none/out.pt"], "/none/out.pt"),
         (["run", "--cases", "{folder}/none.txt"], "none.txt"),
         (["inspect"], "ARCHIVE"),
