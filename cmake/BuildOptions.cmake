@@ -24,4 +24,6 @@ endif()
 
 if(HEARTH_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
+  # LibTorch is built by g++, whose names for constrained templates newer clangs no longer share by default.
+  add_compile_options(-fclang-abi-compat=17)
 endif()

@@ -114,7 +114,7 @@ TEST(SavedValue, StringsThatAreNoTextBecomeBytes) {
 }
 
 TEST(SavedValue, RefusesWhatItDoesNotReadAndSaysWhatItIs) {
-  const std::string folder = TestFilesFolder();
+  const std::string& folder = TestFilesFolder();
   EXPECT_THAT(ErrorOf(folder + "old_format.refused"), testing::HasSubstr("torch.save wrote before PyTorch 1.6"));
   EXPECT_THAT(ErrorOf(folder + "protocol_4.refused"), testing::HasSubstr("pickle protocol 4 is not read"));
   EXPECT_THAT(ErrorOf(folder + "object.refused"), testing::HasSubstr("names 'torch.nn.modules.linear.Linear'"));
