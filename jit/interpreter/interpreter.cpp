@@ -64,6 +64,7 @@ void RunAsync(std::shared_ptr<const Code> code, std::vector<c10::IValue> argumen
   const Code& entry = *code;
   state->Start(entry, std::move(arguments));
   state->SetCompletion(std::move(code), std::move(completion));
+  if (options.begin_here) return state->Resume();
   options.pool->Post([state = std::move(state)] { state->Resume(); });
 }
 

@@ -56,6 +56,9 @@ struct RunOptions {
   std::shared_ptr<const void> keep_alive;    // held until the run and its forks have ended
   // Called once on the pool thread that takes the run up, before its first instruction; may be empty. Must not throw.
   std::function<void()> on_start;
+  // RunAsync begins the run on the calling thread, which has it until it ends or waits, instead of handing it to the
+  // pool: two switches of threads less, for runs that take less than those.
+  bool begin_here = false;
   // Whether the run has the calling thread's gradient mode instead of none.
   bool gradients = false;
 };
@@ -63,7 +66,8 @@ struct RunOptions {
 // Runs to the end on this thread. Throws ModelError (with traceback) or CancelledError.
 c10::IValue Run(const Code& code, std::vector<c10::IValue> arguments, const RunOptions& options = {});
 
-// Starts on `options.pool` and returns; the completion runs once on a pool thread, with the answer or an exception.
+// Starts on `options.pool` and returns; the completion runs once on a pool thread (with begin_here perhaps on this one,
+// before this returns), with the answer or an exception.
 using Completion = std::function<void(c10::IValue value, std::exception_ptr error)>;
 void RunAsync(std::shared_ptr<const Code> code, std::vector<c10::IValue> arguments, const RunOptions& options,
               Completion completion);

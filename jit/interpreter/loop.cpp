@@ -301,7 +301,7 @@ InterpreterState::Outcome InterpreterState::Loop() {
     const int64_t index = pc->num_inputs == 1 ? pc->target : AT(OPERANDS()[1]).toInt();
     const int64_t size = static_cast<int64_t>(elements.size());
     const int64_t position = index < 0 ? index + size : index;
-    if (position < 0 || position >= size) throw std::out_of_range("Tuple index out of range");
+    if (position < 0 || position >= size) throw std::out_of_range("Tuple list index out of range");
     IValue element = elements[static_cast<size_t>(position)];
     OUTPUT(0) = std::move(element);
     RELEASE();

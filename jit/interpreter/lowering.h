@@ -80,6 +80,8 @@ class Lowering {
   void Release(const Value* value);
   bool InRegister(const Value* value) { return Operand(value) >= 0; }
   static bool IsScalar(const Value* value);
+  // A loop's trip counter lives on in its register, whatever the body does with it: nothing else may take that over.
+  static bool IsCounter(const Value* value);
   int32_t NewConstant(c10::IValue value);
   int32_t OriginOf(const InlinedCall* call);
 

@@ -50,13 +50,13 @@ int32_t Lowering::ChooseJoin(const Node* node, size_t i, const std::vector<int32
   // The register of a Value that some branch passes through and that is dead afterwards, so that it stays where it is.
   const std::vector<const Value*>& ending = last_uses_.EndsIn(node);
   const auto ends_here = [&](int32_t reg) {
-    return std::any_of(ending.begin(), ending.end(), [&](const Value* value) { return Operand(value) == reg; });
+    return std::any_of(ending.begin(), ending.end(), [&](const Value* value) { return location_[value->id()] == reg; });
   };
   const int32_t wanted = wanted_[output->id()];
   if (wanted != kNoRegister && is_open(wanted) && (registers_.IsFree(wanted) || ends_here(wanted))) return wanted;
   for (const Block* branch : node->blocks()) {
     const Value* returned = branch->returns()[i];
-    if (ConstantOf(returned) != nullptr || DefinedIn(*branch, returned)) continue;
+    if (ConstantOf(returned) != nullptr || DefinedIn(*branch, returned) || IsCounter(returned)) continue;
     if (std::find(ending.begin(), ending.end(), returned) == ending.end()) continue;
     if (is_open(Operand(returned))) return Operand(returned);
   }
@@ -125,7 +125,7 @@ void Lowering::LowerLoop(const Node* node) {
   for (size_t i = 0; i < carried; ++i) {
     const Value* initial = node->input(i + 2);
     const Value* output = node->output(i);
-    const bool dies = InRegister(initial) && last_uses_.DiesAt(initial, node);
+    const bool dies = InRegister(initial) && last_uses_.DiesAt(initial, node) && !IsCounter(initial);
     int32_t join = kNoRegister;
     if (dies && registers_.IsScalar(Operand(initial)) == IsScalar(output) &&
         std::find(joins.begin(), joins.end(), Operand(initial)) == joins.end()) {

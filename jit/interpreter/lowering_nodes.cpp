@@ -400,7 +400,13 @@ int32_t Lowering::Define(const Value* value) {
 }
 
 void Lowering::Release(const Value* value) {
-  if (location_[value->id()] >= 0) registers_.Free(location_[value->id()]);
+  if (location_[value->id()] >= 0 && !IsCounter(value)) registers_.Free(location_[value->id()]);
+}
+
+bool Lowering::IsCounter(const Value* value) {
+  const Node* node = value->node();
+  return node->kind() == sym::kParam && value->offset() == 0 && node->block()->owner() != nullptr &&
+         node->block()->owner()->kind() == sym::kLoop;
 }
 
 bool Lowering::IsScalar(const Value* value) {

@@ -12,7 +12,8 @@ std::span<const NativeEntry> NativeOperators() {
     for (std::span<const NativeEntry> part :
          {native::ScalarNatives(), native::MathNatives(), native::ListNatives(), native::DictNatives(),
           native::StringNatives(), native::StringSearchNatives(), native::ValueNatives(), native::TensorQueryNatives(),
-          native::TensorMathNatives(), native::TensorShapeNatives(), native::TensorLayerNatives()}) {
+          native::SmallTensorNatives(), native::TensorMathNatives(), native::TensorShapeNatives(),
+          native::TensorLayerNatives()}) {
       entries.insert(entries.end(), part.begin(), part.end());
     }
     return entries;

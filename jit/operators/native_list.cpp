@@ -91,26 +91,27 @@ void Add(NativeArguments in, IValue* out) {
   *out = MakeList(ElementType(in[0]), std::move(joined));
 }
 
+// LibTorch reserves `size * times` elements before it looks at the sign.
 std::vector<IValue> Repeat(const std::vector<IValue>& list, int64_t times) {
   std::vector<IValue> repeated;
+  const uint64_t wanted = static_cast<uint64_t>(list.size()) * static_cast<uint64_t>(times);
+  if (wanted > repeated.max_size()) throw std::length_error("vector::reserve");
   if (times <= 0 || list.empty()) return repeated;
   TORCH_CHECK(static_cast<uint64_t>(times) <= repeated.max_size() / list.size(), "vector::reserve");
-  repeated.reserve(list.size() * static_cast<size_t>(times));
+  repeated.reserve(wanted);
   for (int64_t i = 0; i < times; ++i) repeated.insert(repeated.end(), list.begin(), list.end());
   return repeated;
 }
 
 void MulLeft(NativeArguments in, IValue* out) {
-  if (in[1].toInt() < 0 && !Elements(in[0]).empty()) throw std::length_error("vector::reserve");
   *out = MakeList(ElementType(in[0]), Repeat(Elements(in[0]), in[1].toInt()));
 }
 void MulRight(NativeArguments in, IValue* out) {
-  if (in[0].toInt() < 0 && !Elements(in[1]).empty()) throw std::length_error("vector::reserve");
   *out = MakeList(ElementType(in[1]), Repeat(Elements(in[1]), in[0].toInt()));
 }
 void MulInPlace(NativeArguments in, IValue* out) {
   std::vector<IValue>& list = Elements(in[0]);
-  if (in[1].toInt() != 1) list = Repeat(list, in[1].toInt());
+  if (in[1].toInt() != 1) list = Repeat(list, std::max<int64_t>(in[1].toInt(), 0));
   IValue self = in[0];
   *out = std::move(self);
 }
@@ -237,7 +238,7 @@ void All(NativeArguments in, IValue* out) {
 void RangeList(NativeArguments in, IValue* out) {
   const int64_t count = in[0].toInt();
   std::vector<IValue> numbers;
-  if (count > 0) numbers.reserve(static_cast<size_t>(count));
+  numbers.reserve(static_cast<size_t>(count));  // throws length_error for what is negative
   for (int64_t i = 0; i < count; ++i) numbers.emplace_back(i);
   *out = MakeList(c10::IntType::get(), std::move(numbers));
 }

@@ -74,13 +74,11 @@ double Fmod(double a, double b) { return std::fmod(a, b); }
 double Copysign(double a, double b) { return std::copysign(a, b); }
 double MathRemainder(double a, double b) { return std::remainder(a, b); }
 
-void PowToInt(NativeArguments in, IValue* out) { *out = static_cast<int64_t>(std::pow(in[0].toInt(), in[1].toInt())); }
-
 // The result must fit an int; nan and what is too large do not.
 int64_t ToInt(double original, double rounded) {
   constexpr double kLimit = 9223372036854775808.0;
   if (rounded >= -kLimit && rounded < kLimit) return static_cast<int64_t>(rounded);
-  TORCH_CHECK(false, "Cannot convert float ", original, " to integer");
+  TORCH_CHECK(false, "Cannot convert float ", std::to_string(original), " to integer");
 }
 void Floor(NativeArguments in, IValue* out) {
   const double a = in[0].toDouble();
@@ -90,7 +88,8 @@ void Ceil(NativeArguments in, IValue* out) {
   const double a = in[0].toDouble();
   *out = ToInt(a, std::ceil(a));
 }
-void Same(NativeArguments in, IValue* out) { *out = in[0].toInt(); }
+// An int takes the way through a float, as in LibTorch.
+void ThroughFloat(NativeArguments in, IValue* out) { *out = static_cast<int64_t>(static_cast<double>(in[0].toInt())); }
 
 int64_t Gcd(int64_t a, int64_t b) {
   uint64_t x = a < 0 ? uint64_t{0} - static_cast<uint64_t>(a) : static_cast<uint64_t>(a);
@@ -156,11 +155,10 @@ constexpr NativeEntry kEntries[] = {
     TWO("fmod", Fmod),
     TWO("copysign", Copysign),
     TWO("mathremainder", MathRemainder),
-    {"aten::pow.int_to_int", PowToInt},
     {"aten::floor.float", Floor},
-    {"aten::floor.int", Same},
+    {"aten::floor.int", ThroughFloat},
     {"aten::ceil.float", Ceil},
-    {"aten::ceil.int", Same},
+    {"aten::ceil.int", ThroughFloat},
     {"aten::isnan.float", [](NativeArguments in, IValue* out) { *out = std::isnan(in[0].toDouble()); }},
     {"aten::isinf.float", [](NativeArguments in, IValue* out) { *out = std::isinf(in[0].toDouble()); }},
     {"aten::isfinite.float", [](NativeArguments in, IValue* out) { *out = std::isfinite(in[0].toDouble()); }},

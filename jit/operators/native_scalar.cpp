@@ -108,19 +108,19 @@ int64_t DeriveIndex(int64_t index, int64_t start, int64_t step) { return kAdd(st
 // How many indices range(low, high, step) has.
 int64_t RangeLength(int64_t low, int64_t high, int64_t step) {
   if (step == 0) throw std::runtime_error("range() arg 3 must not be zero");
-  const auto distance = [](int64_t from, int64_t to) {
-    return static_cast<uint64_t>(to) - static_cast<uint64_t>(from);
-  };
-  if (step > 0 && low < high) return static_cast<int64_t>(1 + (distance(low, high) - 1) / static_cast<uint64_t>(step));
+  // In two's complement throughout.
+  if (step > 0 && low < high) return kAdd(int64_t{1}, kSub(kSub(high, int64_t{1}), low) / step);
   if (step < 0 && low > high) {
-    return static_cast<int64_t>(1 + (distance(high, low) - 1) / (uint64_t{0} - static_cast<uint64_t>(step)));
+    const int64_t stride = kSub(int64_t{0}, step);
+    const int64_t distance = kSub(kSub(low, int64_t{1}), high);
+    return kAdd(int64_t{1}, stride == -1 ? kSub(int64_t{0}, distance) : distance / stride);
   }
   return 0;
 }
 
 // A Scalar argument is whichever of int, float, bool and complex came.
 void ScalarToInt(NativeArguments in, IValue* out) {
-  *out = in[0].isInt() ? in[0].toInt() : static_cast<int64_t>(in[0].toScalar().toLong());
+  *out = in[0].isInt() ? in[0].toInt() : static_cast<int64_t>(in[0].toScalar().toInt());
 }
 void ScalarToFloat(NativeArguments in, IValue* out) {
   const IValue& value = in[0];
@@ -128,6 +128,8 @@ void ScalarToFloat(NativeArguments in, IValue* out) {
     *out = value.toDouble();
   } else if (value.isComplexDouble()) {
     *out = value.toComplexDouble().real();
+  } else if (value.isBool()) {
+    *out = static_cast<double>(value.toBool());
   } else {
     *out = static_cast<double>(value.toInt());
   }

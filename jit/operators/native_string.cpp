@@ -75,6 +75,12 @@ void Ord(NativeArguments in, IValue* out) {
   *out = static_cast<int64_t>(static_cast<uint8_t>(text[0]));
 }
 
+void Chr(NativeArguments in, IValue* out) {
+  const int64_t code = in[0].toInt();
+  TORCH_CHECK(code >= 0 && code < 0x110000, "chr() arg not in range(0x110000), found ", code);
+  *out = std::string(1, static_cast<char>(code));
+}
+
 void Join(NativeArguments in, IValue* out) {
   const std::string& separator = Text(in[0]);
   const std::vector<IValue>& parts = Elements(in[1]);
@@ -212,7 +218,7 @@ constexpr NativeEntry kEntries[] = {
     {"aten::slice.str", Slice},
     {"aten::list", ToList},
     {"aten::ord", Ord},
-    {"aten::chr", [](NativeArguments in, IValue* out) { *out = std::string(1, static_cast<char>(in[0].toInt())); }},
+    {"aten::chr", Chr},
     {"aten::join", Join},
     {"aten::str", Str},
     {"aten::format", Format},

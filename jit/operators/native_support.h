@@ -75,6 +75,7 @@ std::span<const NativeEntry> StringNatives();
 std::span<const NativeEntry> StringSearchNatives();
 std::span<const NativeEntry> ValueNatives();
 std::span<const NativeEntry> TensorQueryNatives();
+std::span<const NativeEntry> SmallTensorNatives();
 std::span<const NativeEntry> TensorMathNatives();
 std::span<const NativeEntry> TensorShapeNatives();
 std::span<const NativeEntry> TensorLayerNatives();

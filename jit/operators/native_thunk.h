@@ -59,6 +59,46 @@ struct Parameter<c10::SymInt> {
   int64_t held;
 };
 
+// Enumerations come as numbers, and LibTorch indexes tables with whatever it gets.
+inline int64_t CheckedEnumerator(const IValue& value, int64_t bound, const char* what) {
+  const int64_t number = value.toInt();
+  TORCH_CHECK(number >= 0 && number < bound, number, " is no ", what);
+  return number;
+}
+template <>
+struct Parameter<c10::ScalarType> {
+  explicit Parameter(const IValue& value)
+      : held(static_cast<c10::ScalarType>(
+            CheckedEnumerator(value, static_cast<int64_t>(c10::ScalarType::NumOptions), "dtype"))) {}
+  c10::ScalarType get() { return held; }
+  c10::ScalarType held;
+};
+template <>
+struct Parameter<c10::Layout> {
+  explicit Parameter(const IValue& value)
+      : held(static_cast<c10::Layout>(
+            CheckedEnumerator(value, static_cast<int64_t>(c10::Layout::NumOptions), "layout"))) {}
+  c10::Layout get() { return held; }
+  c10::Layout held;
+};
+template <>
+struct Parameter<c10::MemoryFormat> {
+  explicit Parameter(const IValue& value)
+      : held(static_cast<c10::MemoryFormat>(
+            CheckedEnumerator(value, static_cast<int64_t>(c10::MemoryFormat::NumOptions), "memory format"))) {}
+  c10::MemoryFormat get() { return held; }
+  c10::MemoryFormat held;
+};
+template <typename T>
+requires std::is_enum_v<T>
+struct Parameter<std::optional<T>> {
+  explicit Parameter(const IValue& value) {
+    if (!value.isNone()) held = Parameter<T>(value).get();
+  }
+  std::optional<T> get() { return held; }
+  std::optional<T> held;
+};
+
 using Numbers = c10::SmallVector<int64_t, 6>;
 
 inline void ReadNumbers(const IValue& value, Numbers& numbers) {

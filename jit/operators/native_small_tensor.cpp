@@ -1,0 +1,148 @@
+// Arithmetic on float tensors of a few elements, where LibTorch's dispatch and iterators cost a hundred times what the
+// arithmetic does: a direct loop, and in the operand's own memory if that dies here. The results are LibTorch's to the
+// last bit. Whatever is not plain (another dtype, layout, device or shape, gradients, a mode that sees operators) goes
+// LibTorch's way.
+#include <ATen/EmptyTensor.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/add_ops.h>
+#include <ATen/ops/div_ops.h>
+#include <ATen/ops/mul_ops.h>
+#include <ATen/ops/relu_ops.h>
+#include <ATen/ops/sub_ops.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include <optional>
+
+#include "jit/operators/native_support.h"
+#include "jit/operators/native_thunk.h"
+
+namespace hearth::native {
+namespace {
+
+constexpr int64_t kMaxElements = 64;
+
+bool HasDefaultStrides(const at::Tensor& tensor) {
+  const c10::IntArrayRef sizes = tensor.sizes();
+  const c10::IntArrayRef strides = tensor.strides();
+  int64_t stride = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    if (strides[i] != stride) return false;
+    stride *= sizes[i];
+  }
+  return true;
+}
+
+// A difference of DispatchKeySets would keep the backends' bits.
+bool IsWithin(c10::DispatchKeySet keys, c10::DispatchKeySet allowed) {
+  return (keys.raw_repr() & ~allowed.raw_repr()) == 0;
+}
+
+// Whether nothing but LibTorch's CPU kernel would see an operator on this tensor, and the loops below may stand for it.
+bool IsSmallAndPlain(const IValue& value) {
+  if (!value.isTensor()) return false;
+  const at::Tensor& tensor = value.toTensor();
+  constexpr c10::DispatchKeySet kPlain =
+      c10::DispatchKeySet(c10::DispatchKey::CPU) | c10::autograd_dispatch_keyset_with_ADInplaceOrView;
+  if (!tensor.defined() || !IsWithin(tensor.key_set(), kPlain)) return false;
+  if (tensor.scalar_type() != at::kFloat || !tensor.is_cpu()) return false;
+  const int64_t elements = tensor.numel();
+  if (elements == 0 || elements > kMaxElements || !HasDefaultStrides(tensor)) return false;
+  return !(tensor.requires_grad() && c10::GradMode::is_enabled());
+}
+
+bool NoModeSeesOperators() {
+  return IsWithin(c10::impl::tls_local_dispatch_key_set().included_, c10::default_included_set);
+}
+
+std::optional<float> RealNumber(const IValue& value) {
+  if (value.isDouble()) return static_cast<float>(value.toDouble());
+  if (value.isInt()) return static_cast<float>(value.toInt());
+  return std::nullopt;
+}
+
+bool IsOne(const IValue& value) { return value.isInt() && value.toInt() == 1; }
+
+// Where the result goes: the first operand's own tensor if nobody else refers to it, else a new one.
+at::Tensor ResultLike(NativeArguments in, IValue* out) {
+  const at::Tensor& operand = in[0].toTensor();
+  const bool dies = in.values[0] == out;
+  if (dies && operand.use_count() == 1 && operand.storage().use_count() == 1 &&
+      operand.storage().nbytes() == static_cast<size_t>(operand.numel()) * sizeof(float) && !operand.requires_grad()) {
+    return std::move(*out).toTensor();
+  }
+  return at::Tensor(at::detail::empty_cpu(operand.sizes(), at::kFloat));
+}
+
+template <typename Function>
+void Map(NativeArguments in, IValue* out, Function function) {
+  const int64_t elements = in[0].toTensor().numel();
+  const float* from = in[0].toTensor().const_data_ptr<float>();
+  at::Tensor result = ResultLike(in, out);
+  float* to = result.mutable_data_ptr<float>();
+  for (int64_t i = 0; i < elements; ++i) to[i] = function(from[i]);
+  *out = std::move(result);
+}
+
+struct Plus {
+  static float Of(float a, float b) { return a + b; }
+};
+struct Minus {
+  static float Of(float a, float b) { return a - b; }
+};
+struct Times {
+  static float Of(float a, float b) { return a * b; }
+};
+struct Over {
+  static float Of(float a, float b) { return a / b; }
+};
+
+// op.Scalar(Tensor self, Scalar other[, Scalar alpha=1])
+template <typename Operation, typename AtenOp, bool has_alpha>
+void WithScalar(NativeArguments in, IValue* out) {
+  const std::optional<float> other = RealNumber(in[1]);
+  if (!other || !IsSmallAndPlain(in[0]) || (has_alpha && !IsOne(in[2])) || !NoModeSeesOperators()) {
+    EntryOf<AtenOp>().function(in, out);
+    return;
+  }
+  Map(in, out, [b = *other](float a) { return Operation::Of(a, b); });
+}
+
+// op.Tensor(Tensor self, Tensor other[, Scalar alpha=1])
+template <typename Operation, typename AtenOp, bool has_alpha>
+void WithTensor(NativeArguments in, IValue* out) {
+  if (!IsSmallAndPlain(in[0]) || !IsSmallAndPlain(in[1]) || (has_alpha && !IsOne(in[2])) ||
+      in[0].toTensor().sizes() != in[1].toTensor().sizes() || !NoModeSeesOperators()) {
+    EntryOf<AtenOp>().function(in, out);
+    return;
+  }
+  const at::Tensor other = in[1].toTensor();  // may be the very tensor that the result is written to
+  const float* b = other.const_data_ptr<float>();
+  Map(in, out, [&b](float a) { return Operation::Of(a, *b++); });
+}
+
+void Relu(NativeArguments in, IValue* out) {
+  if (!IsSmallAndPlain(in[0]) || !NoModeSeesOperators()) {
+    EntryOf<at::_ops::relu>().function(in, out);
+    return;
+  }
+  Map(in, out, [](float a) { return a < 0 ? 0.0f : a; });  // keeps nan and -0
+}
+
+constexpr NativeEntry kEntries[] = {
+    {"aten::add.Scalar", WithScalar<Plus, at::_ops::add_Scalar, true>},
+    {"aten::sub.Scalar", WithScalar<Minus, at::_ops::sub_Scalar, true>},
+    {"aten::mul.Scalar", WithScalar<Times, at::_ops::mul_Scalar, false>},
+    {"aten::div.Scalar", WithScalar<Over, at::_ops::div_Scalar, false>},
+    {"aten::add.Tensor", WithTensor<Plus, at::_ops::add_Tensor, true>},
+    {"aten::sub.Tensor", WithTensor<Minus, at::_ops::sub_Tensor, true>},
+    {"aten::mul.Tensor", WithTensor<Times, at::_ops::mul_Tensor, false>},
+    {"aten::div.Tensor", WithTensor<Over, at::_ops::div_Tensor, false>},
+    {"aten::relu", Relu},
+};
+
+}  // namespace
+
+std::span<const NativeEntry> SmallTensorNatives() { return kEntries; }
+
+}  // namespace hearth::native
