@@ -159,7 +159,7 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
       callback(StatusOf(std::current_exception()));
       return handle;
     }
-    executor_->RunAsync(method, std::move(bound), std::move(token), std::move(options.on_start),
+    executor_->RunAsync(method, std::move(bound), {std::move(token), std::move(options.on_start), options.may_run_here},
                         [self = shared_from_this(), start = std::chrono::steady_clock::now(),
                          callback = std::move(callback)](c10::IValue value, const std::exception_ptr& error) {
                           callback(self->Finish(std::move(value), error, start));

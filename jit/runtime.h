@@ -65,9 +65,12 @@ enum class GraphStage {
 
 struct CallOptions {
   std::optional<std::chrono::steady_clock::time_point> deadline;
-  // Called once on the pool thread that takes the run up, before its first instruction: parts waiting from running.
+  // Called once on the thread that takes the run up, before its first instruction: parts waiting from running.
   // Not called if the run never begins. Must not block or throw.
   std::function<void()> on_start;
+  // The calling thread may run the method itself where it has no loops, calls or forks and need not wait for another
+  // run: the callback is then called before CallAsync returns. For calls that are known to take microseconds.
+  bool may_run_here = false;
 };
 
 // Counters of one model since it was loaded; durations in nanoseconds.

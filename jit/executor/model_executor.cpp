@@ -2,12 +2,31 @@
 
 #include <ATen/core/class_type.h>
 
+#include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "jit/analysis/effects.h"
 #include "jit/executor/code_builder.h"
+#include "jit/ir/graph.h"
+#include "jit/ir/symbols.h"
 
 namespace hearth {
+namespace {
+
+bool IsStraight(const Block& block) {
+  constexpr auto goes_elsewhere = [](c10::Symbol kind) {
+    return kind == sym::kLoop || kind == sym::kFork || kind == sym::kAwaitable || kind == sym::kCallFunction ||
+           kind == sym::kCallMethod;
+  };
+  for (const Node* node : block) {
+    if (goes_elsewhere(node->kind())) return false;
+    if (!std::ranges::all_of(node->blocks(), [](const Block* inner) { return IsStraight(*inner); })) return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 ModelExecutor::ModelExecutor(std::shared_ptr<CompilationUnit> unit, c10::intrusive_ptr<c10::ivalue::Object> module,
                              CodeBuilder& builder, ThreadPool* pool)
@@ -17,8 +36,9 @@ ModelExecutor::ModelExecutor(std::shared_ptr<CompilationUnit> unit, c10::intrusi
     auto* function = static_cast<Function*>(declared);
     CodeBuilder::Compiled compiled = builder.BuildBound(*function, module_, effects);
     const bool writes = effects.WritesState(*compiled.baseline);
+    const bool straight = IsStraight(*compiled.baseline->block());
     return Method{function, std::move(compiled.baseline), std::move(compiled.code),
-                  writes ? StateAccess::kExclusive : StateAccess::kShared};
+                  writes ? StateAccess::kExclusive : StateAccess::kShared, straight};
   };
   const c10::ClassTypePtr type = module_->type();
   for (torch::jit::Function* method : type->methods()) methods_.push_back(compile(method));
@@ -43,18 +63,21 @@ const ModelExecutor::Method* ModelExecutor::FindHook(const torch::jit::Function&
   return nullptr;
 }
 
-void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> arguments,
-                             std::shared_ptr<CancellationToken> token, std::function<void()> on_start,
+void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> arguments, CallSettings settings,
                              Completion completion) {
   auto self = shared_from_this();
   const StateAccess access = method.access;
-  gate_.Enter(access, [self, access, &method, arguments = std::move(arguments), token = std::move(token),
-                       on_start = std::move(on_start), completion = std::move(completion)]() mutable {
+  // A run that must wait its turn is started by whichever thread ends the run before it, which has its own work.
+  const bool here = settings.may_run_here && method.straight && access == StateAccess::kShared;
+  const std::thread::id caller = std::this_thread::get_id();
+  gate_.Enter(access, [self, access, here, caller, &method, arguments = std::move(arguments),
+                       settings = std::move(settings), completion = std::move(completion)]() mutable {
     RunOptions options;
-    options.token = std::move(token);
+    options.token = std::move(settings.token);
     options.pool = self->pool_;
     options.keep_alive = self;
-    options.on_start = std::move(on_start);
+    options.on_start = std::move(settings.on_start);
+    options.begin_here = here && std::this_thread::get_id() == caller;
     hearth::RunAsync(method.code, std::move(arguments), options,
                      [self, access, completion = std::move(completion)](c10::IValue value, std::exception_ptr error) {
                        self->gate_.Leave(access);

@@ -29,6 +29,7 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
     std::unique_ptr<Graph> baseline;  // what `code` was made from
     std::shared_ptr<const Code> code;
     StateAccess access;  // whether a run may write the module's state
+    bool straight;       // no loops, calls or forks: how long a run takes is up to its operators alone
 
     const std::string& name() const { return function->name(); }
     const c10::FunctionSchema& schema() const { return function->getSchema(); }
@@ -46,10 +47,15 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
   const c10::intrusive_ptr<c10::ivalue::Object>& module() const { return module_; }
   const CompilationUnit& unit() const { return *unit_; }
 
-  // Runs a method of this executor; `arguments` fit its schema, self first. `on_start` may be empty. The completion
-  // runs once, on a pool thread.
-  void RunAsync(const Method& method, std::vector<c10::IValue> arguments, std::shared_ptr<CancellationToken> token,
-                std::function<void()> on_start, Completion completion);
+  struct CallSettings {
+    std::shared_ptr<CancellationToken> token;  // may be null
+    std::function<void()> on_start;            // may be empty
+    // The calling thread may be used, if the method is straight, writes no state and need not wait its turn.
+    bool may_run_here = false;
+  };
+  // Runs a method of this executor; `arguments` fit its schema, self first. The completion runs once, on a pool thread
+  // or, if that was allowed, on this one before RunAsync returns.
+  void RunAsync(const Method& method, std::vector<c10::IValue> arguments, CallSettings settings, Completion completion);
 
  private:
   std::shared_ptr<CompilationUnit> unit_;

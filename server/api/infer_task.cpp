@@ -50,6 +50,7 @@ void InferTask::Start(const grpc::ByteBuffer& message, std::optional<Clock::time
   if (!status.ok()) return Finish({std::move(status), header_, {}});
 
   call.deadline = deadline;
+  call.bytes = record_.request_bytes;
   call.on_start = [this] { began_ = Clock::now().time_since_epoch().count(); };
   admitted_ = true;
   // The callback keeps the task alive; so does this call, for what follows it.

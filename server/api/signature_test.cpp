@@ -29,8 +29,9 @@ class SignatureTest : public ::testing::Test {
     inference::ModelConfig parsed;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(config, &parsed));
     auto signature = Signature::Create(*schema_, parsed);
-    if (signature.ok()) signature_ = *std::move(signature);
-    return signature.status();
+    if (!signature.ok()) return signature.status();
+    signature_ = *std::move(signature);
+    return absl::OkStatus();
   }
 
   absl::StatusOr<BoundArguments> Bind(std::vector<WireTensor> inputs) {

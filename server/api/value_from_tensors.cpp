@@ -67,7 +67,7 @@ absl::StatusOr<std::map<int64_t, Parts>> GroupByIndex(const std::string& name, c
       return Wrong(JoinPath(name, part.path), "does not belong to '", name, "', whose parts are named '", name,
                    ".0', '", name, ".1' and so on");
     }
-    groups[*index].push_back({std::move(rest), part.tensor});
+    groups[*index].push_back({rest, part.tensor});
   }
   return groups;
 }
@@ -87,7 +87,7 @@ absl::StatusOr<IValue> ListFromParts(const c10::ListType& type, const std::strin
     list.push_back(*std::move(value));
     ++expected;
   }
-  return IValue(std::move(list));
+  return IValue(list);
 }
 
 absl::StatusOr<IValue> TupleFromParts(const c10::TypePtr& type, const std::string& name, const Parts& parts,
@@ -126,7 +126,7 @@ absl::StatusOr<IValue> DictFromParts(const c10::DictType& type, const std::strin
         IsOneTensor(*value_type) ? std::pair<std::string, std::string>(part.path, "") : SplitPath(part.path);
     auto group = std::find_if(groups.begin(), groups.end(), [&, &key = head](const auto& g) { return g.first == key; });
     if (group == groups.end()) group = groups.insert(groups.end(), {head, {}});
-    group->second.push_back({std::move(rest), part.tensor});
+    group->second.push_back({rest, part.tensor});
   }
   c10::impl::GenericDict dict(key_type, value_type);
   for (auto& [key, group] : groups) {
@@ -140,7 +140,7 @@ absl::StatusOr<IValue> DictFromParts(const c10::DictType& type, const std::strin
     if (!number.has_value()) return Wrong(JoinPath(name, key), "has the key '", key, "', which is not an integer");
     dict.insert(*number, *std::move(value));
   }
-  return IValue(std::move(dict));
+  return IValue(dict);
 }
 
 bool IsInteger(const Datatype& datatype) {
@@ -218,7 +218,7 @@ absl::StatusOr<IValue> ScalarListFromTensor(const c10::ListType& type, const std
   const int64_t count = ElementCount(tensor);
   list.reserve(count);
   for (int64_t i = 0; i < count; ++i) list.push_back(Element(tensor, i, scalar));
-  return IValue(std::move(list));
+  return IValue(list);
 }
 
 at::Tensor OnDevice(at::Tensor tensor, const c10::Device& device) {

@@ -2,6 +2,7 @@
 // lives until its last request ends: that is how it drains. Immutable but for its counters.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -34,6 +35,8 @@ struct Servable {
   // Shared with the versions of the same number before and after a reload.
   std::shared_ptr<ModelStatistics> statistics;
   uint64_t weight_bytes = 0;
+  // Runs since the last one that was not short; see Dispatcher.
+  mutable std::atomic<int> short_runs{0};
 };
 
 using ServablePtr = std::shared_ptr<const Servable>;

@@ -8,6 +8,23 @@
 namespace hearth::server {
 namespace {
 
+// A run this short is not worth another thread, once so many in a row have been.
+constexpr std::chrono::microseconds kShortRun{50};
+constexpr int kShortRunsInARow = 16;
+constexpr size_t kSmallRequest = 64 << 10;
+
+void NoteRun(const Servable& servable, std::chrono::steady_clock::time_point began) {
+  const bool known = began.time_since_epoch().count() != 0;
+  const bool is_short = known && std::chrono::steady_clock::now() - began <= kShortRun;
+  std::atomic<int>& runs = servable.short_runs;
+  // Written only while it changes: a model in use does not share a cache line between all its requests.
+  if (!is_short) {
+    runs.store(0, std::memory_order_relaxed);
+  } else if (const int so_far = runs.load(std::memory_order_relaxed); so_far < kShortRunsInARow) {
+    runs.store(so_far + 1, std::memory_order_relaxed);
+  }
+}
+
 int64_t MaxPending(const Servable& servable, const DispatcherOptions& options) {
   const auto& policy = servable.config.dynamic_batching().default_queue_policy();
   return policy.max_queue_size() > 0 ? policy.max_queue_size() : options.max_pending_per_model;
@@ -35,19 +52,32 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Dispatch(ServablePtr ser
     ++in_flight_;
   }
 
+  // Shared by the two callbacks, of which the runtime may keep the first longer than it needs it.
+  struct Call {
+    ServablePtr servable;
+    std::function<void()> on_start;
+    Callback callback;
+    TimePoint began;
+  };
+  auto shared = std::make_shared<Call>(Call{servable, std::move(call.on_start), std::move(callback), {}});
   CallOptions options;
   options.deadline = call.deadline;
-  options.on_start = [servable = servable.get(), on_start = std::move(call.on_start)] {
-    servable->statistics->Began();
-    if (on_start) on_start();
+  options.may_run_here =
+      call.bytes <= kSmallRequest && servable->short_runs.load(std::memory_order_relaxed) >= kShortRunsInARow;
+  options.on_start = [shared] {
+    shared->began = std::chrono::steady_clock::now();
+    shared->servable->statistics->Began();
+    if (shared->on_start) shared->on_start();
   };
   Model& model = *servable->model;
   return model.CallAsync(call.method, std::move(call.args), std::move(call.kwargs), std::move(options),
-                         [this, servable, callback = std::move(callback)](absl::StatusOr<c10::IValue> result) mutable {
-                           callback(std::move(result));
+                         [this, shared = std::move(shared)](absl::StatusOr<c10::IValue> result) {
+                           NoteRun(*shared->servable, shared->began);
+                           shared->callback(std::move(result));
                            // The answer is on its way: only now may a drain go on to take the server down.
-                           callback = nullptr;
-                           servable = nullptr;
+                           shared->callback = nullptr;
+                           shared->on_start = nullptr;
+                           shared->servable = nullptr;
                            Ended();
                          });
 }

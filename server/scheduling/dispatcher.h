@@ -3,7 +3,11 @@
 //
 // A request is refused with kResourceExhausted at once when as many of its model's requests as the bound allows wait
 // for a thread already, or as many as the server's bound are under way in all; with kUnavailable when the server is
-// draining; with kDeadlineExceeded when its deadline has passed. Thread-safe.
+// draining; with kDeadlineExceeded when its deadline has passed.
+//
+// A small request of a model whose last runs were all very short is run on the calling thread, if the runtime knows
+// that it cannot take long for reasons of its own (no loops): handing it to another thread and back would cost more
+// than the run itself. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -34,6 +38,7 @@ struct DispatchedCall {
   Arguments args;
   KeywordArguments kwargs;
   std::optional<std::chrono::steady_clock::time_point> deadline;
+  size_t bytes = 0;  // of the request
   // Called when a thread takes the call up; see CallOptions::on_start.
   std::function<void()> on_start;
 };
