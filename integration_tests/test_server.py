@@ -440,6 +440,38 @@ def test_requests_over_the_bound_are_refused_at_once(hearthd):
         assert full.metric("nv_inference_request_failure", model="spin", reason="REJECTED") == 1
 
 
+def test_a_model_that_was_quick_and_then_is_slow_holds_nobody_up(server, client):
+    for _ in range(50):
+        client.infer("spin", spin(1))
+    calls = [client.async_infer("spin", spin(LONG), callback=lambda result, error: None) for _ in range(8)]
+    eventually(lambda: in_flight(server) == 8)
+    for _ in range(20):
+        assert client.is_server_ready()
+        assert not client.is_model_ready("nothing")
+    for call in calls:
+        call.cancel()
+    eventually(lambda: in_flight(server) == 0)
+
+
+def test_quick_answers_of_many_clients_are_each_their_own(server):
+    problems = []
+
+    def ask(seed):
+        with server.client() as client:
+            for i in range(200):
+                sent = np.array([seed, i], dtype=np.float32)
+                got = client.infer("identity", [tensor("x", sent)]).as_numpy("OUTPUT__0")
+                if not np.array_equal(got, sent):
+                    problems.append((sent, got))
+
+    threads = [threading.Thread(target=ask, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+
+
 # ---- streams
 
 

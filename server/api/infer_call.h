@@ -2,8 +2,8 @@
 // itself until gRPC is done with it. A client that goes away, or whose deadline passes, cancels the run.
 #pragma once
 
-#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
 #include "server/api/infer_task.h"

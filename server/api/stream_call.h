@@ -4,8 +4,8 @@
 // HTTP/2's flow control.
 #pragma once
 
-#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <memory>

@@ -48,6 +48,12 @@ class FakeModel : public Model {
     for (std::thread& thread : threads_) thread.join();
   }
 
+  // Whether the last call was allowed to run on its caller's thread.
+  bool allowed_here() const {
+    std::lock_guard lock(mutex_);
+    return allowed_here_;
+  }
+
   std::vector<MethodInfo> methods() const override { return {{"forward", &schema_}}; }
   const c10::FunctionSchema* FindMethod(std::string_view name) const override {
     return name == "forward" ? &schema_ : nullptr;
@@ -61,6 +67,7 @@ class FakeModel : public Model {
     };
     auto handle = std::make_shared<Handle>();
     std::lock_guard lock(mutex_);
+    allowed_here_ = options.may_run_here;
     threads_.emplace_back([this, handle, options, callback = std::move(callback)] {
       if (options.on_start) options.on_start();
       gate_->Pass();
@@ -90,7 +97,8 @@ class FakeModel : public Model {
   const std::string text_;
   Gate* const gate_;
   const c10::FunctionSchema schema_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  bool allowed_here_ = false;
   std::vector<std::thread> threads_;
 };
 

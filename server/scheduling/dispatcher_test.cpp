@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <future>
+#include <thread>
 
 #include "server/repository/fake_runtime.h"
 
@@ -113,6 +115,32 @@ TEST_F(DispatcherTest, ACallCanBeCancelled) {
   gate_.Open();
   ASSERT_TRUE(Drained(dispatcher));
   EXPECT_EQ(results_.at(0).status().code(), absl::StatusCode::kCancelled);
+}
+
+TEST_F(DispatcherTest, OnlySmallRequestsOfAModelThatHasLongBeenQuickMayRunOnTheirCallersThread) {
+  Dispatcher dispatcher({});
+  const auto allowed = [&](size_t bytes) {
+    DispatchedCall call;
+    call.bytes = bytes;
+    EXPECT_TRUE(Dispatch(dispatcher, std::move(call)).ok());
+    EXPECT_TRUE(Drained(dispatcher));
+    return static_cast<const FakeModel&>(*servable_->model).allowed_here();
+  };
+  servable_->short_runs = 15;
+  EXPECT_FALSE(allowed(100));
+  servable_->short_runs = 16;
+  EXPECT_TRUE(allowed(100));
+  servable_->short_runs = 16;
+  EXPECT_FALSE(allowed(1 << 20));
+
+  // One run that takes long is enough to lose it.
+  servable_->short_runs = 16;
+  gate_.Shut();
+  ASSERT_TRUE(Dispatch(dispatcher).ok());
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));  // how long the run takes
+  gate_.Open();
+  ASSERT_TRUE(Drained(dispatcher));
+  EXPECT_EQ(servable_->short_runs, 0);
 }
 
 }  // namespace
