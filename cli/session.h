@@ -1,9 +1,9 @@
 // What the subcommands that run archives share: a Runtime made as the options say, models loaded on it, and inputs read
 // from files.
 //
-// Operator libraries come from --operator-library and from the environment's HEARTH_OPERATOR_LIBRARIES (paths with ':' between).
-// An archive that wants torchvision's operators gets torchvision's own library if it is installed beside the LibTorch
-// that this process uses, so that the detectors run without a word of configuration.
+// Operator libraries come from --operator-library and from the environment's HEARTH_OPERATOR_LIBRARIES (paths with ':'
+// between). An archive that wants torchvision's operators gets torchvision's own library if it is installed beside the
+// LibTorch that this process uses, so that the detectors run without a word of configuration.
 //
 // Used by one thread.
 #pragma once
