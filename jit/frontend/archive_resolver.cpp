@@ -6,6 +6,7 @@
 
 #include "jit/frontend/class_importer.h"
 #include "jit/frontend/constant_expression.h"
+#include "jit/frontend/conversions.h"
 #include "jit/frontend/emitter.h"
 #include "jit/frontend/parser.h"
 #include "jit/ir/type_parser.h"
@@ -26,6 +27,24 @@ std::optional<int32_t> BroadcastLength(const tree::Expr& annotation) {
   const char digit = text[at + kPrefix.size()];
   if (digit < '1' || digit > '9') return std::nullopt;
   return digit - '0';
+}
+
+// A default as the parameter takes it: a bool for a number, a number for one of a wider kind.
+c10::IValue Widen(c10::IValue value, const TypePtr& type) {
+  switch (UnwrapOptional(type)->kind()) {
+    case c10::TypeKind::IntType:
+      if (value.isBool()) return static_cast<int64_t>(value.toBool());
+      return value;
+    case c10::TypeKind::FloatType:
+      if (value.isBool()) return static_cast<double>(value.toBool());
+      return value;
+    case c10::TypeKind::ComplexType:
+      if (value.isInt()) return c10::complex<double>(static_cast<double>(value.toInt()), 0);
+      if (value.isDouble()) return c10::complex<double>(value.toDouble(), 0);
+      return value;
+    default:
+      return value;
+  }
 }
 
 }  // namespace
@@ -133,7 +152,11 @@ c10::FunctionSchema ArchiveResolver::MakeSchema(const std::string& name, const t
     }
     const bool keyword_only = parameter.kind == tree::ParameterKind::kKeywordOnly;
     if (parameter.default_value) {
-      default_value = EvaluateConstant(*parameter.default_value, type, *this);
+      default_value = Widen(EvaluateConstant(*parameter.default_value, type, *this), type);
+      if (!default_value->isTensor() && !IsSubtype(default_value->type(), type)) {
+        Fail(parameter.range, "the default is of type " + default_value->type()->repr_str() +
+                                  " but the parameter of type " + type->repr_str());
+      }
       seen_default = true;
     } else if (seen_default && !keyword_only && type->kind() != c10::TypeKind::ListType) {
       Fail(parameter.range, "a parameter without a default follows one with a default");
@@ -151,6 +174,7 @@ std::unique_ptr<Function> ArchiveResolver::Declare(const std::string& qualified_
   const tree::FunctionDef* body = &definition;
   auto function = std::make_unique<Function>(
       name, MakeSchema(name.name(), definition, self), [this, body](Function& defined, Graph& graph) {
+        const CompileDepth depth(compile_depth(), body->name_range);
         try {
           const c10::FunctionSchema& schema = defined.getSchema();
           TypePtr returned = Emitter(*this, graph).EmitFunction(*body, schema);

@@ -26,12 +26,30 @@ bool SameThing(const SugaredValue& a, const SugaredValue& b) {
   return false;
 }
 
-const Environment::Change* FindChange(const std::vector<Environment::Change>& changes, Environment::VariableId id) {
-  for (const Environment::Change& change : changes) {
-    if (change.id == id) return &change;
+// Finds what a branch bound to a variable; indexed only where there is much.
+class ChangeIndex {
+ public:
+  explicit ChangeIndex(const std::vector<Environment::Change>& changes) : changes_(changes) {
+    if (changes.size() <= kFew) return;
+    for (const Environment::Change& change : changes) by_id_.emplace(change.id, &change);
   }
-  return nullptr;
-}
+
+  const Environment::Change* Find(Environment::VariableId id) const {
+    if (changes_.size() > kFew) {
+      const auto found = by_id_.find(id);
+      return found == by_id_.end() ? nullptr : found->second;
+    }
+    for (const Environment::Change& change : changes_) {
+      if (change.id == id) return &change;
+    }
+    return nullptr;
+  }
+
+ private:
+  static constexpr size_t kFew = 16;
+  const std::vector<Environment::Change>& changes_;
+  std::unordered_map<Environment::VariableId, const Environment::Change*> by_id_;
+};
 
 }  // namespace
 
@@ -48,6 +66,7 @@ Value* Emitter::ToBool(Value* value, const SourceRange& range) {
 Value* Emitter::EmitCondition(const tree::Expr& condition) { return ToBool(EmitExpr(condition), condition.range); }
 
 Emitter::Branch Emitter::EmitBranch(Block* block, const Body& body) {
+  const CompileDepth depth(resolver_.compile_depth(), block->owner()->range());
   const InsertionGuard guard(&graph_, block);
   environment_.PushScope();
   body();
@@ -108,13 +127,15 @@ void Emitter::Join(Node* node, Branch& then, Branch& otherwise, const SourceRang
     if (!name.empty()) output->SetName(name);
     environment_.Set(id, output);
   };
+  const ChangeIndex in_then(then.changes);
+  const ChangeIndex in_otherwise(otherwise.changes);
   for (const Environment::Change& change : then.changes) {
-    const Environment::Change* other = FindChange(otherwise.changes, change.id);
+    const Environment::Change* other = in_otherwise.Find(change.id);
     const Environment::Binding outer = other ? other->inside : environment_.Find(change.id);
     join(change.id, change.inside, outer);
   }
   for (const Environment::Change& change : otherwise.changes) {
-    if (FindChange(then.changes, change.id)) continue;
+    if (in_then.Find(change.id)) continue;
     const Environment::Binding outer = environment_.Find(change.id);
     join(change.id, outer, change.inside);
   }
@@ -182,6 +203,7 @@ void Emitter::EmitPlainLoop(Value* max_trip, Value* start, const std::vector<std
       local.push_back(id);
     }
   }
+  const CompileDepth depth(resolver_.compile_depth(), range);
   Node* loop = InsertNode(sym::kLoop, inputs, 0, range);
   Block* block = loop->AddBlock();
   {

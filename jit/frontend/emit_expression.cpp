@@ -403,15 +403,7 @@ Value* Emitter::EmitBinary(tree::BinaryOperator op, Value* left, Value* right, c
   const InfixOperator infix = InfixOf(op);
   if (Value* magic = TryMagicMethod(infix.magic, {{left, right}}, range)) return magic;
   if (left->type()->kind() == c10::TypeKind::StringType && op == tree::BinaryOperator::kModulo) {
-    std::vector<Value*> arguments{left};
-    if (right->type()->kind() == c10::TypeKind::TupleType) {
-      const std::vector<Value*> elements = UnpackTuple(right, range);
-      arguments.insert(arguments.end(), elements.begin(), elements.end());
-    } else {
-      arguments.push_back(right);
-    }
-    const OperatorSet* format = resolver_.operators().Find("aten", "percentFormat");
-    return AsValue(CallOperator(*format, {arguments, {}}, range), range);
+    return CallOperator("aten", "percentFormat", {left, right}, range);  // a tuple on the right is unpacked by it
   }
   return CallOperator("aten", infix.name, {left, right}, range);
 }

@@ -148,8 +148,14 @@ void Emitter::EmitRaise(const tree::Raise& raise) {
       message = CallOperator("aten", "str", {message}, range);
     }
   }
-  arguments.push_back(message ? message : StringConstant(""));
-  arguments.push_back(StringConstant("builtins." + std::string(exception->name)));
+  if (exception->name == "AssertionError") {
+    // As assert: without a class, which is part of the message.
+    Value* text = StringConstant("AssertionError: ");
+    arguments.push_back(message ? CallOperator("aten", "add", {text, message}, range) : text);
+  } else {
+    arguments.push_back(message ? message : StringConstant(""));
+    arguments.push_back(StringConstant("builtins." + std::string(exception->name)));
+  }
   CallOperator(*set, {arguments, {}}, range);
 }
 

@@ -239,7 +239,10 @@ Value* Emitter::EmitModuleIndex(Value* container, const tree::Expr& index, const
   const std::function<Value*(size_t)> choose = [&](size_t i) -> Value* {
     if (i == names.size()) {
       const OperatorSet* raise = resolver_.operators().Find("prim", "RaiseException");
-      Value* const message[] = {StringConstant("the module has no such child")};
+      Value* text = by_name ? key : CallOperator("aten", "str", {key}, range);
+      Value* before = StringConstant(type.annotation_str() + " does not have a field with name '");
+      text = CallOperator("aten", "add", {before, text}, range);
+      Value* const message[] = {CallOperator("aten", "add", {text, StringConstant("'")}, range)};
       CallOperator(*raise, {message, {}}, range);
       return Uninitialized(hint, range);
     }
@@ -261,6 +264,14 @@ Value* Emitter::EmitModuleIndex(Value* container, const tree::Expr& index, const
   return choose(0);
 }
 
+Value* Emitter::TensorLike(Value* value, Value* like, const SourceRange& range) {
+  if (value->type()->kind() == c10::TypeKind::TensorType) return value;
+  const NamedArgument named[] = {{"dtype", CallOperator("prim", "dtype", {like}, range)},
+                                 {"device", CallOperator("prim", "device", {like}, range)}};
+  Value* const positional[] = {value};
+  return AsValue(CallOperator(*resolver_.operators().Find("aten", "tensor"), {positional, named}, range), range);
+}
+
 void Emitter::AssignSubscript(const tree::Subscript& target, Value* value) {
   const SourceRange& range = target.range;
   Value* container = EmitExpr(*target.value);
@@ -270,21 +281,13 @@ void Emitter::AssignSubscript(const tree::Subscript& target, Value* value) {
       if (index->type()->kind() == c10::TypeKind::TensorType) {
         const TypePtr element = c10::OptionalType::create(c10::TensorType::get());
         Value* indices = Insert(sym::kListConstruct, {index}, c10::ListType::create(element), range);
-        if (value->type()->kind() != c10::TypeKind::TensorType) {
-          Value* dtype = CallOperator("prim", "dtype", {container}, range);
-          Value* device = CallOperator("prim", "device", {container}, range);
-          value = CallOperator("aten", "tensor", {value, dtype, device}, range);
-        }
+        value = TensorLike(value, container, range);
         CallOperator("aten", "index_put_", {container, indices, value}, range);
         return;
       }
     }
     Value* part = EmitTensorIndex(container, target);
-    if (value->type()->kind() != c10::TypeKind::TensorType) {
-      Value* dtype = CallOperator("prim", "dtype", {container}, range);
-      Value* device = CallOperator("prim", "device", {container}, range);
-      value = CallOperator("aten", "tensor", {value, dtype, device}, range);
-    }
+    value = TensorLike(value, container, range);
     CallOperator("aten", "copy_", {part, value}, range);
     return;
   }

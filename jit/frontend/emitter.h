@@ -178,6 +178,8 @@ class Emitter final : private ArgumentContext {
   // --- emit_subscript.cpp
   SugaredValue EmitSubscript(const tree::Subscript& subscript, const TypePtr& hint);
   void AssignSubscript(const tree::Subscript& target, Value* value);
+  // The value, made a tensor of the dtype and device of `like` if it is none.
+  Value* TensorLike(Value* value, Value* like, const SourceRange& range);
   Value* EmitTupleIndex(Value* tuple, const tree::Expr& index, const SourceRange& range);
   Value* EmitTupleSlice(Value* tuple, const tree::Slice& slice, const SourceRange& range);
   Value* EmitTensorIndex(Value* tensor, const tree::Subscript& subscript);

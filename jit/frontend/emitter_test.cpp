@@ -256,6 +256,44 @@ TEST(EmitterTest, ForkedClosuresCaptureTheirValues) {
             "  return (%1)\n");
 }
 
+TEST(EmitterTest, ReturnsInTheMiddleLeaveTheRestOut) {
+  Code code(
+      "def f(n: int) -> int:\n"
+      "  if torch.gt(n, 3):\n"
+      "    return 1\n"
+      "  return torch.neg(n)\n");
+  // What follows the return stands in the branch that does not return.
+  EXPECT_THAT(PrintGraph(code.Function("f")), HasSubstr("  %6 : int = prim::If(%5)\n"
+                                                        "    block0():\n"
+                                                        "      -> (%2)\n"
+                                                        "    block1():\n"
+                                                        "      %7 : int = aten::neg.int(%n)\n"
+                                                        "      -> (%7)\n"
+                                                        "  return (%6)\n"));
+}
+
+TEST(EmitterTest, ConditionsOnTypesChooseTheirBranchWhileCompiling) {
+  Code code(
+      "def f(x: int, y: Optional[int]) -> int:\n"
+      "  if x is None:\n"
+      "    z = torch.no_such_thing(x)\n"
+      "  else:\n"
+      "    z = x\n"
+      "  if y is not None and y > 2:\n"
+      "    z = y + x\n"
+      "  assert y is not None\n"
+      "  return z + y\n");
+  std::vector<std::string> operators;
+  Operators(*code.Function("f").block(), &operators);
+  EXPECT_EQ(operators, (std::vector<std::string>{"aten::__isnot__", "aten::gt.int", "aten::add.int", "aten::__isnot__",
+                                                 "prim::RaiseException", "aten::add.int"}));
+}
+
+TEST(EmitterTest, AnOptionalIsNoNumberBeforeItIsTested) {
+  EXPECT_THAT(ErrorOf(InClass("f(self: __torch__.T, y: Optional[int]) -> int:\n    return y + 1\n")),
+              HasSubstr("instead found type 'Optional[int]'"));
+}
+
 TEST(EmitterTest, EveryNodeKnowsItsSource) {
   Code code("def f(x: Tensor) -> Tensor:\n  return torch.relu(torch.neg(x))\n");
   const Graph& graph = code.Function("f");
@@ -319,6 +357,32 @@ TEST(EmitterTest, OldArchivesDivideAsTheyDid) {
   EXPECT_EQ(operators, std::vector<std::string>{"aten::div.Tensor"});
 }
 
+TEST(EmitterTest, DeepCodeIsAnErrorAndNotACrash) {
+  std::string classes;
+  for (int i = 0; i < 20000; ++i) {
+    classes += "class C" + std::to_string(i) + ":\n  a : __torch__.C" + std::to_string(i + 1) + "\n";
+  }
+  Code deep_classes(classes);
+  EXPECT_THROW(deep_classes.importer().LoadType("__torch__.C0"), CompileError);
+
+  std::string condition = "c";
+  for (int i = 0; i < 100000; ++i) condition += " and c";
+  Code deep_condition("def f(c: bool) -> bool:\n  return " + condition + "\n");
+  EXPECT_THROW(deep_condition.Function("f"), CompileError);
+
+  std::string returns = "def f(n: int) -> int:\n";
+  for (int i = 0; i < 100000; ++i) returns += "  if torch.eq(n, 1):\n    return 2\n";
+  Code deep_returns(returns + "  return 3\n");
+  EXPECT_THROW(deep_returns.Function("f"), CompileError);
+
+  std::string functions;
+  for (int i = 0; i < 20000; ++i) {
+    functions += "def f" + std::to_string(i) + "(x: int):\n  return __torch__.f" + std::to_string(i + 1) + "(x)\n";
+  }
+  Code deep_functions(functions);
+  EXPECT_THROW(deep_functions.Function("f0"), CompileError);
+}
+
 TEST(EmitterTest, UnknownOperatorsAreNamedTogether) {
   Code code(
       "def f(x: Tensor) -> Tensor:\n"
@@ -364,6 +428,8 @@ TEST(EmitterTest, MistakesAreErrorsAtTheirPlace) {
   EXPECT_THAT(in("    return CONSTANTS.c0\n"), HasSubstr("0 constants"));
   EXPECT_THAT(in("    return __torch__.nowhere(x)\n"), HasSubstr("does not define '__torch__.nowhere'"));
   EXPECT_THAT(in("    break\n"), HasSubstr("break is only allowed in a loop"));
+  EXPECT_THAT(ErrorOf(InClass("f(self: __torch__.T, x: int=\"a\") -> int:\n    return x\n")),
+              HasSubstr("the default is of type str"));
   EXPECT_THAT(ErrorOf("class T:\n  a : Nothing\n"), HasSubstr("unknown type name 'Nothing'"));
 }
 

@@ -17,6 +17,24 @@
 
 namespace hearth {
 
+// How deeply code is being compiled: functions that wait for functions that they call, blocks within blocks. Bounded,
+// so that no code overflows the stack.
+class CompileDepth {
+ public:
+  // For a scope. Throws CompileError at `range` where the bound is exceeded.
+  CompileDepth(int& depth, const SourceRange& range) : depth_(depth) {
+    if (depth_ >= kMax) Fail(range, "the code nests too deeply here");
+    ++depth_;
+  }
+  ~CompileDepth() { --depth_; }
+  CompileDepth(const CompileDepth&) = delete;
+  CompileDepth& operator=(const CompileDepth&) = delete;
+
+ private:
+  static constexpr int kMax = 1000;
+  int& depth_;
+};
+
 class Resolver {
  public:
   virtual ~Resolver() = default;
@@ -28,6 +46,11 @@ class Resolver {
   virtual const std::vector<c10::IValue>& constants() const = 0;
   virtual OperatorTable& operators() = 0;
   virtual CompilationUnit& unit() = 0;
+
+  int& compile_depth() { return compile_depth_; }
+
+ private:
+  int compile_depth_ = 0;
 };
 
 }  // namespace hearth
