@@ -16,6 +16,9 @@ namespace hearth {
 namespace {
 
 constexpr size_t kMaxCallDepth = 64;
+constexpr size_t kMaxBlockDepth = 256;
+// Emitted nodes looked at, as a multiple of the node budget: code that folds away to nothing takes time all the same.
+constexpr size_t kWalkFactor = 16;
 
 // What an emitted value became: a value of the new graph, or a constant that may not be in it yet.
 struct Known {
@@ -83,7 +86,9 @@ class Specializer {
   // ---- Nodes ----
 
   void WalkBlock(const Block& block, Frame& frame) {
+    ++block_depth_;
     for (const Node* node : block) WalkNode(*node, frame);
+    --block_depth_;
   }
 
   void WalkNode(const Node& node, Frame& frame) {
@@ -190,9 +195,11 @@ class Specializer {
     if (callee == nullptr || !MayInline(*callee, frame)) return false;
     const Graph& body = callee->emitted_graph();
     if (body.inputs().size() != node.inputs().size() || body.outputs().size() < node.outputs().size() ||
-        graph_->num_nodes() + body.num_nodes() > options_.node_budget) {
+        graph_->num_nodes() + body.num_nodes() > options_.node_budget ||
+        walked_ + body.num_nodes() > kWalkFactor * options_.node_budget || block_depth_ > kMaxBlockDepth) {
       return false;
     }
+    walked_ += body.num_nodes() + 1;
     Frame inner(body, callee, &frame,
                 graph_->NewInlinedCall(frame.call, callee->qualname().qualifiedName(), node.range()));
     for (size_t i = 0; i < node.inputs().size(); ++i) inner.Set(body.inputs()[i], frame[node.input(i)]);
@@ -308,6 +315,8 @@ class Specializer {
   const BaselineOptions& options_;
   std::unique_ptr<Graph> graph_;
   ConstantTable constants_;
+  size_t walked_ = 0;       // emitted nodes of callees so far
+  size_t block_depth_ = 0;  // blocks around the one being walked
   std::vector<Operand> operands_;
   std::vector<Replacement> replacements_;
 };
