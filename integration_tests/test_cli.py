@@ -4,6 +4,7 @@ import json
 import zipfile
 from typing import List, Tuple
 
+import numpy as np
 import pytest
 import torch
 import torch.nn as nn
@@ -313,3 +314,116 @@ def test_a_closed_pipe_does_not_matter(folder):
     command = f"{HEARTH} inspect {folder / 'speaker.pt'} | head -n 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == str(folder / "speaker.pt")
+
+
+# infer, against a server
+
+
+class Echo(nn.Module):
+    """Answers what it is given, in a dict."""
+
+    def forward(self, x: torch.Tensor, words: List[str]):
+        if x.numel() == 1:
+            raise ValueError("one is too few")
+        return {"x": x, "words": words, "sum": x.sum()}
+
+
+class Half(nn.Module):
+    def forward(self, x: torch.Tensor):
+        return x * 2
+
+
+HALF_CONFIG = """
+input [ { name: "x" data_type: TYPE_BF16 dims: [ -1 ] } ]
+output [ { name: "y" data_type: TYPE_BF16 dims: [ -1 ] } ]
+"""
+
+
+@pytest.fixture(scope="module")
+def server(hearthd):
+    return hearthd({"echo": torch.jit.script(Echo()), "half": (torch.jit.script(Half()), HALF_CONFIG)})
+
+
+@pytest.fixture
+def words(tmp_path):
+    np.save(tmp_path / "words.npy", np.array(["é", "", "plain"]))
+    return f"words={tmp_path}/words.npy"
+
+
+DTYPES = ["?", "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8", ">f4", ">i8"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_infer_sends_and_writes_numpys_files_of_every_dtype(server, words, tmp_path, dtype):
+    x = np.array([[0, 1, 2], [3, 4, 100]]).astype(dtype)
+    np.save(tmp_path / "x.npy", np.asfortranarray(x))
+    done = hearth(
+        "infer", server.address, "echo", "--input", f"x={tmp_path}/x.npy", "--input", words,
+        "--output", "x", "--output", "words", "--output-dir", tmp_path / "out",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    got = np.load(tmp_path / "out" / "x.npy")
+    assert got.dtype == np.dtype(dtype).newbyteorder("<")
+    assert np.array_equal(got, x)
+    assert [word.decode() for word in np.load(tmp_path / "out" / "words.npy")] == ["é", "", "plain"]
+
+
+def test_infer_prints_a_row_for_each_output(server, words, tmp_path):
+    np.save(tmp_path / "x.npy", np.array([1.5, 2.5], dtype=np.float32))
+    done = hearth("infer", server.address, "echo", "--input", f"x={tmp_path}/x.npy", "--input", words)
+    assert done.returncode == 0, done.stderr
+    assert [line.split() for line in done.stdout.splitlines()] == [
+        ["x", "FP32", "[2]", "[1.5,", "2.5]"],
+        ["words", "BYTES", "[3]", '["é",', '"",', '"plain"]'],
+        ["sum", "FP32", "[]", "4.0"],
+    ]
+
+
+def test_infer_prints_json(server, words, tmp_path):
+    np.save(tmp_path / "x.npy", np.array([1, 2], dtype=np.int64))
+    done = hearth("infer", server.address, "echo", "--input", f"x={tmp_path}/x.npy", "--input", words, "--json")
+    answer = json.loads(done.stdout)
+    assert answer["model"] == "echo"
+    outputs = {output["name"]: output for output in answer["outputs"]}
+    assert (outputs["x"]["datatype"], outputs["x"]["shape"], outputs["x"]["values"]) == ("INT64", [2], [1, 2])
+    assert outputs["words"]["values"] == ["é", "", "plain"]
+
+
+def test_infer_turns_floats_into_bf16_where_the_model_takes_it(server, tmp_path):
+    np.save(tmp_path / "x.npy", np.array([1.5, 3.1416], dtype=np.float32))
+    done = hearth("infer", server.address, "half", "--input", f"x={tmp_path}/x.npy", "--output-dir", tmp_path)
+    assert done.returncode == 0, done.stderr
+    expected = (torch.tensor([1.5, 3.1416]).bfloat16() * 2).float().numpy()
+    assert np.array_equal(np.load(tmp_path / "y.npy"), expected)
+
+
+def test_infer_asks_with_random_numbers_that_stay_the_same(server):
+    asked = [hearth("infer", server.address, "half", "--random", "--shape", "x=5", *more) for more in ([], [], ["--seed", 7])]
+    assert [done.returncode for done in asked] == [0, 0, 0], asked[0].stderr
+    assert asked[0].stdout == asked[1].stdout != asked[2].stdout
+    assert "BF16 [5]" in asked[0].stdout
+
+
+def test_infer_of_a_model_that_raises_exits_1_with_the_traceback(server, words, tmp_path):
+    np.save(tmp_path / "x.npy", np.array([1], dtype=np.float32))
+    done = hearth("infer", server.address, "echo", "--input", f"x={tmp_path}/x.npy", "--input", words)
+    assert done.returncode == 1
+    assert 'raise ValueError("one is too few")' in done.stderr
+    assert done.stderr.rstrip().endswith("builtins.ValueError: one is too few")
+
+
+def test_what_the_server_refuses_is_one_line_and_2(server, words, tmp_path):
+    np.save(tmp_path / "x.npy", np.array([1], dtype=np.float32))
+    np.save(tmp_path / "z.npy", np.array([1j]))
+    for arguments in (
+        ["nowhere", "--random"],
+        ["echo", "--input", f"nope={tmp_path}/x.npy"],
+        ["echo", "--input", f"x={tmp_path}/none.npy"],
+        ["echo", "--input", f"x={tmp_path}/z.npy"],
+        ["echo", "--input", words],
+        ["half", "--random", "--shape", "y=3"],
+        ["half", "--random", "--model-version", "7"],
+    ):
+        done = hearth("infer", server.address, *arguments)
+        assert done.returncode == 2, done
+        assert one_line(done.stderr), done.stderr

@@ -302,7 +302,10 @@ void PickleWriter::WriteMeta(const at::Tensor& tensor) {
 void PickleWriter::WriteStorage(const at::Tensor& tensor, bool as_bytes) {
   if (!tensor.has_storage()) throw ArchiveError("a tensor without a storage cannot be written to a file");
   const c10::Storage& storage = tensor.storage();
-  const auto [found, is_new] = storage_keys_.emplace(storage.unsafeGetStorageImpl(), storages_.size());
+  // Readers take a storage to be of one dtype: a view of it as another (the parts of a complex tensor) gets a copy.
+  const auto dtype = as_bytes ? c10::ScalarType::Undefined : tensor.scalar_type();
+  const auto [found, is_new] =
+      storage_keys_.emplace(std::pair(storage.unsafeGetStorageImpl(), dtype), storages_.size());
   if (is_new) storages_.push_back(OnCpu(storage));
   WriteOpcode('(');
   WriteText("storage");

@@ -10,6 +10,7 @@
 #include <c10/core/Storage.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -60,7 +61,7 @@ class PickleWriter {
 
   std::string bytes_;
   std::unordered_map<const void*, uint32_t> memo_;
-  std::unordered_map<const void*, size_t> storage_keys_;
+  std::map<std::pair<const void*, c10::ScalarType>, size_t> storage_keys_;
   std::vector<c10::Storage> storages_;
   std::vector<c10::IValue> alive_;  // whose address is in the memo
 };
