@@ -355,6 +355,31 @@ def test_bytes_that_are_no_request_are_refused(server):
             assert "not a ModelInferRequest" in details
 
 
+def test_mutilated_requests_are_answered_and_harm_nobody(server, client):
+    """Every byte may be wrong: an answer or an error that blames the request, never the end of the process."""
+    request = raw_request("FP32", [2, 3], bytes(range(24)))
+    request.inputs.add(name="y", datatype="BYTES", shape=[1])
+    request.raw_input_contents.append(b"\1\0\0\0a")
+    request.outputs.add(name="OUTPUT__0")
+    request.parameters["priority"].int64_param = 3
+    whole = request.SerializeToString()
+    random = np.random.default_rng(7)
+    allowed = {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND}
+    with server.channel() as channel:
+        infer = channel.unary_unary("/inference.GRPCInferenceService/ModelInfer")
+        for i in range(1500):
+            bytes_ = bytearray(whole)
+            for _ in range(random.integers(1, 4)):
+                bytes_[random.integers(len(bytes_))] = random.integers(256)
+            if i % 3 == 0:
+                del bytes_[random.integers(len(bytes_)) :]
+            try:
+                infer(bytes(bytes_))
+            except grpc.RpcError as error:
+                assert error.code() in allowed, error
+    assert client.infer("identity", [floats("x", 1)]).as_numpy("OUTPUT__0").tolist() == [1]
+
+
 def test_what_is_not_offered_is_told(client):
     output = triton.InferRequestedOutput("OUTPUT__0", class_count=3)
     message = fails(
