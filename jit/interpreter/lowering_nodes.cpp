@@ -365,6 +365,14 @@ size_t Lowering::EmitOperands(Opcode opcode, const Node* node, std::span<Value* 
   for (const Value* input : all_inputs) {
     if (Operand(input) >= 0 && last_uses_.DiesAt(input, node)) Release(input);
   }
+  // A result that is wanted nowhere else goes where an operand has just died, whose memory it may then take over.
+  for (size_t i = 0; outputs.size() == 1 && i < std::min<size_t>(inputs.size(), 32); ++i) {
+    int32_t& wanted = wanted_[outputs[0]->id()];
+    const int32_t reg = code_->operands[first + i];
+    if (wanted == kNoRegister && (dying >> i & 1) != 0 && registers_.IsFree(reg) && !registers_.IsReserved(reg)) {
+      wanted = reg;
+    }
+  }
   for (const Value* output : outputs) code_->operands.push_back(Define(output));
   if (!TakesInputs(opcode)) {
     for (size_t i = 0; i < std::min<size_t>(inputs.size(), 32); ++i) {

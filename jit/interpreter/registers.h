@@ -17,6 +17,7 @@ class RegisterAllocator {
   void Free(int32_t reg) { registers_[reg].busy = false; }
   void Take(int32_t reg) { registers_[reg].busy = true; }
   bool IsFree(int32_t reg) const { return !registers_[reg].busy; }
+  bool IsReserved(int32_t reg) const { return registers_[reg].reservations > 0; }
   bool IsScalar(int32_t reg) const { return registers_[reg].scalar; }
   void Reserve(int32_t reg) { ++registers_[reg].reservations; }
   void Unreserve(int32_t reg) { --registers_[reg].reservations; }

@@ -23,8 +23,8 @@ struct NativeArguments {
   const c10::IValue& operator[](size_t i) const { return *values[i]; }
 };
 
-// A native implementation, without a stack: reads `inputs`, assigns `outputs[0]`, `outputs[1]`, ... An output may be the
-// register of an input that dies here, so it is assigned after the last read. Plain function pointer, so that the
+// A native implementation, without a stack: reads `inputs`, assigns `outputs[0]`, `outputs[1]`, ... An output may be
+// the register of an input that dies here, so it is assigned after the last read. Plain function pointer, so that the
 // interpreter calls it directly.
 using NativeFunction = void (*)(NativeArguments inputs, c10::IValue* outputs);
 

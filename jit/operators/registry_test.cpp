@@ -1,5 +1,6 @@
 #include "jit/operators/registry.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/runtime/operator.h>
