@@ -24,13 +24,14 @@ std::vector<c10::IValue> ReadInputs(const fs::path& folder) {
 }
 
 void RunHearth(benchmark::State& state, const fs::path& folder) {
-  hearth::ImportedModule imported = hearth::ImportArchive(folder / "1" / "model.pt", {}, nullptr);
+  hearth::ImportedModule imported =
+      hearth::ImportModule(hearth::Mapping::Open(folder / "1" / "model.pt", hearth::Mapping::Mode::kInPlace), {});
   hearth::CodeBuilder builder(*imported.unit, std::nullopt);
   hearth::ThreadPool pool(1);
-  auto executor = std::make_shared<hearth::ModelExecutor>(imported.unit, imported.module, builder, &pool);
+  auto executor = std::make_shared<hearth::ModelExecutor>(imported.unit, imported.object, builder, &pool);
   const hearth::Code& code = *executor->Find("forward")->code;
   std::vector<c10::IValue> arguments = ReadInputs(folder);
-  arguments.insert(arguments.begin(), imported.module);
+  arguments.insert(arguments.begin(), imported.object);
   for (auto _ : state) benchmark::DoNotOptimize(hearth::Run(code, arguments));
 }
 

@@ -10,7 +10,6 @@ import json
 import os
 import pathlib
 import platform
-import re
 import signal
 import statistics
 import subprocess
@@ -102,11 +101,8 @@ class Suite:
         process = subprocess.Popen(
             [str(self.binaries / "hearthd"), "--model-repository", str(repository), "--grpc-port", "0", "--http-port", "0"],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        for line in process.stdout:
-            found = re.search(r"grpc[^0-9]*(?:[0-9.]+:)?(\d+)", line)
-            if "ready" in line and found:
-                return process, f"127.0.0.1:{found.group(1)}"
-        raise RuntimeError("hearthd did not become ready")
+        ready = json.loads(process.stdout.readline())
+        return process, f"127.0.0.1:{ready['grpc_port']}"
 
     def grpc(self) -> str:
         echo = subprocess.Popen([str(self.binaries / "grpc_echo_server"), "0"], stdout=subprocess.PIPE, text=True)
@@ -149,7 +145,7 @@ class Suite:
             try:
                 for _ in range(5):
                     self.output(self.binaries / "hearth", "infer", address, "resnet50", "--random", "--json",
-                                "--shape", "1,3,224,224")
+                                "--shape", "x=1x3x224x224")
                 ours = self.resident_mib(hearthd.pid)
             finally:
                 hearthd.send_signal(signal.SIGTERM)

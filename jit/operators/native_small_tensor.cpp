@@ -42,8 +42,8 @@ bool IsWithin(c10::DispatchKeySet keys, c10::DispatchKeySet allowed) {
 bool IsSmallAndPlain(const IValue& value) {
   if (!value.isTensor()) return false;
   const at::Tensor& tensor = value.toTensor();
-  constexpr c10::DispatchKeySet kPlain =
-      c10::DispatchKeySet(c10::DispatchKey::CPU) | c10::autograd_dispatch_keyset_with_ADInplaceOrView;
+  constexpr c10::DispatchKeySet kPlain = c10::DispatchKeySet({c10::DispatchKey::CPU, c10::DispatchKey::AutocastCPU}) |
+                                         c10::autograd_dispatch_keyset_with_ADInplaceOrView;
   if (!tensor.defined() || !IsWithin(tensor.key_set(), kPlain)) return false;
   if (tensor.scalar_type() != at::kFloat || !tensor.is_cpu()) return false;
   const int64_t elements = tensor.numel();
@@ -52,7 +52,8 @@ bool IsSmallAndPlain(const IValue& value) {
 }
 
 bool NoModeSeesOperators() {
-  return IsWithin(c10::impl::tls_local_dispatch_key_set().included_, c10::default_included_set);
+  const c10::impl::LocalDispatchKeySet keys = c10::impl::tls_local_dispatch_key_set();
+  return IsWithin(keys.included_, c10::default_included_set) && keys.excluded_.has(c10::DispatchKey::AutocastCPU);
 }
 
 std::optional<float> RealNumber(const IValue& value) {
