@@ -147,8 +147,13 @@ absl::StatusOr<Inputs> RandomInputs(const InferOptions& options, const Metadata&
   for (const auto& input : metadata.inputs()) {
     std::vector<int64_t> shape(input.shape().begin(), input.shape().end());
     for (int64_t& size : shape) size = size < 0 ? 1 : size;
-    if (const auto given = shapes->extract(input.name())) shape = given.mapped();
-    // A schema says Tensor and no more; without a configuration the datatype is unknown.
+    if (const auto given = shapes->extract(input.name())) {
+      shape = given.mapped();
+    } else if (input.datatype().empty() && shape.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat("the model does not say what shape input '", input.name(),
+                                                     "' has: give --shape ", input.name(), "=SIZES"));
+    }
+    // A model without a configuration takes any tensor.
     const std::string datatype = input.datatype().empty() ? "FP32" : input.datatype();
     auto tensor = RandomTensor(datatype, std::move(shape), options.seed + inputs.size());
     if (!tensor.ok()) {

@@ -120,6 +120,11 @@ Json AttributeToJson(const AttributeInfo& attribute) {
   return json;
 }
 
+// What every submodule has and nobody looks for; --json has it.
+bool IsBookkeeping(const AttributeInfo& attribute) {
+  return attribute.path.ends_with(".training") || attribute.path.ends_with("_is_full_backward_hook");
+}
+
 class Inspection {
  public:
   Inspection(const InspectOptions& options, std::shared_ptr<Model> model)
@@ -181,6 +186,7 @@ class Inspection {
   static void PrintAttributes(const std::vector<AttributeInfo>& attributes) {
     std::vector<std::vector<std::string>> rows;
     for (const AttributeInfo& attribute : attributes) {
+      if (IsBookkeeping(attribute)) continue;
       const bool is_tensor = attribute.tensor && attribute.tensor->defined();
       rows.push_back({attribute.path, KindOf(attribute), is_tensor ? TensorTypeText(*attribute.tensor) : attribute.type,
                       is_tensor ? "" : OneLine(attribute.value)});

@@ -341,7 +341,8 @@ output [ { name: "y" data_type: TYPE_BF16 dims: [ -1 ] } ]
 
 @pytest.fixture(scope="module")
 def server(hearthd):
-    return hearthd({"echo": torch.jit.script(Echo()), "half": (torch.jit.script(Half()), HALF_CONFIG)})
+    half = torch.jit.script(Half())
+    return hearthd({"echo": torch.jit.script(Echo()), "half": (half, HALF_CONFIG), "plain": half})
 
 
 @pytest.fixture
@@ -402,6 +403,15 @@ def test_infer_asks_with_random_numbers_that_stay_the_same(server):
     assert [done.returncode for done in asked] == [0, 0, 0], asked[0].stderr
     assert asked[0].stdout == asked[1].stdout != asked[2].stdout
     assert "BF16 [5]" in asked[0].stdout
+
+
+def test_infer_asks_for_the_shape_that_no_configuration_gives(server):
+    refused = hearth("infer", server.address, "plain", "--random")
+    assert refused.returncode == 2
+    assert "--shape x=" in refused.stderr
+    done = hearth("infer", server.address, "plain", "--random", "--shape", "x=2x3")
+    assert done.returncode == 0, done.stderr
+    assert "FP32 [2, 3]" in done.stdout
 
 
 def test_infer_of_a_model_that_raises_exits_1_with_the_traceback(server, words, tmp_path):
