@@ -92,7 +92,7 @@ class ConstantLists {
     for (const Value* input : node.inputs()) list.push_back(*ConstantOf(*input));
     Node* constant = graph_.Create(sym::kConstant, {}, 1);
     constant->SetRange(node.range());
-    constant->SetAttribute(sym::kValueAttr, c10::IValue(std::move(list)));
+    constant->SetAttribute(sym::kValueAttr, c10::IValue(list));
     constant->output()->SetType(node.output()->type());
     home->Prepend(constant);
     if (made != nullptr) *made = constant->output();
