@@ -120,7 +120,11 @@ TypePtr ArchiveResolver::ParseAnnotation(std::string_view text, const SourceRang
   } catch (const TypeParseError& error) {
     SourceRange place = range;
     if (place.source) place.begin = std::min<uint32_t>(place.begin + static_cast<uint32_t>(error.offset), place.end);
-    Fail(place, error.message + (range.source ? "" : " in the type '" + std::string(text) + "'"));
+    std::string message = error.message + (range.source ? "" : " in the type '" + std::string(text) + "'");
+    if (message.find(kCustomClasses) != std::string::npos) {
+      message += "; C++ classes come from a library: name its file in the setting operator_libraries";
+    }
+    Fail(place, message);
   } catch (const c10::Error& error) {
     Fail(range, error.what_without_backtrace());
   }
@@ -154,8 +158,8 @@ c10::FunctionSchema ArchiveResolver::MakeSchema(const std::string& name, const t
     if (parameter.default_value) {
       default_value = Widen(EvaluateConstant(*parameter.default_value, type, *this), type);
       if (!default_value->isTensor() && !IsSubtype(default_value->type(), type)) {
-        Fail(parameter.range, "the default is of type " + default_value->type()->repr_str() +
-                                  " but the parameter of type " + type->repr_str());
+        Fail(parameter.range, "the default is of type " + default_value->type()->annotation_str() +
+                                  " but the parameter of type " + type->annotation_str());
       }
       seen_default = true;
     } else if (seen_default && !keyword_only && type->kind() != c10::TypeKind::ListType) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -75,6 +76,7 @@ class ClassImporter {
         c10::ClassType::create(c10::QualifiedName(name_), resolver_.unit().opaque(), is_module);
     // Known before its parts are read, which may name it.
     resolver_.unit().AddType(type);
+    CheckNames();
     for (const Attribute& attribute : attributes_) {
       type->addAttribute(std::string(attribute.name), resolver_.ResolveType(*attribute.annotation),
                          is_module && Contains(parameters_, attribute.name),
@@ -99,6 +101,17 @@ class ClassImporter {
     for (const std::string_view hook : hooks_) type->addForwardHook(FindHook(hook));
     AddProperties(*type);
     return type;
+  }
+
+  // LibTorch would refuse a name that is taken, without saying where.
+  void CheckNames() const {
+    std::unordered_set<std::string_view> names;
+    const auto add = [&](std::string_view name, const SourceRange& range) {
+      if (!names.insert(name).second) Fail(range, "'" + std::string(name) + "' is defined twice in this class");
+    };
+    for (const Attribute& attribute : attributes_) add(attribute.name, attribute.annotation->range);
+    for (const tree::AnnAssign* constant : constants_) add(cast<tree::Name>(constant->target)->id, constant->range);
+    for (const tree::FunctionDef* method : methods_) add(method->name, method->name_range);
   }
 
   Function* FindHook(std::string_view name) const {

@@ -190,13 +190,13 @@ SugaredValue Emitter::GetTypeAttribute(const c10::NamedTypePtr& type, std::strin
           c10::IValue(c10::make_intrusive<c10::ivalue::EnumHolder>(enum_type, entry.first, entry.second)), enum_type);
     }
   }
-  Fail(range, "type " + type->repr_str() + " has no member '" + std::string(name) + "'");
+  Fail(range, "type " + type->annotation_str() + " has no member '" + std::string(name) + "'");
 }
 
 SugaredValue Emitter::GetValueAttribute(Value* value, std::string_view name, const SourceRange& range) {
   if (auto found = FindValueAttribute(value, name, range)) return std::move(*found);
-  Fail(range,
-       "a value of type " + value->type()->repr_str() + " has no attribute or method '" + std::string(name) + "'");
+  Fail(range, "a value of type " + value->type()->annotation_str() + " has no attribute or method '" +
+                  std::string(name) + "'");
 }
 
 std::optional<SugaredValue> Emitter::FindValueAttribute(Value* value, std::string_view name, const SourceRange& range) {
@@ -256,7 +256,7 @@ std::optional<SugaredValue> Emitter::FindValueAttribute(Value* value, std::strin
 
 void Emitter::SetAttribute(Value* object, std::string_view name, Value* value, const SourceRange& range) {
   const auto* type = object->type()->castRaw<c10::ClassType>();
-  if (!type) Fail(range, "attributes of a value of type " + object->type()->repr_str() + " cannot be set");
+  if (!type) Fail(range, "attributes of a value of type " + object->type()->annotation_str() + " cannot be set");
   const std::string text(name);
   const auto slot = type->findAttributeSlot(text);
   if (!slot) {
@@ -268,7 +268,7 @@ void Emitter::SetAttribute(Value* object, std::string_view name, Value* value, c
       CallMethod(property.setter->getSchema(), property.setter, {arguments, {}}, range);
       return;
     }
-    Fail(range, "class " + type->repr_str() + " has no attribute '" + text + "'");
+    Fail(range, "class " + type->annotation_str() + " has no attribute '" + text + "'");
   }
   Value* converted =
       ConvertTo(value, type->getAttribute(*slot), range, ("the value of attribute '" + text + "'").c_str());

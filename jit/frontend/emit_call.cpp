@@ -207,7 +207,7 @@ Value* Emitter::Construct(const c10::NamedTypePtr& type, const tree::Call& call)
       const EvaluatedArguments arguments = EvaluateArguments(call, object);
       CallMethod(init->getSchema(), init, {arguments.positional, arguments.named}, call.range);
     } else if (!call.args.empty() || !call.keywords.empty()) {
-      Fail(call.range, "class " + class_type->repr_str() + " has no __init__ and so takes no arguments");
+      Fail(call.range, "class " + class_type->annotation_str() + " has no __init__ and so takes no arguments");
     }
     return object;
   }
@@ -219,7 +219,7 @@ Value* Emitter::Construct(const c10::NamedTypePtr& type, const tree::Call& call)
     const std::vector<Value*> inputs = EmitArguments(graph_, call.range, match_, given, *this);
     return InsertConstruct(sym::kTupleConstruct, inputs, tuple, call.range);
   }
-  Fail(call.range, "type " + type->repr_str() + " cannot be constructed by a call");
+  Fail(call.range, "type " + type->annotation_str() + " cannot be constructed by a call");
 }
 
 }  // namespace hearth

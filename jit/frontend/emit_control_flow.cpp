@@ -58,7 +58,7 @@ Value* Emitter::ToBool(Value* value, const SourceRange& range) {
   if (Value* magic = TryMagicMethod("__bool__", {{value}}, range)) return magic;
   Value* converted = CallOperator("aten", "Bool", {value}, range);
   if (converted->type()->kind() != c10::TypeKind::BoolType) {
-    Fail(range, "expected a condition of type bool but found " + converted->type()->repr_str());
+    Fail(range, "expected a condition of type bool but found " + converted->type()->annotation_str());
   }
   return converted;
 }
@@ -242,7 +242,7 @@ void Emitter::EmitWith(const tree::With& statement, size_t item) {
   torch::jit::Function* enter = type ? type->findMethod("__enter__") : nullptr;
   if (!enter || !type->findMethod("__exit__")) {
     Fail(range, "a with statement needs an object with methods __enter__ and __exit__, but this is of type " +
-                    manager->type()->repr_str());
+                    manager->type()->annotation_str());
   }
   const auto& returns = enter->getSchema().returns();
   Node* node = InsertNode(sym::kWith, {{manager}}, 0, statement.range);

@@ -260,7 +260,8 @@ std::vector<Value*> Emitter::EmitElements(tree::ExprList elements, const TypePtr
     if (const auto* starred = dyn_cast<tree::Starred>(element)) {
       Value* tuple = EmitExpr(*starred->value);
       if (tuple->type()->kind() != c10::TypeKind::TupleType) {
-        Fail(element->range, "only a tuple can be expanded here, but this is of type " + tuple->type()->repr_str());
+        Fail(element->range,
+             "only a tuple can be expanded here, but this is of type " + tuple->type()->annotation_str());
       }
       const std::vector<Value*> expanded = UnpackTuple(tuple, element->range);
       values.insert(values.end(), expanded.begin(), expanded.end());
@@ -283,8 +284,8 @@ TypePtr Emitter::ElementType(std::span<Value* const> elements, const TypePtr& hi
     if (element->type().get() == type.get()) continue;
     const auto unified = c10::unifyTypes(type, element->type(), /*default_to_union=*/true, hint);
     if (!unified) {
-      Fail(range, std::string(what) + " must be of one type but there is " + type->repr_str() + " and " +
-                      element->type()->repr_str());
+      Fail(range, std::string(what) + " must be of one type but there is " + type->annotation_str() + " and " +
+                      element->type()->annotation_str());
     }
     type = *unified;
   }

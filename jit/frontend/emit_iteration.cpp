@@ -54,7 +54,7 @@ Emitter::Iterable Emitter::MakeIterable(const tree::Expr& expr) {
       if (bounds.empty() || bounds.size() > 3) Fail(range, "range takes one to three arguments");
       for (Value* bound : bounds) {
         if (bound->type()->kind() != c10::TypeKind::IntType) {
-          Fail(range, "range takes int arguments but found " + bound->type()->repr_str());
+          Fail(range, "range takes int arguments but found " + bound->type()->annotation_str());
         }
       }
       if (bounds.size() == 1) {
@@ -190,7 +190,7 @@ Emitter::Iterable Emitter::MakeIterable(const SugaredValue& sugared, const Sourc
     default:
       break;
   }
-  Fail(range, "cannot iterate over a value of type " + value->type()->repr_str());
+  Fail(range, "cannot iterate over a value of type " + value->type()->annotation_str());
 }
 
 void Emitter::EmitGenerators(std::span<const tree::Generator> generators, const SourceRange& range,

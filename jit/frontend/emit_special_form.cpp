@@ -121,7 +121,7 @@ SugaredValue Emitter::EmitSpecialForm(const SpecialFormValue& form, const tree::
           TypePtr type = c10::ListType::create(ElementType(elements, nullptr, "a list's elements", call.range));
           return InsertConstruct(sym::kListConstruct, elements, std::move(type), call.range);
         }
-        Fail(call.range, "list() cannot take a value of type " + value->type()->repr_str());
+        Fail(call.range, "list() cannot take a value of type " + value->type()->annotation_str());
       }
       const Iterable iterable = MakeIterable(*call.args[0]);
       std::vector<Value*> elements;

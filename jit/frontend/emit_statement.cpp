@@ -33,6 +33,14 @@ void Emitter::EmitStatements(tree::StmtList statements) {
 }
 
 void Emitter::EmitStatement(const tree::Stmt& statement) {
+  try {
+    EmitOne(statement);
+  } catch (const c10::Error& error) {
+    Fail(statement.range, error.what_without_backtrace());
+  }
+}
+
+void Emitter::EmitOne(const tree::Stmt& statement) {
   switch (statement.kind) {
     case Kind::kAssign:
       return EmitAssign(*cast<tree::Assign>(&statement));
@@ -170,7 +178,8 @@ void Emitter::Unpack(tree::ExprList targets, const SugaredValue& value, const So
       }
       const auto* list = packed->type()->castRaw<c10::ListType>();
       if (!list) {
-        Fail(range, "expected a tuple or a list to unpack but found a value of type " + packed->type()->repr_str());
+        Fail(range,
+             "expected a tuple or a list to unpack but found a value of type " + packed->type()->annotation_str());
       }
       if (has_starred) Fail(range, "a list cannot be unpacked to a starred target, its length is not known");
       Node* node = InsertNode(sym::kListUnpack, {{packed}}, targets.size(), range);

@@ -25,7 +25,7 @@ SugaredValue Emitter::EmitSubscript(const tree::Subscript& subscript, const Type
   Value* value = EmitExpr(*subscript.value);
   if (value->type()->kind() == c10::TypeKind::TensorType) return EmitTensorIndex(value, subscript);
   if (subscript.indices.size() != 1 || subscript.has_comma) {
-    Fail(range, "a value of type " + value->type()->repr_str() + " takes one index");
+    Fail(range, "a value of type " + value->type()->annotation_str() + " takes one index");
   }
   const tree::Expr& index = *subscript.indices.front();
   if (const auto* slice = dyn_cast<tree::Slice>(&index)) {
@@ -42,7 +42,7 @@ SugaredValue Emitter::EmitSubscript(const tree::Subscript& subscript, const Type
       Value* position = EmitExpr(index);
       if (Value* magic = TryMagicMethod("__getitem__", {{value, position}}, range)) return magic;
       if (value->type()->is_module()) return EmitModuleIndex(value, index, hint, range);
-      Fail(range, "class " + value->type()->repr_str() + " has no __getitem__");
+      Fail(range, "class " + value->type()->annotation_str() + " has no __getitem__");
     }
     default:
       return CallOperator("aten", "__getitem__", {value, EmitExpr(index)}, range);
@@ -54,7 +54,7 @@ Value* Emitter::EmitTupleIndex(Value* tuple, const tree::Expr& index, const Sour
   const auto count = static_cast<int64_t>(elements.size());
   Value* position = EmitExpr(index);
   if (position->type()->kind() != c10::TypeKind::IntType) {
-    Fail(range, "a tuple's index must be an int but is of type " + position->type()->repr_str());
+    Fail(range, "a tuple's index must be an int but is of type " + position->type()->annotation_str());
   }
   const std::optional<int64_t> constant = ConstantInt(position);
   if (!constant) {
@@ -191,7 +191,7 @@ Value* Emitter::EmitTensorIndex(Value* tensor, const tree::Subscript& subscript)
         break;
       }
       default:
-        Fail(indices[i]->range, "a tensor cannot be indexed by a value of type " + index->type()->repr_str());
+        Fail(indices[i]->range, "a tensor cannot be indexed by a value of type " + index->type()->annotation_str());
     }
   }
   if (!has_tensor) {
@@ -253,7 +253,7 @@ Value* Emitter::EmitModuleIndex(Value* container, const tree::Expr& index, const
         [&] {
           Value* module = child(names[i]);
           if (!IsSubtype(module->type(), hint)) {
-            Fail(range, "child '" + names[i] + "' does not implement the interface " + hint->repr_str());
+            Fail(range, "child '" + names[i] + "' does not implement the interface " + hint->annotation_str());
           }
           return Insert(sym::kUncheckedCast, {module}, hint, range);
         },
@@ -292,7 +292,7 @@ void Emitter::AssignSubscript(const tree::Subscript& target, Value* value) {
     return;
   }
   if (target.indices.size() != 1 || target.indices.front()->kind == Kind::kSlice) {
-    Fail(range, "a slice of a value of type " + container->type()->repr_str() + " cannot be assigned to");
+    Fail(range, "a slice of a value of type " + container->type()->annotation_str() + " cannot be assigned to");
   }
   Value* index = EmitExpr(*target.indices.front());
   if (TryMagicMethod("__setitem__", {{container, index, value}}, range)) return;

@@ -169,8 +169,8 @@ Value* Emitter::ConvertTo(Value* value, const TypePtr& type, const SourceRange& 
   if (!IsSubtype(converted, type)) {
     std::ostringstream reason;
     value->type()->isSubtypeOfExt(*type, &reason);
-    std::string message = std::string(what) + " was expected to be of type " + type->repr_str() + " but is of type " +
-                          value->type()->repr_str();
+    std::string message = std::string(what) + " was expected to be of type " + type->annotation_str() +
+                          " but is of type " + value->type()->annotation_str();
     if (!reason.str().empty()) message += ": " + reason.str();
     Fail(range, message);
   }

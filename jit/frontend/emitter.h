@@ -64,7 +64,9 @@ class Emitter final : private ArgumentContext {
 
   // --- emit_statement.cpp
   void EmitStatements(tree::StmtList statements);
+  // Turns what LibTorch refuses (a dict's keys of a wrong type, say) into an error at the statement.
   void EmitStatement(const tree::Stmt& statement);
+  void EmitOne(const tree::Stmt& statement);
   void EmitAssign(const tree::Assign& assign);
   void EmitAnnAssign(const tree::AnnAssign& assign);
   void EmitAugAssign(const tree::AugAssign& assign);

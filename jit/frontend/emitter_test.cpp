@@ -398,7 +398,8 @@ TEST(EmitterTest, UnknownOperatorsAreNamedTogether) {
   } catch (const CompileError& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("torchvision::no_such_op  (first used at code/__torch__.py, line 2)"),
                                     HasSubstr("mylib::other  (first used at code/__torch__.py, line 3)"),
-                                    HasSubstr("aten::no_such_function"), HasSubstr("operator_libraries")));
+                                    HasSubstr("aten::no_such_function  (first used at code/__torch__.py, line 5)"),
+                                    HasSubstr("operator_libraries")));
   }
 }
 
@@ -430,6 +431,9 @@ TEST(EmitterTest, MistakesAreErrorsAtTheirPlace) {
   EXPECT_THAT(in("    break\n"), HasSubstr("break is only allowed in a loop"));
   EXPECT_THAT(ErrorOf(InClass("f(self: __torch__.T, x: int=\"a\") -> int:\n    return x\n")),
               HasSubstr("the default is of type str"));
+  EXPECT_THAT(in("    d = {(1, 2): 3}\n    return x\n"), AllOf(HasSubstr("dict for key type"), HasSubstr("line 4")));
+  EXPECT_THAT(ErrorOf("class T:\n  a : int\n  a : str\n"), HasSubstr("'a' is defined twice in this class"));
+  EXPECT_THAT(ErrorOf("class T:\n  a : __torch__.torch.classes.no.Such\n"), HasSubstr("operator_libraries"));
   EXPECT_THAT(ErrorOf("class T:\n  a : Nothing\n"), HasSubstr("unknown type name 'Nothing'"));
 }
 

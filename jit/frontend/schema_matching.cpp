@@ -136,21 +136,21 @@ class Matcher {
   TypePtr Concrete(const TypePtr& formal, const TypePtr& actual) {
     if (!formal->hasFreeVariables()) return formal;
     if (CannotMatch(formal, actual)) {
-      if (why_) *why_ = "Could not match type " + actual->repr_str() + " to " + formal->repr_str() + ".\n";
+      if (why_) *why_ = "Could not match type " + actual->annotation_str() + " to " + formal->annotation_str() + ".\n";
       return nullptr;
     }
     const c10::MatchTypeReturn matched = c10::matchTypeVariables(formal, actual, variables_);
     if (!matched.success()) {
       if (why_) {
-        *why_ =
-            "Could not match type " + actual->repr_str() + " to " + formal->repr_str() + ": " + matched.reason() + "\n";
+        *why_ = "Could not match type " + actual->annotation_str() + " to " + formal->annotation_str() + ": " +
+                matched.reason() + "\n";
       }
       return nullptr;
     }
     TypePtr concrete = c10::tryEvalTypeVariables(formal, variables_);
     if (!concrete && why_) {
-      *why_ = "Type variables in type " + formal->repr_str() + " could not be inferred from actual type " +
-              actual->repr_str() + ".\n";
+      *why_ = "Type variables in type " + formal->annotation_str() + " could not be inferred from actual type " +
+              actual->annotation_str() + ".\n";
     }
     return concrete;
   }
@@ -194,8 +194,8 @@ class Matcher {
 
   std::string ExplainMismatch(const c10::Argument& formal, const TypePtr& wanted, const TypePtr& actual) const {
     std::ostringstream out;
-    out << "Expected a value of type '" << wanted->repr_str() << "' for argument '" << formal.name()
-        << "' but instead found type '" << actual->repr_str() << "'.\n";
+    out << "Expected a value of type '" << wanted->annotation_str() << "' for argument '" << formal.name()
+        << "' but instead found type '" << actual->annotation_str() << "'.\n";
     if (formal.is_inferred_type()) {
       out << "Inferred '" << formal.name()
           << "' to be of type 'Tensor' because it was not annotated with an explicit type.\n";
@@ -209,7 +209,7 @@ class Matcher {
     for (const c10::Argument& returned : schema_.returns()) {
       TypePtr type = returned.type();
       if (type->hasFreeVariables()) type = c10::tryEvalTypeVariables(type, variables_);
-      if (!type) return Fail(returned.type()->repr_str() + " has unbound type variables.\n");
+      if (!type) return Fail(returned.type()->annotation_str() + " has unbound type variables.\n");
       match_->returns.push_back(std::move(type));
     }
     return true;

@@ -49,10 +49,15 @@ void FindUnknown(const tree::FunctionDef& function, OperatorTable& operators, Un
   VisitExpressions(function.body, [&](const tree::Expr& expr) {
     const auto* call = tree::dyn_cast<tree::Call>(&expr);
     const auto* name = call ? tree::dyn_cast<tree::Attribute>(call->callee) : nullptr;
-    const auto* space = name ? tree::dyn_cast<tree::Attribute>(name->value) : nullptr;
-    const auto* root = space ? tree::dyn_cast<tree::Name>(space->value) : nullptr;
-    if (!root || root->id != "ops") return;
-    const OperatorSet* set = operators.Find(space->attr, name->attr);
+    if (!name) return;
+    std::string_view space;
+    if (name->value->range.text() == "torch") {
+      space = "aten";
+    } else if (const auto* owner = tree::dyn_cast<tree::Attribute>(name->value)) {
+      if (owner->value->range.text() == "ops") space = owner->attr;
+    }
+    if (space.empty()) return;
+    const OperatorSet* set = operators.Find(space, name->attr);
     if (!set->known()) unknown.Add(set->symbol.toQualString(), expr.range);
   });
 }
