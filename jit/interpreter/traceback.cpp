@@ -36,12 +36,12 @@ void AddPlaces(const TracebackFrame& frame, std::vector<Place>& places) {
 }
 
 void Underline(size_t column, size_t width, std::string& out) {
-  out.append("    ").append(column, ' ').append(std::max<size_t>(width, 1), '~').append(" <--- HERE\n");
+  out.append(column, ' ').append(std::max<size_t>(width, 1), '~').append(" <--- HERE\n");
 }
 
-// The lines around the range, three before and three after, the range underlined where it starts.
+// The lines around the range, two before and two after, the range underlined where it starts.
 void PrintSerialized(const Place& place, std::string& out) {
-  constexpr size_t kContext = 3;
+  constexpr size_t kContext = 2;
   const SourceRange& range = *place.range;
   if (range.source == nullptr) {
     out.append("  in ").append(place.function).append("\n");
@@ -55,7 +55,7 @@ void PrintSerialized(const Place& place, std::string& out) {
   for (size_t line = first_line; line <= std::min(start.line + kContext, last.line); ++line) {
     const std::string_view text = range.source->Line(line);
     if (line == last.line && text.empty()) break;
-    out.append("    ").append(text).append("\n");
+    out.append(text).append("\n");
     if (line == start.line) {
       const size_t room = text.size() > start.column ? text.size() - start.column : 0;
       Underline(start.column, std::min<size_t>(range.end - range.begin, room), out);
@@ -70,7 +70,7 @@ bool PrintOriginal(const Place& place, std::string& out) {
   if (!range.source->originals()->Find(range.begin, &location)) return false;
   out.append("  File \"").append(location.file).append("\", line ").append(std::to_string(location.line));
   out.append(", in ").append(place.function).append("\n");
-  out.append("    ").append(location.source_line).append("\n");
+  out.append(location.source_line).append("\n");
   Underline(static_cast<size_t>(location.column), static_cast<size_t>(location.length), out);
   return true;
 }
