@@ -1,6 +1,7 @@
 // Statements that change something in place, or end the run: augmented assignment, del, raise, assert.
 #include <utility>
 
+#include "jit/frontend/conversions.h"
 #include "jit/frontend/emitter.h"
 #include "jit/ir/symbols.h"
 
@@ -78,7 +79,9 @@ void Emitter::EmitAugAssign(const tree::AugAssign& assign) {
       Value* old = EmitExpr(*name);
       const Environment::Binding* binding = environment_.Find(name->id);
       TypePtr declared = binding ? binding->declared : nullptr;
-      return SetVariable(name->id, combine(old), range, std::move(declared));
+      Value* changed = combine(old);
+      if (declared && !IsSubtype(changed->type(), declared)) declared = nullptr;
+      return SetVariable(name->id, changed, range, std::move(declared));
     }
     case Kind::kAttribute: {
       const auto* attribute = cast<tree::Attribute>(assign.target);

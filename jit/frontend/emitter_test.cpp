@@ -424,6 +424,8 @@ TEST(EmitterTest, MistakesAreErrorsAtTheirPlace) {
   EXPECT_THAT(in("    return self.nothing\n"), HasSubstr("no attribute or method 'nothing'"));
   EXPECT_THAT(in("    y = 1\n    for i in range(3):\n      y = \"a\"\n    return x\n"),
               HasSubstr("variable 'y', assigned in a loop, was expected to be of type int"));
+  EXPECT_THAT(in("    y = 1\n    for i in range(3):\n      if c:\n        y += x\n    return x\n"),
+              HasSubstr("variable 'y', assigned in a loop, was expected to be of type int"));
   EXPECT_THAT(in("    a, b = (x, x, x)\n    return x\n"), HasSubstr("expected 2 values to unpack but found 3"));
   EXPECT_THAT(in("    return (x, x)[2]\n"), HasSubstr("out of range"));
   EXPECT_THAT(in("    return CONSTANTS.c0\n"), HasSubstr("0 constants"));
