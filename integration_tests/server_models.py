@@ -82,7 +82,7 @@ class Constant(nn.Module):
 
     def __init__(self, value: float):
         super().__init__()
-        self.register_buffer("value", torch.full((4096,), value))
+        self.register_buffer("value", torch.full((2**18,), value))
 
     def forward(self, add: float) -> Tensor:
         self.value += add

@@ -409,12 +409,20 @@ def test_a_model_that_raises_gives_its_traceback(client):
 
 
 def test_an_answer_is_not_changed_by_the_next_call(client):
-    """The model answers its own buffer and changes it in place."""
-    add = [tensor("add", np.array(1.0))]
-    results = [client.infer("constant", add) for _ in range(3)]
-    values = [result.as_numpy("OUTPUT__0") for result in results]
-    assert [value[0] for value in values] == [2, 3, 4]
-    assert all((value == value[0]).all() for value in values)
+    """The model answers its own buffer and changes it in place, while earlier answers are still being sent."""
+    answers = queue.Queue()
+    for _ in range(40):
+        client.async_infer(
+            "constant", [tensor("add", np.array(1.0))], callback=lambda result, error: answers.put((result, error))
+        )
+    firsts = []
+    for _ in range(40):
+        result, error = answers.get(timeout=60)
+        assert error is None
+        values = result.as_numpy("OUTPUT__0")
+        assert (values == values[0]).all()
+        firsts.append(int(values[0]))
+    assert sorted(firsts) == list(range(2, 42))
 
 
 # ---- deadlines, cancelling, clients that go away

@@ -80,8 +80,9 @@ void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> argu
     options.begin_here = here && std::this_thread::get_id() == caller;
     hearth::RunAsync(method.code, std::move(arguments), options,
                      [self, access, completion = std::move(completion)](c10::IValue value, std::exception_ptr error) {
-                       self->gate_.Leave(access);
+                       // The answer may be part of the module's state: the next writer waits until it has been taken.
                        completion(std::move(value), std::move(error));
+                       self->gate_.Leave(access);
                      });
   });
 }
