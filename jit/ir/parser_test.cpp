@@ -159,6 +159,17 @@ TEST(IrTextTest, EachMistakeIsNamed) {
               HasSubstr("%y is not defined here"));
 }
 
+TEST(IrTextTest, AUnionOfOneTypeIsThatType) {
+  auto graph = ParseGraph(
+      "graph(%a : int|int, %b : Union[int, Optional[int]], %c : Union[str, int, str],"
+      " %d : Union[int, complex, float], %e : Optional[int|float]|complex):\n return ()");
+  EXPECT_EQ(graph->inputs()[0]->type()->annotation_str(), "int");
+  EXPECT_EQ(graph->inputs()[1]->type()->annotation_str(), "Optional[int]");
+  EXPECT_EQ(graph->inputs()[2]->type()->annotation_str(), "Union[int, str]");
+  EXPECT_EQ(graph->inputs()[3]->type()->annotation_str(), "number");
+  EXPECT_EQ(graph->inputs()[4]->type()->annotation_str(), "Optional[number]");
+}
+
 TEST(IrTextTest, DeepNestingIsAnErrorAndNotACrash) {
   std::string text = "graph(%c : bool):\n";
   for (int i = 0; i < 100000; ++i) text += "prim::If(%c)\nblock0():\n";

@@ -2,6 +2,7 @@
 
 #include <ATen/core/jit_type.h>
 
+#include <algorithm>
 #include <cctype>
 #include <unordered_map>
 #include <utility>
@@ -13,6 +14,7 @@ namespace {
 using c10::TypePtr;
 
 constexpr int kMaxDepth = 64;
+constexpr size_t kMaxUnionMembers = 100;
 
 const std::unordered_map<std::string_view, TypePtr>& SimpleTypes() {
   static const auto* const types = new std::unordered_map<std::string_view, TypePtr>{
@@ -227,8 +229,43 @@ class Parser {
     return parameters;
   }
 
+  static void Flatten(const TypePtr& type, std::vector<TypePtr>* members) {
+    if (type->kind() != c10::TypeKind::UnionType && type->kind() != c10::TypeKind::OptionalType) {
+      members->push_back(type);
+      return;
+    }
+    for (const TypePtr& member : type->containedTypes()) Flatten(member, members);
+    if (type->kind() == c10::TypeKind::OptionalType) members->push_back(c10::NoneType::get());
+  }
+
+  // The members of all, without those that another one covers; int, float and complex together are number.
+  // LibTorch takes a union of one type, written twice, for a bug of its own.
+  std::vector<TypePtr> Members(const std::vector<TypePtr>& written) const {
+    std::vector<TypePtr> all;
+    for (const TypePtr& type : written) Flatten(type, &all);
+    std::vector<TypePtr> kept;
+    const auto add = [&](const TypePtr& type) {
+      const auto covers = [&](const TypePtr& other) { return type->isSubtypeOf(*other); };
+      if (std::any_of(kept.begin(), kept.end(), covers)) return;
+      std::erase_if(kept, [&](const TypePtr& other) { return other->isSubtypeOf(*type); });
+      kept.push_back(type);
+    };
+    for (const TypePtr& type : all) {
+      add(type);
+      if (kept.size() > kMaxUnionMembers) throw TypeParseError{at_, "this union has too many members"};
+    }
+    const auto has = [&](c10::TypeKind kind) {
+      return std::any_of(kept.begin(), kept.end(), [&](const TypePtr& type) { return type->kind() == kind; });
+    };
+    if (has(c10::TypeKind::IntType) && has(c10::TypeKind::FloatType) && has(c10::TypeKind::ComplexType)) {
+      add(c10::NumberType::get());
+    }
+    return kept;
+  }
+
   // The normal form: a union with None and one other type is an Optional, one member is that member.
-  TypePtr MakeUnion(std::vector<TypePtr> members) {
+  TypePtr MakeUnion(const std::vector<TypePtr>& written) {
+    std::vector<TypePtr> members = Members(written);
     if (members.size() == 1) return members.front();
     if (members.size() == 2) {
       const bool first_is_none = members[0]->kind() == c10::TypeKind::NoneType;
@@ -241,7 +278,12 @@ class Parser {
         if (element->kind() != c10::TypeKind::UnionType) return c10::OptionalType::create(element);
       }
     }
-    c10::UnionTypePtr made = c10::UnionType::create(std::move(members));
+    c10::UnionTypePtr made;
+    try {
+      made = c10::UnionType::create(std::move(members));
+    } catch (const c10::Error& error) {
+      throw TypeParseError{at_, "this union is not a type: " + std::string(error.msg())};
+    }
     if (made->containedTypes().size() == 1) return made->containedTypes()[0];
     if (made->kind() != c10::TypeKind::OptionalType) {
       if (const auto optional = made->toOptional()) return *optional;
