@@ -22,7 +22,7 @@ def hearth(*arguments, timeout=300, **options):
     )  # fmt: skip
 
 
-def run_cases(cases, case_timeout=60, extra=()):
+def run_cases(cases, case_timeout=300, extra=()):
     """`hearth run --cases` over (archive, inputs, output, method) tuples: a line for each. One process does them all; if
     it ends early, or a case takes more than `case_timeout` seconds, that case's line says so and another process goes
     on with the next."""
