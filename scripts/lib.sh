@@ -91,6 +91,8 @@ fill_environment() {
   shift
   "$PYTHON" -m venv "$folder"
   "$folder/bin/python" -m pip install --no-input --disable-pip-version-check --no-deps "${@/#/--requirement=}"
+  # Pins that lack something are found here, not at a user's first request.
+  "$folder/bin/python" -c 'import tritonclient.grpc'
 }
 
 # configure_and_build PRESET [TARGET...]: a folder that is configured already is left to ninja, which configures again
