@@ -17,7 +17,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 
-LONG = 2_000_000_000  # rounds of Spin: hours
+LONG = 2_000_000_000  # rounds of Spin: far longer than any test
 
 TWO_CONFIG = """
 platform: "pytorch_libtorch"
@@ -697,13 +697,13 @@ def test_a_version_that_is_swapped_out_answers_what_it_has_begun(hearthd):
     server = hearthd({"spin": models.scripted(models.Spin())})
     with server.client() as client:
         done = queue.Queue()
-        client.async_infer("spin", spin(300_000), callback=lambda result, error: done.put((result, error)))
+        client.async_infer("spin", spin(8_000_000), callback=lambda result, error: done.put((result, error)))
         eventually(lambda: in_flight(server) == 1)
         put_model(server.repository, "spin", models.scripted(models.Identity()), version=2)
         client.load_model("spin")
         assert client.infer("spin", [floats("x", 5)]).as_numpy("OUTPUT__0").tolist() == [5]
         result, error = done.get(timeout=120)
-        assert error is None and result.as_numpy("OUTPUT__0").tolist() == [300_000]
+        assert error is None and result.as_numpy("OUTPUT__0").tolist() == [8_000_000]
 
 
 def test_reloads_lose_no_request(hearthd):
@@ -779,7 +779,7 @@ def test_sigterm_answers_what_is_in_flight_refuses_the_rest_and_exits_0(hearthd)
     client, late = server.client(), server.client()
     late.infer("spin", spin(1))  # connected before the drain
     done = queue.Queue()
-    client.async_infer("spin", spin(1_000_000), callback=lambda result, error: done.put((result, error)))
+    client.async_infer("spin", spin(16_000_000), callback=lambda result, error: done.put((result, error)))
     eventually(lambda: in_flight(server) == 1)
     with server.channel() as channel:
         watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
@@ -789,7 +789,7 @@ def test_sigterm_answers_what_is_in_flight_refuses_the_rest_and_exits_0(hearthd)
     assert server.get("/v2/health/ready")[0] == 503
     fails(grpc.StatusCode.UNAVAILABLE, lambda: late.infer("spin", spin(1)))
     result, error = done.get(timeout=120)
-    assert error is None and result.as_numpy("OUTPUT__0").tolist() == [1_000_000]
+    assert error is None and result.as_numpy("OUTPUT__0").tolist() == [16_000_000]
     assert server.wait() == 0
 
 
@@ -797,12 +797,12 @@ def test_a_stream_is_drained_too(hearthd):
     server = hearthd({"spin": models.scripted(models.Spin())})
     with Stream(server) as stream:
         for _ in range(2):
-            stream.send("spin", spin(300_000))
+            stream.send("spin", spin(8_000_000))
         eventually(lambda: in_flight(server) == 2)
         server.terminate()
         for _ in range(2):
             result, error = stream.next()
-            assert error is None and result.as_numpy("OUTPUT__0").tolist() == [300_000]
+            assert error is None and result.as_numpy("OUTPUT__0").tolist() == [8_000_000]
         assert "shutting down" in str(stream.next()[1])
     assert server.wait() == 0
 
