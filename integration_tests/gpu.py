@@ -88,7 +88,7 @@ def main():
                 expected = answer_of_torch(model, options.device)
                 out = folder / f"{name}.pt"
                 subprocess.run([*hearth, "run", model.archive, "--inputs", model.inputs_file, "--output", out,
-                                "--device", options.device, "--library", library], check=True)
+                                "--device", options.device, "--operator-library", library], check=True)
                 (folder / name).mkdir()
                 served = ask_daemon(hearth, address, model, folder / name)
                 wanted = dict(zip(model.names()["outputs"], (leaf for _, leaf in leaves(expected))))
