@@ -37,7 +37,8 @@ class Function;
   X(MoveScalar)                                                                                                      \
   X(MoveToScalar)                                                                                                    \
   X(Drop)                                                                                                            \
-  X(Jump) X(JumpIfFalse) X(LoopEnter) X(ForBack) X(WhileBack) X(LoopBack) X(JumpUnlessLtInt) X(JumpUnlessLeInt)      \
+  X(Jump)                                                                                                            \
+  X(JumpIfFalse) X(LoopEnter) X(ForBack) X(WhileBack) X(LoopBack) X(JumpUnlessLtInt) X(JumpUnlessLeInt)              \
       X(JumpUnlessGtInt) X(JumpUnlessGeInt) X(JumpUnlessEqInt) X(JumpUnlessNeInt) X(AddInt) X(SubInt) X(MulInt)      \
           X(LtInt) X(LeInt) X(GtInt) X(GeInt) X(EqInt) X(NeInt) X(AddFloat) X(SubFloat) X(MulFloat) X(DivFloat)      \
               X(LtFloat) X(LeFloat) X(GtFloat) X(GeFloat) X(Not) X(IsNone) X(IsNotNone) X(ListGet) X(ListLen)        \
