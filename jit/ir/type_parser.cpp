@@ -131,7 +131,7 @@ class Parser {
       do {
         members.push_back(ParseTerm());
       } while (Accept('|'));
-      type = MakeUnion(std::move(members));
+      type = MakeUnion(members);
     }
     --depth_;
     return type;
@@ -180,7 +180,7 @@ class Parser {
     };
     switch (container) {
       case Container::kUnion:
-        return MakeUnion(std::move(parameters));
+        return MakeUnion(parameters);
       case Container::kTuple:
         return c10::TupleType::create(std::move(parameters));
       case Container::kDict:

@@ -58,7 +58,7 @@ inline c10::detail::DictImpl& DictOf(const IValue& value) {
 }
 inline IValue MakeList(const c10::TypePtr& element_type, std::vector<IValue> elements) {
   c10::List<IValue> list(element_type);
-  IValue made(std::move(list));
+  IValue made(list);
   Elements(made) = std::move(elements);
   return made;
 }
