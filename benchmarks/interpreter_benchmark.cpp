@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
   }
   at::set_num_threads(1);
   for (const auto& entry : fs::directory_iterator(argv[1])) {
-    const fs::path folder = entry.path();
+    const fs::path& folder = entry.path();
     const std::string name = folder.filename();
     benchmark::RegisterBenchmark(("hearth/" + name).c_str(), [folder](auto& state) { RunHearth(state, folder); });
     benchmark::RegisterBenchmark(("torch_jit/" + name).c_str(),

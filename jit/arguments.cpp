@@ -28,7 +28,7 @@ std::optional<c10::IValue> AdaptedList(const c10::IValue& value, const c10::Type
     if (!adapted) return std::nullopt;
     list.push_back(*std::move(adapted));
   }
-  return c10::IValue(std::move(list));
+  return c10::IValue(list);
 }
 
 std::optional<c10::IValue> AdaptedDict(const c10::IValue& value, const c10::DictType& type) {
@@ -40,7 +40,7 @@ std::optional<c10::IValue> AdaptedDict(const c10::IValue& value, const c10::Dict
     if (!key || !element) return std::nullopt;
     dict.insert(*std::move(key), *std::move(element));
   }
-  return c10::IValue(std::move(dict));
+  return c10::IValue(dict);
 }
 
 std::optional<c10::IValue> AdaptedTuple(const c10::IValue& value, const c10::TupleTypePtr& type) {

@@ -181,9 +181,9 @@ std::unique_ptr<Function> ArchiveResolver::Declare(const std::string& qualified_
         const CompileDepth depth(compile_depth(), body->name_range);
         try {
           const c10::FunctionSchema& schema = defined.getSchema();
-          TypePtr returned = Emitter(*this, graph).EmitFunction(*body, schema);
+          const TypePtr returned = Emitter(*this, graph).EmitFunction(*body, schema);
           if (schema.returns().empty()) {
-            defined.setSchema(schema.cloneWithReturns({c10::Argument("", std::move(returned))}));
+            defined.setSchema(schema.cloneWithReturns({c10::Argument("", returned)}));
           }
         } catch (const c10::Error& error) {
           Fail(body->name_range, error.what_without_backtrace());

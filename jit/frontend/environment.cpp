@@ -22,7 +22,7 @@ void Environment::Set(VariableId id, SugaredValue value, TypePtr declared) {
   Binding& binding = bindings_[id];
   // A name's first binding in a scope is logged; later ones in the same scope replace it. Depth 0 is never undone.
   const bool first_here = binding.depth != depth() || !binding.bound();
-  if (first_here && depth() > 0) log_.push_back({id, std::move(binding)});
+  if (first_here && depth() > 0) log_.push_back({id, std::exchange(binding, Binding())});
   binding.value = std::move(value);
   binding.declared = std::move(declared);
   binding.depth = depth();
@@ -44,7 +44,7 @@ std::vector<Environment::Change> Environment::PopScope() {
   for (size_t i = start; i < log_.size(); ++i) {
     Binding& binding = bindings_[log_[i].id];
     // A name unbound and bound again in one scope was logged twice; its final binding is told once.
-    if (binding.depth == left) changes.push_back({log_[i].id, std::move(binding)});
+    if (binding.depth == left) changes.push_back({log_[i].id, std::exchange(binding, Binding())});
     binding.depth = 0;
   }
   for (size_t i = log_.size(); i-- > start;) bindings_[log_[i].id] = std::move(log_[i].before);

@@ -85,7 +85,7 @@ void Copy(NativeArguments in, IValue* out) {
   c10::impl::GenericDict copy(dict.elementTypes.keyType, dict.elementTypes.valueType);
   copy.reserve(dict.dict.size());
   for (const auto& entry : dict.dict) copy.insert(entry.first, entry.second);
-  *out = std::move(copy);
+  *out = copy;
 }
 
 void Keys(NativeArguments in, IValue* out) {

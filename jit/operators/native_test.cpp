@@ -8,8 +8,8 @@
 #include <ATen/TensorOperators.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <random>
@@ -35,7 +35,7 @@ struct Outcome {
 
 bool SameBits(double a, double b) {
   if (std::isnan(a) && std::isnan(b)) return true;
-  return std::memcmp(&a, &b, sizeof(a)) == 0;
+  return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
 }
 
 bool Same(const IValue& a, const IValue& b) {
