@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -36,12 +37,12 @@ class EndSignals {
     while (sigwait(&set_, &signal) != 0) continue;
   }
 
-  // Waits for the time at most.
+  // Waits for the time at most; anew if something else interrupts (a tracer that stops the thread for a moment).
   void WaitFor(double seconds) const {
     timespec time;
     time.tv_sec = static_cast<time_t>(seconds);
     time.tv_nsec = static_cast<long>((seconds - static_cast<double>(time.tv_sec)) * 1e9);
-    sigtimedwait(&set_, nullptr, &time);
+    while (sigtimedwait(&set_, nullptr, &time) < 0 && errno == EINTR) continue;
   }
 
  private:
