@@ -17,8 +17,9 @@ import pytest
 import torch
 import torchvision
 
-ROOT = Path(__file__).parent.parent
-TOOL = ROOT / "build" / "release" / "bin" / "hearth-parse"
+from command_line import BUILD
+
+TOOL = BUILD / "bin" / "hearth-parse"
 
 BINARY = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
           ast.MatMult: "@", ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^"}
