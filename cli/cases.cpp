@@ -5,8 +5,10 @@
 #include <fstream>
 #include <iostream>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "cli/failure.h"
 #include "cli/text.h"
 
@@ -15,44 +17,53 @@ namespace {
 
 std::string Bad(std::string_view message) { return "bad " + EscapeLine(OneLine(message)); }
 
-std::string RunCase(Session& session, const std::string& line) {
+std::string RunCase(Session& session, const CasesOptions& options, const std::string& line) {
   const std::vector<std::string_view> views = SplitText(line, '\t');
-  const std::vector<std::string> fields(views.begin(), views.end());
-  if (fields.size() < 3 || fields.size() > 4 || fields[0].empty() || fields[1].empty()) {
-    return Bad("expected archive, inputs, output and perhaps a method with tabs between, found '" + line + "'");
+  std::vector<std::string> fields(views.begin(), views.end());
+  if (fields.size() < 3 || fields.size() > 5 || fields[0].empty() || fields[1].empty()) {
+    return Bad("expected archive, inputs, output and perhaps method and seed with tabs between, found '" + line + "'");
   }
-  auto model = session.Load(fields[0]);
+  fields.resize(5);
+  const auto& [archive, inputs_path, output, method, seed_text] =
+      std::tie(fields[0], fields[1], fields[2], fields[3], fields[4]);
+  uint64_t seed = 0;
+  if (!seed_text.empty() && !absl::SimpleAtoi(seed_text, &seed)) {
+    return Bad("a seed is a number from 0 to 2^64 - 1, found '" + seed_text + "'");
+  }
+  auto model = session.Load(archive);
   if (!model.ok()) return Bad(MessageOf(model.status()));
-  auto inputs = ReadInputs(fields[1]);
+  const auto inputs = ReadInputs(inputs_path);
   if (!inputs.ok()) return Bad(MessageOf(inputs.status()));
-  const std::string method = fields.size() == 4 ? fields[3] : "";
-  const auto answer = CallOnce(**model, method, *std::move(inputs));
-  if (!answer.ok()) {
-    return ModelRaised(answer.status()) ? "raised " + EscapeLine(RaisedMessage(answer.status()))
-                                        : Bad(MessageOf(answer.status()));
-  }
-  if (!fields[2].empty() && fields[2] != "-") {
-    const absl::Status written = WriteAnswer(*answer, fields[2]);
+  if (!seed_text.empty() || options.seed) SeedGenerators(seed_text.empty() ? *options.seed : seed);
+  const auto answer = CallOnce(**model, method, *inputs);
+  if (!answer.ok() && !ModelRaised(answer.status())) return Bad(MessageOf(answer.status()));
+  if (!output.empty() && output != "-") {
+    absl::Status written;
+    if (options.with_arguments) {
+      written = WriteAnswerAndInputs(answer.ok() ? &*answer : nullptr, *inputs, output);
+    } else if (answer.ok()) {
+      written = WriteAnswer(*answer, output);
+    }
     if (!written.ok()) return Bad(MessageOf(written));
   }
-  return "ok";
+  return answer.ok() ? "ok" : "raised " + EscapeLine(RaisedMessage(answer.status()));
 }
 
 }  // namespace
 
-int RunCases(const std::string& path, const SessionOptions& options) {
+int RunCases(const CasesOptions& options) {
   std::ifstream file;
-  if (path != "-") {
-    file.open(path);
-    if (!file) return FailWithLine("run", path + ": cannot be read");
+  if (options.path != "-") {
+    file.open(options.path);
+    if (!file) return FailWithLine("run", options.path + ": cannot be read");
   }
-  auto session = Session::Open(options);
+  auto session = Session::Open(options.session);
   if (!session.ok()) return FailWithLine("run", MessageOf(session.status()));
-  std::istream& lines = path == "-" ? std::cin : file;
+  std::istream& lines = options.path == "-" ? std::cin : file;
   for (std::string line; std::getline(lines, line);) {
     std::string answer;
     try {
-      answer = RunCase(*session, line);
+      answer = RunCase(*session, options, line);
     } catch (const std::exception& error) {
       answer = Bad(error.what());
     }

@@ -1,22 +1,32 @@
 // Many runs in one process. Each line of the file is a run of its own, as if in its own process: the archive is loaded
 // for it, so that no state goes from one to the next.
 //
-//   ARCHIVE <tab> INPUTS.pt <tab> OUTPUT.pt [<tab> METHOD]
+//   ARCHIVE <tab> INPUTS.pt <tab> OUTPUT.pt [<tab> METHOD [<tab> SEED]]
 //
-// An empty OUTPUT (or "-") writes nothing. For each line, also an empty one, one line is printed and flushed:
+// An empty OUTPUT (or "-") writes nothing, an empty METHOD is the module itself, and a SEED that of the random
+// operators. For each line, also an empty one, one line is printed and flushed:
 //   ok
 //   raised MESSAGE    the model raised: class and message
 //   bad MESSAGE       the line, a file or the arguments are no good
 // with newlines and other control characters of MESSAGE escaped as in C. No case ends the batch.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "cli/session.h"
 
 namespace hearth::cli {
 
-// Reads "-" from the standard input. Gives kSuccess if every line was taken, whatever came of it.
-int RunCases(const std::string& path, const SessionOptions& options);
+struct CasesOptions {
+  std::string path;              // "-" is the standard input
+  bool with_arguments = false;   // each output holds the arguments too, also where the model raised
+  std::optional<uint64_t> seed;  // for lines without one
+  SessionOptions session;
+};
+
+// Gives kSuccess if every line was taken, whatever came of it.
+int RunCases(const CasesOptions& options);
 
 }  // namespace hearth::cli

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,8 @@ struct RunOptions {
   std::string cases;
   int repeat = 1;
   bool json = false;
+  bool with_arguments = false;
+  std::optional<uint64_t> seed;
   SessionOptions session;
 };
 
@@ -66,17 +70,20 @@ int RunArchive(const RunOptions& options) {
   if (!inputs.ok()) return FailWithLine(kCommand, MessageOf(inputs.status()));
 
   c10::IValue answer;
+  CallInputs copy;
   std::vector<double> times;
   for (int i = 0; i < options.repeat; ++i) {
-    CallInputs copy = inputs->Copy();
+    copy = inputs->Copy();
+    if (options.seed) SeedGenerators(*options.seed);
     const auto start = std::chrono::steady_clock::now();
-    auto result = CallOnce(**model, options.method, std::move(copy));
+    auto result = CallOnce(**model, options.method, copy);
     times.push_back(Milliseconds(std::chrono::steady_clock::now() - start));
     if (!result.ok()) return FailWithStatus(kCommand, result.status());
     answer = *std::move(result);
   }
   if (!options.output.empty()) {
-    const absl::Status written = WriteAnswer(answer, options.output);
+    const absl::Status written = options.with_arguments ? WriteAnswerAndInputs(&answer, copy, options.output)
+                                                        : WriteAnswer(answer, options.output);
     if (!written.ok()) return FailWithLine(kCommand, MessageOf(written));
   }
   Print(options, answer, times);
@@ -84,7 +91,9 @@ int RunArchive(const RunOptions& options) {
 }
 
 int RunAny(const RunOptions& options) {
-  if (!options.cases.empty()) return RunCases(options.cases, options.session);
+  if (!options.cases.empty()) {
+    return RunCases({options.cases, options.with_arguments, options.seed, options.session});
+  }
   if (options.archive.empty()) return FailWithLine(kCommand, "give an ARCHIVE, or --cases FILE");
   if (options.inputs.empty()) return FailWithLine(kCommand, "give the arguments with --inputs IN.pt");
   return RunArchive(options);
@@ -102,10 +111,15 @@ Action AddRun(CLI::App& app) {
   run->add_option("--method", options->method, "The method to call; the module itself, hooks included, if not given");
   run->add_option("--repeat", options->repeat, "Call it so many times, print times and the last answer")
       ->check(CLI::Range(1, 1'000'000'000));
+  run->add_flag(
+      "--with-arguments", options->with_arguments,
+      "Write the arguments, as the call left them, beside the answer: a dict with 'args', 'kwargs', 'result'");
+  run->add_option("--seed", options->seed, "Seed the random operators before each call, as torch.manual_seed does");
   run->add_flag("--json", options->json, "Print the answer and the times as JSON");
-  run->add_option("--cases", options->cases,
-                  "A file with a run a line: archive, inputs, output and perhaps a method, with tabs between; '-' is "
-                  "the standard input. Prints `ok`, `raised MESSAGE` or `bad MESSAGE` a line")
+  run->add_option(
+         "--cases", options->cases,
+         "A file with a run a line: archive, inputs, output and perhaps method and seed, with tabs between; '-' "
+         "is the standard input. Prints `ok`, `raised MESSAGE` or `bad MESSAGE` a line")
       ->excludes(inputs);
   AddSessionOptions(*run, options->session);
   return [options] { return RunAny(*options); };

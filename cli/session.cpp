@@ -1,5 +1,8 @@
 #include "cli/session.h"
 
+#include <ATen/Context.h>
+#include <ATen/core/Dict.h>
+#include <ATen/core/jit_type.h>
 #include <link.h>
 
 #include <cstdlib>
@@ -173,8 +176,20 @@ absl::StatusOr<c10::IValue> CallOnce(Model& model, const std::string& method, Ca
   return model.Call(method, std::move(inputs.args), std::move(inputs.kwargs));
 }
 
+void SeedGenerators(uint64_t seed) { at::manual_seed(seed); }
+
 absl::Status WriteAnswer(const c10::IValue& answer, const std::string& path) {
   return Named(path, WriteSavedValue(answer, path));
+}
+
+absl::Status WriteAnswerAndInputs(const c10::IValue* answer, const CallInputs& inputs, const std::string& path) {
+  c10::impl::GenericDict kwargs(c10::StringType::get(), c10::AnyType::get());
+  for (const auto& [name, value] : inputs.kwargs) kwargs.insert(name, value);
+  c10::impl::GenericDict all(c10::StringType::get(), c10::AnyType::get());
+  all.insert("args", c10::ivalue::Tuple::create(inputs.args));
+  all.insert("kwargs", kwargs);
+  if (answer != nullptr) all.insert("result", *answer);
+  return WriteAnswer(all, path);
 }
 
 }  // namespace hearth::cli

@@ -8,6 +8,7 @@
 // Used by one thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -61,7 +62,14 @@ absl::StatusOr<CallInputs> ReadInputs(const std::string& path);
 // One call: `method`, or with an empty one the module as Python's module(*args, **kwargs).
 absl::StatusOr<c10::IValue> CallOnce(Model& model, const std::string& method, CallInputs inputs);
 
+// What the random operators draw from now on, as after torch.manual_seed(seed).
+void SeedGenerators(uint64_t seed);
+
 // Writes the answer for torch.load. Errors name the file.
 absl::Status WriteAnswer(const c10::IValue& answer, const std::string& path);
+// The answer together with the arguments as the call left them, so that what was written and what is shared can be
+// seen:
+// {"args": tuple, "kwargs": dict, "result": answer}, without "result" where there is none.
+absl::Status WriteAnswerAndInputs(const c10::IValue* answer, const CallInputs& inputs, const std::string& path);
 
 }  // namespace hearth::cli

@@ -22,23 +22,24 @@ def hearth(*arguments, timeout=300, **options):
     )  # fmt: skip
 
 
-def run_cases(cases, case_timeout=300, extra=()):
-    """`hearth run --cases` over (archive, inputs, output, method) tuples: a line for each. One process does them all; if
-    it ends early, or a case takes more than `case_timeout` seconds, that case's line says so and another process goes
-    on with the next."""
+def run_cases(cases, case_timeout=300, extra=(), binary=HEARTH, limited=True):
+    """`hearth run --cases` over (archive, inputs, output, method[, seed]) tuples: a line for each. One process does them
+    all; if it ends early, or a case takes more than `case_timeout` seconds, that case's line says so and another process
+    goes on with the next. What programs print is left out. `limited` bounds the process's memory, which no process that
+    uses a GPU can live with."""
     lines = []
     while len(lines) < len(cases):
-        lines += _run_until_trouble(cases[len(lines) :], case_timeout, extra)
+        lines += _run_until_trouble(cases[len(lines) :], case_timeout, extra, binary, limited)
     return lines
 
 
-def _run_until_trouble(cases, case_timeout, extra):
+def _run_until_trouble(cases, case_timeout, extra, binary, limited):
     text = "".join("\t".join(str(field) for field in case) + "\n" for case in cases)
     with tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(
-            [str(HEARTH), "run", "--cases", "-", *map(str, extra)],
+            [str(binary), "run", "--cases", "-", *map(str, extra)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, errors="backslashreplace",
-            preexec_fn=_limit_memory,
+            preexec_fn=_limit_memory if limited else None,
         )  # fmt: skip
         answers = queue.SimpleQueue()
         threading.Thread(target=_feed, args=(process, text), daemon=True).start()
@@ -69,7 +70,8 @@ def _feed(process, text):
 
 def _collect(process, answers):
     for line in process.stdout:
-        answers.put(line)
+        if line == "ok\n" or line.startswith(("raised ", "bad ")):
+            answers.put(line)
     answers.put(None)
 
 

@@ -47,12 +47,31 @@ class Shifts(nn.Module):
         return [x + n for x in xs], name, flag, pair
 
 
+class Writer(nn.Module):
+    """Writes into its arguments, and shares their memory with what it gives."""
+
+    def forward(self, x: torch.Tensor, numbers: List[int], fail: bool = False):
+        x[0] += 1
+        numbers.append(7)
+        if fail:
+            raise ValueError("written already")
+        z = torch.view_as_complex(x)
+        return x.t(), z
+
+
+class Random(nn.Module):
+    def forward(self, n: int):
+        return torch.rand(n)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("cli")
     torch.manual_seed(0)
     torch.jit.save(torch.jit.script(Speaker()), made / "speaker.pt")
     torch.jit.save(torch.jit.script(Shifts()), made / "shifts.pt")
+    torch.jit.save(torch.jit.script(Writer()), made / "writer.pt")
+    torch.jit.save(torch.jit.script(Random()), made / "random.pt")
     hooked = Hooked()
     hooked.register_forward_pre_hook(pre_hook)
     torch.jit.save(torch.jit.script(hooked), made / "hooked.pt")
@@ -241,6 +260,44 @@ def test_each_case_gets_a_module_fresh_from_the_archive(folder, tmp_path):
     outputs = [tmp_path / "a.pt", tmp_path / "b.pt"]
     assert run_cases([(folder / "speaker.pt", folder / "in.pt", output) for output in outputs]) == ["ok", "ok"]
     assert [torch.load(output, weights_only=True)[0]["count"].item() for output in outputs] == [1, 1]
+
+
+def test_the_arguments_are_written_as_the_call_left_them_and_share_memory_with_the_answer(folder, tmp_path):
+    torch.save((torch.zeros(3, 2), [1]), tmp_path / "in.pt")
+    torch.save((torch.zeros(3, 2), [1], True), tmp_path / "fail.pt")
+    one = hearth(
+        "run", folder / "writer.pt", "--inputs", tmp_path / "in.pt", "--output", tmp_path / "0.pt", "--with-arguments"
+    )
+    assert one.returncode == 0
+    cases = [(folder / "writer.pt", tmp_path / inputs, tmp_path / out) for inputs, out in [("in.pt", "1.pt"), ("fail.pt", "2.pt")]]
+    lines = run_cases(cases, extra=["--with-arguments"])
+    assert lines == ["ok", "raised builtins.ValueError: written already"]
+    for out in ("0.pt", "1.pt"):
+        content = torch.load(tmp_path / out, weights_only=True)
+        x, numbers = content["args"]
+        transposed, as_complex = content["result"]
+        assert x.tolist() == [[1, 1], [0, 0], [0, 0]]
+        assert numbers == [1, 7]
+        assert transposed.stride() == (1, 2)
+        x[1] = 5
+        assert transposed[:, 1].tolist() == [5, 5]
+        assert as_complex[1].item() == 5 + 5j
+    raised = torch.load(tmp_path / "2.pt", weights_only=True)
+    assert sorted(raised) == ["args", "kwargs"]
+    assert raised["args"][1] == [1, 7]
+
+
+def test_a_seed_makes_random_operators_draw_what_torch_draws(folder, tmp_path):
+    torch.save((5,), tmp_path / "in.pt")
+    outputs = [tmp_path / f"{i}.pt" for i in range(4)]
+    row = (folder / "random.pt", tmp_path / "in.pt")
+    assert run_cases([(*row, outputs[0], "", 3), (*row, outputs[1])], extra=["--seed", 4]) == ["ok", "ok"]
+    done = hearth("run", row[0], "--inputs", row[1], "--output", outputs[2], "--seed", 5, "--repeat", 3)
+    assert done.returncode == 0
+    for seed, output in zip((3, 4, 5), outputs):
+        torch.manual_seed(seed)
+        assert torch.equal(torch.load(output, weights_only=True), torch.rand(5))
+    assert run_cases([(*row, outputs[3], "", "-1")])[0].startswith("bad a seed is a number")
 
 
 def test_cases_may_come_from_a_file(folder, tmp_path):

@@ -209,7 +209,12 @@ void PickleWriter::WriteTensor(const at::Tensor& tensor) {
 }
 
 void PickleWriter::WriteStrided(const at::Tensor& tensor) {
-  const bool typed = HasStorageClass(tensor.scalar_type());
+  // Readers take a typed storage to be of one dtype: a view of it as another (the parts of a complex tensor) is written
+  // as a view of its bytes.
+  const auto first =
+      tensor.has_storage() ? first_uses_.find(tensor.storage().unsafeGetStorageImpl()) : first_uses_.end();
+  const bool typed = HasStorageClass(tensor.scalar_type()) &&
+                     (first == first_uses_.end() || first->second.dtype == tensor.scalar_type());
   WriteGlobal("torch._utils", typed ? "_rebuild_tensor_v2" : "_rebuild_tensor_v3");
   WriteOpcode('(');
   WriteStorage(tensor, !typed);
@@ -302,11 +307,12 @@ void PickleWriter::WriteMeta(const at::Tensor& tensor) {
 void PickleWriter::WriteStorage(const at::Tensor& tensor, bool as_bytes) {
   if (!tensor.has_storage()) throw ArchiveError("a tensor without a storage cannot be written to a file");
   const c10::Storage& storage = tensor.storage();
-  // Readers take a storage to be of one dtype: a view of it as another (the parts of a complex tensor) gets a copy.
   const auto dtype = as_bytes ? c10::ScalarType::Undefined : tensor.scalar_type();
-  const auto [found, is_new] =
-      storage_keys_.emplace(std::pair(storage.unsafeGetStorageImpl(), dtype), storages_.size());
-  if (is_new) storages_.push_back(OnCpu(storage));
+  const auto first = first_uses_.try_emplace(storage.unsafeGetStorageImpl(), dtype, storages_.size()).first;
+  size_t key = first->second.key;
+  // A quantized tensor cannot be a view of bytes: where its storage was of another dtype, it gets a copy.
+  if (!as_bytes && first->second.dtype != dtype) key = storages_.size();
+  if (key == storages_.size()) storages_.push_back(OnCpu(storage));
   WriteOpcode('(');
   WriteText("storage");
   if (as_bytes) {
@@ -314,7 +320,7 @@ void PickleWriter::WriteStorage(const at::Tensor& tensor, bool as_bytes) {
   } else {
     WriteGlobal("torch", std::string(c10::toString(tensor.scalar_type())) + "Storage");
   }
-  WriteText(std::to_string(found->second));
+  WriteText(std::to_string(key));
   WriteText("cpu");
   const size_t element = as_bytes ? 1 : tensor.element_size();
   WriteInt(static_cast<int64_t>(storage.nbytes() / element));

@@ -10,7 +10,6 @@
 #include <c10/core/Storage.h>
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -28,6 +27,11 @@ class PickleWriter {
   const std::vector<c10::Storage>& storages() const { return storages_; }
 
  private:
+  struct StorageUse {
+    c10::ScalarType dtype;  // Undefined: as bytes
+    size_t key;             // in storages_
+  };
+
   void WriteValue(const c10::IValue& value, int depth);
   void WriteList(const c10::IValue& value, int depth);
   void WriteDict(const c10::IValue& value, int depth);
@@ -61,7 +65,7 @@ class PickleWriter {
 
   std::string bytes_;
   std::unordered_map<const void*, uint32_t> memo_;
-  std::map<std::pair<const void*, c10::ScalarType>, size_t> storage_keys_;
+  std::unordered_map<const void*, StorageUse> first_uses_;  // of each storage
   std::vector<c10::Storage> storages_;
   std::vector<c10::IValue> alive_;  // whose address is in the memo
 };

@@ -1,0 +1,104 @@
+"""What torch.jit does with a case, and whether hearth did the same. Runs in worker processes: see workers.py."""
+
+import os
+import warnings
+
+import torch
+from command_line import unescape
+from oracle import message_of
+
+from conformance.case import Case
+from conformance.compare import Outcome, difference, plain
+
+_FAILED = "The following operation failed in the TorchScript interpreter."
+
+torch.set_num_threads(1)
+warnings.simplefilter("ignore")
+
+
+def judge(item):
+    """The verdict on {"case", "line": what hearth said, "output": the file it wrote, "device"}, as {"verdict", "reason"}:
+    "agree", "miss", or "torch" where torch.jit itself does not load the archive."""
+    case = Case.from_json(item["case"])
+    try:
+        function = _load(case, item["device"])
+    except Exception as error:
+        return {"verdict": "torch", "reason": f"torch.jit does not load it: {_line(error)}"}
+    expected = _run(function, case, item["device"])
+    try:
+        found = difference(expected, _hearth_outcome(item["line"], item["output"]), case.skip, case.tolerance)
+    finally:
+        if os.path.exists(item["output"]):
+            os.remove(item["output"])
+    return {"verdict": "miss", "reason": found[:2000]} if found else {"verdict": "agree", "reason": ""}
+
+
+def _load(case, device):
+    if case.archive.endswith(".py"):
+        with open(case.archive) as file:
+            unit = torch.jit.CompilationUnit(file.read())
+        return getattr(unit, case.method)
+    module = torch.jit.load(case.archive, map_location=device)
+    return getattr(module, case.method) if case.method else module
+
+
+def _run(function, case, device):
+    content = torch.load(case.inputs, weights_only=True, map_location=device)
+    args, kwargs = content if isinstance(content, tuple) else (), {}
+    if isinstance(content, dict):
+        args, kwargs = tuple(content.get("args", ())), content.get("kwargs", {})
+    shared = tuple(_by_reference(arg) for arg in args), {name: _by_reference(arg) for name, arg in kwargs.items()}
+    outcome = _call(function, *shared, case.seed)
+    if outcome.kind == "refused":  # a reference's type is stricter than that of a Python list
+        outcome = _call(function, args, kwargs, case.seed)
+    return outcome
+
+
+def _call(function, args, kwargs, seed):
+    outcome = Outcome("value")
+    result = {}
+    torch.manual_seed(seed)
+    try:
+        with torch.no_grad():
+            result = {"result": function(*args, **kwargs)}
+    except Exception as error:
+        text = str(error)
+        outcome = Outcome("raised", message_of(text)) if text.startswith(_FAILED) else Outcome("refused", _line(error))
+    outcome.content = _to_cpu(plain({"args": args, "kwargs": kwargs, **result}))
+    return outcome
+
+
+def _by_reference(value):
+    """Lists and dicts are copied on their way into TorchScript, unless they are TorchScript's own."""
+    if isinstance(value, (list, dict)) and value:
+        try:
+            return torch.jit.script(value)
+        except Exception:
+            return value
+    return value
+
+
+def _to_cpu(value):
+    if isinstance(value, torch.Tensor):
+        return value.cpu()
+    if isinstance(value, dict):
+        return {key: _to_cpu(element) for key, element in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_to_cpu(element) for element in value)
+    return value
+
+
+def _hearth_outcome(line, output):
+    content = torch.load(output, weights_only=True) if os.path.exists(output) else None
+    if line == "ok":
+        return Outcome("value", content=content)
+    kind, _, message = line.partition(" ")
+    if kind == "raised":
+        return Outcome("raised", unescape(message), content)
+    if kind == "bad":
+        return Outcome("refused", unescape(message))
+    return Outcome("failed", line)
+
+
+def _line(error):
+    return f"{type(error).__name__}: {str(error).strip()}"[:1000]

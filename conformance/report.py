@@ -1,0 +1,127 @@
+"""docs/conformance.md, from what the suites found. Each suite's part is kept in conformance/results/, so that a suite can
+be run without the others."""
+
+import fnmatch
+import json
+from collections import Counter, defaultdict
+
+from conformance import ROOT
+
+RESULTS = ROOT / "conformance" / "results"
+PAGE = ROOT / "docs" / "conformance.md"
+
+_INTRODUCTION = """# Conformance
+
+What hearth does with TorchScript programs, against LibTorch's `torch.jit` on the same archive and the same inputs:
+values (floating point within a tolerance for the dtype, all else exactly), types, dtypes, shapes, strides, which results
+and arguments share memory, what was written into the arguments, and the class and message of what is raised. Random
+operators get the same seed and must draw the same numbers.
+
+`scripts/conformance` makes this page; nobody edits it. A case that `torch.jit` itself does not load and run is not
+counted. Every miss that remains is listed with its reason, which is kept in `conformance/known.toml`; any other fails
+the run.
+"""
+
+
+def summarize(content, known, label, title):
+    """What the page says of a suite, and beside it the misses that nobody knows and the entries that fit none."""
+    counts, groups = Counter(), defaultdict(Counter)
+    misses, new = defaultdict(list), []
+    entries = [entry for entry in known if entry["suite"] == label]
+    for name, verdict in content["cases"].items():
+        kind = verdict["verdict"]
+        if kind == "miss":
+            entry = next((entry for entry in entries if _fits(entry, name, verdict)), None)
+            if entry:
+                kind = "known"
+                misses[entry["reason"]].append(name)
+            else:
+                new.append((name, verdict["reason"]))
+        counts[kind] += 1
+        groups[verdict["group"]][kind] += 1
+    used = set(misses)
+    return {
+        "suite": label, "title": title,
+        **{key: content[key] for key in ("commit", "torch", "device", "machine")},
+        "counts": dict(counts),
+        "groups": {name: dict(group) for name, group in sorted(groups.items())},
+        "misses": {reason: sorted(names) for reason, names in sorted(misses.items())},
+        "new": sorted(new),
+        "stale": [entry for entry in entries if entry["reason"] not in used],
+    }  # fmt: skip
+
+
+def _fits(entry, name, verdict):
+    return fnmatch.fnmatchcase(name, entry["case"]) and entry.get("says", "") in verdict["reason"]
+
+
+def write(summary):
+    RESULTS.mkdir(exist_ok=True)
+    kept = {key: value for key, value in summary.items() if key != "stale"}
+    (RESULTS / f"{summary['suite']}.json").write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+    PAGE.write_text(page([json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))]))
+
+
+def page(summaries):
+    lines = [_INTRODUCTION, "| suite | cases | agree | misses | groups | wholly absent | not counted |", "|---|--:|--:|--:|--:|--:|--:|"]
+    for summary in summaries:
+        agree, missed, left_out = _totals(summary["counts"])
+        counted = [group for group in summary["groups"].values() if sum(_totals(group)[:2])]
+        absent = sum(1 for group in counted if not _totals(group)[0])
+        lines.append(
+            f"| {summary['suite']} | {agree + missed} | {_percent(agree, agree + missed)} | {missed} | {len(counted)} "
+            f"| {absent} | {left_out} |"
+        )
+    for summary in summaries:
+        lines += ["", f"## {summary['title']}", "", _made_on(summary), ""]
+        lines += _misses(summary)
+        lines += _groups(summary)
+    return "\n".join(lines) + "\n"
+
+
+def _totals(counts):
+    return counts.get("agree", 0), counts.get("miss", 0) + counts.get("known", 0), counts.get("torch", 0)
+
+
+def _percent(part, whole):
+    if not whole:
+        return "–"
+    # Never rounded up to a round 100.
+    return f"{int(part / whole * 10000) / 100:.2f} %"
+
+
+def _made_on(summary):
+    device = "" if summary["device"] == "cpu" else f", device {summary['device']}"
+    return f"hearth {summary['commit']}, torch {summary['torch']}, {summary['machine']}{device}."
+
+
+def _misses(summary):
+    if not summary["misses"] and not summary["new"]:
+        return ["No misses.", ""]
+    lines = ["| misses | reason | cases |", "|--:|---|---|"]
+    for reason, names in summary["misses"].items():
+        shown = ", ".join(f"`{name}`" for name in names[:8]) + (", …" if len(names) > 8 else "")
+        lines.append(f"| {len(names)} | {_cell(reason)} | {_cell(shown)} |")
+    for name, reason in summary["new"]:
+        lines.append(f"| 1 | unexplained: {_cell(reason[:200])} | `{_cell(name)}` |")
+    return [*lines, ""]
+
+
+def _groups(summary):
+    groups = summary["groups"]
+    imperfect = {name: counts for name, counts in groups.items() if _totals(counts)[1] or _totals(counts)[2]}
+    whole = [f"{name} {_totals(counts)[0]}" for name, counts in groups.items() if name not in imperfect]
+    lines = []
+    if imperfect:
+        lines += ["| group | agree | misses | not counted |", "|---|--:|--:|--:|"]
+        for name, counts in imperfect.items():
+            agree, missed, left_out = _totals(counts)
+            lines.append(f"| {_cell(name)} | {agree} | {missed} | {left_out} |")
+        lines.append("")
+    if whole:
+        lines += [f"<details><summary>{len(whole)} groups agree in every case</summary>", "", ", ".join(whole), "", "</details>"]
+    return lines
+
+
+def _cell(text):
+    return text.replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,180 @@
+"""python -m conformance.run [SUITE...]: runs the suites and says where hearth is not what torch.jit is.
+
+Every case's verdict goes to build/conformance/<suite>.json. One that is there already, from the same hearth, is not run
+again: a run that was cut short goes on. Exits 0 only if every miss is in known.toml."""
+
+import argparse
+import fnmatch
+import hashlib
+import importlib
+import json
+import pkgutil
+import queue
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+from conformance import ROOT, report, suites
+from conformance.hearth import Hearth
+from conformance.workers import JOBS, Died, Worker
+
+BUILD = ROOT / "build" / "conformance"
+CHUNK = 40
+QUICK = 400  # cases of a suite that does not hold itself to a sample
+
+
+def main():
+    options = _options()
+    hearth = Hearth(options.hearth, options.device)
+    if not hearth.binary.exists():
+        sys.exit(f"{hearth.binary} is not there: build it first, or say --hearth PATH")
+    known = tomllib.loads((ROOT / "conformance" / "known.toml").read_text()).get("miss", [])
+    failed = False
+    for name in options.suites:
+        failed |= not _run_suite(name, hearth, known, options)
+    sys.exit(1 if failed else 0)
+
+
+def suite_names():
+    return sorted(module.name for module in pkgutil.iter_modules(suites.__path__))
+
+
+def _options():
+    parser = argparse.ArgumentParser(prog="scripts/conformance", description="Runs suites in torch.jit and in hearth.")
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {', '.join(suite_names())}; all of them if none")
+    parser.add_argument("--quick", action="store_true", help="a fixed sample of each")
+    parser.add_argument("--only", default="*", metavar="PATTERN", help="only cases whose name fits; writes no report")
+    parser.add_argument("--again", action="store_true", help="run what has a verdict too")
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    parser.add_argument("--hearth", metavar="PATH", help="the binary to test, in place of the build's")
+    options = parser.parse_args()
+    options.suites = options.suites or suite_names()
+    for name in options.suites:
+        if name not in suite_names():
+            parser.error(f"there is no suite '{name}', only {', '.join(suite_names())}")
+    return options
+
+
+def _run_suite(name, hearth, known, options):
+    """Whether it has no miss that nobody knows of."""
+    start = time.monotonic()
+    module = importlib.import_module(f"conformance.suites.{name}")
+    folder = BUILD / name
+    folder.mkdir(parents=True, exist_ok=True)
+    device = {} if options.device == "cpu" else {"device": options.device}
+    cases = list(module.cases(folder, options.quick, **device))
+    if options.quick and len(cases) > QUICK * 3:
+        cases = random.Random(0).sample(cases, QUICK)
+    cases = [case for case in cases if fnmatch.fnmatchcase(case.name, options.only)]
+    label = name + ("" if options.device == "cpu" else f"-{options.device}")
+    path = BUILD / f"{label}{'.quick' if options.quick else ''}.json"
+    results = _Results(path, hearth, options)
+    waiting = [case for case in cases if options.again or case.name not in results.verdicts]
+    print(f"{label}: {len(cases)} cases, {len(waiting)} to run ({time.monotonic() - start:.0f} s to make)", flush=True)
+    for case, verdict in _judged(waiting, hearth):
+        results.add(case, verdict)
+    results.keep_only(cases)
+    results.write()
+    summary = report.summarize(results.content, known, label, module.TITLE)
+    for name_of_case, reason in summary["new"]:
+        print(f"MISS {name_of_case}: {reason}")
+    whole = options.only == "*" and not options.quick
+    if whole:
+        for entry in summary["stale"]:
+            print(f"known.toml: no miss fits {entry['case']!r} any more")
+        report.write(summary)
+    counts = Counter(summary["counts"])
+    print(f"{label}: {counts['agree']} agree, {counts['known']} known misses, {len(summary['new'])} new misses, "
+          f"{counts['torch']} that torch.jit does not load ({time.monotonic() - start:.0f} s)", flush=True)  # fmt: skip
+    return not summary["new"] and not (whole and summary["stale"]) and counts["agree"] > 0
+
+
+def _judged(cases, hearth):
+    """(case, {"verdict", "reason"}) of each, as they come, from JOBS pairs of a hearth and a torch.jit."""
+    chunks, done = queue.SimpleQueue(), queue.SimpleQueue()
+    for at in range(0, len(cases), CHUNK):
+        chunks.put(cases[at : at + CHUNK])
+
+    def work():
+        torch_jit = Worker("conformance.oracle:judge")
+        with tempfile.TemporaryDirectory(prefix="hearth-conformance-") as folder:
+            while True:
+                try:
+                    chunk = chunks.get_nowait()
+                except queue.Empty:
+                    break
+                for case, (line, output) in zip(chunk, hearth.run(chunk, Path(folder))):
+                    item = {"case": case.to_json(), "line": line, "output": str(output), "device": hearth.device}
+                    try:
+                        verdict = torch_jit.ask(item, case.timeout)
+                    except Died as death:
+                        verdict = {"verdict": "torch", "reason": f"torch.jit: {death}; hearth: {line}"}
+                    done.put((case, verdict))
+        torch_jit.close()
+
+    for _ in range(JOBS):
+        threading.Thread(target=work, daemon=True).start()
+    for _ in cases:
+        yield done.get()
+
+
+class _Results:
+    """The verdicts of a suite in their file."""
+
+    def __init__(self, path, hearth, options):
+        self.path = path
+        binary = hashlib.sha256(hearth.binary.read_bytes()).hexdigest()[:16]
+        import torch
+
+        self.content = {
+            "commit": _git("rev-parse", "--short=12", "HEAD") + ("+" if _git("status", "--porcelain", "-uno") else ""),
+            "hearth": binary, "torch": torch.__version__, "device": options.device, "machine": _machine(options.device),
+            "cases": {},
+        }  # fmt: skip
+        if path.exists():
+            before = json.loads(path.read_text())
+            if before["hearth"] == binary and before["torch"] == torch.__version__:
+                self.content["cases"] = before["cases"]
+        self._written = time.monotonic()
+
+    @property
+    def verdicts(self):
+        return self.content["cases"]
+
+    def add(self, case, verdict):
+        self.verdicts[case.name] = {"group": case.group, **verdict}
+        if time.monotonic() - self._written > 20:
+            self.write()
+
+    def keep_only(self, cases):
+        self.content["cases"] = {case.name: self.verdicts[case.name] for case in cases}
+
+    def write(self):
+        self.path.write_text(json.dumps(self.content, indent=1))
+        self._written = time.monotonic()
+
+
+def _git(*arguments):
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _machine(device):
+    import torch
+
+    if device == "cuda":
+        return torch.cuda.get_device_name()
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return "unknown"
+
+
+if __name__ == "__main__":
+    main()

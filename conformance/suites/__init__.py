@@ -1,0 +1,3 @@
+"""The suites. A module here has NAME, TITLE (what it holds, for the report) and cases(folder, quick), which makes what it
+needs below `folder`, keeping what is there from the last time, and gives its Cases. `quick` asks for a sample: fixed, and
+small enough for scripts/test."""

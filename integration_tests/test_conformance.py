@@ -1,0 +1,139 @@
+"""The conformance harness sees every kind of difference that it says it compares, and no difference where there is none."""
+
+import sys
+
+import pytest
+import torch
+from command_line import HEARTH, ROOT
+
+sys.path.append(str(ROOT))
+
+from conformance import report
+from conformance.case import Case
+from conformance.compare import Outcome, difference
+from conformance.hearth import Hearth
+from conformance.oracle import judge
+from conformance.workers import Died, Worker
+
+
+def value(result, args=(), kwargs=None):
+    return Outcome("value", content={"result": result, "args": args, "kwargs": kwargs or {}})
+
+
+def halves():
+    base = torch.arange(6.0)
+    return base[:3], base[3:]
+
+
+BASE = torch.arange(6.0)
+SAME = torch.ones(3)
+DIFFERENCES = {
+    "a number": (value(1), value(2), "result: expected 1, got 2"),
+    "a type": (value(1), value(1.0), "result: expected int 1, got float 1.0"),
+    "a container": (value([1]), value((1,)), "result: expected list"),
+    "a tensor's value": (value(torch.ones(2)), value(torch.ones(2) * 1.5), "result: the largest difference is 0.5"),
+    "a dtype": (value(torch.ones(2)), value(torch.ones(2, dtype=torch.float64)), "expected dtype torch.float32"),
+    "a shape": (value(torch.ones(2)), value(torch.ones(2, 1)), "expected shape [2], got [2, 1]"),
+    "strides": (value(torch.ones(2, 3)), value(torch.ones(3, 2).t()), "result: expected strides (3, 1), got strides (1, 2)"),
+    "requires_grad": (value(torch.ones(2)), value(torch.ones(2, requires_grad=True)), "expected requires_grad False"),
+    "memory shared by results": (value(halves()), value(tuple(t.clone() for t in halves()[:1]) + (BASE[3:],)), "memory of result.0"),
+    "a written argument": (value(0, (torch.ones(2),)), value(0, (torch.zeros(2),)), "args.0: the largest difference"),
+    "a result that is an argument": (value(SAME, (SAME,)), value(SAME.clone(), (SAME,)), "the tensor of args.0"),
+    "a message": (Outcome("raised", "a", {}), Outcome("raised", "b", {}), "torch raised 'a'; hearth raised 'b'"),
+    "a kind": (value(1), Outcome("raised", "b", {}), "torch gave a value; hearth raised (b)"),
+    "a crash": (value(1), Outcome("failed", "the process ended with -11"), "hearth failed (the process ended with -11)"),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERENCES)
+def test_a_difference_is_seen(name):
+    expected, got, says = DIFFERENCES[name]
+    assert says in difference(expected, got)
+
+
+@pytest.mark.parametrize("name", DIFFERENCES)
+def test_an_outcome_does_not_differ_from_itself(name):
+    expected, got, _ = DIFFERENCES[name]
+    assert difference(expected, expected) is None
+    assert difference(got, got) is None
+
+
+def test_what_is_not_to_be_compared_is_not():
+    shared, apart = value(halves()), value((torch.zeros(3), torch.zeros(3)))
+    assert difference(shared, apart, ("values", "strides", "aliasing")) is None
+    assert "offset" in difference(shared, apart, ("values", "aliasing"))
+    assert "memory" in difference(shared, apart, ("values", "strides"))
+
+
+SOURCE = """
+def forward(x: Tensor, numbers: List[int]):
+    numbers.append(3)
+    return x.add_(1).view(-1), torch.rand(2)
+"""
+
+
+@pytest.fixture
+def case(tmp_path):
+    torch.jit.save(torch.jit.CompilationUnit(SOURCE).forward, str(tmp_path / "a.pt"))
+    torch.save((torch.zeros(2, 2), [1]), tmp_path / "in.pt")
+    return Case("a", "a", str(tmp_path / "a.pt"), str(tmp_path / "in.pt"), seed=3)
+
+
+def judged(case, tmp_path, change=lambda content: None):
+    [(line, output)] = Hearth(HEARTH).run([case], tmp_path)
+    content = torch.load(output, weights_only=True)
+    change(content)
+    torch.save(content, output)
+    return judge({"case": case.to_json(), "line": line, "output": str(output), "device": "cpu"})
+
+
+def test_hearth_is_judged_by_what_it_wrote(case, tmp_path):
+    assert judged(case, tmp_path) == {"verdict": "agree", "reason": ""}
+    miss = judged(case, tmp_path, lambda content: content["args"][1].append(4))
+    assert miss == {"verdict": "miss", "reason": "args.1: expected 2 elements, got 3"}
+
+
+def test_a_process_that_dies_costs_one_item():
+    worker = Worker("test_conformance:ends_if_asked")
+    assert worker.ask(1, 60) == 2
+    with pytest.raises(Died, match="ended with 3"):
+        worker.ask(0, 60)
+    with pytest.raises(Died, match="no answer within 1 s"):
+        worker.ask(-1, 1)
+    assert worker.ask(4, 60) == 5
+    worker.close()
+
+
+def ends_if_asked(number):
+    import os
+    import time
+
+    if number == 0:
+        os._exit(3)
+    if number == -1:
+        time.sleep(600)
+    return number + 1
+
+
+def test_a_miss_needs_a_reason_and_a_reason_needs_a_miss():
+    content = {
+        "commit": "c", "torch": "t", "device": "cpu", "machine": "m",
+        "cases": {
+            "add/1": {"group": "add", "verdict": "agree", "reason": ""},
+            "add/2": {"group": "add", "verdict": "miss", "reason": "strides"},
+            "sub/1": {"group": "sub", "verdict": "miss", "reason": "values"},
+            "sub/2": {"group": "sub", "verdict": "torch", "reason": "no such thing"},
+        },
+    }  # fmt: skip
+    known = [
+        {"suite": "s", "case": "add/*", "says": "strides", "reason": "because"},
+        {"suite": "s", "case": "sub/*", "says": "strides", "reason": "no more"},
+        {"suite": "t", "case": "*", "reason": "another suite's"},
+    ]
+    summary = report.summarize(content, known, "s", "Title")
+    assert summary["counts"] == {"agree": 1, "known": 1, "miss": 1, "torch": 1}
+    assert summary["new"] == [("sub/1", "values")]
+    assert [entry["reason"] for entry in summary["stale"]] == ["no more"]
+    text = report.page([summary])
+    assert "| s | 3 | 33.33 % | 2 | 2 | 1 | 1 |" in text
+    assert "| 1 | because | `add/2` |" in text
