@@ -23,7 +23,7 @@ the run.
 """
 
 
-def summarize(content, known, label, title):
+def summarize(content, known, label, title, about=""):
     """What the page says of a suite, and beside it the misses that nobody knows and the entries that fit none."""
     counts, groups = Counter(), defaultdict(Counter)
     misses, new = defaultdict(list), []
@@ -41,7 +41,7 @@ def summarize(content, known, label, title):
         groups[verdict["group"]][kind] += 1
     used = set(misses)
     return {
-        "suite": label, "title": title,
+        "suite": label, "title": title, "about": about,
         **{key: content[key] for key in ("commit", "torch", "device", "machine")},
         "counts": dict(counts),
         "groups": {name: dict(group) for name, group in sorted(groups.items())},
@@ -59,6 +59,10 @@ def write(summary):
     RESULTS.mkdir(exist_ok=True)
     kept = {key: value for key, value in summary.items() if key != "stale"}
     (RESULTS / f"{summary['suite']}.json").write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+    write_page()
+
+
+def write_page():
     PAGE.write_text(page([json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))]))
 
 
@@ -73,10 +77,14 @@ def page(summaries):
             f"| {absent} | {left_out} |"
         )
     for summary in summaries:
-        lines += ["", f"## {summary['title']}", "", _made_on(summary), ""]
+        lines += ["", f"## {summary['title']}", "", *_paragraph(summary["about"]), _made_on(summary), ""]
         lines += _misses(summary)
         lines += _groups(summary)
     return "\n".join(lines) + "\n"
+
+
+def _paragraph(text):
+    return [text.strip(), ""] if text.strip() else []
 
 
 def _totals(counts):
@@ -125,3 +133,7 @@ def _groups(summary):
 
 def _cell(text):
     return text.replace("|", "\\|").replace("\n", " ")
+
+
+if __name__ == "__main__":  # where a suite's results came from another machine
+    write_page()

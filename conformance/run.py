@@ -25,7 +25,7 @@ from conformance.hearth import Hearth
 from conformance.workers import JOBS, Died, Worker
 
 BUILD = ROOT / "build" / "conformance"
-CHUNK = 40
+CHUNK = {"cpu": 40, "cuda": 200}  # cases for one process of hearth: opening a GPU takes seconds
 QUICK = 400  # cases of a suite that does not hold itself to a sample
 
 
@@ -81,7 +81,7 @@ def _run_suite(name, hearth, known, options):
         results.add(case, verdict)
     results.keep_only(cases)
     results.write()
-    summary = report.summarize(results.content, known, label, module.TITLE)
+    summary = report.summarize(results.content, known, label, module.TITLE, module.__doc__ or "")
     for name_of_case, reason in summary["new"]:
         print(f"MISS {name_of_case}: {reason}")
     whole = options.only == "*" and not options.quick
@@ -98,8 +98,9 @@ def _run_suite(name, hearth, known, options):
 def _judged(cases, hearth):
     """(case, {"verdict", "reason"}) of each, as they come, from JOBS pairs of a hearth and a torch.jit."""
     chunks, done = queue.SimpleQueue(), queue.SimpleQueue()
-    for at in range(0, len(cases), CHUNK):
-        chunks.put(cases[at : at + CHUNK])
+    size = CHUNK[hearth.device]
+    for at in range(0, len(cases), size):
+        chunks.put(cases[at : at + size])
 
     def work():
         torch_jit = Worker("conformance.oracle:judge")
@@ -161,7 +162,10 @@ class _Results:
 
 
 def _git(*arguments):
-    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
     return done.stdout.strip() if done.returncode == 0 else ""
 
 

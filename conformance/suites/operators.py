@@ -5,14 +5,13 @@ for every sample; method, in-place and out= for FORM_LIMIT samples of an operato
 
 import copy
 import hashlib
-import json
 import random
 import warnings
-from pathlib import Path
 
+import numpy
 import torch
 
-from conformance import ROOT, workers
+from conformance import making
 from conformance.case import Case
 
 NAME = "operators"
@@ -28,40 +27,18 @@ UNINITIALIZED = {
 
 
 def cases(folder, quick, device="cpu"):
-    folder = folder / device
-    folder.mkdir(parents=True, exist_ok=True)
-    names = [f"{op.name}|{op.variant_test_name}" for op in _database()]
-    items = [{"folder": str(folder), "op": name, "device": device, "quick": quick} for name in names]
-    made, missing = {}, []
-    for item in items:
-        manifest = _manifest(item)
-        if manifest.exists() and (content := json.loads(manifest.read_text()))["made_by"] == _made_by():
-            made[item["op"]] = content
-        else:
-            missing.append(item)
-    for item, answer in workers.each("conformance.suites.operators:make", missing, timeout=600):
-        if isinstance(answer, workers.Died):
-            answer = {"made_by": _made_by(), "cases": [], "unmade": [f"making them: {answer}"]}
-            _manifest(item).write_text(json.dumps(answer))
-        made[item["op"]] = answer
-    for name in names:
-        for fields in made[name]["cases"]:
-            yield Case.from_json(fields)
+    items = [{"name": _name(op), "device": device, "quick": quick} for op in database()]
+    yield from making.made("conformance.suites.operators:make", items, folder / (device + "-quick" * quick))
 
 
-def _manifest(item):
-    return Path(item["folder"]) / f"{item['op'].replace('|', '.')}{'.quick' if item['quick'] else ''}.json"
-
-
-def _made_by():
-    source = (ROOT / "conformance" / "suites" / "operators.py").read_bytes()
-    return hashlib.sha256(source + torch.__version__.encode()).hexdigest()[:16]
+def _name(op):
+    return f"{op.name} ({op.variant_test_name})" if op.variant_test_name else op.name
 
 
 _OPS = []
 
 
-def _database():
+def database():
     if not _OPS:
         warnings.simplefilter("ignore")
         from torch.testing._internal.common_methods_invocations import op_db  # takes seconds
@@ -71,30 +48,26 @@ def _database():
 
 
 def make(item):
-    """The archives and inputs of one operator, as the manifest that says what they are."""
-    torch.set_num_threads(1)
-    op = next(op for op in _database() if f"{op.name}|{op.variant_test_name}" == item["op"])
+    """The archives and inputs of one operator."""
+    op = next(op for op in database() if _name(op) == item["name"])
     maker = _Maker(op, item)
-    maker.folder.mkdir(exist_ok=True)
     for dtype in DTYPES if item["device"] == "cpu" and not item["quick"] else DTYPES[:1]:
         if dtype in op.supported_dtypes(item["device"]):
             maker.make_dtype(dtype)
-    manifest = {"made_by": _made_by(), "cases": [case.to_json() for case in maker.cases], "unmade": maker.unmade}
-    _manifest(item).write_text(json.dumps(manifest))
-    return manifest
+    return {"cases": [case.to_json() for case in maker.cases], "unmade": maker.unmade}
 
 
 class _Maker:
     def __init__(self, op, item):
         self.op = op
         self.device, self.quick = item["device"], item["quick"]
-        self.group = op.name + (f" ({op.variant_test_name})" if op.variant_test_name else "")
-        self.folder = Path(item["folder"]) / item["op"].replace("|", ".")
+        self.name = item["name"]
+        self.folder = making.folder_of(item)
         self.cases, self.unmade = [], []
 
     def make_dtype(self, dtype):
         samples = self._samples(dtype)
-        chance = random.Random(f"{self.group} {dtype}")
+        chance = random.Random(f"{self.name} {dtype}")
         if dtype != torch.float32 or self.quick:
             # The first that can be made, in an order that is not always the simplest one first.
             order = chance.sample(range(len(samples)), len(samples))
@@ -102,9 +75,9 @@ class _Maker:
                 if self._make(samples[index], dtype, index, "function"):
                     break
             return
-        for index in _spread(len(samples), LIMIT):
+        for index in making.spread(len(samples), LIMIT):
             self._make(samples[index], dtype, index, "function")
-        few = _spread(len(samples), FORM_LIMIT)
+        few = making.spread(len(samples), FORM_LIMIT)
         for form, exists in [
             ("method", self.op.method_variant), ("inplace", self.op.inplace_variant), ("out", self.op.supports_out),
         ]:  # fmt: skip
@@ -114,28 +87,25 @@ class _Maker:
 
     def _samples(self, dtype):
         torch.manual_seed(0)
-        random.seed(0)
-        import numpy
-
         numpy.random.seed(0)
         try:
             return list(self.op.sample_inputs(self.device, dtype, requires_grad=False))
         except Exception as error:
-            self.unmade.append(f"{dtype}: its samples: {_line(error)}")
+            self.unmade.append(f"{dtype}: its samples: {making.line(error)}")
             return []
 
     def _make(self, sample, dtype, index, form):
         """Whether there is a case now."""
         if form == "inplace" and sample.broadcasts_input:
             return False
-        name = f"{self.group}/{str(dtype).removeprefix('torch.')}/{index}/{form}"
+        name = f"{self.name}/{str(dtype).removeprefix('torch.')}/{index}/{form}"
         arguments = [sample.input, *sample.args]
         keywords = dict(sample.kwargs)
         try:
             if form == "out":
                 keywords["out"] = self._out(arguments, keywords)
         except Exception as error:
-            self.unmade.append(f"{name}: {_line(error)}")
+            self.unmade.append(f"{name}: {making.line(error)}")
             return False
         problems = []
         for how, build in (("script", self._script), ("trace", self._trace)):
@@ -144,12 +114,12 @@ class _Maker:
                 self._add(f"{name}.{how}", archive, inputs)
                 return True
             except Exception as error:
-                problems.append(f"{how}: {_line(error)}")
+                problems.append(f"{how}: {making.line(error)}")
         self.unmade.append(f"{name}: {'; '.join(problems)}")
         return False
 
     def _out(self, arguments, keywords):
-        result = self.op.op(*_clone(arguments), **_clone(keywords))
+        result = self.op.op(*copy.deepcopy(arguments), **copy.deepcopy(keywords))
         if not isinstance(result, torch.Tensor):
             raise ValueError("several results")
         return torch.zeros_like(result)
@@ -160,7 +130,7 @@ class _Maker:
         path = self.folder / f"{hashlib.sha256(source.encode()).hexdigest()[:16]}.pt"
         function = torch.jit.CompilationUnit(source).call
         with torch.no_grad():
-            function(*_clone(writer.inputs))
+            function(*copy.deepcopy(writer.inputs))
         if not path.exists():
             torch.jit.save(function, str(path))
         return path, writer.inputs
@@ -168,24 +138,14 @@ class _Maker:
     def _trace(self, form, arguments, keywords):
         function = {"function": self.op.op, "out": self.op.op, "method": self.op.method_variant,
                     "inplace": self.op.inplace_variant}[form]  # fmt: skip
-        tensors = []
-        shape = _lift((arguments, keywords), tensors)
-
-        def call(*values):
-            args, kwargs = _lower(shape, values)
-            return function(*args, **kwargs)
-
-        with torch.no_grad():
-            traced = torch.jit.trace(call, tuple(_clone(tensors)), check_trace=False)
-            traced(*_clone(tensors))
+        traced, tensors = making.trace(function, arguments, keywords)
         path = self.folder / f"{len(self.cases)}.trace.pt"
         torch.jit.save(traced, str(path))
         return path, tensors
 
     def _add(self, name, archive, inputs):
         path = self.folder / f"{len(self.cases)}.in.pt"
-        torch.save(tuple(_to_cpu(inputs)), path)
-        torch.load(path, weights_only=True)
+        making.save_inputs(inputs, path)
         skip = ("values",) if self.op.name in UNINITIALIZED else ()
         if self.device != "cpu":
             # The call moves its arguments and its result: what it shares and writes stays on the device.
@@ -259,50 +219,3 @@ def _is_method_only(op):
     for part in op.name.split("."):
         target = getattr(target, part, None)
     return target is None and hasattr(torch.Tensor, op.name)
-
-
-def _spread(count, limit):
-    if count <= limit:
-        return list(range(count))
-    return sorted({round(i * (count - 1) / (limit - 1)) for i in range(limit)})
-
-
-def _lift(value, tensors):
-    """`value` with a _Place for each tensor, which goes to `tensors`."""
-    if isinstance(value, torch.Tensor):
-        tensors.append(value)
-        return _Place(len(tensors) - 1)
-    if type(value) in (list, tuple):
-        return type(value)(_lift(element, tensors) for element in value)
-    if isinstance(value, dict):
-        return {key: _lift(element, tensors) for key, element in value.items()}
-    return value
-
-
-def _lower(shape, values):
-    if isinstance(shape, _Place):
-        return values[shape.index]
-    if type(shape) in (list, tuple):
-        return type(shape)(_lower(element, values) for element in shape)
-    if isinstance(shape, dict):
-        return {key: _lower(element, values) for key, element in shape.items()}
-    return shape
-
-
-class _Place:
-    def __init__(self, index):
-        self.index = index
-
-
-def _clone(value):
-    return copy.deepcopy(value)
-
-
-def _to_cpu(value):
-    tensors = []
-    shape = _lift(value, tensors)
-    return _lower(shape, [tensor.detach().cpu() for tensor in tensors])
-
-
-def _line(error):
-    return f"{type(error).__name__}: {str(error).strip()}"[:300]
