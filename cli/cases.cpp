@@ -4,6 +4,7 @@
 #include <exception>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -17,7 +18,21 @@ namespace {
 
 std::string Bad(std::string_view message) { return "bad " + EscapeLine(OneLine(message)); }
 
-std::string RunCase(Session& session, const CasesOptions& options, const std::string& line) {
+struct LoadedArchive {
+  std::string path;
+  std::shared_ptr<Model> model;
+};
+
+absl::Status Load(Session& session, const std::string& path, bool keep, LoadedArchive& loaded) {
+  if (keep && loaded.model != nullptr && loaded.path == path) return absl::OkStatus();
+  loaded = {};
+  auto model = session.Load(path);
+  if (!model.ok()) return model.status();
+  loaded = {path, *std::move(model)};
+  return absl::OkStatus();
+}
+
+std::string RunCase(Session& session, const CasesOptions& options, const std::string& line, LoadedArchive& loaded) {
   const std::vector<std::string_view> views = SplitText(line, '\t');
   std::vector<std::string> fields(views.begin(), views.end());
   if (fields.size() < 3 || fields.size() > 5 || fields[0].empty() || fields[1].empty()) {
@@ -30,12 +45,12 @@ std::string RunCase(Session& session, const CasesOptions& options, const std::st
   if (!seed_text.empty() && !absl::SimpleAtoi(seed_text, &seed)) {
     return Bad("a seed is a number from 0 to 2^64 - 1, found '" + seed_text + "'");
   }
-  auto model = session.Load(archive);
-  if (!model.ok()) return Bad(MessageOf(model.status()));
+  const absl::Status found = Load(session, archive, options.keep_loaded, loaded);
+  if (!found.ok()) return Bad(MessageOf(found));
   const auto inputs = ReadInputs(inputs_path);
   if (!inputs.ok()) return Bad(MessageOf(inputs.status()));
   if (!seed_text.empty() || options.seed) SeedGenerators(seed_text.empty() ? *options.seed : seed);
-  const auto answer = CallOnce(**model, method, *inputs);
+  const auto answer = CallOnce(*loaded.model, method, *inputs);
   if (!answer.ok() && !ModelRaised(answer.status())) return Bad(MessageOf(answer.status()));
   if (!output.empty() && output != "-") {
     absl::Status written;
@@ -60,10 +75,11 @@ int RunCases(const CasesOptions& options) {
   auto session = Session::Open(options.session);
   if (!session.ok()) return FailWithLine("run", MessageOf(session.status()));
   std::istream& lines = options.path == "-" ? std::cin : file;
+  LoadedArchive loaded;
   for (std::string line; std::getline(lines, line);) {
     std::string answer;
     try {
-      answer = RunCase(*session, options, line);
+      answer = RunCase(*session, options, line, loaded);
     } catch (const std::exception& error) {
       answer = Bad(error.what());
     }

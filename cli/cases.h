@@ -1,5 +1,6 @@
 // Many runs in one process. Each line of the file is a run of its own, as if in its own process: the archive is loaded
-// for it, so that no state goes from one to the next.
+// for it, so that no state goes from one to the next. With `keep_loaded`, lines in a row that name one archive are
+// calls of one loaded module, state and all.
 //
 //   ARCHIVE <tab> INPUTS.pt <tab> OUTPUT.pt [<tab> METHOD [<tab> SEED]]
 //
@@ -20,8 +21,9 @@
 namespace hearth::cli {
 
 struct CasesOptions {
-  std::string path;              // "-" is the standard input
-  bool with_arguments = false;   // each output holds the arguments too, also where the model raised
+  std::string path;             // "-" is the standard input
+  bool with_arguments = false;  // each output holds the arguments too, also where the model raised
+  bool keep_loaded = false;
   std::optional<uint64_t> seed;  // for lines without one
   SessionOptions session;
 };

@@ -31,6 +31,7 @@ struct RunOptions {
   int repeat = 1;
   bool json = false;
   bool with_arguments = false;
+  bool keep_loaded = false;
   std::optional<uint64_t> seed;
   SessionOptions session;
 };
@@ -92,7 +93,7 @@ int RunArchive(const RunOptions& options) {
 
 int RunAny(const RunOptions& options) {
   if (!options.cases.empty()) {
-    return RunCases({options.cases, options.with_arguments, options.seed, options.session});
+    return RunCases({options.cases, options.with_arguments, options.keep_loaded, options.seed, options.session});
   }
   if (options.archive.empty()) return FailWithLine(kCommand, "give an ARCHIVE, or --cases FILE");
   if (options.inputs.empty()) return FailWithLine(kCommand, "give the arguments with --inputs IN.pt");
@@ -121,6 +122,8 @@ Action AddRun(CLI::App& app) {
          "A file with a run a line: archive, inputs, output and perhaps method and seed, with tabs between; '-' "
          "is the standard input. Prints `ok`, `raised MESSAGE` or `bad MESSAGE` a line")
       ->excludes(inputs);
+  run->add_flag("--keep-loaded", options->keep_loaded,
+                "Lines of --cases in a row that name one archive call one loaded module, state and all");
   AddSessionOptions(*run, options->session);
   return [options] { return RunAny(*options); };
 }

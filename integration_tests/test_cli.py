@@ -262,6 +262,19 @@ def test_each_case_gets_a_module_fresh_from_the_archive(folder, tmp_path):
     assert [torch.load(output, weights_only=True)[0]["count"].item() for output in outputs] == [1, 1]
 
 
+def test_rows_of_one_archive_share_its_module_where_it_is_kept_loaded(folder, tmp_path):
+    outputs = [tmp_path / f"{i}.pt" for i in range(4)]
+    torch.save((2, 3), tmp_path / "add.pt")
+    cases = [
+        (folder / "speaker.pt", folder / "in.pt", outputs[0]),
+        (folder / "speaker.pt", folder / "in.pt", outputs[1]),
+        (folder / "random.pt", tmp_path / "add.pt", "-"),
+        (folder / "speaker.pt", folder / "in.pt", outputs[2]),
+    ]
+    run_cases(cases, extra=["--keep-loaded"])
+    assert [torch.load(output, weights_only=True)[0]["count"].item() for output in outputs[:3]] == [1, 2, 1]
+
+
 def test_the_arguments_are_written_as_the_call_left_them_and_share_memory_with_the_answer(folder, tmp_path):
     torch.save((torch.zeros(3, 2), [1]), tmp_path / "in.pt")
     torch.save((torch.zeros(3, 2), [1], True), tmp_path / "fail.pt")
