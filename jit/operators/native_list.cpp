@@ -212,13 +212,14 @@ void Max(NativeArguments in, IValue* out) {
 
 template <typename T>
 void Sum(NativeArguments in, IValue* out) {
-  using Total = std::conditional_t<std::is_same_v<T, double>, double, uint64_t>;
+  // LibTorch's total of ints is a 32-bit int, and wraps.
+  using Total = std::conditional_t<std::is_same_v<T, double>, double, uint32_t>;
   Total total = 0;
   for (const IValue& element : Elements(in[0])) total += static_cast<Total>(Get<T>(element));
   if constexpr (std::is_same_v<T, double>) {
     *out = total;
   } else {
-    *out = static_cast<int64_t>(total);
+    *out = int64_t{static_cast<int32_t>(total)};
   }
 }
 

@@ -1,10 +1,12 @@
 #include "jit/passes/dead_code.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "jit/analysis/aliases.h"
 #include "jit/analysis/node_effects.h"
 #include "jit/ir/symbols.h"
+#include "jit/operators/operator.h"
 
 namespace hearth {
 namespace {
@@ -17,10 +19,12 @@ class DeadCode {
         aliases_(graph, effects),
         live_value_(graph.value_id_bound()),
         live_class_(graph.value_id_bound()),
+        lost_(graph.value_id_bound()),
         writers_(graph.value_id_bound()) {}
 
   bool Run() {
     // Writers of every class must be known before the first value is marked.
+    FindLost(*graph_.block());
     FindRoots(*graph_.block());
     for (Node* root : roots_) MarkNode(root);
     for (Value* output : graph_.outputs()) MarkValue(output);
@@ -37,13 +41,54 @@ class DeadCode {
   bool IsLive(const Node* node) const { return live_node_.count(node) != 0; }
   bool IsLive(const Value* value) const { return live_value_[value->id()]; }
 
+  // What LibTorch's analysis has lost from sight: what an object or a container was given to hold, and what was taken
+  // out of one.
+  void FindLost(const Block& block) {
+    for (const Node* node : block) {
+      if (node->kind() == sym::kSetAttr) MarkLost(*node->input(1));
+      if (const Operator* op = node->op()) {
+        const std::vector<c10::Argument>& arguments = op->schema().arguments();
+        const std::vector<c10::Argument>& returns = op->schema().returns();
+        for (size_t i = 0; i < std::min(arguments.size(), node->inputs().size()); ++i) {
+          if (IsLostAfter(arguments[i])) MarkLost(*node->input(i));
+        }
+        for (size_t i = 0; i < std::min(returns.size(), node->outputs().size()); ++i) {
+          if (IsLostAfter(returns[i])) MarkLost(*node->output(i));
+        }
+      }
+      for (const Block* nested : node->blocks()) FindLost(*nested);
+    }
+  }
+
+  static bool IsLostAfter(const c10::Argument& argument) {
+    return argument.alias_info() != nullptr && argument.alias_info()->isWildcardAfter();
+  }
+
+  void MarkLost(const Value& value) {
+    const size_t alias_class = aliases_.ClassOf(value);
+    if (alias_class != AliasClasses::kNoMemory) lost_[alias_class] = true;
+  }
+
   void FindRoots(const Block& block) {
     for (Node* node : block) {
       const NodeEffects own = EffectsOf(*node);
       if (own.random || own.acts || own.raises || (own.calls && CallActs(*node))) roots_.push_back(node);
       if (own.writes || own.calls) FindWrites(node);
+      if (node->kind() == sym::kLoop && MayRaiseOnItsWay(*node)) roots_.push_back(node);
       for (const Block* nested : node->blocks()) FindRoots(*nested);
     }
+  }
+
+  // Whether LibTorch keeps the loop though nobody reads what it gives: it decides in the body when to end, or a round
+  // needs what the one before it computed.
+  static bool MayRaiseOnItsWay(const Node& loop) {
+    const Block& body = *loop.block(0);
+    const c10::IValue* goes_on = ConstantOf(*body.returns()[0]);
+    if (goes_on == nullptr || !goes_on->isBool() || !goes_on->toBool()) return true;
+    for (size_t i = 1; i < body.params().size(); ++i) {
+      if (body.params()[i]->HasUses()) return true;
+    }
+    return false;
   }
 
   bool CallActs(const Node& node) const {
@@ -56,7 +101,9 @@ class DeadCode {
     for (size_t i = 0; i < node->inputs().size(); ++i) {
       const size_t written = aliases_.ClassOf(*node->input(i));
       if (written == AliasClasses::kNoMemory || !WritesInput(*node, i)) continue;
-      if (aliases_.FactsOf(written).outlives()) {
+      // A write may raise, and LibTorch keeps it where it does not see what is written, though nobody sees that again.
+      // That an object holds something needs no keeping.
+      if (aliases_.FactsOf(written).outlives() || (lost_[written] && node->kind() != sym::kSetAttr)) {
         roots_.push_back(node);
       } else {
         writers_[written].push_back(node);
@@ -115,14 +162,19 @@ class DeadCode {
     if (Node* owner = node->block()->owner()) MarkNode(owner);
     const Symbol kind = node->kind();
     if (kind == sym::kFork || kind == sym::kAwaitable) {
-      // One that runs for its effects still has a result. What it captures is marked by the body.
+      // One that runs for its effects still has a result. What it captures is computed, and what it writes there is
+      // written, whether or not somebody reads it: either may raise, and LibTorch keeps both.
       MarkValue(node->block(0)->returns()[0]);
+      for (Value* input : node->inputs()) MarkValue(input);
       return;
     }
     if (kind == sym::kLoop) {
       MarkValue(node->input(0));
       MarkValue(node->input(1));
       MarkValue(node->block(0)->returns()[0]);
+      for (size_t i = 1; i < node->block(0)->params().size(); ++i) {
+        if (node->block(0)->params()[i]->HasUses()) MarkCarried(node, i - 1);
+      }
       return;
     }
     for (Value* input : node->inputs()) MarkValue(input);
@@ -178,6 +230,7 @@ class DeadCode {
   AliasClasses aliases_;
   std::vector<bool> live_value_;             // by value id
   std::vector<bool> live_class_;             // by alias class
+  std::vector<bool> lost_;                   // by alias class
   std::vector<std::vector<Node*>> writers_;  // by alias class
   std::unordered_set<const Node*> live_node_;
   std::vector<Node*> roots_;

@@ -3,8 +3,9 @@
 // graph's run or that a needed node may read, draws random numbers, raises by design, prints, changes global state, or
 // calls what may.
 //
-// Marks backwards from effects and outputs, over the alias classes of jit/analysis; linear. A loop that only feeds
-// itself goes, and with it the chance that it never ends.
+// Marks backwards from effects and outputs, over the alias classes of jit/analysis; linear. What goes might have
+// raised, so no more goes than LibTorch removes: a loop stays if a round needs what the one before it computed or if
+// its body decides when to end, a fork's arguments are computed, and what an object or a container held is written to.
 // Returns whether the graph changed.
 #pragma once
 
