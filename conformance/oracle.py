@@ -26,7 +26,7 @@ def judge(item):
         return {"verdict": "torch", "reason": f"torch.jit does not load it: {_line(error)}"}
     expected = _run(function, case, item["device"])
     try:
-        found = difference(expected, _hearth_outcome(item["line"], item["output"]), case.skip, case.tolerance)
+        found = difference(expected, hearth_outcome(item["line"], item["output"]), case.skip, case.tolerance)
     finally:
         if os.path.exists(item["output"]):
             os.remove(item["output"])
@@ -47,14 +47,14 @@ def _run(function, case, device):
     args, kwargs = content if isinstance(content, tuple) else (), {}
     if isinstance(content, dict):
         args, kwargs = tuple(content.get("args", ())), content.get("kwargs", {})
-    shared = tuple(_by_reference(arg) for arg in args), {name: _by_reference(arg) for name, arg in kwargs.items()}
-    outcome = _call(function, *shared, case.seed)
+    shared = tuple(by_reference(arg) for arg in args), {name: by_reference(arg) for name, arg in kwargs.items()}
+    outcome = call(function, *shared, case.seed)
     if outcome.kind == "refused":  # a reference's type is stricter than that of a Python list
-        outcome = _call(function, args, kwargs, case.seed)
+        outcome = call(function, args, kwargs, case.seed)
     return outcome
 
 
-def _call(function, args, kwargs, seed):
+def call(function, args, kwargs, seed):
     outcome = Outcome("value")
     result = {}
     torch.manual_seed(seed)
@@ -68,7 +68,7 @@ def _call(function, args, kwargs, seed):
     return outcome
 
 
-def _by_reference(value):
+def by_reference(value):
     """Lists and dicts are copied on their way into TorchScript, unless they are TorchScript's own."""
     if isinstance(value, (list, dict)) and value:
         try:
@@ -88,7 +88,7 @@ def _to_cpu(value):
     return value
 
 
-def _hearth_outcome(line, output):
+def hearth_outcome(line, output):
     content = torch.load(output, weights_only=True) if os.path.exists(output) else None
     if line == "ok":
         return Outcome("value", content=content)

@@ -77,7 +77,7 @@ def _run_suite(name, hearth, known, options):
     results = _Results(path, hearth, options)
     waiting = [case for case in cases if options.again or case.name not in results.verdicts]
     print(f"{label}: {len(cases)} cases, {len(waiting)} to run ({time.monotonic() - start:.0f} s to make)", flush=True)
-    for case, verdict in _judged(waiting, hearth):
+    for case, verdict in getattr(module, "judged", _judged)(waiting, hearth):
         results.add(case, verdict)
     results.keep_only(cases)
     results.write()

@@ -1,0 +1,225 @@
+"""Runs files of random programs in torch.jit and in hearth and compares, call by call. Meant for worker processes
+(conformance/workers.py): what crashes or hangs ends one of them."""
+
+import contextlib
+import importlib.util
+import re
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import command_line
+import torch
+
+from conformance.compare import difference
+from conformance.oracle import by_reference, call, hearth_outcome
+
+from .program import Source, generate
+
+_MODULE = "programs"
+
+
+class Refused(Exception):
+    """torch.jit does not compile the file. `program` is the one it complains of, None if it is what they share."""
+
+    def __init__(self, program, reason):
+        super().__init__(reason)
+        self.program = program
+
+
+class HearthProcess:
+    """One `hearth run --cases` that is asked again and again; started anew after a crash."""
+
+    def __init__(self, binary=command_line.HEARTH):
+        self._binary = binary
+        self._process = None
+
+    def ask(self, rows):
+        """The line of each row; rows after a crash go to a new process."""
+        lines = []
+        while len(lines) < len(rows):
+            self._start()
+            rest = rows[len(lines) :]
+            text = "".join("\t".join(map(str, row)) + "\n" for row in rest)
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.write(text)
+                self._process.stdin.flush()
+            for _ in rest:
+                line = self._process.stdout.readline()
+                if not line:
+                    lines.append(f"the process ended with {self._process.wait()}")
+                    self._process = None
+                    break
+                lines.append(line.removesuffix("\n"))
+        return lines
+
+    def close(self):
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def _start(self):
+        if self._process is None:
+            self._process = subprocess.Popen(
+                [str(self._binary), "run", "--cases", "-", "--with-arguments", "--keep-loaded"],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                errors="backslashreplace",
+            )  # fmt: skip
+
+
+def script(source: Source, programs, folder: Path):
+    """The scripted module with the programs of these names."""
+    path = folder / f"{_MODULE}.py"
+    text = source.text(programs)
+    path.write_text(text)
+    # A file of that name was there before, and its lines are in a cache.
+    import linecache
+
+    linecache.checkcache(str(path))
+    torch.jit._state._clear_class_state()
+    torch._C._jit_clear_class_registry()
+    spec = importlib.util.spec_from_file_location(_MODULE, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[_MODULE] = module
+    code = compile(text, str(path), "exec")  # not from a cache of bytecode that goes by the time of a file
+    exec(code, module.__dict__)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return torch.jit.script(module.Programs().eval())
+    except Exception as error:
+        reason = str(error).strip()
+        raise Refused(_blamed(reason, text), reason) from None
+
+
+def _blamed(reason, text):
+    """The program that a message of the compiler points into."""
+    lines = text.split("\n")
+    for number in re.findall(r"line (\d+)", reason):
+        for line in reversed(lines[: int(number)]):
+            if found := re.match(r"    def (p\d+)\(", line):
+                return found[1]
+            if re.match(r"class |def ", line):
+                break
+    return None
+
+
+def load(source, programs, archive):
+    """The module as torch.jit loads it from an archive, and what torch.jit says of the programs that it refuses: one of
+    the two."""
+    try:
+        torch.jit.save(script(source, programs, archive.parent), str(archive))
+        return torch.jit.load(str(archive)), {}
+    except Refused as error:
+        blamed, reason = error.program, str(error)
+    except RuntimeError as error:  # what torch.jit.save wrote is not always what torch.jit.load reads
+        blamed, reason = None, f"torch.jit does not load what it saved: {str(error).strip()}"
+    if blamed is not None:
+        return None, {blamed: reason}
+    alone = {}
+    for name in programs if len(programs) > 1 else []:
+        alone |= load(source, [name], archive)[1]
+    return None, alone or dict.fromkeys(programs, reason)
+
+
+def compare(source, programs, folder, hearth, first=False):
+    """What came of each program: {name: (verdict, reason, facts)}, verdicts as in conformance/oracle.py.
+
+    torch.jit's optimizer is seen at times: what it folds is one tensor where the program makes two, what it finds dead does
+    not raise, and in some programs it fails. So a program agrees if it does what torch.jit does with it or without it.
+
+    The programs of a file share the module's state. Where one differs, or torch.jit itself fails in it, the others are
+    run again without it, so that each difference is reported once. `first`: only up to the first."""
+    verdicts, left, attempts = {}, list(programs), iter(range(1000))
+    while left:
+        found = _compare_once(source, left, _new_archive(folder, attempts), hearth)
+        bad = {name: verdict for name, verdict in found.items() if verdict[0] != "agree"}
+        if not bad:
+            return verdicts | found
+        for name in [name for name, (_, _, facts) in bad.items() if facts]:
+            until = left[: left.index(name) + 1]
+            with torch.jit.optimized_execution(False):
+                again = _compare_once(source, until, _new_archive(folder, attempts), hearth).get(name)
+            if again and again[0] == "agree":
+                again[2]["agrees with torch.jit unoptimized"] += 1
+                bad[name] = again
+        verdicts |= bad
+        if first and any(verdict[0] == "miss" for verdict in bad.values()):
+            return verdicts
+        left = [name for name in left if name not in bad]
+    return verdicts
+
+
+def _new_archive(folder, attempts):
+    # hearth knows an archive by its path.
+    return folder / f"programs.{next(attempts)}.pt"
+
+
+def _compare_once(source, programs, archive, hearth):
+    loaded, refused = load(source, programs, archive)
+    if refused:
+        return {name: ("torch", f"torch.jit refuses it: {reason}", {}) for name, reason in refused.items()}
+    folder = archive.parent
+    calls, rows = [], []
+    for program in source.programs:
+        if program.name not in programs:
+            continue
+        for index, arguments in enumerate(source.calls(program)):
+            inputs, output = folder / f"{program.name}.{index}.in.pt", folder / f"{program.name}.{index}.out.pt"
+            torch.save(arguments, inputs)
+            output.unlink(missing_ok=True)
+            calls.append((program, index, arguments, output))
+            rows.append((archive, inputs, output, program.name))
+    lines, verdicts = hearth.ask(rows), {}
+    for (program, index, arguments, output), line in zip(calls, lines):
+        expected = _expected(getattr(loaded, program.name), arguments)
+        facts = verdicts.setdefault(program.name, ("agree", "", Counter()))[2]
+        facts[expected.kind] += 1
+        if expected.kind == "raised":
+            facts["raised " + _error(expected.message)] += 1
+        if expected.kind == "refused":
+            verdicts[program.name] = ("torch", f"torch.jit fails in it: {expected.message}", facts)
+            break
+        if found := difference(expected, hearth_outcome(line, str(output))):
+            verdicts[program.name] = ("miss", f"call {index}: {found}", facts)
+            break
+    return verdicts
+
+
+def _error(message):
+    """The class of an error, and of those that LibTorch raises the first words."""
+    name, _, words = message.partition(":")
+    words = " ".join(re.findall(r"[A-Za-z]+", words)[:4])
+    return f"{name}: {words}" if name == "RuntimeError" else name
+
+
+def _expected(function, arguments):
+    shared = tuple(by_reference(argument) for argument in arguments)
+    outcome = call(function, shared, {}, 0)
+    if outcome.kind == "refused":
+        outcome = call(function, arguments, {}, 0)
+    return outcome
+
+
+_HEARTHS = {}
+
+
+def judge(item):
+    """Item: {"seed", "file", "programs": their names, "hearth": the binary}. Gives {"verdicts": {name: [verdict, reason]},
+    "constructs": how many programs contain each, "facts": how often a call raised, and so on}."""
+    torch.set_num_threads(1)
+    source = generate(item["seed"], item["file"])
+    hearth = _HEARTHS.setdefault(item["hearth"], HearthProcess(item["hearth"]))
+    with tempfile.TemporaryDirectory(prefix="hearth-random-") as folder:
+        outcomes = compare(source, item["programs"], Path(folder), hearth)
+    constructs, facts = Counter(), Counter()
+    for program in source.programs:
+        if program.name in outcomes and outcomes[program.name][0] != "torch":
+            constructs.update(set(source.tags(program)))
+            facts.update(outcomes[program.name][2])
+    verdicts = {name: list(outcome[:2]) for name, outcome in outcomes.items()}
+    return {"verdicts": verdicts, "constructs": constructs, "facts": facts}
