@@ -49,12 +49,13 @@ std::string TimesText(std::vector<double> times) {
   return text;
 }
 
-void Print(const RunOptions& options, const c10::IValue& answer, const std::vector<double>& times) {
+void Print(const RunOptions& options, const c10::IValue& answer, double load_time, const std::vector<double>& times) {
   if (options.json) {
     PrintJson({{"archive", options.archive},
                {"method", options.method.empty() ? "forward" : options.method},
                {"type", answer.type()->annotation_str()},
                {"value", ValueToJson(answer)},
+               {"load_milliseconds", load_time},
                {"milliseconds", times}});
     return;
   }
@@ -65,7 +66,9 @@ void Print(const RunOptions& options, const c10::IValue& answer, const std::vect
 int RunArchive(const RunOptions& options) {
   auto session = Session::Open(options.session);
   if (!session.ok()) return FailWithLine(kCommand, MessageOf(session.status()));
+  const auto load_start = std::chrono::steady_clock::now();
   auto model = session->Load(options.archive);
+  const double load_time = Milliseconds(std::chrono::steady_clock::now() - load_start);
   if (!model.ok()) return FailWithLine(kCommand, MessageOf(model.status()));
   const auto inputs = ReadInputs(options.inputs);
   if (!inputs.ok()) return FailWithLine(kCommand, MessageOf(inputs.status()));
@@ -87,7 +90,7 @@ int RunArchive(const RunOptions& options) {
                                                         : WriteAnswer(answer, options.output);
     if (!written.ok()) return FailWithLine(kCommand, MessageOf(written));
   }
-  Print(options, answer, times);
+  Print(options, answer, load_time, times);
   return kSuccess;
 }
 

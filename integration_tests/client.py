@@ -5,7 +5,7 @@ import numpy as np
 import torch
 import tritonclient.grpc as triton
 
-from values import difference, leaves
+from values import as_tensor, leaves
 
 DATATYPES = {
     torch.bool: "BOOL",
@@ -19,15 +19,6 @@ DATATYPES = {
     torch.float32: "FP32",
     torch.float64: "FP64",
 }
-
-
-def as_tensor(leaf):
-    """A leaf as the protocol carries it: numbers are tensors without dimensions."""
-    return leaf if isinstance(leaf, torch.Tensor) else torch.tensor(leaf, dtype=_dtype_of(leaf))
-
-
-def _dtype_of(number):
-    return {bool: torch.bool, int: torch.int64, float: torch.float64}[type(number)]
 
 
 def triton_inputs(names, arguments):
@@ -62,15 +53,3 @@ def ask_model(client, name, model, **options):
     """The named tensors that a server answers for the zoo's `model`, served as `name`."""
     result = client.infer(name, triton_inputs(model.names()["inputs"], model.inputs()), **options)
     return named_tensors(result)
-
-
-def expected_tensors(model):
-    """What they should be. An answer that is one tensor is called OUTPUT__0."""
-    paths = model.names()["outputs"]
-    values = [as_tensor(leaf) for _, leaf in leaves(model.expected())]
-    return {path or "OUTPUT__0": value for path, value in zip(paths, values)}
-
-
-def model_difference(model, got):
-    """Where named tensors differ from the zoo's `model`'s own, in words; None if nowhere."""
-    return difference(expected_tensors(model), got, tolerance=model.recipe.tolerance)

@@ -17,7 +17,6 @@ import tempfile
 
 import numpy as np
 import torch
-import torchvision
 
 import zoo
 from values import difference, leaves, plain
@@ -57,7 +56,7 @@ def ask_daemon(hearth, address, model, folder):
         np.save(file, leaf.numpy())
         command += ["--input", f"{path}={file}"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return {path: torch.from_numpy(np.load(folder / f"{path or 'OUTPUT__0'}.npy")) for path in model.names()["outputs"]}
+    return {name: torch.from_numpy(np.load(folder / f"{name}.npy")) for name in model.served(model.expected())}
 
 
 def main():
@@ -66,7 +65,7 @@ def main():
     parser.add_argument("--device", default="cuda", help="another than cuda tries this script itself")
     options = parser.parse_args()
     hearth = [str(ROOT / "dist/run"), "hearth"]
-    library = str(next(pathlib.Path(torchvision.__file__).parent.glob("_C*.so")))
+    library = zoo.operator_library()
     # torchvision's library names LibTorch's Python part, which is found beside the rest.
     os.environ["LD_LIBRARY_PATH"] = str(pathlib.Path(torch.__file__).parent / "lib")
     if options.device == "cuda":
@@ -76,9 +75,7 @@ def main():
     wrong = 0
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
-        for name, model in models.items():
-            (folder / "models" / name / "1").mkdir(parents=True)
-            (folder / "models" / name / "1/model.pt").symlink_to(model.archive)
+        zoo.repository(models, folder / "models")
         daemon = subprocess.Popen(
             [ROOT / "dist/run", "hearthd", "--model-repository", folder / "models", "--device", options.device,
              "--grpc-port", "0", "--http-port", "0", "--operator-library", library], stdout=subprocess.PIPE, text=True)
@@ -91,10 +88,9 @@ def main():
                                 "--device", options.device, "--operator-library", library], check=True)
                 (folder / name).mkdir()
                 served = ask_daemon(hearth, address, model, folder / name)
-                wanted = dict(zip(model.names()["outputs"], (leaf for _, leaf in leaves(expected))))
                 for how, found in (
                     ("run", difference(expected, to("cpu", torch.load(out, weights_only=True)), tolerance=TOLERANCE)),
-                    ("served", difference(wanted, served, tolerance=TOLERANCE)),
+                    ("served", difference(model.served(expected), served, tolerance=TOLERANCE)),
                 ):
                     print(f"{name} {how}: {found or 'right'}", flush=True)
                     wrong += found is not None

@@ -68,7 +68,7 @@ def questions():
         made.append(Question("text", [tensor], expected))
     resnet = zoo.ensure(["resnet18"])["resnet18"]
     inputs = values_client.triton_inputs(resnet.names()["inputs"], resnet.inputs())
-    expected = {name: value.numpy() for name, value in values_client.expected_tensors(resnet).items()}
+    expected = {name: value.numpy() for name, value in resnet.served(resnet.expected()).items()}
     made.append(Question("resnet18", inputs, expected))
     return made, resnet
 

@@ -125,6 +125,7 @@ def test_run_prints_json(folder, speaker):
     assert torch.allclose(torch.tensor(y["values"]).reshape(2, 2), expected)
     assert answer["value"][1:] == [[1, 2], "text", None, [1.5, True]]
     assert len(answer["milliseconds"]) == 1
+    assert answer["load_milliseconds"] > 0
 
 
 def test_run_takes_keywords_and_defaults(folder, tmp_path, speaker):

@@ -1,13 +1,10 @@
 """The model zoo: hearth's answers against torch.jit's on the same archives, through the command line and through a
 server that a real client asks."""
 
-from pathlib import Path
-
 import pytest
 import torch
-import torchvision
 import zoo
-from client import ask_model, model_difference
+from client import ask_model
 from command_line import hearth, run_cases
 from values import difference
 
@@ -51,17 +48,14 @@ def test_a_single_run_answers_as_torch_does(models, tmp_path, name):
 
 @pytest.fixture(scope="module")
 def server(models, hearthd, tmp_path_factory):
-    repository = tmp_path_factory.mktemp("zoo_repository")
-    for name, model in models.items():
-        (repository / name / "1").mkdir(parents=True)
-        (repository / name / "1" / "model.pt").symlink_to(model.archive)
-    operators = next(Path(torchvision.__file__).parent.glob("_C*.so"))
-    return hearthd(repository, "--operator-library", operators)
+    repository = zoo.repository(models, tmp_path_factory.mktemp("zoo_repository"))
+    return hearthd(repository, "--operator-library", zoo.operator_library())
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_server_answers_as_torch_does(models, server, name):
+    model = models[name]
     with server.client() as client:
-        got = ask_model(client, name, models[name])
-    found = model_difference(models[name], got)
+        got = ask_model(client, name, model)
+    found = difference(model.served(model.expected()), got, tolerance=model.recipe.tolerance)
     assert not found, found

@@ -52,6 +52,13 @@ def leaves(value, path=""):
         yield path, value
 
 
+def as_tensor(leaf):
+    """A leaf as a server's protocol carries it: numbers are tensors without dimensions."""
+    if isinstance(leaf, torch.Tensor):
+        return leaf
+    return torch.tensor(leaf, dtype={bool: torch.bool, int: torch.int64, float: torch.float64}[type(leaf)])
+
+
 def difference(expected, got, path="result", tolerance=None):
     """Where `got` is not what was `expected`, in words; None if it is. Tensors and floats agree within the tolerance
     of their dtype (or the one given), everything else exactly, types of containers included."""

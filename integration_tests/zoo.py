@@ -25,9 +25,8 @@ import torch
 import torch.nn as nn
 
 sys.path.insert(0, str(Path(__file__).parent))
-from values import leaves, plain  # noqa: E402
-
-SEED = 20
+from networks import SEED, image, settle, silence, tokens  # noqa: E402
+from values import as_tensor, leaves, plain  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -77,34 +76,10 @@ class Model:
     def names(self):
         return json.loads((self.folder / "names.json").read_text())
 
-
-def settle(model, *inputs):
-    """Puts a network with random weights into a state where signals keep their scale: every batch norm gets its
-    statistics from what it sees in one run over `inputs`, and a seeded scale and shift. Evaluation mode after it."""
-    generator = torch.Generator().manual_seed(SEED)
-
-    def observe(norm, arguments):
-        x = arguments[0].detach()
-        axes = [axis for axis in range(x.dim()) if axis != 1]
-        norm.running_mean.copy_(x.mean(axes))
-        norm.running_var.copy_(x.var(axes, unbiased=False) + 1e-3)
-        if norm.weight is not None:
-            with torch.no_grad():
-                norm.weight.copy_(0.8 + 0.4 * torch.rand(norm.weight.shape, generator=generator))
-                norm.bias.copy_(0.2 * torch.randn(norm.bias.shape, generator=generator))
-
-    model.eval()
-    norms = [module for module in model.modules() if hasattr(module, "running_mean") and hasattr(module, "weight")]
-    hooks = [norm.register_forward_pre_hook(observe) for norm in norms if norm.running_mean is not None]
-    with torch.no_grad():
-        model(*inputs)
-    for hook in hooks:
-        hook.remove()
-    return model
-
-
-def image(*shape):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(SEED + 1))
+    def served(self, answer):
+        """The named tensors that a server gives for `answer`. One that is a tensor itself is called OUTPUT__0."""
+        tensors = [as_tensor(leaf) for _, leaf in leaves(answer)]
+        return {path or "OUTPUT__0": tensor for path, tensor in zip(self.names()["outputs"], tensors)}
 
 
 def scripted(model, *inputs):
@@ -249,10 +224,6 @@ def mixer_s16_224():
     return timm_model("mixer_s16_224", image(1, 3, 224, 224))
 
 
-def tokens(rows, columns, vocabulary):
-    return torch.randint(0, vocabulary, (rows, columns), generator=torch.Generator().manual_seed(SEED + 3))
-
-
 @recipe("bert")
 def bert():
     from transformers import BertConfig, BertModel
@@ -289,19 +260,6 @@ def vit_transformers():
     return traced(ViTModel(config), image(2, 3, 64, 64))
 
 
-def check_tells(name, answer):
-    """Refuses an answer that would agree with nearly anything: empty, not finite, or the same number everywhere."""
-    numbers = [leaf for _, leaf in leaves(answer) if isinstance(leaf, torch.Tensor)]
-    count = sum(tensor.numel() for tensor in numbers)
-    if count < ZOO[name].at_least:
-        raise AssertionError(f"{name}: an answer of {count} numbers proves nothing")
-    for tensor in numbers:
-        if not torch.isfinite(tensor.float()).all():
-            raise AssertionError(f"{name}: its answer is not finite")
-        if tensor.numel() > 1 and tensor.is_floating_point() and tensor.float().std() < 1e-6:
-            raise AssertionError(f"{name}: its answer is one number everywhere")
-
-
 def make(name, folder):
     torch.manual_seed(SEED)
     module, inputs = ZOO[name].make()
@@ -311,7 +269,8 @@ def make(name, folder):
     oracle = torch.jit.load(folder / "model.pt")
     with torch.no_grad():
         answer = oracle(*torch.load(folder / "inputs.pt", weights_only=True))
-    check_tells(name, answer)
+    if found := silence(answer, ZOO[name].at_least):
+        raise AssertionError(f"{name}: {found}")
     torch.save(plain(answer), folder / "expected.pt")
     names = {
         "inputs": [argument.name for argument in oracle.forward.schema.arguments][1:],
@@ -327,7 +286,7 @@ def cache_folder():
 
 def zoo_folder():
     here = Path(__file__)
-    key = here.read_bytes() + torch.__version__.encode()
+    key = here.read_bytes() + (here.parent / "networks.py").read_bytes() + torch.__version__.encode()
     return cache_folder() / f"zoo-{hashlib.sha256(key).hexdigest()[:12]}"
 
 
@@ -353,6 +312,21 @@ def ensure(names=None, progress=lambda text: None):
             making.rename(model.folder)
             progress(f"{name}: made in {time.monotonic() - start:.1f} s")
     return models
+
+
+def repository(models, folder):
+    """Lays `models` out below `folder` as a daemon's repository."""
+    for name, model in models.items():
+        (folder / name / "1").mkdir(parents=True)
+        (folder / name / "1" / "model.pt").symlink_to(model.archive)
+    return folder
+
+
+def operator_library():
+    """The file that registers torchvision's operators."""
+    import torchvision
+
+    return next(Path(torchvision.__file__).parent.glob("_C*.so"))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,47 @@
+"""What the models suite makes archives from: a name, and a function that gives a module and its arguments."""
+
+from dataclasses import dataclass
+from typing import Callable, Optional
+
+import torch
+from networks import awaken, settle
+
+
+@dataclass(frozen=True)
+class Recipe:
+    name: str
+    group: str
+    make: Callable[[], tuple]  # gives (ScriptModule, tuple of arguments)
+    tolerance: Optional[tuple] = None  # (relative, absolute), where the dtype's own does not do
+    at_least: int = 2  # the fewest numbers an answer must have to prove anything
+
+
+def scripted(model, *inputs):
+    return torch.jit.script(settle(awaken(model), *inputs)), inputs
+
+
+def traced(model, *inputs):
+    settle(awaken(model), *inputs)
+    with torch.no_grad():
+        return torch.jit.trace(model, inputs, check_trace=False), inputs
+
+
+def exposing_buffers(module):
+    """`module` (a ScriptModule) in training mode inside another that answers (answer, [every buffer after the call]): what
+    a call writes into the model becomes part of what is compared."""
+
+    def reach(path):
+        expression = "self.model"
+        for part in path.split("."):
+            expression = f'getattr({expression}, "{part}")'
+        return expression
+
+    class Exposing(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = module
+
+    outer = torch.jit.script(Exposing())
+    buffers = ", ".join(reach(name) for name, _ in module.named_buffers())
+    outer.define(f"def forward(self, x):\n    y = self.model.forward(x)\n    return y, [{buffers}]\n")
+    return outer.train()

@@ -1,0 +1,140 @@
+"""Models that nobody here wrote: all of torchvision scripted, and architectures of timm and transformers traced.
+
+A model is made, asked, and deleted before the next one: together they would fill a disk. Beside the verdict stands what
+loading and running it cost on both sides."""
+
+import gc
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import torch
+
+from conformance import workers
+from conformance.case import Case
+from conformance.hearth import Hearth
+
+NAME = "models"
+TITLE = "Models: torchvision scripted, timm and transformers traced"
+
+QUICK = 12  # models of a sample
+TIMEOUT = 600
+# Begun first, so that a machine with many processors does not wait for one of them at the end.
+_LARGE = ("vit_h_14", "regnet_y_128gf", "vit_l_", "vgg", "convnext_large", "nasnetalarge", "s3d", "mvit", "rcnn", "raft")
+
+# Runs a command, and prints how many kilobytes it had in memory at most. A process of its own, for a child's peak begins
+# with what its parent has.
+_PEAK = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+_RECIPES = {}
+
+
+def cases(folder, quick, device="cpu"):
+    """Cases without archives; `judged` makes each one's as it comes to it."""
+    names = sorted(_recipes(), key=lambda name: not any(part in name for part in _LARGE))
+    if device != "cpu":  # what is traced names the device that it was made on
+        names = [name for name in names if name.startswith("torchvision/")]
+    if quick:
+        names = random.Random(0).sample(names, QUICK)
+    for name in names:
+        recipe = _recipes()[name]
+        place = folder / device / name.replace("/", "-")
+        yield Case(
+            name=name, group=recipe.group, archive=str(place / "model.pt"), inputs=str(place / "inputs.pt"),
+            tolerance=recipe.tolerance, timeout=TIMEOUT,
+        )  # fmt: skip
+
+
+def judged(cases, hearth):
+    """(case, verdict) of each, as they come."""
+    items = [{"case": case.to_json(), "hearth": str(hearth.binary), "device": hearth.device} for case in cases]
+    for item, verdict in workers.each("conformance.suites.models:judge", items, TIMEOUT):
+        case = Case.from_json(item["case"])
+        if isinstance(verdict, workers.Died):
+            shutil.rmtree(Path(case.archive).parent, ignore_errors=True)
+            verdict = {"verdict": "miss", "reason": str(verdict)}
+        yield case, verdict
+
+
+def judge(item):
+    """Makes a model, asks both sides about it, and leaves nothing behind."""
+    from conformance import oracle
+
+    case, hearth = Case.from_json(item["case"]), Hearth(item["hearth"], item["device"])
+    recipe = _recipes()[case.name]
+    folder = Path(case.archive).parent
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    try:
+        try:
+            _make(recipe, case)
+        except Exception as error:
+            return {"verdict": "miss", "reason": f"making it: {type(error).__name__}: {str(error).strip()[-500:]}"}
+        [(line, output)] = hearth.run([case], folder)
+        verdict = oracle.judge({"case": item["case"], "line": line, "output": str(output), "device": item["device"]})
+        if verdict["verdict"] != "agree":
+            return {**verdict, "verdict": "miss"}  # one that torch.jit cannot load does not belong here
+        found, cost = _cost(recipe, case, hearth)
+        return {"verdict": "miss", "reason": found} if found else {**verdict, "cost": cost}
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _recipes():
+    if not _RECIPES:
+        warnings.simplefilter("ignore")
+        from conformance.recipes import timm_models, torchvision_models, transformers_models  # take seconds
+
+        for module in (torchvision_models, timm_models, transformers_models):
+            _RECIPES.update({f"{recipe.group}/{recipe.name}": recipe for recipe in module.recipes()})
+    return _RECIPES
+
+
+def _make(recipe, case):
+    torch.manual_seed(0)
+    module, inputs = recipe.make()
+    torch.jit.save(module, case.archive)
+    torch.save(tuple(inputs), case.inputs)
+    del module
+    gc.collect()
+
+
+def _cost(recipe, case, hearth):
+    """Why the answer proves nothing, if it does not, and milliseconds and megabytes of both sides. The fastest of at
+    most three runs counts, without torch.jit's optimizer, which would take longer to optimize than the rest of it all."""
+    from networks import silence
+
+    start = time.perf_counter()
+    module = torch.jit.load(case.archive, map_location=hearth.device)
+    loaded = time.perf_counter() - start
+    inputs = torch.load(case.inputs, weights_only=True, map_location=hearth.device)
+    runs = []
+    with torch.no_grad(), torch.jit.optimized_execution(False):
+        while len(runs) < 3 and sum(runs) < 1:
+            start = time.perf_counter()
+            answer = module(*inputs)
+            runs.append(time.perf_counter() - start)
+    del module
+    found = silence(answer, recipe.at_least)
+    command = [hearth.binary, "run", case.archive, "--inputs", case.inputs, "--json", "--device", hearth.device]
+    command += ["--repeat", len(runs)]
+    measured = [sys.executable, "-c", _PEAK, *map(str, command)]
+    output = subprocess.run(measured, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
+    told, _, peak = output.rstrip().rpartition("\n")
+    told = json.loads(told)
+    return found, {
+        "archive_mb": round(os.path.getsize(case.archive) / 2**20, 1),
+        "hearth_mb": round(int(peak) / 2**10, 1),
+        "load_ms": [round(1000 * loaded, 2), round(told["load_milliseconds"], 2)],
+        "run_ms": [round(1000 * min(runs), 2), round(min(told["milliseconds"]), 2)],
+    }
