@@ -4,10 +4,11 @@
     python3 integration_tests/gpu.py [MODEL...]
 
 For a machine with an NVIDIA GPU and PyTorch 2.11, torchvision and transformers, nothing else of hearth's environment: the
-client is `hearth infer`. Exits 1 if an answer differs. Each model is asked through the daemon with --device cuda, and run
-once more by `hearth run --device cuda`.
+client is `hearth infer`. Exits 1 if an answer differs. Each model is run by `hearth run --device cuda`, asked through a daemon
+with --device cuda, and then all of them are asked at once, again and again.
 """
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -25,6 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 MODELS = ["resnet18", "bert", "fasterrcnn_mobilenet_v3_large_320_fpn"]
 # Another order of summation, and convolutions that may round to TF32 on both sides.
 TOLERANCE = (1e-2, 1e-2)
+AT_ONCE = 12
 
 
 def to(device, value):
@@ -49,7 +51,8 @@ def answer_of_torch(model, device):
 
 
 def ask_daemon(hearth, address, model, folder):
-    """Named answers of the daemon, as `hearth infer` writes them."""
+    """Named answers of the daemon, as `hearth infer` writes them into `folder`, which is made."""
+    folder.mkdir()
     command = [*hearth, "infer", address, model.name, "--output-dir", folder, "--timeout", "120"]
     for path, leaf in leaves(dict(zip(model.names()["inputs"], model.inputs()))):
         file = folder / f"in-{path}.npy"
@@ -81,12 +84,12 @@ def main():
              "--grpc-port", "0", "--http-port", "0", "--operator-library", library], stdout=subprocess.PIPE, text=True)
         try:
             address = f"localhost:{json.loads(daemon.stdout.readline())['grpc_port']}"
+            expectations = {}
             for name, model in models.items():
-                expected = answer_of_torch(model, options.device)
+                expected = expectations[name] = answer_of_torch(model, options.device)
                 out = folder / f"{name}.pt"
                 subprocess.run([*hearth, "run", model.archive, "--inputs", model.inputs_file, "--output", out,
                                 "--device", options.device, "--operator-library", library], check=True)
-                (folder / name).mkdir()
                 served = ask_daemon(hearth, address, model, folder / name)
                 for how, found in (
                     ("run", difference(expected, to("cpu", torch.load(out, weights_only=True)), tolerance=TOLERANCE)),
@@ -94,6 +97,17 @@ def main():
                 ):
                     print(f"{name} {how}: {found or 'right'}", flush=True)
                     wrong += found is not None
+            together = [(model, n) for n in range(AT_ONCE) for model in models.values()]
+            with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as threads:
+                answers = threads.map(
+                    lambda item: ask_daemon(hearth, address, item[0], folder / f"{item[0].name}-{item[1]}"), together
+                )
+                for (model, n), served in zip(together, answers):
+                    found = difference(model.served(expectations[model.name]), served, tolerance=TOLERANCE)
+                    if found:
+                        print(f"{model.name} among others, number {n}: {found}", flush=True)
+                        wrong += 1
+            print(f"{len(together)} requests, {AT_ONCE} at a time: done", flush=True)
         finally:
             daemon.terminate()
             status = daemon.wait(timeout=60)

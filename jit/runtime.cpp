@@ -1,6 +1,7 @@
 #include "jit/runtime.h"
 
 #include <ATen/core/class_type.h>
+#include <c10/core/StreamGuard.h>
 
 #include <atomic>
 #include <cerrno>
@@ -14,6 +15,7 @@
 #include "jit/archive/saved_value.h"
 #include "jit/arguments.h"
 #include "jit/device/device.h"
+#include "jit/device/stream.h"
 #include "jit/executor/code_builder.h"
 #include "jit/executor/model_executor.h"
 #include "jit/frontend/errors.h"
@@ -57,6 +59,19 @@ uint64_t NanosecondsSince(std::chrono::steady_clock::time_point start) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
 }
 
+// Deletes what a device's last work may still use.
+struct WhenIdle {
+  c10::Device device;
+  void operator()(ModelExecutor* executor) const {
+    try {
+      WaitForDevice(device);
+    } catch (const std::exception&) {
+      // Told already to the request whose work it was.
+    }
+    delete executor;
+  }
+};
+
 class Handle final : public CallHandle {
  public:
   explicit Handle(std::shared_ptr<CancellationToken> token) : token_(std::move(token)) {}
@@ -68,8 +83,9 @@ class Handle final : public CallHandle {
 
 class LoadedModel final : public Model, public std::enable_shared_from_this<LoadedModel> {
  public:
-  LoadedModel(std::shared_ptr<ModelExecutor> executor, ImportedModule imported, c10::Device device)
-      : executor_(std::move(executor)), imported_(std::move(imported)), device_(device) {}
+  LoadedModel(std::shared_ptr<ModelExecutor> executor, ImportedModule imported, c10::Device device,
+              std::shared_ptr<StreamPool> streams)
+      : executor_(std::move(executor)), imported_(std::move(imported)), device_(device), streams_(std::move(streams)) {}
 
   std::vector<MethodInfo> methods() const override {
     std::vector<MethodInfo> methods;
@@ -149,20 +165,25 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
     if (options.deadline) token->SetDeadline(*options.deadline);
     auto handle = std::make_shared<Handle>(token);
 
+    const auto stream = executor_->writes_state() ? DefaultStream(device_) : streams_->Take();
+    std::optional<c10::Stream> on_stream;
+    if (stream) on_stream = *stream;
     Arguments bound;
     try {
       bound = BindArguments(method.schema(), executor_->module(), std::move(args), std::move(kwargs));
-      if (!device_.is_cpu()) {
+      if (stream) {
+        const c10::StreamGuard guard(*stream);
         for (size_t i = 1; i < bound.size(); ++i) bound[i] = MoveToDevice(bound[i], device_);
       }
     } catch (...) {
       callback(StatusOf(std::current_exception()));
       return handle;
     }
-    executor_->RunAsync(method, std::move(bound), {std::move(token), std::move(options.on_start), options.may_run_here},
-                        [self = shared_from_this(), start = std::chrono::steady_clock::now(),
+    executor_->RunAsync(method, std::move(bound),
+                        {std::move(token), std::move(options.on_start), options.may_run_here, on_stream},
+                        [self = shared_from_this(), stream, start = std::chrono::steady_clock::now(),
                          callback = std::move(callback)](c10::IValue value, const std::exception_ptr& error) {
-                          callback(self->Finish(std::move(value), error, start));
+                          callback(self->Finish(std::move(value), error, stream.get(), start));
                         });
     return handle;
   }
@@ -183,13 +204,16 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
     return *std::move(result);
   }
 
-  absl::StatusOr<c10::IValue> Finish(c10::IValue value, std::exception_ptr error,
+  absl::StatusOr<c10::IValue> Finish(c10::IValue value, std::exception_ptr error, const c10::Stream* stream,
                                      std::chrono::steady_clock::time_point start) {
-    if (!error && !device_.is_cpu()) {
+    if (stream) {
       try {
-        value = MoveToDevice(value, c10::kCPU);
+        const c10::StreamGuard guard(*stream);
+        if (!error) value = MoveToDevice(value, c10::kCPU);
+        // What failed on the device is told to the request whose work it was, also where no answer comes from there.
+        stream->synchronize();
       } catch (...) {
-        error = std::current_exception();
+        if (!error) error = std::current_exception();
       }
     }
     calls_.fetch_add(1, std::memory_order_relaxed);
@@ -204,6 +228,7 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
   const std::shared_ptr<ModelExecutor> executor_;
   const ImportedModule imported_;
   const c10::Device device_;
+  const std::shared_ptr<StreamPool> streams_;
   std::atomic<uint64_t> calls_{0};
   std::atomic<uint64_t> failures_{0};
   std::atomic<uint64_t> cancelled_{0};
@@ -212,7 +237,8 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
 
 class RuntimeImpl final : public Runtime {
  public:
-  RuntimeImpl(c10::Device device, int threads) : device_(device), pool_(threads) {}
+  RuntimeImpl(c10::Device device, int threads)
+      : device_(device), streams_(std::make_shared<StreamPool>(device)), pool_(threads) {}
 
   absl::StatusOr<std::shared_ptr<Model>> Load(const std::string& path, const LoadOptions& options) override {
     try {
@@ -229,8 +255,11 @@ class RuntimeImpl final : public Runtime {
       const auto mode = options.map_file_in_place ? Mapping::Mode::kInPlace : Mapping::Mode::kPrivateCopy;
       ImportedModule imported = ImportModule(Mapping::Open(path, mode), import_options);
       if (!builder) builder.emplace(*imported.unit, redirect);
-      auto executor = std::make_shared<ModelExecutor>(imported.unit, imported.object, *builder, &pool_);
-      return std::make_shared<LoadedModel>(std::move(executor), std::move(imported), device_);
+      // Runs on streams of their own begin when the weights are there, and the weights go when the device is idle.
+      const std::shared_ptr<ModelExecutor> executor(new ModelExecutor(imported.unit, imported.object, *builder, &pool_),
+                                                    WhenIdle{device_});
+      if (const auto stream = DefaultStream(device_)) stream->synchronize();
+      return std::make_shared<LoadedModel>(executor, std::move(imported), device_, streams_);
     } catch (...) {
       return StatusOf(std::current_exception());
     }
@@ -240,6 +269,7 @@ class RuntimeImpl final : public Runtime {
 
  private:
   const c10::Device device_;
+  const std::shared_ptr<StreamPool> streams_;
   ThreadPool pool_;
 };
 

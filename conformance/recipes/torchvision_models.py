@@ -107,13 +107,12 @@ def _detector(name):
 
 def _quantized(name):
     """Calibrated on the picture that it will be asked about, then converted."""
-    torch.backends.quantized.engine = "fbgemm"
     size = _PICTURES.get(name, 64)
     picture = image(1, 3, size, size)
     model = models.get_model(name, quantize=False, **_unpretrained(name))
     settle(awaken(model), picture)
     model.fuse_model(is_qat=False)
-    model.qconfig = torch.ao.quantization.get_default_qconfig("fbgemm")
+    model.qconfig = torch.ao.quantization.get_default_qconfig(torch.backends.quantized.engine)
     torch.ao.quantization.prepare(model, inplace=True)
     with torch.no_grad():
         model(picture)

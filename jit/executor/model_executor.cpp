@@ -36,6 +36,7 @@ ModelExecutor::ModelExecutor(std::shared_ptr<CompilationUnit> unit, c10::intrusi
     auto* function = static_cast<Function*>(declared);
     CodeBuilder::Compiled compiled = builder.BuildBound(*function, module_, effects);
     const bool writes = effects.WritesState(*compiled.baseline);
+    writes_state_ |= writes;
     const bool straight = IsStraight(*compiled.baseline->block());
     return Method{function, std::move(compiled.baseline), std::move(compiled.code),
                   writes ? StateAccess::kExclusive : StateAccess::kShared, straight};
@@ -77,6 +78,7 @@ void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> argu
     options.pool = self->pool_;
     options.keep_alive = self;
     options.on_start = std::move(settings.on_start);
+    options.stream = settings.stream;
     options.begin_here = here && std::this_thread::get_id() == caller;
     hearth::RunAsync(method.code, std::move(arguments), options,
                      [self, access, completion = std::move(completion)](c10::IValue value, std::exception_ptr error) {

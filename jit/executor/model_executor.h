@@ -46,12 +46,15 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
   const Method* FindHook(const torch::jit::Function& hook) const;
   const c10::intrusive_ptr<c10::ivalue::Object>& module() const { return module_; }
   const CompilationUnit& unit() const { return *unit_; }
+  // Whether any method or hook writes the module's state.
+  bool writes_state() const { return writes_state_; }
 
   struct CallSettings {
     std::shared_ptr<CancellationToken> token;  // may be null
     std::function<void()> on_start;            // may be empty
     // The calling thread may be used, if the method is straight, writes no state and need not wait its turn.
     bool may_run_here = false;
+    std::optional<c10::Stream> stream;  // where its work on a GPU goes; null: where the thread's goes
   };
   // Runs a method of this executor; `arguments` fit its schema, self first. The completion runs once, on a pool thread
   // or, if that was allowed, on this one before RunAsync returns.
@@ -63,6 +66,7 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
   std::vector<Method> methods_;
   std::vector<Method> hooks_;
   ThreadPool* pool_;
+  bool writes_state_ = false;
   StateGate gate_;
 };
 

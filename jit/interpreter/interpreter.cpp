@@ -46,7 +46,11 @@ void CancellationToken::Check() const {
 
 namespace {
 
-Mode ModeOf(const RunOptions& options) { return options.gradients ? Mode::OfThread() : Mode::WithoutGradients(); }
+Mode ModeOf(const RunOptions& options) {
+  Mode mode = options.gradients ? Mode::OfThread() : Mode::WithoutGradients();
+  mode.stream = options.stream;
+  return mode;
+}
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <ATen/core/ivalue.h>
+#include <c10/core/Stream.h>
 
 #include <atomic>
 #include <chrono>
@@ -61,6 +62,9 @@ struct RunOptions {
   bool begin_here = false;
   // Whether the run has the calling thread's gradient mode instead of none.
   bool gradients = false;
+  // Where the work of the run and its forks goes on a GPU; null: where the thread's goes. Nobody waits for it: a run
+  // has ended when it has asked for everything.
+  std::optional<c10::Stream> stream;
 };
 
 // Runs to the end on this thread. Throws ModelError (with traceback) or CancelledError.

@@ -3,8 +3,11 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
+#include <c10/core/impl/FakeGuardImpl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <torch/library.h>
 
 #include <condition_variable>
 #include <mutex>
@@ -582,6 +585,45 @@ TEST(AsyncTest, ManyRunsShareOneCode) {
     RunAsync(code, {at::ones({4}), i % 20}, options, [&, i](IValue result, std::exception_ptr error) {
       const int n = i % 20;
       if (!error && result.toTensor().equal(at::full({4}, 1.0f + static_cast<float>(n * (n - 1) / 2)))) ++right;
+      latch.Down();
+    });
+  }
+  latch.Wait();
+  EXPECT_EQ(right, kRuns);
+}
+
+// A device that this library has no code for, whose streams are numbers that each thread keeps.
+using FakeDevice = c10::impl::FakeGuardImpl<c10::DeviceType::XPU>;
+C10_REGISTER_GUARD_IMPL(XPU, FakeDevice);
+TORCH_LIBRARY(hearth_interpreter_test, m) {
+  m.def("stream(int unused) -> int",
+        [](int64_t) { return static_cast<int64_t>(FakeDevice::getCurrentStreamIdFor(0)); });
+}
+
+TEST(AsyncTest, ARunAndItsForksHaveItsStreamAndTheThreadKeepsItsOwn) {
+  const auto code = Compile(R"(graph(%x : int):
+  %before : int = hearth_interpreter_test::stream(%x)
+  %f : Future[int] = prim::fork(%x)
+    block0(%y : int):
+      %inside : int = hearth_interpreter_test::stream(%y)
+      -> (%inside)
+  %forked : int = aten::wait(%f)
+  %after : int = hearth_interpreter_test::stream(%x)
+  %t : Tuple[int, int, int] = prim::TupleConstruct(%before, %forked, %after)
+  return (%t)
+)");
+  ThreadPool pool(2);
+  constexpr int kRuns = 50;
+  Latch latch(kRuns);
+  std::atomic<int> right{0};
+  for (int i = 1; i <= kRuns; ++i) {
+    RunOptions options;
+    options.pool = &pool;
+    options.stream = c10::Stream(c10::Stream::UNSAFE, c10::Device(c10::kXPU, 0), i);
+    RunAsync(code, {0}, options, [&, i](IValue result, std::exception_ptr error) {
+      const auto stream = [&](size_t place) { return result.toTupleRef().elements()[place].toInt(); };
+      const bool own = !error && stream(0) == i && stream(1) == i && stream(2) == i;
+      if (own && FakeDevice::getCurrentStreamIdFor(0) == 0) ++right;
       latch.Down();
     });
   }

@@ -1,8 +1,14 @@
 #include "jit/interpreter/mode.h"
 
+#include <c10/core/impl/VirtualGuardImpl.h>
+
 namespace hearth {
 
-Mode Mode::OfThread() { return {c10::AutogradState::get_tls_state(), c10::impl::tls_local_dispatch_key_set()}; }
+Mode Mode::OfThread(std::optional<c10::Device> device) {
+  Mode mode{c10::AutogradState::get_tls_state(), c10::impl::tls_local_dispatch_key_set(), std::nullopt};
+  if (device) mode.stream = c10::impl::VirtualGuardImpl(device->type()).getStream(*device);
+  return mode;
+}
 
 Mode Mode::WithoutGradients() {
   Mode mode = OfThread();
@@ -11,9 +17,12 @@ Mode Mode::WithoutGradients() {
   return mode;
 }
 
+std::optional<c10::Device> Mode::device() const { return stream ? std::optional(stream->device()) : std::nullopt; }
+
 void Mode::Install() const {
   c10::AutogradState::set_tls_state(autograd);
   c10::impl::_force_tls_local_dispatch_key_set(keys);
+  if (stream) c10::impl::VirtualGuardImpl(stream->device_type()).exchangeStream(*stream);
 }
 
 }  // namespace hearth

@@ -18,13 +18,13 @@ class OnThread {
   OnThread(const RunOptions& options, std::optional<Mode>& mode)
       : mode_(mode), saved_options_(std::exchange(current_options, &options)) {
     if (!mode_) return;
-    saved_mode_ = Mode::OfThread();
+    saved_mode_ = Mode::OfThread(mode_->device());
     mode_->Install();
   }
   ~OnThread() {
     current_options = saved_options_;
     if (!mode_) return;
-    mode_ = Mode::OfThread();
+    mode_ = Mode::OfThread(mode_->device());
     saved_mode_->Install();
   }
 
@@ -159,7 +159,8 @@ void InterpreterState::StartFork(std::shared_ptr<const Code> closure, c10::intru
                                  std::vector<c10::IValue> captured) {
   RunOptions options = options_;
   options.on_start = nullptr;
-  auto state = std::make_shared<InterpreterState>(std::move(options), Mode::OfThread(), Waiting::kSuspends);
+  Mode mode = Mode::OfThread(options.stream ? std::optional(options.stream->device()) : std::nullopt);
+  auto state = std::make_shared<InterpreterState>(std::move(options), std::move(mode), Waiting::kSuspends);
   state->Start(*closure, std::move(captured));
   state->SetCompletion(std::move(closure), [future = std::move(future)](c10::IValue value, std::exception_ptr error) {
     if (error) {
