@@ -56,8 +56,8 @@ def trace(function, args, kwargs):
         return function(*lowered_args, **lowered_kwargs)
 
     with torch.no_grad():
-        traced = torch.jit.trace(call, tuple(copy.deepcopy(tensors)), check_trace=False)
-        traced(*copy.deepcopy(tensors))
+        traced = torch.jit.trace(call, copied(tuple(tensors)), check_trace=False)
+        traced(*copied(tensors))
     return traced, tensors
 
 
@@ -67,6 +67,15 @@ def save_inputs(inputs, path):
     shape = lift(tuple(inputs), tensors)
     torch.save(lower(shape, [tensor.detach().cpu() for tensor in tensors]), path)
     torch.load(path, weights_only=True)
+
+
+def copied(value):
+    """A deep copy, with the memory that tensors share shared again."""
+    tensors = []
+    shape = lift(value, tensors)
+    memo = {}
+    strided = [tensor.layout == torch.strided for tensor in tensors]
+    return lower(shape, [copy.deepcopy(t, memo) if s else t.clone() for t, s in zip(tensors, strided)])
 
 
 class Place:

@@ -17,20 +17,20 @@ warnings.simplefilter("ignore")
 
 
 def judge(item):
-    """The verdict on {"case", "line": what hearth said, "output": the file it wrote, "device"}, as {"verdict", "reason"}:
-    "agree", "miss", or "torch" where torch.jit itself does not load the archive."""
+    """The verdict on {"case", "line": what hearth said, "output": the file it wrote, "device"}: {"verdict": "agree", "miss",
+    or "torch" where torch.jit itself does not load the archive; "reason": what differs; "torch": what torch.jit did}."""
     case = Case.from_json(item["case"])
     try:
         function = _load(case, item["device"])
     except Exception as error:
-        return {"verdict": "torch", "reason": f"torch.jit does not load it: {_line(error)}"}
+        return {"verdict": "torch", "reason": f"torch.jit does not load it: {_line(error)}", "torch": "failed"}
     expected = _run(function, case, item["device"])
     try:
         found = difference(expected, hearth_outcome(item["line"], item["output"]), case.skip, case.tolerance)
     finally:
         if os.path.exists(item["output"]):
             os.remove(item["output"])
-    return {"verdict": "miss", "reason": found[:2000]} if found else {"verdict": "agree", "reason": ""}
+    return {"verdict": "miss" if found else "agree", "reason": (found or "")[:2000], "torch": expected.kind}
 
 
 def _load(case, device):

@@ -22,6 +22,8 @@ counted. Every miss that remains is listed with its reason, which is kept in `co
 the run.
 """
 
+_HEAD = "| suite | cases | of which raise | agree | misses | groups | wholly absent | not counted |"
+
 
 def summarize(content, known, label, title, about=""):
     """What the page says of a suite, and beside it the misses that nobody knows and the entries that fit none."""
@@ -38,6 +40,7 @@ def summarize(content, known, label, title, about=""):
             else:
                 new.append((name, verdict["reason"]))
         counts[kind] += 1
+        counts[verdict["torch"]] += 1
         groups[verdict["group"]][kind] += 1
     used = set(misses)
     return {
@@ -67,14 +70,14 @@ def write_page():
 
 
 def page(summaries):
-    lines = [_INTRODUCTION, "| suite | cases | agree | misses | groups | wholly absent | not counted |", "|---|--:|--:|--:|--:|--:|--:|"]
+    lines = [_INTRODUCTION, _HEAD, "|---|--:|--:|--:|--:|--:|--:|--:|"]
     for summary in summaries:
         agree, missed, left_out = _totals(summary["counts"])
         counted = [group for group in summary["groups"].values() if sum(_totals(group)[:2])]
         absent = sum(1 for group in counted if not _totals(group)[0])
         lines.append(
-            f"| {summary['suite']} | {agree + missed} | {_percent(agree, agree + missed)} | {missed} | {len(counted)} "
-            f"| {absent} | {left_out} |"
+            f"| {summary['suite']} | {agree + missed} | {summary['counts'].get('raised', 0)} | {_percent(agree, agree + missed)} "
+            f"| {missed} | {len(counted)} | {absent} | {left_out} |"
         )
     for summary in summaries:
         lines += ["", f"## {summary['title']}", "", *_paragraph(summary["about"]), _made_on(summary), ""]

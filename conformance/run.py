@@ -8,6 +8,7 @@ import fnmatch
 import hashlib
 import importlib
 import json
+import os
 import pkgutil
 import queue
 import random
@@ -31,6 +32,7 @@ QUICK = 400  # cases of a suite that does not hold itself to a sample
 
 def main():
     options = _options()
+    os.environ["OMP_NUM_THREADS"] = "1"  # the cases are what runs in parallel
     hearth = Hearth(options.hearth, options.device)
     if not hearth.binary.exists():
         sys.exit(f"{hearth.binary} is not there: build it first, or say --hearth PATH")
@@ -115,7 +117,7 @@ def _judged(cases, hearth):
                     try:
                         verdict = torch_jit.ask(item, case.timeout)
                     except Died as death:
-                        verdict = {"verdict": "torch", "reason": f"torch.jit: {death}; hearth: {line}"}
+                        verdict = {"verdict": "torch", "reason": f"torch.jit: {death}; hearth: {line}", "torch": "failed"}
                     done.put((case, verdict))
         torch_jit.close()
 

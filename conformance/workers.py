@@ -59,7 +59,6 @@ class Worker:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "conformance.workers", self._function],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True, cwd=ROOT,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
         )  # fmt: skip
         self._answers = queue.SimpleQueue()
         threading.Thread(target=self._collect, args=(self._process, self._answers), daemon=True).start()

@@ -88,9 +88,9 @@ def judged(case, tmp_path, change=lambda content: None):
 
 
 def test_hearth_is_judged_by_what_it_wrote(case, tmp_path):
-    assert judged(case, tmp_path) == {"verdict": "agree", "reason": ""}
+    assert judged(case, tmp_path) == {"verdict": "agree", "reason": "", "torch": "value"}
     miss = judged(case, tmp_path, lambda content: content["args"][1].append(4))
-    assert miss == {"verdict": "miss", "reason": "args.1: expected 2 elements, got 3"}
+    assert miss == {"verdict": "miss", "reason": "args.1: expected 2 elements, got 3", "torch": "value"}
 
 
 def test_a_process_that_dies_costs_one_item():
@@ -119,10 +119,10 @@ def test_a_miss_needs_a_reason_and_a_reason_needs_a_miss():
     content = {
         "commit": "c", "torch": "t", "device": "cpu", "machine": "m",
         "cases": {
-            "add/1": {"group": "add", "verdict": "agree", "reason": ""},
-            "add/2": {"group": "add", "verdict": "miss", "reason": "strides"},
-            "sub/1": {"group": "sub", "verdict": "miss", "reason": "values"},
-            "sub/2": {"group": "sub", "verdict": "torch", "reason": "no such thing"},
+            "add/1": {"group": "add", "verdict": "agree", "reason": "", "torch": "value"},
+            "add/2": {"group": "add", "verdict": "miss", "reason": "strides", "torch": "value"},
+            "sub/1": {"group": "sub", "verdict": "miss", "reason": "values", "torch": "raised"},
+            "sub/2": {"group": "sub", "verdict": "torch", "reason": "no such thing", "torch": "failed"},
         },
     }  # fmt: skip
     known = [
@@ -131,9 +131,11 @@ def test_a_miss_needs_a_reason_and_a_reason_needs_a_miss():
         {"suite": "t", "case": "*", "reason": "another suite's"},
     ]
     summary = report.summarize(content, known, "s", "Title")
-    assert summary["counts"] == {"agree": 1, "known": 1, "miss": 1, "torch": 1}
+    assert summary["counts"] == {
+        "agree": 1, "known": 1, "miss": 1, "torch": 1, "value": 2, "raised": 1, "failed": 1,
+    }  # fmt: skip
     assert summary["new"] == [("sub/1", "values")]
     assert [entry["reason"] for entry in summary["stale"]] == ["no more"]
     text = report.page([summary])
-    assert "| s | 3 | 33.33 % | 2 | 2 | 1 | 1 |" in text
+    assert "| s | 3 | 1 | 33.33 % | 2 | 2 | 1 | 1 |" in text
     assert "| 1 | because | `add/2` |" in text

@@ -70,11 +70,16 @@ class _Maker:
             return module, tensors
 
         def trace():
-            module, inputs = script()
-            return making.trace(module.submodule, inputs, {})
+            _, inputs = script()
+            arguments = test["constructor_args_fn"]() if "constructor_args_fn" in test else test.get("constructor_args", ())
+            kind = test.get("constructor") or getattr(torch.nn, test["module_name"])
+            inputs = tuple(_detached(value) for value in inputs)
+            return torch.jit.trace(kind(*arguments), copy.deepcopy(inputs), check_trace=False), inputs
 
+        torch.set_default_dtype(torch.float64)  # as those tests have it
         self._add("module", name, "script", script)
         self._add("module", name, "trace", trace)
+        torch.set_default_dtype(torch.float32)
 
     def function(self, number):
         name, shape, arguments, *rest = _functions()[number]

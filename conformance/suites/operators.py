@@ -3,7 +3,6 @@
 Samples: of float32 all, or LIMIT of them spread evenly where there are more; of the other dtypes one. Forms: the function
 for every sample; method, in-place and out= for FORM_LIMIT samples of an operator."""
 
-import copy
 import hashlib
 import random
 import warnings
@@ -119,7 +118,7 @@ class _Maker:
         return False
 
     def _out(self, arguments, keywords):
-        result = self.op.op(*copy.deepcopy(arguments), **copy.deepcopy(keywords))
+        result = self.op.op(*making.copied(arguments), **making.copied(keywords))
         if not isinstance(result, torch.Tensor):
             raise ValueError("several results")
         return torch.zeros_like(result)
@@ -130,7 +129,7 @@ class _Maker:
         path = self.folder / f"{hashlib.sha256(source.encode()).hexdigest()[:16]}.pt"
         function = torch.jit.CompilationUnit(source).call
         with torch.no_grad():
-            function(*copy.deepcopy(writer.inputs))
+            function(*making.copied(writer.inputs))
         if not path.exists():
             torch.jit.save(function, str(path))
         return path, writer.inputs
