@@ -40,7 +40,8 @@ def summarize(content, known, label, title, about=""):
             else:
                 new.append((name, verdict["reason"]))
         counts[kind] += 1
-        counts[verdict["torch"]] += 1
+        if "torch" in verdict:
+            counts[verdict["torch"]] += 1
         groups[verdict["group"]][kind] += 1
     used = set(misses)
     return {

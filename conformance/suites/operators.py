@@ -1,7 +1,8 @@
 """Every operator of torch's own operator database, scripted where a script can say the call, else traced.
 
 Samples: of float32 all, or LIMIT of them spread evenly where there are more; of the other dtypes one. Forms: the function
-for every sample; method, in-place and out= for FORM_LIMIT samples of an operator."""
+for every sample; method, in-place, out= and out= with results that must be resized for FORM_LIMIT samples of an
+operator."""
 
 import hashlib
 import random
@@ -26,11 +27,11 @@ UNINITIALIZED = {
 
 
 def cases(folder, quick, device="cpu"):
-    items = [{"name": _name(op), "device": device, "quick": quick} for op in database()]
+    items = [{"name": name_of(op), "device": device, "quick": quick} for op in database()]
     yield from making.made("conformance.suites.operators:make", items, folder / (device + "-quick" * quick))
 
 
-def _name(op):
+def name_of(op):
     return f"{op.name} ({op.variant_test_name})" if op.variant_test_name else op.name
 
 
@@ -46,9 +47,13 @@ def database():
     return _OPS
 
 
+def named(name):
+    return next(op for op in database() if name_of(op) == name)
+
+
 def make(item):
     """The archives and inputs of one operator."""
-    op = next(op for op in database() if _name(op) == item["name"])
+    op = named(item["name"])
     maker = _Maker(op, item)
     for dtype in DTYPES if item["device"] == "cpu" and not item["quick"] else DTYPES[:1]:
         if dtype in op.supported_dtypes(item["device"]):
@@ -79,6 +84,7 @@ class _Maker:
         few = making.spread(len(samples), FORM_LIMIT)
         for form, exists in [
             ("method", self.op.method_variant), ("inplace", self.op.inplace_variant), ("out", self.op.supports_out),
+            ("resized", self.op.supports_out),
         ]:  # fmt: skip
             if exists:
                 for index in few:
@@ -101,8 +107,8 @@ class _Maker:
         arguments = [sample.input, *sample.args]
         keywords = dict(sample.kwargs)
         try:
-            if form == "out":
-                keywords["out"] = self._out(arguments, keywords)
+            if form in ("out", "resized"):
+                keywords["out"] = self._out(form, arguments, keywords)
         except Exception as error:
             self.unmade.append(f"{name}: {making.line(error)}")
             return False
@@ -117,14 +123,16 @@ class _Maker:
         self.unmade.append(f"{name}: {'; '.join(problems)}")
         return False
 
-    def _out(self, arguments, keywords):
-        result = self.op.op(*making.copied(arguments), **making.copied(keywords))
-        if not isinstance(result, torch.Tensor):
-            raise ValueError("several results")
-        return torch.zeros_like(result)
+    def _out(self, form, arguments, keywords):
+        results = self.op.op(*making.copied(arguments), **making.copied(keywords))
+        several = isinstance(results, tuple)
+        blank = [torch.zeros_like(result) for result in (results if several else [results])]
+        if form == "resized":
+            blank = [result.new_empty(0) for result in blank]
+        return tuple(blank) if several else blank[0]
 
     def _script(self, form, arguments, keywords):
-        writer = _CallWriter()
+        writer = CallWriter()
         source = writer.source(self.op, form, arguments, keywords)
         path = self.folder / f"{hashlib.sha256(source.encode()).hexdigest()[:16]}.pt"
         function = torch.jit.CompilationUnit(source).call
@@ -135,7 +143,7 @@ class _Maker:
         return path, writer.inputs
 
     def _trace(self, form, arguments, keywords):
-        function = {"function": self.op.op, "out": self.op.op, "method": self.op.method_variant,
+        function = {"function": self.op.op, "out": self.op.op, "resized": self.op.op, "method": self.op.method_variant,
                     "inplace": self.op.inplace_variant}[form]  # fmt: skip
         traced, tensors = making.trace(function, arguments, keywords)
         path = self.folder / f"{len(self.cases)}.trace.pt"
@@ -152,7 +160,7 @@ class _Maker:
         self.cases.append(Case(name, self.op.name, str(archive), str(path), skip=skip))
 
 
-class _CallWriter:
+class CallWriter:
     """Writes a call of an operator as TorchScript. Tensors, and lists of them, become parameters; the rest literals."""
 
     def __init__(self):
@@ -160,7 +168,7 @@ class _CallWriter:
 
     def source(self, op, form, arguments, keywords):
         actuals = [self._actual(argument) for argument in arguments]
-        named = [f"{key}={self._actual(value)}" for key, value in keywords.items()]
+        named = [f"{key}={self._actual(value)}" for key, value in _by_schema(op, keywords).items()]
         name = op.name + ("_" if form == "inplace" else "")
         if form in ("method", "inplace") or _is_method_only(op):
             call = self._method(name, actuals, named, arguments)
@@ -211,6 +219,19 @@ class _CallWriter:
         self.formals.append(f"{name}: {type_name}")
         self.inputs.append(value)
         return name
+
+
+def _by_schema(op, keywords):
+    """`keywords` with each of several results under the name that TorchScript has for it."""
+    if not isinstance(keywords.get("out"), tuple):
+        return keywords
+    results = keywords["out"]
+    for schema in torch._C._jit_get_schemas_for_operator("aten::" + op.name.replace(".", "_")):
+        outs = [argument.name for argument in schema.arguments if argument.is_out]
+        if len(outs) == len(results):
+            rest = {key: value for key, value in keywords.items() if key != "out"}
+            return rest | dict(zip(outs, results))
+    return keywords
 
 
 def _is_method_only(op):

@@ -93,7 +93,7 @@ c10::IValue ReadSavedMapping(std::shared_ptr<const Mapping> file) {
   }
   if (!zip.Find(kPickle)) throw ArchiveError(path + ": is no file that torch.save wrote: it has no record 'data.pkl'");
   StorageTable storages([&zip](const std::string& key) { return zip.Read("data/" + key); }, c10::Device(c10::kCPU),
-                        IsBigEndian(zip));
+                        IsBigEndian(zip), /*resizable=*/true);
   PlainPickleDelegate delegate;
   PickleOptions options;
   options.file = path;

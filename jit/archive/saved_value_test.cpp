@@ -107,6 +107,15 @@ TEST(SavedValue, TensorsReadFromAFileCanBeWrittenInPlaceWithoutChangingTheFile) 
   EXPECT_EQ(ReadTestFile(path), before);
 }
 
+TEST(SavedValue, TensorsReadFromAFileCanBeResizedAsThoseThatAProgramMade) {
+  const c10::IValue views = ReadSavedFile(TestFilesFolder() + "views.pt");
+  at::Tensor tensor = views.toTupleRef().elements()[0].toTensor();
+  const at::Tensor before = tensor.clone();
+  tensor.resize_({1000, 1000});
+  EXPECT_EQ(tensor.sizes(), c10::IntArrayRef({1000, 1000}));
+  EXPECT_TRUE(tensor.flatten().slice(0, 0, before.numel()).equal(before.flatten()));
+}
+
 TEST(SavedValue, StringsThatAreNoTextBecomeBytes) {
   const std::string path = TestFilesFolder() + "no_text.pt";
   WriteSavedFile(std::string("\xC0\x80 \xED\xA0 \xFF", 7), path);

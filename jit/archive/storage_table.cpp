@@ -17,21 +17,22 @@ namespace {
 
 constexpr uintptr_t kAlignment = 64;
 
-c10::Storage MakeStorage(c10::DataPtr data, size_t size) {
-  return c10::Storage(c10::Storage::use_byte_size_t(), size, std::move(data), /*allocator=*/nullptr,
-                      /*resizable=*/false);
+c10::Storage MakeStorage(c10::DataPtr data, size_t size, bool resizable) {
+  // What is resized moves to memory of the allocator's.
+  c10::Allocator* allocator = resizable ? c10::GetAllocator(data.device().type()) : nullptr;
+  return c10::Storage(c10::Storage::use_byte_size_t(), size, std::move(data), allocator, resizable);
 }
 
-c10::Storage ViewOf(const RecordBytes& bytes) {
+c10::Storage ViewOf(const RecordBytes& bytes, bool resizable) {
   auto* owner = new std::shared_ptr<const void>(bytes.owner);
   const auto release = [](void* context) { delete static_cast<std::shared_ptr<const void>*>(context); };
-  return MakeStorage(c10::DataPtr(bytes.data, owner, release, c10::Device(c10::kCPU)), bytes.size);
+  return MakeStorage(c10::DataPtr(bytes.data, owner, release, c10::Device(c10::kCPU)), bytes.size, resizable);
 }
 
-c10::Storage CopyOf(const RecordBytes& bytes) {
+c10::Storage CopyOf(const RecordBytes& bytes, bool resizable) {
   c10::DataPtr data = c10::GetCPUAllocator()->allocate(bytes.size);
   std::memcpy(data.mutable_get(), bytes.data, bytes.size);
-  return MakeStorage(std::move(data), bytes.size);
+  return MakeStorage(std::move(data), bytes.size, resizable);
 }
 
 // The size of the numbers whose bytes a machine orders: a complex number is two of them.
@@ -60,7 +61,7 @@ c10::Storage StorageTable::Get(const std::string& key, c10::ScalarType dtype, in
   if (numel < 0 || __builtin_mul_overflow(numel, element, &needed)) {
     throw ArchiveError("storage '" + key + "' has an impossible number of elements: " + std::to_string(numel));
   }
-  if (numel == 0) return MakeStorage(c10::DataPtr(nullptr, device_), 0);
+  if (numel == 0) return MakeStorage(c10::DataPtr(nullptr, device_), 0, resizable_);
   auto found = by_key_.find(key);
   if (found == by_key_.end()) found = by_key_.emplace(key, Load(key, dtype)).first;
   const Entry& entry = found->second;
@@ -81,12 +82,12 @@ StorageTable::Entry StorageTable::Load(const std::string& key, c10::ScalarType d
   Entry entry;
   if (big_endian_ && SwappedBytes(dtype) > 1) {
     entry.swapped_by = SwappedBytes(dtype);
-    entry.storage = CopyOf(bytes);
+    entry.storage = CopyOf(bytes, resizable_);
     ReverseEach(static_cast<char*>(entry.storage.mutable_data()), bytes.size, entry.swapped_by);
   } else if (device_.is_cpu() && reinterpret_cast<uintptr_t>(bytes.data) % kAlignment != 0) {
-    entry.storage = CopyOf(bytes);
+    entry.storage = CopyOf(bytes, resizable_);
   } else {
-    entry.storage = ViewOf(bytes);
+    entry.storage = ViewOf(bytes, resizable_);
   }
   if (!device_.is_cpu()) entry.storage = MoveTo(entry.storage, device_);
   return entry;

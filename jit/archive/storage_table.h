@@ -24,8 +24,10 @@ using ReadStorage = std::function<RecordBytes(const std::string& key)>;
 
 class StorageTable {
  public:
-  StorageTable(ReadStorage read, c10::Device device, bool big_endian)
-      : read_(std::move(read)), device_(device), big_endian_(big_endian) {}
+  // `resizable`: whether an operator may resize the tensors, as those that a program made. Those of an archive may not
+  // be, for LibTorch neither.
+  StorageTable(ReadStorage read, c10::Device device, bool big_endian, bool resizable = false)
+      : read_(std::move(read)), device_(device), big_endian_(big_endian), resizable_(resizable) {}
 
   // The storage under `key`, which the pickle says holds `numel` elements of `dtype`. Throws ArchiveError if its record
   // is shorter than that. A storage of no elements has no record, and none is read. With `may_be_left_out`, an empty
@@ -45,6 +47,7 @@ class StorageTable {
   ReadStorage read_;
   c10::Device device_;
   bool big_endian_;
+  bool resizable_;
   std::unordered_map<std::string, Entry> by_key_;
 };
 

@@ -19,7 +19,8 @@
 namespace hearth {
 namespace {
 
-constexpr size_t kMaxDimensions = 64;
+// Operators refuse more than 64 themselves, each in its own words.
+constexpr size_t kMaxDimensions = 1000;
 
 std::string Text(c10::IntArrayRef numbers) {
   std::string out = "[";
@@ -41,7 +42,7 @@ std::string Text(const TensorGeometry& geometry) {
 int64_t ElementsReached(const TensorGeometry& geometry) {
   if (geometry.sizes.size() != geometry.strides.size())
     FailGeometry(geometry, "has another number of strides than of sizes");
-  if (geometry.sizes.size() > kMaxDimensions) throw ArchiveError("a tensor has more than 64 dimensions");
+  if (geometry.sizes.size() > kMaxDimensions) throw ArchiveError("a tensor has more than 1000 dimensions");
   if (geometry.offset < 0) FailGeometry(geometry, "begins before its storage");
   int64_t count = 1;
   int64_t last = geometry.offset;

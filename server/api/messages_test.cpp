@@ -116,6 +116,22 @@ TEST(RequestMessage, ATensorOutlivesItsMessage) {
   EXPECT_EQ(kept[511].item<int64_t>(), 42);
 }
 
+TEST(RequestMessage, AModelMayResizeItsInput) {
+  inference::ModelInferRequest::InferInputTensor input;
+  input.set_name("x");
+  input.set_datatype("INT64");
+  input.add_shape(512);
+  auto* memory = static_cast<int64_t*>(std::aligned_alloc(64, 4096));
+  std::fill_n(memory, 512, 42);
+  RawBytes bytes;
+  bytes.pieces.push_back({grpc::Slice(memory, 4096, std::free), 0, 4096});
+  bytes.size = 4096;
+  at::Tensor tensor = ReadRaw(input, bytes)->tensor;
+  tensor.resize_({1024});
+  EXPECT_EQ(tensor[511].item<int64_t>(), 42);
+  EXPECT_EQ(tensor.storage().nbytes(), 8192u);
+}
+
 TEST(RequestMessage, EveryBooleanIsZeroOrOne) {
   inference::ModelInferRequest::InferInputTensor input;
   input.set_datatype("BOOL");

@@ -2,6 +2,7 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
+#include <c10/core/CPUAllocator.h>
 
 #include <algorithm>
 #include <cstring>
@@ -131,9 +132,12 @@ absl::StatusOr<WireTensor> ReadRaw(const Input& input, const RawBytes& bytes) {
       tensor.datatype->scalar != c10::ScalarType::Bool) {
     // The message's memory is ours: gRPC hands each byte of it to one call only, so a model may write to it.
     const grpc::Slice slice = bytes.pieces[0].slice;
-    tensor.tensor = at::from_blob(
-        const_cast<uint8_t*>(bytes.pieces[0].data()), tensor.shape, [slice](void*) {},
-        at::TensorOptions(tensor.datatype->scalar));
+    tensor.tensor = at::for_blob(const_cast<uint8_t*>(bytes.pieces[0].data()), tensor.shape)
+                        .deleter([slice](void*) {})
+                        .options(at::TensorOptions(tensor.datatype->scalar))
+                        .resizeable_storage()
+                        .allocator(c10::GetCPUAllocator())
+                        .make_tensor();
     return std::move(tensor);
   }
   tensor.tensor = Allocate(tensor);

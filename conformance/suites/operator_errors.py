@@ -1,0 +1,41 @@
+"""What operators refuse: the samples with which torch's operator database expects an error, scripted where a script can
+say the call. Class and message of what is raised are compared, and the arguments as the failed call left them."""
+
+import numpy
+import torch
+
+from conformance import making
+from conformance.case import Case
+from conformance.suites import operators
+
+NAME = "operator_errors"
+TITLE = "Operators' errors: the samples that torch's operator database expects to fail"
+
+
+def cases(folder, quick, device="cpu"):
+    items = [{"name": operators.name_of(op), "device": device} for op in operators.database() if op.error_inputs_func]
+    if quick:
+        items = [items[i] for i in making.spread(len(items), 80)]
+    yield from making.made("conformance.suites.operator_errors:make", items, folder / device)
+
+
+def make(item):
+    """The archives and inputs of one operator's errors."""
+    folder = making.folder_of(item)
+    numpy.random.seed(0)
+    op = operators.named(item["name"])
+    made, unmade = [], []
+    for index, error_input in enumerate(op.error_inputs(item["device"])):
+        sample = error_input.sample_input
+        name = f"{item['name']}/{index}"
+        path, inputs = folder / f"{index}.pt", folder / f"{index}.in.pt"
+        writer = operators.CallWriter()
+        try:
+            source = writer.source(op, "function", [sample.input, *sample.args], sample.kwargs)
+            torch.jit.save(torch.jit.CompilationUnit(source).call, str(path))
+            making.save_inputs(writer.inputs, inputs)
+        except Exception as error:
+            unmade.append(f"{name}: {making.line(error)}")
+            continue
+        made.append(Case(name, op.name, str(path), str(inputs)).to_json())
+    return {"cases": made, "unmade": unmade}
