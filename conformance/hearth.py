@@ -6,10 +6,14 @@ import command_line
 
 
 class Hearth:
-    """The binary under test. Thread-safe."""
+    """The binary under test: the build's, one that is named, or that of a folder that scripts/bundle made. Thread-safe."""
 
-    def __init__(self, binary=None, device="cpu"):
-        self.binary = Path(binary) if binary else command_line.HEARTH
+    def __init__(self, path=None, device="cpu"):
+        self.binary = Path(path) if path else command_line.HEARTH
+        self.program = [self.binary]
+        if self.binary.is_dir():
+            self.program = [self.binary / "run", "hearth"]
+            self.binary = self.binary / "bin" / "hearth"
         self.device = device
 
     def run(self, cases, folder):
@@ -22,5 +26,5 @@ class Hearth:
         ]
         timeout = max(case.timeout for case in cases)
         extra = ["--with-arguments", "--device", self.device]
-        lines = command_line.run_cases(rows, timeout, extra, self.binary, limited=self.device == "cpu")
+        lines = command_line.run_cases(rows, timeout, extra, self.program, limited=self.device == "cpu")
         return list(zip(lines, outputs))

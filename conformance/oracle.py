@@ -107,7 +107,7 @@ def hearth_outcome(line, output):
         return Outcome("value", content=content)
     kind, _, message = line.partition(" ")
     if kind == "raised":
-        return Outcome("raised", _as_python_says(unescape(message)), content)
+        return Outcome("raised", as_python_says(unescape(message)), content)
     if kind == "bad":
         return Outcome("refused", unescape(message))
     return Outcome("failed", line)
@@ -125,7 +125,7 @@ def _can_be_saved(content):
     return True
 
 
-def _as_python_says(message):
+def as_python_says(message):
     """torch's Python binding writes "CPUFloatType" as "torch.FloatTensor" in every message that passes through it."""
     return _TYPE.sub(
         lambda m: f"torch.{'cuda.' if m['device'] == 'CUDA' else ''}{'sparse.' if m['sparse'] else ''}{m['dtype']}Tensor",

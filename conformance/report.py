@@ -62,12 +62,25 @@ def _fits(entry, name, verdict):
 def write(summary):
     RESULTS.mkdir(exist_ok=True)
     kept = {key: value for key, value in summary.items() if key != "stale"}
-    (RESULTS / f"{summary['suite']}.json").write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+    (RESULTS / f"{summary['suite']}.json").write_text(_json(kept))
     write_page()
 
 
 def write_page():
-    PAGE.write_text(page([json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))]))
+    paths = sorted(path for path in RESULTS.glob("*.json") if "." not in path.stem)
+    PAGE.write_text(page([json.loads(path.read_text()) for path in paths]))
+
+
+def _json(kept):
+    """A line for each field, and for each group."""
+    fields = []
+    for key, value in kept.items():
+        text = json.dumps(value, ensure_ascii=False)
+        if key in ("groups", "misses") and value:
+            rows = [f"  {json.dumps(name)}: {json.dumps(row, ensure_ascii=False)}" for name, row in value.items()]
+            text = "{\n" + ",\n".join(rows) + "\n }"
+        fields.append(f" {json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(fields) + "\n}\n"
 
 
 def page(summaries):

@@ -54,7 +54,7 @@ def _options():
     parser.add_argument("--only", default="*", metavar="PATTERN", help="only cases whose name fits; writes no report")
     parser.add_argument("--again", action="store_true", help="run what has a verdict too")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
-    parser.add_argument("--hearth", metavar="PATH", help="the binary to test, in place of the build's")
+    parser.add_argument("--hearth", metavar="PATH", help="the binary to test, or a folder of scripts/bundle's, in place of the build's")
     options = parser.parse_args()
     options.suites = options.suites or suite_names()
     for name in options.suites:

@@ -22,22 +22,22 @@ def hearth(*arguments, timeout=300, **options):
     )  # fmt: skip
 
 
-def run_cases(cases, case_timeout=300, extra=(), binary=HEARTH, limited=True):
+def run_cases(cases, case_timeout=300, extra=(), program=(HEARTH,), limited=True):
     """`hearth run --cases` over (archive, inputs, output, method[, seed]) tuples: a line for each. One process does them
     all; if it ends early, or a case takes more than `case_timeout` seconds, that case's line says so and another process
     goes on with the next. What programs print is left out. `limited` bounds the process's memory, which no process that
     uses a GPU can live with."""
     lines = []
     while len(lines) < len(cases):
-        lines += _run_until_trouble(cases[len(lines) :], case_timeout, extra, binary, limited)
+        lines += _run_until_trouble(cases[len(lines) :], case_timeout, extra, program, limited)
     return lines
 
 
-def _run_until_trouble(cases, case_timeout, extra, binary, limited):
+def _run_until_trouble(cases, case_timeout, extra, program, limited):
     text = "".join("\t".join(str(field) for field in case) + "\n" for case in cases)
     with tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(
-            [str(binary), "run", "--cases", "-", *map(str, extra)],
+            [*map(str, program), "run", "--cases", "-", *map(str, extra)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, errors="backslashreplace",
             preexec_fn=_limit_memory if limited else None,
         )  # fmt: skip

@@ -12,7 +12,7 @@ from conformance import report
 from conformance.case import Case
 from conformance.compare import Outcome, difference
 from conformance.hearth import Hearth
-from conformance.oracle import judge
+from conformance.oracle import as_python_says, judge
 from conformance.workers import Died, Worker
 
 
@@ -91,6 +91,14 @@ def test_hearth_is_judged_by_what_it_wrote(case, tmp_path):
     assert judged(case, tmp_path) == {"verdict": "agree", "reason": "", "torch": "value"}
     miss = judged(case, tmp_path, lambda content: content["args"][1].append(4))
     assert miss == {"verdict": "miss", "reason": "args.1: expected 2 elements, got 3", "torch": "value"}
+
+
+def test_a_message_reads_as_it_does_after_torchs_python_binding():
+    archive_says = torch.jit.CompilationUnit("def f(x: Tensor):\n    return torch.embedding(x, x)\n").f
+    with pytest.raises(RuntimeError) as caught:
+        archive_says(torch.ones(2, 2))
+    assert as_python_says("but got CPUFloatType instead") in str(caught.value)
+    assert as_python_says("SparseCUDALongType") == "torch.cuda.sparse.LongTensor"
 
 
 def test_a_process_that_dies_costs_one_item():
