@@ -1,4 +1,4 @@
-"""What nobody reads, and yet may raise: LibTorch leaves out some of it and runs some of it. Found by random programs."""
+"""What nobody reads, and yet may raise: LibTorch leaves out some of it and runs some of it."""
 
 from typing import List
 
@@ -99,6 +99,22 @@ class ReadNobodyReads(nn.Module):
     def forward(self, a: List[int]):
         b = a[7]
         return 1
+
+
+@program(call("ab", torch.tensor(False)), call("a", torch.tensor(False)), call("a", torch.tensor(True)))
+class LoopWhoseConditionNeverChanges(nn.Module):
+    def forward(self, text: str, again: torch.Tensor):
+        if "a" in text[1]:
+            while bool(again):
+                pass
+        return 1
+
+
+@program(call(torch.ones(2)), call(torch.tensor([True, False])), call(torch.ones(2, dtype=torch.int64)))
+class ToListOfAnotherType(nn.Module):
+    def forward(self, x):
+        numbers: List[int] = x.tolist()
+        return numbers
 
 
 @program(call([2**53 + 1, 5, 6]), call([2**31 - 1, 1]), call([]))

@@ -97,10 +97,15 @@ c10::IValue TensorToList(const at::Tensor& tensor, const c10::TypePtr& type) {
                     : kind == c10::TypeKind::BoolType    ? dtype == c10::kBool
                     : kind == c10::TypeKind::ComplexType ? dtype == c10::kComplexFloat || dtype == c10::kComplexDouble
                                                          : false;
+  // LibTorch's words, which take a complex for a bool.
+  const c10::ScalarType expected = kind == c10::TypeKind::IntType     ? c10::kLong
+                                   : kind == c10::TypeKind::FloatType ? c10::kFloat
+                                                                      : c10::kBool;
   TORCH_CHECK(depth == on_cpu.dim(),
               "Output annotation list dimension and runtime tensor dimension must match for tolist()");
-  TORCH_CHECK(fits, "Output annotation element type and runtime tensor element type must match for tolist(): ",
-              number->repr_str(), " and ", dtype);
+  TORCH_CHECK(fits,
+              "Output annotation element type and runtime tensor element type must match for tolist(): ", expected,
+              " vs ", dtype);
   return ListOf(on_cpu, static_cast<const char*>(on_cpu.const_data_ptr()), 0, type);
 }
 

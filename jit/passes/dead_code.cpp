@@ -1,6 +1,7 @@
 #include "jit/passes/dead_code.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <vector>
 
 #include "jit/analysis/aliases.h"
@@ -79,14 +80,26 @@ class DeadCode {
     }
   }
 
-  // Whether LibTorch keeps the loop though nobody reads what it gives: it decides in the body when to end, or a round
+  // Whether LibTorch keeps the loop though nobody reads what it gives: a round decides whether there is another, or
   // needs what the one before it computed.
   static bool MayRaiseOnItsWay(const Node& loop) {
     const Block& body = *loop.block(0);
-    const c10::IValue* goes_on = ConstantOf(*body.returns()[0]);
-    if (goes_on == nullptr || !goes_on->isBool() || !goes_on->toBool()) return true;
     for (size_t i = 1; i < body.params().size(); ++i) {
       if (body.params()[i]->HasUses()) return true;
+    }
+    const c10::IValue* goes_on = ConstantOf(*body.returns()[0]);
+    if (goes_on != nullptr && goes_on->isBool() && !goes_on->toBool()) return true;
+    std::unordered_set<const Node*> seen;
+    return IsDecidedIn(body, *body.returns()[0], seen);
+  }
+
+  // A condition that is the same in every round is not decided there: it was known before the first.
+  static bool IsDecidedIn(const Block& body, const Value& condition, std::unordered_set<const Node*>& seen) {
+    const Node& node = *condition.node();
+    if (node.block() != &body || !seen.insert(&node).second) return false;
+    if (node.kind() == sym::kParam || !node.blocks().empty() || EffectsOf(node).any()) return true;
+    for (const Value* input : node.inputs()) {
+      if (IsDecidedIn(body, *input, seen)) return true;
     }
     return false;
   }
