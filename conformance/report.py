@@ -27,7 +27,7 @@ _HEAD = "| suite | cases | of which raise | agree | misses | groups | wholly abs
 
 def summarize(content, known, label, title, about=""):
     """What the page says of a suite, and beside it the misses that nobody knows and the entries that fit none."""
-    counts, groups = Counter(), defaultdict(Counter)
+    counts, groups, contents = Counter(), defaultdict(Counter), Counter()
     misses, new = defaultdict(list), []
     entries = [entry for entry in known if entry["suite"] == label]
     for name, verdict in content["cases"].items():
@@ -42,6 +42,7 @@ def summarize(content, known, label, title, about=""):
         counts[kind] += 1
         if "torch" in verdict:
             counts[verdict["torch"]] += 1
+        contents.update(verdict.get("contains", {}))
         groups[verdict["group"]][kind] += 1
     used = set(misses)
     return {
@@ -49,6 +50,7 @@ def summarize(content, known, label, title, about=""):
         **{key: content[key] for key in ("commit", "torch", "device", "machine")},
         "counts": dict(counts),
         "groups": {name: dict(group) for name, group in sorted(groups.items())},
+        "contents": dict(contents.most_common()),
         "misses": {reason: sorted(names) for reason, names in sorted(misses.items())},
         "new": sorted(new),
         "stale": [entry for entry in entries if entry["reason"] not in used],
@@ -97,6 +99,7 @@ def page(summaries):
         lines += ["", f"## {summary['title']}", "", *_paragraph(summary["about"]), _made_on(summary), ""]
         lines += _misses(summary)
         lines += _groups(summary)
+        lines += _contents(summary)
     return "\n".join(lines) + "\n"
 
 
@@ -146,6 +149,15 @@ def _groups(summary):
     if whole:
         lines += [f"<details><summary>{len(whole)} groups agree in every case</summary>", "", ", ".join(whole), "", "</details>"]
     return lines
+
+
+def _contents(summary):
+    """How often the cases contain what, where the suite says so of each."""
+    contents = summary.get("contents", {})
+    if not contents:
+        return []
+    listed = ", ".join(f"{_cell(what)} {count}" for what, count in contents.items())
+    return ["", "<details><summary>What they contain</summary>", "", listed, "", "</details>"]
 
 
 def _cell(text):

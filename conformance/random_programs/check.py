@@ -129,8 +129,8 @@ def load(source, programs, archive):
 def compare(source, programs, folder, hearth, first=False):
     """What came of each program: {name: (verdict, reason, facts)}, verdicts as in conformance/oracle.py.
 
-    torch.jit's optimizer is seen at times: what it folds is one tensor where the program makes two, what it finds dead does
-    not raise, and in some programs it fails. So a program agrees if it does what torch.jit does with it or without it.
+    torch.jit's optimizer is seen at times: what it folds is one tensor where the program makes two, what it finds dead
+    does not raise, and in some programs it fails. So a program agrees if it does what torch.jit does with or without.
 
     The programs of a file share the module's state. Where one differs, or torch.jit itself fails in it, the others are
     run again without it, so that each difference is reported once. `first`: only up to the first."""
@@ -145,7 +145,7 @@ def compare(source, programs, folder, hearth, first=False):
             with torch.jit.optimized_execution(False):
                 again = _compare_once(source, until, _new_archive(folder, attempts), hearth).get(name)
             if again and again[0] == "agree":
-                again[2]["agrees with torch.jit unoptimized"] += 1
+                again[2]["call: as torch.jit without its optimizer"] += 1
                 bad[name] = again
         verdicts |= bad
         if first and any(verdict[0] == "miss" for verdict in bad.values()):
@@ -178,9 +178,9 @@ def _compare_once(source, programs, archive, hearth):
     for (program, index, arguments, output), line in zip(calls, lines):
         expected = _expected(getattr(loaded, program.name), arguments)
         facts = verdicts.setdefault(program.name, ("agree", "", Counter()))[2]
-        facts[expected.kind] += 1
+        facts[f"call: {expected.kind}"] += 1
         if expected.kind == "raised":
-            facts["raised " + _error(expected.message)] += 1
+            facts[f"raised: {_error(expected.message)}"] += 1
         if expected.kind == "refused":
             verdicts[program.name] = ("torch", f"torch.jit fails in it: {expected.message}", facts)
             break
@@ -193,7 +193,8 @@ def _compare_once(source, programs, archive, hearth):
 def _error(message):
     """The class of an error, and of those that LibTorch raises the first words."""
     name, _, words = message.partition(":")
-    words = " ".join(re.findall(r"[A-Za-z]+", words)[:4])
+    words = re.sub(r"KeyError.*|AssertionError.*", lambda found: found[0].split(":")[0], words, flags=re.DOTALL)
+    words = " ".join(re.findall(r"[A-Za-z]+", re.sub(r"'.*?'", "", words))[:4])
     return f"{name}: {words}" if name == "RuntimeError" else name
 
 
@@ -209,17 +210,17 @@ _HEARTHS = {}
 
 
 def judge(item):
-    """Item: {"seed", "file", "programs": their names, "hearth": the binary}. Gives {"verdicts": {name: [verdict, reason]},
-    "constructs": how many programs contain each, "facts": how often a call raised, and so on}."""
+    """Item: {"seed", "file", "programs": their names, "hearth": the binary}. Gives {"verdict", "reason", "contains"} of
+    each by name: `contains` counts the constructs of the program and how its calls ended."""
     torch.set_num_threads(1)
     source = generate(item["seed"], item["file"])
     hearth = _HEARTHS.setdefault(item["hearth"], HearthProcess(item["hearth"]))
     with tempfile.TemporaryDirectory(prefix="hearth-random-") as folder:
         outcomes = compare(source, item["programs"], Path(folder), hearth)
-    constructs, facts = Counter(), Counter()
+    answer = {}
     for program in source.programs:
-        if program.name in outcomes and outcomes[program.name][0] != "torch":
-            constructs.update(set(source.tags(program)))
-            facts.update(outcomes[program.name][2])
-    verdicts = {name: list(outcome[:2]) for name, outcome in outcomes.items()}
-    return {"verdicts": verdicts, "constructs": constructs, "facts": facts}
+        if program.name in outcomes:
+            verdict, reason, facts = outcomes[program.name]
+            contains = {} if verdict == "torch" else {**dict.fromkeys(sorted(set(source.tags(program))), 1), **facts}
+            answer[program.name] = {"verdict": verdict, "reason": reason[:2000], "contains": contains}
+    return answer

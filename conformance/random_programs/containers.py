@@ -31,7 +31,9 @@ def literal(body, type):
     info = body.world.classes.get(type.name)
     if info is not None:
         kids = [body.expr(kind, 0) for _, kind in info.attributes]
-        return Expr(type, f"{type.name}({', '.join('$' * len(kids))})", kids, "tuple.named" if info.is_tuple else "object")
+        return Expr(
+            type, f"{type.name}({', '.join('$' * len(kids))})", kids, "tuple.named" if info.is_tuple else "object"
+        )
     if type == NONE:
         return Expr(NONE, "None")
     raise AssertionError(f"no literal of {type} {args}")
@@ -192,16 +194,25 @@ def bool_of_container(body, type, depth):
     what = body.rng.randrange(5)
     if what == 0:
         kind = body.pick([INT, STR, FLOAT])
-        return Expr(BOOL, f"($ {body.pick(['in', 'not in'])} $)", [body.expr(kind, 0), body.expr(list_of(kind), depth)], "in.list")
+        return Expr(
+            BOOL,
+            f"($ {body.pick(['in', 'not in'])} $)",
+            [body.expr(kind, 0), body.expr(list_of(kind), depth)],
+            "in.list",
+        )
     if what == 1:
         places = body.places_named("Dict")
         if not places:
             return None
         text, known = body.pick(places)
-        return Expr(BOOL, f"($ {body.pick(['in', 'not in'])} $)", [body.key(known.args[0]), Expr(known, text)], "in.dict")
+        return Expr(
+            BOOL, f"($ {body.pick(['in', 'not in'])} $)", [body.key(known.args[0]), Expr(known, text)], "in.dict"
+        )
     if what == 2:
         kind = list_of(body.pick([INT, STR, FLOAT]))
-        return Expr(BOOL, f"($ {body.pick(['==', '!='])} $)", [body.expr(kind, depth), body.expr(kind, depth)], "list.eq")
+        return Expr(
+            BOOL, f"($ {body.pick(['==', '!='])} $)", [body.expr(kind, depth), body.expr(kind, depth)], "list.eq"
+        )
     if what == 3:
         return Expr(BOOL, f"{body.pick(['any', 'all'])}($)", [body.expr(list_of(BOOL), depth)], "any_all")
     enums = [Type(name) for name in body.world.enums]
@@ -272,7 +283,9 @@ def dict_copy(body, type, depth):
 
 @makes("Tuple", 10)
 def tuple_display(body, type, depth):
-    return Expr(type, f"({', '.join('$' * len(type.args))},)", [body.expr(arg, depth) for arg in type.args], "tuple.literal")
+    return Expr(
+        type, f"({', '.join('$' * len(type.args))},)", [body.expr(arg, depth) for arg in type.args], "tuple.literal"
+    )
 
 
 @makes("Optional", 10)

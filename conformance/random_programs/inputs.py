@@ -33,7 +33,9 @@ def _value(rng, type):
     if name == "Tensor":
         return _tensor(rng, *type.args)
     if name == "List":
-        return [_value(rng, type.args[0]) for _ in range(rng.randrange(0, 5) if rng.random() < 0.2 else rng.randrange(2, 5))]
+        return [
+            _value(rng, type.args[0]) for _ in range(rng.randrange(0, 5) if rng.random() < 0.2 else rng.randrange(2, 5))
+        ]
     if name == "Dict":
         keys = ["a", "b", "c", "d"] if type.args[0].name == "str" else [0, 1, 2, 5]
         return {key: _value(rng, type.args[1]) for key in keys[: rng.randrange(1, 5)]}

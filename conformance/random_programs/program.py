@@ -1,5 +1,5 @@
-"""A file of programs: what they share (exceptions, an enum, named tuples, classes, functions, a submodule), then a module
-with a method a program."""
+"""A file of programs: what they share (exceptions, an enum, named tuples, classes, functions, a submodule), then a
+module with a method a program."""
 
 import random
 from dataclasses import dataclass, field
@@ -9,18 +9,35 @@ from .inputs import arguments
 from .scope import Callee, ClassInfo, World
 from .statements import Body
 from .tensors import random_kind
-from .tree import BOOL, COMPLEX, FLOAT, INT, NONE, STR, Class, Function, Stmt, Type, dict_of, list_of, optional, tags_of, tensor, tuple_of
+from .tree import (
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    INT,
+    NONE,
+    STR,
+    Class,
+    Function,
+    Stmt,
+    Type,
+    dict_of,
+    list_of,
+    optional,
+    tags_of,
+    tensor,
+    tuple_of,
+)
 
 PROGRAMS_A_FILE = 20
 CALLS_A_PROGRAM = 2
 
-_HEAD = '''import math
+_HEAD = """import math
 from enum import Enum
 from typing import Dict, List, NamedTuple, Optional, Tuple, Union
 
 import torch
 from torch import nn
-'''
+"""
 
 
 @dataclass
@@ -126,7 +143,9 @@ def _add_class(rng, world, source, name):
     attributes += [("extra", types.random_type(2))]
     info = ClassInfo(name, attributes)
     head = [f"class {name}:"]
-    start = Function("__init__", attributes, NONE, [Stmt(f"self.{n} = {n}", keep=True) for n, _ in attributes], is_method=True)
+    start = Function(
+        "__init__", attributes, NONE, [Stmt(f"self.{n} = {n}", keep=True) for n, _ in attributes], is_method=True
+    )
     # An annotation where an attribute's type is wider than what is assigned.
     start.body = [Stmt(f"self.{n}: {t} = {n}", keep=True) for n, t in attributes]
     made = Class(name, head, [start])
@@ -142,7 +161,12 @@ def _add_class(rng, world, source, name):
 def _add_modules(rng, world, source):
     inner_info = ClassInfo("Inner", [("count", INT), ("state", tensor("f32", 4)), ("log", list_of(STR))])
     head = ["class Inner(nn.Module):", "    count: int", "    log: List[str]", ""]
-    head += ["    def __init__(self):", "        super().__init__()", "        self.count = 1", "        self.log = ['start']"]
+    head += [
+        "    def __init__(self):",
+        "        super().__init__()",
+        "        self.count = 1",
+        "        self.log = ['start']",
+    ]
     head += ["        self.register_buffer('state', torch.arange(4.0))"]
     inner = Class("Inner", head)
     callees = []
@@ -193,10 +217,10 @@ def _comes_out(type, world):
 
 def _param_type(rng, types):
     options = [
-        (8, INT), (6, FLOAT), (4, BOOL), (5, STR), (1, COMPLEX), (5, list_of(INT)), (2, list_of(STR)), (2, list_of(FLOAT)),
-        (2, list_of(list_of(INT))), (3, dict_of(STR, INT)), (2, dict_of(INT, FLOAT)), (2, dict_of(STR, list_of(INT))),
-        (2, tuple_of(INT, STR)), (2, optional(INT)), (1, optional(tensor("f32", 3, 4))), (2, list_of(tensor("f32", 4))),
-        (16, None),
+        (8, INT), (6, FLOAT), (4, BOOL), (5, STR), (1, COMPLEX), (5, list_of(INT)), (2, list_of(STR)),
+        (2, list_of(FLOAT)), (2, list_of(list_of(INT))), (3, dict_of(STR, INT)), (2, dict_of(INT, FLOAT)),
+        (2, dict_of(STR, list_of(INT))), (2, tuple_of(INT, STR)), (2, optional(INT)),
+        (1, optional(tensor("f32", 3, 4))), (2, list_of(tensor("f32", 4))), (16, None),
     ]  # fmt: skip
     type = types.weighted(options)
     return random_kind(types) if type is None else type

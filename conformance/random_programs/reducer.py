@@ -16,7 +16,13 @@ from .check import HearthProcess, compare
 from .program import generate
 from .tree import Class, Expr, Function, walk_blocks, walk_expressions, walk_statements
 
-_SIMPLEST = {"int": ["0", "1"], "float": ["1.0"], "bool": ["True", "False"], "str": ["'a'"], "complex": ["complex(1.0, 0.0)"]}
+_SIMPLEST = {
+    "int": ["0", "1"],
+    "float": ["1.0"],
+    "bool": ["True", "False"],
+    "str": ["'a'"],
+    "complex": ["complex(1.0, 0.0)"],
+}
 
 
 class Reducer:
@@ -98,7 +104,9 @@ class Reducer:
                 while size >= 1:
                     start = 0
                     while start < len(self._blocks(self.source, function)[block]):
-                        if not self._try(lambda source, f=function, b=block, s=start, n=size: self._cut(source, f, b, s, n)):
+                        if not self._try(
+                            lambda source, f=function, b=block, s=start, n=size: self._cut(source, f, b, s, n)
+                        ):
                             start += size
                         if block >= len(self._blocks(self.source, function)):
                             break
@@ -122,8 +130,12 @@ class Reducer:
         for function in range(len(list(self._functions(self.source)))):
             at = 0
             while at < len(self._compounds(self.source, function)):
-                count = len(self._compounds(self.source, function)[at][0][self._compounds(self.source, function)[at][1]].blocks)
-                done = any(self._try(lambda source, f=function, a=at, b=b: self._hoist(source, f, a, b)) for b in range(count))
+                count = len(
+                    self._compounds(self.source, function)[at][0][self._compounds(self.source, function)[at][1]].blocks
+                )
+                done = any(
+                    self._try(lambda source, f=function, a=at, b=b: self._hoist(source, f, a, b)) for b in range(count)
+                )
                 if not done and count > 1:
                     self._try(lambda source, f=function, a=at: self._drop_else(source, f, a))
                 if not done:
@@ -153,8 +165,12 @@ class Reducer:
                 expr = self._expressions(self.source, function)[at]
                 options = [copy.deepcopy(kid) for kid in expr.kids if kid.type == expr.type]
                 if expr.kids or expr.text not in _SIMPLEST.get(expr.type.name, []):
-                    options += [Expr(expr.type, text) for text in _SIMPLEST.get(expr.type.name, []) if text != expr.text]
-                deeper = [e for e in walk_expressions(expr) if e is not expr and e.type == expr.type and e not in expr.kids]
+                    options += [
+                        Expr(expr.type, text) for text in _SIMPLEST.get(expr.type.name, []) if text != expr.text
+                    ]
+                deeper = [
+                    e for e in walk_expressions(expr) if e is not expr and e.type == expr.type and e not in expr.kids
+                ]
                 options += [copy.deepcopy(e) for e in deeper[:3]]
                 for option in options:
                     if self._try(lambda source, f=function, a=at, o=option: self._replace(source, f, a, o)):
@@ -191,7 +207,9 @@ def main():
             return
     text = reducer.source.text(reducer.names)
     for program in reducer.source.programs:
-        text += "".join(f"\n# {program.name}{arguments!r}".replace("\n", "\n# ") for arguments in reducer.source.calls(program))
+        text += "".join(
+            f"\n# {program.name}{arguments!r}".replace("\n", "\n# ") for arguments in reducer.source.calls(program)
+        )
     text += f"\n# {reducer.reason}\n"
     print(text)
     if options.output:

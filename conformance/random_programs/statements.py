@@ -5,7 +5,24 @@ import re
 from . import containers, scalars, tensors
 from .containers import Containers
 from .scope import Scope, Var
-from .tree import BOOL, FLOAT, INT, NONE, STR, COMPLEX, Expr, Function, Stmt, Type, dict_of, is_wide, list_of, optional, tuple_of, union
+from .tree import (
+    BOOL,
+    FLOAT,
+    INT,
+    NONE,
+    STR,
+    COMPLEX,
+    Expr,
+    Function,
+    Stmt,
+    Type,
+    dict_of,
+    is_wide,
+    list_of,
+    optional,
+    tuple_of,
+    union,
+)
 
 _STATEMENTS = []
 
@@ -45,7 +62,15 @@ class Body(Containers, Scope):
     def random_type(self, depth=2):
         options = [(8, INT), (5, FLOAT), (4, BOOL), (5, STR), (1, COMPLEX), (14, None)]
         if depth > 0:
-            options += [(7, "List"), (4, "Dict"), (3, "Tuple"), (3, "Optional"), (2, "Union"), (3, "class"), (1, "enum")]
+            options += [
+                (7, "List"),
+                (4, "Dict"),
+                (3, "Tuple"),
+                (3, "Optional"),
+                (2, "Union"),
+                (3, "class"),
+                (1, "enum"),
+            ]
         what = self.weighted(options)
         if what is None:
             return tensors.random_kind(self)
@@ -60,7 +85,11 @@ class Body(Containers, Scope):
             inner = self.random_type(0)
             return optional(inner)
         if what == "Union":
-            return union(*self.pick([(INT, STR), (STR, INT), (FLOAT, STR), (INT, list_of(STR)), (STR, tensors.random_kind(self))]))
+            return union(
+                *self.pick(
+                    [(INT, STR), (STR, INT), (FLOAT, STR), (INT, list_of(STR)), (STR, tensors.random_kind(self))]
+                )
+            )
         if what == "class":
             names = list(self.world.classes)
             return Type(self.pick(names)) if names else INT
@@ -499,7 +528,9 @@ def fork(body):
         names = {var.name for var in body.vars} | {"self"}
         if not any(names & set(re.findall(r"\w+", kid.render())) for kid in kids):
             return None  # torch.jit does not load a fork of constants that it saved
-        starts.append(Stmt(f"{name} = torch.jit.fork({', '.join([callee.text, *('$' * len(kids))])})", kids, tag="fork"))
+        starts.append(
+            Stmt(f"{name} = torch.jit.fork({', '.join([callee.text, *('$' * len(kids))])})", kids, tag="fork")
+        )
         wait = body.pick([f"torch.jit.wait({name})", f"{name}.wait()"])
         waits.append((result, callee.returns, Stmt(f"{result} = {wait}", tag="wait")))
     between = []

@@ -7,7 +7,13 @@ program raises, which is compared as well.
 from .scope import makes
 from .tree import BOOL, FLOAT, INT, STR, Expr, Stmt, list_of, tensor
 
-DTYPES = {"f32": "torch.float32", "f64": "torch.float64", "i64": "torch.int64", "i32": "torch.int32", "bool": "torch.bool"}
+DTYPES = {
+    "f32": "torch.float32",
+    "f64": "torch.float64",
+    "i64": "torch.int64",
+    "i32": "torch.int32",
+    "bool": "torch.bool",
+}
 SHAPES = [(), (4,), (3, 4), (4, 3), (2, 3, 4)]
 _FLOATING = ("f32", "f64")
 
@@ -31,14 +37,20 @@ def literal(body, type):
     if dtype == "bool":
         if what < 2:
             return Expr(type, f"torch.{body.pick(['ones', 'zeros'])}({sizes}, dtype={name})", tag="tensor.made")
-        return Expr(type, f"(torch.arange({_count(shape)}).reshape({sizes}) % {body.pick([2, 3])} == 0)", tag="tensor.made")
+        return Expr(
+            type, f"(torch.arange({_count(shape)}).reshape({sizes}) % {body.pick([2, 3])} == 0)", tag="tensor.made"
+        )
     if what == 0:
         return Expr(type, f"torch.{body.pick(['ones', 'zeros'])}({sizes}, dtype={name})", tag="tensor.made")
     if what == 1:
         fill = body.pick(["1.5", "-2.0"]) if dtype in _FLOATING else body.pick(["3", "-1"])
         return Expr(type, f"torch.full({sizes}, {fill}, dtype={name})", tag="tensor.made")
     if what == 2 and len(shape) == 1:
-        return Expr(type, f"torch.tensor({[body.rng.randrange(-3, 5) for _ in range(shape[0])]}, dtype={name})", tag="tensor.made")
+        return Expr(
+            type,
+            f"torch.tensor({[body.rng.randrange(-3, 5) for _ in range(shape[0])]}, dtype={name})",
+            tag="tensor.made",
+        )
     return Expr(type, f"torch.arange({_count(shape)}, dtype={name}).reshape({sizes})", tag="tensor.made")
 
 
@@ -52,7 +64,9 @@ def _other_operand(body, dtype, shape, depth):
     """An operand that leaves a result of `dtype` and `shape`: of the same dtype, or of one that is promoted."""
     kind = dtype
     if body.chance(0.3):
-        kind = body.pick({"f32": ["i64", "f32"], "f64": ["f32", "i64"], "i64": ["i32", "bool"], "i32": ["bool"]}.get(dtype, [dtype]))
+        kind = body.pick(
+            {"f32": ["i64", "f32"], "f64": ["f32", "i64"], "i64": ["i32", "bool"], "i32": ["bool"]}.get(dtype, [dtype])
+        )
     return body.expr(tensor(kind, *_broadcastable(body, shape)), depth)
 
 
@@ -84,9 +98,16 @@ def tensor_function(body, type, depth):
     if dtype == "bool":
         return Expr(type, "torch.logical_not($)", [one], "tensor.unary")
     if dtype not in _FLOATING:
-        return Expr(type, body.pick(["torch.abs($)", "(-$)", "torch.clamp($, -3, 3)", "$.clone()"]), [one], "tensor.unary")
+        return Expr(
+            type, body.pick(["torch.abs($)", "(-$)", "torch.clamp($, -3, 3)", "$.clone()"]), [one], "tensor.unary"
+        )
     names = ["torch.relu($)", "torch.sigmoid($)", "torch.tanh($)", "(-$)", "torch.abs($)", "torch.clamp($, -2.0, 2.0)"]
-    names += ["torch.sqrt(torch.abs($))", "$.clone()", "torch.nn.functional.relu($)", "torch.exp(torch.clamp($, max=3.0))"]
+    names += [
+        "torch.sqrt(torch.abs($))",
+        "$.clone()",
+        "torch.nn.functional.relu($)",
+        "torch.exp(torch.clamp($, max=3.0))",
+    ]
     names += ["torch.floor($)", "torch.sin($)", "$.detach()", "$.contiguous()"]
     return Expr(type, body.pick(names), [one], "tensor.unary")
 
@@ -98,14 +119,22 @@ def tensor_compared(body, type, depth):
         return None
     kind = tensor(body.pick(["f32", "i64"]), *shape)
     right = _number(body, kind.args[0], depth) if body.chance(0.5) else body.expr(kind, depth)
-    return Expr(type, f"($ {body.pick(['<', '>', '==', '!=', '>='])} $)", [body.expr(kind, depth), right], "tensor.compare")
+    return Expr(
+        type, f"($ {body.pick(['<', '>', '==', '!=', '>='])} $)", [body.expr(kind, depth), right], "tensor.compare"
+    )
 
 
 @makes("Tensor", 5)
 def tensor_cast(body, type, depth):
     dtype, shape = type.args
     other = body.pick([name for name in DTYPES if name != dtype])
-    form = body.pick([f"$.to({DTYPES[dtype]})", f"$.to(dtype={DTYPES[dtype]})", f"torch.zeros([], dtype={DTYPES[dtype]}).to($.device, {DTYPES[dtype]}) + $"])
+    form = body.pick(
+        [
+            f"$.to({DTYPES[dtype]})",
+            f"$.to(dtype={DTYPES[dtype]})",
+            f"torch.zeros([], dtype={DTYPES[dtype]}).to($.device, {DTYPES[dtype]}) + $",
+        ]
+    )
     if "device" in form:
         form = f"$.to({DTYPES[dtype]}, copy=True)"
     return Expr(type, form, [body.expr(tensor(other, *shape), depth)], "tensor.cast")
@@ -118,7 +147,9 @@ def tensor_view(body, type, depth):
     if shape == ():
         if body.chance(0.5):
             return Expr(type, f"$[{index}]", [body.expr(tensor(dtype, 4), depth)], "view.select")
-        return Expr(type, f"$[{index}, {body.rng.randrange(3)}]", [body.expr(tensor(dtype, 3, 4), depth)], "view.select")
+        return Expr(
+            type, f"$[{index}, {body.rng.randrange(3)}]", [body.expr(tensor(dtype, 3, 4), depth)], "view.select"
+        )
     if shape == (4,):
         forms = [
             ((3, 4), f"$[{index}]"), ((3, 4), f"$.select(0, {index})"), ((4, 3), f"$[:, {index}]"),
@@ -141,7 +172,12 @@ def tensor_view(body, type, depth):
         forms = [((3, 4), "$.unsqueeze(0).expand(2, 3, 4)"), ((3, 4), "$.expand(2, 3, 4).clone()")]
         forms += [((2, 3, 4), "$.transpose(1, 2).contiguous().view(2, 3, 4)"), ((2, 3, 4), "$.flip(0)")]
     source, form = body.pick(forms)
-    return Expr(type, form, [body.expr(tensor(dtype, *source), depth)], "view." + form.split("(")[0].split(".")[-1].split("[")[0].strip("$") or "view.index")
+    return Expr(
+        type,
+        form,
+        [body.expr(tensor(dtype, *source), depth)],
+        "view." + form.split("(")[0].split(".")[-1].split("[")[0].strip("$") or "view.index",
+    )
 
 
 @makes("Tensor", 8)
@@ -150,10 +186,16 @@ def tensor_reduced(body, type, depth):
     if shape == ():
         kind = tensor(dtype, *body.pick([(4,), (3, 4)]))
         if dtype in _FLOATING:
-            return Expr(type, f"$.{body.pick(['sum', 'mean', 'max', 'min'])}()", [body.expr(kind, depth)], "tensor.reduce")
+            return Expr(
+                type, f"$.{body.pick(['sum', 'mean', 'max', 'min'])}()", [body.expr(kind, depth)], "tensor.reduce"
+            )
         if dtype == "i64":
             return Expr(type, f"$.{body.pick(['sum', 'max', 'argmax'])}()", [body.expr(kind, depth)], "tensor.reduce")
-        return Expr(type, f"$.{body.pick(['any', 'all'])}()", [body.expr(kind, depth)], "tensor.reduce") if dtype == "bool" else None
+        return (
+            Expr(type, f"$.{body.pick(['any', 'all'])}()", [body.expr(kind, depth)], "tensor.reduce")
+            if dtype == "bool"
+            else None
+        )
     if shape == (4,) and dtype in _FLOATING:
         form = body.pick(["$.sum(0)", "$.mean(0)", "torch.max($, 0)[0]", "$.sum(dim=[0])", "torch.cumsum($, 0)[1]"])
         return Expr(type, form, [body.expr(tensor(dtype, 3, 4), depth)], "tensor.reduce")
@@ -167,10 +209,16 @@ def tensor_combined(body, type, depth):
     dtype, shape = type.args
     what = body.rng.randrange(6)
     if what == 0:
-        kids = [body.expr(tensor("bool", *_broadcastable(body, shape)), depth), body.expr(type, depth), body.expr(type, depth)]
+        kids = [
+            body.expr(tensor("bool", *_broadcastable(body, shape)), depth),
+            body.expr(type, depth),
+            body.expr(type, depth),
+        ]
         return Expr(type, "torch.where($, $, $)", kids, "tensor.where")
     if what == 1 and shape:
-        return Expr(type, f"torch.cat([$, $])[:{shape[0]}]", [body.expr(type, depth), body.expr(type, depth)], "tensor.cat")
+        return Expr(
+            type, f"torch.cat([$, $])[:{shape[0]}]", [body.expr(type, depth), body.expr(type, depth)], "tensor.cat"
+        )
     if what == 2 and shape == (3, 4):
         rows = [body.expr(tensor(dtype, 4), depth) for _ in range(3)]
         return Expr(type, "torch.stack([$, $, $])", rows, "tensor.stack")
@@ -180,7 +228,12 @@ def tensor_combined(body, type, depth):
     if what == 4 and shape == (3, 4):
         return Expr(type, "$.index_select(0, torch.tensor([2, 0, 1]))", [body.expr(type, depth)], "tensor.index")
     if what == 5 and len(shape) == 2:
-        return Expr(type, f"$[torch.tensor({[body.rng.randrange(shape[0]) for _ in range(shape[0])]})]", [body.expr(type, depth)], "tensor.index")
+        return Expr(
+            type,
+            f"$[torch.tensor({[body.rng.randrange(shape[0]) for _ in range(shape[0])]})]",
+            [body.expr(type, depth)],
+            "tensor.index",
+        )
     return None
 
 
@@ -189,7 +242,12 @@ def tensor_of_number(body, type, depth):
     dtype, shape = type.args
     if shape == () and dtype in ("i64", "f32"):
         kid = body.expr(INT if dtype == "i64" else FLOAT, depth)
-        return Expr(type, "torch.tensor($)" if dtype == "i64" else "torch.tensor($, dtype=torch.float32)", [kid], "tensor.of_number")
+        return Expr(
+            type,
+            "torch.tensor($)" if dtype == "i64" else "torch.tensor($, dtype=torch.float32)",
+            [kid],
+            "tensor.of_number",
+        )
     if dtype in ("f32", "i64"):
         filled = _number(body, dtype, depth)
         return Expr(type, "torch.full_like($, $)", [body.expr(type, depth), filled], "tensor.full_like")
@@ -201,24 +259,40 @@ def int_of_tensor(body, type, depth):
     kind = random_kind(body)
     what = body.rng.randrange(4)
     if what == 0:
-        return Expr(INT, body.pick(["$.numel()", "$.dim()", "len($.shape)", "$.ndim"]), [body.expr(kind, depth)], "tensor.query")
+        return Expr(
+            INT, body.pick(["$.numel()", "$.dim()", "len($.shape)", "$.ndim"]), [body.expr(kind, depth)], "tensor.query"
+        )
     if what == 1 and kind.args[1]:
-        return Expr(INT, body.pick(["$.size(0)", "$.shape[-1]", "$.shape[0]", "$.size()[0]", "len($)", "$.stride(0)"]), [body.expr(kind, depth)], "tensor.query")
+        return Expr(
+            INT,
+            body.pick(["$.size(0)", "$.shape[-1]", "$.shape[0]", "$.size()[0]", "len($)", "$.stride(0)"]),
+            [body.expr(kind, depth)],
+            "tensor.query",
+        )
     scalar = body.expr(tensor("i64"), depth)
     return Expr(INT, "int($.item())" if body.chance(0.3) else "int($)", [scalar], "tensor.to_scalar")
 
 
 @makes("float", 8)
 def float_of_tensor(body, type, depth):
-    return Expr(FLOAT, body.pick(["float($)", "float($.item())"]), [body.expr(tensor("f32"), depth)], "tensor.to_scalar")
+    return Expr(
+        FLOAT, body.pick(["float($)", "float($.item())"]), [body.expr(tensor("f32"), depth)], "tensor.to_scalar"
+    )
 
 
 @makes("bool", 8)
 def bool_of_tensor(body, type, depth):
     if body.chance(0.3):
-        return Expr(BOOL, "bool($.sum() > $)", [body.expr(tensor("f32", 3, 4), depth), body.expr(FLOAT, 0)], "tensor.to_bool")
+        return Expr(
+            BOOL, "bool($.sum() > $)", [body.expr(tensor("f32", 3, 4), depth), body.expr(FLOAT, 0)], "tensor.to_bool"
+        )
     if body.chance(0.3):
-        return Expr(BOOL, "torch.equal($, $)", [body.expr(tensor("f32", 4), depth), body.expr(tensor("f32", 4), depth)], "tensor.equal")
+        return Expr(
+            BOOL,
+            "torch.equal($, $)",
+            [body.expr(tensor("f32", 4), depth), body.expr(tensor("f32", 4), depth)],
+            "tensor.equal",
+        )
     return Expr(BOOL, "bool($)", [body.expr(tensor("bool"), depth)], "tensor.to_bool")
 
 
@@ -238,7 +312,12 @@ def list_of_tensor(body, type, depth):
 
 @makes("str", 1)
 def str_of_tensor(body, type, depth):
-    return Expr(STR, body.pick(["str($.dtype)", "str($.shape)", "str($.dim())"]), [body.expr(random_kind(body), depth)], "tensor.query")
+    return Expr(
+        STR,
+        body.pick(["str($.dtype)", "str($.shape)", "str($.dim())"]),
+        [body.expr(random_kind(body), depth)],
+        "tensor.query",
+    )
 
 
 # Statements.
@@ -299,7 +378,9 @@ def in_place(body):
         if name == "fill_" and (value.type.name == "Tensor" and value.type.args[1] != ()):
             name = "copy_"
         if body.chance(0.2):
-            unary = ["zero_()", "neg_()", "abs_()", "clamp_(-2, 2)"] + (["relu_()", "sigmoid_()", "tanh_()"] if dtype in _FLOATING else [])
+            unary = ["zero_()", "neg_()", "abs_()", "clamp_(-2, 2)"] + (
+                ["relu_()", "sigmoid_()", "tanh_()"] if dtype in _FLOATING else []
+            )
             return Stmt(f"{view}.{body.pick(unary)}", tag=tag)
         return Stmt(f"{view}.{name}($)", [value], tag=tag)
     if what < 7 and shape:
@@ -307,19 +388,33 @@ def in_place(body):
         shapes = [shape[1:], (shape[0] - 1, *shape[1:]), (2, *shape[1:])]
         if len(shape) >= 2:
             indices += ["[:, 1]", "[0, 1:]", "[..., 0]", "[-1, -1]", "[:, ::2]"]
-            shapes += [(shape[0], *shape[2:]), (shape[1] - 1, *shape[2:]), shape[:-1], shape[2:], (shape[0], (shape[1] + 1) // 2, *shape[2:])]
+            shapes += [
+                (shape[0], *shape[2:]),
+                (shape[1] - 1, *shape[2:]),
+                shape[:-1],
+                shape[2:],
+                (shape[0], (shape[1] + 1) // 2, *shape[2:]),
+            ]
         at = body.rng.randrange(len(indices))
         operator = body.pick(["=", "=", "+=", "*=", "-="]) if dtype != "bool" else "="
-        return Stmt(f"{place}{indices[at]} {operator} $", [_source(body, dtype, shapes[at])], tag="index_assign" if operator == "=" else "index_augmented")
+        return Stmt(
+            f"{place}{indices[at]} {operator} $",
+            [_source(body, dtype, shapes[at])],
+            tag="index_assign" if operator == "=" else "index_augmented",
+        )
     if what == 7 and shape and dtype != "bool":
         mask = body.expr(tensor("bool", *shape), 1)
         if body.chance(0.5):
-            return Stmt(f"{place}[$] {body.pick(['=', '+=', '*='])} $", [mask, _number(body, dtype, 1)], tag="mask_assign")
+            return Stmt(
+                f"{place}[$] {body.pick(['=', '+=', '*='])} $", [mask, _number(body, dtype, 1)], tag="mask_assign"
+            )
         return Stmt(f"{place}.masked_fill_($, $)", [mask, _number(body, dtype, 1)], tag="mask_assign")
     if what == 8 and shape and dtype != "bool":
         index = Expr(tensor("i64", 2), f"torch.tensor([0, {body.rng.randrange(shape[0])}])")
         if body.chance(0.5):
-            return Stmt(f"{place}[$] {body.pick(['=', '+='])} $", [index, _number(body, dtype, 1)], tag="tensor_index_assign")
+            return Stmt(
+                f"{place}[$] {body.pick(['=', '+='])} $", [index, _number(body, dtype, 1)], tag="tensor_index_assign"
+            )
         return Stmt(f"{place}.index_fill_(0, $, $)", [index, _number(body, dtype, 1)], tag="tensor_index_assign")
     if what == 9 and dtype in _FLOATING:
         kids = [body.expr(kind, 1), body.expr(kind, 1)]
@@ -329,7 +424,11 @@ def in_place(body):
 
 def augmented(body):
     """`x += ...` on a tensor by name: it writes in place."""
-    places = [(text, known) for text, known, may in body.places() if known.name == "Tensor" and may and known.args[0] != "bool"]
+    places = [
+        (text, known)
+        for text, known, may in body.places()
+        if known.name == "Tensor" and may and known.args[0] != "bool"
+    ]
     if not places:
         return None
     text, known = body.pick(places)
