@@ -81,9 +81,10 @@ def _run_suite(name, hearth, known, options):
     print(f"{label}: {len(cases)} cases, {len(waiting)} to run ({time.monotonic() - start:.0f} s to make)", flush=True)
     for case, verdict in getattr(module, "judged", _judged)(waiting, hearth):
         results.add(case, verdict)
-    results.keep_only(cases)
+    if options.only == "*":
+        results.keep_only(cases)
     results.write()
-    summary = report.summarize(results.content, known, label, module.TITLE, module.__doc__ or "")
+    summary = report.summarize(results.of(cases), known, label, module.TITLE, module.__doc__ or "")
     for name_of_case, reason in summary["new"]:
         print(f"MISS {name_of_case}: {reason}")
     whole = options.only == "*" and not options.quick
@@ -155,8 +156,12 @@ class _Results:
         if time.monotonic() - self._written > 20:
             self.write()
 
+    def of(self, cases):
+        """The file's content with these cases' verdicts alone."""
+        return {**self.content, "cases": {case.name: self.verdicts[case.name] for case in cases}}
+
     def keep_only(self, cases):
-        self.content["cases"] = {case.name: self.verdicts[case.name] for case in cases}
+        self.content = self.of(cases)
 
     def write(self):
         self.path.write_text(json.dumps(self.content, indent=1))
