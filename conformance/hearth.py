@@ -9,7 +9,8 @@ class Hearth:
     """The binary under test: the build's, one that is named, or that of a folder that scripts/bundle made. Thread-safe."""
 
     def __init__(self, path=None, device="cpu"):
-        self.binary = Path(path) if path else command_line.HEARTH
+        self.path = Path(path) if path else command_line.HEARTH
+        self.binary = self.path
         self.program = [self.binary]
         if self.binary.is_dir():
             self.program = [self.binary / "run", "hearth"]

@@ -3,6 +3,7 @@ be run without the others."""
 
 import fnmatch
 import json
+import statistics
 from collections import Counter, defaultdict
 
 from conformance import ROOT
@@ -51,10 +52,22 @@ def summarize(content, known, label, title, about=""):
         "counts": dict(counts),
         "groups": {name: dict(group) for name, group in sorted(groups.items())},
         "contents": dict(contents.most_common()),
+        "times": _times(content["cases"]),
         "misses": {reason: sorted(names) for reason, names in sorted(misses.items())},
         "new": sorted(new),
         "stale": [entry for entry in entries if entry["reason"] not in used],
     }  # fmt: skip
+
+
+def _times(cases):
+    """Of what suites measure, hearth's time as a part of torch.jit's: the median, the largest, and whose that is."""
+    found = {}
+    for what in ("load_ms", "run_ms"):
+        ratios = [(case["cost"][what][1] / case["cost"][what][0], name) for name, case in cases.items() if "cost" in case]
+        if ratios:
+            largest, name = max(ratios)
+            found[what] = [round(statistics.median(ratio for ratio, _ in ratios), 2), round(largest, 2), name]
+    return found
 
 
 def _fits(entry, name, verdict):
@@ -99,6 +112,7 @@ def page(summaries):
         lines += ["", f"## {summary['title']}", "", *_paragraph(summary["about"]), _made_on(summary), ""]
         lines += _misses(summary)
         lines += _groups(summary)
+        lines += _speed(summary)
         lines += _contents(summary)
     return "\n".join(lines) + "\n"
 
@@ -149,6 +163,17 @@ def _groups(summary):
     if whole:
         lines += [f"<details><summary>{len(whole)} groups agree in every case</summary>", "", ", ".join(whole), "", "</details>"]
     return lines
+
+
+def _speed(summary):
+    times = summary.get("times", {})
+    if not times:
+        return []
+    parts = [
+        f"{verb} takes hearth {median} of torch.jit's time (median; the most, {largest}, for `{name}`)"
+        for verb, (median, largest, name) in zip(("Loading", "a run"), (times["load_ms"], times["run_ms"]))
+    ]
+    return ["", f"{', '.join(parts)}, on one thread and with torch.jit's optimizer off."]
 
 
 def _contents(summary):

@@ -57,7 +57,7 @@ def cases(folder, quick, device="cpu"):
 
 def judged(cases, hearth):
     """(case, verdict) of each, as they come."""
-    items = [{"case": case.to_json(), "hearth": str(hearth.binary), "device": hearth.device} for case in cases]
+    items = [{"case": case.to_json(), "hearth": str(hearth.path), "device": hearth.device} for case in cases]
     for item, verdict in workers.each("conformance.suites.models:judge", items, TIMEOUT):
         case = Case.from_json(item["case"])
         if isinstance(verdict, workers.Died):
@@ -126,7 +126,7 @@ def _cost(recipe, case, hearth):
             runs.append(time.perf_counter() - start)
     del module
     found = silence(answer, recipe.at_least)
-    command = [hearth.binary, "run", case.archive, "--inputs", case.inputs, "--json", "--device", hearth.device]
+    command = [*hearth.program, "run", case.archive, "--inputs", case.inputs, "--json", "--device", hearth.device]
     command += ["--repeat", len(runs)]
     measured = [sys.executable, "-c", _PEAK, *map(str, command)]
     output = subprocess.run(measured, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
