@@ -74,8 +74,15 @@ def copied(value):
     tensors = []
     shape = lift(value, tensors)
     memo = {}
-    strided = [tensor.layout == torch.strided for tensor in tensors]
-    return lower(shape, [copy.deepcopy(t, memo) if s else t.clone() for t, s in zip(tensors, strided)])
+    return lower(shape, [_copied_tensor(tensor, memo) for tensor in tensors])
+
+
+def _copied_tensor(tensor, memo):
+    if tensor.layout != torch.strided:
+        return tensor.clone()
+    if tensor.is_conj():  # a deep copy would have it done
+        return copy.deepcopy(tensor.conj(), memo).conj()
+    return copy.deepcopy(tensor, memo)
 
 
 class Place:
