@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <deque>
 #include <unordered_map>
 
 #include "jit/archive/byte_order.h"
@@ -87,7 +88,9 @@ class ModuleImporter : public PickleDelegate {
       throw ArchiveError(archive_->file_name() + ": data.pkl holds a " + root.tagKind() + ", not a module");
     }
     sources_->DefineAll();
+    FillStorages();
     module.object = root.toObject();
+    archive_->ReadAll();
     return module;
   }
 
@@ -140,14 +143,24 @@ class ModuleImporter : public PickleDelegate {
   }
 
   c10::IValue ReadRecord(const std::string& record, const std::string& folder) {
-    StorageTable storages([&](const std::string& key) { return archive_->Read(folder + key); }, options_.device,
-                          big_endian_);
+    StorageTable& storages = storages_.emplace_back(
+        [this, folder](const std::string& key) { return archive_->Read(folder + key); }, options_.device, big_endian_,
+        /*resizable=*/false,
+        [this, folder](const std::string& key) -> std::optional<size_t> {
+          const ZipRecord* found = archive_->Find(folder + key);
+          return found ? std::optional<size_t>(found->size) : std::nullopt;
+        });
     PickleOptions options;
     options.file = archive_->file_name();
     options.record = record;
     options.keep_requires_grad = options_.keep_requires_grad;
     const RecordBytes bytes = archive_->Read(record);
     return ReadPickle(bytes.view(), storages, *this, options);
+  }
+
+  // The weights are only needed by what runs code, and at the end.
+  void FillStorages() {
+    for (StorageTable& storages : storages_) storages.Fill();
   }
 
   void SetAttributes(const c10::ClassType& type, c10::ivalue::Object& object, const c10::IValue& state) {
@@ -181,6 +194,7 @@ class ModuleImporter : public PickleDelegate {
                          " arguments, not self and the state");
     }
     RestoreType(state, schema.arguments()[1].type());
+    FillStorages();
     if (auto* function = dynamic_cast<Function*>(&set_state)) {
       if (!options_.run)
         throw ArchiveError("the class " + name + " runs code when it is loaded, and nothing can run it");
@@ -206,6 +220,7 @@ class ModuleImporter : public PickleDelegate {
   std::shared_ptr<CompilationUnit> unit_;
   std::vector<c10::IValue> constants_;
   std::optional<SourceImporter> sources_;
+  std::deque<StorageTable> storages_;  // of constants.pkl and data.pkl
   bool big_endian_ = false;
 };
 

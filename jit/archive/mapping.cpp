@@ -12,21 +12,22 @@
 #include <utility>
 
 namespace hearth {
-namespace {
 
-class FileDescriptor {
+class Mapping::File {
  public:
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  ~FileDescriptor() {
+  explicit File(int fd) : fd_(fd) {}
+  ~File() {
     if (fd_ >= 0) close(fd_);
   }
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
   int get() const { return fd_; }
 
  private:
   int fd_;
 };
+
+namespace {
 
 [[noreturn]] void ThrowFileError(const std::string& name, const std::string& what, int error_number) {
   throw FileError(name + ": " + what + ": " + std::generic_category().message(error_number), error_number);
@@ -34,17 +35,6 @@ class FileDescriptor {
 
 // Memory that is at least this large is asked for in huge pages, which are quicker to fill and to walk.
 constexpr size_t kHugePage = size_t{2} << 20;
-
-void ReadAll(int fd, char* data, size_t size, const std::string& name) {
-  size_t read_so_far = 0;
-  while (read_so_far < size) {
-    const ssize_t count = pread(fd, data + read_so_far, size - read_so_far, static_cast<off_t>(read_so_far));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) ThrowFileError(name, "cannot be read", errno);
-    if (count == 0) throw ArchiveError(name + ": the file became shorter while it was read");
-    read_so_far += static_cast<size_t>(count);
-  }
-}
 
 void* MapOrThrow(size_t size, int flags, int fd, const std::string& name) {
   void* region = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | flags, fd, 0);
@@ -77,10 +67,10 @@ std::shared_ptr<Mapping> Mapping::Allocate(size_t size, const std::string& name)
 
 std::shared_ptr<const Mapping> Mapping::Open(const std::string& path, Mode mode) {
   // Not blocking on a pipe that nobody writes to; regular files ignore the flag.
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) ThrowFileError(path, "cannot be opened", errno);
+  auto file = std::make_unique<const File>(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file->get() < 0) ThrowFileError(path, "cannot be opened", errno);
   struct stat status;
-  if (fstat(file.get(), &status) != 0) ThrowFileError(path, "cannot be examined", errno);
+  if (fstat(file->get(), &status) != 0) ThrowFileError(path, "cannot be examined", errno);
   if (!S_ISREG(status.st_mode)) {
     const bool directory = S_ISDIR(status.st_mode);
     throw FileError(path + ": " + (directory ? "is a directory" : "is not a regular file"),
@@ -88,13 +78,30 @@ std::shared_ptr<const Mapping> Mapping::Open(const std::string& path, Mode mode)
   }
   const size_t size = static_cast<size_t>(status.st_size);
   if (mode == Mode::kInPlace && size > 0) {
-    void* region = MapOrThrow(size, 0, file.get(), path);
+    void* region = MapOrThrow(size, 0, file->get(), path);
     return std::shared_ptr<const Mapping>(new Mapping(region, size, static_cast<char*>(region), size, path));
   }
   const std::shared_ptr<Mapping> copy = Allocate(size, path);
-  ReadAll(file.get(), copy->data_, size, path);
+  copy->file_ = std::move(file);
   return copy;
 }
+
+void Mapping::Fill(uint64_t begin, uint64_t end) const {
+  if (!file_) return;
+  while (begin < end) {
+    const ssize_t count = pread(file_->get(), data_ + begin, end - begin, static_cast<off_t>(begin));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) ThrowFileError(name_, "cannot be read", errno);
+    if (count == 0) throw ArchiveError(name_ + ": the file became shorter while it was read");
+    begin += static_cast<uint64_t>(count);
+  }
+}
+
+void Mapping::ReadAhead(uint64_t begin, uint64_t size) const {
+  if (file_) posix_fadvise(file_->get(), static_cast<off_t>(begin), static_cast<off_t>(size), POSIX_FADV_WILLNEED);
+}
+
+void Mapping::CloseFile() const { file_.reset(); }
 
 std::shared_ptr<const Mapping> Mapping::Copy(std::string_view bytes, const std::string& name) {
   const std::shared_ptr<Mapping> copy = Allocate(bytes.size(), name);

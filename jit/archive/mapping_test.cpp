@@ -14,6 +14,13 @@
 namespace hearth {
 namespace {
 
+std::shared_ptr<const Mapping> OpenWhole(const std::string& path, Mapping::Mode mode) {
+  auto mapping = Mapping::Open(path, mode);
+  mapping->Fill(0, mapping->bytes().size());
+  mapping->CloseFile();
+  return mapping;
+}
+
 class MappingTest : public testing::TestWithParam<Mapping::Mode> {
  protected:
   void SetUp() override { WriteTestFile(path_, bytes_); }
@@ -23,18 +30,18 @@ class MappingTest : public testing::TestWithParam<Mapping::Mode> {
   const std::string bytes_ = std::string(100000, 'a') + "end";
 };
 
-TEST_P(MappingTest, HasTheBytesOfTheFile) { EXPECT_EQ(Mapping::Open(path_, GetParam())->bytes(), bytes_); }
+TEST_P(MappingTest, HasTheBytesOfTheFile) { EXPECT_EQ(OpenWhole(path_, GetParam())->bytes(), bytes_); }
 
 TEST_P(MappingTest, WritingToItLeavesTheFileAlone) {
-  const auto mapping = Mapping::Open(path_, GetParam());
+  const auto mapping = OpenWhole(path_, GetParam());
   mapping->data()[0] = 'X';
   EXPECT_EQ(mapping->bytes()[0], 'X');
   EXPECT_EQ(ReadTestFile(path_), bytes_);
-  EXPECT_EQ(Mapping::Open(path_, GetParam())->bytes(), bytes_);
+  EXPECT_EQ(OpenWhole(path_, GetParam())->bytes(), bytes_);
 }
 
 TEST_P(MappingTest, OutlivesTheNameOfTheFile) {
-  const auto mapping = Mapping::Open(path_, GetParam());
+  const auto mapping = OpenWhole(path_, GetParam());
   std::filesystem::remove(path_);
   EXPECT_EQ(mapping->bytes(), bytes_);
 }
@@ -44,12 +51,12 @@ TEST_P(MappingTest, HasTheBytesOfALargeFileThatIsReadInPieces) {
   bytes.resize(50'000'001);
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 2654435761u >> 13);
   WriteTestFile(path_, bytes);
-  EXPECT_TRUE(Mapping::Open(path_, GetParam())->bytes() == bytes);
+  EXPECT_TRUE(OpenWhole(path_, GetParam())->bytes() == bytes);
 }
 
 TEST_P(MappingTest, AnEmptyFileIsMappedAsNoBytes) {
   WriteTestFile(path_, "");
-  EXPECT_EQ(Mapping::Open(path_, GetParam())->bytes().size(), 0u);
+  EXPECT_EQ(OpenWhole(path_, GetParam())->bytes().size(), 0u);
 }
 
 TEST_P(MappingTest, WhatIsNoReadableFileIsAnErrorWithItsNumber) {
@@ -77,12 +84,28 @@ INSTANTIATE_TEST_SUITE_P(BothModes, MappingTest, testing::Values(Mapping::Mode::
 TEST(PrivateMapping, KeepsItsBytesWhenTheFileIsOverwrittenAndCutOff) {
   const std::string path = testing::TempDir() + "mapping_private_" + std::to_string(getpid());
   WriteTestFile(path, std::string(10000, 'a'));
-  const auto mapping = Mapping::Open(path, Mapping::Mode::kPrivateCopy);
+  const auto mapping = OpenWhole(path, Mapping::Mode::kPrivateCopy);
   const int fd = open(path.c_str(), O_WRONLY);
   ASSERT_EQ(pwrite(fd, "bbbb", 4, 0), 4);
   ASSERT_EQ(ftruncate(fd, 10), 0);
   close(fd);
   EXPECT_EQ(mapping->bytes(), std::string(10000, 'a'));
+  std::filesystem::remove(path);
+}
+
+TEST(PrivateMapping, IsFilledByStretchesAndSaysWhenTheFileBecameShorter) {
+  const std::string path = testing::TempDir() + "mapping_short_" + std::to_string(getpid());
+  WriteTestFile(path, "0123456789");
+  const auto mapping = Mapping::Open(path, Mapping::Mode::kPrivateCopy);
+  mapping->Fill(7, 10);
+  mapping->Fill(2, 4);
+  EXPECT_EQ(mapping->bytes(), std::string("\0\0"
+                                          "23"
+                                          "\0\0\0"
+                                          "789",
+                                          10));
+  std::filesystem::resize_file(path, 5);
+  EXPECT_THROW(mapping->Fill(4, 7), ArchiveError);
   std::filesystem::remove(path);
 }
 

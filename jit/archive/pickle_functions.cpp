@@ -4,6 +4,7 @@
 #include <c10/core/Layout.h>
 #include <c10/core/QScheme.h>
 
+#include <sstream>
 #include <utility>
 
 #include "jit/archive/container_types.h"
@@ -66,7 +67,8 @@ PickleItem PickleMachine::Call(const PickleItem& function, Items arguments) {
       } else if (name == "torch.sparse_csr") {
         result.value = static_cast<int64_t>(c10::kSparseCsr);
       } else {
-        Fail("tensors of layout " + std::string(name) + " are not read");
+        Fail("tensors of layout " + std::string(name) +
+             " are not read: only strided, sparse COO and sparse CSR ones are");
       }
       return result;
     }
@@ -137,6 +139,7 @@ void PickleMachine::ApplyFlags(at::Tensor* tensor, const c10::IValue& flags) {
 // (storage, offset, sizes, strides, quantizer, requires_grad, hooks), where the quantizer is (scheme, scale, zero
 // point) or (scheme, scales, zero points, axis).
 at::Tensor PickleMachine::RebuildQuantized(Items arguments) {
+  storages_.Fill();  // its quantizer may look at them
   const StoredStorage& stored = Storage(arguments, 0);
   const std::vector<int64_t> sizes = Ints(arguments, 2);
   const std::vector<int64_t> strides = Ints(arguments, 3);
@@ -163,6 +166,7 @@ at::Tensor PickleMachine::RebuildQuantized(Items arguments) {
 // (layout, sizes, requires_grad, indices, values, hooks) for COO,
 // (layout, sizes, requires_grad, crow_indices, col_indices, values, hooks) for CSR: what TorchScript writes.
 at::Tensor PickleMachine::RebuildSparse(Items arguments) {
+  storages_.Fill();  // its parts are looked at
   const int64_t layout = Int(arguments, 0);
   const std::vector<int64_t> sizes = Ints(arguments, 1);
   at::Tensor tensor;
@@ -171,7 +175,7 @@ at::Tensor PickleMachine::RebuildSparse(Items arguments) {
   } else if (layout == static_cast<int64_t>(c10::kSparseCsr)) {
     tensor = MakeSparseCsr(sizes, Tensor(arguments, 3), Tensor(arguments, 4), Tensor(arguments, 5));
   } else {
-    Fail("a sparse tensor has layout " + std::to_string(layout));
+    FailLayout(layout);
   }
   if (Bool(arguments, 2) && options_.keep_requires_grad) tensor.set_requires_grad(true);
   return tensor;
@@ -180,6 +184,7 @@ at::Tensor PickleMachine::RebuildSparse(Items arguments) {
 // (layout, (indices, values, sizes[, is_coalesced])) or (layout, (crow_indices, col_indices, values, sizes)): what
 // torch.save writes.
 at::Tensor PickleMachine::RebuildSparseOfPython(Items arguments) {
+  storages_.Fill();
   const int64_t layout = Int(arguments, 0);
   const std::vector<PickleItem> parts = Tuple(arguments, 1);
   if (layout == static_cast<int64_t>(c10::kSparse)) {
@@ -188,7 +193,16 @@ at::Tensor PickleMachine::RebuildSparseOfPython(Items arguments) {
   if (layout == static_cast<int64_t>(c10::kSparseCsr)) {
     return MakeSparseCsr(Ints(parts, 3), Tensor(parts, 0), Tensor(parts, 1), Tensor(parts, 2));
   }
-  Fail("a sparse tensor has layout " + std::to_string(layout));
+  FailLayout(layout);
+}
+
+void PickleMachine::FailLayout(int64_t layout) const {
+  if (layout < 0 || layout >= static_cast<int64_t>(c10::Layout::NumOptions)) {
+    Fail("a sparse tensor has layout " + std::to_string(layout) + ", which does not exist");
+  }
+  std::ostringstream name;
+  name << static_cast<c10::Layout>(layout);
+  Fail("tensors of layout " + name.str() + " are not read: only strided, sparse COO and sparse CSR ones are");
 }
 
 // (dtype, sizes, strides, requires_grad)

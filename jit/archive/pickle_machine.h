@@ -129,6 +129,7 @@ class PickleMachine {
   std::vector<PickleItem> Tuple(Items arguments, size_t index);
 
   [[noreturn]] void Fail(const std::string& what) const;
+  [[noreturn]] void FailLayout(int64_t layout) const;
 
   const std::string_view bytes_;
   size_t at_ = 0;

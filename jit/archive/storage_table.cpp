@@ -63,7 +63,7 @@ c10::Storage StorageTable::Get(const std::string& key, c10::ScalarType dtype, in
   }
   if (numel == 0) return MakeStorage(c10::DataPtr(nullptr, device_), 0, resizable_);
   auto found = by_key_.find(key);
-  if (found == by_key_.end()) found = by_key_.emplace(key, Load(key, dtype)).first;
+  if (found == by_key_.end()) found = by_key_.emplace(key, Open(key, dtype)).first;
   const Entry& entry = found->second;
   if (entry.storage.nbytes() == 0 && may_be_left_out) return {};
   if (entry.storage.nbytes() < static_cast<size_t>(needed)) {
@@ -71,26 +71,43 @@ c10::Storage StorageTable::Get(const std::string& key, c10::ScalarType dtype, in
                        std::to_string(numel) + " elements of " + c10::toString(dtype) + " need " +
                        std::to_string(needed));
   }
-  if (big_endian_ && SwappedBytes(dtype) != entry.swapped_by) {
+  if (SwappedBy(dtype) != entry.swapped_by) {
     throw ArchiveError("storage '" + key + "' of a big-endian archive is used with elements of two sizes");
   }
   return entry.storage;
 }
 
-StorageTable::Entry StorageTable::Load(const std::string& key, c10::ScalarType dtype) {
-  const RecordBytes bytes = read_(key);
-  Entry entry;
-  if (big_endian_ && SwappedBytes(dtype) > 1) {
-    entry.swapped_by = SwappedBytes(dtype);
-    entry.storage = CopyOf(bytes, resizable_);
-    ReverseEach(static_cast<char*>(entry.storage.mutable_data()), bytes.size, entry.swapped_by);
-  } else if (device_.is_cpu() && reinterpret_cast<uintptr_t>(bytes.data) % kAlignment != 0) {
-    entry.storage = CopyOf(bytes, resizable_);
-  } else {
-    entry.storage = ViewOf(bytes, resizable_);
+size_t StorageTable::SwappedBy(c10::ScalarType dtype) const { return big_endian_ ? SwappedBytes(dtype) : 1; }
+
+StorageTable::Entry StorageTable::Open(const std::string& key, c10::ScalarType dtype) {
+  const size_t swapped_by = SwappedBy(dtype);
+  const std::optional<size_t> size = size_ ? size_(key) : std::nullopt;
+  if (!size) return {Load(key, swapped_by), swapped_by};
+  empty_.push_back(key);
+  return {MakeStorage(c10::DataPtr(nullptr, device_), *size, resizable_), swapped_by};
+}
+
+void StorageTable::Fill() {
+  for (const std::string& key : empty_) {
+    const Entry& entry = by_key_.at(key);
+    c10::Storage loaded = Load(key, entry.swapped_by);
+    entry.storage.unsafeGetStorageImpl()->set_data_ptr_noswap(loaded.set_data_ptr(c10::DataPtr(nullptr, device_)));
   }
-  if (!device_.is_cpu()) entry.storage = MoveTo(entry.storage, device_);
-  return entry;
+  empty_.clear();
+}
+
+c10::Storage StorageTable::Load(const std::string& key, size_t swapped_by) {
+  const RecordBytes bytes = read_(key);
+  c10::Storage storage;
+  if (swapped_by > 1) {
+    storage = CopyOf(bytes, resizable_);
+    ReverseEach(static_cast<char*>(storage.mutable_data()), bytes.size, swapped_by);
+  } else if (device_.is_cpu() && reinterpret_cast<uintptr_t>(bytes.data) % kAlignment != 0) {
+    storage = CopyOf(bytes, resizable_);
+  } else {
+    storage = ViewOf(bytes, resizable_);
+  }
+  return device_.is_cpu() ? storage : MoveTo(storage, device_);
 }
 
 }  // namespace hearth

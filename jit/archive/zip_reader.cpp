@@ -9,17 +9,23 @@
 #include <utility>
 
 #include "jit/archive/crc32.h"
+#include "jit/archive/zip_format.h"
 
 namespace hearth {
 namespace {
 
-constexpr uint32_t kLocalHeader = 0x04034b50;
+using zip::Fits;
+using zip::kDeflated;
+using zip::kLocalHeader;
+using zip::kStored;
+using zip::Number;
+using zip::Quoted;
+
 constexpr uint32_t kDirectoryEntry = 0x02014b50;
 constexpr uint32_t kEndOfDirectory = 0x06054b50;
 constexpr uint32_t kZip64Locator = 0x07064b50;
 constexpr uint32_t kZip64EndOfDirectory = 0x06064b50;
 
-constexpr size_t kLocalHeaderSize = 30;
 constexpr size_t kDirectoryEntrySize = 46;
 constexpr size_t kEndOfDirectorySize = 22;
 constexpr size_t kZip64LocatorSize = 20;
@@ -28,26 +34,8 @@ constexpr size_t kLongestComment = 65535;
 
 constexpr uint16_t kEncryptedFlag = 1;
 constexpr uint16_t kZip64Field = 1;
-constexpr uint16_t kStored = 0;
-constexpr uint16_t kDeflated = 8;
 
 constexpr uint64_t kInflationCountsFrom = uint64_t{1} << 20;
-
-// Little-endian numbers at places that the caller has checked to be inside.
-template <typename T>
-T Number(std::string_view bytes, uint64_t offset) {
-  T value = 0;
-  for (size_t i = 0; i < sizeof(T); ++i) {
-    value |= static_cast<T>(static_cast<T>(static_cast<unsigned char>(bytes[offset + i])) << (8 * i));
-  }
-  return value;
-}
-
-bool Fits(std::string_view bytes, uint64_t offset, uint64_t size) {
-  return offset <= bytes.size() && size <= bytes.size() - offset;
-}
-
-std::string Quoted(std::string_view name) { return "'" + std::string(name) + "'"; }
 
 // The values that did not fit into an entry's 32-bit fields, in the format's fixed order. Returns whether all were
 // there.
@@ -78,7 +66,12 @@ ZipReader::ZipReader(std::shared_ptr<const Mapping> mapping, const ZipLimits& li
     : mapping_(std::move(mapping)), limits_(limits) {
   const Directory directory = FindDirectory();
   ReadDirectory(directory);
-  CheckLocalHeaders(directory);
+  std::vector<RecordLoader::Entry> entries;
+  entries.reserve(records_.size());
+  for (const ZipRecord& record : records_) {
+    entries.push_back({record.name, record.header, record.stored_size, record.crc32, record.deflated});
+  }
+  loader_ = std::make_unique<const RecordLoader>(mapping_, std::move(entries), directory.offset);
   NameRecords();
   CheckInflation();
 }
@@ -87,6 +80,9 @@ void ZipReader::Fail(const std::string& what) const { throw ArchiveError(file_na
 
 ZipReader::Directory ZipReader::FindDirectory() const {
   const std::string_view bytes = mapping_->bytes();
+  // The end may be as far from the file's as its longest comment is long.
+  constexpr size_t kTail = kLongestComment + kEndOfDirectorySize + kZip64LocatorSize + kZip64EndOfDirectorySize;
+  mapping_->Fill(bytes.size() > kTail ? bytes.size() - kTail : 0, bytes.size());
   size_t end = std::string_view::npos;
   if (bytes.size() >= kEndOfDirectorySize) {
     const size_t last = bytes.size() - kEndOfDirectorySize;
@@ -100,6 +96,7 @@ ZipReader::Directory ZipReader::FindDirectory() const {
     }
   }
   if (end == std::string_view::npos) {
+    mapping_->Fill(0, std::min<size_t>(bytes.size(), kTail));
     if (bytes.size() >= 4 && Number<uint32_t>(bytes, 0) == kLocalHeader) {
       Fail("the zip file is cut off: it begins like an archive, but its directory at the end is missing");
     }
@@ -119,8 +116,9 @@ ZipReader::Directory ZipReader::FindDirectory() const {
       end >= kZip64LocatorSize && Number<uint32_t>(bytes, end - kZip64LocatorSize) == kZip64Locator;
   if (has_locator) {
     const uint64_t end64 = Number<uint64_t>(bytes, end - kZip64LocatorSize + 8);
-    if (!Fits(bytes, end64, kZip64EndOfDirectorySize) || end64 > end - kZip64LocatorSize ||
-        Number<uint32_t>(bytes, end64) != kZip64EndOfDirectory) {
+    const bool fits = Fits(bytes, end64, kZip64EndOfDirectorySize) && end64 <= end - kZip64LocatorSize;
+    if (fits) mapping_->Fill(end64, end64 + kZip64EndOfDirectorySize);
+    if (!fits || Number<uint32_t>(bytes, end64) != kZip64EndOfDirectory) {
       Fail("the zip64 end of the directory is not where its locator says");
     }
     directory.entries = Number<uint64_t>(bytes, end64 + 32);
@@ -137,8 +135,9 @@ ZipReader::Directory ZipReader::FindDirectory() const {
   return directory;
 }
 
-// Fills records_ with full names, and with the offset of the local header in place of the bytes'.
+// Fills records_ with full names.
 void ZipReader::ReadDirectory(const Directory& directory) {
+  mapping_->Fill(directory.offset, directory.offset + directory.size);
   const std::string_view entries = mapping_->bytes().substr(directory.offset, directory.size);
   records_.reserve(directory.entries);
   uint64_t at = 0;
@@ -155,14 +154,15 @@ void ZipReader::ReadDirectory(const Directory& directory) {
     record.crc32 = Number<uint32_t>(entries, at + 16);
     record.stored_size = Number<uint32_t>(entries, at + 20);
     record.size = Number<uint32_t>(entries, at + 24);
-    record.offset = Number<uint32_t>(entries, at + 42);
+    record.header = Number<uint32_t>(entries, at + 42);
+    record.number = i;
     at += kDirectoryEntrySize;
     if (!Fits(entries, at, name_size + extra_size + comment_size)) {
       Fail("entry " + std::to_string(i) + " of the zip directory is damaged");
     }
     record.name = entries.substr(at, name_size);
     if (!ReadZip64Field(entries.substr(at + name_size, extra_size), &record.size, &record.stored_size,
-                        &record.offset)) {
+                        &record.header)) {
       Fail("record " + Quoted(record.name) + " has a damaged zip64 field");
     }
     at += name_size + extra_size + comment_size;
@@ -176,45 +176,6 @@ void ZipReader::ReadDirectory(const Directory& directory) {
       Fail("record " + Quoted(record.name) + " is stored, but has two sizes");
     }
     records_.push_back(record);
-  }
-}
-
-// Replaces the offset of each local header by that of the bytes behind it, and makes sure that every header and its
-// bytes have a stretch of the file of their own, before the directory.
-void ZipReader::CheckLocalHeaders(const Directory& directory) {
-  const std::string_view bytes = mapping_->bytes().substr(0, directory.offset);
-  struct Extent {
-    uint64_t begin;
-    uint64_t end;
-    std::string_view name;
-  };
-  std::vector<Extent> extents;
-  extents.reserve(records_.size());
-  for (ZipRecord& record : records_) {
-    const uint64_t header = record.offset;
-    if (!Fits(bytes, header, kLocalHeaderSize) || Number<uint32_t>(bytes, header) != kLocalHeader) {
-      Fail("record " + Quoted(record.name) + " is not where the zip directory says");
-    }
-    const uint64_t name_size = Number<uint16_t>(bytes, header + 26);
-    const uint64_t extra_size = Number<uint16_t>(bytes, header + 28);
-    if (name_size != record.name.size() || !Fits(bytes, header + kLocalHeaderSize, name_size) ||
-        bytes.substr(header + kLocalHeaderSize, name_size) != record.name) {
-      Fail("record " + Quoted(record.name) + " has another name in its own header");
-    }
-    if (Number<uint16_t>(bytes, header + 8) != (record.deflated ? kDeflated : kStored)) {
-      Fail("record " + Quoted(record.name) + " has another compression method in its own header");
-    }
-    record.offset = header + kLocalHeaderSize + name_size + extra_size;
-    if (!Fits(bytes, record.offset, record.stored_size)) {
-      Fail("record " + Quoted(record.name) + " reaches past the end of the records");
-    }
-    extents.push_back({header, record.offset + record.stored_size, record.name});
-  }
-  std::sort(extents.begin(), extents.end(), [](const Extent& a, const Extent& b) { return a.begin < b.begin; });
-  for (size_t i = 1; i < extents.size(); ++i) {
-    if (extents[i].begin < extents[i - 1].end) {
-      Fail("records " + Quoted(extents[i - 1].name) + " and " + Quoted(extents[i].name) + " overlap");
-    }
   }
 }
 
@@ -261,14 +222,9 @@ RecordBytes ZipReader::Read(std::string_view name) const {
 }
 
 RecordBytes ZipReader::Read(const ZipRecord& record) const {
-  RecordBytes bytes;
-  if (record.deflated) {
-    bytes = Inflate(record);
-  } else {
-    bytes.data = mapping_->data() + record.offset;
-    bytes.size = record.size;
-    bytes.owner = mapping_;
-  }
+  char* stored = loader_->Load(record.number);
+  if (!record.deflated) return {stored, record.size, mapping_};
+  RecordBytes bytes = Inflate(record, stored);
   // torch writes 0 where it was told to compute no checksums.
   if (record.crc32 != 0 && Crc32(bytes.view()) != record.crc32) {
     Fail("record " + Quoted(record.name) + " is damaged: its bytes do not have the checksum that the archive gives");
@@ -294,7 +250,7 @@ void ZipReader::CheckInflation() const {
   }
 }
 
-RecordBytes ZipReader::Inflate(const ZipRecord& record) const {
+RecordBytes ZipReader::Inflate(const ZipRecord& record, char* stored) const {
   // Aligned as stored records are, since it may be a storage's.
   constexpr std::align_val_t kAlignment{64};
   const std::shared_ptr<char> inflated(
@@ -310,7 +266,7 @@ RecordBytes ZipReader::Inflate(const ZipRecord& record) const {
   while (result == Z_OK) {
     if (stream.avail_in == 0 && fed < record.stored_size) {
       const uint64_t piece = std::min<uint64_t>(record.stored_size - fed, uint64_t{1} << 30);
-      stream.next_in = reinterpret_cast<Bytef*>(mapping_->data() + record.offset + fed);
+      stream.next_in = reinterpret_cast<Bytef*>(stored + fed);
       stream.avail_in = static_cast<uInt>(piece);
       fed += piece;
     }

@@ -2,7 +2,8 @@
 // against the file, and gives out records by name. Sizes come from the central directory alone, since the local headers
 // of streamed archives have none. Records that are stored uncompressed are views of the mapping; deflated ones are
 // inflated into memory of their own, within bounds, so a small file cannot ask for a large one. The bytes of a record
-// are checked against its CRC-32, if it has one, before they are given out.
+// are checked against its CRC-32, if it has one, before they are given out. They are brought into memory in the
+// background (record_loader.h), so a large file can be opened and its small records read before its weights are there.
 //
 // All records of an archive live under one top folder, named by the first entry; names here are without it. What lies
 // outside is not listed.
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "jit/archive/mapping.h"
+#include "jit/archive/record_loader.h"
 
 namespace hearth {
 
@@ -33,7 +35,8 @@ struct ZipLimits {
 
 struct ZipRecord {
   std::string_view name;  // without the top folder, e.g. "data/0"; views the mapping
-  uint64_t offset = 0;    // of the stored bytes within the file
+  uint64_t header = 0;    // where its own header begins within the file
+  size_t number = 0;      // among all records that the directory lists
   uint64_t stored_size = 0;
   uint64_t size = 0;  // once inflated
   uint32_t crc32 = 0;
@@ -65,6 +68,9 @@ class ZipReader {
   // Throws if there is no such record.
   RecordBytes Read(std::string_view name) const;
 
+  // Returns when the whole file is in memory; what it holds may then change.
+  void ReadAll() const { loader_->LoadAll(); }
+
   const std::shared_ptr<const Mapping>& mapping() const { return mapping_; }
 
  private:
@@ -76,10 +82,9 @@ class ZipReader {
 
   Directory FindDirectory() const;
   void ReadDirectory(const Directory& directory);
-  void CheckLocalHeaders(const Directory& directory);
   void NameRecords();
   void CheckInflation() const;
-  RecordBytes Inflate(const ZipRecord& record) const;
+  RecordBytes Inflate(const ZipRecord& record, char* stored) const;
   [[noreturn]] void Fail(const std::string& what) const;
 
   std::shared_ptr<const Mapping> mapping_;
@@ -87,6 +92,7 @@ class ZipReader {
   std::string top_folder_;
   std::vector<ZipRecord> records_;
   std::vector<uint32_t> by_name_;  // indices of records_, sorted by name
+  std::unique_ptr<const RecordLoader> loader_;
 };
 
 // What a file that is no zip seems to be, for an error message: "a pickle of torch.save before 1.6", "empty", ...

@@ -3,12 +3,16 @@
 #include <caffe2/serialize/inline_container.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 #include <zlib.h>
 
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
 
 #include "jit/archive/crc32.h"
+#include "jit/archive/test_values.h"
 
 namespace hearth {
 namespace {
@@ -124,7 +128,8 @@ TEST(ZipReader, ReadsWhatCaffe2WritesAsCaffe2Does) {
 TEST(ZipReader, StoredRecordsAreViewsOfTheMappingOnThe64ByteGrid) {
   const ZipReader zip = Open(WrittenByCaffe2({{"data/0", {std::string(1000, 'w'), false}}}));
   const RecordBytes bytes = zip.Read("data/0");
-  EXPECT_EQ(bytes.data, zip.mapping()->data() + zip.Find("data/0")->offset);
+  const std::string_view file = zip.mapping()->bytes();
+  EXPECT_TRUE(bytes.data > file.data() && bytes.data + bytes.size < file.data() + file.size());
   EXPECT_EQ(reinterpret_cast<uintptr_t>(bytes.data) % 64, 0u);
 }
 
@@ -189,6 +194,67 @@ TEST(ZipReader, RefusesWhatTheFormatAllowsAndArchivesDoNotHave) {
   EXPECT_THAT(ErrorOf(ZipBuilder().Add({"m/a", "1", false, 0, 1}).Build()), HasSubstr("encrypted"));
   EXPECT_THAT(ErrorOf(ZipBuilder().Add({"m/a", "1", false, 100}).Build()), HasSubstr("two sizes"));
   EXPECT_THAT(ErrorOf(ZipBuilder().Add({"m/a", "1", false, 0, 0, 100000}).Build()), HasSubstr("not where"));
+}
+
+// A record of several pieces, which threads bring, between two of one.
+class LargeZipFile : public testing::Test {
+ protected:
+  LargeZipFile() {
+    large_.resize(21'000'001);
+    for (size_t i = 0; i < large_.size(); ++i) large_[i] = static_cast<char>(i * 2654435761u >> 13);
+    zip_ = ZipBuilder().Add({"m/a", "before"}).Add({"m/large", large_}).Add({"m/z", "behind", true}).Build();
+  }
+  ~LargeZipFile() override { std::filesystem::remove(path_); }
+
+  ZipReader Open() const { return ZipReader(Mapping::Open(path_, Mapping::Mode::kPrivateCopy)); }
+
+  const std::string path_ = testing::TempDir() + "large_zip_" + std::to_string(getpid());
+  std::string large_;
+  std::string zip_;
+};
+
+TEST_F(LargeZipFile, HasItsRecordsInWhateverOrderTheyAreAskedFor) {
+  WriteTestFile(path_, zip_);
+  for (const bool backwards : {false, true}) {
+    const ZipReader zip = Open();
+    if (backwards) EXPECT_EQ(zip.Read("z").view(), "behind");
+    EXPECT_TRUE(zip.Read("large").view() == large_);
+    EXPECT_EQ(zip.Read("a").view(), "before");
+    EXPECT_EQ(zip.Read("z").view(), "behind");
+    zip.ReadAll();
+    EXPECT_TRUE(zip.Read("large").view() == large_);
+  }
+}
+
+TEST_F(LargeZipFile, IsItsOwnOnceAllIsRead) {
+  WriteTestFile(path_, zip_);
+  const ZipReader zip = Open();
+  zip.ReadAll();
+  // Written in place, as somebody who does not know better would.
+  std::ofstream(path_, std::ios::in | std::ios::out | std::ios::binary) << std::string(zip_.size(), 'x');
+  EXPECT_TRUE(zip.Read("large").view() == large_);
+}
+
+TEST_F(LargeZipFile, AChangedByteInAnyPieceIsSeen) {
+  for (const size_t at : {size_t{0}, size_t{5} << 20, large_.size() - 1}) {
+    std::string changed = zip_;
+    changed[zip_.find("m/large") + 7 + at] ^= 1;
+    WriteTestFile(path_, changed);
+    const ZipReader zip = Open();
+    EXPECT_EQ(zip.Read("a").view(), "before");
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_THAT([&] { zip.Read("large"); }, testing::ThrowsMessage<ArchiveError>(HasSubstr("'large' is damaged")));
+    }
+    EXPECT_EQ(zip.Read("z").view(), "behind");
+  }
+}
+
+TEST_F(LargeZipFile, CutOffAfterItWasOpenedIsAnError) {
+  WriteTestFile(path_, zip_);
+  const auto mapping = Mapping::Open(path_, Mapping::Mode::kPrivateCopy);
+  mapping->Fill(0, mapping->bytes().size());
+  std::filesystem::resize_file(path_, 1000);
+  EXPECT_THROW(ZipReader{mapping}, ArchiveError);
 }
 
 TEST(ZipReader, AMissingRecordIsNamed) {

@@ -49,6 +49,7 @@ constexpr Template kTemplates[] = {
     {"aten::type", "Tensor",
      "def $N(self: Tensor, dtype: int, non_blocking: bool=False, copy: bool=False) -> Tensor:\n"
      "  return torch.to(self, dtype, non_blocking, copy)\n"},
+    {"aten::device", "str", "def $N(type: $T) -> Device:\n  return torch.device(type)\n"},
     {"aten::__contains__", "Tensor",
      "def $N(self: str, key: str) -> bool:\n  return torch.ne(torch.find(self, key, 0, torch.len(self)), -1)\n"},
     {"prim::ndim", "Tensor", "def $N(a: Tensor) -> int:\n  return torch.dim(a)\n"},
@@ -101,12 +102,19 @@ struct Library {
   }
 };
 
+const Library& GetLibrary() {
+  static const Library* const library = new Library();
+  return *library;
+}
+
 }  // namespace
 
+void PrepareBuiltinFunctions() { GetLibrary(); }
+
 std::span<Function* const> BuiltinFunctions(c10::Symbol name) {
-  static const Library* const library = new Library();
-  const auto found = library->by_name.find(name);
-  if (found == library->by_name.end()) return {};
+  const Library& library = GetLibrary();
+  const auto found = library.by_name.find(name);
+  if (found == library.by_name.end()) return {};
   return found->second;
 }
 

@@ -13,4 +13,8 @@ namespace hearth {
 // All of that name, already compiled; empty for almost every name. Alive for the process's life. Thread-safe.
 std::span<Function* const> BuiltinFunctions(c10::Symbol name);
 
+// Does now what the first archive would wait for: LibTorch parses the schemas of its operators when one is first looked
+// up, and the functions of this file are compiled.
+void PrepareBuiltinFunctions();
+
 }  // namespace hearth
