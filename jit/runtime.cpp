@@ -18,6 +18,7 @@
 #include "jit/device/stream.h"
 #include "jit/executor/code_builder.h"
 #include "jit/executor/model_executor.h"
+#include "jit/frontend/builtin_functions.h"
 #include "jit/frontend/errors.h"
 #include "jit/interpreter/thread_pool.h"
 #include "jit/ir/printer.h"
@@ -235,13 +236,27 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
   std::atomic<uint64_t> run_ns_{0};
 };
 
+absl::Status LoadLibraries(const std::vector<std::string>& libraries) {
+  try {
+    for (const std::string& library : libraries) LoadOperatorLibrary(library);
+    return absl::OkStatus();
+  } catch (const std::exception& e) {
+    return absl::NotFoundError(e.what());
+  }
+}
+
 class RuntimeImpl final : public Runtime {
  public:
   RuntimeImpl(c10::Device device, int threads)
-      : device_(device), streams_(std::make_shared<StreamPool>(device)), pool_(threads) {}
+      : device_(device), streams_(std::make_shared<StreamPool>(device)), pool_(threads) {
+    // Beside whatever the caller does before its first archive needs it.
+    pool_.Post([] { PrepareBuiltinFunctions(); });
+  }
 
   absl::StatusOr<std::shared_ptr<Model>> Load(const std::string& path, const LoadOptions& options) override {
+    if (absl::Status status = LoadLibraries(options.operator_libraries); !status.ok()) return status;
     try {
+      const OperatorReader operators;
       std::optional<CodeBuilder> builder;
       const std::optional<c10::Device> redirect = device_.is_cpu() ? std::nullopt : std::optional(device_);
       ImportOptions import_options;
@@ -276,11 +291,7 @@ class RuntimeImpl final : public Runtime {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Create(const RuntimeOptions& options) {
-  try {
-    for (const std::string& library : options.operator_libraries) LoadOperatorLibrary(library);
-  } catch (const std::exception& e) {
-    return absl::NotFoundError(e.what());
-  }
+  if (absl::Status status = LoadLibraries(options.operator_libraries); !status.ok()) return status;
   try {
     return std::make_unique<RuntimeImpl>(OpenDevice(options.device), options.threads);
   } catch (const std::exception& e) {

@@ -35,6 +35,9 @@ struct LoadOptions {
   // Whether the file may be mapped where it lies. Only right when nothing overwrites it while the model lives (the
   // command line); otherwise its bytes are copied into memory of this process first.
   bool map_file_in_place = false;
+  // Libraries as in RuntimeOptions, which this archive needs. They are loaded first, once in the process's life, and
+  // stay for all models.
+  std::vector<std::string> operator_libraries;
 };
 
 // One argument or result of a method as the archive's schema gives it.
@@ -138,8 +141,8 @@ class Runtime {
   virtual ~Runtime() = default;
 
   // Loads a TorchScript archive. Errors: kInvalidArgument for a file that is not a sound archive or whose code does not
-  // compile (file, line, caret), kNotFound for no such file, kUnimplemented naming operators that this build lacks,
-  // kInternal when code that runs during loading (__setstate__) raised.
+  // compile (file, line, caret), kNotFound for no such file or a library that cannot be loaded, kUnimplemented naming
+  // operators that this build lacks, kInternal when code that runs during loading (__setstate__) raised.
   virtual absl::StatusOr<std::shared_ptr<Model>> Load(const std::string& path, const LoadOptions& options) = 0;
 
   // Where models' tensors live.

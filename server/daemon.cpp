@@ -52,7 +52,9 @@ std::string Address(const std::string& host, int port) {
 struct Daemon::Parts {
   Parts(const ServerOptions& server_options, Runtime& runtime)
       : options(server_options),
-        repository({{options.model_repositories.begin(), options.model_repositories.end()}, options.load_threads},
+        repository({{options.model_repositories.begin(), options.model_repositories.end()},
+                    options.load_threads,
+                    options.model_operator_libraries},
                    runtime, MakeSignature, [this] { health.Update(); }),
         dispatcher({options.max_pending_requests, options.max_in_flight_requests}),
         environment{repository, dispatcher, runtime.device(), nullptr},

@@ -58,6 +58,8 @@ void DefineFlags(CLI::App& app, ServerOptions& options, std::string& config) {
                  "Shared library of operators to load first; may be given more than once")
       ->type_name("FILE")
       ->take_all();
+  app.add_flag("--model-operator-libraries", options.model_operator_libraries,
+               "Load the operator libraries that models bring in their folders: native code of this process");
   app.add_option("--load-threads", options.load_threads, "Threads that load models")->capture_default_str();
   app.add_flag("--strict-readiness", options.strict_readiness, "Not ready while any model has failed to load");
   app.add_option("--max-request-bytes", options.max_request_bytes, "Largest request message")->capture_default_str();
@@ -93,6 +95,7 @@ absl::StatusOr<ServerOptions> ParseConfigFile(const std::string& text, const std
       {"device", [&](const json& value) { value.get_to(options.device); }},
       {"threads", [&](const json& value) { value.get_to(options.threads); }},
       {"operator_libraries", [&](const json& value) { value.get_to(options.operator_libraries); }},
+      {"model_operator_libraries", [&](const json& value) { value.get_to(options.model_operator_libraries); }},
       {"load_threads", [&](const json& value) { value.get_to(options.load_threads); }},
       {"strict_readiness", [&](const json& value) { value.get_to(options.strict_readiness); }},
       {"max_request_bytes", [&](const json& value) { value.get_to(options.max_request_bytes); }},

@@ -18,6 +18,7 @@ struct ServerOptions {
   std::string device = "cpu";
   int threads = 0;  // 0: one a processor
   std::vector<std::string> operator_libraries;
+  bool model_operator_libraries = false;
   int load_threads = 2;
   bool strict_readiness = false;
   int64_t max_request_bytes = 256 << 20;

@@ -31,7 +31,14 @@ void OpenPythonLibraries() {
   dlopen((folder + "/libtorch_python.so").c_str(), RTLD_LAZY | RTLD_GLOBAL);
 }
 
+std::shared_mutex& LibraryMutex() {
+  static std::shared_mutex mutex;
+  return mutex;
+}
+
 }  // namespace
+
+OperatorReader::OperatorReader() : lock_(LibraryMutex()) {}
 
 std::string LibTorchFolder() {
   Dl_info info;
@@ -42,6 +49,12 @@ std::string LibTorchFolder() {
 }
 
 void LoadOperatorLibrary(const std::string& path) {
+  // An open library registers nothing when it is opened again, so models that are loading need not be waited for.
+  if (void* open = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD)) {
+    dlclose(open);
+    return;
+  }
+  const std::unique_lock lock(LibraryMutex());
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (handle == nullptr) {
     OpenPythonLibraries();

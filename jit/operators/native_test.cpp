@@ -276,8 +276,8 @@ bool Excluded(const std::string& name, const std::vector<IValue>& arguments) {
   if (name == "aten::mul_.t" || name == "aten::mul.left_t") return arguments[1].toInt() > 100;
   if (name == "aten::mul.right_") return arguments[0].toInt() > 100;
   if (name == "prim::rangelist") return arguments[0].toInt() > 100;
-  return name == "aten::warn" || name == "aten::set_grad_enabled" || name == "aten::empty.memory_format" ||
-         name == "aten::empty_like" || name == "aten::new_empty";
+  return name == "aten::warn" || name == "aten::set_grad_enabled" || name == "aten::device.with_index" ||
+         name == "aten::empty.memory_format" || name == "aten::empty_like" || name == "aten::new_empty";
 }
 
 // LibTorch's own operations index tables with these, whatever they are.

@@ -4,6 +4,7 @@
 #include <c10/core/Device.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
+#include <limits>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -64,6 +65,12 @@ void CompareDevices(NativeArguments in, IValue* out) {
   *out = (in[0].toDevice() == in[1].toDevice()) == kEqual;
 }
 void ParseDevice(NativeArguments in, IValue* out) { *out = c10::Device(in[0].toStringRef()); }
+// LibTorch's own takes its arguments off the stack in the wrong order and always fails.
+void MakeDevice(NativeArguments in, IValue* out) {
+  const auto index = in[1].toInt();
+  TORCH_CHECK(index >= -1 && index <= std::numeric_limits<c10::DeviceIndex>::max(), "Invalid device index: ", index);
+  *out = c10::Device(c10::Device(in[0].toStringRef()).type(), static_cast<c10::DeviceIndex>(index));
+}
 
 // A run without gradients leaves the dispatcher's autograd layers out; switching gradients on puts them back.
 void SetGradEnabled(NativeArguments in, IValue* out) {
@@ -107,6 +114,7 @@ constexpr NativeEntry kEntries[] = {
     {"aten::eq.device", CompareDevices<true>},
     {"aten::ne.device", CompareDevices<false>},
     {"aten::device", ParseDevice},
+    {"aten::device.with_index", MakeDevice},
     {"aten::is_grad_enabled", [](NativeArguments, IValue* out) { *out = c10::GradMode::is_enabled(); }},
     {"aten::set_grad_enabled", SetGradEnabled},
     {"aten::warn", Warn},

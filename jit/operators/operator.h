@@ -8,6 +8,7 @@
 #include <ATen/core/stack.h>
 
 #include <memory>
+#include <vector>
 
 namespace torch::jit {
 struct Operator;
@@ -47,8 +48,12 @@ class Operator {
   bool is_vararg() const { return schema_->is_vararg(); }
 
   // Boxed call through LibTorch: takes the arguments from the top of the stack and leaves the results there. Throws
-  // whatever the operator throws.
-  void Run(torch::jit::Stack& stack) const { operation_(stack); }
+  // whatever the operator throws. TorchScript's dtypes, layouts and the like are plain ints, and LibTorch indexes
+  // tables with them: numbers that mean none are an error here.
+  void Run(torch::jit::Stack& stack) const {
+    if (!enumerations_.empty()) CheckEnumerations(stack);
+    operation_(stack);
+  }
   // False for the few registrations that make their operation from one of LibTorch's own graph nodes; they run only if
   // there is a native function or the interpreter knows them.
   bool has_boxed() const { return has_boxed_; }
@@ -59,6 +64,14 @@ class Operator {
   friend class OperatorRegistry;
   Operator() = default;
 
+  // An argument that is the number of one of so many things.
+  struct Enumeration {
+    size_t argument;
+    int64_t count;
+  };
+  static std::vector<Enumeration> FindEnumerations(const c10::FunctionSchema& schema);
+  void CheckEnumerations(const torch::jit::Stack& stack) const;
+
   std::shared_ptr<torch::jit::Operator> keep_alive_;
   const c10::FunctionSchema* schema_ = nullptr;
   c10::Symbol symbol_;
@@ -66,6 +79,7 @@ class Operator {
   mutable torch::jit::Operation operation_ = nullptr;  // its call operator lacks const
   bool has_boxed_ = false;
   NativeFunction native_ = nullptr;
+  std::vector<Enumeration> enumerations_;
 };
 
 }  // namespace hearth

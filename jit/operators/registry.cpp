@@ -69,6 +69,7 @@ std::span<const Operator* const> OperatorRegistry::Candidates(c10::Symbol name) 
       made->schema_ = &original->schema();
       made->symbol_ = name;
       made->effects_ = EffectsOf(*original);
+      made->enumerations_ = Operator::FindEnumerations(*made->schema_);
       made->has_boxed_ = original->hasOperation();
       if (made->has_boxed_) made->operation_ = original->getOperation();
       auto native = impl_->natives.find(FullName(*made->schema_));

@@ -111,8 +111,6 @@ std::vector<std::string> IgnoredFields(const ModelConfig& config) {
   note(config.cc_model_filenames_size() > 0, "cc_model_filenames");
   note(config.metric_tags_size() > 0, "metric_tags");
   note(config.has_model_metrics(), "model_metrics");
-  note(config.model_operations().op_library_filename_size() > 0,
-       "model_operations (operator libraries are given to the server, for all models)");
   note(!config.runtime().empty(), "runtime");
   for (const auto& input : config.input()) {
     note(input.allow_ragged_batch(), absl::StrCat("allow_ragged_batch of input '", input.name(), "'"));
@@ -166,6 +164,12 @@ absl::StatusOr<CheckedConfig> CheckModelConfig(ModelConfig config, const std::st
   if (config.default_model_filename().empty()) config.set_default_model_filename(kDefaultModelFilename);
   if (absl::Status status = CheckFileName(config.default_model_filename()); !status.ok()) {
     return Wrong(name, absl::StrCat("default_model_filename: ", status.message()));
+  }
+  for (const std::string& library : config.model_operations().op_library_filename()) {
+    // A configuration can come from a client, so it only chooses among what is in the model's folder.
+    if (absl::Status status = CheckFileName(library); !status.ok()) {
+      return Wrong(name, absl::StrCat("op_library_filename is a file in the model's folder: ", status.message()));
+    }
   }
   if (config.version_policy().policy_choice_case() == inference::ModelVersionPolicy::POLICY_CHOICE_NOT_SET) {
     config.mutable_version_policy()->mutable_latest()->set_num_versions(1);

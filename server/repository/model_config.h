@@ -1,7 +1,8 @@
 // Reads a model's config.pbtxt, and says what of it this server honours.
 //
 //   honoured   name, platform, backend, default_model_filename, version_policy, max_batch_size, input and output (name,
-//              data_type, dims, reshape, optional), dynamic_batching.default_queue_policy.max_queue_size
+//              data_type, dims, reshape, optional), dynamic_batching.default_queue_policy.max_queue_size,
+//              model_operations.op_library_filename (where the server allows it: repository.h)
 //   refused    what would change answers if it were ignored: sequence_batching, ensemble_scheduling, decoupled
 //              transactions, batch_input and batch_output, repository agents, shape tensors, another backend
 //   ignored    what only tunes: the rest. Each such field that a file sets is named in a warning.

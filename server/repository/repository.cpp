@@ -203,7 +203,16 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   if (!fs::is_regular_file(archive, error)) {
     return fail(absl::NotFoundError(absl::StrCat("there is no file ", archive.string())));
   }
-  auto model = runtime_.Load(archive.string(), LoadOptions{});
+  LoadOptions load_options;
+  for (const std::string& library : config.model_operations().op_library_filename()) {
+    if (!options_.model_operator_libraries) {
+      Log().warn("{}: its operator library {} is not loaded: the setting model_operator_libraries is off", what,
+                 library);
+      continue;
+    }
+    load_options.operator_libraries.push_back(fs::absolute(folder / library).string());
+  }
+  auto model = runtime_.Load(archive.string(), load_options);
   if (!model.ok()) return fail(model.status());
   auto call_interface = factory_(**model, config);
   if (!call_interface.ok()) return fail(call_interface.status());

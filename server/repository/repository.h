@@ -42,6 +42,8 @@ class Repository {
   struct Options {
     std::vector<std::filesystem::path> roots;
     int load_threads = 2;
+    // Whether libraries that a model's configuration names (model_operations) are loaded from its folder.
+    bool model_operator_libraries = false;
   };
   using Done = std::function<void(absl::Status)>;
 

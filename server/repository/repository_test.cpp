@@ -36,7 +36,7 @@ class RepositoryTest : public ::testing::Test {
 
   void Start(std::vector<fs::path> roots) {
     repository_ = std::make_unique<Repository>(
-        Repository::Options{std::move(roots), 2}, runtime_,
+        Repository::Options{std::move(roots), 2, false}, runtime_,
         [](const Model&, const inference::ModelConfig&) { return std::make_unique<const CallInterface>(); }, [] {});
   }
   void StartAndLoad() {
