@@ -8,7 +8,8 @@ bool IsBigEndian(const ZipReader& archive) {
   const RecordBytes order = archive.Read(*record);
   if (order.view() == "big") return true;
   if (order.view() == "little") return false;
-  throw ArchiveError(archive.file_name() + ": the byte order is neither little nor big");
+  throw ArchiveError(archive.file_name() + ": the record byteorder says '" + std::string(order.view().substr(0, 40)) +
+                     "', neither little nor big");
 }
 
 }  // namespace hearth

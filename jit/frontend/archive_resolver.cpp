@@ -47,11 +47,28 @@ c10::IValue Widen(c10::IValue value, const TypePtr& type) {
   }
 }
 
+// Another value for a scope.
+class Exchange {
+ public:
+  Exchange(bool& place, bool value) : place_(place), before_(std::exchange(place, value)) {}
+  ~Exchange() { place_ = before_; }
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+ private:
+  bool& place_;
+  const bool before_;
+};
+
 }  // namespace
 
 ArchiveResolver::ArchiveResolver(std::shared_ptr<CompilationUnit> unit, SourceImporter::SourceProvider provider,
                                  const std::vector<c10::IValue>* constants, int64_t version)
-    : unit_(std::move(unit)), provider_(std::move(provider)), constants_(constants), operators_(version) {}
+    : unit_(std::move(unit)),
+      provider_(std::move(provider)),
+      constants_(constants),
+      old_operators_(version),
+      operators_(version == OperatorTable::kRegistryOnly ? version : OperatorTable::kToday) {}
 
 const std::vector<c10::IValue>& ArchiveResolver::constants() const {
   static const auto* const none = new std::vector<c10::IValue>();
@@ -90,7 +107,7 @@ Function* ArchiveResolver::FindFunction(const std::string& qualified_name) {
   if (Function* known = unit_->FindFunction(qualified_name)) return known;
   const auto* definition = dyn_cast<tree::FunctionDef>(FindDefinition(qualified_name));
   if (!definition) return nullptr;
-  return unit_->AddFunction(Declare(qualified_name, *definition, nullptr));
+  return unit_->AddFunction(DeclareFunction(qualified_name, *definition));
 }
 
 SugaredValue ArchiveResolver::ResolveQualified(std::string_view qualified_name) {
@@ -172,13 +189,30 @@ c10::FunctionSchema ArchiveResolver::MakeSchema(const std::string& name, const t
   return c10::FunctionSchema(name, "", std::move(arguments), std::move(returns));
 }
 
+std::unique_ptr<Function> ArchiveResolver::DeclareFunction(const std::string& qualified_name,
+                                                           const tree::FunctionDef& definition) {
+  return Declare(qualified_name, definition, nullptr, Calls::kOfToday);
+}
+
+std::unique_ptr<Function> ArchiveResolver::DeclareMethod(const std::string& qualified_name,
+                                                         const tree::FunctionDef& definition, const TypePtr& self) {
+  return Declare(qualified_name, definition, self, Calls::kUpgraded);
+}
+
+std::unique_ptr<Function> ArchiveResolver::DeclareHook(const std::string& qualified_name,
+                                                       const tree::FunctionDef& definition, const TypePtr& self) {
+  return Declare(qualified_name, definition, self, Calls::kOfToday);
+}
+
 std::unique_ptr<Function> ArchiveResolver::Declare(const std::string& qualified_name,
-                                                   const tree::FunctionDef& definition, const TypePtr& self) {
+                                                   const tree::FunctionDef& definition, const TypePtr& self,
+                                                   Calls calls) {
   const c10::QualifiedName name(qualified_name);
   const tree::FunctionDef* body = &definition;
   auto function = std::make_unique<Function>(
-      name, MakeSchema(name.name(), definition, self), [this, body](Function& defined, Graph& graph) {
+      name, MakeSchema(name.name(), definition, self), [this, body, calls](Function& defined, Graph& graph) {
         const CompileDepth depth(compile_depth(), body->name_range);
+        const Exchange upgrading(upgrades(), calls == Calls::kUpgraded);
         try {
           const c10::FunctionSchema& schema = defined.getSchema();
           const TypePtr returned = Emitter(*this, graph).EmitFunction(*body, schema);

@@ -23,7 +23,7 @@ class ArchiveResolver : public Resolver {
   TypePtr ResolveType(const tree::Expr& annotation) override;
   SugaredValue ResolveQualified(std::string_view qualified_name) override;
   const std::vector<c10::IValue>& constants() const override;
-  OperatorTable& operators() override { return operators_; }
+  OperatorTable& operators() override { return upgrades() ? old_operators_ : operators_; }
   CompilationUnit& unit() override { return *unit_; }
 
   // Null if the code does not define it.
@@ -32,10 +32,13 @@ class ArchiveResolver : public Resolver {
   // `range` is where the text stands, for errors; its source may be null.
   TypePtr ParseAnnotation(std::string_view text, const SourceRange& range);
 
-  // A function of that definition, declared: its body is emitted when it is asked for. `self` is the type of a
-  // method's first parameter, null for a free function.
-  std::unique_ptr<Function> Declare(const std::string& qualified_name, const tree::FunctionDef& definition,
-                                    const TypePtr& self);
+  // A function of that definition, declared: its body is emitted when it is asked for.
+  std::unique_ptr<Function> DeclareFunction(const std::string& qualified_name, const tree::FunctionDef& definition);
+  // The same for one whose first parameter is an object of type `self`.
+  std::unique_ptr<Function> DeclareMethod(const std::string& qualified_name, const tree::FunctionDef& definition,
+                                          const TypePtr& self);
+  std::unique_ptr<Function> DeclareHook(const std::string& qualified_name, const tree::FunctionDef& definition,
+                                        const TypePtr& self);
   c10::FunctionSchema MakeSchema(const std::string& name, const tree::FunctionDef& definition, const TypePtr& self);
 
   // The definitions of functions that were declared.
@@ -46,6 +49,10 @@ class ArchiveResolver : public Resolver {
     using is_transparent = void;
   };
 
+  enum class Calls { kUpgraded, kOfToday };
+  std::unique_ptr<Function> Declare(const std::string& qualified_name, const tree::FunctionDef& definition,
+                                    const TypePtr& self, Calls calls);
+
   const tree::Tree* FindFile(const std::string& qualifier);
   const tree::Stmt* FindDefinition(const std::string& qualified_name);
 
@@ -55,6 +62,7 @@ class ArchiveResolver : public Resolver {
   int depth_ = 0;
   SourceImporter::SourceProvider provider_;
   const std::vector<c10::IValue>* constants_;
+  OperatorTable old_operators_;  // of the archive's version
   OperatorTable operators_;
   std::unordered_map<std::string, std::unique_ptr<const tree::Tree>> files_;  // null: there is no such file
   std::unordered_map<std::string, SugaredValue, Hash, std::equal_to<>> names_;

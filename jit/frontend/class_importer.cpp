@@ -1,5 +1,7 @@
 #include "jit/frontend/class_importer.h"
 
+#include <torch/custom_class.h>
+
 #include <algorithm>
 #include <memory>
 #include <string_view>
@@ -41,6 +43,36 @@ bool IsFinal(const tree::Expr& annotation) {
   return name && name->id == "Final";
 }
 
+// A qualified name without the components that torch.jit adds where two classes have one name.
+std::string Demangled(std::string_view name) {
+  constexpr std::string_view kMangle = "___torch_mangle_";
+  std::string out;
+  while (!name.empty()) {
+    const std::string_view part = name.substr(0, name.find('.'));
+    name.remove_prefix(std::min(part.size() + 1, name.size()));
+    if (part.starts_with(kMangle)) continue;
+    if (!out.empty()) out += '.';
+    out += part;
+  }
+  return out;
+}
+
+// The C++ class of what a quantized module packs; null for any other class.
+const char* PackedClass(std::string_view demangled) {
+  constexpr std::string_view kFolders[] = {"__torch__.torch.nn.quantized.modules.",
+                                           "__torch__.torch.ao.nn.quantized.modules."};
+  for (const std::string_view folder : kFolders) {
+    if (!demangled.starts_with(folder)) continue;
+    const std::string_view name = demangled.substr(folder.size());
+    if (name == "linear.Linear" || name == "linear.LinearPackedParams") {
+      return "__torch__.torch.classes.quantized.LinearPackedParamsBase";
+    }
+    if (name == "conv.Conv2d") return "__torch__.torch.classes.quantized.Conv2dPackedParamsBase";
+    if (name == "conv.Conv3d") return "__torch__.torch.classes.quantized.Conv3dPackedParamsBase";
+  }
+  return nullptr;
+}
+
 class ClassImporter {
  public:
   ClassImporter(ArchiveResolver& resolver, const std::string& name, const tree::ClassDef& definition)
@@ -78,7 +110,7 @@ class ClassImporter {
     resolver_.unit().AddType(type);
     CheckNames();
     for (const Attribute& attribute : attributes_) {
-      type->addAttribute(std::string(attribute.name), resolver_.ResolveType(*attribute.annotation),
+      type->addAttribute(std::string(attribute.name), TypeOf(attribute),
                          is_module && Contains(parameters_, attribute.name),
                          is_module && Contains(buffers_, attribute.name));
     }
@@ -90,17 +122,31 @@ class ClassImporter {
                         EvaluateConstant(*constant->value, wanted, resolver_));
     }
     for (const tree::FunctionDef* method : methods_) {
-      std::unique_ptr<Function> function = resolver_.Declare(name_ + "." + std::string(method->name), *method, type);
+      const std::string name = name_ + "." + std::string(method->name);
       if (Contains(pre_hooks_, method->name) || Contains(hooks_, method->name)) {
-        hook_functions_.emplace_back(method->name, resolver_.unit().AddAnonymous(std::move(function)));
+        hook_functions_.emplace_back(method->name,
+                                     resolver_.unit().AddAnonymous(resolver_.DeclareHook(name, *method, type)));
       } else {
-        resolver_.unit().AddMethod(type, std::move(function));
+        resolver_.unit().AddMethod(type, resolver_.DeclareMethod(name, *method, type));
       }
     }
     for (const std::string_view hook : pre_hooks_) type->addForwardPreHook(FindHook(hook));
     for (const std::string_view hook : hooks_) type->addForwardHook(FindHook(hook));
     AddProperties(*type);
     return type;
+  }
+
+  // Before 1.5 packed weights of quantized modules were tensors of a kind that is gone; their code works as well with
+  // the C++ class that holds them now.
+  TypePtr TypeOf(const Attribute& attribute) const {
+    if (attribute.name == "_packed_params" && attribute.annotation->range.text() == "Tensor") {
+      if (const char* packed = PackedClass(Demangled(name_))) {
+        const c10::ClassTypePtr type = torch::getCustomClass(packed);
+        if (!type) Fail(attribute.annotation->range, std::string("this build lacks the class ") + packed);
+        return type;
+      }
+    }
+    return resolver_.ResolveType(*attribute.annotation);
   }
 
   // LibTorch would refuse a name that is taken, without saying where.

@@ -282,6 +282,7 @@ SugaredValue Emitter::EmitClosure(const tree::FunctionDef& definition, Symbol ki
   const TypePtr outer_return_type = std::exchange(return_type_, nullptr);
   Value* const outer_result = std::exchange(result_, nullptr);
   const bool outer_early_returns = std::exchange(early_returns_, false);
+  const bool outer_upgrades = std::exchange(resolver_.upgrades(), false);
   const std::vector<LoopExits> outer_loops = std::exchange(loops_, {});
   if (definition.returns) return_type_ = resolver_.ResolveType(*definition.returns);
   pools_.emplace_back(block);
@@ -304,6 +305,7 @@ SugaredValue Emitter::EmitClosure(const tree::FunctionDef& definition, Symbol ki
   return_type_ = outer_return_type;
   result_ = outer_result;
   early_returns_ = outer_early_returns;
+  resolver_.upgrades() = outer_upgrades;
   loops_ = outer_loops;
   if (kind == sym::kFork) {
     node->output()->SetType(c10::FutureType::create(std::move(type)));

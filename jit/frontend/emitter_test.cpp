@@ -345,16 +345,28 @@ TEST(EmitterTest, ClassesOfTwoArchivesAreDifferentTypes) {
   EXPECT_NE(*one.importer().LoadType("__torch__.N"), *two.importer().LoadType("__torch__.N"));
 }
 
-TEST(EmitterTest, OldArchivesDivideAsTheyDid) {
-  const char* text = "def f(x: Tensor, y: Tensor) -> Tensor:\n  return torch.div(x, y)\n";
+TEST(EmitterTest, MethodsOfOldArchivesDivideAsTheyDid) {
+  const char* text =
+      "class M(Module):\n"
+      "  def f(self: __torch__.M, x: Tensor, y: Tensor) -> Tensor:\n"
+      "    return torch.div(x, y)\n"
+      "def g(x: Tensor, y: Tensor) -> Tensor:\n"
+      "  return torch.div(x, y)\n";
+  const auto operators_of = [](const Graph& graph) {
+    std::vector<std::string> operators;
+    Operators(*graph.block(), &operators);
+    return operators;
+  };
+  const auto method = [](Code& code) -> const Graph& {
+    const c10::NamedTypePtr type = code.importer().LoadType("__torch__.M");
+    return static_cast<hearth::Function*>(type->cast<c10::ClassType>()->findMethod("f"))->emitted_graph();
+  };
   Code now(text, 4);
   Code then(text, 3);
-  std::vector<std::string> operators;
-  Operators(*then.Function("f").block(), &operators);
-  EXPECT_THAT(operators, ::testing::Contains("aten::divide.Tensor_mode"));
-  operators.clear();
-  Operators(*now.Function("f").block(), &operators);
-  EXPECT_EQ(operators, std::vector<std::string>{"aten::div.Tensor"});
+  EXPECT_THAT(operators_of(method(then)), ::testing::Contains("aten::divide.Tensor_mode"));
+  EXPECT_EQ(operators_of(method(now)), std::vector<std::string>{"aten::div.Tensor"});
+  // LibTorch upgrades nothing in free functions.
+  EXPECT_EQ(operators_of(then.Function("g")), std::vector<std::string>{"aten::div.Tensor"});
 }
 
 TEST(EmitterTest, DeepCodeIsAnErrorAndNotACrash) {

@@ -7,6 +7,7 @@
 #include <ATen/core/function_schema.h>
 #include <ATen/core/interned_strings.h>
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -37,6 +38,8 @@ class OperatorTable {
  public:
   // For code of our own: neither upgraders nor builtin functions.
   static constexpr int64_t kRegistryOnly = -1;
+  // For code that means today's operators.
+  static constexpr int64_t kToday = std::numeric_limits<int64_t>::max();
 
   // `version` is the archive's.
   explicit OperatorTable(int64_t version) : version_(version) {}

@@ -48,9 +48,14 @@ class Resolver {
   virtual CompilationUnit& unit() = 0;
 
   int& compile_depth() { return compile_depth_; }
+  // Whether what is emitted now are calls of the archive's own age. LibTorch upgrades old calls in the bodies of
+  // methods alone: in free functions, hooks and closures they mean what they mean today, whatever the archive's
+  // version.
+  bool& upgrades() { return upgrades_; }
 
  private:
   int compile_depth_ = 0;
+  bool upgrades_ = false;
 };
 
 }  // namespace hearth
