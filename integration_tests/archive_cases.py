@@ -207,6 +207,8 @@ def pickles():
     for dtype in (torch.float64, torch.float16, torch.bfloat16, torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64,
                   torch.bool, torch.complex64, torch.complex128):  # fmt: skip
         yield Case(f"a tensor of {dtype}", tensor(torch.tensor([0, 1, 1]).to(dtype)))
+    for name in ("uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu"):
+        yield Case(f"a tensor of {name} that torch saved", _saved(torch.jit.script(_Buffer(getattr(torch, name)))))
     yield Case("a conjugate is a conjugate", tensor(torch.tensor([1 + 2j, 3 - 1j]).conj()))
     yield Case("a negative view is negative", tensor(torch.tensor([1 + 2j, 3 - 1j]).conj().imag))
     parameter = Call(Name("torch._utils", "_rebuild_parameter"), (torch.arange(3.0), True, Call(Name("collections", "OrderedDict"), ())))
@@ -271,6 +273,15 @@ def pickles():
     yield Case("a list of the wrong elements is refused", module("return x", attributes={"v": "List[int]"}, values={"v": ["a"]}), verdict=refused("'v'", "int"))
     yield Case("an attribute of the wrong type is refused", module("return x", attributes={"v": "int"}, values={"v": "three"}), verdict=refused("'v'", "int"))
     yield Case("a missing attribute is refused", module("return x", attributes={"v": "int"}), verdict=refused("no attribute 'v'"))
+
+
+class _Buffer(torch.nn.Module):
+    def __init__(self, dtype):
+        super().__init__()
+        self.register_buffer("w", torch.tensor([1.0, 2.0, 8.0]).to(dtype))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.w.to(torch.float32) + x
 
 
 def _sparse(layout_number, sizes, *parts):
