@@ -3,21 +3,22 @@
 namespace hearth::server {
 namespace {
 
+// What is asked for most comes first.
 constexpr Datatype kDatatypes[] = {
-    {"BOOL", inference::TYPE_BOOL, c10::ScalarType::Bool, 1},
+    {"FP32", inference::TYPE_FP32, c10::ScalarType::Float, 4},
+    {"INT64", inference::TYPE_INT64, c10::ScalarType::Long, 8},
+    {"BYTES", inference::TYPE_STRING, c10::ScalarType::Undefined, 0},
+    {"FP16", inference::TYPE_FP16, c10::ScalarType::Half, 2},
+    {"BF16", inference::TYPE_BF16, c10::ScalarType::BFloat16, 2},
     {"UINT8", inference::TYPE_UINT8, c10::ScalarType::Byte, 1},
+    {"INT32", inference::TYPE_INT32, c10::ScalarType::Int, 4},
+    {"BOOL", inference::TYPE_BOOL, c10::ScalarType::Bool, 1},
+    {"FP64", inference::TYPE_FP64, c10::ScalarType::Double, 8},
+    {"INT8", inference::TYPE_INT8, c10::ScalarType::Char, 1},
+    {"INT16", inference::TYPE_INT16, c10::ScalarType::Short, 2},
     {"UINT16", inference::TYPE_UINT16, c10::ScalarType::UInt16, 2},
     {"UINT32", inference::TYPE_UINT32, c10::ScalarType::UInt32, 4},
     {"UINT64", inference::TYPE_UINT64, c10::ScalarType::UInt64, 8},
-    {"INT8", inference::TYPE_INT8, c10::ScalarType::Char, 1},
-    {"INT16", inference::TYPE_INT16, c10::ScalarType::Short, 2},
-    {"INT32", inference::TYPE_INT32, c10::ScalarType::Int, 4},
-    {"INT64", inference::TYPE_INT64, c10::ScalarType::Long, 8},
-    {"FP16", inference::TYPE_FP16, c10::ScalarType::Half, 2},
-    {"BF16", inference::TYPE_BF16, c10::ScalarType::BFloat16, 2},
-    {"FP32", inference::TYPE_FP32, c10::ScalarType::Float, 4},
-    {"FP64", inference::TYPE_FP64, c10::ScalarType::Double, 8},
-    {"BYTES", inference::TYPE_STRING, c10::ScalarType::Undefined, 0},
 };
 
 template <typename Matches>

@@ -19,7 +19,8 @@ class InferCall : public grpc::ServerUnaryReactor {
         [this](InferAnswer answer) -> size_t {
           status_ = ToGrpc(answer.status);
           if (!status_.ok()) return 0;
-          *response_ = EncodeInferResponse(std::move(answer.header), std::move(answer.outputs));
+          // A plain assignment would copy the buffer.
+          EncodeInferResponse(answer.header, std::move(answer.outputs)).Swap(response_);
           return response_->Length();
         },
         [this] { Finish(status_); });

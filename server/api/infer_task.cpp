@@ -1,6 +1,7 @@
 #include "server/api/infer_task.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -47,7 +48,7 @@ void InferTask::Start(const grpc::ByteBuffer& message, std::optional<Clock::time
     if (status.ok() && cancelled_) status = absl::CancelledError("the request was cancelled");
   }
   handed_over_ = Clock::now();
-  if (!status.ok()) return Finish({std::move(status), header_, {}});
+  if (!status.ok()) return Finish(std::move(status));
 
   call.deadline = deadline;
   call.bytes = record_.request_bytes;
@@ -59,7 +60,7 @@ void InferTask::Start(const grpc::ByteBuffer& message, std::optional<Clock::time
       servable_, std::move(call), [self](absl::StatusOr<c10::IValue> result) { self->OnResult(std::move(result)); });
   if (!handle.ok()) {
     admitted_ = false;
-    return Finish({handle.status(), header_, {}});
+    return Finish(handle.status());
   }
   bool cancel = false;
   {
@@ -72,10 +73,13 @@ void InferTask::Start(const grpc::ByteBuffer& message, std::optional<Clock::time
 }
 
 absl::Status InferTask::Prepare(const grpc::ByteBuffer& message, DispatchedCall& call) {
-  auto request = ParseInferRequest(message);
+  // The fields of a usual request fit here, so that they take no trips to the allocator.
+  alignas(std::max_align_t) char memory[4096];
+  google::protobuf::Arena arena(memory, sizeof(memory));
+  auto request = ParseInferRequest(message, arena);
   if (!request.ok()) return request.status();
-  const inference::ModelInferRequest& fields = request->fields;
-  header_.set_id(fields.id());
+  const inference::ModelInferRequest& fields = *request->fields;
+  header_.id = fields.id();
   record_.model = fields.model_name();
   record_.version = fields.model_version();
   record_.id = fields.id();
@@ -84,9 +88,9 @@ absl::Status InferTask::Prepare(const grpc::ByteBuffer& message, DispatchedCall&
   auto servable = environment_.repository.Find(fields.model_name(), fields.model_version());
   if (!servable.ok()) return servable.status();
   servable_ = *std::move(servable);
-  header_.set_model_name(servable_->name);
-  header_.set_model_version(std::to_string(servable_->version));
-  record_.version = header_.model_version();
+  header_.model_name = servable_->name;
+  header_.model_version = std::to_string(servable_->version);
+  record_.version = header_.model_version;
 
   for (const char* unsupported : {"sequence_id"}) {
     auto parameter = fields.parameters().find(unsupported);
@@ -115,17 +119,16 @@ absl::Status InferTask::Prepare(const grpc::ByteBuffer& message, DispatchedCall&
 
 void InferTask::OnResult(absl::StatusOr<c10::IValue> result) {
   finished_ = Clock::now();
-  if (!result.ok()) return Finish({result.status(), header_, {}});
+  if (!result.ok()) return Finish(result.status());
   const auto& signature = static_cast<const Signature&>(*servable_->call_interface);
   auto outputs = signature.Unbind(*std::move(result), requested_);
-  if (!outputs.ok()) return Finish({outputs.status(), header_, {}});
-  Finish({absl::OkStatus(), header_, *std::move(outputs)});
+  if (!outputs.ok()) return Finish(outputs.status());
+  Finish(absl::OkStatus(), *std::move(outputs));
 }
 
-void InferTask::Finish(InferAnswer answer) {
-  const absl::Status status = answer.status;
+void InferTask::Finish(absl::Status status, std::vector<WireTensor> outputs) {
   // Encoding happens last of the work, so that it is in the times; what is sent is sent by Done.
-  record_.response_bytes = encode_(std::move(answer));
+  record_.response_bytes = encode_({status, std::move(header_), std::move(outputs)});
   Report(status, Clock::now());
   {
     std::lock_guard lock(mutex_);

@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "jit/runtime.h"
-#include "proto/inference/service.pb.h"
+#include "server/api/response_message.h"
 #include "server/api/wire_tensor.h"
 #include "server/repository/repository.h"
 #include "server/scheduling/dispatcher.h"
@@ -32,8 +32,8 @@ struct InferEnvironment {
 
 struct InferAnswer {
   absl::Status status;
-  inference::ModelInferResponse header;  // the request's id, also of a failure; the model's name and version
-  std::vector<WireTensor> outputs;       // if the status is OK
+  AnswerHeader header;              // also of a failure, as far as it was found out
+  std::vector<WireTensor> outputs;  // if the status is OK
 };
 
 class InferTask : public std::enable_shared_from_this<InferTask> {
@@ -59,14 +59,14 @@ class InferTask : public std::enable_shared_from_this<InferTask> {
 
   absl::Status Prepare(const grpc::ByteBuffer& message, DispatchedCall& call);
   void OnResult(absl::StatusOr<c10::IValue> result);
-  void Finish(InferAnswer answer);
+  void Finish(absl::Status status, std::vector<WireTensor> outputs = {});
   void Report(const absl::Status& status, Clock::time_point now);
 
   const InferEnvironment& environment_;
   Encode encode_;
   Done done_;
   ServablePtr servable_;
-  inference::ModelInferResponse header_;
+  AnswerHeader header_;
   std::vector<std::string> requested_;
   AccessRecord record_;
   int64_t batch_size_ = 1;

@@ -51,10 +51,11 @@ inference::ModelInferRequest SomeRequest() {
 TEST(RequestMessage, ARequestIsReadHoweverItIsCut) {
   const std::string bytes = SomeRequest().SerializeAsString();
   for (size_t size = 1; size <= bytes.size(); ++size) {
-    const auto message = ParseInferRequest(Cut(bytes, size));
+    google::protobuf::Arena arena;
+    const auto message = ParseInferRequest(Cut(bytes, size), arena);
     ASSERT_TRUE(message.ok()) << message.status() << " in slices of " << size;
-    EXPECT_EQ(message->fields.model_name(), "m");
-    EXPECT_EQ(message->fields.parameters().at("p").double_param(), 2.5);
+    EXPECT_EQ(message->fields->model_name(), "m");
+    EXPECT_EQ(message->fields->parameters().at("p").double_param(), 2.5);
     const auto inputs = ReadInputs(*message);
     ASSERT_TRUE(inputs.ok()) << inputs.status();
     EXPECT_EQ(inputs->at(1).tensor[2].item<int64_t>(), 6);
@@ -65,7 +66,8 @@ TEST(RequestMessage, ARequestThatEndsEarlyIsRefused) {
   const std::string bytes = SomeRequest().SerializeAsString();
   size_t refused = 0;
   for (size_t size = 1; size < bytes.size(); ++size) {
-    const auto message = ParseInferRequest(Cut(bytes.substr(0, size), 7));
+    google::protobuf::Arena arena;
+    const auto message = ParseInferRequest(Cut(bytes.substr(0, size), 7), arena);
     // A message may end between two fields; then a tensor is missing.
     refused += !message.ok() || !ReadInputs(*message).ok() || message->raw_input_contents.size() < 2;
   }
@@ -78,7 +80,8 @@ TEST(RequestMessage, UnknownFieldsAreSkipped) {
   bytes += std::string("\x9a\x06\x02hi", 5);               // field 99, bytes
   bytes += std::string("\x9d\x06\1\2\3\4", 6);             // field 99, 32 bits
   bytes += std::string("\x99\x06\1\2\3\4\5\6\7\x08", 10);  // field 99, 64 bits
-  EXPECT_TRUE(ParseInferRequest(Cut(bytes, 5)).ok());
+  google::protobuf::Arena arena;
+  EXPECT_TRUE(ParseInferRequest(Cut(bytes, 5), arena).ok());
 }
 
 TEST(RequestMessage, AlignedContentsInOnePieceAreNotCopied) {
@@ -159,6 +162,7 @@ void ExpectSomeOutputs(const inference::ModelInferResponse& response) {
   ASSERT_EQ(response.raw_output_contents_size(), 4);
   EXPECT_EQ(response.outputs(1).name(), "t5000");
   EXPECT_EQ(response.outputs(1).datatype(), "INT64");
+  EXPECT_THAT(response.outputs(1).shape(), ElementsAre(5000));
   EXPECT_EQ(response.raw_output_contents(0).size(), 3 * sizeof(int64_t));
   EXPECT_EQ(response.raw_output_contents(1).size(), 5000 * sizeof(int64_t));
   EXPECT_EQ(reinterpret_cast<const int64_t*>(response.raw_output_contents(1).data())[4999], 4999);
@@ -167,11 +171,12 @@ void ExpectSomeOutputs(const inference::ModelInferResponse& response) {
 }
 
 TEST(ResponseMessage, ProtobufReadsWhatWasWrittenInSlices) {
-  inference::ModelInferResponse header;
-  header.set_id("17");
+  const AnswerHeader header{"m", "3", "17"};
   const grpc::ByteBuffer buffer = EncodeInferResponse(header, SomeOutputs());
   inference::ModelInferResponse response;
   ASSERT_TRUE(response.ParseFromString(Join(buffer)));
+  EXPECT_EQ(response.model_name(), "m");
+  EXPECT_EQ(response.model_version(), "3");
   EXPECT_EQ(response.id(), "17");
   ExpectSomeOutputs(response);
 }
@@ -180,6 +185,7 @@ TEST(ResponseMessage, AStreamsAnswerHoldsTheSame) {
   inference::ModelStreamInferResponse response;
   ASSERT_TRUE(response.ParseFromString(Join(EncodeStreamResponse({}, SomeOutputs()))));
   EXPECT_EQ(response.error_message(), "");
+  EXPECT_TRUE(response.infer_response().parameters().at("triton_final_response").bool_param());
   ExpectSomeOutputs(response.infer_response());
   ASSERT_TRUE(response.ParseFromString(Join(EncodeStreamError("no", "18"))));
   EXPECT_EQ(response.error_message(), "no");

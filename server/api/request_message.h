@@ -1,8 +1,7 @@
-// Reads a ModelInferRequest out of the slices that gRPC received, without copying tensors: all fields but
-// raw_input_contents are gathered and parsed by Protobuf, which they are small for; of raw_input_contents only the
-// place is noted. The wire format is Protobuf's (protobuf.dev, "Encoding").
+// Reads a ModelInferRequest as gRPC received it, without copying tensors (split_message.h).
 #pragma once
 
+#include <google/protobuf/arena.h>
 #include <grpcpp/support/byte_buffer.h>
 
 #include <vector>
@@ -14,13 +13,13 @@
 namespace hearth::server {
 
 struct InferRequestMessage {
-  inference::ModelInferRequest fields;  // without raw_input_contents
+  const inference::ModelInferRequest* fields = nullptr;  // without raw_input_contents
   std::vector<RawBytes> raw_input_contents;
   size_t size = 0;  // of the whole message
 };
 
-// kInvalidArgument for bytes that are not such a message.
-absl::StatusOr<InferRequestMessage> ParseInferRequest(const grpc::ByteBuffer& buffer);
+// The fields live in `arena`. kInvalidArgument for bytes that are not such a message.
+absl::StatusOr<InferRequestMessage> ParseInferRequest(const grpc::ByteBuffer& buffer, google::protobuf::Arena& arena);
 
 // The request's inputs as tensors, from raw or from typed contents. kInvalidArgument if there are both, if their
 // numbers differ, or for what ReadRaw and ReadContents refuse.

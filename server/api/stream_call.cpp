@@ -60,11 +60,10 @@ class StreamCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBu
           read_, DeadlineOf(*context_), peer_,
           [slot](InferAnswer answer) -> size_t {
             if (answer.status.ok()) {
-              (*answer.header.mutable_parameters())["triton_final_response"].set_bool_param(true);
-              slot->answer = EncodeStreamResponse(std::move(answer.header), std::move(answer.outputs));
+              slot->answer = EncodeStreamResponse(answer.header, std::move(answer.outputs));
             } else {
               const absl::string_view message = answer.status.message();
-              slot->answer = EncodeStreamError(std::string(message.data(), message.size()), answer.header.id());
+              slot->answer = EncodeStreamError(std::string(message.data(), message.size()), answer.header.id);
             }
             return slot->answer.Length();
           },

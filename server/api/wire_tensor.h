@@ -1,8 +1,8 @@
 // A named tensor between the protocol and the model, and how it is read from a message: raw bytes as they lie in the
 // message's slices, or typed contents.
 //
-// Raw bytes that lie in one piece, aligned to 16 bytes, become a tensor over the message's own memory, which then lives
-// as long as the tensor; all else is copied once, into memory that LibTorch's allocator aligns.
+// Raw bytes that lie in one piece, aligned to 16 bytes and not few, become a tensor over the message's own memory, which
+// then lives as long as the tensor; all else is copied once, into memory that LibTorch's allocator aligns.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/inference/service.pb.h"
@@ -37,8 +38,8 @@ struct RawBytes {
     const uint8_t* data() const { return slice.begin() + offset; }
   };
 
-  std::vector<Piece> pieces;
-  size_t size = 0;
+  absl::InlinedVector<Piece, 1> pieces;
+  uint64_t size = 0;
 };
 
 // "[2,3]"

@@ -1,0 +1,89 @@
+#include "server/api/slice_builder.h"
+
+#include <google/protobuf/io/coded_stream.h>
+
+#include <utility>
+
+namespace hearth::server {
+namespace {
+
+using google::protobuf::io::CodedOutputStream;
+
+constexpr uint32_t kLengthDelimited = 2;
+// Fewer bytes are copied next to what precedes them: a slice of its own costs more than that.
+constexpr size_t kCopiedBelow = 4096;
+
+void AppendVarint(std::string& out, uint64_t value) {
+  uint8_t bytes[10];
+  uint8_t* end = CodedOutputStream::WriteVarint64ToArray(value, bytes);
+  out.append(reinterpret_cast<const char*>(bytes), end - bytes);
+}
+
+}  // namespace
+
+void AppendHead(std::string& out, uint32_t field, uint64_t size) {
+  AppendVarint(out, field << 3 | kLengthDelimited);
+  AppendVarint(out, size);
+}
+
+void AppendText(std::string& out, uint32_t field, std::string_view text) {
+  if (text.empty()) return;
+  AppendHead(out, field, text.size());
+  out += text;
+}
+
+void AppendPackedVarints(std::string& out, uint32_t field, const std::vector<int64_t>& numbers) {
+  if (numbers.empty()) return;
+  size_t size = 0;
+  for (const int64_t number : numbers) size += CodedOutputStream::VarintSize64(static_cast<uint64_t>(number));
+  AppendHead(out, field, size);
+  for (const int64_t number : numbers) AppendVarint(out, static_cast<uint64_t>(number));
+}
+
+void SliceBuilder::AddBytes(uint32_t field, at::Tensor tensor) {
+  const size_t size = tensor.nbytes();
+  AppendHead(text_, field, size);
+  if (size < kCopiedBelow) {
+    text_.append(static_cast<const char*>(tensor.const_data_ptr()), size);
+    return;
+  }
+  FlushText();
+  auto* owner = new at::Tensor(std::move(tensor));
+  slices_.emplace_back(
+      const_cast<void*>(owner->const_data_ptr()), size, [](void* held) { delete static_cast<at::Tensor*>(held); },
+      owner);
+}
+
+void SliceBuilder::AddBytes(uint32_t field, std::string bytes) {
+  AppendHead(text_, field, bytes.size());
+  if (bytes.size() < kCopiedBelow) {
+    text_ += bytes;
+    return;
+  }
+  FlushText();
+  auto* owner = new std::string(std::move(bytes));
+  slices_.emplace_back(
+      owner->data(), owner->size(), [](void* held) { delete static_cast<std::string*>(held); }, owner);
+}
+
+grpc::ByteBuffer SliceBuilder::Take() {
+  FlushText();
+  return grpc::ByteBuffer(slices_.data(), slices_.size());
+}
+
+grpc::ByteBuffer SliceBuilder::TakeAsField(uint32_t field) {
+  FlushText();
+  size_t size = 0;
+  for (const grpc::Slice& slice : slices_) size += slice.size();
+  AppendHead(text_, field, size);
+  slices_.insert(slices_.begin(), grpc::Slice(text_));
+  return grpc::ByteBuffer(slices_.data(), slices_.size());
+}
+
+void SliceBuilder::FlushText() {
+  if (text_.empty()) return;
+  slices_.emplace_back(text_);
+  text_.clear();
+}
+
+}  // namespace hearth::server

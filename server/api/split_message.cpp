@@ -1,0 +1,146 @@
+#include "server/api/split_message.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace hearth::server {
+namespace {
+
+// Wire types of the encoding.
+constexpr uint32_t kVarint = 0;
+constexpr uint32_t kFixed64 = 1;
+constexpr uint32_t kLengthDelimited = 2;
+constexpr uint32_t kFixed32 = 5;
+
+// Walks bytes that lie in several slices.
+class SliceCursor {
+ public:
+  explicit SliceCursor(const std::vector<grpc::Slice>& slices) : slices_(slices) { EnterSlice(); }
+
+  bool at_end() const { return at_ == end_; }
+
+  // False if there is no varint.
+  bool ReadVarint(uint64_t& value) {
+    value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      if (at_end()) return false;
+      const uint8_t byte = *at_;
+      Advance(1);
+      value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+      if ((byte & 0x80) == 0) return true;
+    }
+    return false;
+  }
+
+  // Calls take(slice, offset, size) for the pieces of the next `size` bytes. False if there are fewer.
+  template <typename Take>
+  bool Read(uint64_t size, Take take) {
+    while (size > 0) {
+      if (at_end()) return false;
+      const auto piece = static_cast<size_t>(std::min<uint64_t>(size, end_ - at_));
+      take(slices_[slice_], static_cast<size_t>(at_ - slices_[slice_].begin()), piece);
+      Advance(piece);
+      size -= piece;
+    }
+    return true;
+  }
+
+  // Calls take(text) for the pieces between an earlier cursor over the same slices and this one.
+  template <typename Take>
+  void From(const SliceCursor& earlier, Take take) const {
+    const uint8_t* begin = earlier.at_;
+    for (size_t slice = earlier.slice_; slice < slices_.size() && slice <= slice_; ++slice) {
+      if (slice > earlier.slice_) begin = slices_[slice].begin();
+      const uint8_t* end = slice == slice_ ? at_ : slices_[slice].end();
+      if (begin != end) take(std::string_view(reinterpret_cast<const char*>(begin), end - begin));
+    }
+  }
+
+ private:
+  void Advance(size_t size) {
+    at_ += size;
+    if (at_ != end_) return;
+    ++slice_;
+    EnterSlice();
+  }
+
+  // To the first byte that is left.
+  void EnterSlice() {
+    while (slice_ < slices_.size() && slices_[slice_].size() == 0) ++slice_;
+    at_ = slice_ < slices_.size() ? slices_[slice_].begin() : nullptr;
+    end_ = slice_ < slices_.size() ? slices_[slice_].end() : nullptr;
+  }
+
+  const std::vector<grpc::Slice>& slices_;
+  size_t slice_ = 0;
+  const uint8_t* at_ = nullptr;
+  const uint8_t* end_ = nullptr;
+};
+
+bool SkipValue(SliceCursor& cursor, uint32_t wire_type) {
+  constexpr auto pass = [](const grpc::Slice&, size_t, size_t) {};
+  uint64_t number = 0;
+  switch (wire_type) {
+    case kVarint:
+      return cursor.ReadVarint(number);
+    case kFixed64:
+      return cursor.Read(8, pass);
+    case kFixed32:
+      return cursor.Read(4, pass);
+    case kLengthDelimited:
+      return cursor.ReadVarint(number) && cursor.Read(number, pass);
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::optional<SplitMessage> SplitMessage::Of(const grpc::ByteBuffer& buffer, uint32_t raw_field) {
+  SplitMessage message;
+  message.size_ = buffer.Length();
+  message.slices_.resize(1);
+  if (!buffer.TrySingleSlice(&message.slices_[0]).ok()) {
+    message.slices_.clear();
+    if (!buffer.Dump(&message.slices_).ok()) return std::nullopt;
+  }
+  const auto keep = [&](std::string_view piece) {
+    if (!message.rest_.empty() && message.rest_.back().end() == piece.begin()) {
+      std::string_view& last = message.rest_.back();
+      last = std::string_view(last.data(), last.size() + piece.size());
+    } else {
+      message.rest_.push_back(piece);
+    }
+  };
+  SliceCursor cursor(message.slices_);
+  while (!cursor.at_end()) {
+    const SliceCursor start = cursor;
+    uint64_t tag = 0;
+    if (!cursor.ReadVarint(tag)) return std::nullopt;
+    const uint32_t wire_type = tag & 7;
+    if (tag >> 3 != raw_field || wire_type != kLengthDelimited) {
+      if (!SkipValue(cursor, wire_type)) return std::nullopt;
+      cursor.From(start, keep);
+      continue;
+    }
+    RawBytes& bytes = message.raw_.emplace_back();
+    if (!cursor.ReadVarint(bytes.size)) return std::nullopt;
+    const bool read = cursor.Read(bytes.size, [&](const grpc::Slice& slice, size_t offset, size_t size) {
+      bytes.pieces.push_back({slice, offset, size});
+    });
+    if (!read) return std::nullopt;
+  }
+  return message;
+}
+
+bool SplitMessage::ParseRest(google::protobuf::MessageLite& message) const {
+  if (rest_.size() == 1) {
+    return message.ParsePartialFromArray(rest_[0].data(), static_cast<int>(rest_[0].size()));
+  }
+  std::string joined;
+  for (const std::string_view piece : rest_) joined += piece;
+  return message.ParsePartialFromString(joined);
+}
+
+}  // namespace hearth::server
