@@ -3,7 +3,6 @@
 #include <ATen/core/class_type.h>
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "jit/analysis/effects.h"
@@ -66,27 +65,27 @@ const ModelExecutor::Method* ModelExecutor::FindHook(const torch::jit::Function&
 
 void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> arguments, CallSettings settings,
                              Completion completion) {
-  auto self = shared_from_this();
   const StateAccess access = method.access;
-  // A run that must wait its turn is started by whichever thread ends the run before it, which has its own work.
-  const bool here = settings.may_run_here && method.straight && access == StateAccess::kShared;
-  const std::thread::id caller = std::this_thread::get_id();
-  gate_.Enter(access, [self, access, here, caller, &method, arguments = std::move(arguments),
-                       settings = std::move(settings), completion = std::move(completion)]() mutable {
+  const bool may_run_here = settings.may_run_here && method.straight && access == StateAccess::kShared;
+  auto start = [self = shared_from_this(), access, &method, arguments = std::move(arguments),
+                settings = std::move(settings), completion = std::move(completion)](bool here) mutable {
     RunOptions options;
     options.token = std::move(settings.token);
     options.pool = self->pool_;
     options.keep_alive = self;
     options.on_start = std::move(settings.on_start);
     options.stream = settings.stream;
-    options.begin_here = here && std::this_thread::get_id() == caller;
-    hearth::RunAsync(method.code, std::move(arguments), options,
-                     [self, access, completion = std::move(completion)](c10::IValue value, std::exception_ptr error) {
-                       // The answer may be part of the module's state: the next writer waits until it has been taken.
-                       completion(std::move(value), std::move(error));
-                       self->gate_.Leave(access);
-                     });
-  });
+    options.begin_here = here;
+    auto end = [self, access, completion = std::move(completion)](c10::IValue value, std::exception_ptr error) {
+      // The answer may be part of the module's state: the next writer waits until it has been taken.
+      completion(std::move(value), std::move(error));
+      self->gate_.Leave(access);
+    };
+    hearth::RunAsync(method.code, std::move(arguments), std::move(options), std::move(end));
+  };
+  if (gate_.TryEnter(access)) return start(may_run_here);
+  // A run that must wait its turn is started by whichever thread ends the run before it, which has its own work.
+  gate_.Enter(access, [start = std::move(start)]() mutable { start(false); });
 }
 
 }  // namespace hearth

@@ -17,6 +17,13 @@ void StateGate::Admit(StateAccess access) {
   }
 }
 
+bool StateGate::TryEnter(StateAccess access) {
+  std::lock_guard lock(mutex_);
+  if (!waiting_.empty() || !Admissible(access)) return false;
+  Admit(access);
+  return true;
+}
+
 void StateGate::Enter(StateAccess access, std::function<void()> start) {
   {
     std::lock_guard lock(mutex_);

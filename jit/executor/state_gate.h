@@ -15,8 +15,10 @@ enum class StateAccess { kShared, kExclusive };
 // Thread-safe.
 class StateGate {
  public:
+  // Takes the access if it is free and nobody waits. Every granted access needs one Leave.
+  bool TryEnter(StateAccess access);
   // Calls `start` as soon as the access is granted: before returning, or later from the thread whose Leave made room.
-  // `start` must not throw and should only hand work to a pool. Every granted access needs one Leave.
+  // `start` must not throw and should only hand work to a pool.
   void Enter(StateAccess access, std::function<void()> start);
   void Leave(StateAccess access);
 

@@ -61,15 +61,18 @@ c10::IValue Run(const Code& code, std::vector<c10::IValue> arguments, const RunO
   return state.RunToEnd();
 }
 
-void RunAsync(std::shared_ptr<const Code> code, std::vector<c10::IValue> arguments, const RunOptions& options,
+void RunAsync(std::shared_ptr<const Code> code, std::vector<c10::IValue> arguments, RunOptions options,
               Completion completion) {
   TORCH_CHECK(options.pool != nullptr, "an asynchronous run needs a pool");
-  auto state = std::make_shared<InterpreterState>(options, ModeOf(options), InterpreterState::Waiting::kSuspends);
+  ThreadPool* const pool = options.pool;
+  const bool begin_here = options.begin_here;
+  const Mode mode = ModeOf(options);
+  auto state = std::make_shared<InterpreterState>(std::move(options), mode, InterpreterState::Waiting::kSuspends);
   const Code& entry = *code;
   state->Start(entry, std::move(arguments));
   state->SetCompletion(std::move(code), std::move(completion));
-  if (options.begin_here) return state->Resume();
-  options.pool->Post([state = std::move(state)] { state->Resume(); });
+  if (begin_here) return state->Resume();
+  pool->Post([state = std::move(state)] { state->Resume(); });
 }
 
 }  // namespace hearth

@@ -73,7 +73,7 @@ c10::IValue Run(const Code& code, std::vector<c10::IValue> arguments, const RunO
 // Starts on `options.pool` and returns; the completion runs once on a pool thread (with begin_here perhaps on this one,
 // before this returns), with the answer or an exception.
 using Completion = std::function<void(c10::IValue value, std::exception_ptr error)>;
-void RunAsync(std::shared_ptr<const Code> code, std::vector<c10::IValue> arguments, const RunOptions& options,
+void RunAsync(std::shared_ptr<const Code> code, std::vector<c10::IValue> arguments, RunOptions options,
               Completion completion);
 
 }  // namespace hearth

@@ -42,6 +42,16 @@ std::optional<int> PositionIn(const std::string& head) {
   return position;
 }
 
+// A tensor whose path another one has; null if there is none.
+const WireTensor* FindRepeated(const std::vector<TensorAtPath>& parts) {
+  if (parts.size() < 2) return nullptr;
+  std::set<std::string_view> seen;
+  for (const TensorAtPath& part : parts) {
+    if (!seen.insert(part.path).second) return part.tensor;
+  }
+  return nullptr;
+}
+
 // The parts of a type, as metadata lists them.
 void AppendSpecs(const c10::Type& type, const std::string& name, bool optional, std::vector<TensorSpec>& specs) {
   if (type.kind() == c10::TypeKind::OptionalType) {
@@ -208,7 +218,6 @@ absl::Status Signature::CheckAgainst(const inference::ModelInput& config, WireTe
 absl::StatusOr<BoundArguments> Signature::Bind(std::vector<WireTensor> inputs, c10::Device device) const try {
   BoundArguments bound;
   std::vector<std::vector<TensorAtPath>> parts(argument_count());
-  std::set<std::pair<int, std::string>> seen;
   for (WireTensor& tensor : inputs) {
     Target target;
     auto configured = configured_inputs_.find(tensor.name);
@@ -220,7 +229,6 @@ absl::StatusOr<BoundArguments> Signature::Bind(std::vector<WireTensor> inputs, c
       if (!resolved.ok()) return resolved.status();
       target = *std::move(resolved);
     }
-    if (!seen.emplace(target.index, target.path).second) return Wrong(tensor.name, "is given more than once");
     parts[target.index].push_back({std::move(target.path), &tensor});
   }
   if (config_.max_batch_size() > 0 && !inputs.empty() && !inputs[0].shape.empty()) {
@@ -232,6 +240,7 @@ absl::StatusOr<BoundArguments> Signature::Bind(std::vector<WireTensor> inputs, c
       hole = true;
       continue;
     }
+    if (const WireTensor* repeated = FindRepeated(parts[i])) return Wrong(repeated->name, "is given more than once");
     auto value = ValueFromTensors(argument(i).type(), DisplayName(i), std::move(parts[i]), device);
     if (!value.ok()) return value.status();
     if (hole || argument(i).kwarg_only()) {
