@@ -197,20 +197,21 @@ std::string_view WithoutPadding(std::string_view padded) {
   return padded.substr(0, padded.find_last_not_of('\0') + 1);  // npos + 1 is 0
 }
 
-// Elements of `width` bytes, one after another, as the protocol's BYTES.
-absl::StatusOr<std::string> PackStrings(const std::string& data, size_t count, size_t width, bool is_unicode) {
-  std::string bytes;
+// Elements of `width` bytes, one after another.
+absl::StatusOr<std::vector<std::string>> UnpadStrings(const std::string& data, size_t count, size_t width,
+                                                      bool is_unicode) {
+  std::vector<std::string> strings;
   for (size_t i = 0; i < count; ++i) {
     const std::string_view element = std::string_view(data).substr(i * width, width);
     if (!is_unicode) {
-      AppendString(WithoutPadding(element), bytes);
+      strings.emplace_back(WithoutPadding(element));
       continue;
     }
-    const absl::StatusOr<std::string> text = Utf8(element);
+    absl::StatusOr<std::string> text = Utf8(element);
     if (!text.ok()) return text.status();
-    AppendString(*text, bytes);
+    strings.push_back(*std::move(text));
   }
-  return bytes;
+  return strings;
 }
 
 // Splits the file into its header's text and its data.
@@ -253,7 +254,7 @@ absl::StatusOr<WireTensor> ParseNpy(std::string_view file) {
   if (datatype.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("the dtype '", descr, "' is not one that requests can carry"));
   }
-  const std::optional<int64_t> count = ElementCount(header->shape);
+  const std::optional<int64_t> count = CountElements(header->shape);
   size_t width = size, bytes = 0;
   if ((kind == 'U' && __builtin_mul_overflow(size, 4, &width)) || !count ||
       __builtin_mul_overflow(static_cast<size_t>(*count), width, &bytes)) {
@@ -266,12 +267,12 @@ absl::StatusOr<WireTensor> ParseNpy(std::string_view file) {
   std::string elements(data);
   if (is_big && kind != 'S') SwapBytes(elements, kind == 'U' ? 4 : width);
   if (header->fortran_order && header->shape.size() > 1) elements = RowMajor(elements, header->shape, width);
-  if (is_string) {
-    auto packed = PackStrings(elements, static_cast<size_t>(*count), width, kind == 'U');
-    if (!packed.ok()) return packed.status();
-    elements = *std::move(packed);
-  }
-  return WireTensor{std::string(datatype), std::move(header->shape), std::move(elements)};
+  if (!is_string) return ReadRaw("", datatype, header->shape, RawBytes::Of(elements));
+  auto strings = UnpadStrings(elements, static_cast<size_t>(*count), width, kind == 'U');
+  if (!strings.ok()) return strings.status();
+  auto tensor = DescribeTensor("", datatype, header->shape);
+  if (tensor.ok()) tensor->strings = *std::move(strings);
+  return tensor;
 }
 
 absl::StatusOr<WireTensor> ReadNpy(const std::string& path) {
@@ -284,24 +285,23 @@ absl::StatusOr<WireTensor> ReadNpy(const std::string& path) {
   return tensor;
 }
 
-absl::StatusOr<std::string> FormatNpy(const WireTensor& tensor) {
-  if (const absl::Status status = CheckWireTensor(tensor); !status.ok()) return status;
-  if (tensor.datatype == "BF16") return FormatNpy(FloatFromBfloat16(tensor));
-  std::string descr, data = tensor.bytes;
-  if (tensor.datatype == "BYTES") {
-    const std::vector<std::string> elements = *ToStrings(tensor);
+std::string FormatNpy(const WireTensor& tensor) {
+  std::string descr, data;
+  if (tensor.datatype->is_bytes()) {
     size_t width = 1;
-    for (const std::string& element : elements) width = std::max(width, element.size());
+    for (const std::string& element : tensor.strings) width = std::max(width, element.size());
     descr = absl::StrCat("|S", width);
-    data.clear();
-    for (const std::string& element : elements) data.append(element).append(width - element.size(), '\0');
+    for (const std::string& element : tensor.strings) data.append(element).append(width - element.size(), '\0');
   } else {
-    const size_t size = ElementSize(tensor.datatype);
-    const char kind = tensor.datatype == "BOOL"           ? 'b'
-                      : tensor.datatype.starts_with('U')  ? 'u'
-                      : tensor.datatype.starts_with("FP") ? 'f'
-                                                          : 'i';
-    descr = absl::StrCat(size == 1 ? "|" : "<", std::string(1, kind), size);
+    const bool is_bfloat16 = tensor.tensor.scalar_type() == c10::kBFloat16;
+    const at::Tensor numbers = (is_bfloat16 ? tensor.tensor.to(c10::kFloat) : tensor.tensor).contiguous();
+    const c10::ScalarType scalar = numbers.scalar_type();
+    const char kind = scalar == c10::kBool          ? 'b'
+                      : c10::isFloatingType(scalar) ? 'f'
+                      : c10::isSignedType(scalar)   ? 'i'
+                                                    : 'u';
+    descr = absl::StrCat(numbers.element_size() == 1 ? "|" : "<", std::string(1, kind), numbers.element_size());
+    data.assign(static_cast<const char*>(numbers.const_data_ptr()), numbers.nbytes());
   }
   std::string header = absl::StrCat("{'descr': '", descr, "', 'fortran_order': False, 'shape': (",
                                     absl::StrJoin(tensor.shape, ", "), tensor.shape.size() == 1 ? ",), }" : "), }");
@@ -314,10 +314,9 @@ absl::StatusOr<std::string> FormatNpy(const WireTensor& tensor) {
 }
 
 absl::Status WriteNpy(const WireTensor& tensor, const std::string& path) {
-  const auto content = FormatNpy(tensor);
-  if (!content.ok()) return content.status();
+  const std::string content = FormatNpy(tensor);
   std::ofstream file(path, std::ios::binary);
-  file.write(content->data(), static_cast<std::streamsize>(content->size()));
+  file.write(content.data(), static_cast<std::streamsize>(content.size()));
   file.close();
   if (!file) return absl::UnknownError(absl::StrCat(path, ": cannot be written"));
   return absl::OkStatus();

@@ -12,11 +12,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "cli/wire_tensor.h"
+#include "wire/wire_tensor.h"
 
 namespace hearth::cli {
 
-// kNotFound or kInvalidArgument, naming the file.
+// The tensor has no name. kNotFound or kInvalidArgument, naming the file.
 absl::StatusOr<WireTensor> ReadNpy(const std::string& path);
 // The same from memory; messages do not name a file.
 absl::StatusOr<WireTensor> ParseNpy(std::string_view file);
@@ -24,6 +24,6 @@ absl::StatusOr<WireTensor> ParseNpy(std::string_view file);
 // Version 1, row-major, little-endian. BF16 is written as float32, which holds it exactly; BYTES as |S of the longest
 // element's width.
 absl::Status WriteNpy(const WireTensor& tensor, const std::string& path);
-absl::StatusOr<std::string> FormatNpy(const WireTensor& tensor);
+std::string FormatNpy(const WireTensor& tensor);
 
 }  // namespace hearth::cli

@@ -8,16 +8,18 @@ from google.protobuf import descriptor_pb2, descriptor_pool
 sys.path.insert(0, str(Path(__file__).parent))
 from daemon import ROOT, Hearthd, put_model  # noqa: E402
 
+# What others define too, and what is ours alone.
 PROTOCOL_FILES = ["proto/inference/service.proto", "proto/inference/model_config.proto", "proto/health/health.proto"]
+OWN_PROTOCOL_FILES = ["proto/hearth.proto"]
 
 
 @pytest.fixture(scope="session")
 def protocol(tmp_path_factory):
     """Our protocol files, in a pool of their own: their names are the same as in the clients' packages."""
     out = tmp_path_factory.mktemp("proto") / "descriptors"
+    files = [*PROTOCOL_FILES, *OWN_PROTOCOL_FILES]
     subprocess.run(
-        ["protoc", f"--proto_path={ROOT}", "--include_imports", f"--descriptor_set_out={out}", *PROTOCOL_FILES],
-        check=True,
+        ["protoc", f"--proto_path={ROOT}", "--include_imports", f"--descriptor_set_out={out}", *files], check=True
     )
     pool = descriptor_pool.DescriptorPool()
     for file in descriptor_pb2.FileDescriptorSet.FromString(out.read_bytes()).file:

@@ -81,6 +81,9 @@ std::optional<c10::IValue> Adapted(const c10::IValue& value, const c10::TypePtr&
     case c10::TypeKind::IntType:
       if (value.isInt()) return value;
       return std::nullopt;
+    case c10::TypeKind::NumberType:
+      if (value.isScalar()) return value;
+      return std::nullopt;
     case c10::TypeKind::DeviceObjType:
       if (value.isString()) return c10::IValue(c10::Device(value.toStringRef()));
       break;

@@ -36,6 +36,13 @@ TEST(BindArgumentsTest, AnIntBecomesAFloatWhereAFloatIsDeclared) {
   EXPECT_EQ(BindArguments(schema, c10::IValue(), {c10::IValue(2)}, {})[1].toDouble(), 2.0);
 }
 
+TEST(BindArgumentsTest, ANumberIsAnyScalarAndStaysWhatItIs) {
+  const auto schema = Schema("forward(Any self, Scalar x) -> int");
+  EXPECT_TRUE(BindArguments(schema, c10::IValue(), {c10::IValue(true)}, {})[1].isBool());
+  EXPECT_TRUE(BindArguments(schema, c10::IValue(), {c10::IValue(2)}, {})[1].isInt());
+  EXPECT_NE(ErrorOf(schema, {c10::IValue("2")}), "no error");
+}
+
 TEST(BindArgumentsTest, AnEmptyListTakesTheDeclaredElementType) {
   const auto schema = Schema("forward(Any self, int[] x) -> int");
   c10::impl::GenericList empty(c10::AnyType::get());

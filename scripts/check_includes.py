@@ -57,7 +57,7 @@ def room_of(path):
         return parts[1] if len(parts) > 2 else "runtime"
     if parts[0] == "server":
         return parts[1] if len(parts) > 2 else "server"
-    if parts[0] in ("cli", "proto", "benchmarks"):
+    if parts[0] in ("cli", "proto", "wire", "benchmarks"):
         return parts[0]
     return None
 

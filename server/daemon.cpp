@@ -14,6 +14,7 @@
 #include "server/api/health_service.h"
 #include "server/api/http_api.h"
 #include "server/api/inference_service.h"
+#include "server/api/native_service.h"
 #include "server/api/signature.h"
 #include "server/repository/repository.h"
 #include "server/scheduling/dispatcher.h"
@@ -27,6 +28,7 @@ namespace {
 using grpc::health::v1::HealthCheckResponse;
 
 constexpr const char* kInferenceServiceName = "inference.GRPCInferenceService";
+constexpr const char* kNativeServiceName = "hearth.v1.ModelService";
 
 spdlog::logger& Log() {
   static spdlog::logger& log = LoggerOf("server");
@@ -59,6 +61,7 @@ struct Daemon::Parts {
         dispatcher({options.max_pending_requests, options.max_in_flight_requests}),
         environment{repository, dispatcher, runtime.device(), nullptr},
         inference(environment, repository, readiness, streams),
+        native(environment),
         metrics([this] { return Samples(); }) {
     readiness.strict = options.strict_readiness;
   }
@@ -67,14 +70,16 @@ struct Daemon::Parts {
     const auto serving = [](bool ready) {
       return ready ? HealthCheckResponse::SERVING : HealthCheckResponse::NOT_SERVING;
     };
-    if (service.empty() || service == kInferenceServiceName) return serving(readiness.Ready(repository));
+    if (service.empty() || service == kInferenceServiceName || service == kNativeServiceName) {
+      return serving(readiness.Ready(repository));
+    }
     if (!repository.Knows(service)) return HealthCheckResponse::SERVICE_UNKNOWN;
     return serving(!readiness.draining && repository.Find(service, "").ok());
   }
 
   std::vector<std::string> HealthNames() const {
     std::vector<std::string> names = repository.KnownModels();
-    names.insert(names.begin(), {"", kInferenceServiceName});
+    names.insert(names.begin(), {"", kInferenceServiceName, kNativeServiceName});
     return names;
   }
 
@@ -97,9 +102,10 @@ struct Daemon::Parts {
   Repository repository;
   Dispatcher dispatcher;
   std::unique_ptr<AccessLog> access_log;
-  InferEnvironment environment;
+  RequestEnvironment environment;
   StreamRegistry streams;
   InferenceService inference;
+  NativeService native;
   MetricsCollector metrics;
   std::promise<void> loaded;
   std::unique_ptr<HttpServer> http;
@@ -113,6 +119,7 @@ absl::Status Daemon::Parts::Listen() {
   const std::string address = Address(options.host, options.grpc_port);
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &grpc_port);
   builder.RegisterService(&inference);
+  builder.RegisterService(&native);
   builder.RegisterService(&health);
   builder.SetMaxReceiveMessageSize(static_cast<int>(options.max_request_bytes));
   builder.SetMaxSendMessageSize(-1);

@@ -1,11 +1,13 @@
 #include "server/api/inference_service.h"
 
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "server/api/infer_call.h"
+#include "server/api/infer_task.h"
 #include "server/api/model_messages.h"
 #include "server/api/status.h"
+#include "server/api/unary_call.h"
 
 namespace hearth::server {
 namespace {
@@ -143,7 +145,8 @@ grpc::ServerUnaryReactor* InferenceService::RepositoryModelUnload(
 
 grpc::ServerUnaryReactor* InferenceService::ModelInfer(grpc::CallbackServerContext* context,
                                                        const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
-  return StartInferCall(environment_, context, request, response);
+  auto task = std::make_shared<InferTask>(environment_, InferTask::Form::kUnary);
+  return StartUnaryCall(std::move(task), environment_, context, request, response);
 }
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* InferenceService::ModelStreamInfer(

@@ -1,5 +1,5 @@
 // GRPCInferenceService: every method on gRPC's callback API, so that no thread waits for a request. Inference passes
-// raw bytes (infer_call.h, stream_call.h); the rest are short look-ups answered on gRPC's own threads, except for loads
+// raw bytes (unary_call.h, stream_call.h); the rest are short look-ups answered on gRPC's own threads, except for loads
 // and unloads, which are answered from the repository's.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <string>
 
 #include "proto/inference/service.grpc.pb.h"
-#include "server/api/infer_task.h"
+#include "server/api/request_task.h"
 #include "server/api/stream_call.h"
 #include "server/repository/repository.h"
 
@@ -43,7 +43,7 @@ using InferenceServiceBase = inference::GRPCInferenceService::WithRawCallbackMet
 class InferenceService final : public InferenceServiceBase {
  public:
   // All outlive the service.
-  InferenceService(const InferEnvironment& environment, Repository& repository, const Readiness& readiness,
+  InferenceService(const RequestEnvironment& environment, Repository& repository, const Readiness& readiness,
                    StreamRegistry& streams)
       : environment_(environment), repository_(repository), readiness_(readiness), streams_(streams) {}
 
@@ -83,7 +83,7 @@ class InferenceService final : public InferenceServiceBase {
       grpc::CallbackServerContext* context) override;
 
  private:
-  const InferEnvironment& environment_;
+  const RequestEnvironment& environment_;
   Repository& repository_;
   const Readiness& readiness_;
   StreamRegistry& streams_;

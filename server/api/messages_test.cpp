@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "server/api/request_message.h"
 #include "server/api/response_message.h"
 #include "server/api/status.h"
@@ -82,69 +80,6 @@ TEST(RequestMessage, UnknownFieldsAreSkipped) {
   bytes += std::string("\x99\x06\1\2\3\4\5\6\7\x08", 10);  // field 99, 64 bits
   google::protobuf::Arena arena;
   EXPECT_TRUE(ParseInferRequest(Cut(bytes, 5), arena).ok());
-}
-
-TEST(RequestMessage, AlignedContentsInOnePieceAreNotCopied) {
-  inference::ModelInferRequest::InferInputTensor input;
-  input.set_name("x");
-  input.set_datatype("FP32");
-  input.add_shape(1024);
-  for (const size_t offset : {size_t{0}, size_t{1}}) {
-    void* memory = std::aligned_alloc(64, 8192);
-    const grpc::Slice slice(memory, 8192, std::free);
-    RawBytes bytes;
-    bytes.pieces.push_back({slice, offset, 4096});
-    bytes.size = 4096;
-    const auto tensor = ReadRaw(input, bytes);
-    ASSERT_TRUE(tensor.ok()) << tensor.status();
-    EXPECT_EQ(tensor->tensor.const_data_ptr() == memory, offset == 0);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor->tensor.const_data_ptr()) % 16, 0u);
-  }
-}
-
-TEST(RequestMessage, ATensorOutlivesItsMessage) {
-  at::Tensor kept;
-  {
-    inference::ModelInferRequest::InferInputTensor input;
-    input.set_name("x");
-    input.set_datatype("INT64");
-    input.add_shape(512);
-    auto* memory = static_cast<int64_t*>(std::aligned_alloc(64, 4096));
-    std::fill_n(memory, 512, 42);
-    RawBytes bytes;
-    bytes.pieces.push_back({grpc::Slice(memory, 4096, std::free), 0, 4096});
-    bytes.size = 4096;
-    kept = ReadRaw(input, bytes)->tensor;
-  }
-  EXPECT_EQ(kept[511].item<int64_t>(), 42);
-}
-
-TEST(RequestMessage, AModelMayResizeItsInput) {
-  inference::ModelInferRequest::InferInputTensor input;
-  input.set_name("x");
-  input.set_datatype("INT64");
-  input.add_shape(512);
-  auto* memory = static_cast<int64_t*>(std::aligned_alloc(64, 4096));
-  std::fill_n(memory, 512, 42);
-  RawBytes bytes;
-  bytes.pieces.push_back({grpc::Slice(memory, 4096, std::free), 0, 4096});
-  bytes.size = 4096;
-  at::Tensor tensor = ReadRaw(input, bytes)->tensor;
-  tensor.resize_({1024});
-  EXPECT_EQ(tensor[511].item<int64_t>(), 42);
-  EXPECT_EQ(tensor.storage().nbytes(), 8192u);
-}
-
-TEST(RequestMessage, EveryBooleanIsZeroOrOne) {
-  inference::ModelInferRequest::InferInputTensor input;
-  input.set_datatype("BOOL");
-  input.add_shape(3);
-  RawBytes bytes;
-  bytes.pieces.push_back({grpc::Slice(std::string("\0\2\xff", 3)), 0, 3});
-  bytes.size = 3;
-  const auto tensor = ReadRaw(input, bytes);
-  const auto* data = static_cast<const uint8_t*>(tensor->tensor.const_data_ptr());
-  EXPECT_THAT(std::vector<int>(data, data + 3), ElementsAre(0, 1, 1));
 }
 
 std::vector<WireTensor> SomeOutputs() {

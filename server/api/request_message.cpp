@@ -4,8 +4,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/api/split_message.h"
+#include "server/api/typed_contents.h"
 
 namespace hearth::server {
+namespace {
+
+absl::StatusOr<WireTensor> ReadInput(const inference::ModelInferRequest::InferInputTensor& input, const RawBytes* raw) {
+  const c10::IntArrayRef shape(input.shape().data(), input.shape_size());
+  auto tensor = raw != nullptr ? ReadRaw(input.name(), input.datatype(), shape, *raw) : ReadContents(input);
+  if (tensor.ok()) return tensor;
+  return absl::InvalidArgumentError(absl::StrCat("input '", input.name(), "' ", tensor.status().message()));
+}
+
+}  // namespace
 
 absl::StatusOr<InferRequestMessage> ParseInferRequest(const grpc::ByteBuffer& buffer, google::protobuf::Arena& arena) {
   auto split = SplitMessage::Of(buffer, inference::ModelInferRequest::kRawInputContentsFieldNumber);
@@ -36,7 +47,7 @@ absl::StatusOr<std::vector<WireTensor>> ReadInputs(const InferRequestMessage& me
       return absl::InvalidArgumentError(
           absl::StrCat("input '", inputs[i].name(), "' has typed contents in a request with raw_input_contents"));
     }
-    auto tensor = raw ? ReadRaw(inputs[i], message.raw_input_contents[i]) : ReadContents(inputs[i]);
+    auto tensor = ReadInput(inputs[i], raw ? &message.raw_input_contents[i] : nullptr);
     if (!tensor.ok()) return tensor.status();
     tensors.push_back(*std::move(tensor));
   }

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "proto/inference/service.pb.h"
-#include "server/api/wire_tensor.h"
+#include "wire/wire_tensor.h"
 
 namespace hearth::server {
 
@@ -22,7 +22,7 @@ struct InferRequestMessage {
 absl::StatusOr<InferRequestMessage> ParseInferRequest(const grpc::ByteBuffer& buffer, google::protobuf::Arena& arena);
 
 // The request's inputs as tensors, from raw or from typed contents. kInvalidArgument if there are both, if their
-// numbers differ, or for what ReadRaw and ReadContents refuse.
+// numbers differ, or for contents that are not what an input says.
 absl::StatusOr<std::vector<WireTensor>> ReadInputs(const InferRequestMessage& message);
 
 }  // namespace hearth::server

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "server/api/wire_tensor.h"
+#include "wire/wire_tensor.h"
 
 namespace hearth::server {
 

@@ -282,7 +282,7 @@ WireTensor* Signature::FindLeaf(std::vector<WireTensor>& leaves, const std::stri
 }
 
 absl::Status Signature::FinishOutput(WireTensor& leaf) const {
-  FinishTensor(leaf);
+  if (!leaf.datatype->is_bytes()) leaf.tensor = ReadyToSend(std::move(leaf.tensor));
   for (const inference::ModelOutput& output : config_.output()) {
     if (output.name() != leaf.name) continue;
     const Datatype* wanted = FindDatatype(output.data_type());

@@ -28,8 +28,8 @@
 #include "jit/runtime.h"
 #include "proto/inference/model_config.pb.h"
 #include "server/api/tensors_from_value.h"
-#include "server/api/wire_tensor.h"
 #include "server/repository/servable.h"
+#include "wire/wire_tensor.h"
 
 namespace hearth::server {
 

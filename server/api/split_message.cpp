@@ -134,6 +134,12 @@ std::optional<SplitMessage> SplitMessage::Of(const grpc::ByteBuffer& buffer, uin
   return message;
 }
 
+size_t SplitMessage::rest_size() const {
+  size_t size = 0;
+  for (const std::string_view piece : rest_) size += piece.size();
+  return size;
+}
+
 bool SplitMessage::ParseRest(google::protobuf::MessageLite& message) const {
   if (rest_.size() == 1) {
     return message.ParsePartialFromArray(rest_[0].data(), static_cast<int>(rest_[0].size()));

@@ -1,6 +1,6 @@
-// Takes a Protobuf message apart as gRPC received it, without copying what is large: the entries of one `repeated bytes`
-// field are only noted where they lie, all else is left to Protobuf. The wire format is Protobuf's (protobuf.dev,
-// "Encoding").
+// Takes a Protobuf message apart as gRPC received it, without copying what is large: the entries of one `repeated
+// bytes` field are only noted where they lie, all else is left to Protobuf. The wire format is Protobuf's
+// (protobuf.dev, "Encoding").
 #pragma once
 
 #include <google/protobuf/message_lite.h>
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
-#include "server/api/wire_tensor.h"
+#include "wire/raw_bytes.h"
 
 namespace hearth::server {
 
@@ -27,12 +27,13 @@ class SplitMessage {
   bool ParseRest(google::protobuf::MessageLite& message) const;
   // The entries of the field; call once.
   std::vector<RawBytes> TakeRaw() { return std::move(raw_); }
-  // Of the whole message.
+  // Of the whole message, and of all but the entries.
   size_t size() const { return size_; }
+  size_t rest_size() const;
 
  private:
-  std::vector<grpc::Slice> slices_;                      // hold the memory of rest_
-  absl::InlinedVector<std::string_view, 4> rest_;        // in order; pieces that touch are one
+  std::vector<grpc::Slice> slices_;                // hold the memory of rest_
+  absl::InlinedVector<std::string_view, 4> rest_;  // in order; pieces that touch are one
   std::vector<RawBytes> raw_;
   size_t size_ = 0;
 };

@@ -3,8 +3,9 @@
 #include <deque>
 #include <utility>
 
-#include "server/api/infer_call.h"
+#include "server/api/infer_task.h"
 #include "server/api/response_message.h"
+#include "server/api/unary_call.h"
 
 namespace hearth::server {
 namespace {
@@ -19,7 +20,7 @@ constexpr size_t kMostAhead = 64;
 class StreamCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                    public std::enable_shared_from_this<StreamCall> {
  public:
-  StreamCall(const InferEnvironment& environment, StreamRegistry& registry, grpc::CallbackServerContext* context)
+  StreamCall(const RequestEnvironment& environment, StreamRegistry& registry, grpc::CallbackServerContext* context)
       : environment_(environment), registry_(registry), context_(context), peer_(context->peer()) {}
 
   void Start() {
@@ -48,7 +49,7 @@ class StreamCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBu
         client_done_ = true;
       } else if (!stopped_ && !client_done_) {
         slot = std::make_shared<Slot>();
-        slot->task = std::make_shared<InferTask>(environment_);
+        slot->task = std::make_shared<InferTask>(environment_, InferTask::Form::kStream);
         slots_.push_back(slot);
       }
     }
@@ -56,25 +57,19 @@ class StreamCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBu
       const auto self = shared_from_this();
       // The slot lets go of its task when that ends, which may be before Start returns.
       const auto task = slot->task;
-      task->Start(
-          read_, DeadlineOf(*context_), peer_,
-          [slot](InferAnswer answer) -> size_t {
-            if (answer.status.ok()) {
-              slot->answer = EncodeStreamResponse(answer.header, std::move(answer.outputs));
-            } else {
-              const absl::string_view message = answer.status.message();
-              slot->answer = EncodeStreamError(std::string(message.data(), message.size()), answer.header.id);
-            }
-            return slot->answer.Length();
-          },
-          [self, slot] {
-            {
-              std::lock_guard lock(self->mutex_);
-              slot->ready = true;
-              slot->task = nullptr;
-            }
-            self->Advance();
-          });
+      task->Start(read_, DeadlineOf(*context_), peer_, [self, slot](absl::Status status, grpc::ByteBuffer& answer) {
+        if (status.ok()) {
+          answer.Swap(&slot->answer);
+        } else {
+          EncodeStreamError(std::string(status.message()), slot->task->id()).Swap(&slot->answer);
+        }
+        {
+          std::lock_guard lock(self->mutex_);
+          slot->ready = true;
+          slot->task = nullptr;
+        }
+        self->Advance();
+      });
       std::lock_guard lock(mutex_);
       read_.Clear();
       read_more = !stopped_ && !client_done_ && slots_.size() < kMostAhead;
@@ -96,7 +91,7 @@ class StreamCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBu
   }
 
   void OnCancel() override {
-    std::vector<std::shared_ptr<InferTask>> tasks;
+    std::vector<std::shared_ptr<RequestTask>> tasks;
     {
       std::lock_guard lock(mutex_);
       client_done_ = true;
@@ -115,7 +110,7 @@ class StreamCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBu
 
  private:
   struct Slot {
-    std::shared_ptr<InferTask> task;  // null when it has ended
+    std::shared_ptr<RequestTask> task;  // null when it has ended
     bool ready = false;
     grpc::ByteBuffer answer;
   };
@@ -143,7 +138,7 @@ class StreamCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBu
     Finish(stopped ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "the server is shutting down") : grpc::Status::OK);
   }
 
-  const InferEnvironment& environment_;
+  const RequestEnvironment& environment_;
   StreamRegistry& registry_;
   grpc::CallbackServerContext* const context_;
   const std::string peer_;
@@ -180,7 +175,7 @@ void StreamRegistry::StopReading() {
   for (const auto& call : calls) call->StopReading();
 }
 
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartStreamCall(const InferEnvironment& environment,
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartStreamCall(const RequestEnvironment& environment,
                                                                              StreamRegistry& registry,
                                                                              grpc::CallbackServerContext* context) {
   auto call = std::make_shared<StreamCall>(environment, registry, context);

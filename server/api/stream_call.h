@@ -12,7 +12,7 @@
 #include <mutex>
 #include <set>
 
-#include "server/api/infer_task.h"
+#include "server/api/request_task.h"
 
 namespace hearth::server {
 
@@ -36,7 +36,7 @@ class StreamRegistry {
 };
 
 // `registry` outlives the call.
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartStreamCall(const InferEnvironment& environment,
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartStreamCall(const RequestEnvironment& environment,
                                                                              StreamRegistry& registry,
                                                                              grpc::CallbackServerContext* context);
 

@@ -161,14 +161,4 @@ absl::StatusOr<std::vector<WireTensor>> TensorsFromValue(const IValue& value) {
   return flattener.Take();
 }
 
-void FinishTensor(WireTensor& leaf) {
-  if (leaf.datatype->is_bytes()) return;
-  // Each of these is a trip through the dispatcher even where there is nothing to do.
-  if (leaf.tensor.is_conj() || leaf.tensor.is_neg()) leaf.tensor = leaf.tensor.resolve_conj().resolve_neg();
-  if (!leaf.tensor.is_cpu()) leaf.tensor = leaf.tensor.cpu();
-  if (!leaf.tensor.is_contiguous()) leaf.tensor = leaf.tensor.contiguous();
-  // Memory that a weight, another output or a model's state still holds may be written while it is being sent.
-  if (leaf.tensor.use_count() > 1 || leaf.tensor.storage().use_count() > 1) leaf.tensor = leaf.tensor.clone();
-}
-
 }  // namespace hearth::server

@@ -14,17 +14,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "server/api/wire_tensor.h"
+#include "wire/wire_tensor.h"
 
 namespace hearth::server {
 
 // The leaves in the order of the answer; their names are their paths. Tensors may still share memory with the value, or
-// be on a device: see FinishTensor. kInternal, naming path and type, for what has no form in the protocol (complex and
+// be on a device: see ReadyToSend. kInternal, naming path and type, for what has no form in the protocol (complex and
 // quantized tensors, classes of C++, ...).
 absl::StatusOr<std::vector<WireTensor>> TensorsFromValue(const c10::IValue& value);
-
-// Brings a leaf into the form in which it can be sent: on the CPU, contiguous, and over memory that nobody else can
-// write. Call it when the answer that the leaf came from is gone. Waits for the device if it is on one.
-void FinishTensor(WireTensor& leaf);
 
 }  // namespace hearth::server

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "server/api/wire_tensor.h"
+#include "wire/wire_tensor.h"
 
 namespace hearth::server {
 

@@ -1,6 +1,6 @@
-#include "server/api/datatypes.h"
+#include "wire/datatypes.h"
 
-namespace hearth::server {
+namespace hearth {
 namespace {
 
 // What is asked for most comes first.
@@ -49,4 +49,4 @@ const Datatype* BytesDatatype() {
   return bytes;
 }
 
-}  // namespace hearth::server
+}  // namespace hearth

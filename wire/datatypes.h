@@ -9,7 +9,7 @@
 
 #include "proto/inference/model_config.pb.h"
 
-namespace hearth::server {
+namespace hearth {
 
 struct Datatype {
   const char* name;
@@ -26,4 +26,4 @@ const Datatype* FindDatatype(inference::DataType config);
 const Datatype* FindDatatype(c10::ScalarType scalar);
 const Datatype* BytesDatatype();
 
-}  // namespace hearth::server
+}  // namespace hearth

@@ -1,0 +1,63 @@
+#include "server/api/native_service.h"
+
+#include <ATen/core/function_schema.h>
+#include <ATen/core/jit_type.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/api/native_task.h"
+#include "server/api/status.h"
+#include "server/api/unary_call.h"
+#include "wire/message_from_value.h"
+
+namespace hearth::server {
+namespace {
+
+absl::Status Describe(const MethodInfo& info, v1::Method& out) {
+  const c10::FunctionSchema& schema = *info.schema;
+  out.set_name(info.name);
+  for (size_t i = 1; i < schema.arguments().size(); ++i) {
+    const c10::Argument& argument = schema.arguments()[i];
+    v1::Method::Argument& described = *out.add_arguments();
+    described.set_name(argument.name());
+    described.set_type(argument.type()->annotation_str());
+    if (!argument.default_value().has_value()) continue;
+    std::vector<at::Tensor> no_payloads;
+    const absl::Status status =
+        ValueToMessage(*argument.default_value(), argument.name(), *described.mutable_default_value(), no_payloads);
+    if (!status.ok()) return absl::InternalError(status.message());
+  }
+  if (!schema.returns().empty()) out.set_return_type(schema.returns()[0].type()->annotation_str());
+  return absl::OkStatus();
+}
+
+absl::Status ListMethodsOf(const Repository& repository, const v1::ListMethodsRequest& request,
+                           v1::ListMethodsResponse& response) {
+  const auto servable = repository.Find(request.model(), request.version());
+  if (!servable.ok()) return servable.status();
+  response.set_model((*servable)->name);
+  response.set_version(std::to_string((*servable)->version));
+  for (const MethodInfo& method : (*servable)->model->methods()) {
+    if (absl::Status status = Describe(method, *response.add_methods()); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* NativeService::Call(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                              grpc::ByteBuffer* response) {
+  return StartUnaryCall(std::make_shared<NativeTask>(environment_), environment_, context, request, response);
+}
+
+grpc::ServerUnaryReactor* NativeService::ListMethods(grpc::CallbackServerContext* context,
+                                                     const v1::ListMethodsRequest* request,
+                                                     v1::ListMethodsResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpc(ListMethodsOf(environment_.repository, *request, *response)));
+  return reactor;
+}
+
+}  // namespace hearth::server

@@ -1,0 +1,30 @@
+// hearth.v1.ModelService beside the Open Inference Protocol: calls go the same way (request_task.h); a model's methods
+// are told from its schemas, on gRPC's own threads.
+#pragma once
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/server_callback.h>
+
+#include "proto/hearth.grpc.pb.h"
+#include "server/api/request_task.h"
+
+namespace hearth::server {
+
+using NativeServiceBase = v1::ModelService::WithRawCallbackMethod_Call<
+    v1::ModelService::WithCallbackMethod_ListMethods<v1::ModelService::Service>>;
+
+class NativeService final : public NativeServiceBase {
+ public:
+  // The environment outlives the service.
+  explicit NativeService(const RequestEnvironment& environment) : environment_(environment) {}
+
+  grpc::ServerUnaryReactor* Call(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                 grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* ListMethods(grpc::CallbackServerContext* context, const v1::ListMethodsRequest* request,
+                                        v1::ListMethodsResponse* response) override;
+
+ private:
+  const RequestEnvironment& environment_;
+};
+
+}  // namespace hearth::server

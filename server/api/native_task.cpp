@@ -1,0 +1,115 @@
+#include "server/api/native_task.h"
+
+#include <ATen/core/function_schema.h>
+#include <google/protobuf/arena.h>
+
+#include <exception>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "proto/hearth.pb.h"
+#include "server/api/slice_builder.h"
+#include "server/api/split_message.h"
+#include "wire/message_from_value.h"
+#include "wire/value_from_message.h"
+
+namespace hearth::server {
+namespace {
+
+constexpr const char* kDefaultMethod = "forward";
+
+// The arguments without self.
+std::vector<const c10::Argument*> Formals(const c10::FunctionSchema& schema) {
+  std::vector<const c10::Argument*> formals;
+  for (size_t i = 1; i < schema.arguments().size(); ++i) formals.push_back(&schema.arguments()[i]);
+  return formals;
+}
+
+absl::Status ReadArguments(const v1::CallRequest& request, const c10::FunctionSchema& schema, ValueReader& reader,
+                           DispatchedCall& call) {
+  const std::vector<const c10::Argument*> formals = Formals(schema);
+  if (request.args_size() > static_cast<int>(formals.size())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(schema.name(), " takes ", formals.size(), " arguments, got ", request.args_size()));
+  }
+  for (int i = 0; i < request.args_size(); ++i) {
+    const c10::Argument& formal = *formals[i];
+    auto value = reader.Read(request.args(i), formal.type(), absl::StrCat("argument '", formal.name(), "'"));
+    if (!value.ok()) return value.status();
+    call.args.push_back(*std::move(value));
+  }
+  std::set<std::string> known;
+  for (const c10::Argument* formal : formals) {
+    known.insert(formal->name());
+    const auto given = request.kwargs().find(formal->name());
+    if (given == request.kwargs().end()) continue;
+    auto value = reader.Read(given->second, formal->type(), absl::StrCat("argument '", formal->name(), "'"));
+    if (!value.ok()) return value.status();
+    call.kwargs.emplace_back(formal->name(), *std::move(value));
+  }
+  for (const auto& [name, value] : request.kwargs()) {
+    if (!known.contains(name)) {
+      return absl::InvalidArgumentError(absl::StrCat(schema.name(), " has no argument '", name, "'"));
+    }
+  }
+  return reader.CheckPayloads();
+}
+
+}  // namespace
+
+absl::StatusOr<DispatchedCall> NativeTask::Prepare(const grpc::ByteBuffer& message) {
+  alignas(std::max_align_t) char memory[4096];
+  google::protobuf::Arena arena(memory, sizeof(memory));
+  auto& request = *google::protobuf::Arena::CreateMessage<v1::CallRequest>(&arena);
+  auto split = SplitMessage::Of(message, v1::CallRequest::kPayloadsFieldNumber);
+  if (split.has_value() && split->rest_size() > kMostFieldBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the request has ", split->rest_size(), " bytes beside its payloads; at most ", kMostFieldBytes, " are taken"));
+  }
+  if (!split.has_value() || !split->ParseRest(request)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the request is not a hearth.v1.CallRequest, or nests values deeper than ",
+                     ValueReader::kDeepestValue, " levels"));
+  }
+  absl::Status status = Identify(request.model(), request.version(), request.id(), split->size());
+  if (!status.ok()) return status;
+
+  DispatchedCall call;
+  call.method = request.method().empty() ? kDefaultMethod : request.method();
+  const c10::FunctionSchema* schema = servable().model->FindMethod(call.method);
+  if (schema == nullptr) {
+    return absl::NotFoundError(absl::StrCat("model '", servable().name, "' has no method '", call.method, "'"));
+  }
+  ValueReader reader(split->TakeRaw());
+  status = ReadArguments(request, *schema, reader, call);
+  if (!status.ok()) return status;
+  return call;
+}
+
+absl::Status NativeTask::Encode(c10::IValue result, grpc::ByteBuffer& answer) try {
+  google::protobuf::Arena arena;
+  auto& response = *google::protobuf::Arena::CreateMessage<v1::CallResponse>(&arena);
+  response.set_model(servable().name);
+  response.set_version(version());
+  response.set_id(id());
+  std::vector<at::Tensor> payloads;
+  const absl::Status status = ValueToMessage(result, "the result", *response.mutable_result(), payloads);
+  // The caller can do nothing about what its model answers.
+  if (!status.ok()) return absl::InternalError(status.message());
+  // The payloads hold what they need; what they hold alone need not be copied.
+  result = c10::IValue();
+  SliceBuilder builder;
+  response.AppendToString(&builder.text());
+  for (at::Tensor& tensor : payloads) {
+    builder.AddBytes(v1::CallResponse::kPayloadsFieldNumber, ReadyToSend(std::move(tensor)));
+  }
+  builder.Take().Swap(&answer);
+  return absl::OkStatus();
+} catch (const std::exception& error) {
+  return absl::InternalError(absl::StrCat("the model's answer cannot be sent: ", error.what()));
+}
+
+}  // namespace hearth::server

@@ -1,0 +1,21 @@
+// One call of the protocol hearth.v1: any method of a model, with values as wire/value_from_message.h reads them
+// against the method's schema, and its result as wire/message_from_value.h writes it.
+#pragma once
+
+#include "server/api/request_task.h"
+
+namespace hearth::server {
+
+class NativeTask final : public RequestTask {
+ public:
+  // Fields of one request beside its payloads; a value takes many times its encoding.
+  static constexpr size_t kMostFieldBytes = 16 << 20;
+
+  using RequestTask::RequestTask;
+
+ private:
+  absl::StatusOr<DispatchedCall> Prepare(const grpc::ByteBuffer& message) override;
+  absl::Status Encode(c10::IValue result, grpc::ByteBuffer& answer) override;
+};
+
+}  // namespace hearth::server

@@ -1,0 +1,144 @@
+#include "server/api/request_task.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "jit/support/logging.h"
+
+namespace hearth::server {
+namespace {
+
+spdlog::logger& Log() {
+  static spdlog::logger& log = LoggerOf("api/request");
+  return log;
+}
+
+FailureReason ReasonOf(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kUnavailable:
+      return FailureReason::kRejected;
+    case absl::StatusCode::kCancelled:
+    case absl::StatusCode::kDeadlineExceeded:
+      return FailureReason::kCanceled;
+    case absl::StatusCode::kInternal:
+      return FailureReason::kBackend;
+    default:
+      return FailureReason::kOther;
+  }
+}
+
+}  // namespace
+
+void RequestTask::Start(const grpc::ByteBuffer& message, std::optional<Clock::time_point> deadline, std::string peer,
+                        Done done) {
+  arrived_ = Clock::now();
+  done_ = std::move(done);
+  record_.peer = std::move(peer);
+
+  auto call = Prepare(message);
+  absl::Status status = call.status();
+  {
+    std::lock_guard lock(mutex_);
+    if (status.ok() && cancelled_) status = absl::CancelledError("the request was cancelled");
+  }
+  handed_over_ = Clock::now();
+  grpc::ByteBuffer no_answer;
+  if (!status.ok()) return Finish(std::move(status), no_answer);
+
+  call->deadline = deadline;
+  call->bytes = record_.request_bytes;
+  call->on_start = [this] { began_ = Clock::now().time_since_epoch().count(); };
+  admitted_ = true;
+  // The callback keeps the task alive; so does this call, for what follows it.
+  const auto self = shared_from_this();
+  auto handle = environment_.dispatcher.Dispatch(
+      servable_, *std::move(call), [self](absl::StatusOr<c10::IValue> result) { self->OnResult(std::move(result)); });
+  if (!handle.ok()) {
+    admitted_ = false;
+    return Finish(handle.status(), no_answer);
+  }
+  bool cancel = false;
+  {
+    std::lock_guard lock(mutex_);
+    if (ended_) return;
+    handle_ = *handle;
+    cancel = cancelled_;
+  }
+  if (cancel && *handle != nullptr) (*handle)->Cancel();
+}
+
+absl::Status RequestTask::Identify(const std::string& model, const std::string& version, const std::string& id,
+                                   size_t request_bytes) {
+  record_.model = model;
+  record_.version = version;
+  record_.id = id;
+  record_.request_bytes = request_bytes;
+  auto servable = environment_.repository.Find(model, version);
+  if (!servable.ok()) return servable.status();
+  servable_ = *std::move(servable);
+  record_.version = std::to_string(servable_->version);
+  return absl::OkStatus();
+}
+
+void RequestTask::OnResult(absl::StatusOr<c10::IValue> result) {
+  finished_ = Clock::now();
+  grpc::ByteBuffer answer;
+  absl::Status status = result.ok() ? Encode(*std::move(result), answer) : result.status();
+  Finish(std::move(status), answer);
+}
+
+void RequestTask::Finish(absl::Status status, grpc::ByteBuffer& answer) {
+  record_.response_bytes = answer.Length();
+  Report(status, Clock::now());
+  {
+    std::lock_guard lock(mutex_);
+    ended_ = true;
+    handle_ = nullptr;
+  }
+  const Done done = std::move(done_);
+  done(std::move(status), answer);
+}
+
+void RequestTask::Report(const absl::Status& status, Clock::time_point now) {
+  RequestTimes& times = record_.times;
+  times.total = now - arrived_;
+  times.compute_input = handed_over_ - arrived_;
+  const Clock::rep began = began_;
+  if (admitted_) {
+    const Clock::time_point start = began == 0 ? handed_over_ : Clock::time_point(Clock::duration(began));
+    times.queue = start - handed_over_;
+    times.compute_infer = finished_ - start;
+    times.compute_output = now - finished_;
+  }
+  record_.status = status;
+  if (servable_ != nullptr) {
+    ModelStatistics& statistics = *servable_->statistics;
+    if (status.ok()) {
+      // A runtime that does not say when it begins leaves the request counted as waiting.
+      if (began == 0) statistics.Began();
+      statistics.Succeeded(times, static_cast<uint64_t>(std::max<int64_t>(batch_size_, 0)));
+    } else if (admitted_) {
+      statistics.Failed(ReasonOf(status), times.total, began != 0);
+    } else {
+      statistics.Refused(ReasonOf(status), times.total);
+    }
+  }
+  if (status.code() == absl::StatusCode::kInternal) {
+    Log().warn("model {} version {}: {}", record_.model, record_.version,
+               std::string(status.message().data(), status.message().size()));
+  }
+  if (environment_.access_log != nullptr) environment_.access_log->Write(record_);
+}
+
+void RequestTask::Cancel() {
+  std::shared_ptr<CallHandle> handle;
+  {
+    std::lock_guard lock(mutex_);
+    cancelled_ = true;
+    handle = handle_;
+  }
+  if (handle != nullptr) handle->Cancel();
+}
+
+}  // namespace hearth::server

@@ -1,0 +1,91 @@
+// One request from message to answer, whatever its protocol: read and bound to a call, dispatched, its result encoded;
+// with its times, its statistics and its line in the access log. A protocol derives from it. Unary calls and streams
+// both run their requests as such tasks.
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "jit/runtime.h"
+#include "server/repository/repository.h"
+#include "server/scheduling/dispatcher.h"
+#include "server/telemetry/access_log.h"
+
+namespace hearth::server {
+
+// What requests need of the server. All outlive the tasks.
+struct RequestEnvironment {
+  const Repository& repository;
+  Dispatcher& dispatcher;
+  c10::Device device;
+  AccessLog* access_log = nullptr;  // may be null
+};
+
+class RequestTask : public std::enable_shared_from_this<RequestTask> {
+ public:
+  // Called once, on any thread, when statistics and log have been written: the request is over. If the status is OK,
+  // the answer is the message to send, for the callee to swap away: a ByteBuffer cannot be moved, only copied.
+  using Done = std::function<void(absl::Status status, grpc::ByteBuffer& answer)>;
+
+  explicit RequestTask(const RequestEnvironment& environment) : environment_(environment) {}
+  virtual ~RequestTask() = default;
+
+  // Reads the message before it returns, and may call `done` before. Call once.
+  void Start(const grpc::ByteBuffer& message, std::optional<std::chrono::steady_clock::time_point> deadline,
+             std::string peer, Done done);
+
+  // Asks the run to stop. Does nothing to a task that has ended or, apart from keeping it from running, not begun.
+  // Thread-safe.
+  void Cancel();
+
+  // The client's name for the request, once Start has read it.
+  const std::string& id() const { return record_.id; }
+
+ protected:
+  // Reads the message: says what it is about with Identify, and gives the call that it asks for.
+  virtual absl::StatusOr<DispatchedCall> Prepare(const grpc::ByteBuffer& message) = 0;
+  // Writes the answer to a call that went well. Its time counts as output time.
+  virtual absl::Status Encode(c10::IValue result, grpc::ByteBuffer& answer) = 0;
+
+  // Notes for the log what the request is about, and finds the model's version; kNotFound and so on if it is not there.
+  absl::Status Identify(const std::string& model, const std::string& version, const std::string& id,
+                        size_t request_bytes);
+
+  const RequestEnvironment& environment() const { return environment_; }
+  // Once Identify has found it.
+  const Servable& servable() const { return *servable_; }
+  const std::string& version() const { return record_.version; }
+  void set_batch_size(int64_t size) { batch_size_ = size; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void OnResult(absl::StatusOr<c10::IValue> result);
+  void Finish(absl::Status status, grpc::ByteBuffer& answer);
+  void Report(const absl::Status& status, Clock::time_point now);
+
+  const RequestEnvironment& environment_;
+  Done done_;
+  ServablePtr servable_;
+  AccessRecord record_;
+  int64_t batch_size_ = 1;
+  bool admitted_ = false;
+  Clock::time_point arrived_, handed_over_, finished_;
+  std::atomic<Clock::rep> began_{0};  // since the clock's epoch; 0: not yet
+
+  std::mutex mutex_;
+  bool cancelled_ = false;
+  bool ended_ = false;
+  std::shared_ptr<CallHandle> handle_;
+};
+
+}  // namespace hearth::server

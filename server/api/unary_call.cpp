@@ -1,0 +1,56 @@
+#include "server/api/unary_call.h"
+
+#include <string>
+#include <utility>
+
+#include "server/api/status.h"
+
+namespace hearth::server {
+namespace {
+
+class UnaryCall : public grpc::ServerUnaryReactor {
+ public:
+  UnaryCall(std::shared_ptr<RequestTask> task, grpc::ByteBuffer* response)
+      : response_(response), task_(std::move(task)) {}
+
+  void Start(const grpc::ByteBuffer& request, const grpc::CallbackServerContext& context, std::string peer) {
+    // Done may end in this object's deletion before Start returns to us: the task is held here.
+    const auto task = task_;
+    task->Start(request, DeadlineOf(context), std::move(peer), [this](absl::Status status, grpc::ByteBuffer& answer) {
+      answer.Swap(response_);
+      Finish(ToGrpc(status));
+    });
+  }
+
+  void OnCancel() override { task_->Cancel(); }
+  void OnDone() override { delete this; }
+  // Both are short and never block, so they need no thread of gRPC's executor, whose waking costs as much as a small
+  // request. gRPC keeps this switch for reactors of that kind.
+  bool InternalInlineable() override { return true; }
+
+ private:
+  grpc::ByteBuffer* const response_;
+  const std::shared_ptr<RequestTask> task_;
+};
+
+}  // namespace
+
+std::optional<std::chrono::steady_clock::time_point> DeadlineOf(const grpc::CallbackServerContext& context) {
+  const auto deadline = context.deadline();
+  if (deadline == std::chrono::system_clock::time_point::max()) return std::nullopt;
+  const auto left = deadline - std::chrono::system_clock::now();
+  // Beyond what the steady clock can count there is no deadline either.
+  if (left > std::chrono::hours(24 * 365)) return std::nullopt;
+  return std::chrono::steady_clock::now() + left;
+}
+
+grpc::ServerUnaryReactor* StartUnaryCall(std::shared_ptr<RequestTask> task, const RequestEnvironment& environment,
+                                         grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response) {
+  // gRPC keeps a reactor that has finished until this method has returned it.
+  auto* call = new UnaryCall(std::move(task), response);
+  call->Start(*request, *context, environment.access_log != nullptr ? context->peer() : "");
+  return call;
+}
+
+}  // namespace hearth::server

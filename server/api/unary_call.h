@@ -1,0 +1,25 @@
+// A unary call whose messages are raw bytes, answered by a task. Its reactor owns itself until gRPC is done with it. A
+// client that goes away, or whose deadline passes, cancels the run.
+#pragma once
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "server/api/request_task.h"
+
+namespace hearth::server {
+
+// Starts the task, which was made for `environment`.
+grpc::ServerUnaryReactor* StartUnaryCall(std::shared_ptr<RequestTask> task, const RequestEnvironment& environment,
+                                         grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response);
+
+// The deadline of a call on the steady clock; none if the client set none.
+std::optional<std::chrono::steady_clock::time_point> DeadlineOf(const grpc::CallbackServerContext& context);
+
+}  // namespace hearth::server
