@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool
+from tritonclient.grpc import service_pb2_grpc
 
 sys.path.insert(0, str(Path(__file__).parent))
+import server_models  # noqa: E402
 from daemon import ROOT, Hearthd, put_model  # noqa: E402
 
 # What others define too, and what is ours alone.
@@ -56,3 +58,21 @@ def hearthd(tmp_path_factory):
     for server in started:
         server.log.close()
     assert statuses == [0] * len(running), [Path(server.log.name).read_text()[-2000:] for server in running]
+
+
+@pytest.fixture(scope="module")
+def server(hearthd):
+    """A daemon with one of each of server_models."""
+    return hearthd(server_models.everyday())
+
+
+@pytest.fixture(scope="module")
+def client(server):
+    with server.client() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def stub(server):
+    with server.channel() as channel:
+        yield service_pb2_grpc.GRPCInferenceServiceStub(channel)

@@ -89,6 +89,50 @@ class Constant(nn.Module):
         return self.value
 
 
+class Counter(nn.Module):
+    """Counts its calls, and then works for as long as it is asked to."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, rounds: int) -> Tuple[Tensor, Tensor]:
+        self.calls += 1
+        calls = self.calls
+        x = torch.zeros(1)
+        for _ in range(rounds):
+            x = x + 1
+        return torch.full([1], calls), x
+
+
+class Accumulator(nn.Module):
+    """Works on its own buffer in place: what it found, what it left."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("total", torch.zeros(1, dtype=torch.float64))
+
+    def forward(self, rounds: int) -> Tuple[Tensor, Tensor]:
+        before = self.total.clone()
+        for _ in range(rounds):
+            self.total += 1
+        return before, self.total.clone()
+
+
+class Scratch(nn.Module):
+    """Keeps what it works on in an attribute, as a local variable."""
+
+    def __init__(self):
+        super().__init__()
+        self.work = torch.zeros(1)
+
+    def forward(self, x: float, rounds: int) -> Tensor:
+        self.work = torch.full([1], x) * 2
+        for _ in range(rounds):
+            self.work = self.work + 1
+        return self.work
+
+
 def constant(value):
     """A model that always answers `value`, whatever version of it asks."""
 
@@ -105,3 +149,26 @@ def constant(value):
 
 def scripted(module):
     return torch.jit.script(module)
+
+
+TWO_CONFIG = """
+platform: "pytorch_libtorch"
+max_batch_size: 4
+input [ { name: "INPUT__0" data_type: TYPE_FP32 dims: [ 3 ] }, { name: "INPUT__1" data_type: TYPE_FP32 dims: [ 3 ] } ]
+output [ { name: "OUTPUT__0" data_type: TYPE_FP32 dims: [ 3 ] }, { name: "OUTPUT__1" data_type: TYPE_FP32 dims: [ 3 ] } ]
+"""
+
+
+def everyday():
+    """A repository of one of each, as `hearthd` takes it."""
+    made = {
+        "identity": Identity(),
+        "scaled": Scaled(),
+        "nested": Nested(),
+        "dict": OnlyDict(),
+        "spin": Spin(),
+        "raises": Raises(),
+    }
+    repository = {name: scripted(model) for name, model in made.items()}
+    repository["two"] = (scripted(Two()), TWO_CONFIG)
+    return repository

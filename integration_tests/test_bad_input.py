@@ -51,7 +51,7 @@ def test_bad_archives_never_end_a_batch(archives, tmp_path):
     assert [line for line in lines if not line.startswith("bad ")] == []
 
 
-# Through a server. Requests that are no good are test_server.py's.
+# Through a server. Requests that are no good are test_wrong_requests.py's.
 
 
 class Fine(nn.Module):

@@ -1,0 +1,188 @@
+"""Models on disk: loaded, swapped and unloaded under traffic; the daemon as a process: drained, ended, configured."""
+
+import json
+import queue
+import threading
+
+import grpc
+import server_models as models
+from daemon import eventually, put_model
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from serving import LONG, Stream, answer_of, bad, fails, floats, in_flight, index_of, spin
+from tritonclient.grpc import service_pb2, service_pb2_grpc
+from tritonclient.utils import InferenceServerException
+
+
+def test_models_are_loaded_swapped_and_unloaded_by_request(hearthd):
+    server = hearthd({"m": models.constant(1)})
+    with server.client() as client:
+        assert answer_of(client, "m") == [1]
+        put_model(server.repository, "m", models.constant(2), version=2)
+        assert answer_of(client, "m") == [1]
+        client.load_model("m")
+        assert answer_of(client, "m") == [2]
+        assert "only 2" in fails(grpc.StatusCode.NOT_FOUND, lambda: answer_of(client, "m", "1"))
+        client.load_model("m", config=json.dumps({"version_policy": {"all": {}}}))
+        assert answer_of(client, "m", "1") == [1] and answer_of(client, "m") == [2]
+
+        put_model(server.repository, "new", models.constant(9))
+        assert index_of(client)[("new", "")] == ("", "")
+        client.load_model("new")
+        assert answer_of(client, "new") == [9]
+        client.unload_model("new")
+        assert "unloaded" in fails(grpc.StatusCode.UNAVAILABLE, lambda: answer_of(client, "new"))
+        eventually(lambda: index_of(client)[("new", "1")] == ("UNAVAILABLE", "unloaded"))
+    with server.channel() as channel:
+        index = service_pb2_grpc.GRPCInferenceServiceStub(channel).RepositoryIndex
+        ready = index(service_pb2.RepositoryIndexRequest(ready=True)).models
+        assert [(model.name, model.version, model.state) for model in ready] == [
+            ("m", "1", "READY"),
+            ("m", "2", "READY"),
+        ]
+
+
+def test_a_version_that_is_swapped_out_answers_what_it_has_begun(hearthd):
+    server = hearthd({"spin": models.scripted(models.Spin())})
+    with server.client() as client:
+        done = queue.Queue()
+        client.async_infer("spin", spin(8_000_000), callback=lambda result, error: done.put((result, error)))
+        eventually(lambda: in_flight(server) == 1)
+        put_model(server.repository, "spin", models.scripted(models.Identity()), version=2)
+        client.load_model("spin")
+        assert client.infer("spin", [floats("x", 5)]).as_numpy("OUTPUT__0").tolist() == [5]
+        result, error = done.get(timeout=120)
+        assert error is None and result.as_numpy("OUTPUT__0").tolist() == [8_000_000]
+
+
+def test_reloads_lose_no_request(hearthd):
+    server = hearthd({"m": models.constant(1)})
+    put_model(server.repository, "m", models.constant(2), version=2)
+    problems, asked, stop = [], [0], threading.Event()
+
+    def ask():
+        with server.client() as client:
+            while not stop.is_set():
+                try:
+                    if answer_of(client, "m") not in ([1], [2]):
+                        problems.append("a wrong answer")
+                except InferenceServerException as error:
+                    problems.append(error)
+                asked[0] += 1
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    with server.client() as client:
+        for i in range(10):
+            client.load_model("m", config=json.dumps({"version_policy": {"specific": {"versions": [1 + i % 2]}}}))
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert problems == [] and asked[0] > 10
+
+
+def test_a_model_that_cannot_be_loaded_says_why_and_harms_no_other(hearthd, tmp_path):
+    put_model(tmp_path, "good", models.constant(1))
+    (tmp_path / "bad/1").mkdir(parents=True)
+    (tmp_path / "bad/1/model.pt").write_bytes(b"not an archive")
+    put_model(tmp_path, "odd", models.constant(1), config="max_batchsize: 3")
+    (tmp_path / "empty").mkdir()
+    server = hearthd(tmp_path)
+    with server.client() as client:
+        assert server.ready["models_ready"] == 1
+        assert client.is_server_ready()
+        assert answer_of(client, "good") == [1]
+        index = index_of(client)
+        assert index[("bad", "1")][0] == "UNAVAILABLE" and index[("bad", "1")][1]
+        assert "max_batchsize" in index[("odd", "")][1]
+        assert "no version folder" in index[("empty", "")][1]
+        fails(grpc.StatusCode.UNAVAILABLE, lambda: answer_of(client, "bad"))
+        put_model(tmp_path, "bad", models.constant(4))
+        client.load_model("bad")
+        assert answer_of(client, "bad") == [4]
+        for name in ("../good", "a/b", "", "."):
+            fails(grpc.StatusCode.INVALID_ARGUMENT, lambda n=name: client.load_model(n))
+        fails(grpc.StatusCode.NOT_FOUND, lambda: client.load_model("nowhere"))
+        fails(grpc.StatusCode.NOT_FOUND, lambda: client.unload_model("nowhere"))
+
+
+def test_strict_readiness_waits_for_every_model(hearthd, tmp_path):
+    put_model(tmp_path, "good", models.constant(1))
+    (tmp_path / "bad/1").mkdir(parents=True)
+    (tmp_path / "bad/1/model.pt").write_bytes(b"not an archive")
+    server = hearthd(tmp_path, "--strict-readiness")
+    with server.client() as client:
+        assert not client.is_server_ready()
+        assert server.get("/v2/health/ready")[0] == 503
+        put_model(tmp_path, "bad", models.constant(4))
+        client.load_model("bad")
+        assert client.is_server_ready()
+
+
+def test_sigterm_answers_what_is_in_flight_refuses_the_rest_and_exits_0(hearthd):
+    server = hearthd({"spin": models.scripted(models.Spin())})
+    client, late = server.client(), server.client()
+    late.infer("spin", spin(1))  # connected before the drain
+    done = queue.Queue()
+    client.async_infer("spin", spin(80_000_000), callback=lambda result, error: done.put((result, error)))
+    eventually(lambda: in_flight(server) == 1)
+    with server.channel() as channel:
+        watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
+        assert next(watch).status == health_pb2.HealthCheckResponse.SERVING
+        server.terminate()
+        assert next(watch).status == health_pb2.HealthCheckResponse.NOT_SERVING
+    assert server.get("/v2/health/ready")[0] == 503
+    fails(grpc.StatusCode.UNAVAILABLE, lambda: late.infer("spin", spin(1)))
+    result, error = done.get(timeout=120)
+    # float32 counts no further than 2^24.
+    assert error is None and result.as_numpy("OUTPUT__0").tolist() == [2**24]
+    assert server.wait() == 0
+
+
+def test_a_stream_is_drained_too(hearthd):
+    server = hearthd({"spin": models.scripted(models.Spin())})
+    with Stream(server) as stream:
+        for _ in range(2):
+            stream.send("spin", spin(8_000_000))
+        eventually(lambda: in_flight(server) == 2)
+        server.terminate()
+        for _ in range(2):
+            result, error = stream.next()
+            assert error is None and result.as_numpy("OUTPUT__0").tolist() == [8_000_000]
+        assert "shutting down" in str(stream.next()[1])
+    assert server.wait() == 0
+
+
+def test_what_outlasts_the_drain_is_cancelled(hearthd):
+    server = hearthd({"spin": models.scripted(models.Spin())}, "--drain-seconds", "0.2")
+    done = queue.Queue()
+    client = server.client()
+    client.async_infer("spin", spin(LONG), callback=lambda result, error: done.put(error))
+    eventually(lambda: in_flight(server) == 1)
+    server.terminate()
+    assert done.get(timeout=60) is not None
+    assert server.wait() == 0
+
+
+def test_a_second_sigterm_ends_it_at_once(hearthd):
+    server = hearthd({"spin": models.scripted(models.Spin())})
+    client = server.client()
+    client.async_infer("spin", spin(LONG), callback=lambda result, error: None)
+    eventually(lambda: in_flight(server) == 1)
+    server.terminate()
+    eventually(lambda: server.get("/v2/health/ready")[0] == 503)
+    server.terminate()
+    assert server.wait() == 143
+
+
+def test_settings_come_from_a_file_too_and_lines_of_the_access_log_are_json(hearthd, tmp_path):
+    settings = tmp_path / "settings.json"
+    settings.write_text(json.dumps({"access_log": str(tmp_path / "access.log"), "threads": 1}))
+    server = hearthd({"identity": models.scripted(models.Identity())}, "--config", settings)
+    with server.client() as client:
+        client.infer("identity", [floats("x", 1)], request_id="a")
+        bad(client, "identity", floats("y", 1))
+    assert server.stop() == 0
+    lines = [json.loads(line) for line in (tmp_path / "access.log").read_text().splitlines()]
+    assert [(line["model"], line["code"]) for line in lines] == [("identity", "OK"), ("identity", "INVALID_ARGUMENT")]
+    assert lines[0]["id"] == "a" and lines[0]["request_bytes"] > 0 and lines[0]["response_bytes"] > 0
