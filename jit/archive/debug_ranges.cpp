@@ -84,18 +84,11 @@ bool DebugRanges::Find(size_t offset, OriginalLocation* location) const {
     if (after == stretches_.begin()) return false;
     const Stretch& stretch = *(after - 1);
     const auto source = Elements(stretch.source, 3);
-    const std::string text = Text(source[0]);
-    if (stretch.begin >= text.size()) return false;
-
-    const size_t newline = stretch.begin == 0 ? std::string::npos : text.rfind('\n', stretch.begin - 1);
-    const size_t line_begin = newline == std::string::npos ? 0 : newline + 1;
-    const size_t line_end = std::min(text.find('\n', stretch.begin), text.size());
+    location->text = Text(source[0]);
     location->file = source[1].isNone() ? std::string() : String(source[1]);
-    location->line = static_cast<int64_t>(Number(source[2])) +
-                     std::count(text.begin(), text.begin() + static_cast<int64_t>(line_begin), '\n');
-    location->source_line = text.substr(line_begin, line_end - line_begin);
-    location->column = static_cast<int64_t>(stretch.begin - line_begin);
-    location->length = static_cast<int64_t>(std::min(std::max(stretch.end, stretch.begin), line_end) - stretch.begin);
+    location->first_line = static_cast<int64_t>(Number(source[2]));
+    location->begin = std::min(stretch.begin, location->text.size());
+    location->end = std::clamp(stretch.end, location->begin, location->text.size());
     return true;
   } catch (const std::exception&) {
     return false;

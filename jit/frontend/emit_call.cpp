@@ -28,8 +28,28 @@ Emitter::EvaluatedArguments Emitter::EvaluateArguments(const tree::Call& call, V
   return arguments;
 }
 
+namespace {
+
+// What LibTorch blames for an expression: its range without the parentheses around what it begins with.
+SourceRange BlamedRange(const tree::Expr& expression) {
+  SourceRange range = expression.range;
+  if (const auto* attribute = dyn_cast<tree::Attribute>(&expression)) {
+    range.begin = BlamedRange(*attribute->value).begin;
+  } else if (const auto* subscript = dyn_cast<tree::Subscript>(&expression)) {
+    range.begin = BlamedRange(*subscript->value).begin;
+  } else if (const auto* call = dyn_cast<tree::Call>(&expression)) {
+    range.begin = BlamedRange(*call->callee).begin;
+  }
+  return range;
+}
+
+}  // namespace
+
 SugaredValue Emitter::EmitCall(const tree::Call& call, const TypePtr& hint) {
-  return EmitCallTo(EmitSugared(*call.callee), call, hint);
+  // A call is blamed for by what it calls, without the arguments.
+  tree::Call blamed = call;
+  blamed.range = BlamedRange(*call.callee);
+  return EmitCallTo(EmitSugared(*call.callee), blamed, hint);
 }
 
 SugaredValue Emitter::EmitCallTo(const SugaredValue& callee, const tree::Call& call, const TypePtr& hint) {

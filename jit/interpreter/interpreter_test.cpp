@@ -178,7 +178,7 @@ TEST(InterpreterTest, AFailingOperatorsReportNamesTheLineAndTheMessage) {
 )",
                                     {at::ones({2, 3}), at::ones({2, 3})});
   EXPECT_THAT(error, HasSubstr("The following operation failed in the TorchScript interpreter.\n"
-                               "Traceback of TorchScript, serialized code (most recent call last):\n"));
+                               "Traceback of TorchScript (most recent call last):\n"));
   EXPECT_THAT(error, HasSubstr("line 2, in forward\n"));
   EXPECT_THAT(error, HasSubstr("~~~~~~"));
   EXPECT_THAT(error, HasSubstr("<--- HERE\n"));

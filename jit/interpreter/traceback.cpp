@@ -35,46 +35,80 @@ void AddPlaces(const TracebackFrame& frame, std::vector<Place>& places) {
   places.push_back({&origin.range, std::move(function)});
 }
 
-void Underline(size_t column, size_t width, std::string& out) {
-  out.append(column, ' ').append(std::max<size_t>(width, 1), '~').append(" <--- HERE\n");
+size_t LineBegin(std::string_view text, size_t at) {
+  const size_t newline = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
+  return newline == std::string_view::npos ? 0 : newline + 1;
 }
 
-// The lines around the range, two before and two after, the range underlined where it starts.
+size_t LineEnd(std::string_view text, size_t at) { return std::min(text.find('\n', at), text.size()); }
+
+// The mark under one line of a range, from its first character that is not blank.
+void Underline(std::string_view text, size_t begin, size_t end, size_t line_end, std::string& out) {
+  const size_t line_begin = LineBegin(text, begin);
+  const size_t last = std::min(line_end, end);
+  size_t first = begin;
+  while (first < last && text[first] == ' ') ++first;
+  if (first == last) return;
+  out.append(first - line_begin, ' ').append(last - first, '~');
+  const bool goes_on = line_end < end && text.substr(line_end, end - line_end).find_first_not_of(" \n") != text.npos;
+  out.append(goes_on ? "\n" : " <--- HERE\n");
+}
+
+// The lines of the range, underlined, with two lines before and two after.
+void PrintExcerpt(std::string_view text, size_t begin, size_t end, std::string& out) {
+  constexpr int kContext = 2;
+  size_t from = LineBegin(text, begin);
+  size_t until = LineEnd(text, end);
+  for (int i = 0; i < kContext; ++i) {
+    if (from > 0) from = LineBegin(text, from - 1);
+    if (until < text.size()) until = LineEnd(text, until + 1);
+  }
+  out.append(text.substr(from, begin - from));
+  size_t at = begin;
+  while (at < end) {
+    const size_t line_end = LineEnd(text, at);
+    out.append(text.substr(at, line_end - at)).append("\n");
+    Underline(text, at, end, line_end, out);
+    at = line_end + 1;
+  }
+  if (at >= until) return;
+  out.append(text.substr(at, until - at));
+  if (out.back() != '\n') out.append("\n");
+}
+
+void PrintHead(std::string_view file, int64_t line, const std::string& function, std::string& out) {
+  out.append("  File \"").append(file).append("\", line ").append(std::to_string(line));
+  out.append(", in ").append(function).append("\n");
+}
+
 void PrintSerialized(const Place& place, std::string& out) {
-  constexpr size_t kContext = 2;
   const SourceRange& range = *place.range;
   if (range.source == nullptr) {
     out.append("  in ").append(place.function).append("\n");
     return;
   }
-  const Source::Position start = range.source->PositionOf(range.begin);
-  const Source::Position last = range.source->PositionOf(range.source->text().size());
-  out.append("  File \"").append(range.source->name()).append("\", line ").append(std::to_string(start.line));
-  out.append(", in ").append(place.function).append("\n");
-  const size_t first_line = start.line > kContext ? start.line - kContext : 1;
-  for (size_t line = first_line; line <= std::min(start.line + kContext, last.line); ++line) {
-    const std::string_view text = range.source->Line(line);
-    if (line == last.line && text.empty()) break;
-    out.append(text).append("\n");
-    if (line == start.line) {
-      const size_t room = text.size() > start.column ? text.size() - start.column : 0;
-      Underline(start.column, std::min<size_t>(range.end - range.begin, room), out);
-    }
-  }
+  PrintHead(range.source->name(), static_cast<int64_t>(range.source->PositionOf(range.begin).line), place.function,
+            out);
+  PrintExcerpt(range.source->text(), range.begin, range.end, out);
 }
 
+// False if the archive does not say where the place came from.
 bool PrintOriginal(const Place& place, std::string& out) {
   const SourceRange& range = *place.range;
   if (range.source == nullptr || range.source->originals() == nullptr) return false;
   OriginalLocation location;
   if (!range.source->originals()->Find(range.begin, &location)) return false;
-  out.append("  File \"").append(location.file).append("\", line ").append(std::to_string(location.line));
-  out.append(", in ").append(place.function).append("\n");
-  out.append(location.source_line).append("\n");
-  Underline(static_cast<size_t>(location.column), static_cast<size_t>(location.length), out);
+  if (location.end - location.begin == location.text.size()) {
+    // A traced call's is the Python stack, no excerpt of a file.
+    out.append(location.text);
+    return true;
+  }
+  if (!location.file.empty()) PrintHead(location.file, location.line(), place.function, out);
+  PrintExcerpt(location.text, location.begin, location.end, out);
   return true;
 }
 
+// In the words and the form of LibTorch, whose users and tools know them.
 std::string Report(std::span<const TracebackFrame> frames, const std::string& class_name, const std::string& message) {
   std::vector<Place> places;
   for (const TracebackFrame& frame : frames) AddPlaces(frame, places);
@@ -83,14 +117,16 @@ std::string Report(std::span<const TracebackFrame> frames, const std::string& cl
   bool has_original = false;
   for (const Place& place : places) {
     PrintSerialized(place, serialized);
-    has_original = PrintOriginal(place, original) || has_original;
+    if (PrintOriginal(place, original)) {
+      has_original = true;
+    } else {
+      PrintSerialized(place, original);
+    }
   }
-  std::string report = "The following operation failed in the TorchScript interpreter.\n";
+  std::string report = "The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript";
+  report.append(has_original ? ", serialized code" : "").append(" (most recent call last):\n").append(serialized);
   if (has_original) {
-    report.append("Traceback of TorchScript, serialized code (most recent call last):\n").append(serialized);
     report.append("\nTraceback of TorchScript, original code (most recent call last):\n").append(original);
-  } else {
-    report.append("Traceback of TorchScript, serialized code (most recent call last):\n").append(serialized);
   }
   return report.append(class_name).append(": ").append(message).append("\n");
 }

@@ -5,6 +5,10 @@
 
 namespace hearth {
 
+int64_t OriginalLocation::line() const {
+  return first_line + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin), '\n');
+}
+
 Source::Source(std::string text, std::string name, std::shared_ptr<const OriginalLocations> originals)
     : text_(std::move(text)), name_(std::move(name)), originals_(std::move(originals)) {
   line_starts_.push_back(0);

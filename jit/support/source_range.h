@@ -11,18 +11,22 @@
 
 namespace hearth {
 
-// A place in the user's own Python file, as an archive's debug records give it.
+// Where code came from before it was serialized, as an archive's debug records give it: a range of a piece of the
+// user's own text.
 struct OriginalLocation {
-  std::string file;
-  int64_t line = 0;         // 1-based
-  std::string source_line;  // the text of that line, without the newline
-  int64_t column = 0;       // 0-based column of the first byte
-  int64_t length = 0;       // bytes covered on that line
+  std::string file;        // empty if it is not known
+  int64_t first_line = 0;  // the number of the text's first line in that file, from 1
+  std::string text;        // of a traced call the Python stack; empty if the code came from nowhere
+  size_t begin = 0;        // half-open, in bytes of the text
+  size_t end = 0;
+
+  // Of the range's first byte in the file.
+  int64_t line() const;
 };
 
 class Source;
 
-// Finds the user's own line for a byte offset of a serialized source. Thread-safe; may decode lazily at first use.
+// Finds the user's own text for a byte offset of a serialized source. Thread-safe; may decode lazily at first use.
 class OriginalLocations {
  public:
   virtual ~OriginalLocations() = default;
