@@ -37,7 +37,7 @@ class UnknownOperators {
       }
       message += "; name its file in the setting operator_libraries.";
     }
-    throw CompileError(uses_.begin()->second, message);
+    throw UnknownOperatorError(uses_.begin()->second, uses_.begin()->first, message);
   }
 
  private:
