@@ -126,7 +126,7 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
     const c10::ClassTypePtr type = executor_->module()->type();
     for (torch::jit::Function* hook : type->getForwardPreHooks()) {
       absl::StatusOr<c10::IValue> changed =
-          StartAndWait(*executor_->FindHook(*hook), {c10::ivalue::Tuple::create(args)}, {}, options);
+          StartAndWait(*executor_->Find(*hook), {c10::ivalue::Tuple::create(args)}, {}, options);
       if (!changed.ok()) return changed;
       if (changed->isTuple()) {
         args = changed->toTupleRef().elements().vec();
@@ -138,7 +138,7 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
     for (torch::jit::Function* hook : type->getForwardHooks()) {
       if (!result.ok()) return result;
       absl::StatusOr<c10::IValue> changed =
-          StartAndWait(*executor_->FindHook(*hook), {c10::ivalue::Tuple::create(args), *result}, {}, options);
+          StartAndWait(*executor_->Find(*hook), {c10::ivalue::Tuple::create(args), *result}, {}, options);
       if (!changed.ok() || !changed->isNone()) result = std::move(changed);
     }
     return result;
@@ -275,8 +275,8 @@ class RuntimeImpl final : public Runtime {
       ImportedModule imported = ImportModule(Mapping::Open(path, mode), import_options);
       if (!builder) builder.emplace(*imported.unit, redirect);
       // Runs on streams of their own begin when the weights are there, and the weights go when the device is idle.
-      const std::shared_ptr<ModelExecutor> executor(new ModelExecutor(imported.unit, imported.object, *builder, &pool_),
-                                                    WhenIdle{device_});
+      const std::shared_ptr<ModelExecutor> executor(
+          new ModelExecutor(imported.unit, imported.object, *builder, gate_, &pool_), WhenIdle{device_});
       if (const auto stream = DefaultStream(device_)) stream->synchronize();
       return std::make_shared<LoadedModel>(executor, std::move(imported), device_, streams_);
     } catch (...) {
@@ -289,6 +289,7 @@ class RuntimeImpl final : public Runtime {
  private:
   const c10::Device device_;
   const std::shared_ptr<StreamPool> streams_;
+  const std::shared_ptr<StateGate> gate_ = std::make_shared<StateGate>();
   ThreadPool pool_;
 };
 

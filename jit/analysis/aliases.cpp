@@ -27,8 +27,18 @@ void Merge(AliasClasses::Facts* into, const AliasClasses::Facts& from) {
 
 }  // namespace
 
-AliasClasses::AliasClasses(const Graph& graph, const UnitEffects* effects)
+const c10::ivalue::Object* KnownObject(const Value& value, const c10::ivalue::Object* self) {
+  const Node& node = *value.node();
+  if (node.kind() == sym::kConstant) {
+    const auto& constant = node.attribute<c10::IValue>(sym::kValueAttr);
+    return constant.isObject() ? &constant.toObjectRef() : nullptr;
+  }
+  return &node == node.graph()->block()->param_node() && value.offset() == 0 ? self : nullptr;
+}
+
+AliasClasses::AliasClasses(const Graph& graph, const UnitEffects* effects, const c10::ivalue::Object* self)
     : effects_(effects),
+      self_(self),
       parent_(graph.value_id_bound()),
       facts_(graph.value_id_bound()),
       has_memory_(graph.value_id_bound()) {
@@ -100,6 +110,8 @@ void AliasClasses::VisitBlock(const Block& block) {
 void AliasClasses::VisitNode(const Node& node) {
   if (node.op() != nullptr) return VisitOperator(node);
   const Symbol kind = node.kind();
+  const bool attribute = kind == sym::kGetAttr || kind == sym::kSetAttr;
+  if (attribute && self_ != nullptr && KnownObject(*node.input(0), self_) != nullptr) return;
   if (kind == sym::kConstant) {
     // The None of an Optional has no memory, whatever its type says.
     const bool none = node.attribute<c10::IValue>(sym::kValueAttr).isNone();

@@ -5,6 +5,8 @@
 // Steensgaard's unification, over values that have memory (see HasMemory).
 #pragma once
 
+#include <ATen/core/ivalue.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -18,8 +20,11 @@ class UnitEffects;
 // Refers to the Graph, which must not change while this is in use.
 class AliasClasses {
  public:
-  // `effects` tells what calls do; null: anything.
-  explicit AliasClasses(const Graph& graph, const UnitEffects* effects = nullptr);
+  // `effects` tells what calls do; null: anything. Where `self` is given, the object that the first input is bound to,
+  // attributes of objects that are known by identity (it and constants) are classes apart from their objects: whoever
+  // asks keeps account of what is stored where.
+  explicit AliasClasses(const Graph& graph, const UnitEffects* effects = nullptr,
+                        const c10::ivalue::Object* self = nullptr);
 
   static constexpr size_t kNoMemory = static_cast<size_t>(-1);
   // The class of a value; kNoMemory if it has no memory. Below value_id_bound.
@@ -50,9 +55,14 @@ class AliasClasses {
   void UnifyAll(const Node& node);
 
   const UnitEffects* effects_;
+  const c10::ivalue::Object* self_;
   mutable std::vector<size_t> parent_;  // by value id
   std::vector<Facts> facts_;            // by value id; meaningful at roots
   std::vector<bool> has_memory_;        // by value id
 };
+
+// The object that `value` is in every run: a constant, or the first input of a Graph bound to `self`. Null if there is
+// none.
+const c10::ivalue::Object* KnownObject(const Value& value, const c10::ivalue::Object* self);
 
 }  // namespace hearth

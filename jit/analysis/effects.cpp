@@ -11,12 +11,17 @@ namespace {
 
 bool IsConstructor(const std::string& name) { return name == "__init__" || name == "__setstate__"; }
 
-constexpr FunctionEffects kAnything = {.writes = true, .writes_constants = true, .random = true, .acts = true};
+constexpr FunctionEffects kAnything = {
+    .writes = true, .writes_constants = true, .random = true, .seeds = true, .acts = true};
+// A method of a class that a library registered: no code of the archive.
+constexpr FunctionEffects kForeign = {
+    .writes = true, .writes_constants = true, .random = true, .seeds = false, .acts = true};
 
 void Merge(FunctionEffects* into, const FunctionEffects& from) {
   into->writes |= from.writes;
   into->writes_constants |= from.writes_constants;
   into->random |= from.random;
+  into->seeds |= from.seeds;
   into->acts |= from.acts;
 }
 
@@ -86,10 +91,12 @@ void UnitEffects::AddBlockEffects(const Block& block, FunctionEffects* effects) 
   for (const Node* node : block) {
     const NodeEffects own = EffectsOf(*node);
     effects->random |= own.random;
+    effects->seeds |= own.seeds;
     effects->acts |= own.acts;
     if (own.calls) {
       const FunctionEffects callee = OfCall(*node);
       effects->random |= callee.random;
+      effects->seeds |= callee.seeds;
       effects->acts |= callee.acts;
       effects->writes_constants |= callee.writes_constants;
     }
@@ -114,7 +121,7 @@ const FunctionEffects& UnitEffects::Of(torch::jit::Function* function) const {
   auto [found, is_new] = known_.emplace(function, kAnything);
   if (!is_new) return found->second;
   auto* ours = dynamic_cast<Function*>(function);
-  if (ours == nullptr) return found->second;
+  if (ours == nullptr) return found->second = kForeign;
   const FunctionEffects effects = Of(ours->emitted_graph());
   return known_[function] = effects;
 }

@@ -20,6 +20,7 @@ struct FunctionEffects {
   bool writes = false;            // memory reached from an argument
   bool writes_constants = false;  // memory reached from a constant in its code
   bool random = false;            // draws random numbers
+  bool seeds = false;             // sets the process's random generators
   bool acts = false;              // prints, warns, changes global state
 };
 

@@ -120,6 +120,12 @@ bool AliasesUnannounced(Symbol symbol) {
   return kSymbols.count(symbol) != 0;
 }
 
+// manual_seed of the process; the one that is given a Generator writes that.
+bool SeedsGenerators(const Operator& op) {
+  static const Symbol kManualSeed = Symbol::fromQualString("aten::manual_seed");
+  return op.symbol() == kManualSeed && !AnnouncesAnyWrite(op.schema());
+}
+
 // They answer by the thread's mode, so they are not run while compiling, but they change nothing.
 bool OnlyReadsMode(Symbol symbol) {
   static const std::unordered_set<Symbol> kSymbols = {
@@ -183,6 +189,7 @@ NodeEffects EffectsOf(const Node& node) {
     effects.acts = known.has_side_effect && !effects.raises && !OnlyReadsMode(node.kind());
     effects.writes = known.writes;
     effects.random = known.nondeterministic;
+    effects.seeds = SeedsGenerators(*op);
     if (effects.writes && !AnnouncesAnyWrite(op->schema()) && IsConstantlyEvaluating(node)) effects.writes = false;
     if (effects.random && (IsConstantlyEvaluating(node) || DropsNothing(node))) effects.random = false;
     return effects;

@@ -11,6 +11,7 @@ namespace hearth {
 struct NodeEffects {
   bool writes = false;  // to the memory of an input; WritesInput says which
   bool random = false;  // draws random numbers
+  bool seeds = false;   // sets the process's random generators
   bool acts = false;    // prints, warns, changes global state
   bool raises = false;  // raises by design
   bool calls = false;   // runs a function or method, which may do anything

@@ -21,18 +21,19 @@ std::shared_ptr<const Code> Compile(const Graph& baseline, const Function& funct
 
 }  // namespace
 
-CodeBuilder::Compiled CodeBuilder::BuildBound(Function& method, const c10::intrusive_ptr<c10::ivalue::Object>& self,
-                                              const UnitEffects& effects) {
+std::unique_ptr<Graph> CodeBuilder::BindBaseline(Function& method, const c10::intrusive_ptr<c10::ivalue::Object>& self,
+                                                 const UnitEffects& effects) const {
   BaselineOptions options;
   options.self = self;
   options.effects = &effects;
   options.device = device_;
-  Compiled compiled;
-  compiled.baseline = BuildBaseline(method.emitted_graph(), options);
-  compiled.code = Compile(*compiled.baseline, method);
-  FindCallees(*compiled.baseline->block());
+  return BuildBaseline(method.emitted_graph(), options);
+}
+
+std::shared_ptr<const Code> CodeBuilder::Build(const Graph& baseline, const Function& method) {
+  FindCallees(*baseline.block());
   Drain();
-  return compiled;
+  return Compile(baseline, method);
 }
 
 void CodeBuilder::BuildUnbound(Function& function) {

@@ -21,13 +21,11 @@ class CodeBuilder {
   // `device`: where literal devices are redirected to, if anywhere.
   CodeBuilder(CompilationUnit& unit, std::optional<c10::Device> device) : unit_(unit), device_(device) {}
 
-  struct Compiled {
-    std::unique_ptr<Graph> baseline;
-    std::shared_ptr<const Code> code;
-  };
-  // A method with `self` bound to an object; `effects` are the unit's.
-  Compiled BuildBound(Function& method, const c10::intrusive_ptr<c10::ivalue::Object>& self,
-                      const UnitEffects& effects);
+  // The baseline graph of a method with `self` bound to an object; `effects` are the unit's.
+  std::unique_ptr<Graph> BindBaseline(Function& method, const c10::intrusive_ptr<c10::ivalue::Object>& self,
+                                      const UnitEffects& effects) const;
+  // Code of such a graph, and of all that it may call.
+  std::shared_ptr<const Code> Build(const Graph& baseline, const Function& method);
   // Gives the function its own Code, with self not bound; once. After this function->run works.
   void BuildUnbound(Function& function);
 

@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "jit/analysis/effects.h"
+#include "jit/analysis/state_accesses.h"
 #include "jit/executor/code_builder.h"
 #include "jit/ir/graph.h"
 #include "jit/ir/symbols.h"
+#include "jit/passes/private_state.h"
 
 namespace hearth {
 namespace {
@@ -28,64 +30,65 @@ bool IsStraight(const Block& block) {
 }  // namespace
 
 ModelExecutor::ModelExecutor(std::shared_ptr<CompilationUnit> unit, c10::intrusive_ptr<c10::ivalue::Object> module,
-                             CodeBuilder& builder, ThreadPool* pool)
-    : unit_(std::move(unit)), module_(std::move(module)), pool_(pool) {
+                             CodeBuilder& builder, std::shared_ptr<StateGate> gate, ThreadPool* pool)
+    : unit_(std::move(unit)), module_(std::move(module)), gate_(std::move(gate)), pool_(pool) {
   const UnitEffects effects(*unit_);
-  const auto compile = [&](torch::jit::Function* declared) {
-    auto* function = static_cast<Function*>(declared);
-    CodeBuilder::Compiled compiled = builder.BuildBound(*function, module_, effects);
-    const bool writes = effects.WritesState(*compiled.baseline);
-    writes_state_ |= writes;
-    const bool straight = IsStraight(*compiled.baseline->block());
-    return Method{function, std::move(compiled.baseline), std::move(compiled.code),
-                  writes ? StateAccess::kExclusive : StateAccess::kShared, straight};
-  };
   const c10::ClassTypePtr type = module_->type();
-  for (torch::jit::Function* method : type->methods()) methods_.push_back(compile(method));
+  const auto bind = [&](torch::jit::Function* declared) {
+    auto* function = static_cast<Function*>(declared);
+    entries_.push_back({function, builder.BindBaseline(*function, module_, effects), nullptr, {}, false});
+  };
+  for (torch::jit::Function* method : type->methods()) bind(method);
+  num_methods_ = entries_.size();
   for (const auto& hooks : {type->getForwardPreHooks(), type->getForwardHooks()}) {
     for (torch::jit::Function* hook : hooks) {
-      if (FindHook(*hook) == nullptr) hooks_.push_back(compile(hook));
+      if (Find(*hook) == nullptr) bind(hook);
     }
+  }
+  PlanState(effects);
+  for (Method& entry : entries_) {
+    entry.code = builder.Build(*entry.baseline, *entry.function);
+    entry.straight = IsStraight(*entry.baseline->block());
+  }
+}
+
+void ModelExecutor::PlanState(const UnitEffects& effects) {
+  std::vector<Graph*> graphs;
+  for (const Method& entry : entries_) graphs.push_back(entry.baseline.get());
+  MakeStatePrivate(graphs, *module_, effects);
+  const std::vector<const Graph*> finished(graphs.begin(), graphs.end());
+  const StateAccesses accesses(finished, *module_, effects);
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    entries_[i].plan = InsertStateSteps(graphs[i], accesses.methods()[i]);
+    entries_[i].plan.model = module_.get();
+    const StateParts writes = accesses.methods()[i].All().writes;
+    for (size_t part = 0; part < writes.bound(); ++part) writes_state_ |= part != kGenerators && writes.Has(part);
   }
 }
 
 const ModelExecutor::Method* ModelExecutor::Find(std::string_view name) const {
-  for (const Method& method : methods_) {
-    if (method.name() == name) return &method;
-  }
-  return nullptr;
+  const torch::jit::Function* method = module_->type()->findMethod(std::string(name));
+  return method == nullptr ? nullptr : Find(*method);
 }
 
-const ModelExecutor::Method* ModelExecutor::FindHook(const torch::jit::Function& hook) const {
-  for (const Method& known : hooks_) {
-    if (known.function == &hook) return &known;
-  }
-  return nullptr;
+const ModelExecutor::Method* ModelExecutor::Find(const torch::jit::Function& function) const {
+  const auto found = std::ranges::find(entries_, &function, &Method::function);
+  return found == entries_.end() ? nullptr : &*found;
 }
 
 void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> arguments, CallSettings settings,
                              Completion completion) {
-  const StateAccess access = method.access;
-  const bool may_run_here = settings.may_run_here && method.straight && access == StateAccess::kShared;
-  auto start = [self = shared_from_this(), access, &method, arguments = std::move(arguments),
-                settings = std::move(settings), completion = std::move(completion)](bool here) mutable {
-    RunOptions options;
-    options.token = std::move(settings.token);
-    options.pool = self->pool_;
-    options.keep_alive = self;
-    options.on_start = std::move(settings.on_start);
-    options.stream = settings.stream;
-    options.begin_here = here;
-    auto end = [self, access, completion = std::move(completion)](c10::IValue value, std::exception_ptr error) {
-      // The answer may be part of the module's state: the next writer waits until it has been taken.
-      completion(std::move(value), std::move(error));
-      self->gate_.Leave(access);
-    };
-    hearth::RunAsync(method.code, std::move(arguments), std::move(options), std::move(end));
-  };
-  if (gate_.TryEnter(access)) return start(may_run_here);
-  // A run that must wait its turn is started by whichever thread ends the run before it, which has its own work.
-  gate_.Enter(access, [start = std::move(start)]() mutable { start(false); });
+  RunOptions options;
+  options.token = std::move(settings.token);
+  options.pool = pool_;
+  options.keep_alive = shared_from_this();
+  // The turn ends with the run and its forks, after the completion: the answer may be part of the module's state, and
+  // the next run that writes it waits until the answer has been taken.
+  if (!method.plan.steps.empty()) options.turn = gate_->Arrive(method.plan);
+  options.on_start = std::move(settings.on_start);
+  options.stream = settings.stream;
+  options.begin_here = settings.may_run_here && method.straight && method.plan.steps.empty();
+  hearth::RunAsync(method.code, std::move(arguments), std::move(options), std::move(completion));
 }
 
 }  // namespace hearth

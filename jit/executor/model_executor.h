@@ -1,5 +1,5 @@
-// One loaded module made ready to answer: each method's Code with self bound to the module, and the order in which runs
-// that write the module's state take their turns.
+// One loaded module made ready to answer: each method's and hook's Code with self bound to the module, and the order in
+// which runs that touch what some run writes take their turns.
 #pragma once
 
 #include <ATen/core/function_schema.h>
@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@
 namespace hearth {
 
 class CodeBuilder;
+class UnitEffects;
 
 // Thread-safe once made.
 class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
@@ -28,22 +30,23 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
     Function* function;               // owned by the unit
     std::unique_ptr<Graph> baseline;  // what `code` was made from
     std::shared_ptr<const Code> code;
-    StateAccess access;  // whether a run may write the module's state
-    bool straight;       // no loops, calls or forks: how long a run takes is up to its operators alone
+    StatePlan plan;  // where its runs meet others over the module's state
+    bool straight;   // no loops, calls or forks: how long a run takes is up to its operators alone
 
     const std::string& name() const { return function->name(); }
     const c10::FunctionSchema& schema() const { return function->getSchema(); }
   };
 
-  // Compiles every method and hook of `module`'s class. `builder` is for the same unit. `pool` must outlive this.
+  // Compiles every method and hook of `module`'s class. `builder` is for the same unit. `gate` is the process's. `pool`
+  // must outlive this.
   // Throws CompileError.
   ModelExecutor(std::shared_ptr<CompilationUnit> unit, c10::intrusive_ptr<c10::ivalue::Object> module,
-                CodeBuilder& builder, ThreadPool* pool);
+                CodeBuilder& builder, std::shared_ptr<StateGate> gate, ThreadPool* pool);
 
-  const std::vector<Method>& methods() const { return methods_; }
+  std::span<const Method> methods() const { return std::span(entries_).first(num_methods_); }
+  // A method of that name, or a method or hook of the class; null if there is none.
   const Method* Find(std::string_view name) const;
-  // One of the class's own forward (pre-)hooks, which are not methods; null for any other function.
-  const Method* FindHook(const torch::jit::Function& hook) const;
+  const Method* Find(const torch::jit::Function& function) const;
   const c10::intrusive_ptr<c10::ivalue::Object>& module() const { return module_; }
   const CompilationUnit& unit() const { return *unit_; }
   // Whether any method or hook writes the module's state.
@@ -52,22 +55,24 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
   struct CallSettings {
     std::shared_ptr<CancellationToken> token;  // may be null
     std::function<void()> on_start;            // may be empty
-    // The calling thread may be used, if the method is straight, writes no state and need not wait its turn.
+    // The calling thread may be used, if the method is straight and need never wait its turn.
     bool may_run_here = false;
     std::optional<c10::Stream> stream;  // where its work on a GPU goes; null: where the thread's goes
   };
-  // Runs a method of this executor; `arguments` fit its schema, self first. The completion runs once, on a pool thread
-  // or, if that was allowed, on this one before RunAsync returns.
+  // Runs a method or hook of this executor; `arguments` fit its schema, self first. The completion runs once, on a pool
+  // thread or, if that was allowed, on this one before RunAsync returns.
   void RunAsync(const Method& method, std::vector<c10::IValue> arguments, CallSettings settings, Completion completion);
 
  private:
+  void PlanState(const UnitEffects& effects);
+
   std::shared_ptr<CompilationUnit> unit_;
   c10::intrusive_ptr<c10::ivalue::Object> module_;
-  std::vector<Method> methods_;
-  std::vector<Method> hooks_;
-  ThreadPool* pool_;
+  std::vector<Method> entries_;  // all that a run may start with: the methods, then the class's own hooks
+  size_t num_methods_;
   bool writes_state_ = false;
-  StateGate gate_;
+  const std::shared_ptr<StateGate> gate_;
+  ThreadPool* pool_;
 };
 
 }  // namespace hearth

@@ -1,39 +1,44 @@
-// Keeps runs that write a model's attributes apart from all others, by queueing them and never by blocking a thread.
-// Runs that only read share; a run that writes has the model to itself; both are admitted in the order they came, so
-// neither starves.
+// Lets the runs of a process's models go on side by side as if they had run one after the other, in the order in which
+// they arrived. A run states beforehand, step by step, which parts of the model's state it takes and gives back
+// (StatePlan); it waits at a step until no run that arrived earlier still needs one of these parts in a way that
+// conflicts. Readers share; runs whose parts differ do not meet; runs that write the same parts follow each other
+// through them like work through the stages of a pipeline. A run waits only for earlier ones, so none waits for ever.
+//
+// Nobody blocks: a run that must wait gets a Future and leaves its thread.
+//
+// The order is that of basic timestamp ordering with accesses declared beforehand (conservative timestamp ordering).
 #pragma once
 
 #include <cstddef>
-#include <deque>
-#include <functional>
+#include <list>
+#include <memory>
 #include <mutex>
+#include <vector>
+
+#include "jit/executor/state_plan.h"
+#include "jit/interpreter/interpreter.h"
 
 namespace hearth {
 
-enum class StateAccess { kShared, kExclusive };
-
 // Thread-safe.
-class StateGate {
+class StateGate : public std::enable_shared_from_this<StateGate> {
  public:
-  // Takes the access if it is free and nobody waits. Every granted access needs one Leave.
-  bool TryEnter(StateAccess access);
-  // Calls `start` as soon as the access is granted: before returning, or later from the thread whose Leave made room.
-  // `start` must not throw and should only hand work to a pool.
-  void Enter(StateAccess access, std::function<void()> start);
-  void Leave(StateAccess access);
+  // A place behind all runs that have arrived and not ended; it ends with the last reference to it. `plan` has steps
+  // and must outlive it.
+  std::shared_ptr<StateTurn> Arrive(const StatePlan& plan);
 
  private:
-  struct Waiting {
-    StateAccess access;
-    std::function<void()> start;
-  };
-  bool Admissible(StateAccess access) const;
-  void Admit(StateAccess access);
+  class Turn;
+  using Future = c10::intrusive_ptr<c10::ivalue::Future>;
+
+  // Called with the lock held. Whether `turn` may take what it asks for, as far as the runs from `from` to its own
+  // place go; if not, it is put on the list of the one that it waits for.
+  bool Admit(Turn* turn, std::list<Turn*>::iterator from);
+  // Called with the lock held, after `turn` gave something back: asks again for those who wait for it.
+  std::vector<Future> Reconsider(Turn* turn, std::list<Turn*>::iterator from);
 
   std::mutex mutex_;
-  std::deque<Waiting> waiting_;
-  size_t shared_ = 0;
-  bool exclusive_ = false;
+  std::list<Turn*> turns_;  // in the order of arrival
 };
 
 }  // namespace hearth

@@ -111,6 +111,9 @@ class Lister {
       case Opcode::kWithEnter:
         Put(instruction.a);
         break;
+      case Opcode::kStateStep:
+        out_ << " " << instruction.target;
+        break;
       default:
         ListOperands(instruction);
     }

@@ -48,6 +48,16 @@ class CancellationToken {
   std::optional<std::chrono::steady_clock::time_point> deadline_;
 };
 
+// A run's place among the other runs of its model. Where Code says (prim::StateStep), the run takes up and gives back
+// parts of the model's state; the turn ends with the last reference to it, which the run and its forks hold.
+class StateTurn {
+ public:
+  virtual ~StateTurn() = default;
+  // Gives back what `step` does not need any more and asks for what it needs. Null if the run may go on, else what
+  // completes as soon as it may. Must not throw.
+  virtual c10::intrusive_ptr<c10::ivalue::Future> Take(size_t step) = 0;
+};
+
 // Runs have gradients off unless `gradients` says otherwise: the same numbers, no autograd graph, and less to do for
 // each operator. Code that switches them on (torch.enable_grad) is obeyed for the rest of its run; the thread's own
 // mode is untouched. Random numbers come from the process's generators, as in LibTorch.
@@ -55,6 +65,7 @@ struct RunOptions {
   std::shared_ptr<CancellationToken> token;  // may be null
   ThreadPool* pool = nullptr;                // where forks and resumed waits go on; null: a fork runs where it is made
   std::shared_ptr<const void> keep_alive;    // held until the run and its forks have ended
+  std::shared_ptr<StateTurn> turn;           // null: the run need not heed others
   // Called once on the pool thread that takes the run up, before its first instruction; may be empty. Must not throw.
   std::function<void()> on_start;
   // RunAsync begins the run on the calling thread, which has it until it ends or waits, instead of handing it to the

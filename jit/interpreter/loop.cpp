@@ -434,6 +434,18 @@ InterpreterState::Outcome InterpreterState::Loop() {
     RELEASE();
   }
     NEXT();
+  do_StateStep : {
+    auto ready = options_.turn != nullptr ? options_.turn->Take(static_cast<size_t>(pc->target)) : nullptr;
+    if (ready != nullptr && !ready->completed()) {
+      if (waiting_ == Waiting::kSuspends) {
+        frames_.back().pc = pc + 1;
+        waiting_for_ = std::move(ready);
+        return Outcome::kSuspended;
+      }
+      BlockOn(*ready);
+    }
+  }
+    NEXT();
   do_Raise:
     Raise(AT(OPERANDS()[0]), pc->num_inputs > 1 ? &AT(OPERANDS()[1]) : nullptr);
 
@@ -455,6 +467,7 @@ InterpreterState::Outcome InterpreterState::Loop() {
       return Outcome::kDone;
     }
     if (frames_.back().future) {
+      LeaveInlineFork();
       const auto future = std::move(frames_.back().future);
       frames_.pop_back();
       ENTER_FRAME();
@@ -512,6 +525,7 @@ bool InterpreterState::EnterFork(const Instruction& instruction, IValue* registe
     StartFork(closure, std::move(future), std::move(captured));
     return false;
   }
+  forked_in_.push_back(ModeForFork());
   EnterFrame(*closure, std::move(captured));
   frames_.back().future = std::move(future);
   return true;

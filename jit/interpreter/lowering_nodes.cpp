@@ -93,6 +93,8 @@ Lowering::Lowering(const Block& top, std::string function_name)
       location_(top.graph()->value_id_bound(), kNowhere),
       wanted_(top.graph()->value_id_bound(), kNoRegister) {
   code_->function_name = std::move(function_name);
+  // A closure's calls begin with it, not with those that made it.
+  if (top.owner() != nullptr) inlined_.emplace(top.owner()->inlined_call(), -1);
 }
 
 std::shared_ptr<Code> Lowering::Run() {
@@ -128,6 +130,10 @@ void Lowering::LowerNode(const Node* node) {
   if (kind == sym::kUncheckedCast) return LowerUncheckedCast(node);
   if (kind == sym::kGetAttr || kind == sym::kSetAttr) return LowerAttribute(node);
   if (kind == sym::kTupleIndex) return LowerTupleIndex(node);
+  if (kind == sym::kStateStep) {
+    Emit(Opcode::kStateStep, node).target = static_cast<int32_t>(node->attribute<int64_t>(sym::kStepAttr));
+    return;
+  }
   if (kind == sym::kCallFunction || kind == sym::kCallMethod) return LowerCall(node);
   if (kind == sym::kDictConstruct || kind == sym::kListConstruct || kind == sym::kToList ||
       kind == sym::kCreateObject) {
@@ -434,9 +440,9 @@ int32_t Lowering::NewConstant(c10::IValue value) {
 }
 
 int32_t Lowering::OriginOf(const InlinedCall* call) {
-  if (call == nullptr) return -1;
   auto found = inlined_.find(call);
   if (found != inlined_.end()) return found->second;
+  if (call == nullptr) return -1;
   const int32_t caller = OriginOf(call->caller);
   code_->inlined.push_back({caller, call->callee, call->call_site});
   const int32_t index = static_cast<int32_t>(code_->inlined.size() - 1);

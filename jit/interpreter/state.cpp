@@ -115,6 +115,7 @@ bool InterpreterState::Unwind() {
     return false;
   }
   // The fork's caller goes on after the instruction that forked.
+  LeaveInlineFork();
   const auto future = std::move(frames_[first].future);
   PopFrames(first);
   ++frames_.back().pc;
@@ -134,6 +135,15 @@ void InterpreterState::LeaveWithRegions(size_t down_to_frame) {
       // The exception under way is the one to be told.
     }
   }
+}
+
+Mode InterpreterState::ModeForFork() const {
+  return Mode::OfThread(options_.stream ? std::optional(options_.stream->device()) : std::nullopt);
+}
+
+void InterpreterState::LeaveInlineFork() {
+  forked_in_.back().Install();
+  forked_in_.pop_back();
 }
 
 void InterpreterState::PopFrames(size_t down_to) {
@@ -159,8 +169,7 @@ void InterpreterState::StartFork(std::shared_ptr<const Code> closure, c10::intru
                                  std::vector<c10::IValue> captured) {
   RunOptions options = options_;
   options.on_start = nullptr;
-  Mode mode = Mode::OfThread(options.stream ? std::optional(options.stream->device()) : std::nullopt);
-  auto state = std::make_shared<InterpreterState>(std::move(options), std::move(mode), Waiting::kSuspends);
+  auto state = std::make_shared<InterpreterState>(std::move(options), ModeForFork(), Waiting::kSuspends);
   state->Start(*closure, std::move(captured));
   state->SetCompletion(std::move(closure), [future = std::move(future)](c10::IValue value, std::exception_ptr error) {
     if (error) {
@@ -174,8 +183,11 @@ void InterpreterState::StartFork(std::shared_ptr<const Code> closure, c10::intru
 
 c10::IValue InterpreterState::MakeAwaitable(std::shared_ptr<const Code> closure, const c10::TypePtr& type,
                                             std::vector<c10::IValue> captured) {
+  RunOptions kept = options_;
+  // It may outlive this run, which must not hold its turn for so long.
+  kept.turn = nullptr;
   return c10::make_intrusive<c10::ivalue::Await>(
-      type, [closure = std::move(closure), captured = std::move(captured), options = options_]() -> c10::IValue {
+      type, [closure = std::move(closure), captured = std::move(captured), options = std::move(kept)]() -> c10::IValue {
         InterpreterState state(options, std::nullopt, Waiting::kBlocks);
         state.Start(*closure, captured);
         return state.RunToEnd();

@@ -67,6 +67,9 @@ class InterpreterState : public std::enable_shared_from_this<InterpreterState> {
   // run goes on.
   bool Unwind();
   void LeaveWithRegions(size_t down_to_frame);
+  // What a fork begins with, and its parent goes on with: the thread's mode now.
+  Mode ModeForFork() const;
+  void LeaveInlineFork();
   // Frames off, with what their registers hold.
   void PopFrames(size_t down_to);
 
@@ -100,7 +103,8 @@ class InterpreterState : public std::enable_shared_from_this<InterpreterState> {
   std::vector<Frame> frames_;
   std::vector<c10::IValue> registers_;
   std::vector<Entered> entered_;
-  torch::jit::Stack stack_;  // for boxed calls
+  std::vector<Mode> forked_in_;  // of each fork that runs inline: the mode to go back to at its end
+  torch::jit::Stack stack_;      // for boxed calls
   c10::IValue result_;
   std::exception_ptr error_;
   c10::intrusive_ptr<c10::ivalue::Future> waiting_for_;

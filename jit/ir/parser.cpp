@@ -18,12 +18,12 @@ constexpr int kMaxBlockDepth = 100;
 // Kinds that never name a registered operator, even where LibTorch has one of the same name.
 bool IsInterpreterKind(Symbol kind) {
   static const std::unordered_set<Symbol> kKinds = {
-      sym::kConstant,       sym::kIf,         sym::kLoop,          sym::kWith,
-      sym::kFork,           sym::kAwaitable,  sym::kListConstruct, sym::kDictConstruct,
-      sym::kTupleConstruct, sym::kListUnpack, sym::kTupleUnpack,   sym::kTupleIndex,
-      sym::kTupleSlice,     sym::kGetAttr,    sym::kSetAttr,       sym::kCreateObject,
-      sym::kCallFunction,   sym::kCallMethod, sym::kIsInstance,    sym::kUncheckedCast,
-      sym::kUninitialized,  sym::kToList,     sym::kRaiseException};
+      sym::kConstant,       sym::kIf,         sym::kLoop,           sym::kWith,
+      sym::kFork,           sym::kAwaitable,  sym::kListConstruct,  sym::kDictConstruct,
+      sym::kTupleConstruct, sym::kListUnpack, sym::kTupleUnpack,    sym::kTupleIndex,
+      sym::kTupleSlice,     sym::kGetAttr,    sym::kSetAttr,        sym::kCreateObject,
+      sym::kCallFunction,   sym::kCallMethod, sym::kIsInstance,     sym::kUncheckedCast,
+      sym::kUninitialized,  sym::kToList,     sym::kRaiseException, sym::kStateStep};
   return kKinds.count(kind) != 0;
 }
 

@@ -196,6 +196,10 @@ class Verifier {
     } else if (kind == sym::kUninitialized) {
       DemandInputs(node, 0);
       DemandOutputs(node, 1);
+    } else if (kind == sym::kStateStep) {
+      DemandInputs(node, 0);
+      DemandOutputs(node, 0);
+      DemandAttribute<int64_t>(node, sym::kStepAttr);
     } else if (kind != sym::kToList && kind != sym::kRaiseException) {
       Fail(node, "this node has no operator, and its kind is not one that does without");
     }

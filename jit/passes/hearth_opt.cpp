@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "jit/analysis/effects.h"
+#include "jit/analysis/state_accesses.h"
 #include "jit/ir/printer.h"
 #include "jit/ir/verifier.h"
 #include "jit/passes/autocast.h"
@@ -13,6 +14,7 @@
 #include "jit/passes/dead_code.h"
 #include "jit/passes/ir_file.h"
 #include "jit/passes/pipelines.h"
+#include "jit/passes/private_state.h"
 #include "jit/passes/scalar_tensors.h"
 #include "jit/passes/sink.h"
 #include "jit/passes/specialize.h"
@@ -27,6 +29,7 @@ struct Arguments {
   bool bind_self = false;
   bool ranges = false;
   bool effects = false;
+  bool state = false;
   std::string device;
   size_t node_budget = BaselineOptions().node_budget;
 };
@@ -49,6 +52,9 @@ std::unique_ptr<Graph> RunPass(const std::string& name, std::unique_ptr<Graph> g
     InsertAutocasts(*graph);
   } else if (name == "scalar_tensors") {
     ForwardScalarTensors(*graph, options.effects);
+  } else if (name == "private_state") {
+    Graph* only = graph.get();
+    MakeStatePrivate(std::span(&only, 1), *options.self, *options.effects);
   } else if (name == "sink") {
     SinkIntoBranches(*graph, options.effects);
   } else {
@@ -62,6 +68,35 @@ void PrintEffects(const UnitEffects& effects, const Graph& graph) {
   std::cout << "writes state: " << effects.WritesState(graph)
             << "\nwrites arguments: " << effects.WritesArguments(graph) << "\nrandom: " << of.random
             << "\nacts: " << of.acts << "\n";
+}
+
+std::ostream& operator<<(std::ostream& out, const StateAccess& access) {
+  for (size_t part = 0; part < std::max(access.reads.bound(), access.writes.bound()); ++part) {
+    if (access.reads.Has(part)) out << " reads " << part;
+    if (access.writes.Has(part)) out << " writes " << part;
+  }
+  return out;
+}
+
+// What the graph and the methods of its self's class do to the state that they share.
+void PrintState(const BaselineOptions& options, const Graph& graph) {
+  std::vector<std::unique_ptr<Graph>> methods;
+  std::vector<const Graph*> graphs = {&graph};
+  std::vector<std::string> names = {"graph"};
+  for (torch::jit::Function* method : options.self->type()->methods()) {
+    methods.push_back(BuildBaseline(static_cast<Function*>(method)->emitted_graph(), options));
+    graphs.push_back(methods.back().get());
+    names.push_back(method->name());
+  }
+  const StateAccesses accesses(graphs, *options.self, *options.effects);
+  for (size_t i = 0; i < graphs.size(); ++i) {
+    std::cout << names[i] << "\n";
+    for (const MethodState::Touch& touch : accesses.methods()[i].touches) {
+      std::cout << "  " << touch.node->kind().toQualString() << touch.access << "\n";
+    }
+    if (!accesses.methods()[i].to_the_end.empty())
+      std::cout << "  to the end" << accesses.methods()[i].to_the_end << "\n";
+  }
 }
 
 void Main(const Arguments& arguments) {
@@ -82,6 +117,8 @@ void Main(const Arguments& arguments) {
   }
   if (arguments.effects) {
     PrintEffects(effects, *graph);
+  } else if (arguments.state) {
+    PrintState(options, *graph);
   } else {
     std::cout << PrintGraph(*graph, {.ranges = arguments.ranges, .constants = nullptr});
   }
@@ -95,12 +132,15 @@ int main(int argc, char** argv) {
   CLI::App app{"Runs passes over a graph in text. The graph is verified before, between and after."};
   app.add_option("file", arguments.file, "the graph, - for standard input");
   app.add_option("--pass", arguments.passes,
-                 "specialize, autocast, scalar_tensors, dead_code, constant_lists, sink or baseline; may be repeated")
+                 "specialize, autocast, scalar_tensors, dead_code, constant_lists, sink, private_state or baseline; "
+                 "may be repeated")
       ->allow_extra_args(false);
   app.add_flag("--bind-self", arguments.bind_self, "bind the first input to an object of its class");
   app.add_option("--device", arguments.device, "redirect literal devices");
   app.add_option("--node-budget", arguments.node_budget, "inline while the graph has fewer nodes");
   app.add_flag("--ranges", arguments.ranges, "print source positions");
+  app.add_flag("--state", arguments.state,
+               "print which parts of the state the graph and the methods of its class touch, and not the graph");
   app.add_flag("--effects", arguments.effects, "print what a run does beside computing, and not the graph");
   CLI11_PARSE(app, argc, argv);
   try {
