@@ -39,7 +39,7 @@ def archive(tmp_path_factory):
 
 def assert_names_them_all(message):
     for name in NAMES:
-        assert message.count(f"\n  {name}  (first used at code/__torch__/") == 1, message
+        assert message.count(f"{name}  (first used at code/__torch__/") == 1, message
     assert "Operators named absent:: come from a library" in message
 
 
