@@ -29,7 +29,7 @@ from daemon import Hearthd, put_model  # noqa: E402
 from run import geometric_mean, machine, table  # noqa: E402
 
 WRITERS = ["fasterrcnn_mobilenet_v3_large_320_fpn", "ssdlite320_mobilenet_v3_large", "raft_small"]
-OTHERS = ["resnet18", "mobilenet_v3_large"]
+OTHERS = ["resnet18"]
 
 
 def rate(address, name, inputs, clients, seconds):
