@@ -42,7 +42,8 @@ from torch import nn
 
 @dataclass
 class Source:
-    """A file's tree: the reducer takes from `shared` and from the programs."""
+    """A file's tree: the reducer takes from `shared` and from the programs. The programs are methods of `module`, or
+    functions where there is none."""
 
     seed: int
     index: int
@@ -55,10 +56,11 @@ class Source:
         lines = [_HEAD]
         for shared in self.shared:
             lines += ["", *shared.lines(), ""]
-        lines += ["", *self.module.lines()]
+        if self.module:
+            lines += ["", *self.module.lines()]
         for program in self.programs:
             if programs is None or program.name in programs:
-                lines += ["", *program.lines(1)]
+                lines += ["", *program.lines(1 if self.module else 0)]
         return "\n".join(lines) + "\n"
 
     def calls(self, program: Function):
@@ -70,11 +72,11 @@ class Source:
         return tags_of(program)
 
 
-def generate(seed, index) -> Source:
-    """File `index` of `seed`, the same always."""
-    rng = random.Random(f"{seed}/{index}")
+def generate(seed, index, functions=False) -> Source:
+    """File `index` of `seed`, the same always. `functions`: a file of functions, without a module."""
+    rng = random.Random(f"{seed}/{index}/functions" if functions else f"{seed}/{index}")
     source = Source(seed, index)
-    world = World()
+    world = World(written=functions)
     _add_errors(world, source)
     _add_enum(rng, world, source)
     _add_named_tuple(rng, world, source)
@@ -83,7 +85,7 @@ def generate(seed, index) -> Source:
     for number in range(rng.randrange(1, 3)):
         _add_class(rng, world, source, f"Object{number}")
     _add_function(rng, world, source, "helper2")
-    module, callees = _add_modules(rng, world, source)
+    module, callees = (None, ()) if functions else _add_modules(rng, world, source)
     for number in range(PROGRAMS_A_FILE):
         source.programs.append(_program(rng, world, module, callees, f"p{number}"))
     return source
@@ -236,7 +238,9 @@ def _program(rng, world, module, callees, name):
         if _comes_out(type, world):
             results.append(type)
     returns = results[0] if len(results) == 1 else tuple_of(*results)
-    function = Function(name, params, returns, [], is_method=True, decorator="@torch.jit.export")
+    function = Function(name, params, returns, [])
+    if module is not None:
+        function.is_method, function.decorator = True, "@torch.jit.export"
     may_raise = rng.random() < 0.35
     budget = rng.randrange(5, 18)
     return _write(rng, world, function, budget, module, callees, may_raise)

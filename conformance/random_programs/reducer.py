@@ -2,7 +2,7 @@
 statements, then blocks take the place of what holds them, then expressions become simpler ones. What torch.jit refuses
 does not fail as the program did, so nothing here needs to know what a valid program is.
 
-    python -m conformance.random_programs.reducer SEED FILE [PROGRAM ...] [--output PATH]
+    python -m conformance.random_programs.reducer SEED FILE [PROGRAM ...] [--functions] [--output PATH]
 
 prints the smallest source that was found and the difference, and writes it where it can be run again."""
 
@@ -78,7 +78,7 @@ class Reducer:
         self.source.programs = [program for program in self.source.programs if program.name in self.names]
 
     def _functions(self, source):
-        for shared in [*source.shared, source.module]:
+        for shared in [*source.shared, *([source.module] if source.module else [])]:
             if isinstance(shared, Function):
                 yield shared
             else:
@@ -196,9 +196,10 @@ def main():
     parser.add_argument("seed", type=int)
     parser.add_argument("file", type=int)
     parser.add_argument("programs", nargs="*")
+    parser.add_argument("--functions", action="store_true", help="a file of functions, run as source")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
-    source = generate(options.seed, options.file)
+    source = generate(options.seed, options.file, options.functions)
     names = options.programs or [program.name for program in source.programs]
     with tempfile.TemporaryDirectory(prefix="hearth-reduce-") as folder:
         reducer = Reducer(source, names, HearthProcess(), Path(folder))

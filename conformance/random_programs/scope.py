@@ -54,6 +54,7 @@ class World:
     enums: Dict[str, List[str]] = field(default_factory=dict)
     callees: List[Callee] = field(default_factory=list)
     errors: List[str] = field(default_factory=list)
+    written: bool = False  # a file of functions, run as source
 
 
 class Scope:

@@ -109,7 +109,10 @@ def tensor_function(body, type, depth):
         "torch.exp(torch.clamp($, max=3.0))",
     ]
     names += ["torch.floor($)", "torch.sin($)", "$.detach()", "$.contiguous()"]
-    return Expr(type, body.pick(names), [one], "tensor.unary")
+    name = body.pick(names)
+    if body.world.written:  # a file of source has no function of torch that is written in Python
+        name = name.replace("torch.nn.functional.", "torch.")
+    return Expr(type, name, [one], "tensor.unary")
 
 
 @makes("Tensor", 12)
