@@ -65,11 +65,15 @@ void Emitter::EmitLoopExit(bool is_break, const SourceRange& range) {
 }
 
 void Emitter::EmitGuarded(tree::StmtList rest, const SourceRange& range) {
+  EmitGuarded([&] { EmitStatements(rest); }, FindExits(rest), range);
+}
+
+void Emitter::EmitGuarded(const Body& rest, const Exits& exits, const SourceRange& range) {
   Value* exited = environment_.Find(loops_.back().exited)->ssa();
   Exits left;
   left.always = left.may_return = true;
   EmitIfElse(
-      exited, range, [] {}, left, [&] { EmitStatements(rest); }, FindExits(rest));
+      exited, range, [] {}, left, rest, exits);
 }
 
 void Emitter::EmitLoop(Value* max_trip, const std::function<Value*()>& condition,

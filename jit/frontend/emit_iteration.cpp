@@ -24,18 +24,25 @@ void Emitter::EmitWhile(const tree::While& statement) {
 void Emitter::EmitFor(const tree::For& statement) {
   const Iterable iterable = MakeIterable(*statement.iter);
   if (iterable.static_length) {
-    if (FindExits(statement.body).may_exit()) {
-      Fail(statement.range, "a loop over a tuple or a module's children cannot be left by break, continue or return");
+    const Exits exits = FindExits(statement.body);
+    if (exits.may_break || exits.may_continue) {
+      Fail(statement.range, "a loop over a tuple or a module's children cannot be left by break or continue");
     }
-    for (size_t i = 0; i < *iterable.static_length; ++i) {
-      AssignTo(*statement.target, iterable.at_static(i), statement.target->range);
-      EmitStatements(statement.body);
-    }
-    return;
+    return EmitUnrolled(statement, iterable, exits, 0);
   }
   std::vector<std::string_view> assigned = AssignedNames({{&statement}});
   EmitLoop(iterable.length, nullptr, std::move(assigned), statement.body, statement.range,
            [&](Value* round) { AssignTo(*statement.target, iterable.at(round), statement.target->range); });
+}
+
+void Emitter::EmitUnrolled(const tree::For& statement, const Iterable& iterable, const Exits& exits, size_t round) {
+  for (; round < *iterable.static_length; ++round) {
+    AssignTo(*statement.target, iterable.at_static(round), statement.target->range);
+    EmitStatements(statement.body);
+    if (exits.may_return && round + 1 < *iterable.static_length) {
+      return EmitGuarded([&] { EmitUnrolled(statement, iterable, exits, round + 1); }, exits, statement.range);
+    }
+  }
 }
 
 Emitter::Iterable Emitter::MakeIterable(const tree::Expr& expr) {

@@ -124,6 +124,7 @@ class Emitter final : private ArgumentContext {
   void EmitLoopExit(bool is_break, const SourceRange& range);
   // Emits what follows a statement that may have left.
   void EmitGuarded(tree::StmtList rest, const SourceRange& range);
+  void EmitGuarded(const Body& rest, const Exits& exits, const SourceRange& range);
   void DeclareExits(tree::StmtList body, const SourceRange& range);
 
   // --- emit_expression.cpp
@@ -206,6 +207,8 @@ class Emitter final : private ArgumentContext {
     std::function<SugaredValue(Value*)> at;         // by a position at run time
     std::function<SugaredValue(size_t)> at_static;  // by a position known now
   };
+  // A loop of a known number of rounds, from that one on.
+  void EmitUnrolled(const tree::For& statement, const Iterable& iterable, const Exits& exits, size_t round);
   Iterable MakeIterable(const tree::Expr& expr);
   Iterable MakeIterable(const SugaredValue& value, const SourceRange& range);
   Value* EmitListComprehension(const tree::ListComp& comprehension, const TypePtr& hint);

@@ -273,6 +273,26 @@ TEST(EmitterTest, ReturnsInTheMiddleLeaveTheRestOut) {
                                                         "  return (%6)\n"));
 }
 
+TEST(EmitterTest, AReturnLeavesALoopOverATuple) {
+  Code code(
+      "def f(n: int) -> int:\n"
+      "  for m in (1, 2):\n"
+      "    if torch.gt(n, m):\n"
+      "      return m\n"
+      "  return torch.neg(n)\n");
+  // The second round, and what follows the loop, stand where no return came before.
+  const Graph& graph = code.Function("f");
+  std::vector<std::string> operators;
+  Operators(*graph.block(), &operators);
+  EXPECT_EQ(operators, (std::vector<std::string>{"aten::gt.int", "aten::gt.int", "aten::neg.int"}));
+  EXPECT_THAT(graph.outputs()[0]->node()->kind(), sym::kIf);
+  EXPECT_THAT(ErrorOf(InClass("f(self: __torch__.T, n: int) -> int:\n"
+                              "    for m in (1, 2):\n"
+                              "      break\n"
+                              "    return n\n")),
+              HasSubstr("break or continue"));
+}
+
 TEST(EmitterTest, ConditionsOnTypesChooseTheirBranchWhileCompiling) {
   Code code(
       "def f(x: int, y: Optional[int]) -> int:\n"
