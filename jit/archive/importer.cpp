@@ -90,7 +90,6 @@ class ModuleImporter : public PickleDelegate {
     sources_->DefineAll();
     FillStorages();
     module.object = root.toObject();
-    archive_->ReadAll();
     return module;
   }
 
@@ -158,8 +157,10 @@ class ModuleImporter : public PickleDelegate {
     return ReadPickle(bytes.view(), storages, *this, options);
   }
 
-  // The weights are only needed by what runs code, and at the end.
+  // The weights are only needed by what runs code, and at the end. Reading all of the file makes this thread one of
+  // those that bring records, so that it waits once for the others and not at every record that one of them has begun.
   void FillStorages() {
+    archive_->ReadAll();
     for (StorageTable& storages : storages_) storages.Fill();
   }
 
