@@ -147,8 +147,7 @@ def compare(source, programs, folder, hearth, first=False):
             return verdicts | found
         for name in [name for name, (_, _, facts) in bad.items() if facts]:
             until = left[: left.index(name) + 1]
-            with torch.jit.optimized_execution(False):
-                again = _compare_once(source, until, _new_archive(folder, attempts), hearth).get(name)
+            again = _compare_once(source, until, _new_archive(folder, attempts), hearth, unoptimized=name).get(name)
             if again and again[0] == "agree":
                 again[2]["call: as torch.jit without its optimizer"] += 1
                 bad[name] = again
@@ -164,7 +163,7 @@ def _new_archive(folder, attempts):
     return folder / f"programs.{next(attempts)}.pt"
 
 
-def _compare_once(source, programs, archive, hearth):
+def _compare_once(source, programs, archive, hearth, unoptimized=None):
     loaded, refused = load(source, programs, archive)
     if refused:
         return {name: ("torch", f"torch.jit refuses it: {reason}", {}) for name, reason in refused.items()}
@@ -181,7 +180,8 @@ def _compare_once(source, programs, archive, hearth):
             rows.append((archive if source.module else archive.with_suffix(".py"), inputs, output, program.name))
     lines, verdicts = hearth.ask(rows), {}
     for (program, index, arguments, output), line in zip(calls, lines):
-        expected = _expected(getattr(loaded, program.name), arguments)
+        with torch.jit.optimized_execution(program.name != unoptimized):
+            expected = _expected(getattr(loaded, program.name), arguments)
         if source.module is None:  # a file that is run as source has no name
             expected.message = expected.message.replace(f"{_MODULE}.", "__main__.")
         facts = verdicts.setdefault(program.name, ("agree", "", Counter()))[2]
