@@ -56,7 +56,7 @@ int32_t Lowering::ChooseJoin(const Node* node, size_t i, const std::vector<int32
   if (wanted != kNoRegister && is_open(wanted) && (registers_.IsFree(wanted) || ends_here(wanted))) return wanted;
   for (const Block* branch : node->blocks()) {
     const Value* returned = branch->returns()[i];
-    if (ConstantOf(returned) != nullptr || DefinedIn(*branch, returned) || IsCounter(returned)) continue;
+    if (DefinedIn(*branch, returned) || !InRegister(returned) || IsCounter(returned)) continue;
     if (std::find(ending.begin(), ending.end(), returned) == ending.end()) continue;
     if (is_open(Operand(returned))) return Operand(returned);
   }
