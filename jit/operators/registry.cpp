@@ -28,6 +28,23 @@ std::unordered_map<std::string_view, NativeFunction> IndexNativeOperators() {
   return index;
 }
 
+// LibTorch's boxed kernels with several results that are their own arguments (sort.values, max.dim_max) let go of the
+// arguments on the stack before they copy the results from them: nobody may be without another reference then.
+torch::jit::Operation OperationOf(const torch::jit::Operator& original) {
+  const c10::FunctionSchema& schema = original.schema();
+  const auto is_argument = [](const c10::Argument& result) {
+    return result.alias_info() != nullptr && result.alias_info()->isWrite();
+  };
+  if (schema.returns().size() < 2 || std::ranges::none_of(schema.returns(), is_argument)) {
+    return original.getOperation();
+  }
+  const auto num_arguments = static_cast<std::ptrdiff_t>(schema.arguments().size());
+  return [operation = original.getOperation(), num_arguments](torch::jit::Stack& stack) mutable {
+    const torch::jit::Stack held(stack.end() - num_arguments, stack.end());
+    operation(stack);
+  };
+}
+
 }  // namespace
 
 struct OperatorRegistry::Impl {
@@ -71,7 +88,7 @@ std::span<const Operator* const> OperatorRegistry::Candidates(c10::Symbol name) 
       made->effects_ = EffectsOf(*original);
       made->enumerations_ = Operator::FindEnumerations(*made->schema_);
       made->has_boxed_ = original->hasOperation();
-      if (made->has_boxed_) made->operation_ = original->getOperation();
+      if (made->has_boxed_) made->operation_ = OperationOf(*original);
       auto native = impl_->natives.find(FullName(*made->schema_));
       if (native != impl_->natives.end()) made->native_ = native->second;
       op = made.get();

@@ -33,6 +33,18 @@ TEST(OperatorRegistryTest, RunCallsTheOperatorThroughAStack) {
   EXPECT_TRUE(stack[0].toTensor().equal(at::ones({2}) * 3));
 }
 
+TEST(OperatorRegistryTest, ResultsThatAreArgumentsOutliveTheStack) {
+  const Operator* sort = OperatorRegistry::Global().Find(Name("aten::sort"), "values");
+  ASSERT_NE(sort, nullptr);
+  torch::jit::Stack stack = {at::arange(100), -1, true, at::empty({0}, at::kLong), at::empty({0}, at::kLong)};
+  sort->Run(stack);
+  ASSERT_EQ(stack.size(), 2u);
+  for (const c10::IValue& result : stack) {
+    EXPECT_EQ(result.toTensor().use_count(), 1u);
+    EXPECT_TRUE(result.toTensor().equal(at::arange(99, -1, -1)));
+  }
+}
+
 TEST(OperatorRegistryTest, EffectsSayWhatSchemasHide) {
   OperatorRegistry& registry = OperatorRegistry::Global();
   EXPECT_TRUE(registry.Find(Name("aten::add"), "Tensor")->is_pure());
