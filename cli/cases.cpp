@@ -20,15 +20,18 @@ std::string Bad(std::string_view message) { return "bad " + EscapeLine(OneLine(m
 
 struct LoadedArchive {
   std::string path;
+  std::string function;  // of a file of source
   std::shared_ptr<Model> model;
 };
 
-absl::Status Load(Session& session, const std::string& path, bool keep, LoadedArchive& loaded) {
-  if (keep && loaded.model != nullptr && loaded.path == path) return absl::OkStatus();
+absl::Status Load(Session& session, const std::string& path, const std::string& method, bool keep,
+                  LoadedArchive& loaded) {
+  const std::string function = path.ends_with(".py") ? method : "";
+  if (keep && loaded.model != nullptr && loaded.path == path && loaded.function == function) return absl::OkStatus();
   loaded = {};
-  auto model = session.Load(path);
+  auto model = session.Load(path, function);
   if (!model.ok()) return model.status();
-  loaded = {path, *std::move(model)};
+  loaded = {path, function, *std::move(model)};
   return absl::OkStatus();
 }
 
@@ -45,7 +48,7 @@ std::string RunCase(Session& session, const CasesOptions& options, const std::st
   if (!seed_text.empty() && !absl::SimpleAtoi(seed_text, &seed)) {
     return Bad("a seed is a number from 0 to 2^64 - 1, found '" + seed_text + "'");
   }
-  const absl::Status found = Load(session, archive, options.keep_loaded, loaded);
+  const absl::Status found = Load(session, archive, method, options.keep_loaded, loaded);
   if (!found.ok()) return Bad(MessageOf(found));
   const auto inputs = ReadInputs(inputs_path);
   if (!inputs.ok()) return Bad(MessageOf(inputs.status()));

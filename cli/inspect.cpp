@@ -73,9 +73,9 @@ Contents CountTensors(const std::vector<AttributeInfo>& attributes) {
 // "forward(Tensor x, int n=3) -> Tensor": without self, which no caller gives.
 std::string SchemaText(const MethodInfo& method) {
   std::string text = method.name + "(";
-  const auto& arguments = method.schema->arguments();
-  for (size_t i = 1; i < arguments.size(); ++i) {
-    if (i > 1) text += ", ";
+  const auto arguments = method.arguments();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (i > 0) text += ", ";
     text += arguments[i].name() + ": " + arguments[i].type()->annotation_str();
     if (const auto& value = arguments[i].default_value()) {
       std::ostringstream printed;
@@ -90,8 +90,7 @@ std::string SchemaText(const MethodInfo& method) {
 
 Json MethodToJson(const MethodInfo& method) {
   Json arguments = Json::array();
-  for (size_t i = 1; i < method.schema->arguments().size(); ++i) {
-    const c10::Argument& argument = method.schema->arguments()[i];
+  for (const c10::Argument& argument : method.arguments()) {
     Json json = {{"name", argument.name()}, {"type", argument.type()->annotation_str()}};
     if (argument.default_value()) json["default"] = ValueToJson(*argument.default_value());
     arguments.push_back(std::move(json));
@@ -257,7 +256,7 @@ class Inspection {
 int Inspect(const InspectOptions& options) {
   auto session = Session::Open(options.session);
   if (!session.ok()) return FailWithLine(kCommand, MessageOf(session.status()));
-  auto model = session->Load(options.archive);
+  auto model = session->Load(options.archive, options.method);
   if (!model.ok()) return FailWithLine(kCommand, MessageOf(model.status()));
   return Inspection(options, *std::move(model)).Print();
 }
@@ -267,7 +266,8 @@ int Inspect(const InspectOptions& options) {
 Action AddInspect(CLI::App& app) {
   auto options = std::make_shared<InspectOptions>();
   CLI::App* inspect = app.add_subcommand(kCommand, "Shows what an archive offers and holds");
-  inspect->add_option("ARCHIVE", options->archive, "What torch.jit.save wrote")->required();
+  inspect->add_option("ARCHIVE", options->archive, "What torch.jit.save wrote, or a file of TorchScript (.py)")
+      ->required();
   inspect->add_option("--method", options->method, "Only this method");
   CLI::Option* graph = inspect->add_flag("--graph", options->graph, "Print the intermediate representation");
   inspect->add_option("--stage", options->stage, "Which one: as emitted, or the baseline that runs")

@@ -67,7 +67,7 @@ int RunArchive(const RunOptions& options) {
   auto session = Session::Open(options.session);
   if (!session.ok()) return FailWithLine(kCommand, MessageOf(session.status()));
   const auto load_start = std::chrono::steady_clock::now();
-  auto model = session->Load(options.archive);
+  auto model = session->Load(options.archive, options.method);
   const double load_time = Milliseconds(std::chrono::steady_clock::now() - load_start);
   if (!model.ok()) return FailWithLine(kCommand, MessageOf(model.status()));
   const auto inputs = ReadInputs(options.inputs);
@@ -108,7 +108,7 @@ int RunAny(const RunOptions& options) {
 Action AddRun(CLI::App& app) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* run = app.add_subcommand(kCommand, "Calls a method of an archive");
-  run->add_option("ARCHIVE", options->archive, "What torch.jit.save wrote");
+  run->add_option("ARCHIVE", options->archive, "What torch.jit.save wrote, or a file of TorchScript (.py)");
   CLI::Option* inputs = run->add_option(
       "--inputs", options->inputs, "What torch.save wrote: a tuple of arguments, or a dict with 'args' and 'kwargs'");
   run->add_option("--output", options->output, "Write the answer here, for torch.load, in place of a summary");

@@ -130,13 +130,15 @@ absl::StatusOr<Session> Session::Open(SessionOptions options) {
   return Session(std::move(options), *std::move(runtime));
 }
 
-absl::StatusOr<std::shared_ptr<Model>> Session::Load(const std::string& archive) {
-  LoadOptions load_options;
-  load_options.map_file_in_place = true;
-  auto model = runtime_->Load(archive, load_options);
-  if (!model.ok() && WantsTorchvision(model.status()) && LoadNeighbourLibrary()) {
-    model = runtime_->Load(archive, load_options);
-  }
+absl::StatusOr<std::shared_ptr<Model>> Session::Load(const std::string& archive, const std::string& function) {
+  const auto load = [&] {
+    if (archive.ends_with(".py")) return runtime_->LoadSource(archive, function);
+    LoadOptions load_options;
+    load_options.map_file_in_place = true;
+    return runtime_->Load(archive, load_options);
+  };
+  auto model = load();
+  if (!model.ok() && WantsTorchvision(model.status()) && LoadNeighbourLibrary()) model = load();
   if (!model.ok()) return Named(archive, model.status());
   return model;
 }

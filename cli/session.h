@@ -33,8 +33,9 @@ class Session {
  public:
   static absl::StatusOr<Session> Open(SessionOptions options);
 
-  // Errors name the archive.
-  absl::StatusOr<std::shared_ptr<Model>> Load(const std::string& archive);
+  // An archive, or a file of source if its name ends in .py, of which nothing but `function` is wanted if that is not
+  // empty. Errors name it.
+  absl::StatusOr<std::shared_ptr<Model>> Load(const std::string& archive, const std::string& function);
 
  private:
   Session(SessionOptions options, std::unique_ptr<Runtime> runtime)

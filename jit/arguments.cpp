@@ -72,14 +72,17 @@ std::optional<c10::IValue> Adapted(const c10::IValue& value, const c10::TypePtr&
     case c10::TypeKind::FloatType:
       if (value.isDouble()) return value;
       if (value.isInt()) return c10::IValue(static_cast<double>(value.toInt()));
+      if (value.isBool()) return c10::IValue(static_cast<double>(value.toBool()));
       return std::nullopt;
     case c10::TypeKind::ComplexType:
       if (value.isComplexDouble()) return value;
       if (value.isDouble()) return c10::IValue(c10::complex<double>(value.toDouble()));
       if (value.isInt()) return c10::IValue(c10::complex<double>(static_cast<double>(value.toInt())));
+      if (value.isBool()) return c10::IValue(c10::complex<double>(static_cast<double>(value.toBool())));
       return std::nullopt;
     case c10::TypeKind::IntType:
       if (value.isInt()) return value;
+      if (value.isBool()) return c10::IValue(static_cast<int64_t>(value.toBool()));
       return std::nullopt;
     case c10::TypeKind::NumberType:
       if (value.isScalar()) return value;
@@ -117,25 +120,27 @@ c10::IValue Fit(const c10::FunctionSchema& schema, const c10::Argument& argument
 
 }  // namespace
 
-Arguments BindArguments(const c10::FunctionSchema& schema, c10::IValue self, Arguments args, KeywordArguments kwargs) {
+Arguments BindArguments(const c10::FunctionSchema& schema, std::optional<c10::IValue> self, Arguments args,
+                        KeywordArguments kwargs) {
   const std::vector<c10::Argument>& formals = schema.arguments();
-  const size_t expected = formals.size() - 1;
+  const size_t first = self ? 1 : 0;
+  const size_t expected = formals.size() - first;
   if (args.size() > expected) {
     throw ArgumentError(schema.name() + " takes " + std::to_string(expected) + " arguments, got " +
                         std::to_string(args.size()));
   }
   Arguments bound;
   bound.reserve(formals.size());
-  bound.push_back(std::move(self));
-  for (size_t i = 1; i < formals.size(); ++i) {
+  if (self) bound.push_back(*std::move(self));
+  for (size_t i = first; i < formals.size(); ++i) {
     const c10::Argument& formal = formals[i];
     const auto keyword =
         std::find_if(kwargs.begin(), kwargs.end(), [&](const auto& entry) { return entry.first == formal.name(); });
-    if (i - 1 < args.size()) {
+    if (i - first < args.size()) {
       if (keyword != kwargs.end()) {
         throw ArgumentError("argument '" + formal.name() + "' of " + schema.name() + " is given twice");
       }
-      bound.push_back(Fit(schema, formal, args[i - 1]));
+      bound.push_back(Fit(schema, formal, args[i - first]));
     } else if (keyword != kwargs.end()) {
       bound.push_back(Fit(schema, formal, keyword->second));
       kwargs.erase(keyword);

@@ -20,6 +20,7 @@
 #include "jit/executor/model_executor.h"
 #include "jit/frontend/builtin_functions.h"
 #include "jit/frontend/errors.h"
+#include "jit/frontend/source_importer.h"
 #include "jit/interpreter/thread_pool.h"
 #include "jit/ir/printer.h"
 #include "jit/model_inspection.h"
@@ -95,7 +96,7 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
   std::vector<MethodInfo> methods() const override {
     std::vector<MethodInfo> methods;
     for (const ModelExecutor::Method& method : executor_->methods()) {
-      methods.push_back({method.name(), &method.schema()});
+      methods.push_back({method.name(), &method.schema(), imported_.object != nullptr});
     }
     return methods;
   }
@@ -123,6 +124,10 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
   }
 
   absl::StatusOr<c10::IValue> CallModule(Arguments args, KeywordArguments kwargs, CallOptions options) override {
+    if (!imported_.object) {
+      const bool only = executor_->methods().size() == 1;
+      return Call(only ? executor_->methods().front().name() : "forward", std::move(args), std::move(kwargs), options);
+    }
     const c10::ClassTypePtr type = executor_->module()->type();
     for (torch::jit::Function* hook : type->getForwardPreHooks()) {
       absl::StatusOr<c10::IValue> changed =
@@ -148,7 +153,9 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
     return {calls_.load(), failures_.load(), cancelled_.load(), run_ns_.load()};
   }
 
-  std::vector<AttributeInfo> attributes() const override { return ListAttributes(*imported_.object); }
+  std::vector<AttributeInfo> attributes() const override {
+    return imported_.object ? ListAttributes(*imported_.object) : std::vector<AttributeInfo>();
+  }
 
   std::vector<OperatorUse> operators() const override { return CountOperators(*imported_.unit); }
 
@@ -158,9 +165,14 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
     return PrintGraph(stage == GraphStage::kEmitted ? method->function->emitted_graph() : *method->baseline);
   }
 
-  std::vector<std::pair<std::string, std::string>> sources() const override { return ReadSources(*imported_.archive); }
+  std::vector<std::pair<std::string, std::string>> sources() const override {
+    if (imported_.archive) return ReadSources(*imported_.archive);
+    std::vector<std::pair<std::string, std::string>> sources;
+    for (const auto& source : imported_.unit->sources()) sources.emplace_back(source->name(), source->text());
+    return sources;
+  }
 
-  uint64_t weight_bytes() const override { return WeightBytes(*imported_.object); }
+  uint64_t weight_bytes() const override { return imported_.object ? WeightBytes(*imported_.object) : 0; }
 
  private:
   // Starts a call of a method or hook; its callback gets what CallAsync promises.
@@ -175,10 +187,12 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
     if (stream) on_stream = *stream;
     Arguments bound;
     try {
-      bound = BindArguments(method.schema(), executor_->module(), std::move(args), std::move(kwargs));
+      std::optional<c10::IValue> self;
+      if (imported_.object) self = imported_.object;
+      bound = BindArguments(method.schema(), std::move(self), std::move(args), std::move(kwargs));
       if (stream) {
         const c10::StreamGuard guard(*stream);
-        for (size_t i = 1; i < bound.size(); ++i) bound[i] = MoveToDevice(bound[i], device_);
+        for (size_t i = imported_.object ? 1 : 0; i < bound.size(); ++i) bound[i] = MoveToDevice(bound[i], device_);
       }
     } catch (...) {
       callback(StatusOf(std::current_exception()));
@@ -279,6 +293,29 @@ class RuntimeImpl final : public Runtime {
           new ModelExecutor(imported.unit, imported.object, *builder, gate_, &pool_), WhenIdle{device_});
       if (const auto stream = DefaultStream(device_)) stream->synchronize();
       return std::make_shared<LoadedModel>(executor, std::move(imported), device_, streams_);
+    } catch (...) {
+      return StatusOf(std::current_exception());
+    }
+  }
+
+  absl::StatusOr<std::shared_ptr<Model>> LoadSource(const std::string& path, const std::string& function) override {
+    try {
+      const std::shared_ptr<const Mapping> file = Mapping::Open(path, Mapping::Mode::kInPlace);
+      ImportedModule imported;
+      imported.unit = CompilationUnit::Create();
+      SourceImporter importer(imported.unit, std::make_shared<const Source>(std::string(file->bytes()), path));
+      std::vector<Function*> functions;
+      if (function.empty()) {
+        functions = importer.LoadFunctions();
+      } else if (Function* only = importer.LoadFunctionOfFile(function)) {
+        functions = {only};
+      } else {
+        return absl::NotFoundError(path + " defines no function '" + function + "'");
+      }
+      importer.DefineAll();
+      CodeBuilder builder(*imported.unit, device_.is_cpu() ? std::nullopt : std::optional(device_));
+      auto executor = std::make_shared<ModelExecutor>(imported.unit, functions, builder, &pool_);
+      return std::make_shared<LoadedModel>(std::move(executor), std::move(imported), device_);
     } catch (...) {
       return StatusOf(std::current_exception());
     }

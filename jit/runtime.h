@@ -1,5 +1,5 @@
-// The one door to the JIT: load an archive, ask what it offers, call a method, cancel, read what it did. The server
-// and the command line include this header and nothing deeper.
+// The one door to the JIT: load an archive or a file of source, ask what it offers, call a method, cancel, read what it
+// did. The server and the command line include this header and nothing deeper.
 //
 // Values cross the door as c10::IValue. Everything here is thread-safe unless it says otherwise.
 #pragma once
@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,10 +41,14 @@ struct LoadOptions {
   std::vector<std::string> operator_libraries;
 };
 
-// One argument or result of a method as the archive's schema gives it.
+// A method as the archive's schema gives it, or a function of a file of source.
 struct MethodInfo {
   std::string name;                   // "forward"
-  const c10::FunctionSchema* schema;  // owned by the model; argument 0 is self
+  const c10::FunctionSchema* schema;  // owned by the model
+  bool has_self = true;               // argument 0 is self
+
+  // What callers give.
+  std::span<const c10::Argument> arguments() const { return std::span(schema->arguments()).subspan(has_self ? 1 : 0); }
 };
 
 struct AttributeInfo {
@@ -118,7 +123,8 @@ class Model {
   // The same, run to its end; the answer is returned.
   virtual absl::StatusOr<c10::IValue> Call(std::string_view method, Arguments args, KeywordArguments kwargs,
                                            CallOptions options = {}) = 0;
-  // As Python's module(*args, **kwargs): forward with the top-level module's hooks around it.
+  // As Python's module(*args, **kwargs): forward with the top-level module's hooks around it. Of a file of source, its
+  // function forward, or the only one that it has.
   virtual absl::StatusOr<c10::IValue> CallModule(Arguments args, KeywordArguments kwargs, CallOptions options = {}) = 0;
 
   virtual ModelCounters counters() const = 0;
@@ -144,6 +150,11 @@ class Runtime {
   // compile (file, line, caret), kNotFound for no such file or a library that cannot be loaded, kUnimplemented naming
   // operators that this build lacks, kInternal when code that runs during loading (__setstate__) raised.
   virtual absl::StatusOr<std::shared_ptr<Model>> Load(const std::string& path, const LoadOptions& options) = 0;
+
+  // Loads a file of TorchScript as people write it: functions, and the classes, named tuples, enums and interfaces that
+  // they use. The model's methods are its functions, or that one alone if `function` is not empty: nothing that it does
+  // not use is compiled then. Errors: as Load's, kNotFound also for no such function.
+  virtual absl::StatusOr<std::shared_ptr<Model>> LoadSource(const std::string& path, const std::string& function) = 0;
 
   // Where models' tensors live.
   virtual c10::Device device() const = 0;

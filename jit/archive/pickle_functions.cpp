@@ -188,7 +188,8 @@ at::Tensor PickleMachine::RebuildSparseOfPython(Items arguments) {
   const int64_t layout = Int(arguments, 0);
   const std::vector<PickleItem> parts = Tuple(arguments, 1);
   if (layout == static_cast<int64_t>(c10::kSparse)) {
-    return MakeSparseCoo(Ints(parts, 2), Tensor(parts, 0), Tensor(parts, 1));
+    at::Tensor tensor = MakeSparseCoo(Ints(parts, 2), Tensor(parts, 0), Tensor(parts, 1));
+    return parts.size() > 3 && Bool(parts, 3) ? tensor._coalesced_(true) : tensor;
   }
   if (layout == static_cast<int64_t>(c10::kSparseCsr)) {
     return MakeSparseCsr(Ints(parts, 3), Tensor(parts, 0), Tensor(parts, 1), Tensor(parts, 2));

@@ -30,10 +30,16 @@ std::unique_ptr<Graph> CodeBuilder::BindBaseline(Function& method, const c10::in
   return BuildBaseline(method.emitted_graph(), options);
 }
 
-std::shared_ptr<const Code> CodeBuilder::Build(const Graph& baseline, const Function& method) {
+std::unique_ptr<Graph> CodeBuilder::FreeBaseline(Function& function) const {
+  BaselineOptions options;
+  options.device = device_;
+  return BuildBaseline(function.emitted_graph(), options);
+}
+
+std::shared_ptr<const Code> CodeBuilder::Build(const Graph& baseline, const Function& function) {
   FindCallees(*baseline.block());
   Drain();
-  return Compile(baseline, method);
+  return Compile(baseline, function);
 }
 
 void CodeBuilder::BuildUnbound(Function& function) {

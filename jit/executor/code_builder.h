@@ -24,12 +24,15 @@ class CodeBuilder {
   // The baseline graph of a method with `self` bound to an object; `effects` are the unit's.
   std::unique_ptr<Graph> BindBaseline(Function& method, const c10::intrusive_ptr<c10::ivalue::Object>& self,
                                       const UnitEffects& effects) const;
+  // The baseline graph of a free function.
+  std::unique_ptr<Graph> FreeBaseline(Function& function) const;
   // Code of such a graph, and of all that it may call.
-  std::shared_ptr<const Code> Build(const Graph& baseline, const Function& method);
+  std::shared_ptr<const Code> Build(const Graph& baseline, const Function& function);
   // Gives the function its own Code, with self not bound; once. After this function->run works.
   void BuildUnbound(Function& function);
 
  private:
+  Compiled Build(Function& function, const BaselineOptions& options);
   // Queues what `graph` may call.
   void FindCallees(const Block& block);
   void FindMethods(const c10::TypePtr& receiver, const std::string& name);

@@ -66,6 +66,17 @@ void ModelExecutor::PlanState(const UnitEffects& effects) {
   }
 }
 
+ModelExecutor::ModelExecutor(std::shared_ptr<CompilationUnit> unit, std::span<Function* const> functions,
+                             CodeBuilder& builder, ThreadPool* pool)
+    : unit_(std::move(unit)), pool_(pool) {
+  for (Function* function : functions) {
+    CodeBuilder::Compiled compiled = builder.BuildFree(*function);
+    const bool straight = IsStraight(*compiled.baseline->block());
+    methods_.push_back(
+        {function, std::move(compiled.baseline), std::move(compiled.code), StateAccess::kShared, straight});
+  }
+}
+
 const ModelExecutor::Method* ModelExecutor::Find(std::string_view name) const {
   const torch::jit::Function* method = module_->type()->findMethod(std::string(name));
   return method == nullptr ? nullptr : Find(*method);

@@ -43,10 +43,15 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
   ModelExecutor(std::shared_ptr<CompilationUnit> unit, c10::intrusive_ptr<c10::ivalue::Object> module,
                 CodeBuilder& builder, std::shared_ptr<StateGate> gate, ThreadPool* pool);
 
+  // Compiles free functions of the unit, which have no state.
+  ModelExecutor(std::shared_ptr<CompilationUnit> unit, std::span<Function* const> functions, CodeBuilder& builder,
+                ThreadPool* pool);
+
   std::span<const Method> methods() const { return std::span(entries_).first(num_methods_); }
   // A method of that name, or a method or hook of the class; null if there is none.
   const Method* Find(std::string_view name) const;
   const Method* Find(const torch::jit::Function& function) const;
+  // Null where the methods are free functions.
   const c10::intrusive_ptr<c10::ivalue::Object>& module() const { return module_; }
   const CompilationUnit& unit() const { return *unit_; }
   // Whether any method or hook writes the module's state.
@@ -54,6 +59,7 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
 
   struct CallSettings {
     std::shared_ptr<CancellationToken> token;  // may be null
+    std::shared_ptr<MemoryAccount> memory;     // may be null
     std::function<void()> on_start;            // may be empty
     // The calling thread may be used, if the method is straight and need never wait its turn.
     bool may_run_here = false;

@@ -133,7 +133,7 @@ TypePtr ArchiveResolver::ParseAnnotation(std::string_view text, const SourceRang
   if (known != types_.end()) return known->second;
   TypePtr type;
   try {
-    type = hearth::ParseType(text, [this](const std::string& name) -> TypePtr { return FindType(name); });
+    type = hearth::ParseType(text, [this](const std::string& name) -> TypePtr { return FindAnnotated(name); });
   } catch (const TypeParseError& error) {
     SourceRange place = range;
     if (place.source) place.begin = std::min<uint32_t>(place.begin + static_cast<uint32_t>(error.offset), place.end);
@@ -204,6 +204,12 @@ std::unique_ptr<Function> ArchiveResolver::DeclareHook(const std::string& qualif
   return Declare(qualified_name, definition, self, Calls::kOfToday);
 }
 
+TypePtr ArchiveResolver::InferReturns(const tree::FunctionDef& definition, const c10::FunctionSchema& schema) {
+  if (!schema.returns().empty() || !ReturnsEarly(definition.body)) return nullptr;
+  Graph scratch;
+  return Emitter(*this, scratch).InferReturnType(definition, schema);
+}
+
 std::unique_ptr<Function> ArchiveResolver::Declare(const std::string& qualified_name,
                                                    const tree::FunctionDef& definition, const TypePtr& self,
                                                    Calls calls) {
@@ -214,6 +220,9 @@ std::unique_ptr<Function> ArchiveResolver::Declare(const std::string& qualified_
         const CompileDepth depth(compile_depth(), body->name_range);
         const Exchange upgrading(upgrades(), calls == Calls::kUpgraded);
         try {
+          if (const TypePtr inferred = InferReturns(*body, defined.getSchema())) {
+            defined.setSchema(defined.getSchema().cloneWithReturns({c10::Argument("", inferred)}));
+          }
           const c10::FunctionSchema& schema = defined.getSchema();
           const TypePtr returned = Emitter(*this, graph).EmitFunction(*body, schema);
           if (schema.returns().empty()) {

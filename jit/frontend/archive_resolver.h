@@ -28,6 +28,8 @@ class ArchiveResolver : public Resolver {
 
   // Null if the code does not define it.
   c10::NamedTypePtr FindType(const std::string& qualified_name);
+  // What an annotation names that is no builtin type; null if nothing.
+  virtual TypePtr FindAnnotated(const std::string& name) { return FindType(name); }
   Function* FindFunction(const std::string& qualified_name);
   // `range` is where the text stands, for errors; its source may be null.
   TypePtr ParseAnnotation(std::string_view text, const SourceRange& range);
@@ -44,6 +46,11 @@ class ArchiveResolver : public Resolver {
   // The definitions of functions that were declared.
   const tree::FunctionDef* DefinitionOf(const Function* function) const;
 
+ protected:
+  // The class or function of that qualified name, or null.
+  const tree::Stmt* FindDefinition(const std::string& qualified_name);
+  const tree::Tree* FindFile(const std::string& qualifier);
+
  private:
   struct Hash : std::hash<std::string_view> {
     using is_transparent = void;
@@ -52,9 +59,9 @@ class ArchiveResolver : public Resolver {
   enum class Calls { kUpgraded, kOfToday };
   std::unique_ptr<Function> Declare(const std::string& qualified_name, const tree::FunctionDef& definition,
                                     const TypePtr& self, Calls calls);
-
-  const tree::Tree* FindFile(const std::string& qualifier);
-  const tree::Stmt* FindDefinition(const std::string& qualified_name);
+  // The type that the function's returns have together, where its result's type must be known before its body can be
+  // emitted but is not declared; else null.
+  TypePtr InferReturns(const tree::FunctionDef& definition, const c10::FunctionSchema& schema);
 
   static constexpr int kMaxDepth = 300;  // of classes that name classes, all being declared
 

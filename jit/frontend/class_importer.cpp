@@ -12,6 +12,7 @@
 #include "jit/frontend/archive_resolver.h"
 #include "jit/frontend/constant_expression.h"
 #include "jit/frontend/errors.h"
+#include "jit/frontend/tree_walk.h"
 
 namespace hearth {
 namespace {
@@ -90,6 +91,13 @@ class ClassImporter {
     if (base == "Enum") return ImportEnum();
     if (base == "Interface") return ImportInterface(false);
     if (base == "ModuleInterface") return ImportInterface(true);
+    if (resolver_.written()) {
+      if (HasDecorator(definition_, "interface")) return ImportInterface(base == "Module");
+      if (base == "Module" || base == "ScriptModule") {
+        Fail(definition_.bases.front()->range,
+             "running Python makes a module's attributes: save it with torch.jit.save and run the archive");
+      }
+    }
     if (base == "Module") return ImportClassType(true);
     if (base.empty() || base == "object") return ImportClassType(false);
     Fail(definition_.bases.front()->range,
@@ -122,7 +130,11 @@ class ClassImporter {
                         EvaluateConstant(*constant->value, wanted, resolver_));
     }
     for (const tree::FunctionDef* method : methods_) {
-      const std::string name = name_ + "." + std::string(method->name);
+      const std::string name = name_ + "." + MethodName(*method);
+      if (HasDecorator(*method, "staticmethod")) {
+        type->addStaticMethod(resolver_.unit().AddFunction(resolver_.DeclareFunction(name, *method)));
+        continue;
+      }
       if (Contains(pre_hooks_, method->name) || Contains(hooks_, method->name)) {
         hook_functions_.emplace_back(method->name,
                                      resolver_.unit().AddAnonymous(resolver_.DeclareHook(name, *method, type)));
@@ -133,6 +145,10 @@ class ClassImporter {
     for (const std::string_view hook : pre_hooks_) type->addForwardPreHook(FindHook(hook));
     for (const std::string_view hook : hooks_) type->addForwardHook(FindHook(hook));
     AddProperties(*type);
+    if (resolver_.written()) {
+      // Its assignments make attributes, which must be known before anything else is compiled.
+      if (torch::jit::Function* init = type->findMethod("__init__")) init->ensure_defined();
+    }
     return type;
   }
 
@@ -151,13 +167,29 @@ class ClassImporter {
 
   // LibTorch would refuse a name that is taken, without saying where.
   void CheckNames() const {
-    std::unordered_set<std::string_view> names;
+    std::unordered_set<std::string> names;
     const auto add = [&](std::string_view name, const SourceRange& range) {
-      if (!names.insert(name).second) Fail(range, "'" + std::string(name) + "' is defined twice in this class");
+      if (!names.emplace(name).second) Fail(range, "'" + std::string(name) + "' is defined twice in this class");
     };
     for (const Attribute& attribute : attributes_) add(attribute.name, attribute.annotation->range);
     for (const tree::AnnAssign* constant : constants_) add(cast<tree::Name>(constant->target)->id, constant->range);
-    for (const tree::FunctionDef* method : methods_) add(method->name, method->name_range);
+    for (const tree::FunctionDef* method : methods_) add(MethodName(*method), method->name_range);
+  }
+
+  // The name that the printer gives the method: a property's are printed like others.
+  static std::string_view PropertyName(const tree::FunctionDef& method) {
+    for (const tree::Expr* decorator : method.decorators) {
+      const std::string_view text = decorator->range.text();
+      if (text == "property" || text.ends_with(".getter")) return "_getter";
+      if (text.ends_with(".setter")) return "_setter";
+    }
+    return {};
+  }
+
+  static std::string MethodName(const tree::FunctionDef& method) {
+    const std::string name(method.name);
+    const std::string_view accessor = PropertyName(method);
+    return accessor.empty() ? name : "__" + name + std::string(accessor);
   }
 
   Function* FindHook(std::string_view name) const {
@@ -202,7 +234,9 @@ class ClassImporter {
           break;
         }
         case Kind::kFunctionDef:
-          methods_.push_back(cast<tree::FunctionDef>(statement));
+          if (!IsLeftToPython(*cast<tree::FunctionDef>(statement))) {
+            methods_.push_back(cast<tree::FunctionDef>(statement));
+          }
           break;
         case Kind::kPass:
           break;
@@ -238,7 +272,7 @@ class ClassImporter {
       pre_hooks_ = StringList(*assign.value);
     } else if (name->id == "__forward_hooks__") {
       hooks_ = StringList(*assign.value);
-    } else {
+    } else if (!resolver_.written()) {  // people's are Python's own: reading one says that it is not known
       Fail(assign.range, "an attribute needs a type, as in `" + std::string(name->id) + " : int`");
     }
   }

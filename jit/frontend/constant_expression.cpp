@@ -159,7 +159,13 @@ class Evaluator {
         Fail(call.range, error.what_without_backtrace());
       }
     }
-    if (callee == "annotate" && call.args.size() == 2) {
+    if (callee == "float" && call.args.size() == 1 && call.keywords.empty()) {
+      const auto* text = dyn_cast<tree::StringConstant>(call.args[0]);
+      if (text && text->value == "inf") return std::numeric_limits<double>::infinity();
+      if (text && text->value == "-inf") return -std::numeric_limits<double>::infinity();
+      if (text && text->value == "nan") return std::numeric_limits<double>::quiet_NaN();
+    }
+    if ((callee == "annotate" || callee == "torch.jit.annotate") && call.args.size() == 2) {
       return Evaluate(*call.args[1], resolver_.ResolveType(*call.args[0]));
     }
     Fail(call.range, "expected a constant");
@@ -176,6 +182,12 @@ class Evaluator {
       }
       Fail(attribute.range, "the archive has no such constant");
     }
+    const PythonMember module = FindModule(*attribute.value);
+    if (const auto* space = std::get_if<NamespaceValue>(&module.value);
+        space && space->kind == NamespaceValue::Kind::kPython) {
+      PythonMember member = resolver_.ResolveMember(space->name, attribute.attr);
+      if (member.constant) return *std::move(member.constant);
+    }
     const SugaredValue owner = resolver_.ResolveQualified(attribute.value->range.text());
     if (const auto* type = std::get_if<TypeValue>(&owner)) {
       if (const auto enum_type = std::dynamic_pointer_cast<c10::EnumType>(type->type)) {
@@ -186,6 +198,17 @@ class Evaluator {
       }
     }
     Fail(attribute.range, "expected a constant");
+  }
+
+  // What a dotted name of Python's means, or Unbound.
+  PythonMember FindModule(const tree::Expr& expr) {
+    if (const auto* name = dyn_cast<tree::Name>(&expr)) return {resolver_.ResolveGlobal(name->id), {}};
+    const auto* attribute = dyn_cast<tree::Attribute>(&expr);
+    if (!attribute) return {};
+    const PythonMember owner = FindModule(*attribute->value);
+    const auto* space = std::get_if<NamespaceValue>(&owner.value);
+    if (!space || space->kind != NamespaceValue::Kind::kPython) return {};
+    return resolver_.ResolveMember(space->name, attribute->attr);
   }
 
   Resolver& resolver_;

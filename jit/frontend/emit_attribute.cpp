@@ -60,52 +60,6 @@ const char* FindBuiltinAttribute(c10::TypeKind kind, std::string_view name) {
   return nullptr;
 }
 
-// Names of torch that are numbers to TorchScript: dtypes, layouts, memory formats.
-std::optional<int64_t> FindTorchConstant(std::string_view name) {
-  static const auto* const constants = [] {
-    auto* made = new std::unordered_map<std::string_view, int64_t>{
-        {"strided", static_cast<int64_t>(c10::Layout::Strided)},
-        {"sparse_coo", static_cast<int64_t>(c10::Layout::Sparse)},
-        {"sparse_csr", static_cast<int64_t>(c10::Layout::SparseCsr)},
-        {"contiguous_format", static_cast<int64_t>(c10::MemoryFormat::Contiguous)},
-        {"channels_last", static_cast<int64_t>(c10::MemoryFormat::ChannelsLast)},
-        {"channels_last_3d", static_cast<int64_t>(c10::MemoryFormat::ChannelsLast3d)},
-        {"preserve_format", static_cast<int64_t>(c10::MemoryFormat::Preserve)},
-    };
-    const std::pair<std::string_view, c10::ScalarType> dtypes[] = {
-        {"uint8", c10::ScalarType::Byte},
-        {"int8", c10::ScalarType::Char},
-        {"int16", c10::ScalarType::Short},
-        {"short", c10::ScalarType::Short},
-        {"int32", c10::ScalarType::Int},
-        {"int64", c10::ScalarType::Long},
-        {"long", c10::ScalarType::Long},
-        {"float16", c10::ScalarType::Half},
-        {"half", c10::ScalarType::Half},
-        {"float32", c10::ScalarType::Float},
-        {"float", c10::ScalarType::Float},
-        {"float64", c10::ScalarType::Double},
-        {"double", c10::ScalarType::Double},
-        {"complex32", c10::ScalarType::ComplexHalf},
-        {"complex64", c10::ScalarType::ComplexFloat},
-        {"cfloat", c10::ScalarType::ComplexFloat},
-        {"complex128", c10::ScalarType::ComplexDouble},
-        {"cdouble", c10::ScalarType::ComplexDouble},
-        {"bool", c10::ScalarType::Bool},
-        {"bfloat16", c10::ScalarType::BFloat16},
-        {"qint8", c10::ScalarType::QInt8},
-        {"quint8", c10::ScalarType::QUInt8},
-        {"qint32", c10::ScalarType::QInt32},
-        {"int", c10::ScalarType::Int},
-    };
-    for (const auto& [name, dtype] : dtypes) made->emplace(name, static_cast<int64_t>(dtype));
-    return made;
-  }();
-  const auto found = constants->find(name);
-  if (found == constants->end()) return std::nullopt;
-  return found->second;
-}
-
 }  // namespace
 
 SugaredValue Emitter::EmitAttribute(const tree::Attribute& attribute) {
@@ -137,7 +91,7 @@ SugaredValue Emitter::GetAttribute(const SugaredValue& base, std::string_view na
         const OperatorSet* set = resolver_.operators().Find("aten", name);
         // An archive never spells a dtype out; people do.
         if (!set->known()) {
-          if (const auto constant = FindTorchConstant(name)) return IntConstant(*constant);
+          if (const auto constant = FindTorchNumber(name)) return IntConstant(*constant);
         }
         return OperatorValue{set};
       }
@@ -164,6 +118,14 @@ SugaredValue Emitter::GetAttribute(const SugaredValue& base, std::string_view na
           found->second = InsertPooled(constant, std::move(type));
         }
         return found->second;
+      }
+      case NamespaceValue::Kind::kPython: {
+        PythonMember member = resolver_.ResolveMember(space->name, name);
+        if (member.constant) return InsertConstant(*member.constant, member.constant->type());
+        if (const auto* unbound = std::get_if<Unbound>(&member.value)) {
+          Fail(range, std::string(range.text()) + " " + (unbound->why ? unbound->why : "is not known here"));
+        }
+        return std::move(member.value);
       }
       case NamespaceValue::Kind::kArchive:
         Fail(range, "the archive's code does not define '" + std::string(range.text()) + "'");
@@ -214,6 +176,9 @@ std::optional<SugaredValue> Emitter::FindValueAttribute(Value* value, std::strin
         return read;
       }
       if (const auto constant = class_type.findConstant(text)) return InsertConstant(*constant, constant->type());
+      if (torch::jit::Function* method = class_type.findStaticMethod(text)) {
+        if (auto* function = dynamic_cast<Function*>(method)) return FunctionValue{function};
+      }
       if (const auto property = class_type.getProperty(text)) {
         return CallMethod(property->getter->getSchema(), property->getter, {{{value}}, {}}, range);
       }
@@ -254,10 +219,21 @@ std::optional<SugaredValue> Emitter::FindValueAttribute(Value* value, std::strin
   return std::nullopt;
 }
 
-void Emitter::SetAttribute(Value* object, std::string_view name, Value* value, const SourceRange& range) {
+void Emitter::AddAttribute(const std::string& name, const TypePtr& type, const SourceRange& range) {
+  if (graph_.insertion_point()->block() != graph_.block()) {
+    Fail(range, "an attribute that is not declared must first be assigned in the body of __init__ itself, in no block");
+  }
+  initialized_->addAttribute(name, type);
+}
+
+void Emitter::SetAttribute(Value* object, std::string_view name, Value* value, const SourceRange& range,
+                           const TypePtr& declared) {
   const auto* type = object->type()->castRaw<c10::ClassType>();
   if (!type) Fail(range, "attributes of a value of type " + object->type()->annotation_str() + " cannot be set");
   const std::string text(name);
+  if (type == initialized_.get() && !type->hasAttribute(text) && !initialized_->getProperty(text)) {
+    AddAttribute(text, declared ? declared : value->type(), range);
+  }
   const auto slot = type->findAttributeSlot(text);
   if (!slot) {
     const auto& properties = type->properties();

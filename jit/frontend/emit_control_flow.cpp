@@ -244,6 +244,7 @@ void Emitter::EmitWith(const tree::With& statement, size_t item) {
     Fail(range, "a with statement needs an object with methods __enter__ and __exit__, but this is of type " +
                     manager->type()->annotation_str());
   }
+  enter->ensure_defined();  // what it returns may be inferred
   const auto& returns = enter->getSchema().returns();
   Node* node = InsertNode(sym::kWith, {{manager}}, 0, statement.range);
   Block* block = node->AddBlock();

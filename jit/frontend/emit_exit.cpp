@@ -13,28 +13,13 @@
 #include "jit/ir/symbols.h"
 
 namespace hearth {
-namespace {
-
-// Whether a return stands anywhere but at the very end.
-bool ReturnsEarly(tree::StmtList body) {
-  for (size_t i = 0; i < body.size(); ++i) {
-    if (body[i]->kind == tree::Kind::kReturn) return false;  // what follows is never reached
-    if (FindExits(*body[i]).may_return) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
 void Emitter::DeclareExits(tree::StmtList body, const SourceRange& range) {
   loops_.push_back({"$exited0", {}});
   early_returns_ = ReturnsEarly(body);
   if (!early_returns_) return;
-  if (!return_type_) {
-    Fail(range, "a function that returns in the middle needs its return type annotated");
-  }
   environment_.Set(environment_.Id("$exited0"), BoolConstant(false));
   environment_.Set(environment_.Id("$returned"), BoolConstant(false));
+  if (infers_) return;
   Value* nothing =
       return_type_->kind() == c10::TypeKind::NoneType || return_type_->kind() == c10::TypeKind::OptionalType
           ? InsertPooled(c10::IValue(), return_type_)
@@ -49,11 +34,28 @@ void Emitter::EmitReturn(const tree::Return& statement) {
     if (return_type_) result_ = ConvertTo(value, return_type_, statement.range, "the function's return value");
     return;
   }
-  value = ConvertTo(value, return_type_, statement.range, "the function's return value");
-  environment_.Set(environment_.Id("$result"), value, return_type_);
+  if (infers_) {
+    MergeReturned(value->type(), statement.range);
+  } else {
+    value = ConvertTo(value, return_type_, statement.range, "the function's return value");
+    environment_.Set(environment_.Id("$result"), value, return_type_);
+  }
   environment_.Set(environment_.Id("$returned"), BoolConstant(true));
   environment_.Set(environment_.Id(loops_.back().exited), BoolConstant(true));
   if (loops_.size() > 1) environment_.Set(environment_.Id(loops_.back().broke), BoolConstant(true));
+}
+
+void Emitter::MergeReturned(const TypePtr& type, const SourceRange& range) {
+  if (!inferred_) {
+    inferred_ = type;
+    return;
+  }
+  const auto merged = c10::unifyTypes(inferred_, type);
+  if (!merged) {
+    Fail(range, "a return before this one gave a value of type " + inferred_->annotation_str() + ", and this one of " +
+                    type->annotation_str());
+  }
+  inferred_ = *merged;
 }
 
 void Emitter::EmitLoopExit(bool is_break, const SourceRange& range) {
@@ -93,7 +95,8 @@ void Emitter::EmitLoop(Value* max_trip, const std::function<Value*()>& condition
       set_flag(loop.broke, false);
       assigned.push_back(loop.broke);
     }
-    if (exits.may_return) assigned.insert(assigned.end(), {"$returned", "$result"});
+    if (exits.may_return) assigned.push_back("$returned");
+    if (exits.may_return && !infers_) assigned.push_back("$result");
   }
   loops_.push_back(loop);
   Value* start = condition ? condition() : BoolConstant(true);

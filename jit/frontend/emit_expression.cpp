@@ -90,6 +90,15 @@ const Global* FindGlobal(std::string_view name) {
   return found == globals->end() ? nullptr : &found->second;
 }
 
+}  // namespace
+
+bool IsBuiltinException(std::string_view name) {
+  const Global* global = FindGlobal(name);
+  return global != nullptr && global->kind == Global::Kind::kException;
+}
+
+namespace {
+
 // The operator behind an infix operator, and the magic method of a class that overloads it.
 struct InfixOperator {
   const char* name;
@@ -229,6 +238,7 @@ SugaredValue Emitter::EmitName(const tree::Name& name) {
       Fail(name.range, "'" + std::string(name.id) + "' " + why);
     }
   }
+  if (SugaredValue global = resolver_.ResolveGlobal(name.id); !std::holds_alternative<Unbound>(global)) return global;
   if (const Global* global = FindGlobal(name.id)) {
     switch (global->kind) {
       case Global::Kind::kForm:
@@ -403,6 +413,16 @@ Value* Emitter::EmitBinary(const tree::BinOp& op) {
 Value* Emitter::EmitBinary(tree::BinaryOperator op, Value* left, Value* right, const SourceRange& range) {
   const InfixOperator infix = InfixOf(op);
   if (Value* magic = TryMagicMethod(infix.magic, {{left, right}}, range)) return magic;
+  const bool are_tuples =
+      left->type()->kind() == c10::TypeKind::TupleType && right->type()->kind() == c10::TypeKind::TupleType;
+  if (are_tuples && op == tree::BinaryOperator::kAdd) {
+    std::vector<Value*> elements = UnpackTuple(left, range);
+    const std::vector<Value*> more = UnpackTuple(right, range);
+    elements.insert(elements.end(), more.begin(), more.end());
+    std::vector<TypePtr> types;
+    for (Value* element : elements) types.push_back(element->type());
+    return InsertConstruct(sym::kTupleConstruct, elements, c10::TupleType::create(std::move(types)), range);
+  }
   if (left->type()->kind() == c10::TypeKind::StringType && op == tree::BinaryOperator::kModulo) {
     return CallOperator("aten", "percentFormat", {left, right}, range);  // a tuple on the right is unpacked by it
   }
@@ -429,8 +449,9 @@ Value* Emitter::EmitCompare(const tree::Compare& compare) {
     Value* right = EmitExpr(*comparison.right);
     Value* result = EmitComparison(comparison.op, operand, right, compare.range);
     if (i + 1 == compare.comparisons.size()) return result;
+    // As torch.jit.script has it, a < b < c is a < b and b < c: what stands between is evaluated for each comparison.
     return EmitChoice(
-        ToBool(result, compare.range), compare.range, [&] { return from(i + 1, right); },
+        ToBool(result, compare.range), compare.range, [&] { return from(i + 1, EmitExpr(*comparison.right)); },
         [&] { return BoolConstant(false); });
   };
   return from(0, left);
@@ -443,7 +464,14 @@ Value* Emitter::EmitComparison(tree::CompareOperator op, Value* left, Value* rig
     if (!found) found = CallOperator("aten", infix.name, {right, left}, range);
     return op == tree::CompareOperator::kIn ? found : CallOperator("aten", "__not__", {found}, range);
   }
-  if (*infix.magic != '\0') {
+  if (*infix.magic == '\0') {
+    // To an infix `is`, nothing but an Optional may be None.
+    const bool with_none =
+        left->type()->kind() == c10::TypeKind::NoneType || right->type()->kind() == c10::TypeKind::NoneType;
+    const bool with_any =
+        left->type()->kind() == c10::TypeKind::AnyType || right->type()->kind() == c10::TypeKind::AnyType;
+    if (with_none && with_any) return BoolConstant(op == tree::CompareOperator::kIsNot);
+  } else {
     if (Value* magic = TryMagicMethod(infix.magic, {{left, right}}, range)) return magic;
   }
   return CallOperator("aten", infix.name, {left, right}, range);

@@ -157,6 +157,16 @@ Emitter::Iterable Emitter::MakeIterable(const tree::Expr& expr) {
 
 Emitter::Iterable Emitter::MakeIterable(const SugaredValue& sugared, const SourceRange& range) {
   Iterable iterable;
+  if (const auto* type = std::get_if<TypeValue>(&sugared)) {
+    if (const auto* enum_type = type->type->castRaw<c10::EnumType>()) {
+      const std::vector<c10::EnumNameValue> members = enum_type->enumNamesValues().vec();
+      iterable.static_length = members.size();
+      iterable.at_static = [this, named = type->type, members, range](size_t i) {
+        return GetTypeAttribute(named, members[i].first, range);
+      };
+      return iterable;
+    }
+  }
   Value* value = AsValue(sugared, range);
   const auto by_index = [&](Value* list) {
     iterable.length = CallOperator("aten", "len", {list}, range);

@@ -37,8 +37,6 @@ const char* InPlaceOperator(tree::BinaryOperator op, c10::TypeKind kind) {
       return is_tensor ? "__lshift__" : nullptr;
     case tree::BinaryOperator::kShiftRight:
       return is_tensor ? "__rshift__" : nullptr;
-    case tree::BinaryOperator::kPower:
-      return is_tensor ? "pow_" : nullptr;
     default:
       return nullptr;
   }
@@ -93,17 +91,18 @@ void Emitter::EmitAugAssign(const tree::AugAssign& assign) {
       const auto* subscript = cast<tree::Subscript>(assign.target);
       Value* container = EmitExpr(*subscript->value);
       if (container->type()->kind() == c10::TypeKind::TensorType) {
-        // The part is a view where it can be one: changing it in place is enough; else it is put back.
-        bool by_tensor = false;
-        for (const tree::Expr* index : subscript->indices) {
-          by_tensor |= index->kind != Kind::kSlice && index->kind != Kind::kIntConstant;
+        // A view is changed in place; what tensors have picked is put back.
+        const TensorPart part = EmitTensorPart(container, *subscript);
+        if (part.indices) {
+          Value* changed = combine(CallOperator("aten", "index", {part.view, part.indices}, range));
+          CallOperator("aten", "index_put_", {part.view, part.indices, changed}, range);
+        } else {
+          combine(part.view);
         }
-        Value* part = EmitTensorIndex(container, *subscript);
-        Value* changed = combine(part);
-        if (by_tensor) AssignSubscript(*subscript, changed);
         return;
       }
       if (subscript->indices.size() != 1) Fail(range, "a container takes one index");
+      RequireAssignable(*container, range);
       Value* index = EmitExpr(*subscript->indices.front());
       Value* old = TryMagicMethod("__getitem__", {{container, index}}, range);
       if (!old) old = CallOperator("aten", "__getitem__", {container, index}, range);
@@ -146,7 +145,14 @@ void Emitter::EmitRaise(const tree::Raise& raise) {
   }
   Value* message = nullptr;
   if (call && !call->args.empty()) {
-    message = EmitExpr(*call->args.front());
+    if (call->args.size() == 1) {
+      message = EmitExpr(*call->args.front());
+    } else {
+      const std::vector<Value*> values = EmitElements(call->args, nullptr);
+      std::vector<TypePtr> types;
+      for (Value* value : values) types.push_back(value->type());
+      message = InsertConstruct(sym::kTupleConstruct, values, c10::TupleType::create(std::move(types)), range);
+    }
     if (message->type()->kind() != c10::TypeKind::StringType) {
       message = CallOperator("aten", "str", {message}, range);
     }
@@ -157,7 +163,9 @@ void Emitter::EmitRaise(const tree::Raise& raise) {
     arguments.push_back(message ? CallOperator("aten", "add", {text, message}, range) : text);
   } else {
     arguments.push_back(message ? message : StringConstant(""));
-    arguments.push_back(StringConstant("builtins." + std::string(exception->name)));
+    // A class without parentheses loses its name, as in torch.jit.
+    const bool builtin = exception->name.find('.') == std::string_view::npos;
+    if (call) arguments.push_back(StringConstant((builtin ? "builtins." : "") + std::string(exception->name)));
   }
   CallOperator(*set, {arguments, {}}, range);
 }

@@ -57,8 +57,10 @@ NoneTest FindNoneTest(const tree::Expr& expr) {
 
 const tree::Call* FindCallOf(const tree::Expr& expr, std::string_view name) {
   const auto* call = dyn_cast<tree::Call>(&expr);
-  const auto* callee = call ? dyn_cast<tree::Name>(call->callee) : nullptr;
-  return callee && callee->id == name && call->args.size() == 2 && call->keywords.empty() ? call : nullptr;
+  if (!call || call->args.size() != 2 || !call->keywords.empty()) return nullptr;
+  const auto* callee = dyn_cast<tree::Name>(call->callee);
+  if (callee ? callee->id == name : call->callee->range.text() == "torch.jit." + std::string(name)) return call;
+  return nullptr;
 }
 
 }  // namespace
@@ -99,6 +101,10 @@ std::optional<bool> Emitter::DecideCondition(const tree::Expr& condition) {
     if (!name || !class_type) return std::nullopt;
     const std::string text(name->value);
     return class_type->hasAttribute(text) || class_type->findMethod(text) || class_type->hasConstant(text);
+  }
+  if (const auto* call = dyn_cast<tree::Call>(&condition); call && resolver_.written()) {
+    if (call->callee->range.text() == "torch.jit.is_scripting") return true;
+    if (call->callee->range.text() == "torch.jit.is_tracing") return false;
   }
   if (const auto* op = dyn_cast<tree::UnaryOp>(&condition); op && op->op == tree::UnaryOperator::kNot) {
     const std::optional<bool> operand = DecideCondition(*op->operand);

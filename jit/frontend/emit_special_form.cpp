@@ -166,6 +166,10 @@ SugaredValue Emitter::EmitSpecialForm(const SpecialFormValue& form, const tree::
       const OperatorSet* dict = resolver_.operators().Find("aten", "dict");
       return CallOperator(*dict, {arguments.positional, arguments.named}, call.range);
     }
+    case SpecialForm::kTrue:
+    case SpecialForm::kFalse:
+      ExpectArguments(call, 0, 0, "this function");
+      return BoolConstant(form.form == SpecialForm::kTrue);
     case SpecialForm::kEnumerate:
     case SpecialForm::kRange:
     case SpecialForm::kReversed:

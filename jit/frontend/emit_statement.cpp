@@ -221,6 +221,9 @@ void Emitter::EmitAnnAssign(const tree::AnnAssign& assign) {
   if (const auto* name = dyn_cast<tree::Name>(assign.target)) {
     return SetVariable(name->id, value, assign.range, std::move(type));
   }
+  if (const auto* attribute = dyn_cast<tree::Attribute>(assign.target)) {
+    return SetAttribute(EmitExpr(*attribute->value), attribute->attr, value, assign.range, type);
+  }
   AssignTo(*assign.target, value, assign.range);
 }
 

@@ -109,7 +109,7 @@ Value* Emitter::EmitTupleSlice(Value* tuple, const tree::Slice& slice, const Sou
   return InsertConstruct(sym::kTupleConstruct, taken, c10::TupleType::create(std::move(types)), range);
 }
 
-Value* Emitter::EmitTensorIndex(Value* tensor, const tree::Subscript& subscript) {
+Emitter::TensorPart Emitter::EmitTensorPart(Value* tensor, const tree::Subscript& subscript) {
   const SourceRange& range = subscript.range;
   // Ints select, slices slice and None inserts an axis, one after the other; what is left are tensors to index by.
   std::vector<tree::Expr const*> indices;
@@ -194,15 +194,18 @@ Value* Emitter::EmitTensorIndex(Value* tensor, const tree::Subscript& subscript)
         Fail(indices[i]->range, "a tensor cannot be indexed by a value of type " + index->type()->annotation_str());
     }
   }
-  if (!has_tensor) {
-    return result == tensor ? CallOperator("aten", "alias", {tensor}, range) : result;
-  }
+  if (!has_tensor) return {result, nullptr};
   const TypePtr element = c10::OptionalType::create(c10::TensorType::get());
   for (Value*& index : tensors) {
     if (!index) index = NoneConstant();
   }
-  Value* list = InsertConstruct(sym::kListConstruct, tensors, c10::ListType::create(element), range);
-  return CallOperator("aten", "index", {result, list}, range);
+  return {result, InsertConstruct(sym::kListConstruct, tensors, c10::ListType::create(element), range)};
+}
+
+Value* Emitter::EmitTensorIndex(Value* tensor, const tree::Subscript& subscript) {
+  const TensorPart part = EmitTensorPart(tensor, subscript);
+  if (part.indices) return CallOperator("aten", "index", {part.view, part.indices}, subscript.range);
+  return part.view == tensor ? CallOperator("aten", "alias", {tensor}, subscript.range) : part.view;
 }
 
 Value* Emitter::EmitModuleIndex(Value* container, const tree::Expr& index, const TypePtr& hint,
@@ -223,18 +226,6 @@ Value* Emitter::EmitModuleIndex(Value* container, const tree::Expr& index, const
   }
   if (!hint || hint->kind() != c10::TypeKind::InterfaceType) {
     Fail(range, "a module's child can be chosen at run time only where an interface type is declared for it");
-  }
-  if (!by_name) {
-    // A negative position counts from the back.
-    Value* count = IntConstant(static_cast<int64_t>(names.size()));
-    Value* negative = CallOperator("aten", "lt", {key, IntConstant(0)}, range);
-    Value* const position = key;
-    key = EmitChoice(
-        negative, range,
-        [&] {
-          return CallOperator("aten", "add", {position, count}, range);
-        },
-        [&] { return position; });
   }
   const std::function<Value*(size_t)> choose = [&](size_t i) -> Value* {
     if (i == names.size()) {
@@ -272,25 +263,27 @@ Value* Emitter::TensorLike(Value* value, Value* like, const SourceRange& range) 
   return AsValue(CallOperator(*resolver_.operators().Find("aten", "tensor"), {positional, named}, range), range);
 }
 
+void Emitter::RequireAssignable(const Value& container, const SourceRange& range) const {
+  const c10::TypeKind kind = container.type()->kind();
+  if (kind != c10::TypeKind::ListType && kind != c10::TypeKind::DictType && kind != c10::TypeKind::ClassType) {
+    Fail(range, "the elements of a value of type " + container.type()->annotation_str() + " cannot be assigned to");
+  }
+}
+
 void Emitter::AssignSubscript(const tree::Subscript& target, Value* value) {
   const SourceRange& range = target.range;
   Value* container = EmitExpr(*target.value);
   if (container->type()->kind() == c10::TypeKind::TensorType) {
-    if (target.indices.size() == 1 && target.indices.front()->kind != Kind::kSlice) {
-      Value* index = EmitExpr(*target.indices.front());
-      if (index->type()->kind() == c10::TypeKind::TensorType) {
-        const TypePtr element = c10::OptionalType::create(c10::TensorType::get());
-        Value* indices = Insert(sym::kListConstruct, {index}, c10::ListType::create(element), range);
-        value = TensorLike(value, container, range);
-        CallOperator("aten", "index_put_", {container, indices, value}, range);
-        return;
-      }
-    }
-    Value* part = EmitTensorIndex(container, target);
+    const TensorPart part = EmitTensorPart(container, target);
     value = TensorLike(value, container, range);
-    CallOperator("aten", "copy_", {part, value}, range);
+    if (part.indices) {
+      CallOperator("aten", "index_put_", {part.view, part.indices, value}, range);
+    } else {
+      CallOperator("aten", "copy_", {part.view, value}, range);
+    }
     return;
   }
+  RequireAssignable(*container, range);
   if (target.indices.size() != 1 || target.indices.front()->kind == Kind::kSlice) {
     Fail(range, "a slice of a value of type " + container->type()->annotation_str() + " cannot be assigned to");
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <sstream>
+#include <unordered_set>
 #include <utility>
 
 #include "jit/frontend/conversions.h"
@@ -10,15 +11,67 @@
 
 namespace hearth {
 
-TypePtr Emitter::EmitFunction(const tree::FunctionDef& definition, const c10::FunctionSchema& schema) {
+namespace {
+
+// Whether neither the node nor what uses it does anything but compute. `seen` holds what is known to.
+bool IsIdle(const Node& node, std::unordered_set<const Node*>* seen) {
+  if (!seen->insert(&node).second) return true;
+  if (!node.blocks().empty() || node.outputs().empty()) return false;
+  const bool constructs = node.kind() == sym::kListConstruct || node.kind() == sym::kTupleConstruct;
+  const bool computes = node.op() && !node.op()->effects().writes && !node.op()->effects().has_side_effect;
+  if (!constructs && !computes) return false;
+  return std::ranges::all_of(node.outputs(), [&](const Value* output) {
+    return std::ranges::all_of(output->uses(), [&](const Use& use) { return IsIdle(*use.user, seen); });
+  });
+}
+
+void DestroyWithUsers(Node* node) {
+  for (Value* output : node->outputs()) {
+    while (output->HasUses()) DestroyWithUsers(output->uses().front().user);
+  }
+  node->Destroy();
+}
+
+// As in torch.jit, random numbers that nothing uses are not drawn: those that follow would be other ones.
+void RemoveUnusedDraws(Block* block) {
+  for (Node* node = block->return_node()->prev(); node != block->param_node();) {
+    for (Block* inner : node->blocks()) RemoveUnusedDraws(inner);
+    std::unordered_set<const Node*> seen;
+    const bool draws = node->op() && node->op()->effects().nondeterministic && IsIdle(*node, &seen);
+    Node* const before = node->prev();
+    if (draws) DestroyWithUsers(node);
+    node = before;
+  }
+}
+
+}  // namespace
+
+void Emitter::Begin(const tree::FunctionDef& definition, const c10::FunctionSchema& schema) {
   pools_.emplace_back(graph_.block());
-  if (!schema.returns().empty()) return_type_ = schema.returns().front().type();
   for (size_t i = 0; i < schema.arguments().size(); ++i) {
     const c10::Argument& argument = schema.arguments()[i];
     Value* input = graph_.AddInput(argument.type(), argument.name());
     environment_.Set(environment_.Id(definition.parameters[i].name), input);
   }
+  if (resolver_.written() && definition.name == "__init__" && !schema.arguments().empty()) {
+    initialized_ = schema.arguments().front().type()->cast<c10::ClassType>();
+  }
   DeclareExits(definition.body, definition.name_range);
+}
+
+TypePtr Emitter::InferReturnType(const tree::FunctionDef& definition, const c10::FunctionSchema& schema) {
+  infers_ = true;
+  Begin(definition, schema);
+  EmitStatements(definition.body);
+  if (!FindExits(definition.body).always && inferred_->kind() != c10::TypeKind::NoneType) {
+    Fail(definition.name_range, "function does not return along all paths");
+  }
+  return inferred_;
+}
+
+TypePtr Emitter::EmitFunction(const tree::FunctionDef& definition, const c10::FunctionSchema& schema) {
+  if (!schema.returns().empty()) return_type_ = schema.returns().front().type();
+  Begin(definition, schema);
   EmitStatements(definition.body);
 
   Value* result = result_;
@@ -43,6 +96,7 @@ TypePtr Emitter::EmitFunction(const tree::FunctionDef& definition, const c10::Fu
     return_type_ = result->type();
   }
   graph_.block()->AddReturn(result);
+  RemoveUnusedDraws(graph_.block());
   return return_type_;
 }
 

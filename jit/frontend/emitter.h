@@ -39,9 +39,12 @@ class Emitter final : private ArgumentContext {
   // The body of `definition`, whose arguments are those of `schema`. A schema without returns has its type inferred;
   // the result is the function's return type.
   TypePtr EmitFunction(const tree::FunctionDef& definition, const c10::FunctionSchema& schema);
+  // The type that the body's returns have together; the graph is left for nothing.
+  TypePtr InferReturnType(const tree::FunctionDef& definition, const c10::FunctionSchema& schema);
 
  private:
   // --- emitter.cpp: values and constants.
+  void Begin(const tree::FunctionDef& definition, const c10::FunctionSchema& schema);
   Value* IntConstant(int64_t value);
   Value* BoolConstant(bool value);
   Value* FloatConstant(double value);
@@ -121,6 +124,7 @@ class Emitter final : private ArgumentContext {
 
   // --- emit_exit.cpp: return, break and continue in the middle, lowered to flags.
   void EmitReturn(const tree::Return& statement);
+  void MergeReturned(const TypePtr& type, const SourceRange& range);
   void EmitLoopExit(bool is_break, const SourceRange& range);
   // Emits what follows a statement that may have left.
   void EmitGuarded(tree::StmtList rest, const SourceRange& range);
@@ -176,7 +180,10 @@ class Emitter final : private ArgumentContext {
   SugaredValue GetValueAttribute(Value* value, std::string_view name, const SourceRange& range);
   std::optional<SugaredValue> FindValueAttribute(Value* value, std::string_view name, const SourceRange& range);
   SugaredValue GetTypeAttribute(const c10::NamedTypePtr& type, std::string_view name, const SourceRange& range);
-  void SetAttribute(Value* object, std::string_view name, Value* value, const SourceRange& range);
+  // `declared` is the type that the assignment names, or null.
+  void SetAttribute(Value* object, std::string_view name, Value* value, const SourceRange& range,
+                    const TypePtr& declared = nullptr);
+  void AddAttribute(const std::string& name, const TypePtr& type, const SourceRange& range);
 
   // --- emit_subscript.cpp
   SugaredValue EmitSubscript(const tree::Subscript& subscript, const TypePtr& hint);
@@ -185,7 +192,14 @@ class Emitter final : private ArgumentContext {
   Value* TensorLike(Value* value, Value* like, const SourceRange& range);
   Value* EmitTupleIndex(Value* tuple, const tree::Expr& index, const SourceRange& range);
   Value* EmitTupleSlice(Value* tuple, const tree::Slice& slice, const SourceRange& range);
+  // What an index says of a tensor: a view of it, and tensors to index the view by (null if there are none).
+  struct TensorPart {
+    Value* view;
+    Value* indices;
+  };
+  TensorPart EmitTensorPart(Value* tensor, const tree::Subscript& subscript);
   Value* EmitTensorIndex(Value* tensor, const tree::Subscript& subscript);
+  void RequireAssignable(const Value& container, const SourceRange& range) const;
   Value* EmitModuleIndex(Value* container, const tree::Expr& index, const TypePtr& hint, const SourceRange& range);
 
   // --- emit_special_form.cpp
@@ -241,10 +255,13 @@ class Emitter final : private ArgumentContext {
   std::vector<const Value*> empty_lists_;
   Match match_;  // reused between calls
 
-  TypePtr return_type_;           // null while it is to be inferred
-  Value* result_ = nullptr;       // of a return at the very end
-  bool early_returns_ = false;    // the flags below are in use
-  std::vector<LoopExits> loops_;  // innermost last
+  TypePtr return_type_;         // null while it is to be inferred
+  Value* result_ = nullptr;     // of a return at the very end
+  bool early_returns_ = false;  // the flags below are in use
+  bool infers_ = false;         // only for the type of what is returned, inferred_
+  TypePtr inferred_;
+  c10::ClassTypePtr initialized_;  // of an __init__ that people wrote: what it assigns becomes an attribute
+  std::vector<LoopExits> loops_;   // innermost last
   size_t num_loops_ = 0;
   std::vector<std::unique_ptr<std::string>> made_names_;  // of flags
 };

@@ -43,6 +43,28 @@ char SimpleEscape(char c) {
   }
 }
 
+// How many hexadecimal digits stand behind a `\x`, `\u` or `\U`; 0 for another letter.
+uint32_t HexDigits(char c) { return c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0; }
+
+void AppendUtf8(uint32_t point, std::string* out) {
+  const auto tail = [&](int shift) { out->push_back(static_cast<char>(0x80 | ((point >> shift) & 0x3f))); };
+  if (point < 0x80) {
+    out->push_back(static_cast<char>(point));
+  } else if (point < 0x800) {
+    out->push_back(static_cast<char>(0xc0 | (point >> 6)));
+    tail(0);
+  } else if (point < 0x10000) {
+    out->push_back(static_cast<char>(0xe0 | (point >> 12)));
+    tail(6);
+    tail(0);
+  } else {
+    out->push_back(static_cast<char>(0xf0 | (point >> 18)));
+    tail(12);
+    tail(6);
+    tail(0);
+  }
+}
+
 }  // namespace
 
 int64_t IntValue(const Source& source, const Token& token, bool negative) {
@@ -128,9 +150,20 @@ void AppendUnescaped(const Source& source, uint32_t begin, uint32_t end, bool ra
       for (; i < stop && text[i] >= '0' && text[i] <= '7'; ++i) value = value * 8 + (text[i] - '0');
       if (value > 255) fail(i, "an octal escape is one byte: at most \\377");
       out->push_back(static_cast<char>(value));
+    } else if (const uint32_t digits = HexDigits(c)) {
+      const uint32_t stop = std::min(end, i + 1 + digits);
+      uint32_t point = 0;
+      const auto parsed = std::from_chars(text.data() + i + 1, text.data() + stop, point, 16);
+      const bool whole = parsed.ec == std::errc() && parsed.ptr == text.data() + i + 1 + digits;
+      if (!whole || point > 0x10ffff || (point >= 0xd800 && point < 0xe000)) {
+        fail(stop, "this escape is no character: \\x takes 2 hexadecimal digits, \\u 4 and \\U 8");
+      }
+      AppendUtf8(point, out);
+      i = stop;
     } else {
       fail(i + 1,
-           "TorchScript's strings know the escapes \\\\ \\' \\\" \\a \\b \\f \\n \\r \\t \\v and octal \\ooo, not '\\" +
+           "TorchScript's strings know the escapes \\\\ \\' \\\" \\a \\b \\f \\n \\r \\t \\v, octal \\ooo, \\x, \\u and "
+           "\\U, not '\\" +
                std::string(1, c) + "'");
     }
   }

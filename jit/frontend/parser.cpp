@@ -378,38 +378,55 @@ const Stmt* FileParser::ParseDelete() {
   return node;
 }
 
-// The names are checked as Python does and then forgotten.
 const Stmt* FileParser::ParseImport() {
   const uint32_t begin = current_.begin;
-  const auto parse_dotted = [&]() {
+  std::vector<ImportedName> names;
+  const auto parse_dotted = [&] {
+    const uint32_t first = current_.begin;
     do {
       Expect(TokenKind::kName, "to import");
     } while (NextIf(TokenKind::kDot));
+    return RangeFrom(first).text();
   };
-  const auto parse_alias = [&]() {
-    if (NextIf(TokenKind::kAs)) Expect(TokenKind::kName, "after 'as'");
+  // What stands behind `as`, or nothing.
+  const auto parse_alias = [&]() -> std::string_view {
+    if (!NextIf(TokenKind::kAs)) return {};
+    const std::string_view alias = TextOf(current_);
+    Expect(TokenKind::kName, "after 'as'");
+    return alias;
+  };
+  const auto make = [&] {
+    auto* node = Make<Import>(begin);
+    node->names = arena_.Copy(std::span<const ImportedName>(names));
+    return node;
   };
   if (NextIf(TokenKind::kImport)) {
     do {
-      parse_dotted();
-      parse_alias();
+      const std::string_view module = parse_dotted();
+      const std::string_view root = module.substr(0, module.find('.'));
+      const std::string_view alias = parse_alias();
+      names.push_back(alias.empty() ? ImportedName{root, root, {}} : ImportedName{alias, module, {}});
     } while (NextIf(TokenKind::kComma));
-    return Make<Import>(begin);
+    return make();
   }
   Advance();
+  const uint32_t first = current_.begin;
   bool is_relative = false;
   while (NextIf(TokenKind::kDot) || NextIf(TokenKind::kEllipsis)) is_relative = true;
   if (!is_relative || !At(TokenKind::kImport)) parse_dotted();
+  const std::string_view module = RangeFrom(first).text();
   Expect(TokenKind::kImport, "after the module's name");
-  if (NextIf(TokenKind::kStar)) return Make<Import>(begin);
+  if (NextIf(TokenKind::kStar)) return make();
   const bool parenthesized = NextIf(TokenKind::kLeftParen);
   do {
     if (parenthesized && At(TokenKind::kRightParen)) break;
+    const std::string_view member = TextOf(current_);
     Expect(TokenKind::kName, "to import");
-    parse_alias();
+    const std::string_view alias = parse_alias();
+    names.push_back({alias.empty() ? member : alias, module, member});
   } while (NextIf(TokenKind::kComma));
   if (parenthesized) Expect(TokenKind::kRightParen, "after the names to import");
-  return Make<Import>(begin);
+  return make();
 }
 
 std::unique_ptr<const Tree> ParseFile(std::shared_ptr<const Source> source) {

@@ -135,7 +135,7 @@ TEST(Parser, FloatsAreReadExactly) {
   EXPECT_TRUE(isa<Name>(Expression("infj")));
 }
 
-TEST(Parser, StringsKnowTheEscapesThatArchivesPrint) {
+TEST(Parser, StringsKnowTheEscapesThatArchivesPrintAndThatPeopleWrite) {
   const auto value = [](const std::string& text) { return std::string(cast<StringConstant>(Expression(text))->value); };
   EXPECT_EQ(value(R"("\\\'\"\n\t\r\a\b\f\v")"), "\\'\"\n\t\r\a\b\f\v");
   EXPECT_EQ(value(R"("\101\0\377\1234")"), std::string("A\0\xffS4", 5));
@@ -143,8 +143,10 @@ TEST(Parser, StringsKnowTheEscapesThatArchivesPrint) {
   EXPECT_EQ(value("'''a\n'b'''"), "a\n'b");
   EXPECT_EQ(value(R"('a' "b" r'\n' 'c')"), "ab\\nc");
   EXPECT_EQ(value("''"), "");
-  EXPECT_THAT(MessageOf(R"('\x41')"), HasSubstr("not '\\x'"));
-  EXPECT_THAT(MessageOf(R"('\u0041')"), HasSubstr("not '\\u'"));
+  EXPECT_EQ(value(R"('\x41\xe9\u6f22\U0001F600')"), "A\xc3\xa9\xe6\xbc\xa2\xf0\x9f\x98\x80");
+  EXPECT_THAT(MessageOf(R"('\x4')"), HasSubstr("no character"));
+  EXPECT_THAT(MessageOf(R"('\ud800')"), HasSubstr("no character"));
+  EXPECT_THAT(MessageOf(R"('\q')"), HasSubstr("not '\\q'"));
   EXPECT_THAT(MessageOf(R"('\777')"), HasSubstr("at most \\377"));
 }
 

@@ -11,6 +11,7 @@
 
 #include "jit/frontend/errors.h"
 #include "jit/frontend/operator_table.h"
+#include "jit/frontend/python_names.h"
 #include "jit/frontend/sugared_value.h"
 #include "jit/frontend/tree.h"
 #include "jit/module/compilation_unit.h"
@@ -43,6 +44,12 @@ class Resolver {
   virtual TypePtr ResolveType(const tree::Expr& annotation) = 0;
   // The function or type of that name, or Unbound if it is only a prefix of names.
   virtual SugaredValue ResolveQualified(std::string_view qualified_name) = 0;
+  // What a name means that no variable has taken, beside the builtins; Unbound if nothing.
+  virtual SugaredValue ResolveGlobal(std::string_view) { return Unbound{}; }
+  // What stands behind a dot after a NamespaceValue of kind kPython.
+  virtual PythonMember ResolveMember(std::string_view, std::string_view) { return {}; }
+  // Whether people wrote the code; else torch.jit.save printed it.
+  virtual bool written() const { return false; }
   virtual const std::vector<c10::IValue>& constants() const = 0;
   virtual OperatorTable& operators() = 0;
   virtual CompilationUnit& unit() = 0;

@@ -7,6 +7,7 @@
 #include "jit/frontend/archive_resolver.h"
 #include "jit/frontend/errors.h"
 #include "jit/frontend/tree_walk.h"
+#include "jit/frontend/written_resolver.h"
 
 namespace hearth {
 namespace {
@@ -64,38 +65,42 @@ void FindUnknown(const tree::FunctionDef& function, OperatorTable& operators, Un
 
 }  // namespace
 
-struct SourceImporter::Impl : ArchiveResolver {
-  using ArchiveResolver::ArchiveResolver;
-};
-
 SourceImporter::SourceImporter(std::shared_ptr<CompilationUnit> unit, SourceProvider provider,
                                const std::vector<c10::IValue>* constants, int64_t version)
-    : impl_(std::make_unique<Impl>(std::move(unit), std::move(provider), constants, version)) {}
+    : resolver_(std::make_unique<ArchiveResolver>(std::move(unit), std::move(provider), constants, version)) {}
+
+SourceImporter::SourceImporter(std::shared_ptr<CompilationUnit> unit, std::shared_ptr<const Source> file) {
+  auto written = std::make_unique<WrittenResolver>(std::move(unit), std::move(file));
+  written_ = written.get();
+  resolver_ = std::move(written);
+}
 
 SourceImporter::~SourceImporter() = default;
 
 c10::NamedTypePtr SourceImporter::LoadType(const std::string& qualified_name) {
-  if (c10::NamedTypePtr type = impl_->FindType(qualified_name)) return type;
+  if (c10::NamedTypePtr type = resolver_->FindType(qualified_name)) return type;
   throw CompileError({}, "the archive's code does not define the type '" + qualified_name + "'");
 }
 
 Function* SourceImporter::LoadFunction(const std::string& qualified_name) {
-  return impl_->FindFunction(qualified_name);
+  return resolver_->FindFunction(qualified_name);
 }
 
-c10::TypePtr SourceImporter::ParseType(std::string_view annotation) { return impl_->ParseAnnotation(annotation, {}); }
+std::vector<Function*> SourceImporter::LoadFunctions() { return written_->DeclareFunctions(); }
+
+c10::TypePtr SourceImporter::ParseType(std::string_view annotation) { return resolver_->ParseAnnotation(annotation, {}); }
 
 void SourceImporter::DefineAll() {
   UnknownOperators unknown;
   // Emitting a body may load more.
-  for (size_t i = 0; i < impl_->unit().functions().size(); ++i) {
-    Function& function = *impl_->unit().functions()[i];
+  for (size_t i = 0; i < resolver_->unit().functions().size(); ++i) {
+    Function& function = *resolver_->unit().functions()[i];
     try {
       function.EnsureDefined();
     } catch (const UnknownOperatorError& error) {
       unknown.Add(error.name(), error.range());
-      if (const tree::FunctionDef* definition = impl_->DefinitionOf(&function)) {
-        FindUnknown(*definition, impl_->operators(), unknown);
+      if (const tree::FunctionDef* definition = resolver_->DefinitionOf(&function)) {
+        FindUnknown(*definition, resolver_->operators(), unknown);
       }
     }
   }

@@ -19,6 +19,9 @@
 
 namespace hearth {
 
+class ArchiveResolver;
+class WrittenResolver;
+
 class SourceImporter {
  public:
   // Gives the text of a file under code/ by the qualified name it holds, "__torch__.a.b" for code/__torch__/a/b.py;
@@ -29,6 +32,8 @@ class SourceImporter {
   // and must outlive the importer. `version` is the archive's, for operator upgraders.
   SourceImporter(std::shared_ptr<CompilationUnit> unit, SourceProvider provider,
                  const std::vector<c10::IValue>* constants, int64_t version);
+  // For a file of TorchScript as people write it, by itself: functions, classes, named tuples, enums, interfaces.
+  SourceImporter(std::shared_ptr<CompilationUnit> unit, std::shared_ptr<const Source> file);
   ~SourceImporter();
   SourceImporter(const SourceImporter&) = delete;
   SourceImporter& operator=(const SourceImporter&) = delete;
@@ -38,6 +43,10 @@ class SourceImporter {
   c10::NamedTypePtr LoadType(const std::string& qualified_name);
   // The free function of that qualified name, declared. Null if there is none.
   Function* LoadFunction(const std::string& qualified_name);
+  // The functions of the file that people wrote, declared, in order.
+  std::vector<Function*> LoadFunctions();
+  // One of them; null if there is none of that name.
+  Function* LoadFunctionOfFile(const std::string& name) { return LoadFunction("__torch__." + name); }
   // The type that an annotation or a pickle's type tag means ("Dict[str, List[int]]", "__torch__.M").
   c10::TypePtr ParseType(std::string_view annotation);
 
@@ -46,8 +55,8 @@ class SourceImporter {
   void DefineAll();
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<ArchiveResolver> resolver_;
+  WrittenResolver* written_ = nullptr;  // resolver_, if people wrote the code
 };
 
 }  // namespace hearth

@@ -30,9 +30,10 @@ struct NamespaceValue {
     kOperatorSpace,  // ops.<space>
     kConstants,      // CONSTANTS
     kArchive,        // __torch__ and what is below it
+    kPython,         // a module of Python's, in source that people write
   };
   Kind kind;
-  std::string_view name;  // the space of kOperatorSpace, the qualified name of kArchive; views of the source
+  std::string_view name;  // the space of kOperatorSpace, the qualified name of kArchive and kPython; views that stay
 };
 
 // An operator's name; as a method it has `self`.
@@ -80,6 +81,7 @@ enum class SpecialForm {
   kComplex,
   kDict,
   kEnumerate,
+  kFalse,  // a call gives that constant
   kFloat,
   kFork,
   kGetAttr,
@@ -95,6 +97,7 @@ enum class SpecialForm {
   kSuper,
   kToList,  // the method of a tensor
   kToTensor,
+  kTrue,  // a call gives that constant
   kTuple,
   kTupleMethod,
   kUncheckedCast,
@@ -114,6 +117,9 @@ struct ExceptionValue {
 
 using SugaredValue = std::variant<Unbound, Value*, NamespaceValue, OperatorValue, FunctionValue, MethodValue, TypeValue,
                                   NewValue, ClosureValue, ResultsValue, SpecialFormValue, ExceptionValue>;
+
+// Whether Python has an exception class of that name that TorchScript can raise.
+bool IsBuiltinException(std::string_view name);
 
 // What to call it in an error: "a namespace", "a function", ...
 const char* Describe(const SugaredValue& value);

@@ -453,10 +453,18 @@ struct Pass : StmtOf<Kind::kPass> {
   using NodeOf::NodeOf;
 };
 
-// `import a.b`, `from a import b`: old archives start with such lines, which have no meaning there. Only the text is
-// kept (range.text()).
+// One name that an import binds.
+struct ImportedName {
+  std::string_view bound;   // in this file
+  std::string_view module;  // "torch.nn"; as written, dots included
+  std::string_view member;  // of `from module import member`; else empty
+};
+
+// `import a.b`, `from a import b`: old archives start with such lines, which have no meaning there. `import a.b` binds
+// a, `import a.b as c` binds c to a.b.
 struct Import : StmtOf<Kind::kImport> {
   using NodeOf::NodeOf;
+  std::span<const ImportedName> names;
 };
 
 enum class ParameterKind : uint8_t { kPositionalOnly, kNormal, kKeywordOnly, kVarArgs, kVarKeywords };

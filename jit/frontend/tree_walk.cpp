@@ -283,4 +283,34 @@ Exits FindExits(StmtList statements) {
   return all;
 }
 
+namespace {
+
+bool AnyIs(tree::ExprList decorators, std::string_view name) {
+  return std::any_of(decorators.begin(), decorators.end(), [&](const tree::Expr* decorator) {
+    if (const auto* call = tree::dyn_cast<tree::Call>(decorator)) decorator = call->callee;
+    if (const auto* attribute = tree::dyn_cast<tree::Attribute>(decorator)) return attribute->attr == name;
+    const auto* plain = tree::dyn_cast<tree::Name>(decorator);
+    return plain != nullptr && plain->id == name;
+  });
+}
+
+}  // namespace
+
+bool HasDecorator(const tree::FunctionDef& function, std::string_view name) { return AnyIs(function.decorators, name); }
+bool HasDecorator(const tree::ClassDef& definition, std::string_view name) {
+  return AnyIs(definition.decorators, name);
+}
+
+bool IsLeftToPython(const tree::FunctionDef& function) {
+  return HasDecorator(function, "ignore") || HasDecorator(function, "unused");
+}
+
+bool ReturnsEarly(tree::StmtList body) {
+  for (const tree::Stmt* statement : body) {
+    if (statement->kind == tree::Kind::kReturn) return false;  // what follows is never reached
+    if (FindExits(*statement).may_return) return true;
+  }
+  return false;
+}
+
 }  // namespace hearth

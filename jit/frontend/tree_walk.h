@@ -19,6 +19,12 @@ std::vector<std::string_view> UsedNames(const tree::FunctionDef& function);
 // Calls `visit` for every expression within the statements, nested functions included, an expression before its parts.
 void VisitExpressions(tree::StmtList statements, const std::function<void(const tree::Expr&)>& visit);
 
+// Whether a decorator of that name stands on it: `@interface`, `@torch.jit.interface`, `@jit.interface()`.
+bool HasDecorator(const tree::FunctionDef& function, std::string_view name);
+bool HasDecorator(const tree::ClassDef& definition, std::string_view name);
+// Whether a decorator tells torch.jit not to compile it.
+bool IsLeftToPython(const tree::FunctionDef& function);
+
 // What may leave a list of statements other than by its end. A break or continue of a loop within it does not count.
 struct Exits {
   bool may_return = false;
@@ -29,5 +35,7 @@ struct Exits {
 };
 Exits FindExits(tree::StmtList statements);
 Exits FindExits(const tree::Stmt& statement);
+// Whether a return stands anywhere but at the very end.
+bool ReturnsEarly(tree::StmtList body);
 
 }  // namespace hearth

@@ -97,7 +97,7 @@ std::optional<Policy> PolicyOf(Symbol symbol) {
                         "pdist",
                         "cdist",
                         "renorm"});
-    add(Policy::kFullUnlessDtypeGiven, {"prod", "softmax", "log_softmax", "cumprod", "cumsum", "sum"});
+    add(Policy::kFullUnlessDtypeGiven, {"prod", "log_softmax", "cumprod", "cumsum", "sum"});
     add(Policy::kWidest, {"addcdiv", "addcmul", "atan2", "bilinear", "cat", "cross", "dot", "equal", "index_put",
                           "stack", "tensordot", "add", "sub", "mul", "div"});
     return policies;

@@ -111,6 +111,9 @@ class FakeRuntime : public Runtime {
     if (verb != "ok") return absl::InvalidArgumentError("bad archive: " + text);
     return std::make_shared<FakeModel>(text, &call_gate);
   }
+  absl::StatusOr<std::shared_ptr<Model>> LoadSource(const std::string&, const std::string&) override {
+    return absl::UnimplementedError("a server has archives only");
+  }
   c10::Device device() const override { return c10::Device(c10::kCPU); }
 
   Gate load_gate;
