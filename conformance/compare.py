@@ -22,6 +22,8 @@ def plain(value):
     """`value` with named tuples as tuples and objects as dicts of their attributes; tensors stay as they are."""
     if isinstance(value, torch.Tensor):
         return value
+    if isinstance(value, torch.dtype):
+        return torch.ops.prim.dtype(torch.empty(0, dtype=value, device="meta"))  # an int to TorchScript
     if isinstance(value, (dict, torch._C.ScriptDict)):
         return {key: plain(element) for key, element in value.items()}
     if isinstance(value, (list, torch._C.ScriptList)):

@@ -1,8 +1,12 @@
 """What torch.jit does with a case, and whether hearth did the same. Runs in worker processes: see workers.py."""
 
+import functools
+import hashlib
+import importlib.util
 import io
 import os
 import re
+import sys
 import warnings
 
 import torch
@@ -26,9 +30,16 @@ def judge(item):
     """The verdict on {"case", "line": what hearth said, "output": the file it wrote, "device"}: {"verdict": "agree", "miss",
     or "torch" where torch.jit itself does not load the archive; "reason": what differs; "torch": what torch.jit did}."""
     case = Case.from_json(item["case"])
+    if case.raises:
+        expected = Outcome("raised", case.raises)
+        got = hearth_outcome(item["line"], item["output"])
+        same = (got.kind, got.message) == (expected.kind, expected.message)
+        return _verdict(None if same else f"hearth: {item['line']}", "raised")
     try:
         function = _load(case, item["device"])
     except Exception as error:
+        if case.archive.endswith(".py") and item["line"].startswith("bad "):
+            return _verdict(None, "failed")  # both refuse it, each in words of its own
         return {"verdict": "torch", "reason": f"torch.jit does not load it: {_line(error)}", "torch": "failed"}
     expected = _run(function, case, item["device"])
     got = hearth_outcome(item["line"], item["output"])
@@ -39,16 +50,33 @@ def judge(item):
     finally:
         if os.path.exists(item["output"]):
             os.remove(item["output"])
-    return {"verdict": "miss" if found else "agree", "reason": (found or "")[:2000], "torch": expected.kind}
+    return _verdict(found, expected.kind)
+
+
+def _verdict(found, kind):
+    return {"verdict": "miss" if found else "agree", "reason": (found or "")[:2000], "torch": kind}
 
 
 def _load(case, device):
     if case.archive.endswith(".py"):
-        with open(case.archive) as file:
-            unit = torch.jit.CompilationUnit(file.read())
-        return getattr(unit, case.method)
+        return _script(case.archive, case.method)
     module = torch.jit.load(case.archive, map_location=device)
     return getattr(module, case.method) if case.method else module
+
+
+@functools.cache  # a class that is scripted again is another one
+def _script(path, function):
+    return torch.jit.script(getattr(load_source(path), function))
+
+
+@functools.cache
+def load_source(path):
+    """A file as a Python module whose source torch.jit.script finds."""
+    name = "source_" + hashlib.sha256(str(path).encode()).hexdigest()[:16]
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def _run(function, case, device):
@@ -57,7 +85,12 @@ def _run(function, case, device):
     args, kwargs = content if isinstance(content, tuple) else (), {}
     if isinstance(content, dict):
         args, kwargs = tuple(content.get("args", ())), content.get("kwargs", {})
-    shared = tuple(by_reference(arg) for arg in args), {name: by_reference(arg) for name, arg in kwargs.items()}
+    by_position, by_name = _types(function)
+    by_position += [None] * (len(args) - len(by_position))
+    shared = (
+        tuple(by_reference(arg, wanted) for arg, wanted in zip(args, by_position)),
+        {name: by_reference(arg, by_name.get(name)) for name, arg in kwargs.items()},
+    )
     outcome = call(function, *shared, case.seed)
     if outcome.kind == "refused":  # a reference's type is stricter than that of a Python list
         outcome = call(function, args, kwargs, case.seed)
@@ -73,19 +106,36 @@ def call(function, args, kwargs, seed):
             result = {"result": function(*args, **kwargs)}
     except Exception as error:
         text = str(error)
-        outcome = Outcome("raised", message_of(text)) if text.startswith(_FAILED) else Outcome("refused", _line(error))
+        outcome = Outcome("raised", _as_file(message_of(text))) if text.startswith(_FAILED) else Outcome("refused", _line(error))
     outcome.content = _to_cpu(plain({"args": args, "kwargs": kwargs, **result}))
     return outcome
 
 
-def by_reference(value):
-    """Lists and dicts are copied on their way into TorchScript, unless they are TorchScript's own."""
+def _as_file(message):
+    """A message with classes named as in a file of their own, and types without addresses."""
+    message = re.sub(r" \(of Python compilation unit at: [^)]*\)", "", message)
+    message = re.sub(r"__torch__\.source_[0-9a-f]{16}\.", "__torch__.", message)
+    return re.sub(r"\bsource_[0-9a-f]{16}\.", "__main__.", message)
+
+
+def by_reference(value, wanted=None):
+    """Lists and dicts are copied on their way into TorchScript, unless they are TorchScript's own, which must be of the very
+    type that is wanted: nothing looks at their elements."""
     if isinstance(value, (list, dict)) and value:
-        try:
+        inferred = torch._C._jit_try_infer_type(value)
+        if inferred.success() and (wanted is None or inferred.type().annotation_str == wanted):
             return torch.jit.script(value)
-        except Exception:
-            return value
     return value
+
+
+def _types(function):
+    """What the arguments are declared as, by position and by name; nothing if that is not known."""
+    try:
+        schema = function.schema if hasattr(function, "schema") else function.forward.schema
+    except Exception:
+        return [], {}
+    types = {argument.name: argument.type.annotation_str for argument in schema.arguments}
+    return [text for name, text in types.items() if name != "self"], types
 
 
 def _to_cpu(value):
@@ -107,7 +157,7 @@ def hearth_outcome(line, output):
         return Outcome("value", content=content)
     kind, _, message = line.partition(" ")
     if kind == "raised":
-        return Outcome("raised", as_python_says(unescape(message)), content)
+        return Outcome("raised", _as_file(as_python_says(unescape(message))), content)
     if kind == "bad":
         return Outcome("refused", unescape(message))
     return Outcome("failed", line)

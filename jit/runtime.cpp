@@ -314,8 +314,9 @@ class RuntimeImpl final : public Runtime {
       }
       importer.DefineAll();
       CodeBuilder builder(*imported.unit, device_.is_cpu() ? std::nullopt : std::optional(device_));
-      auto executor = std::make_shared<ModelExecutor>(imported.unit, functions, builder, &pool_);
-      return std::make_shared<LoadedModel>(std::move(executor), std::move(imported), device_);
+      const std::shared_ptr<ModelExecutor> executor(new ModelExecutor(imported.unit, functions, builder, &pool_),
+                                                    WhenIdle{device_});
+      return std::make_shared<LoadedModel>(executor, std::move(imported), device_, streams_);
     } catch (...) {
       return StatusOf(std::current_exception());
     }

@@ -1,0 +1,10 @@
+"""with of what is no context manager."""
+
+
+def f(x: int):
+    with x:
+        y = 1
+    return y
+
+
+calls = [(1,)]

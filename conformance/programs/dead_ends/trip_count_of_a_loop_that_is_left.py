@@ -1,0 +1,15 @@
+"""Trip count of a loop that is left."""
+
+from typing import List
+
+import torch.nn as nn
+
+
+class Program(nn.Module):
+    def forward(self, a: List[int]):
+        for _ in range(a[7]):
+            break
+        return 1
+
+
+calls = [([1, 2],), ([1] * 8,)]

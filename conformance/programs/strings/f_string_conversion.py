@@ -1,0 +1,8 @@
+"""f-strings with a conversion are not supported."""
+
+
+def f(c: str):
+    return f"{c!r}"
+
+
+calls = [("x",)]

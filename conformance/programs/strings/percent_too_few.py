@@ -1,0 +1,8 @@
+"""% with too few arguments."""
+
+
+def f(a: int):
+    return "%d %d" % a
+
+
+calls = [(1,)]

@@ -1,0 +1,13 @@
+"""Long strings."""
+
+
+def f():
+    return (
+        """one
+two""",
+        """three "quoted"
+four""",
+    )
+
+
+calls = [()]
