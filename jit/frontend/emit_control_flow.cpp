@@ -56,6 +56,10 @@ class ChangeIndex {
 Value* Emitter::ToBool(Value* value, const SourceRange& range) {
   if (value->type()->kind() == c10::TypeKind::BoolType) return value;
   if (Value* magic = TryMagicMethod("__bool__", {{value}}, range)) return magic;
+  const c10::TypeKind kind = value->type()->kind();
+  if (kind == c10::TypeKind::ListType || kind == c10::TypeKind::DictType || kind == c10::TypeKind::StringType) {
+    return CallOperator("aten", "gt", {CallOperator("aten", "len", {value}, range), IntConstant(0)}, range);
+  }
   Value* converted = CallOperator("aten", "Bool", {value}, range);
   if (converted->type()->kind() != c10::TypeKind::BoolType) {
     Fail(range, "expected a condition of type bool but found " + converted->type()->annotation_str());

@@ -238,7 +238,17 @@ SugaredValue Emitter::EmitName(const tree::Name& name) {
       Fail(name.range, "'" + std::string(name.id) + "' " + why);
     }
   }
-  if (SugaredValue global = resolver_.ResolveGlobal(name.id); !std::holds_alternative<Unbound>(global)) return global;
+  if (SugaredValue global = resolver_.ResolveGlobal(name.id); !std::holds_alternative<Unbound>(global)) {
+    const auto* imported = std::get_if<NamespaceValue>(&global);
+    const size_t dot = imported ? imported->name.rfind('.') : std::string_view::npos;
+    if (dot != std::string_view::npos && imported->kind == NamespaceValue::Kind::kPython) {
+      // from torch import float64
+      const PythonMember member =
+          resolver_.ResolveMember(imported->name.substr(0, dot), imported->name.substr(dot + 1));
+      if (member.constant) return InsertConstant(*member.constant, member.constant->type());
+    }
+    return global;
+  }
   if (const Global* global = FindGlobal(name.id)) {
     switch (global->kind) {
       case Global::Kind::kForm:

@@ -206,6 +206,7 @@ Value* Emitter::EmitCast(SpecialForm form, const tree::Call& call) {
   if (arguments.positional.size() == 1 && arguments.named.empty()) {
     Value* value = arguments.positional.front();
     if (value->type()->kind() == wanted.kind) return value;
+    if (form == SpecialForm::kBool) return ToBool(value, call.range);
     if (Value* magic = TryMagicMethod(wanted.magic, {{value}}, call.range)) return magic;
   }
   const OperatorSet* op = resolver_.operators().Find("aten", wanted.op);

@@ -97,6 +97,7 @@ class Matcher {
       });
     }
     if (used_named < arguments_.named.size()) return Fail(ExplainNamed());
+    if (self) return Fail("The object that this is a method of is no argument of it.\n");
     return ResolveReturns();
   }
 

@@ -93,7 +93,8 @@ TEST(WrittenSource, ChoosesTheOverloadsThatCompilationUnitChooses) {
   ExpectSameOverloads(
       "def f(l: List[int], s: str):\n  l.append(3)\n  l += [4]\n  return l[0], s.upper(), len(l), l + l\n");
   ExpectSameOverloads(
-      "def f(n: int) -> int:\n  for i in range(n):\n    if i == 3:\n      return i * 2\n  return n + 1\n");
+      "def f(n: int) -> int:\n  for i in range(n):\n    if i == 3:\n      n = i * 2\n    else:\n      n -= 1\n  return "
+      "n + 1\n");
 }
 
 TEST(WrittenSource, InitMakesTheAttributesThatTheClassDoesNotDeclare) {
