@@ -53,7 +53,7 @@ std::string RunCase(Session& session, const CasesOptions& options, const std::st
   const auto inputs = ReadInputs(inputs_path);
   if (!inputs.ok()) return Bad(MessageOf(inputs.status()));
   if (!seed_text.empty() || options.seed) SeedGenerators(seed_text.empty() ? *options.seed : seed);
-  const auto answer = CallOnce(*loaded.model, method, *inputs);
+  const auto answer = session.Call(*loaded.model, method, *inputs);
   if (!answer.ok() && !ModelRaised(answer.status())) return Bad(MessageOf(answer.status()));
   if (!output.empty() && output != "-") {
     absl::Status written;

@@ -24,7 +24,9 @@ bool BeginsWithClass(std::string_view line) {
 
 }  // namespace
 
-bool ModelRaised(const absl::Status& status) { return status.code() == absl::StatusCode::kInternal; }
+bool ModelRaised(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kInternal || status.code() == absl::StatusCode::kResourceExhausted;
+}
 
 std::string RaisedMessage(const absl::Status& status) {
   const std::string traceback = MessageOf(status);

@@ -14,7 +14,7 @@ inline constexpr int kSuccess = 0;
 inline constexpr int kModelRaised = 1;  // the model ran and raised
 inline constexpr int kBadUse = 2;       // the archive, an argument, a file or an address is no good
 
-// Whether a call failed inside the model, as against arguments that do not fit it.
+// Whether a call failed inside the model, for want of memory too, as against arguments that do not fit it.
 bool ModelRaised(const absl::Status& status);
 
 // The last part of a TorchScript traceback, "builtins.ValueError: too small": the class and message alone. A status

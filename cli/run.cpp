@@ -80,7 +80,7 @@ int RunArchive(const RunOptions& options) {
     copy = inputs->Copy();
     if (options.seed) SeedGenerators(*options.seed);
     const auto start = std::chrono::steady_clock::now();
-    auto result = CallOnce(**model, options.method, copy);
+    auto result = session->Call(**model, options.method, copy);
     times.push_back(Milliseconds(std::chrono::steady_clock::now() - start));
     if (!result.ok()) return FailWithStatus(kCommand, result.status());
     answer = *std::move(result);
@@ -128,6 +128,7 @@ Action AddRun(CLI::App& app) {
   run->add_flag("--keep-loaded", options->keep_loaded,
                 "Lines of --cases in a row that name one archive call one loaded module, state and all");
   AddSessionOptions(*run, options->session);
+  AddLimitOptions(*run, options->session);
   return [options] { return RunAny(*options); };
 }
 

@@ -5,6 +5,7 @@
 #include <ATen/core/jit_type.h>
 #include <link.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
@@ -45,10 +46,16 @@ bool WantsTorchvision(const absl::Status& status) {
   return MessageOf(status).find("torchvision::") != std::string::npos;
 }
 
+std::chrono::nanoseconds Duration(double seconds) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
+}
+
 absl::StatusOr<std::unique_ptr<Runtime>> MakeRuntime(const SessionOptions& options) {
   RuntimeOptions runtime_options;
   runtime_options.device = options.device;
   runtime_options.operator_libraries = options.libraries;
+  runtime_options.memory_limit = runtime_options.load_memory_limit = options.memory_limit;
+  runtime_options.load_time_limit = Duration(options.timeout);
   return Runtime::Create(runtime_options);
 }
 
@@ -117,6 +124,14 @@ void AddSessionOptions(CLI::App& app, SessionOptions& options) {
                  "A shared library that registers operators or classes; may be given again");
 }
 
+void AddLimitOptions(CLI::App& app, SessionOptions& options) {
+  app.add_option("--memory-limit", options.memory_limit,
+                 "Memory that a call, or loading, may come to hold beside the weights: 500MB, 2GiB; 0 is no limit")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
+  app.add_option("--timeout", options.timeout, "Seconds that a call, or code that runs while loading, may take")
+      ->check(CLI::Range(0.0, 1e9));
+}
+
 absl::StatusOr<Session> Session::Open(SessionOptions options) {
   if (const char* listed = std::getenv("HEARTH_OPERATOR_LIBRARIES")) {
     std::vector<std::string> paths;
@@ -173,9 +188,11 @@ absl::StatusOr<CallInputs> ReadInputs(const std::string& path) {
   return inputs;
 }
 
-absl::StatusOr<c10::IValue> CallOnce(Model& model, const std::string& method, CallInputs inputs) {
-  if (method.empty()) return model.CallModule(std::move(inputs.args), std::move(inputs.kwargs));
-  return model.Call(method, std::move(inputs.args), std::move(inputs.kwargs));
+absl::StatusOr<c10::IValue> Session::Call(Model& model, const std::string& method, CallInputs inputs) const {
+  CallOptions options;
+  if (options_.timeout > 0) options.deadline = std::chrono::steady_clock::now() + Duration(options_.timeout);
+  if (method.empty()) return model.CallModule(std::move(inputs.args), std::move(inputs.kwargs), options);
+  return model.Call(method, std::move(inputs.args), std::move(inputs.kwargs), options);
 }
 
 void SeedGenerators(uint64_t seed) { at::manual_seed(seed); }

@@ -24,10 +24,23 @@ namespace hearth::cli {
 struct SessionOptions {
   std::string device = "cpu";
   std::vector<std::string> libraries;
+  int64_t memory_limit = 0;  // of a call, and of loading; 0: none
+  double timeout = 0;        // seconds for a call, and for what runs while loading; 0: no limit
 };
 
 // Adds --device and --operator-library.
 void AddSessionOptions(CLI::App& app, SessionOptions& options);
+
+// Adds --memory-limit and --timeout.
+void AddLimitOptions(CLI::App& app, SessionOptions& options);
+
+struct CallInputs {
+  Arguments args;
+  KeywordArguments kwargs;
+
+  // A deep copy, for a call to write into.
+  CallInputs Copy() const;
+};
 
 class Session {
  public:
@@ -36,6 +49,8 @@ class Session {
   // An archive, or a file of source if its name ends in .py, of which nothing but `function` is wanted if that is not
   // empty. Errors name it.
   absl::StatusOr<std::shared_ptr<Model>> Load(const std::string& archive, const std::string& function);
+  // One call within the options' time: `method`, or with an empty one the module as Python's module(*args, **kwargs).
+  absl::StatusOr<c10::IValue> Call(Model& model, const std::string& method, CallInputs inputs) const;
 
  private:
   Session(SessionOptions options, std::unique_ptr<Runtime> runtime)
@@ -49,19 +64,8 @@ class Session {
   bool searched_neighbours_ = false;
 };
 
-struct CallInputs {
-  Arguments args;
-  KeywordArguments kwargs;
-
-  // A deep copy, for a call to write into.
-  CallInputs Copy() const;
-};
-
 // Reads a torch.save file that holds a tuple of arguments, or a dict with "args" and "kwargs" (either may be missing).
 absl::StatusOr<CallInputs> ReadInputs(const std::string& path);
-
-// One call: `method`, or with an empty one the module as Python's module(*args, **kwargs).
-absl::StatusOr<c10::IValue> CallOnce(Model& model, const std::string& method, CallInputs inputs);
 
 // What the random operators draw from now on, as after torch.manual_seed(seed).
 void SeedGenerators(uint64_t seed);

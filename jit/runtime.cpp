@@ -25,7 +25,11 @@
 #include "jit/ir/printer.h"
 #include "jit/model_inspection.h"
 #include "jit/operators/library.h"
+#include "jit/support/cpu_allocator.h"
 #include "jit/support/errors.h"
+#include "jit/support/large_stack.h"
+#include "jit/support/memory_account.h"
+#include "jit/support/resource_error.h"
 
 namespace hearth {
 namespace {
@@ -47,6 +51,10 @@ absl::Status StatusOf(const std::exception_ptr& error) {
   } catch (const CancelledError& e) {
     return e.reason() == CancelledError::Reason::kDeadline ? absl::DeadlineExceededError(e.what())
                                                            : absl::CancelledError(e.what());
+  } catch (const ResourceError& e) {
+    return absl::ResourceExhaustedError(e.what());
+  } catch (const MemoryLimitError& e) {
+    return absl::ResourceExhaustedError(std::string("loading the model ") + e.what());
   } catch (const ModelError& e) {
     return absl::InternalError(e.what());
   } catch (const c10::Error& e) {
@@ -59,6 +67,11 @@ absl::Status StatusOf(const std::exception_ptr& error) {
 uint64_t NanosecondsSince(std::chrono::steady_clock::time_point start) {
   return static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
+}
+
+// Null for a limit of 0, which is none.
+std::shared_ptr<MemoryAccount> MakeAccount(int64_t limit) {
+  return limit > 0 ? std::make_shared<MemoryAccount>(limit) : nullptr;
 }
 
 // Deletes what a device's last work may still use.
@@ -89,9 +102,22 @@ class Handle final : public CallHandle {
 
 class LoadedModel final : public Model, public std::enable_shared_from_this<LoadedModel> {
  public:
+  // A memory limit of 0 is none.
   LoadedModel(std::shared_ptr<ModelExecutor> executor, ImportedModule imported, c10::Device device,
-              std::shared_ptr<StreamPool> streams)
-      : executor_(std::move(executor)), imported_(std::move(imported)), device_(device), streams_(std::move(streams)) {}
+              std::shared_ptr<StreamPool> streams, int64_t memory_limit)
+      : executor_(std::move(executor)),
+        imported_(std::move(imported)),
+        device_(device),
+        streams_(std::move(streams)),
+        memory_limit_(memory_limit) {}
+
+  // What the module's attributes hold may be nested deeply.
+  ~LoadedModel() override {
+    LargeStackThread thread([this] {
+      executor_ = nullptr;
+      imported_ = {};
+    });
+  }
 
   std::vector<MethodInfo> methods() const override {
     std::vector<MethodInfo> methods;
@@ -198,8 +224,9 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
       callback(StatusOf(std::current_exception()));
       return handle;
     }
-    executor_->RunAsync(method, std::move(bound),
-                        {std::move(token), std::move(options.on_start), options.may_run_here, on_stream},
+    ModelExecutor::CallSettings settings{std::move(token), MakeAccount(memory_limit_), std::move(options.on_start),
+                                         options.may_run_here, on_stream};
+    executor_->RunAsync(method, std::move(bound), std::move(settings),
                         [self = shared_from_this(), stream, start = std::chrono::steady_clock::now(),
                          callback = std::move(callback)](c10::IValue value, const std::exception_ptr& error) {
                           callback(self->Finish(std::move(value), error, stream.get(), start));
@@ -244,10 +271,11 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
     return status;
   }
 
-  const std::shared_ptr<ModelExecutor> executor_;
-  const ImportedModule imported_;
+  std::shared_ptr<ModelExecutor> executor_;
+  ImportedModule imported_;
   const c10::Device device_;
   const std::shared_ptr<StreamPool> streams_;
+  const int64_t memory_limit_;
   std::atomic<uint64_t> calls_{0};
   std::atomic<uint64_t> failures_{0};
   std::atomic<uint64_t> cancelled_{0};
@@ -265,14 +293,46 @@ absl::Status LoadLibraries(const std::vector<std::string>& libraries) {
 
 class RuntimeImpl final : public Runtime {
  public:
-  RuntimeImpl(c10::Device device, int threads)
-      : device_(device), streams_(std::make_shared<StreamPool>(device)), pool_(threads) {
+  RuntimeImpl(c10::Device device, const RuntimeOptions& options)
+      : device_(device),
+        streams_(std::make_shared<StreamPool>(device)),
+        memory_limit_(options.memory_limit),
+        load_memory_limit_(options.load_memory_limit),
+        load_time_limit_(options.load_time_limit),
+        pool_(options.threads) {
     // Beside whatever the caller does before its first archive needs it.
     pool_.Post([] { PrepareBuiltinFunctions(); });
   }
 
   absl::StatusOr<std::shared_ptr<Model>> Load(const std::string& path, const LoadOptions& options) override {
+    absl::StatusOr<std::shared_ptr<Model>> loaded;
+    // What runs while a model loads may nest values as deeply as what runs later.
+    {
+      LargeStackThread thread([&] { loaded = LoadHere(path, options); });
+    }
+    return loaded;
+  }
+
+  absl::StatusOr<std::shared_ptr<Model>> LoadSource(const std::string& path, const std::string& function) override {
+    absl::StatusOr<std::shared_ptr<Model>> loaded;
+    {
+      LargeStackThread thread([&] { loaded = LoadSourceHere(path, function); });
+    }
+    return loaded;
+  }
+
+  c10::Device device() const override { return device_; }
+
+ private:
+  absl::StatusOr<std::shared_ptr<Model>> LoadHere(const std::string& path, const LoadOptions& options) {
     if (absl::Status status = LoadLibraries(options.operator_libraries); !status.ok()) return status;
+    RunOptions run_options;
+    run_options.memory = MakeAccount(load_memory_limit_);
+    if (load_time_limit_.count() > 0) {
+      run_options.token = std::make_shared<CancellationToken>();
+      run_options.token->SetDeadline(std::chrono::steady_clock::now() + load_time_limit_);
+    }
+    const MemoryAccount::Scope memory(run_options.memory.get());
     try {
       const OperatorReader operators;
       std::optional<CodeBuilder> builder;
@@ -282,8 +342,7 @@ class RuntimeImpl final : public Runtime {
       import_options.run = [&](CompilationUnit& unit, Function& function, std::vector<c10::IValue> arguments) {
         if (!builder) builder.emplace(unit, redirect);
         builder->BuildUnbound(function);
-        function.run(arguments);
-        return std::move(arguments.front());
+        return hearth::Run(*CodeOf(function), std::move(arguments), run_options);
       };
       const auto mode = options.map_file_in_place ? Mapping::Mode::kInPlace : Mapping::Mode::kPrivateCopy;
       ImportedModule imported = ImportModule(Mapping::Open(path, mode), import_options);
@@ -292,13 +351,18 @@ class RuntimeImpl final : public Runtime {
       const std::shared_ptr<ModelExecutor> executor(
           new ModelExecutor(imported.unit, imported.object, *builder, gate_, &pool_), WhenIdle{device_});
       if (const auto stream = DefaultStream(device_)) stream->synchronize();
-      return std::make_shared<LoadedModel>(executor, std::move(imported), device_, streams_);
+      return std::make_shared<LoadedModel>(executor, std::move(imported), device_, streams_,
+                                           options.memory_limit.value_or(memory_limit_));
+    } catch (const CancelledError&) {
+      return absl::DeadlineExceededError("the code that runs while the model loads took longer than it may");
     } catch (...) {
       return StatusOf(std::current_exception());
     }
   }
 
-  absl::StatusOr<std::shared_ptr<Model>> LoadSource(const std::string& path, const std::string& function) override {
+  absl::StatusOr<std::shared_ptr<Model>> LoadSourceHere(const std::string& path, const std::string& function) {
+    const std::shared_ptr<MemoryAccount> account = MakeAccount(load_memory_limit_);
+    const MemoryAccount::Scope memory(account.get());
     try {
       const std::shared_ptr<const Mapping> file = Mapping::Open(path, Mapping::Mode::kInPlace);
       ImportedModule imported;
@@ -316,17 +380,17 @@ class RuntimeImpl final : public Runtime {
       CodeBuilder builder(*imported.unit, device_.is_cpu() ? std::nullopt : std::optional(device_));
       const std::shared_ptr<ModelExecutor> executor(new ModelExecutor(imported.unit, functions, builder, &pool_),
                                                     WhenIdle{device_});
-      return std::make_shared<LoadedModel>(executor, std::move(imported), device_, streams_);
+      return std::make_shared<LoadedModel>(executor, std::move(imported), device_, streams_, memory_limit_);
     } catch (...) {
       return StatusOf(std::current_exception());
     }
   }
 
-  c10::Device device() const override { return device_; }
-
- private:
   const c10::Device device_;
   const std::shared_ptr<StreamPool> streams_;
+  const int64_t memory_limit_;
+  const int64_t load_memory_limit_;
+  const std::chrono::nanoseconds load_time_limit_;
   const std::shared_ptr<StateGate> gate_ = std::make_shared<StateGate>();
   ThreadPool pool_;
 };
@@ -336,7 +400,8 @@ class RuntimeImpl final : public Runtime {
 absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Create(const RuntimeOptions& options) {
   if (absl::Status status = LoadLibraries(options.operator_libraries); !status.ok()) return status;
   try {
-    return std::make_unique<RuntimeImpl>(OpenDevice(options.device), options.threads);
+    InstallCountingAllocator();
+    return std::make_unique<RuntimeImpl>(OpenDevice(options.device), options);
   } catch (const std::exception& e) {
     return absl::FailedPreconditionError(e.what());
   }

@@ -30,6 +30,12 @@ struct RuntimeOptions {
   std::vector<std::string> operator_libraries;
   // The device every model is put on: "cpu", "cuda" or "cuda:N".
   std::string device = "cpu";
+  // Bytes that a call may come to hold more than it was given, in the memory of the CPU; 0: no limit. A model may have
+  // its own.
+  int64_t memory_limit = 0;
+  // The same for loading a model, beside its weights, and the time that code which runs while it loads may take.
+  int64_t load_memory_limit = 0;
+  std::chrono::nanoseconds load_time_limit{0};  // 0: no limit
 };
 
 struct LoadOptions {
@@ -39,6 +45,8 @@ struct LoadOptions {
   // Libraries as in RuntimeOptions, which this archive needs. They are loaded first, once in the process's life, and
   // stay for all models.
   std::vector<std::string> operator_libraries;
+  // In place of the runtime's limit for the calls of this model; 0: none.
+  std::optional<int64_t> memory_limit;
 };
 
 // A method as the archive's schema gives it, or a function of a file of source.
@@ -104,6 +112,7 @@ using Callback = std::function<void(absl::StatusOr<c10::IValue>)>;
 // Statuses that calls give, beside OK:
 //   kInvalidArgument   the arguments do not fit the schema (expected and got are named)
 //   kNotFound          no such method
+//   kResourceExhausted the call asked for more memory than it may have
 //   kInternal          the model raised or an operator failed; the message is the TorchScript traceback
 //   kCancelled, kDeadlineExceeded
 class Model {
@@ -148,7 +157,8 @@ class Runtime {
 
   // Loads a TorchScript archive. Errors: kInvalidArgument for a file that is not a sound archive or whose code does not
   // compile (file, line, caret), kNotFound for no such file or a library that cannot be loaded, kUnimplemented naming
-  // operators that this build lacks, kInternal when code that runs during loading (__setstate__) raised.
+  // operators that this build lacks, kInternal when code that runs during loading (__setstate__) raised,
+  // kResourceExhausted and kDeadlineExceeded where loading passed the runtime's limits.
   virtual absl::StatusOr<std::shared_ptr<Model>> Load(const std::string& path, const LoadOptions& options) = 0;
 
   // Loads a file of TorchScript as people write it: functions, and the classes, named tuples, enums and interfaces that

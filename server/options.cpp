@@ -1,6 +1,9 @@
 #include "server/options.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -38,6 +41,9 @@ absl::Status CheckOptions(const ServerOptions& options) {
   if (options.max_pending_requests < 1) return refuse("max_pending_requests cannot be below 1");
   if (options.max_in_flight_requests < 1) return refuse("max_in_flight_requests cannot be below 1");
   if (!(options.drain_seconds >= 0)) return refuse("drain_seconds cannot be below 0");
+  if (!(options.load_seconds >= 0)) return refuse("load_seconds cannot be below 0");
+  if (options.memory_limit.value_or(0) < 0) return refuse("memory_limit cannot be below 0");
+  if (options.load_memory_limit.value_or(0) < 0) return refuse("load_memory_limit cannot be below 0");
   return absl::OkStatus();
 }
 
@@ -71,6 +77,14 @@ void DefineFlags(CLI::App& app, ServerOptions& options, std::string& config) {
       ->capture_default_str();
   app.add_option("--drain-seconds", options.drain_seconds, "After SIGTERM, time for what is in flight")
       ->capture_default_str();
+  app.add_option(
+         "--memory-limit", options.memory_limit,
+         "Memory that a request may come to hold: 500MB, 2GiB; 0 is no limit, half of this machine's if not given")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
+  app.add_option("--load-memory-limit", options.load_memory_limit, "The same for loading a model, beside its weights")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
+  app.add_option("--load-seconds", options.load_seconds, "Time for code that runs while a model loads; 0 is no limit")
+      ->capture_default_str();
   app.add_option("--access-log", options.access_log, "File for a line of JSON a request; - is standard output")
       ->type_name("FILE");
   app.set_version_flag("--version", "hearthd 0.1.0");
@@ -102,6 +116,9 @@ absl::StatusOr<ServerOptions> ParseConfigFile(const std::string& text, const std
       {"max_pending_requests", [&](const json& value) { value.get_to(options.max_pending_requests); }},
       {"max_in_flight_requests", [&](const json& value) { value.get_to(options.max_in_flight_requests); }},
       {"drain_seconds", [&](const json& value) { value.get_to(options.drain_seconds); }},
+      {"memory_limit", [&](const json& value) { options.memory_limit = value.get<int64_t>(); }},
+      {"load_memory_limit", [&](const json& value) { options.load_memory_limit = value.get<int64_t>(); }},
+      {"load_seconds", [&](const json& value) { value.get_to(options.load_seconds); }},
       {"access_log", [&](const json& value) { value.get_to(options.access_log); }},
   };
   for (const auto& [key, value] : document.items()) {
@@ -114,6 +131,16 @@ absl::StatusOr<ServerOptions> ParseConfigFile(const std::string& text, const std
     }
   }
   return options;
+}
+
+int64_t DefaultMemoryLimit() {
+  int64_t memory = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
+  // A control group of either version; a file that holds no number ("max") sets no limit.
+  for (const char* file : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    int64_t limit = 0;
+    if (std::ifstream(file) >> limit && limit > 0) memory = std::min(memory, limit);
+  }
+  return memory / 2;
 }
 
 absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,10 @@ struct ServerOptions {
   int64_t max_pending_requests = 1024;
   int64_t max_in_flight_requests = 8192;
   double drain_seconds = 30;
+  // Bytes; 0: no limit. Not given: half of the memory that this process may use (DefaultMemoryLimit).
+  std::optional<int64_t> memory_limit;
+  std::optional<int64_t> load_memory_limit;
+  double load_seconds = 300;
   std::string access_log;  // empty: none; "-": standard output
 };
 
@@ -36,6 +41,9 @@ struct CommandLine {
 
 // kInvalidArgument with one clear line for a flag, a setting or a value that is wrong.
 absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv);
+
+// Half of the machine's memory, or of the control group's if that allows less.
+int64_t DefaultMemoryLimit();
 
 // The JSON settings of `text`, over `options`; `file` is for messages. A key that does not exist is named.
 absl::StatusOr<ServerOptions> ParseConfigFile(const std::string& text, const std::string& file, ServerOptions options);

@@ -35,6 +35,15 @@ TEST(Options, FlagsAreReadAndTheRestHasDefaults) {
   EXPECT_THAT(line->options.operator_libraries, ElementsAre("x.so"));
 }
 
+TEST(Options, MemoryLimitsAreReadWithTheirUnits) {
+  const auto line = Parse({"--model-repository", "a", "--memory-limit", "2GiB", "--load-memory-limit", "0"});
+  ASSERT_TRUE(line.ok()) << line.status();
+  EXPECT_EQ(line->options.memory_limit, int64_t{2} << 30);
+  EXPECT_EQ(line->options.load_memory_limit, 0);
+  EXPECT_GT(DefaultMemoryLimit(), 1 << 20);
+  EXPECT_THAT(ErrorOf({"--model-repository", "a", "--memory-limit", "much"}), HasSubstr("memory-limit"));
+}
+
 TEST(Options, AFlagWinsOverTheFile) {
   const auto file = std::filesystem::temp_directory_path() / ("options_test." + std::to_string(getpid()));
   std::ofstream(file) << R"({

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -81,6 +82,10 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
   runtime_options.threads = line->options.threads;
   runtime_options.operator_libraries = line->options.operator_libraries;
   runtime_options.device = line->options.device;
+  runtime_options.memory_limit = line->options.memory_limit.value_or(DefaultMemoryLimit());
+  runtime_options.load_memory_limit = line->options.load_memory_limit.value_or(DefaultMemoryLimit());
+  runtime_options.load_time_limit =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(line->options.load_seconds));
   auto runtime = make_runtime(runtime_options);
   if (!runtime.ok()) return Complain(runtime.status(), kCannotServe);
   auto daemon = Daemon::Start(line->options, **runtime);

@@ -70,16 +70,17 @@ ModelExecutor::ModelExecutor(std::shared_ptr<CompilationUnit> unit, std::span<Fu
                              CodeBuilder& builder, ThreadPool* pool)
     : unit_(std::move(unit)), pool_(pool) {
   for (Function* function : functions) {
-    CodeBuilder::Compiled compiled = builder.BuildFree(*function);
-    const bool straight = IsStraight(*compiled.baseline->block());
-    methods_.push_back(
-        {function, std::move(compiled.baseline), std::move(compiled.code), StateAccess::kShared, straight});
+    std::unique_ptr<Graph> baseline = builder.FreeBaseline(*function);
+    std::shared_ptr<const Code> code = builder.Build(*baseline, *function);
+    const bool straight = IsStraight(*baseline->block());
+    entries_.push_back({function, std::move(baseline), std::move(code), {}, straight});
   }
+  num_methods_ = entries_.size();
 }
 
 const ModelExecutor::Method* ModelExecutor::Find(std::string_view name) const {
-  const torch::jit::Function* method = module_->type()->findMethod(std::string(name));
-  return method == nullptr ? nullptr : Find(*method);
+  const auto found = std::ranges::find(methods(), name, &Method::name);
+  return found == methods().end() ? nullptr : &*found;
 }
 
 const ModelExecutor::Method* ModelExecutor::Find(const torch::jit::Function& function) const {
@@ -91,6 +92,7 @@ void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> argu
                              Completion completion) {
   RunOptions options;
   options.token = std::move(settings.token);
+  options.memory = std::move(settings.memory);
   options.pool = pool_;
   options.keep_alive = shared_from_this();
   // The turn ends with the run and its forks, after the completion: the answer may be part of the module's state, and

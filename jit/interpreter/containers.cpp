@@ -1,6 +1,7 @@
 #include "jit/interpreter/containers.h"
 
 #include "jit/operators/native_support.h"
+#include "jit/operators/value_parts.h"
 
 namespace hearth {
 
@@ -42,7 +43,10 @@ bool IsInstance(const c10::IValue& value, std::span<const c10::TypePtr> types) {
         if (value.isNone()) return true;
         break;
       default:
-        if (own == nullptr) own = value.type();
+        if (own == nullptr) {
+          RequireFinite(value, "asked for its type");
+          own = value.type();
+        }
         if (own->isSubtypeOf(*type)) return true;
     }
   }

@@ -38,12 +38,6 @@ void CodeExecutable::Run(torch::jit::Stack& stack) {
   stack.push_back(state.RunToEnd());
 }
 
-void CancellationToken::Check() const {
-  if (cancelled()) throw CancelledError(CancelledError::Reason::kCancelled);
-  if (deadline_ && std::chrono::steady_clock::now() >= *deadline_)
-    throw CancelledError(CancelledError::Reason::kDeadline);
-}
-
 namespace {
 
 Mode ModeOf(const RunOptions& options) {

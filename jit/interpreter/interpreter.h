@@ -5,8 +5,6 @@
 #include <ATen/core/ivalue.h>
 #include <c10/core/Stream.h>
 
-#include <atomic>
-#include <chrono>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -14,12 +12,15 @@
 #include <string>
 #include <vector>
 
+#include "jit/interpreter/cancellation.h"
 #include "jit/ir/graph.h"
 #include "jit/module/function.h"
+#include "jit/support/memory_account.h"
 
 namespace hearth {
 
 class Code;
+class RunGroup;
 class ThreadPool;
 
 // Register code of a finished Graph, with everything decided that can be decided beforehand. Immutable; thread-safe.
@@ -33,20 +34,6 @@ void SetCode(Function& function, std::shared_ptr<const Code> code);
 std::shared_ptr<const Code> CodeOf(const torch::jit::Function& function);
 // Readable listing, an instruction a line.
 std::string DumpCode(const Code& code);
-
-// Asked at safepoints: between instructions now and then, at loop back-edges. Thread-safe.
-class CancellationToken {
- public:
-  void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
-  void SetDeadline(std::chrono::steady_clock::time_point deadline) { deadline_ = deadline; }  // before the run starts
-  // Throws CancelledError if the run should stop.
-  void Check() const;
-  bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<bool> cancelled_{false};
-  std::optional<std::chrono::steady_clock::time_point> deadline_;
-};
 
 // A run's place among the other runs of its model. Where Code says (prim::StateStep), the run takes up and gives back
 // parts of the model's state; the turn ends with the last reference to it, which the run and its forks hold.
@@ -64,6 +51,7 @@ class StateTurn {
 struct RunOptions {
   std::shared_ptr<CancellationToken> token;  // may be null
   ThreadPool* pool = nullptr;                // where forks and resumed waits go on; null: a fork runs where it is made
+  std::shared_ptr<MemoryAccount> memory;     // on the thread while the run or a fork of it is; null: no limit
   std::shared_ptr<const void> keep_alive;    // held until the run and its forks have ended
   std::shared_ptr<StateTurn> turn;           // null: the run need not heed others
   // Called once on the pool thread that takes the run up, before its first instruction; may be empty. Must not throw.
@@ -71,6 +59,8 @@ struct RunOptions {
   // RunAsync begins the run on the calling thread, which has it until it ends or waits, instead of handing it to the
   // pool: two switches of threads less, for runs that take less than those.
   bool begin_here = false;
+  // What the run shares with its forks; made when there is need for it.
+  std::shared_ptr<RunGroup> group;
   // Whether the run has the calling thread's gradient mode instead of none.
   bool gradients = false;
   // Where the work of the run and its forks goes on a GPU; null: where the thread's goes. Nobody waits for it: a run
@@ -78,7 +68,8 @@ struct RunOptions {
   std::optional<c10::Stream> stream;
 };
 
-// Runs to the end on this thread. Throws ModelError (with traceback) or CancelledError.
+// Runs to the end on this thread. Throws ModelError (with traceback; a ResourceError where a limit was passed) or
+// CancelledError.
 c10::IValue Run(const Code& code, std::vector<c10::IValue> arguments, const RunOptions& options = {});
 
 // Starts on `options.pool` and returns; the completion runs once on a pool thread (with begin_here perhaps on this one,

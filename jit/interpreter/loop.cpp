@@ -1,10 +1,11 @@
 // The dispatch loop. Each instruction jumps to the next one's code itself, so that the processor predicts them apart.
 #include <cstring>
-#include <limits>
 #include <stdexcept>
 
+#include "jit/interpreter/awaitable.h"
 #include "jit/interpreter/call.h"
 #include "jit/interpreter/containers.h"
+#include "jit/interpreter/run_group.h"
 #include "jit/interpreter/state.h"
 #include "jit/interpreter/traceback.h"
 #include "jit/operators/native_support.h"
@@ -32,17 +33,10 @@ inline size_t ListPosition(int64_t index, size_t size) {
   return static_cast<size_t>(position);
 }
 
-[[noreturn]] void NoSuchMethod(const IValue& self, const std::string& name) {
-  TORCH_CHECK(false, "an object of type ", self.type()->repr_str(), " has no method ", name);
-}
-
 [[noreturn]] void Raise(const IValue& message, const IValue* class_name) {
   throw RaisedException{class_name != nullptr && class_name->isString() ? class_name->toStringRef() : "RuntimeError",
                         message.isString() ? message.toStringRef() : c10::str(message)};
 }
-
-// No model nests calls as deeply as this but one that calls itself without end.
-constexpr size_t kMaxFrames = 100000;
 
 }  // namespace
 
@@ -422,6 +416,7 @@ InterpreterState::Outcome InterpreterState::Loop() {
   do_Wait : {
     auto future = AT(OPERANDS()[0]).toFuture();
     if (!future->completed()) {
+      TORCH_CHECK(!std::exchange(wait_fails_, false), kWaitsForItself);
       if (waiting_ == Waiting::kSuspends) {
         frames_.back().pc = pc;
         waiting_for_ = std::move(future);
@@ -434,16 +429,33 @@ InterpreterState::Outcome InterpreterState::Loop() {
     RELEASE();
   }
     NEXT();
+  do_AwaitableWait : {
+    auto awaitable = AT(OPERANDS()[0]).toAwait();
+    if (!awaitable->completed()) {
+      frames_.back().pc = pc;
+      if (EnterAwaitable(awaitable)) {
+        ENTER_FRAME();
+        BURN(1);
+        DISPATCH();
+      }
+    }
+    IValue value = awaitable->wait();
+    OUTPUT(0) = std::move(value);
+    RELEASE();
+  }
+    NEXT();
   do_StateStep : {
-    auto ready = options_.turn != nullptr ? options_.turn->Take(static_cast<size_t>(pc->target)) : nullptr;
-    if (ready != nullptr && !ready->completed()) {
+    if (turn_ == nullptr && options_.turn != nullptr) turn_ = options_.turn->Take(static_cast<size_t>(pc->target));
+    if (turn_ != nullptr && !turn_->completed()) {
       if (waiting_ == Waiting::kSuspends) {
-        frames_.back().pc = pc + 1;
-        waiting_for_ = std::move(ready);
+        // Back to here, for the run may be woken only to be told to stop.
+        frames_.back().pc = pc;
+        waiting_for_ = turn_;
         return Outcome::kSuspended;
       }
-      BlockOn(*ready);
+      BlockOn(*turn_);
     }
+    turn_ = nullptr;
   }
     NEXT();
   do_Raise:
@@ -472,6 +484,13 @@ InterpreterState::Outcome InterpreterState::Loop() {
       frames_.pop_back();
       ENTER_FRAME();
       future->markCompleted(std::move(value));
+    } else if (frames_.back().awaitable) {
+      const auto awaitable = std::move(frames_.back().awaitable);
+      frames_.pop_back();
+      ENTER_FRAME();
+      Complete(*awaitable, value);
+      OUTPUT(0) = std::move(value);
+      RELEASE();
     } else {
       frames_.pop_back();
       ENTER_FRAME();
@@ -487,101 +506,6 @@ InterpreterState::Outcome InterpreterState::Loop() {
     error_ = std::current_exception();
     return Outcome::kRaised;
   }
-}
-
-void InterpreterState::PushFrame(const Code& code, size_t base) {
-  TORCH_CHECK(frames_.size() < kMaxFrames, "maximum recursion depth exceeded");
-  frames_.push_back({&code, code.instructions.data(), base, {}});
-}
-
-bool InterpreterState::EnterInterfaceCall(const Instruction& instruction, IValue* registers, const IValue* constants,
-                                          const int32_t* operands) {
-  const Code& code = *frames_.back().code;
-  const InterfaceCall& call = code.interface_calls[static_cast<size_t>(instruction.target)];
-  const IValue& self = operands[0] >= 0 ? registers[operands[0]] : constants[~operands[0]];
-  const auto type = self.toObjectRef().type();
-  torch::jit::Function* found = call.cache->Find(type.get(), call.name);
-  if (found == nullptr) NoSuchMethod(self, call.name);
-  const Function* function = dynamic_cast<const Function*>(found);
-  const Code* callee = function != nullptr ? CodeFor(*function) : nullptr;
-  if (callee == nullptr) {
-    CallForeign(*found, instruction, registers, constants, operands);
-    return false;
-  }
-  TORCH_CHECK(callee->num_inputs == instruction.num_inputs, callee->function_name, " takes ", callee->num_inputs,
-              " arguments but got ", instruction.num_inputs);
-  EnterFrame(*callee, TakeInputs(instruction, registers, constants, operands));
-  return true;
-}
-
-bool InterpreterState::EnterFork(const Instruction& instruction, IValue* registers, const IValue* constants,
-                                 const int32_t* operands) {
-  const Code& code = *frames_.back().code;
-  const auto& closure = code.closures[static_cast<size_t>(instruction.target)];
-  auto future = c10::make_intrusive<c10::ivalue::Future>(code.types[static_cast<size_t>(instruction.a)].type);
-  std::vector<IValue> captured = TakeInputs(instruction, registers, constants, operands);
-  registers[operands[instruction.num_inputs]] = future;
-  if (ForksRunElsewhere()) {
-    StartFork(closure, std::move(future), std::move(captured));
-    return false;
-  }
-  forked_in_.push_back(ModeForFork());
-  EnterFrame(*closure, std::move(captured));
-  frames_.back().future = std::move(future);
-  return true;
-}
-
-void InterpreterState::EnterFrame(const Code& code, std::vector<IValue> arguments) {
-  const size_t base = frames_.back().base + frames_.back().code->num_registers;
-  GrowRegisters(base + code.num_registers);
-  for (size_t i = 0; i < arguments.size(); ++i) registers_[base + i] = std::move(arguments[i]);
-  PushFrame(code, base);
-}
-
-void InterpreterState::GrowRegisters(size_t wanted) {
-  if (wanted > registers_.size()) registers_.resize(std::max(wanted, registers_.size() * 2));
-}
-
-std::vector<IValue> InterpreterState::TakeInputs(const Instruction& instruction, IValue* registers,
-                                                 const IValue* constants, const int32_t* operands) {
-  std::vector<IValue> inputs;
-  inputs.reserve(instruction.num_inputs);
-  for (uint32_t i = 0; i < instruction.num_inputs; ++i) {
-    const int32_t operand = operands[i];
-    if (i < 32 && (instruction.dying >> i & 1) != 0) {
-      inputs.push_back(std::move(registers[operand]));
-    } else {
-      inputs.push_back(operand >= 0 ? registers[operand] : constants[~operand]);
-    }
-  }
-  return inputs;
-}
-
-void InterpreterState::ExecuteBoxed(const Instruction& instruction, IValue* registers, const IValue* constants,
-                                    const int32_t* operands) {
-  stack_.clear();
-  for (uint32_t i = 0; i < instruction.num_inputs; ++i) {
-    const int32_t operand = operands[i];
-    if (i < 32 && (instruction.dying >> i & 1) != 0) {
-      stack_.push_back(std::move(registers[operand]));
-    } else {
-      stack_.push_back(operand >= 0 ? registers[operand] : constants[~operand]);
-    }
-  }
-  if (instruction.a != 0) stack_.emplace_back(static_cast<int64_t>(instruction.num_inputs));
-  instruction.op->Run(stack_);
-  TORCH_CHECK(stack_.size() == instruction.num_outputs, instruction.op->schema().name(), " gave ", stack_.size(),
-              " results instead of ", instruction.num_outputs);
-  for (size_t i = 0; i < stack_.size(); ++i) registers[operands[instruction.num_inputs + i]] = std::move(stack_[i]);
-  stack_.clear();
-}
-
-void InterpreterState::CallForeign(torch::jit::Function& function, const Instruction& instruction, IValue* registers,
-                                   const IValue* constants, const int32_t* operands) {
-  torch::jit::Stack stack = TakeInputs(instruction, registers, constants, operands);
-  function.run(stack);
-  TORCH_CHECK(stack.size() == 1, function.qualname().qualifiedName(), " gave ", stack.size(), " results");
-  registers[operands[instruction.num_inputs]] = std::move(stack.back());
 }
 
 }  // namespace hearth

@@ -182,8 +182,9 @@ void Lowering::LowerNode(const Node* node) {
     return;
   }
   static const Symbol kWait = Symbol::fromQualString("aten::wait");
-  if (kind == kWait) {
-    EmitNode(Opcode::kWait, node);
+  static const Symbol kAwaitableWait = Symbol::fromQualString("prim::awaitable_wait");
+  if (kind == kWait || kind == kAwaitableWait) {
+    EmitNode(kind == kWait ? Opcode::kWait : Opcode::kAwaitableWait, node);
     return;
   }
   LowerOperator(node);

@@ -3,8 +3,11 @@
 #include <limits>
 #include <utility>
 
+#include "jit/interpreter/awaitable.h"
+#include "jit/interpreter/run_group.h"
 #include "jit/interpreter/thread_pool.h"
 #include "jit/interpreter/traceback.h"
+#include "jit/operators/value_parts.h"
 #include "jit/support/errors.h"
 
 namespace hearth {
@@ -16,7 +19,7 @@ thread_local const RunOptions* current_options = nullptr;
 class OnThread {
  public:
   OnThread(const RunOptions& options, std::optional<Mode>& mode)
-      : mode_(mode), saved_options_(std::exchange(current_options, &options)) {
+      : mode_(mode), saved_options_(std::exchange(current_options, &options)), memory_(options.memory.get()) {
     if (!mode_) return;
     saved_mode_ = Mode::OfThread(mode_->device());
     mode_->Install();
@@ -32,7 +35,11 @@ class OnThread {
   std::optional<Mode>& mode_;
   std::optional<Mode> saved_mode_;
   const RunOptions* saved_options_;
+  MemoryAccount::Scope memory_;
 };
+
+// Who takes a run's answer goes through it by recursion, on a stack of the usual size.
+constexpr size_t kMaxAnswerDepth = 1000;
 
 }  // namespace
 
@@ -58,34 +65,80 @@ void InterpreterState::SetCompletion(std::shared_ptr<const Code> code, Completio
   completion_ = std::move(completion);
 }
 
+void InterpreterState::SetFuture(std::shared_ptr<const Code> code, c10::intrusive_ptr<c10::ivalue::Future> future) {
+  code_ = std::move(code);
+  future_ = std::move(future);
+}
+
 c10::IValue InterpreterState::RunToEnd() {
-  OnThread on_thread(options_, mode_);
-  if (Execute() == Outcome::kRaised) std::rethrow_exception(error_);
+  const Outcome outcome = [this] {
+    OnThread on_thread(options_, mode_);
+    return Execute();
+  }();
+  // A call from within another run is part of that.
+  if (mode_ && options_.group != nullptr) options_.group->EndRun();
+  if (outcome == Outcome::kRaised) std::rethrow_exception(error_);
   return std::move(result_);
 }
 
 void InterpreterState::Resume() {
+  waiting_for_ = nullptr;
   if (!std::exchange(started_, true) && options_.on_start) options_.on_start();
   Outcome outcome;
   {
     OnThread on_thread(options_, mode_);
-    outcome = Execute();
+    if (future_ != nullptr && entered_.empty()) error_ = options_.group->ReasonToStop();
+    outcome = error_ == nullptr ? Execute() : Outcome::kRaised;
+    if (outcome != Outcome::kSuspended) {
+      if (completion_ != nullptr) outcome = CheckAnswer(outcome);
+      if (future_ != nullptr) CompleteFuture(outcome);
+      Clear();
+    }
   }
   if (outcome == Outcome::kSuspended) {
-    // From the moment the callback is known this state may be running on another thread.
-    auto future = std::move(waiting_for_);
-    future->addCallback([self = shared_from_this()](c10::ivalue::Future&) {
-      ThreadPool* pool = self->options_.pool;
-      pool->Post([self] { self->Resume(); });
-    });
-    return;
+    Group();
+    // This state may be running on another thread, or be gone, before Suspend returns.
+    const std::shared_ptr<RunGroup> group = options_.group;
+    const std::shared_ptr<MemoryAccount> memory = options_.memory;
+    const MemoryAccount::Scope counted(memory.get());
+    return group->Suspend(shared_from_this());
   }
+  if (completion_ == nullptr) return options_.group->EndFork();
   Completion completion = std::move(completion_);
   if (outcome == Outcome::kDone) {
     completion(std::move(result_), nullptr);
   } else {
     completion(c10::IValue(), std::move(error_));
   }
+  if (options_.group != nullptr) options_.group->EndRun();
+}
+
+InterpreterState::Outcome InterpreterState::CheckAnswer(Outcome outcome) {
+  if (outcome != Outcome::kDone || !NestsDeeperThan(result_, kMaxAnswerDepth)) return outcome;
+  result_ = c10::IValue();  // here, where the stack is large
+  const std::string message = "the answer nests more than " + std::to_string(kMaxAnswerDepth) + " levels deep";
+  error_ = std::make_exception_ptr(ModelError("RuntimeError", message, message));
+  return Outcome::kRaised;
+}
+
+void InterpreterState::CompleteFuture(Outcome outcome) {
+  const auto future = std::move(future_);
+  if (outcome == Outcome::kDone) {
+    future->markCompleted(std::move(result_));
+  } else {
+    future->setError(std::move(error_));
+  }
+}
+
+void InterpreterState::Clear() {
+  frames_ = {};
+  registers_ = {};
+  stack_ = {};
+}
+
+RunGroup& InterpreterState::Group() {
+  if (options_.group == nullptr) options_.group = RunGroup::Create(options_.token, options_.pool);
+  return *options_.group;
 }
 
 InterpreterState::Outcome InterpreterState::Execute() {
@@ -102,12 +155,7 @@ bool InterpreterState::Unwind() {
   while (boundary > 0 && !frames_[boundary - 1].future) --boundary;
   const size_t first = boundary > 0 ? boundary - 1 : 0;
 
-  std::vector<TracebackFrame> traceback;
-  for (size_t i = first; i < frames_.size(); ++i) {
-    const Frame& frame = frames_[i];
-    traceback.push_back({frame.code, static_cast<size_t>(frame.pc - frame.code->instructions.data())});
-  }
-  std::exception_ptr error = WithTraceback(std::exchange(error_, nullptr), traceback);
+  std::exception_ptr error = ReportOf(std::exchange(error_, nullptr), first);
   LeaveWithRegions(first);
   if (boundary == 0) {
     PopFrames(0);
@@ -121,6 +169,17 @@ bool InterpreterState::Unwind() {
   ++frames_.back().pc;
   future->setError(std::move(error));
   return true;
+}
+
+std::exception_ptr InterpreterState::ReportOf(std::exception_ptr error, size_t first_frame) const {
+  // It gets its memory even where the run may have no more.
+  MemoryAccount::Scope uncounted(nullptr);
+  std::vector<TracebackFrame> traceback;
+  for (size_t i = first_frame; i < frames_.size(); ++i) {
+    const Frame& frame = frames_[i];
+    traceback.push_back({frame.code, static_cast<size_t>(frame.pc - frame.code->instructions.data())});
+  }
+  return WithTraceback(std::move(error), traceback);
 }
 
 void InterpreterState::LeaveWithRegions(size_t down_to_frame) {
@@ -155,8 +214,12 @@ void InterpreterState::PopFrames(size_t down_to) {
 }
 
 int32_t InterpreterState::Safepoint() {
-  if (options_.token == nullptr) return std::numeric_limits<int32_t>::max() / 2;
-  options_.token->Check();
+  if (options_.token == nullptr && options_.memory == nullptr && options_.group == nullptr) {
+    return std::numeric_limits<int32_t>::max() / 2;
+  }
+  if (options_.token != nullptr) options_.token->Check();
+  if (options_.memory != nullptr) options_.memory->Check();
+  if (options_.group != nullptr) options_.group->CheckForks();
   return 64;
 }
 
@@ -167,41 +230,57 @@ bool InterpreterState::ForksRunElsewhere() const {
 
 void InterpreterState::StartFork(std::shared_ptr<const Code> closure, c10::intrusive_ptr<c10::ivalue::Future> future,
                                  std::vector<c10::IValue> captured) {
+  Group();
   RunOptions options = options_;
   options.on_start = nullptr;
-  auto state = std::make_shared<InterpreterState>(std::move(options), ModeForFork(), Waiting::kSuspends);
+  std::shared_ptr<InterpreterState> state;
+  {
+    // The pool, which counts for nobody, will free it.
+    MemoryAccount::Scope uncounted(nullptr);
+    state = std::make_shared<InterpreterState>(std::move(options), ModeForFork(), Waiting::kSuspends);
+  }
   state->Start(*closure, std::move(captured));
-  state->SetCompletion(std::move(closure), [future = std::move(future)](c10::IValue value, std::exception_ptr error) {
-    if (error) {
-      future->setError(std::move(error));
-    } else {
-      future->markCompleted(std::move(value));
-    }
-  });
+  state->SetFuture(std::move(closure), std::move(future));
+  options_.group->BeginFork();
+  MemoryAccount::Scope uncounted(nullptr);
   options_.pool->Post([state = std::move(state)] { state->Resume(); });
 }
 
 c10::IValue InterpreterState::MakeAwaitable(std::shared_ptr<const Code> closure, const c10::TypePtr& type,
                                             std::vector<c10::IValue> captured) {
-  RunOptions kept = options_;
-  // It may outlive this run, which must not hold its turn for so long.
-  kept.turn = nullptr;
-  return c10::make_intrusive<c10::ivalue::Await>(
-      type, [closure = std::move(closure), captured = std::move(captured), options = std::move(kept)]() -> c10::IValue {
-        InterpreterState state(options, std::nullopt, Waiting::kBlocks);
-        state.Start(*closure, captured);
-        return state.RunToEnd();
-      });
+  // An awaitable may outlive the run, in an attribute say, and must not hold what the run holds.
+  RunOptions options;
+  options.token = options_.token;
+  options.memory = options_.memory;
+  options.pool = options_.pool;
+  return hearth::MakeAwaitable(type, {std::move(closure), std::move(captured)}, [options](const AwaitableCall& call) {
+    InterpreterState state(options, std::nullopt, Waiting::kBlocks);
+    state.Start(*call.closure, call.captured);
+    return state.RunToEnd();
+  });
+}
+
+bool InterpreterState::EnterAwaitable(c10::intrusive_ptr<c10::ivalue::Await> awaitable) {
+  const AwaitableCall* call = CallOf(*awaitable);
+  if (call == nullptr) return false;
+  EnterFrame(*call->closure, call->captured);
+  frames_.back().awaitable = std::move(awaitable);
+  return true;
 }
 
 void InterpreterState::BlockOn(c10::ivalue::Future& future) {
-  if (options_.pool == nullptr || !options_.pool->OnOwnThread()) {
-    future.wait();
-    return;
-  }
-  ThreadPool* pool = options_.pool;
+  ThreadPool* const pool = options_.pool;
+  TORCH_CHECK(pool != nullptr, kWaitsForItself);
+  const CancellationToken* const token = options_.token.get();
+  Group().WakeAtTheDeadline();
   future.addCallback([pool](c10::ivalue::Future&) { pool->Wake(); });
-  pool->HelpUntil([&future] { return future.completed(); });
+  const auto done = [&] { return future.completed() || (token != nullptr && token->ShouldStop()); };
+  if (pool->OnOwnThread()) {
+    pool->HelpUntil(done);
+  } else {
+    pool->SleepUntil(done);
+  }
+  if (!future.completed()) token->Check();
 }
 
 }  // namespace hearth

@@ -32,13 +32,22 @@ class InterpreterState : public std::enable_shared_from_this<InterpreterState> {
 
   // Sets the first frame up. Throws if the number of arguments is wrong.
   void Start(const Code& code, std::vector<c10::IValue> arguments);
-  // Who has the answer when the run ends without a thread waiting for it.
+  // Who has the answer when the run ends without a thread waiting for it: the completion of a run, the future of a
+  // fork.
   void SetCompletion(std::shared_ptr<const Code> code, Completion completion);
+  void SetFuture(std::shared_ptr<const Code> code, c10::intrusive_ptr<c10::ivalue::Future> future);
 
   // Runs to the end on this thread; the answer, or throws.
   c10::IValue RunToEnd();
-  // Runs until it ends or suspends; calls the completion if it ended.
+  // Runs until it ends or suspends; tells the completion or the future if it ended.
   void Resume();
+
+  // Of a fork: what it will complete; else null.
+  const c10::intrusive_ptr<c10::ivalue::Future>& future() const { return future_; }
+  // Of a suspended state: what it waits for.
+  const c10::intrusive_ptr<c10::ivalue::Future>& waiting_for() const { return waiting_for_; }
+  // The wait at which the state is suspended fails when the state goes on, since nothing will complete its future.
+  void FailTheWait() { wait_fails_ = true; }
 
   // The options of the state that runs on this thread; null outside of runs. Synchronous calls from LibTorch back into
   // a model take the token from it.
@@ -53,6 +62,8 @@ class InterpreterState : public std::enable_shared_from_this<InterpreterState> {
     size_t base;            // of its registers
     // A fork that runs inline, whose result goes to this future instead of the caller's register; else null.
     c10::intrusive_ptr<c10::ivalue::Future> future;
+    // What keeps the result beside, if it is an awaitable's function that runs; else null.
+    c10::intrusive_ptr<c10::ivalue::Await> awaitable;
   };
   struct Entered {
     size_t frame;
@@ -66,6 +77,8 @@ class InterpreterState : public std::enable_shared_from_this<InterpreterState> {
   // Turns error_ into a ModelError and takes frames off down to the innermost inline fork or all of them. Whether the
   // run goes on.
   bool Unwind();
+  // The error with the traceback of the frames from `first_frame` on.
+  std::exception_ptr ReportOf(std::exception_ptr error, size_t first_frame) const;
   void LeaveWithRegions(size_t down_to_frame);
   // What a fork begins with, and its parent goes on with: the thread's mode now.
   Mode ModeForFork() const;
@@ -76,6 +89,8 @@ class InterpreterState : public std::enable_shared_from_this<InterpreterState> {
   // A call through an interface, or a fork. Whether there is a new innermost frame to go on with.
   bool EnterInterfaceCall(const Instruction& instruction, c10::IValue* registers, const c10::IValue* constants,
                           const int32_t* operands);
+  // A wait for an awaitable whose function has not run. Whether there is a new innermost frame that runs it.
+  bool EnterAwaitable(c10::intrusive_ptr<c10::ivalue::Await> awaitable);
   bool EnterFork(const Instruction& instruction, c10::IValue* registers, const c10::IValue* constants,
                  const int32_t* operands);
   void EnterFrame(const Code& code, std::vector<c10::IValue> arguments);
@@ -92,8 +107,15 @@ class InterpreterState : public std::enable_shared_from_this<InterpreterState> {
   void StartFork(std::shared_ptr<const Code> closure, c10::intrusive_ptr<c10::ivalue::Future> future,
                  std::vector<c10::IValue> captured);
   bool ForksRunElsewhere() const;
-  // Blocks until it is complete, doing other work of the pool meanwhile where this is one of its threads.
+  // Blocks until it is complete, doing other work of the pool meanwhile where this is one of its threads. Throws
+  // CancelledError if the run is to stop before.
   void BlockOn(c10::ivalue::Future& future);
+  RunGroup& Group();
+  // An answer that nests too deeply for who takes it is an error.
+  Outcome CheckAnswer(Outcome outcome);
+  void CompleteFuture(Outcome outcome);
+  // Gives back what frames and registers hold.
+  void Clear();
   // Asks the token; gives the fuel until the next time.
   int32_t Safepoint();
 
@@ -108,9 +130,11 @@ class InterpreterState : public std::enable_shared_from_this<InterpreterState> {
   c10::IValue result_;
   std::exception_ptr error_;
   c10::intrusive_ptr<c10::ivalue::Future> waiting_for_;
+  bool wait_fails_ = false;
   bool started_ = false;
   std::shared_ptr<const Code> code_;
   Completion completion_;
+  c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
 
 }  // namespace hearth

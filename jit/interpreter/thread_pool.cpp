@@ -6,13 +6,18 @@
 
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "jit/support/large_stack.h"
+
 namespace hearth {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 thread_local const void* pool_of_this_thread = nullptr;
 
@@ -28,9 +33,12 @@ int AllowedProcessors() {
 struct ThreadPool::Impl {
   std::mutex mutex;
   std::condition_variable changed;
+  std::condition_variable woken;  // for the sleepers that are not the pool's threads
   std::deque<std::function<void()>> tasks;
+  std::map<Timed, std::function<void()>> timed;
+  uint64_t next_timed = 0;
   bool closing = false;
-  std::vector<std::thread> threads;
+  std::vector<std::unique_ptr<LargeStackThread>> threads;
 
   void Work(int number) {
     pthread_setname_np(pthread_self(), ("hearth-run-" + std::to_string(number)).c_str());
@@ -39,25 +47,51 @@ struct ThreadPool::Impl {
     at::init_num_threads();
     std::unique_lock lock(mutex);
     for (;;) {
-      changed.wait(lock, [this] { return closing || !tasks.empty(); });
-      if (tasks.empty()) return;
-      RunOne(lock);
+      TakeDue();
+      if (!tasks.empty()) {
+        RunOne(lock);
+      } else if (closing) {
+        return;
+      } else {
+        Sleep(lock);
+      }
     }
   }
 
+  // Until something changes or a timed task is due.
+  void Sleep(std::unique_lock<std::mutex>& lock) {
+    if (timed.empty()) {
+      changed.wait(lock);
+    } else {
+      changed.wait_until(lock, timed.begin()->first.first);
+    }
+  }
+
+  // Timed tasks whose time has come go before the others, which are no later for it.
+  void TakeDue() {
+    if (timed.empty() || timed.begin()->first.first > Clock::now()) return;
+    tasks.push_front(std::move(timed.begin()->second));
+    timed.erase(timed.begin());
+  }
+
   void RunOne(std::unique_lock<std::mutex>& lock) {
+    // Another thread keeps the time meanwhile.
+    if (!timed.empty()) changed.notify_one();
     std::function<void()> task = std::move(tasks.front());
     tasks.pop_front();
     lock.unlock();
     task();
     task = nullptr;
+    TrimStack();
     lock.lock();
   }
 };
 
 ThreadPool::ThreadPool(int threads) : impl_(std::make_unique<Impl>()) {
   const int count = threads > 0 ? threads : std::max(1, AllowedProcessors());
-  for (int i = 0; i < count; ++i) impl_->threads.emplace_back([impl = impl_.get(), i] { impl->Work(i); });
+  for (int i = 0; i < count; ++i) {
+    impl_->threads.push_back(std::make_unique<LargeStackThread>([impl = impl_.get(), i] { impl->Work(i); }));
+  }
 }
 
 ThreadPool::~ThreadPool() {
@@ -66,7 +100,7 @@ ThreadPool::~ThreadPool() {
     impl_->closing = true;
   }
   impl_->changed.notify_all();
-  for (std::thread& thread : impl_->threads) thread.join();
+  impl_->threads.clear();
 }
 
 void ThreadPool::Post(std::function<void()> task) {
@@ -77,6 +111,20 @@ void ThreadPool::Post(std::function<void()> task) {
   impl_->changed.notify_one();
 }
 
+ThreadPool::Timed ThreadPool::PostAt(Clock::time_point time, std::function<void()> task) {
+  std::lock_guard lock(impl_->mutex);
+  const Timed timed(time, impl_->next_timed++);
+  impl_->timed.emplace(timed, std::move(task));
+  // One thread at least sleeps no longer than until then.
+  impl_->changed.notify_one();
+  return timed;
+}
+
+void ThreadPool::Forget(const Timed& timed) {
+  std::lock_guard lock(impl_->mutex);
+  impl_->timed.erase(timed);
+}
+
 int ThreadPool::size() const { return static_cast<int>(impl_->threads.size()); }
 
 bool ThreadPool::OnOwnThread() const { return pool_of_this_thread == impl_.get(); }
@@ -84,23 +132,30 @@ bool ThreadPool::OnOwnThread() const { return pool_of_this_thread == impl_.get()
 void ThreadPool::HelpUntil(const std::function<bool()>& done) {
   std::unique_lock lock(impl_->mutex);
   for (;;) {
+    impl_->TakeDue();
     if (done()) {
       // The notification that woke this thread may have been for a task.
       if (!impl_->tasks.empty()) impl_->changed.notify_one();
       return;
     }
     if (impl_->tasks.empty()) {
-      impl_->changed.wait(lock);
+      impl_->Sleep(lock);
     } else {
       impl_->RunOne(lock);
     }
   }
 }
 
+void ThreadPool::SleepUntil(const std::function<bool()>& done) {
+  std::unique_lock lock(impl_->mutex);
+  impl_->woken.wait(lock, done);
+}
+
 void ThreadPool::Wake() {
   // Taken so that nobody is between asking and sleeping.
   { std::lock_guard lock(impl_->mutex); }
   impl_->changed.notify_all();
+  impl_->woken.notify_all();
 }
 
 }  // namespace hearth

@@ -1,8 +1,11 @@
 // The threads that interpreters run on. Tasks are taken in order. Thread-safe.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 
 namespace hearth {
 
@@ -17,6 +20,10 @@ class ThreadPool {
 
   // A task must not throw, and must not block waiting for another one (HelpUntil is for what cannot do otherwise).
   void Post(std::function<void()> task);
+  // The same, not before `time`; forgotten if the pool ends before. The result names it, for Forget.
+  using Timed = std::pair<std::chrono::steady_clock::time_point, uint64_t>;
+  Timed PostAt(std::chrono::steady_clock::time_point time, std::function<void()> task);
+  void Forget(const Timed& timed);
   int size() const;
 
   // Whether the calling thread is one of this pool's.
@@ -24,6 +31,8 @@ class ThreadPool {
   // For a task that has to wait: runs other tasks on this thread until `done`, which is asked after each one and
   // whenever Wake is called.
   void HelpUntil(const std::function<bool()>& done);
+  // For a thread that is not the pool's: sleeps until `done`, which is asked whenever Wake is called.
+  void SleepUntil(const std::function<bool()>& done);
   void Wake();
 
  private:

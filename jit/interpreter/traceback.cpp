@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <string_view>
 
+#include "jit/interpreter/run_group.h"
 #include "jit/support/errors.h"
+#include "jit/support/memory_account.h"
+#include "jit/support/resource_error.h"
 
 namespace hearth {
 namespace {
@@ -15,6 +18,13 @@ struct Place {
   const SourceRange* range;
   std::string function;
 };
+
+// More frames than these are told by their number; a longer message is cut.
+constexpr size_t kOuterPlaces = 20;
+constexpr size_t kInnerPlaces = 80;
+constexpr size_t kLongestMessage = 1 << 20;
+// What a fork's failure tells of itself where it is waited for, who may be waited for in turn.
+constexpr size_t kLongestReport = 64 << 10;
 
 std::string ShortName(const std::string& qualified) {
   const size_t dot = qualified.rfind('.');
@@ -108,21 +118,37 @@ bool PrintOriginal(const Place& place, std::string& out) {
   return true;
 }
 
-// In the words and the form of LibTorch, whose users and tools know them.
-std::string Report(std::span<const TracebackFrame> frames, const std::string& class_name, const std::string& message) {
+std::vector<Place> PlacesOf(std::span<const TracebackFrame> frames) {
   std::vector<Place> places;
   for (const TracebackFrame& frame : frames) AddPlaces(frame, places);
+  return places;
+}
+
+// In the words and the form of LibTorch, whose users and tools know them.
+std::string Report(std::span<const TracebackFrame> frames, const std::string& class_name, const std::string& message) {
+  // A frame gives a place at least, so that what is left out of many frames is left out of their places too.
+  const bool many = frames.size() > kOuterPlaces + kInnerPlaces;
+  const std::vector<Place> outer = PlacesOf(many ? frames.first(kOuterPlaces) : frames);
+  const std::vector<Place> inner = PlacesOf(many ? frames.last(kInnerPlaces) : frames.last(0));
   std::string serialized;
   std::string original;
   bool has_original = false;
-  for (const Place& place : places) {
+  const auto print = [&](const Place& place) {
     PrintSerialized(place, serialized);
     if (PrintOriginal(place, original)) {
       has_original = true;
     } else {
       PrintSerialized(place, original);
     }
+  };
+  for (const Place& place : outer) print(place);
+  if (many) {
+    const std::string left_out =
+        "  ... " + std::to_string(frames.size() - kOuterPlaces - kInnerPlaces) + " calls more ...\n";
+    serialized.append(left_out);
+    original.append(left_out);
   }
+  for (const Place& place : inner) print(place);
   std::string report = "The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript";
   report.append(has_original ? ", serialized code" : "").append(" (most recent call last):\n").append(serialized);
   if (has_original) {
@@ -131,9 +157,21 @@ std::string Report(std::span<const TracebackFrame> frames, const std::string& cl
   return report.append(class_name).append(": ").append(message).append("\n");
 }
 
-std::exception_ptr Make(std::span<const TracebackFrame> frames, const std::string& class_name,
-                        const std::string& message) {
-  return std::make_exception_ptr(ModelError(class_name, message, Report(frames, class_name, message)));
+std::string WithoutItsMiddle(std::string report) {
+  if (report.size() <= kLongestReport) return report;
+  const size_t cut = report.size() - kLongestReport;
+  return report.replace(kLongestReport / 4, cut, "\n ... (" + std::to_string(cut) + " bytes more) ...\n");
+}
+
+template <typename Error = ModelError>
+std::exception_ptr Make(std::span<const TracebackFrame> frames, const std::string& class_name, std::string message) {
+  if (message.size() > kLongestMessage) {
+    const std::string cut = " ... (" + std::to_string(message.size() - kLongestMessage) + " bytes more)";
+    message.resize(kLongestMessage);
+    message += cut;
+  }
+  const std::string report = Report(frames, class_name, message);
+  return std::make_exception_ptr(Error(class_name, std::move(message), report));
 }
 
 }  // namespace
@@ -143,6 +181,14 @@ std::exception_ptr WithTraceback(std::exception_ptr error, std::span<const Trace
     std::rethrow_exception(error);
   } catch (const CancelledError&) {
     return error;
+  } catch (const MemoryLimitError& refused) {
+    return Make<ResourceError>(frames, "MemoryError", std::string("the request ") + refused.what());
+  } catch (const ForkLimitError& refused) {
+    return Make<ResourceError>(frames, "RuntimeError", refused.what());
+  } catch (const ResourceError& of_fork) {
+    return Make<ResourceError>(frames, "RuntimeError", WithoutItsMiddle(of_fork.what()));
+  } catch (const ModelError& of_fork) {
+    return Make(frames, "RuntimeError", WithoutItsMiddle(of_fork.what()));
   } catch (const RaisedException& raised) {
     return Make(frames, raised.class_name, raised.message);
   } catch (const c10::Error& failed) {

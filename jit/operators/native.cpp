@@ -11,9 +11,9 @@ std::span<const NativeEntry> NativeOperators() {
     std::vector<NativeEntry> entries;
     for (std::span<const NativeEntry> part :
          {native::ScalarNatives(), native::MathNatives(), native::ListNatives(), native::DictNatives(),
-          native::StringNatives(), native::StringSearchNatives(), native::ValueNatives(), native::TensorQueryNatives(),
-          native::SmallTensorNatives(), native::TensorMathNatives(), native::TensorShapeNatives(),
-          native::TensorLayerNatives()}) {
+          native::StringNatives(), native::StringPadNatives(), native::StringSearchNatives(), native::ValueNatives(),
+          native::TensorQueryNatives(), native::SmallTensorNatives(), native::TensorMathNatives(),
+          native::TensorShapeNatives(), native::TensorLayerNatives()}) {
       entries.insert(entries.end(), part.begin(), part.end());
     }
     return entries;

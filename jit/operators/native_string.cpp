@@ -1,11 +1,13 @@
 // Strings, which are bytes: building, slicing, case, formatting.
 #include <cctype>
 #include <iomanip>
+#include <iostream>
 #include <limits>
 #include <sstream>
 #include <stdexcept>
 
 #include "jit/operators/native_support.h"
+#include "jit/operators/value_parts.h"
 
 namespace hearth::native {
 namespace {
@@ -100,9 +102,21 @@ void Print(const IValue& value, std::ostream& stream) {
   if (value.isString()) {
     stream << value.toStringRef();
   } else {
+    RequireFinite(value, "printed");
     stream << value;
   }
 }
+
+void PrintLine(NativeArguments in, IValue*) {
+  std::ostringstream line;
+  for (size_t i = 0; i < in.count; ++i) {
+    if (i > 0) line << ' ';
+    Print(in[i], line);
+  }
+  line << '\n';
+  std::cout << line.str();
+}
+
 void Str(NativeArguments in, IValue* out) {
   const IValue& value = in[0];
   if (value.isString()) {
@@ -112,7 +126,7 @@ void Str(NativeArguments in, IValue* out) {
     *out = std::to_string(value.toInt());
   } else {
     std::ostringstream stream;
-    stream << value;
+    Print(value, stream);
     *out = stream.str();
   }
 }
@@ -222,6 +236,7 @@ constexpr NativeEntry kEntries[] = {
     {"aten::join", Join},
     {"aten::str", Str},
     {"aten::format", Format},
+    {"prim::Print", PrintLine},
     {"aten::percentFormat", PercentFormat},
     {"aten::upper", MapBytes<std::toupper>},
     {"aten::lower", MapBytes<std::tolower>},

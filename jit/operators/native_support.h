@@ -72,6 +72,7 @@ std::span<const NativeEntry> MathNatives();
 std::span<const NativeEntry> ListNatives();
 std::span<const NativeEntry> DictNatives();
 std::span<const NativeEntry> StringNatives();
+std::span<const NativeEntry> StringPadNatives();
 std::span<const NativeEntry> StringSearchNatives();
 std::span<const NativeEntry> ValueNatives();
 std::span<const NativeEntry> TensorQueryNatives();

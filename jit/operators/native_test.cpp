@@ -276,6 +276,10 @@ bool Excluded(const std::string& name, const std::vector<IValue>& arguments) {
   if (name == "aten::mul_.t" || name == "aten::mul.left_t") return arguments[1].toInt() > 100;
   if (name == "aten::mul.right_") return arguments[0].toInt() > 100;
   if (name == "prim::rangelist") return arguments[0].toInt() > 100;
+  const bool widens = name == "aten::ljust" || name == "aten::rjust" || name == "aten::zfill";
+  if (widens || name == "aten::expandtabs") return arguments[1].toInt() > 100;
+  if (name == "aten::center") return arguments[1].toInt() > 100 || arguments[1].toInt() < 0;
+  if (name == "prim::Print") return true;
   return name == "aten::warn" || name == "aten::set_grad_enabled" || name == "aten::device.with_index" ||
          name == "aten::empty.memory_format" || name == "aten::empty_like" || name == "aten::new_empty";
 }
@@ -387,6 +391,42 @@ TEST(NativeRepairTest, DivisionThatEndsTheProcessInLibTorchRaisesOrIsRight) {
   EXPECT_EQ(RunNative(*Find("aten::remainder.int"), {-5, kMaxInt}).results[0].toInt(), kMaxInt - 5);
   EXPECT_EQ(RunNative(*Find("aten::remainder.int"), {5, kMinInt}).results[0].toInt(), kMinInt + 5);
   EXPECT_EQ(RunNative(*Find("aten::remainder.int"), {5, kMaxInt}).results[0].toInt(), 5);
+}
+
+TEST(NativeRepairTest, AWidthThatKeepsLibTorchBusyForEverRaisesOrIsRight) {
+  EXPECT_EQ(RunNative(*Find("aten::center"), {"abc", -5, "*"}).results[0].toStringRef(), "abc");
+  for (const char* name : {"aten::center", "aten::ljust", "aten::rjust"}) {
+    EXPECT_NE(ErrorOf(name, {"abc", kMaxInt, "*"}), "") << name;
+  }
+  EXPECT_NE(ErrorOf("aten::zfill", {"abc", kMaxInt}), "");
+  EXPECT_NE(ErrorOf("aten::expandtabs", {"\t", kMaxInt}), "");
+}
+
+TEST(NativeRepairTest, IndicesThatLibTorchTrustsAreLookedAt) {
+  const auto error = [](const char* name, torch::jit::Stack arguments) -> std::string {
+    try {
+      Find(name)->Run(arguments);
+    } catch (const c10::Error& failed) {
+      return failed.what_without_backtrace();
+    }
+    return "";
+  };
+  const at::Tensor wild = at::full({1, 3}, 1000000, at::kLong);
+  const c10::List<int64_t> lengths({5});
+  EXPECT_NE(error("aten::ctc_loss.IntList", {at::ones({5, 1, 4}), wild, lengths, c10::List<int64_t>({3}), 0, 1, false})
+                .find("targets must lie between 0 and 3"),
+            std::string::npos);
+  const at::Tensor pivots = at::full({3}, 1000000, at::kInt);
+  EXPECT_NE(error("aten::linalg_ldl_solve", {at::eye(3), pivots, at::ones({3, 1}), false}).find("pivots"),
+            std::string::npos);
+  const IValue none;
+  EXPECT_NE(error("aten::_sparse_coo_tensor_unsafe",
+                  {wild, at::ones({3}), c10::List<int64_t>({4}), none, none, none, none, none})
+                .find("indices of a sparse tensor"),
+            std::string::npos);
+  EXPECT_NE(error("aten::segment_reduce",
+                  {at::ones({4}), "sum", at::full({1}, 1000000, at::kLong), none, none, 0, true, none}),
+            "");
 }
 
 TEST(NativeRepairTest, AnEmptyPatternThatLibTorchSearchesForEverRaises) {

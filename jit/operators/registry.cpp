@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "jit/operators/effects.h"
+#include "jit/operators/guards.h"
 #include "jit/operators/native.h"
 
 namespace hearth {
@@ -88,7 +89,7 @@ std::span<const Operator* const> OperatorRegistry::Candidates(c10::Symbol name) 
       made->effects_ = EffectsOf(*original);
       made->enumerations_ = Operator::FindEnumerations(*made->schema_);
       made->has_boxed_ = original->hasOperation();
-      if (made->has_boxed_) made->operation_ = OperationOf(*original);
+      if (made->has_boxed_) made->operation_ = Guarded(FullName(*made->schema_), OperationOf(*original));
       auto native = impl_->natives.find(FullName(*made->schema_));
       if (native != impl_->natives.end()) made->native_ = native->second;
       op = made.get();

@@ -13,7 +13,14 @@ spdlog::logger& Log() {
   return log;
 }
 
-FailureReason ReasonOf(const absl::Status& status) {
+// Whether the model is to blame: it raised, or wanted more memory than it may have.
+bool ModelFailed(const absl::Status& status, bool admitted) {
+  return status.code() == absl::StatusCode::kInternal ||
+         (admitted && status.code() == absl::StatusCode::kResourceExhausted);
+}
+
+FailureReason ReasonOf(const absl::Status& status, bool admitted) {
+  if (ModelFailed(status, admitted)) return FailureReason::kBackend;
   switch (status.code()) {
     case absl::StatusCode::kResourceExhausted:
     case absl::StatusCode::kUnavailable:
@@ -21,8 +28,6 @@ FailureReason ReasonOf(const absl::Status& status) {
     case absl::StatusCode::kCancelled:
     case absl::StatusCode::kDeadlineExceeded:
       return FailureReason::kCanceled;
-    case absl::StatusCode::kInternal:
-      return FailureReason::kBackend;
     default:
       return FailureReason::kOther;
   }
@@ -119,12 +124,12 @@ void RequestTask::Report(const absl::Status& status, Clock::time_point now) {
       if (began == 0) statistics.Began();
       statistics.Succeeded(times, static_cast<uint64_t>(std::max<int64_t>(batch_size_, 0)));
     } else if (admitted_) {
-      statistics.Failed(ReasonOf(status), times.total, began != 0);
+      statistics.Failed(ReasonOf(status, admitted_), times.total, began != 0);
     } else {
-      statistics.Refused(ReasonOf(status), times.total);
+      statistics.Refused(ReasonOf(status, admitted_), times.total);
     }
   }
-  if (status.code() == absl::StatusCode::kInternal) {
+  if (ModelFailed(status, admitted_)) {
     Log().warn("model {} version {}: {}", record_.model, record_.version,
                std::string(status.message().data(), status.message().size()));
   }

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "server/repository/layout.h"
@@ -16,6 +17,8 @@ namespace hearth::server {
 namespace {
 
 using inference::ModelConfig;
+
+constexpr const char* kMemoryLimit = "memory_limit";
 
 // Keeps the first error; what follows it is often its consequence.
 class FirstError : public google::protobuf::io::ErrorCollector {
@@ -120,7 +123,9 @@ std::vector<std::string> IgnoredFields(const ModelConfig& config) {
   }
   // A map's order is not the file's; sort, so that the same file always gives the same warnings.
   std::set<std::string> parameters;
-  for (const auto& [key, value] : config.parameters()) parameters.insert(key);
+  for (const auto& [key, value] : config.parameters()) {
+    if (key != kMemoryLimit) parameters.insert(key);
+  }
   for (const std::string& key : parameters) ignored.push_back(absl::StrCat("parameter ", key));
   return ignored;
 }
@@ -157,6 +162,8 @@ absl::StatusOr<CheckedConfig> CheckModelConfig(ModelConfig config, const std::st
   if (absl::Status status = CheckTensors(config.input(), "input", name); !status.ok()) return status;
   if (absl::Status status = CheckTensors(config.output(), "output", name); !status.ok()) return status;
 
+  if (const auto limit = MemoryLimitOf(config); !limit.ok()) return limit.status();
+
   CheckedConfig checked;
   checked.warnings = IgnoredFields(config);
   config.set_platform(kPlatform);
@@ -176,6 +183,17 @@ absl::StatusOr<CheckedConfig> CheckModelConfig(ModelConfig config, const std::st
   }
   checked.config = std::move(config);
   return checked;
+}
+
+absl::StatusOr<std::optional<int64_t>> MemoryLimitOf(const ModelConfig& config) {
+  const auto parameter = config.parameters().find(kMemoryLimit);
+  if (parameter == config.parameters().end()) return std::nullopt;
+  const std::string& text = parameter->second.string_value();
+  int64_t bytes = 0;
+  if (!absl::SimpleAtoi(text, &bytes) || bytes < 0) {
+    return Wrong(config.name(), absl::StrCat("the parameter ", kMemoryLimit, " is '", text, "'; it must be bytes"));
+  }
+  return bytes;
 }
 
 absl::StatusOr<CheckedConfig> ReadModelConfig(const std::filesystem::path& folder) {

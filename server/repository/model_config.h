@@ -2,13 +2,16 @@
 //
 //   honoured   name, platform, backend, default_model_filename, version_policy, max_batch_size, input and output (name,
 //              data_type, dims, reshape, optional), dynamic_batching.default_queue_policy.max_queue_size,
-//              model_operations.op_library_filename (where the server allows it: repository.h)
+//              model_operations.op_library_filename (where the server allows it: repository.h), the
+//              parameter memory_limit
 //   refused    what would change answers if it were ignored: sequence_batching, ensemble_scheduling, decoupled
 //              transactions, batch_input and batch_output, repository agents, shape tensors, another backend
 //   ignored    what only tunes: the rest. Each such field that a file sets is named in a warning.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +40,10 @@ struct CheckedConfig {
 // Checks a configuration for the model of the folder `name`. kInvalidArgument for a value that makes no sense,
 // kUnimplemented for what is refused (see above).
 absl::StatusOr<CheckedConfig> CheckModelConfig(inference::ModelConfig config, const std::string& name);
+
+// The parameter "memory_limit": bytes that a request of this model may come to hold, 0 for no limit; none if it is not
+// there. kInvalidArgument if it is no number.
+absl::StatusOr<std::optional<int64_t>> MemoryLimitOf(const inference::ModelConfig& config);
 
 // The configuration of the model in `folder`: its config.pbtxt, or defaults if it has none.
 absl::StatusOr<CheckedConfig> ReadModelConfig(const std::filesystem::path& folder);

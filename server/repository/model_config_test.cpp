@@ -112,9 +112,18 @@ TEST(ModelConfig, ValuesThatMakeNoSenseAreRefused) {
         "input { name: 'x' data_type: TYPE_FP32 dims: 0 }",
         "input { name: 'x' data_type: TYPE_FP32 dims: 1 } input { name: 'x' data_type: TYPE_FP32 dims: 1 }",
         "input { name: 'x' data_type: TYPE_FP32 dims: 6 reshape { shape: [2, 2] } }",
-        "default_model_filename: '../../etc/passwd'"}) {
+        "default_model_filename: '../../etc/passwd'",
+        "parameters { key: 'memory_limit' value { string_value: 'much' } }"}) {
     EXPECT_EQ(Check(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
   }
+}
+
+TEST(ModelConfig, AModelMayHaveAMemoryLimitOfItsOwn) {
+  const auto with = Check("parameters { key: 'memory_limit' value { string_value: '1000000' } }");
+  ASSERT_TRUE(with.ok()) << with.status();
+  EXPECT_THAT(with->warnings, testing::IsEmpty());
+  EXPECT_EQ(*MemoryLimitOf(with->config), 1000000);
+  EXPECT_EQ(*MemoryLimitOf(Check("")->config), std::nullopt);
 }
 
 TEST(ModelConfig, TheJsonOfALoadRequestIsRead) {

@@ -1,0 +1,220 @@
+// Forks, waits and awaitables.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "jit/interpreter/test_support.h"
+#include "jit/interpreter/thread_pool.h"
+
+namespace hearth {
+namespace {
+
+using c10::IValue;
+using ::testing::HasSubstr;
+
+constexpr const char* kForkAndWait = R"(graph(%x : int, %y : int):
+  %f : Future[int] = prim::fork(%x, %y)
+    block0(%a : int, %b : int):
+      %q : int = aten::floordiv.int(%a, %b)
+      -> (%q)
+  %one : int = prim::Constant[value=1]()
+  %r : int = aten::wait(%f)
+  %s : int = aten::add.int(%r, %one)
+  return (%s)
+)";
+
+TEST(ForkTest, AForksResultReachesItsWaitWithAndWithoutAPool) {
+  const auto code = Compile(kForkAndWait);
+  EXPECT_EQ(hearth::Run(*code, {42, 2}).toInt(), 22);
+  ThreadPool pool(2);
+  RunOptions options;
+  options.pool = &pool;
+  EXPECT_EQ(hearth::Run(*code, {42, 2}, options).toInt(), 22);
+}
+
+TEST(ForkTest, AForksFailureReachesItsWaitWithBothReports) {
+  const auto code = Compile(kForkAndWait);
+  ThreadPool pool(2);
+  RunOptions with_pool;
+  with_pool.pool = &pool;
+  for (const RunOptions& options : {RunOptions(), with_pool}) {
+    try {
+      hearth::Run(*code, {1, 0}, options);
+      FAIL();
+    } catch (const ModelError& error) {
+      const std::string report = error.what();
+      EXPECT_THAT(report, HasSubstr("RuntimeError: The following operation failed in the TorchScript interpreter."));
+      EXPECT_THAT(report, HasSubstr("in <forked function>"));
+      EXPECT_THAT(report, HasSubstr("RuntimeError: division by 0"));
+    }
+  }
+}
+
+TEST_F(UnitTest, ForksNestAThousandDeepOnTwoThreads) {
+  // Each level forks the next and waits for it: without suspending, two threads would be stuck at the second level.
+  const c10::FunctionSchema schema("nest", "", {c10::Argument("n", c10::IntType::get())},
+                                   {c10::Argument("", c10::IntType::get())});
+  Function* nest =
+      unit_->AddFunction(std::make_unique<Function>(c10::QualifiedName("__torch__.nest"), schema, nullptr));
+  graphs_.push_back(ParseGraph(R"(graph(%n : int):
+  %zero : int = prim::Constant[value=0]()
+  %one : int = prim::Constant[value=1]()
+  %deeper : bool = aten::gt.int(%n, %zero)
+  %r : int = prim::If(%deeper)
+    block0():
+      %f : Future[int] = prim::fork(%n)
+        block0(%m : int):
+          %inner_one : int = prim::Constant[value=1]()
+          %less : int = aten::sub.int(%m, %inner_one)
+          %s : int = prim::CallFunction[function=@__torch__.nest](%less)
+          -> (%s)
+      %t : int = aten::wait(%f)
+      %u : int = aten::add.int(%t, %one)
+      -> (%u)
+    block1():
+      -> (%zero)
+  return (%r)
+)",
+                               options_));
+  const auto code = CompileCode(*graphs_.back(), "__torch__.nest");
+  SetCode(*nest, code);
+  EXPECT_EQ(hearth::Run(*code, {1000}).toInt(), 1000);
+  ThreadPool pool(2);
+  RunOptions options;
+  options.pool = &pool;
+  EXPECT_EQ(hearth::Run(*code, {1000}, options).toInt(), 1000);
+  Latch latch(8);
+  std::atomic<int> right{0};
+  for (int i = 0; i < 8; ++i) {
+    RunAsync(code, {1000 + i}, options, [&, i](IValue result, std::exception_ptr error) {
+      if (!error && result.toInt() == 1000 + i) ++right;
+      latch.Down();
+    });
+  }
+  latch.Wait();
+  EXPECT_EQ(right, 8);
+}
+
+TEST(ForkTest, AThousandForksAreWaitedForInOneRun) {
+  const auto code = Compile(R"(graph(%n : int):
+  %true : bool = prim::Constant[value=True]()
+  %zero : int = prim::Constant[value=0]()
+  %futures : List[Future[int]] = prim::ListConstruct()
+  %a : int = prim::Loop(%n, %true, %zero)
+    block0(%i : int, %x : int):
+      %f : Future[int] = prim::fork(%i)
+        block0(%k : int):
+          %sq : int = aten::mul.int(%k, %k)
+          -> (%sq)
+      %l : List[Future[int]] = aten::append.t(%futures, %f)
+      -> (%true, %x)
+  %sum : int = prim::Loop(%n, %true, %zero)
+    block0(%j : int, %acc : int):
+      %g : Future[int] = aten::__getitem__.t(%futures, %j)
+      %v : int = aten::wait(%g)
+      %next : int = aten::add.int(%acc, %v)
+      -> (%true, %next)
+  return (%sum)
+)");
+  ThreadPool pool(2);
+  RunOptions options;
+  options.pool = &pool;
+  EXPECT_EQ(hearth::Run(*code, {1000}, options).toInt(), 332833500);
+  Latch latch(1);
+  int64_t answer = 0;
+  RunAsync(code, {1000}, options, [&](IValue result, std::exception_ptr) {
+    answer = result.toInt();
+    latch.Down();
+  });
+  latch.Wait();
+  EXPECT_EQ(answer, 332833500);
+}
+
+TEST(AsyncTest, AFailureReachesTheCompletion) {
+  const auto code = Compile(kForkAndWait);
+  ThreadPool pool(1);
+  RunOptions options;
+  options.pool = &pool;
+  Latch latch(1);
+  std::exception_ptr failure;
+  RunAsync(code, {1, 0}, options, [&](IValue, std::exception_ptr error) {
+    failure = error;
+    latch.Down();
+  });
+  latch.Wait();
+  EXPECT_THROW(std::rethrow_exception(failure), ModelError);
+}
+
+TEST(AsyncTest, AnAwaitableRunsOnceAndOnlyWhenWaitedFor) {
+  const std::string graph = R"(graph(%log : List[int], %wait : bool):
+  %a : Await[int] = prim::awaitable(%log)
+    block0(%l : List[int]):
+      %one : int = prim::Constant[value=1]()
+      %m : List[int] = aten::append.t(%l, %one)
+      %n : int = aten::len.t(%l)
+      -> (%n)
+  %zero : int = prim::Constant[value=0]()
+  %r : int = prim::If(%wait)
+    block0():
+      %x : int = prim::awaitable_wait(%a)
+      %y : int = prim::awaitable_wait(%a)
+      %s : int = aten::add.int(%x, %y)
+      -> (%s)
+    block1():
+      -> (%zero)
+  return (%r)
+)";
+  c10::List<int64_t> log;
+  EXPECT_EQ(RunText(graph, {log, false}).toInt(), 0);
+  EXPECT_EQ(log.size(), 0u);
+  EXPECT_EQ(RunText(graph, {log, true}).toInt(), 2);
+  EXPECT_EQ(log.size(), 1u);
+}
+
+TEST(AsyncTest, AWaitInsideAnAwaitableFreesTheThread) {
+  // One thread: the awaitable waits for a fork that needs it.
+  const std::string graph = R"(graph(%x : int):
+  %f : Future[int] = prim::fork(%x)
+    block0(%k : int):
+      %sq : int = aten::mul.int(%k, %k)
+      -> (%sq)
+  %a : Await[int] = prim::awaitable(%f)
+    block0(%g : Future[int]):
+      %v : int = aten::wait(%g)
+      -> (%v)
+  %r : int = prim::awaitable_wait(%a)
+  %s : int = prim::awaitable_wait(%a)
+  %t : int = aten::add.int(%r, %s)
+  return (%t)
+)";
+  const auto code = Compile(graph);
+  EXPECT_EQ(hearth::Run(*code, {6}).toInt(), 72);
+  ThreadPool pool(1);
+  RunOptions options;
+  options.pool = &pool;
+  Latch latch(1);
+  int64_t answer = 0;
+  RunAsync(code, {6}, options, [&](IValue result, std::exception_ptr) {
+    answer = result.toInt();
+    latch.Down();
+  });
+  latch.Wait();
+  EXPECT_EQ(answer, 72);
+}
+
+TEST(AsyncTest, AnAwaitablesFailureReachesItsWaitEachTime) {
+  const std::string error = ErrorOf(R"(graph(%x : int):
+  %a : Await[int] = prim::awaitable(%x)
+    block0(%k : int):
+      %zero : int = prim::Constant[value=0]()
+      %v : int = aten::floordiv.int(%k, %zero)
+      -> (%v)
+  %r : int = prim::awaitable_wait(%a)
+  return (%r)
+)",
+                                    {1});
+  EXPECT_THAT(error, HasSubstr("in <awaitable function>"));
+  EXPECT_THAT(error, HasSubstr("RuntimeError: division by 0"));
+}
+
+}  // namespace
+}  // namespace hearth

@@ -1,0 +1,137 @@
+#include "jit/support/memory_account.h"
+
+#include <malloc.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace hearth {
+namespace {
+
+struct ThreadCount {
+  MemoryAccount* account;
+  int64_t pending;  // not yet told to the account
+};
+constinit thread_local ThreadCount thread_count{nullptr, 0};
+
+// Threads of one account tell it so many bytes at a time, so that they seldom meet.
+constexpr int64_t kPendingBytes = 64 << 10;
+constexpr size_t kLargeBytes = 1 << 20;
+
+}  // namespace
+
+MemoryLimitError::MemoryLimitError(int64_t asked, int64_t held, int64_t limit) noexcept {
+  if (asked > 0) {
+    std::snprintf(message_, sizeof message_,
+                  "asked for %lld bytes while it held %lld, beyond its memory limit of %lld bytes",
+                  static_cast<long long>(asked), static_cast<long long>(held), static_cast<long long>(limit));
+  } else {
+    std::snprintf(message_, sizeof message_, "held %lld bytes, beyond its memory limit of %lld bytes",
+                  static_cast<long long>(held), static_cast<long long>(limit));
+  }
+}
+
+void MemoryAccount::Flush() noexcept {
+  ThreadCount& count = thread_count;
+  count.account->held_.fetch_add(count.pending, std::memory_order_relaxed);
+  count.pending = 0;
+}
+
+int64_t MemoryAccount::held() const {
+  const int64_t pending = thread_count.account == this ? thread_count.pending : 0;
+  return held_.load(std::memory_order_relaxed) + pending;
+}
+
+void MemoryAccount::CheckThread() {
+  if (MemoryAccount* account = thread_count.account) account->Check();
+}
+
+void MemoryAccount::Check() {
+  const int64_t now = held();
+  if (now > limit_) passed_.store(true, std::memory_order_relaxed);
+  if (passed_.load(std::memory_order_relaxed)) throw MemoryLimitError(0, now, limit_);
+}
+
+MemoryAccount::Scope::Scope(MemoryAccount* account) noexcept : outer_(thread_count.account) {
+  if (account == outer_) return;
+  if (outer_ != nullptr) Flush();
+  thread_count.account = account;
+}
+
+MemoryAccount::Scope::~Scope() {
+  if (thread_count.account == outer_) return;
+  if (thread_count.account != nullptr) Flush();
+  thread_count.account = outer_;
+}
+
+MemoryAccount* MemoryAccount::Current() noexcept { return thread_count.account; }
+
+void MemoryAccount::RequireRoom(size_t bytes) {
+  MemoryAccount* account = thread_count.account;
+  if (account == nullptr) return;
+  const int64_t held = account->held();
+  const int64_t room = account->limit_ - held;
+  if (room >= 0 && bytes <= static_cast<size_t>(room)) return;
+  account->passed_.store(true, std::memory_order_relaxed);
+  throw MemoryLimitError(static_cast<int64_t>(bytes), held, account->limit_);
+}
+
+void MemoryAccount::Allocated(size_t bytes) noexcept {
+  ThreadCount& count = thread_count;
+  if (count.account == nullptr) return;
+  count.pending += static_cast<int64_t>(bytes);
+  if (count.pending > kPendingBytes) Flush();
+}
+
+void MemoryAccount::Freed(size_t bytes) noexcept {
+  ThreadCount& count = thread_count;
+  if (count.account == nullptr) return;
+  count.pending -= static_cast<int64_t>(bytes);
+  if (count.pending < -kPendingBytes) Flush();
+}
+
+namespace {
+
+// What C++ asks of operator new: another try after each call of the new-handler, and never null.
+template <typename Allocate>
+void* NewWith(size_t bytes, Allocate allocate) {
+  if (bytes >= kLargeBytes) MemoryAccount::RequireRoom(bytes);
+  for (;;) {
+    if (void* made = allocate()) {
+      if (thread_count.account != nullptr) MemoryAccount::Allocated(malloc_usable_size(made));
+      return made;
+    }
+    const std::new_handler handler = std::get_new_handler();
+    if (handler == nullptr) throw std::bad_alloc();
+    handler();
+  }
+}
+
+void* New(size_t bytes) {
+  // malloc(0) may give null, operator new(0) must not.
+  return NewWith(bytes, [size = bytes == 0 ? 1 : bytes] { return std::malloc(size); });
+}
+
+void* NewAligned(size_t bytes, std::align_val_t alignment) {
+  const size_t step = static_cast<size_t>(alignment);
+  // aligned_alloc wants a multiple of the alignment.
+  const size_t size = bytes == 0 ? step : (bytes + step - 1) / step * step;
+  if (size < bytes) throw std::bad_alloc();
+  return NewWith(bytes, [=] { return std::aligned_alloc(step, size); });
+}
+
+void Delete(void* memory) noexcept {
+  if (thread_count.account != nullptr && memory != nullptr) MemoryAccount::Freed(malloc_usable_size(memory));
+  std::free(memory);
+}
+
+}  // namespace
+}  // namespace hearth
+
+// The forms that are not here (arrays, no-throw, sized) come back to these, as the language has it.
+void* operator new(size_t bytes) { return hearth::New(bytes); }
+void* operator new(size_t bytes, std::align_val_t alignment) { return hearth::NewAligned(bytes, alignment); }
+void operator delete(void* memory) noexcept { hearth::Delete(memory); }
+void operator delete(void* memory, size_t) noexcept { hearth::Delete(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { hearth::Delete(memory); }
+void operator delete(void* memory, size_t, std::align_val_t) noexcept { hearth::Delete(memory); }

@@ -1,0 +1,102 @@
+#include "jit/support/memory_account.h"
+
+#include <ATen/ops/empty.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "jit/support/cpu_allocator.h"
+
+namespace hearth {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(MemoryAccountTest, AnAccountHoldsWhatItsThreadAllocatedAndHasNotFreed) {
+  MemoryAccount account(1 << 20);
+  MemoryAccount::Scope scope(&account);
+  {
+    const std::vector<char> bytes(1000);
+    EXPECT_GE(account.held(), 1000);
+    EXPECT_LT(account.held(), 1200);
+  }
+  EXPECT_EQ(account.held(), 0);
+}
+
+TEST(MemoryAccountTest, MemoryThatAnotherThreadOfTheAccountFreesIsNoLongerHeld) {
+  MemoryAccount account(1 << 20);
+  std::vector<char>* bytes = nullptr;
+  std::thread([&] {
+    MemoryAccount::Scope scope(&account);
+    bytes = new std::vector<char>(100000);
+  }).join();
+  EXPECT_GE(account.held(), 100000);
+  std::thread([&] {
+    MemoryAccount::Scope scope(&account);
+    delete bytes;
+  }).join();
+  EXPECT_EQ(account.held(), 0);
+}
+
+TEST(MemoryAccountTest, WhatIsAllocatedOutsideOfAScopeIsNotCounted) {
+  MemoryAccount account(1 << 20);
+  {
+    MemoryAccount::Scope scope(&account);
+    MemoryAccount::Scope none(nullptr);
+    const std::vector<char> bytes(100000);
+    EXPECT_EQ(account.held(), 0);
+  }
+  const std::vector<char> bytes(100000);
+  EXPECT_EQ(account.held(), 0);
+}
+
+TEST(MemoryAccountTest, ALargeAllocationBeyondTheLimitFailsAtOnce) {
+  MemoryAccount account(2 << 20);
+  MemoryAccount::Scope scope(&account);
+  try {
+    const std::vector<char> bytes(3 << 20);
+    FAIL();
+  } catch (const std::bad_alloc& error) {
+    EXPECT_THAT(error.what(), HasSubstr("asked for 3145728 bytes while"));
+    EXPECT_THAT(error.what(), HasSubstr("memory limit of 2097152 bytes"));
+  }
+  EXPECT_THROW(account.Check(), MemoryLimitError) << "an account that was passed stays so";
+}
+
+TEST(MemoryAccountTest, ManySmallAllocationsAreSeenWhenAsked) {
+  MemoryAccount account(1 << 20);
+  MemoryAccount::Scope scope(&account);
+  std::vector<std::string> strings;
+  strings.reserve(4096);
+  EXPECT_NO_THROW(account.Check());
+  for (int i = 0; i < 4096; ++i) strings.emplace_back(1000, 'x');
+  EXPECT_THROW(account.Check(), MemoryLimitError);
+}
+
+TEST(MemoryAccountTest, TensorsAreCountedAndRefusedByTheirBytes) {
+  InstallCountingAllocator();
+  MemoryAccount account(1 << 20);
+  MemoryAccount::Scope scope(&account);
+  {
+    const at::Tensor tensor = at::empty({1000, 100}, at::kFloat);
+    EXPECT_GE(account.held(), 400000);
+    EXPECT_LT(account.held(), 410000);
+  }
+  // What LibTorch makes once for the process may stay.
+  EXPECT_LT(account.held(), 10000);
+  EXPECT_THROW(at::empty({1 << 20}, at::kFloat), MemoryLimitError);
+}
+
+TEST(MemoryAccountTest, WhatLibTorchAllocatesForItselfIsCounted) {
+  MemoryAccount account(1 << 20);
+  MemoryAccount::Scope scope(&account);
+  c10::List<int64_t> list;
+  for (int64_t i = 0; i < 1000; ++i) list.push_back(i);
+  EXPECT_GE(account.held(), 16000);
+}
+
+}  // namespace
+}  // namespace hearth
