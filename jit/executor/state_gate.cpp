@@ -18,6 +18,10 @@ class StateGate::Turn final : public StateTurn {
     std::vector<Future> admitted;
     {
       std::lock_guard lock(gate_->mutex_);
+      // A run that was told to stop may end while it waits.
+      if (ready_ != nullptr) {
+        for (Turn* other : gate_->turns_) std::erase(other->waiting_, this);
+      }
       const auto next = gate_->turns_.erase(place_);
       admitted = gate_->Reconsider(this, next);
     }

@@ -55,6 +55,7 @@ bool InterpreterState::EnterFork(const Instruction& instruction, IValue* registe
     StartFork(closure, std::move(future), std::move(captured));
     return false;
   }
+  forked_in_.push_back(ModeForFork());
   EnterFrame(*closure, std::move(captured));
   frames_.back().future = std::move(future);
   return true;

@@ -130,6 +130,7 @@ class InterpreterState : public std::enable_shared_from_this<InterpreterState> {
   c10::IValue result_;
   std::exception_ptr error_;
   c10::intrusive_ptr<c10::ivalue::Future> waiting_for_;
+  c10::intrusive_ptr<c10::ivalue::Future> turn_;  // what the StateStep where the run stands was told to wait for
   bool wait_fails_ = false;
   bool started_ = false;
   std::shared_ptr<const Code> code_;
