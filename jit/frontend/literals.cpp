@@ -161,10 +161,11 @@ void AppendUnescaped(const Source& source, uint32_t begin, uint32_t end, bool ra
       AppendUtf8(point, out);
       i = stop;
     } else {
-      fail(i + 1,
-           "TorchScript's strings know the escapes \\\\ \\' \\\" \\a \\b \\f \\n \\r \\t \\v, octal \\ooo, \\x, \\u and "
-           "\\U, not '\\" +
-               std::string(1, c) + "'");
+      fail(
+          i + 1,
+          "TorchScript's strings know the escapes \\\\ \\' \\\" \\a \\b \\f \\n \\r \\t \\v, octal \\ooo, \\x, \\u and "
+          "\\U, not '\\" +
+              std::string(1, c) + "'");
     }
   }
 }

@@ -88,7 +88,9 @@ Function* SourceImporter::LoadFunction(const std::string& qualified_name) {
 
 std::vector<Function*> SourceImporter::LoadFunctions() { return written_->DeclareFunctions(); }
 
-c10::TypePtr SourceImporter::ParseType(std::string_view annotation) { return resolver_->ParseAnnotation(annotation, {}); }
+c10::TypePtr SourceImporter::ParseType(std::string_view annotation) {
+  return resolver_->ParseAnnotation(annotation, {});
+}
 
 void SourceImporter::DefineAll() {
   UnknownOperators unknown;
