@@ -36,6 +36,12 @@ def made(function, items, folder, timeout=600):
             yield Case.from_json(fields)
 
 
+def nothing_made_of(folder, device):
+    """The items of which no case could be made, where `folder` is that of a suite."""
+    manifests = [path for name in (device, "whole", ".") for path in (folder / name).glob("*.json")]
+    return sorted(path.stem for path in manifests if not json.loads(path.read_text())["cases"])
+
+
 def folder_of(item):
     """The folder for an item's files, in the process that makes them."""
     torch.set_num_threads(1)

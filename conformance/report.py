@@ -111,6 +111,8 @@ def page(summaries):
     for summary in summaries:
         lines += ["", f"## {summary['title']}", "", *_paragraph(summary["about"]), _made_on(summary), ""]
         lines += _misses(summary)
+        if absent := summary.get("nothing_made_of"):
+            lines += [f"Of {len(absent)} {summary['items']} no case could be made that torch.jit saves and runs: {', '.join(absent)}.", ""]
         lines += _groups(summary)
         lines += _speed(summary)
         lines += _contents(summary)

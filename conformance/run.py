@@ -21,7 +21,7 @@ import tomllib
 from collections import Counter
 from pathlib import Path
 
-from conformance import ROOT, report, suites
+from conformance import ROOT, making, report, suites
 from conformance.hearth import Hearth
 from conformance.workers import JOBS, Died, Worker
 
@@ -85,6 +85,9 @@ def _run_suite(name, hearth, known, options):
         results.keep_only(cases)
     results.write()
     summary = report.summarize(results.of(cases), known, label, module.TITLE, module.__doc__ or "")
+    if hasattr(module, "ITEMS"):
+        summary["items"] = module.ITEMS
+        summary["nothing_made_of"] = making.nothing_made_of(folder, options.device)
     for name_of_case, reason in summary["new"]:
         print(f"MISS {name_of_case}: {reason}")
     whole = options.only == "*" and not options.quick

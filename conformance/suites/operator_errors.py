@@ -10,12 +10,13 @@ from conformance.suites import operators
 
 NAME = "operator_errors"
 TITLE = "Operators' errors: the samples that torch's operator database expects to fail"
+ITEMS = "operators"
 
 
 def cases(folder, quick, device="cpu"):
     items = [{"name": operators.name_of(op), "device": device} for op in operators.database() if op.error_inputs_func]
     if quick:
-        items = [items[i] for i in making.spread(len(items), 80)]
+        items = [items[i] for i in making.spread(len(items), 60)]
     yield from making.made("conformance.suites.operator_errors:make", items, folder / device)
 
 

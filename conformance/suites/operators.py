@@ -16,6 +16,7 @@ from conformance.case import Case
 
 NAME = "operators"
 TITLE = "Operators: torch's operator database (op_db), each sample as an archive"
+ITEMS = "operators"
 
 LIMIT = 100
 FORM_LIMIT = 5
