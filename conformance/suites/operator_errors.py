@@ -1,5 +1,6 @@
 """What operators refuse: the samples with which torch's operator database expects an error, scripted where a script can
-say the call. Class and message of what is raised are compared, and the arguments as the failed call left them."""
+say the call. Class and message of what is raised are compared, and dtypes, shapes, strides and memory of the arguments as the failed
+call left them."""
 
 import numpy
 import torch
@@ -38,5 +39,6 @@ def make(item):
         except Exception as error:
             unmade.append(f"{name}: {making.line(error)}")
             continue
-        made.append(Case(name, op.name, str(path), str(inputs)).to_json())
+        # What a failed call had written so far may be memory that it had not filled yet.
+        made.append(Case(name, op.name, str(path), str(inputs), skip=("values",)).to_json())
     return {"cases": made, "unmade": unmade}

@@ -89,6 +89,21 @@ constexpr auto kRemainderIntDivisor = [](double a, int64_t b) {
   return std::fmod(divisor + std::fmod(a, divisor), divisor);
 };
 
+// Of numbers whose types are known only when it runs.
+void RemainderOfNumbers(NativeArguments in, IValue* out) {
+  const IValue& a = in[0];
+  const IValue& b = in[1];
+  if (a.isInt() && b.isDouble()) {
+    *out = kRemainderFloat(a.toInt(), b.toDouble());
+  } else if (a.isDouble() && b.isInt()) {
+    *out = kRemainderIntDivisor(a.toDouble(), b.toInt());
+  } else if (a.isDouble() && b.isDouble()) {
+    *out = kRemainderFloat(a.toDouble(), b.toDouble());
+  } else {
+    *out = Remainder(a.toInt(), b.toInt());
+  }
+}
+
 void DivMod(NativeArguments in, IValue* out) {
   const int64_t a = in[0].toInt();
   const int64_t b = in[1].toInt();
@@ -183,6 +198,7 @@ constexpr NativeEntry kEntries[] = {
     {"aten::remainder.float", Binary<double, double, kRemainderFloat>},
     {"aten::remainder.int_float", Binary<int64_t, double, kRemainderFloat>},
     {"aten::remainder.float_int", Binary<double, int64_t, kRemainderIntDivisor>},
+    {"aten::remainder", RemainderOfNumbers},
     {"aten::divmod.int", DivMod},
     {"aten::__and__.int", Binary<int64_t, int64_t, [](int64_t a, int64_t b) { return a & b; }>},
     {"aten::__and__.bool", Binary<bool, bool, [](bool a, bool b) { return a && b; }>},

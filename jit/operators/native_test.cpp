@@ -268,7 +268,9 @@ class Values {
 bool Excluded(const std::string& name, const std::vector<IValue>& arguments) {
   const auto is = [&](size_t i, int64_t value) { return arguments[i].isInt() && arguments[i].toInt() == value; };
   const auto is_empty = [&](size_t i) { return arguments[i].isString() && arguments[i].toStringRef().empty(); };
-  if (name == "aten::remainder.int")
+  const auto is_real = [&](size_t i) { return arguments[i].isInt() || arguments[i].isDouble(); };
+  if (name == "aten::remainder" && !(is_real(0) && is_real(1))) return true;
+  if (name == "aten::remainder.int" || name == "aten::remainder")
     return is(1, 0) || is(1, -1) || is(1, kMaxInt) || is(1, kMinInt) || is(1, kMaxInt - 1) || is(1, kMinInt + 1);
   if (name == "aten::divmod.int" || name == "aten::floordiv.int") return is(0, kMinInt) && is(1, -1);
   if (name == "aten::gcd.int") return is(0, kMinInt) || is(1, kMinInt);
@@ -384,6 +386,7 @@ std::string ErrorOf(std::string_view name, std::vector<IValue> arguments) {
 
 TEST(NativeRepairTest, DivisionThatEndsTheProcessInLibTorchRaisesOrIsRight) {
   EXPECT_EQ(ErrorOf("aten::remainder.int", {5, 0}), "ZeroDivisionError: integer division or modulo by zero");
+  EXPECT_EQ(ErrorOf("aten::remainder", {5, 0}), "ZeroDivisionError: integer division or modulo by zero");
   EXPECT_EQ(ErrorOf("aten::floordiv.int", {kMinInt, -1}), "integer overflow in division");
   EXPECT_EQ(ErrorOf("aten::divmod.int", {kMinInt, -1}), "integer overflow in division");
   EXPECT_EQ(RunNative(*Find("aten::remainder.int"), {kMinInt, -1}).results[0].toInt(), 0);
