@@ -364,6 +364,7 @@ class RuntimeImpl final : public Runtime {
     const std::shared_ptr<MemoryAccount> account = MakeAccount(load_memory_limit_);
     const MemoryAccount::Scope memory(account.get());
     try {
+      const OperatorReader operators;
       const std::shared_ptr<const Mapping> file = Mapping::Open(path, Mapping::Mode::kInPlace);
       ImportedModule imported;
       imported.unit = CompilationUnit::Create();

@@ -32,7 +32,6 @@ class CodeBuilder {
   void BuildUnbound(Function& function);
 
  private:
-  Compiled Build(Function& function, const BaselineOptions& options);
   // Queues what `graph` may call.
   void FindCallees(const Block& block);
   void FindMethods(const c10::TypePtr& receiver, const std::string& name);

@@ -71,13 +71,14 @@ void RunGroup::EndRun() {
 }
 
 void RunGroup::Suspend(std::shared_ptr<InterpreterState> state) {
-  InterpreterState* const key = state.get();
+  uint64_t number = 0;
   const auto future = state->waiting_for();
   States go_on;
   {
     std::lock_guard lock(mutex_);
     SetAlarm();
-    waiting_.emplace(key, std::move(state));
+    number = next_number_++;
+    waiting_.emplace(number, std::move(state));
     --active_;
     if (token_ != nullptr && token_->ShouldStop()) {
       go_on = TakeAll();
@@ -86,17 +87,15 @@ void RunGroup::Suspend(std::shared_ptr<InterpreterState> state) {
     }
   }
   Post(std::move(go_on));
-  // The address may belong to another state by the time this is called; a state that is woken for nothing asks its
-  // future again and comes back.
-  future->addCallback([self = shared_from_this(), key](c10::ivalue::Future&) { self->Wake(key); });
+  future->addCallback([self = shared_from_this(), number](c10::ivalue::Future&) { self->Wake(number); });
 }
 
-void RunGroup::Wake(InterpreterState* state) {
+void RunGroup::Wake(uint64_t number) {
   MemoryAccount::Scope uncounted(nullptr);
   States woken;
   {
     std::lock_guard lock(mutex_);
-    const auto found = waiting_.find(state);
+    const auto found = waiting_.find(number);
     if (found == waiting_.end()) return;
     woken.push_back(std::move(found->second));
     waiting_.erase(found);
@@ -122,7 +121,7 @@ void RunGroup::WakeAtTheDeadline() {
 
 RunGroup::States RunGroup::TakeAll() {
   States taken;
-  for (auto& [key, state] : waiting_) taken.push_back(std::move(state));
+  for (auto& [number, state] : waiting_) taken.push_back(std::move(state));
   waiting_.clear();
   active_ += taken.size();
   return taken;
@@ -131,30 +130,30 @@ RunGroup::States RunGroup::TakeAll() {
 RunGroup::States RunGroup::TakeThoseThatWaitForThemselves() {
   // Each waiting state waits for one future, which at most one of them will complete: walk from state to state until
   // there is none or one that this walk has seen.
-  std::unordered_map<const c10::ivalue::Future*, InterpreterState*> maker;
-  for (const auto& [key, state] : waiting_) {
-    if (state->future() != nullptr) maker[state->future().get()] = key;
+  std::unordered_map<const c10::ivalue::Future*, uint64_t> maker;
+  for (const auto& [number, state] : waiting_) {
+    if (state->future() != nullptr) maker[state->future().get()] = number;
   }
-  const auto next = [&](const InterpreterState* state) -> InterpreterState* {
-    const auto found = maker.find(state->waiting_for().get());
-    return found == maker.end() ? nullptr : found->second;
+  const auto next = [&](uint64_t number) -> std::optional<uint64_t> {
+    const auto found = maker.find(waiting_[number]->waiting_for().get());
+    return found == maker.end() ? std::nullopt : std::optional(found->second);
   };
-  std::unordered_map<const InterpreterState*, const InterpreterState*> seen_from;
-  std::vector<InterpreterState*> stuck;
+  std::unordered_map<uint64_t, uint64_t> seen_from;
+  std::vector<uint64_t> stuck;
   for (const auto& [start, state] : waiting_) {
-    InterpreterState* at = start;
-    while (at != nullptr && seen_from.emplace(at, start).second) at = next(at);
-    if (at == nullptr || seen_from[at] != start) continue;
-    InterpreterState* const first = at;
+    std::optional<uint64_t> at = start;
+    while (at && seen_from.emplace(*at, start).second) at = next(*at);
+    if (!at || seen_from[*at] != start) continue;
+    const uint64_t first = *at;
     do {
-      stuck.push_back(at);
-      at = next(at);
-    } while (at != first);
+      stuck.push_back(*at);
+      at = next(*at);
+    } while (*at != first);
   }
   States taken;
-  for (InterpreterState* state : stuck) {
-    state->FailTheWait();
-    const auto found = waiting_.find(state);
+  for (const uint64_t number : stuck) {
+    const auto found = waiting_.find(number);
+    found->second->FailTheWait();
     taken.push_back(std::move(found->second));
     waiting_.erase(found);
   }

@@ -59,7 +59,7 @@ class RunGroup : public std::enable_shared_from_this<RunGroup> {
   using States = std::vector<std::shared_ptr<InterpreterState>>;
 
   RunGroup(std::shared_ptr<CancellationToken> token, ThreadPool* pool) : token_(std::move(token)), pool_(pool) {}
-  void Wake(InterpreterState* state);
+  void Wake(uint64_t number);
   void WakeAll();
   // With the lock held: takes states out of waiting_, to be posted after.
   States TakeAll();
@@ -70,8 +70,9 @@ class RunGroup : public std::enable_shared_from_this<RunGroup> {
   const std::shared_ptr<CancellationToken> token_;
   ThreadPool* const pool_;
   std::mutex mutex_;
-  size_t active_ = 1;  // on a thread or on the way to one
-  std::unordered_map<InterpreterState*, std::shared_ptr<InterpreterState>> waiting_;
+  size_t active_ = 1;         // on a thread or on the way to one
+  uint64_t next_number_ = 0;  // of the next wait
+  std::unordered_map<uint64_t, std::shared_ptr<InterpreterState>> waiting_;
   std::optional<ThreadPool::Timed> alarm_;
   std::atomic<bool> too_many_{false};
 };
