@@ -28,7 +28,8 @@ void RunHearth(benchmark::State& state, const fs::path& folder) {
       hearth::ImportModule(hearth::Mapping::Open(folder / "1" / "model.pt", hearth::Mapping::Mode::kInPlace), {});
   hearth::CodeBuilder builder(*imported.unit, std::nullopt);
   hearth::ThreadPool pool(1);
-  auto executor = std::make_shared<hearth::ModelExecutor>(imported.unit, imported.object, builder, &pool);
+  auto executor = std::make_shared<hearth::ModelExecutor>(imported.unit, imported.object, builder,
+                                                          std::make_shared<hearth::StateGate>(), &pool);
   const hearth::Code& code = *executor->Find("forward")->code;
   std::vector<c10::IValue> arguments = ReadInputs(folder);
   arguments.insert(arguments.begin(), imported.object);

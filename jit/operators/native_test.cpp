@@ -279,7 +279,7 @@ bool Excluded(const std::string& name, const std::vector<IValue>& arguments) {
   if (name == "aten::mul.right_") return arguments[0].toInt() > 100;
   if (name == "prim::rangelist") return arguments[0].toInt() > 100;
   const bool widens = name == "aten::ljust" || name == "aten::rjust" || name == "aten::zfill";
-  if (widens || name == "aten::expandtabs") return arguments[1].toInt() > 100;
+  if (widens || name == "aten::expandtabs") return arguments[1].toInt() > 100 || arguments[1].toInt() < -100;
   if (name == "aten::center") return arguments[1].toInt() > 100 || arguments[1].toInt() < 0;
   if (name == "prim::Print") return true;
   return name == "aten::warn" || name == "aten::set_grad_enabled" || name == "aten::device.with_index" ||
