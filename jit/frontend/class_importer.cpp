@@ -17,6 +17,8 @@
 namespace hearth {
 namespace {
 
+constexpr size_t kMostMembers = 20000;
+
 using tree::cast;
 using tree::dyn_cast;
 using tree::Kind;
@@ -246,6 +248,12 @@ class ClassImporter {
         default:
           Fail(statement->range, "a class's body can only have attributes, constants and methods");
       }
+    }
+    // LibTorch's class types look every name up in all that they have.
+    if (std::max(attributes_.size(), methods_.size()) > kMostMembers) {
+      Fail(definition_.name_range, "a class has " + std::to_string(attributes_.size()) + " attributes and " +
+                                       std::to_string(methods_.size()) + " methods; at most " +
+                                       std::to_string(kMostMembers) + " of each can be served");
     }
   }
 
