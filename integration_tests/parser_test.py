@@ -274,11 +274,11 @@ class Printer:
 
 
 def has_foreign_escape(source):
-    """Whether a string has an escape that TorchScript has not: there strings are bytes, without \\x and \\u."""
+    """Whether a string has an escape that TorchScript has not."""
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.STRING:
             prefix = re.match(r"[A-Za-z]*", token.string).group().lower()
-            if "r" not in prefix and any(c not in "\\'\"abfnrtv01234567\n\r"
+            if "r" not in prefix and any(c not in "\\'\"abfnrtvxuU01234567\n\r"
                                          for c in re.findall(r"\\(.)", token.string, re.S)):
                 return True
     return False

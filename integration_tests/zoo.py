@@ -135,7 +135,8 @@ def efficientnet_b0():
     return torchvision_model("efficientnet_b0", image(2, 3, 96, 96))
 
 
-@recipe("densenet121")
+# Its own rounding error is 1e-3 of its answer (against float64): the number of threads shows.
+@recipe("densenet121", tolerance=(2e-3, 2e-3))
 def densenet121():
     return torchvision_model("densenet121", image(1, 3, 64, 64))
 

@@ -316,7 +316,7 @@ class ValueReader::Visit {
       if (!item.ok()) return item;
       list.push_back(*std::move(item));
     }
-    return IValue(std::move(list));
+    return IValue(list);
   }
 
   absl::StatusOr<IValue> AsTuple(const c10::TupleTypePtr& type) const {
@@ -366,7 +366,7 @@ class ValueReader::Visit {
       if (!value.ok()) return value;
       dict.insert_or_assign(*std::move(key), *std::move(value));
     }
-    return IValue(std::move(dict));
+    return IValue(dict);
   }
 
   absl::StatusOr<IValue> AsObject(const c10::ClassTypePtr& type) const {
@@ -457,7 +457,7 @@ class ValueReader::Visit {
     c10::impl::GenericList list(*type);
     list.reserve(values->size());
     for (IValue& value : *values) list.push_back(std::move(value));
-    return IValue(std::move(list));
+    return IValue(list);
   }
 
   absl::StatusOr<IValue> InferredTuple(Leniency leniency) const {
@@ -494,7 +494,7 @@ class ValueReader::Visit {
     if (!value_type.ok()) return value_type.status();
     c10::impl::GenericDict dict(*key_type, *value_type);
     for (size_t i = 0; i < keys.size(); ++i) dict.insert_or_assign(std::move(keys[i]), std::move(values[i]));
-    return IValue(std::move(dict));
+    return IValue(dict);
   }
 
   absl::StatusOr<IValue> FieldsAsDict() const {
@@ -504,7 +504,7 @@ class ValueReader::Visit {
       if (!value.ok()) return value;
       dict.insert_or_assign(field.name(), *std::move(value));
     }
-    return IValue(std::move(dict));
+    return IValue(dict);
   }
 
   ValueReader& reader_;
