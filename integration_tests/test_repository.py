@@ -120,7 +120,7 @@ def test_strict_readiness_waits_for_every_model(hearthd, tmp_path):
 
 
 def test_sigterm_answers_what_is_in_flight_refuses_the_rest_and_exits_0(hearthd):
-    server = hearthd({"spin": models.scripted(models.Spin())})
+    server = hearthd({"spin": models.scripted(models.Spin())}, "--drain-seconds", "300")
     client, late = server.client(), server.client()
     late.infer("spin", spin(1))  # connected before the drain
     done = queue.Queue()
@@ -140,7 +140,7 @@ def test_sigterm_answers_what_is_in_flight_refuses_the_rest_and_exits_0(hearthd)
 
 
 def test_a_stream_is_drained_too(hearthd):
-    server = hearthd({"spin": models.scripted(models.Spin())})
+    server = hearthd({"spin": models.scripted(models.Spin())}, "--drain-seconds", "300")
     with Stream(server) as stream:
         for _ in range(2):
             stream.send("spin", spin(8_000_000))

@@ -430,18 +430,25 @@ InterpreterState::Outcome InterpreterState::Loop() {
   }
     NEXT();
   do_AwaitableWait : {
-    auto awaitable = AT(OPERANDS()[0]).toAwait();
-    if (!awaitable->completed()) {
-      frames_.back().pc = pc;
-      if (EnterAwaitable(awaitable)) {
-        ENTER_FRAME();
-        BURN(1);
-        DISPATCH();
+    bool entered = false;
+    {
+      // Ends before the jump to the body's first instruction, which would not run its destructor.
+      auto awaitable = AT(OPERANDS()[0]).toAwait();
+      if (!awaitable->completed()) {
+        frames_.back().pc = pc;
+        entered = EnterAwaitable(awaitable);
+      }
+      if (!entered) {
+        IValue value = awaitable->wait();
+        OUTPUT(0) = std::move(value);
+        RELEASE();
       }
     }
-    IValue value = awaitable->wait();
-    OUTPUT(0) = std::move(value);
-    RELEASE();
+    if (entered) {
+      ENTER_FRAME();
+      BURN(1);
+      DISPATCH();
+    }
   }
     NEXT();
   do_StateStep : {
