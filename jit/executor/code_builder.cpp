@@ -51,9 +51,7 @@ void CodeBuilder::Drain() {
   while (!queue_.empty()) {
     Function* function = queue_.back();
     queue_.pop_back();
-    BaselineOptions options;
-    options.device = device_;
-    std::unique_ptr<Graph> baseline = BuildBaseline(function->emitted_graph(), options);
+    const std::unique_ptr<Graph> baseline = FreeBaseline(*function);
     SetCode(*function, Compile(*baseline, *function));
     FindCallees(*baseline->block());
   }

@@ -24,7 +24,7 @@ class CodeBuilder {
   // The baseline graph of a method with `self` bound to an object; `effects` are the unit's.
   std::unique_ptr<Graph> BindBaseline(Function& method, const c10::intrusive_ptr<c10::ivalue::Object>& self,
                                       const UnitEffects& effects) const;
-  // The baseline graph of a free function.
+  // The baseline graph of a free function, or of a method with self not bound.
   std::unique_ptr<Graph> FreeBaseline(Function& function) const;
   // Code of such a graph, and of all that it may call.
   std::shared_ptr<const Code> Build(const Graph& baseline, const Function& function);
