@@ -154,6 +154,18 @@ TEST_F(StateGateTest, ARunThatEndsBeforeItAskedHoldsNobodyUp) {
   EXPECT_TRUE(b.IsAdmitted());
 }
 
+TEST_F(StateGateTest, ARunThatEndsWhileItWaitsIsForgotten) {
+  Passage a(*gate_, kWriter);
+  auto b = std::make_unique<Passage>(*gate_, kWriter);
+  Passage c(*gate_, kWriter);
+  EXPECT_TRUE(a.Take(0));
+  EXPECT_FALSE(b->Take(0));
+  EXPECT_FALSE(c.Take(0));
+  b = nullptr;
+  a.End();
+  EXPECT_TRUE(c.IsAdmitted());
+}
+
 TEST_F(StateGateTest, ATurnLastsAsLongAsAForkHoldsIt) {
   Passage a(*gate_, kWriter);
   EXPECT_TRUE(a.Take(0));
