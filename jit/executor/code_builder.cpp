@@ -3,6 +3,7 @@
 #include <ATen/core/class_type.h>
 
 #include <string>
+#include <utility>
 
 #include "jit/ir/symbols.h"
 #include "jit/support/logging.h"
@@ -21,17 +22,11 @@ std::shared_ptr<const Code> Compile(const Graph& baseline, const Function& funct
 
 }  // namespace
 
-std::unique_ptr<Graph> CodeBuilder::BindBaseline(Function& method, const c10::intrusive_ptr<c10::ivalue::Object>& self,
-                                                 const UnitEffects& effects) const {
+std::unique_ptr<Graph> CodeBuilder::Baseline(Function& function, c10::intrusive_ptr<c10::ivalue::Object> self,
+                                             const UnitEffects* effects) const {
   BaselineOptions options;
-  options.self = self;
-  options.effects = &effects;
-  options.device = device_;
-  return BuildBaseline(method.emitted_graph(), options);
-}
-
-std::unique_ptr<Graph> CodeBuilder::FreeBaseline(Function& function) const {
-  BaselineOptions options;
+  options.self = std::move(self);
+  options.effects = effects;
   options.device = device_;
   return BuildBaseline(function.emitted_graph(), options);
 }
@@ -51,7 +46,7 @@ void CodeBuilder::Drain() {
   while (!queue_.empty()) {
     Function* function = queue_.back();
     queue_.pop_back();
-    const std::unique_ptr<Graph> baseline = FreeBaseline(*function);
+    const std::unique_ptr<Graph> baseline = Baseline(*function);
     SetCode(*function, Compile(*baseline, *function));
     FindCallees(*baseline->block());
   }

@@ -21,11 +21,10 @@ class CodeBuilder {
   // `device`: where literal devices are redirected to, if anywhere.
   CodeBuilder(CompilationUnit& unit, std::optional<c10::Device> device) : unit_(unit), device_(device) {}
 
-  // The baseline graph of a method with `self` bound to an object; `effects` are the unit's.
-  std::unique_ptr<Graph> BindBaseline(Function& method, const c10::intrusive_ptr<c10::ivalue::Object>& self,
-                                      const UnitEffects& effects) const;
-  // The baseline graph of a free function, or of a method with self not bound.
-  std::unique_ptr<Graph> FreeBaseline(Function& function) const;
+  // The baseline graph of a function; of a method with `self` bound to an object if one is given, and then `effects`
+  // are the unit's.
+  std::unique_ptr<Graph> Baseline(Function& function, c10::intrusive_ptr<c10::ivalue::Object> self = nullptr,
+                                  const UnitEffects* effects = nullptr) const;
   // Code of such a graph, and of all that it may call.
   std::shared_ptr<const Code> Build(const Graph& baseline, const Function& function);
   // Gives the function its own Code, with self not bound; once. After this function->run works.

@@ -36,7 +36,7 @@ ModelExecutor::ModelExecutor(std::shared_ptr<CompilationUnit> unit, c10::intrusi
   const c10::ClassTypePtr type = module_->type();
   const auto bind = [&](torch::jit::Function* declared) {
     auto* function = static_cast<Function*>(declared);
-    entries_.push_back({function, builder.BindBaseline(*function, module_, effects), nullptr, {}, false});
+    entries_.push_back({function, builder.Baseline(*function, module_, &effects), nullptr, {}, false});
   };
   for (torch::jit::Function* method : type->methods()) bind(method);
   num_methods_ = entries_.size();
@@ -70,7 +70,7 @@ ModelExecutor::ModelExecutor(std::shared_ptr<CompilationUnit> unit, std::span<Fu
                              CodeBuilder& builder, ThreadPool* pool)
     : unit_(std::move(unit)), pool_(pool) {
   for (Function* function : functions) {
-    std::unique_ptr<Graph> baseline = builder.FreeBaseline(*function);
+    std::unique_ptr<Graph> baseline = builder.Baseline(*function);
     std::shared_ptr<const Code> code = builder.Build(*baseline, *function);
     const bool straight = IsStraight(*baseline->block());
     entries_.push_back({function, std::move(baseline), std::move(code), {}, straight});
