@@ -29,7 +29,7 @@ void RunHearth(benchmark::State& state, const fs::path& folder) {
   hearth::CodeBuilder builder(*imported.unit, std::nullopt);
   hearth::ThreadPool pool(1);
   auto executor = std::make_shared<hearth::ModelExecutor>(imported.unit, imported.object, builder,
-                                                          std::make_shared<hearth::StateGate>(), &pool);
+                                                          std::make_shared<hearth::TurnList>(), &pool);
   const hearth::Code& code = *executor->Find("forward")->code;
   std::vector<c10::IValue> arguments = ReadInputs(folder);
   arguments.insert(arguments.begin(), imported.object);

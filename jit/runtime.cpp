@@ -349,7 +349,7 @@ class RuntimeImpl final : public Runtime {
       if (!builder) builder.emplace(*imported.unit, redirect);
       // Runs on streams of their own begin when the weights are there, and the weights go when the device is idle.
       const std::shared_ptr<ModelExecutor> executor(
-          new ModelExecutor(imported.unit, imported.object, *builder, gate_, &pool_), WhenIdle{device_});
+          new ModelExecutor(imported.unit, imported.object, *builder, generators_, &pool_), WhenIdle{device_});
       if (const auto stream = DefaultStream(device_)) stream->synchronize();
       return std::make_shared<LoadedModel>(executor, std::move(imported), device_, streams_,
                                            options.memory_limit.value_or(memory_limit_));
@@ -392,7 +392,7 @@ class RuntimeImpl final : public Runtime {
   const int64_t memory_limit_;
   const int64_t load_memory_limit_;
   const std::chrono::nanoseconds load_time_limit_;
-  const std::shared_ptr<StateGate> gate_ = std::make_shared<StateGate>();
+  const std::shared_ptr<TurnList> generators_ = std::make_shared<TurnList>();  // which runs may draw and seed when
   ThreadPool pool_;
 };
 

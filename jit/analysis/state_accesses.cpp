@@ -3,6 +3,7 @@
 #include <ATen/core/class_type.h>
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <unordered_map>
 #include <unordered_set>
@@ -84,7 +85,20 @@ bool StateParts::Meets(const StateParts& other) const {
   return false;
 }
 
-size_t StateParts::bound() const { return words_.size() * kWordBits; }
+size_t StateParts::NextFrom(size_t part) const {
+  const size_t first = part / kWordBits;
+  for (size_t i = first; i < words_.size(); ++i) {
+    const uint64_t from_part = i == first ? ~uint64_t{0} << (part % kWordBits) : ~uint64_t{0};
+    if ((words_[i] & from_part) != 0) return i * kWordBits + std::countr_zero(words_[i] & from_part);
+  }
+  return kEnd;
+}
+
+StateParts StateAccess::Touched() const {
+  StateParts touched = reads;
+  touched.Add(writes);
+  return touched;
+}
 
 void StateAccess::Add(const StateAccess& other) {
   reads.Add(other.reads);
@@ -128,8 +142,7 @@ class StateAccesses::Builder {
     StateParts returned;
     for (const Value* output : graphs_[g]->outputs()) AddPart(PartOf(IdOf(g, *output)), &returned);
     const StateAccess all = state.All();
-    for (size_t part = 0; part < num_parts_; ++part) {
-      if (!returned.Has(part)) continue;
+    for (const size_t part : returned) {
       if (all.reads.Has(part)) state.to_the_end.reads.Add(part);
       if (all.writes.Has(part)) state.to_the_end.writes.Add(part);
     }

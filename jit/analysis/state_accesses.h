@@ -14,7 +14,10 @@
 
 #include <ATen/core/ivalue.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <limits>
 #include <memory>
 #include <span>
 #include <utility>
@@ -28,32 +31,56 @@ class UnitEffects;
 
 inline constexpr size_t kGenerators = 0;  // the part that all models of the process share
 
-// A set of parts, by their numbers.
+// A set of parts, by their numbers; iterates over them from the lowest on.
 class StateParts {
  public:
+  class Iterator;
+  Iterator begin() const;
+  std::default_sentinel_t end() const { return {}; }
+
   void Add(size_t part);
   void Add(const StateParts& other);
   bool Has(size_t part) const;
   bool Meets(const StateParts& other) const;
   bool empty() const { return words_.empty(); }
-  // More than any part in it.
-  size_t bound() const;
   bool operator==(const StateParts&) const = default;
 
  private:
+  // The first part from `part` on; kEnd if there is none.
+  size_t NextFrom(size_t part) const;
+
+  static constexpr size_t kEnd = std::numeric_limits<size_t>::max();
   std::vector<uint64_t> words_;  // without zeros at the end
 };
+
+class StateParts::Iterator {
+ public:
+  using difference_type = std::ptrdiff_t;
+  using value_type = size_t;
+
+  explicit Iterator(const StateParts& parts) : parts_(&parts), part_(parts.NextFrom(0)) {}
+  size_t operator*() const { return part_; }
+  Iterator& operator++() {
+    part_ = parts_->NextFrom(part_ + 1);
+    return *this;
+  }
+  void operator++(int) { ++*this; }
+  bool operator==(std::default_sentinel_t) const { return part_ == kEnd; }
+
+ private:
+  const StateParts* parts_;
+  size_t part_;
+};
+
+inline StateParts::Iterator StateParts::begin() const { return Iterator(*this); }
 
 struct StateAccess {
   StateParts reads;
   StateParts writes;
   void Add(const StateAccess& other);
   bool empty() const { return reads.empty() && writes.empty(); }
-  // Whether the two must not happen at once though they are of different models.
-  bool ConflictsOverGenerators(const StateAccess& other) const {
-    return (writes.Has(kGenerators) && (other.writes.Has(kGenerators) || other.reads.Has(kGenerators))) ||
-           (reads.Has(kGenerators) && other.writes.Has(kGenerators));
-  }
+  // What is read or written.
+  StateParts Touched() const;
   // Whether the two must not happen at once.
   bool Conflicts(const StateAccess& other) const {
     return writes.Meets(other.writes) || writes.Meets(other.reads) || reads.Meets(other.writes);

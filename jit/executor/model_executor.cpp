@@ -30,8 +30,8 @@ bool IsStraight(const Block& block) {
 }  // namespace
 
 ModelExecutor::ModelExecutor(std::shared_ptr<CompilationUnit> unit, c10::intrusive_ptr<c10::ivalue::Object> module,
-                             CodeBuilder& builder, std::shared_ptr<StateGate> gate, ThreadPool* pool)
-    : unit_(std::move(unit)), module_(std::move(module)), gate_(std::move(gate)), pool_(pool) {
+                             CodeBuilder& builder, std::shared_ptr<TurnList> generators, ThreadPool* pool)
+    : unit_(std::move(unit)), module_(std::move(module)), gate_(std::in_place, std::move(generators)), pool_(pool) {
   const UnitEffects effects(*unit_);
   const c10::ClassTypePtr type = module_->type();
   const auto bind = [&](torch::jit::Function* declared) {
@@ -60,9 +60,7 @@ void ModelExecutor::PlanState(const UnitEffects& effects) {
   const StateAccesses accesses(finished, *module_, effects);
   for (size_t i = 0; i < entries_.size(); ++i) {
     entries_[i].plan = InsertStateSteps(graphs[i], accesses.methods()[i]);
-    entries_[i].plan.model = module_.get();
-    const StateParts writes = accesses.methods()[i].All().writes;
-    for (size_t part = 0; part < writes.bound(); ++part) writes_state_ |= part != kGenerators && writes.Has(part);
+    for (const size_t part : accesses.methods()[i].All().writes) writes_state_ |= part != kGenerators;
   }
 }
 
@@ -97,10 +95,10 @@ void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> argu
   options.keep_alive = shared_from_this();
   // The turn ends with the run and its forks, after the completion: the answer may be part of the module's state, and
   // the next run that writes it waits until the answer has been taken.
-  if (!method.plan.steps.empty()) options.turn = gate_->Arrive(method.plan);
+  if (gate_) options.turn = gate_->Arrive(method.plan);
   options.on_start = std::move(settings.on_start);
   options.stream = settings.stream;
-  options.begin_here = settings.may_run_here && method.straight && method.plan.steps.empty();
+  options.begin_here = settings.may_run_here && method.straight && method.plan.empty();
   hearth::RunAsync(method.code, std::move(arguments), std::move(options), std::move(completion));
 }
 

@@ -37,11 +37,11 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
     const c10::FunctionSchema& schema() const { return function->getSchema(); }
   };
 
-  // Compiles every method and hook of `module`'s class. `builder` is for the same unit. `gate` is the process's. `pool`
-  // must outlive this.
+  // Compiles every method and hook of `module`'s class. `builder` is for the same unit. `generators` is the process's
+  // order over them. `pool` must outlive this.
   // Throws CompileError.
   ModelExecutor(std::shared_ptr<CompilationUnit> unit, c10::intrusive_ptr<c10::ivalue::Object> module,
-                CodeBuilder& builder, std::shared_ptr<StateGate> gate, ThreadPool* pool);
+                CodeBuilder& builder, std::shared_ptr<TurnList> generators, ThreadPool* pool);
 
   // Compiles free functions of the unit, which have no state.
   ModelExecutor(std::shared_ptr<CompilationUnit> unit, std::span<Function* const> functions, CodeBuilder& builder,
@@ -77,7 +77,7 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
   std::vector<Method> entries_;  // all that a run may start with: the methods, then the class's own hooks
   size_t num_methods_;
   bool writes_state_ = false;
-  const std::shared_ptr<StateGate> gate_;
+  std::optional<StateGate> gate_;  // none for free functions
   ThreadPool* pool_;
 };
 

@@ -164,7 +164,7 @@ class ModelExecutorTest : public testing::Test {
     holds().Reset();
     const std::shared_ptr<CompilationUnit> unit(std::shared_ptr<void>(), const_cast<CompilationUnit*>(&file_.unit()));
     CodeBuilder builder(*unit, std::nullopt);
-    executor_ = std::make_shared<ModelExecutor>(unit, self_, builder, std::make_shared<StateGate>(), &pool_);
+    executor_ = std::make_shared<ModelExecutor>(unit, self_, builder, std::make_shared<TurnList>(), &pool_);
   }
 
   std::unique_ptr<Answer> Start(const char* method, std::vector<c10::IValue> arguments) {
@@ -231,7 +231,7 @@ TEST_F(ModelExecutorTest, ScratchAttributesAreEachRunsOwn) {
   holds().Open(1);
   EXPECT_EQ(a->Get(), 10);
   EXPECT_EQ(b->Get(), 20);
-  EXPECT_TRUE(executor_->Find("through_scratch")->plan.steps.empty());
+  EXPECT_TRUE(executor_->Find("through_scratch")->plan.empty());
 }
 
 TEST_F(ModelExecutorTest, ARunThatRaisesGivesBackWhatItHeld) {
@@ -250,8 +250,8 @@ TEST_F(ModelExecutorTest, AForkHoldsWhatItWritesThoughItsParentHasEnded) {
 }
 
 TEST_F(ModelExecutorTest, RunsOfMethodsThatTouchNoStateHeedNobody) {
-  EXPECT_TRUE(executor_->Find("compute")->plan.steps.empty());
-  EXPECT_FALSE(executor_->Find("read_a")->plan.steps.empty());
+  EXPECT_TRUE(executor_->Find("compute")->plan.empty());
+  EXPECT_FALSE(executor_->Find("read_a")->plan.empty());
   EXPECT_EQ(executor_->Find("no such method"), nullptr);
 }
 

@@ -1,44 +1,31 @@
-// Lets the runs of a process's models go on side by side as if they had run one after the other, in the order in which
-// they arrived. A run states beforehand, step by step, which parts of the model's state it takes and gives back
-// (StatePlan); it waits at a step until no run that arrived earlier still needs one of these parts in a way that
-// conflicts. Readers share; runs whose parts differ do not meet; runs that write the same parts follow each other
-// through them like work through the stages of a pipeline. A run waits only for earlier ones, so none waits for ever.
+// The order in which one model's runs touch its state: a list of turns of its own, and beside it the list of the
+// process's random generators, which is every model's. So runs of different models meet only where both draw random
+// numbers or seed them.
 //
-// Nobody blocks: a run that must wait gets a Future and leaves its thread.
-//
-// The order is that of basic timestamp ordering with accesses declared beforehand (conservative timestamp ordering).
+// A run that is in both lists takes its two places at one moment. Every list is thus in the order of these moments, a
+// run waits only for earlier ones whatever list it waits in, and none waits in a circle.
 #pragma once
 
-#include <cstddef>
-#include <list>
 #include <memory>
-#include <mutex>
-#include <vector>
+#include <utility>
 
-#include "jit/executor/state_plan.h"
-#include "jit/interpreter/interpreter.h"
+#include "jit/executor/turn_list.h"
 
 namespace hearth {
 
 // Thread-safe.
-class StateGate : public std::enable_shared_from_this<StateGate> {
+class StateGate {
  public:
-  // A place behind all runs that have arrived and not ended; it ends with the last reference to it. `plan` has steps
-  // and must outlive it.
+  // `generators`: the process's.
+  explicit StateGate(std::shared_ptr<TurnList> generators) : generators_(std::move(generators)) {}
+
+  // A place behind all runs that have arrived and not ended and that share something with this one; null for a plan
+  // that shares nothing. It ends with the last reference to it. `plan` must outlive it.
   std::shared_ptr<StateTurn> Arrive(const StatePlan& plan);
 
  private:
-  class Turn;
-  using Future = c10::intrusive_ptr<c10::ivalue::Future>;
-
-  // Called with the lock held. Whether `turn` may take what it asks for, as far as the runs from `from` to its own
-  // place go; if not, it is put on the list of the one that it waits for.
-  bool Admit(Turn* turn, std::list<Turn*>::iterator from);
-  // Called with the lock held, after `turn` gave something back: asks again for those who wait for it.
-  std::vector<Future> Reconsider(Turn* turn, std::list<Turn*>::iterator from);
-
-  std::mutex mutex_;
-  std::list<Turn*> turns_;  // in the order of arrival
+  const std::shared_ptr<TurnList> model_ = std::make_shared<TurnList>();
+  const std::shared_ptr<TurnList> generators_;
 };
 
 }  // namespace hearth

@@ -18,14 +18,11 @@ struct Span {
   bool written;
 };
 
-size_t Bound(const StateAccess& all) { return std::max(all.reads.bound(), all.writes.bound()); }
-
 std::map<size_t, Span> FindSpans(const MethodState& state) {
   const StateAccess all = state.All();
   std::map<size_t, Span> spans;
-  for (size_t part = 0; part < Bound(all); ++part) {
+  for (const size_t part : all.Touched()) {
     const auto touches = [&](const StateAccess& access) { return access.reads.Has(part) || access.writes.Has(part); };
-    if (!touches(all)) continue;
     Span span{kEnd, 0, all.writes.Has(part)};
     for (size_t i = 0; i < state.touches.size(); ++i) {
       if (!touches(state.touches[i].access)) continue;
@@ -36,6 +33,24 @@ std::map<size_t, Span> FindSpans(const MethodState& state) {
     spans.emplace(part, span);
   }
   return spans;
+}
+
+StateParts Only(const StateParts& parts, bool generators) {
+  StateParts only;
+  for (const size_t part : parts) {
+    if ((part == kGenerators) == generators) only.Add(part);
+  }
+  return only;
+}
+
+std::vector<StatePlan::Step> Only(const std::vector<StatePlan::Step>& steps, bool generators) {
+  const auto only = [&](const StateAccess& access) {
+    return StateAccess{Only(access.reads, generators), Only(access.writes, generators)};
+  };
+  std::vector<StatePlan::Step> parted;
+  for (const StatePlan::Step& step : steps) parted.push_back({only(step.taken), only(step.remaining)});
+  if (std::ranges::all_of(parted, [](const StatePlan::Step& step) { return step.remaining.empty(); })) parted.clear();
+  return parted;
 }
 
 }  // namespace
@@ -50,7 +65,7 @@ StatePlan InsertStateSteps(Graph* graph, const MethodState& state) {
     if (span.last != kEnd) steps[{span.last, true}];
   }
 
-  StatePlan plan;
+  std::vector<StatePlan::Step> plan;
   const Node* previous_end = nullptr;
   for (const auto& [place, taken] : steps) {
     const auto& [touch, after] = place;
@@ -62,19 +77,19 @@ StatePlan InsertStateSteps(Graph* graph, const MethodState& state) {
     }
     // What is given back right before something is taken up needs no step of its own.
     if (!after && previous_end != nullptr && previous_end->next() == node) {
-      plan.steps.back() = std::move(step);
+      plan.back() = std::move(step);
       previous_end = nullptr;
       continue;
     }
     Node* mark = graph->Create(sym::kStateStep, {}, 0);
-    mark->SetAttribute(sym::kStepAttr, static_cast<int64_t>(plan.steps.size()));
+    mark->SetAttribute(sym::kStepAttr, static_cast<int64_t>(plan.size()));
     mark->SetRange(node->range());
     mark->SetInlinedCall(node->inlined_call());
     after ? mark->InsertAfter(node) : mark->InsertBefore(node);
     previous_end = after ? mark : nullptr;
-    plan.steps.push_back(std::move(step));
+    plan.push_back(std::move(step));
   }
-  return plan;
+  return {Only(plan, false), Only(plan, true)};
 }
 
 }  // namespace hearth

@@ -12,12 +12,17 @@
 namespace hearth {
 
 struct StatePlan {
-  const void* model = nullptr;  // parts of different models are different, but for kGenerators
   struct Step {
     StateAccess taken;      // from here on
     StateAccess remaining;  // not given back before this step: in use, or still to be taken
   };
-  std::vector<Step> steps;  // empty: runs of the method need not heed any other
+  // The same steps by whose parts they are: the model's own, and the generators (kGenerators), which all models share.
+  // Empty where there is nothing of that kind.
+  std::vector<Step> model;
+  std::vector<Step> generators;
+
+  // Whether runs of the method need not heed any other.
+  bool empty() const { return model.empty() && generators.empty(); }
 };
 
 // Puts the steps into `graph`, whose accesses `state` gives.

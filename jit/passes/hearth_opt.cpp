@@ -71,7 +71,7 @@ void PrintEffects(const UnitEffects& effects, const Graph& graph) {
 }
 
 std::ostream& operator<<(std::ostream& out, const StateAccess& access) {
-  for (size_t part = 0; part < std::max(access.reads.bound(), access.writes.bound()); ++part) {
+  for (const size_t part : access.Touched()) {
     if (access.reads.Has(part)) out << " reads " << part;
     if (access.writes.Has(part)) out << " writes " << part;
   }
