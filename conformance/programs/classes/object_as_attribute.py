@@ -19,18 +19,6 @@ class Counter:
             self.history.append(self.value)
         return self.value
 
-    @property
-    def doubled(self) -> int:
-        return self.value * 2
-
-    @doubled.setter
-    def doubled(self, value: int):
-        self.value = value // 2
-
-    @staticmethod
-    def origin() -> int:
-        return 100
-
 
 class Program(nn.Module):
     def __init__(self):

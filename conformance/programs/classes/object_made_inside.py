@@ -23,10 +23,6 @@ class Counter:
     def doubled(self) -> int:
         return self.value * 2
 
-    @doubled.setter
-    def doubled(self, value: int):
-        self.value = value // 2
-
     @staticmethod
     def origin() -> int:
         return 100

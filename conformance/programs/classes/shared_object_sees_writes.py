@@ -1,35 +1,13 @@
 """Shared object sees writes."""
 
-from typing import List
-
 import torch
 import torch.nn as nn
 
 
 @torch.jit.script
 class Counter:
-    def __init__(self, start: int, step: int = 2):
+    def __init__(self, start: int):
         self.value = start
-        self.step = step
-        self.history: List[int] = []
-
-    def advance(self, times: int = 1) -> int:
-        for _ in range(times):
-            self.value += self.step
-            self.history.append(self.value)
-        return self.value
-
-    @property
-    def doubled(self) -> int:
-        return self.value * 2
-
-    @doubled.setter
-    def doubled(self, value: int):
-        self.value = value // 2
-
-    @staticmethod
-    def origin() -> int:
-        return 100
 
 
 class Program(nn.Module):

@@ -12,41 +12,8 @@ class Vector:
         self.x = x
         self.y = y
 
-    def __add__(self, other: "Vector") -> "Vector":
-        return Vector(self.x + other.x, self.y + other.y)
-
-    def __mul__(self, k: float) -> "Vector":
-        return Vector(self.x * k, self.y * k)
-
-    def __eq__(self, other: "Vector") -> bool:
-        return self.x == other.x and self.y == other.y
-
     def __lt__(self, other: "Vector") -> bool:
         return self.x * self.x + self.y * self.y < other.x * other.x + other.y * other.y
-
-    def __len__(self) -> int:
-        return 2
-
-    def __getitem__(self, i: int) -> float:
-        return self.x if i == 0 else self.y
-
-    def __setitem__(self, i: int, value: float):
-        if i == 0:
-            self.x = value
-        else:
-            self.y = value
-
-    def __contains__(self, value: float) -> bool:
-        return self.x == value or self.y == value
-
-    def __str__(self) -> str:
-        return "<" + str(self.x) + ", " + str(self.y) + ">"
-
-    def __neg__(self) -> "Vector":
-        return Vector(-self.x, -self.y)
-
-    def __call__(self, k: float) -> float:
-        return self.x * k + self.y
 
 
 class Program(nn.Module):
