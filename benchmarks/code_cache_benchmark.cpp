@@ -3,9 +3,12 @@
 #include <ATen/ops/zeros.h>
 #include <benchmark/benchmark.h>
 
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "jit/executor/argument_spec.h"
+#include "jit/executor/code_cache.h"
 
 namespace hearth {
 namespace {
@@ -30,6 +33,79 @@ void SpecOfNested(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(ArgumentSpec::Of(arguments));
 }
 BENCHMARK(SpecOfNested);
+
+ArgumentSpec NumberedSpec(const std::vector<c10::IValue>& arguments, uint64_t number) {
+  return *ArgumentSpec::Of(arguments, number);
+}
+
+std::unique_ptr<CodeCache> MakeCache(size_t entries) {
+  auto budget = std::make_shared<CodeCacheBudget>(CodeCacheLimits{entries, size_t{1} << 30});
+  CodeCache::Settings settings;
+  settings.limits = {entries, size_t{1} << 30};
+  return std::make_unique<CodeCache>(std::move(budget), 1, settings);
+}
+
+// The cache never looks into a plan.
+std::shared_ptr<const ExecutionPlan> AnyPlan() {
+  auto object = std::make_shared<int>();
+  return {object, reinterpret_cast<const ExecutionPlan*>(object.get())};
+}
+
+// Every thread finds the same plan, in a cache of so many specs.
+void LookupHit(benchmark::State& state) {
+  static std::unique_ptr<CodeCache> cache;
+  const std::vector<c10::IValue> arguments = Tensors(10);
+  const ArgumentSpec spec = NumberedSpec(arguments, 0);
+  if (state.thread_index() == 0) {
+    cache = MakeCache(state.range(0));
+    CodeCache::Found found;
+    while (!found.due) found = cache->Lookup(0, spec);
+    cache->Install(*found.entry, AnyPlan(), 1);
+    for (int64_t i = 1; i < state.range(0); ++i) cache->Lookup(0, NumberedSpec(arguments, i));
+  }
+  for (auto _ : state) benchmark::DoNotOptimize(cache->Lookup(0, spec));
+  if (state.thread_index() == 0) cache.reset();
+}
+BENCHMARK(LookupHit)->Arg(1)->Arg(256)->Arg(4096);
+BENCHMARK(LookupHit)->Arg(256)->Threads(2)->UseRealTime();
+
+// A flood of 10,000 different specs in turn, into a cache of so many: each one is added, and others make room.
+void LookupFlood(benchmark::State& state) {
+  const std::vector<c10::IValue> arguments = Tensors(10);
+  std::vector<ArgumentSpec> specs;
+  for (uint64_t i = 0; i < 10000; ++i) specs.push_back(NumberedSpec(arguments, i));
+  const std::unique_ptr<CodeCache> cache = MakeCache(state.range(0));
+  size_t next = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(cache->Lookup(0, specs[next]));
+    next = next + 1 == specs.size() ? 0 : next + 1;
+  }
+  const CodeCache::Counters counters = cache->counters();
+  state.counters["held_entries"] = static_cast<double>(counters.held.entries);
+  state.counters["held_bytes"] = static_cast<double>(counters.held.bytes);
+}
+BENCHMARK(LookupFlood)->Arg(256)->Arg(4096);
+
+// The hit, while every other lookup of the thread is one of the flood.
+void LookupHitInFlood(benchmark::State& state) {
+  const std::vector<c10::IValue> arguments = Tensors(10);
+  const std::unique_ptr<CodeCache> cache = MakeCache(state.range(0));
+  const ArgumentSpec spec = NumberedSpec(arguments, 0);
+  CodeCache::Found found;
+  while (!found.due) found = cache->Lookup(0, spec);
+  cache->Install(*found.entry, AnyPlan(), 1);
+  std::vector<ArgumentSpec> specs;
+  for (uint64_t i = 1; i <= 10000; ++i) specs.push_back(NumberedSpec(arguments, i));
+  size_t next = 0;
+  size_t hits = 0;
+  for (auto _ : state) {
+    hits += cache->Lookup(0, spec).plan != nullptr;
+    benchmark::DoNotOptimize(cache->Lookup(0, specs[next]));
+    next = next + 1 == specs.size() ? 0 : next + 1;
+  }
+  state.counters["hits"] = static_cast<double>(hits) / static_cast<double>(state.iterations());
+}
+BENCHMARK(LookupHitInFlood)->Arg(256);
 
 }  // namespace
 }  // namespace hearth

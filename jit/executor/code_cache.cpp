@@ -1,0 +1,342 @@
+#include "jit/executor/code_cache.h"
+
+#include <algorithm>
+#include <bit>
+#include <thread>
+#include <utility>
+
+namespace hearth {
+namespace {
+
+// While a reader sleeps in its epoch nothing can be freed; this much may pile up.
+constexpr size_t kMaxLimbo = 4096;
+// What an entry takes in its table, where one slot in two to eight is used.
+constexpr size_t kTableBytes = 4 * 16;
+
+unsigned Stripes() {
+  static const unsigned stripes = std::bit_ceil(std::clamp(std::thread::hardware_concurrency(), 1U, 64U));
+  return stripes;
+}
+
+// One call in kSampleEvery, by a xorshift generator of the thread's own (G. Marsaglia, "Xorshift RNGs", 2003): a fixed
+// step could always meet the same one of calls that take turns.
+bool SampleCall() {
+  constinit thread_local uint32_t state = 0x9e3779b9;
+  state ^= state << 13;
+  state ^= state >> 17;
+  state ^= state << 5;
+  return state % CodeCache::kSampleEvery == 0;
+}
+
+}  // namespace
+
+// A plan and references to it that are counted apart: readers of different stripes write to different cache lines.
+class CodeEntry::Installed {
+ public:
+  explicit Installed(const std::shared_ptr<const ExecutionPlan>& plan) : plan_(plan.get()) {
+    for (unsigned i = 0; i < Stripes(); ++i) stripes_.emplace_back(plan_, Keeper{plan});
+  }
+
+  std::shared_ptr<const ExecutionPlan> Reference(unsigned thread) const { return stripes_[thread & (Stripes() - 1)]; }
+  const ExecutionPlan* plan() const { return plan_; }
+
+  static size_t Bytes() { return sizeof(Installed) + Stripes() * (sizeof(std::shared_ptr<void>) + 2 * sizeof(Keeper)); }
+
+ private:
+  // Lies in the reference count's block, and gives that a cache line of its own.
+  struct alignas(64) Keeper {
+    std::shared_ptr<const ExecutionPlan> plan;
+    void operator()(const ExecutionPlan*) { plan.reset(); }
+  };
+
+  const ExecutionPlan* plan_;
+  std::vector<std::shared_ptr<const ExecutionPlan>> stripes_;
+};
+
+class CodeCache::Table {
+ public:
+  // With room for `entries` and as many again.
+  explicit Table(size_t entries) : slots_(std::bit_ceil(std::max<size_t>(4, entries) * 4)) {}
+
+  CodeEntry* Find(const ArgumentSpec& spec) const {
+    for (size_t i = spec.hash();; ++i) {
+      const Slot& slot = slots_[i & (slots_.size() - 1)];
+      CodeEntry* entry = slot.entry.load(std::memory_order_acquire);
+      if (entry == nullptr) return nullptr;
+      if (slot.hash == spec.hash() && entry->spec() == spec) return entry;
+    }
+  }
+
+  // The rest for writers, under the lock.
+  bool IsFull() const { return size_ * 2 >= slots_.size(); }
+  size_t size() const { return size_; }
+  void Add(CodeEntry* entry) {
+    size_t i = entry->spec().hash();
+    while (slots_[i & (slots_.size() - 1)].entry.load(std::memory_order_relaxed) != nullptr) ++i;
+    Slot& slot = slots_[i & (slots_.size() - 1)];
+    slot.hash = entry->spec().hash();
+    slot.entry.store(entry, std::memory_order_release);
+    ++size_;
+  }
+  void CopyTo(Table* other) const {
+    for (const Slot& slot : slots_) {
+      if (CodeEntry* entry = slot.entry.load(std::memory_order_relaxed)) other->Add(entry);
+    }
+  }
+
+ private:
+  struct Slot {
+    uint64_t hash = 0;
+    std::atomic<CodeEntry*> entry{nullptr};
+  };
+
+  std::vector<Slot> slots_;  // a power of two, at most half of them used
+  size_t size_ = 0;
+};
+
+CodeCacheLimits CodeCacheBudget::held() const {
+  std::lock_guard lock(mutex_);
+  return held_;
+}
+
+CodeCache::CodeCache(std::shared_ptr<CodeCacheBudget> budget, size_t methods, Settings settings)
+    : budget_(std::move(budget)), settings_(settings), methods_(methods) {
+  std::lock_guard lock(budget_->mutex_);
+  budget_->caches_.push_back(this);
+}
+
+CodeCache::~CodeCache() {
+  std::lock_guard lock(budget_->mutex_);
+  std::erase(budget_->caches_, this);
+  Release(held_.entries, held_.bytes);
+}
+
+CodeCache::Found CodeCache::Lookup(size_t method, const ArgumentSpec& spec) {
+  {
+    const EpochReader reading;
+    const Table* table = methods_[method].table.load();
+    if (CodeEntry* entry = table == nullptr ? nullptr : table->Find(spec)) {
+      Found found;
+      // Not when the entry is made: who is called only once is the first to go.
+      if (!entry->used_.load(std::memory_order_relaxed)) entry->used_.store(true, std::memory_order_relaxed);
+      const CodeEntry::Installed* installed = entry->plan_.load();
+      if (installed != nullptr) found.plan = installed->Reference(reading.thread_number());
+      Count(*entry, &found);
+      return found;
+    }
+  }
+  return Add(method, spec);
+}
+
+void CodeCache::Count(CodeEntry& entry, Found* found) {
+  uint64_t weight = 1;
+  if (entry.calls() >= kExactCalls) {
+    if (!SampleCall()) return;
+    weight = kSampleEvery;
+  }
+  const uint64_t calls = entry.calls_.fetch_add(weight, std::memory_order_relaxed) + weight;
+  found->entry = entry.shared_from_this();
+  if (calls < entry.due_.load(std::memory_order_relaxed)) return;
+  CodeEntry::State state = entry.state();
+  if (state == CodeEntry::State::kQueued || state == CodeEntry::State::kCompiled) return;
+  found->due = entry.state_.compare_exchange_strong(state, CodeEntry::State::kQueued);
+}
+
+CodeCache::Found CodeCache::Add(size_t method, const ArgumentSpec& spec) {
+  Garbage garbage;  // freed after the lock
+  Found found;
+  std::unique_lock lock(budget_->mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) {
+    busy_.fetch_add(1, std::memory_order_relaxed);
+    return found;
+  }
+  // Somebody may have been faster.
+  const Table* table = methods_[method].owner.get();
+  CodeEntry* known = table == nullptr ? nullptr : table->Find(spec);
+  if (known != nullptr) {
+    Count(*known, &found);
+    return found;
+  }
+  auto entry = std::make_shared<CodeEntry>(method, spec, settings_.compile_after);
+  if (!MakeRoom({1, entry->bytes()})) {
+    ++refused_;
+    return found;
+  }
+  Hold(1, entry->bytes());
+  entries_.push_back(entry);
+  AddToTable(*entry);
+  garbage = limbo_.Collect();
+  Count(*entry, &found);
+  return found;
+}
+
+size_t CodeEntry::bytes() const { return sizeof(CodeEntry) - sizeof(ArgumentSpec) + spec_.bytes() + kTableBytes; }
+
+bool CodeCache::Install(CodeEntry& entry, const std::shared_ptr<const ExecutionPlan>& plan, size_t bytes) {
+  Garbage garbage;
+  std::lock_guard lock(budget_->mutex_);
+  if (!entry.linked_) return false;
+  const bool installed = SetPlan(entry, plan, bytes);
+  if (installed) {
+    entry.state_.store(CodeEntry::State::kCompiled);
+  } else {
+    CountAttempt(entry, CodeEntry::State::kFailed);
+  }
+  garbage = plans_limbo_.Collect();
+  return installed;
+}
+
+bool CodeCache::Replace(CodeEntry& entry, const std::shared_ptr<const ExecutionPlan>& plan, size_t bytes) {
+  Garbage garbage;
+  std::lock_guard lock(budget_->mutex_);
+  if (!entry.linked_ || entry.owner_ == nullptr) return false;
+  const bool replaced = SetPlan(entry, plan, bytes);
+  garbage = plans_limbo_.Collect();
+  return replaced;
+}
+
+void CodeCache::Fail(CodeEntry& entry) { CountAttempt(entry, CodeEntry::State::kFailed); }
+
+void CodeCache::Postpone(CodeEntry& entry) {
+  entry.due_.store(entry.calls() + settings_.compile_after);
+  entry.state_.store(CodeEntry::State::kCold);
+}
+
+bool CodeCache::TryRetire(CodeEntry& entry, const ExecutionPlan& plan) {
+  std::unique_lock lock(budget_->mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return false;
+  if (entry.owner_ == nullptr || entry.owner_->plan() != &plan) return true;
+  RemovePlan(entry);
+  CountAttempt(entry, CodeEntry::State::kRetired);
+  return true;
+}
+
+void CodeCache::CountAttempt(CodeEntry& entry, CodeEntry::State state) {
+  const unsigned attempts = entry.attempts_.fetch_add(1) + 1;
+  const bool last = attempts >= settings_.max_attempts;
+  entry.due_.store(last ? CodeEntry::kNever : entry.calls() + (settings_.compile_after << std::min(2 * attempts, 32U)));
+  entry.state_.store(state);
+}
+
+bool CodeCache::MakeRoom(CodeCacheLimits more) {
+  const auto fits = [&](const CodeCacheLimits& held, const CodeCacheLimits& limits) {
+    return held.entries + more.entries <= limits.entries && held.bytes + more.bytes <= limits.bytes;
+  };
+  const CodeCacheLimits& all = budget_->limits_;
+  // What can never fit shall not empty the cache first.
+  if (!fits({0, 0}, settings_.limits) || !fits({0, 0}, all) || limbo_.size() > kMaxLimbo) return false;
+  while (!fits(held_, settings_.limits)) {
+    if (!EvictBatch()) return false;
+  }
+  while (!fits(budget_->held_, all)) {
+    const bool by_entries = budget_->held_.entries + more.entries > all.entries;
+    CodeCache* largest = *std::ranges::max_element(budget_->caches_, {}, [&](const CodeCache* cache) {
+      return by_entries ? cache->held_.entries : cache->held_.bytes;
+    });
+    if (!largest->EvictBatch()) return false;
+  }
+  return true;
+}
+
+bool CodeCache::EvictBatch() {
+  const size_t wanted = std::max<size_t>(1, entries_.size() / 8);
+  std::vector<std::shared_ptr<CodeEntry>> evicted;
+  // Twice around: what was used since it was last looked at goes in the second round at the earliest.
+  for (size_t steps = 2 * entries_.size(); steps > 0 && !entries_.empty() && evicted.size() < wanted; --steps) {
+    std::shared_ptr<CodeEntry> entry = std::move(entries_.front());
+    entries_.pop_front();
+    const bool stays = entry->state() == CodeEntry::State::kQueued || entry->used_.exchange(false);
+    if (stays) {
+      entries_.push_back(std::move(entry));
+    } else {
+      evicted.push_back(std::move(entry));
+    }
+  }
+  Unlink(evicted);
+  return !evicted.empty();
+}
+
+void CodeCache::Unlink(const std::vector<std::shared_ptr<CodeEntry>>& evicted) {
+  // Tables without them, for the methods that had some.
+  std::vector<std::shared_ptr<Table>> tables(methods_.size());
+  for (const auto& entry : evicted) {
+    std::shared_ptr<Table>& table = tables[entry->method()];
+    if (table == nullptr) table = std::make_shared<Table>(methods_[entry->method()].owner->size());
+  }
+  for (const auto& entry : entries_) {
+    if (Table* table = tables[entry->method()].get()) table->Add(entry.get());
+  }
+  for (size_t i = 0; i < tables.size(); ++i) {
+    if (tables[i] != nullptr) SetTable(methods_[i], std::move(tables[i]));
+  }
+  for (const auto& entry : evicted) {
+    entry->linked_ = false;
+    if (entry->owner_ != nullptr) RemovePlan(*entry);
+    Release(1, entry->bytes());
+    limbo_.Retire(entry);
+  }
+  evicted_ += evicted.size();
+}
+
+void CodeCache::AddToTable(CodeEntry& entry) {
+  Method& method = methods_[entry.method()];
+  if (method.owner == nullptr || method.owner->IsFull()) {
+    auto table = std::make_shared<Table>(method.owner == nullptr ? 0 : method.owner->size());
+    if (method.owner != nullptr) method.owner->CopyTo(table.get());
+    SetTable(method, std::move(table));
+  }
+  method.owner->Add(&entry);
+}
+
+void CodeCache::SetTable(Method& method, std::shared_ptr<Table> table) {
+  method.table.store(table.get());
+  const std::shared_ptr<Table> old = std::exchange(method.owner, std::move(table));
+  if (old != nullptr) limbo_.Retire(old);
+}
+
+bool CodeCache::SetPlan(CodeEntry& entry, const std::shared_ptr<const ExecutionPlan>& plan, size_t bytes) {
+  bytes += CodeEntry::Installed::Bytes();
+  if (!MakeRoom({0, bytes}) || !entry.linked_) {
+    ++refused_;
+    return false;
+  }
+  auto owner = std::make_shared<const CodeEntry::Installed>(plan);
+  entry.plan_.store(owner.get());
+  const auto old = std::exchange(entry.owner_, std::move(owner));
+  if (old != nullptr) {
+    plans_limbo_.Retire(old);
+    Release(0, entry.plan_bytes_);
+  } else {
+    ++plans_;
+  }
+  entry.plan_bytes_ = bytes;
+  Hold(0, bytes);
+  return true;
+}
+
+void CodeCache::RemovePlan(CodeEntry& entry) {
+  entry.plan_.store(nullptr);
+  plans_limbo_.Retire(std::exchange(entry.owner_, nullptr));
+  --plans_;
+  Release(0, std::exchange(entry.plan_bytes_, 0));
+}
+
+void CodeCache::Hold(size_t entries, size_t bytes) {
+  for (CodeCacheLimits* held : {&held_, &budget_->held_}) *held = {held->entries + entries, held->bytes + bytes};
+}
+
+void CodeCache::Release(size_t entries, size_t bytes) {
+  for (CodeCacheLimits* held : {&held_, &budget_->held_}) *held = {held->entries - entries, held->bytes - bytes};
+}
+
+CodeCache::Counters CodeCache::counters() const {
+  std::lock_guard lock(budget_->mutex_);
+  return {held_, plans_, evicted_, busy_.load(std::memory_order_relaxed), refused_};
+}
+
+std::vector<std::shared_ptr<const CodeEntry>> CodeCache::Entries() const {
+  std::lock_guard lock(budget_->mutex_);
+  return {entries_.begin(), entries_.end()};
+}
+
+}  // namespace hearth

@@ -1,0 +1,191 @@
+// Where a model's plans are found: (method, ArgumentSpec) -> CodeEntry, which counts calls and, once there is one,
+// holds the plan that answers them.
+//
+// Lookup takes no lock, and for an entry that has a plan and has been called a few times it writes to no memory that
+// other threads write: tables are read under epoch reclamation (epoch.h), the counted reference to the plan is striped
+// over threads, calls are counted by a random sample. A spec that is not there yet gets an entry if the lock is free;
+// if not, some later call of its kind does it.
+//
+// A table is open-addressed with linear probing. Entries are added in place; a table that grows or loses entries is
+// replaced. Writers of all caches that share a budget share its mutex, which nobody holds for longer than it takes to
+// walk one cache's entries.
+//
+// Bounds are of entries and of bytes, for each cache and for all together. Room is made in batches by the clock
+// algorithm (F. Corbato, "A paging experiment with the Multics system", 1968) over bits that say what was used, in the
+// cache that is full or, where all together are, in the one that holds most. What is being compiled is not evicted. An
+// evicted or retired plan goes with its last reference, after the next Install or Replace.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "jit/executor/argument_spec.h"
+#include "jit/executor/epoch.h"
+
+namespace hearth {
+
+class CodeCache;
+class ExecutionPlan;
+
+// Thread-safe. States change only through the cache.
+class CodeEntry : public std::enable_shared_from_this<CodeEntry> {
+ public:
+  enum class State : uint8_t {
+    kCold,      // not called often enough yet, or put off
+    kQueued,    // somebody was told to compile it
+    kCompiled,  // has a plan
+    kFailed,    // compiling threw, or the plan was too large
+    kRetired,   // the plan was taken back
+  };
+
+  CodeEntry(size_t method, ArgumentSpec spec, uint64_t due) : method_(method), spec_(std::move(spec)), due_(due) {}
+
+  size_t method() const { return method_; }
+  const ArgumentSpec& spec() const { return spec_; }
+  // About how often it was looked up: exact up to CodeCache::kExactCalls, then estimated from a sample.
+  uint64_t calls() const { return calls_.load(std::memory_order_relaxed); }
+  State state() const { return state_.load(std::memory_order_acquire); }
+  // How many compilations failed or were taken back.
+  unsigned attempts() const { return attempts_.load(std::memory_order_relaxed); }
+  // What it takes without its plan.
+  size_t bytes() const;
+
+ private:
+  friend class CodeCache;
+  class Installed;
+  static constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
+
+  const size_t method_;
+  const ArgumentSpec spec_;
+  std::atomic<const Installed*> plan_{nullptr};  // of owner_
+  std::atomic<bool> used_{false};  // since the clock's hand passed: seldom written, for it is looked at first
+  std::atomic<State> state_{State::kCold};
+  std::atomic<unsigned> attempts_{0};
+  std::atomic<uint64_t> due_;  // how many calls make it worth compiling
+  // Written now and then by every caller: apart from what they read.
+  alignas(64) std::atomic<uint64_t> calls_{0};
+  // Under the budget's lock:
+  std::shared_ptr<const Installed> owner_;
+  size_t plan_bytes_ = 0;
+  bool linked_ = true;
+};
+
+struct CodeCacheLimits {
+  size_t entries;
+  size_t bytes;  // of entries and plans
+};
+
+// What all caches of a process may hold together. Thread-safe; outlives its caches.
+class CodeCacheBudget {
+ public:
+  explicit CodeCacheBudget(CodeCacheLimits limits) : limits_(limits) {}
+
+  CodeCacheLimits held() const;
+
+ private:
+  friend class CodeCache;
+
+  const CodeCacheLimits limits_;
+  mutable std::mutex mutex_;
+  CodeCacheLimits held_{0, 0};
+  std::vector<CodeCache*> caches_;
+};
+
+// Thread-safe. Destroyed when no lookup is under way.
+class CodeCache {
+ public:
+  static constexpr uint64_t kExactCalls = 64;
+  static constexpr uint32_t kSampleEvery = 32;
+
+  struct Settings {
+    CodeCacheLimits limits{256, size_t{256} << 20};
+    uint64_t compile_after = 2;  // calls of a spec
+    unsigned max_attempts = 3;   // how often compiling may fail, or the plan be taken back
+  };
+
+  // For methods 0 to `methods` - 1.
+  CodeCache(std::shared_ptr<CodeCacheBudget> budget, size_t methods, Settings settings);
+  ~CodeCache();
+  CodeCache(const CodeCache&) = delete;
+  CodeCache& operator=(const CodeCache&) = delete;
+
+  struct Found {
+    std::shared_ptr<const ExecutionPlan> plan;  // null: none yet
+    // Given when this call was counted: the first kExactCalls of an entry, then one in kSampleEvery. A call to profile.
+    std::shared_ptr<CodeEntry> entry;
+    // The entry is now kQueued, and this caller the one who sees to it that Install, Fail or Postpone follows.
+    bool due = false;
+  };
+  Found Lookup(size_t method, const ArgumentSpec& spec);
+
+  // These three end kQueued.
+  //
+  // Whether the plan, which takes `bytes`, is in. It is not if the entry was evicted, or there is no room for it, which
+  // counts as failed. Waits for the lock and frees old plans: for the compiler's threads, not for requests.
+  bool Install(CodeEntry& entry, const std::shared_ptr<const ExecutionPlan>& plan, size_t bytes);
+  // Due again after four times as many calls as the last time, if it has attempts left.
+  void Fail(CodeEntry& entry);
+  // It was not compiled, which says nothing against it: due again after Settings::compile_after more calls.
+  void Postpone(CodeEntry& entry);
+
+  // A better plan in place of the one that is in. False if the entry has none any more, or there is no room. As
+  // Install.
+  bool Replace(CodeEntry& entry, const std::shared_ptr<const ExecutionPlan>& plan, size_t bytes);
+  // Takes a plan back, so that nobody finds it any more, and counts as Fail does. Never waits: false if the lock is not
+  // free. True if the plan is not the entry's any more.
+  bool TryRetire(CodeEntry& entry, const ExecutionPlan& plan);
+
+  struct Counters {
+    CodeCacheLimits held;
+    size_t plans;
+    uint64_t evicted;
+    uint64_t busy;     // lookups that made no entry because the lock was not free
+    uint64_t refused;  // lookups that made no entry, and plans that were not installed, for want of room
+  };
+  Counters counters() const;
+  // What is in it now, in no order.
+  std::vector<std::shared_ptr<const CodeEntry>> Entries() const;
+
+ private:
+  class Table;
+  struct Method {
+    std::atomic<Table*> table{nullptr};  // of owner
+    std::shared_ptr<Table> owner;        // under the lock
+  };
+  using Garbage = std::vector<std::shared_ptr<const void>>;
+
+  static void Count(CodeEntry& entry, Found* found);
+  Found Add(size_t method, const ArgumentSpec& spec);
+  void CountAttempt(CodeEntry& entry, CodeEntry::State state);
+
+  // With the lock held:
+  bool MakeRoom(CodeCacheLimits more);
+  bool EvictBatch();
+  void Unlink(const std::vector<std::shared_ptr<CodeEntry>>& evicted);
+  void AddToTable(CodeEntry& entry);
+  void SetTable(Method& method, std::shared_ptr<Table> table);
+  bool SetPlan(CodeEntry& entry, const std::shared_ptr<const ExecutionPlan>& plan, size_t bytes);
+  void RemovePlan(CodeEntry& entry);
+  void Hold(size_t entries, size_t bytes);
+  void Release(size_t entries, size_t bytes);
+
+  const std::shared_ptr<CodeCacheBudget> budget_;
+  const Settings settings_;
+  std::vector<Method> methods_;
+  std::atomic<uint64_t> busy_{0};
+  // Under the budget's lock:
+  std::deque<std::shared_ptr<CodeEntry>> entries_;  // from the one that the clock's hand points to
+  EpochLimbo limbo_;                                // tables and entries: cheap enough for requests to free
+  EpochLimbo plans_limbo_;                          // plans, which only Install and Replace free
+  CodeCacheLimits held_{0, 0};
+  size_t plans_ = 0;
+  uint64_t evicted_ = 0;
+  uint64_t refused_ = 0;
+};
+
+}  // namespace hearth
