@@ -20,6 +20,7 @@ class FileParser : public ExpressionParser {
 
  private:
   // Pushes the statements of the next line, or of the next compound statement.
+  bool AtAttributeNamedByAKeyword();
   void ParseLine();
   const tree::Stmt* ParseSimple();
   // `: body`, indented or on the same line. `context` is for errors: "after the condition". Returns what stands between

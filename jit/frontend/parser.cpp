@@ -89,8 +89,13 @@ SourceRange FileParser::ParseBlock(const char* context, bool is_class) {
   return comments;
 }
 
+// Archives have attributes of any name; Python's own code can only make them with setattr.
+bool FileParser::AtAttributeNamedByAKeyword() {
+  return in_class_body_ && IsKeyword(current_.kind) && Peek().kind == TokenKind::kColon;
+}
+
 void FileParser::ParseLine() {
-  switch (current_.kind) {
+  switch (AtAttributeNamedByAKeyword() ? TokenKind::kName : current_.kind) {
     case TokenKind::kIf:
       statements_.push_back(ParseIf());
       return;
@@ -107,7 +112,6 @@ void FileParser::ParseLine() {
       statements_.push_back(ParseFunction(expressions_.size()));
       return;
     case TokenKind::kClass:
-      if (in_class_body_ && Peek().kind == TokenKind::kColon) break;  // an attribute of that name
       statements_.push_back(ParseClass(expressions_.size()));
       return;
     case TokenKind::kAt:
@@ -244,7 +248,7 @@ const Stmt* FileParser::ParseWith() {
 
 const Stmt* FileParser::ParseSimple() {
   const uint32_t begin = current_.begin;
-  if (in_class_body_ && IsKeyword(current_.kind) && Peek().kind == TokenKind::kColon) {
+  if (AtAttributeNamedByAKeyword()) {
     Advance();
     auto* name = Make<Name>(begin);
     name->id = name->range.text();

@@ -97,9 +97,16 @@ TEST(Parser, OfTwoDefinitionsOfANameTheLastCounts) {
 }
 
 TEST(Parser, KeywordsAreNamesWhereOnlyANameCanStand) {
-  EXPECT_EQ(Printed("class M(Module):\n  class : Tensor\n  in : int\n"),
-            "(ClassDef \"M\" [(Name \"Module\")] [] [(AnnAssign (Name \"class\") (Name \"Tensor\") _) "
-            "(AnnAssign (Name \"in\") (Name \"int\") _)] [])\n");
+  for (const std::string name :
+       {"False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+        "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+        "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+        "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"}) {
+    EXPECT_EQ(Printed("class M(Module):\n  " + name + " : Tensor\n  x : int\n"),
+              "(ClassDef \"M\" [(Name \"Module\")] [] [(AnnAssign (Name \"" + name +
+                  "\") (Name \"Tensor\") _) "
+                  "(AnnAssign (Name \"x\") (Name \"int\") _)] [])\n");
+  }
   EXPECT_EQ(PrintTree(Expression("s.class.from")), "(Attribute (Attribute (Name \"s\") \"class\") \"from\")");
   EXPECT_EQ(PrintTree(Expression("f(in=1)")), "(Call (Name \"f\") [] [(keyword \"in\" (IntConstant 1))])");
 }
