@@ -3,8 +3,8 @@
   functions              run as source, this very file, against torch.jit.script of them; and scripted into an archive
   a class Program        a module, scripted
   make()                 what torch.jit.save takes, where it is neither
-  code, attributes       the text of code/__torch__.py with a class Program, as only a printer writes it, and the values
-                         of its attributes
+  code, attributes       the text of code/__torch__.py with a class Program, as only a printer writes it, or such texts by
+                         module ("__torch__", "__torch__.torch.classes.x"), and the values of its attributes
 
 and `calls`: a list of calls of `f`, the module or make()'s answer, or a dict of such lists by function. A call is a tuple
 of arguments, or a dict of "args", "kwargs", "method" and "seed". Where torch itself would crash, hang or read what is not
@@ -12,6 +12,7 @@ its own, "raises" says what hearth raises instead, and torch is not asked.
 """
 
 import hashlib
+import sys
 import warnings
 import zipfile
 from pathlib import Path
@@ -32,7 +33,11 @@ def cases(folder, quick):
     for path in sorted(PROGRAMS.glob("*/*.py")):
         content = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
         items.append({"name": f"{path.parent.name}/{path.stem} {content}", "path": str(path)})
-    return making.made("conformance.suites.programs:make", items, folder)
+    cases = list(making.made("conformance.suites.programs:make", items, folder))
+    made = {"/".join(case.name.split("/")[:2]) for case in cases}
+    if idle := [item["path"] for item in items if item["name"].split()[0] not in made]:
+        sys.exit(f"torch.jit refuses the module of {', '.join(idle)}: a program that shows nothing")
+    return cases
 
 
 def make(item):
@@ -105,4 +110,5 @@ def _pack(code, attributes, archive):
                 module, _, last = name.rpartition(b".")
                 content = content.replace(b"c" + module + b"\n" + last + b"\n", b"c__torch__\nProgram\n")
             file.writestr(record, content)
-        file.writestr(f"{folder}/code/__torch__.py", code)
+        for path, text in (code if isinstance(code, dict) else {"__torch__": code}).items():
+            file.writestr(f"{folder}/code/{path.replace('.', '/')}.py", text)

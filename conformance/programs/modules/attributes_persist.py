@@ -7,10 +7,12 @@ import torch.nn as nn
 
 
 class Program(nn.Module):
+    l: List[int]
+
     def __init__(self):
         super().__init__()
         self.n = 0
-        self.l: List[int] = []
+        self.l = []
         self.t = torch.zeros(2)
 
     def forward(self, k: int):

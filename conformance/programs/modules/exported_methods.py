@@ -10,7 +10,7 @@ class Program(nn.Module):
         self.n = 5
 
     def forward(self, x: int):
-        return self.go(x)
+        return self.go(x, 3)
 
     @torch.jit.export
     def go(self, x: int, y: int = 3) -> int:

@@ -6,11 +6,11 @@ import torch
 import torch.nn as nn
 
 
-def pre(self, args: Tuple[torch.Tensor]):
+def pre(self, args: Tuple[torch.Tensor]) -> Tuple[torch.Tensor]:
     return (args[0] + 1,)
 
 
-def post(self, args: Tuple[torch.Tensor], out: torch.Tensor):
+def post(self, args: Tuple[torch.Tensor], out: torch.Tensor) -> torch.Tensor:
     return out * 10
 
 

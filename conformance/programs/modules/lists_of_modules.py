@@ -12,11 +12,11 @@ class Program(nn.Module):
     def forward(self, x):
         for m in self.l:
             x = m(x)
-        for i, m in enumerate(self.l):
-            x = m(x) + i
-        for m, k in zip(self.l, [1, 2, 3]):
-            x = m(x) * k
-        return self.l[0](x), self.l[-1](x), len(self.l), [m(x) for m in self.l]
+        for i, shifted in enumerate(self.l):
+            x = shifted(x) + i
+        for scaled, k in zip(self.l, (1, 2, 3)):
+            x = scaled(x) * k
+        return self.l[0](x), self.l[-1](x), len(self.l), [each(x) for each in self.l]
 
 
 calls = [(torch.tensor([-1.0, 2.0]),)]

@@ -1,4 +1,4 @@
-"""parameters, buffers and modules by their names."""
+"""Buffers and modules by their names."""
 
 from typing import List
 
@@ -15,14 +15,12 @@ class Program(nn.Module):
     def forward(self):
         names: List[str] = []
         total = 0
-        for n, p in self.named_parameters():
-            names.append(n)
-            total += p.numel()
         for n, b in self.named_buffers():
             names.append(n)
+            total += b.numel()
         for n, m in self.named_modules():
             names.append(n)
-        for n, m in self.named_children():
+        for n, child in self.named_children():
             names.append(n)
         return names, total
 

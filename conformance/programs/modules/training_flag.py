@@ -11,7 +11,7 @@ class Program(nn.Module):
 
     def forward(self, x):
         if self.training:
-            return x + 100
+            return x + 100, self.training
         return self.d(x), self.training
 
 
