@@ -12,6 +12,20 @@ std::shared_ptr<const Code> CompileCode(const Graph& graph, std::string function
   return Lowering(*graph.block(), std::move(function_name)).Run();
 }
 
+std::shared_ptr<const Code> CompileResumable(const Graph& graph, std::string function_name,
+                                             std::span<const ResumePlace> places) {
+  Lowering lowering(*graph.block(), std::move(function_name));
+  lowering.MarkResumePoints(places);
+  return lowering.Run();
+}
+
+std::shared_ptr<const Code> CompilePlan(const Graph& plan, std::string function_name,
+                                        std::shared_ptr<const Code> baseline) {
+  Lowering lowering(*plan.block(), std::move(function_name));
+  lowering.BailOutTo(std::move(baseline));
+  return lowering.Run();
+}
+
 torch::jit::Function* MethodCache::Find(const c10::ClassType* type, const std::string& name) {
   const Entry* newest = newest_.load(std::memory_order_acquire);
   if (newest != nullptr && newest->type == type) return newest->function;
@@ -113,6 +127,9 @@ class Lister {
         break;
       case Opcode::kStateStep:
         out_ << " " << instruction.target;
+        break;
+      case Opcode::kGuard:
+        Put(instruction.b);
         break;
       default:
         ListOperands(instruction);

@@ -41,7 +41,7 @@ class Function;
   X(IsNone) X(IsNotNone) X(ListGet) X(ListLen) X(Native) X(NativeWide) X(Boxed) X(ListConstruct) X(DictConstruct) \
   X(TupleConstruct) X(NamedTupleConstruct) X(ListUnpack) X(TupleUnpack) X(TupleGet) X(TupleSlice) X(GetAttr) \
   X(SetAttr) X(CreateObject) X(IsInstance) X(ToList) X(Call) X(CallForeign) X(CallInterface) X(WithEnter) \
-  X(WithExit) X(Fork) X(Awaitable) X(Wait) X(AwaitableWait) X(StateStep) X(Raise) X(Return)
+  X(WithExit) X(Fork) X(Awaitable) X(Wait) X(AwaitableWait) X(StateStep) X(Guard) X(Raise) X(Return)
 // clang-format on
 
 enum class Opcode : uint16_t {
@@ -119,6 +119,29 @@ struct AttributeOperand {
   std::string name;
 };
 
+// A place where a run of the Code can be taken up.
+struct ResumePoint {
+  uint32_t pc;
+  // For each Value that is live there, its register; kNotInRegister where the Code has it as a constant.
+  std::vector<int32_t> registers;
+};
+inline constexpr int32_t kNotInRegister = -1;
+
+// Of a plan's Code: how a run that cannot go on there goes on in the baseline's (passes/frame_states.h).
+struct Bailouts {
+  struct State {
+    uint32_t point;     // of the baseline's resume points
+    uint32_t operands;  // where in Code::operands stand the plan's operands for that point's registers
+  };
+  static constexpr int32_t kNone = -1;
+
+  std::shared_ptr<const Code> baseline;
+  std::vector<State> states;
+  std::vector<int32_t> state_at;  // by instruction; kNone: what fails there is the model's own failure
+  uint32_t num_guards = 0;
+  mutable std::atomic<uint64_t> count{0};  // runs that went back to the baseline
+};
+
 class Code {
  public:
   std::string function_name;
@@ -134,6 +157,9 @@ class Code {
   std::vector<InterfaceCall> interface_calls;
   std::vector<AttributeOperand> attributes;
   std::vector<std::shared_ptr<const Code>> closures;
+
+  std::vector<ResumePoint> resume_points;  // by anchor; empty if nobody asked for them
+  std::unique_ptr<Bailouts> bailouts;      // of a plan; null otherwise
 
   std::vector<InstructionOrigin> origins;  // one an instruction
   std::vector<InlinedFrame> inlined;

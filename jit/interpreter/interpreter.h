@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,18 @@ class ThreadPool;
 // Holds copies of the Graph's constants, nothing of the Graph itself; source ranges and Functions belong to the
 // CompilationUnit, which the caller keeps alive.
 std::shared_ptr<const Code> CompileCode(const Graph& graph, std::string function_name);
+
+// The same with a resume point for each of `places`, nodes of the graph, whose live Values are given beside it.
+struct ResumePlace {
+  const Node* node;
+  std::span<const Value* const> live;
+};
+std::shared_ptr<const Code> CompileResumable(const Graph& graph, std::string function_name,
+                                             std::span<const ResumePlace> places);
+
+// Code of a plan: a Graph with FrameStates whose anchors are resume points of `baseline`.
+std::shared_ptr<const Code> CompilePlan(const Graph& plan, std::string function_name,
+                                        std::shared_ptr<const Code> baseline);
 
 // What gives a Function its Code: sets function's Executable. Nested calls find the callee's Code through it.
 void SetCode(Function& function, std::shared_ptr<const Code> code);
@@ -66,6 +79,8 @@ struct RunOptions {
   // Where the work of the run and its forks goes on a GPU; null: where the thread's goes. Nobody waits for it: a run
   // has ended when it has asked for everything.
   std::optional<c10::Stream> stream;
+  // For tests: the guard of the plan with this number fails when it is reached, whatever it guards. Negative: none.
+  int32_t failing_guard = -1;
 };
 
 // Runs to the end on this thread. Throws ModelError (with traceback; a ResourceError where a limit was passed) or

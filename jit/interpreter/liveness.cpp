@@ -1,6 +1,7 @@
 #include "jit/interpreter/liveness.h"
 
 #include <algorithm>
+#include <span>
 
 #include "jit/ir/symbols.h"
 
@@ -12,6 +13,13 @@ bool IsClosure(const Node* node) { return node->kind() == sym::kFork || node->ki
 // The node in `block`'s own list that holds `node`, or is it.
 const Node* AncestorIn(const Block* block, const Node* node) {
   while (node->block() != block) node = node->block()->owner();
+  return node;
+}
+
+// Where what `state` refers to is not needed for it any more.
+const Node* EndOfReach(const Node* state) {
+  const Node* node = state->next();
+  while (node->kind() != sym::kFrameState && node->kind() != sym::kReturn) node = node->next();
   return node;
 }
 
@@ -44,7 +52,10 @@ void LastUses::ResolveBlock(const Block& block) {
   const auto resolve = [&](const Value* value) {
     if (!value->HasUses()) return;
     users.clear();
-    for (const Use& use : value->uses()) users.push_back(use.user);
+    for (const Use& use : value->uses()) {
+      users.push_back(use.user);
+      if (use.user->kind() == sym::kFrameState) users.push_back(EndOfReach(use.user));
+    }
     Resolve(value, &block, users);
   };
   for (const Value* param : block.params()) resolve(param);
@@ -101,6 +112,8 @@ void LastUses::Resolve(const Value* value, const Block* block, const std::vector
 }
 
 void LastUses::MarkDeath(const Value* value, const Node* node) {
+  const std::span<Value* const> inputs = node->inputs();
+  if (std::find(inputs.begin(), inputs.end(), value) == inputs.end()) dead_before_[node].push_back(value);
   const Node*& slot = last_user_[value->id()];
   if (slot == nullptr) {
     slot = node;
@@ -122,6 +135,7 @@ const std::vector<const Value*>& LastUses::DeadOnEntry(const Block* branch) cons
   return Lookup(dead_on_entry_, branch);
 }
 const std::vector<const Value*>& LastUses::DeadAfter(const Node* loop) const { return Lookup(dead_after_, loop); }
+const std::vector<const Value*>& LastUses::DeadBefore(const Node* node) const { return Lookup(dead_before_, node); }
 const std::vector<const Value*>& LastUses::EndsIn(const Node* node) const { return Lookup(ends_in_, node); }
 
 }  // namespace hearth

@@ -54,6 +54,7 @@ InterpreterState::Outcome InterpreterState::Loop() {
   const IValue* constants;
   const int32_t* operand_list;
   int32_t fuel = 0;
+  const int32_t failing_guard = options_.failing_guard;
   const IValue* inputs[kMaxNativeInputs];
   IValue results[kMaxNativeOutputs];
 
@@ -465,6 +466,12 @@ InterpreterState::Outcome InterpreterState::Loop() {
     turn_ = nullptr;
   }
     NEXT();
+  do_Guard:
+    if (AT(pc->b).toBool() && pc->target != failing_guard) NEXT();
+    frames_.back().pc = pc;
+    BailOut();
+    ENTER_FRAME();
+    DISPATCH();
   do_Raise:
     Raise(AT(OPERANDS()[0]), pc->num_inputs > 1 ? &AT(OPERANDS()[1]) : nullptr);
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "jit/interpreter/code.h"
+#include "jit/interpreter/interpreter.h"
 #include "jit/interpreter/liveness.h"
 #include "jit/interpreter/registers.h"
 #include "jit/ir/graph.h"
@@ -24,6 +25,9 @@ class Lowering {
  public:
   // `top` is a Graph's block or a closure's body; its parameters become the Code's inputs.
   Lowering(const Block& top, std::string function_name);
+  // Before Run: what CompileResumable and CompilePlan ask for. Both refer to what is given until then.
+  void MarkResumePoints(std::span<const ResumePlace> places);
+  void BailOutTo(std::shared_ptr<const Code> baseline);
   std::shared_ptr<Code> Run();
 
  private:
@@ -55,6 +59,11 @@ class Lowering {
   void DropAll(const std::vector<const Value*>& values, const Node* origin);
   void DropUnusedOutputs(const Node* node);
 
+  // Leaving a plan for the baseline (lowering_bailouts.cpp).
+  void LowerFrameState(const Node* node);
+  void LowerGuard(const Node* node);
+  void AddResumePoint(const Node* node);
+
   // Straight code (lowering_nodes.cpp).
   void LowerNode(const Node* node);
   void LowerOperator(const Node* node);
@@ -67,6 +76,8 @@ class Lowering {
 
   // Shared.
   Instruction& Emit(Opcode opcode, const Node* origin);
+  // The last instruction is not wanted after all.
+  void TakeBack();
   // An instruction whose operands are the node's inputs and outputs, and what follows from Values dying in it.
   size_t EmitNode(Opcode opcode, const Node* node);
   size_t EmitOperands(Opcode opcode, const Node* node, std::span<Value* const> inputs, std::span<Value* const> outputs);
@@ -94,6 +105,9 @@ class Lowering {
   std::optional<Comparison> pending_;  // a comparison that its If will do
   std::unordered_map<const InlinedCall*, int32_t> inlined_;
   int32_t none_ = 0;
+  std::unordered_map<const Node*, std::vector<size_t>> resume_at_;  // indices into resume_places_
+  std::span<const ResumePlace> resume_places_;
+  int32_t frame_state_ = Bailouts::kNone;  // that holds where instructions are emitted now
 };
 
 }  // namespace hearth

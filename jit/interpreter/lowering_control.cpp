@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "jit/interpreter/lowering.h"
 #include "jit/ir/symbols.h"
@@ -23,7 +24,11 @@ bool DefinedIn(const Block& block, const Value* value) { return value->node()->b
 }  // namespace
 
 void Lowering::LowerBlock(const Block& block) {
-  for (const Node* node : block) LowerNode(node);
+  for (const Node* node : block) {
+    if (!resume_at_.empty()) AddResumePoint(node);
+    LowerNode(node);
+  }
+  DropAll(last_uses_.DeadBefore(block.return_node()), block.return_node());
 }
 
 size_t Lowering::EmitJumpIfFalse(const Node* node, const Value* condition) {
@@ -81,18 +86,21 @@ void Lowering::LowerIf(const Node* node) {
   }
 
   const std::vector<bool> before = registers_.Snapshot();
+  const int32_t frame_state = frame_state_;
   LowerBranch(node, *node->block(0));
   MoveReturns(*node->block(0), 0, joins);
+  bool effects = std::exchange(frame_state_, frame_state) != frame_state;
   const size_t after_then = code_->instructions.size();
   Emit(Opcode::kJump, node);
   PatchTarget(to_else);
   registers_.Restore(before);
   LowerBranch(node, *node->block(1));
   MoveReturns(*node->block(1), 0, joins);
+  effects |= frame_state_ != frame_state;
+  if (effects) frame_state_ = Bailouts::kNone;
   if (code_->instructions.size() == after_then + 1) {
     // An empty else: nothing to jump over.
-    code_->instructions.pop_back();
-    code_->origins.pop_back();
+    TakeBack();
     PatchTarget(to_else);
   } else {
     PatchTarget(after_then);

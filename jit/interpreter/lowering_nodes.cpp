@@ -130,6 +130,8 @@ void Lowering::LowerNode(const Node* node) {
   if (kind == sym::kUncheckedCast) return LowerUncheckedCast(node);
   if (kind == sym::kGetAttr || kind == sym::kSetAttr) return LowerAttribute(node);
   if (kind == sym::kTupleIndex) return LowerTupleIndex(node);
+  if (kind == sym::kFrameState) return LowerFrameState(node);
+  if (kind == sym::kGuard) return LowerGuard(node);
   if (kind == sym::kStateStep) {
     Emit(Opcode::kStateStep, node).target = static_cast<int32_t>(node->attribute<int64_t>(sym::kStepAttr));
     return;
@@ -338,7 +340,14 @@ void Lowering::SetCallee(size_t at, const TypePtr& self, const std::string& meth
 Instruction& Lowering::Emit(Opcode opcode, const Node* origin) {
   code_->instructions.emplace_back().opcode = opcode;
   code_->origins.push_back({origin->range(), OriginOf(origin->inlined_call())});
+  if (code_->bailouts != nullptr) code_->bailouts->state_at.push_back(frame_state_);
   return code_->instructions.back();
+}
+
+void Lowering::TakeBack() {
+  code_->instructions.pop_back();
+  code_->origins.pop_back();
+  if (code_->bailouts != nullptr) code_->bailouts->state_at.pop_back();
 }
 
 size_t Lowering::EmitNode(Opcode opcode, const Node* node) {

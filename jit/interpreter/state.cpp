@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "jit/interpreter/awaitable.h"
 #include "jit/interpreter/run_group.h"
@@ -145,8 +146,57 @@ InterpreterState::Outcome InterpreterState::Execute() {
   for (;;) {
     const Outcome outcome = Loop();
     if (outcome != Outcome::kRaised) return outcome;
-    if (!Unwind()) return outcome;
+    if (MayBailOut()) {
+      error_ = nullptr;
+      stack_.clear();
+      BailOut();
+    } else if (!Unwind()) {
+      return outcome;
+    }
   }
+}
+
+bool InterpreterState::MayBailOut() const {
+  const Frame& frame = frames_.back();
+  const Bailouts* bailouts = frame.code->bailouts.get();
+  if (bailouts == nullptr) return false;
+  if (bailouts->state_at[static_cast<size_t>(frame.pc - frame.code->instructions.data())] == Bailouts::kNone) {
+    return false;
+  }
+  try {
+    std::rethrow_exception(error_);
+  } catch (const CancelledError&) {
+    return false;
+  } catch (...) {
+    return true;
+  }
+}
+
+void InterpreterState::BailOut() {
+  Frame& frame = frames_.back();
+  const Code& plan = *frame.code;
+  const Bailouts& bailouts = *plan.bailouts;
+  const int32_t index = bailouts.state_at[static_cast<size_t>(frame.pc - plan.instructions.data())];
+  const Bailouts::State& state = bailouts.states[static_cast<size_t>(index)];
+  const Code& baseline = *bailouts.baseline;
+  const ResumePoint& point = baseline.resume_points[state.point];
+
+  std::vector<c10::IValue> values;
+  values.reserve(point.registers.size());
+  const int32_t* operands = plan.operands.data() + state.operands;
+  for (size_t i = 0; i < point.registers.size(); ++i) {
+    values.push_back(operands[i] >= 0 ? registers_[frame.base + static_cast<size_t>(operands[i])]
+                                      : plan.constants[static_cast<size_t>(~operands[i])]);
+  }
+  for (size_t i = 0; i < plan.num_registers; ++i) registers_[frame.base + i] = c10::IValue();
+  GrowRegisters(frame.base + baseline.num_registers);
+  for (size_t i = 0; i < point.registers.size(); ++i) {
+    if (point.registers[i] == kNotInRegister) continue;
+    registers_[frame.base + static_cast<size_t>(point.registers[i])] = std::move(values[i]);
+  }
+  frame.code = &baseline;
+  frame.pc = baseline.instructions.data() + point.pc;
+  bailouts.count.fetch_add(1, std::memory_order_relaxed);
 }
 
 bool InterpreterState::Unwind() {

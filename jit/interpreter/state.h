@@ -74,6 +74,11 @@ class InterpreterState : public std::enable_shared_from_this<InterpreterState> {
   Outcome Loop();
   // Loop, and what follows from exceptions: unwinding to an inline fork, or the end.
   Outcome Execute();
+  // Whether what just raised was a plan's code that the baseline can do once more: if it is the model's failure, that
+  // will raise it.
+  bool MayBailOut() const;
+  // The innermost frame, which is in a plan's code where a FrameState holds, goes on in the baseline from there.
+  void BailOut();
   // Turns error_ into a ModelError and takes frames off down to the innermost inline fork or all of them. Whether the
   // run goes on.
   bool Unwind();

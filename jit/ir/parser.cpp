@@ -23,7 +23,8 @@ bool IsInterpreterKind(Symbol kind) {
       sym::kTupleConstruct, sym::kListUnpack, sym::kTupleUnpack,    sym::kTupleIndex,
       sym::kTupleSlice,     sym::kGetAttr,    sym::kSetAttr,        sym::kCreateObject,
       sym::kCallFunction,   sym::kCallMethod, sym::kIsInstance,     sym::kUncheckedCast,
-      sym::kUninitialized,  sym::kToList,     sym::kRaiseException, sym::kStateStep};
+      sym::kUninitialized,  sym::kToList,     sym::kRaiseException, sym::kStateStep,
+      sym::kFrameState,     sym::kGuard};
   return kKinds.count(kind) != 0;
 }
 

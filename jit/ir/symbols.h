@@ -33,12 +33,15 @@ HEARTH_PRIM(kUncheckedCast, "unchecked_cast");
 HEARTH_PRIM(kUninitialized, "Uninitialized");
 HEARTH_PRIM(kToList, "tolist");  // (tensor); the output's type says what to make
 HEARTH_PRIM(kRaiseException, "RaiseException");
-HEARTH_PRIM(kStateStep, "StateStep");  // step: int; here a run takes up and gives back parts of its model's state
+HEARTH_PRIM(kFrameState, "FrameState");  // anchor: int; (values...): see passes/frame_states.h
+HEARTH_PRIM(kGuard, "Guard");            // (bool): a plan goes on only if it is true, else the baseline does
+HEARTH_PRIM(kStateStep, "StateStep");    // step: int; here a run takes up and gives back parts of its model's state
 #undef HEARTH_PRIM
 
 inline const c10::Symbol kValueAttr = c10::Symbol::attr("value");
 inline const c10::Symbol kNameAttr = c10::Symbol::attr("name");
 inline const c10::Symbol kStepAttr = c10::Symbol::attr("step");
+inline const c10::Symbol kAnchorAttr = c10::Symbol::attr("anchor");
 inline const c10::Symbol kTypesAttr = c10::Symbol::attr("types");
 inline const c10::Symbol kFunctionAttr = c10::Symbol::attr("function");
 inline const c10::Symbol kBeginAttr = c10::Symbol::attr("begin");

@@ -200,6 +200,13 @@ class Verifier {
       DemandInputs(node, 0);
       DemandOutputs(node, 0);
       DemandAttribute<int64_t>(node, sym::kStepAttr);
+    } else if (kind == sym::kFrameState) {
+      DemandOutputs(node, 0);
+      DemandAttribute<int64_t>(node, sym::kAnchorAttr);
+    } else if (kind == sym::kGuard) {
+      DemandInputs(node, 1);
+      DemandOutputs(node, 0);
+      DemandType(node, node.input(), c10::TypeKind::BoolType, "what is guarded is a bool");
     } else if (kind != sym::kToList && kind != sym::kRaiseException) {
       Fail(node, "this node has no operator, and its kind is not one that does without");
     }

@@ -1,0 +1,90 @@
+// Plans that leave for the baseline, at every guard of random programs.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jit/interpreter/code.h"
+#include "jit/interpreter/interpreter.h"
+#include "jit/interpreter/random_graphs.h"
+#include "jit/ir/parser.h"
+#include "jit/ir/printer.h"
+#include "jit/ir/verifier.h"
+#include "jit/passes/dead_code.h"
+#include "jit/passes/frame_states.h"
+
+namespace hearth {
+namespace {
+
+using c10::IValue;
+
+struct Compiled {
+  std::unique_ptr<Graph> plan;
+  std::shared_ptr<const Code> code;
+};
+
+Compiled CompileGuarded(const Graph& baseline) {
+  const std::vector<Anchor> anchors = FindAnchors(baseline);
+  std::vector<ResumePlace> places;
+  for (const Anchor& anchor : anchors) places.push_back({anchor.place, anchor.live});
+  const auto resumable = CompileResumable(baseline, "f", places);
+  Compiled compiled;
+  compiled.plan = CloneWithFrameStates(baseline, anchors);
+  Verify(*compiled.plan);
+  EliminateDeadCode(*compiled.plan);
+  GuardEverywhere(*compiled.plan);
+  Verify(*compiled.plan);
+  compiled.code = CompilePlan(*compiled.plan, "f", resumable);
+  return compiled;
+}
+
+// The answer and what was appended to the list; the list is the last argument.
+std::pair<IValue, IValue> Answer(const Code& code, bool flag, int32_t failing_guard) {
+  const c10::List<std::string> log;
+  RunOptions options;
+  options.failing_guard = failing_guard;
+  options.token = std::make_shared<CancellationToken>();
+  options.token->SetDeadline(std::chrono::steady_clock::now() + std::chrono::seconds(20));
+  const std::vector<IValue> strings = {"ab", "xyz"};
+  IValue answer = hearth::Run(code, {2, -5, strings[0], strings[1], flag, log}, options);
+  for (const IValue& string : strings) {
+    const auto is_it = [&](const IValue& value) { return value.is(string); };
+    const auto held = std::ranges::count_if(answer.toTupleRef().elements(), is_it) +
+                      std::ranges::count_if(IValue(log).toListRef(), is_it);
+    EXPECT_EQ(string.use_count(), 1 + static_cast<size_t>(held)) << "a register still holds an argument";
+  }
+  return {std::move(answer), log};
+}
+
+TEST(BailoutTest, EveryGuardOfRandomProgramsMayFailAndNothingChanges) {
+  size_t failed = 0;
+  for (uint32_t seed = 0; seed < 600; ++seed) {
+    const std::unique_ptr<Graph> graph = GraphGenerator(seed, true).Generate();
+    const auto baseline = CompileCode(*graph, "f");
+    const Compiled compiled = CompileGuarded(*graph);
+    const auto explain = [&] {
+      return "seed " + std::to_string(seed) + "\n" + PrintGraph(*compiled.plan) + DumpCode(*baseline) +
+             DumpCode(*compiled.code);
+    };
+    for (const bool flag : {false, true}) {
+      const auto expected = Answer(*baseline, flag, -1);
+      ASSERT_EQ(Answer(*compiled.code, flag, -1), expected) << explain();
+      ASSERT_EQ(compiled.code->bailouts->count.exchange(0), 0u) << "without a failing guard the plan runs to its end";
+      for (uint32_t guard = 0; guard < compiled.code->bailouts->num_guards; ++guard) {
+        ASSERT_EQ(Answer(*compiled.code, flag, static_cast<int32_t>(guard)), expected)
+            << "guard " << guard << ", " << explain();
+        failed += compiled.code->bailouts->count.exchange(0);
+      }
+    }
+  }
+  // The others stand in branches that these arguments do not take.
+  EXPECT_GT(failed, 10000u);
+}
+
+}  // namespace
+}  // namespace hearth

@@ -1,0 +1,41 @@
+// The places where a plan that cannot go on hands its run to the baseline.
+//
+// A plan begins as a copy of the baseline graph with prim::FrameState nodes in it. Each stands for one place (an
+// anchor) of the baseline, and its inputs are the plan's Values for what the baseline has in its registers there. It
+// holds from where it stands to the next one in its block, nested blocks included: whatever fails in between (a guard,
+// an operator that throws) sends the run back to that place of the baseline, which does the work since then once more.
+// So every node with an effect is followed by a FrameState of its own, as is control flow that contains one, and a loop
+// whose body has one begins each round with one. Before such a node stands a FrameState with the anchor kNoAnchor: what
+// it throws is the model's own error, for an effect must not happen twice.
+//
+// Passes see the inputs as uses like any others: what a FrameState needs is computed and kept.
+//
+// The frame states of Graal's intermediate representation (Duboscq, Würthinger, Mössenböck: Speculation without regret,
+// 2014), which are attached to the last node with an effect.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "jit/ir/graph.h"
+
+namespace hearth {
+
+inline constexpr int64_t kNoAnchor = -1;
+
+// A place of the baseline graph where a run can be taken up.
+struct Anchor {
+  const Node* place;               // what runs next
+  std::vector<const Value*> live;  // what must be there
+};
+
+// The anchors that a plan of `baseline` needs; the attribute `anchor` of a FrameState is an index into them.
+std::vector<Anchor> FindAnchors(const Graph& baseline);
+
+// A copy of `baseline` with its FrameStates. `anchors` are FindAnchors' of the same graph.
+std::unique_ptr<Graph> CloneWithFrameStates(const Graph& baseline, const std::vector<Anchor>& anchors);
+
+// Puts a guard that always holds before every node that a FrameState covers, for tests that make guards fail.
+void GuardEverywhere(Graph& plan);
+
+}  // namespace hearth
