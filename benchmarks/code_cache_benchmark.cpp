@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "jit/executor/argument_spec.h"
+#include "jit/analysis/argument_spec.h"
 #include "jit/executor/code_cache.h"
 
 namespace hearth {

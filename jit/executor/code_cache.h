@@ -24,7 +24,7 @@
 #include <mutex>
 #include <vector>
 
-#include "jit/executor/argument_spec.h"
+#include "jit/analysis/argument_spec.h"
 #include "jit/executor/epoch.h"
 
 namespace hearth {

@@ -1,4 +1,4 @@
-#include "jit/executor/argument_spec.h"
+#include "jit/analysis/argument_spec.h"
 
 #include <ATen/ATen.h>
 #include <ATen/MemoryOverlap.h>
