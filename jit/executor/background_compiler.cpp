@@ -1,0 +1,377 @@
+#include "jit/executor/background_compiler.h"
+
+#include <ATen/Parallel.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <ctime>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "jit/executor/processor_budget.h"
+#include "jit/support/errors.h"
+#include "jit/support/large_stack.h"
+#include "jit/support/logging.h"
+#include "jit/support/memory_account.h"
+
+namespace hearth {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Seconds = ProcessorBudget::Seconds;
+
+spdlog::logger& Log() {
+  static spdlog::logger& logger = LoggerOf("executor/background_compiler");
+  return logger;
+}
+
+Seconds ProcessorTimeOfThread() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return Seconds(static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9);
+}
+
+void StandBack(BackgroundCompiler::Priority priority) {
+  const sched_param none{};
+  if (priority == BackgroundCompiler::Priority::kIdle) {
+    const int error = pthread_setschedparam(pthread_self(), SCHED_IDLE, &none);
+    if (error != 0) Log().warn("the compiler's thread does not run at idle priority: error {}", error);
+  }
+  // The calling thread's; also for where the scheduling class was refused.
+  setpriority(PRIO_PROCESS, 0, 19);
+}
+
+// LibTorch's own call sets the number for all threads that begin later; OpenMP's is the thread's own. It is looked for
+// where LibTorch brought it, since linking to OpenMP could bring a second one.
+void UseThisThreadOnly() {
+  at::get_num_threads();  // sets the default, at the first call
+  using SetNumThreads = void (*)(int);
+  if (auto* set = reinterpret_cast<SetNumThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"))) set(1);
+}
+
+}  // namespace
+
+// Outlives its client while a job runs that ends it. Under the compiler's lock.
+struct CompileClient::State {
+  size_t jobs = 0;  // taken and not ended
+  bool closed = false;
+};
+
+struct BackgroundCompiler::Impl {
+  using Client = std::shared_ptr<CompileClient::State>;
+  struct Pending {
+    Client client;
+    CompileJob job;
+  };
+  class Task;
+
+  explicit Impl(const Settings& wanted) : settings(wanted), budget(wanted.processor_share, Clock::now()) {}
+
+  void Work(int number);
+  void RunBest(std::unique_lock<std::mutex>& lock);
+  CompileOutcome Run(Task& task);
+  // Tells jobs that were not run, and lets them go. Without the lock, which it takes.
+  void End(std::list<Pending> jobs, CompileOutcome outcome);
+  // Charges what the thread has used since `*from`. With the lock held.
+  void Charge(Seconds* from);
+  std::atomic<uint64_t>& CounterOf(CompileOutcome outcome) { return outcomes[static_cast<size_t>(outcome)]; }
+
+  const Settings settings;
+  std::atomic<size_t> queued{0};
+  std::atomic<size_t> running{0};
+  std::atomic<uint64_t> outcomes[4] = {};
+  std::atomic<uint64_t> busy{0};
+  std::atomic<double> processor_seconds{0};
+  // Under the lock:
+  mutable std::mutex mutex;
+  std::condition_variable changed;  // for the compiler's threads
+  std::condition_variable ended;    // for those who wait for jobs
+  std::list<Pending> queue;         // in the order of arrival
+  std::list<Pending> displaced;     // to be told by a compiler's thread, for it was a request that displaced them
+  std::vector<Task*> tasks;         // running
+  ProcessorBudget budget;
+  bool paused = false;
+  bool closing = false;
+  std::vector<std::unique_ptr<LargeStackThread>> threads;
+};
+
+// A job that runs.
+class BackgroundCompiler::Impl::Task final : public CompileProgress {
+ public:
+  Task(Impl& impl, Pending pending) : impl_(impl), pending_(std::move(pending)) {
+    if (impl_.settings.job_memory > 0) account_.emplace(impl_.settings.job_memory);
+  }
+
+  void Begin(std::string_view pass) override {
+    std::unique_lock lock(impl_.mutex);
+    impl_.Charge(&charged_);
+    pass_ = pass;
+    resting_ = true;
+    while (!stopped_) {
+      const Seconds rest = impl_.budget.Rest(Clock::now());
+      if (impl_.paused) {
+        impl_.changed.wait(lock);
+      } else if (rest > Seconds(0)) {
+        impl_.changed.wait_for(lock, rest);
+      } else {
+        break;
+      }
+    }
+    resting_ = false;
+    const bool stopped = stopped_;
+    lock.unlock();
+    if (stopped) throw CancelledError(CancelledError::Reason::kCancelled);
+    token_->Check();
+    if (account_) account_->Check();
+  }
+
+  const std::shared_ptr<CancellationToken>& token() const override { return token_; }
+
+ private:
+  friend struct Impl;
+  friend class BackgroundCompiler;
+  friend class hearth::CompileClient;
+
+  Impl& impl_;
+  Pending pending_;
+  const std::shared_ptr<CancellationToken> token_ = std::make_shared<CancellationToken>();
+  std::optional<MemoryAccount> account_;
+  const Clock::time_point started_ = Clock::now();
+  Seconds charged_ = ProcessorTimeOfThread();
+  // Under the lock:
+  std::string pass_;
+  bool resting_ = false;
+  bool stopped_ = false;
+};
+
+namespace {
+
+// The client whose job runs on this thread.
+thread_local const void* client_of_thread = nullptr;
+
+}  // namespace
+
+void BackgroundCompiler::Impl::Work(int number) {
+  pthread_setname_np(pthread_self(), ("hearth-comp-" + std::to_string(number)).c_str());
+  StandBack(settings.priority);
+  UseThisThreadOnly();
+  std::unique_lock lock(mutex);
+  for (;;) {
+    if (!displaced.empty()) {
+      std::list<Pending> jobs = std::move(displaced);
+      displaced.clear();
+      lock.unlock();
+      End(std::move(jobs), CompileOutcome::kDropped);
+      lock.lock();
+    } else if (closing) {
+      return;
+    } else if (paused || queue.empty()) {
+      changed.wait(lock);
+    } else if (const Seconds rest = budget.Rest(Clock::now()); rest > Seconds(0)) {
+      changed.wait_for(lock, rest);
+    } else {
+      RunBest(lock);
+    }
+  }
+}
+
+void BackgroundCompiler::Impl::RunBest(std::unique_lock<std::mutex>& lock) {
+  const auto best = std::ranges::max_element(queue, {}, [](const Pending& pending) { return pending.job.worth(); });
+  Pending pending = std::move(*best);
+  queue.erase(best);
+  --queued;
+  ++running;
+  const Client client = pending.client;
+  std::optional<Task> task(std::in_place, *this, std::move(pending));
+  tasks.push_back(&*task);
+  lock.unlock();
+  client_of_thread = client.get();
+  const CompileOutcome outcome = Run(*task);
+  lock.lock();
+  Charge(&task->charged_);
+  std::erase(tasks, &*task);
+  --running;
+  ++CounterOf(outcome);
+  lock.unlock();
+  if (task->pending_.job.ended) task->pending_.job.ended(outcome);
+  // What the job held goes before anybody is told that it has ended.
+  task.reset();
+  client_of_thread = nullptr;
+  TrimStack();
+  lock.lock();
+  --client->jobs;
+  ended.notify_all();
+}
+
+CompileOutcome BackgroundCompiler::Impl::Run(Task& task) {
+  const CompileJob& job = task.pending_.job;
+  const auto fail = [&](std::string_view message) {
+    Log().error("compiling {} failed in {}: {}", job.graph, task.pass_.empty() ? "no pass yet" : task.pass_, message);
+    return CompileOutcome::kFailed;
+  };
+  try {
+    const MemoryAccount::Scope scope(task.account_ ? &*task.account_ : nullptr);
+    job.run(task);
+    return CompileOutcome::kDone;
+  } catch (const CancelledError& error) {
+    // A deadline that the job gave itself is its own failure.
+    return task.token_->cancelled() ? CompileOutcome::kCancelled : fail(error.what());
+  } catch (const std::exception& error) {
+    return fail(error.what());
+  } catch (...) {
+    return fail("an exception of unknown type");
+  }
+}
+
+void BackgroundCompiler::Impl::End(std::list<Pending> jobs, CompileOutcome outcome) {
+  while (!jobs.empty()) {
+    const Client client = jobs.front().client;
+    if (jobs.front().job.ended) jobs.front().job.ended(outcome);
+    jobs.pop_front();
+    std::lock_guard lock(mutex);
+    ++CounterOf(outcome);
+    --client->jobs;
+    ended.notify_all();
+  }
+}
+
+void BackgroundCompiler::Impl::Charge(Seconds* from) {
+  const Seconds now = ProcessorTimeOfThread();
+  const Seconds used = now - std::exchange(*from, now);
+  processor_seconds.store(processor_seconds.load(std::memory_order_relaxed) + used.count(), std::memory_order_relaxed);
+  budget.Charge(used, Clock::now());
+}
+
+BackgroundCompiler::BackgroundCompiler(const Settings& settings) : impl_(std::make_unique<Impl>(settings)) {
+  for (int i = 0; i < settings.threads; ++i) {
+    impl_->threads.push_back(std::make_unique<LargeStackThread>([impl = impl_.get(), i] { impl->Work(i); }));
+  }
+}
+
+BackgroundCompiler::~BackgroundCompiler() {
+  // Clients hold the compiler: there is none, and so no job.
+  {
+    std::lock_guard lock(impl_->mutex);
+    impl_->closing = true;
+  }
+  impl_->changed.notify_all();
+  impl_->threads.clear();
+}
+
+void BackgroundCompiler::Pause() {
+  std::lock_guard lock(impl_->mutex);
+  impl_->paused = true;
+}
+
+void BackgroundCompiler::Resume() {
+  {
+    std::lock_guard lock(impl_->mutex);
+    impl_->paused = false;
+  }
+  impl_->changed.notify_all();
+}
+
+void BackgroundCompiler::SetProcessorShare(double share) {
+  {
+    std::lock_guard lock(impl_->mutex);
+    impl_->budget.SetShare(share, Clock::now());
+  }
+  impl_->changed.notify_all();
+}
+
+BackgroundCompiler::Counters BackgroundCompiler::counters() const {
+  return {impl_->queued,
+          impl_->running,
+          impl_->CounterOf(CompileOutcome::kDone),
+          impl_->CounterOf(CompileOutcome::kFailed),
+          impl_->CounterOf(CompileOutcome::kCancelled),
+          impl_->CounterOf(CompileOutcome::kDropped),
+          impl_->busy,
+          impl_->processor_seconds};
+}
+
+std::vector<BackgroundCompiler::Running> BackgroundCompiler::running() const {
+  std::lock_guard lock(impl_->mutex);
+  std::vector<Running> running;
+  for (const Impl::Task* task : impl_->tasks) {
+    running.push_back({task->pending_.job.graph, task->pass_, Clock::now() - task->started_, task->resting_});
+  }
+  return running;
+}
+
+CompileClient::CompileClient(const std::shared_ptr<BackgroundCompiler>& compiler)
+    : compiler_(compiler), state_(std::make_shared<State>()) {}
+
+CompileClient::~CompileClient() { Cancel(); }
+
+bool CompileClient::TryEnqueue(CompileJob job) {
+  BackgroundCompiler::Impl& impl = *compiler_->impl_;
+  std::list<BackgroundCompiler::Impl::Pending> made;
+  made.push_back({state_, std::move(job)});
+  std::unique_lock lock(impl.mutex, std::try_to_lock);
+  if (!lock.owns_lock()) {
+    impl.busy.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  if (state_->closed) return false;
+  if (impl.queue.size() >= impl.settings.max_queued) {
+    const auto least =
+        std::ranges::min_element(impl.queue, {}, [](const auto& pending) { return pending.job.worth(); });
+    if (least == impl.queue.end() || least->job.worth() >= made.front().job.worth()) {
+      ++impl.CounterOf(CompileOutcome::kDropped);
+      return false;
+    }
+    impl.displaced.splice(impl.displaced.end(), impl.queue, least);
+    --impl.queued;
+  }
+  impl.queue.splice(impl.queue.end(), made);
+  ++impl.queued;
+  ++state_->jobs;
+  lock.unlock();
+  // All, for some may wait for something else.
+  impl.changed.notify_all();
+  return true;
+}
+
+void CompileClient::Cancel() {
+  BackgroundCompiler::Impl& impl = *compiler_->impl_;
+  std::list<BackgroundCompiler::Impl::Pending> jobs;
+  std::vector<std::shared_ptr<CancellationToken>> tokens;
+  {
+    std::lock_guard lock(impl.mutex);
+    state_->closed = true;
+    for (auto* list : {&impl.queue, &impl.displaced}) {
+      for (auto it = list->begin(); it != list->end();) {
+        const auto pending = it++;
+        if (pending->client == state_) jobs.splice(jobs.end(), *list, pending);
+      }
+    }
+    impl.queued = impl.queue.size();
+    for (auto* task : impl.tasks) {
+      if (task->pending_.client != state_) continue;
+      task->stopped_ = true;
+      tokens.push_back(task->token_);
+    }
+  }
+  impl.changed.notify_all();
+  for (const auto& token : tokens) token->Cancel();
+  impl.End(std::move(jobs), CompileOutcome::kCancelled);
+  const size_t own = client_of_thread == state_.get() ? 1 : 0;
+  std::unique_lock lock(impl.mutex);
+  impl.ended.wait(lock, [&] { return state_->jobs <= own; });
+}
+
+bool CompileClient::WaitUntilIdle(Clock::time_point deadline) const {
+  BackgroundCompiler::Impl& impl = *compiler_->impl_;
+  std::unique_lock lock(impl.mutex);
+  return impl.ended.wait_until(lock, deadline, [&] { return state_->jobs == 0; });
+}
+
+}  // namespace hearth

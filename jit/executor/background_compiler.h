@@ -1,0 +1,133 @@
+// Compiles behind the requests' backs: threads at idle priority take jobs from a bounded queue, the most worthwhile
+// first, within a share of the processor.
+//
+// The share matters beside the priority: under a control group's quota everything that the process runs is throttled
+// together, whatever its priority. It is kept from pass to pass, so a single pass may run over and is made up for
+// afterwards. Operators that a job runs use its own thread only: LibTorch's worker threads have a request's priority.
+//
+// A request may hand in a job without ever waiting: if the queue's lock is taken, the job is refused; counters are read
+// without it. Everything else here may wait for a thread of the compiler's to be scheduled: it is for the threads that
+// load, unload and inspect. Jobs belong to a CompileClient (one a model), whose end
+// waits until none of its jobs is left.
+//
+// Every job that was taken ends in exactly one way, of which it is told. A job that throws is logged with the graph's
+// name and the pass, counted, and harmless.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jit/interpreter/cancellation.h"
+
+namespace hearth {
+
+// What a job sees of the compiler while it runs. Used by the job's thread.
+class CompileProgress {
+ public:
+  virtual ~CompileProgress() = default;
+  // Before each pass: names it for logs and people, and gives way: sleeps while the compiler is paused or has used up
+  // its share. Throws CancelledError when the job is not wanted any more, and MemoryLimitError if it holds too much.
+  virtual void Begin(std::string_view pass) = 0;
+  // For long loops within a pass, and for runs of code on behalf of the job.
+  virtual const std::shared_ptr<CancellationToken>& token() const = 0;
+};
+
+enum class CompileOutcome {
+  kDone,
+  kFailed,     // it threw
+  kCancelled,  // its client ended
+  kDropped,    // the queue was full and others more worthwhile
+};
+
+struct CompileJob {
+  std::string graph;  // what people know it by
+  // Hotness times expected gain, in a unit that all jobs share. Asked when jobs are compared, from any thread and under
+  // the queue's lock: quick, and never throws.
+  std::function<double()> worth;
+  std::function<void(CompileProgress&)> run;
+  // Once, after the run or instead of it; never throws. On a compiler's thread, or on the one that ends the client.
+  std::function<void(CompileOutcome)> ended;  // may be empty
+};
+
+// Thread-safe. Not destroyed by its own threads: a job holds neither it nor the last reference to a client's owner.
+class BackgroundCompiler {
+ public:
+  enum class Priority {
+    kIdle,  // only while a processor has nothing else to do
+    kNice,  // the least of the usual ones, which always gets a little: a lock that it holds is given back sooner
+  };
+  struct Settings {
+    int threads = 1;
+    Priority priority = Priority::kIdle;
+    size_t max_queued = 256;
+    double processor_share = 0;  // of one processor, for all threads together; 0: no limit
+    int64_t job_memory = 0;      // bytes that a job may come to hold; 0: no limit
+  };
+
+  explicit BackgroundCompiler(const Settings& settings);
+  // Cancels what is left and waits for its end.
+  ~BackgroundCompiler();
+  BackgroundCompiler(const BackgroundCompiler&) = delete;
+  BackgroundCompiler& operator=(const BackgroundCompiler&) = delete;
+
+  // While paused no job begins, and running ones sleep where their next pass would begin.
+  void Pause();
+  void Resume();
+  void SetProcessorShare(double share);
+
+  struct Counters {
+    size_t queued;
+    size_t running;
+    uint64_t done;
+    uint64_t failed;
+    uint64_t cancelled;
+    uint64_t dropped;          // taken and displaced, or not taken, because the queue was full
+    uint64_t busy;             // not taken because the lock was not free
+    double processor_seconds;  // of the jobs' threads
+  };
+  Counters counters() const;
+
+  struct Running {
+    std::string graph;
+    std::string pass;  // empty before the first
+    std::chrono::duration<double> since_start;
+    bool resting;  // paused, or over its share
+  };
+  std::vector<Running> running() const;
+
+ private:
+  friend class CompileClient;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Jobs of one owner. Thread-safe.
+class CompileClient {
+ public:
+  explicit CompileClient(const std::shared_ptr<BackgroundCompiler>& compiler);
+  // As Cancel.
+  ~CompileClient();
+  CompileClient(const CompileClient&) = delete;
+  CompileClient& operator=(const CompileClient&) = delete;
+
+  // Whether the job was taken; if not, it is told nothing. Never waits.
+  bool TryEnqueue(CompileJob job);
+  // Ends queued jobs, tells running ones to stop and waits until they have, all references to what they hold are gone,
+  // and no other is taken. A job that cancels its own client does not wait for itself.
+  void Cancel();
+  // Waits until no job is queued or running. False if it is not so by `deadline`.
+  bool WaitUntilIdle(std::chrono::steady_clock::time_point deadline) const;
+
+ private:
+  friend struct BackgroundCompiler::Impl;
+  struct State;
+  const std::shared_ptr<BackgroundCompiler> compiler_;
+  const std::shared_ptr<State> state_;
+};
+
+}  // namespace hearth

@@ -1,0 +1,369 @@
+#include "jit/executor/background_compiler.h"
+
+#include <ATen/Parallel.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <functional>
+#include <future>
+#include <latch>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+#include "jit/support/errors.h"
+#include "jit/support/logging.h"
+#include "jit/support/memory_account.h"
+
+namespace hearth {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Run = std::function<void(CompileProgress&)>;
+
+CompileJob Job(Run run, double worth = 1, std::function<void(CompileOutcome)> ended = {}) {
+  return {"graph", [worth] { return worth; }, std::move(run), std::move(ended)};
+}
+
+class BackgroundCompilerTest : public testing::Test {
+ protected:
+  void Make(const BackgroundCompiler::Settings& settings) {
+    client_.reset();
+    compiler_ = std::make_shared<BackgroundCompiler>(settings);
+    client_.emplace(compiler_);
+  }
+  void SetUp() override {
+    SetLogSink(std::make_shared<spdlog::sinks::ostream_sink_mt>(log_));
+    Make({});
+  }
+  void TearDown() override {
+    client_.reset();
+    compiler_.reset();
+    SetLogSink(nullptr);
+  }
+
+  // A request would give up where this tries again: the compiler's threads may hold the lock for a moment.
+  static void Enqueue(CompileClient& client, const std::function<CompileJob()>& job) {
+    while (!client.TryEnqueue(job())) std::this_thread::yield();
+  }
+  void Enqueue(const std::function<CompileJob()>& job) { Enqueue(*client_, job); }
+  void Finish() { ASSERT_TRUE(client_->WaitUntilIdle(Clock::time_point::max())); }
+  // Until the one job that runs sleeps between its passes.
+  void AwaitRest() const {
+    for (;;) {
+      const std::vector<BackgroundCompiler::Running> running = compiler_->running();
+      if (running.size() == 1 && running[0].resting) return;
+      std::this_thread::yield();
+    }
+  }
+
+  std::ostringstream log_;
+  std::shared_ptr<BackgroundCompiler> compiler_;
+  std::optional<CompileClient> client_;
+};
+
+TEST_F(BackgroundCompilerTest, TheMostWorthwhileJobIsTakenFirstByWhatItIsWorthThen) {
+  compiler_->Pause();
+  std::vector<int> order;
+  std::atomic<double> rising{0};
+  const auto record = [&](int number) { return [&order, number](CompileProgress&) { order.push_back(number); }; };
+  Enqueue([&] { return Job(record(1), 1); });
+  Enqueue([&] { return Job(record(2), 3); });
+  Enqueue([&] { return CompileJob{"graph", [&] { return rising.load(); }, record(3), {}}; });
+  Enqueue([&] { return Job(record(4), 1); });
+  EXPECT_EQ(compiler_->counters().queued, 4);
+  rising = 2;
+  compiler_->Resume();
+  Finish();
+  EXPECT_EQ(order, (std::vector<int>{2, 3, 1, 4}));
+  EXPECT_EQ(compiler_->counters().done, 4);
+}
+
+TEST_F(BackgroundCompilerTest, AFullQueueKeepsTheMoreWorthwhile) {
+  BackgroundCompiler::Settings settings;
+  settings.max_queued = 2;
+  Make(settings);
+  compiler_->Pause();
+  std::mutex mutex;
+  std::vector<std::pair<double, CompileOutcome>> ended;
+  const auto job = [&](double worth) {
+    return Job([](CompileProgress&) {}, worth,
+               [&, worth](CompileOutcome outcome) {
+                 std::lock_guard lock(mutex);
+                 ended.emplace_back(worth, outcome);
+               });
+  };
+  Enqueue([&] { return job(1); });
+  Enqueue([&] { return job(3); });
+  while (compiler_->counters().dropped == 0) EXPECT_FALSE(client_->TryEnqueue(job(1)));
+  Enqueue([&] { return job(2); });
+  EXPECT_EQ(compiler_->counters().queued, 2);
+  compiler_->Resume();
+  Finish();
+  EXPECT_THAT(ended, testing::UnorderedElementsAre(std::pair(1.0, CompileOutcome::kDropped),
+                                                   std::pair(3.0, CompileOutcome::kDone),
+                                                   std::pair(2.0, CompileOutcome::kDone)));
+  EXPECT_EQ(compiler_->counters().dropped, 2);
+}
+
+TEST_F(BackgroundCompilerTest, AJobThatThrowsIsCountedAndLoggedAndTheNextOneRuns) {
+  std::vector<CompileOutcome> ended;
+  const auto end = [&](CompileOutcome outcome) { ended.push_back(outcome); };
+  Enqueue([&] {
+    CompileJob job = Job(
+        [](CompileProgress& progress) {
+          progress.Begin("dead_code");
+          progress.Begin("fuse");
+          throw std::runtime_error("no such shape");
+        },
+        1, end);
+    job.graph = "Net.forward";
+    return job;
+  });
+  Finish();
+  Enqueue([&] { return Job([](CompileProgress&) { throw 5; }, 1, end); });
+  Finish();
+  Enqueue([&] { return Job([](CompileProgress&) {}, 1, end); });
+  Finish();
+  EXPECT_EQ(ended, (std::vector{CompileOutcome::kFailed, CompileOutcome::kFailed, CompileOutcome::kDone}));
+  EXPECT_EQ(compiler_->counters().failed, 2);
+  EXPECT_THAT(log_.str(), testing::HasSubstr("compiling Net.forward failed in fuse: no such shape"));
+  EXPECT_THAT(log_.str(), testing::HasSubstr("compiling graph failed in no pass yet: an exception of unknown type"));
+}
+
+TEST_F(BackgroundCompilerTest, AClientThatEndsStopsItsJobsAndNoOthers) {
+  CompileClient other(compiler_);
+  std::latch begun(1);
+  std::vector<CompileOutcome> ended;
+  auto held = std::make_shared<int>(1);
+  const auto end = [&](CompileOutcome outcome) { ended.push_back(outcome); };
+  Enqueue([&] {
+    return Job(
+        [&begun, held](CompileProgress& progress) {
+          begun.count_down();
+          while (!progress.token()->cancelled()) std::this_thread::yield();
+          progress.Begin("pass");
+          FAIL() << "it is not wanted any more";
+        },
+        1, end);
+  });
+  begun.wait();
+  std::atomic<bool> other_ran{false};
+  Enqueue([&] { return Job([held](CompileProgress&) { FAIL() << "it was pending"; }, 1, end); });
+  Enqueue(other, [&] { return Job([&](CompileProgress&) { other_ran = true; }); });
+  client_->Cancel();
+  EXPECT_EQ(ended, (std::vector{CompileOutcome::kCancelled, CompileOutcome::kCancelled}));
+  EXPECT_EQ(held.use_count(), 1);
+  EXPECT_FALSE(client_->TryEnqueue(Job([](CompileProgress&) {})));
+  ASSERT_TRUE(other.WaitUntilIdle(Clock::time_point::max()));
+  EXPECT_TRUE(other_ran);
+  EXPECT_EQ(compiler_->counters().cancelled, 2);
+}
+
+TEST_F(BackgroundCompilerTest, ARunningJobSeesItsTokenWithoutReachingAPass) {
+  std::latch begun(1);
+  Enqueue([&] {
+    return Job([&](CompileProgress& progress) {
+      begun.count_down();
+      while (!progress.token()->cancelled()) std::this_thread::yield();
+    });
+  });
+  begun.wait();
+  client_->Cancel();
+  EXPECT_EQ(compiler_->counters().done, 1) << "it went on to its end all the same";
+}
+
+TEST_F(BackgroundCompilerTest, AJobMayHoldTheLastReferenceToItsClient) {
+  auto client = std::make_unique<CompileClient>(compiler_);
+  std::promise<CompileOutcome> ended;
+  std::latch all_in(1);
+  CompileClient& jobs = *client;
+  Enqueue(jobs, [&] {
+    return Job(
+        [&](CompileProgress& progress) {
+          all_in.wait();
+          client.reset();
+          progress.Begin("pass");
+        },
+        1, [&](CompileOutcome outcome) { ended.set_value(outcome); });
+  });
+  Enqueue(jobs, [&] { return Job([](CompileProgress&) { FAIL() << "its client has ended"; }, 0.5); });
+  all_in.count_down();
+  EXPECT_EQ(ended.get_future().get(), CompileOutcome::kCancelled);
+}
+
+TEST_F(BackgroundCompilerTest, WhilePausedNothingBeginsAndRunningJobsSleepBetweenPasses) {
+  std::latch begun(1), paused(1);
+  std::atomic<int> passes{0};
+  Enqueue([&] {
+    return Job([&](CompileProgress& progress) {
+      begun.count_down();
+      paused.wait();
+      progress.Begin("one");
+      ++passes;
+    });
+  });
+  begun.wait();
+  Enqueue([&] { return Job([&](CompileProgress&) { ++passes; }); });
+  compiler_->Pause();
+  paused.count_down();
+  AwaitRest();
+  EXPECT_EQ(passes, 0);
+  EXPECT_EQ(compiler_->running()[0].pass, "one");
+  EXPECT_FALSE(client_->WaitUntilIdle(Clock::now()));
+  compiler_->Resume();
+  Finish();
+  EXPECT_EQ(passes, 2);
+}
+
+TEST_F(BackgroundCompilerTest, APausedJobCanBeCancelled) {
+  compiler_->Pause();
+  Enqueue([&] { return Job([](CompileProgress&) {}); });
+  client_->Cancel();
+  EXPECT_EQ(compiler_->counters().cancelled, 1);
+}
+
+TEST_F(BackgroundCompilerTest, AJobThatUsedMoreThanItsShareRestsBeforeTheNextPass) {
+  BackgroundCompiler::Settings settings;
+  settings.processor_share = 1e-9;
+  Make(settings);
+  std::atomic<bool> went_on{false};
+  Enqueue([&] {
+    return Job([&](CompileProgress& progress) {
+      const auto used = [] {
+        timespec time{};
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+        return time.tv_sec * 1000 + time.tv_nsec / 1000000;
+      };
+      const int64_t end = used() + 20;
+      while (used() < end) {
+      }
+      progress.Begin("next");
+      went_on = true;
+    });
+  });
+  AwaitRest();
+  EXPECT_FALSE(went_on);
+  EXPECT_GT(compiler_->counters().processor_seconds, 0.015);
+  compiler_->SetProcessorShare(0);
+  Finish();
+  EXPECT_TRUE(went_on);
+}
+
+TEST_F(BackgroundCompilerTest, PriorityMayBeTheLeastOfTheUsualOnes) {
+  BackgroundCompiler::Settings settings;
+  settings.priority = BackgroundCompiler::Priority::kNice;
+  Make(settings);
+  Enqueue([&] {
+    return Job([&](CompileProgress&) {
+      EXPECT_EQ(sched_getscheduler(0), SCHED_OTHER);
+      EXPECT_EQ(getpriority(PRIO_PROCESS, 0), 19);
+    });
+  });
+  Finish();
+}
+
+TEST_F(BackgroundCompilerTest, JobsRunAtIdlePriorityAndOnTheirOwnThreadOnly) {
+  const int before = at::get_num_threads();
+  Enqueue([&] {
+    return Job([&](CompileProgress&) {
+      EXPECT_EQ(sched_getscheduler(0), SCHED_IDLE);
+      EXPECT_EQ(getpriority(PRIO_PROCESS, 0), 19);
+      EXPECT_EQ(at::get_num_threads(), 1);
+    });
+  });
+  Finish();
+  EXPECT_EQ(at::get_num_threads(), before);
+  EXPECT_NE(sched_getscheduler(0), SCHED_IDLE);
+  std::thread([&] { EXPECT_EQ(at::get_num_threads(), before); }).join();
+}
+
+TEST_F(BackgroundCompilerTest, AJobThatAsksForTooMuchMemoryFails) {
+  BackgroundCompiler::Settings settings;
+  settings.job_memory = 64 << 20;
+  Make(settings);
+  std::promise<CompileOutcome> ended;
+  Enqueue([&] {
+    return Job([](CompileProgress&) { MemoryAccount::RequireRoom(size_t{65} << 20); }, 1,
+               [&](CompileOutcome outcome) { ended.set_value(outcome); });
+  });
+  EXPECT_EQ(ended.get_future().get(), CompileOutcome::kFailed);
+}
+
+TEST_F(BackgroundCompilerTest, EnqueueingGivesUpWhereTheLockIsTaken) {
+  std::latch asked(1), answer(1);
+  std::once_flag once;
+  compiler_->Pause();
+  const auto worth = [&] {
+    std::call_once(once, [&] {
+      asked.count_down();
+      answer.wait();
+    });
+    return 1.0;
+  };
+  for (int i = 0; i < 2; ++i) Enqueue([&] { return CompileJob{"graph", worth, [](CompileProgress&) {}, {}}; });
+  // The compiler's thread compares the jobs, under the lock.
+  compiler_->Resume();
+  asked.wait();
+  EXPECT_FALSE(client_->TryEnqueue(Job([](CompileProgress&) {})));
+  answer.count_down();
+  Finish();
+  EXPECT_GE(compiler_->counters().busy, 1);
+}
+
+// Clients come and go on several threads, among them pauses: every job that was taken ends once, and none runs after
+// its client's end.
+TEST_F(BackgroundCompilerTest, EveryJobThatWasTakenEndsOnceWhateverHappensAtTheSameTime) {
+  BackgroundCompiler::Settings settings;
+  settings.threads = 2;
+  settings.max_queued = 8;
+  Make(settings);
+  constexpr int kThreads = 3;
+  std::atomic<int> taken{0};
+  std::atomic<int> ended{0};
+  std::atomic<int> late{0};
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        std::mt19937 random(t);
+        for (int round = 0; round < 60; ++round) {
+          auto alive = std::make_shared<std::atomic<bool>>(true);
+          CompileClient client(compiler_);
+          for (int i = 0; i < 10; ++i) {
+            taken += client.TryEnqueue(Job(
+                [&late, alive, i](CompileProgress& progress) {
+                  if (!*alive) ++late;
+                  progress.Begin("pass");
+                  if (i % 4 == 0) throw CancelledError(CancelledError::Reason::kDeadline);
+                },
+                static_cast<double>(random() % 100), [&](CompileOutcome) { ++ended; }));
+          }
+          if (random() % 8 == 0) compiler_->Pause();
+          if (random() % 2 == 0) compiler_->Resume();
+          if (random() % 8 == 0) compiler_->SetProcessorShare(random() % 2 == 0 ? 0 : 0.5);
+          if (random() % 4 == 0) compiler_->running();
+          if (random() % 2 == 0) client.WaitUntilIdle(Clock::now());
+          client.Cancel();
+          *alive = false;
+        }
+      });
+    }
+  }
+  compiler_->Resume();
+  EXPECT_EQ(ended, taken);
+  EXPECT_GT(taken, 0);
+  EXPECT_EQ(late, 0);
+  const BackgroundCompiler::Counters counters = compiler_->counters();
+  EXPECT_EQ(counters.queued + counters.running, 0);
+}
+
+}  // namespace
+}  // namespace hearth
