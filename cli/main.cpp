@@ -1,5 +1,7 @@
 // hearth: look into TorchScript archives, run them, and ask a server.
 
+#include <c10/util/Exception.h>
+
 #include <exception>
 #include <string>
 #include <utility>
@@ -40,6 +42,8 @@ int Run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return Run(argc, argv);
+  } catch (const c10::Error& error) {
+    return hearth::cli::FailWithLine("", error.what_without_backtrace());
   } catch (const std::exception& error) {
     return hearth::cli::FailWithLine("", error.what());
   }

@@ -1,6 +1,7 @@
 #include "cli/tensor_facts.h"
 
 #include <ATen/core/Tensor.h>
+#include <ATen/quantized/Quantizer.h>
 #include <c10/core/ScalarType.h>
 
 #include <array>
@@ -23,43 +24,21 @@ std::string ShortestText(T number) {
   return text;
 }
 
+// Whether LibTorch reads the elements as numbers.
+bool HoldsNumbers(const at::Tensor& tensor) {
+  const c10::ScalarType dtype = tensor.scalar_type();
+  if (tensor.is_quantized()) return dynamic_cast<const at::UnknownQuantizer*>(tensor.quantizer().get()) == nullptr;
+  return !c10::isBitsType(dtype) && dtype != c10::ScalarType::Float4_e2m1fn_x2 &&
+         !(dtype >= c10::ScalarType::UInt1 && dtype <= c10::ScalarType::UInt7) &&
+         !(dtype >= c10::ScalarType::Int1 && dtype <= c10::ScalarType::Int7);
+}
+
 }  // namespace
 
 std::string NumberText(double number) { return ShortestText(number); }
 std::string NumberText(float number) { return ShortestText(number); }
 
-std::string DtypeName(c10::ScalarType type) {
-  switch (type) {
-    case c10::ScalarType::Byte:
-      return "uint8";
-    case c10::ScalarType::Char:
-      return "int8";
-    case c10::ScalarType::Short:
-      return "int16";
-    case c10::ScalarType::Int:
-      return "int32";
-    case c10::ScalarType::Long:
-      return "int64";
-    case c10::ScalarType::Half:
-      return "float16";
-    case c10::ScalarType::Float:
-      return "float32";
-    case c10::ScalarType::Double:
-      return "float64";
-    case c10::ScalarType::ComplexHalf:
-      return "complex32";
-    case c10::ScalarType::ComplexFloat:
-      return "complex64";
-    case c10::ScalarType::ComplexDouble:
-      return "complex128";
-    default: {
-      // "BFloat16", "QInt8", "UInt16", "Float8_e5m2", "Bool": Python's is the same in lower case.
-      std::string name = c10::toString(type);
-      for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-      return name;
-    }
-  }
-}
+std::string DtypeName(c10::ScalarType type) { return c10::getDtypeNames(type).first; }
 
 std::string ShapeText(c10::IntArrayRef sizes) {
   std::string text = "[";
@@ -71,7 +50,7 @@ std::string ShapeText(c10::IntArrayRef sizes) {
 }
 
 std::optional<at::Tensor> DenseOnCpu(const at::Tensor& tensor) {
-  if (!tensor.defined() || tensor.is_meta()) return std::nullopt;
+  if (!tensor.defined() || tensor.is_meta() || !HoldsNumbers(tensor)) return std::nullopt;
   at::Tensor dense = tensor.detach();
   if (dense.is_quantized()) dense = dense.dequantize();
   if (dense.layout() != c10::kStrided) dense = dense.to_dense();

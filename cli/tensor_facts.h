@@ -25,7 +25,7 @@ std::string DtypeName(c10::ScalarType type);
 std::string ShapeText(c10::IntArrayRef sizes);
 
 // A dense copy on the CPU: quantized values dequantized, sparse ones dense, lazy conjugation and negation carried out.
-// Nothing for a tensor that holds no values (meta).
+// Nothing for a tensor that holds no values (meta), or none that LibTorch reads as numbers (bits8, uint4).
 std::optional<at::Tensor> DenseOnCpu(const at::Tensor& tensor);
 
 // Nothing for a tensor without finite elements, and for complex ones.

@@ -108,7 +108,7 @@ std::string TensorTypeText(const at::Tensor& tensor) {
 std::string TensorContentText(const at::Tensor& tensor) {
   if (!tensor.defined()) return "undefined";
   const std::optional<at::Tensor> dense = DenseOnCpu(tensor);
-  if (!dense) return "no values";
+  if (!dense) return tensor.is_meta() ? "no values" : "values that are no numbers";
   if (dense->numel() == 0) return "empty";
   if (dense->numel() <= kMaxElementsShown) {
     std::string text;

@@ -31,6 +31,14 @@ TEST(ValueSummaryTest, TellsTheRangeOfALargeTensorAndItsNumbersThatAreNotFinite)
   EXPECT_EQ(SummarizeValue(tensor), "result  float32 [10]  min 0  max 9  mean 4.66667  not finite 1\n");
 }
 
+TEST(ValueSummaryTest, NamesADtypeWhoseElementsAreNoNumbers) {
+  const at::Tensor bytes = at::arange(8, at::kByte);
+  EXPECT_EQ(SummarizeValue(bytes.view(at::ScalarType::Bits16)), "result  bits16 [4]  values that are no numbers\n");
+  EXPECT_EQ(SummarizeValue(bytes.view(at::ScalarType::Int3)), "result  int3 [8]  values that are no numbers\n");
+  EXPECT_EQ(TensorToJson(bytes.view(at::ScalarType::Float4_e2m1fn_x2)).dump(),
+            R"({"dtype":"float4_e2m1fn_x2","shape":[8],"device":"cpu"})");
+}
+
 TEST(ValueSummaryTest, KeepsAStringOnOneLine) {
   EXPECT_EQ(SummarizeValue(c10::IValue("a\nb")), "result  str  \"a\\nb\"\n");
 }

@@ -20,6 +20,12 @@ constexpr uintptr_t kAlignment = 16;
 // itself.
 constexpr uint64_t kReferredFrom = 1024;
 
+// Integers of fewer than eight bits, one to a byte: LibTorch has the dtypes and cannot copy them.
+bool IsCopiedAsBytes(c10::ScalarType dtype) {
+  return (dtype >= c10::ScalarType::UInt1 && dtype <= c10::ScalarType::UInt7) ||
+         (dtype >= c10::ScalarType::Int1 && dtype <= c10::ScalarType::Int7);
+}
+
 }  // namespace
 
 RawBytes RawBytes::Of(std::string_view bytes) {
@@ -83,6 +89,7 @@ at::Tensor TensorOfBytes(const RawBytes& bytes, c10::IntArrayRef shape, c10::Sca
 at::Tensor ReadyToSend(at::Tensor tensor) {
   // Each of these is a trip through the dispatcher even where there is nothing to do.
   if (tensor.is_conj() || tensor.is_neg()) tensor = tensor.resolve_conj().resolve_neg();
+  if (IsCopiedAsBytes(tensor.scalar_type())) tensor = tensor.view(at::kByte);
   if (!tensor.is_cpu()) tensor = tensor.cpu();
   if (!tensor.is_contiguous()) tensor = tensor.contiguous();
   // Memory that a weight, another output or a model's state still holds may be written while it is being sent.

@@ -186,6 +186,16 @@ IValue Sent(const IValue& value) {
   return read.ok() ? *read : IValue();
 }
 
+TEST(MessageFromValue, DtypesThatLibTorchHardlyKnowsArriveByteForByte) {
+  const at::Tensor bytes = at::arange(8, at::kByte).reshape({2, 4});
+  for (const auto dtype : {at::ScalarType::Bits8, at::ScalarType::Bits1x8, at::ScalarType::UInt1, at::ScalarType::UInt7,
+                           at::ScalarType::Int4, at::ScalarType::Float4_e2m1fn_x2, at::ScalarType::Float8_e8m0fnu}) {
+    const at::Tensor sent = Sent(bytes.view(dtype).t()).toTensor();
+    ASSERT_EQ(sent.scalar_type(), dtype);
+    EXPECT_TRUE(sent.view(at::kByte).equal(bytes.t())) << toString(dtype);
+  }
+}
+
 TEST(MessageFromValue, EveryDtypeArrivesAsItWas) {
   for (const auto dtype : {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16, at::kBool, at::kByte, at::kChar,
                            at::kShort, at::kInt, at::kLong, at::kUInt16, at::kUInt32, at::kUInt64, at::kComplexFloat,

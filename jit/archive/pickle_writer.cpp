@@ -244,6 +244,10 @@ void PickleWriter::WriteFlags(const at::Tensor& tensor) {
 }
 
 void PickleWriter::WriteQuantized(const at::Tensor& tensor) {
+  if (dynamic_cast<const at::UnknownQuantizer*>(tensor.quantizer().get()) != nullptr) {
+    throw ArchiveError("a tensor of dtype " + c10::getDtypeNames(tensor.scalar_type()).first +
+                       " that nothing was quantized into, and which has no scale, cannot be written to a file");
+  }
   const c10::QScheme scheme = tensor.qscheme();
   const bool per_tensor = scheme == c10::kPerTensorAffine;
   if (!per_tensor && scheme != c10::kPerChannelAffine && scheme != c10::kPerChannelAffineFloatQParams) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "wire/dtypes.h"
 
 namespace hearth::server {
 namespace {
@@ -59,10 +60,11 @@ class Flattener {
 
   absl::Status VisitTensor(const at::Tensor& tensor, const std::string& path) {
     if (!tensor.defined()) return AddNone(path);
-    const Datatype* datatype = FindDatatype(tensor.scalar_type());
-    if (tensor.layout() != c10::kStrided || tensor.is_quantized() || datatype == nullptr) {
+    if (tensor.layout() != c10::kStrided || tensor.is_quantized()) {
       return Refuse(path, absl::StrCat("a tensor of ", tensor.toString()));
     }
+    const Datatype* datatype = FindDatatype(tensor.scalar_type());
+    if (datatype == nullptr) return Refuse(path, "a tensor of dtype " + NameOfDtype(tensor.scalar_type()));
     leaves_.push_back({path, datatype, tensor.sizes().vec(), tensor, {}});
     return absl::OkStatus();
   }
