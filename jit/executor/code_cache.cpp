@@ -5,6 +5,8 @@
 #include <thread>
 #include <utility>
 
+#include "jit/support/memory_account.h"
+
 namespace hearth {
 namespace {
 
@@ -143,6 +145,8 @@ void CodeCache::Count(CodeEntry& entry, Found* found) {
 }
 
 CodeCache::Found CodeCache::Add(size_t method, const ArgumentSpec& spec) {
+  // The cache's memory, not the request's.
+  const MemoryAccount::Scope nobody(nullptr);
   Garbage garbage;  // freed after the lock
   Found found;
   std::unique_lock lock(budget_->mutex_, std::try_to_lock);

@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "jit/support/memory_account.h"
+
 namespace hearth {
 namespace {
 
@@ -169,6 +171,16 @@ TEST(CodeCacheTest, ABetterPlanTakesThePlaceOfTheFirst) {
   EXPECT_EQ(cache.counters().held.bytes, before - 600);
   ASSERT_TRUE(cache.TryRetire(*entry, *cache.Lookup(0, Spec(1)).plan));
   EXPECT_FALSE(cache.Replace(*entry, Plan(8), 1));
+}
+
+TEST(CodeCacheTest, EntriesAreNotCountedAsARequestsMemory) {
+  CodeCache cache(Budget(), 1, {});
+  MemoryAccount account(int64_t{1} << 30);
+  {
+    const MemoryAccount::Scope scope(&account);
+    for (uint64_t i = 0; i < 1000; ++i) cache.Lookup(0, Spec(i));
+  }
+  EXPECT_LT(account.held(), 1 << 16);
 }
 
 TEST(CodeCacheTest, OfManySpecsTheBoundIsKeptAndWhatIsUsedStays) {
