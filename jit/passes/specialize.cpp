@@ -283,8 +283,22 @@ class Specializer {
     }
     copied->AddReturn(Materialize(frame[body.returns()[0]], node.range()));
     for (size_t i : carried) copied->AddReturn(Materialize(frame[body.returns()[i + 1]], node.range()));
+    std::erase_if(carried,
+                  [&](size_t i) { return StopCarrying(copy, frame[body.param(i + 1)], frame[body.returns()[i + 1]]); });
     for (size_t i = 0; i < node.outputs().size(); ++i) frame.Set(node.output(i), frame[node.input(i + 2)]);
     for (size_t i : carried) frame.Set(node.output(i), {AddNamed(copy, *node.output(i))});
+  }
+
+  // What turned out to be carried round unchanged is what it was before the loop.
+  static bool StopCarrying(Node* loop, const Known& param, const Known& result) {
+    if (!Same(param, result)) return false;
+    const size_t offset = param.value->offset();
+    Value* before = loop->input(offset + 1);
+    param.value->ReplaceAllUsesWith(before);
+    loop->block(0)->RemoveReturn(offset);
+    loop->block(0)->RemoveParam(offset);
+    loop->RemoveInput(offset + 1);
+    return true;
   }
 
   // What a closure captures is its inputs; constants need no capturing.
