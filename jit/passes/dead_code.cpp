@@ -23,9 +23,9 @@ class DeadCode {
         lost_(graph.value_id_bound()),
         writers_(graph.value_id_bound()) {}
 
-  bool Run() {
+  bool Run(std::span<const size_t> sent_in_tuples) {
     // Writers of every class must be known before the first value is marked.
-    FindLost(*graph_.block());
+    FindLost(*graph_.block(), {sent_in_tuples.begin(), sent_in_tuples.end()});
     FindRoots(*graph_.block());
     for (Node* root : roots_) MarkNode(root);
     for (Value* output : graph_.outputs()) MarkValue(output);
@@ -42,11 +42,17 @@ class DeadCode {
   bool IsLive(const Node* node) const { return live_node_.count(node) != 0; }
   bool IsLive(const Value* value) const { return live_value_[value->id()]; }
 
-  // What LibTorch's analysis has lost from sight: what an object or a container was given to hold, and what was taken
-  // out of one.
-  void FindLost(const Block& block) {
+  // What LibTorch's analysis has lost from sight: what an object or a container was given to hold, what was taken out
+  // of one, and what stands in a tuple that was not taken apart where it was made.
+  void FindLost(const Block& block, const std::unordered_set<size_t>& sent_in_tuples) {
     for (const Node* node : block) {
       if (node->kind() == sym::kSetAttr) MarkLost(*node->input(1));
+      if (IsUsedTuple(*node)) {
+        for (const Value* element : node->inputs()) MarkLost(*element);
+      }
+      for (const Value* output : node->outputs()) {
+        if (sent_in_tuples.count(output->id()) != 0) MarkLost(*output);
+      }
       if (const Operator* op = node->op()) {
         const std::vector<c10::Argument>& arguments = op->schema().arguments();
         const std::vector<c10::Argument>& returns = op->schema().returns();
@@ -57,8 +63,15 @@ class DeadCode {
           if (IsLostAfter(returns[i])) MarkLost(*node->output(i));
         }
       }
-      for (const Block* nested : node->blocks()) FindLost(*nested);
+      for (const Block* nested : node->blocks()) FindLost(*nested, sent_in_tuples);
     }
+  }
+
+  // A tuple that somebody has beside tuples that nobody has.
+  static bool IsUsedTuple(const Node& node) {
+    return node.kind() == sym::kTupleConstruct && std::ranges::any_of(node.output()->uses(), [](const Use& use) {
+             return use.user->kind() != sym::kTupleConstruct || IsUsedTuple(*use.user);
+           });
   }
 
   static bool IsLostAfter(const c10::Argument& argument) {
@@ -254,6 +267,8 @@ class DeadCode {
 
 }  // namespace
 
-bool EliminateDeadCode(Graph& graph, const UnitEffects* effects) { return DeadCode(graph, effects).Run(); }
+bool EliminateDeadCode(Graph& graph, const UnitEffects* effects, std::span<const size_t> sent_in_tuples) {
+  return DeadCode(graph, effects).Run(sent_in_tuples);
+}
 
 }  // namespace hearth

@@ -5,16 +5,20 @@
 //
 // Marks backwards from effects and outputs, over the alias classes of jit/analysis; linear. What goes might have
 // raised, so no more goes than LibTorch removes: a loop stays if a round needs what the one before it computed or if
-// its body decides when to end, a fork's arguments are computed, and what an object or a container held is written to.
-// Returns whether the graph changed.
+// its body decides when to end, a fork's arguments are computed, and what an object or a container held, or a tuple on
+// its way from one function to another, is written to. Returns whether the graph changed.
 #pragma once
+
+#include <cstddef>
+#include <span>
 
 #include "jit/analysis/effects.h"
 #include "jit/ir/graph.h"
 
 namespace hearth {
 
-// `effects` tells what calls do; null: anything.
-bool EliminateDeadCode(Graph& graph, const UnitEffects* effects = nullptr);
+// `effects` tells what calls do; null: anything. `sent_in_tuples` are ids of values that were in tuples which the graph
+// no longer has (specialize.h).
+bool EliminateDeadCode(Graph& graph, const UnitEffects* effects = nullptr, std::span<const size_t> sent_in_tuples = {});
 
 }  // namespace hearth

@@ -42,7 +42,7 @@ std::string ReadText(const std::string& path) {
 }
 
 std::unique_ptr<Graph> RunPass(const std::string& name, std::unique_ptr<Graph> graph, const BaselineOptions& options) {
-  if (name == "specialize") return Specialize(*graph, options);
+  if (name == "specialize") return Specialize(*graph, options).graph;
   if (name == "baseline") return BuildBaseline(*graph, options);
   if (name == "dead_code") {
     EliminateDeadCode(*graph, options.effects);

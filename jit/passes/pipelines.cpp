@@ -52,15 +52,15 @@ void Run(const char* name, Graph& graph, Pass pass) {
 
 std::unique_ptr<Graph> BuildBaseline(const Graph& emitted, const BaselineOptions& options) {
   Check("emission", emitted);
-  std::unique_ptr<Graph> graph = WithinOptLimit() ? Specialize(emitted, options) : emitted.Clone();
+  auto [graph, sent_in_tuples] = WithinOptLimit() ? Specialize(emitted, options) : Specialized{emitted.Clone(), {}};
   Check("specialize", *graph);
   // Part of the language and no optimisation: not subject to the limit.
   if (InsertAutocasts(*graph)) Check("autocast", *graph);
   Run("scalar_tensors", *graph, [&](Graph& g) { return ForwardScalarTensors(g, options.effects); });
-  Run("dead_code", *graph, [&](Graph& g) { return EliminateDeadCode(g, options.effects); });
+  Run("dead_code", *graph, [&](Graph& g) { return EliminateDeadCode(g, options.effects, sent_in_tuples); });
   Run("constant_lists", *graph, [&](Graph& g) { return MakeConstantLists(g, options.effects); });
   Run("sink", *graph, [&](Graph& g) { return SinkIntoBranches(g, options.effects); });
-  return graph;
+  return std::move(graph);
 }
 
 }  // namespace hearth

@@ -46,7 +46,7 @@ class Specializer {
   explicit Specializer(const BaselineOptions& options)
       : options_(options), graph_(std::make_unique<Graph>()), constants_(graph_.get()) {}
 
-  std::unique_ptr<Graph> Run(const Graph& emitted) {
+  Specialized Run(const Graph& emitted) {
     Frame frame(emitted, nullptr, nullptr, nullptr);
     for (size_t i = 0; i < emitted.inputs().size(); ++i) {
       const Value* input = emitted.inputs()[i];
@@ -61,7 +61,7 @@ class Specializer {
     for (const Value* output : emitted.outputs()) {
       graph_->block()->AddReturn(Materialize(frame[output], output->node()->range()));
     }
-    return std::move(graph_);
+    return {std::move(graph_), std::move(sent_in_tuples_)};
   }
 
  private:
@@ -161,6 +161,7 @@ class Specializer {
       operands_.push_back({known.constant ? &known.constant->value : nullptr, known.value, TypeOf(known)});
     }
     if (!SimplifyNode(node, operands_, &replacements_)) return false;
+    if (node.kind() == sym::kTupleUnpack || node.kind() == sym::kTupleIndex) NoteTuple(operands_[0], frame);
     for (size_t i = 0; i < node.outputs().size(); ++i) {
       Replacement& replacement = replacements_[i];
       Known known;
@@ -174,6 +175,11 @@ class Specializer {
       frame.Set(node.output(i), known);
     }
     return true;
+  }
+
+  void NoteTuple(const Operand& tuple, const Frame& frame) {
+    if (tuple.value == nullptr || tuple.value->node()->inlined_call() == frame.call) return;
+    for (const Value* element : tuple.value->node()->inputs()) sent_in_tuples_.push_back(element->id());
   }
 
   // ---- Attributes ----
@@ -333,11 +339,12 @@ class Specializer {
   size_t block_depth_ = 0;  // blocks around the one being walked
   std::vector<Operand> operands_;
   std::vector<Replacement> replacements_;
+  std::vector<size_t> sent_in_tuples_;
 };
 
 }  // namespace
 
-std::unique_ptr<Graph> Specialize(const Graph& emitted, const BaselineOptions& options) {
+Specialized Specialize(const Graph& emitted, const BaselineOptions& options) {
   return Specializer(options).Run(emitted);
 }
 
