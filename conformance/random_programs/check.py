@@ -134,8 +134,9 @@ def load(source, programs, archive):
 def compare(source, programs, folder, hearth, first=False):
     """What came of each program: {name: (verdict, reason, facts)}, verdicts as in conformance/oracle.py.
 
-    torch.jit's optimizer is seen at times: what it folds is one tensor where the program makes two, what it finds dead
-    does not raise, and in some programs it fails. So a program agrees if it does what torch.jit does with or without.
+    torch.jit's optimizer is seen at times: what it folds is one tensor where the program makes two, or one list for all
+    runs that an attribute then keeps and others write; what it finds dead does not raise, and in some programs it fails.
+    So a program agrees if it does what torch.jit does with or without, for this program alone or for all before it too.
 
     The programs of a file share the module's state. Where one differs, or torch.jit itself fails in it, the others are
     run again without it, so that each difference is reported once. `first`: only up to the first."""
@@ -147,10 +148,12 @@ def compare(source, programs, folder, hearth, first=False):
             return verdicts | found
         for name in [name for name, (_, _, facts) in bad.items() if facts]:
             until = left[: left.index(name) + 1]
-            again = _compare_once(source, until, _new_archive(folder, attempts), hearth, unoptimized=name).get(name)
-            if again and again[0] == "agree":
-                again[2]["call: as torch.jit without its optimizer"] += 1
-                bad[name] = again
+            for unoptimized in ([name], until):
+                again = _compare_once(source, until, _new_archive(folder, attempts), hearth, unoptimized).get(name)
+                if again and again[0] == "agree":
+                    again[2]["call: as torch.jit without its optimizer"] += 1
+                    bad[name] = again
+                    break
         verdicts |= bad
         if first and any(verdict[0] == "miss" for verdict in bad.values()):
             return verdicts
@@ -163,7 +166,7 @@ def _new_archive(folder, attempts):
     return folder / f"programs.{next(attempts)}.pt"
 
 
-def _compare_once(source, programs, archive, hearth, unoptimized=None):
+def _compare_once(source, programs, archive, hearth, unoptimized=()):
     loaded, refused = load(source, programs, archive)
     if refused:
         return {name: ("torch", f"torch.jit refuses it: {reason}", {}) for name, reason in refused.items()}
@@ -180,7 +183,7 @@ def _compare_once(source, programs, archive, hearth, unoptimized=None):
             rows.append((archive if source.module else archive.with_suffix(".py"), inputs, output, program.name))
     lines, verdicts = hearth.ask(rows), {}
     for (program, index, arguments, output), line in zip(calls, lines):
-        with torch.jit.optimized_execution(program.name != unoptimized):
+        with torch.jit.optimized_execution(program.name not in unoptimized):
             expected = _expected(getattr(loaded, program.name), arguments)
         if source.module is None:  # a file that is run as source has no name
             expected.message = expected.message.replace(f"{_MODULE}.", "__main__.")
@@ -193,7 +196,7 @@ def _compare_once(source, programs, archive, hearth, unoptimized=None):
             break
         got = hearth_outcome(line, str(output))
         found = difference(expected, got)
-        if found and source.module is None and _is_python(loaded.python, source, program, index, got):
+        if found and source.module is None and _is_python(loaded.python, source, program, index, expected, got):
             facts["call: as Python, where torch.jit is not"] += 1
             found = None
         if found:
@@ -202,18 +205,22 @@ def _compare_once(source, programs, archive, hearth, unoptimized=None):
     return verdicts
 
 
-def _is_python(module, source, program, index, got):
+def _is_python(module, source, program, index, expected, got):
     """Whether hearth does what Python itself does, an error's class aside: torch.jit's compiler loses writes to what a
-    branch or a loop may have replaced."""
+    branch or a loop may have replaced. Python may print what it answers in another way."""
     arguments = list(source.calls(program))[index]
-    expected = call(getattr(module, program.name), arguments, {}, 0)
-    if expected.kind == "value":
-        return difference(expected, got) is None
-    return got.kind == "raised" and _words(got.message) == _words(expected.message)
+    python = call(getattr(module, program.name), arguments, {}, 0)
+    if python.kind != "value":
+        return got.kind == "raised" and _words(got.message) == _words(python.message)
+    if expected.kind == "value" and difference(expected, got, skip=("arguments", "aliasing")) is None:
+        python.content["result"] = expected.content["result"]
+        return difference(python, got, skip=("aliasing",)) is None
+    return difference(python, got) is None
 
 
 def _words(message):
-    return message.partition(":")[2].strip()
+    """What an error says, without its class; of a KeyError the key, as TorchScript says it and Python quotes it."""
+    return message.partition(":")[2].strip().removeprefix("KeyError: ").strip("'")
 
 
 def _error(message):

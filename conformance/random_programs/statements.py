@@ -194,7 +194,9 @@ def list_mutation(body):
     if what == 7:
         if body.chance(0.5):
             return Stmt(f"{text}.extend($[:2])", [body.expr(type, 1)], tag="list.extend")
-        return Stmt(f"{text} += $[:2]", [body.expr(type, 1)], tag="list.extend") if "." not in text else None
+        if "." in text or body.world.written:
+            return None  # of a list's += torch.jit does not know that it gives the list: what is written after it is lost
+        return Stmt(f"{text} += $[:2]", [body.expr(type, 1)], tag="list.extend")
     if what == 8:
         return body.guarded(f"len({text}) > 0", Stmt(f"del {text}[{body.pick([0, -1])}]", tag="list.delete"))
     if what == 9 and element in (INT, FLOAT, STR):
