@@ -129,6 +129,7 @@ Action AddRun(CLI::App& app) {
                 "Lines of --cases in a row that name one archive call one loaded module, state and all");
   AddSessionOptions(*run, options->session);
   AddLimitOptions(*run, options->session);
+  AddTierOptions(*run, options->session);
   return [options] { return RunAny(*options); };
 }
 

@@ -8,6 +8,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -56,6 +58,7 @@ absl::StatusOr<std::unique_ptr<Runtime>> MakeRuntime(const SessionOptions& optio
   runtime_options.operator_libraries = options.libraries;
   runtime_options.memory_limit = runtime_options.load_memory_limit = options.memory_limit;
   runtime_options.load_time_limit = Duration(options.timeout);
+  runtime_options.compiler = options.compiler;
   return Runtime::Create(runtime_options);
 }
 
@@ -130,6 +133,18 @@ void AddLimitOptions(CLI::App& app, SessionOptions& options) {
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
   app.add_option("--timeout", options.timeout, "Seconds that a call, or code that runs while loading, may take")
       ->check(CLI::Range(0.0, 1e9));
+}
+
+void AddTierOptions(CLI::App& app, SessionOptions& options) {
+  static const std::map<std::string, Tier> kTiers = {
+      {"auto", Tier::kAuto}, {"0", Tier::kBaseline}, {"1", Tier::kSpecialised}};
+  app.add_option("--tier", options.compiler.tier,
+                 "auto: compile in the background; 0: the interpreter's baseline alone; 1: wait for the plan of each "
+                 "call, then run")
+      ->transform(CLI::CheckedTransformer(kTiers));
+  app.add_option("--fail-guards", options.compiler.fail_guards,
+                 "A test: in every call with --tier 1 a guard, drawn by this seed, fails, and the baseline goes on "
+                 "from there");
 }
 
 absl::StatusOr<Session> Session::Open(SessionOptions options) {

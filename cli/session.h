@@ -26,6 +26,7 @@ struct SessionOptions {
   std::vector<std::string> libraries;
   int64_t memory_limit = 0;  // of a call, and of loading; 0: none
   double timeout = 0;        // seconds for a call, and for what runs while loading; 0: no limit
+  CompilerOptions compiler;
 };
 
 // Adds --device and --operator-library.
@@ -33,6 +34,9 @@ void AddSessionOptions(CLI::App& app, SessionOptions& options);
 
 // Adds --memory-limit and --timeout.
 void AddLimitOptions(CLI::App& app, SessionOptions& options);
+
+// Adds --tier and --fail-guards.
+void AddTierOptions(CLI::App& app, SessionOptions& options);
 
 struct CallInputs {
   Arguments args;

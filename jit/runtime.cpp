@@ -18,6 +18,7 @@
 #include "jit/device/stream.h"
 #include "jit/executor/code_builder.h"
 #include "jit/executor/model_executor.h"
+#include "jit/executor/tiers.h"
 #include "jit/frontend/builtin_functions.h"
 #include "jit/frontend/errors.h"
 #include "jit/frontend/source_importer.h"
@@ -291,6 +292,25 @@ absl::Status LoadLibraries(const std::vector<std::string>& libraries) {
   }
 }
 
+// Null where every call runs the baseline.
+std::optional<TierSettings> MakeTierSettings(const CompilerOptions& options) {
+  if (options.tier == Tier::kBaseline) return std::nullopt;
+  TierSettings settings;
+  const CodeCacheLimits limits{options.max_plans, static_cast<size_t>(options.plan_bytes)};
+  settings.budget = std::make_shared<CodeCacheBudget>(limits);
+  settings.cache.compile_after = options.compile_after;
+  settings.fail_guards = options.fail_guards;
+  if (options.tier == Tier::kSpecialised) {
+    settings.forced = true;
+    settings.cache.compile_after = 1;
+  } else {
+    BackgroundCompiler::Settings compiler;
+    compiler.processor_share = options.processor_share;
+    settings.compiler = std::make_shared<BackgroundCompiler>(compiler);
+  }
+  return settings;
+}
+
 class RuntimeImpl final : public Runtime {
  public:
   RuntimeImpl(c10::Device device, const RuntimeOptions& options)
@@ -299,6 +319,7 @@ class RuntimeImpl final : public Runtime {
         memory_limit_(options.memory_limit),
         load_memory_limit_(options.load_memory_limit),
         load_time_limit_(options.load_time_limit),
+        tiers_(MakeTierSettings(options.compiler)),
         pool_(options.threads) {
     // Beside whatever the caller does before its first archive needs it.
     pool_.Post([] { PrepareBuiltinFunctions(); });
@@ -349,7 +370,7 @@ class RuntimeImpl final : public Runtime {
       if (!builder) builder.emplace(*imported.unit, redirect);
       // Runs on streams of their own begin when the weights are there, and the weights go when the device is idle.
       const std::shared_ptr<ModelExecutor> executor(
-          new ModelExecutor(imported.unit, imported.object, *builder, generators_, &pool_), WhenIdle{device_});
+          new ModelExecutor(imported.unit, imported.object, *builder, generators_, &pool_, tiers_), WhenIdle{device_});
       if (const auto stream = DefaultStream(device_)) stream->synchronize();
       return std::make_shared<LoadedModel>(executor, std::move(imported), device_, streams_,
                                            options.memory_limit.value_or(memory_limit_));
@@ -379,8 +400,8 @@ class RuntimeImpl final : public Runtime {
       }
       importer.DefineAll();
       CodeBuilder builder(*imported.unit, device_.is_cpu() ? std::nullopt : std::optional(device_));
-      const std::shared_ptr<ModelExecutor> executor(new ModelExecutor(imported.unit, functions, builder, &pool_),
-                                                    WhenIdle{device_});
+      const std::shared_ptr<ModelExecutor> executor(
+          new ModelExecutor(imported.unit, functions, builder, &pool_, tiers_), WhenIdle{device_});
       return std::make_shared<LoadedModel>(executor, std::move(imported), device_, streams_, memory_limit_);
     } catch (...) {
       return StatusOf(std::current_exception());
@@ -392,6 +413,7 @@ class RuntimeImpl final : public Runtime {
   const int64_t memory_limit_;
   const int64_t load_memory_limit_;
   const std::chrono::nanoseconds load_time_limit_;
+  const std::optional<TierSettings> tiers_;
   const std::shared_ptr<TurnList> generators_ = std::make_shared<TurnList>();  // which runs may draw and seed when
   ThreadPool pool_;
 };

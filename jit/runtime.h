@@ -23,6 +23,24 @@
 
 namespace hearth {
 
+// What runs a model's calls: the baseline, which is there from the start, or plans that are compiled for the arguments'
+// types and shapes.
+enum class Tier {
+  kAuto,         // plans are compiled in the background for what is called often; no call waits
+  kBaseline,     // nothing is compiled
+  kSpecialised,  // every call waits for its plan: for the command line and tests
+};
+
+struct CompilerOptions {
+  Tier tier = Tier::kAuto;
+  double processor_share = 0;               // of one processor, that compiling may take; 0: no limit but idle priority
+  uint64_t compile_after = 2;               // calls with arguments of one kind
+  size_t max_plans = 4096;                  // of all models, kinds of arguments without a plan included
+  int64_t plan_bytes = int64_t{256} << 20;  // of all models
+  // For tests: each call fails one guard of its plan, which goes on in the baseline from there; picked by this seed.
+  std::optional<uint64_t> fail_guards;
+};
+
 struct RuntimeOptions {
   // Threads that run interpreters; 0 means one for each processor that this process may use.
   int threads = 0;
@@ -36,6 +54,7 @@ struct RuntimeOptions {
   // The same for loading a model, beside its weights, and the time that code which runs while it loads may take.
   int64_t load_memory_limit = 0;
   std::chrono::nanoseconds load_time_limit{0};  // 0: no limit
+  CompilerOptions compiler;
 };
 
 struct LoadOptions {

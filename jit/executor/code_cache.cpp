@@ -343,4 +343,9 @@ std::vector<std::shared_ptr<const CodeEntry>> CodeCache::Entries() const {
   return {entries_.begin(), entries_.end()};
 }
 
+std::shared_ptr<const ExecutionPlan> CodeCache::PlanOf(const CodeEntry& entry) const {
+  std::lock_guard lock(budget_->mutex_);
+  return entry.owner_ != nullptr ? entry.owner_->Reference(0) : nullptr;
+}
+
 }  // namespace hearth

@@ -150,6 +150,8 @@ class CodeCache {
   Counters counters() const;
   // What is in it now, in no order.
   std::vector<std::shared_ptr<const CodeEntry>> Entries() const;
+  // An entry's plan; null if it has none.
+  std::shared_ptr<const ExecutionPlan> PlanOf(const CodeEntry& entry) const;
 
  private:
   class Table;

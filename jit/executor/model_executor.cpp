@@ -30,7 +30,8 @@ bool IsStraight(const Block& block) {
 }  // namespace
 
 ModelExecutor::ModelExecutor(std::shared_ptr<CompilationUnit> unit, c10::intrusive_ptr<c10::ivalue::Object> module,
-                             CodeBuilder& builder, std::shared_ptr<TurnList> generators, ThreadPool* pool)
+                             CodeBuilder& builder, std::shared_ptr<TurnList> generators, ThreadPool* pool,
+                             const std::optional<TierSettings>& tiers)
     : unit_(std::move(unit)), module_(std::move(module)), gate_(std::in_place, std::move(generators)), pool_(pool) {
   const UnitEffects effects(*unit_);
   const c10::ClassTypePtr type = module_->type();
@@ -50,6 +51,16 @@ ModelExecutor::ModelExecutor(std::shared_ptr<CompilationUnit> unit, c10::intrusi
     entry.code = builder.Build(*entry.baseline, *entry.function);
     entry.straight = IsStraight(*entry.baseline->block());
   }
+  MakeTiers(tiers);
+}
+
+void ModelExecutor::MakeTiers(const std::optional<TierSettings>& settings) {
+  if (!settings) return;
+  std::vector<Tiers::Method> methods;
+  for (const Method& entry : entries_) {
+    methods.push_back({entry.function->qualname().qualifiedName(), entry.baseline.get()});
+  }
+  tiers_ = std::make_unique<Tiers>(*settings, methods);
 }
 
 void ModelExecutor::PlanState(const UnitEffects& effects) {
@@ -65,7 +76,7 @@ void ModelExecutor::PlanState(const UnitEffects& effects) {
 }
 
 ModelExecutor::ModelExecutor(std::shared_ptr<CompilationUnit> unit, std::span<Function* const> functions,
-                             CodeBuilder& builder, ThreadPool* pool)
+                             CodeBuilder& builder, ThreadPool* pool, const std::optional<TierSettings>& tiers)
     : unit_(std::move(unit)), pool_(pool) {
   for (Function* function : functions) {
     std::unique_ptr<Graph> baseline = builder.Baseline(*function);
@@ -74,6 +85,7 @@ ModelExecutor::ModelExecutor(std::shared_ptr<CompilationUnit> unit, std::span<Fu
     entries_.push_back({function, std::move(baseline), std::move(code), {}, straight});
   }
   num_methods_ = entries_.size();
+  MakeTiers(tiers);
 }
 
 const ModelExecutor::Method* ModelExecutor::Find(std::string_view name) const {
@@ -88,7 +100,19 @@ const ModelExecutor::Method* ModelExecutor::Find(const torch::jit::Function& fun
 
 void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> arguments, CallSettings settings,
                              Completion completion) {
+  std::shared_ptr<const Code> code = method.code;
   RunOptions options;
+  if (tiers_ != nullptr) {
+    try {
+      const auto self = static_cast<size_t>(module_ != nullptr);
+      Tiers::Choice choice =
+          tiers_->Choose(static_cast<size_t>(&method - entries_.data()), std::span(arguments).subspan(self));
+      if (choice.code != nullptr) code = std::move(choice.code);
+      options.failing_guard = choice.failing_guard;
+    } catch (...) {
+      return completion(c10::IValue(), std::current_exception());
+    }
+  }
   options.token = std::move(settings.token);
   options.memory = std::move(settings.memory);
   options.pool = pool_;
@@ -99,7 +123,7 @@ void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> argu
   options.on_start = std::move(settings.on_start);
   options.stream = settings.stream;
   options.begin_here = settings.may_run_here && method.straight && method.plan.empty();
-  hearth::RunAsync(method.code, std::move(arguments), std::move(options), std::move(completion));
+  hearth::RunAsync(std::move(code), std::move(arguments), std::move(options), std::move(completion));
 }
 
 }  // namespace hearth

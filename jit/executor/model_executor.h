@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "jit/executor/state_gate.h"
+#include "jit/executor/tiers.h"
 #include "jit/interpreter/interpreter.h"
 #include "jit/interpreter/thread_pool.h"
 #include "jit/module/compilation_unit.h"
@@ -38,14 +39,15 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
   };
 
   // Compiles every method and hook of `module`'s class. `builder` is for the same unit. `generators` is the process's
-  // order over them. `pool` must outlive this.
+  // order over them. `pool` must outlive this. Without `tiers` every call runs the baseline.
   // Throws CompileError.
   ModelExecutor(std::shared_ptr<CompilationUnit> unit, c10::intrusive_ptr<c10::ivalue::Object> module,
-                CodeBuilder& builder, std::shared_ptr<TurnList> generators, ThreadPool* pool);
+                CodeBuilder& builder, std::shared_ptr<TurnList> generators, ThreadPool* pool,
+                const std::optional<TierSettings>& tiers = std::nullopt);
 
   // Compiles free functions of the unit, which have no state.
   ModelExecutor(std::shared_ptr<CompilationUnit> unit, std::span<Function* const> functions, CodeBuilder& builder,
-                ThreadPool* pool);
+                ThreadPool* pool, const std::optional<TierSettings>& tiers = std::nullopt);
 
   std::span<const Method> methods() const { return std::span(entries_).first(num_methods_); }
   // A method of that name, or a method or hook of the class; null if there is none.
@@ -56,6 +58,8 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
   const CompilationUnit& unit() const { return *unit_; }
   // Whether any method or hook writes the module's state.
   bool writes_state() const { return writes_state_; }
+  // Null: every call runs the baseline.
+  const Tiers* tiers() const { return tiers_.get(); }
 
   struct CallSettings {
     std::shared_ptr<CancellationToken> token;  // may be null
@@ -71,6 +75,7 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
 
  private:
   void PlanState(const UnitEffects& effects);
+  void MakeTiers(const std::optional<TierSettings>& settings);
 
   std::shared_ptr<CompilationUnit> unit_;
   c10::intrusive_ptr<c10::ivalue::Object> module_;
@@ -78,6 +83,7 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
   size_t num_methods_;
   bool writes_state_ = false;
   std::optional<StateGate> gate_;  // none for free functions
+  std::unique_ptr<Tiers> tiers_;
   ThreadPool* pool_;
 };
 

@@ -1,0 +1,41 @@
+#include "jit/executor/plan_compiler.h"
+
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "jit/interpreter/interpreter.h"
+#include "jit/passes/dead_code.h"
+
+namespace hearth {
+
+PlanCompiler::PlanCompiler(const Graph& baseline, std::string function_name, bool guard_everywhere)
+    : baseline_(baseline), function_name_(std::move(function_name)), guard_everywhere_(guard_everywhere) {}
+
+void PlanCompiler::Prepare() const {
+  const std::lock_guard lock(mutex_);
+  if (resumable_ != nullptr) return;
+  anchors_ = FindAnchors(baseline_);
+  std::vector<ResumePlace> places;
+  for (const Anchor& anchor : anchors_) places.push_back({anchor.place, anchor.live});
+  resumable_ = CompileResumable(baseline_, function_name_, places);
+}
+
+std::shared_ptr<const ExecutionPlan> PlanCompiler::Compile(const ArgumentSpec&, CompileProgress* progress) const {
+  const auto begin = [&](std::string_view pass) {
+    if (progress != nullptr) progress->Begin(pass);
+  };
+  const auto start = std::chrono::steady_clock::now();
+  begin("frame_states");
+  Prepare();
+  std::unique_ptr<Graph> graph = CloneWithFrameStates(baseline_, anchors_);
+  begin("dead_code");
+  EliminateDeadCode(*graph);
+  if (guard_everywhere_) GuardEverywhere(*graph);
+  begin("lowering");
+  std::shared_ptr<const Code> code = CompilePlan(*graph, function_name_, resumable_);
+  return std::make_shared<const ExecutionPlan>(std::move(graph), std::move(code),
+                                               std::chrono::steady_clock::now() - start);
+}
+
+}  // namespace hearth

@@ -1,0 +1,96 @@
+#include "jit/executor/tiers.h"
+
+#include <utility>
+
+#include "jit/interpreter/code.h"
+
+namespace hearth {
+namespace {
+
+// A number from `seed` for call `call`: splitmix64 (G. Steele, D. Lea, C. Flood, 2014).
+uint64_t Draw(uint64_t seed, uint64_t call) {
+  uint64_t bits = seed + (call + 1) * 0x9e3779b97f4a7c15;
+  bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9;
+  bits = (bits ^ bits >> 27) * 0x94d049bb133111eb;
+  return bits ^ bits >> 31;
+}
+
+}  // namespace
+
+Tiers::Tiers(TierSettings settings, const std::vector<Method>& methods)
+    : settings_(std::move(settings)), cache_(settings_.budget, methods.size(), settings_.cache) {
+  for (const Method& method : methods) {
+    names_.push_back(method.name);
+    compilers_.push_back(
+        std::make_unique<PlanCompiler>(*method.baseline, method.name, settings_.fail_guards.has_value()));
+  }
+  if (settings_.compiler != nullptr) client_.emplace(settings_.compiler);
+}
+
+Tiers::~Tiers() = default;
+
+Tiers::Choice Tiers::Choose(size_t method, std::span<const c10::IValue> arguments) {
+  const std::optional<ArgumentSpec> spec = ArgumentSpec::Of(arguments);
+  if (!spec) return {};
+  Choice choice;
+  std::shared_ptr<const ExecutionPlan> plan;
+  if (settings_.forced) {
+    plan = Force(method, *spec);
+  } else {
+    CodeCache::Found found = cache_.Lookup(method, *spec);
+    if (found.due) Enqueue(std::move(found.entry));
+    plan = std::move(found.plan);
+  }
+  if (plan == nullptr) return {};
+  choice.code = plan->code();
+  if (settings_.fail_guards && plan->num_guards() > 0) {
+    const uint64_t drawn = Draw(*settings_.fail_guards, forced_calls_.fetch_add(1, std::memory_order_relaxed));
+    choice.failing_guard = static_cast<int32_t>(drawn % plan->num_guards());
+  }
+  return choice;
+}
+
+std::shared_ptr<const ExecutionPlan> Tiers::Force(size_t method, const ArgumentSpec& spec) {
+  CodeCache::Found found = cache_.Lookup(method, spec);
+  if (found.plan != nullptr) return found.plan;
+  std::shared_ptr<const ExecutionPlan> plan;
+  try {
+    plan = compilers_[method]->Compile(spec, nullptr);
+  } catch (...) {
+    if (found.due) cache_.Fail(*found.entry);
+    throw;
+  }
+  if (found.due) cache_.Install(*found.entry, plan, plan->bytes());
+  return plan;
+}
+
+void Tiers::Enqueue(std::shared_ptr<CodeEntry> entry) {
+  if (!client_) return cache_.Postpone(*entry);
+  CompileJob job;
+  job.graph = names_[entry->method()];
+  job.worth = [entry] { return static_cast<double>(entry->calls()); };
+  job.run = [this, entry](CompileProgress& progress) {
+    const auto plan = compilers_[entry->method()]->Compile(entry->spec(), &progress);
+    cache_.Install(*entry, plan, plan->bytes());
+  };
+  job.ended = [this, entry](CompileOutcome outcome) {
+    if (outcome == CompileOutcome::kFailed) cache_.Fail(*entry);
+    if (outcome == CompileOutcome::kDropped) cache_.Postpone(*entry);
+  };
+  if (!client_->TryEnqueue(std::move(job))) cache_.Postpone(*entry);
+}
+
+bool Tiers::WaitUntilIdle(std::chrono::steady_clock::time_point deadline) const {
+  return !client_ || client_->WaitUntilIdle(deadline);
+}
+
+std::vector<Tiers::Plan> Tiers::plans() const {
+  std::vector<Plan> plans;
+  for (const auto& entry : cache_.Entries()) {
+    plans.push_back(
+        {names_[entry->method()], entry->spec().ToString(), entry->state(), entry->calls(), cache_.PlanOf(*entry)});
+  }
+  return plans;
+}
+
+}  // namespace hearth

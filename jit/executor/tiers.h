@@ -1,0 +1,78 @@
+// Which code answers a call of a model: the plan made for its arguments' spec if there is one by now, else the
+// baseline. Counts what is called and has plans made in the background of what is called often; no call waits for that.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "jit/executor/background_compiler.h"
+#include "jit/executor/code_cache.h"
+#include "jit/executor/plan_compiler.h"
+
+namespace hearth {
+
+// What the models of a process share.
+struct TierSettings {
+  // Null: nothing is compiled but what ForceCode asks for.
+  std::shared_ptr<BackgroundCompiler> compiler;
+  std::shared_ptr<CodeCacheBudget> budget;
+  CodeCache::Settings cache;
+  // Every call waits for the plan for its arguments (command line and tests).
+  bool forced = false;
+  // For tests: plans have guards everywhere, and each call makes one of them fail, picked by this seed.
+  std::optional<uint64_t> fail_guards;
+};
+
+// Thread-safe.
+class Tiers {
+ public:
+  struct Method {
+    std::string name;  // for people
+    const Graph* baseline;
+  };
+  // `methods` in the order of their numbers; their graphs must outlive this, and the unit the plans.
+  Tiers(TierSettings settings, const std::vector<Method>& methods);
+  // Waits for a compilation of this model that is under way.
+  ~Tiers();
+
+  // What a call runs in place of the baseline's Code.
+  struct Choice {
+    std::shared_ptr<const Code> code;  // null: the baseline
+    int32_t failing_guard = -1;
+  };
+  // Never waits but where the settings say `forced`; then it throws what compiling throws.
+  Choice Choose(size_t method, std::span<const c10::IValue> arguments);
+
+  // Waits until what has been asked for is compiled. False if it is not by `deadline`.
+  bool WaitUntilIdle(std::chrono::steady_clock::time_point deadline) const;
+
+  struct Plan {
+    std::string method;
+    std::string spec;
+    CodeEntry::State state;
+    uint64_t calls;
+    std::shared_ptr<const ExecutionPlan> plan;  // null if there is none
+  };
+  std::vector<Plan> plans() const;
+
+ private:
+  void Enqueue(std::shared_ptr<CodeEntry> entry);
+  std::shared_ptr<const ExecutionPlan> Force(size_t method, const ArgumentSpec& spec);
+
+  const TierSettings settings_;
+  std::vector<std::string> names_;
+  std::vector<std::unique_ptr<PlanCompiler>> compilers_;  // by method
+  CodeCache cache_;
+  std::atomic<uint64_t> forced_calls_{0};
+  std::optional<CompileClient> client_;  // its end is the first step of this one's
+};
+
+}  // namespace hearth
