@@ -30,7 +30,8 @@ def summarize(content, known, label, title, about=""):
     """What the page says of a suite, and beside it the misses that nobody knows and the entries that fit none."""
     counts, groups, contents = Counter(), defaultdict(Counter), Counter()
     misses, new = defaultdict(list), []
-    entries = [entry for entry in known if entry["suite"] == label]
+    # What is known of a suite holds however its calls are run.
+    entries = [entry for entry in known if entry["suite"] in (label, *_without_tier(label))]
     for name, verdict in content["cases"].items():
         kind = verdict["verdict"]
         if kind == "miss":
@@ -57,6 +58,10 @@ def summarize(content, known, label, title, about=""):
         "new": sorted(new),
         "stale": [entry for entry in entries if entry["reason"] not in used],
     }  # fmt: skip
+
+
+def _without_tier(label):
+    return [label.removesuffix(ending) for ending in ("-tier0", "-tier1", "-bailouts") if label.endswith(ending)]
 
 
 def _times(cases):

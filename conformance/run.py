@@ -33,7 +33,7 @@ QUICK = 400  # cases of a suite that does not hold itself to a sample
 def main():
     options = _options()
     os.environ["OMP_NUM_THREADS"] = "1"  # the cases are what runs in parallel
-    hearth = Hearth(options.hearth, options.device)
+    hearth = Hearth(options.hearth, options.device, _tier_options(options))
     if not hearth.binary.exists():
         sys.exit(f"{hearth.binary} is not there: build it first, or say --hearth PATH")
     known = tomllib.loads((ROOT / "conformance" / "known.toml").read_text()).get("miss", [])
@@ -54,13 +54,28 @@ def _options():
     parser.add_argument("--only", default="*", metavar="PATTERN", help="only cases whose name fits; writes no report")
     parser.add_argument("--again", action="store_true", help="run what has a verdict too")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    parser.add_argument("--tier", choices=["auto", "0", "1"], help="what runs hearth's calls; 1: a plan for each call")
+    parser.add_argument("--fail-guards", metavar="SEED", help="in each call a guard of its plan fails, drawn by this seed")
     parser.add_argument("--hearth", metavar="PATH", help="the binary to test, or a folder of scripts/bundle's, in place of the build's")
     options = parser.parse_args()
+    if options.fail_guards is not None:
+        options.tier = "1"
     options.suites = options.suites or suite_names()
     for name in options.suites:
         if name not in suite_names():
             parser.error(f"there is no suite '{name}', only {', '.join(suite_names())}")
     return options
+
+
+def _tier_options(options):
+    tier = [] if options.tier is None else ["--tier", options.tier]
+    return tier + ([] if options.fail_guards is None else ["--fail-guards", options.fail_guards])
+
+
+def _tier_label(options):
+    if options.fail_guards is not None:
+        return "-bailouts"
+    return "" if options.tier in (None, "auto") else f"-tier{options.tier}"
 
 
 def _run_suite(name, hearth, known, options):
@@ -74,7 +89,7 @@ def _run_suite(name, hearth, known, options):
     if options.quick and len(cases) > QUICK * 3:
         cases = random.Random(0).sample(cases, QUICK)
     cases = [case for case in cases if fnmatch.fnmatchcase(case.name, options.only)]
-    label = name + ("" if options.device == "cpu" else f"-{options.device}")
+    label = name + ("" if options.device == "cpu" else f"-{options.device}") + _tier_label(options)
     path = BUILD / f"{label}{'.quick' if options.quick else ''}.json"
     results = _Results(path, hearth, options)
     waiting = [case for case in cases if options.again or not results.agrees(case)]
@@ -151,9 +166,10 @@ class _Results:
             "hearth": binary, "torch": torch.__version__, "device": options.device, "machine": _machine(options.device),
             "cases": {},
         }  # fmt: skip
+        self.content["options"] = hearth.tiers
         if path.exists():
             before = json.loads(path.read_text())
-            if before["hearth"] == binary and before["torch"] == torch.__version__:
+            if all(before.get(key) == self.content[key] for key in ("hearth", "torch", "options")):
                 self.content["cases"] = before["cases"]
         self._written = time.monotonic()
 

@@ -21,7 +21,7 @@ def write_named(pair: Pair) -> int:
     return pair.second
 
 
-def make() -> Tuple[torch.Tensor, int]:
+def pair_of_two() -> Tuple[torch.Tensor, int]:
     return torch.zeros(4), 2
 
 
@@ -38,7 +38,7 @@ def named_argument(x: torch.Tensor) -> int:
 
 
 def result(x: torch.Tensor) -> int:
-    a, b = make()
+    a, b = pair_of_two()
     a.expand(3, 4).add_(1)
     return b
 
