@@ -1,13 +1,14 @@
-"""The experiment: random programs, every bailout point made to fail, everything that can be seen compared with tier 0 alone.
+"""The experiment: random programs, every bailout point made to fail, everything that can be seen compared with tier 0
+alone.
 
     python -m proofs.bailout.check --programs 10000         the proof and its figures
     python -m proofs.bailout.check --break                  each rule broken on purpose: does the comparison see it?
     python -m proofs.bailout.check --seed 1234 --show       one program, its optimised code and what differs
 
-A program is optimised for its profiled arguments (variant 0) and called with these and with five other sets (other numbers,
-arguments that share memory, other sizes, other strides), so that guards fail by themselves too. In every such call each node that
-may bail out does so once: at every single execution up to --points, and beyond that at ones chosen by seed.
-"""
+A program is optimised for its profiled arguments (variant 0) and called with these and with five other sets (other
+numbers, arguments that share memory, other sizes, other strides), so that guards fail by themselves too. In every such
+call each node that may bail out does so once: at every single execution up to --points, and beyond that at ones chosen
+by seed."""
 
 import argparse
 import json
@@ -27,13 +28,27 @@ from .interpreter import Profile, call
 from .ir import ModelError, Run, show
 from .machine import HandedOver, Machine, memory_of
 from .optimizer import Optimized
-from .statistics import Statistics
+from .figures import Statistics
 
 VARIANTS = range(6)
+POLICIES = {
+    "across": {},
+    "whole": {"policy": "whole"},
+    "between": {"policy": "between"},
+    "never": {"policy": "never"},
+    "across, all anchors": {"anchors": "all"},
+    "across, recipes no uses": {"break_on_purpose": frozenset(["recipes are no uses"])},
+}
 BREAKS = [
-    "recipes are no uses", "writes not re-applied", "objects rebuilt apart", "views rebuilt as copies",
-    "tensors of one content are one", "guards resume before the effect", "commits are no anchors", "wild reads see no debts",
-]  # fmt: skip
+    "recipes are no uses",
+    "writes not re-applied",
+    "objects rebuilt apart",
+    "views rebuilt as copies",
+    "tensors of one content are one",
+    "guards resume before the effect",
+    "commits are no anchors",
+    "wild reads see no debts",
+]
 
 
 def outcome(execute, arguments, seed):
@@ -92,7 +107,7 @@ def check(program, points=40, counts=None, **options):
     broken = options.get("break_on_purpose", frozenset())
     rng = random.Random(program.seed)
     for variant in VARIANTS:
-        expected = outcome(lambda arguments, run: call(program.entry, arguments, run), program.arguments(variant), program.seed)
+        expected = outcome(lambda a, run: call(program.entry, a, run), program.arguments(variant), program.seed)
         machine = Machine(optimized.graph, optimized.plan, broken)
         compare(program, variant, None, expected, machine, counts)
         counts["runs"] += 1
@@ -116,6 +131,8 @@ def compare(program, variant, point, expected, machine, counts):
         lines = [f"{where}, other {', '.join(parts)}"]
         lines += [f"  expected {k} {expected[k]}\n  got      {k} {got[k]}" for k in parts]
         raise Difference("\n".join(lines))
+    if point is None and machine.bailed is None and got["error"] is not None:
+        counts["exceptions of real calls handed over"] += 1
     if machine.bailed is not None:
         bailed = machine.bailed
         counts["bailouts"] += 1
@@ -170,10 +187,12 @@ def machine_name():
     return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, numpy {np.__version__}"
 
 
-def prove(first, count, scale, points):
+def prove(first, count, scale, points, seconds):
     """Checks the programs and gathers figures of the policies; ends at the first difference."""
     counts, statistics, started = Counter(), Statistics(), time.process_time()
     for seed in range(first, first + count):
+        if seconds and time.process_time() - started > seconds:
+            break
         if seed > first and (seed - first) % 500 == 0:
             print(f"{seed - first} programs, {counts['bailouts']} bailouts", file=sys.stderr, flush=True)
         program = Program(seed, scale)
@@ -184,23 +203,23 @@ def prove(first, count, scale, points):
             print(explain(shrink(program, scale, points=points)))
             raise SystemExit(1) from None
         statistics.add(program, optimized)
-        if seed % 5:  # policies are compared on a fifth of the programs
+        if seed % 20:  # policies are compared on every twentieth program
             continue
-        profile = profile_of(program)
-        others = {
-            "between": Optimized(program, profile, policy="between"),
-            "never": Optimized(program, profile, policy="never"),
-            "all anchors": Optimized(program, profile, anchors="all"),
-        }
-        statistics.add_others(program, {"across": optimized, **others})
-        try:
-            costs = {"baseline": baseline_costs(program, program.arguments(0), seed)}
-        except ModelError:
-            continue
-        for name, other in {"across": optimized, **others}.items():
-            costs[name] = optimized_costs(other, program.arguments(0), seed)
-        statistics.add_costs(costs)
+        statistics.add_policies({name: Optimized(program, profile_of(program), **o) for name, o in POLICIES.items()})
+        statistics.add_costs(costs_of(Program(seed, scale, size=32)))
     return counts, statistics, time.process_time() - started
+
+
+def costs_of(program):
+    """What the profiled call costs under every policy; nothing if it raises."""
+    profile = profile_of(program)
+    try:
+        costs = {"baseline": baseline_costs(program, program.arguments(0), program.seed)}
+    except ModelError:
+        return {}
+    for name, options in POLICIES.items():
+        costs[name] = optimized_costs(Optimized(program, profile, **options), program.arguments(0), program.seed)
+    return costs
 
 
 def growth(count):
@@ -226,7 +245,8 @@ def break_rules(count):
             except Difference:
                 caught.append(seed)
         seen[rule] = caught
-        print(f"{rule}: seen in {len(caught)} of {count} programs, first with seed {caught[0] if caught else None}", flush=True)
+        first = caught[0] if caught else None
+        print(f"{rule}: seen in {len(caught)} of {count} programs, first with seed {first}", flush=True)
     return seen
 
 
@@ -236,7 +256,8 @@ def main():
     parser.add_argument("--seed", type=int, default=0, help="the first program's")
     parser.add_argument("--scale", type=float, default=1.0, help="how long programs are")
     parser.add_argument("--points", type=int, default=40, help="bailouts forced in one call at most")
-    parser.add_argument("--policy", choices=["across", "between", "never"], default="across")
+    parser.add_argument("--seconds", type=int, help="processor time after which no further program is begun")
+    parser.add_argument("--policy", choices=["across", "whole", "between", "never"], default="across")
     parser.add_argument("--break", dest="breaks", action="store_true")
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--out", type=Path, help="figures as JSON")
@@ -246,9 +267,9 @@ def main():
         return
     if options.breaks:
         raise SystemExit(not all(break_rules(options.programs).values()))
-    counts, statistics, seconds = prove(options.seed, options.programs, options.scale, options.points)
-    figures = {"machine": machine_name(), "processor seconds": round(seconds), "programs": options.programs, "first seed": options.seed}
-    figures |= {"checked": {k: v for k, v in counts.items() if k}, **statistics.figures(), "growth": growth(200)}
+    counts, statistics, seconds = prove(options.seed, options.programs, options.scale, options.points, options.seconds)
+    figures = {"machine": machine_name(), "processor seconds": round(seconds), "first seed": options.seed}
+    figures |= {"checked": {k: v for k, v in counts.items() if k}, **statistics.figures(), "growth": growth(100)}
     print(json.dumps(figures, indent=1))
     if options.out:
         options.out.write_text(json.dumps(figures, indent=1) + "\n")

@@ -1,9 +1,8 @@
-"""Passes over the functional graph: common subexpressions with folding on guarded facts, which node bails out to which state,
-dead code.
+"""Passes over the functional graph: common subexpressions with folding on guarded facts, which node bails out to which
+state, dead code.
 
-Where a state's values are concerned a pass has nothing to remember but this: a state is a user of its values, at every node
-that can bail out to it.
-"""
+Where a state's values are concerned a pass has nothing to remember but this: a state is a user of its values, at every
+node that can bail out to it."""
 
 import numpy as np
 
@@ -217,7 +216,7 @@ def assign_states(graph, shapes, break_on_purpose=frozenset()):
 
 
 class DeadCode:
-    """Marks from what must happen (effects, guards, what may raise, the answer) and from the states of what may bail out."""
+    """Marks from what must happen: effects, guards, what may raise, the answer, the states of what may bail out."""
 
     def __init__(self, graph, count_states=True):
         self.graph, self.count_states = graph, count_states
@@ -275,7 +274,8 @@ class DeadCode:
         elif node.op == "loop":
             k = k - 1 if kind == "param" else k
             if k >= 0:
-                for other in (node.inputs[3 + k], node.blocks[0].returns[1 + k], node.blocks[0].params[1 + k], node.outputs[k]):
+                body = node.blocks[0]
+                for other in (node.inputs[3 + k], body.returns[1 + k], body.params[1 + k], node.outputs[k]):
                     self.need(other)
 
     def sweep(self, block=None):

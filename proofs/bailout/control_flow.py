@@ -30,6 +30,10 @@ class MergeIf:
         merged = [self.merge(a, b) for a, b in zip(*returns, strict=True)]
         self.merge_lists()
         self.merge_tensors()
+        # What was made in a branch is known behind it by its reference alone: no debt of it may be left.
+        for side, heap in enumerate(self.heaps):
+            for obj in [o for o in heap.dirty if not self.existed(o)]:
+                self.on(side, walker.commit, obj)
         walker.heap = self.merged
         made = Node("if", [condition], self.outputs, {}, self.blocks)
         walker.block.nodes.append(made)
@@ -145,8 +149,8 @@ class MergeIf:
 class CarryLoop:
     """Finds what the loop has to carry beside what it says: contents that its body changes.
 
-    Walks the body under an assumption that is as good as can be, sees whether it holds at the back-edge, and begins again
-    with a weaker one until it does. Assumptions only get weaker, so this ends.
+    Walks the body under an assumption that is as good as can be, sees whether it holds at the back-edge, and begins
+    again with a weaker one until it does. Assumptions only get weaker, so this ends.
     """
 
     def __init__(self, walker, node):
@@ -329,7 +333,8 @@ class CarryLoop:
 
     def escaped(self, head_heap):
         """Whether what the back-edge made real had to be so before."""
-        found = [obj for obj in self.walker.heap.base if obj not in head_heap.base and (obj in head_heap.content or obj in head_heap.items)]
+        virtual = {*head_heap.content, *head_heap.items} - {*head_heap.base}
+        found = [obj for obj in self.walker.heap.base if obj in virtual]
         own = self.param_objects(head_heap)
         bad = False
         for obj in found:
@@ -354,8 +359,9 @@ class CarryLoop:
                 values.append(walker.heap.content[again.obj])
             elif self.mode[k] == "real":
                 values.append(walker.realise(again))
-        for obj in self.uncached:
-            if obj in walker.heap.dirty:
+        # What was made in the body is known behind it by its reference alone: no debt of it may be left.
+        for obj in list(walker.heap.dirty):
+            if obj in self.uncached or (obj not in head_heap.base and obj not in head_heap.content):
                 walker.commit(obj)
         return values + [walker.content(obj) for obj in self.carried]
 

@@ -1,10 +1,10 @@
 """What a run costs, by counting: kernels and memory traffic, one operator at a time and after fusion.
 
-Fusion is a simple one that every policy gets alike: an elementwise operator (a scatter too) joins the kernel of what it reads
-while that kernel has not been launched. A kernel is launched when somebody who is no kernel needs one of its results: a number
-read back, an effect, a branch, the state of a guard; a sum still joins. What is used outside of its kernel is stored, and so
-is what a state needs: recipes that keep intermediate values pay for it here, in kernels and in traffic.
-"""
+Fusion is a simple one that every policy gets alike: an elementwise operator (a scatter too) joins the kernel of what it
+reads while that kernel has not been launched. A kernel is launched when somebody who is no kernel needs one of its
+results: a number read back, an effect, a branch, the state of a guard; a sum still joins. What is used outside of its
+kernel is stored, and so is what a state needs: recipes that keep intermediate values pay for it here, in kernels and in
+traffic."""
 
 from collections import Counter, defaultdict
 
@@ -108,13 +108,15 @@ def optimized_costs(optimized, arguments, seed):
         if node.op in FUSED or moves:
             cost["kernels"] += count
             cost["traffic"] += count * traffic(node, plan, sizes)
-        if moves or (node.op in FUSED and node.outputs and node.output.id not in plan.slots and node not in plan.in_place):
+        made = node.op in FUSED and node.outputs
+        if moves or (made and node.output.id not in plan.slots and node not in plan.in_place):
             cost["allocations"] += count
     needed = needed_outside(optimized.graph, plan)
     for kernel in kernels_of(optimized.graph, plan):
         count = counts[kernel.members[0]]
         inside = {o.id for n in kernel.members for o in n.outputs}
-        read = {v.id for n in kernel.members for v in n.inputs[n.op in WRITERS :] if plan.root.get(v.id, v.id) not in inside}
+        read = {v.id for n in kernel.members for v in n.inputs[n.op in WRITERS :]}
+        read = {v for v in read if plan.root.get(v, v) not in inside}
         cost["fused kernels"] += count
         cost["fused traffic"] += count * sum(sizes[v] for v in read)
         for node in kernel.members:
@@ -135,7 +137,8 @@ def traffic(node, plan, sizes):
     if node.attrs.get("op") == "scatter" or (node.op == "scatter" and node in plan.in_place):
         return 2 * sizes[node.inputs[1].id]
     if node.op in WRITERS:
-        return written(node, sizes) + sum(sizes[v.id] for v in node.inputs[1:]) + sizes[node.inputs[0].id] * (node.op == "write")
+        read = node.inputs if node.op == "write" else node.inputs[1:]
+        return written(node, sizes) + sum(sizes[v.id] for v in read)
     return sum(sizes[v.id] for v in (*node.inputs, *node.outputs))
 
 

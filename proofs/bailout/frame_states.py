@@ -1,21 +1,20 @@
 """FrameStates and recipes: how the baseline's frames are made from what optimised code has at hand.
 
-A Snapshot says which value of the graph is in which live register, frame by frame, the innermost last. An outer frame stands
-at its call and goes on when the call has come back.
+A Snapshot says which value of the graph is in which live register, frame by frame, the innermost last. An outer frame
+stands at its call and goes on when the call has come back.
 
 A FrameState is a Snapshot after values were split from memory. Its registers hold recipes:
 
     ("value", v)               what v is: a number, a real tensor or a real list
     ("const", x)
-    ("tensor", k)              the k-th tensor that has no memory of its own in optimised code: state.tensors[k] is its content
+    ("tensor", k)              the k-th tensor that optimised code did not make: state.tensors[k] is its content
     ("list", k)                the k-th list that does not exist yet: state.lists[k] are its elements' recipes
     ("tuple", (r, ...))
     ("view", r, path, ints)    a view of the tensor that r gives
 
-Tensors and lists are numbered because they have an identity: two registers, or a register and a view in a list, that were one
-object in the baseline are one object again. `writes` are the writes still owed to memory that others can see: (tensor,
-content) pairs, applied before the baseline goes on.
-"""
+Tensors and lists are numbered because they have an identity: two registers, or a register and a view in a list, that
+were one object in the baseline are one object again. `writes` are the writes still owed to memory that others can see:
+(tensor, content) pairs, applied before the baseline goes on."""
 
 from dataclasses import dataclass, field
 
@@ -41,7 +40,8 @@ class FrameState:
     writes: list = field(default_factory=list)
 
     def recipes(self):
-        return [r for _, _, registers in self.frames for r in registers.values()] + [r for items in self.lists for r in items]
+        found = [r for _, _, registers in self.frames for r in registers.values()]
+        return found + [r for items in self.lists for r in items]
 
     def values(self):
         """Every value that has to be there when a run goes on from here. These are uses."""
@@ -67,7 +67,8 @@ class FrameState:
         return sum(len(registers) for _, _, registers in self.frames)
 
     def __str__(self):
-        return " | ".join(f"{f.name}@{pc} {r}" for f, pc, r in self.frames) + f" tensors {self.tensors} writes {self.writes}"
+        frames = " | ".join(f"{f.name}@{pc} {r}" for f, pc, r in self.frames)
+        return f"{frames} tensors {self.tensors} writes {self.writes}"
 
 
 def recipe_values(recipe):
@@ -131,4 +132,4 @@ def rebuild(state, env, break_on_purpose=frozenset()):
 
     for made, items in zip(lists, state.lists, strict=True):
         made.extend(make(r) for r in items)
-    return [Frame(function, pc, {r: make(recipe) for r, recipe in registers.items()}) for function, pc, registers in state.frames]
+    return [Frame(f, pc, {r: make(recipe) for r, recipe in registers.items()}) for f, pc, registers in state.frames]

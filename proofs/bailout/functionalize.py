@@ -1,18 +1,20 @@
 """Second step: takes values out of memory.
 
-Tensors become (object, path of views), and an object's content an immutable value: `x[i].add_(y)` turns into
-c1 = scatter(c0, [i], add(gather(c0, [i]), y)). Objects and lists that only this graph knows do not exist at all until something
-needs them ("virtual"; partial escape analysis, Stadler, Wuerthinger, Moessenboeck 2014). A write to memory that others see is
-owed ("dirty") until somebody could look: it is then committed, and a commit is an effect of its own with a state of its own.
+Tensors become (object, path of views), and an object's content an immutable value: `x[i].add_(y)` turns into c1 =
+scatter(c0, [i], add(gather(c0, [i]), y)). Objects and lists that only this graph knows do not exist at all until
+something needs them ("virtual"; partial escape analysis, Stadler, Wuerthinger, Moessenboeck 2014). A write to memory
+that others see is owed ("dirty") until somebody could look: it is then committed, and a commit is an effect of its own
+with a state of its own.
 
-What may be anything (an element of a list from outside, the result of a real call, a reference that depends on a branch) is
-wild: whoever reads or writes it has what is owed committed first, and a write through it makes every content known of real
-memory unknown.
+What may be anything (an element of a list from outside, the result of a real call, a reference that depends on a
+branch) is wild: whoever reads or writes it has what is owed committed first, and a write through it makes every content
+known of real memory unknown.
 
 Snapshots become FrameStates here, because only this walk knows what memory held where.
 
 Policies:
     "across"   writes become values, whatever guards lie between
+    "whole"    writes to whole tensors become values, writes to a part of one stay writes
     "between"  a write becomes a value only up to the next guard: at a guard, memory is as in the baseline
     "never"    writes stay writes
 """
@@ -112,7 +114,7 @@ class Functionalizer:
         return self.through(self.content(ref.obj), ref)
 
     def commit_owed(self, before):
-        """Everything that is owed is written: one effect, after which the baseline would go on right before this node."""
+        """Writes all that is owed: one effect, after which the baseline would go on right before this node."""
         node = None
         for obj in list(self.heap.dirty):
             node = self.commit(obj)
@@ -121,7 +123,8 @@ class Functionalizer:
 
     def commit(self, obj):
         del self.heap.dirty[obj]
-        return self.emit("commit", [self.heap.base[obj], self.heap.content[obj]])
+        # From here on the content is read from its memory, so that it need not be kept apart as well.
+        return self.emit("commit", [self.heap.base[obj], self.heap.content.pop(obj)])
 
     def forget_contents(self):
         for obj in self.heap.base:
@@ -152,10 +155,11 @@ class Functionalizer:
         self.env[node.output.id] = ref
         others = [self.read(i, node.before) if isinstance(i, Ref) else i.value for i in inputs[1:]]
         obj = ref.obj
-        if obj not in self.heap.base and self.policy != "across":
-            if self.policy == "never" or self.heap.since.get(obj, -1) < self.guards:
+        stays = self.policy == "never" or (self.policy == "whole" and bool(ref.path))
+        if obj not in self.heap.base:
+            if stays or (self.policy == "between" and self.heap.since.get(obj, -1) < self.guards):
                 self.materialize(obj)
-        if obj.wild or (obj in self.heap.base and self.policy == "never"):
+        if obj.wild or (obj in self.heap.base and stays):
             self.commit_owed(node.before)
             view = self.through(self.heap.base[obj], ref)
             self.emit("write", [view, *others], None, {"op": op})
@@ -190,7 +194,9 @@ class Functionalizer:
             if isinstance(abstract, ListRef):
                 return ("value", self.heap.base[obj]) if obj in self.heap.base else ("list", numbered_list(obj))
             whole = ("value", self.heap.base[obj]) if obj in self.heap.base else ("tensor", numbered_tensor(obj))
-            return ("view", whole, abstract.path, tuple(("value", i) for i in abstract.ints)) if abstract.path else whole
+            if not abstract.path:
+                return whole
+            return ("view", whole, abstract.path, tuple(("value", i) for i in abstract.ints))
 
         def numbered_tensor(obj):
             if obj not in numbers:

@@ -1,9 +1,8 @@
 """Random programs, and arguments to call them with. The same seed always gives the same program.
 
-A program writes through views, keeps views in lists, carries tensors and lists through loops and branches, calls functions
-(some of which are not inlined), draws and prints, and now and then raises. The generator tracks shapes so that most
-operations fit; some do not, on purpose.
-"""
+A program writes through views, keeps views in lists, carries tensors and lists through loops and branches, calls
+functions (some of which are not inlined), draws and prints, and now and then raises. The generator tracks shapes so
+that most operations fit; some do not, on purpose."""
 
 import random
 from dataclasses import dataclass
@@ -251,7 +250,8 @@ class Writer:
     def statements(self, count):
         kinds = [
             (3, self.arithmetic), (1, self.query), (1, self.condition), (5, self.pure), (5, self.view), (6, self.write),
-            (1.5, self.tuple_statement), (0.7, self.draw), (1.2, self.print_), (1, self.raise_), (1.2, self.call), (0.5, self.twins),
+            (1.5, self.tuple_statement), (0.7, self.draw), (1.2, self.print_), (1, self.raise_), (1.2, self.call),
+            (0.5, self.twins),
             (4 if self.lists else 0, self.list_statement), (2.5 if self.depth < 3 else 0, self.if_),
             (1.8 if self.depth < 2 else 0, self.loop),
         ]  # fmt: skip
@@ -268,12 +268,12 @@ class Writer:
 
 
 class Program:
-    """`without` names statements that are left out, with what is inside of them: a failing program is made smaller so."""
+    """`without` names statements that are left out with all inside of them: so a failing program is made smaller."""
 
-    def __init__(self, seed, scale=1.0, without=()):
+    def __init__(self, seed, scale=1.0, without=(), size=None):
         self.seed, self.without, self.statements = seed, tuple(without), []
         rng = random.Random(seed)
-        self.n = rng.choice([2, 3, 3])
+        self.n = size or rng.choice([2, 3, 3])
         self.functions, callees = [], []
         lists = rng.random() < 0.7
         for index in range(rng.randint(1, 3)):
@@ -281,7 +281,8 @@ class Program:
             kinds = [rng.choice(choices) for _ in range(rng.randint(1, 3))]
             length, inline = int(rng.randint(4, 9) * scale), rng.random() < 0.8
             callees.append(self.write(f"f{index}", kinds, callees, length, lists, inline))
-        self.kinds = ["tensor"] * rng.randint(1, 3) + ["int"] * rng.randint(0, 2) + ["list"] * (lists and rng.random() < 0.75)
+        self.kinds = ["tensor"] * rng.randint(1, 3) + ["int"] * rng.randint(0, 2)
+        self.kinds += ["list"] * (lists and rng.random() < 0.75)
         self.entry = self.write("forward", self.kinds, callees, int(rng.randint(8, 22) * scale), lists, True)[0]
 
     def write(self, name, kinds, callees, length, lists, inline):
@@ -305,7 +306,7 @@ class Program:
         return sum(1 for f in self.functions for _ in walk(f.body))
 
     def arguments(self, variant):
-        """Fresh arguments. 0: as profiled. 1, 2: other numbers. 3: arguments share memory. 4: other sizes. 5: not contiguous."""
+        """Fresh arguments. 0: as profiled; 1, 2: other numbers; 3: they share memory; 4: other sizes; 5: transposed."""
         rng = random.Random(self.seed * 31 + (variant if variant in (1, 2) else 0))
         n = self.n + (variant == 4)
 

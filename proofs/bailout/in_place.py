@@ -1,10 +1,9 @@
 """Last step before the memory plan: what became a value and is written to its memory anyway is written there directly.
 
-`commit(x, add(load(x), y))` becomes one operator whose output is x's memory, and a scatter that ends in a commit writes its
-part alone. So removing writes is free to be the canonical form: where nothing came of it, it is undone here. The operator
-moves down to the commit; that is right if nothing but the commit, no state either, uses its result, if it cannot raise, and if
-what it reads is still there.
-"""
+`commit(x, add(load(x), y))` becomes one operator whose output is x's memory, and a scatter that ends in a commit writes
+its part alone. So removing writes is free to be the canonical form: where nothing came of it, it is undone here. The
+operator moves down to the commit; that is right if nothing but the commit, no state either, uses its result, if it
+cannot raise, and if what it reads is still there."""
 
 from collections import Counter
 
@@ -75,10 +74,13 @@ class InPlace:
         return [Node("into", [base, *node.inputs], [], {"op": node.op})], {node}
 
     def may_move(self, node, content, base, k):
-        if node is None or node.op not in ELEMENTWISE | {"scatter"} or self.uses[content.id] != 1 or node.bail is not None:
+        if node is None or node.op not in ELEMENTWISE | {"scatter"}:
+            return False
+        if self.uses[content.id] != 1 or node.bail is not None:
             return False
         between = self.block.nodes[self.at[node] + 1 : k]
         if any(n.op not in ("commit", "into") and (n.op in ACTS or any(map(acts, n.blocks))) for n in between):
             return False
         tensors = [v for v in node.inputs if v.type == "tensor"]
-        return all(v.id in self.made or self.loads.get(v.id) is base for v in (tensors[1:] if node.op == "scatter" else tensors))
+        read = tensors[1:] if node.op == "scatter" else tensors
+        return all(v.id in self.made or self.loads.get(v.id) is base for v in read)

@@ -1,8 +1,7 @@
 """Tier 0: register code with a pc, lowered from structured SSA, and its interpreter.
 
-A run is a stack of Frames (function, pc, registers), so a run can begin in the middle: that is all that a bailout needs.
-The code also knows which registers are live before each instruction; a FrameState names these and no others.
-"""
+A run is a stack of Frames (function, pc, registers), so a run can begin in the middle: that is all that a bailout
+needs. The code also knows which registers are live before each instruction; a FrameState names these and no others."""
 
 from collections import Counter
 

@@ -1,13 +1,12 @@
 """The small IR: functions in SSA with structured control flow, and what every operator does.
 
-A Block has parameters, nodes and returns. `if` has two blocks; `loop` has one, whose parameters are the iteration's number
-and the carried values and whose returns are the next condition and the next carried values; its inputs are the first
-number, the trip count, the first condition and the first carried values.
+A Block has parameters, nodes and returns. `if` has two blocks; `loop` has one, whose parameters are the iteration's
+number and the carried values and whose returns are the next condition and the next carried values; its inputs are the
+first number, the trip count, the first condition and the first carried values.
 
-Tensors are numpy arrays of int64 that wrap around: every result is exact, so runs are compared bit by bit. A fresh tensor
-owns its memory and is contiguous; a view's `base` is the array that owns its memory. Lists are Python lists (they have an
-identity and can be changed), tuples are tuples.
-"""
+Tensors are numpy arrays of int64 that wrap around: every result is exact, so runs are compared bit by bit. A fresh
+tensor owns its memory and is contiguous; a view's `base` is the array that owns its memory. Lists are Python lists
+(they have an identity and can be changed), tuples are tuples."""
 
 from dataclasses import dataclass, field
 
@@ -67,7 +66,9 @@ class Function:
 
 
 VIEWS = {"select", "slice", "transpose"}
-WRITES = {"add_": "add", "mul_": "mul", "adds_": "adds", "muls_": "muls", "relu_": "relu", "fill_": "fill", "copy_": "copyto"}
+# An operator that writes its first input -> the operator that computes what it writes.
+WRITES = {"add_": "add", "mul_": "mul", "adds_": "adds", "muls_": "muls", "relu_": "relu", "fill_": "fill"}
+WRITES["copy_"] = "copyto"
 ELEMENTWISE = {"add", "mul", "adds", "muls", "relu", "fill", "copyto", "copy"}
 INT_OPS = {"iadd", "isub", "imul", "idiv", "lt", "eq", "and", "not"}
 # What others see of a run, in the order in which it happens.
@@ -260,10 +261,13 @@ def show(function_or_block, indent=0):
     lines, pad = [], " " * indent
     for node in function_or_block.nodes:
         outputs = ", ".join(map(str, node.outputs))
-        attrs = {k: (v.name if isinstance(v, Function) else v) for k, v in node.attrs.items() if k not in ("head", "places")}
+        attrs = {k: v for k, v in node.attrs.items() if k not in ("head", "places")}
+        if "function" in attrs:
+            attrs["function"] = attrs["function"].name
+        inputs = ", ".join(map(str, node.inputs))
         bail = f"  -> {node.bail}" if node.bail is not None else ""
         after = f"  state {node.state}" if node.state is not None else ""
-        lines.append(f"{pad}{outputs}{' = ' if outputs else ''}{node.op}{attrs or ''}({', '.join(map(str, node.inputs))}){bail}{after}")
+        lines.append(f"{pad}{outputs}{' = ' if outputs else ''}{node.op}{attrs or ''}({inputs}){bail}{after}")
         for inner in node.blocks:
             lines.append(f"{pad}  block({', '.join(map(str, inner.params))}):")
             lines.append(show(inner, indent + 4))

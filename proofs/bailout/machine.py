@@ -1,10 +1,9 @@
 """Runs optimised code, bails out, and goes on in the baseline.
 
-A bailout is one thing whatever the cause: a guard that does not hold, an operator that raises before it has acted, or a test
-that says so. The baseline's frames are made from the state, what is owed to memory is written, and tier 0 goes on. An
-operator that raises after it may have acted (a real call) cannot be done again: its exception is handed over to the frames
-that the baseline would have there, and raised from them.
-"""
+A bailout is one thing whatever the cause: a guard that does not hold, an operator that raises before it has acted, or a
+test that says so. The baseline's frames are made from the state, what is owed to memory is written, and tier 0 goes on.
+An operator that raises after it may have acted (a real call) cannot be done again: its exception is handed over to the
+frames that the baseline would have there, and raised from them."""
 
 import numpy as np
 
@@ -100,7 +99,9 @@ class Machine:
             else:
                 elementwise(node.attrs["op"], inputs, base)
         elif op == "write":
-            act(node.attrs["op"] + "_" if node.attrs["op"] != "copyto" else "copy_", self.values(node.inputs), {}, self.effects)
+            inputs = self.values(node.inputs)
+            elementwise_shape(node.attrs["op"], inputs, True)
+            elementwise(node.attrs["op"], inputs, inputs[0])
         elif op in ("append", "setitem", "rand", "print"):
             result = act(op, self.values(node.inputs), node.attrs, self.effects)
             if node.outputs:

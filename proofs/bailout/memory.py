@@ -1,4 +1,4 @@
-"""What the second step knows of memory: abstract values, objects by identity, and a heap that says what holds what now."""
+"""What the second step knows of memory: abstract values, objects by identity, and a heap: what holds what now."""
 
 from dataclasses import dataclass
 

@@ -1,10 +1,10 @@
 """Static memory: which value lies where in a block's arena, and who takes over whose memory.
 
-A value has its memory from where it is made to its last use, and being needed by a state that a later node may bail out to is a
-use, at that node. Values that leave their block (through returns, into a loop) have memory of their own, as has what becomes
-a real tensor. Views of contents (gather) prolong what they look at. An operator takes over the memory of an input that dies
-there if it is elementwise, or a scatter; not if it can itself still bail out to a state that needs the input.
-"""
+A value has its memory from where it is made to its last use, and being needed by a state that a later node may bail out
+to is a use, at that node. Values that leave their block (through returns, into a loop) have memory of their own, as has
+what becomes a real tensor. Views of contents (gather) prolong what they look at. An operator takes over the memory of
+an input that dies there if it is elementwise, or a scatter; not if it can itself still bail out to a state that needs
+the input."""
 
 import numpy as np
 
@@ -70,7 +70,7 @@ class Plan:
             if node.op in MAKES:
                 made[node.output.id] = at
                 last.setdefault(node.output.id, at)
-        moved = {v for v, places in materialized.items() if v in made and v not in self.leaving and last[v] == places[0]}
+        moved = {v for v, places in materialized.items() if v in made and last[v] == places[0]} - self.leaving
         free, end = [], 0
         ends = {}
         for value, at in last.items():
@@ -105,8 +105,8 @@ class Plan:
         candidates = node.inputs[:1] if node.op == "scatter" else node.inputs
         for value in candidates:
             same = taken.get(value.id, (0, -1))[1] == size and self.shapes.of(value) == self.shapes.of(node.output)
-            others = [i for i in node.inputs if i is not value and self.root.get(i.id, i.id) == value.id]
-            if same and last[value.id] == at and value.id not in needed and not others and node.inputs.count(value) == 1:
+            seen = [i for i in node.inputs if self.root.get(i.id, i.id) == value.id]  # views of it among them
+            if same and last[value.id] == at and value.id not in needed and len(seen) == 1:
                 return value.id
         return None
 

@@ -1,9 +1,9 @@
 """First step of the optimiser: from the baseline's functions and a profile to one graph with guards.
 
-One walk inlines calls, takes the branch that the profile saw, unrolls or peels loops, and folds integers. Every fact that is
-only believed gets a guard. The walk keeps, frame by frame, which value is in which baseline register; a Snapshot of that is
-left at every node that has an effect (what comes after it) or that may have to be preceded by one (what comes before it).
-"""
+One walk inlines calls, takes the branch that the profile saw, unrolls or peels loops, and folds integers. Every fact
+that is only believed gets a guard. The walk keeps, frame by frame, which value is in which baseline register; a
+Snapshot of that is left at every node that has an effect (what comes after it) or that may have to be preceded by one
+(what comes before it)."""
 
 import random
 from dataclasses import dataclass
@@ -221,7 +221,8 @@ class Specializer:
 
     def keep_loop(self, node, number, limit, condition, carried):
         places, body = node.attrs["places"], node.blocks[0]
-        copied = Node("loop", [self.now(v) for v in (number, limit, condition, *carried)], [Value(o.type) for o in node.outputs])
+        inputs = [self.now(v) for v in (number, limit, condition, *carried)]
+        copied = Node("loop", inputs, [Value(o.type) for o in node.outputs])
         self.set_loop_registers(body, number, places, condition, carried)
         copied.before = self.snapshot(places["head"])
         params = [Value(p.type) for p in body.params]

@@ -7,6 +7,9 @@ from .ir import walk
 from .plan import Plan
 
 
+WHAT = ("kernels", "traffic", "allocations", "fused kernels", "fused traffic")
+
+
 def explodes(state):
     """A state explodes if it takes more than twice as many recipe nodes as it restores registers, and eight more."""
     return state.size() > 2 * state.registers() + 8
@@ -43,11 +46,23 @@ class Statistics:
         self.counts["states"] += len({n.bail for n in bails})
         self.counts["arena elements"] += optimized.plan.total
         self.counts["arena elements, recipes no uses"] += Plan(optimized.graph, count_recipes=False).total
+        self.scatters(nodes, optimized)
         self.note("baseline nodes", program.size())
         self.note("nodes", len(nodes))
         for node in bails:
             self.kinds[node.attrs["kind"] if node.op in GUARDS else "operator that may raise"] += 1
             self.add_state(node.bail, program)
+
+    def scatters(self, nodes, optimized):
+        """What became of writes to a part of a tensor that are values now."""
+        free = Plan(optimized.graph, count_recipes=False).in_place
+        for node in nodes:
+            if node.op == "into":
+                self.counts["commits that write straight into memory"] += 1
+            if node.op == "scatter":
+                in_place = node in optimized.plan.in_place
+                self.counts["scatters over their base" if in_place else "scatters that copy their base"] += 1
+                self.counts["scatters that copy for a state alone"] += not in_place and node in free
 
     def add_state(self, state, program):
         size = state.size()
@@ -63,8 +78,8 @@ class Statistics:
         if size > self.worst[0]:
             self.worst = size, program.seed
 
-    def add_others(self, program, others):
-        for name, optimized in others.items():
+    def add_policies(self, optimized_by_policy):
+        for name, optimized in optimized_by_policy.items():
             nodes = list(walk(optimized.graph.body))
             policy = self.policies.setdefault(name, {"counts": Counter(), "recipe nodes": []})
             counts = policy["counts"]
@@ -83,19 +98,21 @@ class Statistics:
     def add_costs(self, costs):
         for name, cost in costs.items():
             self.costs.setdefault(name, Counter()).update(cost)
+            self.costs[name]["programs"] += 1
+            for what in WHAT:
+                self.costs[name][f"programs with more {what} than tier 0"] += cost[what] > costs["baseline"][what]
 
     def gains(self):
         """Of what "across" saves against the baseline, the share that another policy loses."""
         lost = {}
-        for what in ("kernels", "traffic", "allocations", "fused kernels", "fused traffic"):
-            gain = self.costs["baseline"][what] - self.costs["across"][what]
-            others = [n for n in self.costs if n not in ("baseline", "across")]
-            lost[what] = {
-                "baseline": self.costs["baseline"][what],
-                "across": self.costs["across"][what],
-                **{f"lost by {n}": round((self.costs[n][what] - self.costs["across"][what]) / gain, 3) for n in others if gain},
-            }
-        return lost
+        for what in WHAT:
+            baseline, across = self.costs["baseline"][what], self.costs["across"][what]
+            others = {n: c[what] for n, c in self.costs.items() if n not in ("baseline", "across")}
+            shares = {f"lost by {n}": round((c - across) / (baseline - across), 3) for n, c in others.items()}
+            lost[what] = {"baseline": baseline, "across": across, **shares}
+        worse = "programs with more fused traffic than tier 0"
+        lost[worse] = {n: c[worse] for n, c in self.costs.items()}
+        return {**lost, "programs": self.costs["across"]["programs"]}
 
     def growth_row(self, scale):
         sizes, points = self.lists["nodes"], self.counts["bailout points"]
@@ -115,6 +132,9 @@ class Statistics:
             "bailout points by kind": dict(self.kinds),
             "per bailout point or program": {name: spread(numbers) for name, numbers in self.lists.items()},
             "largest state": {"recipe nodes": self.worst[0], "seed": self.worst[1]},
-            "policies": {n: {**p["counts"], "recipe nodes": spread(p["recipe nodes"])} for n, p in self.policies.items()},
+            "policies": {
+                name: {**policy["counts"], "recipe nodes": spread(policy["recipe nodes"])}
+                for name, policy in self.policies.items()
+            },
             "gain": self.gains(),
         }
