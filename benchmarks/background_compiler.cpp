@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
@@ -77,8 +78,9 @@ class Pacer {
  public:
   explicit Pacer(const Placement& placement) : pace_(placement.pace) {
     let_go_ = false;
+    longest_stretch_ = 0;
     rest_per_second_ = 1 / placement.share - 1;
-    slept_at_ = ReadClock(CLOCK_THREAD_CPUTIME_ID);
+    slept_at_ = passed_at_ = ReadClock(CLOCK_THREAD_CPUTIME_ID);
     if (pace_ == Placement::Pace::kAnywhere) {
       struct sigaction action {};
       action.sa_handler = [](int) {
@@ -109,8 +111,14 @@ class Pacer {
   // From any thread.
   static void LetGo() { let_go_ = true; }
 
-  void BetweenPasses() const {
-    if (pace_ == Placement::Pace::kPasses && ReadClock(CLOCK_THREAD_CPUTIME_ID) - slept_at_ > kSliceSeconds) {
+  // Processor time between two passes at most, so far.
+  static double longest_stretch() { return longest_stretch_; }
+
+  void BetweenPasses() {
+    const double now = ReadClock(CLOCK_THREAD_CPUTIME_ID);
+    longest_stretch_ = std::max<double>(longest_stretch_, now - passed_at_);
+    passed_at_ = now;
+    if (pace_ == Placement::Pace::kPasses && now - slept_at_ > kSliceSeconds) {
       Rest();
     }
   }
@@ -129,10 +137,12 @@ class Pacer {
   }
 
   inline static std::atomic<bool> let_go_;
+  inline static std::atomic<double> longest_stretch_;
   // Of the thread that is paced, whose handler finds them here.
   inline static thread_local double slept_at_, rest_per_second_;
 
   const Placement::Pace pace_;
+  double passed_at_;
   timer_t timer_{};
 };
 
@@ -259,6 +269,10 @@ double BackgroundCompiler::cpu_seconds() const {
   return seconds;
 }
 
+double BackgroundCompiler::longest_stretch() const {
+  return placement_.where == Placement::Where::kThread ? Pacer::longest_stretch() : 0;
+}
+
 void BackgroundCompiler::CompileHere(const std::stop_token& stop) {
   try {
     std::optional<Pacer> pacer;
@@ -308,9 +322,6 @@ void BackgroundCompiler::LinkFromHelper(const std::stop_token& stop) {
         break;
       }
       linker.LinkAndCall(header.seed, object);
-      if (header.seed == 0) {
-        LowerPriorityOfThisThread(placement_.priority);
-      }
       Count();
     }
     if (!stop.stop_requested()) {

@@ -47,6 +47,8 @@ class BackgroundCompiler {
   uint64_t modules() const { return modules_; }
   // Processor time of all that compiles and links.
   double cpu_seconds() const;
+  // Of a thread: the most processor time that it took between two passes, where it may rest; 0 of a helper.
+  double longest_stretch() const;
 
  private:
   void CompileHere(const std::stop_token& stop);

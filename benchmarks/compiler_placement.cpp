@@ -1,24 +1,23 @@
-// What a background compiler does to requests, by where it runs: compiler_placement ARCHIVE INPUTS [options]
-// PLACEMENT...
+// What a background compiler does to requests, by where it runs: compiler_placement ARCHIVE INPUTS PLACEMENT...
 //
 // Requests: the runtime's own pool serves one model, open loop. They are sent at the times of a Poisson process at
 // --load of the rate that was reached in a closed loop without a compiler, and a latency counts from the time when the
 // request was due. Within a round every placement gets the same times; rounds go through the placements in turn.
 //
 // A PLACEMENT is none, or WHERE:PRIORITY[:PERCENT:PACE]:
-//   WHERE     thread   compiles and links in this process
-//             process  this program again as a helper compiles and sends object files; an idle-priority thread links
-//             them
-//   PRIORITY  idle (SCHED_IDLE) or nice (19)
-//   PERCENT   of one processor that the compiler may use
-//   PACE      how it keeps to that: passes, by sleeping between two passes, or anywhere, by a signal that makes it
-//   sleep
-//             wherever it is
+//   thread, process: the compiler is a thread of this process, or this program again as a helper that sends object
+//     files. A thread here links them at ordinary priority: that takes less than a millisecond and locks that requests
+//     take too.
+//   idle, nice: SCHED_IDLE or nice 19.
+//   PERCENT of one processor that the compiler may use.
+//   passes, anywhere: how it keeps to that, by sleeping between two passes, or by a signal that makes it sleep wherever
+//     it is.
 //
 // Prints a line of JSON for each window. The limits around it (cores, a cgroup's quota) are the driver's:
 // compiler_placement.py.
 #include <signal.h>
 #include <sys/prctl.h>
+#include <time.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -31,11 +30,13 @@
 #include <thread>
 
 #include "benchmarks/background_compiler.h"
+#include "benchmarks/lock_probe.h"
 #include "jit/runtime.h"
 
 namespace {
 
 using hearth::benchmarks::BackgroundCompiler;
+using hearth::benchmarks::LockProbe;
 using hearth::benchmarks::ParsePlacement;
 using hearth::benchmarks::Placement;
 using Clock = std::chrono::steady_clock;
@@ -135,6 +136,13 @@ double Quantile(const std::vector<double>& sorted, double part) {
   return sorted[std::clamp<size_t>(rank, 1, sorted.size()) - 1];
 }
 
+// Processor time of all threads of this process.
+double ProcessSeconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
 // How often the cgroup's processes were held up by its quota so far, from its cpu.stat; 0 without one.
 int64_t TimesThrottled(const std::string& cpu_stat) {
   std::ifstream file(cpu_stat);
@@ -191,17 +199,24 @@ int Measure(const Settings& settings) {
       BackgroundCompiler compiler(placement);
       const uint64_t modules = compiler.modules();
       const double cpu = compiler.cpu_seconds();
+      const double own_cpu = ProcessSeconds();
       const int64_t throttled = TimesThrottled(settings.cpu_stat);
+      const LockProbe probe;
       const auto start = Clock::now();
       const std::vector<double> latencies = requests.OpenLoop(rate, settings.seconds, 1000 + round);
       const double took = std::chrono::duration<double>(Clock::now() - start).count();
+      const double compiler_cpu = compiler.cpu_seconds() - cpu;
+      const double serving_cpu =
+          ProcessSeconds() - own_cpu - (placement.where == Placement::Where::kThread ? compiler_cpu : 0);
       std::printf(
           "{\"round\": %d, \"placement\": \"%s\", \"capacity\": %.1f, \"requests\": %zu, \"p50_us\": %.1f, "
           "\"p99_us\": %.1f, \"p999_us\": %.1f, \"max_us\": %.1f, \"modules_per_second\": %.2f, "
-          "\"compiler_cpu\": %.3f, \"throttled\": %ld}\n",
+          "\"compiler_cpu\": %.3f, \"serving_cpu\": %.3f, \"stretch_ms\": %.2f, \"lock_wait_us\": %.1f, \"throttled\": "
+          "%ld}\n",
           round, placement.text.c_str(), capacities[1], latencies.size(), Quantile(latencies, 0.5),
           Quantile(latencies, 0.99), Quantile(latencies, 0.999), latencies.back(),
-          static_cast<double>(compiler.modules() - modules) / took, (compiler.cpu_seconds() - cpu) / took,
+          static_cast<double>(compiler.modules() - modules) / took, compiler_cpu / took, serving_cpu / took,
+          1000 * compiler.longest_stretch(), 1e6 * probe.longest_wait_seconds(),
           static_cast<long>(TimesThrottled(settings.cpu_stat) - throttled));
       std::fflush(stdout);
     }

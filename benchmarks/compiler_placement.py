@@ -31,6 +31,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ALONE = "none"
 # As compiler_placement.cpp reads them.
 PACED = ["thread:idle:20:passes", "thread:idle:20:anywhere", "process:idle:20:anywhere"]
+SLOWER = ["thread:idle:5:passes", "process:idle:5:anywhere"]
 FREE = [ALONE, "thread:idle", "process:idle", "thread:nice", "process:nice", *PACED]
 LIMITED = [ALONE, "thread:idle", "process:idle", *PACED]
 # Where others are busy, what is idle gets no processor: nice 19 shows what a compiler that hardly runs does.
@@ -48,11 +49,11 @@ class Scenario:
 
 SCENARIOS = {
     "free": Scenario(FREE),
-    "quota-150": Scenario(LIMITED, quota=1.5),
-    "quota-100": Scenario(LIMITED, quota=1.0),
+    "quota-150": Scenario(LIMITED + SLOWER, quota=1.5),
+    "quota-100": Scenario(LIMITED + SLOWER, quota=1.0),
     "neighbours": Scenario(BESIDE_OTHERS, neighbours=True),
     # All threads of a process allocate under one lock.
-    "neighbours-one-arena": Scenario(BESIDE_OTHERS, neighbours=True, environment={"MALLOC_ARENA_MAX": "1"}),
+    "one-arena": Scenario(LIMITED, environment={"MALLOC_ARENA_MAX": "1"}),
 }
 MODELS = {
     "mlp": "MLP 256-512-512-16, batch 8",
@@ -93,13 +94,23 @@ class NoQuota(Exception):
 
 
 def cgroup_folders():
-    """(version, folder) of the hierarchies that may hold a processor quota."""
+    """(version, folder) of the groups below which one with a processor quota may be made."""
     for line in open("/proc/self/mounts"):
         _, folder, kind, options, *_ = line.split()
         if kind == "cgroup2":
+            # Only the root may hold processes and groups with controllers.
             yield 2, pathlib.Path(folder)
         elif kind == "cgroup" and "cpu" in options.split(","):
-            yield 1, pathlib.Path(folder)
+            own = pathlib.Path(folder + own_cpu_group())
+            yield 1, own if own.exists() else pathlib.Path(folder)
+
+
+def own_cpu_group() -> str:
+    for line in open("/proc/self/cgroup"):
+        _, controllers, path = line.rstrip("\n").split(":", 2)
+        if "cpu" in controllers.split(","):
+            return path
+    return "/"
 
 
 def limit(version: int, root: pathlib.Path, group: pathlib.Path, quota: float):
@@ -237,11 +248,13 @@ class Benchmark:
         for placement in dict.fromkeys(w["placement"] for w in windows):
             of_placement = {key: median(placement, key) for key in ("p50_us", "p99_us", "p999_us", "max_us")}
             ratio = {key: value / median(ALONE, key) for key, value in of_placement.items()}
+            lock_wait = max(w["lock_wait_us"] for w in windows if w["placement"] == placement) / 1000
             rows.append([scenario, described(placement),
                          sum(w["requests"] for w in windows if w["placement"] == placement),
                          *(f"{value / 1000:.2f}" for value in of_placement.values()),
                          *(f"{ratio[key]:.2f}" for key in of_placement),
                          f"{median(placement, 'modules_per_second'):.1f}", f"{100 * median(placement, 'compiler_cpu'):.0f}",
+                         f"{lock_wait:.2f}",
                          "" if SCENARIOS[scenario].quota is None else sum(
                              w["throttled"] for w in windows if w["placement"] == placement)])
         return rows
@@ -251,7 +264,8 @@ class Benchmark:
         yield (f"Machine: {machine()}; processors {processors} serve. Medians of {self.options.rounds} rounds of "
                f"{self.options.seconds:g} s, the placements in turn; load {self.options.load:.0%} of what was reached "
                f"without a compiler in the same scenario. Latencies in ms from the time a request was due; `x` is the "
-               f"ratio to the row without a compiler.")
+               f"ratio to the row without a compiler; `lock wait` is the longest in any round, of a thread that uses "
+               f"what all threads share (under a quota it holds the times of being throttled too).")
         for model in self.options.models:
             rows, notes = [], []
             for scenario in self.options.scenarios:
@@ -263,10 +277,13 @@ class Benchmark:
                     notes.append(f"{scenario}: left out, {reason}.")
                     continue
                 rows += self.rows(scenario, windows)
-                notes.append(f"{scenario}: capacity {windows[0]['capacity']:.0f} requests/s"
-                             + "".join(f"; {note}" for note in kept) + ".")
+                serving = statistics.median(w["serving_cpu"] for w in windows if w["placement"] == ALONE)
+                stretch = max(w["stretch_ms"] for w in windows)
+                notes.append(f"{scenario}: capacity {windows[0]['capacity']:.0f} requests/s; serving alone took "
+                             f"{serving:.0%} of a processor; the thread compiled for up to {stretch:.0f} ms between two "
+                             f"passes" + "".join(f"; {note}" for note in kept) + ".")
             header = ["scenario", "compiler", "requests", "p50", "p99", "p99.9", "max", "x p50", "x p99", "x p99.9",
-                      "x max", "modules/s", "% of a processor", "times throttled"]
+                      "x max", "modules/s", "% of a processor", "lock wait", "times throttled"]
             yield f"### {MODELS[model]}\n\n" + table(header, rows) + "\n\n" + "\n".join(f"- {note}" for note in notes)
 
 
