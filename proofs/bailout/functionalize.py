@@ -153,9 +153,15 @@ class Functionalizer:
         ref, op = self.env[node.inputs[0].id], WRITES[node.op]
         inputs = [self.env[i.id] for i in node.inputs]
         self.env[node.output.id] = ref
-        others = [self.read(i, node.before) if isinstance(i, Ref) else i.value for i in inputs[1:]]
         obj = ref.obj
-        stays = self.policy == "never" or (self.policy == "whole" and bool(ref.path))
+        # What such a write does depends on the order of elements; it is left to the operator, on memory as it is.
+        overlapping = any(isinstance(i, Ref) and i.obj is obj and i != ref for i in inputs[1:])
+        if overlapping:
+            self.materialize(obj)
+            self.commit_owed(node.before)
+            self.heap.content.pop(obj, None)
+        others = [self.read(i, node.before) if isinstance(i, Ref) else i.value for i in inputs[1:]]
+        stays = overlapping or self.policy == "never" or (self.policy == "whole" and bool(ref.path))
         if obj not in self.heap.base:
             if stays or (self.policy == "between" and self.heap.since.get(obj, -1) < self.guards):
                 self.materialize(obj)
