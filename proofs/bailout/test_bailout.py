@@ -36,11 +36,11 @@ def test_no_debt_leaves_the_loop_in_which_its_tensor_was_made():
     check(Program(3080))
 
 
-@pytest.mark.parametrize("policy", list(POLICIES)[1:5])
 def test_a_write_from_a_part_of_its_own_memory_stays_as_it_is():
     check(Program(3000360, scale=3), points=10)
 
 
+@pytest.mark.parametrize("policy", list(POLICIES)[1:5])
 def test_every_policy_for_writes_bails_out_as_well(policy):
     for seed in range(40):
         check(Program(seed), points=10, **POLICIES[policy])
