@@ -76,7 +76,9 @@ def _times(cases):
 
 
 def _fits(entry, name, verdict):
-    return fnmatch.fnmatchcase(name, entry["case"]) and entry.get("says", "") in verdict["reason"]
+    patterns = entry["case"] if isinstance(entry["case"], list) else [entry["case"]]
+    fits = any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+    return fits and entry.get("says", "") in verdict["reason"]
 
 
 def write(summary):

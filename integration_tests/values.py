@@ -113,10 +113,10 @@ def _same_scalar(expected, got):
             (math.isnan(e) and math.isnan(g)) or math.isclose(e, g, rel_tol=1e-7, abs_tol=1e-9) for e, g in parts
         )
     if isinstance(expected, str) and isinstance(got, str):
-        return _unsigned(expected) == _unsigned(got)
+        return unsigned_nan(expected) == unsigned_nan(got)
     return expected == got
 
 
-def _unsigned(text):
+def unsigned_nan(text):
     """Of two nan that are added it is the compiler's choice whose sign the sum has: IEEE 754 does not say."""
     return text.replace("-nan", "nan")

@@ -219,8 +219,9 @@ def _is_python(module, source, program, index, expected, got):
 
 
 def _words(message):
-    """What an error says, without its class; of a KeyError the key, as TorchScript says it and Python quotes it."""
-    return message.partition(":")[2].strip().removeprefix("KeyError: ").strip("'")
+    """What an error says, without its class, where TorchScript and Python say it differently: of a KeyError the key."""
+    words = message.partition(":")[2].strip().removeprefix("KeyError: ").strip("'")
+    return words.replace("list assignment index", "list index")
 
 
 def _error(message):
