@@ -12,6 +12,9 @@
 #include "jit/passes/autocast.h"
 #include "jit/passes/constant_lists.h"
 #include "jit/passes/dead_code.h"
+#include "jit/passes/example_arguments.h"
+#include "jit/passes/fold_facts.h"
+#include "jit/passes/frame_states.h"
 #include "jit/passes/ir_file.h"
 #include "jit/passes/pipelines.h"
 #include "jit/passes/private_state.h"
@@ -32,6 +35,7 @@ struct Arguments {
   bool state = false;
   std::string device;
   size_t node_budget = BaselineOptions().node_budget;
+  std::vector<std::string> examples;
 };
 
 std::string ReadText(const std::string& path) {
@@ -41,10 +45,16 @@ std::string ReadText(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(stream), {});
 }
 
-std::unique_ptr<Graph> RunPass(const std::string& name, std::unique_ptr<Graph> graph, const BaselineOptions& options) {
+std::unique_ptr<Graph> RunPass(const std::string& name, std::unique_ptr<Graph> graph, const BaselineOptions& options,
+                               std::span<const ArgumentFacts> arguments) {
   if (name == "specialize") return Specialize(*graph, options).graph;
   if (name == "baseline") return BuildBaseline(*graph, options);
-  if (name == "dead_code") {
+  if (name == "frame_states") return CloneWithFrameStates(*graph, FindAnchors(*graph));
+  if (name == "plan") {
+    OptimizePlan(*graph, arguments, options.effects);
+  } else if (name == "fold_facts") {
+    FoldFacts(*graph, arguments, options.effects);
+  } else if (name == "dead_code") {
     EliminateDeadCode(*graph, options.effects);
   } else if (name == "constant_lists") {
     MakeConstantLists(*graph, options.effects);
@@ -111,8 +121,9 @@ void Main(const Arguments& arguments) {
 
   Verify(file.graph());
   std::unique_ptr<Graph> graph = file.graph().Clone();
+  const std::vector<ArgumentFacts> facts = FactsOfExamples(arguments.examples, file.MakeSelf());
   for (const std::string& pass : arguments.passes) {
-    graph = RunPass(pass, std::move(graph), options);
+    graph = RunPass(pass, std::move(graph), options, facts);
     Verify(*graph);
   }
   if (arguments.effects) {
@@ -132,12 +143,16 @@ int main(int argc, char** argv) {
   CLI::App app{"Runs passes over a graph in text. The graph is verified before, between and after."};
   app.add_option("file", arguments.file, "the graph, - for standard input");
   app.add_option("--pass", arguments.passes,
-                 "specialize, autocast, scalar_tensors, dead_code, constant_lists, sink, private_state or baseline; "
-                 "may be repeated")
+                 "specialize, autocast, scalar_tensors, dead_code, constant_lists, sink, private_state, baseline, "
+                 "frame_states, fold_facts or plan; may be repeated")
       ->allow_extra_args(false);
   app.add_flag("--bind-self", arguments.bind_self, "bind the first input to an object of its class");
   app.add_option("--device", arguments.device, "redirect literal devices");
   app.add_option("--node-budget", arguments.node_budget, "inline while the graph has fewer nodes");
+  app.add_option("--argument", arguments.examples,
+                 "an argument like those that the graph is optimised for: Float[2, 3], None, int, self; one for each "
+                 "input, in order")
+      ->allow_extra_args(false);
   app.add_flag("--ranges", arguments.ranges, "print source positions");
   app.add_flag("--state", arguments.state,
                "print which parts of the state the graph and the methods of its class touch, and not the graph");

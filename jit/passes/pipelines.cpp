@@ -10,6 +10,7 @@
 #include "jit/passes/autocast.h"
 #include "jit/passes/constant_lists.h"
 #include "jit/passes/dead_code.h"
+#include "jit/passes/fold_facts.h"
 #include "jit/passes/scalar_tensors.h"
 #include "jit/passes/sink.h"
 #include "jit/passes/specialize.h"
@@ -61,6 +62,13 @@ std::unique_ptr<Graph> BuildBaseline(const Graph& emitted, const BaselineOptions
   Run("constant_lists", *graph, [&](Graph& g) { return MakeConstantLists(g, options.effects); });
   Run("sink", *graph, [&](Graph& g) { return SinkIntoBranches(g, options.effects); });
   return std::move(graph);
+}
+
+void OptimizePlan(Graph& plan, std::span<const ArgumentFacts> arguments, const UnitEffects* effects) {
+  Check("frame states", plan);
+  Run("fold_facts", plan, [&](Graph& g) { return FoldFacts(g, arguments, effects); });
+  Run("dead_code", plan, [&](Graph& g) { return EliminateDeadCode(g, effects); });
+  Run("constant_lists", plan, [&](Graph& g) { return MakeConstantLists(g, effects); });
 }
 
 }  // namespace hearth

@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 
+#include "jit/analysis/argument_spec.h"
 #include "jit/ir/graph.h"
 
 namespace hearth {
@@ -30,5 +32,9 @@ struct BaselineOptions {
 // The baseline graph of a function: inlined, frozen, cleaned; cheap to make and always valid. `emitted` is not changed;
 // its unit must stay alive as long as the result.
 std::unique_ptr<Graph> BuildBaseline(const Graph& emitted, const BaselineOptions& options);
+
+// Tier 1: makes a plan better, for calls whose arguments have the facts `arguments` (one for each input). `plan` is a
+// baseline graph with its FrameStates (frame_states.h). `effects` as in BaselineOptions.
+void OptimizePlan(Graph& plan, std::span<const ArgumentFacts> arguments, const UnitEffects* effects);
 
 }  // namespace hearth

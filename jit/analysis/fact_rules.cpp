@@ -1,0 +1,113 @@
+#include "jit/analysis/fact_rules.h"
+
+#include <ATen/core/jit_type.h>
+#include <ATen/native/TypeProperties.h>
+#include <c10/core/DefaultDtype.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace hearth {
+
+using c10::ScalarType;
+
+void FactRules::Add(FactRule rule, std::string_view names) {
+  while (!names.empty()) {
+    const std::string_view name = names.substr(0, names.find(' '));
+    names.remove_prefix(std::min(names.size(), name.size() + 1));
+    const bool qualified = name.find("::") != std::string_view::npos;
+    rules_.emplace(Symbol::fromQualString(qualified ? std::string(name) : "aten::" + std::string(name)), rule);
+  }
+}
+
+FactRule FactRules::Find(Symbol symbol) const {
+  auto found = rules_.find(symbol);
+  return found == rules_.end() ? nullptr : found->second;
+}
+
+ScalarType DefaultDtype() { return c10::get_default_dtype_as_scalartype(); }
+
+Dtype Floating(Dtype dtype) {
+  if (dtype && c10::isIntegralType(*dtype, /*includeBool=*/true)) return DefaultDtype();
+  return dtype;
+}
+
+Dtype Summed(Dtype dtype) {
+  if (dtype && c10::isIntegralType(*dtype, /*includeBool=*/true)) return c10::kLong;
+  return dtype;
+}
+
+Dtype DtypeOfNumber(const c10::Type& type) {
+  switch (type.kind()) {
+    case c10::TypeKind::IntType:
+      return c10::kLong;
+    case c10::TypeKind::FloatType:
+      return c10::kDouble;
+    case c10::TypeKind::BoolType:
+      return c10::kBool;
+    default:
+      return {};
+  }
+}
+
+Dtype Promoted(const Call& call, std::initializer_list<size_t> inputs) {
+  at::native::ResultTypeState state;
+  const auto promote = [](ScalarType* with, ScalarType dtype) {
+    *with = *with == ScalarType::Undefined ? dtype : c10::promoteTypes(*with, dtype);
+  };
+  for (const size_t i : inputs) {
+    if (call.is_tensor_type(i)) {
+      const ValueFacts& facts = call.in(i);
+      if (!facts.dtype || !facts.rank()) return {};
+      promote(facts.rank() == 0u ? &state.zeroResult : &state.dimResult, *facts.dtype);
+    } else if (const c10::IValue* constant = call.constant(i); constant == nullptr || !constant->isNone()) {
+      Dtype dtype = DtypeOfNumber(*call.node().input(i)->type());
+      if (!dtype) return {};
+      if (*dtype == c10::kDouble) dtype = DefaultDtype();
+      promote(&state.wrappedResult, *dtype);
+    }
+  }
+  return at::native::result_type(state);
+}
+
+Dtype GivenDtype(const Call& call, Dtype otherwise) {
+  if (call.is_none("dtype")) return otherwise;
+  const std::optional<int64_t> dtype = call.number("dtype");
+  if (!dtype || *dtype < 0 || *dtype >= static_cast<int64_t>(c10::NumScalarTypes)) return {};
+  return static_cast<ScalarType>(*dtype);
+}
+
+std::optional<size_t> Dimension(std::optional<int64_t> dim, size_t rank) {
+  if (!dim) return {};
+  const auto count = static_cast<int64_t>(std::max<size_t>(rank, 1));
+  if (*dim < -count || *dim >= count) return {};
+  return static_cast<size_t>(*dim < 0 ? *dim + count : *dim);
+}
+
+std::optional<KnownSizes> Broadcast(std::optional<KnownSizes> a, std::optional<KnownSizes> b) {
+  if (!a || !b) return {};
+  if (a->size() < b->size()) std::swap(a, b);
+  const size_t extra = a->size() - b->size();
+  for (size_t i = 0; i < b->size(); ++i) {
+    KnownSize& size = (*a)[extra + i];
+    const KnownSize& other = (*b)[i];
+    if (size == 1) {
+      size = other;
+    } else if (other && other != 1) {
+      size = other;
+    } else if (!other && !size) {
+      size.reset();
+    }
+  }
+  return a;
+}
+
+std::optional<KnownSizes> UnknownSizes(std::optional<size_t> rank) {
+  if (!rank) return {};
+  return KnownSizes(*rank, KnownSize());
+}
+
+Dtype Same(const ValueFacts& a, const ValueFacts& b) { return a.dtype == b.dtype ? a.dtype : Dtype(); }
+
+}  // namespace hearth

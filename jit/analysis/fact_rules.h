@@ -1,0 +1,186 @@
+// What the rules about operators (operator_facts.h) are written with: a call as a rule sees it, and what type promotion
+// and broadcasting make of things half known. Each AddSomethingRules gives the rules of one kind of operator.
+#pragma once
+
+#include <ATen/core/jit_type.h>
+
+#include <algorithm>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "jit/analysis/node_effects.h"
+#include "jit/analysis/value_facts.h"
+#include "jit/ir/graph.h"
+#include "jit/operators/operator.h"
+
+namespace hearth {
+
+using Dtype = std::optional<c10::ScalarType>;
+
+// A node with what is known of its inputs, as the rules see it. Inputs are named as the schema names them.
+class Call {
+ public:
+  Call(const Node& node, const std::function<const ValueFacts&(const Value&)>& facts_of, std::span<ValueFacts> outputs)
+      : node_(node), facts_of_(facts_of), outputs_(outputs) {}
+
+  const Node& node() const { return node_; }
+  ValueFacts& out(size_t i = 0) { return outputs_[i]; }
+  size_t num_outputs() const { return outputs_.size(); }
+  size_t num_inputs() const { return node_.inputs().size(); }
+
+  const ValueFacts& in(size_t i) const { return facts_of_(*node_.input(i)); }
+  const c10::IValue* constant(size_t i) const { return ConstantOf(*node_.input(i)); }
+  // The input of that name; num_inputs() if there is none.
+  size_t find(std::string_view name) const {
+    const std::vector<c10::Argument>& arguments = node_.op()->schema().arguments();
+    for (size_t i = 0; i < std::min(arguments.size(), num_inputs()); ++i) {
+      if (arguments[i].name() == name) return i;
+    }
+    return num_inputs();
+  }
+  bool has(std::string_view name) const { return find(name) != num_inputs(); }
+  const c10::IValue* constant(std::string_view name) const {
+    const size_t i = find(name);
+    return i == num_inputs() ? nullptr : constant(i);
+  }
+  std::optional<int64_t> number(std::string_view name) const {
+    const c10::IValue* value = constant(name);
+    return value != nullptr && value->isInt() ? std::optional(value->toInt()) : std::nullopt;
+  }
+  std::optional<bool> flag(std::string_view name) const {
+    const c10::IValue* value = constant(name);
+    return value != nullptr && value->isBool() ? std::optional(value->toBool()) : std::nullopt;
+  }
+  // Whether it is known to be None, or no argument at all.
+  bool is_none(std::string_view name) const {
+    if (!has(name)) return true;
+    const c10::IValue* value = constant(name);
+    return value != nullptr && value->isNone();
+  }
+  // A list of ints (or one int that stands for it).
+  std::optional<KnownSizes> numbers(std::string_view name) const {
+    const size_t i = find(name);
+    if (i == num_inputs()) return {};
+    const ValueFacts& facts = in(i);
+    if (facts.kind == ValueFacts::Kind::kList && facts.sizes) return facts.sizes;
+    const c10::IValue* value = constant(i);
+    if (value != nullptr && value->isInt()) return KnownSizes{value->toInt()};
+    return {};
+  }
+
+  bool is_tensor_type(size_t i) const { return node_.input(i)->type()->kind() == c10::TypeKind::TensorType; }
+
+  // False if nothing that the operator is given requires gradients.
+  std::optional<bool> RequiresGrad() const {
+    for (const Value* input : node_.inputs()) {
+      if (!HasMemory(*input->type()) || IsInts(*input)) continue;
+      const ValueFacts& facts = facts_of_(*input);
+      if (!HasNoGrad(facts)) return {};
+    }
+    return false;
+  }
+
+  // A new tensor of that dtype and those sizes on the device of `like`.
+  void Give(size_t output, const ValueFacts& like, Dtype dtype, std::optional<KnownSizes> sizes) {
+    ValueFacts& facts = out(output);
+    facts = {};
+    facts.kind = ValueFacts::Kind::kTensor;
+    facts.dtype = dtype;
+    facts.sizes = std::move(sizes);
+    if (!like.is_tensor()) return;
+    facts.plain = AllPlain();
+    facts.device = CommonDevice(like);
+    facts.requires_grad = dtype && !c10::isFloatingType(*dtype) && !c10::isComplexType(*dtype) ? false : RequiresGrad();
+  }
+
+ private:
+  static bool IsInts(const Value& value) {
+    return value.type()->kind() == c10::TypeKind::ListType && !HasMemory(*value.type()->containedType(0));
+  }
+
+  static bool HasNoGrad(const ValueFacts& facts) {
+    switch (facts.kind) {
+      case ValueFacts::Kind::kNone:
+        return true;
+      case ValueFacts::Kind::kTensor:
+        return facts.requires_grad == false;
+      case ValueFacts::Kind::kList:
+      case ValueFacts::Kind::kTuple:
+        return std::all_of(facts.elements.begin(), facts.elements.end(), HasNoGrad);
+      default:
+        return false;
+    }
+  }
+
+  template <typename Predicate>
+  bool AllTensors(Predicate holds) const {
+    for (const Value* input : node_.inputs()) {
+      const ValueFacts& facts = facts_of_(*input);
+      if (facts.is_tensor() && !holds(facts)) return false;
+      if (!facts.is_tensor() && facts.kind != ValueFacts::Kind::kNone && HasMemory(*input->type()) && !IsInts(*input)) {
+        if (facts.kind != ValueFacts::Kind::kList) return false;
+        for (const ValueFacts& element : facts.elements) {
+          if (element.kind != ValueFacts::Kind::kNone && (!element.is_tensor() || !holds(element))) return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  bool AllPlain() const {
+    return AllTensors([](const ValueFacts& facts) { return facts.plain; });
+  }
+  std::optional<c10::Device> CommonDevice(const ValueFacts& like) const {
+    const bool common = AllTensors([&](const ValueFacts& facts) { return facts.device == like.device; });
+    return common ? like.device : std::nullopt;
+  }
+
+  const Node& node_;
+  const std::function<const ValueFacts&(const Value&)>& facts_of_;
+  std::span<ValueFacts> outputs_;
+};
+
+using FactRule = void (*)(Call&);
+
+class FactRules {
+ public:
+  // `names`: separated by spaces; in aten:: unless they say otherwise.
+  void Add(FactRule rule, std::string_view names);
+  // Null if there is none.
+  FactRule Find(Symbol symbol) const;
+
+ private:
+  std::unordered_map<Symbol, FactRule> rules_;
+};
+
+void AddElementwiseRules(FactRules& rules);  // and reductions
+void AddViewRules(FactRules& rules);         // and what joins, splits and picks
+void AddLayerRules(FactRules& rules);        // products, convolutions, norms, pooling
+void AddMakingRules(FactRules& rules);       // new tensors and conversions
+
+// ---- Dtypes; null where not known ----
+
+c10::ScalarType DefaultDtype();
+// What operators that always give floating point make of it.
+Dtype Floating(Dtype dtype);
+Dtype Summed(Dtype dtype);
+Dtype DtypeOfNumber(const c10::Type& type);
+// What type promotion makes of the inputs numbered; numbers among them count as numbers do.
+Dtype Promoted(const Call& call, std::initializer_list<size_t> inputs);
+// Of an argument `dtype`: its value, `otherwise` where it is None.
+Dtype GivenDtype(const Call& call, Dtype otherwise);
+Dtype Same(const ValueFacts& a, const ValueFacts& b);
+
+// ---- Sizes ----
+
+// Which dimension `dim` is, counted from the end if it is negative; null if it is none.
+std::optional<size_t> Dimension(std::optional<int64_t> dim, size_t rank);
+std::optional<KnownSizes> Broadcast(std::optional<KnownSizes> a, std::optional<KnownSizes> b);
+std::optional<KnownSizes> UnknownSizes(std::optional<size_t> rank);
+
+}  // namespace hearth

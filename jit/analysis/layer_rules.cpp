@@ -1,0 +1,154 @@
+#include "jit/analysis/fact_rules.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace hearth {
+namespace {
+
+using Kind = ValueFacts::Kind;
+
+void Linear(Call& call) {
+  std::optional<KnownSizes> sizes = call.in(0).sizes;
+  const std::optional<KnownSizes>& weight = call.in(1).sizes;
+  if (sizes && !sizes->empty() && weight && weight->size() == 2) {
+    sizes->back() = weight->front();
+  } else {
+    sizes.reset();
+  }
+  call.Give(0, call.in(0), Same(call.in(0), call.in(1)), std::move(sizes));
+}
+
+std::optional<KnownSizes> MatmulSizes(const std::optional<KnownSizes>& a, const std::optional<KnownSizes>& b) {
+  if (!a || !b || a->empty() || b->empty()) return {};
+  if (a->size() == 1 && b->size() == 1) return KnownSizes();
+  std::optional<KnownSizes> batch_a(std::in_place, a->begin(), a->end() - std::min<size_t>(a->size(), 2));
+  std::optional<KnownSizes> batch_b(std::in_place, b->begin(), b->end() - std::min<size_t>(b->size(), 2));
+  std::optional<KnownSizes> sizes = Broadcast(std::move(batch_a), std::move(batch_b));
+  if (a->size() > 1) sizes->push_back((*a)[a->size() - 2]);
+  if (b->size() > 1) sizes->push_back(b->back());
+  return sizes;
+}
+void Matmul(Call& call) {
+  call.Give(0, call.in(0), Same(call.in(0), call.in(1)), MatmulSizes(call.in(0).sizes, call.in(1).sizes));
+}
+void AddedMatmul(Call& call) {
+  const Dtype dtype = Same(call.in(1), call.in(2));
+  call.Give(0, call.in(1), dtype == call.in(0).dtype ? dtype : Dtype(),
+            MatmulSizes(call.in(1).sizes, call.in(2).sizes));
+}
+void Attention(Call& call) {
+  std::optional<KnownSizes> sizes = call.in(0).sizes;
+  const std::optional<KnownSizes>& value = call.in(2).sizes;
+  if (sizes && value && !sizes->empty() && !value->empty()) {
+    sizes->back() = value->back();
+  } else {
+    sizes.reset();
+  }
+  call.Give(0, call.in(0), Same(call.in(0), call.in(2)), std::move(sizes));
+}
+
+// Element `i` of a list in which a single number stands for all.
+KnownSize At(const std::optional<KnownSizes>& list, size_t i) {
+  if (!list || list->empty()) return {};
+  return list->size() == 1 ? list->front() : i < list->size() ? (*list)[i] : KnownSize();
+}
+
+KnownSize Window(KnownSize size, KnownSize kernel, KnownSize stride, KnownSize padding, KnownSize dilation) {
+  if (!size || !kernel || !stride || !padding || !dilation || *stride <= 0) return {};
+  const int64_t room = *size + 2 * *padding - *dilation * (*kernel - 1) - 1;
+  return room < 0 ? KnownSize() : KnownSize(room / *stride + 1);
+}
+
+void Convolution(Call& call) {
+  const std::optional<KnownSizes>& input = call.in(0).sizes;
+  const std::optional<KnownSizes>& weight = call.in(1).sizes;
+  const std::optional<bool> flagged = call.flag("transposed");
+  const bool transposed = call.has("transposed") ? flagged.value_or(true) : call.has("output_padding");
+  std::optional<KnownSizes> sizes;
+  if (input && weight && weight->size() > 2 && input->size() + 1 >= weight->size() && input->size() <= weight->size() &&
+      !(call.has("transposed") && !flagged)) {
+    sizes = UnknownSizes(input->size());
+    const size_t channels = input->size() + 1 - weight->size();
+    if (channels == 1) sizes->front() = input->front();
+    if (!transposed) {
+      (*sizes)[channels] = weight->front();
+      const auto stride = call.numbers("stride"), padding = call.numbers("padding"),
+                 dilation = call.numbers("dilation");
+      for (size_t i = 0; i + 2 < weight->size(); ++i) {
+        (*sizes)[channels + 1 + i] =
+            Window((*input)[channels + 1 + i], (*weight)[i + 2], At(stride, i), At(padding, i), At(dilation, i));
+      }
+    } else if (const auto groups = call.number("groups"); groups && (*weight)[1]) {
+      (*sizes)[channels] = *groups * *(*weight)[1];
+    }
+  }
+  call.Give(0, call.in(0), Same(call.in(0), call.in(1)), std::move(sizes));
+}
+
+void Softmax(Call& call) {
+  const Dtype dtype = GivenDtype(call, call.in(0).dtype);
+  call.Give(0, call.in(0), dtype, call.in(0).sizes);
+  call.out().contiguous = call.in(0).contiguous && call.out().plain;
+}
+void FirstLike(Call& call) { call.Give(0, call.in(0), call.in(0).dtype, call.in(0).sizes); }
+
+// Batch and channels stay, the rest changes.
+void Resample(Call& call, size_t spatial, const std::optional<KnownSizes>& to) {
+  std::optional<KnownSizes> sizes = call.in(0).sizes;
+  if (sizes && sizes->size() >= spatial) {
+    for (size_t i = 0; i < spatial; ++i) {
+      (*sizes)[sizes->size() - spatial + i] = to && to->size() == spatial ? (*to)[i] : KnownSize();
+    }
+  } else {
+    sizes.reset();
+  }
+  for (size_t i = 0; i < call.num_outputs(); ++i) {
+    call.Give(i, call.in(0), i == 0 ? call.in(0).dtype : Dtype(c10::kLong), sizes);
+  }
+}
+size_t SpatialRank(const Call& call) {
+  const std::string_view name = call.node().kind().toUnqualString();
+  for (size_t rank = 1; rank <= 3; ++rank) {
+    if (name.find(static_cast<char>('0' + rank)) != std::string_view::npos) return rank;
+  }
+  return 3;
+}
+void Pool(Call& call) { Resample(call, SpatialRank(call), {}); }
+void AdaptivePool(Call& call) { Resample(call, SpatialRank(call), call.numbers("output_size")); }
+void Pad(Call& call) { call.Give(0, call.in(0), call.in(0).dtype, UnknownSizes(call.in(0).rank())); }
+
+void Embedding(Call& call) {
+  std::optional<KnownSizes> sizes = call.in(1).sizes;
+  if (sizes && call.in(0).rank() == 2u) {
+    sizes->push_back(call.in(0).sizes->back());
+  } else {
+    sizes.reset();
+  }
+  call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
+  call.out().contiguous = call.out().plain;
+}
+
+}  // namespace
+
+void AddLayerRules(FactRules& rules) {
+  rules.Add(Linear, "linear");
+  rules.Add(Matmul, "matmul mm bmm mv");
+  rules.Add(AddedMatmul, "addmm baddbmm");
+  rules.Add(Attention, "scaled_dot_product_attention");
+  rules.Add(Convolution,
+            "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d _convolution "
+            "convolution");
+  rules.Add(Softmax, "softmax log_softmax");
+  rules.Add(FirstLike, "batch_norm instance_norm group_norm layer_norm native_batch_norm");
+  rules.Add(Pool, "max_pool1d max_pool2d max_pool3d max_pool2d_with_indices avg_pool1d avg_pool2d avg_pool3d");
+  rules.Add(AdaptivePool,
+            "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d "
+            "upsample_nearest1d upsample_nearest2d upsample_nearest3d upsample_linear1d "
+            "upsample_bilinear2d upsample_bicubic2d");
+  rules.Add(Pad, "pad constant_pad_nd reflection_pad1d reflection_pad2d replication_pad1d replication_pad2d");
+  rules.Add(Embedding, "embedding");
+}
+
+}  // namespace hearth

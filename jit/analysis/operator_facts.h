@@ -1,0 +1,21 @@
+// The table of what operators give: facts about a node's outputs from facts about its inputs and from constant inputs.
+// By name, for the operators that models use most; nothing is known of others. What an operator gives when it raises is
+// of no concern.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "jit/analysis/value_facts.h"
+#include "jit/ir/graph.h"
+
+namespace hearth {
+
+// Fills `outputs`, one for each output of `node`, all unknown before. `facts_of` gives those of an input. Thread-safe.
+void InferOperator(const Node& node, const std::function<const ValueFacts&(const Value&)>& facts_of,
+                   std::span<ValueFacts> outputs);
+
+// Whether the operator, which writes to a tensor, leaves its sizes, strides, dtype and device as they are.
+bool KeepsShape(const Node& node);
+
+}  // namespace hearth

@@ -1,0 +1,326 @@
+#include "jit/analysis/value_facts.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/jit_type.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "jit/analysis/effects.h"
+#include "jit/analysis/node_effects.h"
+#include "jit/analysis/operator_facts.h"
+#include "jit/ir/symbols.h"
+
+namespace hearth {
+namespace {
+
+using Kind = ValueFacts::Kind;
+
+// Deeper loops carry nothing that is known: each level multiplies the work.
+constexpr size_t kMaxLoopDepth = 4;
+constexpr size_t kMaxElements = 64;
+
+const ValueFacts& Unknown() {
+  static const ValueFacts kUnknown;
+  return kUnknown;
+}
+
+template <typename T>
+void Keep(std::optional<T>* a, const std::optional<T>& b) {
+  if (*a != b) a->reset();
+}
+
+std::optional<KnownSizes> JoinSizes(std::optional<KnownSizes> a, const std::optional<KnownSizes>& b) {
+  if (!a || !b || a->size() != b->size()) return {};
+  for (size_t i = 0; i < a->size(); ++i) Keep(&(*a)[i], (*b)[i]);
+  return a;
+}
+
+ValueFacts FactsOfTensor(const at::Tensor& tensor) {
+  ValueFacts facts;
+  if (!tensor.defined()) return facts;
+  facts.kind = Kind::kTensor;
+  if (tensor.layout() != c10::kStrided || tensor.is_quantized() || tensor.is_nested() || tensor.is_conj() ||
+      tensor.is_neg() || tensor.unsafeGetTensorImpl()->is_python_dispatch() ||
+      tensor.unsafeGetTensorImpl()->is_wrapped_number()) {
+    return facts;
+  }
+  facts.plain = true;
+  facts.dtype = tensor.scalar_type();
+  facts.device = tensor.device();
+  facts.requires_grad = tensor.requires_grad();
+  facts.contiguous = tensor.is_contiguous();
+  facts.sizes.emplace(tensor.sizes().begin(), tensor.sizes().end());
+  return facts;
+}
+
+bool IsContainer(const c10::Type& type) { return type.kind() != c10::TypeKind::TensorType; }
+
+}  // namespace
+
+std::optional<size_t> ValueFacts::rank() const {
+  if (kind != Kind::kTensor || !sizes) return {};
+  return sizes->size();
+}
+
+std::optional<size_t> ValueFacts::length() const {
+  if (kind != Kind::kList && kind != Kind::kTuple) return {};
+  return sizes ? sizes->size() : elements.size();
+}
+
+ValueFacts Join(const ValueFacts& a, const ValueFacts& b) {
+  if (a.kind == Kind::kNever) return b;
+  if (b.kind == Kind::kNever) return a;
+  if (a.kind != b.kind || a.length() != b.length() || a.elements.size() != b.elements.size()) return {};
+  ValueFacts both = a;
+  Keep(&both.dtype, b.dtype);
+  Keep(&both.device, b.device);
+  Keep(&both.requires_grad, b.requires_grad);
+  both.plain &= b.plain;
+  both.contiguous &= b.contiguous;
+  both.sizes = JoinSizes(std::move(both.sizes), b.sizes);
+  for (size_t i = 0; i < both.elements.size(); ++i) both.elements[i] = Join(a.elements[i], b.elements[i]);
+  return both;
+}
+
+ValueFacts FactsOfArgument(const ArgumentFacts& argument) {
+  ValueFacts facts;
+  switch (argument.kind) {
+    case ArgumentKind::kNone:
+      facts.kind = Kind::kNone;
+      break;
+    case ArgumentKind::kTensor: {
+      facts.kind = Kind::kTensor;
+      const TensorFacts& tensor = argument.tensor;
+      if (tensor.keys || tensor.layout != c10::kStrided || tensor.is_wrapped_number || !tensor.rank) break;
+      facts.plain = true;
+      facts.dtype = tensor.dtype;
+      facts.device = tensor.device;
+      facts.requires_grad = tensor.requires_grad;
+      facts.contiguous = tensor.layout_class == LayoutClass::kContiguous;
+      facts.sizes.emplace(*tensor.rank, KnownSize());
+      for (size_t i = 0; i < *tensor.rank; ++i) {
+        if ((tensor.ones >> i & 1) != 0) (*facts.sizes)[i] = 1;
+        if ((tensor.zeros >> i & 1) != 0) (*facts.sizes)[i] = 0;
+      }
+      break;
+    }
+    case ArgumentKind::kList:
+    case ArgumentKind::kTuple:
+      if (!argument.length) break;
+      facts.kind = argument.kind == ArgumentKind::kList ? Kind::kList : Kind::kTuple;
+      if (argument.contained == c10::TypeKind::IntType) {
+        facts.sizes.emplace(*argument.length, KnownSize());
+      } else {
+        facts.elements.resize(*argument.length);
+        for (size_t i = 0; i < argument.elements.size(); ++i) facts.elements[i] = FactsOfArgument(argument.elements[i]);
+      }
+      break;
+    default:
+      break;
+  }
+  return facts;
+}
+
+ValueFacts FactsOfConstant(const c10::IValue& value) {
+  ValueFacts facts;
+  if (value.isTensor()) return FactsOfTensor(value.toTensor());
+  if (value.isNone()) {
+    facts.kind = Kind::kNone;
+  } else if (value.isIntList()) {
+    facts.kind = Kind::kList;
+    facts.sizes.emplace();
+    for (const int64_t element : value.toIntVector()) facts.sizes->push_back(element);
+  } else if (value.isTuple() || value.isTensorList()) {
+    facts.kind = value.isTuple() ? Kind::kTuple : Kind::kList;
+    const auto elements =
+        value.isTuple() ? c10::ArrayRef<c10::IValue>(value.toTupleRef().elements()) : value.toListRef();
+    if (elements.size() > kMaxElements) return {};
+    for (const c10::IValue& element : elements) facts.elements.push_back(FactsOfConstant(element));
+  }
+  return facts;
+}
+
+void ValueFactTable::Writes::Add(const Writes& other) {
+  any |= other.any;
+  container |= other.container;
+  shape |= other.shape;
+}
+
+ValueFactTable::ValueFactTable(const Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects)
+    : graph_(graph), aliases_(graph, effects), writes_(graph.value_id_bound()), facts_(graph.value_id_bound()) {
+  FindWrites(*graph.block(), effects);
+  MergeOutside();
+  for (size_t i = 0; i < std::min(arguments.size(), graph.inputs().size()); ++i) {
+    Set(*graph.inputs()[i], FactsOfArgument(arguments[i]));
+  }
+}
+
+void ValueFactTable::FindWrites(const Block& block, const UnitEffects* effects) {
+  for (const Node* node : block) {
+    // What an attribute is bound to is not followed.
+    if (node->kind() == sym::kSetAttr) continue;
+    const bool calls = EffectsOf(*node).calls;
+    const bool call_writes = calls && (effects == nullptr || effects->OfCall(*node).writes);
+    for (size_t i = 0; i < node->inputs().size(); ++i) {
+      const size_t written = aliases_.ClassOf(*node->input(i));
+      if (written == AliasClasses::kNoMemory) continue;
+      if (call_writes) {
+        writes_[written].Add({true, true, true});
+      } else if (!calls && WritesInput(*node, i)) {
+        const bool container = IsContainer(*node->input(i)->type());
+        writes_[written].Add({true, container, !container && !KeepsShape(*node)});
+      }
+    }
+    for (const Block* nested : node->blocks()) FindWrites(*nested, effects);
+  }
+}
+
+// What comes from outside may be one and the same thing.
+void ValueFactTable::MergeOutside() {
+  Writes outside;
+  const auto is_outside = [&](size_t id) {
+    const AliasClasses::Facts& facts = aliases_.FactsOf(id);
+    return facts.state || facts.argument || facts.called;
+  };
+  for (size_t id = 0; id < writes_.size(); ++id) {
+    if (is_outside(id)) outside.Add(writes_[id]);
+  }
+  for (size_t id = 0; id < writes_.size(); ++id) {
+    if (is_outside(id)) writes_[id].Add(outside);
+  }
+}
+
+ValueFactTable::Writes ValueFactTable::WritesTo(const Value& value) const {
+  if (value.id() >= writes_.size()) return {};
+  const size_t alias_class = aliases_.ClassOf(value);
+  return alias_class == AliasClasses::kNoMemory ? Writes() : writes_[alias_class];
+}
+
+bool ValueFactTable::MayBeWritten(const Value& value) const { return WritesTo(value).any; }
+
+bool ValueFactTable::MayHoldOthers(const Value& value) const { return WritesTo(value).container; }
+
+void ValueFactTable::Weaken(ValueFacts* facts, const Writes& writes) const {
+  if (facts->kind == Kind::kTensor) {
+    // Writing what requires gradients makes a tensor require them.
+    if (writes.any) facts->requires_grad.reset();
+    if (writes.shape) {
+      *facts = {};
+      facts->kind = Kind::kTensor;
+    }
+  } else if (facts->kind == Kind::kList && writes.container) {
+    *facts = {};
+  }
+  for (ValueFacts& element : facts->elements) Weaken(&element, writes);
+}
+
+const ValueFacts& ValueFactTable::Of(const Value& value) const {
+  return value.id() < facts_.size() ? facts_[value.id()] : Unknown();
+}
+
+void ValueFactTable::Set(const Value& value, ValueFacts facts) {
+  Weaken(&facts, WritesTo(value));
+  if (value.id() >= facts_.size()) facts_.resize(graph_.value_id_bound());
+  facts_[value.id()] = std::move(facts);
+}
+
+void ValueFactTable::InferAll() { InferBlock(*graph_.block()); }
+
+void ValueFactTable::InferBlock(const Block& block) {
+  for (const Node* node : block) InferNode(*node);
+}
+
+void ValueFactTable::InferNode(const Node& node) {
+  if (node.blocks().empty()) return Infer(node);
+  Enter(node);
+  for (const Block* block : node.blocks()) InferBlock(*block);
+  Leave(node);
+}
+
+void ValueFactTable::Infer(const Node& node) {
+  const Symbol kind = node.kind();
+  if (kind == sym::kConstant) return Set(*node.output(), FactsOfConstant(node.attribute<c10::IValue>(sym::kValueAttr)));
+  if (kind == sym::kTupleConstruct || kind == sym::kListConstruct) {
+    ValueFacts facts;
+    if (node.inputs().size() > kMaxElements) return;
+    facts.kind = kind == sym::kTupleConstruct ? Kind::kTuple : Kind::kList;
+    const bool ints =
+        facts.kind == Kind::kList && node.output()->type()->containedType(0)->kind() == c10::TypeKind::IntType;
+    if (ints) facts.sizes.emplace();
+    for (const Value* input : node.inputs()) {
+      if (!ints) {
+        facts.elements.push_back(Of(*input));
+      } else {
+        const c10::IValue* constant = ConstantOf(*input);
+        facts.sizes->push_back(constant != nullptr && constant->isInt() ? KnownSize(constant->toInt()) : KnownSize());
+      }
+    }
+    return Set(*node.output(), std::move(facts));
+  }
+  if (kind == sym::kTupleUnpack || kind == sym::kListUnpack) {
+    const ValueFacts& whole = Of(*node.input());
+    if (whole.elements.size() != node.outputs().size()) return;
+    for (size_t i = 0; i < node.outputs().size(); ++i) Set(*node.output(i), ValueFacts(Of(*node.input()).elements[i]));
+    return;
+  }
+  if (kind == sym::kUncheckedCast) return Set(*node.output(), ValueFacts(Of(*node.input())));
+  if (kind == sym::kUninitialized) {
+    ValueFacts never;
+    never.kind = Kind::kNever;
+    return Set(*node.output(), std::move(never));
+  }
+  if (node.op() == nullptr || node.outputs().empty()) return;
+  std::vector<ValueFacts> outputs(node.outputs().size());
+  InferOperator(
+      node, [this](const Value& value) -> const ValueFacts& { return Of(value); }, outputs);
+  for (size_t i = 0; i < outputs.size(); ++i) Set(*node.output(i), std::move(outputs[i]));
+}
+
+void ValueFactTable::Enter(const Node& node) {
+  if (node.kind() == sym::kLoop) {
+    EnterLoop(node);
+  } else if (node.kind() == sym::kFork || node.kind() == sym::kAwaitable) {
+    for (size_t i = 0; i < node.inputs().size(); ++i) Set(*node.block(0)->param(i), ValueFacts(Of(*node.input(i))));
+  }
+}
+
+void ValueFactTable::EnterLoop(const Node& loop) {
+  const Block& body = *loop.block(0);
+  if (loop_depth_ >= kMaxLoopDepth) {
+    for (const Value* param : body.params()) Set(*param, {});
+    return;
+  }
+  ++loop_depth_;
+  std::vector<ValueFacts> carried;
+  for (size_t i = 2; i < loop.inputs().size(); ++i) carried.push_back(Of(*loop.input(i)));
+  bool weaker = true;
+  while (weaker) {
+    for (size_t i = 0; i < carried.size(); ++i) Set(*body.param(i + 1), carried[i]);
+    InferBlock(body);
+    weaker = false;
+    for (size_t i = 0; i < carried.size(); ++i) {
+      ValueFacts joined = Join(carried[i], Of(*body.returns()[i + 1]));
+      if (joined == carried[i]) continue;
+      carried[i] = std::move(joined);
+      weaker = true;
+    }
+  }
+  --loop_depth_;
+}
+
+void ValueFactTable::Leave(const Node& node) {
+  for (size_t i = 0; i < node.outputs().size(); ++i) {
+    ValueFacts facts;
+    if (node.kind() == sym::kIf) {
+      facts = Join(Of(*node.block(0)->returns()[i]), Of(*node.block(1)->returns()[i]));
+    } else if (node.kind() == sym::kLoop) {
+      facts = Join(Of(*node.input(i + 2)), Of(*node.block(0)->returns()[i + 1]));
+    } else if (node.kind() == sym::kWith) {
+      facts = Of(*node.block(0)->returns()[i]);
+    }
+    Set(*node.output(i), std::move(facts));
+  }
+}
+
+}  // namespace hearth

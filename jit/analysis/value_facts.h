@@ -1,0 +1,114 @@
+// What is known of a graph's Values beside their types, in every run whose arguments have given facts: of tensors the
+// dtype, device, sizes, layout and whether they require gradients; of lists and tuples the length and what is in them.
+//
+// One forward walk over structured control flow: an If joins its branches, what a Loop carries is weakened until a
+// round changes nothing. Operators give facts by a table (operator_facts.h); what is not in it gives none. Facts hold
+// for a Value's whole life: of tensors that may be given other sizes or dtypes in place, and of lists that may be
+// written, nothing is known, and arguments and constants count as possibly the same tensor.
+//
+// Takes for granted that no autocast is on around the run (regions in the code are casts by now).
+#pragma once
+
+#include <ATen/core/ivalue.h>
+#include <c10/core/Device.h>
+#include <c10/core/ScalarType.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "jit/analysis/aliases.h"
+#include "jit/analysis/argument_spec.h"
+#include "jit/ir/graph.h"
+
+namespace hearth {
+
+class UnitEffects;
+
+using KnownSize = std::optional<int64_t>;
+using KnownSizes = std::vector<KnownSize>;
+
+struct ValueFacts {
+  enum class Kind : uint8_t {
+    kUnknown,
+    kNever,  // no run comes to have it: what a branch gives that raises
+    kTensor,
+    kNone,
+    kList,
+    kTuple,
+  };
+
+  Kind kind = Kind::kUnknown;
+  // kTensor: it is defined. Null or false: not known.
+  std::optional<c10::ScalarType> dtype;
+  std::optional<c10::Device> device;
+  std::optional<bool> requires_grad;
+  bool plain = false;       // strided and dense: not sparse, quantized, nested, conjugate or a subclass
+  bool contiguous = false;  // in the default memory format
+  // kTensor: its sizes, null if the rank is not known. kList: the elements if they are ints, null otherwise.
+  std::optional<KnownSizes> sizes;
+  // kTuple and kList (but of ints): one each.
+  std::vector<ValueFacts> elements;
+
+  bool is_tensor() const { return kind == Kind::kTensor; }
+  std::optional<size_t> rank() const;
+  // Of a list or tuple.
+  std::optional<size_t> length() const;
+  bool operator==(const ValueFacts&) const = default;
+};
+
+// What holds of both.
+ValueFacts Join(const ValueFacts& a, const ValueFacts& b);
+ValueFacts FactsOfArgument(const ArgumentFacts& argument);
+ValueFacts FactsOfConstant(const c10::IValue& value);
+
+// Used by one thread; refers to the Graph. While the Graph is being changed it stays right as long as new nodes only
+// give what old Values gave: their facts are asked for with Infer.
+class ValueFactTable {
+ public:
+  // One argument for each of the graph's inputs, or none at all. `effects` tells what calls do; null: anything.
+  ValueFactTable(const Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects);
+
+  const ValueFacts& Of(const Value& value) const;
+
+  // Walks the whole graph.
+  void InferAll();
+  // The facts of what a node without blocks gives, from those of its inputs.
+  void Infer(const Node& node);
+  // Before a walk over the blocks of a node: of their parameters.
+  void Enter(const Node& node);
+  // After a walk over its blocks: of what it gives.
+  void Leave(const Node& node);
+
+  // Whether somebody may write to the memory of `value` (a list's too) while the graph runs.
+  bool MayBeWritten(const Value& value) const;
+  // The same of lists, dicts and objects only: whether it may come to hold something else.
+  bool MayHoldOthers(const Value& value) const;
+
+ private:
+  struct Writes {
+    bool any = false;        // of whatever kind
+    bool container = false;  // of lists, dicts, objects
+    bool shape = false;      // that may give a tensor other sizes or another dtype
+    void Add(const Writes& other);
+  };
+
+  void FindWrites(const Block& block, const UnitEffects* effects);
+  void MergeOutside();
+  void InferBlock(const Block& block);
+  void InferNode(const Node& node);
+  void EnterLoop(const Node& loop);
+  Writes WritesTo(const Value& value) const;
+  void Set(const Value& value, ValueFacts facts);
+  void Weaken(ValueFacts* facts, const Writes& writes) const;
+
+  const Graph& graph_;
+  AliasClasses aliases_;
+  std::vector<Writes> writes_;  // by alias class
+  std::vector<ValueFacts> facts_;
+  size_t loop_depth_ = 0;
+};
+
+}  // namespace hearth

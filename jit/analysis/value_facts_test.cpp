@@ -1,0 +1,291 @@
+// What is inferred of an operator's result is held against what LibTorch gives.
+#include "jit/analysis/value_facts.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jit/interpreter/random_graphs.h"
+#include "jit/ir/parser.h"
+#include "jit/ir/verifier.h"
+
+namespace hearth {
+namespace {
+
+using c10::IValue;
+
+// How many things are known, all of which must be so.
+size_t ExpectHolds(const ValueFacts& facts, const IValue& value) {
+  switch (facts.kind) {
+    case ValueFacts::Kind::kUnknown:
+      return 0;
+    case ValueFacts::Kind::kNever:
+      ADD_FAILURE() << "a run came to have it";
+      return 0;
+    case ValueFacts::Kind::kNone:
+      EXPECT_TRUE(value.isNone());
+      return 1;
+    case ValueFacts::Kind::kList:
+    case ValueFacts::Kind::kTuple: {
+      const auto elements = value.isTuple() ? c10::ArrayRef<IValue>(value.toTupleRef().elements())
+                                            : c10::ArrayRef<IValue>(value.toListRef());
+      EXPECT_EQ(*facts.length(), elements.size());
+      size_t known = 1;
+      for (size_t i = 0; i < facts.elements.size(); ++i) known += ExpectHolds(facts.elements[i], elements[i]);
+      for (size_t i = 0; facts.sizes && i < facts.sizes->size(); ++i) {
+        if (const KnownSize& number = (*facts.sizes)[i]) {
+          EXPECT_EQ(*number, elements[i].toInt());
+        }
+      }
+      return known;
+    }
+    case ValueFacts::Kind::kTensor:
+      break;
+  }
+  if (!value.isTensor() || !value.toTensor().defined()) {
+    ADD_FAILURE() << "not a tensor";
+    return 0;
+  }
+  const at::Tensor& tensor = value.toTensor();
+  size_t known = 0;
+  if (facts.dtype) {
+    ++known;
+    EXPECT_EQ(*facts.dtype, tensor.scalar_type());
+  }
+  if (facts.device) {
+    ++known;
+    EXPECT_EQ(*facts.device, tensor.device());
+  }
+  if (facts.requires_grad) {
+    ++known;
+    EXPECT_EQ(*facts.requires_grad, tensor.requires_grad());
+  }
+  if (facts.plain) {
+    ++known;
+    EXPECT_EQ(tensor.layout(), c10::kStrided);
+  }
+  if (facts.contiguous) {
+    ++known;
+    EXPECT_TRUE(tensor.is_contiguous());
+  }
+  if (facts.sizes) {
+    ++known;
+    EXPECT_EQ(facts.sizes->size(), static_cast<size_t>(tensor.dim()));
+    for (size_t i = 0; i < facts.sizes->size() && i < static_cast<size_t>(tensor.dim()); ++i) {
+      if (const KnownSize& size = (*facts.sizes)[i]) {
+        EXPECT_EQ(*size, tensor.size(static_cast<int64_t>(i)));
+      }
+    }
+  }
+  return known;
+}
+
+// One statement over tensors of several kinds; constants are written in place as {value}.
+class Program {
+ public:
+  explicit Program(const std::string& statement, const std::string& type) {
+    std::string line;
+    for (size_t i = 0; i < statement.size(); ++i) {
+      if (statement[i] != '{') {
+        line += statement[i];
+        continue;
+      }
+      const size_t end = statement.find('}', i);
+      const std::string literal = statement.substr(i + 1, end - i - 1);
+      const size_t colon = literal.find(':');
+      const std::string name = "%c" + std::to_string(i);
+      constants_ += "  " + name + " : " + literal.substr(0, colon) +
+                    " = prim::Constant[value=" + literal.substr(colon + 1) + "]()\n";
+      line += name;
+      i = end;
+    }
+    text_ = "graph(%x : Tensor, %y : Tensor, %w : Tensor, %i : Tensor, %b : Tensor, %s : Tensor):\n" + constants_ +
+            "  %r : " + type + " = " + line + "\n  return (%r)\n";
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string constants_;
+  std::string text_;
+};
+
+std::vector<std::vector<IValue>> Examples() {
+  const at::Tensor x = at::rand({2, 3, 4, 4});
+  const at::Tensor w = at::rand({6, 3, 3, 3});
+  const at::Tensor i = at::arange(8).reshape({2, 4}).remainder(2);
+  const at::Tensor s = at::scalar_tensor(2.0, at::kDouble);
+  return {
+      {x, at::rand({1, 4}), w, i, at::rand({4}) > 0.5, s},
+      {x.contiguous(at::MemoryFormat::ChannelsLast), at::rand({4, 4}).t(), w, i, at::rand({4}) > 0.5, s},
+      {x.to(at::kDouble), at::rand({3, 4, 1}), w.to(at::kDouble), i, at::rand({1}) > 0.5,
+       at::scalar_tensor(3, at::kLong)},
+      {at::rand({1, 3, 4, 4}, at::kBFloat16), at::rand({4}), w.to(at::kBFloat16), i.to(at::kInt), at::rand({4}) > 0.5,
+       at::scalar_tensor(1.5, at::kFloat)},
+      {at::rand({2, 3, 4, 4}).requires_grad_(), at::rand({1, 4}), w, i, at::rand({4, 4}) > 0.5, s},
+      {x, at::rand({3, 5, 2, 2}), w, i, at::rand({4}) > 0.5, s},
+      {at::randint(1, 5, {2, 3, 4, 4}), at::randint(1, 5, {4}), w.to(at::kLong), i, at::rand({4}) > 0.5, s},
+  };
+}
+
+const std::vector<std::pair<const char*, const char*>>& Statements() {
+  static const std::vector<std::pair<const char*, const char*>> kStatements = {
+      {"Tensor", "aten::relu(%x)"},
+      {"Tensor", "aten::gelu(%x, {str:\"none\"})"},
+      {"Tensor", "aten::silu(%x)"},
+      {"Tensor", "aten::hardswish(%x)"},
+      {"Tensor", "aten::neg(%x)"},
+      {"Tensor", "aten::abs(%x)"},
+      {"Tensor", "aten::sigmoid(%x)"},
+      {"Tensor", "aten::exp(%x)"},
+      {"Tensor", "aten::isnan(%x)"},
+      {"Tensor", "aten::clamp(%x, {int:0}, {float:0.5})"},
+      {"Tensor", "aten::clamp(%x, {NoneType:None}, {int:3})"},
+      {"Tensor", "aten::clone(%x, {NoneType:None})"},
+      {"Tensor", "aten::contiguous(%x, {int:0})"},
+      {"Tensor", "aten::detach(%x)"},
+      {"Tensor", "aten::cumsum(%x, {int:1}, {NoneType:None})"},
+      {"Tensor", "aten::flip(%x, {List[int]:[2]})"},
+      {"Tensor", "aten::roll(%x, {List[int]:[1]}, {List[int]:[2]})"},
+      {"Tensor", "aten::add.Tensor(%x, %y, {int:1})"},
+      {"Tensor", "aten::add.Tensor(%x, %s, {int:1})"},
+      {"Tensor", "aten::add.Tensor(%s, %i, {int:1})"},
+      {"Tensor", "aten::add.Scalar(%i, {float:1.5}, {int:1})"},
+      {"Tensor", "aten::add.Scalar(%b, {int:1}, {int:1})"},
+      {"Tensor", "aten::mul.Tensor(%b, %y)"},
+      {"Tensor", "aten::mul.Scalar(%x, {int:2})"},
+      {"Tensor", "aten::sub.Tensor(%x, %x, {int:1})"},
+      {"Tensor", "aten::rsub.Scalar(%x, {float:1.0}, {int:1})"},
+      {"Tensor", "aten::div.Tensor(%i, %i)"},
+      {"Tensor", "aten::div.Tensor(%x, %y)"},
+      {"Tensor", "aten::div.Scalar(%i, {int:2})"},
+      {"Tensor", "aten::div.Tensor_mode(%x, %y, {str:\"floor\"})"},
+      {"Tensor", "aten::floor_divide(%x, %s)"},
+      {"Tensor", "aten::remainder.Scalar(%x, {int:2})"},
+      {"Tensor", "aten::pow.Tensor_Scalar(%x, {float:2.0})"},
+      {"Tensor", "aten::pow.Scalar({int:2}, %x)"},
+      {"Tensor", "aten::eq.Tensor(%x, %y)"},
+      {"Tensor", "aten::lt.Scalar(%x, {float:0.5})"},
+      {"Tensor", "aten::logical_and(%x, %b)"},
+      {"Tensor", "aten::maximum(%x, %y)"},
+      {"Tensor", "aten::where.self(%b, %x, %y)"},
+      {"Tensor", "aten::where.ScalarOther(%b, %y, {float:0.5})"},
+      {"Tensor", "aten::where.Scalar(%b, {int:1}, {float:0.5})"},
+      {"Tensor", "aten::masked_fill.Scalar(%y, %b, {float:0.0})"},
+      {"Tensor", "aten::view(%i, {List[int]:[4, -1]})"},
+      {"Tensor", "aten::reshape(%x, {List[int]:[-1, 16]})"},
+      {"Tensor", "aten::flatten.using_ints(%x, {int:1}, {int:-1})"},
+      {"Tensor", "aten::flatten.using_ints(%s, {int:0}, {int:-1})"},
+      {"Tensor", "aten::unsqueeze(%x, {int:-1})"},
+      {"Tensor", "aten::unsqueeze(%s, {int:0})"},
+      {"Tensor", "aten::squeeze.dim(%x, {int:0})"},
+      {"Tensor", "aten::squeeze(%s)"},
+      {"Tensor", "aten::transpose.int(%x, {int:1}, {int:-1})"},
+      {"Tensor", "aten::t(%i)"},
+      {"Tensor", "aten::permute(%x, {List[int]:[0, 2, 3, 1]})"},
+      {"Tensor", "aten::expand(%y, {List[int]:[3, 4, 4]}, {bool:False})"},
+      {"Tensor", "aten::select.int(%x, {int:1}, {int:0})"},
+      {"Tensor", "aten::slice.Tensor(%x, {int:1}, {int:0}, {int:2}, {int:1})"},
+      {"Tensor", "aten::slice.Tensor(%x, {int:1}, {int:0}, {int:9223372036854775807}, {int:1})"},
+      {"Tensor", "aten::narrow(%x, {int:1}, {int:0}, {int:2})"},
+      {"Tensor", "aten::linear(%x, %y, {NoneType:None})"},
+      {"Tensor", "aten::matmul(%x, %x)"},
+      {"Tensor", "aten::matmul(%x, %y)"},
+      {"Tensor", "aten::matmul(%y, %y)"},
+      {"Tensor",
+       "aten::conv2d(%x, %w, {NoneType:None}, {List[int]:[2, 1]}, {List[int]:[1, 0]}, {List[int]:[1, 1]}, {int:1})"},
+      {"Tensor",
+       "aten::conv_transpose2d(%x, %y, {NoneType:None}, {List[int]:[1, 1]}, {List[int]:[0, 0]}, {List[int]:[0, 0]}, "
+       "{int:1}, {List[int]:[1, 1]})"},
+      {"Tensor",
+       "aten::scaled_dot_product_attention(%x, %x, %x, {NoneType:None}, {float:0.0}, {bool:False}, {NoneType:None}, "
+       "{bool:False})"},
+      {"Tensor", "aten::sum(%x, {NoneType:None})"},
+      {"Tensor", "aten::sum(%b, {NoneType:None})"},
+      {"Tensor", "aten::sum.dim_IntList(%x, {List[int]:[1, -1]}, {bool:True}, {NoneType:None})"},
+      {"Tensor", "aten::mean.dim(%x, {List[int]:[2, 3]}, {bool:False}, {NoneType:None})"},
+      {"Tensor", "aten::mean(%i, {int:6})"},
+      {"Tensor", "aten::amax(%x, {List[int]:[]}, {bool:False})"},
+      {"Tensor", "aten::var.dim(%x, {List[int]:[1]}, {bool:False}, {bool:True})"},
+      {"Tensor", "aten::any(%b)"},
+      {"Tensor", "aten::all.dim(%x, {int:1}, {bool:False})"},
+      {"Tensor", "aten::argmax(%x, {int:1}, {bool:False})"},
+      {"Tensor", "aten::argmax(%x, {NoneType:None}, {bool:False})"},
+      {"Tensor", "aten::max(%x)"},
+      {"Tensor", "aten::max.other(%x, %y)"},
+      {"Tensor", "aten::softmax.int(%x, {int:1}, {NoneType:None})"},
+      {"Tensor", "aten::softmax.int(%x, {int:1}, {int:7})"},
+      {"Tensor", "aten::layer_norm(%x, {List[int]:[4]}, {NoneType:None}, {NoneType:None}, {float:1e-05}, {bool:True})"},
+      {"Tensor", "aten::group_norm(%x, {int:3}, {NoneType:None}, {NoneType:None}, {float:1e-05}, {bool:True})"},
+      {"Tensor",
+       "aten::max_pool2d(%x, {List[int]:[2, 2]}, {List[int]:[2, 2]}, {List[int]:[0, 0]}, {List[int]:[1, 1]}, "
+       "{bool:False})"},
+      {"Tensor", "aten::adaptive_avg_pool2d(%x, {List[int]:[1, 1]})"},
+      {"Tensor", "aten::upsample_nearest2d.vec(%x, {List[int]:[8, 8]}, {NoneType:None})"},
+      {"Tensor", "aten::constant_pad_nd(%x, {List[int]:[1, 1]}, {int:0})"},
+      {"Tensor", "aten::embedding(%y, %i, {int:-1}, {bool:False}, {bool:False})"},
+      {"Tensor", "aten::embedding(%i, %i, {int:-1}, {bool:False}, {bool:False})"},
+      {"Tensor", "aten::index_select(%x, {int:3}, %s)"},
+      {"Tensor", "aten::gather(%i, {int:0}, %i, {bool:False})"},
+      {"Tensor", "aten::nonzero(%x)"},
+      {"Tensor", "aten::repeat(%x, {List[int]:[2, 1, 1, 1, 3]})"},
+      {"Tensor", "aten::zeros({List[int]:[2, 3]}, {NoneType:None}, {NoneType:None}, {NoneType:None}, {NoneType:None})"},
+      {"Tensor",
+       "aten::full({List[int]:[2, 3]}, {int:3}, {NoneType:None}, {NoneType:None}, {NoneType:None}, {NoneType:None})"},
+      {"Tensor", "aten::arange({int:4}, {NoneType:None}, {NoneType:None}, {NoneType:None}, {NoneType:None})"},
+      {"Tensor", "aten::arange({float:4.0}, {NoneType:None}, {NoneType:None}, {NoneType:None}, {NoneType:None})"},
+      {"Tensor", "aten::zeros_like(%x, {int:4}, {NoneType:None}, {NoneType:None}, {NoneType:None}, {NoneType:None})"},
+      {"Tensor",
+       "aten::new_ones(%x, {List[int]:[2]}, {NoneType:None}, {NoneType:None}, {NoneType:None}, {NoneType:None})"},
+      {"Tensor", "aten::tensor.float({float:1.5}, {NoneType:None}, {NoneType:None}, {bool:False})"},
+      {"Tensor", "aten::tensor.int({int:1}, {NoneType:None}, {NoneType:None}, {bool:False})"},
+      {"Tensor", "prim::NumToTensor.Scalar({int:1})"},
+      {"Tensor", "aten::to.dtype(%x, {int:7}, {bool:False}, {bool:False}, {NoneType:None})"},
+      {"Tensor", "aten::to.device(%x, {Device:device(\"cpu\")}, {int:6}, {bool:False}, {bool:False}, {NoneType:None})"},
+      {"Tensor", "aten::to.other(%x, %y, {bool:False}, {bool:False}, {NoneType:None})"},
+      {"Tensor", "aten::type_as(%x, %s)"},
+      {"Tensor", "aten::triu(%x, {int:0})"},
+      {"Tensor", "aten::dropout(%x, {float:0.5}, {bool:False})"},
+      {"List[Tensor]", "aten::unbind.int(%i, {int:0})"},
+      {"List[Tensor]", "aten::split_with_sizes(%x, {List[int]:[1, 2]}, {int:1})"},
+      {"List[int]", "aten::size(%x)"},
+      {"Tensor", "aten::add_.Tensor(%x, %s, {int:1})"},
+      {"Tensor", "aten::unsqueeze_(%x, {int:0})"},
+      {"Tensor", "aten::copy_(%x, %y, {bool:False})"},
+  };
+  return kStatements;
+}
+
+TEST(ValueFactsTest, WhatIsInferredOfAnOperatorIsWhatLibTorchGives) {
+  size_t known = 0;
+  for (const auto& [type, statement] : Statements()) {
+    const std::string text = Program(statement, type).text();
+    SCOPED_TRACE(text);
+    const std::unique_ptr<Graph> graph = ParseGraph(text);
+    Verify(*graph);
+    bool ran_once = false;
+    for (std::vector<IValue> example : Examples()) {
+      ValueFactTable table(*graph, ArgumentSpec::Of(example).value().Facts(), nullptr);
+      table.InferAll();
+      for (IValue& argument : example)
+        argument = argument.toTensor().detach().clone().requires_grad_(argument.toTensor().requires_grad());
+      std::vector<IValue> results;
+      try {
+        results = GraphWalker().Walk(*graph, example);
+      } catch (const std::exception&) {
+        continue;
+      }
+      ran_once = true;
+      known += ExpectHolds(table.Of(*graph->outputs()[0]), results[0]);
+      for (size_t i = 0; i < example.size(); ++i) ExpectHolds(table.Of(*graph->inputs()[i]), example[i]);
+    }
+    EXPECT_TRUE(ran_once) << "no example fits";
+  }
+  EXPECT_GE(known, 20 * Statements().size());
+}
+
+}  // namespace
+}  // namespace hearth

@@ -1,0 +1,113 @@
+#include "jit/passes/example_arguments.h"
+
+#include <ATen/core/List.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include <cctype>
+#include <stdexcept>
+#include <string_view>
+
+namespace hearth {
+namespace {
+
+using c10::IValue;
+
+class ExampleReader {
+ public:
+  ExampleReader(std::string_view text, const c10::intrusive_ptr<c10::ivalue::Object>& self)
+      : text_(text), rest_(text), self_(self) {}
+
+  IValue ReadAll() {
+    IValue value = Read();
+    if (!rest_.empty()) Fail();
+    return value;
+  }
+
+ private:
+  [[noreturn]] void Fail() const { throw std::runtime_error("not an argument: " + std::string(text_)); }
+
+  bool Try(std::string_view mark) {
+    while (!rest_.empty() && rest_.front() == ' ') rest_.remove_prefix(1);
+    if (!rest_.starts_with(mark)) return false;
+    rest_.remove_prefix(mark.size());
+    return true;
+  }
+
+  std::string_view Word() {
+    size_t length = 0;
+    while (length < rest_.size() && (std::isalnum(static_cast<unsigned char>(rest_[length])) || rest_[length] == '_'))
+      ++length;
+    const std::string_view word = rest_.substr(0, length);
+    rest_.remove_prefix(length);
+    return word;
+  }
+
+  int64_t Number() {
+    Try("");
+    const std::string word(Word());
+    if (word.empty() || !std::isdigit(static_cast<unsigned char>(word.front()))) Fail();
+    return std::stoll(word);
+  }
+
+  std::vector<IValue> Elements(std::string_view end) {
+    std::vector<IValue> elements;
+    while (!Try(end)) {
+      if (!elements.empty() && !Try(",")) Fail();
+      Try("");
+      elements.push_back(Read());
+    }
+    return elements;
+  }
+
+  IValue Read() {
+    if (Try("(")) return c10::ivalue::Tuple::create(Elements(")"));
+    if (Try("[")) {
+      c10::List<at::Tensor> list;
+      for (const IValue& element : Elements("]")) list.push_back(element.toTensor());
+      return list;
+    }
+    const std::string_view word = Word();
+    if (word == "None") return {};
+    if (word == "int") return 3;
+    if (word == "float") return 3.0;
+    if (word == "bool") return true;
+    if (word == "str") return "text";
+    if (word == "self" && self_ != nullptr) return self_;
+    if (word == "ints" && Try(":")) return std::vector<int64_t>(static_cast<size_t>(Number()), 3);
+    return ReadTensor(word);
+  }
+
+  at::Tensor ReadTensor(std::string_view word) {
+    for (int i = 0; i < static_cast<int>(c10::ScalarType::NumOptions); ++i) {
+      const auto dtype = static_cast<c10::ScalarType>(i);
+      if (word != c10::toString(dtype)) continue;
+      if (!Try("[")) Fail();
+      std::vector<int64_t> sizes;
+      while (!Try("]")) {
+        if (!sizes.empty() && !Try(",")) Fail();
+        sizes.push_back(Number());
+      }
+      at::Tensor tensor = at::zeros(sizes, dtype);
+      if (Try(":channels_last")) tensor = tensor.contiguous(at::MemoryFormat::ChannelsLast);
+      if (Try(":requires_grad")) tensor.requires_grad_();
+      return tensor;
+    }
+    Fail();
+  }
+
+  std::string_view text_;
+  std::string_view rest_;
+  const c10::intrusive_ptr<c10::ivalue::Object>& self_;
+};
+
+}  // namespace
+
+std::vector<ArgumentFacts> FactsOfExamples(std::span<const std::string> texts,
+                                           const c10::intrusive_ptr<c10::ivalue::Object>& self) {
+  std::vector<IValue> arguments;
+  for (const std::string& text : texts) arguments.push_back(ExampleReader(text, self).ReadAll());
+  return ArgumentSpec::Of(arguments).value().Facts();
+}
+
+}  // namespace hearth

@@ -1,0 +1,177 @@
+#include "jit/passes/fact_queries.h"
+
+#include <ATen/core/List.h>
+#include <ATen/core/jit_type.h>
+#include <c10/core/ScalarType.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "jit/analysis/node_effects.h"
+#include "jit/operators/operator.h"
+
+namespace hearth {
+namespace {
+
+using c10::IValue;
+using Answer = std::optional<IValue>;
+using Question = Answer (*)(const ValueFacts&);
+
+Answer Is(const ValueFacts& tensor, c10::DeviceType device) {
+  if (!tensor.device) return {};
+  return IValue(tensor.device->type() == device);
+}
+
+// What plain tensors never are.
+Answer NoIfPlain(const ValueFacts& tensor) {
+  if (!tensor.plain) return {};
+  return IValue(false);
+}
+
+const std::unordered_map<Symbol, Question>& Questions() {
+  static const std::unordered_map<Symbol, Question> kQuestions = [] {
+    std::unordered_map<Symbol, Question> questions;
+    const auto add = [&](const char* name, Question question) {
+      questions.emplace(Symbol::fromQualString(name), question);
+    };
+    add("aten::dim", [](const ValueFacts& tensor) -> Answer {
+      if (!tensor.rank()) return {};
+      return IValue(static_cast<int64_t>(*tensor.rank()));
+    });
+    add("aten::numel", [](const ValueFacts& tensor) -> Answer {
+      if (!tensor.sizes || !tensor.plain) return {};
+      int64_t numel = 1;
+      for (const KnownSize& size : *tensor.sizes) {
+        if (!size || __builtin_mul_overflow(numel, *size, &numel)) return {};
+      }
+      return IValue(numel);
+    });
+    add("prim::dtype", [](const ValueFacts& tensor) -> Answer {
+      if (!tensor.dtype) return {};
+      return IValue(static_cast<int64_t>(*tensor.dtype));
+    });
+    add("prim::device", [](const ValueFacts& tensor) -> Answer {
+      if (!tensor.device) return {};
+      return IValue(*tensor.device);
+    });
+    add("prim::layout", [](const ValueFacts& tensor) -> Answer {
+      if (!tensor.plain) return {};
+      return IValue(static_cast<int64_t>(c10::kStrided));
+    });
+    add("prim::requires_grad", [](const ValueFacts& tensor) -> Answer {
+      if (!tensor.requires_grad) return {};
+      return IValue(*tensor.requires_grad);
+    });
+    add("prim::is_cpu", [](const ValueFacts& tensor) { return Is(tensor, c10::kCPU); });
+    add("prim::is_cuda", [](const ValueFacts& tensor) { return Is(tensor, c10::kCUDA); });
+    add("prim::is_xpu", [](const ValueFacts& tensor) { return Is(tensor, c10::kXPU); });
+    add("prim::is_mps", [](const ValueFacts& tensor) { return Is(tensor, c10::kMPS); });
+    add("prim::is_meta", [](const ValueFacts& tensor) { return Is(tensor, c10::kMeta); });
+    for (const char* name : {"prim::is_quantized", "prim::is_sparse", "prim::is_sparse_csr", "prim::is_mkldnn",
+                             "prim::is_nested", "aten::is_conj", "aten::is_neg"}) {
+      add(name, NoIfPlain);
+    }
+    add("aten::is_floating_point", [](const ValueFacts& tensor) -> Answer {
+      if (!tensor.dtype) return {};
+      return IValue(c10::isFloatingType(*tensor.dtype));
+    });
+    add("aten::is_complex", [](const ValueFacts& tensor) -> Answer {
+      if (!tensor.dtype) return {};
+      return IValue(c10::isComplexType(*tensor.dtype));
+    });
+    add("aten::element_size", [](const ValueFacts& tensor) -> Answer {
+      if (!tensor.dtype || !tensor.plain) return {};
+      return IValue(static_cast<int64_t>(c10::elementSize(*tensor.dtype)));
+    });
+    add("aten::is_contiguous", [](const ValueFacts& tensor) -> Answer {
+      if (!tensor.contiguous) return {};
+      return IValue(true);
+    });
+    add("aten::get_device", [](const ValueFacts& tensor) -> Answer {
+      if (!tensor.device) return {};
+      return IValue(static_cast<int64_t>(tensor.device->index()));
+    });
+    return questions;
+  }();
+  return kQuestions;
+}
+
+std::optional<int64_t> ConstantInt(const Value& value) {
+  const IValue* constant = ConstantOf(value);
+  return constant != nullptr && constant->isInt() ? std::optional(constant->toInt()) : std::nullopt;
+}
+
+// Of tensor sizes and of lists of ints.
+Answer NumberAt(const std::optional<KnownSizes>& numbers, std::optional<int64_t> index) {
+  if (!numbers || !index) return {};
+  const int64_t at = *index < 0 ? *index + static_cast<int64_t>(numbers->size()) : *index;
+  if (at < 0 || at >= static_cast<int64_t>(numbers->size()) || !(*numbers)[at]) return {};
+  return IValue(*(*numbers)[at]);
+}
+
+Answer Contains(const ValueFacts& list, const IValue* element) {
+  if (list.kind != ValueFacts::Kind::kList || !list.sizes || element == nullptr || !element->isInt()) return {};
+  const auto& numbers = *list.sizes;
+  if (std::ranges::find(numbers, KnownSize(element->toInt())) != numbers.end()) return IValue(true);
+  if (std::ranges::find(numbers, KnownSize()) != numbers.end()) return {};
+  return IValue(false);
+}
+
+}  // namespace
+
+std::optional<IValue> AnswerFromFacts(const Node& node, const ValueFactTable& table) {
+  static const Symbol kSize = Symbol::fromQualString("aten::size");
+  static const Symbol kLen = Symbol::fromQualString("aten::len");
+  static const Symbol kGetItem = Symbol::fromQualString("aten::__getitem__");
+  static const Symbol kIs = Symbol::fromQualString("aten::__is__");
+  static const Symbol kIsNot = Symbol::fromQualString("aten::__isnot__");
+  static const Symbol kContains = Symbol::fromQualString("aten::__contains__");
+  if (node.op() == nullptr || node.outputs().size() != 1 || node.inputs().empty()) return {};
+  const ValueFacts& facts = table.Of(*node.input(0));
+  if (node.inputs().size() == 1) {
+    if (node.kind() == kLen) {
+      if (facts.is_tensor()) return NumberAt(facts.sizes, 0);
+      if (facts.kind == ValueFacts::Kind::kList) return IValue(static_cast<int64_t>(*facts.length()));
+      return {};
+    }
+    auto question = Questions().find(node.kind());
+    return question != Questions().end() && facts.is_tensor() ? question->second(facts) : Answer();
+  }
+  if (node.inputs().size() != 2) return {};
+  if (node.kind() == kSize && facts.is_tensor()) return NumberAt(facts.sizes, ConstantInt(*node.input(1)));
+  if (node.kind() == kGetItem && facts.kind == ValueFacts::Kind::kList) {
+    return NumberAt(facts.sizes, ConstantInt(*node.input(1)));
+  }
+  const bool is = node.kind() == kIs;
+  if ((is || node.kind() == kIsNot) && facts.is_tensor()) {
+    const IValue* other = ConstantOf(*node.input(1));
+    return other != nullptr && other->isNone() ? Answer(!is) : Answer();
+  }
+  if (node.kind() == kContains) return Contains(facts, ConstantOf(*node.input(1)));
+  return {};
+}
+
+bool GivesItsInput(const Node& node, const ValueFactTable& table) {
+  static const Symbol kTo = Symbol::fromQualString("aten::to");
+  static const Symbol kTypeAs = Symbol::fromQualString("aten::type_as");
+  static const Symbol kContiguous = Symbol::fromQualString("aten::contiguous");
+  if (node.op() == nullptr || node.outputs().size() != 1 || node.inputs().empty()) return false;
+  if (node.kind() != kTo && node.kind() != kTypeAs && node.kind() != kContiguous) return false;
+  const ValueFacts& from = table.Of(*node.input(0));
+  const ValueFacts& to = table.Of(*node.output());
+  if (!from.plain || !to.plain || !from.dtype || !from.device) return false;
+  if (node.kind() == kContiguous) return from.contiguous && to.contiguous;
+  if (from.dtype != to.dtype || from.device != to.device) return false;
+  const std::vector<c10::Argument>& arguments = node.op()->schema().arguments();
+  for (size_t i = 1; i < node.inputs().size(); ++i) {
+    const IValue* constant = ConstantOf(*node.input(i));
+    const std::string& name = arguments[i].name();
+    if (name == "copy" && (constant == nullptr || !constant->isBool() || constant->toBool())) return false;
+    if (name == "memory_format" && (constant == nullptr || !constant->isNone())) return false;
+  }
+  return true;
+}
+
+}  // namespace hearth

@@ -1,0 +1,19 @@
+// Questions about values whose answers are known from facts.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+
+#include <optional>
+
+#include "jit/analysis/value_facts.h"
+#include "jit/ir/graph.h"
+
+namespace hearth {
+
+// What `node` gives, if it has one output and that is the same constant in every run; never a value with memory.
+std::optional<c10::IValue> AnswerFromFacts(const Node& node, const ValueFactTable& facts);
+
+// Whether `node` converts or copies its first input to what it is already, and gives back that very tensor.
+bool GivesItsInput(const Node& node, const ValueFactTable& facts);
+
+}  // namespace hearth

@@ -1,0 +1,258 @@
+#include "jit/passes/fold_facts.h"
+
+#include <ATen/core/jit_type.h>
+
+#include <vector>
+
+#include "jit/analysis/node_effects.h"
+#include "jit/analysis/value_facts.h"
+#include "jit/ir/symbols.h"
+#include "jit/operators/registry.h"
+#include "jit/passes/constant_table.h"
+#include "jit/passes/fact_queries.h"
+#include "jit/passes/simplify_node.h"
+
+namespace hearth {
+namespace {
+
+const Symbol kSize = Symbol::fromQualString("aten::size");
+const Symbol kGetItem = Symbol::fromQualString("aten::__getitem__");
+
+class Folder {
+ public:
+  Folder(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects)
+      : graph_(graph), facts_(graph, arguments, effects), constants_(&graph) {}
+
+  bool Run() {
+    for (Value* input : graph_.inputs()) {
+      if (!ForwardNone(input) && facts_.Of(*input).is_tensor()) Narrow(input);
+    }
+    Walk(graph_.block());
+    return changed_;
+  }
+
+ private:
+  void Walk(Block* block) {
+    for (Node* node = block->param_node()->next(); node != block->return_node();) node = Visit(node);
+  }
+
+  // What is to be visited next.
+  Node* Visit(Node* node) {
+    const Symbol kind = node->kind();
+    if (kind == sym::kIf) return VisitIf(node);
+    if (kind == sym::kLoop) return VisitLoop(node);
+    Node* next = node->next();
+    if (!node->blocks().empty()) {
+      VisitOther(node);
+    } else if (!TryAnswer(node) && !TrySimplify(node) && !TryElements(node)) {
+      facts_.Infer(*node);
+      if (GivesItsInput(*node, facts_)) {
+        Replace(node, node->input(0));
+      } else {
+        for (Value* output : node->outputs()) ForwardNone(output);
+      }
+    }
+    return next;
+  }
+
+  // ---- Control flow ----
+
+  Node* VisitIf(Node* node) {
+    const c10::IValue* condition = ConstantOf(*node->input());
+    if (condition != nullptr && condition->isBool()) return TakeBranch(node, node->block(condition->toBool() ? 0 : 1));
+    for (Block* block : node->blocks()) Walk(block);
+    facts_.Leave(*node);
+    for (size_t i = 0; i < node->outputs().size(); ++i) {
+      Value* result = node->block(0)->returns()[i];
+      const bool from_outside = result->node()->block() != node->block(0) && result == node->block(1)->returns()[i];
+      if (from_outside) {
+        ReplaceUses(node->output(i), result);
+      } else if (!ForwardNone(node->output(i)) && facts_.Of(*node->output(i)).is_tensor() && IsTensor(*result) &&
+                 IsTensor(*node->block(1)->returns()[i])) {
+        Narrow(node->output(i));
+      }
+    }
+    return node->next();
+  }
+
+  Node* TakeBranch(Node* node, Block* taken) {
+    Node* first = nullptr;
+    while (!taken->empty()) {
+      Node* moved = taken->param_node()->next();
+      moved->MoveBefore(node);
+      if (first == nullptr) first = moved;
+    }
+    for (size_t i = 0; i < node->outputs().size(); ++i) node->output(i)->ReplaceAllUsesWith(taken->returns()[i]);
+    Node* next = first != nullptr ? first : node->next();
+    Destroy(node);
+    return next;
+  }
+
+  Node* VisitLoop(Node* node) {
+    const c10::IValue* trips = ConstantOf(*node->input(0));
+    const c10::IValue* start = ConstantOf(*node->input(1));
+    Node* next = node->next();
+    if ((trips != nullptr && trips->toInt() <= 0) || (start != nullptr && !start->toBool())) {
+      for (size_t i = 0; i < node->outputs().size(); ++i) node->output(i)->ReplaceAllUsesWith(node->input(i + 2));
+      Destroy(node);
+      return next;
+    }
+    DropUnchanged(node);
+    facts_.Enter(*node);
+    Walk(node->block(0));
+    facts_.Leave(*node);
+    for (Value* output : node->outputs()) ForwardNone(output);
+    return next;
+  }
+
+  // What a loop carries round unchanged.
+  void DropUnchanged(Node* loop) {
+    Block* body = loop->block(0);
+    for (size_t i = loop->outputs().size(); i-- > 0;) {
+      if (body->returns()[i + 1] != body->param(i + 1)) continue;
+      Value* carried = loop->input(i + 2);
+      body->RemoveReturn(i + 1);
+      body->param(i + 1)->ReplaceAllUsesWith(carried);
+      loop->output(i)->ReplaceAllUsesWith(carried);
+      body->RemoveParam(i + 1);
+      loop->RemoveOutput(i);
+      loop->RemoveInput(i + 2);
+      changed_ = true;
+    }
+  }
+
+  void VisitOther(Node* node) {
+    const bool closure = node->kind() == sym::kFork || node->kind() == sym::kAwaitable;
+    facts_.Enter(*node);
+    for (Block* block : node->blocks()) {
+      if (closure) constants_.BeginClosure(block);
+      Walk(block);
+      if (closure) constants_.EndClosure();
+    }
+    facts_.Leave(*node);
+  }
+
+  // ---- Nodes ----
+
+  bool TryAnswer(Node* node) {
+    std::optional<c10::IValue> answer = AnswerFromFacts(*node, facts_);
+    if (!answer) return false;
+    Replace(node, Constant(std::move(*answer), nullptr, node->range()));
+    return true;
+  }
+
+  bool TrySimplify(Node* node) {
+    operands_.clear();
+    for (Value* input : node->inputs()) operands_.push_back({ConstantOf(*input), input, input->type()});
+    if (node->kind() == sym::kConstant || !SimplifyNode(*node, operands_, &replacements_)) return false;
+    for (size_t i = 0; i < node->outputs().size(); ++i) {
+      Replacement& replacement = replacements_[i];
+      Value* value = replacement.operand ? node->input(*replacement.operand) : replacement.value;
+      if (value == nullptr) value = Constant(std::move(*replacement.constant), replacement.type, node->range());
+      node->output(i)->ReplaceAllUsesWith(value);
+    }
+    Destroy(node);
+    return true;
+  }
+
+  // Elements of lists that are made in sight.
+  bool TryElements(Node* node) {
+    if (node->kind() == sym::kListUnpack) return TryUnpack(node);
+    if (node->kind() != kGetItem || node->inputs().size() != 2) return false;
+    const c10::IValue* index = ConstantOf(*node->input(1));
+    if (index == nullptr || !index->isInt()) return false;
+    const std::optional<size_t> length = KnownLength(*node->input(0));
+    if (!length) return false;
+    const int64_t at = index->toInt() < 0 ? index->toInt() + static_cast<int64_t>(*length) : index->toInt();
+    if (at < 0 || at >= static_cast<int64_t>(*length)) return false;
+    Replace(node, ElementOf(*node->input(0), static_cast<size_t>(at), node));
+    return true;
+  }
+
+  bool TryUnpack(Node* node) {
+    if (KnownLength(*node->input()) != node->outputs().size()) return false;
+    for (size_t i = 0; i < node->outputs().size(); ++i) {
+      node->output(i)->ReplaceAllUsesWith(ElementOf(*node->input(), i, node));
+    }
+    Destroy(node);
+    return true;
+  }
+
+  // Of a list literal or of a tensor's sizes, as long as nobody writes it.
+  std::optional<size_t> KnownLength(const Value& list) const {
+    if (list.type()->kind() != c10::TypeKind::ListType || facts_.MayHoldOthers(list)) return {};
+    const Node& maker = *list.node();
+    if (maker.kind() == sym::kListConstruct) return maker.inputs().size();
+    if (maker.kind() == kSize && maker.inputs().size() == 1) return facts_.Of(*maker.input()).rank();
+    return {};
+  }
+
+  Value* ElementOf(const Value& list, size_t i, Node* before) {
+    const Node& maker = *list.node();
+    if (maker.kind() == sym::kListConstruct) return maker.input(i);
+    static const Operator* const kSizeOf = OperatorRegistry::Global().Find(kSize, "int");
+    Value* tensor = maker.input();
+    if (const KnownSize& size = (*facts_.Of(*tensor).sizes)[i]) return Constant(*size, nullptr, before->range());
+    Value* dim = Constant(static_cast<int64_t>(i), nullptr, before->range());
+    Node* size = graph_.Create(kSize, {tensor, dim});
+    size->SetOperator(kSizeOf);
+    size->output()->SetType(c10::IntType::get());
+    size->SetRange(before->range());
+    size->SetInlinedCall(before->inlined_call());
+    size->InsertBefore(before);
+    return size->output();
+  }
+
+  // ---- Values ----
+
+  Value* Constant(c10::IValue value, TypePtr type, const SourceRange& range) {
+    Value* constant = constants_.Materialize(constants_.Of(std::move(value), std::move(type)), range);
+    facts_.Infer(*constant->node());
+    return constant;
+  }
+
+  static bool IsTensor(const Value& value) { return value.type()->kind() == c10::TypeKind::TensorType; }
+
+  void Narrow(Value* value) {
+    if (IsTensor(*value)) return;
+    value->SetType(c10::TensorType::get());
+    changed_ = true;
+  }
+
+  bool ForwardNone(Value* value) {
+    if (facts_.Of(*value).kind != ValueFacts::Kind::kNone || value->node()->kind() == sym::kConstant) return false;
+    ReplaceUses(value, Constant({}, nullptr, {}));
+    return true;
+  }
+
+  void ReplaceUses(Value* value, Value* replacement) {
+    if (!value->HasUses()) return;
+    value->ReplaceAllUsesWith(replacement);
+    changed_ = true;
+  }
+
+  void Replace(Node* node, Value* value) {
+    node->output()->ReplaceAllUsesWith(value);
+    Destroy(node);
+  }
+
+  void Destroy(Node* node) {
+    node->Destroy();
+    changed_ = true;
+  }
+
+  Graph& graph_;
+  ValueFactTable facts_;
+  ConstantTable constants_;
+  bool changed_ = false;
+  std::vector<Operand> operands_;
+  std::vector<Replacement> replacements_;
+};
+
+}  // namespace
+
+bool FoldFacts(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects) {
+  return Folder(graph, arguments, effects).Run();
+}
+
+}  // namespace hearth

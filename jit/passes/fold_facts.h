@@ -1,0 +1,22 @@
+// What the facts of a call's arguments decide: questions about tensors (dim, dtype, device, size, ...) become
+// constants, and with them what is computed from constants; branches and loops that cannot run go; checks for None and
+// types go; conversions to what a tensor already is go; lists and tuples are taken apart where they are made.
+//
+// One forward walk with the facts of analysis/value_facts.h beside it. The graph is then right only for calls whose
+// arguments have these facts. Values that are known to be Tensors or None get the narrower type, inputs too. Returns
+// whether the graph changed; what nobody uses any more is left to dead code elimination.
+#pragma once
+
+#include <span>
+
+#include "jit/analysis/argument_spec.h"
+#include "jit/ir/graph.h"
+
+namespace hearth {
+
+class UnitEffects;
+
+// One of `arguments` for each input, or none at all. `effects` tells what calls do; null: anything.
+bool FoldFacts(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects = nullptr);
+
+}  // namespace hearth
