@@ -12,7 +12,7 @@ namespace {
 
 void Free(void* memory) {
   if (memory == nullptr) return;
-  MemoryAccount::Freed(malloc_usable_size(memory));
+  if (MemoryAccount::Current() != nullptr) MemoryAccount::Freed(malloc_usable_size(memory));
   c10::free_cpu(memory);
 }
 
@@ -21,7 +21,9 @@ class CountingAllocator final : public c10::Allocator {
   c10::DataPtr allocate(size_t bytes) override {
     MemoryAccount::RequireRoom(bytes);
     void* memory = c10::alloc_cpu(bytes);
-    if (memory != nullptr) MemoryAccount::Allocated(malloc_usable_size(memory));
+    if (memory != nullptr && MemoryAccount::Current() != nullptr) {
+      MemoryAccount::Allocated(malloc_usable_size(memory));
+    }
     return {memory, memory, &Free, c10::Device(c10::DeviceType::CPU)};
   }
   c10::DeleterFnPtr raw_deleter() const override { return &Free; }

@@ -6,19 +6,8 @@
 #include <cstdlib>
 
 namespace hearth {
-namespace {
 
-struct ThreadCount {
-  MemoryAccount* account;
-  int64_t pending;  // not yet told to the account
-};
-constinit thread_local ThreadCount thread_count{nullptr, 0};
-
-// Threads of one account tell it so many bytes at a time, so that they seldom meet.
-constexpr int64_t kPendingBytes = 64 << 10;
-constexpr size_t kLargeBytes = 1 << 20;
-
-}  // namespace
+constinit thread_local MemoryAccount::ThreadCount MemoryAccount::thread_{nullptr, 0};
 
 MemoryLimitError::MemoryLimitError(int64_t asked, int64_t held, int64_t limit) noexcept {
   if (asked > 0) {
@@ -32,18 +21,17 @@ MemoryLimitError::MemoryLimitError(int64_t asked, int64_t held, int64_t limit) n
 }
 
 void MemoryAccount::Flush() noexcept {
-  ThreadCount& count = thread_count;
-  count.account->held_.fetch_add(count.pending, std::memory_order_relaxed);
-  count.pending = 0;
+  thread_.account->held_.fetch_add(thread_.pending, std::memory_order_relaxed);
+  thread_.pending = 0;
 }
 
 int64_t MemoryAccount::held() const {
-  const int64_t pending = thread_count.account == this ? thread_count.pending : 0;
+  const int64_t pending = thread_.account == this ? thread_.pending : 0;
   return held_.load(std::memory_order_relaxed) + pending;
 }
 
 void MemoryAccount::CheckThread() {
-  if (MemoryAccount* account = thread_count.account) account->Check();
+  if (MemoryAccount* account = thread_.account) account->Check();
 }
 
 void MemoryAccount::Check() {
@@ -52,45 +40,27 @@ void MemoryAccount::Check() {
   if (passed_.load(std::memory_order_relaxed)) throw MemoryLimitError(0, now, limit_);
 }
 
-MemoryAccount::Scope::Scope(MemoryAccount* account) noexcept : outer_(thread_count.account) {
+MemoryAccount::Scope::Scope(MemoryAccount* account) noexcept : outer_(thread_.account) {
   if (account == outer_) return;
   if (outer_ != nullptr) Flush();
-  thread_count.account = account;
+  thread_.account = account;
 }
 
 MemoryAccount::Scope::~Scope() {
-  if (thread_count.account == outer_) return;
-  if (thread_count.account != nullptr) Flush();
-  thread_count.account = outer_;
+  if (thread_.account == outer_) return;
+  if (thread_.account != nullptr) Flush();
+  thread_.account = outer_;
 }
 
-MemoryAccount* MemoryAccount::Current() noexcept { return thread_count.account; }
-
-void MemoryAccount::RequireRoom(size_t bytes) {
-  MemoryAccount* account = thread_count.account;
-  if (account == nullptr) return;
-  const int64_t held = account->held();
-  const int64_t room = account->limit_ - held;
-  if (room >= 0 && bytes <= static_cast<size_t>(room)) return;
-  account->passed_.store(true, std::memory_order_relaxed);
-  throw MemoryLimitError(static_cast<int64_t>(bytes), held, account->limit_);
-}
-
-void MemoryAccount::Allocated(size_t bytes) noexcept {
-  ThreadCount& count = thread_count;
-  if (count.account == nullptr) return;
-  count.pending += static_cast<int64_t>(bytes);
-  if (count.pending > kPendingBytes) Flush();
-}
-
-void MemoryAccount::Freed(size_t bytes) noexcept {
-  ThreadCount& count = thread_count;
-  if (count.account == nullptr) return;
-  count.pending -= static_cast<int64_t>(bytes);
-  if (count.pending < -kPendingBytes) Flush();
+void MemoryAccount::Refuse(size_t bytes) {
+  const int64_t now = held();
+  passed_.store(true, std::memory_order_relaxed);
+  throw MemoryLimitError(static_cast<int64_t>(bytes), now, limit_);
 }
 
 namespace {
+
+constexpr size_t kLargeBytes = 1 << 20;
 
 // What C++ asks of operator new: another try after each call of the new-handler, and never null.
 template <typename Allocate>
@@ -98,7 +68,7 @@ void* NewWith(size_t bytes, Allocate allocate) {
   if (bytes >= kLargeBytes) MemoryAccount::RequireRoom(bytes);
   for (;;) {
     if (void* made = allocate()) {
-      if (thread_count.account != nullptr) MemoryAccount::Allocated(malloc_usable_size(made));
+      if (MemoryAccount::Current() != nullptr) MemoryAccount::Allocated(malloc_usable_size(made));
       return made;
     }
     const std::new_handler handler = std::get_new_handler();
@@ -121,7 +91,7 @@ void* NewAligned(size_t bytes, std::align_val_t alignment) {
 }
 
 void Delete(void* memory) noexcept {
-  if (thread_count.account != nullptr && memory != nullptr) MemoryAccount::Freed(malloc_usable_size(memory));
+  if (MemoryAccount::Current() != nullptr && memory != nullptr) MemoryAccount::Freed(malloc_usable_size(memory));
   std::free(memory);
 }
 

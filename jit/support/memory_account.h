@@ -6,9 +6,10 @@
 // makes them. A thread without an account counts nothing and pays one comparison. Memory that the run was given and
 // frees is in its favour; what it leaves to others (its answer) no longer matters when it has ended.
 //
-// An allocation of a mebibyte or more that would pass the limit throws MemoryLimitError at once. Smaller ones are only
-// counted, since code that cannot pass an exception on makes small allocations too; the interpreter asks between
-// instructions (Check). An account that was passed once stays so: everything that works on it ends.
+// A tensor, or another allocation of a mebibyte or more, that would pass the limit throws MemoryLimitError at once.
+// Smaller ones are only counted, since code that cannot pass an exception on makes small allocations too; the
+// interpreter asks between instructions (Check). An account that was passed once stays so: everything that works on it
+// ends.
 //
 // Not counted: what the worker threads of LibTorch's parallel regions allocate for themselves, and what libraries take
 // from malloc directly.
@@ -58,17 +59,38 @@ class MemoryAccount {
   };
 
   // The thread's account, or null.
-  static MemoryAccount* Current() noexcept;
+  static MemoryAccount* Current() noexcept { return thread_.account; }
   // Check of the thread's account, if it has one.
   static void CheckThread();
   // Throws MemoryLimitError if the thread's account has no room for so many bytes more.
-  static void RequireRoom(size_t bytes);
-  // Counts for the thread's account, if it has one.
-  static void Allocated(size_t bytes) noexcept;
-  static void Freed(size_t bytes) noexcept;
+  static void RequireRoom(size_t bytes) {
+    if (MemoryAccount* account = thread_.account) {
+      const int64_t room = account->limit_ - account->held_.load(std::memory_order_relaxed) - thread_.pending;
+      if (room < 0 || bytes > static_cast<size_t>(room)) account->Refuse(bytes);
+    }
+  }
+  // Counts for the thread's account, which it must have.
+  static void Allocated(size_t bytes) noexcept {
+    thread_.pending += static_cast<int64_t>(bytes);
+    if (thread_.pending > kPendingBytes) Flush();
+  }
+  static void Freed(size_t bytes) noexcept {
+    thread_.pending -= static_cast<int64_t>(bytes);
+    if (thread_.pending < -kPendingBytes) Flush();
+  }
 
  private:
+  struct ThreadCount {
+    MemoryAccount* account;
+    int64_t pending;  // not yet told to the account
+  };
+  // Threads of one account tell it so many bytes at a time, so that they seldom meet.
+  static constexpr int64_t kPendingBytes = 64 << 10;
+
   static void Flush() noexcept;
+  [[noreturn]] void Refuse(size_t bytes);
+
+  static constinit thread_local ThreadCount thread_;
 
   const int64_t limit_;
   std::atomic<int64_t> held_{0};
