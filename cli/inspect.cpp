@@ -14,6 +14,7 @@
 #include "cli/failure.h"
 #include "cli/json.h"
 #include "cli/method_source.h"
+#include "cli/plans.h"
 #include "cli/session.h"
 #include "cli/tensor_facts.h"
 #include "cli/text.h"
@@ -31,6 +32,7 @@ struct InspectOptions {
   bool graph = false;
   bool code = false;
   bool json = false;
+  std::vector<std::string> served;  // address, model and perhaps version, in place of an archive
   SessionOptions session;
 };
 
@@ -254,6 +256,14 @@ class Inspection {
 };
 
 int Inspect(const InspectOptions& options) {
+  if (!options.served.empty()) {
+    ServerOptions server;
+    server.address = options.served[0];
+    server.model = options.served[1];
+    if (options.served.size() > 2) server.version = options.served[2];
+    return PrintPlans(server, options.graph, options.json);
+  }
+  if (options.archive.empty()) return FailWithLine(kCommand, "give an ARCHIVE, or --plans ADDRESS MODEL");
   auto session = Session::Open(options.session);
   if (!session.ok()) return FailWithLine(kCommand, MessageOf(session.status()));
   auto model = session->Load(options.archive, options.method);
@@ -266,8 +276,14 @@ int Inspect(const InspectOptions& options) {
 Action AddInspect(CLI::App& app) {
   auto options = std::make_shared<InspectOptions>();
   CLI::App* inspect = app.add_subcommand(kCommand, "Shows what an archive offers and holds");
-  inspect->add_option("ARCHIVE", options->archive, "What torch.jit.save wrote, or a file of TorchScript (.py)")
-      ->required();
+  CLI::Option* archive =
+      inspect->add_option("ARCHIVE", options->archive, "What torch.jit.save wrote, or a file of TorchScript (.py)");
+  inspect
+      ->add_option("--plans", options->served,
+                   "What a served model is called with and the plans compiled for it, with their graphs if --graph")
+      ->type_name("ADDRESS MODEL [VERSION]")
+      ->expected(2, 3)
+      ->excludes(archive);
   inspect->add_option("--method", options->method, "Only this method");
   CLI::Option* graph = inspect->add_flag("--graph", options->graph, "Print the intermediate representation");
   inspect->add_option("--stage", options->stage, "Which one: as emitted, or the baseline that runs")

@@ -2,10 +2,15 @@
 
 #include <ATen/core/class_type.h>
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <sstream>
 #include <string>
 #include <unordered_set>
+#include <utility>
+
+#include "jit/ir/printer.h"
 
 namespace hearth {
 namespace {
@@ -77,6 +82,45 @@ std::vector<OperatorUse> CountOperators(const CompilationUnit& unit) {
   std::vector<OperatorUse> uses;
   for (const auto& [name, count] : calls) uses.push_back({name, count});
   return uses;
+}
+
+namespace {
+
+PlanInfo::State StateOf(CodeEntry::State state) {
+  switch (state) {
+    case CodeEntry::State::kCold:
+      return PlanInfo::State::kCold;
+    case CodeEntry::State::kQueued:
+      return PlanInfo::State::kQueued;
+    case CodeEntry::State::kCompiled:
+      return PlanInfo::State::kCompiled;
+    case CodeEntry::State::kFailed:
+      return PlanInfo::State::kFailed;
+    case CodeEntry::State::kRetired:
+      return PlanInfo::State::kRetired;
+  }
+  return PlanInfo::State::kCold;
+}
+
+}  // namespace
+
+std::vector<PlanInfo> ListPlans(const Tiers& tiers, bool with_graphs) {
+  std::vector<PlanInfo> infos;
+  for (Tiers::Plan& entry : tiers.plans()) {
+    PlanInfo& info = infos.emplace_back();
+    info.method = std::move(entry.method);
+    info.arguments = std::move(entry.spec);
+    info.state = StateOf(entry.state);
+    info.calls = entry.calls;
+    if (entry.plan == nullptr) continue;
+    info.compile_time = entry.plan->compile_time();
+    info.bytes = entry.plan->bytes();
+    info.guards = entry.plan->num_guards();
+    info.bailouts = entry.plan->bailouts();
+    if (with_graphs) info.graph = PrintGraph(entry.plan->graph());
+  }
+  std::ranges::stable_sort(infos, std::ranges::greater(), &PlanInfo::calls);
+  return infos;
 }
 
 }  // namespace hearth

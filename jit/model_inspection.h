@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "jit/executor/tiers.h"
 #include "jit/module/compilation_unit.h"
 #include "jit/runtime.h"
 
@@ -17,6 +18,9 @@ std::vector<AttributeInfo> ListAttributes(const c10::ivalue::Object& module);
 
 // Bytes of the storages of the tensors among these attributes, shared ones counted once.
 uint64_t WeightBytes(const c10::ivalue::Object& module);
+
+// What a model's methods are called with, the most called first, and the plans for it.
+std::vector<PlanInfo> ListPlans(const Tiers& tiers, bool with_graphs);
 
 // The registered operators that the unit's functions call, by name; how many nodes call each.
 std::vector<OperatorUse> CountOperators(const CompilationUnit& unit);

@@ -184,6 +184,10 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
     return imported_.object ? ListAttributes(*imported_.object) : std::vector<AttributeInfo>();
   }
 
+  std::vector<PlanInfo> plans(bool with_graphs) const override {
+    return executor_->tiers() ? ListPlans(*executor_->tiers(), with_graphs) : std::vector<PlanInfo>();
+  }
+
   std::vector<OperatorUse> operators() const override { return CountOperators(*imported_.unit); }
 
   absl::StatusOr<std::string> GraphText(std::string_view name, GraphStage stage) const override {
@@ -340,6 +344,13 @@ class RuntimeImpl final : public Runtime {
       LargeStackThread thread([&] { loaded = LoadSourceHere(path, function); });
     }
     return loaded;
+  }
+
+  CompilerCounters compiler_counters() const override {
+    if (!tiers_ || tiers_->compiler == nullptr) return {};
+    const BackgroundCompiler::Counters now = tiers_->compiler->counters();
+    return {now.queued,           now.running, now.done, now.failed, now.cancelled, now.dropped + now.busy,
+            now.processor_seconds};
   }
 
   c10::Device device() const override { return device_; }

@@ -116,6 +116,32 @@ struct ModelCounters {
   uint64_t run_ns = 0;
 };
 
+// One kind of arguments that a model's method is called with, and the plan for it.
+struct PlanInfo {
+  enum class State { kCold, kQueued, kCompiled, kFailed, kRetired };
+  std::string method;     // its qualified name
+  std::string arguments;  // "Float[2: *, 1] cpu contiguous, int"
+  State state = State::kCold;
+  uint64_t calls = 0;  // estimated beyond the first few
+  // Of the plan, where there is one:
+  std::chrono::nanoseconds compile_time{0};
+  uint64_t bytes = 0;
+  uint32_t guards = 0;
+  uint64_t bailouts = 0;  // runs that went back to the baseline
+  std::string graph;      // IR text, if asked for
+};
+
+// Of everything that a runtime compiled in the background.
+struct CompilerCounters {
+  uint64_t queued = 0;   // now
+  uint64_t running = 0;  // now
+  uint64_t done = 0;
+  uint64_t failed = 0;
+  uint64_t cancelled = 0;
+  uint64_t dropped = 0;  // the queue was full, or busy
+  double processor_seconds = 0;
+};
+
 // A call under way. Dropping it does not cancel.
 class CallHandle {
  public:
@@ -157,6 +183,8 @@ class Model {
 
   virtual ModelCounters counters() const = 0;
   virtual std::vector<AttributeInfo> attributes() const = 0;
+  // What is called how often, and the plans that there are; none where nothing is compiled.
+  virtual std::vector<PlanInfo> plans(bool with_graphs) const = 0;
   virtual std::vector<OperatorUse> operators() const = 0;
   // IR text of a method; kNotFound if there is none.
   virtual absl::StatusOr<std::string> GraphText(std::string_view method, GraphStage stage) const = 0;
@@ -184,6 +212,8 @@ class Runtime {
   // they use. The model's methods are its functions, or that one alone if `function` is not empty: nothing that it does
   // not use is compiled then. Errors: as Load's, kNotFound also for no such function.
   virtual absl::StatusOr<std::shared_ptr<Model>> LoadSource(const std::string& path, const std::string& function) = 0;
+
+  virtual CompilerCounters compiler_counters() const = 0;
 
   // Where models' tensors live.
   virtual c10::Device device() const = 0;

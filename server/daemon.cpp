@@ -44,6 +44,21 @@ absl::StatusOr<std::unique_ptr<const CallInterface>> MakeSignature(const Model& 
   return std::unique_ptr<const CallInterface>(*std::move(signature));
 }
 
+CompilerSample SampleOf(const CompilerCounters& counters) {
+  return {counters.queued,  counters.running,          counters.done, counters.failed, counters.cancelled,
+          counters.dropped, counters.processor_seconds};
+}
+
+void AddPlans(const Model& model, ModelSample& sample) {
+  for (const PlanInfo& info : model.plans(/*with_graphs=*/false)) {
+    ++sample.argument_specs;
+    if (info.state != PlanInfo::State::kCompiled) continue;
+    ++sample.plans;
+    sample.plan_bytes += info.bytes;
+    sample.plan_bailouts += info.bailouts;
+  }
+}
+
 std::string Address(const std::string& host, int port) {
   return absl::StrCat(absl::StrContains(host, ':') ? absl::StrCat("[", host, "]") : host, ":", port);
 }
@@ -62,7 +77,7 @@ struct Daemon::Parts {
         environment{repository, dispatcher, runtime.device(), nullptr},
         inference(environment, repository, readiness, streams),
         native(environment),
-        metrics([this] { return Samples(); }) {
+        metrics([this] { return Samples(); }, [&runtime] { return SampleOf(runtime.compiler_counters()); }) {
     readiness.strict = options.strict_readiness;
   }
 
@@ -88,6 +103,7 @@ struct Daemon::Parts {
     for (const ServablePtr& servable : repository.Serving()) {
       samples.push_back({servable->name, std::to_string(servable->version), servable->statistics->snapshot(),
                          servable->weight_bytes, true});
+      AddPlans(*servable->model, samples.back());
     }
     return samples;
   }

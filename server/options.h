@@ -30,7 +30,9 @@ struct ServerOptions {
   std::optional<int64_t> memory_limit;
   std::optional<int64_t> load_memory_limit;
   double load_seconds = 300;
-  std::string access_log;  // empty: none; "-": standard output
+  bool compiler = true;
+  double compiler_share = 0;  // of one processor; 0: no limit
+  std::string access_log;     // empty: none; "-": standard output
 };
 
 // What a command line asks for: to serve with these options, or to print a text (--help, --version) and end.

@@ -86,6 +86,8 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
   runtime_options.load_memory_limit = line->options.load_memory_limit.value_or(DefaultMemoryLimit());
   runtime_options.load_time_limit =
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(line->options.load_seconds));
+  runtime_options.compiler.tier = line->options.compiler ? Tier::kAuto : Tier::kBaseline;
+  runtime_options.compiler.processor_share = line->options.compiler_share;
   auto runtime = make_runtime(runtime_options);
   if (!runtime.ok()) return Complain(runtime.status(), kCannotServe);
   auto daemon = Daemon::Start(line->options, **runtime);

@@ -3,9 +3,10 @@
 #include <chrono>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "jit/interpreter/interpreter.h"
-#include "jit/passes/dead_code.h"
+#include "jit/passes/pipelines.h"
 
 namespace hearth {
 
@@ -21,7 +22,7 @@ void PlanCompiler::Prepare() const {
   resumable_ = CompileResumable(baseline_, function_name_, places);
 }
 
-std::shared_ptr<const ExecutionPlan> PlanCompiler::Compile(const ArgumentSpec&, CompileProgress* progress) const {
+std::shared_ptr<const ExecutionPlan> PlanCompiler::Compile(const ArgumentSpec& spec, CompileProgress* progress) const {
   const auto begin = [&](std::string_view pass) {
     if (progress != nullptr) progress->Begin(pass);
   };
@@ -29,8 +30,11 @@ std::shared_ptr<const ExecutionPlan> PlanCompiler::Compile(const ArgumentSpec&, 
   begin("frame_states");
   Prepare();
   std::unique_ptr<Graph> graph = CloneWithFrameStates(baseline_, anchors_);
-  begin("dead_code");
-  EliminateDeadCode(*graph);
+  begin("optimise");
+  // The spec is of what callers give; a method's self comes before.
+  std::vector<ArgumentFacts> facts = spec.Facts();
+  if (facts.size() < graph->inputs().size()) facts.insert(facts.begin(), ArgumentFacts())->kind = ArgumentKind::kObject;
+  OptimizePlan(*graph, facts, nullptr);
   if (guard_everywhere_) GuardEverywhere(*graph);
   begin("lowering");
   std::shared_ptr<const Code> code = CompilePlan(*graph, function_name_, resumable_);

@@ -75,7 +75,7 @@ void Tiers::Enqueue(std::shared_ptr<CodeEntry> entry) {
   };
   job.ended = [this, entry](CompileOutcome outcome) {
     if (outcome == CompileOutcome::kFailed) cache_.Fail(*entry);
-    if (outcome == CompileOutcome::kDropped) cache_.Postpone(*entry);
+    if (outcome == CompileOutcome::kDropped || outcome == CompileOutcome::kCancelled) cache_.Postpone(*entry);
   };
   if (!client_->TryEnqueue(std::move(job))) cache_.Postpone(*entry);
 }

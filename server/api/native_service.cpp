@@ -3,8 +3,10 @@
 #include <ATen/core/function_schema.h>
 #include <ATen/core/jit_type.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "server/api/native_task.h"
@@ -45,6 +47,43 @@ absl::Status ListMethodsOf(const Repository& repository, const v1::ListMethodsRe
   return absl::OkStatus();
 }
 
+v1::Plan::State StateOf(PlanInfo::State state) {
+  switch (state) {
+    case PlanInfo::State::kCold:
+      return v1::Plan::COLD;
+    case PlanInfo::State::kQueued:
+      return v1::Plan::QUEUED;
+    case PlanInfo::State::kCompiled:
+      return v1::Plan::COMPILED;
+    case PlanInfo::State::kFailed:
+      return v1::Plan::FAILED;
+    case PlanInfo::State::kRetired:
+      return v1::Plan::RETIRED;
+  }
+  return v1::Plan::COLD;
+}
+
+absl::Status ListPlansOf(const Repository& repository, const v1::ListPlansRequest& request,
+                         v1::ListPlansResponse& response) {
+  const auto servable = repository.Find(request.model(), request.version());
+  if (!servable.ok()) return servable.status();
+  response.set_model((*servable)->name);
+  response.set_version(std::to_string((*servable)->version));
+  for (PlanInfo& plan : (*servable)->model->plans(request.graphs())) {
+    v1::Plan& out = *response.add_plans();
+    out.set_method(std::move(plan.method));
+    out.set_arguments(std::move(plan.arguments));
+    out.set_state(StateOf(plan.state));
+    out.set_calls(plan.calls);
+    out.set_compile_seconds(std::chrono::duration<double>(plan.compile_time).count());
+    out.set_bytes(plan.bytes);
+    out.set_guards(plan.guards);
+    out.set_bailouts(plan.bailouts);
+    out.set_graph(std::move(plan.graph));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 grpc::ServerUnaryReactor* NativeService::Call(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
@@ -57,6 +96,14 @@ grpc::ServerUnaryReactor* NativeService::ListMethods(grpc::CallbackServerContext
                                                      v1::ListMethodsResponse* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   reactor->Finish(ToGrpc(ListMethodsOf(environment_.repository, *request, *response)));
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* NativeService::ListPlans(grpc::CallbackServerContext* context,
+                                                   const v1::ListPlansRequest* request,
+                                                   v1::ListPlansResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpc(ListPlansOf(environment_.repository, *request, *response)));
   return reactor;
 }
 

@@ -1,5 +1,5 @@
 // hearth.v1.ModelService beside the Open Inference Protocol: calls go the same way (request_task.h); a model's methods
-// are told from its schemas, on gRPC's own threads.
+// are told from its schemas, and its plans from its caches, on gRPC's own threads.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -10,8 +10,8 @@
 
 namespace hearth::server {
 
-using NativeServiceBase = v1::ModelService::WithRawCallbackMethod_Call<
-    v1::ModelService::WithCallbackMethod_ListMethods<v1::ModelService::Service>>;
+using NativeServiceBase = v1::ModelService::WithRawCallbackMethod_Call<v1::ModelService::WithCallbackMethod_ListMethods<
+    v1::ModelService::WithCallbackMethod_ListPlans<v1::ModelService::Service>>>;
 
 class NativeService final : public NativeServiceBase {
  public:
@@ -22,6 +22,8 @@ class NativeService final : public NativeServiceBase {
                                  grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* ListMethods(grpc::CallbackServerContext* context, const v1::ListMethodsRequest* request,
                                         v1::ListMethodsResponse* response) override;
+  grpc::ServerUnaryReactor* ListPlans(grpc::CallbackServerContext* context, const v1::ListPlansRequest* request,
+                                      v1::ListPlansResponse* response) override;
 
  private:
   const RequestEnvironment& environment_;

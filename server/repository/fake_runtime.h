@@ -88,6 +88,7 @@ class FakeModel : public Model {
   }
   ModelCounters counters() const override { return {}; }
   std::vector<AttributeInfo> attributes() const override { return {}; }
+  std::vector<PlanInfo> plans(bool) const override { return {}; }
   std::vector<OperatorUse> operators() const override { return {}; }
   absl::StatusOr<std::string> GraphText(std::string_view, GraphStage) const override { return std::string(); }
   std::vector<std::pair<std::string, std::string>> sources() const override { return {}; }
@@ -114,6 +115,7 @@ class FakeRuntime : public Runtime {
   absl::StatusOr<std::shared_ptr<Model>> LoadSource(const std::string&, const std::string&) override {
     return absl::UnimplementedError("a server has archives only");
   }
+  CompilerCounters compiler_counters() const override { return {}; }
   c10::Device device() const override { return c10::Device(c10::kCPU); }
 
   Gate load_gate;

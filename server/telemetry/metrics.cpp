@@ -157,6 +157,15 @@ MetricFamily Single(const char* name, const char* help, double value) {
   return family.Take();
 }
 
+MetricFamily CompilerOutcomes(const CompilerSample& compiler) {
+  FamilyBuilder family("hearth_compilations_total", "How compiling plans ended", MetricType::Counter);
+  family.Add({{"outcome", "done"}}, static_cast<double>(compiler.done));
+  family.Add({{"outcome", "failed"}}, static_cast<double>(compiler.failed));
+  family.Add({{"outcome", "cancelled"}}, static_cast<double>(compiler.cancelled));
+  family.Add({{"outcome", "dropped"}}, static_cast<double>(compiler.dropped));
+  return family.Take();
+}
+
 }  // namespace
 
 std::vector<MetricFamily> MetricsCollector::Collect() const {
@@ -197,6 +206,21 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
       [](const ModelSample& s) { return s.weight_bytes; });
   add("hearth_model_ready", "Whether the version takes requests", kGauge,
       [](const ModelSample& s) { return s.serving ? 1 : 0; });
+  add("hearth_plans", "Plans that answer calls in place of the interpreter's baseline", kGauge,
+      [](const ModelSample& s) { return s.plans; });
+  add("hearth_plan_bytes", "Memory that the plans take beside the model's weights", kGauge,
+      [](const ModelSample& s) { return s.plan_bytes; });
+  add("hearth_plan_bailouts", "Calls that a plan could not finish and the baseline did, of the plans that there are",
+      kGauge, [](const ModelSample& s) { return s.plan_bailouts; });
+  add("hearth_argument_specs", "Kinds of arguments that calls came with, with a plan or not yet", kGauge,
+      [](const ModelSample& s) { return s.argument_specs; });
+  const CompilerSample compiler = compiler_();
+  families.push_back(Single("hearth_compiler_queued", "Plans waiting to be compiled", double(compiler.queued)));
+  families.push_back(Single("hearth_compiler_running", "Plans being compiled", double(compiler.running)));
+  families.push_back(CompilerOutcomes(compiler));
+  FamilyBuilder seconds("hearth_compiler_processor_seconds_total", "Processor time that compiling took", kCounter);
+  seconds.Add({}, compiler.processor_seconds);
+  families.push_back(seconds.Take());
   families.push_back(Single("nv_cpu_utilization", "CPU utilization rate [0.0 - 1.0]", ProcessorUse()));
   families.push_back(Single("nv_cpu_memory_total_bytes", "CPU total memory (RAM), in bytes", memory_total));
   families.push_back(Single("nv_cpu_memory_used_bytes", "CPU used memory (RAM), in bytes", memory_used));

@@ -24,17 +24,34 @@ struct ModelSample {
   StatisticsSnapshot statistics;
   uint64_t weight_bytes = 0;
   bool serving = false;
+  uint64_t argument_specs = 0;  // kinds of arguments that calls came with
+  uint64_t plans = 0;
+  uint64_t plan_bytes = 0;
+  uint64_t plan_bailouts = 0;
 };
 
-// Thread-safe as far as `models` is.
+// What the background compiler has done at one moment.
+struct CompilerSample {
+  uint64_t queued = 0;
+  uint64_t running = 0;
+  uint64_t done = 0;
+  uint64_t failed = 0;
+  uint64_t cancelled = 0;
+  uint64_t dropped = 0;
+  double processor_seconds = 0;
+};
+
+// Thread-safe as far as what it is given is.
 class MetricsCollector : public prometheus::Collectable {
  public:
-  explicit MetricsCollector(std::function<std::vector<ModelSample>()> models) : models_(std::move(models)) {}
+  MetricsCollector(std::function<std::vector<ModelSample>()> models, std::function<CompilerSample()> compiler)
+      : models_(std::move(models)), compiler_(std::move(compiler)) {}
 
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
   std::function<std::vector<ModelSample>()> models_;
+  std::function<CompilerSample()> compiler_;
 };
 
 // The text of /metrics (Prometheus' exposition format).

@@ -9,6 +9,24 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+CompilerSample NothingCompiled() { return {}; }
+
+TEST(Metrics, PlansAndTheirCompilerAreCounted) {
+  const MetricsCollector collector(
+      [] {
+        return std::vector<ModelSample>{{"m", "1", {}, 0, true, 9, 4, 5000, 3}};
+      },
+      [] { return CompilerSample{2, 1, 40, 5, 6, 7, 1.5}; });
+  const std::string text = MetricsText(collector);
+  EXPECT_THAT(text, HasSubstr("hearth_argument_specs{model=\"m\",version=\"1\"} 9"));
+  EXPECT_THAT(text, HasSubstr("hearth_plans{model=\"m\",version=\"1\"} 4"));
+  EXPECT_THAT(text, HasSubstr("hearth_plan_bytes{model=\"m\",version=\"1\"} 5000"));
+  EXPECT_THAT(text, HasSubstr("hearth_plan_bailouts{model=\"m\",version=\"1\"} 3"));
+  EXPECT_THAT(text, HasSubstr("hearth_compiler_queued 2"));
+  EXPECT_THAT(text, HasSubstr("hearth_compilations_total{outcome=\"failed\"} 5"));
+  EXPECT_THAT(text, HasSubstr("hearth_compiler_processor_seconds_total 1.5"));
+}
+
 TEST(Metrics, CountersCarryTritonsNamesAndLabels) {
   ModelStatistics statistics;
   statistics.Loaded(std::chrono::milliseconds(250));
@@ -17,9 +35,11 @@ TEST(Metrics, CountersCarryTritonsNamesAndLabels) {
   statistics.Succeeded(
       {std::chrono::microseconds(700), std::chrono::microseconds(12), {}, std::chrono::microseconds(600), {}}, 8);
   statistics.Refused(FailureReason::kRejected, {});
-  const MetricsCollector collector([&] {
-    return std::vector<ModelSample>{{"digits", "3", statistics.snapshot(), 4096, true}};
-  });
+  const MetricsCollector collector(
+      [&] {
+        return std::vector<ModelSample>{{"digits", "3", statistics.snapshot(), 4096, true}};
+      },
+      NothingCompiled);
 
   const std::string text = MetricsText(collector);
   EXPECT_THAT(text, HasSubstr("# TYPE nv_inference_request_success counter"));
@@ -33,7 +53,7 @@ TEST(Metrics, CountersCarryTritonsNamesAndLabels) {
 }
 
 TEST(Metrics, EveryFailureReasonIsThereFromTheStart) {
-  const MetricsCollector collector([] { return std::vector<ModelSample>{{"m", "1", {}, 0, false}}; });
+  const MetricsCollector collector([] { return std::vector<ModelSample>{{"m", "1", {}, 0, false}}; }, NothingCompiled);
   const std::string text = MetricsText(collector);
   for (const char* reason : {"REJECTED", "CANCELED", "BACKEND", "OTHER"}) {
     EXPECT_THAT(text, HasSubstr(std::string("nv_inference_request_failure{model=\"m\",version=\"1\",reason=\"") +
@@ -42,7 +62,7 @@ TEST(Metrics, EveryFailureReasonIsThereFromTheStart) {
 }
 
 TEST(Metrics, WhatTheServerCannotMeasureIsAbsent) {
-  const MetricsCollector collector([] { return std::vector<ModelSample>{}; });
+  const MetricsCollector collector([] { return std::vector<ModelSample>{}; }, NothingCompiled);
   EXPECT_THAT(MetricsText(collector), Not(HasSubstr("nv_gpu_")));
   EXPECT_THAT(MetricsText(collector), HasSubstr("nv_cpu_memory_used_bytes"));
 }
@@ -54,9 +74,11 @@ TEST(Metrics, HistogramBucketsAreCumulative) {
     statistics.Began();
     statistics.Succeeded({std::chrono::milliseconds(milliseconds), {}, {}, {}, {}}, 1);
   }
-  const MetricsCollector collector([&] {
-    return std::vector<ModelSample>{{"m", "1", statistics.snapshot(), 0, true}};
-  });
+  const MetricsCollector collector(
+      [&] {
+        return std::vector<ModelSample>{{"m", "1", statistics.snapshot(), 0, true}};
+      },
+      NothingCompiled);
   const std::string text = MetricsText(collector);
   EXPECT_THAT(text, HasSubstr("hearth_request_duration_seconds_bucket{model=\"m\",version=\"1\",le=\"0.0025\"} 2"));
   EXPECT_THAT(text, HasSubstr("hearth_request_duration_seconds_bucket{model=\"m\",version=\"1\",le=\"+Inf\"} 3"));

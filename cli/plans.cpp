@@ -1,0 +1,65 @@
+#include "cli/plans.h"
+
+#include <cstdio>
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "cli/failure.h"
+#include "cli/json.h"
+#include "proto/hearth.grpc.pb.h"
+
+namespace hearth::cli {
+namespace {
+
+constexpr const char* kCommand = "inspect";
+
+std::string StateText(const v1::Plan& plan) { return absl::AsciiStrToLower(v1::Plan::State_Name(plan.state())); }
+
+Json PlanToJson(const v1::Plan& plan, bool graphs) {
+  Json json = {{"method", plan.method()},
+               {"arguments", plan.arguments()},
+               {"state", StateText(plan)},
+               {"calls", plan.calls()},
+               {"compile_seconds", plan.compile_seconds()},
+               {"bytes", plan.bytes()},
+               {"guards", plan.guards()},
+               {"bailouts", plan.bailouts()}};
+  if (graphs) json["graph"] = plan.graph();
+  return json;
+}
+
+void Print(const v1::Plan& plan) {
+  std::printf("%s(%s)\n  %s, about %llu calls", plan.method().c_str(), plan.arguments().c_str(),
+              StateText(plan).c_str(), static_cast<unsigned long long>(plan.calls()));
+  if (plan.state() == v1::Plan::COMPILED) {
+    std::printf("; compiled in %.1f ms, %.1f kB, %u guards, %llu bailouts", plan.compile_seconds() * 1e3,
+                static_cast<double>(plan.bytes()) / 1e3, plan.guards(),
+                static_cast<unsigned long long>(plan.bailouts()));
+  }
+  std::printf("\n%s", plan.graph().c_str());
+}
+
+}  // namespace
+
+int PrintPlans(const ServerOptions& server, bool graphs, bool json) {
+  const auto stub = v1::ModelService::NewStub(OpenChannel(server));
+  v1::ListPlansRequest request;
+  request.set_model(server.model);
+  request.set_version(server.version);
+  request.set_graphs(graphs);
+  grpc::ClientContext context;
+  SetDeadline(context, server);
+  v1::ListPlansResponse response;
+  const grpc::Status status = stub->ListPlans(&context, request, &response);
+  if (!status.ok()) return FailWithStatus(kCommand, FromGrpc(status));
+  if (json) {
+    Json plans = Json::array();
+    for (const v1::Plan& plan : response.plans()) plans.push_back(PlanToJson(plan, graphs));
+    PrintJson({{"model", response.model()}, {"version", response.version()}, {"plans", std::move(plans)}});
+    return kSuccess;
+  }
+  for (const v1::Plan& plan : response.plans()) Print(plan);
+  return kSuccess;
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,97 @@
+"""Plans that hearthd compiles while it serves: what calls answer meanwhile and after, and what can be seen of them."""
+
+import json
+
+import pytest
+import torch
+import values
+from command_line import hearth
+from daemon import eventually
+from native import NativeClient
+from torch import Tensor, nn
+
+
+class Mixed(nn.Module):
+    """Branches on what the spec of the arguments decides and on what only the values do, and may raise."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x: Tensor, limit: float) -> Tensor:
+        if x.dim() == 1:
+            x = x.unsqueeze(0)
+        y = torch.relu(self.linear(x))
+        if bool(y.sum() > limit):
+            raise ValueError("more than " + str(limit))
+        y.add_(1)
+        return y.view(-1)
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    torch.manual_seed(0)
+    return torch.jit.script(Mixed().eval())
+
+
+def plans_of(client, model="mixed"):
+    return client.method("ListPlans")(client.message("ListPlansRequest")(model=model, graphs=True), timeout=60).plans
+
+
+def test_calls_of_each_kind_get_a_plan_and_the_same_answers(hearthd, protocol, mixed):
+    server = hearthd({"mixed": mixed})
+    client = NativeClient(protocol, server.channel())
+    inputs = [torch.ones(4), torch.ones(1, 4), torch.randn(3, 4), torch.randn(3, 4).double().float().t().contiguous().t()]
+
+    def call_all():
+        for x in inputs:
+            assert values.difference(mixed(x, 1e6), client.call("mixed", "forward", x, 1e6)) is None
+        return [plan.state for plan in plans_of(client)]
+
+    compiled = client.message("Plan").COMPILED
+    eventually(lambda: call_all().count(compiled) >= 3)
+    assert call_all().count(compiled) >= 3
+    plan = max(plans_of(client), key=lambda plan: plan.calls)
+    assert plan.method.endswith("forward") and "Float[" in plan.arguments and "graph(" in plan.graph
+    assert plan.compile_seconds > 0 and plan.bytes > 0 and plan.bailouts == 0
+    assert server.metric("hearth_plans", model="mixed") >= 3
+    assert server.metric("hearth_compilations_total", outcome="failed") == 0
+
+
+def test_what_a_plan_raises_the_baseline_reports(hearthd, protocol, mixed):
+    server = hearthd({"mixed": mixed})
+    client = NativeClient(protocol, server.channel())
+    request = client.request("mixed", "forward", torch.ones(2, 4), -1.0)
+
+    def error():
+        with pytest.raises(Exception) as raised:
+            client.method("Call")(request, timeout=60)
+        return raised.value.details()
+
+    first = error()
+    assert "more than -1." in first and "raise ValueError" in first
+    eventually(lambda: error() == first and any(plan.bailouts for plan in plans_of(client)))
+
+
+def test_without_the_compiler_there_are_no_plans(hearthd, protocol, mixed):
+    server = hearthd({"mixed": mixed}, "--compiler", "off")
+    client = NativeClient(protocol, server.channel())
+    for _ in range(5):
+        client.call("mixed", "forward", torch.ones(2, 4), 1e6)
+    assert not plans_of(client)
+    assert server.metric("hearth_argument_specs", model="mixed") == 0
+
+
+def test_inspect_shows_the_plans_of_a_served_model(hearthd, protocol, mixed):
+    server = hearthd({"mixed": mixed})
+    client = NativeClient(protocol, server.channel())
+
+    def listed():
+        client.call("mixed", "forward", torch.ones(2, 4), 1e6)
+        return json.loads(hearth("inspect", "--plans", server.address, "mixed", "--json", "--graph").stdout)["plans"]
+
+    eventually(lambda: listed()[0]["state"] == "compiled")
+    assert listed()[0]["arguments"].startswith("Float[") and "graph(" in listed()[0]["graph"]
+    text = hearth("inspect", "--plans", server.address, "mixed").stdout
+    assert "compiled, about" in text and "0 bailouts" in text
+    assert hearth("inspect", "--plans", server.address, "other").returncode != 0
