@@ -128,14 +128,14 @@ const FunctionEffects& UnitEffects::Of(torch::jit::Function* function) const {
 
 FunctionEffects UnitEffects::OfMethod(const TypePtr& receiver, const std::string& name) const {
   if (auto type = receiver->cast<c10::ClassType>()) {
-    torch::jit::Function* method = type->findMethod(name);
+    torch::jit::Function* method = FindMethod(*type, name);
     return method == nullptr ? kAnything : Of(method);
   }
   FunctionEffects effects;
   for (const c10::NamedTypePtr& candidate : unit_.types()) {
     auto type = candidate->cast<c10::ClassType>();
     if (type == nullptr) continue;
-    if (torch::jit::Function* method = type->findMethod(name)) Merge(&effects, Of(method));
+    if (torch::jit::Function* method = FindMethod(*type, name)) Merge(&effects, Of(method));
   }
   return effects;
 }

@@ -15,6 +15,7 @@
 #include "jit/archive/pickle.h"
 #include "jit/archive/storage_table.h"
 #include "jit/frontend/source_importer.h"
+#include "jit/module/compilation_unit.h"
 #include "jit/support/errors.h"
 
 namespace hearth {
@@ -110,8 +111,8 @@ class ModuleImporter : public PickleDelegate {
     if (!class_type) throw ArchiveError("an object is made of " + type->annotation_str() + ", which is no class");
     auto object = c10::ivalue::Object::create(c10::WeakOrStrongTypePtr(c10::WeakTypePtr(unit_->opaque(), class_type)),
                                               class_type->numAttributes());
-    torch::jit::Function* set_state = class_type->findMethod("__setstate__");
-    if (set_state && class_type->findMethod("__getstate__")) {
+    torch::jit::Function* set_state = FindMethod(*class_type, "__setstate__");
+    if (set_state && FindMethod(*class_type, "__getstate__")) {
       SetState(*set_state, object, state);
     } else {
       SetAttributes(*class_type, *object, state);

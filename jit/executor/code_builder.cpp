@@ -76,14 +76,14 @@ void CodeBuilder::FindCallees(const Block& block) {
 
 void CodeBuilder::FindMethods(const c10::TypePtr& receiver, const std::string& name) {
   if (auto type = receiver->cast<c10::ClassType>()) {
-    if (torch::jit::Function* method = type->findMethod(name)) Enqueue(method);
+    if (torch::jit::Function* method = FindMethod(*type, name)) Enqueue(method);
     return;
   }
   // An interface: whatever class of the unit has such a method may stand behind it.
   for (const c10::NamedTypePtr& candidate : unit_.types()) {
     auto type = candidate->cast<c10::ClassType>();
     if (!type) continue;
-    if (torch::jit::Function* method = type->findMethod(name)) Enqueue(method);
+    if (torch::jit::Function* method = FindMethod(*type, name)) Enqueue(method);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "jit/frontend/constant_expression.h"
 #include "jit/frontend/errors.h"
 #include "jit/frontend/tree_walk.h"
+#include "jit/module/compilation_unit.h"
 
 namespace hearth {
 namespace {
@@ -149,7 +150,7 @@ class ClassImporter {
     AddProperties(*type);
     if (resolver_.written()) {
       // Its assignments make attributes, which must be known before anything else is compiled.
-      if (torch::jit::Function* init = type->findMethod("__init__")) init->ensure_defined();
+      if (torch::jit::Function* init = FindMethod(*type, "__init__")) init->ensure_defined();
     }
     return type;
   }
@@ -212,8 +213,8 @@ class ClassImporter {
         continue;
       }
       const std::string property = name.substr(kPrefix.size(), name.size() - kPrefix.size() - kGetter.size());
-      if (type.hasAttribute(property) || type.findMethod(property) || type.hasConstant(property)) continue;
-      type.addProperty(property, getter, type.findMethod("__" + property + "_setter"));
+      if (type.hasAttribute(property) || FindMethod(type, property) || type.hasConstant(property)) continue;
+      type.addProperty(property, getter, FindMethod(type, "__" + property + "_setter"));
     }
   }
 

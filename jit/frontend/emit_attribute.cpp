@@ -5,6 +5,7 @@
 
 #include "jit/frontend/emitter.h"
 #include "jit/ir/symbols.h"
+#include "jit/module/compilation_unit.h"
 
 namespace hearth {
 
@@ -167,7 +168,7 @@ std::optional<SugaredValue> Emitter::FindValueAttribute(Value* value, std::strin
     case c10::TypeKind::ClassType: {
       auto& class_type = type->expectRef<c10::ClassType>();
       const std::string text(name);
-      if (torch::jit::Function* method = class_type.findMethod(text)) {
+      if (torch::jit::Function* method = FindMethod(class_type, text)) {
         return MethodValue{value, &method->getSchema(), method};
       }
       if (const auto slot = class_type.findAttributeSlot(text)) {

@@ -4,6 +4,7 @@
 
 #include "jit/frontend/emitter.h"
 #include "jit/ir/symbols.h"
+#include "jit/module/compilation_unit.h"
 #include "jit/operators/registry.h"
 
 namespace hearth {
@@ -215,7 +216,7 @@ Value* Emitter::CallMethod(const c10::FunctionSchema& declared, torch::jit::Func
 Value* Emitter::TryMagicMethod(std::string_view name, std::span<Value* const> arguments, const SourceRange& range) {
   const auto* type = arguments.front()->type()->castRaw<c10::ClassType>();
   if (!type) return nullptr;
-  torch::jit::Function* method = type->findMethod(std::string(name));
+  torch::jit::Function* method = FindMethod(*type, std::string(name));
   if (!method) return nullptr;
   return CallMethod(method->getSchema(), method, {arguments, {}}, range);
 }
@@ -223,7 +224,7 @@ Value* Emitter::TryMagicMethod(std::string_view name, std::span<Value* const> ar
 Value* Emitter::Construct(const c10::NamedTypePtr& type, const tree::Call& call) {
   if (const auto class_type = std::dynamic_pointer_cast<c10::ClassType>(type)) {
     Value* object = Insert(sym::kCreateObject, {}, class_type, call.range);
-    if (torch::jit::Function* init = class_type->findMethod("__init__")) {
+    if (torch::jit::Function* init = FindMethod(*class_type, "__init__")) {
       const EvaluatedArguments arguments = EvaluateArguments(call, object);
       CallMethod(init->getSchema(), init, {arguments.positional, arguments.named}, call.range);
     } else if (!call.args.empty() || !call.keywords.empty()) {

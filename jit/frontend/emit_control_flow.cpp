@@ -4,6 +4,7 @@
 #include "jit/frontend/conversions.h"
 #include "jit/frontend/emitter.h"
 #include "jit/ir/symbols.h"
+#include "jit/module/compilation_unit.h"
 
 namespace hearth {
 namespace {
@@ -243,8 +244,8 @@ void Emitter::EmitWith(const tree::With& statement, size_t item) {
   const SourceRange& range = entered.context->range;
   Value* manager = EmitExpr(*entered.context);
   const auto* type = manager->type()->castRaw<c10::ClassType>();
-  torch::jit::Function* enter = type ? type->findMethod("__enter__") : nullptr;
-  if (!enter || !type->findMethod("__exit__")) {
+  torch::jit::Function* enter = type ? FindMethod(*type, "__enter__") : nullptr;
+  if (!enter || !FindMethod(*type, "__exit__")) {
     Fail(range, "a with statement needs an object with methods __enter__ and __exit__, but this is of type " +
                     manager->type()->annotation_str());
   }

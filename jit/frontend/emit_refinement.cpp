@@ -7,6 +7,7 @@
 #include "jit/frontend/conversions.h"
 #include "jit/frontend/emitter.h"
 #include "jit/ir/symbols.h"
+#include "jit/module/compilation_unit.h"
 
 namespace hearth {
 
@@ -100,7 +101,7 @@ std::optional<bool> Emitter::DecideCondition(const tree::Expr& condition) {
     const auto* class_type = type ? type->castRaw<c10::ClassType>() : nullptr;
     if (!name || !class_type) return std::nullopt;
     const std::string text(name->value);
-    return class_type->hasAttribute(text) || class_type->findMethod(text) || class_type->hasConstant(text);
+    return class_type->hasAttribute(text) || FindMethod(*class_type, text) || class_type->hasConstant(text);
   }
   if (const auto* call = dyn_cast<tree::Call>(&condition); call && resolver_.written()) {
     if (call->callee->range.text() == "torch.jit.is_scripting") return true;

@@ -4,6 +4,7 @@
 #include "jit/frontend/conversions.h"
 #include "jit/frontend/emitter.h"
 #include "jit/ir/symbols.h"
+#include "jit/module/compilation_unit.h"
 
 namespace hearth {
 
@@ -52,7 +53,7 @@ SugaredValue Emitter::EmitSpecialForm(const SpecialFormValue& form, const tree::
       if (!name) Fail(call.range, "hasattr needs a string literal for its second argument");
       const auto* type = object->type()->castRaw<c10::ClassType>();
       const std::string text(name->value);
-      const bool has = type && (type->hasAttribute(text) || type->findMethod(text) || type->hasConstant(text));
+      const bool has = type && (type->hasAttribute(text) || FindMethod(*type, text) || type->hasConstant(text));
       return BoolConstant(has);
     }
     case SpecialForm::kFork:

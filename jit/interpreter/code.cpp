@@ -4,6 +4,7 @@
 
 #include "jit/interpreter/interpreter.h"
 #include "jit/interpreter/lowering.h"
+#include "jit/module/compilation_unit.h"
 #include "jit/module/function.h"
 
 namespace hearth {
@@ -35,7 +36,7 @@ torch::jit::Function* MethodCache::Find(const c10::ClassType* type, const std::s
     newest_.store(&entry, std::memory_order_release);
     return entry.function;
   }
-  torch::jit::Function* function = type->findMethod(name);
+  torch::jit::Function* function = FindMethod(*type, name);
   if (function == nullptr) return nullptr;
   entries_.push_back({type, function});
   newest_.store(&entries_.back(), std::memory_order_release);

@@ -5,6 +5,7 @@
 
 #include "jit/interpreter/lowering.h"
 #include "jit/ir/symbols.h"
+#include "jit/module/compilation_unit.h"
 #include "jit/module/function.h"
 
 namespace hearth {
@@ -322,7 +323,7 @@ void Lowering::LowerCall(const Node* node) {
 void Lowering::SetCallee(size_t at, const TypePtr& self, const std::string& method) {
   Instruction& call = At(at);
   if (const auto type = self->cast<c10::ClassType>()) {
-    torch::jit::Function* callee = type->findMethod(method);
+    torch::jit::Function* callee = FindMethod(*type, method);
     TORCH_CHECK(callee != nullptr, "the class ", self->repr_str(), " has no method ", method);
     if (auto* function = dynamic_cast<Function*>(callee)) {
       call.function = function;

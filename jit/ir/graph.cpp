@@ -15,6 +15,7 @@ void Value::ReplaceAllUsesWith(Value* replacement) {
   if (replacement == this) return;
   for (const Use& use : uses_) {
     use.user->inputs_[use.offset] = replacement;
+    use.user->places_[use.offset] = replacement->uses_.size();
     replacement->uses_.push_back(use);
   }
   uses_.clear();
@@ -23,46 +24,52 @@ void Value::ReplaceAllUsesWith(Value* replacement) {
 // ---- Node: inputs ----
 
 void Node::AddInput(Value* value) {
-  value->uses_.push_back({this, inputs_.size()});
   inputs_.push_back(value);
+  places_.push_back(value->uses_.size());
+  value->uses_.push_back({this, inputs_.size() - 1});
 }
 
 void Node::DropUse(size_t i) {
   std::vector<Use>& uses = inputs_[i]->uses_;
-  auto found = std::find(uses.begin(), uses.end(), Use{this, i});
-  TORCH_INTERNAL_ASSERT(found != uses.end(), "a use is missing from its value's list");
-  *found = uses.back();
+  const size_t place = places_[i];
+  TORCH_INTERNAL_ASSERT(place < uses.size() && (uses[place] == Use{this, i}), "a use is missing from its value's list");
+  uses[place] = uses.back();
+  uses[place].user->places_[uses[place].offset] = place;
   uses.pop_back();
 }
 
+void Node::RenumberInputs(size_t first) {
+  for (size_t i = first; i < inputs_.size(); ++i) inputs_[i]->uses_[places_[i]].offset = i;
+}
+
 void Node::InsertInput(size_t i, Value* value) {
-  for (size_t k = inputs_.size(); k > i; --k) {
-    std::vector<Use>& uses = inputs_[k - 1]->uses_;
-    std::find(uses.begin(), uses.end(), Use{this, k - 1})->offset = k;
-  }
-  inputs_.insert(inputs_.begin() + static_cast<std::ptrdiff_t>(i), value);
+  const auto at = static_cast<std::ptrdiff_t>(i);
+  inputs_.insert(inputs_.begin() + at, value);
+  places_.insert(places_.begin() + at, value->uses_.size());
   value->uses_.push_back({this, i});
+  RenumberInputs(i + 1);
 }
 
 void Node::ReplaceInput(size_t i, Value* value) {
   if (inputs_[i] == value) return;
   DropUse(i);
   inputs_[i] = value;
+  places_[i] = value->uses_.size();
   value->uses_.push_back({this, i});
 }
 
 void Node::RemoveInput(size_t i) {
   DropUse(i);
-  for (size_t k = i + 1; k < inputs_.size(); ++k) {
-    std::vector<Use>& uses = inputs_[k]->uses_;
-    std::find(uses.begin(), uses.end(), Use{this, k})->offset = k - 1;
-  }
-  inputs_.erase(inputs_.begin() + static_cast<std::ptrdiff_t>(i));
+  const auto at = static_cast<std::ptrdiff_t>(i);
+  inputs_.erase(inputs_.begin() + at);
+  places_.erase(places_.begin() + at);
+  RenumberInputs(i);
 }
 
 void Node::RemoveAllInputs() {
   for (size_t i = 0; i < inputs_.size(); ++i) DropUse(i);
   inputs_.clear();
+  places_.clear();
 }
 
 // ---- Node: outputs, blocks, attributes ----

@@ -173,6 +173,8 @@ class Node {
   Node(Graph* graph, Symbol kind) : graph_(graph), kind_(kind) {}
   void Unlink();
   void DropUse(size_t i);
+  // After inputs came or went: tells the uses of those from `first` on which inputs they are now.
+  void RenumberInputs(size_t first);
 
   Graph* graph_;
   Symbol kind_;
@@ -183,6 +185,7 @@ class Node {
   const InlinedCall* inlined_call_ = nullptr;
   SourceRange range_;
   std::vector<Value*> inputs_;
+  std::vector<size_t> places_;  // by input: where its Use stands in the value's list
   std::vector<Value*> outputs_;
   std::vector<Block*> blocks_;
   std::vector<std::pair<Symbol, Attribute>> attributes_;

@@ -8,6 +8,7 @@
 #include "jit/analysis/effects.h"
 #include "jit/analysis/node_effects.h"
 #include "jit/ir/symbols.h"
+#include "jit/module/compilation_unit.h"
 #include "jit/module/function.h"
 #include "jit/passes/constant_table.h"
 #include "jit/passes/simplify_node.h"
@@ -218,7 +219,7 @@ class Specializer {
     if (node.kind() == sym::kCallFunction) return node.attribute<torch::jit::Function*>(sym::kFunctionAttr);
     const Known& object = frame[node.input(0)];
     auto type = TypeOf(object)->cast<c10::ClassType>();
-    return type == nullptr ? nullptr : type->findMethod(node.attribute<std::string>(sym::kNameAttr));
+    return type == nullptr ? nullptr : FindMethod(*type, node.attribute<std::string>(sym::kNameAttr));
   }
 
   static bool MayInline(const Function& callee, const Frame& frame) {
