@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "jit/ir/type_size.h"
 #include "jit/support/errors.h"
 
 namespace hearth {
@@ -152,8 +153,6 @@ struct SizedType {
   c10::TypePtr type;
   size_t size = 1;
 };
-
-constexpr size_t kLargestType = 10000;
 
 SizedType Bounded(c10::TypePtr type, size_t size) {
   if (size > kLargestType) return {c10::AnyType::get(), 1};

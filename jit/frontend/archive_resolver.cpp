@@ -10,6 +10,7 @@
 #include "jit/frontend/emitter.h"
 #include "jit/frontend/parser.h"
 #include "jit/ir/type_parser.h"
+#include "jit/ir/type_size.h"
 
 namespace hearth {
 namespace {
@@ -134,6 +135,7 @@ TypePtr ArchiveResolver::ParseAnnotation(std::string_view text, const SourceRang
   TypePtr type;
   try {
     type = hearth::ParseType(text, [this](const std::string& name) -> TypePtr { return FindAnnotated(name); });
+    RequireTypeSize(*type);
   } catch (const TypeParseError& error) {
     SourceRange place = range;
     if (place.source) place.begin = std::min<uint32_t>(place.begin + static_cast<uint32_t>(error.offset), place.end);

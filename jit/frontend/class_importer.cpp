@@ -13,6 +13,7 @@
 #include "jit/frontend/constant_expression.h"
 #include "jit/frontend/errors.h"
 #include "jit/frontend/tree_walk.h"
+#include "jit/ir/type_size.h"
 #include "jit/module/compilation_unit.h"
 
 namespace hearth {
@@ -297,6 +298,7 @@ class ClassImporter {
       if (!name) Fail(statement->range, "a named tuple's body can only have fields with types");
       names.emplace_back(name->id);
       types.push_back(resolver_.ResolveType(*assign->annotation));
+      RequireFieldSize(*types.back());
       if (assign->value) {
         defaults.push_back(EvaluateConstant(*assign->value, types.back(), resolver_));
       } else if (!defaults.empty()) {
@@ -304,6 +306,7 @@ class ClassImporter {
       }
     }
     c10::TupleTypePtr type = c10::TupleType::createNamed(c10::QualifiedName(name_), names, types, defaults);
+    RequireTypeSize(*type);
     resolver_.unit().AddType(type);
     return type;
   }

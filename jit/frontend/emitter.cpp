@@ -8,6 +8,7 @@
 
 #include "jit/frontend/conversions.h"
 #include "jit/ir/symbols.h"
+#include "jit/ir/type_size.h"
 
 namespace hearth {
 
@@ -188,6 +189,7 @@ Value* Emitter::Insert(Symbol kind, std::initializer_list<Value*> inputs, TypePt
 }
 
 Value* Emitter::InsertConstruct(Symbol kind, std::span<Value* const> inputs, TypePtr type, const SourceRange& range) {
+  RequireTypeSize(*type);
   Value* output = InsertNode(kind, inputs, 1, range)->output();
   output->SetType(std::move(type));
   return output;

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "jit/ir/type_size.h"
+
 namespace hearth {
 namespace {
 
@@ -265,6 +267,11 @@ class Parser {
 
   // The normal form: a union with None and one other type is an Optional, one member is that member.
   TypePtr MakeUnion(const std::vector<TypePtr>& written) {
+    for (const TypePtr& type : written) {
+      if (TypeFits(*type, kLargestUnionMember)) continue;
+      throw TypeParseError{at_, "a member of a union may have " + std::to_string(kLargestUnionMember) +
+                                    " parts when it is written out; this one has more"};
+    }
     std::vector<TypePtr> members = Members(written);
     if (members.size() == 1) return members.front();
     if (members.size() == 2) {
