@@ -131,7 +131,7 @@ void AddLimitOptions(CLI::App& app, SessionOptions& options) {
   app.add_option("--memory-limit", options.memory_limit,
                  "Memory that a call, or loading, may come to hold beside the weights: 500MB, 2GiB; 0 is no limit")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
-  app.add_option("--timeout", options.timeout, "Seconds that a call, or code that runs while loading, may take")
+  app.add_option("--timeout", options.timeout, "Seconds that a call, or loading, may take")
       ->check(CLI::Range(0.0, 1e9));
 }
 

@@ -29,6 +29,7 @@
 #include "jit/support/cpu_allocator.h"
 #include "jit/support/errors.h"
 #include "jit/support/large_stack.h"
+#include "jit/support/load_budget.h"
 #include "jit/support/memory_account.h"
 #include "jit/support/resource_error.h"
 
@@ -55,7 +56,7 @@ absl::Status StatusOf(const std::exception_ptr& error) {
   } catch (const ResourceError& e) {
     return absl::ResourceExhaustedError(e.what());
   } catch (const MemoryLimitError& e) {
-    return absl::ResourceExhaustedError(std::string("loading the model ") + e.what());
+    return absl::ResourceExhaustedError(e.what());
   } catch (const ModelError& e) {
     return absl::InternalError(e.what());
   } catch (const c10::Error& e) {
@@ -360,11 +361,9 @@ class RuntimeImpl final : public Runtime {
     if (absl::Status status = LoadLibraries(options.operator_libraries); !status.ok()) return status;
     RunOptions run_options;
     run_options.memory = MakeAccount(load_memory_limit_);
-    if (load_time_limit_.count() > 0) {
-      run_options.token = std::make_shared<CancellationToken>();
-      run_options.token->SetDeadline(std::chrono::steady_clock::now() + load_time_limit_);
-    }
+    run_options.token = std::make_shared<CancellationToken>();
     const MemoryAccount::Scope memory(run_options.memory.get());
+    const LoadBudget budget(load_time_limit_);
     try {
       const OperatorReader operators;
       std::optional<CodeBuilder> builder;
@@ -372,8 +371,10 @@ class RuntimeImpl final : public Runtime {
       ImportOptions import_options;
       import_options.device = device_;
       import_options.run = [&](CompilationUnit& unit, Function& function, std::vector<c10::IValue> arguments) {
+        const LoadBudget::Activity running("running ", function.qualname().qualifiedName());
         if (!builder) builder.emplace(unit, redirect);
         builder->BuildUnbound(function);
+        if (load_time_limit_.count() > 0) run_options.token->SetDeadline(budget.deadline());
         return hearth::Run(*CodeOf(function), std::move(arguments), run_options);
       };
       const auto mode = options.map_file_in_place ? Mapping::Mode::kInPlace : Mapping::Mode::kPrivateCopy;
@@ -385,8 +386,21 @@ class RuntimeImpl final : public Runtime {
       if (const auto stream = DefaultStream(device_)) stream->synchronize();
       return std::make_shared<LoadedModel>(executor, std::move(imported), device_, streams_,
                                            options.memory_limit.value_or(memory_limit_));
+    } catch (...) {
+      return StatusOfLoad(budget, std::current_exception());
+    }
+  }
+
+  // Of what ended a load: which limit was passed, and what it was about.
+  static absl::Status StatusOfLoad(const LoadBudget& budget, const std::exception_ptr& error) {
+    try {
+      std::rethrow_exception(error);
     } catch (const CancelledError&) {
-      return absl::DeadlineExceededError("the code that runs while the model loads took longer than it may");
+      return absl::DeadlineExceededError(budget.TimeMessage() + budget.Interrupted());
+    } catch (const LoadTimeError&) {
+      return absl::DeadlineExceededError(budget.TimeMessage() + budget.Interrupted());
+    } catch (const MemoryLimitError& e) {
+      return absl::ResourceExhaustedError(std::string("loading the model ") + e.what() + budget.Interrupted());
     } catch (...) {
       return StatusOf(std::current_exception());
     }
@@ -395,6 +409,7 @@ class RuntimeImpl final : public Runtime {
   absl::StatusOr<std::shared_ptr<Model>> LoadSourceHere(const std::string& path, const std::string& function) {
     const std::shared_ptr<MemoryAccount> account = MakeAccount(load_memory_limit_);
     const MemoryAccount::Scope memory(account.get());
+    const LoadBudget budget(load_time_limit_);
     try {
       const OperatorReader operators;
       const std::shared_ptr<const Mapping> file = Mapping::Open(path, Mapping::Mode::kInPlace);
@@ -415,7 +430,7 @@ class RuntimeImpl final : public Runtime {
           new ModelExecutor(imported.unit, functions, builder, &pool_, tiers_), WhenIdle{device_});
       return std::make_shared<LoadedModel>(executor, std::move(imported), device_, streams_, memory_limit_);
     } catch (...) {
-      return StatusOf(std::current_exception());
+      return StatusOfLoad(budget, std::current_exception());
     }
   }
 

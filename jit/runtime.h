@@ -51,7 +51,7 @@ struct RuntimeOptions {
   // Bytes that a call may come to hold more than it was given, in the memory of the CPU; 0: no limit. A model may have
   // its own.
   int64_t memory_limit = 0;
-  // The same for loading a model, beside its weights, and the time that code which runs while it loads may take.
+  // The same for loading a model, beside its weights, and the time that loading may take but for reading weights.
   int64_t load_memory_limit = 0;
   std::chrono::nanoseconds load_time_limit{0};  // 0: no limit
   CompilerOptions compiler;

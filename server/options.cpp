@@ -84,7 +84,7 @@ void DefineFlags(CLI::App& app, ServerOptions& options, std::string& config) {
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
   app.add_option("--load-memory-limit", options.load_memory_limit, "The same for loading a model, beside its weights")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
-  app.add_option("--load-seconds", options.load_seconds, "Time for code that runs while a model loads; 0 is no limit")
+  app.add_option("--load-seconds", options.load_seconds, "Seconds that loading a model may take; 0 is no limit")
       ->capture_default_str();
   app.add_option_function<std::string>(
          "--compiler", [&options](const std::string& value) { options.compiler = value == "on"; },

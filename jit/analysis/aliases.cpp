@@ -8,6 +8,7 @@
 #include "jit/analysis/node_effects.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
+#include "jit/support/load_budget.h"
 
 namespace hearth {
 namespace {
@@ -101,6 +102,7 @@ void AliasClasses::UnifyAll(const Node& node) {
 void AliasClasses::VisitBlock(const Block& block) {
   for (const Value* param : block.params()) has_memory_[param->id()] = HasMemory(*param->type());
   for (const Node* node : block) {
+    LoadBudget::Check();
     for (const Value* output : node->outputs()) has_memory_[output->id()] = HasMemory(*output->type());
     for (const Block* nested : node->blocks()) VisitBlock(*nested);
     VisitNode(*node);

@@ -5,6 +5,7 @@
 #include "jit/analysis/aliases.h"
 #include "jit/analysis/node_effects.h"
 #include "jit/ir/symbols.h"
+#include "jit/support/load_budget.h"
 
 namespace hearth {
 namespace {
@@ -42,6 +43,7 @@ UnitEffects::UnitEffects(const CompilationUnit& unit) : unit_(unit) {
 
 void UnitEffects::FindAssignments(const Function& function, const Block& block) {
   for (const Node* node : block) {
+    LoadBudget::Check();
     if (node->kind() == sym::kSetAttr) {
       const auto& type = node->input(0)->type()->expectRef<c10::ClassType>();
       const size_t slot = type.getAttributeSlot(node->attribute<std::string>(sym::kNameAttr));
@@ -89,6 +91,7 @@ bool UnitEffects::AnyClass(const Graph& graph, Predicate predicate) const {
 
 void UnitEffects::AddBlockEffects(const Block& block, FunctionEffects* effects) const {
   for (const Node* node : block) {
+    LoadBudget::Check();
     const NodeEffects own = EffectsOf(*node);
     effects->random |= own.random;
     effects->seeds |= own.seeds;

@@ -12,6 +12,7 @@
 #include "jit/analysis/effects.h"
 #include "jit/analysis/node_effects.h"
 #include "jit/ir/symbols.h"
+#include "jit/support/load_budget.h"
 
 namespace hearth {
 namespace {
@@ -34,6 +35,7 @@ bool IsCall(const Node& node) {
 
 void ForEachNode(const Block& block, const std::function<void(const Node&)>& visit) {
   for (const Node* node : block) {
+    LoadBudget::Check();
     visit(*node);
     for (const Block* nested : node->blocks()) ForEachNode(*nested, visit);
   }
@@ -355,6 +357,7 @@ class StateAccesses::Builder {
   }
 
   void AddAccess(size_t g, const Node& node, StateAccess* access, StateAccess* to_the_end) {
+    LoadBudget::Check();
     StateAccess own;
     if (node.kind() != sym::kConstant) AddOwnAccess(g, node, &own);
     StateAccess nested;

@@ -17,6 +17,7 @@
 #include "jit/frontend/source_importer.h"
 #include "jit/module/compilation_unit.h"
 #include "jit/support/errors.h"
+#include "jit/support/load_budget.h"
 
 namespace hearth {
 namespace {
@@ -161,6 +162,7 @@ class ModuleImporter : public PickleDelegate {
   // The weights are only needed by what runs code, and at the end. Reading all of the file makes this thread one of
   // those that bring records, so that it waits once for the others and not at every record that one of them has begun.
   void FillStorages() {
+    const LoadBudget::Pause pause;
     archive_->ReadAll();
     for (StorageTable& storages : storages_) storages.Fill();
   }

@@ -12,6 +12,8 @@
 
 #include "jit/archive/pickle_machine.h"
 #include "jit/ir/type_parser.h"
+#include "jit/support/load_budget.h"
+#include "jit/support/memory_account.h"
 
 namespace hearth {
 namespace {
@@ -50,6 +52,7 @@ c10::IValue PickleMachine::Run() {
   }
   // Weights are normal tensors, whatever the thread that loads is about.
   const c10::InferenceMode normal_tensors(false);
+  const LoadBudget::Activity reading("reading ", options_.record);
   try {
     while (Step()) {
     }
@@ -61,12 +64,15 @@ c10::IValue PickleMachine::Run() {
     Fail(what);
   } catch (const c10::Error& error) {
     Fail(error.what_without_backtrace());
+  } catch (const MemoryLimitError&) {
+    throw;
   } catch (const std::bad_alloc&) {
     Fail("not enough memory for what the pickle asks for");
   }
 }
 
 bool PickleMachine::Step() {
+  LoadBudget::Check();
   opcode_at_ = at_;
   const auto opcode = Read<uint8_t>();
   switch (opcode) {

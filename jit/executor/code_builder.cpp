@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "jit/ir/symbols.h"
+#include "jit/support/load_budget.h"
 #include "jit/support/logging.h"
 
 namespace hearth {
@@ -13,6 +14,7 @@ namespace {
 
 std::shared_ptr<const Code> Compile(const Graph& baseline, const Function& function) {
   static spdlog::logger& log = LoggerOf("executor/code_builder");
+  const LoadBudget::Activity lowering("making the code of ", function.qualname().qualifiedName());
   std::shared_ptr<const Code> code = CompileCode(baseline, function.name());
   if (log.should_log(spdlog::level::debug)) {
     log.debug("code of {}:\n{}", function.qualname().qualifiedName(), DumpCode(*code));
@@ -24,6 +26,7 @@ std::shared_ptr<const Code> Compile(const Graph& baseline, const Function& funct
 
 std::unique_ptr<Graph> CodeBuilder::Baseline(Function& function, c10::intrusive_ptr<c10::ivalue::Object> self,
                                              const UnitEffects* effects) const {
+  const LoadBudget::Activity optimizing("optimizing ", function.qualname().qualifiedName());
   BaselineOptions options;
   options.self = std::move(self);
   options.effects = effects;
@@ -59,6 +62,7 @@ void CodeBuilder::Enqueue(torch::jit::Function* function) {
 
 void CodeBuilder::FindCallees(const Block& block) {
   for (const Node* node : block) {
+    LoadBudget::Check();
     if (node->kind() == sym::kCallFunction) {
       Enqueue(node->attribute<torch::jit::Function*>(sym::kFunctionAttr));
     } else if (node->kind() == sym::kCallMethod) {

@@ -11,6 +11,7 @@
 #include "jit/frontend/parser.h"
 #include "jit/ir/type_parser.h"
 #include "jit/ir/type_size.h"
+#include "jit/support/load_budget.h"
 
 namespace hearth {
 namespace {
@@ -82,6 +83,8 @@ const tree::Tree* ArchiveResolver::FindFile(const std::string& qualifier) {
   std::shared_ptr<const Source> source = provider_(qualifier);
   if (!source) return nullptr;
   unit_->AddSource(source);
+  const std::string& name = source->name();
+  const LoadBudget::Activity reading("reading ", name);
   std::unique_ptr<const tree::Tree> parsed = ParseFile(std::move(source));
   return (files_[qualifier] = std::move(parsed)).get();
 }

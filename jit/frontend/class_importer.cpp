@@ -15,6 +15,7 @@
 #include "jit/frontend/tree_walk.h"
 #include "jit/ir/type_size.h"
 #include "jit/module/compilation_unit.h"
+#include "jit/support/load_budget.h"
 
 namespace hearth {
 namespace {
@@ -84,6 +85,7 @@ class ClassImporter {
       : resolver_(resolver), name_(name), definition_(definition) {}
 
   c10::NamedTypePtr Import() {
+    const LoadBudget::Activity declaring("declaring ", name_);
     std::string_view base;
     if (definition_.bases.size() > 1) Fail(definition_.name_range, "a class can have one base only");
     if (!definition_.bases.empty()) {
@@ -122,6 +124,7 @@ class ClassImporter {
     resolver_.unit().AddType(type);
     CheckNames();
     for (const Attribute& attribute : attributes_) {
+      LoadBudget::Check();
       type->addAttribute(std::string(attribute.name), TypeOf(attribute),
                          is_module && Contains(parameters_, attribute.name),
                          is_module && Contains(buffers_, attribute.name));
@@ -134,6 +137,7 @@ class ClassImporter {
                         EvaluateConstant(*constant->value, wanted, resolver_));
     }
     for (const tree::FunctionDef* method : methods_) {
+      LoadBudget::Check();
       const std::string name = name_ + "." + MethodName(*method);
       if (HasDecorator(*method, "staticmethod")) {
         type->addStaticMethod(resolver_.unit().AddFunction(resolver_.DeclareFunction(name, *method)));

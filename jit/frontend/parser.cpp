@@ -8,6 +8,7 @@
 
 #include "jit/frontend/file_parser.h"
 #include "jit/support/errors.h"
+#include "jit/support/load_budget.h"
 
 namespace hearth {
 
@@ -95,6 +96,7 @@ bool FileParser::AtAttributeNamedByAKeyword() {
 }
 
 void FileParser::ParseLine() {
+  LoadBudget::Check();
   switch (AtAttributeNamedByAKeyword() ? TokenKind::kName : current_.kind) {
     case TokenKind::kIf:
       statements_.push_back(ParseIf());

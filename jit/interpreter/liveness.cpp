@@ -4,6 +4,7 @@
 #include <span>
 
 #include "jit/ir/symbols.h"
+#include "jit/support/load_budget.h"
 
 namespace hearth {
 namespace {
@@ -60,6 +61,7 @@ void LastUses::ResolveBlock(const Block& block) {
   };
   for (const Value* param : block.params()) resolve(param);
   for (const Node* node : block) {
+    LoadBudget::Check();
     for (const Value* output : node->outputs()) resolve(output);
     if (IsClosure(node)) continue;
     for (const Block* inner : node->blocks()) ResolveBlock(*inner);

@@ -7,6 +7,7 @@
 #include "jit/ir/symbols.h"
 #include "jit/module/compilation_unit.h"
 #include "jit/module/function.h"
+#include "jit/support/load_budget.h"
 
 namespace hearth {
 namespace {
@@ -118,6 +119,7 @@ std::shared_ptr<Code> Lowering::Run() {
 }
 
 void Lowering::LowerNode(const Node* node) {
+  LoadBudget::Check();
   const Symbol kind = node->kind();
   if (kind == sym::kConstant) return LowerConstant(node);
   if (kind == sym::kUninitialized) {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "jit/ir/symbols.h"
+#include "jit/support/load_budget.h"
 
 namespace hearth {
 
@@ -184,6 +185,7 @@ Value* Graph::NewValue(Node* node, size_t offset, TypePtr type) {
 }
 
 Node* Graph::NewNode(Symbol kind) {
+  LoadBudget::Check();
   ++num_nodes_;
   return new Node(this, kind);
 }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "jit/support/load_budget.h"
+
 namespace hearth {
 
 Function::Function(c10::QualifiedName name, c10::FunctionSchema schema, Definer definer)
@@ -16,6 +18,7 @@ const Graph& Function::emitted_graph() {
 
 void Function::EnsureDefined() {
   if (state_ != State::kDeclared) return;
+  const LoadBudget::Activity compiling("compiling ", name_.qualifiedName());
   state_ = State::kDefining;
   graph_ = std::make_unique<Graph>();
   definer_(*this, *graph_);

@@ -8,6 +8,7 @@
 #include "jit/analysis/node_effects.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
+#include "jit/support/load_budget.h"
 
 namespace hearth {
 namespace {
@@ -85,6 +86,7 @@ class DeadCode {
 
   void FindRoots(const Block& block) {
     for (Node* node : block) {
+      LoadBudget::Check();
       const NodeEffects own = EffectsOf(*node);
       if (own.random || own.acts || own.raises || (own.calls && CallActs(*node))) roots_.push_back(node);
       if (own.writes || own.calls) FindWrites(node);

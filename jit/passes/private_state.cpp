@@ -8,6 +8,7 @@
 #include "jit/analysis/aliases.h"
 #include "jit/analysis/state_accesses.h"
 #include "jit/ir/symbols.h"
+#include "jit/support/load_budget.h"
 
 namespace hearth {
 namespace {
@@ -61,6 +62,7 @@ class Promotion {
 
   bool Follow(const Block& block, bool* assigned) {
     for (const Node* node : block) {
+      LoadBudget::Check();
       if (Is(*node, sym::kGetAttr) && !*assigned) return false;
       if (Is(*node, sym::kSetAttr)) *assigned = true;
       if (node->blocks().empty()) continue;
@@ -131,6 +133,7 @@ class Promotion {
 
 void FindAssigned(const Block& block, const Object& self, std::vector<StateSlot>* slots) {
   for (const Node* node : block) {
+    LoadBudget::Check();
     if (node->kind() == sym::kSetAttr) {
       if (const Object* object = KnownObject(*node->input(0), &self)) {
         const StateSlot slot = SlotOf(*node, *object);
@@ -143,6 +146,7 @@ void FindAssigned(const Block& block, const Object& self, std::vector<StateSlot>
 
 bool IsLoaded(const Block& block, const StateSlot& slot, const Object& self) {
   for (const Node* node : block) {
+    LoadBudget::Check();
     if (node->kind() == sym::kGetAttr && KnownObject(*node->input(0), &self) == slot.first &&
         SlotOf(*node, *slot.first) == slot) {
       return true;

@@ -7,6 +7,7 @@
 #include "jit/analysis/node_effects.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
+#include "jit/support/load_budget.h"
 
 namespace hearth {
 namespace {
@@ -45,6 +46,7 @@ class Sinker {
  private:
   void Walk(Block* block) {
     for (Node* node = block->return_node()->prev(); node != block->param_node();) {
+      LoadBudget::Check();
       Node* prev = node->prev();
       Block* branch = CanMove(*node) ? OnlyBranchUsing(*node) : nullptr;
       if (branch != nullptr) {

@@ -12,6 +12,7 @@
 #include "jit/module/function.h"
 #include "jit/passes/constant_table.h"
 #include "jit/passes/simplify_node.h"
+#include "jit/support/load_budget.h"
 
 namespace hearth {
 namespace {
@@ -93,6 +94,7 @@ class Specializer {
   }
 
   void WalkNode(const Node& node, Frame& frame) {
+    LoadBudget::Check();
     const Symbol kind = node.kind();
     if (kind == sym::kConstant) return BindConstant(node, frame);
     if (kind == sym::kGetAttr && TryFreeze(node, frame)) return;

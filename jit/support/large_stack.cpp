@@ -8,6 +8,7 @@
 #include <cstring>
 #include <new>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 namespace hearth {
@@ -30,7 +31,10 @@ size_t StackSize() {
 #else
   rlimit limit;
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kUnlimited;
-  return std::max(kLeast, static_cast<size_t>(limit.rlim_cur) / 64 / kGuard * kGuard);
+  // A quarter of the address space for the threads that there may be, and never less than a small part of it.
+  const size_t threads = std::thread::hardware_concurrency() + 2;
+  const size_t share = std::max<size_t>(limit.rlim_cur / 64, limit.rlim_cur / 4 / threads);
+  return std::clamp(share / kGuard * kGuard, kLeast, kUnlimited);
 #endif
 }
 
