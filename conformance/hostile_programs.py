@@ -147,8 +147,15 @@ _nests("a tuple that is printed", ENDS, forward("t: Any = 1\nfor i in range(n * 
 _nests("shared tuples that are printed", ENDS, forward("t: Any = 1\nfor i in range(n):\n    t = (t, t)\nreturn len(str(t))"))
 
 
-def _source(name, says, body, before="", attributes=""):
-    program(name, "source", says, body, before, attributes)
+PARTS = "parts when it is written out"
+
+
+def _source(name, says, body, before="", attributes="", data=None):
+    program(name, "source", says, body, before, attributes, data)
+
+
+def _before(name, i):
+    return f"{name}{i - 1}" if i else "int"
 
 
 _source("a hundred thousand lines", ANSWERS, forward("\n".join("n = n + 1" for _ in range(100000)) + "\nreturn n"))
@@ -166,8 +173,19 @@ _source("an unending string", ENDS, forward('s = "abc\nreturn n'))
 _source("bytes that are no text", ENDS, forward("return n\x00\xff\xfe"))
 _source("calls that double", ENDS, "\n".join(f"def f{i}(self, n: int) -> int:\n    return self.f{i + 1}(n) + self.f{i + 1}(n)" for i in range(64)) + "\ndef f64(self, n: int) -> int:\n    return n + 1\n" + forward("return self.f0(n)"))
 _source("a chain of ten thousand calls", ANSWERS, "\n".join(f"def f{i}(self, n: int) -> int:\n    return self.f{i + 1}(n)" for i in range(10000)) + "\ndef f10000(self, n: int) -> int:\n    return n + 1\n" + forward("return self.f0(n)"))
-_source("types that double", ENDS, forward("return n"), before="\n".join(f"class A{i}(NamedTuple):\n  a : {f'__torch__.A{i - 1}' if i else 'int'}\n  b : {f'__torch__.A{i - 1}' if i else 'int'}" for i in range(64)), attributes="x : __torch__.A63")
-_source("values of types that double", ENDS, forward("\n".join(f"x{i} = ({f'x{i - 1}, x{i - 1}' if i else 'n, n'})" for i in range(40)) + "\nreturn n"))
+_source("types that double", PARTS, forward("return n"), before="\n".join(f"class A{i}(NamedTuple):\n  a : {_before('__torch__.A', i)}\n  b : {_before('__torch__.A', i)}" for i in range(64)), attributes="x : __torch__.A63")
+_source("classes that double", ENDS, "def forward(self, n: int, x: Optional[__torch__.A63]=None) -> int:\n    return n", before="\n".join(f"class A{i}:\n  a : {_before('__torch__.A', i)}\n  b : {_before('__torch__.A', i)}" for i in range(64)))
+_source("a named tuple of classes that double", "may lead to 10000 others", "def forward(self, n: int, x: Optional[__torch__.T]=None) -> int:\n    return n", before="\n".join(f"class A{i}:\n  a : {_before('__torch__.A', i)}\n  b : {_before('__torch__.A', i)}" for i in range(64)) + "\nclass T(NamedTuple):\n  a : __torch__.A63")
+_source("a named tuple of a class that holds itself", "or to itself", "def forward(self, n: int, x: Optional[__torch__.T]=None) -> int:\n    a = __torch__.Node(n)\n    return __torch__.T(a).a.v", before=NODE + "class T(NamedTuple):\n  a : __torch__.Node")
+_source("values of types that double", PARTS, forward("\n".join(f"x{i} = ({f'x{i - 1}, x{i - 1}' if i else 'n, n'})" for i in range(40)) + "\nreturn n"))
+_source("lists of types that double", PARTS, forward("\n".join(f"x{i} = [({f'x{i - 1}, x{i - 1}' if i else 'n, n'})]" for i in range(40)) + "\nreturn n"))
+_source("dicts of types that double", PARTS, forward("\n".join(f"x{i} = {{n: ({f'x{i - 1}, x{i - 1}' if i else 'n, n'})}}" for i in range(40)) + "\nreturn n"))
+_source("lists in lists, a line each", PARTS, forward("x0 = [n]\n" + "\n".join(f"x{i} = [x{i - 1}]" for i in range(1, DEEP)) + "\nreturn n"))
+_source("a tuple that a line makes longer", PARTS, forward("\n".join(f"x{i} = x{i - 1} + x{i - 1}" if i else "x0 = (n, n)" for i in range(40)) + "\nreturn n"))
+_source("many values of a large type", ENDS, forward("\n".join(f"x{i} = ({f'x{i - 1}, x{i - 1}' if i else 'n, n'})" for i in range(11)) + "\n" + "\n".join(f"y{i} = (x10, n)" for i in range(50000)) + "\nreturn n"))
+_source("unions of unions", "a member of a union", forward("return n"), before="\n".join(f"class A{i}(NamedTuple):\n  a : Union[Tuple[{_before('__torch__.A', i)}, int], Tuple[{_before('__torch__.A', i)}, str]]" for i in range(64)), attributes="x : __torch__.A63")
+_source("three million lines", "loading", forward("\n".join("n = n + 1" for _ in range(3000000)) + "\nreturn n"))
+_source("ten thousand methods that assign an attribute each", ENDS, "\n".join(f"def f{i}(self, n: int) -> int:\n    self.a{i} = n\n    return self.a{i}" for i in range(10000)) + "\n" + forward("return n"), attributes="\n".join(f"a{i} : int" for i in range(10000)), data=handmade.pickled_object("__torch__.M", b"".join(handmade.attribute(f"a{i}", b"K\x01") for i in range(10000))))
 _source("classes that need each other", ENDS, forward("return n"), before="class A:\n  b : __torch__.B\nclass B:\n  a : __torch__.A", attributes="x : __torch__.A")
 _source("a class of its own kind", ENDS, forward("return n"), before="class A(NamedTuple):\n  a : __torch__.A", attributes="x : __torch__.A")
 _source("ten thousand classes in a row", ENDS, forward("return n"), before="\n".join(f"class A{i}:\n  a : {f'__torch__.A{i - 1}' if i else 'int'}" for i in range(10000)), attributes="x : Optional[__torch__.A9999]")

@@ -43,7 +43,7 @@ def judged(cases, hearth):
     run = [case for case in cases if case.name.startswith("run")]
     rows = [(case.archive, case.inputs, "", case.method) for case in run]
     extra = ["--memory-limit", str(MEMORY), "--timeout", str(SECONDS)]
-    lines = command_line.run_cases(rows, PATIENCE, extra, hearth.program, limited=False)
+    lines = command_line.run_cases(rows, PATIENCE, extra, hearth.program)
     for case, line in zip(run, lines):
         yield case, _verdict(case, line)
     serve = [case for case in cases if case.name.startswith("serve")]
