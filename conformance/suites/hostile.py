@@ -57,8 +57,12 @@ def _verdict(case, line):
         good = says != ANSWERS and says in line
     else:
         good = line == "ok" and says in (ANSWERS, "")
-    reason = "" if good else f"expected {says or 'an end'!r}, and it was: {line[:500]}"
+    reason = "" if good else f"expected {says or 'an end'!r}, and it was: {_ends_of(line)}"
     return {"verdict": "agree" if good else "miss", "reason": reason}
+
+
+def _ends_of(line):
+    return line if len(line) <= 600 else f"{line[:200]} ... {line[-400:]}"
 
 
 class _Friendly(torch.nn.Module):

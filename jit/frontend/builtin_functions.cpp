@@ -9,6 +9,8 @@
 #include "jit/frontend/operator_table.h"
 #include "jit/frontend/source_importer.h"
 #include "jit/module/compilation_unit.h"
+#include "jit/support/load_budget.h"
+#include "jit/support/memory_account.h"
 
 namespace hearth {
 namespace {
@@ -71,6 +73,9 @@ struct Library {
   std::unordered_map<c10::Symbol, std::vector<Function*>> by_name;
 
   Library() {
+    // The process's, whichever load comes first.
+    const MemoryAccount::Scope uncounted(nullptr);
+    const LoadBudget unlimited(std::chrono::nanoseconds(0));
     std::string text;
     std::vector<std::pair<c10::Symbol, std::string>> functions;
     for (const Template& made : kTemplates) {

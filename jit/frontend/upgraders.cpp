@@ -7,6 +7,8 @@
 
 #include "jit/frontend/source_importer.h"
 #include "jit/module/compilation_unit.h"
+#include "jit/support/load_budget.h"
+#include "jit/support/memory_account.h"
 
 namespace hearth {
 namespace {
@@ -108,6 +110,9 @@ struct Library {
   std::unordered_map<std::string_view, std::pair<const Upgrader*, Function*>> by_op;
 
   Library() {
+    // The process's, whichever load comes first.
+    const MemoryAccount::Scope uncounted(nullptr);
+    const LoadBudget unlimited(std::chrono::nanoseconds(0));
     auto source = std::make_shared<const Source>(kSource, "operator upgraders");
     SourceImporter importer(
         unit, [&](const std::string& qualifier) { return qualifier == "__torch__" ? source : nullptr; }, nullptr,
