@@ -149,9 +149,11 @@ void ValueFactTable::Writes::Add(const Writes& other) {
 
 ValueFactTable::ValueFactTable(const Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects)
     : graph_(graph), aliases_(graph, effects), writes_(graph.value_id_bound()), facts_(graph.value_id_bound()) {
+  TORCH_CHECK(arguments.empty() || arguments.size() == graph.inputs().size(),
+              "facts about another number of arguments than the graph has inputs");
   FindWrites(*graph.block(), effects);
   MergeOutside();
-  for (size_t i = 0; i < std::min(arguments.size(), graph.inputs().size()); ++i) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
     Set(*graph.inputs()[i], FactsOfArgument(arguments[i]));
   }
 }
@@ -200,6 +202,8 @@ ValueFactTable::Writes ValueFactTable::WritesTo(const Value& value) const {
 bool ValueFactTable::MayBeWritten(const Value& value) const { return WritesTo(value).any; }
 
 bool ValueFactTable::MayHoldOthers(const Value& value) const { return WritesTo(value).container; }
+
+bool ValueFactTable::MayChangeShape(const Value& value) const { return WritesTo(value).shape; }
 
 void ValueFactTable::Weaken(ValueFacts* facts, const Writes& writes) const {
   if (facts->kind == Kind::kTensor) {

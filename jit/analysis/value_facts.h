@@ -86,6 +86,10 @@ class ValueFactTable {
   bool MayBeWritten(const Value& value) const;
   // The same of lists, dicts and objects only: whether it may come to hold something else.
   bool MayHoldOthers(const Value& value) const;
+  // Whether a tensor may come to have other sizes or another dtype.
+  bool MayChangeShape(const Value& value) const;
+
+  const AliasClasses& aliases() const { return aliases_; }
 
  private:
   struct Writes {

@@ -60,7 +60,7 @@ void ModelExecutor::MakeTiers(const std::optional<TierSettings>& settings) {
   for (const Method& entry : entries_) {
     methods.push_back({entry.function->qualname().qualifiedName(), entry.baseline.get()});
   }
-  tiers_ = std::make_unique<Tiers>(*settings, methods);
+  tiers_ = std::make_unique<Tiers>(*settings, methods, writes_state_);
 }
 
 void ModelExecutor::PlanState(const UnitEffects& effects) {

@@ -10,8 +10,12 @@
 
 namespace hearth {
 
-PlanCompiler::PlanCompiler(const Graph& baseline, std::string function_name, bool guard_everywhere)
-    : baseline_(baseline), function_name_(std::move(function_name)), guard_everywhere_(guard_everywhere) {}
+PlanCompiler::PlanCompiler(const Graph& baseline, std::string function_name, bool guard_everywhere,
+                           DerivedConstants* derived)
+    : baseline_(baseline),
+      function_name_(std::move(function_name)),
+      guard_everywhere_(guard_everywhere),
+      derived_(derived) {}
 
 void PlanCompiler::Prepare() const {
   const std::lock_guard lock(mutex_);
@@ -34,7 +38,7 @@ std::shared_ptr<const ExecutionPlan> PlanCompiler::Compile(const ArgumentSpec& s
   // The spec is of what callers give; a method's self comes before.
   std::vector<ArgumentFacts> facts = spec.Facts();
   if (facts.size() < graph->inputs().size()) facts.insert(facts.begin(), ArgumentFacts())->kind = ArgumentKind::kObject;
-  OptimizePlan(*graph, facts, nullptr);
+  OptimizePlan(*graph, {facts, nullptr, derived_});
   if (guard_everywhere_) GuardEverywhere(*graph);
   begin("lowering");
   std::shared_ptr<const Code> code = CompilePlan(*graph, function_name_, resumable_);

@@ -16,6 +16,7 @@
 #include "jit/executor/background_compiler.h"
 #include "jit/executor/code_cache.h"
 #include "jit/executor/plan_compiler.h"
+#include "jit/passes/derived_constants.h"
 
 namespace hearth {
 
@@ -38,8 +39,9 @@ class Tiers {
     std::string name;  // for people
     const Graph* baseline;
   };
-  // `methods` in the order of their numbers; their graphs must outlive this, and the unit the plans.
-  Tiers(TierSettings settings, const std::vector<Method>& methods);
+  // `methods` in the order of their numbers; their graphs must outlive this, and the unit the plans. `writes_state`:
+  // some method may write memory that another run sees, weights too.
+  Tiers(TierSettings settings, const std::vector<Method>& methods, bool writes_state);
   // Waits for a compilation of this model that is under way.
   ~Tiers();
 
@@ -69,6 +71,7 @@ class Tiers {
 
   const TierSettings settings_;
   std::vector<std::string> names_;
+  DerivedConstants derived_;
   std::vector<std::unique_ptr<PlanCompiler>> compilers_;  // by method
   CodeCache cache_;
   std::atomic<uint64_t> forced_calls_{0};

@@ -10,9 +10,12 @@
 #include "jit/ir/printer.h"
 #include "jit/ir/verifier.h"
 #include "jit/passes/autocast.h"
+#include "jit/passes/common_subexpressions.h"
 #include "jit/passes/constant_lists.h"
 #include "jit/passes/dead_code.h"
+#include "jit/passes/derived_constants.h"
 #include "jit/passes/example_arguments.h"
+#include "jit/passes/fold_batch_norms.h"
 #include "jit/passes/fold_facts.h"
 #include "jit/passes/frame_states.h"
 #include "jit/passes/ir_file.h"
@@ -51,9 +54,15 @@ std::unique_ptr<Graph> RunPass(const std::string& name, std::unique_ptr<Graph> g
   if (name == "baseline") return BuildBaseline(*graph, options);
   if (name == "frame_states") return CloneWithFrameStates(*graph, FindAnchors(*graph));
   if (name == "plan") {
-    OptimizePlan(*graph, arguments, options.effects);
+    DerivedConstants derived;
+    OptimizePlan(*graph, {arguments, options.effects, &derived});
   } else if (name == "fold_facts") {
     FoldFacts(*graph, arguments, options.effects);
+  } else if (name == "common_subexpressions") {
+    EliminateCommonSubexpressions(*graph, options.effects);
+  } else if (name == "fold_batch_norms") {
+    DerivedConstants derived;
+    FoldBatchNorms(*graph, arguments, options.effects, derived);
   } else if (name == "dead_code") {
     EliminateDeadCode(*graph, options.effects);
   } else if (name == "constant_lists") {
@@ -144,7 +153,7 @@ int main(int argc, char** argv) {
   app.add_option("file", arguments.file, "the graph, - for standard input");
   app.add_option("--pass", arguments.passes,
                  "specialize, autocast, scalar_tensors, dead_code, constant_lists, sink, private_state, baseline, "
-                 "frame_states, fold_facts or plan; may be repeated")
+                 "frame_states, fold_facts, common_subexpressions, fold_batch_norms or plan; may be repeated")
       ->allow_extra_args(false);
   app.add_flag("--bind-self", arguments.bind_self, "bind the first input to an object of its class");
   app.add_option("--device", arguments.device, "redirect literal devices");

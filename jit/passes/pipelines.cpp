@@ -8,8 +8,10 @@
 #include "jit/ir/printer.h"
 #include "jit/ir/verifier.h"
 #include "jit/passes/autocast.h"
+#include "jit/passes/common_subexpressions.h"
 #include "jit/passes/constant_lists.h"
 #include "jit/passes/dead_code.h"
+#include "jit/passes/fold_batch_norms.h"
 #include "jit/passes/fold_facts.h"
 #include "jit/passes/scalar_tensors.h"
 #include "jit/passes/sink.h"
@@ -64,11 +66,15 @@ std::unique_ptr<Graph> BuildBaseline(const Graph& emitted, const BaselineOptions
   return std::move(graph);
 }
 
-void OptimizePlan(Graph& plan, std::span<const ArgumentFacts> arguments, const UnitEffects* effects) {
+void OptimizePlan(Graph& plan, const PlanOptions& options) {
   Check("frame states", plan);
-  Run("fold_facts", plan, [&](Graph& g) { return FoldFacts(g, arguments, effects); });
-  Run("dead_code", plan, [&](Graph& g) { return EliminateDeadCode(g, effects); });
-  Run("constant_lists", plan, [&](Graph& g) { return MakeConstantLists(g, effects); });
+  Run("fold_facts", plan, [&](Graph& g) { return FoldFacts(g, options.arguments, options.effects); });
+  Run("common_subexpressions", plan, [&](Graph& g) { return EliminateCommonSubexpressions(g, options.effects); });
+  Run("dead_code", plan, [&](Graph& g) { return EliminateDeadCode(g, options.effects); });
+  Run("constant_lists", plan, [&](Graph& g) { return MakeConstantLists(g, options.effects); });
+  if (options.derived == nullptr) return;
+  Run("fold_batch_norms", plan,
+      [&](Graph& g) { return FoldBatchNorms(g, options.arguments, options.effects, *options.derived); });
 }
 
 }  // namespace hearth

@@ -14,6 +14,7 @@
 
 namespace hearth {
 
+class DerivedConstants;
 class UnitEffects;  // jit/analysis/effects.h: what the methods of one CompilationUnit write
 
 struct BaselineOptions {
@@ -33,8 +34,16 @@ struct BaselineOptions {
 // its unit must stay alive as long as the result.
 std::unique_ptr<Graph> BuildBaseline(const Graph& emitted, const BaselineOptions& options);
 
-// Tier 1: makes a plan better, for calls whose arguments have the facts `arguments` (one for each input). `plan` is a
-// baseline graph with its FrameStates (frame_states.h). `effects` as in BaselineOptions.
-void OptimizePlan(Graph& plan, std::span<const ArgumentFacts> arguments, const UnitEffects* effects);
+struct PlanOptions {
+  std::span<const ArgumentFacts> arguments;  // one for each input, or none at all
+  const UnitEffects* effects = nullptr;      // as in BaselineOptions
+  // What is computed from weights beforehand; shared by the model's plans. Null: some method may write the memory of
+  // constants, so nothing is.
+  DerivedConstants* derived = nullptr;
+};
+
+// Tier 1: makes a plan better, for calls whose arguments have these facts. `plan` is a baseline graph with its
+// FrameStates (frame_states.h).
+void OptimizePlan(Graph& plan, const PlanOptions& options);
 
 }  // namespace hearth

@@ -1,0 +1,28 @@
+// A batch norm that does not train, right after a convolution or linear layer whose weights are constants and whose
+// result nobody else uses, becomes part of the weights:
+//
+//   norm(conv(x, w, b)) = conv(x, w * s, (b - mean) * s + beta)   with s = gamma / sqrt(var + eps), per channel
+//
+// The new weights are computed in double precision and rounded once; answers differ by rounding. Only where all weights
+// are float32 or float64 on the CPU and the ranks are known (an unbatched convolution's channels are not where the norm
+// looks for them). The weights must not be written by any method of the model: that is for the caller to know. Not in
+// graphs that may record gradients. Returns whether the graph changed.
+//
+// The algebra of Jacob et al. (2018), Quantization and training of neural networks, section 3.2.
+#pragma once
+
+#include <span>
+
+#include "jit/analysis/argument_spec.h"
+#include "jit/ir/graph.h"
+
+namespace hearth {
+
+class DerivedConstants;
+class UnitEffects;
+
+// `arguments` as in fold_facts.h.
+bool FoldBatchNorms(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects,
+                    DerivedConstants& derived);
+
+}  // namespace hearth
