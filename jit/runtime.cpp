@@ -189,6 +189,12 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
     return executor_->tiers() ? ListPlans(*executor_->tiers(), with_graphs) : std::vector<PlanInfo>();
   }
 
+  std::shared_ptr<const void> WhenWarm(std::function<void()> done) override {
+    if (executor_->tiers() != nullptr) return executor_->tiers()->WhenWarm(std::move(done));
+    done();
+    return nullptr;
+  }
+
   std::vector<OperatorUse> operators() const override { return CountOperators(*imported_.unit); }
 
   absl::StatusOr<std::string> GraphText(std::string_view name, GraphStage stage) const override {

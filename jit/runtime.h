@@ -33,9 +33,9 @@ enum class Tier {
 
 struct CompilerOptions {
   Tier tier = Tier::kAuto;
-  double processor_share = 0;               // of one processor, that compiling may take; 0: no limit but idle priority
-  uint64_t compile_after = 2;               // calls with arguments of one kind
-  size_t max_plans = 4096;                  // of all models, kinds of arguments without a plan included
+  double processor_share = 0;  // of one processor, that compiling may take; 0: no limit but the least priority
+  uint64_t compile_after = 2;  // calls with arguments of one kind
+  size_t max_plans = 4096;     // of all models, kinds of arguments without a plan included
   int64_t plan_bytes = int64_t{256} << 20;  // of all models
   // For tests: each call fails one guard of its plan, which goes on in the baseline from there; picked by this seed.
   std::optional<uint64_t> fail_guards;
@@ -185,6 +185,11 @@ class Model {
   virtual std::vector<AttributeInfo> attributes() const = 0;
   // What is called how often, and the plans that there are; none where nothing is compiled.
   virtual std::vector<PlanInfo> plans(bool with_graphs) const = 0;
+  // Has plans compiled for all kinds of arguments that the model was called with so far, and calls `done` once when
+  // none is left to compile: before this returns, or on a thread of the compiler's, which it must not block. Until then
+  // compiling is not held to its share of the processor. Whoever drops what is returned does not wait any longer;
+  // `done` may then just be under way.
+  virtual std::shared_ptr<const void> WhenWarm(std::function<void()> done) = 0;
   virtual std::vector<OperatorUse> operators() const = 0;
   // IR text of a method; kNotFound if there is none.
   virtual absl::StatusOr<std::string> GraphText(std::string_view method, GraphStage stage) const = 0;

@@ -62,6 +62,7 @@ void UseThisThreadOnly() {
 struct CompileClient::State {
   size_t jobs = 0;  // taken and not ended
   bool closed = false;
+  std::vector<std::shared_ptr<const std::function<void()>>> waits;  // for there to be none; each is one of Impl::waits
 };
 
 struct BackgroundCompiler::Impl {
@@ -74,13 +75,19 @@ struct BackgroundCompiler::Impl {
 
   explicit Impl(const Settings& wanted) : settings(wanted), budget(wanted.processor_share, Clock::now()) {}
 
+  // Whether the one job of `made` was taken.
+  bool Add(std::unique_lock<std::mutex> lock, std::list<Pending> made);
   void Work(int number);
   void RunBest(std::unique_lock<std::mutex>& lock);
   CompileOutcome Run(Task& task);
   // Tells jobs that were not run, and lets them go. Without the lock, which it takes.
   void End(std::list<Pending> jobs, CompileOutcome outcome);
+  // One of the client's jobs has ended: tells those who wait for the last. With the lock held, but while it tells them.
+  void CountEnd(const Client& client, std::unique_lock<std::mutex>& lock);
   // Charges what the thread has used since `*from`. With the lock held.
   void Charge(Seconds* from);
+  // How long to stay off the processor. With the lock held.
+  Seconds Rest() { return waits > 0 ? Seconds(0) : budget.Rest(Clock::now()); }
   std::atomic<uint64_t>& CounterOf(CompileOutcome outcome) { return outcomes[static_cast<size_t>(outcome)]; }
 
   const Settings settings;
@@ -97,6 +104,7 @@ struct BackgroundCompiler::Impl {
   std::list<Pending> displaced;     // to be told by a compiler's thread, for it was a request that displaced them
   std::vector<Task*> tasks;         // running
   ProcessorBudget budget;
+  size_t waits = 0;  // how many wait for a client's last job
   bool paused = false;
   bool closing = false;
   std::vector<std::unique_ptr<LargeStackThread>> threads;
@@ -115,7 +123,7 @@ class BackgroundCompiler::Impl::Task final : public CompileProgress {
     pass_ = pass;
     resting_ = true;
     while (!stopped_) {
-      const Seconds rest = impl_.budget.Rest(Clock::now());
+      const Seconds rest = impl_.Rest();
       if (impl_.paused) {
         impl_.changed.wait(lock);
       } else if (rest > Seconds(0)) {
@@ -174,12 +182,33 @@ void BackgroundCompiler::Impl::Work(int number) {
       return;
     } else if (paused || queue.empty()) {
       changed.wait(lock);
-    } else if (const Seconds rest = budget.Rest(Clock::now()); rest > Seconds(0)) {
+    } else if (const Seconds rest = Rest(); rest > Seconds(0)) {
       changed.wait_for(lock, rest);
     } else {
       RunBest(lock);
     }
   }
+}
+
+bool BackgroundCompiler::Impl::Add(std::unique_lock<std::mutex> lock, std::list<Pending> made) {
+  const Client client = made.front().client;
+  if (client->closed) return false;
+  if (queue.size() >= settings.max_queued) {
+    const auto least = std::ranges::min_element(queue, {}, [](const Pending& pending) { return pending.job.worth(); });
+    if (least == queue.end() || least->job.worth() >= made.front().job.worth()) {
+      ++CounterOf(CompileOutcome::kDropped);
+      return false;
+    }
+    displaced.splice(displaced.end(), queue, least);
+    --queued;
+  }
+  queue.splice(queue.end(), made);
+  ++queued;
+  ++client->jobs;
+  lock.unlock();
+  // All, for some may wait for something else.
+  changed.notify_all();
+  return true;
 }
 
 void BackgroundCompiler::Impl::RunBest(std::unique_lock<std::mutex>& lock) {
@@ -206,8 +235,18 @@ void BackgroundCompiler::Impl::RunBest(std::unique_lock<std::mutex>& lock) {
   client_of_thread = nullptr;
   TrimStack();
   lock.lock();
+  CountEnd(client, lock);
+}
+
+void BackgroundCompiler::Impl::CountEnd(const Client& client, std::unique_lock<std::mutex>& lock) {
   --client->jobs;
   ended.notify_all();
+  if (client->jobs > 0 || client->waits.empty()) return;
+  const auto told = std::exchange(client->waits, {});
+  waits -= told.size();
+  lock.unlock();
+  for (const auto& done : told) (*done)();
+  lock.lock();
 }
 
 CompileOutcome BackgroundCompiler::Impl::Run(Task& task) {
@@ -235,10 +274,9 @@ void BackgroundCompiler::Impl::End(std::list<Pending> jobs, CompileOutcome outco
     const Client client = jobs.front().client;
     if (jobs.front().job.ended) jobs.front().job.ended(outcome);
     jobs.pop_front();
-    std::lock_guard lock(mutex);
+    std::unique_lock lock(mutex);
     ++CounterOf(outcome);
-    --client->jobs;
-    ended.notify_all();
+    CountEnd(client, lock);
   }
 }
 
@@ -246,7 +284,7 @@ void BackgroundCompiler::Impl::Charge(Seconds* from) {
   const Seconds now = ProcessorTimeOfThread();
   const Seconds used = now - std::exchange(*from, now);
   processor_seconds.store(processor_seconds.load(std::memory_order_relaxed) + used.count(), std::memory_order_relaxed);
-  budget.Charge(used, Clock::now());
+  if (waits == 0) budget.Charge(used, Clock::now());
 }
 
 BackgroundCompiler::BackgroundCompiler(const Settings& settings) : impl_(std::make_unique<Impl>(settings)) {
@@ -320,24 +358,14 @@ bool CompileClient::TryEnqueue(CompileJob job) {
     impl.busy.fetch_add(1, std::memory_order_relaxed);
     return false;
   }
-  if (state_->closed) return false;
-  if (impl.queue.size() >= impl.settings.max_queued) {
-    const auto least =
-        std::ranges::min_element(impl.queue, {}, [](const auto& pending) { return pending.job.worth(); });
-    if (least == impl.queue.end() || least->job.worth() >= made.front().job.worth()) {
-      ++impl.CounterOf(CompileOutcome::kDropped);
-      return false;
-    }
-    impl.displaced.splice(impl.displaced.end(), impl.queue, least);
-    --impl.queued;
-  }
-  impl.queue.splice(impl.queue.end(), made);
-  ++impl.queued;
-  ++state_->jobs;
-  lock.unlock();
-  // All, for some may wait for something else.
-  impl.changed.notify_all();
-  return true;
+  return impl.Add(std::move(lock), std::move(made));
+}
+
+bool CompileClient::Enqueue(CompileJob job) {
+  BackgroundCompiler::Impl& impl = *compiler_->impl_;
+  std::list<BackgroundCompiler::Impl::Pending> made;
+  made.push_back({state_, std::move(job)});
+  return impl.Add(std::unique_lock(impl.mutex), std::move(made));
 }
 
 void CompileClient::Cancel() {
@@ -371,7 +399,30 @@ void CompileClient::Cancel() {
 bool CompileClient::WaitUntilIdle(Clock::time_point deadline) const {
   BackgroundCompiler::Impl& impl = *compiler_->impl_;
   std::unique_lock lock(impl.mutex);
-  return impl.ended.wait_until(lock, deadline, [&] { return state_->jobs == 0; });
+  ++impl.waits;
+  impl.changed.notify_all();
+  const bool idle = impl.ended.wait_until(lock, deadline, [&] { return state_->jobs == 0; });
+  --impl.waits;
+  return idle;
+}
+
+std::shared_ptr<const void> CompileClient::WhenIdle(std::function<void()> done) {
+  BackgroundCompiler::Impl& impl = *compiler_->impl_;
+  const auto wait = std::make_shared<const std::function<void()>>(std::move(done));
+  std::unique_lock lock(impl.mutex);
+  if (state_->jobs == 0) {
+    lock.unlock();
+    (*wait)();
+    return nullptr;
+  }
+  state_->waits.push_back(wait);
+  ++impl.waits;
+  lock.unlock();
+  impl.changed.notify_all();
+  return {wait.get(), [compiler = compiler_, state = state_, wait](const void*) {
+            std::lock_guard withdrawing(compiler->impl_->mutex);
+            if (std::erase(state->waits, wait) > 0) --compiler->impl_->waits;
+          }};
 }
 
 }  // namespace hearth

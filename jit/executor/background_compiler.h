@@ -1,9 +1,10 @@
-// Compiles behind the requests' backs: threads at idle priority take jobs from a bounded queue, the most worthwhile
-// first, within a share of the processor.
+// Compiles behind the requests' backs: threads of the least priority take jobs from a bounded queue, the most
+// worthwhile first, within a share of the processor.
 //
 // The share matters beside the priority: under a control group's quota everything that the process runs is throttled
 // together, whatever its priority. It is kept from pass to pass, so a single pass may run over and is made up for
-// afterwards. Operators that a job runs use its own thread only: LibTorch's worker threads have a request's priority.
+// afterwards. While somebody waits for compiled code there is no share: he would rather have it than the processor.
+// Operators that a job runs use its own thread only: LibTorch's worker threads have a request's priority.
 //
 // A request may hand in a job without ever waiting: if the queue's lock is taken, the job is refused; counters are read
 // without it. Everything else here may wait for a thread of the compiler's to be scheduled: it is for the threads that
@@ -58,12 +59,14 @@ struct CompileJob {
 class BackgroundCompiler {
  public:
   enum class Priority {
-    kIdle,  // only while a processor has nothing else to do
-    kNice,  // the least of the usual ones, which always gets a little: a lock that it holds is given back sooner
+    // Only while a processor has nothing else to do. A thread that was put aside while it held a lock (an arena of
+    // malloc, the log's sink) keeps it for as long as the processors are busy, and a request that needs it waits.
+    kIdle,
+    kNice,  // the least of the usual ones, which always gets a little: what it holds it gives back within milliseconds
   };
   struct Settings {
     int threads = 1;
-    Priority priority = Priority::kIdle;
+    Priority priority = Priority::kNice;
     size_t max_queued = 256;
     double processor_share = 0;  // of one processor, for all threads together; 0: no limit
     int64_t job_memory = 0;      // bytes that a job may come to hold; 0: no limit
@@ -117,11 +120,17 @@ class CompileClient {
 
   // Whether the job was taken; if not, it is told nothing. Never waits.
   bool TryEnqueue(CompileJob job);
+  // The same, but waits for the queue's lock: refused only where the queue is full or the client has ended.
+  bool Enqueue(CompileJob job);
   // Ends queued jobs, tells running ones to stop and waits until they have, all references to what they hold are gone,
   // and no other is taken. A job that cancels its own client does not wait for itself.
   void Cancel();
   // Waits until no job is queued or running. False if it is not so by `deadline`.
   bool WaitUntilIdle(std::chrono::steady_clock::time_point deadline) const;
+  // Calls `done` once, as soon as no job is queued or running: before this returns, or on the thread that ends the last
+  // job; it must not block or throw. Whoever drops what is returned does not wait any longer; `done` may then just be
+  // under way.
+  std::shared_ptr<const void> WhenIdle(std::function<void()> done);
 
  private:
   friend struct BackgroundCompiler::Impl;

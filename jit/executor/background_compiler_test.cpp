@@ -230,37 +230,86 @@ TEST_F(BackgroundCompilerTest, APausedJobCanBeCancelled) {
   EXPECT_EQ(compiler_->counters().cancelled, 1);
 }
 
-TEST_F(BackgroundCompilerTest, AJobThatUsedMoreThanItsShareRestsBeforeTheNextPass) {
-  BackgroundCompiler::Settings settings;
-  settings.processor_share = 1e-9;
-  Make(settings);
-  std::atomic<bool> went_on{false};
-  Enqueue([&] {
-    return Job([&](CompileProgress& progress) {
-      const auto used = [] {
-        timespec time{};
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-        return time.tv_sec * 1000 + time.tv_nsec / 1000000;
-      };
-      const int64_t end = used() + 20;
-      while (used() < end) {
-      }
-      progress.Begin("next");
-      went_on = true;
+// A job that owes more processor time than it will get in a lifetime.
+class OwingJobTest : public BackgroundCompilerTest {
+ protected:
+  void SetUp() override {
+    BackgroundCompilerTest::SetUp();
+    BackgroundCompiler::Settings settings;
+    settings.processor_share = 1e-9;
+    Make(settings);
+    Enqueue([&] {
+      return Job([&](CompileProgress& progress) {
+        const auto used = [] {
+          timespec time{};
+          clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+          return time.tv_sec * 1000 + time.tv_nsec / 1000000;
+        };
+        const int64_t end = used() + 20;
+        while (used() < end) {
+        }
+        progress.Begin("next");
+        went_on_ = true;
+      });
     });
-  });
-  AwaitRest();
-  EXPECT_FALSE(went_on);
+    AwaitRest();
+  }
+
+  std::atomic<bool> went_on_{false};
+};
+
+TEST_F(OwingJobTest, RestsBeforeTheNextPass) {
+  EXPECT_FALSE(went_on_);
   EXPECT_GT(compiler_->counters().processor_seconds, 0.015);
   compiler_->SetProcessorShare(0);
-  Finish();
-  EXPECT_TRUE(went_on);
+  while (compiler_->counters().done == 0) std::this_thread::yield();
+  EXPECT_TRUE(went_on_);
 }
 
-TEST_F(BackgroundCompilerTest, PriorityMayBeTheLeastOfTheUsualOnes) {
-  BackgroundCompiler::Settings settings;
-  settings.priority = BackgroundCompiler::Priority::kNice;
-  Make(settings);
+TEST_F(OwingJobTest, GoesOnWhileSomebodyWaits) {
+  Finish();
+  EXPECT_TRUE(went_on_);
+}
+
+TEST_F(OwingJobTest, GoesOnWhileSomebodyIsToBeTold) {
+  std::promise<void> told;
+  const auto wait = client_->WhenIdle([&] { told.set_value(); });
+  told.get_future().wait();
+  EXPECT_TRUE(went_on_);
+}
+
+TEST_F(BackgroundCompilerTest, WhoeverAsksToBeToldIsToldOnceAndNotIfHeLeaves) {
+  std::atomic<int> told{0};
+  EXPECT_EQ(client_->WhenIdle([&] { ++told; }), nullptr) << "there is nothing to wait for";
+  EXPECT_EQ(told, 1);
+  compiler_->Pause();
+  Enqueue([&] { return Job([](CompileProgress&) {}); });
+  Enqueue([&] { return Job([](CompileProgress&) { throw 5; }); });
+  std::promise<void> last;
+  const auto stays = client_->WhenIdle([&] {
+    told += 10;
+    last.set_value();
+  });
+  auto leaves = client_->WhenIdle([&] { told += 100; });
+  leaves.reset();
+  EXPECT_EQ(told, 1);
+  compiler_->Resume();
+  last.get_future().wait();
+  Enqueue([&] { return Job([](CompileProgress&) {}); });
+  Finish();
+  EXPECT_EQ(told, 11);
+}
+
+TEST_F(BackgroundCompilerTest, TheEndOfAClientIsTheEndOfAllWaits) {
+  compiler_->Pause();
+  Enqueue([&] { return Job([](CompileProgress&) {}); });
+  std::atomic<bool> told{false};
+  const auto wait = client_->WhenIdle([&] { told = true; });
+  client_->Cancel();
+  EXPECT_TRUE(told);
+}
+
+TEST_F(BackgroundCompilerTest, JobsRunAtTheLeastOfTheUsualPriorities) {
   Enqueue([&] {
     return Job([&](CompileProgress&) {
       EXPECT_EQ(sched_getscheduler(0), SCHED_OTHER);
@@ -270,7 +319,10 @@ TEST_F(BackgroundCompilerTest, PriorityMayBeTheLeastOfTheUsualOnes) {
   Finish();
 }
 
-TEST_F(BackgroundCompilerTest, JobsRunAtIdlePriorityAndOnTheirOwnThreadOnly) {
+TEST_F(BackgroundCompilerTest, OrAtIdlePriorityAndAlwaysOnTheirOwnThreadOnly) {
+  BackgroundCompiler::Settings settings;
+  settings.priority = BackgroundCompiler::Priority::kIdle;
+  Make(settings);
   const int before = at::get_num_threads();
   Enqueue([&] {
     return Job([&](CompileProgress&) {

@@ -206,6 +206,16 @@ void CodeCache::Postpone(CodeEntry& entry) {
   entry.state_.store(CodeEntry::State::kCold);
 }
 
+std::vector<std::shared_ptr<CodeEntry>> CodeCache::TakeCold() {
+  std::vector<std::shared_ptr<CodeEntry>> taken;
+  std::lock_guard lock(budget_->mutex_);
+  for (const auto& entry : entries_) {
+    CodeEntry::State cold = CodeEntry::State::kCold;
+    if (entry->state_.compare_exchange_strong(cold, CodeEntry::State::kQueued)) taken.push_back(entry);
+  }
+  return taken;
+}
+
 bool CodeCache::TryRetire(CodeEntry& entry, const ExecutionPlan& plan) {
   std::unique_lock lock(budget_->mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return false;

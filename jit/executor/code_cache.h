@@ -132,6 +132,8 @@ class CodeCache {
   void Fail(CodeEntry& entry);
   // It was not compiled, which says nothing against it: due again after Settings::compile_after more calls.
   void Postpone(CodeEntry& entry);
+  // All that are kCold, though they are not due: each is now kQueued, and the caller the one who sees to it.
+  std::vector<std::shared_ptr<CodeEntry>> TakeCold();
 
   // A better plan in place of the one that is in. False if the entry has none any more, or there is no room. As
   // Install.

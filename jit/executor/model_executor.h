@@ -59,7 +59,7 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
   // Whether any method or hook writes the module's state.
   bool writes_state() const { return writes_state_; }
   // Null: every call runs the baseline.
-  const Tiers* tiers() const { return tiers_.get(); }
+  Tiers* tiers() const { return tiers_.get(); }
 
   struct CallSettings {
     std::shared_ptr<CancellationToken> token;  // may be null

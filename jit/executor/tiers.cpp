@@ -38,7 +38,7 @@ Tiers::Choice Tiers::Choose(size_t method, std::span<const c10::IValue> argument
     plan = Force(method, *spec);
   } else {
     CodeCache::Found found = cache_.Lookup(method, *spec);
-    if (found.due) Enqueue(std::move(found.entry));
+    if (found.due && !(client_ && client_->TryEnqueue(JobFor(found.entry)))) cache_.Postpone(*found.entry);
     plan = std::move(found.plan);
   }
   if (plan == nullptr) return {};
@@ -64,8 +64,7 @@ std::shared_ptr<const ExecutionPlan> Tiers::Force(size_t method, const ArgumentS
   return plan;
 }
 
-void Tiers::Enqueue(std::shared_ptr<CodeEntry> entry) {
-  if (!client_) return cache_.Postpone(*entry);
+CompileJob Tiers::JobFor(const std::shared_ptr<CodeEntry>& entry) {
   CompileJob job;
   job.graph = names_[entry->method()];
   job.worth = [entry] { return static_cast<double>(entry->calls()); };
@@ -77,11 +76,22 @@ void Tiers::Enqueue(std::shared_ptr<CodeEntry> entry) {
     if (outcome == CompileOutcome::kFailed) cache_.Fail(*entry);
     if (outcome == CompileOutcome::kDropped || outcome == CompileOutcome::kCancelled) cache_.Postpone(*entry);
   };
-  if (!client_->TryEnqueue(std::move(job))) cache_.Postpone(*entry);
+  return job;
 }
 
 bool Tiers::WaitUntilIdle(std::chrono::steady_clock::time_point deadline) const {
   return !client_ || client_->WaitUntilIdle(deadline);
+}
+
+std::shared_ptr<const void> Tiers::WhenWarm(std::function<void()> done) {
+  if (!client_) {
+    done();
+    return nullptr;
+  }
+  for (const std::shared_ptr<CodeEntry>& entry : cache_.TakeCold()) {
+    if (!client_->Enqueue(JobFor(entry))) cache_.Postpone(*entry);
+  }
+  return client_->WhenIdle(std::move(done));
 }
 
 std::vector<Tiers::Plan> Tiers::plans() const {

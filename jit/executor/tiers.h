@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -55,6 +56,9 @@ class Tiers {
 
   // Waits until what has been asked for is compiled. False if it is not by `deadline`.
   bool WaitUntilIdle(std::chrono::steady_clock::time_point deadline) const;
+  // Asks for a plan for all that was called so far, be it once, and calls `done` when nothing is left to compile: as
+  // CompileClient::WhenIdle. May wait for locks of the compiler's.
+  std::shared_ptr<const void> WhenWarm(std::function<void()> done);
 
   struct Plan {
     std::string method;
@@ -66,7 +70,7 @@ class Tiers {
   std::vector<Plan> plans() const;
 
  private:
-  void Enqueue(std::shared_ptr<CodeEntry> entry);
+  CompileJob JobFor(const std::shared_ptr<CodeEntry>& entry);
   std::shared_ptr<const ExecutionPlan> Force(size_t method, const ArgumentSpec& spec);
 
   const TierSettings settings_;

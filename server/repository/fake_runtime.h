@@ -89,6 +89,10 @@ class FakeModel : public Model {
   ModelCounters counters() const override { return {}; }
   std::vector<AttributeInfo> attributes() const override { return {}; }
   std::vector<PlanInfo> plans(bool) const override { return {}; }
+  std::shared_ptr<const void> WhenWarm(std::function<void()> done) override {
+    done();
+    return nullptr;
+  }
   std::vector<OperatorUse> operators() const override { return {}; }
   absl::StatusOr<std::string> GraphText(std::string_view, GraphStage) const override { return std::string(); }
   std::vector<std::pair<std::string, std::string>> sources() const override { return {}; }
