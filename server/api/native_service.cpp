@@ -12,6 +12,7 @@
 #include "server/api/native_task.h"
 #include "server/api/status.h"
 #include "server/api/unary_call.h"
+#include "server/api/warm_call.h"
 #include "wire/message_from_value.h"
 
 namespace hearth::server {
@@ -104,6 +105,15 @@ grpc::ServerUnaryReactor* NativeService::ListPlans(grpc::CallbackServerContext* 
                                                    v1::ListPlansResponse* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   reactor->Finish(ToGrpc(ListPlansOf(environment_.repository, *request, *response)));
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* NativeService::Warm(grpc::CallbackServerContext* context, const v1::WarmRequest* request,
+                                              v1::WarmResponse* response) {
+  auto servable = environment_.repository.Find(request->model(), request->version());
+  if (servable.ok()) return StartWarmCall(*std::move(servable), response);
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpc(servable.status()));
   return reactor;
 }
 

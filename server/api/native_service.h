@@ -1,5 +1,6 @@
 // hearth.v1.ModelService beside the Open Inference Protocol: calls go the same way (request_task.h); a model's methods
-// are told from its schemas, and its plans from its caches, on gRPC's own threads.
+// are told from its schemas, and its plans from its caches, on gRPC's own threads; whoever waits for plans
+// (warm_call.h) takes no thread.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -10,8 +11,9 @@
 
 namespace hearth::server {
 
-using NativeServiceBase = v1::ModelService::WithRawCallbackMethod_Call<v1::ModelService::WithCallbackMethod_ListMethods<
-    v1::ModelService::WithCallbackMethod_ListPlans<v1::ModelService::Service>>>;
+using NativeServiceBase = v1::ModelService::WithRawCallbackMethod_Call<
+    v1::ModelService::WithCallbackMethod_ListMethods<v1::ModelService::WithCallbackMethod_ListPlans<
+        v1::ModelService::WithCallbackMethod_Warm<v1::ModelService::Service>>>>;
 
 class NativeService final : public NativeServiceBase {
  public:
@@ -24,6 +26,8 @@ class NativeService final : public NativeServiceBase {
                                         v1::ListMethodsResponse* response) override;
   grpc::ServerUnaryReactor* ListPlans(grpc::CallbackServerContext* context, const v1::ListPlansRequest* request,
                                       v1::ListPlansResponse* response) override;
+  grpc::ServerUnaryReactor* Warm(grpc::CallbackServerContext* context, const v1::WarmRequest* request,
+                                 v1::WarmResponse* response) override;
 
  private:
   const RequestEnvironment& environment_;
