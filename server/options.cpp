@@ -42,6 +42,7 @@ absl::Status CheckOptions(const ServerOptions& options) {
   if (options.max_in_flight_requests < 1) return refuse("max_in_flight_requests cannot be below 1");
   if (!(options.drain_seconds >= 0)) return refuse("drain_seconds cannot be below 0");
   if (!(options.load_seconds >= 0)) return refuse("load_seconds cannot be below 0");
+  if (!(options.warmup_seconds >= 0)) return refuse("warmup_seconds cannot be below 0");
   if (!(options.compiler_share >= 0)) return refuse("compiler_share cannot be below 0");
   if (options.memory_limit.value_or(0) < 0) return refuse("memory_limit cannot be below 0");
   if (options.load_memory_limit.value_or(0) < 0) return refuse("load_memory_limit cannot be below 0");
@@ -86,13 +87,16 @@ void DefineFlags(CLI::App& app, ServerOptions& options, std::string& config) {
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
   app.add_option("--load-seconds", options.load_seconds, "Seconds that loading a model may take; 0 is no limit")
       ->capture_default_str();
+  app.add_option("--warmup-seconds", options.warmup_seconds,
+                 "Time for a model's warm-up samples and for compiling what they use; 0 is no limit")
+      ->capture_default_str();
   app.add_option_function<std::string>(
          "--compiler", [&options](const std::string& value) { options.compiler = value == "on"; },
          "on: compile in the background what is called often; off: the interpreter alone")
       ->check(CLI::IsMember({"on", "off"}))
       ->default_str("on");
   app.add_option("--compiler-share", options.compiler_share,
-                 "How much of one processor compiling may take; 0 is no limit, at idle priority")
+                 "How much of one processor compiling may take, unless somebody waits for it; 0 is no limit")
       ->capture_default_str();
   app.add_option("--access-log", options.access_log, "File for a line of JSON a request; - is standard output")
       ->type_name("FILE");
@@ -128,6 +132,7 @@ absl::StatusOr<ServerOptions> ParseConfigFile(const std::string& text, const std
       {"memory_limit", [&](const json& value) { options.memory_limit = value.get<int64_t>(); }},
       {"load_memory_limit", [&](const json& value) { options.load_memory_limit = value.get<int64_t>(); }},
       {"load_seconds", [&](const json& value) { value.get_to(options.load_seconds); }},
+      {"warmup_seconds", [&](const json& value) { value.get_to(options.warmup_seconds); }},
       {"compiler", [&](const json& value) { value.get_to(options.compiler); }},
       {"compiler_share", [&](const json& value) { value.get_to(options.compiler_share); }},
       {"access_log", [&](const json& value) { value.get_to(options.access_log); }},

@@ -30,6 +30,7 @@ struct ServerOptions {
   std::optional<int64_t> memory_limit;
   std::optional<int64_t> load_memory_limit;
   double load_seconds = 300;
+  double warmup_seconds = 60;
   bool compiler = true;
   double compiler_share = 0;  // of one processor; 0: no limit
   std::string access_log;     // empty: none; "-": standard output

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "server/api/value_from_tensors.h"
+#include "server/api/warmup_sample.h"
 
 namespace hearth::server {
 namespace {
@@ -253,6 +254,15 @@ absl::StatusOr<BoundArguments> Signature::Bind(std::vector<WireTensor> inputs, c
 } catch (const std::exception& error) {
   // LibTorch refuses some conversions by throwing (an integer too large, a device without memory).
   return absl::InvalidArgumentError(absl::StrCat("the inputs cannot be made into arguments: ", error.what()));
+}
+
+absl::StatusOr<BoundArguments> Signature::BindWarmup(const inference::ModelWarmup& sample, c10::Device device) const
+    try {
+  auto tensors = WarmupTensors(sample, config_.max_batch_size() > 0);
+  if (!tensors.ok()) return tensors.status();
+  return Bind(*std::move(tensors), device);
+} catch (const std::exception& error) {
+  return absl::InvalidArgumentError(absl::StrCat("the sample cannot be made: ", error.what()));
 }
 
 WireTensor* Signature::FindLeaf(std::vector<WireTensor>& leaves, const std::string& name) const {

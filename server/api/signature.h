@@ -43,12 +43,6 @@ struct TensorSpec {
   bool optional = false;
 };
 
-struct BoundArguments {
-  Arguments args;
-  KeywordArguments kwargs;
-  int64_t batch_size = 1;
-};
-
 class Signature : public CallInterface {
  public:
   // `schema` (argument 0 is self) outlives the signature. kInvalidArgument if the configuration's inputs cannot be the
@@ -59,6 +53,8 @@ class Signature : public CallInterface {
   // Takes the tensors. Tensors of the call are put on `device`. kInvalidArgument for a name that is unknown, given
   // twice or missing, and for a datatype or shape that does not fit (expected and got).
   absl::StatusOr<BoundArguments> Bind(std::vector<WireTensor> inputs, c10::Device device) const;
+
+  absl::StatusOr<BoundArguments> BindWarmup(const inference::ModelWarmup& sample, c10::Device device) const override;
 
   // The tensors that answer a request, named as `requested` (or, if that is empty, as said above) and ready to be sent.
   // kInvalidArgument for a requested output that the answer does not have; kInternal if the answer is not what the

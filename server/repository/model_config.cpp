@@ -4,6 +4,7 @@
 #include <google/protobuf/text_format.h>
 #include <google/protobuf/util/json_util.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -101,6 +102,34 @@ absl::Status CheckTensors(const Tensors& tensors, const char* kind, const std::s
   return absl::OkStatus();
 }
 
+absl::Status CheckWarmup(const ModelConfig& config, const std::string& model) {
+  for (const inference::ModelWarmup& sample : config.model_warmup()) {
+    const std::string called = absl::StrCat("the warm-up sample '", sample.name(), "'");
+    const int64_t most = std::max(1, config.max_batch_size());
+    if (sample.batch_size() > most) {
+      return Wrong(model,
+                   absl::StrCat(called, " has a batch of ", sample.batch_size(), "; the model takes at most ", most));
+    }
+    for (const auto& [name, input] : sample.inputs()) {
+      const std::string where = absl::StrCat("input '", name, "' of ", called);
+      if (input.data_type() == inference::TYPE_INVALID) return Wrong(model, absl::StrCat(where, " has no data_type"));
+      for (int64_t size : input.dims()) {
+        if (size < 0) return Wrong(model, absl::StrCat(where, " has a dimension of ", size, "; a sample's are known"));
+      }
+      switch (input.input_data_type_case()) {
+        case inference::ModelWarmup::Input::kZeroData:
+        case inference::ModelWarmup::Input::kRandomData:
+          break;
+        case inference::ModelWarmup::Input::kInputDataFile:
+          return Refused(model, absl::StrCat("input_data_file for ", where));
+        case inference::ModelWarmup::Input::INPUT_DATA_TYPE_NOT_SET:
+          return Wrong(model, absl::StrCat(where, " has neither zero_data nor random_data"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 std::vector<std::string> IgnoredFields(const ModelConfig& config) {
   std::vector<std::string> ignored;
   const auto note = [&](bool set, const std::string& what) {
@@ -110,7 +139,6 @@ std::vector<std::string> IgnoredFields(const ModelConfig& config) {
   note(config.instance_group_size() > 0, "instance_group (one instance serves all requests, on the server's device)");
   note(config.has_optimization(), "optimization");
   note(config.response_cache().enable(), "response_cache");
-  note(config.model_warmup_size() > 0, "model_warmup");
   note(config.cc_model_filenames_size() > 0, "cc_model_filenames");
   note(config.metric_tags_size() > 0, "metric_tags");
   note(config.has_model_metrics(), "model_metrics");
@@ -161,6 +189,8 @@ absl::StatusOr<CheckedConfig> CheckModelConfig(ModelConfig config, const std::st
   }
   if (absl::Status status = CheckTensors(config.input(), "input", name); !status.ok()) return status;
   if (absl::Status status = CheckTensors(config.output(), "output", name); !status.ok()) return status;
+
+  if (absl::Status status = CheckWarmup(config, name); !status.ok()) return status;
 
   if (const auto limit = MemoryLimitOf(config); !limit.ok()) return limit.status();
 

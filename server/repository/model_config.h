@@ -3,9 +3,10 @@
 //   honoured   name, platform, backend, default_model_filename, version_policy, max_batch_size, input and output (name,
 //              data_type, dims, reshape, optional), dynamic_batching.default_queue_policy.max_queue_size,
 //              model_operations.op_library_filename (where the server allows it: repository.h), the
-//              parameter memory_limit
+//              parameter memory_limit, model_warmup
 //   refused    what would change answers if it were ignored: sequence_batching, ensemble_scheduling, decoupled
-//              transactions, batch_input and batch_output, repository agents, shape tensors, another backend
+//              transactions, batch_input and batch_output, repository agents, shape tensors, another backend; and
+//              input_data_file of model_warmup
 //   ignored    what only tunes: the rest. Each such field that a file sets is named in a warning.
 #pragma once
 

@@ -79,22 +79,30 @@ TEST(ModelConfig, WhatTunesOnlyIsIgnoredWithAWarning) {
       key: "INFERENCE_MODE"
       value: { string_value: "true" }
     }
-    optimization { cuda { graphs: true } } model_warmup
-    [ {
-      name: "w"
-      batch_size: 1
-      inputs {
-        key: "x"
-        value { data_type: TYPE_FP32 dims: 3 zero_data: true }
-      }
-    }]
+    optimization { cuda { graphs: true } }
   )pb");
   ASSERT_TRUE(checked.ok()) << checked.status();
   EXPECT_THAT(checked->warnings, Contains(StartsWith("dynamic_batching")));
   EXPECT_THAT(checked->warnings, Contains(StartsWith("instance_group")));
   EXPECT_THAT(checked->warnings, Contains("parameter INFERENCE_MODE"));
   EXPECT_THAT(checked->warnings, Contains("optimization"));
-  EXPECT_THAT(checked->warnings, Contains("model_warmup"));
+}
+
+TEST(ModelConfig, AWarmUpSampleSaysWhatItsTensorsAre) {
+  const auto with_input = [](const std::string& input, int batch_size = 4) {
+    return Check("max_batch_size: 4 model_warmup { name: 'w' batch_size: " + std::to_string(batch_size) +
+                 " inputs { key: 'x' value { " + input + " } } }")
+        .status();
+  };
+  EXPECT_TRUE(with_input("data_type: TYPE_FP32 dims: 3 zero_data: true").ok());
+  EXPECT_TRUE(with_input("data_type: TYPE_INT64 random_data: true").ok());
+  EXPECT_THAT(with_input("data_type: TYPE_FP32 dims: 3").message(), HasSubstr("neither zero_data nor random_data"));
+  EXPECT_THAT(with_input("dims: 3 zero_data: true").message(), HasSubstr("input 'x' of the warm-up sample 'w' has no"));
+  EXPECT_THAT(with_input("data_type: TYPE_FP32 dims: -1 zero_data: true").message(), HasSubstr("a dimension of -1"));
+  EXPECT_THAT(with_input("data_type: TYPE_FP32 dims: 3 zero_data: true", 5).message(), HasSubstr("a batch of 5"));
+  const absl::Status file = with_input("data_type: TYPE_FP32 dims: 3 input_data_file: 'x'");
+  EXPECT_EQ(file.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(file.message(), HasSubstr("input_data_file for input 'x' of the warm-up sample 'w'"));
 }
 
 TEST(ModelConfig, WhatWouldChangeAnswersIsRefused) {

@@ -14,6 +14,7 @@
 #include "server/repository/layout.h"
 #include "server/repository/model_config.h"
 #include "server/repository/version_policy.h"
+#include "server/repository/warm_up.h"
 
 namespace hearth::server {
 namespace fs = std::filesystem;
@@ -228,6 +229,8 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   servable->call_interface = *std::move(call_interface);
   servable->statistics = std::move(statistics);
   servable->weight_bytes = servable->model->weight_bytes();
+  const absl::Status warm = WarmUp(*servable, runtime_.device(), options_.warmup_time);
+  if (!warm.ok()) return fail(warm);
   servable->statistics->Loaded(std::chrono::steady_clock::now() - start);
   Log().info("{} is loaded: {:.1f} MB of weights, {:.3f} s", what, double(servable->weight_bytes) / 1e6,
              SecondsSince(start));

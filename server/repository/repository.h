@@ -5,7 +5,8 @@
 // same number serving; why it failed is kept for the index. Old versions live on until their last request ends.
 //
 // Find is what a request calls: it takes a shared lock for the time of two look-ups. Loads and unloads run on the
-// repository's own threads, in the order given for each model. All methods are thread-safe.
+// repository's own threads, in the order given for each model; a version's warm-up too, before it is swapped in. All
+// methods are thread-safe.
 #pragma once
 
 #include <chrono>
@@ -44,6 +45,8 @@ class Repository {
     int load_threads = 2;
     // Whether libraries that a model's configuration names (model_operations) are loaded from its folder.
     bool model_operator_libraries = false;
+    // What a version's warm-up may take, and what is compiled for it; 0: no limit.
+    std::chrono::duration<double> warmup_time{60};
   };
   using Done = std::function<void(absl::Status)>;
 

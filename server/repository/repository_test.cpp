@@ -17,6 +17,15 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+// Takes any sample but those called "bad".
+class AnyCall : public CallInterface {
+ public:
+  absl::StatusOr<BoundArguments> BindWarmup(const inference::ModelWarmup& sample, c10::Device) const override {
+    if (sample.name() == "bad") return absl::InvalidArgumentError("no such input");
+    return BoundArguments();
+  }
+};
+
 class RepositoryTest : public ::testing::Test {
  protected:
   RepositoryTest() : root_(fs::temp_directory_path() / ("repository_test." + std::to_string(getpid()))) {
@@ -37,7 +46,7 @@ class RepositoryTest : public ::testing::Test {
   void Start(std::vector<fs::path> roots) {
     repository_ = std::make_unique<Repository>(
         Repository::Options{std::move(roots), 2, false}, runtime_,
-        [](const Model&, const inference::ModelConfig&) { return std::make_unique<const CallInterface>(); }, [] {});
+        [](const Model&, const inference::ModelConfig&) { return std::make_unique<const AnyCall>(); }, [] {});
   }
   void StartAndLoad() {
     Start({root_ / "a"});
@@ -85,6 +94,18 @@ TEST_F(RepositoryTest, TheLatestVersionAnswers) {
   EXPECT_EQ(Answer("m", "2"), "two");
   EXPECT_TRUE(repository_->AllReady());
   EXPECT_EQ(repository_->Find("m", "1").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(RepositoryTest, AVersionWhoseWarmUpFailsIsNotSwappedIn) {
+  Put("a/m/1/model.pt", "ok old");
+  StartAndLoad();
+  Put("a/m/1/model.pt", "ok new");
+  const absl::Status status = Load("m", R"({"model_warmup": [{"name": "good"}, {"name": "bad"}]})");
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("version 1 of 'm': the warm-up sample 'bad' failed: no such input"));
+  EXPECT_EQ(Answer("m"), "old");
+  EXPECT_TRUE(Load("m", R"({"model_warmup": [{"name": "good", "count": 3}]})").ok());
+  EXPECT_EQ(Answer("m"), "new");
 }
 
 TEST_F(RepositoryTest, AllVersionsServeWhenThePolicySaysSo) {

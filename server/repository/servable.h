@@ -15,11 +15,21 @@
 
 namespace hearth::server {
 
+// A call's arguments, checked and on their device.
+struct BoundArguments {
+  Arguments args;
+  KeywordArguments kwargs;
+  int64_t batch_size = 1;
+};
+
 // What the layer that talks to clients derives from a model when it loads (the names and types of its tensors); it
 // knows what is behind this.
 class CallInterface {
  public:
   virtual ~CallInterface() = default;
+  // The arguments of a call of forward with a sample of the configuration, on `device`. kInvalidArgument where they
+  // cannot be the method's.
+  virtual absl::StatusOr<BoundArguments> BindWarmup(const inference::ModelWarmup& sample, c10::Device device) const = 0;
 };
 
 // Derives it; an error fails the load.

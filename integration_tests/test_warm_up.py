@@ -1,0 +1,120 @@
+"""Models that are warm before their first request: the Warm call, and the samples of a configuration's model_warmup."""
+
+import pathlib
+
+import grpc
+import pytest
+import torch
+import values
+from native import NativeClient
+from torch import Tensor, nn
+from tritonclient.utils import InferenceServerException
+
+
+class Scaled(nn.Module):
+    """Counts its calls of forward, and refuses large inputs."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+        self.calls = 0
+
+    def forward(self, x: Tensor, index: Tensor) -> Tensor:
+        self.calls += 1
+        if x.size(0) > 2:
+            raise ValueError("too many rows")
+        return torch.relu(self.linear(x))[:, index]
+
+    @torch.jit.export
+    def count(self) -> int:
+        return self.calls
+
+
+WARM_UP = """
+model_warmup { name: "zeros" inputs { key: "x" value { data_type: TYPE_FP32 dims: [ 1, 4 ] zero_data: true } }
+                             inputs { key: "index" value { data_type: TYPE_INT64 dims: 1 zero_data: true } } }
+model_warmup { name: "random" count: 3
+               inputs { key: "x" value { data_type: TYPE_FP32 dims: [ 2, 4 ] random_data: true } }
+               inputs { key: "index" value { data_type: TYPE_INT64 dims: 3 random_data: true } } }
+"""
+
+
+@pytest.fixture(scope="module")
+def scaled():
+    torch.manual_seed(0)
+    return torch.jit.script(Scaled().eval())
+
+
+def warm(client, model, timeout=60):
+    return client.method("Warm")(client.message("WarmRequest")(model=model), timeout=timeout)
+
+
+def test_after_warm_every_kind_of_call_has_its_plan(hearthd, protocol, scaled):
+    server = hearthd({"scaled": scaled}, "--compiler-share", "0.000001")
+    client = NativeClient(protocol, server.channel())
+    assert warm(client, "scaled").plans == 0
+    inputs = [(torch.ones(1, 4), torch.tensor([0])), (torch.randn(2, 4), torch.tensor([1, 2]))]
+    for x, index in inputs:
+        client.call("scaled", "forward", x, index)
+    answer = warm(client, "scaled")
+    assert (answer.model, answer.version, answer.plans, answer.failed) == ("scaled", "1", 2, 0)
+    for x, index in inputs:
+        assert values.difference(scaled(x, index), client.call("scaled", "forward", x, index)) is None
+    plans = client.method("ListPlans")(client.message("ListPlansRequest")(model="scaled"), timeout=60).plans
+    assert [plan.calls for plan in plans] == [2, 2]
+
+
+def test_warm_says_what_is_not_there(hearthd, protocol, scaled):
+    client = NativeClient(protocol, hearthd({"scaled": scaled}, "--compiler", "off").channel())
+    client.call("scaled", "forward", torch.ones(1, 4), torch.tensor([0]))
+    assert warm(client, "scaled").plans == 0
+    with pytest.raises(grpc.RpcError) as raised:
+        warm(client, "other")
+    assert raised.value.code() == grpc.StatusCode.NOT_FOUND
+
+
+def test_a_model_has_run_its_samples_before_it_serves(hearthd, protocol, scaled):
+    before = scaled.calls
+    server = hearthd({"scaled": (scaled, WARM_UP)})
+    client = NativeClient(protocol, server.channel())
+    assert client.call("scaled", "count") == before + 4
+    assert server.metric("hearth_plans", model="scaled") >= 2
+    assert "scaled version 1 is warm after" in pathlib.Path(server.log.name).read_text()
+
+
+def test_a_model_whose_sample_fails_does_not_load_and_its_predecessor_serves(hearthd, protocol, scaled):
+    server = hearthd({"scaled": scaled})
+    with server.client() as client:
+        for sample, message in [
+            ('dims: [ 3, 4 ] zero_data: true', "the warm-up sample 'w' failed"),
+            ('dims: [ 3, 4 ] zero_data: true', "ValueError: too many rows"),
+            ('dims: [ 1, 5 ] zero_data: true', "mat1 and mat2 shapes cannot be multiplied"),
+            ('dims: [ 1, 4 ] input_data_file: "x"', "input_data_file for input 'x' of the warm-up sample 'w'"),
+            ('dims: [ 1000000, 1000000 ] zero_data: true', "makes the sample larger than"),
+        ]:
+            config = server.repository / "scaled/config.pbtxt"
+            config.write_text(
+                f'model_warmup {{ name: "w" inputs {{ key: "x" value {{ data_type: TYPE_FP32 {sample} }} }}\n'
+                '  inputs { key: "index" value { data_type: TYPE_INT64 dims: 1 zero_data: true } } }'
+            )
+            with pytest.raises(InferenceServerException) as raised:
+                client.load_model("scaled")
+            assert message in raised.value.message()
+            assert client.is_model_ready("scaled")
+        config.write_text('model_warmup { name: "w" inputs { key: "x" value { data_type: TYPE_FP32 dims: 4 } } }')
+        with pytest.raises(InferenceServerException, match="neither zero_data nor random_data"):
+            client.load_model("scaled")
+
+
+def test_a_sample_that_takes_too_long_fails_the_load(hearthd):
+    class Endless(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            while bool(x.sum() == 0):
+                x = x * 1
+            return x
+
+    sample = 'inputs { key: "x" value { data_type: TYPE_FP32 dims: 1 zero_data: true } }'
+    server = hearthd({"endless": torch.jit.script(Endless())}, "--warmup-seconds", "0.5")
+    (server.repository / "endless/config.pbtxt").write_text(f'model_warmup {{ name: "w" {sample} }}')
+    with server.client() as client, pytest.raises(InferenceServerException, match="the warm-up sample 'w' failed"):
+        client.load_model("endless")

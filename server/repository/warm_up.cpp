@@ -1,0 +1,65 @@
+#include "server/repository/warm_up.h"
+
+#include <algorithm>
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "jit/support/logging.h"
+
+namespace hearth::server {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+spdlog::logger& Log() {
+  static spdlog::logger& log = LoggerOf("repository");
+  return log;
+}
+
+absl::Status RunOnce(const Servable& servable, const inference::ModelWarmup& sample, c10::Device device,
+                     Clock::time_point deadline) {
+  // Anew for each run: a model may write to its arguments.
+  auto bound = servable.call_interface->BindWarmup(sample, device);
+  if (!bound.ok()) return bound.status();
+  CallOptions options;
+  options.deadline = deadline;
+  return servable.model->Call("forward", std::move(bound->args), std::move(bound->kwargs), options).status();
+}
+
+bool WaitUntilWarm(Model& model, Clock::time_point deadline) {
+  // Shared, for the callback may still be under way when the wait is over.
+  const auto warm = std::make_shared<std::promise<void>>();
+  const auto wait = model.WhenWarm([warm] { warm->set_value(); });
+  return warm->get_future().wait_until(deadline) == std::future_status::ready;
+}
+
+}  // namespace
+
+absl::Status WarmUp(const Servable& servable, c10::Device device, std::chrono::duration<double> limit) {
+  const auto& samples = servable.config.model_warmup();
+  if (samples.empty()) return absl::OkStatus();
+  const Clock::time_point start = Clock::now();
+  const auto time = std::min<std::chrono::duration<double>>(limit, std::chrono::hours(24 * 365));
+  const Clock::time_point deadline =
+      limit.count() > 0 ? start + std::chrono::duration_cast<Clock::duration>(time) : Clock::time_point::max();
+  for (const inference::ModelWarmup& sample : samples) {
+    // The configuration's 0 is what it is if nobody says.
+    for (uint32_t run = 0; run < std::max(1U, sample.count()); ++run) {
+      const absl::Status status = RunOnce(servable, sample, device, deadline);
+      if (status.ok()) continue;
+      return {status.code(), absl::StrCat("the warm-up sample '", sample.name(), "' failed: ", status.message())};
+    }
+  }
+  const std::string what = absl::StrCat(servable.name, " version ", servable.version);
+  if (!WaitUntilWarm(*servable.model, deadline)) {
+    Log().warn("{}: what its warm-up asked for is not compiled after {} s; it serves without", what, limit.count());
+  } else {
+    Log().info("{} is warm after {:.3f} s", what, std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace hearth::server
