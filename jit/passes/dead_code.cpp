@@ -91,7 +91,9 @@ class DeadCode {
       if (own.random || own.acts || own.raises || (own.calls && CallActs(*node))) roots_.push_back(node);
       if (own.writes || own.calls) FindWrites(node);
       if (node->kind() == sym::kLoop && MayRaiseOnItsWay(*node)) roots_.push_back(node);
-      if (node->kind() == sym::kFrameState || node->kind() == sym::kGuard) roots_.push_back(node);
+      if (node->kind() == sym::kFrameState || node->kind() == sym::kGuard || node->kind() == sym::kStateStep) {
+        roots_.push_back(node);
+      }
       for (const Block* nested : node->blocks()) FindRoots(*nested);
     }
   }
