@@ -212,6 +212,19 @@ bool WritesInput(const Node& node, size_t i) {
   return HasStatistics(schema) ? IsStatistics(argument) : true;
 }
 
+bool MayRecordGradients(const Block& block) {
+  static const std::unordered_set<Symbol> kSymbols = {Symbol::fromQualString("aten::set_grad_enabled"),
+                                                      Symbol::fromQualString("aten::grad"),
+                                                      Symbol::fromQualString("aten::backward")};
+  for (const Node* node : block) {
+    if (kSymbols.count(node->kind()) != 0 || node->kind() == sym::kWith || EffectsOf(*node).calls) return true;
+    for (const Block* nested : node->blocks()) {
+      if (MayRecordGradients(*nested)) return true;
+    }
+  }
+  return false;
+}
+
 bool OutputMayAliasInput(const Node& node, size_t output, size_t input) {
   const Operator* op = node.op();
   if (op == nullptr) return false;

@@ -22,6 +22,9 @@ struct NodeEffects {
 NodeEffects EffectsOf(const Node& node);
 bool WritesInput(const Node& node, size_t i);
 
+// Whether something in the block may switch the recording of gradients on, or use it.
+bool MayRecordGradients(const Block& block);
+
 // Whether output `output` of an operator may share memory with input `input`, or hold it, or be held by it.
 bool OutputMayAliasInput(const Node& node, size_t output, size_t input);
 

@@ -144,6 +144,7 @@ ValueFacts FactsOfConstant(const c10::IValue& value) {
 void ValueFactTable::Writes::Add(const Writes& other) {
   any |= other.any;
   container |= other.container;
+  tensor |= other.tensor;
   shape |= other.shape;
 }
 
@@ -168,10 +169,10 @@ void ValueFactTable::FindWrites(const Block& block, const UnitEffects* effects) 
       const size_t written = aliases_.ClassOf(*node->input(i));
       if (written == AliasClasses::kNoMemory) continue;
       if (call_writes) {
-        writes_[written].Add({true, true, true});
+        writes_[written].Add({true, true, true, true});
       } else if (!calls && WritesInput(*node, i)) {
         const bool container = IsContainer(*node->input(i)->type());
-        writes_[written].Add({true, container, !container && !KeepsShape(*node)});
+        writes_[written].Add({true, container, !container, !container && !KeepsShape(*node)});
       }
     }
     for (const Block* nested : node->blocks()) FindWrites(*nested, effects);
@@ -187,6 +188,8 @@ void ValueFactTable::MergeOutside() {
   };
   for (size_t id = 0; id < writes_.size(); ++id) {
     if (is_outside(id)) outside.Add(writes_[id]);
+    const AliasClasses::Facts& facts = aliases_.FactsOf(id);
+    if (facts.state || facts.called) writes_state_tensors_ |= writes_[id].tensor;
   }
   for (size_t id = 0; id < writes_.size(); ++id) {
     if (is_outside(id)) writes_[id].Add(outside);

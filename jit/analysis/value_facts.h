@@ -86,6 +86,8 @@ class ValueFactTable {
   bool MayBeWritten(const Value& value) const;
   // The same of lists, dicts and objects only: whether it may come to hold something else.
   bool MayHoldOthers(const Value& value) const;
+  // Whether the graph may write tensors that are the model's (constants, attributes) or handed to calls.
+  bool WritesStateTensors() const { return writes_state_tensors_; }
   // Whether a tensor may come to have other sizes or another dtype.
   bool MayChangeShape(const Value& value) const;
 
@@ -95,7 +97,8 @@ class ValueFactTable {
   struct Writes {
     bool any = false;        // of whatever kind
     bool container = false;  // of lists, dicts, objects
-    bool shape = false;      // that may give a tensor other sizes or another dtype
+    bool tensor = false;
+    bool shape = false;  // that may give a tensor other sizes or another dtype
     void Add(const Writes& other);
   };
 
@@ -112,6 +115,7 @@ class ValueFactTable {
   AliasClasses aliases_;
   std::vector<Writes> writes_;  // by alias class
   std::vector<ValueFacts> facts_;
+  bool writes_state_tensors_ = false;
   size_t loop_depth_ = 0;
 };
 

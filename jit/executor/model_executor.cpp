@@ -7,6 +7,7 @@
 
 #include "jit/analysis/effects.h"
 #include "jit/analysis/state_accesses.h"
+#include "jit/analysis/value_facts.h"
 #include "jit/executor/code_builder.h"
 #include "jit/ir/graph.h"
 #include "jit/ir/symbols.h"
@@ -51,16 +52,18 @@ ModelExecutor::ModelExecutor(std::shared_ptr<CompilationUnit> unit, c10::intrusi
     entry.code = builder.Build(*entry.baseline, *entry.function);
     entry.straight = IsStraight(*entry.baseline->block());
   }
-  MakeTiers(tiers);
+  MakeTiers(tiers, &effects);
 }
 
-void ModelExecutor::MakeTiers(const std::optional<TierSettings>& settings) {
+void ModelExecutor::MakeTiers(const std::optional<TierSettings>& settings, const UnitEffects* effects) {
   if (!settings) return;
   std::vector<Tiers::Method> methods;
+  bool writes_weights = false;
   for (const Method& entry : entries_) {
     methods.push_back({entry.function->qualname().qualifiedName(), entry.baseline.get()});
+    writes_weights |= ValueFactTable(*entry.baseline, {}, effects).WritesStateTensors();
   }
-  tiers_ = std::make_unique<Tiers>(*settings, methods, writes_state_);
+  tiers_ = std::make_unique<Tiers>(*settings, methods, writes_weights);
 }
 
 void ModelExecutor::PlanState(const UnitEffects& effects) {
@@ -85,7 +88,7 @@ ModelExecutor::ModelExecutor(std::shared_ptr<CompilationUnit> unit, std::span<Fu
     entries_.push_back({function, std::move(baseline), std::move(code), {}, straight});
   }
   num_methods_ = entries_.size();
-  MakeTiers(tiers);
+  MakeTiers(tiers, nullptr);
 }
 
 const ModelExecutor::Method* ModelExecutor::Find(std::string_view name) const {

@@ -75,7 +75,8 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
 
  private:
   void PlanState(const UnitEffects& effects);
-  void MakeTiers(const std::optional<TierSettings>& settings);
+  // `effects` is null where there is no module.
+  void MakeTiers(const std::optional<TierSettings>& settings, const UnitEffects* effects);
 
   std::shared_ptr<CompilationUnit> unit_;
   c10::intrusive_ptr<c10::ivalue::Object> module_;

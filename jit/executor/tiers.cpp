@@ -17,12 +17,12 @@ uint64_t Draw(uint64_t seed, uint64_t call) {
 
 }  // namespace
 
-Tiers::Tiers(TierSettings settings, const std::vector<Method>& methods, bool writes_state)
+Tiers::Tiers(TierSettings settings, const std::vector<Method>& methods, bool writes_weights)
     : settings_(std::move(settings)), cache_(settings_.budget, methods.size(), settings_.cache) {
   for (const Method& method : methods) {
     names_.push_back(method.name);
     compilers_.push_back(std::make_unique<PlanCompiler>(
-        *method.baseline, method.name, settings_.fail_guards.has_value(), writes_state ? nullptr : &derived_));
+        *method.baseline, method.name, settings_.fail_guards.has_value(), writes_weights ? nullptr : &derived_));
   }
   if (settings_.compiler != nullptr) client_.emplace(settings_.compiler);
 }

@@ -40,9 +40,9 @@ class Tiers {
     std::string name;  // for people
     const Graph* baseline;
   };
-  // `methods` in the order of their numbers; their graphs must outlive this, and the unit the plans. `writes_state`:
-  // some method may write memory that another run sees, weights too.
-  Tiers(TierSettings settings, const std::vector<Method>& methods, bool writes_state);
+  // `methods` in the order of their numbers; their graphs must outlive this, and the unit the plans. `writes_weights`:
+  // some method may write tensors of the model.
+  Tiers(TierSettings settings, const std::vector<Method>& methods, bool writes_weights);
   // Waits for a compilation of this model that is under way.
   ~Tiers();
 

@@ -5,10 +5,10 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/core/jit_type.h>
 #include <ATen/ops/rsqrt.h>
-#include <ATen/ops/zeros_like.h>
 
 #include <bit>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -24,6 +24,8 @@ namespace hearth {
 namespace {
 
 const Symbol kBatchNorm = Symbol::fromQualString("aten::batch_norm");
+const Symbol kMul = Symbol::fromQualString("aten::mul");
+const Symbol kAdd = Symbol::fromQualString("aten::add");
 const Symbol kLinear = Symbol::fromQualString("aten::linear");
 const Symbol kGeneralConvolution = Symbol::fromQualString("aten::_convolution");
 
@@ -37,20 +39,6 @@ bool IsLayer(const Node& node) {
   return transposed != nullptr && transposed->isBool() && !transposed->toBool();
 }
 
-// Whether gradients may be recorded on the way, which the new weights would not take part in.
-bool MayRecordGradients(const Block& block) {
-  static const std::unordered_set<Symbol> kSymbols = {Symbol::fromQualString("aten::set_grad_enabled"),
-                                                      Symbol::fromQualString("aten::grad"),
-                                                      Symbol::fromQualString("aten::backward")};
-  for (const Node* node : block) {
-    if (kSymbols.count(node->kind()) != 0 || node->kind() == sym::kWith || EffectsOf(*node).calls) return true;
-    for (const Block* nested : node->blocks()) {
-      if (MayRecordGradients(*nested)) return true;
-    }
-  }
-  return false;
-}
-
 // A constant tensor, an undefined one for None, or nothing if it is neither.
 std::optional<at::Tensor> WeightOf(const Value& value) {
   const c10::IValue* constant = ConstantOf(value);
@@ -60,44 +48,85 @@ std::optional<at::Tensor> WeightOf(const Value& value) {
   return constant->toTensor();
 }
 
-struct Match {
-  Node* layer;
-  Node* norm;
-  double epsilon;
-  std::vector<at::Tensor> weights;  // weight, bias, gamma, beta, mean, variance; biases and gamma may be undefined
+// What happens to a layer's result per channel: y * scale + shift. Undefined: 1 and 0.
+struct Affine {
+  at::Tensor scale;
+  at::Tensor shift;
 };
 
-bool AreAlike(const std::vector<at::Tensor>& weights) {
-  const at::Tensor& first = weights.front();
-  if (!first.defined() || (first.scalar_type() != at::kFloat && first.scalar_type() != at::kDouble)) return false;
-  const int64_t channels = first.dim() > 0 ? first.size(0) : 0;
-  for (size_t i = 0; i < weights.size(); ++i) {
-    const at::Tensor& weight = weights[i];
-    if (!weight.defined()) continue;
-    if (weight.layout() != at::kStrided || !weight.device().is_cpu() || weight.scalar_type() != first.scalar_type()) {
-      return false;
-    }
-    if (i > 0 && (weight.dim() != 1 || weight.size(0) != channels)) return false;
-  }
-  return weights[4].defined() && weights[5].defined();
+// A node that does that, with constants.
+struct Step {
+  std::string purpose;                                           // all that the numbers depend on beside the parameters
+  std::vector<at::Tensor> parameters;                            // some may be undefined
+  std::function<Affine(const std::vector<at::Tensor>&)> affine;  // of the parameters in double precision
+};
+
+bool IsPlain(const at::Tensor& tensor, at::ScalarType dtype) {
+  return tensor.layout() == at::kStrided && tensor.device().is_cpu() && tensor.scalar_type() == dtype;
 }
 
-std::vector<at::Tensor> Folded(const Match& match) {
+std::optional<Step> StepOfNorm(const Node& norm, int64_t channels) {
+  const c10::IValue* training = ConstantOf(*norm.input(5));
+  const c10::IValue* given = ConstantOf(*norm.input(7));
+  if (training == nullptr || training->toBool() || given == nullptr || !given->isDouble()) return {};
+  const double epsilon = given->toDouble();
+  Step step{"batch norm " + std::to_string(std::bit_cast<uint64_t>(epsilon)), {}, {}};
+  for (size_t i = 1; i < 5; ++i) {
+    const std::optional<at::Tensor> weight = WeightOf(*norm.input(i));
+    if (!weight || (weight->defined() && (weight->dim() != 1 || weight->size(0) != channels))) return {};
+    step.parameters.push_back(*weight);
+  }
+  if (!step.parameters[2].defined() || !step.parameters[3].defined()) return {};
+  step.affine = [epsilon](const std::vector<at::Tensor>& parameters) {
+    at::Tensor scale = at::rsqrt(parameters[3] + epsilon);
+    if (parameters[0].defined()) scale = scale * parameters[0];
+    at::Tensor shift = -parameters[2] * scale;
+    if (parameters[1].defined()) shift = shift + parameters[1];
+    return Affine{scale, shift};
+  };
+  return step;
+}
+
+// Whether broadcasting lays the tensor along the channels of something of that rank.
+bool IsPerChannel(const at::Tensor& tensor, int64_t rank, int64_t channels) {
+  const int64_t channel_dim = tensor.dim() - (rank - 1);
+  if (tensor.dim() > rank || channel_dim < 0) return false;
+  for (int64_t i = 0; i < tensor.dim(); ++i) {
+    if (tensor.size(i) != (i == channel_dim ? channels : 1)) return false;
+  }
+  return true;
+}
+
+// A norm that is written out: a product or sum with a constant.
+std::optional<Step> StepOfArithmetic(const Node& node, int64_t rank, int64_t channels) {
+  const std::optional<at::Tensor> constant = WeightOf(*node.input(1));
+  if (!constant || !constant->defined() || !IsPerChannel(*constant, rank, channels)) return {};
+  if (node.kind() == kMul) {
+    return Step{"mul", {*constant}, [](const auto& parameters) { return Affine{parameters[0].reshape({-1}), {}}; }};
+  }
+  const c10::IValue* alpha = ConstantOf(*node.input(2));
+  if (alpha == nullptr || !alpha->isInt() || alpha->toInt() != 1) return {};
+  return Step{"add", {*constant}, [](const auto& parameters) { return Affine{{}, parameters[0].reshape({-1})}; }};
+}
+
+std::vector<at::Tensor> Folded(const at::Tensor& old_weight, const at::Tensor& old_bias, const Step& step) {
   const at::NoGradGuard no_gradients;
-  const auto in_double = [&](size_t i) {
-    const at::Tensor& weight = match.weights[i];
+  const auto in_double = [](const at::Tensor& weight) {
     return weight.defined() ? weight.detach().to(at::kDouble) : at::Tensor();
   };
-  const at::Tensor weight = in_double(0), bias = in_double(1), gamma = in_double(2), beta = in_double(3);
-  const at::Tensor mean = in_double(4), variance = in_double(5);
-  at::Tensor scale = at::rsqrt(variance + match.epsilon);
-  if (gamma.defined()) scale = scale * gamma;
-  at::Tensor shift = (bias.defined() ? bias - mean : -mean) * scale;
-  if (beta.defined()) shift = shift + beta;
-  std::vector<int64_t> sizes(static_cast<size_t>(weight.dim()), 1);
-  sizes[0] = weight.size(0);
-  const at::ScalarType dtype = match.weights[0].scalar_type();
-  return {(weight * scale.view(sizes)).to(dtype), shift.to(dtype)};
+  std::vector<at::Tensor> parameters;
+  for (const at::Tensor& parameter : step.parameters) parameters.push_back(in_double(parameter));
+  const auto [scale, shift] = step.affine(parameters);
+  at::Tensor weight = in_double(old_weight), bias = in_double(old_bias);
+  if (scale.defined()) {
+    std::vector<int64_t> sizes(static_cast<size_t>(weight.dim()), 1);
+    sizes[0] = weight.size(0);
+    weight = weight * scale.view(sizes);
+    if (bias.defined()) bias = bias * scale;
+  }
+  if (shift.defined()) bias = bias.defined() ? bias + shift : shift;
+  const at::ScalarType dtype = old_weight.scalar_type();
+  return {weight.to(dtype), bias.defined() ? bias.to(dtype) : at::Tensor()};
 }
 
 class Folder {
@@ -107,58 +136,56 @@ class Folder {
 
   bool Run() {
     facts_.InferAll();
-    Find(*graph_.block());
-    for (const Match& match : matches_) Fold(match);
-    return !matches_.empty();
+    Walk(graph_.block());
+    return changed_;
   }
 
  private:
   // A closure sees no constants from outside of it: what is in one stays.
-  void Find(const Block& block) {
-    for (Node* node : block) {
-      if (node->kind() == kBatchNorm) TryMatch(node);
-      if (node->kind() == sym::kFork || node->kind() == sym::kAwaitable) continue;
-      for (const Block* nested : node->blocks()) Find(*nested);
+  void Walk(Block* block) {
+    for (Node* node : *block) {
+      const Symbol kind = node->kind();
+      if (kind == sym::kFork || kind == sym::kAwaitable) continue;
+      for (Block* nested : node->blocks()) Walk(nested);
+      if (kind == kBatchNorm || kind == kMul || kind == kAdd) TryFold(node);
     }
   }
 
-  void TryMatch(Node* norm) {
-    Node* layer = norm->input(0)->node();
+  void TryFold(Node* node) {
+    Node* layer = node->input(0)->node();
     if (layer->op() == nullptr || !IsLayer(*layer)) return;
-    if (layer->block() != norm->block() || layer->output()->uses().size() != 1) return;
-    const c10::IValue* training = ConstantOf(*norm->input(5));
-    const c10::IValue* epsilon = ConstantOf(*norm->input(7));
-    if (training == nullptr || training->toBool() || epsilon == nullptr || !epsilon->isDouble()) return;
-    Match match{layer, norm, epsilon->toDouble(), {}};
-    for (const Value* value :
-         {layer->input(1), layer->input(2), norm->input(1), norm->input(2), norm->input(3), norm->input(4)}) {
-      const std::optional<at::Tensor> weight = WeightOf(*value);
-      if (!weight) return;
-      match.weights.push_back(*weight);
+    if (layer->block() != node->block() || layer->output()->uses().size() != 1) return;
+    const std::optional<at::Tensor> weight = WeightOf(*layer->input(1)), bias = WeightOf(*layer->input(2));
+    if (!weight || !weight->defined() || weight->dim() < 2 || !bias) return;
+    const at::ScalarType dtype = weight->scalar_type();
+    if (dtype != at::kFloat && dtype != at::kDouble) return;
+    const int64_t rank = weight->dim(), channels = weight->size(0);
+    if (facts_.Of(*layer->output()).rank() != static_cast<size_t>(rank)) return;
+    const std::optional<Step> step =
+        node->kind() == kBatchNorm ? StepOfNorm(*node, channels) : StepOfArithmetic(*node, rank, channels);
+    if (!step || !IsPlain(*weight, dtype) || (bias->defined() && !IsPlain(*bias, dtype))) return;
+    for (const at::Tensor& parameter : step->parameters) {
+      if (parameter.defined() && !IsPlain(parameter, dtype)) return;
     }
-    if (!AreAlike(match.weights)) return;
-    const auto rank = static_cast<size_t>(match.weights[0].dim());
-    if (facts_.Of(*layer->output()).rank() != rank) return;
-    matches_.push_back(std::move(match));
+    Fold(layer, node, *weight, *bias, *step);
   }
 
-  void Fold(const Match& match) {
-    const std::vector<at::Tensor> made =
-        derived_.Get("batch norm " + std::to_string(std::bit_cast<uint64_t>(match.epsilon)), match.weights,
-                     [&] { return Folded(match); });
-    Value* weight = Constant(made[0], match.layer->input(1)->name(), match.layer->range());
-    Value* bias = Constant(made[1], match.norm->input(2)->name(), match.norm->range());
-    match.layer->ReplaceInput(1, weight);
-    match.layer->ReplaceInput(2, bias);
-    match.norm->output()->ReplaceAllUsesWith(match.layer->output());
-    match.norm->Destroy();
+  void Fold(Node* layer, Node* node, const at::Tensor& weight, const at::Tensor& bias, const Step& step) {
+    std::vector<at::Tensor> from = {weight, bias};
+    from.insert(from.end(), step.parameters.begin(), step.parameters.end());
+    const std::vector<at::Tensor> made = derived_.Get(step.purpose, from, [&] { return Folded(weight, bias, step); });
+    layer->ReplaceInput(1, Constant(made[0], layer->input(1)->name(), layer->range()));
+    if (made[1].defined()) layer->ReplaceInput(2, Constant(made[1], {}, node->range()));
+    node->output()->ReplaceAllUsesWith(layer->output());
+    node->Destroy();
+    changed_ = true;
   }
 
   Value* Constant(const at::Tensor& tensor, const std::string& name, const SourceRange& range) {
     Node* node = graph_.Create(sym::kConstant);
     node->SetAttribute(sym::kValueAttr, c10::IValue(tensor));
     node->output()->SetType(c10::TensorType::get());
-    if (!name.empty()) node->output()->SetName(name + ".folded");
+    if (!name.empty()) node->output()->SetName(name.ends_with(".folded") ? name : name + ".folded");
     node->SetRange(range);
     graph_.block()->Prepend(node);
     return node->output();
@@ -167,14 +194,13 @@ class Folder {
   Graph& graph_;
   ValueFactTable facts_;
   DerivedConstants& derived_;
-  std::vector<Match> matches_;
+  bool changed_ = false;
 };
 
 }  // namespace
 
 bool FoldBatchNorms(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects,
                     DerivedConstants& derived) {
-  if (MayRecordGradients(*graph.block())) return false;
   return Folder(graph, arguments, effects, derived).Run();
 }
 

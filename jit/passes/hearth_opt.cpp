@@ -16,6 +16,7 @@
 #include "jit/passes/derived_constants.h"
 #include "jit/passes/example_arguments.h"
 #include "jit/passes/fold_batch_norms.h"
+#include "jit/passes/fold_constant_tensors.h"
 #include "jit/passes/fold_facts.h"
 #include "jit/passes/frame_states.h"
 #include "jit/passes/ir_file.h"
@@ -60,6 +61,9 @@ std::unique_ptr<Graph> RunPass(const std::string& name, std::unique_ptr<Graph> g
     FoldFacts(*graph, arguments, options.effects);
   } else if (name == "common_subexpressions") {
     EliminateCommonSubexpressions(*graph, options.effects);
+  } else if (name == "fold_constant_tensors") {
+    DerivedConstants derived;
+    FoldConstantTensors(*graph, options.effects, derived);
   } else if (name == "fold_batch_norms") {
     DerivedConstants derived;
     FoldBatchNorms(*graph, arguments, options.effects, derived);
@@ -153,7 +157,8 @@ int main(int argc, char** argv) {
   app.add_option("file", arguments.file, "the graph, - for standard input");
   app.add_option("--pass", arguments.passes,
                  "specialize, autocast, scalar_tensors, dead_code, constant_lists, sink, private_state, baseline, "
-                 "frame_states, fold_facts, common_subexpressions, fold_batch_norms or plan; may be repeated")
+                 "frame_states, fold_facts, common_subexpressions, fold_constant_tensors, fold_batch_norms or plan; "
+                 "may be repeated")
       ->allow_extra_args(false);
   app.add_flag("--bind-self", arguments.bind_self, "bind the first input to an object of its class");
   app.add_option("--device", arguments.device, "redirect literal devices");

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "jit/analysis/effects.h"
+#include "jit/analysis/node_effects.h"
 #include "jit/ir/printer.h"
 #include "jit/ir/verifier.h"
 #include "jit/passes/autocast.h"
@@ -12,6 +13,7 @@
 #include "jit/passes/constant_lists.h"
 #include "jit/passes/dead_code.h"
 #include "jit/passes/fold_batch_norms.h"
+#include "jit/passes/fold_constant_tensors.h"
 #include "jit/passes/fold_facts.h"
 #include "jit/passes/scalar_tensors.h"
 #include "jit/passes/sink.h"
@@ -72,9 +74,12 @@ void OptimizePlan(Graph& plan, const PlanOptions& options) {
   Run("common_subexpressions", plan, [&](Graph& g) { return EliminateCommonSubexpressions(g, options.effects); });
   Run("dead_code", plan, [&](Graph& g) { return EliminateDeadCode(g, options.effects); });
   Run("constant_lists", plan, [&](Graph& g) { return MakeConstantLists(g, options.effects); });
-  if (options.derived == nullptr) return;
+  if (options.derived == nullptr || MayRecordGradients(*plan.block())) return;
+  Run("fold_constant_tensors", plan,
+      [&](Graph& g) { return FoldConstantTensors(g, options.effects, *options.derived); });
   Run("fold_batch_norms", plan,
       [&](Graph& g) { return FoldBatchNorms(g, options.arguments, options.effects, *options.derived); });
+  Run("dead_code", plan, [&](Graph& g) { return EliminateDeadCode(g, options.effects); });
 }
 
 }  // namespace hearth

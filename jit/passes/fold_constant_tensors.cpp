@@ -1,0 +1,150 @@
+#include "jit/passes/fold_constant_tensors.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/core/jit_type.h>
+#include <ATen/core/stack.h>
+
+#include <bit>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "jit/analysis/node_effects.h"
+#include "jit/analysis/value_facts.h"
+#include "jit/ir/symbols.h"
+#include "jit/operators/operator.h"
+#include "jit/passes/derived_constants.h"
+
+namespace hearth {
+namespace {
+
+bool IsFoldable(Symbol kind) {
+  static const std::unordered_set<Symbol> kSymbols = [] {
+    std::unordered_set<Symbol> symbols;
+    for (const char* name :
+         {"add",         "sub",        "mul",    "div",     "rsub",       "neg",     "abs",       "exp",
+          "log",         "sqrt",       "rsqrt",  "sigmoid", "tanh",       "sin",     "cos",       "pow",
+          "clamp",       "reciprocal", "view",   "reshape", "flatten",    "permute", "transpose", "t",
+          "squeeze",     "unsqueeze",  "select", "slice",   "contiguous", "to",      "type_as",   "detach",
+          "masked_fill", "where",      "eq",     "ne",      "lt",         "le",      "gt",        "ge",
+          "logical_not", "clone",      "cat",    "stack",   "sum"}) {
+      symbols.insert(Symbol::fromQualString(std::string("aten::") + name));
+    }
+    return symbols;
+  }();
+  return kSymbols.count(kind) != 0;
+}
+
+bool IsSmall(const at::Tensor& tensor) {
+  return tensor.defined() && tensor.layout() == at::kStrided && tensor.device().is_cpu() && !tensor.is_quantized() &&
+         tensor.nbytes() <= kMaxFoldedTensorBytes;
+}
+
+// Tells constants apart; false for what is not looked at.
+bool AppendTo(std::string* text, const c10::IValue& value) {
+  *text += ';';
+  if (value.isNone()) {
+    *text += "None";
+  } else if (value.isBool()) {
+    *text += value.toBool() ? "True" : "False";
+  } else if (value.isInt()) {
+    *text += std::to_string(value.toInt());
+  } else if (value.isDouble()) {
+    *text += 'd' + std::to_string(std::bit_cast<uint64_t>(value.toDouble()));
+  } else if (value.isDevice()) {
+    *text += value.toDevice().str();
+  } else if (value.isIntList()) {
+    for (const int64_t element : value.toIntVector()) *text += std::to_string(element) + ',';
+  } else {
+    return false;
+  }
+  return true;
+}
+
+class Folder {
+ public:
+  Folder(Graph& graph, const UnitEffects* effects, DerivedConstants& derived)
+      : graph_(graph), facts_(graph, {}, effects), derived_(derived) {}
+
+  bool Run() {
+    Walk(graph_.block());
+    return changed_;
+  }
+
+ private:
+  // Constants stay where the node was, which is right in closures too.
+  void Walk(Block* block) {
+    for (Node* node : *block) {
+      for (Block* nested : node->blocks()) Walk(nested);
+      if (std::optional<at::Tensor> result = Compute(*node)) Replace(node, std::move(*result));
+    }
+  }
+
+  std::optional<at::Tensor> Compute(const Node& node) const {
+    if (node.op() == nullptr || !IsFoldable(node.kind()) || node.op()->is_vararg() || !node.op()->has_boxed())
+      return {};
+    if (node.outputs().size() != 1 || node.output()->type()->kind() != c10::TypeKind::TensorType) return {};
+    if (EffectsOf(node).any() || !StaysInside(*node.output())) return {};
+    std::string purpose = c10::toString(node.op()->schema());
+    std::vector<at::Tensor> from;
+    torch::jit::Stack stack;
+    for (const Value* input : node.inputs()) {
+      const c10::IValue* constant = ConstantOf(*input);
+      if (constant == nullptr) return {};
+      if (constant->isTensor()) {
+        if (!IsSmall(constant->toTensor())) return {};
+        from.push_back(constant->toTensor());
+        stack.emplace_back(constant->toTensor().detach());
+      } else {
+        if (!AppendTo(&purpose, *constant)) return {};
+        stack.push_back(*constant);
+      }
+    }
+    if (from.empty()) return {};
+    try {
+      std::vector<at::Tensor> made = derived_.Get(purpose, from, [&]() -> std::vector<at::Tensor> {
+        const at::NoGradGuard no_gradients;
+        node.op()->Run(stack);
+        return {stack.at(0).toTensor()};
+      });
+      return IsSmall(made[0]) ? std::optional(std::move(made[0])) : std::nullopt;
+    } catch (const std::exception&) {
+      return {};
+    }
+  }
+
+  bool StaysInside(const Value& value) const {
+    const AliasClasses::Facts& facts = facts_.aliases().FactsOf(facts_.aliases().ClassOf(value));
+    return !facts.written && !facts.returned && !facts.called && !facts_.MayBeWritten(value);
+  }
+
+  void Replace(Node* node, at::Tensor tensor) {
+    Node* constant = graph_.Create(sym::kConstant);
+    constant->SetAttribute(sym::kValueAttr, c10::IValue(std::move(tensor)));
+    constant->output()->SetType(c10::TensorType::get());
+    constant->output()->SetName(node->output()->name());
+    constant->SetRange(node->range());
+    constant->InsertBefore(node);
+    node->output()->ReplaceAllUsesWith(constant->output());
+    node->Destroy();
+    changed_ = true;
+  }
+
+  Graph& graph_;
+  const ValueFactTable facts_;
+  DerivedConstants& derived_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool FoldConstantTensors(Graph& graph, const UnitEffects* effects, DerivedConstants& derived) {
+  return Folder(graph, effects, derived).Run();
+}
+
+}  // namespace hearth

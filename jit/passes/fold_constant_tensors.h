@@ -1,0 +1,25 @@
+// What is computed from constant tensors alone is computed while compiling: the reshaped scale of a norm that a model
+// writes out, the transposed table, the mask that is made from a buffer at each run.
+//
+// Only operators without effects whose results are neither written, returned nor handed out and that, like what they
+// are given, are no larger than kMaxFoldedTensorBytes. Runs the operator itself on the CPU, with gradients off, on a
+// list of operators that neither run long nor make much of little. An operator that fails is left to fail at run time.
+// The memory of constants must not be written by any method of the model: that is for the caller to know. Returns
+// whether the graph changed.
+#pragma once
+
+#include <cstddef>
+
+#include "jit/ir/graph.h"
+
+namespace hearth {
+
+class DerivedConstants;
+class UnitEffects;
+
+inline constexpr size_t kMaxFoldedTensorBytes = 64 * 1024;
+
+// `effects` tells what calls do; null: anything.
+bool FoldConstantTensors(Graph& graph, const UnitEffects* effects, DerivedConstants& derived);
+
+}  // namespace hearth
