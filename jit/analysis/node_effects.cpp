@@ -212,6 +212,19 @@ bool WritesInput(const Node& node, size_t i) {
   return HasStatistics(schema) ? IsStatistics(argument) : true;
 }
 
+bool ReadsShapeOnly(Symbol kind) {
+  static const std::unordered_set<Symbol> kSymbols = [] {
+    std::unordered_set<Symbol> symbols;
+    for (const char* name :
+         {"aten::size", "aten::dim", "aten::numel", "aten::len", "aten::is_contiguous", "aten::is_floating_point",
+          "aten::is_complex", "prim::dtype", "prim::device", "prim::layout", "prim::is_cuda", "prim::is_cpu"}) {
+      symbols.insert(Symbol::fromQualString(name));
+    }
+    return symbols;
+  }();
+  return kSymbols.count(kind) != 0;
+}
+
 bool MayRecordGradients(const Block& block) {
   static const std::unordered_set<Symbol> kSymbols = {Symbol::fromQualString("aten::set_grad_enabled"),
                                                       Symbol::fromQualString("aten::grad"),

@@ -22,6 +22,9 @@ struct NodeEffects {
 NodeEffects EffectsOf(const Node& node);
 bool WritesInput(const Node& node, size_t i);
 
+// Whether an operator asks about a tensor's sizes, dtype and the like, and not about what is in it.
+bool ReadsShapeOnly(Symbol kind);
+
 // Whether something in the block may switch the recording of gradients on, or use it.
 bool MayRecordGradients(const Block& block);
 

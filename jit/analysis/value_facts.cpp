@@ -54,6 +54,13 @@ ValueFacts FactsOfTensor(const at::Tensor& tensor) {
   return facts;
 }
 
+bool AlwaysRaises(const Block& block) {
+  for (const Node* node : block) {
+    if (node->kind() == sym::kRaiseException) return true;
+  }
+  return false;
+}
+
 bool IsContainer(const c10::Type& type) { return type.kind() != c10::TypeKind::TensorType; }
 
 }  // namespace
@@ -316,7 +323,32 @@ void ValueFactTable::EnterLoop(const Node& loop) {
   --loop_depth_;
 }
 
+// What must have been so for the run to get past it. Of Values that are defined in the block of the branch: all that
+// comes later sees them past it.
+void ValueFactTable::LearnFrom(const Node& branch) {
+  static const Symbol kEq = Symbol::fromQualString("aten::eq"), kNe = Symbol::fromQualString("aten::ne");
+  static const Symbol kDim = Symbol::fromQualString("aten::dim");
+  const bool then_raises = AlwaysRaises(*branch.block(0));
+  if (then_raises == AlwaysRaises(*branch.block(1))) return;
+  const Node& condition = *branch.input()->node();
+  if (condition.kind() != (then_raises ? kNe : kEq)) return;
+  for (size_t i = 0; i < 2; ++i) {
+    const c10::IValue* number = ConstantOf(*condition.input(i));
+    const Node& question = *condition.input(1 - i)->node();
+    if (number == nullptr || !number->isInt() || question.kind() != kDim) continue;
+    const Value& tensor = *question.input();
+    if (tensor.node()->block() != branch.block() || MayChangeShape(tensor) || Of(tensor).rank()) return;
+    constexpr int64_t kMaxRank = 64;
+    if (number->toInt() < 0 || number->toInt() > kMaxRank) return;
+    ValueFacts facts = Of(tensor);
+    facts.kind = Kind::kTensor;
+    facts.sizes.emplace(static_cast<size_t>(number->toInt()), KnownSize());
+    Set(tensor, std::move(facts));
+  }
+}
+
 void ValueFactTable::Leave(const Node& node) {
+  if (node.kind() == sym::kIf) LearnFrom(node);
   for (size_t i = 0; i < node.outputs().size(); ++i) {
     ValueFacts facts;
     if (node.kind() == sym::kIf) {

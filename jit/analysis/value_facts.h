@@ -6,6 +6,8 @@
 // for a Value's whole life: of tensors that may be given other sizes or dtypes in place, and of lists that may be
 // written, nothing is known, and arguments and constants count as possibly the same tensor.
 //
+// A branch that raises unless a tensor has so many dimensions tells the rank to what comes after it.
+//
 // Takes for granted that no autocast is on around the run (regions in the code are casts by now).
 #pragma once
 
@@ -107,6 +109,7 @@ class ValueFactTable {
   void InferBlock(const Block& block);
   void InferNode(const Node& node);
   void EnterLoop(const Node& loop);
+  void LearnFrom(const Node& branch);
   Writes WritesTo(const Value& value) const;
   void Set(const Value& value, ValueFacts facts);
   void Weaken(ValueFacts* facts, const Writes& writes) const;

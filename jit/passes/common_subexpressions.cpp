@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "jit/analysis/node_effects.h"
@@ -17,20 +16,6 @@
 
 namespace hearth {
 namespace {
-
-// Asks about a tensor's sizes and dtype, not about what is in it.
-bool ReadsShapeOnly(Symbol kind) {
-  static const std::unordered_set<Symbol> kSymbols = [] {
-    std::unordered_set<Symbol> symbols;
-    for (const char* name :
-         {"aten::size", "aten::dim", "aten::numel", "aten::len", "aten::is_contiguous", "aten::is_floating_point",
-          "aten::is_complex", "prim::dtype", "prim::device", "prim::layout", "prim::is_cuda", "prim::is_cpu"}) {
-      symbols.insert(Symbol::fromQualString(name));
-    }
-    return symbols;
-  }();
-  return kSymbols.count(kind) != 0;
-}
 
 bool MakesTuple(Symbol kind) {
   return kind == sym::kTupleConstruct || kind == sym::kTupleIndex || kind == sym::kTupleUnpack;

@@ -1,5 +1,7 @@
 #include "jit/passes/dead_code.h"
 
+#include <ATen/core/jit_type.h>
+
 #include <algorithm>
 #include <unordered_set>
 #include <vector>
@@ -13,11 +15,64 @@
 namespace hearth {
 namespace {
 
+// Of a node without effects.
+bool MayThrow(const Node& node) {
+  static const std::unordered_set<Symbol> kHarmless = [] {
+    std::unordered_set<Symbol> symbols;
+    for (const char* name : {"aten::dim",
+                             "aten::size",
+                             "aten::len",
+                             "aten::numel",
+                             "aten::is_floating_point",
+                             "aten::is_complex",
+                             "aten::eq",
+                             "aten::ne",
+                             "aten::lt",
+                             "aten::le",
+                             "aten::gt",
+                             "aten::ge",
+                             "aten::__not__",
+                             "aten::__is__",
+                             "aten::__isnot__",
+                             "aten::add",
+                             "aten::sub",
+                             "aten::mul",
+                             "aten::neg",
+                             "aten::str",
+                             "aten::__range_length",
+                             "aten::__derive_index",
+                             "aten::detach",
+                             "prim::dtype",
+                             "prim::device",
+                             "prim::layout",
+                             "prim::is_cuda",
+                             "prim::type",
+                             "prim::min",
+                             "prim::max",
+                             "prim::NumToTensor"}) {
+      symbols.insert(Symbol::fromQualString(name));
+    }
+    return symbols;
+  }();
+  const Symbol kind = node.kind();
+  if (node.op() == nullptr) return kind == sym::kListUnpack || kind == sym::kToList;
+  if (kHarmless.count(kind) == 0) return true;
+  // Of tensors, and with them of dimensions that there may not be, only what asks a question without one.
+  for (const Value* input : node.inputs()) {
+    const bool plain = !HasMemory(*input->type());
+    if (!plain && node.inputs().size() > 1) return true;
+  }
+  return kind == Symbol::fromQualString("aten::len") && node.input()->type()->kind() == c10::TypeKind::TensorType;
+}
+
+enum class Keep { kWhatLibTorchKeeps, kWhatMayThrow };
+
 class DeadCode {
  public:
-  DeadCode(Graph& graph, const UnitEffects* effects)
+  DeadCode(Graph& graph, const UnitEffects* effects, Keep keep)
       : graph_(graph),
         effects_(effects),
+        keep_(keep),
         aliases_(graph, effects),
         live_value_(graph.value_id_bound()),
         live_class_(graph.value_id_bound()),
@@ -90,6 +145,7 @@ class DeadCode {
       const NodeEffects own = EffectsOf(*node);
       if (own.random || own.acts || own.raises || (own.calls && CallActs(*node))) roots_.push_back(node);
       if (own.writes || own.calls) FindWrites(node);
+      if (keep_ == Keep::kWhatMayThrow && (own.writes || MayThrow(*node))) roots_.push_back(node);
       if (node->kind() == sym::kLoop && MayRaiseOnItsWay(*node)) roots_.push_back(node);
       if (node->kind() == sym::kFrameState || node->kind() == sym::kGuard || node->kind() == sym::kStateStep) {
         roots_.push_back(node);
@@ -258,6 +314,7 @@ class DeadCode {
 
   Graph& graph_;
   const UnitEffects* effects_;
+  const Keep keep_;
   AliasClasses aliases_;
   std::vector<bool> live_value_;             // by value id
   std::vector<bool> live_class_;             // by alias class
@@ -272,7 +329,11 @@ class DeadCode {
 }  // namespace
 
 bool EliminateDeadCode(Graph& graph, const UnitEffects* effects, std::span<const size_t> sent_in_tuples) {
-  return DeadCode(graph, effects).Run(sent_in_tuples);
+  return DeadCode(graph, effects, Keep::kWhatLibTorchKeeps).Run(sent_in_tuples);
+}
+
+bool EliminateDeadPlanCode(Graph& plan, const UnitEffects* effects) {
+  return DeadCode(plan, effects, Keep::kWhatMayThrow).Run({});
 }
 
 }  // namespace hearth

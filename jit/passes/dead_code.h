@@ -21,4 +21,8 @@ namespace hearth {
 // no longer has (specialize.h).
 bool EliminateDeadCode(Graph& graph, const UnitEffects* effects = nullptr, std::span<const size_t> sent_in_tuples = {});
 
+// The same for a plan (frame_states.h): whatever throws in it sends the run to the baseline, which raises, so only what
+// cannot throw goes, and no write. What LibTorch removes though it might have raised is gone from the baseline already.
+bool EliminateDeadPlanCode(Graph& plan, const UnitEffects* effects = nullptr);
+
 }  // namespace hearth

@@ -6,6 +6,7 @@
 #include <ATen/core/jit_type.h>
 #include <ATen/ops/rsqrt.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <functional>
@@ -37,6 +38,13 @@ bool IsLayer(const Node& node) {
   if (node.kind() != kGeneralConvolution) return false;
   const c10::IValue* transposed = ConstantOf(*node.input(6));
   return transposed != nullptr && transposed->isBool() && !transposed->toBool();
+}
+
+// Whether nobody but `user` sees what is in it; its shape stays as it is.
+bool IsOnlyFor(const Value& value, const Node& user) {
+  return std::ranges::all_of(value.uses(), [&](const Use& use) {
+    return (use.user == &user && use.offset == 0) || ReadsShapeOnly(use.user->kind());
+  });
 }
 
 // A constant tensor, an undefined one for None, or nothing if it is neither.
@@ -154,7 +162,7 @@ class Folder {
   void TryFold(Node* node) {
     Node* layer = node->input(0)->node();
     if (layer->op() == nullptr || !IsLayer(*layer)) return;
-    if (layer->block() != node->block() || layer->output()->uses().size() != 1) return;
+    if (layer->block() != node->block() || !IsOnlyFor(*layer->output(), *node)) return;
     const std::optional<at::Tensor> weight = WeightOf(*layer->input(1)), bias = WeightOf(*layer->input(2));
     if (!weight || !weight->defined() || weight->dim() < 2 || !bias) return;
     const at::ScalarType dtype = weight->scalar_type();

@@ -69,6 +69,8 @@ std::unique_ptr<Graph> RunPass(const std::string& name, std::unique_ptr<Graph> g
     FoldBatchNorms(*graph, arguments, options.effects, derived);
   } else if (name == "dead_code") {
     EliminateDeadCode(*graph, options.effects);
+  } else if (name == "dead_plan_code") {
+    EliminateDeadPlanCode(*graph, options.effects);
   } else if (name == "constant_lists") {
     MakeConstantLists(*graph, options.effects);
   } else if (name == "autocast") {
@@ -157,7 +159,8 @@ int main(int argc, char** argv) {
   app.add_option("file", arguments.file, "the graph, - for standard input");
   app.add_option("--pass", arguments.passes,
                  "specialize, autocast, scalar_tensors, dead_code, constant_lists, sink, private_state, baseline, "
-                 "frame_states, fold_facts, common_subexpressions, fold_constant_tensors, fold_batch_norms or plan; "
+                 "frame_states, fold_facts, common_subexpressions, fold_constant_tensors, fold_batch_norms, "
+                 "dead_plan_code or plan; "
                  "may be repeated")
       ->allow_extra_args(false);
   app.add_flag("--bind-self", arguments.bind_self, "bind the first input to an object of its class");

@@ -72,14 +72,14 @@ void OptimizePlan(Graph& plan, const PlanOptions& options) {
   Check("frame states", plan);
   Run("fold_facts", plan, [&](Graph& g) { return FoldFacts(g, options.arguments, options.effects); });
   Run("common_subexpressions", plan, [&](Graph& g) { return EliminateCommonSubexpressions(g, options.effects); });
-  Run("dead_code", plan, [&](Graph& g) { return EliminateDeadCode(g, options.effects); });
+  Run("dead_code", plan, [&](Graph& g) { return EliminateDeadPlanCode(g, options.effects); });
   Run("constant_lists", plan, [&](Graph& g) { return MakeConstantLists(g, options.effects); });
   if (options.derived == nullptr || MayRecordGradients(*plan.block())) return;
   Run("fold_constant_tensors", plan,
       [&](Graph& g) { return FoldConstantTensors(g, options.effects, *options.derived); });
   Run("fold_batch_norms", plan,
       [&](Graph& g) { return FoldBatchNorms(g, options.arguments, options.effects, *options.derived); });
-  Run("dead_code", plan, [&](Graph& g) { return EliminateDeadCode(g, options.effects); });
+  Run("dead_code", plan, [&](Graph& g) { return EliminateDeadPlanCode(g, options.effects); });
 }
 
 }  // namespace hearth
