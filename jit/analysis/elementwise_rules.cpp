@@ -116,10 +116,18 @@ std::optional<KnownSizes> Reduced(Call& call) {
   return rest;
 }
 void Reduce(Call& call) { call.Give(0, call.in(0), GivenDtype(call, call.in(0).dtype), Reduced(call)); }
+void ReduceToSpread(Call& call) {
+  Reduce(call);
+  // Of complex numbers it is a real one.
+  if (call.in(0).dtype && c10::isComplexType(*call.in(0).dtype)) call.out().dtype.reset();
+}
 void ReduceSummed(Call& call) { call.Give(0, call.in(0), GivenDtype(call, Summed(call.in(0).dtype)), Reduced(call)); }
 void ReduceToBool(Call& call) {
   const bool bytes = call.in(0).dtype == c10::kByte;
-  call.Give(0, call.in(0), bytes || !call.in(0).dtype ? Dtype() : c10::kBool, Reduced(call));
+  const std::optional<KnownSizes> dims = call.has("dim") ? call.numbers("dim") : std::nullopt;
+  // These take no dimensions at their word: nothing is reduced.
+  const bool none = dims && dims->empty();
+  call.Give(0, call.in(0), bytes || !call.in(0).dtype ? Dtype() : c10::kBool, none ? call.in(0).sizes : Reduced(call));
 }
 void ReduceToIndex(Call& call) { call.Give(0, call.in(0), c10::kLong, Reduced(call)); }
 // max(x), max(x, other), max(x, dim)
@@ -155,7 +163,8 @@ void AddElementwiseRules(FactRules& rules) {
   rules.Add(Divide, "div divide");
   rules.Add(Where, "where");
   rules.Add(MaskedFill, "masked_fill");
-  rules.Add(Reduce, "mean amax amin var std");
+  rules.Add(Reduce, "mean amax amin");
+  rules.Add(ReduceToSpread, "var std");
   rules.Add(ReduceSummed, "sum prod");
   rules.Add(ReduceToBool, "any all");
   rules.Add(ReduceToIndex, "argmax argmin");

@@ -40,8 +40,13 @@ void AddedMatmul(Call& call) {
 }
 void Attention(Call& call) {
   std::optional<KnownSizes> sizes = call.in(0).sizes;
+  const std::optional<KnownSizes>& key = call.in(1).sizes;
   const std::optional<KnownSizes>& value = call.in(2).sizes;
-  if (sizes && value && !sizes->empty() && !value->empty()) {
+  if (sizes && key && value && sizes->size() > 1 && key->size() == sizes->size() && value->size() == sizes->size()) {
+    // Batches are broadcast.
+    for (size_t i = 0; i + 2 < sizes->size(); ++i) {
+      if ((*sizes)[i] == 1) (*sizes)[i] = (*key)[i] == 1 && (*value)[i] == 1 ? KnownSize(1) : KnownSize();
+    }
     sizes->back() = value->back();
   } else {
     sizes.reset();

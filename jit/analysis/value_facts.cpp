@@ -273,9 +273,11 @@ void ValueFactTable::Infer(const Node& node) {
     return Set(*node.output(), std::move(facts));
   }
   if (kind == sym::kTupleUnpack || kind == sym::kListUnpack) {
-    const ValueFacts& whole = Of(*node.input());
-    if (whole.elements.size() != node.outputs().size()) return;
-    for (size_t i = 0; i < node.outputs().size(); ++i) Set(*node.output(i), ValueFacts(Of(*node.input()).elements[i]));
+    const ValueFacts whole = Of(*node.input());
+    const bool fits = whole.elements.size() == node.outputs().size();
+    // Also where nothing is known: a loop is walked again when what it carries round turns out to be less than it began
+    // with.
+    for (size_t i = 0; i < node.outputs().size(); ++i) Set(*node.output(i), fits ? whole.elements[i] : ValueFacts());
     return;
   }
   if (kind == sym::kUncheckedCast) return Set(*node.output(), ValueFacts(Of(*node.input())));

@@ -104,6 +104,7 @@ class Program {
       i = end;
     }
     text_ = "graph(%x : Tensor, %y : Tensor, %w : Tensor, %i : Tensor, %b : Tensor, %s : Tensor):\n" + constants_ +
+            (statement.find("%xs") == std::string::npos ? "" : "  %xs : List[Tensor] = prim::ListConstruct(%x, %x)\n") +
             "  %r : " + type + " = " + line + "\n  return (%r)\n";
   }
   const std::string& text() const { return text_; }
@@ -128,6 +129,10 @@ std::vector<std::vector<IValue>> Examples() {
       {at::rand({2, 3, 4, 4}).requires_grad_(), at::rand({1, 4}), w, i, at::rand({4, 4}) > 0.5, s},
       {x, at::rand({3, 5, 2, 2}), w, i, at::rand({4}) > 0.5, s},
       {at::randint(1, 5, {2, 3, 4, 4}), at::randint(1, 5, {4}), w.to(at::kLong), i, at::rand({4}) > 0.5, s},
+      {at::rand({1, 3, 4, 4}), at::rand({2, 3, 4, 4}), w, i, at::rand({4}) > 0.5, s},
+      {at::rand({2, 3, 4, 4}, at::kComplexFloat), at::rand({4}), w, i, at::rand({4}) > 0.5, s},
+      // Contiguous in two formats.
+      {at::empty_strided({2, 3, 1, 1}, {3, 1, 3, 3}).fill_(1), at::rand({3, 1, 1}), w, i, at::rand({4}) > 0.5, s},
   };
 }
 
@@ -203,6 +208,12 @@ const std::vector<std::pair<const char*, const char*>>& Statements() {
       {"Tensor",
        "aten::scaled_dot_product_attention(%x, %x, %x, {NoneType:None}, {float:0.0}, {bool:False}, {NoneType:None}, "
        "{bool:False})"},
+      {"Tensor",
+       "aten::scaled_dot_product_attention(%x, %y, %y, {NoneType:None}, {float:0.0}, {bool:False}, {NoneType:None}, "
+       "{bool:False})"},
+      {"Tensor",
+       "aten::scaled_dot_product_attention(%y, %x, %x, {NoneType:None}, {float:0.0}, {bool:False}, {NoneType:None}, "
+       "{bool:False})"},
       {"Tensor", "aten::sum(%x, {NoneType:None})"},
       {"Tensor", "aten::sum(%b, {NoneType:None})"},
       {"Tensor", "aten::sum.dim_IntList(%x, {List[int]:[1, -1]}, {bool:True}, {NoneType:None})"},
@@ -210,7 +221,10 @@ const std::vector<std::pair<const char*, const char*>>& Statements() {
       {"Tensor", "aten::mean(%i, {int:6})"},
       {"Tensor", "aten::amax(%x, {List[int]:[]}, {bool:False})"},
       {"Tensor", "aten::var.dim(%x, {List[int]:[1]}, {bool:False}, {bool:True})"},
+      {"Tensor", "aten::var(%x, {bool:True})"},
       {"Tensor", "aten::any(%b)"},
+      {"Tensor", "aten::any.dims(%b, {List[int]:[]}, {bool:False})"},
+      {"Tensor", "aten::all.dims(%b, {List[int]:[-1]}, {bool:True})"},
       {"Tensor", "aten::all.dim(%x, {int:1}, {bool:False})"},
       {"Tensor", "aten::argmax(%x, {int:1}, {bool:False})"},
       {"Tensor", "aten::argmax(%x, {NoneType:None}, {bool:False})"},
@@ -231,6 +245,9 @@ const std::vector<std::pair<const char*, const char*>>& Statements() {
       {"Tensor", "aten::index_select(%x, {int:3}, %s)"},
       {"Tensor", "aten::gather(%i, {int:0}, %i, {bool:False})"},
       {"Tensor", "aten::nonzero(%x)"},
+      {"Tensor", "aten::cat(%xs, {int:0})"},
+      {"Tensor", "aten::cat(%xs, {int:2})"},
+      {"Tensor", "aten::stack(%xs, {int:0})"},
       {"Tensor", "aten::repeat(%x, {List[int]:[2, 1, 1, 1, 3]})"},
       {"Tensor", "aten::zeros({List[int]:[2, 3]}, {NoneType:None}, {NoneType:None}, {NoneType:None}, {NoneType:None})"},
       {"Tensor",

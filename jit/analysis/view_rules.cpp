@@ -206,7 +206,9 @@ void Concatenate(Call& call) {
     }
   }
   call.Give(0, common, common.dtype, std::move(sizes));
-  call.out().contiguous = common.contiguous && call.out().plain;
+  // Of four or five dimensions it may be channels-last as its parts are, and parts with sizes of 1 may be both.
+  const bool images = !common.rank() || *common.rank() == 4 || *common.rank() == 5;
+  call.out().contiguous = common.contiguous && call.out().plain && !images;
 }
 
 void Stack(Call& call) {

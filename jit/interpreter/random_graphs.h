@@ -61,6 +61,10 @@ class GraphWalker {
       }
     } else if (node->kind() == sym::kTupleConstruct) {
       outputs = {c10::ivalue::Tuple::create(inputs)};
+    } else if (node->kind() == sym::kListConstruct) {
+      c10::impl::GenericList list(node->output()->type()->containedType(0));
+      for (const IValue& input : inputs) list.push_back(input);
+      outputs = {std::move(list)};
     } else if (node->kind() == sym::kTupleUnpack) {
       const auto& elements = inputs[0].toTupleRef().elements();
       outputs.assign(elements.begin(), elements.end());
