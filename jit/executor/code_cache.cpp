@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -186,7 +187,7 @@ bool CodeCache::Install(CodeEntry& entry, const std::shared_ptr<const ExecutionP
   } else {
     CountAttempt(entry, CodeEntry::State::kFailed);
   }
-  garbage = plans_limbo_.Collect();
+  garbage = CollectPlans();
   return installed;
 }
 
@@ -195,7 +196,7 @@ bool CodeCache::Replace(CodeEntry& entry, const std::shared_ptr<const ExecutionP
   std::lock_guard lock(budget_->mutex_);
   if (!entry.linked_ || entry.owner_ == nullptr) return false;
   const bool replaced = SetPlan(entry, plan, bytes);
-  garbage = plans_limbo_.Collect();
+  garbage = CollectPlans();
   return replaced;
 }
 
@@ -333,6 +334,16 @@ void CodeCache::RemovePlan(CodeEntry& entry) {
   plans_limbo_.Retire(std::exchange(entry.owner_, nullptr));
   --plans_;
   Release(0, std::exchange(entry.plan_bytes_, 0));
+}
+
+CodeCache::Garbage CodeCache::CollectPlans() {
+  // Of all, for a cache whose model is not called any more would keep what it was made to give up.
+  Garbage garbage;
+  for (CodeCache* cache : budget_->caches_) {
+    Garbage free = cache->plans_limbo_.Collect();
+    std::ranges::move(free, std::back_inserter(garbage));
+  }
+  return garbage;
 }
 
 void CodeCache::Hold(size_t entries, size_t bytes) {

@@ -13,7 +13,7 @@
 // Bounds are of entries and of bytes, for each cache and for all together. Room is made in batches by the clock
 // algorithm (F. Corbato, "A paging experiment with the Multics system", 1968) over bits that say what was used, in the
 // cache that is full or, where all together are, in the one that holds most. What is being compiled is not evicted. An
-// evicted or retired plan goes with its last reference, after the next Install or Replace.
+// evicted or retired plan goes with its last reference, after the next Install or Replace in any cache of the budget.
 #pragma once
 
 #include <atomic>
@@ -175,6 +175,7 @@ class CodeCache {
   void SetTable(Method& method, std::shared_ptr<Table> table);
   bool SetPlan(CodeEntry& entry, const std::shared_ptr<const ExecutionPlan>& plan, size_t bytes);
   void RemovePlan(CodeEntry& entry);
+  Garbage CollectPlans();
   void Hold(size_t entries, size_t bytes);
   void Release(size_t entries, size_t bytes);
 
@@ -185,7 +186,7 @@ class CodeCache {
   // Under the budget's lock:
   std::deque<std::shared_ptr<CodeEntry>> entries_;  // from the one that the clock's hand points to
   EpochLimbo limbo_;                                // tables and entries: cheap enough for requests to free
-  EpochLimbo plans_limbo_;                          // plans, which only Install and Replace free
+  EpochLimbo plans_limbo_;                          // plans, which only Install and Replace free, of whatever cache
   CodeCacheLimits held_{0, 0};
   size_t plans_ = 0;
   uint64_t evicted_ = 0;

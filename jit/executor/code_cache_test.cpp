@@ -254,6 +254,20 @@ TEST(CodeCacheTest, WhereAllCachesTogetherAreFullTheLargestMakesRoom) {
   EXPECT_EQ(large.counters().held.entries + 30, budget->held().entries);
 }
 
+TEST(CodeCacheTest, APlanThatMadeRoomForAnotherCacheIsFreedThoughItsOwnIsNotUsedAnyMore) {
+  const auto budget = Budget(kPlenty, 20000);
+  CodeCache idle(budget, 1, {});
+  CodeCache busy(budget, 1, {});
+  std::shared_ptr<CodeEntry> entry = CallUntilDue(idle, Spec(1));
+  PlanPointer plan = Plan(1);
+  const std::weak_ptr<const ExecutionPlan> watched = plan;
+  ASSERT_TRUE(idle.Install(*entry, plan, 10000));
+  plan = nullptr;
+  ASSERT_NE(InstallPlan(busy, 2, 10000), nullptr);
+  EXPECT_FALSE(Has(idle, 1));
+  EXPECT_TRUE(watched.expired());
+}
+
 TEST(CodeCacheTest, ACacheThatEndsGivesItsShareBack) {
   const auto budget = Budget();
   {
