@@ -5,6 +5,7 @@
 #include <ATen/core/jit_type.h>
 #include <ATen/core/stack.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <exception>
@@ -43,6 +44,25 @@ bool IsFoldable(Symbol kind) {
 bool IsSmall(const at::Tensor& tensor) {
   return tensor.defined() && tensor.layout() == at::kStrided && tensor.device().is_cpu() && !tensor.is_quantized() &&
          tensor.nbytes() <= kMaxFoldedTensorBytes;
+}
+
+// Whether what comes of them is small, which small tensors need not be together: broadcasting multiplies.
+bool GivesLittle(const std::vector<at::Tensor>& tensors) {
+  constexpr int64_t kMost = kMaxFoldedTensorBytes;  // bytes or larger elements
+  std::vector<int64_t> sizes;
+  for (const at::Tensor& tensor : tensors) {
+    const auto extra = static_cast<int64_t>(sizes.size()) - tensor.dim();
+    if (extra < 0) sizes.insert(sizes.begin(), static_cast<size_t>(-extra), 1);
+    for (int64_t i = 0; i < tensor.dim(); ++i) {
+      int64_t& size = sizes[static_cast<size_t>(i + std::max<int64_t>(extra, 0))];
+      size = std::max(size, tensor.size(i));
+    }
+  }
+  int64_t elements = 1;
+  for (const int64_t size : sizes) {
+    if (size > kMost || (elements *= size) > kMost) return false;
+  }
+  return true;
 }
 
 // Tells constants apart; false for what is not looked at.
@@ -98,6 +118,8 @@ class Folder {
       if (constant == nullptr) return {};
       if (constant->isTensor()) {
         if (!IsSmall(constant->toTensor())) return {};
+        // Where it stands counts: what follows may be optional.
+        purpose += ";Tensor";
         from.push_back(constant->toTensor());
         stack.emplace_back(constant->toTensor().detach());
       } else {
@@ -105,7 +127,7 @@ class Folder {
         stack.push_back(*constant);
       }
     }
-    if (from.empty()) return {};
+    if (from.empty() || !GivesLittle(from)) return {};
     try {
       std::vector<at::Tensor> made = derived_.Get(purpose, from, [&]() -> std::vector<at::Tensor> {
         const at::NoGradGuard no_gradients;
