@@ -17,6 +17,8 @@
 #include "jit/ir/verifier.h"
 #include "jit/passes/dead_code.h"
 #include "jit/passes/frame_states.h"
+#include "jit/support/memory_account.h"
+#include "jit/support/resource_error.h"
 
 namespace hearth {
 namespace {
@@ -84,6 +86,23 @@ TEST(BailoutTest, EveryGuardOfRandomProgramsMayFailAndNothingChanges) {
   }
   // The others stand in branches that these arguments do not take.
   EXPECT_GT(failed, 10000u);
+}
+
+TEST(BailoutTest, ARunThatHasUsedUpItsMemoryBeginsNothingAgain) {
+  const std::unique_ptr<Graph> graph = ParseGraph(R"(graph(%n : int, %s : str, %log : List[str]):
+  %true : bool = prim::Constant[value=True]()
+  %last : str = prim::Loop(%n, %true, %s)
+    block0(%i : int, %t : str):
+      %same : List[str] = aten::append.t(%log, %t)
+      %next : str = aten::add.str(%t, %s)
+      -> (%true, %next)
+  return (%last)
+)");
+  const Compiled compiled = CompileGuarded(*graph);
+  RunOptions options;
+  options.memory = std::make_shared<MemoryAccount>(4 << 20);
+  EXPECT_THROW(hearth::Run(*compiled.code, {1000000, "text", c10::List<std::string>()}, options), ResourceError);
+  EXPECT_EQ(compiled.code->bailouts->count, 0u);
 }
 
 }  // namespace

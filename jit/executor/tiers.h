@@ -4,6 +4,7 @@
 
 #include <ATen/core/ivalue.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +24,7 @@ namespace hearth {
 
 // What the models of a process share.
 struct TierSettings {
-  // Null: nothing is compiled but what ForceCode asks for.
+  // Null: nothing is compiled in the background.
   std::shared_ptr<BackgroundCompiler> compiler;
   std::shared_ptr<CodeCacheBudget> budget;
   CodeCache::Settings cache;

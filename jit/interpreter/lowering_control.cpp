@@ -190,11 +190,14 @@ void Lowering::LowerLoop(const Node* node) {
     if (DefinedIn(body, returned) && wanted_[returned->id()] == kNoRegister) wanted_[returned->id()] = joins[i];
   }
   const size_t begin = code_->instructions.size();
+  const int32_t frame_state = frame_state_;
   for (size_t i = 0; i < carried; ++i) {
     const Value* param = body.param(i + 1);
     if (!param->HasUses()) DropAll({param}, node);
   }
   LowerBlock(body);
+  // What the body's last FrameState refers to is gone at the back-edge, where a run may be stopped.
+  if (frame_state_ != frame_state) frame_state_ = Bailouts::kNone;
 
   // The condition must outlive the moves into the carried registers.
   const Value* next = body.returns()[0];

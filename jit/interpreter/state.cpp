@@ -146,10 +146,8 @@ InterpreterState::Outcome InterpreterState::Execute() {
   for (;;) {
     const Outcome outcome = Loop();
     if (outcome != Outcome::kRaised) return outcome;
-    if (MayBailOut()) {
+    if (MayBailOut() && TryBailOut()) {
       error_ = nullptr;
-      stack_.clear();
-      BailOut();
     } else if (!Unwind()) {
       return outcome;
     }
@@ -167,8 +165,23 @@ bool InterpreterState::MayBailOut() const {
     std::rethrow_exception(error_);
   } catch (const CancelledError&) {
     return false;
+  } catch (const MemoryLimitError&) {
+    return false;
+  } catch (const ForkLimitError&) {
+    return false;
   } catch (...) {
     return true;
+  }
+}
+
+bool InterpreterState::TryBailOut() {
+  stack_.clear();
+  try {
+    BailOut();
+    return true;
+  } catch (const std::bad_alloc&) {
+    // Then what failed before is told.
+    return false;
   }
 }
 
@@ -188,8 +201,9 @@ void InterpreterState::BailOut() {
     values.push_back(operands[i] >= 0 ? registers_[frame.base + static_cast<size_t>(operands[i])]
                                       : plan.constants[static_cast<size_t>(~operands[i])]);
   }
-  for (size_t i = 0; i < plan.num_registers; ++i) registers_[frame.base + i] = c10::IValue();
+  // Nothing fails from here on.
   GrowRegisters(frame.base + baseline.num_registers);
+  for (size_t i = 0; i < plan.num_registers; ++i) registers_[frame.base + i] = c10::IValue();
   for (size_t i = 0; i < point.registers.size(); ++i) {
     if (point.registers[i] == kNotInRegister) continue;
     registers_[frame.base + static_cast<size_t>(point.registers[i])] = std::move(values[i]);

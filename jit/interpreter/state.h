@@ -75,8 +75,10 @@ class InterpreterState : public std::enable_shared_from_this<InterpreterState> {
   // Loop, and what follows from exceptions: unwinding to an inline fork, or the end.
   Outcome Execute();
   // Whether what just raised was a plan's code that the baseline can do once more: if it is the model's failure, that
-  // will raise it.
+  // will raise it. A run that was told to stop, or has used up what it may have, does not begin anything again.
   bool MayBailOut() const;
+  // BailOut after an exception; false if there is no memory for it, and then nothing has changed.
+  bool TryBailOut();
   // The innermost frame, which is in a plan's code where a FrameState holds, goes on in the baseline from there.
   void BailOut();
   // Turns error_ into a ModelError and takes frames off down to the innermost inline fork or all of them. Whether the
