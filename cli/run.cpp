@@ -11,6 +11,7 @@
 
 #include "cli/cases.h"
 #include "cli/commands.h"
+#include "cli/explanation.h"
 #include "cli/failure.h"
 #include "cli/json.h"
 #include "cli/session.h"
@@ -32,6 +33,7 @@ struct RunOptions {
   bool json = false;
   bool with_arguments = false;
   bool keep_loaded = false;
+  bool explain = false;
   std::optional<uint64_t> seed;
   SessionOptions session;
 };
@@ -49,18 +51,23 @@ std::string TimesText(std::vector<double> times) {
   return text;
 }
 
-void Print(const RunOptions& options, const c10::IValue& answer, double load_time, const std::vector<double>& times) {
+// `report` is null if nobody asked.
+void Print(const RunOptions& options, const c10::IValue& answer, double load_time, const std::vector<double>& times,
+           const CallReport* report) {
   if (options.json) {
-    PrintJson({{"archive", options.archive},
-               {"method", options.method.empty() ? "forward" : options.method},
-               {"type", answer.type()->annotation_str()},
-               {"value", ValueToJson(answer)},
-               {"load_milliseconds", load_time},
-               {"milliseconds", times}});
+    Json json = {{"archive", options.archive},
+                 {"method", options.method.empty() ? "forward" : options.method},
+                 {"type", answer.type()->annotation_str()},
+                 {"value", ValueToJson(answer)},
+                 {"load_milliseconds", load_time},
+                 {"milliseconds", times}};
+    if (report != nullptr) json["explanation"] = ExplanationToJson(*report);
+    PrintJson(json);
     return;
   }
   if (options.output.empty()) std::fputs(SummarizeValue(answer).c_str(), stdout);
   if (times.size() > 1) std::fputs(TimesText(times).c_str(), stdout);
+  if (report != nullptr) std::fputs(ExplanationText(*report).c_str(), stdout);
 }
 
 int RunArchive(const RunOptions& options) {
@@ -76,11 +83,13 @@ int RunArchive(const RunOptions& options) {
   c10::IValue answer;
   CallInputs copy;
   std::vector<double> times;
+  std::shared_ptr<CallReport> report;
   for (int i = 0; i < options.repeat; ++i) {
     copy = inputs->Copy();
     if (options.seed) SeedGenerators(*options.seed);
+    if (options.explain && i + 1 == options.repeat) report = std::make_shared<CallReport>();
     const auto start = std::chrono::steady_clock::now();
-    auto result = session->Call(**model, options.method, copy);
+    auto result = session->Call(**model, options.method, copy, report);
     times.push_back(Milliseconds(std::chrono::steady_clock::now() - start));
     if (!result.ok()) return FailWithStatus(kCommand, result.status());
     answer = *std::move(result);
@@ -90,7 +99,7 @@ int RunArchive(const RunOptions& options) {
                                                         : WriteAnswer(answer, options.output);
     if (!written.ok()) return FailWithLine(kCommand, MessageOf(written));
   }
-  Print(options, answer, load_time, times);
+  Print(options, answer, load_time, times, report.get());
   return kSuccess;
 }
 
@@ -120,11 +129,14 @@ Action AddRun(CLI::App& app) {
       "Write the arguments, as the call left them, beside the answer: a dict with 'args', 'kwargs', 'result'");
   run->add_option("--seed", options->seed, "Seed the random operators before each call, as torch.manual_seed does");
   run->add_flag("--json", options->json, "Print the answer and the times as JSON");
+  CLI::Option* explain = run->add_flag("--explain", options->explain,
+                                       "Say what the last call ran, and the calls and time of each operator in it");
   run->add_option(
          "--cases", options->cases,
          "A file with a run a line: archive, inputs, output and perhaps method and seed, with tabs between; '-' "
          "is the standard input. Prints `ok`, `raised MESSAGE` or `bad MESSAGE` a line")
-      ->excludes(inputs);
+      ->excludes(inputs)
+      ->excludes(explain);
   run->add_flag("--keep-loaded", options->keep_loaded,
                 "Lines of --cases in a row that name one archive call one loaded module, state and all");
   AddSessionOptions(*run, options->session);

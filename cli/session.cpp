@@ -203,8 +203,10 @@ absl::StatusOr<CallInputs> ReadInputs(const std::string& path) {
   return inputs;
 }
 
-absl::StatusOr<c10::IValue> Session::Call(Model& model, const std::string& method, CallInputs inputs) const {
+absl::StatusOr<c10::IValue> Session::Call(Model& model, const std::string& method, CallInputs inputs,
+                                          std::shared_ptr<CallReport> report) const {
   CallOptions options;
+  options.report = std::move(report);
   if (options_.timeout > 0) options.deadline = std::chrono::steady_clock::now() + Duration(options_.timeout);
   if (method.empty()) return model.CallModule(std::move(inputs.args), std::move(inputs.kwargs), options);
   return model.Call(method, std::move(inputs.args), std::move(inputs.kwargs), options);

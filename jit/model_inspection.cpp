@@ -104,6 +104,21 @@ PlanInfo::State StateOf(CodeEntry::State state) {
 
 }  // namespace
 
+CallReport::Run DescribeRun(const std::string& method, const RunReport& run) {
+  CallReport::Run described;
+  described.method = method;
+  if (run.plan != nullptr) {
+    described.has_plan = true;
+    described.arguments = run.arguments;
+    described.compile_time = run.plan->compile_time();
+    described.guards = run.plan->num_guards();
+    described.bailouts = run.profile.bailouts();
+  }
+  for (const auto& [name, op] : run.profile.operators()) described.operators.push_back({name, op.calls, op.time});
+  std::ranges::stable_sort(described.operators, std::ranges::greater(), &CallReport::Operator::time);
+  return described;
+}
+
 std::vector<PlanInfo> ListPlans(const Tiers& tiers, bool with_graphs) {
   std::vector<PlanInfo> infos;
   for (Tiers::Plan& entry : tiers.plans()) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "jit/executor/model_executor.h"
 #include "jit/executor/tiers.h"
 #include "jit/module/compilation_unit.h"
 #include "jit/runtime.h"
@@ -21,6 +22,9 @@ uint64_t WeightBytes(const c10::ivalue::Object& module);
 
 // What a model's methods are called with, the most called first, and the plans for it.
 std::vector<PlanInfo> ListPlans(const Tiers& tiers, bool with_graphs);
+
+// A run of the method, as a call's report has it.
+CallReport::Run DescribeRun(const std::string& method, const RunReport& run);
 
 // The registered operators that the unit's functions call, by name; how many nodes call each.
 std::vector<OperatorUse> CountOperators(const CompilationUnit& unit);

@@ -236,8 +236,17 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
       callback(StatusOf(std::current_exception()));
       return handle;
     }
-    ModelExecutor::CallSettings settings{std::move(token), MakeAccount(memory_limit_), std::move(options.on_start),
-                                         options.may_run_here, on_stream};
+    ModelExecutor::CallSettings settings{
+        std::move(token), MakeAccount(memory_limit_), std::move(options.on_start), options.may_run_here, on_stream,
+        nullptr};
+    if (options.report != nullptr) {
+      settings.report = std::make_shared<RunReport>();
+      callback = [&method, report = options.report, run = settings.report,
+                  callback = std::move(callback)](absl::StatusOr<c10::IValue> answer) {
+        report->runs.push_back(DescribeRun(method.function->qualname().qualifiedName(), *run));
+        callback(std::move(answer));
+      };
+    }
     executor_->RunAsync(method, std::move(bound), std::move(settings),
                         [self = shared_from_this(), stream, start = std::chrono::steady_clock::now(),
                          callback = std::move(callback)](c10::IValue value, const std::exception_ptr& error) {

@@ -98,6 +98,27 @@ enum class GraphStage {
   kBaseline,  // inlined, frozen and cleaned: what the interpreter runs
 };
 
+// What a call did, for people: its method, and the hooks around it.
+struct CallReport {
+  // By the kinds of nodes of the graph ("aten::linear", "prim::Loop"), with the time of its own.
+  struct Operator {
+    std::string name;
+    uint64_t calls = 0;
+    std::chrono::nanoseconds time{0};
+  };
+  struct Run {
+    std::string method;  // its qualified name
+    // Whether it began in a plan, and of that:
+    bool has_plan = false;
+    std::string arguments;
+    std::chrono::nanoseconds compile_time{0};
+    uint32_t guards = 0;
+    uint64_t bailouts = 0;            // how often this run went back to the baseline
+    std::vector<Operator> operators;  // the one with the most time first
+  };
+  std::vector<Run> runs;
+};
+
 struct CallOptions {
   std::optional<std::chrono::steady_clock::time_point> deadline;
   // Called once on the thread that takes the run up, before its first instruction: parts waiting from running.
@@ -106,6 +127,8 @@ struct CallOptions {
   // The calling thread may run the method itself where it has no loops, calls or forks and need not wait for another
   // run: the callback is then called before CallAsync returns. For calls that are known to take microseconds.
   bool may_run_here = false;
+  // Filled by the time of the callback, if given: the call looks at the clock before every instruction.
+  std::shared_ptr<CallReport> report;
 };
 
 // Counters of one model since it was loaded; durations in nanoseconds.

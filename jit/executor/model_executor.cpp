@@ -110,8 +110,12 @@ void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> argu
       const auto self = static_cast<size_t>(module_ != nullptr);
       Tiers::Choice choice =
           tiers_->Choose(static_cast<size_t>(&method - entries_.data()), std::span(arguments).subspan(self));
-      if (choice.code != nullptr) code = std::move(choice.code);
+      if (choice.plan != nullptr) code = choice.plan->code();
       options.failing_guard = choice.failing_guard;
+      if (settings.report != nullptr && choice.plan != nullptr) {
+        settings.report->arguments = ArgumentSpec::Of(std::span(arguments).subspan(self))->ToString();
+        settings.report->plan = std::move(choice.plan);
+      }
     } catch (...) {
       return completion(c10::IValue(), std::current_exception());
     }
@@ -125,6 +129,7 @@ void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> argu
   if (gate_) options.turn = gate_->Arrive(method.plan);
   options.on_start = std::move(settings.on_start);
   options.stream = settings.stream;
+  if (settings.report != nullptr) options.profile = {settings.report, &settings.report->profile};
   options.begin_here = settings.may_run_here && method.straight && method.plan.empty();
   hearth::RunAsync(std::move(code), std::move(arguments), std::move(options), std::move(completion));
 }

@@ -16,6 +16,7 @@
 #include "jit/executor/state_gate.h"
 #include "jit/executor/tiers.h"
 #include "jit/interpreter/interpreter.h"
+#include "jit/interpreter/profile.h"
 #include "jit/interpreter/thread_pool.h"
 #include "jit/module/compilation_unit.h"
 
@@ -23,6 +24,13 @@ namespace hearth {
 
 class CodeBuilder;
 class UnitEffects;
+
+// What a run did, for people.
+struct RunReport {
+  std::shared_ptr<const ExecutionPlan> plan;  // null: it began in the baseline
+  std::string arguments;                      // their spec, where there is a plan for it
+  RunProfile profile;
+};
 
 // Thread-safe once made.
 class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
@@ -68,6 +76,7 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
     // The calling thread may be used, if the method is straight and need never wait its turn.
     bool may_run_here = false;
     std::optional<c10::Stream> stream;  // where its work on a GPU goes; null: where the thread's goes
+    std::shared_ptr<RunReport> report;  // to be filled by the time of the completion; may be null
   };
   // Runs a method or hook of this executor; `arguments` fit its schema, self first. The completion runs once, on a pool
   // thread or, if that was allowed, on this one before RunAsync returns.

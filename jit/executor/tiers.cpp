@@ -33,19 +33,16 @@ Tiers::Choice Tiers::Choose(size_t method, std::span<const c10::IValue> argument
   const std::optional<ArgumentSpec> spec = ArgumentSpec::Of(arguments);
   if (!spec) return {};
   Choice choice;
-  std::shared_ptr<const ExecutionPlan> plan;
   if (settings_.forced) {
-    plan = Force(method, *spec);
+    choice.plan = Force(method, *spec);
   } else {
     CodeCache::Found found = cache_.Lookup(method, *spec);
     if (found.due && !(client_ && client_->TryEnqueue(JobFor(found.entry)))) cache_.Postpone(*found.entry);
-    plan = std::move(found.plan);
+    choice.plan = std::move(found.plan);
   }
-  if (plan == nullptr) return {};
-  choice.code = plan->code();
-  if (settings_.fail_guards && plan->num_guards() > 0) {
+  if (choice.plan != nullptr && settings_.fail_guards && choice.plan->num_guards() > 0) {
     const uint64_t drawn = Draw(*settings_.fail_guards, forced_calls_.fetch_add(1, std::memory_order_relaxed));
-    choice.failing_guard = static_cast<int32_t>(drawn % plan->num_guards());
+    choice.failing_guard = static_cast<int32_t>(drawn % choice.plan->num_guards());
   }
   return choice;
 }

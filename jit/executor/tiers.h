@@ -49,7 +49,7 @@ class Tiers {
 
   // What a call runs in place of the baseline's Code.
   struct Choice {
-    std::shared_ptr<const Code> code;  // null: the baseline
+    std::shared_ptr<const ExecutionPlan> plan;  // null: the baseline
     int32_t failing_guard = -1;
   };
   // Never waits but where the settings say `forced`; then it throws what compiling throws.

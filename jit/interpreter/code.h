@@ -81,6 +81,7 @@ struct InlinedFrame {
 };
 
 struct InstructionOrigin {
+  c10::Symbol kind;  // of the node that it was made of
   SourceRange range;
   int32_t inlined = -1;
 };

@@ -22,6 +22,7 @@ namespace hearth {
 
 class Code;
 class RunGroup;
+class RunProfile;
 class ThreadPool;
 
 // Register code of a finished Graph, with everything decided that can be decided beforehand. Immutable; thread-safe.
@@ -81,6 +82,8 @@ struct RunOptions {
   std::optional<c10::Stream> stream;
   // For tests: the guard of the plan with this number fails when it is reached, whatever it guards. Negative: none.
   int32_t failing_guard = -1;
+  // Told what the run and its forks do, which takes its time; null: nobody asks.
+  std::shared_ptr<RunProfile> profile;
 };
 
 // Runs to the end on this thread. Throws ModelError (with traceback; a ResourceError where a limit was passed) or

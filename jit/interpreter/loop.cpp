@@ -5,6 +5,7 @@
 #include "jit/interpreter/awaitable.h"
 #include "jit/interpreter/call.h"
 #include "jit/interpreter/containers.h"
+#include "jit/interpreter/profile.h"
 #include "jit/interpreter/run_group.h"
 #include "jit/interpreter/state.h"
 #include "jit/interpreter/traceback.h"
@@ -38,9 +39,15 @@ inline size_t ListPosition(int64_t index, size_t size) {
                         message.isString() ? message.toStringRef() : c10::str(message)};
 }
 
+// Of runs that nobody profiles.
+struct NoTimer {
+  void Begin(const Code&, const Instruction*) {}
+};
+
 }  // namespace
 
-InterpreterState::Outcome InterpreterState::Loop() {
+template <typename Timer>
+InterpreterState::Outcome InterpreterState::LoopWith(Timer timer) {
   static const void* const kLabels[] = {
 #define HEARTH_LABEL(name) &&do_##name,
       HEARTH_OPCODES(HEARTH_LABEL)
@@ -67,7 +74,11 @@ InterpreterState::Outcome InterpreterState::Loop() {
     constants = code->constants.data();    \
     operand_list = code->operands.data();  \
   } while (0)
-#define DISPATCH() goto* kLabels[static_cast<size_t>(pc->opcode)]
+#define DISPATCH()                                  \
+  do {                                              \
+    timer.Begin(*code, pc);                         \
+    goto* kLabels[static_cast<size_t>(pc->opcode)]; \
+  } while (0)
 #define NEXT()  \
   do {          \
     ++pc;       \
@@ -521,5 +532,9 @@ InterpreterState::Outcome InterpreterState::Loop() {
     return Outcome::kRaised;
   }
 }
+
+InterpreterState::Outcome InterpreterState::Loop() { return LoopWith(NoTimer()); }
+
+InterpreterState::Outcome InterpreterState::TimedLoop() { return LoopWith(InstructionTimer(options_.profile.get())); }
 
 }  // namespace hearth

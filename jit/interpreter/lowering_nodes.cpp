@@ -342,7 +342,7 @@ void Lowering::SetCallee(size_t at, const TypePtr& self, const std::string& meth
 
 Instruction& Lowering::Emit(Opcode opcode, const Node* origin) {
   code_->instructions.emplace_back().opcode = opcode;
-  code_->origins.push_back({origin->range(), OriginOf(origin->inlined_call())});
+  code_->origins.push_back({origin->kind(), origin->range(), OriginOf(origin->inlined_call())});
   if (code_->bailouts != nullptr) code_->bailouts->state_at.push_back(frame_state_);
   return code_->instructions.back();
 }

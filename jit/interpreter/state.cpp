@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "jit/interpreter/awaitable.h"
+#include "jit/interpreter/profile.h"
 #include "jit/interpreter/run_group.h"
 #include "jit/interpreter/thread_pool.h"
 #include "jit/interpreter/traceback.h"
@@ -144,7 +145,7 @@ RunGroup& InterpreterState::Group() {
 
 InterpreterState::Outcome InterpreterState::Execute() {
   for (;;) {
-    const Outcome outcome = Loop();
+    const Outcome outcome = options_.profile == nullptr ? Loop() : TimedLoop();
     if (outcome != Outcome::kRaised) return outcome;
     if (MayBailOut() && TryBailOut()) {
       error_ = nullptr;
@@ -211,6 +212,7 @@ void InterpreterState::BailOut() {
   frame.code = &baseline;
   frame.pc = baseline.instructions.data() + point.pc;
   bailouts.count.fetch_add(1, std::memory_order_relaxed);
+  if (options_.profile != nullptr) options_.profile->CountBailout();
 }
 
 bool InterpreterState::Unwind() {
@@ -317,6 +319,7 @@ c10::IValue InterpreterState::MakeAwaitable(std::shared_ptr<const Code> closure,
   options.token = options_.token;
   options.memory = options_.memory;
   options.pool = options_.pool;
+  options.profile = options_.profile;
   return hearth::MakeAwaitable(type, {std::move(closure), std::move(captured)}, [options](const AwaitableCall& call) {
     InterpreterState state(options, std::nullopt, Waiting::kBlocks);
     state.Start(*call.closure, call.captured);

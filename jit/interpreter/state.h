@@ -70,8 +70,11 @@ class InterpreterState : public std::enable_shared_from_this<InterpreterState> {
     c10::IValue manager;
   };
 
-  // The dispatch loop (loop.cpp).
+  // The dispatch loop (loop.cpp), and the one that tells options_.profile.
   Outcome Loop();
+  Outcome TimedLoop();
+  template <typename Timer>
+  Outcome LoopWith(Timer timer);
   // Loop, and what follows from exceptions: unwinding to an inline fork, or the end.
   Outcome Execute();
   // Whether what just raised was a plan's code that the baseline can do once more: if it is the model's failure, that

@@ -1,0 +1,77 @@
+#include "cli/explanation.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+namespace hearth::cli {
+namespace {
+
+double Seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+
+double TotalOf(const CallReport::Run& run) {
+  double total = 0;
+  for (const CallReport::Operator& op : run.operators) total += Seconds(op.time);
+  return total;
+}
+
+double Share(const CallReport::Operator& op, double total) { return total > 0 ? Seconds(op.time) / total : 0; }
+
+template <typename... Values>
+void Append(std::string& out, const char* format, Values... values) {
+  char text[200];
+  std::snprintf(text, sizeof text, format, values...);
+  out += text;
+}
+
+void AppendRun(const CallReport::Run& run, std::string& out) {
+  out += run.method + ": ";
+  if (run.has_plan) {
+    out += "the plan for (" + run.arguments + ")";
+    Append(out, ", compiled in %.1f ms, %u guards, %llu bailouts\n", Seconds(run.compile_time) * 1e3, run.guards,
+           static_cast<unsigned long long>(run.bailouts));
+  } else {
+    out += "the interpreter's baseline\n";
+  }
+  size_t width = 8;
+  for (const CallReport::Operator& op : run.operators) width = std::max(width, op.name.size());
+  Append(out, "  %-*s %10s %12s %7s\n", static_cast<int>(std::min<size_t>(width, 80)), "operator", "calls", "total ms",
+         "share");
+  const double total = TotalOf(run);
+  for (const CallReport::Operator& op : run.operators) {
+    out += "  " + op.name + std::string(width - op.name.size(), ' ');
+    Append(out, " %10llu %12.3f %5.1f %%\n", static_cast<unsigned long long>(op.calls), Seconds(op.time) * 1e3,
+           Share(op, total) * 100);
+  }
+}
+
+}  // namespace
+
+std::string ExplanationText(const CallReport& report) {
+  std::string out;
+  for (const CallReport::Run& run : report.runs) AppendRun(run, out);
+  return out;
+}
+
+Json ExplanationToJson(const CallReport& report) {
+  Json runs = Json::array();
+  for (const CallReport::Run& run : report.runs) {
+    Json operators = Json::array();
+    const double total = TotalOf(run);
+    for (const CallReport::Operator& op : run.operators) {
+      operators.push_back(
+          {{"name", op.name}, {"calls", op.calls}, {"seconds", Seconds(op.time)}, {"share", Share(op, total)}});
+    }
+    Json described = {{"method", run.method}, {"tier", run.has_plan ? 1 : 0}, {"operators", std::move(operators)}};
+    if (run.has_plan) {
+      described["arguments"] = run.arguments;
+      described["compile_seconds"] = Seconds(run.compile_time);
+      described["guards"] = run.guards;
+      described["bailouts"] = run.bailouts;
+    }
+    runs.push_back(std::move(described));
+  }
+  return runs;
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,77 @@
+"""hearth run --explain: what ran, how often each operator was called and how long it took."""
+
+import json
+
+import pytest
+import torch
+from command_line import hearth
+from torch import Tensor, nn
+
+
+class Layers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+
+    def forward(self, x: Tensor, rounds: int) -> Tensor:
+        for i in range(rounds):
+            x = torch.relu(self.linear(x))
+            if i % 2 == 0:
+                x = torch.tanh(x)
+        other = torch.jit.fork(torch.sigmoid, x)
+        return x + torch.jit.wait(other)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("explain")
+    module = torch.jit.script(Layers().eval())
+    module.save(str(folder / "layers.pt"))
+    arguments = (torch.randn(4, 8), 5)
+    torch.save(arguments, folder / "in.pt")
+    return folder, module, arguments
+
+
+def explain(folder, *flags):
+    ran = hearth("run", folder / "layers.pt", "--inputs", folder / "in.pt", "--explain", *flags)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def calls_in_torch(module, arguments):
+    """How often LibTorch's own executor calls each operator, by its profiler."""
+    with torch.no_grad(), torch.jit.optimized_execution(False):
+        with torch.autograd.profiler.profile() as profile:
+            module(*arguments)
+    return {event.key: event.count for event in profile.key_averages()}
+
+
+@pytest.mark.parametrize("flags", [("--tier", "0"), ("--tier", "1"), ("--tier", "1", "--fail-guards", "3")])
+def test_calls_are_those_of_torch_and_times_add_up(saved, flags):
+    folder, module, arguments = saved
+    (run,) = json.loads(explain(folder, "--json", *flags))["explanation"]
+    assert run["method"].endswith("forward") and run["tier"] == int(flags[1])
+    operators = {operator["name"]: operator for operator in run["operators"]}
+    expected = calls_in_torch(module, arguments)
+    for name in ("aten::linear", "aten::relu", "aten::tanh", "aten::sigmoid"):
+        # The baseline may do once more what the plan did between the last effect and the guard that failed.
+        again = operators[name]["calls"] - expected[name]
+        assert again == 0 or again == 1 and "--fail-guards" in flags, (name, operators)
+        assert operators[name]["seconds"] > 0
+    assert sum(operator["share"] for operator in operators.values()) == pytest.approx(1)
+    seconds = [operator["seconds"] for operator in run["operators"]]
+    assert seconds == sorted(seconds, reverse=True)
+    assert run.get("bailouts", 0) == (1 if "--fail-guards" in flags else 0)
+
+
+def test_the_table_names_the_plan_and_what_a_plan_was_made_for(saved):
+    folder, _, _ = saved
+    assert "forward: the interpreter's baseline\n" in explain(folder, "--tier", "0")
+    text = explain(folder, "--tier", "1", "--repeat", "3")
+    assert "forward: the plan for (Float[4: *, 8: *]" in text or "forward: the plan for (Float[2: *, *]" in text
+    assert "0 bailouts" in text and "share" in text and "aten::linear" in text
+
+
+def test_explain_is_for_one_run(saved):
+    folder, _, _ = saved
+    assert hearth("run", "--cases", "-", "--explain").returncode == 2

@@ -1,0 +1,61 @@
+#include "jit/interpreter/profile.h"
+
+namespace hearth {
+namespace {
+
+// Whether the instruction is what its node comes down to, and not one of what goes with it.
+bool IsTheCall(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kMove:
+    case Opcode::kMoveLast:
+    case Opcode::kMoveScalar:
+    case Opcode::kMoveToScalar:
+    case Opcode::kDrop:
+    case Opcode::kJump:
+    case Opcode::kForBack:
+    case Opcode::kWhileBack:
+    case Opcode::kLoopBack:
+    case Opcode::kWithExit:
+      return false;
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+void RunProfile::Add(const std::string& name, const Operator& more) {
+  std::lock_guard lock(mutex_);
+  Operator& total = operators_[name];
+  total.calls += more.calls;
+  total.time += more.time;
+}
+
+void RunProfile::CountBailout() {
+  std::lock_guard lock(mutex_);
+  ++bailouts_;
+}
+
+std::map<std::string, RunProfile::Operator> RunProfile::operators() const {
+  std::lock_guard lock(mutex_);
+  return operators_;
+}
+
+uint64_t RunProfile::bailouts() const {
+  std::lock_guard lock(mutex_);
+  return bailouts_;
+}
+
+InstructionTimer::~InstructionTimer() {
+  if (current_ != nullptr) current_->time += std::chrono::steady_clock::now() - since_;
+  for (const auto& [code, entries] : by_code_) {
+    for (size_t i = 0; i < entries.size(); ++i) {
+      RunProfile::Operator spent = entries[i];
+      if (spent.calls == 0) continue;
+      if (!IsTheCall(code->instructions[i].opcode)) spent.calls = 0;
+      profile_->Add(code->origins[i].kind.toQualString(), spent);
+    }
+  }
+}
+
+}  // namespace hearth
