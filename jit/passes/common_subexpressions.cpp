@@ -47,7 +47,8 @@ Key KeyOfConstant(const c10::IValue& value) {
 
 class Eliminator {
  public:
-  Eliminator(Graph& graph, const UnitEffects* effects) : graph_(graph), facts_(graph, {}, effects) {}
+  Eliminator(Graph& graph, const UnitEffects* effects)
+      : graph_(graph), facts_(graph, {}, effects), records_gradients_(MayRecordGradients(*graph.block())) {}
 
   bool Run() {
     Walk(graph_.block());
@@ -125,12 +126,15 @@ class Eliminator {
   bool StaysInside(const Value& value) const {
     const size_t alias_class = facts_.aliases().ClassOf(value);
     if (alias_class == AliasClasses::kNoMemory) return true;
+    // The same tensor computed twice may be part of what is recorded once.
+    if (records_gradients_) return false;
     const AliasClasses::Facts& facts = facts_.aliases().FactsOf(alias_class);
     return !facts.written && !facts.returned && !facts.called && !facts_.MayBeWritten(value);
   }
 
   Graph& graph_;
   const ValueFactTable facts_;
+  const bool records_gradients_;
   std::vector<Table> tables_;
   bool changed_ = false;
 };
