@@ -30,7 +30,7 @@ namespace hearth {
 class Code;
 class Function;
 
-// X(name): what each does stands beside its case in loop.cpp.
+// X(name): what each does stands beside its case in loop.h.
 // clang-format finds no stable form for this list.
 // clang-format off
 #define HEARTH_OPCODES(X) \

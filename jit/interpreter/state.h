@@ -70,7 +70,7 @@ class InterpreterState : public std::enable_shared_from_this<InterpreterState> {
     c10::IValue manager;
   };
 
-  // The dispatch loop (loop.cpp), and the one that tells options_.profile.
+  // The dispatch loop (loop.h), and the one that tells options_.profile.
   Outcome Loop();
   Outcome TimedLoop();
   template <typename Timer>
