@@ -3,6 +3,10 @@
 namespace hearth {
 namespace {
 
+bool IsBackEdge(Opcode opcode) {
+  return opcode == Opcode::kForBack || opcode == Opcode::kWhileBack || opcode == Opcode::kLoopBack;
+}
+
 // Whether the instruction is what its node comes down to, and not one of what goes with it.
 bool IsTheCall(Opcode opcode) {
   switch (opcode) {
@@ -12,13 +16,10 @@ bool IsTheCall(Opcode opcode) {
     case Opcode::kMoveToScalar:
     case Opcode::kDrop:
     case Opcode::kJump:
-    case Opcode::kForBack:
-    case Opcode::kWhileBack:
-    case Opcode::kLoopBack:
     case Opcode::kWithExit:
       return false;
     default:
-      return true;
+      return !IsBackEdge(opcode);
   }
 }
 
@@ -52,8 +53,10 @@ InstructionTimer::~InstructionTimer() {
     for (size_t i = 0; i < entries.size(); ++i) {
       RunProfile::Operator spent = entries[i];
       if (spent.calls == 0) continue;
-      if (!IsTheCall(code->instructions[i].opcode)) spent.calls = 0;
-      profile_->Add(code->origins[i].kind.toQualString(), spent);
+      const Opcode opcode = code->instructions[i].opcode;
+      if (!IsTheCall(opcode)) spent.calls = 0;
+      // A back-edge is made of its body's end.
+      profile_->Add(IsBackEdge(opcode) ? "prim::Loop" : code->origins[i].kind.toQualString(), spent);
     }
   }
 }
