@@ -1,5 +1,6 @@
 """Models that are warm before their first request: the Warm call, and the samples of a configuration's model_warmup."""
 
+import contextlib
 import pathlib
 
 import grpc
@@ -118,3 +119,18 @@ def test_a_sample_that_takes_too_long_fails_the_load(hearthd):
     (server.repository / "endless/config.pbtxt").write_text(f'model_warmup {{ name: "w" {sample} }}')
     with server.client() as client, pytest.raises(InferenceServerException, match="the warm-up sample 'w' failed"):
         client.load_model("endless")
+
+
+def test_clients_that_do_not_wait_to_the_end_leave_no_trace(hearthd, protocol, scaled):
+    server = hearthd({"scaled": scaled})
+    client = NativeClient(protocol, server.channel())
+    request = client.message("WarmRequest")(model="scaled")
+    for i in range(40):
+        # A kind of its own in every round, for the wait to have something to wait for.
+        client.call("scaled", "forward", torch.ones(1 + i % 2, 4), torch.zeros([1] * (i // 2), dtype=torch.long))
+        calls = [client.method("Warm").future(request, timeout=60) for _ in range(3)]
+        calls[0].cancel()
+        with contextlib.suppress(grpc.RpcError):
+            client.method("Warm")(request, timeout=1e-4)
+        assert calls[1].result().plans == calls[2].result().plans
+    assert warm(client, "scaled").plans == 40
