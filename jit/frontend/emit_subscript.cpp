@@ -185,7 +185,12 @@ Emitter::TensorPart Emitter::EmitTensorPart(Value* tensor, const tree::Subscript
       case c10::TypeKind::BoolType: {
         const OperatorSet* make = resolver_.operators().Find("aten", "tensor");
         Value* const arguments[] = {index};
-        place(AsValue(CallOperator(*make, {arguments, {}}, range), range));
+        // A list is of positions whatever it holds: bools count as 0 and 1, and do not mask.
+        std::vector<NamedArgument> named;
+        if (index->type()->kind() == c10::TypeKind::ListType) {
+          named.push_back({"dtype", InsertConstant(static_cast<int64_t>(c10::ScalarType::Long), c10::IntType::get())});
+        }
+        place(AsValue(CallOperator(*make, {arguments, named}, range), range));
         has_tensor = true;
         ++axis;
         break;
