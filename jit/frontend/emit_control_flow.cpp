@@ -1,4 +1,5 @@
 // If, while, for, with, closures: nested blocks, and the values that leave them.
+#include <algorithm>
 #include <utility>
 
 #include "jit/frontend/conversions.h"
@@ -75,7 +76,9 @@ Emitter::Branch Emitter::EmitBranch(Block* block, const Body& body) {
   const InsertionGuard guard(&graph_, block);
   environment_.PushScope();
   body();
-  return {block, environment_.PopScope(), {}};
+  Branch branch{block, {}, {}, {}};
+  branch.changes = environment_.PopScope(&branch.refinements);
+  return branch;
 }
 
 void Emitter::EmitIfElse(Value* condition, const SourceRange& range, const Body& then, const Exits& then_exits,
@@ -132,16 +135,21 @@ void Emitter::Join(Node* node, Branch& then, Branch& otherwise, const SourceRang
     if (!name.empty()) output->SetName(name);
     environment_.Set(id, output);
   };
+  // What a name is at the end of a branch that does not change it: perhaps more is known there than outside.
+  const auto unchanged = [&](Environment::VariableId id, const Branch& branch) {
+    const auto refined = std::ranges::find(branch.refinements, id, &Environment::Change::id);
+    return refined != branch.refinements.end() ? refined->inside : environment_.Find(id);
+  };
   const ChangeIndex in_then(then.changes);
   const ChangeIndex in_otherwise(otherwise.changes);
   for (const Environment::Change& change : then.changes) {
     const Environment::Change* other = in_otherwise.Find(change.id);
-    const Environment::Binding outer = other ? other->inside : environment_.Find(change.id);
+    const Environment::Binding outer = other ? other->inside : unchanged(change.id, otherwise);
     join(change.id, change.inside, outer);
   }
   for (const Environment::Change& change : otherwise.changes) {
     if (in_then.Find(change.id)) continue;
-    const Environment::Binding outer = environment_.Find(change.id);
+    const Environment::Binding outer = unchanged(change.id, then);
     join(change.id, outer, change.inside);
   }
 }

@@ -84,6 +84,7 @@ class Emitter final : private ArgumentContext {
   struct Branch {
     Block* block;
     std::vector<Environment::Change> changes;
+    std::vector<Environment::Change> refinements;  // of names that it does not change
     Exits exits;
     // Whether its end is never reached, and nothing after it by way of flags either: it raises.
     bool unreachable() const { return exits.always && !exits.may_exit(); }

@@ -36,7 +36,7 @@ void Environment::SetRefined(VariableId id, Value* refined, Value* original) {
 
 void Environment::PushScope() { scope_starts_.push_back(log_.size()); }
 
-std::vector<Environment::Change> Environment::PopScope() {
+std::vector<Environment::Change> Environment::PopScope(std::vector<Change>* refinements) {
   const size_t start = scope_starts_.back();
   const uint32_t left = depth();
   std::vector<Change> changes;
@@ -50,10 +50,12 @@ std::vector<Environment::Change> Environment::PopScope() {
   for (size_t i = log_.size(); i-- > start;) bindings_[log_[i].id] = std::move(log_[i].before);
   log_.resize(start);
   scope_starts_.pop_back();
-  std::erase_if(changes, [this](const Change& change) {
+  std::erase_if(changes, [&](const Change& change) {
     const Binding& outside = bindings_[change.id];
     Value* was = outside.original ? outside.original : outside.ssa();
-    return change.inside.original && change.inside.original == was;
+    const bool refines = change.inside.original && change.inside.original == was;
+    if (refines && refinements != nullptr) refinements->push_back(change);
+    return refines;
   });
   return changes;
 }

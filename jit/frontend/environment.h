@@ -52,8 +52,9 @@ class Environment {
   void SetRefined(VariableId id, Value* refined, Value* original);
 
   void PushScope();
-  // In the order in which the names were first bound. Refinements of what is bound outside are no changes.
-  std::vector<Change> PopScope();
+  // In the order in which the names were first bound. Refinements of what is bound outside are no changes; they are put
+  // into `refinements` where it is given.
+  std::vector<Change> PopScope(std::vector<Change>* refinements = nullptr);
   uint32_t depth() const { return static_cast<uint32_t>(scope_starts_.size()); }
 
  private:
