@@ -221,6 +221,7 @@ def _is_python(module, source, program, index, expected, got):
 def _words(message):
     """What an error says, without its class, where TorchScript and Python say it differently: of a KeyError the key."""
     words = message.partition(":")[2].strip().removeprefix("KeyError: ").strip("'")
+    words = words.replace("() iterable argument is empty", "() arg is an empty sequence")  # Python 3.12's words
     return words.replace("list assignment index", "list index")
 
 
