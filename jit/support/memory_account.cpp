@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 
 namespace hearth {
 
@@ -101,6 +102,13 @@ void Delete(void* memory) noexcept {
 // The forms that are not here (arrays, no-throw, sized) come back to these, as the language has it.
 void* operator new(size_t bytes) { return hearth::New(bytes); }
 void* operator new(size_t bytes, std::align_val_t alignment) { return hearth::NewAligned(bytes, alignment); }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return hearth::New(bytes);
+  } catch (...) {
+    return nullptr;
+  }
+}
 void operator delete(void* memory) noexcept { hearth::Delete(memory); }
 void operator delete(void* memory, size_t) noexcept { hearth::Delete(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { hearth::Delete(memory); }
