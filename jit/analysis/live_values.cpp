@@ -3,6 +3,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 
 namespace hearth {
@@ -12,8 +13,6 @@ struct ById {
   bool operator()(const Value* a, const Value* b) const { return a->id() < b->id(); }
 };
 using Live = std::set<const Value*, ById>;
-
-bool IsClosure(const Node& node) { return node.kind() == sym::kFork || node.kind() == sym::kAwaitable; }
 
 void Add(const Value* value, Live& live) {
   const Symbol kind = value->node()->kind();

@@ -11,6 +11,7 @@
 #include "jit/analysis/aliases.h"
 #include "jit/analysis/effects.h"
 #include "jit/analysis/node_effects.h"
+#include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/support/load_budget.h"
 
@@ -28,7 +29,6 @@ struct SlotHash {
 };
 
 bool IsAttribute(const Node& node) { return node.kind() == sym::kGetAttr || node.kind() == sym::kSetAttr; }
-bool IsClosure(const Node& node) { return node.kind() == sym::kFork || node.kind() == sym::kAwaitable; }
 bool IsCall(const Node& node) {
   return node.kind() == sym::kCallFunction || node.kind() == sym::kCallMethod || node.kind() == sym::kWith;
 }

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <span>
 
+#include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/support/load_budget.h"
 
 namespace hearth {
 namespace {
-
-bool IsClosure(const Node* node) { return node->kind() == sym::kFork || node->kind() == sym::kAwaitable; }
 
 // The node in `block`'s own list that holds `node`, or is it.
 const Node* AncestorIn(const Block* block, const Node* node) {
@@ -42,7 +41,7 @@ LastUses::LastUses(const Block& top) {
 void LastUses::Number(const Block& block) {
   for (const Node* node : block) {
     order_.emplace(node, static_cast<uint32_t>(order_.size()));
-    if (IsClosure(node)) continue;
+    if (IsClosure(*node)) continue;
     for (const Block* inner : node->blocks()) Number(*inner);
   }
   order_.emplace(block.return_node(), static_cast<uint32_t>(order_.size()));
@@ -63,7 +62,7 @@ void LastUses::ResolveBlock(const Block& block) {
   for (const Node* node : block) {
     LoadBudget::Check();
     for (const Value* output : node->outputs()) resolve(output);
-    if (IsClosure(node)) continue;
+    if (IsClosure(*node)) continue;
     for (const Block* inner : node->blocks()) ResolveBlock(*inner);
   }
 }
@@ -75,7 +74,7 @@ void LastUses::Resolve(const Value* value, const Block* block, const std::vector
     const Node* ancestor = AncestorIn(block, user);
     if (last == nullptr || order_.at(ancestor) > order_.at(last)) last = ancestor;
   }
-  if (last->blocks().empty() || IsClosure(last)) {
+  if (last->blocks().empty() || IsClosure(*last)) {
     MarkDeath(value, last);
     return;
   }

@@ -11,6 +11,7 @@
 
 #include "jit/analysis/node_effects.h"
 #include "jit/analysis/value_facts.h"
+#include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
 
@@ -80,7 +81,7 @@ class Eliminator {
 
   void WalkInside(Node* node) {
     std::vector<Table> around;
-    const bool closure = node->kind() == sym::kFork || node->kind() == sym::kAwaitable;
+    const bool closure = IsClosure(*node);
     if (closure) std::swap(around, tables_);
     for (Block* block : node->blocks()) Walk(block);
     if (closure) std::swap(around, tables_);

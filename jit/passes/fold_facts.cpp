@@ -6,6 +6,7 @@
 
 #include "jit/analysis/node_effects.h"
 #include "jit/analysis/value_facts.h"
+#include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/registry.h"
 #include "jit/passes/constant_table.h"
@@ -122,7 +123,7 @@ class Folder {
   }
 
   void VisitOther(Node* node) {
-    const bool closure = node->kind() == sym::kFork || node->kind() == sym::kAwaitable;
+    const bool closure = IsClosure(*node);
     facts_.Enter(*node);
     for (Block* block : node->blocks()) {
       if (closure) constants_.BeginClosure(block);

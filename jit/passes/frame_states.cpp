@@ -6,12 +6,11 @@
 
 #include "jit/analysis/live_values.h"
 #include "jit/analysis/node_effects.h"
+#include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 
 namespace hearth {
 namespace {
-
-bool IsClosure(const Node& node) { return node.kind() == sym::kFork || node.kind() == sym::kAwaitable; }
 
 // Whether the node itself must run exactly once. An exception by design is none: the baseline raises it.
 bool ActsOnce(const Node& node) {

@@ -1,0 +1,11 @@
+// Nodes whose block is code of its own: it sees its parameters and nothing around it, and runs another time.
+#pragma once
+
+#include "jit/ir/graph.h"
+#include "jit/ir/symbols.h"
+
+namespace hearth {
+
+inline bool IsClosure(const Node& node) { return node.kind() == sym::kFork || node.kind() == sym::kAwaitable; }
+
+}  // namespace hearth
