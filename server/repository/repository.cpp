@@ -1,5 +1,7 @@
 #include "server/repository/repository.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -30,6 +32,12 @@ double SecondsSince(std::chrono::steady_clock::time_point start) {
 }
 
 std::string Text(absl::string_view view) { return std::string(view.data(), view.size()); }
+
+// malloc keeps what a model, or code that did not become one, held in small pieces: up to the limit for loading.
+void ReturnFreedMemory() {
+  constexpr size_t kKeep = size_t{16} << 20;
+  malloc_trim(kKeep);
+}
 
 }  // namespace
 
@@ -198,6 +206,7 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   Log().info("loading {} from {}", what, archive.string());
   auto fail = [&](const absl::Status& status) {
     Log().error("{} failed to load: {}", what, Text(status.message()));
+    ReturnFreedMemory();
     return status;
   };
   std::error_code error;
@@ -234,8 +243,12 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   servable->statistics->Loaded(std::chrono::steady_clock::now() - start);
   Log().info("{} is loaded: {:.1f} MB of weights, {:.3f} s", what, double(servable->weight_bytes) / 1e6,
              SecondsSince(start));
-  return ServablePtr(servable.release(),
-                     [reaper = reaper_](const Servable* old) { reaper->Post("", [old] { delete old; }); });
+  return ServablePtr(servable.release(), [reaper = reaper_](const Servable* old) {
+    reaper->Post("", [old] {
+      delete old;
+      ReturnFreedMemory();
+    });
+  });
 }
 
 void Repository::FailModel(const std::string& name, const absl::Status& status) {
