@@ -11,9 +11,7 @@ left out, and the output says so. The archives are made here, by torch and torch
 """
 
 import argparse
-import contextlib
 import dataclasses
-import functools
 import json
 import multiprocessing
 import os
@@ -23,8 +21,8 @@ import shutil
 import statistics
 import subprocess
 import sys
-import time
 
+from quota import NoQuota, busy_processes, cgroup
 from run import machine, table
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -87,107 +85,6 @@ def two_processors():
     if not others:
         sys.exit("compiler_placement: needs two processors, may use one")
     return [allowed[0], others[0]]
-
-
-class NoQuota(Exception):
-    """Why there is no quota of one kind."""
-
-
-def cgroup_folders():
-    """(version, folder) of the groups below which one with a processor quota may be made."""
-    for line in open("/proc/self/mounts"):
-        _, folder, kind, options, *_ = line.split()
-        if kind == "cgroup2":
-            # Only the root may hold processes and groups with controllers.
-            yield 2, pathlib.Path(folder)
-        elif kind == "cgroup" and "cpu" in options.split(","):
-            own = pathlib.Path(folder + own_cpu_group())
-            yield 1, own if own.exists() else pathlib.Path(folder)
-
-
-def own_cpu_group() -> str:
-    for line in open("/proc/self/cgroup"):
-        _, controllers, path = line.rstrip("\n").split(":", 2)
-        if "cpu" in controllers.split(","):
-            return path
-    return "/"
-
-
-def limit(version: int, root: pathlib.Path, group: pathlib.Path, quota: float):
-    """Makes the group with the quota; it holds no process yet."""
-    period = 100_000
-    try:
-        if version == 2:
-            if "cpu" not in (root / "cgroup.controllers").read_text().split():
-                raise NoQuota(f"cgroup 2 at {root} has no cpu controller")
-            (root / "cgroup.subtree_control").write_text("+cpu")
-        group.mkdir()
-        if version == 2:
-            (group / "cpu.max").write_text(f"{int(quota * period)} {period}")
-        else:
-            (group / "cpu.cfs_period_us").write_text(str(period))
-            (group / "cpu.cfs_quota_us").write_text(str(int(quota * period)))
-    except OSError as error:
-        raise NoQuota(f"cgroup {version} at {root}: {error.strerror} ({error.filename})") from error
-
-
-BUSY = "import time\nend = time.monotonic() + {seconds}\nwhile time.monotonic() < end: pass"
-
-
-@contextlib.contextmanager
-def busy_processes(processors, seconds=3600.0, group=None):
-    """One on each of the processors, in the group if one is given, for so long or until the end of the context."""
-    def enter(processor):
-        os.sched_setaffinity(0, [processor])
-        if group is not None:
-            (group / "cgroup.procs").write_text("0")
-
-    processes = [subprocess.Popen([sys.executable, "-c", BUSY.format(seconds=seconds)],
-                                  preexec_fn=functools.partial(enter, processor)) for processor in processors]
-    try:
-        yield processes
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
-
-
-def processors_got(processors, group) -> float:
-    """How many processors two busy processes get in the group."""
-    seconds = 1.0
-    before = os.times()
-    with busy_processes(processors, seconds, group) as processes:
-        for process in processes:
-            process.wait()
-    after = os.times()
-    return (after.children_user + after.children_system - before.children_user - before.children_system) / seconds
-
-
-@contextlib.contextmanager
-def cgroup(quota: float, processors, notes: list):
-    """The folder of a cgroup that has the quota and was seen to keep it."""
-    reasons = []
-    for version, root in cgroup_folders():
-        group = root / f"hearth-placement-{os.getpid()}"
-        try:
-            limit(version, root, group, quota)
-            try:
-                used = processors_got(processors, group)
-                if used > 1.15 * quota:
-                    raise NoQuota(f"cgroup {version} at {root}: two busy processes got {used:.2f} processors in spite of it")
-                notes.append(f"cgroup {version}; two busy processes got {used:.2f} processors of {quota:g}")
-                yield group
-                return
-            finally:
-                # The kernel lets go of processes a little after they have been waited for.
-                for _ in range(100):
-                    with contextlib.suppress(OSError):
-                        group.rmdir()
-                        break
-                    time.sleep(0.05)
-        except NoQuota as reason:
-            reasons.append(str(reason))
-    raise NoQuota("; ".join(reasons) or "no cgroup hierarchy is mounted")
 
 
 def described(placement: str) -> str:

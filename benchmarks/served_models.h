@@ -1,0 +1,54 @@
+// One face for what serves models in a benchmark: hearth's runtime, or LibTorch's torch.jit on the same threads,
+// streams and argument conversions.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace hearth::benchmarks {
+
+// Thread-safe.
+class ServedModel {
+ public:
+  virtual ~ServedModel() = default;
+  // Calls forward. `began` is called on the thread that takes the call up, `ended` on the one that has the answer, on
+  // the CPU. A call that fails ends the process.
+  virtual void Call(std::vector<c10::IValue> arguments, std::function<void()> began, std::function<void()> ended) = 0;
+};
+
+// Outlives its models.
+class Server {
+ public:
+  enum class Kind {
+    kBaseline,  // hearth without a compiler
+    kCompiler,  // hearth as the daemon runs it
+    kTorchJit,
+  };
+  struct Settings {
+    int threads = 0;  // 0: one for each processor that this process may use
+    std::string device = "cpu";
+    double compiler_share = 0;  // as CompilerOptions::processor_share
+  };
+  static std::unique_ptr<Server> Make(Kind kind, const Settings& settings);
+  virtual ~Server() = default;
+
+  virtual std::shared_ptr<ServedModel> Load(const std::string& archive) = 0;
+  // Plans made so far, jobs waiting and running, and the processor time that they took.
+  struct Compiled {
+    uint64_t plans = 0;
+    uint64_t failed = 0;
+    uint64_t waiting = 0;
+    double processor_seconds = 0;
+  };
+  virtual Compiled compiled() const { return {}; }
+};
+
+// Says why, and ends the process: a benchmark with a failure in it measured something else.
+[[noreturn]] void Fail(const std::string& what);
+
+}  // namespace hearth::benchmarks
