@@ -101,9 +101,10 @@ class Suite:
             ["archive", "page cache", "hearth load, ms", "torch.jit.load, ms", "ratio", "hearth first answer, ms",
              "torch.jit first answer, ms", "ratio"], rows)
 
-    def start_hearthd(self, repository: pathlib.Path):
+    def start_hearthd(self, repository: pathlib.Path, *flags):
         process = subprocess.Popen(
-            [str(self.binaries / "hearthd"), "--model-repository", str(repository), "--grpc-port", "0", "--http-port", "0"],
+            [str(self.binaries / "hearthd"), "--model-repository", str(repository), "--grpc-port", "0", "--http-port", "0",
+             *flags],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         ready = json.loads(process.stdout.readline())
         return process, f"127.0.0.1:{ready['grpc_port']}"
@@ -143,25 +144,29 @@ class Suite:
 
     def memory(self) -> str:
         folder = self.archives / "models" / "resnet50"
-        with tempfile.TemporaryDirectory() as repository:
-            os.symlink(folder, pathlib.Path(repository) / "resnet50")
-            hearthd, address = self.start_hearthd(pathlib.Path(repository))
-            try:
-                for _ in range(5):
-                    self.output(self.binaries / "hearth", "infer", address, "resnet50", "--random", "--json",
-                                "--shape", "x=1x3x224x224")
-                ours = self.resident_mib(hearthd.pid)
-            finally:
-                hearthd.send_signal(signal.SIGTERM)
-                hearthd.wait(20)
         rival = subprocess.Popen([str(self.binaries / "libtorch_memory"), str(folder / "1" / "model.pt"),
                                   str(folder / "inputs.pt")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         rival.stdout.readline()
         theirs = self.resident_mib(rival.pid)
         rival.communicate("\n")
-        return "## Memory: resnet50 loaded and called five times\n\n" + table(
-            ["process", "resident, MiB"],
-            [["hearthd", f"{ours:.0f}"], ["LibTorch alone, torch.jit", f"{theirs:.0f}"], ["ratio", f"{ours / theirs:.2f}"]])
+        rows = [["LibTorch alone, torch.jit", f"{theirs:.0f}", ""]]
+        for name, flags in (("hearthd", ()), ("hearthd --compiler off", ("--compiler", "off"))):
+            ours = self.hearthd_memory(folder, *flags)
+            rows.append([name, f"{ours:.0f}", f"{ours / theirs:.2f}"])
+        return "## Memory: resnet50 loaded and called five times\n\n" + table(["process", "resident, MiB", "ratio"], rows)
+
+    def hearthd_memory(self, folder: pathlib.Path, *flags) -> float:
+        with tempfile.TemporaryDirectory() as repository:
+            os.symlink(folder, pathlib.Path(repository) / "resnet50")
+            hearthd, address = self.start_hearthd(pathlib.Path(repository), *flags)
+            try:
+                for _ in range(5):
+                    self.output(self.binaries / "hearth", "infer", address, "resnet50", "--random", "--json",
+                                "--shape", "x=1x3x224x224")
+                return self.resident_mib(hearthd.pid)
+            finally:
+                hearthd.send_signal(signal.SIGTERM)
+                hearthd.wait(20)
 
 
 def main():

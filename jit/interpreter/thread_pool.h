@@ -1,4 +1,4 @@
-// The threads that interpreters run on. Tasks are taken in order. Thread-safe.
+// The threads that interpreters run on. Tasks are taken in order, by the thread that was busy last. Thread-safe.
 #pragma once
 
 #include <chrono>
