@@ -1,0 +1,159 @@
+// One model in several engines of one process, for models.py, which takes turns between them:
+//
+//   model_benchmark ARCHIVE INPUTS ENGINE...
+//
+// ENGINE: hearth:baseline, hearth:plan (every call waits for its plan) or hearth:auto (as the daemon, warmed up);
+// torch.jit, torch.jit:frozen or torch.jit:inference (frozen, then optimize_for_inference). Each is loaded from the
+// archive and warmed up in turn, then "ready" is printed. Commands come on standard input, one a line, and each is
+// answered by a line:
+//
+//   time ENGINE MILLISECONDS    calls it for that long, at least three times: the nanoseconds that each call took
+//   answer ENGINE FILE          writes what it answers, for torch.load: "written"
+//
+// The threads inside of operators are what OMP_NUM_THREADS says. Where hearth may, it runs on the calling thread, as
+// its rival does.
+#include <ATen/core/grad_mode.h>
+#include <torch/script.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "jit/runtime.h"
+
+namespace {
+
+using Inputs = std::vector<c10::IValue>;
+using Engine = std::function<c10::IValue(Inputs)>;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kWarmUpCalls = 5;
+constexpr size_t kLeastCalls = 3;
+
+template <typename T>
+T Unwrap(absl::StatusOr<T> result) {
+  if (!result.ok()) throw std::runtime_error(std::string(result.status().message()));
+  return *std::move(result);
+}
+
+void WaitUntilWarm(hearth::Model& model) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool warm = false;
+  const auto waiting = model.WhenWarm([&] {
+    const std::lock_guard lock(mutex);
+    warm = true;
+    changed.notify_one();
+  });
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return warm; });
+}
+
+Engine MakeHearth(const std::string& archive, hearth::Tier tier, const Inputs& inputs) {
+  hearth::RuntimeOptions options;
+  options.threads = 1;
+  options.compiler.tier = tier;
+  std::shared_ptr<hearth::Runtime> runtime = Unwrap(hearth::Runtime::Create(options));
+  std::shared_ptr<hearth::Model> model = Unwrap(runtime->Load(archive, {}));
+  Engine engine = [runtime, model](Inputs given) {
+    hearth::CallOptions call;
+    call.may_run_here = true;
+    return Unwrap(model->Call("forward", std::move(given), {}, std::move(call)));
+  };
+  // What is compiled may be compiled once more, of what was seen of it.
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < kWarmUpCalls; ++i) engine(inputs);
+    if (tier == hearth::Tier::kAuto) WaitUntilWarm(*model);
+  }
+  return engine;
+}
+
+Engine MakeTorch(const std::string& archive, const std::string& form, const Inputs& inputs) {
+  torch::jit::Module module = torch::jit::load(archive);
+  module.eval();
+  if (form == "frozen" || form == "inference") module = torch::jit::freeze(module);
+  if (form == "inference") module = torch::jit::optimize_for_inference(module);
+  torch::jit::Method forward = module.get_method("forward");
+  Engine engine = [module, forward](Inputs given) mutable {
+    const at::NoGradGuard no_gradients;
+    return forward(std::move(given));
+  };
+  for (int i = 0; i < kWarmUpCalls; ++i) engine(inputs);
+  return engine;
+}
+
+Engine MakeEngine(const std::string& name, const std::string& archive, const Inputs& inputs) {
+  if (name == "hearth:baseline") return MakeHearth(archive, hearth::Tier::kBaseline, inputs);
+  if (name == "hearth:plan") return MakeHearth(archive, hearth::Tier::kSpecialised, inputs);
+  if (name == "hearth:auto") return MakeHearth(archive, hearth::Tier::kAuto, inputs);
+  if (name == "torch.jit") return MakeTorch(archive, "", inputs);
+  if (name == "torch.jit:frozen") return MakeTorch(archive, "frozen", inputs);
+  if (name == "torch.jit:inference") return MakeTorch(archive, "inference", inputs);
+  throw std::runtime_error("no engine is called '" + name + "'");
+}
+
+void Time(Engine& engine, const Inputs& inputs, int64_t milliseconds) {
+  std::vector<int64_t> times;
+  const auto end = Clock::now() + std::chrono::milliseconds(milliseconds);
+  while (times.size() < kLeastCalls || Clock::now() < end) {
+    Inputs given = inputs;
+    const auto start = Clock::now();
+    const c10::IValue answer = engine(std::move(given));
+    times.push_back(std::chrono::nanoseconds(Clock::now() - start).count());
+  }
+  for (const int64_t time : times) std::printf("%lld ", static_cast<long long>(time));
+  std::printf("\n");
+}
+
+void Serve(std::map<std::string, Engine>& engines, const Inputs& inputs) {
+  for (std::string line; std::getline(std::cin, line);) {
+    std::istringstream words(line);
+    std::string command, name;
+    words >> command >> name;
+    Engine& engine = engines.at(name);
+    if (command == "time") {
+      int64_t milliseconds = 0;
+      words >> milliseconds;
+      Time(engine, inputs, milliseconds);
+    } else if (command == "answer") {
+      std::string file;
+      words >> file;
+      const absl::Status written = hearth::WriteSavedValue(engine(inputs), file);
+      if (!written.ok()) throw std::runtime_error(std::string(written.message()));
+      std::puts("written");
+    } else {
+      throw std::runtime_error("no command is called '" + command + "'");
+    }
+    std::fflush(stdout);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 4) {
+    std::cerr << "usage: model_benchmark ARCHIVE INPUTS ENGINE...\n";
+    return 2;
+  }
+  try {
+    const Inputs inputs = Unwrap(hearth::ReadSavedValue(argv[2])).toTupleRef().elements().vec();
+    std::map<std::string, Engine> engines;
+    for (int i = 3; i < argc; ++i) engines.emplace(argv[i], MakeEngine(argv[i], argv[1], inputs));
+    std::puts("ready");
+    std::fflush(stdout);
+    Serve(engines, inputs);
+  } catch (const std::exception& error) {
+    std::cerr << "model_benchmark: " << error.what() << "\n";
+    return 1;
+  }
+  return 0;
+}
