@@ -10,7 +10,7 @@
 #include <set>
 
 #include "jit/executor/code_builder.h"
-#include "jit/passes/ir_file.h"
+#include "jit/tools/ir_file.h"
 
 namespace hearth {
 namespace {

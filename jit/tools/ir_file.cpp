@@ -1,4 +1,4 @@
-#include "jit/passes/ir_file.h"
+#include "jit/tools/ir_file.h"
 
 #include <ATen/core/jit_type.h>
 #include <ATen/ops/zeros.h>

@@ -1,4 +1,4 @@
-#include "jit/passes/example_arguments.h"
+#include "jit/tools/example_arguments.h"
 
 #include <ATen/core/List.h>
 #include <ATen/core/Tensor.h>

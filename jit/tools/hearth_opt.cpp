@@ -1,4 +1,5 @@
-// hearth-opt: runs passes over a graph in text and prints what comes out; how passes are tested and looked at.
+// hearth-opt: runs passes over a graph, given as text or as the source that it is emitted from, and prints what comes
+// out; how passes are tested and looked at.
 #include <CLI/CLI.hpp>
 
 #include <fstream>
@@ -7,6 +8,7 @@
 
 #include "jit/analysis/effects.h"
 #include "jit/analysis/state_accesses.h"
+#include "jit/frontend/source_importer.h"
 #include "jit/ir/printer.h"
 #include "jit/ir/verifier.h"
 #include "jit/passes/autocast.h"
@@ -14,24 +16,25 @@
 #include "jit/passes/constant_lists.h"
 #include "jit/passes/dead_code.h"
 #include "jit/passes/derived_constants.h"
-#include "jit/passes/example_arguments.h"
 #include "jit/passes/fold_batch_norms.h"
 #include "jit/passes/fold_constant_tensors.h"
 #include "jit/passes/fold_facts.h"
 #include "jit/passes/frame_states.h"
-#include "jit/passes/ir_file.h"
 #include "jit/passes/pipelines.h"
 #include "jit/passes/private_state.h"
 #include "jit/passes/scalar_tensors.h"
 #include "jit/passes/sink.h"
 #include "jit/passes/specialize.h"
 #include "jit/support/errors.h"
+#include "jit/tools/example_arguments.h"
+#include "jit/tools/ir_file.h"
 
 namespace hearth {
 namespace {
 
 struct Arguments {
   std::string file = "-";
+  std::string function;
   std::vector<std::string> passes;
   bool bind_self = false;
   bool ranges = false;
@@ -124,19 +127,44 @@ void PrintState(const BaselineOptions& options, const Graph& graph) {
   }
 }
 
+// A function of a file of TorchScript as people write it: the one that is named, or the only one.
+const Graph& EmittedGraph(const std::shared_ptr<CompilationUnit>& unit, std::shared_ptr<const Source> source,
+                          const std::string& name) {
+  SourceImporter importer(unit, std::move(source));
+  std::vector<Function*> functions = importer.LoadFunctions();
+  importer.DefineAll();
+  if (!name.empty()) std::erase_if(functions, [&](Function* function) { return function->name() != name; });
+  if (functions.size() != 1) {
+    throw std::runtime_error(name.empty() ? "the file defines " + std::to_string(functions.size()) +
+                                                " functions, and not one: --function says which"
+                                          : "the file defines no function '" + name + "'");
+  }
+  return functions.front()->emitted_graph();
+}
+
 void Main(const Arguments& arguments) {
   const auto source = std::make_shared<const Source>(ReadText(arguments.file), arguments.file);
-  const IrFile file(source);
-  const UnitEffects effects(file.unit());
+  std::optional<IrFile> file;
+  std::shared_ptr<CompilationUnit> written;
+  const Graph* emitted = nullptr;
+  if (arguments.file.ends_with(".py")) {
+    written = CompilationUnit::Create();
+    emitted = &EmittedGraph(written, source, arguments.function);
+  } else {
+    file.emplace(source);
+    emitted = &file->graph();
+  }
+  const c10::intrusive_ptr<c10::ivalue::Object> self = file ? file->MakeSelf() : nullptr;
+  const UnitEffects effects(file ? file->unit() : *written);
   BaselineOptions options;
   options.effects = &effects;
   options.node_budget = arguments.node_budget;
-  if (arguments.bind_self) options.self = file.MakeSelf();
+  if (arguments.bind_self) options.self = self;
   if (!arguments.device.empty()) options.device = c10::Device(arguments.device);
 
-  Verify(file.graph());
-  std::unique_ptr<Graph> graph = file.graph().Clone();
-  const std::vector<ArgumentFacts> facts = FactsOfExamples(arguments.examples, file.MakeSelf());
+  Verify(*emitted);
+  std::unique_ptr<Graph> graph = emitted->Clone();
+  const std::vector<ArgumentFacts> facts = FactsOfExamples(arguments.examples, self);
   for (const std::string& pass : arguments.passes) {
     graph = RunPass(pass, std::move(graph), options, facts);
     Verify(*graph);
@@ -155,8 +183,9 @@ void Main(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   hearth::Arguments arguments;
-  CLI::App app{"Runs passes over a graph in text. The graph is verified before, between and after."};
-  app.add_option("file", arguments.file, "the graph, - for standard input");
+  CLI::App app{"Runs passes over a graph. The graph is verified before, between and after."};
+  app.add_option("file", arguments.file, "the graph as text, - for standard input, or a file of TorchScript (.py)");
+  app.add_option("--function", arguments.function, "which function of the file of TorchScript, if it has several");
   app.add_option("--pass", arguments.passes,
                  "specialize, autocast, scalar_tensors, dead_code, constant_lists, sink, private_state, baseline, "
                  "frame_states, fold_facts, common_subexpressions, fold_constant_tensors, fold_batch_norms, "
