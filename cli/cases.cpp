@@ -1,5 +1,6 @@
 #include "cli/cases.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <fstream>
@@ -35,25 +36,46 @@ absl::Status Load(Session& session, const std::string& path, const std::string& 
   return absl::OkStatus();
 }
 
+// How many plans the model has, the most guards that one of them has, and the runs that left them.
+void PrintPlans(const Model& model) {
+  uint64_t plans = 0;
+  uint64_t guards = 0;
+  uint64_t bailouts = 0;
+  for (const PlanInfo& plan : model.plans(/*with_graphs=*/false)) {
+    if (plan.state != PlanInfo::State::kCompiled) continue;
+    ++plans;
+    guards = std::max<uint64_t>(guards, plan.guards);
+    bailouts += plan.bailouts;
+  }
+  std::printf("plans %llu guards %llu bailouts %llu\n", static_cast<unsigned long long>(plans),
+              static_cast<unsigned long long>(guards), static_cast<unsigned long long>(bailouts));
+}
+
 std::string RunCase(Session& session, const CasesOptions& options, const std::string& line, LoadedArchive& loaded) {
   const std::vector<std::string_view> views = SplitText(line, '\t');
   std::vector<std::string> fields(views.begin(), views.end());
-  if (fields.size() < 3 || fields.size() > 5 || fields[0].empty() || fields[1].empty()) {
-    return Bad("expected archive, inputs, output and perhaps method and seed with tabs between, found '" + line + "'");
+  if (fields.size() < 3 || fields.size() > 6 || fields[0].empty() || fields[1].empty()) {
+    return Bad("expected archive, inputs, output and perhaps method, seed and guard with tabs between, found '" + line +
+               "'");
   }
-  fields.resize(5);
-  const auto& [archive, inputs_path, output, method, seed_text] =
-      std::tie(fields[0], fields[1], fields[2], fields[3], fields[4]);
+  fields.resize(6);
+  const auto& [archive, inputs_path, output, method, seed_text, guard_text] =
+      std::tie(fields[0], fields[1], fields[2], fields[3], fields[4], fields[5]);
   uint64_t seed = 0;
   if (!seed_text.empty() && !absl::SimpleAtoi(seed_text, &seed)) {
     return Bad("a seed is a number from 0 to 2^64 - 1, found '" + seed_text + "'");
+  }
+  CallOptions settings;
+  if (!guard_text.empty() && !absl::SimpleAtoi(guard_text, &settings.failing_guard.emplace())) {
+    return Bad("a guard is a number from 0 to 2^64 - 1, found '" + guard_text + "'");
   }
   const absl::Status found = Load(session, archive, method, options.keep_loaded, loaded);
   if (!found.ok()) return Bad(MessageOf(found));
   const auto inputs = ReadInputs(inputs_path);
   if (!inputs.ok()) return Bad(MessageOf(inputs.status()));
   if (!seed_text.empty() || options.seed) SeedGenerators(seed_text.empty() ? *options.seed : seed);
-  const auto answer = session.Call(*loaded.model, method, *inputs);
+  const auto answer = session.Call(*loaded.model, method, *inputs, settings);
+  if (settings.failing_guard) PrintPlans(*loaded.model);
   if (!answer.ok() && !ModelRaised(answer.status())) return Bad(MessageOf(answer.status()));
   if (!output.empty() && output != "-") {
     absl::Status written;

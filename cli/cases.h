@@ -2,10 +2,13 @@
 // for it, so that no state goes from one to the next. With `keep_loaded`, lines in a row that name one archive are
 // calls of one loaded module, state and all.
 //
-//   ARCHIVE <tab> INPUTS.pt <tab> OUTPUT.pt [<tab> METHOD [<tab> SEED]]
+//   ARCHIVE <tab> INPUTS.pt <tab> OUTPUT.pt [<tab> METHOD [<tab> SEED [<tab> GUARD]]]
 //
 // An empty OUTPUT (or "-") writes nothing, an empty METHOD is the module itself, and a SEED that of the random
-// operators. For each line, also an empty one, one line is printed and flushed:
+// operators. GUARD, with --fail-guards, is the number of the guard that fails, of so many as each plan has; a line with
+// one is answered by two, of which the first says what came of it:
+//   plans N guards N bailouts N
+// For each line, also an empty one, one line is printed and flushed:
 //   ok
 //   raised MESSAGE    the model raised: class and message
 //   bad MESSAGE       the line, a file or the arguments are no good

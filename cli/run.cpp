@@ -89,7 +89,9 @@ int RunArchive(const RunOptions& options) {
     if (options.seed) SeedGenerators(*options.seed);
     if (options.explain && i + 1 == options.repeat) report = std::make_shared<CallReport>();
     const auto start = std::chrono::steady_clock::now();
-    auto result = session->Call(**model, options.method, copy, report);
+    CallOptions settings;
+    settings.report = report;
+    auto result = session->Call(**model, options.method, copy, std::move(settings));
     times.push_back(Milliseconds(std::chrono::steady_clock::now() - start));
     if (!result.ok()) return FailWithStatus(kCommand, result.status());
     answer = *std::move(result);

@@ -204,12 +204,10 @@ absl::StatusOr<CallInputs> ReadInputs(const std::string& path) {
 }
 
 absl::StatusOr<c10::IValue> Session::Call(Model& model, const std::string& method, CallInputs inputs,
-                                          std::shared_ptr<CallReport> report) const {
-  CallOptions options;
-  options.report = std::move(report);
-  if (options_.timeout > 0) options.deadline = std::chrono::steady_clock::now() + Duration(options_.timeout);
-  if (method.empty()) return model.CallModule(std::move(inputs.args), std::move(inputs.kwargs), options);
-  return model.Call(method, std::move(inputs.args), std::move(inputs.kwargs), options);
+                                          CallOptions settings) const {
+  if (options_.timeout > 0) settings.deadline = std::chrono::steady_clock::now() + Duration(options_.timeout);
+  if (method.empty()) return model.CallModule(std::move(inputs.args), std::move(inputs.kwargs), std::move(settings));
+  return model.Call(method, std::move(inputs.args), std::move(inputs.kwargs), std::move(settings));
 }
 
 void SeedGenerators(uint64_t seed) { at::manual_seed(seed); }

@@ -54,9 +54,9 @@ class Session {
   // empty. Errors name it.
   absl::StatusOr<std::shared_ptr<Model>> Load(const std::string& archive, const std::string& function);
   // One call within the options' time: `method`, or with an empty one the module as Python's module(*args, **kwargs).
-  // What it did goes to `report`, if that is given.
+  // `settings` may hold a report to be filled, and the guard that is to fail.
   absl::StatusOr<c10::IValue> Call(Model& model, const std::string& method, CallInputs inputs,
-                                   std::shared_ptr<CallReport> report = nullptr) const;
+                                   CallOptions settings = {}) const;
 
  private:
   Session(SessionOptions options, std::unique_ptr<Runtime> runtime)

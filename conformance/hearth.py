@@ -1,15 +1,47 @@
 """Many cases through `hearth run --cases`: what it says of each, and the file it writes."""
 
+import random
+import re
 from pathlib import Path
+from typing import NamedTuple, Optional
 
 import command_line
+
+class Plans(NamedTuple):
+    """What came of the plans of a case."""
+
+    plans: int
+    guards: int  # of the plan that has most
+    bailouts: int  # runs that went back to the baseline
+
+    @staticmethod
+    def told(line):
+        """From what `hearth run --cases` says of them."""
+        return Plans(*map(int, re.fullmatch(r"plans (\d+) guards (\d+) bailouts (\d+)", line).groups()))
+
+
+class Answer(NamedTuple):
+    line: str  # "ok", "raised ...", "bad ...", or what became of the process
+    output: Path
+    plans: Optional[Plans] = None  # if every call waits for its plan
+
+
+def waits_for_plans(tiers):
+    """Whether with these options of `hearth run` every call waits for its plan."""
+    return tiers[:2] not in ([], ["--tier", "auto"], ["--tier", "0"])
+
+
+def drawn_guard(seed, name):
+    """The number of the guard that fails in a case."""
+    return random.Random(f"{seed} {name}").getrandbits(32)
 
 
 class Hearth:
     """The binary under test: the build's, one that is named, or that of a folder that scripts/bundle made. Thread-safe."""
 
-    def __init__(self, path=None, device="cpu", tiers=()):
-        """`tiers` are `hearth run`'s options for what runs the calls."""
+    def __init__(self, path=None, device="cpu", tiers=(), fail_guards=None):
+        """`tiers` are `hearth run`'s options for what runs the calls; `fail_guards` is a seed, by which the guard that
+        fails is drawn for each case, or "each"."""
         self.path = Path(path) if path else command_line.HEARTH
         self.binary = self.path
         self.program = [self.binary]
@@ -18,16 +50,30 @@ class Hearth:
             self.binary = self.binary / "bin" / "hearth"
         self.device = device
         self.tiers = list(tiers)
+        self.fail_guards = fail_guards
 
-    def run(self, cases, folder):
-        """(line, output file) of each case. A crash or a hang is the line of its case, and another process goes on."""
+    def run(self, cases, folder, guards=None):
+        """The Answer to each case. A crash or a hang is the line of its case, and another process goes on. `guards`, a
+        number for each, are those that fail where each is to fail once."""
         outputs = [folder / f"{index}.out.pt" for index in range(len(cases))]
         for output in outputs:
             output.unlink(missing_ok=True)
         rows = [
             (case.archive, case.inputs, output, case.method, case.seed) for case, output in zip(cases, outputs)
         ]
+        if self.waits_for_plans:
+            guards = guards or [drawn_guard(self.fail_guards, case.name) for case in cases]
+            rows = [(*row, guard) for row, guard in zip(rows, guards)]
         timeout = max(case.timeout for case in cases)
         extra = ["--with-arguments", "--device", self.device, *self.tiers]
         lines = command_line.run_cases(rows, timeout, extra, self.program, limited=self.device == "cpu")
-        return list(zip(lines, outputs))
+        return [self._answer(line, output) for line, output in zip(lines, outputs)]
+
+    @property
+    def waits_for_plans(self):
+        return waits_for_plans(self.tiers)
+
+    @staticmethod
+    def _answer(line, output):
+        told, tab, rest = line.partition("\t")
+        return Answer(rest, output, Plans.told(told)) if tab else Answer(line, output)

@@ -23,6 +23,14 @@ counted. Every miss that remains is listed with its reason, which is kept in `co
 the run.
 """
 
+# How a suite's calls were run, where not as hearth runs them by itself.
+_HOW = {
+    "-tier0": " (the baseline alone)",
+    "-tier1": " (every call in its plan)",
+    "-tier2": " (every call in the plan for its very sizes)",
+    "-bailouts": " (guards fail in the plans)",
+}
+
 _HEAD = "| suite | cases | of which raise | agree | misses | groups | wholly absent | not counted |"
 
 
@@ -53,6 +61,7 @@ def summarize(content, known, label, title, about=""):
         "counts": dict(counts),
         "groups": {name: dict(group) for name, group in sorted(groups.items())},
         "contents": dict(contents.most_common()),
+        "plans": _plans(content["cases"]),
         "times": _times(content["cases"]),
         "misses": {reason: sorted(names) for reason, names in sorted(misses.items())},
         "new": sorted(new),
@@ -60,8 +69,20 @@ def summarize(content, known, label, title, about=""):
     }  # fmt: skip
 
 
+def _plans(cases):
+    """Of what ran plans: how many, their guards, those that were made to fail, the runs that went back to the baseline,
+    and of the cases the guards that their inputs do not reach."""
+    told = {name: case["plans"] for name, case in cases.items() if "plans" in case}
+    if not told:
+        return {}
+    sums = {key: sum(plans.get(key, 0) for plans in told.values()) for key in ("plans", "guards", "tried", "bailouts")}
+    without = sum(plans["plans"] == 0 for plans in told.values())
+    unreached = {name: plans["unreached"] for name, plans in sorted(told.items()) if plans.get("unreached")}
+    return {"cases": len(told), "without": without, **sums, "unreached": unreached}
+
+
 def _without_tier(label):
-    return [label.removesuffix(ending) for ending in ("-tier0", "-tier1", "-bailouts") if label.endswith(ending)]
+    return [label.removesuffix(ending) for ending in _HOW if label.endswith(ending)]
 
 
 def _times(cases):
@@ -116,11 +137,14 @@ def page(summaries):
             f"| {missed} | {len(counted)} | {absent} | {left_out} |"
         )
     for summary in summaries:
-        lines += ["", f"## {summary['title']}", "", *_paragraph(summary["about"]), _made_on(summary), ""]
+        how = next((words for ending, words in _HOW.items() if summary["suite"].endswith(ending)), "")
+        lines += ["", f"## {summary['title']}{how}", ""]
+        lines += [*([] if how else _paragraph(summary["about"])), _made_on(summary), ""]
         lines += _misses(summary)
         if absent := summary.get("nothing_made_of"):
             lines += [f"Of {len(absent)} {summary['items']} no case could be made that torch.jit saves and runs: {', '.join(absent)}.", ""]
         lines += _groups(summary)
+        lines += _plan_lines(summary)
         lines += _speed(summary)
         lines += _contents(summary)
     return "\n".join(lines) + "\n"
@@ -171,6 +195,24 @@ def _groups(summary):
         lines.append("")
     if whole:
         lines += [f"<details><summary>{len(whole)} groups agree in every case</summary>", "", ", ".join(whole), "", "</details>"]
+    return lines
+
+
+def _plan_lines(summary):
+    plans = summary.get("plans")
+    if not plans:
+        return []
+    text = f"{plans['plans']} plans ran in {plans['cases'] - plans['without']} of {plans['cases']} cases"
+    if plans["tried"]:
+        text += (f", with {plans['guards']} guards. {plans['tried']} of these were made to fail, each in a run of its own; "
+                 f"{plans['bailouts']} of those runs came to the guard and went on in the baseline")  # fmt: skip
+    elif plans["bailouts"]:
+        text += f"; {plans['bailouts']} of the runs went on in the baseline"
+    lines = ["", text + "."]
+    if plans["unreached"]:
+        listed = ", ".join(f"`{name}` {' '.join(map(str, guards))}" for name, guards in plans["unreached"].items())
+        count = sum(map(len, plans["unreached"].values()))
+        lines += ["", f"<details><summary>{count} guards that the cases' inputs do not reach</summary>", "", listed, "", "</details>"]
     return lines
 
 

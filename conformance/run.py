@@ -21,7 +21,7 @@ import tomllib
 from collections import Counter
 from pathlib import Path
 
-from conformance import ROOT, making, report, suites
+from conformance import ROOT, bailouts, making, report, suites
 from conformance.hearth import Hearth
 from conformance.workers import JOBS, Died, Worker
 
@@ -33,7 +33,7 @@ QUICK = 400  # cases of a suite that does not hold itself to a sample
 def main():
     options = _options()
     os.environ["OMP_NUM_THREADS"] = "1"  # the cases are what runs in parallel
-    hearth = Hearth(options.hearth, options.device, _tier_options(options))
+    hearth = Hearth(options.hearth, options.device, _tier_options(options), options.fail_guards)
     if not hearth.binary.exists():
         sys.exit(f"{hearth.binary} is not there: build it first, or say --hearth PATH")
     known = tomllib.loads((ROOT / "conformance" / "known.toml").read_text()).get("miss", [])
@@ -55,7 +55,8 @@ def _options():
     parser.add_argument("--again", action="store_true", help="run what has a verdict too")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--tier", choices=["auto", "0", "1"], help="what runs hearth's calls; 1: a plan for each call")
-    parser.add_argument("--fail-guards", metavar="SEED", help="in each call a guard of its plan fails, drawn by this seed")
+    parser.add_argument("--fail-guards", metavar="SEED|each",
+                        help="in each call a guard of its plan fails, drawn by this seed; or each of them, a run for each")
     parser.add_argument("--hearth", metavar="PATH", help="the binary to test, or a folder of scripts/bundle's, in place of the build's")
     options = parser.parse_args()
     if options.fail_guards is not None:
@@ -69,7 +70,7 @@ def _options():
 
 def _tier_options(options):
     tier = [] if options.tier is None else ["--tier", options.tier]
-    return tier + ([] if options.fail_guards is None else ["--fail-guards", options.fail_guards])
+    return tier + ([] if options.fail_guards is None else ["--fail-guards", "0"])
 
 
 def _tier_label(options):
@@ -125,18 +126,28 @@ def _judged(cases, hearth):
 
     def work():
         torch_jit = Worker("conformance.oracle:judge")
+
+        def judge(case, answer):
+            item = {"case": case.to_json(), "line": answer.line, "output": str(answer.output), "device": hearth.device}
+            try:
+                return torch_jit.ask(item, case.timeout)
+            except Died as death:
+                return _verdict_on_death(death, answer.line)
+
         with tempfile.TemporaryDirectory(prefix="hearth-conformance-") as folder:
             while True:
                 try:
                     chunk = chunks.get_nowait()
                 except queue.Empty:
                     break
-                for case, (line, output) in zip(chunk, hearth.run(chunk, Path(folder))):
-                    item = {"case": case.to_json(), "line": line, "output": str(output), "device": hearth.device}
-                    try:
-                        verdict = torch_jit.ask(item, case.timeout)
-                    except Died as death:
-                        verdict = _verdict_on_death(death, line)
+                if hearth.fail_guards == "each":
+                    for judged in bailouts.verdicts(chunk, hearth, Path(folder), judge):
+                        done.put(judged)
+                    continue
+                for case, answer in zip(chunk, hearth.run(chunk, Path(folder))):
+                    verdict = judge(case, answer)
+                    if answer.plans:
+                        verdict["plans"] = answer.plans._asdict()
                     done.put((case, verdict))
         torch_jit.close()
 
@@ -166,7 +177,7 @@ class _Results:
             "hearth": binary, "torch": torch.__version__, "device": options.device, "machine": _machine(options.device),
             "cases": {},
         }  # fmt: skip
-        self.content["options"] = hearth.tiers
+        self.content["options"] = [*hearth.tiers, str(hearth.fail_guards or "")]
         if path.exists():
             before = json.loads(path.read_text())
             if all(before.get(key) == self.content[key] for key in ("hearth", "torch", "options")):

@@ -21,8 +21,8 @@ def hearth(*arguments, timeout=300, **options):
 
 
 def run_cases(cases, case_timeout=300, extra=(), program=(HEARTH,), limited=True):
-    """`hearth run --cases` over (archive, inputs, output, method[, seed]) tuples: a line for each. One process does them
-    all; if it ends early, or a case takes more than `case_timeout` seconds, that case's line says so and another process
+    """`hearth run --cases` over (archive, inputs, output, method[, seed[, guard]]) tuples: a line for each; with a guard,
+    what it says of plans and what it says of the case, with a tab between. One process does them all; if it ends early, or a case takes more than `case_timeout` seconds, that case's line says so and another process
     goes on with the next. What programs print is left out. `limited` bounds the process's memory, which no process that
     uses a GPU can live with."""
     lines = []
@@ -66,9 +66,13 @@ def _feed(process, text):
 
 
 def _collect(process, answers):
+    plans = ""
     for line in process.stdout:
-        if line == "ok\n" or line.startswith(("raised ", "bad ")):
-            answers.put(line)
+        if line.startswith("plans "):
+            plans = line.removesuffix("\n") + "\t"
+        elif line == "ok\n" or line.startswith(("raised ", "bad ")):
+            answers.put(plans + line)
+            plans = ""
     answers.put(None)
 
 

@@ -238,7 +238,7 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
     }
     ModelExecutor::CallSettings settings{
         std::move(token), MakeAccount(memory_limit_), std::move(options.on_start), options.may_run_here, on_stream,
-        nullptr};
+        nullptr,          options.failing_guard};
     if (options.report != nullptr) {
       settings.report = std::make_shared<RunReport>();
       callback = [&method, report = options.report, run = settings.report,

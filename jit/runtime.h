@@ -129,6 +129,8 @@ struct CallOptions {
   bool may_run_here = false;
   // Filled by the time of the callback, if given: the call looks at the clock before every instruction.
   std::shared_ptr<CallReport> report;
+  // With CompilerOptions::fail_guards: which guard of the plan fails, of so many as it has, in place of a drawn one.
+  std::optional<uint64_t> failing_guard;
 };
 
 // Counters of one model since it was loaded; durations in nanoseconds.

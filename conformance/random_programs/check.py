@@ -17,6 +17,7 @@ import command_line
 import torch
 
 from conformance.compare import difference
+from conformance.hearth import Plans, drawn_guard, waits_for_plans
 from conformance.oracle import by_reference, call, hearth_outcome
 
 from .program import Source, generate
@@ -33,14 +34,21 @@ class Refused(Exception):
 
 
 class HearthProcess:
-    """One `hearth run --cases` that is asked again and again; started anew after a crash."""
+    """One `hearth run --cases` that is asked again and again; started anew after a crash. `tiers` and `fail_guards` are
+    those of Hearth, where "each" draws as a seed does."""
 
-    def __init__(self, binary=command_line.HEARTH):
+    def __init__(self, binary=command_line.HEARTH, tiers=(), fail_guards=None):
         self._binary = binary
+        self._tiers = list(tiers)
+        self._fail_guards = fail_guards
         self._process = None
+        self.plans = []  # of each row of the last question, where calls wait for their plans; those of its whole module
 
     def ask(self, rows):
         """The line of each row; rows after a crash go to a new process."""
+        self.plans = []
+        if waits_for_plans(self._tiers):
+            rows = [(*row, "", drawn_guard(self._fail_guards, f"{row[3]} {Path(row[1]).name}")) for row in rows]
         lines = []
         while len(lines) < len(rows):
             self._start()
@@ -51,6 +59,9 @@ class HearthProcess:
                 self._process.stdin.flush()
             for _ in rest:
                 line = self._process.stdout.readline()
+                if line.startswith("plans "):
+                    self.plans.append(Plans.told(line.removesuffix("\n")))
+                    line = self._process.stdout.readline()
                 if not line:
                     lines.append(f"the process ended with {self._process.wait()}")
                     self._process = None
@@ -67,7 +78,7 @@ class HearthProcess:
     def _start(self):
         if self._process is None:
             self._process = subprocess.Popen(
-                [str(self._binary), "run", "--cases", "-", "--with-arguments", "--keep-loaded"],
+                [str(self._binary), "run", "--cases", "-", "--with-arguments", "--keep-loaded", *self._tiers],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                 errors="backslashreplace",
             )  # fmt: skip
@@ -182,13 +193,17 @@ def _compare_once(source, programs, archive, hearth, unoptimized=()):
             calls.append((program, index, arguments, output))
             rows.append((archive if source.module else archive.with_suffix(".py"), inputs, output, program.name))
     lines, verdicts = hearth.ask(rows), {}
-    for (program, index, arguments, output), line in zip(calls, lines):
+    plans = hearth.plans if len(hearth.plans) == len(rows) else []
+    for at, ((program, index, arguments, output), line) in enumerate(zip(calls, lines)):
         with torch.jit.optimized_execution(program.name not in unoptimized):
             expected = _expected(getattr(loaded, program.name), arguments)
         if source.module is None:  # a file that is run as source has no name
             expected.message = expected.message.replace(f"{_MODULE}.", "__main__.")
         facts = verdicts.setdefault(program.name, ("agree", "", Counter()))[2]
         facts[f"call: {expected.kind}"] += 1
+        if plans and plans[at].plans:
+            before = plans[at - 1].bailouts if at and source.module else 0
+            facts["plan: left for the baseline" if plans[at].bailouts > before else "plan: not left"] += 1
         if expected.kind == "raised":
             facts[f"raised: {_error(expected.message)}"] += 1
         if expected.kind == "refused":
@@ -245,12 +260,15 @@ _HEARTHS = {}
 
 
 def judge(item):
-    """Item: {"seed", "file", "programs": their names, "hearth": the binary, perhaps "functions": a file of those is run
-    as source}. Gives {"verdict", "reason", "torch", "contains"} of each by name: `contains` counts the constructs of the
+    """Item: {"seed", "file", "programs": their names, "hearth": the binary, "tiers" and "fail_guards" as of Hearth,
+    perhaps "functions": a file of those is run as source}. Gives {"verdict", "reason", "torch", "contains"} of each by name: `contains` counts the constructs of the
     program and how its calls ended."""
     torch.set_num_threads(1)
     source = generate(item["seed"], item["file"], item.get("functions", False))
-    hearth = _HEARTHS.setdefault(item["hearth"], HearthProcess(item["hearth"]))
+    key = (item["hearth"], *item["tiers"], item["fail_guards"])
+    if key not in _HEARTHS:
+        _HEARTHS[key] = HearthProcess(item["hearth"], item["tiers"], item["fail_guards"])
+    hearth = _HEARTHS[key]
     with tempfile.TemporaryDirectory(prefix="hearth-random-") as folder:
         outcomes = compare(source, item["programs"], Path(folder), hearth)
     answer = {}

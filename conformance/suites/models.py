@@ -57,7 +57,8 @@ def cases(folder, quick, device="cpu"):
 
 def judged(cases, hearth):
     """(case, verdict) of each, as they come."""
-    items = [{"case": case.to_json(), "hearth": str(hearth.path), "device": hearth.device} for case in cases]
+    how = {"hearth": str(hearth.path), "device": hearth.device, "tiers": hearth.tiers, "fail_guards": hearth.fail_guards}
+    items = [{"case": case.to_json(), **how} for case in cases]
     for item, verdict in workers.each("conformance.suites.models:judge", items, TIMEOUT):
         case = Case.from_json(item["case"])
         if isinstance(verdict, workers.Died):
@@ -70,7 +71,8 @@ def judge(item):
     """Makes a model, asks both sides about it, and leaves nothing behind."""
     from conformance import oracle
 
-    case, hearth = Case.from_json(item["case"]), Hearth(item["hearth"], item["device"])
+    case = Case.from_json(item["case"])
+    hearth = Hearth(item["hearth"], item["device"], item["tiers"], item["fail_guards"])
     recipe = _recipes()[case.name]
     folder = Path(case.archive).parent
     shutil.rmtree(folder, ignore_errors=True)
@@ -80,8 +82,11 @@ def judge(item):
             _make(recipe, case)
         except Exception as error:
             return {"verdict": "miss", "reason": f"making it: {type(error).__name__}: {str(error).strip()[-500:]}"}
-        [(line, output)] = hearth.run([case], folder)
-        verdict = oracle.judge({"case": item["case"], "line": line, "output": str(output), "device": item["device"]})
+        [answer] = hearth.run([case], folder)
+        asked = {"line": answer.line, "output": str(answer.output)}
+        verdict = oracle.judge({"case": item["case"], **asked, "device": item["device"]})
+        if answer.plans:
+            verdict["plans"] = answer.plans._asdict()
         if verdict["verdict"] != "agree":
             return {**verdict, "verdict": "miss"}  # one that torch.jit cannot load does not belong here
         found, cost = _cost(recipe, case, hearth)

@@ -51,7 +51,8 @@ def judged(cases, hearth):
 def _item(name, programs, hearth):
     form, _, file = name.rpartition("/")
     which = {"seed": SEED, "file": int(file), "functions": form == "source"}
-    return {"name": name, **which, "programs": programs, "hearth": str(hearth.binary)}
+    how = {"hearth": str(hearth.binary), "tiers": hearth.tiers, "fail_guards": hearth.fail_guards}
+    return {"name": name, **which, "programs": programs, **how}
 
 
 def _verdicts(cases, answer):

@@ -108,8 +108,8 @@ void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> argu
   if (tiers_ != nullptr) {
     try {
       const auto self = static_cast<size_t>(module_ != nullptr);
-      Tiers::Choice choice =
-          tiers_->Choose(static_cast<size_t>(&method - entries_.data()), std::span(arguments).subspan(self));
+      Tiers::Choice choice = tiers_->Choose(static_cast<size_t>(&method - entries_.data()),
+                                            std::span(arguments).subspan(self), settings.failing_guard);
       if (choice.plan != nullptr) code = choice.plan->code();
       options.failing_guard = choice.failing_guard;
       if (settings.report != nullptr && choice.plan != nullptr) {

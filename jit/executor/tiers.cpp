@@ -29,7 +29,8 @@ Tiers::Tiers(TierSettings settings, const std::vector<Method>& methods, bool wri
 
 Tiers::~Tiers() = default;
 
-Tiers::Choice Tiers::Choose(size_t method, std::span<const c10::IValue> arguments) {
+Tiers::Choice Tiers::Choose(size_t method, std::span<const c10::IValue> arguments,
+                            std::optional<uint64_t> failing_guard) {
   const std::optional<ArgumentSpec> spec = ArgumentSpec::Of(arguments);
   if (!spec) return {};
   Choice choice;
@@ -41,8 +42,10 @@ Tiers::Choice Tiers::Choose(size_t method, std::span<const c10::IValue> argument
     choice.plan = std::move(found.plan);
   }
   if (choice.plan != nullptr && settings_.fail_guards && choice.plan->num_guards() > 0) {
-    const uint64_t drawn = Draw(*settings_.fail_guards, forced_calls_.fetch_add(1, std::memory_order_relaxed));
-    choice.failing_guard = static_cast<int32_t>(drawn % choice.plan->num_guards());
+    if (!failing_guard) {
+      failing_guard = Draw(*settings_.fail_guards, forced_calls_.fetch_add(1, std::memory_order_relaxed));
+    }
+    choice.failing_guard = static_cast<int32_t>(*failing_guard % choice.plan->num_guards());
   }
   return choice;
 }

@@ -58,11 +58,15 @@ bool MayThrow(const Node& node) {
   if (node.op() == nullptr) return kind == sym::kListUnpack || kind == sym::kToList;
   if (kHarmless.count(kind) == 0) return true;
   // Of tensors, and with them of dimensions that there may not be, only what asks a question without one.
-  for (const Value* input : node.inputs()) {
-    const bool plain = !HasMemory(*input->type());
-    if (!plain && node.inputs().size() > 1) return true;
-  }
-  return kind == Symbol::fromQualString("aten::len") && node.input()->type()->kind() == c10::TypeKind::TensorType;
+  const bool plain = std::ranges::none_of(node.inputs(), [](const Value* input) { return HasMemory(*input->type()); });
+  if (plain) return false;
+  if (node.inputs().size() > 1) return true;
+  // An empty list has no least element, a tensor may have no dimension, and one of bools is not negated.
+  static const Symbol kNeedElements[] = {Symbol::fromQualString("prim::min"), Symbol::fromQualString("prim::max")};
+  static const Symbol kNotOfTensors[] = {Symbol::fromQualString("aten::len"), Symbol::fromQualString("aten::neg")};
+  return std::ranges::find(kNeedElements, kind) != std::end(kNeedElements) ||
+         (std::ranges::find(kNotOfTensors, kind) != std::end(kNotOfTensors) &&
+          node.input()->type()->kind() == c10::TypeKind::TensorType);
 }
 
 enum class Keep { kWhatLibTorchKeeps, kWhatMayThrow };

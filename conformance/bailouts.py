@@ -1,0 +1,43 @@
+"""Cases run once for each guard of their plans, which fails: whatever the plan did before, the baseline goes on from there
+and must come to what torch.jit does."""
+
+import random
+
+MOST = 64  # guards of a case that are tried; of more, a sample
+
+
+def verdicts(cases, hearth, folder, judge):
+    """(case, verdict) of each, on all its runs: the first that is no agreement, or that of the last. `plans` in it counts
+    the guards, those that were `tried`, and names those that its inputs do not reach."""
+    runs = {case.name: [] for case in cases}  # [(guard, Answer, verdict)]
+    _run([(case, 0) for case in cases], hearth, folder, judge, runs)
+    _run([(case, guard) for case in cases for guard in _others(runs[case.name][0])], hearth, folder, judge, runs)
+    for case in cases:
+        yield case, _summary(runs[case.name])
+
+
+def _run(pairs, hearth, folder, judge, runs):
+    answers = hearth.run([case for case, _ in pairs], folder, [guard for _, guard in pairs]) if pairs else []
+    for (case, guard), answer in zip(pairs, answers):
+        runs[case.name].append((guard, answer, judge(case, answer)))
+
+
+def _others(first):
+    _, answer, _ = first
+    others = range(1, answer.plans.guards if answer.plans else 0)
+    return others if len(others) < MOST else sorted(random.Random(answer.plans.guards).sample(others, MOST - 1))
+
+
+def _summary(runs):
+    result = runs[-1][2]
+    for guard, _, verdict in runs:
+        if verdict["verdict"] != "agree":
+            result = {**verdict, "reason": f"guard {guard}: {verdict['reason']}"}
+            break
+    guarded = [(guard, answer.plans) for guard, answer, _ in runs if answer.plans and answer.plans.guards]
+    told = [answer.plans for _, answer, _ in runs if answer.plans]
+    if told:
+        unreached = [guard for guard, plans in guarded if plans.bailouts == 0]
+        result["plans"] = {**told[0]._asdict(), "bailouts": len(guarded) - len(unreached), "tried": len(guarded),
+                           "unreached": unreached}  # fmt: skip
+    return result
