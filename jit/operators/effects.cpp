@@ -51,7 +51,8 @@ bool ActsOutside(std::string_view name) {
 // Namespaces whose schemas say what the operators write.
 bool SchemaIsTrusted(std::string_view ns) {
   static const std::unordered_set<std::string_view> kNamespaces = {
-      "aten", "prim", "quantized", "_quantized", "sparse", "prepacked", "mkldnn", "onednn", "torchvision", "prims"};
+      "aten",   "prim",   "quantized",   "_quantized", "sparse", "prepacked",
+      "mkldnn", "onednn", "torchvision", "prims",      "hearth"};
   return kNamespaces.count(ns) != 0;
 }
 

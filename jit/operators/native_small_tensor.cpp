@@ -4,56 +4,30 @@
 // LibTorch's way.
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/add_ops.h>
 #include <ATen/ops/div_ops.h>
 #include <ATen/ops/mul_ops.h>
 #include <ATen/ops/relu_ops.h>
 #include <ATen/ops/sub_ops.h>
-#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <optional>
 
 #include "jit/operators/native_support.h"
 #include "jit/operators/native_thunk.h"
+#include "jit/operators/plain_tensor.h"
 
 namespace hearth::native {
 namespace {
 
 constexpr int64_t kMaxElements = 64;
 
-bool HasDefaultStrides(const at::Tensor& tensor) {
-  const c10::IntArrayRef sizes = tensor.sizes();
-  const c10::IntArrayRef strides = tensor.strides();
-  int64_t stride = 1;
-  for (size_t i = sizes.size(); i-- > 0;) {
-    if (strides[i] != stride) return false;
-    stride *= sizes[i];
-  }
-  return true;
-}
-
-// A difference of DispatchKeySets would keep the backends' bits.
-bool IsWithin(c10::DispatchKeySet keys, c10::DispatchKeySet allowed) {
-  return (keys.raw_repr() & ~allowed.raw_repr()) == 0;
-}
-
-// Whether nothing but LibTorch's CPU kernel would see an operator on this tensor, and the loops below may stand for it.
+// Whether the loops below may stand for LibTorch's kernel.
 bool IsSmallAndPlain(const IValue& value) {
   if (!value.isTensor()) return false;
   const at::Tensor& tensor = value.toTensor();
-  constexpr c10::DispatchKeySet kPlain = c10::DispatchKeySet({c10::DispatchKey::CPU, c10::DispatchKey::AutocastCPU}) |
-                                         c10::autograd_dispatch_keyset_with_ADInplaceOrView;
-  if (!tensor.defined() || !IsWithin(tensor.key_set(), kPlain)) return false;
-  if (tensor.scalar_type() != at::kFloat || !tensor.is_cpu()) return false;
+  if (!IsPlainFloat(tensor)) return false;
   const int64_t elements = tensor.numel();
-  if (elements == 0 || elements > kMaxElements || !HasDefaultStrides(tensor)) return false;
-  return !(tensor.requires_grad() && c10::GradMode::is_enabled());
-}
-
-bool NoModeSeesOperators() {
-  const c10::impl::LocalDispatchKeySet keys = c10::impl::tls_local_dispatch_key_set();
-  return IsWithin(keys.included_, c10::default_included_set) && keys.excluded_.has(c10::DispatchKey::AutocastCPU);
+  return elements != 0 && elements <= kMaxElements && HasDefaultStrides(tensor);
 }
 
 std::optional<float> RealNumber(const IValue& value) {

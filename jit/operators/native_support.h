@@ -80,5 +80,7 @@ std::span<const NativeEntry> SmallTensorNatives();
 std::span<const NativeEntry> TensorMathNatives();
 std::span<const NativeEntry> TensorShapeNatives();
 std::span<const NativeEntry> TensorLayerNatives();
+std::span<const NativeEntry> LinearNatives();
+std::span<const NativeEntry> ConvolutionNatives();
 
 }  // namespace hearth::native

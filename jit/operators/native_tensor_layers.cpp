@@ -30,7 +30,6 @@
 #include <ATen/ops/im2col_ops.h>
 #include <ATen/ops/instance_norm_ops.h>
 #include <ATen/ops/layer_norm_ops.h>
-#include <ATen/ops/linear_ops.h>
 #include <ATen/ops/log_softmax_ops.h>
 #include <ATen/ops/lstm_ops.h>
 #include <ATen/ops/matmul_ops.h>
@@ -56,7 +55,6 @@ constexpr NativeEntry kEntries[] = {
     OP(matmul),
     OP(mm),
     OP(bmm),
-    OP(linear),
     OP(addmm),
     OP(addmm_),
     OP(baddbmm),

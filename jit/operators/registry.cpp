@@ -12,6 +12,7 @@
 #include "jit/operators/effects.h"
 #include "jit/operators/guards.h"
 #include "jit/operators/native.h"
+#include "jit/operators/plan_operators.h"
 
 namespace hearth {
 namespace {
@@ -60,7 +61,7 @@ struct OperatorRegistry::Impl {
   const std::unordered_map<std::string_view, NativeFunction> natives = IndexNativeOperators();
 };
 
-OperatorRegistry::OperatorRegistry() : impl_(new Impl) {}
+OperatorRegistry::OperatorRegistry() : impl_(new Impl) { RegisterPlanOperators(); }
 
 OperatorRegistry& OperatorRegistry::Global() {
   static OperatorRegistry registry;

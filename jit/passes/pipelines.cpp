@@ -15,6 +15,8 @@
 #include "jit/passes/fold_batch_norms.h"
 #include "jit/passes/fold_constant_tensors.h"
 #include "jit/passes/fold_facts.h"
+#include "jit/passes/pack_convolutions.h"
+#include "jit/passes/pack_linears.h"
 #include "jit/passes/scalar_tensors.h"
 #include "jit/passes/sink.h"
 #include "jit/passes/specialize.h"
@@ -80,6 +82,9 @@ void OptimizePlan(Graph& plan, const PlanOptions& options) {
   Run("fold_batch_norms", plan,
       [&](Graph& g) { return FoldBatchNorms(g, options.arguments, options.effects, *options.derived); });
   Run("dead_code", plan, [&](Graph& g) { return EliminateDeadPlanCode(g, options.effects); });
+  Run("pack_convolutions", plan,
+      [&](Graph& g) { return PackConvolutions(g, options.arguments, options.effects, *options.derived); });
+  Run("pack_linears", plan, [&](Graph& g) { return PackLinears(g, *options.derived); });
 }
 
 }  // namespace hearth

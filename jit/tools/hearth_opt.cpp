@@ -20,6 +20,8 @@
 #include "jit/passes/fold_constant_tensors.h"
 #include "jit/passes/fold_facts.h"
 #include "jit/passes/frame_states.h"
+#include "jit/passes/pack_convolutions.h"
+#include "jit/passes/pack_linears.h"
 #include "jit/passes/pipelines.h"
 #include "jit/passes/private_state.h"
 #include "jit/passes/scalar_tensors.h"
@@ -70,6 +72,12 @@ std::unique_ptr<Graph> RunPass(const std::string& name, std::unique_ptr<Graph> g
   } else if (name == "fold_batch_norms") {
     DerivedConstants derived;
     FoldBatchNorms(*graph, arguments, options.effects, derived);
+  } else if (name == "pack_convolutions") {
+    DerivedConstants derived;
+    PackConvolutions(*graph, arguments, options.effects, derived);
+  } else if (name == "pack_linears") {
+    DerivedConstants derived;
+    PackLinears(*graph, derived);
   } else if (name == "dead_code") {
     EliminateDeadCode(*graph, options.effects);
   } else if (name == "dead_plan_code") {
@@ -189,7 +197,7 @@ int main(int argc, char** argv) {
   app.add_option("--pass", arguments.passes,
                  "specialize, autocast, scalar_tensors, dead_code, constant_lists, sink, private_state, baseline, "
                  "frame_states, fold_facts, common_subexpressions, fold_constant_tensors, fold_batch_norms, "
-                 "dead_plan_code or plan; "
+                 "pack_convolutions, pack_linears, dead_plan_code or plan; "
                  "may be repeated")
       ->allow_extra_args(false);
   app.add_flag("--bind-self", arguments.bind_self, "bind the first input to an object of its class");

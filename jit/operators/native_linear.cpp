@@ -1,0 +1,164 @@
+// Linear layers on plain float tensors: the matrix product right through the BLAS that LibTorch brings, which takes the
+// dispatcher, the transposed view of the weight and the expanded bias away from a call that may be smaller than they
+// are. The results are LibTorch's own, which asks the same of the same BLAS. What is not plain goes LibTorch's way.
+//
+// hearth::linear, which plans call in the place of a linear layer and what comes right after it, is that with an
+// activation in the result's memory; large products take a weight that was packed beforehand for oneDNN, if there is
+// one.
+#include <ATen/EmptyTensor.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/gelu_ops.h>
+#include <ATen/ops/linear_ops.h>
+#include <ATen/ops/relu_ops.h>
+#include <ATen/ops/sigmoid_ops.h>
+#include <ATen/ops/silu_ops.h>
+#include <ATen/ops/tanh_ops.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "jit/operators/native_support.h"
+#include "jit/operators/native_thunk.h"
+#include "jit/operators/plain_tensor.h"
+
+// BLAS, as Fortran calls it, with 32-bit integers. LibTorch's library exports its own.
+extern "C" void sgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
+                       const float* alpha, const float* a, const int* lda, const float* b, const int* ldb,
+                       const float* beta, float* c, const int* ldc);
+
+namespace hearth::native {
+namespace {
+
+bool IsPlainDense(const IValue& value) {
+  if (!value.isTensor()) return false;
+  const at::Tensor& tensor = value.toTensor();
+  return IsPlainFloat(tensor) && HasDefaultStrides(tensor);
+}
+
+bool FitsBlas(int64_t size) { return size > 0 && size <= std::numeric_limits<int>::max(); }
+
+// Whether LibTorch's answer would come of a plain product of two matrices.
+bool IsPlainProduct(const IValue& input, const IValue& weight, const IValue& bias) {
+  if (!IsPlainDense(input) || !IsPlainDense(weight) || !(bias.isNone() || IsPlainDense(bias))) return false;
+  const at::Tensor& x = input.toTensor();
+  const at::Tensor& w = weight.toTensor();
+  if (x.dim() < 1 || w.dim() != 2) return false;
+  const int64_t columns = x.sizes().back(), outputs = w.sizes()[0];
+  if (w.sizes()[1] != columns || !FitsBlas(columns) || !FitsBlas(outputs) || !FitsBlas(x.numel() / columns)) {
+    return false;
+  }
+  if (!bias.isNone() && (bias.toTensor().dim() != 1 || bias.toTensor().sizes()[0] != outputs)) return false;
+  return NoModeSeesOperators();
+}
+
+at::Tensor Product(const at::Tensor& x, const at::Tensor& w, const IValue& bias) {
+  const int64_t columns = x.sizes().back(), outputs = w.sizes()[0], rows = x.numel() / columns;
+  c10::SmallVector<int64_t, 6> sizes(x.sizes().begin(), x.sizes().end());
+  sizes.back() = outputs;
+  at::Tensor result(at::detail::empty_cpu(sizes, at::kFloat));
+  float* to = result.mutable_data_ptr<float>();
+  float beta = 0;
+  if (!bias.isNone()) {
+    const float* from = bias.toTensor().const_data_ptr<float>();
+    for (int64_t row = 0; row < rows; ++row) std::copy_n(from, outputs, to + row * outputs);
+    beta = 1;
+  }
+  // Fortran's matrices go by columns: the transposes of ours.
+  const float alpha = 1;
+  const int m = static_cast<int>(outputs), n = static_cast<int>(rows), k = static_cast<int>(columns);
+  sgemm_("T", "N", &m, &n, &k, &alpha, w.const_data_ptr<float>(), &k, x.const_data_ptr<float>(), &k, &beta, to, &m);
+  return result;
+}
+
+void Linear(NativeArguments in, IValue* out) {
+  if (IsPlainProduct(in[0], in[1], in[2])) {
+    *out = Product(in[0].toTensor(), in[1].toTensor(), in[2]);
+  } else {
+    EntryOf<at::_ops::linear>().function(in, out);
+  }
+}
+
+// In place where nobody else sees the tensor: always but of what LibTorch gave, whose result may be something else.
+void Activate(const std::string& activation, at::Tensor& tensor) {
+  if (activation == "relu") {
+    at::_ops::relu_::call(tensor);
+  } else if (activation == "gelu") {
+    at::_ops::gelu_::call(tensor, "none");
+  } else if (activation == "gelu_tanh") {
+    at::_ops::gelu_::call(tensor, "tanh");
+  } else if (activation == "silu") {
+    at::_ops::silu_::call(tensor);
+  } else if (activation == "sigmoid") {
+    at::_ops::sigmoid_::call(tensor);
+  } else if (activation == "tanh") {
+    at::_ops::tanh_::call(tensor);
+  } else {
+    TORCH_CHECK(false, "no activation is called '", activation, "'");
+  }
+}
+
+using Pointwise = at::Tensor(const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&, std::string_view,
+                             c10::List<std::optional<at::Scalar>>, std::optional<std::string_view>);
+
+// With what oneDNN does right after the product; whether that was the activation too.
+bool PackedProduct(const at::Tensor& x, const at::Tensor& packed, const IValue& bias, const std::string& activation,
+                   at::Tensor* result) {
+  static const auto pointwise =
+      c10::Dispatcher::singleton().findSchemaOrThrow("mkldnn::_linear_pointwise", "").typed<Pointwise>();
+  std::string_view attribute = "none";
+  std::optional<std::string_view> algorithm;
+  if (activation == "gelu" || activation == "gelu_tanh") {
+    attribute = "gelu";
+    algorithm = activation == "gelu" ? "none" : "tanh";
+  } else if (activation == "silu") {
+    attribute = "swish";
+  }
+  const Parameter<const std::optional<at::Tensor>&> optional_bias(bias);
+  *result = pointwise.call(x, packed, optional_bias.held, attribute, c10::List<std::optional<at::Scalar>>(), algorithm);
+  return attribute != "none";
+}
+
+// linear(Tensor input, Tensor weight, Tensor? packed, Tensor? bias, str activation) -> Tensor
+void ActivatedLinear(NativeArguments in, IValue* out) {
+  constexpr int64_t kWorthPacking = int64_t{1} << 24;  // products of numbers
+  constexpr int64_t kFewElements = 4096;
+  const std::string& activation = in[4].toStringRef();
+  at::Tensor result;
+  bool activated = activation == "none";
+  if (!IsPlainProduct(in[0], in[1], in[3])) {
+    IValue plain;
+    const IValue* const inputs[] = {in.values[0], in.values[1], in.values[3]};
+    EntryOf<at::_ops::linear>().function({inputs, 3}, &plain);
+    result = std::move(plain).toTensor();
+  } else if (const at::Tensor& x = in[0].toTensor();
+             in[2].isTensor() && x.numel() * in[1].toTensor().sizes()[0] >= kWorthPacking) {
+    const at::Tensor& packed = in[2].toTensor();
+    TORCH_CHECK(packed.is_mkldnn() && packed.sizes() == in[1].toTensor().sizes(), "another weight was packed");
+    activated |= PackedProduct(x, packed, in[3], activation, &result);
+  } else {
+    result = Product(x, in[1].toTensor(), in[3]);
+    if (activation == "relu" && result.numel() <= kFewElements) {
+      float* element = result.mutable_data_ptr<float>();
+      for (float* end = element + result.numel(); element != end; ++element) {
+        *element = *element < 0 ? 0.0f : *element;  // keeps nan and -0
+      }
+      activated = true;
+    }
+  }
+  if (!activated) Activate(activation, result);
+  *out = std::move(result);
+}
+
+constexpr NativeEntry kEntries[] = {
+    {"aten::linear", Linear},
+    {"hearth::linear", ActivatedLinear},
+};
+
+}  // namespace
+
+std::span<const NativeEntry> LinearNatives() { return kEntries; }
+
+}  // namespace hearth::native

@@ -1,0 +1,43 @@
+// Whether an operator on a tensor would come to nothing but LibTorch's CPU kernel, so that code of ours may stand for
+// the dispatcher and the kernel.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include <cstddef>
+
+namespace hearth::native {
+
+// A difference of DispatchKeySets would keep the backends' bits.
+inline bool IsWithin(c10::DispatchKeySet keys, c10::DispatchKeySet allowed) {
+  return (keys.raw_repr() & ~allowed.raw_repr()) == 0;
+}
+
+// A strided CPU tensor of float32 that no gradient is recorded for.
+inline bool IsPlainFloat(const at::Tensor& tensor) {
+  constexpr c10::DispatchKeySet kPlain = c10::DispatchKeySet({c10::DispatchKey::CPU, c10::DispatchKey::AutocastCPU}) |
+                                         c10::autograd_dispatch_keyset_with_ADInplaceOrView;
+  if (!tensor.defined() || !IsWithin(tensor.key_set(), kPlain)) return false;
+  if (tensor.scalar_type() != at::kFloat || !tensor.is_cpu()) return false;
+  return !(tensor.requires_grad() && c10::GradMode::is_enabled());
+}
+
+inline bool HasDefaultStrides(const at::Tensor& tensor) {
+  const c10::IntArrayRef sizes = tensor.sizes();
+  const c10::IntArrayRef strides = tensor.strides();
+  int64_t stride = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    if (strides[i] != stride) return false;
+    stride *= sizes[i];
+  }
+  return true;
+}
+
+inline bool NoModeSeesOperators() {
+  const c10::impl::LocalDispatchKeySet keys = c10::impl::tls_local_dispatch_key_set();
+  return IsWithin(keys.included_, c10::default_included_set) && keys.excluded_.has(c10::DispatchKey::AutocastCPU);
+}
+
+}  // namespace hearth::native

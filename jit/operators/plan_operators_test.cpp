@@ -1,0 +1,175 @@
+// The operators of plans against what LibTorch gives for the operators that they stand for.
+#include "jit/operators/plan_operators.h"
+
+#include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "jit/operators/registry.h"
+
+namespace hearth {
+namespace {
+
+using c10::IValue;
+
+at::Tensor CallNative(const char* name, const std::vector<IValue>& arguments) {
+  const Operator* op = OperatorRegistry::Global().Find(c10::Symbol::fromQualString(name), "");
+  std::vector<const IValue*> pointers;
+  for (const IValue& argument : arguments) pointers.push_back(&argument);
+  IValue result;
+  op->native()({pointers.data(), pointers.size()}, &result);
+  return result.toTensor();
+}
+
+at::Tensor CallBoxed(const char* name, torch::jit::Stack stack) {
+  OperatorRegistry::Global().Find(c10::Symbol::fromQualString(name), "")->Run(stack);
+  return stack.at(0).toTensor();
+}
+
+std::vector<at::Tensor> Inputs() {
+  return {at::randn({7}),
+          at::randn({1, 7}),
+          at::randn({5, 7}),
+          at::randn({2, 3, 7}),
+          at::randn({7, 5}).t(),
+          at::randn({2, 5, 3, 7}).transpose(1, 2),
+          at::randn({0, 7}),
+          at::randn({4, 14}).slice(1, 0, 7),
+          at::full({2, 7}, std::numeric_limits<float>::quiet_NaN()),
+          at::randn({2, 7}, at::kDouble),
+          at::randn({2, 6})};
+}
+
+TEST(LinearTest, ResultsAreLibTorchsToTheLastBit) {
+  for (const at::Tensor& weight : {at::randn({4, 7}), at::randn({7, 4}).t(), at::randn({1, 7}), at::randn({7})}) {
+    for (const IValue& bias : {IValue(), IValue(at::randn({weight.size(0)})), IValue(at::randn({4}, at::kDouble))}) {
+      for (const at::Tensor& input : Inputs()) {
+        at::Tensor expected;
+        try {
+          expected = CallBoxed("aten::linear", {input, weight, bias});
+        } catch (const c10::Error&) {
+          EXPECT_ANY_THROW(CallNative("aten::linear", {input, weight, bias}));
+          continue;
+        }
+        const at::Tensor result = CallNative("aten::linear", {input, weight, bias});
+        EXPECT_EQ(result.sizes(), expected.sizes());
+        EXPECT_EQ(result.strides(), expected.strides());
+        EXPECT_TRUE(at::allclose(result, expected, 0, 0, /*equal_nan=*/true)) << input << weight << result << expected;
+      }
+    }
+  }
+}
+
+TEST(LinearTest, AnActivationComesAfterIt) {
+  const at::Tensor weight = at::randn({4, 7}), bias = at::randn({4});
+  const std::vector<std::pair<std::string, at::Tensor (*)(const at::Tensor&)>> activations = {
+      {"relu", [](const at::Tensor& x) { return at::relu(x); }},
+      {"gelu", [](const at::Tensor& x) { return at::gelu(x); }},
+      {"gelu_tanh", [](const at::Tensor& x) { return at::gelu(x, "tanh"); }},
+      {"silu", [](const at::Tensor& x) { return at::silu(x); }},
+      {"sigmoid", [](const at::Tensor& x) { return at::sigmoid(x); }},
+      {"tanh", [](const at::Tensor& x) { return at::tanh(x); }},
+  };
+  std::vector<at::Tensor> inputs = Inputs();
+  inputs.push_back(at::randn({2000, 7}));
+  for (const at::Tensor& input : inputs) {
+    if (input.scalar_type() != at::kFloat || input.size(-1) != 7) continue;
+    for (const auto& [name, activation] : activations) {
+      const at::Tensor expected = activation(at::linear(input, weight, bias));
+      const at::Tensor result = CallNative("hearth::linear", {input, weight, IValue(), bias, name});
+      EXPECT_TRUE(at::allclose(result, expected, 0, 0, /*equal_nan=*/true)) << name << input;
+      EXPECT_EQ(result.strides(), expected.strides());
+    }
+  }
+  EXPECT_ANY_THROW(CallNative("hearth::linear", {at::randn({2, 7}), weight, IValue(), bias, "none such"}));
+}
+
+TEST(LinearTest, ALargeProductTakesThePackedWeight) {
+  const at::Tensor weight = at::randn({512, 256}), input = at::randn({2, 128, 256}), bias = at::randn({512});
+  const at::Tensor packed = CallBoxed("mkldnn::_reorder_linear_weight", {weight, IValue()});
+  const at::Tensor plain = at::linear(input, weight, bias);
+  const auto call = [&](const at::Tensor& x, const char* activation) {
+    return CallNative("hearth::linear", {x, weight, packed, bias, activation});
+  };
+  EXPECT_TRUE(at::allclose(call(input, "none"), plain, 1e-4, 1e-4));
+  EXPECT_TRUE(at::allclose(call(input, "relu"), at::relu(plain), 1e-4, 1e-4));
+  EXPECT_TRUE(at::allclose(call(input, "gelu"), at::gelu(plain), 1e-4, 1e-4));
+  EXPECT_TRUE(at::allclose(call(input, "gelu_tanh"), at::gelu(plain, "tanh"), 1e-3, 1e-3));
+  EXPECT_TRUE(at::allclose(call(input, "silu"), at::silu(plain), 1e-4, 1e-4));
+  EXPECT_EQ(call(input, "silu").strides(), plain.strides());
+  const at::Tensor nan = at::full({2, 128, 256}, std::numeric_limits<float>::quiet_NaN());
+  for (const char* activation : {"relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh"}) {
+    EXPECT_TRUE(call(nan, activation).isnan().all().item<bool>()) << activation;
+  }
+}
+
+at::Tensor Packed(const at::Tensor& weight, int64_t padding, int64_t stride, int64_t dilation, int64_t groups) {
+  const std::vector<int64_t> paddings(2, padding), strides(2, stride), dilations(2, dilation);
+  return CallBoxed("mkldnn::_reorder_convolution_weight", {weight, paddings, strides, dilations, groups, IValue()});
+}
+
+struct Layer {
+  at::Tensor weight;
+  IValue bias;
+  int64_t padding, stride, dilation, groups;
+};
+
+at::Tensor Convolve(const Layer& layer, const at::Tensor& input, bool any_format, const IValue& other,
+                    const char* activation) {
+  const std::vector<int64_t> padding(2, layer.padding), stride(2, layer.stride), dilation(2, layer.dilation);
+  return CallNative("hearth::convolution",
+                    {input, Packed(layer.weight, layer.padding, layer.stride, layer.dilation, layer.groups), layer.bias,
+                     padding, stride, dilation, layer.groups, any_format, other, activation, c10::List<double>()});
+}
+
+TEST(ConvolutionTest, IsLibTorchsConvolutionWithWhatFollowsIt) {
+  const std::vector<Layer> layers = {{at::randn({8, 3, 3, 3}), at::randn({8}), 1, 1, 1, 1},
+                                     {at::randn({8, 3, 3, 3}), {}, 0, 2, 2, 1},
+                                     {at::randn({6, 1, 3, 3}), at::randn({6}), 1, 1, 1, 3},
+                                     {at::randn({3, 1, 3, 3}), at::randn({3}), 1, 2, 1, 3},
+                                     {at::randn({5, 3, 1, 1}), at::randn({5}), 0, 1, 1, 1}};
+  for (const Layer& layer : layers) {
+    for (const at::Tensor& input : {at::randn({1, 3, 9, 7}), at::randn({2, 3, 6, 6})}) {
+      std::optional<at::Tensor> bias;
+      if (layer.bias.isTensor()) bias = layer.bias.toTensor();
+      const at::Tensor plain =
+          at::conv2d(input, layer.weight, bias, layer.stride, layer.padding, layer.dilation, layer.groups);
+      const at::Tensor loose = input.contiguous(at::MemoryFormat::ChannelsLast);
+      EXPECT_TRUE(at::allclose(Convolve(layer, input, false, {}, "none"), plain, 1e-4, 1e-4));
+      EXPECT_TRUE(at::allclose(Convolve(layer, loose, true, {}, "swish"), at::silu(plain), 1e-4, 1e-4));
+      EXPECT_TRUE(at::allclose(Convolve(layer, loose, true, {}, "gelu"), at::gelu(plain), 1e-4, 1e-4));
+      EXPECT_TRUE(at::allclose(Convolve(layer, loose, true, {}, "gelu_tanh"), at::gelu(plain, "tanh"), 1e-3, 1e-3));
+      const at::Tensor other = at::randn(plain.sizes()).contiguous(at::MemoryFormat::ChannelsLast);
+      const at::Tensor before = other.clone();
+      EXPECT_TRUE(at::allclose(Convolve(layer, loose, true, other, "none"), plain + other, 1e-4, 1e-4));
+      EXPECT_TRUE(at::allclose(Convolve(layer, loose, true, {}, "hardswish"), at::hardswish(plain), 1e-4, 1e-4));
+      EXPECT_TRUE(at::equal(other, before)) << "it is not its own";
+    }
+  }
+}
+
+TEST(ConvolutionTest, ANanStaysOne) {
+  const Layer layer{at::randn({8, 3, 3, 3}), {}, 1, 1, 1, 1};
+  const at::Tensor nan = at::full({1, 3, 8, 8}, std::numeric_limits<float>::quiet_NaN());
+  for (const char* activation : {"none", "swish", "hardswish", "gelu", "gelu_tanh"}) {
+    EXPECT_TRUE(Convolve(layer, nan, false, {}, activation).isnan().all().item<bool>()) << activation;
+  }
+}
+
+TEST(ConvolutionTest, RaisesForWhatThePlanWasNotMadeFor) {
+  const Layer layer{at::randn({8, 3, 3, 3}), {}, 1, 1, 1, 1};
+  const at::Tensor input = at::randn({1, 3, 8, 8});
+  EXPECT_ANY_THROW(Convolve(layer, input.contiguous(at::MemoryFormat::ChannelsLast), false, {}, "none"));
+  EXPECT_ANY_THROW(Convolve(layer, input[0], false, {}, "none"));
+  EXPECT_ANY_THROW(Convolve(layer, input.to(at::kDouble), false, {}, "none"));
+  EXPECT_ANY_THROW(Convolve(layer, at::randn({1, 4, 8, 8}), false, {}, "none"));
+  EXPECT_ANY_THROW(Convolve(layer, input, false, at::randn({1, 8, 1, 1}), "none"));
+  EXPECT_ANY_THROW(Convolve(layer, input, false, at::randn({1, 8, 8, 8}), "swish"));
+}
+
+}  // namespace
+}  // namespace hearth

@@ -1,0 +1,414 @@
+#include "jit/passes/pack_convolutions.h"
+
+#include <ATen/Context.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/core/jit_type.h>
+#include <ATen/core/stack.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "jit/analysis/node_effects.h"
+#include "jit/analysis/value_facts.h"
+#include "jit/ir/closure.h"
+#include "jit/ir/symbols.h"
+#include "jit/operators/registry.h"
+#include "jit/passes/derived_constants.h"
+
+namespace hearth {
+namespace {
+
+Symbol Aten(const std::string& name) { return Symbol::fromQualString("aten::" + name); }
+
+const Symbol kConvolution2d = Aten("conv2d");
+const Symbol kGeneralConvolution = Aten("_convolution");
+const Symbol kCat = Aten("cat");
+const Symbol kAdd = Aten("add");
+const Symbol kAddInPlace = Aten("add_");
+const Symbol kPackedConvolution = Symbol::fromQualString("hearth::convolution");
+
+const Operator* PackedOperator() {
+  static const Operator* const kOperator = OperatorRegistry::Global().Find(kPackedConvolution, "");
+  return kOperator;
+}
+
+const Operator* WeightPacker() {
+  static const Operator* const kOperator =
+      OperatorRegistry::Global().Find(Symbol::fromQualString("mkldnn::_reorder_convolution_weight"), "");
+  return kOperator;
+}
+
+// Their results do not depend on the formats of their inputs, and are in the format that these have.
+bool PassesFormatOn(Symbol kind, bool in_place) {
+  static const std::unordered_set<Symbol> kElementwise = [] {
+    std::unordered_set<Symbol> symbols;
+    for (const char* name : {"relu",        "relu6", "hardtanh",   "silu", "sigmoid", "tanh",     "hardswish",
+                             "hardsigmoid", "gelu",  "leaky_relu", "elu",  "mish",    "softplus", "exp",
+                             "neg",         "abs",   "clamp",      "add",  "sub",     "mul",      "div"}) {
+      symbols.insert(Aten(name));
+      symbols.insert(Aten(std::string(name) + "_"));
+    }
+    return symbols;
+  }();
+  static const std::unordered_set<Symbol> kOthers = [] {
+    std::unordered_set<Symbol> symbols;
+    for (const char* name : {"max_pool2d", "avg_pool2d", "adaptive_avg_pool2d", "batch_norm", "cat", "mean",
+                             "upsample_nearest2d", "upsample_bilinear2d"}) {
+      symbols.insert(Aten(name));
+    }
+    return symbols;
+  }();
+  return kElementwise.count(kind) != 0 || (!in_place && kOthers.count(kind) != 0);
+}
+
+// What a convolution is told beside its input.
+struct Settings {
+  at::Tensor weight;
+  std::vector<int64_t> padding, stride, dilation;
+  int64_t groups = 1;
+};
+
+const at::Tensor* ConstantTensor(const Value& value) {
+  const c10::IValue* constant = ConstantOf(value);
+  return constant != nullptr && constant->isTensor() && constant->toTensor().defined() ? &constant->toTensor()
+                                                                                       : nullptr;
+}
+
+bool IsPlain(const at::Tensor& tensor) {
+  return tensor.layout() == at::kStrided && tensor.device().is_cpu() && tensor.scalar_type() == at::kFloat &&
+         tensor.numel() > 0 && tensor.is_contiguous() && tensor.suggest_memory_format() == at::MemoryFormat::Contiguous;
+}
+
+std::optional<std::vector<int64_t>> PairOf(const Value& value) {
+  const c10::IValue* constant = ConstantOf(value);
+  if (constant == nullptr || !constant->isIntList()) return {};
+  std::vector<int64_t> pair = constant->toIntVector();
+  if (pair.size() == 1) pair.push_back(pair.front());
+  return pair.size() == 2 ? std::optional(pair) : std::nullopt;
+}
+
+std::optional<Settings> SettingsOf(const Node& node) {
+  if (node.op() == nullptr || !node.op()->schema().overload_name().empty()) return {};
+  const bool general = node.kind() == kGeneralConvolution;
+  if (!general && node.kind() != kConvolution2d) return {};
+  if (general) {
+    const c10::IValue* transposed = ConstantOf(*node.input(6));
+    if (transposed == nullptr || !transposed->isBool() || transposed->toBool()) return {};
+  }
+  const at::Tensor* weight = ConstantTensor(*node.input(1));
+  const c10::IValue* bias = ConstantOf(*node.input(2));
+  if (weight == nullptr || weight->dim() != 4 || !IsPlain(*weight) || bias == nullptr) return {};
+  if (bias->isTensor() ? !IsPlain(bias->toTensor()) : !bias->isNone()) return {};
+  const auto stride = PairOf(*node.input(3)), padding = PairOf(*node.input(4)), dilation = PairOf(*node.input(5));
+  const c10::IValue* groups = ConstantOf(*node.input(general ? 8 : 6));
+  if (!stride || !padding || !dilation || groups == nullptr || !groups->isInt()) return {};
+  const auto all = [](const std::vector<int64_t>& pair, int64_t least) {
+    return std::ranges::all_of(pair, [&](int64_t number) { return number >= least; });
+  };
+  if (!all(*stride, 1) || !all(*padding, 0) || !all(*dilation, 1)) return {};
+  if (groups->toInt() < 1 || weight->size(0) % groups->toInt() != 0) return {};
+  return Settings{*weight, *padding, *stride, *dilation, groups->toInt()};
+}
+
+// An activation as hearth::convolution calls it. Those alone that keep a nan: relu is none of them.
+struct Activation {
+  std::string name;
+  std::vector<double> parameters;
+};
+
+std::optional<Activation> ActivationOf(const Node& node) {
+  static const std::unordered_map<Symbol, std::string> kNames = {
+      {Aten("silu"), "swish"},           {Aten("silu_"), "swish"}, {Aten("hardswish"), "hardswish"},
+      {Aten("hardswish_"), "hardswish"}, {Aten("gelu"), "gelu"},   {Aten("gelu_"), "gelu"}};
+  const auto found = kNames.find(node.kind());
+  if (found == kNames.end() || node.op() == nullptr || node.outputs().size() != 1) return {};
+  if (found->second != "gelu") return Activation{found->second, {}};
+  const c10::IValue* approximation = ConstantOf(*node.input(1));
+  if (approximation == nullptr || !approximation->isString()) return {};
+  return Activation{approximation->toStringRef() == "tanh" ? "gelu_tanh" : "gelu", {}};
+}
+
+at::Tensor Pack(const Settings& settings) {
+  const at::NoGradGuard no_gradients;
+  torch::jit::Stack stack = {settings.weight.detach(), settings.padding, settings.stride,
+                             settings.dilation,        settings.groups,  c10::IValue()};
+  WeightPacker()->Run(stack);
+  return stack.at(0).toTensor();
+}
+
+std::string Text(const Settings& settings) {
+  std::string text;
+  for (const std::vector<int64_t>& numbers : {settings.padding, settings.stride, settings.dilation}) {
+    for (const int64_t number : numbers) text += std::to_string(number) + " ";
+  }
+  return text + std::to_string(settings.groups);
+}
+
+// Whether `user`, in the same block, is the only one to use it.
+bool IsOnlyFor(const Value& value, const Node& user) {
+  return value.uses().size() == 1 && value.uses().front().user == &user && value.node()->block() == user.block();
+}
+
+// Operands of hearth::convolution.
+constexpr size_t kOther = 8;
+constexpr size_t kActivation = 9;
+constexpr size_t kParameters = 10;
+
+class Packer {
+ public:
+  Packer(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects, DerivedConstants& derived)
+      : graph_(graph), facts_(graph, arguments, effects), derived_(derived) {}
+
+  bool Run() {
+    facts_.InferAll();
+    FindShared(*graph_.block());
+    Walk(graph_.block());
+    return changed_;
+  }
+
+ private:
+  void Walk(Block* block) {
+    for (Node* node : *block) Visit(node);
+    Settle(block->return_node());
+  }
+
+  void Visit(Node* node) {
+    const std::optional<Settings> settings = SettingsOf(*node);
+    if (settings && IsImages(*node->input(0)) && !IsShared(*node->output())) return Replace(node, *settings);
+    if (TryActivate(node) || TryAdd(node)) return;
+    if (PassesOn(*node)) {
+      if (node->kind() != sym::kListConstruct) loose_.insert(node->output());
+    } else {
+      Settle(node);
+    }
+    if (IsClosure(*node)) return;
+    for (Block* nested : node->blocks()) Walk(nested);
+  }
+
+  // ---- Convolutions ----
+
+  // Whether it is a batch of float images on the CPU.
+  bool IsImages(const Value& value) const {
+    if (IsLoose(value)) return true;
+    const ValueFacts& facts = facts_.Of(value);
+    return facts.is_tensor() && facts.plain && facts.rank() == 4u && facts.dtype == c10::kFloat && facts.device &&
+           facts.device->is_cpu();
+  }
+
+  void Replace(Node* node, const Settings& settings) {
+    const at::Tensor packed = derived_.Get("packed convolution " + Text(settings), {settings.weight},
+                                           [&] { return std::vector<at::Tensor>{Pack(settings)}; })[0];
+    Value* x = node->input(0);
+    const InsertionGuard here(&graph_, node);
+    graph_.SetCurrentRange(node->range());
+    Node* made = graph_.Create(
+        kPackedConvolution,
+        {x, graph_.InsertConstant(packed), node->input(2), graph_.InsertConstant(settings.padding),
+         graph_.InsertConstant(settings.stride), graph_.InsertConstant(settings.dilation),
+         graph_.InsertConstant(settings.groups), graph_.InsertConstant(IsLoose(*x)), graph_.InsertConstant({}),
+         graph_.InsertConstant(std::string("none")), graph_.InsertConstant(c10::List<double>())});
+    made->SetOperator(PackedOperator());
+    made->output()->SetType(c10::TensorType::get());
+    made->output()->SetName(node->output()->name());
+    made->SetInlinedCall(node->inlined_call());
+    graph_.Insert(made);
+    sizes_[made->output()] = facts_.Of(*node->output()).sizes;
+    Become(node, made->output());
+  }
+
+  // `node` gives what `value`, a convolution's result, now is.
+  void Become(Node* node, Value* value) {
+    node->output()->ReplaceAllUsesWith(value);
+    node->Destroy();
+    loose_.insert(value);
+    changed_ = true;
+  }
+
+  // The convolution that gives `value` to `user` alone and does nothing more so far; null if there is none. The library
+  // knows no activation after an addition that would keep a nan.
+  Node* BareConvolution(const Value& value, const Node& user) const {
+    Node* node = value.node();
+    if (node->kind() != kPackedConvolution || !IsLoose(value) || !IsOnlyFor(value, user)) return nullptr;
+    const c10::IValue* activation = ConstantOf(*node->input(kActivation));
+    const c10::IValue* other = ConstantOf(*node->input(kOther));
+    const bool bare = activation != nullptr && activation->toStringRef() == "none" && other != nullptr;
+    return bare ? node : nullptr;
+  }
+
+  bool TryActivate(Node* node) {
+    const std::optional<Activation> activation = ActivationOf(*node);
+    if (!activation) return false;
+    Node* convolution = BareConvolution(*node->input(0), *node);
+    if (convolution == nullptr || IsShared(*node->output())) return false;
+    const InsertionGuard before(&graph_, convolution);
+    convolution->ReplaceInput(kActivation, graph_.InsertConstant(activation->name));
+    convolution->ReplaceInput(kParameters, graph_.InsertConstant(c10::List<double>(activation->parameters)));
+    Become(node, convolution->output());
+    return true;
+  }
+
+  // An addition of two loose values of one size, as far as is known; that they are is checked by the operator.
+  bool TryAdd(Node* node) {
+    const bool in_place = node->kind() == kAddInPlace;
+    if ((!in_place && node->kind() != kAdd) || node->op() == nullptr ||
+        node->op()->schema().overload_name() != "Tensor") {
+      return false;
+    }
+    const c10::IValue* alpha = ConstantOf(*node->input(2));
+    if (alpha == nullptr || !alpha->isInt() || alpha->toInt() != 1 || IsShared(*node->output())) return false;
+    if (in_place && !IsOnlyFor(*node->input(0), *node)) return false;
+    for (size_t i = 0; i < 2; ++i) {
+      Value* value = node->input(i);
+      Value* other = node->input(1 - i);
+      Node* convolution = BareConvolution(*value, *node);
+      if (convolution == nullptr || !IsLoose(*other)) continue;
+      const std::optional<KnownSizes> sizes = SizesOf(*value);
+      if (!sizes || sizes != SizesOf(*other)) continue;
+      // What it reads must still be there.
+      if (!IsLoose(*convolution->input(0)) && facts_.MayBeWritten(*convolution->input(0))) continue;
+      convolution->MoveBefore(node);
+      convolution->ReplaceInput(kOther, other);
+      Become(node, convolution->output());
+      return true;
+    }
+    return false;
+  }
+
+  std::optional<KnownSizes> SizesOf(const Value& value) const {
+    const auto found = sizes_.find(&value);
+    return found != sizes_.end() ? found->second : facts_.Of(value).sizes;
+  }
+
+  // ---- Writes ----
+
+  // A write in place to what nobody else can see is as good as a new value: the operand is used here alone, and is
+  // memory that was made for it or that came so from another such write. A class of values that is written in another
+  // way is shared.
+  void FindShared(const Block& block) {
+    for (const Node* node : block) {
+      const bool calls = EffectsOf(*node).calls;
+      for (size_t i = 0; i < node->inputs().size(); ++i) {
+        if (!HasMemory(*node->input(i)->type()) || (!calls && !WritesInput(*node, i))) continue;
+        if (!calls && i == 0 && IsFresh(*node->input(0), *node)) {
+          fresh_.insert(node);
+        } else {
+          shared_.insert(facts_.aliases().ClassOf(*node->input(i)));
+        }
+      }
+      for (const Block* nested : node->blocks()) FindShared(*nested);
+    }
+  }
+
+  bool IsFresh(const Value& value, const Node& user) const {
+    const Node& maker = *value.node();
+    if (!IsOnlyFor(value, user) || maker.op() == nullptr || maker.op()->is_vararg()) return false;
+    if (fresh_.count(&maker) != 0) return true;
+    for (size_t i = 0; i < maker.inputs().size(); ++i) {
+      if (HasMemory(*maker.input(i)->type()) && OutputMayAliasInput(maker, value.offset(), i)) return false;
+    }
+    return true;
+  }
+
+  // Values made since the start belong to nobody else.
+  bool IsShared(const Value& value) const { return shared_.count(facts_.aliases().ClassOf(value)) != 0; }
+
+  // ---- Formats ----
+
+  bool IsLoose(const Value& value) const { return loose_.count(&value) != 0; }
+
+  // Whether its strides are the default ones in the baseline and here.
+  bool IsDefault(const Value& value) const {
+    if (const at::Tensor* constant = ConstantTensor(value)) {
+      return constant->is_contiguous() && constant->suggest_memory_format() == at::MemoryFormat::Contiguous;
+    }
+    const ValueFacts& facts = facts_.Of(value);
+    // Of four dimensions, strides may be those of two formats.
+    return facts.is_tensor() && facts.plain && facts.contiguous && facts.rank() && *facts.rank() < 4;
+  }
+
+  // Whether it gives a loose value: one input at least is loose, and the others do not decide otherwise. A list is
+  // passed on if what alone takes it does.
+  bool PassesOn(const Node& node) const {
+    if (node.outputs().size() != 1) return false;
+    if (node.kind() == sym::kListConstruct) {
+      return node.output()->uses().size() == 1 && node.output()->uses().front().user->kind() == kCat &&
+             HasLooseOnes(node);
+    }
+    if (node.op() == nullptr || IsShared(*node.output())) return false;
+    if (fresh_.count(&node) != 0) return IsLoose(*node.input(0)) && PassesFormatOn(node.kind(), /*in_place=*/true);
+    if (!PassesFormatOn(node.kind(), /*in_place=*/false) || EffectsOf(node).any()) return false;
+    if (node.kind() != kCat) return HasLooseOnes(node);
+    const Node& list = *node.input(0)->node();
+    return list.kind() == sym::kListConstruct && list.output()->uses().size() == 1 && HasLooseOnes(list);
+  }
+
+  bool HasLooseOnes(const Node& node) const {
+    bool loose = false;
+    for (const Value* input : node.inputs()) {
+      if (IsLoose(*input)) {
+        loose = true;
+      } else if (MayHaveFormat(*input) && !IsDefault(*input)) {
+        return false;
+      }
+    }
+    return loose;
+  }
+
+  // Numbers, lists of them and None have none.
+  static bool MayHaveFormat(const Value& value) {
+    const c10::IValue* constant = ConstantOf(value);
+    if (constant != nullptr) return constant->isTensor() || constant->isTensorList();
+    const c10::Type& type = *value.type();
+    return HasMemory(type) && (type.kind() != c10::TypeKind::ListType || HasMemory(*type.containedType(0)));
+  }
+
+  // Gives the node its inputs in the default format.
+  void Settle(Node* node) {
+    static const Symbol kIsContiguous = Aten("is_contiguous");
+    if (ReadsShapeOnly(node->kind()) && node->kind() != kIsContiguous) return;
+    for (size_t i = 0; i < node->inputs().size(); ++i) {
+      if (IsLoose(*node->input(i))) node->ReplaceInput(i, Settled(node->input(i)));
+    }
+  }
+
+  Value* Settled(Value* value) {
+    Value*& settled = settled_[value];
+    if (settled != nullptr) return settled;
+    static const Operator* const kClone = OperatorRegistry::Global().Find(Aten("clone"), "");
+    const InsertionGuard after(&graph_, value->node()->next());
+    graph_.SetCurrentRange(value->node()->range());
+    Value* format = graph_.InsertConstant(static_cast<int64_t>(at::MemoryFormat::Contiguous));
+    Node* clone = graph_.Create(Aten("clone"), {value, format});
+    clone->SetOperator(kClone);
+    clone->output()->SetType(c10::TensorType::get());
+    clone->SetInlinedCall(value->node()->inlined_call());
+    return settled = graph_.Insert(clone)->output();
+  }
+
+  Graph& graph_;
+  ValueFactTable facts_;
+  DerivedConstants& derived_;
+  std::unordered_set<size_t> shared_;      // alias classes
+  std::unordered_set<const Node*> fresh_;  // nodes that write in place to what nobody else can see
+  std::unordered_set<const Value*> loose_;
+  std::unordered_map<const Value*, std::optional<KnownSizes>> sizes_;  // of convolutions' results
+  std::unordered_map<const Value*, Value*> settled_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool PackConvolutions(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects,
+                      DerivedConstants& derived) {
+  if (!at::hasMKLDNN() || PackedOperator() == nullptr || WeightPacker() == nullptr) return false;
+  return Packer(graph, arguments, effects, derived).Run();
+}
+
+}  // namespace hearth

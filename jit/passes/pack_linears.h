@@ -1,0 +1,16 @@
+// A linear layer with a constant weight, and an activation right after it that nobody else's use is in the way of,
+// become one node: hearth::linear. Its float32 weight is packed beforehand for large products where this machine
+// multiplies faster so, which is tried out once in a process. Not for graphs that may record gradients. Returns whether
+// the graph changed.
+#pragma once
+
+#include "jit/ir/graph.h"
+
+namespace hearth {
+
+class DerivedConstants;
+
+// The weights must not be written by any method of the model.
+bool PackLinears(Graph& graph, DerivedConstants& derived);
+
+}  // namespace hearth
