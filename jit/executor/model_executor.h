@@ -75,8 +75,8 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
     std::function<void()> on_start;            // may be empty
     // The calling thread may be used, if the method is straight and need never wait its turn.
     bool may_run_here = false;
-    std::optional<c10::Stream> stream;  // where its work on a GPU goes; null: where the thread's goes
-    std::shared_ptr<RunReport> report;  // to be filled by the time of the completion; may be null
+    std::optional<c10::Stream> stream;      // where its work on a GPU goes; null: where the thread's goes
+    std::shared_ptr<RunReport> report;      // to be filled by the time of the completion; may be null
     std::optional<uint64_t> failing_guard;  // as Tiers::Choose takes it
   };
   // Runs a method or hook of this executor; `arguments` fit its schema, self first. The completion runs once, on a pool

@@ -52,8 +52,8 @@ class Tiers {
     std::shared_ptr<const ExecutionPlan> plan;  // null: the baseline
     int32_t failing_guard = -1;
   };
-  // Never waits but where the settings say `forced`; then it throws what compiling throws. Where guards are made to fail,
-  // `failing_guard` is the number of the one that does, of so many as the plan has; null: one is drawn.
+  // Never waits but where the settings say `forced`; then it throws what compiling throws. Where guards are made to
+  // fail, `failing_guard` is the number of the one that does, of so many as the plan has; null: one is drawn.
   Choice Choose(size_t method, std::span<const c10::IValue> arguments,
                 std::optional<uint64_t> failing_guard = std::nullopt);
 
