@@ -26,6 +26,7 @@
 #include "jit/ir/printer.h"
 #include "jit/model_inspection.h"
 #include "jit/operators/library.h"
+#include "jit/plan_keeper.h"
 #include "jit/support/cpu_allocator.h"
 #include "jit/support/errors.h"
 #include "jit/support/large_stack.h"
@@ -104,17 +105,19 @@ class Handle final : public CallHandle {
 
 class LoadedModel final : public Model, public std::enable_shared_from_this<LoadedModel> {
  public:
-  // A memory limit of 0 is none.
+  // A memory limit of 0 is none. `keeper`, which may be null, has adopted the executor.
   LoadedModel(std::shared_ptr<ModelExecutor> executor, ImportedModule imported, c10::Device device,
-              std::shared_ptr<StreamPool> streams, int64_t memory_limit)
+              std::shared_ptr<StreamPool> streams, int64_t memory_limit, std::shared_ptr<PlanKeeper> keeper)
       : executor_(std::move(executor)),
         imported_(std::move(imported)),
         device_(device),
         streams_(std::move(streams)),
-        memory_limit_(memory_limit) {}
+        memory_limit_(memory_limit),
+        keeper_(std::move(keeper)) {}
 
   // What the module's attributes hold may be nested deeply.
   ~LoadedModel() override {
+    if (keeper_ != nullptr) keeper_->Release(executor_);
     LargeStackThread thread([this] {
       executor_ = nullptr;
       imported_ = {};
@@ -297,6 +300,7 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
   const c10::Device device_;
   const std::shared_ptr<StreamPool> streams_;
   const int64_t memory_limit_;
+  const std::shared_ptr<PlanKeeper> keeper_;
   std::atomic<uint64_t> calls_{0};
   std::atomic<uint64_t> failures_{0};
   std::atomic<uint64_t> cancelled_{0};
@@ -331,6 +335,12 @@ std::optional<TierSettings> MakeTierSettings(const CompilerOptions& options) {
   return settings;
 }
 
+// Null where nothing is kept.
+std::shared_ptr<PlanKeeper> MakeKeeper(const CompilerOptions& options) {
+  if (options.tier != Tier::kAuto || options.cache_dir.empty()) return nullptr;
+  return std::make_shared<PlanKeeper>(options.cache_dir, options.cache_interval);
+}
+
 class RuntimeImpl final : public Runtime {
  public:
   RuntimeImpl(c10::Device device, const RuntimeOptions& options)
@@ -340,7 +350,8 @@ class RuntimeImpl final : public Runtime {
         load_memory_limit_(options.load_memory_limit),
         load_time_limit_(options.load_time_limit),
         tiers_(MakeTierSettings(options.compiler)),
-        pool_(options.threads) {
+        pool_(options.threads),
+        keeper_(MakeKeeper(options.compiler)) {
     // Beside whatever the caller does before its first archive needs it.
     pool_.Post([] { PrepareBuiltinFunctions(); });
   }
@@ -399,8 +410,9 @@ class RuntimeImpl final : public Runtime {
       const std::shared_ptr<ModelExecutor> executor(
           new ModelExecutor(imported.unit, imported.object, *builder, generators_, &pool_, tiers_), WhenIdle{device_});
       if (const auto stream = DefaultStream(device_)) stream->synchronize();
+      if (keeper_ != nullptr) keeper_->Adopt(executor, *imported.archive, device_);
       return std::make_shared<LoadedModel>(executor, std::move(imported), device_, streams_,
-                                           options.memory_limit.value_or(memory_limit_));
+                                           options.memory_limit.value_or(memory_limit_), keeper_);
     } catch (...) {
       return StatusOfLoad(budget, std::current_exception());
     }
@@ -443,7 +455,7 @@ class RuntimeImpl final : public Runtime {
       CodeBuilder builder(*imported.unit, device_.is_cpu() ? std::nullopt : std::optional(device_));
       const std::shared_ptr<ModelExecutor> executor(
           new ModelExecutor(imported.unit, functions, builder, &pool_, tiers_), WhenIdle{device_});
-      return std::make_shared<LoadedModel>(executor, std::move(imported), device_, streams_, memory_limit_);
+      return std::make_shared<LoadedModel>(executor, std::move(imported), device_, streams_, memory_limit_, nullptr);
     } catch (...) {
       return StatusOfLoad(budget, std::current_exception());
     }
@@ -457,6 +469,7 @@ class RuntimeImpl final : public Runtime {
   const std::optional<TierSettings> tiers_;
   const std::shared_ptr<TurnList> generators_ = std::make_shared<TurnList>();  // which runs may draw and seed when
   ThreadPool pool_;
+  const std::shared_ptr<PlanKeeper> keeper_;  // null: nothing is kept
 };
 
 }  // namespace

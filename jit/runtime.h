@@ -37,6 +37,10 @@ struct CompilerOptions {
   uint64_t compile_after = 2;  // calls with arguments of one kind
   size_t max_plans = 4096;     // of all models, kinds of arguments without a plan included
   int64_t plan_bytes = int64_t{256} << 20;  // of all models
+  // Where what models are called with is kept for the next process, which has it compiled before it is asked; empty:
+  // nowhere. Processes may share it.
+  std::string cache_dir;
+  std::chrono::nanoseconds cache_interval = std::chrono::minutes(1);  // how often it is written, if there is news
   // For tests: each call fails one guard of its plan, which goes on in the baseline from there; picked by this seed.
   std::optional<uint64_t> fail_guards;
 };

@@ -54,7 +54,7 @@ def room_of(path):
     """The room of a file or of an include path from the root; None outside the rooms."""
     parts = path.split("/")
     if parts[0] == "jit":
-        return parts[1] if len(parts) > 2 else "runtime"
+        return parts[1] if len(parts) > 2 and parts[1] != "fuzz" else "runtime"
     if parts[0] == "server":
         return parts[1] if len(parts) > 2 else "server"
     if parts[0] in ("cli", "proto", "wire", "benchmarks"):

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
+#include "jit/support/version.h"
 
 namespace hearth::server {
 namespace {
@@ -98,9 +99,12 @@ void DefineFlags(CLI::App& app, ServerOptions& options, std::string& config) {
   app.add_option("--compiler-share", options.compiler_share,
                  "How much of one processor compiling may take, unless somebody waits for it; 0 is no limit")
       ->capture_default_str();
+  app.add_option("--cache-dir", options.cache_dir,
+                 "Folder that keeps what models are called with, so that the next hearthd has it compiled before")
+      ->type_name("DIR");
   app.add_option("--access-log", options.access_log, "File for a line of JSON a request; - is standard output")
       ->type_name("FILE");
-  app.set_version_flag("--version", "hearthd 0.1.0");
+  app.set_version_flag("--version", absl::StrCat("hearthd ", kVersion));
 }
 
 }  // namespace
@@ -135,6 +139,7 @@ absl::StatusOr<ServerOptions> ParseConfigFile(const std::string& text, const std
       {"warmup_seconds", [&](const json& value) { value.get_to(options.warmup_seconds); }},
       {"compiler", [&](const json& value) { value.get_to(options.compiler); }},
       {"compiler_share", [&](const json& value) { value.get_to(options.compiler_share); }},
+      {"cache_dir", [&](const json& value) { value.get_to(options.cache_dir); }},
       {"access_log", [&](const json& value) { value.get_to(options.access_log); }},
   };
   for (const auto& [key, value] : document.items()) {

@@ -13,31 +13,13 @@
 #include <sstream>
 #include <string_view>
 
+#include "jit/analysis/argument_words.h"
+
 namespace hearth {
+
+using namespace argument_words;
+
 namespace {
-
-// A word starts with the kind in its low byte; what the other fields are is up to the kind.
-//   tensor   dtype, device type, device index, rank (a byte each), then 4 bits each of layout class, layout, suggested
-//            format, then the flags; a word of masks follows, and one of keys where the flags say so
-//   list     kind of the elements, flag "elements follow", length in the high half (kLong: not told)
-//   tuple    length in the high half
-//   dict     kind of the values, length in the high half; a key word and what belongs to it, then the value's code
-//   object, enum   a word with the class's address follows
-// Keys use kinds of their own.
-enum KeyKind : uint8_t { kStringKey = 128, kIntKey, kFloatKey, kBoolKey };
-
-constexpr unsigned kDtypeShift = 8, kDeviceTypeShift = 16, kDeviceIndexShift = 24, kRankShift = 32;
-constexpr unsigned kLayoutClassShift = 40, kLayoutShift = 44, kFormatShift = 48;
-constexpr uint64_t kRequiresGrad = uint64_t{1} << 52, kInference = uint64_t{1} << 53;
-constexpr uint64_t kWrappedNumber = uint64_t{1} << 54, kHasKeys = uint64_t{1} << 55;
-constexpr uint64_t kNoRank = 0xff;
-
-constexpr unsigned kContainedShift = 8, kLengthShift = 32;
-constexpr uint64_t kElementsFollow = uint64_t{1} << 16;
-constexpr uint64_t kLong = 0xffffffff;
-
-constexpr uint64_t Byte(uint64_t word, unsigned shift) { return word >> shift & 0xff; }
-constexpr uint64_t HalfByte(uint64_t word, unsigned shift) { return word >> shift & 0xf; }
 
 constexpr c10::DispatchKeySet kAutograd(c10::DispatchKey::AutogradFunctionality);
 constexpr c10::DispatchKeySet kInplaceOrView(c10::DispatchKey::ADInplaceOrView);
@@ -67,12 +49,6 @@ LayoutClass ClassOf(const c10::TensorImpl& tensor) {
   return LayoutClass::kNotDense;
 }
 
-bool IsScalar(c10::TypeKind kind) {
-  using c10::TypeKind;
-  return kind == TypeKind::IntType || kind == TypeKind::FloatType || kind == TypeKind::BoolType ||
-         kind == TypeKind::StringType || kind == TypeKind::ComplexType;
-}
-
 }  // namespace
 
 class ArgumentPacker {
@@ -81,9 +57,7 @@ class ArgumentPacker {
 
   void Push(uint64_t word) {
     words_.push_back(word);
-    // The folded product of wyhash.
-    const auto product = static_cast<unsigned __int128>(hash_ ^ word) * 0x9e3779b97f4a7c15u;
-    hash_ = static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64) ^ 0xd6e8feb86659fd93u;
+    hash_ = AddToHash(hash_, word);
   }
 
   // Whether the bounds allowed it; if not, what has been packed is useless.

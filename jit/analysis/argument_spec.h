@@ -18,6 +18,7 @@
 // baseline.
 //
 // Values; immutable once made. Classes are known by address and not owned: a spec lives no longer than its archive.
+// stored_spec.h has what outlives it.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -124,6 +125,7 @@ class ArgumentSpec {
 
  private:
   friend class ArgumentPacker;
+  friend class StoredSpec;
   static constexpr unsigned kInlineWords = 24;  // eleven tensors
 
   c10::SmallVector<uint64_t, kInlineWords> words_;

@@ -1,19 +1,13 @@
 #include "jit/archive/saved_value.h"
 
 #include <caffe2/serialize/inline_container.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <atomic>
-#include <cerrno>
-#include <cstdio>
-#include <system_error>
 #include <utility>
 
 #include "jit/archive/byte_order.h"
 #include "jit/archive/container_types.h"
 #include "jit/archive/mapping.h"
+#include "jit/archive/new_file.h"
 #include "jit/archive/pickle.h"
 #include "jit/archive/pickle_writer.h"
 #include "jit/archive/storage_table.h"
@@ -23,61 +17,6 @@ namespace hearth {
 namespace {
 
 constexpr char kPickle[] = "data.pkl";
-
-[[noreturn]] void FailToWrite(const std::string& path, int error_number) {
-  throw FileError(path + ": cannot be written: " + std::generic_category().message(error_number), error_number);
-}
-
-// A file that takes its name only when it is whole, and is gone otherwise. What is no regular file (a device, a pipe)
-// is written where it is.
-class NewFile {
- public:
-  explicit NewFile(const std::string& path) : path_(path) {
-    struct stat status;
-    const bool in_place = stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
-    if (in_place) {
-      fd_ = open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    } else {
-      static std::atomic<int> count{0};
-      temporary_ = path + ".new-" + std::to_string(getpid()) + "-" + std::to_string(count.fetch_add(1));
-      fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    }
-    if (fd_ < 0) {
-      temporary_.clear();
-      FailToWrite(path, errno);
-    }
-  }
-  ~NewFile() {
-    if (fd_ >= 0) close(fd_);
-    if (!temporary_.empty()) unlink(temporary_.c_str());
-  }
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-
-  void Append(const char* data, size_t size) {
-    while (size > 0) {
-      const ssize_t written = write(fd_, data, size);
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) FailToWrite(path_, errno);
-      data += written;
-      size -= static_cast<size_t>(written);
-    }
-  }
-
-  void Finish() {
-    const int closed = close(fd_);
-    fd_ = -1;
-    if (closed != 0) FailToWrite(path_, errno);
-    if (temporary_.empty()) return;
-    if (rename(temporary_.c_str(), path_.c_str()) != 0) FailToWrite(path_, errno);
-    temporary_.clear();
-  }
-
- private:
-  std::string path_;
-  std::string temporary_;
-  int fd_ = -1;
-};
 
 }  // namespace
 

@@ -167,12 +167,29 @@ CodeCache::Found CodeCache::Add(size_t method, const ArgumentSpec& spec) {
     ++refused_;
     return found;
   }
-  Hold(1, entry->bytes());
-  entries_.push_back(entry);
-  AddToTable(*entry);
+  Link(entry);
   garbage = limbo_.Collect();
   Count(*entry, &found);
   return found;
+}
+
+std::shared_ptr<CodeEntry> CodeCache::AddQueued(size_t method, const ArgumentSpec& spec, uint64_t earlier_calls) {
+  Garbage garbage;
+  std::lock_guard lock(budget_->mutex_);
+  const Table* table = methods_[method].owner.get();
+  if (table != nullptr && table->Find(spec) != nullptr) return nullptr;
+  auto entry = std::make_shared<CodeEntry>(method, spec, settings_.compile_after, earlier_calls);
+  if (!MakeRoom({1, entry->bytes()})) return nullptr;
+  entry->state_.store(CodeEntry::State::kQueued);
+  Link(entry);
+  garbage = limbo_.Collect();
+  return entry;
+}
+
+void CodeCache::Link(const std::shared_ptr<CodeEntry>& entry) {
+  Hold(1, entry->bytes());
+  entries_.push_back(entry);
+  AddToTable(*entry);
 }
 
 size_t CodeEntry::bytes() const { return sizeof(CodeEntry) - sizeof(ArgumentSpec) + spec_.bytes() + kTableBytes; }

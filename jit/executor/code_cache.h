@@ -43,12 +43,15 @@ class CodeEntry : public std::enable_shared_from_this<CodeEntry> {
     kRetired,   // the plan was taken back
   };
 
-  CodeEntry(size_t method, ArgumentSpec spec, uint64_t due) : method_(method), spec_(std::move(spec)), due_(due) {}
+  CodeEntry(size_t method, ArgumentSpec spec, uint64_t due, uint64_t earlier_calls = 0)
+      : method_(method), spec_(std::move(spec)), earlier_calls_(earlier_calls), due_(due) {}
 
   size_t method() const { return method_; }
   const ArgumentSpec& spec() const { return spec_; }
   // About how often it was looked up: exact up to CodeCache::kExactCalls, then estimated from a sample.
   uint64_t calls() const { return calls_.load(std::memory_order_relaxed); }
+  // How often it was, for as much as that still counts, by processes before this one.
+  uint64_t earlier_calls() const { return earlier_calls_; }
   State state() const { return state_.load(std::memory_order_acquire); }
   // How many compilations failed or were taken back.
   unsigned attempts() const { return attempts_.load(std::memory_order_relaxed); }
@@ -62,6 +65,7 @@ class CodeEntry : public std::enable_shared_from_this<CodeEntry> {
 
   const size_t method_;
   const ArgumentSpec spec_;
+  const uint64_t earlier_calls_;
   std::atomic<const Installed*> plan_{nullptr};  // of owner_
   std::atomic<bool> used_{false};  // since the clock's hand passed: seldom written, for it is looked at first
   std::atomic<State> state_{State::kCold};
@@ -122,6 +126,9 @@ class CodeCache {
     bool due = false;
   };
   Found Lookup(size_t method, const ArgumentSpec& spec);
+  // An entry for what was called before this process began: it is kQueued, and this caller the one who sees to it. Null
+  // if it is there already, or there is no room. Waits for the lock.
+  std::shared_ptr<CodeEntry> AddQueued(size_t method, const ArgumentSpec& spec, uint64_t earlier_calls);
 
   // These three end kQueued.
   //
@@ -171,6 +178,7 @@ class CodeCache {
   bool MakeRoom(CodeCacheLimits more);
   bool EvictBatch();
   void Unlink(const std::vector<std::shared_ptr<CodeEntry>>& evicted);
+  void Link(const std::shared_ptr<CodeEntry>& entry);
   void AddToTable(CodeEntry& entry);
   void SetTable(Method& method, std::shared_ptr<Table> table);
   bool SetPlan(CodeEntry& entry, const std::shared_ptr<const ExecutionPlan>& plan, size_t bytes);

@@ -1,5 +1,7 @@
 #include "jit/executor/tiers.h"
 
+#include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "jit/interpreter/code.h"
@@ -21,6 +23,7 @@ Tiers::Tiers(TierSettings settings, const std::vector<Method>& methods, bool wri
     : settings_(std::move(settings)), cache_(settings_.budget, methods.size(), settings_.cache) {
   for (const Method& method : methods) {
     names_.push_back(method.name);
+    inputs_.push_back(method.baseline->inputs().size());
     compilers_.push_back(std::make_unique<PlanCompiler>(
         *method.baseline, method.name, settings_.fail_guards.has_value(), writes_weights ? nullptr : &derived_));
   }
@@ -67,7 +70,7 @@ std::shared_ptr<const ExecutionPlan> Tiers::Force(size_t method, const ArgumentS
 CompileJob Tiers::JobFor(const std::shared_ptr<CodeEntry>& entry) {
   CompileJob job;
   job.graph = names_[entry->method()];
-  job.worth = [entry] { return static_cast<double>(entry->calls()); };
+  job.worth = [entry] { return static_cast<double>(entry->calls() + entry->earlier_calls()); };
   job.run = [this, entry](CompileProgress& progress) {
     const auto plan = compilers_[entry->method()]->Compile(entry->spec(), &progress);
     cache_.Install(*entry, plan, plan->bytes());
@@ -92,6 +95,40 @@ std::shared_ptr<const void> Tiers::WhenWarm(std::function<void()> done) {
     if (!client_->Enqueue(JobFor(entry))) cache_.Postpone(*entry);
   }
   return client_->WhenIdle(std::move(done));
+}
+
+std::vector<KnownArguments> Tiers::Known() const {
+  std::vector<KnownArguments> known;
+  for (const auto& entry : cache_.Entries()) {
+    if (entry->state() == CodeEntry::State::kCold || entry->state() == CodeEntry::State::kFailed) continue;
+    if (std::optional<StoredSpec> spec = StoredSpec::Of(entry->spec())) {
+      known.push_back({names_[entry->method()], entry->calls() + entry->earlier_calls(), *std::move(spec)});
+    }
+  }
+  return known;
+}
+
+size_t Tiers::Recall(std::vector<KnownArguments> known, const StoredSpec::FindClass& find_class) {
+  if (!client_) return 0;
+  size_t asked = 0;
+  std::ranges::stable_sort(known, std::greater(), &KnownArguments::calls);
+  for (const KnownArguments& each : known) {
+    const auto method = std::ranges::find(names_, each.method);
+    const std::optional<ArgumentSpec> spec = each.spec.Restore(find_class);
+    if (method == names_.end() || !spec) continue;
+    const auto number = static_cast<size_t>(method - names_.begin());
+    // A method's self is not in the spec.
+    const size_t given = spec->Facts().size();
+    if (given != inputs_[number] && given + 1 != inputs_[number]) continue;
+    const auto entry = cache_.AddQueued(number, *spec, each.calls);
+    if (entry == nullptr) continue;
+    if (client_->Enqueue(JobFor(entry))) {
+      ++asked;
+    } else {
+      cache_.Postpone(*entry);
+    }
+  }
+  return asked;
 }
 
 std::vector<Tiers::Plan> Tiers::plans() const {

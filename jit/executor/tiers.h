@@ -17,6 +17,7 @@
 
 #include "jit/executor/background_compiler.h"
 #include "jit/executor/code_cache.h"
+#include "jit/executor/known_arguments.h"
 #include "jit/executor/plan_compiler.h"
 #include "jit/passes/derived_constants.h"
 
@@ -63,6 +64,12 @@ class Tiers {
   // CompileClient::WhenIdle. May wait for locks of the compiler's.
   std::shared_ptr<const void> WhenWarm(std::function<void()> done);
 
+  // The kinds of arguments that were called often enough to be compiled, for a later process.
+  std::vector<KnownArguments> Known() const;
+  // Asks for the plans of what an earlier process knew, the most called first; how many that are. What does not belong
+  // to this archive, whatever it is, is left out. May wait for locks of the compiler's.
+  size_t Recall(std::vector<KnownArguments> known, const StoredSpec::FindClass& find_class);
+
   struct Plan {
     std::string method;
     std::string spec;
@@ -78,6 +85,7 @@ class Tiers {
 
   const TierSettings settings_;
   std::vector<std::string> names_;
+  std::vector<size_t> inputs_;  // how many, by method
   DerivedConstants derived_;
   std::vector<std::unique_ptr<PlanCompiler>> compilers_;  // by method
   CodeCache cache_;

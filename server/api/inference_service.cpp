@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "jit/support/version.h"
 #include "server/api/infer_task.h"
 #include "server/api/model_messages.h"
 #include "server/api/status.h"
@@ -15,7 +16,6 @@ namespace {
 // Extensions of the protocol, under Triton's names, that work here.
 constexpr const char* kExtensions[] = {"model_repository", "model_configuration", "statistics"};
 constexpr const char* kServerName = "hearth";
-constexpr const char* kServerVersion = "0.1.0";
 
 grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const absl::Status& status) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
@@ -59,7 +59,7 @@ grpc::ServerUnaryReactor* InferenceService::ServerMetadata(grpc::CallbackServerC
                                                            const inference::ServerMetadataRequest*,
                                                            inference::ServerMetadataResponse* response) {
   response->set_name(kServerName);
-  response->set_version(kServerVersion);
+  response->set_version(kVersion);
   for (const char* extension : kExtensions) response->add_extensions(extension);
   return Answer(context, absl::OkStatus());
 }

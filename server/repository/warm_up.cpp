@@ -29,18 +29,21 @@ absl::Status RunOnce(const Servable& servable, const inference::ModelWarmup& sam
   return servable.model->Call("forward", std::move(bound->args), std::move(bound->kwargs), options).status();
 }
 
-bool WaitUntilWarm(Model& model, Clock::time_point deadline) {
+enum class Waited { kForNothing, kUntilWarm, kInVain };
+
+Waited WaitUntilWarm(Model& model, Clock::time_point deadline) {
   // Shared, for the callback may still be under way when the wait is over.
-  const auto warm = std::make_shared<std::promise<void>>();
-  const auto wait = model.WhenWarm([warm] { warm->set_value(); });
-  return warm->get_future().wait_until(deadline) == std::future_status::ready;
+  const auto promise = std::make_shared<std::promise<void>>();
+  const std::future<void> warm = promise->get_future();
+  const auto wait = model.WhenWarm([promise] { promise->set_value(); });
+  if (warm.wait_for(Clock::duration(0)) == std::future_status::ready) return Waited::kForNothing;
+  return warm.wait_until(deadline) == std::future_status::ready ? Waited::kUntilWarm : Waited::kInVain;
 }
 
 }  // namespace
 
 absl::Status WarmUp(const Servable& servable, c10::Device device, std::chrono::duration<double> limit) {
   const auto& samples = servable.config.model_warmup();
-  if (samples.empty()) return absl::OkStatus();
   const Clock::time_point start = Clock::now();
   const auto time = std::min<std::chrono::duration<double>>(limit, std::chrono::hours(24 * 365));
   const Clock::time_point deadline =
@@ -54,9 +57,10 @@ absl::Status WarmUp(const Servable& servable, c10::Device device, std::chrono::d
     }
   }
   const std::string what = absl::StrCat(servable.name, " version ", servable.version);
-  if (!WaitUntilWarm(*servable.model, deadline)) {
-    Log().warn("{}: what its warm-up asked for is not compiled after {} s; it serves without", what, limit.count());
-  } else {
+  const Waited waited = WaitUntilWarm(*servable.model, deadline);
+  if (waited == Waited::kInVain) {
+    Log().warn("{}: what it is to be warm for is not compiled after {} s; it serves without", what, limit.count());
+  } else if (waited == Waited::kUntilWarm || !samples.empty()) {
     Log().info("{} is warm after {:.3f} s", what, std::chrono::duration<double>(Clock::now() - start).count());
   }
   return absl::OkStatus();

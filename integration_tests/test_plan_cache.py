@@ -1,0 +1,117 @@
+"""What models were called with is kept in a folder, and compiled by the next daemon before anybody asks."""
+
+import signal
+
+import pytest
+import torch
+import values
+from daemon import eventually
+from native import NativeClient
+from torch import Tensor, nn
+
+
+class Scale(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.relu(self.linear(x)) * 2
+
+
+@pytest.fixture(scope="module")
+def scale():
+    torch.manual_seed(0)
+    return torch.jit.script(Scale().eval())
+
+
+def start(hearthd, protocol, model, folder, *flags):
+    server = hearthd({"scale": model}, "--cache-dir", folder, *flags)
+    return server, NativeClient(protocol, server.channel())
+
+
+def plans_of(client):
+    return client.method("ListPlans")(client.message("ListPlansRequest")(model="scale"), timeout=60).plans
+
+
+def compiled_kinds(client):
+    compiled = client.message("Plan").COMPILED
+    return {plan.arguments: plan.calls for plan in plans_of(client) if plan.state == compiled}
+
+
+def call_until_compiled(client, *inputs):
+    def called():
+        for x in inputs:
+            client.call("scale", "forward", x)
+        return len(compiled_kinds(client)) >= len(inputs)
+
+    eventually(called)
+
+
+def test_a_restarted_daemon_has_plans_before_the_first_call(hearthd, protocol, scale, tmp_path):
+    server, client = start(hearthd, protocol, scale, tmp_path)
+    call_until_compiled(client, torch.ones(4), torch.randn(3, 4))
+    kinds = set(compiled_kinds(client))
+    assert server.stop() == 0
+
+    server, client = start(hearthd, protocol, scale, tmp_path)
+    assert compiled_kinds(client) == dict.fromkeys(kinds, 0)
+    x = torch.randn(5, 4)
+    assert values.difference(scale(x), client.call("scale", "forward", x)) is None
+    assert sorted(compiled_kinds(client).values()) == [0, 1]
+
+
+def test_another_archive_knows_nothing_of_it(hearthd, protocol, scale, tmp_path):
+    server, client = start(hearthd, protocol, scale, tmp_path)
+    call_until_compiled(client, torch.ones(4))
+    assert server.stop() == 0
+    other = torch.jit.script(Scale().eval())
+    with torch.no_grad():
+        other.linear.weight.mul_(2)
+    _, client = start(hearthd, protocol, other, tmp_path)
+    assert not plans_of(client)
+
+
+@pytest.mark.parametrize("spoil", ["empty", "cut", "changed", "folder"])
+def test_a_file_that_is_broken_is_ignored_with_a_warning(hearthd, protocol, scale, tmp_path, spoil):
+    server, client = start(hearthd, protocol, scale, tmp_path)
+    call_until_compiled(client, torch.ones(4))
+    assert server.stop() == 0
+    (file,) = tmp_path.iterdir()
+    bytes_ = file.read_bytes()
+    if spoil == "folder":
+        file.unlink()
+        file.mkdir()
+    else:
+        file.write_bytes({"empty": b"", "cut": bytes_[:-1], "changed": bytes_[:-1] + bytes([bytes_[-1] ^ 1])}[spoil])
+
+    server, client = start(hearthd, protocol, scale, tmp_path)
+    assert not plans_of(client)
+    call_until_compiled(client, torch.ones(4))
+    assert server.stop() == 0
+    with open(server.log.name) as log:
+        assert file.name in log.read()
+    if spoil != "folder":
+        _, client = start(hearthd, protocol, scale, tmp_path)
+        assert len(compiled_kinds(client)) == 1
+
+
+def test_two_daemons_share_a_folder(hearthd, protocol, scale, tmp_path):
+    first, first_client = start(hearthd, protocol, scale, tmp_path)
+    second, second_client = start(hearthd, protocol, scale, tmp_path)
+    call_until_compiled(first_client, torch.ones(4))
+    call_until_compiled(second_client, torch.randn(3, 4))
+    assert first.stop() == 0
+    assert second.stop() == 0
+    _, client = start(hearthd, protocol, scale, tmp_path)
+    assert len(compiled_kinds(client)) == 2
+
+
+def test_a_daemon_that_is_killed_leaves_a_folder_that_can_be_used(hearthd, protocol, scale, tmp_path):
+    server, client = start(hearthd, protocol, scale, tmp_path)
+    call_until_compiled(client, torch.ones(4))
+    server.process.send_signal(signal.SIGKILL)
+    server.wait()
+    server, client = start(hearthd, protocol, scale, tmp_path)
+    call_until_compiled(client, torch.ones(4))
+    assert server.stop() == 0

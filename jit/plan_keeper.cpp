@@ -1,0 +1,90 @@
+#include "jit/plan_keeper.h"
+
+#include <ATen/core/jit_type.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "jit/support/logging.h"
+
+namespace hearth {
+namespace {
+
+spdlog::logger& Log() {
+  static spdlog::logger& log = LoggerOf("plan_keeper");
+  return log;
+}
+
+// What a process was called with counts half in the next one, so that what is not called any more is forgotten.
+void Age(std::vector<KnownArguments>& known) {
+  for (KnownArguments& each : known) each.calls /= 2;
+  std::erase_if(known, [](const KnownArguments& each) { return each.calls == 0; });
+}
+
+uint64_t CallsOf(const std::vector<KnownArguments>& known) {
+  uint64_t calls = 0;
+  for (const KnownArguments& each : known) calls += each.calls;
+  return calls;
+}
+
+}  // namespace
+
+PlanKeeper::PlanKeeper(const std::filesystem::path& folder, std::chrono::nanoseconds interval)
+    : store_(folder), interval_(interval) {
+  thread_.emplace([this] { Work(); });
+}
+
+PlanKeeper::~PlanKeeper() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  closed_.notify_all();
+  thread_.reset();
+}
+
+void PlanKeeper::Adopt(const std::shared_ptr<ModelExecutor>& executor, const ZipReader& archive, c10::Device device) {
+  const std::string key = PlanStore::KeyOf(archive, device);
+  std::vector<KnownArguments> known = store_.Read(key);
+  Age(known);
+  const size_t asked = executor->tiers()->Recall(
+      known, [&](const std::string& name) -> const c10::Type* { return executor->unit().FindType(name).get(); });
+  if (asked > 0) Log().info("{}: compiling for {} kinds of arguments known from before", archive.file_name(), asked);
+  const std::lock_guard lock(mutex_);
+  kept_.push_back({executor, key, CallsOf(executor->tiers()->Known())});
+}
+
+void PlanKeeper::Release(const std::shared_ptr<ModelExecutor>& executor) {
+  const std::lock_guard lock(mutex_);
+  const auto kept = std::ranges::find_if(kept_, [&](const Kept& each) { return each.executor.lock() == executor; });
+  if (kept == kept_.end()) return;
+  Write(*kept, *executor);
+  kept_.erase(kept);
+}
+
+void PlanKeeper::Work() {
+  setpriority(PRIO_PROCESS, 0, 19);
+  std::unique_lock lock(mutex_);
+  while (!closing_) {
+    closed_.wait_for(lock, interval_);
+    WriteAll();
+  }
+}
+
+void PlanKeeper::WriteAll() {
+  for (Kept& kept : kept_) {
+    if (const auto executor = kept.executor.lock()) Write(kept, *executor);
+  }
+  std::erase_if(kept_, [](const Kept& kept) { return kept.executor.expired(); });
+}
+
+void PlanKeeper::Write(Kept& kept, const ModelExecutor& executor) {
+  std::vector<KnownArguments> known = executor.tiers()->Known();
+  const uint64_t calls = CallsOf(known);
+  if (calls == kept.calls_written) return;
+  store_.Write(kept.key, std::move(known));
+  kept.calls_written = calls;
+}
+
+}  // namespace hearth

@@ -1,0 +1,124 @@
+#include "jit/plan_store.h"
+
+#include <ATen/Version.h>
+#include <c10/util/hash.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <system_error>
+#include <utility>
+
+#include "jit/archive/new_file.h"
+#include "jit/plan_file.h"
+#include "jit/support/logging.h"
+#include "jit/support/version.h"
+
+namespace hearth {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kExtension[] = ".plans";
+// What a process that ended while it wrote has left behind.
+constexpr auto kOldUnfinished = std::chrono::hours(1);
+
+spdlog::logger& Log() {
+  static spdlog::logger& log = LoggerOf("plan_store");
+  return log;
+}
+
+std::string Digest(const std::string& text) { return c10::sha1(text).str(); }
+
+struct KeptFile {
+  fs::path path;
+  uint64_t bytes;
+  fs::file_time_type written;
+};
+
+}  // namespace
+
+PlanStore::PlanStore(fs::path folder, PlanStoreLimits limits) : folder_(std::move(folder)), limits_(limits) {
+  std::error_code error;
+  fs::create_directories(folder_, error);
+  if (error) Log().warn("{}: cannot be made: {}", folder_.string(), error.message());
+}
+
+std::string PlanStore::KeyOf(const ZipReader& archive, c10::Device device) {
+  std::string directory;
+  for (const ZipRecord& record : archive.records()) {
+    directory +=
+        std::string(record.name) + '\0' + std::to_string(record.size) + ' ' + std::to_string(record.crc32) + '\n';
+  }
+  const std::string versions = std::string(kVersion) + '\n' + at::show_config() + '\n' + device.str();
+  return Digest(directory) + "-" + Digest(versions).substr(0, 8);
+}
+
+fs::path PlanStore::PathOf(const std::string& key) const { return folder_ / (key + kExtension); }
+
+std::vector<KnownArguments> PlanStore::Read(const std::string& key) const {
+  const fs::path path = PathOf(key);
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return {};
+  try {
+    std::string bytes(kMaxPlanFileBytes + 1, '\0');
+    file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    if (file.bad()) throw PlanFileError("it cannot be read");
+    bytes.resize(static_cast<size_t>(file.gcount()));
+    if (bytes.size() > kMaxPlanFileBytes) throw PlanFileError("it is larger than any that was written");
+    return ReadPlanFile(key, bytes);
+  } catch (const PlanFileError& error) {
+    Log().warn("{} is ignored: {}", path.string(), error.what());
+    return {};
+  }
+}
+
+void PlanStore::Write(const std::string& key, std::vector<KnownArguments> known) const {
+  for (KnownArguments& before : Read(key)) {
+    const bool is_known = std::ranges::any_of(
+        known, [&](const KnownArguments& each) { return each.method == before.method && each.spec == before.spec; });
+    if (!is_known) known.push_back(std::move(before));
+  }
+  std::ranges::stable_sort(known, std::greater(), &KnownArguments::calls);
+  if (known.size() > limits_.kinds) known.resize(limits_.kinds);
+  std::string bytes = WritePlanFile(key, known);
+  while (bytes.size() > kMaxPlanFileBytes) {
+    known.resize(known.size() / 2);
+    bytes = WritePlanFile(key, known);
+  }
+  try {
+    NewFile file(PathOf(key).string());
+    file.Append(bytes.data(), bytes.size());
+    file.Finish();
+  } catch (const FileError& error) {
+    Log().warn("{}", error.what());
+  }
+  MakeRoom();
+}
+
+void PlanStore::MakeRoom() const {
+  // Other processes add and delete meanwhile: what is gone is gone.
+  std::vector<KeptFile> files;
+  uint64_t bytes = 0;
+  std::error_code error;
+  for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
+    std::error_code gone;
+    const KeptFile file{it->path(), it->file_size(gone), it->last_write_time(gone)};
+    if (gone) continue;
+    if (file.path.extension() == kExtension) {
+      bytes += file.bytes;
+      files.push_back(file);
+    } else if (file.path.filename().string().find(std::string(kExtension) + ".new-") != std::string::npos &&
+               file.written < fs::file_time_type::clock::now() - kOldUnfinished) {
+      fs::remove(file.path, gone);
+    }
+  }
+  std::ranges::sort(files, {}, &KeptFile::written);
+  for (auto file = files.begin(); file != files.end() && bytes > limits_.bytes; ++file) {
+    fs::remove(file->path, error);
+    bytes -= file->bytes;
+  }
+}
+
+}  // namespace hearth

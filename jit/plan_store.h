@@ -1,0 +1,50 @@
+// The folder in which a process keeps what its models were called with, so that the next one compiles that before it is
+// asked: a file (plan_file.h) for each archive, LibTorch and device.
+//
+// Several processes may use a folder at once: a file is written beside and renamed, after what it held has been merged
+// in. Of two that write at the same moment one wins, and the other's news come with its next writing. Everything in it
+// may be deleted at any time. What cannot be read or written is logged and does no harm.
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "jit/archive/zip_reader.h"
+#include "jit/executor/known_arguments.h"
+
+namespace hearth {
+
+struct PlanStoreLimits {
+  size_t kinds = 256;                   // in a file: the ones called least go
+  uint64_t bytes = uint64_t{64} << 20;  // of all files: those not written for longest go
+};
+
+// Thread-safe.
+class PlanStore {
+ public:
+  // Makes the folder if there is none.
+  explicit PlanStore(std::filesystem::path folder, PlanStoreLimits limits = {});
+
+  // The name of an archive's file: made of the archive's directory (the names, sizes and checksums of its records), the
+  // versions of hearth and LibTorch, and the device.
+  static std::string KeyOf(const ZipReader& archive, c10::Device device);
+
+  // Empty if there is no file, or none that is sound.
+  std::vector<KnownArguments> Read(const std::string& key) const;
+  // Adds these to what is there; where both know a kind, these are right.
+  void Write(const std::string& key, std::vector<KnownArguments> known) const;
+
+ private:
+  std::filesystem::path PathOf(const std::string& key) const;
+  void MakeRoom() const;
+
+  const std::filesystem::path folder_;
+  const PlanStoreLimits limits_;
+};
+
+}  // namespace hearth

@@ -1,0 +1,124 @@
+#include "jit/plan_store.h"
+
+#include <ATen/core/ivalue.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <random>
+
+#include "jit/plan_file.h"
+
+namespace hearth {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+KnownArguments Known(const std::string& method, uint64_t calls, size_t ints = 1) {
+  const std::vector<c10::IValue> arguments(ints, 1);
+  return {method, calls, *StoredSpec::Of(*ArgumentSpec::Of(arguments))};
+}
+
+// "method calls" of each.
+std::vector<std::string> Texts(const std::vector<KnownArguments>& known) {
+  std::vector<std::string> texts;
+  for (const KnownArguments& each : known) texts.push_back(each.method + " " + std::to_string(each.calls));
+  return texts;
+}
+
+std::string ErrorOf(std::string_view key, std::string_view bytes) {
+  try {
+    ReadPlanFile(key, bytes);
+  } catch (const PlanFileError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+class PlanStoreTest : public testing::Test {
+ protected:
+  PlanStoreTest() : folder_(fs::path(testing::TempDir()) / ("plans-" + std::to_string(std::random_device()()))) {}
+  ~PlanStoreTest() override { fs::remove_all(folder_); }
+
+  fs::path FileOf(const std::string& key) const { return folder_ / (key + ".plans"); }
+
+  const fs::path folder_;
+};
+
+TEST(PlanFileTest, WhatIsWrittenIsRead) {
+  const std::vector<KnownArguments> known = {Known("f", 3), Known("g", uint64_t{1} << 40, 9)};
+  const std::vector<KnownArguments> read = ReadPlanFile("key", WritePlanFile("key", known));
+  EXPECT_THAT(Texts(read), ElementsAre("f 3", "g 1099511627776"));
+  EXPECT_EQ(read[1].spec, known[1].spec);
+}
+
+TEST(PlanFileTest, AFileThatIsNotWholeSaysWhatIsWrong) {
+  const std::string file = WritePlanFile("key", {Known("f", 3)});
+  EXPECT_THAT(ErrorOf("key", ""), HasSubstr("ends within"));
+  EXPECT_THAT(ErrorOf("key", "something else"), HasSubstr("does not begin"));
+  EXPECT_THAT(ErrorOf("key", file.substr(0, file.size() - 1)), HasSubstr("bytes follow"));
+  EXPECT_THAT(ErrorOf("key", file + "x"), HasSubstr("bytes follow"));
+  EXPECT_THAT(ErrorOf("other", file), HasSubstr("belongs to 'key'"));
+  std::string changed = file;
+  changed[8] = 2;
+  EXPECT_THAT(ErrorOf("key", changed), HasSubstr("format is 2"));
+  for (size_t at = 24; at < file.size(); ++at) {
+    changed = file;
+    changed[at] ^= 1;
+    EXPECT_THAT(ErrorOf("key", changed), HasSubstr("checksum")) << at;
+  }
+}
+
+TEST_F(PlanStoreTest, TwoThatWriteAddToEachOther) {
+  const PlanStore one(folder_);
+  const PlanStore other(folder_);
+  one.Write("key", {Known("f", 3), Known("g", 1)});
+  other.Write("key", {Known("g", 7), Known("g", 5, 2)});
+  EXPECT_THAT(Texts(one.Read("key")), ElementsAre("g 7", "g 5", "f 3"));
+  EXPECT_TRUE(one.Read("another").empty());
+}
+
+TEST_F(PlanStoreTest, AFileThatIsBrokenIsIgnoredAndWrittenAnew) {
+  const PlanStore store(folder_);
+  std::ofstream(FileOf("key")) << "nothing like it";
+  EXPECT_TRUE(store.Read("key").empty());
+  store.Write("key", {Known("f", 3)});
+  EXPECT_THAT(Texts(store.Read("key")), ElementsAre("f 3"));
+}
+
+TEST_F(PlanStoreTest, WhatIsCalledLeastMakesRoomInAFileAndWhatIsOldestInTheFolder) {
+  const std::string file = WritePlanFile("a", {Known("f", 1), Known("g", 2)});
+  const PlanStore store(folder_, {2, 2 * file.size()});
+  store.Write("a", {Known("f", 1), Known("g", 2), Known("h", 3)});
+  EXPECT_THAT(Texts(store.Read("a")), ElementsAre("h 3", "g 2"));
+  fs::last_write_time(FileOf("a"), fs::file_time_type::clock::now() - std::chrono::hours(1));
+  store.Write("b", {Known("f", 1), Known("g", 2)});
+  EXPECT_EQ(store.Read("a").size(), 2);
+  store.Write("c", {Known("f", 1), Known("g", 2)});
+  EXPECT_TRUE(store.Read("a").empty());
+  EXPECT_EQ(store.Read("b").size(), 2);
+  EXPECT_EQ(store.Read("c").size(), 2);
+}
+
+TEST_F(PlanStoreTest, WhatAWriterLeftUnfinishedLongAgoIsDeleted) {
+  const PlanStore store(folder_);
+  const fs::path old = folder_ / "key.plans.new-1-0";
+  const fs::path fresh = folder_ / "key.plans.new-2-0";
+  for (const fs::path& path : {old, fresh}) std::ofstream(path) << "half of it";
+  fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(2));
+  store.Write("key", {Known("f", 1)});
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_TRUE(fs::exists(fresh));
+}
+
+TEST_F(PlanStoreTest, AFolderThatCannotBeWrittenDoesNoHarm) {
+  std::ofstream(folder_.string()) << "a file";
+  const PlanStore store(folder_ / "below");
+  store.Write("key", {Known("f", 1)});
+  EXPECT_TRUE(store.Read("key").empty());
+}
+
+}  // namespace
+}  // namespace hearth
