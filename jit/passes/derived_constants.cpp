@@ -4,20 +4,56 @@ namespace hearth {
 
 std::vector<at::Tensor> DerivedConstants::Get(const std::string& purpose, const std::vector<at::Tensor>& from,
                                               const std::function<std::vector<at::Tensor>()>& make) {
-  std::vector<const void*> identities;
-  for (const at::Tensor& tensor : from) identities.push_back(tensor.unsafeGetTensorImpl());
   const std::lock_guard lock(mutex_);
-  auto key = std::pair(purpose, std::move(identities));
-  auto found = entries_.find(key);
-  if (found == entries_.end()) found = entries_.emplace(std::move(key), Entry{from, make()}).first;
-  return found->second.made;
+  Key key(purpose, {});
+  for (const at::Tensor& tensor : from) {
+    std::optional<Source> source = SourceOf(tensor);
+    if (!source) {
+      source = Source{.weight = tensor.unsafeGetTensorImpl()};
+      weights_.emplace(source->weight, tensor);
+    }
+    key.second.push_back(*source);
+  }
+  Entry& entry = entries_.try_emplace(std::move(key), Entry{entries_.size(), {}}).first->second;
+  if (std::optional<std::vector<at::Tensor>> alive = Alive(entry)) return *std::move(alive);
+  std::vector<at::Tensor> tensors = make();
+  entry.made.clear();
+  for (const at::Tensor& tensor : tensors) {
+    const WeakTensor weak(tensor.getIntrusivePtr());
+    if (tensor.defined() && weights_.count(tensor.unsafeGetTensorImpl()) == 0) {
+      const Source source{.entry = entry.number, .index = entry.made.size()};
+      origins_.insert_or_assign(tensor.unsafeGetTensorImpl(), Origin{weak, source});
+    }
+    entry.made.push_back({weak, tensor.defined()});
+  }
+  std::erase_if(origins_, [](const auto& origin) { return origin.second.tensor.expired(); });
+  return tensors;
+}
+
+std::optional<DerivedConstants::Source> DerivedConstants::SourceOf(const at::Tensor& tensor) const {
+  const auto found = origins_.find(tensor.unsafeGetTensorImpl());
+  if (found == origins_.end() || found->second.tensor.expired()) return {};
+  return found->second.source;
+}
+
+std::optional<std::vector<at::Tensor>> DerivedConstants::Alive(const Entry& entry) {
+  if (entry.made.empty()) return {};
+  std::vector<at::Tensor> tensors;
+  for (const Made& made : entry.made) {
+    tensors.emplace_back(made.defined ? made.tensor.lock()
+                                      : c10::intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>());
+    if (tensors.back().defined() != made.defined) return {};
+  }
+  return tensors;
 }
 
 size_t DerivedConstants::bytes() const {
   const std::lock_guard lock(mutex_);
   size_t bytes = 0;
   for (const auto& [key, entry] : entries_) {
-    for (const at::Tensor& tensor : entry.made) bytes += tensor.nbytes();
+    for (const Made& made : entry.made) {
+      if (const at::Tensor tensor(made.tensor.lock()); tensor.defined()) bytes += tensor.nbytes();
+    }
   }
   return bytes;
 }

@@ -1,15 +1,22 @@
-// Tensors that plans compute from a model's weights while they are made. The plans of a model share them: each is made
-// once, however many specs there are.
+// Tensors that plans compute from a model's weights while they are made. The plans of a model share them: one that some
+// plan holds is not made again, however many specs there are.
 //
-// Thread-safe. What is made stays until the table goes, and keeps what it was made of alive.
+// Thread-safe. A tensor lives as long as somebody holds it, mostly the graphs of plans; what was only a step on the way
+// to another one goes when its plan has been made, and is known by what it was made of if it is made again. What is
+// given as `from` and did not come from here, a model's weight, lives as long as the table.
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/UndefinedTensorImpl.h>
+#include <c10/util/intrusive_ptr.h>
 
+#include <compare>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -22,15 +29,41 @@ class DerivedConstants {
   std::vector<at::Tensor> Get(const std::string& purpose, const std::vector<at::Tensor>& from,
                               const std::function<std::vector<at::Tensor>()>& make);
 
+  // Of those that somebody holds.
   size_t bytes() const;
 
  private:
-  struct Entry {
-    std::vector<at::Tensor> from;
-    std::vector<at::Tensor> made;
+  using WeakTensor = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>;
+
+  // A tensor of the model's, or the one of that index that an entry of that number made.
+  struct Source {
+    const void* weight = nullptr;
+    size_t entry = 0;
+    size_t index = 0;
+    auto operator<=>(const Source&) const = default;
   };
+  using Key = std::pair<std::string, std::vector<Source>>;
+
+  struct Made {
+    WeakTensor tensor;
+    bool defined;
+  };
+  struct Entry {
+    size_t number;
+    std::vector<Made> made;  // empty at first
+  };
+  struct Origin {
+    WeakTensor tensor;  // an address may belong to another one by now
+    Source source;
+  };
+
+  std::optional<Source> SourceOf(const at::Tensor& tensor) const;
+  static std::optional<std::vector<at::Tensor>> Alive(const Entry& entry);
+
   mutable std::mutex mutex_;
-  std::map<std::pair<std::string, std::vector<const void*>>, Entry> entries_;
+  std::map<Key, Entry> entries_;
+  std::unordered_map<const void*, Origin> origins_;
+  std::unordered_map<const void*, at::Tensor> weights_;
 };
 
 }  // namespace hearth

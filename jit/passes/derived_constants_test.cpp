@@ -1,0 +1,63 @@
+#include "jit/passes/derived_constants.h"
+
+#include <ATen/ops/add.h>
+#include <ATen/ops/ones.h>
+#include <gtest/gtest.h>
+
+namespace hearth {
+namespace {
+
+class DerivedConstantsTest : public ::testing::Test {
+ protected:
+  at::Tensor PlusOne(const at::Tensor& from) {
+    return derived_.Get("plus one", {from}, [&] {
+      ++made_;
+      return std::vector<at::Tensor>{at::add(from, 1)};
+    })[0];
+  }
+
+  DerivedConstants derived_;
+  int made_ = 0;
+};
+
+TEST_F(DerivedConstantsTest, WhatSomebodyHoldsIsNotMadeAgain) {
+  const at::Tensor weight = at::ones({4});
+  const at::Tensor first = PlusOne(weight);
+  EXPECT_TRUE(PlusOne(weight).is_same(first));
+  EXPECT_EQ(made_, 1);
+  EXPECT_EQ(derived_.bytes(), 16U);
+  EXPECT_FALSE(PlusOne(at::ones({4})).is_same(first));
+}
+
+TEST_F(DerivedConstantsTest, WhatNobodyHoldsIsFreed) {
+  const at::Tensor weight = at::ones({4});
+  PlusOne(weight);
+  EXPECT_EQ(derived_.bytes(), 0U);
+  PlusOne(weight);
+  EXPECT_EQ(made_, 2);
+}
+
+TEST_F(DerivedConstantsTest, WhatIsMadeOfAStepThatIsGoneIsFoundAllTheSame) {
+  const at::Tensor weight = at::ones({4});
+  const at::Tensor last = PlusOne(PlusOne(weight));
+  EXPECT_EQ(derived_.bytes(), 16U);
+  EXPECT_TRUE(PlusOne(PlusOne(weight)).is_same(last));
+  EXPECT_EQ(made_, 3) << "the step in between, and it alone, is made again";
+}
+
+TEST_F(DerivedConstantsTest, UndefinedTensorsGoInAndComeOut) {
+  const at::Tensor weight = at::ones({4});
+  const auto make = [&] {
+    ++made_;
+    return std::vector<at::Tensor>{at::Tensor(), weight};
+  };
+  for (int i = 0; i < 2; ++i) {
+    const std::vector<at::Tensor> tensors = derived_.Get("bias and weight", {weight, at::Tensor()}, make);
+    EXPECT_FALSE(tensors[0].defined());
+    EXPECT_TRUE(tensors[1].is_same(weight));
+  }
+  EXPECT_EQ(made_, 1);
+}
+
+}  // namespace
+}  // namespace hearth
