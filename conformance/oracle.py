@@ -27,7 +27,8 @@ warnings.simplefilter("ignore")
 
 
 def judge(item):
-    """The verdict on {"case", "line": what hearth said, "output": the file it wrote, "device"}: {"verdict": "agree", "miss",
+    """The verdict on {"case", "line": what hearth said, "output": the file it wrote, "device", perhaps "tolerance" for a case
+    that has none}: {"verdict": "agree", "miss",
     or "torch" where torch.jit itself does not load the archive; "reason": what differs; "torch": what torch.jit did}."""
     case = Case.from_json(item["case"])
     if case.raises:
@@ -45,7 +46,7 @@ def judge(item):
     try:
         if got.kind == "failed" and not _can_be_saved(expected.content):
             return {"verdict": "torch", "reason": "torch.save does not take torch.jit's own answer", "torch": expected.kind}
-        found = difference(expected, got, case.skip, case.tolerance)
+        found = difference(expected, got, case.skip, case.tolerance or item.get("tolerance"))
     finally:
         if os.path.exists(item["output"]):
             os.remove(item["output"])

@@ -61,7 +61,8 @@ def as_tensor(leaf):
 
 def difference(expected, got, path="result", tolerance=None):
     """Where `got` is not what was `expected`, in words; None if it is. Tensors and floats agree within the tolerance
-    of their dtype (or the one given), everything else exactly, types of containers included."""
+    of their dtype (or the one given), everything else exactly, types of containers included. The tolerance "largest" is the
+    dtype's, taken of a tensor's largest number instead of each one."""
     if isinstance(expected, torch.Tensor):
         if not isinstance(got, torch.Tensor):
             return f"{path}: expected a tensor, got {type(got).__name__} {got!r}"
@@ -91,12 +92,17 @@ def _tensor_difference(expected, got, path, tolerance):
             return f"{path}: expected {what} {getattr(expected, what)}, got {getattr(got, what)}"
     if expected.shape != got.shape:
         return f"{path}: expected shape {list(expected.shape)}, got {list(got.shape)}"
-    relative, absolute = tolerance or TOLERANCE.get(expected.dtype, (0, 0))
+    of_largest = tolerance == "largest"
+    relative, absolute = TOLERANCE.get(expected.dtype, (0, 0)) if of_largest or not tolerance else tolerance
     if expected.is_quantized:
         expected, got = expected.dequantize(), got.dequantize()
     if expected.layout != torch.strided:
         expected, got = expected.to_dense(), got.to_dense()
     expected, got = expected.detach().cpu(), got.detach().cpu()
+    if of_largest and relative:
+        finite = expected[expected.isfinite()].abs()
+        absolute += relative * (finite.max().item() if finite.numel() else 0)
+        relative = 0
     if torch.allclose(got, expected, rtol=relative, atol=absolute, equal_nan=True):
         return None
     wide = torch.complex128 if expected.is_complex() else torch.float64

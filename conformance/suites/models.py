@@ -1,4 +1,7 @@
-"""Models that nobody here wrote: all of torchvision scripted, and architectures of timm and transformers traced.
+"""Models that nobody here wrote: all of torchvision scripted, and architectures of timm and transformers traced. A plan
+adds up in another order, in weights that batch norms were folded into: its error is measured by the largest number of a
+tensor, as the error of such sums is, and not by each. Where that is too much, it may be twice as far as torch.jit is from
+what the model gives in float64: some make much of a little rounding.
 
 A model is made, asked, and deleted before the next one: together they would fill a disk. Beside the verdict stands what
 loading and running it cost on both sides."""
@@ -15,12 +18,14 @@ import warnings
 from pathlib import Path
 
 import torch
+from values import leaves
 
 from conformance import workers
 from conformance.case import Case
 from conformance.hearth import Hearth
 
 NAME = "models"
+AS_NEAR = "farther from torch.jit's answer, as near to that in float64"
 TITLE = "Models: torchvision scripted, timm and transformers traced"
 
 QUICK = 12  # models of a sample
@@ -84,7 +89,11 @@ def judge(item):
             return {"verdict": "miss", "reason": f"making it: {type(error).__name__}: {str(error).strip()[-500:]}"}
         [answer] = hearth.run([case], folder)
         asked = {"line": answer.line, "output": str(answer.output)}
+        if hearth.waits_for_plans:
+            asked["tolerance"] = "largest"
         verdict = oracle.judge({"case": item["case"], **asked, "device": item["device"]})
+        if verdict["verdict"] == "miss" and hearth.waits_for_plans and _is_as_near(case, hearth, folder):
+            verdict = {"verdict": "agree", "reason": "", "torch": verdict["torch"], "contains": {AS_NEAR: 1}}
         if answer.plans:
             verdict["plans"] = answer.plans._asdict()
         if verdict["verdict"] != "agree":
@@ -93,6 +102,40 @@ def judge(item):
         return {"verdict": "miss", "reason": found} if found else {**verdict, "cost": cost}
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_as_near(case, hearth, folder):
+    """Whether hearth's answer is about as near to that of the same model in float64 as torch.jit's is: a model may make
+    much of a little rounding."""
+    try:
+        inputs = torch.load(case.inputs, weights_only=True)
+        with torch.no_grad(), torch.jit.optimized_execution(False):
+            theirs = torch.jit.load(case.archive)(*inputs)
+            exact = torch.jit.load(case.archive).double()(*_map(torch.Tensor.double, inputs))
+        [answer] = hearth.run([case], folder)
+        ours = torch.load(answer.output, weights_only=True)["result"]
+        answers = zip(leaves(ours), leaves(theirs), leaves(exact), strict=True)
+        return all(_near(our, their, right) for (_, our), (_, their), (_, right) in answers)
+    except (RuntimeError, ValueError):  # not every model is one of float64 too
+        return False
+
+
+def _near(ours, theirs, exact):
+    if not isinstance(theirs, torch.Tensor):
+        return ours == theirs
+    if not theirs.is_floating_point():
+        return torch.equal(ours, theirs)
+    return bool(_distance(ours, exact) <= 2 * _distance(theirs, exact) + 1e-6 * exact.abs().max())
+
+
+def _distance(tensor, exact):
+    return (tensor.double() - exact).abs().max()
+
+
+def _map(function, value):
+    if isinstance(value, torch.Tensor):
+        return function(value) if value.is_floating_point() else value
+    return type(value)(_map(function, element) for element in value) if isinstance(value, (tuple, list)) else value
 
 
 def _recipes():
