@@ -77,9 +77,11 @@ struct ThreadPool::Impl {
     const auto called = [&] { return worker.called; };
     if (timed.empty()) {
       worker.changed.wait(lock, called);
-    } else if (!worker.changed.wait_until(lock, timed.begin()->first.first, called)) {
-      std::erase(sleepers, &worker);
+      return;
     }
+    // A copy: the task may be gone when the wait ends.
+    const Clock::time_point until = timed.begin()->first.first;
+    if (!worker.changed.wait_until(lock, until, called)) std::erase(sleepers, &worker);
   }
 
   // These with the lock held. The worker that is returned, unless it is null, must be notified.
