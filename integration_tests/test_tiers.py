@@ -95,3 +95,29 @@ def test_inspect_shows_the_plans_of_a_served_model(hearthd, protocol, mixed):
     text = hearth("inspect", "--plans", server.address, "mixed").stdout
     assert "compiled, about" in text and "0 bailouts" in text
     assert hearth("inspect", "--plans", server.address, "other").returncode != 0
+
+
+def test_answers_of_plans_are_checked_in_the_background(hearthd, protocol, mixed):
+    server = hearthd({"mixed": mixed}, "--shadow-share", "1")
+    client = NativeClient(protocol, server.channel())
+
+    def checked():
+        x = torch.randn(3, 4)
+        assert values.difference(mixed(x, 1e6), client.call("mixed", "forward", x, 1e6)) is None
+        return server.metric("hearth_shadow_runs_total") >= 3
+
+    eventually(checked)
+    assert server.metric("hearth_shadow_differences_total") == 0
+
+
+def test_nothing_is_checked_if_nobody_asked(hearthd, protocol, mixed):
+    server = hearthd({"mixed": mixed})
+    client = NativeClient(protocol, server.channel())
+
+    def compiled():
+        client.call("mixed", "forward", torch.ones(2, 4), 1e6)
+        return any(plan.state == client.message("Plan").COMPILED for plan in plans_of(client))
+
+    eventually(compiled)
+    client.call("mixed", "forward", torch.ones(2, 4), 1e6)
+    assert server.metric("hearth_shadow_runs_total") == 0

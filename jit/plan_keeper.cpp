@@ -1,11 +1,11 @@
 #include "jit/plan_keeper.h"
 
 #include <ATen/core/jit_type.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "jit/executor/background_thread.h"
 #include "jit/support/logging.h"
 
 namespace hearth {
@@ -64,7 +64,7 @@ void PlanKeeper::Release(const std::shared_ptr<ModelExecutor>& executor) {
 }
 
 void PlanKeeper::Work() {
-  setpriority(PRIO_PROCESS, 0, 19);
+  TakeLeastPriority();
   std::unique_lock lock(mutex_);
   while (!closing_) {
     closed_.wait_for(lock, interval_);

@@ -317,7 +317,7 @@ absl::Status LoadLibraries(const std::vector<std::string>& libraries) {
 }
 
 // Null where every call runs the baseline.
-std::optional<TierSettings> MakeTierSettings(const CompilerOptions& options) {
+std::optional<TierSettings> MakeTierSettings(const CompilerOptions& options, std::shared_ptr<StreamPool> streams) {
   if (options.tier == Tier::kBaseline) return std::nullopt;
   TierSettings settings;
   const CodeCacheLimits limits{options.max_plans, static_cast<size_t>(options.plan_bytes)};
@@ -331,6 +331,12 @@ std::optional<TierSettings> MakeTierSettings(const CompilerOptions& options) {
     BackgroundCompiler::Settings compiler;
     compiler.processor_share = options.processor_share;
     settings.compiler = std::make_shared<BackgroundCompiler>(compiler);
+    if (options.shadow_share > 0) {
+      ShadowRuns::Settings shadow;
+      shadow.share = options.shadow_share;
+      shadow.streams = std::move(streams);
+      settings.shadow = std::make_shared<ShadowRuns>(std::move(shadow));
+    }
   }
   return settings;
 }
@@ -349,11 +355,15 @@ class RuntimeImpl final : public Runtime {
         memory_limit_(options.memory_limit),
         load_memory_limit_(options.load_memory_limit),
         load_time_limit_(options.load_time_limit),
-        tiers_(MakeTierSettings(options.compiler)),
+        tiers_(MakeTierSettings(options.compiler, streams_)),
         pool_(options.threads),
         keeper_(MakeKeeper(options.compiler)) {
     // Beside whatever the caller does before its first archive needs it.
     pool_.Post([] { PrepareBuiltinFunctions(); });
+  }
+
+  ~RuntimeImpl() override {
+    if (tiers_ && tiers_->shadow != nullptr) tiers_->shadow->Close();
   }
 
   absl::StatusOr<std::shared_ptr<Model>> Load(const std::string& path, const LoadOptions& options) override {
@@ -376,8 +386,14 @@ class RuntimeImpl final : public Runtime {
   CompilerCounters compiler_counters() const override {
     if (!tiers_ || tiers_->compiler == nullptr) return {};
     const BackgroundCompiler::Counters now = tiers_->compiler->counters();
-    return {now.queued,           now.running, now.done, now.failed, now.cancelled, now.dropped + now.busy,
-            now.processor_seconds};
+    CompilerCounters counters{
+        now.queued, now.running, now.done, now.failed, now.cancelled, now.dropped + now.busy, now.processor_seconds};
+    if (tiers_->shadow != nullptr) {
+      const ShadowRuns::Counters shadow = tiers_->shadow->counters();
+      counters.shadow_runs = shadow.runs;
+      counters.shadow_differences = shadow.differences;
+    }
+    return counters;
   }
 
   c10::Device device() const override { return device_; }

@@ -41,6 +41,9 @@ struct CompilerOptions {
   // nowhere. Processes may share it.
   std::string cache_dir;
   std::chrono::nanoseconds cache_interval = std::chrono::minutes(1);  // how often it is written, if there is news
+  // How many of the calls that a plan answers are answered again by the baseline, in the background, and compared.
+  // Answers must then not be written into by who gets them.
+  double shadow_share = 0;
   // For tests: each call fails one guard of its plan, which goes on in the baseline from there; picked by this seed.
   std::optional<uint64_t> fail_guards;
 };
@@ -169,6 +172,8 @@ struct CompilerCounters {
   uint64_t cancelled = 0;
   uint64_t dropped = 0;  // the queue was full, or busy
   double processor_seconds = 0;
+  uint64_t shadow_runs = 0;  // answers of plans that were checked against the baseline's
+  uint64_t shadow_differences = 0;
 };
 
 // A call under way. Dropping it does not cancel.

@@ -45,8 +45,15 @@ absl::StatusOr<std::unique_ptr<const CallInterface>> MakeSignature(const Model& 
 }
 
 CompilerSample SampleOf(const CompilerCounters& counters) {
-  return {counters.queued,  counters.running,          counters.done, counters.failed, counters.cancelled,
-          counters.dropped, counters.processor_seconds};
+  return {counters.queued,
+          counters.running,
+          counters.done,
+          counters.failed,
+          counters.cancelled,
+          counters.dropped,
+          counters.processor_seconds,
+          counters.shadow_runs,
+          counters.shadow_differences};
 }
 
 void AddPlans(const Model& model, ModelSample& sample) {

@@ -45,6 +45,7 @@ absl::Status CheckOptions(const ServerOptions& options) {
   if (!(options.load_seconds >= 0)) return refuse("load_seconds cannot be below 0");
   if (!(options.warmup_seconds >= 0)) return refuse("warmup_seconds cannot be below 0");
   if (!(options.compiler_share >= 0)) return refuse("compiler_share cannot be below 0");
+  if (!(options.shadow_share >= 0 && options.shadow_share <= 1)) return refuse("shadow_share must be between 0 and 1");
   if (options.memory_limit.value_or(0) < 0) return refuse("memory_limit cannot be below 0");
   if (options.load_memory_limit.value_or(0) < 0) return refuse("load_memory_limit cannot be below 0");
   return absl::OkStatus();
@@ -99,6 +100,9 @@ void DefineFlags(CLI::App& app, ServerOptions& options, std::string& config) {
   app.add_option("--compiler-share", options.compiler_share,
                  "How much of one processor compiling may take, unless somebody waits for it; 0 is no limit")
       ->capture_default_str();
+  app.add_option("--shadow-share", options.shadow_share,
+                 "How many of the answers of compiled plans are checked against the interpreter's: 0.01 is one in 100")
+      ->capture_default_str();
   app.add_option("--cache-dir", options.cache_dir,
                  "Folder that keeps what models are called with, so that the next hearthd has it compiled before")
       ->type_name("DIR");
@@ -139,6 +143,7 @@ absl::StatusOr<ServerOptions> ParseConfigFile(const std::string& text, const std
       {"warmup_seconds", [&](const json& value) { value.get_to(options.warmup_seconds); }},
       {"compiler", [&](const json& value) { value.get_to(options.compiler); }},
       {"compiler_share", [&](const json& value) { value.get_to(options.compiler_share); }},
+      {"shadow_share", [&](const json& value) { value.get_to(options.shadow_share); }},
       {"cache_dir", [&](const json& value) { value.get_to(options.cache_dir); }},
       {"access_log", [&](const json& value) { value.get_to(options.access_log); }},
   };

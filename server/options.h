@@ -33,6 +33,7 @@ struct ServerOptions {
   double warmup_seconds = 60;
   bool compiler = true;
   double compiler_share = 0;  // of one processor; 0: no limit
+  double shadow_share = 0;    // of the calls that plans answer
   std::string cache_dir;      // empty: nothing is kept
   std::string access_log;     // empty: none; "-": standard output
 };

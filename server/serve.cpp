@@ -88,6 +88,7 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(line->options.load_seconds));
   runtime_options.compiler.tier = line->options.compiler ? Tier::kAuto : Tier::kBaseline;
   runtime_options.compiler.processor_share = line->options.compiler_share;
+  runtime_options.compiler.shadow_share = line->options.shadow_share;
   runtime_options.compiler.cache_dir = line->options.cache_dir;
   auto runtime = make_runtime(runtime_options);
   if (!runtime.ok()) return Complain(runtime.status(), kCannotServe);

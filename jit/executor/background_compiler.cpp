@@ -1,10 +1,7 @@
 #include "jit/executor/background_compiler.h"
 
-#include <ATen/Parallel.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "jit/executor/background_thread.h"
 #include "jit/executor/processor_budget.h"
 #include "jit/support/errors.h"
 #include "jit/support/large_stack.h"
@@ -44,16 +42,8 @@ void StandBack(BackgroundCompiler::Priority priority) {
     const int error = pthread_setschedparam(pthread_self(), SCHED_IDLE, &none);
     if (error != 0) Log().warn("the compiler's thread does not run at idle priority: error {}", error);
   }
-  // The calling thread's; also for where the scheduling class was refused.
-  setpriority(PRIO_PROCESS, 0, 19);
-}
-
-// LibTorch's own call sets the number for all threads that begin later; OpenMP's is the thread's own. It is looked for
-// where LibTorch brought it, since linking to OpenMP could bring a second one.
-void UseThisThreadOnly() {
-  at::get_num_threads();  // sets the default, at the first call
-  using SetNumThreads = void (*)(int);
-  if (auto* set = reinterpret_cast<SetNumThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"))) set(1);
+  // Also for where the scheduling class was refused.
+  TakeLeastPriority();
 }
 
 }  // namespace

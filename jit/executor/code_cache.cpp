@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "jit/executor/random_sample.h"
 #include "jit/support/memory_account.h"
 
 namespace hearth {
@@ -21,15 +22,8 @@ unsigned Stripes() {
   return stripes;
 }
 
-// One call in kSampleEvery, by a xorshift generator of the thread's own (G. Marsaglia, "Xorshift RNGs", 2003): a fixed
-// step could always meet the same one of calls that take turns.
-bool SampleCall() {
-  constinit thread_local uint32_t state = 0x9e3779b9;
-  state ^= state << 13;
-  state ^= state >> 17;
-  state ^= state << 5;
-  return state % CodeCache::kSampleEvery == 0;
-}
+// One call in kSampleEvery.
+bool SampleCall() { return RandomWord() % CodeCache::kSampleEvery == 0; }
 
 }  // namespace
 

@@ -51,6 +51,8 @@ ModelExecutor::ModelExecutor(std::shared_ptr<CompilationUnit> unit, c10::intrusi
   for (Method& entry : entries_) {
     entry.code = builder.Build(*entry.baseline, *entry.function);
     entry.straight = IsStraight(*entry.baseline->block());
+    const FunctionEffects acts = effects.Of(*entry.baseline);
+    entry.repeatable = entry.plan.empty() && !acts.random && !acts.seeds && !acts.acts && !acts.writes_constants;
   }
   MakeTiers(tiers, &effects);
 }
@@ -112,6 +114,12 @@ void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> argu
                                             std::span(arguments).subspan(self), settings.failing_guard);
       if (choice.plan != nullptr) code = choice.plan->code();
       options.failing_guard = choice.failing_guard;
+      ShadowRuns* shadow = tiers_->shadow();
+      if (shadow != nullptr && choice.plan != nullptr && method.repeatable && shadow->Draw()) {
+        completion = shadow->Watch(
+            {method.function->qualname().qualifiedName(), method.code, shared_from_this(), settings.stream}, arguments,
+            self, std::move(completion));
+      }
       if (settings.report != nullptr && choice.plan != nullptr) {
         settings.report->arguments = ArgumentSpec::Of(std::span(arguments).subspan(self))->ToString();
         settings.report->plan = std::move(choice.plan);

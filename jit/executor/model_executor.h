@@ -41,6 +41,8 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
     std::shared_ptr<const Code> code;
     StatePlan plan;  // where its runs meet others over the module's state
     bool straight;   // no loops, calls or forks: how long a run takes is up to its operators alone
+    // Whether a second run with copies of the arguments does nothing but answer.
+    bool repeatable = false;
 
     const std::string& name() const { return function->name(); }
     const c10::FunctionSchema& schema() const { return function->getSchema(); }

@@ -19,6 +19,7 @@
 #include "jit/executor/code_cache.h"
 #include "jit/executor/known_arguments.h"
 #include "jit/executor/plan_compiler.h"
+#include "jit/executor/shadow_runs.h"
 #include "jit/passes/derived_constants.h"
 
 namespace hearth {
@@ -29,6 +30,8 @@ struct TierSettings {
   std::shared_ptr<BackgroundCompiler> compiler;
   std::shared_ptr<CodeCacheBudget> budget;
   CodeCache::Settings cache;
+  // Checks a sample of what plans answer; null: nothing is checked.
+  std::shared_ptr<ShadowRuns> shadow;
   // Every call waits for the plan for its arguments (command line and tests).
   bool forced = false;
   // For tests: plans have guards everywhere, and each call makes one of them fail, picked by this seed.
@@ -57,6 +60,9 @@ class Tiers {
   // fail, `failing_guard` is the number of the one that does, of so many as the plan has; null: one is drawn.
   Choice Choose(size_t method, std::span<const c10::IValue> arguments,
                 std::optional<uint64_t> failing_guard = std::nullopt);
+
+  // Null: no call is checked.
+  ShadowRuns* shadow() const { return settings_.shadow.get(); }
 
   // Waits until what has been asked for is compiled. False if it is not by `deadline`.
   bool WaitUntilIdle(std::chrono::steady_clock::time_point deadline) const;

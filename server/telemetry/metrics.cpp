@@ -218,9 +218,16 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
   families.push_back(Single("hearth_compiler_queued", "Plans waiting to be compiled", double(compiler.queued)));
   families.push_back(Single("hearth_compiler_running", "Plans being compiled", double(compiler.running)));
   families.push_back(CompilerOutcomes(compiler));
-  FamilyBuilder seconds("hearth_compiler_processor_seconds_total", "Processor time that compiling took", kCounter);
-  seconds.Add({}, compiler.processor_seconds);
-  families.push_back(seconds.Take());
+  const auto count = [&](const char* name, const char* help, double value) {
+    FamilyBuilder family(name, help, kCounter);
+    family.Add({}, value);
+    families.push_back(family.Take());
+  };
+  count("hearth_compiler_processor_seconds_total", "Processor time that compiling took", compiler.processor_seconds);
+  count("hearth_shadow_runs_total", "Answers of plans that were checked against the baseline's",
+        double(compiler.shadow_runs));
+  count("hearth_shadow_differences_total", "Answers of plans that were not the baseline's",
+        double(compiler.shadow_differences));
   families.push_back(Single("nv_cpu_utilization", "CPU utilization rate [0.0 - 1.0]", ProcessorUse()));
   families.push_back(Single("nv_cpu_memory_total_bytes", "CPU total memory (RAM), in bytes", memory_total));
   families.push_back(Single("nv_cpu_memory_used_bytes", "CPU used memory (RAM), in bytes", memory_used));

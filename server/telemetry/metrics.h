@@ -39,6 +39,8 @@ struct CompilerSample {
   uint64_t cancelled = 0;
   uint64_t dropped = 0;
   double processor_seconds = 0;
+  uint64_t shadow_runs = 0;
+  uint64_t shadow_differences = 0;
 };
 
 // Thread-safe as far as what it is given is.

@@ -16,7 +16,7 @@ TEST(Metrics, PlansAndTheirCompilerAreCounted) {
       [] {
         return std::vector<ModelSample>{{"m", "1", {}, 0, true, 9, 4, 5000, 3}};
       },
-      [] { return CompilerSample{2, 1, 40, 5, 6, 7, 1.5}; });
+      [] { return CompilerSample{2, 1, 40, 5, 6, 7, 1.5, 30, 2}; });
   const std::string text = MetricsText(collector);
   EXPECT_THAT(text, HasSubstr("hearth_argument_specs{model=\"m\",version=\"1\"} 9"));
   EXPECT_THAT(text, HasSubstr("hearth_plans{model=\"m\",version=\"1\"} 4"));
@@ -25,6 +25,8 @@ TEST(Metrics, PlansAndTheirCompilerAreCounted) {
   EXPECT_THAT(text, HasSubstr("hearth_compiler_queued 2"));
   EXPECT_THAT(text, HasSubstr("hearth_compilations_total{outcome=\"failed\"} 5"));
   EXPECT_THAT(text, HasSubstr("hearth_compiler_processor_seconds_total 1.5"));
+  EXPECT_THAT(text, HasSubstr("hearth_shadow_runs_total 30"));
+  EXPECT_THAT(text, HasSubstr("hearth_shadow_differences_total 2"));
 }
 
 TEST(Metrics, CountersCarryTritonsNamesAndLabels) {

@@ -1,0 +1,12 @@
+// What threads do that work behind the requests' backs. For the calling thread.
+#pragma once
+
+namespace hearth {
+
+// The least of the usual priorities: always gets a little, so what it locks it gives back within milliseconds.
+void TakeLeastPriority();
+
+// Operators run on this thread alone: LibTorch's worker threads have a request's priority.
+void UseThisThreadOnly();
+
+}  // namespace hearth

@@ -1,0 +1,151 @@
+#include "jit/executor/shadow_runs.h"
+
+#include <c10/core/StreamGuard.h>
+#include <pthread.h>
+
+#include <exception>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "jit/analysis/argument_spec.h"
+#include "jit/device/device.h"
+#include "jit/executor/background_thread.h"
+#include "jit/executor/copied_values.h"
+#include "jit/executor/random_sample.h"
+#include "jit/executor/value_difference.h"
+#include "jit/support/errors.h"
+#include "jit/support/logging.h"
+#include "jit/support/memory_account.h"
+
+namespace hearth {
+namespace {
+
+spdlog::logger& Log() {
+  static spdlog::logger& log = LoggerOf("executor/shadow_runs");
+  return log;
+}
+
+}  // namespace
+
+ShadowRuns::ShadowRuns(Settings settings) : settings_(std::move(settings)) {
+  thread_.emplace([this] { Work(); });
+}
+
+ShadowRuns::~ShadowRuns() { Close(); }
+
+bool ShadowRuns::Draw() {
+  if (RandomWord() >= settings_.share * static_cast<double>(std::numeric_limits<uint32_t>::max())) return false;
+  return waiting_.load(std::memory_order_relaxed) < settings_.max_waiting;
+}
+
+Completion ShadowRuns::Watch(Call call, const std::vector<c10::IValue>& arguments, size_t own, Completion completion) {
+  // The check's memory, not the request's.
+  const MemoryAccount::Scope nobody(nullptr);
+  std::optional<std::vector<c10::IValue>> copies;
+  try {
+    const c10::OptionalStreamGuard guard(call.stream);
+    copies = CopyDeep(std::span(arguments).subspan(own), settings_.max_bytes);
+  } catch (const std::exception& error) {
+    Log().warn("the arguments of a call of {} cannot be copied: {}", call.method, error.what());
+  }
+  if (!copies) return completion;
+  auto job = std::make_shared<Job>(Job{std::move(call), {}, own, {}});
+  job->arguments.assign(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(own));
+  std::ranges::move(*copies, std::back_inserter(job->arguments));
+  return [this, job = std::move(job), completion = std::move(completion)](c10::IValue value,
+                                                                          const std::exception_ptr& error) mutable {
+    // What a plan raises is the baseline's own error, told by it.
+    if (!error) {
+      job->answer = value;
+      Enqueue(std::move(job));
+    }
+    completion(std::move(value), error);
+  };
+}
+
+void ShadowRuns::Enqueue(std::shared_ptr<Job> job) {
+  const MemoryAccount::Scope nobody(nullptr);
+  {
+    const std::lock_guard lock(mutex_);
+    if (closing_ || queue_.size() >= settings_.max_waiting) return;
+    queue_.push_back(std::move(job));
+    waiting_.store(queue_.size(), std::memory_order_relaxed);
+  }
+  changed_.notify_all();
+}
+
+void ShadowRuns::Work() {
+  pthread_setname_np(pthread_self(), "hearth-shadow");
+  TakeLeastPriority();
+  UseThisThreadOnly();
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return closing_ || !queue_.empty(); });
+    if (closing_) return;
+    std::shared_ptr<Job> job = std::move(queue_.front());
+    queue_.pop_front();
+    waiting_.store(queue_.size(), std::memory_order_relaxed);
+    busy_ = true;
+    lock.unlock();
+    Check(*job);
+    // May be the last that holds the model.
+    job.reset();
+    TrimStack();
+    lock.lock();
+    busy_ = false;
+    changed_.notify_all();
+  }
+}
+
+void ShadowRuns::Check(Job& job) {
+  std::string arguments;
+  std::string difference;
+  try {
+    if (const auto spec = ArgumentSpec::Of(std::span(job.arguments).subspan(job.own))) arguments = spec->ToString();
+    if (job.call.stream) job.call.stream->synchronize();
+    const auto stream = settings_.streams != nullptr ? settings_.streams->Take() : nullptr;
+    const c10::OptionalStreamGuard guard(stream != nullptr ? std::optional(*stream) : std::nullopt);
+    RunOptions options;
+    options.token = token_;
+    options.keep_alive = job.call.keep_alive;
+    if (stream != nullptr) options.stream = *stream;
+    c10::IValue expected;
+    try {
+      expected = Run(*job.call.baseline, std::move(job.arguments), options);
+      difference = ValueDifference(expected, job.answer);
+    } catch (const ModelError& error) {
+      difference = std::string("result: the baseline raises ") + error.what();
+    }
+    // The memory of what is freed now goes to the next who asks on the stream where it was made.
+    if (stream != nullptr) stream->synchronize();
+  } catch (const CancelledError&) {
+    return;
+  } catch (const std::exception& error) {
+    Log().warn("a call of {}({}) could not be checked: {}", job.call.method, arguments, error.what());
+    return;
+  }
+  runs_.fetch_add(1, std::memory_order_relaxed);
+  if (difference.empty()) return;
+  differences_.fetch_add(1, std::memory_order_relaxed);
+  Log().error("the plan of {}({}) answers otherwise than the baseline: {}", job.call.method, arguments, difference);
+}
+
+void ShadowRuns::Close() {
+  std::deque<std::shared_ptr<Job>> dropped;
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+    dropped.swap(queue_);
+  }
+  token_->Cancel();
+  changed_.notify_all();
+  thread_.reset();
+}
+
+void ShadowRuns::WaitUntilIdle() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return closing_ || (queue_.empty() && !busy_); });
+}
+
+}  // namespace hearth
