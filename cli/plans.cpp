@@ -1,11 +1,15 @@
 #include "cli/plans.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "cli/failure.h"
 #include "cli/json.h"
+#include "cli/tensor_facts.h"
 #include "proto/hearth.grpc.pb.h"
 
 namespace hearth::cli {
@@ -39,6 +43,22 @@ void Print(const v1::Plan& plan) {
   std::printf("\n%s", plan.graph().c_str());
 }
 
+// A line for the model, then its kinds of arguments, the one called most first.
+void PrintAll(const v1::ListPlansResponse& response) {
+  std::vector<const v1::Plan*> plans;
+  uint64_t bytes = 0;
+  size_t compiled = 0;
+  for (const v1::Plan& plan : response.plans()) {
+    plans.push_back(&plan);
+    bytes += plan.bytes();
+    compiled += plan.state() == v1::Plan::COMPILED ? 1 : 0;
+  }
+  std::ranges::stable_sort(plans, std::greater(), &v1::Plan::calls);
+  std::printf("%s version %s: %zu kinds of arguments, %zu with a plan, %s\n", response.model().c_str(),
+              response.version().c_str(), plans.size(), compiled, BytesText(bytes).c_str());
+  for (const v1::Plan* plan : plans) Print(*plan);
+}
+
 }  // namespace
 
 int PrintPlans(const ServerOptions& server, bool graphs, bool json) {
@@ -58,7 +78,7 @@ int PrintPlans(const ServerOptions& server, bool graphs, bool json) {
     PrintJson({{"model", response.model()}, {"version", response.version()}, {"plans", std::move(plans)}});
     return kSuccess;
   }
-  for (const v1::Plan& plan : response.plans()) Print(plan);
+  PrintAll(response);
   return kSuccess;
 }
 
