@@ -41,7 +41,7 @@ WAYS = {OFF: ["off"], "compiler on": ["on"], "torch.jit": ["torch.jit"]}
 LIMITED = {OFF: ["off"], "compiler on": ["on"], "compiler on, 5 % of a processor": ["on", "--compiler-share", "0.05"],
            "torch.jit": ["torch.jit"]}
 SWAPPED = ["encoder", "mobilenet_v3_small"]
-RECORD = struct.Struct("<fffHH")
+RECORD = struct.Struct("<ffffHH")
 BINS = 100
 
 
@@ -57,16 +57,17 @@ class Run:
     summary: dict
     due: array.array
     latency: array.array  # microseconds, from the due time
-    service: array.array  # microseconds, from being taken up
+    service: array.array  # microseconds, from being taken up; on the CPU, of the processor
     kind: list  # (model, kind)
 
     @classmethod
-    def read(cls, summary: dict, file: pathlib.Path):
+    def read(cls, summary: dict, file: pathlib.Path, device: str):
         run = cls(summary, array.array("d"), array.array("d"), array.array("d"), [])
-        for due, latency, service, model, kind in RECORD.iter_unpack(file.read_bytes()):
+        for due, latency, service, processor, model, kind in RECORD.iter_unpack(file.read_bytes()):
             run.due.append(due)
             run.latency.append(latency)
-            run.service.append(service)
+            # A processor's time does not count what its neighbours take; a GPU is waited for.
+            run.service.append(processor if device == "cpu" else service)
             run.kind.append((model, kind))
         return run
 
@@ -162,7 +163,7 @@ class Benchmark:
                         [ways[name][0], folder, *ways[name][1:], "--requests", requests, "--rate", rate,
                          "--seed", 1000 + number, "--output", file, "--swap", *SWAPPED], quota, group)
                     summary["throttled"] = times_throttled(group) - before + summary["stops"]
-                    runs[name] = Run.read(summary, file)
+                    runs[name] = Run.read(summary, file, self.options.device)
                     print(f"  round {number + 1}, {name}: p99.9 {runs[name].quantile(0.999) / 1000:.1f} ms, maximum "
                           f"{runs[name].quantile(1) / 1000:.1f} ms, {summary['plans']} plans", file=sys.stderr, flush=True)
                 done.append({name: runs[name] for name in ways})
@@ -184,9 +185,9 @@ class Benchmark:
         yield (f"Machine: {machine()}; {self.threads} threads serve, device {options.device}. Medians of {options.rounds} "
                f"rounds, of requests to ten models, from a cold start; {' and '.join(SWAPPED)} are replaced in the "
                f"middle. Latencies in ms from the time a request was due; `x` is the ratio to hearth "
-               f"without its compiler. `steady x`: the time a request takes once it is taken up, in the last fifth, "
-               f"geometric mean over models and kinds of requests. `steady after`: seconds until requests take no longer "
-               f"than they do at the end.")
+               f"without its compiler. `steady x`: the time a request takes once it is taken up (on the CPU, of its processor), "
+               f"in the last fifth, geometric mean over models and kinds of requests. `steady after`: seconds until "
+               f"requests take no longer than they do at the end.")
         pictures = []
         for name, quota in self.scenarios():
             print(f"{name} ...", file=sys.stderr, flush=True)

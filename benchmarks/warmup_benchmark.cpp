@@ -11,8 +11,8 @@
 // A latency counts from the time when the request was due. Requests and times depend on --seed alone.
 //
 // Prints a line of JSON; --output takes the requests in the order of their times, as four 32-bit floats (when it was
-// due in seconds, latency and time from being taken up to the answer in microseconds) and two 16-bit numbers (model,
-// kind).
+// due in seconds; in microseconds its latency, the time from being taken up to the answer, and the processor time of
+// its thread meanwhile) and two 16-bit numbers (model, kind).
 #include <sys/prctl.h>
 #include <time.h>
 
@@ -46,9 +46,9 @@ Clock::duration Seconds(double seconds) {
 
 double Since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-double ProcessorSeconds() {
+double SecondsOf(clockid_t clock) {
   timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  clock_gettime(clock, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
@@ -181,8 +181,10 @@ double MeasureCapacity(const Slots& slots, const Settings& settings) {
 
 struct Answer {
   Clock::time_point began;
+  double thread_seconds = 0;  // of the thread, until then
   float latency_us = 0;
   float service_us = 0;
+  float processor_us = 0;
 };
 
 class OpenLoop {
@@ -200,7 +202,7 @@ class OpenLoop {
   }
 
   nlohmann::json Run() {
-    const double processor_before = ProcessorSeconds();
+    const double processor_before = SecondsOf(CLOCK_PROCESS_CPUTIME_ID);
     const Server::Compiled before = server_.compiled();
     start_ = Clock::now() + Seconds(0.01);
     std::vector<std::thread> senders;
@@ -221,7 +223,7 @@ class OpenLoop {
     line["requests"] = requests_.size();
     line["rate"] = settings_.rate;
     line["seconds"] = took;
-    line["processors"] = (ProcessorSeconds() - processor_before) / took;
+    line["processors"] = (SecondsOf(CLOCK_PROCESS_CPUTIME_ID) - processor_before) / took;
     line["plans"] = after.plans - before.plans;
     line["failed"] = after.failed;
     line["compiler_processors"] = (after.processor_seconds - before.processor_seconds) / took;
@@ -235,7 +237,8 @@ class OpenLoop {
   void Write(const std::string& path) const {
     std::ofstream file(path, std::ios::binary);
     for (size_t i = 0; i < requests_.size(); ++i) {
-      const float numbers[] = {static_cast<float>(requests_[i].due), answers_[i].latency_us, answers_[i].service_us};
+      const float numbers[] = {static_cast<float>(requests_[i].due), answers_[i].latency_us, answers_[i].service_us,
+                               answers_[i].processor_us};
       file.write(reinterpret_cast<const char*>(numbers), sizeof(numbers));
       const uint16_t names[] = {requests_[i].model, requests_[i].kind};
       file.write(reinterpret_cast<const char*>(names), sizeof(names));
@@ -256,11 +259,17 @@ class OpenLoop {
       std::shared_ptr<ServedModel> model = slot.model();
       auto* const called = model.get();
       called->Call(
-          slot.kinds[request.kind], [this, i] { answers_[i].began = Clock::now(); },
+          slot.kinds[request.kind],
+          [this, i] {
+            answers_[i].began = Clock::now();
+            answers_[i].thread_seconds = SecondsOf(CLOCK_THREAD_CPUTIME_ID);
+          },
           [this, i, due, model = std::move(model)] {
             const auto now = Clock::now();
             answers_[i].latency_us = std::chrono::duration<float, std::micro>(now - due).count();
             answers_[i].service_us = std::chrono::duration<float, std::micro>(now - answers_[i].began).count();
+            const double thread_seconds = SecondsOf(CLOCK_THREAD_CPUTIME_ID) - answers_[i].thread_seconds;
+            answers_[i].processor_us = static_cast<float>(1e6 * thread_seconds);
             pending_.Done();
           });
     }
