@@ -193,6 +193,7 @@ class Benchmark:
             print(f"{name} ...", file=sys.stderr, flush=True)
             notes = []
             rounds = self.scenario(quota, notes)
+            notes += steady_by_model(rounds)
             header = ["way", "p50", "p99", "p99.9", "max", "x p50", "x p99", "x p99.9", "x max", "steady x",
                       "steady after", "plans", "processors", "of them compiling", "times throttled"]
             yield f"### {name}\n\n" + table(header, rows(rounds)) + "\n\n" + "\n".join(f"- {note}." for note in notes)
@@ -213,13 +214,23 @@ def times_throttled(group) -> int:
     return int(dict(line.split() for line in (group / "cpu.stat").read_text().splitlines())["nr_throttled"])
 
 
+def steady_ratio(each, way, model=None):
+    """How long requests take at the end of a round, to one model or to all, by what they take without the compiler."""
+    own, off = each[way].steady_service(), each[OFF].steady_service()
+    return statistics.geometric_mean(own[kind] / off[kind] for kind in own.keys() & off.keys() if model in (None, kind[0]))
+
+
+def steady_by_model(rounds):
+    names = rounds[0][OFF].summary["models"]
+    for way in rounds[0]:
+        if way != OFF:
+            figures = (statistics.median(steady_ratio(each, way, number) for each in rounds) for number in range(len(names)))
+            yield f"steady x, {way}: " + ", ".join(f"{name} {figure:.2f}" for name, figure in zip(names, figures))
+
+
 def rows(rounds):
     def median(way, figure):
         return statistics.median(figure(each[way]) for each in rounds)
-
-    def steady_ratio(each, way):
-        own, off = each[way].steady_service(), each[OFF].steady_service()
-        return statistics.geometric_mean(own[kind] / off[kind] for kind in own.keys() & off.keys())
 
     parts = (0.5, 0.99, 0.999, 1)
     quantiles = {way: [median(way, lambda run: run.quantile(part)) for part in parts] for way in rounds[0]}
