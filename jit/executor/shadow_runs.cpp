@@ -67,8 +67,9 @@ Completion ShadowRuns::Watch(Call call, const std::vector<c10::IValue>& argument
 void ShadowRuns::Enqueue(std::shared_ptr<Job> job) {
   const MemoryAccount::Scope nobody(nullptr);
   {
-    const std::lock_guard lock(mutex_);
-    if (closing_ || queue_.size() >= settings_.max_waiting) return;
+    // Not waited for: its owner may have been put aside for others.
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock() || closing_ || queue_.size() >= settings_.max_waiting) return;
     queue_.push_back(std::move(job));
     waiting_.store(queue_.size(), std::memory_order_relaxed);
   }

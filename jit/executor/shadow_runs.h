@@ -2,9 +2,9 @@
 // answers the same on copies of the arguments, behind the requests' backs, and the two answers are compared.
 //
 // A call that is sampled pays for the copies and nothing else. Runs wait in a bounded queue for one thread of the least
-// priority; where it is full, or the copies would be too large, the call is not checked. Only for methods whose runs
-// touch no state that any run writes, draw no random numbers and do nothing to the world. An answer is looked at after
-// it was given: while calls are sampled, whoever gets one does not write into it.
+// priority; where it is full, or just being looked at, or the copies would be too large, the call is not checked. Only
+// for methods whose runs touch no state that any run writes, draw no random numbers and do nothing to the world. An
+// answer is looked at after it was given: while calls are sampled, whoever gets one does not write into it.
 #pragma once
 
 #include <ATen/core/ivalue.h>

@@ -128,6 +128,7 @@ class ShadowRunsTest : public testing::Test {
 TEST_F(ShadowRunsTest, AnswersOfPlansAreCheckedOnArgumentsAsTheyWereBefore) {
   const at::Tensor x = at::ones({3});
   Call("increment", x);
+  EXPECT_EQ(Runs(), 1);
   Call("increment", at::full({5}, 7.0));
   EXPECT_EQ(Runs(), 2);
   EXPECT_EQ(shadow_->counters().differences, 0);
