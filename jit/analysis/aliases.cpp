@@ -143,7 +143,7 @@ void AliasClasses::VisitNode(const Node& node) {
   } else if (kind == sym::kSetAttr) {
     Unify(*node.input(0), *node.input(1));
     if (Facts* facts = FactsFor(*node.input(0))) facts->written = true;
-  } else if (kind != sym::kToList && kind != sym::kRaiseException) {
+  } else if (kind != sym::kToList && kind != sym::kRaiseException && kind != sym::kFrameState) {
     // Containers hold their elements, attributes and elements come from what holds them, casts give the same.
     UnifyAll(node);
   }

@@ -2,6 +2,8 @@
 
 #include <ATen/core/jit_type.h>
 
+#include <algorithm>
+#include <iterator>
 #include <unordered_set>
 
 #include "jit/ir/symbols.h"
@@ -223,6 +225,59 @@ bool ReadsShapeOnly(Symbol kind) {
     return symbols;
   }();
   return kSymbols.count(kind) != 0;
+}
+
+bool MayThrow(const Node& node) {
+  static const std::unordered_set<Symbol> kHarmless = [] {
+    std::unordered_set<Symbol> symbols;
+    for (const char* name : {"aten::dim",
+                             "aten::size",
+                             "aten::len",
+                             "aten::numel",
+                             "aten::is_floating_point",
+                             "aten::is_complex",
+                             "aten::eq",
+                             "aten::ne",
+                             "aten::lt",
+                             "aten::le",
+                             "aten::gt",
+                             "aten::ge",
+                             "aten::__not__",
+                             "aten::__is__",
+                             "aten::__isnot__",
+                             "aten::add",
+                             "aten::sub",
+                             "aten::mul",
+                             "aten::neg",
+                             "aten::str",
+                             "aten::__range_length",
+                             "aten::__derive_index",
+                             "aten::detach",
+                             "prim::dtype",
+                             "prim::device",
+                             "prim::layout",
+                             "prim::is_cuda",
+                             "prim::type",
+                             "prim::min",
+                             "prim::max",
+                             "prim::NumToTensor"}) {
+      symbols.insert(Symbol::fromQualString(name));
+    }
+    return symbols;
+  }();
+  const Symbol kind = node.kind();
+  if (node.op() == nullptr) return kind == sym::kListUnpack || kind == sym::kToList;
+  if (kHarmless.count(kind) == 0) return true;
+  // Of tensors, and with them of dimensions that there may not be, only what asks a question without one.
+  const bool plain = std::ranges::none_of(node.inputs(), [](const Value* input) { return HasMemory(*input->type()); });
+  if (plain) return false;
+  if (node.inputs().size() > 1) return true;
+  // An empty list has no least element, a tensor may have no dimension, and one of bools is not negated.
+  static const Symbol kNeedElements[] = {Symbol::fromQualString("prim::min"), Symbol::fromQualString("prim::max")};
+  static const Symbol kNotOfTensors[] = {Symbol::fromQualString("aten::len"), Symbol::fromQualString("aten::neg")};
+  return std::ranges::find(kNeedElements, kind) != std::end(kNeedElements) ||
+         (std::ranges::find(kNotOfTensors, kind) != std::end(kNotOfTensors) &&
+          node.input()->type()->kind() == c10::TypeKind::TensorType);
 }
 
 bool MayRecordGradients(const Block& block) {

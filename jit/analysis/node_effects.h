@@ -25,6 +25,9 @@ bool WritesInput(const Node& node, size_t i);
 // Whether an operator asks about a tensor's sizes, dtype and the like, and not about what is in it.
 bool ReadsShapeOnly(Symbol kind);
 
+// Whether a node without effects may raise.
+bool MayThrow(const Node& node);
+
 // Whether something in the block may switch the recording of gradients on, or use it.
 bool MayRecordGradients(const Block& block);
 

@@ -2,6 +2,7 @@
 
 #include <ATen/core/jit_type.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -9,6 +10,7 @@
 #include "jit/analysis/fact_rules.h"
 #include "jit/analysis/node_effects.h"
 #include "jit/operators/operator.h"
+#include "jit/support/logging.h"
 
 namespace hearth {
 namespace {
@@ -48,6 +50,14 @@ const std::unordered_set<Symbol>& WritersInPlace() {
   return kSymbols;
 }
 
+// HEARTH_LOG=analysis/operator_facts=debug lists what is missing in the tables.
+void NoteMissing(const Node& node) {
+  static spdlog::logger& log = LoggerOf("analysis/operator_facts");
+  const bool tensors = std::ranges::any_of(
+      node.outputs(), [](const Value* output) { return output->type()->kind() == c10::TypeKind::TensorType; });
+  if (tensors) log.debug("nothing is known of what {} gives", node.kind().toQualString());
+}
+
 // The rules are for names; some overloads are about numbers and lists.
 bool Fits(const ValueFacts& facts, const c10::Type& type) {
   switch (facts.kind) {
@@ -72,7 +82,7 @@ void InferOperator(const Node& node, const std::function<const ValueFacts&(const
     return;
   }
   const FactRule rule = Rules().Find(node.kind());
-  if (rule == nullptr || node.op()->is_vararg()) return;
+  if (rule == nullptr || node.op()->is_vararg()) return NoteMissing(node);
   // Those that write somewhere else (out=) are left alone.
   if (EffectsOf(node).writes || outputs.empty()) return;
   rule(call);

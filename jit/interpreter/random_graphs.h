@@ -1,5 +1,6 @@
 // For tests: random programs of nested branches and loops as Graphs, and what they mean. Strings stand for everything
-// that is counted; a list of strings, appended to, for everything that is written.
+// that is counted; lists of strings, appended to, for everything that is written: one comes from outside, others are
+// made on the way.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -78,8 +79,8 @@ class GraphWalker {
   std::unordered_map<const Value*, IValue> values_;
 };
 
-// Programs of (int, int, str, str, bool, List[str]). With effects, they append to the list and read its length;
-// without, the order of evaluation is all that matters.
+// Programs of (int, int, str, str, bool, List[str]). With effects, they append to lists and read them; without, the
+// order of evaluation is all that matters.
 class GraphGenerator {
  public:
   GraphGenerator(uint32_t seed, bool effects) : random_(seed), effects_(effects) {}
@@ -112,6 +113,7 @@ class GraphGenerator {
     std::vector<Value*> ints;
     std::vector<Value*> strings;
     std::vector<Value*> bools;
+    std::vector<Value*> lists;  // made here, never empty
   };
 
   int Random(int bound) { return static_cast<int>(random_() % static_cast<uint32_t>(bound)); }
@@ -175,8 +177,19 @@ class GraphGenerator {
   }
 
   void Act(Scope& scope) {
-    Operate("aten::append", "t", {log_, Pick(scope.strings)}, c10::ListType::ofStrings());
-    if (Random(2) == 0) scope.ints.push_back(Operate("aten::len", "t", {log_}, c10::IntType::get()));
+    if (Random(3) == 0) {
+      Node* list = graph_->Insert(graph_->Create(sym::kListConstruct, {Pick(scope.strings)}));
+      list->output()->SetType(c10::ListType::ofStrings());
+      scope.lists.push_back(list->output());
+    }
+    const bool own = !scope.lists.empty() && Random(2) == 0;
+    Value* list = own ? Pick(scope.lists) : log_;
+    Operate("aten::append", "t", {list, Pick(scope.strings)}, c10::ListType::ofStrings());
+    if (Random(2) == 0) scope.ints.push_back(Operate("aten::len", "t", {list}, c10::IntType::get()));
+    if (own && Random(2) == 0) {
+      Value* last = graph_->InsertConstant(int64_t{-1});
+      scope.strings.push_back(Operate("aten::__getitem__", "t", {list, last}, c10::StringType::get()));
+    }
   }
 
   void Results(const Scope& inner, int ints, int strings, Block* block) {

@@ -267,10 +267,13 @@ class Cloner {
  public:
   Cloner(Graph* to, const Graph& from, const InlinedCall* under)
       : to_(to), values_(from.value_id_bound()), under_(under) {}
+  // Of parts of a graph: what is not copied stands for itself.
+  explicit Cloner(Graph* graph) : to_(graph), values_(graph->value_id_bound()), within_(true) {}
 
   void Map(const Value* from, Value* to) { values_[from->id()] = to; }
   Value* Mapped(const Value* from) const {
     Value* to = values_[from->id()];
+    if (to == nullptr && within_) return const_cast<Value*>(from);
     TORCH_INTERNAL_ASSERT(to, "a value is used that the copy does not have");
     return to;
   }
@@ -300,6 +303,7 @@ class Cloner {
   }
 
   const InlinedCall* MapCall(const InlinedCall* call) {
+    if (within_) return call;
     if (call == nullptr) return under_;
     auto found = calls_.find(call);
     if (found != calls_.end()) return found->second;
@@ -310,7 +314,8 @@ class Cloner {
 
   Graph* to_;
   std::vector<Value*> values_;  // by id in the original
-  const InlinedCall* under_;
+  const InlinedCall* under_ = nullptr;
+  bool within_ = false;
   std::unordered_map<const InlinedCall*, const InlinedCall*> calls_;
 };
 
@@ -322,6 +327,16 @@ void Graph::CloneBlockInto(const Block& from, Block* to, std::vector<std::pair<c
   for (const auto& [original, copy] : map) cloner.Map(original, copy);
   for (const Node* node : from) to->Append(cloner.CloneNode(*node));
   for (const Value* value : from.returns()) to->AddReturn(cloner.Mapped(value));
+}
+
+std::vector<Value*> Graph::CopyBlock(const Block& from, std::span<Value* const> arguments) {
+  TORCH_INTERNAL_ASSERT(arguments.size() == from.params().size(), "a block has another number of parameters");
+  Cloner cloner(this);
+  for (size_t i = 0; i < arguments.size(); ++i) cloner.Map(from.param(i), arguments[i]);
+  for (const Node* node : from) cloner.CloneNode(*node)->InsertBefore(insertion_point_);
+  std::vector<Value*> results;
+  for (const Value* value : from.returns()) results.push_back(cloner.Mapped(value));
+  return results;
 }
 
 std::vector<Value*> Graph::InlineGraph(const Graph& callee, std::span<Value* const> arguments,

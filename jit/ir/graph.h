@@ -291,6 +291,9 @@ class Graph {
   // The copies' inlined calls are those of the originals with `under` below their outermost one.
   void CloneBlockInto(const Block& from, Block* to, std::vector<std::pair<const Value*, Value*>> map,
                       const InlinedCall* under = nullptr);
+  // Copies the nodes of a block of this Graph to the insertion point with `arguments` for its parameters; gives what
+  // its returns became.
+  std::vector<Value*> CopyBlock(const Block& from, std::span<Value* const> arguments);
   // Copies the body of `callee` to the insertion point with `arguments` for its inputs; gives what its outputs became.
   std::vector<Value*> InlineGraph(const Graph& callee, std::span<Value* const> arguments,
                                   const InlinedCall* under = nullptr);

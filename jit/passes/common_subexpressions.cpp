@@ -1,7 +1,6 @@
 #include "jit/passes/common_subexpressions.h"
 
 #include <ATen/core/Tensor.h>
-#include <ATen/core/jit_type.h>
 
 #include <bit>
 #include <cstdint>
@@ -9,18 +8,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "jit/analysis/node_effects.h"
-#include "jit/analysis/value_facts.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
+#include "jit/passes/pure_nodes.h"
 
 namespace hearth {
 namespace {
-
-bool MakesTuple(Symbol kind) {
-  return kind == sym::kTupleConstruct || kind == sym::kTupleIndex || kind == sym::kTupleUnpack;
-}
 
 // Words that tell nodes apart.
 using Key = std::vector<uint64_t>;
@@ -48,8 +42,7 @@ Key KeyOfConstant(const c10::IValue& value) {
 
 class Eliminator {
  public:
-  Eliminator(Graph& graph, const UnitEffects* effects)
-      : graph_(graph), facts_(graph, {}, effects), records_gradients_(MayRecordGradients(*graph.block())) {}
+  Eliminator(Graph& graph, const UnitEffects* effects) : graph_(graph), pure_(graph, effects) {}
 
   bool Run() {
     Walk(graph_.block());
@@ -100,7 +93,7 @@ class Eliminator {
     Key key;
     if (node.kind() == sym::kConstant) {
       key = KeyOfConstant(node.attribute<c10::IValue>(sym::kValueAttr));
-    } else if (MayMerge(node)) {
+    } else if (pure_.IsPure(node)) {
       key = {1, static_cast<uint64_t>(static_cast<c10::unique_t>(node.kind())), reinterpret_cast<uintptr_t>(node.op())};
       for (const Value* input : node.inputs()) key.push_back(input->id());
     }
@@ -110,32 +103,8 @@ class Eliminator {
     return key;
   }
 
-  bool MayMerge(const Node& node) const {
-    if (node.op() == nullptr ? !MakesTuple(node.kind()) : !node.attributes().empty()) return false;
-    if (node.kind() == sym::kRaiseException || EffectsOf(node).any() || EffectsOf(node).seeds) return false;
-    const bool shape_only = ReadsShapeOnly(node.kind());
-    for (const Value* input : node.inputs()) {
-      const bool tensor = input->type()->kind() == c10::TypeKind::TensorType;
-      if (shape_only && tensor ? facts_.MayChangeShape(*input) : facts_.MayBeWritten(*input)) return false;
-    }
-    for (const Value* output : node.outputs()) {
-      if (!StaysInside(*output)) return false;
-    }
-    return true;
-  }
-
-  bool StaysInside(const Value& value) const {
-    const size_t alias_class = facts_.aliases().ClassOf(value);
-    if (alias_class == AliasClasses::kNoMemory) return true;
-    // The same tensor computed twice may be part of what is recorded once.
-    if (records_gradients_) return false;
-    const AliasClasses::Facts& facts = facts_.aliases().FactsOf(alias_class);
-    return !facts.written && !facts.returned && !facts.called && !facts_.MayBeWritten(value);
-  }
-
   Graph& graph_;
-  const ValueFactTable facts_;
-  const bool records_gradients_;
+  const PureNodes pure_;
   std::vector<Table> tables_;
   bool changed_ = false;
 };

@@ -1,8 +1,6 @@
 // What was computed before from the same inputs is not computed again, and equal constants are one.
 //
-// A node may go if it has no effect, what it reads is not written by anybody (of a tensor whose sizes it asks for: not
-// given others), and what it gives is neither written, returned nor handed out: two objects that somebody could tell
-// apart stay two. Where gradients may be switched on or off on the way, tensors stay as they are. Walks blocks with
+// A node may go if it is pure (pure_nodes.h): two objects that somebody could tell apart stay two. Walks blocks with
 // scoped tables, so that what is kept dominates what goes; closures have tables of their own. Returns whether the graph
 // changed.
 //

@@ -12,19 +12,7 @@
 namespace hearth {
 namespace {
 
-// Whether the node itself must run exactly once. An exception by design is none: the baseline raises it.
-bool ActsOnce(const Node& node) {
-  static const Symbol kWait = Symbol::fromQualString("aten::wait");
-  static const Symbol kAwaitableWait = Symbol::fromQualString("prim::awaitable_wait");
-  const Symbol kind = node.kind();
-  if (IsClosure(node) || kind == sym::kStateStep || kind == sym::kWith || kind == kWait || kind == kAwaitableWait) {
-    return true;
-  }
-  const NodeEffects effects = EffectsOf(node);
-  return effects.writes || effects.random || effects.seeds || effects.acts || effects.calls;
-}
-
-// The same of what is in its blocks too.
+// ActsOnce of what is in its blocks too.
 class Effects {
  public:
   bool Contains(const Node& node) {
@@ -128,6 +116,17 @@ class Inserter {
 };
 
 }  // namespace
+
+bool ActsOnce(const Node& node) {
+  static const Symbol kWait = Symbol::fromQualString("aten::wait");
+  static const Symbol kAwaitableWait = Symbol::fromQualString("prim::awaitable_wait");
+  const Symbol kind = node.kind();
+  if (IsClosure(node) || kind == sym::kStateStep || kind == sym::kWith || kind == kWait || kind == kAwaitableWait) {
+    return true;
+  }
+  const NodeEffects effects = EffectsOf(node);
+  return effects.writes || effects.random || effects.seeds || effects.acts || effects.calls;
+}
 
 std::vector<Anchor> FindAnchors(const Graph& baseline) {
   const std::vector<const Node*> places = Finder().Find(*baseline.block());

@@ -29,6 +29,10 @@ struct Anchor {
   std::vector<const Value*> live;  // what must be there
 };
 
+// Whether the node itself, whatever is in its blocks, must run exactly once. An exception by design is no reason: the
+// baseline raises it.
+bool ActsOnce(const Node& node);
+
 // The anchors that a plan of `baseline` needs; the attribute `anchor` of a FrameState is an index into them.
 std::vector<Anchor> FindAnchors(const Graph& baseline);
 

@@ -9,17 +9,22 @@
 #include "jit/ir/printer.h"
 #include "jit/ir/verifier.h"
 #include "jit/passes/autocast.h"
+#include "jit/passes/build_lists.h"
 #include "jit/passes/common_subexpressions.h"
 #include "jit/passes/constant_lists.h"
 #include "jit/passes/dead_code.h"
 #include "jit/passes/fold_batch_norms.h"
 #include "jit/passes/fold_constant_tensors.h"
 #include "jit/passes/fold_facts.h"
+#include "jit/passes/hoist_invariants.h"
 #include "jit/passes/pack_convolutions.h"
 #include "jit/passes/pack_linears.h"
+#include "jit/passes/private_writes.h"
 #include "jit/passes/scalar_tensors.h"
 #include "jit/passes/sink.h"
 #include "jit/passes/specialize.h"
+#include "jit/passes/split_tuples.h"
+#include "jit/passes/unroll_loops.h"
 #include "jit/support/logging.h"
 
 namespace hearth {
@@ -29,6 +34,8 @@ spdlog::logger& Log() {
   static spdlog::logger& log = LoggerOf("passes/pipelines");
   return log;
 }
+
+constexpr int kMaxUnrolledDepth = 3;
 
 // HEARTH_OPT_LIMIT=N lets the process run the first N passes only, to bisect a miscompile.
 bool WithinOptLimit() {
@@ -49,10 +56,12 @@ void Check(const char* step, const Graph& graph) {
 #endif
 }
 
+// Whether the pass changed something.
 template <typename Pass>
-void Run(const char* name, Graph& graph, Pass pass) {
-  if (!WithinOptLimit()) return;
-  if (pass(graph)) Check(name, graph);
+bool Run(const char* name, Graph& graph, Pass pass) {
+  if (!WithinOptLimit() || !pass(graph)) return false;
+  Check(name, graph);
+  return true;
 }
 
 }  // namespace
@@ -72,7 +81,17 @@ std::unique_ptr<Graph> BuildBaseline(const Graph& emitted, const BaselineOptions
 
 void OptimizePlan(Graph& plan, const PlanOptions& options) {
   Check("frame states", plan);
-  Run("fold_facts", plan, [&](Graph& g) { return FoldFacts(g, options.arguments, options.effects); });
+  const auto fold_facts = [&](Graph& g) { return FoldFacts(g, options.arguments, options.effects); };
+  Run("fold_facts", plan, fold_facts);
+  // An inner loop's trip count may be known once the outer one's rounds are.
+  for (int depth = 0; depth < kMaxUnrolledDepth && Run("unroll_loops", plan, UnrollLoops); ++depth) {
+    Run("fold_facts", plan, fold_facts);
+  }
+  Run("private_writes", plan, [&](Graph& g) { return ForgetPrivateWrites(g, options.effects); });
+  bool shorter = Run("build_lists", plan, BuildLists);
+  shorter |= Run("split_tuples", plan, SplitTuples);
+  if (shorter) Run("fold_facts", plan, fold_facts);
+  Run("hoist_invariants", plan, [&](Graph& g) { return HoistInvariants(g, options.effects); });
   Run("common_subexpressions", plan, [&](Graph& g) { return EliminateCommonSubexpressions(g, options.effects); });
   Run("dead_code", plan, [&](Graph& g) { return EliminateDeadPlanCode(g, options.effects); });
   Run("constant_lists", plan, [&](Graph& g) { return MakeConstantLists(g, options.effects); });

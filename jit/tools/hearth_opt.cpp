@@ -12,6 +12,7 @@
 #include "jit/ir/printer.h"
 #include "jit/ir/verifier.h"
 #include "jit/passes/autocast.h"
+#include "jit/passes/build_lists.h"
 #include "jit/passes/common_subexpressions.h"
 #include "jit/passes/constant_lists.h"
 #include "jit/passes/dead_code.h"
@@ -20,13 +21,17 @@
 #include "jit/passes/fold_constant_tensors.h"
 #include "jit/passes/fold_facts.h"
 #include "jit/passes/frame_states.h"
+#include "jit/passes/hoist_invariants.h"
 #include "jit/passes/pack_convolutions.h"
 #include "jit/passes/pack_linears.h"
 #include "jit/passes/pipelines.h"
 #include "jit/passes/private_state.h"
+#include "jit/passes/private_writes.h"
 #include "jit/passes/scalar_tensors.h"
 #include "jit/passes/sink.h"
 #include "jit/passes/specialize.h"
+#include "jit/passes/split_tuples.h"
+#include "jit/passes/unroll_loops.h"
 #include "jit/support/errors.h"
 #include "jit/tools/example_arguments.h"
 #include "jit/tools/ir_file.h"
@@ -93,6 +98,16 @@ std::unique_ptr<Graph> RunPass(const std::string& name, std::unique_ptr<Graph> g
     MakeStatePrivate(std::span(&only, 1), *options.self, *options.effects);
   } else if (name == "sink") {
     SinkIntoBranches(*graph, options.effects);
+  } else if (name == "build_lists") {
+    BuildLists(*graph);
+  } else if (name == "split_tuples") {
+    SplitTuples(*graph);
+  } else if (name == "unroll_loops") {
+    UnrollLoops(*graph);
+  } else if (name == "private_writes") {
+    ForgetPrivateWrites(*graph, options.effects);
+  } else if (name == "hoist_invariants") {
+    HoistInvariants(*graph, options.effects);
   } else {
     throw std::runtime_error("no pass is named " + name);
   }
@@ -197,7 +212,8 @@ int main(int argc, char** argv) {
   app.add_option("--pass", arguments.passes,
                  "specialize, autocast, scalar_tensors, dead_code, constant_lists, sink, private_state, baseline, "
                  "frame_states, fold_facts, common_subexpressions, fold_constant_tensors, fold_batch_norms, "
-                 "pack_convolutions, pack_linears, dead_plan_code or plan; "
+                 "unroll_loops, private_writes, build_lists, split_tuples, hoist_invariants, pack_convolutions, "
+                 "pack_linears, dead_plan_code or plan; "
                  "may be repeated")
       ->allow_extra_args(false);
   app.add_flag("--bind-self", arguments.bind_self, "bind the first input to an object of its class");

@@ -1,0 +1,134 @@
+#include "jit/passes/build_lists.h"
+
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "jit/analysis/node_effects.h"
+#include "jit/ir/closure.h"
+#include "jit/ir/symbols.h"
+
+namespace hearth {
+namespace {
+
+constexpr size_t kMaxElements = 256;
+
+const Symbol kAppend = Symbol::fromQualString("aten::append");
+
+// What reads a list now and keeps nothing of it but, perhaps, elements.
+bool OnlyAsks(const Node& node) {
+  static const std::unordered_set<Symbol> kSymbols = [] {
+    std::unordered_set<Symbol> symbols = {sym::kListUnpack};
+    for (const char* name : {"aten::len", "aten::__getitem__", "aten::__contains__", "aten::cat", "aten::concat",
+                             "aten::stack", "aten::vstack", "aten::hstack", "aten::slice", "aten::add"}) {
+      symbols.insert(Symbol::fromQualString(name));
+    }
+    return symbols;
+  }();
+  return kSymbols.count(node.kind()) != 0;
+}
+
+class ListBuilder {
+ public:
+  explicit ListBuilder(Graph& graph) : graph_(graph) { Walk(graph.block()); }
+  bool changed() const { return changed_; }
+
+ private:
+  void Walk(Block* block) {
+    positions_.clear();
+    std::vector<Node*> lists;
+    for (Node* node : *block) {
+      if (node->kind() == sym::kListConstruct) lists.push_back(node);
+    }
+    for (Node* list : lists) TryBuild(list);
+    for (Node* node : *block) {
+      for (Block* inner : node->blocks()) Walk(inner);
+    }
+  }
+
+  // The node of `block` itself that holds `node`, or is it.
+  static Node* AncestorIn(const Block* block, Node* node) {
+    while (node->block() != block) node = node->block()->owner();
+    return node;
+  }
+
+  // By node: where it stands in its block.
+  void Number(const Block& block) {
+    positions_.clear();
+    for (const Node* node : block) positions_.emplace(node, positions_.size());
+    positions_.emplace(block.return_node(), positions_.size());
+  }
+
+  void TryBuild(Node* list) {
+    const Block* block = list->block();
+    std::vector<Node*> appends;
+    for (const Use& use : list->output()->uses()) {
+      if (!IsAppendTo(use)) continue;
+      // What may be a place to go on from, or is seen in part, or happens in some runs only, is left alone.
+      const Node& append = *use.user;
+      if (append.block() != block || append.output()->HasUses() || append.prev()->kind() == sym::kFrameState) return;
+      appends.push_back(use.user);
+    }
+    if (appends.empty() || list->inputs().size() + appends.size() > kMaxElements) return;
+    if (positions_.count(list) == 0) Number(*block);
+    const auto position = [&](const Node* node) { return positions_.at(node); };
+    std::ranges::sort(appends, {}, position);
+    const size_t complete = position(appends.back());
+    for (const Use& use : list->output()->uses()) {
+      const Node* at = AncestorIn(block, use.user);
+      const bool append = IsAppendTo(use);
+      if (!append && position(at) < complete && !(OnlyAsks(*use.user) && !InClosure(*use.user, *block))) return;
+    }
+    Build(list, appends);
+  }
+
+  static bool IsAppendTo(const Use& use) { return use.user->kind() == kAppend && use.offset == 0; }
+
+  static bool InClosure(const Node& node, const Block& within) {
+    for (const Block* block = node.block(); block != &within; block = block->owner()->block()) {
+      if (IsClosure(*block->owner())) return true;
+    }
+    return false;
+  }
+
+  void Build(Node* list, const std::vector<Node*>& appends) {
+    const Block* block = list->block();
+    std::vector<Value*> elements(list->inputs().begin(), list->inputs().end());
+    // Questions between two appends, by the append that follows.
+    std::vector<std::vector<Use>> questions(appends.size() + 1);
+    for (const Use& use : list->output()->uses()) {
+      if (IsAppendTo(use)) continue;
+      const size_t at = positions_.at(AncestorIn(block, use.user));
+      const auto next = std::ranges::upper_bound(appends, at, {}, [&](Node* append) { return positions_.at(append); });
+      questions[static_cast<size_t>(next - appends.begin())].push_back(use);
+    }
+    Node* place = list;
+    for (size_t i = 0; i <= appends.size(); ++i) {
+      if (!questions[i].empty()) {
+        Node* so_far = graph_.Create(sym::kListConstruct, std::span<Value* const>(elements), 1);
+        so_far->output()->SetType(list->output()->type());
+        so_far->output()->SetName(list->output()->name());
+        so_far->SetRange(place->range());
+        so_far->SetInlinedCall(place->inlined_call());
+        so_far->InsertAfter(place);
+        positions_.emplace(so_far, positions_.at(place));
+        for (const Use& use : questions[i]) use.user->ReplaceInput(use.offset, so_far->output());
+      }
+      if (i == appends.size()) break;
+      place = appends[i];
+      elements.push_back(place->input(1));
+    }
+    for (Node* append : appends) append->Destroy();
+    changed_ = true;
+  }
+
+  Graph& graph_;
+  std::unordered_map<const Node*, size_t> positions_;  // in the block at hand
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool BuildLists(Graph& graph) { return ListBuilder(graph).changed(); }
+
+}  // namespace hearth

@@ -1,0 +1,62 @@
+#include "jit/passes/hoist_invariants.h"
+
+#include <algorithm>
+
+#include "jit/analysis/node_effects.h"
+#include "jit/ir/symbols.h"
+#include "jit/passes/pure_nodes.h"
+
+namespace hearth {
+namespace {
+
+bool Contains(const Block& block, Symbol kind) {
+  for (const Node* node : block) {
+    if (node->kind() == kind) return true;
+    for (const Block* inner : node->blocks()) {
+      if (Contains(*inner, kind)) return true;
+    }
+  }
+  return false;
+}
+
+class Hoister {
+ public:
+  Hoister(Graph& graph, const UnitEffects* effects) : pure_(graph, effects) { Walk(*graph.block()); }
+  bool changed() const { return changed_; }
+
+ private:
+  void Walk(const Block& block) {
+    for (Node* node : block) {
+      for (const Block* inner : node->blocks()) Walk(*inner);
+      if (node->kind() == sym::kLoop) HoistOutOf(node);
+    }
+  }
+
+  void HoistOutOf(Node* loop) {
+    const Block& body = *loop->block(0);
+    if (Contains(body, sym::kStateStep)) return;
+    const c10::IValue* start = ConstantOf(*loop->input(1));
+    const bool begins = start != nullptr && start->toBool();
+    for (Node* node : body) {
+      if (!IsInvariant(*node, body) || (!begins && MayThrow(*node))) continue;
+      node->MoveBefore(loop);
+      changed_ = true;
+    }
+  }
+
+  bool IsInvariant(const Node& node, const Block& body) const {
+    if (std::ranges::any_of(node.inputs(), [&](const Value* input) { return input->node()->block() == &body; })) {
+      return false;
+    }
+    return node.kind() == sym::kConstant || pure_.IsPure(node);
+  }
+
+  const PureNodes pure_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool HoistInvariants(Graph& graph, const UnitEffects* effects) { return Hoister(graph, effects).changed(); }
+
+}  // namespace hearth

@@ -1,0 +1,137 @@
+#include "jit/passes/private_writes.h"
+
+#include <vector>
+
+#include "jit/analysis/aliases.h"
+#include "jit/analysis/node_effects.h"
+#include "jit/ir/closure.h"
+#include "jit/ir/symbols.h"
+#include "jit/passes/frame_states.h"
+
+namespace hearth {
+namespace {
+
+bool IsState(const Node& node) { return node.kind() == sym::kFrameState; }
+
+bool IsAnchored(const Node& node) { return IsState(node) && node.attribute<int64_t>(sym::kAnchorAttr) != kNoAnchor; }
+
+// Whether it acts in no other way than by writing memory.
+bool OnlyWrites(const Node& node) {
+  if (!node.blocks().empty() || node.kind() == sym::kStateStep) return false;
+  const NodeEffects effects = EffectsOf(node);
+  return effects.writes && !effects.random && !effects.seeds && !effects.acts && !effects.calls;
+}
+
+class Forgetter {
+ public:
+  Forgetter(Graph& plan, const UnitEffects* effects) : aliases_(plan, effects), known_since_(plan.value_id_bound()) {}
+
+  // `holds`: the FrameState at the start of the block; null if none does.
+  void Walk(Block* block, const Node* holds) {
+    Enter(holds);
+    for (Node* node = block->param_node()->next(); node != block->return_node();) {
+      Node* next = node->next();
+      if (IsAnchored(*node)) {
+        holds = node;
+        Enter(holds);
+      } else if (holds != nullptr && ActsOnItsWay(*node) && IsPrivate(*node)) {
+        next = Forget(node);
+      } else if (!IsClosure(*node) && !node->blocks().empty()) {
+        const bool begins_anew = node->kind() != sym::kIf;
+        for (Block* inner : node->blocks()) Walk(inner, begins_anew ? nullptr : holds);
+        // What stands after it has a FrameState of its own if something in it acts; if not, nothing has changed.
+        Enter(holds);
+      }
+      node = next;
+    }
+  }
+
+  bool changed() const { return changed_; }
+
+ private:
+  void Enter(const Node* state) {
+    if (state == nullptr) return;
+    ++epoch_;
+    for (const Value* value : state->inputs()) {
+      const size_t alias_class = aliases_.ClassOf(*value);
+      if (alias_class != AliasClasses::kNoMemory) known_since_[alias_class] = epoch_;
+    }
+  }
+
+  static bool ActsOnItsWay(const Node& node) {
+    if (ActsOnce(node)) return true;
+    if (IsClosure(node)) return false;
+    for (const Block* block : node.blocks()) {
+      for (const Node* inner : *block) {
+        if (ActsOnItsWay(*inner)) return true;
+      }
+    }
+    return false;
+  }
+
+  // Whether all that it does, in its blocks too, is to write what was made since the FrameState that holds.
+  bool IsPrivate(const Node& node) const {
+    if (ActsOnce(node) && !(OnlyWrites(node) && WritesPrivately(node))) return false;
+    if (IsClosure(node)) return false;
+    for (const Block* block : node.blocks()) {
+      for (const Node* inner : *block) {
+        if (!IsState(*inner) && ActsOnItsWay(*inner) && !IsPrivate(*inner)) return false;
+      }
+    }
+    return true;
+  }
+
+  bool WritesPrivately(const Node& node) const {
+    for (size_t i = 0; i < node.inputs().size(); ++i) {
+      if (!WritesInput(node, i)) continue;
+      const size_t alias_class = aliases_.ClassOf(*node.input(i));
+      if (alias_class == AliasClasses::kNoMemory) continue;
+      const AliasClasses::Facts& facts = aliases_.FactsOf(alias_class);
+      if (facts.state || facts.argument || facts.called || known_since_[alias_class] == epoch_) return false;
+    }
+    return true;
+  }
+
+  // What comes after the node and its FrameState.
+  Node* Forget(Node* node) {
+    Node* before = node->prev();
+    if (IsState(*before) && !IsAnchored(*before)) Destroy(before);
+    for (Block* block : node->blocks()) ForgetIn(block);
+    Node* after = node->next();
+    if (!IsAnchored(*after)) return after;
+    Node* next = after->next();
+    Destroy(after);
+    return next;
+  }
+
+  void ForgetIn(Block* block) {
+    for (Node* node : *block) {
+      if (IsState(*node)) {
+        Destroy(node);
+      } else if (!IsClosure(*node)) {
+        for (Block* inner : node->blocks()) ForgetIn(inner);
+      }
+    }
+  }
+
+  void Destroy(Node* node) {
+    node->Destroy();
+    changed_ = true;
+  }
+
+  const AliasClasses aliases_;
+  // By alias class: the last epoch at whose beginning the baseline had a value of it.
+  std::vector<uint32_t> known_since_;
+  uint32_t epoch_ = 0;  // of the FrameState that holds
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool ForgetPrivateWrites(Graph& plan, const UnitEffects* effects) {
+  Forgetter forgetter(plan, effects);
+  forgetter.Walk(plan.block(), nullptr);
+  return forgetter.changed();
+}
+
+}  // namespace hearth

@@ -1,0 +1,48 @@
+#include "jit/passes/pure_nodes.h"
+
+#include <ATen/core/jit_type.h>
+
+#include "jit/analysis/node_effects.h"
+#include "jit/ir/symbols.h"
+#include "jit/operators/operator.h"
+
+namespace hearth {
+namespace {
+
+bool MakesContainer(Symbol kind) {
+  return kind == sym::kTupleConstruct || kind == sym::kTupleIndex || kind == sym::kTupleUnpack ||
+         kind == sym::kListConstruct;
+}
+
+}  // namespace
+
+PureNodes::PureNodes(const Graph& graph, const UnitEffects* effects)
+    : facts_(graph, {}, effects), records_gradients_(MayRecordGradients(*graph.block())) {}
+
+bool PureNodes::IsPure(const Node& node) const {
+  if (!node.blocks().empty() || node.outputs().empty()) return false;
+  if (node.op() == nullptr ? !MakesContainer(node.kind()) : !node.attributes().empty()) return false;
+  if (node.kind() == sym::kRaiseException || EffectsOf(node).any() || EffectsOf(node).seeds) return false;
+  // What only asks for the thread's mode has no effect, but is answered otherwise in another mode.
+  if (node.op() != nullptr && node.op()->effects().has_side_effect) return false;
+  const bool shape_only = ReadsShapeOnly(node.kind());
+  for (const Value* input : node.inputs()) {
+    const bool tensor = input->type()->kind() == c10::TypeKind::TensorType;
+    if (shape_only && tensor ? facts_.MayChangeShape(*input) : facts_.MayBeWritten(*input)) return false;
+  }
+  for (const Value* output : node.outputs()) {
+    if (!StaysInside(*output)) return false;
+  }
+  return true;
+}
+
+bool PureNodes::StaysInside(const Value& value) const {
+  const size_t alias_class = facts_.aliases().ClassOf(value);
+  if (alias_class == AliasClasses::kNoMemory) return true;
+  // The same tensor computed twice may be part of what is recorded once.
+  if (records_gradients_) return false;
+  const AliasClasses::Facts& facts = facts_.aliases().FactsOf(alias_class);
+  return !facts.written && !facts.returned && !facts.called && !facts_.MayBeWritten(value);
+}
+
+}  // namespace hearth

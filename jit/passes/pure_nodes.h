@@ -1,0 +1,30 @@
+// Which nodes are pure: what they give is the same whenever and however often they run, and nobody can tell whether two
+// of their users have one object or two.
+//
+// A node is pure if it has no effect, what it reads is not written by anybody (of a tensor whose sizes it asks for: not
+// given others), and what it gives is neither written, returned nor handed out. Where gradients may be switched on or
+// off on the way, no node that gives tensors is. A pure node may raise.
+#pragma once
+
+#include "jit/analysis/value_facts.h"
+#include "jit/ir/graph.h"
+
+namespace hearth {
+
+class UnitEffects;
+
+// Refers to the Graph; stays right while nodes are moved, destroyed and replaced by others that give the same.
+class PureNodes {
+ public:
+  // `effects` tells what calls do; null: anything.
+  PureNodes(const Graph& graph, const UnitEffects* effects);
+  bool IsPure(const Node& node) const;
+
+ private:
+  bool StaysInside(const Value& value) const;
+
+  const ValueFactTable facts_;
+  const bool records_gradients_;
+};
+
+}  // namespace hearth

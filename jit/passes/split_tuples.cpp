@@ -1,0 +1,117 @@
+#include "jit/passes/split_tuples.h"
+
+#include <ATen/core/jit_type.h>
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "jit/ir/symbols.h"
+
+namespace hearth {
+namespace {
+
+constexpr size_t kMaxElements = 16;
+
+bool IsMade(const Value& value) { return value.node()->kind() == sym::kTupleConstruct; }
+
+class Splitter {
+ public:
+  explicit Splitter(Graph& graph) : graph_(graph) { Walk(*graph.block()); }
+  bool changed() const { return changed_; }
+
+ private:
+  void Walk(const Block& block) {
+    for (Node* node : block) {
+      for (const Block* inner : node->blocks()) Walk(*inner);
+      if (node->kind() == sym::kIf) {
+        for (size_t i = node->outputs().size(); i-- > 0;) {
+          if (IsWorthSplitting(*node->output(i)) && IsMade(*node->block(0)->returns()[i]) &&
+              IsMade(*node->block(1)->returns()[i])) {
+            SplitResult(node, i);
+          }
+        }
+      } else if (node->kind() == sym::kLoop) {
+        for (size_t i = node->outputs().size(); i-- > 0;) {
+          const bool used = node->output(i)->HasUses() || node->block(0)->param(i + 1)->HasUses();
+          if (used && IsTuple(*node->output(i)) && IsMade(*node->block(0)->returns()[i + 1])) SplitCarried(node, i);
+        }
+      }
+    }
+  }
+
+  static bool IsTuple(const Value& value) {
+    const auto* type = value.type()->castRaw<c10::TupleType>();
+    return type != nullptr && type->elements().size() <= kMaxElements;
+  }
+
+  // A tuple that is handed on as it is would have to be made either way.
+  static bool IsWorthSplitting(const Value& value) {
+    return IsTuple(value) && std::ranges::any_of(value.uses(), [](const Use& use) {
+             const Symbol kind = use.user->kind();
+             return kind == sym::kTupleUnpack || kind == sym::kTupleIndex || kind == sym::kReturn;
+           });
+  }
+
+  // A tuple of the type of `like`, not yet in any block.
+  Node* Make(std::span<Value* const> elements, const Value& like) {
+    Node* tuple = graph_.Create(sym::kTupleConstruct, elements, 1);
+    tuple->output()->SetType(like.type());
+    tuple->output()->SetName(like.name());
+    tuple->SetRange(like.node()->range());
+    return tuple;
+  }
+
+  void SplitResult(Node* branch, size_t i) {
+    const Value& whole = *branch->output(i);
+    const auto& types = whole.type()->expectRef<c10::TupleType>().elements();
+    std::vector<Value*> elements;
+    for (size_t k = 0; k < types.size(); ++k) {
+      elements.push_back(branch->AddOutput(types[k]));
+      for (Block* block : branch->blocks()) block->AddReturn(block->returns()[i]->node()->input(k));
+    }
+    Node* tuple = Make(elements, whole)->InsertAfter(branch);
+    branch->output(i)->ReplaceAllUsesWith(tuple->output());
+    for (Block* block : branch->blocks()) block->RemoveReturn(i);
+    branch->RemoveOutput(i);
+    changed_ = true;
+  }
+
+  void SplitCarried(Node* loop, size_t i) {
+    Block* body = loop->block(0);
+    const Value& whole = *loop->output(i);
+    const auto& types = whole.type()->expectRef<c10::TupleType>().elements();
+    Node* apart = graph_.Create(sym::kTupleUnpack, {loop->input(i + 2)}, types.size());
+    apart->SetRange(loop->range());
+    apart->SetInlinedCall(loop->inlined_call());
+    apart->InsertBefore(loop);
+    std::vector<Value*> params;
+    std::vector<Value*> outputs;
+    const Node& made = *body->returns()[i + 1]->node();
+    for (size_t k = 0; k < types.size(); ++k) {
+      apart->output(k)->SetType(types[k]);
+      loop->AddInput(apart->output(k));
+      params.push_back(body->AddParam(types[k]));
+      body->AddReturn(made.input(k));
+      outputs.push_back(loop->AddOutput(types[k]));
+    }
+    Node* inside = body->Prepend(Make(params, *body->param(i + 1)));
+    body->param(i + 1)->ReplaceAllUsesWith(inside->output());
+    Node* behind = Make(outputs, whole)->InsertAfter(loop);
+    loop->output(i)->ReplaceAllUsesWith(behind->output());
+    body->RemoveReturn(i + 1);
+    body->RemoveParam(i + 1);
+    loop->RemoveInput(i + 2);
+    loop->RemoveOutput(i);
+    changed_ = true;
+  }
+
+  Graph& graph_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool SplitTuples(Graph& graph) { return Splitter(graph).changed(); }
+
+}  // namespace hearth

@@ -1,0 +1,14 @@
+// Tuples that control flow hands on become their elements: what an If gives or a Loop carries as a tuple that is made
+// in sight (in both branches, at the end of the body) is given and carried element by element, and put together again
+// where it is used. Where it is only taken apart there, nobody makes a tuple any more (fold_facts, dead_code).
+//
+// Inner control flow first, so that a tuple comes out through several levels. Returns whether the graph changed.
+#pragma once
+
+#include "jit/ir/graph.h"
+
+namespace hearth {
+
+bool SplitTuples(Graph& graph);
+
+}  // namespace hearth
