@@ -2,7 +2,10 @@
 
 #include <ATen/core/jit_type.h>
 
+#include <initializer_list>
 #include <numeric>
+#include <unordered_map>
+#include <utility>
 
 #include "jit/analysis/effects.h"
 #include "jit/analysis/node_effects.h"
@@ -16,6 +19,9 @@ namespace {
 bool IsObject(const c10::Type& type) {
   return type.kind() == c10::TypeKind::ClassType || type.kind() == c10::TypeKind::InterfaceType;
 }
+
+bool IsTensor(const Value& value) { return value.type()->kind() == c10::TypeKind::TensorType; }
+bool IsList(const Value& value) { return value.type()->kind() == c10::TypeKind::ListType; }
 
 void Merge(AliasClasses::Facts* into, const AliasClasses::Facts& from) {
   into->state |= from.state;
@@ -37,12 +43,15 @@ const c10::ivalue::Object* KnownObject(const Value& value, const c10::ivalue::Ob
   return &node == node.graph()->block()->param_node() && value.offset() == 0 ? self : nullptr;
 }
 
-AliasClasses::AliasClasses(const Graph& graph, const UnitEffects* effects, const c10::ivalue::Object* self)
+AliasClasses::AliasClasses(const Graph& graph, const UnitEffects* effects, const c10::ivalue::Object* self, Lists lists)
     : effects_(effects),
       self_(self),
-      parent_(graph.value_id_bound()),
-      facts_(graph.value_id_bound()),
-      has_memory_(graph.value_id_bound()) {
+      apart_(lists == Lists::kApart),
+      value_bound_(graph.value_id_bound()),
+      parent_(value_bound_),
+      facts_(value_bound_),
+      elements_(value_bound_, kNoMemory),
+      has_memory_(value_bound_) {
   std::iota(parent_.begin(), parent_.end(), size_t{0});
   for (const Value* input : graph.inputs()) {
     has_memory_[input->id()] = HasMemory(*input->type());
@@ -52,6 +61,7 @@ AliasClasses::AliasClasses(const Graph& graph, const UnitEffects* effects, const
   for (const Value* output : graph.outputs()) {
     if (Facts* facts = FactsFor(*output)) facts->returned = true;
   }
+  SpreadToElements();
 }
 
 size_t AliasClasses::Find(size_t id) const {
@@ -77,12 +87,80 @@ AliasClasses::Facts* AliasClasses::FactsFor(const Value& value) {
 }
 
 void AliasClasses::Unify(const Value& a, const Value& b) {
-  if (!has_memory_[a.id()] || !has_memory_[b.id()]) return;
-  const size_t root_a = Find(a.id());
-  const size_t root_b = Find(b.id());
-  if (root_a == root_b) return;
-  parent_[root_b] = root_a;
-  Merge(&facts_[root_a], facts_[root_b]);
+  if (has_memory_[a.id()] && has_memory_[b.id()]) UnifyClasses(a.id(), b.id());
+}
+
+void AliasClasses::UnifyClasses(size_t a, size_t b) {
+  a = Find(a);
+  b = Find(b);
+  if (a == b) return;
+  // A class that has values is numbered as one of them.
+  if (a >= value_bound_) std::swap(a, b);
+  parent_[b] = a;
+  Merge(&facts_[a], facts_[b]);
+  if (elements_[a] == kNoMemory) {
+    elements_[a] = elements_[b];
+  } else if (elements_[b] != kNoMemory) {
+    UnifyClasses(elements_[a], elements_[b]);
+  }
+}
+
+size_t AliasClasses::ElementsOf(size_t alias_class) const {
+  const size_t elements = elements_[Find(alias_class)];
+  return elements == kNoMemory || Find(elements) == Find(alias_class) ? kNoMemory : Find(elements);
+}
+
+size_t AliasClasses::Elements(const Value& list) {
+  const size_t id = Find(list.id());
+  if (elements_[id] == kNoMemory) {
+    elements_[id] = parent_.size();
+    parent_.push_back(parent_.size());
+    facts_.emplace_back();
+    elements_.push_back(kNoMemory);
+  }
+  return elements_[id];
+}
+
+void AliasClasses::UnifyElements(const Value& list, const Value& element) {
+  if (has_memory_[list.id()] && has_memory_[element.id()]) UnifyClasses(Elements(list), element.id());
+}
+
+// From now on it is one with what it holds.
+void AliasClasses::Collapse(const Value& value) {
+  if (!apart_ || !has_memory_[value.id()]) return;
+  const size_t id = Find(value.id());
+  const size_t elements = std::exchange(elements_[id], id);
+  if (elements != kNoMemory) UnifyClasses(id, elements);
+}
+
+void AliasClasses::CollapseAll(const Node& node) {
+  for (const Value* value : node.inputs()) Collapse(*value);
+  for (const Value* value : node.outputs()) Collapse(*value);
+}
+
+// Whoever reaches a list reaches what it holds. Classes that hold one another in a circle become one.
+void AliasClasses::SpreadToElements() {
+  constexpr int kMaxDepth = 8;
+  for (size_t id = 0; id < parent_.size(); ++id) {
+    const auto depth = [&] {
+      int count = 0;
+      for (size_t at = ElementsOf(id); at != kNoMemory && count <= kMaxDepth; at = ElementsOf(at)) ++count;
+      return count;
+    };
+    while (depth() > kMaxDepth) UnifyClasses(id, ElementsOf(id));
+  }
+  for (bool changed = apart_; changed;) {
+    changed = false;
+    for (size_t id = 0; id < parent_.size(); ++id) {
+      const size_t elements = Find(id) == id ? ElementsOf(id) : kNoMemory;
+      if (elements == kNoMemory) continue;
+      Facts spread = facts_[id];
+      spread.written = false;
+      const Facts before = facts_[elements];
+      Merge(&facts_[elements], spread);
+      changed |= facts_[elements] != before;
+    }
+  }
 }
 
 void AliasClasses::UnifyAll(const Node& node) {
@@ -132,14 +210,20 @@ void AliasClasses::VisitNode(const Node& node) {
   } else if (kind == sym::kWith) {
     for (size_t i = 0; i < node.outputs().size(); ++i) Unify(*node.output(i), *node.block(0)->returns()[i]);
     for (const Value* param : node.block(0)->params()) Unify(*node.input(0), *param);
+    CollapseAll(node);
     VisitCall(node);
   } else if (kind == sym::kFork || kind == sym::kAwaitable) {
     const Block& body = *node.block(0);
     for (size_t i = 0; i < node.inputs().size(); ++i) Unify(*node.input(i), *body.param(i));
     Unify(*node.output(), *body.returns()[0]);
   } else if (kind == sym::kCallFunction || kind == sym::kCallMethod) {
+    CollapseAll(node);
     UnifyAll(node);
     VisitCall(node);
+  } else if (apart_ && (kind == sym::kListConstruct || kind == sym::kListUnpack)) {
+    const bool makes = kind == sym::kListConstruct;
+    const Value& list = makes ? *node.output() : *node.input();
+    for (const Value* element : makes ? node.inputs() : node.outputs()) UnifyElements(list, *element);
   } else if (kind == sym::kSetAttr) {
     Unify(*node.input(0), *node.input(1));
     if (Facts* facts = FactsFor(*node.input(0))) facts->written = true;
@@ -159,16 +243,72 @@ void AliasClasses::VisitCall(const Node& node) {
   }
 }
 
+// What is known of how an operator handles lists. False for one of which nothing is.
+bool AliasClasses::VisitListOperator(const Node& node) {
+  enum class Role { kAdd, kExtend, kTake, kCopy, kClear };
+  static const std::unordered_map<Symbol, Role> kRoles = [] {
+    std::unordered_map<Symbol, Role> roles;
+    const auto add = [&](Role role, std::initializer_list<const char*> names) {
+      for (const char* name : names) roles.emplace(Symbol::fromQualString(name), role);
+    };
+    add(Role::kAdd, {"aten::append", "aten::insert", "aten::_set_item"});
+    add(Role::kExtend, {"aten::extend", "aten::add_"});
+    add(Role::kTake, {"aten::__getitem__", "aten::pop"});
+    add(Role::kCopy, {"aten::slice", "aten::add", "aten::copy", "aten::list"});
+    add(Role::kClear, {"aten::clear", "aten::reverse"});
+    return roles;
+  }();
+  const auto found = kRoles.find(node.kind());
+  if (!apart_ || found == kRoles.end() || node.inputs().empty() || !IsList(*node.input(0)) ||
+      !has_memory_[node.input(0)->id()]) {
+    return false;
+  }
+  const Value& list = *node.input(0);
+  if (WritesInput(node, 0)) FactsFor(list)->written = true;
+  for (const Value* input : node.inputs().subspan(1)) {
+    if (!has_memory_[input->id()]) continue;
+    if (found->second == Role::kAdd) UnifyElements(list, *input);
+    if (found->second == Role::kExtend || found->second == Role::kCopy) UnifyClasses(Elements(list), Elements(*input));
+  }
+  for (const Value* output : node.outputs()) {
+    if (!has_memory_[output->id()]) continue;
+    if (found->second == Role::kTake) {
+      UnifyElements(list, *output);
+    } else if (found->second == Role::kCopy) {
+      UnifyClasses(Elements(list), Elements(*output));
+    } else {
+      Unify(list, *output);
+    }
+  }
+  return true;
+}
+
 void AliasClasses::VisitOperator(const Node& node) {
+  static const Symbol kUnwrap = Symbol::fromQualString("aten::_unwrap_optional");
+  static const Symbol kUncheckedUnwrap = Symbol::fromQualString("prim::unchecked_unwrap_optional");
+  if (node.kind() == kUnwrap || node.kind() == kUncheckedUnwrap) return Unify(*node.input(0), *node.output());
+  if (VisitListOperator(node)) return;
   for (size_t i = 0; i < node.inputs().size(); ++i) {
-    if (!has_memory_[node.input(i)->id()]) continue;
+    const Value& input = *node.input(i);
+    if (!has_memory_[input.id()]) continue;
     if (WritesInput(node, i)) {
-      FactsFor(*node.input(i))->written = true;
-      // What a container is given it holds from then on.
-      if (node.input(i)->type()->kind() != c10::TypeKind::TensorType) UnifyAll(node);
+      // What a container is given it holds from then on, and what is written may be what it holds.
+      if (!IsTensor(input)) {
+        CollapseAll(node);
+        UnifyAll(node);
+      }
+      FactsFor(input)->written = true;
     }
     for (size_t k = 0; k < node.outputs().size(); ++k) {
-      if (has_memory_[node.output(k)->id()] && OutputMayAliasInput(node, k, i)) Unify(*node.input(i), *node.output(k));
+      const Value& output = *node.output(k);
+      if (!has_memory_[output.id()] || !OutputMayAliasInput(node, k, i)) continue;
+      if (apart_ && IsTensor(input) && IsList(output)) {
+        UnifyElements(output, input);
+        continue;
+      }
+      if (!IsTensor(input)) Collapse(input);
+      if (!IsTensor(output)) Collapse(output);
+      Unify(input, output);
     }
   }
 }

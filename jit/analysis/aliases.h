@@ -1,8 +1,12 @@
 // Which values of a Graph may share memory or hold one another, as classes of a partition: two values in different
-// classes never do. Coarse on purpose (a list and its elements are one class, the order of things is not looked at), so
-// that it is linear in the Graph and cheap enough for loading.
+// classes never do. Coarse on purpose (what holds something is one class with it, the order of things is not looked
+// at), so that it is linear in the Graph and cheap enough for loading.
 //
-// Steensgaard's unification, over values that have memory (see HasMemory).
+// On demand lists are told apart from their elements: then a list's class has another class for all that it holds, and
+// to write to the one is not to write to the other. Tuples, dicts and objects stay one with what they hold.
+//
+// Steensgaard's unification (Points-to analysis in almost linear time, 1996), over values that have memory (see
+// HasMemory).
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -23,12 +27,23 @@ class AliasClasses {
   // `effects` tells what calls do; null: anything. Where `self` is given, the object that the first input is bound to,
   // attributes of objects that are known by identity (it and constants) are classes apart from their objects: whoever
   // asks keeps account of what is stored where.
+  enum class Lists { kWithElements, kApart };
   explicit AliasClasses(const Graph& graph, const UnitEffects* effects = nullptr,
-                        const c10::ivalue::Object* self = nullptr);
+                        const c10::ivalue::Object* self = nullptr, Lists lists = Lists::kWithElements);
 
   static constexpr size_t kNoMemory = static_cast<size_t>(-1);
   // The class of a value; kNoMemory if it has no memory. Below value_id_bound.
   size_t ClassOf(const Value& value) const;
+  // The class of what the lists in this class hold, where lists are apart; kNoMemory if it is this class, or if nobody
+  // has asked what they hold.
+  size_t ElementsOf(size_t alias_class) const;
+  // Calls `visit` with the class and every class that can be reached from it.
+  template <typename Visit>
+  void ForEachReachable(size_t alias_class, Visit visit) const {
+    for (; alias_class != kNoMemory; alias_class = ElementsOf(alias_class)) visit(alias_class);
+  }
+  // Classes are numbered below this.
+  size_t bound() const { return parent_.size(); }
 
   struct Facts {
     bool state = false;     // may be reached from an object that the Graph is given, or from a constant
@@ -38,6 +53,7 @@ class AliasClasses {
     bool written = false;   // some node may write it
     bool called = false;    // handed to a call that is not seen through
     bool outlives() const { return state || argument || returned || called; }
+    bool operator==(const Facts&) const = default;
   };
   // Of a class (not kNoMemory).
   const Facts& FactsOf(size_t alias_class) const { return facts_[alias_class]; }
@@ -52,12 +68,23 @@ class AliasClasses {
   size_t Find(size_t id) const;
   Facts* FactsFor(const Value& value);
   void Unify(const Value& a, const Value& b);
+  void UnifyClasses(size_t a, size_t b);
   void UnifyAll(const Node& node);
+  // Of lists that are apart from their elements.
+  bool VisitListOperator(const Node& node);
+  size_t Elements(const Value& list);
+  void UnifyElements(const Value& list, const Value& element);
+  void Collapse(const Value& value);
+  void CollapseAll(const Node& node);
+  void SpreadToElements();
 
   const UnitEffects* effects_;
   const c10::ivalue::Object* self_;
-  mutable std::vector<size_t> parent_;  // by value id
-  std::vector<Facts> facts_;            // by value id; meaningful at roots
+  const bool apart_;
+  const size_t value_bound_;
+  mutable std::vector<size_t> parent_;  // by value id; then of elements that are no value
+  std::vector<Facts> facts_;            // likewise; meaningful at roots
+  std::vector<size_t> elements_;        // likewise
   std::vector<bool> has_memory_;        // by value id
 };
 

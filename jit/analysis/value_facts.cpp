@@ -156,7 +156,11 @@ void ValueFactTable::Writes::Add(const Writes& other) {
 }
 
 ValueFactTable::ValueFactTable(const Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects)
-    : graph_(graph), aliases_(graph, effects), writes_(graph.value_id_bound()), facts_(graph.value_id_bound()) {
+    : graph_(graph),
+      aliases_(graph, effects, nullptr, AliasClasses::Lists::kApart),
+      num_values_(graph.value_id_bound()),
+      writes_(aliases_.bound()),
+      facts_(graph.value_id_bound()) {
   TORCH_CHECK(arguments.empty() || arguments.size() == graph.inputs().size(),
               "facts about another number of arguments than the graph has inputs");
   FindWrites(*graph.block(), effects);
@@ -203,19 +207,29 @@ void ValueFactTable::MergeOutside() {
   }
 }
 
+size_t ValueFactTable::ClassOf(const Value& value) const {
+  return value.id() < num_values_ ? aliases_.ClassOf(value) : AliasClasses::kNoMemory;
+}
+
 ValueFactTable::Writes ValueFactTable::WritesTo(const Value& value) const {
-  if (value.id() >= writes_.size()) return {};
-  const size_t alias_class = aliases_.ClassOf(value);
+  const size_t alias_class = ClassOf(value);
   return alias_class == AliasClasses::kNoMemory ? Writes() : writes_[alias_class];
 }
 
-bool ValueFactTable::MayBeWritten(const Value& value) const { return WritesTo(value).any; }
+bool ValueFactTable::MayBeWritten(const Value& value) const {
+  bool written = false;
+  aliases_.ForEachReachable(ClassOf(value), [&](size_t alias_class) { written |= writes_[alias_class].any; });
+  return written;
+}
 
 bool ValueFactTable::MayHoldOthers(const Value& value) const { return WritesTo(value).container; }
 
 bool ValueFactTable::MayChangeShape(const Value& value) const { return WritesTo(value).shape; }
 
-void ValueFactTable::Weaken(ValueFacts* facts, const Writes& writes) const {
+void ValueFactTable::Weaken(ValueFacts* facts, size_t alias_class) const {
+  if (alias_class == AliasClasses::kNoMemory) return;
+  const Writes& writes = writes_[alias_class];
+  size_t elements = alias_class;
   if (facts->kind == Kind::kTensor) {
     // Writing what requires gradients makes a tensor require them.
     if (writes.any) facts->requires_grad.reset();
@@ -223,10 +237,12 @@ void ValueFactTable::Weaken(ValueFacts* facts, const Writes& writes) const {
       *facts = {};
       facts->kind = Kind::kTensor;
     }
-  } else if (facts->kind == Kind::kList && writes.container) {
-    *facts = {};
+  } else if (facts->kind == Kind::kList) {
+    if (writes.container) *facts = {};
+    const size_t apart = aliases_.ElementsOf(alias_class);
+    if (apart != AliasClasses::kNoMemory) elements = apart;
   }
-  for (ValueFacts& element : facts->elements) Weaken(&element, writes);
+  for (ValueFacts& element : facts->elements) Weaken(&element, elements);
 }
 
 const ValueFacts& ValueFactTable::Of(const Value& value) const {
@@ -234,7 +250,7 @@ const ValueFacts& ValueFactTable::Of(const Value& value) const {
 }
 
 void ValueFactTable::Set(const Value& value, ValueFacts facts) {
-  Weaken(&facts, WritesTo(value));
+  Weaken(&facts, ClassOf(value));
   if (value.id() >= facts_.size()) facts_.resize(graph_.value_id_bound());
   facts_[value.id()] = std::move(facts);
 }

@@ -84,7 +84,7 @@ class ValueFactTable {
   // After a walk over its blocks: of what it gives.
   void Leave(const Node& node);
 
-  // Whether somebody may write to the memory of `value` (a list's too) while the graph runs.
+  // Whether somebody may write to the memory of `value`, or to what a list holds, while the graph runs.
   bool MayBeWritten(const Value& value) const;
   // The same of lists, dicts and objects only: whether it may come to hold something else.
   bool MayHoldOthers(const Value& value) const;
@@ -110,12 +110,15 @@ class ValueFactTable {
   void InferNode(const Node& node);
   void EnterLoop(const Node& loop);
   void LearnFrom(const Node& branch);
+  // kNoMemory of a Value that came later.
+  size_t ClassOf(const Value& value) const;
   Writes WritesTo(const Value& value) const;
   void Set(const Value& value, ValueFacts facts);
-  void Weaken(ValueFacts* facts, const Writes& writes) const;
+  void Weaken(ValueFacts* facts, size_t alias_class) const;
 
   const Graph& graph_;
   AliasClasses aliases_;
+  size_t num_values_;           // that there were to begin with
   std::vector<Writes> writes_;  // by alias class
   std::vector<ValueFacts> facts_;
   bool writes_state_tensors_ = false;

@@ -24,7 +24,8 @@ bool OnlyWrites(const Node& node) {
 
 class Forgetter {
  public:
-  Forgetter(Graph& plan, const UnitEffects* effects) : aliases_(plan, effects), known_since_(plan.value_id_bound()) {}
+  Forgetter(Graph& plan, const UnitEffects* effects)
+      : aliases_(plan, effects, nullptr, AliasClasses::Lists::kApart), known_since_(aliases_.bound()) {}
 
   // `holds`: the FrameState at the start of the block; null if none does.
   void Walk(Block* block, const Node* holds) {
@@ -53,8 +54,7 @@ class Forgetter {
     if (state == nullptr) return;
     ++epoch_;
     for (const Value* value : state->inputs()) {
-      const size_t alias_class = aliases_.ClassOf(*value);
-      if (alias_class != AliasClasses::kNoMemory) known_since_[alias_class] = epoch_;
+      aliases_.ForEachReachable(aliases_.ClassOf(*value), [&](size_t reached) { known_since_[reached] = epoch_; });
     }
   }
 

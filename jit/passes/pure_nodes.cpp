@@ -25,15 +25,25 @@ bool PureNodes::IsPure(const Node& node) const {
   if (node.kind() == sym::kRaiseException || EffectsOf(node).any() || EffectsOf(node).seeds) return false;
   // What only asks for the thread's mode has no effect, but is answered otherwise in another mode.
   if (node.op() != nullptr && node.op()->effects().has_side_effect) return false;
-  const bool shape_only = ReadsShapeOnly(node.kind());
   for (const Value* input : node.inputs()) {
-    const bool tensor = input->type()->kind() == c10::TypeKind::TensorType;
-    if (shape_only && tensor ? facts_.MayChangeShape(*input) : facts_.MayBeWritten(*input)) return false;
+    if (ReadsWhatIsWritten(node, *input)) return false;
   }
   for (const Value* output : node.outputs()) {
     if (!StaysInside(*output)) return false;
   }
   return true;
+}
+
+bool PureNodes::ReadsWhatIsWritten(const Node& node, const Value& input) const {
+  static const Symbol kLen = Symbol::fromQualString("aten::len");
+  static const Symbol kGetItem = Symbol::fromQualString("aten::__getitem__");
+  if (input.type()->kind() == c10::TypeKind::TensorType && ReadsShapeOnly(node.kind())) {
+    return facts_.MayChangeShape(input);
+  }
+  // What its elements hold is not looked at.
+  const bool looks_up = node.kind() == kLen || node.kind() == kGetItem;
+  if (input.type()->kind() == c10::TypeKind::ListType && looks_up) return facts_.MayHoldOthers(input);
+  return facts_.MayBeWritten(input);
 }
 
 bool PureNodes::StaysInside(const Value& value) const {

@@ -21,6 +21,7 @@ class PureNodes {
   bool IsPure(const Node& node) const;
 
  private:
+  bool ReadsWhatIsWritten(const Node& node, const Value& input) const;
   bool StaysInside(const Value& value) const;
 
   const ValueFactTable facts_;
