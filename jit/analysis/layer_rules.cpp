@@ -124,6 +124,15 @@ void Pool(Call& call) { Resample(call, SpatialRank(call), {}); }
 void AdaptivePool(Call& call) { Resample(call, SpatialRank(call), call.numbers("output_size")); }
 void Pad(Call& call) { call.Give(0, call.in(0), call.in(0).dtype, UnknownSizes(call.in(0).rank())); }
 
+void SampleGrid(Call& call) {
+  std::optional<KnownSizes> sizes = call.in(0).sizes;
+  const std::optional<KnownSizes>& grid = call.in(1).sizes;
+  for (size_t i = 2; sizes && i < sizes->size(); ++i) {
+    (*sizes)[i] = grid && grid->size() == sizes->size() ? (*grid)[i - 1] : KnownSize();
+  }
+  call.Give(0, call.in(0), Same(call.in(0), call.in(1)), std::move(sizes));
+}
+
 void Embedding(Call& call) {
   std::optional<KnownSizes> sizes = call.in(1).sizes;
   if (sizes && call.in(0).rank() == 2u) {
@@ -154,6 +163,7 @@ void AddLayerRules(FactRules& rules) {
             "upsample_bilinear2d upsample_bicubic2d");
   rules.Add(Pad, "pad constant_pad_nd reflection_pad1d reflection_pad2d replication_pad1d replication_pad2d");
   rules.Add(Embedding, "embedding");
+  rules.Add(SampleGrid, "grid_sampler grid_sampler_2d grid_sampler_3d");
 }
 
 }  // namespace hearth

@@ -76,6 +76,32 @@ void NewScalar(Call& call) {
   GiveNew(call, GivenDtype(call, dtype), GivenDevice(call, c10::kCPU), KnownSizes());
 }
 
+// Of a flat list of numbers.
+void NewFromList(Call& call) {
+  const auto* list = call.node().input(0)->type()->castRaw<c10::ListType>();
+  Dtype dtype = list == nullptr ? Dtype() : DtypeOfNumber(*list->getElementType());
+  if (!dtype) return;
+  if (dtype == c10::kDouble) dtype = DefaultDtype();
+  const c10::IValue* constant = call.constant(size_t{0});
+  KnownSizes sizes(1);
+  if (call.in(0).length()) sizes[0] = static_cast<int64_t>(*call.in(0).length());
+  if (constant != nullptr && constant->isList()) sizes[0] = static_cast<int64_t>(constant->toListRef().size());
+  // Of none at all the dtype is the default one.
+  if (sizes[0] == 0) dtype = DefaultDtype();
+  if (!sizes[0]) dtype.reset();
+  GiveNew(call, GivenDtype(call, dtype), GivenDevice(call, c10::kCPU), std::move(sizes));
+}
+void NewFromData(Call& call) {
+  if (call.node().input(0)->type()->kind() == c10::TypeKind::ListType) return NewFromList(call);
+  if (!call.is_tensor_type(0)) NewScalar(call);
+}
+void NewSpaced(Call& call) {
+  const c10::IValue* steps = call.constant("steps");
+  KnownSizes sizes(1);
+  if (steps != nullptr && steps->isInt()) sizes[0] = steps->toInt();
+  GiveNew(call, GivenDtype(call, Dtype()), GivenDevice(call, c10::kCPU), std::move(sizes));
+}
+
 void NumberToTensor(Call& call) {
   GiveNew(call, DtypeOfNumber(*call.node().input(0)->type()), c10::kCPU, KnownSizes());
 }
@@ -114,7 +140,8 @@ void AddMakingRules(FactRules& rules) {
   rules.Add(NewRange, "arange");
   rules.Add(NewLike, "zeros_like ones_like full_like empty_like rand_like randn_like");
   rules.Add(NewAsMethod, "new_zeros new_ones new_full new_empty");
-  rules.Add(NewScalar, "tensor");
+  rules.Add(NewFromData, "tensor as_tensor");
+  rules.Add(NewSpaced, "linspace");
   rules.Add(To, "to");
   rules.Add(TypeAs, "type_as");
   rules.Add(BoxIndices, "torchvision::nms");

@@ -61,6 +61,8 @@ bool AlwaysRaises(const Block& block) {
   return false;
 }
 
+bool IsListLiteral(const Value& value) { return value.node()->kind() == sym::kListConstruct; }
+
 bool IsContainer(const c10::Type& type) { return type.kind() != c10::TypeKind::TensorType; }
 
 }  // namespace
@@ -160,6 +162,7 @@ ValueFactTable::ValueFactTable(const Graph& graph, std::span<const ArgumentFacts
       aliases_(graph, effects, nullptr, AliasClasses::Lists::kApart),
       num_values_(graph.value_id_bound()),
       writes_(aliases_.bound()),
+      abroad_(aliases_.bound()),
       facts_(graph.value_id_bound()) {
   TORCH_CHECK(arguments.empty() || arguments.size() == graph.inputs().size(),
               "facts about another number of arguments than the graph has inputs");
@@ -179,18 +182,21 @@ void ValueFactTable::FindWrites(const Block& block, const UnitEffects* effects) 
     for (size_t i = 0; i < node->inputs().size(); ++i) {
       const size_t written = aliases_.ClassOf(*node->input(i));
       if (written == AliasClasses::kNoMemory) continue;
+      Writes writes;
       if (call_writes) {
-        writes_[written].Add({true, true, true, true});
+        writes = {true, true, true, true};
       } else if (!calls && WritesInput(*node, i)) {
         const bool container = IsContainer(*node->input(i)->type());
-        writes_[written].Add({true, container, !container, !container && !KeepsShape(*node)});
+        writes = {true, container, !container, !container && !KeepsShape(*node)};
       }
+      writes_[written].Add(writes);
+      if (!IsListLiteral(*node->input(i)) || calls) abroad_[written].Add(writes);
     }
     for (const Block* nested : node->blocks()) FindWrites(*nested, effects);
   }
 }
 
-// What comes from outside may be one and the same thing.
+// What comes from outside may be one and the same thing; a list that the graph makes is none of that, wherever it goes.
 void ValueFactTable::MergeOutside() {
   Writes outside;
   const auto is_outside = [&](size_t id) {
@@ -198,7 +204,7 @@ void ValueFactTable::MergeOutside() {
     return facts.state || facts.argument || facts.called;
   };
   for (size_t id = 0; id < writes_.size(); ++id) {
-    if (is_outside(id)) outside.Add(writes_[id]);
+    if (is_outside(id)) outside.Add(abroad_[id]);
     const AliasClasses::Facts& facts = aliases_.FactsOf(id);
     if (facts.state || facts.called) writes_state_tensors_ |= writes_[id].tensor;
   }

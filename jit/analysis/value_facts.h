@@ -120,6 +120,7 @@ class ValueFactTable {
   AliasClasses aliases_;
   size_t num_values_;           // that there were to begin with
   std::vector<Writes> writes_;  // by alias class
+  std::vector<Writes> abroad_;  // those of them to what may have been there before the run
   std::vector<ValueFacts> facts_;
   bool writes_state_tensors_ = false;
   size_t loop_depth_ = 0;

@@ -59,6 +59,18 @@ void Flatten(Call& call) {
   ViewAs(call, std::move(flat), true);
 }
 
+void Unflatten(Call& call) {
+  const std::optional<KnownSizes>& sizes = call.in(0).sizes;
+  const auto dim = call.number("dim");
+  const std::optional<KnownSizes> parts = call.numbers("sizes");
+  const auto at = sizes && dim ? Dimension(*dim, sizes->size()) : std::nullopt;
+  if (!at || !parts || sizes->empty()) return ViewAs(call, {}, true);
+  KnownSizes apart(sizes->begin(), sizes->begin() + *at);
+  for (const KnownSize& part : *parts) apart.push_back(part == -1 ? KnownSize() : part);
+  apart.insert(apart.end(), sizes->begin() + *at + 1, sizes->end());
+  ViewAs(call, std::move(apart), true);
+}
+
 void Unsqueeze(Call& call) {
   std::optional<KnownSizes> sizes = call.in(0).sizes;
   const auto dim = call.number("dim");
@@ -326,6 +338,7 @@ void Repeat(Call& call) {
 void AddViewRules(FactRules& rules) {
   rules.Add(View, "view reshape");
   rules.Add(Flatten, "flatten");
+  rules.Add(Unflatten, "unflatten");
   rules.Add(Unsqueeze, "unsqueeze");
   rules.Add(Squeeze, "squeeze");
   rules.Add(Transpose, "transpose swapaxes swapdims");

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "jit/analysis/node_effects.h"
+#include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
 
 namespace hearth {
@@ -119,6 +120,59 @@ Answer Contains(const ValueFacts& list, const IValue* element) {
   return IValue(false);
 }
 
+// Of a constant list of strings that nobody writes.
+Answer ContainsText(const Value& list, const IValue* element, const ValueFactTable& table) {
+  const IValue* constant = ConstantOf(list);
+  if (constant == nullptr || !constant->isList() || element == nullptr || !element->isString()) return {};
+  if (table.MayHoldOthers(list)) return {};
+  for (const IValue& held : constant->toListRef()) {
+    if (!held.isString()) return {};
+    if (held.toStringRef() == element->toStringRef()) return IValue(true);
+  }
+  return IValue(false);
+}
+
+// all() and any() of a list literal, as far as constants in it decide. `decisive`: the element that does so alone.
+Answer Quantified(const Value& list, bool decisive, const ValueFactTable& table) {
+  const Node& maker = *list.node();
+  if (maker.kind() != sym::kListConstruct || list.type()->kind() != c10::TypeKind::ListType) return {};
+  if (list.type()->containedType(0)->kind() != c10::TypeKind::BoolType || table.MayHoldOthers(list)) return {};
+  bool all_known = true;
+  for (const Value* element : maker.inputs()) {
+    const IValue* constant = ConstantOf(*element);
+    all_known &= constant != nullptr;
+    if (constant != nullptr && constant->toBool() == decisive) return IValue(decisive);
+  }
+  return all_known ? Answer(!decisive) : Answer();
+}
+
+// How a value compares with itself, if that is sure (what is not a number is not itself).
+Answer ComparedWithItself(const Node& node) {
+  static const std::unordered_map<Symbol, bool> kAnswers = {
+      {Symbol::fromQualString("aten::eq"), true},  {Symbol::fromQualString("aten::ne"), false},
+      {Symbol::fromQualString("aten::le"), true},  {Symbol::fromQualString("aten::ge"), true},
+      {Symbol::fromQualString("aten::lt"), false}, {Symbol::fromQualString("aten::gt"), false}};
+  const auto found = kAnswers.find(node.kind());
+  if (found == kAnswers.end() || node.input(0) != node.input(1)) return {};
+  const c10::Type& type = *node.input(0)->type();
+  const c10::TypeKind kind = type.kind() == c10::TypeKind::ListType ? type.containedType(0)->kind() : type.kind();
+  const bool sure =
+      kind == c10::TypeKind::IntType || kind == c10::TypeKind::BoolType || kind == c10::TypeKind::StringType;
+  return sure ? Answer(found->second) : Answer();
+}
+
+// n + 0, n - 0, n * 1, n // 1
+bool IsNeutral(const Node& node) {
+  static const std::unordered_map<Symbol, int64_t> kNeutral = {{Symbol::fromQualString("aten::add"), 0},
+                                                               {Symbol::fromQualString("aten::sub"), 0},
+                                                               {Symbol::fromQualString("aten::mul"), 1},
+                                                               {Symbol::fromQualString("aten::floordiv"), 1}};
+  const auto found = kNeutral.find(node.kind());
+  if (found == kNeutral.end() || node.inputs().size() != 2) return false;
+  if (node.output()->type()->kind() != c10::TypeKind::IntType) return false;
+  return node.input(0)->type()->kind() == c10::TypeKind::IntType && ConstantInt(*node.input(1)) == found->second;
+}
+
 }  // namespace
 
 std::optional<IValue> AnswerFromFacts(const Node& node, const ValueFactTable& table) {
@@ -128,9 +182,12 @@ std::optional<IValue> AnswerFromFacts(const Node& node, const ValueFactTable& ta
   static const Symbol kIs = Symbol::fromQualString("aten::__is__");
   static const Symbol kIsNot = Symbol::fromQualString("aten::__isnot__");
   static const Symbol kContains = Symbol::fromQualString("aten::__contains__");
+  static const Symbol kAll = Symbol::fromQualString("aten::all");
+  static const Symbol kAny = Symbol::fromQualString("aten::any");
   if (node.op() == nullptr || node.outputs().size() != 1 || node.inputs().empty()) return {};
   const ValueFacts& facts = table.Of(*node.input(0));
   if (node.inputs().size() == 1) {
+    if (node.kind() == kAll || node.kind() == kAny) return Quantified(*node.input(), node.kind() == kAny, table);
     if (node.kind() == kLen) {
       if (facts.is_tensor()) return NumberAt(facts.sizes, 0);
       if (facts.kind == ValueFacts::Kind::kList) return IValue(static_cast<int64_t>(*facts.length()));
@@ -149,8 +206,11 @@ std::optional<IValue> AnswerFromFacts(const Node& node, const ValueFactTable& ta
     const IValue* other = ConstantOf(*node.input(1));
     return other != nullptr && other->isNone() ? Answer(!is) : Answer();
   }
-  if (node.kind() == kContains) return Contains(facts, ConstantOf(*node.input(1)));
-  return {};
+  if (node.kind() == kContains) {
+    const Answer text = ContainsText(*node.input(0), ConstantOf(*node.input(1)), table);
+    return text ? text : Contains(facts, ConstantOf(*node.input(1)));
+  }
+  return ComparedWithItself(node);
 }
 
 bool GivesItsInput(const Node& node, const ValueFactTable& table) {
@@ -158,6 +218,7 @@ bool GivesItsInput(const Node& node, const ValueFactTable& table) {
   static const Symbol kTypeAs = Symbol::fromQualString("aten::type_as");
   static const Symbol kContiguous = Symbol::fromQualString("aten::contiguous");
   if (node.op() == nullptr || node.outputs().size() != 1 || node.inputs().empty()) return false;
+  if (IsNeutral(node)) return true;
   if (node.kind() != kTo && node.kind() != kTypeAs && node.kind() != kContiguous) return false;
   const ValueFacts& from = table.Of(*node.input(0));
   const ValueFacts& to = table.Of(*node.output());

@@ -35,7 +35,7 @@ spdlog::logger& Log() {
   return log;
 }
 
-constexpr int kMaxUnrolledDepth = 3;
+constexpr int kMaxRounds = 4;
 
 // HEARTH_OPT_LIMIT=N lets the process run the first N passes only, to bisect a miscompile.
 bool WithinOptLimit() {
@@ -83,14 +83,16 @@ void OptimizePlan(Graph& plan, const PlanOptions& options) {
   Check("frame states", plan);
   const auto fold_facts = [&](Graph& g) { return FoldFacts(g, options.arguments, options.effects); };
   Run("fold_facts", plan, fold_facts);
-  // An inner loop's trip count may be known once the outer one's rounds are.
-  for (int depth = 0; depth < kMaxUnrolledDepth && Run("unroll_loops", plan, UnrollLoops); ++depth) {
-    Run("fold_facts", plan, fold_facts);
+  // An inner loop's trip count may be known once the outer one's rounds are, a list's length once it is made in one go.
+  for (int round = 0; round < kMaxRounds; ++round) {
+    const bool unrolled = Run("unroll_loops", plan, UnrollLoops);
+    if (unrolled) Run("fold_facts", plan, fold_facts);
+    Run("private_writes", plan, [&](Graph& g) { return ForgetPrivateWrites(g, options.effects); });
+    bool shorter = Run("build_lists", plan, BuildLists);
+    shorter |= Run("split_tuples", plan, SplitTuples);
+    if (shorter) Run("fold_facts", plan, fold_facts);
+    if (!unrolled && !shorter) break;
   }
-  Run("private_writes", plan, [&](Graph& g) { return ForgetPrivateWrites(g, options.effects); });
-  bool shorter = Run("build_lists", plan, BuildLists);
-  shorter |= Run("split_tuples", plan, SplitTuples);
-  if (shorter) Run("fold_facts", plan, fold_facts);
   Run("hoist_invariants", plan, [&](Graph& g) { return HoistInvariants(g, options.effects); });
   Run("common_subexpressions", plan, [&](Graph& g) { return EliminateCommonSubexpressions(g, options.effects); });
   Run("dead_code", plan, [&](Graph& g) { return EliminateDeadPlanCode(g, options.effects); });
