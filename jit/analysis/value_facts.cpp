@@ -63,7 +63,10 @@ bool AlwaysRaises(const Block& block) {
 
 bool IsListLiteral(const Value& value) { return value.node()->kind() == sym::kListConstruct; }
 
-bool IsContainer(const c10::Type& type) { return type.kind() != c10::TypeKind::TensorType; }
+bool MayBeList(const c10::Type& type) {
+  return type.kind() != c10::TypeKind::TensorType && type.kind() != c10::TypeKind::DictType &&
+         type.kind() != c10::TypeKind::ClassType;
+}
 
 }  // namespace
 
@@ -152,7 +155,7 @@ ValueFacts FactsOfConstant(const c10::IValue& value) {
 
 void ValueFactTable::Writes::Add(const Writes& other) {
   any |= other.any;
-  container |= other.container;
+  list |= other.list;
   tensor |= other.tensor;
   shape |= other.shape;
 }
@@ -186,8 +189,9 @@ void ValueFactTable::FindWrites(const Block& block, const UnitEffects* effects) 
       if (call_writes) {
         writes = {true, true, true, true};
       } else if (!calls && WritesInput(*node, i)) {
-        const bool container = IsContainer(*node->input(i)->type());
-        writes = {true, container, !container, !container && !KeepsShape(*node)};
+        const c10::Type& type = *node->input(i)->type();
+        const bool tensor = type.kind() == c10::TypeKind::TensorType;
+        writes = {true, MayBeList(type), tensor, tensor && !KeepsShape(*node)};
       }
       writes_[written].Add(writes);
       if (!IsListLiteral(*node->input(i)) || calls) abroad_[written].Add(writes);
@@ -228,7 +232,7 @@ bool ValueFactTable::MayBeWritten(const Value& value) const {
   return written;
 }
 
-bool ValueFactTable::MayHoldOthers(const Value& value) const { return WritesTo(value).container; }
+bool ValueFactTable::MayHoldOthers(const Value& value) const { return WritesTo(value).list; }
 
 bool ValueFactTable::MayChangeShape(const Value& value) const { return WritesTo(value).shape; }
 
@@ -244,7 +248,7 @@ void ValueFactTable::Weaken(ValueFacts* facts, size_t alias_class) const {
       facts->kind = Kind::kTensor;
     }
   } else if (facts->kind == Kind::kList) {
-    if (writes.container) *facts = {};
+    if (writes.list) *facts = {};
     const size_t apart = aliases_.ElementsOf(alias_class);
     if (apart != AliasClasses::kNoMemory) elements = apart;
   }

@@ -86,7 +86,7 @@ class ValueFactTable {
 
   // Whether somebody may write to the memory of `value`, or to what a list holds, while the graph runs.
   bool MayBeWritten(const Value& value) const;
-  // The same of lists, dicts and objects only: whether it may come to hold something else.
+  // Of a list: whether it may come to hold something else.
   bool MayHoldOthers(const Value& value) const;
   // Whether the graph may write tensors that are the model's (constants, attributes) or handed to calls.
   bool WritesStateTensors() const { return writes_state_tensors_; }
@@ -97,8 +97,8 @@ class ValueFactTable {
 
  private:
   struct Writes {
-    bool any = false;        // of whatever kind
-    bool container = false;  // of lists, dicts, objects
+    bool any = false;   // of whatever kind
+    bool list = false;  // of lists
     bool tensor = false;
     bool shape = false;  // that may give a tensor other sizes or another dtype
     void Add(const Writes& other);
