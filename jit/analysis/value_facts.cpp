@@ -63,6 +63,14 @@ bool AlwaysRaises(const Block& block) {
 
 bool IsListLiteral(const Value& value) { return value.node()->kind() == sym::kListConstruct; }
 
+// Of one that writes a list.
+bool KeepsLength(const Node& node) {
+  static const Symbol kSetItem = Symbol::fromQualString("aten::_set_item");
+  static const Symbol kReverse = Symbol::fromQualString("aten::reverse");
+  static const Symbol kSort = Symbol::fromQualString("aten::sort");
+  return node.kind() == kSetItem || node.kind() == kReverse || node.kind() == kSort;
+}
+
 bool MayBeList(const c10::Type& type) {
   return type.kind() != c10::TypeKind::TensorType && type.kind() != c10::TypeKind::DictType &&
          type.kind() != c10::TypeKind::ClassType;
@@ -156,6 +164,7 @@ ValueFacts FactsOfConstant(const c10::IValue& value) {
 void ValueFactTable::Writes::Add(const Writes& other) {
   any |= other.any;
   list |= other.list;
+  length |= other.length;
   tensor |= other.tensor;
   shape |= other.shape;
 }
@@ -187,11 +196,12 @@ void ValueFactTable::FindWrites(const Block& block, const UnitEffects* effects) 
       if (written == AliasClasses::kNoMemory) continue;
       Writes writes;
       if (call_writes) {
-        writes = {true, true, true, true};
+        writes = {true, true, true, true, true};
       } else if (!calls && WritesInput(*node, i)) {
         const c10::Type& type = *node->input(i)->type();
         const bool tensor = type.kind() == c10::TypeKind::TensorType;
-        writes = {true, MayBeList(type), tensor, tensor && !KeepsShape(*node)};
+        const bool list = MayBeList(type);
+        writes = {true, list, list && !KeepsLength(*node), tensor, tensor && !KeepsShape(*node)};
       }
       writes_[written].Add(writes);
       if (!IsListLiteral(*node->input(i)) || calls) abroad_[written].Add(writes);
@@ -248,7 +258,12 @@ void ValueFactTable::Weaken(ValueFacts* facts, size_t alias_class) const {
       facts->kind = Kind::kTensor;
     }
   } else if (facts->kind == Kind::kList) {
-    if (writes.list) *facts = {};
+    if (writes.length) {
+      *facts = {};
+    } else if (writes.list) {
+      if (facts->sizes) facts->sizes.emplace(facts->sizes->size(), KnownSize());
+      facts->elements.assign(facts->elements.size(), {});
+    }
     const size_t apart = aliases_.ElementsOf(alias_class);
     if (apart != AliasClasses::kNoMemory) elements = apart;
   }

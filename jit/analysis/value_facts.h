@@ -97,8 +97,9 @@ class ValueFactTable {
 
  private:
   struct Writes {
-    bool any = false;   // of whatever kind
-    bool list = false;  // of lists
+    bool any = false;     // of whatever kind
+    bool list = false;    // of lists
+    bool length = false;  // of lists, that may change the length
     bool tensor = false;
     bool shape = false;  // that may give a tensor other sizes or another dtype
     void Add(const Writes& other);
