@@ -66,6 +66,7 @@ TEST(Options, WhatIsWrongIsNamed) {
   EXPECT_THAT(ErrorOf({"--model-repository", "a", "--grpc-port", "x"}), HasSubstr("x"));
   EXPECT_THAT(ErrorOf({"--model-repository", "a", "--grpc-port", "70000"}), HasSubstr("70000"));
   EXPECT_THAT(ErrorOf({"--model-repository", "a", "--grpc-port", "9", "--http-port", "9"}), HasSubstr("9"));
+  EXPECT_THAT(ErrorOf({"--model-repository", "a", "--shadow-share", "2"}), HasSubstr("between 0 and 1"));
   EXPECT_THAT(ErrorOf({"--config", "/nowhere"}), HasSubstr("/nowhere"));
 }
 
