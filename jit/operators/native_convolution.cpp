@@ -27,6 +27,13 @@ c10::TypedOperatorHandle<Schema> Find(const char* overload) {
   return c10::Dispatcher::singleton().findSchemaOrThrow("mkldnn::_convolution_pointwise", overload).typed<Schema>();
 }
 
+// Packed, or in the format of the result.
+bool IsWeight(const at::Tensor& weight) {
+  if (weight.dim() != 4) return false;
+  return weight.is_mkldnn() ||
+         (IsPlainFloat(weight) && weight.suggest_memory_format() == at::MemoryFormat::ChannelsLast);
+}
+
 // The library takes what is added at its word.
 void CheckOther(const at::Tensor& other, const at::Tensor& input, const at::Tensor& weight, at::IntArrayRef padding,
                 at::IntArrayRef stride, at::IntArrayRef dilation) {
@@ -50,7 +57,7 @@ void Convolution(NativeArguments in, IValue* out) {
   const Parameter<const OptionalTensor&> bias(in[2]);
   Parameter<at::IntArrayRef> padding(in[3]), stride(in[4]), dilation(in[5]);
   const int64_t groups = in[6].toInt();
-  TORCH_CHECK(IsPlainFloat(input) && input.dim() == 4 && weight.is_mkldnn() && input.size(1) == weight.size(1) * groups,
+  TORCH_CHECK(IsPlainFloat(input) && input.dim() == 4 && IsWeight(weight) && input.size(1) == weight.size(1) * groups,
               "not the convolution that the weight was packed for");
   TORCH_CHECK(padding.held.size() == 2 && stride.held.size() == 2 && dilation.held.size() == 2,
               "a convolution of images has two of each setting");

@@ -121,9 +121,11 @@ struct Layer {
 at::Tensor Convolve(const Layer& layer, const at::Tensor& input, bool any_format, const IValue& other,
                     const char* activation) {
   const std::vector<int64_t> padding(2, layer.padding), stride(2, layer.stride), dilation(2, layer.dilation);
-  return CallNative("hearth::convolution",
-                    {input, Packed(layer.weight, layer.padding, layer.stride, layer.dilation, layer.groups), layer.bias,
-                     padding, stride, dilation, layer.groups, any_format, other, activation, c10::List<double>()});
+  const bool packed = layer.weight.suggest_memory_format() == at::MemoryFormat::Contiguous;
+  const at::Tensor weight =
+      packed ? Packed(layer.weight, layer.padding, layer.stride, layer.dilation, layer.groups) : layer.weight;
+  return CallNative("hearth::convolution", {input, weight, layer.bias, padding, stride, dilation, layer.groups,
+                                            any_format, other, activation, c10::List<double>()});
 }
 
 TEST(ConvolutionTest, IsLibTorchsConvolutionWithWhatFollowsIt) {
@@ -143,6 +145,15 @@ TEST(ConvolutionTest, IsLibTorchsConvolutionWithWhatFollowsIt) {
       EXPECT_TRUE(at::allclose(Convolve(layer, loose, true, {}, "swish"), at::silu(plain), 1e-4, 1e-4));
       EXPECT_TRUE(at::allclose(Convolve(layer, loose, true, {}, "gelu"), at::gelu(plain), 1e-4, 1e-4));
       EXPECT_TRUE(at::allclose(Convolve(layer, loose, true, {}, "gelu_tanh"), at::gelu(plain, "tanh"), 1e-3, 1e-3));
+      const Layer unpacked = {layer.weight.clone(at::MemoryFormat::ChannelsLast),
+                              layer.bias,
+                              layer.padding,
+                              layer.stride,
+                              layer.dilation,
+                              layer.groups};
+      const at::Tensor result = Convolve(unpacked, input, false, {}, "none");
+      EXPECT_TRUE(at::allclose(result, plain, 1e-4, 1e-4));
+      EXPECT_TRUE(result.is_contiguous(at::MemoryFormat::ChannelsLast));
       const at::Tensor other = at::randn(plain.sizes()).contiguous(at::MemoryFormat::ChannelsLast);
       const at::Tensor before = other.clone();
       EXPECT_TRUE(at::allclose(Convolve(layer, loose, true, other, "none"), plain + other, 1e-4, 1e-4));

@@ -1,6 +1,10 @@
 #include "jit/passes/derived_constants.h"
 
+#include <ATen/Parallel.h>
+
 namespace hearth {
+
+DerivedConstants::DerivedConstants() : threads_of_operators_(at::get_num_threads()) {}
 
 std::vector<at::Tensor> DerivedConstants::Get(const std::string& purpose, const std::vector<at::Tensor>& from,
                                               const std::function<std::vector<at::Tensor>()>& make) {

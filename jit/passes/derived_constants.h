@@ -24,6 +24,9 @@ namespace hearth {
 
 class DerivedConstants {
  public:
+  // On a thread with as many threads inside of operators as those have that will run the plans.
+  DerivedConstants();
+
   // `purpose` says all that the result depends on beside `from`, some of which may be undefined. `make` runs under the
   // table's lock.
   std::vector<at::Tensor> Get(const std::string& purpose, const std::vector<at::Tensor>& from,
@@ -31,6 +34,9 @@ class DerivedConstants {
 
   // Of those that somebody holds.
   size_t bytes() const;
+
+  // What libraries like best may depend on it.
+  int threads_of_operators() const { return threads_of_operators_; }
 
  private:
   using WeakTensor = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>;
@@ -57,6 +63,7 @@ class DerivedConstants {
     Source source;
   };
 
+  const int threads_of_operators_;
   std::optional<Source> SourceOf(const at::Tensor& tensor) const;
   static std::optional<std::vector<at::Tensor>> Alive(const Entry& entry);
 

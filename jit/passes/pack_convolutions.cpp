@@ -1,15 +1,18 @@
 #include "jit/passes/pack_convolutions.h"
 
 #include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/core/jit_type.h>
 #include <ATen/core/stack.h>
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -36,12 +39,6 @@ const Symbol kPackedConvolution = Symbol::fromQualString("hearth::convolution");
 
 const Operator* PackedOperator() {
   static const Operator* const kOperator = OperatorRegistry::Global().Find(kPackedConvolution, "");
-  return kOperator;
-}
-
-const Operator* WeightPacker() {
-  static const Operator* const kOperator =
-      OperatorRegistry::Global().Find(Symbol::fromQualString("mkldnn::_reorder_convolution_weight"), "");
   return kOperator;
 }
 
@@ -135,12 +132,90 @@ std::optional<Activation> ActivationOf(const Node& node) {
   return Activation{approximation->toStringRef() == "tanh" ? "gelu_tanh" : "gelu", {}};
 }
 
-at::Tensor Pack(const Settings& settings) {
+// Sets how many threads there are inside of operators that this thread calls. OpenMP is looked for where LibTorch
+// brought it: linking to it could bring a second one.
+class ThreadsOfOperators {
+ public:
+  explicit ThreadsOfOperators(int count) : before_(at::get_num_threads()) {
+    if (count != before_) Set(count);
+  }
+  ~ThreadsOfOperators() {
+    if (at::get_num_threads() != before_) Set(before_);
+  }
+  ThreadsOfOperators(const ThreadsOfOperators&) = delete;
+  ThreadsOfOperators& operator=(const ThreadsOfOperators&) = delete;
+
+ private:
+  static void Set(int count) {
+    static auto* const set = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+    if (set != nullptr) set(count);
+  }
+  const int before_;
+};
+
+c10::IValue Call(const char* name, torch::jit::Stack stack) {
+  OperatorRegistry::Global().Find(Symbol::fromQualString(name), "")->Run(stack);
+  return stack.at(0);
+}
+
+at::Tensor PackFor(const Settings& settings, const std::vector<int64_t>& sizes) {
+  return Call("mkldnn::_reorder_convolution_weight",
+              {settings.weight.detach(), settings.padding, settings.stride, settings.dilation, settings.groups, sizes})
+      .toTensor();
+}
+
+// Of one weight: in one format, that is.
+bool AreSame(const at::Tensor& a, const at::Tensor& b) {
+  const auto bytes_of = [](const at::Tensor& packed) {
+    const auto address = static_cast<uintptr_t>(Call("mkldnn::data_ptr", {packed}).toInt());
+    return std::string_view(reinterpret_cast<const char*>(address),
+                            static_cast<size_t>(Call("mkldnn::_nbytes", {packed}).toInt()));
+  };
+  return bytes_of(a) == bytes_of(b);
+}
+
+// The sizes that images may well have, within what is known of them, and that a kernel fits into.
+std::vector<std::vector<int64_t>> LikelySizes(const Settings& settings, const KnownSizes& known) {
+  std::vector<std::vector<int64_t>> likely;
+  for (const int64_t batch : {1, 8}) {
+    if (known[0] && batch != 1) continue;
+    for (const int64_t side : {7, 14, 19, 28, 56, 75, 112}) {
+      std::vector<int64_t> sizes = {known[0].value_or(batch), settings.weight.size(1) * settings.groups,
+                                    known[2].value_or(side), known[3].value_or(side)};
+      bool fits = true;
+      for (size_t i = 0; i < 2; ++i) {
+        const int64_t kernel = settings.dilation[i] * (settings.weight.size(static_cast<int64_t>(i) + 2) - 1) + 1;
+        fits &= sizes[i + 2] + 2 * settings.padding[i] >= kernel;
+      }
+      if (fits && (likely.empty() || likely.back() != sizes)) likely.push_back(std::move(sizes));
+    }
+  }
+  return likely;
+}
+
+// A weight in another format than the one that the library wants for an input's sizes costs more than one that was not
+// packed. So it is packed if the sizes are known, or if all that are likely want the same format; else it is in
+// channels-last format, with which the library begins anew each time.
+at::Tensor Pack(const Settings& settings, const std::optional<KnownSizes>& known) {
   const at::NoGradGuard no_gradients;
-  torch::jit::Stack stack = {settings.weight.detach(), settings.padding, settings.stride,
-                             settings.dilation,        settings.groups,  c10::IValue()};
-  WeightPacker()->Run(stack);
-  return stack.at(0).toTensor();
+  const KnownSizes sizes = known && known->size() == 4 ? *known : KnownSizes(4);
+  at::Tensor packed;
+  for (const std::vector<int64_t>& likely : LikelySizes(settings, sizes)) {
+    const at::Tensor candidate = PackFor(settings, likely);
+    if (packed.defined() && !AreSame(candidate, packed)) {
+      return settings.weight.detach().clone(at::MemoryFormat::ChannelsLast);
+    }
+    packed = candidate;
+  }
+  return packed.defined() ? packed : settings.weight.detach().clone(at::MemoryFormat::ChannelsLast);
+}
+
+std::string Text(const std::optional<KnownSizes>& sizes) {
+  std::string text;
+  for (size_t i = 0; sizes && i < sizes->size(); ++i) {
+    text += (*sizes)[i] ? std::to_string(*(*sizes)[i]) + " " : "* ";
+  }
+  return text;
 }
 
 std::string Text(const Settings& settings) {
@@ -181,7 +256,12 @@ class Packer {
 
   void Visit(Node* node) {
     const std::optional<Settings> settings = SettingsOf(*node);
-    if (settings && IsImages(*node->input(0)) && !IsShared(*node->output())) return Replace(node, *settings);
+    if (settings && IsImages(*node->input(0)) && !IsShared(*node->output())) {
+      if (!IsOfPixels(*node->input(0))) return Replace(node, *settings);
+      // A small product, for which LibTorch has a shorter way; of one pixel, the format is a matter of strides alone.
+      if (IsLoose(*node->input(0))) loose_.insert(node->output());
+      return;
+    }
     if (TryActivate(node) || TryAdd(node)) return;
     if (PassesOn(*node)) {
       if (node->kind() != sym::kListConstruct) loose_.insert(node->output());
@@ -202,10 +282,18 @@ class Packer {
            facts.device->is_cpu();
   }
 
+  // Whether its images have one pixel each.
+  bool IsOfPixels(const Value& value) const {
+    const std::optional<KnownSizes> sizes = SizesOf(value);
+    return sizes && sizes->size() == 4 && (*sizes)[2] == 1 && (*sizes)[3] == 1;
+  }
+
   void Replace(Node* node, const Settings& settings) {
-    const at::Tensor packed = derived_.Get("packed convolution " + Text(settings), {settings.weight},
-                                           [&] { return std::vector<at::Tensor>{Pack(settings)}; })[0];
     Value* x = node->input(0);
+    const std::optional<KnownSizes> sizes = SizesOf(*x);
+    const std::string purpose = "packed convolution " + Text(settings) + " of " + Text(sizes);
+    const at::Tensor packed =
+        derived_.Get(purpose, {settings.weight}, [&] { return std::vector<at::Tensor>{Pack(settings, sizes)}; })[0];
     const InsertionGuard here(&graph_, node);
     graph_.SetCurrentRange(node->range());
     Node* made = graph_.Create(
@@ -407,7 +495,8 @@ class Packer {
 
 bool PackConvolutions(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects,
                       DerivedConstants& derived) {
-  if (!at::hasMKLDNN() || PackedOperator() == nullptr || WeightPacker() == nullptr) return false;
+  if (!at::hasMKLDNN() || PackedOperator() == nullptr) return false;
+  const ThreadsOfOperators as_when_it_runs(derived.threads_of_operators());
   return Packer(graph, arguments, effects, derived).Run();
 }
 
