@@ -144,25 +144,27 @@ std::unique_ptr<Graph> CloneWithFrameStates(const Graph& baseline, const std::ve
 
 namespace {
 
-// Whether a FrameState holds at the end of the block, given whether one does at its start.
-bool GuardBlock(Block& block, bool covered, Value* holds) {
+// `holds` is what the guards ask. The FrameState that covers the end of the block, given the one at its start; null if
+// none does, as behind control flow in whose blocks another one takes over.
+const Node* GuardBlock(Block& block, const Node* state, Value* holds) {
   for (Node* node = block.param_node()->next(); node != block.return_node(); node = node->next()) {
     if (node->kind() == sym::kFrameState) {
-      covered = node->attribute<int64_t>(sym::kAnchorAttr) != kNoAnchor;
+      state = node->attribute<int64_t>(sym::kAnchorAttr) != kNoAnchor ? node : nullptr;
       continue;
     }
     if (node->kind() == sym::kConstant) continue;
-    if (covered) {
+    if (state != nullptr) {
       Node* guard = block.graph()->Create(sym::kGuard, {holds}, 0);
       guard->InsertBefore(node);
       guard->SetRange(node->range());
     }
     if (IsClosure(*node)) continue;
-    bool stays = covered;
-    for (Block* inner : node->blocks()) stays &= GuardBlock(*inner, covered, holds);
-    covered = stays;
+    const Node* const before = state;
+    for (Block* inner : node->blocks()) {
+      if (GuardBlock(*inner, before, holds) != before) state = nullptr;
+    }
   }
-  return covered;
+  return state;
 }
 
 }  // namespace
@@ -170,7 +172,7 @@ bool GuardBlock(Block& block, bool covered, Value* holds) {
 void GuardEverywhere(Graph& plan) {
   InsertionGuard at_start(&plan, plan.block()->param_node()->next());
   Value* holds = plan.InsertConstant(true);
-  GuardBlock(*plan.block(), false, holds);
+  GuardBlock(*plan.block(), nullptr, holds);
 }
 
 }  // namespace hearth
