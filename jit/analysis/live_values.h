@@ -13,6 +13,12 @@
 
 namespace hearth {
 
+// A place of a graph where a run can be taken up.
+struct ResumePlace {
+  const Node* node;                // what runs next
+  std::vector<const Value*> live;  // what must be there
+};
+
 // For each of `places`, nodes of `graph` outside of closures: the Values live just before it, in order of their ids.
 std::unordered_map<const Node*, std::vector<const Value*>> LiveValuesBefore(const Graph& graph,
                                                                             std::span<const Node* const> places);

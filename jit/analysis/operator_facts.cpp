@@ -91,6 +91,10 @@ void InferOperator(const Node& node, const std::function<const ValueFacts&(const
   }
 }
 
+bool HasFactRule(const Node& node) {
+  return node.op() != nullptr && (WritersInPlace().count(node.kind()) != 0 || Rules().Find(node.kind()) != nullptr);
+}
+
 bool KeepsShape(const Node& node) {
   static const std::unordered_set<Symbol> kNorms = {Symbol::fromQualString("aten::batch_norm"),
                                                     Symbol::fromQualString("aten::instance_norm"),

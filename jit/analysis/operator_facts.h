@@ -15,6 +15,9 @@ namespace hearth {
 void InferOperator(const Node& node, const std::function<const ValueFacts&(const Value&)>& facts_of,
                    std::span<ValueFacts> outputs);
 
+// Whether there is a rule for the operator that the node calls.
+bool HasFactRule(const Node& node);
+
 // Whether the operator, which writes to a tensor, leaves its sizes, strides, dtype and device as they are.
 bool KeepsShape(const Node& node);
 

@@ -327,7 +327,15 @@ void ValueFactTable::Infer(const Node& node) {
     never.kind = Kind::kNever;
     return Set(*node.output(), std::move(never));
   }
-  if (node.op() == nullptr || node.outputs().empty()) return;
+  if (kind == sym::kGuard) {
+    for (const Value* condition : node.inputs()) Learn(*condition, true, *node.block());
+  }
+  if (node.op() == nullptr) {
+    // A loop is walked more than once: what was learned in the round before does not hold before it is learned again.
+    for (const Value* output : node.outputs()) Set(*output, {});
+    return;
+  }
+  if (node.outputs().empty()) return;
   std::vector<ValueFacts> outputs(node.outputs().size());
   InferOperator(
       node, [this](const Value& value) -> const ValueFacts& { return Of(value); }, outputs);
@@ -369,23 +377,32 @@ void ValueFactTable::EnterLoop(const Node& loop) {
 // What must have been so for the run to get past it. Of Values that are defined in the block of the branch: all that
 // comes later sees them past it.
 void ValueFactTable::LearnFrom(const Node& branch) {
-  static const Symbol kEq = Symbol::fromQualString("aten::eq"), kNe = Symbol::fromQualString("aten::ne");
-  static const Symbol kDim = Symbol::fromQualString("aten::dim");
   const bool then_raises = AlwaysRaises(*branch.block(0));
-  if (then_raises == AlwaysRaises(*branch.block(1))) return;
-  const Node& condition = *branch.input()->node();
-  if (condition.kind() != (then_raises ? kNe : kEq)) return;
+  if (then_raises != AlwaysRaises(*branch.block(1))) Learn(*branch.input(), !then_raises, *branch.block());
+}
+
+void ValueFactTable::Learn(const Value& condition, bool holds, const Block& block) {
+  static const Symbol kEq = Symbol::fromQualString("aten::eq"), kNe = Symbol::fromQualString("aten::ne");
+  static const Symbol kDim = Symbol::fromQualString("aten::dim"), kDtype = Symbol::fromQualString("prim::dtype");
+  constexpr int64_t kMaxRank = 64;
+  const Node& comparison = *condition.node();
+  if (comparison.kind() != (holds ? kEq : kNe) || comparison.inputs().size() != 2) return;
   for (size_t i = 0; i < 2; ++i) {
-    const c10::IValue* number = ConstantOf(*condition.input(i));
-    const Node& question = *condition.input(1 - i)->node();
-    if (number == nullptr || !number->isInt() || question.kind() != kDim) continue;
+    const c10::IValue* constant = ConstantOf(*comparison.input(i));
+    const Node& question = *comparison.input(1 - i)->node();
+    if (constant == nullptr || !constant->isInt() || (question.kind() != kDim && question.kind() != kDtype)) continue;
+    const int64_t number = constant->toInt();
     const Value& tensor = *question.input();
-    if (tensor.node()->block() != branch.block() || MayChangeShape(tensor) || Of(tensor).rank()) return;
-    constexpr int64_t kMaxRank = 64;
-    if (number->toInt() < 0 || number->toInt() > kMaxRank) return;
+    if (tensor.node()->block() != &block || MayChangeShape(tensor)) return;
     ValueFacts facts = Of(tensor);
     facts.kind = Kind::kTensor;
-    facts.sizes.emplace(static_cast<size_t>(number->toInt()), KnownSize());
+    if (question.kind() == kDim) {
+      if (facts.rank() || number < 0 || number > kMaxRank) return;
+      facts.sizes.emplace(static_cast<size_t>(number), KnownSize());
+    } else {
+      if (facts.dtype || number < 0 || number >= static_cast<int64_t>(c10::NumScalarTypes)) return;
+      facts.dtype = static_cast<c10::ScalarType>(number);
+    }
     Set(tensor, std::move(facts));
   }
 }

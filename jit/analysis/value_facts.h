@@ -6,7 +6,7 @@
 // for a Value's whole life: of tensors that may be given other sizes or dtypes in place, and of lists that may be
 // written, nothing is known, and arguments and constants count as possibly the same tensor.
 //
-// A branch that raises unless a tensor has so many dimensions tells the rank to what comes after it.
+// A guard, or a branch that raises unless a tensor has so many dimensions or that dtype, tells so to what comes after it.
 //
 // Takes for granted that no autocast is on around the run (regions in the code are casts by now).
 #pragma once
@@ -113,6 +113,8 @@ class ValueFactTable {
   void LearnFrom(const Node& branch);
   // kNoMemory of a Value that came later.
   size_t ClassOf(const Value& value) const;
+  // What `condition` tells if it is known to be `holds` from there on, of Values that are defined in `block`.
+  void Learn(const Value& condition, bool holds, const Block& block);
   Writes WritesTo(const Value& value) const;
   void Set(const Value& value, ValueFacts facts);
   void Weaken(ValueFacts* facts, size_t alias_class) const;

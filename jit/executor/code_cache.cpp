@@ -196,7 +196,7 @@ bool CodeCache::Install(CodeEntry& entry, const std::shared_ptr<const ExecutionP
   if (installed) {
     entry.state_.store(CodeEntry::State::kCompiled);
   } else {
-    CountAttempt(entry, CodeEntry::State::kFailed);
+    Fail(entry);
   }
   garbage = CollectPlans();
   return installed;
@@ -210,8 +210,6 @@ bool CodeCache::Replace(CodeEntry& entry, const std::shared_ptr<const ExecutionP
   garbage = CollectPlans();
   return replaced;
 }
-
-void CodeCache::Fail(CodeEntry& entry) { CountAttempt(entry, CodeEntry::State::kFailed); }
 
 void CodeCache::Postpone(CodeEntry& entry) {
   entry.due_.store(entry.calls() + settings_.compile_after);
@@ -233,15 +231,16 @@ bool CodeCache::TryRetire(CodeEntry& entry, const ExecutionPlan& plan) {
   if (!lock.owns_lock()) return false;
   if (entry.owner_ == nullptr || entry.owner_->plan() != &plan) return true;
   RemovePlan(entry);
-  CountAttempt(entry, CodeEntry::State::kRetired);
+  entry.due_.store(entry.calls() + settings_.compile_after);
+  entry.state_.store(CodeEntry::State::kRetired);
   return true;
 }
 
-void CodeCache::CountAttempt(CodeEntry& entry, CodeEntry::State state) {
+void CodeCache::Fail(CodeEntry& entry) {
   const unsigned attempts = entry.attempts_.fetch_add(1) + 1;
   const bool last = attempts >= settings_.max_attempts;
   entry.due_.store(last ? CodeEntry::kNever : entry.calls() + (settings_.compile_after << std::min(2 * attempts, 32U)));
-  entry.state_.store(state);
+  entry.state_.store(CodeEntry::State::kFailed);
 }
 
 bool CodeCache::MakeRoom(CodeCacheLimits more) {

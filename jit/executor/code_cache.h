@@ -30,6 +30,7 @@
 namespace hearth {
 
 class CodeCache;
+class EntryProfile;
 class ExecutionPlan;
 
 // Thread-safe. States change only through the cache.
@@ -53,8 +54,15 @@ class CodeEntry : public std::enable_shared_from_this<CodeEntry> {
   // How often it was, for as much as that still counts, by processes before this one.
   uint64_t earlier_calls() const { return earlier_calls_; }
   State state() const { return state_.load(std::memory_order_acquire); }
-  // How many compilations failed or were taken back.
+  // How many compilations failed.
   unsigned attempts() const { return attempts_.load(std::memory_order_relaxed); }
+  // Null until there is one.
+  EntryProfile* profile() const { return profile_.load(std::memory_order_acquire); }
+  // Once, by whoever compiles it.
+  void SetProfile(std::shared_ptr<EntryProfile> profile) {
+    profile_owner_ = std::move(profile);
+    profile_.store(profile_owner_.get(), std::memory_order_release);
+  }
   // What it takes without its plan.
   size_t bytes() const;
 
@@ -70,6 +78,8 @@ class CodeEntry : public std::enable_shared_from_this<CodeEntry> {
   std::atomic<bool> used_{false};  // since the clock's hand passed: seldom written, for it is looked at first
   std::atomic<State> state_{State::kCold};
   std::atomic<unsigned> attempts_{0};
+  std::atomic<EntryProfile*> profile_{nullptr};  // of profile_owner_
+  std::shared_ptr<EntryProfile> profile_owner_;
   std::atomic<uint64_t> due_;  // how many calls make it worth compiling
   // Written now and then by every caller: apart from what they read.
   alignas(64) std::atomic<uint64_t> calls_{0};
@@ -109,7 +119,7 @@ class CodeCache {
   struct Settings {
     CodeCacheLimits limits{256, size_t{256} << 20};
     uint64_t compile_after = 2;  // calls of a spec
-    unsigned max_attempts = 3;   // how often compiling may fail, or the plan be taken back
+    unsigned max_attempts = 3;   // how often compiling may fail
   };
 
   // For methods 0 to `methods` - 1.
@@ -145,8 +155,8 @@ class CodeCache {
   // A better plan in place of the one that is in. False if the entry has none any more, or there is no room. As
   // Install.
   bool Replace(CodeEntry& entry, const std::shared_ptr<const ExecutionPlan>& plan, size_t bytes);
-  // Takes a plan back, so that nobody finds it any more, and counts as Fail does. Never waits: false if the lock is not
-  // free. True if the plan is not the entry's any more.
+  // Takes a plan back, so that nobody finds it any more; the entry is due again after Settings::compile_after more calls.
+  // Never waits: false if the lock is not free. True if the plan is not the entry's any more.
   bool TryRetire(CodeEntry& entry, const ExecutionPlan& plan);
 
   struct Counters {
@@ -172,7 +182,6 @@ class CodeCache {
 
   static void Count(CodeEntry& entry, Found* found);
   Found Add(size_t method, const ArgumentSpec& spec);
-  void CountAttempt(CodeEntry& entry, CodeEntry::State state);
 
   // With the lock held:
   bool MakeRoom(CodeCacheLimits more);

@@ -113,6 +113,8 @@ void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> argu
       Tiers::Choice choice = tiers_->Choose(static_cast<size_t>(&method - entries_.data()),
                                             std::span(arguments).subspan(self), settings.failing_guard);
       if (choice.plan != nullptr) code = choice.plan->code();
+      if (choice.observed != nullptr) code = std::move(choice.observed);
+      options.samples = std::move(choice.samples);
       options.failing_guard = choice.failing_guard;
       ShadowRuns* shadow = tiers_->shadow();
       if (shadow != nullptr && choice.plan != nullptr && method.repeatable && shadow->Draw()) {

@@ -6,9 +6,29 @@
 #include <vector>
 
 #include "jit/interpreter/interpreter.h"
+#include "jit/passes/frame_states.h"
+#include "jit/passes/observe.h"
 #include "jit/passes/pipelines.h"
+#include "jit/passes/specialize_profile.h"
 
 namespace hearth {
+namespace {
+
+// What the profile says of the Values of `plan`, a copy of the baseline.
+ProfileClaims ClaimsOf(const PlanRequest& request, std::span<const ProfileSite> sites, const Graph& plan) {
+  ProfileClaims claims;
+  claims.least_runs = request.least_runs;
+  const std::vector<Value*> values = ValuesInOrder(plan);
+  for (const ProfileSite& site : sites) {
+    if (request.refuted.count(site.number) != 0) continue;
+    const auto seen = request.profile.values.find(site.number);
+    claims.values[values[site.number]->id()] = {site.number,
+                                                seen == request.profile.values.end() ? nullptr : &seen->second};
+  }
+  return claims;
+}
+
+}  // namespace
 
 PlanCompiler::PlanCompiler(const Graph& baseline, std::string function_name, bool guard_everywhere,
                            DerivedConstants* derived)
@@ -21,12 +41,13 @@ void PlanCompiler::Prepare() const {
   const std::lock_guard lock(mutex_);
   if (resumable_ != nullptr) return;
   anchors_ = FindAnchors(baseline_);
-  std::vector<ResumePlace> places;
-  for (const Anchor& anchor : anchors_) places.push_back({anchor.place, anchor.live});
-  resumable_ = CompileResumable(baseline_, function_name_, places);
+  sites_ = FindProfileSites(baseline_);
+  observed_ = CompileCode(*CloneWithObservers(baseline_, sites_), function_name_);
+  resumable_ = CompileResumable(baseline_, function_name_, anchors_);
 }
 
-std::shared_ptr<const ExecutionPlan> PlanCompiler::Compile(const ArgumentSpec& spec, CompileProgress* progress) const {
+std::shared_ptr<const ExecutionPlan> PlanCompiler::Compile(const PlanRequest& request,
+                                                           CompileProgress* progress) const {
   const auto begin = [&](std::string_view pass) {
     if (progress != nullptr) progress->Begin(pass);
   };
@@ -34,16 +55,19 @@ std::shared_ptr<const ExecutionPlan> PlanCompiler::Compile(const ArgumentSpec& s
   begin("frame_states");
   Prepare();
   std::unique_ptr<Graph> graph = CloneWithFrameStates(baseline_, anchors_);
+  const ProfileClaims claims = ClaimsOf(request, sites_, *graph);
   begin("optimise");
   // The spec is of what callers give; a method's self comes before.
-  std::vector<ArgumentFacts> facts = spec.Facts();
+  std::vector<ArgumentFacts> facts = request.spec.Facts();
   if (facts.size() < graph->inputs().size()) facts.insert(facts.begin(), ArgumentFacts())->kind = ArgumentKind::kObject;
-  OptimizePlan(*graph, {facts, nullptr, derived_});
+  std::vector<size_t> questions;
+  OptimizePlan(*graph, {facts, nullptr, derived_, &claims, &questions});
   if (guard_everywhere_) GuardEverywhere(*graph);
   begin("lowering");
   std::shared_ptr<const Code> code = CompilePlan(*graph, function_name_, resumable_);
-  return std::make_shared<const ExecutionPlan>(std::move(graph), std::move(code),
-                                               std::chrono::steady_clock::now() - start);
+  return std::make_shared<const ExecutionPlan>(
+      std::move(graph), std::move(code), std::chrono::steady_clock::now() - start,
+      ExecutionPlan::Origin{.questions = questions.size(), .calls_before = request.calls_before});
 }
 
 }  // namespace hearth

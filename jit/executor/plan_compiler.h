@@ -1,23 +1,35 @@
 // Makes the plans of one method.
 //
-// What all of them share, the places where runs can be taken up and the baseline's Code with its resume points, is made
-// with the first one: a method that nobody calls costs nothing.
+// What all of them share is made with the first one: the places where runs can be taken up and the baseline's Code with
+// its resume points, and the Code that samples of the calls run. A method that nobody calls costs nothing.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "jit/analysis/argument_spec.h"
+#include "jit/analysis/live_values.h"
+#include "jit/analysis/value_profile.h"
 #include "jit/executor/background_compiler.h"
 #include "jit/executor/execution_plan.h"
 #include "jit/ir/graph.h"
-#include "jit/passes/frame_states.h"
 
 namespace hearth {
 
 class DerivedConstants;
+
+struct PlanRequest {
+  const ArgumentSpec& spec;
+  ValueProfile profile = {};      // of calls of that spec, as far as there is one
+  std::set<size_t> refuted = {};  // numbers of values that are not to be guarded again
+  uint32_t least_runs = 8;        // that must have seen what is taken for granted
+  uint64_t calls_before = 0;      // ExecutionPlan's
+};
 
 // Thread-safe.
 class PlanCompiler {
@@ -29,7 +41,11 @@ class PlanCompiler {
 
   // Takes milliseconds and more. `progress`, which may be null, is told each pass. Throws what a pass throws, which is
   // a defect of the pass and not of the model, and what `progress` throws.
-  std::shared_ptr<const ExecutionPlan> Compile(const ArgumentSpec& spec, CompileProgress* progress) const;
+  std::shared_ptr<const ExecutionPlan> Compile(const PlanRequest& request, CompileProgress* progress) const;
+
+  // After the first Compile: what a profile looks at, and the baseline's Code that tells a run's samples of it.
+  std::span<const ProfileSite> sites() const { return sites_; }
+  const std::shared_ptr<const Code>& observed() const { return observed_; }
 
  private:
   void Prepare() const;
@@ -39,7 +55,9 @@ class PlanCompiler {
   const bool guard_everywhere_;
   DerivedConstants* const derived_;
   mutable std::mutex mutex_;
-  mutable std::vector<Anchor> anchors_;
+  mutable std::vector<ResumePlace> anchors_;
+  mutable std::vector<ProfileSite> sites_;
+  mutable std::shared_ptr<const Code> observed_;
   mutable std::shared_ptr<const Code> resumable_;  // null until the first plan
 };
 

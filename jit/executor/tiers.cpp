@@ -17,6 +17,14 @@ uint64_t Draw(uint64_t seed, uint64_t call) {
   return bits ^ bits >> 31;
 }
 
+// While a spec has a plan, one of so many calls that may be sampled is.
+constexpr uint64_t kSampledPart = 4;
+
+size_t BytesOf(const CodeEntry& entry, const ExecutionPlan& plan) {
+  const EntryProfile* profile = entry.profile();
+  return plan.bytes() + (profile != nullptr ? profile->bytes() : 0);
+}
+
 }  // namespace
 
 Tiers::Tiers(TierSettings settings, const std::vector<Method>& methods, bool writes_weights)
@@ -42,7 +50,8 @@ Tiers::Choice Tiers::Choose(size_t method, std::span<const c10::IValue> argument
   } else {
     CodeCache::Found found = cache_.Lookup(method, *spec);
     if (found.due && !(client_ && client_->TryEnqueue(JobFor(found.entry)))) cache_.Postpone(*found.entry);
-    choice.plan = std::move(found.plan);
+    if (found.entry != nullptr) HeedProfile(found, &choice);
+    if (choice.observed == nullptr) choice.plan = std::move(found.plan);
   }
   if (choice.plan != nullptr && settings_.fail_guards && choice.plan->num_guards() > 0) {
     if (!failing_guard) {
@@ -53,12 +62,27 @@ Tiers::Choice Tiers::Choose(size_t method, std::span<const c10::IValue> argument
   return choice;
 }
 
+void Tiers::HeedProfile(const CodeCache::Found& found, Choice* choice) {
+  CodeEntry& entry = *found.entry;
+  EntryProfile* const profile = entry.profile();
+  if (profile == nullptr || found.due) return;
+  if (found.plan != nullptr && found.plan->IsRefuted(entry.calls())) {
+    profile->TryRefute(found.plan->Refuted(), settings_.max_retired,
+                       [&] { return cache_.TryRetire(entry, *found.plan); });
+  } else if (found.plan != nullptr && profile->TakeRipe()) {
+    if (!client_ || !client_->TryEnqueue(JobOfProfile(found.entry))) profile->PutBack();
+  } else if (found.plan == nullptr || entry.calls() % kSampledPart == 0) {
+    choice->samples = profile->TakeSamples();
+    if (choice->samples != nullptr) choice->observed = compilers_[entry.method()]->observed();
+  }
+}
+
 std::shared_ptr<const ExecutionPlan> Tiers::Force(size_t method, const ArgumentSpec& spec) {
   CodeCache::Found found = cache_.Lookup(method, spec);
   if (found.plan != nullptr) return found.plan;
   std::shared_ptr<const ExecutionPlan> plan;
   try {
-    plan = compilers_[method]->Compile(spec, nullptr);
+    plan = compilers_[method]->Compile({.spec = spec}, nullptr);
   } catch (...) {
     if (found.due) cache_.Fail(*found.entry);
     throw;
@@ -72,14 +96,39 @@ CompileJob Tiers::JobFor(const std::shared_ptr<CodeEntry>& entry) {
   job.graph = names_[entry->method()];
   job.worth = [entry] { return static_cast<double>(entry->calls() + entry->earlier_calls()); };
   job.run = [this, entry](CompileProgress& progress) {
-    const auto plan = compilers_[entry->method()]->Compile(entry->spec(), &progress);
-    cache_.Install(*entry, plan, plan->bytes());
+    const auto plan = Compile(*entry, &progress);
+    if (entry->profile() == nullptr && settings_.profile_runs > 0 && plan->questions() > 0) {
+      entry->SetProfile(std::make_shared<EntryProfile>(compilers_[entry->method()]->sites(), settings_.profile_runs));
+    }
+    cache_.Install(*entry, plan, BytesOf(*entry, *plan));
   };
   job.ended = [this, entry](CompileOutcome outcome) {
     if (outcome == CompileOutcome::kFailed) cache_.Fail(*entry);
     if (outcome == CompileOutcome::kDropped || outcome == CompileOutcome::kCancelled) cache_.Postpone(*entry);
   };
   return job;
+}
+
+CompileJob Tiers::JobOfProfile(const std::shared_ptr<CodeEntry>& entry) {
+  CompileJob job = JobFor(entry);
+  job.run = [this, entry](CompileProgress& progress) {
+    const auto plan = Compile(*entry, &progress);
+    if (plan->takes_for_granted()) cache_.Replace(*entry, plan, BytesOf(*entry, *plan));
+  };
+  job.ended = [entry](CompileOutcome outcome) {
+    if (outcome == CompileOutcome::kDropped || outcome == CompileOutcome::kCancelled) entry->profile()->PutBack();
+  };
+  return job;
+}
+
+std::shared_ptr<const ExecutionPlan> Tiers::Compile(CodeEntry& entry, CompileProgress* progress) {
+  PlanRequest request{.spec = entry.spec(), .calls_before = entry.calls()};
+  if (EntryProfile* profile = entry.profile()) {
+    request.profile = profile->Snapshot();
+    if (request.profile.runs >= settings_.profile_runs) profile->TakeRipe();
+    request.refuted = profile->refuted();
+  }
+  return compilers_[entry.method()]->Compile(request, progress);
 }
 
 bool Tiers::WaitUntilIdle(std::chrono::steady_clock::time_point deadline) const {

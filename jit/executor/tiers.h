@@ -17,6 +17,7 @@
 
 #include "jit/executor/background_compiler.h"
 #include "jit/executor/code_cache.h"
+#include "jit/executor/entry_profile.h"
 #include "jit/executor/known_arguments.h"
 #include "jit/executor/plan_compiler.h"
 #include "jit/executor/shadow_runs.h"
@@ -34,6 +35,9 @@ struct TierSettings {
   std::shared_ptr<ShadowRuns> shadow;
   // Every call waits for the plan for its arguments (command line and tests).
   bool forced = false;
+  // Runs that make a profile of the calls of one spec; 0: nothing is profiled.
+  uint32_t profile_runs = EntryProfile::kRuns;
+  unsigned max_retired = 3;  // how many plans of one spec may take for granted what does not hold
   // For tests: plans have guards everywhere, and each call makes one of them fail, picked by this seed.
   std::optional<uint64_t> fail_guards;
 };
@@ -54,6 +58,8 @@ class Tiers {
   // What a call runs in place of the baseline's Code.
   struct Choice {
     std::shared_ptr<const ExecutionPlan> plan;  // null: the baseline
+    std::shared_ptr<const Code> observed;       // where the call is sampled: the baseline's Code that fills `samples`
+    std::shared_ptr<RunSamples> samples;
     int32_t failing_guard = -1;
   };
   // Never waits but where the settings say `forced`; then it throws what compiling throws. Where guards are made to
@@ -87,6 +93,11 @@ class Tiers {
 
  private:
   CompileJob JobFor(const std::shared_ptr<CodeEntry>& entry);
+  // A plan made of the entry's profile in place of the one that it has.
+  CompileJob JobOfProfile(const std::shared_ptr<CodeEntry>& entry);
+  std::shared_ptr<const ExecutionPlan> Compile(CodeEntry& entry, CompileProgress* progress);
+  // What follows from the profile of a call's entry, for this call and for the plan.
+  void HeedProfile(const CodeCache::Found& found, Choice* choice);
   std::shared_ptr<const ExecutionPlan> Force(size_t method, const ArgumentSpec& spec);
 
   const TierSettings settings_;

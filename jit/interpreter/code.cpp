@@ -129,8 +129,8 @@ class Lister {
       case Opcode::kStateStep:
         out_ << " " << instruction.target;
         break;
-      case Opcode::kGuard:
-        Put(instruction.b);
+      case Opcode::kObserve:
+        Put(instruction.a);
         break;
       default:
         ListOperands(instruction);

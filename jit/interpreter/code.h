@@ -41,7 +41,7 @@ class Function;
   X(IsNone) X(IsNotNone) X(ListGet) X(ListLen) X(Native) X(NativeWide) X(Boxed) X(ListConstruct) X(DictConstruct) \
   X(TupleConstruct) X(NamedTupleConstruct) X(ListUnpack) X(TupleUnpack) X(TupleGet) X(TupleSlice) X(GetAttr) \
   X(SetAttr) X(CreateObject) X(IsInstance) X(ToList) X(Call) X(CallForeign) X(CallInterface) X(WithEnter) \
-  X(WithExit) X(Fork) X(Awaitable) X(Wait) X(AwaitableWait) X(StateStep) X(Guard) X(Raise) X(Return)
+  X(WithExit) X(Fork) X(Awaitable) X(Wait) X(AwaitableWait) X(StateStep) X(Guard) X(Observe) X(Raise) X(Return)
 // clang-format on
 
 enum class Opcode : uint16_t {
@@ -128,6 +128,13 @@ struct ResumePoint {
 };
 inline constexpr int32_t kNotInRegister = -1;
 
+// A guard of a plan, for people and for whoever makes the next plan.
+struct GuardInfo {
+  std::string claim;    // what it checks, in words; empty where no profile asked for it
+  int64_t number = -1;  // of the Value that it is about (analysis/value_profile.h)
+  SourceRange range;
+};
+
 // Of a plan's Code: how a run that cannot go on there goes on in the baseline's (passes/frame_states.h).
 struct Bailouts {
   struct State {
@@ -139,7 +146,8 @@ struct Bailouts {
   std::shared_ptr<const Code> baseline;
   std::vector<State> states;
   std::vector<int32_t> state_at;  // by instruction; kNone: what fails there is the model's own failure
-  uint32_t num_guards = 0;
+  std::vector<GuardInfo> guards;
+  mutable std::deque<std::atomic<uint64_t>> failures;  // by guard
   mutable std::atomic<uint64_t> count{0};  // runs that went back to the baseline
 };
 

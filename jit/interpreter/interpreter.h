@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "jit/analysis/live_values.h"
 #include "jit/interpreter/cancellation.h"
 #include "jit/ir/graph.h"
 #include "jit/module/function.h"
@@ -23,6 +24,7 @@ namespace hearth {
 class Code;
 class RunGroup;
 class RunProfile;
+class RunSamples;
 class ThreadPool;
 
 // Register code of a finished Graph, with everything decided that can be decided beforehand. Immutable; thread-safe.
@@ -30,11 +32,7 @@ class ThreadPool;
 // CompilationUnit, which the caller keeps alive.
 std::shared_ptr<const Code> CompileCode(const Graph& graph, std::string function_name);
 
-// The same with a resume point for each of `places`, nodes of the graph, whose live Values are given beside it.
-struct ResumePlace {
-  const Node* node;
-  std::span<const Value* const> live;
-};
+// The same with a resume point for each of `places`.
 std::shared_ptr<const Code> CompileResumable(const Graph& graph, std::string function_name,
                                              std::span<const ResumePlace> places);
 
@@ -84,6 +82,8 @@ struct RunOptions {
   int32_t failing_guard = -1;
   // Told what the run and its forks do, which takes its time; null: nobody asks.
   std::shared_ptr<RunProfile> profile;
+  // Told what prim::Observe nodes see; null: nobody asks.
+  std::shared_ptr<RunSamples> samples;
 };
 
 // Runs to the end on this thread. Throws ModelError (with traceback; a ResourceError where a limit was passed) or

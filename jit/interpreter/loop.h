@@ -7,6 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "jit/analysis/value_profile.h"
 #include "jit/interpreter/awaitable.h"
 #include "jit/interpreter/call.h"
 #include "jit/interpreter/containers.h"
@@ -477,12 +478,20 @@ InterpreterState::Outcome InterpreterState::LoopWith(Timer timer) {
     turn_ = nullptr;
   }
     NEXT();
-  do_Guard:
-    if (AT(pc->b).toBool() && pc->target != failing_guard) NEXT();
+  do_Guard : {
+    bool holds = pc->target != failing_guard;
+    const int32_t* operands = OPERANDS();
+    for (size_t i = 0; i < pc->num_inputs; ++i) holds &= AT(operands[i]).toBool();
+    if (holds) NEXT();
+    code->bailouts->failures[static_cast<size_t>(pc->target)].fetch_add(1, std::memory_order_relaxed);
     frames_.back().pc = pc;
     BailOut();
     ENTER_FRAME();
     DISPATCH();
+  }
+  do_Observe:
+    if (options_.samples != nullptr) options_.samples->Add(static_cast<size_t>(pc->target), AT(pc->a));
+    NEXT();
   do_Raise:
     loop::Raise(AT(OPERANDS()[0]), pc->num_inputs > 1 ? &AT(OPERANDS()[1]) : nullptr);
 

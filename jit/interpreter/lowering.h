@@ -62,6 +62,7 @@ class Lowering {
   // Leaving a plan for the baseline (lowering_bailouts.cpp).
   void LowerFrameState(const Node* node);
   void LowerGuard(const Node* node);
+  void LowerObserve(const Node* node);
   void AddResumePoint(const Node* node);
 
   // Straight code (lowering_nodes.cpp).

@@ -50,11 +50,22 @@ void Lowering::LowerFrameState(const Node* node) {
 
 void Lowering::LowerGuard(const Node* node) {
   TORCH_CHECK(frame_state_ != Bailouts::kNone, "a guard that no FrameState covers");
-  const int32_t condition = Operand(node->input());
-  Instruction& guard = Emit(Opcode::kGuard, node);
-  guard.b = condition;
-  guard.target = static_cast<int32_t>(code_->bailouts->num_guards++);
-  if (InRegister(node->input()) && last_uses_.DiesAt(node->input(), node)) Release(node->input());
+  Bailouts& bailouts = *code_->bailouts;
+  At(EmitNode(Opcode::kGuard, node)).target = static_cast<int32_t>(bailouts.guards.size());
+  GuardInfo& guard = bailouts.guards.emplace_back();
+  guard.range = node->range();
+  if (node->HasAttribute(sym::kClaimAttr)) {
+    guard.claim = node->attribute<std::string>(sym::kClaimAttr);
+    guard.number = node->attribute<int64_t>(sym::kNumberAttr);
+  }
+  bailouts.failures.emplace_back(0);
+}
+
+void Lowering::LowerObserve(const Node* node) {
+  const int32_t value = Operand(node->input());
+  Instruction& observe = Emit(Opcode::kObserve, node);
+  observe.a = value;
+  observe.target = static_cast<int32_t>(node->attribute<int64_t>(sym::kSiteAttr));
 }
 
 }  // namespace hearth

@@ -135,6 +135,7 @@ void Lowering::LowerNode(const Node* node) {
   if (kind == sym::kTupleIndex) return LowerTupleIndex(node);
   if (kind == sym::kFrameState) return LowerFrameState(node);
   if (kind == sym::kGuard) return LowerGuard(node);
+  if (kind == sym::kObserve) return LowerObserve(node);
   if (kind == sym::kStateStep) {
     Emit(Opcode::kStateStep, node).target = static_cast<int32_t>(node->attribute<int64_t>(sym::kStepAttr));
     return;

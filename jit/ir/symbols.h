@@ -34,7 +34,8 @@ HEARTH_PRIM(kUninitialized, "Uninitialized");
 HEARTH_PRIM(kToList, "tolist");  // (tensor); the output's type says what to make
 HEARTH_PRIM(kRaiseException, "RaiseException");
 HEARTH_PRIM(kFrameState, "FrameState");  // anchor: int; (values...): see passes/frame_states.h
-HEARTH_PRIM(kGuard, "Guard");            // (bool): a plan goes on only if it is true, else the baseline does
+HEARTH_PRIM(kGuard, "Guard");            // (bool...): a plan goes on only if all are true, else the baseline does
+HEARTH_PRIM(kObserve, "Observe");        // site: int; (value): tells the run's samples what it is
 HEARTH_PRIM(kStateStep, "StateStep");    // step: int; here a run takes up and gives back parts of its model's state
 #undef HEARTH_PRIM
 
@@ -42,6 +43,10 @@ inline const c10::Symbol kValueAttr = c10::Symbol::attr("value");
 inline const c10::Symbol kNameAttr = c10::Symbol::attr("name");
 inline const c10::Symbol kStepAttr = c10::Symbol::attr("step");
 inline const c10::Symbol kAnchorAttr = c10::Symbol::attr("anchor");
+// Of a prim::Guard that a profile asked for: what it checks, in words, and the number of the Value that it is about.
+inline const c10::Symbol kClaimAttr = c10::Symbol::attr("claim");
+inline const c10::Symbol kNumberAttr = c10::Symbol::attr("number");
+inline const c10::Symbol kSiteAttr = c10::Symbol::attr("site");
 inline const c10::Symbol kTypesAttr = c10::Symbol::attr("types");
 inline const c10::Symbol kFunctionAttr = c10::Symbol::attr("function");
 inline const c10::Symbol kBeginAttr = c10::Symbol::attr("begin");

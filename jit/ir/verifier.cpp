@@ -204,9 +204,15 @@ class Verifier {
       DemandOutputs(node, 0);
       DemandAttribute<int64_t>(node, sym::kAnchorAttr);
     } else if (kind == sym::kGuard) {
+      Demand(node, !node.inputs().empty(), "a guard has a condition");
+      DemandOutputs(node, 0);
+      for (const Value* condition : node.inputs()) {
+        DemandType(node, condition, c10::TypeKind::BoolType, "what is guarded is a bool");
+      }
+    } else if (kind == sym::kObserve) {
       DemandInputs(node, 1);
       DemandOutputs(node, 0);
-      DemandType(node, node.input(), c10::TypeKind::BoolType, "what is guarded is a bool");
+      DemandAttribute<int64_t>(node, sym::kSiteAttr);
     } else if (kind != sym::kToList && kind != sym::kRaiseException) {
       Fail(node, "this node has no operator, and its kind is not one that does without");
     }

@@ -42,6 +42,7 @@ class Folder {
     const Symbol kind = node->kind();
     if (kind == sym::kIf) return VisitIf(node);
     if (kind == sym::kLoop) return VisitLoop(node);
+    if (kind == sym::kGuard) return VisitGuard(node);
     Node* next = node->next();
     if (!node->blocks().empty()) {
       VisitOther(node);
@@ -120,6 +121,22 @@ class Folder {
       loop->RemoveInput(i + 2);
       changed_ = true;
     }
+  }
+
+  Node* VisitGuard(Node* node) {
+    Node* next = node->next();
+    for (size_t i = node->inputs().size(); i-- > 0;) {
+      const c10::IValue* condition = ConstantOf(*node->input(i));
+      if (condition == nullptr || !condition->toBool()) continue;
+      node->RemoveInput(i);
+      changed_ = true;
+    }
+    if (node->inputs().empty()) {
+      Destroy(node);
+    } else {
+      facts_.Infer(*node);
+    }
+    return next;
   }
 
   void VisitOther(Node* node) {

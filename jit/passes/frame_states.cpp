@@ -69,9 +69,9 @@ class Finder {
 // Walks a graph and its copy side by side.
 class Inserter {
  public:
-  Inserter(const Graph& baseline, Graph& copy, const std::vector<Anchor>& anchors)
+  Inserter(const Graph& baseline, Graph& copy, const std::vector<ResumePlace>& anchors)
       : copy_(copy), anchors_(anchors), values_(baseline.value_id_bound()) {
-    for (size_t i = 0; i < anchors.size(); ++i) places_.emplace(anchors[i].place, i);
+    for (size_t i = 0; i < anchors.size(); ++i) places_.emplace(anchors[i].node, i);
   }
 
   void Visit(const Block& block, Block& copy) {
@@ -110,7 +110,7 @@ class Inserter {
   }
 
   Graph& copy_;
-  const std::vector<Anchor>& anchors_;
+  const std::vector<ResumePlace>& anchors_;
   std::unordered_map<const Node*, size_t> places_;
   std::vector<Value*> values_;  // by the baseline's Value id
 };
@@ -128,15 +128,15 @@ bool ActsOnce(const Node& node) {
   return effects.writes || effects.random || effects.seeds || effects.acts || effects.calls;
 }
 
-std::vector<Anchor> FindAnchors(const Graph& baseline) {
+std::vector<ResumePlace> FindAnchors(const Graph& baseline) {
   const std::vector<const Node*> places = Finder().Find(*baseline.block());
   auto live = LiveValuesBefore(baseline, places);
-  std::vector<Anchor> anchors;
+  std::vector<ResumePlace> anchors;
   for (const Node* place : places) anchors.push_back({place, std::move(live.at(place))});
   return anchors;
 }
 
-std::unique_ptr<Graph> CloneWithFrameStates(const Graph& baseline, const std::vector<Anchor>& anchors) {
+std::unique_ptr<Graph> CloneWithFrameStates(const Graph& baseline, const std::vector<ResumePlace>& anchors) {
   std::unique_ptr<Graph> copy = baseline.Clone();
   Inserter(baseline, *copy, anchors).Visit(*baseline.block(), *copy->block());
   return copy;

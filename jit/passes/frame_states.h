@@ -17,27 +17,22 @@
 #include <memory>
 #include <vector>
 
+#include "jit/analysis/live_values.h"
 #include "jit/ir/graph.h"
 
 namespace hearth {
 
 inline constexpr int64_t kNoAnchor = -1;
 
-// A place of the baseline graph where a run can be taken up.
-struct Anchor {
-  const Node* place;               // what runs next
-  std::vector<const Value*> live;  // what must be there
-};
-
 // Whether the node itself, whatever is in its blocks, must run exactly once. An exception by design is no reason: the
 // baseline raises it.
 bool ActsOnce(const Node& node);
 
 // The anchors that a plan of `baseline` needs; the attribute `anchor` of a FrameState is an index into them.
-std::vector<Anchor> FindAnchors(const Graph& baseline);
+std::vector<ResumePlace> FindAnchors(const Graph& baseline);
 
 // A copy of `baseline` with its FrameStates. `anchors` are FindAnchors' of the same graph.
-std::unique_ptr<Graph> CloneWithFrameStates(const Graph& baseline, const std::vector<Anchor>& anchors);
+std::unique_ptr<Graph> CloneWithFrameStates(const Graph& baseline, const std::vector<ResumePlace>& anchors);
 
 // Puts a guard that always holds before every node that a FrameState covers, for tests that make guards fail.
 void GuardEverywhere(Graph& plan);

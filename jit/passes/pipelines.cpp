@@ -23,6 +23,7 @@
 #include "jit/passes/scalar_tensors.h"
 #include "jit/passes/sink.h"
 #include "jit/passes/specialize.h"
+#include "jit/passes/specialize_profile.h"
 #include "jit/passes/split_tuples.h"
 #include "jit/passes/unroll_loops.h"
 #include "jit/support/logging.h"
@@ -83,6 +84,12 @@ void OptimizePlan(Graph& plan, const PlanOptions& options) {
   Check("frame states", plan);
   const auto fold_facts = [&](Graph& g) { return FoldFacts(g, options.arguments, options.effects); };
   Run("fold_facts", plan, fold_facts);
+  if (options.claims != nullptr) {
+    const bool guarded = Run("specialize_profile", plan, [&](Graph& g) {
+      return SpecializeProfile(g, options.arguments, options.effects, *options.claims, options.questions);
+    });
+    if (guarded) Run("fold_facts", plan, fold_facts);
+  }
   // An inner loop's trip count may be known once the outer one's rounds are, a list's length once it is made in one go.
   for (int round = 0; round < kMaxRounds; ++round) {
     const bool unrolled = Run("unroll_loops", plan, UnrollLoops);

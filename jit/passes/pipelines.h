@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "jit/analysis/argument_spec.h"
 #include "jit/ir/graph.h"
@@ -15,6 +16,7 @@
 namespace hearth {
 
 class DerivedConstants;
+struct ProfileClaims;
 class UnitEffects;  // jit/analysis/effects.h: what the methods of one CompilationUnit write
 
 struct BaselineOptions {
@@ -40,6 +42,9 @@ struct PlanOptions {
   // What is computed from weights beforehand; shared by the model's plans. Null: some method may write the memory of
   // constants, so nothing is.
   DerivedConstants* derived = nullptr;
+  // What may be taken for granted behind guards; null: nothing. `questions` as in specialize_profile.h.
+  const ProfileClaims* claims = nullptr;
+  std::vector<size_t>* questions = nullptr;
 };
 
 // Tier 1: makes a plan better, for calls whose arguments have these facts. `plan` is a baseline graph with its

@@ -7,6 +7,8 @@
 #include <cctype>
 #include <stdexcept>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 
 namespace hearth {
 namespace {
@@ -67,8 +69,19 @@ class ExampleReader {
       for (const IValue& element : Elements("]")) list.push_back(element.toTensor());
       return list;
     }
+    if (Try("'")) {
+      const std::string_view text = rest_.substr(0, rest_.find('\''));
+      rest_.remove_prefix(text.size());
+      if (!Try("'")) Fail();
+      return std::string(text);
+    }
+    if (!rest_.empty() && (std::isdigit(static_cast<unsigned char>(rest_.front())) || rest_.front() == '-')) {
+      const bool negative = Try("-");
+      return negative ? -Number() : Number();
+    }
     const std::string_view word = Word();
     if (word == "None") return {};
+    if (word == "True" || word == "False") return word == "True";
     if (word == "int") return 3;
     if (word == "float") return 3.0;
     if (word == "bool") return true;
@@ -108,6 +121,29 @@ std::vector<ArgumentFacts> FactsOfExamples(std::span<const std::string> texts,
   std::vector<IValue> arguments;
   for (const std::string& text : texts) arguments.push_back(ExampleReader(text, self).ReadAll());
   return ArgumentSpec::Of(arguments).value().Facts();
+}
+
+ExampleProfile::ExampleProfile(std::span<const std::string> texts, const Graph& graph) {
+  std::unordered_map<std::string, std::pair<size_t, size_t>> named;  // number and id
+  const std::vector<Value*> values = ValuesInOrder(graph);
+  for (size_t i = 0; i < values.size(); ++i) named.emplace(values[i]->name(), std::pair(i, values[i]->id()));
+  uint64_t run = 0;
+  for (const std::string& text : texts) {
+    const size_t equals = text.find('='), times = text.rfind('*');
+    const auto found = named.find(text.substr(0, equals));
+    if (equals == std::string::npos || times == std::string::npos || found == named.end()) {
+      throw std::runtime_error("expected NAME=VALUE*RUNS with the name of a value of the graph, found " + text);
+    }
+    const IValue value = ExampleReader(std::string_view(text).substr(equals + 1, times - equals - 1), nullptr).ReadAll();
+    const auto [number, id] = found->second;
+    ValueObservation& seen = seen_[number];
+    for (int64_t runs = std::stoll(text.substr(times + 1)); runs > 0; --runs) {
+      ValueObservation once;
+      once.Add(value, ++run);
+      seen.Join(once);
+    }
+    claims_.values[id] = {number, &seen};
+  }
 }
 
 }  // namespace hearth

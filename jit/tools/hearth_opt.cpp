@@ -22,6 +22,7 @@
 #include "jit/passes/fold_facts.h"
 #include "jit/passes/frame_states.h"
 #include "jit/passes/hoist_invariants.h"
+#include "jit/passes/observe.h"
 #include "jit/passes/pack_convolutions.h"
 #include "jit/passes/pack_linears.h"
 #include "jit/passes/pipelines.h"
@@ -30,6 +31,7 @@
 #include "jit/passes/scalar_tensors.h"
 #include "jit/passes/sink.h"
 #include "jit/passes/specialize.h"
+#include "jit/passes/specialize_profile.h"
 #include "jit/passes/split_tuples.h"
 #include "jit/passes/unroll_loops.h"
 #include "jit/support/errors.h"
@@ -50,6 +52,7 @@ struct Arguments {
   std::string device;
   size_t node_budget = BaselineOptions().node_budget;
   std::vector<std::string> examples;
+  std::vector<std::string> profile;
 };
 
 std::string ReadText(const std::string& path) {
@@ -60,13 +63,19 @@ std::string ReadText(const std::string& path) {
 }
 
 std::unique_ptr<Graph> RunPass(const std::string& name, std::unique_ptr<Graph> graph, const BaselineOptions& options,
-                               std::span<const ArgumentFacts> arguments) {
+                               std::span<const ArgumentFacts> arguments, std::span<const std::string> profile) {
   if (name == "specialize") return Specialize(*graph, options).graph;
   if (name == "baseline") return BuildBaseline(*graph, options);
   if (name == "frame_states") return CloneWithFrameStates(*graph, FindAnchors(*graph));
   if (name == "plan") {
     DerivedConstants derived;
-    OptimizePlan(*graph, {arguments, options.effects, &derived});
+    const ExampleProfile seen(profile, *graph);
+    OptimizePlan(*graph, {arguments, options.effects, &derived, &seen.claims()});
+  } else if (name == "specialize_profile") {
+    const ExampleProfile seen(profile, *graph);
+    SpecializeProfile(*graph, arguments, options.effects, seen.claims(), nullptr);
+  } else if (name == "observe") {
+    return CloneWithObservers(*graph, FindProfileSites(*graph));
   } else if (name == "fold_facts") {
     FoldFacts(*graph, arguments, options.effects);
   } else if (name == "common_subexpressions") {
@@ -189,7 +198,7 @@ void Main(const Arguments& arguments) {
   std::unique_ptr<Graph> graph = emitted->Clone();
   const std::vector<ArgumentFacts> facts = FactsOfExamples(arguments.examples, self);
   for (const std::string& pass : arguments.passes) {
-    graph = RunPass(pass, std::move(graph), options, facts);
+    graph = RunPass(pass, std::move(graph), options, facts, arguments.profile);
     Verify(*graph);
   }
   if (arguments.effects) {
@@ -211,9 +220,9 @@ int main(int argc, char** argv) {
   app.add_option("--function", arguments.function, "which function of the file of TorchScript, if it has several");
   app.add_option("--pass", arguments.passes,
                  "specialize, autocast, scalar_tensors, dead_code, constant_lists, sink, private_state, baseline, "
-                 "frame_states, fold_facts, common_subexpressions, fold_constant_tensors, fold_batch_norms, "
-                 "unroll_loops, private_writes, build_lists, split_tuples, hoist_invariants, pack_convolutions, "
-                 "pack_linears, dead_plan_code or plan; "
+                 "frame_states, observe, fold_facts, specialize_profile, common_subexpressions, fold_constant_tensors, "
+                 "fold_batch_norms, unroll_loops, private_writes, build_lists, split_tuples, hoist_invariants, "
+                 "pack_convolutions, pack_linears, dead_plan_code or plan; "
                  "may be repeated")
       ->allow_extra_args(false);
   app.add_flag("--bind-self", arguments.bind_self, "bind the first input to an object of its class");
@@ -222,6 +231,9 @@ int main(int argc, char** argv) {
   app.add_option("--argument", arguments.examples,
                  "an argument like those that the graph is optimised for: Float[2, 3], None, int, self; one for each "
                  "input, in order")
+      ->allow_extra_args(false);
+  app.add_option("--profile", arguments.profile,
+                 "what a value was in how many runs: NAME=True*9, NAME=3*20, NAME=Float[2, 3]*10; may be repeated")
       ->allow_extra_args(false);
   app.add_flag("--ranges", arguments.ranges, "print source positions");
   app.add_flag("--state", arguments.state,

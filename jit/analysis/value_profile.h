@@ -1,0 +1,98 @@
+// What a method's values turned out to be in a sample of its runs: scalars and strings that are always the same (which
+// way a branch goes, how often a loop goes round), what is None, dtype, device, rank and sizes of tensors, lengths of
+// lists.
+//
+// Values are known by their number in the baseline graph (ValuesInOrder), which is the same whenever the archive is
+// loaded. A run fills RunSamples of its own; a ValueProfile joins those of many runs and is handed on as a copy that
+// nobody changes. Both are used by one thread at a time.
+//
+// Which sizes are always equal to each other is told by their symbols: sums over all runs of numbers drawn from (run,
+// size). Sizes that once differed have different sums, but for one chance in 2^64.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "jit/analysis/value_facts.h"
+#include "jit/ir/graph.h"
+
+namespace hearth {
+
+// All Values of a graph, blocks' parameters and nodes' outputs, in the order of the program. A copy of the graph has
+// its Values in the same order.
+std::vector<Value*> ValuesInOrder(const Graph& graph);
+
+// A Value that is worth looking at.
+struct ProfileSite {
+  size_t number;  // in ValuesInOrder
+  const Value* value;
+};
+
+// Of a baseline graph: the conditions of branches, how often loops go round, numbers and strings that callers give,
+// lists whose length is asked for, what may be None, tensors of which no rule tells more; nothing in closures, nor in
+// loops that never touch a tensor, where looking would take longer than what is looked at.
+std::vector<ProfileSite> FindProfileSites(const Graph& baseline);
+
+// What one Value was.
+struct ValueObservation {
+  uint32_t runs = 0;   // that came by
+  uint64_t times = 0;  // that they did
+  bool none = false;   // it was, at least once
+  bool some = false;   // it was something else
+  // Of numbers and short strings: what it always was. Null: not always the same, or something else.
+  std::optional<c10::IValue> constant;
+  // Tensors and lists: what they have in common.
+  ValueFacts facts = Never();
+  // Of a tensor, while its rank is always the same.
+  struct Dimension {
+    bool by_eight = true;  // always a multiple of 8
+    uint64_t symbol = 0;
+    bool operator==(const Dimension&) const = default;
+  };
+  std::vector<Dimension> dimensions;
+
+  // `run`: a number that tells runs apart.
+  void Add(const c10::IValue& value, uint64_t run);
+  void Join(const ValueObservation& other);
+
+ private:
+  static ValueFacts Never() {
+    ValueFacts never;
+    never.kind = ValueFacts::Kind::kNever;
+    return never;
+  }
+};
+
+// Of one run.
+class RunSamples {
+ public:
+  RunSamples(size_t sites, uint64_t run) : run_(run), sites_(sites) {}
+
+  void Add(size_t site, const c10::IValue& value) {
+    ValueObservation& seen = sites_[site];
+    if (seen.times < kMaxTimes) seen.Add(value, run_);
+  }
+  const std::vector<ValueObservation>& sites() const { return sites_; }
+
+ private:
+  static constexpr uint64_t kMaxTimes = 64;  // of a Value in a run: a loop's later rounds are not looked at
+  const uint64_t run_;
+  std::vector<ValueObservation> sites_;
+};
+
+// Of many runs.
+struct ValueProfile {
+  uint32_t runs = 0;
+  std::map<size_t, ValueObservation> values;  // by the Value's number
+
+  void Join(const RunSamples& samples, std::span<const ProfileSite> sites);
+};
+
+}  // namespace hearth

@@ -1,0 +1,63 @@
+// The profile of what a CodeEntry's calls do: which calls are sampled, what their runs saw, and what was taken for
+// granted and turned out wrong.
+//
+// A request that is sampled fills samples of its own, which are joined to the profile when its run ends if nobody else
+// is doing so just then; if somebody is, they are lost. It never waits. Sampling is bounded: so many runs, and so many
+// more each time that a plan was retired.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <span>
+
+#include "jit/analysis/value_profile.h"
+
+namespace hearth {
+
+// Thread-safe. Held by shared_ptr.
+class EntryProfile : public std::enable_shared_from_this<EntryProfile> {
+ public:
+  static constexpr uint32_t kRuns = 16;
+
+  // A profile is made of so many `runs`. `sites` outlive it and all samples.
+  EntryProfile(std::span<const ProfileSite> sites, uint32_t runs) : sites_(sites), wanted_(runs) {}
+
+  // What a run that is to be sampled fills; dropping it gives it back. Null if enough are sampled. Never waits.
+  std::shared_ptr<RunSamples> TakeSamples();
+  // True once after enough runs were sampled, to whoever has a plan made of them.
+  bool TakeRipe() { return ripe_.load(std::memory_order_relaxed) && ripe_.exchange(false); }
+  // He could not: somebody else is to be told.
+  void PutBack() { ripe_.store(true); }
+
+  // Guards on values with these numbers (ValuesInOrder) failed too often: unless `retire` returns false, they are not to
+  // be made again, and what was seen is forgotten. Sampling begins anew, but not for the `most`th time. Whether that was
+  // done; never waits, and does nothing where it would have to.
+  bool TryRefute(std::span<const size_t> numbers, unsigned most, const std::function<bool()>& retire);
+
+  // For the compiler's threads, which may wait.
+  ValueProfile Snapshot() const;
+  std::set<size_t> refuted() const;
+
+  // About what it takes.
+  size_t bytes() const { return sizeof(*this) + sites_.size() * sizeof(ValueObservation); }
+
+ private:
+  void Add(const RunSamples& samples, uint64_t generation);
+
+  const std::span<const ProfileSite> sites_;
+  const uint32_t wanted_;
+  std::atomic<uint32_t> begun_{0};  // that are sampled or have been
+  std::atomic<bool> ripe_{false};
+  std::atomic<uint64_t> generation_{0};  // how often it was begun anew
+  mutable std::mutex mutex_;
+  // Under the lock:
+  ValueProfile profile_;
+  std::set<size_t> refuted_;
+};
+
+}  // namespace hearth

@@ -1,0 +1,96 @@
+#include "jit/executor/entry_profile.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <thread>
+#include <vector>
+
+#include "jit/ir/parser.h"
+
+namespace hearth {
+namespace {
+
+constexpr std::array<size_t, 1> kFlag = {7};
+
+class EntryProfileTest : public testing::Test {
+ protected:
+  // A run that is sampled and sees `value`; whether there was one.
+  bool Run(const c10::IValue& value) {
+    const std::shared_ptr<RunSamples> samples = profile_->TakeSamples();
+    if (samples == nullptr) return false;
+    samples->Add(0, value);
+    return true;
+  }
+  bool Refute() {
+    return profile_->TryRefute(kFlag, 2, [] { return true; });
+  }
+
+  const std::unique_ptr<Graph> graph_ = ParseGraph("graph(%c : bool):\n  return (%c)\n");
+  const std::vector<ProfileSite> sites_ = {{kFlag[0], graph_->inputs()[0]}};
+  const std::shared_ptr<EntryProfile> profile_ = std::make_shared<EntryProfile>(sites_, 3);
+};
+
+TEST_F(EntryProfileTest, AfterSoManyRunsItIsRipeOnceAndNothingIsSampledAnyMore) {
+  EXPECT_TRUE(Run(true));
+  EXPECT_TRUE(Run(true));
+  EXPECT_FALSE(profile_->TakeRipe());
+  EXPECT_TRUE(Run(true));
+  EXPECT_TRUE(profile_->TakeRipe());
+  EXPECT_FALSE(profile_->TakeRipe());
+  EXPECT_FALSE(Run(true));
+  const ValueProfile seen = profile_->Snapshot();
+  EXPECT_EQ(seen.runs, 3u);
+  EXPECT_EQ(seen.values.at(kFlag[0]).constant, c10::IValue(true));
+}
+
+TEST_F(EntryProfileTest, WhatCouldNotBeCompiledIsToldAgain) {
+  while (Run(true)) continue;
+  ASSERT_TRUE(profile_->TakeRipe());
+  profile_->PutBack();
+  EXPECT_TRUE(profile_->TakeRipe());
+}
+
+TEST_F(EntryProfileTest, WhatWasRefutedIsForgottenAndSampledAnewABoundedNumberOfTimes) {
+  while (Run(true)) continue;
+  EXPECT_TRUE(Refute());
+  EXPECT_EQ(profile_->refuted(), std::set<size_t>({kFlag[0]}));
+  EXPECT_EQ(profile_->Snapshot().runs, 0u);
+  EXPECT_FALSE(profile_->TakeRipe());
+  EXPECT_TRUE(Run(false));
+  EXPECT_TRUE(Refute());
+  EXPECT_FALSE(Run(false));
+}
+
+TEST_F(EntryProfileTest, WherePlansAreNotTakenBackNothingIsForgotten) {
+  while (Run(true)) continue;
+  EXPECT_FALSE(profile_->TryRefute(kFlag, 2, [] { return false; }));
+  EXPECT_TRUE(profile_->refuted().empty());
+  EXPECT_EQ(profile_->Snapshot().runs, 3u);
+}
+
+TEST_F(EntryProfileTest, ARunThatBeganBeforeDoesNotCountAfterwards) {
+  std::shared_ptr<RunSamples> old = profile_->TakeSamples();
+  old->Add(0, true);
+  EXPECT_TRUE(Refute());
+  old = nullptr;
+  EXPECT_EQ(profile_->Snapshot().runs, 0u);
+}
+
+TEST_F(EntryProfileTest, ThreadsThatMeetLoseSamplesButNoneIsHalfJoined) {
+  const auto profile = std::make_shared<EntryProfile>(sites_, 400);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      while (const auto samples = profile->TakeSamples()) samples->Add(0, true);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  while (const auto samples = profile->TakeSamples()) samples->Add(0, true);
+  EXPECT_TRUE(profile->TakeRipe());
+  EXPECT_EQ(profile->Snapshot().runs, 400u);
+  EXPECT_EQ(profile->Snapshot().values.at(kFlag[0]).runs, 400u);
+}
+
+}  // namespace
+}  // namespace hearth

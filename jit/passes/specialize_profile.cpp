@@ -1,0 +1,313 @@
+#include "jit/passes/specialize_profile.h"
+
+#include <ATen/core/jit_type.h>
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+#include <string>
+#include <unordered_set>
+
+#include "jit/analysis/node_effects.h"
+#include "jit/analysis/operator_facts.h"
+#include "jit/analysis/value_facts.h"
+#include "jit/ir/closure.h"
+#include "jit/ir/symbols.h"
+#include "jit/operators/registry.h"
+#include "jit/passes/frame_states.h"
+
+namespace hearth {
+namespace {
+
+// Branches with fewer nodes than this that give nothing are cheaper to run than to guess at.
+constexpr size_t kHandful = 5;
+
+bool IsTensor(const Value& value) { return value.type()->kind() == c10::TypeKind::TensorType; }
+
+size_t CountNodes(const Block& block) {
+  size_t count = 0;
+  for (const Node* node : block) {
+    if (node->kind() != sym::kConstant && node->kind() != sym::kFrameState) ++count;
+    for (const Block* nested : node->blocks()) count += CountNodes(*nested);
+  }
+  return count;
+}
+
+bool Raises(const Block& block) {
+  bool raises = false;
+  for (const Node* node : block) raises |= node->kind() == sym::kRaiseException;
+  return raises;
+}
+
+// Which tensors' dtype or rank somebody would make use of. Backwards through what has rules.
+class Needs {
+ public:
+  explicit Needs(const Graph& graph) { Visit(*graph.block()); }
+  bool Has(const Value& value) const { return needed_.count(&value) != 0; }
+
+ private:
+  void Visit(const Block& block) {
+    for (const Node* node = block.return_node()->prev(); node != block.param_node(); node = node->prev()) {
+      for (size_t i = 0; i < node->outputs().size(); ++i) {
+        if (Has(*node->output(i))) Propagate(*node, i);
+      }
+      if (Asks(*node)) NeedInputs(*node);
+      if (IsClosure(*node)) continue;
+      for (const Block* nested : node->blocks()) Visit(*nested);
+    }
+  }
+
+  void Propagate(const Node& node, size_t output) {
+    if (node.kind() == sym::kIf || node.kind() == sym::kWith) {
+      for (const Block* block : node.blocks()) needed_.insert(block->returns()[output]);
+    } else if (node.kind() == sym::kLoop) {
+      needed_.insert(node.block(0)->returns()[output + 1]);
+      needed_.insert(node.input(output + 2));
+    } else if (HasFactRule(node)) {
+      NeedInputs(node);
+    }
+  }
+
+  void NeedInputs(const Node& node) {
+    for (const Value* input : node.inputs()) {
+      if (IsTensor(*input)) needed_.insert(input);
+    }
+  }
+
+  static bool Asks(const Node& node) {
+    static const std::unordered_set<Symbol> kAsking = [] {
+      std::unordered_set<Symbol> symbols;
+      for (const char* name :
+           {"aten::dim", "aten::size", "aten::len", "aten::is_floating_point", "aten::is_complex", "prim::dtype",
+            "prim::device", "prim::is_cuda", "aten::to", "aten::type_as", "aten::contiguous", "aten::linear",
+            "aten::matmul", "aten::conv1d", "aten::conv2d", "aten::conv3d", "aten::_convolution", "aten::batch_norm"}) {
+        symbols.insert(Symbol::fromQualString(name));
+      }
+      return symbols;
+    }();
+    return kAsking.count(node.kind()) != 0;
+  }
+
+  std::unordered_set<const Value*> needed_;
+};
+
+class Specializer {
+ public:
+  Specializer(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects,
+              const ProfileClaims& claims, std::vector<size_t>* questions)
+      : graph_(graph), facts_(graph, arguments, effects), needs_(graph), claims_(claims), questions_(questions) {}
+
+  bool Run() {
+    VisitInputs();
+    Walk(*graph_.block(), false);
+    return changed_;
+  }
+
+ private:
+  // ---- The walk ----
+
+  void Walk(Block& block, bool covered) {
+    for (Node* node = block.param_node()->next(); node != block.return_node();) {
+      if (node->kind() == sym::kFrameState) covered = node->attribute<int64_t>(sym::kAnchorAttr) != kNoAnchor;
+      covered = VisitBlocks(*node, covered);
+      Node* const after = node->next();
+      for (Value* output : node->outputs()) Consider(*output, node, covered);
+      // What was put right behind the node is to be seen too.
+      node = after->prev() == node ? after : node->next();
+    }
+  }
+
+  // Whether a FrameState still holds behind the node.
+  bool VisitBlocks(Node& node, bool covered) {
+    if (node.blocks().empty()) {
+      facts_.Infer(node);
+      return covered;
+    }
+    facts_.Enter(node);
+    bool same = true;
+    for (Block* block : node.blocks()) {
+      if (!IsClosure(node)) Walk(*block, covered);
+      same &= !HasFrameState(*block);
+    }
+    facts_.Leave(node);
+    return covered && same;
+  }
+
+  static bool HasFrameState(const Block& block) {
+    bool has = false;
+    for (const Node* node : block) {
+      has |= node->kind() == sym::kFrameState;
+      for (const Block* nested : node->blocks()) has |= HasFrameState(*nested);
+    }
+    return has;
+  }
+
+  // What callers give is checked at once.
+  void VisitInputs() {
+    Node* state = graph_.block()->param_node()->next();
+    if (state->kind() != sym::kFrameState || state->attribute<int64_t>(sym::kAnchorAttr) == kNoAnchor) return;
+    for (Value* input : graph_.inputs()) {
+      if (const ValueObservation* seen = Ask(*input, IsRead(*input))) TryConstant(*input, *seen, state);
+    }
+  }
+
+  static bool IsRead(const Value& value) {
+    return std::ranges::any_of(value.uses(), [](const Use& use) { return use.user->kind() != sym::kFrameState; });
+  }
+
+  void Consider(Value& value, Node* node, bool covered) {
+    if (claims_.values.count(value.id()) == 0) return;
+    Node* const place = covered ? node : StateBehind(node);
+    if (place == nullptr) return;
+    if (value.type()->kind() == c10::TypeKind::BoolType) {
+      if (const ValueObservation* seen = Ask(value, DecidesBranch(value))) TryConstant(value, *seen, place);
+    } else if (IsTensor(value)) {
+      const ValueFacts& facts = facts_.Of(value);
+      const bool open = needs_.Has(value) && (!facts.dtype || !facts.rank()) && !facts_.MayChangeShape(value);
+      if (const ValueObservation* seen = Ask(value, open)) TryTensor(value, *seen, place);
+    }
+  }
+
+  static Node* StateBehind(Node* node) {
+    for (Node* next = node->next(); next->kind() == sym::kFrameState; next = next->next()) {
+      if (next->attribute<int64_t>(sym::kAnchorAttr) != kNoAnchor) return next;
+    }
+    return nullptr;
+  }
+
+  static bool DecidesBranch(const Value& value) {
+    return std::ranges::any_of(value.uses(), [](const Use& use) {
+      if (use.user->kind() != sym::kIf) return false;
+      const Block& one = *use.user->block(0);
+      const Block& other = *use.user->block(1);
+      // One that raises has told what it knows by being there.
+      if (Raises(one) || Raises(other)) return false;
+      return !use.user->outputs().empty() || CountNodes(one) + CountNodes(other) >= kHandful;
+    });
+  }
+
+  // What the profile saw of a value that it `pays` to know more of; null where it does not, or saw too little.
+  const ValueObservation* Ask(const Value& value, bool pays) {
+    const auto found = claims_.values.find(value.id());
+    if (!pays || found == claims_.values.end()) return nullptr;
+    if (questions_ != nullptr) questions_->push_back(found->second.number);
+    const ValueObservation* seen = found->second.seen;
+    return seen != nullptr && seen->runs >= claims_.least_runs ? seen : nullptr;
+  }
+
+  // ---- Guards ----
+
+  void TryConstant(Value& value, const ValueObservation& seen, Node* place) {
+    if (!seen.constant || seen.none || !IsOfType(*seen.constant, *value.type())) return;
+    const c10::IValue& constant = *seen.constant;
+    InsertionGuard insertion(&graph_, place->next());
+    graph_.SetCurrentRange(value.node()->range());
+    Value* known = graph_.InsertConstant(constant, value.type());
+    std::ostringstream text;
+    Value* condition = &value;
+    if (constant.isBool()) {
+      if (!constant.toBool()) condition = Operate("aten::__not__", "", {&value}, c10::BoolType::get());
+      text << (constant.toBool() ? "True" : "False");
+    } else {
+      const char* overload = constant.isInt() ? "int" : constant.isDouble() ? "float" : "str";
+      condition = Operate("aten::eq", overload, {&value, known}, c10::BoolType::get());
+      text << constant;
+    }
+    Node* guard = PutGuard({condition}, value, NameOf(value) + " is " + text.str());
+    ReplaceBehind(value, guard, known);
+  }
+
+  // Numbers that are equal without being the same are left alone.
+  static bool IsOfType(const c10::IValue& value, const c10::Type& type) {
+    switch (type.kind()) {
+      case c10::TypeKind::BoolType:
+        return value.isBool();
+      case c10::TypeKind::IntType:
+        return value.isInt();
+      case c10::TypeKind::FloatType:
+        return value.isDouble() && value.toDouble() != 0 && !std::isnan(value.toDouble());
+      case c10::TypeKind::StringType:
+        return value.isString();
+      default:
+        return false;
+    }
+  }
+
+  void TryTensor(Value& value, const ValueObservation& seen, Node* place) {
+    const ValueFacts known = facts_.Of(value);
+    if (!seen.facts.is_tensor()) return;
+    const bool rank = !known.rank() && seen.facts.rank();
+    const bool dtype = !known.dtype && seen.facts.dtype;
+    if (!rank && !dtype) return;
+    InsertionGuard insertion(&graph_, place->next());
+    graph_.SetCurrentRange(value.node()->range());
+    std::vector<Value*> conditions;
+    std::string claim = NameOf(value) + " is";
+    const auto equals = [&](const char* question, int64_t answer) {
+      Value* asked = Operate(question, "", {&value}, c10::IntType::get());
+      Value* number = graph_.InsertConstant(answer);
+      conditions.push_back(Operate("aten::eq", "int", {asked, number}, c10::BoolType::get()));
+    };
+    if (dtype) {
+      equals("prim::dtype", static_cast<int64_t>(*seen.facts.dtype));
+      claim += std::string(" ") + c10::toString(*seen.facts.dtype);
+    }
+    if (rank) {
+      equals("aten::dim", static_cast<int64_t>(*seen.facts.rank()));
+      claim += " of rank " + std::to_string(*seen.facts.rank());
+    }
+    PutGuard(conditions, value, claim);
+  }
+
+  static std::string NameOf(const Value& value) {
+    return value.name().empty() ? "%" + std::to_string(value.id()) : value.name();
+  }
+
+  Value* Operate(const char* name, const char* overload, std::initializer_list<Value*> inputs, TypePtr type) {
+    const Symbol symbol = Symbol::fromQualString(name);
+    Node* node = graph_.Insert(graph_.Create(symbol, inputs));
+    node->SetOperator(OperatorRegistry::Global().Find(symbol, overload));
+    node->output()->SetType(std::move(type));
+    facts_.Infer(*node);
+    return node->output();
+  }
+
+  Node* PutGuard(const std::vector<Value*>& conditions, const Value& value, const std::string& claim) {
+    Node* guard = graph_.Insert(graph_.Create(sym::kGuard, std::span<Value* const>(conditions), 0));
+    guard->SetAttribute(sym::kClaimAttr, claim);
+    guard->SetAttribute(sym::kNumberAttr, static_cast<int64_t>(claims_.values.at(value.id()).number));
+    guard->SetInlinedCall(value.node()->inlined_call());
+    facts_.Infer(*guard);
+    changed_ = true;
+    return guard;
+  }
+
+  static void ReplaceBehind(Value& value, Node* guard, Value* known) {
+    const Block* block = guard->block();
+    std::unordered_set<const Node*> before = {guard};
+    const Node* first = value.node()->kind() == sym::kParam ? block->param_node() : value.node();
+    for (const Node* node = guard->prev(); node != first; node = node->prev()) before.insert(node);
+    const std::vector<Use> uses = value.uses();
+    for (const Use& use : uses) {
+      const Node* ancestor = use.user;
+      while (ancestor->block() != block) ancestor = ancestor->block()->owner();
+      if (before.count(ancestor) == 0) use.user->ReplaceInput(use.offset, known);
+    }
+  }
+
+  Graph& graph_;
+  ValueFactTable facts_;
+  const Needs needs_;
+  const ProfileClaims& claims_;
+  std::vector<size_t>* const questions_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool SpecializeProfile(Graph& plan, std::span<const ArgumentFacts> arguments, const UnitEffects* effects,
+                       const ProfileClaims& claims, std::vector<size_t>* questions) {
+  return Specializer(plan, arguments, effects, claims, questions).Run();
+}
+
+}  // namespace hearth

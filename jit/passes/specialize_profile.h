@@ -1,0 +1,40 @@
+// Takes what a profile saw for granted, behind guards (frame_states.h): a branch that was always taken one way is the
+// code of that way; a number or string that callers always gave is a constant; tensors of which no rule tells more have
+// the dtype and rank that they always had. Only where it pays: where more than a handful of nodes go, where what a
+// branch gives becomes known, or where somebody asks what is now known.
+//
+// A guard stands right behind what it asks about, or behind the next place from where the baseline can do the work since
+// once more; where there is none, nothing is taken for granted. What it proves is a constant behind it, and not in the
+// FrameStates before it. The walk has the facts of analysis/value_facts.h beside it, so what follows from facts is not
+// guarded. Returns whether the graph changed; what can be folded now is left to fold_facts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "jit/analysis/argument_spec.h"
+#include "jit/analysis/value_profile.h"
+#include "jit/ir/graph.h"
+
+namespace hearth {
+
+class UnitEffects;
+
+struct ProfiledValue {
+  size_t number = 0;                       // ValuesInOrder of the baseline
+  const ValueObservation* seen = nullptr;  // null: no run came by
+};
+
+struct ProfileClaims {
+  std::unordered_map<size_t, ProfiledValue> values;  // that may be guarded, by their ids in the plan
+  uint32_t least_runs = 8;                           // that must have come by
+};
+
+// `questions`, which may be null, is given the numbers of the values that would be guarded if the profile said so.
+bool SpecializeProfile(Graph& plan, std::span<const ArgumentFacts> arguments, const UnitEffects* effects,
+                       const ProfileClaims& claims, std::vector<size_t>* questions);
+
+}  // namespace hearth
