@@ -28,6 +28,10 @@ Json PlanToJson(const v1::Plan& plan, bool graphs) {
                {"bytes", plan.bytes()},
                {"guards", plan.guards()},
                {"bailouts", plan.bailouts()}};
+  json["claims"] = Json::array();
+  for (const v1::Plan::Claim& claim : plan.claims()) {
+    json["claims"].push_back({{"text", claim.text()}, {"where", claim.where()}, {"failures", claim.failures()}});
+  }
   if (graphs) json["graph"] = plan.graph();
   return json;
 }
@@ -40,7 +44,12 @@ void Print(const v1::Plan& plan) {
                 static_cast<double>(plan.bytes()) / 1e3, plan.guards(),
                 static_cast<unsigned long long>(plan.bailouts()));
   }
-  std::printf("\n%s", plan.graph().c_str());
+  std::printf("\n");
+  for (const v1::Plan::Claim& claim : plan.claims()) {
+    std::printf("  taken for granted: %s (%s), wrong %llu times\n", claim.text().c_str(), claim.where().c_str(),
+                static_cast<unsigned long long>(claim.failures()));
+  }
+  std::printf("%s", plan.graph().c_str());
 }
 
 // A line for the model, then its kinds of arguments, the one called most first.

@@ -73,6 +73,55 @@ def test_what_a_plan_raises_the_baseline_reports(hearthd, protocol, mixed):
     eventually(lambda: error() == first and any(plan.bailouts for plan in plans_of(client)))
 
 
+class Flagged(nn.Module):
+    """Which way it goes is up to a value, and to a number that callers give."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x: Tensor, rounds: int) -> Tensor:
+        if bool(x.sum() > 0):
+            y = self.linear(x).relu()
+        else:
+            y = x.neg().exp().cos()
+        for _ in range(rounds):
+            y = y * 2 + 1
+        return y
+
+
+@pytest.fixture(scope="module")
+def flagged():
+    torch.manual_seed(0)
+    return torch.jit.script(Flagged().eval())
+
+
+def test_what_calls_always_show_is_taken_for_granted_until_it_fails(hearthd, protocol, flagged):
+    server = hearthd({"flagged": flagged})
+    client = NativeClient(protocol, server.channel())
+
+    def call(x, rounds):
+        assert values.difference(flagged(x, rounds), client.call("flagged", "forward", x, rounds)) is None
+        (plan,) = plans_of(client, "flagged")
+        return {claim.text: claim.failures for claim in plan.claims}
+
+    def always_so():
+        return call(torch.ones(2, 4), 3)
+
+    def otherwise():
+        return call(-torch.ones(2, 4), 5)
+
+    eventually(lambda: len(always_so()) >= 2)
+    claims = always_so()
+    assert "rounds is 3" in claims and set(claims.values()) == {0}
+    assert any(otherwise().values())
+    assert "taken for granted: rounds is 3" in hearth("inspect", "--plans", server.address, "flagged").stdout
+    # The next plans do without what failed, and at last there is one that takes nothing for granted.
+    eventually(lambda: "rounds is 3" not in otherwise() and not always_so())
+    eventually(lambda: plans_of(client, "flagged")[0].state == client.message("Plan").COMPILED or always_so())
+    assert server.metric("hearth_compilations_total", outcome="failed") == 0
+
+
 def test_without_the_compiler_there_are_no_plans(hearthd, protocol, mixed):
     server = hearthd({"mixed": mixed}, "--compiler", "off")
     client = NativeClient(protocol, server.channel())

@@ -132,6 +132,10 @@ std::vector<PlanInfo> ListPlans(const Tiers& tiers, bool with_graphs) {
     info.bytes = entry.plan->bytes();
     info.guards = entry.plan->num_guards();
     info.bailouts = entry.plan->bailouts();
+    for (ExecutionPlan::Guard& guard : entry.plan->guards()) {
+      if (guard.claim.empty()) continue;
+      info.claims.push_back({std::move(guard.claim), std::move(guard.where), guard.failures});
+    }
     if (with_graphs) info.graph = PrintGraph(entry.plan->graph());
   }
   std::ranges::stable_sort(infos, std::ranges::greater(), &PlanInfo::calls);

@@ -148,6 +148,13 @@ struct ModelCounters {
   uint64_t run_ns = 0;
 };
 
+// What a plan takes for granted because a profile said so, and checks by a guard.
+struct GuardedClaim {
+  std::string text;   // "flag is True"
+  std::string where;  // "model.py:12"; empty where that is not known
+  uint64_t failures = 0;
+};
+
 // One kind of arguments that a model's method is called with, and the plan for it.
 struct PlanInfo {
   enum class State { kCold, kQueued, kCompiled, kFailed, kRetired };
@@ -160,7 +167,8 @@ struct PlanInfo {
   uint64_t bytes = 0;
   uint32_t guards = 0;
   uint64_t bailouts = 0;  // runs that went back to the baseline
-  std::string graph;      // IR text, if asked for
+  std::vector<GuardedClaim> claims;
+  std::string graph;  // IR text, if asked for
 };
 
 // Of everything that a runtime compiled in the background.

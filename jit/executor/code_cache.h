@@ -155,8 +155,8 @@ class CodeCache {
   // A better plan in place of the one that is in. False if the entry has none any more, or there is no room. As
   // Install.
   bool Replace(CodeEntry& entry, const std::shared_ptr<const ExecutionPlan>& plan, size_t bytes);
-  // Takes a plan back, so that nobody finds it any more; the entry is due again after Settings::compile_after more calls.
-  // Never waits: false if the lock is not free. True if the plan is not the entry's any more.
+  // Takes a plan back, so that nobody finds it any more; the entry is due again after Settings::compile_after more
+  // calls. Never waits: false if the lock is not free. True if the plan is not the entry's any more.
   bool TryRetire(CodeEntry& entry, const ExecutionPlan& plan);
 
   struct Counters {

@@ -34,9 +34,9 @@ class EntryProfile : public std::enable_shared_from_this<EntryProfile> {
   // He could not: somebody else is to be told.
   void PutBack() { ripe_.store(true); }
 
-  // Guards on values with these numbers (ValuesInOrder) failed too often: unless `retire` returns false, they are not to
-  // be made again, and what was seen is forgotten. Sampling begins anew, but not for the `most`th time. Whether that was
-  // done; never waits, and does nothing where it would have to.
+  // Guards on values with these numbers (ValuesInOrder) failed too often: unless `retire` returns false, they are not
+  // to be made again, and what was seen is forgotten. Sampling begins anew, but not for the `most`th time. Whether that
+  // was done; never waits, and does nothing where it would have to.
   bool TryRefute(std::span<const size_t> numbers, unsigned most, const std::function<bool()>& retire);
 
   // For the compiler's threads, which may wait.

@@ -3,10 +3,10 @@
 // the dtype and rank that they always had. Only where it pays: where more than a handful of nodes go, where what a
 // branch gives becomes known, or where somebody asks what is now known.
 //
-// A guard stands right behind what it asks about, or behind the next place from where the baseline can do the work since
-// once more; where there is none, nothing is taken for granted. What it proves is a constant behind it, and not in the
-// FrameStates before it. The walk has the facts of analysis/value_facts.h beside it, so what follows from facts is not
-// guarded. Returns whether the graph changed; what can be folded now is left to fold_facts.
+// A guard stands right behind what it asks about, or behind the next place from where the baseline can do the work
+// since once more; where there is none, nothing is taken for granted. What it proves is a constant behind it, and not
+// in the FrameStates before it. The walk has the facts of analysis/value_facts.h beside it, so what follows from facts
+// is not guarded. Returns whether the graph changed; what can be folded now is left to fold_facts.
 #pragma once
 
 #include <cstddef>

@@ -134,7 +134,8 @@ ExampleProfile::ExampleProfile(std::span<const std::string> texts, const Graph& 
     if (equals == std::string::npos || times == std::string::npos || found == named.end()) {
       throw std::runtime_error("expected NAME=VALUE*RUNS with the name of a value of the graph, found " + text);
     }
-    const IValue value = ExampleReader(std::string_view(text).substr(equals + 1, times - equals - 1), nullptr).ReadAll();
+    const IValue value =
+        ExampleReader(std::string_view(text).substr(equals + 1, times - equals - 1), nullptr).ReadAll();
     const auto [number, id] = found->second;
     ValueObservation& seen = seen_[number];
     for (int64_t runs = std::stoll(text.substr(times + 1)); runs > 0; --runs) {

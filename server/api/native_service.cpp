@@ -81,6 +81,12 @@ absl::Status ListPlansOf(const Repository& repository, const v1::ListPlansReques
     out.set_guards(plan.guards);
     out.set_bailouts(plan.bailouts);
     out.set_graph(std::move(plan.graph));
+    for (GuardedClaim& claim : plan.claims) {
+      v1::Plan::Claim& told = *out.add_claims();
+      told.set_text(std::move(claim.text));
+      told.set_where(std::move(claim.where));
+      told.set_failures(claim.failures);
+    }
   }
   return absl::OkStatus();
 }
