@@ -148,7 +148,7 @@ struct Bailouts {
   std::vector<int32_t> state_at;  // by instruction; kNone: what fails there is the model's own failure
   std::vector<GuardInfo> guards;
   mutable std::deque<std::atomic<uint64_t>> failures;  // by guard
-  mutable std::atomic<uint64_t> count{0};  // runs that went back to the baseline
+  mutable std::atomic<uint64_t> count{0};              // runs that went back to the baseline
 };
 
 class Code {
