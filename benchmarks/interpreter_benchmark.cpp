@@ -3,7 +3,8 @@
 //
 // account/PROGRAM is what a memory account costs, which every request to the daemon has: each iteration is a run
 // without one and a run with one, in alternating order; the counter `ratio` is the median of the second's time by the
-// first's.
+// first's. profile/PROGRAM is the same of runs that are sampled for a profile, of which each kind of arguments has
+// sixteen.
 #include <ATen/Parallel.h>
 #include <benchmark/benchmark.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
@@ -13,13 +14,18 @@
 #include <ctime>
 #include <filesystem>
 #include <iostream>
+#include <limits>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "jit/archive/importer.h"
 #include "jit/archive/saved_value.h"
 #include "jit/executor/code_builder.h"
+#include "jit/executor/entry_profile.h"
 #include "jit/executor/model_executor.h"
+#include "jit/executor/plan_compiler.h"
 #include "jit/support/cpu_allocator.h"
 #include "jit/support/memory_account.h"
 
@@ -47,11 +53,27 @@ class Program {
     benchmark::DoNotOptimize(hearth::Run(*executor_->Find("forward")->code, arguments_, options));
   }
 
+  // From then on RunSampled works.
+  void PrepareSamples() {
+    compiler_.emplace(*executor_->Find("forward")->baseline, "forward", false, nullptr);
+    const auto spec = hearth::ArgumentSpec::Of(std::span(arguments_).subspan(1)).value();
+    compiler_->Compile({.spec = spec}, nullptr);
+    profile_ = std::make_shared<hearth::EntryProfile>(compiler_->sites(), std::numeric_limits<uint32_t>::max());
+  }
+  void RunSampled() const {
+    hearth::RunOptions options;
+    options.samples = profile_->TakeSamples();
+    benchmark::DoNotOptimize(hearth::Run(*compiler_->observed(), arguments_, options));
+  }
+  size_t num_sites() const { return compiler_->sites().size(); }
+
  private:
   hearth::ImportedModule imported_;
   hearth::ThreadPool pool_{1};
   std::shared_ptr<hearth::ModelExecutor> executor_;
   std::vector<c10::IValue> arguments_;
+  std::optional<hearth::PlanCompiler> compiler_;
+  std::shared_ptr<hearth::EntryProfile> profile_;
 };
 
 void RunHearth(benchmark::State& state, const fs::path& folder) {
@@ -66,26 +88,47 @@ double SecondsOfThread() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-double SecondsOf(const Program& program, bool with_account) {
+template <typename Run>
+double SecondsOf(const Run& run) {
   const double start = SecondsOfThread();
-  hearth::RunOptions options;
-  if (with_account) options.memory = std::make_shared<hearth::MemoryAccount>(int64_t{1} << 40);
-  program.Run(options);
+  run();
   return SecondsOfThread() - start;
+}
+
+// The counter `ratio`: the median time of `changed` by that of `usual`, run after each other in alternating order.
+template <typename Usual, typename Changed>
+void Compare(benchmark::State& state, const Usual& usual, const Changed& changed) {
+  std::vector<double> ratios;
+  bool changed_first = false;
+  for (auto _ : state) {
+    double seconds[2];
+    for (const bool is_changed : {changed_first, !changed_first}) {
+      seconds[is_changed] = is_changed ? SecondsOf(changed) : SecondsOf(usual);
+    }
+    ratios.push_back(seconds[1] / seconds[0]);
+    changed_first = !changed_first;
+  }
+  std::ranges::nth_element(ratios, ratios.begin() + ratios.size() / 2);
+  state.counters["ratio"] = ratios[ratios.size() / 2];
 }
 
 void CompareAccount(benchmark::State& state, const fs::path& folder) {
   const Program program(folder);
-  std::vector<double> ratios;
-  bool with_account_first = false;
-  for (auto _ : state) {
-    const double first = SecondsOf(program, with_account_first);
-    const double second = SecondsOf(program, !with_account_first);
-    ratios.push_back(with_account_first ? first / second : second / first);
-    with_account_first = !with_account_first;
-  }
-  std::ranges::nth_element(ratios, ratios.begin() + ratios.size() / 2);
-  state.counters["ratio"] = ratios[ratios.size() / 2];
+  Compare(
+      state, [&] { program.Run({}); },
+      [&] {
+        hearth::RunOptions options;
+        options.memory = std::make_shared<hearth::MemoryAccount>(int64_t{1} << 40);
+        program.Run(options);
+      });
+}
+
+void CompareProfile(benchmark::State& state, const fs::path& folder) {
+  Program program(folder);
+  program.PrepareSamples();
+  Compare(
+      state, [&] { program.Run({}); }, [&] { program.RunSampled(); });
+  state.counters["sites"] = static_cast<double>(program.num_sites());
 }
 
 void RunTorch(benchmark::State& state, const fs::path& folder, bool optimize) {
@@ -115,6 +158,7 @@ int main(int argc, char** argv) {
     const std::string name = folder.filename();
     benchmark::RegisterBenchmark(("hearth/" + name).c_str(), [folder](auto& state) { RunHearth(state, folder); });
     benchmark::RegisterBenchmark(("account/" + name).c_str(), [folder](auto& state) { CompareAccount(state, folder); });
+    benchmark::RegisterBenchmark(("profile/" + name).c_str(), [folder](auto& state) { CompareProfile(state, folder); });
     benchmark::RegisterBenchmark(("torch_jit/" + name).c_str(),
                                  [folder](auto& state) { RunTorch(state, folder, true); });
     benchmark::RegisterBenchmark(("torch_jit_unoptimized/" + name).c_str(),

@@ -26,8 +26,8 @@ void Append(std::string& out, const char* format, Values... values) {
 
 void AppendRun(const CallReport::Run& run, std::string& out) {
   out += run.method + ": ";
-  if (run.has_plan) {
-    out += "the plan for (" + run.arguments + ")";
+  if (run.tier > 0) {
+    out += (run.tier == 1 ? "the plan for (" : "the plan for exactly these sizes of (") + run.arguments + ")";
     Append(out, ", compiled in %.1f ms, %u guards, %llu bailouts\n", Seconds(run.compile_time) * 1e3, run.guards,
            static_cast<unsigned long long>(run.bailouts));
   } else {
@@ -62,8 +62,8 @@ Json ExplanationToJson(const CallReport& report) {
       operators.push_back(
           {{"name", op.name}, {"calls", op.calls}, {"seconds", Seconds(op.time)}, {"share", Share(op, total)}});
     }
-    Json described = {{"method", run.method}, {"tier", run.has_plan ? 1 : 0}, {"operators", std::move(operators)}};
-    if (run.has_plan) {
+    Json described = {{"method", run.method}, {"tier", run.tier}, {"operators", std::move(operators)}};
+    if (run.tier > 0) {
       described["arguments"] = run.arguments;
       described["compile_seconds"] = Seconds(run.compile_time);
       described["guards"] = run.guards;

@@ -23,6 +23,8 @@ Json PlanToJson(const v1::Plan& plan, bool graphs) {
   Json json = {{"method", plan.method()},
                {"arguments", plan.arguments()},
                {"state", StateText(plan)},
+               {"tier", plan.tier()},
+               {"sizes", plan.sizes()},
                {"calls", plan.calls()},
                {"compile_seconds", plan.compile_seconds()},
                {"bytes", plan.bytes()},
@@ -40,6 +42,8 @@ void Print(const v1::Plan& plan) {
   std::printf("%s(%s)\n  %s, about %llu calls", plan.method().c_str(), plan.arguments().c_str(),
               StateText(plan).c_str(), static_cast<unsigned long long>(plan.calls()));
   if (plan.state() == v1::Plan::COMPILED) {
+    std::printf("; tier %u", plan.tier());
+    if (!plan.sizes().empty()) std::printf(" for %s alone", plan.sizes().c_str());
     std::printf("; compiled in %.1f ms, %.1f kB, %u guards, %llu bailouts", plan.compile_seconds() * 1e3,
                 static_cast<double>(plan.bytes()) / 1e3, plan.guards(),
                 static_cast<unsigned long long>(plan.bailouts()));

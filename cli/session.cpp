@@ -137,10 +137,10 @@ void AddLimitOptions(CLI::App& app, SessionOptions& options) {
 
 void AddTierOptions(CLI::App& app, SessionOptions& options) {
   static const std::map<std::string, Tier> kTiers = {
-      {"auto", Tier::kAuto}, {"0", Tier::kBaseline}, {"1", Tier::kSpecialised}};
+      {"auto", Tier::kAuto}, {"0", Tier::kBaseline}, {"1", Tier::kSpecialised}, {"2", Tier::kExact}};
   app.add_option("--tier", options.compiler.tier,
                  "auto: compile in the background; 0: the interpreter's baseline alone; 1: wait for the plan of each "
-                 "call, then run")
+                 "call, then run; 2: the same, of a plan for exactly the sizes of the arguments")
       ->transform(CLI::CheckedTransformer(kTiers));
   app.add_option("--fail-guards", options.compiler.fail_guards,
                  "A test: in every call with --tier 1 a guard, drawn by this seed, fails, and the baseline goes on "

@@ -54,7 +54,8 @@ def _options():
     parser.add_argument("--only", default="*", metavar="PATTERN", help="only cases whose name fits; writes no report")
     parser.add_argument("--again", action="store_true", help="run what has a verdict too")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
-    parser.add_argument("--tier", choices=["auto", "0", "1"], help="what runs hearth's calls; 1: a plan for each call")
+    parser.add_argument("--tier", choices=["auto", "0", "1", "2"],
+                        help="what runs hearth's calls; 1: a plan for each call; 2: a plan for exactly its sizes")
     parser.add_argument("--fail-guards", metavar="SEED|each",
                         help="in each call a guard of its plan fails, drawn by this seed; or each of them, a run for each")
     parser.add_argument("--hearth", metavar="PATH", help="the binary to test, or a folder of scripts/bundle's, in place of the build's")

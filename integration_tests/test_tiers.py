@@ -122,6 +122,51 @@ def test_what_calls_always_show_is_taken_for_granted_until_it_fails(hearthd, pro
     assert server.metric("hearth_compilations_total", outcome="failed") == 0
 
 
+class Sized(nn.Module):
+    """Branches on sizes."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.size(0) > 4:
+            return x.view(x.size(0), -1).sum(1)
+        return x.view(-1) * x.size(1)
+
+
+def test_a_shape_that_is_called_often_has_a_plan_of_its_own(hearthd, protocol):
+    sized = torch.jit.script(Sized())
+    server = hearthd({"sized": sized}, "--exact-after", "20")
+    client = NativeClient(protocol, server.channel())
+
+    def call(*sizes):
+        x = torch.randn(*sizes)
+        assert values.difference(sized(x), client.call("sized", "forward", x)) is None
+        return {plan.sizes: plan for plan in plans_of(client, "sized")}
+
+    eventually(lambda: "[2, 3]" in call(2, 3))
+    plans = call(2, 3)
+    assert plans["[2, 3]"].tier == 2 and plans[""].tier == 1
+    assert "prim::If" not in plans["[2, 3]"].graph and "prim::If" in plans[""].graph
+    assert server.metric("hearth_plans", model="sized", tier="2") == 1
+    before = plans["[2, 3]"].calls
+    eventually(lambda: call(2, 3)["[2, 3]"].calls > before)
+    for other in [(3, 3), (5, 3), (2, 3)]:
+        assert call(*other)["[2, 3]"].bailouts == 0
+    assert "tier 2 for [2, 3] alone" in hearth("inspect", "--plans", server.address, "sized").stdout
+
+
+def test_hearth_run_waits_for_the_plan_of_the_tier(tmp_path):
+    sized = torch.jit.script(Sized())
+    archive, inputs, output = tmp_path / "model.pt", tmp_path / "in.pt", tmp_path / "out.pt"
+    sized.save(archive)
+    x = torch.randn(2, 3)
+    torch.save((x,), inputs)
+    for tier in ["0", "1", "2"]:
+        run = hearth("run", archive, "--inputs", inputs, "--output", output, "--tier", tier, "--explain")
+        assert run.returncode == 0, run.stderr
+        explained = run.stdout + run.stderr
+        assert ("prim::If" in explained) == (tier != "2")
+        assert torch.equal(torch.load(output), sized(x))
+
+
 def test_without_the_compiler_there_are_no_plans(hearthd, protocol, mixed):
     server = hearthd({"mixed": mixed}, "--compiler", "off")
     client = NativeClient(protocol, server.channel())

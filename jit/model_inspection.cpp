@@ -108,7 +108,7 @@ CallReport::Run DescribeRun(const std::string& method, const RunReport& run) {
   CallReport::Run described;
   described.method = method;
   if (run.plan != nullptr) {
-    described.has_plan = true;
+    described.tier = run.plan->tier();
     described.arguments = run.arguments;
     described.compile_time = run.plan->compile_time();
     described.guards = run.plan->num_guards();
@@ -128,6 +128,8 @@ std::vector<PlanInfo> ListPlans(const Tiers& tiers, bool with_graphs) {
     info.state = StateOf(entry.state);
     info.calls = entry.calls;
     if (entry.plan == nullptr) continue;
+    info.tier = entry.plan->tier();
+    info.sizes = entry.plan->shape();
     info.compile_time = entry.plan->compile_time();
     info.bytes = entry.plan->bytes();
     info.guards = entry.plan->num_guards();

@@ -192,6 +192,12 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
     return executor_->tiers() ? ListPlans(*executor_->tiers(), with_graphs) : std::vector<PlanInfo>();
   }
 
+  PlanCounts plan_counts() const override {
+    if (executor_->tiers() == nullptr) return {};
+    const Tiers::Counts counts = executor_->tiers()->counts();
+    return {counts.specs, counts.failed, counts.plans[0], counts.plans[1], counts.bytes, counts.bailouts};
+  }
+
   std::shared_ptr<const void> WhenWarm(std::function<void()> done) override {
     if (executor_->tiers() != nullptr) return executor_->tiers()->WhenWarm(std::move(done));
     done();
@@ -323,13 +329,16 @@ std::optional<TierSettings> MakeTierSettings(const CompilerOptions& options, std
   const CodeCacheLimits limits{options.max_plans, static_cast<size_t>(options.plan_bytes)};
   settings.budget = std::make_shared<CodeCacheBudget>(limits);
   settings.cache.compile_after = options.compile_after;
+  settings.exact_after = options.exact_after;
   settings.fail_guards = options.fail_guards;
-  if (options.tier == Tier::kSpecialised) {
+  if (options.tier == Tier::kSpecialised || options.tier == Tier::kExact) {
     settings.forced = true;
+    settings.forced_exact = options.tier == Tier::kExact;
     settings.cache.compile_after = 1;
   } else {
     BackgroundCompiler::Settings compiler;
     compiler.processor_share = options.processor_share;
+    compiler.job_memory = options.job_memory;
     settings.compiler = std::make_shared<BackgroundCompiler>(compiler);
     if (options.shadow_share > 0) {
       ShadowRuns::Settings shadow;

@@ -29,13 +29,16 @@ enum class Tier {
   kAuto,         // plans are compiled in the background for what is called often; no call waits
   kBaseline,     // nothing is compiled
   kSpecialised,  // every call waits for its plan: for the command line and tests
+  kExact,        // the same, of a plan for exactly the arguments' sizes
 };
 
 struct CompilerOptions {
   Tier tier = Tier::kAuto;
   double processor_share = 0;  // of one processor, that compiling may take; 0: no limit but the least priority
   uint64_t compile_after = 2;  // calls with arguments of one kind
-  size_t max_plans = 4096;     // of all models, kinds of arguments without a plan included
+  uint64_t exact_after = 256;  // calls with tensors of the same sizes, which then have a plan of their own; 0: never
+  int64_t job_memory = int64_t{4} << 30;    // that making one plan may come to hold; 0: no limit
+  size_t max_plans = 4096;                  // of all models, kinds of arguments without a plan included
   int64_t plan_bytes = int64_t{256} << 20;  // of all models
   // Where what models are called with is kept for the next process, which has it compiled before it is asked; empty:
   // nowhere. Processes may share it.
@@ -115,8 +118,8 @@ struct CallReport {
   };
   struct Run {
     std::string method;  // its qualified name
-    // Whether it began in a plan, and of that:
-    bool has_plan = false;
+    // 0: it began in the baseline; otherwise in a plan of that tier, of which:
+    unsigned tier = 0;
     std::string arguments;
     std::chrono::nanoseconds compile_time{0};
     uint32_t guards = 0;
@@ -155,7 +158,7 @@ struct GuardedClaim {
   uint64_t failures = 0;
 };
 
-// One kind of arguments that a model's method is called with, and the plan for it.
+// One kind of arguments that a model's method is called with, and a plan for it; again for each further plan.
 struct PlanInfo {
   enum class State { kCold, kQueued, kCompiled, kFailed, kRetired };
   std::string method;     // its qualified name
@@ -163,12 +166,24 @@ struct PlanInfo {
   State state = State::kCold;
   uint64_t calls = 0;  // estimated beyond the first few
   // Of the plan, where there is one:
+  unsigned tier = 0;  // 1: for all sizes; 2: for these alone:
+  std::string sizes;  // "[2, 3], [1]"
   std::chrono::nanoseconds compile_time{0};
   uint64_t bytes = 0;
   uint32_t guards = 0;
   uint64_t bailouts = 0;  // runs that went back to the baseline
   std::vector<GuardedClaim> claims;
   std::string graph;  // IR text, if asked for
+};
+
+// How many of those there are.
+struct PlanCounts {
+  uint64_t kinds = 0;        // of arguments, with a plan or without
+  uint64_t failed = 0;       // of those, could not be compiled
+  uint64_t specialised = 0;  // plans of tier 1
+  uint64_t exact = 0;        // plans of tier 2
+  uint64_t bytes = 0;
+  uint64_t bailouts = 0;
 };
 
 // Of everything that a runtime compiled in the background.
@@ -227,6 +242,8 @@ class Model {
   virtual std::vector<AttributeInfo> attributes() const = 0;
   // What is called how often, and the plans that there are; none where nothing is compiled.
   virtual std::vector<PlanInfo> plans(bool with_graphs) const = 0;
+  // The same, counted: without the texts that describe them.
+  virtual PlanCounts plan_counts() const = 0;
   // Has plans compiled for all kinds of arguments that the model was called with so far, and calls `done` once when
   // none is left to compile: before this returns, or on a thread of the compiler's, which it must not block. Until then
   // compiling is not held to its share of the processor. Whoever drops what is returned does not wait any longer;

@@ -57,13 +57,11 @@ CompilerSample SampleOf(const CompilerCounters& counters) {
 }
 
 void AddPlans(const Model& model, ModelSample& sample) {
-  for (const PlanInfo& info : model.plans(/*with_graphs=*/false)) {
-    ++sample.argument_specs;
-    if (info.state != PlanInfo::State::kCompiled) continue;
-    ++sample.plans;
-    sample.plan_bytes += info.bytes;
-    sample.plan_bailouts += info.bailouts;
-  }
+  const PlanCounts counts = model.plan_counts();
+  sample.argument_specs = counts.kinds;
+  sample.plans = {counts.specialised, counts.exact};
+  sample.plan_bytes = counts.bytes;
+  sample.plan_bailouts = counts.bailouts;
 }
 
 std::string Address(const std::string& host, int port) {

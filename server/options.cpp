@@ -97,6 +97,9 @@ void DefineFlags(CLI::App& app, ServerOptions& options, std::string& config) {
          "on: compile in the background what is called often; off: the interpreter alone")
       ->check(CLI::IsMember({"on", "off"}))
       ->default_str("on");
+  app.add_option("--exact-after", options.exact_after,
+                 "Calls with tensors of the same sizes, after which there is a plan for those alone; 0 is never")
+      ->capture_default_str();
   app.add_option("--compiler-share", options.compiler_share,
                  "How much of one processor compiling may take, unless somebody waits for it; 0 is no limit")
       ->capture_default_str();
@@ -142,6 +145,7 @@ absl::StatusOr<ServerOptions> ParseConfigFile(const std::string& text, const std
       {"load_seconds", [&](const json& value) { value.get_to(options.load_seconds); }},
       {"warmup_seconds", [&](const json& value) { value.get_to(options.warmup_seconds); }},
       {"compiler", [&](const json& value) { value.get_to(options.compiler); }},
+      {"exact_after", [&](const json& value) { value.get_to(options.exact_after); }},
       {"compiler_share", [&](const json& value) { value.get_to(options.compiler_share); }},
       {"shadow_share", [&](const json& value) { value.get_to(options.shadow_share); }},
       {"cache_dir", [&](const json& value) { value.get_to(options.cache_dir); }},

@@ -32,10 +32,11 @@ struct ServerOptions {
   double load_seconds = 300;
   double warmup_seconds = 60;
   bool compiler = true;
-  double compiler_share = 0;  // of one processor; 0: no limit
-  double shadow_share = 0;    // of the calls that plans answer
-  std::string cache_dir;      // empty: nothing is kept
-  std::string access_log;     // empty: none; "-": standard output
+  double compiler_share = 0;   // of one processor; 0: no limit
+  uint64_t exact_after = 256;  // calls of one shape, which then has a plan of its own; 0: never
+  double shadow_share = 0;     // of the calls that plans answer
+  std::string cache_dir;       // empty: nothing is kept
+  std::string access_log;      // empty: none; "-": standard output
 };
 
 // What a command line asks for: to serve with these options, or to print a text (--help, --version) and end.

@@ -87,6 +87,7 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
   runtime_options.load_time_limit =
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(line->options.load_seconds));
   runtime_options.compiler.tier = line->options.compiler ? Tier::kAuto : Tier::kBaseline;
+  runtime_options.compiler.exact_after = line->options.exact_after;
   runtime_options.compiler.processor_share = line->options.compiler_share;
   runtime_options.compiler.shadow_share = line->options.shadow_share;
   runtime_options.compiler.cache_dir = line->options.cache_dir;

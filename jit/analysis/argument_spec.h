@@ -60,6 +60,8 @@ struct TensorFacts {
   bool is_wrapped_number = false;  // takes part in type promotion as a scalar does
   uint32_t ones = 0;               // bit i: size(i) is 1
   uint32_t zeros = 0;              // bit i: size(i) is 0
+  // All of them, where the facts are of one shape alone (exact_shape.h); a spec does not say.
+  std::optional<std::vector<int64_t>> sizes;
   // The raw dispatch keys of anything but a plain dense tensor.
   std::optional<uint64_t> keys;
 

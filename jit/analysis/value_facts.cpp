@@ -122,6 +122,7 @@ ValueFacts FactsOfArgument(const ArgumentFacts& argument) {
       for (size_t i = 0; i < *tensor.rank; ++i) {
         if ((tensor.ones >> i & 1) != 0) (*facts.sizes)[i] = 1;
         if ((tensor.zeros >> i & 1) != 0) (*facts.sizes)[i] = 0;
+        if (tensor.sizes) (*facts.sizes)[i] = (*tensor.sizes)[i];
       }
       break;
     }

@@ -27,17 +27,44 @@ bool SampleCall() { return RandomWord() % CodeCache::kSampleEvery == 0; }
 
 }  // namespace
 
-// A plan and references to it that are counted apart: readers of different stripes write to different cache lines.
+// An entry's plans and references to them that are counted apart: readers of different stripes write to different
+// cache lines.
 class CodeEntry::Installed {
  public:
-  explicit Installed(const std::shared_ptr<const ExecutionPlan>& plan) : plan_(plan.get()) {
-    for (unsigned i = 0; i < Stripes(); ++i) stripes_.emplace_back(plan_, Keeper{plan});
+  struct Version {
+    std::optional<ExactShape> shape;  // null: for all shapes
+    std::shared_ptr<const ExecutionPlan> plan;
+    size_t bytes;
+  };
+
+  // The first is for all shapes.
+  explicit Installed(std::vector<Version> versions) : versions_(std::move(versions)) {
+    for (const Version& version : versions_) {
+      auto& stripes = stripes_.emplace_back();
+      for (unsigned i = 0; i < Stripes(); ++i) stripes.emplace_back(version.plan.get(), Keeper{version.plan});
+    }
   }
 
-  std::shared_ptr<const ExecutionPlan> Reference(unsigned thread) const { return stripes_[thread & (Stripes() - 1)]; }
-  const ExecutionPlan* plan() const { return plan_; }
+  std::shared_ptr<const ExecutionPlan> Reference(unsigned thread, std::span<const c10::IValue> arguments) const {
+    size_t best = 0;
+    for (size_t i = versions_.size(); i-- > 1 && best == 0;) {
+      if (versions_[i].shape->Fits(arguments)) best = i;
+    }
+    return stripes_[best][thread & (Stripes() - 1)];
+  }
+  const std::vector<Version>& versions() const { return versions_; }
+  bool Has(const ExecutionPlan& plan) const {
+    return std::ranges::any_of(versions_, [&](const Version& version) { return version.plan.get() == &plan; });
+  }
 
-  static size_t Bytes() { return sizeof(Installed) + Stripes() * (sizeof(std::shared_ptr<void>) + 2 * sizeof(Keeper)); }
+  size_t bytes() const {
+    size_t bytes = sizeof(Installed);
+    for (const Version& version : versions_) {
+      bytes += version.bytes + sizeof(Version) + Stripes() * (sizeof(std::shared_ptr<void>) + 2 * sizeof(Keeper));
+      if (version.shape) bytes += version.shape->bytes();
+    }
+    return bytes;
+  }
 
  private:
   // Lies in the reference count's block, and gives that a cache line of its own.
@@ -46,8 +73,8 @@ class CodeEntry::Installed {
     void operator()(const ExecutionPlan*) { plan.reset(); }
   };
 
-  const ExecutionPlan* plan_;
-  std::vector<std::shared_ptr<const ExecutionPlan>> stripes_;
+  const std::vector<Version> versions_;
+  std::vector<std::vector<std::shared_ptr<const ExecutionPlan>>> stripes_;  // by version
 };
 
 class CodeCache::Table {
@@ -108,7 +135,7 @@ CodeCache::~CodeCache() {
   Release(held_.entries, held_.bytes);
 }
 
-CodeCache::Found CodeCache::Lookup(size_t method, const ArgumentSpec& spec) {
+CodeCache::Found CodeCache::Lookup(size_t method, const ArgumentSpec& spec, std::span<const c10::IValue> arguments) {
   {
     const EpochReader reading;
     const Table* table = methods_[method].table.load();
@@ -117,7 +144,7 @@ CodeCache::Found CodeCache::Lookup(size_t method, const ArgumentSpec& spec) {
       // Not when the entry is made: who is called only once is the first to go.
       if (!entry->used_.load(std::memory_order_relaxed)) entry->used_.store(true, std::memory_order_relaxed);
       const CodeEntry::Installed* installed = entry->plan_.load();
-      if (installed != nullptr) found.plan = installed->Reference(reading.thread_number());
+      if (installed != nullptr) found.plan = installed->Reference(reading.thread_number(), arguments);
       Count(*entry, &found);
       return found;
     }
@@ -133,6 +160,7 @@ void CodeCache::Count(CodeEntry& entry, Found* found) {
   }
   const uint64_t calls = entry.calls_.fetch_add(weight, std::memory_order_relaxed) + weight;
   found->entry = entry.shared_from_this();
+  found->weight = weight;
   if (calls < entry.due_.load(std::memory_order_relaxed)) return;
   CodeEntry::State state = entry.state();
   if (state == CodeEntry::State::kQueued || state == CodeEntry::State::kCompiled) return;
@@ -192,7 +220,8 @@ bool CodeCache::Install(CodeEntry& entry, const std::shared_ptr<const ExecutionP
   Garbage garbage;
   std::lock_guard lock(budget_->mutex_);
   if (!entry.linked_) return false;
-  const bool installed = SetPlan(entry, plan, bytes);
+  const bool installed = SetPlans(
+      entry, std::make_shared<CodeEntry::Installed>(std::vector<CodeEntry::Installed::Version>{{{}, plan, bytes}}));
   if (installed) {
     entry.state_.store(CodeEntry::State::kCompiled);
   } else {
@@ -206,9 +235,25 @@ bool CodeCache::Replace(CodeEntry& entry, const std::shared_ptr<const ExecutionP
   Garbage garbage;
   std::lock_guard lock(budget_->mutex_);
   if (!entry.linked_ || entry.owner_ == nullptr) return false;
-  const bool replaced = SetPlan(entry, plan, bytes);
+  auto versions = entry.owner_->versions();
+  versions.front() = {{}, plan, bytes};
+  const bool replaced = SetPlans(entry, std::make_shared<CodeEntry::Installed>(std::move(versions)));
   garbage = CollectPlans();
   return replaced;
+}
+
+bool CodeCache::InstallExact(CodeEntry& entry, const ExactShape& shape,
+                             const std::shared_ptr<const ExecutionPlan>& plan, size_t bytes) {
+  Garbage garbage;
+  std::lock_guard lock(budget_->mutex_);
+  if (!entry.linked_ || entry.owner_ == nullptr) return false;
+  auto versions = entry.owner_->versions();
+  std::erase_if(versions, [&](const auto& version) { return version.shape == shape; });
+  if (versions.size() > kMaxExact) versions.erase(versions.begin() + 1);
+  versions.push_back({shape, plan, bytes});
+  const bool installed = SetPlans(entry, std::make_shared<CodeEntry::Installed>(std::move(versions)));
+  garbage = CollectPlans();
+  return installed;
 }
 
 void CodeCache::Postpone(CodeEntry& entry) {
@@ -229,7 +274,7 @@ std::vector<std::shared_ptr<CodeEntry>> CodeCache::TakeCold() {
 bool CodeCache::TryRetire(CodeEntry& entry, const ExecutionPlan& plan) {
   std::unique_lock lock(budget_->mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
-  if (entry.owner_ == nullptr || entry.owner_->plan() != &plan) return true;
+  if (entry.owner_ == nullptr || !entry.owner_->Has(plan)) return true;
   RemovePlan(entry);
   entry.due_.store(entry.calls() + settings_.compile_after);
   entry.state_.store(CodeEntry::State::kRetired);
@@ -319,31 +364,28 @@ void CodeCache::SetTable(Method& method, std::shared_ptr<Table> table) {
   if (old != nullptr) limbo_.Retire(old);
 }
 
-bool CodeCache::SetPlan(CodeEntry& entry, const std::shared_ptr<const ExecutionPlan>& plan, size_t bytes) {
-  bytes += CodeEntry::Installed::Bytes();
+bool CodeCache::SetPlans(CodeEntry& entry, std::shared_ptr<const CodeEntry::Installed> plans) {
+  const size_t bytes = plans->bytes();
   if (!MakeRoom({0, bytes}) || !entry.linked_) {
     ++refused_;
     return false;
   }
-  auto owner = std::make_shared<const CodeEntry::Installed>(plan);
-  entry.plan_.store(owner.get());
-  const auto old = std::exchange(entry.owner_, std::move(owner));
-  if (old != nullptr) {
-    plans_limbo_.Retire(old);
-    Release(0, entry.plan_bytes_);
-  } else {
-    ++plans_;
-  }
-  entry.plan_bytes_ = bytes;
+  entry.plan_.store(plans.get());
+  plans_ += plans->versions().size();
   Hold(0, bytes);
+  const auto old = std::exchange(entry.owner_, std::move(plans));
+  if (old == nullptr) return true;
+  plans_ -= old->versions().size();
+  Release(0, old->bytes());
+  plans_limbo_.Retire(old);
   return true;
 }
 
 void CodeCache::RemovePlan(CodeEntry& entry) {
   entry.plan_.store(nullptr);
+  plans_ -= entry.owner_->versions().size();
+  Release(0, entry.owner_->bytes());
   plans_limbo_.Retire(std::exchange(entry.owner_, nullptr));
-  --plans_;
-  Release(0, std::exchange(entry.plan_bytes_, 0));
 }
 
 CodeCache::Garbage CodeCache::CollectPlans() {
@@ -374,9 +416,12 @@ std::vector<std::shared_ptr<const CodeEntry>> CodeCache::Entries() const {
   return {entries_.begin(), entries_.end()};
 }
 
-std::shared_ptr<const ExecutionPlan> CodeCache::PlanOf(const CodeEntry& entry) const {
+std::vector<std::shared_ptr<const ExecutionPlan>> CodeCache::PlansOf(const CodeEntry& entry) const {
+  std::vector<std::shared_ptr<const ExecutionPlan>> plans;
   std::lock_guard lock(budget_->mutex_);
-  return entry.owner_ != nullptr ? entry.owner_->Reference(0) : nullptr;
+  if (entry.owner_ == nullptr) return plans;
+  for (const auto& version : entry.owner_->versions()) plans.push_back(version.plan);
+  return plans;
 }
 
 }  // namespace hearth

@@ -22,9 +22,11 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "jit/analysis/argument_spec.h"
+#include "jit/analysis/exact_shape.h"
 #include "jit/executor/epoch.h"
 
 namespace hearth {
@@ -85,7 +87,6 @@ class CodeEntry : public std::enable_shared_from_this<CodeEntry> {
   alignas(64) std::atomic<uint64_t> calls_{0};
   // Under the budget's lock:
   std::shared_ptr<const Installed> owner_;
-  size_t plan_bytes_ = 0;
   bool linked_ = true;
 };
 
@@ -115,6 +116,7 @@ class CodeCache {
  public:
   static constexpr uint64_t kExactCalls = 64;
   static constexpr uint32_t kSampleEvery = 32;
+  static constexpr size_t kMaxExact = 4;  // plans of an entry for one shape each
 
   struct Settings {
     CodeCacheLimits limits{256, size_t{256} << 20};
@@ -132,10 +134,13 @@ class CodeCache {
     std::shared_ptr<const ExecutionPlan> plan;  // null: none yet
     // Given when this call was counted: the first kExactCalls of an entry, then one in kSampleEvery. A call to profile.
     std::shared_ptr<CodeEntry> entry;
+    uint64_t weight = 0;  // how many calls this one stands for, if it was counted
     // The entry is now kQueued, and this caller the one who sees to it that Install, Fail or Postpone follows.
     bool due = false;
   };
-  Found Lookup(size_t method, const ArgumentSpec& spec);
+  // `arguments`, which the spec is of, pick among an entry's plans: one for exactly their shape goes before the one for
+  // all of them.
+  Found Lookup(size_t method, const ArgumentSpec& spec, std::span<const c10::IValue> arguments = {});
   // An entry for what was called before this process began: it is kQueued, and this caller the one who sees to it. Null
   // if it is there already, or there is no room. Waits for the lock.
   std::shared_ptr<CodeEntry> AddQueued(size_t method, const ArgumentSpec& spec, uint64_t earlier_calls);
@@ -155,8 +160,12 @@ class CodeCache {
   // A better plan in place of the one that is in. False if the entry has none any more, or there is no room. As
   // Install.
   bool Replace(CodeEntry& entry, const std::shared_ptr<const ExecutionPlan>& plan, size_t bytes);
-  // Takes a plan back, so that nobody finds it any more; the entry is due again after Settings::compile_after more
-  // calls. Never waits: false if the lock is not free. True if the plan is not the entry's any more.
+  // A plan for one shape alone beside the one for all, which there must be: one of the last kMaxExact. As Replace.
+  bool InstallExact(CodeEntry& entry, const ExactShape& shape, const std::shared_ptr<const ExecutionPlan>& plan,
+                    size_t bytes);
+  // Takes a plan back, and all others of its entry with it, so that nobody finds it any more; the entry is due again
+  // after Settings::compile_after more calls. Never waits: false if the lock is not free. True if the plan is not the
+  // entry's any more.
   bool TryRetire(CodeEntry& entry, const ExecutionPlan& plan);
 
   struct Counters {
@@ -169,8 +178,8 @@ class CodeCache {
   Counters counters() const;
   // What is in it now, in no order.
   std::vector<std::shared_ptr<const CodeEntry>> Entries() const;
-  // An entry's plan; null if it has none.
-  std::shared_ptr<const ExecutionPlan> PlanOf(const CodeEntry& entry) const;
+  // An entry's plans, the one for all shapes first; none if it has none.
+  std::vector<std::shared_ptr<const ExecutionPlan>> PlansOf(const CodeEntry& entry) const;
 
  private:
   class Table;
@@ -190,7 +199,7 @@ class CodeCache {
   void Link(const std::shared_ptr<CodeEntry>& entry);
   void AddToTable(CodeEntry& entry);
   void SetTable(Method& method, std::shared_ptr<Table> table);
-  bool SetPlan(CodeEntry& entry, const std::shared_ptr<const ExecutionPlan>& plan, size_t bytes);
+  bool SetPlans(CodeEntry& entry, std::shared_ptr<const CodeEntry::Installed> plans);
   void RemovePlan(CodeEntry& entry);
   Garbage CollectPlans();
   void Hold(size_t entries, size_t bytes);

@@ -1,5 +1,6 @@
 #include "jit/executor/code_cache.h"
 
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include <latch>
@@ -171,6 +172,38 @@ TEST(CodeCacheTest, ABetterPlanTakesThePlaceOfTheFirst) {
   EXPECT_EQ(cache.counters().held.bytes, before - 600);
   ASSERT_TRUE(cache.TryRetire(*entry, *cache.Lookup(0, Spec(1)).plan));
   EXPECT_FALSE(cache.Replace(*entry, Plan(8), 1));
+}
+
+std::vector<c10::IValue> Vector(int64_t size) { return {at::zeros({size})}; }
+
+TEST(CodeCacheTest, APlanForOneShapeGoesBeforeTheOneForAllAndIsCountedWithIt) {
+  CodeCache cache(Budget(), 1, {});
+  const ArgumentSpec spec = ArgumentSpec::Of(Vector(2)).value();
+  const auto entry = CallUntilDue(cache, spec);
+  const size_t empty = cache.counters().held.bytes;
+  const auto shape = [](int64_t size) { return ExactShape::Of(Vector(size)).value(); };
+  EXPECT_FALSE(cache.InstallExact(*entry, shape(2), Plan(2), 1)) << "there is none for all shapes";
+  ASSERT_TRUE(cache.Install(*entry, Plan(100), 1000));
+  ASSERT_TRUE(cache.InstallExact(*entry, shape(2), Plan(2), 1000));
+  const auto found = [&](int64_t size) { return NumberOf(cache.Lookup(0, spec, Vector(size)).plan); };
+  EXPECT_EQ(found(2), 2u);
+  EXPECT_EQ(found(3), 100u);
+  EXPECT_EQ(cache.counters().plans, 2u);
+  EXPECT_GE(cache.counters().held.bytes, empty + 2000);
+  ASSERT_TRUE(cache.Replace(*entry, Plan(101), 1000));
+  EXPECT_EQ(found(2), 2u);
+  EXPECT_EQ(found(3), 101u);
+  // The one that has been there for longest makes room.
+  for (int64_t size = 3; size < 7; ++size) {
+    ASSERT_TRUE(cache.InstallExact(*entry, shape(size), Plan(static_cast<uint64_t>(size)), 1));
+  }
+  EXPECT_EQ(found(2), 101u);
+  EXPECT_EQ(found(6), 6u);
+  EXPECT_EQ(cache.PlansOf(*entry).size(), 1 + CodeCache::kMaxExact);
+  ASSERT_TRUE(cache.TryRetire(*entry, *cache.PlansOf(*entry).back()));
+  EXPECT_TRUE(cache.PlansOf(*entry).empty());
+  EXPECT_EQ(cache.counters().plans, 0u);
+  EXPECT_EQ(cache.counters().held.bytes, empty);
 }
 
 TEST(CodeCacheTest, EntriesAreNotCountedAsARequestsMemory) {

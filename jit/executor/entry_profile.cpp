@@ -1,11 +1,15 @@
 #include "jit/executor/entry_profile.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "jit/support/memory_account.h"
 
 namespace hearth {
 namespace {
+
+constexpr size_t kCandidates = 8;
 
 uint64_t NumberOfRun() {
   static std::atomic<uint64_t> next{1};
@@ -46,6 +50,36 @@ bool EntryProfile::TryRefute(std::span<const size_t> numbers, unsigned most, con
   const uint64_t restarts = generation_.fetch_add(1) + 1;
   begun_.store(restarts < most ? 0 : wanted_);
   return true;
+}
+
+void EntryProfile::CountShape(std::span<const c10::IValue> arguments, uint64_t weight, uint64_t after,
+                              const std::function<bool(const ExactShape&)>& take) {
+  const MemoryAccount::Scope nobody(nullptr);
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  auto found = std::ranges::find_if(candidates_, [&](const Candidate& one) { return one.shape.Fits(arguments); });
+  if (found == candidates_.end()) {
+    std::optional<ExactShape> shape = ExactShape::Of(arguments);
+    if (!shape) return;
+    if (candidates_.size() < kCandidates) {
+      candidates_.push_back({*std::move(shape), 0, 0, false});
+      found = std::prev(candidates_.end());
+    } else {
+      found = std::ranges::min_element(candidates_, {}, &Candidate::calls);
+      *found = {*std::move(shape), found->calls, found->calls, false};
+    }
+  }
+  found->calls += weight;
+  if (!found->taken && found->calls - found->others >= after) found->taken = take(found->shape);
+}
+
+void EntryProfile::PutBackShape(const ExactShape& shape) {
+  const std::lock_guard lock(mutex_);
+  for (Candidate& one : candidates_) {
+    if (one.shape != shape) continue;
+    one.taken = false;
+    one.others = one.calls;
+  }
 }
 
 ValueProfile EntryProfile::Snapshot() const {

@@ -1,5 +1,5 @@
-// The profile of what a CodeEntry's calls do: which calls are sampled, what their runs saw, and what was taken for
-// granted and turned out wrong.
+// The profile of what a CodeEntry's calls do: which calls are sampled, what their runs saw, what was taken for granted
+// and turned out wrong, and which shapes are called most.
 //
 // A request that is sampled fills samples of its own, which are joined to the profile when its run ends if nobody else
 // is doing so just then; if somebody is, they are lost. It never waits. Sampling is bounded: so many runs, and so many
@@ -12,9 +12,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
+#include <vector>
 
+#include "jit/analysis/exact_shape.h"
 #include "jit/analysis/value_profile.h"
 
 namespace hearth {
@@ -39,6 +42,13 @@ class EntryProfile : public std::enable_shared_from_this<EntryProfile> {
   // was done; never waits, and does nothing where it would have to.
   bool TryRefute(std::span<const size_t> numbers, unsigned most, const std::function<bool()>& retire);
 
+  // Counts `weight` calls of the arguments' shape, and gives it to `take` if it has now been called `after` times and
+  // was not taken before. Never waits, nor must `take`.
+  void CountShape(std::span<const c10::IValue> arguments, uint64_t weight, uint64_t after,
+                  const std::function<bool(const ExactShape&)>& take);
+  // No plan could be made for it: it may be taken again, after as many calls. For the compiler's threads.
+  void PutBackShape(const ExactShape& shape);
+
   // For the compiler's threads, which may wait.
   ValueProfile Snapshot() const;
   std::set<size_t> refuted() const;
@@ -56,6 +66,15 @@ class EntryProfile : public std::enable_shared_from_this<EntryProfile> {
   std::atomic<uint64_t> generation_{0};  // how often it was begun anew
   mutable std::mutex mutex_;
   // Under the lock:
+  // The most called of many shapes in little memory: A. Metwally et al., "Efficient computation of frequent and top-k
+  // elements in data streams", 2005.
+  struct Candidate {
+    ExactShape shape;
+    uint64_t calls;
+    uint64_t others;  // of those, how many may have been of shapes that were here before
+    bool taken;
+  };
+  std::vector<Candidate> candidates_;
   ValueProfile profile_;
   std::set<size_t> refuted_;
 };

@@ -1,5 +1,6 @@
 #include "jit/executor/entry_profile.h"
 
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -90,6 +91,37 @@ TEST_F(EntryProfileTest, ThreadsThatMeetLoseSamplesButNoneIsHalfJoined) {
   EXPECT_TRUE(profile->TakeRipe());
   EXPECT_EQ(profile->Snapshot().runs, 400u);
   EXPECT_EQ(profile->Snapshot().values.at(kFlag[0]).runs, 400u);
+}
+
+// Calls `times` with a tensor of so many elements; how often a shape was given.
+int Count(EntryProfile& profile, int64_t elements, int times, bool taken = true) {
+  const std::vector<c10::IValue> arguments = {at::zeros({elements})};
+  int given = 0;
+  for (int i = 0; i < times; ++i) {
+    profile.CountShape(arguments, 1, 100, [&](const ExactShape& shape) {
+      EXPECT_TRUE(shape.Fits(arguments));
+      ++given;
+      return taken;
+    });
+  }
+  return given;
+}
+
+TEST_F(EntryProfileTest, AShapeThatIsCalledOftenIsGivenOnce) {
+  EXPECT_EQ(Count(*profile_, 3, 99), 0);
+  EXPECT_EQ(Count(*profile_, 3, 2, /*taken=*/false), 2);
+  EXPECT_EQ(Count(*profile_, 3, 500), 1);
+  profile_->PutBackShape(ExactShape::Of(std::vector<c10::IValue>{at::zeros({3})}).value());
+  EXPECT_EQ(Count(*profile_, 3, 99), 0);
+  EXPECT_EQ(Count(*profile_, 3, 100), 1);
+}
+
+TEST_F(EntryProfileTest, OfShapesThatChangeAllTheTimeNoneIsGivenButTheOneThatStays) {
+  int given = 0;
+  for (int64_t i = 1; i < 3000; ++i) given += Count(*profile_, i, 1);
+  EXPECT_EQ(given, 0);
+  for (int64_t i = 1; i < 3000; ++i) given += Count(*profile_, i, 1) + Count(*profile_, 5000, 1);
+  EXPECT_EQ(given, 1);
 }
 
 }  // namespace

@@ -48,13 +48,13 @@ bool ExecutionPlan::takes_for_granted() const {
   return std::ranges::any_of(code_->bailouts->guards, [](const GuardInfo& guard) { return guard.number >= 0; });
 }
 
-bool ExecutionPlan::IsRefuted(uint64_t calls) const {
+bool ExecutionPlan::IsRefuted() const {
   const Bailouts& bailouts = *code_->bailouts;
   uint64_t failures = 0;
   for (size_t i = 0; i < bailouts.guards.size(); ++i) {
     if (bailouts.guards[i].number >= 0) failures += bailouts.failures[i].load(std::memory_order_relaxed);
   }
-  return failures >= kLeastFailures && failures * kCallsOfFailure > calls - std::min(calls, origin_.calls_before);
+  return failures >= kLeastFailures && failures * kCallsOfFailure > calls();
 }
 
 std::vector<size_t> ExecutionPlan::Refuted() const {

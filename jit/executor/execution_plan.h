@@ -1,9 +1,10 @@
 // What answers the calls of one method whose arguments are of one spec, in place of the baseline: Code made of an
 // optimised copy of the baseline graph, which goes back to the baseline wherever it cannot go on.
 //
-// Immutable once made, but for its count of bailouts; shared by the cache and the runs that use it.
+// Immutable once made, but for its counts of calls and bailouts; shared by the cache and the runs that use it.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -19,8 +20,8 @@ namespace hearth {
 class ExecutionPlan {
  public:
   struct Origin {
-    size_t questions = 0;       // how many values would be guarded if a profile said so
-    uint64_t calls_before = 0;  // of its spec, when it was made
+    size_t questions = 0;  // how many values would be guarded if a profile said so
+    std::string shape;     // of the one that it is for; empty: for all
   };
   ExecutionPlan(std::unique_ptr<const Graph> graph, std::shared_ptr<const Code> code,
                 std::chrono::nanoseconds compile_time, const Origin& origin);
@@ -29,6 +30,12 @@ class ExecutionPlan {
   const std::shared_ptr<const Code>& code() const { return code_; }
   std::chrono::nanoseconds compile_time() const { return compile_time_; }
   size_t questions() const { return origin_.questions; }
+  // The sizes that arguments must have; empty: any.
+  const std::string& shape() const { return origin_.shape; }
+  unsigned tier() const { return origin_.shape.empty() ? 1 : 2; }
+  // About how many calls it was found for.
+  uint64_t calls() const { return calls_.load(std::memory_order_relaxed); }
+  void AddCalls(uint64_t calls) const { calls_.fetch_add(calls, std::memory_order_relaxed); }
   // Guards that runs may fail.
   uint32_t num_guards() const;
   struct Guard {
@@ -39,8 +46,8 @@ class ExecutionPlan {
   std::vector<Guard> guards() const;
   // Whether a profile asked for some of them.
   bool takes_for_granted() const;
-  // Whether they fail so often that a plan without those would be better, by `calls` of its spec in all.
-  bool IsRefuted(uint64_t calls) const;
+  // Whether they fail in so many of its calls that a plan without those would be better.
+  bool IsRefuted() const;
   // The numbers of the values whose guards failed.
   std::vector<size_t> Refuted() const;
   // Runs that went back to the baseline.
@@ -53,6 +60,7 @@ class ExecutionPlan {
   const std::shared_ptr<const Code> code_;
   const std::chrono::nanoseconds compile_time_;
   const Origin origin_;
+  mutable std::atomic<uint64_t> calls_{0};
 };
 
 }  // namespace hearth

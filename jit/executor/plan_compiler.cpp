@@ -59,6 +59,7 @@ std::shared_ptr<const ExecutionPlan> PlanCompiler::Compile(const PlanRequest& re
   begin("optimise");
   // The spec is of what callers give; a method's self comes before.
   std::vector<ArgumentFacts> facts = request.spec.Facts();
+  if (request.shape != nullptr) request.shape->AddTo(facts);
   if (facts.size() < graph->inputs().size()) facts.insert(facts.begin(), ArgumentFacts())->kind = ArgumentKind::kObject;
   std::vector<size_t> questions;
   OptimizePlan(*graph, {facts, nullptr, derived_, &claims, &questions});
@@ -67,7 +68,8 @@ std::shared_ptr<const ExecutionPlan> PlanCompiler::Compile(const PlanRequest& re
   std::shared_ptr<const Code> code = CompilePlan(*graph, function_name_, resumable_);
   return std::make_shared<const ExecutionPlan>(
       std::move(graph), std::move(code), std::chrono::steady_clock::now() - start,
-      ExecutionPlan::Origin{.questions = questions.size(), .calls_before = request.calls_before});
+      ExecutionPlan::Origin{.questions = questions.size(),
+                            .shape = request.shape == nullptr ? "" : request.shape->ToString()});
 }
 
 }  // namespace hearth

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "jit/analysis/argument_spec.h"
+#include "jit/analysis/exact_shape.h"
 #include "jit/analysis/live_values.h"
 #include "jit/analysis/value_profile.h"
 #include "jit/executor/background_compiler.h"
@@ -25,10 +26,10 @@ class DerivedConstants;
 
 struct PlanRequest {
   const ArgumentSpec& spec;
-  ValueProfile profile = {};      // of calls of that spec, as far as there is one
-  std::set<size_t> refuted = {};  // numbers of values that are not to be guarded again
-  uint32_t least_runs = 8;        // that must have seen what is taken for granted
-  uint64_t calls_before = 0;      // ExecutionPlan's
+  ValueProfile profile = {};          // of calls of that spec, as far as there is one
+  std::set<size_t> refuted = {};      // numbers of values that are not to be guarded again
+  uint32_t least_runs = 8;            // that must have seen what is taken for granted
+  const ExactShape* shape = nullptr;  // the only one that the plan is for; null: for all
 };
 
 // Thread-safe.

@@ -46,11 +46,11 @@ Tiers::Choice Tiers::Choose(size_t method, std::span<const c10::IValue> argument
   if (!spec) return {};
   Choice choice;
   if (settings_.forced) {
-    choice.plan = Force(method, *spec);
+    choice.plan = Force(method, *spec, arguments);
   } else {
-    CodeCache::Found found = cache_.Lookup(method, *spec);
+    CodeCache::Found found = cache_.Lookup(method, *spec, arguments);
     if (found.due && !(client_ && client_->TryEnqueue(JobFor(found.entry)))) cache_.Postpone(*found.entry);
-    if (found.entry != nullptr) HeedProfile(found, &choice);
+    if (found.entry != nullptr) HeedProfile(found, arguments, &choice);
     if (choice.observed == nullptr) choice.plan = std::move(found.plan);
   }
   if (choice.plan != nullptr && settings_.fail_guards && choice.plan->num_guards() > 0) {
@@ -62,11 +62,18 @@ Tiers::Choice Tiers::Choose(size_t method, std::span<const c10::IValue> argument
   return choice;
 }
 
-void Tiers::HeedProfile(const CodeCache::Found& found, Choice* choice) {
+void Tiers::HeedProfile(const CodeCache::Found& found, std::span<const c10::IValue> arguments, Choice* choice) {
   CodeEntry& entry = *found.entry;
   EntryProfile* const profile = entry.profile();
   if (profile == nullptr || found.due) return;
-  if (found.plan != nullptr && found.plan->IsRefuted(entry.calls())) {
+  if (found.plan != nullptr) {
+    found.plan->AddCalls(found.weight);
+    if (found.plan->tier() == 1 && settings_.exact_after > 0 && client_) {
+      profile->CountShape(arguments, found.weight, settings_.exact_after,
+                          [&](const ExactShape& shape) { return client_->TryEnqueue(JobOfShape(found.entry, shape)); });
+    }
+  }
+  if (found.plan != nullptr && found.plan->IsRefuted()) {
     profile->TryRefute(found.plan->Refuted(), settings_.max_retired,
                        [&] { return cache_.TryRetire(entry, *found.plan); });
   } else if (found.plan != nullptr && profile->TakeRipe()) {
@@ -77,17 +84,24 @@ void Tiers::HeedProfile(const CodeCache::Found& found, Choice* choice) {
   }
 }
 
-std::shared_ptr<const ExecutionPlan> Tiers::Force(size_t method, const ArgumentSpec& spec) {
-  CodeCache::Found found = cache_.Lookup(method, spec);
-  if (found.plan != nullptr) return found.plan;
-  std::shared_ptr<const ExecutionPlan> plan;
-  try {
-    plan = compilers_[method]->Compile({.spec = spec}, nullptr);
-  } catch (...) {
-    if (found.due) cache_.Fail(*found.entry);
-    throw;
+std::shared_ptr<const ExecutionPlan> Tiers::Force(size_t method, const ArgumentSpec& spec,
+                                                  std::span<const c10::IValue> arguments) {
+  CodeCache::Found found = cache_.Lookup(method, spec, arguments);
+  std::shared_ptr<const ExecutionPlan> plan = std::move(found.plan);
+  if (plan == nullptr) {
+    try {
+      plan = compilers_[method]->Compile({.spec = spec}, nullptr);
+    } catch (...) {
+      if (found.due) cache_.Fail(*found.entry);
+      throw;
+    }
+    if (found.due) cache_.Install(*found.entry, plan, plan->bytes());
   }
-  if (found.due) cache_.Install(*found.entry, plan, plan->bytes());
+  if (!settings_.forced_exact || plan->tier() == 2) return plan;
+  const std::optional<ExactShape> shape = ExactShape::Of(arguments);
+  if (!shape) return plan;
+  plan = compilers_[method]->Compile({.spec = spec, .shape = &*shape}, nullptr);
+  if (found.entry != nullptr) cache_.InstallExact(*found.entry, *shape, plan, plan->bytes());
   return plan;
 }
 
@@ -96,9 +110,10 @@ CompileJob Tiers::JobFor(const std::shared_ptr<CodeEntry>& entry) {
   job.graph = names_[entry->method()];
   job.worth = [entry] { return static_cast<double>(entry->calls() + entry->earlier_calls()); };
   job.run = [this, entry](CompileProgress& progress) {
-    const auto plan = Compile(*entry, &progress);
-    if (entry->profile() == nullptr && settings_.profile_runs > 0 && plan->questions() > 0) {
-      entry->SetProfile(std::make_shared<EntryProfile>(compilers_[entry->method()]->sites(), settings_.profile_runs));
+    const auto plan = Compile(*entry, nullptr, &progress);
+    if (entry->profile() == nullptr) {
+      const uint32_t runs = plan->questions() > 0 ? settings_.profile_runs : 0;
+      entry->SetProfile(std::make_shared<EntryProfile>(compilers_[entry->method()]->sites(), runs));
     }
     cache_.Install(*entry, plan, BytesOf(*entry, *plan));
   };
@@ -112,7 +127,7 @@ CompileJob Tiers::JobFor(const std::shared_ptr<CodeEntry>& entry) {
 CompileJob Tiers::JobOfProfile(const std::shared_ptr<CodeEntry>& entry) {
   CompileJob job = JobFor(entry);
   job.run = [this, entry](CompileProgress& progress) {
-    const auto plan = Compile(*entry, &progress);
+    const auto plan = Compile(*entry, nullptr, &progress);
     if (plan->takes_for_granted()) cache_.Replace(*entry, plan, BytesOf(*entry, *plan));
   };
   job.ended = [entry](CompileOutcome outcome) {
@@ -121,11 +136,26 @@ CompileJob Tiers::JobOfProfile(const std::shared_ptr<CodeEntry>& entry) {
   return job;
 }
 
-std::shared_ptr<const ExecutionPlan> Tiers::Compile(CodeEntry& entry, CompileProgress* progress) {
-  PlanRequest request{.spec = entry.spec(), .calls_before = entry.calls()};
+CompileJob Tiers::JobOfShape(const std::shared_ptr<CodeEntry>& entry, const ExactShape& shape) {
+  CompileJob job = JobFor(entry);
+  job.run = [this, entry, shape](CompileProgress& progress) {
+    const auto plan = Compile(*entry, &shape, &progress);
+    cache_.InstallExact(*entry, shape, plan, plan->bytes());
+  };
+  job.ended = [entry, shape](CompileOutcome outcome) {
+    if (outcome == CompileOutcome::kDropped || outcome == CompileOutcome::kCancelled) {
+      entry->profile()->PutBackShape(shape);
+    }
+  };
+  return job;
+}
+
+std::shared_ptr<const ExecutionPlan> Tiers::Compile(CodeEntry& entry, const ExactShape* shape,
+                                                    CompileProgress* progress) {
+  PlanRequest request{.spec = entry.spec(), .shape = shape};
   if (EntryProfile* profile = entry.profile()) {
     request.profile = profile->Snapshot();
-    if (request.profile.runs >= settings_.profile_runs) profile->TakeRipe();
+    if (shape == nullptr && request.profile.runs >= settings_.profile_runs) profile->TakeRipe();
     request.refuted = profile->refuted();
   }
   return compilers_[entry.method()]->Compile(request, progress);
@@ -180,11 +210,29 @@ size_t Tiers::Recall(std::vector<KnownArguments> known, const StoredSpec::FindCl
   return asked;
 }
 
+Tiers::Counts Tiers::counts() const {
+  Counts counts;
+  for (const auto& entry : cache_.Entries()) {
+    ++counts.specs;
+    if (entry->state() == CodeEntry::State::kFailed) ++counts.failed;
+    for (const auto& plan : cache_.PlansOf(*entry)) {
+      ++counts.plans[plan->tier() - 1];
+      counts.bytes += plan->bytes();
+      counts.bailouts += plan->bailouts();
+    }
+  }
+  return counts;
+}
+
 std::vector<Tiers::Plan> Tiers::plans() const {
   std::vector<Plan> plans;
   for (const auto& entry : cache_.Entries()) {
-    plans.push_back(
-        {names_[entry->method()], entry->spec().ToString(), entry->state(), entry->calls(), cache_.PlanOf(*entry)});
+    auto made = cache_.PlansOf(*entry);
+    if (made.empty()) made.push_back(nullptr);
+    for (auto& plan : made) {
+      const uint64_t calls = plan == nullptr || plan->tier() == 1 ? entry->calls() : plan->calls();
+      plans.push_back({names_[entry->method()], entry->spec().ToString(), entry->state(), calls, std::move(plan)});
+    }
   }
   return plans;
 }

@@ -37,6 +37,10 @@ struct TierSettings {
   bool forced = false;
   // Runs that make a profile of the calls of one spec; 0: nothing is profiled.
   uint32_t profile_runs = EntryProfile::kRuns;
+  // Calls of one shape, after which there is a plan for that alone; 0: there never is.
+  uint64_t exact_after = 256;
+  // Every call waits for the plan for its exact shape; with `forced`.
+  bool forced_exact = false;
   unsigned max_retired = 3;  // how many plans of one spec may take for granted what does not hold
   // For tests: plans have guards everywhere, and each call makes one of them fail, picked by this seed.
   std::optional<uint64_t> fail_guards;
@@ -89,16 +93,28 @@ class Tiers {
     uint64_t calls;
     std::shared_ptr<const ExecutionPlan> plan;  // null if there is none
   };
+  // One for each spec without a plan, and one for each plan.
   std::vector<Plan> plans() const;
+  struct Counts {
+    size_t specs = 0;
+    size_t failed = 0;
+    size_t plans[2] = {0, 0};  // of tiers 1 and 2
+    size_t bytes = 0;
+    uint64_t bailouts = 0;
+  };
+  Counts counts() const;
 
  private:
   CompileJob JobFor(const std::shared_ptr<CodeEntry>& entry);
   // A plan made of the entry's profile in place of the one that it has.
   CompileJob JobOfProfile(const std::shared_ptr<CodeEntry>& entry);
-  std::shared_ptr<const ExecutionPlan> Compile(CodeEntry& entry, CompileProgress* progress);
-  // What follows from the profile of a call's entry, for this call and for the plan.
-  void HeedProfile(const CodeCache::Found& found, Choice* choice);
-  std::shared_ptr<const ExecutionPlan> Force(size_t method, const ArgumentSpec& spec);
+  // A plan for that shape alone.
+  CompileJob JobOfShape(const std::shared_ptr<CodeEntry>& entry, const ExactShape& shape);
+  std::shared_ptr<const ExecutionPlan> Compile(CodeEntry& entry, const ExactShape* shape, CompileProgress* progress);
+  // What follows from the profile of a call's entry, for this call and for the plans.
+  void HeedProfile(const CodeCache::Found& found, std::span<const c10::IValue> arguments, Choice* choice);
+  std::shared_ptr<const ExecutionPlan> Force(size_t method, const ArgumentSpec& spec,
+                                             std::span<const c10::IValue> arguments);
 
   const TierSettings settings_;
   std::vector<std::string> names_;

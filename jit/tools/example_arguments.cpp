@@ -10,6 +10,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "jit/analysis/exact_shape.h"
+
 namespace hearth {
 namespace {
 
@@ -116,11 +118,28 @@ class ExampleReader {
 
 }  // namespace
 
-std::vector<ArgumentFacts> FactsOfExamples(std::span<const std::string> texts,
-                                           const c10::intrusive_ptr<c10::ivalue::Object>& self) {
+namespace {
+
+std::vector<IValue> ReadExamples(std::span<const std::string> texts,
+                                 const c10::intrusive_ptr<c10::ivalue::Object>& self) {
   std::vector<IValue> arguments;
   for (const std::string& text : texts) arguments.push_back(ExampleReader(text, self).ReadAll());
-  return ArgumentSpec::Of(arguments).value().Facts();
+  return arguments;
+}
+
+}  // namespace
+
+std::vector<ArgumentFacts> FactsOfExamples(std::span<const std::string> texts,
+                                           const c10::intrusive_ptr<c10::ivalue::Object>& self) {
+  return ArgumentSpec::Of(ReadExamples(texts, self)).value().Facts();
+}
+
+std::vector<ArgumentFacts> ExactFactsOfExamples(std::span<const std::string> texts,
+                                                const c10::intrusive_ptr<c10::ivalue::Object>& self) {
+  const std::vector<IValue> arguments = ReadExamples(texts, self);
+  std::vector<ArgumentFacts> facts = ArgumentSpec::Of(arguments).value().Facts();
+  if (const auto shape = ExactShape::Of(arguments)) shape->AddTo(facts);
+  return facts;
 }
 
 ExampleProfile::ExampleProfile(std::span<const std::string> texts, const Graph& graph) {

@@ -52,6 +52,7 @@ struct Arguments {
   std::string device;
   size_t node_budget = BaselineOptions().node_budget;
   std::vector<std::string> examples;
+  bool exact = false;
   std::vector<std::string> profile;
 };
 
@@ -196,7 +197,8 @@ void Main(const Arguments& arguments) {
 
   Verify(*emitted);
   std::unique_ptr<Graph> graph = emitted->Clone();
-  const std::vector<ArgumentFacts> facts = FactsOfExamples(arguments.examples, self);
+  const std::vector<ArgumentFacts> facts =
+      arguments.exact ? ExactFactsOfExamples(arguments.examples, self) : FactsOfExamples(arguments.examples, self);
   for (const std::string& pass : arguments.passes) {
     graph = RunPass(pass, std::move(graph), options, facts, arguments.profile);
     Verify(*graph);
@@ -232,6 +234,7 @@ int main(int argc, char** argv) {
                  "an argument like those that the graph is optimised for: Float[2, 3], None, int, self; one for each "
                  "input, in order")
       ->allow_extra_args(false);
+  app.add_flag("--exact", arguments.exact, "optimised for exactly the sizes of these arguments, and no others");
   app.add_option("--profile", arguments.profile,
                  "what a value was in how many runs: NAME=True*9, NAME=3*20, NAME=Float[2, 3]*10; may be repeated")
       ->allow_extra_args(false);

@@ -81,6 +81,8 @@ absl::Status ListPlansOf(const Repository& repository, const v1::ListPlansReques
     out.set_guards(plan.guards);
     out.set_bailouts(plan.bailouts);
     out.set_graph(std::move(plan.graph));
+    out.set_tier(plan.tier);
+    out.set_sizes(std::move(plan.sizes));
     for (GuardedClaim& claim : plan.claims) {
       v1::Plan::Claim& told = *out.add_claims();
       told.set_text(std::move(claim.text));

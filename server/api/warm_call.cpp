@@ -32,10 +32,9 @@ class WarmCall : public grpc::ServerUnaryReactor, public std::enable_shared_from
     if (ended_.exchange(true)) return;
     response_->set_model(servable_->name);
     response_->set_version(std::to_string(servable_->version));
-    for (const PlanInfo& plan : servable_->model->plans(/*with_graphs=*/false)) {
-      if (plan.state == PlanInfo::State::kCompiled) response_->set_plans(response_->plans() + 1);
-      if (plan.state == PlanInfo::State::kFailed) response_->set_failed(response_->failed() + 1);
-    }
+    const PlanCounts counts = servable_->model->plan_counts();
+    response_->set_plans(static_cast<uint32_t>(counts.specialised + counts.exact));
+    response_->set_failed(static_cast<uint32_t>(counts.failed));
     Finish(grpc::Status::OK);
   }
 

@@ -68,6 +68,19 @@ MetricFamily FailureFamily(const std::vector<ModelSample>& samples) {
   return family.Take();
 }
 
+MetricFamily PlanFamily(const std::vector<ModelSample>& samples) {
+  FamilyBuilder family("hearth_plans", "Plans that answer calls in place of the interpreter's baseline, by tier",
+                       MetricType::Gauge);
+  for (const ModelSample& sample : samples) {
+    for (size_t tier = 0; tier < sample.plans.size(); ++tier) {
+      auto labels = LabelsOf(sample);
+      labels.push_back({"tier", std::to_string(tier + 1)});
+      family.Add(std::move(labels), static_cast<double>(sample.plans[tier]));
+    }
+  }
+  return family.Take();
+}
+
 MetricFamily LatencyFamily(const std::vector<ModelSample>& samples) {
   MetricFamily family;
   family.name = "hearth_request_duration_seconds";
@@ -206,8 +219,7 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
       [](const ModelSample& s) { return s.weight_bytes; });
   add("hearth_model_ready", "Whether the version takes requests", kGauge,
       [](const ModelSample& s) { return s.serving ? 1 : 0; });
-  add("hearth_plans", "Plans that answer calls in place of the interpreter's baseline", kGauge,
-      [](const ModelSample& s) { return s.plans; });
+  families.push_back(PlanFamily(samples));
   add("hearth_plan_bytes", "Memory that the plans take beside the model's weights", kGauge,
       [](const ModelSample& s) { return s.plan_bytes; });
   add("hearth_plan_bailouts", "Calls that a plan could not finish and the baseline did, of the plans that there are",

@@ -8,6 +8,7 @@
 #include <prometheus/collectable.h>
 #include <prometheus/metric_family.h>
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
@@ -24,8 +25,8 @@ struct ModelSample {
   StatisticsSnapshot statistics;
   uint64_t weight_bytes = 0;
   bool serving = false;
-  uint64_t argument_specs = 0;  // kinds of arguments that calls came with
-  uint64_t plans = 0;
+  uint64_t argument_specs = 0;         // kinds of arguments that calls came with
+  std::array<uint64_t, 2> plans = {};  // of tiers 1 and 2
   uint64_t plan_bytes = 0;
   uint64_t plan_bailouts = 0;
 };
