@@ -378,8 +378,15 @@ void ValueFactTable::EnterLoop(const Node& loop) {
 // What must have been so for the run to get past it. Of Values that are defined in the block of the branch: all that
 // comes later sees them past it.
 void ValueFactTable::LearnFrom(const Node& branch) {
+  static const Symbol kDtype = Symbol::fromQualString("prim::dtype");
   const bool then_raises = AlwaysRaises(*branch.block(0));
-  if (then_raises != AlwaysRaises(*branch.block(1))) Learn(*branch.input(), !then_raises, *branch.block());
+  if (then_raises == AlwaysRaises(*branch.block(1))) return;
+  // Not dtypes: what read the tensor before it was checked would be given code for a dtype that it may not have. A
+  // guard stands before all that reads it.
+  for (const Value* side : branch.input()->node()->inputs()) {
+    if (side->node()->kind() == kDtype) return;
+  }
+  Learn(*branch.input(), !then_raises, *branch.block());
 }
 
 void ValueFactTable::Learn(const Value& condition, bool holds, const Block& block) {

@@ -6,8 +6,8 @@
 // for a Value's whole life: of tensors that may be given other sizes or dtypes in place, and of lists that may be
 // written, nothing is known, and arguments and constants count as possibly the same tensor.
 //
-// A guard, or a branch that raises unless a tensor has so many dimensions or that dtype, tells so to what comes after
-// it.
+// A branch that raises unless a tensor has so many dimensions tells the rank to what comes after it; a guard the rank
+// or the dtype.
 //
 // Takes for granted that no autocast is on around the run (regions in the code are casts by now).
 #pragma once

@@ -16,7 +16,6 @@ namespace hearth {
 namespace {
 
 constexpr size_t kMaxStringBytes = 64;
-constexpr size_t kMaxLength = 64;
 constexpr size_t kMaxSites = 1024;
 
 void Collect(const Block& block, std::vector<Value*>* values) {
@@ -58,6 +57,7 @@ class SiteFinder {
     for (const Value* input : graph.inputs()) {
       if (input->HasUses() && IsScalar(*input->type())) Put(*input);
     }
+    forks_ = HasClosure(*graph.block());
     Visit(*graph.block());
   }
 
@@ -74,7 +74,7 @@ class SiteFinder {
       if (IsClosure(*node) || (node->kind() == sym::kLoop && !TouchesTensors(*node->block(0)))) continue;
       for (const Block* nested : node->blocks()) Visit(*nested);
       for (const Value* output : node->outputs()) {
-        if (IsOpen(*node, *output)) Put(*output);
+        if (IsOpen(*node, *output) && (!forks_ || IsScalar(*output->type()))) Put(*output);
       }
     }
   }
@@ -91,21 +91,31 @@ class SiteFinder {
 
   static bool IsOpen(const Node& node, const Value& value) {
     static const Symbol kGetItem = Symbol::fromQualString("aten::__getitem__");
+    static const Symbol kLen = Symbol::fromQualString("aten::len");
     const c10::Type& type = *value.type();
     if (!value.HasUses()) return false;
     if (MayBeSeveral(type)) return true;
+    if (node.kind() == kLen) return true;
     if (type.kind() == c10::TypeKind::TensorType) return !HasFactRule(node) || node.kind() == kGetItem;
     return std::ranges::any_of(value.uses(), [&](const Use& use) {
-      static const Symbol kLen = Symbol::fromQualString("aten::len");
       const Symbol user = use.user->kind();
       if (type.kind() == c10::TypeKind::BoolType) return user == sym::kIf;
-      if (type.kind() == c10::TypeKind::IntType) return user == sym::kLoop && use.offset == 0;
-      return type.kind() == c10::TypeKind::ListType && user == kLen;
+      return type.kind() == c10::TypeKind::IntType && user == sym::kLoop && use.offset == 0;
     });
+  }
+
+  static bool HasClosure(const Block& block) {
+    bool has = false;
+    for (const Node* node : block) {
+      has |= IsClosure(*node);
+      for (const Block* nested : node->blocks()) has |= HasClosure(*nested);
+    }
+    return has;
   }
 
   std::vector<size_t> number_;  // by Value id
   std::vector<ProfileSite> sites_;
+  bool forks_ = false;  // whether what has memory may be written elsewhere while it is looked at
 };
 
 // A number drawn for (run, size): the finalizer of MurmurHash3 (A. Appleby, 2011).
@@ -145,7 +155,7 @@ void ValueObservation::Add(const c10::IValue& value, uint64_t run) {
                       (value.isString() && value.toStringRef().size() <= kMaxStringBytes);
   if (scalar) {
     seen.constant = value;
-  } else if (value.isTensor() || value.isNone() || (value.isList() && value.toListRef().size() <= kMaxLength)) {
+  } else if (value.isTensor() || value.isNone()) {
     seen.facts = FactsOfConstant(value);
   } else {
     seen.facts = {};

@@ -36,8 +36,9 @@ struct ProfileSite {
 };
 
 // Of a baseline graph: the conditions of branches, how often loops go round, numbers and strings that callers give,
-// lists whose length is asked for, what may be None, tensors of which no rule tells more; nothing in closures, nor in
-// loops that never touch a tensor, where looking would take longer than what is looked at.
+// lengths that are asked for, what may be None, tensors of which no rule tells more; nothing in closures, nor in loops
+// that never touch a tensor, where looking would take longer than what is looked at. Beside closures only what has no
+// memory, which they could write meanwhile.
 std::vector<ProfileSite> FindProfileSites(const Graph& baseline);
 
 // What one Value was.
@@ -48,7 +49,7 @@ struct ValueObservation {
   bool some = false;   // it was something else
   // Of numbers and short strings: what it always was. Null: not always the same, or something else.
   std::optional<c10::IValue> constant;
-  // Tensors and lists: what they have in common.
+  // Of tensors: what they have in common.
   ValueFacts facts = Never();
   // Of a tensor, while its rank is always the same.
   struct Dimension {
