@@ -128,7 +128,9 @@ TEST(BailoutTest, WhatAProfileTookForGrantedIsGivenUpWhereItDoesNotHold) {
       const auto expected = Answer(*baseline, flag, -1);
       const auto explain = [&] { return "seed " + std::to_string(seed) + "\n" + PrintGraph(plan->graph()); };
       ASSERT_EQ(Answer(*plan->code(), flag, -1), expected) << explain();
-      if (flag) ASSERT_EQ(plan->bailouts(), 0u) << "what the profile saw holds; " << explain();
+      if (flag) {
+        ASSERT_EQ(plan->bailouts(), 0u) << "what the profile saw holds; " << explain();
+      }
       refuted += plan->bailouts();
       for (uint32_t guard = 0; guard < plan->num_guards(); ++guard) {
         ASSERT_EQ(Answer(*plan->code(), flag, static_cast<int32_t>(guard)), expected)
