@@ -37,7 +37,7 @@ int RunHearth(const std::string& archive, std::vector<c10::IValue> inputs) {
   // As the daemon's first load comes after its start.
   hearth::PrepareBuiltinFunctions();
   const auto start = Clock::now();
-  auto model = (*runtime)->Load(archive, {.map_file_in_place = false});
+  auto model = (*runtime)->Load(archive, {});
   if (!model.ok()) {
     std::cerr << model.status() << "\n";
     return 1;
