@@ -80,7 +80,7 @@ def case(tmp_path):
 
 
 def judged(case, tmp_path, change=lambda content: None):
-    [(line, output)] = Hearth(HEARTH).run([case], tmp_path)
+    [(line, output, _)] = Hearth(HEARTH).run([case], tmp_path)
     content = torch.load(output, weights_only=True)
     change(content)
     torch.save(content, output)
