@@ -196,6 +196,7 @@ void Daemon::Stop() {
   Parts& parts = *parts_;
   const auto grace =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(parts.options.drain_seconds));
+  const auto end = std::chrono::system_clock::now() + grace;
   Log().info("stopping: {} requests in flight, at most {} s for them", parts.dispatcher.in_flight(),
              parts.options.drain_seconds);
   parts.readiness.draining = true;
@@ -203,8 +204,10 @@ void Daemon::Stop() {
   parts.health.Update();
   parts.streams.StopReading();
   parts.health.Shutdown();
-  // Closes the port, lets calls end, and cancels those that have not by then.
-  parts.grpc_server->Shutdown(std::chrono::system_clock::now() + grace);
+  // Until then a call that comes hears that this server is unavailable; one that meets gRPC's shutdown is cancelled.
+  parts.dispatcher.WaitUntilIdle(std::chrono::steady_clock::now() + grace);
+  // Closes the port, lets the other calls end, and cancels those that have not by then.
+  parts.grpc_server->Shutdown(end);
   parts.grpc_server->Wait();
   // A call's callback may still be on its way out of the dispatcher.
   parts.dispatcher.WaitUntilIdle(std::chrono::steady_clock::now() + std::chrono::hours(1));
