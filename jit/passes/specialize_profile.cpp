@@ -287,7 +287,8 @@ class Specializer {
     std::unordered_set<const Node*> before = {guard};
     const Node* first = value.node()->kind() == sym::kParam ? block->param_node() : value.node();
     for (const Node* node = guard->prev(); node != first; node = node->prev()) before.insert(node);
-    const std::vector<Use> uses = value.uses();
+    // A copy: they change on the way.
+    const std::vector<Use> uses(value.uses().begin(), value.uses().end());
     for (const Use& use : uses) {
       const Node* ancestor = use.user;
       while (ancestor->block() != block) ancestor = ancestor->block()->owner();
