@@ -65,7 +65,7 @@ class GraphWalker {
     } else if (node->kind() == sym::kListConstruct) {
       c10::impl::GenericList list(node->output()->type()->containedType(0));
       for (const IValue& input : inputs) list.push_back(input);
-      outputs = {std::move(list)};
+      outputs = {list};
     } else if (node->kind() == sym::kTupleUnpack) {
       const auto& elements = inputs[0].toTupleRef().elements();
       outputs.assign(elements.begin(), elements.end());
