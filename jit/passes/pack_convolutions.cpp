@@ -23,6 +23,7 @@
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/registry.h"
+#include "jit/passes/constant_tensor.h"
 #include "jit/passes/derived_constants.h"
 
 namespace hearth {
@@ -71,12 +72,6 @@ struct Settings {
   std::vector<int64_t> padding, stride, dilation;
   int64_t groups = 1;
 };
-
-const at::Tensor* ConstantTensor(const Value& value) {
-  const c10::IValue* constant = ConstantOf(value);
-  return constant != nullptr && constant->isTensor() && constant->toTensor().defined() ? &constant->toTensor()
-                                                                                       : nullptr;
-}
 
 bool IsPlain(const at::Tensor& tensor) {
   return tensor.layout() == at::kStrided && tensor.device().is_cpu() && tensor.scalar_type() == at::kFloat &&

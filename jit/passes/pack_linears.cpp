@@ -19,6 +19,7 @@
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/registry.h"
+#include "jit/passes/constant_tensor.h"
 #include "jit/passes/derived_constants.h"
 
 namespace hearth {
@@ -66,12 +67,6 @@ bool PackingPays() {
     return with_packed < plain;
   }();
   return pays;
-}
-
-const at::Tensor* ConstantTensor(const Value& value) {
-  const c10::IValue* constant = ConstantOf(value);
-  return constant != nullptr && constant->isTensor() && constant->toTensor().defined() ? &constant->toTensor()
-                                                                                       : nullptr;
 }
 
 bool IsPackable(const at::Tensor& weight) {

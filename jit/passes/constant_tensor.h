@@ -1,0 +1,18 @@
+// A tensor that a graph has as a constant: a weight, mostly.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "jit/analysis/node_effects.h"
+#include "jit/ir/graph.h"
+
+namespace hearth {
+
+// The defined tensor that `value` is, if it is a constant; null otherwise.
+inline const at::Tensor* ConstantTensor(const Value& value) {
+  const c10::IValue* constant = ConstantOf(value);
+  if (constant == nullptr || !constant->isTensor() || !constant->toTensor().defined()) return nullptr;
+  return &constant->toTensor();
+}
+
+}  // namespace hearth
