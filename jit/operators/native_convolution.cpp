@@ -73,7 +73,7 @@ void Convolution(NativeArguments in, IValue* out) {
   for (const IValue& parameter : Elements(in[10])) parameters.push_back(at::Scalar(parameter.toDouble()));
   if (in[8].isNone()) {
     *out = pointwise.call(input, weight, bias.held, padding.get(), stride.get(), dilation.get(), groups, activation,
-                          std::move(parameters), algorithm);
+                          parameters, algorithm);
     return;
   }
   TORCH_CHECK(activation == "none", "no activation comes after an addition");
@@ -82,12 +82,12 @@ void Convolution(NativeArguments in, IValue* out) {
   if (other.size(2) * other.size(3) == 1) {
     // Whose format LibTorch finds ambiguous.
     at::Tensor result = pointwise.call(input, weight, bias.held, padding.get(), stride.get(), dilation.get(), groups,
-                                       activation, std::move(parameters), algorithm);
+                                       activation, parameters, algorithm);
     *out = at::_ops::add__Tensor::call(result, other, 1);
     return;
   }
   *out = pointwise_with_other.call(input, other, weight, bias.held, padding.get(), stride.get(), dilation.get(), groups,
-                                   "add", at::Scalar(1), OptionalText(), std::move(parameters), algorithm);
+                                   "add", at::Scalar(1), OptionalText(), parameters, algorithm);
 }
 
 constexpr NativeEntry kEntries[] = {{"hearth::convolution", Convolution}};
