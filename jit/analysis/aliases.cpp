@@ -2,6 +2,7 @@
 
 #include <ATen/core/jit_type.h>
 
+#include <algorithm>
 #include <initializer_list>
 #include <numeric>
 #include <unordered_map>
@@ -62,6 +63,9 @@ AliasClasses::AliasClasses(const Graph& graph, const UnitEffects* effects, const
     if (Facts* facts = FactsFor(*output)) facts->returned = true;
   }
   SpreadToElements();
+  for (const Value* value : written_by_baseline_) {
+    ForEachReachable(ClassOf(*value), [&](size_t alias_class) { facts_[alias_class].written = true; });
+  }
 }
 
 size_t AliasClasses::Find(size_t id) const {
@@ -227,7 +231,9 @@ void AliasClasses::VisitNode(const Node& node) {
   } else if (kind == sym::kSetAttr) {
     Unify(*node.input(0), *node.input(1));
     if (Facts* facts = FactsFor(*node.input(0))) facts->written = true;
-  } else if (kind != sym::kToList && kind != sym::kRaiseException && kind != sym::kFrameState) {
+  } else if (kind == sym::kFrameState) {
+    VisitFrameState(node);
+  } else if (kind != sym::kToList && kind != sym::kRaiseException) {
     // Containers hold their elements, attributes and elements come from what holds them, casts give the same.
     UnifyAll(node);
   }
@@ -240,6 +246,14 @@ void AliasClasses::VisitCall(const Node& node) {
       facts->called = true;
       facts->written |= writes;
     }
+  }
+}
+
+void AliasClasses::VisitFrameState(const Node& node) {
+  if (!node.HasAttribute(sym::kWrittenAttr)) return;
+  const auto written = static_cast<uint64_t>(node.attribute<int64_t>(sym::kWrittenAttr));
+  for (size_t i = 0; i < node.inputs().size(); ++i) {
+    if ((written >> std::min<size_t>(i, 63) & 1) != 0) written_by_baseline_.push_back(node.input(i));
   }
 }
 

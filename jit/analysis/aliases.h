@@ -50,7 +50,7 @@ class AliasClasses {
     bool constant = false;  // may be reached from a constant (state is set too)
     bool argument = false;  // may be reached from another input of the Graph
     bool returned = false;  // may be reached from an output of the Graph
-    bool written = false;   // some node may write it
+    bool written = false;   // some node may write it, or the baseline after a bailout
     bool called = false;    // handed to a call that is not seen through
     bool outlives() const { return state || argument || returned || called; }
     bool operator==(const Facts&) const = default;
@@ -65,6 +65,7 @@ class AliasClasses {
   void VisitNode(const Node& node);
   void VisitOperator(const Node& node);
   void VisitCall(const Node& node);
+  void VisitFrameState(const Node& node);
   size_t Find(size_t id) const;
   Facts* FactsFor(const Value& value);
   void Unify(const Value& a, const Value& b);
@@ -86,6 +87,7 @@ class AliasClasses {
   std::vector<Facts> facts_;            // likewise; meaningful at roots
   std::vector<size_t> elements_;        // likewise
   std::vector<bool> has_memory_;        // by value id
+  std::vector<const Value*> written_by_baseline_;
 };
 
 // The object that `value` is in every run: a constant, or the first input of a Graph bound to `self`. Null if there is

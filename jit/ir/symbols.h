@@ -43,6 +43,9 @@ inline const c10::Symbol kValueAttr = c10::Symbol::attr("value");
 inline const c10::Symbol kNameAttr = c10::Symbol::attr("name");
 inline const c10::Symbol kStepAttr = c10::Symbol::attr("step");
 inline const c10::Symbol kAnchorAttr = c10::Symbol::attr("anchor");
+// Of a prim::FrameState: which inputs the baseline may write, though nothing in the plan does; a bit each, the last one
+// for all from the 64th on.
+inline const c10::Symbol kWrittenAttr = c10::Symbol::attr("written");
 // Of a prim::Guard that a profile asked for: what it checks, in words, and the number of the Value that it is about.
 inline const c10::Symbol kClaimAttr = c10::Symbol::attr("claim");
 inline const c10::Symbol kNumberAttr = c10::Symbol::attr("number");

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string>
 #include <unordered_set>
+#include <utility>
 
 #include "jit/analysis/node_effects.h"
 #include "jit/analysis/operator_facts.h"
@@ -98,12 +99,39 @@ class Specializer {
       : graph_(graph), facts_(graph, arguments, effects), needs_(graph), claims_(claims), questions_(questions) {}
 
   bool Run() {
+    FindWritten(*graph_.block());
     VisitInputs();
     Walk(*graph_.block(), false);
+    if (changed_) {
+      for (const auto& [state, written] : written_) state->SetAttribute(sym::kWrittenAttr, written);
+    }
     return changed_;
   }
 
  private:
+  // What the baseline may write is not to be shared, nor made a constant, because the code that does so is not in the
+  // plan any more.
+  void FindWritten(const Block& block) {
+    for (Node* node : block) {
+      if (node->kind() == sym::kFrameState) {
+        uint64_t written = 0;
+        for (size_t i = 0; i < node->inputs().size(); ++i) {
+          if (IsWritten(*node->input(i))) written |= uint64_t{1} << std::min<size_t>(i, 63);
+        }
+        if (written != 0) written_.emplace_back(node, static_cast<int64_t>(written));
+      }
+      for (const Block* nested : node->blocks()) FindWritten(*nested);
+    }
+  }
+
+  bool IsWritten(const Value& value) const {
+    const AliasClasses& aliases = facts_.aliases();
+    bool written = false;
+    aliases.ForEachReachable(aliases.ClassOf(value),
+                             [&](size_t alias_class) { written |= aliases.FactsOf(alias_class).written; });
+    return written;
+  }
+
   // ---- The walk ----
 
   void Walk(Block& block, bool covered) {
@@ -301,6 +329,7 @@ class Specializer {
   const Needs needs_;
   const ProfileClaims& claims_;
   std::vector<size_t>* const questions_;
+  std::vector<std::pair<Node*, int64_t>> written_;  // FrameStates, as their attribute says
   bool changed_ = false;
 };
 
