@@ -1,10 +1,12 @@
 // Plans that leave for the baseline, at every guard of random programs.
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "jit/interpreter/code.h"
 #include "jit/interpreter/interpreter.h"
 #include "jit/interpreter/random_graphs.h"
+#include "jit/interpreter/test_support.h"
 #include "jit/ir/parser.h"
 #include "jit/ir/printer.h"
 #include "jit/ir/verifier.h"
@@ -110,6 +113,7 @@ TEST(BailoutTest, EveryGuardOfOptimisedRandomProgramsMayFailAndNothingChanges) {
 // Plans made of what one run showed, which another run shows to be wrong.
 TEST(BailoutTest, WhatAProfileTookForGrantedIsGivenUpWhereItDoesNotHold) {
   size_t claims = 0;
+  size_t claims_of_none = 0;
   size_t refuted = 0;
   for (uint32_t seed = 0; seed < 600; ++seed) {
     const std::unique_ptr<Graph> graph = GraphGenerator(seed, true).Generate();
@@ -138,11 +142,104 @@ TEST(BailoutTest, WhatAProfileTookForGrantedIsGivenUpWhereItDoesNotHold) {
       }
       plan->code()->bailouts->count = 0;
     }
-    claims +=
-        std::ranges::count_if(plan->code()->bailouts->guards, [](const GuardInfo& guard) { return guard.number >= 0; });
+    for (const ExecutionPlan::Guard& guard : plan->guards()) {
+      claims += guard.claim.empty() ? 0 : 1;
+      claims_of_none += guard.claim.ends_with("None") ? 1 : 0;
+    }
   }
   EXPECT_GT(claims, 500u);
+  EXPECT_GT(claims_of_none, 50u);
   EXPECT_GT(refuted, 20u);
+}
+
+class CallsTest : public UnitTest {};
+
+// How often loops go round and what is None, wrong in the first round or in the middle, behind calls that act.
+TEST_F(CallsTest, WhatCallsDidBeforeAGuardFailedIsNotDoneAgain) {
+  AddFunction("__torch__.record", R"(graph(%log : List[str], %text : str):
+  %same : List[str] = aten::append.t(%log, %text)
+  %length : int = aten::len.t(%log)
+  return (%length)
+)");
+  const auto graph = ParseGraph(R"(graph(%x : Tensor, %c : List[int], %l : List[Optional[str]], %log : List[str]):
+  %0 : int = prim::Constant[value=0]()
+  %1 : int = prim::Constant[value=1]()
+  %true : bool = prim::Constant[value=True]()
+  %none : NoneType = prim::Constant[value=None]()
+  %round : str = prim::Constant[value="round"]()
+  %inner : str = prim::Constant[value="inner"]()
+  %nothing : str = prim::Constant[value="nothing"]()
+  %begun : int = prim::CallFunction[function=@__torch__.record](%log, %round)
+  %rounds : int = aten::__getitem__.t(%c, %0)
+  %sum : int = prim::Loop(%rounds, %true, %begun)
+    block0(%i : int, %before : int):
+      %dim : int = aten::dim(%x)
+      %length : int = prim::CallFunction[function=@__torch__.record](%log, %round)
+      %many : int = aten::__getitem__.t(%c, %1)
+      %inside : int = prim::Loop(%many, %true, %length)
+        block0(%j : int, %carried : int):
+          %dim2 : int = aten::dim(%x)
+          %so_far : int = prim::CallFunction[function=@__torch__.record](%log, %inner)
+          -> (%true, %so_far)
+      %o : Optional[str] = aten::__getitem__.t(%l, %i)
+      %there : bool = aten::__isnot__(%o, %none)
+      %text : str = prim::If(%there)
+        block0():
+          %sure : str = prim::unchecked_cast(%o)
+          -> (%sure)
+        block1():
+          %unset : int = prim::CallFunction[function=@__torch__.record](%log, %nothing)
+          -> (%nothing)
+      %last : int = prim::CallFunction[function=@__torch__.record](%log, %text)
+      %after : int = aten::add.int(%before, %inside)
+      -> (%true, %after)
+  return (%sum)
+)",
+                                options_);
+  const auto baseline = CompileCode(*graph, "f");
+  using Optionals = std::vector<std::optional<std::string>>;
+  const at::Tensor x = at::zeros({2});
+  const auto run = [&](const Code& code, const std::vector<int64_t>& counts, const Optionals& optionals,
+                       std::shared_ptr<RunSamples> samples = nullptr) {
+    const c10::List<std::string> log;
+    c10::List<std::optional<std::string>> list;
+    for (const auto& each : optionals) list.push_back(each);
+    RunOptions options;
+    options.samples = std::move(samples);
+    const IValue answer = hearth::Run(code, {x, counts, list, log}, options);
+    return std::pair(answer.toInt(), log.vec());
+  };
+  const PlanCompiler compiler(*graph, "f", /*guard_everywhere=*/false, nullptr);
+  c10::List<std::optional<std::string>> two;
+  two.resize(2);
+  const ArgumentSpec spec =
+      ArgumentSpec::Of(std::vector<IValue>{x, std::vector<int64_t>(2), two, c10::List<std::string>()}).value();
+  compiler.Compile({.spec = spec}, nullptr);
+  PlanRequest request{.spec = spec, .least_runs = 1};
+  const auto samples = std::make_shared<RunSamples>(compiler.sites().size(), 1);
+  run(*compiler.observed(), {2, 3}, {"a", "b"}, samples);
+  request.profile.Join(*samples, compiler.sites());
+  const auto plan = compiler.Compile(request, nullptr);
+  struct Case {
+    std::vector<int64_t> counts;
+    Optionals optionals;
+    std::string wrong;
+  };
+  const std::vector<Case> cases = {{{2, 3}, {"c", "d"}, ""},
+                                   {{1, 3}, {"a", "b"}, "rounds is 2"},
+                                   {{0, 3}, {"a", "b"}, "rounds is 2"},
+                                   {{2, 4}, {"a", "b"}, "many is 3"},
+                                   {{2, 3}, {std::nullopt, "b"}, "o is not None"},
+                                   {{2, 3}, {"a", std::nullopt}, "o is not None"}};
+  for (const Case& each : cases) {
+    const auto before = plan->guards();
+    EXPECT_EQ(run(*plan->code(), each.counts, each.optionals), run(*baseline, each.counts, each.optionals));
+    std::string failed;
+    for (size_t i = 0; i < before.size(); ++i) {
+      if (plan->guards()[i].failures > before[i].failures) failed += plan->guards()[i].claim;
+    }
+    EXPECT_EQ(failed, each.wrong);
+  }
 }
 
 TEST(BailoutTest, ARunThatHasUsedUpItsMemoryBeginsNothingAgain) {

@@ -69,6 +69,8 @@ class GraphWalker {
     } else if (node->kind() == sym::kTupleUnpack) {
       const auto& elements = inputs[0].toTupleRef().elements();
       outputs.assign(elements.begin(), elements.end());
+    } else if (node->kind() == sym::kUncheckedCast) {
+      outputs = inputs;
     } else {
       node->op()->Run(inputs);
       outputs = inputs;
@@ -134,7 +136,7 @@ class GraphGenerator {
   void Fill(Scope& scope, int depth) {
     for (int i = 2 + Random(6); i > 0; --i) {
       if (effects_ && Random(4) == 0) Act(scope);
-      switch (Random(depth < 3 ? 9 : 6)) {
+      switch (Random(depth < 3 ? 10 : 6)) {
         case 0:
           scope.ints.push_back(Operate("aten::add", "int", {Pick(scope.ints), Pick(scope.ints)}, c10::IntType::get()));
           break;
@@ -169,6 +171,9 @@ class GraphGenerator {
         case 6:
         case 7:
           Branch(scope, depth);
+          break;
+        case 8:
+          Choose(scope, depth);
           break;
         default:
           Loop(scope, depth);
@@ -218,10 +223,40 @@ class GraphGenerator {
     Outputs(node, ints, strings, scope);
   }
 
+  // What may be None, and a branch by whether it is.
+  void Choose(Scope& scope, int depth) {
+    const TypePtr optional = c10::OptionalType::create(c10::StringType::get());
+    Node* choice = graph_->Insert(graph_->Create(sym::kIf, {Pick(scope.bools)}));
+    choice->output()->SetType(optional);
+    for (const bool there : {true, false}) {
+      Block* block = choice->AddBlock();
+      InsertionGuard guard(graph_, block);
+      block->AddReturn(there ? Pick(scope.strings) : graph_->InsertConstant({}, optional));
+    }
+    Value* none = graph_->InsertConstant({}, c10::NoneType::get());
+    Node* branch =
+        graph_->Create(sym::kIf, {Operate("aten::__isnot__", "", {choice->output(), none}, c10::BoolType::get())});
+    graph_->Insert(branch)->output()->SetType(c10::StringType::get());
+    for (const bool there : {true, false}) {
+      Block* block = branch->AddBlock();
+      InsertionGuard guard(graph_, block);
+      Scope inner = scope;
+      if (there) {
+        Node* cast = graph_->Insert(graph_->Create(sym::kUncheckedCast, {choice->output()}));
+        cast->output()->SetType(c10::StringType::get());
+        inner.strings.push_back(cast->output());
+      }
+      if (Random(2) == 0) Fill(inner, depth + 1);
+      block->AddReturn(Pick(inner.strings));
+    }
+    scope.strings.push_back(branch->output());
+  }
+
   void Loop(Scope& scope, int depth) {
     const int ints = Random(3);
     const int strings = Random(3);
-    Value* max = graph_->InsertConstant(int64_t{Random(4)});
+    Value* max = graph_->InsertConstant(int64_t{1 + Random(3)});
+    if (Random(3) == 0) max = Operate("aten::remainder", "int", {Pick(scope.ints), max}, c10::IntType::get());
     std::vector<Value*> inputs = {max, Random(2) == 0 ? graph_->InsertConstant(true) : Pick(scope.bools)};
     for (int i = 0; i < ints; ++i) inputs.push_back(Pick(scope.ints));
     for (int i = 0; i < strings; ++i) inputs.push_back(Pick(scope.strings));

@@ -16,6 +16,7 @@
 #include "jit/ir/symbols.h"
 #include "jit/operators/registry.h"
 #include "jit/passes/frame_states.h"
+#include "jit/passes/unroll_loops.h"
 
 namespace hearth {
 namespace {
@@ -24,6 +25,11 @@ namespace {
 constexpr size_t kHandful = 5;
 
 bool IsTensor(const Value& value) { return value.type()->kind() == c10::TypeKind::TensorType; }
+
+bool MayBeSeveral(const c10::Type& type) {
+  const c10::TypeKind kind = type.kind();
+  return kind == c10::TypeKind::OptionalType || kind == c10::TypeKind::UnionType || kind == c10::TypeKind::AnyType;
+}
 
 size_t CountNodes(const Block& block) {
   size_t count = 0;
@@ -189,6 +195,10 @@ class Specializer {
     if (place == nullptr) return;
     if (value.type()->kind() == c10::TypeKind::BoolType) {
       if (const ValueObservation* seen = Ask(value, DecidesBranch(value))) TryConstant(value, *seen, place);
+    } else if (value.type()->kind() == c10::TypeKind::IntType) {
+      if (const ValueObservation* seen = Ask(value, CountsRounds(value))) TryRounds(value, *seen, place);
+    } else if (MayBeSeveral(*value.type())) {
+      if (const ValueObservation* seen = Ask(value, DecidesByKind(value))) TryKind(value, *seen, place);
     } else if (IsTensor(value)) {
       const ValueFacts& facts = facts_.Of(value);
       const bool open = needs_.Has(value) && (!facts.dtype || !facts.rank()) && !facts_.MayChangeShape(value);
@@ -211,6 +221,24 @@ class Specializer {
       // One that raises has told what it knows by being there.
       if (Raises(one) || Raises(other)) return false;
       return !use.user->outputs().empty() || CountNodes(one) + CountNodes(other) >= kHandful;
+    });
+  }
+
+  static bool IsRoundsOf(const Use& use, int64_t rounds) {
+    return use.user->kind() == sym::kLoop && use.offset == 0 && MayUnroll(*use.user, rounds);
+  }
+
+  static bool CountsRounds(const Value& value) {
+    return std::ranges::any_of(value.uses(), [](const Use& use) { return IsRoundsOf(use, 1); });
+  }
+
+  // Whether a branch goes by whether it is None, or a Tensor.
+  static bool DecidesByKind(const Value& value) {
+    static const Symbol kIs = Symbol::fromQualString("aten::__is__"),
+                        kIsNot = Symbol::fromQualString("aten::__isnot__");
+    return std::ranges::any_of(value.uses(), [](const Use& use) {
+      const Symbol user = use.user->kind();
+      return (user == kIs || user == kIsNot || user == sym::kIsInstance) && DecidesBranch(*use.user->output());
     });
   }
 
@@ -243,6 +271,58 @@ class Specializer {
     }
     Node* guard = PutGuard({condition}, value, NameOf(value) + " is " + text.str());
     ReplaceBehind(value, guard, known);
+  }
+
+  // A loop that never ran goes; one that always went round so often is unrolled.
+  void TryRounds(Value& value, const ValueObservation& seen, Node* place) {
+    if (!seen.constant || !seen.constant->isInt()) return;
+    const int64_t rounds = seen.constant->toInt();
+    const bool pays = std::ranges::any_of(
+        value.uses(), [&](const Use& use) { return IsRoundsOf(use, std::max<int64_t>(rounds, 1)); });
+    if (pays) TryConstant(value, seen, place);
+  }
+
+  // Of what may be None or something else: always None, never None, or always a Tensor.
+  void TryKind(Value& value, const ValueObservation& seen, Node* place) {
+    if (seen.none && seen.some) return;
+    const TypePtr& type = value.type();
+    TypePtr narrow;
+    if (seen.none) {
+      narrow = c10::NoneType::get();
+    } else if (seen.facts.is_tensor() && c10::TensorType::get()->isSubtypeOf(*type)) {
+      narrow = c10::TensorType::get();
+    } else if (type->kind() == c10::TypeKind::OptionalType) {
+      narrow = type->expectRef<c10::OptionalType>().getElementType();
+    } else {
+      return;
+    }
+    InsertionGuard insertion(&graph_, place->next());
+    graph_.SetCurrentRange(value.node()->range());
+    Value* known = nullptr;
+    Value* condition = nullptr;
+    if (seen.none) {
+      known = graph_.InsertConstant({}, narrow);
+      condition = Operate("aten::__is__", "", {&value, known}, c10::BoolType::get());
+    } else if (type->kind() == c10::TypeKind::OptionalType) {
+      Value* none = graph_.InsertConstant({}, c10::NoneType::get());
+      condition = Operate("aten::__isnot__", "", {&value, none}, c10::BoolType::get());
+    } else {
+      Node* asks = graph_.Insert(graph_.Create(sym::kIsInstance, {&value}));
+      asks->SetAttribute(sym::kTypesAttr, std::vector<TypePtr>{narrow});
+      asks->output()->SetType(c10::BoolType::get());
+      condition = asks->output();
+    }
+    const char* what = seen.none                                     ? " is None"
+                       : narrow->kind() == c10::TypeKind::TensorType ? " is a Tensor"
+                                                                     : " is not None";
+    Node* last = PutGuard({condition}, value, NameOf(value) + what);
+    if (known == nullptr) {
+      last = graph_.Insert(graph_.Create(sym::kUncheckedCast, {&value}));
+      known = last->output();
+      known->SetType(narrow);
+    }
+    ReplaceBehind(value, last, known);
+    facts_.Infer(*known->node());
   }
 
   // Numbers that are equal without being the same are left alone.
@@ -310,11 +390,12 @@ class Specializer {
     return guard;
   }
 
-  static void ReplaceBehind(Value& value, Node* guard, Value* known) {
-    const Block* block = guard->block();
-    std::unordered_set<const Node*> before = {guard};
+  // `last`: of the nodes that found out what it is.
+  static void ReplaceBehind(Value& value, Node* last, Value* known) {
+    const Block* block = last->block();
+    std::unordered_set<const Node*> before = {last};
     const Node* first = value.node()->kind() == sym::kParam ? block->param_node() : value.node();
-    for (const Node* node = guard->prev(); node != first; node = node->prev()) before.insert(node);
+    for (const Node* node = last->prev(); node != first; node = node->prev()) before.insert(node);
     // A copy: they change on the way.
     const std::vector<Use> uses(value.uses().begin(), value.uses().end());
     for (const Use& use : uses) {

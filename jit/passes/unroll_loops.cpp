@@ -28,6 +28,19 @@ bool IsTrue(const Value& value) {
   return constant != nullptr && constant->isBool() && constant->toBool();
 }
 
+size_t NodesAdded(const Block& body, int64_t rounds) { return NumNodes(body) * static_cast<size_t>(rounds - 1); }
+
+}  // namespace
+
+bool MayUnroll(const Node& loop, int64_t rounds) {
+  if (loop.kind() != sym::kLoop || !IsTrue(*loop.input(1)) || rounds <= 0 || rounds > kMaxRounds) return false;
+  if (rounds == 1) return true;
+  const Block& body = *loop.block(0);
+  return IsTrue(*body.returns()[0]) && NumNodes(body) + NodesAdded(body, rounds) <= kMaxNodesOfLoop;
+}
+
+namespace {
+
 class Unroller {
  public:
   explicit Unroller(Graph& graph) : graph_(graph) { Walk(graph.block()); }
@@ -48,16 +61,12 @@ class Unroller {
   }
 
   std::optional<int64_t> RoundsToUnroll(const Node& node) {
-    if (node.kind() != sym::kLoop || !IsTrue(*node.input(1))) return {};
+    if (node.kind() != sym::kLoop) return {};
     const c10::IValue* trips = ConstantOf(*node.input(0));
-    if (trips == nullptr || trips->toInt() <= 0 || trips->toInt() > kMaxRounds) return {};
+    if (trips == nullptr || !MayUnroll(node, trips->toInt())) return {};
     const int64_t rounds = trips->toInt();
-    if (rounds == 1) return rounds;
-    const Block& body = *node.block(0);
-    if (!IsTrue(*body.returns()[0])) return {};
-    const size_t size = NumNodes(body);
-    const size_t added = size * static_cast<size_t>(rounds - 1);
-    if (size + added > kMaxNodesOfLoop || added_ + added > kMaxNodesAdded) return {};
+    const size_t added = NodesAdded(*node.block(0), rounds);
+    if (added_ + added > kMaxNodesAdded) return {};
     added_ += added;
     return rounds;
   }

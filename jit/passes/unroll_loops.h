@@ -8,9 +8,14 @@
 // number as a constant. Returns whether the graph changed.
 #pragma once
 
+#include <cstdint>
+
 #include "jit/ir/graph.h"
 
 namespace hearth {
+
+// Whether a loop is small enough to be unrolled if it is known to go round so often.
+bool MayUnroll(const Node& loop, int64_t rounds);
 
 bool UnrollLoops(Graph& graph);
 
