@@ -60,9 +60,9 @@ void Elementwise(Call& call, Dtype dtype) {
     sizes = call.in(1).sizes;
     contiguous = call.in(1).contiguous;
   } else if (call.is_tensor_type(1)) {
-    sizes = Broadcast(std::move(sizes), call.in(1).sizes);
+    sizes = Broadcast(call.sizes(), std::move(sizes), call.in(1).sizes);
     contiguous &= call.in(1).contiguous && call.in(0).sizes == call.in(1).sizes && sizes &&
-                  std::all_of(sizes->begin(), sizes->end(), [](const KnownSize& size) { return size.has_value(); });
+                  std::all_of(sizes->begin(), sizes->end(), [](const KnownSize& size) { return size.is_known(); });
   }
   call.Give(0, call.in(like), dtype, std::move(sizes));
   call.out().contiguous = contiguous && call.out().plain;
@@ -81,12 +81,12 @@ void Where(Call& call) {
   if (call.num_inputs() != 3) return;
   std::optional<KnownSizes> sizes = call.in(0).sizes;
   for (size_t i = 1; i < 3; ++i) {
-    if (call.is_tensor_type(i)) sizes = Broadcast(std::move(sizes), call.in(i).sizes);
+    if (call.is_tensor_type(i)) sizes = Broadcast(call.sizes(), std::move(sizes), call.in(i).sizes);
   }
   call.Give(0, call.in(0), Promoted(call, {1, 2}), std::move(sizes));
 }
 void MaskedFill(Call& call) {
-  call.Give(0, call.in(0), call.in(0).dtype, Broadcast(call.in(0).sizes, call.in(1).sizes));
+  call.Give(0, call.in(0), call.in(0).dtype, Broadcast(call.sizes(), call.in(0).sizes, call.in(1).sizes));
 }
 
 std::optional<KnownSizes> Reduced(Call& call) {
@@ -100,7 +100,7 @@ std::optional<KnownSizes> Reduced(Call& call) {
   std::vector<bool> reduced(sizes->size(), all || dims->empty());
   if (!all) {
     for (const KnownSize& dim : *dims) {
-      const auto at = Dimension(dim, sizes->size());
+      const auto at = Dimension(dim.constant(), sizes->size());
       if (!at) return {};
       if (!sizes->empty()) reduced[*at] = true;
     }

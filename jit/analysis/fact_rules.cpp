@@ -85,19 +85,20 @@ std::optional<size_t> Dimension(std::optional<int64_t> dim, size_t rank) {
   return static_cast<size_t>(*dim < 0 ? *dim + count : *dim);
 }
 
-std::optional<KnownSizes> Broadcast(std::optional<KnownSizes> a, std::optional<KnownSizes> b) {
+std::optional<KnownSizes> Broadcast(SizeAlgebra& algebra, std::optional<KnownSizes> a, std::optional<KnownSizes> b) {
   if (!a || !b) return {};
   if (a->size() < b->size()) std::swap(a, b);
   const size_t extra = a->size() - b->size();
   for (size_t i = 0; i < b->size(); ++i) {
     KnownSize& size = (*a)[extra + i];
-    const KnownSize& other = (*b)[i];
-    if (size == 1) {
+    const KnownSize other = (*b)[i];
+    if (size == other || other == 1) continue;
+    // What is not 1 is what both are.
+    const bool decides = size && size != 1, other_decides = other && other != 1;
+    if (size == 1 || other_decides) {
       size = other;
-    } else if (other && other != 1) {
-      size = other;
-    } else if (!other && !size) {
-      size.reset();
+    } else if (!decides && !algebra.IsAtLeast(size, 2)) {
+      size = algebra.IsAtLeast(other, 2) ? other : KnownSize();
     }
   }
   return a;
@@ -106,6 +107,29 @@ std::optional<KnownSizes> Broadcast(std::optional<KnownSizes> a, std::optional<K
 std::optional<KnownSizes> UnknownSizes(std::optional<size_t> rank) {
   if (!rank) return {};
   return KnownSizes(*rank, KnownSize());
+}
+
+KnownSize SizeOfSlice(SizeAlgebra& algebra, KnownSize size, KnownSize start, KnownSize end, KnownSize step) {
+  const auto place = [&](KnownSize at) -> KnownSize {
+    if (algebra.Most(at).value_or(0) < 0) at = algebra.Add(at, size);
+    if (algebra.IsAtLeast(at, size)) return size;
+    if (algebra.IsAtLeast(algebra.Multiply(at, -1), 0)) return 0;
+    const bool within = algebra.IsAtLeast(at, 0) && algebra.IsAtLeast(size, at);
+    return within ? at : KnownSize();
+  };
+  start = place(start);
+  end = place(end);
+  if (!start.is_known() || !end.is_known() || !algebra.IsAtLeast(step, 1)) return {};
+  if (algebra.IsAtLeast(start, end)) return 0;
+  if (!algebra.IsAtLeast(end, start)) return {};
+  const KnownSize length = algebra.Subtract(end, start);
+  return algebra.Divide(algebra.Subtract(algebra.Add(length, step), 1), step);
+}
+
+KnownSize Product(SizeAlgebra& algebra, const KnownSizes& sizes, size_t from, size_t to) {
+  KnownSize product = 1;
+  for (size_t i = from; i < to; ++i) product = algebra.Multiply(product, sizes[i]);
+  return product;
 }
 
 Dtype Same(const ValueFacts& a, const ValueFacts& b) { return a.dtype == b.dtype ? a.dtype : Dtype(); }

@@ -25,10 +25,12 @@ using Dtype = std::optional<c10::ScalarType>;
 // A node with what is known of its inputs, as the rules see it. Inputs are named as the schema names them.
 class Call {
  public:
-  Call(const Node& node, const std::function<const ValueFacts&(const Value&)>& facts_of, std::span<ValueFacts> outputs)
-      : node_(node), facts_of_(facts_of), outputs_(outputs) {}
+  Call(const Node& node, const std::function<const ValueFacts&(const Value&)>& facts_of, SizeAlgebra& sizes,
+       std::span<ValueFacts> outputs)
+      : node_(node), facts_of_(facts_of), sizes_(sizes), outputs_(outputs) {}
 
   const Node& node() const { return node_; }
+  SizeAlgebra& sizes() { return sizes_; }
   ValueFacts& out(size_t i = 0) { return outputs_[i]; }
   size_t num_outputs() const { return outputs_.size(); }
   size_t num_inputs() const { return node_.inputs().size(); }
@@ -62,14 +64,18 @@ class Call {
     const c10::IValue* value = constant(name);
     return value != nullptr && value->isNone();
   }
+  // An int that may be computed; unknown if there is no such argument.
+  KnownSize computed(std::string_view name) const {
+    const size_t i = find(name);
+    return i == num_inputs() ? KnownSize() : in(i).number;
+  }
   // A list of ints (or one int that stands for it).
   std::optional<KnownSizes> numbers(std::string_view name) const {
     const size_t i = find(name);
     if (i == num_inputs()) return {};
     const ValueFacts& facts = in(i);
     if (facts.kind == ValueFacts::Kind::kList && facts.sizes) return facts.sizes;
-    const c10::IValue* value = constant(i);
-    if (value != nullptr && value->isInt()) return KnownSizes{value->toInt()};
+    if (facts.kind == ValueFacts::Kind::kInt) return KnownSizes{facts.number};
     return {};
   }
 
@@ -142,6 +148,7 @@ class Call {
 
   const Node& node_;
   const std::function<const ValueFacts&(const Value&)>& facts_of_;
+  SizeAlgebra& sizes_;
   std::span<ValueFacts> outputs_;
 };
 
@@ -162,6 +169,7 @@ void AddElementwiseRules(FactRules& rules);  // and reductions
 void AddViewRules(FactRules& rules);         // and what joins, splits and picks
 void AddLayerRules(FactRules& rules);        // products, convolutions, norms, pooling
 void AddMakingRules(FactRules& rules);       // new tensors and conversions
+void AddNumberRules(FactRules& rules);       // ints and lists of ints
 
 // ---- Dtypes; null where not known ----
 
@@ -180,7 +188,10 @@ Dtype Same(const ValueFacts& a, const ValueFacts& b);
 
 // Which dimension `dim` is, counted from the end if it is negative; null if it is none.
 std::optional<size_t> Dimension(std::optional<int64_t> dim, size_t rank);
-std::optional<KnownSizes> Broadcast(std::optional<KnownSizes> a, std::optional<KnownSizes> b);
+std::optional<KnownSizes> Broadcast(SizeAlgebra& algebra, std::optional<KnownSizes> a, std::optional<KnownSizes> b);
 std::optional<KnownSizes> UnknownSizes(std::optional<size_t> rank);
+// What there is between two places of so many elements, as slices count them; unknown numbers are no places.
+KnownSize SizeOfSlice(SizeAlgebra& algebra, KnownSize size, KnownSize start, KnownSize end, KnownSize step);
+KnownSize Product(SizeAlgebra& algebra, const KnownSizes& sizes, size_t from, size_t to);
 
 }  // namespace hearth

@@ -20,23 +20,24 @@ void Linear(Call& call) {
   call.Give(0, call.in(0), Same(call.in(0), call.in(1)), std::move(sizes));
 }
 
-std::optional<KnownSizes> MatmulSizes(const std::optional<KnownSizes>& a, const std::optional<KnownSizes>& b) {
+std::optional<KnownSizes> MatmulSizes(SizeAlgebra& algebra, const std::optional<KnownSizes>& a,
+                                      const std::optional<KnownSizes>& b) {
   if (!a || !b || a->empty() || b->empty()) return {};
   if (a->size() == 1 && b->size() == 1) return KnownSizes();
   std::optional<KnownSizes> batch_a(std::in_place, a->begin(), a->end() - std::min<size_t>(a->size(), 2));
   std::optional<KnownSizes> batch_b(std::in_place, b->begin(), b->end() - std::min<size_t>(b->size(), 2));
-  std::optional<KnownSizes> sizes = Broadcast(std::move(batch_a), std::move(batch_b));
+  std::optional<KnownSizes> sizes = Broadcast(algebra, std::move(batch_a), std::move(batch_b));
   if (a->size() > 1) sizes->push_back((*a)[a->size() - 2]);
   if (b->size() > 1) sizes->push_back(b->back());
   return sizes;
 }
 void Matmul(Call& call) {
-  call.Give(0, call.in(0), Same(call.in(0), call.in(1)), MatmulSizes(call.in(0).sizes, call.in(1).sizes));
+  call.Give(0, call.in(0), Same(call.in(0), call.in(1)), MatmulSizes(call.sizes(), call.in(0).sizes, call.in(1).sizes));
 }
 void AddedMatmul(Call& call) {
   const Dtype dtype = Same(call.in(1), call.in(2));
   call.Give(0, call.in(1), dtype == call.in(0).dtype ? dtype : Dtype(),
-            MatmulSizes(call.in(1).sizes, call.in(2).sizes));
+            MatmulSizes(call.sizes(), call.in(1).sizes, call.in(2).sizes));
 }
 void Attention(Call& call) {
   std::optional<KnownSizes> sizes = call.in(0).sizes;
@@ -44,9 +45,12 @@ void Attention(Call& call) {
   const std::optional<KnownSizes>& value = call.in(2).sizes;
   if (sizes && key && value && sizes->size() > 1 && key->size() == sizes->size() && value->size() == sizes->size()) {
     // Batches are broadcast.
-    for (size_t i = 0; i + 2 < sizes->size(); ++i) {
-      if ((*sizes)[i] == 1) (*sizes)[i] = (*key)[i] == 1 && (*value)[i] == 1 ? KnownSize(1) : KnownSize();
-    }
+    const auto batch_of = [](const KnownSizes& all) { return KnownSizes(all.begin(), all.end() - 2); };
+    const std::optional<KnownSizes> keys = Broadcast(call.sizes(), batch_of(*key), batch_of(*value));
+    const std::optional<KnownSizes> batch = Broadcast(call.sizes(), batch_of(*sizes), keys);
+    // Or heads are repeated, where that is asked for.
+    const bool repeated = call.has("enable_gqa") && call.flag("enable_gqa") != false;
+    for (size_t i = 0; i < batch->size(); ++i) (*sizes)[i] = repeated ? KnownSize() : (*batch)[i];
     sizes->back() = value->back();
   } else {
     sizes.reset();
@@ -60,10 +64,13 @@ KnownSize At(const std::optional<KnownSizes>& list, size_t i) {
   return list->size() == 1 ? list->front() : i < list->size() ? (*list)[i] : KnownSize();
 }
 
-KnownSize Window(KnownSize size, KnownSize kernel, KnownSize stride, KnownSize padding, KnownSize dilation) {
-  if (!size || !kernel || !stride || !padding || !dilation || *stride <= 0) return {};
-  const int64_t room = *size + 2 * *padding - *dilation * (*kernel - 1) - 1;
-  return room < 0 ? KnownSize() : KnownSize(room / *stride + 1);
+KnownSize Window(SizeAlgebra& algebra, KnownSize size, KnownSize kernel, KnownSize stride, KnownSize padding,
+                 KnownSize dilation) {
+  if (!algebra.IsAtLeast(stride, 1)) return {};
+  const KnownSize reach = algebra.Multiply(dilation, algebra.Subtract(kernel, 1));
+  const KnownSize room = algebra.Subtract(algebra.Add(size, algebra.Multiply(padding, 2)), algebra.Add(reach, 1));
+  if (algebra.Most(room).value_or(0) < 0) return {};
+  return algebra.Add(algebra.Divide(room, stride), 1);
 }
 
 void Convolution(Call& call) {
@@ -82,11 +89,11 @@ void Convolution(Call& call) {
       const auto stride = call.numbers("stride"), padding = call.numbers("padding"),
                  dilation = call.numbers("dilation");
       for (size_t i = 0; i + 2 < weight->size(); ++i) {
-        (*sizes)[channels + 1 + i] =
-            Window((*input)[channels + 1 + i], (*weight)[i + 2], At(stride, i), At(padding, i), At(dilation, i));
+        (*sizes)[channels + 1 + i] = Window(call.sizes(), (*input)[channels + 1 + i], (*weight)[i + 2], At(stride, i),
+                                            At(padding, i), At(dilation, i));
       }
-    } else if (const auto groups = call.number("groups"); groups && (*weight)[1]) {
-      (*sizes)[channels] = *groups * *(*weight)[1];
+    } else {
+      (*sizes)[channels] = call.sizes().Multiply(call.computed("groups"), (*weight)[1]);
     }
   }
   call.Give(0, call.in(0), Same(call.in(0), call.in(1)), std::move(sizes));
@@ -120,9 +127,44 @@ size_t SpatialRank(const Call& call) {
   }
   return 3;
 }
-void Pool(Call& call) { Resample(call, SpatialRank(call), {}); }
+void Pool(Call& call) {
+  const size_t spatial = SpatialRank(call);
+  const std::optional<KnownSizes>& from = call.in(0).sizes;
+  const auto kernel = call.numbers("kernel_size"), padding = call.numbers("padding");
+  const auto dilation = call.has("dilation") ? call.numbers("dilation") : KnownSizes{1};
+  auto stride = call.numbers("stride");
+  if (stride && stride->empty()) stride = kernel;
+  std::optional<KnownSizes> to;
+  if (from && from->size() >= spatial && call.flag("ceil_mode") == false) {
+    to.emplace();
+    for (size_t i = 0; i < spatial; ++i) {
+      to->push_back(Window(call.sizes(), (*from)[from->size() - spatial + i], At(kernel, i), At(stride, i),
+                           At(padding, i), At(dilation, i)));
+    }
+  }
+  Resample(call, spatial, to);
+}
 void AdaptivePool(Call& call) { Resample(call, SpatialRank(call), call.numbers("output_size")); }
-void Pad(Call& call) { call.Give(0, call.in(0), call.in(0).dtype, UnknownSizes(call.in(0).rank())); }
+
+// Two numbers a dimension, from the last one on.
+void Pad(Call& call) {
+  std::optional<KnownSizes> sizes = call.in(0).sizes;
+  const auto pad = call.numbers(call.has("padding") ? "padding" : "pad");
+  if (sizes && pad && pad->size() % 2 == 0 && pad->size() / 2 <= sizes->size()) {
+    for (size_t i = 0; i < pad->size() / 2; ++i) {
+      KnownSize& size = (*sizes)[sizes->size() - 1 - i];
+      size = call.sizes().Add(size, call.sizes().Add((*pad)[2 * i], (*pad)[2 * i + 1]));
+    }
+  } else if (sizes) {
+    sizes = UnknownSizes(sizes->size());
+  }
+  call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
+}
+
+// Without weights it gives none.
+void SelfAttention(Call& call) {
+  call.Give(0, call.in(0), Same(call.in(0), call.in(call.find("qkv_weight"))), call.in(0).sizes);
+}
 
 void SampleGrid(Call& call) {
   std::optional<KnownSizes> sizes = call.in(0).sizes;
@@ -150,12 +192,14 @@ void AddLayerRules(FactRules& rules) {
   rules.Add(Linear, "linear");
   rules.Add(Matmul, "matmul mm bmm mv");
   rules.Add(AddedMatmul, "addmm baddbmm");
+  rules.Add(SelfAttention, "_native_multi_head_attention");
   rules.Add(Attention, "scaled_dot_product_attention");
   rules.Add(Convolution,
             "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d _convolution "
             "convolution");
   rules.Add(Softmax, "softmax log_softmax");
-  rules.Add(FirstLike, "batch_norm instance_norm group_norm layer_norm native_batch_norm");
+  rules.Add(FirstLike,
+            "batch_norm instance_norm group_norm layer_norm native_batch_norm _transformer_encoder_layer_fwd");
   rules.Add(Pool, "max_pool1d max_pool2d max_pool3d max_pool2d_with_indices avg_pool1d avg_pool2d avg_pool3d");
   rules.Add(AdaptivePool,
             "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d "

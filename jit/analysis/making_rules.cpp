@@ -34,7 +34,7 @@ void GiveNew(Call& call, Dtype dtype, std::optional<c10::Device> device, std::op
   facts.requires_grad = call.has("requires_grad") ? call.flag("requires_grad") : std::optional(false);
   if (sizes) {
     for (KnownSize& size : *sizes) {
-      if (size && *size < 0) size.reset();
+      if (size && *size < 0) size = {};
     }
   }
   facts.sizes = std::move(sizes);
@@ -49,13 +49,14 @@ void NewFull(Call& call) {
 }
 void NewRange(Call& call) {
   Dtype dtype = c10::kLong;
+  const KnownSize length = call.has("start") ? KnownSize() : call.computed("end");
   for (size_t i = 0; i < call.num_inputs(); ++i) {
     const std::string& name = call.node().op()->schema().arguments()[i].name();
     if (name != "start" && name != "end" && name != "step") continue;
     const Dtype number = DtypeOfNumber(*call.node().input(i)->type());
     if (number != c10::kLong && number != c10::kBool && dtype) dtype = number ? Dtype(DefaultDtype()) : Dtype();
   }
-  GiveNew(call, GivenDtype(call, dtype), GivenDevice(call, c10::kCPU), UnknownSizes(1));
+  GiveNew(call, GivenDtype(call, dtype), GivenDevice(call, c10::kCPU), KnownSizes{length});
 }
 void NewLike(Call& call) {
   const ValueFacts like = call.in(0);

@@ -29,6 +29,16 @@ const FactRules& Rules() {
   return kRules;
 }
 
+// What is asked of lists of ints and what gives ints goes by other rules than what gives tensors under the same name.
+const FactRules& NumberRules() {
+  static const FactRules kRules = [] {
+    FactRules rules;
+    AddNumberRules(rules);
+    return rules;
+  }();
+  return kRules;
+}
+
 // Those that write their first argument and give it back.
 const std::unordered_set<Symbol>& WritersInPlace() {
   static const std::unordered_set<Symbol> kSymbols = [] {
@@ -67,6 +77,8 @@ bool Fits(const ValueFacts& facts, const c10::Type& type) {
       return c10::NoneType::get()->isSubtypeOf(type);
     case Kind::kList:
       return type.kind() == c10::TypeKind::ListType;
+    case Kind::kInt:
+      return type.kind() == c10::TypeKind::IntType;
     default:
       return true;
   }
@@ -74,9 +86,16 @@ bool Fits(const ValueFacts& facts, const c10::Type& type) {
 
 }  // namespace
 
-void InferOperator(const Node& node, const std::function<const ValueFacts&(const Value&)>& facts_of,
+void InferOperator(const Node& node, const std::function<const ValueFacts&(const Value&)>& facts_of, SizeAlgebra& sizes,
                    std::span<ValueFacts> outputs) {
-  Call call(node, facts_of, outputs);
+  Call call(node, facts_of, sizes, outputs);
+  if (outputs.size() == 1 && node.output()->type()->kind() == c10::TypeKind::IntType) {
+    const FactRule rule = NumberRules().Find(node.kind());
+    if (rule == nullptr || node.op()->is_vararg()) return;
+    rule(call);
+    if (call.out().number.is_known()) call.out().kind = Kind::kInt;
+    return;
+  }
   if (WritersInPlace().count(node.kind()) != 0) {
     if (call.is_tensor_type(0)) call.out() = call.in(0);
     return;

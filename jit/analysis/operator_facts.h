@@ -11,8 +11,9 @@
 
 namespace hearth {
 
-// Fills `outputs`, one for each output of `node`, all unknown before. `facts_of` gives those of an input. Thread-safe.
-void InferOperator(const Node& node, const std::function<const ValueFacts&(const Value&)>& facts_of,
+// Fills `outputs`, one for each output of `node`, all unknown before. `facts_of` gives those of an input; `sizes` is
+// what their sizes are written in. Thread-safe but for that.
+void InferOperator(const Node& node, const std::function<const ValueFacts&(const Value&)>& facts_of, SizeAlgebra& sizes,
                    std::span<ValueFacts> outputs);
 
 // Whether there is a rule for the operator that the node calls.

@@ -30,10 +30,31 @@ void Keep(std::optional<T>* a, const std::optional<T>& b) {
   if (*a != b) a->reset();
 }
 
+void KeepSize(KnownSize* a, KnownSize b) {
+  if (*a != b) *a = {};
+}
+
 std::optional<KnownSizes> JoinSizes(std::optional<KnownSizes> a, const std::optional<KnownSizes>& b) {
   if (!a || !b || a->size() != b->size()) return {};
-  for (size_t i = 0; i < a->size(); ++i) Keep(&(*a)[i], (*b)[i]);
+  for (size_t i = 0; i < a->size(); ++i) KeepSize(&(*a)[i], (*b)[i]);
   return a;
+}
+
+template <typename Visit>
+void ForEachSize(ValueFacts* facts, Visit visit) {
+  if (facts->sizes) std::ranges::for_each(*facts->sizes, visit);
+  visit(facts->number);
+  for (ValueFacts& element : facts->elements) ForEachSize(&element, visit);
+}
+
+// What a loop carries is made in the round before: a size that is known by what a round makes is not what the same
+// round, later, makes. Only what it began with holds in all rounds.
+void ForgetNewAtoms(ValueFacts* carried, const ValueFacts& before) {
+  if (before.kind == Kind::kNever) {
+    ForEachSize(carried, [](KnownSize& size) { size = size ? size : KnownSize(); });
+  } else if (before.elements.size() == carried->elements.size()) {
+    for (size_t i = 0; i < before.elements.size(); ++i) ForgetNewAtoms(&carried->elements[i], before.elements[i]);
+  }
 }
 
 ValueFacts FactsOfTensor(const at::Tensor& tensor) {
@@ -99,6 +120,7 @@ ValueFacts Join(const ValueFacts& a, const ValueFacts& b) {
   both.plain &= b.plain;
   both.contiguous &= b.contiguous;
   both.sizes = JoinSizes(std::move(both.sizes), b.sizes);
+  KeepSize(&both.number, b.number);
   for (size_t i = 0; i < both.elements.size(); ++i) both.elements[i] = Join(a.elements[i], b.elements[i]);
   return both;
 }
@@ -108,6 +130,9 @@ ValueFacts FactsOfArgument(const ArgumentFacts& argument) {
   switch (argument.kind) {
     case ArgumentKind::kNone:
       facts.kind = Kind::kNone;
+      break;
+    case ArgumentKind::kInt:
+      facts.kind = Kind::kInt;
       break;
     case ArgumentKind::kTensor: {
       facts.kind = Kind::kTensor;
@@ -148,6 +173,9 @@ ValueFacts FactsOfConstant(const c10::IValue& value) {
   if (value.isTensor()) return FactsOfTensor(value.toTensor());
   if (value.isNone()) {
     facts.kind = Kind::kNone;
+  } else if (value.isInt()) {
+    facts.kind = Kind::kInt;
+    facts.number = value.toInt();
   } else if (value.isIntList()) {
     facts.kind = Kind::kList;
     facts.sizes.emplace();
@@ -182,7 +210,37 @@ ValueFactTable::ValueFactTable(const Graph& graph, std::span<const ArgumentFacts
   FindWrites(*graph.block(), effects);
   MergeOutside();
   for (size_t i = 0; i < arguments.size(); ++i) {
-    Set(*graph.inputs()[i], FactsOfArgument(arguments[i]));
+    ValueFacts facts = FactsOfArgument(arguments[i]);
+    size_t number = 0;
+    NameArgument(arguments[i], graph.inputs()[i]->id(), &number, &facts);
+    Set(*graph.inputs()[i], std::move(facts));
+  }
+}
+
+// A spec says which sizes are 0 or 1: the others are neither.
+void ValueFactTable::NameArgument(const ArgumentFacts& argument, size_t input, size_t* number, ValueFacts* facts) {
+  for (size_t i = 0; i < facts->elements.size(); ++i) {
+    if (i < argument.elements.size()) NameArgument(argument.elements[i], input, number, &facts->elements[i]);
+  }
+  const auto name = [&](KnownSize* size, std::optional<int64_t> least) {
+    if (!size->is_known()) *size = sizes_.Atom({input, (*number)++}, least);
+  };
+  if (facts->kind == Kind::kInt) name(&facts->number, {});
+  if (!facts->sizes) return;
+  for (KnownSize& size : *facts->sizes) {
+    name(&size, facts->is_tensor() ? std::optional<int64_t>(2) : std::nullopt);
+  }
+}
+
+void ValueFactTable::Name(const Value& value, ValueFacts* facts) {
+  if (facts->kind == Kind::kUnknown && value.type()->kind() == c10::TypeKind::IntType) facts->kind = Kind::kInt;
+  if (facts->kind == Kind::kInt && !facts->number.is_known()) facts->number = sizes_.Atom({value.id(), 0}, {});
+  const bool numbers = facts->is_tensor() || (facts->kind == Kind::kList && !WritesTo(value).list);
+  if (!facts->sizes || !numbers) return;
+  const std::optional<int64_t> least = facts->is_tensor() ? std::optional<int64_t>(0) : std::nullopt;
+  for (size_t i = 0; i < facts->sizes->size(); ++i) {
+    KnownSize& size = (*facts->sizes)[i];
+    if (!size.is_known()) size = sizes_.Atom({value.id(), i}, least);
   }
 }
 
@@ -277,6 +335,7 @@ const ValueFacts& ValueFactTable::Of(const Value& value) const {
 
 void ValueFactTable::Set(const Value& value, ValueFacts facts) {
   Weaken(&facts, ClassOf(value));
+  Name(value, &facts);
   if (value.id() >= facts_.size()) facts_.resize(graph_.value_id_bound());
   facts_[value.id()] = std::move(facts);
 }
@@ -284,6 +343,7 @@ void ValueFactTable::Set(const Value& value, ValueFacts facts) {
 void ValueFactTable::InferAll() { InferBlock(*graph_.block()); }
 
 void ValueFactTable::InferBlock(const Block& block) {
+  const Scope scope(this);
   for (const Node* node : block) InferNode(*node);
 }
 
@@ -308,14 +368,22 @@ void ValueFactTable::Infer(const Node& node) {
       if (!ints) {
         facts.elements.push_back(Of(*input));
       } else {
-        const c10::IValue* constant = ConstantOf(*input);
-        facts.sizes->push_back(constant != nullptr && constant->isInt() ? KnownSize(constant->toInt()) : KnownSize());
+        facts.sizes->push_back(Of(*input).number);
       }
     }
     return Set(*node.output(), std::move(facts));
   }
   if (kind == sym::kTupleUnpack || kind == sym::kListUnpack) {
     const ValueFacts whole = Of(*node.input());
+    if (whole.kind == Kind::kList && whole.sizes && whole.sizes->size() == node.outputs().size()) {
+      for (size_t i = 0; i < node.outputs().size(); ++i) {
+        ValueFacts element;
+        element.kind = Kind::kInt;
+        element.number = (*whole.sizes)[i];
+        Set(*node.output(i), std::move(element));
+      }
+      return;
+    }
     const bool fits = whole.elements.size() == node.outputs().size();
     // Also where nothing is known: a loop is walked again when what it carries round turns out to be less than it began
     // with.
@@ -339,7 +407,7 @@ void ValueFactTable::Infer(const Node& node) {
   if (node.outputs().empty()) return;
   std::vector<ValueFacts> outputs(node.outputs().size());
   InferOperator(
-      node, [this](const Value& value) -> const ValueFacts& { return Of(value); }, outputs);
+      node, [this](const Value& value) -> const ValueFacts& { return Of(value); }, sizes_, outputs);
   for (size_t i = 0; i < outputs.size(); ++i) Set(*node.output(i), std::move(outputs[i]));
 }
 
@@ -367,6 +435,7 @@ void ValueFactTable::EnterLoop(const Node& loop) {
     weaker = false;
     for (size_t i = 0; i < carried.size(); ++i) {
       ValueFacts joined = Join(carried[i], Of(*body.returns()[i + 1]));
+      ForgetNewAtoms(&joined, carried[i]);
       if (joined == carried[i]) continue;
       carried[i] = std::move(joined);
       weaker = true;
@@ -395,6 +464,7 @@ void ValueFactTable::Learn(const Value& condition, bool holds, const Block& bloc
   constexpr int64_t kMaxRank = 64;
   const Node& comparison = *condition.node();
   if (comparison.kind() != (holds ? kEq : kNe) || comparison.inputs().size() != 2) return;
+  LearnEqual(*comparison.input(0), *comparison.input(1));
   for (size_t i = 0; i < 2; ++i) {
     const c10::IValue* constant = ConstantOf(*comparison.input(i));
     const Node& question = *comparison.input(1 - i)->node();
@@ -413,6 +483,35 @@ void ValueFactTable::Learn(const Value& condition, bool holds, const Block& bloc
     }
     Set(tensor, std::move(facts));
   }
+}
+
+void ValueFactTable::LearnEqual(const Value& a, const Value& b) {
+  // Copies: what is learned changes them.
+  const ValueFacts one = Of(a), other = Of(b);
+  if (one.kind == Kind::kInt && other.kind == Kind::kInt) LearnEqual(one.number, other.number);
+  if (one.kind != Kind::kList || other.kind != Kind::kList || !one.sizes || !other.sizes) return;
+  if (one.sizes->size() != other.sizes->size()) return;
+  for (size_t i = 0; i < one.sizes->size(); ++i) LearnEqual((*Of(a).sizes)[i], (*Of(b).sizes)[i]);
+}
+
+void ValueFactTable::LearnEqual(KnownSize a, KnownSize b) {
+  const std::optional<SizeAlgebra::Meaning> known = sizes_.Solve(a, b);
+  if (!known) return;
+  for (size_t id = 0; id < facts_.size(); ++id) {
+    bool mentioned = false;
+    const auto substitute = [&](KnownSize& size) {
+      const KnownSize meaning = sizes_.Substitute(size, *known);
+      if (meaning == size) return;
+      if (!mentioned) undo_.emplace_back(id, facts_[id]);
+      mentioned = true;
+      size = meaning;
+    };
+    ForEachSize(&facts_[id], substitute);
+  }
+}
+
+void ValueFactTable::ForgetTo(size_t depth) {
+  for (; undo_.size() > depth; undo_.pop_back()) facts_[undo_.back().first] = std::move(undo_.back().second);
 }
 
 void ValueFactTable::Leave(const Node& node) {

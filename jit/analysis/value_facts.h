@@ -1,5 +1,7 @@
 // What is known of a graph's Values beside their types, in every run whose arguments have given facts: of tensors the
-// dtype, device, sizes, layout and whether they require gradients; of lists and tuples the length and what is in them.
+// dtype, device, sizes, layout and whether they require gradients; of lists and tuples the length and what is in them;
+// of ints the number. Sizes and numbers that are no constants are known by what they are computed of (size_algebra.h):
+// what nothing is known of is an atom of its own, so that those of two Values are known to be equal wherever they are.
 //
 // One forward walk over structured control flow: an If joins its branches, what a Loop carries is weakened until a
 // round changes nothing. Operators give facts by a table (operator_facts.h); what is not in it gives none. Facts hold
@@ -7,7 +9,8 @@
 // written, nothing is known, and arguments and constants count as possibly the same tensor.
 //
 // A branch that raises unless a tensor has so many dimensions tells the rank to what comes after it; a guard the rank
-// or the dtype.
+// or the dtype; both that two numbers are equal, or lists of them, or that one is a constant. What is told about
+// numbers holds to the end of the block (see Scope).
 //
 // Takes for granted that no autocast is on around the run (regions in the code are casts by now).
 #pragma once
@@ -20,18 +23,17 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "jit/analysis/aliases.h"
 #include "jit/analysis/argument_spec.h"
+#include "jit/analysis/size_algebra.h"
 #include "jit/ir/graph.h"
 
 namespace hearth {
 
 class UnitEffects;
-
-using KnownSize = std::optional<int64_t>;
-using KnownSizes = std::vector<KnownSize>;
 
 struct ValueFacts {
   enum class Kind : uint8_t {
@@ -41,6 +43,7 @@ struct ValueFacts {
     kNone,
     kList,
     kTuple,
+    kInt,
   };
 
   Kind kind = Kind::kUnknown;
@@ -54,6 +57,8 @@ struct ValueFacts {
   std::optional<KnownSizes> sizes;
   // kTuple and kList (but of ints): one each.
   std::vector<ValueFacts> elements;
+  // kInt.
+  KnownSize number;
 
   bool is_tensor() const { return kind == Kind::kTensor; }
   std::optional<size_t> rank() const;
@@ -76,8 +81,20 @@ class ValueFactTable {
 
   const ValueFacts& Of(const Value& value) const;
 
-  // Walks the whole graph.
+  // Walks the whole graph. What is told on the way is forgotten at the end, but by what was inferred from it.
   void InferAll();
+  // A walk over a block is in one of these, so that nobody beyond the block takes for granted what is told in it.
+  class Scope {
+   public:
+    explicit Scope(ValueFactTable* table) : table_(table), depth_(table->undo_.size()) {}
+    ~Scope() { table_->ForgetTo(depth_); }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    ValueFactTable* table_;
+    size_t depth_;
+  };
   // The facts of what a node without blocks gives, from those of its inputs.
   void Infer(const Node& node);
   // Before a walk over the blocks of a node: of their parameters.
@@ -95,6 +112,7 @@ class ValueFactTable {
   bool MayChangeShape(const Value& value) const;
 
   const AliasClasses& aliases() const { return aliases_; }
+  SizeAlgebra& sizes() { return sizes_; }
 
  private:
   struct Writes {
@@ -116,6 +134,12 @@ class ValueFactTable {
   size_t ClassOf(const Value& value) const;
   // What `condition` tells if it is known to be `holds` from there on, of Values that are defined in `block`.
   void Learn(const Value& condition, bool holds, const Block& block);
+  void LearnEqual(const Value& a, const Value& b);
+  void LearnEqual(KnownSize a, KnownSize b);
+  void ForgetTo(size_t depth);
+  // Makes atoms of what is not known.
+  void Name(const Value& value, ValueFacts* facts);
+  void NameArgument(const ArgumentFacts& argument, size_t input, size_t* number, ValueFacts* facts);
   Writes WritesTo(const Value& value) const;
   void Set(const Value& value, ValueFacts facts);
   void Weaken(ValueFacts* facts, size_t alias_class) const;
@@ -125,7 +149,9 @@ class ValueFactTable {
   size_t num_values_;           // that there were to begin with
   std::vector<Writes> writes_;  // by alias class
   std::vector<Writes> abroad_;  // those of them to what may have been there before the run
+  SizeAlgebra sizes_;
   std::vector<ValueFacts> facts_;
+  std::vector<std::pair<size_t, ValueFacts>> undo_;  // by Value id: facts as they were before something was told
   bool writes_state_tensors_ = false;
   size_t loop_depth_ = 0;
 };

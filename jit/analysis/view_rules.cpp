@@ -10,39 +10,42 @@ namespace {
 
 using Kind = ValueFacts::Kind;
 
+constexpr size_t kMaxLength = 64;
+
 void ViewAs(Call& call, std::optional<KnownSizes> sizes, bool contiguous = false) {
   call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
   call.out().contiguous = contiguous && call.in(0).contiguous && call.in(0).plain;
 }
 
-KnownSize Product(const KnownSizes& sizes, size_t from, size_t to) {
-  int64_t product = 1;
-  for (size_t i = from; i < to; ++i) {
-    if (!sizes[i]) return {};
-    if (__builtin_mul_overflow(product, *sizes[i], &product)) return {};
+// Of the sizes that a view is asked for, each what it will be; at most one is computed from the others, be it because
+// it is -1 or because it may be.
+KnownSizes SizesOfView(SizeAlgebra& algebra, KnownSizes asked, const std::optional<KnownSizes>& from) {
+  KnownSize* rest = nullptr;
+  KnownSize others = 1;
+  bool one_is_open = true;
+  for (KnownSize& size : asked) {
+    if (algebra.IsAtLeast(size, 0)) {
+      others = algebra.Multiply(others, size);
+      continue;
+    }
+    one_is_open &= rest == nullptr;
+    rest = &size;
   }
-  return product;
+  if (rest == nullptr) return asked;
+  const bool is_rest = *rest == -1;
+  for (KnownSize& size : asked) {
+    if (!algebra.IsAtLeast(size, 0)) size = {};
+  }
+  // A number that may be -1 is only told from the others where these are not 0.
+  if (!one_is_open || !from || (!is_rest && !algebra.IsAtLeast(others, 1))) return asked;
+  *rest = algebra.Divide(Product(algebra, *from, 0, from->size()), others);
+  return asked;
 }
 
 void View(Call& call) {
   if (call.num_inputs() != 2 || call.node().input(1)->type()->kind() != c10::TypeKind::ListType) return;
   std::optional<KnownSizes> sizes = call.numbers(call.has("size") ? "size" : "shape");
-  if (sizes) {
-    // An unknown one may itself be -1; then none of them says what is left.
-    KnownSize* rest = nullptr;
-    KnownSize others = 1;
-    for (KnownSize& size : *sizes) {
-      if (size == -1) {
-        rest = &size;
-      } else if (others) {
-        others = size ? KnownSize(*others * *size) : KnownSize();
-      }
-    }
-    if (rest != nullptr) {
-      const KnownSize all = call.in(0).sizes ? Product(*call.in(0).sizes, 0, call.in(0).sizes->size()) : KnownSize();
-      *rest = all && others && *others > 0 ? KnownSize(*all / *others) : KnownSize();
-    }
-  }
+  if (sizes) sizes = SizesOfView(call.sizes(), std::move(*sizes), call.in(0).sizes);
   ViewAs(call, std::move(sizes), true);
 }
 
@@ -54,7 +57,7 @@ void Flatten(Call& call) {
   const auto from = Dimension(*start, sizes->size()), to = Dimension(*end, sizes->size());
   if (!from || !to || *from > *to) return;
   KnownSizes flat(sizes->begin(), sizes->begin() + *from);
-  flat.push_back(Product(*sizes, *from, *to + 1));
+  flat.push_back(Product(call.sizes(), *sizes, *from, *to + 1));
   flat.insert(flat.end(), sizes->begin() + *to + 1, sizes->end());
   ViewAs(call, std::move(flat), true);
 }
@@ -66,7 +69,8 @@ void Unflatten(Call& call) {
   const auto at = sizes && dim ? Dimension(*dim, sizes->size()) : std::nullopt;
   if (!at || !parts || sizes->empty()) return ViewAs(call, {}, true);
   KnownSizes apart(sizes->begin(), sizes->begin() + *at);
-  for (const KnownSize& part : *parts) apart.push_back(part == -1 ? KnownSize() : part);
+  const KnownSizes whole = {(*sizes)[*at]};
+  for (const KnownSize part : SizesOfView(call.sizes(), *parts, whole)) apart.push_back(part);
   apart.insert(apart.end(), sizes->begin() + *at + 1, sizes->end());
   ViewAs(call, std::move(apart), true);
 }
@@ -84,15 +88,18 @@ void Unsqueeze(Call& call) {
   ViewAs(call, std::move(sizes), true);
 }
 
+bool IsNotOne(Call& call, KnownSize size) { return call.sizes().AreEqual(size, 1) == false; }
+
 void Squeeze(Call& call) {
   std::optional<KnownSizes> sizes = call.in(0).sizes;
   const auto dim = call.number("dim");
   if (sizes && call.num_inputs() == 1) {
-    if (std::any_of(sizes->begin(), sizes->end(), [](const KnownSize& size) { return !size; })) return ViewAs(call, {});
+    const auto may_be_one = [&](const KnownSize& size) { return size != 1 && !IsNotOne(call, size); };
+    if (std::any_of(sizes->begin(), sizes->end(), may_be_one)) return ViewAs(call, {});
     std::erase(*sizes, KnownSize(1));
   } else if (sizes && dim && !sizes->empty()) {
     const auto at = Dimension(dim, sizes->size());
-    if (!at || !(*sizes)[*at]) return ViewAs(call, {});
+    if (!at || ((*sizes)[*at] != 1 && !IsNotOne(call, (*sizes)[*at]))) return ViewAs(call, {});
     if ((*sizes)[*at] == 1) sizes->erase(sizes->begin() + *at);
   } else if (!sizes || !sizes->empty()) {
     return ViewAs(call, {});
@@ -124,7 +131,7 @@ void Permute(Call& call) {
   const auto dims = call.numbers("dims");
   if (sizes && dims && dims->size() == sizes->size()) {
     for (size_t i = 0; i < dims->size(); ++i) {
-      const auto from = Dimension((*dims)[i], sizes->size());
+      const auto from = Dimension((*dims)[i].constant(), sizes->size());
       (*sizes)[i] = from ? (*call.in(0).sizes)[*from] : KnownSize();
     }
   } else if (sizes) {
@@ -138,8 +145,15 @@ void Expand(Call& call) {
   const std::optional<KnownSizes>& from = call.in(0).sizes;
   if (sizes && from && from->size() <= sizes->size()) {
     const size_t extra = sizes->size() - from->size();
-    for (size_t i = 0; i < from->size(); ++i) {
-      if ((*sizes)[extra + i] == -1) (*sizes)[extra + i] = (*from)[i];
+    for (size_t i = 0; i < sizes->size(); ++i) {
+      KnownSize& size = (*sizes)[i];
+      const KnownSize before = i < extra ? KnownSize(1) : (*from)[i - extra];
+      if (size == -1) {
+        size = before;
+      } else if (!call.sizes().IsAtLeast(size, 0)) {
+        // Only what has the size 1 is expanded.
+        size = call.sizes().IsAtLeast(before, 2) ? before : KnownSize();
+      }
     }
   } else if (sizes) {
     sizes = UnknownSizes(sizes->size());
@@ -171,16 +185,18 @@ std::optional<KnownSizes> With(std::optional<KnownSizes> sizes, std::optional<in
 void Select(Call& call) { ViewAs(call, Without(call.in(0).sizes, call.number("dim"))); }
 void Slice(Call& call) {
   const auto dim = call.number("dim");
+  const auto at = dim && call.in(0).rank().value_or(0) > 0 ? Dimension(dim, *call.in(0).rank()) : std::nullopt;
   KnownSize size;
-  const auto start = call.number("start"), end = call.number("end"), step = call.number("step");
-  const auto at = dim && call.in(0).rank() ? Dimension(dim, *call.in(0).rank()) : std::nullopt;
-  const bool from_start = call.is_none("start") || start == 0;
-  const bool to_end = call.is_none("end") || end == std::numeric_limits<int64_t>::max();
-  // The whole of it.
-  if (at && *call.in(0).rank() > 0 && from_start && to_end && step == 1) size = (*call.in(0).sizes)[*at];
+  if (at) {
+    const KnownSize whole = (*call.in(0).sizes)[*at];
+    const KnownSize start = call.is_none("start") ? KnownSize(0) : call.computed("start");
+    const KnownSize end =
+        call.is_none("end") || call.number("end") == std::numeric_limits<int64_t>::max() ? whole : call.computed("end");
+    size = SizeOfSlice(call.sizes(), whole, start, end, call.computed("step"));
+  }
   ViewAs(call, With(call.in(0).sizes, dim, size));
 }
-void Narrow(Call& call) { ViewAs(call, With(call.in(0).sizes, call.number("dim"), call.number("length"))); }
+void Narrow(Call& call) { ViewAs(call, With(call.in(0).sizes, call.number("dim"), call.computed("length"))); }
 
 // Dtype and device that all elements of the list have in common.
 ValueFacts CommonElement(const ValueFacts& list) {
@@ -188,8 +204,23 @@ ValueFacts CommonElement(const ValueFacts& list) {
   common.kind = Kind::kTensor;
   if (list.kind != Kind::kList || list.elements.empty()) return common;
   common = list.elements.front();
-  for (const ValueFacts& element : list.elements) common = Join(common, element);
+  for (const ValueFacts& element : list.elements) {
+    common = Join(common, element);
+    if (!element.is_tensor()) common.sizes.reset();
+  }
   return common;
+}
+
+// Of tensors of one rank that must have the same sizes: constants where there is one.
+KnownSizes CommonSizes(const ValueFacts& list) {
+  KnownSizes sizes = *list.elements.front().sizes;
+  for (const ValueFacts& element : list.elements) {
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      const KnownSize other = (*element.sizes)[i];
+      if (!sizes[i].is_known() || (!sizes[i] && other)) sizes[i] = other;
+    }
+  }
+  return sizes;
 }
 
 void Concatenate(Call& call) {
@@ -199,19 +230,11 @@ void Concatenate(Call& call) {
   const auto dim = call.number("dim");
   std::optional<KnownSizes> sizes = common.sizes;
   if (sizes && !sizes->empty()) {
-    KnownSize total = 0;
     const auto at = Dimension(dim, sizes->size());
-    for (const ValueFacts& element : list.elements) {
-      const KnownSize size = at ? (*element.sizes)[*at] : KnownSize();
-      total = total && size ? KnownSize(*total + *size) : KnownSize();
-    }
     if (at) {
-      // What is unknown in one and known in another is what it is.
-      for (const ValueFacts& element : list.elements) {
-        for (size_t i = 0; i < sizes->size(); ++i) {
-          if (i != *at && !(*sizes)[i] && (*element.sizes)[i]) (*sizes)[i] = (*element.sizes)[i];
-        }
-      }
+      sizes = CommonSizes(list);
+      KnownSize total = 0;
+      for (const ValueFacts& element : list.elements) total = call.sizes().Add(total, (*element.sizes)[*at]);
       (*sizes)[*at] = total;
     } else {
       sizes = UnknownSizes(sizes->size());
@@ -231,6 +254,7 @@ void Stack(Call& call) {
   if (sizes) {
     const auto at = Dimension(dim, sizes->size() + 1);
     if (at) {
+      if (!list.elements.empty()) sizes = CommonSizes(list);
       sizes->insert(sizes->begin() + *at, static_cast<int64_t>(list.elements.size()));
     } else {
       sizes = UnknownSizes(sizes->size() + 1);
@@ -240,26 +264,49 @@ void Stack(Call& call) {
 }
 
 void GiveList(Call& call, size_t length, const ValueFacts& element) {
-  constexpr size_t kMaxLength = 64;
   if (length > kMaxLength) return;
   call.out() = {};
   call.out().kind = Kind::kList;
   call.out().elements.assign(length, element);
 }
-void Split(Call& call) {
-  std::optional<KnownSizes> parts = call.numbers("split_sizes");
-  if (!parts && call.node().input(1)->type()->kind() == c10::TypeKind::ListType) parts = call.numbers("split_size");
-  if (!parts) return;
-  const auto dim = call.number("dim");
+// Parts of one dimension, one after another.
+void GiveParts(Call& call, const KnownSizes& parts) {
+  if (parts.size() > kMaxLength) return;
   std::vector<ValueFacts> elements;
-  for (const KnownSize& part : *parts) {
-    ViewAs(call, With(call.in(0).sizes, dim, part));
+  for (const KnownSize part : parts) {
+    ViewAs(call, With(call.in(0).sizes, call.number("dim"), part));
     elements.push_back(call.out());
   }
   call.out() = {};
-  if (call.node().input(1)->type()->kind() != c10::TypeKind::ListType) return;
   call.out().kind = Kind::kList;
   call.out().elements = std::move(elements);
+}
+KnownSize SplitSize(Call& call) {
+  const auto dim = call.number("dim");
+  const auto at = dim && call.in(0).rank().value_or(0) > 0 ? Dimension(dim, *call.in(0).rank()) : std::nullopt;
+  return at ? (*call.in(0).sizes)[*at] : KnownSize();
+}
+// The last part is what is left over.
+void GiveEvenParts(Call& call, KnownSize whole, KnownSize part) {
+  if (!whole || !part || *whole < 1 || *part < 1 || *whole / *part >= static_cast<int64_t>(kMaxLength)) return;
+  KnownSizes parts(static_cast<size_t>(*whole / *part), part);
+  if (*whole % *part != 0) parts.push_back(*whole % *part);
+  GiveParts(call, parts);
+}
+void Split(Call& call) {
+  std::optional<KnownSizes> parts = call.numbers("split_sizes");
+  if (!parts) parts = call.numbers("split_size");
+  if (!parts) return;
+  if (call.node().input(1)->type()->kind() == c10::TypeKind::ListType) return GiveParts(call, *parts);
+  GiveEvenParts(call, SplitSize(call), parts->front());
+}
+void Chunk(Call& call) {
+  const KnownSize whole = SplitSize(call);
+  const auto chunks = call.number("chunks");
+  if (!chunks || *chunks < 1 || *chunks > static_cast<int64_t>(kMaxLength)) return;
+  if (whole) return GiveEvenParts(call, whole, (*whole + *chunks - 1) / *chunks);
+  if (call.sizes().Remainder(whole, *chunks) != 0) return;
+  GiveParts(call, KnownSizes(static_cast<size_t>(*chunks), call.sizes().Divide(whole, *chunks)));
 }
 void Unbind(Call& call) {
   const auto dim = call.number("dim");
@@ -289,16 +336,24 @@ void Index(Call& call) {
   const ValueFacts& list = call.in(1);
   std::optional<KnownSizes> sizes;
   if (list.kind == Kind::kList && call.in(0).rank()) {
-    size_t removed = 0, added = 0;
+    size_t removed = 0, added = 0, first = 0;
     bool known = true;
+    const ValueFacts* only = nullptr;
     for (const ValueFacts& index : list.elements) {
       if (index.kind == Kind::kNone) continue;
       known &= index.is_tensor() && index.rank() && (index.dtype == c10::kLong || index.dtype == c10::kInt);
       if (!known) break;
       added = std::max(added, *index.rank());
       ++removed;
+      only = &index;
+      first = static_cast<size_t>(&index - list.elements.data());
     }
     if (known && removed <= *call.in(0).rank()) sizes = UnknownSizes(*call.in(0).rank() - removed + added);
+    if (sizes && removed == 1 && first < *call.in(0).rank()) {
+      sizes = call.in(0).sizes;
+      const auto at = sizes->erase(sizes->begin() + static_cast<std::ptrdiff_t>(first));
+      sizes->insert(at, only->sizes->begin(), only->sizes->end());
+    }
   }
   call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
 }
@@ -315,7 +370,7 @@ void Nonzero(Call& call) {
 }
 void Sorted(Call& call) {
   std::optional<KnownSizes> sizes = call.in(0).sizes;
-  if (call.has("k")) sizes = With(std::move(sizes), call.number("dim"), call.number("k"));
+  if (call.has("k")) sizes = With(std::move(sizes), call.number("dim"), call.computed("k"));
   if (call.num_outputs() != 2) return;
   call.Give(0, call.in(0), call.in(0).dtype, sizes);
   call.Give(1, call.in(0), c10::kLong, sizes);
@@ -327,7 +382,7 @@ void Repeat(Call& call) {
     const size_t extra = sizes->size() - *call.in(0).rank();
     for (size_t i = 0; i < sizes->size(); ++i) {
       const KnownSize size = i < extra ? KnownSize(1) : (*call.in(0).sizes)[i - extra];
-      if (size && (*repeats)[i]) (*sizes)[i] = *size * *(*repeats)[i];
+      (*sizes)[i] = call.sizes().Multiply(size, (*repeats)[i]);
     }
   }
   call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
@@ -352,6 +407,7 @@ void AddViewRules(FactRules& rules) {
   rules.Add(Concatenate, "cat concat concatenate");
   rules.Add(Stack, "stack");
   rules.Add(Split, "split split_with_sizes");
+  rules.Add(Chunk, "chunk");
   rules.Add(Unbind, "unbind");
   rules.Add(Element, "__getitem__");
   rules.Add(SizesAsList, "size");

@@ -37,18 +37,6 @@ const std::unordered_map<Symbol, Question>& Questions() {
     const auto add = [&](const char* name, Question question) {
       questions.emplace(Symbol::fromQualString(name), question);
     };
-    add("aten::dim", [](const ValueFacts& tensor) -> Answer {
-      if (!tensor.rank()) return {};
-      return IValue(static_cast<int64_t>(*tensor.rank()));
-    });
-    add("aten::numel", [](const ValueFacts& tensor) -> Answer {
-      if (!tensor.sizes || !tensor.plain) return {};
-      int64_t numel = 1;
-      for (const KnownSize& size : *tensor.sizes) {
-        if (!size || __builtin_mul_overflow(numel, *size, &numel)) return {};
-      }
-      return IValue(numel);
-    });
     add("prim::dtype", [](const ValueFacts& tensor) -> Answer {
       if (!tensor.dtype) return {};
       return IValue(static_cast<int64_t>(*tensor.dtype));
@@ -104,20 +92,15 @@ std::optional<int64_t> ConstantInt(const Value& value) {
   return constant != nullptr && constant->isInt() ? std::optional(constant->toInt()) : std::nullopt;
 }
 
-// Of tensor sizes and of lists of ints.
-Answer NumberAt(const std::optional<KnownSizes>& numbers, std::optional<int64_t> index) {
-  if (!numbers || !index) return {};
-  const int64_t at = *index < 0 ? *index + static_cast<int64_t>(numbers->size()) : *index;
-  if (at < 0 || at >= static_cast<int64_t>(numbers->size()) || !(*numbers)[at]) return {};
-  return IValue(*(*numbers)[at]);
-}
-
-Answer Contains(const ValueFacts& list, const IValue* element) {
-  if (list.kind != ValueFacts::Kind::kList || !list.sizes || element == nullptr || !element->isInt()) return {};
-  const auto& numbers = *list.sizes;
-  if (std::ranges::find(numbers, KnownSize(element->toInt())) != numbers.end()) return IValue(true);
-  if (std::ranges::find(numbers, KnownSize()) != numbers.end()) return {};
-  return IValue(false);
+Answer Contains(const ValueFacts& list, const ValueFacts& element, SizeAlgebra& sizes) {
+  if (list.kind != ValueFacts::Kind::kList || !list.sizes || element.kind != ValueFacts::Kind::kInt) return {};
+  bool none = true;
+  for (const KnownSize number : *list.sizes) {
+    const std::optional<bool> equal = sizes.AreEqual(number, element.number);
+    if (equal == true) return IValue(true);
+    none &= equal.has_value();
+  }
+  return none ? Answer(false) : Answer();
 }
 
 // Of a constant list of strings that nobody writes.
@@ -161,6 +144,45 @@ Answer ComparedWithItself(const Node& node) {
   return sure ? Answer(found->second) : Answer();
 }
 
+// Whether two lists of ints that nobody writes are equal.
+std::optional<bool> AreEqual(const ValueFacts& a, const ValueFacts& b, SizeAlgebra& sizes) {
+  if (a.kind != ValueFacts::Kind::kList || b.kind != ValueFacts::Kind::kList || !a.sizes || !b.sizes) return {};
+  if (a.sizes->size() != b.sizes->size()) return false;
+  std::optional<bool> all = true;
+  for (size_t i = 0; i < a.sizes->size(); ++i) {
+    const std::optional<bool> equal = sizes.AreEqual((*a.sizes)[i], (*b.sizes)[i]);
+    if (equal == false) return false;
+    if (!equal) all.reset();
+  }
+  return all;
+}
+
+// How two numbers compare, or two lists of them, as far as what they are computed of tells.
+Answer Compared(const Node& node, ValueFactTable& table) {
+  enum class Relation { kEq, kNe, kLt, kLe, kGt, kGe };
+  static const std::unordered_map<Symbol, Relation> kRelations = {
+      {Symbol::fromQualString("aten::eq"), Relation::kEq}, {Symbol::fromQualString("aten::ne"), Relation::kNe},
+      {Symbol::fromQualString("aten::lt"), Relation::kLt}, {Symbol::fromQualString("aten::le"), Relation::kLe},
+      {Symbol::fromQualString("aten::gt"), Relation::kGt}, {Symbol::fromQualString("aten::ge"), Relation::kGe}};
+  const auto found = kRelations.find(node.kind());
+  if (found == kRelations.end() || node.output()->type()->kind() != c10::TypeKind::BoolType) return {};
+  const Relation relation = found->second;
+  const ValueFacts &a = table.Of(*node.input(0)), &b = table.Of(*node.input(1));
+  SizeAlgebra& sizes = table.sizes();
+  if (relation == Relation::kEq || relation == Relation::kNe) {
+    const bool ints = a.kind == ValueFacts::Kind::kInt && b.kind == ValueFacts::Kind::kInt;
+    const std::optional<bool> equal = ints ? sizes.AreEqual(a.number, b.number) : AreEqual(a, b, sizes);
+    return equal ? Answer(*equal == (relation == Relation::kEq)) : Answer();
+  }
+  if (a.kind != ValueFacts::Kind::kInt || b.kind != ValueFacts::Kind::kInt) return {};
+  const bool less = relation == Relation::kLt || relation == Relation::kLe;
+  const KnownSize over = less ? sizes.Subtract(b.number, a.number) : sizes.Subtract(a.number, b.number);
+  const int64_t least = relation == Relation::kLt || relation == Relation::kGt ? 1 : 0;
+  if (sizes.IsAtLeast(over, least)) return IValue(true);
+  if (const std::optional<int64_t> most = sizes.Most(over); most && *most < least) return IValue(false);
+  return {};
+}
+
 // n + 0, n - 0, n * 1, n // 1
 bool IsNeutral(const Node& node) {
   static const std::unordered_map<Symbol, int64_t> kNeutral = {{Symbol::fromQualString("aten::add"), 0},
@@ -175,10 +197,7 @@ bool IsNeutral(const Node& node) {
 
 }  // namespace
 
-std::optional<IValue> AnswerFromFacts(const Node& node, const ValueFactTable& table) {
-  static const Symbol kSize = Symbol::fromQualString("aten::size");
-  static const Symbol kLen = Symbol::fromQualString("aten::len");
-  static const Symbol kGetItem = Symbol::fromQualString("aten::__getitem__");
+std::optional<IValue> AnswerFromFacts(const Node& node, ValueFactTable& table) {
   static const Symbol kIs = Symbol::fromQualString("aten::__is__");
   static const Symbol kIsNot = Symbol::fromQualString("aten::__isnot__");
   static const Symbol kContains = Symbol::fromQualString("aten::__contains__");
@@ -188,19 +207,10 @@ std::optional<IValue> AnswerFromFacts(const Node& node, const ValueFactTable& ta
   const ValueFacts& facts = table.Of(*node.input(0));
   if (node.inputs().size() == 1) {
     if (node.kind() == kAll || node.kind() == kAny) return Quantified(*node.input(), node.kind() == kAny, table);
-    if (node.kind() == kLen) {
-      if (facts.is_tensor()) return NumberAt(facts.sizes, 0);
-      if (facts.kind == ValueFacts::Kind::kList) return IValue(static_cast<int64_t>(*facts.length()));
-      return {};
-    }
     auto question = Questions().find(node.kind());
     return question != Questions().end() && facts.is_tensor() ? question->second(facts) : Answer();
   }
   if (node.inputs().size() != 2) return {};
-  if (node.kind() == kSize && facts.is_tensor()) return NumberAt(facts.sizes, ConstantInt(*node.input(1)));
-  if (node.kind() == kGetItem && facts.kind == ValueFacts::Kind::kList) {
-    return NumberAt(facts.sizes, ConstantInt(*node.input(1)));
-  }
   const bool is = node.kind() == kIs;
   if ((is || node.kind() == kIsNot) && facts.is_tensor()) {
     const IValue* other = ConstantOf(*node.input(1));
@@ -208,9 +218,10 @@ std::optional<IValue> AnswerFromFacts(const Node& node, const ValueFactTable& ta
   }
   if (node.kind() == kContains) {
     const Answer text = ContainsText(*node.input(0), ConstantOf(*node.input(1)), table);
-    return text ? text : Contains(facts, ConstantOf(*node.input(1)));
+    return text ? text : Contains(facts, table.Of(*node.input(1)), table.sizes());
   }
-  return ComparedWithItself(node);
+  const Answer compared = Compared(node, table);
+  return compared ? compared : ComparedWithItself(node);
 }
 
 bool GivesItsInput(const Node& node, const ValueFactTable& table) {

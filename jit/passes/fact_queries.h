@@ -11,7 +11,7 @@
 namespace hearth {
 
 // What `node` gives, if it has one output and that is the same constant in every run; never a value with memory.
-std::optional<c10::IValue> AnswerFromFacts(const Node& node, const ValueFactTable& facts);
+std::optional<c10::IValue> AnswerFromFacts(const Node& node, ValueFactTable& facts);
 
 // Whether `node` gives back its first input: a conversion or copy to what that tensor is already, n + 0.
 bool GivesItsInput(const Node& node, const ValueFactTable& facts);

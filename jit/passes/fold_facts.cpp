@@ -2,6 +2,8 @@
 
 #include <ATen/core/jit_type.h>
 
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "jit/analysis/node_effects.h"
@@ -19,6 +21,40 @@ namespace {
 const Symbol kSize = Symbol::fromQualString("aten::size");
 const Symbol kGetItem = Symbol::fromQualString("aten::__getitem__");
 
+// By what they are computed of, the ints that a place in the graph sees.
+class NumberTable {
+ public:
+  // Null if there is none.
+  Value* Find(KnownSize number) const {
+    const auto found = values_.find(number);
+    return found == values_.end() ? nullptr : found->second;
+  }
+  Value* FindOrAdd(KnownSize number, Value* value) {
+    const auto [found, is_new] = values_.emplace(number, value);
+    if (is_new) added_.push_back(number);
+    return found->second;
+  }
+
+  // A walk over a block is in one: what is computed there is not seen beyond.
+  class Scope {
+   public:
+    explicit Scope(NumberTable* table) : table_(table), depth_(table->added_.size()) {}
+    ~Scope() {
+      for (; table_->added_.size() > depth_; table_->added_.pop_back()) table_->values_.erase(table_->added_.back());
+    }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    NumberTable* table_;
+    size_t depth_;
+  };
+
+ private:
+  std::map<KnownSize, Value*> values_;
+  std::vector<KnownSize> added_;
+};
+
 class Folder {
  public:
   Folder(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects)
@@ -34,12 +70,17 @@ class Folder {
 
  private:
   void Walk(Block* block) {
+    const ValueFactTable::Scope told_here(&facts_);
+    const NumberTable::Scope made_here(&numbers_);
+    for (Value* param : block->params()) ForwardNumber(param);
     for (Node* node = block->param_node()->next(); node != block->return_node();) node = Visit(node);
+    UseKnownNumbers(block->return_node());
   }
 
   // What is to be visited next.
   Node* Visit(Node* node) {
     const Symbol kind = node->kind();
+    UseKnownNumbers(node);
     if (kind == sym::kIf) return VisitIf(node);
     if (kind == sym::kLoop) return VisitLoop(node);
     if (kind == sym::kGuard) return VisitGuard(node);
@@ -50,8 +91,8 @@ class Folder {
       facts_.Infer(*node);
       if (GivesItsInput(*node, facts_)) {
         Replace(node, node->input(0));
-      } else {
-        for (Value* output : node->outputs()) ForwardNone(output);
+      } else if (!TryNumber(node)) {
+        for (Value* output : node->outputs()) Forward(output);
       }
     }
     return next;
@@ -69,7 +110,7 @@ class Folder {
       const bool from_outside = result->node()->block() != node->block(0) && result == node->block(1)->returns()[i];
       if (from_outside) {
         ReplaceUses(node->output(i), result);
-      } else if (!ForwardNone(node->output(i)) && facts_.Of(*node->output(i)).is_tensor() && IsTensor(*result) &&
+      } else if (!Forward(node->output(i)) && facts_.Of(*node->output(i)).is_tensor() && IsTensor(*result) &&
                  IsTensor(*node->block(1)->returns()[i])) {
         Narrow(node->output(i));
       }
@@ -103,7 +144,7 @@ class Folder {
     facts_.Enter(*node);
     Walk(node->block(0));
     facts_.Leave(*node);
-    for (Value* output : node->outputs()) ForwardNone(output);
+    for (Value* output : node->outputs()) Forward(output);
     return next;
   }
 
@@ -142,11 +183,14 @@ class Folder {
   void VisitOther(Node* node) {
     const bool closure = IsClosure(*node);
     facts_.Enter(*node);
+    NumberTable around;
+    if (closure) std::swap(around, numbers_);
     for (Block* block : node->blocks()) {
       if (closure) constants_.BeginClosure(block);
       Walk(block);
       if (closure) constants_.EndClosure();
     }
+    if (closure) std::swap(around, numbers_);
     facts_.Leave(*node);
   }
 
@@ -171,6 +215,39 @@ class Folder {
     }
     Destroy(node);
     return true;
+  }
+
+  // An int that is a constant, or that has been computed already.
+  bool TryNumber(Node* node) {
+    if (node->outputs().size() != 1 || node->kind() == sym::kConstant) return false;
+    const ValueFacts& facts = facts_.Of(*node->output());
+    if (facts.kind != ValueFacts::Kind::kInt || MayDivideByZero(*node)) return false;
+    if (facts.number) {
+      Replace(node, Constant(*facts.number, nullptr, node->range()));
+      return true;
+    }
+    Value* same = numbers_.FindOrAdd(facts.number, node->output());
+    if (same == node->output()) return false;
+    Replace(node, same);
+    return true;
+  }
+
+  bool MayDivideByZero(const Node& node) {
+    static const Symbol kDivide = Symbol::fromQualString("aten::floordiv");
+    static const Symbol kRemainder = Symbol::fromQualString("aten::remainder");
+    if (node.kind() != kDivide && node.kind() != kRemainder) return false;
+    return facts_.sizes().AreEqual(facts_.Of(*node.input(1)).number, 0) != false;
+  }
+
+  // What was computed before it was known to be a constant.
+  void UseKnownNumbers(Node* node) {
+    for (size_t i = 0; i < node->inputs().size(); ++i) {
+      const Value& input = *node->input(i);
+      const ValueFacts& facts = facts_.Of(input);
+      if (facts.kind != ValueFacts::Kind::kInt || !facts.number || ConstantOf(input) != nullptr) continue;
+      node->ReplaceInput(i, Constant(*facts.number, nullptr, node->range()));
+      changed_ = true;
+    }
   }
 
   // Elements of lists that are made in sight.
@@ -210,7 +287,9 @@ class Folder {
     if (maker.kind() == sym::kListConstruct) return maker.input(i);
     static const Operator* const kSizeOf = OperatorRegistry::Global().Find(kSize, "int");
     Value* tensor = maker.input();
-    if (const KnownSize& size = (*facts_.Of(*tensor).sizes)[i]) return Constant(*size, nullptr, before->range());
+    const KnownSize known = (*facts_.Of(*tensor).sizes)[i];
+    if (known) return Constant(*known, nullptr, before->range());
+    if (Value* same = numbers_.Find(known)) return same;
     Value* dim = Constant(static_cast<int64_t>(i), nullptr, before->range());
     Node* size = graph_.Create(kSize, {tensor, dim});
     size->SetOperator(kSizeOf);
@@ -218,6 +297,8 @@ class Folder {
     size->SetRange(before->range());
     size->SetInlinedCall(before->inlined_call());
     size->InsertBefore(before);
+    facts_.Infer(*size);
+    ForwardNumber(size->output());
     return size->output();
   }
 
@@ -235,6 +316,18 @@ class Folder {
     if (IsTensor(*value)) return;
     value->SetType(c10::TensorType::get());
     changed_ = true;
+  }
+
+  bool Forward(Value* value) { return ForwardNone(value) || ForwardNumber(value); }
+
+  bool ForwardNumber(Value* value) {
+    const ValueFacts& facts = facts_.Of(*value);
+    if (facts.kind != ValueFacts::Kind::kInt || value->node()->kind() == sym::kConstant || !value->HasUses())
+      return false;
+    Value* same = facts.number ? Constant(*facts.number, nullptr, {}) : numbers_.FindOrAdd(facts.number, value);
+    if (same == value) return false;
+    ReplaceUses(value, same);
+    return true;
   }
 
   bool ForwardNone(Value* value) {
@@ -262,6 +355,7 @@ class Folder {
   Graph& graph_;
   ValueFactTable facts_;
   ConstantTable constants_;
+  NumberTable numbers_;
   bool changed_ = false;
   std::vector<Operand> operands_;
   std::vector<Replacement> replacements_;

@@ -141,6 +141,7 @@ class Specializer {
   // ---- The walk ----
 
   void Walk(Block& block, bool covered) {
+    const ValueFactTable::Scope told_here(&facts_);
     for (Node* node = block.param_node()->next(); node != block.return_node();) {
       if (node->kind() == sym::kFrameState) covered = node->attribute<int64_t>(sym::kAnchorAttr) != kNoAnchor;
       covered = VisitBlocks(*node, covered);

@@ -1,0 +1,133 @@
+// Sizes of which it is known what they are made of, if not what they are.
+//
+// A KnownSize is a number that every run knows, a number of which is known how it is computed from others, or nothing.
+// What is computed is a polynomial over atoms with integer coefficients: atoms are numbers that a run brings along (a
+// size of an argument, an int that an operator gave) and quotients and remainders that do not come out even.
+// Polynomials are kept in one normal form and once only, so two sizes are known to be equal if they are the same
+// KnownSize. Two that are not the same may still be equal.
+//
+// An atom may have bounds: a size of an argument that a spec says is neither 0 nor 1 is 2 at least. They decide what
+// the normal form alone does not: how two sizes compare, whether one is broadcast.
+//
+// Takes for granted that numbers computed of sizes stay within 64 bits, as the sizes of real tensors do; and of a
+// quotient that the divisor is not 0, which raises. Polynomials larger than a handful of terms are not known.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace hearth {
+
+class KnownSize {
+ public:
+  KnownSize() = default;
+  KnownSize(int64_t constant) : kind_(Kind::kConstant), value_(constant) {}  // NOLINT(google-explicit-constructor)
+
+  // Whether it is a constant.
+  bool has_value() const { return kind_ == Kind::kConstant; }
+  explicit operator bool() const { return has_value(); }
+  int64_t operator*() const { return value_; }
+  int64_t value_or(int64_t otherwise) const { return has_value() ? value_ : otherwise; }
+  std::optional<int64_t> constant() const { return has_value() ? std::optional(value_) : std::nullopt; }
+
+  bool is_expression() const { return kind_ == Kind::kExpression; }
+  // Whether two that are the same are equal.
+  bool is_known() const { return kind_ != Kind::kUnknown; }
+
+  // The same number, or both unknown.
+  bool operator==(const KnownSize&) const = default;
+  auto operator<=>(const KnownSize&) const = default;
+
+ private:
+  friend class SizeAlgebra;
+  enum class Kind : uint8_t { kUnknown, kConstant, kExpression };
+
+  static KnownSize Expression(size_t index) {
+    KnownSize size;
+    size.kind_ = Kind::kExpression;
+    size.value_ = static_cast<int64_t>(index);
+    return size;
+  }
+
+  Kind kind_ = Kind::kUnknown;
+  int64_t value_ = 0;  // the constant, or which polynomial
+};
+
+using KnownSizes = std::vector<KnownSize>;
+
+// Holds the polynomials that its KnownSizes refer to. Used by one thread.
+class SizeAlgebra {
+ public:
+  // What run-time number an atom stands for: the caller's own numbering.
+  using Source = std::pair<size_t, size_t>;
+
+  // The same for the same source; `least` is what it is at least.
+  KnownSize Atom(Source source, std::optional<int64_t> least);
+
+  KnownSize Add(KnownSize a, KnownSize b);
+  KnownSize Subtract(KnownSize a, KnownSize b) { return Add(a, Multiply(b, -1)); }
+  KnownSize Multiply(KnownSize a, KnownSize b);
+  // Rounded down, and what that leaves over, which has the divisor's sign.
+  KnownSize Divide(KnownSize a, KnownSize b);
+  KnownSize Remainder(KnownSize a, KnownSize b);
+
+  // Null: not known.
+  std::optional<int64_t> Least(KnownSize size) const;
+  std::optional<int64_t> Most(KnownSize size) const;
+  bool IsAtLeast(KnownSize size, KnownSize least);
+  // Whether they are equal; null if that is not known.
+  std::optional<bool> AreEqual(KnownSize a, KnownSize b);
+
+  // If a and b are equal, an atom in one of them is something else. What it is then, if that can be told.
+  struct Meaning {
+    size_t atom;
+    KnownSize means;
+  };
+  std::optional<Meaning> Solve(KnownSize a, KnownSize b);
+  // The size with that known.
+  KnownSize Substitute(KnownSize size, const Meaning& known);
+
+  // "2*a0*a1 + 3", for logs and tests.
+  std::string ToString(KnownSize size) const;
+
+ private:
+  struct Term {
+    std::vector<size_t> atoms;  // in order; none: a constant
+    int64_t coefficient;
+    auto operator<=>(const Term&) const = default;
+  };
+  using Polynomial = std::vector<Term>;  // in order of atoms, no coefficient is 0
+  enum class Kind : uint8_t { kSource, kQuotient, kRemainder };
+  struct AtomFacts {
+    Kind kind;
+    KnownSize a, b;  // of which it is the quotient or remainder
+    std::optional<int64_t> least, most;
+  };
+  struct Range {
+    std::optional<int64_t> least, most;
+  };
+
+  Polynomial PolynomialOf(KnownSize size) const;
+  KnownSize Of(Polynomial polynomial);
+  KnownSize Uneven(Kind kind, KnownSize a, KnownSize b, Range range);
+  // The quotient if it comes out even whatever the atoms are.
+  std::optional<Polynomial> Exactly(const Polynomial& dividend, const Term& divisor) const;
+  Range RangeOf(const Term& term) const;
+  Range RangeOf(KnownSize size) const;
+  bool Mentions(const Polynomial& polynomial, size_t atom) const;
+  KnownSize SubstituteIn(size_t atom, const Meaning& known);
+
+  std::vector<AtomFacts> atoms_;
+  std::map<Source, size_t> sources_;
+  std::map<std::tuple<Kind, KnownSize, KnownSize>, size_t> uneven_;
+  std::vector<Polynomial> polynomials_;
+  std::map<Polynomial, size_t> indices_;
+};
+
+}  // namespace hearth
