@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "jit/runtime.h"
+#include "jit/support/cpu_allocator.h"
 
 namespace {
 
@@ -114,12 +115,18 @@ void Time(Engine& engine, const Inputs& inputs, int64_t milliseconds) {
   std::printf("\n");
 }
 
+// LibTorch's engines have memory as LibTorch gives it.
+void ChooseMemoryFor(const std::string& engine) {
+  hearth::KeepFreedMemory(engine.starts_with("hearth") ? size_t(hearth::RuntimeOptions().kept_memory) : 0);
+}
+
 void Serve(std::map<std::string, Engine>& engines, const Inputs& inputs) {
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);
     std::string command, name;
     words >> command >> name;
     Engine& engine = engines.at(name);
+    ChooseMemoryFor(name);
     if (command == "time") {
       int64_t milliseconds = 0;
       words >> milliseconds;

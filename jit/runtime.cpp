@@ -503,6 +503,7 @@ absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Create(const RuntimeOptions& o
   if (absl::Status status = LoadLibraries(options.operator_libraries); !status.ok()) return status;
   try {
     InstallCountingAllocator();
+    KeepFreedMemory(static_cast<size_t>(options.kept_memory));
     return std::make_unique<RuntimeImpl>(OpenDevice(options.device), options);
   } catch (const std::exception& e) {
     return absl::FailedPreconditionError(e.what());

@@ -64,6 +64,9 @@ struct RuntimeOptions {
   // The same for loading a model, beside its weights, and the time that loading may take but for reading weights.
   int64_t load_memory_limit = 0;
   std::chrono::nanoseconds load_time_limit{0};  // 0: no limit
+  // Bytes of large tensors' memory that may lie idle for the next ones, in the whole process (support/kept_memory.h);
+  // 0: none.
+  int64_t kept_memory = int64_t{1} << 30;
   CompilerOptions compiler;
 };
 

@@ -48,6 +48,7 @@ absl::Status CheckOptions(const ServerOptions& options) {
   if (!(options.shadow_share >= 0 && options.shadow_share <= 1)) return refuse("shadow_share must be between 0 and 1");
   if (options.memory_limit.value_or(0) < 0) return refuse("memory_limit cannot be below 0");
   if (options.load_memory_limit.value_or(0) < 0) return refuse("load_memory_limit cannot be below 0");
+  if (options.kept_memory.value_or(0) < 0) return refuse("kept_memory cannot be below 0");
   return absl::OkStatus();
 }
 
@@ -86,6 +87,9 @@ void DefineFlags(CLI::App& app, ServerOptions& options, std::string& config) {
          "Memory that a request may come to hold: 500MB, 2GiB; 0 is no limit, half of this machine's if not given")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
   app.add_option("--load-memory-limit", options.load_memory_limit, "The same for loading a model, beside its weights")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
+  app.add_option("--kept-memory", options.kept_memory,
+                 "Memory of large tensors that may lie idle for others; an eighth of this machine's if not given")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
   app.add_option("--load-seconds", options.load_seconds, "Seconds that loading a model may take; 0 is no limit")
       ->capture_default_str();
@@ -142,6 +146,7 @@ absl::StatusOr<ServerOptions> ParseConfigFile(const std::string& text, const std
       {"drain_seconds", [&](const json& value) { value.get_to(options.drain_seconds); }},
       {"memory_limit", [&](const json& value) { options.memory_limit = value.get<int64_t>(); }},
       {"load_memory_limit", [&](const json& value) { options.load_memory_limit = value.get<int64_t>(); }},
+      {"kept_memory", [&](const json& value) { options.kept_memory = value.get<int64_t>(); }},
       {"load_seconds", [&](const json& value) { value.get_to(options.load_seconds); }},
       {"warmup_seconds", [&](const json& value) { value.get_to(options.warmup_seconds); }},
       {"compiler", [&](const json& value) { value.get_to(options.compiler); }},
@@ -172,6 +177,8 @@ int64_t DefaultMemoryLimit() {
   }
   return memory / 2;
 }
+
+int64_t DefaultKeptMemory() { return DefaultMemoryLimit() / 4; }
 
 absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   // Twice: once to find --config, then over what that file says.

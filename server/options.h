@@ -29,6 +29,8 @@ struct ServerOptions {
   // Bytes; 0: no limit. Not given: half of the memory that this process may use (DefaultMemoryLimit).
   std::optional<int64_t> memory_limit;
   std::optional<int64_t> load_memory_limit;
+  // Of large tensors that were freed, for others; 0: none. Not given: an eighth of the memory (DefaultKeptMemory).
+  std::optional<int64_t> kept_memory;
   double load_seconds = 300;
   double warmup_seconds = 60;
   bool compiler = true;
@@ -50,6 +52,8 @@ absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv);
 
 // Half of the machine's memory, or of the control group's if that allows less.
 int64_t DefaultMemoryLimit();
+// A quarter of that.
+int64_t DefaultKeptMemory();
 
 // The JSON settings of `text`, over `options`; `file` is for messages. A key that does not exist is named.
 absl::StatusOr<ServerOptions> ParseConfigFile(const std::string& text, const std::string& file, ServerOptions options);

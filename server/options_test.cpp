@@ -36,10 +36,12 @@ TEST(Options, FlagsAreReadAndTheRestHasDefaults) {
 }
 
 TEST(Options, MemoryLimitsAreReadWithTheirUnits) {
-  const auto line = Parse({"--model-repository", "a", "--memory-limit", "2GiB", "--load-memory-limit", "0"});
+  const auto line = Parse(
+      {"--model-repository", "a", "--memory-limit", "2GiB", "--load-memory-limit", "0", "--kept-memory", "64MiB"});
   ASSERT_TRUE(line.ok()) << line.status();
   EXPECT_EQ(line->options.memory_limit, int64_t{2} << 30);
   EXPECT_EQ(line->options.load_memory_limit, 0);
+  EXPECT_EQ(line->options.kept_memory, 64 << 20);
   EXPECT_GT(DefaultMemoryLimit(), 1 << 20);
   EXPECT_THAT(ErrorOf({"--model-repository", "a", "--memory-limit", "much"}), HasSubstr("memory-limit"));
 }

@@ -84,6 +84,7 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
   runtime_options.device = line->options.device;
   runtime_options.memory_limit = line->options.memory_limit.value_or(DefaultMemoryLimit());
   runtime_options.load_memory_limit = line->options.load_memory_limit.value_or(DefaultMemoryLimit());
+  runtime_options.kept_memory = line->options.kept_memory.value_or(DefaultKeptMemory());
   runtime_options.load_time_limit =
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(line->options.load_seconds));
   runtime_options.compiler.tier = line->options.compiler ? Tier::kAuto : Tier::kBaseline;

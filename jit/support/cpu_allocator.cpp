@@ -5,22 +5,45 @@
 #include <c10/core/impl/alloc_cpu.h>
 #include <malloc.h>
 
+#include <thread>
+
+#include "jit/support/kept_memory.h"
 #include "jit/support/memory_account.h"
 
 namespace hearth {
 namespace {
 
+// Never destroyed: tensors of static storage are freed late.
+KeptMemory& Kept() {
+  static KeptMemory& kept = *new KeptMemory(&c10::free_cpu);
+  return kept;
+}
+
 void Free(void* memory) {
   if (memory == nullptr) return;
-  if (MemoryAccount::Current() != nullptr) MemoryAccount::Freed(malloc_usable_size(memory));
-  c10::free_cpu(memory);
+  const size_t usable = malloc_usable_size(memory);
+  if (MemoryAccount::Current() != nullptr) MemoryAccount::Freed(usable);
+  if (usable < KeptMemory::kLeastBytes) return c10::free_cpu(memory);
+  Kept().Give(memory, usable);
+}
+
+void* Allocate(size_t bytes) {
+  if (bytes < KeptMemory::kLeastBytes) return c10::alloc_cpu(bytes);
+  if (void* kept = Kept().Take(bytes)) return kept;
+  try {
+    return c10::alloc_cpu(Kept().SizeFor(bytes));
+  } catch (const c10::Error&) {
+    // Where there is too little memory, none of it lies idle.
+    Kept().Release();
+    return c10::alloc_cpu(bytes);
+  }
 }
 
 class CountingAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
     MemoryAccount::RequireRoom(bytes);
-    void* memory = c10::alloc_cpu(bytes);
+    void* memory = Allocate(bytes);
     if (memory != nullptr && MemoryAccount::Current() != nullptr) {
       MemoryAccount::Allocated(malloc_usable_size(memory));
     }
@@ -40,5 +63,21 @@ void InstallCountingAllocator() {
     return true;
   }();
 }
+
+void KeepFreedMemory(size_t limit) {
+#if defined(__SANITIZE_ADDRESS__)
+  limit = 0;  // memory that was freed is to be seen as such
+#endif
+  Kept().SetLimit(limit);
+  if (limit == 0) return;
+  [[maybe_unused]] static const bool keeps_time = [] {
+    std::thread([] { Kept().KeepTime(); }).detach();
+    return true;
+  }();
+}
+
+void ReleaseKeptMemory() { Kept().Release(); }
+
+size_t KeptMemoryBytes() { return Kept().bytes(); }
 
 }  // namespace hearth

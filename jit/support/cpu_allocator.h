@@ -2,9 +2,18 @@
 // LibTorch's own functions, so that alignment, huge pages and filling with noise are as everywhere.
 #pragma once
 
+#include <cstddef>
+
 namespace hearth {
 
 // Makes it the allocator of every CPU tensor made from now on. Idempotent; thread-safe.
 void InstallCountingAllocator();
+
+// Up to so many bytes of blocks of 32 MiB or more that tensors have freed are kept for other tensors (kept_memory.h);
+// at first none. Thread-safe, as what follows.
+void KeepFreedMemory(size_t limit);
+// Gives all of that back now.
+void ReleaseKeptMemory();
+size_t KeptMemoryBytes();
 
 }  // namespace hearth

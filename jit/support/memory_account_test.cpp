@@ -90,6 +90,31 @@ TEST(MemoryAccountTest, TensorsAreCountedAndRefusedByTheirBytes) {
   EXPECT_THROW(at::empty({1 << 20}, at::kFloat), MemoryLimitError);
 }
 
+TEST(MemoryAccountTest, MemoryThatIsKeptCountsForWhoeverUsesIt) {
+  InstallCountingAllocator();
+  KeepFreedMemory(size_t{64} << 20);
+  constexpr int64_t kBytes = 40 << 20;
+  const void* memory = nullptr;
+  for (int run = 0; run < 3; ++run) {
+    MemoryAccount account(64 << 20);
+    MemoryAccount::Scope scope(&account);
+    {
+      const at::Tensor tensor = at::empty({kBytes / 4}, at::kFloat);
+      if (memory == nullptr) memory = tensor.data_ptr();
+#if !defined(__SANITIZE_ADDRESS__)
+      EXPECT_EQ(tensor.data_ptr(), memory);
+#endif
+      EXPECT_GE(account.held(), kBytes);
+      EXPECT_LT(account.held(), kBytes + kBytes / 16);
+      EXPECT_THROW(at::empty({kBytes / 4}, at::kFloat), MemoryLimitError);
+    }
+    EXPECT_LT(account.held(), 10000);
+  }
+  ReleaseKeptMemory();
+  EXPECT_EQ(KeptMemoryBytes(), 0u);
+  KeepFreedMemory(0);
+}
+
 TEST(MemoryAccountTest, WhatLibTorchAllocatesForItselfIsCounted) {
   MemoryAccount account(1 << 20);
   MemoryAccount::Scope scope(&account);

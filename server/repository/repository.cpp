@@ -12,6 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "jit/support/cpu_allocator.h"
 #include "jit/support/logging.h"
 #include "server/repository/layout.h"
 #include "server/repository/model_config.h"
@@ -33,9 +34,11 @@ double SecondsSince(std::chrono::steady_clock::time_point start) {
 
 std::string Text(absl::string_view view) { return std::string(view.data(), view.size()); }
 
-// malloc keeps what a model, or code that did not become one, held in small pieces: up to the limit for loading.
+// malloc keeps what a model, or code that did not become one, held in small pieces: up to the limit for loading. Of what
+// its tensors freed, others may have no use.
 void ReturnFreedMemory() {
   constexpr size_t kKeep = size_t{16} << 20;
+  ReleaseKeptMemory();
   malloc_trim(kKeep);
 }
 

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
+#include "jit/support/cpu_allocator.h"
 
 namespace hearth::server {
 namespace {
@@ -244,6 +245,8 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
   families.push_back(Single("nv_cpu_memory_total_bytes", "CPU total memory (RAM), in bytes", memory_total));
   families.push_back(Single("nv_cpu_memory_used_bytes", "CPU used memory (RAM), in bytes", memory_used));
   families.push_back(Single("hearth_process_resident_bytes", "Resident memory of the server", ResidentBytes()));
+  families.push_back(Single("hearth_kept_memory_bytes", "Memory of freed tensors that is kept for others",
+                            static_cast<double>(KeptMemoryBytes())));
   return families;
 }
 
