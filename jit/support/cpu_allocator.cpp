@@ -70,7 +70,10 @@ void KeepFreedMemory(size_t limit) {
 #endif
   Kept().SetLimit(limit);
   if (limit == 0) return;
-  [[maybe_unused]] static const bool keeps_time = [] {
+  [[maybe_unused]] static const bool prepared = [] {
+    // As malloc itself would have them once it has freed a block just below: it learns from what it gets back.
+    mallopt(M_MMAP_THRESHOLD, KeptMemory::kLeastBytes);
+    mallopt(M_TRIM_THRESHOLD, 2 * KeptMemory::kLeastBytes);
     std::thread([] { Kept().KeepTime(); }).detach();
     return true;
   }();
