@@ -34,8 +34,8 @@ double SecondsSince(std::chrono::steady_clock::time_point start) {
 
 std::string Text(absl::string_view view) { return std::string(view.data(), view.size()); }
 
-// malloc keeps what a model, or code that did not become one, held in small pieces: up to the limit for loading. Of what
-// its tensors freed, others may have no use.
+// malloc keeps what a model, or code that did not become one, held in small pieces: up to the limit for loading. Of
+// what its tensors freed, others may have no use.
 void ReturnFreedMemory() {
   constexpr size_t kKeep = size_t{16} << 20;
   ReleaseKeptMemory();
