@@ -5,7 +5,7 @@ import pathlib
 
 import torch
 import torchvision
-
+import warmup_models
 from programs import PROGRAMS
 
 IMAGE = (1, 3, 224, 224)
@@ -33,6 +33,8 @@ def main():
 
     for name, (module, inputs) in PROGRAMS.items():
         save(folder / "programs", name, torch.jit.script(module()), inputs)
+    for name, module, calls in warmup_models.models():
+        save(folder / "profiled", name, torch.jit.script(module.eval()), max(calls, key=len))
 
     models = folder / "models"
     image = torch.rand(IMAGE)

@@ -57,15 +57,17 @@ void ForgetNewAtoms(ValueFacts* carried, const ValueFacts& before) {
   }
 }
 
+bool IsPlain(const at::Tensor& tensor) {
+  return tensor.layout() == c10::kStrided && !tensor.is_quantized() && !tensor.is_nested() && !tensor.is_conj() &&
+         !tensor.is_neg() && !tensor.unsafeGetTensorImpl()->is_python_dispatch() &&
+         !tensor.unsafeGetTensorImpl()->is_wrapped_number();
+}
+
 ValueFacts FactsOfTensor(const at::Tensor& tensor) {
   ValueFacts facts;
   if (!tensor.defined()) return facts;
   facts.kind = Kind::kTensor;
-  if (tensor.layout() != c10::kStrided || tensor.is_quantized() || tensor.is_nested() || tensor.is_conj() ||
-      tensor.is_neg() || tensor.unsafeGetTensorImpl()->is_python_dispatch() ||
-      tensor.unsafeGetTensorImpl()->is_wrapped_number()) {
-    return facts;
-  }
+  if (!IsPlain(tensor)) return facts;
   facts.plain = true;
   facts.dtype = tensor.scalar_type();
   facts.device = tensor.device();
@@ -188,6 +190,21 @@ ValueFacts FactsOfConstant(const c10::IValue& value) {
     for (const c10::IValue& element : elements) facts.elements.push_back(FactsOfConstant(element));
   }
   return facts;
+}
+
+bool HoldOf(const ValueFacts& facts, const at::Tensor& tensor) {
+  if (!facts.is_tensor() || !tensor.defined()) return false;
+  const bool tells =
+      facts.plain || facts.contiguous || facts.dtype || facts.device || facts.requires_grad || facts.sizes;
+  if (!tells) return true;
+  if (!IsPlain(tensor) || (facts.contiguous && !tensor.is_contiguous()) ||
+      (facts.dtype && *facts.dtype != tensor.scalar_type()) || (facts.device && *facts.device != tensor.device()) ||
+      (facts.requires_grad && *facts.requires_grad != tensor.requires_grad())) {
+    return false;
+  }
+  if (!facts.sizes) return true;
+  return std::ranges::equal(*facts.sizes, tensor.sizes(),
+                            [](const KnownSize& known, int64_t size) { return !known || *known == size; });
 }
 
 void ValueFactTable::Writes::Add(const Writes& other) {

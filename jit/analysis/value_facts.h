@@ -71,6 +71,8 @@ struct ValueFacts {
 ValueFacts Join(const ValueFacts& a, const ValueFacts& b);
 ValueFacts FactsOfArgument(const ArgumentFacts& argument);
 ValueFacts FactsOfConstant(const c10::IValue& value);
+// Whether all of that is so of a tensor, for facts without computed sizes.
+bool HoldOf(const ValueFacts& facts, const at::Tensor& tensor);
 
 // Used by one thread; refers to the Graph. While the Graph is being changed it stays right as long as new nodes only
 // give what old Values gave: their facts are asked for with Infer.

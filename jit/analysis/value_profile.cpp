@@ -145,26 +145,40 @@ std::vector<Value*> ValuesInOrder(const Graph& graph) {
 
 std::vector<ProfileSite> FindProfileSites(const Graph& baseline) { return SiteFinder(baseline).TakeSites(); }
 
+// Mostly it is what it was before; that must be found out without making anything.
 void ValueObservation::Add(const c10::IValue& value, uint64_t run) {
-  ValueObservation seen;
-  seen.runs = runs == 0 ? 1 : 0;  // one Add after another is of one run
-  seen.times = 1;
-  seen.none = value.isNone();
-  seen.some = !seen.none;
-  const bool scalar = value.isInt() || value.isDouble() || value.isBool() ||
-                      (value.isString() && value.toStringRef().size() <= kMaxStringBytes);
-  if (scalar) {
-    seen.constant = value;
-  } else if (value.isTensor() || value.isNone()) {
-    seen.facts = FactsOfConstant(value);
-  } else {
-    seen.facts = {};
+  const bool first = times == 0;
+  const uint64_t occasion = run + (times << 32);
+  runs += first ? 1 : 0;  // one Add after another is of one run
+  ++times;
+  none |= value.isNone();
+  some |= !value.isNone();
+  if (first) {
+    const bool scalar = value.isInt() || value.isDouble() || value.isBool() ||
+                        (value.isString() && value.toStringRef().size() <= kMaxStringBytes);
+    if (scalar) constant = value;
+  } else if (constant && !IsSame(*constant, value)) {
+    constant.reset();
   }
-  if (value.isTensor() && seen.facts.sizes) {
-    const uint64_t occasion = run + (times << 32);
-    for (const KnownSize& size : *seen.facts.sizes) seen.dimensions.push_back({*size % 8 == 0, Draw(occasion, *size)});
+  AddFacts(value);
+  AddDimensions(value, occasion, first);
+}
+
+void ValueObservation::AddFacts(const c10::IValue& value) {
+  if (facts.kind == ValueFacts::Kind::kUnknown || (value.isTensor() && HoldOf(facts, value.toTensor()))) return;
+  const bool tells = value.isTensor() || value.isNone();
+  facts = hearth::Join(facts, tells ? FactsOfConstant(value) : ValueFacts());
+}
+
+void ValueObservation::AddDimensions(const c10::IValue& value, uint64_t occasion, bool first) {
+  if (!value.isTensor() || !facts.sizes) return dimensions.clear();
+  const c10::IntArrayRef sizes = value.toTensor().sizes();
+  if (first) dimensions.resize(sizes.size());
+  if (dimensions.size() != sizes.size()) return dimensions.clear();
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    dimensions[i].by_eight &= sizes[i] % 8 == 0;
+    dimensions[i].symbol += Draw(occasion, sizes[i]);
   }
-  Join(seen);
 }
 
 void ValueObservation::Join(const ValueObservation& other) {
@@ -178,7 +192,7 @@ void ValueObservation::Join(const ValueObservation& other) {
   none |= other.none;
   some |= other.some;
   if (!constant || !other.constant || !IsSame(*constant, *other.constant)) constant.reset();
-  facts = hearth::Join(facts, other.facts);
+  if (facts != other.facts) facts = hearth::Join(facts, other.facts);
   if (dimensions.size() != other.dimensions.size()) dimensions.clear();
   for (size_t i = 0; i < dimensions.size(); ++i) {
     dimensions[i].by_eight &= other.dimensions[i].by_eight;

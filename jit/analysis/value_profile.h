@@ -64,6 +64,8 @@ struct ValueObservation {
   void Join(const ValueObservation& other);
 
  private:
+  void AddFacts(const c10::IValue& value);
+  void AddDimensions(const c10::IValue& value, uint64_t occasion, bool first);
   static ValueFacts Never() {
     ValueFacts never;
     never.kind = ValueFacts::Kind::kNever;
@@ -81,10 +83,17 @@ class RunSamples {
     if (seen.times < kMaxTimes) seen.Add(value, run_);
   }
   const std::vector<ValueObservation>& sites() const { return sites_; }
+  // As if made anew.
+  void Reset(uint64_t run) {
+    run_ = run;
+    for (ValueObservation& site : sites_) {
+      if (site.times > 0) site = {};
+    }
+  }
 
  private:
   static constexpr uint64_t kMaxTimes = 64;  // of a Value in a run: a loop's later rounds are not looked at
-  const uint64_t run_;
+  uint64_t run_;
   std::vector<ValueObservation> sites_;
 };
 

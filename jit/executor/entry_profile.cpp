@@ -22,12 +22,25 @@ std::shared_ptr<RunSamples> EntryProfile::TakeSamples() {
   if (begun_.load(std::memory_order_relaxed) >= wanted_ || begun_.fetch_add(1) >= wanted_) return nullptr;
   // The profile's memory, not the request's.
   const MemoryAccount::Scope nobody(nullptr);
-  return {new RunSamples(sites_.size(), NumberOfRun()),
-          [profile = shared_from_this(), generation = generation_.load()](const RunSamples* samples) {
+  RunSamples* samples = spare_.exchange(nullptr);
+  if (samples == nullptr) {
+    samples = new RunSamples(sites_.size(), NumberOfRun());
+  } else {
+    samples->Reset(NumberOfRun());
+  }
+  return {samples, [profile = shared_from_this(), generation = generation_.load()](RunSamples* filled) {
             const MemoryAccount::Scope nobody(nullptr);
-            profile->Add(*samples, generation);
-            delete samples;
+            profile->Add(*filled, generation);
+            profile->GiveBack(filled);
           }};
+}
+
+void EntryProfile::GiveBack(RunSamples* samples) {
+  if (begun_.load(std::memory_order_relaxed) < wanted_) {
+    samples->Reset(0);
+    samples = spare_.exchange(samples);
+  }
+  delete samples;
 }
 
 void EntryProfile::Add(const RunSamples& samples, uint64_t generation) {

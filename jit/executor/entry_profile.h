@@ -29,6 +29,9 @@ class EntryProfile : public std::enable_shared_from_this<EntryProfile> {
 
   // A profile is made of so many `runs`. `sites` outlive it and all samples.
   EntryProfile(std::span<const ProfileSite> sites, uint32_t runs) : sites_(sites), wanted_(runs) {}
+  ~EntryProfile() { delete spare_.load(); }
+  EntryProfile(const EntryProfile&) = delete;
+  EntryProfile& operator=(const EntryProfile&) = delete;
 
   // What a run that is to be sampled fills; dropping it gives it back. Null if enough are sampled. Never waits.
   std::shared_ptr<RunSamples> TakeSamples();
@@ -58,11 +61,14 @@ class EntryProfile : public std::enable_shared_from_this<EntryProfile> {
 
  private:
   void Add(const RunSamples& samples, uint64_t generation);
+  void GiveBack(RunSamples* samples);
 
   const std::span<const ProfileSite> sites_;
   const uint32_t wanted_;
   std::atomic<uint32_t> begun_{0};  // that are sampled or have been
   std::atomic<bool> ripe_{false};
+  // A run's samples for the next run, empty: their memory is large, and malloc slow with what is.
+  std::atomic<RunSamples*> spare_{nullptr};
   std::atomic<uint64_t> generation_{0};  // how often it was begun anew
   mutable std::mutex mutex_;
   // Under the lock:
