@@ -142,6 +142,27 @@ std::unique_ptr<Graph> CloneWithFrameStates(const Graph& baseline, const std::ve
   return copy;
 }
 
+bool ContainsFrameState(const Node& node) {
+  for (const Block* block : node.blocks()) {
+    for (const Node* inner : *block) {
+      if (inner->kind() == sym::kFrameState || ContainsFrameState(*inner)) return true;
+    }
+  }
+  return false;
+}
+
+bool IsCovered(const Node& place) {
+  for (const Node* node = place.prev(); node->kind() != sym::kParam; node = node->prev()) {
+    if (node->kind() == sym::kFrameState) return node->attribute<int64_t>(sym::kAnchorAttr) != kNoAnchor;
+    if (ContainsFrameState(*node)) return false;
+  }
+  const Node* around = place.block()->owner();
+  if (around == nullptr || IsClosure(*around) || around->kind() == sym::kWith) return false;
+  // A later round begins where the one before it ended.
+  if (around->kind() == sym::kLoop && ContainsFrameState(*around)) return false;
+  return IsCovered(*around);
+}
+
 namespace {
 
 // `holds` is what the guards ask. The FrameState that covers the end of the block, given the one at its start; null if

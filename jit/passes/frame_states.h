@@ -34,6 +34,12 @@ std::vector<ResumePlace> FindAnchors(const Graph& baseline);
 // A copy of `baseline` with its FrameStates. `anchors` are FindAnchors' of the same graph.
 std::unique_ptr<Graph> CloneWithFrameStates(const Graph& baseline, const std::vector<ResumePlace>& anchors);
 
+// Whether there is one in the blocks of the node, however deep.
+bool ContainsFrameState(const Node& node);
+
+// Whether a FrameState to go on from holds right before `place`, so that a guard may stand there.
+bool IsCovered(const Node& place);
+
 // Puts a guard that always holds before every node that a FrameState covers, for tests that make guards fail.
 void GuardEverywhere(Graph& plan);
 

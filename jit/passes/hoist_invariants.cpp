@@ -4,6 +4,7 @@
 
 #include "jit/analysis/node_effects.h"
 #include "jit/ir/symbols.h"
+#include "jit/passes/frame_states.h"
 #include "jit/passes/pure_nodes.h"
 
 namespace hearth {
@@ -37,7 +38,9 @@ class Hoister {
     if (Contains(body, sym::kStateStep)) return;
     const c10::IValue* start = ConstantOf(*loop->input(1));
     const bool begins = start != nullptr && start->toBool();
+    const bool guards = begins && IsCovered(*loop);
     for (Node* node : body) {
+      if (node->kind() == sym::kGuard && !guards) continue;
       if (!IsInvariant(*node, body) || (!begins && MayThrow(*node))) continue;
       node->MoveBefore(loop);
       changed_ = true;
@@ -48,7 +51,7 @@ class Hoister {
     if (std::ranges::any_of(node.inputs(), [&](const Value* input) { return input->node()->block() == &body; })) {
       return false;
     }
-    return node.kind() == sym::kConstant || pure_.IsPure(node);
+    return node.kind() == sym::kConstant || node.kind() == sym::kGuard || pure_.IsPure(node);
   }
 
   const PureNodes pure_;

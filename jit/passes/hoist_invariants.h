@@ -3,8 +3,9 @@
 // A node goes if it stands in the body itself (not under a branch there), is pure (pure_nodes.h), and has no input that
 // is made in the loop. What may raise goes only where the loop takes for granted that it has a first round: a plan that
 // raises falls back to the baseline, which does not raise where there is no round after all, so the most that it can
-// cost is one bailout. Inner loops come first, so that what leaves one may leave the one around it. Nothing moves out
-// of a loop in which the run takes up or gives back parts of the model's state. Returns whether the graph changed.
+// cost is one bailout. A guard goes likewise, if a FrameState holds before the loop. Inner loops come first, so that
+// what leaves one may leave the one around it. Nothing moves out of a loop in which the run takes up or gives back
+// parts of the model's state. Returns whether the graph changed.
 #pragma once
 
 #include "jit/ir/graph.h"

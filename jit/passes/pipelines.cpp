@@ -13,10 +13,12 @@
 #include "jit/passes/common_subexpressions.h"
 #include "jit/passes/constant_lists.h"
 #include "jit/passes/dead_code.h"
+#include "jit/passes/early_guards.h"
 #include "jit/passes/fold_batch_norms.h"
 #include "jit/passes/fold_constant_tensors.h"
 #include "jit/passes/fold_facts.h"
 #include "jit/passes/hoist_invariants.h"
+#include "jit/passes/implied_conditions.h"
 #include "jit/passes/pack_convolutions.h"
 #include "jit/passes/pack_linears.h"
 #include "jit/passes/private_writes.h"
@@ -102,8 +104,10 @@ void OptimizePlan(Graph& plan, const PlanOptions& options) {
   }
   Run("hoist_invariants", plan, [&](Graph& g) { return HoistInvariants(g, options.effects); });
   Run("common_subexpressions", plan, [&](Graph& g) { return EliminateCommonSubexpressions(g, options.effects); });
+  if (Run("implied_conditions", plan, SettleImpliedConditions)) Run("fold_facts", plan, fold_facts);
   Run("dead_code", plan, [&](Graph& g) { return EliminateDeadPlanCode(g, options.effects); });
   Run("constant_lists", plan, [&](Graph& g) { return MakeConstantLists(g, options.effects); });
+  Run("early_guards", plan, [&](Graph& g) { return MoveGuardsUp(g, options.effects); });
   if (options.derived == nullptr || MayRecordGradients(*plan.block())) return;
   Run("fold_constant_tensors", plan,
       [&](Graph& g) { return FoldConstantTensors(g, options.effects, *options.derived); });

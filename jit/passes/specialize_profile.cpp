@@ -159,22 +159,11 @@ class Specializer {
       return covered;
     }
     facts_.Enter(node);
-    bool same = true;
     for (Block* block : node.blocks()) {
       if (!IsClosure(node)) Walk(*block, covered);
-      same &= !HasFrameState(*block);
     }
     facts_.Leave(node);
-    return covered && same;
-  }
-
-  static bool HasFrameState(const Block& block) {
-    bool has = false;
-    for (const Node* node : block) {
-      has |= node->kind() == sym::kFrameState;
-      for (const Block* nested : node->blocks()) has |= HasFrameState(*nested);
-    }
-    return has;
+    return covered && !ContainsFrameState(node);
   }
 
   // What callers give is checked at once.

@@ -17,11 +17,13 @@
 #include "jit/passes/constant_lists.h"
 #include "jit/passes/dead_code.h"
 #include "jit/passes/derived_constants.h"
+#include "jit/passes/early_guards.h"
 #include "jit/passes/fold_batch_norms.h"
 #include "jit/passes/fold_constant_tensors.h"
 #include "jit/passes/fold_facts.h"
 #include "jit/passes/frame_states.h"
 #include "jit/passes/hoist_invariants.h"
+#include "jit/passes/implied_conditions.h"
 #include "jit/passes/observe.h"
 #include "jit/passes/pack_convolutions.h"
 #include "jit/passes/pack_linears.h"
@@ -116,6 +118,10 @@ std::unique_ptr<Graph> RunPass(const std::string& name, std::unique_ptr<Graph> g
     UnrollLoops(*graph);
   } else if (name == "private_writes") {
     ForgetPrivateWrites(*graph, options.effects);
+  } else if (name == "implied_conditions") {
+    SettleImpliedConditions(*graph);
+  } else if (name == "early_guards") {
+    MoveGuardsUp(*graph, options.effects);
   } else if (name == "hoist_invariants") {
     HoistInvariants(*graph, options.effects);
   } else {
@@ -224,7 +230,7 @@ int main(int argc, char** argv) {
                  "specialize, autocast, scalar_tensors, dead_code, constant_lists, sink, private_state, baseline, "
                  "frame_states, observe, fold_facts, specialize_profile, common_subexpressions, fold_constant_tensors, "
                  "fold_batch_norms, unroll_loops, private_writes, build_lists, split_tuples, hoist_invariants, "
-                 "pack_convolutions, pack_linears, dead_plan_code or plan; "
+                 "implied_conditions, early_guards, pack_convolutions, pack_linears, dead_plan_code or plan; "
                  "may be repeated")
       ->allow_extra_args(false);
   app.add_flag("--bind-self", arguments.bind_self, "bind the first input to an object of its class");
