@@ -62,6 +62,8 @@ struct TensorFacts {
   uint32_t zeros = 0;              // bit i: size(i) is 0
   // All of them, where the facts are of one shape alone (exact_shape.h); a spec does not say.
   std::optional<std::vector<int64_t>> sizes;
+  // All of them, as they are in one call among many (likewise).
+  std::optional<std::vector<int64_t>> likely_sizes;
   // The raw dispatch keys of anything but a plain dense tensor.
   std::optional<uint64_t> keys;
 

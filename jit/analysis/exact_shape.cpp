@@ -52,13 +52,14 @@ bool HasShape(const c10::TensorImpl& tensor) {
 
 class FactsFiller {
  public:
-  explicit FactsFiller(std::span<const int64_t> numbers) : numbers_(numbers) {}
+  using Sizes = std::optional<std::vector<int64_t>> TensorFacts::*;
+  FactsFiller(std::span<const int64_t> numbers, Sizes sizes) : numbers_(numbers), sizes_(sizes) {}
 
   void Fill(ArgumentFacts& facts) {
     if (facts.kind == ArgumentKind::kTensor) {
       const auto rank = static_cast<size_t>(numbers_[0]);
       const auto sizes = numbers_.subspan(1, rank);
-      facts.tensor.sizes.emplace(sizes.begin(), sizes.end());
+      (facts.tensor.*sizes_).emplace(sizes.begin(), sizes.end());
       numbers_ = numbers_.subspan(1 + 2 * rank);
     }
     for (ArgumentFacts& element : facts.elements) Fill(element);
@@ -66,6 +67,7 @@ class FactsFiller {
 
  private:
   std::span<const int64_t> numbers_;
+  const Sizes sizes_;
 };
 
 }  // namespace
@@ -98,7 +100,12 @@ bool ExactShape::Fits(std::span<const c10::IValue> arguments) const {
 }
 
 void ExactShape::AddTo(std::span<ArgumentFacts> facts) const {
-  FactsFiller filler(std::span(numbers_.data(), numbers_.size()));
+  FactsFiller filler(std::span(numbers_.data(), numbers_.size()), &TensorFacts::sizes);
+  for (ArgumentFacts& argument : facts) filler.Fill(argument);
+}
+
+void ExactShape::AddAsLikelyTo(std::span<ArgumentFacts> facts) const {
+  FactsFiller filler(std::span(numbers_.data(), numbers_.size()), &TensorFacts::likely_sizes);
   for (ArgumentFacts& argument : facts) filler.Fill(argument);
 }
 

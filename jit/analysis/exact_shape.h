@@ -26,8 +26,9 @@ class ExactShape {
 
   // Whether arguments have this shape; they are of the same spec as those that it was made of.
   bool Fits(std::span<const c10::IValue> arguments) const;
-  // Puts the sizes into the facts of that spec.
+  // Puts the sizes into the facts of that spec: as what they are, or as what they may well be.
   void AddTo(std::span<ArgumentFacts> facts) const;
+  void AddAsLikelyTo(std::span<ArgumentFacts> facts) const;
   // "[2, 3], [1]": the tensors' sizes, in order.
   std::string ToString() const;
   size_t bytes() const { return sizeof(*this) + (numbers_.size() > kInline ? numbers_.size() * sizeof(int64_t) : 0); }

@@ -30,7 +30,7 @@ int64_t RemainderDown(int64_t a, int64_t b) { return a % b + (a % b < 0 ? b : 0)
 
 KnownSize SizeAlgebra::Atom(Source source, std::optional<int64_t> least) {
   const auto [found, is_new] = sources_.emplace(source, atoms_.size());
-  if (is_new) atoms_.push_back({Kind::kSource, {}, {}, least, {}});
+  if (is_new) atoms_.push_back({Kind::kSource, {}, {}, least, {}, {}});
   return Of({Term{{found->second}, 1}});
 }
 
@@ -104,7 +104,7 @@ std::optional<SizeAlgebra::Polynomial> SizeAlgebra::Exactly(const Polynomial& di
 
 KnownSize SizeAlgebra::Uneven(Kind kind, KnownSize a, KnownSize b, Range range) {
   const auto [found, is_new] = uneven_.emplace(std::tuple(kind, a, b), atoms_.size());
-  if (is_new) atoms_.push_back({kind, a, b, range.least, range.most});
+  if (is_new) atoms_.push_back({kind, a, b, range.least, range.most, {}});
   return Of({Term{{found->second}, 1}});
 }
 
@@ -150,6 +150,32 @@ KnownSize SizeAlgebra::Remainder(KnownSize a, KnownSize b) {
   const KnownSize uneven = Of(std::move(rest));
   if (uneven) return RemainderDown(*uneven, *b);
   return uneven.is_known() ? Uneven(Kind::kRemainder, uneven, b, {0, *b - 1}) : KnownSize();
+}
+
+void SizeAlgebra::Expect(KnownSize atom, int64_t likely) {
+  const Polynomial polynomial = PolynomialOf(atom);
+  if (polynomial.size() == 1 && polynomial.front().atoms.size() == 1 && polynomial.front().coefficient == 1) {
+    atoms_[polynomial.front().atoms.front()].likely = likely;
+  }
+}
+
+KnownSize SizeAlgebra::Likely(KnownSize size) const {
+  if (!size.is_expression()) return size;
+  std::optional<int64_t> sum = 0;
+  for (const Term& term : PolynomialOf(size)) {
+    std::optional<int64_t> product = term.coefficient;
+    for (const size_t atom : term.atoms) product = Product(product, LikelyAtom(atom));
+    sum = Sum(sum, product);
+  }
+  return sum ? KnownSize(*sum) : KnownSize();
+}
+
+std::optional<int64_t> SizeAlgebra::LikelyAtom(size_t atom) const {
+  const AtomFacts& facts = atoms_[atom];
+  if (facts.kind == Kind::kSource) return facts.likely;
+  const KnownSize a = Likely(facts.a), b = Likely(facts.b);
+  if (!a || !b || *b < 1) return {};
+  return facts.kind == Kind::kQuotient ? DivideDown(*a, *b) : RemainderDown(*a, *b);
 }
 
 SizeAlgebra::Range SizeAlgebra::RangeOf(const Term& term) const {

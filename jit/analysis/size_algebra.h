@@ -77,6 +77,10 @@ class SizeAlgebra {
   KnownSize Divide(KnownSize a, KnownSize b);
   KnownSize Remainder(KnownSize a, KnownSize b);
 
+  // What an atom may well be; what a size then is, which proves nothing. Unknown if it is not said of all atoms.
+  void Expect(KnownSize atom, int64_t likely);
+  KnownSize Likely(KnownSize size) const;
+
   // Null: not known.
   std::optional<int64_t> Least(KnownSize size) const;
   std::optional<int64_t> Most(KnownSize size) const;
@@ -108,6 +112,7 @@ class SizeAlgebra {
     Kind kind;
     KnownSize a, b;  // of which it is the quotient or remainder
     std::optional<int64_t> least, most;
+    std::optional<int64_t> likely;
   };
   struct Range {
     std::optional<int64_t> least, most;
@@ -118,6 +123,7 @@ class SizeAlgebra {
   KnownSize Uneven(Kind kind, KnownSize a, KnownSize b, Range range);
   // The quotient if it comes out even whatever the atoms are.
   std::optional<Polynomial> Exactly(const Polynomial& dividend, const Term& divisor) const;
+  std::optional<int64_t> LikelyAtom(size_t atom) const;
   Range RangeOf(const Term& term) const;
   Range RangeOf(KnownSize size) const;
   bool Mentions(const Polynomial& polynomial, size_t atom) const;

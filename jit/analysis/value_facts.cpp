@@ -244,8 +244,11 @@ void ValueFactTable::NameArgument(const ArgumentFacts& argument, size_t input, s
   };
   if (facts->kind == Kind::kInt) name(&facts->number, {});
   if (!facts->sizes) return;
-  for (KnownSize& size : *facts->sizes) {
+  const std::optional<std::vector<int64_t>>& likely = argument.tensor.likely_sizes;
+  for (size_t i = 0; i < facts->sizes->size(); ++i) {
+    KnownSize& size = (*facts->sizes)[i];
     name(&size, facts->is_tensor() ? std::optional<int64_t>(2) : std::nullopt);
+    if (likely && i < likely->size()) sizes_.Expect(size, (*likely)[i]);
   }
 }
 

@@ -95,6 +95,12 @@ void EntryProfile::PutBackShape(const ExactShape& shape) {
   }
 }
 
+std::optional<ExactShape> EntryProfile::FrequentShape() const {
+  const std::lock_guard lock(mutex_);
+  const auto most = std::ranges::max_element(candidates_, {}, &Candidate::calls);
+  return most == candidates_.end() ? std::nullopt : std::optional(most->shape);
+}
+
 ValueProfile EntryProfile::Snapshot() const {
   const std::lock_guard lock(mutex_);
   return profile_;

@@ -54,6 +54,8 @@ class EntryProfile : public std::enable_shared_from_this<EntryProfile> {
 
   // For the compiler's threads, which may wait.
   ValueProfile Snapshot() const;
+  // The shape that was counted most; null if none was.
+  std::optional<ExactShape> FrequentShape() const;
   std::set<size_t> refuted() const;
 
   // About what it takes.

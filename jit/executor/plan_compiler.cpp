@@ -60,6 +60,7 @@ std::shared_ptr<const ExecutionPlan> PlanCompiler::Compile(const PlanRequest& re
   // The spec is of what callers give; a method's self comes before.
   std::vector<ArgumentFacts> facts = request.spec.Facts();
   if (request.shape != nullptr) request.shape->AddTo(facts);
+  if (request.likely != nullptr) request.likely->AddAsLikelyTo(facts);
   if (facts.size() < graph->inputs().size()) facts.insert(facts.begin(), ArgumentFacts())->kind = ArgumentKind::kObject;
   std::vector<size_t> questions;
   OptimizePlan(*graph, {facts, nullptr, derived_, &claims, &questions});

@@ -26,10 +26,11 @@ class DerivedConstants;
 
 struct PlanRequest {
   const ArgumentSpec& spec;
-  ValueProfile profile = {};          // of calls of that spec, as far as there is one
-  std::set<size_t> refuted = {};      // numbers of values that are not to be guarded again
-  uint32_t least_runs = 8;            // that must have seen what is taken for granted
-  const ExactShape* shape = nullptr;  // the only one that the plan is for; null: for all
+  ValueProfile profile = {};           // of calls of that spec, as far as there is one
+  std::set<size_t> refuted = {};       // numbers of values that are not to be guarded again
+  uint32_t least_runs = 8;             // that must have seen what is taken for granted
+  const ExactShape* shape = nullptr;   // the only one that the plan is for; null: for all
+  const ExactShape* likely = nullptr;  // one that calls may well have; null: not known
 };
 
 // Thread-safe.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "jit/interpreter/code.h"
+#include "jit/support/memory_account.h"
 
 namespace hearth {
 namespace {
@@ -23,6 +24,12 @@ constexpr uint64_t kSampledPart = 4;
 size_t BytesOf(const CodeEntry& entry, const ExecutionPlan& plan) {
   const EntryProfile* profile = entry.profile();
   return plan.bytes() + (profile != nullptr ? profile->bytes() : 0);
+}
+
+// Of a call; nobody's memory.
+std::optional<ExactShape> ShapeOf(std::span<const c10::IValue> arguments) {
+  const MemoryAccount::Scope nobody(nullptr);
+  return ExactShape::Of(arguments);
 }
 
 }  // namespace
@@ -49,7 +56,9 @@ Tiers::Choice Tiers::Choose(size_t method, std::span<const c10::IValue> argument
     choice.plan = Force(method, *spec, arguments);
   } else {
     CodeCache::Found found = cache_.Lookup(method, *spec, arguments);
-    if (found.due && !(client_ && client_->TryEnqueue(JobFor(found.entry)))) cache_.Postpone(*found.entry);
+    if (found.due && !(client_ && client_->TryEnqueue(JobFor(found.entry, ShapeOf(arguments))))) {
+      cache_.Postpone(*found.entry);
+    }
     if (found.entry != nullptr) HeedProfile(found, arguments, &choice);
     if (choice.observed == nullptr) choice.plan = std::move(found.plan);
   }
@@ -90,7 +99,8 @@ std::shared_ptr<const ExecutionPlan> Tiers::Force(size_t method, const ArgumentS
   std::shared_ptr<const ExecutionPlan> plan = std::move(found.plan);
   if (plan == nullptr) {
     try {
-      plan = compilers_[method]->Compile({.spec = spec}, nullptr);
+      const std::optional<ExactShape> shape = ExactShape::Of(arguments);
+      plan = compilers_[method]->Compile({.spec = spec, .likely = shape ? &*shape : nullptr}, nullptr);
     } catch (...) {
       if (found.due) cache_.Fail(*found.entry);
       throw;
@@ -105,12 +115,12 @@ std::shared_ptr<const ExecutionPlan> Tiers::Force(size_t method, const ArgumentS
   return plan;
 }
 
-CompileJob Tiers::JobFor(const std::shared_ptr<CodeEntry>& entry) {
+CompileJob Tiers::JobFor(const std::shared_ptr<CodeEntry>& entry, std::optional<ExactShape> likely) {
   CompileJob job;
   job.graph = names_[entry->method()];
   job.worth = [entry] { return static_cast<double>(entry->calls() + entry->earlier_calls()); };
-  job.run = [this, entry](CompileProgress& progress) {
-    const auto plan = Compile(*entry, nullptr, &progress);
+  job.run = [this, entry, likely = std::move(likely)](CompileProgress& progress) {
+    const auto plan = Compile(*entry, nullptr, likely ? &*likely : nullptr, &progress);
     if (entry->profile() == nullptr) {
       const uint32_t runs = plan->questions() > 0 ? settings_.profile_runs : 0;
       entry->SetProfile(std::make_shared<EntryProfile>(compilers_[entry->method()]->sites(), runs));
@@ -127,7 +137,8 @@ CompileJob Tiers::JobFor(const std::shared_ptr<CodeEntry>& entry) {
 CompileJob Tiers::JobOfProfile(const std::shared_ptr<CodeEntry>& entry) {
   CompileJob job = JobFor(entry);
   job.run = [this, entry](CompileProgress& progress) {
-    const auto plan = Compile(*entry, nullptr, &progress);
+    const std::optional<ExactShape> likely = entry->profile()->FrequentShape();
+    const auto plan = Compile(*entry, nullptr, likely ? &*likely : nullptr, &progress);
     if (plan->takes_for_granted()) cache_.Replace(*entry, plan, BytesOf(*entry, *plan));
   };
   job.ended = [entry](CompileOutcome outcome) {
@@ -139,7 +150,7 @@ CompileJob Tiers::JobOfProfile(const std::shared_ptr<CodeEntry>& entry) {
 CompileJob Tiers::JobOfShape(const std::shared_ptr<CodeEntry>& entry, const ExactShape& shape) {
   CompileJob job = JobFor(entry);
   job.run = [this, entry, shape](CompileProgress& progress) {
-    const auto plan = Compile(*entry, &shape, &progress);
+    const auto plan = Compile(*entry, &shape, nullptr, &progress);
     cache_.InstallExact(*entry, shape, plan, plan->bytes());
   };
   job.ended = [entry, shape](CompileOutcome outcome) {
@@ -150,9 +161,9 @@ CompileJob Tiers::JobOfShape(const std::shared_ptr<CodeEntry>& entry, const Exac
   return job;
 }
 
-std::shared_ptr<const ExecutionPlan> Tiers::Compile(CodeEntry& entry, const ExactShape* shape,
+std::shared_ptr<const ExecutionPlan> Tiers::Compile(CodeEntry& entry, const ExactShape* shape, const ExactShape* likely,
                                                     CompileProgress* progress) {
-  PlanRequest request{.spec = entry.spec(), .shape = shape};
+  PlanRequest request{.spec = entry.spec(), .shape = shape, .likely = likely};
   if (EntryProfile* profile = entry.profile()) {
     request.profile = profile->Snapshot();
     if (shape == nullptr && request.profile.runs >= settings_.profile_runs) profile->TakeRipe();

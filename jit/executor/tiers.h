@@ -105,12 +105,14 @@ class Tiers {
   Counts counts() const;
 
  private:
-  CompileJob JobFor(const std::shared_ptr<CodeEntry>& entry);
+  // `likely`: the shape of a call.
+  CompileJob JobFor(const std::shared_ptr<CodeEntry>& entry, std::optional<ExactShape> likely = {});
   // A plan made of the entry's profile in place of the one that it has.
   CompileJob JobOfProfile(const std::shared_ptr<CodeEntry>& entry);
   // A plan for that shape alone.
   CompileJob JobOfShape(const std::shared_ptr<CodeEntry>& entry, const ExactShape& shape);
-  std::shared_ptr<const ExecutionPlan> Compile(CodeEntry& entry, const ExactShape* shape, CompileProgress* progress);
+  std::shared_ptr<const ExecutionPlan> Compile(CodeEntry& entry, const ExactShape* shape, const ExactShape* likely,
+                                               CompileProgress* progress);
   // What follows from the profile of a call's entry, for this call and for the plans.
   void HeedProfile(const CodeCache::Found& found, std::span<const c10::IValue> arguments, Choice* choice);
   std::shared_ptr<const ExecutionPlan> Force(size_t method, const ArgumentSpec& spec,

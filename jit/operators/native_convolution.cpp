@@ -1,6 +1,9 @@
 // hearth::convolution, which plans call in the place of a convolution and the addition or activation after it: weights
 // that were packed beforehand, in the format that the library which computes it (oneDNN) likes best, and a result in
 // channels-last format. It raises where `input` is not what the plan was made for, so that the baseline does it.
+//
+// The best format depends on the input's sizes, and one that is best for others may be much worse than none: beside
+// `weight`, which is good for all, there may be one that was `packed` for inputs of the sizes `packed_for`.
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/add_ops.h>
@@ -47,37 +50,39 @@ void CheckOther(const at::Tensor& other, const at::Tensor& input, const at::Tens
   TORCH_CHECK(fits, "what is added to a convolution has another size");
 }
 
-// (Tensor input, Tensor weight, Tensor? bias, int[] padding, int[] stride, int[] dilation, int groups, bool any_format,
-//  Tensor? other, str activation, float[] parameters) -> Tensor
+// (Tensor input, Tensor weight, Tensor? packed, int[] packed_for, Tensor? bias, int[] padding, int[] stride,
+//  int[] dilation, int groups, bool any_format, Tensor? other, str activation, float[] parameters) -> Tensor
 void Convolution(NativeArguments in, IValue* out) {
   static const auto pointwise = Find<Pointwise>("");
   static const auto pointwise_with_other = Find<PointwiseWithOther>("binary");
   const at::Tensor& input = in[0].toTensor();
-  const at::Tensor& weight = in[1].toTensor();
-  const Parameter<const OptionalTensor&> bias(in[2]);
-  Parameter<at::IntArrayRef> padding(in[3]), stride(in[4]), dilation(in[5]);
-  const int64_t groups = in[6].toInt();
+  Parameter<at::IntArrayRef> packed_for(in[3]);
+  const bool is_packed_for = !in[2].isNone() && IsPlainFloat(input) && input.sizes() == packed_for.get();
+  const at::Tensor& weight = in[is_packed_for ? 2 : 1].toTensor();
+  const Parameter<const OptionalTensor&> bias(in[4]);
+  Parameter<at::IntArrayRef> padding(in[5]), stride(in[6]), dilation(in[7]);
+  const int64_t groups = in[8].toInt();
   TORCH_CHECK(IsPlainFloat(input) && input.dim() == 4 && IsWeight(weight) && input.size(1) == weight.size(1) * groups,
               "not the convolution that the weight was packed for");
   TORCH_CHECK(padding.held.size() == 2 && stride.held.size() == 2 && dilation.held.size() == 2,
               "a convolution of images has two of each setting");
-  TORCH_CHECK(in[7].toBool() || input.suggest_memory_format() == at::MemoryFormat::Contiguous,
+  TORCH_CHECK(in[9].toBool() || input.suggest_memory_format() == at::MemoryFormat::Contiguous,
               "the input of a packed convolution is in another format");
-  std::string_view activation = in[9].toStringRef();
+  std::string_view activation = in[11].toStringRef();
   OptionalText algorithm;
   if (activation == "gelu" || activation == "gelu_tanh") {
     algorithm = activation == "gelu" ? "none" : "tanh";
     activation = "gelu";
   }
   Scalars parameters;
-  for (const IValue& parameter : Elements(in[10])) parameters.push_back(at::Scalar(parameter.toDouble()));
-  if (in[8].isNone()) {
+  for (const IValue& parameter : Elements(in[12])) parameters.push_back(at::Scalar(parameter.toDouble()));
+  if (in[10].isNone()) {
     *out = pointwise.call(input, weight, bias.held, padding.get(), stride.get(), dilation.get(), groups, activation,
                           parameters, algorithm);
     return;
   }
   TORCH_CHECK(activation == "none", "no activation comes after an addition");
-  const at::Tensor& other = in[8].toTensor();
+  const at::Tensor& other = in[10].toTensor();
   CheckOther(other, input, weight, padding.held, stride.held, dilation.held);
   if (other.size(2) * other.size(3) == 1) {
     // Whose format LibTorch finds ambiguous.

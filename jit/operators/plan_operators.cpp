@@ -15,8 +15,9 @@ namespace hearth {
 namespace {
 
 constexpr const char* kSchemas[] = {
-    "hearth::convolution(Tensor input, Tensor weight, Tensor? bias, int[] padding, int[] stride, int[] dilation, "
-    "int groups, bool any_format, Tensor? other, str activation, float[] parameters) -> Tensor",
+    "hearth::convolution(Tensor input, Tensor weight, Tensor? packed, int[] packed_for, Tensor? bias, int[] padding, "
+    "int[] stride, int[] dilation, int groups, bool any_format, Tensor? other, str activation, float[] parameters) -> "
+    "Tensor",
     "hearth::linear(Tensor input, Tensor weight, Tensor? packed, Tensor? bias, str activation) -> Tensor",
 };
 

@@ -124,8 +124,9 @@ at::Tensor Convolve(const Layer& layer, const at::Tensor& input, bool any_format
   const bool packed = layer.weight.suggest_memory_format() == at::MemoryFormat::Contiguous;
   const at::Tensor weight =
       packed ? Packed(layer.weight, layer.padding, layer.stride, layer.dilation, layer.groups) : layer.weight;
-  return CallNative("hearth::convolution", {input, weight, layer.bias, padding, stride, dilation, layer.groups,
-                                            any_format, other, activation, c10::List<double>()});
+  return CallNative("hearth::convolution",
+                    {input, weight, IValue(), c10::List<int64_t>(), layer.bias, padding, stride, dilation, layer.groups,
+                     any_format, other, activation, c10::List<double>()});
 }
 
 TEST(ConvolutionTest, IsLibTorchsConvolutionWithWhatFollowsIt) {
@@ -169,6 +170,22 @@ TEST(ConvolutionTest, ANanStaysOne) {
   for (const char* activation : {"none", "swish", "hardswish", "gelu", "gelu_tanh"}) {
     EXPECT_TRUE(Convolve(layer, nan, false, {}, activation).isnan().all().item<bool>()) << activation;
   }
+}
+
+TEST(ConvolutionTest, AWeightThatWasPackedForSomeSizesIsForThoseAlone) {
+  const at::Tensor weight = at::randn({8, 3, 3, 3}).contiguous(at::MemoryFormat::ChannelsLast);
+  // Another weight, so that it shows which one was taken.
+  const at::Tensor packed = CallBoxed("mkldnn::_reorder_convolution_weight",
+                                      {2 * weight, c10::List<int64_t>({1, 1}), c10::List<int64_t>({1, 1}),
+                                       c10::List<int64_t>({1, 1}), 1, c10::List<int64_t>({2, 3, 8, 8})});
+  const auto convolve = [&](const at::Tensor& input) {
+    const c10::List<int64_t> ones({1, 1});
+    return CallNative("hearth::convolution", {input, weight, packed, c10::List<int64_t>({2, 3, 8, 8}), IValue(), ones,
+                                              ones, ones, 1, false, IValue(), "none", c10::List<double>()});
+  };
+  const at::Tensor some = at::randn({2, 3, 8, 8}), other = at::randn({2, 3, 9, 8});
+  EXPECT_TRUE(at::allclose(convolve(some), 2 * at::conv2d(some, weight, {}, 1, 1), 1e-4, 1e-4));
+  EXPECT_TRUE(at::allclose(convolve(other), at::conv2d(other, weight, {}, 1, 1), 1e-4, 1e-4));
 }
 
 TEST(ConvolutionTest, RaisesForWhatThePlanWasNotMadeFor) {

@@ -227,9 +227,9 @@ bool IsOnlyFor(const Value& value, const Node& user) {
 }
 
 // Operands of hearth::convolution.
-constexpr size_t kOther = 8;
-constexpr size_t kActivation = 9;
-constexpr size_t kParameters = 10;
+constexpr size_t kOther = 10;
+constexpr size_t kActivation = 11;
+constexpr size_t kParameters = 12;
 
 class Packer {
  public:
@@ -286,17 +286,24 @@ class Packer {
   void Replace(Node* node, const Settings& settings) {
     Value* x = node->input(0);
     const std::optional<KnownSizes> sizes = SizesOf(*x);
-    const std::string purpose = "packed convolution " + Text(settings) + " of " + Text(sizes);
-    const at::Tensor packed =
-        derived_.Get(purpose, {settings.weight}, [&] { return std::vector<at::Tensor>{Pack(settings, sizes)}; })[0];
+    const at::Tensor weight = Packed(settings, sizes);
+    // For the call that the plan was asked for after.
+    c10::IValue for_likely;
+    const std::vector<int64_t> likely = LikelyOf(sizes);
+    if (!likely.empty()) {
+      const at::Tensor other = Packed(settings, KnownSizes(likely.begin(), likely.end()));
+      if (other.is_mkldnn() && !(weight.is_mkldnn() && AreSame(other, weight))) for_likely = other;
+    }
     const InsertionGuard here(&graph_, node);
     graph_.SetCurrentRange(node->range());
-    Node* made = graph_.Create(
-        kPackedConvolution,
-        {x, graph_.InsertConstant(packed), node->input(2), graph_.InsertConstant(settings.padding),
-         graph_.InsertConstant(settings.stride), graph_.InsertConstant(settings.dilation),
-         graph_.InsertConstant(settings.groups), graph_.InsertConstant(IsLoose(*x)), graph_.InsertConstant({}),
-         graph_.InsertConstant(std::string("none")), graph_.InsertConstant(c10::List<double>())});
+    Node* made =
+        graph_.Create(kPackedConvolution,
+                      {x, graph_.InsertConstant(weight), graph_.InsertConstant(for_likely),
+                       graph_.InsertConstant(for_likely.isNone() ? std::vector<int64_t>() : likely), node->input(2),
+                       graph_.InsertConstant(settings.padding), graph_.InsertConstant(settings.stride),
+                       graph_.InsertConstant(settings.dilation), graph_.InsertConstant(settings.groups),
+                       graph_.InsertConstant(IsLoose(*x)), graph_.InsertConstant({}),
+                       graph_.InsertConstant(std::string("none")), graph_.InsertConstant(c10::List<double>())});
     made->SetOperator(PackedOperator());
     made->output()->SetType(c10::TensorType::get());
     made->output()->SetName(node->output()->name());
@@ -304,6 +311,24 @@ class Packer {
     graph_.Insert(made);
     sizes_[made->output()] = facts_.Of(*node->output()).sizes;
     Become(node, made->output());
+  }
+
+  at::Tensor Packed(const Settings& settings, const std::optional<KnownSizes>& sizes) {
+    const std::string purpose = "packed convolution " + Text(settings) + " of " + Text(sizes);
+    return derived_.Get(purpose, {settings.weight}, [&] { return std::vector<at::Tensor>{Pack(settings, sizes)}; })[0];
+  }
+
+  // Sizes that it may well have; none where they are known, or not all are likely.
+  std::vector<int64_t> LikelyOf(const std::optional<KnownSizes>& sizes) {
+    std::vector<int64_t> likely;
+    bool known = true;
+    for (size_t i = 0; sizes && i < sizes->size(); ++i) {
+      known &= (*sizes)[i].has_value();
+      const KnownSize size = facts_.sizes().Likely((*sizes)[i]);
+      if (!size) return {};
+      likely.push_back(*size);
+    }
+    return known ? std::vector<int64_t>() : likely;
   }
 
   // `node` gives what `value`, a convolution's result, now is.
@@ -352,8 +377,7 @@ class Packer {
       Value* other = node->input(1 - i);
       Node* convolution = BareConvolution(*value, *node);
       if (convolution == nullptr || !IsLoose(*other)) continue;
-      const std::optional<KnownSizes> sizes = SizesOf(*value);
-      if (!sizes || sizes != SizesOf(*other)) continue;
+      if (!MayBeOfOneSize(SizesOf(*value), SizesOf(*other))) continue;
       // What it reads must still be there.
       if (!IsLoose(*convolution->input(0)) && facts_.MayBeWritten(*convolution->input(0))) continue;
       convolution->MoveBefore(node);
@@ -362,6 +386,10 @@ class Packer {
       return true;
     }
     return false;
+  }
+
+  static bool MayBeOfOneSize(const std::optional<KnownSizes>& a, const std::optional<KnownSizes>& b) {
+    return a && b && std::ranges::equal(*a, *b, {}, &KnownSize::constant, &KnownSize::constant);
   }
 
   std::optional<KnownSizes> SizesOf(const Value& value) const {

@@ -130,15 +130,12 @@ std::vector<IValue> ReadExamples(std::span<const std::string> texts,
 }  // namespace
 
 std::vector<ArgumentFacts> FactsOfExamples(std::span<const std::string> texts,
-                                           const c10::intrusive_ptr<c10::ivalue::Object>& self) {
-  return ArgumentSpec::Of(ReadExamples(texts, self)).value().Facts();
-}
-
-std::vector<ArgumentFacts> ExactFactsOfExamples(std::span<const std::string> texts,
-                                                const c10::intrusive_ptr<c10::ivalue::Object>& self) {
+                                           const c10::intrusive_ptr<c10::ivalue::Object>& self, ExampleSizes sizes) {
   const std::vector<IValue> arguments = ReadExamples(texts, self);
   std::vector<ArgumentFacts> facts = ArgumentSpec::Of(arguments).value().Facts();
-  if (const auto shape = ExactShape::Of(arguments)) shape->AddTo(facts);
+  const std::optional<ExactShape> shape = ExactShape::Of(arguments);
+  if (shape && sizes == ExampleSizes::kExact) shape->AddTo(facts);
+  if (shape && sizes == ExampleSizes::kLikely) shape->AddAsLikelyTo(facts);
   return facts;
 }
 

@@ -19,12 +19,11 @@
 
 namespace hearth {
 
-// What a plan for such arguments may rely on. Throws std::runtime_error for what is none of the above.
+// What a plan for such arguments may rely on: for whatever sizes, for exactly theirs, or for any while theirs are
+// likely. Throws std::runtime_error for what is none of the above.
+enum class ExampleSizes { kAny, kExact, kLikely };
 std::vector<ArgumentFacts> FactsOfExamples(std::span<const std::string> texts,
-                                           const c10::intrusive_ptr<c10::ivalue::Object>& self);
-// The same for a plan for exactly their sizes.
-std::vector<ArgumentFacts> ExactFactsOfExamples(std::span<const std::string> texts,
-                                                const c10::intrusive_ptr<c10::ivalue::Object>& self);
+                                           const c10::intrusive_ptr<c10::ivalue::Object>& self, ExampleSizes sizes);
 
 // A profile of a graph's values, written as "flag=True*9", "n=3*20", "name='text'*8", "x=Float[2, 3]*10": nine runs in
 // which the value of that name was True, ...; a name that comes again was otherwise in further runs. Throws if a text

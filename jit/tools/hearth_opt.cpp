@@ -55,6 +55,7 @@ struct Arguments {
   size_t node_budget = BaselineOptions().node_budget;
   std::vector<std::string> examples;
   bool exact = false;
+  bool likely = false;
   std::vector<std::string> profile;
 };
 
@@ -203,8 +204,10 @@ void Main(const Arguments& arguments) {
 
   Verify(*emitted);
   std::unique_ptr<Graph> graph = emitted->Clone();
-  const std::vector<ArgumentFacts> facts =
-      arguments.exact ? ExactFactsOfExamples(arguments.examples, self) : FactsOfExamples(arguments.examples, self);
+  const std::vector<ArgumentFacts> facts = FactsOfExamples(arguments.examples, self,
+                                                           arguments.exact    ? ExampleSizes::kExact
+                                                           : arguments.likely ? ExampleSizes::kLikely
+                                                                              : ExampleSizes::kAny);
   for (const std::string& pass : arguments.passes) {
     graph = RunPass(pass, std::move(graph), options, facts, arguments.profile);
     Verify(*graph);
@@ -241,6 +244,7 @@ int main(int argc, char** argv) {
                  "input, in order")
       ->allow_extra_args(false);
   app.add_flag("--exact", arguments.exact, "optimised for exactly the sizes of these arguments, and no others");
+  app.add_flag("--likely", arguments.likely, "optimised for any sizes, where the sizes of these arguments are likely");
   app.add_option("--profile", arguments.profile,
                  "what a value was in how many runs: NAME=True*9, NAME=3*20, NAME=Float[2, 3]*10; may be repeated")
       ->allow_extra_args(false);
