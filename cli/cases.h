@@ -8,7 +8,9 @@
 // operators. GUARD, with --fail-guards, is the number of the guard that fails, of so many as each plan has; a line with
 // one is answered by two, of which the first says what came of it:
 //   plans N guards N bailouts N
-// For each line, also an empty one, one line is printed and flushed:
+// With --profiled, but without `keep_loaded`, each line is run twice, each time in a module of its own: the first run
+// is watched, the second one, whose answer it is, takes for granted what the first one showed. For each line, also an
+// empty one, one line is printed and flushed:
 //   ok
 //   raised MESSAGE    the model raised: class and message
 //   bad MESSAGE       the line, a file or the arguments are no good

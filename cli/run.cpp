@@ -77,27 +77,26 @@ int RunArchive(const RunOptions& options) {
   auto model = session->Load(options.archive, options.method);
   const double load_time = Milliseconds(std::chrono::steady_clock::now() - load_start);
   if (!model.ok()) return FailWithLine(kCommand, MessageOf(model.status()));
-  const auto inputs = ReadInputs(options.inputs);
-  if (!inputs.ok()) return FailWithLine(kCommand, MessageOf(inputs.status()));
-
   c10::IValue answer;
-  CallInputs copy;
+  CallInputs left;  // the arguments as the last call left them
   std::vector<double> times;
   std::shared_ptr<CallReport> report;
   for (int i = 0; i < options.repeat; ++i) {
-    copy = inputs->Copy();
+    auto inputs = ReadInputs(options.inputs);
+    if (!inputs.ok()) return FailWithLine(kCommand, MessageOf(inputs.status()));
+    left = *std::move(inputs);
     if (options.seed) SeedGenerators(*options.seed);
     if (options.explain && i + 1 == options.repeat) report = std::make_shared<CallReport>();
     const auto start = std::chrono::steady_clock::now();
     CallOptions settings;
     settings.report = report;
-    auto result = session->Call(**model, options.method, copy, std::move(settings));
+    auto result = session->Call(**model, options.method, left, std::move(settings));
     times.push_back(Milliseconds(std::chrono::steady_clock::now() - start));
     if (!result.ok()) return FailWithStatus(kCommand, result.status());
     answer = *std::move(result);
   }
   if (!options.output.empty()) {
-    const absl::Status written = options.with_arguments ? WriteAnswerAndInputs(&answer, copy, options.output)
+    const absl::Status written = options.with_arguments ? WriteAnswerAndInputs(&answer, left, options.output)
                                                         : WriteAnswer(answer, options.output);
     if (!written.ok()) return FailWithLine(kCommand, MessageOf(written));
   }

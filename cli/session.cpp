@@ -142,6 +142,10 @@ void AddTierOptions(CLI::App& app, SessionOptions& options) {
                  "auto: compile in the background; 0: the interpreter's baseline alone; 1: wait for the plan of each "
                  "call, then run; 2: the same, of a plan for exactly the sizes of the arguments")
       ->transform(CLI::CheckedTransformer(kTiers));
+  app.add_flag(
+      "--profiled", options.compiler.profiled,
+      "With --tier 1 or 2: the first call of a kind runs the baseline and is watched, the plans of later ones take "
+      "for granted what it showed");
   app.add_option("--fail-guards", options.compiler.fail_guards,
                  "A test: in every call with --tier 1 a guard, drawn by this seed, fails, and the baseline goes on "
                  "from there");
@@ -160,12 +164,15 @@ absl::StatusOr<Session> Session::Open(SessionOptions options) {
   return Session(std::move(options), *std::move(runtime));
 }
 
-absl::StatusOr<std::shared_ptr<Model>> Session::Load(const std::string& archive, const std::string& function) {
+absl::StatusOr<std::shared_ptr<Model>> Session::Load(const std::string& archive, const std::string& function,
+                                                     std::shared_ptr<const Model> predecessor) {
+  LoadOptions load_options;
+  load_options.map_file_in_place = true;
+  load_options.function = function;
+  load_options.predecessor = std::move(predecessor);
   const auto load = [&] {
-    if (archive.ends_with(".py")) return runtime_->LoadSource(archive, function);
-    LoadOptions load_options;
-    load_options.map_file_in_place = true;
-    return runtime_->Load(archive, load_options);
+    return archive.ends_with(".py") ? runtime_->LoadSource(archive, load_options)
+                                    : runtime_->Load(archive, load_options);
   };
   auto model = load();
   if (!model.ok() && WantsTorchvision(model.status()) && LoadNeighbourLibrary()) model = load();
@@ -184,15 +191,6 @@ bool Session::LoadNeighbourLibrary() {
   options_ = std::move(options);
   runtime_ = *std::move(runtime);
   return true;
-}
-
-CallInputs CallInputs::Copy() const {
-  // One memo for all, so that what the arguments share is still shared.
-  c10::IValue::HashIdentityIValueMap memo;
-  CallInputs copied;
-  for (const c10::IValue& value : args) copied.args.push_back(value.deepcopy(memo));
-  for (const auto& [name, value] : kwargs) copied.kwargs.emplace_back(name, value.deepcopy(memo));
-  return copied;
 }
 
 absl::StatusOr<CallInputs> ReadInputs(const std::string& path) {

@@ -35,15 +35,12 @@ void AddSessionOptions(CLI::App& app, SessionOptions& options);
 // Adds --memory-limit and --timeout.
 void AddLimitOptions(CLI::App& app, SessionOptions& options);
 
-// Adds --tier and --fail-guards.
+// Adds --tier, --profiled and --fail-guards.
 void AddTierOptions(CLI::App& app, SessionOptions& options);
 
 struct CallInputs {
   Arguments args;
   KeywordArguments kwargs;
-
-  // A deep copy, for a call to write into.
-  CallInputs Copy() const;
 };
 
 class Session {
@@ -51,8 +48,9 @@ class Session {
   static absl::StatusOr<Session> Open(SessionOptions options);
 
   // An archive, or a file of source if its name ends in .py, of which nothing but `function` is wanted if that is not
-  // empty. Errors name it.
-  absl::StatusOr<std::shared_ptr<Model>> Load(const std::string& archive, const std::string& function);
+  // empty. `predecessor` as in LoadOptions. Errors name it.
+  absl::StatusOr<std::shared_ptr<Model>> Load(const std::string& archive, const std::string& function,
+                                              std::shared_ptr<const Model> predecessor = nullptr);
   // One call within the options' time: `method`, or with an empty one the module as Python's module(*args, **kwargs).
   // `settings` may hold a report to be filled, and the guard that is to fail.
   absl::StatusOr<c10::IValue> Call(Model& model, const std::string& method, CallInputs inputs,

@@ -28,6 +28,8 @@ _HOW = {
     "-tier0": " (the baseline alone)",
     "-tier1": " (every call in its plan)",
     "-tier2": " (every call in the plan for its very sizes)",
+    "-profiled-bailouts": " (guards fail in plans that take for granted what a run before showed)",
+    "-profiled": " (every call in a plan that takes for granted what a run before showed)",
     "-bailouts": " (guards fail in the plans)",
 }
 
@@ -82,7 +84,8 @@ def _plans(cases):
 
 
 def _without_tier(label):
-    return [label.removesuffix(ending) for ending in _HOW if label.endswith(ending)]
+    shorter = [label.removesuffix(ending) for ending in _HOW if label.endswith(ending)]
+    return [*shorter, *(shortest for each in shorter for shortest in _without_tier(each))]
 
 
 def _times(cases):

@@ -56,11 +56,12 @@ def _options():
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--tier", choices=["auto", "0", "1", "2"],
                         help="what runs hearth's calls; 1: a plan for each call; 2: a plan for exactly its sizes")
+    parser.add_argument("--profiled", action="store_true", help="plans take for granted what a run before showed")
     parser.add_argument("--fail-guards", metavar="SEED|each",
                         help="in each call a guard of its plan fails, drawn by this seed; or each of them, a run for each")
     parser.add_argument("--hearth", metavar="PATH", help="the binary to test, or a folder of scripts/bundle's, in place of the build's")
     options = parser.parse_args()
-    if options.fail_guards is not None:
+    if options.fail_guards is not None or (options.profiled and options.tier is None):
         options.tier = "1"
     options.suites = options.suites or suite_names()
     for name in options.suites:
@@ -71,13 +72,15 @@ def _options():
 
 def _tier_options(options):
     tier = [] if options.tier is None else ["--tier", options.tier]
-    return tier + ([] if options.fail_guards is None else ["--fail-guards", "0"])
+    profiled = ["--profiled"] if options.profiled else []
+    return tier + profiled + ([] if options.fail_guards is None else ["--fail-guards", "0"])
 
 
 def _tier_label(options):
+    profiled = "-profiled" if options.profiled else ""
     if options.fail_guards is not None:
-        return "-bailouts"
-    return "" if options.tier in (None, "auto") else f"-tier{options.tier}"
+        return f"{profiled}-bailouts"
+    return "" if options.tier in (None, "auto") else f"-tier{options.tier}{profiled}"
 
 
 def _run_suite(name, hearth, known, options):

@@ -1,11 +1,12 @@
-"""What models were called with is kept in a folder, and compiled by the next daemon before anybody asks."""
+"""What models were called with is compiled before anybody asks: by the next daemon, which finds it in a folder, and for
+the next version."""
 
 import signal
 
 import pytest
 import torch
 import values
-from daemon import eventually
+from daemon import eventually, put_model
 from native import NativeClient
 from torch import Tensor, nn
 
@@ -17,6 +18,22 @@ class Scale(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return torch.relu(self.linear(x)) * 2
+
+
+class Flagged(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x: Tensor, flag: bool) -> Tensor:
+        if flag:
+            return self.linear(x).relu()
+        return x.neg().exp().cos()
+
+
+def flagged(seed):
+    torch.manual_seed(seed)
+    return torch.jit.script(Flagged().eval())
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +76,47 @@ def test_a_restarted_daemon_has_plans_before_the_first_call(hearthd, protocol, s
     x = torch.randn(5, 4)
     assert values.difference(scale(x), client.call("scale", "forward", x)) is None
     assert sorted(compiled_kinds(client).values()) == [0, 1]
+
+
+def claims(client):
+    return [claim.text for plan in plans_of(client) for claim in plan.claims]
+
+
+def call_until_claimed(client):
+    eventually(lambda: client.call("scale", "forward", torch.ones(4), True) is not None and claims(client))
+    assert claims(client) == ["flag is True"]
+
+
+def test_what_calls_showed_is_known_to_the_next_daemon(hearthd, protocol, tmp_path):
+    model = flagged(0)
+    server, client = start(hearthd, protocol, model, tmp_path)
+    call_until_claimed(client)
+    assert server.stop() == 0
+
+    server, client = start(hearthd, protocol, model, tmp_path)
+    assert claims(client) == ["flag is True"]
+    for flag in (True, False):
+        x = torch.randn(4)
+        assert values.difference(model(x, flag), client.call("scale", "forward", x, flag)) is None
+    # Not what turned out wrong.
+    eventually(lambda: client.call("scale", "forward", torch.ones(4), False) is not None and not claims(client))
+    assert server.stop() == 0
+    _, client = start(hearthd, protocol, model, tmp_path)
+    assert not claims(client)
+
+
+def test_the_next_version_has_plans_before_its_first_call(hearthd, protocol):
+    server = hearthd({"scale": flagged(0)})
+    client = NativeClient(protocol, server.channel())
+    call_until_claimed(client)
+    kinds = compiled_kinds(client)
+    other = flagged(1)
+    put_model(server.repository, "scale", other, version=2)
+    server.client().load_model("scale")
+    assert compiled_kinds(client) == dict.fromkeys(kinds, 0)
+    assert claims(client) == ["flag is True"]
+    x = torch.randn(4)
+    assert values.difference(other(x, True), client.call("scale", "forward", x, True)) is None
 
 
 def test_another_archive_knows_nothing_of_it(hearthd, protocol, scale, tmp_path):

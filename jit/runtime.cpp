@@ -26,7 +26,7 @@
 #include "jit/ir/printer.h"
 #include "jit/model_inspection.h"
 #include "jit/operators/library.h"
-#include "jit/plan_keeper.h"
+#include "jit/plan_cache/plan_keeper.h"
 #include "jit/support/cpu_allocator.h"
 #include "jit/support/errors.h"
 #include "jit/support/large_stack.h"
@@ -122,6 +122,11 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
       executor_ = nullptr;
       imported_ = {};
     });
+  }
+
+  // Has `heir` make plans for what this model is called with.
+  void Bequeath(const ModelExecutor& heir) const {
+    if (executor_->tiers() != nullptr && heir.tiers() != nullptr) heir.Recall(executor_->tiers()->Known());
   }
 
   std::vector<MethodInfo> methods() const override {
@@ -334,6 +339,7 @@ std::optional<TierSettings> MakeTierSettings(const CompilerOptions& options, std
   if (options.tier == Tier::kSpecialised || options.tier == Tier::kExact) {
     settings.forced = true;
     settings.forced_exact = options.tier == Tier::kExact;
+    settings.forced_profile = options.profiled;
     settings.cache.compile_after = 1;
   } else {
     BackgroundCompiler::Settings compiler;
@@ -384,10 +390,10 @@ class RuntimeImpl final : public Runtime {
     return loaded;
   }
 
-  absl::StatusOr<std::shared_ptr<Model>> LoadSource(const std::string& path, const std::string& function) override {
+  absl::StatusOr<std::shared_ptr<Model>> LoadSource(const std::string& path, const LoadOptions& options) override {
     absl::StatusOr<std::shared_ptr<Model>> loaded;
     {
-      LargeStackThread thread([&] { loaded = LoadSourceHere(path, function); });
+      LargeStackThread thread([&] { loaded = LoadSourceHere(path, options); });
     }
     return loaded;
   }
@@ -435,11 +441,19 @@ class RuntimeImpl final : public Runtime {
       const std::shared_ptr<ModelExecutor> executor(
           new ModelExecutor(imported.unit, imported.object, *builder, generators_, &pool_, tiers_), WhenIdle{device_});
       if (const auto stream = DefaultStream(device_)) stream->synchronize();
+      Inherit(options, *executor);
       if (keeper_ != nullptr) keeper_->Adopt(executor, *imported.archive, device_);
       return std::make_shared<LoadedModel>(executor, std::move(imported), device_, streams_,
                                            options.memory_limit.value_or(memory_limit_), keeper_);
     } catch (...) {
       return StatusOfLoad(budget, std::current_exception());
+    }
+  }
+
+  // Asks for plans for what the model's predecessor is called with.
+  static void Inherit(const LoadOptions& options, const ModelExecutor& heir) {
+    if (const auto* predecessor = dynamic_cast<const LoadedModel*>(options.predecessor.get())) {
+      predecessor->Bequeath(heir);
     }
   }
 
@@ -458,7 +472,8 @@ class RuntimeImpl final : public Runtime {
     }
   }
 
-  absl::StatusOr<std::shared_ptr<Model>> LoadSourceHere(const std::string& path, const std::string& function) {
+  absl::StatusOr<std::shared_ptr<Model>> LoadSourceHere(const std::string& path, const LoadOptions& options) {
+    if (absl::Status status = LoadLibraries(options.operator_libraries); !status.ok()) return status;
     const std::shared_ptr<MemoryAccount> account = MakeAccount(load_memory_limit_);
     const MemoryAccount::Scope memory(account.get());
     const LoadBudget budget(load_time_limit_);
@@ -469,18 +484,20 @@ class RuntimeImpl final : public Runtime {
       imported.unit = CompilationUnit::Create();
       SourceImporter importer(imported.unit, std::make_shared<const Source>(std::string(file->bytes()), path));
       std::vector<Function*> functions;
-      if (function.empty()) {
+      if (options.function.empty()) {
         functions = importer.LoadFunctions();
-      } else if (Function* only = importer.LoadFunctionOfFile(function)) {
+      } else if (Function* only = importer.LoadFunctionOfFile(options.function)) {
         functions = {only};
       } else {
-        return absl::NotFoundError(path + " defines no function '" + function + "'");
+        return absl::NotFoundError(path + " defines no function '" + options.function + "'");
       }
       importer.DefineAll();
       CodeBuilder builder(*imported.unit, device_.is_cpu() ? std::nullopt : std::optional(device_));
       const std::shared_ptr<ModelExecutor> executor(
           new ModelExecutor(imported.unit, functions, builder, &pool_, tiers_), WhenIdle{device_});
-      return std::make_shared<LoadedModel>(executor, std::move(imported), device_, streams_, memory_limit_, nullptr);
+      Inherit(options, *executor);
+      return std::make_shared<LoadedModel>(executor, std::move(imported), device_, streams_,
+                                           options.memory_limit.value_or(memory_limit_), nullptr);
     } catch (...) {
       return StatusOfLoad(budget, std::current_exception());
     }

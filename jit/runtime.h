@@ -47,6 +47,9 @@ struct CompilerOptions {
   // How many of the calls that a plan answers are answered again by the baseline, in the background, and compared.
   // Answers must then not be written into by who gets them.
   double shadow_share = 0;
+  // For tests, where calls wait for plans: those take for granted what one run showed, which is the first with
+  // arguments of its kind and is not answered by a plan.
+  bool profiled = false;
   // For tests: each call fails one guard of its plan, which goes on in the baseline from there; picked by this seed.
   std::optional<uint64_t> fail_guards;
 };
@@ -70,6 +73,8 @@ struct RuntimeOptions {
   CompilerOptions compiler;
 };
 
+class Model;
+
 struct LoadOptions {
   // Whether the file may be mapped where it lies. Only right when nothing overwrites it while the model lives (the
   // command line); otherwise its bytes are copied into memory of this process first.
@@ -77,8 +82,13 @@ struct LoadOptions {
   // Libraries as in RuntimeOptions, which this archive needs. They are loaded first, once in the process's life, and
   // stay for all models.
   std::vector<std::string> operator_libraries;
+  // Of a file of source, the only function that is wanted; empty: all.
+  std::string function;
   // In place of the runtime's limit for the calls of this model; 0: none.
   std::optional<int64_t> memory_limit;
+  // What this one takes the place of: plans are asked for at once for what it is called with (WhenWarm waits for them),
+  // made of its profiles where the code is the same. May be null. Of the same Runtime.
+  std::shared_ptr<const Model> predecessor;
 };
 
 // A method as the archive's schema gives it, or a function of a file of source.
@@ -276,9 +286,9 @@ class Runtime {
   virtual absl::StatusOr<std::shared_ptr<Model>> Load(const std::string& path, const LoadOptions& options) = 0;
 
   // Loads a file of TorchScript as people write it: functions, and the classes, named tuples, enums and interfaces that
-  // they use. The model's methods are its functions, or that one alone if `function` is not empty: nothing that it does
-  // not use is compiled then. Errors: as Load's, kNotFound also for no such function.
-  virtual absl::StatusOr<std::shared_ptr<Model>> LoadSource(const std::string& path, const std::string& function) = 0;
+  // they use. The model's methods are its functions, or LoadOptions::function alone: nothing that it does not use is
+  // compiled then. Errors: as Load's, kNotFound also for no such function.
+  virtual absl::StatusOr<std::shared_ptr<Model>> LoadSource(const std::string& path, const LoadOptions& options) = 0;
 
   virtual CompilerCounters compiler_counters() const = 0;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ATen/core/jit_type_base.h>
+#include <c10/core/DeviceType.h>
 
 #include <cstdint>
 
@@ -34,6 +35,12 @@ constexpr uint64_t HalfByte(uint64_t word, unsigned shift) { return word >> shif
 constexpr uint64_t AddToHash(uint64_t hash, uint64_t word) {
   const auto product = static_cast<unsigned __int128>(hash ^ word) * 0x9e3779b97f4a7c15u;
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64) ^ 0xd6e8feb86659fd93u;
+}
+
+// Whether there is such a device, as far as a c10::Device may say so.
+inline bool IsDevice(uint64_t type, int8_t index) {
+  return c10::isValidDeviceType(static_cast<c10::DeviceType>(type)) && index >= -1 &&
+         (static_cast<c10::DeviceType>(type) != c10::DeviceType::CPU || index <= 0);
 }
 
 // Whether a list of such elements is told by its length alone.

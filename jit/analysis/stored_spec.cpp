@@ -2,7 +2,6 @@
 
 #include <ATen/core/class_type.h>
 #include <ATen/core/enum_type.h>
-#include <c10/core/DeviceType.h>
 
 #include <algorithm>
 #include <bit>
@@ -77,10 +76,9 @@ class SpecWalk {
     if (rank > ArgumentSpec::kMaxRank) return false;
     const uint64_t ones = masks & 0xffffffff;
     const uint64_t zeros = masks >> 32;
-    const auto device = static_cast<c10::DeviceType>(Byte(word, kDeviceTypeShift));
     const auto index = static_cast<int8_t>(Byte(word, kDeviceIndexShift));
     return Byte(word, kDtypeShift) < static_cast<uint64_t>(c10::ScalarType::Undefined) &&
-           c10::isValidDeviceType(device) && index >= -1 && ((ones | zeros) >> rank) == 0 && (ones & zeros) == 0 &&
+           IsDevice(Byte(word, kDeviceTypeShift), index) && ((ones | zeros) >> rank) == 0 && (ones & zeros) == 0 &&
            HalfByte(word, kLayoutClassShift) <= static_cast<uint64_t>(LayoutClass::kNotDense) &&
            HalfByte(word, kLayoutShift) == static_cast<uint64_t>(c10::kStrided) &&
            HalfByte(word, kFormatShift) < static_cast<uint64_t>(c10::MemoryFormat::NumOptions);

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
+#include <string_view>
 #include <utility>
 
+#include "jit/analysis/argument_words.h"
 #include "jit/analysis/node_effects.h"
 #include "jit/analysis/operator_facts.h"
 #include "jit/ir/closure.h"
@@ -24,6 +27,25 @@ void Collect(const Block& block, std::vector<Value*>* values) {
     for (Value* output : node->outputs()) values->push_back(output);
     for (const Block* nested : node->blocks()) Collect(*nested, values);
   }
+}
+
+uint64_t HashOf(std::string_view text) {
+  return std::accumulate(text.begin(), text.end(), uint64_t{text.size()}, argument_words::AddToHash);
+}
+
+void AddToFingerprint(const Block& block, uint64_t* print) {
+  const auto add = [&](uint64_t word) { *print = argument_words::AddToHash(*print, word); };
+  const auto add_types = [&](const auto& values) {
+    add(values.size());
+    for (const Value* value : values) add(static_cast<uint64_t>(value->type()->kind()));
+  };
+  add_types(block.params());
+  for (const Node* node : block) {
+    add(HashOf(node->kind().toQualString()));
+    add_types(node->outputs());
+    for (const Block* nested : node->blocks()) AddToFingerprint(*nested, print);
+  }
+  add(0);
 }
 
 bool IsScalar(const c10::Type& type) {
@@ -141,6 +163,12 @@ std::vector<Value*> ValuesInOrder(const Graph& graph) {
   std::vector<Value*> values;
   Collect(*graph.block(), &values);
   return values;
+}
+
+uint64_t FingerprintOf(const Graph& graph) {
+  uint64_t print = 0;
+  AddToFingerprint(*graph.block(), &print);
+  return print;
 }
 
 std::vector<ProfileSite> FindProfileSites(const Graph& baseline) { return SiteFinder(baseline).TakeSites(); }

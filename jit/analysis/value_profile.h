@@ -29,6 +29,9 @@ namespace hearth {
 // its Values in the same order.
 std::vector<Value*> ValuesInOrder(const Graph& graph);
 
+// Of the kinds of all nodes and values: the numbers of one graph mean nothing in another. The same in each process.
+uint64_t FingerprintOf(const Graph& graph);
+
 // A Value that is worth looking at.
 struct ProfileSite {
   size_t number;  // in ValuesInOrder

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <random>
 #include <utility>
 
 #include "jit/support/memory_account.h"
@@ -11,12 +12,23 @@ namespace {
 
 constexpr size_t kCandidates = 8;
 
+// From where no process began: runs of several may come to one profile.
 uint64_t NumberOfRun() {
-  static std::atomic<uint64_t> next{1};
+  static std::atomic<uint64_t> next{uint64_t{std::random_device()()} << 32};
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace
+
+EntryProfile::EntryProfile(std::span<const ProfileSite> sites, uint32_t runs, uint32_t most_retired,
+                           KnownProfile earlier)
+    : sites_(sites),
+      wanted_(runs),
+      most_retired_(most_retired),
+      begun_(earlier.retired < most_retired ? std::min(earlier.seen.runs, runs) : runs),
+      generation_(earlier.retired),
+      profile_(std::move(earlier.seen)),
+      refuted_(std::move(earlier.refuted)) {}
 
 std::shared_ptr<RunSamples> EntryProfile::TakeSamples() {
   if (begun_.load(std::memory_order_relaxed) >= wanted_ || begun_.fetch_add(1) >= wanted_) return nullptr;
@@ -43,7 +55,7 @@ void EntryProfile::GiveBack(RunSamples* samples) {
   delete samples;
 }
 
-void EntryProfile::Add(const RunSamples& samples, uint64_t generation) {
+void EntryProfile::Add(const RunSamples& samples, uint32_t generation) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (lock.owns_lock() && generation == generation_.load()) {
     profile_.Join(samples, sites_);
@@ -53,15 +65,15 @@ void EntryProfile::Add(const RunSamples& samples, uint64_t generation) {
   }
 }
 
-bool EntryProfile::TryRefute(std::span<const size_t> numbers, unsigned most, const std::function<bool()>& retire) {
+bool EntryProfile::TryRefute(std::span<const size_t> numbers, const std::function<bool()>& retire) {
   const MemoryAccount::Scope nobody(nullptr);
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || !retire()) return false;
   refuted_.insert(numbers.begin(), numbers.end());
   profile_ = {};
   ripe_.store(false);
-  const uint64_t restarts = generation_.fetch_add(1) + 1;
-  begun_.store(restarts < most ? 0 : wanted_);
+  const uint32_t retired = generation_.fetch_add(1) + 1;
+  begun_.store(retired < most_retired_ ? 0 : wanted_);
   return true;
 }
 
@@ -101,14 +113,9 @@ std::optional<ExactShape> EntryProfile::FrequentShape() const {
   return most == candidates_.end() ? std::nullopt : std::optional(most->shape);
 }
 
-ValueProfile EntryProfile::Snapshot() const {
+KnownProfile EntryProfile::Snapshot() const {
   const std::lock_guard lock(mutex_);
-  return profile_;
-}
-
-std::set<size_t> EntryProfile::refuted() const {
-  const std::lock_guard lock(mutex_);
-  return refuted_;
+  return {0, generation_.load(), refuted_, profile_};
 }
 
 }  // namespace hearth

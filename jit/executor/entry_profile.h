@@ -19,6 +19,7 @@
 
 #include "jit/analysis/exact_shape.h"
 #include "jit/analysis/value_profile.h"
+#include "jit/executor/known_arguments.h"
 
 namespace hearth {
 
@@ -27,8 +28,11 @@ class EntryProfile : public std::enable_shared_from_this<EntryProfile> {
  public:
   static constexpr uint32_t kRuns = 16;
 
-  // A profile is made of so many `runs`. `sites` outlive it and all samples.
-  EntryProfile(std::span<const ProfileSite> sites, uint32_t runs) : sites_(sites), wanted_(runs) {}
+  // A profile is made of so many `runs`, and made anew for `most_retired` plans. `sites` outlive it and all samples.
+  EntryProfile(std::span<const ProfileSite> sites, uint32_t runs, uint32_t most_retired)
+      : EntryProfile(sites, runs, most_retired, {}) {}
+  // One that goes on from what was known before.
+  EntryProfile(std::span<const ProfileSite> sites, uint32_t runs, uint32_t most_retired, KnownProfile earlier);
   ~EntryProfile() { delete spare_.load(); }
   EntryProfile(const EntryProfile&) = delete;
   EntryProfile& operator=(const EntryProfile&) = delete;
@@ -41,9 +45,9 @@ class EntryProfile : public std::enable_shared_from_this<EntryProfile> {
   void PutBack() { ripe_.store(true); }
 
   // Guards on values with these numbers (ValuesInOrder) failed too often: unless `retire` returns false, they are not
-  // to be made again, and what was seen is forgotten. Sampling begins anew, but not for the `most`th time. Whether that
+  // to be made again, and what was seen is forgotten. Sampling begins anew, but not after the last plan. Whether that
   // was done; never waits, and does nothing where it would have to.
-  bool TryRefute(std::span<const size_t> numbers, unsigned most, const std::function<bool()>& retire);
+  bool TryRefute(std::span<const size_t> numbers, const std::function<bool()>& retire);
 
   // Counts `weight` calls of the arguments' shape, and gives it to `take` if it has now been called `after` times and
   // was not taken before. Never waits, nor must `take`.
@@ -53,25 +57,26 @@ class EntryProfile : public std::enable_shared_from_this<EntryProfile> {
   void PutBackShape(const ExactShape& shape);
 
   // For the compiler's threads, which may wait.
-  ValueProfile Snapshot() const;
   // The shape that was counted most; null if none was.
   std::optional<ExactShape> FrequentShape() const;
-  std::set<size_t> refuted() const;
+  // Whose `baseline` is for the caller to fill in.
+  KnownProfile Snapshot() const;
 
   // About what it takes.
   size_t bytes() const { return sizeof(*this) + sites_.size() * sizeof(ValueObservation); }
 
  private:
-  void Add(const RunSamples& samples, uint64_t generation);
+  void Add(const RunSamples& samples, uint32_t generation);
   void GiveBack(RunSamples* samples);
 
   const std::span<const ProfileSite> sites_;
   const uint32_t wanted_;
-  std::atomic<uint32_t> begun_{0};  // that are sampled or have been
+  const uint32_t most_retired_;
+  std::atomic<uint32_t> begun_;  // that are sampled or have been
   std::atomic<bool> ripe_{false};
   // A run's samples for the next run, empty: their memory is large, and malloc slow with what is.
   std::atomic<RunSamples*> spare_{nullptr};
-  std::atomic<uint64_t> generation_{0};  // how often it was begun anew
+  std::atomic<uint32_t> generation_;  // how often it was begun anew
   mutable std::mutex mutex_;
   // Under the lock:
   // The most called of many shapes in little memory: A. Metwally et al., "Efficient computation of frequent and top-k

@@ -24,12 +24,12 @@ class EntryProfileTest : public testing::Test {
     return true;
   }
   bool Refute() {
-    return profile_->TryRefute(kFlag, 2, [] { return true; });
+    return profile_->TryRefute(kFlag, [] { return true; });
   }
 
   const std::unique_ptr<Graph> graph_ = ParseGraph("graph(%c : bool):\n  return (%c)\n");
   const std::vector<ProfileSite> sites_ = {{kFlag[0], graph_->inputs()[0]}};
-  const std::shared_ptr<EntryProfile> profile_ = std::make_shared<EntryProfile>(sites_, 3);
+  const std::shared_ptr<EntryProfile> profile_ = std::make_shared<EntryProfile>(sites_, 3, 2);
 };
 
 TEST_F(EntryProfileTest, AfterSoManyRunsItIsRipeOnceAndNothingIsSampledAnyMore) {
@@ -40,7 +40,7 @@ TEST_F(EntryProfileTest, AfterSoManyRunsItIsRipeOnceAndNothingIsSampledAnyMore) 
   EXPECT_TRUE(profile_->TakeRipe());
   EXPECT_FALSE(profile_->TakeRipe());
   EXPECT_FALSE(Run(true));
-  const ValueProfile seen = profile_->Snapshot();
+  const ValueProfile seen = profile_->Snapshot().seen;
   EXPECT_EQ(seen.runs, 3u);
   EXPECT_EQ(seen.values.at(kFlag[0]).constant, c10::IValue(true));
 }
@@ -55,8 +55,8 @@ TEST_F(EntryProfileTest, WhatCouldNotBeCompiledIsToldAgain) {
 TEST_F(EntryProfileTest, WhatWasRefutedIsForgottenAndSampledAnewABoundedNumberOfTimes) {
   while (Run(true)) continue;
   EXPECT_TRUE(Refute());
-  EXPECT_EQ(profile_->refuted(), std::set<size_t>({kFlag[0]}));
-  EXPECT_EQ(profile_->Snapshot().runs, 0u);
+  EXPECT_EQ(profile_->Snapshot().refuted, std::set<size_t>({kFlag[0]}));
+  EXPECT_EQ(profile_->Snapshot().seen.runs, 0u);
   EXPECT_FALSE(profile_->TakeRipe());
   EXPECT_TRUE(Run(false));
   EXPECT_TRUE(Refute());
@@ -65,9 +65,9 @@ TEST_F(EntryProfileTest, WhatWasRefutedIsForgottenAndSampledAnewABoundedNumberOf
 
 TEST_F(EntryProfileTest, WherePlansAreNotTakenBackNothingIsForgotten) {
   while (Run(true)) continue;
-  EXPECT_FALSE(profile_->TryRefute(kFlag, 2, [] { return false; }));
-  EXPECT_TRUE(profile_->refuted().empty());
-  EXPECT_EQ(profile_->Snapshot().runs, 3u);
+  EXPECT_FALSE(profile_->TryRefute(kFlag, [] { return false; }));
+  EXPECT_TRUE(profile_->Snapshot().refuted.empty());
+  EXPECT_EQ(profile_->Snapshot().seen.runs, 3u);
 }
 
 TEST_F(EntryProfileTest, ARunThatBeganBeforeDoesNotCountAfterwards) {
@@ -75,11 +75,11 @@ TEST_F(EntryProfileTest, ARunThatBeganBeforeDoesNotCountAfterwards) {
   old->Add(0, true);
   EXPECT_TRUE(Refute());
   old = nullptr;
-  EXPECT_EQ(profile_->Snapshot().runs, 0u);
+  EXPECT_EQ(profile_->Snapshot().seen.runs, 0u);
 }
 
 TEST_F(EntryProfileTest, ThreadsThatMeetLoseSamplesButNoneIsHalfJoined) {
-  const auto profile = std::make_shared<EntryProfile>(sites_, 400);
+  const auto profile = std::make_shared<EntryProfile>(sites_, 400, 2);
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
@@ -89,8 +89,26 @@ TEST_F(EntryProfileTest, ThreadsThatMeetLoseSamplesButNoneIsHalfJoined) {
   for (std::thread& thread : threads) thread.join();
   while (const auto samples = profile->TakeSamples()) samples->Add(0, true);
   EXPECT_TRUE(profile->TakeRipe());
-  EXPECT_EQ(profile->Snapshot().runs, 400u);
-  EXPECT_EQ(profile->Snapshot().values.at(kFlag[0]).runs, 400u);
+  EXPECT_EQ(profile->Snapshot().seen.runs, 400u);
+  EXPECT_EQ(profile->Snapshot().seen.values.at(kFlag[0]).runs, 400u);
+}
+
+TEST_F(EntryProfileTest, WhatWasKnownBeforeIsGoneOnWith) {
+  EXPECT_TRUE(Run(true));
+  EXPECT_TRUE(Run(true));
+  const auto next = std::make_shared<EntryProfile>(sites_, 3, 2, profile_->Snapshot());
+  EXPECT_NE(next->TakeSamples(), nullptr);
+  EXPECT_EQ(next->TakeSamples(), nullptr);
+  EXPECT_EQ(next->Snapshot().seen.runs, 3u);
+  EXPECT_TRUE(next->TakeRipe());
+}
+
+TEST_F(EntryProfileTest, AfterTheLastRetiredPlanNothingIsSampledThoughAnotherProcessSawIt) {
+  EXPECT_TRUE(Refute());
+  EXPECT_TRUE(Refute());
+  const auto next = std::make_shared<EntryProfile>(sites_, 3, 2, profile_->Snapshot());
+  EXPECT_EQ(next->TakeSamples(), nullptr);
+  EXPECT_EQ(next->Snapshot().refuted, std::set<size_t>({kFlag[0]}));
 }
 
 // Calls `times` with a tensor of so many elements; how often a shape was given.

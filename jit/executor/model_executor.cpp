@@ -1,6 +1,7 @@
 #include "jit/executor/model_executor.h"
 
 #include <ATen/core/class_type.h>
+#include <ATen/core/jit_type.h>
 
 #include <algorithm>
 #include <utility>
@@ -101,6 +102,11 @@ const ModelExecutor::Method* ModelExecutor::Find(std::string_view name) const {
 const ModelExecutor::Method* ModelExecutor::Find(const torch::jit::Function& function) const {
   const auto found = std::ranges::find(entries_, &function, &Method::function);
   return found == entries_.end() ? nullptr : &*found;
+}
+
+size_t ModelExecutor::Recall(std::vector<KnownArguments> known) const {
+  return tiers_->Recall(std::move(known),
+                        [&](const std::string& name) -> const c10::Type* { return unit_->FindType(name).get(); });
 }
 
 void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> arguments, CallSettings settings,

@@ -42,6 +42,7 @@ void PlanCompiler::Prepare() const {
   if (resumable_ != nullptr) return;
   anchors_ = FindAnchors(baseline_);
   sites_ = FindProfileSites(baseline_);
+  fingerprint_ = FingerprintOf(baseline_);
   observed_ = CompileCode(*CloneWithObservers(baseline_, sites_), function_name_);
   resumable_ = CompileResumable(baseline_, function_name_, anchors_);
 }

@@ -45,13 +45,15 @@ class PlanCompiler {
   // a defect of the pass and not of the model, and what `progress` throws.
   std::shared_ptr<const ExecutionPlan> Compile(const PlanRequest& request, CompileProgress* progress) const;
 
-  // After the first Compile: what a profile looks at, and the baseline's Code that tells a run's samples of it.
+  // Makes what all plans share, where that is not done yet; Compile does so itself.
+  void Prepare() const;
+  // The rest after that: what a profile looks at, the baseline's Code that tells a run's samples of it, and
+  // FingerprintOf the graph that a profile's numbers are of.
   std::span<const ProfileSite> sites() const { return sites_; }
   const std::shared_ptr<const Code>& observed() const { return observed_; }
+  uint64_t fingerprint() const { return fingerprint_; }
 
  private:
-  void Prepare() const;
-
   const Graph& baseline_;
   const std::string function_name_;
   const bool guard_everywhere_;
@@ -59,6 +61,7 @@ class PlanCompiler {
   mutable std::mutex mutex_;
   mutable std::vector<ResumePlace> anchors_;
   mutable std::vector<ProfileSite> sites_;
+  mutable uint64_t fingerprint_ = 0;
   mutable std::shared_ptr<const Code> observed_;
   mutable std::shared_ptr<const Code> resumable_;  // null until the first plan
 };

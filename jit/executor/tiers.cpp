@@ -53,7 +53,7 @@ Tiers::Choice Tiers::Choose(size_t method, std::span<const c10::IValue> argument
   if (!spec) return {};
   Choice choice;
   if (settings_.forced) {
-    choice.plan = Force(method, *spec, arguments);
+    choice.plan = Force(method, *spec, arguments, &choice);
   } else {
     CodeCache::Found found = cache_.Lookup(method, *spec, arguments);
     if (found.due && !(client_ && client_->TryEnqueue(JobFor(found.entry, ShapeOf(arguments))))) {
@@ -83,8 +83,7 @@ void Tiers::HeedProfile(const CodeCache::Found& found, std::span<const c10::IVal
     }
   }
   if (found.plan != nullptr && found.plan->IsRefuted()) {
-    profile->TryRefute(found.plan->Refuted(), settings_.max_retired,
-                       [&] { return cache_.TryRetire(entry, *found.plan); });
+    profile->TryRefute(found.plan->Refuted(), [&] { return cache_.TryRetire(entry, *found.plan); });
   } else if (found.plan != nullptr && profile->TakeRipe()) {
     if (!client_ || !client_->TryEnqueue(JobOfProfile(found.entry))) profile->PutBack();
   } else if (found.plan == nullptr || entry.calls() % kSampledPart == 0) {
@@ -94,13 +93,27 @@ void Tiers::HeedProfile(const CodeCache::Found& found, std::span<const c10::IVal
 }
 
 std::shared_ptr<const ExecutionPlan> Tiers::Force(size_t method, const ArgumentSpec& spec,
-                                                  std::span<const c10::IValue> arguments) {
+                                                  std::span<const c10::IValue> arguments, Choice* choice) {
   CodeCache::Found found = cache_.Lookup(method, spec, arguments);
+  PlanRequest request{.spec = spec, .least_runs = 1};
+  if (settings_.forced_profile && found.entry != nullptr) {
+    if (found.due && found.entry->profile() == nullptr) Profile(*found.entry, 1, std::nullopt);
+    if (EntryProfile* profile = found.entry->profile()) {
+      choice->samples = profile->TakeSamples();
+      if (choice->samples != nullptr) {
+        choice->observed = compilers_[method]->observed();
+        if (found.due) cache_.Postpone(*found.entry);
+        return nullptr;
+      }
+      request.profile = profile->Snapshot().seen;
+    }
+  }
   std::shared_ptr<const ExecutionPlan> plan = std::move(found.plan);
   if (plan == nullptr) {
     try {
-      const std::optional<ExactShape> shape = ExactShape::Of(arguments);
-      plan = compilers_[method]->Compile({.spec = spec, .likely = shape ? &*shape : nullptr}, nullptr);
+      const std::optional<ExactShape> likely = ExactShape::Of(arguments);
+      request.likely = likely ? &*likely : nullptr;
+      plan = compilers_[method]->Compile(request, nullptr);
     } catch (...) {
       if (found.due) cache_.Fail(*found.entry);
       throw;
@@ -110,21 +123,27 @@ std::shared_ptr<const ExecutionPlan> Tiers::Force(size_t method, const ArgumentS
   if (!settings_.forced_exact || plan->tier() == 2) return plan;
   const std::optional<ExactShape> shape = ExactShape::Of(arguments);
   if (!shape) return plan;
-  plan = compilers_[method]->Compile({.spec = spec, .shape = &*shape}, nullptr);
+  request.shape = &*shape;
+  request.likely = nullptr;
+  plan = compilers_[method]->Compile(request, nullptr);
   if (found.entry != nullptr) cache_.InstallExact(*found.entry, *shape, plan, plan->bytes());
   return plan;
 }
 
-CompileJob Tiers::JobFor(const std::shared_ptr<CodeEntry>& entry, std::optional<ExactShape> likely) {
+CompileJob Tiers::NewJob(const std::shared_ptr<CodeEntry>& entry) {
   CompileJob job;
   job.graph = names_[entry->method()];
   job.worth = [entry] { return static_cast<double>(entry->calls() + entry->earlier_calls()); };
-  job.run = [this, entry, likely = std::move(likely)](CompileProgress& progress) {
+  return job;
+}
+
+CompileJob Tiers::JobFor(const std::shared_ptr<CodeEntry>& entry, std::optional<ExactShape> likely,
+                         std::optional<KnownProfile> known) {
+  CompileJob job = NewJob(entry);
+  job.run = [this, entry, likely = std::move(likely), known = std::move(known)](CompileProgress& progress) {
+    if (known && entry->profile() == nullptr) Profile(*entry, settings_.profile_runs, known);
     const auto plan = Compile(*entry, nullptr, likely ? &*likely : nullptr, &progress);
-    if (entry->profile() == nullptr) {
-      const uint32_t runs = plan->questions() > 0 ? settings_.profile_runs : 0;
-      entry->SetProfile(std::make_shared<EntryProfile>(compilers_[entry->method()]->sites(), runs));
-    }
+    if (entry->profile() == nullptr) Profile(*entry, plan->questions() > 0 ? settings_.profile_runs : 0, std::nullopt);
     cache_.Install(*entry, plan, BytesOf(*entry, *plan));
   };
   job.ended = [this, entry](CompileOutcome outcome) {
@@ -135,7 +154,7 @@ CompileJob Tiers::JobFor(const std::shared_ptr<CodeEntry>& entry, std::optional<
 }
 
 CompileJob Tiers::JobOfProfile(const std::shared_ptr<CodeEntry>& entry) {
-  CompileJob job = JobFor(entry);
+  CompileJob job = NewJob(entry);
   job.run = [this, entry](CompileProgress& progress) {
     const std::optional<ExactShape> likely = entry->profile()->FrequentShape();
     const auto plan = Compile(*entry, nullptr, likely ? &*likely : nullptr, &progress);
@@ -148,7 +167,7 @@ CompileJob Tiers::JobOfProfile(const std::shared_ptr<CodeEntry>& entry) {
 }
 
 CompileJob Tiers::JobOfShape(const std::shared_ptr<CodeEntry>& entry, const ExactShape& shape) {
-  CompileJob job = JobFor(entry);
+  CompileJob job = NewJob(entry);
   job.run = [this, entry, shape](CompileProgress& progress) {
     const auto plan = Compile(*entry, &shape, nullptr, &progress);
     cache_.InstallExact(*entry, shape, plan, plan->bytes());
@@ -161,13 +180,21 @@ CompileJob Tiers::JobOfShape(const std::shared_ptr<CodeEntry>& entry, const Exac
   return job;
 }
 
+void Tiers::Profile(CodeEntry& entry, uint32_t runs, std::optional<KnownProfile> known) {
+  const PlanCompiler& compiler = *compilers_[entry.method()];
+  compiler.Prepare();
+  if (!known || known->baseline != compiler.fingerprint()) known.emplace();
+  entry.SetProfile(std::make_shared<EntryProfile>(compiler.sites(), runs, settings_.max_retired, *std::move(known)));
+}
+
 std::shared_ptr<const ExecutionPlan> Tiers::Compile(CodeEntry& entry, const ExactShape* shape, const ExactShape* likely,
                                                     CompileProgress* progress) {
   PlanRequest request{.spec = entry.spec(), .shape = shape, .likely = likely};
   if (EntryProfile* profile = entry.profile()) {
-    request.profile = profile->Snapshot();
+    KnownProfile known = profile->Snapshot();
+    request.profile = std::move(known.seen);
+    request.refuted = std::move(known.refuted);
     if (shape == nullptr && request.profile.runs >= settings_.profile_runs) profile->TakeRipe();
-    request.refuted = profile->refuted();
   }
   return compilers_[entry.method()]->Compile(request, progress);
 }
@@ -190,31 +217,42 @@ std::shared_ptr<const void> Tiers::WhenWarm(std::function<void()> done) {
 std::vector<KnownArguments> Tiers::Known() const {
   std::vector<KnownArguments> known;
   for (const auto& entry : cache_.Entries()) {
-    if (entry->state() == CodeEntry::State::kCold || entry->state() == CodeEntry::State::kFailed) continue;
+    if (entry->state() == CodeEntry::State::kFailed) continue;
+    std::optional<KnownProfile> profile;
+    if (entry->profile() != nullptr) {
+      profile = entry->profile()->Snapshot();
+      profile->baseline = compilers_[entry->method()]->fingerprint();
+      if (profile->seen.runs == 0 && profile->refuted.empty()) profile.reset();
+    }
+    if (entry->state() == CodeEntry::State::kCold && !profile) continue;
     if (std::optional<StoredSpec> spec = StoredSpec::Of(entry->spec())) {
-      known.push_back({names_[entry->method()], entry->calls() + entry->earlier_calls(), *std::move(spec)});
+      known.push_back(
+          {names_[entry->method()], entry->calls() + entry->earlier_calls(), *std::move(spec), std::move(profile)});
     }
   }
   return known;
 }
 
 size_t Tiers::Recall(std::vector<KnownArguments> known, const StoredSpec::FindClass& find_class) {
-  if (!client_) return 0;
+  if (!client_ && !settings_.forced_profile) return 0;
   size_t asked = 0;
   std::ranges::stable_sort(known, std::greater(), &KnownArguments::calls);
-  for (const KnownArguments& each : known) {
+  for (KnownArguments& each : known) {
     const auto method = std::ranges::find(names_, each.method);
     const std::optional<ArgumentSpec> spec = each.spec.Restore(find_class);
-    if (method == names_.end() || !spec) continue;
+    // Half, so that what is not called any more is forgotten.
+    const uint64_t calls = client_ ? each.calls / 2 : each.calls;
+    if (method == names_.end() || !spec || calls == 0) continue;
     const auto number = static_cast<size_t>(method - names_.begin());
     // A method's self is not in the spec.
     const size_t given = spec->Facts().size();
     if (given != inputs_[number] && given + 1 != inputs_[number]) continue;
-    const auto entry = cache_.AddQueued(number, *spec, each.calls);
+    const auto entry = cache_.AddQueued(number, *spec, calls);
     if (entry == nullptr) continue;
-    if (client_->Enqueue(JobFor(entry))) {
+    if (client_ && client_->Enqueue(JobFor(entry, std::nullopt, std::move(each.profile)))) {
       ++asked;
     } else {
+      if (!client_) Profile(*entry, 1, std::move(each.profile));
       cache_.Postpone(*entry);
     }
   }

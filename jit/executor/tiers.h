@@ -41,6 +41,9 @@ struct TierSettings {
   uint64_t exact_after = 256;
   // Every call waits for the plan for its exact shape; with `forced`.
   bool forced_exact = false;
+  // With `forced`: a call of a kind that no run was seen of is the run that is seen, in the baseline; the plans of
+  // others take for granted what one run showed.
+  bool forced_profile = false;
   unsigned max_retired = 3;  // how many plans of one spec may take for granted what does not hold
   // For tests: plans have guards everywhere, and each call makes one of them fail, picked by this seed.
   std::optional<uint64_t> fail_guards;
@@ -82,8 +85,9 @@ class Tiers {
 
   // The kinds of arguments that were called often enough to be compiled, for a later process.
   std::vector<KnownArguments> Known() const;
-  // Asks for the plans of what an earlier process knew, the most called first; how many that are. What does not belong
-  // to this archive, whatever it is, is left out. May wait for locks of the compiler's.
+  // Asks for the plans of what an earlier process or load knew, the most called first; how many that are. Its calls
+  // count half. What does not belong to this archive, whatever it is, is left out. May wait for locks of the
+  // compiler's.
   size_t Recall(std::vector<KnownArguments> known, const StoredSpec::FindClass& find_class);
 
   struct Plan {
@@ -105,8 +109,11 @@ class Tiers {
   Counts counts() const;
 
  private:
-  // `likely`: the shape of a call.
-  CompileJob JobFor(const std::shared_ptr<CodeEntry>& entry, std::optional<ExactShape> likely = {});
+  // One that does nothing yet.
+  CompileJob NewJob(const std::shared_ptr<CodeEntry>& entry);
+  // The first plan. `likely`: the shape of a call. Of the profile that was `known` before, if it fits.
+  CompileJob JobFor(const std::shared_ptr<CodeEntry>& entry, std::optional<ExactShape> likely = std::nullopt,
+                    std::optional<KnownProfile> known = std::nullopt);
   // A plan made of the entry's profile in place of the one that it has.
   CompileJob JobOfProfile(const std::shared_ptr<CodeEntry>& entry);
   // A plan for that shape alone.
@@ -115,8 +122,10 @@ class Tiers {
                                                CompileProgress* progress);
   // What follows from the profile of a call's entry, for this call and for the plans.
   void HeedProfile(const CodeCache::Found& found, std::span<const c10::IValue> arguments, Choice* choice);
+  // Gives the entry a profile that goes on from the `known` one, where that is of this baseline.
+  void Profile(CodeEntry& entry, uint32_t runs, std::optional<KnownProfile> known);
   std::shared_ptr<const ExecutionPlan> Force(size_t method, const ArgumentSpec& spec,
-                                             std::span<const c10::IValue> arguments);
+                                             std::span<const c10::IValue> arguments, Choice* choice);
 
   const TierSettings settings_;
   std::vector<std::string> names_;

@@ -117,7 +117,7 @@ class FakeRuntime : public Runtime {
     if (verb != "ok") return absl::InvalidArgumentError("bad archive: " + text);
     return std::make_shared<FakeModel>(text, &call_gate);
   }
-  absl::StatusOr<std::shared_ptr<Model>> LoadSource(const std::string&, const std::string&) override {
+  absl::StatusOr<std::shared_ptr<Model>> LoadSource(const std::string&, const LoadOptions&) override {
     return absl::UnimplementedError("a server has archives only");
   }
   CompilerCounters compiler_counters() const override { return {}; }

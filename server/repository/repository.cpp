@@ -200,6 +200,19 @@ std::shared_ptr<ModelStatistics> Repository::StatisticsOf(const std::string& nam
   return statistics;
 }
 
+ServablePtr Repository::PredecessorOf(const std::string& name, int64_t version) const {
+  std::shared_lock lock(mutex_);
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) return nullptr;
+  const auto& versions = found->second.versions;
+  const auto same = versions.find(version);
+  if (same != versions.end() && same->second.serving != nullptr) return same->second.serving;
+  for (auto it = versions.rbegin(); it != versions.rend(); ++it) {
+    if (it->second.serving != nullptr) return it->second.serving;
+  }
+  return nullptr;
+}
+
 absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int64_t version,
                                                     const inference::ModelConfig& config,
                                                     std::shared_ptr<ModelStatistics> statistics) {
@@ -228,7 +241,10 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
     }
     load_options.operator_libraries.push_back(fs::absolute(folder / library).string());
   }
+  if (const ServablePtr predecessor = PredecessorOf(config.name(), version))
+    load_options.predecessor = predecessor->model;
   auto model = runtime_.Load(archive.string(), load_options);
+  load_options.predecessor = nullptr;
   if (!model.ok()) return fail(model.status());
   auto call_interface = factory_(**model, config);
   if (!call_interface.ok()) return fail(call_interface.status());

@@ -106,6 +106,8 @@ class Repository {
   absl::StatusOr<ServablePtr> LoadVersion(const std::filesystem::path& folder, int64_t version,
                                           const inference::ModelConfig& config,
                                           std::shared_ptr<ModelStatistics> statistics);
+  // What is served now in place of that version, or instead of it; null: nothing.
+  ServablePtr PredecessorOf(const std::string& name, int64_t version) const;
   std::shared_ptr<ModelStatistics> StatisticsOf(const std::string& name, int64_t version);
   void FailModel(const std::string& name, const absl::Status& status);
   void Swap(const std::string& name, const std::map<int64_t, absl::StatusOr<ServablePtr>>& loaded);

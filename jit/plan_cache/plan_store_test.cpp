@@ -1,13 +1,14 @@
-#include "jit/plan_store.h"
+#include "jit/plan_cache/plan_store.h"
 
 #include <ATen/core/ivalue.h>
+#include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <random>
 
-#include "jit/plan_file.h"
+#include "jit/plan_cache/plan_file.h"
 
 namespace hearth {
 namespace {
@@ -52,6 +53,55 @@ TEST(PlanFileTest, WhatIsWrittenIsRead) {
   const std::vector<KnownArguments> read = ReadPlanFile("key", WritePlanFile("key", known));
   EXPECT_THAT(Texts(read), ElementsAre("f 3", "g 1099511627776"));
   EXPECT_EQ(read[1].spec, known[1].spec);
+}
+
+KnownProfile SomeProfile() {
+  KnownProfile profile{7, 2, {3, uint64_t{1} << 40}, {}};
+  profile.seen.runs = 9;
+  const c10::IValue seen[] = {5, 2.5, true, "text", at::zeros({2, 8}), c10::IValue(), at::IntArrayRef({1, 2})};
+  for (size_t i = 0; i < std::size(seen); ++i) {
+    ValueObservation& value = profile.seen.values[i];
+    for (uint64_t run = 1; run <= i + 1; ++run) value.Add(seen[i], run);
+  }
+  profile.seen.values[4].Add(at::zeros({3, 8}), 100);
+  return profile;
+}
+
+TEST(PlanFileTest, AProfileIsReadAsItWasWritten) {
+  std::vector<KnownArguments> known = {Known("f", 3), Known("g", 4)};
+  known[1].profile = SomeProfile();
+  const std::vector<KnownArguments> read = ReadPlanFile("key", WritePlanFile("key", known));
+  EXPECT_FALSE(read[0].profile);
+  ASSERT_TRUE(read[1].profile);
+  const KnownProfile& profile = *read[1].profile;
+  EXPECT_EQ(profile.baseline, 7);
+  EXPECT_EQ(profile.retired, 2);
+  EXPECT_EQ(profile.refuted, known[1].profile->refuted);
+  EXPECT_EQ(profile.seen.runs, 9);
+  ASSERT_EQ(profile.seen.values.size(), 7);
+  for (const auto& [number, seen] : profile.seen.values) {
+    const ValueObservation& expected = known[1].profile->seen.values.at(number);
+    EXPECT_EQ(seen.runs, expected.runs) << number;
+    EXPECT_EQ(seen.times, expected.times) << number;
+    EXPECT_EQ(seen.none, expected.none) << number;
+    EXPECT_EQ(seen.some, expected.some) << number;
+    EXPECT_EQ(seen.constant, expected.constant) << number;
+    EXPECT_EQ(seen.facts, expected.facts) << number;
+    EXPECT_EQ(seen.dimensions, expected.dimensions) << number;
+  }
+}
+
+TEST(PlanFileTest, ProfilesThatAreTooManyAreLeftOut) {
+  std::vector<KnownArguments> known(3, Known("f", 3));
+  for (KnownArguments& each : known) {
+    each.profile.emplace();
+    for (uint64_t i = 0; i < 100000; ++i) each.profile->refuted.insert(i);
+  }
+  const std::string file = WritePlanFile("key", known);
+  EXPECT_LE(file.size(), kMaxPlanFileBytes);
+  const std::vector<KnownArguments> read = ReadPlanFile("key", file);
+  EXPECT_TRUE(read[0].profile && read[1].profile);
+  EXPECT_FALSE(read[2].profile);
 }
 
 TEST(PlanFileTest, AFileThatIsNotWholeSaysWhatIsWrong) {

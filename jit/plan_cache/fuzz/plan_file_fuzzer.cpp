@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "jit/archive/crc32.h"
-#include "jit/plan_file.h"
+#include "jit/plan_cache/plan_file.h"
 
 namespace hearth {
 namespace {

@@ -1,68 +1,22 @@
-#include "jit/plan_file.h"
+#include "jit/plan_cache/plan_file.h"
 
-#include <bit>
-#include <cstring>
 #include <utility>
 
 #include "jit/archive/crc32.h"
+#include "jit/plan_cache/profile_bytes.h"
 
 namespace hearth {
 namespace {
 
-static_assert(std::endian::native == std::endian::little);
-
 constexpr std::string_view kMagic = "HEARTHPL";
 constexpr uint32_t kFormat = 1;
 constexpr uint32_t kKnownArguments = 1;
-
-class Bytes {
- public:
-  template <typename Number>
-  void Put(Number number) {
-    bytes_.append(reinterpret_cast<const char*>(&number), sizeof(number));
-  }
-  void Put(std::string_view text) {
-    Put(static_cast<uint32_t>(text.size()));
-    bytes_.append(text);
-  }
-  std::string& bytes() { return bytes_; }
-
- private:
-  std::string bytes_;
-};
-
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : left_(bytes) {}
-
-  template <typename Number>
-  Number Take(const char* what) {
-    Number number = 0;
-    std::memcpy(&number, TakeBytes(sizeof(number), what).data(), sizeof(number));
-    return number;
-  }
-  std::string_view TakeBytes(uint64_t size, const char* what) {
-    if (size > left_.size()) throw PlanFileError(std::string("it ends within ") + what);
-    const std::string_view taken = left_.substr(0, size);
-    left_.remove_prefix(size);
-    return taken;
-  }
-  std::string_view TakeString(const char* what) { return TakeBytes(Take<uint32_t>(what), what); }
-  // Of things that take so many bytes at least: what cannot be there is not made room for.
-  uint32_t TakeCount(size_t least_bytes, const char* what) {
-    const auto count = Take<uint32_t>(what);
-    if (count > left_.size() / least_bytes) throw PlanFileError(std::string("it ends within ") + what);
-    return count;
-  }
-  bool empty() const { return left_.empty(); }
-  std::string_view left() const { return left_; }
-
- private:
-  std::string_view left_;
-};
+constexpr uint32_t kProfiles = 2;
+// That all profiles of a file may take; the kinds have the rest.
+constexpr uint64_t kMaxProfileBytes = kMaxPlanFileBytes / 2;
 
 std::string KnownSection(const std::vector<KnownArguments>& known) {
-  Bytes section;
+  PlanBytes section;
   section.Put(static_cast<uint32_t>(known.size()));
   for (const KnownArguments& each : known) {
     section.Put(std::string_view(each.method));
@@ -76,7 +30,7 @@ std::string KnownSection(const std::vector<KnownArguments>& known) {
 }
 
 std::vector<KnownArguments> ReadKnownSection(std::string_view bytes) {
-  Reader reader(bytes);
+  PlanReader reader(bytes);
   std::vector<KnownArguments> known(reader.TakeCount(20, "the kinds of arguments"));
   for (KnownArguments& each : known) {
     each.method = reader.TakeString("a method's name");
@@ -91,17 +45,51 @@ std::vector<KnownArguments> ReadKnownSection(std::string_view bytes) {
   return known;
 }
 
+std::string ProfileSection(const std::vector<KnownArguments>& known) {
+  PlanBytes profiles;
+  uint32_t count = 0;
+  for (size_t i = 0; i < known.size(); ++i) {
+    if (!known[i].profile) continue;
+    PlanBytes profile;
+    profile.Put(static_cast<uint32_t>(i));
+    PutProfile(*known[i].profile, profile);
+    if (profiles.bytes().size() + profile.bytes().size() > kMaxProfileBytes) continue;
+    profiles.bytes() += profile.bytes();
+    ++count;
+  }
+  PlanBytes section;
+  section.Put(count);
+  section.bytes() += profiles.bytes();
+  return std::move(section.bytes());
+}
+
+void ReadProfileSection(std::string_view bytes, std::vector<KnownArguments>& known) {
+  PlanReader reader(bytes);
+  const uint32_t count = reader.TakeCount(4 + kLeastProfileBytes, "the profiles");
+  for (uint32_t i = 0; i < count; ++i) {
+    const auto place = reader.Take<uint32_t>("a profile's kind");
+    if (place >= known.size()) {
+      throw PlanFileError("a profile is of kind " + std::to_string(place) + " of " + std::to_string(known.size()));
+    }
+    known[place].profile = TakeProfile(reader);
+  }
+  if (!reader.empty()) throw PlanFileError("bytes follow the profiles");
+}
+
 }  // namespace
 
 std::string WritePlanFile(std::string_view key, const std::vector<KnownArguments>& known) {
-  Bytes body;
+  PlanBytes body;
   body.Put(key);
-  const std::string section = KnownSection(known);
-  body.Put(kKnownArguments);
-  body.Put(static_cast<uint64_t>(section.size()));
-  body.bytes() += section;
+  const auto put_section = [&](uint32_t number, const std::string& section) {
+    body.Put(number);
+    body.Put(static_cast<uint64_t>(section.size()));
+    body.bytes() += section;
+  };
+  put_section(kKnownArguments, KnownSection(known));
+  put_section(kProfiles, ProfileSection(known));
 
-  Bytes file;
+  PlanBytes file;
   file.bytes() = kMagic;
   file.Put(kFormat);
   file.Put(Crc32(body.bytes()));
@@ -110,7 +98,7 @@ std::string WritePlanFile(std::string_view key, const std::vector<KnownArguments
 }
 
 std::vector<KnownArguments> ReadPlanFile(std::string_view key, std::string_view bytes) {
-  Reader reader(bytes);
+  PlanReader reader(bytes);
   if (reader.TakeBytes(kMagic.size(), "its first word") != kMagic) {
     throw PlanFileError("it does not begin with " + std::string(kMagic));
   }
@@ -130,6 +118,7 @@ std::vector<KnownArguments> ReadPlanFile(std::string_view key, std::string_view 
     const auto number = reader.Take<uint32_t>("a section's number");
     const std::string_view section = reader.TakeBytes(reader.Take<uint64_t>("a section's length"), "a section");
     if (number == kKnownArguments) known = ReadKnownSection(section);
+    if (number == kProfiles) ReadProfileSection(section, known);
   }
   return known;
 }

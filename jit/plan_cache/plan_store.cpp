@@ -1,4 +1,4 @@
-#include "jit/plan_store.h"
+#include "jit/plan_cache/plan_store.h"
 
 #include <ATen/Version.h>
 #include <c10/util/hash.h>
@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "jit/archive/new_file.h"
-#include "jit/plan_file.h"
+#include "jit/plan_cache/plan_file.h"
 #include "jit/support/logging.h"
 #include "jit/support/version.h"
 

@@ -15,7 +15,7 @@
 
 #include "jit/archive/importer.h"
 #include "jit/executor/model_executor.h"
-#include "jit/plan_store.h"
+#include "jit/plan_cache/plan_store.h"
 #include "jit/support/large_stack.h"
 
 namespace hearth {

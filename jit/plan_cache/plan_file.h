@@ -1,5 +1,5 @@
 // What is kept on disk of a model from one process to the next: the kinds of arguments that its methods were called
-// with, and how often. The bytes of a file, and what they say.
+// with, how often, and what runs with them were seen to do. The bytes of a file, and what they say.
 //
 //   "HEARTHPL"  format (4 bytes)  CRC-32 of all that follows (4)  how many bytes follow (8)
 //   the key, what the file belongs to: length (4), bytes
@@ -7,33 +7,29 @@
 // All little-endian. A reader skips sections whose numbers it does not know; what a section holds never changes its
 // form, it gets another number. Section 1 is the kinds: their count (4), and of each the method's name, the calls (8),
 // the spec's classes (a count and names) and words (a count and 8 bytes each); counts are of 4 bytes, a string is a
-// count and its bytes.
+// count and its bytes. Section 2 is the profiles, of as many kinds as there is room for (profile_bytes.h): their count,
+// and of each the place of its kind in section 1 (4) and the profile.
 //
 // Pure functions.
 #pragma once
 
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "jit/executor/known_arguments.h"
+#include "jit/plan_cache/plan_bytes.h"
 
 namespace hearth {
-
-// The bytes are not a whole file of this format, or not of this key: says what is wrong.
-class PlanFileError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 // A larger one is not read.
 constexpr uint64_t kMaxPlanFileBytes = uint64_t{4} << 20;
 
 std::string WritePlanFile(std::string_view key, const std::vector<KnownArguments>& known);
 // Trusts nothing: throws PlanFileError, whatever the bytes are. The specs' words are as they stand there;
-// StoredSpec::Restore checks them.
+// StoredSpec::Restore checks them. Whether a profile is of the graph that it says it is, nobody can tell: what it
+// claims is guarded, and only where it fits the Values' types.
 std::vector<KnownArguments> ReadPlanFile(std::string_view key, std::string_view bytes);
 
 }  // namespace hearth

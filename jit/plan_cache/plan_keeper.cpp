@@ -1,6 +1,4 @@
-#include "jit/plan_keeper.h"
-
-#include <ATen/core/jit_type.h>
+#include "jit/plan_cache/plan_keeper.h"
 
 #include <algorithm>
 #include <utility>
@@ -14,12 +12,6 @@ namespace {
 spdlog::logger& Log() {
   static spdlog::logger& log = LoggerOf("plan_keeper");
   return log;
-}
-
-// What a process was called with counts half in the next one, so that what is not called any more is forgotten.
-void Age(std::vector<KnownArguments>& known) {
-  for (KnownArguments& each : known) each.calls /= 2;
-  std::erase_if(known, [](const KnownArguments& each) { return each.calls == 0; });
 }
 
 uint64_t CallsOf(const std::vector<KnownArguments>& known) {
@@ -46,10 +38,7 @@ PlanKeeper::~PlanKeeper() {
 
 void PlanKeeper::Adopt(const std::shared_ptr<ModelExecutor>& executor, const ZipReader& archive, c10::Device device) {
   const std::string key = PlanStore::KeyOf(archive, device);
-  std::vector<KnownArguments> known = store_.Read(key);
-  Age(known);
-  const size_t asked = executor->tiers()->Recall(
-      known, [&](const std::string& name) -> const c10::Type* { return executor->unit().FindType(name).get(); });
+  const size_t asked = executor->Recall(store_.Read(key));
   if (asked > 0) Log().info("{}: compiling for {} kinds of arguments known from before", archive.file_name(), asked);
   const std::lock_guard lock(mutex_);
   kept_.push_back({executor, key, CallsOf(executor->tiers()->Known())});

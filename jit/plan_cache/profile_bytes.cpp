@@ -1,0 +1,181 @@
+#include "jit/plan_cache/profile_bytes.h"
+
+#include <utility>
+
+#include "jit/analysis/argument_words.h"
+
+namespace hearth {
+namespace {
+
+constexpr uint8_t kUnsaid = 0xff;
+constexpr uint8_t kNone = 1, kSome = 2;         // flags of a value
+constexpr uint8_t kPlain = 1, kContiguous = 2;  // flags of a tensor
+constexpr uint8_t kByEight = 1;                 // flag of a dimension
+enum ConstantKind : uint8_t { kNoConstant, kInt, kFloat, kBool, kString };
+
+constexpr size_t kLeastValueBytes = 4 + 8 + 1 + 1 + 1 + 1;
+
+void PutConstant(const std::optional<c10::IValue>& constant, PlanBytes& bytes) {
+  if (!constant) {
+    bytes.Put(uint8_t{kNoConstant});
+  } else if (constant->isInt()) {
+    bytes.Put(uint8_t{kInt});
+    bytes.Put(constant->toInt());
+  } else if (constant->isDouble()) {
+    bytes.Put(uint8_t{kFloat});
+    bytes.Put(constant->toDouble());
+  } else if (constant->isBool()) {
+    bytes.Put(uint8_t{kBool});
+    bytes.Put(uint8_t{constant->toBool()});
+  } else {
+    bytes.Put(uint8_t{kString});
+    bytes.Put(std::string_view(constant->toStringRef()));
+  }
+}
+
+void PutFacts(const ValueFacts& facts, PlanBytes& bytes) {
+  bytes.Put(static_cast<uint8_t>(facts.kind));
+  if (!facts.is_tensor()) return;
+  bytes.Put(facts.dtype ? static_cast<uint8_t>(*facts.dtype) : kUnsaid);
+  bytes.Put(facts.device ? static_cast<uint8_t>(facts.device->type()) : kUnsaid);
+  bytes.Put(facts.device ? static_cast<uint8_t>(facts.device->index()) : kUnsaid);
+  bytes.Put(facts.requires_grad ? uint8_t{*facts.requires_grad} : kUnsaid);
+  bytes.Put(static_cast<uint8_t>((facts.plain ? kPlain : 0) | (facts.contiguous ? kContiguous : 0)));
+  const bool has_sizes = facts.sizes && facts.sizes->size() <= ArgumentSpec::kMaxRank;
+  bytes.Put(has_sizes ? static_cast<uint8_t>(facts.sizes->size()) : kUnsaid);
+  if (!has_sizes) return;
+  for (const KnownSize& size : *facts.sizes) bytes.Put(size.value_or(-1));
+}
+
+uint8_t TakeFlags(PlanReader& reader, uint8_t known, const char* what) {
+  const auto flags = reader.Take<uint8_t>(what);
+  if ((flags & ~known) != 0) throw PlanFileError(std::string(what) + " is " + std::to_string(flags));
+  return flags;
+}
+
+std::optional<c10::IValue> TakeConstant(PlanReader& reader) {
+  const auto kind = reader.Take<uint8_t>("a constant's kind");
+  switch (kind) {
+    case kNoConstant:
+      return std::nullopt;
+    case kInt:
+      return reader.Take<int64_t>("a constant");
+    case kFloat:
+      return reader.Take<double>("a constant");
+    case kBool:
+      return TakeFlags(reader, 1, "a bool") != 0;
+    case kString:
+      return std::string(reader.TakeString("a constant"));
+    default:
+      throw PlanFileError("there is no kind " + std::to_string(kind) + " of constants");
+  }
+}
+
+// A rank, or kUnsaid where it may be that.
+uint8_t TakeRank(PlanReader& reader, bool may_be_unsaid) {
+  const auto rank = reader.Take<uint8_t>("a rank");
+  if (rank > ArgumentSpec::kMaxRank && !(may_be_unsaid && rank == kUnsaid)) {
+    throw PlanFileError("a tensor has rank " + std::to_string(rank));
+  }
+  return rank;
+}
+
+ValueFacts TakeFacts(PlanReader& reader) {
+  ValueFacts facts;
+  const auto kind = reader.Take<uint8_t>("a value's kind");
+  if (kind > static_cast<uint8_t>(ValueFacts::Kind::kNone)) {
+    throw PlanFileError("there is no kind " + std::to_string(kind) + " of values");
+  }
+  facts.kind = static_cast<ValueFacts::Kind>(kind);
+  if (!facts.is_tensor()) return facts;
+  if (const auto dtype = reader.Take<uint8_t>("a dtype"); dtype != kUnsaid) {
+    if (dtype >= static_cast<uint8_t>(c10::ScalarType::Undefined)) {
+      throw PlanFileError("there is no dtype " + std::to_string(dtype));
+    }
+    facts.dtype = static_cast<c10::ScalarType>(dtype);
+  }
+  const auto device = reader.Take<uint8_t>("a device");
+  const auto index = static_cast<c10::DeviceIndex>(reader.Take<uint8_t>("a device's index"));
+  if (device != kUnsaid) {
+    if (!argument_words::IsDevice(device, index)) {
+      throw PlanFileError("there is no device " + std::to_string(device) + ":" + std::to_string(index));
+    }
+    facts.device = c10::Device(static_cast<c10::DeviceType>(device), index);
+  }
+  if (const auto gradient = reader.Take<uint8_t>("requires_grad"); gradient != kUnsaid) facts.requires_grad = gradient;
+  const uint8_t flags = TakeFlags(reader, kPlain | kContiguous, "the flags of a tensor");
+  facts.plain = (flags & kPlain) != 0;
+  facts.contiguous = (flags & kContiguous) != 0;
+  const uint8_t rank = TakeRank(reader, /*may_be_unsaid=*/true);
+  if (rank == kUnsaid) return facts;
+  for (KnownSize& size : facts.sizes.emplace(rank)) {
+    const auto known = reader.Take<int64_t>("a size");
+    if (known < -1) throw PlanFileError("a size is " + std::to_string(known));
+    if (known >= 0) size = known;
+  }
+  return facts;
+}
+
+void PutValue(const ValueObservation& seen, PlanBytes& bytes) {
+  bytes.Put(seen.runs);
+  bytes.Put(seen.times);
+  bytes.Put(static_cast<uint8_t>((seen.none ? kNone : 0) | (seen.some ? kSome : 0)));
+  PutConstant(seen.constant, bytes);
+  PutFacts(seen.facts, bytes);
+  const bool has_dimensions = seen.dimensions.size() <= ArgumentSpec::kMaxRank;
+  bytes.Put(static_cast<uint8_t>(has_dimensions ? seen.dimensions.size() : 0));
+  if (!has_dimensions) return;
+  for (const ValueObservation::Dimension& dimension : seen.dimensions) {
+    bytes.Put(static_cast<uint8_t>(dimension.by_eight ? kByEight : 0));
+    bytes.Put(dimension.symbol);
+  }
+}
+
+ValueObservation TakeValue(PlanReader& reader) {
+  ValueObservation seen;
+  seen.runs = reader.Take<uint32_t>("the runs of a value");
+  seen.times = reader.Take<uint64_t>("how often a value was seen");
+  const uint8_t flags = TakeFlags(reader, kNone | kSome, "the flags of a value");
+  seen.none = (flags & kNone) != 0;
+  seen.some = (flags & kSome) != 0;
+  seen.constant = TakeConstant(reader);
+  seen.facts = TakeFacts(reader);
+  seen.dimensions.resize(TakeRank(reader, /*may_be_unsaid=*/false));
+  for (ValueObservation::Dimension& dimension : seen.dimensions) {
+    dimension.by_eight = TakeFlags(reader, kByEight, "the flags of a dimension") != 0;
+    dimension.symbol = reader.Take<uint64_t>("a dimension's symbol");
+  }
+  return seen;
+}
+
+}  // namespace
+
+void PutProfile(const KnownProfile& profile, PlanBytes& bytes) {
+  bytes.Put(profile.baseline);
+  bytes.Put(profile.retired);
+  bytes.Put(static_cast<uint32_t>(profile.refuted.size()));
+  for (const size_t number : profile.refuted) bytes.Put(uint64_t{number});
+  bytes.Put(profile.seen.runs);
+  bytes.Put(static_cast<uint32_t>(profile.seen.values.size()));
+  for (const auto& [number, seen] : profile.seen.values) {
+    bytes.Put(uint64_t{number});
+    PutValue(seen, bytes);
+  }
+}
+
+KnownProfile TakeProfile(PlanReader& reader) {
+  KnownProfile profile;
+  profile.baseline = reader.Take<uint64_t>("a profile");
+  profile.retired = reader.Take<uint32_t>("a profile");
+  const uint32_t refuted = reader.TakeCount(8, "the refuted values");
+  for (uint32_t i = 0; i < refuted; ++i) profile.refuted.insert(reader.Take<uint64_t>("the refuted values"));
+  profile.seen.runs = reader.Take<uint32_t>("a profile");
+  const uint32_t values = reader.TakeCount(8 + kLeastValueBytes, "a profile's values");
+  for (uint32_t i = 0; i < values; ++i) {
+    const auto number = reader.Take<uint64_t>("a value's number");
+    profile.seen.values[number] = TakeValue(reader);
+  }
+  return profile;
+}
+
+}  // namespace hearth
