@@ -45,7 +45,7 @@ absl::Status CheckOptions(const ServerOptions& options) {
   if (!(options.drain_seconds >= 0)) return refuse("drain_seconds cannot be below 0");
   if (!(options.load_seconds >= 0)) return refuse("load_seconds cannot be below 0");
   if (!(options.warmup_seconds >= 0)) return refuse("warmup_seconds cannot be below 0");
-  if (!(options.compiler_share >= 0)) return refuse("compiler_share cannot be below 0");
+  if (!(options.compiler_share.value_or(0) >= 0)) return refuse("compiler_share cannot be below 0");
   if (!(options.shadow_share >= 0 && options.shadow_share <= 1)) return refuse("shadow_share must be between 0 and 1");
   if (options.memory_limit.value_or(0) < 0) return refuse("memory_limit cannot be below 0");
   if (options.load_memory_limit.value_or(0) < 0) return refuse("load_memory_limit cannot be below 0");
@@ -105,9 +105,10 @@ void DefineFlags(CLI::App& app, ServerOptions& options, std::string& config) {
   app.add_option("--exact-after", options.exact_after,
                  "Calls with tensors of the same sizes, after which there is a plan for those alone; 0 is never")
       ->capture_default_str();
-  app.add_option("--compiler-share", options.compiler_share,
-                 "How much of one processor compiling may take, unless somebody waits for it; 0 is no limit")
-      ->capture_default_str();
+  app.add_option(
+      "--compiler-share", options.compiler_share,
+      "How much of one processor compiling may take, unless somebody waits for it; 0 is no limit. 0.05 under a "
+      "quota of processor time, 0 elsewhere, if not given");
   app.add_option("--shadow-share", options.shadow_share,
                  "How many of the answers of compiled plans are checked against the interpreter's: 0.01 is one in 100")
       ->capture_default_str();
@@ -152,7 +153,7 @@ absl::StatusOr<ServerOptions> ParseConfigFile(const std::string& text, const std
       {"warmup_seconds", [&](const json& value) { value.get_to(options.warmup_seconds); }},
       {"compiler", [&](const json& value) { value.get_to(options.compiler); }},
       {"exact_after", [&](const json& value) { value.get_to(options.exact_after); }},
-      {"compiler_share", [&](const json& value) { value.get_to(options.compiler_share); }},
+      {"compiler_share", [&](const json& value) { options.compiler_share = value.get<double>(); }},
       {"shadow_share", [&](const json& value) { value.get_to(options.shadow_share); }},
       {"cache_dir", [&](const json& value) { value.get_to(options.cache_dir); }},
       {"access_log", [&](const json& value) { value.get_to(options.access_log); }},
@@ -180,6 +181,28 @@ int64_t DefaultMemoryLimit() {
 }
 
 int64_t DefaultKeptMemory() { return DefaultMemoryLimit() / 4; }
+
+double DefaultCompilerShare() {
+  // Of the group that is seen as the root, a container's, and of the one that this process is in; of either version.
+  std::vector<std::string> files = {"/sys/fs/cgroup/cpu.max", "/sys/fs/cgroup/cpu/cpu.cfs_quota_us"};
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    // 4:cpu,cpuacct:/path
+    const std::vector<std::string> fields = absl::StrSplit(line, absl::MaxSplits(':', 2));
+    if (fields.size() != 3) continue;
+    const std::vector<std::string> controllers = absl::StrSplit(fields[1], ',');
+    if (fields[1].empty()) {
+      files.push_back(absl::StrCat("/sys/fs/cgroup", fields[2], "/cpu.max"));
+    } else if (std::ranges::count(controllers, "cpu") > 0) {
+      files.push_back(absl::StrCat("/sys/fs/cgroup/cpu", fields[2], "/cpu.cfs_quota_us"));
+    }
+  }
+  const bool has_quota = std::ranges::any_of(files, [](const std::string& file) {
+    int64_t quota = 0;  // a file that holds no number ("max"), or -1, sets none
+    return std::ifstream(file) >> quota && quota > 0;
+  });
+  return has_quota ? 0.05 : 0;
+}
 
 absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   // Twice: once to find --config, then over what that file says.

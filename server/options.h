@@ -34,7 +34,8 @@ struct ServerOptions {
   double load_seconds = 300;
   double warmup_seconds = 60;
   bool compiler = true;
-  double compiler_share = 0;   // of one processor; 0: no limit
+  // Of one processor, that compiling may take; 0: no limit. Not given: DefaultCompilerShare.
+  std::optional<double> compiler_share;
   uint64_t exact_after = 256;  // calls of one shape, which then has a plan of its own; 0: never
   double shadow_share = 0;     // of the calls that plans answer
   std::string cache_dir;       // empty: nothing is kept
@@ -54,6 +55,10 @@ absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv);
 int64_t DefaultMemoryLimit();
 // A quarter of that.
 int64_t DefaultKeptMemory();
+
+// A twentieth where a control group gives this process a quota of processor time, which compiling would use up for
+// requests; no limit elsewhere.
+double DefaultCompilerShare();
 
 // The JSON settings of `text`, over `options`; `file` is for messages. A key that does not exist is named.
 absl::StatusOr<ServerOptions> ParseConfigFile(const std::string& text, const std::string& file, ServerOptions options);

@@ -89,9 +89,12 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(line->options.load_seconds));
   runtime_options.compiler.tier = line->options.compiler ? Tier::kAuto : Tier::kBaseline;
   runtime_options.compiler.exact_after = line->options.exact_after;
-  runtime_options.compiler.processor_share = line->options.compiler_share;
+  runtime_options.compiler.processor_share = line->options.compiler_share.value_or(DefaultCompilerShare());
   runtime_options.compiler.shadow_share = line->options.shadow_share;
   runtime_options.compiler.cache_dir = line->options.cache_dir;
+  if (const double share = runtime_options.compiler.processor_share; share > 0 && line->options.compiler) {
+    LoggerOf("server/serve").info("compiling may take {} of one processor", share);
+  }
   auto runtime = make_runtime(runtime_options);
   if (!runtime.ok()) return Complain(runtime.status(), kCannotServe);
   auto daemon = Daemon::Start(line->options, **runtime);

@@ -14,12 +14,15 @@ std::vector<at::Tensor> DerivedConstants::Get(const std::string& purpose, const 
     std::optional<Source> source = SourceOf(tensor);
     if (!source) {
       source = Source{.weight = tensor.unsafeGetTensorImpl()};
-      weights_.emplace(source->weight, tensor);
+      if (weights_.emplace(source->weight, tensor).second && tensor.defined()) weight_bytes_ += tensor.nbytes();
     }
     key.second.push_back(*source);
   }
   Entry& entry = entries_.try_emplace(std::move(key), Entry{entries_.size(), {}}).first->second;
   if (std::optional<std::vector<at::Tensor>> alive = Alive(entry)) return *std::move(alive);
+  size_t more = 0;
+  for (const at::Tensor& tensor : from) more += tensor.defined() ? tensor.nbytes() : 0;
+  if (BytesHeld() + more > kMostCopies * weight_bytes_) return {};
   std::vector<at::Tensor> tensors = make();
   entry.made.clear();
   for (const at::Tensor& tensor : tensors) {
@@ -53,6 +56,10 @@ std::optional<std::vector<at::Tensor>> DerivedConstants::Alive(const Entry& entr
 
 size_t DerivedConstants::bytes() const {
   const std::lock_guard lock(mutex_);
+  return BytesHeld();
+}
+
+size_t DerivedConstants::BytesHeld() const {
   size_t bytes = 0;
   for (const auto& [key, entry] : entries_) {
     for (const Made& made : entry.made) {

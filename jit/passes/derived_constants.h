@@ -3,7 +3,8 @@
 //
 // Thread-safe. A tensor lives as long as somebody holds it, mostly the graphs of plans; what was only a step on the way
 // to another one goes when its plan has been made, and is known by what it was made of if it is made again. What is
-// given as `from` and did not come from here, a model's weight, lives as long as the table.
+// given as `from` and did not come from here, a model's weight, lives as long as the table. All that is held at a time
+// takes at most kMostCopies times what those weights take: a weight may be packed for several sizes.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -27,8 +28,10 @@ class DerivedConstants {
   // On a thread with as many threads inside of operators as those have that will run the plans.
   DerivedConstants();
 
-  // `purpose` says all that the result depends on beside `from`, some of which may be undefined. `make` runs under the
-  // table's lock.
+  static constexpr size_t kMostCopies = 4;
+
+  // `purpose` says all that the result depends on beside `from`, some of which may be undefined; there is as much of
+  // the result. `make` runs under the table's lock. Empty if there is no room for more.
   std::vector<at::Tensor> Get(const std::string& purpose, const std::vector<at::Tensor>& from,
                               const std::function<std::vector<at::Tensor>()>& make);
 
@@ -66,11 +69,13 @@ class DerivedConstants {
   const int threads_of_operators_;
   std::optional<Source> SourceOf(const at::Tensor& tensor) const;
   static std::optional<std::vector<at::Tensor>> Alive(const Entry& entry);
+  size_t BytesHeld() const;  // with the lock held
 
   mutable std::mutex mutex_;
   std::map<Key, Entry> entries_;
   std::unordered_map<const void*, Origin> origins_;
   std::unordered_map<const void*, at::Tensor> weights_;
+  size_t weight_bytes_ = 0;
 };
 
 }  // namespace hearth

@@ -45,6 +45,19 @@ TEST_F(DerivedConstantsTest, WhatIsMadeOfAStepThatIsGoneIsFoundAllTheSame) {
   EXPECT_EQ(made_, 3) << "the step in between, and it alone, is made again";
 }
 
+TEST_F(DerivedConstantsTest, NoMoreIsMadeThanSoManyTimesTheWeights) {
+  const at::Tensor weight = at::ones({4});
+  const auto get = [&](size_t i) {
+    return derived_.Get(std::to_string(i), {weight}, [&] { return std::vector<at::Tensor>{at::add(weight, 1)}; });
+  };
+  std::vector<std::vector<at::Tensor>> held;
+  for (size_t i = 0; i < DerivedConstants::kMostCopies; ++i) held.push_back(get(i));
+  EXPECT_TRUE(get(99).empty());
+  EXPECT_TRUE(get(0)[0].is_same(held[0][0])) << "what is there is given";
+  held.pop_back();
+  EXPECT_FALSE(get(99).empty());
+}
+
 TEST_F(DerivedConstantsTest, UndefinedTensorsGoInAndComeOut) {
   const at::Tensor weight = at::ones({4});
   const auto make = [&] {

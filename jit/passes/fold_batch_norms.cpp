@@ -182,6 +182,7 @@ class Folder {
     std::vector<at::Tensor> from = {weight, bias};
     from.insert(from.end(), step.parameters.begin(), step.parameters.end());
     const std::vector<at::Tensor> made = derived_.Get(step.purpose, from, [&] { return Folded(weight, bias, step); });
+    if (made.empty()) return;
     layer->ReplaceInput(1, Constant(made[0], layer->input(1)->name(), layer->range()));
     if (made[1].defined()) layer->ReplaceInput(2, Constant(made[1], {}, node->range()));
     node->output()->ReplaceAllUsesWith(layer->output());

@@ -134,7 +134,7 @@ class Folder {
         node.op()->Run(stack);
         return {stack.at(0).toTensor()};
       });
-      return IsSmall(made[0]) ? std::optional(std::move(made[0])) : std::nullopt;
+      return !made.empty() && IsSmall(made[0]) ? std::optional(std::move(made[0])) : std::nullopt;
     } catch (const std::exception&) {
       return {};
     }

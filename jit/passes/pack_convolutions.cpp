@@ -313,9 +313,12 @@ class Packer {
     Become(node, made->output());
   }
 
+  // The weight as it is where there is no room for more.
   at::Tensor Packed(const Settings& settings, const std::optional<KnownSizes>& sizes) {
     const std::string purpose = "packed convolution " + Text(settings) + " of " + Text(sizes);
-    return derived_.Get(purpose, {settings.weight}, [&] { return std::vector<at::Tensor>{Pack(settings, sizes)}; })[0];
+    const auto packed =
+        derived_.Get(purpose, {settings.weight}, [&] { return std::vector<at::Tensor>{Pack(settings, sizes)}; });
+    return packed.empty() ? settings.weight : packed[0];
   }
 
   // Sizes that it may well have; none where they are known, or not all are likely.

@@ -121,7 +121,9 @@ class Packer {
     graph_.SetCurrentRange(node->range());
     c10::IValue packed;
     if (IsPackable(*weight) && PackingPays()) {
-      packed = derived_.Get("packed linear", {*weight}, [&] { return std::vector<at::Tensor>{Pack(*weight)}; })[0];
+      const auto made =
+          derived_.Get("packed linear", {*weight}, [&] { return std::vector<at::Tensor>{Pack(*weight)}; });
+      if (!made.empty()) packed = made[0];
     }
     static const Operator* const kOperator = OperatorRegistry::Global().Find(kPackedLinear, "");
     Node* made = graph_.Create(kPackedLinear, {node->input(0), node->input(1), graph_.InsertConstant(packed),
