@@ -13,7 +13,6 @@ left out, and the output says so. The archives are made here, by torch and torch
 import argparse
 import dataclasses
 import json
-import multiprocessing
 import os
 import pathlib
 import shlex
@@ -24,6 +23,7 @@ import sys
 
 from quota import NoQuota, busy_processes, cgroup
 from run import machine, table
+from sections import make_apart, tell
 
 HERE = pathlib.Path(__file__).resolve().parent
 ALONE = "none"
@@ -196,18 +196,8 @@ def main():
     parser.add_argument("--output", type=pathlib.Path)
     options = parser.parse_args()
     if not all((options.work / f"{model}-inputs.pt").exists() for model in MODELS):
-        # A process of its own: torch's threads must not stay in one that forks.
-        maker = multiprocessing.get_context("spawn").Process(target=make_archives, args=(options.work,))
-        maker.start()
-        maker.join()
-        if maker.exitcode != 0:
-            sys.exit("compiler_placement: the archives were not made")
-    sections = []
-    for section in Benchmark(options).report():
-        print(section + "\n", flush=True)
-        sections.append(section)
-    if options.output:
-        options.output.write_text("\n\n".join(sections) + "\n")
+        make_apart(make_archives, options.work, "compiler_placement")
+    tell(Benchmark(options).report(), options.output)
 
 
 if __name__ == "__main__":

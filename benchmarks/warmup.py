@@ -20,7 +20,6 @@ import contextlib
 import dataclasses
 import json
 import math
-import multiprocessing
 import os
 import pathlib
 import shlex
@@ -33,6 +32,7 @@ import tempfile
 from latency_picture import draw
 from quota import NoQuota, cgroup, stopping
 from run import machine, table
+from sections import make_apart, tell
 
 HERE = pathlib.Path(__file__).resolve().parent
 OFF = "compiler off"
@@ -267,18 +267,8 @@ def main():
     if options.quick:
         options.requests, options.rounds, options.capacity_seconds = 1200, 2, 1
     if not any(options.work.glob("*/inputs.pt")):
-        # A process of its own: torch's threads must not stay in one that forks.
-        maker = multiprocessing.get_context("spawn").Process(target=make_archives, args=(options.work,))
-        maker.start()
-        maker.join()
-        if maker.exitcode != 0:
-            sys.exit("warmup: the archives were not made")
-    sections = []
-    for section in Benchmark(options).report():
-        print(section + "\n", flush=True)
-        sections.append(section)
-    if options.output:
-        options.output.write_text("\n\n".join(sections) + "\n")
+        make_apart(make_archives, options.work, "warmup")
+    tell(Benchmark(options).report(), options.output)
 
 
 if __name__ == "__main__":
