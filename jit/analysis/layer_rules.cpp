@@ -20,6 +20,13 @@ void Linear(Call& call) {
   call.Give(0, call.in(0), Same(call.in(0), call.in(1)), std::move(sizes));
 }
 
+// The weight may be packed beside.
+void PlanLinear(Call& call) {
+  Linear(call);
+  call.out().plain = call.in(0).plain && call.in(1).plain;
+  call.out().contiguous = call.in(0).contiguous && call.out().plain;
+}
+
 std::optional<KnownSizes> MatmulSizes(SizeAlgebra& algebra, const std::optional<KnownSizes>& a,
                                       const std::optional<KnownSizes>& b) {
   if (!a || !b || a->empty() || b->empty()) return {};
@@ -190,6 +197,7 @@ void Embedding(Call& call) {
 
 void AddLayerRules(FactRules& rules) {
   rules.Add(Linear, "linear");
+  rules.Add(PlanLinear, "hearth::linear");
   rules.Add(Matmul, "matmul mm bmm mv");
   rules.Add(AddedMatmul, "addmm baddbmm");
   rules.Add(SelfAttention, "_native_multi_head_attention");

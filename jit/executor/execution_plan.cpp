@@ -73,7 +73,8 @@ size_t ExecutionPlan::bytes() const {
   const Code& code = *code_;
   return sizeof(*this) + graph_->num_nodes() * kBytesOfNode +
          code.instructions.size() * (sizeof(Instruction) + sizeof(InstructionOrigin) + sizeof(int32_t)) +
-         code.operands.size() * sizeof(int32_t) + code.constants.size() * sizeof(c10::IValue);
+         code.operands.size() * sizeof(int32_t) + code.constants.size() * sizeof(c10::IValue) +
+         (code.arenas != nullptr ? Arenas::kMost * code.arenas->bytes() : 0);
 }
 
 }  // namespace hearth

@@ -132,6 +132,10 @@ class Lister {
       case Opcode::kObserve:
         Put(instruction.a);
         break;
+      case Opcode::kSlot:
+        out_ << " " << instruction.target << " ->";
+        Put(instruction.c);
+        break;
       default:
         ListOperands(instruction);
     }

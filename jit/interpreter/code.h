@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "jit/interpreter/arena.h"
 #include "jit/operators/operator.h"
 #include "jit/support/source_range.h"
 
@@ -41,7 +42,7 @@ class Function;
   X(IsNone) X(IsNotNone) X(ListGet) X(ListLen) X(Native) X(NativeWide) X(Boxed) X(ListConstruct) X(DictConstruct) \
   X(TupleConstruct) X(NamedTupleConstruct) X(ListUnpack) X(TupleUnpack) X(TupleGet) X(TupleSlice) X(GetAttr) \
   X(SetAttr) X(CreateObject) X(IsInstance) X(ToList) X(Call) X(CallForeign) X(CallInterface) X(WithEnter) \
-  X(WithExit) X(Fork) X(Awaitable) X(Wait) X(AwaitableWait) X(StateStep) X(Guard) X(Observe) X(Raise) X(Return)
+  X(WithExit) X(Fork) X(Awaitable) X(Wait) X(AwaitableWait) X(StateStep) X(Guard) X(Observe) X(Slot) X(Raise) X(Return)
 // clang-format on
 
 enum class Opcode : uint16_t {
@@ -169,6 +170,7 @@ class Code {
 
   std::vector<ResumePoint> resume_points;  // by anchor; empty if nobody asked for them
   std::unique_ptr<Bailouts> bailouts;      // of a plan; null otherwise
+  std::unique_ptr<const Arenas> arenas;    // null where no instruction asks for a slot
 
   std::vector<InstructionOrigin> origins;  // one an instruction
   std::vector<InlinedFrame> inlined;

@@ -492,6 +492,10 @@ InterpreterState::Outcome InterpreterState::LoopWith(Timer timer) {
   do_Observe:
     if (options_.samples != nullptr) options_.samples->Add(static_cast<size_t>(pc->target), AT(pc->a));
     NEXT();
+  do_Slot:
+    if (arena_ == nullptr) TakeArena(*code);
+    regs[pc->c] = arena_->tensor(static_cast<size_t>(pc->target));
+    NEXT();
   do_Raise:
     loop::Raise(AT(OPERANDS()[0]), pc->num_inputs > 1 ? &AT(OPERANDS()[1]) : nullptr);
 

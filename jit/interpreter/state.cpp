@@ -144,6 +144,19 @@ RunGroup& InterpreterState::Group() {
 }
 
 InterpreterState::Outcome InterpreterState::Execute() {
+  const Outcome outcome = ExecuteFrames();
+  // What the run gives is still held, should it be of the arena.
+  if (outcome != Outcome::kSuspended && arena_ != nullptr) arenas_->Give(std::move(arena_));
+  return outcome;
+}
+
+void InterpreterState::TakeArena(const Code& code) {
+  TORCH_INTERNAL_ASSERT(&code == frames_.front().code, "only a plan's own code has slots");
+  arenas_ = code.arenas.get();
+  arena_ = arenas_->Take();
+}
+
+InterpreterState::Outcome InterpreterState::ExecuteFrames() {
   for (;;) {
     const Outcome outcome = options_.profile == nullptr ? Loop() : TimedLoop();
     if (outcome != Outcome::kRaised) return outcome;

@@ -77,6 +77,9 @@ class InterpreterState : public std::enable_shared_from_this<InterpreterState> {
   Outcome LoopWith(Timer timer);
   // Loop, and what follows from exceptions: unwinding to an inline fork, or the end.
   Outcome Execute();
+  Outcome ExecuteFrames();
+  // The memory for the slots of `code`, which is a plan's and thus the code of the run's first frame.
+  void TakeArena(const Code& code);
   // Whether what just raised was a plan's code that the baseline can do once more: if it is the model's failure, that
   // will raise it. A run that was told to stop, or has used up what it may have, does not begin anything again.
   bool MayBailOut() const;
@@ -137,6 +140,8 @@ class InterpreterState : public std::enable_shared_from_this<InterpreterState> {
   std::vector<Entered> entered_;
   std::vector<Mode> forked_in_;  // of each fork that runs inline: the mode to go back to at its end
   torch::jit::Stack stack_;      // for boxed calls
+  std::unique_ptr<Arena> arena_;
+  const Arenas* arenas_ = nullptr;  // where it goes back to
   c10::IValue result_;
   std::exception_ptr error_;
   c10::intrusive_ptr<c10::ivalue::Future> waiting_for_;

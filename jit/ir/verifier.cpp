@@ -213,6 +213,10 @@ class Verifier {
       DemandInputs(node, 1);
       DemandOutputs(node, 0);
       DemandAttribute<int64_t>(node, sym::kSiteAttr);
+    } else if (kind == sym::kSlot) {
+      DemandInputs(node, 2);
+      DemandOutputs(node, 1);
+      DemandAttribute<int64_t>(node, sym::kOffsetAttr);
     } else if (kind != sym::kToList && kind != sym::kRaiseException) {
       Fail(node, "this node has no operator, and its kind is not one that does without");
     }

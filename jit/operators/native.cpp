@@ -13,8 +13,8 @@ std::span<const NativeEntry> NativeOperators() {
          {native::ScalarNatives(), native::MathNatives(), native::ListNatives(), native::DictNatives(),
           native::StringNatives(), native::StringPadNatives(), native::StringSearchNatives(), native::ValueNatives(),
           native::TensorQueryNatives(), native::SmallTensorNatives(), native::TensorMathNatives(),
-          native::TensorShapeNatives(), native::TensorLayerNatives(), native::LinearNatives(),
-          native::ConvolutionNatives()}) {
+          native::TensorShapeNatives(), native::TensorLayerNatives(), native::IntoMemoryNatives(),
+          native::LinearNatives(), native::ConvolutionNatives()}) {
       entries.insert(entries.end(), part.begin(), part.end());
     }
     return entries;

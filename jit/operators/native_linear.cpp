@@ -54,11 +54,14 @@ bool IsPlainProduct(const IValue& input, const IValue& weight, const IValue& bia
   return NoModeSeesOperators();
 }
 
-at::Tensor Product(const at::Tensor& x, const at::Tensor& w, const IValue& bias) {
+// In `memory` if that is a tensor as the result is, else in a new one.
+at::Tensor Product(const at::Tensor& x, const at::Tensor& w, const IValue& bias, const at::Tensor* memory = nullptr) {
   const int64_t columns = x.sizes().back(), outputs = w.sizes()[0], rows = x.numel() / columns;
   c10::SmallVector<int64_t, 6> sizes(x.sizes().begin(), x.sizes().end());
   sizes.back() = outputs;
-  at::Tensor result(at::detail::empty_cpu(sizes, at::kFloat));
+  const bool fits =
+      memory != nullptr && memory->sizes() == sizes && IsPlainFloat(*memory) && HasDefaultStrides(*memory);
+  at::Tensor result(fits ? *memory : at::Tensor(at::detail::empty_cpu(sizes, at::kFloat)));
   float* to = result.mutable_data_ptr<float>();
   float beta = 0;
   if (!bias.isNone()) {
@@ -121,7 +124,8 @@ bool PackedProduct(const at::Tensor& x, const at::Tensor& packed, const IValue& 
   return attribute != "none";
 }
 
-// linear(Tensor input, Tensor weight, Tensor? packed, Tensor? bias, str activation) -> Tensor
+// linear(Tensor input, Tensor weight, Tensor? packed, Tensor? bias, str activation) -> Tensor, and linear.into with the
+// memory that the result may have behind.
 void ActivatedLinear(NativeArguments in, IValue* out) {
   constexpr int64_t kWorthPacking = int64_t{1} << 24;  // products of numbers
   constexpr int64_t kFewElements = 4096;
@@ -139,7 +143,7 @@ void ActivatedLinear(NativeArguments in, IValue* out) {
     TORCH_CHECK(packed.is_mkldnn() && packed.sizes() == in[1].toTensor().sizes(), "another weight was packed");
     activated |= PackedProduct(x, packed, in[3], activation, &result);
   } else {
-    result = Product(x, in[1].toTensor(), in[3]);
+    result = Product(x, in[1].toTensor(), in[3], in.count == 6 ? &in[5].toTensor() : nullptr);
     if (activation == "relu" && result.numel() <= kFewElements) {
       float* element = result.mutable_data_ptr<float>();
       for (float* end = element + result.numel(); element != end; ++element) {
@@ -155,6 +159,7 @@ void ActivatedLinear(NativeArguments in, IValue* out) {
 constexpr NativeEntry kEntries[] = {
     {"aten::linear", Linear},
     {"hearth::linear", ActivatedLinear},
+    {"hearth::linear.into", ActivatedLinear},
 };
 
 }  // namespace

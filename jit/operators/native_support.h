@@ -80,6 +80,7 @@ std::span<const NativeEntry> SmallTensorNatives();
 std::span<const NativeEntry> TensorMathNatives();
 std::span<const NativeEntry> TensorShapeNatives();
 std::span<const NativeEntry> TensorLayerNatives();
+std::span<const NativeEntry> IntoMemoryNatives();
 std::span<const NativeEntry> LinearNatives();
 std::span<const NativeEntry> ConvolutionNatives();
 

@@ -19,6 +19,8 @@ constexpr const char* kSchemas[] = {
     "int[] stride, int[] dilation, int groups, bool any_format, Tensor? other, str activation, float[] parameters) -> "
     "Tensor",
     "hearth::linear(Tensor input, Tensor weight, Tensor? packed, Tensor? bias, str activation) -> Tensor",
+    "hearth::linear.into(Tensor input, Tensor weight, Tensor? packed, Tensor? bias, str activation, Tensor(a!) memory) "
+    "-> Tensor(a!)",
 };
 
 NativeFunction FunctionOf(std::string_view schema) {

@@ -83,8 +83,17 @@ TEST(LinearTest, AnActivationComesAfterIt) {
       const at::Tensor result = CallNative("hearth::linear", {input, weight, IValue(), bias, name});
       EXPECT_TRUE(at::allclose(result, expected, 0, 0, /*equal_nan=*/true)) << name << input;
       EXPECT_EQ(result.strides(), expected.strides());
+      for (const at::Tensor& memory :
+           {at::randn(expected.sizes()), at::randn({3}), at::ones(expected.sizes(), at::kLong)}) {
+        const at::Tensor into = CallNative("hearth::linear.into", {input, weight, IValue(), bias, name, memory});
+        EXPECT_TRUE(at::allclose(into, expected, 0, 0, /*equal_nan=*/true)) << name << input;
+        EXPECT_EQ(into.strides(), expected.strides());
+      }
     }
   }
+  const at::Tensor memory = at::randn({2, 4});
+  EXPECT_TRUE(
+      CallNative("hearth::linear.into", {at::randn({2, 7}), weight, IValue(), bias, "relu", memory}).is_same(memory));
   EXPECT_ANY_THROW(CallNative("hearth::linear", {at::randn({2, 7}), weight, IValue(), bias, "none such"}));
 }
 

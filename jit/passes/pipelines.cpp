@@ -21,6 +21,7 @@
 #include "jit/passes/implied_conditions.h"
 #include "jit/passes/pack_convolutions.h"
 #include "jit/passes/pack_linears.h"
+#include "jit/passes/plan_memory.h"
 #include "jit/passes/private_writes.h"
 #include "jit/passes/scalar_tensors.h"
 #include "jit/passes/sink.h"
@@ -117,6 +118,7 @@ void OptimizePlan(Graph& plan, const PlanOptions& options) {
   Run("pack_convolutions", plan,
       [&](Graph& g) { return PackConvolutions(g, options.arguments, options.effects, *options.derived); });
   Run("pack_linears", plan, [&](Graph& g) { return PackLinears(g, *options.derived); });
+  Run("plan_memory", plan, [&](Graph& g) { return PlanMemory(g, options.arguments, options.effects); });
 }
 
 }  // namespace hearth

@@ -28,6 +28,7 @@
 #include "jit/passes/pack_convolutions.h"
 #include "jit/passes/pack_linears.h"
 #include "jit/passes/pipelines.h"
+#include "jit/passes/plan_memory.h"
 #include "jit/passes/private_state.h"
 #include "jit/passes/private_writes.h"
 #include "jit/passes/scalar_tensors.h"
@@ -96,6 +97,8 @@ std::unique_ptr<Graph> RunPass(const std::string& name, std::unique_ptr<Graph> g
   } else if (name == "pack_linears") {
     DerivedConstants derived;
     PackLinears(*graph, derived);
+  } else if (name == "plan_memory") {
+    PlanMemory(*graph, arguments, options.effects);
   } else if (name == "dead_code") {
     EliminateDeadCode(*graph, options.effects);
   } else if (name == "dead_plan_code") {
@@ -229,12 +232,13 @@ int main(int argc, char** argv) {
   CLI::App app{"Runs passes over a graph. The graph is verified before, between and after."};
   app.add_option("file", arguments.file, "the graph as text, - for standard input, or a file of TorchScript (.py)");
   app.add_option("--function", arguments.function, "which function of the file of TorchScript, if it has several");
-  app.add_option("--pass", arguments.passes,
-                 "specialize, autocast, scalar_tensors, dead_code, constant_lists, sink, private_state, baseline, "
-                 "frame_states, observe, fold_facts, specialize_profile, common_subexpressions, fold_constant_tensors, "
-                 "fold_batch_norms, unroll_loops, private_writes, build_lists, split_tuples, hoist_invariants, "
-                 "implied_conditions, early_guards, pack_convolutions, pack_linears, dead_plan_code or plan; "
-                 "may be repeated")
+  app.add_option(
+         "--pass", arguments.passes,
+         "specialize, autocast, scalar_tensors, dead_code, constant_lists, sink, private_state, baseline, "
+         "frame_states, observe, fold_facts, specialize_profile, common_subexpressions, fold_constant_tensors, "
+         "fold_batch_norms, unroll_loops, private_writes, build_lists, split_tuples, hoist_invariants, "
+         "implied_conditions, early_guards, pack_convolutions, pack_linears, plan_memory, dead_plan_code or plan; "
+         "may be repeated")
       ->allow_extra_args(false);
   app.add_flag("--bind-self", arguments.bind_self, "bind the first input to an object of its class");
   app.add_option("--device", arguments.device, "redirect literal devices");

@@ -1,0 +1,263 @@
+// Plans whose small results have places in an arena, against the baseline.
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/rand.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "jit/analysis/exact_shape.h"
+#include "jit/executor/plan_compiler.h"
+#include "jit/interpreter/code.h"
+#include "jit/interpreter/test_support.h"
+#include "jit/ir/parser.h"
+#include "jit/ir/printer.h"
+#include "jit/ir/symbols.h"
+#include "jit/ir/verifier.h"
+#include "jit/passes/derived_constants.h"
+
+namespace hearth {
+namespace {
+
+using c10::IValue;
+
+// A method with its baseline and its plan for the sizes of certain arguments.
+class Method {
+ public:
+  Method(const std::string& text, const std::vector<IValue>& arguments, bool guard_everywhere)
+      : graph_(ParseGraph(text)),
+        baseline_(CompileCode(*graph_, "f")),
+        compiler_(*graph_, "f", guard_everywhere, &derived_) {
+    const ArgumentSpec spec = ArgumentSpec::Of(arguments).value();
+    const ExactShape shape = ExactShape::Of(arguments).value();
+    plan_ = compiler_.Compile({.spec = spec, .shape = &shape}, nullptr);
+    Verify(plan_->graph());
+  }
+
+  IValue Baseline(std::vector<IValue> arguments) const { return hearth::Run(*baseline_, std::move(arguments)); }
+  IValue Plan(std::vector<IValue> arguments, int32_t failing_guard = -1) const {
+    RunOptions options;
+    options.failing_guard = failing_guard;
+    return hearth::Run(*plan_->code(), std::move(arguments), options);
+  }
+  const ExecutionPlan& plan() const { return *plan_; }
+  size_t slots() const { return CountSlots(*plan_->graph().block()); }
+
+ private:
+  static size_t CountSlots(const Block& block) {
+    size_t count = 0;
+    for (const Node* node : block) {
+      count += node->kind() == sym::kSlot ? 1 : 0;
+      for (const Block* inner : node->blocks()) count += CountSlots(*inner);
+    }
+    return count;
+  }
+
+  std::unique_ptr<Graph> graph_;
+  std::shared_ptr<const Code> baseline_;
+  DerivedConstants derived_;
+  PlanCompiler compiler_;
+  std::shared_ptr<const ExecutionPlan> plan_;
+};
+
+bool AreEqual(const IValue& a, const IValue& b) {
+  const auto& ours = a.toTupleRef().elements();
+  const auto& theirs = b.toTupleRef().elements();
+  if (ours.size() != theirs.size()) return false;
+  for (size_t i = 0; i < ours.size(); ++i) {
+    if (!at::allclose(ours[i].toTensor(), theirs[i].toTensor(), 0, 0, /*equal_nan=*/true)) return false;
+    if (ours[i].toTensor().strides() != theirs[i].toTensor().strides()) return false;
+  }
+  return true;
+}
+
+at::Tensor Input() { return at::rand({6, 20}); }
+
+// Straight code with views, writes, lists, a branch and a loop, in which any two results may share memory or not.
+std::string RandomProgram(uint32_t seed) {
+  std::mt19937 random(seed);
+  const auto below = [&](size_t bound) { return std::uniform_int_distribution<size_t>(0, bound - 1)(random); };
+  std::string text = R"(graph(%x : Tensor, %y : Tensor, %flag : bool, %log : List[str]):
+  %0 : int = prim::Constant[value=0]()
+  %1 : int = prim::Constant[value=1]()
+  %2 : int = prim::Constant[value=2]()
+  %sizes : List[int] = prim::Constant[value=[20, 6]]()
+  %back : List[int] = prim::Constant[value=[6, 20]]()
+  %true : bool = prim::Constant[value=True]()
+  %word : str = prim::Constant[value="word"]()
+)";
+  std::vector<std::string> values = {"%x", "%y"};
+  size_t number = 0;
+  const auto some = [&] { return values[values.size() - 1 - std::min(below(values.size()), below(values.size()))]; };
+  const auto fresh = [&] { return "%v" + std::to_string(number++); };
+  const auto put = [&](const std::string& indent, const std::string& name) {
+    static const std::vector<std::string> kUnary = {"sigmoid", "tanh", "neg", "exp"};
+    static const std::vector<std::string> kBinary = {"maximum", "minimum"};
+    static const std::vector<std::string> kArithmetic = {"add", "sub"};
+    const std::string begin = indent + name + " : Tensor = ";
+    switch (below(5)) {
+      case 0:
+        return begin + "aten::" + kBinary[below(2)] + "(" + some() + ", " + some() + ")\n";
+      case 1:
+        return begin + "aten::" + kArithmetic[below(2)] + ".Tensor(" + some() + ", " + some() + ", %1)\n";
+      default:
+        return begin + "aten::" + kUnary[below(4)] + "(" + some() + ")\n";
+    }
+  };
+  const size_t length = 6 + below(20);
+  for (size_t i = 0; i < length; ++i) {
+    const std::string name = fresh();
+    switch (below(12)) {
+      case 0:
+        text += "  " + name + " : Tensor = aten::relu_(" + (below(6) == 0 ? "%x" : values[values.size() - 1]) + ")\n";
+        break;
+      case 1: {
+        const std::string view = fresh();
+        text += "  " + view + " : Tensor = aten::view(" + some() + ", %sizes)\n";
+        text += "  " + name + " : Tensor = aten::view(" + view + ", %back)\n";
+        break;
+      }
+      case 2: {
+        const std::string list = fresh(), both = fresh();
+        text += "  " + list + " : List[Tensor] = prim::ListConstruct(" + some() + ", " + some() + ")\n";
+        text += put("  ", fresh());
+        text += "  " + both + " : Tensor = aten::cat(" + list + ", %0)\n";
+        text += "  " + name + " : Tensor = aten::slice.Tensor(" + both + ", %0, %2, %back_end, %1)\n";
+        break;
+      }
+      case 3: {
+        const std::string inner = fresh(), other = fresh();
+        text += "  " + name + " : Tensor = prim::If(%flag)\n    block0():\n" + put("      ", inner) + "      -> (" +
+                inner + ")\n    block1():\n" + put("      ", other) + "      -> (" + (below(2) == 0 ? other : some()) +
+                ")\n";
+        break;
+      }
+      case 4: {
+        const std::string carried = fresh(), inner = fresh(), next = fresh();
+        text += "  " + name + " : Tensor = prim::Loop(%2, %flag, " + some() + ")\n    block0(%i" + name.substr(1) +
+                " : int, " + carried + " : Tensor):\n" + put("      ", inner) + "      " + next +
+                " : Tensor = aten::minimum(" + inner + ", " + carried + ")\n      -> (%flag, " + next + ")\n";
+        break;
+      }
+      case 5: {
+        const std::string same = fresh();
+        text += "  " + same + " : List[str] = aten::append.t(%log, %word)\n" + put("  ", name);
+        break;
+      }
+      default:
+        text += put("  ", name);
+    }
+    values.push_back(name);
+  }
+  const std::string end = "  %back_end : int = prim::Constant[value=8]()\n";
+  text.insert(text.find("  %true"), end);
+  const std::string last = values.back();
+  return text + "  return (" + last + ", " + some() + ")\n";
+}
+
+std::vector<IValue> Arguments(const at::Tensor& x, const at::Tensor& y, bool flag) {
+  return {x.clone(), y.clone(), flag, c10::List<std::string>()};
+}
+
+TEST(PlanMemoryTest, RandomProgramsAnswerAsTheBaselineAtEveryGuard) {
+  size_t slots = 0, bailouts = 0;
+  for (uint32_t seed = 0; seed < 150; ++seed) {
+    const std::string text = RandomProgram(seed);
+    const at::Tensor x = Input(), y = Input();
+    const Method method(text, Arguments(x, y, true), /*guard_everywhere=*/true);
+    slots += method.slots();
+    for (const bool flag : {true, false}) {
+      const IValue expected = method.Baseline(Arguments(x, y, flag));
+      const IValue kept = method.Plan(Arguments(x, y, flag));
+      EXPECT_TRUE(AreEqual(kept, expected)) << "seed " << seed << "\n" << PrintGraph(method.plan().graph());
+      for (uint32_t guard = 0; guard < method.plan().num_guards(); ++guard) {
+        EXPECT_TRUE(AreEqual(method.Plan(Arguments(y, x, flag), static_cast<int32_t>(guard)),
+                             method.Baseline(Arguments(y, x, flag))))
+            << "seed " << seed << ", guard " << guard << "\n"
+            << PrintGraph(method.plan().graph());
+      }
+      EXPECT_TRUE(AreEqual(kept, expected)) << "an answer is nobody else's memory; seed " << seed;
+      if (testing::Test::HasFailure()) return;
+    }
+    bailouts += method.plan().bailouts();
+  }
+  EXPECT_GT(slots, 500u);
+  EXPECT_GT(bailouts, 1000u);
+}
+
+// A chain of results, of which any two neighbours live at once.
+const std::string kChain = R"(graph(%x : Tensor, %n : int):
+  %1 : int = prim::Constant[value=1]()
+  %a : Tensor = aten::sigmoid(%x)
+  %b : Tensor = aten::add.Tensor(%a, %x, %1)
+  %c : Tensor = aten::mul.Tensor(%b, %a)
+  %d : Tensor = aten::tanh(%c)
+  %e : Tensor = aten::select.int(%d, %1, %n)
+  %f : Tensor = aten::exp(%e)
+  %g : Tensor = aten::exp(%d)
+  return (%f, %g)
+)";
+
+TEST(PlanMemoryTest, ResultsThatDoNotLiveAtOnceShareTheirPlace) {
+  const Method method(kChain, {Input(), 3}, /*guard_everywhere=*/false);
+  EXPECT_EQ(method.slots(), 4u);
+  const size_t one = 6 * 20 * sizeof(float);
+  EXPECT_LE(method.plan().code()->arenas->bytes(), 3 * ((one + 63) / 64 * 64));
+  EXPECT_GE(method.plan().bytes(), method.plan().code()->arenas->bytes());
+}
+
+TEST(PlanMemoryTest, ThreadsThatRunOnePlanHaveMemoryOfTheirOwn) {
+  const Method method(kChain, {Input(), 3}, /*guard_everywhere=*/false);
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] {
+      const at::Tensor x = Input();
+      const IValue expected = method.Baseline({x, 5});
+      for (int i = 0; i < 300; ++i) EXPECT_TRUE(AreEqual(method.Plan({x, 5}), expected));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(PlanMemoryTest, ARunThatRaisesInTheMiddleLeavesNothingBehind) {
+  const Method method(kChain, {Input(), 3}, /*guard_everywhere=*/false);
+  const at::Tensor x = Input();
+  const IValue expected = method.Baseline({x, 3});
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THROW(method.Plan({x, 20}), ModelError);
+    EXPECT_TRUE(AreEqual(method.Plan({x, 3}), expected));
+  }
+  EXPECT_EQ(method.plan().bailouts(), 3u);
+}
+
+TEST(PlanMemoryTest, WhatAForkSeesHasMemoryOfItsOwn) {
+  const Method method(R"(graph(%x : Tensor):
+  %a : Tensor = aten::sigmoid(%x)
+  %b : Tensor = aten::tanh(%a)
+  %future : Future[Tensor] = prim::fork(%b)
+    block0(%captured : Tensor):
+      %inner : Tensor = aten::exp(%captured)
+      -> (%inner)
+  %c : Tensor = aten::neg(%x)
+  %d : Tensor = aten::exp(%c)
+  %e : Tensor = aten::wait(%future)
+  %f : Tensor = aten::maximum(%d, %e)
+  return (%f, %d)
+)",
+                      {Input()}, /*guard_everywhere=*/true);
+  EXPECT_EQ(method.slots(), 2u) << PrintGraph(method.plan().graph());
+  for (int i = 0; i < 3; ++i) {
+    const at::Tensor x = Input();
+    for (int32_t guard = -1; guard < static_cast<int32_t>(method.plan().num_guards()); ++guard) {
+      EXPECT_TRUE(AreEqual(method.Plan({x}, guard), method.Baseline({x})));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hearth
