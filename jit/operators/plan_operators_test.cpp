@@ -16,13 +16,19 @@ namespace {
 
 using c10::IValue;
 
-at::Tensor CallNative(const char* name, const std::vector<IValue>& arguments) {
-  const Operator* op = OperatorRegistry::Global().Find(c10::Symbol::fromQualString(name), "");
+IValue RunNative(const std::string& name, const std::vector<IValue>& arguments) {
+  const size_t dot = name.find('.');
+  const Operator* op = OperatorRegistry::Global().Find(c10::Symbol::fromQualString(name.substr(0, dot)),
+                                                       dot == std::string::npos ? "" : name.substr(dot + 1));
   std::vector<const IValue*> pointers;
   for (const IValue& argument : arguments) pointers.push_back(&argument);
   IValue result;
   op->native()({pointers.data(), pointers.size()}, &result);
-  return result.toTensor();
+  return result;
+}
+
+at::Tensor CallNative(const char* name, const std::vector<IValue>& arguments) {
+  return RunNative(name, arguments).toTensor();
 }
 
 at::Tensor CallBoxed(const char* name, torch::jit::Stack stack) {
