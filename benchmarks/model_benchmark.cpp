@@ -3,7 +3,8 @@
 //   model_benchmark ARCHIVE INPUTS ENGINE...
 //
 // ENGINE: hearth:baseline, hearth:plan (every call waits for its plan) or hearth:auto (as the daemon, warmed up);
-// torch.jit, torch.jit:frozen or torch.jit:inference (frozen, then optimize_for_inference). Each is loaded from the
+// torch.jit, torch.jit:frozen or torch.jit:inference (frozen, then optimize_for_inference); products:64x32x10,... the
+// bare matrix products of those sizes (rows, inner, columns), which no model is faster than. Each is loaded from the
 // archive and warmed up in turn, then "ready" is printed. Commands come on standard input, one a line, and each is
 // answered by a line:
 //
@@ -13,6 +14,7 @@
 // The threads inside of operators are what OMP_NUM_THREADS says. Where hearth may, it runs on the calling thread, as
 // its rival does.
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/ones.h>
 #include <torch/script.h>
 
 #include <chrono>
@@ -30,6 +32,11 @@
 
 #include "jit/runtime.h"
 #include "jit/support/cpu_allocator.h"
+
+// BLAS, as Fortran calls it. LibTorch's library exports its own.
+extern "C" void sgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
+                       const float* alpha, const float* a, const int* lda, const float* b, const int* ldb,
+                       const float* beta, float* c, const int* ldc);
 
 namespace {
 
@@ -92,6 +99,31 @@ Engine MakeTorch(const std::string& archive, const std::string& form, const Inpu
   return engine;
 }
 
+// By the BLAS that LibTorch brings, as linear layers ask for them; gives nothing.
+Engine MakeProducts(const std::string& sizes) {
+  struct Product {
+    int rows, inner, columns;
+    at::Tensor input, weight, result;
+  };
+  std::vector<Product> products;
+  std::istringstream words(sizes);
+  char mark;
+  for (Product next; words >> next.rows >> mark >> next.inner >> mark >> next.columns; words >> mark) {
+    next.input = at::ones({next.rows, next.inner});
+    next.weight = at::ones({next.columns, next.inner});
+    next.result = at::ones({next.rows, next.columns});
+    products.push_back(next);
+  }
+  return [products](const Inputs&) {
+    const float one = 1, zero = 0;
+    for (const Product& p : products) {
+      sgemm_("T", "N", &p.columns, &p.rows, &p.inner, &one, p.weight.const_data_ptr<float>(), &p.inner,
+             p.input.const_data_ptr<float>(), &p.inner, &zero, p.result.mutable_data_ptr<float>(), &p.columns);
+    }
+    return c10::IValue();
+  };
+}
+
 Engine MakeEngine(const std::string& name, const std::string& archive, const Inputs& inputs) {
   if (name == "hearth:baseline") return MakeHearth(archive, hearth::Tier::kBaseline, inputs);
   if (name == "hearth:plan") return MakeHearth(archive, hearth::Tier::kSpecialised, inputs);
@@ -99,6 +131,7 @@ Engine MakeEngine(const std::string& name, const std::string& archive, const Inp
   if (name == "torch.jit") return MakeTorch(archive, "", inputs);
   if (name == "torch.jit:frozen") return MakeTorch(archive, "frozen", inputs);
   if (name == "torch.jit:inference") return MakeTorch(archive, "inference", inputs);
+  if (name.starts_with("products:")) return MakeProducts(name.substr(name.find(':') + 1));
   throw std::runtime_error("no engine is called '" + name + "'");
 }
 

@@ -115,6 +115,8 @@ MODELS = {
     "lstm": lstm,
     **{name: lambda name=name: program(name) for name in ("scalar_loop", "list_and_dict", "deep_submodules")},
 }
+# What an MLP cannot do without: rows, inner size and columns of its matrix products.
+PRODUCTS = {"mlp_batch_1": "1x64x128,1x128x128,1x128x10", "mlp_batch_64": "64x64x128,64x128x128,64x128x10"}
 # What is all interpreter, and what is all overhead, has a goal of its own.
 SMALL = ["mlp_batch_1", "mlp_batch_64", "scalar_loop", "list_and_dict", "deep_submodules"]
 
@@ -195,6 +197,7 @@ def measure(name, threads, options):
     module, archive, inputs = MODELS[name]()
     plan = f"hearth:{options.tier}"
     engines = [BASELINE, plan] + [rival for rival in options.rivals if rival.startswith("torch.jit")]
+    bare = [f"products:{PRODUCTS[name]}"] if name in PRODUCTS else []
     with tempfile.TemporaryDirectory(dir=options.work) as folder, threads_inside(threads):
         folder = pathlib.Path(folder)
         archive.save(str(folder / "model.pt"))
@@ -207,13 +210,13 @@ def measure(name, threads, options):
             del here["eager"]
         del archive
         gc.collect()
-        process = Process(shlex.split(options.program), threads, folder / "model.pt", folder / "inputs.pt", engines)
+        process = Process(shlex.split(options.program), threads, folder / "model.pt", folder / "inputs.pt", engines + bare)
         answers = {engine: process.answer(engine, folder / "answer.pt") for engine in engines}
         answers.update({engine: callable.result for engine, callable in here.items()})
         for engine, answer in answers.items():
             if (far := distance(answer, expected)) > TOLERANCE:
                 raise SystemExit(f"{name}: {engine} answers otherwise than eager torch, by {far:.2g} of the largest number")
-        times = {engine: [] for engine in [*engines, *here]}
+        times = {engine: [] for engine in [*engines, *bare, *here]}
         order, turns = list(times), random.Random(SEED)
         for _ in range(options.rounds):
             turns.shuffle(order)
@@ -245,7 +248,7 @@ def section(threads, options):
     """The table of one number of threads."""
     plan = f"hearth:{options.tier}"
     against = [BASELINE, *options.rivals]
-    rows, ratios = [], {rival: {} for rival in against}
+    rows, ratios, notes = [], {rival: {} for rival in against}, []
     for name in options.models:
         times = measure(name, threads, options)
         for rival in against:
@@ -253,6 +256,12 @@ def section(threads, options):
         rows.append([name, *(f"{statistics.median(times[engine]):.3f}" for engine in [plan, *against]),
                      *(cell([ratios[rival][name]]) for rival in against)])
         print(" ".join(rows[-1]), file=sys.stderr, flush=True)
+        for engine in times:
+            if engine.startswith("products:"):
+                products = statistics.median(times[engine])
+                notes.append(f"The bare matrix products of {name} take {products:.4f} ms: with them nothing is more than " +
+                             ", ".join(f"{statistics.median(times[rival]) / products:.2f} times as fast as {rival}"
+                                       for rival in options.rivals) + ".")
     for title, chosen in (("geometric mean", options.models),
                           ("of the small ones", [name for name in options.models if name in SMALL]),
                           ("of the others", [name for name in options.models if name not in SMALL])):
@@ -260,7 +269,7 @@ def section(threads, options):
             rows.append([title] + [""] * (1 + len(against)) +
                         [cell([ratios[rival][name] for name in chosen]) for rival in against])
     header = ["model", *(f"{engine}, ms" for engine in [plan, *against]), *(f"{rival} by plan" for rival in against)]
-    return f"### Models, {threads} thread{'s' if threads > 1 else ''}\n\n" + table(header, rows)
+    return f"### Models, {threads} thread{'s' if threads > 1 else ''}\n\n" + "\n\n".join([table(header, rows), *notes])
 
 
 def main():
