@@ -4,12 +4,14 @@
 //
 // hearth::linear, which plans call in the place of a linear layer and what comes right after it, is that with an
 // activation in the result's memory; large products take a weight that was packed beforehand for oneDNN, if there is
-// one.
+// one. hearth::linears is several layers of one input, with their weights one below the other, as one product.
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/jit_type.h>
 #include <ATen/ops/gelu_ops.h>
 #include <ATen/ops/linear_ops.h>
+#include <ATen/ops/narrow.h>
 #include <ATen/ops/relu_ops.h>
 #include <ATen/ops/sigmoid_ops.h>
 #include <ATen/ops/silu_ops.h>
@@ -19,6 +21,8 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "jit/operators/native_support.h"
 #include "jit/operators/native_thunk.h"
@@ -156,10 +160,42 @@ void ActivatedLinear(NativeArguments in, IValue* out) {
   *out = std::move(result);
 }
 
+// linears(Tensor input, Tensor weight, Tensor? bias, int[] outputs) -> Tensor[]
+void Linears(NativeArguments in, IValue* out) {
+  const at::Tensor& x = in[0].toTensor();
+  const at::Tensor& w = in[1].toTensor();
+  std::vector<IValue> results;
+  if (IsPlainProduct(in[0], in[1], in[2])) {
+    const at::Tensor together = Product(x, w, in[2]);
+    const int64_t width = w.sizes()[0], rows = together.numel() / width;
+    const float* from = together.const_data_ptr<float>();
+    c10::SmallVector<int64_t, 6> sizes(x.sizes().begin(), x.sizes().end());
+    for (const IValue& each : Elements(in[3])) {
+      const int64_t outputs = sizes.back() = each.toInt();
+      at::Tensor result(at::detail::empty_cpu(sizes, at::kFloat));
+      float* to = result.mutable_data_ptr<float>();
+      for (int64_t row = 0; row < rows; ++row) std::copy_n(from + row * width, outputs, to + row * outputs);
+      from += outputs;
+      results.emplace_back(std::move(result));
+    }
+  } else {
+    int64_t begin = 0;
+    for (const IValue& each : Elements(in[3])) {
+      const int64_t outputs = each.toInt();
+      std::optional<at::Tensor> bias;
+      if (in[2].isTensor()) bias = in[2].toTensor().narrow(0, begin, outputs);
+      results.emplace_back(at::_ops::linear::call(x, w.narrow(0, begin, outputs), bias));
+      begin += outputs;
+    }
+  }
+  *out = MakeList(c10::TensorType::get(), std::move(results));
+}
+
 constexpr NativeEntry kEntries[] = {
     {"aten::linear", Linear},
     {"hearth::linear", ActivatedLinear},
     {"hearth::linear.into", ActivatedLinear},
+    {"hearth::linears", Linears},
 };
 
 }  // namespace

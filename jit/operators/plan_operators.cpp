@@ -19,6 +19,7 @@ constexpr const char* kSchemas[] = {
     "int[] stride, int[] dilation, int groups, bool any_format, Tensor? other, str activation, float[] parameters) -> "
     "Tensor",
     "hearth::linear(Tensor input, Tensor weight, Tensor? packed, Tensor? bias, str activation) -> Tensor",
+    "hearth::linears(Tensor input, Tensor weight, Tensor? bias, int[] outputs) -> Tensor[]",
     "hearth::linear.into(Tensor input, Tensor weight, Tensor? packed, Tensor? bias, str activation, Tensor(a!) memory) "
     "-> Tensor(a!)",
 };

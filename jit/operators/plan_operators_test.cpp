@@ -103,6 +103,28 @@ TEST(LinearTest, AnActivationComesAfterIt) {
   EXPECT_ANY_THROW(CallNative("hearth::linear", {at::randn({2, 7}), weight, IValue(), bias, "none such"}));
 }
 
+TEST(LinearTest, SeveralOfOneInputAreAsEachAlone) {
+  const at::Tensor weight = at::randn({9, 7});
+  const std::vector<int64_t> outputs = {4, 1, 3, 1};
+  for (const at::Tensor& input : Inputs()) {
+    if (input.scalar_type() != at::kFloat || input.size(-1) != 7) continue;
+    for (const bool has_bias : {false, true}) {
+      const IValue bias = has_bias ? IValue(at::randn({9})) : IValue();
+      const IValue list = RunNative("hearth::linears", {input, weight, bias, outputs});
+      int64_t begin = 0;
+      for (size_t i = 0; i < outputs.size(); begin += outputs[i++]) {
+        std::optional<at::Tensor> part;
+        if (has_bias) part = bias.toTensor().narrow(0, begin, outputs[i]);
+        const at::Tensor expected = at::linear(input, weight.narrow(0, begin, outputs[i]), part);
+        const at::Tensor result = list.toListRef()[i].toTensor();
+        EXPECT_TRUE(at::allclose(result, expected, 1e-5, 1e-6, /*equal_nan=*/true)) << input;
+        EXPECT_EQ(result.sizes(), expected.sizes());
+        EXPECT_EQ(result.strides(), expected.strides());
+      }
+    }
+  }
+}
+
 TEST(LinearTest, ALargeProductTakesThePackedWeight) {
   const at::Tensor weight = at::randn({512, 256}), input = at::randn({2, 128, 256}), bias = at::randn({512});
   const at::Tensor packed = CallBoxed("mkldnn::_reorder_linear_weight", {weight, IValue()});

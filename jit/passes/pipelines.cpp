@@ -17,6 +17,7 @@
 #include "jit/passes/fold_batch_norms.h"
 #include "jit/passes/fold_constant_tensors.h"
 #include "jit/passes/fold_facts.h"
+#include "jit/passes/group_linears.h"
 #include "jit/passes/hoist_invariants.h"
 #include "jit/passes/implied_conditions.h"
 #include "jit/passes/pack_convolutions.h"
@@ -117,6 +118,7 @@ void OptimizePlan(Graph& plan, const PlanOptions& options) {
   Run("dead_code", plan, [&](Graph& g) { return EliminateDeadPlanCode(g, options.effects); });
   Run("pack_convolutions", plan,
       [&](Graph& g) { return PackConvolutions(g, options.arguments, options.effects, *options.derived); });
+  Run("group_linears", plan, [&](Graph& g) { return GroupLinears(g, options.effects, *options.derived); });
   Run("pack_linears", plan, [&](Graph& g) { return PackLinears(g, *options.derived); });
   Run("plan_memory", plan, [&](Graph& g) { return PlanMemory(g, options.arguments, options.effects); });
 }

@@ -22,6 +22,7 @@
 #include "jit/passes/fold_constant_tensors.h"
 #include "jit/passes/fold_facts.h"
 #include "jit/passes/frame_states.h"
+#include "jit/passes/group_linears.h"
 #include "jit/passes/hoist_invariants.h"
 #include "jit/passes/implied_conditions.h"
 #include "jit/passes/observe.h"
@@ -94,6 +95,9 @@ std::unique_ptr<Graph> RunPass(const std::string& name, std::unique_ptr<Graph> g
   } else if (name == "pack_convolutions") {
     DerivedConstants derived;
     PackConvolutions(*graph, arguments, options.effects, derived);
+  } else if (name == "group_linears") {
+    DerivedConstants derived;
+    GroupLinears(*graph, options.effects, derived);
   } else if (name == "pack_linears") {
     DerivedConstants derived;
     PackLinears(*graph, derived);
@@ -232,13 +236,13 @@ int main(int argc, char** argv) {
   CLI::App app{"Runs passes over a graph. The graph is verified before, between and after."};
   app.add_option("file", arguments.file, "the graph as text, - for standard input, or a file of TorchScript (.py)");
   app.add_option("--function", arguments.function, "which function of the file of TorchScript, if it has several");
-  app.add_option(
-         "--pass", arguments.passes,
-         "specialize, autocast, scalar_tensors, dead_code, constant_lists, sink, private_state, baseline, "
-         "frame_states, observe, fold_facts, specialize_profile, common_subexpressions, fold_constant_tensors, "
-         "fold_batch_norms, unroll_loops, private_writes, build_lists, split_tuples, hoist_invariants, "
-         "implied_conditions, early_guards, pack_convolutions, pack_linears, plan_memory, dead_plan_code or plan; "
-         "may be repeated")
+  app.add_option("--pass", arguments.passes,
+                 "specialize, autocast, scalar_tensors, dead_code, constant_lists, sink, private_state, baseline, "
+                 "frame_states, observe, fold_facts, specialize_profile, common_subexpressions, fold_constant_tensors, "
+                 "fold_batch_norms, unroll_loops, private_writes, build_lists, split_tuples, hoist_invariants, "
+                 "implied_conditions, early_guards, pack_convolutions, group_linears, pack_linears, plan_memory, "
+                 "dead_plan_code or plan; "
+                 "may be repeated")
       ->allow_extra_args(false);
   app.add_flag("--bind-self", arguments.bind_self, "bind the first input to an object of its class");
   app.add_option("--device", arguments.device, "redirect literal devices");

@@ -1,0 +1,134 @@
+#include "jit/passes/group_linears.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/core/jit_type.h>
+#include <ATen/ops/cat.h>
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "jit/analysis/node_effects.h"
+#include "jit/analysis/value_facts.h"
+#include "jit/ir/closure.h"
+#include "jit/ir/symbols.h"
+#include "jit/operators/registry.h"
+#include "jit/passes/constant_tensor.h"
+#include "jit/passes/derived_constants.h"
+
+namespace hearth {
+namespace {
+
+const Symbol kLinear = Symbol::fromQualString("aten::linear");
+const Symbol kLinears = Symbol::fromQualString("hearth::linears");
+
+constexpr size_t kFewest = 4;
+constexpr int64_t kMostOutputs = 16;  // of one layer
+
+// That it goes into the layer itself (pack_linears) is worth more.
+bool BecomesPartOfIt(const Node& node) {
+  static const Symbol kRelu = Symbol::fromQualString("aten::relu");
+  static const Symbol kReluInPlace = Symbol::fromQualString("aten::relu_");
+  const std::vector<Use>& uses = node.output()->uses();
+  return uses.size() == 1 && (uses[0].user->kind() == kRelu || uses[0].user->kind() == kReluInPlace);
+}
+
+bool IsPlain(const at::Tensor& tensor, int64_t dimensions) {
+  return tensor.layout() == at::kStrided && tensor.device().is_cpu() && tensor.scalar_type() == at::kFloat &&
+         tensor.dim() == dimensions && tensor.is_contiguous();
+}
+
+class Grouper {
+ public:
+  Grouper(Graph& graph, const UnitEffects* effects, DerivedConstants& derived)
+      : graph_(graph), facts_(graph, {}, effects), derived_(derived) {}
+
+  bool Run() {
+    Walk(graph_.block());
+    return changed_;
+  }
+
+ private:
+  // By the input's id, the inputs of a row of the weight, and whether there is a bias: in the order of the block.
+  using Key = std::tuple<size_t, int64_t, bool>;
+
+  void Walk(Block* block) {
+    std::map<Key, std::vector<Node*>> groups;
+    for (Node* node : *block) {
+      if (IsClosure(*node)) continue;
+      for (Block* inner : node->blocks()) Walk(inner);
+      if (node->kind() != kLinear || node->op() == nullptr || facts_.MayBeWritten(*node->input(0))) continue;
+      if (BecomesPartOfIt(*node)) continue;
+      const at::Tensor* weight = ConstantTensor(*node->input(1));
+      if (weight == nullptr || !IsPlain(*weight, 2) || weight->size(0) > kMostOutputs) continue;
+      const at::Tensor* bias = ConstantTensor(*node->input(2));
+      const c10::IValue* no_bias = ConstantOf(*node->input(2));
+      if (bias != nullptr ? !IsPlain(*bias, 1) || bias->size(0) != weight->size(0)
+                          : no_bias == nullptr || !no_bias->isNone()) {
+        continue;
+      }
+      groups[{node->input(0)->id(), weight->size(1), bias != nullptr}].push_back(node);
+    }
+    for (const auto& [key, nodes] : groups) {
+      if (nodes.size() >= kFewest) Group(nodes);
+    }
+  }
+
+  void Group(const std::vector<Node*>& nodes) {
+    Node* first = nodes.front();
+    const bool has_bias = ConstantTensor(*first->input(2)) != nullptr;
+    const c10::IValue weights = Joined(nodes, 1);
+    const c10::IValue biases = has_bias ? Joined(nodes, 2) : c10::IValue();
+    if (weights.isNone() || biases.isNone() == has_bias) return;
+    const InsertionGuard here(&graph_, first);
+    graph_.SetCurrentRange(first->range());
+    std::vector<int64_t> outputs;
+    for (const Node* node : nodes) outputs.push_back(ConstantTensor(*node->input(1))->size(0));
+    Value* weight = graph_.InsertConstant(weights);
+    Value* bias = graph_.InsertConstant(biases);
+    Node* linears =
+        graph_.Create(kLinears, {first->input(0), weight, bias, graph_.InsertConstant(c10::IValue(outputs))});
+    static const Operator* const kOperator = OperatorRegistry::Global().Find(kLinears, "");
+    linears->SetOperator(kOperator);
+    linears->output()->SetType(c10::ListType::ofTensors());
+    linears->SetInlinedCall(first->inlined_call());
+    graph_.Insert(linears);
+    Node* unpack = graph_.Create(sym::kListUnpack, {linears->output()}, nodes.size());
+    unpack->SetInlinedCall(first->inlined_call());
+    graph_.Insert(unpack);
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      unpack->output(i)->SetType(c10::TensorType::get());
+      unpack->output(i)->SetName(nodes[i]->output()->name());
+      nodes[i]->output()->ReplaceAllUsesWith(unpack->output(i));
+      nodes[i]->Destroy();
+    }
+    changed_ = true;
+  }
+
+  // The weights, or the biases, one below the other; None if there is no room for more.
+  c10::IValue Joined(const std::vector<Node*>& nodes, size_t input) {
+    std::vector<at::Tensor> tensors;
+    for (const Node* node : nodes) tensors.push_back(*ConstantTensor(*node->input(input)));
+    const std::vector<at::Tensor> made = derived_.Get("grouped linears", tensors, [&] {
+      const at::NoGradGuard no_gradients;
+      return std::vector<at::Tensor>{at::cat(tensors).detach()};
+    });
+    return made.empty() ? c10::IValue() : c10::IValue(made[0]);
+  }
+
+  Graph& graph_;
+  const ValueFactTable facts_;
+  DerivedConstants& derived_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool GroupLinears(Graph& graph, const UnitEffects* effects, DerivedConstants& derived) {
+  return Grouper(graph, effects, derived).Run();
+}
+
+}  // namespace hearth
