@@ -1,7 +1,7 @@
 // Several linear layers of one input with few outputs each, the heads of a model that answers several questions, become
-// one: hearth::linears, with the weights one below the other. A product with a narrow matrix costs more to begin than to
-// do: on one thread of an AMD EPYC, a model of two layers and twelve heads of 64 inputs and up to 5 outputs takes 5.9 and
-// 5.0 µs for one row, apart and together, 11.8 and 9.1 µs for 8 rows, 57 and 38 µs for 128.
+// one: hearth::linears, with the weights one below the other. A product with a narrow matrix costs more to begin than
+// to do: on one thread of an AMD EPYC, a model of two layers and twelve heads of 64 inputs and up to 5 outputs
+// takes 5.9 and 5.0 µs for one row, apart and together, 11.8 and 9.1 µs for 8 rows, 57 and 38 µs for 128.
 //
 // Wide ones are left apart, for they gain nothing: three of 256 or 768 outputs, the queries, keys and values of an
 // attention, take as long together (0.93 to 1.01 times as fast, for 1 to 128 rows), and what follows would have to take
