@@ -11,6 +11,7 @@ using Kind = ValueFacts::Kind;
 void Like(Call& call) {
   call.Give(0, call.in(0), call.in(0).dtype, call.in(0).sizes);
   call.out().contiguous = call.in(0).contiguous && call.in(0).plain;
+  call.out().default_strides = call.in(0).default_strides && call.out().contiguous;
 }
 void LikeFloating(Call& call) {
   Like(call);
@@ -27,7 +28,7 @@ void LikeSummed(Call& call) {
 // The same, perhaps in another order in memory.
 void LikeReordered(Call& call) {
   Like(call);
-  call.out().contiguous = false;
+  call.out().contiguous = call.out().default_strides = false;
 }
 void Contiguous(Call& call) {
   Like(call);
@@ -37,6 +38,10 @@ void Contiguous(Call& call) {
 void Clone(Call& call) {
   Like(call);
   call.out().contiguous &= call.is_none("memory_format");
+  call.out().default_strides &= call.out().contiguous;
+  if (call.in(0).plain && call.number("memory_format") == static_cast<int64_t>(c10::MemoryFormat::Contiguous)) {
+    call.out().contiguous = call.out().default_strides = true;
+  }
 }
 void Abs(Call& call) {
   Like(call);
@@ -52,20 +57,23 @@ void Clamp(Call& call) {
 
 void Elementwise(Call& call, Dtype dtype) {
   std::optional<KnownSizes> sizes = call.in(0).sizes;
-  bool contiguous = call.in(0).contiguous;
+  bool contiguous = call.in(0).contiguous, default_strides = call.in(0).default_strides;
   size_t like = 0;
   if (!call.is_tensor_type(0)) {
     like = 1;
     if (!call.is_tensor_type(1)) return;
     sizes = call.in(1).sizes;
     contiguous = call.in(1).contiguous;
+    default_strides = call.in(1).default_strides;
   } else if (call.is_tensor_type(1)) {
+    default_strides &= call.in(1).default_strides;
     sizes = Broadcast(call.sizes(), std::move(sizes), call.in(1).sizes);
     contiguous &= call.in(1).contiguous && call.in(0).sizes == call.in(1).sizes && sizes &&
                   std::all_of(sizes->begin(), sizes->end(), [](const KnownSize& size) { return size.is_known(); });
   }
   call.Give(0, call.in(like), dtype, std::move(sizes));
   call.out().contiguous = contiguous && call.out().plain;
+  call.out().default_strides = call.out().contiguous && default_strides;
 }
 void Binary(Call& call) { Elementwise(call, Promoted(call, {0, 1})); }
 void BinaryFloating(Call& call) { Elementwise(call, Floating(Promoted(call, {0, 1}))); }

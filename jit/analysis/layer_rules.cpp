@@ -18,6 +18,7 @@ void Linear(Call& call) {
     sizes.reset();
   }
   call.Give(0, call.in(0), Same(call.in(0), call.in(1)), std::move(sizes));
+  call.out().contiguous = call.out().default_strides = call.out().plain;
 }
 
 // The weight may be packed beside.
@@ -110,6 +111,7 @@ void Softmax(Call& call) {
   const Dtype dtype = GivenDtype(call, call.in(0).dtype);
   call.Give(0, call.in(0), dtype, call.in(0).sizes);
   call.out().contiguous = call.in(0).contiguous && call.out().plain;
+  call.out().default_strides = call.out().contiguous && call.in(0).default_strides;
 }
 void FirstLike(Call& call) { call.Give(0, call.in(0), call.in(0).dtype, call.in(0).sizes); }
 
@@ -190,7 +192,12 @@ void Embedding(Call& call) {
     sizes.reset();
   }
   call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
-  call.out().contiguous = call.out().plain;
+  call.out().contiguous = call.out().default_strides = call.out().plain;
+}
+
+void LayerNorm(Call& call) {
+  FirstLike(call);
+  call.out().contiguous = call.out().default_strides = call.out().plain;
 }
 
 }  // namespace
@@ -206,8 +213,8 @@ void AddLayerRules(FactRules& rules) {
             "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d _convolution "
             "convolution");
   rules.Add(Softmax, "softmax log_softmax");
-  rules.Add(FirstLike,
-            "batch_norm instance_norm group_norm layer_norm native_batch_norm _transformer_encoder_layer_fwd");
+  rules.Add(FirstLike, "batch_norm instance_norm group_norm native_batch_norm _transformer_encoder_layer_fwd");
+  rules.Add(LayerNorm, "layer_norm");
   rules.Add(Pool, "max_pool1d max_pool2d max_pool3d max_pool2d_with_indices avg_pool1d avg_pool2d avg_pool3d");
   rules.Add(AdaptivePool,
             "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d "

@@ -63,6 +63,15 @@ bool IsPlain(const at::Tensor& tensor) {
          !tensor.unsafeGetTensorImpl()->is_wrapped_number();
 }
 
+bool HasDefaultStrides(const at::Tensor& tensor) {
+  int64_t stride = 1;
+  for (int64_t dim = tensor.dim() - 1; dim >= 0; --dim) {
+    if (tensor.stride(dim) != stride) return false;
+    stride *= std::max<int64_t>(tensor.size(dim), 1);
+  }
+  return true;
+}
+
 ValueFacts FactsOfTensor(const at::Tensor& tensor) {
   ValueFacts facts;
   if (!tensor.defined()) return facts;
@@ -73,6 +82,7 @@ ValueFacts FactsOfTensor(const at::Tensor& tensor) {
   facts.device = tensor.device();
   facts.requires_grad = tensor.requires_grad();
   facts.contiguous = tensor.is_contiguous();
+  facts.default_strides = HasDefaultStrides(tensor);
   facts.sizes.emplace(tensor.sizes().begin(), tensor.sizes().end());
   return facts;
 }
@@ -121,6 +131,7 @@ ValueFacts Join(const ValueFacts& a, const ValueFacts& b) {
   Keep(&both.requires_grad, b.requires_grad);
   both.plain &= b.plain;
   both.contiguous &= b.contiguous;
+  both.default_strides &= b.default_strides;
   both.sizes = JoinSizes(std::move(both.sizes), b.sizes);
   KeepSize(&both.number, b.number);
   for (size_t i = 0; i < both.elements.size(); ++i) both.elements[i] = Join(a.elements[i], b.elements[i]);
@@ -145,6 +156,7 @@ ValueFacts FactsOfArgument(const ArgumentFacts& argument) {
       facts.device = tensor.device;
       facts.requires_grad = tensor.requires_grad;
       facts.contiguous = tensor.layout_class == LayoutClass::kContiguous;
+      facts.default_strides = facts.contiguous && tensor.ones == 0 && tensor.zeros == 0;
       facts.sizes.emplace(*tensor.rank, KnownSize());
       for (size_t i = 0; i < *tensor.rank; ++i) {
         if ((tensor.ones >> i & 1) != 0) (*facts.sizes)[i] = 1;
@@ -198,7 +210,8 @@ bool HoldOf(const ValueFacts& facts, const at::Tensor& tensor) {
       facts.plain || facts.contiguous || facts.dtype || facts.device || facts.requires_grad || facts.sizes;
   if (!tells) return true;
   if (!IsPlain(tensor) || (facts.contiguous && !tensor.is_contiguous()) ||
-      (facts.dtype && *facts.dtype != tensor.scalar_type()) || (facts.device && *facts.device != tensor.device()) ||
+      (facts.default_strides && !HasDefaultStrides(tensor)) || (facts.dtype && *facts.dtype != tensor.scalar_type()) ||
+      (facts.device && *facts.device != tensor.device()) ||
       (facts.requires_grad && *facts.requires_grad != tensor.requires_grad())) {
     return false;
   }

@@ -53,6 +53,9 @@ struct ValueFacts {
   std::optional<bool> requires_grad;
   bool plain = false;       // strided and dense: not sparse, quantized, nested, conjugate or a subclass
   bool contiguous = false;  // in the default memory format
+  // Its strides are those of new memory in the default format, also where a size is 1, of which a contiguous tensor may
+  // have any.
+  bool default_strides = false;
   // kTensor: its sizes, null if the rank is not known. kList: the elements if they are ints, null otherwise.
   std::optional<KnownSizes> sizes;
   // kTuple and kList (but of ints): one each.

@@ -108,6 +108,10 @@ size_t ExpectHolds(const ValueFacts& facts, const IValue& value, const KnownArgu
     ++known;
     EXPECT_TRUE(tensor.is_contiguous());
   }
+  if (facts.default_strides) {
+    ++known;
+    EXPECT_EQ(tensor.strides(), at::empty(tensor.sizes(), tensor.options()).strides());
+  }
   if (facts.sizes) {
     ++known;
     EXPECT_EQ(facts.sizes->size(), static_cast<size_t>(tensor.dim()));
@@ -164,6 +168,9 @@ std::vector<std::vector<IValue>> Examples() {
       {x, at::rand({3, 5, 2, 2}), w, i, at::rand({4}) > 0.5, s},
       {at::randint(1, 5, {2, 3, 4, 4}), at::randint(1, 5, {4}), w.to(at::kLong), i, at::rand({4}) > 0.5, s},
       {at::rand({1, 3, 4, 4}), at::rand({2, 3, 4, 4}), w, i, at::rand({4}) > 0.5, s},
+      {at::rand({4, 1, 4, 3}).permute({2, 1, 3, 0}).slice(3, 0, 4, 2), at::rand({2, 2}), w, i, at::rand({4}) > 0.5, s},
+      {at::rand({3, 4}), at::rand({4}), w, i, at::rand({4}) > 0.5, s},
+      {at::empty_strided({1, 1, 4, 4}, {77, 5, 4, 1}).fill_(1), at::rand({5, 4}), w, i, at::rand({4}) > 0.5, s},
       {at::rand({2, 3, 4, 4}, at::kComplexFloat), at::rand({4}), w, i, at::rand({4}) > 0.5, s},
       // Contiguous in two formats.
       {at::empty_strided({2, 3, 1, 1}, {3, 1, 3, 3}).fill_(1), at::rand({3, 1, 1}), w, i, at::rand({4}) > 0.5, s},
@@ -232,6 +239,7 @@ const std::vector<std::pair<const char*, const char*>>& Statements() {
       {"Tensor", "aten::slice.Tensor(%x, {int:1}, {int:0}, {int:9223372036854775807}, {int:1})"},
       {"Tensor", "aten::narrow(%x, {int:1}, {int:0}, {int:2})"},
       {"Tensor", "aten::linear(%x, %y, {NoneType:None})"},
+      {"Tensor", "aten::linear(%x, %y, %y)"},
       {"Tensor", "aten::matmul(%x, %x)"},
       {"Tensor", "aten::matmul(%x, %y)"},
       {"Tensor", "aten::matmul(%y, %y)"},

@@ -15,6 +15,7 @@ constexpr size_t kMaxLength = 64;
 void ViewAs(Call& call, std::optional<KnownSizes> sizes, bool contiguous = false) {
   call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
   call.out().contiguous = contiguous && call.in(0).contiguous && call.in(0).plain;
+  call.out().default_strides = call.out().contiguous && call.in(0).default_strides;
 }
 
 // Of the sizes that a view is asked for, each what it will be; at most one is computed from the others, be it because
@@ -244,6 +245,7 @@ void Concatenate(Call& call) {
   // Of four or five dimensions it may be channels-last as its parts are, and parts with sizes of 1 may be both.
   const bool images = !common.rank() || *common.rank() == 4 || *common.rank() == 5;
   call.out().contiguous = common.contiguous && call.out().plain && !images;
+  call.out().default_strides = call.out().contiguous;
 }
 
 void Stack(Call& call) {

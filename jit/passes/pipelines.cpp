@@ -25,6 +25,7 @@
 #include "jit/passes/plan_memory.h"
 #include "jit/passes/private_writes.h"
 #include "jit/passes/scalar_tensors.h"
+#include "jit/passes/simplify_views.h"
 #include "jit/passes/sink.h"
 #include "jit/passes/specialize.h"
 #include "jit/passes/specialize_profile.h"
@@ -105,6 +106,7 @@ void OptimizePlan(Graph& plan, const PlanOptions& options) {
     if (!unrolled && !shorter) break;
   }
   Run("hoist_invariants", plan, [&](Graph& g) { return HoistInvariants(g, options.effects); });
+  Run("simplify_views", plan, [&](Graph& g) { return SimplifyViews(g, options.arguments, options.effects); });
   Run("common_subexpressions", plan, [&](Graph& g) { return EliminateCommonSubexpressions(g, options.effects); });
   if (Run("implied_conditions", plan, SettleImpliedConditions)) Run("fold_facts", plan, fold_facts);
   Run("dead_code", plan, [&](Graph& g) { return EliminateDeadPlanCode(g, options.effects); });

@@ -253,13 +253,13 @@ class Specializer {
     Value* condition = &value;
     if (constant.isBool()) {
       if (!constant.toBool()) condition = Operate("aten::__not__", "", {&value}, c10::BoolType::get());
-      text << (constant.toBool() ? "True" : "False");
+      text << ClaimOf(value, constant.toBool());
     } else {
       const char* overload = constant.isInt() ? "int" : constant.isDouble() ? "float" : "str";
       condition = Operate("aten::eq", overload, {&value, known}, c10::BoolType::get());
-      text << constant;
+      text << NameOf(value) << " is " << constant;
     }
-    Node* guard = PutGuard({condition}, value, NameOf(value) + " is " + text.str());
+    Node* guard = PutGuard({condition}, value, std::move(text).str());
     ReplaceBehind(value, guard, known);
   }
 
@@ -355,6 +355,26 @@ class Specializer {
       claim += " of rank " + std::to_string(*seen.facts.rank());
     }
     PutGuard(conditions, value, claim);
+  }
+
+  // "flag is True", "size 0 of x equals size 1 of y"
+  static std::string ClaimOf(const Value& condition, bool holds) {
+    static const Symbol kEq = Symbol::fromQualString("aten::eq"), kNe = Symbol::fromQualString("aten::ne");
+    const Node& node = *condition.node();
+    const bool of_ints = (node.kind() == kEq || node.kind() == kNe) && node.inputs().size() == 2 &&
+                         node.input(0)->type()->kind() == c10::TypeKind::IntType &&
+                         node.input(1)->type()->kind() == c10::TypeKind::IntType;
+    if (!of_ints) return NameOf(condition) + (holds ? " is True" : " is False");
+    const char* relation = (node.kind() == kEq) == holds ? " equals " : " differs from ";
+    return NameOfNumber(*node.input(0)) + relation + NameOfNumber(*node.input(1));
+  }
+
+  static std::string NameOfNumber(const Value& number) {
+    static const Symbol kSize = Symbol::fromQualString("aten::size");
+    if (const c10::IValue* constant = ConstantOf(number)) return std::to_string(constant->toInt());
+    const Node& node = *number.node();
+    const c10::IValue* dim = node.kind() == kSize ? ConstantOf(*node.input(1)) : nullptr;
+    return dim == nullptr ? NameOf(number) : "size " + std::to_string(dim->toInt()) + " of " + NameOf(*node.input(0));
   }
 
   static std::string NameOf(const Value& value) {

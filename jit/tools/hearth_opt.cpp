@@ -33,6 +33,7 @@
 #include "jit/passes/private_state.h"
 #include "jit/passes/private_writes.h"
 #include "jit/passes/scalar_tensors.h"
+#include "jit/passes/simplify_views.h"
 #include "jit/passes/sink.h"
 #include "jit/passes/specialize.h"
 #include "jit/passes/specialize_profile.h"
@@ -84,6 +85,8 @@ std::unique_ptr<Graph> RunPass(const std::string& name, std::unique_ptr<Graph> g
     return CloneWithObservers(*graph, FindProfileSites(*graph));
   } else if (name == "fold_facts") {
     FoldFacts(*graph, arguments, options.effects);
+  } else if (name == "simplify_views") {
+    SimplifyViews(*graph, arguments, options.effects);
   } else if (name == "common_subexpressions") {
     EliminateCommonSubexpressions(*graph, options.effects);
   } else if (name == "fold_constant_tensors") {

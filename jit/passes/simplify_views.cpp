@@ -1,0 +1,362 @@
+#include "jit/passes/simplify_views.h"
+
+#include <ATen/core/jit_type.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "jit/analysis/fact_rules.h"
+#include "jit/analysis/node_effects.h"
+#include "jit/analysis/value_facts.h"
+#include "jit/ir/closure.h"
+#include "jit/ir/symbols.h"
+#include "jit/operators/registry.h"
+#include "jit/passes/pure_nodes.h"
+
+namespace hearth {
+namespace {
+
+Symbol Aten(const char* name) { return Symbol::fromQualString(std::string("aten::") + name); }
+
+const Symbol kTranspose = Aten("transpose");
+const Symbol kPermute = Aten("permute");
+const Symbol kTransposeMatrix = Aten("t");
+const Symbol kUnsqueeze = Aten("unsqueeze");
+const Symbol kSqueeze = Aten("squeeze");
+const Symbol kView = Aten("view");
+const Symbol kReshape = Aten("reshape");
+const Symbol kFlatten = Aten("flatten");
+const Symbol kUnflatten = Aten("unflatten");
+const Symbol kExpand = Aten("expand");
+const Symbol kSlice = Aten("slice");
+const Symbol kClone = Aten("clone");
+const Symbol kDetach = Aten("detach");
+const Symbol kAlias = Aten("alias");
+const Symbol kIs = Aten("__is__");
+const Symbol kIsNot = Aten("__isnot__");
+
+// Not one as another dtype.
+bool IsView(const Node& node) {
+  const Symbol kind = node.kind();
+  if (kind == kFlatten || kind == kUnflatten) return true;
+  return (kind == kView || kind == kReshape) && node.input(1)->type()->kind() == c10::TypeKind::ListType;
+}
+
+std::optional<int64_t> ConstantInt(const Value& value) {
+  const c10::IValue* constant = ConstantOf(value);
+  return constant != nullptr && constant->isInt() ? std::optional(constant->toInt()) : std::nullopt;
+}
+
+// Whether somebody asks whether two tensors are one.
+bool ComparesIdentity(const Block& block) {
+  for (const Node* node : block) {
+    if (node->kind() == kIs || node->kind() == kIsNot) {
+      const auto may_be_tensor = [](const Value* value) {
+        const c10::IValue* constant = ConstantOf(*value);
+        return constant != nullptr ? !constant->isNone() : HasMemory(*value->type());
+      };
+      if (std::ranges::all_of(node->inputs(), may_be_tensor)) return true;
+    }
+    for (const Block* nested : node->blocks()) {
+      if (ComparesIdentity(*nested)) return true;
+    }
+  }
+  return false;
+}
+
+class Simplifier {
+ public:
+  Simplifier(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects)
+      : graph_(graph), facts_(graph, arguments, effects), pure_(graph, effects) {}
+
+  bool Run() {
+    if (ComparesIdentity(*graph_.block())) return false;
+    FindKept(*graph_.block());
+    Walk(graph_.block());
+    return changed_;
+  }
+
+ private:
+  void Walk(Block* block) {
+    const ValueFactTable::Scope told_here(&facts_);
+    for (Node* node : *block) {
+      if (node->blocks().empty()) {
+        facts_.Infer(*node);
+        Visit(node);
+        continue;
+      }
+      facts_.Enter(*node);
+      if (!IsClosure(*node)) {
+        for (Block* nested : node->blocks()) Walk(nested);
+      }
+      facts_.Leave(*node);
+    }
+  }
+
+  void Visit(Node* node) {
+    if (node->op() == nullptr || node->outputs().size() != 1 || node->inputs().empty()) return;
+    if (node->output()->type()->kind() != c10::TypeKind::TensorType) return;
+    if (!IsTensor(*node->input(0)) || !pure_.IsPure(*node)) return;
+    if (OnlyOperatorsUse(*node->output()) && IsItsInput(*node)) return Replace(node, node->input(0));
+    if (IsView(*node)) return ViewOfView(node);
+    Rearranged(node);
+  }
+
+  // ---- What the baseline is handed, which may write it where the plan does not: behind a guard ----
+
+  void FindKept(const Block& block) {
+    for (const Node* node : block) {
+      if (node->kind() == sym::kFrameState) {
+        for (const Value* input : node->inputs()) kept_.insert(facts_.aliases().ClassOf(*input));
+      }
+      for (const Block* nested : node->blocks()) FindKept(*nested);
+    }
+  }
+
+  static bool OnlyOperatorsUse(const Value& value) {
+    return std::ranges::all_of(value.uses(), [](const Use& use) {
+      return use.user->op() != nullptr ||
+             (use.user->kind() == sym::kListConstruct && OnlyOperatorsUse(*use.user->output()));
+    });
+  }
+
+  bool IsTensor(const Value& value) const { return facts_.Of(value).is_tensor(); }
+
+  // ---- What changes nothing ----
+
+  bool IsItsInput(const Node& node) {
+    const Symbol kind = node.kind();
+    const ValueFacts& from = facts_.Of(*node.input(0));
+    const ValueFacts& to = facts_.Of(*node.output());
+    if (kind == kDetach || kind == kAlias) return from.requires_grad == false;
+    if (kind == kClone) return IsCopyInPlace(node, from);
+    if (!HasSizesOf(to, from)) return false;
+    if (kind == kExpand) return IsAskedFor(*node.input(1), *from.sizes);
+    if (IsView(node)) return from.plain && from.default_strides && CannotRaise(node);
+    return kind == kSlice && node.inputs().size() == 5 && ConstantInt(*node.input(4)) == 1;
+  }
+
+  // A copy with the strides of the original.
+  bool IsCopyInPlace(const Node& node, const ValueFacts& from) const {
+    const c10::IValue* format = ConstantOf(*node.input(1));
+    if (kept_.count(facts_.aliases().ClassOf(*node.output())) != 0) return false;
+    if (format == nullptr || !from.plain || from.requires_grad != false) return false;
+    if (format->isNone()) return from.contiguous;
+    return from.default_strides && format->isInt() &&
+           format->toInt() == static_cast<int64_t>(c10::MemoryFormat::Contiguous);
+  }
+
+  static bool HasSizesOf(const ValueFacts& a, const ValueFacts& b) {
+    return a.sizes && a.sizes == b.sizes && std::ranges::all_of(*a.sizes, &KnownSize::is_known);
+  }
+
+  // Whether a list of sizes is that, but for some that are left open.
+  bool IsAskedFor(const Value& list, const KnownSizes& sizes) const {
+    const std::optional<KnownSizes>& asked = facts_.Of(list).sizes;
+    if (!asked || asked->size() != sizes.size()) return false;
+    return std::ranges::equal(*asked, sizes, [](KnownSize one, KnownSize size) { return one == -1 || one == size; });
+  }
+
+  // ---- Views of views ----
+
+  // Of a view of default strides: whether its sizes are known to have as many elements.
+  bool CannotRaise(const Node& view) {
+    const ValueFacts& from = facts_.Of(*view.input(0));
+    const ValueFacts& to = facts_.Of(*view.output());
+    if (!from.sizes || !to.sizes || !from.default_strides) return false;
+    SizeAlgebra& sizes = facts_.sizes();
+    const KnownSize all = Product(sizes, *to.sizes, 0, to.sizes->size());
+    if (!all.is_known() || all != Product(sizes, *from.sizes, 0, from.sizes->size())) return false;
+    if (view.kind() == kFlatten) return true;
+    // What is left open must not be any number.
+    const Value& list = *view.input(view.kind() == kUnflatten ? 2 : 1);
+    const std::optional<KnownSizes>& asked = facts_.Of(list).sizes;
+    if (!asked) return false;
+    size_t open = 0;
+    KnownSize others = 1;
+    for (const KnownSize size : *asked) {
+      if (size == -1) {
+        ++open;
+      } else if (sizes.IsAtLeast(size, 0)) {
+        others = sizes.Multiply(others, size);
+      } else {
+        return false;
+      }
+    }
+    return open == 0 || (open == 1 && sizes.IsAtLeast(others, 1));
+  }
+
+  void ViewOfView(Node* node) {
+    Node* before = node->input(0)->node();
+    if (before->op() == nullptr || !IsView(*before) || !facts_.Of(*before->input(0)).default_strides) return;
+    if (!CannotRaise(*before) || !facts_.Of(*before->input(0)).plain) return;
+    if (node->kind() == kView || node->kind() == kReshape) {
+      node->ReplaceInput(0, before->input(0));
+    } else {
+      const std::optional<std::vector<int64_t>> sizes = OneOpen(facts_.Of(*node->output()));
+      if (!sizes || !CannotRaise(*node)) return;
+      static const Operator* const kOperator = OperatorRegistry::Global().Find(kView, "");
+      const InsertionGuard here(&graph_, node);
+      graph_.SetCurrentRange(node->range());
+      Replace(node, Make(kView, kOperator, {before->input(0), graph_.InsertConstant(c10::IValue(*sizes))}, *node));
+    }
+    changed_ = true;
+    DestroyUnused(before);
+  }
+
+  // Sizes to ask a view for, -1 for what is no constant.
+  static std::optional<std::vector<int64_t>> OneOpen(const ValueFacts& facts) {
+    std::vector<int64_t> sizes;
+    for (const KnownSize size : *facts.sizes) sizes.push_back(size.value_or(-1));
+    const bool any = std::ranges::find(sizes, 0) != sizes.end();
+    return any || std::ranges::count(sizes, -1) > 1 ? std::nullopt : std::optional(sizes);
+  }
+
+  // ---- Dimensions in another order ----
+
+  static constexpr int kMade = -1;
+  struct Arrangement {
+    Value* source;
+    std::vector<int> from;  // by dimension, which one of the source's it is, or kMade with the size 1
+    size_t rank;            // of the source
+    bool all = true;        // none of the source's is missing
+    size_t length = 0;      // how many nodes it takes
+  };
+
+  Arrangement ArrangementOf(Value* value) const {
+    if (const auto found = arranged_.find(value); found != arranged_.end()) return found->second;
+    const size_t rank = *facts_.Of(*value).rank();
+    Arrangement as_it_is{value, std::vector<int>(rank), rank};
+    std::iota(as_it_is.from.begin(), as_it_is.from.end(), 0);
+    return as_it_is;
+  }
+
+  void Rearranged(Node* node) {
+    if (!facts_.Of(*node->input(0)).rank() || !facts_.Of(*node->output()).rank()) return;
+    Arrangement arrangement = ArrangementOf(node->input(0));
+    if (!Apply(*node, &arrangement)) return;
+    ++arrangement.length;
+    Node* const before = node->input(0)->node();
+    if (arrangement.length > 1 && arrangement.all) {
+      if (Value* replacement = MakeArranged(arrangement, node)) {
+        Replace(node, replacement);
+        if (replacement != arrangement.source) arrangement.length = 1, arranged_[replacement] = std::move(arrangement);
+        return DestroyUnused(before);
+      }
+    }
+    arranged_[node->output()] = std::move(arrangement);
+  }
+
+  static bool Apply(const Node& node, Arrangement* arrangement) {
+    std::vector<int>& from = arrangement->from;
+    const auto dim = [&](size_t input, size_t rank) { return Dimension(ConstantInt(*node.input(input)), rank); };
+    if (node.kind() == kTransposeMatrix) {
+      std::ranges::reverse(from);
+      return from.size() <= 2;
+    }
+    if (node.kind() == kTranspose) {
+      const auto a = dim(1, from.size()), b = dim(2, from.size());
+      if (!a || !b || from.empty()) return false;
+      std::swap(from[*a], from[*b]);
+      return true;
+    }
+    if (node.kind() == kPermute) {
+      const c10::IValue* dims = ConstantOf(*node.input(1));
+      if (dims == nullptr || !dims->isIntList() || dims->toListRef().size() != from.size()) return false;
+      std::vector<int> permuted;
+      for (const int64_t number : dims->toIntVector()) {
+        const auto at = Dimension(number, from.size());
+        if (!at) return false;
+        permuted.push_back(from[*at]);
+      }
+      from = std::move(permuted);
+      return true;
+    }
+    if (node.kind() == kUnsqueeze) {
+      const auto at = dim(1, from.size() + 1);
+      if (at) from.insert(from.begin() + static_cast<std::ptrdiff_t>(*at), kMade);
+      return at.has_value();
+    }
+    if (node.kind() != kSqueeze || node.inputs().size() != 2) return false;
+    const auto at = dim(1, from.size());
+    // One of the source's may have another size, in some run.
+    if (!at || from.empty() || from[*at] != kMade) return false;
+    from.erase(from.begin() + static_cast<std::ptrdiff_t>(*at));
+    return true;
+  }
+
+  // Null if it takes as many nodes as there are.
+  Value* MakeArranged(const Arrangement& arrangement, Node* before) {
+    const std::vector<int>& from = arrangement.from;
+    if (from.size() != arrangement.rank || std::ranges::find(from, kMade) != from.end()) return nullptr;
+    std::vector<int64_t> moved;
+    for (size_t i = 0; i < from.size(); ++i) {
+      if (from[i] != static_cast<int>(i)) moved.push_back(static_cast<int64_t>(i));
+    }
+    if (moved.empty()) return arrangement.source;
+    static const Operator* const kTransposeInts = OperatorRegistry::Global().Find(kTranspose, "int");
+    static const Operator* const kPermuteDims = OperatorRegistry::Global().Find(kPermute, "");
+    const InsertionGuard here(&graph_, before);
+    graph_.SetCurrentRange(before->range());
+    if (moved.size() == 2) {
+      return Make(kTranspose, kTransposeInts,
+                  {arrangement.source, graph_.InsertConstant(moved[0]), graph_.InsertConstant(moved[1])}, *before);
+    }
+    const std::vector<int64_t> dims(from.begin(), from.end());
+    return Make(kPermute, kPermuteDims, {arrangement.source, graph_.InsertConstant(c10::IValue(dims))}, *before);
+  }
+
+  // ---- Nodes ----
+
+  Value* Make(Symbol kind, const Operator* op, std::initializer_list<Value*> inputs, const Node& like) {
+    Node* made = graph_.Insert(graph_.Create(kind, inputs));
+    made->SetOperator(op);
+    made->output()->SetType(c10::TensorType::get());
+    made->output()->SetName(like.output()->name());
+    made->SetInlinedCall(like.inlined_call());
+    for (Value* input : inputs) {
+      if (input->node()->kind() == sym::kConstant) facts_.Infer(*input->node());
+    }
+    facts_.Infer(*made);
+    return made->output();
+  }
+
+  void Replace(Node* node, Value* value) {
+    node->output()->ReplaceAllUsesWith(value);
+    node->Destroy();
+    changed_ = true;
+  }
+
+  // Views that were looked through and that do not raise.
+  void DestroyUnused(Node* node) {
+    while (node->outputs().size() == 1 && !node->output()->HasUses() && node->op() != nullptr) {
+      const bool known = arranged_.count(node->output()) != 0 || (IsView(*node) && CannotRaise(*node));
+      if (!known) return;
+      Node* const before = node->input(0)->node();
+      arranged_.erase(node->output());
+      node->Destroy();
+      node = before;
+    }
+  }
+
+  Graph& graph_;
+  ValueFactTable facts_;
+  const PureNodes pure_;
+  std::unordered_set<size_t> kept_;  // alias classes
+  std::unordered_map<const Value*, Arrangement> arranged_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool SimplifyViews(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects) {
+  return Simplifier(graph, arguments, effects).Run();
+}
+
+}  // namespace hearth
