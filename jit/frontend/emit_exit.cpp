@@ -62,8 +62,10 @@ void Emitter::EmitLoopExit(bool is_break, const SourceRange& range) {
   if (loops_.size() < 2) {
     Fail(range, is_break ? "break is only allowed in a loop" : "continue is only allowed in a loop");
   }
-  environment_.Set(environment_.Id(loops_.back().exited), BoolConstant(true));
-  if (is_break) environment_.Set(environment_.Id(loops_.back().broke), BoolConstant(true));
+  LoopExits& loop = loops_.back();
+  if (!is_break && graph_.insertion_point()->block() != loop.body) loop.continues_in_branch = true;
+  environment_.Set(environment_.Id(loop.exited), BoolConstant(true));
+  if (is_break) environment_.Set(environment_.Id(loop.broke), BoolConstant(true));
 }
 
 void Emitter::EmitGuarded(tree::StmtList rest, const SourceRange& range) {
@@ -101,10 +103,17 @@ void Emitter::EmitLoop(Value* max_trip, const std::function<Value*()>& condition
   loops_.push_back(loop);
   Value* start = condition ? condition() : BoolConstant(true);
   EmitPlainLoop(max_trip, start, assigned, range, [&](Value* round) {
+    Block* body = round->node()->block();
+    loops_.back().body = body;
     if (exits.may_exit()) set_flag(loop.exited, false);
     bind(round);
     EmitStatements(statements);
-    if (!leaves) return condition ? condition() : BoolConstant(true);
+    if (!leaves) {
+      Value* again = condition ? condition() : BoolConstant(true);
+      const bool same = condition && again == start;
+      if (loops_.back().continues_in_branch && !same) body->owner()->SetAttribute(sym::kContinuesAttr, int64_t{1});
+      return again;
+    }
     Value* broke = environment_.Find(loop.broke)->ssa();
     return EmitChoice(
         broke, range, [&] { return BoolConstant(false); },

@@ -247,6 +247,8 @@ class Emitter final : private ArgumentContext {
   struct LoopExits {
     std::string_view exited;  // names of flag variables; empty if the loop is never left so
     std::string_view broke;
+    const Block* body = nullptr;       // of the loop
+    bool continues_in_branch = false;  // somewhere below that
   };
 
   Resolver& resolver_;

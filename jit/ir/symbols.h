@@ -54,6 +54,8 @@ inline const c10::Symbol kOffsetAttr = c10::Symbol::attr("offset");
 inline const c10::Symbol kSiteAttr = c10::Symbol::attr("site");
 inline const c10::Symbol kTypesAttr = c10::Symbol::attr("types");
 inline const c10::Symbol kFunctionAttr = c10::Symbol::attr("function");
+// Of a prim::Loop in which a continue stands under a branch: LibTorch keeps it though it computes nothing.
+inline const c10::Symbol kContinuesAttr = c10::Symbol::attr("continues");
 inline const c10::Symbol kBeginAttr = c10::Symbol::attr("begin");
 inline const c10::Symbol kEndAttr = c10::Symbol::attr("end");
 // Of a prim::Constant that was an attribute of a module: the object (IValue) and the slot (int64_t) it was frozen from.

@@ -104,9 +104,10 @@ class DeadCode {
     }
   }
 
-  // Whether LibTorch keeps the loop though nobody reads what it gives: a round decides whether there is another, or
-  // needs what the one before it computed.
+  // Whether LibTorch keeps the loop though nobody reads what it gives: a round decides whether there is another, needs
+  // what the one before it computed, or is left in the middle.
   static bool MayRaiseOnItsWay(const Node& loop) {
+    if (loop.HasAttribute(sym::kContinuesAttr)) return true;
     const Block& body = *loop.block(0);
     for (size_t i = 1; i < body.params().size(); ++i) {
       if (body.params()[i]->HasUses()) return true;

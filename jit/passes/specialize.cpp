@@ -274,6 +274,7 @@ class Specializer {
     }
     Node* copy = graph_->Create(sym::kLoop, {Materialize(trips, node.range()), Materialize(start, node.range())}, 0);
     graph_->Insert(Place(node, copy, frame));
+    for (const auto& [name, value] : node.attributes()) copy->SetAttribute(name, value);
     Block* copied = copy->AddBlock();
     frame.Set(body.param(0), {AddNamedParam(copied, *body.param(0), body.param(0)->type())});
     std::vector<size_t> carried;
