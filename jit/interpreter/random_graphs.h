@@ -268,6 +268,10 @@ class GraphGenerator {
       inner.ints.push_back(body->AddParam(c10::IntType::get()));
       for (int i = 0; i < ints; ++i) inner.ints.push_back(body->AddParam(c10::IntType::get()));
       for (int i = 0; i < strings; ++i) inner.strings.push_back(body->AddParam(c10::StringType::get()));
+      if (Random(4) == 0) {
+        Value* one = graph_->InsertConstant(int64_t{1});
+        inner.bools.push_back(Operate("aten::lt", "int", {body->param(0), one}, c10::BoolType::get()));
+      }
       Fill(inner, depth + 1);
       body->AddReturn(Random(2) == 0 ? graph_->InsertConstant(true) : Pick(inner.bools));
       Results(inner, ints, strings, body);

@@ -10,9 +10,11 @@
 #include "jit/ir/verifier.h"
 #include "jit/passes/autocast.h"
 #include "jit/passes/build_lists.h"
+#include "jit/passes/canonical_order.h"
 #include "jit/passes/common_subexpressions.h"
 #include "jit/passes/constant_lists.h"
 #include "jit/passes/dead_code.h"
+#include "jit/passes/decompose_einsum.h"
 #include "jit/passes/early_guards.h"
 #include "jit/passes/fold_batch_norms.h"
 #include "jit/passes/fold_constant_tensors.h"
@@ -22,6 +24,7 @@
 #include "jit/passes/implied_conditions.h"
 #include "jit/passes/pack_convolutions.h"
 #include "jit/passes/pack_linears.h"
+#include "jit/passes/peel_loops.h"
 #include "jit/passes/plan_memory.h"
 #include "jit/passes/private_writes.h"
 #include "jit/passes/scalar_tensors.h"
@@ -88,6 +91,7 @@ std::unique_ptr<Graph> BuildBaseline(const Graph& emitted, const BaselineOptions
 void OptimizePlan(Graph& plan, const PlanOptions& options) {
   Check("frame states", plan);
   const auto fold_facts = [&](Graph& g) { return FoldFacts(g, options.arguments, options.effects); };
+  Run("canonical_order", plan, OrderOperands);
   Run("fold_facts", plan, fold_facts);
   if (options.claims != nullptr) {
     const bool guarded = Run("specialize_profile", plan, [&](Graph& g) {
@@ -97,7 +101,8 @@ void OptimizePlan(Graph& plan, const PlanOptions& options) {
   }
   // An inner loop's trip count may be known once the outer one's rounds are, a list's length once it is made in one go.
   for (int round = 0; round < kMaxRounds; ++round) {
-    const bool unrolled = Run("unroll_loops", plan, UnrollLoops);
+    bool unrolled = Run("unroll_loops", plan, UnrollLoops);
+    unrolled |= Run("peel_loops", plan, PeelLoops);
     if (unrolled) Run("fold_facts", plan, fold_facts);
     Run("private_writes", plan, [&](Graph& g) { return ForgetPrivateWrites(g, options.effects); });
     bool shorter = Run("build_lists", plan, BuildLists);
@@ -105,8 +110,10 @@ void OptimizePlan(Graph& plan, const PlanOptions& options) {
     if (shorter) Run("fold_facts", plan, fold_facts);
     if (!unrolled && !shorter) break;
   }
+  Run("decompose_einsum", plan, [&](Graph& g) { return DecomposeEinsum(g, options.arguments, options.effects); });
   Run("hoist_invariants", plan, [&](Graph& g) { return HoistInvariants(g, options.effects); });
   Run("simplify_views", plan, [&](Graph& g) { return SimplifyViews(g, options.arguments, options.effects); });
+  Run("canonical_order", plan, OrderOperands);
   Run("common_subexpressions", plan, [&](Graph& g) { return EliminateCommonSubexpressions(g, options.effects); });
   if (Run("implied_conditions", plan, SettleImpliedConditions)) Run("fold_facts", plan, fold_facts);
   Run("dead_code", plan, [&](Graph& g) { return EliminateDeadPlanCode(g, options.effects); });

@@ -31,15 +31,6 @@ bool MayBeSeveral(const c10::Type& type) {
   return kind == c10::TypeKind::OptionalType || kind == c10::TypeKind::UnionType || kind == c10::TypeKind::AnyType;
 }
 
-size_t CountNodes(const Block& block) {
-  size_t count = 0;
-  for (const Node* node : block) {
-    if (node->kind() != sym::kConstant && node->kind() != sym::kFrameState) ++count;
-    for (const Block* nested : node->blocks()) count += CountNodes(*nested);
-  }
-  return count;
-}
-
 bool Raises(const Block& block) {
   bool raises = false;
   for (const Node* node : block) raises |= node->kind() == sym::kRaiseException;
@@ -210,7 +201,7 @@ class Specializer {
       const Block& other = *use.user->block(1);
       // One that raises has told what it knows by being there.
       if (Raises(one) || Raises(other)) return false;
-      return !use.user->outputs().empty() || CountNodes(one) + CountNodes(other) >= kHandful;
+      return !use.user->outputs().empty() || NumNodes(one) + NumNodes(other) >= kHandful;
     });
   }
 

@@ -7,13 +7,7 @@
 #include "jit/ir/symbols.h"
 
 namespace hearth {
-namespace {
 
-constexpr int64_t kMaxRounds = 64;
-constexpr size_t kMaxNodesOfLoop = 512;
-constexpr size_t kMaxNodesAdded = 4096;
-
-// What costs something when it runs.
 size_t NumNodes(const Block& block) {
   size_t count = 0;
   for (const Node* node : block) {
@@ -22,6 +16,12 @@ size_t NumNodes(const Block& block) {
   }
   return count;
 }
+
+namespace {
+
+constexpr int64_t kMaxRounds = 64;
+constexpr size_t kMaxNodesOfLoop = 512;
+constexpr size_t kMaxNodesAdded = 4096;
 
 bool IsTrue(const Value& value) {
   const c10::IValue* constant = ConstantOf(value);

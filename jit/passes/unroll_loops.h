@@ -8,11 +8,15 @@
 // number as a constant. Returns whether the graph changed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "jit/ir/graph.h"
 
 namespace hearth {
+
+// What costs something when it runs, with what is in its blocks.
+size_t NumNodes(const Block& block);
 
 // Whether a loop is small enough to be unrolled if it is known to go round so often.
 bool MayUnroll(const Node& loop, int64_t rounds);

@@ -13,9 +13,11 @@
 #include "jit/ir/verifier.h"
 #include "jit/passes/autocast.h"
 #include "jit/passes/build_lists.h"
+#include "jit/passes/canonical_order.h"
 #include "jit/passes/common_subexpressions.h"
 #include "jit/passes/constant_lists.h"
 #include "jit/passes/dead_code.h"
+#include "jit/passes/decompose_einsum.h"
 #include "jit/passes/derived_constants.h"
 #include "jit/passes/early_guards.h"
 #include "jit/passes/fold_batch_norms.h"
@@ -28,6 +30,7 @@
 #include "jit/passes/observe.h"
 #include "jit/passes/pack_convolutions.h"
 #include "jit/passes/pack_linears.h"
+#include "jit/passes/peel_loops.h"
 #include "jit/passes/pipelines.h"
 #include "jit/passes/plan_memory.h"
 #include "jit/passes/private_state.h"
@@ -129,6 +132,12 @@ std::unique_ptr<Graph> RunPass(const std::string& name, std::unique_ptr<Graph> g
     UnrollLoops(*graph);
   } else if (name == "private_writes") {
     ForgetPrivateWrites(*graph, options.effects);
+  } else if (name == "decompose_einsum") {
+    DecomposeEinsum(*graph, arguments, options.effects);
+  } else if (name == "peel_loops") {
+    PeelLoops(*graph);
+  } else if (name == "canonical_order") {
+    OrderOperands(*graph);
   } else if (name == "implied_conditions") {
     SettleImpliedConditions(*graph);
   } else if (name == "early_guards") {
@@ -239,13 +248,13 @@ int main(int argc, char** argv) {
   CLI::App app{"Runs passes over a graph. The graph is verified before, between and after."};
   app.add_option("file", arguments.file, "the graph as text, - for standard input, or a file of TorchScript (.py)");
   app.add_option("--function", arguments.function, "which function of the file of TorchScript, if it has several");
-  app.add_option("--pass", arguments.passes,
-                 "specialize, autocast, scalar_tensors, dead_code, constant_lists, sink, private_state, baseline, "
-                 "frame_states, observe, fold_facts, specialize_profile, common_subexpressions, fold_constant_tensors, "
-                 "fold_batch_norms, unroll_loops, private_writes, build_lists, split_tuples, hoist_invariants, "
-                 "implied_conditions, early_guards, pack_convolutions, group_linears, pack_linears, plan_memory, "
-                 "dead_plan_code or plan; "
-                 "may be repeated")
+  app.add_option(
+         "--pass", arguments.passes,
+         "specialize, autocast, scalar_tensors, dead_code, constant_lists, sink, private_state, baseline, "
+         "frame_states, observe, fold_facts, specialize_profile, common_subexpressions, fold_constant_tensors, "
+         "fold_batch_norms, unroll_loops, private_writes, build_lists, split_tuples, hoist_invariants, peel_loops, "
+         "decompose_einsum, canonical_order, implied_conditions, early_guards, simplify_views, pack_convolutions, "
+         "group_linears, pack_linears, plan_memory, dead_plan_code or plan; may be repeated")
       ->allow_extra_args(false);
   app.add_flag("--bind-self", arguments.bind_self, "bind the first input to an object of its class");
   app.add_option("--device", arguments.device, "redirect literal devices");

@@ -1,0 +1,221 @@
+#include "jit/passes/peel_loops.h"
+
+#include <ATen/core/jit_type.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "jit/analysis/node_effects.h"
+#include "jit/ir/symbols.h"
+#include "jit/operators/registry.h"
+#include "jit/passes/simplify_node.h"
+#include "jit/passes/unroll_loops.h"
+
+namespace hearth {
+namespace {
+
+constexpr size_t kMaxNodesOfLoop = 256;
+constexpr size_t kMaxNodesAdded = 1024;
+
+const Symbol kIs = Symbol::fromQualString("aten::__is__"), kIsNot = Symbol::fromQualString("aten::__isnot__");
+
+// A question that only the first round answers differently.
+struct Question {
+  Node* node;
+  bool answer;  // in later rounds
+};
+
+class Peeler {
+ public:
+  explicit Peeler(Graph& graph) : graph_(graph) { Walk(graph.block()); }
+  bool changed() const { return changed_; }
+
+ private:
+  void Walk(Block* block) {
+    for (Node* node = block->param_node()->next(); node != block->return_node();) {
+      Node* next = node->next();
+      for (Block* inner : node->blocks()) Walk(inner);
+      if (node->kind() == sym::kLoop) TryPeel(node);
+      node = next;
+    }
+  }
+
+  // ---- Whether it pays ----
+
+  void TryPeel(Node* loop) {
+    const Block& body = *loop->block(0);
+    const c10::IValue* trips = ConstantOf(*loop->input(0));
+    if (trips != nullptr && trips->toInt() <= 1) return;
+    const std::vector<Question> questions = FindQuestions(*body.param(0));
+    bool pays = !questions.empty();
+    for (size_t i = 1; i < body.params().size(); ++i) pays |= IsNoneAtFirst(*loop, i);
+    const size_t added = NumNodes(body) + 3;
+    if (!pays || added > kMaxNodesOfLoop || added_ + added > kMaxNodesAdded) return;
+    added_ += added;
+    Peel(loop, questions);
+    changed_ = true;
+  }
+
+  static bool IsNoneAtFirst(const Node& loop, size_t i) {
+    const Block& body = *loop.block(0);
+    const c10::IValue* initial = ConstantOf(*loop.input(i + 1));
+    if (initial == nullptr || !initial->isNone() || MayBeNone(*body.returns()[i]->type())) return false;
+    return std::ranges::any_of(body.param(i)->uses(), [](const Use& use) {
+      const Symbol user = use.user->kind();
+      return user == kIs || user == kIsNot || user == sym::kIsInstance;
+    });
+  }
+
+  // Comparisons of the round's number by which branches go.
+  static std::vector<Question> FindQuestions(const Value& round) {
+    std::vector<Question> questions;
+    for (const Use& use : round.uses()) {
+      const std::optional<bool> answer = LaterAnswer(*use.user, use.offset);
+      if (answer && DecidesBranch(*use.user->output())) questions.push_back({use.user, *answer});
+    }
+    return questions;
+  }
+
+  static bool DecidesBranch(const Value& condition) {
+    static const Symbol kNot = Symbol::fromQualString("aten::__not__");
+    return std::ranges::any_of(condition.uses(), [](const Use& use) {
+      return use.user->kind() == sym::kIf || (use.user->kind() == kNot && DecidesBranch(*use.user->output()));
+    });
+  }
+
+  // Of a comparison with 0 or 1 that is true, or false, in the first round alone.
+  static std::optional<bool> LaterAnswer(const Node& node, size_t offset) {
+    static const Symbol kEq = Symbol::fromQualString("aten::eq"), kNe = Symbol::fromQualString("aten::ne");
+    static const Symbol kLt = Symbol::fromQualString("aten::lt"), kLe = Symbol::fromQualString("aten::le");
+    static const Symbol kGt = Symbol::fromQualString("aten::gt"), kGe = Symbol::fromQualString("aten::ge");
+    if (node.inputs().size() != 2 || offset != 0 || node.outputs().size() != 1) return {};
+    const c10::IValue* constant = ConstantOf(*node.input(1));
+    if (constant == nullptr || !constant->isInt()) return {};
+    const int64_t number = constant->toInt();
+    const Symbol kind = node.kind();
+    if (number == 0 && (kind == kEq || kind == kLe)) return false;
+    if (number == 0 && (kind == kNe || kind == kGt)) return true;
+    if (number == 1 && kind == kLt) return false;
+    if (number == 1 && kind == kGe) return true;
+    return {};
+  }
+
+  // ---- The change ----
+
+  void Peel(Node* loop, const std::vector<Question>& questions) {
+    graph_.SetCurrentRange(loop->range());
+    std::optional<InsertionGuard> at(std::in_place, &graph_, loop);
+    Value* trips = loop->input(0);
+    Value* left = TripsLeft(trips);
+    Value* begins = Begins(trips, loop->input(1));
+    Node* around = nullptr;
+    if (begins != nullptr) {
+      around = MakeBranch(loop, begins);
+      at.emplace(&graph_, around->block(0));
+    }
+    // The first round.
+    std::vector<Value*> values(loop->inputs().begin() + 1, loop->inputs().end());
+    values[0] = graph_.InsertConstant(int64_t{0});
+    values = graph_.CopyBlock(*loop->block(0), values);
+    // The others.
+    if (around != nullptr) loop->MoveBefore(around->block(0)->return_node());
+    loop->ReplaceInput(0, left);
+    for (size_t i = 0; i < values.size(); ++i) loop->ReplaceInput(i + 1, values[i]);
+    for (size_t i = 1; i < values.size(); ++i) Narrow(loop, i);
+    for (const Question& question : questions) Answer(question);
+    CountFromOne(loop);
+  }
+
+  Value* TripsLeft(Value* trips) {
+    const c10::IValue* constant = ConstantOf(*trips);
+    if (constant == nullptr) return Operate("aten::sub", {trips, graph_.InsertConstant(int64_t{1})}, trips->type());
+    // The one of a while loop is no number of rounds.
+    const int64_t number = constant->toInt();
+    return number == std::numeric_limits<int64_t>::max() ? trips : graph_.InsertConstant(number - 1);
+  }
+
+  // Whether there is a first round; null: there is.
+  Value* Begins(Value* trips, Value* start) {
+    const c10::IValue* always = ConstantOf(*start);
+    const bool starts = always != nullptr && always->toBool();
+    if (ConstantOf(*trips) != nullptr) return starts ? nullptr : start;
+    Value* some = Operate("aten::gt", {trips, graph_.InsertConstant(int64_t{0})}, c10::BoolType::get());
+    if (starts) return some;
+    Node* both = graph_.Insert(graph_.Create(Symbol::fromQualString("aten::__and__"), {some, start}));
+    both->SetOperator(OperatorRegistry::Global().Find(both->kind(), "bool"));
+    both->output()->SetType(c10::BoolType::get());
+    return both->output();
+  }
+
+  // What the loop gives, which stands in the first block; in the second, what it began with.
+  Node* MakeBranch(Node* loop, Value* condition) {
+    Node* branch = graph_.Insert(graph_.Create(sym::kIf, {condition}, 0));
+    branch->SetInlinedCall(loop->inlined_call());
+    Block* goes_round = branch->AddBlock();
+    Block* does_not = branch->AddBlock();
+    for (size_t i = 0; i < loop->outputs().size(); ++i) {
+      Value* output = branch->AddOutput(loop->output(i)->type());
+      output->SetName(loop->output(i)->name());
+      loop->output(i)->ReplaceAllUsesWith(output);
+      goes_round->AddReturn(loop->output(i));
+      does_not->AddReturn(loop->input(i + 2));
+    }
+    return branch;
+  }
+
+  // What is never None any more.
+  static void Narrow(Node* loop, size_t i) {
+    const Block& body = *loop->block(0);
+    const TypePtr& type = loop->input(i + 1)->type();
+    if (MayBeNone(*type) || *type != *body.returns()[i]->type()) return;
+    body.param(i)->SetType(type);
+    loop->output(i - 1)->SetType(type);
+  }
+
+  void Answer(const Question& question) {
+    const InsertionGuard at(&graph_, question.node);
+    question.node->output()->ReplaceAllUsesWith(graph_.InsertConstant(question.answer));
+    question.node->Destroy();
+  }
+
+  void CountFromOne(Node* loop) {
+    Block* body = loop->block(0);
+    if (!body->param(0)->HasUses()) return;
+    {
+      const InsertionGuard at(&graph_, loop);
+      loop->AddInput(graph_.InsertConstant(int64_t{1}));
+    }
+    loop->AddOutput(c10::IntType::get());
+    Value* number = body->AddParam(c10::IntType::get());
+    number->SetName(body->param(0)->name());
+    body->param(0)->ReplaceAllUsesWith(number);
+    // Behind the FrameState with which a round begins: before it, that of the round before would hold.
+    Node* first = body->param_node()->next();
+    while (first->kind() == sym::kConstant) first = first->next();
+    if (first->kind() == sym::kFrameState) first = first->next();
+    const InsertionGuard at(&graph_, first);
+    body->AddReturn(Operate("aten::add", {number, graph_.InsertConstant(int64_t{1})}, c10::IntType::get()));
+  }
+
+  Value* Operate(const char* name, std::initializer_list<Value*> inputs, TypePtr type) {
+    const Symbol symbol = Symbol::fromQualString(name);
+    Node* node = graph_.Insert(graph_.Create(symbol, inputs));
+    node->SetOperator(OperatorRegistry::Global().Find(symbol, "int"));
+    node->output()->SetType(std::move(type));
+    return node->output();
+  }
+
+  Graph& graph_;
+  size_t added_ = 0;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool PeelLoops(Graph& graph) { return Peeler(graph).changed(); }
+
+}  // namespace hearth
