@@ -91,7 +91,6 @@ std::unique_ptr<Graph> BuildBaseline(const Graph& emitted, const BaselineOptions
 void OptimizePlan(Graph& plan, const PlanOptions& options) {
   Check("frame states", plan);
   const auto fold_facts = [&](Graph& g) { return FoldFacts(g, options.arguments, options.effects); };
-  Run("canonical_order", plan, OrderOperands);
   Run("fold_facts", plan, fold_facts);
   if (options.claims != nullptr) {
     const bool guarded = Run("specialize_profile", plan, [&](Graph& g) {
@@ -99,6 +98,8 @@ void OptimizePlan(Graph& plan, const PlanOptions& options) {
     });
     if (guarded) Run("fold_facts", plan, fold_facts);
   }
+  // Not before: a profile knows values by their ids.
+  Run("canonical_order", plan, OrderOperands);
   // An inner loop's trip count may be known once the outer one's rounds are, a list's length once it is made in one go.
   for (int round = 0; round < kMaxRounds; ++round) {
     bool unrolled = Run("unroll_loops", plan, UnrollLoops);
