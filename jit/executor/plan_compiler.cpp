@@ -57,14 +57,13 @@ std::shared_ptr<const ExecutionPlan> PlanCompiler::Compile(const PlanRequest& re
   Prepare();
   std::unique_ptr<Graph> graph = CloneWithFrameStates(baseline_, anchors_);
   const ProfileClaims claims = ClaimsOf(request, sites_, *graph);
-  begin("optimise");
   // The spec is of what callers give; a method's self comes before.
   std::vector<ArgumentFacts> facts = request.spec.Facts();
   if (request.shape != nullptr) request.shape->AddTo(facts);
   if (request.likely != nullptr) request.likely->AddAsLikelyTo(facts);
   if (facts.size() < graph->inputs().size()) facts.insert(facts.begin(), ArgumentFacts())->kind = ArgumentKind::kObject;
   std::vector<size_t> questions;
-  OptimizePlan(*graph, {facts, nullptr, derived_, &claims, &questions});
+  OptimizePlan(*graph, {facts, nullptr, derived_, &claims, &questions, begin});
   if (guard_everywhere_) GuardEverywhere(*graph);
   begin("lowering");
   std::shared_ptr<const Code> code = CompilePlan(*graph, function_name_, resumable_);

@@ -164,6 +164,13 @@ void ActivatedLinear(NativeArguments in, IValue* out) {
 void Linears(NativeArguments in, IValue* out) {
   const at::Tensor& x = in[0].toTensor();
   const at::Tensor& w = in[1].toTensor();
+  int64_t all_outputs = 0;
+  for (const IValue& each : Elements(in[3])) {
+    TORCH_CHECK(each.toInt() >= 0, "a layer cannot have ", each.toInt(), " outputs");
+    TORCH_CHECK(!__builtin_add_overflow(all_outputs, each.toInt(), &all_outputs), "the layers have too many outputs");
+  }
+  TORCH_CHECK(w.dim() == 2 && w.size(0) == all_outputs, "expected a weight with a row for each of ", all_outputs,
+              " outputs, found one of sizes ", w.sizes());
   std::vector<IValue> results;
   if (IsPlainProduct(in[0], in[1], in[2])) {
     const at::Tensor together = Product(x, w, in[2]);

@@ -361,6 +361,8 @@ TEST_P(NativeOperatorTest, DoesWhatLibTorchDoes) {
                              expected.results.end(), Same))
           << name << " of " << Show(arguments) << "\ngave " << Show(actual.results) << "\nnot  "
           << Show(expected.results);
+      // One that was given other sizes for a result that then failed holds what was in that memory.
+      if (!expected.error.empty() && op->schema().overload_name().ends_with("out")) continue;
       EXPECT_TRUE(std::equal(actual.arguments.begin(), actual.arguments.end(), expected.arguments.begin(), Same))
           << name << " of " << Show(arguments) << "\nleft " << Show(actual.arguments) << "\nnot  "
           << Show(expected.arguments);

@@ -90,47 +90,50 @@ std::unique_ptr<Graph> BuildBaseline(const Graph& emitted, const BaselineOptions
 
 void OptimizePlan(Graph& plan, const PlanOptions& options) {
   Check("frame states", plan);
+  const auto run = [&](const char* pass, const auto& change) {
+    if (options.begin) options.begin(pass);
+    return Run(pass, plan, change);
+  };
   const auto fold_facts = [&](Graph& g) { return FoldFacts(g, options.arguments, options.effects); };
-  Run("fold_facts", plan, fold_facts);
+  run("fold_facts", fold_facts);
   if (options.claims != nullptr) {
-    const bool guarded = Run("specialize_profile", plan, [&](Graph& g) {
+    const bool guarded = run("specialize_profile", [&](Graph& g) {
       return SpecializeProfile(g, options.arguments, options.effects, *options.claims, options.questions);
     });
-    if (guarded) Run("fold_facts", plan, fold_facts);
+    if (guarded) run("fold_facts", fold_facts);
   }
   // Not before: a profile knows values by their ids.
-  Run("canonical_order", plan, OrderOperands);
+  run("canonical_order", OrderOperands);
   // An inner loop's trip count may be known once the outer one's rounds are, a list's length once it is made in one go.
   for (int round = 0; round < kMaxRounds; ++round) {
-    bool unrolled = Run("unroll_loops", plan, UnrollLoops);
-    unrolled |= Run("peel_loops", plan, PeelLoops);
-    if (unrolled) Run("fold_facts", plan, fold_facts);
-    Run("private_writes", plan, [&](Graph& g) { return ForgetPrivateWrites(g, options.effects); });
-    bool shorter = Run("build_lists", plan, BuildLists);
-    shorter |= Run("split_tuples", plan, SplitTuples);
-    if (shorter) Run("fold_facts", plan, fold_facts);
+    bool unrolled = run("unroll_loops", UnrollLoops);
+    unrolled |= run("peel_loops", PeelLoops);
+    if (unrolled) run("fold_facts", fold_facts);
+    run("private_writes", [&](Graph& g) { return ForgetPrivateWrites(g, options.effects); });
+    bool shorter = run("build_lists", BuildLists);
+    shorter |= run("split_tuples", SplitTuples);
+    if (shorter) run("fold_facts", fold_facts);
     if (!unrolled && !shorter) break;
   }
-  Run("decompose_einsum", plan, [&](Graph& g) { return DecomposeEinsum(g, options.arguments, options.effects); });
-  Run("hoist_invariants", plan, [&](Graph& g) { return HoistInvariants(g, options.effects); });
-  Run("simplify_views", plan, [&](Graph& g) { return SimplifyViews(g, options.arguments, options.effects); });
-  Run("canonical_order", plan, OrderOperands);
-  Run("common_subexpressions", plan, [&](Graph& g) { return EliminateCommonSubexpressions(g, options.effects); });
-  if (Run("implied_conditions", plan, SettleImpliedConditions)) Run("fold_facts", plan, fold_facts);
-  Run("dead_code", plan, [&](Graph& g) { return EliminateDeadPlanCode(g, options.effects); });
-  Run("constant_lists", plan, [&](Graph& g) { return MakeConstantLists(g, options.effects); });
-  Run("early_guards", plan, [&](Graph& g) { return MoveGuardsUp(g, options.effects); });
+  run("decompose_einsum", [&](Graph& g) { return DecomposeEinsum(g, options.arguments, options.effects); });
+  run("hoist_invariants", [&](Graph& g) { return HoistInvariants(g, options.effects); });
+  run("simplify_views", [&](Graph& g) { return SimplifyViews(g, options.arguments, options.effects); });
+  run("canonical_order", OrderOperands);
+  run("common_subexpressions", [&](Graph& g) { return EliminateCommonSubexpressions(g, options.effects); });
+  if (run("implied_conditions", SettleImpliedConditions)) run("fold_facts", fold_facts);
+  run("dead_code", [&](Graph& g) { return EliminateDeadPlanCode(g, options.effects); });
+  run("constant_lists", [&](Graph& g) { return MakeConstantLists(g, options.effects); });
+  run("early_guards", [&](Graph& g) { return MoveGuardsUp(g, options.effects); });
   if (options.derived == nullptr || MayRecordGradients(*plan.block())) return;
-  Run("fold_constant_tensors", plan,
-      [&](Graph& g) { return FoldConstantTensors(g, options.effects, *options.derived); });
-  Run("fold_batch_norms", plan,
+  run("fold_constant_tensors", [&](Graph& g) { return FoldConstantTensors(g, options.effects, *options.derived); });
+  run("fold_batch_norms",
       [&](Graph& g) { return FoldBatchNorms(g, options.arguments, options.effects, *options.derived); });
-  Run("dead_code", plan, [&](Graph& g) { return EliminateDeadPlanCode(g, options.effects); });
-  Run("pack_convolutions", plan,
+  run("dead_code", [&](Graph& g) { return EliminateDeadPlanCode(g, options.effects); });
+  run("pack_convolutions",
       [&](Graph& g) { return PackConvolutions(g, options.arguments, options.effects, *options.derived); });
-  Run("group_linears", plan, [&](Graph& g) { return GroupLinears(g, options.effects, *options.derived); });
-  Run("pack_linears", plan, [&](Graph& g) { return PackLinears(g, *options.derived); });
-  Run("plan_memory", plan, [&](Graph& g) { return PlanMemory(g, options.arguments, options.effects); });
+  run("group_linears", [&](Graph& g) { return GroupLinears(g, options.effects, *options.derived); });
+  run("pack_linears", [&](Graph& g) { return PackLinears(g, *options.derived); });
+  run("plan_memory", [&](Graph& g) { return PlanMemory(g, options.arguments, options.effects); });
 }
 
 }  // namespace hearth

@@ -5,6 +5,7 @@
 #include <c10/core/Device.h>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -45,6 +46,8 @@ struct PlanOptions {
   // What may be taken for granted behind guards; null: nothing. `questions` as in specialize_profile.h.
   const ProfileClaims* claims = nullptr;
   std::vector<size_t>* questions = nullptr;
+  // Told each pass before it begins; may be empty. What it throws ends the work.
+  std::function<void(std::string_view pass)> begin = {};
 };
 
 // Tier 1: makes a plan better, for calls whose arguments have these facts. `plan` is a baseline graph with its
