@@ -58,7 +58,7 @@ class Program {
     compiler_.emplace(*executor_->Find("forward")->baseline, "forward", false, nullptr);
     const auto spec = hearth::ArgumentSpec::Of(std::span(arguments_).subspan(1)).value();
     compiler_->Compile({.spec = spec}, nullptr);
-    profile_ = std::make_shared<hearth::EntryProfile>(compiler_->sites(), std::numeric_limits<uint32_t>::max());
+    profile_ = std::make_shared<hearth::EntryProfile>(compiler_->sites(), std::numeric_limits<uint32_t>::max(), 1);
   }
   void RunSampled() const {
     hearth::RunOptions options;
