@@ -8,9 +8,9 @@ namespace hearth {
 namespace {
 
 constexpr uint8_t kUnsaid = 0xff;
-constexpr uint8_t kNone = 1, kSome = 2;         // flags of a value
-constexpr uint8_t kPlain = 1, kContiguous = 2;  // flags of a tensor
-constexpr uint8_t kByEight = 1;                 // flag of a dimension
+constexpr uint8_t kNone = 1, kSome = 2;                              // flags of a value
+constexpr uint8_t kPlain = 1, kContiguous = 2, kDefaultStrides = 4;  // flags of a tensor
+constexpr uint8_t kByEight = 1;                                      // flag of a dimension
 enum ConstantKind : uint8_t { kNoConstant, kInt, kFloat, kBool, kString };
 
 constexpr size_t kLeastValueBytes = 4 + 8 + 1 + 1 + 1 + 1;
@@ -40,7 +40,8 @@ void PutFacts(const ValueFacts& facts, PlanBytes& bytes) {
   bytes.Put(facts.device ? static_cast<uint8_t>(facts.device->type()) : kUnsaid);
   bytes.Put(facts.device ? static_cast<uint8_t>(facts.device->index()) : kUnsaid);
   bytes.Put(facts.requires_grad ? uint8_t{*facts.requires_grad} : kUnsaid);
-  bytes.Put(static_cast<uint8_t>((facts.plain ? kPlain : 0) | (facts.contiguous ? kContiguous : 0)));
+  bytes.Put(static_cast<uint8_t>((facts.plain ? kPlain : 0) | (facts.contiguous ? kContiguous : 0) |
+                                 (facts.default_strides ? kDefaultStrides : 0)));
   const bool has_sizes = facts.sizes && facts.sizes->size() <= ArgumentSpec::kMaxRank;
   bytes.Put(has_sizes ? static_cast<uint8_t>(facts.sizes->size()) : kUnsaid);
   if (!has_sizes) return;
@@ -103,9 +104,10 @@ ValueFacts TakeFacts(PlanReader& reader) {
     facts.device = c10::Device(static_cast<c10::DeviceType>(device), index);
   }
   if (const auto gradient = reader.Take<uint8_t>("requires_grad"); gradient != kUnsaid) facts.requires_grad = gradient;
-  const uint8_t flags = TakeFlags(reader, kPlain | kContiguous, "the flags of a tensor");
+  const uint8_t flags = TakeFlags(reader, kPlain | kContiguous | kDefaultStrides, "the flags of a tensor");
   facts.plain = (flags & kPlain) != 0;
   facts.contiguous = (flags & kContiguous) != 0;
+  facts.default_strides = (flags & kDefaultStrides) != 0;
   const uint8_t rank = TakeRank(reader, /*may_be_unsaid=*/true);
   if (rank == kUnsaid) return facts;
   for (KnownSize& size : facts.sizes.emplace(rank)) {
