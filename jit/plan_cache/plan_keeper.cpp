@@ -10,7 +10,7 @@ namespace hearth {
 namespace {
 
 spdlog::logger& Log() {
-  static spdlog::logger& log = LoggerOf("plan_keeper");
+  static spdlog::logger& log = LoggerOf("plan_cache/plan_keeper");
   return log;
 }
 

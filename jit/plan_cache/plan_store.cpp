@@ -25,7 +25,7 @@ constexpr char kExtension[] = ".plans";
 constexpr auto kOldUnfinished = std::chrono::hours(1);
 
 spdlog::logger& Log() {
-  static spdlog::logger& log = LoggerOf("plan_store");
+  static spdlog::logger& log = LoggerOf("plan_cache/plan_store");
   return log;
 }
 
