@@ -60,17 +60,6 @@ bool IsScalar(const c10::Type& type) {
   }
 }
 
-bool MayBeSeveral(const c10::Type& type) {
-  switch (type.kind()) {
-    case c10::TypeKind::AnyType:
-    case c10::TypeKind::OptionalType:
-    case c10::TypeKind::UnionType:
-      return true;
-    default:
-      return false;
-  }
-}
-
 class SiteFinder {
  public:
   explicit SiteFinder(const Graph& graph) : number_(graph.value_id_bound()) {
@@ -163,6 +152,17 @@ std::vector<Value*> ValuesInOrder(const Graph& graph) {
   std::vector<Value*> values;
   Collect(*graph.block(), &values);
   return values;
+}
+
+bool MayBeSeveral(const c10::Type& type) {
+  switch (type.kind()) {
+    case c10::TypeKind::AnyType:
+    case c10::TypeKind::OptionalType:
+    case c10::TypeKind::UnionType:
+      return true;
+    default:
+      return false;
+  }
 }
 
 uint64_t FingerprintOf(const Graph& graph) {

@@ -32,6 +32,9 @@ std::vector<Value*> ValuesInOrder(const Graph& graph);
 // Of the kinds of all nodes and values: the numbers of one graph mean nothing in another. The same in each process.
 uint64_t FingerprintOf(const Graph& graph);
 
+// Whether Values of that type are of one type in one run and of another in the next.
+bool MayBeSeveral(const c10::Type& type);
+
 // A Value that is worth looking at.
 struct ProfileSite {
   size_t number;  // in ValuesInOrder

@@ -26,11 +26,6 @@ constexpr size_t kHandful = 5;
 
 bool IsTensor(const Value& value) { return value.type()->kind() == c10::TypeKind::TensorType; }
 
-bool MayBeSeveral(const c10::Type& type) {
-  const c10::TypeKind kind = type.kind();
-  return kind == c10::TypeKind::OptionalType || kind == c10::TypeKind::UnionType || kind == c10::TypeKind::AnyType;
-}
-
 bool Raises(const Block& block) {
   bool raises = false;
   for (const Node* node : block) raises |= node->kind() == sym::kRaiseException;
