@@ -26,6 +26,25 @@ class Answer(NamedTuple):
     plans: Optional[Plans] = None  # if every call waits for its plan
 
 
+def add_tier_options(parser):
+    """The options of a command line that say what runs hearth's calls."""
+    parser.add_argument("--tier", choices=["auto", "0", "1", "2"],
+                        help="what runs hearth's calls; 1: a plan for each call; 2: a plan for exactly its sizes")
+    parser.add_argument("--profiled", action="store_true", help="plans take for granted what a run before showed")
+    parser.add_argument("--fail-guards", metavar="SEED|each",
+                        help="in each call a guard of its plan fails, drawn by this seed; or each of them, a run for each")
+
+
+def tiers(options):
+    """What they say: `tiers` and `fail_guards` of Hearth. Without a tier, plans are those of tier 1."""
+    if options.fail_guards is not None or (options.profiled and options.tier is None):
+        options.tier = options.tier or "1"
+    tier = [] if options.tier is None else ["--tier", options.tier]
+    profiled = ["--profiled"] if options.profiled else []
+    guards = [] if options.fail_guards is None else ["--fail-guards", "0"]
+    return tier + profiled + guards, options.fail_guards
+
+
 def waits_for_plans(tiers):
     """Whether with these options of `hearth run` every call waits for its plan."""
     return tiers[:2] not in ([], ["--tier", "auto"], ["--tier", "0"])

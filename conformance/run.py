@@ -22,7 +22,7 @@ from collections import Counter
 from pathlib import Path
 
 from conformance import ROOT, bailouts, making, report, suites
-from conformance.hearth import Hearth
+from conformance.hearth import Hearth, add_tier_options, tiers
 from conformance.workers import JOBS, Died, Worker
 
 BUILD = ROOT / "build" / "conformance"
@@ -33,7 +33,7 @@ QUICK = 400  # cases of a suite that does not hold itself to a sample
 def main():
     options = _options()
     os.environ["OMP_NUM_THREADS"] = "1"  # the cases are what runs in parallel
-    hearth = Hearth(options.hearth, options.device, _tier_options(options), options.fail_guards)
+    hearth = Hearth(options.hearth, options.device, *tiers(options))
     if not hearth.binary.exists():
         sys.exit(f"{hearth.binary} is not there: build it first, or say --hearth PATH")
     known = tomllib.loads((ROOT / "conformance" / "known.toml").read_text()).get("miss", [])
@@ -54,26 +54,14 @@ def _options():
     parser.add_argument("--only", default="*", metavar="PATTERN", help="only cases whose name fits; writes no report")
     parser.add_argument("--again", action="store_true", help="run what has a verdict too")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
-    parser.add_argument("--tier", choices=["auto", "0", "1", "2"],
-                        help="what runs hearth's calls; 1: a plan for each call; 2: a plan for exactly its sizes")
-    parser.add_argument("--profiled", action="store_true", help="plans take for granted what a run before showed")
-    parser.add_argument("--fail-guards", metavar="SEED|each",
-                        help="in each call a guard of its plan fails, drawn by this seed; or each of them, a run for each")
+    add_tier_options(parser)
     parser.add_argument("--hearth", metavar="PATH", help="the binary to test, or a folder of scripts/bundle's, in place of the build's")
     options = parser.parse_args()
-    if options.fail_guards is not None or (options.profiled and options.tier is None):
-        options.tier = "1"
     options.suites = options.suites or suite_names()
     for name in options.suites:
         if name not in suite_names():
             parser.error(f"there is no suite '{name}', only {', '.join(suite_names())}")
     return options
-
-
-def _tier_options(options):
-    tier = [] if options.tier is None else ["--tier", options.tier]
-    profiled = ["--profiled"] if options.profiled else []
-    return tier + profiled + ([] if options.fail_guards is None else ["--fail-guards", "0"])
 
 
 def _tier_label(options):

@@ -3,6 +3,7 @@ statements, then blocks take the place of what holds them, then expressions beco
 does not fail as the program did, so nothing here needs to know what a valid program is.
 
     python -m conformance.random_programs.reducer SEED FILE [PROGRAM ...] [--functions] [--output PATH]
+        [--tier TIER] [--profiled] [--fail-guards SEED]
 
 prints the smallest source that was found and the difference, and writes it where it can be run again."""
 
@@ -11,6 +12,8 @@ import copy
 import re
 import tempfile
 from pathlib import Path
+
+from conformance.hearth import add_tier_options, tiers
 
 from .check import HearthProcess, compare
 from .program import generate
@@ -198,11 +201,14 @@ def main():
     parser.add_argument("programs", nargs="*")
     parser.add_argument("--functions", action="store_true", help="a file of functions, run as source")
     parser.add_argument("--output", type=Path)
+    add_tier_options(parser)
     options = parser.parse_args()
     source = generate(options.seed, options.file, options.functions)
+    tier, fail_guards = tiers(options)
+    hearth = HearthProcess(tiers=tier, fail_guards=fail_guards)
     names = options.programs or [program.name for program in source.programs]
     with tempfile.TemporaryDirectory(prefix="hearth-reduce-") as folder:
-        reducer = Reducer(source, names, HearthProcess(), Path(folder))
+        reducer = Reducer(source, names, hearth, Path(folder))
         if not reducer.reduce():
             print("nothing differs")
             return
