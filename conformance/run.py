@@ -65,10 +65,11 @@ def _options():
 
 
 def _tier_label(options):
-    profiled = "-profiled" if options.profiled else ""
-    if options.fail_guards is not None:
-        return f"{profiled}-bailouts"
-    return "" if options.tier in (None, "auto") else f"-tier{options.tier}{profiled}"
+    if options.tier in (None, "auto"):
+        return ""
+    bailouts = "" if options.fail_guards is None else "-bailouts"
+    tier = "" if bailouts and options.tier == "1" else f"-tier{options.tier}"
+    return tier + ("-profiled" if options.profiled else "") + bailouts
 
 
 def _run_suite(name, hearth, known, options):

@@ -37,11 +37,10 @@ class Hoister {
     const Block& body = *loop->block(0);
     if (Contains(body, sym::kStateStep)) return;
     const c10::IValue* start = ConstantOf(*loop->input(1));
-    const bool begins = start != nullptr && start->toBool();
-    const bool guards = begins && IsCovered(*loop);
+    const bool may_fail = start != nullptr && start->toBool() && IsCovered(*loop);
     for (Node* node : body) {
-      if (node->kind() == sym::kGuard && !guards) continue;
-      if (!IsInvariant(*node, body) || (!begins && MayThrow(*node))) continue;
+      if (!may_fail && (node->kind() == sym::kGuard || MayThrow(*node))) continue;
+      if (!IsInvariant(*node, body)) continue;
       node->MoveBefore(loop);
       changed_ = true;
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <span>
+#include <unordered_set>
 #include <vector>
 
 #include "jit/ir/symbols.h"
@@ -14,6 +15,29 @@ namespace {
 constexpr size_t kMaxElements = 16;
 
 bool IsMade(const Value& value) { return value.node()->kind() == sym::kTupleConstruct; }
+bool IsUninitialized(const Value& value) { return value.node()->kind() == sym::kUninitialized; }
+
+// Whether control flow may hand on what nothing was put into: there is no tuple to take apart then.
+class Uninitialized {
+ public:
+  bool MayReach(const Value& value) {
+    if (IsUninitialized(value)) return true;
+    if (!seen_.insert(&value).second) return false;
+    const Node* node = value.node();
+    if (node->kind() == sym::kParam) {
+      const Node* loop = node->block()->owner();
+      if (loop == nullptr || loop->kind() != sym::kLoop || value.offset() == 0) return false;
+      return MayReach(*loop->input(value.offset() + 1)) || MayReach(*node->block()->returns()[value.offset()]);
+    }
+    if (node->kind() == sym::kLoop && MayReach(*node->input(value.offset() + 2))) return true;
+    if (node->kind() != sym::kLoop && node->kind() != sym::kIf) return false;
+    const size_t at = value.offset() + (node->kind() == sym::kLoop ? 1 : 0);
+    return std::ranges::any_of(node->blocks(), [&](const Block* block) { return MayReach(*block->returns()[at]); });
+  }
+
+ private:
+  std::unordered_set<const Value*> seen_;
+};
 
 class Splitter {
  public:
@@ -26,18 +50,25 @@ class Splitter {
       for (const Block* inner : node->blocks()) Walk(*inner);
       if (node->kind() == sym::kIf) {
         for (size_t i = node->outputs().size(); i-- > 0;) {
-          if (IsWorthSplitting(*node->output(i)) && IsMade(*node->block(0)->returns()[i]) &&
-              IsMade(*node->block(1)->returns()[i])) {
-            SplitResult(node, i);
-          }
+          if (IsWorthSplitting(*node->output(i)) && HasElements(*node, i)) SplitResult(node, i);
         }
       } else if (node->kind() == sym::kLoop) {
         for (size_t i = node->outputs().size(); i-- > 0;) {
           const bool used = node->output(i)->HasUses() || node->block(0)->param(i + 1)->HasUses();
-          if (used && IsTuple(*node->output(i)) && IsMade(*node->block(0)->returns()[i + 1])) SplitCarried(node, i);
+          if (used && IsTuple(*node->output(i)) && IsMade(*node->block(0)->returns()[i + 1]) &&
+              (IsUninitialized(*node->input(i + 2)) || !Uninitialized().MayReach(*node->input(i + 2)))) {
+            SplitCarried(node, i);
+          }
         }
       }
     }
+  }
+
+  // A branch that is left early gives nothing.
+  static bool HasElements(const Node& branch, size_t i) {
+    const Value& first = *branch.block(0)->returns()[i];
+    const Value& second = *branch.block(1)->returns()[i];
+    return (IsMade(first) && (IsMade(second) || IsUninitialized(second))) || (IsUninitialized(first) && IsMade(second));
   }
 
   static bool IsTuple(const Value& value) {
@@ -62,13 +93,25 @@ class Splitter {
     return tuple;
   }
 
+  // An element of what is made or uninitialized; a node that it needs stands before `place`.
+  Value* Element(const Value& tuple, size_t k, Node* place) {
+    if (IsMade(tuple)) return tuple.node()->input(k);
+    Node* nothing = graph_.Create(sym::kUninitialized, {}, 1);
+    nothing->output()->SetType(tuple.type()->expectRef<c10::TupleType>().elements()[k]);
+    nothing->SetRange(place->range());
+    nothing->SetInlinedCall(place->inlined_call());
+    return nothing->InsertBefore(place)->output();
+  }
+
   void SplitResult(Node* branch, size_t i) {
     const Value& whole = *branch->output(i);
     const auto& types = whole.type()->expectRef<c10::TupleType>().elements();
     std::vector<Value*> elements;
     for (size_t k = 0; k < types.size(); ++k) {
       elements.push_back(branch->AddOutput(types[k]));
-      for (Block* block : branch->blocks()) block->AddReturn(block->returns()[i]->node()->input(k));
+      for (Block* block : branch->blocks()) {
+        block->AddReturn(Element(*block->returns()[i], k, block->return_node()));
+      }
     }
     Node* tuple = Make(elements, whole)->InsertAfter(branch);
     branch->output(i)->ReplaceAllUsesWith(tuple->output());
@@ -77,20 +120,34 @@ class Splitter {
     changed_ = true;
   }
 
+  std::vector<Value*> Elements(Value& tuple, Node* place) {
+    const auto& types = tuple.type()->expectRef<c10::TupleType>().elements();
+    std::vector<Value*> elements;
+    if (IsMade(tuple) || IsUninitialized(tuple)) {
+      for (size_t k = 0; k < types.size(); ++k) elements.push_back(Element(tuple, k, place));
+      return elements;
+    }
+    Node* apart = graph_.Create(sym::kTupleUnpack, {&tuple}, types.size());
+    apart->SetRange(place->range());
+    apart->SetInlinedCall(place->inlined_call());
+    apart->InsertBefore(place);
+    for (size_t k = 0; k < types.size(); ++k) {
+      apart->output(k)->SetType(types[k]);
+      elements.push_back(apart->output(k));
+    }
+    return elements;
+  }
+
   void SplitCarried(Node* loop, size_t i) {
     Block* body = loop->block(0);
     const Value& whole = *loop->output(i);
     const auto& types = whole.type()->expectRef<c10::TupleType>().elements();
-    Node* apart = graph_.Create(sym::kTupleUnpack, {loop->input(i + 2)}, types.size());
-    apart->SetRange(loop->range());
-    apart->SetInlinedCall(loop->inlined_call());
-    apart->InsertBefore(loop);
+    const std::vector<Value*> start = Elements(*loop->input(i + 2), loop);
     std::vector<Value*> params;
     std::vector<Value*> outputs;
     const Node& made = *body->returns()[i + 1]->node();
     for (size_t k = 0; k < types.size(); ++k) {
-      apart->output(k)->SetType(types[k]);
-      loop->AddInput(apart->output(k));
+      loop->AddInput(start[k]);
       params.push_back(body->AddParam(types[k]));
       body->AddReturn(made.input(k));
       outputs.push_back(loop->AddOutput(types[k]));
