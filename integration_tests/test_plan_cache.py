@@ -105,6 +105,40 @@ def test_what_calls_showed_is_known_to_the_next_daemon(hearthd, protocol, tmp_pa
     assert not claims(client)
 
 
+def exact_plans(client):
+    return {plan.sizes: plan.calls for plan in plans_of(client) if plan.tier == 2}
+
+
+def call_until_exact(client):
+    eventually(lambda: client.call("scale", "forward", torch.ones(3, 4)) is not None and exact_plans(client))
+
+
+def test_a_restarted_daemon_has_plans_for_the_shapes_that_are_called_most(hearthd, protocol, scale, tmp_path):
+    flags = ("--exact-after", "10")
+    server, client = start(hearthd, protocol, scale, tmp_path, *flags)
+    call_until_exact(client)
+    client.call("scale", "forward", torch.ones(7, 4))
+    assert server.stop() == 0
+
+    server, client = start(hearthd, protocol, scale, tmp_path, *flags)
+    assert exact_plans(client) == {"[3, 4]": 0}
+    for x in torch.randn(3, 4), torch.randn(7, 4):
+        assert values.difference(scale(x), client.call("scale", "forward", x)) is None
+    assert exact_plans(client) == {"[3, 4]": 1}
+
+
+def test_the_next_version_has_plans_for_the_shapes_that_are_called_most(hearthd, protocol, scale):
+    server = hearthd({"scale": scale}, "--exact-after", "10")
+    client = NativeClient(protocol, server.channel())
+    call_until_exact(client)
+    other = torch.jit.script(Scale().eval())
+    put_model(server.repository, "scale", other, version=2)
+    server.client().load_model("scale")
+    assert exact_plans(client) == {"[3, 4]": 0}
+    x = torch.randn(3, 4)
+    assert values.difference(other(x), client.call("scale", "forward", x)) is None
+
+
 def test_the_next_version_has_plans_before_its_first_call(hearthd, protocol):
     server = hearthd({"scale": flagged(0)})
     client = NativeClient(protocol, server.channel())

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
+#include <limits>
 #include <sstream>
 
 namespace hearth {
@@ -70,6 +71,36 @@ class FactsFiller {
   const Sizes sizes_;
 };
 
+// Whether a tensor with these facts can have these sizes and strides.
+bool CanHave(const TensorFacts& facts, std::span<const int64_t> sizes, std::span<const int64_t> strides) {
+  int64_t elements = 1;
+  int64_t extent = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const int64_t size = sizes[i];
+    if (size < 0 || strides[i] < 0) return false;
+    if ((size == 1) != ((facts.ones >> i & 1) != 0) || (size == 0) != ((facts.zeros >> i & 1) != 0)) return false;
+    int64_t reach = 0;
+    if (__builtin_mul_overflow(elements, std::max<int64_t>(size, 1), &elements)) return false;
+    if (size > 0 && __builtin_mul_overflow(size - 1, strides[i], &reach)) return false;
+    if (__builtin_add_overflow(extent, reach, &extent)) return false;
+  }
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 16;  // bytes of an element
+  return elements <= kMost && extent < kMost;
+}
+
+// Whether arguments with these facts can have the shape that the first of `numbers` are; what they are is removed.
+bool TakeShape(std::span<const ArgumentFacts> arguments, std::span<const int64_t>& numbers) {
+  return std::ranges::all_of(arguments, [&](const ArgumentFacts& facts) {
+    if (facts.kind == ArgumentKind::kTensor) {
+      const std::optional<uint8_t> rank = facts.tensor.rank;
+      if (!rank || numbers.size() < 1 + 2 * size_t{*rank} || numbers[0] != *rank) return false;
+      if (!CanHave(facts.tensor, numbers.subspan(1, *rank), numbers.subspan(1 + *rank, *rank))) return false;
+      numbers = numbers.subspan(1 + 2 * size_t{*rank});
+    }
+    return TakeShape(facts.elements, numbers);
+  });
+}
+
 }  // namespace
 
 std::optional<ExactShape> ExactShape::Of(std::span<const c10::IValue> arguments) {
@@ -83,6 +114,15 @@ std::optional<ExactShape> ExactShape::Of(std::span<const c10::IValue> arguments)
     return numbers.size() <= kMaxNumbers;
   });
   return all && !numbers.empty() ? std::optional(std::move(shape)) : std::nullopt;
+}
+
+std::optional<ExactShape> ExactShape::Restore(std::span<const int64_t> numbers, const ArgumentSpec& spec) {
+  if (numbers.empty() || numbers.size() > kMaxNumbers) return std::nullopt;
+  std::span<const int64_t> rest = numbers;
+  if (!TakeShape(spec.Facts(), rest) || !rest.empty()) return std::nullopt;
+  ExactShape shape;
+  shape.numbers_.append(numbers.begin(), numbers.end());
+  return shape;
 }
 
 bool ExactShape::Fits(std::span<const c10::IValue> arguments) const {

@@ -4,6 +4,8 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "jit/analysis/value_facts.h"
 
 namespace hearth {
@@ -33,6 +35,33 @@ TEST(ExactShapeTest, TensorsInContainersHaveTheirSizesInTheFactsOfTheSpec) {
   EXPECT_EQ(FactsOfArgument(in_list.elements[0]).sizes, KnownSizes({2, 3}));
   EXPECT_EQ(FactsOfArgument(in_list.elements[1]).sizes, KnownSizes({5}));
   EXPECT_EQ(FactsOfArgument(facts[2].elements[0]).sizes, KnownSizes({7}));
+}
+
+TEST(ExactShapeTest, IsRestoredFromItsNumbersWhereTheSpecCanHaveThem) {
+  const std::vector<IValue> arguments = {c10::List<at::Tensor>({at::zeros({2, 1}), at::zeros({0})}), 5, at::zeros({})};
+  const ArgumentSpec spec = ArgumentSpec::Of(arguments).value();
+  const ExactShape shape = ExactShape::Of(arguments).value();
+  const std::vector<int64_t> numbers(shape.numbers().begin(), shape.numbers().end());
+  EXPECT_EQ(numbers, (std::vector<int64_t>{2, 2, 1, 1, 1, 1, 0, 1, 0}));
+  EXPECT_EQ(ExactShape::Restore(numbers, spec), shape);
+  const auto with = [&](size_t place, int64_t number) {
+    std::vector<int64_t> changed = numbers;
+    changed[place] = number;
+    return ExactShape::Restore(changed, spec);
+  };
+  EXPECT_TRUE(with(1, 7));
+  EXPECT_FALSE(with(0, 1)) << "another rank";
+  EXPECT_FALSE(with(0, int64_t{1} << 62));
+  EXPECT_FALSE(with(1, 1)) << "a size that is 1 in other calls alone";
+  EXPECT_FALSE(with(1, 0));
+  EXPECT_FALSE(with(1, -1));
+  EXPECT_FALSE(with(2, 2)) << "a size that is always 1";
+  EXPECT_FALSE(with(6, 2)) << "a size that is always 0";
+  EXPECT_FALSE(with(3, -1));
+  EXPECT_FALSE(with(1, std::numeric_limits<int64_t>::max()));
+  EXPECT_FALSE(ExactShape::Restore({}, spec));
+  EXPECT_FALSE(ExactShape::Restore(std::span(numbers).first(numbers.size() - 1), spec));
+  EXPECT_FALSE(ExactShape::Restore(std::vector<int64_t>(numbers.size() + 1, 0), spec));
 }
 
 TEST(ExactShapeTest, WhereNoTensorHasSizesThereIsNoShape) {

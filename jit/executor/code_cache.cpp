@@ -22,6 +22,14 @@ unsigned Stripes() {
   return stripes;
 }
 
+// About.
+size_t BytesOf(const KnownArguments& known) {
+  size_t bytes = sizeof(known) + known.method.size() + known.spec.words().size() * sizeof(uint64_t);
+  for (const KnownShape& shape : known.shapes) bytes += sizeof(shape) + shape.numbers.size() * sizeof(int64_t);
+  if (known.profile) bytes += known.profile->seen.values.size() * sizeof(ValueObservation);
+  return bytes;
+}
+
 // One call in kSampleEvery.
 bool SampleCall() { return RandomWord() % CodeCache::kSampleEvery == 0; }
 
@@ -149,7 +157,7 @@ CodeCache::Found CodeCache::Lookup(size_t method, const ArgumentSpec& spec, std:
       return found;
     }
   }
-  return Add(method, spec);
+  return Add(method, spec, arguments);
 }
 
 void CodeCache::Count(CodeEntry& entry, Found* found) {
@@ -167,11 +175,12 @@ void CodeCache::Count(CodeEntry& entry, Found* found) {
   found->due = entry.state_.compare_exchange_strong(state, CodeEntry::State::kQueued);
 }
 
-CodeCache::Found CodeCache::Add(size_t method, const ArgumentSpec& spec) {
+CodeCache::Found CodeCache::Add(size_t method, const ArgumentSpec& spec, std::span<const c10::IValue> arguments) {
   // The cache's memory, not the request's.
   const MemoryAccount::Scope nobody(nullptr);
   Garbage garbage;  // freed after the lock
   Found found;
+  std::optional<ExactShape> shape = ExactShape::Of(arguments);
   std::unique_lock lock(budget_->mutex_, std::try_to_lock);
   if (!lock.owns_lock()) {
     busy_.fetch_add(1, std::memory_order_relaxed);
@@ -184,7 +193,7 @@ CodeCache::Found CodeCache::Add(size_t method, const ArgumentSpec& spec) {
     Count(*known, &found);
     return found;
   }
-  auto entry = std::make_shared<CodeEntry>(method, spec, settings_.compile_after);
+  auto entry = std::make_shared<CodeEntry>(method, spec, std::move(shape), settings_.compile_after);
   if (!MakeRoom({1, entry->bytes()})) {
     ++refused_;
     return found;
@@ -195,12 +204,13 @@ CodeCache::Found CodeCache::Add(size_t method, const ArgumentSpec& spec) {
   return found;
 }
 
-std::shared_ptr<CodeEntry> CodeCache::AddQueued(size_t method, const ArgumentSpec& spec, uint64_t earlier_calls) {
+std::shared_ptr<CodeEntry> CodeCache::AddQueued(size_t method, const ArgumentSpec& spec,
+                                                std::shared_ptr<const KnownArguments> earlier) {
   Garbage garbage;
   std::lock_guard lock(budget_->mutex_);
   const Table* table = methods_[method].owner.get();
   if (table != nullptr && table->Find(spec) != nullptr) return nullptr;
-  auto entry = std::make_shared<CodeEntry>(method, spec, settings_.compile_after, earlier_calls);
+  auto entry = std::make_shared<CodeEntry>(method, spec, std::nullopt, settings_.compile_after, std::move(earlier));
   if (!MakeRoom({1, entry->bytes()})) return nullptr;
   entry->state_.store(CodeEntry::State::kQueued);
   Link(entry);
@@ -214,7 +224,11 @@ void CodeCache::Link(const std::shared_ptr<CodeEntry>& entry) {
   AddToTable(*entry);
 }
 
-size_t CodeEntry::bytes() const { return sizeof(CodeEntry) - sizeof(ArgumentSpec) + spec_.bytes() + kTableBytes; }
+size_t CodeEntry::bytes() const {
+  const size_t shape = shape_ ? shape_->bytes() - sizeof(ExactShape) : 0;
+  const size_t known = earlier_ == nullptr ? 0 : BytesOf(*earlier_);
+  return sizeof(CodeEntry) - sizeof(ArgumentSpec) + spec_.bytes() + shape + known + kTableBytes;
+}
 
 bool CodeCache::Install(CodeEntry& entry, const std::shared_ptr<const ExecutionPlan>& plan, size_t bytes) {
   Garbage garbage;

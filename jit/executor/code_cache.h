@@ -22,12 +22,14 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "jit/analysis/argument_spec.h"
 #include "jit/analysis/exact_shape.h"
 #include "jit/executor/epoch.h"
+#include "jit/executor/known_arguments.h"
 
 namespace hearth {
 
@@ -46,15 +48,20 @@ class CodeEntry : public std::enable_shared_from_this<CodeEntry> {
     kRetired,   // the plan was taken back
   };
 
-  CodeEntry(size_t method, ArgumentSpec spec, uint64_t due, uint64_t earlier_calls = 0)
-      : method_(method), spec_(std::move(spec)), earlier_calls_(earlier_calls), due_(due) {}
+  CodeEntry(size_t method, ArgumentSpec spec, std::optional<ExactShape> shape, uint64_t due,
+            std::shared_ptr<const KnownArguments> earlier = nullptr)
+      : method_(method), spec_(std::move(spec)), shape_(std::move(shape)), earlier_(std::move(earlier)), due_(due) {}
 
   size_t method() const { return method_; }
   const ArgumentSpec& spec() const { return spec_; }
+  // Of the first call; null if it has none, or there was none.
+  const std::optional<ExactShape>& shape() const { return shape_; }
+  // What was known before the first call; may be null.
+  const KnownArguments* earlier() const { return earlier_.get(); }
   // About how often it was looked up: exact up to CodeCache::kExactCalls, then estimated from a sample.
   uint64_t calls() const { return calls_.load(std::memory_order_relaxed); }
-  // How often it was, for as much as that still counts, by processes before this one.
-  uint64_t earlier_calls() const { return earlier_calls_; }
+  // With those that were known before.
+  uint64_t all_calls() const { return calls() + (earlier_ == nullptr ? 0 : earlier_->calls); }
   State state() const { return state_.load(std::memory_order_acquire); }
   // How many compilations failed.
   unsigned attempts() const { return attempts_.load(std::memory_order_relaxed); }
@@ -75,7 +82,8 @@ class CodeEntry : public std::enable_shared_from_this<CodeEntry> {
 
   const size_t method_;
   const ArgumentSpec spec_;
-  const uint64_t earlier_calls_;
+  const std::optional<ExactShape> shape_;
+  const std::shared_ptr<const KnownArguments> earlier_;
   std::atomic<const Installed*> plan_{nullptr};  // of owner_
   std::atomic<bool> used_{false};  // since the clock's hand passed: seldom written, for it is looked at first
   std::atomic<State> state_{State::kCold};
@@ -141,9 +149,10 @@ class CodeCache {
   // `arguments`, which the spec is of, pick among an entry's plans: one for exactly their shape goes before the one for
   // all of them.
   Found Lookup(size_t method, const ArgumentSpec& spec, std::span<const c10::IValue> arguments = {});
-  // An entry for what was called before this process began: it is kQueued, and this caller the one who sees to it. Null
-  // if it is there already, or there is no room. Waits for the lock.
-  std::shared_ptr<CodeEntry> AddQueued(size_t method, const ArgumentSpec& spec, uint64_t earlier_calls);
+  // An entry for what is known from before this process began: it is kQueued, and this caller the one who sees to it.
+  // Null if it is there already, or there is no room. Waits for the lock.
+  std::shared_ptr<CodeEntry> AddQueued(size_t method, const ArgumentSpec& spec,
+                                       std::shared_ptr<const KnownArguments> earlier);
 
   // These three end kQueued.
   //
@@ -190,7 +199,7 @@ class CodeCache {
   using Garbage = std::vector<std::shared_ptr<const void>>;
 
   static void Count(CodeEntry& entry, Found* found);
-  Found Add(size_t method, const ArgumentSpec& spec);
+  Found Add(size_t method, const ArgumentSpec& spec, std::span<const c10::IValue> arguments);
 
   // With the lock held:
   bool MakeRoom(CodeCacheLimits more);

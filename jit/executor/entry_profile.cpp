@@ -10,7 +10,7 @@
 namespace hearth {
 namespace {
 
-constexpr size_t kCandidates = 8;
+constexpr size_t kCandidates = KnownShape::kMost;
 
 // From where no process began: runs of several may come to one profile.
 uint64_t NumberOfRun() {
@@ -105,6 +105,21 @@ void EntryProfile::PutBackShape(const ExactShape& shape) {
     one.taken = false;
     one.others = one.calls;
   }
+}
+
+void EntryProfile::Remember(const ExactShape& shape, uint64_t calls, bool taken) {
+  const std::lock_guard lock(mutex_);
+  if (candidates_.size() < kCandidates) candidates_.push_back({shape, calls, 0, taken});
+}
+
+std::vector<EntryProfile::CountedShape> EntryProfile::Shapes() const {
+  std::vector<CountedShape> shapes;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Candidate& one : candidates_) shapes.push_back({one.shape, one.calls - one.others, one.taken});
+  }
+  std::ranges::stable_sort(shapes, std::greater(), &CountedShape::calls);
+  return shapes;
 }
 
 std::optional<ExactShape> EntryProfile::FrequentShape() const {

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -49,6 +50,7 @@ class EntryProfile : public std::enable_shared_from_this<EntryProfile> {
   // was done; never waits, and does nothing where it would have to.
   bool TryRefute(std::span<const size_t> numbers, const std::function<bool()>& retire);
 
+  static constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
   // Counts `weight` calls of the arguments' shape, and gives it to `take` if it has now been called `after` times and
   // was not taken before. Never waits, nor must `take`.
   void CountShape(std::span<const c10::IValue> arguments, uint64_t weight, uint64_t after,
@@ -57,8 +59,17 @@ class EntryProfile : public std::enable_shared_from_this<EntryProfile> {
   void PutBackShape(const ExactShape& shape);
 
   // For the compiler's threads, which may wait.
+  // A shape that was counted before there was this profile; `taken` if it was given to somebody.
+  void Remember(const ExactShape& shape, uint64_t calls, bool taken);
   // The shape that was counted most; null if none was.
   std::optional<ExactShape> FrequentShape() const;
+  struct CountedShape {
+    ExactShape shape;
+    uint64_t calls;
+    bool taken;
+  };
+  // Those counted most, the most counted first.
+  std::vector<CountedShape> Shapes() const;
   // Whose `baseline` is for the caller to fill in.
   KnownProfile Snapshot() const;
 

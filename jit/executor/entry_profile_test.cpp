@@ -134,6 +134,22 @@ TEST_F(EntryProfileTest, AShapeThatIsCalledOftenIsGivenOnce) {
   EXPECT_EQ(Count(*profile_, 3, 100), 1);
 }
 
+TEST_F(EntryProfileTest, ShapesThatWereCountedBeforeCountOn) {
+  const auto shape = [](int64_t size) { return ExactShape::Of(std::vector<c10::IValue>{at::zeros({size})}).value(); };
+  profile_->Remember(shape(3), 60, /*taken=*/false);
+  profile_->Remember(shape(4), 70, /*taken=*/true);
+  EXPECT_EQ(profile_->FrequentShape(), shape(4));
+  EXPECT_EQ(Count(*profile_, 3, 39), 0);
+  EXPECT_EQ(Count(*profile_, 3, 1), 1);
+  EXPECT_EQ(Count(*profile_, 4, 500), 0) << "it was taken before";
+  const auto shapes = profile_->Shapes();
+  ASSERT_EQ(shapes.size(), 2u);
+  EXPECT_EQ(shapes[0].shape, shape(4));
+  EXPECT_EQ(shapes[0].calls, 570u);
+  EXPECT_EQ(shapes[1].calls, 100u);
+  EXPECT_TRUE(shapes[0].taken && shapes[1].taken);
+}
+
 TEST_F(EntryProfileTest, OfShapesThatChangeAllTheTimeNoneIsGivenButTheOneThatStays) {
   int given = 0;
   for (int64_t i = 1; i < 3000; ++i) given += Count(*profile_, i, 1);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "jit/analysis/stored_spec.h"
 #include "jit/analysis/value_profile.h"
@@ -19,10 +20,21 @@ struct KnownProfile {
   ValueProfile seen;
 };
 
+// A shape of all tensors among the arguments.
+struct KnownShape {
+  static constexpr size_t kMost = 8;  // of one kind of arguments
+
+  std::vector<int64_t> numbers;  // ExactShape's
+  uint64_t calls = 0;
+  bool exact = false;  // called often enough for a plan of its own
+  bool operator==(const KnownShape&) const = default;
+};
+
 struct KnownArguments {
   std::string method;  // its qualified name
   uint64_t calls = 0;
   StoredSpec spec;
+  std::vector<KnownShape> shapes = {};  // those called most, the most called first
   std::optional<KnownProfile> profile = std::nullopt;
 };
 

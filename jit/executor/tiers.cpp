@@ -26,10 +26,35 @@ size_t BytesOf(const CodeEntry& entry, const ExecutionPlan& plan) {
   return plan.bytes() + (profile != nullptr ? profile->bytes() : 0);
 }
 
-// Of a call; nobody's memory.
-std::optional<ExactShape> ShapeOf(std::span<const c10::IValue> arguments) {
-  const MemoryAccount::Scope nobody(nullptr);
-  return ExactShape::Of(arguments);
+// Which the entry's calls had before there was a profile, the most called first.
+std::vector<EntryProfile::CountedShape> EarlierShapes(const CodeEntry& entry) {
+  std::vector<EntryProfile::CountedShape> shapes;
+  if (entry.earlier() != nullptr) {
+    for (const KnownShape& known : entry.earlier()->shapes) {
+      std::optional<ExactShape> shape = ExactShape::Restore(known.numbers, entry.spec());
+      if (shape) shapes.push_back({*std::move(shape), known.calls, known.exact});
+    }
+  }
+  if (shapes.empty() && entry.shape()) shapes.push_back({*entry.shape(), 1, false});
+  return shapes;
+}
+
+// So that what is not called any more is forgotten.
+void CountHalf(KnownArguments& known) {
+  known.calls /= 2;
+  for (KnownShape& shape : known.shapes) {
+    shape.calls /= 2;
+    shape.exact &= shape.calls > 0;
+  }
+}
+
+// One that calls may well have.
+std::optional<ExactShape> LikelyShape(const CodeEntry& entry) {
+  // Whatever was wrong, it shall not be wrong again because of what somebody called once, or a file said.
+  if (entry.attempts() > 0) return std::nullopt;
+  if (entry.profile() != nullptr) return entry.profile()->FrequentShape();
+  const std::vector<EntryProfile::CountedShape> earlier = EarlierShapes(entry);
+  return earlier.empty() ? std::nullopt : std::optional(earlier.front().shape);
 }
 
 }  // namespace
@@ -56,9 +81,7 @@ Tiers::Choice Tiers::Choose(size_t method, std::span<const c10::IValue> argument
     choice.plan = Force(method, *spec, arguments, &choice);
   } else {
     CodeCache::Found found = cache_.Lookup(method, *spec, arguments);
-    if (found.due && !(client_ && client_->TryEnqueue(JobFor(found.entry, ShapeOf(arguments))))) {
-      cache_.Postpone(*found.entry);
-    }
+    if (found.due && !(client_ && client_->TryEnqueue(JobFor(found.entry)))) cache_.Postpone(*found.entry);
     if (found.entry != nullptr) HeedProfile(found, arguments, &choice);
     if (choice.observed == nullptr) choice.plan = std::move(found.plan);
   }
@@ -77,10 +100,11 @@ void Tiers::HeedProfile(const CodeCache::Found& found, std::span<const c10::IVal
   if (profile == nullptr || found.due) return;
   if (found.plan != nullptr) {
     found.plan->AddCalls(found.weight);
-    if (found.plan->tier() == 1 && settings_.exact_after > 0 && client_) {
-      profile->CountShape(arguments, found.weight, settings_.exact_after,
-                          [&](const ExactShape& shape) { return client_->TryEnqueue(JobOfShape(found.entry, shape)); });
-    }
+    const bool may_be_exact = found.plan->tier() == 1 && settings_.exact_after > 0 && client_;
+    profile->CountShape(arguments, found.weight, may_be_exact ? settings_.exact_after : EntryProfile::kNever,
+                        [&](const ExactShape& shape) {
+                          return client_->TryEnqueue(JobOfShape(found.entry, shape, settings_.exact_after));
+                        });
   }
   if (found.plan != nullptr && found.plan->IsRefuted()) {
     profile->TryRefute(found.plan->Refuted(), [&] { return cache_.TryRetire(entry, *found.plan); });
@@ -97,7 +121,7 @@ std::shared_ptr<const ExecutionPlan> Tiers::Force(size_t method, const ArgumentS
   CodeCache::Found found = cache_.Lookup(method, spec, arguments);
   PlanRequest request{.spec = spec, .least_runs = 1};
   if (settings_.forced_profile && found.entry != nullptr) {
-    if (found.due && found.entry->profile() == nullptr) Profile(*found.entry, 1, std::nullopt);
+    if (found.due && found.entry->profile() == nullptr) Profile(*found.entry, 1);
     if (EntryProfile* profile = found.entry->profile()) {
       choice->samples = profile->TakeSamples();
       if (choice->samples != nullptr) {
@@ -133,18 +157,26 @@ std::shared_ptr<const ExecutionPlan> Tiers::Force(size_t method, const ArgumentS
 CompileJob Tiers::NewJob(const std::shared_ptr<CodeEntry>& entry) {
   CompileJob job;
   job.graph = names_[entry->method()];
-  job.worth = [entry] { return static_cast<double>(entry->calls() + entry->earlier_calls()); };
+  job.worth = [entry] { return static_cast<double>(entry->all_calls()); };
   return job;
 }
 
-CompileJob Tiers::JobFor(const std::shared_ptr<CodeEntry>& entry, std::optional<ExactShape> likely,
-                         std::optional<KnownProfile> known) {
+CompileJob Tiers::JobFor(const std::shared_ptr<CodeEntry>& entry) {
   CompileJob job = NewJob(entry);
-  job.run = [this, entry, likely = std::move(likely), known = std::move(known)](CompileProgress& progress) {
-    if (known && entry->profile() == nullptr) Profile(*entry, settings_.profile_runs, known);
-    const auto plan = Compile(*entry, nullptr, likely ? &*likely : nullptr, &progress);
-    if (entry->profile() == nullptr) Profile(*entry, plan->questions() > 0 ? settings_.profile_runs : 0, std::nullopt);
-    cache_.Install(*entry, plan, BytesOf(*entry, *plan));
+  job.run = [this, entry](CompileProgress& progress) {
+    if (entry->profile() == nullptr && entry->earlier() != nullptr && entry->earlier()->profile) {
+      Profile(*entry, settings_.profile_runs);
+    }
+    const auto plan = Compile(*entry, nullptr, &progress);
+    if (entry->profile() == nullptr) Profile(*entry, plan->questions() > 0 ? settings_.profile_runs : 0);
+    if (!cache_.Install(*entry, plan, BytesOf(*entry, *plan)) || settings_.exact_after == 0) return;
+    size_t exact = 0;
+    for (const EntryProfile::CountedShape& counted : entry->profile()->Shapes()) {
+      if (!counted.taken || ++exact > CodeCache::kMaxExact) continue;
+      if (!client_->Enqueue(JobOfShape(entry, counted.shape, counted.calls))) {
+        entry->profile()->PutBackShape(counted.shape);
+      }
+    }
   };
   job.ended = [this, entry](CompileOutcome outcome) {
     if (outcome == CompileOutcome::kFailed) cache_.Fail(*entry);
@@ -156,8 +188,7 @@ CompileJob Tiers::JobFor(const std::shared_ptr<CodeEntry>& entry, std::optional<
 CompileJob Tiers::JobOfProfile(const std::shared_ptr<CodeEntry>& entry) {
   CompileJob job = NewJob(entry);
   job.run = [this, entry](CompileProgress& progress) {
-    const std::optional<ExactShape> likely = entry->profile()->FrequentShape();
-    const auto plan = Compile(*entry, nullptr, likely ? &*likely : nullptr, &progress);
+    const auto plan = Compile(*entry, nullptr, &progress);
     if (plan->takes_for_granted()) cache_.Replace(*entry, plan, BytesOf(*entry, *plan));
   };
   job.ended = [entry](CompileOutcome outcome) {
@@ -166,10 +197,12 @@ CompileJob Tiers::JobOfProfile(const std::shared_ptr<CodeEntry>& entry) {
   return job;
 }
 
-CompileJob Tiers::JobOfShape(const std::shared_ptr<CodeEntry>& entry, const ExactShape& shape) {
+CompileJob Tiers::JobOfShape(const std::shared_ptr<CodeEntry>& entry, const ExactShape& shape, uint64_t calls) {
   CompileJob job = NewJob(entry);
+  // Less than any that is called without a plan: this one has one for all shapes.
+  job.worth = [calls] { return 1 - 1 / (static_cast<double>(calls) + 1); };
   job.run = [this, entry, shape](CompileProgress& progress) {
-    const auto plan = Compile(*entry, &shape, nullptr, &progress);
+    const auto plan = Compile(*entry, &shape, &progress);
     cache_.InstallExact(*entry, shape, plan, plan->bytes());
   };
   job.ended = [entry, shape](CompileOutcome outcome) {
@@ -180,16 +213,23 @@ CompileJob Tiers::JobOfShape(const std::shared_ptr<CodeEntry>& entry, const Exac
   return job;
 }
 
-void Tiers::Profile(CodeEntry& entry, uint32_t runs, std::optional<KnownProfile> known) {
+void Tiers::Profile(CodeEntry& entry, uint32_t runs) {
   const PlanCompiler& compiler = *compilers_[entry.method()];
   compiler.Prepare();
-  if (!known || known->baseline != compiler.fingerprint()) known.emplace();
-  entry.SetProfile(std::make_shared<EntryProfile>(compiler.sites(), runs, settings_.max_retired, *std::move(known)));
+  KnownProfile known;
+  if (entry.earlier() != nullptr && entry.earlier()->profile) known = *entry.earlier()->profile;
+  if (known.baseline != compiler.fingerprint()) known = {};
+  const auto profile = std::make_shared<EntryProfile>(compiler.sites(), runs, settings_.max_retired, std::move(known));
+  for (const EntryProfile::CountedShape& counted : EarlierShapes(entry)) {
+    profile->Remember(counted.shape, counted.calls, counted.taken);
+  }
+  entry.SetProfile(profile);
 }
 
-std::shared_ptr<const ExecutionPlan> Tiers::Compile(CodeEntry& entry, const ExactShape* shape, const ExactShape* likely,
+std::shared_ptr<const ExecutionPlan> Tiers::Compile(CodeEntry& entry, const ExactShape* shape,
                                                     CompileProgress* progress) {
-  PlanRequest request{.spec = entry.spec(), .shape = shape, .likely = likely};
+  const std::optional<ExactShape> likely = shape == nullptr ? LikelyShape(entry) : std::nullopt;
+  PlanRequest request{.spec = entry.spec(), .shape = shape, .likely = likely ? &*likely : nullptr};
   if (EntryProfile* profile = entry.profile()) {
     KnownProfile known = profile->Snapshot();
     request.profile = std::move(known.seen);
@@ -218,17 +258,26 @@ std::vector<KnownArguments> Tiers::Known() const {
   std::vector<KnownArguments> known;
   for (const auto& entry : cache_.Entries()) {
     if (entry->state() == CodeEntry::State::kFailed) continue;
-    std::optional<KnownProfile> profile;
-    if (entry->profile() != nullptr) {
-      profile = entry->profile()->Snapshot();
-      profile->baseline = compilers_[entry->method()]->fingerprint();
-      if (profile->seen.runs == 0 && profile->refuted.empty()) profile.reset();
+    KnownArguments kind;
+    const EntryProfile* made = entry->profile();
+    if (made != nullptr) {
+      kind.profile = made->Snapshot();
+      kind.profile->baseline = compilers_[entry->method()]->fingerprint();
+      if (kind.profile->seen.runs == 0 && kind.profile->refuted.empty()) kind.profile.reset();
+    } else if (entry->earlier() != nullptr) {
+      kind.profile = entry->earlier()->profile;
     }
-    if (entry->state() == CodeEntry::State::kCold && !profile) continue;
-    if (std::optional<StoredSpec> spec = StoredSpec::Of(entry->spec())) {
-      known.push_back(
-          {names_[entry->method()], entry->calls() + entry->earlier_calls(), *std::move(spec), std::move(profile)});
+    for (const EntryProfile::CountedShape& counted : made != nullptr ? made->Shapes() : EarlierShapes(*entry)) {
+      const auto numbers = counted.shape.numbers();
+      kind.shapes.push_back({{numbers.begin(), numbers.end()}, counted.calls, counted.taken});
     }
+    if (entry->state() == CodeEntry::State::kCold && entry->earlier() == nullptr && !kind.profile) continue;
+    std::optional<StoredSpec> spec = StoredSpec::Of(entry->spec());
+    if (!spec) continue;
+    kind.method = names_[entry->method()];
+    kind.calls = entry->all_calls();
+    kind.spec = *std::move(spec);
+    known.push_back(std::move(kind));
   }
   return known;
 }
@@ -240,19 +289,19 @@ size_t Tiers::Recall(std::vector<KnownArguments> known, const StoredSpec::FindCl
   for (KnownArguments& each : known) {
     const auto method = std::ranges::find(names_, each.method);
     const std::optional<ArgumentSpec> spec = each.spec.Restore(find_class);
-    // Half, so that what is not called any more is forgotten.
-    const uint64_t calls = client_ ? each.calls / 2 : each.calls;
-    if (method == names_.end() || !spec || calls == 0) continue;
+    if (method == names_.end() || !spec) continue;
+    if (client_) CountHalf(each);
+    if (each.calls == 0) continue;
     const auto number = static_cast<size_t>(method - names_.begin());
     // A method's self is not in the spec.
     const size_t given = spec->Facts().size();
     if (given != inputs_[number] && given + 1 != inputs_[number]) continue;
-    const auto entry = cache_.AddQueued(number, *spec, calls);
+    const auto entry = cache_.AddQueued(number, *spec, std::make_shared<const KnownArguments>(std::move(each)));
     if (entry == nullptr) continue;
-    if (client_ && client_->Enqueue(JobFor(entry, std::nullopt, std::move(each.profile)))) {
+    if (client_ && client_->Enqueue(JobFor(entry))) {
       ++asked;
     } else {
-      if (!client_) Profile(*entry, 1, std::move(each.profile));
+      if (!client_) Profile(*entry, 1);
       cache_.Postpone(*entry);
     }
   }

@@ -85,9 +85,9 @@ class Tiers {
 
   // The kinds of arguments that were called often enough to be compiled, for a later process.
   std::vector<KnownArguments> Known() const;
-  // Asks for the plans of what an earlier process or load knew, the most called first; how many that are. Its calls
-  // count half. What does not belong to this archive, whatever it is, is left out. May wait for locks of the
-  // compiler's.
+  // Asks for the plans of what an earlier process or load knew, the most called first, and when those for all sizes are
+  // made for the ones for some alone; how many kinds that are. Its calls count half. What does not belong to this
+  // archive, whatever it is, is left out. May wait for locks of the compiler's.
   size_t Recall(std::vector<KnownArguments> known, const StoredSpec::FindClass& find_class);
 
   struct Plan {
@@ -111,19 +111,18 @@ class Tiers {
  private:
   // One that does nothing yet.
   CompileJob NewJob(const std::shared_ptr<CodeEntry>& entry);
-  // The first plan. `likely`: the shape of a call. Of the profile that was `known` before, if it fits.
-  CompileJob JobFor(const std::shared_ptr<CodeEntry>& entry, std::optional<ExactShape> likely = std::nullopt,
-                    std::optional<KnownProfile> known = std::nullopt);
+  // The first plan, and then those for the shapes that had one of their own before.
+  CompileJob JobFor(const std::shared_ptr<CodeEntry>& entry);
   // A plan made of the entry's profile in place of the one that it has.
   CompileJob JobOfProfile(const std::shared_ptr<CodeEntry>& entry);
-  // A plan for that shape alone.
-  CompileJob JobOfShape(const std::shared_ptr<CodeEntry>& entry, const ExactShape& shape);
-  std::shared_ptr<const ExecutionPlan> Compile(CodeEntry& entry, const ExactShape* shape, const ExactShape* likely,
-                                               CompileProgress* progress);
+  // A plan for that shape alone, of which so many `calls` are known.
+  CompileJob JobOfShape(const std::shared_ptr<CodeEntry>& entry, const ExactShape& shape, uint64_t calls);
+  // `shape`: for that alone; null: for all.
+  std::shared_ptr<const ExecutionPlan> Compile(CodeEntry& entry, const ExactShape* shape, CompileProgress* progress);
   // What follows from the profile of a call's entry, for this call and for the plans.
   void HeedProfile(const CodeCache::Found& found, std::span<const c10::IValue> arguments, Choice* choice);
-  // Gives the entry a profile that goes on from the `known` one, where that is of this baseline.
-  void Profile(CodeEntry& entry, uint32_t runs, std::optional<KnownProfile> known);
+  // Gives the entry a profile that goes on from what was known earlier, where that is of this baseline.
+  void Profile(CodeEntry& entry, uint32_t runs);
   std::shared_ptr<const ExecutionPlan> Force(size_t method, const ArgumentSpec& spec,
                                              std::span<const c10::IValue> arguments, Choice* choice);
 

@@ -287,7 +287,7 @@ class Packer {
     Value* x = node->input(0);
     const std::optional<KnownSizes> sizes = SizesOf(*x);
     const at::Tensor weight = Packed(settings, sizes);
-    // For the call that the plan was asked for after.
+    // For the calls that the plan is most likely for.
     c10::IValue for_likely;
     const std::vector<int64_t> likely = LikelyOf(sizes);
     if (!likely.empty()) {

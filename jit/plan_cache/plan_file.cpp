@@ -1,5 +1,7 @@
 #include "jit/plan_cache/plan_file.h"
 
+#include <algorithm>
+#include <span>
 #include <utility>
 
 #include "jit/archive/crc32.h"
@@ -12,8 +14,10 @@ constexpr std::string_view kMagic = "HEARTHPL";
 constexpr uint32_t kFormat = 1;
 constexpr uint32_t kKnownArguments = 1;
 constexpr uint32_t kProfiles = 2;
-// That all profiles of a file may take; the kinds have the rest.
+constexpr uint32_t kShapes = 3;
+// That all profiles and shapes of a file may take; the kinds have the rest.
 constexpr uint64_t kMaxProfileBytes = kMaxPlanFileBytes / 2;
+constexpr uint64_t kMaxShapeBytes = kMaxPlanFileBytes / 4;
 
 std::string KnownSection(const std::vector<KnownArguments>& known) {
   PlanBytes section;
@@ -45,35 +49,70 @@ std::vector<KnownArguments> ReadKnownSection(std::string_view bytes) {
   return known;
 }
 
-std::string ProfileSection(const std::vector<KnownArguments>& known) {
-  PlanBytes profiles;
+// A count, and of each kind that `put` writes something of its place and that, as far as there is room.
+template <typename Put>
+std::string SectionOfKinds(const std::vector<KnownArguments>& known, uint64_t most_bytes, Put put) {
+  PlanBytes kinds;
   uint32_t count = 0;
   for (size_t i = 0; i < known.size(); ++i) {
-    if (!known[i].profile) continue;
-    PlanBytes profile;
-    profile.Put(static_cast<uint32_t>(i));
-    PutProfile(*known[i].profile, profile);
-    if (profiles.bytes().size() + profile.bytes().size() > kMaxProfileBytes) continue;
-    profiles.bytes() += profile.bytes();
+    PlanBytes kind;
+    kind.Put(static_cast<uint32_t>(i));
+    if (!put(known[i], kind) || kinds.bytes().size() + kind.bytes().size() > most_bytes) continue;
+    kinds.bytes() += kind.bytes();
     ++count;
   }
   PlanBytes section;
   section.Put(count);
-  section.bytes() += profiles.bytes();
+  section.bytes() += kinds.bytes();
   return std::move(section.bytes());
 }
 
-void ReadProfileSection(std::string_view bytes, std::vector<KnownArguments>& known) {
+// `what` the section is of; `least_bytes` that `take` takes of a kind.
+template <typename Take>
+void ReadSectionOfKinds(std::string_view bytes, const char* what, size_t least_bytes,
+                        std::vector<KnownArguments>& known, Take take) {
   PlanReader reader(bytes);
-  const uint32_t count = reader.TakeCount(4 + kLeastProfileBytes, "the profiles");
+  const uint32_t count = reader.TakeCount(4 + least_bytes, what);
   for (uint32_t i = 0; i < count; ++i) {
-    const auto place = reader.Take<uint32_t>("a profile's kind");
+    const auto place = reader.Take<uint32_t>(what);
     if (place >= known.size()) {
-      throw PlanFileError("a profile is of kind " + std::to_string(place) + " of " + std::to_string(known.size()));
+      throw PlanFileError(std::string(what) + " are of kind " + std::to_string(place) + " of " +
+                          std::to_string(known.size()));
     }
-    known[place].profile = TakeProfile(reader);
+    take(reader, known[place]);
   }
-  if (!reader.empty()) throw PlanFileError("bytes follow the profiles");
+  if (!reader.empty()) throw PlanFileError(std::string("bytes follow ") + what);
+}
+
+bool PutProfileOf(const KnownArguments& known, PlanBytes& bytes) {
+  if (known.profile) PutProfile(*known.profile, bytes);
+  return known.profile.has_value();
+}
+
+bool PutShapesOf(const KnownArguments& known, PlanBytes& bytes) {
+  const std::span shapes = std::span(known.shapes).first(std::min(known.shapes.size(), KnownShape::kMost));
+  bytes.Put(static_cast<uint32_t>(shapes.size()));
+  for (const KnownShape& shape : shapes) {
+    bytes.Put(shape.calls);
+    bytes.Put(static_cast<uint8_t>(shape.exact));
+    bytes.Put(static_cast<uint32_t>(shape.numbers.size()));
+    for (const int64_t number : shape.numbers) bytes.Put(number);
+  }
+  return !shapes.empty();
+}
+
+void TakeShapes(PlanReader& reader, KnownArguments& known) {
+  known.shapes.resize(reader.TakeCount(13, "the shapes of a kind"));
+  if (known.shapes.size() > KnownShape::kMost) {
+    throw PlanFileError("a kind has " + std::to_string(known.shapes.size()) + " shapes, and not " +
+                        std::to_string(KnownShape::kMost) + " at most");
+  }
+  for (KnownShape& shape : known.shapes) {
+    shape.calls = reader.Take<uint64_t>("a shape's calls");
+    shape.exact = reader.Take<uint8_t>("a shape") != 0;
+    shape.numbers.resize(reader.TakeCount(8, "a shape's numbers"));
+    for (int64_t& number : shape.numbers) number = reader.Take<int64_t>("a shape's numbers");
+  }
 }
 
 }  // namespace
@@ -87,7 +126,8 @@ std::string WritePlanFile(std::string_view key, const std::vector<KnownArguments
     body.bytes() += section;
   };
   put_section(kKnownArguments, KnownSection(known));
-  put_section(kProfiles, ProfileSection(known));
+  put_section(kProfiles, SectionOfKinds(known, kMaxProfileBytes, PutProfileOf));
+  put_section(kShapes, SectionOfKinds(known, kMaxShapeBytes, PutShapesOf));
 
   PlanBytes file;
   file.bytes() = kMagic;
@@ -118,7 +158,11 @@ std::vector<KnownArguments> ReadPlanFile(std::string_view key, std::string_view 
     const auto number = reader.Take<uint32_t>("a section's number");
     const std::string_view section = reader.TakeBytes(reader.Take<uint64_t>("a section's length"), "a section");
     if (number == kKnownArguments) known = ReadKnownSection(section);
-    if (number == kProfiles) ReadProfileSection(section, known);
+    if (number == kProfiles) {
+      ReadSectionOfKinds(section, "the profiles", kLeastProfileBytes, known,
+                         [](PlanReader& from, KnownArguments& kind) { kind.profile = TakeProfile(from); });
+    }
+    if (number == kShapes) ReadSectionOfKinds(section, "the shapes", 4, known, TakeShapes);
   }
   return known;
 }

@@ -8,7 +8,9 @@
 // form, it gets another number. Section 1 is the kinds: their count (4), and of each the method's name, the calls (8),
 // the spec's classes (a count and names) and words (a count and 8 bytes each); counts are of 4 bytes, a string is a
 // count and its bytes. Section 2 is the profiles, of as many kinds as there is room for (profile_bytes.h): their count,
-// and of each the place of its kind in section 1 (4) and the profile.
+// and of each the place of its kind in section 1 (4) and the profile. Section 3 is the shapes that were called most, of
+// as many kinds as there is room for: how many kinds, and of each its place in section 1 (4) and its shapes, each with
+// its calls (8), whether it had a plan of its own (1) and its numbers (8 bytes each); counts as above.
 //
 // Pure functions.
 #pragma once
@@ -27,9 +29,9 @@ namespace hearth {
 constexpr uint64_t kMaxPlanFileBytes = uint64_t{4} << 20;
 
 std::string WritePlanFile(std::string_view key, const std::vector<KnownArguments>& known);
-// Trusts nothing: throws PlanFileError, whatever the bytes are. The specs' words are as they stand there;
-// StoredSpec::Restore checks them. Whether a profile is of the graph that it says it is, nobody can tell: what it
-// claims is guarded, and only where it fits the Values' types.
+// Trusts nothing: throws PlanFileError, whatever the bytes are. The specs' words and the shapes' numbers are as they
+// stand there; StoredSpec::Restore and ExactShape::Restore check them. Whether a profile is of the graph that it says
+// it is, nobody can tell: what it claims is guarded, and only where it fits the Values' types.
 std::vector<KnownArguments> ReadPlanFile(std::string_view key, std::string_view bytes);
 
 }  // namespace hearth

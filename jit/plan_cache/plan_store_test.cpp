@@ -5,9 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <fstream>
 #include <random>
 
+#include "jit/archive/crc32.h"
 #include "jit/plan_cache/plan_file.h"
 
 namespace hearth {
@@ -89,6 +91,71 @@ TEST(PlanFileTest, AProfileIsReadAsItWasWritten) {
     EXPECT_EQ(seen.facts, expected.facts) << number;
     EXPECT_EQ(seen.dimensions, expected.dimensions) << number;
   }
+}
+
+TEST(PlanFileTest, ShapesAreReadAsTheyWereWritten) {
+  std::vector<KnownArguments> known = {Known("f", 3), Known("g", 4), Known("h", 5)};
+  known[0].shapes = {{{2, 2, 3, 3, 1}, uint64_t{1} << 40, true}, {{-1}, 7, false}};
+  known[2].shapes = {{{}, 0, false}};
+  const std::vector<KnownArguments> read = ReadPlanFile("key", WritePlanFile("key", known));
+  for (size_t i = 0; i < known.size(); ++i) EXPECT_EQ(read[i].shapes, known[i].shapes) << i;
+}
+
+TEST(PlanFileTest, ShapesThatAreTooManyAreLeftOut) {
+  std::vector<KnownArguments> known(3, Known("f", 3));
+  for (KnownArguments& each : known) each.shapes.assign(KnownShape::kMost, {std::vector<int64_t>(6000, 1), 1, true});
+  known[0].shapes.resize(KnownShape::kMost + 1, {{1}, 1, true});
+  const std::vector<KnownArguments> read = ReadPlanFile("key", WritePlanFile("key", known));
+  EXPECT_EQ(read[0].shapes.size(), KnownShape::kMost);
+  EXPECT_EQ(read[1].shapes, known[1].shapes);
+  EXPECT_TRUE(read[2].shapes.empty());
+}
+
+// A file of one kind, and of bytes in a section of that number.
+std::string FileWith(uint32_t number, const std::string& section) {
+  PlanBytes body;
+  body.Put(std::string_view("key"));
+  const std::string whole = WritePlanFile("key", {Known("f", 3)});
+  // The head, the key, the number and the length of section 1, which says how long that is.
+  const size_t head = 24 + 4 + 3;
+  uint64_t length = 0;
+  std::memcpy(&length, whole.data() + head + 4, sizeof(length));
+  body.bytes() += whole.substr(head, 12 + length);
+  body.Put(number);
+  body.Put(static_cast<uint64_t>(section.size()));
+  body.bytes() += section;
+  PlanBytes file;
+  file.bytes() = whole.substr(0, 12);
+  file.Put(Crc32(body.bytes()));
+  file.Put(static_cast<uint64_t>(body.bytes().size()));
+  return file.bytes() + body.bytes();
+}
+
+TEST(PlanFileTest, AFileOfAnEarlierVersionHasNoShapesAndSectionsOfALaterOneAreSkipped) {
+  const std::vector<KnownArguments> read = ReadPlanFile("key", FileWith(99, "whatever it is"));
+  EXPECT_THAT(Texts(read), ElementsAre("f 3"));
+  EXPECT_TRUE(read[0].shapes.empty());
+}
+
+TEST(PlanFileTest, ShapesThatAreNotWholeSayWhatIsWrong) {
+  const auto error = [](const auto&... numbers) {
+    PlanBytes section;
+    (section.Put(numbers), ...);
+    return ErrorOf("key", FileWith(3, section.bytes()));
+  };
+  constexpr uint32_t kOne = 1, kNone = 0;
+  constexpr uint64_t kCalls = 5;
+  constexpr uint8_t kExact = 1;
+  EXPECT_EQ(error(kOne, kNone, kOne, kCalls, kExact, kOne, kCalls), "no error");
+  EXPECT_THAT(error(uint32_t{1} << 31), HasSubstr("ends within the shapes"));
+  EXPECT_THAT(error(kOne, kOne, kNone), HasSubstr("the shapes are of kind 1 of 1"));
+  EXPECT_THAT(error(kOne, kNone, uint32_t{1} << 31), HasSubstr("ends within the shapes of a kind"));
+  EXPECT_THAT(error(kOne, kNone, kOne, kCalls, kExact, kOne), HasSubstr("ends within a shape's numbers"));
+  EXPECT_THAT(error(kOne, kNone, kNone, kExact), HasSubstr("bytes follow the shapes"));
+  PlanBytes many;
+  for (const uint32_t number : {1, 0, 9}) many.Put(number);
+  for (int i = 0; i < 9 * 13; ++i) many.Put(uint8_t{0});
+  EXPECT_THAT(ErrorOf("key", FileWith(3, many.bytes())), HasSubstr("9 shapes, and not 8 at most"));
 }
 
 TEST(PlanFileTest, ProfilesThatAreTooManyAreLeftOut) {

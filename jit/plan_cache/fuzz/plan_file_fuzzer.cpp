@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "jit/analysis/exact_shape.h"
 #include "jit/archive/crc32.h"
 #include "jit/plan_cache/plan_file.h"
 
@@ -22,10 +23,23 @@ void Read(std::string_view bytes) {
     for (const KnownArguments& each : known) {
       const auto spec = each.spec.Restore(
           [&](const std::string& name) -> const c10::Type* { return name == "__torch__.C" ? type.get() : nullptr; });
-      if (spec && (spec->ToString().empty() != spec->Facts().empty() || !StoredSpec::Of(*spec))) std::abort();
+      if (!spec) continue;
+      if (spec->ToString().empty() != spec->Facts().empty() || !StoredSpec::Of(*spec)) std::abort();
+      for (const KnownShape& known_shape : each.shapes) {
+        const auto shape = ExactShape::Restore(known_shape.numbers, *spec);
+        if (!shape) continue;
+        std::vector<ArgumentFacts> facts = spec->Facts();
+        shape->AddTo(facts);
+        shape->AddAsLikelyTo(facts);
+        if (shape->ToString().empty() || !ExactShape::Restore(shape->numbers(), *spec)) std::abort();
+      }
     }
     // What was read is written, and read again, as it is.
-    if (ReadPlanFile(kKey, WritePlanFile(kKey, known)).size() != known.size()) std::abort();
+    const std::vector<KnownArguments> again = ReadPlanFile(kKey, WritePlanFile(kKey, known));
+    if (again.size() != known.size()) std::abort();
+    for (size_t i = 0; i < known.size(); ++i) {
+      if (again[i].spec != known[i].spec || again[i].shapes != known[i].shapes) std::abort();
+    }
   } catch (const PlanFileError&) {
     // What bad bytes are meant to give.
   }

@@ -1,0 +1,255 @@
+// What a model's tiers know of their calls, as the next load of the archive has it made again.
+#include "jit/executor/tiers.h"
+
+#include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+
+#include "jit/analysis/effects.h"
+#include "jit/ir/parser.h"
+#include "jit/ir/printer.h"
+#include "jit/passes/pipelines.h"
+#include "jit/tools/ir_file.h"
+
+namespace hearth {
+namespace {
+
+using c10::IValue;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+using Clock = std::chrono::steady_clock;
+
+constexpr char kModel[] = R"(graph(%x : Tensor):
+  %0 : int = prim::Constant[value=0]()
+  %size : int = aten::size.int(%x, %0)
+  %y : Tensor = aten::mul.Scalar(%x, %size)
+  return (%y)
+)";
+
+std::vector<IValue> Matrix(int64_t rows) { return {at::zeros({rows, 3})}; }
+std::vector<IValue> Vector(int64_t size) { return {at::zeros({size})}; }
+
+class TiersTest : public testing::Test {
+ protected:
+  TiersTest() : graph_(ParseGraph(kModel)) {
+    settings_.compiler = std::make_shared<BackgroundCompiler>(BackgroundCompiler::Settings());
+    settings_.budget = std::make_shared<CodeCacheBudget>(CodeCacheLimits{1000, size_t{1} << 30});
+    settings_.exact_after = 10;
+  }
+
+  std::unique_ptr<Tiers> Load() const { return Load(*graph_); }
+  std::unique_ptr<Tiers> Load(const Graph& graph) const {
+    return std::make_unique<Tiers>(settings_, std::vector<Tiers::Method>{{"f", &graph}}, false);
+  }
+
+  // `calls` of these, and whatever is compiled after each. Up to CodeCache::kExactCalls, every one is counted.
+  static void Call(Tiers& tiers, const std::vector<IValue>& arguments, int calls) {
+    for (int i = 0; i < calls; ++i) {
+      tiers.Choose(0, arguments);
+      EXPECT_TRUE(tiers.WaitUntilIdle(Clock::time_point::max()));
+    }
+  }
+
+  static size_t Recall(Tiers& tiers, const std::vector<KnownArguments>& known) {
+    return tiers.Recall(known, [](const std::string&) { return nullptr; });
+  }
+
+  // "Float[2: *, *] [2, 3]" of a plan of tier 2, "Float[2: *, *]" of one of tier 1.
+  static std::vector<std::string> Plans(const Tiers& tiers) {
+    std::vector<std::string> plans;
+    for (const Tiers::Plan& plan : tiers.plans()) {
+      if (plan.plan == nullptr) continue;
+      const std::string spec = plan.spec.substr(0, plan.spec.find(" cpu"));
+      plans.push_back(plan.plan->tier() == 1 ? spec : spec + " " + plan.plan->shape());
+    }
+    return plans;
+  }
+
+  const std::unique_ptr<Graph> graph_;
+  TierSettings settings_;
+};
+
+TEST_F(TiersTest, TheNextLoadHasThePlansOfShapesBeforeItIsCalled) {
+  std::vector<KnownArguments> known;
+  {
+    const auto tiers = Load();
+    Call(*tiers, Matrix(2), 40);
+    Call(*tiers, Matrix(5), 3);
+    known = tiers->Known();
+  }
+  ASSERT_EQ(known.size(), 1u);
+  EXPECT_EQ(known[0].shapes.at(0).numbers, (std::vector<int64_t>{2, 2, 3, 3, 1}));
+  EXPECT_TRUE(known[0].shapes[0].exact);
+  EXPECT_EQ(known[0].shapes.at(1).numbers, (std::vector<int64_t>{2, 5, 3, 3, 1}));
+  EXPECT_FALSE(known[0].shapes[1].exact);
+
+  const auto next = Load();
+  EXPECT_EQ(Recall(*next, known), 1u);
+  ASSERT_TRUE(next->WaitUntilIdle(Clock::time_point::max()));
+  EXPECT_THAT(Plans(*next), ElementsAre("Float[2: *, *]", "Float[2: *, *] [2, 3]"));
+  EXPECT_EQ(next->Choose(0, Matrix(2)).plan->tier(), 2u);
+  EXPECT_EQ(next->Choose(0, Matrix(5)).plan->tier(), 1u);
+}
+
+TEST_F(TiersTest, WhatWasKnownIsHandedOnThoughNothingOfItWasCompiledYet) {
+  const auto tiers = Load();
+  Call(*tiers, Matrix(2), 41);
+  std::vector<KnownArguments> known = tiers->Known();
+  settings_.compiler->Pause();
+  const auto next = Load();
+  Recall(*next, known);
+  std::vector<KnownArguments> handed_on = next->Known();
+  settings_.compiler->Resume();
+  ASSERT_EQ(handed_on.size(), 1u);
+  EXPECT_EQ(handed_on[0].spec, known[0].spec);
+  EXPECT_EQ(handed_on[0].calls, known[0].calls / 2);
+  ASSERT_EQ(handed_on[0].shapes.size(), 1u);
+  EXPECT_EQ(handed_on[0].shapes[0], (KnownShape{known[0].shapes[0].numbers, known[0].shapes[0].calls / 2, true}));
+}
+
+TEST_F(TiersTest, ShapesThatNobodyCallsAnyMoreAreForgotten) {
+  std::vector<KnownArguments> known;
+  {
+    const auto tiers = Load();
+    Call(*tiers, Matrix(2), 20);
+    known = tiers->Known();
+  }
+  for (int load = 0; load < 10; ++load) {
+    const auto tiers = Load();
+    Recall(*tiers, known);
+    Call(*tiers, Matrix(3 + load), 5);
+    known = tiers->Known();
+  }
+  for (const KnownShape& shape : known.at(0).shapes) EXPECT_FALSE(shape.exact && shape.numbers[1] == 2);
+}
+
+// What plans there are when the compiler comes to a job of that worth.
+CompileJob Look(const Tiers& tiers, double worth, std::vector<std::string>* plans,
+                std::vector<std::string> (*plans_of)(const Tiers&)) {
+  return {
+      "look", [worth] { return worth; }, [&tiers, plans, plans_of](CompileProgress&) { *plans = plans_of(tiers); }, {}};
+}
+
+TEST_F(TiersTest, PlansForAllShapesAreMadeFirstAndThenThoseOfTheShapesCalledMost) {
+  std::vector<KnownArguments> known;
+  {
+    const auto tiers = Load();
+    Call(*tiers, Matrix(2), 44);
+    Call(*tiers, Matrix(4), 14);
+    Call(*tiers, Vector(7), 4);
+    known = tiers->Known();
+  }
+  const auto next = Load();
+  settings_.compiler->Pause();
+  EXPECT_EQ(Recall(*next, known), 2u);
+  std::vector<std::string> at_first;
+  std::vector<std::string> later;
+  CompileClient client(settings_.compiler);
+  ASSERT_TRUE(client.Enqueue(Look(*next, 1, &at_first, Plans)));
+  ASSERT_TRUE(client.Enqueue(Look(*next, 0.9, &later, Plans)));
+  settings_.compiler->Resume();
+  ASSERT_TRUE(client.WaitUntilIdle(Clock::time_point::max()));
+  ASSERT_TRUE(next->WaitUntilIdle(Clock::time_point::max()));
+  EXPECT_THAT(at_first, UnorderedElementsAre("Float[2: *, *]", "Float[1: *]"));
+  EXPECT_THAT(later, UnorderedElementsAre("Float[2: *, *]", "Float[2: *, *] [2, 3]", "Float[1: *]"));
+  EXPECT_THAT(Plans(*next),
+              UnorderedElementsAre("Float[2: *, *]", "Float[2: *, *] [2, 3]", "Float[2: *, *] [4, 3]", "Float[1: *]"));
+}
+
+TEST_F(TiersTest, ShapesThatNoArgumentsOfTheKindCanHaveAreLeftOut) {
+  const auto tiers = Load();
+  Call(*tiers, Matrix(2), 20);
+  std::vector<KnownArguments> known = tiers->Known();
+  known.at(0).shapes = {{{}, 1000, true},
+                        {{2, 5}, 1000, true},
+                        {{3, 5, 3, 3, 3, 3, 1}, 1000, true},
+                        {{2, 1, 3, 3, 1}, 1000, true},
+                        {{2, -5, 3, 3, 1}, 1000, true},
+                        {{2, int64_t{1} << 40, int64_t{1} << 40, 3, 1}, 1000, true},
+                        {{2, 5, 3, 7, 1}, 1000, true}};
+  const auto next = Load();
+  EXPECT_EQ(Recall(*next, known), 1u);
+  ASSERT_TRUE(next->WaitUntilIdle(Clock::time_point::max()));
+  // The last one could be, of another spec alone: no call will ever have it.
+  EXPECT_THAT(Plans(*next), ElementsAre("Float[2: *, *]", "Float[2: *, *] [5, 3]"));
+  EXPECT_EQ(next->Choose(0, Matrix(5)).plan->tier(), 1u);
+  EXPECT_EQ(next->Choose(0, Matrix(2)).plan->tier(), 1u);
+}
+
+TEST_F(TiersTest, WhereShapesNeverHavePlansOfTheirOwnNoneIsRecalled) {
+  const auto tiers = Load();
+  Call(*tiers, Matrix(2), 20);
+  settings_.exact_after = 0;
+  const auto next = Load();
+  Recall(*next, tiers->Known());
+  ASSERT_TRUE(next->WaitUntilIdle(Clock::time_point::max()));
+  EXPECT_THAT(Plans(*next), ElementsAre("Float[2: *, *]"));
+}
+
+// The format of a weight that large depends on the images' sizes.
+constexpr char kImages[] = R"(
+class __torch__.M:
+  weight : Tensor = zeros([3, 3, 113, 113])
+
+graph(%self : __torch__.M, %x : Tensor):
+  %w : Tensor = prim::GetAttr[name="weight"](%self)
+  %n : NoneType = prim::Constant[value=None]()
+  %1 : int = prim::Constant[value=1]()
+  %one : List[int] = prim::Constant[value=[1, 1]]()
+  %no : List[int] = prim::Constant[value=[0, 0]]()
+  %y : Tensor = aten::conv2d(%x, %w, %n, %one, %no, %one, %1)
+  return (%y)
+)";
+
+class TiersOfImagesTest : public TiersTest {
+ protected:
+  TiersOfImagesTest() : file_(std::make_shared<const Source>(kImages, "model.ir")), effects_(file_.unit()) {
+    BaselineOptions options;
+    options.self = file_.MakeSelf();
+    options.effects = &effects_;
+    baseline_ = BuildBaseline(file_.graph(), options);
+  }
+
+  std::unique_ptr<Tiers> LoadAndCall(std::initializer_list<std::vector<int64_t>> images) const {
+    auto tiers = Load(*baseline_);
+    for (const std::vector<int64_t>& sizes : images) Call(*tiers, {at::zeros(sizes)}, 1);
+    return tiers;
+  }
+  // Of the plan for all shapes.
+  static std::string Text(const Tiers& tiers) {
+    const auto plans = tiers.plans();
+    return plans.empty() || plans[0].plan == nullptr ? "no plan" : PrintGraph(plans[0].plan->graph());
+  }
+
+  const IrFile file_;
+  const UnitEffects effects_;
+  std::unique_ptr<Graph> baseline_;
+};
+
+TEST_F(TiersOfImagesTest, TheNextLoadPacksWeightsForTheShapeThatWasCalledMost) {
+  const auto tiers = LoadAndCall({{2, 3, 200, 240}, {2, 3, 240, 200}, {2, 3, 240, 200}, {2, 3, 240, 200}});
+  EXPECT_THAT(Text(*tiers), HasSubstr("[2, 3, 200, 240]")) << "of the first call";
+  const auto next = Load(*baseline_);
+  Recall(*next, tiers->Known());
+  ASSERT_TRUE(next->WaitUntilIdle(Clock::time_point::max()));
+  EXPECT_THAT(Text(*next), HasSubstr("[2, 3, 240, 200]"));
+}
+
+TEST_F(TiersOfImagesTest, AShapeThatNoMachineCouldHoldDoesNoHarm) {
+  const auto tiers = LoadAndCall({{2, 3, 200, 240}, {2, 3, 200, 240}});
+  std::vector<KnownArguments> known = tiers->Known();
+  known.at(0).calls = 1000;
+  known.at(0).shapes = {{{4, 2, 3, int64_t{1} << 34, int64_t{1} << 20, 1, 1, 1, 1}, 1000, true}};
+  const auto next = Load(*baseline_);
+  Recall(*next, known);
+  ASSERT_TRUE(next->WaitUntilIdle(Clock::time_point::max()));
+  Call(*next, {at::zeros({2, 3, 200, 240})}, 20);
+  EXPECT_THAT(Text(*next), HasSubstr("hearth::convolution"));
+}
+
+}  // namespace
+}  // namespace hearth
