@@ -2,7 +2,7 @@
 adds up in another order, in weights that batch norms were folded into: its error is measured by the largest number of a
 tensor, as the error of such sums is, and not by each. Where that is too much, it may be twice as far as torch.jit is from
 what the model gives in float64, the farthest that torch.jit is with inputs whose last bits are drawn: some make much of a
-little rounding.
+little rounding, and detections of all but equal scores change places.
 
 A model is made, asked, and deleted before the next one: together they would fill a disk. Beside the verdict stands what
 loading and running it cost on both sides."""
@@ -106,20 +106,53 @@ def judge(item):
 
 
 def _is_as_near(case, hearth, folder):
-    """Whether hearth's answer is about as near to that of the same model in float64 as torch.jit's answers are to inputs
-    whose last bits are drawn: a model may make much of a little rounding, and one answer is near by chance."""
-    try:
-        inputs = torch.load(case.inputs, weights_only=True)
-        with torch.no_grad(), torch.jit.optimized_execution(False):
-            model = torch.jit.load(case.archive)
-            theirs = [leaves(model(*given)) for given in (inputs, *_with_other_last_bits(inputs))]
+    """Whether hearth's answer is about as near to that of the same model in float64 (to torch.jit's own, if it is not one
+    of float64 too) as torch.jit's answers are to inputs whose last bits are drawn: a model may make much of a little
+    rounding, and one answer is near by chance."""
+    inputs = torch.load(case.inputs, weights_only=True)
+    with torch.no_grad(), torch.jit.optimized_execution(False):
+        model = torch.jit.load(case.archive)
+        theirs = [model(*given) for given in (inputs, *_with_other_last_bits(inputs))]
+        try:
             exact = torch.jit.load(case.archive).double()(*_map(torch.Tensor.double, inputs))
-        [answer] = hearth.run([case], folder)
-        ours = torch.load(answer.output, weights_only=True)["result"]
-        answers = zip(leaves(ours), leaves(exact), *theirs, strict=True)
-        return all(_near(our, right, [their for _, their in others]) for (_, our), (_, right), *others in answers)
-    except (RuntimeError, ValueError):  # not every model is one of float64 too
+        except RuntimeError:
+            exact = theirs[0]
+    [answer] = hearth.run([case], folder)
+    ours = torch.load(answer.output, weights_only=True)["result"]
+    answers = [exact]
+    for each in (ours, *theirs):
+        try:
+            answers.append(_in_order_of(exact, each))
+        except _OtherDetections:
+            if each is ours:
+                return False
+    if len(answers) < 3:
         return False
+    answers = [list(leaves(each)) for each in answers]
+    if len({len(each) for each in answers}) > 1:
+        return False
+    return all(_near(our, right, [their for _, their in others]) for (_, right), (_, our), *others in zip(*answers))
+
+
+class _OtherDetections(Exception):
+    pass
+
+
+def _in_order_of(exact, answer):
+    """The answer with its detections, which are sorted by scores that may be all but equal, in the order of those of
+    `exact` that they are nearest to. Raises _OtherDetections if there are others, or two are nearest to one."""
+    if isinstance(answer, (tuple, list)) and len(answer) == len(exact):
+        return tuple(_in_order_of(*pair) for pair in zip(exact, answer))
+    if not isinstance(answer, dict) or not {"boxes", "scores", "labels"} <= answer.keys():
+        return answer
+    if answer["labels"].shape != exact["labels"].shape:
+        raise _OtherDetections
+    apart = (answer["boxes"].double()[None] - exact["boxes"].double()[:, None]).abs().amax(2)
+    apart[answer["labels"][None] != exact["labels"][:, None]] = float("inf")
+    nearest = apart.argmin(1)
+    if nearest.unique().numel() < nearest.numel():
+        raise _OtherDetections
+    return {name: values[nearest] for name, values in answer.items()}
 
 
 def _with_other_last_bits(inputs):
