@@ -28,6 +28,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "integration_tests"))
 
 import torch  # noqa: E402
+from forks import FORKS  # noqa: E402
 from networks import SEED, awaken, image, settle, tokens  # noqa: E402
 from programs import PROGRAMS  # noqa: E402
 from run import machine, table  # noqa: E402
@@ -101,6 +102,11 @@ def program(name):
     return module, torch.jit.script(module), inputs
 
 
+def forks(name):
+    module, inputs = FORKS[name]()
+    return module.eval(), torch.jit.script(module), inputs
+
+
 # By name, what gives (module, archive, inputs).
 PHOTO = (1, 3, 224, 224)
 MODELS = {
@@ -114,6 +120,7 @@ MODELS = {
     "mlp_batch_64": lambda: mlp(64, 64, 128, 128, 10),
     "lstm": lstm,
     **{name: lambda name=name: program(name) for name in ("scalar_loop", "list_and_dict", "deep_submodules")},
+    **{name: lambda name=name: forks(name) for name in FORKS},
 }
 # What an MLP cannot do without: rows, inner size and columns of its matrix products.
 PRODUCTS = {"mlp_batch_1": "1x64x128,1x128x128,1x128x10", "mlp_batch_64": "64x64x128,64x128x128,64x128x10"}
@@ -275,7 +282,8 @@ def section(threads, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default=str(HERE.parent / "build" / "release" / "bin" / "model_benchmark"))
-    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS), metavar="MODEL")
+    parser.add_argument("--models", nargs="+", choices=MODELS, metavar="MODEL",
+                        default=[name for name in MODELS if name not in FORKS], help="all but those of forks.py, if not given")
     parser.add_argument("--threads", nargs="+", default=["1", "all"])
     parser.add_argument("--tier", choices=["plan", "auto"], default="plan", help="auto: as the daemon runs, warmed up")
     parser.add_argument("--rivals", nargs="+", choices=RIVALS, default=["eager", "torch.jit:frozen"], metavar="RIVAL",

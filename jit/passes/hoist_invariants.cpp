@@ -3,22 +3,13 @@
 #include <algorithm>
 
 #include "jit/analysis/node_effects.h"
+#include "jit/ir/contains.h"
 #include "jit/ir/symbols.h"
 #include "jit/passes/frame_states.h"
 #include "jit/passes/pure_nodes.h"
 
 namespace hearth {
 namespace {
-
-bool Contains(const Block& block, Symbol kind) {
-  for (const Node* node : block) {
-    if (node->kind() == kind) return true;
-    for (const Block* inner : node->blocks()) {
-      if (Contains(*inner, kind)) return true;
-    }
-  }
-  return false;
-}
 
 class Hoister {
  public:

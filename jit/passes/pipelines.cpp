@@ -6,7 +6,9 @@
 
 #include "jit/analysis/effects.h"
 #include "jit/analysis/node_effects.h"
+#include "jit/ir/contains.h"
 #include "jit/ir/printer.h"
+#include "jit/ir/symbols.h"
 #include "jit/ir/verifier.h"
 #include "jit/passes/autocast.h"
 #include "jit/passes/build_lists.h"
@@ -22,6 +24,7 @@
 #include "jit/passes/group_linears.h"
 #include "jit/passes/hoist_invariants.h"
 #include "jit/passes/implied_conditions.h"
+#include "jit/passes/move_forks.h"
 #include "jit/passes/pack_convolutions.h"
 #include "jit/passes/pack_linears.h"
 #include "jit/passes/peel_loops.h"
@@ -104,16 +107,24 @@ void OptimizePlan(Graph& plan, const PlanOptions& options) {
   }
   // Not before: a profile knows values by their ids.
   run("canonical_order", OrderOperands);
+  const auto forget_writes = [&](Graph& g) { return ForgetPrivateWrites(g, options.effects); };
+  // Rounds of an unrolled loop have FrameStates of their own, but where the loop has none any more.
+  run("private_writes", forget_writes);
   // An inner loop's trip count may be known once the outer one's rounds are, a list's length once it is made in one go.
   for (int round = 0; round < kMaxRounds; ++round) {
     bool unrolled = run("unroll_loops", UnrollLoops);
     unrolled |= run("peel_loops", PeelLoops);
     if (unrolled) run("fold_facts", fold_facts);
-    run("private_writes", [&](Graph& g) { return ForgetPrivateWrites(g, options.effects); });
+    run("private_writes", forget_writes);
     bool shorter = run("build_lists", BuildLists);
     shorter |= run("split_tuples", SplitTuples);
     if (shorter) run("fold_facts", fold_facts);
     if (!unrolled && !shorter) break;
+  }
+  if (Contains(*plan.block(), sym::kFork)) {
+    run("dead_code", [&](Graph& g) { return EliminateDeadPlanCode(g, options.effects); });
+    run("early_guards", [&](Graph& g) { return MoveGuardsUp(g, options.effects); });
+    if (run("move_forks", [&](Graph& g) { return MoveForks(g, options.effects); })) run("fold_facts", fold_facts);
   }
   run("decompose_einsum", [&](Graph& g) { return DecomposeEinsum(g, options.arguments, options.effects); });
   run("hoist_invariants", [&](Graph& g) { return HoistInvariants(g, options.effects); });

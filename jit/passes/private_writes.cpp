@@ -7,6 +7,7 @@
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/passes/frame_states.h"
+#include "jit/passes/pure_forks.h"
 
 namespace hearth {
 namespace {
@@ -25,7 +26,9 @@ bool OnlyWrites(const Node& node) {
 class Forgetter {
  public:
   Forgetter(Graph& plan, const UnitEffects* effects)
-      : aliases_(plan, effects, nullptr, AliasClasses::Lists::kApart), known_since_(aliases_.bound()) {}
+      : aliases_(plan, effects, nullptr, AliasClasses::Lists::kApart),
+        forks_(plan, effects),
+        known_since_(aliases_.bound()) {}
 
   // `holds`: the FrameState at the start of the block; null if none does.
   void Walk(Block* block, const Node* holds) {
@@ -69,8 +72,10 @@ class Forgetter {
     return false;
   }
 
-  // Whether all that it does, in its blocks too, is to write what was made since the FrameState that holds.
+  // Whether all that it does, in its blocks too, is to write what was made since the FrameState that holds, and to run
+  // pure forks.
   bool IsPrivate(const Node& node) const {
+    if (forks_.Contains(node)) return true;
     if (ActsOnce(node) && !(OnlyWrites(node) && WritesPrivately(node))) return false;
     if (IsClosure(node)) return false;
     for (const Block* block : node.blocks()) {
@@ -120,6 +125,7 @@ class Forgetter {
   }
 
   const AliasClasses aliases_;
+  const PureForks forks_;
   // By alias class: the last epoch at whose beginning the baseline had a value of it.
   std::vector<uint32_t> known_since_;
   uint32_t epoch_ = 0;  // of the FrameState that holds

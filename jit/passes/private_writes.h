@@ -1,6 +1,6 @@
 // A write to what was made since the last FrameState is no effect: a run that goes on from there makes it anew. Such a
 // write needs no FrameState of its own, before it or after it, and neither do the branches and loops that act in no
-// other way.
+// other way. Nor does a pure fork, or a wait for one (pure_forks.h).
 //
 // So what stands between two effects that others can see becomes one piece that passes may rearrange, and nothing is
 // kept alive for the places in it. What is written is private since a FrameState if none of the values that it refers

@@ -2,6 +2,8 @@
 
 #include <ATen/core/jit_type.h>
 
+#include <algorithm>
+
 #include "jit/analysis/node_effects.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
@@ -20,18 +22,17 @@ PureNodes::PureNodes(const Graph& graph, const UnitEffects* effects)
     : facts_(graph, {}, effects), records_gradients_(MayRecordGradients(*graph.block())) {}
 
 bool PureNodes::IsPure(const Node& node) const {
+  return MayMove(node) &&
+         std::ranges::all_of(node.outputs(), [&](const Value* output) { return StaysInside(*output); });
+}
+
+bool PureNodes::MayMove(const Node& node) const {
   if (!node.blocks().empty() || node.outputs().empty()) return false;
   if (node.op() == nullptr ? !MakesContainer(node.kind()) : !node.attributes().empty()) return false;
   if (node.kind() == sym::kRaiseException || EffectsOf(node).any() || EffectsOf(node).seeds) return false;
   // What only asks for the thread's mode has no effect, but is answered otherwise in another mode.
   if (node.op() != nullptr && node.op()->effects().has_side_effect) return false;
-  for (const Value* input : node.inputs()) {
-    if (ReadsWhatIsWritten(node, *input)) return false;
-  }
-  for (const Value* output : node.outputs()) {
-    if (!StaysInside(*output)) return false;
-  }
-  return true;
+  return std::ranges::none_of(node.inputs(), [&](const Value* input) { return ReadsWhatIsWritten(node, *input); });
 }
 
 bool PureNodes::ReadsWhatIsWritten(const Node& node, const Value& input) const {

@@ -3,7 +3,8 @@
 //
 // A node is pure if it has no effect, what it reads is not written by anybody (of a tensor whose sizes it asks for: not
 // given others), and what it gives is neither written, returned nor handed out. Where gradients may be switched on or
-// off on the way, no node that gives tensors is. A pure node may raise.
+// off on the way, no node that gives tensors is. A pure node may raise. What gives the same whenever it runs but is not
+// the same object then, as what is returned, may still move.
 #pragma once
 
 #include "jit/analysis/value_facts.h"
@@ -19,6 +20,7 @@ class PureNodes {
   // `effects` tells what calls do; null: anything.
   PureNodes(const Graph& graph, const UnitEffects* effects);
   bool IsPure(const Node& node) const;
+  bool MayMove(const Node& node) const;
 
  private:
   bool ReadsWhatIsWritten(const Node& node, const Value& input) const;

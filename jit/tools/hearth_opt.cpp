@@ -27,6 +27,7 @@
 #include "jit/passes/group_linears.h"
 #include "jit/passes/hoist_invariants.h"
 #include "jit/passes/implied_conditions.h"
+#include "jit/passes/move_forks.h"
 #include "jit/passes/observe.h"
 #include "jit/passes/pack_convolutions.h"
 #include "jit/passes/pack_linears.h"
@@ -142,6 +143,8 @@ std::unique_ptr<Graph> RunPass(const std::string& name, std::unique_ptr<Graph> g
     SettleImpliedConditions(*graph);
   } else if (name == "early_guards") {
     MoveGuardsUp(*graph, options.effects);
+  } else if (name == "move_forks") {
+    MoveForks(*graph, options.effects);
   } else if (name == "hoist_invariants") {
     HoistInvariants(*graph, options.effects);
   } else {
@@ -253,8 +256,8 @@ int main(int argc, char** argv) {
          "specialize, autocast, scalar_tensors, dead_code, constant_lists, sink, private_state, baseline, "
          "frame_states, observe, fold_facts, specialize_profile, common_subexpressions, fold_constant_tensors, "
          "fold_batch_norms, unroll_loops, private_writes, build_lists, split_tuples, hoist_invariants, peel_loops, "
-         "decompose_einsum, canonical_order, implied_conditions, early_guards, simplify_views, pack_convolutions, "
-         "group_linears, pack_linears, plan_memory, dead_plan_code or plan; may be repeated")
+         "decompose_einsum, canonical_order, implied_conditions, early_guards, move_forks, simplify_views, "
+         "pack_convolutions, group_linears, pack_linears, plan_memory, dead_plan_code or plan; may be repeated")
       ->allow_extra_args(false);
   app.add_flag("--bind-self", arguments.bind_self, "bind the first input to an object of its class");
   app.add_option("--device", arguments.device, "redirect literal devices");
