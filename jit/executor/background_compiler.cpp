@@ -18,6 +18,7 @@
 #include "jit/support/large_stack.h"
 #include "jit/support/logging.h"
 #include "jit/support/memory_account.h"
+#include "jit/support/operator_threads.h"
 
 namespace hearth {
 namespace {

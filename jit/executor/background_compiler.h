@@ -2,9 +2,10 @@
 // worthwhile first, within a share of the processor.
 //
 // The share matters beside the priority: under a control group's quota everything that the process runs is throttled
-// together, whatever its priority. It is kept from pass to pass, so a single pass may run over and is made up for
-// afterwards. While somebody waits for compiled code there is no share: he would rather have it than the processor.
-// Operators that a job runs use its own thread only: LibTorch's worker threads have a request's priority.
+// together, whatever its priority. It is kept from pass to pass, and within those that pack weights from one to the
+// next, so a single step may run over and is made up for afterwards. While somebody waits for compiled code there is no
+// share: he would rather have it than the processor. Operators that a job runs use its own thread only, whose clock has
+// it all (support/operator_threads.h).
 //
 // A request may hand in a job without ever waiting: if the queue's lock is taken, the job is refused; counters are read
 // without it. Everything else here may wait for a thread of the compiler's to be scheduled: it is for the threads that
@@ -31,8 +32,9 @@ namespace hearth {
 class CompileProgress {
  public:
   virtual ~CompileProgress() = default;
-  // Before each pass: names it for logs and people, and gives way: sleeps while the compiler is paused or has used up
-  // its share. Throws CancelledError when the job is not wanted any more, and MemoryLimitError if it holds too much.
+  // Before each pass, and now and then within: names it for logs and people, and gives way: sleeps while the compiler
+  // is paused or has used up its share. Throws CancelledError when the job is not wanted any more, and MemoryLimitError
+  // if it holds too much.
   virtual void Begin(std::string_view pass) = 0;
   // For long loops within a pass, and for runs of code on behalf of the job.
   virtual const std::shared_ptr<CancellationToken>& token() const = 0;

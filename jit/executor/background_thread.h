@@ -6,7 +6,4 @@ namespace hearth {
 // The least of the usual priorities: always gets a little, so what it locks it gives back within milliseconds.
 void TakeLeastPriority();
 
-// Operators run on this thread alone: LibTorch's worker threads have a request's priority.
-void UseThisThreadOnly();
-
 }  // namespace hearth

@@ -31,7 +31,7 @@ ProfileClaims ClaimsOf(const PlanRequest& request, std::span<const ProfileSite> 
 }  // namespace
 
 PlanCompiler::PlanCompiler(const Graph& baseline, std::string function_name, bool guard_everywhere,
-                           DerivedConstants* derived)
+                           DerivedConstantTable* derived)
     : baseline_(baseline),
       function_name_(std::move(function_name)),
       guard_everywhere_(guard_everywhere),

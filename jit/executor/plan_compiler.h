@@ -22,7 +22,7 @@
 
 namespace hearth {
 
-class DerivedConstants;
+class DerivedConstantTable;
 
 struct PlanRequest {
   const ArgumentSpec& spec;
@@ -39,7 +39,7 @@ class PlanCompiler {
   // `baseline` is what the method's Code was made of, without later changes; it must outlive this, and its unit the
   // plans. With `guard_everywhere`, plans get a guard before every node that they may leave for the baseline at, for
   // tests that make one fail. `derived` as in PlanOptions; shared by the model's methods.
-  PlanCompiler(const Graph& baseline, std::string function_name, bool guard_everywhere, DerivedConstants* derived);
+  PlanCompiler(const Graph& baseline, std::string function_name, bool guard_everywhere, DerivedConstantTable* derived);
 
   // Takes milliseconds and more. `progress`, which may be null, is told each pass. Throws what a pass throws, which is
   // a defect of the pass and not of the model, and what `progress` throws.
@@ -57,7 +57,7 @@ class PlanCompiler {
   const Graph& baseline_;
   const std::string function_name_;
   const bool guard_everywhere_;
-  DerivedConstants* const derived_;
+  DerivedConstantTable* const derived_;
   mutable std::mutex mutex_;
   mutable std::vector<ResumePlace> anchors_;
   mutable std::vector<ProfileSite> sites_;

@@ -60,7 +60,7 @@ class Method {
 
   std::unique_ptr<Graph> graph_;
   std::shared_ptr<const Code> baseline_;
-  DerivedConstants derived_;
+  DerivedConstantTable derived_;
   PlanCompiler compiler_;
   std::shared_ptr<const ExecutionPlan> plan_;
 };

@@ -17,6 +17,7 @@
 #include "jit/support/errors.h"
 #include "jit/support/logging.h"
 #include "jit/support/memory_account.h"
+#include "jit/support/operator_threads.h"
 
 namespace hearth {
 namespace {

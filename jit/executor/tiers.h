@@ -129,7 +129,7 @@ class Tiers {
   const TierSettings settings_;
   std::vector<std::string> names_;
   std::vector<size_t> inputs_;  // how many, by method
-  DerivedConstants derived_;
+  DerivedConstantTable derived_;
   std::vector<std::unique_ptr<PlanCompiler>> compilers_;  // by method
   CodeCache cache_;
   std::atomic<uint64_t> forced_calls_{0};

@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "jit/analysis/effects.h"
@@ -237,6 +239,29 @@ TEST_F(TiersOfImagesTest, TheNextLoadPacksWeightsForTheShapeThatWasCalledMost) {
   Recall(*next, tiers->Known());
   ASSERT_TRUE(next->WaitUntilIdle(Clock::time_point::max()));
   EXPECT_THAT(Text(*next), HasSubstr("[2, 3, 240, 200]"));
+}
+
+TEST_F(TiersOfImagesTest, TheCompilerRestsAfterEachWeightThatItPacks) {
+  class Progress final : public CompileProgress {
+   public:
+    void Begin(std::string_view pass) override { ++begun[std::string(pass)]; }
+    const std::shared_ptr<CancellationToken>& token() const override { return token_; }
+    std::map<std::string, int> begun;
+
+   private:
+    std::shared_ptr<CancellationToken> token_;
+  };
+  DerivedConstantTable derived;
+  const PlanCompiler compiler(*baseline_, "f", /*guard_everywhere=*/false, &derived);
+  const std::vector<IValue> arguments = {at::zeros({2, 3, 240, 200})};
+  const ArgumentSpec spec = ArgumentSpec::Of(arguments).value();
+  const ExactShape shape = ExactShape::Of(arguments).value();
+  Progress first;
+  const auto plan = compiler.Compile({.spec = spec, .likely = &shape}, &first);
+  EXPECT_EQ(first.begun["pack_convolutions"], 1 + 2) << "for those sizes and for any";
+  Progress second;
+  const auto again = compiler.Compile({.spec = spec, .likely = &shape}, &second);
+  EXPECT_EQ(second.begun["pack_convolutions"], 1) << "what is there is not made again";
 }
 
 TEST_F(TiersOfImagesTest, AShapeThatNoMachineCouldHoldDoesNoHarm) {

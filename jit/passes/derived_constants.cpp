@@ -4,10 +4,10 @@
 
 namespace hearth {
 
-DerivedConstants::DerivedConstants() : threads_of_operators_(at::get_num_threads()) {}
+DerivedConstantTable::DerivedConstantTable() : threads_of_operators_(at::get_num_threads()) {}
 
-std::vector<at::Tensor> DerivedConstants::Get(const std::string& purpose, const std::vector<at::Tensor>& from,
-                                              const std::function<std::vector<at::Tensor>()>& make) {
+std::vector<at::Tensor> DerivedConstantTable::Get(const std::string& purpose, const std::vector<at::Tensor>& from,
+                                                  const std::function<std::vector<at::Tensor>()>& make) {
   const std::lock_guard lock(mutex_);
   Key key(purpose, {});
   for (const at::Tensor& tensor : from) {
@@ -37,13 +37,13 @@ std::vector<at::Tensor> DerivedConstants::Get(const std::string& purpose, const 
   return tensors;
 }
 
-std::optional<DerivedConstants::Source> DerivedConstants::SourceOf(const at::Tensor& tensor) const {
+std::optional<DerivedConstantTable::Source> DerivedConstantTable::SourceOf(const at::Tensor& tensor) const {
   const auto found = origins_.find(tensor.unsafeGetTensorImpl());
   if (found == origins_.end() || found->second.tensor.expired()) return {};
   return found->second.source;
 }
 
-std::optional<std::vector<at::Tensor>> DerivedConstants::Alive(const Entry& entry) {
+std::optional<std::vector<at::Tensor>> DerivedConstantTable::Alive(const Entry& entry) {
   if (entry.made.empty()) return {};
   std::vector<at::Tensor> tensors;
   for (const Made& made : entry.made) {
@@ -54,12 +54,12 @@ std::optional<std::vector<at::Tensor>> DerivedConstants::Alive(const Entry& entr
   return tensors;
 }
 
-size_t DerivedConstants::bytes() const {
+size_t DerivedConstantTable::bytes() const {
   const std::lock_guard lock(mutex_);
   return BytesHeld();
 }
 
-size_t DerivedConstants::BytesHeld() const {
+size_t DerivedConstantTable::BytesHeld() const {
   size_t bytes = 0;
   for (const auto& [key, entry] : entries_) {
     for (const Made& made : entry.made) {
@@ -67,6 +67,17 @@ size_t DerivedConstants::BytesHeld() const {
     }
   }
   return bytes;
+}
+
+std::vector<at::Tensor> DerivedConstants::Get(const std::string& purpose, const std::vector<at::Tensor>& from,
+                                              const std::function<std::vector<at::Tensor>()>& make) {
+  bool made = false;
+  std::vector<at::Tensor> tensors = table_.Get(purpose, from, [&] {
+    made = true;
+    return make();
+  });
+  if (made && rest_) rest_();
+  return tensors;
 }
 
 }  // namespace hearth

@@ -1,10 +1,11 @@
 // Tensors that plans compute from a model's weights while they are made. The plans of a model share them: one that some
 // plan holds is not made again, however many specs there are.
 //
-// Thread-safe. A tensor lives as long as somebody holds it, mostly the graphs of plans; what was only a step on the way
-// to another one goes when its plan has been made, and is known by what it was made of if it is made again. What is
-// given as `from` and did not come from here, a model's weight, lives as long as the table. All that is held at a time
-// takes at most kMostCopies times what those weights take: a weight may be packed for several sizes.
+// The table is thread-safe; what the making of one plan has of it is that thread's. A tensor lives as long as somebody
+// holds it, mostly the graphs of plans; what was only a step on the way to another one goes when its plan has been
+// made, and is known by what it was made of if it is made again. What is given as `from` and did not come from here, a
+// model's weight, lives as long as the table. All that is held at a time takes at most kMostCopies times what those
+// weights take: a weight may be packed for several sizes.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -23,10 +24,10 @@
 
 namespace hearth {
 
-class DerivedConstants {
+class DerivedConstantTable {
  public:
   // On a thread with as many threads inside of operators as those have that will run the plans.
-  DerivedConstants();
+  DerivedConstantTable();
 
   static constexpr size_t kMostCopies = 4;
 
@@ -76,6 +77,24 @@ class DerivedConstants {
   std::unordered_map<const void*, Origin> origins_;
   std::unordered_map<const void*, at::Tensor> weights_;
   size_t weight_bytes_ = 0;
+};
+
+// What the making of one plan has of the table.
+class DerivedConstants {
+ public:
+  // `rest` is called after each tensor that was made, without any lock: making one may take long. May be empty; what it
+  // throws ends the work.
+  explicit DerivedConstants(DerivedConstantTable& table, std::function<void()> rest = {})
+      : table_(table), rest_(std::move(rest)) {}
+
+  // As DerivedConstantTable::Get.
+  std::vector<at::Tensor> Get(const std::string& purpose, const std::vector<at::Tensor>& from,
+                              const std::function<std::vector<at::Tensor>()>& make);
+  int threads_of_operators() const { return table_.threads_of_operators(); }
+
+ private:
+  DerivedConstantTable& table_;
+  const std::function<void()> rest_;
 };
 
 }  // namespace hearth

@@ -16,7 +16,9 @@ class DerivedConstantsTest : public ::testing::Test {
     })[0];
   }
 
-  DerivedConstants derived_;
+  DerivedConstantTable table_;
+  int rests_ = 0;
+  DerivedConstants derived_{table_, [&] { ++rests_; }};
   int made_ = 0;
 };
 
@@ -25,14 +27,27 @@ TEST_F(DerivedConstantsTest, WhatSomebodyHoldsIsNotMadeAgain) {
   const at::Tensor first = PlusOne(weight);
   EXPECT_TRUE(PlusOne(weight).is_same(first));
   EXPECT_EQ(made_, 1);
-  EXPECT_EQ(derived_.bytes(), 16U);
+  EXPECT_EQ(table_.bytes(), 16U);
   EXPECT_FALSE(PlusOne(at::ones({4})).is_same(first));
+}
+
+TEST_F(DerivedConstantsTest, WhoMakesThemRestsAfterEachAndAtNoOtherTime) {
+  const at::Tensor weight = at::ones({4});
+  const at::Tensor first = PlusOne(weight);
+  EXPECT_EQ(rests_, 1);
+  const at::Tensor second = PlusOne(first);
+  EXPECT_EQ(rests_, 2);
+  PlusOne(weight);
+  EXPECT_EQ(rests_, 2);
+  // Another plan's making has the table meanwhile.
+  DerivedConstants resting(table_, [&] { EXPECT_EQ(table_.bytes(), 48U); });
+  const auto third = resting.Get("plus two", {second}, [&] { return std::vector<at::Tensor>{at::add(second, 2)}; });
 }
 
 TEST_F(DerivedConstantsTest, WhatNobodyHoldsIsFreed) {
   const at::Tensor weight = at::ones({4});
   PlusOne(weight);
-  EXPECT_EQ(derived_.bytes(), 0U);
+  EXPECT_EQ(table_.bytes(), 0U);
   PlusOne(weight);
   EXPECT_EQ(made_, 2);
 }
@@ -40,7 +55,7 @@ TEST_F(DerivedConstantsTest, WhatNobodyHoldsIsFreed) {
 TEST_F(DerivedConstantsTest, WhatIsMadeOfAStepThatIsGoneIsFoundAllTheSame) {
   const at::Tensor weight = at::ones({4});
   const at::Tensor last = PlusOne(PlusOne(weight));
-  EXPECT_EQ(derived_.bytes(), 16U);
+  EXPECT_EQ(table_.bytes(), 16U);
   EXPECT_TRUE(PlusOne(PlusOne(weight)).is_same(last));
   EXPECT_EQ(made_, 3) << "the step in between, and it alone, is made again";
 }
@@ -51,7 +66,7 @@ TEST_F(DerivedConstantsTest, NoMoreIsMadeThanSoManyTimesTheWeights) {
     return derived_.Get(std::to_string(i), {weight}, [&] { return std::vector<at::Tensor>{at::add(weight, 1)}; });
   };
   std::vector<std::vector<at::Tensor>> held;
-  for (size_t i = 0; i < DerivedConstants::kMostCopies; ++i) held.push_back(get(i));
+  for (size_t i = 0; i < DerivedConstantTable::kMostCopies; ++i) held.push_back(get(i));
   EXPECT_TRUE(get(99).empty());
   EXPECT_TRUE(get(0)[0].is_same(held[0][0])) << "what is there is given";
   held.pop_back();

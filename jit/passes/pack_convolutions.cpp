@@ -1,12 +1,10 @@
 #include "jit/passes/pack_convolutions.h"
 
 #include <ATen/Context.h>
-#include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/core/jit_type.h>
 #include <ATen/core/stack.h>
-#include <dlfcn.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -25,6 +23,7 @@
 #include "jit/operators/registry.h"
 #include "jit/passes/constant_tensor.h"
 #include "jit/passes/derived_constants.h"
+#include "jit/support/operator_threads.h"
 
 namespace hearth {
 namespace {
@@ -109,6 +108,14 @@ std::optional<Settings> SettingsOf(const Node& node) {
   return Settings{*weight, *padding, *stride, *dilation, groups->toInt()};
 }
 
+bool HasConvolutions(const Block& block) {
+  for (const Node* node : block) {
+    if (SettingsOf(*node)) return true;
+    if (std::ranges::any_of(node->blocks(), [](const Block* nested) { return HasConvolutions(*nested); })) return true;
+  }
+  return false;
+}
+
 // An activation as hearth::convolution calls it. Those alone that keep a nan: relu is none of them.
 struct Activation {
   std::string name;
@@ -126,27 +133,6 @@ std::optional<Activation> ActivationOf(const Node& node) {
   if (approximation == nullptr || !approximation->isString()) return {};
   return Activation{approximation->toStringRef() == "tanh" ? "gelu_tanh" : "gelu", {}};
 }
-
-// Sets how many threads there are inside of operators that this thread calls. OpenMP is looked for where LibTorch
-// brought it: linking to it could bring a second one.
-class ThreadsOfOperators {
- public:
-  explicit ThreadsOfOperators(int count) : before_(at::get_num_threads()) {
-    if (count != before_) Set(count);
-  }
-  ~ThreadsOfOperators() {
-    if (at::get_num_threads() != before_) Set(before_);
-  }
-  ThreadsOfOperators(const ThreadsOfOperators&) = delete;
-  ThreadsOfOperators& operator=(const ThreadsOfOperators&) = delete;
-
- private:
-  static void Set(int count) {
-    static auto* const set = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
-    if (set != nullptr) set(count);
-  }
-  const int before_;
-};
 
 c10::IValue Call(const char* name, torch::jit::Stack stack) {
   OperatorRegistry::Global().Find(Symbol::fromQualString(name), "")->Run(stack);
@@ -521,9 +507,10 @@ class Packer {
 
 bool PackConvolutions(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects,
                       DerivedConstants& derived) {
-  if (!at::hasMKLDNN() || PackedOperator() == nullptr) return false;
-  const ThreadsOfOperators as_when_it_runs(derived.threads_of_operators());
-  return Packer(graph, arguments, effects, derived).Run();
+  if (!at::hasMKLDNN() || PackedOperator() == nullptr || !HasConvolutions(*graph.block())) return false;
+  bool changed = false;
+  AsIfOnThreads(derived.threads_of_operators(), [&] { changed = Packer(graph, arguments, effects, derived).Run(); });
+  return changed;
 }
 
 }  // namespace hearth

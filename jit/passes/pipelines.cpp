@@ -17,6 +17,7 @@
 #include "jit/passes/constant_lists.h"
 #include "jit/passes/dead_code.h"
 #include "jit/passes/decompose_einsum.h"
+#include "jit/passes/derived_constants.h"
 #include "jit/passes/early_guards.h"
 #include "jit/passes/fold_batch_norms.h"
 #include "jit/passes/fold_constant_tensors.h"
@@ -93,7 +94,9 @@ std::unique_ptr<Graph> BuildBaseline(const Graph& emitted, const BaselineOptions
 
 void OptimizePlan(Graph& plan, const PlanOptions& options) {
   Check("frame states", plan);
+  const char* current = "";
   const auto run = [&](const char* pass, const auto& change) {
+    current = pass;
     if (options.begin) options.begin(pass);
     return Run(pass, plan, change);
   };
@@ -136,14 +139,15 @@ void OptimizePlan(Graph& plan, const PlanOptions& options) {
   run("constant_lists", [&](Graph& g) { return MakeConstantLists(g, options.effects); });
   run("early_guards", [&](Graph& g) { return MoveGuardsUp(g, options.effects); });
   if (options.derived == nullptr || MayRecordGradients(*plan.block())) return;
-  run("fold_constant_tensors", [&](Graph& g) { return FoldConstantTensors(g, options.effects, *options.derived); });
-  run("fold_batch_norms",
-      [&](Graph& g) { return FoldBatchNorms(g, options.arguments, options.effects, *options.derived); });
+  DerivedConstants derived(*options.derived, [&] {
+    if (options.begin) options.begin(current);
+  });
+  run("fold_constant_tensors", [&](Graph& g) { return FoldConstantTensors(g, options.effects, derived); });
+  run("fold_batch_norms", [&](Graph& g) { return FoldBatchNorms(g, options.arguments, options.effects, derived); });
   run("dead_code", [&](Graph& g) { return EliminateDeadPlanCode(g, options.effects); });
-  run("pack_convolutions",
-      [&](Graph& g) { return PackConvolutions(g, options.arguments, options.effects, *options.derived); });
-  run("group_linears", [&](Graph& g) { return GroupLinears(g, options.effects, *options.derived); });
-  run("pack_linears", [&](Graph& g) { return PackLinears(g, *options.derived); });
+  run("pack_convolutions", [&](Graph& g) { return PackConvolutions(g, options.arguments, options.effects, derived); });
+  run("group_linears", [&](Graph& g) { return GroupLinears(g, options.effects, derived); });
+  run("pack_linears", [&](Graph& g) { return PackLinears(g, derived); });
   run("plan_memory", [&](Graph& g) { return PlanMemory(g, options.arguments, options.effects); });
 }
 

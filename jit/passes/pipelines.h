@@ -16,7 +16,7 @@
 
 namespace hearth {
 
-class DerivedConstants;
+class DerivedConstantTable;
 struct ProfileClaims;
 class UnitEffects;  // jit/analysis/effects.h: what the methods of one CompilationUnit write
 
@@ -42,11 +42,12 @@ struct PlanOptions {
   const UnitEffects* effects = nullptr;      // as in BaselineOptions
   // What is computed from weights beforehand; shared by the model's plans. Null: some method may write the memory of
   // constants, so nothing is.
-  DerivedConstants* derived = nullptr;
+  DerivedConstantTable* derived = nullptr;
   // What may be taken for granted behind guards; null: nothing. `questions` as in specialize_profile.h.
   const ProfileClaims* claims = nullptr;
   std::vector<size_t>* questions = nullptr;
-  // Told each pass before it begins; may be empty. What it throws ends the work.
+  // Told each pass before it begins, and again after each constant that it makes; may be empty. What it throws ends the
+  // work.
   std::function<void(std::string_view pass)> begin = {};
 };
 

@@ -79,9 +79,9 @@ std::unique_ptr<Graph> RunPass(const std::string& name, std::unique_ptr<Graph> g
   if (name == "baseline") return BuildBaseline(*graph, options);
   if (name == "frame_states") return CloneWithFrameStates(*graph, FindAnchors(*graph));
   if (name == "plan") {
-    DerivedConstants derived;
+    DerivedConstantTable table;
     const ExampleProfile seen(profile, *graph);
-    OptimizePlan(*graph, {arguments, options.effects, &derived, &seen.claims()});
+    OptimizePlan(*graph, {arguments, options.effects, &table, &seen.claims()});
   } else if (name == "specialize_profile") {
     const ExampleProfile seen(profile, *graph);
     SpecializeProfile(*graph, arguments, options.effects, seen.claims(), nullptr);
@@ -94,19 +94,24 @@ std::unique_ptr<Graph> RunPass(const std::string& name, std::unique_ptr<Graph> g
   } else if (name == "common_subexpressions") {
     EliminateCommonSubexpressions(*graph, options.effects);
   } else if (name == "fold_constant_tensors") {
-    DerivedConstants derived;
+    DerivedConstantTable table;
+    DerivedConstants derived(table);
     FoldConstantTensors(*graph, options.effects, derived);
   } else if (name == "fold_batch_norms") {
-    DerivedConstants derived;
+    DerivedConstantTable table;
+    DerivedConstants derived(table);
     FoldBatchNorms(*graph, arguments, options.effects, derived);
   } else if (name == "pack_convolutions") {
-    DerivedConstants derived;
+    DerivedConstantTable table;
+    DerivedConstants derived(table);
     PackConvolutions(*graph, arguments, options.effects, derived);
   } else if (name == "group_linears") {
-    DerivedConstants derived;
+    DerivedConstantTable table;
+    DerivedConstants derived(table);
     GroupLinears(*graph, options.effects, derived);
   } else if (name == "pack_linears") {
-    DerivedConstants derived;
+    DerivedConstantTable table;
+    DerivedConstants derived(table);
     PackLinears(*graph, derived);
   } else if (name == "plan_memory") {
     PlanMemory(*graph, arguments, options.effects);
