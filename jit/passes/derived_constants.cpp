@@ -1,8 +1,18 @@
 #include "jit/passes/derived_constants.h"
 
 #include <ATen/Parallel.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 namespace hearth {
+namespace {
+
+// Until it is there: runs with streams of their own do not wait for this thread's.
+void WaitFor(const at::Tensor& made) {
+  if (!made.defined() || made.is_cpu() || made.is_meta()) return;
+  c10::impl::VirtualGuardImpl(made.device().type()).getStream(made.device()).synchronize();
+}
+
+}  // namespace
 
 DerivedConstantTable::DerivedConstantTable() : threads_of_operators_(at::get_num_threads()) {}
 
@@ -24,6 +34,7 @@ std::vector<at::Tensor> DerivedConstantTable::Get(const std::string& purpose, co
   for (const at::Tensor& tensor : from) more += tensor.defined() ? tensor.nbytes() : 0;
   if (BytesHeld() + more > kMostCopies * weight_bytes_) return {};
   std::vector<at::Tensor> tensors = make();
+  for (const at::Tensor& tensor : tensors) WaitFor(tensor);
   entry.made.clear();
   for (const at::Tensor& tensor : tensors) {
     const WeakTensor weak(tensor.getIntrusivePtr());

@@ -32,7 +32,8 @@ class DerivedConstantTable {
   static constexpr size_t kMostCopies = 4;
 
   // `purpose` says all that the result depends on beside `from`, some of which may be undefined; there is as much of
-  // the result. `make` runs under the table's lock. Empty if there is no room for more.
+  // the result. `make` runs under the table's lock; on a GPU, what it asked for is done when this returns. Empty if
+  // there is no room for more.
   std::vector<at::Tensor> Get(const std::string& purpose, const std::vector<at::Tensor>& from,
                               const std::function<std::vector<at::Tensor>()>& make);
 

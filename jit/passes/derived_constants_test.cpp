@@ -2,6 +2,7 @@
 
 #include <ATen/ops/add.h>
 #include <ATen/ops/ones.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <gtest/gtest.h>
 
 namespace hearth {
@@ -71,6 +72,28 @@ TEST_F(DerivedConstantsTest, NoMoreIsMadeThanSoManyTimesTheWeights) {
   EXPECT_TRUE(get(0)[0].is_same(held[0][0])) << "what is there is given";
   held.pop_back();
   EXPECT_FALSE(get(99).empty());
+}
+
+// A device that this library has no code for, whose streams count how often somebody waits for them.
+struct WaitedForDevice final : c10::impl::NoOpDeviceGuardImpl<c10::DeviceType::XPU> {
+  void synchronizeStream(const c10::Stream&) const override { ++waits; }
+  static inline int waits = 0;
+};
+C10_REGISTER_GUARD_IMPL(XPU, WaitedForDevice);
+
+TEST_F(DerivedConstantsTest, WhatIsMadeOnADeviceWithStreamsIsThereWhenItIsGiven) {
+  const at::Tensor weight = at::ones({4});
+  const auto get = [&] {
+    return derived_.Get("moved", {weight}, [] {
+      const c10::DispatchKeySet keys(c10::DispatchKey::XPU);
+      return std::vector<at::Tensor>{
+          at::detail::make_tensor<c10::TensorImpl>(keys, caffe2::TypeMeta::Make<float>(), c10::Device(c10::kXPU, 0))};
+    });
+  };
+  const std::vector<at::Tensor> made = get();
+  EXPECT_EQ(WaitedForDevice::waits, 1);
+  EXPECT_TRUE(get()[0].is_same(made[0]));
+  EXPECT_EQ(WaitedForDevice::waits, 1);
 }
 
 TEST_F(DerivedConstantsTest, UndefinedTensorsGoInAndComeOut) {
