@@ -102,25 +102,23 @@ void ShadowRuns::Work() {
 
 void ShadowRuns::Check(Job& job) {
   std::string arguments;
-  std::string difference;
+  std::optional<std::string> difference;
   try {
     if (const auto spec = ArgumentSpec::Of(std::span(job.arguments).subspan(job.own))) arguments = spec->ToString();
-    if (job.call.stream) job.call.stream->synchronize();
     const auto stream = settings_.streams != nullptr ? settings_.streams->Take() : nullptr;
-    const c10::OptionalStreamGuard guard(stream != nullptr ? std::optional(*stream) : std::nullopt);
-    RunOptions options;
-    options.token = token_;
-    options.keep_alive = job.call.keep_alive;
-    if (stream != nullptr) options.stream = *stream;
-    c10::IValue expected;
+    std::exception_ptr error;
     try {
-      expected = Run(*job.call.baseline, std::move(job.arguments), options);
-      difference = ValueDifference(expected, job.answer);
-    } catch (const ModelError& error) {
-      difference = std::string("result: the baseline raises ") + error.what();
+      // What is compared was made there.
+      if (job.call.stream) job.call.stream->synchronize();
+      difference = DifferenceOn(stream.get(), job);
+    } catch (...) {
+      error = std::current_exception();
     }
-    // The memory of what is freed now goes to the next who asks on the stream where it was made.
+    // However it ended, work may be under way that uses the copies and the answer. Their memory, once it is freed, goes
+    // at once to the next who asks on the stream where they were made, so they are held until then; and so is the
+    // stream.
     if (stream != nullptr) stream->synchronize();
+    if (error != nullptr) std::rethrow_exception(error);
   } catch (const CancelledError&) {
     return;
   } catch (const std::exception& error) {
@@ -128,9 +126,22 @@ void ShadowRuns::Check(Job& job) {
     return;
   }
   runs_.fetch_add(1, std::memory_order_relaxed);
-  if (difference.empty()) return;
+  if (difference->empty()) return;
   differences_.fetch_add(1, std::memory_order_relaxed);
-  Log().error("the plan of {}({}) answers otherwise than the baseline: {}", job.call.method, arguments, difference);
+  Log().error("the plan of {}({}) answers otherwise than the baseline: {}", job.call.method, arguments, *difference);
+}
+
+std::string ShadowRuns::DifferenceOn(const c10::Stream* stream, const Job& job) {
+  const c10::OptionalStreamGuard guard(stream != nullptr ? std::optional(*stream) : std::nullopt);
+  RunOptions options;
+  options.token = token_;
+  options.keep_alive = job.call.keep_alive;
+  if (stream != nullptr) options.stream = *stream;
+  try {
+    return ValueDifference(Run(*job.call.baseline, job.arguments, options), job.answer);
+  } catch (const ModelError& error) {
+    return std::string("result: the baseline raises ") + error.what();
+  }
 }
 
 void ShadowRuns::Close() {

@@ -5,6 +5,10 @@
 // priority; where it is full, or just being looked at, or the copies would be too large, the call is not checked. Only
 // for methods whose runs touch no state that any run writes, draw no random numbers and do nothing to the world. An
 // answer is looked at after it was given: while calls are sampled, whoever gets one does not write into it.
+//
+// On a GPU the baseline's run has a stream of its own, and begins when the one that the call had is through with what
+// it was asked. Copies and answer were made there, against the rule of device/stream.h: they live until the run's own
+// stream is idle again.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -78,6 +82,9 @@ class ShadowRuns {
   void Enqueue(std::shared_ptr<Job> job);
   void Work();
   void Check(Job& job);
+  // Between the baseline's answer, which is asked for on the stream if there is one, and the plan's. Leaves the job
+  // holding all that it was given.
+  std::string DifferenceOn(const c10::Stream* stream, const Job& job);
 
   const Settings settings_;
   std::atomic<size_t> waiting_{0};

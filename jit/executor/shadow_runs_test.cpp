@@ -1,17 +1,24 @@
 #include "jit/executor/shadow_runs.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/library.h>
 
 #include <latch>
 #include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "jit/executor/code_builder.h"
 #include "jit/executor/copied_values.h"
 #include "jit/executor/model_executor.h"
 #include "jit/executor/value_difference.h"
+#include "jit/interpreter/code.h"
+#include "jit/ir/parser.h"
 #include "jit/tools/ir_file.h"
 
 namespace hearth {
@@ -176,6 +183,74 @@ TEST_F(ShadowRunsTest, ClosingForgetsWhatWaits) {
   Answer("increment", at::ones({1}), at::full({1}, 2.0));
   EXPECT_LE(shadow_->counters().runs, 1);
 }
+
+// ---- A device with streams, which notes what they are asked ----
+
+struct Events {
+  std::vector<std::string> texts;
+  std::optional<c10::weak_intrusive_ptr<c10::StorageImpl>> copy;
+};
+Events* events = nullptr;
+
+// As LibTorch's devices have them; each thread keeps which stream is current.
+class NotingDevice final : public c10::impl::NoOpDeviceGuardImpl<c10::DeviceType::XPU> {
+ public:
+  c10::Stream getStreamFromGlobalPool(c10::Device, bool) const override { return StreamOf(9); }
+  c10::Stream getStream(c10::Device) const noexcept override { return StreamOf(current); }
+  c10::Stream exchangeStream(c10::Stream stream) const noexcept override {
+    return StreamOf(std::exchange(current, stream.id()));
+  }
+  void synchronizeStream(const c10::Stream& stream) const override {
+    const bool held = events->copy && !events->copy->expired();
+    events->texts.push_back("waits for stream " + std::to_string(stream.id()) + (held ? ", the copy is there" : ""));
+  }
+
+  static c10::Stream StreamOf(c10::StreamId id) {
+    return c10::Stream(c10::Stream::UNSAFE, c10::Device(c10::kXPU, 0), id);
+  }
+  static inline thread_local c10::StreamId current = 0;
+};
+C10_REGISTER_GUARD_IMPL(XPU, NotingDevice);
+
+at::Tensor Note(const at::Tensor& x) {
+  events->texts.push_back("runs on stream " + std::to_string(NotingDevice::current));
+  events->copy.emplace(x.storage().getWeakStorageImpl());
+  return x.clone();
+}
+
+TORCH_LIBRARY_FRAGMENT(hearth_shadow_test, library) { library.def("note(Tensor x) -> Tensor", Note); }
+
+class ShadowStreamsTest : public testing::TestWithParam<const char*> {
+ protected:
+  ShadowStreamsTest() { events = &events_; }
+  ~ShadowStreamsTest() override { events = nullptr; }
+  Events events_;
+};
+
+// `%x` is used for the last time where it is noted.
+TEST_P(ShadowStreamsTest, ARunWaitsForTheCallAndItsCopiesLiveUntilItsOwnStreamIsIdle) {
+  ShadowRuns::Settings settings;
+  settings.share = 1;
+  settings.streams = std::make_shared<StreamPool>(c10::Device(c10::kXPU, 0));
+  ShadowRuns shadow(settings);
+  const auto graph = ParseGraph(std::string(R"(graph(%x : Tensor):
+  %y : Tensor = hearth_shadow_test::note(%x)
+)") + GetParam() + "  return (%y)\n");
+  const at::Tensor x = at::ones({3});
+  shadow.Watch({"f", CompileCode(*graph, "f"), nullptr, NotingDevice::StreamOf(7)}, {x}, 0,
+               [](const IValue&, const std::exception_ptr&) {})(at::ones({3}), nullptr);
+  shadow.WaitUntilIdle();
+  shadow.Close();
+  EXPECT_THAT(events_.texts,
+              testing::ElementsAre("waits for stream 7", "runs on stream 9", "waits for stream 9, the copy is there"));
+  EXPECT_TRUE(events_.copy->expired());
+  EXPECT_EQ(shadow.counters().runs, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Runs, ShadowStreamsTest, testing::Values("", R"(  %message : str = prim::Constant[value="no"]()
+  prim::RaiseException(%message)
+)"),
+                         [](const auto& info) { return info.index == 0 ? "ThatAnswer" : "ThatRaise"; });
 
 TEST(CopyDeepTest, CopiesShareMemoryAsTheValuesDo) {
   const at::Tensor base = at::arange(12, at::kFloat).view({3, 4});
