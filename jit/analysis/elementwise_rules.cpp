@@ -67,9 +67,16 @@ void Elementwise(Call& call, Dtype dtype) {
     default_strides = call.in(1).default_strides;
   } else if (call.is_tensor_type(1)) {
     default_strides &= call.in(1).default_strides;
+    contiguous &= call.in(1).contiguous;
     sizes = Broadcast(call.sizes(), std::move(sizes), call.in(1).sizes);
-    contiguous &= call.in(1).contiguous && call.in(0).sizes == call.in(1).sizes && sizes &&
-                  std::all_of(sizes->begin(), sizes->end(), [](const KnownSize& size) { return size.is_known(); });
+    // A size of 1 may have any stride, and that is asked which dimension comes first. Where the result has none, each
+    // operand has its dimensions in order, but for those that it is expanded in, which are not asked.
+    const bool no_ones =
+        sizes && std::ranges::all_of(*sizes, [&](KnownSize size) { return call.sizes().IsAtLeast(size, 2); });
+    const bool alike =
+        call.in(0).sizes == call.in(1).sizes && sizes && std::ranges::all_of(*sizes, &KnownSize::is_known);
+    contiguous &= no_ones || alike;
+    default_strides |= no_ones;
   }
   call.Give(0, call.in(like), dtype, std::move(sizes));
   call.out().contiguous = contiguous && call.out().plain;

@@ -423,6 +423,14 @@ void ValueFactTable::Infer(const Node& node) {
     for (size_t i = 0; i < node.outputs().size(); ++i) Set(*node.output(i), fits ? whole.elements[i] : ValueFacts());
     return;
   }
+  if (kind == sym::kTupleIndex) {
+    const ValueFacts& whole = Of(*node.input(0));
+    const auto length = static_cast<int64_t>(whole.elements.size());
+    const int64_t index = Of(*node.input(1)).number.value_or(length);
+    const int64_t position = index < 0 ? index + length : index;
+    const bool known = whole.kind == Kind::kTuple && position >= 0 && position < length;
+    return Set(*node.output(), known ? ValueFacts(whole.elements[static_cast<size_t>(position)]) : ValueFacts());
+  }
   if (kind == sym::kUncheckedCast) return Set(*node.output(), ValueFacts(Of(*node.input())));
   if (kind == sym::kUninitialized) {
     ValueFacts never;
