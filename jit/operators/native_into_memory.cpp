@@ -1,9 +1,7 @@
 // Operators that write their result where they are told, called through LibTorch's unboxed entry points: what plans
-// call where the result has a place (jit/passes/plan_memory.h).
-#include <ATen/ops/add_ops.h>
+// call where the result has a place (jit/passes/plan_memory.h). Arithmetic is in native_small_tensor.cpp.
 #include <ATen/ops/cat_ops.h>
 #include <ATen/ops/clamp_ops.h>
-#include <ATen/ops/div_ops.h>
 #include <ATen/ops/elu_ops.h>
 #include <ATen/ops/exp_ops.h>
 #include <ATen/ops/gelu_ops.h>
@@ -12,14 +10,12 @@
 #include <ATen/ops/log_ops.h>
 #include <ATen/ops/maximum_ops.h>
 #include <ATen/ops/minimum_ops.h>
-#include <ATen/ops/mul_ops.h>
 #include <ATen/ops/neg_ops.h>
 #include <ATen/ops/rsqrt_ops.h>
 #include <ATen/ops/sigmoid_ops.h>
 #include <ATen/ops/silu_ops.h>
 #include <ATen/ops/softmax_ops.h>
 #include <ATen/ops/sqrt_ops.h>
-#include <ATen/ops/sub_ops.h>
 #include <ATen/ops/tanh_ops.h>
 
 #include "jit/operators/native_support.h"
@@ -29,13 +25,12 @@ namespace hearth::native {
 namespace {
 
 constexpr NativeEntry kEntries[] = {
-    EntryOf<at::_ops::add_out>(),     EntryOf<at::_ops::sub_out>(),         EntryOf<at::_ops::mul_out>(),
-    EntryOf<at::_ops::div_out>(),     EntryOf<at::_ops::maximum_out>(),     EntryOf<at::_ops::minimum_out>(),
-    EntryOf<at::_ops::sigmoid_out>(), EntryOf<at::_ops::tanh_out>(),        EntryOf<at::_ops::exp_out>(),
-    EntryOf<at::_ops::log_out>(),     EntryOf<at::_ops::neg_out>(),         EntryOf<at::_ops::sqrt_out>(),
-    EntryOf<at::_ops::rsqrt_out>(),   EntryOf<at::_ops::silu_out>(),        EntryOf<at::_ops::gelu_out>(),
-    EntryOf<at::_ops::clamp_out>(),   EntryOf<at::_ops::hardtanh_out>(),    EntryOf<at::_ops::leaky_relu_out>(),
-    EntryOf<at::_ops::elu_out>(),     EntryOf<at::_ops::softmax_int_out>(), EntryOf<at::_ops::cat_out>(),
+    EntryOf<at::_ops::maximum_out>(),     EntryOf<at::_ops::minimum_out>(),    EntryOf<at::_ops::sigmoid_out>(),
+    EntryOf<at::_ops::tanh_out>(),        EntryOf<at::_ops::exp_out>(),        EntryOf<at::_ops::log_out>(),
+    EntryOf<at::_ops::neg_out>(),         EntryOf<at::_ops::sqrt_out>(),       EntryOf<at::_ops::rsqrt_out>(),
+    EntryOf<at::_ops::silu_out>(),        EntryOf<at::_ops::gelu_out>(),       EntryOf<at::_ops::clamp_out>(),
+    EntryOf<at::_ops::hardtanh_out>(),    EntryOf<at::_ops::leaky_relu_out>(), EntryOf<at::_ops::elu_out>(),
+    EntryOf<at::_ops::softmax_int_out>(), EntryOf<at::_ops::cat_out>(),
 };
 
 }  // namespace

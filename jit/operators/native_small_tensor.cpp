@@ -1,7 +1,7 @@
 // Arithmetic on float tensors of a few elements, where LibTorch's dispatch and iterators cost a hundred times what the
-// arithmetic does: a direct loop, and in the operand's own memory if that dies here. The results are LibTorch's to the
-// last bit. Whatever is not plain (another dtype, layout, device or shape, gradients, a mode that sees operators) goes
-// LibTorch's way.
+// arithmetic does: a direct loop, in the operand's own memory if that dies here, or where the result shall be. The
+// results are LibTorch's to the last bit. Whatever is not plain (another dtype, layout, device or shape, gradients, a
+// mode that sees operators) goes LibTorch's way.
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/add_ops.h>
@@ -96,6 +96,36 @@ void WithTensor(NativeArguments in, IValue* out) {
   Map(in, out, [&b](float a) { return Operation::Of(a, *b++); });
 }
 
+// Whether to write one element and then read the next is to read them all first.
+bool AreApartOrOne(const at::Tensor& a, const at::Tensor& b) {
+  const float* begin_a = a.const_data_ptr<float>();
+  const float* begin_b = b.const_data_ptr<float>();
+  return begin_a == begin_b || begin_a + a.numel() <= begin_b || begin_b + b.numel() <= begin_a;
+}
+
+// op.out(Tensor self, Tensor other[, Scalar alpha=1], Tensor(a!) out)
+template <typename Operation, typename AtenOp, bool has_alpha>
+void WithTensorInto(NativeArguments in, IValue* out) {
+  const IValue& memory = in[has_alpha ? 3 : 2];
+  const bool small = IsSmallAndPlain(in[0]) && IsSmallAndPlain(in[1]) && IsSmallAndPlain(memory) &&
+                     (!has_alpha || IsOne(in[2])) && NoModeSeesOperators();
+  if (small) {
+    const at::Tensor& left = in[0].toTensor();
+    const at::Tensor& right = in[1].toTensor();
+    const at::Tensor& result = memory.toTensor();
+    if (left.sizes() == right.sizes() && left.sizes() == result.sizes() && AreApartOrOne(left, result) &&
+        AreApartOrOne(right, result)) {
+      const float* a = left.const_data_ptr<float>();
+      const float* b = right.const_data_ptr<float>();
+      float* to = result.mutable_data_ptr<float>();
+      for (int64_t i = 0, elements = result.numel(); i < elements; ++i) to[i] = Operation::Of(a[i], b[i]);
+      *out = memory;
+      return;
+    }
+  }
+  EntryOf<AtenOp>().function(in, out);
+}
+
 void Relu(NativeArguments in, IValue* out) {
   if (!IsSmallAndPlain(in[0]) || !NoModeSeesOperators()) {
     EntryOf<at::_ops::relu>().function(in, out);
@@ -113,6 +143,10 @@ constexpr NativeEntry kEntries[] = {
     {"aten::sub.Tensor", WithTensor<Minus, at::_ops::sub_Tensor, true>},
     {"aten::mul.Tensor", WithTensor<Times, at::_ops::mul_Tensor, false>},
     {"aten::div.Tensor", WithTensor<Over, at::_ops::div_Tensor, false>},
+    {"aten::add.out", WithTensorInto<Plus, at::_ops::add_out, true>},
+    {"aten::sub.out", WithTensorInto<Minus, at::_ops::sub_out, true>},
+    {"aten::mul.out", WithTensorInto<Times, at::_ops::mul_out, false>},
+    {"aten::div.out", WithTensorInto<Over, at::_ops::div_out, false>},
     {"aten::relu", Relu},
 };
 

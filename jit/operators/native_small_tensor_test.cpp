@@ -3,10 +3,13 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "jit/operators/registry.h"
 
@@ -88,6 +91,48 @@ INSTANTIATE_TEST_SUITE_P(Operators, SmallTensorTest,
                                          Case{"aten::mul", "Scalar", false}, Case{"aten::div", "Scalar", false},
                                          Case{"aten::add", "Tensor", true}, Case{"aten::sub", "Tensor", true},
                                          Case{"aten::mul", "Tensor", false}, Case{"aten::div", "Tensor", false}));
+
+// Where the result shall be: memory of its own, an operand's, another dtype, other sizes, strides, a part of an
+// operand.
+TEST(SmallTensorIntoTest, ResultsAreLibTorchsWhereverTheyShallBe) {
+  for (const auto& [name, has_alpha] : {std::pair("aten::add", true), std::pair("aten::sub", true),
+                                        std::pair("aten::mul", false), std::pair("aten::div", false)}) {
+    const Operator& op = Find(name, "out");
+    const at::Tensor numbers = at::randn({40});
+    for (int place = 0; place < 7; ++place) {
+      for (const int64_t alpha : {1, 2}) {
+        const auto call = [&](bool boxed) {
+          const at::Tensor base = numbers.clone();
+          const at::Tensor self = base.slice(0, 0, 12).view({3, 4}), other = base.slice(0, 20, 32).view({3, 4});
+          const std::vector<at::Tensor> places = {at::zeros({3, 4}),
+                                                  self,
+                                                  other,
+                                                  at::zeros({3, 4}, at::kDouble),
+                                                  at::zeros({0}),
+                                                  at::zeros({4, 3}).t(),
+                                                  base.slice(0, 4, 16).view({3, 4})};
+          std::vector<c10::IValue> arguments = {self, other};
+          if (has_alpha) arguments.emplace_back(alpha);
+          const at::Tensor& memory = places[static_cast<size_t>(place)];
+          arguments.emplace_back(memory);
+          const at::Tensor result =
+              boxed ? CallBoxed(op, {arguments.begin(), arguments.end()}) : CallNative(op, arguments);
+          EXPECT_TRUE(result.is_same(memory));
+          return std::pair(result, base);
+        };
+        if (place == 6) {
+          EXPECT_ANY_THROW(call(true));
+          EXPECT_ANY_THROW(call(false));
+          continue;
+        }
+        const auto [expected, expected_base] = call(true);
+        const auto [result, base] = call(false);
+        EXPECT_TRUE(SameBits(result, expected)) << name << place;
+        EXPECT_TRUE(SameBits(base, expected_base)) << name << place;
+      }
+    }
+  }
+}
 
 TEST(SmallTensorReluTest, KeepsNanAndNegativeZeroAsLibTorchDoes) {
   const Operator& relu = Find("aten::relu", "");
