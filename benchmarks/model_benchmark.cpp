@@ -2,6 +2,8 @@
 //
 //   model_benchmark ARCHIVE INPUTS ENGINE...
 //
+// INPUTS is a tuple, or a list of tuples that calls are given in turn, such as batches of many sizes.
+//
 // ENGINE: hearth:baseline, hearth:plan (every call waits for its plan) or hearth:auto (as the daemon, warmed up);
 // torch.jit, torch.jit:frozen or torch.jit:inference (frozen, then optimize_for_inference); products:64x32x10,... the
 // bare matrix products of those sizes (rows, inner, columns), which no model is faster than. Each is loaded from the
@@ -41,6 +43,7 @@ extern "C" void sgemm_(const char* transa, const char* transb, const int* m, con
 namespace {
 
 using Inputs = std::vector<c10::IValue>;
+using Calls = std::vector<Inputs>;
 using Engine = std::function<c10::IValue(Inputs)>;
 using Clock = std::chrono::steady_clock;
 
@@ -66,7 +69,11 @@ void WaitUntilWarm(hearth::Model& model) {
   changed.wait(lock, [&] { return warm; });
 }
 
-Engine MakeHearth(const std::string& archive, hearth::Tier tier, const Inputs& inputs) {
+void CallAll(Engine& engine, const Calls& calls) {
+  for (const Inputs& inputs : calls) engine(inputs);
+}
+
+Engine MakeHearth(const std::string& archive, hearth::Tier tier, const Calls& calls) {
   hearth::RuntimeOptions options;
   options.threads = 1;
   options.compiler.tier = tier;
@@ -79,13 +86,13 @@ Engine MakeHearth(const std::string& archive, hearth::Tier tier, const Inputs& i
   };
   // What is compiled may be compiled once more, of what was seen of it.
   for (int round = 0; round < 3; ++round) {
-    for (int i = 0; i < kWarmUpCalls; ++i) engine(inputs);
+    for (int i = 0; i < kWarmUpCalls; ++i) CallAll(engine, calls);
     if (tier == hearth::Tier::kAuto) WaitUntilWarm(*model);
   }
   return engine;
 }
 
-Engine MakeTorch(const std::string& archive, const std::string& form, const Inputs& inputs) {
+Engine MakeTorch(const std::string& archive, const std::string& form, const Calls& calls) {
   torch::jit::Module module = torch::jit::load(archive);
   module.eval();
   if (form == "frozen" || form == "inference") module = torch::jit::freeze(module);
@@ -95,7 +102,7 @@ Engine MakeTorch(const std::string& archive, const std::string& form, const Inpu
     const at::NoGradGuard no_gradients;
     return forward(std::move(given));
   };
-  for (int i = 0; i < kWarmUpCalls; ++i) engine(inputs);
+  for (int i = 0; i < kWarmUpCalls; ++i) CallAll(engine, calls);
   return engine;
 }
 
@@ -124,22 +131,22 @@ Engine MakeProducts(const std::string& sizes) {
   };
 }
 
-Engine MakeEngine(const std::string& name, const std::string& archive, const Inputs& inputs) {
-  if (name == "hearth:baseline") return MakeHearth(archive, hearth::Tier::kBaseline, inputs);
-  if (name == "hearth:plan") return MakeHearth(archive, hearth::Tier::kSpecialised, inputs);
-  if (name == "hearth:auto") return MakeHearth(archive, hearth::Tier::kAuto, inputs);
-  if (name == "torch.jit") return MakeTorch(archive, "", inputs);
-  if (name == "torch.jit:frozen") return MakeTorch(archive, "frozen", inputs);
-  if (name == "torch.jit:inference") return MakeTorch(archive, "inference", inputs);
+Engine MakeEngine(const std::string& name, const std::string& archive, const Calls& calls) {
+  if (name == "hearth:baseline") return MakeHearth(archive, hearth::Tier::kBaseline, calls);
+  if (name == "hearth:plan") return MakeHearth(archive, hearth::Tier::kSpecialised, calls);
+  if (name == "hearth:auto") return MakeHearth(archive, hearth::Tier::kAuto, calls);
+  if (name == "torch.jit") return MakeTorch(archive, "", calls);
+  if (name == "torch.jit:frozen") return MakeTorch(archive, "frozen", calls);
+  if (name == "torch.jit:inference") return MakeTorch(archive, "inference", calls);
   if (name.starts_with("products:")) return MakeProducts(name.substr(name.find(':') + 1));
   throw std::runtime_error("no engine is called '" + name + "'");
 }
 
-void Time(Engine& engine, const Inputs& inputs, int64_t milliseconds) {
+void Time(Engine& engine, const Calls& calls, int64_t milliseconds) {
   std::vector<int64_t> times;
   const auto end = Clock::now() + std::chrono::milliseconds(milliseconds);
   while (times.size() < kLeastCalls || Clock::now() < end) {
-    Inputs given = inputs;
+    Inputs given = calls[times.size() % calls.size()];
     const auto start = Clock::now();
     const c10::IValue answer = engine(std::move(given));
     times.push_back(std::chrono::nanoseconds(Clock::now() - start).count());
@@ -153,7 +160,7 @@ void ChooseMemoryFor(const std::string& engine) {
   hearth::KeepFreedMemory(engine.starts_with("hearth") ? size_t(hearth::RuntimeOptions().kept_memory) : 0);
 }
 
-void Serve(std::map<std::string, Engine>& engines, const Inputs& inputs) {
+void Serve(std::map<std::string, Engine>& engines, const Calls& calls) {
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);
     std::string command, name;
@@ -163,11 +170,11 @@ void Serve(std::map<std::string, Engine>& engines, const Inputs& inputs) {
     if (command == "time") {
       int64_t milliseconds = 0;
       words >> milliseconds;
-      Time(engine, inputs, milliseconds);
+      Time(engine, calls, milliseconds);
     } else if (command == "answer") {
       std::string file;
       words >> file;
-      const absl::Status written = hearth::WriteSavedValue(engine(inputs), file);
+      const absl::Status written = hearth::WriteSavedValue(engine(calls.front()), file);
       if (!written.ok()) throw std::runtime_error(std::string(written.message()));
       std::puts("written");
     } else {
@@ -185,12 +192,18 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    const Inputs inputs = Unwrap(hearth::ReadSavedValue(argv[2])).toTupleRef().elements().vec();
+    const c10::IValue given = Unwrap(hearth::ReadSavedValue(argv[2]));
+    Calls calls;
+    for (const c10::IValue& inputs : given.isList() ? given.toListRef().vec() : Inputs{given}) {
+      calls.push_back(inputs.toTupleRef().elements().vec());
+    }
+    if (calls.empty())
+      throw std::runtime_error("the inputs are a tuple, or a list of at least one, and got an empty list");
     std::map<std::string, Engine> engines;
-    for (int i = 3; i < argc; ++i) engines.emplace(argv[i], MakeEngine(argv[i], argv[1], inputs));
+    for (int i = 3; i < argc; ++i) engines.emplace(argv[i], MakeEngine(argv[i], argv[1], calls));
     std::puts("ready");
     std::fflush(stdout);
-    Serve(engines, inputs);
+    Serve(engines, calls);
   } catch (const std::exception& error) {
     std::cerr << "model_benchmark: " << error.what() << "\n";
     return 1;
