@@ -40,6 +40,12 @@ SizeAlgebra::Polynomial SizeAlgebra::PolynomialOf(KnownSize size) const {
   return {Term{{}, *size}};
 }
 
+std::optional<SizeAlgebra::Division> SizeAlgebra::DivisionOf(size_t atom) const {
+  const AtomFacts& facts = atoms_[atom];
+  if (facts.kind == Kind::kSource) return {};
+  return Division{facts.kind == Kind::kQuotient, facts.a, facts.b};
+}
+
 KnownSize SizeAlgebra::Of(Polynomial polynomial) {
   std::erase_if(polynomial, [](const Term& term) { return term.coefficient == 0; });
   if (polynomial.empty()) return 0;

@@ -100,13 +100,22 @@ class SizeAlgebra {
   // "2*a0*a1 + 3", for logs and tests.
   std::string ToString(KnownSize size) const;
 
- private:
+  // What a known size is made of, for who writes it down as arithmetic: a sum of products.
   struct Term {
     std::vector<size_t> atoms;  // in order; none: a constant
     int64_t coefficient;
     auto operator<=>(const Term&) const = default;
   };
   using Polynomial = std::vector<Term>;  // in order of atoms, no coefficient is 0
+  Polynomial PolynomialOf(KnownSize size) const;
+  // Of an atom that is a quotient or remainder: which, and of what. Null: it is a number that a run brings along.
+  struct Division {
+    bool is_quotient;
+    KnownSize dividend, divisor;
+  };
+  std::optional<Division> DivisionOf(size_t atom) const;
+
+ private:
   enum class Kind : uint8_t { kSource, kQuotient, kRemainder };
   struct AtomFacts {
     Kind kind;
@@ -118,7 +127,6 @@ class SizeAlgebra {
     std::optional<int64_t> least, most;
   };
 
-  Polynomial PolynomialOf(KnownSize size) const;
   KnownSize Of(Polynomial polynomial);
   KnownSize Uneven(Kind kind, KnownSize a, KnownSize b, Range range);
   // The quotient if it comes out even whatever the atoms are.

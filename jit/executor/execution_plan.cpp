@@ -74,7 +74,7 @@ size_t ExecutionPlan::bytes() const {
   return sizeof(*this) + graph_->num_nodes() * kBytesOfNode +
          code.instructions.size() * (sizeof(Instruction) + sizeof(InstructionOrigin) + sizeof(int32_t)) +
          code.operands.size() * sizeof(int32_t) + code.constants.size() * sizeof(c10::IValue) +
-         (code.arenas != nullptr ? Arenas::kMost * code.arenas->bytes() : 0);
+         (code.arenas != nullptr ? Arenas::kMost * code.arenas->layout().likely_bytes : 0);
 }
 
 }  // namespace hearth

@@ -1,4 +1,5 @@
 // Plans whose small results have places in an arena, against the baseline.
+#include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/rand.h>
@@ -26,16 +27,20 @@ namespace {
 
 using c10::IValue;
 
-// A method with its baseline and its plan for the sizes of certain arguments.
+enum class Sizes { kExact, kAny };
+
+// A method with its baseline and its plan for certain arguments: for their sizes alone, or for any.
 class Method {
  public:
-  Method(const std::string& text, const std::vector<IValue>& arguments, bool guard_everywhere)
+  Method(const std::string& text, const std::vector<IValue>& arguments, Sizes sizes, bool guard_everywhere)
       : graph_(ParseGraph(text)),
         baseline_(CompileCode(*graph_, "f")),
         compiler_(*graph_, "f", guard_everywhere, &derived_) {
     const ArgumentSpec spec = ArgumentSpec::Of(arguments).value();
     const ExactShape shape = ExactShape::Of(arguments).value();
-    plan_ = compiler_.Compile({.spec = spec, .shape = &shape}, nullptr);
+    const bool exact = sizes == Sizes::kExact;
+    plan_ = compiler_.Compile({.spec = spec, .shape = exact ? &shape : nullptr, .likely = exact ? nullptr : &shape},
+                              nullptr);
     Verify(plan_->graph());
   }
 
@@ -86,8 +91,10 @@ std::string RandomProgram(uint32_t seed) {
   %0 : int = prim::Constant[value=0]()
   %1 : int = prim::Constant[value=1]()
   %2 : int = prim::Constant[value=2]()
-  %sizes : List[int] = prim::Constant[value=[20, 6]]()
-  %back : List[int] = prim::Constant[value=[6, 20]]()
+  %rows : int = aten::size.int(%x, %0)
+  %columns : int = aten::size.int(%x, %1)
+  %sizes : List[int] = prim::ListConstruct(%columns, %rows)
+  %back : List[int] = prim::ListConstruct(%rows, %columns)
   %true : bool = prim::Constant[value=True]()
   %word : str = prim::Constant[value="word"]()
 )";
@@ -154,7 +161,7 @@ std::string RandomProgram(uint32_t seed) {
     }
     values.push_back(name);
   }
-  const std::string end = "  %back_end : int = prim::Constant[value=8]()\n";
+  const std::string end = "  %back_end : int = aten::add.int(%rows, %2)\n";
   text.insert(text.find("  %true"), end);
   const std::string last = values.back();
   return text + "  return (" + last + ", " + some() + ")\n";
@@ -164,30 +171,59 @@ std::vector<IValue> Arguments(const at::Tensor& x, const at::Tensor& y, bool fla
   return {x.clone(), y.clone(), flag, c10::List<std::string>()};
 }
 
+// What a run of the plan gives is the baseline's, with every guard failing in turn.
+void ExpectSameAnswers(const Method& method, const at::Tensor& x, const at::Tensor& y) {
+  for (const bool flag : {true, false}) {
+    const IValue expected = method.Baseline(Arguments(x, y, flag));
+    const IValue kept = method.Plan(Arguments(x, y, flag));
+    EXPECT_TRUE(AreEqual(kept, expected)) << PrintGraph(method.plan().graph());
+    for (uint32_t guard = 0; guard < method.plan().num_guards(); ++guard) {
+      EXPECT_TRUE(AreEqual(method.Plan(Arguments(y, x, flag), static_cast<int32_t>(guard)),
+                           method.Baseline(Arguments(y, x, flag))))
+          << "guard " << guard << "\n"
+          << PrintGraph(method.plan().graph());
+    }
+    EXPECT_TRUE(AreEqual(kept, expected)) << "an answer is nobody else's memory";
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
 TEST(PlanMemoryTest, RandomProgramsAnswerAsTheBaselineAtEveryGuard) {
   size_t slots = 0, bailouts = 0;
   for (uint32_t seed = 0; seed < 150; ++seed) {
-    const std::string text = RandomProgram(seed);
-    const at::Tensor x = Input(), y = Input();
-    const Method method(text, Arguments(x, y, true), /*guard_everywhere=*/true);
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Method method(RandomProgram(seed), Arguments(Input(), Input(), true), Sizes::kExact,
+                        /*guard_everywhere=*/true);
     slots += method.slots();
-    for (const bool flag : {true, false}) {
-      const IValue expected = method.Baseline(Arguments(x, y, flag));
-      const IValue kept = method.Plan(Arguments(x, y, flag));
-      EXPECT_TRUE(AreEqual(kept, expected)) << "seed " << seed << "\n" << PrintGraph(method.plan().graph());
-      for (uint32_t guard = 0; guard < method.plan().num_guards(); ++guard) {
-        EXPECT_TRUE(AreEqual(method.Plan(Arguments(y, x, flag), static_cast<int32_t>(guard)),
-                             method.Baseline(Arguments(y, x, flag))))
-            << "seed " << seed << ", guard " << guard << "\n"
-            << PrintGraph(method.plan().graph());
-      }
-      EXPECT_TRUE(AreEqual(kept, expected)) << "an answer is nobody else's memory; seed " << seed;
-      if (testing::Test::HasFailure()) return;
-    }
+    ExpectSameAnswers(method, Input(), Input());
+    if (testing::Test::HasFailure()) return;
     bailouts += method.plan().bailouts();
   }
   EXPECT_GT(slots, 500u);
   EXPECT_GT(bailouts, 1000u);
+}
+
+TEST(PlanMemoryTest, RandomProgramsForAnySizesAnswerAsTheBaselineWhateverTheSizesAre) {
+  at::set_num_threads(1);  // a barrier of threads around so little takes longer than all the rest
+  size_t slots = 0;
+  for (uint32_t seed = 0; seed < 100; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Method method(RandomProgram(seed), Arguments(Input(), Input(), true), Sizes::kAny,
+                        /*guard_everywhere=*/seed % 4 == 0);
+    slots += method.slots();
+    std::mt19937 random(seed);
+    for (int call = 0; call < 12; ++call) {
+      const int64_t rows = 2 + random() % 8, columns = 2 + random() % 40;
+      ExpectSameAnswers(method, at::rand({rows, columns}), at::rand({rows, columns}));
+      if (testing::Test::HasFailure()) return;
+    }
+    // Too large for the arena, in part or altogether; and back.
+    for (const int64_t rows : {90, 200, 6}) {
+      ExpectSameAnswers(method, at::rand({rows, 100}), at::rand({rows, 100}));
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+  EXPECT_GT(slots, 300u);
 }
 
 // A chain of results, of which any two neighbours live at once.
@@ -204,35 +240,103 @@ const std::string kChain = R"(graph(%x : Tensor, %n : int):
 )";
 
 TEST(PlanMemoryTest, ResultsThatDoNotLiveAtOnceShareTheirPlace) {
-  const Method method(kChain, {Input(), 3}, /*guard_everywhere=*/false);
-  EXPECT_EQ(method.slots(), 4u);
-  const size_t one = 6 * 20 * sizeof(float);
-  EXPECT_LE(method.plan().code()->arenas->bytes(), 3 * ((one + 63) / 64 * 64));
-  EXPECT_GE(method.plan().bytes(), method.plan().code()->arenas->bytes());
+  for (const Sizes sizes : {Sizes::kExact, Sizes::kAny}) {
+    const Method method(kChain, {Input(), 3}, sizes, /*guard_everywhere=*/false);
+    EXPECT_EQ(method.slots(), 4u);
+    const size_t one = 6 * 20 * sizeof(float);
+    const ArenaLayout& layout = method.plan().code()->arenas->layout();
+    EXPECT_EQ(layout.num_given, sizes == Sizes::kExact ? 0u : 2u);
+    EXPECT_EQ(layout.places.size(), 3u);
+    EXPECT_LE(layout.likely_bytes, 3 * ((one + 63) / 64 * 64));
+    EXPECT_GE(method.plan().bytes(), layout.likely_bytes);
+  }
 }
 
 TEST(PlanMemoryTest, ThreadsThatRunOnePlanHaveMemoryOfTheirOwn) {
-  const Method method(kChain, {Input(), 3}, /*guard_everywhere=*/false);
+  const Method method(kChain, {Input(), 3}, Sizes::kAny, /*guard_everywhere=*/false);
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 4; ++thread) {
-    threads.emplace_back([&] {
-      const at::Tensor x = Input();
-      const IValue expected = method.Baseline({x, 5});
-      for (int i = 0; i < 300; ++i) EXPECT_TRUE(AreEqual(method.Plan({x, 5}), expected));
+    threads.emplace_back([&, thread] {
+      std::vector<at::Tensor> inputs;
+      std::vector<IValue> expected;
+      for (int64_t rows = 2; rows < 14; ++rows) {
+        inputs.push_back(at::rand({rows + 10 * (thread % 2), 20}));
+        expected.push_back(method.Baseline({inputs.back(), 5}));
+      }
+      for (size_t i = 0; i < 300; ++i) {
+        EXPECT_TRUE(AreEqual(method.Plan({inputs[i % inputs.size()], 5}), expected[i % inputs.size()]));
+      }
     });
   }
   for (std::thread& thread : threads) thread.join();
 }
 
 TEST(PlanMemoryTest, ARunThatRaisesInTheMiddleLeavesNothingBehind) {
-  const Method method(kChain, {Input(), 3}, /*guard_everywhere=*/false);
-  const at::Tensor x = Input();
-  const IValue expected = method.Baseline({x, 3});
-  for (int i = 0; i < 3; ++i) {
-    EXPECT_THROW(method.Plan({x, 20}), ModelError);
-    EXPECT_TRUE(AreEqual(method.Plan({x, 3}), expected));
+  for (const Sizes sizes : {Sizes::kExact, Sizes::kAny}) {
+    const Method method(kChain, {Input(), 3}, sizes, /*guard_everywhere=*/false);
+    const at::Tensor x = Input();
+    const IValue expected = method.Baseline({x, 3});
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_THROW(method.Plan({x, 20}), ModelError);
+      EXPECT_TRUE(AreEqual(method.Plan({x, 3}), expected));
+    }
+    EXPECT_EQ(method.plan().bailouts(), 3u);
   }
-  EXPECT_EQ(method.plan().bailouts(), 3u);
+}
+
+TEST(PlanMemoryTest, SizesThatNoTensorCanHaveAreTheBaselinesToTell) {
+  const Method method(R"(graph(%x : Tensor, %n : int):
+  %none : NoneType = prim::Constant[value=None]()
+  %1 : int = prim::Constant[value=1]()
+  %columns : int = aten::size.int(%x, %1)
+  %part : int = aten::floordiv.int(%columns, %n)
+  %less : int = aten::sub.int(%columns, %n)
+  %sizes : List[int] = prim::ListConstruct(%part, %less)
+  %y : Tensor = aten::zeros(%sizes, %none, %none, %none, %none)
+  %a : Tensor = aten::cos_(%y)
+  %b : Tensor = aten::sigmoid(%a)
+  %c : Tensor = aten::tanh(%b)
+  %d : Tensor = aten::exp(%c)
+  return (%d, %y)
+)",
+                      {Input(), 4}, Sizes::kAny, /*guard_everywhere=*/false);
+  EXPECT_EQ(method.slots(), 2u) << PrintGraph(method.plan().graph());
+  const at::Tensor x = Input();
+  for (const int64_t n : {4, 5, 10, 1, 2, 20, 4}) {
+    EXPECT_TRUE(AreEqual(method.Plan({x, n}), method.Baseline({x, n}))) << n;
+  }
+  for (const int64_t n : {0, -1, -4, 40}) {
+    EXPECT_THROW(method.Baseline({x, n}), ModelError) << n;
+    EXPECT_THROW(method.Plan({x, n}), ModelError) << n;
+  }
+}
+
+TEST(PlanMemoryTest, NumbersMayComeInTuplesAndLists) {
+  const std::string text = R"(graph(%pair : Tuple[Tensor, List[Tensor]], %sizes : List[int]):
+  %0 : int = prim::Constant[value=0]()
+  %1 : int = prim::Constant[value=1]()
+  %x : Tensor = prim::TupleIndex(%pair, %0)
+  %none : NoneType = prim::Constant[value=None]()
+  %list : List[Tensor] = prim::TupleIndex(%pair, %1)
+  %y : Tensor = aten::__getitem__.t(%list, %1)
+  %z : Tensor = aten::new_zeros(%x, %sizes, %none, %none, %none, %none)
+  %a : Tensor = aten::sigmoid(%y)
+  %b : Tensor = aten::tanh(%z)
+  %c : Tensor = aten::exp(%a)
+  %d : Tensor = aten::exp(%b)
+  return (%c, %d)
+)";
+  const auto arguments = [](int64_t n, int64_t m) {
+    const c10::List<at::Tensor> list({at::rand({3}), at::rand({m, 7})});
+    return std::vector<IValue>{c10::ivalue::Tuple::create({at::rand({n, 4}), list}), c10::List<int64_t>({2, n, 2})};
+  };
+  const Method method(text, arguments(6, 5), Sizes::kAny, /*guard_everywhere=*/false);
+  EXPECT_EQ(method.slots(), 2u) << PrintGraph(method.plan().graph());
+  EXPECT_EQ(method.plan().code()->arenas->layout().num_given, 5u);
+  for (int64_t n = 2; n < 20; ++n) {
+    const std::vector<IValue> given = arguments(n, 31 - n);
+    EXPECT_TRUE(AreEqual(method.Plan(given), method.Baseline(given)));
+  }
 }
 
 TEST(PlanMemoryTest, WhatAForkSeesHasMemoryOfItsOwn) {
@@ -249,7 +353,7 @@ TEST(PlanMemoryTest, WhatAForkSeesHasMemoryOfItsOwn) {
   %f : Tensor = aten::maximum(%d, %e)
   return (%f, %d)
 )",
-                      {Input()}, /*guard_everywhere=*/true);
+                      {Input()}, Sizes::kAny, /*guard_everywhere=*/true);
   EXPECT_EQ(method.slots(), 2u) << PrintGraph(method.plan().graph());
   for (int i = 0; i < 3; ++i) {
     const at::Tensor x = Input();

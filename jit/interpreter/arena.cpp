@@ -1,9 +1,11 @@
 #include "jit/interpreter/arena.h"
 
+#include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/InferenceMode.h>
 #include <c10/core/TensorImpl.h>
+#include <c10/util/SmallVector.h>
 
 #include <algorithm>
 
@@ -12,74 +14,165 @@
 namespace hearth {
 namespace {
 
-size_t BytesOf(const ArenaLayout::Slot& slot) {
-  size_t bytes = c10::elementSize(slot.dtype);
-  for (const int64_t size : slot.sizes) bytes *= static_cast<size_t>(size);
-  return bytes;
+using Sizes = c10::SmallVector<int64_t, 8>;
+
+Sizes SizesOf(const ArenaLayout::Place& place, const std::vector<int64_t>& numbers) {
+  Sizes sizes;
+  for (const uint32_t number : place.sizes) sizes.push_back(numbers[number]);
+  return sizes;
+}
+
+uint64_t HashOf(std::span<const int64_t> numbers) {
+  uint64_t hash = 0;
+  for (const int64_t number : numbers) hash = (hash ^ static_cast<uint64_t>(number)) * 0x9e3779b97f4a7c15u;
+  return hash;
 }
 
 }  // namespace
 
-size_t ArenaLayout::bytes() const {
-  size_t bytes = 0;
-  for (const Slot& slot : slots) bytes = std::max(bytes, slot.offset + BytesOf(slot));
-  return bytes;
+Arena::Arena(const ArenaLayout& layout, std::atomic<size_t>* count) : layout_(layout), count_(count) {
+  count_->fetch_add(1, std::memory_order_relaxed);
 }
 
-Arena::Arena(const ArenaLayout& layout) {
+Arena::~Arena() { count_->fetch_sub(1, std::memory_order_relaxed); }
+
+void Arena::FitTo(std::span<const int64_t> given) {
   const c10::InferenceMode usual(false);  // so that runs of any mode may write them
+  layout_.Compute(given, &numbers_);
+  bytes_ = layout_.Arrange(numbers_, &extents_);
+  if (bytes_ > capacity()) Grow();
+  tensors_.resize(layout_.places.size());
+  for (size_t place = 0; place < tensors_.size(); ++place) SetTensor(place);
+}
+
+// Of the storage that the tensors share.
+void Arena::Grow() {
   c10::Allocator* const allocator = c10::GetCPUAllocator();
-  const size_t bytes = layout.bytes();
-  storage_ = c10::Storage(c10::Storage::use_byte_size_t(), bytes, allocator->allocate(bytes), allocator,
-                          /*resizable=*/false);
-  tensors_.reserve(layout.slots.size());
-  for (const ArenaLayout::Slot& slot : layout.slots) {
-    at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(
-        c10::Storage(storage_), c10::DispatchKeySet(c10::DispatchKey::CPU), c10::scalarTypeToTypeMeta(slot.dtype));
-    c10::TensorImpl* const impl = tensor.unsafeGetTensorImpl();
-    impl->set_sizes_contiguous(slot.sizes);
-    impl->set_storage_offset(static_cast<int64_t>(slot.offset / c10::elementSize(slot.dtype)));
-    tensors_.emplace_back(std::move(tensor));
+  if (!storage_) {
+    storage_ = c10::Storage(c10::Storage::use_byte_size_t(), bytes_, allocator->allocate(bytes_), allocator,
+                            /*resizable=*/false);
+  } else {
+    storage_.set_data_ptr_noswap({});
+    storage_.set_nbytes(0);
+    storage_.set_data_ptr_noswap(allocator->allocate(bytes_));
+    storage_.set_nbytes(bytes_);
   }
+}
+
+void Arena::SetTensor(size_t place) {
+  const ArenaLayout::Place& what = layout_.places[place];
+  const ArenaLayout::Extent extent = extents_[place];
+  c10::IValue& tensor = tensors_[place];
+  if (extent.bytes == 0) {
+    tensor = c10::IValue();
+    return;
+  }
+  if (tensor.isNone()) {
+    tensor = at::detail::make_tensor<c10::TensorImpl>(
+        c10::Storage(storage_), c10::DispatchKeySet(c10::DispatchKey::CPU), c10::scalarTypeToTypeMeta(what.dtype));
+  }
+  c10::TensorImpl* const impl = tensor.toTensor().unsafeGetTensorImpl();
+  impl->set_sizes_contiguous(SizesOf(what, numbers_));
+  impl->set_storage_offset(static_cast<int64_t>(extent.offset / c10::elementSize(what.dtype)));
+}
+
+at::Tensor Arena::Make(size_t place) const {
+  const ArenaLayout::Place& what = layout_.places[place];
+  return at::Tensor(at::detail::empty_cpu(SizesOf(what, numbers_), what.dtype));
 }
 
 bool Arena::IsFree() const {
-  if (storage_.use_count() != tensors_.size() + 1) return false;
-  return std::ranges::all_of(tensors_, [](const c10::IValue& tensor) { return tensor.use_count() == 1; });
+  size_t own = 1;
+  for (const c10::IValue& tensor : tensors_) {
+    if (tensor.isNone()) continue;
+    if (tensor.use_count() != 1) return false;
+    ++own;
+  }
+  return !storage_ || storage_.use_count() == own;
 }
 
 Arenas::~Arenas() {
-  for (std::atomic<Arena*>& kept : kept_) delete kept.load();
+  for (Kept& kept : kept_) delete kept.arena.load();
 }
 
-std::unique_ptr<Arena> Arenas::Take() const {
-  MemoryAccount::RequireRoom(bytes_);
-  std::unique_ptr<Arena> arena;
-  for (std::atomic<Arena*>& kept : kept_) {
-    if (kept.load(std::memory_order_relaxed) == nullptr) continue;
-    arena.reset(kept.exchange(nullptr, std::memory_order_acquire));
-    if (arena != nullptr) break;
-  }
+std::unique_ptr<Arena> Arenas::Take(std::span<const int64_t> given) const {
+  std::unique_ptr<Arena> arena = Find(given);
   if (arena == nullptr) {
     const MemoryAccount::Scope uncounted(nullptr);
-    arena = std::make_unique<Arena>(layout_);
+    if (made_.load(std::memory_order_relaxed) >= kMost) arena = TakeOldest();
+    if (arena == nullptr) arena = std::make_unique<Arena>(layout_, &made_);
+    arena->FitTo(given);
   }
-  if (MemoryAccount::Current() != nullptr) MemoryAccount::Allocated(bytes_);
+  if (MemoryAccount::Current() != nullptr) {
+    try {
+      MemoryAccount::RequireRoom(arena->bytes());
+    } catch (...) {
+      Keep(std::move(arena));
+      throw;
+    }
+    MemoryAccount::Allocated(arena->bytes());
+  }
   return arena;
 }
 
-void Arenas::Give(std::unique_ptr<Arena> arena) const {
-  if (!arena->IsFree()) return;
-  if (MemoryAccount::Current() != nullptr) MemoryAccount::Freed(bytes_);
-  for (std::atomic<Arena*>& kept : kept_) {
-    Arena* none = nullptr;
-    if (kept.compare_exchange_strong(none, arena.get(), std::memory_order_release, std::memory_order_relaxed)) {
-      (void)arena.release();
-      return;
+std::unique_ptr<Arena> Arenas::Find(std::span<const int64_t> given) const {
+  const uint64_t hash = HashOf(given);
+  for (Kept& kept : kept_) {
+    if (kept.arena.load(std::memory_order_relaxed) == nullptr) continue;
+    if (kept.hash.load(std::memory_order_relaxed) != hash) continue;
+    std::unique_ptr<Arena> arena(kept.arena.exchange(nullptr, std::memory_order_acquire));
+    if (arena == nullptr) continue;
+    if (!std::ranges::equal(arena->given(), given)) {
+      const MemoryAccount::Scope uncounted(nullptr);
+      arena->FitTo(given);
     }
+    return arena;
   }
+  return nullptr;
+}
+
+std::unique_ptr<Arena> Arenas::TakeOldest() const {
+  for (;;) {
+    Kept* oldest = nullptr;
+    uint64_t when = UINT64_MAX;
+    for (Kept& kept : kept_) {
+      const uint64_t time = kept.time.load(std::memory_order_relaxed);
+      if (kept.arena.load(std::memory_order_relaxed) == nullptr || time >= when) continue;
+      oldest = &kept;
+      when = time;
+    }
+    if (oldest == nullptr) return nullptr;
+    std::unique_ptr<Arena> arena(oldest->arena.exchange(nullptr, std::memory_order_acquire));
+    if (arena != nullptr) return arena;
+  }
+}
+
+void Arenas::Give(std::unique_ptr<Arena> arena) const {
+  const bool counts = MemoryAccount::Current() != nullptr;
+  if (!arena->IsFree()) {
+    // All of it is the run's now, and counts so when it is freed.
+    if (counts) MemoryAccount::Allocated(arena->capacity() - arena->bytes());
+    return;
+  }
+  if (counts) MemoryAccount::Freed(arena->bytes());
+  Keep(std::move(arena));
+}
+
+void Arenas::Keep(std::unique_ptr<Arena> arena) const {
   const MemoryAccount::Scope uncounted(nullptr);
-  arena.reset();
+  const uint64_t hash = HashOf(arena->given());
+  for (Kept& kept : kept_) {
+    Arena* none = nullptr;
+    if (!kept.arena.compare_exchange_strong(none, arena.get(), std::memory_order_release, std::memory_order_relaxed)) {
+      continue;
+    }
+    (void)arena.release();
+    kept.hash.store(hash, std::memory_order_relaxed);
+    if (layout_.num_given != 0) {
+      kept.time.store(clock_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
+    }
+    return;
+  }
 }
 
 }  // namespace hearth

@@ -1,14 +1,19 @@
-// Memory that runs of one plan use one after the other: what passes/plan_memory found to be small, of known sizes and
-// gone when the run has ended. A run's tensors lie in one piece of memory at offsets that the plan has, ready made:
-// operators compute into them, and neither a tensor nor memory is allocated or freed.
+// Memory that runs of one plan use one after the other: for what passes/plan_memory found to be small, of known sizes
+// and gone when the run has ended. A run's tensors lie in one piece of memory where the plan's ArenaLayout says, ready
+// made: operators compute into them, and neither a tensor nor memory is allocated or freed.
+//
+// An arena is for the numbers that a run brings along, on which sizes depend. Some are kept for the runs that follow,
+// of whatever numbers. A run of others than those gets the arena that was not used for longest, whose tensors are given
+// other sizes: that costs less than to make them, so that a batch size that is another one in each call does no harm.
+// What has no place for a run's numbers (it is too large then) is a tensor made for that run, and goes with its last
+// use.
 //
 // An arena serves one run at a time. It is used again only if the run left nothing in it that somebody still refers to,
 // be it that the run went on in the baseline, which may keep what the plan would not: then it goes as soon as that
-// does. A run's arena counts for the run's memory account.
+// does. What a run's numbers need of its arena counts for the run's memory account.
 #pragma once
 
 #include <ATen/core/ivalue.h>
-#include <c10/core/ScalarType.h>
 #include <c10/core/Storage.h>
 
 #include <array>
@@ -16,30 +21,45 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
+
+#include "jit/interpreter/arena_layout.h"
 
 namespace hearth {
 
-struct ArenaLayout {
-  struct Slot {
-    size_t offset;  // in bytes
-    c10::ScalarType dtype;
-    std::vector<int64_t> sizes;
-    bool operator==(const Slot&) const = default;
-  };
-  std::vector<Slot> slots;
-  size_t bytes() const;
-};
-
-// Used by one thread at a time.
+// Used by one thread at a time; refers to its layout.
 class Arena {
  public:
-  explicit Arena(const ArenaLayout& layout);
-  const c10::IValue& tensor(size_t slot) const { return tensors_[slot]; }
+  // `count` is how many there are.
+  Arena(const ArenaLayout& layout, std::atomic<size_t>* count);
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  // Before anything else, and whenever it is free.
+  void FitTo(std::span<const int64_t> given);
+  // What it fits.
+  std::span<const int64_t> given() const { return std::span(numbers_).first(layout_.num_given); }
+  // What that needs, and what it has from earlier ones.
+  size_t bytes() const { return bytes_; }
+  size_t capacity() const { return storage_ ? storage_.nbytes() : 0; }
+
+  // The tensor of a place; None if there is no memory for it. Then Make makes one.
+  const c10::IValue& tensor(size_t place) const { return tensors_[place]; }
+  at::Tensor Make(size_t place) const;
   // Whether nobody else refers to a tensor of it or to its memory.
   bool IsFree() const;
 
  private:
+  void Grow();
+  void SetTensor(size_t place);
+
+  const ArenaLayout& layout_;
+  std::atomic<size_t>* const count_;
+  std::vector<int64_t> numbers_;
+  std::vector<ArenaLayout::Extent> extents_;
+  size_t bytes_ = 0;
   c10::Storage storage_;
   std::vector<c10::IValue> tensors_;
 };
@@ -50,23 +70,33 @@ class Arenas {
   // So many are kept between runs.
   static constexpr size_t kMost = 8;
 
-  explicit Arenas(ArenaLayout layout) : layout_(std::move(layout)), bytes_(layout_.bytes()) {}
+  explicit Arenas(ArenaLayout layout) : layout_(std::move(layout)) {}
   ~Arenas();
   Arenas(const Arenas&) = delete;
   Arenas& operator=(const Arenas&) = delete;
 
   // Throws MemoryLimitError if the thread's account has no room for it.
-  std::unique_ptr<Arena> Take() const;
+  std::unique_ptr<Arena> Take(std::span<const int64_t> given) const;
   void Give(std::unique_ptr<Arena> arena) const;
 
-  // Of one.
-  size_t bytes() const { return bytes_; }
   const ArenaLayout& layout() const { return layout_; }
 
  private:
+  // Of an arena that is kept: the hash of what it fits (or of what one before it fitted), and when it was given back.
+  struct Kept {
+    std::atomic<Arena*> arena{nullptr};
+    std::atomic<uint64_t> hash{0};
+    std::atomic<uint64_t> time{0};
+  };
+
+  std::unique_ptr<Arena> Find(std::span<const int64_t> given) const;
+  std::unique_ptr<Arena> TakeOldest() const;
+  void Keep(std::unique_ptr<Arena> arena) const;
+
   const ArenaLayout layout_;
-  const size_t bytes_;
-  mutable std::array<std::atomic<Arena*>, kMost> kept_{};
+  mutable std::array<Kept, kMost> kept_;
+  mutable std::atomic<uint64_t> clock_{0};
+  mutable std::atomic<size_t> made_{0};  // that there are
 };
 
 }  // namespace hearth

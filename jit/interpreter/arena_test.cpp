@@ -1,91 +1,249 @@
 #include "jit/interpreter/arena.h"
 
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/fill.h>
+#include <ATen/ops/floor_divide.h>
+#include <ATen/ops/full_like.h>
+#include <ATen/ops/remainder.h>
 #include <ATen/ops/zero.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <memory>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "jit/support/arena_limits.h"
 #include "jit/support/cpu_allocator.h"
 #include "jit/support/memory_account.h"
 
 namespace hearth {
 namespace {
 
-// Two that overlap, and one of another kind behind.
-ArenaLayout Layout() { return {{{0, c10::kFloat, {2, 3}}, {0, c10::kFloat, {4}}, {64, c10::kLong, {5}}}}; }
+using Numbers = std::vector<int64_t>;
+using Kind = ArenaLayout::Step::Kind;
 
-TEST(ArenaTest, TensorsLieWhereTheirSlotsSay) {
-  const Arenas arenas(Layout());
-  EXPECT_EQ(arenas.bytes(), 64u + 5 * sizeof(int64_t));
-  const std::unique_ptr<Arena> arena = arenas.Take();
+// Two that overlap, and one of another kind over them.
+ArenaLayout Fixed() {
+  ArenaLayout layout;
+  for (const int64_t size : {2, 3, 4, 5}) layout.steps.push_back({Kind::kConstant, size, 0});
+  layout.places = {{c10::kFloat, {0, 1}, {}}, {c10::kFloat, {2}, {}}, {c10::kLong, {3}, {0, 1}}};
+  return layout;
+}
+
+// Of a number n, floats: one of [n, 3], one of [3n] over it, one of [n] over that and one of [n] under all.
+ArenaLayout OfNumber() {
+  ArenaLayout layout;
+  layout.num_given = 1;
+  layout.steps = {{Kind::kConstant, 3, 0}, {Kind::kMultiply, 0, 1}};
+  layout.places = {
+      {c10::kFloat, {0}, {}}, {c10::kFloat, {0, 1}, {0}}, {c10::kFloat, {2}, {1}}, {c10::kFloat, {0}, {2}}};
+  return layout;
+}
+
+TEST(ArenaTest, TensorsLieOverThoseThatTheirPlacesName) {
+  const Arenas arenas(Fixed());
+  const std::unique_ptr<Arena> arena = arenas.Take({});
+  EXPECT_EQ(arena->bytes(), 128u);
   const at::Tensor& first = arena->tensor(0).toTensor();
   const at::Tensor& second = arena->tensor(1).toTensor();
   const at::Tensor& third = arena->tensor(2).toTensor();
-  EXPECT_EQ(first.sizes(), (std::vector<int64_t>{2, 3}));
-  EXPECT_EQ(first.strides(), (std::vector<int64_t>{3, 1}));
+  EXPECT_EQ(first.sizes(), (Numbers{2, 3}));
+  EXPECT_EQ(first.strides(), (Numbers{3, 1}));
   EXPECT_EQ(first.data_ptr(), second.data_ptr());
   EXPECT_EQ(third.dtype(), c10::kLong);
   EXPECT_EQ(static_cast<char*>(third.data_ptr()) - static_cast<char*>(first.data_ptr()), 64);
   EXPECT_FALSE(first.is_inference());
 }
 
-TEST(ArenaTest, AnArenaServesTheNextRun) {
-  const Arenas arenas(Layout());
-  std::unique_ptr<Arena> arena = arenas.Take();
-  Arena* const first = arena.get();
-  EXPECT_NE(arenas.Take().get(), first);
-  arenas.Give(std::move(arena));
-  EXPECT_EQ(arenas.Take().get(), first);
+TEST(ArenaTest, SizesAndPlacesFollowTheNumbersOfARun) {
+  const Arenas arenas(OfNumber());
+  for (const int64_t n : {2, 100, 7, 1000, 1, 7, 33, 34, 35, 36, 37, 38, 5000}) {
+    std::unique_ptr<Arena> arena = arenas.Take(Numbers{n});
+    EXPECT_EQ(arena->tensor(0).toTensor().sizes(), (Numbers{n}));
+    EXPECT_EQ(arena->tensor(1).toTensor().sizes(), (Numbers{n, 3}));
+    EXPECT_EQ(arena->tensor(1).toTensor().strides(), (Numbers{3, 1}));
+    EXPECT_EQ(arena->tensor(2).toTensor().sizes(), (Numbers{3 * n}));
+    for (size_t place = 0; place < 4; ++place) {
+      arena->tensor(place).toTensor().fill_(static_cast<double>(place));
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(arena->tensor(place).toTensor().data_ptr()) % kArenaAlignment, 0u);
+    }
+    for (size_t place = 0; place < 4; ++place) {
+      const at::Tensor& tensor = arena->tensor(place).toTensor();
+      EXPECT_TRUE(tensor.equal(at::full_like(tensor, static_cast<double>(place)))) << n << ": " << place;
+    }
+    arenas.Give(std::move(arena));
+  }
+}
+
+TEST(ArenaTest, AnArenaServesTheNextRunOfTheSameNumbers) {
+  const Arenas arenas(OfNumber());
+  std::unique_ptr<Arena> small = arenas.Take(Numbers{2}), large = arenas.Take(Numbers{50});
+  const Arena* const of_2 = small.get();
+  const Arena* const of_50 = large.get();
+  EXPECT_NE(of_2, of_50);
+  arenas.Give(std::move(small));
+  arenas.Give(std::move(large));
+  for (int i = 0; i < 3; ++i) {
+    large = arenas.Take(Numbers{50});
+    EXPECT_EQ(large.get(), of_50);
+    small = arenas.Take(Numbers{2});
+    EXPECT_EQ(small.get(), of_2);
+    arenas.Give(std::move(small));
+    arenas.Give(std::move(large));
+  }
+}
+
+TEST(ArenaTest, ARunOfNewNumbersGetsTheArenaThatWasNotUsedForLongest) {
+  const Arenas arenas(OfNumber());
+  const auto use = [&](int64_t n) {
+    std::unique_ptr<Arena> arena = arenas.Take(Numbers{n});
+    EXPECT_EQ(arena->tensor(0).toTensor().sizes(), (Numbers{n}));
+    const Arena* const used = arena.get();
+    arenas.Give(std::move(arena));
+    return used;
+  };
+  std::vector<const Arena*> used;
+  for (size_t i = 0; i < Arenas::kMost; ++i) used.push_back(use(10 + static_cast<int64_t>(i)));
+  EXPECT_EQ(use(10), used[0]);
+  EXPECT_EQ(use(1000), used[1]);
+  EXPECT_EQ(use(1001), used[2]);
+  EXPECT_EQ(use(10), used[0]);
+  EXPECT_EQ(use(13), used[3]);
+}
+
+TEST(ArenaTest, WhatIsTooLargeForARunIsATensorOfItsOwn) {
+  const Arenas arenas(OfNumber());
+  const int64_t most = kMostBytesOfSlot / sizeof(float);
+  for (const int64_t n : {most, most / 3, most + 1, most / 3 + 1, int64_t{0}, most}) {
+    std::unique_ptr<Arena> arena = arenas.Take(Numbers{n});
+    const bool one = n > 0 && n <= most, three = n > 0 && 3 * n <= most;
+    EXPECT_EQ(arena->tensor(0).isTensor(), one) << n;
+    EXPECT_EQ(arena->tensor(1).isTensor(), three) << n;
+    EXPECT_EQ(arena->tensor(2).isTensor(), three) << n;
+    EXPECT_LE(arena->bytes(), 2 * kMostBytesOfSlot + (three ? 2 * kMostBytesOfSlot : 0));
+    const at::Tensor made = arena->Make(1);
+    EXPECT_EQ(made.sizes(), (Numbers{n, 3}));
+    EXPECT_EQ(made.strides(), (Numbers{3, 1}));
+    EXPECT_TRUE(arena->IsFree());
+    arenas.Give(std::move(arena));
+  }
+}
+
+TEST(ArenaTest, AnArenaHoldsNoMoreThanItMay) {
+  ArenaLayout layout = OfNumber();
+  for (uint32_t i = 4; i < 40; ++i) layout.places.push_back({c10::kFloat, {0}, {i - 1}});
+  const Arenas arenas(layout);
+  const std::unique_ptr<Arena> arena = arenas.Take(Numbers{kMostBytesOfSlot / sizeof(float)});
+  EXPECT_EQ(arena->bytes(), kMostBytesOfArena);
+  EXPECT_EQ(arena->capacity(), kMostBytesOfArena);
+  EXPECT_TRUE(arena->tensor(10).isTensor());
+  EXPECT_TRUE(arena->tensor(39).isNone());
+}
+
+TEST(ArenaTest, DivisionsRoundDownAsInPython) {
+  ArenaLayout layout;
+  layout.num_given = 2;
+  layout.steps = {{Kind::kDivide, 0, 1}, {Kind::kRemainder, 0, 1}};
+  for (const int64_t divisor : {3, -3, 1, 7}) {
+    const at::Tensor dividends = at::arange(-10, 10);
+    const at::Tensor quotients = at::floor_divide(dividends, divisor);
+    const at::Tensor remainders = at::remainder(dividends, divisor);
+    for (int64_t i = 0; i < dividends.numel(); ++i) {
+      Numbers numbers;
+      layout.Compute(Numbers{i - 10, divisor}, &numbers);
+      EXPECT_EQ(numbers[2], quotients[i].item<int64_t>()) << i - 10 << " by " << divisor;
+      EXPECT_EQ(numbers[3], remainders[i].item<int64_t>()) << i - 10 << " by " << divisor;
+    }
+  }
+}
+
+TEST(ArenaTest, OfASizeThatCannotBeToldThereIsNoTensor) {
+  ArenaLayout layout;
+  layout.num_given = 2;
+  layout.steps = {{Kind::kDivide, 0, 1}, {Kind::kMultiply, 2, 0}, {Kind::kAdd, 3, 0}};
+  layout.places = {{c10::kFloat, {2}, {}}, {c10::kFloat, {3}, {}}, {c10::kFloat, {4}, {}}};
+  const Arenas arenas(layout);
+  const int64_t huge = int64_t{1} << 62;
+  for (const Numbers& numbers : {Numbers{5, 0}, Numbers{huge, 1}, Numbers{-4, 1}, Numbers{INT64_MIN, -1}}) {
+    const std::unique_ptr<Arena> arena = arenas.Take(numbers);
+    EXPECT_TRUE(arena->tensor(0).isNone());
+    EXPECT_THROW(arena->Make(0), std::exception);
+  }
+  EXPECT_EQ(arenas.Take(Numbers{4, 2})->tensor(2).toTensor().sizes(), (Numbers{12}));
 }
 
 TEST(ArenaTest, WhatSomebodyStillRefersToIsNotUsedAgain) {
-  const Arenas arenas(Layout());
+  const Arenas arenas(OfNumber());
   for (const bool view : {false, true}) {
-    std::unique_ptr<Arena> arena = arenas.Take();
-    at::Tensor tensor = arena->tensor(0).toTensor();
+    std::unique_ptr<Arena> arena = arenas.Take(Numbers{4});
+    at::Tensor tensor = arena->tensor(1).toTensor();
     tensor.fill_(7);
-    const at::Tensor kept = view ? tensor.view({3, 2}) : tensor;
+    const at::Tensor kept = view ? tensor.view({3, 4}) : tensor;
     tensor.reset();
     EXPECT_FALSE(arena->IsFree());
     arenas.Give(std::move(arena));
-    const std::unique_ptr<Arena> next = arenas.Take();
-    next->tensor(0).toTensor().zero_();
-    EXPECT_EQ(kept.data_ptr<float>()[0], 7);
+    for (const int64_t n : {4, 400}) {
+      const std::unique_ptr<Arena> next = arenas.Take(Numbers{n});
+      next->tensor(1).toTensor().zero_();
+      EXPECT_EQ(kept.numel(), 12);
+      EXPECT_EQ(kept.data_ptr<float>()[0], 7);
+    }
   }
 }
 
-TEST(ArenaTest, ItCountsForTheRunThatHasIt) {
+TEST(ArenaTest, WhatARunNeedsCountsForItsAccount) {
   InstallCountingAllocator();
-  const Arenas arenas({{{0, c10::kFloat, {100000}}}});
-  for (int run = 0; run < 3; ++run) {
-    MemoryAccount account(500000);
+  const Arenas arenas(OfNumber());
+  for (const int64_t n : {1000, 10, 1000, 500}) {
+    MemoryAccount account(60000);
     const MemoryAccount::Scope scope(&account);
-    std::unique_ptr<Arena> arena = arenas.Take();
-    EXPECT_GE(account.held(), 400000);
-    EXPECT_LT(account.held(), 410000);
-    EXPECT_THROW(arenas.Take(), MemoryLimitError);
+    const int64_t bytes = 8 * n * static_cast<int64_t>(sizeof(float));
+    std::unique_ptr<Arena> arena = arenas.Take(Numbers{n});
+    EXPECT_GE(account.held(), bytes);
+    EXPECT_LT(account.held(), bytes + 5000);
+    EXPECT_THROW(arenas.Take(Numbers{2000}), MemoryLimitError);
     arenas.Give(std::move(arena));
-    EXPECT_LT(account.held(), 10000);
+    EXPECT_LT(account.held(), 5000);
   }
+}
+
+TEST(ArenaTest, WhatARunLeavesBehindCountsUntilItIsFreed) {
+  InstallCountingAllocator();
+  const Arenas arenas(OfNumber());
+  // It has more memory than the next run needs.
+  for (size_t i = 0; i < Arenas::kMost; ++i) {
+    std::vector<std::unique_ptr<Arena>> taken;
+    for (size_t j = 0; j < Arenas::kMost; ++j) taken.push_back(arenas.Take(Numbers{1000}));
+    for (std::unique_ptr<Arena>& arena : taken) arenas.Give(std::move(arena));
+  }
+  MemoryAccount account(1 << 20);
+  const MemoryAccount::Scope scope(&account);
+  std::unique_ptr<Arena> arena = arenas.Take(Numbers{10});
+  at::Tensor kept = arena->tensor(0).toTensor();
+  EXPECT_LT(account.held(), 5000);
+  arenas.Give(std::move(arena));
+  EXPECT_GE(account.held(), 30000);
+  kept.reset();
+  EXPECT_LT(account.held(), 5000);
+  EXPECT_GT(account.held(), -5000);
 }
 
 TEST(ArenaTest, NoTwoThreadsHaveOne) {
-  const Arenas arenas(Layout());
+  const Arenas arenas(OfNumber());
   std::vector<std::thread> threads;
   for (int64_t thread = 0; thread < 4; ++thread) {
     threads.emplace_back([&arenas, thread] {
-      for (int i = 0; i < 2000; ++i) {
-        std::unique_ptr<Arena> arena = arenas.Take();
-        int64_t* memory = arena->tensor(2).toTensor().mutable_data_ptr<int64_t>();
-        memory[0] = thread;
+      for (int64_t i = 0; i < 2000; ++i) {
+        const int64_t n = 1 + (i * 7 + thread) % 20;
+        std::unique_ptr<Arena> arena = arenas.Take(Numbers{n});
+        const at::Tensor& tensor = arena->tensor(1).toTensor();
+        EXPECT_EQ(tensor.numel(), 3 * n);
+        float* memory = tensor.mutable_data_ptr<float>();
+        memory[3 * n - 1] = static_cast<float>(thread);
         std::this_thread::yield();
-        EXPECT_EQ(memory[0], thread);
+        EXPECT_EQ(memory[3 * n - 1], static_cast<float>(thread));
         arenas.Give(std::move(arena));
       }
     });

@@ -492,9 +492,18 @@ InterpreterState::Outcome InterpreterState::LoopWith(Timer timer) {
   do_Observe:
     if (options_.samples != nullptr) options_.samples->Add(static_cast<size_t>(pc->target), AT(pc->a));
     NEXT();
-  do_Slot:
-    if (arena_ == nullptr) TakeArena(*code);
-    regs[pc->c] = arena_->tensor(static_cast<size_t>(pc->target));
+  do_Arena:
+    TakeArena(*code, *pc, regs, constants);
+    RELEASE();
+    NEXT();
+  do_Slot : {
+    const IValue& tensor = arena_->tensor(static_cast<size_t>(pc->target));
+    if (__builtin_expect(tensor.isNone(), 0)) {
+      regs[pc->c] = arena_->Make(static_cast<size_t>(pc->target));
+    } else {
+      regs[pc->c] = tensor;
+    }
+  }
     NEXT();
   do_Raise:
     loop::Raise(AT(OPERANDS()[0]), pc->num_inputs > 1 ? &AT(OPERANDS()[1]) : nullptr);

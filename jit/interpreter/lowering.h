@@ -65,6 +65,10 @@ class Lowering {
   void LowerObserve(const Node* node);
   void AddResumePoint(const Node* node);
 
+  // A plan's memory (lowering_arena.cpp).
+  void LowerArena(const Node* node);
+  void LowerSlot(const Node* node);
+
   // Straight code (lowering_nodes.cpp).
   void LowerNode(const Node* node);
   void LowerOperator(const Node* node);
@@ -74,7 +78,6 @@ class Lowering {
   void LowerAttribute(const Node* node);
   void LowerTupleIndex(const Node* node);
   void LowerCall(const Node* node);
-  void LowerSlot(const Node* node);
 
   // Shared.
   Instruction& Emit(Opcode opcode, const Node* origin);
@@ -109,7 +112,6 @@ class Lowering {
   int32_t none_ = 0;
   std::unordered_map<const Node*, std::vector<size_t>> resume_at_;  // indices into resume_places_
   std::span<const ResumePlace> resume_places_;
-  ArenaLayout arena_;
   int32_t frame_state_ = Bailouts::kNone;  // that holds where instructions are emitted now
 };
 

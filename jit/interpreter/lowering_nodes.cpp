@@ -112,7 +112,6 @@ std::shared_ptr<Code> Lowering::Run() {
   }
   LowerBlock(top_);
   EmitOperands(Opcode::kReturn, top_.return_node(), top_.returns(), {});
-  if (!arena_.slots.empty()) code_->arenas = std::make_unique<const Arenas>(std::move(arena_));
   code_->num_registers = registers_.size();
   for (uint32_t i = 0; i < registers_.size(); ++i) {
     code_->scalar_registers.push_back(registers_.IsScalar(static_cast<int32_t>(i)));
@@ -142,6 +141,7 @@ void Lowering::LowerNode(const Node* node) {
     Emit(Opcode::kStateStep, node).target = static_cast<int32_t>(node->attribute<int64_t>(sym::kStepAttr));
     return;
   }
+  if (kind == sym::kArena) return LowerArena(node);
   if (kind == sym::kSlot) return LowerSlot(node);
   if (kind == sym::kCallFunction || kind == sym::kCallMethod) return LowerCall(node);
   if (kind == sym::kDictConstruct || kind == sym::kListConstruct || kind == sym::kToList ||
@@ -342,23 +342,6 @@ void Lowering::SetCallee(size_t at, const TypePtr& self, const std::string& meth
   code_->interface_calls.push_back({method, std::make_unique<MethodCache>()});
   call.opcode = Opcode::kCallInterface;
   call.target = static_cast<int32_t>(code_->interface_calls.size() - 1);
-}
-
-void Lowering::LowerSlot(const Node* node) {
-  const c10::IValue* sizes = ConstantOf(*node->input(0));
-  const c10::IValue* dtype = ConstantOf(*node->input(1));
-  TORCH_CHECK(sizes != nullptr && dtype != nullptr, "a slot's sizes and dtype are constants");
-  ArenaLayout::Slot slot{static_cast<size_t>(node->attribute<int64_t>(sym::kOffsetAttr)),
-                         static_cast<c10::ScalarType>(dtype->toInt()), sizes->toIntVector()};
-  // Tensors of one kind at one place are one tensor.
-  const auto found = std::ranges::find(arena_.slots, slot);
-  const auto index = found - arena_.slots.begin();
-  if (found == arena_.slots.end()) arena_.slots.push_back(std::move(slot));
-  const int32_t output = Define(node->output());
-  Instruction& instruction = Emit(Opcode::kSlot, node);
-  instruction.target = static_cast<int32_t>(index);
-  instruction.c = output;
-  if (!node->output()->HasUses()) DropAll({node->output()}, node);
 }
 
 Instruction& Lowering::Emit(Opcode opcode, const Node* origin) {

@@ -1,6 +1,8 @@
 #include "jit/interpreter/state.h"
 
+#include <array>
 #include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "jit/interpreter/thread_pool.h"
 #include "jit/interpreter/traceback.h"
 #include "jit/operators/value_parts.h"
+#include "jit/support/arena_limits.h"
 #include "jit/support/errors.h"
 
 namespace hearth {
@@ -150,10 +153,17 @@ InterpreterState::Outcome InterpreterState::Execute() {
   return outcome;
 }
 
-void InterpreterState::TakeArena(const Code& code) {
+void InterpreterState::TakeArena(const Code& code, const Instruction& instruction, const c10::IValue* registers,
+                                 const c10::IValue* constants) {
   TORCH_INTERNAL_ASSERT(&code == frames_.front().code, "only a plan's own code has slots");
+  std::array<int64_t, kMostArenaNumbers> given{};
+  TORCH_INTERNAL_ASSERT(instruction.num_inputs <= given.size());
+  const int32_t* operands = code.operands.data() + instruction.operands;
+  for (size_t i = 0; i < instruction.num_inputs; ++i) {
+    given[i] = (operands[i] >= 0 ? registers[operands[i]] : constants[~operands[i]]).toInt();
+  }
   arenas_ = code.arenas.get();
-  arena_ = arenas_->Take();
+  arena_ = arenas_->Take(std::span(given).first(instruction.num_inputs));
 }
 
 InterpreterState::Outcome InterpreterState::ExecuteFrames() {

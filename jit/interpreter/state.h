@@ -79,7 +79,8 @@ class InterpreterState : public std::enable_shared_from_this<InterpreterState> {
   Outcome Execute();
   Outcome ExecuteFrames();
   // The memory for the slots of `code`, which is a plan's and thus the code of the run's first frame.
-  void TakeArena(const Code& code);
+  void TakeArena(const Code& code, const Instruction& instruction, const c10::IValue* registers,
+                 const c10::IValue* constants);
   // Whether what just raised was a plan's code that the baseline can do once more: if it is the model's failure, that
   // will raise it. A run that was told to stop, or has used up what it may have, does not begin anything again.
   bool MayBailOut() const;

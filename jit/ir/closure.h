@@ -6,6 +6,8 @@
 
 namespace hearth {
 
-inline bool IsClosure(const Node& node) { return node.kind() == sym::kFork || node.kind() == sym::kAwaitable; }
+inline bool IsClosure(const Node& node) {
+  return node.kind() == sym::kFork || node.kind() == sym::kAwaitable || node.kind() == sym::kArena;
+}
 
 }  // namespace hearth

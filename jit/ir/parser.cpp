@@ -24,7 +24,8 @@ bool IsInterpreterKind(Symbol kind) {
       sym::kTupleSlice,     sym::kGetAttr,    sym::kSetAttr,        sym::kCreateObject,
       sym::kCallFunction,   sym::kCallMethod, sym::kIsInstance,     sym::kUncheckedCast,
       sym::kUninitialized,  sym::kToList,     sym::kRaiseException, sym::kStateStep,
-      sym::kFrameState,     sym::kGuard,      sym::kObserve,        sym::kSlot};
+      sym::kFrameState,     sym::kGuard,      sym::kObserve,        sym::kArena,
+      sym::kPlace,          sym::kSlot};
   return kKinds.count(kind) != 0;
 }
 

@@ -37,7 +37,11 @@ HEARTH_PRIM(kFrameState, "FrameState");  // anchor: int; (values...): see passes
 HEARTH_PRIM(kGuard, "Guard");            // (bool...): a plan goes on only if all are true, else the baseline does
 HEARTH_PRIM(kObserve, "Observe");        // site: int; (value): tells the run's samples what it is
 HEARTH_PRIM(kStateStep, "StateStep");    // step: int; here a run takes up and gives back parts of its model's state
-HEARTH_PRIM(kSlot, "Slot");  // offset: int; (sizes, dtype): a tensor of the run's arena (passes/plan_memory.h)
+// Of passes/plan_memory.h. bytes: int, as it may well be; (int...): takes the run's arena, for these numbers; its block
+// says of such numbers which places there are, and returns them.
+HEARTH_PRIM(kArena, "Arena");
+HEARTH_PRIM(kPlace, "Place");  // (sizes, dtype, place...): in an Arena's block, a place above others
+HEARTH_PRIM(kSlot, "Slot");    // place: int; the tensor in that place of the run's arena
 #undef HEARTH_PRIM
 
 inline const c10::Symbol kValueAttr = c10::Symbol::attr("value");
@@ -50,7 +54,8 @@ inline const c10::Symbol kWrittenAttr = c10::Symbol::attr("written");
 // Of a prim::Guard that a profile asked for: what it checks, in words, and the number of the Value that it is about.
 inline const c10::Symbol kClaimAttr = c10::Symbol::attr("claim");
 inline const c10::Symbol kNumberAttr = c10::Symbol::attr("number");
-inline const c10::Symbol kOffsetAttr = c10::Symbol::attr("offset");
+inline const c10::Symbol kPlaceAttr = c10::Symbol::attr("place");
+inline const c10::Symbol kBytesAttr = c10::Symbol::attr("bytes");
 inline const c10::Symbol kSiteAttr = c10::Symbol::attr("site");
 inline const c10::Symbol kTypesAttr = c10::Symbol::attr("types");
 inline const c10::Symbol kFunctionAttr = c10::Symbol::attr("function");

@@ -3,6 +3,7 @@
 #include <ATen/core/class_type.h>
 #include <ATen/core/jit_type.h>
 
+#include "jit/ir/closure.h"
 #include "jit/ir/printer.h"
 #include "jit/ir/schema_check.h"
 #include "jit/ir/symbols.h"
@@ -76,7 +77,7 @@ class Verifier {
 
   void VerifyNode(const Node& node) {
     UseInputs(node);
-    const bool closure = node.kind() == sym::kFork || node.kind() == sym::kAwaitable;
+    const bool closure = IsClosure(node);
     // A closure's body sees its parameters and nothing around it.
     std::vector<bool> outside(closure ? visible_.size() : 0);
     if (closure) visible_.swap(outside);
@@ -213,10 +214,15 @@ class Verifier {
       DemandInputs(node, 1);
       DemandOutputs(node, 0);
       DemandAttribute<int64_t>(node, sym::kSiteAttr);
-    } else if (kind == sym::kSlot) {
-      DemandInputs(node, 2);
+    } else if (kind == sym::kArena) {
+      VerifyArena(node);
+    } else if (kind == sym::kPlace) {
+      Demand(node, node.inputs().size() >= 2, "a place has sizes and a dtype");
       DemandOutputs(node, 1);
-      DemandAttribute<int64_t>(node, sym::kOffsetAttr);
+    } else if (kind == sym::kSlot) {
+      DemandInputs(node, 0);
+      DemandOutputs(node, 1);
+      DemandAttribute<int64_t>(node, sym::kPlaceAttr);
     } else if (kind != sym::kToList && kind != sym::kRaiseException) {
       Fail(node, "this node has no operator, and its kind is not one that does without");
     }
@@ -256,6 +262,19 @@ class Verifier {
     Demand(node, body.params().size() == node.inputs().size(), "the body has a parameter for each value captured");
     Demand(node, body.returns().size() == 1, "the body has one result");
     for (size_t i = 0; i < node.inputs().size(); ++i) DemandSubtype(node, node.input(i), body.param(i));
+  }
+
+  static void VerifyArena(const Node& node) {
+    DemandBlocks(node, 1);
+    DemandOutputs(node, 0);
+    const Block& places = *node.block(0);
+    Demand(node, places.params().size() == node.inputs().size(), "the block has a parameter for each number");
+    for (const Value* number : node.inputs()) DemandType(node, number, c10::TypeKind::IntType, "a number is an int");
+    for (const Value* number : places.params()) DemandType(node, number, c10::TypeKind::IntType, "a number is an int");
+    Demand(node, DemandAttribute<int64_t>(node, sym::kBytesAttr) >= 0, "its bytes are not negative");
+    for (const Value* place : places.returns()) {
+      Demand(node, place->node()->kind() == sym::kPlace, "what the block returns are places");
+    }
   }
 
   static void VerifyAttribute(const Node& node) {

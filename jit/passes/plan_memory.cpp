@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -16,11 +17,12 @@
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/registry.h"
+#include "jit/passes/arena_builder.h"
+#include "jit/support/arena_limits.h"
 
 namespace hearth {
 namespace {
 
-constexpr size_t kAlignment = 64;
 // Of the quadratic search for places.
 constexpr size_t kMostSlots = 4096;
 
@@ -59,7 +61,7 @@ bool IsArithmetic(const Operator& op) {
 class Planner {
  public:
   Planner(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects)
-      : graph_(graph), facts_(graph, arguments, effects), aliases_(graph, effects) {}
+      : graph_(graph), facts_(graph, arguments, effects), aliases_(graph, effects), builder_(graph, facts_) {}
 
   bool Run() {
     Number(*graph_.block());
@@ -68,9 +70,11 @@ class Planner {
     FindResults(*graph_.block());
     if (results_.empty() || results_.size() > kMostSlots) return false;
     Place();
-    bool changed = false;
-    for (const Result& result : results_) changed |= Replace(result);
-    return changed;
+    std::erase_if(results_, [](const Result& result) { return result.offset == SIZE_MAX; });
+    if (results_.empty()) return false;
+    AddPlaces();
+    for (const Result& result : results_) Replace(result);
+    return true;
   }
 
  private:
@@ -84,11 +88,13 @@ class Planner {
   struct Result {
     Node* node;
     const Operator* into;
-    std::vector<int64_t> sizes;
+    KnownSizes sizes;
     c10::ScalarType dtype;
-    size_t bytes;
     Lifetime lives;
+    // As they may well be.
+    size_t bytes = 0;
     size_t offset = SIZE_MAX;
+    size_t place = 0;
   };
 
   // Nodes in order, each before and after what is in its blocks.
@@ -153,16 +159,17 @@ class Planner {
     if (aliases_.FactsOf(alias_class).outlives()) return;
     const Lifetime& lives = lifetimes_.at(alias_class);
     if (!lives.in_one_block) return;
-    Result result{.node = node, .into = into, .dtype = *facts.dtype, .lives = lives};
-    size_t bytes = c10::elementSize(result.dtype);
-    for (const KnownSize& size : *facts.sizes) {
-      if (!size || *size <= 0 || static_cast<size_t>(*size) > kMostBytesOfSlot / bytes) return;
-      bytes *= static_cast<size_t>(*size);
-      result.sizes.push_back(*size);
-    }
+    if (!builder_.CanCompute(*facts.sizes)) return;
+    Result result{.node = node, .into = into, .sizes = *facts.sizes, .dtype = *facts.dtype, .lives = lives};
+    const size_t bytes = builder_.LikelyBytes(result.sizes, result.dtype);
+    if (bytes == 0) return;
     if (IsArithmetic(*node->op()) && bytes <= kHandledAlready * sizeof(float)) return;
-    result.bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    result.bytes = ArenaAligned(bytes);
     results_.push_back(std::move(result));
+  }
+
+  static bool Meet(const Result& a, const Result& b) {
+    return a.lives.begin <= b.lives.end && b.lives.begin <= a.lives.end;
   }
 
   void Place() {
@@ -173,8 +180,7 @@ class Planner {
       beside.clear();
       for (size_t j = 0; j < i; ++j) {
         const Result& other = results_[j];
-        const bool meet = other.lives.begin <= result.lives.end && result.lives.begin <= other.lives.end;
-        if (meet && other.offset != SIZE_MAX) beside.push_back(&other);
+        if (Meet(result, other) && other.offset != SIZE_MAX) beside.push_back(&other);
       }
       std::ranges::sort(beside, {}, &Result::offset);
       size_t offset = 0;
@@ -186,15 +192,42 @@ class Planner {
     }
   }
 
-  bool Replace(const Result& result) {
-    if (result.offset == SIZE_MAX) return false;
+  // From the lowest on: each lies over all others that it meets. Of those it is enough to name the ones that no other
+  // one of them lies over. Results of one kind over the same ones are in one place.
+  void AddPlaces() {
+    std::ranges::stable_sort(results_, {}, &Result::offset);
+    std::vector<std::vector<bool>> beneath;  // by place: which ones, however far
+    std::map<ArenaBuilder::Place, size_t> places;
+    size_t bytes = 0;
+    for (size_t i = 0; i < results_.size(); ++i) {
+      Result& result = results_[i];
+      bytes = std::max(bytes, result.offset + result.bytes);
+      std::vector<bool> met(beneath.size()), below(beneath.size());
+      for (size_t j = 0; j < i; ++j) {
+        if (Meet(result, results_[j])) met[results_[j].place] = true;
+      }
+      ArenaBuilder::Place place{result.sizes, result.dtype, {}};
+      for (size_t other = met.size(); other-- > 0;) {
+        if (!met[other] || below[other]) continue;
+        place.over.push_back(other);
+        for (size_t lower = 0; lower < other; ++lower) below[lower] = below[lower] || beneath[other][lower];
+        below[other] = true;
+      }
+      const auto [found, is_new] = places.emplace(place, beneath.size());
+      result.place = found->second;
+      if (!is_new) continue;
+      beneath.push_back(std::move(below));
+      builder_.Add(place);
+    }
+    builder_.Finish(bytes);
+  }
+
+  void Replace(const Result& result) {
     Node* node = result.node;
     const InsertionGuard here(&graph_, node);
     graph_.SetCurrentRange(node->range());
-    Value* const sizes = graph_.InsertConstant(c10::IValue(result.sizes));
-    Value* const dtype = graph_.InsertConstant(static_cast<int64_t>(result.dtype));
-    Node* slot = graph_.Insert(graph_.Create(sym::kSlot, {sizes, dtype}));
-    slot->SetAttribute(sym::kOffsetAttr, static_cast<int64_t>(result.offset));
+    Node* slot = graph_.Insert(graph_.Create(sym::kSlot));
+    slot->SetAttribute(sym::kPlaceAttr, static_cast<int64_t>(result.place));
     slot->output()->SetType(c10::TensorType::get());
     node->AddInput(slot->output());
     Node* into = graph_.Insert(graph_.Create(result.into->symbol(), node->inputs()));
@@ -207,12 +240,12 @@ class Planner {
     }
     node->output()->ReplaceAllUsesWith(into->output());
     node->Destroy();
-    return true;
   }
 
   Graph& graph_;
   ValueFactTable facts_;
   const AliasClasses aliases_;  // what a list holds lives as long as the list
+  ArenaBuilder builder_;
   size_t next_ = 0;
   std::unordered_map<const Node*, size_t> begins_;
   std::unordered_map<const Node*, size_t> ends_;

@@ -1,20 +1,23 @@
-// Small results of known sizes get places in an arena that runs of the plan use one after the other
-// (interpreter/arena.h): `aten::add.Tensor` becomes `aten::add.out` into a prim::Slot. For what takes a microsecond or
-// less, to make a tensor and its memory and to free them is half of the time.
+// Small results get places in an arena that runs of the plan use one after the other (interpreter/arena.h):
+// `aten::add.Tensor` becomes `aten::add.out` into a prim::Slot. For what takes a microsecond or less, to make a tensor
+// and its memory and to free them is half of the time.
+//
+// Sizes are constants or computed of numbers that are known at entry (arena_builder.h), where a prim::Arena takes the
+// memory for them. Here it is decided which results share a place and which places lie over which others; where they
+// begin follows from a run's sizes.
 //
 // A result has a place if nobody has it when the run has ended and no fork sees it: by its class of aliases, which is
 // neither returned nor stored, and whose Values are all of one block. It lives from the first of them to the last use;
-// a FrameState is a use that lasts until the next one. Places of results that live at the same time do not overlap: the
-// largest are placed first, each at the least offset that is free while it lives (Pisarchyk and Lee, Efficient memory
-// management for deep neural net inference, 2020). So an operator never writes where it reads.
+// a FrameState is a use that lasts until the next one. Places of results that live at the same time do not overlap: for
+// the sizes that are likely, the largest are placed first, each at the least offset that is free while it lives
+// (Pisarchyk and Lee, Efficient memory management for deep neural net inference, 2020). Which of two that live at the
+// same time is the lower one then is so for all sizes. So an operator never writes where it reads.
 //
 // Not for graphs that may record gradients, and only for plain tensors on the CPU whose strides are those of a place:
-// contiguous. Larger ones are left alone: what is freed early is of more use there, and malloc costs nothing beside the
-// work. The last pass, since what it makes is of the interpreter and not of the language. Returns whether the graph
-// changed.
+// contiguous. What is likely to be larger than a slot may be (support/arena_limits.h) is left alone. The last pass,
+// since what it makes is of the interpreter and not of the language. Returns whether the graph changed.
 #pragma once
 
-#include <cstddef>
 #include <span>
 
 #include "jit/analysis/argument_spec.h"
@@ -23,9 +26,6 @@
 namespace hearth {
 
 class UnitEffects;
-
-inline constexpr size_t kMostBytesOfSlot = 64 * 1024;
-inline constexpr size_t kMostBytesOfArena = 1024 * 1024;
 
 // `effects` tells what calls do; null: anything.
 bool PlanMemory(Graph& plan, std::span<const ArgumentFacts> arguments, const UnitEffects* effects);
