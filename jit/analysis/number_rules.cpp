@@ -35,13 +35,6 @@ void Element(Call& call) {
     call.out().number = At(call.in(0).sizes, index->toInt());
   }
 }
-void SumOfList(Call& call) {
-  if (call.in(0).kind != Kind::kList || !call.in(0).sizes) return;
-  KnownSize sum = 0;
-  for (const KnownSize number : *call.in(0).sizes) sum = call.sizes().Add(sum, number);
-  call.out().number = sum;
-}
-
 bool AreInts(const Call& call) {
   return call.num_inputs() == 2 && call.in(0).kind == Kind::kInt && call.in(1).kind == Kind::kInt;
 }
@@ -94,7 +87,6 @@ void AddNumberRules(FactRules& rules) {
   rules.Add(Length, "len");
   rules.Add(Numel, "numel");
   rules.Add(Element, "__getitem__");
-  rules.Add(SumOfList, "sum");
   rules.Add(Add, "add");
   rules.Add(Subtract, "sub");
   rules.Add(Multiply, "mul");

@@ -114,12 +114,23 @@ KnownSize SizeAlgebra::Uneven(Kind kind, KnownSize a, KnownSize b, Range range) 
   return Of({Term{{found->second}, 1}});
 }
 
+bool SizeAlgebra::IsOfSizes(KnownSize size) const {
+  return std::ranges::all_of(PolynomialOf(size), [&](const Term& term) {
+    return std::ranges::all_of(term.atoms, [&](size_t atom) {
+      const AtomFacts& facts = atoms_[atom];
+      if (facts.kind == Kind::kSource) return facts.least.has_value();
+      return (facts.least && facts.most) || (IsOfSizes(facts.a) && IsOfSizes(facts.b));
+    });
+  });
+}
+
 KnownSize SizeAlgebra::Divide(KnownSize a, KnownSize b) {
   if (!a.is_known() || !b.is_known() || b == 0) return {};
   if (a == b) return 1;
   // Of all quotients by negative numbers nothing is known but that they are the same.
   if (b && *b < 0) return a ? KnownSize() : Uneven(Kind::kQuotient, a, b, {});
   if (a && b) return DivideDown(*a, *b);
+  if (!IsOfSizes(a) || !IsOfSizes(b)) return Uneven(Kind::kQuotient, a, b, {});
   if (const Polynomial divisor = PolynomialOf(b); divisor.size() == 1) {
     if (std::optional<Polynomial> quotient = Exactly(PolynomialOf(a), divisor.front())) return Of(std::move(*quotient));
   }
@@ -147,6 +158,9 @@ KnownSize SizeAlgebra::Remainder(KnownSize a, KnownSize b) {
   if (a == b) return 0;
   if (b && *b < 0) return {};
   if (a && b) return RemainderDown(*a, *b);
+  if (!IsOfSizes(a) || !IsOfSizes(b)) {
+    return Uneven(Kind::kRemainder, a, b, b ? Range{0, *b - 1} : Range{});
+  }
   if (const Polynomial divisor = PolynomialOf(b); divisor.size() == 1) {
     if (Exactly(PolynomialOf(a), divisor.front())) return 0;
   }
@@ -210,9 +224,17 @@ SizeAlgebra::Range SizeAlgebra::RangeOf(KnownSize size) const {
 std::optional<int64_t> SizeAlgebra::Least(KnownSize size) const { return RangeOf(size).least; }
 std::optional<int64_t> SizeAlgebra::Most(KnownSize size) const { return RangeOf(size).most; }
 
-bool SizeAlgebra::IsAtLeast(KnownSize size, KnownSize least) {
-  const std::optional<int64_t> known = Least(least ? size : Subtract(size, least));
-  return known && *known >= least.value_or(0);
+std::optional<bool> SizeAlgebra::IsLess(KnownSize a, KnownSize b) {
+  if (!a.is_known() || !b.is_known()) return {};
+  if (a == b) return false;
+  const Range one = RangeOf(a), other = RangeOf(b);
+  if (one.most && other.least && *one.most < *other.least) return true;
+  if (one.least && other.most && *one.least >= *other.most) return false;
+  if (!IsOfSizes(a) || !IsOfSizes(b)) return {};
+  const Range over = RangeOf(Subtract(b, a));
+  if (over.least && *over.least > 0) return true;
+  if (over.most && *over.most <= 0) return false;
+  return {};
 }
 
 std::optional<bool> SizeAlgebra::AreEqual(KnownSize a, KnownSize b) {
@@ -250,7 +272,7 @@ std::optional<SizeAlgebra::Meaning> SizeAlgebra::Solve(KnownSize a, KnownSize b)
     const size_t atom = term.atoms.front();
     if (Mentions(PolynomialOf(b), atom)) continue;
     if (term.coefficient == 1) return Meaning{atom, b};
-    if (b && *b % term.coefficient == 0) return Meaning{atom, *b / term.coefficient};
+    if (b && *b % term.coefficient == 0 && IsOfSizes(a)) return Meaning{atom, *b / term.coefficient};
   }
   return {};
 }

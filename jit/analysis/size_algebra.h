@@ -9,8 +9,10 @@
 // An atom may have bounds: a size of an argument that a spec says is neither 0 nor 1 is 2 at least. They decide what
 // the normal form alone does not: how two sizes compare, whether one is broadcast.
 //
-// Takes for granted that numbers computed of sizes stay within 64 bits, as the sizes of real tensors do; and of a
-// quotient that the divisor is not 0, which raises. Polynomials larger than a handful of terms are not known.
+// An atom that nothing bounds from below is any int, and what is computed of it may wrap around. Sums and products are
+// the same polynomial all the same, but nothing is taken out of a quotient or a comparison then. Numbers computed of
+// sizes are taken to stay within 64 bits, as those of real tensors do. Of a quotient it is taken for granted that the
+// divisor is not 0, which raises. Polynomials larger than a handful of terms are not known.
 #pragma once
 
 #include <cstddef>
@@ -67,7 +69,7 @@ class SizeAlgebra {
   // What run-time number an atom stands for: the caller's own numbering.
   using Source = std::pair<size_t, size_t>;
 
-  // The same for the same source; `least` is what it is at least.
+  // The same for the same source; `least` is what it is at least: 0 or more for a size, null for any int.
   KnownSize Atom(Source source, std::optional<int64_t> least);
 
   KnownSize Add(KnownSize a, KnownSize b);
@@ -84,7 +86,8 @@ class SizeAlgebra {
   // Null: not known.
   std::optional<int64_t> Least(KnownSize size) const;
   std::optional<int64_t> Most(KnownSize size) const;
-  bool IsAtLeast(KnownSize size, KnownSize least);
+  std::optional<bool> IsLess(KnownSize a, KnownSize b);
+  bool IsAtLeast(KnownSize size, KnownSize least) { return IsLess(size, least) == false; }
   // Whether they are equal; null if that is not known.
   std::optional<bool> AreEqual(KnownSize a, KnownSize b);
 
@@ -132,6 +135,8 @@ class SizeAlgebra {
   // The quotient if it comes out even whatever the atoms are.
   std::optional<Polynomial> Exactly(const Polynomial& dividend, const Term& divisor) const;
   std::optional<int64_t> LikelyAtom(size_t atom) const;
+  // Whether what is computed of it cannot wrap around.
+  bool IsOfSizes(KnownSize size) const;
   Range RangeOf(const Term& term) const;
   Range RangeOf(KnownSize size) const;
   bool Mentions(const Polynomial& polynomial, size_t atom) const;

@@ -175,12 +175,10 @@ Answer Compared(const Node& node, ValueFactTable& table) {
     return equal ? Answer(*equal == (relation == Relation::kEq)) : Answer();
   }
   if (a.kind != ValueFacts::Kind::kInt || b.kind != ValueFacts::Kind::kInt) return {};
-  const bool less = relation == Relation::kLt || relation == Relation::kLe;
-  const KnownSize over = less ? sizes.Subtract(b.number, a.number) : sizes.Subtract(a.number, b.number);
-  const int64_t least = relation == Relation::kLt || relation == Relation::kGt ? 1 : 0;
-  if (sizes.IsAtLeast(over, least)) return IValue(true);
-  if (const std::optional<int64_t> most = sizes.Most(over); most && *most < least) return IValue(false);
-  return {};
+  const bool first_is_less = relation == Relation::kLt || relation == Relation::kGe;
+  const std::optional<bool> less = first_is_less ? sizes.IsLess(a.number, b.number) : sizes.IsLess(b.number, a.number);
+  if (!less) return {};
+  return IValue(*less == (relation == Relation::kLt || relation == Relation::kGt));
 }
 
 // n + 0, n - 0, n * 1, n // 1
