@@ -459,6 +459,22 @@ const std::vector<Shapes>& Texts() {
        {{at::rand({2, 3, 6, 8}), at::rand({4, 3, 3, 3})},
         {at::rand({1, 3, 2, 7}), at::rand({4, 3, 3, 3})},
         {at::rand({4, 3, 9, 5}), at::rand({2, 3, 1, 5})}}},
+      {R"(graph(%x : Tensor, %y : Tensor, %n : int):
+  %0 : int = prim::Constant[value=0]()
+  %1 : int = prim::Constant[value=1]()
+  %last : int = prim::Constant[value=-1]()
+  %pair : Tuple[Tensor, Tensor] = prim::TupleConstruct(%x, %y)
+  %first : Tensor = prim::TupleIndex(%pair, %0)
+  %second : Tensor = prim::TupleIndex(%pair, %last)
+  %either : Tensor = prim::TupleIndex(%pair, %n)
+  %sum : Tensor = aten::add.Tensor(%first, %second, %1)
+  %scaled : Tensor = aten::mul.Tensor(%either, %sum)
+  return (%first, %second, %either, %sum, %scaled)
+)",
+       30,
+       {{at::rand({2, 5}), at::rand({2, 5}), 0},
+        {at::rand({4, 3}), at::rand({3}), 1},
+        {at::rand({1, 3}), at::rand({7, 1}), -1}}},
   };
   return kTexts;
 }

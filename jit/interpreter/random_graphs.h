@@ -69,6 +69,10 @@ class GraphWalker {
     } else if (node->kind() == sym::kTupleUnpack) {
       const auto& elements = inputs[0].toTupleRef().elements();
       outputs.assign(elements.begin(), elements.end());
+    } else if (node->kind() == sym::kTupleIndex) {
+      const auto& elements = inputs[0].toTupleRef().elements();
+      const int64_t index = inputs[1].toInt();
+      outputs = {elements.at(static_cast<size_t>(index < 0 ? index + static_cast<int64_t>(elements.size()) : index))};
     } else if (node->kind() == sym::kUncheckedCast) {
       outputs = inputs;
     } else {
