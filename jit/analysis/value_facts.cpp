@@ -57,12 +57,6 @@ void ForgetNewAtoms(ValueFacts* carried, const ValueFacts& before) {
   }
 }
 
-bool IsPlain(const at::Tensor& tensor) {
-  return tensor.layout() == c10::kStrided && !tensor.is_quantized() && !tensor.is_nested() && !tensor.is_conj() &&
-         !tensor.is_neg() && !tensor.unsafeGetTensorImpl()->is_python_dispatch() &&
-         !tensor.unsafeGetTensorImpl()->is_wrapped_number();
-}
-
 bool HasDefaultStrides(const at::Tensor& tensor) {
   int64_t stride = 1;
   for (int64_t dim = tensor.dim() - 1; dim >= 0; --dim) {
@@ -110,6 +104,12 @@ bool MayBeList(const c10::Type& type) {
 }
 
 }  // namespace
+
+bool IsPlain(const at::Tensor& tensor) {
+  return tensor.layout() == c10::kStrided && !tensor.is_quantized() && !tensor.is_nested() && !tensor.is_conj() &&
+         !tensor.is_neg() && !tensor.unsafeGetTensorImpl()->is_python_dispatch() &&
+         !tensor.unsafeGetTensorImpl()->is_wrapped_number();
+}
 
 std::optional<size_t> ValueFacts::rank() const {
   if (kind != Kind::kTensor || !sizes) return {};

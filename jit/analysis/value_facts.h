@@ -74,6 +74,8 @@ struct ValueFacts {
 ValueFacts Join(const ValueFacts& a, const ValueFacts& b);
 ValueFacts FactsOfArgument(const ArgumentFacts& argument);
 ValueFacts FactsOfConstant(const c10::IValue& value);
+// Whether a tensor is what ValueFacts::plain says.
+bool IsPlain(const at::Tensor& tensor);
 // Whether all of that is so of a tensor, for facts without computed sizes.
 bool HoldOf(const ValueFacts& facts, const at::Tensor& tensor);
 

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "jit/analysis/node_effects.h"
+#include "jit/analysis/value_facts.h"
 #include "jit/ir/graph.h"
 
 namespace hearth {
@@ -13,6 +14,10 @@ inline const at::Tensor* ConstantTensor(const Value& value) {
   const c10::IValue* constant = ConstantOf(value);
   if (constant == nullptr || !constant->isTensor() || !constant->toTensor().defined()) return nullptr;
   return &constant->toTensor();
+}
+
+inline bool IsPlainOnCpu(const at::Tensor& tensor, at::ScalarType dtype) {
+  return tensor.device().is_cpu() && tensor.scalar_type() == dtype && IsPlain(tensor);
 }
 
 }  // namespace hearth

@@ -1,7 +1,6 @@
 #include "jit/passes/decompose_einsum.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,7 +8,7 @@
 #include "jit/analysis/node_effects.h"
 #include "jit/analysis/value_facts.h"
 #include "jit/ir/symbols.h"
-#include "jit/operators/registry.h"
+#include "jit/passes/operate.h"
 
 namespace hearth {
 namespace {
@@ -87,7 +86,7 @@ class Decomposer {
     graph_.SetCurrentRange(node->range());
     Value* first = product->turns_first ? Turned(operands.input(0), *node) : operands.input(0);
     Value* second = product->turns_second ? Turned(operands.input(1), *node) : operands.input(1);
-    Value* result = Operate(kMatmul, "", {first, second}, *node);
+    Value* result = Operate(graph_, kMatmul, "", {first, second}, node);
     result->SetName(node->output()->name());
     node->output()->ReplaceAllUsesWith(result);
     node->Destroy();
@@ -105,14 +104,7 @@ class Decomposer {
   Value* Turned(Value* tensor, const Node& node) {
     Value* last = graph_.InsertConstant(int64_t{-1});
     Value* before = graph_.InsertConstant(int64_t{-2});
-    return Operate(kTranspose, "int", {tensor, last, before}, node);
-  }
-
-  Value* Operate(Symbol symbol, const char* overload, std::initializer_list<Value*> inputs, const Node& node) {
-    Node* made = graph_.Insert(graph_.Create(symbol, inputs));
-    made->SetOperator(OperatorRegistry::Global().Find(symbol, overload));
-    made->SetInlinedCall(node.inlined_call());
-    return made->output();
+    return Operate(graph_, kTranspose, "int", {tensor, last, before}, &node);
   }
 
   Graph& graph_;

@@ -19,6 +19,7 @@
 #include "jit/analysis/value_facts.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
+#include "jit/passes/constant_tensor.h"
 #include "jit/passes/derived_constants.h"
 
 namespace hearth {
@@ -68,10 +69,6 @@ struct Step {
   std::vector<at::Tensor> parameters;                            // some may be undefined
   std::function<Affine(const std::vector<at::Tensor>&)> affine;  // of the parameters in double precision
 };
-
-bool IsPlain(const at::Tensor& tensor, at::ScalarType dtype) {
-  return tensor.layout() == at::kStrided && tensor.device().is_cpu() && tensor.scalar_type() == dtype;
-}
 
 std::optional<Step> StepOfNorm(const Node& norm, int64_t channels) {
   const c10::IValue* training = ConstantOf(*norm.input(5));
@@ -171,9 +168,9 @@ class Folder {
     if (facts_.Of(*layer->output()).rank() != static_cast<size_t>(rank)) return;
     const std::optional<Step> step =
         node->kind() == kBatchNorm ? StepOfNorm(*node, channels) : StepOfArithmetic(*node, rank, channels);
-    if (!step || !IsPlain(*weight, dtype) || (bias->defined() && !IsPlain(*bias, dtype))) return;
+    if (!step || !IsPlainOnCpu(*weight, dtype) || (bias->defined() && !IsPlainOnCpu(*bias, dtype))) return;
     for (const at::Tensor& parameter : step->parameters) {
-      if (parameter.defined() && !IsPlain(parameter, dtype)) return;
+      if (parameter.defined() && !IsPlainOnCpu(parameter, dtype)) return;
     }
     Fold(layer, node, *weight, *bias, *step);
   }

@@ -15,9 +15,9 @@
 #include "jit/analysis/value_facts.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
-#include "jit/operators/registry.h"
 #include "jit/passes/constant_tensor.h"
 #include "jit/passes/derived_constants.h"
+#include "jit/passes/operate.h"
 
 namespace hearth {
 namespace {
@@ -36,9 +36,8 @@ bool BecomesPartOfIt(const Node& node) {
   return uses.size() == 1 && (uses[0].user->kind() == kRelu || uses[0].user->kind() == kReluInPlace);
 }
 
-bool IsPlain(const at::Tensor& tensor, int64_t dimensions) {
-  return tensor.layout() == at::kStrided && tensor.device().is_cpu() && tensor.scalar_type() == at::kFloat &&
-         tensor.dim() == dimensions && tensor.is_contiguous();
+bool IsUsable(const at::Tensor& tensor, int64_t dimensions) {
+  return IsPlainOnCpu(tensor, at::kFloat) && tensor.dim() == dimensions && tensor.is_contiguous();
 }
 
 class Grouper {
@@ -63,10 +62,10 @@ class Grouper {
       if (node->kind() != kLinear || node->op() == nullptr || facts_.MayBeWritten(*node->input(0))) continue;
       if (BecomesPartOfIt(*node)) continue;
       const at::Tensor* weight = ConstantTensor(*node->input(1));
-      if (weight == nullptr || !IsPlain(*weight, 2) || weight->size(0) > kMostOutputs) continue;
+      if (weight == nullptr || !IsUsable(*weight, 2) || weight->size(0) > kMostOutputs) continue;
       const at::Tensor* bias = ConstantTensor(*node->input(2));
       const c10::IValue* no_bias = ConstantOf(*node->input(2));
-      if (bias != nullptr ? !IsPlain(*bias, 1) || bias->size(0) != weight->size(0)
+      if (bias != nullptr ? !IsUsable(*bias, 1) || bias->size(0) != weight->size(0)
                           : no_bias == nullptr || !no_bias->isNone()) {
         continue;
       }
@@ -89,14 +88,9 @@ class Grouper {
     for (const Node* node : nodes) outputs.push_back(ConstantTensor(*node->input(1))->size(0));
     Value* weight = graph_.InsertConstant(weights);
     Value* bias = graph_.InsertConstant(biases);
-    Node* linears =
-        graph_.Create(kLinears, {first->input(0), weight, bias, graph_.InsertConstant(c10::IValue(outputs))});
-    static const Operator* const kOperator = OperatorRegistry::Global().Find(kLinears, "");
-    linears->SetOperator(kOperator);
-    linears->output()->SetType(c10::ListType::ofTensors());
-    linears->SetInlinedCall(first->inlined_call());
-    graph_.Insert(linears);
-    Node* unpack = graph_.Create(sym::kListUnpack, {linears->output()}, nodes.size());
+    Value* sizes = graph_.InsertConstant(c10::IValue(outputs));
+    Value* linears = Operate(graph_, kLinears, "", {first->input(0), weight, bias, sizes}, first);
+    Node* unpack = graph_.Create(sym::kListUnpack, {linears}, nodes.size());
     unpack->SetInlinedCall(first->inlined_call());
     graph_.Insert(unpack);
     for (size_t i = 0; i < nodes.size(); ++i) {

@@ -23,6 +23,7 @@
 #include "jit/operators/registry.h"
 #include "jit/passes/constant_tensor.h"
 #include "jit/passes/derived_constants.h"
+#include "jit/passes/operate.h"
 #include "jit/support/operator_threads.h"
 
 namespace hearth {
@@ -72,9 +73,9 @@ struct Settings {
   int64_t groups = 1;
 };
 
-bool IsPlain(const at::Tensor& tensor) {
-  return tensor.layout() == at::kStrided && tensor.device().is_cpu() && tensor.scalar_type() == at::kFloat &&
-         tensor.numel() > 0 && tensor.is_contiguous() && tensor.suggest_memory_format() == at::MemoryFormat::Contiguous;
+bool IsUsable(const at::Tensor& tensor) {
+  return IsPlainOnCpu(tensor, at::kFloat) && tensor.numel() > 0 && tensor.is_contiguous() &&
+         tensor.suggest_memory_format() == at::MemoryFormat::Contiguous;
 }
 
 std::optional<std::vector<int64_t>> PairOf(const Value& value) {
@@ -95,8 +96,8 @@ std::optional<Settings> SettingsOf(const Node& node) {
   }
   const at::Tensor* weight = ConstantTensor(*node.input(1));
   const c10::IValue* bias = ConstantOf(*node.input(2));
-  if (weight == nullptr || weight->dim() != 4 || !IsPlain(*weight) || bias == nullptr) return {};
-  if (bias->isTensor() ? !IsPlain(bias->toTensor()) : !bias->isNone()) return {};
+  if (weight == nullptr || weight->dim() != 4 || !IsUsable(*weight) || bias == nullptr) return {};
+  if (bias->isTensor() ? !IsUsable(bias->toTensor()) : !bias->isNone()) return {};
   const auto stride = PairOf(*node.input(3)), padding = PairOf(*node.input(4)), dilation = PairOf(*node.input(5));
   const c10::IValue* groups = ConstantOf(*node.input(general ? 8 : 6));
   if (!stride || !padding || !dilation || groups == nullptr || !groups->isInt()) return {};
@@ -481,15 +482,10 @@ class Packer {
   Value* Settled(Value* value) {
     Value*& settled = settled_[value];
     if (settled != nullptr) return settled;
-    static const Operator* const kClone = OperatorRegistry::Global().Find(Aten("clone"), "");
     const InsertionGuard after(&graph_, value->node()->next());
     graph_.SetCurrentRange(value->node()->range());
     Value* format = graph_.InsertConstant(static_cast<int64_t>(at::MemoryFormat::Contiguous));
-    Node* clone = graph_.Create(Aten("clone"), {value, format});
-    clone->SetOperator(kClone);
-    clone->output()->SetType(c10::TensorType::get());
-    clone->SetInlinedCall(value->node()->inlined_call());
-    return settled = graph_.Insert(clone)->output();
+    return settled = Operate(graph_, Aten("clone"), "", {value, format}, value->node());
   }
 
   Graph& graph_;

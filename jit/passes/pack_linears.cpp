@@ -21,6 +21,7 @@
 #include "jit/operators/registry.h"
 #include "jit/passes/constant_tensor.h"
 #include "jit/passes/derived_constants.h"
+#include "jit/passes/operate.h"
 
 namespace hearth {
 namespace {
@@ -70,8 +71,8 @@ bool PackingPays() {
 }
 
 bool IsPackable(const at::Tensor& weight) {
-  return weight.layout() == at::kStrided && weight.device().is_cpu() && weight.scalar_type() == at::kFloat &&
-         weight.dim() == 2 && weight.is_contiguous() && weight.numel() >= kLeastElements;
+  return IsPlainOnCpu(weight, at::kFloat) && weight.dim() == 2 && weight.is_contiguous() &&
+         weight.numel() >= kLeastElements;
 }
 
 // As hearth::linear calls it; empty if it is none.
@@ -125,15 +126,12 @@ class Packer {
           derived_.Get("packed linear", {*weight}, [&] { return std::vector<at::Tensor>{Pack(*weight)}; });
       if (!made.empty()) packed = made[0];
     }
-    static const Operator* const kOperator = OperatorRegistry::Global().Find(kPackedLinear, "");
-    Node* made = graph_.Create(kPackedLinear, {node->input(0), node->input(1), graph_.InsertConstant(packed),
-                                               node->input(2), graph_.InsertConstant(std::string("none"))});
-    made->SetOperator(kOperator);
-    made->output()->SetType(c10::TensorType::get());
-    made->output()->SetName(node->output()->name());
-    made->SetInlinedCall(node->inlined_call());
-    graph_.Insert(made);
-    node->output()->ReplaceAllUsesWith(made->output());
+    Value* weights = graph_.InsertConstant(packed);
+    Value* activation = graph_.InsertConstant(std::string("none"));
+    Value* made =
+        Operate(graph_, kPackedLinear, "", {node->input(0), node->input(1), weights, node->input(2), activation}, node);
+    made->SetName(node->output()->name());
+    node->output()->ReplaceAllUsesWith(made);
     node->Destroy();
     changed_ = true;
   }

@@ -3,7 +3,6 @@
 #include <ATen/core/jit_type.h>
 
 #include <algorithm>
-#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -11,7 +10,7 @@
 
 #include "jit/analysis/node_effects.h"
 #include "jit/ir/symbols.h"
-#include "jit/operators/registry.h"
+#include "jit/passes/operate.h"
 #include "jit/passes/simplify_node.h"
 #include "jit/passes/unroll_loops.h"
 
@@ -22,6 +21,8 @@ constexpr size_t kMaxNodesOfLoop = 256;
 constexpr size_t kMaxNodesAdded = 1024;
 
 const Symbol kIs = Symbol::fromQualString("aten::__is__"), kIsNot = Symbol::fromQualString("aten::__isnot__");
+const Symbol kAdd = Symbol::fromQualString("aten::add"), kSub = Symbol::fromQualString("aten::sub");
+const Symbol kGt = Symbol::fromQualString("aten::gt"), kAnd = Symbol::fromQualString("aten::__and__");
 
 // A question that only the first round answers differently.
 struct Question {
@@ -132,7 +133,7 @@ class Peeler {
 
   Value* TripsLeft(Value* trips) {
     const c10::IValue* constant = ConstantOf(*trips);
-    if (constant == nullptr) return Operate("aten::sub", {trips, graph_.InsertConstant(int64_t{1})}, trips->type());
+    if (constant == nullptr) return Operate(graph_, kSub, "int", {trips, graph_.InsertConstant(int64_t{1})});
     // The one of a while loop is no number of rounds.
     const int64_t number = constant->toInt();
     return number == std::numeric_limits<int64_t>::max() ? trips : graph_.InsertConstant(number - 1);
@@ -143,12 +144,8 @@ class Peeler {
     const c10::IValue* always = ConstantOf(*start);
     const bool starts = always != nullptr && always->toBool();
     if (ConstantOf(*trips) != nullptr) return starts ? nullptr : start;
-    Value* some = Operate("aten::gt", {trips, graph_.InsertConstant(int64_t{0})}, c10::BoolType::get());
-    if (starts) return some;
-    Node* both = graph_.Insert(graph_.Create(Symbol::fromQualString("aten::__and__"), {some, start}));
-    both->SetOperator(OperatorRegistry::Global().Find(both->kind(), "bool"));
-    both->output()->SetType(c10::BoolType::get());
-    return both->output();
+    Value* some = Operate(graph_, kGt, "int", {trips, graph_.InsertConstant(int64_t{0})});
+    return starts ? some : Operate(graph_, kAnd, "bool", {some, start});
   }
 
   // What the loop gives, which stands in the first block; in the second, what it began with.
@@ -198,15 +195,7 @@ class Peeler {
     while (first->kind() == sym::kConstant) first = first->next();
     if (first->kind() == sym::kFrameState) first = first->next();
     const InsertionGuard at(&graph_, first);
-    body->AddReturn(Operate("aten::add", {number, graph_.InsertConstant(int64_t{1})}, c10::IntType::get()));
-  }
-
-  Value* Operate(const char* name, std::initializer_list<Value*> inputs, TypePtr type) {
-    const Symbol symbol = Symbol::fromQualString(name);
-    Node* node = graph_.Insert(graph_.Create(symbol, inputs));
-    node->SetOperator(OperatorRegistry::Global().Find(symbol, "int"));
-    node->output()->SetType(std::move(type));
-    return node->output();
+    body->AddReturn(Operate(graph_, kAdd, "int", {number, graph_.InsertConstant(int64_t{1})}));
   }
 
   Graph& graph_;

@@ -16,7 +16,7 @@
 #include "jit/analysis/value_facts.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
-#include "jit/operators/registry.h"
+#include "jit/passes/operate.h"
 #include "jit/passes/pure_nodes.h"
 
 namespace hearth {
@@ -201,10 +201,9 @@ class Simplifier {
     } else {
       const std::optional<std::vector<int64_t>> sizes = OneOpen(facts_.Of(*node->output()));
       if (!sizes || !CannotRaise(*node)) return;
-      static const Operator* const kOperator = OperatorRegistry::Global().Find(kView, "");
       const InsertionGuard here(&graph_, node);
       graph_.SetCurrentRange(node->range());
-      Replace(node, Make(kView, kOperator, {before->input(0), graph_.InsertConstant(c10::IValue(*sizes))}, *node));
+      Replace(node, Make(kView, "", {before->input(0), graph_.InsertConstant(c10::IValue(*sizes))}, *node));
     }
     changed_ = true;
     DestroyUnused(before);
@@ -300,31 +299,26 @@ class Simplifier {
       if (from[i] != static_cast<int>(i)) moved.push_back(static_cast<int64_t>(i));
     }
     if (moved.empty()) return arrangement.source;
-    static const Operator* const kTransposeInts = OperatorRegistry::Global().Find(kTranspose, "int");
-    static const Operator* const kPermuteDims = OperatorRegistry::Global().Find(kPermute, "");
     const InsertionGuard here(&graph_, before);
     graph_.SetCurrentRange(before->range());
     if (moved.size() == 2) {
-      return Make(kTranspose, kTransposeInts,
+      return Make(kTranspose, "int",
                   {arrangement.source, graph_.InsertConstant(moved[0]), graph_.InsertConstant(moved[1])}, *before);
     }
     const std::vector<int64_t> dims(from.begin(), from.end());
-    return Make(kPermute, kPermuteDims, {arrangement.source, graph_.InsertConstant(c10::IValue(dims))}, *before);
+    return Make(kPermute, "", {arrangement.source, graph_.InsertConstant(c10::IValue(dims))}, *before);
   }
 
   // ---- Nodes ----
 
-  Value* Make(Symbol kind, const Operator* op, std::initializer_list<Value*> inputs, const Node& like) {
-    Node* made = graph_.Insert(graph_.Create(kind, inputs));
-    made->SetOperator(op);
-    made->output()->SetType(c10::TensorType::get());
-    made->output()->SetName(like.output()->name());
-    made->SetInlinedCall(like.inlined_call());
+  Value* Make(Symbol kind, const char* overload, std::initializer_list<Value*> inputs, const Node& like) {
+    Value* made = Operate(graph_, kind, overload, inputs, &like);
+    made->SetName(like.output()->name());
     for (Value* input : inputs) {
       if (input->node()->kind() == sym::kConstant) facts_.Infer(*input->node());
     }
-    facts_.Infer(*made);
-    return made->output();
+    facts_.Infer(*made->node());
+    return made;
   }
 
   void Replace(Node* node, Value* value) {

@@ -14,8 +14,8 @@
 #include "jit/analysis/value_facts.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
-#include "jit/operators/registry.h"
 #include "jit/passes/frame_states.h"
+#include "jit/passes/operate.h"
 #include "jit/passes/unroll_loops.h"
 
 namespace hearth {
@@ -238,11 +238,11 @@ class Specializer {
     std::ostringstream text;
     Value* condition = &value;
     if (constant.isBool()) {
-      if (!constant.toBool()) condition = Operate("aten::__not__", "", {&value}, c10::BoolType::get());
+      if (!constant.toBool()) condition = Ask("aten::__not__", "", {&value});
       text << ClaimOf(value, constant.toBool());
     } else {
       const char* overload = constant.isInt() ? "int" : constant.isDouble() ? "float" : "str";
-      condition = Operate("aten::eq", overload, {&value, known}, c10::BoolType::get());
+      condition = Ask("aten::eq", overload, {&value, known});
       text << NameOf(value) << " is " << constant;
     }
     Node* guard = PutGuard({condition}, value, std::move(text).str());
@@ -278,10 +278,10 @@ class Specializer {
     Value* condition = nullptr;
     if (seen.none) {
       known = graph_.InsertConstant({}, narrow);
-      condition = Operate("aten::__is__", "", {&value, known}, c10::BoolType::get());
+      condition = Ask("aten::__is__", "", {&value, known});
     } else if (type->kind() == c10::TypeKind::OptionalType) {
       Value* none = graph_.InsertConstant({}, c10::NoneType::get());
-      condition = Operate("aten::__isnot__", "", {&value, none}, c10::BoolType::get());
+      condition = Ask("aten::__isnot__", "", {&value, none});
     } else {
       Node* asks = graph_.Insert(graph_.Create(sym::kIsInstance, {&value}));
       asks->SetAttribute(sym::kTypesAttr, std::vector<TypePtr>{narrow});
@@ -328,9 +328,9 @@ class Specializer {
     std::vector<Value*> conditions;
     std::string claim = NameOf(value) + " is";
     const auto equals = [&](const char* question, int64_t answer) {
-      Value* asked = Operate(question, "", {&value}, c10::IntType::get());
+      Value* asked = Ask(question, "", {&value});
       Value* number = graph_.InsertConstant(answer);
-      conditions.push_back(Operate("aten::eq", "int", {asked, number}, c10::BoolType::get()));
+      conditions.push_back(Ask("aten::eq", "int", {asked, number}));
     };
     if (dtype) {
       equals("prim::dtype", static_cast<int64_t>(*seen.facts.dtype));
@@ -367,13 +367,10 @@ class Specializer {
     return value.name().empty() ? "%" + std::to_string(value.id()) : value.name();
   }
 
-  Value* Operate(const char* name, const char* overload, std::initializer_list<Value*> inputs, TypePtr type) {
-    const Symbol symbol = Symbol::fromQualString(name);
-    Node* node = graph_.Insert(graph_.Create(symbol, inputs));
-    node->SetOperator(OperatorRegistry::Global().Find(symbol, overload));
-    node->output()->SetType(std::move(type));
-    facts_.Infer(*node);
-    return node->output();
+  Value* Ask(const char* name, const char* overload, std::initializer_list<Value*> inputs) {
+    Value* answer = Operate(graph_, Symbol::fromQualString(name), overload, inputs);
+    facts_.Infer(*answer->node());
+    return answer;
   }
 
   Node* PutGuard(const std::vector<Value*>& conditions, const Value& value, const std::string& claim) {
