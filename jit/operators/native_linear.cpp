@@ -42,11 +42,21 @@ bool IsPlainDense(const IValue& value) {
   return IsPlainFloat(tensor) && HasDefaultStrides(tensor);
 }
 
+// Rows that were columns: of a model that keeps its weights the other way round.
+bool IsTurned(const at::Tensor& weight) {
+  const c10::IntArrayRef sizes = weight.sizes(), strides = weight.strides();
+  return sizes.size() == 2 && strides[0] == 1 && strides[1] == sizes[0] && sizes[0] > 1 && sizes[1] > 1;
+}
+
+bool IsPlainWeight(const IValue& value) {
+  return IsPlainDense(value) || (value.isTensor() && IsPlainFloat(value.toTensor()) && IsTurned(value.toTensor()));
+}
+
 bool FitsBlas(int64_t size) { return size > 0 && size <= std::numeric_limits<int>::max(); }
 
 // Whether LibTorch's answer would come of a plain product of two matrices.
 bool IsPlainProduct(const IValue& input, const IValue& weight, const IValue& bias) {
-  if (!IsPlainDense(input) || !IsPlainDense(weight) || !(bias.isNone() || IsPlainDense(bias))) return false;
+  if (!IsPlainDense(input) || !IsPlainWeight(weight) || !(bias.isNone() || IsPlainDense(bias))) return false;
   const at::Tensor& x = input.toTensor();
   const at::Tensor& w = weight.toTensor();
   if (x.dim() < 1 || w.dim() != 2) return false;
@@ -76,7 +86,9 @@ at::Tensor Product(const at::Tensor& x, const at::Tensor& w, const IValue& bias,
   // Fortran's matrices go by columns: the transposes of ours.
   const float alpha = 1;
   const int m = static_cast<int>(outputs), n = static_cast<int>(rows), k = static_cast<int>(columns);
-  sgemm_("T", "N", &m, &n, &k, &alpha, w.const_data_ptr<float>(), &k, x.const_data_ptr<float>(), &k, &beta, to, &m);
+  const bool turned = IsTurned(w);
+  sgemm_(turned ? "N" : "T", "N", &m, &n, &k, &alpha, w.const_data_ptr<float>(), turned ? &m : &k,
+         x.const_data_ptr<float>(), &k, &beta, to, &m);
   return result;
 }
 

@@ -126,21 +126,23 @@ TEST(LinearTest, SeveralOfOneInputAreAsEachAlone) {
 }
 
 TEST(LinearTest, ALargeProductTakesThePackedWeight) {
-  const at::Tensor weight = at::randn({512, 256}), input = at::randn({2, 128, 256}), bias = at::randn({512});
-  const at::Tensor packed = CallBoxed("mkldnn::_reorder_linear_weight", {weight, IValue()});
-  const at::Tensor plain = at::linear(input, weight, bias);
-  const auto call = [&](const at::Tensor& x, const char* activation) {
-    return CallNative("hearth::linear", {x, weight, packed, bias, activation});
-  };
-  EXPECT_TRUE(at::allclose(call(input, "none"), plain, 1e-4, 1e-4));
-  EXPECT_TRUE(at::allclose(call(input, "relu"), at::relu(plain), 1e-4, 1e-4));
-  EXPECT_TRUE(at::allclose(call(input, "gelu"), at::gelu(plain), 1e-4, 1e-4));
-  EXPECT_TRUE(at::allclose(call(input, "gelu_tanh"), at::gelu(plain, "tanh"), 1e-3, 1e-3));
-  EXPECT_TRUE(at::allclose(call(input, "silu"), at::silu(plain), 1e-4, 1e-4));
-  EXPECT_EQ(call(input, "silu").strides(), plain.strides());
-  const at::Tensor nan = at::full({2, 128, 256}, std::numeric_limits<float>::quiet_NaN());
-  for (const char* activation : {"relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh"}) {
-    EXPECT_TRUE(call(nan, activation).isnan().all().item<bool>()) << activation;
+  const at::Tensor input = at::randn({2, 128, 256}), bias = at::randn({512});
+  for (const at::Tensor& weight : {at::randn({512, 256}), at::randn({256, 512}).t()}) {
+    const at::Tensor packed = CallBoxed("mkldnn::_reorder_linear_weight", {weight.contiguous(), IValue()});
+    const at::Tensor plain = at::linear(input, weight, bias);
+    const auto call = [&](const at::Tensor& x, const char* activation) {
+      return CallNative("hearth::linear", {x, weight, packed, bias, activation});
+    };
+    EXPECT_TRUE(at::allclose(call(input, "none"), plain, 1e-4, 1e-4));
+    EXPECT_TRUE(at::allclose(call(input, "relu"), at::relu(plain), 1e-4, 1e-4));
+    EXPECT_TRUE(at::allclose(call(input, "gelu"), at::gelu(plain), 1e-4, 1e-4));
+    EXPECT_TRUE(at::allclose(call(input, "gelu_tanh"), at::gelu(plain, "tanh"), 1e-3, 1e-3));
+    EXPECT_TRUE(at::allclose(call(input, "silu"), at::silu(plain), 1e-4, 1e-4));
+    EXPECT_EQ(call(input, "silu").strides(), plain.strides());
+    const at::Tensor nan = at::full({2, 128, 256}, std::numeric_limits<float>::quiet_NaN());
+    for (const char* activation : {"relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh"}) {
+      EXPECT_TRUE(call(nan, activation).isnan().all().item<bool>()) << activation;
+    }
   }
 }
 

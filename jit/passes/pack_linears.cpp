@@ -39,7 +39,7 @@ at::Tensor Call(const char* name, torch::jit::Stack stack) {
 
 at::Tensor Pack(const at::Tensor& weight) {
   const at::NoGradGuard no_gradients;
-  return Call("mkldnn::_reorder_linear_weight", {weight.detach(), c10::IValue()});
+  return Call("mkldnn::_reorder_linear_weight", {weight.detach().contiguous(), c10::IValue()});
 }
 
 template <typename Function>
@@ -71,8 +71,8 @@ bool PackingPays() {
 }
 
 bool IsPackable(const at::Tensor& weight) {
-  return IsPlainOnCpu(weight, at::kFloat) && weight.dim() == 2 && weight.is_contiguous() &&
-         weight.numel() >= kLeastElements;
+  return IsPlainOnCpu(weight, at::kFloat) && weight.dim() == 2 &&
+         (weight.is_contiguous() || weight.t().is_contiguous()) && weight.numel() >= kLeastElements;
 }
 
 // As hearth::linear calls it; empty if it is none.

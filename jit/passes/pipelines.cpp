@@ -25,6 +25,7 @@
 #include "jit/passes/group_linears.h"
 #include "jit/passes/hoist_invariants.h"
 #include "jit/passes/implied_conditions.h"
+#include "jit/passes/make_linears.h"
 #include "jit/passes/move_forks.h"
 #include "jit/passes/pack_convolutions.h"
 #include "jit/passes/pack_linears.h"
@@ -144,6 +145,7 @@ void OptimizePlan(Graph& plan, const PlanOptions& options) {
   });
   run("fold_constant_tensors", [&](Graph& g) { return FoldConstantTensors(g, options.effects, derived); });
   run("fold_batch_norms", [&](Graph& g) { return FoldBatchNorms(g, options.arguments, options.effects, derived); });
+  run("make_linears", [&](Graph& g) { return MakeLinears(g, options.arguments, options.effects, derived); });
   run("dead_code", [&](Graph& g) { return EliminateDeadPlanCode(g, options.effects); });
   run("pack_convolutions", [&](Graph& g) { return PackConvolutions(g, options.arguments, options.effects, derived); });
   run("group_linears", [&](Graph& g) { return GroupLinears(g, options.effects, derived); });

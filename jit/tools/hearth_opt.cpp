@@ -27,6 +27,7 @@
 #include "jit/passes/group_linears.h"
 #include "jit/passes/hoist_invariants.h"
 #include "jit/passes/implied_conditions.h"
+#include "jit/passes/make_linears.h"
 #include "jit/passes/move_forks.h"
 #include "jit/passes/observe.h"
 #include "jit/passes/pack_convolutions.h"
@@ -105,6 +106,10 @@ std::unique_ptr<Graph> RunPass(const std::string& name, std::unique_ptr<Graph> g
     DerivedConstantTable table;
     DerivedConstants derived(table);
     PackConvolutions(*graph, arguments, options.effects, derived);
+  } else if (name == "make_linears") {
+    DerivedConstantTable table;
+    DerivedConstants derived(table);
+    MakeLinears(*graph, arguments, options.effects, derived);
   } else if (name == "group_linears") {
     DerivedConstantTable table;
     DerivedConstants derived(table);
@@ -262,7 +267,8 @@ int main(int argc, char** argv) {
          "frame_states, observe, fold_facts, specialize_profile, common_subexpressions, fold_constant_tensors, "
          "fold_batch_norms, unroll_loops, private_writes, build_lists, split_tuples, hoist_invariants, peel_loops, "
          "decompose_einsum, canonical_order, implied_conditions, early_guards, move_forks, simplify_views, "
-         "pack_convolutions, group_linears, pack_linears, plan_memory, dead_plan_code or plan; may be repeated")
+         "pack_convolutions, make_linears, group_linears, pack_linears, plan_memory, dead_plan_code or plan; may be "
+         "repeated")
       ->allow_extra_args(false);
   app.add_flag("--bind-self", arguments.bind_self, "bind the first input to an object of its class");
   app.add_option("--device", arguments.device, "redirect literal devices");

@@ -1,0 +1,137 @@
+#include "jit/passes/make_linears.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/core/jit_type.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "jit/analysis/node_effects.h"
+#include "jit/analysis/value_facts.h"
+#include "jit/ir/closure.h"
+#include "jit/ir/symbols.h"
+#include "jit/operators/operator.h"
+#include "jit/passes/constant_tensor.h"
+#include "jit/passes/derived_constants.h"
+#include "jit/passes/operate.h"
+
+namespace hearth {
+namespace {
+
+const Symbol kAddmm = Symbol::fromQualString("aten::addmm");
+const Symbol kMm = Symbol::fromQualString("aten::mm");
+const Symbol kMatmul = Symbol::fromQualString("aten::matmul");
+const Symbol kLinear = Symbol::fromQualString("aten::linear");
+const Symbol kView = Symbol::fromQualString("aten::view");
+
+bool IsOne(const Value& value) {
+  const c10::IValue* constant = ConstantOf(value);
+  return constant != nullptr &&
+         ((constant->isInt() && constant->toInt() == 1) || (constant->isDouble() && constant->toDouble() == 1));
+}
+
+// As a linear layer: the input, the matrix (not transposed), and the bias if there is one.
+struct Product {
+  Value* input = nullptr;
+  const at::Tensor* matrix = nullptr;
+  Value* bias = nullptr;
+};
+
+class Maker {
+ public:
+  Maker(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects, DerivedConstants& derived)
+      : graph_(graph), facts_(graph, arguments, effects), derived_(derived) {
+    facts_.InferAll();
+  }
+
+  bool Run() {
+    Walk(*graph_.block());
+    return changed_;
+  }
+
+ private:
+  void Walk(const Block& block) {
+    for (Node* node = block.param_node()->next(); node != block.return_node(); node = node->next()) {
+      if (IsClosure(*node)) continue;
+      for (const Block* inner : node->blocks()) Walk(*inner);
+      if (node->op() != nullptr && node->op()->schema().overload_name().empty()) node = TryMake(node);
+    }
+  }
+
+  Product ProductOf(const Node& node) const {
+    const bool added = node.kind() == kAddmm;
+    if (!added && node.kind() != kMm && node.kind() != kMatmul) return {};
+    Value* const input = node.input(added ? 1 : 0);
+    const at::Tensor* matrix = ConstantTensor(*node.input(added ? 2 : 1));
+    if (matrix == nullptr || matrix->dim() != 2 || !IsPlainOnCpu(*matrix, at::kFloat)) return {};
+    if (!matrix->is_contiguous() && !matrix->t().is_contiguous()) return {};
+    // What raises here does so there, for which there is a rank that both take.
+    const std::optional<size_t> rank = facts_.Of(*input).rank();
+    if (node.kind() == kMatmul ? rank.value_or(0) == 0 : rank != 2u) return {};
+    if (!added) return {input, matrix};
+    const at::Tensor* bias = ConstantTensor(*node.input(0));
+    if (bias == nullptr || bias->dim() != 1 || bias->size(0) != matrix->size(1)) return {};
+    if (!IsOne(*node.input(3)) || !IsOne(*node.input(4))) return {};
+    return {input, matrix, node.input(0)};
+  }
+
+  // The node, or what has taken its place.
+  Node* TryMake(Node* node) {
+    const Product product = ProductOf(*node);
+    if (product.input == nullptr) return node;
+    const std::vector<at::Tensor> transposed = derived_.Get("transposed", {*product.matrix}, [&] {
+      const at::NoGradGuard no_gradients;
+      return std::vector<at::Tensor>{product.matrix->t().detach()};
+    });
+    if (transposed.empty()) return node;
+    Node* whole = node;
+    Value* input = product.input;
+    if (Node* after = ViewBack(*node, *input, *product.matrix)) {
+      whole = after;
+      input = input->node()->input(0);
+    }
+    const InsertionGuard here(&graph_, node);
+    graph_.SetCurrentRange(node->range());
+    Value* weight = graph_.InsertConstant(transposed[0]);
+    Value* bias = product.bias != nullptr ? product.bias : graph_.InsertConstant({}, c10::NoneType::get());
+    Value* linear = Operate(graph_, kLinear, "", {input, weight, bias}, node);
+    for (const Value* each : {weight, bias, linear}) facts_.Infer(*each->node());
+    linear->SetName(whole->output()->name());
+    whole->output()->ReplaceAllUsesWith(linear);
+    if (whole != node) whole->Destroy();
+    node->Destroy();
+    if (input != product.input && !product.input->HasUses()) product.input->node()->Destroy();
+    changed_ = true;
+    return linear->node();
+  }
+
+  // The only user of what `node` gives, if that brings back the dimensions that `rows` had been before they became one.
+  Node* ViewBack(const Node& node, const Value& rows, const at::Tensor& matrix) const {
+    const std::vector<Use>& uses = node.output()->uses();
+    if (rows.node()->kind() != kView || uses.size() != 1 || uses[0].user->kind() != kView) return nullptr;
+    Node* const after = uses[0].user;
+    if (after->block() != node.block()) return nullptr;
+    const ValueFacts& from = facts_.Of(*rows.node()->input(0));
+    const ValueFacts& to = facts_.Of(*after->output());
+    if (!from.rank() || *from.rank() == 0 || from.rank() != to.rank()) return nullptr;
+    if (from.sizes->back() != KnownSize(matrix.size(0)) || to.sizes->back() != KnownSize(matrix.size(1)))
+      return nullptr;
+    const auto same = [](KnownSize a, KnownSize b) { return a.is_known() && a == b; };
+    return std::equal(from.sizes->begin(), from.sizes->end() - 1, to.sizes->begin(), same) ? after : nullptr;
+  }
+
+  Graph& graph_;
+  ValueFactTable facts_;
+  DerivedConstants& derived_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool MakeLinears(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects,
+                 DerivedConstants& derived) {
+  return Maker(graph, arguments, effects, derived).Run();
+}
+
+}  // namespace hearth
