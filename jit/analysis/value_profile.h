@@ -47,6 +47,10 @@ struct ProfileSite {
 // memory, which they could write meanwhile.
 std::vector<ProfileSite> FindProfileSites(const Graph& baseline);
 
+// Added to a Value's number: of what is taken for granted of its sizes alone, which may turn out wrong where the rest
+// holds.
+constexpr size_t kSizesOf = size_t{1} << 32;
+
 // What one Value was.
 struct ValueObservation {
   uint32_t runs = 0;   // that came by
@@ -59,8 +63,9 @@ struct ValueObservation {
   ValueFacts facts = Never();
   // Of a tensor, while its rank is always the same.
   struct Dimension {
-    bool by_eight = true;  // always a multiple of 8
-    uint64_t symbol = 0;
+    // Always a multiple of 8: for code that loads so many elements at a time. None that is made on the CPU asks yet.
+    bool by_eight = true;
+    uint64_t symbol = 0;  // the same as that of a dimension that always had the same size
     bool operator==(const Dimension&) const = default;
   };
   std::vector<Dimension> dimensions;

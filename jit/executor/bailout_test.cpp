@@ -152,6 +152,49 @@ TEST(BailoutTest, WhatAProfileTookForGrantedIsGivenUpWhereItDoesNotHold) {
   EXPECT_GT(refuted, 20u);
 }
 
+TEST(BailoutTest, SizesThatWereEqualInAllRunsAreTakenForGrantedUntilTheyTurnOutNotToBe) {
+  const std::unique_ptr<Graph> graph = ParseGraph(R"(graph(%l : List[Tensor]):
+  %0 : int = prim::Constant[value=0]()
+  %1 : int = prim::Constant[value=1]()
+  %x : Tensor = aten::__getitem__.t(%l, %0)
+  %y : Tensor = aten::__getitem__.t(%l, %1)
+  %z : Tensor = aten::mul.Tensor(%x, %y)
+  %rows : int = aten::size.int(%z, %0)
+  %t : Tuple[Tensor, int] = prim::TupleConstruct(%z, %rows)
+  return (%t)
+)");
+  const auto baseline = CompileCode(*graph, "f");
+  const PlanCompiler compiler(*graph, "f", /*guard_everywhere=*/false, nullptr);
+  const auto lists = [](int64_t first, int64_t second) {
+    const c10::List<at::Tensor> list({at::zeros({first, 3}), at::zeros({second, 3})});
+    return std::vector<IValue>{list};
+  };
+  const ArgumentSpec spec = ArgumentSpec::Of(lists(2, 4)).value();
+  PlanRequest request{.spec = spec};
+  compiler.Prepare();
+  for (int64_t run = 0; run < 16; ++run) {
+    RunOptions options;
+    options.samples = std::make_shared<RunSamples>(compiler.sites().size(), run);
+    hearth::Run(*compiler.observed(), lists(2 + run % 3, 2 + run % 3), options);
+    request.profile.Join(*options.samples, compiler.sites());
+  }
+  const auto plan = compiler.Compile(request, nullptr);
+  ASSERT_EQ(plan->guards().size(), 1u) << PrintGraph(plan->graph());
+  EXPECT_EQ(plan->guards()[0].claim, "size 0 of y equals size 0 of x");
+  const auto answer = [](const Code& code, std::vector<IValue> arguments) {
+    const IValue value = hearth::Run(code, std::move(arguments));
+    return std::pair(value.toTupleRef().elements()[0].toTensor().sizes().vec(),
+                     value.toTupleRef().elements()[1].toInt());
+  };
+  EXPECT_EQ(answer(*plan->code(), lists(7, 7)), answer(*baseline, lists(7, 7)));
+  EXPECT_EQ(plan->bailouts(), 0u);
+  EXPECT_ANY_THROW(answer(*baseline, lists(3, 7)));
+  EXPECT_ANY_THROW(answer(*plan->code(), lists(3, 7)));
+  EXPECT_EQ(plan->bailouts(), 1u);
+  for (const size_t number : plan->Refuted()) request.refuted.insert(number);
+  EXPECT_TRUE(compiler.Compile(request, nullptr)->guards().empty());
+}
+
 class CallsTest : public UnitTest {};
 
 // How often loops go round and what is None, wrong in the first round or in the middle, behind calls that act.

@@ -23,7 +23,8 @@ ProfileClaims ClaimsOf(const PlanRequest& request, std::span<const ProfileSite> 
     if (request.refuted.count(site.number) != 0) continue;
     const auto seen = request.profile.values.find(site.number);
     claims.values[values[site.number]->id()] = {site.number,
-                                                seen == request.profile.values.end() ? nullptr : &seen->second};
+                                                seen == request.profile.values.end() ? nullptr : &seen->second,
+                                                request.refuted.count(site.number + kSizesOf) == 0};
   }
   return claims;
 }

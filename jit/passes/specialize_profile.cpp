@@ -128,6 +128,7 @@ class Specializer {
 
   void Walk(Block& block, bool covered) {
     const ValueFactTable::Scope told_here(&facts_);
+    const size_t in_sight = dimensions_.size();
     for (Node* node = block.param_node()->next(); node != block.return_node();) {
       if (node->kind() == sym::kFrameState) covered = node->attribute<int64_t>(sym::kAnchorAttr) != kNoAnchor;
       covered = VisitBlocks(*node, covered);
@@ -136,6 +137,7 @@ class Specializer {
       // What was put right behind the node is to be seen too.
       node = after->prev() == node ? after : node->next();
     }
+    dimensions_.resize(in_sight);
   }
 
   // Whether a FrameState still holds behind the node.
@@ -177,9 +179,34 @@ class Specializer {
       if (const ValueObservation* seen = Ask(value, DecidesByKind(value))) TryKind(value, *seen, place);
     } else if (IsTensor(value)) {
       const ValueFacts& facts = facts_.Of(value);
-      const bool open = needs_.Has(value) && (!facts.dtype || !facts.rank()) && !facts_.MayChangeShape(value);
-      if (const ValueObservation* seen = Ask(value, open)) TryTensor(value, *seen, place);
+      const bool asked = needs_.Has(value) && !facts_.MayChangeShape(value);
+      const bool open = asked && (!facts.dtype || !facts.rank());
+      const bool broadcast = asked && claims_.values.at(value.id()).sizes_too && !AreConstant(facts.sizes) &&
+                             std::ranges::any_of(value.uses(), [&](const Use& use) { return Broadcasts(*use.user); });
+      const ValueObservation* seen = Ask(value, open || broadcast);
+      if (seen == nullptr) return;
+      Node* const last = open ? TryTensor(value, *seen, place) : place;
+      if (broadcast) TrySizes(value, *seen, last);
     }
+  }
+
+  static bool AreConstant(const std::optional<KnownSizes>& sizes) {
+    return sizes && std::ranges::all_of(*sizes, &KnownSize::has_value);
+  }
+
+  // Whether it gives a tensor of the sizes of two others, and somebody asks something of that.
+  bool Broadcasts(const Node& node) const {
+    static const std::unordered_set<Symbol> kElementwise = [] {
+      std::unordered_set<Symbol> symbols;
+      for (const char* name : {"add", "sub", "mul", "div", "pow", "maximum", "minimum", "eq", "ne", "lt", "le", "gt",
+                               "ge", "logical_and", "logical_or", "where"}) {
+        symbols.insert(Symbol::fromQualString("aten::" + std::string(name)));
+      }
+      return symbols;
+    }();
+    const auto tensors = std::ranges::count_if(node.inputs(), [](const Value* input) { return IsTensor(*input); });
+    return kElementwise.count(node.kind()) != 0 && tensors > 1 && node.outputs().size() == 1 &&
+           needs_.Has(*node.output());
   }
 
   static Node* StateBehind(Node* node) {
@@ -317,12 +344,13 @@ class Specializer {
     }
   }
 
-  void TryTensor(Value& value, const ValueObservation& seen, Node* place) {
+  // The guard, or `place` if there is none.
+  Node* TryTensor(Value& value, const ValueObservation& seen, Node* place) {
     const ValueFacts known = facts_.Of(value);
-    if (!seen.facts.is_tensor()) return;
+    if (!seen.facts.is_tensor()) return place;
     const bool rank = !known.rank() && seen.facts.rank();
     const bool dtype = !known.dtype && seen.facts.dtype;
-    if (!rank && !dtype) return;
+    if (!rank && !dtype) return place;
     InsertionGuard insertion(&graph_, place->next());
     graph_.SetCurrentRange(value.node()->range());
     std::vector<Value*> conditions;
@@ -340,7 +368,55 @@ class Specializer {
       equals("aten::dim", static_cast<int64_t>(*seen.facts.rank()));
       claim += " of rank " + std::to_string(*seen.facts.rank());
     }
-    PutGuard(conditions, value, claim);
+    return PutGuard(conditions, value, claim);
+  }
+
+  // A dimension that had several sizes, of a tensor that was seen before.
+  struct Dimension {
+    Value* tensor;
+    size_t dim;
+    uint64_t symbol;
+  };
+
+  // Sizes that were always 1, or changed and were always equal to another one's. Those that never changed may be equal
+  // by chance.
+  void TrySizes(Value& value, const ValueObservation& seen, Node* place) {
+    const std::optional<KnownSizes> known = facts_.Of(value).sizes;
+    const std::optional<KnownSizes>& always = seen.facts.sizes;
+    if (!known || !always || always->size() != known->size() || seen.dimensions.size() != known->size()) return;
+    InsertionGuard insertion(&graph_, place->next());
+    graph_.SetCurrentRange(value.node()->range());
+    std::vector<Value*> conditions;
+    std::string claim;
+    const auto size = [&](Value* tensor, size_t dim) {
+      return Operate("aten::size", "int", {tensor, graph_.InsertConstant(static_cast<int64_t>(dim))},
+                     c10::IntType::get());
+    };
+    const auto equal = [&](size_t dim, Value* other) {
+      Value* own = size(&value, dim);
+      claim += (claim.empty() ? "" : ", ") + NameOfNumber(*own) + " equals " + NameOfNumber(*other);
+      conditions.push_back(Operate("aten::eq", "int", {own, other}, c10::BoolType::get()));
+    };
+    for (size_t i = 0; i < known->size(); ++i) {
+      if ((*known)[i]) continue;
+      if ((*always)[i]) {
+        if (*(*always)[i] == 1) equal(i, graph_.InsertConstant(int64_t{1}));
+        continue;
+      }
+      const Dimension own = {&value, i, seen.dimensions[i].symbol};
+      const auto same = std::ranges::find(dimensions_, own.symbol, &Dimension::symbol);
+      if (same == dimensions_.end()) {
+        dimensions_.push_back(own);
+      } else if (SizeOf(*same) != (*known)[i]) {
+        equal(i, size(same->tensor, same->dim));
+      }
+    }
+    if (!conditions.empty()) PutGuard(conditions, value, claim, kSizesOf);
+  }
+
+  KnownSize SizeOf(const Dimension& dimension) const {
+    const std::optional<KnownSizes>& sizes = facts_.Of(*dimension.tensor).sizes;
+    return sizes && dimension.dim < sizes->size() ? (*sizes)[dimension.dim] : KnownSize();
   }
 
   // "flag is True", "size 0 of x equals size 1 of y"
@@ -373,10 +449,11 @@ class Specializer {
     return answer;
   }
 
-  Node* PutGuard(const std::vector<Value*>& conditions, const Value& value, const std::string& claim) {
+  // `part`: of the value, kSizesOf or all.
+  Node* PutGuard(const std::vector<Value*>& conditions, const Value& value, const std::string& claim, size_t part = 0) {
     Node* guard = graph_.Insert(graph_.Create(sym::kGuard, std::span<Value* const>(conditions), 0));
     guard->SetAttribute(sym::kClaimAttr, claim);
-    guard->SetAttribute(sym::kNumberAttr, static_cast<int64_t>(claims_.values.at(value.id()).number));
+    guard->SetAttribute(sym::kNumberAttr, static_cast<int64_t>(claims_.values.at(value.id()).number + part));
     guard->SetInlinedCall(value.node()->inlined_call());
     facts_.Infer(*guard);
     changed_ = true;
@@ -404,6 +481,7 @@ class Specializer {
   const ProfileClaims& claims_;
   std::vector<size_t>* const questions_;
   std::vector<std::pair<Node*, int64_t>> written_;  // FrameStates, as their attribute says
+  std::vector<Dimension> dimensions_;               // that the walk has in sight
   bool changed_ = false;
 };
 

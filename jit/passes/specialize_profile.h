@@ -1,8 +1,9 @@
 // Takes what a profile saw for granted, behind guards (frame_states.h): a branch that was always taken one way is the
 // code of that way; a number or string that callers always gave is a constant, and so is how often a loop goes round,
 // if it can be unrolled then; what was always None, never None or always a Tensor is that; tensors of which no rule
-// tells more have the dtype and rank that they always had. Only where it pays: where more than a handful of nodes go,
-// where what a branch gives becomes known, or where somebody asks what is now known.
+// tells more have the dtype and rank that they always had; of two that an operator broadcasts, and of whose result
+// somebody asks something, the sizes that were always 1, or always equal though they changed. Only where it pays: where
+// more than a handful of nodes go, where what a branch gives becomes known, or where somebody asks what is now known.
 //
 // A guard stands right behind what it asks about, or behind the next place from where the baseline can do the work
 // since once more; where there is none, nothing is taken for granted. What it proves is a constant behind it, and not
@@ -27,6 +28,7 @@ class UnitEffects;
 struct ProfiledValue {
   size_t number = 0;                       // ValuesInOrder of the baseline
   const ValueObservation* seen = nullptr;  // null: no run came by
+  bool sizes_too = true;                   // may be guarded, beside the rest
 };
 
 struct ProfileClaims {

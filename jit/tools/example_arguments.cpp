@@ -143,7 +143,6 @@ ExampleProfile::ExampleProfile(std::span<const std::string> texts, const Graph& 
   std::unordered_map<std::string, std::pair<size_t, size_t>> named;  // number and id
   const std::vector<Value*> values = ValuesInOrder(graph);
   for (size_t i = 0; i < values.size(); ++i) named.emplace(values[i]->name(), std::pair(i, values[i]->id()));
-  uint64_t run = 0;
   for (const std::string& text : texts) {
     const size_t equals = text.find('='), times = text.rfind('*');
     const auto found = named.find(text.substr(0, equals));
@@ -156,10 +155,10 @@ ExampleProfile::ExampleProfile(std::span<const std::string> texts, const Graph& 
     ValueObservation& seen = seen_[number];
     for (int64_t runs = std::stoll(text.substr(times + 1)); runs > 0; --runs) {
       ValueObservation once;
-      once.Add(value, ++run);
+      once.Add(value, seen.runs);
       seen.Join(once);
     }
-    claims_.values[id] = {number, &seen};
+    claims_.values[id] = {.number = number, .seen = &seen};
   }
 }
 
