@@ -389,13 +389,12 @@ class Specializer {
     std::vector<Value*> conditions;
     std::string claim;
     const auto size = [&](Value* tensor, size_t dim) {
-      return Operate("aten::size", "int", {tensor, graph_.InsertConstant(static_cast<int64_t>(dim))},
-                     c10::IntType::get());
+      return Ask("aten::size", "int", {tensor, graph_.InsertConstant(static_cast<int64_t>(dim))});
     };
     const auto equal = [&](size_t dim, Value* other) {
       Value* own = size(&value, dim);
       claim += (claim.empty() ? "" : ", ") + NameOfNumber(*own) + " equals " + NameOfNumber(*other);
-      conditions.push_back(Operate("aten::eq", "int", {own, other}, c10::BoolType::get()));
+      conditions.push_back(Ask("aten::eq", "int", {own, other}));
     };
     for (size_t i = 0; i < known->size(); ++i) {
       if ((*known)[i]) continue;
