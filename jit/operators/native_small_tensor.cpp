@@ -15,6 +15,7 @@
 #include "jit/operators/native_support.h"
 #include "jit/operators/native_thunk.h"
 #include "jit/operators/plain_tensor.h"
+#include "jit/operators/relu_of.h"
 
 namespace hearth::native {
 namespace {
@@ -131,7 +132,7 @@ void Relu(NativeArguments in, IValue* out) {
     EntryOf<at::_ops::relu>().function(in, out);
     return;
   }
-  Map(in, out, [](float a) { return a < 0 ? 0.0f : a; });  // keeps nan and -0
+  Map(in, out, ReluOf);
 }
 
 constexpr NativeEntry kEntries[] = {
