@@ -37,8 +37,8 @@ def add_tier_options(parser):
 
 def tiers(options):
     """What they say: `tiers` and `fail_guards` of Hearth. Without a tier, plans are those of tier 1."""
-    if options.fail_guards is not None or (options.profiled and options.tier is None):
-        options.tier = options.tier or "1"
+    if options.tier is None and (options.profiled or options.fail_guards is not None):
+        options.tier = "1"
     tier = [] if options.tier is None else ["--tier", options.tier]
     profiled = ["--profiled"] if options.profiled else []
     guards = [] if options.fail_guards is None else ["--fail-guards", "0"]

@@ -13,6 +13,7 @@
 #include "jit/analysis/node_effects.h"
 #include "jit/analysis/operator_facts.h"
 #include "jit/ir/closure.h"
+#include "jit/ir/contains.h"
 #include "jit/ir/symbols.h"
 
 namespace hearth {
@@ -68,7 +69,7 @@ class SiteFinder {
     for (const Value* input : graph.inputs()) {
       if (input->HasUses() && IsScalar(*input->type())) Put(*input);
     }
-    forks_ = HasClosure(*graph.block());
+    forks_ = AnyNode(*graph.block(), IsClosure);
     Visit(*graph.block());
   }
 
@@ -113,15 +114,6 @@ class SiteFinder {
       if (type.kind() == c10::TypeKind::BoolType) return user == sym::kIf;
       return type.kind() == c10::TypeKind::IntType && user == sym::kLoop && use.offset == 0;
     });
-  }
-
-  static bool HasClosure(const Block& block) {
-    bool has = false;
-    for (const Node* node : block) {
-      has |= IsClosure(*node);
-      for (const Block* nested : node->blocks()) has |= HasClosure(*nested);
-    }
-    return has;
   }
 
   std::vector<size_t> number_;  // by Value id

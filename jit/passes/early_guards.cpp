@@ -6,7 +6,6 @@
 
 #include "jit/analysis/node_effects.h"
 #include "jit/ir/symbols.h"
-#include "jit/passes/frame_states.h"
 #include "jit/passes/pure_nodes.h"
 #include "jit/passes/schedule.h"
 
@@ -29,8 +28,6 @@ class Mover {
     }
     changed_ |= MoveUp(FindEarly(begin, block.return_node()), begin, block.return_node());
   }
-
-  static bool EndsStretch(const Node& node) { return node.kind() == sym::kFrameState || ContainsFrameState(node); }
 
   // Guards, and what they ask that is cheap, in order.
   std::vector<Node*> FindEarly(Node* begin, const Node* end) const {

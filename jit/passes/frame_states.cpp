@@ -2,11 +2,13 @@
 
 #include <ATen/core/jit_type.h>
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "jit/analysis/live_values.h"
 #include "jit/analysis/node_effects.h"
 #include "jit/ir/closure.h"
+#include "jit/ir/contains.h"
 #include "jit/ir/symbols.h"
 
 namespace hearth {
@@ -143,12 +145,7 @@ std::unique_ptr<Graph> CloneWithFrameStates(const Graph& baseline, const std::ve
 }
 
 bool ContainsFrameState(const Node& node) {
-  for (const Block* block : node.blocks()) {
-    for (const Node* inner : *block) {
-      if (inner->kind() == sym::kFrameState || ContainsFrameState(*inner)) return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(node.blocks(), [](const Block* block) { return Contains(*block, sym::kFrameState); });
 }
 
 bool IsCovered(const Node& place) {

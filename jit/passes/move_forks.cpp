@@ -16,8 +16,6 @@
 namespace hearth {
 namespace {
 
-bool EndsStretch(const Node& node) { return node.kind() == sym::kFrameState || ContainsFrameState(node); }
-
 // Whether what comes after the node may not be wanted.
 bool Decides(const Node& node) {
   const auto decides = [](const Node& one) { return one.kind() == sym::kGuard || one.kind() == sym::kRaiseException; };

@@ -19,6 +19,7 @@
 #include "jit/analysis/node_effects.h"
 #include "jit/analysis/value_facts.h"
 #include "jit/ir/closure.h"
+#include "jit/ir/contains.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/registry.h"
 #include "jit/passes/constant_tensor.h"
@@ -110,11 +111,7 @@ std::optional<Settings> SettingsOf(const Node& node) {
 }
 
 bool HasConvolutions(const Block& block) {
-  for (const Node* node : block) {
-    if (SettingsOf(*node)) return true;
-    if (std::ranges::any_of(node->blocks(), [](const Block* nested) { return HasConvolutions(*nested); })) return true;
-  }
-  return false;
+  return AnyNode(block, [](const Node& node) { return SettingsOf(node).has_value(); });
 }
 
 // An activation as hearth::convolution calls it. Those alone that keep a nan: relu is none of them.

@@ -5,6 +5,7 @@
 
 #include "jit/analysis/node_effects.h"
 #include "jit/ir/symbols.h"
+#include "jit/passes/frame_states.h"
 #include "jit/passes/pure_nodes.h"
 
 namespace hearth {
@@ -74,6 +75,8 @@ class UpMover {
 bool MoveUp(std::vector<Node*> early, Node* begin, const Node* end) {
   return !early.empty() && UpMover(begin, end).Move(std::move(early));
 }
+
+bool EndsStretch(const Node& node) { return node.kind() == sym::kFrameState || ContainsFrameState(node); }
 
 bool IsCheap(const Node& node, const PureNodes& pure) {
   static const Symbol kGetItem = Symbol::fromQualString("aten::__getitem__");

@@ -12,6 +12,9 @@ namespace hearth {
 
 class PureNodes;
 
+// Whether a stretch ends with the node: a FrameState, or what has one in its blocks.
+bool EndsStretch(const Node& node);
+
 // Moves `early`, which are nodes of the stretch from `begin` up to `end` and in order, up to where what they need is
 // there; all else keeps its order. What may raise does not pass a guard among them that has to wait. Whether one has
 // passed more than constants.
