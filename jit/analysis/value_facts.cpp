@@ -98,6 +98,25 @@ bool KeepsLength(const Node& node) {
   return node.kind() == kSetItem || node.kind() == kReverse || node.kind() == kSort;
 }
 
+// The one type of all that is of this kind; null where there are several.
+TypePtr TypeOfKind(Kind kind) {
+  switch (kind) {
+    case Kind::kTensor:
+      return c10::TensorType::get();
+    case Kind::kNone:
+      return c10::NoneType::get();
+    case Kind::kInt:
+      return c10::IntType::get();
+    default:
+      return nullptr;
+  }
+}
+
+bool Contradicts(const ValueFacts& facts, const c10::Type& type) {
+  const TypePtr own = TypeOfKind(facts.kind);
+  return own != nullptr && own->kind() != type.kind() && !own->isSubtypeOf(type);
+}
+
 bool MayBeList(const c10::Type& type) {
   return type.kind() != c10::TypeKind::TensorType && type.kind() != c10::TypeKind::DictType &&
          type.kind() != c10::TypeKind::ClassType;
@@ -136,6 +155,13 @@ ValueFacts Join(const ValueFacts& a, const ValueFacts& b) {
   KeepSize(&both.number, b.number);
   for (size_t i = 0; i < both.elements.size(); ++i) both.elements[i] = Join(a.elements[i], b.elements[i]);
   return both;
+}
+
+TypePtr NarrowType(const TypePtr& declared, const ValueFacts& facts) {
+  if (TypePtr own = TypeOfKind(facts.kind)) return own;
+  const bool is_there = facts.kind == Kind::kList || facts.kind == Kind::kTuple;
+  auto optional = is_there ? declared->cast<c10::OptionalType>() : nullptr;
+  return optional != nullptr ? optional->getElementType() : declared;
 }
 
 ValueFacts FactsOfArgument(const ArgumentFacts& argument) {
@@ -367,6 +393,10 @@ const ValueFacts& ValueFactTable::Of(const Value& value) const {
 }
 
 void ValueFactTable::Set(const Value& value, ValueFacts facts) {
+  if (Contradicts(facts, *value.type())) {
+    facts = {};
+    facts.kind = Kind::kNever;
+  }
   Weaken(&facts, ClassOf(value));
   Name(value, &facts);
   if (value.id() >= facts_.size()) facts_.resize(graph_.value_id_bound());

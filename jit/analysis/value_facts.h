@@ -12,6 +12,9 @@
 // or the dtype; both that two numbers are equal, or lists of them, or that one is a constant. What is told about
 // numbers holds to the end of the block (see Scope).
 //
+// Facts never contradict a Value's type: where they would, no run comes to have it (a None that was cast to a float, in
+// a branch that is not taken).
+//
 // Takes for granted that no autocast is on around the run (regions in the code are casts by now).
 #pragma once
 
@@ -74,6 +77,8 @@ struct ValueFacts {
 ValueFacts Join(const ValueFacts& a, const ValueFacts& b);
 ValueFacts FactsOfArgument(const ArgumentFacts& argument);
 ValueFacts FactsOfConstant(const c10::IValue& value);
+// The type of a Value of type `declared` with these facts: narrower where they say more than its type does.
+TypePtr NarrowType(const TypePtr& declared, const ValueFacts& facts);
 // Whether a tensor is what ValueFacts::plain says.
 bool IsPlain(const at::Tensor& tensor);
 // Whether all of that is so of a tensor, for facts without computed sizes.

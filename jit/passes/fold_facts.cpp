@@ -30,6 +30,11 @@ class NumberTable {
     return found == values_.end() ? nullptr : found->second;
   }
   Value* FindOrAdd(KnownSize number, Value* value) {
+    // An Optional or a Scalar that is known to be an int does not stand for one.
+    if (value->type()->kind() != c10::TypeKind::IntType) {
+      Value* same = Find(number);
+      return same != nullptr ? same : value;
+    }
     const auto [found, is_new] = values_.emplace(number, value);
     if (is_new) added_.push_back(number);
     return found->second;
@@ -62,7 +67,7 @@ class Folder {
 
   bool Run() {
     for (Value* input : graph_.inputs()) {
-      if (!ForwardNone(input) && facts_.Of(*input).is_tensor()) Narrow(input);
+      if (!ForwardNone(input)) Narrow(input, KnownType(*input));
     }
     Walk(graph_.block());
     return changed_;
@@ -72,7 +77,7 @@ class Folder {
   void Walk(Block* block) {
     const ValueFactTable::Scope told_here(&facts_);
     const NumberTable::Scope made_here(&numbers_);
-    for (Value* param : block->params()) ForwardNumber(param);
+    for (Value* param : block->params()) Forward(param);
     for (Node* node = block->param_node()->next(); node != block->return_node();) node = Visit(node);
     UseKnownNumbers(block->return_node());
   }
@@ -110,9 +115,8 @@ class Folder {
       const bool from_outside = result->node()->block() != node->block(0) && result == node->block(1)->returns()[i];
       if (from_outside) {
         ReplaceUses(node->output(i), result);
-      } else if (!Forward(node->output(i)) && facts_.Of(*node->output(i)).is_tensor() && IsTensor(*result) &&
-                 IsTensor(*node->block(1)->returns()[i])) {
-        Narrow(node->output(i));
+      } else if (!Forward(node->output(i)) && *result->type() == *node->block(1)->returns()[i]->type()) {
+        Narrow(node->output(i), result->type());
       }
     }
     return node->next();
@@ -205,7 +209,7 @@ class Folder {
 
   bool TrySimplify(Node* node) {
     operands_.clear();
-    for (Value* input : node->inputs()) operands_.push_back({ConstantOf(*input), input, input->type()});
+    for (Value* input : node->inputs()) operands_.push_back({ConstantOf(*input), input, KnownType(*input)});
     if (node->kind() == sym::kConstant || !SimplifyNode(*node, operands_, &replacements_)) return false;
     for (size_t i = 0; i < node->outputs().size(); ++i) {
       Replacement& replacement = replacements_[i];
@@ -310,11 +314,11 @@ class Folder {
     return constant;
   }
 
-  static bool IsTensor(const Value& value) { return value.type()->kind() == c10::TypeKind::TensorType; }
+  TypePtr KnownType(const Value& value) const { return NarrowType(value.type(), facts_.Of(value)); }
 
-  void Narrow(Value* value) {
-    if (IsTensor(*value)) return;
-    value->SetType(c10::TensorType::get());
+  void Narrow(Value* value, const TypePtr& type) {
+    if (*type == *value->type()) return;
+    value->SetType(type);
     changed_ = true;
   }
 

@@ -5,6 +5,7 @@
 #include "jit/analysis/node_effects.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
+#include "jit/passes/constant_table.h"
 #include "jit/passes/fold.h"
 
 namespace hearth {
@@ -194,6 +195,16 @@ bool SimplifyOperator(const Node& node, std::span<const Operand> inputs, std::ve
   return true;
 }
 
+// Whether it is of the type of what it stands for. A constant's type may be wider than what it holds, and an operand
+// may be known to be of a narrower type than it has in the graph.
+bool Fits(const Replacement& replacement, std::span<const Operand> inputs, const Value& output) {
+  const Value* value = replacement.operand ? inputs[*replacement.operand].value : replacement.value;
+  const TypePtr type = value != nullptr      ? value->type()
+                       : replacement.operand ? inputs[*replacement.operand].type
+                                             : PreciseType(*replacement.constant, replacement.type);
+  return type->isSubtypeOf(*output.type());
+}
+
 }  // namespace
 
 bool MayBeNone(const c10::Type& type) {
@@ -233,6 +244,7 @@ bool SimplifyNode(const Node& node, std::span<const Operand> inputs, std::vector
       simplified = nothing_to_cast;
     }
   }
+  for (size_t i = 0; i < outputs->size() && simplified; ++i) simplified = Fits((*outputs)[i], inputs, *node.output(i));
   if (!simplified) outputs->clear();
   return simplified;
 }
