@@ -248,8 +248,12 @@ std::shared_ptr<const void> Tiers::WhenWarm(std::function<void()> done) {
     done();
     return nullptr;
   }
-  for (const std::shared_ptr<CodeEntry>& entry : cache_.TakeCold()) {
-    if (!client_->Enqueue(JobFor(entry))) cache_.Postpone(*entry);
+  {
+    // What another one has taken here is asked for before it is waited for.
+    const std::lock_guard lock(asking_);
+    for (const std::shared_ptr<CodeEntry>& entry : cache_.TakeCold()) {
+      if (!client_->Enqueue(JobFor(entry))) cache_.Postpone(*entry);
+    }
   }
   return client_->WhenIdle(std::move(done));
 }

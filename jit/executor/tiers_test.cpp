@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <barrier>
+#include <future>
 #include <map>
 #include <string>
 #include <string_view>
@@ -180,6 +183,26 @@ TEST_F(TiersTest, ShapesThatNoArgumentsOfTheKindCanHaveAreLeftOut) {
   EXPECT_THAT(Plans(*next), ElementsAre("Float[2: *, *]", "Float[2: *, *] [5, 3]"));
   EXPECT_EQ(next->Choose(0, Matrix(5)).plan->tier(), 1u);
   EXPECT_EQ(next->Choose(0, Matrix(2)).plan->tier(), 1u);
+}
+
+TEST_F(TiersTest, WhoWaitsForPlansWaitsForThoseThatAnotherOneAskedFor) {
+  for (int round = 0; round < 1000; ++round) {
+    const auto tiers = Load();
+    tiers->Choose(0, Matrix(2));
+    std::atomic<int> plans{0};
+    std::barrier together(2);
+    const auto wait = [&] {
+      std::promise<void> warm;
+      together.arrive_and_wait();
+      const auto waiting = tiers->WhenWarm([&] { warm.set_value(); });
+      warm.get_future().wait();
+      plans += static_cast<int>(Plans(*tiers).size());
+    };
+    std::thread other(wait);
+    wait();
+    other.join();
+    ASSERT_EQ(plans, 2) << "in round " << round;
+  }
 }
 
 TEST_F(TiersTest, WhereShapesNeverHavePlansOfTheirOwnNoneIsRecalled) {
