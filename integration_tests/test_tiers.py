@@ -153,6 +153,41 @@ def test_a_shape_that_is_called_often_has_a_plan_of_its_own(hearthd, protocol):
     assert "tier 2 for [2, 3] alone" in hearth("inspect", "--plans", server.address, "sized").stdout
 
 
+class Pictures(nn.Module):
+    """Down to pictures of one pixel, where the smallest ones are given."""
+
+    def __init__(self):
+        super().__init__()
+        widths = [3, 16, 32, 64, 64]
+        self.layers = nn.Sequential(*(
+            layer
+            for narrow, wide in zip(widths, widths[1:])
+            for layer in (nn.Conv2d(narrow, wide, 3, 2, 1, bias=False), nn.BatchNorm2d(wide), nn.ReLU())
+        ))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layers(x).mean([2, 3])
+
+
+def test_no_plan_gives_up_where_a_model_is_called_with_pictures_of_many_sizes(hearthd, protocol):
+    torch.manual_seed(0)
+    pictures = torch.jit.script(Pictures().eval())
+    server = hearthd({"pictures": pictures}, "--exact-after", "16")
+    client = NativeClient(protocol, server.channel())
+    sizes = [(batch, 3, side, side + more) for batch in (1, 3) for side in (16, 48) for more in (0, 16)]
+
+    def call_all():
+        for size in sizes:
+            x = torch.randn(*size)
+            assert values.difference(pictures(x), client.call("pictures", "forward", x)) is None
+        plans = plans_of(client, "pictures")
+        assert not any(plan.bailouts for plan in plans)
+        return {plan.sizes for plan in plans} >= {str(list(size)) for size in sizes}
+
+    eventually(call_all)
+    assert call_all()
+
+
 def test_hearth_run_waits_for_the_plan_of_the_tier(tmp_path):
     sized = torch.jit.script(Sized())
     archive, inputs, output = tmp_path / "model.pt", tmp_path / "in.pt", tmp_path / "out.pt"

@@ -22,6 +22,7 @@ class ExecutionPlan {
   struct Origin {
     size_t questions = 0;  // how many values would be guarded if a profile said so
     std::string shape;     // of the one that it is for; empty: for all
+    bool lacks_room = false;
   };
   ExecutionPlan(std::unique_ptr<const Graph> graph, std::shared_ptr<const Code> code,
                 std::chrono::nanoseconds compile_time, const Origin& origin);
@@ -30,6 +31,8 @@ class ExecutionPlan {
   const std::shared_ptr<const Code>& code() const { return code_; }
   std::chrono::nanoseconds compile_time() const { return compile_time_; }
   size_t questions() const { return origin_.questions; }
+  // Whether there was no room for a constant that it would have: it may be slower than one that was made earlier.
+  bool lacks_room() const { return origin_.lacks_room; }
   // The sizes that arguments must have; empty: any.
   const std::string& shape() const { return origin_.shape; }
   unsigned tier() const { return origin_.shape.empty() ? 1 : 2; }

@@ -63,15 +63,15 @@ std::shared_ptr<const ExecutionPlan> PlanCompiler::Compile(const PlanRequest& re
   if (request.shape != nullptr) request.shape->AddTo(facts);
   if (request.likely != nullptr) request.likely->AddAsLikelyTo(facts);
   if (facts.size() < graph->inputs().size()) facts.insert(facts.begin(), ArgumentFacts())->kind = ArgumentKind::kObject;
-  std::vector<size_t> questions;
-  OptimizePlan(*graph, {facts, nullptr, derived_, &claims, &questions, begin});
+  const PlanReport report = OptimizePlan(*graph, {facts, nullptr, derived_, &claims, begin});
   if (guard_everywhere_) GuardEverywhere(*graph);
   begin("lowering");
   std::shared_ptr<const Code> code = CompilePlan(*graph, function_name_, resumable_);
   return std::make_shared<const ExecutionPlan>(
       std::move(graph), std::move(code), std::chrono::steady_clock::now() - start,
-      ExecutionPlan::Origin{.questions = questions.size(),
-                            .shape = request.shape == nullptr ? "" : request.shape->ToString()});
+      ExecutionPlan::Origin{.questions = report.questions.size(),
+                            .shape = request.shape == nullptr ? "" : request.shape->ToString(),
+                            .lacks_room = report.lacks_room});
 }
 
 }  // namespace hearth

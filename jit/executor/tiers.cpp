@@ -189,7 +189,7 @@ CompileJob Tiers::JobOfProfile(const std::shared_ptr<CodeEntry>& entry) {
   CompileJob job = NewJob(entry);
   job.run = [this, entry](CompileProgress& progress) {
     const auto plan = Compile(*entry, nullptr, &progress);
-    if (plan->takes_for_granted()) cache_.Replace(*entry, plan, BytesOf(*entry, *plan));
+    if (plan->takes_for_granted() && !plan->lacks_room()) cache_.Replace(*entry, plan, BytesOf(*entry, *plan));
   };
   job.ended = [entry](CompileOutcome outcome) {
     if (outcome == CompileOutcome::kDropped || outcome == CompileOutcome::kCancelled) entry->profile()->PutBack();
@@ -203,7 +203,7 @@ CompileJob Tiers::JobOfShape(const std::shared_ptr<CodeEntry>& entry, const Exac
   job.worth = [calls] { return 1 - 1 / (static_cast<double>(calls) + 1); };
   job.run = [this, entry, shape](CompileProgress& progress) {
     const auto plan = Compile(*entry, &shape, &progress);
-    cache_.InstallExact(*entry, shape, plan, plan->bytes());
+    if (!plan->lacks_room()) cache_.InstallExact(*entry, shape, plan, plan->bytes());
   };
   job.ended = [entry, shape](CompileOutcome outcome) {
     if (outcome == CompileOutcome::kDropped || outcome == CompileOutcome::kCancelled) {

@@ -134,7 +134,7 @@ class Tiers {
   std::vector<std::unique_ptr<PlanCompiler>> compilers_;  // by method
   CodeCache cache_;
   std::atomic<uint64_t> forced_calls_{0};
-  std::mutex asking_;  // held from taking what is to be compiled to asking for it
+  std::mutex asking_;                    // held from taking what is to be compiled to asking for it
   std::optional<CompileClient> client_;  // its end is the first step of this one's
 };
 

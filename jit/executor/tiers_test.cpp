@@ -23,8 +23,10 @@ namespace hearth {
 namespace {
 
 using c10::IValue;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::UnorderedElementsAre;
 using Clock = std::chrono::steady_clock;
 
@@ -285,6 +287,31 @@ TEST_F(TiersOfImagesTest, TheCompilerRestsAfterEachWeightThatItPacks) {
   Progress second;
   const auto again = compiler.Compile({.spec = spec, .likely = &shape}, &second);
   EXPECT_EQ(second.begun["pack_convolutions"], 1) << "what is there is not made again";
+}
+
+TEST_F(TiersOfImagesTest, WhereThereIsNoRoomForPackedWeightsConvolutionsAreAsTheyWere) {
+  DerivedConstantTable derived;
+  const at::Tensor& weight = file_.MakeSelf()->getAttr("weight").toTensor();
+  std::vector<at::Tensor> held;
+  const auto fill = [&] {
+    const auto made =
+        derived.Get(std::to_string(held.size()), "", {weight}, [&] { return std::vector{weight.clone()}; });
+    held.insert(held.end(), made.begin(), made.end());
+    return !made.empty();
+  };
+  const PlanCompiler compiler(*baseline_, "f", /*guard_everywhere=*/false, &derived);
+  const std::vector<IValue> arguments = {at::zeros({2, 3, 240, 200})};
+  const ArgumentSpec spec = ArgumentSpec::Of(arguments).value();
+  const ExactShape shape = ExactShape::Of(arguments).value();
+  const auto text = [&](const ExactShape* exact) {
+    const auto plan = compiler.Compile({.spec = spec, .shape = exact}, nullptr);
+    return (plan->lacks_room() ? "lacks room\n" : "") + PrintGraph(plan->graph());
+  };
+  EXPECT_THAT(text(nullptr), AllOf(HasSubstr("hearth::convolution"), Not(HasSubstr("lacks room"))));
+  while (fill()) {
+  }
+  EXPECT_THAT(text(nullptr), AllOf(HasSubstr("aten::conv2d"), HasSubstr("lacks room")));
+  EXPECT_THAT(text(&shape), AllOf(HasSubstr("aten::conv2d"), HasSubstr("lacks room")));
 }
 
 TEST_F(TiersOfImagesTest, AShapeThatNoMachineCouldHoldDoesNoHarm) {

@@ -1,7 +1,14 @@
 #include "jit/passes/derived_constants.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/core/stack.h>
+#include <ATen/core/symbol.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
+
+#include <cstdint>
+#include <string_view>
+
+#include "jit/operators/registry.h"
 
 namespace hearth {
 namespace {
@@ -12,46 +19,81 @@ void WaitFor(const at::Tensor& made) {
   c10::impl::VirtualGuardImpl(made.device().type()).getStream(made.device()).synchronize();
 }
 
+int64_t AskPacked(const char* question, const at::Tensor& packed) {
+  torch::jit::Stack stack = {packed};
+  OperatorRegistry::Global().Find(c10::Symbol::fromQualString(question), "")->Run(stack);
+  return stack.at(0).toInt();
+}
+
+std::string_view BytesOf(const at::Tensor& tensor) {
+  if (!tensor.is_mkldnn()) return {static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes()};
+  const auto address = static_cast<uintptr_t>(AskPacked("mkldnn::data_ptr", tensor));
+  return {reinterpret_cast<const char*>(address), static_cast<size_t>(AskPacked("mkldnn::_nbytes", tensor))};
+}
+
 }  // namespace
+
+bool AreSame(const at::Tensor& a, const at::Tensor& b) {
+  if (!a.defined() || !b.defined()) return false;
+  if (a.is_same(b)) return true;
+  if (!a.is_cpu() && !a.is_mkldnn()) return false;
+  if (a.layout() != b.layout() || a.device() != b.device() || a.dtype() != b.dtype() || a.sizes() != b.sizes()) {
+    return false;
+  }
+  const bool dense = a.layout() == at::kStrided && a.strides() == b.strides() && a.is_non_overlapping_and_dense();
+  return (dense || a.is_mkldnn()) && BytesOf(a) == BytesOf(b);
+}
 
 DerivedConstantTable::DerivedConstantTable() : threads_of_operators_(at::get_num_threads()) {}
 
-std::vector<at::Tensor> DerivedConstantTable::Get(const std::string& purpose, const std::vector<at::Tensor>& from,
+std::vector<at::Tensor> DerivedConstantTable::Get(const std::string& purpose, const std::string& variant,
+                                                  const std::vector<at::Tensor>& from,
                                                   const std::function<std::vector<at::Tensor>()>& make) {
   const std::lock_guard lock(mutex_);
-  Key key(purpose, {});
-  for (const at::Tensor& tensor : from) {
-    std::optional<Source> source = SourceOf(tensor);
-    if (!source) {
-      source = Source{.weight = tensor.unsafeGetTensorImpl()};
-      if (weights_.emplace(source->weight, tensor).second && tensor.defined()) weight_bytes_ += tensor.nbytes();
-    }
-    key.second.push_back(*source);
-  }
-  Entry& entry = entries_.try_emplace(std::move(key), Entry{entries_.size(), {}}).first->second;
+  Key key{purpose, {}, variant};
+  for (const at::Tensor& tensor : from) key.from.push_back(SourceOf(tensor));
+  Entry& entry = entries_.try_emplace(key, Entry{entries_.size(), {}}).first->second;
   if (std::optional<std::vector<at::Tensor>> alive = Alive(entry)) return *std::move(alive);
-  size_t more = 0;
-  for (const at::Tensor& tensor : from) more += tensor.defined() ? tensor.nbytes() : 0;
-  if (BytesHeld() + more > kMostCopies * weight_bytes_) return {};
+  std::erase_if(origins_, [](const auto& origin) { return origin.second.tensor.expired(); });
   std::vector<at::Tensor> tensors = make();
   for (const at::Tensor& tensor : tensors) WaitFor(tensor);
+  Share(key, tensors);
+  size_t more = 0;
+  for (const at::Tensor& tensor : tensors) {
+    const bool is_new = tensor.defined() && weights_.count(tensor.unsafeGetTensorImpl()) == 0 &&
+                        origins_.count(tensor.unsafeGetTensorImpl()) == 0;
+    if (is_new) more += tensor.nbytes();
+  }
+  if (BytesHeld() + more > kMostCopies * weight_bytes_) return {};
   entry.made.clear();
   for (const at::Tensor& tensor : tensors) {
     const WeakTensor weak(tensor.getIntrusivePtr());
     if (tensor.defined() && weights_.count(tensor.unsafeGetTensorImpl()) == 0) {
       const Source source{.entry = entry.number, .index = entry.made.size()};
-      origins_.insert_or_assign(tensor.unsafeGetTensorImpl(), Origin{weak, source});
+      origins_.try_emplace(tensor.unsafeGetTensorImpl(), Origin{weak, source});
     }
     entry.made.push_back({weak, tensor.defined()});
   }
-  std::erase_if(origins_, [](const auto& origin) { return origin.second.tensor.expired(); });
   return tensors;
 }
 
-std::optional<DerivedConstantTable::Source> DerivedConstantTable::SourceOf(const at::Tensor& tensor) const {
+DerivedConstantTable::Source DerivedConstantTable::SourceOf(const at::Tensor& tensor) {
   const auto found = origins_.find(tensor.unsafeGetTensorImpl());
-  if (found == origins_.end() || found->second.tensor.expired()) return {};
-  return found->second.source;
+  if (found != origins_.end() && !found->second.tensor.expired()) return found->second.source;
+  const Source source{.weight = tensor.unsafeGetTensorImpl()};
+  if (weights_.emplace(source.weight, tensor).second && tensor.defined()) weight_bytes_ += tensor.nbytes();
+  return source;
+}
+
+void DerivedConstantTable::Share(const Key& key, std::vector<at::Tensor>& tensors) const {
+  for (auto other = entries_.lower_bound(Key{key.purpose, key.from, ""});
+       other != entries_.end() && other->first.purpose == key.purpose && other->first.from == key.from; ++other) {
+    const std::optional<std::vector<at::Tensor>> made = Alive(other->second);
+    if (!made || made->size() != tensors.size()) continue;
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      if (AreSame(tensors[i], (*made)[i])) tensors[i] = (*made)[i];
+    }
+  }
 }
 
 std::optional<std::vector<at::Tensor>> DerivedConstantTable::Alive(const Entry& entry) {
@@ -72,21 +114,21 @@ size_t DerivedConstantTable::bytes() const {
 
 size_t DerivedConstantTable::BytesHeld() const {
   size_t bytes = 0;
-  for (const auto& [key, entry] : entries_) {
-    for (const Made& made : entry.made) {
-      if (const at::Tensor tensor(made.tensor.lock()); tensor.defined()) bytes += tensor.nbytes();
-    }
+  for (const auto& [address, origin] : origins_) {
+    if (const at::Tensor tensor(origin.tensor.lock()); tensor.defined()) bytes += tensor.nbytes();
   }
   return bytes;
 }
 
-std::vector<at::Tensor> DerivedConstants::Get(const std::string& purpose, const std::vector<at::Tensor>& from,
+std::vector<at::Tensor> DerivedConstants::Get(const std::string& purpose, const std::string& variant,
+                                              const std::vector<at::Tensor>& from,
                                               const std::function<std::vector<at::Tensor>()>& make) {
   bool made = false;
-  std::vector<at::Tensor> tensors = table_.Get(purpose, from, [&] {
+  std::vector<at::Tensor> tensors = table_.Get(purpose, variant, from, [&] {
     made = true;
     return make();
   });
+  lacks_room_ |= tensors.empty();
   if (made && rest_) rest_();
   return tensors;
 }

@@ -5,7 +5,7 @@
 // holds it, mostly the graphs of plans; what was only a step on the way to another one goes when its plan has been
 // made, and is known by what it was made of if it is made again. What is given as `from` and did not come from here, a
 // model's weight, lives as long as the table. All that is held at a time takes at most kMostCopies times what those
-// weights take: a weight may be packed for several sizes.
+// weights take: a weight may be packed for several sizes, though many sizes want the same, and that is one tensor.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,6 +13,7 @@
 #include <c10/util/intrusive_ptr.h>
 
 #include <compare>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -24,17 +25,22 @@
 
 namespace hearth {
 
+// Whether they are of the same sizes and hold the same bytes in the same order; never, where those are not on the CPU.
+// Of a packed tensor, the format is not to be seen: it is taken to be another one where the bytes differ.
+bool AreSame(const at::Tensor& a, const at::Tensor& b);
+
 class DerivedConstantTable {
  public:
   // On a thread with as many threads inside of operators as those have that will run the plans.
   DerivedConstantTable();
 
-  static constexpr size_t kMostCopies = 4;
+  static constexpr size_t kMostCopies = 5;
 
-  // `purpose` says all that the result depends on beside `from`, some of which may be undefined; there is as much of
-  // the result. `make` runs under the table's lock; on a GPU, what it asked for is done when this returns. Empty if
-  // there is no room for more.
-  std::vector<at::Tensor> Get(const std::string& purpose, const std::vector<at::Tensor>& from,
+  // `purpose` and `variant` say all that the result depends on beside `from`, some of which may be undefined. `make`
+  // runs under the table's lock; on a GPU, what it asked for is done when this returns. Where it makes what is there
+  // already of another variant of that purpose, that is given. Empty if there is no room for more.
+  std::vector<at::Tensor> Get(const std::string& purpose, const std::string& variant,
+                              const std::vector<at::Tensor>& from,
                               const std::function<std::vector<at::Tensor>()>& make);
 
   // Of those that somebody holds.
@@ -53,7 +59,12 @@ class DerivedConstantTable {
     size_t index = 0;
     auto operator<=>(const Source&) const = default;
   };
-  using Key = std::pair<std::string, std::vector<Source>>;
+  struct Key {
+    std::string purpose;
+    std::vector<Source> from;
+    std::string variant;
+    auto operator<=>(const Key&) const = default;
+  };
 
   struct Made {
     WeakTensor tensor;
@@ -64,13 +75,15 @@ class DerivedConstantTable {
     std::vector<Made> made;  // empty at first
   };
   struct Origin {
-    WeakTensor tensor;  // an address may belong to another one by now
+    WeakTensor tensor;  // whose address nobody else gets as long as this is here
     Source source;
   };
 
   const int threads_of_operators_;
-  std::optional<Source> SourceOf(const at::Tensor& tensor) const;
+  Source SourceOf(const at::Tensor& tensor);
   static std::optional<std::vector<at::Tensor>> Alive(const Entry& entry);
+  // Another variant's tensors where they are the same.
+  void Share(const Key& key, std::vector<at::Tensor>& tensors) const;
   size_t BytesHeld() const;  // with the lock held
 
   mutable std::mutex mutex_;
@@ -89,13 +102,21 @@ class DerivedConstants {
       : table_(table), rest_(std::move(rest)) {}
 
   // As DerivedConstantTable::Get.
-  std::vector<at::Tensor> Get(const std::string& purpose, const std::vector<at::Tensor>& from,
+  std::vector<at::Tensor> Get(const std::string& purpose, const std::string& variant,
+                              const std::vector<at::Tensor>& from,
                               const std::function<std::vector<at::Tensor>()>& make);
+  std::vector<at::Tensor> Get(const std::string& purpose, const std::vector<at::Tensor>& from,
+                              const std::function<std::vector<at::Tensor>()>& make) {
+    return Get(purpose, "", from, make);
+  }
   int threads_of_operators() const { return table_.threads_of_operators(); }
+  // Whether there was no room for something.
+  bool lacks_room() const { return lacks_room_; }
 
  private:
   DerivedConstantTable& table_;
   const std::function<void()> rest_;
+  bool lacks_room_ = false;
 };
 
 }  // namespace hearth

@@ -5,6 +5,8 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace hearth {
 namespace {
 
@@ -72,6 +74,43 @@ TEST_F(DerivedConstantsTest, NoMoreIsMadeThanSoManyTimesTheWeights) {
   EXPECT_TRUE(get(0)[0].is_same(held[0][0])) << "what is there is given";
   held.pop_back();
   EXPECT_FALSE(get(99).empty());
+}
+
+TEST_F(DerivedConstantsTest, VariantsThatTurnOutTheSameAreOneTensor) {
+  const at::Tensor weight = at::ones({4});
+  const auto get = [&](const char* purpose, const char* variant, int64_t added) {
+    return derived_.Get(purpose, variant, {weight}, [&] { return std::vector<at::Tensor>{at::add(weight, added)}; })[0];
+  };
+  const at::Tensor first = get("more", "1", 1);
+  EXPECT_TRUE(get("more", "1 too", 1).is_same(first));
+  EXPECT_FALSE(get("more", "2", 2).is_same(first));
+  EXPECT_EQ(table_.bytes(), 16U);
+  std::vector<at::Tensor> held;
+  for (size_t i = 0; i < 2 * DerivedConstantTable::kMostCopies; ++i)
+    held.push_back(get("more", std::to_string(i).c_str(), 7));
+  EXPECT_EQ(table_.bytes(), 32U) << "what is one tensor takes no more room";
+  EXPECT_FALSE(get("another", "1", 1).is_same(first)) << "bytes alone do not say what a packed tensor is";
+}
+
+TEST_F(DerivedConstantsTest, SizesAndStridesMakeADifferenceAndSoDoBytes) {
+  const at::Tensor matrix = at::ones({2, 3});
+  EXPECT_TRUE(AreSame(matrix, at::ones({2, 3})));
+  EXPECT_FALSE(AreSame(matrix, at::ones({3, 2})));
+  EXPECT_FALSE(AreSame(matrix, at::ones({3, 2}).t()));
+  EXPECT_FALSE(AreSame(matrix, at::ones({2, 3}, at::kInt)));
+  EXPECT_FALSE(AreSame(matrix, at::add(matrix, 1)));
+  EXPECT_FALSE(AreSame(matrix, at::Tensor()));
+}
+
+TEST_F(DerivedConstantsTest, WhoDidNotGetWhatHeAskedForIsTold) {
+  const at::Tensor weight = at::ones({4});
+  std::vector<at::Tensor> held;
+  for (size_t i = 0; i < DerivedConstantTable::kMostCopies; ++i) {
+    held.push_back(derived_.Get(std::to_string(i), {weight}, [&] { return std::vector{at::add(weight, 1)}; })[0]);
+  }
+  EXPECT_FALSE(derived_.lacks_room());
+  derived_.Get("one more", {weight}, [&] { return std::vector{at::add(weight, 1)}; });
+  EXPECT_TRUE(derived_.lacks_room());
 }
 
 // A device that this library has no code for, whose streams count how often somebody waits for them.

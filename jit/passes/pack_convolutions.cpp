@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -143,16 +142,6 @@ at::Tensor PackFor(const Settings& settings, const std::vector<int64_t>& sizes) 
       .toTensor();
 }
 
-// Of one weight: in one format, that is.
-bool AreSame(const at::Tensor& a, const at::Tensor& b) {
-  const auto bytes_of = [](const at::Tensor& packed) {
-    const auto address = static_cast<uintptr_t>(Call("mkldnn::data_ptr", {packed}).toInt());
-    return std::string_view(reinterpret_cast<const char*>(address),
-                            static_cast<size_t>(Call("mkldnn::_nbytes", {packed}).toInt()));
-  };
-  return bytes_of(a) == bytes_of(b);
-}
-
 // The sizes that images may well have, within what is known of them, and that a kernel fits into.
 std::vector<std::vector<int64_t>> LikelySizes(const Settings& settings, const KnownSizes& known) {
   std::vector<std::vector<int64_t>> likely;
@@ -236,10 +225,13 @@ class Packer {
   void Visit(Node* node) {
     const std::optional<Settings> settings = SettingsOf(*node);
     if (settings && IsImages(*node->input(0)) && !IsShared(*node->output())) {
-      if (!IsOfPixels(*node->input(0))) return Replace(node, *settings);
-      // A small product, for which LibTorch has a shorter way; of one pixel, the format is a matter of strides alone.
-      if (IsLoose(*node->input(0))) loose_.insert(node->output());
-      return;
+      if (!IsOfPixels(*node->input(0)) || settings->weight.size(2) * settings->weight.size(3) > 1) {
+        if (TryReplace(node, *settings)) return;
+      } else {
+        // A small product, for which LibTorch has a shorter way; of one pixel, the format is a matter of strides alone.
+        if (IsLoose(*node->input(0))) loose_.insert(node->output());
+        return;
+      }
     }
     if (TryActivate(node) || TryAdd(node)) return;
     if (PassesOn(*node)) {
@@ -267,16 +259,20 @@ class Packer {
     return sizes && sizes->size() == 4 && (*sizes)[2] == 1 && (*sizes)[3] == 1;
   }
 
-  void Replace(Node* node, const Settings& settings) {
+  // Not where there is no room for a weight in another format.
+  bool TryReplace(Node* node, const Settings& settings) {
     Value* x = node->input(0);
     const std::optional<KnownSizes> sizes = SizesOf(*x);
-    const at::Tensor weight = Packed(settings, sizes);
+    at::Tensor weight = Packed(settings, sizes);
+    // That for any sizes is there already, mostly.
+    if (!weight.defined()) weight = Packed(settings, KnownSizes(4));
+    if (!weight.defined()) return false;
     // For the calls that the plan is most likely for.
     c10::IValue for_likely;
     const std::vector<int64_t> likely = LikelyOf(sizes);
     if (!likely.empty()) {
       const at::Tensor other = Packed(settings, KnownSizes(likely.begin(), likely.end()));
-      if (other.is_mkldnn() && !(weight.is_mkldnn() && AreSame(other, weight))) for_likely = other;
+      if (other.defined() && other.is_mkldnn() && !other.is_same(weight)) for_likely = other;
     }
     const InsertionGuard here(&graph_, node);
     graph_.SetCurrentRange(node->range());
@@ -295,14 +291,14 @@ class Packer {
     graph_.Insert(made);
     sizes_[made->output()] = facts_.Of(*node->output()).sizes;
     Become(node, made->output());
+    return true;
   }
 
-  // The weight as it is where there is no room for more.
+  // Undefined where there is no room for it.
   at::Tensor Packed(const Settings& settings, const std::optional<KnownSizes>& sizes) {
-    const std::string purpose = "packed convolution " + Text(settings) + " of " + Text(sizes);
-    const auto packed =
-        derived_.Get(purpose, {settings.weight}, [&] { return std::vector<at::Tensor>{Pack(settings, sizes)}; });
-    return packed.empty() ? settings.weight : packed[0];
+    const auto packed = derived_.Get("packed convolution " + Text(settings), Text(sizes), {settings.weight},
+                                     [&] { return std::vector<at::Tensor>{Pack(settings, sizes)}; });
+    return packed.empty() ? at::Tensor() : packed[0];
   }
 
   // Sizes that it may well have; none where they are known, or not all are likely.

@@ -93,7 +93,8 @@ std::unique_ptr<Graph> BuildBaseline(const Graph& emitted, const BaselineOptions
   return std::move(graph);
 }
 
-void OptimizePlan(Graph& plan, const PlanOptions& options) {
+PlanReport OptimizePlan(Graph& plan, const PlanOptions& options) {
+  PlanReport report;
   Check("frame states", plan);
   const char* current = "";
   const auto run = [&](const char* pass, const auto& change) {
@@ -105,7 +106,7 @@ void OptimizePlan(Graph& plan, const PlanOptions& options) {
   run("fold_facts", fold_facts);
   if (options.claims != nullptr) {
     const bool guarded = run("specialize_profile", [&](Graph& g) {
-      return SpecializeProfile(g, options.arguments, options.effects, *options.claims, options.questions);
+      return SpecializeProfile(g, options.arguments, options.effects, *options.claims, &report.questions);
     });
     if (guarded) run("fold_facts", fold_facts);
   }
@@ -139,7 +140,7 @@ void OptimizePlan(Graph& plan, const PlanOptions& options) {
   run("dead_code", [&](Graph& g) { return EliminateDeadPlanCode(g, options.effects); });
   run("constant_lists", [&](Graph& g) { return MakeConstantLists(g, options.effects); });
   run("early_guards", [&](Graph& g) { return MoveGuardsUp(g, options.effects); });
-  if (options.derived == nullptr || MayRecordGradients(*plan.block())) return;
+  if (options.derived == nullptr || MayRecordGradients(*plan.block())) return report;
   DerivedConstants derived(*options.derived, [&] {
     if (options.begin) options.begin(current);
   });
@@ -150,7 +151,9 @@ void OptimizePlan(Graph& plan, const PlanOptions& options) {
   run("pack_convolutions", [&](Graph& g) { return PackConvolutions(g, options.arguments, options.effects, derived); });
   run("group_linears", [&](Graph& g) { return GroupLinears(g, options.effects, derived); });
   run("pack_linears", [&](Graph& g) { return PackLinears(g, derived); });
+  report.lacks_room = derived.lacks_room();
   run("plan_memory", [&](Graph& g) { return PlanMemory(g, options.arguments, options.effects); });
+  return report;
 }
 
 }  // namespace hearth

@@ -43,16 +43,20 @@ struct PlanOptions {
   // What is computed from weights beforehand; shared by the model's plans. Null: some method may write the memory of
   // constants, so nothing is.
   DerivedConstantTable* derived = nullptr;
-  // What may be taken for granted behind guards; null: nothing. `questions` as in specialize_profile.h.
+  // What may be taken for granted behind guards; null: nothing.
   const ProfileClaims* claims = nullptr;
-  std::vector<size_t>* questions = nullptr;
   // Told each pass before it begins, and again after each constant that it makes; may be empty. What it throws ends the
   // work.
   std::function<void(std::string_view pass)> begin = {};
 };
 
+struct PlanReport {
+  std::vector<size_t> questions;  // as in specialize_profile.h
+  bool lacks_room = false;        // `derived` had none for a constant that it would have
+};
+
 // Tier 1: makes a plan better, for calls whose arguments have these facts. `plan` is a baseline graph with its
 // FrameStates (frame_states.h).
-void OptimizePlan(Graph& plan, const PlanOptions& options);
+PlanReport OptimizePlan(Graph& plan, const PlanOptions& options);
 
 }  // namespace hearth
