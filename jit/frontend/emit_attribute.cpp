@@ -202,11 +202,7 @@ std::optional<SugaredValue> Emitter::FindValueAttribute(Value* value, std::strin
     }
     case c10::TypeKind::EnumType:
       if (name == "name") return CallOperator("prim", "EnumName", {value}, range);
-      if (name == "value") {
-        Value* read = CallOperator("prim", "EnumValue", {value}, range);
-        read->SetType(type->expectRef<c10::EnumType>().getValueType());
-        return read;
-      }
+      if (name == "value") return EnumValue(value, range);
       return std::nullopt;
     default:
       break;
@@ -218,6 +214,17 @@ std::optional<SugaredValue> Emitter::FindValueAttribute(Value* value, std::strin
   const OperatorSet* set = resolver_.operators().Find("aten", name == "type" ? "to" : name);
   if (set->has_self) return OperatorValue{set, value};
   return std::nullopt;
+}
+
+// The operator's overloads differ in what they give alone.
+Value* Emitter::EnumValue(Value* value, const SourceRange& range) {
+  const TypePtr type = value->type()->expectRef<c10::EnumType>().getValueType();
+  Value* read = CallOperator("prim", "EnumValue", {value}, range);
+  for (const Candidate& candidate : resolver_.operators().Find("prim", "EnumValue")->candidates) {
+    if (*candidate.schema->returns()[0].type() == *type) read->node()->SetOperator(candidate.op);
+  }
+  read->SetType(type);
+  return read;
 }
 
 void Emitter::AddAttribute(const std::string& name, const TypePtr& type, const SourceRange& range) {

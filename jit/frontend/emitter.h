@@ -180,6 +180,7 @@ class Emitter final : private ArgumentContext {
   SugaredValue GetAttribute(const SugaredValue& base, std::string_view name, const SourceRange& range);
   SugaredValue GetValueAttribute(Value* value, std::string_view name, const SourceRange& range);
   std::optional<SugaredValue> FindValueAttribute(Value* value, std::string_view name, const SourceRange& range);
+  Value* EnumValue(Value* value, const SourceRange& range);
   SugaredValue GetTypeAttribute(const c10::NamedTypePtr& type, std::string_view name, const SourceRange& range);
   // `declared` is the type that the assignment names, or null.
   void SetAttribute(Value* object, std::string_view name, Value* value, const SourceRange& range,

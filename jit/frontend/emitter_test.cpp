@@ -125,6 +125,16 @@ std::string ErrorOf(const std::string& text) {
   return "no error";
 }
 
+TEST(EmitterTest, AnEnumsValueIsReadByTheOverloadThatGivesItsType) {
+  for (const auto& [literal, type] : {std::pair("1", "int"), {"0.5", "float"}, {"\"one\"", "str"}}) {
+    Code code("class E(Enum):\n  A = " + std::string(literal) +
+              "\ndef f(e: __torch__.E) -> str:\n  return torch.format(\"{}\", (e).value)\n");
+    std::vector<std::string> names;
+    Operators(*code.Function("f").block(), &names);
+    EXPECT_EQ(names.front(), "prim::EnumValue." + std::string(type));
+  }
+}
+
 TEST(EmitterTest, OverloadsAreThoseThatPyTorchChooses) {
   for (const char* method : {
            "f(self: __torch__.T, x: Tensor, n: int, s: float) -> Tensor:\n"
