@@ -147,8 +147,9 @@ struct CallOptions {
   // Called once on the thread that takes the run up, before its first instruction: parts waiting from running.
   // Not called if the run never begins. Must not block or throw.
   std::function<void()> on_start;
-  // The calling thread may run the method itself where it has no loops, calls or forks and need not wait for another
-  // run: the callback is then called before CallAsync returns. For calls that are known to take microseconds.
+  // The calling thread may run the method itself where it has no loops or calls and need not wait for another run: the
+  // callback is then called before CallAsync returns, or on the thread of a fork that had to be waited for. For calls
+  // that are known to take microseconds.
   bool may_run_here = false;
   // Filled by the time of the callback, if given: the call looks at the clock before every instruction.
   std::shared_ptr<CallReport> report;

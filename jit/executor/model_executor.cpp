@@ -19,8 +19,7 @@ namespace {
 
 bool IsStraight(const Block& block) {
   constexpr auto goes_elsewhere = [](c10::Symbol kind) {
-    return kind == sym::kLoop || kind == sym::kFork || kind == sym::kAwaitable || kind == sym::kCallFunction ||
-           kind == sym::kCallMethod;
+    return kind == sym::kLoop || kind == sym::kAwaitable || kind == sym::kCallFunction || kind == sym::kCallMethod;
   };
   for (const Node* node : block) {
     if (goes_elsewhere(node->kind())) return false;

@@ -40,7 +40,7 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
     std::unique_ptr<Graph> baseline;  // what `code` was made from
     std::shared_ptr<const Code> code;
     StatePlan plan;  // where its runs meet others over the module's state
-    bool straight;   // no loops, calls or forks: how long a run takes is up to its operators alone
+    bool straight;   // no loops or calls: how long a run takes is up to its operators alone
     // Whether a second run with copies of the arguments does nothing but answer.
     bool repeatable = false;
 
@@ -84,7 +84,8 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
     std::optional<uint64_t> failing_guard;  // as Tiers::Choose takes it
   };
   // Runs a method or hook of this executor; `arguments` fit its schema, self first. The completion runs once, on a pool
-  // thread or, if that was allowed, on this one before RunAsync returns.
+  // thread or, if that was allowed and the run never waits for a fork that another thread has begun, on this one before
+  // RunAsync returns.
   void RunAsync(const Method& method, std::vector<c10::IValue> arguments, CallSettings settings, Completion completion);
 
  private:

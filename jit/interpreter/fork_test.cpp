@@ -2,6 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "jit/interpreter/test_support.h"
 #include "jit/interpreter/thread_pool.h"
 
@@ -9,6 +15,7 @@ namespace hearth {
 namespace {
 
 using c10::IValue;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr const char* kForkAndWait = R"(graph(%x : int, %y : int):
@@ -127,6 +134,106 @@ TEST(ForkTest, AThousandForksAreWaitedForInOneRun) {
   });
   latch.Wait();
   EXPECT_EQ(answer, 332833500);
+}
+
+// What a test does where a graph calls a function.
+class Act final : public Executable {
+ public:
+  explicit Act(std::function<void()> act) : act_(std::move(act)) {}
+  void Run(torch::jit::Stack& stack) override {
+    act_();
+    stack.emplace_back(1);
+  }
+
+ private:
+  std::function<void()> act_;
+};
+
+class OrderTest : public UnitTest {
+ protected:
+  // Tells "run" when `graph` has given 22 for 42 and 2.
+  void Start(const char* graph, bool begin_here) {
+    graphs_.push_back(ParseGraph(graph, options_));
+    RunOptions options;
+    options.pool = &pool_;
+    options.begin_here = begin_here;
+    RunAsync(CompileCode(*graphs_.back(), "__torch__.M.forward"), {42, 2}, options, [&](IValue result, auto error) {
+      EXPECT_TRUE(!error && result.toInt() == 22);
+      Tell("run");
+    });
+  }
+  void AddAct(const std::string& name, std::function<void()> act) {
+    const c10::FunctionSchema schema(name, "", {}, {c10::Argument("", c10::IntType::get())});
+    auto function = std::make_unique<Function>(c10::QualifiedName("__torch__." + name), schema, nullptr);
+    function->SetExecutable(std::make_unique<Act>(std::move(act)));
+    unit_->AddFunction(std::move(function));
+  }
+  void Tell(const char* what) {
+    const std::lock_guard lock(mutex_);
+    told_.emplace_back(what);
+  }
+  void HoldThePool() {
+    pool_.Post([&] { let_go_.Wait(); });
+  }
+  void PostAnother() {
+    pool_.Post([&] {
+      Tell("another");
+      another_.Down();
+    });
+  }
+  std::vector<std::string> told() {
+    const std::lock_guard lock(mutex_);
+    return told_;
+  }
+
+  std::mutex mutex_;
+  std::vector<std::string> told_;
+  Latch let_go_{1};
+  Latch another_{1};
+  ThreadPool pool_{1};
+};
+
+TEST_F(OrderTest, ARunThatWaitsForItsForkGoesBeforeWhatCameAfterIt) {
+  HoldThePool();
+  Start(kForkAndWait, false);
+  PostAnother();
+  let_go_.Down();
+  another_.Wait();
+  EXPECT_THAT(told(), ElementsAre("run", "another"));
+}
+
+TEST_F(OrderTest, TheThreadThatBeginsARunRunsAForkThatNoOtherHasTaken) {
+  HoldThePool();
+  Start(kForkAndWait, true);
+  EXPECT_THAT(told(), ElementsAre("run"));
+  let_go_.Down();
+}
+
+TEST_F(OrderTest, WhoHasWaitedForAForkGoesOnAtOnceWhereThatEnds) {
+  Latch begun(1);
+  AddAct("begin_and_hold", [&] {
+    begun.Down();
+    let_go_.Wait();
+  });
+  AddAct("until_begun", [&] { begun.Wait(); });
+  // The fork has the pool's only thread when it is waited for.
+  Start(R"(graph(%x : int, %y : int):
+  %f : Future[int] = prim::fork(%x, %y)
+    block0(%a : int, %b : int):
+      %h : int = prim::CallFunction[function=@__torch__.begin_and_hold]()
+      %q : int = aten::floordiv.int(%a, %b)
+      %r : int = aten::add.int(%q, %h)
+      -> (%r)
+  %u : int = prim::CallFunction[function=@__torch__.until_begun]()
+  %s : int = aten::wait(%f)
+  return (%s)
+)",
+        true);
+  EXPECT_THAT(told(), ElementsAre());
+  PostAnother();
+  let_go_.Down();
+  another_.Wait();
+  EXPECT_THAT(told(), ElementsAre("run", "another"));
 }
 
 TEST(AsyncTest, AFailureReachesTheCompletion) {

@@ -65,8 +65,8 @@ void RunAsync(std::shared_ptr<const Code> code, std::vector<c10::IValue> argumen
   const Code& entry = *code;
   state->Start(entry, std::move(arguments));
   state->SetCompletion(std::move(code), std::move(completion));
-  if (begin_here) return state->Resume();
-  pool->Post([state = std::move(state)] { state->Resume(); });
+  if (begin_here) return InterpreterState::Resume(std::move(state));
+  pool->Post([state = std::move(state)]() mutable { InterpreterState::Resume(std::move(state)); });
 }
 
 }  // namespace hearth

@@ -68,8 +68,9 @@ struct RunOptions {
   std::shared_ptr<StateTurn> turn;           // null: the run need not heed others
   // Called once on the pool thread that takes the run up, before its first instruction; may be empty. Must not throw.
   std::function<void()> on_start;
-  // RunAsync begins the run on the calling thread, which has it until it ends or waits, instead of handing it to the
-  // pool: two switches of threads less, for runs that take less than those.
+  // RunAsync begins the run on the calling thread, which has it and those of its forks that no other has taken until it
+  // ends or waits for another thread, instead of handing it to the pool: two switches of threads less, for runs that
+  // take less than those.
   bool begin_here = false;
   // What the run shares with its forks; made when there is need for it.
   std::shared_ptr<RunGroup> group;

@@ -14,6 +14,8 @@ constexpr size_t kMaxStates = 100000;
 // For forks that nobody waits for and nobody can cancel any more.
 constexpr std::chrono::seconds kTimeAfterTheRun{60};
 
+thread_local RunGroup::Successor* successor_here = nullptr;
+
 }  // namespace
 
 ForkLimitError::ForkLimitError()
@@ -29,13 +31,35 @@ std::shared_ptr<RunGroup> RunGroup::Create(std::shared_ptr<CancellationToken> to
   return group;
 }
 
-void RunGroup::BeginFork() {
-  std::lock_guard lock(mutex_);
-  if (active_ + waiting_.size() >= kMaxStates) {
-    too_many_.store(true, std::memory_order_relaxed);
-    throw ForkLimitError();
+RunGroup::Successor::Successor(const RunGroup& group) : group_(group) { successor_here = this; }
+
+RunGroup::Successor::~Successor() { successor_here = nullptr; }
+
+void RunGroup::BeginFork(std::shared_ptr<InterpreterState> fork) {
+  MemoryAccount::Scope uncounted(nullptr);
+  const c10::ivalue::Future* const future = fork->future().get();
+  {
+    std::lock_guard lock(mutex_);
+    if (active_ + waiting_.size() >= kMaxStates) {
+      too_many_.store(true, std::memory_order_relaxed);
+      throw ForkLimitError();
+    }
+    not_begun_.emplace(future, std::move(fork));
+    ++active_;
   }
-  ++active_;
+  // Where the fork was taken before and its future's memory is that of another one now, that is taken instead, and
+  // finds itself taken when it is its turn.
+  pool_->Post([self = shared_from_this(), future] { InterpreterState::Resume(self->TakeFork(future)); });
+}
+
+std::shared_ptr<InterpreterState> RunGroup::TakeFork(const c10::ivalue::Future* future) {
+  MemoryAccount::Scope uncounted(nullptr);
+  std::lock_guard lock(mutex_);
+  const auto found = not_begun_.find(future);
+  if (found == not_begun_.end()) return nullptr;
+  std::shared_ptr<InterpreterState> fork = std::move(found->second);
+  not_begun_.erase(found);
+  return fork;
 }
 
 void RunGroup::CheckForks() const {
@@ -59,7 +83,7 @@ void RunGroup::EndFork() {
     if (--active_ == 0) stuck = TakeThoseThatWaitForThemselves();
     if (active_ == 0 && waiting_.empty() && alarm_) pool_->Forget(*std::exchange(alarm_, std::nullopt));
   }
-  Post(std::move(stuck));
+  PostAll(std::move(stuck));
 }
 
 void RunGroup::EndRun() {
@@ -86,22 +110,26 @@ void RunGroup::Suspend(std::shared_ptr<InterpreterState> state) {
       go_on = TakeThoseThatWaitForThemselves();
     }
   }
-  Post(std::move(go_on));
+  PostAll(std::move(go_on));
   future->addCallback([self = shared_from_this(), number](c10::ivalue::Future&) { self->Wake(number); });
 }
 
 void RunGroup::Wake(uint64_t number) {
   MemoryAccount::Scope uncounted(nullptr);
-  States woken;
+  std::shared_ptr<InterpreterState> woken;
   {
     std::lock_guard lock(mutex_);
     const auto found = waiting_.find(number);
     if (found == waiting_.end()) return;
-    woken.push_back(std::move(found->second));
+    woken = std::move(found->second);
     waiting_.erase(found);
     ++active_;
   }
-  Post(std::move(woken));
+  if (successor_here != nullptr && &successor_here->group_ == this && successor_here->state_ == nullptr) {
+    successor_here->state_ = std::move(woken);
+  } else {
+    Post(std::move(woken));
+  }
 }
 
 void RunGroup::WakeAll() {
@@ -110,7 +138,7 @@ void RunGroup::WakeAll() {
     std::lock_guard lock(mutex_);
     woken = TakeAll();
   }
-  Post(std::move(woken));
+  PostAll(std::move(woken));
   if (pool_ != nullptr) pool_->Wake();
 }
 
@@ -168,9 +196,13 @@ void RunGroup::SetAlarm() {
   });
 }
 
-void RunGroup::Post(States states) {
+void RunGroup::Post(std::shared_ptr<InterpreterState> state) {
+  pool_->Post([state = std::move(state)]() mutable { InterpreterState::Resume(std::move(state)); });
+}
+
+void RunGroup::PostAll(States states) {
   MemoryAccount::Scope uncounted(nullptr);
-  for (auto& state : states) pool_->Post([state = std::move(state)] { state->Resume(); });
+  for (auto& state : states) Post(std::move(state));
 }
 
 }  // namespace hearth

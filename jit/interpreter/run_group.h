@@ -4,6 +4,9 @@
 // deadline passed), or nothing of the run works any more and this state waits, through others, for itself. Whichever
 // comes first puts it back on the pool, once.
 //
+// A run under way goes before what the pool has queued: a fork that no thread has begun when it is waited for is begun
+// by the thread that would have waited, and who has waited for a fork goes on where that has ended.
+//
 // Shared by the states of one run. Thread-safe.
 #pragma once
 
@@ -39,10 +42,13 @@ class RunGroup : public std::enable_shared_from_this<RunGroup> {
   // For the run that is under way: it counts as one. `token` may be null; the pool outlives the group.
   static std::shared_ptr<RunGroup> Create(std::shared_ptr<CancellationToken> token, ThreadPool* pool);
 
-  // One fork more is under way. Throws ForkLimitError where that is one too many; from then on, CheckForks does so for
-  // every state of the run, so that forks which only fork do not go on for ever.
-  void BeginFork();
+  // One fork more is under way, kept here until TakeFork and posted to the pool. Throws ForkLimitError where that is
+  // one too many; from then on, CheckForks does so for every state of the run, so that forks which only fork do not go
+  // on for ever.
+  void BeginFork(std::shared_ptr<InterpreterState> fork);
   void CheckForks() const;
+  // The fork that will complete `future`, for the calling thread to resume; null if another one has taken it.
+  std::shared_ptr<InterpreterState> TakeFork(const c10::ivalue::Future* future);
   // Why a fork need not go on at all: the run is to stop, or has too many of them. Null if it may. Spares a hundred
   // thousand forks of a run that was ended the way through an exception each.
   std::exception_ptr ReasonToStop() const;
@@ -52,6 +58,22 @@ class RunGroup : public std::enable_shared_from_this<RunGroup> {
 
   // Puts a state aside, as above. The state may be running again before this returns.
   void Suspend(std::shared_ptr<InterpreterState> state);
+  // While it lives, the first state of the group that this thread wakes is left to who has made it, which resumes it.
+  // For a fork that ends: its thread is warm, and needs no other.
+  class Successor {
+   public:
+    explicit Successor(const RunGroup& group);
+    ~Successor();
+    Successor(const Successor&) = delete;
+    Successor& operator=(const Successor&) = delete;
+    // Null if none was woken.
+    std::shared_ptr<InterpreterState> Take() { return std::move(state_); }
+
+   private:
+    friend class RunGroup;
+    const RunGroup& group_;
+    std::shared_ptr<InterpreterState> state_;
+  };
   // For a thread that sleeps in the pool until something is so: the pool is woken when the run is to stop.
   void WakeAtTheDeadline();
 
@@ -65,7 +87,8 @@ class RunGroup : public std::enable_shared_from_this<RunGroup> {
   States TakeAll();
   States TakeThoseThatWaitForThemselves();
   void SetAlarm();
-  void Post(States states);
+  void Post(std::shared_ptr<InterpreterState> state);
+  void PostAll(States states);
 
   const std::shared_ptr<CancellationToken> token_;
   ThreadPool* const pool_;
@@ -73,6 +96,7 @@ class RunGroup : public std::enable_shared_from_this<RunGroup> {
   size_t active_ = 1;         // on a thread or on the way to one
   uint64_t next_number_ = 0;  // of the next wait
   std::unordered_map<uint64_t, std::shared_ptr<InterpreterState>> waiting_;
+  std::unordered_map<const c10::ivalue::Future*, std::shared_ptr<InterpreterState>> not_begun_;
   std::optional<ThreadPool::Timed> alarm_;
   std::atomic<bool> too_many_{false};
 };

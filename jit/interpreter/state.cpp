@@ -86,17 +86,22 @@ c10::IValue InterpreterState::RunToEnd() {
   return std::move(result_);
 }
 
-void InterpreterState::Resume() {
+void InterpreterState::Resume(std::shared_ptr<InterpreterState> state) {
+  while (state != nullptr) state = state->ResumeOne();
+}
+
+std::shared_ptr<InterpreterState> InterpreterState::ResumeOne() {
   waiting_for_ = nullptr;
   if (!std::exchange(started_, true) && options_.on_start) options_.on_start();
   Outcome outcome;
+  std::shared_ptr<InterpreterState> next;
   {
     OnThread on_thread(options_, mode_);
     if (future_ != nullptr && entered_.empty()) error_ = options_.group->ReasonToStop();
     outcome = error_ == nullptr ? Execute() : Outcome::kRaised;
     if (outcome != Outcome::kSuspended) {
       if (completion_ != nullptr) outcome = CheckAnswer(outcome);
-      if (future_ != nullptr) CompleteFuture(outcome);
+      if (future_ != nullptr) next = CompleteFuture(outcome);
       Clear();
     }
   }
@@ -105,10 +110,17 @@ void InterpreterState::Resume() {
     // This state may be running on another thread, or be gone, before Suspend returns.
     const std::shared_ptr<RunGroup> group = options_.group;
     const std::shared_ptr<MemoryAccount> memory = options_.memory;
-    const MemoryAccount::Scope counted(memory.get());
-    return group->Suspend(shared_from_this());
+    const c10::intrusive_ptr<c10::ivalue::Future> future = waiting_for_;
+    {
+      const MemoryAccount::Scope counted(memory.get());
+      group->Suspend(shared_from_this());
+    }
+    return group->TakeFork(future.get());
   }
-  if (completion_ == nullptr) return options_.group->EndFork();
+  if (completion_ == nullptr) {
+    options_.group->EndFork();
+    return next;
+  }
   Completion completion = std::move(completion_);
   if (outcome == Outcome::kDone) {
     completion(std::move(result_), nullptr);
@@ -116,6 +128,7 @@ void InterpreterState::Resume() {
     completion(c10::IValue(), std::move(error_));
   }
   if (options_.group != nullptr) options_.group->EndRun();
+  return nullptr;
 }
 
 InterpreterState::Outcome InterpreterState::CheckAnswer(Outcome outcome) {
@@ -126,13 +139,15 @@ InterpreterState::Outcome InterpreterState::CheckAnswer(Outcome outcome) {
   return Outcome::kRaised;
 }
 
-void InterpreterState::CompleteFuture(Outcome outcome) {
+std::shared_ptr<InterpreterState> InterpreterState::CompleteFuture(Outcome outcome) {
   const auto future = std::move(future_);
+  RunGroup::Successor successor(*options_.group);
   if (outcome == Outcome::kDone) {
     future->markCompleted(std::move(result_));
   } else {
     future->setError(std::move(error_));
   }
+  return successor.Take();
 }
 
 void InterpreterState::Clear() {
@@ -330,9 +345,7 @@ void InterpreterState::StartFork(std::shared_ptr<const Code> closure, c10::intru
   }
   state->Start(*closure, std::move(captured));
   state->SetFuture(std::move(closure), std::move(future));
-  options_.group->BeginFork();
-  MemoryAccount::Scope uncounted(nullptr);
-  options_.pool->Post([state = std::move(state)] { state->Resume(); });
+  options_.group->BeginFork(std::move(state));
 }
 
 c10::IValue InterpreterState::MakeAwaitable(std::shared_ptr<const Code> closure, const c10::TypePtr& type,

@@ -39,8 +39,9 @@ class InterpreterState : public std::enable_shared_from_this<InterpreterState> {
 
   // Runs to the end on this thread; the answer, or throws.
   c10::IValue RunToEnd();
-  // Runs until it ends or suspends; tells the completion or the future if it ended.
-  void Resume();
+  // Runs it until it ends or suspends; tells the completion or the future if it ended. Then this thread goes on with
+  // what of the run there is to go on with: the fork that the state waits for, or who has waited for this fork.
+  static void Resume(std::shared_ptr<InterpreterState> state);
 
   // Of a fork: what it will complete; else null.
   const c10::intrusive_ptr<c10::ivalue::Future>& future() const { return future_; }
@@ -70,6 +71,8 @@ class InterpreterState : public std::enable_shared_from_this<InterpreterState> {
     c10::IValue manager;
   };
 
+  // Resume, but gives what to resume next; null where that is nothing.
+  std::shared_ptr<InterpreterState> ResumeOne();
   // The dispatch loop (loop.h), and the one that tells options_.profile.
   Outcome Loop();
   Outcome TimedLoop();
@@ -127,7 +130,8 @@ class InterpreterState : public std::enable_shared_from_this<InterpreterState> {
   RunGroup& Group();
   // An answer that nests too deeply for who takes it is an error.
   Outcome CheckAnswer(Outcome outcome);
-  void CompleteFuture(Outcome outcome);
+  // Gives what waited for it, to be resumed.
+  std::shared_ptr<InterpreterState> CompleteFuture(Outcome outcome);
   // Gives back what frames and registers hold.
   void Clear();
   // Asks the token; gives the fuel until the next time.
