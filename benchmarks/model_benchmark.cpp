@@ -13,8 +13,10 @@
 //   time ENGINE MILLISECONDS    calls it for that long, at least three times: the nanoseconds that each call took
 //   answer ENGINE FILE          writes what it answers, for torch.load: "written"
 //
-// The threads inside of operators are what OMP_NUM_THREADS says. Where hearth may, it runs on the calling thread, as
-// its rival does.
+// The threads inside of operators are what OMP_NUM_THREADS says. hearth's pool has as many threads for calls and their
+// forks as torch.jit's (LibTorch's default: one for each processor); where hearth may, it runs on the calling thread,
+// as its rival does.
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/ones.h>
 #include <torch/script.h>
@@ -75,7 +77,7 @@ void CallAll(Engine& engine, const Calls& calls) {
 
 Engine MakeHearth(const std::string& archive, hearth::Tier tier, const Calls& calls) {
   hearth::RuntimeOptions options;
-  options.threads = 1;
+  options.threads = at::get_num_interop_threads();
   options.compiler.tier = tier;
   std::shared_ptr<hearth::Runtime> runtime = Unwrap(hearth::Runtime::Create(options));
   std::shared_ptr<hearth::Model> model = Unwrap(runtime->Load(archive, {}));
