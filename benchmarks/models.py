@@ -295,7 +295,8 @@ def main():
     options = parser.parse_args()
     processors = len(os.sched_getaffinity(0))
     text = (f"Machine: {machine()}. torch {torch.__version__}. {options.rounds} rounds of {options.milliseconds:g} ms an "
-            "engine.\nIn brackets the lower 95 % bound of the ratio.\n")
+            "engine.\nIn brackets the lower 95 % bound of the ratio. Calls and their forks have "
+            f"{torch.get_num_interop_threads()} threads beside the caller's, in hearth as in torch.jit.\n")
     for threads in options.threads:
         text += "\n" + section(processors if threads == "all" else int(threads), options) + "\n"
     print(text)
