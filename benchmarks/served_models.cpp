@@ -37,6 +37,7 @@ class HearthModel final : public ServedModel {
                         ended();
                       });
   }
+  uint64_t bailouts() const override { return model_->plan_counts().bailouts; }
 
  private:
   const std::shared_ptr<Model> model_;

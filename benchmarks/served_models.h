@@ -19,6 +19,8 @@ class ServedModel {
   // Calls forward. `began` is called on the thread that takes the call up, `ended` on the one that has the answer, on
   // the CPU. A call that fails ends the process.
   virtual void Call(std::vector<c10::IValue> arguments, std::function<void()> began, std::function<void()> ended) = 0;
+  // Calls so far that a plan began and did not end.
+  virtual uint64_t bailouts() const { return 0; }
 };
 
 // Outlives its models.

@@ -187,7 +187,7 @@ class Benchmark:
                f"middle. Latencies in ms from the time a request was due; `x` is the ratio to hearth "
                f"without its compiler. `steady x`: the time a request takes once it is taken up (on the CPU, of its processor), "
                f"in the last fifth, geometric mean over models and kinds of requests. `steady after`: seconds until "
-               f"requests take no longer than they do at the end.")
+               f"requests take no longer than they do at the end. `bailouts`: calls that plans left to the baseline.")
         pictures = []
         for name, quota in self.scenarios():
             print(f"{name} ...", file=sys.stderr, flush=True)
@@ -195,7 +195,7 @@ class Benchmark:
             rounds = self.scenario(quota, notes)
             notes += steady_by_model(rounds)
             header = ["way", "p50", "p99", "p99.9", "max", "x p50", "x p99", "x p99.9", "x max", "steady x",
-                      "steady after", "plans", "processors", "of them compiling", "times throttled"]
+                      "steady after", "plans", "bailouts", "processors", "of them compiling", "times throttled"]
             yield f"### {name}\n\n" + table(header, rows(rounds)) + "\n\n" + "\n".join(f"- {note}." for note in notes)
             pictures.append((name, rounds[0]))
         if options.picture:
@@ -241,6 +241,7 @@ def rows(rounds):
                      f"{statistics.median(steady_ratio(each, way) for each in rounds):.2f}",
                      f"{median(way, Run.seconds_to_steady):.1f}",
                      f"{median(way, lambda run: run.summary['plans']):.0f}",
+                     f"{median(way, lambda run: run.summary['bailouts']):.0f}",
                      f"{median(way, lambda run: run.summary['processors']):.2f}",
                      f"{median(way, lambda run: run.summary['compiler_processors']):.2f}",
                      f"{median(way, lambda run: run.summary['throttled']):.0f}"])

@@ -226,6 +226,8 @@ class OpenLoop {
     line["processors"] = (SecondsOf(CLOCK_PROCESS_CPUTIME_ID) - processor_before) / took;
     line["plans"] = after.plans - before.plans;
     line["failed"] = after.failed;
+    for (const auto& slot : slots_) bailouts_ += slot->model()->bailouts();
+    line["bailouts"] = bailouts_;
     line["compiler_processors"] = (after.processor_seconds - before.processor_seconds) / took;
     line["latest_sending_us"] = latest_us_.load();
     line["swaps"] = swaps_;
@@ -291,6 +293,7 @@ class OpenLoop {
       std::shared_ptr<ServedModel> old = slot->Exchange(server_.Load(slot->archive));
       swaps_.push_back({began, Since(start_)});
       while (old.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      bailouts_ += old->bailouts();
     }
   }
 
@@ -310,6 +313,7 @@ class OpenLoop {
   Pending pending_;
   std::atomic<int64_t> latest_us_{0};
   std::atomic<bool> ended_{false};
+  uint64_t bailouts_ = 0;
   std::vector<std::pair<double, double>> swaps_;
   std::vector<std::pair<double, double>> plans_by_time_;
 };

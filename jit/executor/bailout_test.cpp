@@ -18,7 +18,9 @@
 #include "jit/interpreter/test_support.h"
 #include "jit/ir/parser.h"
 #include "jit/ir/printer.h"
+#include "jit/ir/symbols.h"
 #include "jit/ir/verifier.h"
+#include "jit/operators/registry.h"
 #include "jit/passes/dead_code.h"
 #include "jit/passes/frame_states.h"
 #include "jit/passes/pipelines.h"
@@ -283,6 +285,38 @@ TEST_F(CallsTest, WhatCallsDidBeforeAGuardFailedIsNotDoneAgain) {
     }
     EXPECT_EQ(failed, each.wrong);
   }
+}
+
+// So that a plan does something more than the model, which may raise.
+void MultiplyFirst(Graph& plan) {
+  static const Symbol kMultiply = Symbol::fromQualString("aten::mm");
+  Node* first = plan.block()->param_node()->next();
+  while (first->kind() == sym::kFrameState) first = first->next();
+  Value* x = plan.inputs()[0];
+  const InsertionGuard before(&plan, first);
+  plan.Insert(plan.Create(kMultiply, {x, x}))->SetOperator(OperatorRegistry::Global().Find(kMultiply, ""));
+}
+
+TEST(BailoutTest, APlanThatRaisesWhereTheModelDoesNotHasMadeAMistake) {
+  const auto graph = ParseGraph("graph(%x : Tensor):\n  %y : Tensor = aten::neg(%x)\n  return (%y)\n");
+  const auto [plan, code] = CompileGuarded(*graph, MultiplyFirst);
+  const auto run = [&code = *code](int64_t columns, int32_t failing_guard) {
+    RunOptions options;
+    options.failing_guard = failing_guard;
+    EXPECT_EQ(hearth::Run(code, {at::zeros({2, columns})}, options).toTensor().size(1), columns);
+    return std::pair(code.bailouts->count.load(), code.bailouts->mistakes.load());
+  };
+  EXPECT_EQ(run(2, -1), std::pair(uint64_t{0}, uint64_t{0}));
+  EXPECT_EQ(run(2, 0), std::pair(uint64_t{1}, uint64_t{0})) << "a guard that fails is none";
+  EXPECT_EQ(run(3, -1), std::pair(uint64_t{2}, uint64_t{1}));
+}
+
+TEST(BailoutTest, APlanThatRaisesAsTheModelDoesHasMadeNoMistake) {
+  const auto graph = ParseGraph("graph(%x : Tensor):\n  %y : Tensor = aten::mm(%x, %x)\n  return (%y)\n");
+  const auto [plan, code] = CompileGuarded(*graph, MultiplyFirst);
+  EXPECT_THROW(hearth::Run(*code, {at::zeros({2, 3})}, RunOptions()), std::exception);
+  EXPECT_EQ(code->bailouts->count, 1u);
+  EXPECT_EQ(code->bailouts->mistakes, 0u);
 }
 
 TEST(BailoutTest, ARunThatHasUsedUpItsMemoryBeginsNothingAgain) {

@@ -295,6 +295,19 @@ bool CodeCache::TryRetire(CodeEntry& entry, const ExecutionPlan& plan) {
   return true;
 }
 
+bool CodeCache::TryWithdraw(CodeEntry& entry, const ExecutionPlan& plan) {
+  std::unique_lock lock(budget_->mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || entry.owner_ == nullptr || !entry.owner_->Has(plan)) return false;
+  auto versions = entry.owner_->versions();
+  if (versions.front().plan.get() == &plan) {
+    RemovePlan(entry);
+    Fail(entry);
+    return true;
+  }
+  std::erase_if(versions, [&](const auto& version) { return version.plan.get() == &plan; });
+  return SetPlans(entry, std::make_shared<CodeEntry::Installed>(std::move(versions)));
+}
+
 void CodeCache::Fail(CodeEntry& entry) {
   const unsigned attempts = entry.attempts_.fetch_add(1) + 1;
   const bool last = attempts >= settings_.max_attempts;

@@ -176,6 +176,10 @@ class CodeCache {
   // after Settings::compile_after more calls. Never waits: false if the lock is not free. True if the plan is not the
   // entry's any more.
   bool TryRetire(CodeEntry& entry, const ExecutionPlan& plan);
+  // Takes a plan back that is no good: one for a single shape alone, or with one for all shapes all others of its
+  // entry, which counts as failed. Whether it did: it never waits for the lock, and the plan may not be the entry's any
+  // more.
+  bool TryWithdraw(CodeEntry& entry, const ExecutionPlan& plan);
 
   struct Counters {
     CodeCacheLimits held;

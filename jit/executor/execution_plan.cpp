@@ -11,9 +11,13 @@ namespace {
 // A node with its operands, uses and outputs.
 constexpr size_t kBytesOfNode = 600;
 
-// A plan is refuted when so many of its guards' checks failed, and one call in so many.
+// So many failures, in one call of so many, are too many for a plan.
 constexpr uint64_t kLeastFailures = 8;
 constexpr uint64_t kCallsOfFailure = 20;
+
+bool AreTooMany(uint64_t failures, uint64_t calls) {
+  return failures >= kLeastFailures && failures * kCallsOfFailure > calls;
+}
 
 // "model.py:12", of the user's own file where the archive tells.
 std::string PlaceOf(const SourceRange& range) {
@@ -54,7 +58,11 @@ bool ExecutionPlan::IsRefuted() const {
   for (size_t i = 0; i < bailouts.guards.size(); ++i) {
     if (bailouts.guards[i].number >= 0) failures += bailouts.failures[i].load(std::memory_order_relaxed);
   }
-  return failures >= kLeastFailures && failures * kCallsOfFailure > calls();
+  return AreTooMany(failures, calls());
+}
+
+bool ExecutionPlan::IsMistaken() const {
+  return AreTooMany(code_->bailouts->mistakes.load(std::memory_order_relaxed), calls());
 }
 
 std::vector<size_t> ExecutionPlan::Refuted() const {

@@ -53,6 +53,9 @@ class ExecutionPlan {
   bool IsRefuted() const;
   // The numbers of the values whose guards failed.
   std::vector<size_t> Refuted() const;
+  // Whether it raises in so many of its calls, and the baseline does not, that none would be better. A pass has made a
+  // mistake, or none of these calls needs what the plan computes beforehand.
+  bool IsMistaken() const;
   // Runs that went back to the baseline.
   uint64_t bailouts() const;
   // About what it takes beside the tensors that it shares with the model.

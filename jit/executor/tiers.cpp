@@ -1,14 +1,22 @@
 #include "jit/executor/tiers.h"
 
+#include <spdlog/logger.h>
+
 #include <algorithm>
 #include <functional>
 #include <utility>
 
 #include "jit/interpreter/code.h"
+#include "jit/support/logging.h"
 #include "jit/support/memory_account.h"
 
 namespace hearth {
 namespace {
+
+spdlog::logger& Log() {
+  static spdlog::logger& logger = LoggerOf("executor/tiers");
+  return logger;
+}
 
 // A number from `seed` for call `call`: splitmix64 (G. Steele, D. Lea, C. Flood, 2014).
 uint64_t Draw(uint64_t seed, uint64_t call) {
@@ -106,7 +114,9 @@ void Tiers::HeedProfile(const CodeCache::Found& found, std::span<const c10::IVal
                           return client_->TryEnqueue(JobOfShape(found.entry, shape, settings_.exact_after));
                         });
   }
-  if (found.plan != nullptr && found.plan->IsRefuted()) {
+  if (found.plan != nullptr && found.plan->IsMistaken()) {
+    Withdraw(entry, *found.plan);
+  } else if (found.plan != nullptr && found.plan->IsRefuted()) {
     profile->TryRefute(found.plan->Refuted(), [&] { return cache_.TryRetire(entry, *found.plan); });
   } else if (found.plan != nullptr && profile->TakeRipe()) {
     if (!client_ || !client_->TryEnqueue(JobOfProfile(found.entry))) profile->PutBack();
@@ -114,6 +124,13 @@ void Tiers::HeedProfile(const CodeCache::Found& found, std::span<const c10::IVal
     choice->samples = profile->TakeSamples();
     if (choice->samples != nullptr) choice->observed = compilers_[entry.method()]->observed();
   }
+}
+
+void Tiers::Withdraw(CodeEntry& entry, const ExecutionPlan& plan) {
+  if (!cache_.TryWithdraw(entry, plan)) return;
+  const MemoryAccount::Scope nobody(nullptr);
+  Log().warn("{}: the plan for {}{} raises where the model does not, and is not used any more", names_[entry.method()],
+             entry.spec().ToString(), plan.shape().empty() ? "" : " of sizes " + plan.shape());
 }
 
 std::shared_ptr<const ExecutionPlan> Tiers::Force(size_t method, const ArgumentSpec& spec,

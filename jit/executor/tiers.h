@@ -122,6 +122,8 @@ class Tiers {
   std::shared_ptr<const ExecutionPlan> Compile(CodeEntry& entry, const ExactShape* shape, CompileProgress* progress);
   // What follows from the profile of a call's entry, for this call and for the plans.
   void HeedProfile(const CodeCache::Found& found, std::span<const c10::IValue> arguments, Choice* choice);
+  // Takes back a plan that raises where the baseline does not.
+  void Withdraw(CodeEntry& entry, const ExecutionPlan& plan);
   // Gives the entry a profile that goes on from what was known earlier, where that is of this baseline.
   void Profile(CodeEntry& entry, uint32_t runs);
   std::shared_ptr<const ExecutionPlan> Force(size_t method, const ArgumentSpec& spec,

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "jit/analysis/effects.h"
+#include "jit/interpreter/code.h"
 #include "jit/ir/parser.h"
 #include "jit/ir/printer.h"
 #include "jit/passes/pipelines.h"
@@ -215,6 +216,38 @@ TEST_F(TiersTest, WhereShapesNeverHavePlansOfTheirOwnNoneIsRecalled) {
   Recall(*next, tiers->Known());
   ASSERT_TRUE(next->WaitUntilIdle(Clock::time_point::max()));
   EXPECT_THAT(Plans(*next), ElementsAre("Float[2: *, *]"));
+}
+
+class TiersOfMistakesTest : public TiersTest {
+ protected:
+  // As a model does it, where plans raise and the baseline does not.
+  static void Call(Tiers& tiers, int calls) {
+    for (int i = 0; i < calls; ++i) {
+      const Tiers::Choice choice = tiers.Choose(0, Matrix(2));
+      if (choice.plan != nullptr) ++choice.plan->code()->bailouts->mistakes;
+      EXPECT_TRUE(tiers.WaitUntilIdle(Clock::time_point::max()));
+    }
+  }
+};
+
+TEST_F(TiersOfMistakesTest, APlanThatRaisesWhereTheModelDoesNotIsTakenBackAndNotMadeAgainForEver) {
+  settings_.exact_after = 0;
+  const auto tiers = Load();
+  Call(*tiers, 5);
+  EXPECT_EQ(Plans(*tiers).size(), 1u);
+  Call(*tiers, 6);
+  EXPECT_EQ(Plans(*tiers).size(), 0u);
+  Call(*tiers, 2000);
+  EXPECT_EQ(Plans(*tiers).size(), 0u);
+  EXPECT_EQ(tiers->counts().failed, 1u);
+}
+
+TEST_F(TiersOfMistakesTest, APlanForOneShapeIsTakenBackAlone) {
+  const auto tiers = Load();
+  TiersTest::Call(*tiers, Matrix(2), 20);
+  ASSERT_THAT(Plans(*tiers), ElementsAre("Float[2: *, *]", "Float[2: *, *] [2, 3]"));
+  Call(*tiers, 12);
+  EXPECT_THAT(Plans(*tiers), ElementsAre("Float[2: *, *]"));
 }
 
 // The format of a weight that large depends on the images' sizes.

@@ -151,6 +151,7 @@ struct Bailouts {
   std::vector<GuardInfo> guards;
   mutable std::deque<std::atomic<uint64_t>> failures;  // by guard
   mutable std::atomic<uint64_t> count{0};              // runs that went back to the baseline
+  mutable std::atomic<uint64_t> mistakes{0};           // of those, for an exception that the baseline did not raise
 };
 
 class Code {

@@ -163,6 +163,7 @@ RunGroup& InterpreterState::Group() {
 
 InterpreterState::Outcome InterpreterState::Execute() {
   const Outcome outcome = ExecuteFrames();
+  if (outcome == Outcome::kDone && raised_ != nullptr) raised_->mistakes.fetch_add(1, std::memory_order_relaxed);
   // What the run gives is still held, should it be of the arena.
   if (outcome != Outcome::kSuspended && arena_ != nullptr) arenas_->Give(std::move(arena_));
   return outcome;
@@ -185,8 +186,10 @@ InterpreterState::Outcome InterpreterState::ExecuteFrames() {
   for (;;) {
     const Outcome outcome = options_.profile == nullptr ? Loop() : TimedLoop();
     if (outcome != Outcome::kRaised) return outcome;
+    const Bailouts* bailouts = frames_.back().code->bailouts.get();
     if (MayBailOut() && TryBailOut()) {
       error_ = nullptr;
+      raised_ = bailouts;
     } else if (!Unwind()) {
       return outcome;
     }

@@ -146,7 +146,8 @@ class InterpreterState : public std::enable_shared_from_this<InterpreterState> {
   std::vector<Mode> forked_in_;  // of each fork that runs inline: the mode to go back to at its end
   torch::jit::Stack stack_;      // for boxed calls
   std::unique_ptr<Arena> arena_;
-  const Arenas* arenas_ = nullptr;  // where it goes back to
+  const Arenas* arenas_ = nullptr;    // where it goes back to
+  const Bailouts* raised_ = nullptr;  // of a plan that went back to the baseline for an exception
   c10::IValue result_;
   std::exception_ptr error_;
   c10::intrusive_ptr<c10::ivalue::Future> waiting_for_;
