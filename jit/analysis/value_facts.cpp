@@ -107,6 +107,12 @@ TypePtr TypeOfKind(Kind kind) {
       return c10::NoneType::get();
     case Kind::kInt:
       return c10::IntType::get();
+    case Kind::kFloat:
+      return c10::FloatType::get();
+    case Kind::kBool:
+      return c10::BoolType::get();
+    case Kind::kString:
+      return c10::StringType::get();
     default:
       return nullptr;
   }
@@ -172,6 +178,15 @@ ValueFacts FactsOfArgument(const ArgumentFacts& argument) {
       break;
     case ArgumentKind::kInt:
       facts.kind = Kind::kInt;
+      break;
+    case ArgumentKind::kFloat:
+      facts.kind = Kind::kFloat;
+      break;
+    case ArgumentKind::kBool:
+      facts.kind = Kind::kBool;
+      break;
+    case ArgumentKind::kString:
+      facts.kind = Kind::kString;
       break;
     case ArgumentKind::kTensor: {
       facts.kind = Kind::kTensor;

@@ -47,6 +47,10 @@ struct ValueFacts {
     kList,
     kTuple,
     kInt,
+    // Nothing but the type is known of these.
+    kFloat,
+    kBool,
+    kString,
   };
 
   Kind kind = Kind::kUnknown;
