@@ -115,10 +115,20 @@ std::unique_ptr<Arena> Arenas::Take(std::span<const int64_t> given) const {
   return arena;
 }
 
+Arenas::Kept& Arenas::FromOwn(size_t i) const {
+  static std::atomic<size_t> threads{0};
+  thread_local const size_t own = threads.fetch_add(1, std::memory_order_relaxed);
+  return kept_[(own + i) % kMost];
+}
+
 std::unique_ptr<Arena> Arenas::Find(std::span<const int64_t> given) const {
   const uint64_t hash = HashOf(given);
-  for (Kept& kept : kept_) {
-    if (kept.arena.load(std::memory_order_relaxed) == nullptr) continue;
+  for (size_t i = 0; i < kMost; ++i) {
+    Kept& kept = FromOwn(i);
+    if (kept.arena.load(std::memory_order_relaxed) == nullptr) {
+      if (i == 0 && made_.load(std::memory_order_relaxed) < kMost) return nullptr;  // one is made for this thread
+      continue;
+    }
     if (kept.hash.load(std::memory_order_relaxed) != hash) continue;
     std::unique_ptr<Arena> arena(kept.arena.exchange(nullptr, std::memory_order_acquire));
     if (arena == nullptr) continue;
@@ -161,8 +171,10 @@ void Arenas::Give(std::unique_ptr<Arena> arena) const {
 void Arenas::Keep(std::unique_ptr<Arena> arena) const {
   const MemoryAccount::Scope uncounted(nullptr);
   const uint64_t hash = HashOf(arena->given());
-  for (Kept& kept : kept_) {
+  for (size_t i = 0; i < kMost; ++i) {
+    Kept& kept = FromOwn(i);
     Arena* none = nullptr;
+    if (kept.arena.load(std::memory_order_relaxed) != nullptr) continue;
     if (!kept.arena.compare_exchange_strong(none, arena.get(), std::memory_order_release, std::memory_order_relaxed)) {
       continue;
     }

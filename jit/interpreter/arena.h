@@ -8,6 +8,9 @@
 // What has no place for a run's numbers (it is too large then) is a tensor made for that run, and goes with its last
 // use.
 //
+// A thread's runs use the same arena again and again where they can: what it holds is in that processor's cache, and no
+// other processor looks for its own one there.
+//
 // An arena serves one run at a time. It is used again only if the run left nothing in it that somebody still refers to,
 // be it that the run went on in the baseline, which may keep what the plan would not: then it goes as soon as that
 // does. What a run's numbers need of its arena counts for the run's memory account.
@@ -83,12 +86,15 @@ class Arenas {
 
  private:
   // Of an arena that is kept: the hash of what it fits (or of what one before it fitted), and when it was given back.
-  struct Kept {
+  // Each on a cache line of its own.
+  struct alignas(64) Kept {
     std::atomic<Arena*> arena{nullptr};
     std::atomic<uint64_t> hash{0};
     std::atomic<uint64_t> time{0};
   };
 
+  // The kept ones, from the one that the calling thread looks at first.
+  Kept& FromOwn(size_t i) const;
   std::unique_ptr<Arena> Find(std::span<const int64_t> given) const;
   std::unique_ptr<Arena> TakeOldest() const;
   void Keep(std::unique_ptr<Arena> arena) const;

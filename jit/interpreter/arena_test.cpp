@@ -95,6 +95,25 @@ TEST(ArenaTest, AnArenaServesTheNextRunOfTheSameNumbers) {
   }
 }
 
+TEST(ArenaTest, AThreadsRunsUseTheSameArena) {
+  const Arenas arenas(OfNumber());
+  const auto use = [&arenas] {
+    std::unique_ptr<Arena> arena = arenas.Take(Numbers{2});
+    const Arena* const used = arena.get();
+    arenas.Give(std::move(arena));
+    return used;
+  };
+  const Arena* const ours = use();
+  const Arena* theirs = nullptr;
+  std::thread other([&] {
+    theirs = use();
+    EXPECT_EQ(use(), theirs);
+  });
+  other.join();
+  EXPECT_NE(ours, theirs);
+  EXPECT_EQ(use(), ours);
+}
+
 TEST(ArenaTest, ARunOfNewNumbersGetsTheArenaThatWasNotUsedForLongest) {
   const Arenas arenas(OfNumber());
   const auto use = [&](int64_t n) {
