@@ -129,7 +129,7 @@ std::vector<at::Tensor> DerivedConstants::Get(const std::string& purpose, const 
     return make();
   });
   lacks_room_ |= tensors.empty();
-  if (made && rest_) rest_();
+  if (made) Rest();
   return tensors;
 }
 

@@ -110,6 +110,10 @@ class DerivedConstants {
     return Get(purpose, "", from, make);
   }
   int threads_of_operators() const { return table_.threads_of_operators(); }
+  // For other work between passes that takes long.
+  void Rest() const {
+    if (rest_) rest_();
+  }
   // Whether there was no room for something.
   bool lacks_room() const { return lacks_room_; }
 
