@@ -19,7 +19,6 @@
 #include <unordered_map>
 
 #include "jit/analysis/node_effects.h"
-#include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/registry.h"
 #include "jit/passes/constant_tensor.h"
@@ -135,7 +134,6 @@ class Packer {
  private:
   void Walk(Block* block) {
     for (Node* node : *block) {
-      if (IsClosure(*node)) continue;
       for (Block* nested : node->blocks()) Walk(nested);
       if (node->kind() == kLinear && node->op() != nullptr) {
         Replace(node);
