@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <ctime>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -19,6 +18,7 @@
 #include "jit/support/logging.h"
 #include "jit/support/memory_account.h"
 #include "jit/support/operator_threads.h"
+#include "jit/support/processor_time.h"
 
 namespace hearth {
 namespace {
@@ -29,12 +29,6 @@ using Seconds = ProcessorBudget::Seconds;
 spdlog::logger& Log() {
   static spdlog::logger& logger = LoggerOf("executor/background_compiler");
   return logger;
-}
-
-Seconds ProcessorTimeOfThread() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return Seconds(static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9);
 }
 
 void StandBack(BackgroundCompiler::Priority priority) {

@@ -298,12 +298,12 @@ bool CodeCache::TryRetire(CodeEntry& entry, const ExecutionPlan& plan) {
 bool CodeCache::TryWithdraw(CodeEntry& entry, const ExecutionPlan& plan) {
   std::unique_lock lock(budget_->mutex_, std::try_to_lock);
   if (!lock.owns_lock() || entry.owner_ == nullptr || !entry.owner_->Has(plan)) return false;
-  auto versions = entry.owner_->versions();
-  if (versions.front().plan.get() == &plan) {
+  if (entry.owner_->versions().front().plan.get() == &plan) {
     RemovePlan(entry);
     Fail(entry);
     return true;
   }
+  auto versions = entry.owner_->versions();
   std::erase_if(versions, [&](const auto& version) { return version.plan.get() == &plan; });
   return SetPlans(entry, std::make_shared<CodeEntry::Installed>(std::move(versions)));
 }

@@ -225,13 +225,12 @@ class Packer {
   void Visit(Node* node) {
     const std::optional<Settings> settings = SettingsOf(*node);
     if (settings && IsImages(*node->input(0)) && !IsShared(*node->output())) {
-      if (!IsOfPixels(*node->input(0)) || settings->weight.size(2) * settings->weight.size(3) > 1) {
-        if (TryReplace(node, *settings)) return;
-      } else {
+      if (IsOfPixels(*node->input(0)) && settings->weight.size(2) * settings->weight.size(3) == 1) {
         // A small product, for which LibTorch has a shorter way; of one pixel, the format is a matter of strides alone.
         if (IsLoose(*node->input(0))) loose_.insert(node->output());
         return;
       }
+      if (TryReplace(node, *settings)) return;
     }
     if (TryActivate(node) || TryAdd(node)) return;
     if (PassesOn(*node)) {

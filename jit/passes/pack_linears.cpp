@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <ctime>
 #include <functional>
 #include <optional>
 #include <string>
@@ -24,6 +23,7 @@
 #include "jit/passes/constant_tensor.h"
 #include "jit/passes/derived_constants.h"
 #include "jit/passes/operate.h"
+#include "jit/support/processor_time.h"
 
 namespace hearth {
 namespace {
@@ -50,16 +50,10 @@ struct Product {
 };
 constexpr std::array<Product, 4> kProducts{{{16, 512, 512}, {96, 512, 512}, {256, 512, 256}, {16, 768, 1536}}};
 
-// The processor time of this thread, which whoever else wants the processor does not add to.
 double TimeOf(const std::function<void()>& work) {
-  const auto now = [] {
-    timespec time{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-  };
-  const double start = now();
+  const auto start = ProcessorTimeOfThread();
   work();
-  return now() - start;
+  return (ProcessorTimeOfThread() - start).count();
 }
 
 // How many times as long the product takes with the weight as it is as with the packed one: the median of a few tries,
