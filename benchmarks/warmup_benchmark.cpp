@@ -30,6 +30,7 @@
 #include <random>
 #include <thread>
 
+#include "benchmarks/resident_code.h"
 #include "benchmarks/served_models.h"
 #include "jit/archive/saved_value.h"
 
@@ -202,6 +203,7 @@ class OpenLoop {
   }
 
   nlohmann::json Run() {
+    const uint64_t faults_before = hearth::benchmarks::MajorFaults();
     const double processor_before = SecondsOf(CLOCK_PROCESS_CPUTIME_ID);
     const Server::Compiled before = server_.compiled();
     start_ = Clock::now() + Seconds(0.01);
@@ -230,6 +232,7 @@ class OpenLoop {
     line["bailouts"] = bailouts_;
     line["compiler_processors"] = (after.processor_seconds - before.processor_seconds) / took;
     line["latest_sending_us"] = latest_us_.load();
+    line["major_faults"] = hearth::benchmarks::MajorFaults() - faults_before;
     line["swaps"] = swaps_;
     line["plans_by_time"] = plans_by_time_;
     for (const auto& slot : slots_) line["models"].push_back(slot->name);
@@ -326,6 +329,7 @@ int Measure(const Settings& settings) {
                                                       : Server::Kind::kTorchJit;
   const auto server = Server::Make(kind, settings.server);
   Slots slots = LoadAll(*server, settings);
+  hearth::benchmarks::ReadInCode();
   if (capacity) {
     const double rate = MeasureCapacity(slots, settings);
     std::printf("{\"capacity\": %.1f}\n", rate);
