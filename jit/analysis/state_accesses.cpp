@@ -120,14 +120,19 @@ class StateAccesses::Builder {
   Builder(std::span<const Graph* const> graphs, const Object& self, const UnitEffects& effects)
       : graphs_(graphs), self_(self), effects_(effects) {
     for (const Graph* graph : graphs_) {
-      aliases_.emplace_back(*graph, &effects_, &self_);
-      first_id_.push_back(parent_.size());
-      for (size_t i = 0; i < graph->value_id_bound(); ++i) NewId();
+      const AliasClasses& classes = aliases_.emplace_back(*graph, &effects_, &self_, AliasClasses::Lists::kApart);
+      const size_t first = parent_.size();
+      first_id_.push_back(first);
+      for (size_t i = 0; i < classes.bound(); ++i) {
+        const size_t elements = classes.ElementsOf(i);
+        elements_[NewId()] = elements == kNone ? kNone : first + elements;
+      }
     }
     for (size_t g = 0; g < graphs_.size(); ++g) FindUses(g);
     for (const Object* object : escaping_) Escape(*object);
     for (const StateSlot& slot : loaded_) UnifyLoaded(slot);
     for (size_t g = 0; g < graphs_.size(); ++g) ConnectAttributes(g);
+    CollapseCircles();
     for (size_t g = 0; g < graphs_.size(); ++g) FindWrites(g);
   }
 
@@ -142,7 +147,7 @@ class StateAccesses::Builder {
       state.touches.push_back(std::move(touch));
     }
     StateParts returned;
-    for (const Value* output : graphs_[g]->outputs()) AddPart(PartOf(IdOf(g, *output)), &returned);
+    for (const Value* output : graphs_[g]->outputs()) AddReachable(IdOf(g, *output), &returned);
     const StateAccess all = state.All();
     for (const size_t part : returned) {
       if (all.reads.Has(part)) state.to_the_end.reads.Add(part);
@@ -158,6 +163,7 @@ class StateAccesses::Builder {
     parent_.push_back(parent_.size());
     is_state_.push_back(false);
     is_written_.push_back(false);
+    elements_.push_back(kNone);
     return parent_.size() - 1;
   }
 
@@ -177,6 +183,36 @@ class StateAccesses::Builder {
     parent_[b] = a;
     is_state_[a] = is_state_[a] || is_state_[b];
     is_written_[a] = is_written_[a] || is_written_[b];
+    const size_t elements[] = {ElementsOf(a), std::exchange(elements_[b], kNone)};
+    if (elements[0] != kNone && elements[1] != kNone) return Unify(elements[0], elements[1]);
+    // What is not known to be apart from its elements is one with them.
+    elements_[a] = kNone;
+    for (const size_t held : elements) Unify(a, held);
+  }
+
+  // What the lists of a class hold; kNone if that is this class.
+  size_t ElementsOf(size_t id) {
+    const size_t elements = elements_[Find(id)];
+    return elements == kNone || Find(elements) == Find(id) ? kNone : Find(elements);
+  }
+
+  // Calls `visit` with the id and those of all that lists apart from their elements hold.
+  template <typename Visit>
+  void ForEachReachable(size_t id, Visit visit) {
+    for (; id != kNone; id = ElementsOf(id)) visit(id);
+  }
+
+  // Classes that hold one another in a circle become one, and so do those that are nested deeply.
+  void CollapseCircles() {
+    constexpr int kMaxDepth = 8;
+    for (size_t id = 0; id < parent_.size(); ++id) {
+      const auto depth = [&] {
+        int count = 0;
+        for (size_t at = ElementsOf(id); at != kNone && count <= kMaxDepth; at = ElementsOf(at)) ++count;
+        return count;
+      };
+      while (depth() > kMaxDepth) Unify(id, ElementsOf(id));
+    }
   }
 
   size_t IdOf(size_t g, const Value& value) {
@@ -318,7 +354,11 @@ class StateAccesses::Builder {
     const bool writes_all = node.kind() == kAwaitableWait || (calls && effects_.OfCall(node).writes);
     if (!writes_all && (calls || !EffectsOf(node).writes)) return;
     for (size_t i = 0; i < node.inputs().size(); ++i) {
-      if (writes_all || WritesInput(node, i)) found(IdOf(g, *node.input(i)));
+      if (writes_all) {
+        ForEachReachable(IdOf(g, *node.input(i)), found);
+      } else if (WritesInput(node, i)) {
+        found(IdOf(g, *node.input(i)));
+      }
     }
   }
 
@@ -356,6 +396,10 @@ class StateAccesses::Builder {
     if (part != kNone) parts->Add(part);
   }
 
+  void AddReachable(size_t id, StateParts* parts) {
+    ForEachReachable(id, [&](size_t reached) { AddPart(PartOf(reached), parts); });
+  }
+
   void AddAccess(size_t g, const Node& node, StateAccess* access, StateAccess* to_the_end) {
     LoadBudget::Check();
     StateAccess own;
@@ -388,7 +432,7 @@ class StateAccesses::Builder {
       AddPart(PartOf(SlotOf(node, *object)), get ? &access->reads : &access->writes);
       if (get && !IsInSight(*object)) AddPart(PartOf(OfMemory(object)), &access->reads);
     }
-    for (const Value* input : node.inputs()) AddPart(PartOf(IdOf(g, *input)), &access->reads);
+    for (const Value* input : node.inputs()) AddReachable(IdOf(g, *input), &access->reads);
     ForEachWrite(g, node, [&](size_t id) { AddPart(PartOf(id), &access->writes); });
   }
 
@@ -400,6 +444,7 @@ class StateAccesses::Builder {
   std::vector<size_t> parent_;
   std::vector<bool> is_state_;    // meaningful at roots
   std::vector<bool> is_written_;  // in place; meaningful at roots
+  std::vector<size_t> elements_;  // what the lists hold that are apart from it; meaningful at roots
   std::unordered_map<StateSlot, size_t, SlotHash> attributes_;
   std::unordered_map<const void*, size_t> memory_;
   std::unordered_set<StateSlot, SlotHash> loaded_;

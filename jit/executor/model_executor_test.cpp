@@ -67,6 +67,9 @@ class __torch__.M:
   b : int = 0
   scratch : int = 0
   unwritten : int = 3
+  weight : Tensor = zeros([2])
+  scaled : Tensor = zeros([2])
+  log : List[Tensor] = []
   def write_a:
     graph(%self : __torch__.M, %key : int):
       %one : int = prim::Constant[value=1]()
@@ -113,6 +116,28 @@ class __torch__.M:
       %unwritten : int = prim::GetAttr[name="unwritten"](%self)
       %m : int = aten::add.int(%n, %unwritten)
       return (%m)
+  def gather:
+    graph(%self : __torch__.M, %x : Tensor):
+      %weight : Tensor = prim::GetAttr[name="weight"](%self)
+      %parts : List[Tensor] = prim::ListConstruct(%weight)
+      %0 : List[Tensor] = aten::append(%parts, %x)
+      %1 : int = prim::Constant[value=0]()
+      %2 : Tensor = aten::cat(%parts, %1)
+      return (%2)
+  def scale_gathered:
+    graph(%self : __torch__.M, %x : Tensor):
+      %scaled : Tensor = prim::GetAttr[name="scaled"](%self)
+      %parts : List[Tensor] = prim::ListConstruct(%x, %scaled)
+      %0 : int = prim::Constant[value=1]()
+      %1 : Tensor = aten::__getitem__(%parts, %0)
+      %2 : Tensor = aten::add_(%1, %0, %0)
+      return (%2)
+  def append_to_log:
+    graph(%self : __torch__.M, %x : Tensor):
+      %log : List[Tensor] = prim::GetAttr[name="log"](%self)
+      %0 : List[Tensor] = aten::append(%log, %x)
+      %1 : int = aten::len(%log)
+      return (%1)
   def fork_a:
     graph(%self : __torch__.M, %key : int):
       %f : Future[int] = prim::fork(%self, %key)
@@ -253,6 +278,12 @@ TEST_F(ModelExecutorTest, RunsOfMethodsThatTouchNoStateHeedNobody) {
   EXPECT_TRUE(executor_->Find("compute")->plan.empty());
   EXPECT_FALSE(executor_->Find("read_a")->plan.empty());
   EXPECT_EQ(executor_->Find("no such method"), nullptr);
+}
+
+TEST_F(ModelExecutorTest, AListThatARunMadeIsItsOwnWhateverItHolds) {
+  EXPECT_TRUE(executor_->Find("gather")->plan.empty());
+  EXPECT_FALSE(executor_->Find("scale_gathered")->plan.empty());
+  EXPECT_FALSE(executor_->Find("append_to_log")->plan.empty());
 }
 
 }  // namespace
