@@ -25,13 +25,15 @@ EntryProfile::EntryProfile(std::span<const ProfileSite> sites, uint32_t runs, ui
     : sites_(sites),
       wanted_(runs),
       most_retired_(most_retired),
-      begun_(earlier.retired < most_retired ? std::min(earlier.seen.runs, runs) : runs),
-      generation_(earlier.retired),
+      sampling_({earlier.retired, earlier.retired < most_retired ? std::min(earlier.seen.runs, runs) : runs}),
       profile_(std::move(earlier.seen)),
       refuted_(std::move(earlier.refuted)) {}
 
 std::shared_ptr<RunSamples> EntryProfile::TakeSamples() {
-  if (begun_.load(std::memory_order_relaxed) >= wanted_ || begun_.fetch_add(1) >= wanted_) return nullptr;
+  Sampling now = sampling_.load(std::memory_order_relaxed);
+  do {
+    if (now.begun >= wanted_) return nullptr;
+  } while (!sampling_.compare_exchange_weak(now, {now.generation, now.begun + 1}));
   // The profile's memory, not the request's.
   const MemoryAccount::Scope nobody(nullptr);
   RunSamples* samples = spare_.exchange(nullptr);
@@ -40,7 +42,7 @@ std::shared_ptr<RunSamples> EntryProfile::TakeSamples() {
   } else {
     samples->Reset(NumberOfRun());
   }
-  return {samples, [profile = shared_from_this(), generation = generation_.load()](RunSamples* filled) {
+  return {samples, [profile = shared_from_this(), generation = now.generation](RunSamples* filled) {
             const MemoryAccount::Scope nobody(nullptr);
             profile->Add(*filled, generation);
             profile->GiveBack(filled);
@@ -48,7 +50,7 @@ std::shared_ptr<RunSamples> EntryProfile::TakeSamples() {
 }
 
 void EntryProfile::GiveBack(RunSamples* samples) {
-  if (begun_.load(std::memory_order_relaxed) < wanted_) {
+  if (sampling_.load(std::memory_order_relaxed).begun < wanted_) {
     samples->Reset(0);
     samples = spare_.exchange(samples);
   }
@@ -57,12 +59,14 @@ void EntryProfile::GiveBack(RunSamples* samples) {
 
 void EntryProfile::Add(const RunSamples& samples, uint32_t generation) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (lock.owns_lock() && generation == generation_.load()) {
+  Sampling now = sampling_.load();
+  if (lock.owns_lock()) {
+    if (now.generation != generation) return;
     profile_.Join(samples, sites_);
     if (profile_.runs == wanted_) ripe_.store(true);
-  } else if (generation == generation_.load()) {
-    begun_.fetch_sub(1);
+    return;
   }
+  while (now.generation == generation && !sampling_.compare_exchange_weak(now, {generation, now.begun - 1})) continue;
 }
 
 bool EntryProfile::TryRefute(std::span<const size_t> numbers, const std::function<bool()>& retire) {
@@ -72,8 +76,8 @@ bool EntryProfile::TryRefute(std::span<const size_t> numbers, const std::functio
   refuted_.insert(numbers.begin(), numbers.end());
   profile_ = {};
   ripe_.store(false);
-  const uint32_t retired = generation_.fetch_add(1) + 1;
-  begun_.store(retired < most_retired_ ? 0 : wanted_);
+  const uint32_t retired = sampling_.load().generation + 1;
+  sampling_.store({retired, retired < most_retired_ ? 0 : wanted_});
   return true;
 }
 
@@ -130,7 +134,7 @@ std::optional<ExactShape> EntryProfile::FrequentShape() const {
 
 KnownProfile EntryProfile::Snapshot() const {
   const std::lock_guard lock(mutex_);
-  return {0, generation_.load(), refuted_, profile_};
+  return {0, sampling_.load().generation, refuted_, profile_};
 }
 
 }  // namespace hearth

@@ -77,17 +77,23 @@ class EntryProfile : public std::enable_shared_from_this<EntryProfile> {
   size_t bytes() const { return sizeof(*this) + sites_.size() * sizeof(ValueObservation); }
 
  private:
+  // How often sampling was begun anew, and of this time the runs that are sampled or have been. One word: a run that
+  // lost its samples gives its place back only while the same sampling goes on.
+  struct Sampling {
+    uint32_t generation;
+    uint32_t begun;
+  };
+
   void Add(const RunSamples& samples, uint32_t generation);
   void GiveBack(RunSamples* samples);
 
   const std::span<const ProfileSite> sites_;
   const uint32_t wanted_;
   const uint32_t most_retired_;
-  std::atomic<uint32_t> begun_;  // that are sampled or have been
+  std::atomic<Sampling> sampling_;  // another generation only under the lock
   std::atomic<bool> ripe_{false};
   // A run's samples for the next run, empty: their memory is large, and malloc slow with what is.
   std::atomic<RunSamples*> spare_{nullptr};
-  std::atomic<uint32_t> generation_;  // how often it was begun anew
   mutable std::mutex mutex_;
   // Under the lock:
   // The most called of many shapes in little memory: A. Metwally et al., "Efficient computation of frequent and top-k

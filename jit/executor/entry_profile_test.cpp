@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -91,6 +93,58 @@ TEST_F(EntryProfileTest, ThreadsThatMeetLoseSamplesButNoneIsHalfJoined) {
   EXPECT_TRUE(profile->TakeRipe());
   EXPECT_EQ(profile->Snapshot().seen.runs, 400u);
   EXPECT_EQ(profile->Snapshot().seen.values.at(kFlag[0]).runs, 400u);
+}
+
+// Runs `lose` on other threads while nothing can be joined to the profile.
+void WhileOthersHoldIt(EntryProfile& profile, int threads, const std::function<void()>& lose) {
+  const std::vector<c10::IValue> arguments = {at::zeros({1})};
+  profile.CountShape(arguments, 1, 0, [&](const ExactShape&) {
+    std::vector<std::thread> losing;
+    losing.reserve(static_cast<size_t>(threads));
+    for (int i = 0; i < threads; ++i) losing.emplace_back(lose);
+    for (std::thread& thread : losing) thread.join();
+    return false;
+  });
+}
+
+TEST_F(EntryProfileTest, ARunWhoseSamplesAreLostIsMadeUpForByAnother) {
+  EXPECT_TRUE(Run(true));
+  std::shared_ptr<RunSamples> lost = profile_->TakeSamples();
+  std::shared_ptr<RunSamples> joined = profile_->TakeSamples();
+  EXPECT_FALSE(Run(true)) << "as many as are wanted are under way";
+  WhileOthersHoldIt(*profile_, 1, [&] { lost = nullptr; });
+  joined = nullptr;
+  EXPECT_FALSE(profile_->TakeRipe());
+  EXPECT_TRUE(Run(true));
+  EXPECT_TRUE(profile_->TakeRipe());
+}
+
+TEST_F(EntryProfileTest, HoweverManyMeetAndLoseTheirSamplesItIsRipeInTheEnd) {
+  const auto profile = std::make_shared<EntryProfile>(sites_, 1, 2);
+  WhileOthersHoldIt(*profile, 2, [&] {
+    for (int i = 0; i < 200'000; ++i) profile->TakeSamples();
+  });
+  EXPECT_EQ(profile->Snapshot().seen.runs, 0u);
+  EXPECT_NE(profile->TakeSamples(), nullptr);
+  EXPECT_TRUE(profile->TakeRipe());
+}
+
+TEST_F(EntryProfileTest, SamplesThatAreLostWhileAPlanIsRetiredDoNotCountForTheNext) {
+  for (uint32_t round = 1; round <= 300; ++round) {
+    const auto profile = std::make_shared<EntryProfile>(sites_, 3, 2);
+    std::atomic<bool> begun = false;
+    std::thread losing([&] {
+      for (int i = 0; i < 20; ++i) {
+        const std::shared_ptr<RunSamples> samples = profile->TakeSamples();
+        begun = true;
+      }
+    });
+    while (!begun) std::this_thread::yield();
+    while (!profile->TryRefute(kFlag, [] { return true; })) std::this_thread::yield();
+    losing.join();
+    while (profile->TakeSamples() != nullptr) continue;
+    ASSERT_EQ(profile->Snapshot().seen.runs, 3u) << "in round " << round;
+  }
 }
 
 TEST_F(EntryProfileTest, WhatWasKnownBeforeIsGoneOnWith) {
