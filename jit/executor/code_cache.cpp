@@ -287,8 +287,7 @@ std::vector<std::shared_ptr<CodeEntry>> CodeCache::TakeCold() {
 
 bool CodeCache::TryRetire(CodeEntry& entry, const ExecutionPlan& plan) {
   std::unique_lock lock(budget_->mutex_, std::try_to_lock);
-  if (!lock.owns_lock()) return false;
-  if (entry.owner_ == nullptr || !entry.owner_->Has(plan)) return true;
+  if (!lock.owns_lock() || entry.owner_ == nullptr || !entry.owner_->Has(plan)) return false;
   RemovePlan(entry);
   entry.due_.store(entry.calls() + settings_.compile_after);
   entry.state_.store(CodeEntry::State::kRetired);

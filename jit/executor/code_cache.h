@@ -173,8 +173,8 @@ class CodeCache {
   bool InstallExact(CodeEntry& entry, const ExactShape& shape, const std::shared_ptr<const ExecutionPlan>& plan,
                     size_t bytes);
   // Takes a plan back, and all others of its entry with it, so that nobody finds it any more; the entry is due again
-  // after Settings::compile_after more calls. Never waits: false if the lock is not free. True if the plan is not the
-  // entry's any more.
+  // after Settings::compile_after more calls. Whether it did: it never waits for the lock, and somebody else may have
+  // taken the plan back before.
   bool TryRetire(CodeEntry& entry, const ExecutionPlan& plan);
   // Takes a plan back that is no good: one for a single shape alone, or with one for all shapes all others of its
   // entry, which counts as failed. Whether it did: it never waits for the lock, and the plan may not be the entry's any

@@ -124,13 +124,25 @@ TEST(CodeCacheTest, ARetiredPlanIsNotFoundButLivesWhileItIsHeld) {
   CodeCache cache(Budget(), 1, {});
   const auto entry = InstallPlan(cache, 1);
   PlanPointer held = cache.Lookup(0, Spec(1)).plan;
-  EXPECT_TRUE(cache.TryRetire(*entry, *Plan(1)));
+  EXPECT_FALSE(cache.TryRetire(*entry, *Plan(1)));
   EXPECT_NE(cache.Lookup(0, Spec(1)).plan, nullptr) << "another plan was meant";
   EXPECT_TRUE(cache.TryRetire(*entry, *held));
   EXPECT_EQ(entry->state(), State::kRetired);
   EXPECT_EQ(cache.Lookup(0, Spec(1)).plan, nullptr);
   EXPECT_EQ(NumberOf(held), 1);
   EXPECT_EQ(CallUntilDue(cache, Spec(1)), entry) << "it may be compiled again";
+}
+
+TEST(CodeCacheTest, OfAllThatHoldABadPlanOnlyOneRetiresIt) {
+  CodeCache cache(Budget(), 1, {});
+  const auto entry = InstallPlan(cache, 1);
+  const PlanPointer held = cache.Lookup(0, Spec(1)).plan;
+  EXPECT_TRUE(cache.TryRetire(*entry, *held));
+  EXPECT_FALSE(cache.TryRetire(*entry, *held));
+  ASSERT_EQ(CallUntilDue(cache, Spec(1)), entry);
+  ASSERT_TRUE(cache.Install(*entry, Plan(2), 1));
+  EXPECT_FALSE(cache.TryRetire(*entry, *held));
+  EXPECT_EQ(NumberOf(cache.Lookup(0, Spec(1)).plan), 2);
 }
 
 TEST(CodeCacheTest, APlanEndsWithItsLastReferenceAfterTheNextInstallation) {
