@@ -49,12 +49,11 @@ def panel(title, runs, offset, colours) -> list:
     for tick in range(6):
         seconds = tick * end / 5
         drawn.append(text(x(seconds), offset + HEIGHT - BOTTOM + 18, f"{seconds:.1f} s", "middle"))
-    first = next(iter(runs.values()))
-    for began, swapped in first.summary["swaps"] or []:
-        drawn.append(f'<rect x="{x(began):.1f}" y="{offset + TOP}" width="{max(1.0, x(swapped) - x(began)):.1f}" '
-                     f'height="{HEIGHT - TOP - BOTTOM}" fill="#888" fill-opacity="0.35"/>')
     for number, (way, parts) in enumerate(series.items()):
         colour = colours[way]
+        for _, began, swapped in runs[way].summary["swaps"] or []:
+            drawn.append(f'<rect x="{x(began):.1f}" y="{offset + TOP + 5 * number}" '
+                         f'width="{max(1.0, x(min(swapped, end)) - x(began)):.1f}" height="4" fill="{colour}"/>')
         drawn.append(line([(x(at), y(max(latencies))) for at, latencies in parts], colour, 1, 0.75))
         drawn.append(line([(x(at), y(statistics.median(latencies))) for at, latencies in parts], colour, 2.5, 1))
         drawn.append(text(LEFT + 220 * number, offset + 36, way, colour=colour, size=13))
@@ -62,7 +61,7 @@ def panel(title, runs, offset, colours) -> list:
 
 
 def draw(panels) -> str:
-    """Of (title, {way: Run}) each. Grey is where a model is loaded anew and swapped in."""
+    """Of (title, {way: Run}) each. A bar is from where a model is loaded anew to where it is swapped in."""
     ways = dict.fromkeys(way for _, runs in panels for way in runs)
     colours = {way: COLOURS[number % len(COLOURS)] for number, way in enumerate(ways)}
     drawn = []

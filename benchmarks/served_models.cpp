@@ -5,6 +5,7 @@
 #include <torch/script.h>
 
 #include <cstdlib>
+#include <future>
 #include <iostream>
 #include <optional>
 #include <utility>
@@ -38,6 +39,14 @@ class HearthModel final : public ServedModel {
                       });
   }
   uint64_t bailouts() const override { return model_->plan_counts().bailouts; }
+  void WaitUntilWarm(std::chrono::seconds limit) override {
+    // Shared, for the callback may still be under way when the wait is over.
+    const auto warm = std::make_shared<std::promise<void>>();
+    const auto wait = model_->WhenWarm([warm] { warm->set_value(); });
+    warm->get_future().wait_for(limit);
+  }
+
+  const std::shared_ptr<Model>& model() const { return model_; }
 
  private:
   const std::shared_ptr<Model> model_;
@@ -54,8 +63,10 @@ class HearthServer final : public Server {
     runtime_ = Check(Runtime::Create(options));
   }
 
-  std::shared_ptr<ServedModel> Load(const std::string& archive) override {
-    return std::make_shared<HearthModel>(Check(runtime_->Load(archive, {})));
+  std::shared_ptr<ServedModel> Load(const std::string& archive, const ServedModel* predecessor) override {
+    LoadOptions options;
+    if (const auto* old = dynamic_cast<const HearthModel*>(predecessor)) options.predecessor = old->model();
+    return std::make_shared<HearthModel>(Check(runtime_->Load(archive, options)));
   }
 
   Compiled compiled() const override {
@@ -118,7 +129,7 @@ class TorchServer final : public Server {
         streams_(std::make_shared<StreamPool>(device_)),
         pool_(settings.threads) {}
 
-  std::shared_ptr<ServedModel> Load(const std::string& archive) override {
+  std::shared_ptr<ServedModel> Load(const std::string& archive, const ServedModel* /*predecessor*/) override {
     const at::NoGradGuard no_gradients;
     torch::jit::Module module = torch::jit::load(archive, device_);
     module.eval();

@@ -4,6 +4,7 @@
 
 #include <ATen/core/ivalue.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -21,6 +22,8 @@ class ServedModel {
   virtual void Call(std::vector<c10::IValue> arguments, std::function<void()> began, std::function<void()> ended) = 0;
   // Calls so far that a plan began and did not end.
   virtual uint64_t bailouts() const { return 0; }
+  // Waits until all that is to be compiled before it serves is, but not longer than that.
+  virtual void WaitUntilWarm(std::chrono::seconds /*limit*/) {}
 };
 
 // Outlives its models.
@@ -39,7 +42,8 @@ class Server {
   static std::unique_ptr<Server> Make(Kind kind, const Settings& settings);
   virtual ~Server() = default;
 
-  virtual std::shared_ptr<ServedModel> Load(const std::string& archive) = 0;
+  // `predecessor`, which may be null, is what the model is to take the place of.
+  virtual std::shared_ptr<ServedModel> Load(const std::string& archive, const ServedModel* predecessor) = 0;
   // Plans made so far, jobs waiting and running, and the processor time that they took.
   struct Compiled {
     uint64_t plans = 0;

@@ -4,9 +4,10 @@
     warmup.py [--program "dist/run warmup_benchmark"] [--device cuda] [--quick] [--picture FILE.svg] [--output FILE.md]
 
 Ten models (warmup_models.py) are loaded and at once sent requests of sizes that change, open loop at 60 % of what hearth
-without a compiler can answer, with two models replaced in the middle; a latency counts from the time when a request was
-due. Each round goes through all ways, each in a fresh process, with the same requests at the same times: hearth without
-its compiler, hearth, and torch.jit in the same harness. Figures are medians over the rounds.
+without a compiler can answer, with two models replaced in the middle as the daemon does it: loaded and made warm for what
+is called while the old ones serve. A latency counts from the time when a request was due. Each round goes through all
+ways, each in a fresh process, with the same requests at the same times: hearth without its compiler, hearth, and torch.jit
+in the same harness. Figures are medians over the rounds.
 
 Under a quota the rate is 60 % of what was reached under it. The quota is a cgroup's where one may be made and is seen to
 be kept; else the processes are stopped and continued so that they keep to it (quota.py), and the table says so. The
@@ -194,6 +195,7 @@ class Benchmark:
             notes = []
             rounds = self.scenario(quota, notes)
             notes += steady_by_model(rounds)
+            notes += swaps_by_model(rounds)
             header = ["way", "p50", "p99", "p99.9", "max", "x p50", "x p99", "x p99.9", "x max", "steady x",
                       "steady after", "plans", "bailouts", "processors", "of them compiling", "times throttled"]
             yield f"### {name}\n\n" + table(header, rows(rounds)) + "\n\n" + "\n".join(f"- {note}." for note in notes)
@@ -226,6 +228,19 @@ def steady_by_model(rounds):
         if way != OFF:
             figures = (statistics.median(steady_ratio(each, way, number) for each in rounds) for number in range(len(names)))
             yield f"steady x, {way}: " + ", ".join(f"{name} {figure:.2f}" for name, figure in zip(names, figures))
+
+
+def swaps_by_model(rounds):
+    """How long a model was loaded and made warm beside the one that it replaced."""
+    for way in rounds[0]:
+        took, late = collections.defaultdict(list), 0
+        for each in rounds:
+            for name, began, swapped in each[way].summary["swaps"] or []:
+                took[name].append(swapped - began)
+                late += swapped > each[way].due[-1]
+        figures = ", ".join(f"{name} {statistics.median(values):.2f}" for name, values in sorted(took.items()))
+        after = f"; {late} of {sum(map(len, took.values()))} came after the last request" if late else ""
+        yield f"seconds to a swap, {way}: {figures}{after}"
 
 
 def rows(rounds):

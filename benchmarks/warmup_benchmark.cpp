@@ -2,8 +2,8 @@
 //
 // FOLDER has NAME/1/model.pt and NAME/inputs.pt for each model: a tuple of argument lists, the kinds of its requests.
 // Each request is to a model and of a kind drawn at random; in the k-th quarter of the requests, of the first 2k kinds.
-// In the middle of them some models are loaded again and swapped in beside the traffic, as by a daemon whose repository
-// has changed.
+// In the middle of them some models are loaded again beside the traffic, as by a daemon whose repository has changed:
+// all at once, each with the one that serves as its predecessor, whose place it takes when the plans of that are made.
 //
 // capacity: requests of all quarters a second without a compiler, warm, with twice as many under way as threads.
 // The others are hearth without and with its compiler, and LibTorch's executor: --requests are sent from the moment
@@ -29,6 +29,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
+#include <tuple>
 
 #include "benchmarks/resident_code.h"
 #include "benchmarks/served_models.h"
@@ -40,6 +41,9 @@ using hearth::benchmarks::Fail;
 using hearth::benchmarks::ServedModel;
 using hearth::benchmarks::Server;
 using Clock = std::chrono::steady_clock;
+
+// As the daemon's --warmup-seconds.
+constexpr std::chrono::seconds kWarmupTime{60};
 
 Clock::duration Seconds(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -104,7 +108,7 @@ Slots LoadAll(Server& server, const Settings& settings) {
     for (const c10::IValue& kind : kinds.toTupleRef().elements()) {
       slot->kinds.push_back(kind.toTupleRef().elements().vec());
     }
-    slot->Exchange(server.Load(slot->archive));
+    slot->Exchange(server.Load(slot->archive, nullptr));
     slots.push_back(std::move(slot));
   }
   if (slots.empty()) Fail("there is no model in " + settings.folder.string());
@@ -210,7 +214,7 @@ class OpenLoop {
     std::vector<std::thread> senders;
     const int count = settings_.senders > 0 ? settings_.senders : 1;
     for (int i = 0; i < count; ++i) senders.emplace_back([this, i, count] { Send(i, count); });
-    std::thread swapper([this] { Swap(); });
+    std::thread swapper([this] { SwapAll(); });
     std::thread watcher([this] { Watch(); });
     for (std::thread& sender : senders) sender.join();
     pending_.Wait();
@@ -286,18 +290,29 @@ class OpenLoop {
     for (int64_t latest = latest_us_; late > latest && !latest_us_.compare_exchange_weak(latest, late);) continue;
   }
 
-  // As the repository does it: the new version is loaded beside the old one, which goes when its last request has.
-  void Swap() {
+  void SwapAll() {
     const double middle = requests_[requests_.size() / 2].due;
     std::this_thread::sleep_until(start_ + Seconds(middle));
+    std::vector<std::jthread> threads;
     for (const auto& slot : slots_) {
-      if (!std::ranges::count(settings_.swapped, slot->name)) continue;
-      const double began = Since(start_);
-      std::shared_ptr<ServedModel> old = slot->Exchange(server_.Load(slot->archive));
-      swaps_.push_back({began, Since(start_)});
-      while (old.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      bailouts_ += old->bailouts();
+      if (std::ranges::count(settings_.swapped, slot->name) == 0) continue;
+      threads.emplace_back([this, slot = slot.get()] { Swap(*slot); });
     }
+  }
+
+  // As the repository does it: the new version is loaded beside the old one and made warm for what that is called with,
+  // so far as that is done in time; the old one goes when its last request has.
+  void Swap(Slot& slot) {
+    const double began = Since(start_);
+    std::shared_ptr<ServedModel> old = slot.model();
+    const std::shared_ptr<ServedModel> model = server_.Load(slot.archive, old.get());
+    model->WaitUntilWarm(kWarmupTime);
+    slot.Exchange(model);
+    const double ended = Since(start_);
+    while (old.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const std::lock_guard lock(swaps_mutex_);
+    swaps_.push_back({slot.name, began, ended});
+    bailouts_ += old->bailouts();
   }
 
   void Watch() {
@@ -317,7 +332,8 @@ class OpenLoop {
   std::atomic<int64_t> latest_us_{0};
   std::atomic<bool> ended_{false};
   uint64_t bailouts_ = 0;
-  std::vector<std::pair<double, double>> swaps_;
+  std::mutex swaps_mutex_;
+  std::vector<std::tuple<std::string, double, double>> swaps_;
   std::vector<std::pair<double, double>> plans_by_time_;
 };
 
