@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 import values
-from command_line import hearth
+from command_line import hearth, run_cases
 from daemon import eventually
 from native import NativeClient
 from torch import Tensor, nn
@@ -250,3 +250,36 @@ def test_nothing_is_checked_if_nobody_asked(hearthd, protocol, mixed):
     eventually(compiled)
     client.call("mixed", "forward", torch.ones(2, 4), 1e6)
     assert server.metric("hearth_shadow_runs_total") == 0
+
+
+class Reshaping(nn.Module):
+    """Changes the shape of what it made where its argument is positive, and only there."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = torch.exp(x)
+        print("made")
+        z = x
+        if bool(x.sum() > 0):
+            y.t_()
+            z = y * 2
+        return y + z
+
+
+def test_where_a_plan_bails_out_the_baseline_may_reshape_what_it_made(tmp_path):
+    """The calls after it find the memory of the plan as they need it."""
+    model = torch.jit.script(Reshaping())
+    model.save(tmp_path / "model.pt")
+    inputs = {"negative": -torch.rand(12, 12), "positive": torch.rand(12, 12)}
+    for name, x in inputs.items():
+        torch.save((x,), tmp_path / f"{name}.in.pt")
+    order = ["negative", "negative", "positive", "negative", "positive", "positive", "negative"]
+    cases = [
+        (tmp_path / "model.pt", tmp_path / f"{name}.in.pt", tmp_path / f"{i}.pt") for i, name in enumerate(order)
+    ]
+    cases[-1] += ("", "", 0)  # so that it says how many runs bailed out
+    lines = run_cases(cases, extra=["--keep-loaded", "--tier", "1", "--profiled"])
+    assert all(line.endswith("ok") for line in lines), lines
+    assert "bailouts 3" in lines[-1], lines
+    for i, name in enumerate(order):
+        answer = torch.load(tmp_path / f"{i}.pt", weights_only=True)
+        assert values.difference(model(inputs[name]), answer) is None, (i, name)

@@ -40,24 +40,12 @@ void Arena::FitTo(std::span<const int64_t> given) {
   const c10::InferenceMode usual(false);  // so that runs of any mode may write them
   layout_.Compute(given, &numbers_);
   bytes_ = layout_.Arrange(numbers_, &extents_);
-  if (bytes_ > capacity()) Grow();
+  if (bytes_ > capacity()) memory_ = c10::make_intrusive<Memory>(bytes_);
   tensors_.resize(layout_.places.size());
   for (size_t place = 0; place < tensors_.size(); ++place) SetTensor(place);
 }
 
-// Of the storage that the tensors share.
-void Arena::Grow() {
-  c10::Allocator* const allocator = c10::GetCPUAllocator();
-  if (!storage_) {
-    storage_ = c10::Storage(c10::Storage::use_byte_size_t(), bytes_, allocator->allocate(bytes_), allocator,
-                            /*resizable=*/false);
-  } else {
-    storage_.set_data_ptr_noswap({});
-    storage_.set_nbytes(0);
-    storage_.set_data_ptr_noswap(allocator->allocate(bytes_));
-    storage_.set_nbytes(bytes_);
-  }
-}
+Arena::Memory::Memory(size_t size) : bytes(size), data(c10::GetCPUAllocator()->allocate(size)) {}
 
 void Arena::SetTensor(size_t place) {
   const ArenaLayout::Place& what = layout_.places[place];
@@ -67,13 +55,26 @@ void Arena::SetTensor(size_t place) {
     tensor = c10::IValue();
     return;
   }
+  const Sizes sizes = SizesOf(what, numbers_);
+  const size_t bytes = at::detail::computeStorageNbytesContiguous(sizes, c10::elementSize(what.dtype));
   if (tensor.isNone()) {
-    tensor = at::detail::make_tensor<c10::TensorImpl>(
-        c10::Storage(storage_), c10::DispatchKeySet(c10::DispatchKey::CPU), c10::scalarTypeToTypeMeta(what.dtype));
+    c10::Storage storage(c10::Storage::use_byte_size_t(), bytes, PartAt(extent.offset), c10::GetCPUAllocator(),
+                         /*resizable=*/true);
+    tensor = at::detail::make_tensor<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(c10::DispatchKey::CPU),
+                                                      c10::scalarTypeToTypeMeta(what.dtype));
+  } else {
+    const c10::Storage& storage = tensor.toTensor().storage();
+    storage.set_data_ptr_noswap(PartAt(extent.offset));
+    storage.set_nbytes(bytes);
   }
-  c10::TensorImpl* const impl = tensor.toTensor().unsafeGetTensorImpl();
-  impl->set_sizes_contiguous(SizesOf(what, numbers_));
-  impl->set_storage_offset(static_cast<int64_t>(extent.offset / c10::elementSize(what.dtype)));
+  tensor.toTensor().unsafeGetTensorImpl()->set_sizes_contiguous(sizes);
+}
+
+at::DataPtr Arena::PartAt(size_t offset) const {
+  const auto release = [](void* memory) { c10::raw::intrusive_ptr::decref(static_cast<Memory*>(memory)); };
+  Memory* const memory = memory_.get();
+  c10::raw::intrusive_ptr::incref(memory);
+  return {static_cast<char*>(memory->data.get()) + offset, memory, release, memory->data.device()};
 }
 
 at::Tensor Arena::Make(size_t place) const {
@@ -82,13 +83,9 @@ at::Tensor Arena::Make(size_t place) const {
 }
 
 bool Arena::IsFree() const {
-  size_t own = 1;
-  for (const c10::IValue& tensor : tensors_) {
-    if (tensor.isNone()) continue;
-    if (tensor.use_count() != 1) return false;
-    ++own;
-  }
-  return !storage_ || storage_.use_count() == own;
+  return std::ranges::all_of(tensors_, [](const c10::IValue& tensor) {
+    return tensor.isNone() || (tensor.use_count() == 1 && tensor.toTensor().storage().use_count() == 1);
+  });
 }
 
 Arenas::~Arenas() {
@@ -158,14 +155,14 @@ std::unique_ptr<Arena> Arenas::TakeOldest() const {
 }
 
 void Arenas::Give(std::unique_ptr<Arena> arena) const {
-  const bool counts = MemoryAccount::Current() != nullptr;
-  if (!arena->IsFree()) {
-    // All of it is the run's now, and counts so when it is freed.
-    if (counts) MemoryAccount::Allocated(arena->capacity() - arena->bytes());
-    return;
-  }
-  if (counts) MemoryAccount::Freed(arena->bytes());
+  if (!arena->IsFree()) return Leave(std::move(arena));
+  if (MemoryAccount::Current() != nullptr) MemoryAccount::Freed(arena->bytes());
   Keep(std::move(arena));
+}
+
+void Arenas::Leave(std::unique_ptr<Arena> arena) const {
+  // All of it counts as the run's when it is freed.
+  if (MemoryAccount::Current() != nullptr) MemoryAccount::Allocated(arena->capacity() - arena->bytes());
 }
 
 void Arenas::Keep(std::unique_ptr<Arena> arena) const {

@@ -1,6 +1,7 @@
 // Memory that runs of one plan use one after the other: for what passes/plan_memory found to be small, of known sizes
 // and gone when the run has ended. A run's tensors lie in one piece of memory where the plan's ArenaLayout says, ready
-// made: operators compute into them, and neither a tensor nor memory is allocated or freed.
+// made: operators compute into them, and neither a tensor nor memory is allocated or freed. Each has a Storage of its
+// own, as it would have outside of an arena: what looks at storages and offsets in them sees no difference.
 //
 // An arena is for the numbers that a run brings along, on which sizes depend. Some are kept for the runs that follow,
 // of whatever numbers. A run of others than those gets the arena that was not used for longest, whose tensors are given
@@ -12,12 +13,14 @@
 // other processor looks for its own one there.
 //
 // An arena serves one run at a time. It is used again only if the run left nothing in it that somebody still refers to,
-// be it that the run went on in the baseline, which may keep what the plan would not: then it goes as soon as that
-// does. What a run's numbers need of its arena counts for the run's memory account.
+// and if the plan ran to its end: the baseline, which goes on for a plan that bails out, may keep what the plan would
+// not, and give it another shape or storage. Then its memory goes as soon as the last of its tensors does. What a run's
+// numbers need of its arena counts for the run's memory account.
 #pragma once
 
 #include <ATen/core/ivalue.h>
-#include <c10/core/Storage.h>
+#include <c10/core/Allocator.h>
+#include <c10/util/intrusive_ptr.h>
 
 #include <array>
 #include <atomic>
@@ -46,7 +49,7 @@ class Arena {
   std::span<const int64_t> given() const { return std::span(numbers_).first(layout_.num_given); }
   // What that needs, and what it has from earlier ones.
   size_t bytes() const { return bytes_; }
-  size_t capacity() const { return storage_ ? storage_.nbytes() : 0; }
+  size_t capacity() const { return memory_ ? memory_->bytes : 0; }
 
   // The tensor of a place; None if there is no memory for it. Then Make makes one.
   const c10::IValue& tensor(size_t place) const { return tensors_[place]; }
@@ -55,15 +58,22 @@ class Arena {
   bool IsFree() const;
 
  private:
-  void Grow();
+  // Lives as long as the arena or a storage in it.
+  struct Memory : c10::intrusive_ptr_target {
+    explicit Memory(size_t size);
+    const size_t bytes;
+    const at::DataPtr data;
+  };
+
   void SetTensor(size_t place);
+  at::DataPtr PartAt(size_t offset) const;
 
   const ArenaLayout& layout_;
   std::atomic<size_t>* const count_;
   std::vector<int64_t> numbers_;
   std::vector<ArenaLayout::Extent> extents_;
   size_t bytes_ = 0;
-  c10::Storage storage_;
+  c10::intrusive_ptr<Memory> memory_;
   std::vector<c10::IValue> tensors_;
 };
 
@@ -81,6 +91,8 @@ class Arenas {
   // Throws MemoryLimitError if the thread's account has no room for it.
   std::unique_ptr<Arena> Take(std::span<const int64_t> given) const;
   void Give(std::unique_ptr<Arena> arena) const;
+  // Instead of Give: what the run still refers to is its own from here on, to be changed in any way.
+  void Leave(std::unique_ptr<Arena> arena) const;
 
   const ArenaLayout& layout() const { return layout_; }
 

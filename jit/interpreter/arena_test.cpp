@@ -6,6 +6,7 @@
 #include <ATen/ops/floor_divide.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/remainder.h>
+#include <ATen/ops/resize.h>
 #include <ATen/ops/zero.h>
 #include <gtest/gtest.h>
 
@@ -55,6 +56,19 @@ TEST(ArenaTest, TensorsLieOverThoseThatTheirPlacesName) {
   EXPECT_EQ(third.dtype(), c10::kLong);
   EXPECT_EQ(static_cast<char*>(third.data_ptr()) - static_cast<char*>(first.data_ptr()), 64);
   EXPECT_FALSE(first.is_inference());
+}
+
+TEST(ArenaTest, EachTensorIsTheWholeOfItsStorage) {
+  const Arenas arenas(OfNumber());
+  for (const int64_t n : {4, 400, 4}) {
+    std::unique_ptr<Arena> arena = arenas.Take(Numbers{n});
+    for (size_t place = 0; place < 4; ++place) {
+      const at::Tensor& tensor = arena->tensor(place).toTensor();
+      EXPECT_EQ(tensor.storage_offset(), 0);
+      EXPECT_EQ(tensor.storage().nbytes(), tensor.nbytes());
+    }
+    arenas.Give(std::move(arena));
+  }
 }
 
 TEST(ArenaTest, SizesAndPlacesFollowTheNumbersOfARun) {
@@ -210,6 +224,20 @@ TEST(ArenaTest, WhatSomebodyStillRefersToIsNotUsedAgain) {
       EXPECT_EQ(kept.data_ptr<float>()[0], 7);
     }
   }
+}
+
+TEST(ArenaTest, WhatARunIsLeftWithIsItsOwnToChange) {
+  const Arenas arenas(OfNumber());
+  std::unique_ptr<Arena> arena = arenas.Take(Numbers{4});
+  const at::Tensor kept = arena->tensor(1).toTensor().fill_(7);
+  at::Tensor(arena->tensor(3).toTensor()).resize_({2, 2}).t_();
+  arenas.Leave(std::move(arena));
+  const std::unique_ptr<Arena> next = arenas.Take(Numbers{4});
+  for (size_t place = 0; place < 4; ++place) next->tensor(place).toTensor().zero_();
+  EXPECT_EQ(next->tensor(3).toTensor().sizes(), (Numbers{4}));
+  EXPECT_EQ(kept.data_ptr<float>()[0], 7);
+  at::Tensor(kept).resize_({100, 3}).fill_(8);
+  EXPECT_EQ(next->tensor(2).toTensor().data_ptr<float>()[0], 0);
 }
 
 TEST(ArenaTest, WhatARunNeedsCountsForItsAccount) {

@@ -250,6 +250,7 @@ void InterpreterState::BailOut() {
     if (point.registers[i] == kNotInRegister) continue;
     registers_[frame.base + static_cast<size_t>(point.registers[i])] = std::move(values[i]);
   }
+  if (arena_ != nullptr) arenas_->Leave(std::move(arena_));
   frame.code = &baseline;
   frame.pc = baseline.instructions.data() + point.pc;
   bailouts.count.fetch_add(1, std::memory_order_relaxed);

@@ -145,7 +145,8 @@ class InterpreterState : public std::enable_shared_from_this<InterpreterState> {
   std::vector<Entered> entered_;
   std::vector<Mode> forked_in_;  // of each fork that runs inline: the mode to go back to at its end
   torch::jit::Stack stack_;      // for boxed calls
-  std::unique_ptr<Arena> arena_;
+  std::shared_ptr<const Code> code_;
+  std::unique_ptr<Arena> arena_;      // of the code
   const Arenas* arenas_ = nullptr;    // where it goes back to
   const Bailouts* raised_ = nullptr;  // of a plan that went back to the baseline for an exception
   c10::IValue result_;
@@ -154,7 +155,6 @@ class InterpreterState : public std::enable_shared_from_this<InterpreterState> {
   c10::intrusive_ptr<c10::ivalue::Future> turn_;  // what the StateStep where the run stands was told to wait for
   bool wait_fails_ = false;
   bool started_ = false;
-  std::shared_ptr<const Code> code_;
   Completion completion_;
   c10::intrusive_ptr<c10::ivalue::Future> future_;
 };

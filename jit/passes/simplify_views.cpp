@@ -70,10 +70,33 @@ bool ComparesIdentity(const Block& block) {
   return false;
 }
 
+// Whether somebody looks behind a tensor, at its storage and where in it the tensor begins.
+bool LooksAtStorage(const Block& block) {
+  static const std::unordered_set<Symbol> kLooking = {Aten("as_strided"),
+                                                      Aten("as_strided_"),
+                                                      Aten("as_strided_copy"),
+                                                      Aten("as_strided_scatter"),
+                                                      Aten("storage_offset"),
+                                                      Aten("is_set_to"),
+                                                      Aten("set_"),
+                                                      Aten("set"),
+                                                      Aten("_has_same_storage_numel")};
+  for (const Node* node : block) {
+    if (kLooking.count(node->kind()) != 0) return true;
+    for (const Block* nested : node->blocks()) {
+      if (LooksAtStorage(*nested)) return true;
+    }
+  }
+  return false;
+}
+
 class Simplifier {
  public:
   Simplifier(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects)
-      : graph_(graph), facts_(graph, arguments, effects), pure_(graph, effects) {}
+      : graph_(graph),
+        facts_(graph, arguments, effects),
+        pure_(graph, effects),
+        copies_matter_(LooksAtStorage(*graph.block())) {}
 
   bool Run() {
     if (ComparesIdentity(*graph_.block())) return false;
@@ -145,7 +168,7 @@ class Simplifier {
   // A copy with the strides of the original.
   bool IsCopyInPlace(const Node& node, const ValueFacts& from) const {
     const c10::IValue* format = ConstantOf(*node.input(1));
-    if (kept_.count(facts_.aliases().ClassOf(*node.output())) != 0) return false;
+    if (copies_matter_ || kept_.count(facts_.aliases().ClassOf(*node.output())) != 0) return false;
     if (format == nullptr || !from.plain || from.requires_grad != false) return false;
     if (format->isNone()) return from.contiguous;
     return from.default_strides && format->isInt() &&
@@ -342,6 +365,7 @@ class Simplifier {
   Graph& graph_;
   ValueFactTable facts_;
   const PureNodes pure_;
+  const bool copies_matter_;
   std::unordered_set<size_t> kept_;  // alias classes
   std::unordered_map<const Value*, Arrangement> arranged_;
   bool changed_ = false;
