@@ -252,8 +252,8 @@ def test_nothing_is_checked_if_nobody_asked(hearthd, protocol, mixed):
     assert server.metric("hearth_shadow_runs_total") == 0
 
 
-class Reshaping(nn.Module):
-    """Changes the shape of what it made where its argument is positive, and only there."""
+class Transposing(nn.Module):
+    """Transposes what it made where its argument is positive, and only there."""
 
     def forward(self, x: Tensor) -> Tensor:
         y = torch.exp(x)
@@ -265,9 +265,9 @@ class Reshaping(nn.Module):
         return y + z
 
 
-def test_where_a_plan_bails_out_the_baseline_may_reshape_what_it_made(tmp_path):
+def test_where_a_plan_bails_out_the_baseline_may_reshape_what_it_was_handed(tmp_path):
     """The calls after it find the memory of the plan as they need it."""
-    model = torch.jit.script(Reshaping())
+    model = torch.jit.script(Transposing())
     model.save(tmp_path / "model.pt")
     inputs = {"negative": -torch.rand(12, 12), "positive": torch.rand(12, 12)}
     for name, x in inputs.items():
@@ -283,3 +283,4 @@ def test_where_a_plan_bails_out_the_baseline_may_reshape_what_it_made(tmp_path):
     for i, name in enumerate(order):
         answer = torch.load(tmp_path / f"{i}.pt", weights_only=True)
         assert values.difference(model(inputs[name]), answer) is None, (i, name)
+        assert answer.stride() == model(inputs[name]).stride(), (i, name)
