@@ -31,8 +31,9 @@ namespace {
 const Symbol kLinear = Symbol::fromQualString("aten::linear");
 const Symbol kPackedLinear = Symbol::fromQualString("hearth::linear");
 
-// Packing smaller ones is not worth the memory: no batch is that large.
-constexpr int64_t kLeastElements = 128 * 128;
+// Packing smaller ones is not worth the memory: no batch is that large. Turning still smaller ones makes no difference.
+constexpr int64_t kLeastPacked = 128 * 128;
+constexpr int64_t kLeastTurned = 32 * 32;
 
 at::Tensor Call(const char* name, torch::jit::Stack stack) {
   OperatorRegistry::Global().Find(Symbol::fromQualString(name), "")->Run(stack);
@@ -43,6 +44,9 @@ at::Tensor Pack(const at::Tensor& weight) {
   const at::NoGradGuard no_gradients;
   return Call("mkldnn::_reorder_linear_weight", {weight.detach().contiguous(), c10::IValue()});
 }
+
+// The same numbers, with the elements of a column side by side: the product takes them as they come.
+at::Tensor Turn(const at::Tensor& weight) { return weight.detach().t().contiguous().t(); }
 
 // A product as models have them: few rows and many, weights that caches hold and one that they do not.
 struct Product {
@@ -56,46 +60,63 @@ double TimeOf(const std::function<void()>& work) {
   return (ProcessorTimeOfThread() - start).count();
 }
 
-// How many times as long the product takes with the weight as it is as with the packed one: the median of a few tries,
-// which take turns.
-double GainOfPacking(const Product& product) {
+// How many times as long a product takes with the weight as models have it as with it in another format.
+struct Gains {
+  double turned = 1;
+  double packed = 1;
+};
+
+template <size_t N>
+double Median(std::array<double, N> numbers) {
+  std::ranges::nth_element(numbers, numbers.begin() + N / 2);
+  return numbers[N / 2];
+}
+
+// The medians of a few tries, in which the formats take turns.
+Gains GainsFor(const Product& product) {
   constexpr size_t kTries = 3;
   const at::NoGradGuard no_gradients;
   const at::Tensor input = at::ones({product.rows, product.inner}), weight = at::ones({product.columns, product.inner});
-  const at::Tensor packed = Pack(weight);
-  const auto plain = [&] { at::linear(input, weight); };
-  const auto with_packed = [&] { Call("hearth::linear", {input, weight, packed, c10::IValue(), "none"}); };
-  plain();
-  with_packed();
-  std::array<double, kTries> gains;
-  for (double& gain : gains) {
-    const double time = TimeOf(plain);
-    gain = time / TimeOf(with_packed);
+  const at::Tensor turned = Turn(weight), packed = Pack(weight);
+  const auto multiply = [&](const at::Tensor& with, const c10::IValue& with_packed) {
+    Call("hearth::linear", {input, with, with_packed, c10::IValue(), "none"});
+  };
+  std::array<double, kTries> gains_turned, gains_packed;
+  for (size_t i = 0; i <= kTries; ++i) {
+    const double time = TimeOf([&] { multiply(weight, {}); });
+    const double time_turned = TimeOf([&] { multiply(turned, {}); });
+    const double time_packed = TimeOf([&] { multiply(weight, packed); });
+    if (i == 0) continue;  // which finds nothing in the caches
+    gains_turned[i - 1] = time / time_turned;
+    gains_packed[i - 1] = time / time_packed;
   }
-  std::ranges::nth_element(gains, gains.begin() + kTries / 2);
-  return gains[kTries / 2];
+  return {Median(gains_turned), Median(gains_packed)};
 }
 
-// Whether the library that takes packed weights is clearly the faster one here: LibTorch's other one keeps its best
-// code for the processors of its own maker. Not on a coin's toss where both are about as fast: the memory would be for
-// nothing.
-bool PackingPays(const DerivedConstants& derived) {
-  constexpr double kClearly = 1.1;
-  static const bool pays = [&] {
-    if (!at::hasMKLDNN()) return false;
-    double gain = 1;
+enum class Format { kAsItIs, kTurned, kPacked };
+
+// Which one is the fastest here. Not on a coin's toss where two are about as fast: the memory would be for nothing, and
+// of a packed weight there are two.
+Format FastestFormat(const DerivedConstants& derived) {
+  constexpr double kClearlyTurned = 1.05, kClearlyPacked = 1.1;
+  static const Format fastest = [&] {
+    if (!at::hasMKLDNN()) return Format::kAsItIs;
+    Gains all;
     for (const Product& product : kProducts) {
-      gain *= std::pow(GainOfPacking(product), 1.0 / kProducts.size());
+      const Gains gains = GainsFor(product);
+      all.turned *= std::pow(gains.turned, 1.0 / kProducts.size());
+      all.packed *= std::pow(gains.packed, 1.0 / kProducts.size());
       derived.Rest();
     }
-    return gain >= kClearly;
+    if (all.packed >= kClearlyPacked * std::max(all.turned, 1.0)) return Format::kPacked;
+    return all.turned >= kClearlyTurned ? Format::kTurned : Format::kAsItIs;
   }();
-  return pays;
+  return fastest;
 }
 
-bool IsPackable(const at::Tensor& weight) {
+bool IsPlainMatrix(const at::Tensor& weight) {
   return IsPlainOnCpu(weight, at::kFloat) && weight.dim() == 2 &&
-         (weight.is_contiguous() || weight.t().is_contiguous()) && weight.numel() >= kLeastElements;
+         (weight.is_contiguous() || weight.t().is_contiguous());
 }
 
 // As hearth::linear calls it; empty if it is none.
@@ -142,16 +163,22 @@ class Packer {
     if (weight == nullptr) return;
     const InsertionGuard here(&graph_, node);
     graph_.SetCurrentRange(node->range());
+    Value* as_it_is = node->input(1);
     c10::IValue packed;
-    if (IsPackable(*weight) && PackingPays(derived_)) {
-      const auto made =
-          derived_.Get("packed linear", {*weight}, [&] { return std::vector<at::Tensor>{Pack(*weight)}; });
-      if (!made.empty()) packed = made[0];
+    if (IsPlainMatrix(*weight) && weight->numel() >= kLeastTurned) {
+      const Format format = FastestFormat(derived_);
+      if (format == Format::kPacked && weight->numel() >= kLeastPacked) {
+        const auto made = derived_.Get("packed linear", {*weight}, [&] { return std::vector{Pack(*weight)}; });
+        if (!made.empty()) packed = made[0];
+      } else if (format == Format::kTurned && weight->is_contiguous()) {
+        const auto made = derived_.Get("turned linear", {*weight}, [&] { return std::vector{Turn(*weight)}; });
+        if (!made.empty()) as_it_is = graph_.InsertConstant(made[0]);
+      }
     }
     Value* weights = graph_.InsertConstant(packed);
     Value* activation = graph_.InsertConstant(std::string("none"));
     Value* made =
-        Operate(graph_, kPackedLinear, "", {node->input(0), node->input(1), weights, node->input(2), activation}, node);
+        Operate(graph_, kPackedLinear, "", {node->input(0), as_it_is, weights, node->input(2), activation}, node);
     made->SetName(node->output()->name());
     node->output()->ReplaceAllUsesWith(made);
     node->Destroy();
