@@ -1,6 +1,7 @@
 #include "jit/plan_cache/plan_keeper.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "jit/executor/background_thread.h"
@@ -69,11 +70,16 @@ void PlanKeeper::WriteAll() {
 }
 
 void PlanKeeper::Write(Kept& kept, const ModelExecutor& executor) {
-  std::vector<KnownArguments> known = executor.tiers()->Known();
-  const uint64_t calls = CallsOf(known);
-  if (calls == kept.calls_written) return;
-  store_.Write(kept.key, std::move(known));
-  kept.calls_written = calls;
+  // There is nobody to tell: this is a thread of the keeper's own, or a model that goes.
+  try {
+    std::vector<KnownArguments> known = executor.tiers()->Known();
+    const uint64_t calls = CallsOf(known);
+    if (calls == kept.calls_written) return;
+    store_.Write(kept.key, std::move(known));
+    kept.calls_written = calls;
+  } catch (const std::exception& error) {
+    Log().error("{}: what the model was called with is not kept: {}", kept.key, error.what());
+  }
 }
 
 }  // namespace hearth
