@@ -65,6 +65,36 @@ def test_after_warm_every_kind_of_call_has_its_plan(hearthd, protocol, scaled):
     assert [plan.calls for plan in plans] == [2, 2]
 
 
+class Busy(nn.Module):
+    """Runs on in one method, while the other one, whose plans take a while to make, is called."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(*(nn.Tanh() for _ in range(300)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layers(x)
+
+    @torch.jit.export
+    def run_on(self, x: Tensor) -> Tensor:
+        while bool(x.sum() == 0):
+            x = x * 1
+        return x
+
+
+def test_beside_requests_warm_has_the_share_alone(hearthd, protocol):
+    server = hearthd({"busy": torch.jit.script(Busy())}, "--compiler-share", "0.000001", "--threads", "2")
+    client = NativeClient(protocol, server.channel())
+    for rank in range(1, 13):
+        client.call("busy", "forward", torch.ones([2] * rank))
+    under_way = client.method("Call").future(client.request("busy", "run_on", torch.zeros(1)))
+    with pytest.raises(grpc.RpcError) as raised:
+        warm(client, "busy", timeout=1)
+    assert raised.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+    under_way.cancel()
+    assert warm(client, "busy").plans >= 12
+
+
 def test_warm_says_what_is_not_there(hearthd, protocol, scaled):
     client = NativeClient(protocol, hearthd({"scaled": scaled}, "--compiler", "off").channel())
     client.call("scaled", "forward", torch.ones(1, 4), torch.tensor([0]))

@@ -19,6 +19,7 @@
 #include "jit/executor/code_builder.h"
 #include "jit/executor/model_executor.h"
 #include "jit/executor/tiers.h"
+#include "jit/executor/traffic.h"
 #include "jit/frontend/builtin_functions.h"
 #include "jit/frontend/errors.h"
 #include "jit/frontend/source_importer.h"
@@ -105,14 +106,16 @@ class Handle final : public CallHandle {
 
 class LoadedModel final : public Model, public std::enable_shared_from_this<LoadedModel> {
  public:
-  // A memory limit of 0 is none. `keeper`, which may be null, has adopted the executor.
+  // A memory limit of 0 is none. `keeper`, which may be null, has adopted the executor. `traffic` is told of calls.
   LoadedModel(std::shared_ptr<ModelExecutor> executor, ImportedModule imported, c10::Device device,
-              std::shared_ptr<StreamPool> streams, int64_t memory_limit, std::shared_ptr<PlanKeeper> keeper)
+              std::shared_ptr<StreamPool> streams, int64_t memory_limit, std::shared_ptr<Traffic> traffic,
+              std::shared_ptr<PlanKeeper> keeper)
       : executor_(std::move(executor)),
         imported_(std::move(imported)),
         device_(device),
         streams_(std::move(streams)),
         memory_limit_(memory_limit),
+        traffic_(std::move(traffic)),
         keeper_(std::move(keeper)) {}
 
   // What the module's attributes hold may be nested deeply.
@@ -261,10 +264,14 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
         callback(std::move(answer));
       };
     }
+    const bool served = !options.is_warmup;
+    if (served) traffic_->Begin();
     executor_->RunAsync(method, std::move(bound), std::move(settings),
-                        [self = shared_from_this(), stream, start = std::chrono::steady_clock::now(),
+                        [self = shared_from_this(), stream, served, start = std::chrono::steady_clock::now(),
                          callback = std::move(callback)](c10::IValue value, const std::exception_ptr& error) {
-                          callback(self->Finish(std::move(value), error, stream.get(), start));
+                          auto answer = self->Finish(std::move(value), error, stream.get(), start);
+                          if (served) self->traffic_->End();
+                          callback(std::move(answer));
                         });
     return handle;
   }
@@ -311,6 +318,7 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
   const c10::Device device_;
   const std::shared_ptr<StreamPool> streams_;
   const int64_t memory_limit_;
+  const std::shared_ptr<Traffic> traffic_;
   const std::shared_ptr<PlanKeeper> keeper_;
   std::atomic<uint64_t> calls_{0};
   std::atomic<uint64_t> failures_{0};
@@ -328,7 +336,8 @@ absl::Status LoadLibraries(const std::vector<std::string>& libraries) {
 }
 
 // Null where every call runs the baseline.
-std::optional<TierSettings> MakeTierSettings(const CompilerOptions& options, std::shared_ptr<StreamPool> streams) {
+std::optional<TierSettings> MakeTierSettings(const CompilerOptions& options, std::shared_ptr<StreamPool> streams,
+                                             std::shared_ptr<Traffic> traffic) {
   if (options.tier == Tier::kBaseline) return std::nullopt;
   TierSettings settings;
   const CodeCacheLimits limits{options.max_plans, static_cast<size_t>(options.plan_bytes)};
@@ -344,6 +353,7 @@ std::optional<TierSettings> MakeTierSettings(const CompilerOptions& options, std
   } else {
     BackgroundCompiler::Settings compiler;
     compiler.processor_share = options.processor_share;
+    compiler.serving = [traffic = std::move(traffic)] { return traffic->IsServing(std::chrono::steady_clock::now()); };
     compiler.job_memory = options.job_memory;
     settings.compiler = std::make_shared<BackgroundCompiler>(compiler);
     if (options.shadow_share > 0) {
@@ -370,7 +380,7 @@ class RuntimeImpl final : public Runtime {
         memory_limit_(options.memory_limit),
         load_memory_limit_(options.load_memory_limit),
         load_time_limit_(options.load_time_limit),
-        tiers_(MakeTierSettings(options.compiler, streams_)),
+        tiers_(MakeTierSettings(options.compiler, streams_, traffic_)),
         pool_(options.threads),
         keeper_(MakeKeeper(options.compiler)) {
     // Beside whatever the caller does before its first archive needs it.
@@ -444,7 +454,7 @@ class RuntimeImpl final : public Runtime {
       Inherit(options, *executor);
       if (keeper_ != nullptr) keeper_->Adopt(executor, *imported.archive, device_);
       return std::make_shared<LoadedModel>(executor, std::move(imported), device_, streams_,
-                                           options.memory_limit.value_or(memory_limit_), keeper_);
+                                           options.memory_limit.value_or(memory_limit_), traffic_, keeper_);
     } catch (...) {
       return StatusOfLoad(budget, std::current_exception());
     }
@@ -497,7 +507,7 @@ class RuntimeImpl final : public Runtime {
           new ModelExecutor(imported.unit, functions, builder, &pool_, tiers_), WhenIdle{device_});
       Inherit(options, *executor);
       return std::make_shared<LoadedModel>(executor, std::move(imported), device_, streams_,
-                                           options.memory_limit.value_or(memory_limit_), nullptr);
+                                           options.memory_limit.value_or(memory_limit_), traffic_, nullptr);
     } catch (...) {
       return StatusOfLoad(budget, std::current_exception());
     }
@@ -508,6 +518,7 @@ class RuntimeImpl final : public Runtime {
   const int64_t memory_limit_;
   const int64_t load_memory_limit_;
   const std::chrono::nanoseconds load_time_limit_;
+  const std::shared_ptr<Traffic> traffic_ = std::make_shared<Traffic>();
   const std::optional<TierSettings> tiers_;
   const std::shared_ptr<TurnList> generators_ = std::make_shared<TurnList>();  // which runs may draw and seed when
   ThreadPool pool_;

@@ -34,7 +34,9 @@ enum class Tier {
 
 struct CompilerOptions {
   Tier tier = Tier::kAuto;
-  double processor_share = 0;  // of one processor, that compiling may take; 0: no limit but the least priority
+  // Of one processor, that compiling may take while calls are answered or nobody waits for it; 0: no limit but the
+  // least priority.
+  double processor_share = 0;
   uint64_t compile_after = 2;  // calls with arguments of one kind
   uint64_t exact_after = 256;  // calls with tensors of the same sizes, which then have a plan of their own; 0: never
   int64_t job_memory = int64_t{4} << 30;    // that making one plan may come to hold; 0: no limit
@@ -153,6 +155,8 @@ struct CallOptions {
   bool may_run_here = false;
   // Filled by the time of the callback, if given: the call looks at the clock before every instruction.
   std::shared_ptr<CallReport> report;
+  // A warm-up, whose answer nobody waits for: what is compiled does not give way to it.
+  bool is_warmup = false;
   // With CompilerOptions::fail_guards: which guard of the plan fails, of so many as it has, in place of a drawn one.
   std::optional<uint64_t> failing_guard;
 };
@@ -260,8 +264,8 @@ class Model {
   virtual PlanCounts plan_counts() const = 0;
   // Has plans compiled for all kinds of arguments that the model was called with so far, and calls `done` once when
   // none is left to compile: before this returns, or on a thread of the compiler's, which it must not block. Until then
-  // compiling is not held to its share of the processor. Whoever drops what is returned does not wait any longer;
-  // `done` may then just be under way.
+  // compiling is not held to its share of the processor but while calls are answered, of whatever model. Whoever drops
+  // what is returned does not wait any longer; `done` may then just be under way.
   virtual std::shared_ptr<const void> WhenWarm(std::function<void()> done) = 0;
   virtual std::vector<OperatorUse> operators() const = 0;
   // IR text of a method; kNotFound if there is none.

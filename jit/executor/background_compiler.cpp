@@ -1,7 +1,6 @@
 #include "jit/executor/background_compiler.h"
 
 #include <pthread.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -31,14 +30,19 @@ spdlog::logger& Log() {
   return logger;
 }
 
-void StandBack(BackgroundCompiler::Priority priority) {
-  const sched_param none{};
-  if (priority == BackgroundCompiler::Priority::kIdle) {
-    const int error = pthread_setschedparam(pthread_self(), SCHED_IDLE, &none);
-    if (error != 0) Log().warn("the compiler's thread does not run at idle priority: error {}", error);
+// How often a job that rests looks whether requests are still served, where somebody waits for it.
+constexpr Seconds kLook{0.02};
+
+// Calls what others have asked to be told by. What it throws would end the process, and concerns nobody here.
+template <typename... Arguments>
+void Tell(const std::function<void(Arguments...)>& told, Arguments... arguments) {
+  try {
+    if (told) told(arguments...);
+  } catch (const std::exception& error) {
+    Log().error("somebody who was told of the end of compiling failed: {}", error.what());
+  } catch (...) {
+    Log().error("somebody who was told of the end of compiling failed");
   }
-  // Also for where the scheduling class was refused.
-  TakeLeastPriority();
 }
 
 }  // namespace
@@ -55,6 +59,7 @@ struct BackgroundCompiler::Impl {
   struct Pending {
     Client client;
     CompileJob job;
+    std::shared_ptr<CancellationToken> token = std::make_shared<CancellationToken>();
   };
   class Task;
 
@@ -62,6 +67,7 @@ struct BackgroundCompiler::Impl {
 
   // Whether the one job of `made` was taken.
   bool Add(std::unique_lock<std::mutex> lock, std::list<Pending> made);
+  // What jobs need to run is made when they are asked for: nothing here is left to fail where nobody could be told.
   void Work(int number);
   void RunBest(std::unique_lock<std::mutex>& lock);
   CompileOutcome Run(Task& task);
@@ -71,8 +77,10 @@ struct BackgroundCompiler::Impl {
   void CountEnd(const Client& client, std::unique_lock<std::mutex>& lock);
   // Charges what the thread has used since `*from`. With the lock held.
   void Charge(Seconds* from);
-  // How long to stay off the processor. With the lock held.
-  Seconds Rest() { return waits > 0 ? Seconds(0) : budget.Rest(Clock::now()); }
+  // Whether jobs are held to the share. With the lock held.
+  bool IsLimited() const { return waits == 0 || (settings.serving && settings.serving()); }
+  // How long to stay off the processor, and then ask again. With the lock held.
+  Seconds Rest();
   std::atomic<uint64_t>& CounterOf(CompileOutcome outcome) { return outcomes[static_cast<size_t>(outcome)]; }
 
   const Settings settings;
@@ -90,7 +98,6 @@ struct BackgroundCompiler::Impl {
   std::vector<Task*> tasks;         // running
   ProcessorBudget budget;
   size_t waits = 0;  // how many wait for a client's last job
-  bool paused = false;
   bool closing = false;
   std::vector<std::unique_ptr<LargeStackThread>> threads;
 };
@@ -109,32 +116,25 @@ class BackgroundCompiler::Impl::Task final : public CompileProgress {
     resting_ = true;
     while (!stopped_) {
       const Seconds rest = impl_.Rest();
-      if (impl_.paused) {
-        impl_.changed.wait(lock);
-      } else if (rest > Seconds(0)) {
-        impl_.changed.wait_for(lock, rest);
-      } else {
-        break;
-      }
+      if (rest <= Seconds(0)) break;
+      impl_.changed.wait_for(lock, rest);
     }
     resting_ = false;
     const bool stopped = stopped_;
     lock.unlock();
     if (stopped) throw CancelledError(CancelledError::Reason::kCancelled);
-    token_->Check();
+    token()->Check();
     if (account_) account_->Check();
   }
 
-  const std::shared_ptr<CancellationToken>& token() const override { return token_; }
+  const std::shared_ptr<CancellationToken>& token() const override { return pending_.token; }
 
  private:
   friend struct Impl;
-  friend class BackgroundCompiler;
   friend class hearth::CompileClient;
 
   Impl& impl_;
   Pending pending_;
-  const std::shared_ptr<CancellationToken> token_ = std::make_shared<CancellationToken>();
   std::optional<MemoryAccount> account_;
   const Clock::time_point started_ = Clock::now();
   Seconds charged_ = ProcessorTimeOfThread();
@@ -153,7 +153,7 @@ thread_local const void* client_of_thread = nullptr;
 
 void BackgroundCompiler::Impl::Work(int number) {
   pthread_setname_np(pthread_self(), ("hearth-comp-" + std::to_string(number)).c_str());
-  StandBack(settings.priority);
+  TakeLeastPriority();
   UseThisThreadOnly();
   std::unique_lock lock(mutex);
   for (;;) {
@@ -165,7 +165,7 @@ void BackgroundCompiler::Impl::Work(int number) {
       lock.lock();
     } else if (closing) {
       return;
-    } else if (paused || queue.empty()) {
+    } else if (queue.empty()) {
       changed.wait(lock);
     } else if (const Seconds rest = Rest(); rest > Seconds(0)) {
       changed.wait_for(lock, rest);
@@ -214,7 +214,7 @@ void BackgroundCompiler::Impl::RunBest(std::unique_lock<std::mutex>& lock) {
   --running;
   ++CounterOf(outcome);
   lock.unlock();
-  if (task->pending_.job.ended) task->pending_.job.ended(outcome);
+  Tell(task->pending_.job.ended, outcome);
   // What the job held goes before anybody is told that it has ended.
   task.reset();
   client_of_thread = nullptr;
@@ -230,7 +230,7 @@ void BackgroundCompiler::Impl::CountEnd(const Client& client, std::unique_lock<s
   const auto told = std::exchange(client->waits, {});
   waits -= told.size();
   lock.unlock();
-  for (const auto& done : told) (*done)();
+  for (const auto& done : told) Tell(*done);
   lock.lock();
 }
 
@@ -246,7 +246,7 @@ CompileOutcome BackgroundCompiler::Impl::Run(Task& task) {
     return CompileOutcome::kDone;
   } catch (const CancelledError& error) {
     // A deadline that the job gave itself is its own failure.
-    return task.token_->cancelled() ? CompileOutcome::kCancelled : fail(error.what());
+    return task.token()->cancelled() ? CompileOutcome::kCancelled : fail(error.what());
   } catch (const std::exception& error) {
     return fail(error.what());
   } catch (...) {
@@ -257,7 +257,7 @@ CompileOutcome BackgroundCompiler::Impl::Run(Task& task) {
 void BackgroundCompiler::Impl::End(std::list<Pending> jobs, CompileOutcome outcome) {
   while (!jobs.empty()) {
     const Client client = jobs.front().client;
-    if (jobs.front().job.ended) jobs.front().job.ended(outcome);
+    Tell(jobs.front().job.ended, outcome);
     jobs.pop_front();
     std::unique_lock lock(mutex);
     ++CounterOf(outcome);
@@ -265,48 +265,33 @@ void BackgroundCompiler::Impl::End(std::list<Pending> jobs, CompileOutcome outco
   }
 }
 
+Seconds BackgroundCompiler::Impl::Rest() {
+  if (!IsLimited()) return Seconds(0);
+  const Seconds rest = budget.Rest(Clock::now());
+  return waits == 0 ? rest : std::min(rest, kLook);
+}
+
 void BackgroundCompiler::Impl::Charge(Seconds* from) {
   const Seconds now = ProcessorTimeOfThread();
   const Seconds used = now - std::exchange(*from, now);
   processor_seconds.store(processor_seconds.load(std::memory_order_relaxed) + used.count(), std::memory_order_relaxed);
-  if (waits == 0) budget.Charge(used, Clock::now());
+  if (IsLimited()) budget.Charge(used, Clock::now());
 }
 
 BackgroundCompiler::BackgroundCompiler(const Settings& settings) : impl_(std::make_unique<Impl>(settings)) {
+  impl_->tasks.reserve(static_cast<size_t>(settings.threads));
   for (int i = 0; i < settings.threads; ++i) {
     impl_->threads.push_back(std::make_unique<LargeStackThread>([impl = impl_.get(), i] { impl->Work(i); }));
   }
 }
 
 BackgroundCompiler::~BackgroundCompiler() {
-  // Clients hold the compiler: there is none, and so no job.
   {
     std::lock_guard lock(impl_->mutex);
     impl_->closing = true;
   }
   impl_->changed.notify_all();
   impl_->threads.clear();
-}
-
-void BackgroundCompiler::Pause() {
-  std::lock_guard lock(impl_->mutex);
-  impl_->paused = true;
-}
-
-void BackgroundCompiler::Resume() {
-  {
-    std::lock_guard lock(impl_->mutex);
-    impl_->paused = false;
-  }
-  impl_->changed.notify_all();
-}
-
-void BackgroundCompiler::SetProcessorShare(double share) {
-  {
-    std::lock_guard lock(impl_->mutex);
-    impl_->budget.SetShare(share, Clock::now());
-  }
-  impl_->changed.notify_all();
 }
 
 BackgroundCompiler::Counters BackgroundCompiler::counters() const {
@@ -318,15 +303,6 @@ BackgroundCompiler::Counters BackgroundCompiler::counters() const {
           impl_->CounterOf(CompileOutcome::kDropped),
           impl_->busy,
           impl_->processor_seconds};
-}
-
-std::vector<BackgroundCompiler::Running> BackgroundCompiler::running() const {
-  std::lock_guard lock(impl_->mutex);
-  std::vector<Running> running;
-  for (const Impl::Task* task : impl_->tasks) {
-    running.push_back({task->pending_.job.graph, task->pass_, Clock::now() - task->started_, task->resting_});
-  }
-  return running;
 }
 
 CompileClient::CompileClient(const std::shared_ptr<BackgroundCompiler>& compiler)
@@ -370,7 +346,7 @@ void CompileClient::Cancel() {
     for (auto* task : impl.tasks) {
       if (task->pending_.client != state_) continue;
       task->stopped_ = true;
-      tokens.push_back(task->token_);
+      tokens.push_back(task->token());
     }
   }
   impl.changed.notify_all();
@@ -408,6 +384,17 @@ std::shared_ptr<const void> CompileClient::WhenIdle(std::function<void()> done) 
             std::lock_guard withdrawing(compiler->impl_->mutex);
             if (std::erase(state->waits, wait) > 0) --compiler->impl_->waits;
           }};
+}
+
+std::vector<BackgroundCompiler::Running> CompileClient::running() const {
+  const BackgroundCompiler::Impl& impl = *compiler_->impl_;
+  std::lock_guard lock(impl.mutex);
+  std::vector<BackgroundCompiler::Running> running;
+  for (const auto* task : impl.tasks) {
+    if (task->pending_.client != state_) continue;
+    running.push_back({task->pending_.job.graph, task->pass_, Clock::now() - task->started_, task->resting_});
+  }
+  return running;
 }
 
 }  // namespace hearth

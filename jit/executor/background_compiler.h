@@ -3,9 +3,9 @@
 //
 // The share matters beside the priority: under a control group's quota everything that the process runs is throttled
 // together, whatever its priority. It is kept from pass to pass, and within those that pack weights from one to the
-// next, so a single step may run over and is made up for afterwards. While somebody waits for compiled code there is no
-// share: he would rather have it than the processor. Operators that a job runs use its own thread only, whose clock has
-// it all (support/operator_threads.h).
+// next, so a single step may run over and is made up for afterwards. While somebody waits for compiled code and no
+// request is served there is no share: he would rather have it than the processor. Operators that a job runs use its
+// own thread only, whose clock has it all (support/operator_threads.h).
 //
 // A request may hand in a job without ever waiting: if the queue's lock is taken, the job is refused; counters are read
 // without it. Everything else here may wait for a thread of the compiler's to be scheduled: it is for the threads that
@@ -13,7 +13,7 @@
 // waits until none of its jobs is left.
 //
 // Every job that was taken ends in exactly one way, of which it is told. A job that throws is logged with the graph's
-// name and the pass, counted, and harmless.
+// name and the pass, counted, and harmless; so is what those who are told throw.
 #pragma once
 
 #include <chrono>
@@ -33,8 +33,8 @@ class CompileProgress {
  public:
   virtual ~CompileProgress() = default;
   // Before each pass, and now and then within: names it for logs and people, and gives way: sleeps while the compiler
-  // is paused or has used up its share. Throws CancelledError when the job is not wanted any more, and MemoryLimitError
-  // if it holds too much.
+  // has used up its share. Throws CancelledError when the job is not wanted any more, and MemoryLimitError if it holds
+  // too much.
   virtual void Begin(std::string_view pass) = 0;
   // For long loops within a pass, and for runs of code on behalf of the job.
   virtual const std::shared_ptr<CancellationToken>& token() const = 0;
@@ -49,41 +49,32 @@ enum class CompileOutcome {
 
 struct CompileJob {
   std::string graph;  // what people know it by
-  // Hotness times expected gain, in a unit that all jobs share. Asked when jobs are compared, from any thread and under
-  // the queue's lock: quick, and never throws.
+  // How much it is wanted, in a unit that all jobs share: how often what it is for was called. Asked when jobs are
+  // compared, from any thread and under the queue's lock: quick, and never throws.
   std::function<double()> worth;
   std::function<void(CompileProgress&)> run;
-  // Once, after the run or instead of it; never throws. On a compiler's thread, or on the one that ends the client.
+  // Once, after the run or instead of it. On a compiler's thread, or on the one that ends the client.
   std::function<void(CompileOutcome)> ended;  // may be empty
 };
 
 // Thread-safe. Not destroyed by its own threads: a job holds neither it nor the last reference to a client's owner.
 class BackgroundCompiler {
  public:
-  enum class Priority {
-    // Only while a processor has nothing else to do. A thread that was put aside while it held a lock (an arena of
-    // malloc, the log's sink) keeps it for as long as the processors are busy, and a request that needs it waits.
-    kIdle,
-    kNice,  // the least of the usual ones, which always gets a little: what it holds it gives back within milliseconds
-  };
   struct Settings {
     int threads = 1;
-    Priority priority = Priority::kNice;
     size_t max_queued = 256;
     double processor_share = 0;  // of one processor, for all threads together; 0: no limit
-    int64_t job_memory = 0;      // bytes that a job may come to hold; 0: no limit
+    // Whether requests are served just now, so that the share holds though somebody waits. Asked by one thread at a
+    // time, often: quick, and never throws. Empty: never.
+    std::function<bool()> serving;
+    int64_t job_memory = 0;  // bytes that a job may come to hold; 0: no limit
   };
 
   explicit BackgroundCompiler(const Settings& settings);
-  // Cancels what is left and waits for its end.
+  // There is no client left, for each holds this, and so no job.
   ~BackgroundCompiler();
   BackgroundCompiler(const BackgroundCompiler&) = delete;
   BackgroundCompiler& operator=(const BackgroundCompiler&) = delete;
-
-  // While paused no job begins, and running ones sleep where their next pass would begin.
-  void Pause();
-  void Resume();
-  void SetProcessorShare(double share);
 
   struct Counters {
     size_t queued;
@@ -101,9 +92,8 @@ class BackgroundCompiler {
     std::string graph;
     std::string pass;  // empty before the first
     std::chrono::duration<double> since_start;
-    bool resting;  // paused, or over its share
+    bool resting;  // its share is used up
   };
-  std::vector<Running> running() const;
 
  private:
   friend class CompileClient;
@@ -130,9 +120,11 @@ class CompileClient {
   // Waits until no job is queued or running. False if it is not so by `deadline`.
   bool WaitUntilIdle(std::chrono::steady_clock::time_point deadline) const;
   // Calls `done` once, as soon as no job is queued or running: before this returns, or on the thread that ends the last
-  // job; it must not block or throw. Whoever drops what is returned does not wait any longer; `done` may then just be
+  // job; it must not block. Whoever drops what is returned does not wait any longer; `done` may then just be
   // under way.
   std::shared_ptr<const void> WhenIdle(std::function<void()> done);
+  // Of its jobs.
+  std::vector<BackgroundCompiler::Running> running() const;
 
  private:
   friend struct BackgroundCompiler::Impl;

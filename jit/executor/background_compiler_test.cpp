@@ -18,9 +18,11 @@
 #include <stdexcept>
 #include <thread>
 
+#include "jit/executor/held_compiler.h"
 #include "jit/support/errors.h"
 #include "jit/support/logging.h"
 #include "jit/support/memory_account.h"
+#include "jit/support/processor_time.h"
 
 namespace hearth {
 namespace {
@@ -58,7 +60,7 @@ class BackgroundCompilerTest : public testing::Test {
   // Until the one job that runs sleeps between its passes.
   void AwaitRest() const {
     for (;;) {
-      const std::vector<BackgroundCompiler::Running> running = compiler_->running();
+      const std::vector<BackgroundCompiler::Running> running = client_->running();
       if (running.size() == 1 && running[0].resting) return;
       std::this_thread::yield();
     }
@@ -70,7 +72,7 @@ class BackgroundCompilerTest : public testing::Test {
 };
 
 TEST_F(BackgroundCompilerTest, TheMostWorthwhileJobIsTakenFirstByWhatItIsWorthThen) {
-  compiler_->Pause();
+  HeldCompiler held(compiler_);
   std::vector<int> order;
   std::atomic<double> rising{0};
   const auto record = [&](int number) { return [&order, number](CompileProgress&) { order.push_back(number); }; };
@@ -80,17 +82,17 @@ TEST_F(BackgroundCompilerTest, TheMostWorthwhileJobIsTakenFirstByWhatItIsWorthTh
   Enqueue([&] { return Job(record(4), 1); });
   EXPECT_EQ(compiler_->counters().queued, 4);
   rising = 2;
-  compiler_->Resume();
+  held.Release();
   Finish();
   EXPECT_EQ(order, (std::vector<int>{2, 3, 1, 4}));
-  EXPECT_EQ(compiler_->counters().done, 4);
+  EXPECT_EQ(compiler_->counters().done, 1 + 4);
 }
 
 TEST_F(BackgroundCompilerTest, AFullQueueKeepsTheMoreWorthwhile) {
   BackgroundCompiler::Settings settings;
   settings.max_queued = 2;
   Make(settings);
-  compiler_->Pause();
+  HeldCompiler held(compiler_);
   std::mutex mutex;
   std::vector<std::pair<double, CompileOutcome>> ended;
   const auto job = [&](double worth) {
@@ -105,7 +107,7 @@ TEST_F(BackgroundCompilerTest, AFullQueueKeepsTheMoreWorthwhile) {
   while (compiler_->counters().dropped == 0) EXPECT_FALSE(client_->TryEnqueue(job(1)));
   Enqueue([&] { return job(2); });
   EXPECT_EQ(compiler_->counters().queued, 2);
-  compiler_->Resume();
+  held.Release();
   Finish();
   EXPECT_THAT(ended, testing::UnorderedElementsAre(std::pair(1.0, CompileOutcome::kDropped),
                                                    std::pair(3.0, CompileOutcome::kDone),
@@ -199,90 +201,139 @@ TEST_F(BackgroundCompilerTest, AJobMayHoldTheLastReferenceToItsClient) {
   EXPECT_EQ(ended.get_future().get(), CompileOutcome::kCancelled);
 }
 
-TEST_F(BackgroundCompilerTest, WhilePausedNothingBeginsAndRunningJobsSleepBetweenPasses) {
-  std::latch begun(1), paused(1);
-  std::atomic<int> passes{0};
-  Enqueue([&] {
-    return Job([&](CompileProgress& progress) {
-      begun.count_down();
-      paused.wait();
-      progress.Begin("one");
-      ++passes;
-    });
-  });
-  begun.wait();
-  Enqueue([&] { return Job([&](CompileProgress&) { ++passes; }); });
-  compiler_->Pause();
-  paused.count_down();
-  AwaitRest();
-  EXPECT_EQ(passes, 0);
-  EXPECT_EQ(compiler_->running()[0].pass, "one");
-  EXPECT_FALSE(client_->WaitUntilIdle(Clock::now()));
-  compiler_->Resume();
-  Finish();
-  EXPECT_EQ(passes, 2);
-}
-
-TEST_F(BackgroundCompilerTest, APausedJobCanBeCancelled) {
-  compiler_->Pause();
+TEST_F(BackgroundCompilerTest, AQueuedJobCanBeCancelled) {
+  const HeldCompiler held(compiler_);
   Enqueue([&] { return Job([](CompileProgress&) {}); });
+  EXPECT_FALSE(client_->WaitUntilIdle(Clock::now()));
   client_->Cancel();
   EXPECT_EQ(compiler_->counters().cancelled, 1);
 }
 
-// A job that owes more processor time than it will get in a lifetime.
+TEST_F(BackgroundCompilerTest, ThoseWhoAreToldMayThrowAndTheNextJobRuns) {
+  {
+    HeldCompiler held(compiler_);
+    Enqueue([&] { return Job([](CompileProgress&) {}, 1, [](CompileOutcome) { throw std::bad_alloc(); }); });
+    const auto wait = client_->WhenIdle([] { throw std::runtime_error("no such call"); });
+    held.Release();
+    Finish();
+  }
+  std::atomic<bool> ran{false};
+  Enqueue([&] { return Job([&](CompileProgress&) { ran = true; }, 1, [](CompileOutcome) { throw 5; }); });
+  Finish();
+  EXPECT_TRUE(ran);
+  client_.reset();
+  compiler_.reset();
+  EXPECT_THAT(log_.str(), testing::HasSubstr("bad_alloc"));
+  EXPECT_THAT(log_.str(), testing::HasSubstr("no such call"));
+}
+
+// A job of a compiler whose share is used up, by any job, for longer than a lifetime. Requests are served when the test
+// says so.
 class OwingJobTest : public BackgroundCompilerTest {
  protected:
   void SetUp() override {
     BackgroundCompilerTest::SetUp();
     BackgroundCompiler::Settings settings;
     settings.processor_share = 1e-9;
+    settings.serving = [this] {
+      ++asked_;
+      return serving_.load();
+    };
     Make(settings);
+  }
+  // Uses up the share when it is begun, and comes to its next pass.
+  void Owe() {
     Enqueue([&] {
       return Job([&](CompileProgress& progress) {
-        const auto used = [] {
-          timespec time{};
-          clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-          return time.tv_sec * 1000 + time.tv_nsec / 1000000;
-        };
-        const int64_t end = used() + 20;
-        while (used() < end) {
+        const auto start = ProcessorTimeOfThread();
+        while (ProcessorTimeOfThread() - start < std::chrono::milliseconds(20)) {
         }
         progress.Begin("next");
         went_on_ = true;
       });
     });
-    AwaitRest();
+  }
+  // Until the compiler has been told thrice what is served, unless it goes on meanwhile: it has rested between.
+  void AwaitQuestions() const {
+    for (const int before = asked_; asked_ < before + 3 && !went_on_;) std::this_thread::yield();
   }
 
+  std::atomic<int> asked_{0};
+  std::atomic<bool> serving_{false};
   std::atomic<bool> went_on_{false};
 };
 
 TEST_F(OwingJobTest, RestsBeforeTheNextPass) {
-  EXPECT_FALSE(went_on_);
+  Owe();
+  AwaitRest();
+  EXPECT_EQ(client_->running()[0].graph, "graph");
+  EXPECT_EQ(client_->running()[0].pass, "next");
+  EXPECT_THAT(CompileClient(compiler_).running(), testing::IsEmpty()) << "it is another one's";
   EXPECT_GT(compiler_->counters().processor_seconds, 0.015);
-  compiler_->SetProcessorShare(0);
-  while (compiler_->counters().done == 0) std::this_thread::yield();
-  EXPECT_TRUE(went_on_);
+  client_->Cancel();
+  EXPECT_FALSE(went_on_);
 }
 
 TEST_F(OwingJobTest, GoesOnWhileSomebodyWaits) {
+  Owe();
+  AwaitRest();
   Finish();
   EXPECT_TRUE(went_on_);
 }
 
 TEST_F(OwingJobTest, GoesOnWhileSomebodyIsToBeTold) {
+  Owe();
+  AwaitRest();
   std::promise<void> told;
   const auto wait = client_->WhenIdle([&] { told.set_value(); });
   told.get_future().wait();
   EXPECT_TRUE(went_on_);
 }
 
+TEST_F(OwingJobTest, RestsWhileRequestsAreServedWhoeverWaits) {
+  serving_ = true;
+  Owe();
+  AwaitRest();
+  std::promise<void> told;
+  const auto wait = client_->WhenIdle([&] { told.set_value(); });
+  AwaitQuestions();
+  EXPECT_FALSE(went_on_);
+  serving_ = false;
+  told.get_future().wait();
+  EXPECT_TRUE(went_on_);
+}
+
+TEST_F(OwingJobTest, OwesWhatItUsesWhileRequestsAreServedWhoeverWaits) {
+  serving_ = true;
+  HeldCompiler held(compiler_);
+  Owe();
+  std::promise<void> told;
+  const auto wait = client_->WhenIdle([&] { told.set_value(); });
+  held.Release();
+  AwaitQuestions();
+  EXPECT_FALSE(went_on_);
+  serving_ = false;
+  told.get_future().wait();
+  EXPECT_TRUE(went_on_);
+}
+
+TEST_F(OwingJobTest, OwesNothingOfWhatItUsesForThoseWhoWaitWhileNobodyIsServed) {
+  HeldCompiler held(compiler_);
+  Owe();
+  std::promise<void> told;
+  const auto wait = client_->WhenIdle([&] { told.set_value(); });
+  held.Release();
+  told.get_future().wait();
+  serving_ = true;
+  Enqueue([&] { return Job([](CompileProgress& progress) { progress.Begin("pass"); }); });
+  while (compiler_->counters().done < 1 + 2) std::this_thread::yield();
+}
+
 TEST_F(BackgroundCompilerTest, WhoeverAsksToBeToldIsToldOnceAndNotIfHeLeaves) {
   std::atomic<int> told{0};
   EXPECT_EQ(client_->WhenIdle([&] { ++told; }), nullptr) << "there is nothing to wait for";
   EXPECT_EQ(told, 1);
-  compiler_->Pause();
+  HeldCompiler held(compiler_);
   Enqueue([&] { return Job([](CompileProgress&) {}); });
   Enqueue([&] { return Job([](CompileProgress&) { throw 5; }); });
   std::promise<void> last;
@@ -293,7 +344,7 @@ TEST_F(BackgroundCompilerTest, WhoeverAsksToBeToldIsToldOnceAndNotIfHeLeaves) {
   auto leaves = client_->WhenIdle([&] { told += 100; });
   leaves.reset();
   EXPECT_EQ(told, 1);
-  compiler_->Resume();
+  held.Release();
   last.get_future().wait();
   Enqueue([&] { return Job([](CompileProgress&) {}); });
   Finish();
@@ -301,7 +352,7 @@ TEST_F(BackgroundCompilerTest, WhoeverAsksToBeToldIsToldOnceAndNotIfHeLeaves) {
 }
 
 TEST_F(BackgroundCompilerTest, TheEndOfAClientIsTheEndOfAllWaits) {
-  compiler_->Pause();
+  const HeldCompiler held(compiler_);
   Enqueue([&] { return Job([](CompileProgress&) {}); });
   std::atomic<bool> told{false};
   const auto wait = client_->WhenIdle([&] { told = true; });
@@ -309,31 +360,17 @@ TEST_F(BackgroundCompilerTest, TheEndOfAClientIsTheEndOfAllWaits) {
   EXPECT_TRUE(told);
 }
 
-TEST_F(BackgroundCompilerTest, JobsRunAtTheLeastOfTheUsualPriorities) {
-  Enqueue([&] {
-    return Job([&](CompileProgress&) {
-      EXPECT_EQ(sched_getscheduler(0), SCHED_OTHER);
-      EXPECT_EQ(getpriority(PRIO_PROCESS, 0), 19);
-    });
-  });
-  Finish();
-}
-
-TEST_F(BackgroundCompilerTest, OrAtIdlePriorityAndAlwaysOnTheirOwnThreadOnly) {
-  BackgroundCompiler::Settings settings;
-  settings.priority = BackgroundCompiler::Priority::kIdle;
-  Make(settings);
+TEST_F(BackgroundCompilerTest, JobsRunAtTheLeastOfTheUsualPrioritiesOnTheirOwnThreadOnly) {
   const int before = at::get_num_threads();
   Enqueue([&] {
     return Job([&](CompileProgress&) {
-      EXPECT_EQ(sched_getscheduler(0), SCHED_IDLE);
+      EXPECT_EQ(sched_getscheduler(0), SCHED_OTHER);
       EXPECT_EQ(getpriority(PRIO_PROCESS, 0), 19);
       EXPECT_EQ(at::get_num_threads(), 1);
     });
   });
   Finish();
   EXPECT_EQ(at::get_num_threads(), before);
-  EXPECT_NE(sched_getscheduler(0), SCHED_IDLE);
   std::thread([&] { EXPECT_EQ(at::get_num_threads(), before); }).join();
 }
 
@@ -352,7 +389,7 @@ TEST_F(BackgroundCompilerTest, AJobThatAsksForTooMuchMemoryFails) {
 TEST_F(BackgroundCompilerTest, EnqueueingGivesUpWhereTheLockIsTaken) {
   std::latch asked(1), answer(1);
   std::once_flag once;
-  compiler_->Pause();
+  HeldCompiler held(compiler_);
   const auto worth = [&] {
     std::call_once(once, [&] {
       asked.count_down();
@@ -362,7 +399,7 @@ TEST_F(BackgroundCompilerTest, EnqueueingGivesUpWhereTheLockIsTaken) {
   };
   for (int i = 0; i < 2; ++i) Enqueue([&] { return CompileJob{"graph", worth, [](CompileProgress&) {}, {}}; });
   // The compiler's thread compares the jobs, under the lock.
-  compiler_->Resume();
+  held.Release();
   asked.wait();
   EXPECT_FALSE(client_->TryEnqueue(Job([](CompileProgress&) {})));
   answer.count_down();
@@ -370,12 +407,15 @@ TEST_F(BackgroundCompilerTest, EnqueueingGivesUpWhereTheLockIsTaken) {
   EXPECT_GE(compiler_->counters().busy, 1);
 }
 
-// Clients come and go on several threads, among them pauses: every job that was taken ends once, and none runs after
+// Clients come and go on several threads, and so do requests: every job that was taken ends once, and none runs after
 // its client's end.
 TEST_F(BackgroundCompilerTest, EveryJobThatWasTakenEndsOnceWhateverHappensAtTheSameTime) {
   BackgroundCompiler::Settings settings;
   settings.threads = 2;
   settings.max_queued = 8;
+  settings.processor_share = 0.5;
+  std::atomic<bool> serving{false};
+  settings.serving = [&] { return serving.load(); };
   Make(settings);
   constexpr int kThreads = 3;
   std::atomic<int> taken{0};
@@ -398,10 +438,8 @@ TEST_F(BackgroundCompilerTest, EveryJobThatWasTakenEndsOnceWhateverHappensAtTheS
                 },
                 static_cast<double>(random() % 100), [&](CompileOutcome) { ++ended; }));
           }
-          if (random() % 8 == 0) compiler_->Pause();
-          if (random() % 2 == 0) compiler_->Resume();
-          if (random() % 8 == 0) compiler_->SetProcessorShare(random() % 2 == 0 ? 0 : 0.5);
-          if (random() % 4 == 0) compiler_->running();
+          serving = random() % 2 == 0;
+          if (random() % 4 == 0) client.running();
           if (random() % 2 == 0) client.WaitUntilIdle(Clock::now());
           client.Cancel();
           *alive = false;
@@ -409,7 +447,6 @@ TEST_F(BackgroundCompilerTest, EveryJobThatWasTakenEndsOnceWhateverHappensAtTheS
       });
     }
   }
-  compiler_->Resume();
   EXPECT_EQ(ended, taken);
   EXPECT_GT(taken, 0);
   EXPECT_EQ(late, 0);

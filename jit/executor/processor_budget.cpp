@@ -4,12 +4,6 @@
 
 namespace hearth {
 
-void ProcessorBudget::SetShare(double share, Clock::time_point now) {
-  share_ = share;
-  last_ = now;
-  left_ = kBurst;
-}
-
 void ProcessorBudget::Charge(Seconds used, Clock::time_point now) {
   if (share_ <= 0) return;
   Refill(now);

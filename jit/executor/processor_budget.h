@@ -19,9 +19,6 @@ class ProcessorBudget {
   // `share` of one processor; 0 or less is no limit.
   ProcessorBudget(double share, Clock::time_point now) : share_(share), last_(now) {}
 
-  // What is owed from before is forgotten.
-  void SetShare(double share, Clock::time_point now);
-  double share() const { return share_; }
   void Charge(Seconds used, Clock::time_point now);
   // How long to rest before going on; 0 if there is no need.
   Seconds Rest(Clock::time_point now);
@@ -29,7 +26,7 @@ class ProcessorBudget {
  private:
   void Refill(Clock::time_point now);
 
-  double share_;
+  const double share_;
   Clock::time_point last_;
   Seconds left_ = kBurst;
 };

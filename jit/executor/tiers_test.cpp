@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "jit/analysis/effects.h"
+#include "jit/executor/held_compiler.h"
 #include "jit/interpreter/code.h"
 #include "jit/ir/parser.h"
 #include "jit/ir/printer.h"
@@ -107,11 +108,11 @@ TEST_F(TiersTest, WhatWasKnownIsHandedOnThoughNothingOfItWasCompiledYet) {
   const auto tiers = Load();
   Call(*tiers, Matrix(2), 41);
   std::vector<KnownArguments> known = tiers->Known();
-  settings_.compiler->Pause();
+  HeldCompiler held(settings_.compiler);
   const auto next = Load();
   Recall(*next, known);
   std::vector<KnownArguments> handed_on = next->Known();
-  settings_.compiler->Resume();
+  held.Release();
   ASSERT_EQ(handed_on.size(), 1u);
   EXPECT_EQ(handed_on[0].spec, known[0].spec);
   EXPECT_EQ(handed_on[0].calls, known[0].calls / 2);
@@ -152,14 +153,14 @@ TEST_F(TiersTest, PlansForAllShapesAreMadeFirstAndThenThoseOfTheShapesCalledMost
     known = tiers->Known();
   }
   const auto next = Load();
-  settings_.compiler->Pause();
+  HeldCompiler held(settings_.compiler);
   EXPECT_EQ(Recall(*next, known), 2u);
   std::vector<std::string> at_first;
   std::vector<std::string> later;
   CompileClient client(settings_.compiler);
   ASSERT_TRUE(client.Enqueue(Look(*next, 1, &at_first, Plans)));
   ASSERT_TRUE(client.Enqueue(Look(*next, 0.9, &later, Plans)));
-  settings_.compiler->Resume();
+  held.Release();
   ASSERT_TRUE(client.WaitUntilIdle(Clock::time_point::max()));
   ASSERT_TRUE(next->WaitUntilIdle(Clock::time_point::max()));
   EXPECT_THAT(at_first, UnorderedElementsAre("Float[2: *, *]", "Float[1: *]"));

@@ -26,6 +26,7 @@ absl::Status RunOnce(const Servable& servable, const inference::ModelWarmup& sam
   if (!bound.ok()) return bound.status();
   CallOptions options;
   options.deadline = deadline;
+  options.is_warmup = true;
   return servable.model->Call("forward", std::move(bound->args), std::move(bound->kwargs), options).status();
 }
 
