@@ -29,6 +29,7 @@
 #include "jit/operators/library.h"
 #include "jit/plan_cache/plan_keeper.h"
 #include "jit/support/cpu_allocator.h"
+#include "jit/support/disposal_thread.h"
 #include "jit/support/errors.h"
 #include "jit/support/large_stack.h"
 #include "jit/support/load_budget.h"
@@ -88,6 +89,7 @@ struct WhenIdle {
       // Told already to the request whose work it was.
     }
     delete executor;
+    ReturnFreedMemory();
   }
 };
 
@@ -118,13 +120,9 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
         traffic_(std::move(traffic)),
         keeper_(std::move(keeper)) {}
 
-  // What the module's attributes hold may be nested deeply.
+  // On the runtime's thread for that: it writes to the disk, and the executor ends after it.
   ~LoadedModel() override {
     if (keeper_ != nullptr) keeper_->Release(executor_);
-    LargeStackThread thread([this] {
-      executor_ = nullptr;
-      imported_ = {};
-    });
   }
 
   // Has `heir` make plans for what this model is called with.
@@ -337,9 +335,11 @@ absl::Status LoadLibraries(const std::vector<std::string>& libraries) {
 
 // Null where every call runs the baseline.
 std::optional<TierSettings> MakeTierSettings(const CompilerOptions& options, std::shared_ptr<StreamPool> streams,
-                                             std::shared_ptr<Traffic> traffic) {
+                                             std::shared_ptr<Traffic> traffic,
+                                             std::shared_ptr<DisposalQueue> disposal) {
   if (options.tier == Tier::kBaseline) return std::nullopt;
   TierSettings settings;
+  settings.disposal = std::move(disposal);
   const CodeCacheLimits limits{options.max_plans, static_cast<size_t>(options.plan_bytes)};
   settings.budget = std::make_shared<CodeCacheBudget>(limits);
   settings.cache.compile_after = options.compile_after;
@@ -380,7 +380,7 @@ class RuntimeImpl final : public Runtime {
         memory_limit_(options.memory_limit),
         load_memory_limit_(options.load_memory_limit),
         load_time_limit_(options.load_time_limit),
-        tiers_(MakeTierSettings(options.compiler, streams_, traffic_)),
+        tiers_(MakeTierSettings(options.compiler, streams_, traffic_, disposal_.queue())),
         pool_(options.threads),
         keeper_(MakeKeeper(options.compiler)) {
     // Beside whatever the caller does before its first archive needs it.
@@ -448,16 +448,22 @@ class RuntimeImpl final : public Runtime {
       ImportedModule imported = ImportModule(Mapping::Open(path, mode), import_options);
       if (!builder) builder.emplace(*imported.unit, redirect);
       // Runs on streams of their own begin when the weights are there, and the weights go when the device is idle.
-      const std::shared_ptr<ModelExecutor> executor(
-          new ModelExecutor(imported.unit, imported.object, *builder, generators_, &pool_, tiers_), WhenIdle{device_});
+      const std::shared_ptr<ModelExecutor> executor = disposal_.queue()->Own(std::unique_ptr<ModelExecutor, WhenIdle>(
+          new ModelExecutor(imported.unit, imported.object, *builder, generators_, &pool_, tiers_), WhenIdle{device_}));
       if (const auto stream = DefaultStream(device_)) stream->synchronize();
       Inherit(options, *executor);
       if (keeper_ != nullptr) keeper_->Adopt(executor, *imported.archive, device_);
-      return std::make_shared<LoadedModel>(executor, std::move(imported), device_, streams_,
-                                           options.memory_limit.value_or(memory_limit_), traffic_, keeper_);
+      return MakeModel(executor, std::move(imported), options, keeper_);
     } catch (...) {
       return StatusOfLoad(budget, std::current_exception());
     }
+  }
+
+  std::shared_ptr<Model> MakeModel(std::shared_ptr<ModelExecutor> executor, ImportedModule imported,
+                                   const LoadOptions& options, std::shared_ptr<PlanKeeper> keeper) {
+    return disposal_.queue()->Own(std::make_unique<LoadedModel>(std::move(executor), std::move(imported), device_,
+                                                                streams_, options.memory_limit.value_or(memory_limit_),
+                                                                traffic_, std::move(keeper)));
   }
 
   // Asks for plans for what the model's predecessor is called with.
@@ -503,11 +509,10 @@ class RuntimeImpl final : public Runtime {
       }
       importer.DefineAll();
       CodeBuilder builder(*imported.unit, device_.is_cpu() ? std::nullopt : std::optional(device_));
-      const std::shared_ptr<ModelExecutor> executor(
-          new ModelExecutor(imported.unit, functions, builder, &pool_, tiers_), WhenIdle{device_});
+      const std::shared_ptr<ModelExecutor> executor = disposal_.queue()->Own(std::unique_ptr<ModelExecutor, WhenIdle>(
+          new ModelExecutor(imported.unit, functions, builder, &pool_, tiers_), WhenIdle{device_}));
       Inherit(options, *executor);
-      return std::make_shared<LoadedModel>(executor, std::move(imported), device_, streams_,
-                                           options.memory_limit.value_or(memory_limit_), traffic_, nullptr);
+      return MakeModel(executor, std::move(imported), options, nullptr);
     } catch (...) {
       return StatusOfLoad(budget, std::current_exception());
     }
@@ -519,6 +524,7 @@ class RuntimeImpl final : public Runtime {
   const int64_t load_memory_limit_;
   const std::chrono::nanoseconds load_time_limit_;
   const std::shared_ptr<Traffic> traffic_ = std::make_shared<Traffic>();
+  const DisposalThread disposal_;  // ends after the pool, whose calls may be the last to hold a model
   const std::optional<TierSettings> tiers_;
   const std::shared_ptr<TurnList> generators_ = std::make_shared<TurnList>();  // which runs may draw and seed when
   ThreadPool pool_;

@@ -235,6 +235,8 @@ using Callback = std::function<void(absl::StatusOr<c10::IValue>)>;
 //   kResourceExhausted the call asked for more memory than it may have
 //   kInternal          the model raised or an operator failed; the message is the TorchScript traceback
 //   kCancelled, kDeadlineExceeded
+//
+// The last reference to one may go anywhere, with a call's callback too: a thread of the runtime's ends the model.
 class Model {
  public:
   virtual ~Model() = default;
@@ -276,8 +278,8 @@ class Model {
   virtual uint64_t weight_bytes() const = 0;
 };
 
-// Owns the threads that models run on: destroying it waits for the calls under way, and its models must not be called
-// after that.
+// Owns the threads that models run on: destroying it waits for the calls under way and the end of models that nobody
+// holds any more, and its models must not be called after that.
 class Runtime {
  public:
   // Loads operator libraries and opens the device. Errors: kNotFound or kFailedPrecondition, naming library or device.

@@ -118,6 +118,7 @@ void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> argu
       Tiers::Choice choice = tiers_->Choose(static_cast<size_t>(&method - entries_.data()),
                                             std::span(arguments).subspan(self), settings.failing_guard);
       if (choice.plan != nullptr) code = choice.plan->code();
+      options.keep_alive[1] = choice.plan;
       if (choice.observed != nullptr) code = std::move(choice.observed);
       options.samples = std::move(choice.samples);
       options.failing_guard = choice.failing_guard;
@@ -138,7 +139,7 @@ void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> argu
   options.token = std::move(settings.token);
   options.memory = std::move(settings.memory);
   options.pool = pool_;
-  options.keep_alive = shared_from_this();
+  options.keep_alive[0] = shared_from_this();
   // The turn ends with the run and its forks, after the completion: the answer may be part of the module's state, and
   // the next run that writes it waits until the answer has been taken.
   if (gate_) options.turn = gate_->Arrive(method.plan);

@@ -48,7 +48,7 @@ void PlanCompiler::Prepare() const {
   resumable_ = CompileResumable(baseline_, function_name_, anchors_);
 }
 
-std::shared_ptr<const ExecutionPlan> PlanCompiler::Compile(const PlanRequest& request,
+std::unique_ptr<const ExecutionPlan> PlanCompiler::Compile(const PlanRequest& request,
                                                            CompileProgress* progress) const {
   const auto begin = [&](std::string_view pass) {
     if (progress != nullptr) progress->Begin(pass);
@@ -67,7 +67,7 @@ std::shared_ptr<const ExecutionPlan> PlanCompiler::Compile(const PlanRequest& re
   if (guard_everywhere_) GuardEverywhere(*graph);
   begin("lowering");
   std::shared_ptr<const Code> code = CompilePlan(*graph, function_name_, resumable_);
-  return std::make_shared<const ExecutionPlan>(
+  return std::make_unique<const ExecutionPlan>(
       std::move(graph), std::move(code), std::chrono::steady_clock::now() - start,
       ExecutionPlan::Origin{.questions = report.questions.size(),
                             .shape = request.shape == nullptr ? "" : request.shape->ToString(),

@@ -43,7 +43,7 @@ class PlanCompiler {
 
   // Takes milliseconds and more. `progress`, which may be null, is told each pass. Throws what a pass throws, which is
   // a defect of the pass and not of the model, and what `progress` throws.
-  std::shared_ptr<const ExecutionPlan> Compile(const PlanRequest& request, CompileProgress* progress) const;
+  std::unique_ptr<const ExecutionPlan> Compile(const PlanRequest& request, CompileProgress* progress) const;
 
   // Makes what all plans share, where that is not done yet; Compile does so itself.
   void Prepare() const;

@@ -135,7 +135,7 @@ std::string ShadowRuns::DifferenceOn(const c10::Stream* stream, const Job& job) 
   const c10::OptionalStreamGuard guard(stream != nullptr ? std::optional(*stream) : std::nullopt);
   RunOptions options;
   options.token = token_;
-  options.keep_alive = job.call.keep_alive;
+  options.keep_alive = {job.call.keep_alive};
   if (stream != nullptr) options.stream = *stream;
   try {
     return ValueDifference(Run(*job.call.baseline, job.arguments, options), job.answer);

@@ -154,7 +154,7 @@ std::shared_ptr<const ExecutionPlan> Tiers::Force(size_t method, const ArgumentS
     try {
       const std::optional<ExactShape> likely = ExactShape::Of(arguments);
       request.likely = likely ? &*likely : nullptr;
-      plan = compilers_[method]->Compile(request, nullptr);
+      plan = Compile(method, request, nullptr);
     } catch (...) {
       if (found.due) cache_.Fail(*found.entry);
       throw;
@@ -166,7 +166,7 @@ std::shared_ptr<const ExecutionPlan> Tiers::Force(size_t method, const ArgumentS
   if (!shape) return plan;
   request.shape = &*shape;
   request.likely = nullptr;
-  plan = compilers_[method]->Compile(request, nullptr);
+  plan = Compile(method, request, nullptr);
   if (found.entry != nullptr) cache_.InstallExact(*found.entry, *shape, plan, plan->bytes());
   return plan;
 }
@@ -253,7 +253,14 @@ std::shared_ptr<const ExecutionPlan> Tiers::Compile(CodeEntry& entry, const Exac
     request.refuted = std::move(known.refuted);
     if (shape == nullptr && request.profile.runs >= settings_.profile_runs) profile->TakeRipe();
   }
-  return compilers_[entry.method()]->Compile(request, progress);
+  return Compile(entry.method(), request, progress);
+}
+
+std::shared_ptr<const ExecutionPlan> Tiers::Compile(size_t method, const PlanRequest& request,
+                                                    CompileProgress* progress) const {
+  std::unique_ptr<const ExecutionPlan> plan = compilers_[method]->Compile(request, progress);
+  if (settings_.disposal == nullptr) return plan;
+  return settings_.disposal->Own(std::move(plan));
 }
 
 bool Tiers::WaitUntilIdle(std::chrono::steady_clock::time_point deadline) const {

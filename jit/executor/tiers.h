@@ -23,6 +23,7 @@
 #include "jit/executor/plan_compiler.h"
 #include "jit/executor/shadow_runs.h"
 #include "jit/passes/derived_constants.h"
+#include "jit/support/disposal_thread.h"
 
 namespace hearth {
 
@@ -32,6 +33,8 @@ struct TierSettings {
   std::shared_ptr<BackgroundCompiler> compiler;
   std::shared_ptr<CodeCacheBudget> budget;
   CodeCache::Settings cache;
+  // Where plans end that nobody holds any more; null: with the last reference.
+  std::shared_ptr<DisposalQueue> disposal;
   // Checks a sample of what plans answer; null: nothing is checked.
   std::shared_ptr<ShadowRuns> shadow;
   // Every call waits for the plan for its arguments (command line and tests).
@@ -120,6 +123,8 @@ class Tiers {
   CompileJob JobOfShape(const std::shared_ptr<CodeEntry>& entry, const ExactShape& shape, uint64_t calls);
   // `shape`: for that alone; null: for all.
   std::shared_ptr<const ExecutionPlan> Compile(CodeEntry& entry, const ExactShape* shape, CompileProgress* progress);
+  std::shared_ptr<const ExecutionPlan> Compile(size_t method, const PlanRequest& request,
+                                               CompileProgress* progress) const;
   // What follows from the profile of a call's entry, for this call and for the plans.
   void HeedProfile(const CodeCache::Found& found, std::span<const c10::IValue> arguments, Choice* choice);
   // Takes back a plan that raises where the baseline does not.

@@ -104,6 +104,27 @@ TEST_F(TiersTest, TheNextLoadHasThePlansOfShapesBeforeItIsCalled) {
   EXPECT_EQ(next->Choose(0, Matrix(5)).plan->tier(), 1u);
 }
 
+TEST_F(TiersTest, WhoHoldsAPlanLastDoesNotWaitForItsEnd) {
+  std::optional<DisposalThread> ends(std::in_place);
+  settings_.disposal = ends->queue();
+  auto tiers = Load();
+  Call(*tiers, Matrix(2), 3);
+  std::shared_ptr<const ExecutionPlan> last = tiers->Choose(0, Matrix(2)).plan;
+  ASSERT_NE(last, nullptr);
+  const std::weak_ptr<const Code> code = last->code();
+  tiers = nullptr;
+
+  std::promise<void> may_go_on;
+  const auto wait = [&](int*) { may_go_on.get_future().wait(); };
+  int anything = 0;
+  ends->queue()->Own(std::unique_ptr<int, decltype(wait)>(&anything, wait));
+  last = nullptr;
+  EXPECT_FALSE(code.expired()) << "its turn has not come yet";
+  may_go_on.set_value();
+  ends.reset();
+  EXPECT_TRUE(code.expired());
+}
+
 TEST_F(TiersTest, WhatWasKnownIsHandedOnThoughNothingOfItWasCompiledYet) {
   const auto tiers = Load();
   Call(*tiers, Matrix(2), 41);

@@ -5,6 +5,7 @@
 #include <ATen/core/ivalue.h>
 #include <c10/core/Stream.h>
 
+#include <array>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -64,8 +65,8 @@ struct RunOptions {
   std::shared_ptr<CancellationToken> token;  // may be null
   ThreadPool* pool = nullptr;                // where forks and resumed waits go on; null: a fork runs where it is made
   std::shared_ptr<MemoryAccount> memory;     // on the thread while the run or a fork of it is; null: no limit
-  std::shared_ptr<const void> keep_alive;    // held until the run and its forks have ended
-  std::shared_ptr<StateTurn> turn;           // null: the run need not heed others
+  std::array<std::shared_ptr<const void>, 2> keep_alive;  // held until the run and its forks have ended
+  std::shared_ptr<StateTurn> turn;                        // null: the run need not heed others
   // Called once on the pool thread that takes the run up, before its first instruction; may be empty. Must not throw.
   std::function<void()> on_start;
   // RunAsync begins the run on the calling thread, which has it and those of its forks that no other has taken until it

@@ -81,6 +81,12 @@ void KeepFreedMemory(size_t limit) {
 
 void ReleaseKeptMemory() { Kept().Release(); }
 
+void ReturnFreedMemory() {
+  constexpr size_t kKeep = size_t{16} << 20;
+  ReleaseKeptMemory();
+  malloc_trim(kKeep);
+}
+
 size_t KeptMemoryBytes() { return Kept().bytes(); }
 
 }  // namespace hearth

@@ -15,5 +15,7 @@ void KeepFreedMemory(size_t limit);
 // Gives all of that back now.
 void ReleaseKeptMemory();
 size_t KeptMemoryBytes();
+// The same, with what malloc keeps: for when a model, or code that did not become one, has freed much in small pieces.
+void ReturnFreedMemory();
 
 }  // namespace hearth

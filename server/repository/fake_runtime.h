@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "jit/runtime.h"
+#include "jit/support/disposal_thread.h"
 
 namespace hearth::server {
 
@@ -115,7 +116,7 @@ class FakeRuntime : public Runtime {
     std::string verb, text;
     std::ifstream(path) >> verb >> text;
     if (verb != "ok") return absl::InvalidArgumentError("bad archive: " + text);
-    return std::make_shared<FakeModel>(text, &call_gate);
+    return ends_.queue()->Own(std::make_unique<FakeModel>(text, &call_gate));
   }
   absl::StatusOr<std::shared_ptr<Model>> LoadSource(const std::string&, const LoadOptions&) override {
     return absl::UnimplementedError("a server has archives only");
@@ -125,6 +126,9 @@ class FakeRuntime : public Runtime {
 
   Gate load_gate;
   Gate call_gate;
+
+ private:
+  DisposalThread ends_;
 };
 
 }  // namespace hearth::server

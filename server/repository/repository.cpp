@@ -1,7 +1,5 @@
 #include "server/repository/repository.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -34,14 +32,6 @@ double SecondsSince(std::chrono::steady_clock::time_point start) {
 
 std::string Text(absl::string_view view) { return std::string(view.data(), view.size()); }
 
-// malloc keeps what a model, or code that did not become one, held in small pieces: up to the limit for loading. Of
-// what its tensors freed, others may have no use.
-void ReturnFreedMemory() {
-  constexpr size_t kKeep = size_t{16} << 20;
-  ReleaseKeptMemory();
-  malloc_trim(kKeep);
-}
-
 }  // namespace
 
 const char* ModelStateName(ModelState state) {
@@ -65,7 +55,6 @@ Repository::Repository(Options options, Runtime& runtime, CallInterfaceFactory f
       runtime_(runtime),
       factory_(std::move(factory)),
       changed_(std::move(changed)),
-      reaper_(std::make_shared<KeyedExecutor>(1)),
       loader_(std::make_unique<KeyedExecutor>(std::max(1, options_.load_threads))) {}
 
 Repository::~Repository() {
@@ -262,12 +251,7 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   servable->statistics->Loaded(std::chrono::steady_clock::now() - start);
   Log().info("{} is loaded: {:.1f} MB of weights, {:.3f} s", what, double(servable->weight_bytes) / 1e6,
              SecondsSince(start));
-  return ServablePtr(servable.release(), [reaper = reaper_](const Servable* old) {
-    reaper->Post("", [old] {
-      delete old;
-      ReturnFreedMemory();
-    });
-  });
+  return ServablePtr(std::move(servable));
 }
 
 void Repository::FailModel(const std::string& name, const absl::Status& status) {

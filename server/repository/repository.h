@@ -122,8 +122,6 @@ class Repository {
   std::map<std::string, Entry> entries_;
   bool started_ = false;
 
-  // Frees models' memory away from the threads that serve. Shared with the servables' deleters, which may outlive us.
-  std::shared_ptr<KeyedExecutor> reaper_;
   // Last, so that it is joined before what its jobs use goes.
   std::unique_ptr<KeyedExecutor> loader_;
 };

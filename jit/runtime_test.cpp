@@ -1,0 +1,82 @@
+// How a model ends, seen through the door.
+#include "jit/runtime.h"
+
+#include <ATen/ops/ones.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/jit/api/module.h>
+#include <torch/custom_class.h>
+
+#include <chrono>
+#include <filesystem>
+#include <future>
+#include <string>
+
+namespace hearth {
+namespace {
+
+// What a model may hold: its end waits for somebody, for as long as a test has patience.
+struct Slow : torch::CustomClassHolder {
+  static std::promise<void> may_end;
+  static std::promise<bool> ended;  // whether he came
+  bool waits = false;
+
+  ~Slow() override {
+    if (!waits) return;
+    ended.set_value(may_end.get_future().wait_for(std::chrono::seconds(60)) == std::future_status::ready);
+  }
+};
+std::promise<void> Slow::may_end;
+std::promise<bool> Slow::ended;
+
+const auto registered = torch::class_<Slow>("hearth_runtime_test", "Slow")
+                            .def(torch::init<>())
+                            .def_pickle([](const c10::intrusive_ptr<Slow>&) { return int64_t{1}; },
+                                        [](int64_t) {
+                                          auto slow = c10::make_intrusive<Slow>();
+                                          slow->waits = true;
+                                          return slow;
+                                        });
+
+std::string SaveModel(bool is_slow) {
+  torch::jit::Module module("M");
+  if (is_slow) {
+    const auto slow = c10::make_intrusive<Slow>();
+    const c10::IValue value(slow);
+    module.register_attribute("slow", value.type(), value);
+  }
+  module.define("def forward(self, x):\n  return x + 1\n");
+  const std::string path = (std::filesystem::temp_directory_path() /
+                            (std::string("hearth_runtime_test_") + (is_slow ? "slow" : "quick") + ".pt"))
+                               .string();
+  module.save(path);
+  return path;
+}
+
+TEST(RuntimeTest, TheLastCallOfAModelLeavesItsEndToAnotherThread) {
+  RuntimeOptions options;
+  options.threads = 1;
+  auto runtime = Runtime::Create(options);
+  ASSERT_TRUE(runtime.ok()) << runtime.status();
+  auto quick = (*runtime)->Load(SaveModel(false), {});
+  ASSERT_TRUE(quick.ok()) << quick.status();
+  auto slow = (*runtime)->Load(SaveModel(true), {});
+  ASSERT_TRUE(slow.ok()) << slow.status();
+
+  std::promise<void> dropped, answered;
+  CallOptions call;
+  call.on_start = [&] { dropped.get_future().wait(); };
+  (*slow)->CallAsync("forward", {at::ones({2})}, {}, call, [&](const absl::StatusOr<c10::IValue>& answer) {
+    EXPECT_TRUE(answer.ok()) << answer.status();
+    answered.set_value();
+  });
+  slow->reset();
+  dropped.set_value();
+  answered.get_future().wait();
+  // The only thread that there is for calls serves the next one, and that lets the model end.
+  EXPECT_TRUE((*quick)->Call("forward", {at::ones({2})}, {}).ok());
+  Slow::may_end.set_value();
+  EXPECT_TRUE(Slow::ended.get_future().get());
+}
+
+}  // namespace
+}  // namespace hearth
