@@ -6,6 +6,7 @@
 // activation in the result's memory; large products take a weight that was packed beforehand for oneDNN, if there is
 // one. hearth::linears is several layers of one input, with their weights one below the other, as one product.
 #include <ATen/EmptyTensor.h>
+#include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/jit_type.h>
@@ -28,6 +29,7 @@
 #include "jit/operators/native_thunk.h"
 #include "jit/operators/plain_tensor.h"
 #include "jit/operators/relu_of.h"
+#include "jit/support/operator_threads.h"
 
 // BLAS, as Fortran calls it, with 32-bit integers. LibTorch's library exports its own.
 extern "C" void sgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
@@ -69,6 +71,9 @@ bool IsPlainProduct(const IValue& input, const IValue& weight, const IValue& bia
   return NoModeSeesOperators();
 }
 
+// Of numbers, in a product that one thread has done before others have woken.
+constexpr int64_t kFewProducts = int64_t{1} << 18;
+
 // In `memory` if that is a tensor as the result is, else in a new one.
 at::Tensor Product(const at::Tensor& x, const at::Tensor& w, const IValue& bias, const at::Tensor* memory = nullptr) {
   const int64_t columns = x.sizes().back(), outputs = w.sizes()[0], rows = x.numel() / columns;
@@ -88,6 +93,8 @@ at::Tensor Product(const at::Tensor& x, const at::Tensor& w, const IValue& bias,
   const float alpha = 1;
   const int m = static_cast<int>(outputs), n = static_cast<int>(rows), k = static_cast<int>(columns);
   const bool turned = IsTurned(w);
+  std::optional<OneBlasThread> alone;
+  if (rows * columns * outputs <= kFewProducts && at::get_num_threads() > 1) alone.emplace();
   sgemm_(turned ? "N" : "T", "N", &m, &n, &k, &alpha, w.const_data_ptr<float>(), turned ? &m : &k,
          x.const_data_ptr<float>(), &k, &beta, to, &m);
   return result;

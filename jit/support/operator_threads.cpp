@@ -8,11 +8,12 @@
 namespace hearth {
 namespace {
 
+template <typename Function>
+Function* Find(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
 struct OpenMp {
-  template <typename Function>
-  static Function* Find(const char* name) {
-    return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
-  }
   void (*set_num_threads)(int) = Find<void(int)>("omp_set_num_threads");
   int (*thread_number)() = Find<int()>("omp_get_thread_num");
   // What compilers make of a parallel region: LLVM's and Intel's libraries have it too.
@@ -24,6 +25,13 @@ struct OpenMp {
     return openmp;
   }
 };
+
+// MKL's: the number of threads for the calling thread's products, 0 for as many as there are elsewhere; gives the one
+// before. Null where there is no MKL.
+auto* SetMklThreads() {
+  static auto* const set = Find<int(int)>("MKL_Set_Num_Threads_Local");
+  return set;
+}
 
 struct Region {
   int count;
@@ -59,6 +67,14 @@ void AsIfOnThreads(int count, const std::function<void()>& work) {
   Region region{count, &work, nullptr};
   openmp.parallel(Region::Enter, &region, 2, 0);
   if (region.error != nullptr) std::rethrow_exception(region.error);
+}
+
+OneBlasThread::OneBlasThread() {
+  if (SetMklThreads() != nullptr) before_ = SetMklThreads()(1);
+}
+
+OneBlasThread::~OneBlasThread() {
+  if (SetMklThreads() != nullptr) SetMklThreads()(before_);
 }
 
 }  // namespace hearth

@@ -2,7 +2,8 @@
 // share the work by OpenMP, whose number of threads is the calling thread's own; the threads that it starts for it have
 // the priority that it has then.
 //
-// OpenMP is looked for where LibTorch brought it: linking to it could bring a second one. Without it nothing changes.
+// OpenMP is looked for where LibTorch brought it, and MKL in it: linking to them could bring a second one. Without them
+// nothing changes.
 #pragma once
 
 #include <functional>
@@ -18,5 +19,19 @@ void UseThisThreadOnly();
 //
 // How: a parallel region in which one thread works and another one sleeps; regions within it have one thread each.
 void AsIfOnThreads(int count, const std::function<void()>& work);
+
+// While it lives, products of matrices that the calling thread asks LibTorch's BLAS for run on it alone: for small
+// ones, which are done before other threads have woken. No difference where that library is not MKL, whose number of
+// threads this is.
+class OneBlasThread {
+ public:
+  OneBlasThread();
+  ~OneBlasThread();
+  OneBlasThread(const OneBlasThread&) = delete;
+  OneBlasThread& operator=(const OneBlasThread&) = delete;
+
+ private:
+  int before_ = 0;
+};
 
 }  // namespace hearth

@@ -8,6 +8,7 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -92,6 +93,21 @@ std::string Packed(const at::Tensor& weight, int64_t side) {
           .toTensor();
   const auto address = static_cast<uintptr_t>(call("mkldnn::data_ptr", {packed}).toInt());
   return {reinterpret_cast<const char*>(address), static_cast<size_t>(call("mkldnn::_nbytes", {packed}).toInt())};
+}
+
+TEST_F(OperatorThreadsTest, ProductsOfMatricesRunOnTheirThreadAloneWhereItAsksForThat) {
+  if (!at::hasMKL()) GTEST_SKIP() << "this LibTorch has another BLAS";
+  const auto can_use = [](int count) {
+    return at::get_parallel_info().find("mkl_get_max_threads() : " + std::to_string(count)) != std::string::npos;
+  };
+  OnThreadWith(4, [&] {
+    EXPECT_TRUE(can_use(4)) << at::get_parallel_info();
+    {
+      const OneBlasThread alone;
+      EXPECT_TRUE(can_use(1)) << at::get_parallel_info();
+    }
+    EXPECT_TRUE(can_use(4)) << at::get_parallel_info();
+  });
 }
 
 TEST_F(OperatorThreadsTest, LibrariesChooseFormatsAsOnManyThreads) {
