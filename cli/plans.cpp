@@ -56,7 +56,7 @@ void Print(const v1::Plan& plan) {
   std::printf("%s", plan.graph().c_str());
 }
 
-// A line for the model, then its kinds of arguments, the one called most first.
+// A line for the model and for what of it is being compiled, then its kinds of arguments, the one called most first.
 void PrintAll(const v1::ListPlansResponse& response) {
   std::vector<const v1::Plan*> plans;
   uint64_t bytes = 0;
@@ -69,6 +69,11 @@ void PrintAll(const v1::ListPlansResponse& response) {
   std::ranges::stable_sort(plans, std::greater(), &v1::Plan::calls);
   std::printf("%s version %s: %zu kinds of arguments, %zu with a plan, %s\n", response.model().c_str(),
               response.version().c_str(), plans.size(), compiled, BytesText(bytes).c_str());
+  for (const v1::Compilation& compilation : response.compiling()) {
+    std::printf("compiling %s since %.1f s, in %s%s\n", compilation.method().c_str(), compilation.seconds(),
+                compilation.pass().empty() ? "no pass yet" : compilation.pass().c_str(),
+                compilation.resting() ? ", which rests: the compiler's share of the processor is used up" : "");
+  }
   for (const v1::Plan* plan : plans) Print(*plan);
 }
 
@@ -88,7 +93,17 @@ int PrintPlans(const ServerOptions& server, bool graphs, bool json) {
   if (json) {
     Json plans = Json::array();
     for (const v1::Plan& plan : response.plans()) plans.push_back(PlanToJson(plan, graphs));
-    PrintJson({{"model", response.model()}, {"version", response.version()}, {"plans", std::move(plans)}});
+    Json compiling = Json::array();
+    for (const v1::Compilation& compilation : response.compiling()) {
+      compiling.push_back({{"method", compilation.method()},
+                           {"pass", compilation.pass()},
+                           {"seconds", compilation.seconds()},
+                           {"resting", compilation.resting()}});
+    }
+    PrintJson({{"model", response.model()},
+               {"version", response.version()},
+               {"plans", std::move(plans)},
+               {"compiling", std::move(compiling)}});
     return kSuccess;
   }
   PrintAll(response);

@@ -144,4 +144,12 @@ std::vector<PlanInfo> ListPlans(const Tiers& tiers, bool with_graphs) {
   return infos;
 }
 
+std::vector<CompilationInfo> ListCompilations(const Tiers& tiers) {
+  std::vector<CompilationInfo> infos;
+  for (BackgroundCompiler::Running& running : tiers.compiling()) {
+    infos.push_back({std::move(running.graph), std::move(running.pass), running.since_start, running.resting});
+  }
+  return infos;
+}
+
 }  // namespace hearth

@@ -23,6 +23,9 @@ uint64_t WeightBytes(const c10::ivalue::Object& module);
 // What a model's methods are called with, the most called first, and the plans for it.
 std::vector<PlanInfo> ListPlans(const Tiers& tiers, bool with_graphs);
 
+// What of it is being compiled just now.
+std::vector<CompilationInfo> ListCompilations(const Tiers& tiers);
+
 // A run of the method, as a call's report has it.
 CallReport::Run DescribeRun(const std::string& method, const RunReport& run);
 

@@ -198,6 +198,10 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
     return executor_->tiers() ? ListPlans(*executor_->tiers(), with_graphs) : std::vector<PlanInfo>();
   }
 
+  std::vector<CompilationInfo> compilations() const override {
+    return executor_->tiers() ? ListCompilations(*executor_->tiers()) : std::vector<CompilationInfo>();
+  }
+
   PlanCounts plan_counts() const override {
     if (executor_->tiers() == nullptr) return {};
     const Tiers::Counts counts = executor_->tiers()->counts();

@@ -194,7 +194,15 @@ struct PlanInfo {
   std::string graph;  // IR text, if asked for
 };
 
-// How many of those there are.
+// A plan that is being made.
+struct CompilationInfo {
+  std::string method;  // its qualified name
+  std::string pass;    // empty before the first
+  std::chrono::duration<double> since_start{0};
+  bool resting = false;  // compiling has used up its share of the processor
+};
+
+// How many kinds of arguments and plans there are.
 struct PlanCounts {
   uint64_t kinds = 0;        // of arguments, with a plan or without
   uint64_t failed = 0;       // of those, could not be compiled
@@ -262,7 +270,9 @@ class Model {
   virtual std::vector<AttributeInfo> attributes() const = 0;
   // What is called how often, and the plans that there are; none where nothing is compiled.
   virtual std::vector<PlanInfo> plans(bool with_graphs) const = 0;
-  // The same, counted: without the texts that describe them.
+  // What of it is being compiled just now. May wait for a thread of the compiler's.
+  virtual std::vector<CompilationInfo> compilations() const = 0;
+  // The plans, counted: without the texts that describe them.
   virtual PlanCounts plan_counts() const = 0;
   // Has plans compiled for all kinds of arguments that the model was called with so far, and calls `done` once when
   // none is left to compile: before this returns, or on a thread of the compiler's, which it must not block. Until then

@@ -336,6 +336,10 @@ size_t Tiers::Recall(std::vector<KnownArguments> known, const StoredSpec::FindCl
   return asked;
 }
 
+std::vector<BackgroundCompiler::Running> Tiers::compiling() const {
+  return client_ ? client_->running() : std::vector<BackgroundCompiler::Running>();
+}
+
 Tiers::Counts Tiers::counts() const {
   Counts counts;
   for (const auto& entry : cache_.Entries()) {

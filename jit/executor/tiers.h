@@ -111,6 +111,8 @@ class Tiers {
     uint64_t bailouts = 0;
   };
   Counts counts() const;
+  // Of its methods, just now. May wait for locks of the compiler's.
+  std::vector<BackgroundCompiler::Running> compiling() const;
 
  private:
   // One that does nothing yet.

@@ -16,8 +16,8 @@ namespace hearth {
 class Traffic {
  public:
   using Clock = std::chrono::steady_clock;
-  // As long as the period in which a quota of processor time is usually counted.
-  static constexpr std::chrono::milliseconds kMoment{100};
+  // Ten of the periods in which a quota of processor time is usually counted.
+  static constexpr std::chrono::seconds kMoment{1};
 
   // Around each call, from any thread; the end may be on another one.
   void Begin() { stripes_[StripeOfThread()].begun.fetch_add(1, std::memory_order_relaxed); }

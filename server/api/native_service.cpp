@@ -90,6 +90,13 @@ absl::Status ListPlansOf(const Repository& repository, const v1::ListPlansReques
       told.set_failures(claim.failures);
     }
   }
+  for (CompilationInfo& compilation : (*servable)->model->compilations()) {
+    v1::Compilation& out = *response.add_compiling();
+    out.set_method(std::move(compilation.method));
+    out.set_pass(std::move(compilation.pass));
+    out.set_seconds(compilation.since_start.count());
+    out.set_resting(compilation.resting);
+  }
   return absl::OkStatus();
 }
 

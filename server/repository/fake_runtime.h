@@ -90,6 +90,7 @@ class FakeModel : public Model {
   ModelCounters counters() const override { return {}; }
   std::vector<AttributeInfo> attributes() const override { return {}; }
   std::vector<PlanInfo> plans(bool) const override { return {}; }
+  std::vector<CompilationInfo> compilations() const override { return {}; }
   PlanCounts plan_counts() const override { return {}; }
   std::shared_ptr<const void> WhenWarm(std::function<void()> done) override {
     done();
