@@ -205,7 +205,8 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
   PlanCounts plan_counts() const override {
     if (executor_->tiers() == nullptr) return {};
     const Tiers::Counts counts = executor_->tiers()->counts();
-    return {counts.specs, counts.failed, counts.plans[0], counts.plans[1], counts.bytes, counts.bailouts};
+    return {counts.specs, counts.failed,       counts.plans[0], counts.plans[1],
+            counts.bytes, counts.copied_bytes, counts.bailouts};
   }
 
   std::shared_ptr<const void> WhenWarm(std::function<void()> done) override {
@@ -346,6 +347,7 @@ std::optional<TierSettings> MakeTierSettings(const CompilerOptions& options, std
   settings.disposal = std::move(disposal);
   const CodeCacheLimits limits{options.max_plans, static_cast<size_t>(options.plan_bytes)};
   settings.budget = std::make_shared<CodeCacheBudget>(limits);
+  settings.copies = std::make_shared<DerivedConstantBudget>(static_cast<size_t>(options.weight_copies));
   settings.cache.compile_after = options.compile_after;
   settings.exact_after = options.exact_after;
   settings.fail_guards = options.fail_guards;

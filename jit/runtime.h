@@ -42,6 +42,9 @@ struct CompilerOptions {
   int64_t job_memory = int64_t{4} << 30;    // that making one plan may come to hold; 0: no limit
   size_t max_plans = 4096;                  // of all models, kinds of arguments without a plan included
   int64_t plan_bytes = int64_t{256} << 20;  // of all models
+  // Of all models' weights as plans have them packed or folded, beside plan_bytes; plans do without what there is no
+  // room for.
+  int64_t weight_copies = int64_t{4} << 30;
   // Where what models are called with is kept for the next process, which has it compiled before it is asked; empty:
   // nowhere. Processes may share it.
   std::string cache_dir;
@@ -209,6 +212,7 @@ struct PlanCounts {
   uint64_t specialised = 0;  // plans of tier 1
   uint64_t exact = 0;        // plans of tier 2
   uint64_t bytes = 0;
+  uint64_t copied_bytes = 0;  // of weights that were packed or folded for plans
   uint64_t bailouts = 0;
 };
 

@@ -61,6 +61,7 @@ void AddPlans(const Model& model, ModelSample& sample) {
   sample.argument_specs = counts.kinds;
   sample.plans = {counts.specialised, counts.exact};
   sample.plan_bytes = counts.bytes;
+  sample.weight_copy_bytes = counts.copied_bytes;
   sample.plan_bailouts = counts.bailouts;
 }
 

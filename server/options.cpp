@@ -47,6 +47,7 @@ absl::Status CheckOptions(const ServerOptions& options) {
   if (!(options.warmup_seconds >= 0)) return refuse("warmup_seconds cannot be below 0");
   if (!(options.compiler_share.value_or(0) >= 0)) return refuse("compiler_share cannot be below 0");
   if (!(options.shadow_share >= 0 && options.shadow_share <= 1)) return refuse("shadow_share must be between 0 and 1");
+  if (options.weight_copies < 0) return refuse("weight_copies cannot be below 0");
   if (options.memory_limit.value_or(0) < 0) return refuse("memory_limit cannot be below 0");
   if (options.load_memory_limit.value_or(0) < 0) return refuse("load_memory_limit cannot be below 0");
   if (options.kept_memory.value_or(0) < 0) return refuse("kept_memory cannot be below 0");
@@ -105,6 +106,10 @@ void DefineFlags(CLI::App& app, ServerOptions& options, std::string& config) {
   app.add_option("--exact-after", options.exact_after,
                  "Calls with tensors of the same sizes, after which there is a plan for those alone; 0 is never")
       ->capture_default_str();
+  app.add_option("--weight-copies", options.weight_copies,
+                 "Memory that weights may take as plans have them packed, of all models: 500MB, 2GiB; 0 is none")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
+      ->capture_default_str();
   app.add_option(
       "--compiler-share", options.compiler_share,
       "How much of one processor compiling may take, unless somebody waits for it; 0 is no limit. 0.05 under a "
@@ -154,6 +159,7 @@ absl::StatusOr<ServerOptions> ParseConfigFile(const std::string& text, const std
       {"compiler", [&](const json& value) { value.get_to(options.compiler); }},
       {"exact_after", [&](const json& value) { value.get_to(options.exact_after); }},
       {"compiler_share", [&](const json& value) { options.compiler_share = value.get<double>(); }},
+      {"weight_copies", [&](const json& value) { value.get_to(options.weight_copies); }},
       {"shadow_share", [&](const json& value) { value.get_to(options.shadow_share); }},
       {"cache_dir", [&](const json& value) { value.get_to(options.cache_dir); }},
       {"access_log", [&](const json& value) { value.get_to(options.access_log); }},

@@ -36,10 +36,11 @@ struct ServerOptions {
   bool compiler = true;
   // Of one processor, that compiling may take; 0: no limit. Not given: DefaultCompilerShare.
   std::optional<double> compiler_share;
-  uint64_t exact_after = 256;  // calls of one shape, which then has a plan of its own; 0: never
-  double shadow_share = 0;     // of the calls that plans answer
-  std::string cache_dir;       // empty: nothing is kept
-  std::string access_log;      // empty: none; "-": standard output
+  uint64_t exact_after = 256;                // calls of one shape, which then has a plan of its own; 0: never
+  int64_t weight_copies = int64_t{4} << 30;  // bytes of weights as plans have them packed; 0: none
+  double shadow_share = 0;                   // of the calls that plans answer
+  std::string cache_dir;                     // empty: nothing is kept
+  std::string access_log;                    // empty: none; "-": standard output
 };
 
 // What a command line asks for: to serve with these options, or to print a text (--help, --version) and end.

@@ -90,6 +90,7 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
   runtime_options.compiler.tier = line->options.compiler ? Tier::kAuto : Tier::kBaseline;
   runtime_options.compiler.exact_after = line->options.exact_after;
   runtime_options.compiler.processor_share = line->options.compiler_share.value_or(DefaultCompilerShare());
+  runtime_options.compiler.weight_copies = line->options.weight_copies;
   runtime_options.compiler.shadow_share = line->options.shadow_share;
   runtime_options.compiler.cache_dir = line->options.cache_dir;
   if (const double share = runtime_options.compiler.processor_share; share > 0 && line->options.compiler) {

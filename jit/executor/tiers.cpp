@@ -68,7 +68,9 @@ std::optional<ExactShape> LikelyShape(const CodeEntry& entry) {
 }  // namespace
 
 Tiers::Tiers(TierSettings settings, const std::vector<Method>& methods, bool writes_weights)
-    : settings_(std::move(settings)), cache_(settings_.budget, methods.size(), settings_.cache) {
+    : settings_(std::move(settings)),
+      derived_(settings_.copies != nullptr ? settings_.copies : std::make_shared<DerivedConstantBudget>()),
+      cache_(settings_.budget, methods.size(), settings_.cache) {
   for (const Method& method : methods) {
     names_.push_back(method.name);
     inputs_.push_back(method.baseline->inputs().size());
@@ -342,6 +344,7 @@ std::vector<BackgroundCompiler::Running> Tiers::compiling() const {
 
 Tiers::Counts Tiers::counts() const {
   Counts counts;
+  counts.copied_bytes = derived_.bytes();
   for (const auto& entry : cache_.Entries()) {
     ++counts.specs;
     if (entry->state() == CodeEntry::State::kFailed) ++counts.failed;

@@ -33,6 +33,8 @@ struct TierSettings {
   std::shared_ptr<BackgroundCompiler> compiler;
   std::shared_ptr<CodeCacheBudget> budget;
   CodeCache::Settings cache;
+  // What the copies of weights that plans are made with may take; null: no bound beside each model's own.
+  std::shared_ptr<DerivedConstantBudget> copies;
   // Where plans end that nobody holds any more; null: with the last reference.
   std::shared_ptr<DisposalQueue> disposal;
   // Checks a sample of what plans answer; null: nothing is checked.
@@ -108,6 +110,7 @@ class Tiers {
     size_t failed = 0;
     size_t plans[2] = {0, 0};  // of tiers 1 and 2
     size_t bytes = 0;
+    size_t copied_bytes = 0;  // of weights that were packed or folded for plans
     uint64_t bailouts = 0;
   };
   Counts counts() const;

@@ -5,10 +5,13 @@
 #include <ATen/core/symbol.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
+#include <unordered_set>
 
 #include "jit/operators/registry.h"
+#include "jit/support/memory_account.h"
 
 namespace hearth {
 namespace {
@@ -44,7 +47,39 @@ bool AreSame(const at::Tensor& a, const at::Tensor& b) {
   return (dense || a.is_mkldnn()) && BytesOf(a) == BytesOf(b);
 }
 
-DerivedConstantTable::DerivedConstantTable() : threads_of_operators_(at::get_num_threads()) {}
+size_t DerivedConstantBudget::Sum() const {
+  size_t sum = 0;
+  for (const DerivedConstantTable* table : tables_) sum += table->held_;
+  return sum;
+}
+
+bool DerivedConstantBudget::TryHold(DerivedConstantTable& table, size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto fits = [&] { return bytes <= limit_ && Sum() - table.held_ <= limit_ - bytes; };
+  if (!fits()) {
+    // Plans of others may have gone meanwhile. Who is making something now counts by himself.
+    for (DerivedConstantTable* other : tables_) {
+      if (other == &table) continue;
+      if (const std::unique_lock counting(other->mutex_, std::try_to_lock); counting.owns_lock()) {
+        other->held_ = other->BytesHeld();
+      }
+    }
+    if (!fits()) return false;
+  }
+  table.held_ = bytes;
+  return true;
+}
+
+DerivedConstantTable::DerivedConstantTable(std::shared_ptr<DerivedConstantBudget> budget)
+    : threads_of_operators_(at::get_num_threads()), budget_(std::move(budget)) {
+  const std::lock_guard lock(budget_->mutex_);
+  budget_->tables_.push_back(this);
+}
+
+DerivedConstantTable::~DerivedConstantTable() {
+  const std::lock_guard lock(budget_->mutex_);
+  std::erase(budget_->tables_, this);
+}
 
 std::vector<at::Tensor> DerivedConstantTable::Get(const std::string& purpose, const std::string& variant,
                                                   const std::vector<at::Tensor>& from,
@@ -52,9 +87,10 @@ std::vector<at::Tensor> DerivedConstantTable::Get(const std::string& purpose, co
   const std::lock_guard lock(mutex_);
   Key key{purpose, {}, variant};
   for (const at::Tensor& tensor : from) key.from.push_back(SourceOf(tensor));
-  Entry& entry = entries_.try_emplace(key, Entry{entries_.size(), {}}).first->second;
+  Entry& entry = EntryOf(key);
   if (std::optional<std::vector<at::Tensor>> alive = Alive(entry)) return *std::move(alive);
   std::erase_if(origins_, [](const auto& origin) { return origin.second.tensor.expired(); });
+  const MemoryAccount::Scope nobody(nullptr);
   std::vector<at::Tensor> tensors = make();
   for (const at::Tensor& tensor : tensors) WaitFor(tensor);
   Share(key, tensors);
@@ -64,7 +100,8 @@ std::vector<at::Tensor> DerivedConstantTable::Get(const std::string& purpose, co
                         origins_.count(tensor.unsafeGetTensorImpl()) == 0;
     if (is_new) more += tensor.nbytes();
   }
-  if (BytesHeld() + more > kMostCopies * weight_bytes_) return {};
+  more += BytesHeld();
+  if (more > kMostCopies * weight_bytes_ || !budget_->TryHold(*this, more)) return {};
   entry.made.clear();
   for (const at::Tensor& tensor : tensors) {
     const WeakTensor weak(tensor.getIntrusivePtr());
@@ -107,9 +144,56 @@ std::optional<std::vector<at::Tensor>> DerivedConstantTable::Alive(const Entry& 
   return tensors;
 }
 
+bool DerivedConstantTable::IsHeld(const Entry& entry) {
+  return std::ranges::any_of(entry.made, [](const Made& made) { return made.defined && !made.tensor.expired(); });
+}
+
+DerivedConstantTable::Entry& DerivedConstantTable::EntryOf(const Key& key) {
+  if (const auto found = entries_.find(key); found != entries_.end()) return found->second;
+  if (entries_.size() >= prune_at_) Prune();
+  size_t variants = 0;
+  auto going = entries_.end();
+  for (auto other = entries_.lower_bound(Key{key.purpose, key.from, ""});
+       other != entries_.end() && other->first.purpose == key.purpose && other->first.from == key.from; ++other) {
+    ++variants;
+    const auto rank = [](const Entry& entry) { return std::pair(IsHeld(entry), entry.number); };
+    if (going == entries_.end() || rank(other->second) < rank(going->second)) going = other;
+  }
+  if (variants >= kMostVariants) entries_.erase(going);
+  return entries_.emplace(key, Entry{next_number_++, {}}).first->second;
+}
+
+void DerivedConstantTable::Prune() {
+  std::unordered_map<size_t, const Key*> keys;
+  std::vector<size_t> open;
+  for (const auto& [key, entry] : entries_) {
+    keys.emplace(entry.number, &key);
+    if (IsHeld(entry)) open.push_back(entry.number);
+  }
+  std::unordered_set<size_t> kept;
+  while (!open.empty()) {
+    const size_t number = open.back();
+    open.pop_back();
+    const auto key = keys.find(number);
+    if (key == keys.end() || !kept.insert(number).second) continue;
+    for (const Source& source : key->second->from) {
+      if (source.weight == nullptr) open.push_back(source.entry);
+    }
+  }
+  std::erase_if(entries_, [&](const auto& entry) { return kept.count(entry.second.number) == 0; });
+  prune_at_ = std::max<size_t>(prune_at_, 2 * entries_.size());
+}
+
 size_t DerivedConstantTable::bytes() const {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  const std::lock_guard counting(budget_->mutex_);
+  if (lock.owns_lock()) held_ = BytesHeld();
+  return held_;
+}
+
+size_t DerivedConstantTable::entries() const {
   const std::lock_guard lock(mutex_);
-  return BytesHeld();
+  return entries_.size();
 }
 
 size_t DerivedConstantTable::BytesHeld() const {

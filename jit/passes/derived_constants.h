@@ -5,7 +5,8 @@
 // holds it, mostly the graphs of plans; what was only a step on the way to another one goes when its plan has been
 // made, and is known by what it was made of if it is made again. What is given as `from` and did not come from here, a
 // model's weight, lives as long as the table. All that is held at a time takes at most kMostCopies times what those
-// weights take: a weight may be packed for several sizes, though many sizes want the same, and that is one tensor.
+// weights take: a weight may be packed for several sizes, though many sizes want the same, and that is one tensor. What
+// the tables of all models hold has a bound of its own, in bytes, and counts for no MemoryAccount.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,7 +16,9 @@
 #include <compare>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -29,12 +32,38 @@ namespace hearth {
 // Of a packed tensor, the format is not to be seen: it is taken to be another one where the bytes differ.
 bool AreSame(const at::Tensor& a, const at::Tensor& b);
 
+class DerivedConstantTable;
+
+// What all tables of a process may hold together. Thread-safe.
+class DerivedConstantBudget {
+ public:
+  explicit DerivedConstantBudget(size_t limit = std::numeric_limits<size_t>::max()) : limit_(limit) {}
+
+ private:
+  friend class DerivedConstantTable;
+
+  // Whether that table may come to hold `bytes`. Its lock is held; those of others are only tried.
+  bool TryHold(DerivedConstantTable& table, size_t bytes);
+  size_t Sum() const;  // with the lock held
+
+  const size_t limit_;
+  mutable std::mutex mutex_;
+  std::vector<DerivedConstantTable*> tables_;
+};
+
 class DerivedConstantTable {
  public:
   // On a thread with as many threads inside of operators as those have that will run the plans.
-  DerivedConstantTable();
+  explicit DerivedConstantTable(
+      std::shared_ptr<DerivedConstantBudget> budget = std::make_shared<DerivedConstantBudget>());
+  ~DerivedConstantTable();
+  DerivedConstantTable(const DerivedConstantTable&) = delete;
+  DerivedConstantTable& operator=(const DerivedConstantTable&) = delete;
 
   static constexpr size_t kMostCopies = 5;
+  // Of one purpose and the same tensors: another takes the place of one that nobody holds, else of the oldest, whose
+  // tensor is not found any more.
+  static constexpr size_t kMostVariants = 16;
 
   // `purpose` and `variant` say all that the result depends on beside `from`, some of which may be undefined. `make`
   // runs under the table's lock; on a GPU, what it asked for is done when this returns. Where it makes what is there
@@ -43,8 +72,10 @@ class DerivedConstantTable {
                               const std::vector<at::Tensor>& from,
                               const std::function<std::vector<at::Tensor>()>& make);
 
-  // Of those that somebody holds.
+  // Of those that somebody holds; a little earlier, where one is being made just now.
   size_t bytes() const;
+  // How many tensors or lists of them it remembers that it made.
+  size_t entries() const;
 
   // What libraries like best may depend on it.
   int threads_of_operators() const { return threads_of_operators_; }
@@ -79,15 +110,25 @@ class DerivedConstantTable {
     Source source;
   };
 
-  const int threads_of_operators_;
+  friend class DerivedConstantBudget;
+
   Source SourceOf(const at::Tensor& tensor);
   static std::optional<std::vector<at::Tensor>> Alive(const Entry& entry);
+  static bool IsHeld(const Entry& entry);
+  Entry& EntryOf(const Key& key);
+  // Forgets what nobody holds, but for steps on the way to what somebody does.
+  void Prune();
   // Another variant's tensors where they are the same.
   void Share(const Key& key, std::vector<at::Tensor>& tensors) const;
   size_t BytesHeld() const;  // with the lock held
 
+  const int threads_of_operators_;
+  const std::shared_ptr<DerivedConstantBudget> budget_;
+  mutable size_t held_ = 0;  // when it was last counted; under the budget's lock
   mutable std::mutex mutex_;
   std::map<Key, Entry> entries_;
+  size_t next_number_ = 0;
+  size_t prune_at_ = 64;  // entries
   std::unordered_map<const void*, Origin> origins_;
   std::unordered_map<const void*, at::Tensor> weights_;
   size_t weight_bytes_ = 0;

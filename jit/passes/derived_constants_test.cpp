@@ -5,7 +5,11 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <optional>
 #include <string>
+
+#include "jit/support/memory_account.h"
 
 namespace hearth {
 namespace {
@@ -74,6 +78,65 @@ TEST_F(DerivedConstantsTest, NoMoreIsMadeThanSoManyTimesTheWeights) {
   EXPECT_TRUE(get(0)[0].is_same(held[0][0])) << "what is there is given";
   held.pop_back();
   EXPECT_FALSE(get(99).empty());
+}
+
+TEST_F(DerivedConstantsTest, TheModelsOfAProcessHaveABoundTogether) {
+  const auto budget = std::make_shared<DerivedConstantBudget>(48);
+  DerivedConstantTable table(budget);
+  std::optional<DerivedConstantTable> other(std::in_place, budget);
+  const at::Tensor weight = at::ones({4});
+  const auto get = [&](DerivedConstantTable& from, size_t i) {
+    return from.Get(std::to_string(i), "", {weight}, [&] { return std::vector<at::Tensor>{at::add(weight, 1)}; });
+  };
+  std::vector<std::vector<at::Tensor>> held = {get(table, 0), get(*other, 0), get(*other, 1)};
+  EXPECT_TRUE(get(table, 1).empty());
+  EXPECT_TRUE(get(*other, 2).empty());
+  held.pop_back();
+  held.push_back(get(table, 1));
+  EXPECT_FALSE(held.back().empty()) << "what the other's plans do not hold any more is free";
+  EXPECT_TRUE(get(*other, 2).empty());
+  EXPECT_EQ(table.bytes() + other->bytes(), 48U);
+  held.erase(held.begin() + 1);
+  other.reset();
+  EXPECT_FALSE(get(table, 2).empty());
+}
+
+TEST_F(DerivedConstantsTest, WhatIsMadeDoesNotCountForWhoMakesIt) {
+  MemoryAccount account(int64_t{1} << 20);
+  const MemoryAccount::Scope counted(&account);
+  const at::Tensor weight = at::ones({4});
+  MemoryAccount* charged = &account;
+  derived_.Get("more", {weight}, [&] {
+    charged = MemoryAccount::Current();
+    return std::vector<at::Tensor>{at::add(weight, 1)};
+  });
+  EXPECT_EQ(charged, nullptr);
+}
+
+TEST_F(DerivedConstantsTest, WhatWasMadeForManySizesIsRememberedForTheLatest) {
+  const at::Tensor weight = at::ones({4});
+  const auto get = [&](int size) {
+    return derived_.Get("packed", std::to_string(size), {weight}, [&] {
+      ++made_;
+      return std::vector<at::Tensor>{at::add(weight, 1)};
+    })[0];
+  };
+  const at::Tensor first = get(0);
+  for (int size = 1; size < 1000; ++size) EXPECT_TRUE(get(size).is_same(first));
+  EXPECT_EQ(table_.entries(), DerivedConstantTable::kMostVariants);
+  EXPECT_EQ(made_, 1000);
+  EXPECT_TRUE(get(999).is_same(first));
+  EXPECT_EQ(made_, 1000);
+}
+
+TEST_F(DerivedConstantsTest, WhatNobodyHoldsIsNotRememberedForEver) {
+  const at::Tensor weight = at::ones({4});
+  const at::Tensor last = PlusOne(PlusOne(weight));
+  for (int i = 0; i < 1000; ++i) {
+    derived_.Get(std::to_string(i), {weight}, [&] { return std::vector<at::Tensor>{at::add(weight, 1)}; });
+  }
+  EXPECT_LE(table_.entries(), 64U);
+  EXPECT_TRUE(PlusOne(PlusOne(weight)).is_same(last)) << "nor are the steps to what somebody holds forgotten";
 }
 
 TEST_F(DerivedConstantsTest, VariantsThatTurnOutTheSameAreOneTensor) {

@@ -223,6 +223,8 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
   families.push_back(PlanFamily(samples));
   add("hearth_plan_bytes", "Memory that the plans take beside the model's weights", kGauge,
       [](const ModelSample& s) { return s.plan_bytes; });
+  add("hearth_weight_copy_bytes", "Memory that weights take as plans have them packed or folded, beside the plans",
+      kGauge, [](const ModelSample& s) { return s.weight_copy_bytes; });
   add("hearth_plan_bailouts", "Calls that a plan could not finish and the baseline did, of the plans that there are",
       kGauge, [](const ModelSample& s) { return s.plan_bailouts; });
   add("hearth_argument_specs", "Kinds of arguments that calls came with, with a plan or not yet", kGauge,
