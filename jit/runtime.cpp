@@ -347,6 +347,7 @@ std::optional<TierSettings> MakeTierSettings(const CompilerOptions& options, std
   settings.disposal = std::move(disposal);
   const CodeCacheLimits limits{options.max_plans, static_cast<size_t>(options.plan_bytes)};
   settings.budget = std::make_shared<CodeCacheBudget>(limits);
+  settings.cache.limits.bytes = limits.bytes;
   settings.copies = std::make_shared<DerivedConstantBudget>(static_cast<size_t>(options.weight_copies));
   settings.cache.compile_after = options.compile_after;
   settings.exact_after = options.exact_after;
@@ -369,6 +370,18 @@ std::optional<TierSettings> MakeTierSettings(const CompilerOptions& options, std
       settings.shadow = std::make_shared<ShadowRuns>(std::move(shadow));
     }
   }
+  return settings;
+}
+
+// As one model has them.
+std::optional<TierSettings> TierSettingsOf(const LoadOptions& options, std::optional<TierSettings> settings) {
+  if (!settings) return std::nullopt;
+  CodeCacheLimits& limits = settings->cache.limits;
+  if (options.max_plans) limits.entries = *options.max_plans;
+  if (options.plan_bytes) limits.bytes = static_cast<size_t>(*options.plan_bytes);
+  if (settings->forced) return settings;
+  if (options.compile_after) settings->cache.compile_after = *options.compile_after;
+  if (options.exact_after) settings->exact_after = *options.exact_after;
   return settings;
 }
 
@@ -455,7 +468,9 @@ class RuntimeImpl final : public Runtime {
       if (!builder) builder.emplace(*imported.unit, redirect);
       // Runs on streams of their own begin when the weights are there, and the weights go when the device is idle.
       const std::shared_ptr<ModelExecutor> executor = disposal_.queue()->Own(std::unique_ptr<ModelExecutor, WhenIdle>(
-          new ModelExecutor(imported.unit, imported.object, *builder, generators_, &pool_, tiers_), WhenIdle{device_}));
+          new ModelExecutor(imported.unit, imported.object, *builder, generators_, &pool_,
+                            TierSettingsOf(options, tiers_)),
+          WhenIdle{device_}));
       if (const auto stream = DefaultStream(device_)) stream->synchronize();
       Inherit(options, *executor);
       if (keeper_ != nullptr) keeper_->Adopt(executor, *imported.archive, device_);
@@ -516,7 +531,8 @@ class RuntimeImpl final : public Runtime {
       importer.DefineAll();
       CodeBuilder builder(*imported.unit, device_.is_cpu() ? std::nullopt : std::optional(device_));
       const std::shared_ptr<ModelExecutor> executor = disposal_.queue()->Own(std::unique_ptr<ModelExecutor, WhenIdle>(
-          new ModelExecutor(imported.unit, functions, builder, &pool_, tiers_), WhenIdle{device_}));
+          new ModelExecutor(imported.unit, functions, builder, &pool_, TierSettingsOf(options, tiers_)),
+          WhenIdle{device_}));
       Inherit(options, *executor);
       return MakeModel(executor, std::move(imported), options, nullptr);
     } catch (...) {

@@ -91,6 +91,11 @@ struct LoadOptions {
   std::string function;
   // In place of the runtime's limit for the calls of this model; 0: none.
   std::optional<int64_t> memory_limit;
+  // In place of CompilerOptions' for this model; where calls wait for plans, only the bounds.
+  std::optional<uint64_t> compile_after;
+  std::optional<uint64_t> exact_after;
+  std::optional<size_t> max_plans;    // of the model's methods; no more than those of all models
+  std::optional<int64_t> plan_bytes;  // likewise
   // What this one takes the place of: plans are asked for at once for what it is called with (WhenWarm waits for them),
   // made of its profiles where the code is the same. May be null. Of the same Runtime.
   std::shared_ptr<const Model> predecessor;

@@ -46,6 +46,32 @@ TEST(Options, MemoryLimitsAreReadWithTheirUnits) {
   EXPECT_THAT(ErrorOf({"--model-repository", "a", "--memory-limit", "much"}), HasSubstr("memory-limit"));
 }
 
+TEST(Options, WhatTheCompilerMayDoIsSetByFlagsAndByTheFile) {
+  const auto line = Parse({"--model-repository", "a", "--compile-after", "5", "--exact-after", "0", "--max-plans", "7",
+                           "--plan-bytes", "1MiB", "--job-memory", "0", "--weight-copies", "2GiB"});
+  ASSERT_TRUE(line.ok()) << line.status();
+  const auto file = ParseConfigFile(R"({"compile_after": 5, "exact_after": 0, "max_plans": 7, "plan_bytes": 1048576,
+                                        "job_memory": 0, "weight_copies": 2147483648})",
+                                    "f.json", {});
+  ASSERT_TRUE(file.ok()) << file.status();
+  for (const ServerOptions& options : {line->options, *file}) {
+    EXPECT_EQ(options.compile_after, 5);
+    EXPECT_EQ(options.exact_after, 0);
+    EXPECT_EQ(options.max_plans, 7);
+    EXPECT_EQ(options.plan_bytes, 1 << 20);
+    EXPECT_EQ(options.job_memory, 0);
+    EXPECT_EQ(options.weight_copies, int64_t{2} << 30);
+  }
+}
+
+TEST(Options, WhatTheCompilerMayNotDoIsRefusedAndNamed) {
+  EXPECT_THAT(ErrorOf({"--model-repository", "a", "--compile-after", "0"}), HasSubstr("compile_after"));
+  EXPECT_THAT(ErrorOf({"--model-repository", "a", "--exact-after=-1"}), HasSubstr("exact_after"));
+  EXPECT_THAT(ErrorOf({"--model-repository", "a", "--max-plans", "0"}), HasSubstr("max_plans"));
+  EXPECT_THAT(ErrorOf({"--model-repository", "a", "--plan-bytes", "0"}), HasSubstr("plan_bytes"));
+  EXPECT_THAT(ErrorOf({"--model-repository", "a", "--weight-copies", "much"}), HasSubstr("weight-copies"));
+}
+
 TEST(Options, AFlagWinsOverTheFile) {
   const auto file = std::filesystem::temp_directory_path() / ("options_test." + std::to_string(getpid()));
   std::ofstream(file) << R"({

@@ -19,7 +19,17 @@ namespace {
 
 using inference::ModelConfig;
 
-constexpr const char* kMemoryLimit = "memory_limit";
+// The parameters that are used.
+struct Parameter {
+  absl::string_view name;
+  std::optional<int64_t> ModelSettings::*setting;
+  int64_t least;
+};
+constexpr Parameter kParameters[] = {
+    {"memory_limit", &ModelSettings::memory_limit, 0}, {"compile_after", &ModelSettings::compile_after, 1},
+    {"exact_after", &ModelSettings::exact_after, 0},   {"max_plans", &ModelSettings::max_plans, 1},
+    {"plan_bytes", &ModelSettings::plan_bytes, 1},
+};
 
 // Keeps the first error; what follows it is often its consequence.
 class FirstError : public google::protobuf::io::ErrorCollector {
@@ -152,7 +162,8 @@ std::vector<std::string> IgnoredFields(const ModelConfig& config) {
   // A map's order is not the file's; sort, so that the same file always gives the same warnings.
   std::set<std::string> parameters;
   for (const auto& [key, value] : config.parameters()) {
-    if (key != kMemoryLimit) parameters.insert(key);
+    if (std::ranges::none_of(kParameters, [&](const Parameter& used) { return key == used.name; }))
+      parameters.insert(key);
   }
   for (const std::string& key : parameters) ignored.push_back(absl::StrCat("parameter ", key));
   return ignored;
@@ -192,7 +203,7 @@ absl::StatusOr<CheckedConfig> CheckModelConfig(ModelConfig config, const std::st
 
   if (absl::Status status = CheckWarmup(config, name); !status.ok()) return status;
 
-  if (const auto limit = MemoryLimitOf(config); !limit.ok()) return limit.status();
+  if (const auto settings = SettingsOf(config); !settings.ok()) return settings.status();
 
   CheckedConfig checked;
   checked.warnings = IgnoredFields(config);
@@ -215,15 +226,20 @@ absl::StatusOr<CheckedConfig> CheckModelConfig(ModelConfig config, const std::st
   return checked;
 }
 
-absl::StatusOr<std::optional<int64_t>> MemoryLimitOf(const ModelConfig& config) {
-  const auto parameter = config.parameters().find(kMemoryLimit);
-  if (parameter == config.parameters().end()) return std::nullopt;
-  const std::string& text = parameter->second.string_value();
-  int64_t bytes = 0;
-  if (!absl::SimpleAtoi(text, &bytes) || bytes < 0) {
-    return Wrong(config.name(), absl::StrCat("the parameter ", kMemoryLimit, " is '", text, "'; it must be bytes"));
+absl::StatusOr<ModelSettings> SettingsOf(const ModelConfig& config) {
+  ModelSettings settings;
+  for (const Parameter& parameter : kParameters) {
+    const auto found = config.parameters().find(std::string(parameter.name));
+    if (found == config.parameters().end()) continue;
+    const std::string& text = found->second.string_value();
+    int64_t number = 0;
+    if (!absl::SimpleAtoi(text, &number) || number < parameter.least) {
+      return Wrong(config.name(), absl::StrCat("the parameter ", parameter.name, " is '", text,
+                                               "'; it must be a whole number from ", parameter.least, " on"));
+    }
+    settings.*parameter.setting = number;
   }
-  return bytes;
+  return settings;
 }
 
 absl::StatusOr<CheckedConfig> ReadModelConfig(const std::filesystem::path& folder) {

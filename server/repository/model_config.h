@@ -3,7 +3,7 @@
 //   honoured   name, platform, backend, default_model_filename, version_policy, max_batch_size, input and output (name,
 //              data_type, dims, reshape, optional), dynamic_batching.default_queue_policy.max_queue_size,
 //              model_operations.op_library_filename (where the server allows it: repository.h), the
-//              parameter memory_limit, model_warmup
+//              parameters memory_limit, compile_after, exact_after, max_plans and plan_bytes, model_warmup
 //   refused    what would change answers if it were ignored: sequence_batching, ensemble_scheduling, decoupled
 //              transactions, batch_input and batch_output, repository agents, shape tensors, another backend; and
 //              input_data_file of model_warmup
@@ -42,9 +42,16 @@ struct CheckedConfig {
 // kUnimplemented for what is refused (see above).
 absl::StatusOr<CheckedConfig> CheckModelConfig(inference::ModelConfig config, const std::string& name);
 
-// The parameter "memory_limit": bytes that a request of this model may come to hold, 0 for no limit; none if it is not
-// there. kInvalidArgument if it is no number.
-absl::StatusOr<std::optional<int64_t>> MemoryLimitOf(const inference::ModelConfig& config);
+// The parameters of those names, in place of the server's settings; none where they are not there.
+struct ModelSettings {
+  std::optional<int64_t> memory_limit;   // bytes that a request may come to hold; 0: no limit
+  std::optional<int64_t> compile_after;  // calls with arguments of one kind
+  std::optional<int64_t> exact_after;    // calls with tensors of the same sizes; 0: never
+  std::optional<int64_t> max_plans;      // kinds of arguments without a plan included
+  std::optional<int64_t> plan_bytes;
+};
+// kInvalidArgument for one that is no number, or too small.
+absl::StatusOr<ModelSettings> SettingsOf(const inference::ModelConfig& config);
 
 // The configuration of the model in `folder`: its config.pbtxt, or defaults if it has none.
 absl::StatusOr<CheckedConfig> ReadModelConfig(const std::filesystem::path& folder);

@@ -121,7 +121,11 @@ TEST(ModelConfig, ValuesThatMakeNoSenseAreRefused) {
         "input { name: 'x' data_type: TYPE_FP32 dims: 1 } input { name: 'x' data_type: TYPE_FP32 dims: 1 }",
         "input { name: 'x' data_type: TYPE_FP32 dims: 6 reshape { shape: [2, 2] } }",
         "default_model_filename: '../../etc/passwd'",
-        "parameters { key: 'memory_limit' value { string_value: 'much' } }"}) {
+        "parameters { key: 'memory_limit' value { string_value: 'much' } }",
+        "parameters { key: 'compile_after' value { string_value: '0' } }",
+        "parameters { key: 'exact_after' value { string_value: '-1' } }",
+        "parameters { key: 'max_plans' value { string_value: '0' } }",
+        "parameters { key: 'plan_bytes' value { string_value: '1MB' } }"}) {
     EXPECT_EQ(Check(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
   }
 }
@@ -130,8 +134,25 @@ TEST(ModelConfig, AModelMayHaveAMemoryLimitOfItsOwn) {
   const auto with = Check("parameters { key: 'memory_limit' value { string_value: '1000000' } }");
   ASSERT_TRUE(with.ok()) << with.status();
   EXPECT_THAT(with->warnings, testing::IsEmpty());
-  EXPECT_EQ(*MemoryLimitOf(with->config), 1000000);
-  EXPECT_EQ(*MemoryLimitOf(Check("")->config), std::nullopt);
+  EXPECT_EQ(SettingsOf(with->config)->memory_limit, 1000000);
+  EXPECT_EQ(SettingsOf(Check("")->config)->memory_limit, std::nullopt);
+}
+
+TEST(ModelConfig, AModelMayBeCompiledOtherwiseThanTheRest) {
+  const auto with = Check(R"(
+      parameters { key: 'compile_after' value { string_value: '10' } }
+      parameters { key: 'exact_after' value { string_value: '0' } }
+      parameters { key: 'max_plans' value { string_value: '3' } }
+      parameters { key: 'plan_bytes' value { string_value: '1000000' } })");
+  ASSERT_TRUE(with.ok()) << with.status();
+  EXPECT_THAT(with->warnings, testing::IsEmpty());
+  const auto settings = SettingsOf(with->config);
+  EXPECT_EQ(settings->compile_after, 10);
+  EXPECT_EQ(settings->exact_after, 0);
+  EXPECT_EQ(settings->max_plans, 3);
+  EXPECT_EQ(settings->plan_bytes, 1000000);
+  const absl::Status wrong = Check("parameters { key: 'compile_after' value { string_value: '0' } }").status();
+  EXPECT_THAT(Message(wrong), HasSubstr("the parameter compile_after is '0'; it must be a whole number from 1 on"));
 }
 
 TEST(ModelConfig, TheJsonOfALoadRequestIsRead) {

@@ -218,10 +218,14 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   if (!fs::is_regular_file(archive, error)) {
     return fail(absl::NotFoundError(absl::StrCat("there is no file ", archive.string())));
   }
-  const auto memory_limit = MemoryLimitOf(config);
-  if (!memory_limit.ok()) return fail(memory_limit.status());
+  const auto settings = SettingsOf(config);
+  if (!settings.ok()) return fail(settings.status());
   LoadOptions load_options;
-  load_options.memory_limit = *memory_limit;
+  load_options.memory_limit = settings->memory_limit;
+  load_options.compile_after = settings->compile_after;
+  load_options.exact_after = settings->exact_after;
+  load_options.max_plans = settings->max_plans;
+  load_options.plan_bytes = settings->plan_bytes;
   for (const std::string& library : config.model_operations().op_library_filename()) {
     if (!options_.model_operator_libraries) {
       Log().warn("{}: its operator library {} is not loaded: the setting model_operator_libraries is off", what,
