@@ -32,10 +32,20 @@ struct KnownShape {
 
 struct KnownArguments {
   std::string method;  // its qualified name
-  uint64_t calls = 0;
+  uint64_t calls = 0;  // 0: it is not worth being known any more
   StoredSpec spec;
   std::vector<KnownShape> shapes = {};  // those called most, the most called first
   std::optional<KnownProfile> profile = std::nullopt;
+
+  bool IsOfKind(const KnownArguments& other) const { return method == other.method && spec == other.spec; }
+  // As the next process counts it, so that what is not called any more is forgotten.
+  void CountHalf() {
+    calls /= 2;
+    for (KnownShape& shape : shapes) {
+      shape.calls /= 2;
+      shape.exact &= shape.calls > 0;
+    }
+  }
 };
 
 }  // namespace hearth

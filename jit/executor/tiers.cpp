@@ -47,15 +47,6 @@ std::vector<EntryProfile::CountedShape> EarlierShapes(const CodeEntry& entry) {
   return shapes;
 }
 
-// So that what is not called any more is forgotten.
-void CountHalf(KnownArguments& known) {
-  known.calls /= 2;
-  for (KnownShape& shape : known.shapes) {
-    shape.calls /= 2;
-    shape.exact &= shape.calls > 0;
-  }
-}
-
 // One that calls may well have.
 std::optional<ExactShape> LikelyShape(const CodeEntry& entry) {
   // Whatever was wrong, it shall not be wrong again because of what somebody called once, or a file said.
@@ -287,8 +278,8 @@ std::shared_ptr<const void> Tiers::WhenWarm(std::function<void()> done) {
 std::vector<KnownArguments> Tiers::Known() const {
   std::vector<KnownArguments> known;
   for (const auto& entry : cache_.Entries()) {
-    if (entry->state() == CodeEntry::State::kFailed) continue;
     KnownArguments kind;
+    const bool failed = entry->state() == CodeEntry::State::kFailed;
     const EntryProfile* made = entry->profile();
     if (made != nullptr) {
       kind.profile = made->Snapshot();
@@ -305,7 +296,7 @@ std::vector<KnownArguments> Tiers::Known() const {
     std::optional<StoredSpec> spec = StoredSpec::Of(entry->spec());
     if (!spec) continue;
     kind.method = names_[entry->method()];
-    kind.calls = entry->all_calls();
+    kind.calls = failed ? 0 : entry->all_calls();
     kind.spec = *std::move(spec);
     known.push_back(std::move(kind));
   }
@@ -320,7 +311,7 @@ size_t Tiers::Recall(std::vector<KnownArguments> known, const StoredSpec::FindCl
     const auto method = std::ranges::find(names_, each.method);
     const std::optional<ArgumentSpec> spec = each.spec.Restore(find_class);
     if (method == names_.end() || !spec) continue;
-    if (client_) CountHalf(each);
+    if (client_) each.CountHalf();
     if (each.calls == 0) continue;
     const auto number = static_cast<size_t>(method - names_.begin());
     // A method's self is not in the spec.

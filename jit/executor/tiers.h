@@ -89,7 +89,8 @@ class Tiers {
   // CompileClient::WhenIdle. May wait for locks of the compiler's.
   std::shared_ptr<const void> WhenWarm(std::function<void()> done);
 
-  // The kinds of arguments that were called often enough to be compiled, for a later process.
+  // The kinds of arguments that were called often enough to be compiled, for a later process; with no calls those that
+  // could not be.
   std::vector<KnownArguments> Known() const;
   // Asks for the plans of what an earlier process or load knew, the most called first, and when those for all sizes are
   // made for the ones for some alone; how many kinds that are. Its calls count half. What does not belong to this

@@ -262,6 +262,8 @@ TEST_F(TiersOfMistakesTest, APlanThatRaisesWhereTheModelDoesNotIsTakenBackAndNot
   Call(*tiers, 2000);
   EXPECT_EQ(Plans(*tiers).size(), 0u);
   EXPECT_EQ(tiers->counts().failed, 1u);
+  ASSERT_EQ(tiers->Known().size(), 1u);
+  EXPECT_EQ(tiers->Known()[0].calls, 0u) << "the next process shall not begin with it";
 }
 
 TEST_F(TiersOfMistakesTest, APlanForOneShapeIsTakenBackAlone) {

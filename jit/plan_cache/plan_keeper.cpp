@@ -39,10 +39,13 @@ PlanKeeper::~PlanKeeper() {
 
 void PlanKeeper::Adopt(const std::shared_ptr<ModelExecutor>& executor, const ZipReader& archive, c10::Device device) {
   const std::string key = PlanStore::KeyOf(archive, device);
-  const size_t asked = executor->Recall(store_.Read(key));
+  std::vector<KnownArguments> known = store_.Read(key);
+  std::vector<KnownArguments> read;
+  for (const KnownArguments& each : known) read.push_back({each.method, each.calls, each.spec});
+  const size_t asked = executor->Recall(std::move(known));
   if (asked > 0) Log().info("{}: compiling for {} kinds of arguments known from before", archive.file_name(), asked);
   const std::lock_guard lock(mutex_);
-  kept_.push_back({executor, key, CallsOf(executor->tiers()->Known())});
+  kept_.push_back({executor, key, std::move(read), CallsOf(executor->tiers()->Known())});
 }
 
 void PlanKeeper::Release(const std::shared_ptr<ModelExecutor>& executor) {
@@ -75,7 +78,7 @@ void PlanKeeper::Write(Kept& kept, const ModelExecutor& executor) {
     std::vector<KnownArguments> known = executor.tiers()->Known();
     const uint64_t calls = CallsOf(known);
     if (calls == kept.calls_written) return;
-    store_.Write(kept.key, std::move(known));
+    store_.Write(kept.key, std::move(known), kept.read);
     kept.calls_written = calls;
   } catch (const std::exception& error) {
     Log().error("{}: what the model was called with is not kept: {}", kept.key, error.what());

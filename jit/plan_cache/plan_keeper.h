@@ -39,7 +39,8 @@ class PlanKeeper {
   struct Kept {
     std::weak_ptr<ModelExecutor> executor;
     std::string key;
-    uint64_t calls_written;  // of all kinds together
+    std::vector<KnownArguments> read;  // of the store when it was adopted, but for profiles and shapes
+    uint64_t calls_written;            // of all kinds together
   };
 
   void Work();

@@ -74,12 +74,16 @@ std::vector<KnownArguments> PlanStore::Read(const std::string& key) const {
   }
 }
 
-void PlanStore::Write(const std::string& key, std::vector<KnownArguments> known) const {
+void PlanStore::Write(const std::string& key, std::vector<KnownArguments> known,
+                      const std::vector<KnownArguments>& read) const {
   for (KnownArguments& before : Read(key)) {
-    const bool is_known = std::ranges::any_of(
-        known, [&](const KnownArguments& each) { return each.method == before.method && each.spec == before.spec; });
-    if (!is_known) known.push_back(std::move(before));
+    const auto is_kind = [&](const KnownArguments& each) { return each.IsOfKind(before); };
+    if (std::ranges::any_of(known, is_kind)) continue;
+    const auto had = std::ranges::find_if(read, is_kind);
+    if (had != read.end() && had->calls == before.calls) before.CountHalf();
+    known.push_back(std::move(before));
   }
+  std::erase_if(known, [](const KnownArguments& each) { return each.calls == 0; });
   std::ranges::stable_sort(known, std::greater(), &KnownArguments::calls);
   if (known.size() > limits_.kinds) known.resize(limits_.kinds);
   std::string bytes = WritePlanFile(key, known);

@@ -36,8 +36,11 @@ class PlanStore {
 
   // Empty if there is no file, or none that is sound.
   std::vector<KnownArguments> Read(const std::string& key) const;
-  // Adds these to what is there; where both know a kind, these are right.
-  void Write(const std::string& key, std::vector<KnownArguments> known) const;
+  // Adds these to what is there; where both know a kind, these are right, and one without calls is forgotten. Of what
+  // is not among them, kinds that this process once `read` and nobody else has called since count half from now on, as
+  // they do where they are called.
+  void Write(const std::string& key, std::vector<KnownArguments> known,
+             const std::vector<KnownArguments>& read = {}) const;
 
  private:
   std::filesystem::path PathOf(const std::string& key) const;

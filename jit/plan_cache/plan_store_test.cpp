@@ -188,6 +188,24 @@ TEST(PlanFileTest, AFileThatIsNotWholeSaysWhatIsWrong) {
   }
 }
 
+TEST_F(PlanStoreTest, WhatAProcessKnewAndDidNotCallCountsHalfOnceAndIsForgottenInTheEnd) {
+  const PlanStore store(folder_);
+  store.Write("key", {Known("f", 5), Known("g", 1), Known("h", 8)});
+  const std::vector<KnownArguments> read = store.Read("key");
+  store.Write("key", {Known("h", 20)});  // of another process
+  for (const uint64_t calls : {9, 10}) {
+    store.Write("key", {Known("x", calls)}, read);
+    EXPECT_THAT(Texts(store.Read("key")), ElementsAre("h 20", "x " + std::to_string(calls), "f 2"));
+  }
+}
+
+TEST_F(PlanStoreTest, WhatCouldNotBeCompiledIsForgotten) {
+  const PlanStore store(folder_);
+  store.Write("key", {Known("f", 5), Known("g", 7)});
+  store.Write("key", {Known("f", 0), Known("h", 0)});
+  EXPECT_THAT(Texts(store.Read("key")), ElementsAre("g 7"));
+}
+
 TEST_F(PlanStoreTest, TwoThatWriteAddToEachOther) {
   const PlanStore one(folder_);
   const PlanStore other(folder_);
