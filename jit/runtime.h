@@ -218,7 +218,10 @@ struct PlanCounts {
   uint64_t exact = 0;        // plans of tier 2
   uint64_t bytes = 0;
   uint64_t copied_bytes = 0;  // of weights that were packed or folded for plans
-  uint64_t bailouts = 0;
+  // Since the model was loaded, of plans that are gone too:
+  uint64_t bailouts = 0;  // runs that went back to the baseline
+  uint64_t guard_failures = 0;
+  uint64_t calls[3] = {0, 0, 0};  // by the tier that began them; estimated beyond the first few of a kind
 };
 
 // Of everything that a runtime compiled in the background.

@@ -4,6 +4,7 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <utility>
@@ -63,6 +64,8 @@ void AddPlans(const Model& model, ModelSample& sample) {
   sample.plan_bytes = counts.bytes;
   sample.weight_copy_bytes = counts.copied_bytes;
   sample.plan_bailouts = counts.bailouts;
+  sample.guard_failures = counts.guard_failures;
+  std::ranges::copy(counts.calls, sample.calls.begin());
 }
 
 std::string Address(const std::string& host, int port) {

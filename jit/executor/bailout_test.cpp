@@ -306,9 +306,13 @@ TEST(BailoutTest, APlanThatRaisesWhereTheModelDoesNotHasMadeAMistake) {
     EXPECT_EQ(hearth::Run(code, {at::zeros({2, columns})}, options).toTensor().size(1), columns);
     return std::pair(code.bailouts->count.load(), code.bailouts->mistakes.load());
   };
+  const auto totals = std::make_shared<BailoutTotals>();
+  code->bailouts->totals = totals;
   EXPECT_EQ(run(2, -1), std::pair(uint64_t{0}, uint64_t{0}));
   EXPECT_EQ(run(2, 0), std::pair(uint64_t{1}, uint64_t{0})) << "a guard that fails is none";
   EXPECT_EQ(run(3, -1), std::pair(uint64_t{2}, uint64_t{1}));
+  EXPECT_EQ(totals->bailouts, 2u);
+  EXPECT_EQ(totals->guard_failures, 1u);
 }
 
 TEST(BailoutTest, APlanThatRaisesAsTheModelDoesHasMadeNoMistake) {

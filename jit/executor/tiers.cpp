@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 #include "jit/interpreter/code.h"
@@ -85,6 +86,9 @@ Tiers::Choice Tiers::Choose(size_t method, std::span<const c10::IValue> argument
     if (found.due && !(client_ && client_->TryEnqueue(JobFor(found.entry)))) cache_.Postpone(*found.entry);
     if (found.entry != nullptr) HeedProfile(found, arguments, &choice);
     if (choice.observed == nullptr) choice.plan = std::move(found.plan);
+    if (found.weight > 0) {
+      calls_[choice.plan == nullptr ? 0 : choice.plan->tier()].fetch_add(found.weight, std::memory_order_relaxed);
+    }
   }
   if (choice.plan != nullptr && settings_.fail_guards && choice.plan->num_guards() > 0) {
     if (!failing_guard) {
@@ -252,6 +256,7 @@ std::shared_ptr<const ExecutionPlan> Tiers::Compile(CodeEntry& entry, const Exac
 std::shared_ptr<const ExecutionPlan> Tiers::Compile(size_t method, const PlanRequest& request,
                                                     CompileProgress* progress) const {
   std::unique_ptr<const ExecutionPlan> plan = compilers_[method]->Compile(request, progress);
+  plan->code()->bailouts->totals = totals_;
   if (settings_.disposal == nullptr) return plan;
   return settings_.disposal->Own(std::move(plan));
 }
@@ -336,13 +341,17 @@ std::vector<BackgroundCompiler::Running> Tiers::compiling() const {
 Tiers::Counts Tiers::counts() const {
   Counts counts;
   counts.copied_bytes = derived_.bytes();
+  counts.bailouts = totals_->bailouts.load(std::memory_order_relaxed);
+  counts.guard_failures = totals_->guard_failures.load(std::memory_order_relaxed);
+  for (size_t tier = 0; tier < std::size(calls_); ++tier) {
+    counts.calls[tier] = calls_[tier].load(std::memory_order_relaxed);
+  }
   for (const auto& entry : cache_.Entries()) {
     ++counts.specs;
     if (entry->state() == CodeEntry::State::kFailed) ++counts.failed;
     for (const auto& plan : cache_.PlansOf(*entry)) {
       ++counts.plans[plan->tier() - 1];
       counts.bytes += plan->bytes();
-      counts.bailouts += plan->bailouts();
     }
   }
   return counts;

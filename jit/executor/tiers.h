@@ -22,6 +22,7 @@
 #include "jit/executor/known_arguments.h"
 #include "jit/executor/plan_compiler.h"
 #include "jit/executor/shadow_runs.h"
+#include "jit/interpreter/code.h"
 #include "jit/passes/derived_constants.h"
 #include "jit/support/disposal_thread.h"
 
@@ -112,7 +113,10 @@ class Tiers {
     size_t plans[2] = {0, 0};  // of tiers 1 and 2
     size_t bytes = 0;
     size_t copied_bytes = 0;  // of weights that were packed or folded for plans
+    // Of the model's whole life, whatever became of the plans:
     uint64_t bailouts = 0;
+    uint64_t guard_failures = 0;
+    uint64_t calls[3] = {0, 0, 0};  // by the tier that began them, the baseline first; estimated beyond the first few
   };
   Counts counts() const;
   // Of its methods, just now. May wait for locks of the compiler's.
@@ -144,6 +148,8 @@ class Tiers {
   std::vector<std::string> names_;
   std::vector<size_t> inputs_;  // how many, by method
   DerivedConstantTable derived_;
+  const std::shared_ptr<BailoutTotals> totals_ = std::make_shared<BailoutTotals>();
+  std::atomic<uint64_t> calls_[3] = {};                   // by tier
   std::vector<std::unique_ptr<PlanCompiler>> compilers_;  // by method
   CodeCache cache_;
   std::atomic<uint64_t> forced_calls_{0};

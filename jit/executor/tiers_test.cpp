@@ -125,6 +125,22 @@ TEST_F(TiersTest, WhoHoldsAPlanLastDoesNotWaitForItsEnd) {
   EXPECT_TRUE(code.expired());
 }
 
+TEST_F(TiersTest, CallsAndBailoutsAreCountedForTheModelsWholeLife) {
+  settings_.exact_after = 0;
+  auto tiers = Load();
+  Call(*tiers, Matrix(2), 5);
+  const std::shared_ptr<const ExecutionPlan> plan = tiers->Choose(0, Matrix(2)).plan;
+  ASSERT_NE(plan, nullptr);
+  EXPECT_EQ(tiers->counts().calls[0], 2u) << "until there was a plan";
+  EXPECT_EQ(tiers->counts().calls[1], 4u);
+  // As a run does it that can tell that its answer would be wrong.
+  ++plan->code()->bailouts->totals->bailouts;
+  plan->code()->bailouts->mistakes = 100;
+  tiers->Choose(0, Matrix(2));
+  ASSERT_TRUE(Plans(*tiers).empty()) << "the plan is taken back";
+  EXPECT_EQ(tiers->counts().bailouts, 1u);
+}
+
 TEST_F(TiersTest, WhatWasKnownIsHandedOnThoughNothingOfItWasCompiledYet) {
   const auto tiers = Load();
   Call(*tiers, Matrix(2), 41);

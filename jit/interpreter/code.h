@@ -137,6 +137,12 @@ struct GuardInfo {
   SourceRange range;
 };
 
+// Of all plans of a model, those that are gone included.
+struct BailoutTotals {
+  std::atomic<uint64_t> bailouts{0};
+  std::atomic<uint64_t> guard_failures{0};
+};
+
 // Of a plan's Code: how a run that cannot go on there goes on in the baseline's (passes/frame_states.h).
 struct Bailouts {
   struct State {
@@ -151,6 +157,7 @@ struct Bailouts {
   std::vector<GuardInfo> guards;
   mutable std::deque<std::atomic<uint64_t>> failures;  // by guard
   mutable std::atomic<uint64_t> count{0};              // runs that went back to the baseline
+  std::shared_ptr<BailoutTotals> totals;               // counted too, if not null; set before the first run
   mutable std::atomic<uint64_t> mistakes{0};           // of those, for an exception that the baseline did not raise
 };
 

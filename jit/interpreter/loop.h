@@ -484,6 +484,9 @@ InterpreterState::Outcome InterpreterState::LoopWith(Timer timer) {
     for (size_t i = 0; i < pc->num_inputs; ++i) holds &= AT(operands[i]).toBool();
     if (holds) NEXT();
     code->bailouts->failures[static_cast<size_t>(pc->target)].fetch_add(1, std::memory_order_relaxed);
+    if (BailoutTotals* totals = code->bailouts->totals.get()) {
+      totals->guard_failures.fetch_add(1, std::memory_order_relaxed);
+    }
     frames_.back().pc = pc;
     BailOut();
     ENTER_FRAME();

@@ -254,6 +254,7 @@ void InterpreterState::BailOut() {
   frame.code = &baseline;
   frame.pc = baseline.instructions.data() + point.pc;
   bailouts.count.fetch_add(1, std::memory_order_relaxed);
+  if (bailouts.totals != nullptr) bailouts.totals->bailouts.fetch_add(1, std::memory_order_relaxed);
   if (options_.profile != nullptr) options_.profile->CountBailout();
 }
 

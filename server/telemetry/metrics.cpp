@@ -69,14 +69,16 @@ MetricFamily FailureFamily(const std::vector<ModelSample>& samples) {
   return family.Take();
 }
 
-MetricFamily PlanFamily(const std::vector<ModelSample>& samples) {
-  FamilyBuilder family("hearth_plans", "Plans that answer calls in place of the interpreter's baseline, by tier",
-                       MetricType::Gauge);
+// A family with a value for each tier from `first` on.
+template <typename Values>
+MetricFamily ByTier(const std::vector<ModelSample>& samples, FamilyBuilder family, size_t first,
+                    const Values ModelSample::*values) {
   for (const ModelSample& sample : samples) {
-    for (size_t tier = 0; tier < sample.plans.size(); ++tier) {
+    size_t tier = first;
+    for (const uint64_t value : sample.*values) {
       auto labels = LabelsOf(sample);
-      labels.push_back({"tier", std::to_string(tier + 1)});
-      family.Add(std::move(labels), static_cast<double>(sample.plans[tier]));
+      labels.push_back({"tier", std::to_string(tier++)});
+      family.Add(std::move(labels), static_cast<double>(value));
     }
   }
   return family.Take();
@@ -220,13 +222,23 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
       [](const ModelSample& s) { return s.weight_bytes; });
   add("hearth_model_ready", "Whether the version takes requests", kGauge,
       [](const ModelSample& s) { return s.serving ? 1 : 0; });
-  families.push_back(PlanFamily(samples));
+  families.push_back(ByTier(
+      samples,
+      {"hearth_plans", "Plans that answer calls in place of the interpreter's baseline, by tier", MetricType::Gauge}, 1,
+      &ModelSample::plans));
+  families.push_back(ByTier(
+      samples,
+      {"hearth_tier_calls_total",
+       "Calls of methods by the tier that began them, estimated beyond the first few of a kind", MetricType::Counter},
+      0, &ModelSample::calls));
   add("hearth_plan_bytes", "Memory that the plans take beside the model's weights", kGauge,
       [](const ModelSample& s) { return s.plan_bytes; });
   add("hearth_weight_copy_bytes", "Memory that weights take as plans have them packed or folded, beside the plans",
       kGauge, [](const ModelSample& s) { return s.weight_copy_bytes; });
-  add("hearth_plan_bailouts", "Calls that a plan could not finish and the baseline did, of the plans that there are",
-      kGauge, [](const ModelSample& s) { return s.plan_bailouts; });
+  add("hearth_plan_bailouts_total", "Calls that a plan could not finish and the baseline did", kCounter,
+      [](const ModelSample& s) { return s.plan_bailouts; });
+  add("hearth_guard_failures_total", "Of those, for something that the plan took for granted or checks", kCounter,
+      [](const ModelSample& s) { return s.guard_failures; });
   add("hearth_argument_specs", "Kinds of arguments that calls came with, with a plan or not yet", kGauge,
       [](const ModelSample& s) { return s.argument_specs; });
   const CompilerSample compiler = compiler_();

@@ -14,7 +14,7 @@ CompilerSample NothingCompiled() { return {}; }
 TEST(Metrics, PlansAndTheirCompilerAreCounted) {
   const MetricsCollector collector(
       [] {
-        return std::vector<ModelSample>{{"m", "1", {}, 0, true, 9, {4, 2}, 5000, 6000, 3}};
+        return std::vector<ModelSample>{{"m", "1", {}, 0, true, 9, {4, 2}, 5000, 6000, 3, 2, {70, 80, 90}}};
       },
       [] { return CompilerSample{2, 1, 40, 5, 6, 7, 1.5, 30, 2}; });
   const std::string text = MetricsText(collector);
@@ -23,7 +23,11 @@ TEST(Metrics, PlansAndTheirCompilerAreCounted) {
   EXPECT_THAT(text, HasSubstr("hearth_plans{model=\"m\",version=\"1\",tier=\"2\"} 2"));
   EXPECT_THAT(text, HasSubstr("hearth_plan_bytes{model=\"m\",version=\"1\"} 5000"));
   EXPECT_THAT(text, HasSubstr("hearth_weight_copy_bytes{model=\"m\",version=\"1\"} 6000"));
-  EXPECT_THAT(text, HasSubstr("hearth_plan_bailouts{model=\"m\",version=\"1\"} 3"));
+  EXPECT_THAT(text, HasSubstr("hearth_plan_bailouts_total{model=\"m\",version=\"1\"} 3"));
+  EXPECT_THAT(text, HasSubstr("# TYPE hearth_plan_bailouts_total counter"));
+  EXPECT_THAT(text, HasSubstr("hearth_guard_failures_total{model=\"m\",version=\"1\"} 2"));
+  EXPECT_THAT(text, HasSubstr("hearth_tier_calls_total{model=\"m\",version=\"1\",tier=\"0\"} 70"));
+  EXPECT_THAT(text, HasSubstr("hearth_tier_calls_total{model=\"m\",version=\"1\",tier=\"2\"} 90"));
   EXPECT_THAT(text, HasSubstr("hearth_compiler_queued 2"));
   EXPECT_THAT(text, HasSubstr("hearth_compilations_total{outcome=\"failed\"} 5"));
   EXPECT_THAT(text, HasSubstr("hearth_compiler_processor_seconds_total 1.5"));
