@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -56,19 +58,24 @@ void Print(const v1::Plan& plan) {
   std::printf("%s", plan.graph().c_str());
 }
 
-// A line for the model and for what of it is being compiled, then its kinds of arguments, the one called most first.
+// A line for the model and for what of it is being compiled, then its kinds of arguments, the one called most first,
+// and again for each further plan.
 void PrintAll(const v1::ListPlansResponse& response) {
   std::vector<const v1::Plan*> plans;
   uint64_t bytes = 0;
-  size_t compiled = 0;
+  size_t made = 0;
+  std::set<std::pair<std::string, std::string>> kinds, compiled;
   for (const v1::Plan& plan : response.plans()) {
     plans.push_back(&plan);
     bytes += plan.bytes();
-    compiled += plan.state() == v1::Plan::COMPILED ? 1 : 0;
+    kinds.emplace(plan.method(), plan.arguments());
+    if (plan.state() != v1::Plan::COMPILED) continue;
+    compiled.emplace(plan.method(), plan.arguments());
+    ++made;
   }
   std::ranges::stable_sort(plans, std::greater(), &v1::Plan::calls);
-  std::printf("%s version %s: %zu kinds of arguments, %zu with a plan, %s\n", response.model().c_str(),
-              response.version().c_str(), plans.size(), compiled, BytesText(bytes).c_str());
+  std::printf("%s version %s: %zu kinds of arguments, %zu with a plan; %zu plans, %s\n", response.model().c_str(),
+              response.version().c_str(), kinds.size(), compiled.size(), made, BytesText(bytes).c_str());
   for (const v1::Compilation& compilation : response.compiling()) {
     std::printf("compiling %s since %.1f s, in %s%s\n", compilation.method().c_str(), compilation.seconds(),
                 compilation.pass().empty() ? "no pass yet" : compilation.pass().c_str(),

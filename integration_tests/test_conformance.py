@@ -147,3 +147,13 @@ def test_a_miss_needs_a_reason_and_a_reason_needs_a_miss():
     text = report.page([summary])
     assert "| s | 3 | 1 | 33.33 % | 2 | 2 | 1 | 1 |" in text
     assert "| 1 | because | `add/2` |" in text
+
+
+def test_each_way_of_running_a_suite_has_a_heading_of_its_own():
+    cases = {"a": {"group": "a", "verdict": "agree", "reason": "", "torch": "value"}}
+    content = {"commit": "c", "torch": "t", "device": "cpu", "machine": "m", "cases": cases}
+    ways = ["", "-tier0", "-tier1", "-tier2", "-profiled", "-bailouts", "-tier2-bailouts", "-profiled-bailouts"]
+    labels = ["s" + way for way in ways]
+    summaries = [report.summarize(content, [], label, "Title") for label in labels]
+    headings = [line for line in report.page(summaries).splitlines() if line.startswith("## ")]
+    assert len(headings) == len(labels) == len(set(headings))

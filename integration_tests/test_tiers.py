@@ -150,7 +150,9 @@ def test_a_shape_that_is_called_often_has_a_plan_of_its_own(hearthd, protocol):
     eventually(lambda: call(2, 3)["[2, 3]"].calls > before)
     for other in [(3, 3), (5, 3), (2, 3)]:
         assert call(*other)["[2, 3]"].bailouts == 0
-    assert "tier 2 for [2, 3] alone" in hearth("inspect", "--plans", server.address, "sized").stdout
+    text = hearth("inspect", "--plans", server.address, "sized").stdout
+    assert "tier 2 for [2, 3] alone" in text
+    assert "1 kinds of arguments, 1 with a plan; 2 plans" in text
 
 
 class Pictures(nn.Module):

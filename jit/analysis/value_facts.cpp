@@ -10,6 +10,7 @@
 #include "jit/analysis/node_effects.h"
 #include "jit/analysis/operator_facts.h"
 #include "jit/ir/symbols.h"
+#include "jit/operators/plain_tensor.h"
 
 namespace hearth {
 namespace {
@@ -57,15 +58,6 @@ void ForgetNewAtoms(ValueFacts* carried, const ValueFacts& before) {
   }
 }
 
-bool HasDefaultStrides(const at::Tensor& tensor) {
-  int64_t stride = 1;
-  for (int64_t dim = tensor.dim() - 1; dim >= 0; --dim) {
-    if (tensor.stride(dim) != stride) return false;
-    stride *= std::max<int64_t>(tensor.size(dim), 1);
-  }
-  return true;
-}
-
 ValueFacts FactsOfTensor(const at::Tensor& tensor) {
   ValueFacts facts;
   if (!tensor.defined()) return facts;
@@ -76,7 +68,7 @@ ValueFacts FactsOfTensor(const at::Tensor& tensor) {
   facts.device = tensor.device();
   facts.requires_grad = tensor.requires_grad();
   facts.contiguous = tensor.is_contiguous();
-  facts.default_strides = HasDefaultStrides(tensor);
+  facts.default_strides = native::HasDefaultStrides(tensor);
   facts.sizes.emplace(tensor.sizes().begin(), tensor.sizes().end());
   return facts;
 }
@@ -251,8 +243,8 @@ bool HoldOf(const ValueFacts& facts, const at::Tensor& tensor) {
       facts.plain || facts.contiguous || facts.dtype || facts.device || facts.requires_grad || facts.sizes;
   if (!tells) return true;
   if (!IsPlain(tensor) || (facts.contiguous && !tensor.is_contiguous()) ||
-      (facts.default_strides && !HasDefaultStrides(tensor)) || (facts.dtype && *facts.dtype != tensor.scalar_type()) ||
-      (facts.device && *facts.device != tensor.device()) ||
+      (facts.default_strides && !native::HasDefaultStrides(tensor)) ||
+      (facts.dtype && *facts.dtype != tensor.scalar_type()) || (facts.device && *facts.device != tensor.device()) ||
       (facts.requires_grad && *facts.requires_grad != tensor.requires_grad())) {
     return false;
   }

@@ -62,7 +62,7 @@ class ExecutionPlan {
   size_t bytes() const;
 
  private:
-  const std::unique_ptr<const Graph> graph_;  // its nodes' source ranges are the Code's too
+  const std::unique_ptr<const Graph> graph_;
   const std::shared_ptr<const Code> code_;
   const std::chrono::nanoseconds compile_time_;
   const Origin origin_;

@@ -6,7 +6,9 @@
 #include <ATen/core/grad_mode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 namespace hearth::native {
 
@@ -24,13 +26,14 @@ inline bool IsPlainFloat(const at::Tensor& tensor) {
   return !(tensor.requires_grad() && c10::GradMode::is_enabled());
 }
 
+// As LibTorch makes them: a size of 0 counts as one of 1.
 inline bool HasDefaultStrides(const at::Tensor& tensor) {
   const c10::IntArrayRef sizes = tensor.sizes();
   const c10::IntArrayRef strides = tensor.strides();
   int64_t stride = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
     if (strides[i] != stride) return false;
-    stride *= sizes[i];
+    stride *= std::max<int64_t>(sizes[i], 1);
   }
   return true;
 }

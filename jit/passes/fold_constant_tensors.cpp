@@ -33,7 +33,7 @@ bool IsFoldable(Symbol kind) {
           "clamp",       "reciprocal", "view",   "reshape", "flatten",    "permute", "transpose", "t",
           "squeeze",     "unsqueeze",  "select", "slice",   "contiguous", "to",      "type_as",   "detach",
           "masked_fill", "where",      "eq",     "ne",      "lt",         "le",      "gt",        "ge",
-          "logical_not", "clone",      "cat",    "stack",   "sum"}) {
+          "logical_not", "clone",      "sum"}) {
       symbols.insert(Symbol::fromQualString(std::string("aten::") + name));
     }
     return symbols;
