@@ -75,7 +75,10 @@ void Elementwise(Call& call, Dtype dtype) {
         sizes && std::ranges::all_of(*sizes, [&](KnownSize size) { return call.sizes().IsAtLeast(size, 2); });
     const bool alike =
         call.in(0).sizes == call.in(1).sizes && sizes && std::ranges::all_of(*sizes, &KnownSize::is_known);
-    contiguous &= no_ones || alike;
+    // Nor does any stride of new memory say otherwise.
+    const bool in_order = default_strides && sizes &&
+                          std::ranges::all_of(*sizes, [&](KnownSize size) { return call.sizes().IsAtLeast(size, 1); });
+    contiguous &= no_ones || alike || in_order;
     default_strides |= no_ones;
   }
   call.Give(0, call.in(like), dtype, std::move(sizes));

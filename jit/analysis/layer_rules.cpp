@@ -21,11 +21,12 @@ void Linear(Call& call) {
   call.out().contiguous = call.out().default_strides = call.out().plain;
 }
 
-// The weight may be packed beside.
+// The weight may be packed beside, in a format of which nothing is known.
 void PlanLinear(Call& call) {
   Linear(call);
   call.out().plain = call.in(0).plain && call.in(1).plain;
-  call.out().contiguous = call.in(0).contiguous && call.out().plain;
+  call.out().contiguous = call.out().default_strides = call.out().plain;
+  if (call.in(0).device == call.in(1).device) call.out().device = call.in(0).device;
 }
 
 std::optional<KnownSizes> MatmulSizes(SizeAlgebra& algebra, const std::optional<KnownSizes>& a,
@@ -41,6 +42,10 @@ std::optional<KnownSizes> MatmulSizes(SizeAlgebra& algebra, const std::optional<
 }
 void Matmul(Call& call) {
   call.Give(0, call.in(0), Same(call.in(0), call.in(1)), MatmulSizes(call.sizes(), call.in(0).sizes, call.in(1).sizes));
+  // The product of a matrix with several is that of their transposes, transposed.
+  const size_t ranks[] = {call.in(0).rank().value_or(0), call.in(1).rank().value_or(0)};
+  const bool in_order = ranks[0] >= 2 && (ranks[1] == 2 || (ranks[0] >= 3 && ranks[1] >= 3));
+  call.out().contiguous = call.out().default_strides = in_order && call.out().plain;
 }
 void AddedMatmul(Call& call) {
   const Dtype dtype = Same(call.in(1), call.in(2));
@@ -195,6 +200,12 @@ void Embedding(Call& call) {
   call.out().contiguous = call.out().default_strides = call.out().plain;
 }
 
+void GruCell(Call& call) {
+  call.Give(0, call.in(1), Same(call.in(0), call.in(1)), call.in(1).sizes);
+  const bool in_order = call.in(1).default_strides && call.out().device && call.out().device->is_cpu();
+  call.out().contiguous = call.out().default_strides = in_order && call.out().plain;
+}
+
 void LayerNorm(Call& call) {
   FirstLike(call);
   call.out().contiguous = call.out().default_strides = call.out().plain;
@@ -215,6 +226,7 @@ void AddLayerRules(FactRules& rules) {
   rules.Add(Softmax, "softmax log_softmax");
   rules.Add(FirstLike, "batch_norm instance_norm group_norm native_batch_norm _transformer_encoder_layer_fwd");
   rules.Add(LayerNorm, "layer_norm");
+  rules.Add(GruCell, "gru_cell");
   rules.Add(Pool, "max_pool1d max_pool2d max_pool3d max_pool2d_with_indices avg_pool1d avg_pool2d avg_pool3d");
   rules.Add(AdaptivePool,
             "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d "
