@@ -56,6 +56,8 @@ class SmallTensorTest : public testing::TestWithParam<Case> {
             at::randn({}),
             at::randn({3, 4}),
             at::randn({100}),
+            at::randn({3, 341}),
+            at::randn({5, 300}),
             at::randn({4, 3}).t(),
             at::tensor({0.0f, -0.0f, kInf, -kInf, std::numeric_limits<float>::quiet_NaN(), 1e-45f, 3e38f}),
             at::ones({3}, at::kLong),

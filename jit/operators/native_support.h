@@ -82,6 +82,7 @@ std::span<const NativeEntry> TensorShapeNatives();
 std::span<const NativeEntry> TensorLayerNatives();
 std::span<const NativeEntry> IntoMemoryNatives();
 std::span<const NativeEntry> LinearNatives();
+std::span<const NativeEntry> CellNatives();
 std::span<const NativeEntry> ConvolutionNatives();
 
 }  // namespace hearth::native

@@ -1,0 +1,83 @@
+#include "jit/operators/plain_product.h"
+
+#include <ATen/EmptyTensor.h>
+#include <ATen/Parallel.h>
+#include <c10/util/SmallVector.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "jit/operators/plain_tensor.h"
+#include "jit/support/operator_threads.h"
+
+// BLAS, as Fortran calls it, with 32-bit integers. LibTorch's library exports its own.
+extern "C" void sgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
+                       const float* alpha, const float* a, const int* lda, const float* b, const int* ldb,
+                       const float* beta, float* c, const int* ldc);
+
+namespace hearth::native {
+namespace {
+
+// Rows that were columns: of a model that keeps its weights the other way round.
+bool IsTurned(const at::Tensor& weight) {
+  const c10::IntArrayRef sizes = weight.sizes(), strides = weight.strides();
+  return sizes.size() == 2 && strides[0] == 1 && strides[1] == sizes[0] && sizes[0] > 1 && sizes[1] > 1;
+}
+
+// Of numbers, in a product that one thread has done before others have woken.
+constexpr int64_t kFewProducts = int64_t{1} << 18;
+
+bool FitsBlas(int64_t size) { return size > 0 && size <= std::numeric_limits<int>::max(); }
+
+bool IsPlainDense(const c10::IValue& value) {
+  if (!value.isTensor()) return false;
+  const at::Tensor& tensor = value.toTensor();
+  return IsPlainFloat(tensor) && HasDefaultStrides(tensor);
+}
+
+bool IsPlainWeight(const c10::IValue& value) {
+  return IsPlainDense(value) || (value.isTensor() && IsPlainFloat(value.toTensor()) && IsTurned(value.toTensor()));
+}
+
+}  // namespace
+
+bool IsPlainProduct(const c10::IValue& input, const c10::IValue& weight, const c10::IValue& bias) {
+  if (!IsPlainDense(input) || !IsPlainWeight(weight) || !(bias.isNone() || IsPlainDense(bias))) return false;
+  const at::Tensor& x = input.toTensor();
+  const at::Tensor& w = weight.toTensor();
+  if (x.dim() < 1 || w.dim() != 2) return false;
+  const int64_t columns = x.sizes().back(), outputs = w.sizes()[0];
+  if (w.sizes()[1] != columns || !FitsBlas(columns) || !FitsBlas(outputs) || !FitsBlas(x.numel() / columns)) {
+    return false;
+  }
+  if (!bias.isNone() && (bias.toTensor().dim() != 1 || bias.toTensor().sizes()[0] != outputs)) return false;
+  return NoModeSeesOperators();
+}
+
+at::Tensor PlainProduct(const at::Tensor& x, const at::Tensor& w, const c10::IValue& bias, const at::Tensor* memory) {
+  const int64_t columns = x.sizes().back(), outputs = w.sizes()[0], rows = x.numel() / columns;
+  c10::SmallVector<int64_t, 6> sizes(x.sizes().begin(), x.sizes().end());
+  sizes.back() = outputs;
+  const bool fits =
+      memory != nullptr && memory->sizes() == sizes && IsPlainFloat(*memory) && HasDefaultStrides(*memory);
+  at::Tensor result(fits ? *memory : at::Tensor(at::detail::empty_cpu(sizes, at::kFloat)));
+  float* to = result.mutable_data_ptr<float>();
+  float beta = 0;
+  if (!bias.isNone()) {
+    const float* from = bias.toTensor().const_data_ptr<float>();
+    for (int64_t row = 0; row < rows; ++row) std::copy_n(from, outputs, to + row * outputs);
+    beta = 1;
+  }
+  // Fortran's matrices go by columns: the transposes of ours.
+  const float alpha = 1;
+  const int m = static_cast<int>(outputs), n = static_cast<int>(rows), k = static_cast<int>(columns);
+  const bool turned = IsTurned(w);
+  std::optional<OneBlasThread> alone;
+  if (rows * columns * outputs <= kFewProducts && at::get_num_threads() > 1) alone.emplace();
+  sgemm_(turned ? "N" : "T", "N", &m, &n, &k, &alpha, w.const_data_ptr<float>(), turned ? &m : &k,
+         x.const_data_ptr<float>(), &k, &beta, to, &m);
+  return result;
+}
+
+}  // namespace hearth::native
