@@ -102,6 +102,11 @@ struct BackgroundCompiler::Impl {
   std::vector<std::unique_ptr<LargeStackThread>> threads;
 };
 
+// A thread that runs, of whatever priority, is no idle processor to those that share another one, until the kernel
+// balances them, after 40 ms or so. A processor that becomes free takes one of them at once.
+constexpr Seconds kMostAtOnce{1e-3};
+constexpr Seconds kMoment{1e-4};
+
 // A job that runs.
 class BackgroundCompiler::Impl::Task final : public CompileProgress {
  public:
@@ -120,6 +125,10 @@ class BackgroundCompiler::Impl::Task final : public CompileProgress {
       impl_.changed.wait_for(lock, rest);
     }
     resting_ = false;
+    if (charged_ - came_back_ >= kMostAtOnce && !stopped_ && impl_.IsLimited()) {
+      impl_.changed.wait_for(lock, kMoment);
+      came_back_ = charged_;
+    }
     const bool stopped = stopped_;
     lock.unlock();
     if (stopped) throw CancelledError(CancelledError::Reason::kCancelled);
@@ -138,6 +147,7 @@ class BackgroundCompiler::Impl::Task final : public CompileProgress {
   std::optional<MemoryAccount> account_;
   const Clock::time_point started_ = Clock::now();
   Seconds charged_ = ProcessorTimeOfThread();
+  Seconds came_back_ = charged_;  // to the processor, on the same clock
   // Under the lock:
   std::string pass_;
   bool resting_ = false;

@@ -374,6 +374,33 @@ TEST_F(BackgroundCompilerTest, JobsRunAtTheLeastOfTheUsualPrioritiesOnTheirOwnTh
   std::thread([&] { EXPECT_EQ(at::get_num_threads(), before); }).join();
 }
 
+// How often the calling thread has left its processor of its own accord.
+int64_t TimesLeft() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw;
+}
+
+TEST_F(BackgroundCompilerTest, AJobThatWorkedForAWhileLeavesItsProcessorToOthersForAMoment) {
+  BackgroundCompiler::Settings settings;
+  settings.serving = [] { return true; };
+  Make(settings);
+  Enqueue([&] {
+    return Job([&](CompileProgress& progress) {
+      const auto work = [&](double seconds) {
+        const auto until = ProcessorTimeOfThread() + std::chrono::duration<double>(seconds);
+        while (ProcessorTimeOfThread() < until) continue;
+        const int64_t before = TimesLeft();
+        progress.Begin("pass");
+        return TimesLeft() - before;
+      };
+      EXPECT_GE(work(2e-3), 1);
+      EXPECT_GE(work(2e-3), 1);
+    });
+  });
+  Finish();
+}
+
 TEST_F(BackgroundCompilerTest, AJobThatAsksForTooMuchMemoryFails) {
   BackgroundCompiler::Settings settings;
   settings.job_memory = 64 << 20;
