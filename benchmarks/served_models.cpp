@@ -60,6 +60,7 @@ class HearthServer final : public Server {
     options.device = settings.device;
     options.compiler.tier = compiles ? Tier::kAuto : Tier::kBaseline;
     options.compiler.processor_share = settings.compiler_share;
+    if (settings.exact_after >= 0) options.compiler.exact_after = static_cast<uint64_t>(settings.exact_after);
     runtime_ = Check(Runtime::Create(options));
   }
 

@@ -38,6 +38,7 @@ class Server {
     int threads = 0;  // 0: one for each processor that this process may use
     std::string device = "cpu";
     double compiler_share = 0;  // as CompilerOptions::processor_share
+    int64_t exact_after = -1;   // as CompilerOptions::exact_after; less than 0: as the daemon has it
   };
   static std::unique_ptr<Server> Make(Kind kind, const Settings& settings);
   virtual ~Server() = default;

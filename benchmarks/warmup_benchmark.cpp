@@ -372,6 +372,7 @@ int main(int argc, char** argv) {
   app.add_option("--senders", settings.senders, "Threads that send requests");
   app.add_option("--device", settings.server.device);
   app.add_option("--compiler-share", settings.server.compiler_share, "Of one processor, that compiling may take");
+  app.add_option("--exact-after", settings.server.exact_after, "Calls of a shape, after which it has a plan; 0: never");
   app.add_option("--swap", settings.swapped, "Models that are loaded anew in the middle");
   app.add_option("--seconds", settings.seconds, "How long capacity is measured");
   app.add_option("--output", settings.output);
