@@ -168,6 +168,9 @@ class Benchmark:
                     print(f"  round {number + 1}, {name}: p99.9 {runs[name].quantile(0.999) / 1000:.1f} ms, maximum "
                           f"{runs[name].quantile(1) / 1000:.1f} ms, {summary['plans']} plans", file=sys.stderr, flush=True)
                 done.append({name: runs[name] for name in ways})
+        faults = sum(run.summary["major_faults"] for each in done for run in each.values())
+        if faults:
+            notes.append(f"{faults} page faults waited for a disk, which may be what a latency is")
         return done
 
     def scenario(self, quota, notes):

@@ -11,6 +11,7 @@
 #include <ATen/core/jit_type.h>
 #include <ATen/ops/gelu_ops.h>
 #include <ATen/ops/linear_ops.h>
+#include <ATen/ops/matmul_ops.h>
 #include <ATen/ops/narrow.h>
 #include <ATen/ops/relu_ops.h>
 #include <ATen/ops/sigmoid_ops.h>
@@ -119,6 +120,16 @@ void ActivatedLinear(NativeArguments in, IValue* out) {
   *out = std::move(result);
 }
 
+// matmul.into(Tensor self, Tensor other, Tensor(a!) memory) -> Tensor(a!): the result is there, or in memory of its
+// own.
+void MatmulInto(NativeArguments in, IValue* out) {
+  if (MultiplyInto(in[0], in[1], in[2].toTensor())) {
+    *out = in[2];
+  } else {
+    EntryOf<at::_ops::matmul>().function({in.values, 2}, out);
+  }
+}
+
 // linears(Tensor input, Tensor weight, Tensor? bias, int[] outputs) -> Tensor[]
 void Linears(NativeArguments in, IValue* out) {
   const at::Tensor& x = in[0].toTensor();
@@ -158,10 +169,8 @@ void Linears(NativeArguments in, IValue* out) {
 }
 
 constexpr NativeEntry kEntries[] = {
-    {"aten::linear", Linear},
-    {"hearth::linear", ActivatedLinear},
-    {"hearth::linear.into", ActivatedLinear},
-    {"hearth::linears", Linears},
+    {"aten::linear", Linear},     {"hearth::linear", ActivatedLinear}, {"hearth::linear.into", ActivatedLinear},
+    {"hearth::linears", Linears}, {"hearth::matmul.into", MatmulInto},
 };
 
 }  // namespace

@@ -40,6 +40,45 @@ bool IsPlainWeight(const c10::IValue& value) {
   return IsPlainDense(value) || (value.isTensor() && IsPlainFloat(value.toTensor()) && IsTurned(value.toTensor()));
 }
 
+// How BLAS takes a matrix whose rows it would have as columns.
+struct Layout {
+  bool turned;
+  int leading;  // from one row to the next, or one column
+};
+
+std::optional<Layout> LayoutOf(const at::Tensor& tensor) {
+  const auto rank = static_cast<size_t>(tensor.dim());
+  const int64_t rows = tensor.sizes()[rank - 2], columns = tensor.sizes()[rank - 1];
+  const int64_t down = tensor.strides()[rank - 2], along = tensor.strides()[rank - 1];
+  if (!FitsBlas(rows) || !FitsBlas(columns)) return {};
+  // What there is one of may have any stride.
+  const auto leading = [](int64_t stride, int64_t count, int64_t least) -> std::optional<int> {
+    if (count == 1) return static_cast<int>(least);
+    return stride >= least && FitsBlas(stride) ? std::optional(static_cast<int>(stride)) : std::nullopt;
+  };
+  if (along == 1 || columns == 1) {
+    if (const auto found = leading(down, rows, columns)) return Layout{false, *found};
+  }
+  if (down == 1 || rows == 1) {
+    if (const auto found = leading(along, columns, rows)) return Layout{true, *found};
+  }
+  return {};
+}
+
+bool IsPlainMatrix(const c10::IValue& value) {
+  return value.isTensor() && IsPlainFloat(value.toTensor()) && value.toTensor().dim() >= 2;
+}
+
+// Where matrix `number` of a batch begins.
+int64_t OffsetOf(const at::Tensor& tensor, int64_t number) {
+  int64_t offset = 0;
+  for (auto i = static_cast<size_t>(tensor.dim()) - 2; i-- > 0;) {
+    offset += number % tensor.sizes()[i] * tensor.strides()[i];
+    number /= tensor.sizes()[i];
+  }
+  return offset;
+}
+
 }  // namespace
 
 bool IsPlainProduct(const c10::IValue& input, const c10::IValue& weight, const c10::IValue& bias) {
@@ -78,6 +117,33 @@ at::Tensor PlainProduct(const at::Tensor& x, const at::Tensor& w, const c10::IVa
   sgemm_(turned ? "N" : "T", "N", &m, &n, &k, &alpha, w.const_data_ptr<float>(), turned ? &m : &k,
          x.const_data_ptr<float>(), &k, &beta, to, &m);
   return result;
+}
+
+bool MultiplyInto(const c10::IValue& a, const c10::IValue& b, const at::Tensor& memory) {
+  if (!IsPlainMatrix(a) || !IsPlainMatrix(b) || !IsPlainFloat(memory) || !HasDefaultStrides(memory)) return false;
+  const at::Tensor& left = a.toTensor();
+  const at::Tensor& right = b.toTensor();
+  const auto rank = static_cast<size_t>(left.dim());
+  if (right.sizes().size() != rank || memory.sizes().size() != rank) return false;
+  const c10::IntArrayRef batch = left.sizes().slice(0, rank - 2);
+  if (right.sizes().slice(0, rank - 2) != batch || memory.sizes().slice(0, rank - 2) != batch) return false;
+  const int64_t rows = left.sizes()[rank - 2], inner = left.sizes()[rank - 1], columns = right.sizes()[rank - 1];
+  if (right.sizes()[rank - 2] != inner || memory.sizes()[rank - 2] != rows || memory.sizes()[rank - 1] != columns) {
+    return false;
+  }
+  const std::optional<Layout> of_left = LayoutOf(left), of_right = LayoutOf(right);
+  if (!of_left || !of_right || !NoModeSeesOperators()) return false;
+  const float one = 1, zero = 0;
+  const int m = static_cast<int>(columns), n = static_cast<int>(rows), k = static_cast<int>(inner);
+  const float* const from_left = left.const_data_ptr<float>();
+  const float* const from_right = right.const_data_ptr<float>();
+  float* to = memory.mutable_data_ptr<float>();
+  const int64_t count = memory.numel() / (rows * columns);
+  for (int64_t i = 0; i < count; ++i, to += rows * columns) {
+    sgemm_(of_right->turned ? "T" : "N", of_left->turned ? "T" : "N", &m, &n, &k, &one, from_right + OffsetOf(right, i),
+           &of_right->leading, from_left + OffsetOf(left, i), &of_left->leading, &zero, to, &m);
+  }
+  return true;
 }
 
 }  // namespace hearth::native

@@ -1,5 +1,4 @@
-// The product of a plain float tensor with a weight, as linear layers have it, right through the BLAS that LibTorch
-// brings. The results are LibTorch's own, which asks the same of the same BLAS.
+// Products of plain float tensors right through the BLAS that LibTorch brings.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,8 +9,14 @@ namespace hearth::native {
 // Whether LibTorch's answer to linear(input, weight, bias) would come of a plain product of two matrices.
 bool IsPlainProduct(const c10::IValue& input, const c10::IValue& weight, const c10::IValue& bias);
 
-// Of what IsPlainProduct holds of. In `memory` if that is a tensor as the result is, else in a new one.
+// Of what IsPlainProduct holds of; LibTorch's own result, which asks the same of the same BLAS. In `memory` if that is
+// a tensor as the result is, else in a new one.
 at::Tensor PlainProduct(const at::Tensor& x, const at::Tensor& w, const c10::IValue& bias,
                         const at::Tensor* memory = nullptr);
+
+// matmul of matrices, or of batches of as many, that may be turned or parts of others, into `memory`. Does nothing and
+// returns false where these are not plain float tensors that BLAS can take as they lie, or the memory is not that of a
+// result.
+bool MultiplyInto(const c10::IValue& a, const c10::IValue& b, const at::Tensor& memory);
 
 }  // namespace hearth::native

@@ -22,6 +22,7 @@ constexpr const char* kSchemas[] = {
     "hearth::linears(Tensor input, Tensor weight, Tensor? bias, int[] outputs) -> Tensor[]",
     "hearth::linear.into(Tensor input, Tensor weight, Tensor? packed, Tensor? bias, str activation, Tensor(a!) memory) "
     "-> Tensor(a!)",
+    "hearth::matmul.into(Tensor self, Tensor other, Tensor(a!) memory) -> Tensor(a!)",
 };
 
 NativeFunction FunctionOf(std::string_view schema) {

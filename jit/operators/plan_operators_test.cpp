@@ -103,6 +103,54 @@ TEST(LinearTest, AnActivationComesAfterIt) {
   EXPECT_ANY_THROW(CallNative("hearth::linear", {at::randn({2, 7}), weight, IValue(), bias, "none such"}));
 }
 
+// Matrices and batches of them: whole, turned, parts of others, with sizes of 1.
+std::vector<at::Tensor> Matrices() {
+  return {at::randn({3, 4}),
+          at::randn({4, 3}).t(),
+          at::randn({3, 8}).slice(1, 2, 6),
+          at::randn({3, 8}).slice(1, 0, 8, 2),
+          at::randn({4, 4}),
+          at::randn({4, 1}),
+          at::randn({1, 4}),
+          at::randn({1, 1}),
+          at::randn({4}),
+          at::randn({2, 3, 4}),
+          at::randn({3, 2, 4}).transpose(0, 1),
+          at::randn({2, 4, 3}),
+          at::randn({2, 4, 3}).transpose(1, 2),
+          at::randn({1, 4, 4}).expand({2, 4, 4}),
+          at::randn({2, 5, 3, 4}).transpose(1, 2),
+          at::randn({2, 5, 3, 4}).permute({0, 2, 3, 1}),
+          at::randn({2, 3, 5, 4}),
+          at::randn({2, 3, 1, 5}),
+          at::randn({0, 4}),
+          at::randn({2, 4, 0}),
+          at::randn({3, 4}, at::kDouble)};
+}
+
+TEST(MatmulTest, ResultsAreLibTorchsWhereverTheyShallBe) {
+  size_t into_memory = 0;
+  for (const at::Tensor& a : Matrices()) {
+    for (const at::Tensor& b : Matrices()) {
+      at::Tensor expected;
+      try {
+        expected = at::matmul(a, b);
+      } catch (const c10::Error&) {
+        EXPECT_ANY_THROW(CallNative("hearth::matmul.into", {a, b, at::zeros({3, 4})}));
+        continue;
+      }
+      for (const at::Tensor& memory : {at::zeros(expected.sizes()), at::zeros({7}), at::zeros({3, 4}, at::kDouble)}) {
+        const at::Tensor result = CallNative("hearth::matmul.into", {a, b, memory});
+        into_memory += result.is_same(memory);
+        EXPECT_EQ(result.sizes(), expected.sizes());
+        EXPECT_EQ(result.scalar_type(), expected.scalar_type());
+        EXPECT_TRUE(at::allclose(result, expected, 1e-5, 1e-6)) << a << b << result << expected;
+      }
+    }
+  }
+  EXPECT_GE(into_memory, 25u);
+}
+
 TEST(LinearTest, SeveralOfOneInputAreAsEachAlone) {
   const at::Tensor weight = at::randn({9, 7});
   const std::vector<int64_t> outputs = {4, 1, 3, 1};

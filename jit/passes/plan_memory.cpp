@@ -41,6 +41,7 @@ const Operator* IntoMemory(const Operator& op) {
       {"aten::hardtanh", {"aten::hardtanh", "out"}}, {"aten::leaky_relu", {"aten::leaky_relu", "out"}},
       {"aten::elu", {"aten::elu", "out"}},           {"aten::softmax.int", {"aten::softmax", "int_out"}},
       {"aten::cat", {"aten::cat", "out"}},           {"hearth::linear", {"hearth::linear", "into"}},
+      {"aten::matmul", {"hearth::matmul", "into"}},
   };
   std::string name = op.schema().name();
   if (!op.schema().overload_name().empty()) name += "." + op.schema().overload_name();
