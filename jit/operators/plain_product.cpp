@@ -139,6 +139,8 @@ bool MultiplyInto(const c10::IValue& a, const c10::IValue& b, const at::Tensor& 
   const float* const from_right = right.const_data_ptr<float>();
   float* to = memory.mutable_data_ptr<float>();
   const int64_t count = memory.numel() / (rows * columns);
+  std::optional<OneBlasThread> alone;
+  if (rows * columns * inner <= kFewProducts && at::get_num_threads() > 1) alone.emplace();
   for (int64_t i = 0; i < count; ++i, to += rows * columns) {
     sgemm_(of_right->turned ? "T" : "N", of_left->turned ? "T" : "N", &m, &n, &k, &one, from_right + OffsetOf(right, i),
            &of_right->leading, from_left + OffsetOf(left, i), &of_left->leading, &zero, to, &m);
