@@ -163,7 +163,7 @@ class Packer {
     if (weight == nullptr) return;
     const InsertionGuard here(&graph_, node);
     graph_.SetCurrentRange(node->range());
-    Value* as_it_is = node->input(1);
+    Value* unpacked = node->input(1);
     c10::IValue packed;
     if (IsPlainMatrix(*weight) && weight->numel() >= kLeastTurned) {
       const Format format = FastestFormat(derived_);
@@ -172,13 +172,13 @@ class Packer {
         if (!made.empty()) packed = made[0];
       } else if (format == Format::kTurned && weight->is_contiguous()) {
         const auto made = derived_.Get("turned linear", {*weight}, [&] { return std::vector{Turn(*weight)}; });
-        if (!made.empty()) as_it_is = graph_.InsertConstant(made[0]);
+        if (!made.empty()) unpacked = graph_.InsertConstant(made[0]);
       }
     }
     Value* weights = graph_.InsertConstant(packed);
     Value* activation = graph_.InsertConstant(std::string("none"));
     Value* made =
-        Operate(graph_, kPackedLinear, "", {node->input(0), as_it_is, weights, node->input(2), activation}, node);
+        Operate(graph_, kPackedLinear, "", {node->input(0), unpacked, weights, node->input(2), activation}, node);
     made->SetName(node->output()->name());
     node->output()->ReplaceAllUsesWith(made);
     node->Destroy();
