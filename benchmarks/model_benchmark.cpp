@@ -30,7 +30,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -120,8 +119,7 @@ struct Product {
   bool alone = false;
 
   void Run() const {
-    std::optional<hearth::OneBlasThread> one_thread;
-    if (alone) one_thread.emplace();
+    const hearth::OneBlasThread one_thread(alone);
     const float one = 1, zero = 0;
     sgemm_(turned ? "N" : "T", "N", &columns, &rows, &inner, &one, weight.const_data_ptr<float>(),
            turned ? &columns : &inner, input.const_data_ptr<float>(), &inner, &zero, result.mutable_data_ptr<float>(),

@@ -25,8 +25,11 @@ bool IsTurned(const at::Tensor& weight) {
   return sizes.size() == 2 && strides[0] == 1 && strides[1] == sizes[0] && sizes[0] > 1 && sizes[1] > 1;
 }
 
-// Of numbers, in a product that one thread has done before others have woken.
-constexpr int64_t kFewProducts = int64_t{1} << 18;
+// Whether one thread has a product of matrices done before others have woken.
+bool IsDoneAlone(int64_t rows, int64_t inner, int64_t columns) {
+  constexpr int64_t kFewProducts = int64_t{1} << 18;  // of numbers
+  return rows * inner * columns <= kFewProducts && at::get_num_threads() > 1;
+}
 
 bool FitsBlas(int64_t size) { return size > 0 && size <= std::numeric_limits<int>::max(); }
 
@@ -112,8 +115,7 @@ at::Tensor PlainProduct(const at::Tensor& x, const at::Tensor& w, const c10::IVa
   const float alpha = 1;
   const int m = static_cast<int>(outputs), n = static_cast<int>(rows), k = static_cast<int>(columns);
   const bool turned = IsTurned(w);
-  std::optional<OneBlasThread> alone;
-  if (rows * columns * outputs <= kFewProducts && at::get_num_threads() > 1) alone.emplace();
+  const OneBlasThread alone(IsDoneAlone(rows, columns, outputs));
   sgemm_(turned ? "N" : "T", "N", &m, &n, &k, &alpha, w.const_data_ptr<float>(), turned ? &m : &k,
          x.const_data_ptr<float>(), &k, &beta, to, &m);
   return result;
@@ -139,8 +141,7 @@ bool MultiplyInto(const c10::IValue& a, const c10::IValue& b, const at::Tensor& 
   const float* const from_right = right.const_data_ptr<float>();
   float* to = memory.mutable_data_ptr<float>();
   const int64_t count = memory.numel() / (rows * columns);
-  std::optional<OneBlasThread> alone;
-  if (rows * columns * inner <= kFewProducts && at::get_num_threads() > 1) alone.emplace();
+  const OneBlasThread alone(IsDoneAlone(rows, inner, columns));
   for (int64_t i = 0; i < count; ++i, to += rows * columns) {
     sgemm_(of_right->turned ? "T" : "N", of_left->turned ? "T" : "N", &m, &n, &k, &one, from_right + OffsetOf(right, i),
            &of_right->leading, from_left + OffsetOf(left, i), &of_left->leading, &zero, to, &m);

@@ -69,12 +69,12 @@ void AsIfOnThreads(int count, const std::function<void()>& work) {
   if (region.error != nullptr) std::rethrow_exception(region.error);
 }
 
-OneBlasThread::OneBlasThread() {
-  if (SetMklThreads() != nullptr) before_ = SetMklThreads()(1);
+OneBlasThread::OneBlasThread(bool wanted) : wanted_(wanted && SetMklThreads() != nullptr) {
+  if (wanted_) before_ = SetMklThreads()(1);
 }
 
 OneBlasThread::~OneBlasThread() {
-  if (SetMklThreads() != nullptr) SetMklThreads()(before_);
+  if (wanted_) SetMklThreads()(before_);
 }
 
 }  // namespace hearth

@@ -25,12 +25,14 @@ void AsIfOnThreads(int count, const std::function<void()>& work);
 // threads this is.
 class OneBlasThread {
  public:
-  OneBlasThread();
+  // Does nothing if it is not `wanted`.
+  explicit OneBlasThread(bool wanted = true);
   ~OneBlasThread();
   OneBlasThread(const OneBlasThread&) = delete;
   OneBlasThread& operator=(const OneBlasThread&) = delete;
 
  private:
+  const bool wanted_;
   int before_ = 0;
 };
 
