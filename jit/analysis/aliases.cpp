@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "jit/analysis/effects.h"
+#include "jit/analysis/nested_classes.h"
 #include "jit/analysis/node_effects.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
@@ -144,15 +145,9 @@ void AliasClasses::CollapseAll(const Node& node) {
 
 // Whoever reaches a list reaches what it holds. Classes that hold one another in a circle become one.
 void AliasClasses::SpreadToElements() {
-  constexpr int kMaxDepth = 8;
-  for (size_t id = 0; id < parent_.size(); ++id) {
-    const auto depth = [&] {
-      int count = 0;
-      for (size_t at = ElementsOf(id); at != kNoMemory && count <= kMaxDepth; at = ElementsOf(at)) ++count;
-      return count;
-    };
-    while (depth() > kMaxDepth) UnifyClasses(id, ElementsOf(id));
-  }
+  CollapseNested(
+      parent_.size(), kNoMemory, [this](size_t id) { return ElementsOf(id); },
+      [this](size_t a, size_t b) { UnifyClasses(a, b); });
   for (bool changed = apart_; changed;) {
     changed = false;
     for (size_t id = 0; id < parent_.size(); ++id) {

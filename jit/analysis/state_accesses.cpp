@@ -10,6 +10,7 @@
 
 #include "jit/analysis/aliases.h"
 #include "jit/analysis/effects.h"
+#include "jit/analysis/nested_classes.h"
 #include "jit/analysis/node_effects.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
@@ -132,7 +133,9 @@ class StateAccesses::Builder {
     for (const Object* object : escaping_) Escape(*object);
     for (const StateSlot& slot : loaded_) UnifyLoaded(slot);
     for (size_t g = 0; g < graphs_.size(); ++g) ConnectAttributes(g);
-    CollapseCircles();
+    CollapseNested(
+        parent_.size(), kNone, [this](size_t id) { return ElementsOf(id); },
+        [this](size_t a, size_t b) { Unify(a, b); });
     for (size_t g = 0; g < graphs_.size(); ++g) FindWrites(g);
   }
 
@@ -200,19 +203,6 @@ class StateAccesses::Builder {
   template <typename Visit>
   void ForEachReachable(size_t id, Visit visit) {
     for (; id != kNone; id = ElementsOf(id)) visit(id);
-  }
-
-  // Classes that hold one another in a circle become one, and so do those that are nested deeply.
-  void CollapseCircles() {
-    constexpr int kMaxDepth = 8;
-    for (size_t id = 0; id < parent_.size(); ++id) {
-      const auto depth = [&] {
-        int count = 0;
-        for (size_t at = ElementsOf(id); at != kNone && count <= kMaxDepth; at = ElementsOf(at)) ++count;
-        return count;
-      };
-      while (depth() > kMaxDepth) Unify(id, ElementsOf(id));
-    }
   }
 
   size_t IdOf(size_t g, const Value& value) {

@@ -2,12 +2,6 @@
 
 namespace hearth {
 
-size_t Traffic::StripeOfThread() {
-  static std::atomic<size_t> threads{0};
-  thread_local const size_t stripe = threads.fetch_add(1, std::memory_order_relaxed) % kStripes;
-  return stripe;
-}
-
 bool Traffic::IsServing(Clock::time_point now) {
   // The ends first: the beginning of each that is seen is seen too, so never more have ended than begun.
   uint64_t ended = 0;

@@ -11,6 +11,8 @@
 #include <chrono>
 #include <cstdint>
 
+#include "jit/support/thread_number.h"
+
 namespace hearth {
 
 class Traffic {
@@ -20,8 +22,8 @@ class Traffic {
   static constexpr std::chrono::seconds kMoment{1};
 
   // Around each call, from any thread; the end may be on another one.
-  void Begin() { stripes_[StripeOfThread()].begun.fetch_add(1, std::memory_order_relaxed); }
-  void End() { stripes_[StripeOfThread()].ended.fetch_add(1, std::memory_order_release); }
+  void Begin() { OwnStripe().begun.fetch_add(1, std::memory_order_relaxed); }
+  void End() { OwnStripe().ended.fetch_add(1, std::memory_order_release); }
 
   // For one thread at a time, which brings a time that does not go backwards. A call that came since the last question
   // is taken to have come just now.
@@ -34,7 +36,7 @@ class Traffic {
     std::atomic<uint64_t> ended{0};
   };
 
-  static size_t StripeOfThread();
+  Stripe& OwnStripe() { return stripes_[NumberOfThread<Traffic>() % kStripes]; }
 
   std::array<Stripe, kStripes> stripes_;
   // Of whoever asks:

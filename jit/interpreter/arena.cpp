@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "jit/support/memory_account.h"
+#include "jit/support/thread_number.h"
 
 namespace hearth {
 namespace {
@@ -112,11 +113,7 @@ std::unique_ptr<Arena> Arenas::Take(std::span<const int64_t> given) const {
   return arena;
 }
 
-Arenas::Kept& Arenas::FromOwn(size_t i) const {
-  static std::atomic<size_t> threads{0};
-  thread_local const size_t own = threads.fetch_add(1, std::memory_order_relaxed);
-  return kept_[(own + i) % kMost];
-}
+Arenas::Kept& Arenas::FromOwn(size_t i) const { return kept_[(NumberOfThread<Arenas>() + i) % kMost]; }
 
 std::unique_ptr<Arena> Arenas::Find(std::span<const int64_t> given) const {
   const uint64_t hash = HashOf(given);
