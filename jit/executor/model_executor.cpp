@@ -8,7 +8,7 @@
 
 #include "jit/analysis/effects.h"
 #include "jit/analysis/state_accesses.h"
-#include "jit/analysis/value_facts.h"
+#include "jit/analysis/value_fact_table.h"
 #include "jit/executor/code_builder.h"
 #include "jit/ir/graph.h"
 #include "jit/ir/symbols.h"

@@ -48,6 +48,8 @@ class TiersTest : public testing::Test {
     settings_.compiler = std::make_shared<BackgroundCompiler>(BackgroundCompiler::Settings());
     settings_.budget = std::make_shared<CodeCacheBudget>(CodeCacheLimits{1000, size_t{1} << 30});
     settings_.exact_after = 10;
+    // A thread that is only beginning may hold the lock before which calls give way, and then a call counts later.
+    const HeldCompiler has_begun(settings_.compiler);
   }
 
   std::unique_ptr<Tiers> Load() const { return Load(*graph_); }

@@ -28,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/value_facts.h"
 #include "jit/ir/graph.h"
 

@@ -2,8 +2,8 @@
 // block and out of everybody's sight, becomes one prim::ListConstruct of all its elements behind the last append.
 //
 // Until then it may only be asked (how long, what at a position, what its elements are together): such a question is
-// asked of the elements so far. What nobody writes has facts (analysis/value_facts.h), and so does what is made of it.
-// In a plan the appends must be private (private_writes.h). Returns whether the graph changed.
+// asked of the elements so far. What nobody writes has facts (analysis/value_fact_table.h), and so does what is made of
+// it. In a plan the appends must be private (private_writes.h). Returns whether the graph changed.
 #pragma once
 
 #include "jit/ir/graph.h"

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "jit/analysis/node_effects.h"
+#include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/value_facts.h"
 #include "jit/ir/symbols.h"
 #include "jit/passes/operate.h"

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "jit/analysis/value_facts.h"
+#include "jit/analysis/value_fact_table.h"
 #include "jit/ir/graph.h"
 
 namespace hearth {

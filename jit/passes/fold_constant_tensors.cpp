@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "jit/analysis/node_effects.h"
-#include "jit/analysis/value_facts.h"
+#include "jit/analysis/value_fact_table.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
 #include "jit/passes/derived_constants.h"

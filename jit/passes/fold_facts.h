@@ -2,7 +2,7 @@
 // constants, and with them what is computed from constants; branches and loops that cannot run go; checks for None and
 // types go; conversions to what a tensor already is go; lists and tuples are taken apart where they are made.
 //
-// One forward walk with the facts of analysis/value_facts.h beside it. The graph is then right only for calls whose
+// One forward walk with the facts of value_fact_table.h beside it. The graph is then right only for calls whose
 // arguments have these facts. What decides is the type that the facts show, be it narrower than the declared one:
 // inputs and what branches give get the narrower type, and nothing is replaced by a value that is not of its own.
 // Returns whether the graph changed; what nobody uses any more is left to dead code elimination.

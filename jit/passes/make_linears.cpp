@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "jit/analysis/node_effects.h"
+#include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/value_facts.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"

@@ -7,7 +7,7 @@
 // the same object then, as what is returned, may still move.
 #pragma once
 
-#include "jit/analysis/value_facts.h"
+#include "jit/analysis/value_fact_table.h"
 #include "jit/ir/graph.h"
 
 namespace hearth {

@@ -13,6 +13,7 @@
 
 #include "jit/analysis/fact_rules.h"
 #include "jit/analysis/node_effects.h"
+#include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/value_facts.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"

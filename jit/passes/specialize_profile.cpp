@@ -11,6 +11,7 @@
 
 #include "jit/analysis/node_effects.h"
 #include "jit/analysis/operator_facts.h"
+#include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/value_facts.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"

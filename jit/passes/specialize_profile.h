@@ -7,7 +7,7 @@
 //
 // A guard stands right behind what it asks about, or behind the next place from where the baseline can do the work
 // since once more; where there is none, nothing is taken for granted. What it proves is a constant behind it, and not
-// in the FrameStates before it. The walk has the facts of analysis/value_facts.h beside it, so what follows from facts
+// in the FrameStates before it. The walk has the facts of value_fact_table.h beside it, so what follows from facts
 // is not guarded. Returns whether the graph changed; what can be folded now is left to fold_facts.
 #pragma once
 

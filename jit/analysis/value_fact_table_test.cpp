@@ -1,5 +1,5 @@
 // What is inferred of an operator's result is held against what LibTorch gives.
-#include "jit/analysis/value_facts.h"
+#include "jit/analysis/value_fact_table.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -346,7 +346,7 @@ const std::vector<std::pair<const char*, const char*>>& Statements() {
   return kStatements;
 }
 
-TEST(ValueFactsTest, WhatIsInferredOfAnOperatorIsWhatLibTorchGives) {
+TEST(ValueFactTableTest, WhatIsInferredOfAnOperatorIsWhatLibTorchGives) {
   size_t known = 0;
   for (const auto& [type, statement] : Statements()) {
     const std::string text = Program(statement, type).text();
@@ -489,7 +489,7 @@ const std::vector<Shapes>& Texts() {
   return kTexts;
 }
 
-TEST(ValueFactsTest, SizesAreWhatTheyAreComputedOf) {
+TEST(ValueFactTableTest, SizesAreWhatTheyAreComputedOf) {
   for (const Shapes& shapes : Texts()) {
     SCOPED_TRACE(shapes.text);
     const std::unique_ptr<Graph> graph = ParseGraph(shapes.text);

@@ -1,0 +1,118 @@
+// The facts (value_facts.h) of a graph's Values, in every run whose arguments have given facts. Sizes and numbers of
+// which nothing is known are atoms of their own, so that those of two Values are known to be equal wherever they are.
+//
+// One forward walk over structured control flow: an If joins its branches, what a Loop carries is weakened until a
+// round changes nothing. Operators give facts by a table (operator_facts.h); what is not in it gives none. Facts hold
+// for a Value's whole life: of tensors that may be given other sizes or dtypes in place, and of lists that may be
+// written, nothing is known, and arguments and constants count as possibly the same tensor.
+//
+// A branch that raises unless a tensor has so many dimensions tells the rank to what comes after it; a guard the rank
+// or the dtype; both that two numbers are equal, or lists of them, or that one is a constant. What is told about
+// numbers holds to the end of the block (see Scope).
+//
+// Facts never contradict a Value's type: where they would, no run comes to have it (a None that was cast to a float, in
+// a branch that is not taken).
+//
+// Takes for granted that no autocast is on around the run (regions in the code are casts by now).
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "jit/analysis/aliases.h"
+#include "jit/analysis/argument_spec.h"
+#include "jit/analysis/size_algebra.h"
+#include "jit/analysis/value_facts.h"
+#include "jit/ir/graph.h"
+
+namespace hearth {
+
+class UnitEffects;
+
+// Used by one thread; refers to the Graph. While the Graph is being changed it stays right as long as new nodes only
+// give what old Values gave: their facts are asked for with Infer.
+class ValueFactTable {
+ public:
+  // One argument for each of the graph's inputs, or none at all. `effects` tells what calls do; null: anything.
+  ValueFactTable(const Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects);
+
+  const ValueFacts& Of(const Value& value) const;
+
+  // Walks the whole graph. What is told on the way is forgotten at the end, but by what was inferred from it.
+  void InferAll();
+  // A walk over a block is in one of these, so that nobody beyond the block takes for granted what is told in it.
+  class Scope {
+   public:
+    explicit Scope(ValueFactTable* table) : table_(table), depth_(table->undo_.size()) {}
+    ~Scope() { table_->ForgetTo(depth_); }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    ValueFactTable* table_;
+    size_t depth_;
+  };
+  // The facts of what a node without blocks gives, from those of its inputs.
+  void Infer(const Node& node);
+  // Before a walk over the blocks of a node: of their parameters.
+  void Enter(const Node& node);
+  // After a walk over its blocks: of what it gives.
+  void Leave(const Node& node);
+
+  // Whether somebody may write to the memory of `value`, or to what a list holds, while the graph runs.
+  bool MayBeWritten(const Value& value) const;
+  // Of a list: whether it may come to hold something else.
+  bool MayHoldOthers(const Value& value) const;
+  // Whether the graph may write tensors that are the model's (constants, attributes) or handed to calls.
+  bool WritesStateTensors() const { return writes_state_tensors_; }
+  // Whether a tensor may come to have other sizes or another dtype.
+  bool MayChangeShape(const Value& value) const;
+
+  const AliasClasses& aliases() const { return aliases_; }
+  SizeAlgebra& sizes() { return sizes_; }
+
+ private:
+  struct Writes {
+    bool any = false;     // of whatever kind
+    bool list = false;    // of lists
+    bool length = false;  // of lists, that may change the length
+    bool tensor = false;
+    bool shape = false;  // that may give a tensor other sizes or another dtype
+    void Add(const Writes& other);
+  };
+
+  void FindWrites(const Block& block, const UnitEffects* effects);
+  void MergeOutside();
+  void InferBlock(const Block& block);
+  void InferNode(const Node& node);
+  void EnterLoop(const Node& loop);
+  void LearnFrom(const Node& branch);
+  // kNoMemory of a Value that came later.
+  size_t ClassOf(const Value& value) const;
+  // What `condition` tells if it is known to be `holds` from there on, of Values that are defined in `block`.
+  void Learn(const Value& condition, bool holds, const Block& block);
+  void LearnEqual(const Value& a, const Value& b);
+  void LearnEqual(KnownSize a, KnownSize b);
+  void ForgetTo(size_t depth);
+  // Makes atoms of what is not known.
+  void Name(const Value& value, ValueFacts* facts);
+  void NameArgument(const ArgumentFacts& argument, size_t input, size_t* number, ValueFacts* facts);
+  Writes WritesTo(const Value& value) const;
+  void Set(const Value& value, ValueFacts facts);
+  void Weaken(ValueFacts* facts, size_t alias_class) const;
+
+  const Graph& graph_;
+  AliasClasses aliases_;
+  size_t num_values_;           // that there were to begin with
+  std::vector<Writes> writes_;  // by alias class
+  std::vector<Writes> abroad_;  // those of them to what may have been there before the run
+  SizeAlgebra sizes_;
+  std::vector<ValueFacts> facts_;
+  std::vector<std::pair<size_t, ValueFacts>> undo_;  // by Value id: facts as they were before something was told
+  bool writes_state_tensors_ = false;
+  size_t loop_depth_ = 0;
+};
+
+}  // namespace hearth
