@@ -370,6 +370,7 @@ void CompileClient::Cancel() {
 bool CompileClient::WaitUntilIdle(Clock::time_point deadline) const {
   BackgroundCompiler::Impl& impl = *compiler_->impl_;
   std::unique_lock lock(impl.mutex);
+  if (state_->jobs == 0) return true;
   ++impl.waits;
   impl.changed.notify_all();
   const bool idle = impl.ended.wait_until(lock, deadline, [&] { return state_->jobs == 0; });
