@@ -81,7 +81,7 @@ def _limited(command):
     in between and not after a fork of this process, in which gRPC's clients may have threads that a fork does not bear."""
     if "asan" in str(BUILD) or "tsan" in str(BUILD):  # a sanitizer's shadow is larger than any limit
         return _words(command)
-    return ["prlimit", f"--as={12 << 30}", *_words(command)]
+    return ["prlimit", f"--as={16 << 30}", *_words(command)]
 
 
 def _words(command):

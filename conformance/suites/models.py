@@ -118,6 +118,8 @@ def _is_as_near(case, hearth, folder):
         except RuntimeError:
             exact = theirs[0]
     [answer] = hearth.run([case], folder)
+    if answer.line != "ok":
+        return False
     ours = torch.load(answer.output, weights_only=True)["result"]
     answers = [exact]
     for each in (ours, *theirs):
