@@ -29,15 +29,15 @@
 #include <random>
 #include <thread>
 
-#include "benchmarks/background_compiler.h"
 #include "benchmarks/lock_probe.h"
+#include "benchmarks/placed_compiler.h"
 #include "jit/runtime.h"
 
 namespace {
 
-using hearth::benchmarks::BackgroundCompiler;
 using hearth::benchmarks::LockProbe;
 using hearth::benchmarks::ParsePlacement;
+using hearth::benchmarks::PlacedCompiler;
 using hearth::benchmarks::Placement;
 using Clock = std::chrono::steady_clock;
 
@@ -196,7 +196,7 @@ int Measure(const Settings& settings) {
 
   for (int round = 0; round < settings.rounds; ++round) {
     for (const Placement& placement : placements) {
-      BackgroundCompiler compiler(placement);
+      PlacedCompiler compiler(placement);
       const uint64_t modules = compiler.modules();
       const double cpu = compiler.cpu_seconds();
       const double own_cpu = ProcessSeconds();

@@ -36,12 +36,12 @@ void RunHelper(const Placement& placement);
 // Compiles and links kernels of loop_nest_compiler.h, calls each once and drops it. A helper is this very program,
 // started with --helper and the placement. Whatever fails there ends the process: a benchmark without its compiler
 // would measure nothing.
-class BackgroundCompiler {
+class PlacedCompiler {
  public:
-  explicit BackgroundCompiler(Placement placement);
-  ~BackgroundCompiler();
-  BackgroundCompiler(const BackgroundCompiler&) = delete;
-  BackgroundCompiler& operator=(const BackgroundCompiler&) = delete;
+  explicit PlacedCompiler(Placement placement);
+  ~PlacedCompiler();
+  PlacedCompiler(const PlacedCompiler&) = delete;
+  PlacedCompiler& operator=(const PlacedCompiler&) = delete;
 
   // Modules linked, called and dropped again.
   uint64_t modules() const { return modules_; }

@@ -1,4 +1,4 @@
-#include "benchmarks/background_compiler.h"
+#include "benchmarks/placed_compiler.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -226,7 +226,7 @@ void RunHelper(const Placement& placement) {
   }
 }
 
-BackgroundCompiler::BackgroundCompiler(Placement placement) : placement_(std::move(placement)) {
+PlacedCompiler::PlacedCompiler(Placement placement) : placement_(std::move(placement)) {
   if (placement_.where == Placement::Where::kProcess) {
     StartHelper();
   }
@@ -242,7 +242,7 @@ BackgroundCompiler::BackgroundCompiler(Placement placement) : placement_(std::mo
   }
 }
 
-BackgroundCompiler::~BackgroundCompiler() {
+PlacedCompiler::~PlacedCompiler() {
   thread_.request_stop();
   Pacer::LetGo();
   if (tid_ != 0) {
@@ -261,7 +261,7 @@ BackgroundCompiler::~BackgroundCompiler() {
   }
 }
 
-double BackgroundCompiler::cpu_seconds() const {
+double PlacedCompiler::cpu_seconds() const {
   double seconds = thread_.joinable() ? ReadClock(thread_clock_) : 0;
   if (helper_ != 0) {
     seconds += ReadClock(helper_clock_);
@@ -269,11 +269,11 @@ double BackgroundCompiler::cpu_seconds() const {
   return seconds;
 }
 
-double BackgroundCompiler::longest_stretch() const {
+double PlacedCompiler::longest_stretch() const {
   return placement_.where == Placement::Where::kThread ? Pacer::longest_stretch() : 0;
 }
 
-void BackgroundCompiler::CompileHere(const std::stop_token& stop) {
+void PlacedCompiler::CompileHere(const std::stop_token& stop) {
   try {
     std::optional<Pacer> pacer;
     LoopNestCompiler compiler([&] {
@@ -295,7 +295,7 @@ void BackgroundCompiler::CompileHere(const std::stop_token& stop) {
   }
 }
 
-void BackgroundCompiler::StartHelper() {
+void PlacedCompiler::StartHelper() {
   int ends[2];
   CheckErrno(pipe2(ends, O_CLOEXEC) == 0, "pipe");
   objects_ = ends[0];
@@ -311,7 +311,7 @@ void BackgroundCompiler::StartHelper() {
   CheckErrno(clock_getcpuclockid(helper_, &helper_clock_) == 0, "clock_getcpuclockid");
 }
 
-void BackgroundCompiler::LinkFromHelper(const std::stop_token& stop) {
+void PlacedCompiler::LinkFromHelper(const std::stop_token& stop) {
   try {
     LoopNestLinker linker;
     ObjectHeader header{};
@@ -332,7 +332,7 @@ void BackgroundCompiler::LinkFromHelper(const std::stop_token& stop) {
   }
 }
 
-void BackgroundCompiler::Count() {
+void PlacedCompiler::Count() {
   ++modules_;
   modules_.notify_all();
 }
