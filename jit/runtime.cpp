@@ -468,10 +468,8 @@ class RuntimeImpl final : public Runtime {
       ImportedModule imported = ImportModule(Mapping::Open(path, mode), import_options);
       if (!builder) builder.emplace(*imported.unit, redirect);
       // Runs on streams of their own begin when the weights are there, and the weights go when the device is idle.
-      const std::shared_ptr<ModelExecutor> executor = disposal_.queue()->Own(std::unique_ptr<ModelExecutor, WhenIdle>(
-          new ModelExecutor(imported.unit, imported.object, *builder, generators_, &pool_,
-                            TierSettingsOf(options, tiers_)),
-          WhenIdle{device_}));
+      const std::shared_ptr<ModelExecutor> executor = Own(std::make_unique<ModelExecutor>(
+          imported.unit, imported.object, *builder, generators_, &pool_, TierSettingsOf(options, tiers_)));
       if (const auto stream = DefaultStream(device_)) stream->synchronize();
       Inherit(options, *executor);
       if (keeper_ != nullptr) keeper_->Adopt(executor, *imported.archive, device_);
@@ -479,6 +477,11 @@ class RuntimeImpl final : public Runtime {
     } catch (...) {
       return StatusOfLoad(budget, std::current_exception());
     }
+  }
+
+  // Ends on the thread for that, once the device has done what it was given.
+  std::shared_ptr<ModelExecutor> Own(std::unique_ptr<ModelExecutor> executor) const {
+    return disposal_.queue()->Own(std::unique_ptr<ModelExecutor, WhenIdle>(executor.release(), WhenIdle{device_}));
   }
 
   std::shared_ptr<Model> MakeModel(std::shared_ptr<ModelExecutor> executor, ImportedModule imported,
@@ -531,9 +534,8 @@ class RuntimeImpl final : public Runtime {
       }
       importer.DefineAll();
       CodeBuilder builder(*imported.unit, device_.is_cpu() ? std::nullopt : std::optional(device_));
-      const std::shared_ptr<ModelExecutor> executor = disposal_.queue()->Own(std::unique_ptr<ModelExecutor, WhenIdle>(
-          new ModelExecutor(imported.unit, functions, builder, &pool_, TierSettingsOf(options, tiers_)),
-          WhenIdle{device_}));
+      const std::shared_ptr<ModelExecutor> executor = Own(
+          std::make_unique<ModelExecutor>(imported.unit, functions, builder, &pool_, TierSettingsOf(options, tiers_)));
       Inherit(options, *executor);
       return MakeModel(executor, std::move(imported), options, nullptr);
     } catch (...) {
