@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "jit/analysis/node_effects.h"
+#include "jit/analysis/uninitialized.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/value_facts.h"
 #include "jit/ir/closure.h"
@@ -31,14 +32,12 @@ class NumberTable {
     return found == values_.end() ? nullptr : found->second;
   }
   Value* FindOrAdd(KnownSize number, Value* value) {
-    // An Optional or a Scalar that is known to be an int does not stand for one.
-    if (value->type()->kind() != c10::TypeKind::IntType) {
-      Value* same = Find(number);
-      return same != nullptr ? same : value;
-    }
-    const auto [found, is_new] = values_.emplace(number, value);
-    if (is_new) added_.push_back(number);
-    return found->second;
+    if (Value* same = Find(number)) return same;
+    // An Optional or a Scalar that is known to be an int does not stand for one, nor does what may not be there.
+    if (value->type()->kind() != c10::TypeKind::IntType || MayBeUninitialized(*value)) return value;
+    values_.emplace(number, value);
+    added_.push_back(number);
+    return value;
   }
 
   // A walk over a block is in one: what is computed there is not seen beyond.

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <span>
-#include <unordered_set>
 #include <vector>
 
+#include "jit/analysis/uninitialized.h"
 #include "jit/ir/symbols.h"
 
 namespace hearth {
@@ -16,28 +16,6 @@ constexpr size_t kMaxElements = 16;
 
 bool IsMade(const Value& value) { return value.node()->kind() == sym::kTupleConstruct; }
 bool IsUninitialized(const Value& value) { return value.node()->kind() == sym::kUninitialized; }
-
-// Whether control flow may hand on what nothing was put into: there is no tuple to take apart then.
-class Uninitialized {
- public:
-  bool MayReach(const Value& value) {
-    if (IsUninitialized(value)) return true;
-    if (!seen_.insert(&value).second) return false;
-    const Node* node = value.node();
-    if (node->kind() == sym::kParam) {
-      const Node* loop = node->block()->owner();
-      if (loop == nullptr || loop->kind() != sym::kLoop || value.offset() == 0) return false;
-      return MayReach(*loop->input(value.offset() + 1)) || MayReach(*node->block()->returns()[value.offset()]);
-    }
-    if (node->kind() == sym::kLoop && MayReach(*node->input(value.offset() + 2))) return true;
-    if (node->kind() != sym::kLoop && node->kind() != sym::kIf) return false;
-    const size_t at = value.offset() + (node->kind() == sym::kLoop ? 1 : 0);
-    return std::ranges::any_of(node->blocks(), [&](const Block* block) { return MayReach(*block->returns()[at]); });
-  }
-
- private:
-  std::unordered_set<const Value*> seen_;
-};
 
 class Splitter {
  public:
@@ -56,7 +34,7 @@ class Splitter {
         for (size_t i = node->outputs().size(); i-- > 0;) {
           const bool used = node->output(i)->HasUses() || node->block(0)->param(i + 1)->HasUses();
           if (used && IsTuple(*node->output(i)) && IsMade(*node->block(0)->returns()[i + 1]) &&
-              (IsUninitialized(*node->input(i + 2)) || !Uninitialized().MayReach(*node->input(i + 2)))) {
+              (IsUninitialized(*node->input(i + 2)) || !MayBeUninitialized(*node->input(i + 2)))) {
             SplitCarried(node, i);
           }
         }
