@@ -1,6 +1,5 @@
 #include "jit/analysis/value_fact_table.h"
 
-#include <ATen/core/Tensor.h>
 #include <ATen/core/jit_type.h>
 
 #include <algorithm>
