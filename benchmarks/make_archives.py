@@ -6,6 +6,7 @@ import pathlib
 import torch
 import torchvision
 import warmup_models
+from archives import save
 from programs import PROGRAMS
 
 IMAGE = (1, 3, 224, 224)
@@ -16,13 +17,6 @@ TORCHVISION = ["resnet18", "resnet50", "mobilenet_v3_large", "efficientnet_b0", 
 class Identity(torch.nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x
-
-
-def save(folder: pathlib.Path, name: str, module, inputs):
-    version = folder / name / "1"
-    version.mkdir(parents=True, exist_ok=True)
-    torch.jit.save(module, str(version / "model.pt"))
-    torch.save(tuple(inputs), str(folder / name / "inputs.pt"))
 
 
 def main():

@@ -9,6 +9,7 @@ from typing import Dict, List, Optional, Tuple
 
 import torch
 import torchvision
+from archives import save
 from torch import Tensor, nn
 
 
@@ -231,8 +232,6 @@ def models():
 
 def make(folder):
     """Writes folder/NAME/1/model.pt and folder/NAME/inputs.pt, a tuple of argument lists."""
-    from make_archives import save
-
     torch.manual_seed(0)
     for name, module, calls in models():
         save(folder, name, torch.jit.script(module.eval()), calls)

@@ -25,10 +25,8 @@ bool IsTurned(const at::Tensor& weight) {
   return sizes.size() == 2 && strides[0] == 1 && strides[1] == sizes[0] && sizes[0] > 1 && sizes[1] > 1;
 }
 
-// Whether one thread has a product of matrices done before others have woken.
 bool IsDoneAlone(int64_t rows, int64_t inner, int64_t columns) {
-  constexpr int64_t kFewProducts = int64_t{1} << 18;  // of numbers
-  return rows * inner * columns <= kFewProducts && at::get_num_threads() > 1;
+  return IsSmallProduct(rows, inner, columns) && at::get_num_threads() > 1;
 }
 
 bool FitsBlas(int64_t size) { return size > 0 && size <= std::numeric_limits<int>::max(); }

@@ -4,10 +4,18 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
+#include <cstdint>
+
 namespace hearth::native {
 
 // Whether LibTorch's answer to linear(input, weight, bias) would come of a plain product of two matrices.
 bool IsPlainProduct(const c10::IValue& input, const c10::IValue& weight, const c10::IValue& bias);
+
+// Whether one thread has such a product done before others have woken: it is not shared.
+constexpr bool IsSmallProduct(int64_t rows, int64_t inner, int64_t columns) {
+  constexpr int64_t kFewProducts = int64_t{1} << 18;  // of numbers
+  return rows * inner * columns <= kFewProducts;
+}
 
 // Of what IsPlainProduct holds of; LibTorch's own result, which asks the same of the same BLAS. In `memory` if that is
 // a tensor as the result is, else in a new one.

@@ -1,17 +1,22 @@
 // A linear layer with a constant weight, and an activation right after it that nobody else's use is in the way of,
-// become one node: hearth::linear. Its float32 weight is turned beforehand, so that the elements of a column lie side
-// by side, or packed for large products, where this machine multiplies clearly faster so: that is tried out once in a
-// process, some 30 ms of the first compiler's thread, which rests in between. Not for graphs that may record gradients.
-// Returns whether the graph changed.
+// become one node: hearth::linear. Its float32 weight gets the format beforehand that is fastest on this machine for
+// the rows that the layer is likely given (weight_formats.h). Not for graphs that may record gradients. Returns whether
+// the graph changed.
 #pragma once
+
+#include <span>
 
 #include "jit/ir/graph.h"
 
 namespace hearth {
 
 class DerivedConstants;
+class UnitEffects;
+struct ArgumentFacts;
 
-// The weights must not be written by any method of the model.
-bool PackLinears(Graph& graph, DerivedConstants& derived);
+// `arguments` as in fold_facts.h; `effects` tells what calls do; null: anything. The weights must not be written by any
+// method of the model.
+bool PackLinears(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects,
+                 DerivedConstants& derived);
 
 }  // namespace hearth

@@ -150,7 +150,7 @@ PlanReport OptimizePlan(Graph& plan, const PlanOptions& options) {
   run("dead_code", [&](Graph& g) { return EliminateDeadPlanCode(g, options.effects); });
   run("pack_convolutions", [&](Graph& g) { return PackConvolutions(g, options.arguments, options.effects, derived); });
   run("group_linears", [&](Graph& g) { return GroupLinears(g, options.effects, derived); });
-  run("pack_linears", [&](Graph& g) { return PackLinears(g, derived); });
+  run("pack_linears", [&](Graph& g) { return PackLinears(g, options.arguments, options.effects, derived); });
   report.lacks_room = derived.lacks_room();
   run("plan_memory", [&](Graph& g) { return PlanMemory(g, options.arguments, options.effects); });
   return report;

@@ -117,7 +117,7 @@ std::unique_ptr<Graph> RunPass(const std::string& name, std::unique_ptr<Graph> g
   } else if (name == "pack_linears") {
     DerivedConstantTable table;
     DerivedConstants derived(table);
-    PackLinears(*graph, derived);
+    PackLinears(*graph, arguments, options.effects, derived);
   } else if (name == "plan_memory") {
     PlanMemory(*graph, arguments, options.effects);
   } else if (name == "dead_code") {

@@ -1,0 +1,142 @@
+#include "jit/passes/weight_formats.h"
+
+#include <ATen/Context.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/core/stack.h>
+#include <ATen/ops/ones.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <vector>
+
+#include "jit/operators/plain_product.h"
+#include "jit/operators/registry.h"
+#include "jit/passes/derived_constants.h"
+#include "jit/support/logging.h"
+#include "jit/support/processor_time.h"
+
+namespace hearth {
+namespace {
+
+// Of numbers, in a product that is tried out: some 13 ms of one thread. What holds of it holds of more rows.
+constexpr int64_t kMostProducts = int64_t{1} << 29;
+constexpr std::array<int64_t, 3> kFewAndManyRows{16, 96, 256};
+// By a copy in another format, or it is not worth its memory.
+constexpr double kLeastGain = 1.05;
+constexpr int64_t kMostCopies = 4;  // of a weight, to try it out
+constexpr size_t kMostKnown = 4096;
+
+spdlog::logger& Log() {
+  static spdlog::logger& log = LoggerOf("passes/weight_formats");
+  return log;
+}
+
+struct Product {
+  int64_t rows, inner, columns;
+};
+
+at::Tensor Call(const char* name, torch::jit::Stack stack) {
+  OperatorRegistry::Global().Find(c10::Symbol::fromQualString(name), "")->Run(stack);
+  return stack.at(0).toTensor();
+}
+
+// How many times as long a product takes with the weight as models have it as with it in another format.
+struct Gains {
+  double turned = 1;
+  double packed = 1;
+};
+
+// The fastest of a few tries of each format, in which they take turns: whatever else disturbs them makes them slower.
+// As in a model, other weights are used before this one is again: more than a processor's own cache holds, unless they
+// are small.
+Gains GainsFor(const Product& product, bool with_turned, const DerivedConstants& derived) {
+  constexpr size_t kTries = 5;
+  constexpr int64_t kOwnCache = int64_t{1} << 21;  // floats
+  const int64_t copies = std::max<int64_t>(kOwnCache / product.inner / product.columns, 1);
+  struct Layer {
+    at::Tensor weight;
+    c10::IValue packed;
+  };
+  const at::NoGradGuard no_gradients;
+  const at::Tensor input = at::ones({product.rows, product.inner});
+  std::array<std::vector<Layer>, 3> formats;
+  auto& [plain, turned, packed] = formats;
+  for (int64_t i = 0; i < std::min(copies, kMostCopies); ++i) {
+    const at::Tensor weight = at::ones({product.columns, product.inner});
+    plain.push_back({weight, {}});
+    if (with_turned) turned.push_back({TurnedWeight(weight), {}});
+    packed.push_back({weight, PackedWeight(weight)});
+  }
+  std::array<double, 3> fastest;
+  fastest.fill(std::numeric_limits<double>::infinity());
+  for (size_t i = 0; i < kTries; ++i) {
+    for (size_t format = 0; format < formats.size(); ++format) {
+      const auto start = ProcessorTimeOfThread();
+      for (const Layer& layer : formats[format]) {
+        Call("hearth::linear", {input, layer.weight, layer.packed, c10::IValue(), "none"});
+      }
+      fastest[format] = std::min(fastest[format], double((ProcessorTimeOfThread() - start).count()));
+      derived.Rest();
+    }
+  }
+  return {with_turned ? fastest[0] / fastest[1] : 1, fastest[0] / fastest[2]};
+}
+
+WeightFormat TryOut(const std::vector<Product>& products, bool on_several_threads, const DerivedConstants& derived) {
+  Gains all;
+  for (const Product& product : products) {
+    const bool is_shared = on_several_threads && !native::IsSmallProduct(product.rows, product.inner, product.columns);
+    const Gains gains = GainsFor(product, !is_shared, derived);
+    Log().debug("{} rows, a weight of {} by {}: {:.2f} times as fast turned, {:.2f} times packed", product.rows,
+                product.columns, product.inner, gains.turned, gains.packed);
+    const double share = 1.0 / static_cast<double>(products.size());
+    all.turned *= std::pow(gains.turned, share);
+    all.packed *= std::pow(gains.packed, share);
+  }
+  if (std::max(all.turned, all.packed) < kLeastGain) return WeightFormat::kAsItIs;
+  return all.turned > all.packed ? WeightFormat::kTurned : WeightFormat::kPacked;
+}
+
+}  // namespace
+
+at::Tensor TurnedWeight(const at::Tensor& weight) { return weight.detach().t().contiguous().t(); }
+
+at::Tensor PackedWeight(const at::Tensor& weight) {
+  const at::NoGradGuard no_gradients;
+  return Call("mkldnn::_reorder_linear_weight", {weight.detach().contiguous(), c10::IValue()});
+}
+
+WeightFormat FastestWeightFormat(std::optional<int64_t> rows, int64_t inner, int64_t columns,
+                                 const DerivedConstants& derived) {
+  if (!at::hasMKLDNN() || inner <= 0 || columns <= 0 || (rows && *rows <= 0)) return WeightFormat::kAsItIs;
+  const int64_t most_rows = std::max<int64_t>(kMostProducts / inner / columns, 1);
+  std::vector<Product> products;
+  for (const int64_t count : rows ? std::vector{*rows} : std::vector(kFewAndManyRows.begin(), kFewAndManyRows.end())) {
+    // Comparing first: what a count is rounded up to might not be a number any more.
+    const int64_t rounded = count >= most_rows ? most_rows : static_cast<int64_t>(std::bit_ceil(uint64_t(count)));
+    products.push_back({std::min(rounded, most_rows), inner, columns});
+  }
+  const bool on_several_threads = derived.threads_of_operators() > 1;
+
+  using Key = std::tuple<int64_t, int64_t, int64_t, bool>;
+  static std::mutex mutex;
+  static std::map<Key, WeightFormat> known;
+  const Key key{rows ? products[0].rows : 0, inner, columns, on_several_threads};
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto found = known.find(key); found != known.end()) return found->second;
+  }
+  const WeightFormat format = TryOut(products, on_several_threads, derived);
+  const std::lock_guard lock(mutex);
+  if (known.size() >= kMostKnown) known.clear();
+  return known.try_emplace(key, format).first->second;
+}
+
+}  // namespace hearth

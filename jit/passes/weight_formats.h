@@ -1,0 +1,37 @@
+// In which format the weight of a linear layer lets it be computed fastest. That depends on the processor, on the
+// layer's sizes and on how many rows it is given, so it is tried out: a product of those sizes, a few times in each
+// format, on one thread by its own clock. What was tried is known from then on to the whole process, for numbers of
+// rows with the same power of two above them. Thread-safe.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+
+namespace hearth {
+
+class DerivedConstants;
+
+enum class WeightFormat : uint8_t {
+  kAsItIs,
+  kTurned,  // the same numbers, with the elements of a column side by side
+  kPacked,  // for oneDNN, which large products go to (operators/native_linear)
+};
+
+// Of a weight of `columns` times `inner` floats that is plain and not turned, for inputs of so many rows; unknown: of a
+// few and of many. One that is clearly faster than the weight as it is, else that: a copy takes memory.
+//
+// Where several threads share a product (`derived` tells), turning is not considered: what one thread gains by it is
+// lost to several (0.8 to 1.0 times as fast for 64 rows and more, on 16 Intel cores), but not what packing gains (1.05
+// to 1.5 times).
+//
+// For a weight of a size that is not tried yet it takes a thread up to a quarter of a second, a small one much less;
+// `derived` rests in between, and what that throws ends it.
+WeightFormat FastestWeightFormat(std::optional<int64_t> rows, int64_t inner, int64_t columns,
+                                 const DerivedConstants& derived);
+
+at::Tensor TurnedWeight(const at::Tensor& weight);
+at::Tensor PackedWeight(const at::Tensor& weight);
+
+}  // namespace hearth

@@ -1,0 +1,77 @@
+#include "jit/passes/weight_formats.h"
+
+#include <ATen/Context.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+
+#include "jit/passes/derived_constants.h"
+
+namespace hearth {
+namespace {
+
+// What is tried is known to the whole process: each test has sizes of its own.
+class WeightFormatsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!at::hasMKLDNN()) GTEST_SKIP() << "this LibTorch has one format only";
+  }
+
+  bool Tries(std::optional<int64_t> rows, int64_t inner, int64_t columns) {
+    const int before = rests_;
+    FastestWeightFormat(rows, inner, columns, derived_);
+    return rests_ > before;
+  }
+
+  DerivedConstantTable table_;
+  int rests_ = 0;
+  DerivedConstants derived_{table_, [&] { ++rests_; }};
+};
+
+TEST_F(WeightFormatsTest, ATurnedWeightHasTheSameNumbersWithItsColumnsTogether) {
+  const at::Tensor weight = at::arange(12, at::kFloat).view({3, 4});
+  const at::Tensor turned = TurnedWeight(weight);
+  EXPECT_TRUE(at::equal(turned, weight));
+  EXPECT_EQ(turned.strides(), (at::IntArrayRef{1, 3}));
+}
+
+TEST_F(WeightFormatsTest, WhatWasTriedIsKnown) {
+  EXPECT_TRUE(Tries(5, 33, 34));
+  EXPECT_FALSE(Tries(5, 33, 34));
+  EXPECT_EQ(FastestWeightFormat(5, 33, 34, derived_), FastestWeightFormat(5, 33, 34, derived_));
+  EXPECT_FALSE(Tries(8, 33, 34)) << "the same power of two is above 5 and 8";
+  EXPECT_TRUE(Tries(9, 33, 34));
+  EXPECT_TRUE(Tries(5, 34, 33));
+}
+
+TEST_F(WeightFormatsTest, RowsNobodyKnowsAreTriedForThemselves) {
+  EXPECT_TRUE(Tries({}, 35, 36));
+  EXPECT_FALSE(Tries({}, 35, 36));
+  EXPECT_TRUE(Tries(16, 35, 36));
+}
+
+TEST_F(WeightFormatsTest, HoweverManyRowsAProductIsNoLargerThanWhatIsTriedInAMoment) {
+  EXPECT_TRUE(Tries(std::numeric_limits<int64_t>::max(), 1500, 1500));
+  EXPECT_FALSE(Tries(std::numeric_limits<int64_t>::max() - 1, 1500, 1500));
+  EXPECT_FALSE(Tries(1000, 1500, 1500));
+}
+
+TEST_F(WeightFormatsTest, NothingIsTriedForProductsOfNothing) {
+  EXPECT_FALSE(Tries(0, 37, 38));
+  EXPECT_FALSE(Tries(4, 0, 38));
+  EXPECT_FALSE(Tries(4, 37, 0));
+  EXPECT_EQ(FastestWeightFormat(0, 37, 38, derived_), WeightFormat::kAsItIs);
+}
+
+TEST_F(WeightFormatsTest, WhatRestsMayEndItAndItIsTriedAnotherTime) {
+  const DerivedConstants cancelled(table_, [] { throw std::runtime_error("cancelled"); });
+  EXPECT_THROW(FastestWeightFormat(4, 39, 40, cancelled), std::runtime_error);
+  EXPECT_TRUE(Tries(4, 39, 40));
+}
+
+}  // namespace
+}  // namespace hearth
