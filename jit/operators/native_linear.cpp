@@ -94,7 +94,6 @@ void ReluAll(float* elements, int64_t count) {
 // linear(Tensor input, Tensor weight, Tensor? packed, Tensor? bias, str activation) -> Tensor, and linear.into with the
 // memory that the result may have behind.
 void ActivatedLinear(NativeArguments in, IValue* out) {
-  constexpr int64_t kWorthPacking = int64_t{1} << 24;  // products of numbers
   constexpr int64_t kFewElements = 4096;
   const std::string& activation = in[4].toStringRef();
   at::Tensor result;
@@ -105,7 +104,7 @@ void ActivatedLinear(NativeArguments in, IValue* out) {
     EntryOf<at::_ops::linear>().function({inputs, 3}, &plain);
     result = std::move(plain).toTensor();
   } else if (const at::Tensor& x = in[0].toTensor();
-             in[2].isTensor() && x.numel() * in[1].toTensor().sizes()[0] >= kWorthPacking) {
+             in[2].isTensor() && IsWorthPacking(1, x.numel(), in[1].toTensor().sizes()[0])) {
     const at::Tensor& packed = in[2].toTensor();
     TORCH_CHECK(packed.is_mkldnn() && packed.sizes() == in[1].toTensor().sizes(), "another weight was packed");
     activated |= PackedProduct(x, packed, in[3], activation, &result);

@@ -17,6 +17,12 @@ constexpr bool IsSmallProduct(int64_t rows, int64_t inner, int64_t columns) {
   return rows * inner * columns <= kFewProducts;
 }
 
+// Whether oneDNN may have it done faster, if its second matrix was packed beforehand.
+constexpr bool IsWorthPacking(int64_t rows, int64_t inner, int64_t columns) {
+  constexpr int64_t kManyProducts = int64_t{1} << 24;  // of numbers
+  return rows * inner * columns >= kManyProducts;
+}
+
 // Of what IsPlainProduct holds of; LibTorch's own result, which asks the same of the same BLAS. In `memory` if that is
 // a tensor as the result is, else in a new one.
 at::Tensor PlainProduct(const at::Tensor& x, const at::Tensor& w, const c10::IValue& bias,

@@ -30,6 +30,8 @@ constexpr int64_t kMostProducts = int64_t{1} << 29;
 constexpr std::array<int64_t, 3> kFewAndManyRows{16, 96, 256};
 // By a copy in another format, or it is not worth its memory.
 constexpr double kLeastGain = 1.05;
+// On one thread, where several will share the product: they gain more by packing.
+constexpr double kLeastGainOfSeveral = 1;
 constexpr int64_t kMostCopies = 4;  // of a weight, to try it out
 constexpr size_t kMostKnown = 4096;
 
@@ -47,7 +49,8 @@ at::Tensor Call(const char* name, torch::jit::Stack stack) {
   return stack.at(0).toTensor();
 }
 
-// How many times as long a product takes with the weight as models have it as with it in another format.
+// How many times as long a product takes with the weight as models have it as with it in another format; 1 of what is
+// not to be tried.
 struct Gains {
   double turned = 1;
   double packed = 1;
@@ -56,10 +59,11 @@ struct Gains {
 // The fastest of a few tries of each format, in which they take turns: whatever else disturbs them makes them slower.
 // As in a model, other weights are used before this one is again: more than a processor's own cache holds, unless they
 // are small.
-Gains GainsFor(const Product& product, bool with_turned, const DerivedConstants& derived) {
+Gains GainsFor(const Product& product, bool try_turned, bool try_packed, const DerivedConstants& derived) {
+  if (!try_turned && !try_packed) return {};
   constexpr size_t kTries = 5;
   constexpr int64_t kOwnCache = int64_t{1} << 21;  // floats
-  const int64_t copies = std::max<int64_t>(kOwnCache / product.inner / product.columns, 1);
+  const int64_t copies = std::clamp<int64_t>(kOwnCache / product.inner / product.columns, 1, kMostCopies);
   struct Layer {
     at::Tensor weight;
     c10::IValue packed;
@@ -68,11 +72,11 @@ Gains GainsFor(const Product& product, bool with_turned, const DerivedConstants&
   const at::Tensor input = at::ones({product.rows, product.inner});
   std::array<std::vector<Layer>, 3> formats;
   auto& [plain, turned, packed] = formats;
-  for (int64_t i = 0; i < std::min(copies, kMostCopies); ++i) {
+  for (int64_t i = 0; i < copies; ++i) {
     const at::Tensor weight = at::ones({product.columns, product.inner});
     plain.push_back({weight, {}});
-    if (with_turned) turned.push_back({TurnedWeight(weight), {}});
-    packed.push_back({weight, PackedWeight(weight)});
+    if (try_turned) turned.push_back({TurnedWeight(weight), {}});
+    if (try_packed) packed.push_back({weight, PackedWeight(weight)});
   }
   std::array<double, 3> fastest;
   fastest.fill(std::numeric_limits<double>::infinity());
@@ -86,22 +90,24 @@ Gains GainsFor(const Product& product, bool with_turned, const DerivedConstants&
       derived.Rest();
     }
   }
-  return {with_turned ? fastest[0] / fastest[1] : 1, fastest[0] / fastest[2]};
+  return {try_turned ? fastest[0] / fastest[1] : 1, try_packed ? fastest[0] / fastest[2] : 1};
 }
 
 WeightFormat TryOut(const std::vector<Product>& products, bool on_several_threads, const DerivedConstants& derived) {
   Gains all;
   for (const Product& product : products) {
-    const bool is_shared = on_several_threads && !native::IsSmallProduct(product.rows, product.inner, product.columns);
-    const Gains gains = GainsFor(product, !is_shared, derived);
-    Log().debug("{} rows, a weight of {} by {}: {:.2f} times as fast turned, {:.2f} times packed", product.rows,
-                product.columns, product.inner, gains.turned, gains.packed);
+    const auto& [rows, inner, columns] = product;
+    const bool is_shared = on_several_threads && !native::IsSmallProduct(rows, inner, columns);
+    const Gains gains = GainsFor(product, !is_shared, native::IsWorthPacking(rows, inner, columns), derived);
+    Log().debug("{} rows, a weight of {} by {}: {:.2f} times as fast turned, {:.2f} times packed", rows, columns, inner,
+                gains.turned, gains.packed);
     const double share = 1.0 / static_cast<double>(products.size());
     all.turned *= std::pow(gains.turned, share);
     all.packed *= std::pow(gains.packed, share);
   }
-  if (std::max(all.turned, all.packed) < kLeastGain) return WeightFormat::kAsItIs;
-  return all.turned > all.packed ? WeightFormat::kTurned : WeightFormat::kPacked;
+  const double least_of_packed = on_several_threads ? kLeastGainOfSeveral : kLeastGain;
+  if (all.packed > std::max(all.turned, least_of_packed)) return WeightFormat::kPacked;
+  return all.turned > kLeastGain ? WeightFormat::kTurned : WeightFormat::kAsItIs;
 }
 
 }  // namespace

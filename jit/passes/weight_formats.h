@@ -22,9 +22,8 @@ enum class WeightFormat : uint8_t {
 // Of a weight of `columns` times `inner` floats that is plain and not turned, for inputs of so many rows; unknown: of a
 // few and of many. One that is clearly faster than the weight as it is, else that: a copy takes memory.
 //
-// Where several threads share a product (`derived` tells), turning is not considered: what one thread gains by it is
-// lost to several (0.8 to 1.0 times as fast for 64 rows and more, on 16 Intel cores), but not what packing gains (1.05
-// to 1.5 times).
+// Where several threads share a product (`derived` tells), turning it is not considered, which one thread may gain by
+// and several lose, and packing is enough if one thread does not lose by it (benchmarks/weight_formats.py).
 //
 // For a weight of a size that is not tried yet it takes a thread up to a quarter of a second, a small one much less;
 // `derived` rests in between, and what that throws ends it.
