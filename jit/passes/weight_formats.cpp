@@ -27,6 +27,8 @@ namespace {
 
 // Of numbers, in a product that is tried out: some 13 ms of one thread. What holds of it holds of more rows.
 constexpr int64_t kMostProducts = int64_t{1} << 29;
+// Of a matrix in it; of a larger weight, as much is tried out.
+constexpr int64_t kMostElements = int64_t{1} << 22;
 constexpr std::array<int64_t, 3> kFewAndManyRows{16, 96, 256};
 // By a copy in another format, or it is not worth its memory.
 constexpr double kLeastGain = 1.05;
@@ -122,7 +124,9 @@ at::Tensor PackedWeight(const at::Tensor& weight) {
 WeightFormat FastestWeightFormat(std::optional<int64_t> rows, int64_t inner, int64_t columns,
                                  const DerivedConstants& derived) {
   if (!at::hasMKLDNN() || inner <= 0 || columns <= 0 || (rows && *rows <= 0)) return WeightFormat::kAsItIs;
-  const int64_t most_rows = std::max<int64_t>(kMostProducts / inner / columns, 1);
+  inner = std::min(inner, kMostElements);
+  columns = std::min(columns, kMostElements / inner);
+  const int64_t most_rows = std::min(kMostProducts / inner / columns, kMostElements / std::max(inner, columns));
   std::vector<Product> products;
   for (const int64_t count : rows ? std::vector{*rows} : std::vector(kFewAndManyRows.begin(), kFewAndManyRows.end())) {
     // Comparing first: what a count is rounded up to might not be a number any more.

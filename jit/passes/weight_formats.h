@@ -25,7 +25,7 @@ enum class WeightFormat : uint8_t {
 // Where several threads share a product (`derived` tells), turning it is not considered, which one thread may gain by
 // and several lose, and packing is enough if one thread does not lose by it (benchmarks/weight_formats.py).
 //
-// For a weight of a size that is not tried yet it takes a thread up to a quarter of a second, a small one much less;
+// For a weight of a size that is not tried yet it takes a thread up to half a second and 100 MB, a small one much less;
 // `derived` rests in between, and what that throws ends it.
 WeightFormat FastestWeightFormat(std::optional<int64_t> rows, int64_t inner, int64_t columns,
                                  const DerivedConstants& derived);

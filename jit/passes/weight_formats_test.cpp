@@ -60,6 +60,13 @@ TEST_F(WeightFormatsTest, HoweverManyRowsAProductIsNoLargerThanWhatIsTriedInAMom
   EXPECT_FALSE(Tries(1000, 1500, 1500));
 }
 
+TEST_F(WeightFormatsTest, OfAWeightThatMemoryMayNotHoldTwiceAPartIsTried) {
+  constexpr int64_t kHuge = int64_t{1} << 40;
+  EXPECT_NO_THROW(FastestWeightFormat(kHuge, kHuge, kHuge, derived_));
+  EXPECT_TRUE(Tries(kHuge, 2048, kHuge));
+  EXPECT_FALSE(Tries(kHuge, 2048, kHuge - 1));
+}
+
 TEST_F(WeightFormatsTest, NothingIsTriedForProductsOfNothing) {
   EXPECT_FALSE(Tries(0, 37, 38));
   EXPECT_FALSE(Tries(4, 0, 38));
