@@ -148,9 +148,10 @@ PlanReport OptimizePlan(Graph& plan, const PlanOptions& options) {
   run("fold_batch_norms", [&](Graph& g) { return FoldBatchNorms(g, options.arguments, options.effects, derived); });
   run("make_linears", [&](Graph& g) { return MakeLinears(g, options.arguments, options.effects, derived); });
   run("dead_code", [&](Graph& g) { return EliminateDeadPlanCode(g, options.effects); });
-  run("pack_convolutions", [&](Graph& g) { return PackConvolutions(g, options.arguments, options.effects, derived); });
   run("group_linears", [&](Graph& g) { return GroupLinears(g, options.effects, derived); });
   run("pack_linears", [&](Graph& g) { return PackLinears(g, options.arguments, options.effects, derived); });
+  // After that, which asks for sizes: of what packed convolutions give, facts say nothing.
+  run("pack_convolutions", [&](Graph& g) { return PackConvolutions(g, options.arguments, options.effects, derived); });
   report.lacks_room = derived.lacks_room();
   run("plan_memory", [&](Graph& g) { return PlanMemory(g, options.arguments, options.effects); });
   return report;
