@@ -485,6 +485,28 @@ const std::vector<Shapes>& Texts() {
        {{at::rand({2, 5}), at::rand({2, 5}), 0},
         {at::rand({4, 3}), at::rand({3}), 1},
         {at::rand({1, 3}), at::rand({7, 1}), -1}}},
+      {R"(graph(%x : Tensor):
+  %0 : int = prim::Constant[value=0]()
+  %1 : int = prim::Constant[value=1]()
+  %2 : int = prim::Constant[value=2]()
+  %m3 : int = prim::Constant[value=-3]()
+  %far : int = prim::Constant[value=9223372036854775807]()
+  %none : NoneType = prim::Constant[value=None]()
+  %sizes : List[int] = aten::size(%x)
+  %last : List[int] = aten::slice.t(%sizes, %m3, %none, %1)
+  %h : int = aten::__getitem__.t(%last, %0)
+  %c : int = aten::__getitem__.t(%last, %2)
+  %every : List[int] = aten::slice.t(%sizes, %none, %far, %2)
+  %one : List[int] = aten::slice.t(%sizes, %1, %2, %far)
+  %nothing : List[int] = aten::slice.t(%sizes, %2, %1, %1)
+  %y : Tensor = aten::transpose.int(%x, %0, %1)
+  %z : Tensor = aten::transpose.int(%x, %0, %2)
+  %tensors : List[Tensor] = prim::ListConstruct(%x, %y, %z)
+  %others : List[Tensor] = aten::slice.t(%tensors, %1, %none, %1)
+  return (%last, %h, %c, %every, %one, %nothing, %others)
+)",
+       90,
+       {{at::rand({2, 5, 3, 4})}, {at::rand({1, 3, 7, 1})}, {at::rand({6, 2, 0, 4})}}},
   };
   return kTexts;
 }

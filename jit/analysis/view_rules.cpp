@@ -184,7 +184,29 @@ std::optional<KnownSizes> With(std::optional<KnownSizes> sizes, std::optional<in
 }
 
 void Select(Call& call) { ViewAs(call, Without(call.in(0).sizes, call.number("dim"))); }
+void SliceOfList(Call& call) {
+  const ValueFacts& list = call.in(0);
+  const KnownSize start = call.is_none("start") ? KnownSize(0) : call.computed("start");
+  const KnownSize end = call.is_none("end") ? KnownSize(std::numeric_limits<int64_t>::max()) : call.computed("end");
+  const KnownSize step = call.computed("step");
+  if (!start || !end || !step || *step < 1) return;
+  const auto length = static_cast<int64_t>(*list.length());
+  const auto place = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + length : at, 0, length); };
+  ValueFacts part;
+  part.kind = Kind::kList;
+  if (list.sizes) part.sizes.emplace();
+  for (int64_t i = place(*start); i < place(*end); i += std::min(*step, length)) {
+    const auto at = static_cast<size_t>(i);
+    if (list.sizes) {
+      part.sizes->push_back((*list.sizes)[at]);
+    } else {
+      part.elements.push_back(list.elements[at]);
+    }
+  }
+  call.out() = std::move(part);
+}
 void Slice(Call& call) {
+  if (call.in(0).kind == Kind::kList) return SliceOfList(call);
   const auto dim = call.number("dim");
   const auto at = dim && call.in(0).rank().value_or(0) > 0 ? Dimension(dim, *call.in(0).rank()) : std::nullopt;
   KnownSize size;
