@@ -436,7 +436,7 @@ std::string ArgumentSpec::ToString() const {
   const std::string arguments = SpecPrinter().Print(Facts());
   if (mode() == 0) return arguments;
   std::ostringstream out;
-  out << arguments << "; mode 0x" << std::hex << mode();
+  out << arguments << (arguments.empty() ? "" : "; ") << "mode 0x" << std::hex << mode();
   return std::move(out).str();
 }
 

@@ -124,7 +124,7 @@ class ArgumentSpec {
 
   // One for each argument, in order.
   std::vector<ArgumentFacts> Facts() const;
-  // "Float[2: *, 1] cpu contiguous, int, None": of a tensor the rank and the sizes, `*` where one is neither 0 nor 1.
+  // "Float[2: *, 1] cpu contiguous, int; mode 0x12": of a tensor rank and sizes, `*` where one is neither 0 nor 1.
   std::string ToString() const;
 
  private:

@@ -239,6 +239,7 @@ TEST(ArgumentSpecTest, TheModeIsPartOfTheSpec) {
   EXPECT_FALSE(SpecOf({1}, 1) == SpecOf({1}, 2));
   EXPECT_EQ(SpecOf({1}, 3).mode(), 3);
   EXPECT_EQ(SpecOf({1}, 18).ToString(), "int; mode 0x12");
+  EXPECT_EQ(SpecOf({}, 18).ToString(), "mode 0x12");
 }
 
 TEST(ArgumentSpecTest, SpecsReadAsPeopleWriteThem) {

@@ -64,6 +64,15 @@ size_t ExpectHolds(const ValueFacts& facts, const IValue& value, const KnownArgu
     case ValueFacts::Kind::kNone:
       EXPECT_TRUE(value.isNone());
       return 1;
+    case ValueFacts::Kind::kFloat:
+      EXPECT_TRUE(value.isDouble());
+      return 1;
+    case ValueFacts::Kind::kBool:
+      EXPECT_TRUE(value.isBool());
+      return 1;
+    case ValueFacts::Kind::kString:
+      EXPECT_TRUE(value.isString());
+      return 1;
     case ValueFacts::Kind::kInt:
       return ExpectIs(facts.number, value.toInt(), arguments);
     case ValueFacts::Kind::kList:

@@ -24,7 +24,8 @@ void Read(std::string_view bytes) {
       const auto spec = each.spec.Restore(
           [&](const std::string& name) -> const c10::Type* { return name == "__torch__.C" ? type.get() : nullptr; });
       if (!spec) continue;
-      if (spec->ToString().empty() != spec->Facts().empty() || !StoredSpec::Of(*spec)) std::abort();
+      const bool says_nothing = spec->Facts().empty() && spec->mode() == 0;
+      if (spec->ToString().empty() != says_nothing || !StoredSpec::Of(*spec)) std::abort();
       for (const KnownShape& known_shape : each.shapes) {
         const auto shape = ExactShape::Restore(known_shape.numbers, *spec);
         if (!shape) continue;
