@@ -2,13 +2,13 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "jit/analysis/fact_rules.h"
 #include "jit/analysis/node_effects.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/ir/contains.h"
@@ -110,9 +110,7 @@ class Packer {
   std::optional<int64_t> LikelyRows(const Value& input) {
     const std::optional<KnownSizes>& sizes = facts_.Of(input).sizes;
     if (!sizes || sizes->empty()) return {};
-    KnownSize rows = 1;
-    for (size_t i = 0; i + 1 < sizes->size(); ++i) rows = facts_.sizes().Multiply(rows, (*sizes)[i]);
-    return facts_.sizes().Likely(rows).constant();
+    return facts_.sizes().Likely(Product(facts_.sizes(), *sizes, 0, sizes->size() - 1)).constant();
   }
 
   // In place or not: what a linear layer gave is seen by nobody else.

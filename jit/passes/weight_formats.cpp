@@ -84,6 +84,7 @@ Gains GainsFor(const Product& product, bool try_turned, bool try_packed, const D
   fastest.fill(std::numeric_limits<double>::infinity());
   for (size_t i = 0; i < kTries; ++i) {
     for (size_t format = 0; format < formats.size(); ++format) {
+      if (formats[format].empty()) continue;
       const auto start = ProcessorTimeOfThread();
       for (const Layer& layer : formats[format]) {
         Call("hearth::linear", {input, layer.weight, layer.packed, c10::IValue(), "none"});
