@@ -78,7 +78,7 @@ size_t AliasClasses::Find(size_t id) const {
 }
 
 size_t AliasClasses::ClassOf(const Value& value) const {
-  return has_memory_[value.id()] ? Find(value.id()) : kNoMemory;
+  return value.id() < value_bound_ && has_memory_[value.id()] ? Find(value.id()) : kNoMemory;
 }
 
 AliasClasses::Facts AliasClasses::AllFacts() const {

@@ -21,7 +21,7 @@ namespace hearth {
 
 class UnitEffects;
 
-// Refers to the Graph, which must not change while this is in use.
+// A Value that came later is taken for one without memory.
 class AliasClasses {
  public:
   // `effects` tells what calls do; null: anything. Where `self` is given, the object that the first input is bound to,
@@ -32,7 +32,7 @@ class AliasClasses {
                         const c10::ivalue::Object* self = nullptr, Lists lists = Lists::kWithElements);
 
   static constexpr size_t kNoMemory = static_cast<size_t>(-1);
-  // The class of a value; kNoMemory if it has no memory. Below value_id_bound.
+  // The class of a value; kNoMemory if it has no memory, or came later. Below value_id_bound.
   size_t ClassOf(const Value& value) const;
   // The class of what the lists in this class hold, where lists are apart; kNoMemory if it is this class, or if nobody
   // has asked what they hold.

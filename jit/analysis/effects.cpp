@@ -119,7 +119,8 @@ FunctionEffects UnitEffects::Of(const Graph& graph) const {
   return effects;
 }
 
-const FunctionEffects& UnitEffects::Of(torch::jit::Function* function) const {
+FunctionEffects UnitEffects::Of(torch::jit::Function* function) const {
+  const std::lock_guard lock(mutex_);
   // A function met again while it is being looked at (recursion) may do anything.
   auto [found, is_new] = known_.emplace(function, kAnything);
   if (!is_new) return found->second;

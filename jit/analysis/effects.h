@@ -5,6 +5,7 @@
 #include <ATen/core/class_type.h>
 
 #include <cstddef>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -24,7 +25,7 @@ struct FunctionEffects {
   bool acts = false;              // prints, warns, changes global state
 };
 
-// Used by one thread while an archive loads (it emits functions and remembers answers). The unit must outlive it.
+// Made while an archive loads; thread-safe from then on. Answers are remembered. The unit must outlive it.
 class UnitEffects {
  public:
   // Emits every function of the unit and finds all assignments. Throws CompileError.
@@ -41,7 +42,7 @@ class UnitEffects {
   bool WritesArguments(const Graph& graph) const;
   FunctionEffects Of(const Graph& graph) const;
 
-  const FunctionEffects& Of(torch::jit::Function* function) const;
+  FunctionEffects Of(torch::jit::Function* function) const;
   // Of a prim::CallFunction, prim::CallMethod or prim::With. A call through an interface does what any method of that
   // name in the unit does.
   FunctionEffects OfCall(const Node& node) const;
@@ -70,6 +71,8 @@ class UnitEffects {
   std::vector<Construction> constructions_;
   // Classes and constructors that are called on objects which exist already.
   std::vector<std::pair<const c10::ClassType*, std::string>> reconstructed_;
+  // Held while the effects of a function are found, which asks for those of the functions that it calls.
+  mutable std::recursive_mutex mutex_;
   mutable std::unordered_map<const torch::jit::Function*, FunctionEffects> known_;
 };
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "jit/analysis/effects.h"
 #include "jit/analysis/node_effects.h"
 #include "jit/analysis/operator_facts.h"
 #include "jit/ir/symbols.h"
@@ -47,42 +46,13 @@ bool AlwaysRaises(const Block& block) {
   return false;
 }
 
-bool IsListLiteral(const Value& value) { return value.node()->kind() == sym::kListConstruct; }
-
-// Of one that writes a list.
-bool KeepsLength(const Node& node) {
-  static const Symbol kSetItem = Symbol::fromQualString("aten::_set_item");
-  static const Symbol kReverse = Symbol::fromQualString("aten::reverse");
-  static const Symbol kSort = Symbol::fromQualString("aten::sort");
-  return node.kind() == kSetItem || node.kind() == kReverse || node.kind() == kSort;
-}
-
-bool MayBeList(const c10::Type& type) {
-  return type.kind() != c10::TypeKind::TensorType && type.kind() != c10::TypeKind::DictType &&
-         type.kind() != c10::TypeKind::ClassType;
-}
-
 }  // namespace
 
-void ValueFactTable::Writes::Add(const Writes& other) {
-  any |= other.any;
-  list |= other.list;
-  length |= other.length;
-  tensor |= other.tensor;
-  shape |= other.shape;
-}
-
-ValueFactTable::ValueFactTable(const Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects)
-    : graph_(graph),
-      aliases_(graph, effects, nullptr, AliasClasses::Lists::kApart),
-      num_values_(graph.value_id_bound()),
-      writes_(aliases_.bound()),
-      abroad_(aliases_.bound()),
-      facts_(graph.value_id_bound()) {
+ValueFactTable::ValueFactTable(const Graph& graph, std::span<const ArgumentFacts> arguments,
+                               const WrittenMemory& memory, SizeAlgebra& sizes)
+    : graph_(graph), memory_(memory), sizes_(sizes), facts_(graph.value_id_bound()) {
   TORCH_CHECK(arguments.empty() || arguments.size() == graph.inputs().size(),
               "facts about another number of arguments than the graph has inputs");
-  FindWrites(*graph.block(), effects);
-  MergeOutside();
   for (size_t i = 0; i < arguments.size(); ++i) {
     ValueFacts facts = FactsOfArgument(arguments[i]);
     size_t number = 0;
@@ -112,7 +82,7 @@ void ValueFactTable::NameArgument(const ArgumentFacts& argument, size_t input, s
 void ValueFactTable::Name(const Value& value, ValueFacts* facts) {
   if (facts->kind == Kind::kUnknown && value.type()->kind() == c10::TypeKind::IntType) facts->kind = Kind::kInt;
   if (facts->kind == Kind::kInt && !facts->number.is_known()) facts->number = sizes_.Atom({value.id(), 0}, {});
-  const bool numbers = facts->is_tensor() || (facts->kind == Kind::kList && !WritesTo(value).list);
+  const bool numbers = facts->is_tensor() || (facts->kind == Kind::kList && !memory_.MayHoldOthers(value));
   if (!facts->sizes || !numbers) return;
   const std::optional<int64_t> least = facts->is_tensor() ? std::optional<int64_t>(0) : std::nullopt;
   for (size_t i = 0; i < facts->sizes->size(); ++i) {
@@ -121,70 +91,9 @@ void ValueFactTable::Name(const Value& value, ValueFacts* facts) {
   }
 }
 
-void ValueFactTable::FindWrites(const Block& block, const UnitEffects* effects) {
-  for (const Node* node : block) {
-    // What an attribute is bound to is not followed.
-    if (node->kind() == sym::kSetAttr) continue;
-    const bool calls = EffectsOf(*node).calls;
-    const bool call_writes = calls && (effects == nullptr || effects->OfCall(*node).writes);
-    for (size_t i = 0; i < node->inputs().size(); ++i) {
-      const size_t written = aliases_.ClassOf(*node->input(i));
-      if (written == AliasClasses::kNoMemory) continue;
-      Writes writes;
-      if (call_writes) {
-        writes = {true, true, true, true, true};
-      } else if (!calls && WritesInput(*node, i)) {
-        const c10::Type& type = *node->input(i)->type();
-        const bool tensor = type.kind() == c10::TypeKind::TensorType;
-        const bool list = MayBeList(type);
-        writes = {true, list, list && !KeepsLength(*node), tensor, tensor && !KeepsShape(*node)};
-      }
-      writes_[written].Add(writes);
-      if (!IsListLiteral(*node->input(i)) || calls) abroad_[written].Add(writes);
-    }
-    for (const Block* nested : node->blocks()) FindWrites(*nested, effects);
-  }
-}
-
-// What comes from outside may be one and the same thing; a list that the graph makes is none of that, wherever it goes.
-void ValueFactTable::MergeOutside() {
-  Writes outside;
-  const auto is_outside = [&](size_t id) {
-    const AliasClasses::Facts& facts = aliases_.FactsOf(id);
-    return facts.state || facts.argument || facts.called;
-  };
-  for (size_t id = 0; id < writes_.size(); ++id) {
-    if (is_outside(id)) outside.Add(abroad_[id]);
-    const AliasClasses::Facts& facts = aliases_.FactsOf(id);
-    if (facts.state || facts.called) writes_state_tensors_ |= writes_[id].tensor;
-  }
-  for (size_t id = 0; id < writes_.size(); ++id) {
-    if (is_outside(id)) writes_[id].Add(outside);
-  }
-}
-
-size_t ValueFactTable::ClassOf(const Value& value) const {
-  return value.id() < num_values_ ? aliases_.ClassOf(value) : AliasClasses::kNoMemory;
-}
-
-ValueFactTable::Writes ValueFactTable::WritesTo(const Value& value) const {
-  const size_t alias_class = ClassOf(value);
-  return alias_class == AliasClasses::kNoMemory ? Writes() : writes_[alias_class];
-}
-
-bool ValueFactTable::MayBeWritten(const Value& value) const {
-  bool written = false;
-  aliases_.ForEachReachable(ClassOf(value), [&](size_t alias_class) { written |= writes_[alias_class].any; });
-  return written;
-}
-
-bool ValueFactTable::MayHoldOthers(const Value& value) const { return WritesTo(value).list; }
-
-bool ValueFactTable::MayChangeShape(const Value& value) const { return WritesTo(value).shape; }
-
 void ValueFactTable::Weaken(ValueFacts* facts, size_t alias_class) const {
   if (alias_class == AliasClasses::kNoMemory) return;
-  const Writes& writes = writes_[alias_class];
+  const WrittenMemory::Writes& writes = memory_.ToClass(alias_class);
   size_t elements = alias_class;
   if (facts->kind == Kind::kTensor) {
     // Writing what requires gradients makes a tensor require them.
@@ -200,7 +109,7 @@ void ValueFactTable::Weaken(ValueFacts* facts, size_t alias_class) const {
       if (facts->sizes) facts->sizes.emplace(facts->sizes->size(), KnownSize());
       facts->elements.assign(facts->elements.size(), {});
     }
-    const size_t apart = aliases_.ElementsOf(alias_class);
+    const size_t apart = memory_.aliases().ElementsOf(alias_class);
     if (apart != AliasClasses::kNoMemory) elements = apart;
   }
   for (ValueFacts& element : facts->elements) Weaken(&element, elements);
@@ -215,7 +124,7 @@ void ValueFactTable::Set(const Value& value, ValueFacts facts) {
     facts = {};
     facts.kind = Kind::kNever;
   }
-  Weaken(&facts, ClassOf(value));
+  Weaken(&facts, memory_.aliases().ClassOf(value));
   Name(value, &facts);
   if (value.id() >= facts_.size()) facts_.resize(graph_.value_id_bound());
   facts_[value.id()] = std::move(facts);
@@ -360,7 +269,7 @@ void ValueFactTable::Learn(const Value& condition, bool holds, const Block& bloc
     if (constant == nullptr || !constant->isInt() || (question.kind() != kDim && question.kind() != kDtype)) continue;
     const int64_t number = constant->toInt();
     const Value& tensor = *question.input();
-    if (tensor.node()->block() != &block || MayChangeShape(tensor)) return;
+    if (tensor.node()->block() != &block || memory_.MayChangeShape(tensor)) return;
     ValueFacts facts = Of(tensor);
     facts.kind = Kind::kTensor;
     if (question.kind() == kDim) {

@@ -21,22 +21,23 @@
 #include <utility>
 #include <vector>
 
-#include "jit/analysis/aliases.h"
 #include "jit/analysis/argument_spec.h"
 #include "jit/analysis/size_algebra.h"
 #include "jit/analysis/value_facts.h"
+#include "jit/analysis/written_memory.h"
 #include "jit/ir/graph.h"
 
 namespace hearth {
-
-class UnitEffects;
 
 // Used by one thread; refers to the Graph. While the Graph is being changed it stays right as long as new nodes only
 // give what old Values gave: their facts are asked for with Infer.
 class ValueFactTable {
  public:
-  // One argument for each of the graph's inputs, or none at all. `effects` tells what calls do; null: anything.
-  ValueFactTable(const Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects);
+  // One argument for each of the graph's inputs, or none at all. `memory` is of the same graph. Sizes are numbers of
+  // `sizes`, in which the same size of the same Value is the same atom however often it is inferred. Both must outlive
+  // this.
+  ValueFactTable(const Graph& graph, std::span<const ArgumentFacts> arguments, const WrittenMemory& memory,
+                 SizeAlgebra& sizes);
 
   const ValueFacts& Of(const Value& value) const;
 
@@ -61,36 +62,14 @@ class ValueFactTable {
   // After a walk over its blocks: of what it gives.
   void Leave(const Node& node);
 
-  // Whether somebody may write to the memory of `value`, or to what a list holds, while the graph runs.
-  bool MayBeWritten(const Value& value) const;
-  // Of a list: whether it may come to hold something else.
-  bool MayHoldOthers(const Value& value) const;
-  // Whether the graph may write tensors that are the model's (constants, attributes) or handed to calls.
-  bool WritesStateTensors() const { return writes_state_tensors_; }
-  // Whether a tensor may come to have other sizes or another dtype.
-  bool MayChangeShape(const Value& value) const;
-
-  const AliasClasses& aliases() const { return aliases_; }
+  const WrittenMemory& memory() const { return memory_; }
   SizeAlgebra& sizes() { return sizes_; }
 
  private:
-  struct Writes {
-    bool any = false;     // of whatever kind
-    bool list = false;    // of lists
-    bool length = false;  // of lists, that may change the length
-    bool tensor = false;
-    bool shape = false;  // that may give a tensor other sizes or another dtype
-    void Add(const Writes& other);
-  };
-
-  void FindWrites(const Block& block, const UnitEffects* effects);
-  void MergeOutside();
   void InferBlock(const Block& block);
   void InferNode(const Node& node);
   void EnterLoop(const Node& loop);
   void LearnFrom(const Node& branch);
-  // kNoMemory of a Value that came later.
-  size_t ClassOf(const Value& value) const;
   // What `condition` tells if it is known to be `holds` from there on, of Values that are defined in `block`.
   void Learn(const Value& condition, bool holds, const Block& block);
   void LearnEqual(const Value& a, const Value& b);
@@ -99,19 +78,14 @@ class ValueFactTable {
   // Makes atoms of what is not known.
   void Name(const Value& value, ValueFacts* facts);
   void NameArgument(const ArgumentFacts& argument, size_t input, size_t* number, ValueFacts* facts);
-  Writes WritesTo(const Value& value) const;
   void Set(const Value& value, ValueFacts facts);
   void Weaken(ValueFacts* facts, size_t alias_class) const;
 
   const Graph& graph_;
-  AliasClasses aliases_;
-  size_t num_values_;           // that there were to begin with
-  std::vector<Writes> writes_;  // by alias class
-  std::vector<Writes> abroad_;  // those of them to what may have been there before the run
-  SizeAlgebra sizes_;
+  const WrittenMemory& memory_;
+  SizeAlgebra& sizes_;
   std::vector<ValueFacts> facts_;
   std::vector<std::pair<size_t, ValueFacts>> undo_;  // by Value id: facts as they were before something was told
-  bool writes_state_tensors_ = false;
   size_t loop_depth_ = 0;
 };
 

@@ -364,7 +364,9 @@ TEST(ValueFactTableTest, WhatIsInferredOfAnOperatorIsWhatLibTorchGives) {
     Verify(*graph);
     bool ran_once = false;
     for (std::vector<IValue> example : Examples()) {
-      ValueFactTable table(*graph, ArgumentSpec::Of(example).value().Facts(), nullptr);
+      const WrittenMemory memory(*graph, nullptr);
+      SizeAlgebra sizes;
+      ValueFactTable table(*graph, ArgumentSpec::Of(example).value().Facts(), memory, sizes);
       table.InferAll();
       for (IValue& argument : example)
         argument = argument.toTensor().detach().clone().requires_grad_(argument.toTensor().requires_grad());
@@ -527,7 +529,9 @@ TEST(ValueFactTableTest, SizesAreWhatTheyAreComputedOf) {
     Verify(*graph);
     size_t known = 0;
     for (const std::vector<IValue>& example : shapes.examples) {
-      ValueFactTable table(*graph, ArgumentSpec::Of(example).value().Facts(), nullptr);
+      const WrittenMemory memory(*graph, nullptr);
+      SizeAlgebra sizes;
+      ValueFactTable table(*graph, ArgumentSpec::Of(example).value().Facts(), memory, sizes);
       table.InferAll();
       const std::vector<IValue> results = GraphWalker().Walk(*graph, example);
       const KnownArguments arguments(&table, *graph, example);

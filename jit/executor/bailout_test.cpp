@@ -21,8 +21,8 @@
 #include "jit/ir/symbols.h"
 #include "jit/ir/verifier.h"
 #include "jit/operators/registry.h"
-#include "jit/passes/dead_code.h"
 #include "jit/passes/frame_states.h"
+#include "jit/passes/pass_table.h"
 #include "jit/passes/pipelines.h"
 #include "jit/support/memory_account.h"
 #include "jit/support/resource_error.h"
@@ -38,23 +38,25 @@ struct Compiled {
 };
 
 // `optimise` changes the plan before it gets its guards.
-Compiled CompileGuarded(const Graph& baseline, void (*optimise)(Graph&)) {
+Compiled CompileGuarded(const Graph& baseline, void (*optimise)(Compilation&)) {
   const std::vector<ResumePlace> anchors = FindAnchors(baseline);
   const auto resumable = CompileResumable(baseline, "f", anchors);
+  CompilationInputs inputs;
+  inputs.anchors = &anchors;
+  Compilation compilation(baseline, inputs);
+  BuildPlan(compilation);
+  Verify(compilation.source());
+  optimise(compilation);
+  Verify(compilation.source());
+  compilation.Run(PassName("guard_everywhere").pass());
+  Verify(compilation.source());
   Compiled compiled;
-  compiled.plan = CloneWithFrameStates(baseline, anchors);
-  Verify(*compiled.plan);
-  optimise(*compiled.plan);
-  Verify(*compiled.plan);
-  GuardEverywhere(*compiled.plan);
-  Verify(*compiled.plan);
+  compiled.plan = compilation.TakeGraph();
   compiled.code = CompilePlan(*compiled.plan, "f", resumable);
   return compiled;
 }
 
-void RemoveDeadCode(Graph& plan) { EliminateDeadPlanCode(plan); }
-
-void RunAllPasses(Graph& plan) { OptimizePlan(plan, {}); }
+void RemoveDeadCode(Compilation& plan) { plan.Run(PassName("dead_plan_code").pass()); }
 
 // The answer and what was appended to the list; the list is the last argument.
 std::pair<IValue, IValue> Answer(const Code& code, bool flag, int32_t failing_guard,
@@ -78,7 +80,7 @@ std::pair<IValue, IValue> Answer(const Code& code, bool flag, int32_t failing_gu
 }
 
 // How many bailouts there were.
-size_t FailEveryGuard(void (*optimise)(Graph&)) {
+size_t FailEveryGuard(void (*optimise)(Compilation&)) {
   size_t failed = 0;
   for (uint32_t seed = 0; seed < 600; ++seed) {
     const std::unique_ptr<Graph> graph = GraphGenerator(seed, true).Generate();
@@ -109,7 +111,7 @@ TEST(BailoutTest, EveryGuardOfRandomProgramsMayFailAndNothingChanges) {
 }
 
 TEST(BailoutTest, EveryGuardOfOptimisedRandomProgramsMayFailAndNothingChanges) {
-  EXPECT_GT(FailEveryGuard(RunAllPasses), 10000u);
+  EXPECT_GT(FailEveryGuard(OptimizePlan), 10000u);
 }
 
 // Plans made of what one run showed, which another run shows to be wrong.
@@ -120,7 +122,7 @@ TEST(BailoutTest, WhatAProfileTookForGrantedIsGivenUpWhereItDoesNotHold) {
   for (uint32_t seed = 0; seed < 600; ++seed) {
     const std::unique_ptr<Graph> graph = GraphGenerator(seed, true).Generate();
     const auto baseline = CompileCode(*graph, "f");
-    const PlanCompiler compiler(*graph, "f", /*guard_everywhere=*/true, nullptr);
+    const PlanCompiler compiler(*graph, "f", /*guard_everywhere=*/true, nullptr, nullptr);
     const ArgumentSpec spec =
         ArgumentSpec::Of(std::vector<IValue>{2, -5, "ab", "xyz", true, c10::List<std::string>()}).value();
     compiler.Compile({.spec = spec}, nullptr);
@@ -166,7 +168,7 @@ TEST(BailoutTest, SizesThatWereEqualInAllRunsAreTakenForGrantedUntilTheyTurnOutN
   return (%t)
 )");
   const auto baseline = CompileCode(*graph, "f");
-  const PlanCompiler compiler(*graph, "f", /*guard_everywhere=*/false, nullptr);
+  const PlanCompiler compiler(*graph, "f", /*guard_everywhere=*/false, nullptr, nullptr);
   const auto lists = [](int64_t first, int64_t second) {
     const c10::List<at::Tensor> list({at::zeros({first, 3}), at::zeros({second, 3})});
     return std::vector<IValue>{list};
@@ -254,7 +256,7 @@ TEST_F(CallsTest, WhatCallsDidBeforeAGuardFailedIsNotDoneAgain) {
     const IValue answer = hearth::Run(code, {x, counts, list, log}, options);
     return std::pair(answer.toInt(), log.vec());
   };
-  const PlanCompiler compiler(*graph, "f", /*guard_everywhere=*/false, nullptr);
+  const PlanCompiler compiler(*graph, "f", /*guard_everywhere=*/false, nullptr, nullptr);
   c10::List<std::optional<std::string>> two;
   two.resize(2);
   const ArgumentSpec spec =
@@ -288,7 +290,8 @@ TEST_F(CallsTest, WhatCallsDidBeforeAGuardFailedIsNotDoneAgain) {
 }
 
 // So that a plan does something more than the model, which may raise.
-void MultiplyFirst(Graph& plan) {
+void MultiplyFirst(Compilation& compilation) {
+  Graph& plan = compilation.graph();
   static const Symbol kMultiply = Symbol::fromQualString("aten::mm");
   Node* first = plan.block()->param_node()->next();
   while (first->kind() == sym::kFrameState) first = first->next();

@@ -5,7 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "jit/compiler/compilation.h"
 #include "jit/ir/symbols.h"
+#include "jit/passes/pipelines.h"
 #include "jit/support/load_budget.h"
 #include "jit/support/logging.h"
 
@@ -27,11 +29,13 @@ std::shared_ptr<const Code> Compile(const Graph& baseline, const Function& funct
 std::unique_ptr<Graph> CodeBuilder::Baseline(Function& function, c10::intrusive_ptr<c10::ivalue::Object> self,
                                              const UnitEffects* effects) const {
   const LoadBudget::Activity optimizing("optimizing ", function.qualname().qualifiedName());
-  BaselineOptions options;
-  options.self = std::move(self);
-  options.effects = effects;
-  options.device = device_;
-  return BuildBaseline(function.emitted_graph(), options);
+  CompilationInputs inputs;
+  inputs.effects = effects;
+  inputs.self = std::move(self);
+  inputs.literal_device = device_;
+  Compilation compilation(function.emitted_graph(), std::move(inputs));
+  BuildBaseline(compilation);
+  return compilation.TakeGraph();
 }
 
 std::shared_ptr<const Code> CodeBuilder::Build(const Graph& baseline, const Function& function) {

@@ -11,9 +11,10 @@
 
 #include "jit/interpreter/interpreter.h"
 #include "jit/module/compilation_unit.h"
-#include "jit/passes/pipelines.h"
 
 namespace hearth {
+
+class UnitEffects;
 
 // Used by one thread while an archive loads.
 class CodeBuilder {

@@ -8,11 +8,11 @@
 
 #include "jit/analysis/effects.h"
 #include "jit/analysis/state_accesses.h"
-#include "jit/analysis/value_fact_table.h"
+#include "jit/analysis/written_memory.h"
 #include "jit/executor/code_builder.h"
 #include "jit/ir/graph.h"
 #include "jit/ir/symbols.h"
-#include "jit/passes/private_state.h"
+#include "jit/passes/pipelines.h"
 
 namespace hearth {
 namespace {
@@ -33,12 +33,15 @@ bool IsStraight(const Block& block) {
 ModelExecutor::ModelExecutor(std::shared_ptr<CompilationUnit> unit, c10::intrusive_ptr<c10::ivalue::Object> module,
                              CodeBuilder& builder, std::shared_ptr<TurnList> generators, ThreadPool* pool,
                              const std::optional<TierSettings>& tiers)
-    : unit_(std::move(unit)), module_(std::move(module)), gate_(std::in_place, std::move(generators)), pool_(pool) {
-  const UnitEffects effects(*unit_);
+    : unit_(std::move(unit)),
+      effects_(std::make_unique<const UnitEffects>(*unit_)),
+      module_(std::move(module)),
+      gate_(std::in_place, std::move(generators)),
+      pool_(pool) {
   const c10::ClassTypePtr type = module_->type();
   const auto bind = [&](torch::jit::Function* declared) {
     auto* function = static_cast<Function*>(declared);
-    entries_.push_back({function, builder.Baseline(*function, module_, &effects), nullptr, {}, false});
+    entries_.push_back({function, builder.Baseline(*function, module_, effects_.get()), nullptr, {}, false});
   };
   for (torch::jit::Function* method : type->methods()) bind(method);
   num_methods_ = entries_.size();
@@ -47,33 +50,33 @@ ModelExecutor::ModelExecutor(std::shared_ptr<CompilationUnit> unit, c10::intrusi
       if (Find(*hook) == nullptr) bind(hook);
     }
   }
-  PlanState(effects);
+  PlanState();
   for (Method& entry : entries_) {
     entry.code = builder.Build(*entry.baseline, *entry.function);
     entry.straight = IsStraight(*entry.baseline->block());
-    const FunctionEffects acts = effects.Of(*entry.baseline);
+    const FunctionEffects acts = effects_->Of(*entry.baseline);
     entry.repeatable = entry.plan.empty() && !acts.random && !acts.seeds && !acts.acts && !acts.writes_constants;
   }
-  MakeTiers(tiers, &effects);
+  MakeTiers(tiers);
 }
 
-void ModelExecutor::MakeTiers(const std::optional<TierSettings>& settings, const UnitEffects* effects) {
+void ModelExecutor::MakeTiers(const std::optional<TierSettings>& settings) {
   if (!settings) return;
   std::vector<Tiers::Method> methods;
   bool writes_weights = false;
   for (const Method& entry : entries_) {
-    methods.push_back({entry.function->qualname().qualifiedName(), entry.baseline.get()});
-    writes_weights |= ValueFactTable(*entry.baseline, {}, effects).WritesStateTensors();
+    methods.push_back({entry.function->qualname().qualifiedName(), entry.baseline.get(), effects_.get()});
+    writes_weights |= WrittenMemory(*entry.baseline, effects_.get()).WritesStateTensors();
   }
   tiers_ = std::make_unique<Tiers>(*settings, methods, writes_weights);
 }
 
-void ModelExecutor::PlanState(const UnitEffects& effects) {
+void ModelExecutor::PlanState() {
   std::vector<Graph*> graphs;
   for (const Method& entry : entries_) graphs.push_back(entry.baseline.get());
-  MakeStatePrivate(graphs, *module_, effects);
+  BuildState(graphs, *module_, *effects_);
   const std::vector<const Graph*> finished(graphs.begin(), graphs.end());
-  const StateAccesses accesses(finished, *module_, effects);
+  const StateAccesses accesses(finished, *module_, *effects_);
   for (size_t i = 0; i < entries_.size(); ++i) {
     entries_[i].plan = InsertStateSteps(graphs[i], accesses.methods()[i]);
     for (const size_t part : accesses.methods()[i].All().writes) writes_state_ |= part != kGenerators;
@@ -82,15 +85,15 @@ void ModelExecutor::PlanState(const UnitEffects& effects) {
 
 ModelExecutor::ModelExecutor(std::shared_ptr<CompilationUnit> unit, std::span<Function* const> functions,
                              CodeBuilder& builder, ThreadPool* pool, const std::optional<TierSettings>& tiers)
-    : unit_(std::move(unit)), pool_(pool) {
+    : unit_(std::move(unit)), effects_(std::make_unique<const UnitEffects>(*unit_)), pool_(pool) {
   for (Function* function : functions) {
-    std::unique_ptr<Graph> baseline = builder.Baseline(*function);
+    std::unique_ptr<Graph> baseline = builder.Baseline(*function, nullptr, effects_.get());
     std::shared_ptr<const Code> code = builder.Build(*baseline, *function);
     const bool straight = IsStraight(*baseline->block());
     entries_.push_back({function, std::move(baseline), std::move(code), {}, straight});
   }
   num_methods_ = entries_.size();
-  MakeTiers(tiers, nullptr);
+  MakeTiers(tiers);
 }
 
 const ModelExecutor::Method* ModelExecutor::Find(std::string_view name) const {

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "jit/analysis/effects.h"
 #include "jit/executor/state_gate.h"
 #include "jit/executor/tiers.h"
 #include "jit/interpreter/interpreter.h"
@@ -23,7 +24,6 @@
 namespace hearth {
 
 class CodeBuilder;
-class UnitEffects;
 
 // What a run did, for people.
 struct RunReport {
@@ -89,11 +89,11 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
   void RunAsync(const Method& method, std::vector<c10::IValue> arguments, CallSettings settings, Completion completion);
 
  private:
-  void PlanState(const UnitEffects& effects);
-  // `effects` is null where there is no module.
-  void MakeTiers(const std::optional<TierSettings>& settings, const UnitEffects* effects);
+  void PlanState();
+  void MakeTiers(const std::optional<TierSettings>& settings);
 
   std::shared_ptr<CompilationUnit> unit_;
+  std::unique_ptr<const UnitEffects> effects_;
   c10::intrusive_ptr<c10::ivalue::Object> module_;
   std::vector<Method> entries_;  // all that a run may start with: the methods, then the class's own hooks
   size_t num_methods_;

@@ -5,11 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "jit/compiler/compilation.h"
 #include "jit/interpreter/interpreter.h"
 #include "jit/passes/frame_states.h"
-#include "jit/passes/observe.h"
 #include "jit/passes/pipelines.h"
-#include "jit/passes/specialize_profile.h"
 
 namespace hearth {
 namespace {
@@ -32,11 +31,12 @@ ProfileClaims ClaimsOf(const PlanRequest& request, std::span<const ProfileSite> 
 }  // namespace
 
 PlanCompiler::PlanCompiler(const Graph& baseline, std::string function_name, bool guard_everywhere,
-                           DerivedConstantTable* derived)
+                           DerivedConstantTable* weights, const UnitEffects* effects)
     : baseline_(baseline),
       function_name_(std::move(function_name)),
       guard_everywhere_(guard_everywhere),
-      derived_(derived) {}
+      weights_(weights),
+      effects_(effects) {}
 
 void PlanCompiler::Prepare() const {
   const std::lock_guard lock(mutex_);
@@ -44,7 +44,13 @@ void PlanCompiler::Prepare() const {
   anchors_ = FindAnchors(baseline_);
   sites_ = FindProfileSites(baseline_);
   fingerprint_ = FingerprintOf(baseline_);
-  observed_ = CompileCode(*CloneWithObservers(baseline_, sites_), function_name_);
+  CompilationInputs inputs;
+  inputs.target = target_;
+  inputs.effects = effects_;
+  inputs.sites = &sites_;
+  Compilation observed(baseline_, std::move(inputs));
+  BuildObserved(observed);
+  observed_ = CompileCode(observed.source(), function_name_);
   resumable_ = CompileResumable(baseline_, function_name_, anchors_);
 }
 
@@ -54,21 +60,32 @@ std::unique_ptr<const ExecutionPlan> PlanCompiler::Compile(const PlanRequest& re
     if (progress != nullptr) progress->Begin(pass);
   };
   const auto start = std::chrono::steady_clock::now();
-  begin("frame_states");
+  begin("prepare");
   Prepare();
-  std::unique_ptr<Graph> graph = CloneWithFrameStates(baseline_, anchors_);
-  const ProfileClaims claims = ClaimsOf(request, sites_, *graph);
+  CompilationInputs inputs;
+  inputs.target = target_;
+  inputs.effects = effects_;
+  inputs.anchors = &anchors_;
+  inputs.weights = weights_;
+  inputs.guard_everywhere = guard_everywhere_;
+  inputs.begin = begin;
   // The spec is of what callers give; a method's self comes before.
-  std::vector<ArgumentFacts> facts = request.spec.Facts();
+  std::vector<ArgumentFacts>& facts = inputs.arguments;
+  facts = request.spec.Facts();
   if (request.shape != nullptr) request.shape->AddTo(facts);
   if (request.likely != nullptr) request.likely->AddAsLikelyTo(facts);
-  if (facts.size() < graph->inputs().size()) facts.insert(facts.begin(), ArgumentFacts())->kind = ArgumentKind::kObject;
-  const PlanReport report = OptimizePlan(*graph, {facts, nullptr, derived_, &claims, begin});
-  if (guard_everywhere_) GuardEverywhere(*graph);
+  if (facts.size() < baseline_.inputs().size()) {
+    facts.insert(facts.begin(), ArgumentFacts())->kind = ArgumentKind::kObject;
+  }
+  Compilation plan(baseline_, std::move(inputs));
+  BuildPlan(plan);
+  plan.SetClaims(ClaimsOf(request, sites_, plan.source()));
+  OptimizePlan(plan);
   begin("lowering");
-  std::shared_ptr<const Code> code = CompilePlan(*graph, function_name_, resumable_);
+  std::shared_ptr<const Code> code = CompilePlan(plan.source(), function_name_, resumable_);
+  const CompilationReport& report = plan.report();
   return std::make_unique<const ExecutionPlan>(
-      std::move(graph), std::move(code), std::chrono::steady_clock::now() - start,
+      plan.TakeGraph(), std::move(code), std::chrono::steady_clock::now() - start,
       ExecutionPlan::Origin{.questions = report.questions.size(),
                             .shape = request.shape == nullptr ? "" : request.shape->ToString(),
                             .lacks_room = report.lacks_room});

@@ -16,6 +16,7 @@
 #include "jit/analysis/exact_shape.h"
 #include "jit/analysis/live_values.h"
 #include "jit/analysis/value_profile.h"
+#include "jit/compiler/target.h"
 #include "jit/executor/background_compiler.h"
 #include "jit/executor/execution_plan.h"
 #include "jit/ir/graph.h"
@@ -23,6 +24,7 @@
 namespace hearth {
 
 class DerivedConstantTable;
+class UnitEffects;
 
 struct PlanRequest {
   const ArgumentSpec& spec;
@@ -38,8 +40,10 @@ class PlanCompiler {
  public:
   // `baseline` is what the method's Code was made of, without later changes; it must outlive this, and its unit the
   // plans. With `guard_everywhere`, plans get a guard before every node that they may leave for the baseline at, for
-  // tests that make one fail. `derived` as in PlanOptions; shared by the model's methods.
-  PlanCompiler(const Graph& baseline, std::string function_name, bool guard_everywhere, DerivedConstantTable* derived);
+  // tests that make one fail. `weights` as in CompilationInputs, shared by the model's methods; `effects` are the
+  // unit's. On a thread with as many threads inside of operators as those have that will run the plans.
+  PlanCompiler(const Graph& baseline, std::string function_name, bool guard_everywhere, DerivedConstantTable* weights,
+               const UnitEffects* effects);
 
   // Takes milliseconds and more. `progress`, which may be null, is told each pass. Throws what a pass throws, which is
   // a defect of the pass and not of the model, and what `progress` throws.
@@ -57,7 +61,9 @@ class PlanCompiler {
   const Graph& baseline_;
   const std::string function_name_;
   const bool guard_everywhere_;
-  DerivedConstantTable* const derived_;
+  DerivedConstantTable* const weights_;
+  const UnitEffects* const effects_;
+  const Target target_ = Target::Host();
   mutable std::mutex mutex_;
   mutable std::vector<ResumePlace> anchors_;
   mutable std::vector<ProfileSite> sites_;

@@ -20,7 +20,7 @@
 #include "jit/ir/printer.h"
 #include "jit/ir/symbols.h"
 #include "jit/ir/verifier.h"
-#include "jit/passes/derived_constants.h"
+#include "jit/weights/derived_constants.h"
 
 namespace hearth {
 namespace {
@@ -35,7 +35,7 @@ class Method {
   Method(const std::string& text, const std::vector<IValue>& arguments, Sizes sizes, bool guard_everywhere)
       : graph_(ParseGraph(text)),
         baseline_(CompileCode(*graph_, "f")),
-        compiler_(*graph_, "f", guard_everywhere, &derived_) {
+        compiler_(*graph_, "f", guard_everywhere, &derived_, nullptr) {
     const ArgumentSpec spec = ArgumentSpec::Of(arguments).value();
     const ExactShape shape = ExactShape::Of(arguments).value();
     const bool exact = sizes == Sizes::kExact;

@@ -66,8 +66,9 @@ Tiers::Tiers(TierSettings settings, const std::vector<Method>& methods, bool wri
   for (const Method& method : methods) {
     names_.push_back(method.name);
     inputs_.push_back(method.baseline->inputs().size());
-    compilers_.push_back(std::make_unique<PlanCompiler>(
-        *method.baseline, method.name, settings_.fail_guards.has_value(), writes_weights ? nullptr : &derived_));
+    compilers_.push_back(std::make_unique<PlanCompiler>(*method.baseline, method.name,
+                                                        settings_.fail_guards.has_value(),
+                                                        writes_weights ? nullptr : &derived_, method.effects));
   }
   if (settings_.compiler != nullptr) client_.emplace(settings_.compiler);
 }

@@ -23,8 +23,8 @@
 #include "jit/executor/plan_compiler.h"
 #include "jit/executor/shadow_runs.h"
 #include "jit/interpreter/code.h"
-#include "jit/passes/derived_constants.h"
 #include "jit/support/disposal_thread.h"
+#include "jit/weights/derived_constants.h"
 
 namespace hearth {
 
@@ -62,9 +62,10 @@ class Tiers {
   struct Method {
     std::string name;  // for people
     const Graph* baseline;
+    const UnitEffects* effects = nullptr;  // of the unit
   };
-  // `methods` in the order of their numbers; their graphs must outlive this, and the unit the plans. `writes_weights`:
-  // some method may write tensors of the model.
+  // `methods` in the order of their numbers; their graphs and effects must outlive this, and the unit the plans.
+  // `writes_weights`: some method may write tensors of the model.
   Tiers(TierSettings settings, const std::vector<Method>& methods, bool writes_weights);
   // Waits for a compilation of this model that is under way.
   ~Tiers();

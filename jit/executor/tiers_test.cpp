@@ -310,10 +310,12 @@ graph(%self : __torch__.M, %x : Tensor):
 class TiersOfImagesTest : public TiersTest {
  protected:
   TiersOfImagesTest() : file_(std::make_shared<const Source>(kImages, "model.ir")), effects_(file_.unit()) {
-    BaselineOptions options;
-    options.self = file_.MakeSelf();
-    options.effects = &effects_;
-    baseline_ = BuildBaseline(file_.graph(), options);
+    CompilationInputs inputs;
+    inputs.effects = &effects_;
+    inputs.self = file_.MakeSelf();
+    Compilation baseline(file_.graph(), inputs);
+    BuildBaseline(baseline);
+    baseline_ = baseline.TakeGraph();
   }
 
   std::unique_ptr<Tiers> LoadAndCall(std::initializer_list<std::vector<int64_t>> images) const {
@@ -352,7 +354,7 @@ TEST_F(TiersOfImagesTest, TheCompilerRestsAfterEachWeightThatItPacks) {
     std::shared_ptr<CancellationToken> token_;
   };
   DerivedConstantTable derived;
-  const PlanCompiler compiler(*baseline_, "f", /*guard_everywhere=*/false, &derived);
+  const PlanCompiler compiler(*baseline_, "f", /*guard_everywhere=*/false, &derived, nullptr);
   const std::vector<IValue> arguments = {at::zeros({2, 3, 240, 200})};
   const ArgumentSpec spec = ArgumentSpec::Of(arguments).value();
   const ExactShape shape = ExactShape::Of(arguments).value();
@@ -374,7 +376,7 @@ TEST_F(TiersOfImagesTest, WhereThereIsNoRoomForPackedWeightsConvolutionsAreAsThe
     held.insert(held.end(), made.begin(), made.end());
     return !made.empty();
   };
-  const PlanCompiler compiler(*baseline_, "f", /*guard_everywhere=*/false, &derived);
+  const PlanCompiler compiler(*baseline_, "f", /*guard_everywhere=*/false, &derived, nullptr);
   const std::vector<IValue> arguments = {at::zeros({2, 3, 240, 200})};
   const ArgumentSpec spec = ArgumentSpec::Of(arguments).value();
   const ExactShape shape = ExactShape::Of(arguments).value();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "jit/analysis/node_effects.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/registry.h"
 
@@ -247,6 +248,6 @@ class Autocast {
 
 }  // namespace
 
-bool InsertAutocasts(Graph& graph) { return Autocast(graph).changed(); }
+bool InsertAutocasts(Compilation& compilation) { return Autocast(compilation.graph()).changed(); }
 
 }  // namespace hearth

@@ -10,10 +10,10 @@
 // The lists and rules are those of torch.jit's autocast pass, which is the behaviour to reproduce.
 #pragma once
 
-#include "jit/ir/graph.h"
-
 namespace hearth {
 
-bool InsertAutocasts(Graph& graph);
+class Compilation;
+
+bool InsertAutocasts(Compilation& compilation);
 
 }  // namespace hearth

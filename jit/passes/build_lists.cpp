@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "jit/analysis/node_effects.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 
@@ -129,6 +130,6 @@ class ListBuilder {
 
 }  // namespace
 
-bool BuildLists(Graph& graph) { return ListBuilder(graph).changed(); }
+bool BuildLists(Compilation& compilation) { return ListBuilder(compilation.graph()).changed(); }
 
 }  // namespace hearth

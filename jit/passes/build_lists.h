@@ -6,10 +6,10 @@
 // it. In a plan the appends must be private (private_writes.h). Returns whether the graph changed.
 #pragma once
 
-#include "jit/ir/graph.h"
-
 namespace hearth {
 
-bool BuildLists(Graph& graph);
+class Compilation;
+
+bool BuildLists(Compilation& compilation);
 
 }  // namespace hearth

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "jit/compiler/compilation.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
 #include "jit/operators/registry.h"
@@ -75,6 +76,6 @@ bool Walk(const Block& block) {
 
 }  // namespace
 
-bool OrderOperands(Graph& graph) { return Walk(*graph.block()); }
+bool OrderOperands(Compilation& compilation) { return Walk(*compilation.graph().block()); }
 
 }  // namespace hearth

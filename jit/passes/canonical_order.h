@@ -6,10 +6,10 @@
 // what strides a result has may go by the first operand. Returns whether the graph changed.
 #pragma once
 
-#include "jit/ir/graph.h"
-
 namespace hearth {
 
-bool OrderOperands(Graph& graph);
+class Compilation;
+
+bool OrderOperands(Compilation& compilation);
 
 }  // namespace hearth

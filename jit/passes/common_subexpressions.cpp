@@ -8,10 +8,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "jit/analysis/pure_nodes.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
-#include "jit/passes/pure_nodes.h"
 
 namespace hearth {
 namespace {
@@ -42,7 +43,7 @@ Key KeyOfConstant(const c10::IValue& value) {
 
 class Eliminator {
  public:
-  Eliminator(Graph& graph, const UnitEffects* effects) : graph_(graph), pure_(graph, effects) {}
+  explicit Eliminator(Compilation& compilation) : graph_(compilation.graph()), pure_(compilation.pure_nodes()) {}
 
   bool Run() {
     Walk(graph_.block());
@@ -104,15 +105,13 @@ class Eliminator {
   }
 
   Graph& graph_;
-  const PureNodes pure_;
+  const PureNodes& pure_;
   std::vector<Table> tables_;
   bool changed_ = false;
 };
 
 }  // namespace
 
-bool EliminateCommonSubexpressions(Graph& graph, const UnitEffects* effects) {
-  return Eliminator(graph, effects).Run();
-}
+bool EliminateCommonSubexpressions(Compilation& compilation) { return Eliminator(compilation).Run(); }
 
 }  // namespace hearth

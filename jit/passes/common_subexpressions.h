@@ -7,13 +7,10 @@
 // Value numbering over dominators (Briggs, Cooper, Simpson 1997).
 #pragma once
 
-#include "jit/ir/graph.h"
-
 namespace hearth {
 
-class UnitEffects;
+class Compilation;
 
-// `effects` tells what calls do; null: anything.
-bool EliminateCommonSubexpressions(Graph& graph, const UnitEffects* effects = nullptr);
+bool EliminateCommonSubexpressions(Compilation& compilation);
 
 }  // namespace hearth

@@ -10,6 +10,7 @@
 
 #include "jit/analysis/aliases.h"
 #include "jit/analysis/node_effects.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/symbols.h"
 
 namespace hearth {
@@ -28,10 +29,10 @@ bool IsLiteral(const Node& node) {
 
 class ConstantLists {
  public:
-  ConstantLists(Graph& graph, const UnitEffects* effects) : graph_(graph) {
-    FindLiterals(*graph.block());
+  explicit ConstantLists(Compilation& compilation) : graph_(compilation.graph()) {
+    FindLiterals(*graph_.block());
     if (literals_.empty()) return;
-    const AliasClasses aliases(graph, effects);
+    const AliasClasses& aliases = compilation.aliases();
     std::erase_if(literals_, [&](const Node* node) {
       const AliasClasses::Facts& facts = aliases.FactsOf(aliases.ClassOf(*node->output()));
       return facts.written || facts.outlives();
@@ -106,6 +107,6 @@ class ConstantLists {
 
 }  // namespace
 
-bool MakeConstantLists(Graph& graph, const UnitEffects* effects) { return ConstantLists(graph, effects).Run(); }
+bool MakeConstantLists(Compilation& compilation) { return ConstantLists(compilation).Run(); }
 
 }  // namespace hearth

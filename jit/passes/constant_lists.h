@@ -3,12 +3,10 @@
 // must not leave the graph, be held by another container or be handed to a call. Returns whether the graph changed.
 #pragma once
 
-#include "jit/analysis/effects.h"
-#include "jit/ir/graph.h"
-
 namespace hearth {
 
-// `effects` tells what calls do; null: anything.
-bool MakeConstantLists(Graph& graph, const UnitEffects* effects = nullptr);
+class Compilation;
+
+bool MakeConstantLists(Compilation& compilation);
 
 }  // namespace hearth

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "jit/analysis/aliases.h"
+#include "jit/analysis/effects.h"
 #include "jit/analysis/node_effects.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
 #include "jit/support/load_budget.h"
@@ -19,15 +21,15 @@ enum class Keep { kWhatLibTorchKeeps, kWhatMayThrow };
 
 class DeadCode {
  public:
-  DeadCode(Graph& graph, const UnitEffects* effects, Keep keep)
-      : graph_(graph),
-        effects_(effects),
+  DeadCode(Compilation& compilation, Keep keep)
+      : graph_(compilation.graph()),
+        effects_(compilation.effects()),
         keep_(keep),
-        aliases_(graph, effects),
-        live_value_(graph.value_id_bound()),
-        live_class_(graph.value_id_bound()),
-        lost_(graph.value_id_bound()),
-        writers_(graph.value_id_bound()) {}
+        aliases_(compilation.aliases()),
+        live_value_(graph_.value_id_bound()),
+        live_class_(graph_.value_id_bound()),
+        lost_(graph_.value_id_bound()),
+        writers_(graph_.value_id_bound()) {}
 
   bool Run(std::span<const size_t> sent_in_tuples) {
     // Writers of every class must be known before the first value is marked.
@@ -266,7 +268,7 @@ class DeadCode {
   Graph& graph_;
   const UnitEffects* effects_;
   const Keep keep_;
-  AliasClasses aliases_;
+  const AliasClasses& aliases_;
   std::vector<bool> live_value_;             // by value id
   std::vector<bool> live_class_;             // by alias class
   std::vector<bool> lost_;                   // by alias class
@@ -279,12 +281,10 @@ class DeadCode {
 
 }  // namespace
 
-bool EliminateDeadCode(Graph& graph, const UnitEffects* effects, std::span<const size_t> sent_in_tuples) {
-  return DeadCode(graph, effects, Keep::kWhatLibTorchKeeps).Run(sent_in_tuples);
+bool EliminateDeadCode(Compilation& compilation) {
+  return DeadCode(compilation, Keep::kWhatLibTorchKeeps).Run(compilation.sent_in_tuples());
 }
 
-bool EliminateDeadPlanCode(Graph& plan, const UnitEffects* effects) {
-  return DeadCode(plan, effects, Keep::kWhatMayThrow).Run({});
-}
+bool EliminateDeadPlanCode(Compilation& compilation) { return DeadCode(compilation, Keep::kWhatMayThrow).Run({}); }
 
 }  // namespace hearth

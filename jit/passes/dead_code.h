@@ -9,20 +9,14 @@
 // its way from one function to another, is written to. Returns whether the graph changed.
 #pragma once
 
-#include <cstddef>
-#include <span>
-
-#include "jit/analysis/effects.h"
-#include "jit/ir/graph.h"
-
 namespace hearth {
 
-// `effects` tells what calls do; null: anything. `sent_in_tuples` are ids of values that were in tuples which the graph
-// no longer has (specialize.h).
-bool EliminateDeadCode(Graph& graph, const UnitEffects* effects = nullptr, std::span<const size_t> sent_in_tuples = {});
+class Compilation;
+
+bool EliminateDeadCode(Compilation& compilation);
 
 // The same for a plan (frame_states.h): whatever throws in it sends the run to the baseline, which raises, so only what
 // cannot throw goes, and no write. What LibTorch removes though it might have raised is gone from the baseline already.
-bool EliminateDeadPlanCode(Graph& plan, const UnitEffects* effects = nullptr);
+bool EliminateDeadPlanCode(Compilation& compilation);
 
 }  // namespace hearth

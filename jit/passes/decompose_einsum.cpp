@@ -8,6 +8,7 @@
 #include "jit/analysis/node_effects.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/value_facts.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/symbols.h"
 #include "jit/passes/operate.h"
 
@@ -60,10 +61,8 @@ std::optional<Product> ReadEquation(std::string equation) {
 
 class Decomposer {
  public:
-  Decomposer(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects)
-      : graph_(graph), facts_(graph, arguments, effects) {
-    facts_.InferAll();
-    Walk(graph.block());
+  explicit Decomposer(Compilation& compilation) : graph_(compilation.graph()), facts_(compilation.facts()) {
+    Walk(graph_.block());
   }
   bool changed() const { return changed_; }
 
@@ -80,7 +79,7 @@ class Decomposer {
     const c10::IValue* equation = ConstantOf(*node->input(0));
     const Node& operands = *node->input(1)->node();
     if (equation == nullptr || !equation->isString() || operands.kind() != sym::kListConstruct) return;
-    if (operands.inputs().size() != 2 || facts_.MayHoldOthers(*operands.output())) return;
+    if (operands.inputs().size() != 2 || facts_.memory().MayHoldOthers(*operands.output())) return;
     const std::optional<Product> product = ReadEquation(equation->toStringRef());
     if (!product || !IsOf(product->rank, *operands.input(0)) || !IsOf(product->rank, *operands.input(1))) return;
     const InsertionGuard at(&graph_, node);
@@ -109,14 +108,12 @@ class Decomposer {
   }
 
   Graph& graph_;
-  ValueFactTable facts_;
+  ValueFactTable& facts_;
   bool changed_ = false;
 };
 
 }  // namespace
 
-bool DecomposeEinsum(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects) {
-  return Decomposer(graph, arguments, effects).changed();
-}
+bool DecomposeEinsum(Compilation& compilation) { return Decomposer(compilation).changed(); }
 
 }  // namespace hearth

@@ -11,16 +11,10 @@
 // what they do inside took as long as they do. Returns whether the graph changed.
 #pragma once
 
-#include <span>
-
-#include "jit/analysis/argument_spec.h"
-#include "jit/ir/graph.h"
-
 namespace hearth {
 
-class UnitEffects;
+class Compilation;
 
-// As in fold_facts.h.
-bool DecomposeEinsum(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects = nullptr);
+bool DecomposeEinsum(Compilation& compilation);
 
 }  // namespace hearth

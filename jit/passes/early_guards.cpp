@@ -5,8 +5,9 @@
 #include <vector>
 
 #include "jit/analysis/node_effects.h"
+#include "jit/analysis/pure_nodes.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/symbols.h"
-#include "jit/passes/pure_nodes.h"
 #include "jit/passes/schedule.h"
 
 namespace hearth {
@@ -14,7 +15,7 @@ namespace {
 
 class Mover {
  public:
-  Mover(Graph& plan, const UnitEffects* effects) : pure_(plan, effects) { Walk(*plan.block()); }
+  explicit Mover(Compilation& compilation) : pure_(compilation.pure_nodes()) { Walk(*compilation.graph().block()); }
   bool changed() const { return changed_; }
 
  private:
@@ -47,12 +48,12 @@ class Mover {
     return guards ? early : std::vector<Node*>();
   }
 
-  const PureNodes pure_;
+  const PureNodes& pure_;
   bool changed_ = false;
 };
 
 }  // namespace
 
-bool MoveGuardsUp(Graph& plan, const UnitEffects* effects) { return Mover(plan, effects).changed(); }
+bool MoveGuardsUp(Compilation& compilation) { return Mover(compilation).changed(); }
 
 }  // namespace hearth

@@ -7,13 +7,10 @@
 // has no FrameState in it; all else keeps its order. Returns whether the graph changed.
 #pragma once
 
-#include "jit/ir/graph.h"
-
 namespace hearth {
 
-class UnitEffects;
+class Compilation;
 
-// `effects` tells what calls do; null: anything.
-bool MoveGuardsUp(Graph& plan, const UnitEffects* effects = nullptr);
+bool MoveGuardsUp(Compilation& compilation);
 
 }  // namespace hearth

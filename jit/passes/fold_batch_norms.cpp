@@ -17,10 +17,10 @@
 
 #include "jit/analysis/node_effects.h"
 #include "jit/analysis/value_fact_table.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
-#include "jit/passes/constant_tensor.h"
-#include "jit/passes/derived_constants.h"
+#include "jit/weights/derived_constants.h"
 
 namespace hearth {
 namespace {
@@ -136,11 +136,13 @@ std::vector<at::Tensor> Folded(const at::Tensor& old_weight, const at::Tensor& o
 
 class Folder {
  public:
-  Folder(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects, DerivedConstants& derived)
-      : graph_(graph), facts_(graph, arguments, effects), derived_(derived) {}
+  explicit Folder(Compilation& compilation)
+      : target_(compilation.target()),
+        graph_(compilation.graph()),
+        facts_(compilation.facts()),
+        derived_(*compilation.weights()) {}
 
   bool Run() {
-    facts_.InferAll();
     Walk(graph_.block());
     return changed_;
   }
@@ -163,16 +165,19 @@ class Folder {
     const std::optional<at::Tensor> weight = WeightOf(*layer->input(1)), bias = WeightOf(*layer->input(2));
     if (!weight || !weight->defined() || weight->dim() < 2 || !bias) return;
     const at::ScalarType dtype = weight->scalar_type();
-    if (dtype != at::kFloat && dtype != at::kDouble) return;
     const int64_t rank = weight->dim(), channels = weight->size(0);
     if (facts_.Of(*layer->output()).rank() != static_cast<size_t>(rank)) return;
     const std::optional<Step> step =
         node->kind() == kBatchNorm ? StepOfNorm(*node, channels) : StepOfArithmetic(*node, rank, channels);
-    if (!step || !IsPlainOnCpu(*weight, dtype) || (bias->defined() && !IsPlainOnCpu(*bias, dtype))) return;
+    if (!step || !IsFoldable(*weight, dtype) || (bias->defined() && !IsFoldable(*bias, dtype))) return;
     for (const at::Tensor& parameter : step->parameters) {
-      if (parameter.defined() && !IsPlainOnCpu(parameter, dtype)) return;
+      if (parameter.defined() && !IsFoldable(parameter, dtype)) return;
     }
     Fold(layer, node, *weight, *bias, *step);
+  }
+
+  bool IsFoldable(const at::Tensor& weight, at::ScalarType dtype) const {
+    return target_.FoldsWeights(weight.device(), dtype) && weight.scalar_type() == dtype && IsPlain(weight);
   }
 
   void Fold(Node* layer, Node* node, const at::Tensor& weight, const at::Tensor& bias, const Step& step) {
@@ -197,17 +202,15 @@ class Folder {
     return node->output();
   }
 
+  const Target& target_;
   Graph& graph_;
-  ValueFactTable facts_;
+  const ValueFactTable& facts_;
   DerivedConstants& derived_;
   bool changed_ = false;
 };
 
 }  // namespace
 
-bool FoldBatchNorms(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects,
-                    DerivedConstants& derived) {
-  return Folder(graph, arguments, effects, derived).Run();
-}
+bool FoldBatchNorms(Compilation& compilation) { return Folder(compilation).Run(); }
 
 }  // namespace hearth

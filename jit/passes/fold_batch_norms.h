@@ -12,18 +12,10 @@
 // The algebra of Jacob et al. (2018), Quantization and training of neural networks, section 3.2.
 #pragma once
 
-#include <span>
-
-#include "jit/analysis/argument_spec.h"
-#include "jit/ir/graph.h"
-
 namespace hearth {
 
-class DerivedConstants;
-class UnitEffects;
+class Compilation;
 
-// `arguments` as in fold_facts.h.
-bool FoldBatchNorms(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects,
-                    DerivedConstants& derived);
+bool FoldBatchNorms(Compilation& compilation);
 
 }  // namespace hearth

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "jit/analysis/node_effects.h"
-#include "jit/analysis/value_fact_table.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
-#include "jit/passes/derived_constants.h"
+#include "jit/weights/derived_constants.h"
 
 namespace hearth {
 namespace {
@@ -39,11 +39,6 @@ bool IsFoldable(Symbol kind) {
     return symbols;
   }();
   return kSymbols.count(kind) != 0;
-}
-
-bool IsSmall(const at::Tensor& tensor) {
-  return tensor.defined() && tensor.layout() == at::kStrided && tensor.device().is_cpu() && !tensor.is_quantized() &&
-         tensor.nbytes() <= kMaxFoldedTensorBytes;
 }
 
 // Whether what comes of them is small, which small tensors need not be together: broadcasting multiplies.
@@ -88,8 +83,11 @@ bool AppendTo(std::string* text, const c10::IValue& value) {
 
 class Folder {
  public:
-  Folder(Graph& graph, const UnitEffects* effects, DerivedConstants& derived)
-      : graph_(graph), facts_(graph, {}, effects), derived_(derived) {}
+  explicit Folder(Compilation& compilation)
+      : target_(compilation.target()),
+        graph_(compilation.graph()),
+        memory_(compilation.memory()),
+        derived_(*compilation.weights()) {}
 
   bool Run() {
     Walk(graph_.block());
@@ -140,9 +138,14 @@ class Folder {
     }
   }
 
+  bool IsSmall(const at::Tensor& tensor) const {
+    return tensor.defined() && tensor.layout() == at::kStrided && target_.FoldsTensors(tensor.device()) &&
+           !tensor.is_quantized() && tensor.nbytes() <= kMaxFoldedTensorBytes;
+  }
+
   bool StaysInside(const Value& value) const {
-    const AliasClasses::Facts& facts = facts_.aliases().FactsOf(facts_.aliases().ClassOf(value));
-    return !facts.written && !facts.returned && !facts.called && !facts_.MayBeWritten(value);
+    const AliasClasses::Facts& facts = memory_.aliases().FactsOf(memory_.aliases().ClassOf(value));
+    return !facts.written && !facts.returned && !facts.called && !memory_.MayBeWritten(value);
   }
 
   void Replace(Node* node, at::Tensor tensor) {
@@ -157,16 +160,15 @@ class Folder {
     changed_ = true;
   }
 
+  const Target& target_;
   Graph& graph_;
-  const ValueFactTable facts_;
+  const WrittenMemory& memory_;
   DerivedConstants& derived_;
   bool changed_ = false;
 };
 
 }  // namespace
 
-bool FoldConstantTensors(Graph& graph, const UnitEffects* effects, DerivedConstants& derived) {
-  return Folder(graph, effects, derived).Run();
-}
+bool FoldConstantTensors(Compilation& compilation) { return Folder(compilation).Run(); }
 
 }  // namespace hearth

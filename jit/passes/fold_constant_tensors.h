@@ -10,16 +10,12 @@
 
 #include <cstddef>
 
-#include "jit/ir/graph.h"
-
 namespace hearth {
 
-class DerivedConstants;
-class UnitEffects;
+class Compilation;
 
 inline constexpr size_t kMaxFoldedTensorBytes = 64 * 1024;
 
-// `effects` tells what calls do; null: anything.
-bool FoldConstantTensors(Graph& graph, const UnitEffects* effects, DerivedConstants& derived);
+bool FoldConstantTensors(Compilation& compilation);
 
 }  // namespace hearth

@@ -6,15 +6,16 @@
 #include <utility>
 #include <vector>
 
+#include "jit/analysis/fact_queries.h"
 #include "jit/analysis/node_effects.h"
 #include "jit/analysis/uninitialized.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/value_facts.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/registry.h"
 #include "jit/passes/constant_table.h"
-#include "jit/passes/fact_queries.h"
 #include "jit/passes/simplify_node.h"
 
 namespace hearth {
@@ -62,8 +63,8 @@ class NumberTable {
 
 class Folder {
  public:
-  Folder(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects)
-      : graph_(graph), facts_(graph, arguments, effects), constants_(&graph) {}
+  explicit Folder(Compilation& compilation)
+      : graph_(compilation.graph()), facts_(compilation.NewFacts()), constants_(&graph_) {}
 
   bool Run() {
     for (Value* input : graph_.inputs()) {
@@ -279,7 +280,7 @@ class Folder {
 
   // Of a list literal or of a tensor's sizes, as long as nobody writes it.
   std::optional<size_t> KnownLength(const Value& list) const {
-    if (list.type()->kind() != c10::TypeKind::ListType || facts_.MayHoldOthers(list)) return {};
+    if (list.type()->kind() != c10::TypeKind::ListType || facts_.memory().MayHoldOthers(list)) return {};
     const Node& maker = *list.node();
     if (maker.kind() == sym::kListConstruct) return maker.inputs().size();
     if (maker.kind() == kSize && maker.inputs().size() == 1) return facts_.Of(*maker.input()).rank();
@@ -367,8 +368,6 @@ class Folder {
 
 }  // namespace
 
-bool FoldFacts(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects) {
-  return Folder(graph, arguments, effects).Run();
-}
+bool FoldFacts(Compilation& compilation) { return Folder(compilation).Run(); }
 
 }  // namespace hearth

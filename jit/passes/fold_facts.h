@@ -8,16 +8,10 @@
 // Returns whether the graph changed; what nobody uses any more is left to dead code elimination.
 #pragma once
 
-#include <span>
-
-#include "jit/analysis/argument_spec.h"
-#include "jit/ir/graph.h"
-
 namespace hearth {
 
-class UnitEffects;
+class Compilation;
 
-// One of `arguments` for each input, or none at all. `effects` tells what calls do; null: anything.
-bool FoldFacts(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects = nullptr);
+bool FoldFacts(Compilation& compilation);
 
 }  // namespace hearth

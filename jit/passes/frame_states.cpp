@@ -7,6 +7,7 @@
 
 #include "jit/analysis/live_values.h"
 #include "jit/analysis/node_effects.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/contains.h"
 #include "jit/ir/symbols.h"
@@ -144,6 +145,13 @@ std::unique_ptr<Graph> CloneWithFrameStates(const Graph& baseline, const std::ve
   return copy;
 }
 
+bool InsertFrameStates(Compilation& compilation) {
+  const Graph& baseline = compilation.source();
+  const std::vector<ResumePlace>* known = compilation.inputs().anchors;
+  compilation.Replace(CloneWithFrameStates(baseline, known != nullptr ? *known : FindAnchors(baseline)));
+  return true;
+}
+
 bool ContainsFrameState(const Node& node) {
   return std::ranges::any_of(node.blocks(), [](const Block* block) { return Contains(*block, sym::kFrameState); });
 }
@@ -158,39 +166,6 @@ bool IsCovered(const Node& place) {
   // A later round begins where the one before it ended.
   if (around->kind() == sym::kLoop && ContainsFrameState(*around)) return false;
   return IsCovered(*around);
-}
-
-namespace {
-
-// `holds` is what the guards ask. The FrameState that covers the end of the block, given the one at its start; null if
-// none does, as behind control flow in whose blocks another one takes over.
-const Node* GuardBlock(Block& block, const Node* state, Value* holds) {
-  for (Node* node = block.param_node()->next(); node != block.return_node(); node = node->next()) {
-    if (node->kind() == sym::kFrameState) {
-      state = node->attribute<int64_t>(sym::kAnchorAttr) != kNoAnchor ? node : nullptr;
-      continue;
-    }
-    if (node->kind() == sym::kConstant) continue;
-    if (state != nullptr) {
-      Node* guard = block.graph()->Create(sym::kGuard, {holds}, 0);
-      guard->InsertBefore(node);
-      guard->SetRange(node->range());
-    }
-    if (IsClosure(*node)) continue;
-    const Node* const before = state;
-    for (Block* inner : node->blocks()) {
-      if (GuardBlock(*inner, before, holds) != before) state = nullptr;
-    }
-  }
-  return state;
-}
-
-}  // namespace
-
-void GuardEverywhere(Graph& plan) {
-  InsertionGuard at_start(&plan, plan.block()->param_node()->next());
-  Value* holds = plan.InsertConstant(true);
-  GuardBlock(*plan.block(), nullptr, holds);
 }
 
 }  // namespace hearth

@@ -22,6 +22,8 @@
 
 namespace hearth {
 
+class Compilation;
+
 inline constexpr int64_t kNoAnchor = -1;
 
 // Whether the node itself, whatever is in its blocks, must run exactly once. An exception by design is no reason: the
@@ -34,13 +36,13 @@ std::vector<ResumePlace> FindAnchors(const Graph& baseline);
 // A copy of `baseline` with its FrameStates. `anchors` are FindAnchors' of the same graph.
 std::unique_ptr<Graph> CloneWithFrameStates(const Graph& baseline, const std::vector<ResumePlace>& anchors);
 
+// The pass: such a copy in the place of the compilation's graph, with the anchors that it was given.
+bool InsertFrameStates(Compilation& compilation);
+
 // Whether there is one in the blocks of the node, however deep.
 bool ContainsFrameState(const Node& node);
 
 // Whether a FrameState to go on from holds right before `place`, so that a guard may stand there.
 bool IsCovered(const Node& place);
-
-// Puts a guard that always holds before every node that a FrameState covers, for tests that make guards fail.
-void GuardEverywhere(Graph& plan);
 
 }  // namespace hearth

@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include "jit/analysis/constant_tensor.h"
 #include "jit/analysis/node_effects.h"
-#include "jit/analysis/value_fact_table.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
-#include "jit/passes/constant_tensor.h"
-#include "jit/passes/derived_constants.h"
 #include "jit/passes/operate.h"
+#include "jit/weights/derived_constants.h"
 
 namespace hearth {
 namespace {
@@ -36,14 +36,13 @@ bool BecomesPartOfIt(const Node& node) {
   return uses.size() == 1 && (uses[0].user->kind() == kRelu || uses[0].user->kind() == kReluInPlace);
 }
 
-bool IsUsable(const at::Tensor& tensor, int64_t dimensions) {
-  return IsPlainOnCpu(tensor, at::kFloat) && tensor.dim() == dimensions && tensor.is_contiguous();
-}
-
 class Grouper {
  public:
-  Grouper(Graph& graph, const UnitEffects* effects, DerivedConstants& derived)
-      : graph_(graph), facts_(graph, {}, effects), derived_(derived) {}
+  explicit Grouper(Compilation& compilation)
+      : target_(compilation.target()),
+        graph_(compilation.graph()),
+        memory_(compilation.memory()),
+        derived_(*compilation.weights()) {}
 
   bool Run() {
     Walk(graph_.block());
@@ -59,7 +58,7 @@ class Grouper {
     for (Node* node : *block) {
       if (IsClosure(*node)) continue;
       for (Block* inner : node->blocks()) Walk(inner);
-      if (node->kind() != kLinear || node->op() == nullptr || facts_.MayBeWritten(*node->input(0))) continue;
+      if (node->kind() != kLinear || node->op() == nullptr || memory_.MayBeWritten(*node->input(0))) continue;
       if (BecomesPartOfIt(*node)) continue;
       const at::Tensor* weight = ConstantTensor(*node->input(1));
       if (weight == nullptr || !IsUsable(*weight, 2) || weight->size(0) > kMostOutputs) continue;
@@ -74,6 +73,11 @@ class Grouper {
     for (const auto& [key, nodes] : groups) {
       if (nodes.size() >= kFewest) Group(nodes);
     }
+  }
+
+  bool IsUsable(const at::Tensor& tensor, int64_t dimensions) const {
+    return target_.RegroupsProducts(tensor.device(), tensor.scalar_type()) && IsPlain(tensor) &&
+           tensor.dim() == dimensions && tensor.is_contiguous();
   }
 
   void Group(const std::vector<Node*>& nodes) {
@@ -113,16 +117,15 @@ class Grouper {
     return made.empty() ? c10::IValue() : c10::IValue(made[0]);
   }
 
+  const Target& target_;
   Graph& graph_;
-  const ValueFactTable facts_;
+  const WrittenMemory& memory_;
   DerivedConstants& derived_;
   bool changed_ = false;
 };
 
 }  // namespace
 
-bool GroupLinears(Graph& graph, const UnitEffects* effects, DerivedConstants& derived) {
-  return Grouper(graph, effects, derived).Run();
-}
+bool GroupLinears(Compilation& compilation) { return Grouper(compilation).Run(); }
 
 }  // namespace hearth

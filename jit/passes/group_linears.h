@@ -13,14 +13,10 @@
 // whether the graph changed.
 #pragma once
 
-#include "jit/ir/graph.h"
-
 namespace hearth {
 
-class DerivedConstants;
-class UnitEffects;
+class Compilation;
 
-// `effects` tells what calls do; null: anything. The weights must not be written by any method of the model.
-bool GroupLinears(Graph& graph, const UnitEffects* effects, DerivedConstants& derived);
+bool GroupLinears(Compilation& compilation);
 
 }  // namespace hearth

@@ -3,17 +3,18 @@
 #include <algorithm>
 
 #include "jit/analysis/node_effects.h"
+#include "jit/analysis/pure_nodes.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/contains.h"
 #include "jit/ir/symbols.h"
 #include "jit/passes/frame_states.h"
-#include "jit/passes/pure_nodes.h"
 
 namespace hearth {
 namespace {
 
 class Hoister {
  public:
-  Hoister(Graph& graph, const UnitEffects* effects) : pure_(graph, effects) { Walk(*graph.block()); }
+  explicit Hoister(Compilation& compilation) : pure_(compilation.pure_nodes()) { Walk(*compilation.graph().block()); }
   bool changed() const { return changed_; }
 
  private:
@@ -44,12 +45,12 @@ class Hoister {
     return node.kind() == sym::kConstant || node.kind() == sym::kGuard || pure_.IsPure(node);
   }
 
-  const PureNodes pure_;
+  const PureNodes& pure_;
   bool changed_ = false;
 };
 
 }  // namespace
 
-bool HoistInvariants(Graph& graph, const UnitEffects* effects) { return Hoister(graph, effects).changed(); }
+bool HoistInvariants(Compilation& compilation) { return Hoister(compilation).changed(); }
 
 }  // namespace hearth

@@ -8,13 +8,10 @@
 // the model's state. Returns whether the graph changed.
 #pragma once
 
-#include "jit/ir/graph.h"
-
 namespace hearth {
 
-class UnitEffects;
+class Compilation;
 
-// `effects` tells what calls do; null: anything.
-bool HoistInvariants(Graph& graph, const UnitEffects* effects = nullptr);
+bool HoistInvariants(Compilation& compilation);
 
 }  // namespace hearth

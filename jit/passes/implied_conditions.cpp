@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "jit/compiler/compilation.h"
 #include "jit/ir/symbols.h"
 
 namespace hearth {
@@ -89,6 +90,6 @@ class Settler {
 
 }  // namespace
 
-bool SettleImpliedConditions(Graph& graph) { return Settler(graph).changed(); }
+bool SettleImpliedConditions(Compilation& compilation) { return Settler(compilation.graph()).changed(); }
 
 }  // namespace hearth

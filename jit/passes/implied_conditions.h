@@ -6,10 +6,10 @@
 // conditions are to be one Value by then (common_subexpressions). Returns whether the graph changed.
 #pragma once
 
-#include "jit/ir/graph.h"
-
 namespace hearth {
 
-bool SettleImpliedConditions(Graph& graph);
+class Compilation;
+
+bool SettleImpliedConditions(Compilation& compilation);
 
 }  // namespace hearth

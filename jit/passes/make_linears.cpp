@@ -7,15 +7,16 @@
 #include <algorithm>
 #include <vector>
 
+#include "jit/analysis/constant_tensor.h"
 #include "jit/analysis/node_effects.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/value_facts.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
-#include "jit/passes/constant_tensor.h"
-#include "jit/passes/derived_constants.h"
 #include "jit/passes/operate.h"
+#include "jit/weights/derived_constants.h"
 
 namespace hearth {
 namespace {
@@ -41,10 +42,11 @@ struct Product {
 
 class Maker {
  public:
-  Maker(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects, DerivedConstants& derived)
-      : graph_(graph), facts_(graph, arguments, effects), derived_(derived) {
-    facts_.InferAll();
-  }
+  explicit Maker(Compilation& compilation)
+      : target_(compilation.target()),
+        graph_(compilation.graph()),
+        facts_(compilation.facts()),
+        derived_(*compilation.weights()) {}
 
   bool Run() {
     Walk(*graph_.block());
@@ -65,7 +67,8 @@ class Maker {
     if (!added && node.kind() != kMm && node.kind() != kMatmul) return {};
     Value* const input = node.input(added ? 1 : 0);
     const at::Tensor* matrix = ConstantTensor(*node.input(added ? 2 : 1));
-    if (matrix == nullptr || matrix->dim() != 2 || !IsPlainOnCpu(*matrix, at::kFloat)) return {};
+    if (matrix == nullptr || matrix->dim() != 2 || !IsPlain(*matrix)) return {};
+    if (!target_.RegroupsProducts(matrix->device(), matrix->scalar_type())) return {};
     if (!matrix->is_contiguous() && !matrix->t().is_contiguous()) return {};
     // What raises here does so there, for which there is a rank that both take.
     const std::optional<size_t> rank = facts_.Of(*input).rank();
@@ -122,17 +125,15 @@ class Maker {
     return std::equal(from.sizes->begin(), from.sizes->end() - 1, to.sizes->begin(), same) ? after : nullptr;
   }
 
+  const Target& target_;
   Graph& graph_;
-  ValueFactTable facts_;
+  ValueFactTable& facts_;
   DerivedConstants& derived_;
   bool changed_ = false;
 };
 
 }  // namespace
 
-bool MakeLinears(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects,
-                 DerivedConstants& derived) {
-  return Maker(graph, arguments, effects, derived).Run();
-}
+bool MakeLinears(Compilation& compilation) { return Maker(compilation).Run(); }
 
 }  // namespace hearth

@@ -6,19 +6,11 @@
 // there, both go: a linear layer takes any number of dimensions. Returns whether the graph changed.
 #pragma once
 
-#include <span>
-
-#include "jit/ir/graph.h"
-
 namespace hearth {
 
-class DerivedConstants;
-class UnitEffects;
-struct ArgumentFacts;
+class Compilation;
 
-// `arguments`: one for each input, or none. `effects` tells what calls do; null: anything. For graphs that record no
-// gradients.
-bool MakeLinears(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects,
-                 DerivedConstants& derived);
+// For graphs that record no gradients.
+bool MakeLinears(Compilation& compilation);
 
 }  // namespace hearth

@@ -5,12 +5,13 @@
 #include <utility>
 #include <vector>
 
+#include "jit/analysis/pure_forks.h"
+#include "jit/analysis/pure_nodes.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/contains.h"
 #include "jit/ir/symbols.h"
 #include "jit/passes/frame_states.h"
-#include "jit/passes/pure_forks.h"
-#include "jit/passes/pure_nodes.h"
 #include "jit/passes/schedule.h"
 
 namespace hearth {
@@ -69,8 +70,8 @@ class Delayed {
 
 class Mover {
  public:
-  Mover(Graph& plan, const UnitEffects* effects) : forks_(plan, effects), pure_(plan, effects) {
-    Walk(*plan.block(), false);
+  explicit Mover(Compilation& compilation) : forks_(compilation.pure_forks()), pure_(compilation.pure_nodes()) {
+    Walk(*compilation.graph().block(), false);
   }
   bool changed() const { return changed_; }
 
@@ -175,13 +176,13 @@ class Mover {
     changed_ = true;
   }
 
-  const PureForks forks_;
-  const PureNodes pure_;
+  const PureForks& forks_;
+  const PureNodes& pure_;
   bool changed_ = false;
 };
 
 }  // namespace
 
-bool MoveForks(Graph& plan, const UnitEffects* effects) { return Mover(plan, effects).changed(); }
+bool MoveForks(Compilation& compilation) { return Mover(compilation).changed(); }
 
 }  // namespace hearth

@@ -13,14 +13,11 @@
 // In each block, and in the bodies of pure forks; a list schedule. Returns whether the graph changed.
 #pragma once
 
-#include "jit/ir/graph.h"
-
 namespace hearth {
 
-class UnitEffects;
+class Compilation;
 
-// `plan` has FrameStates where there is something to go on from (private_writes.h has taken those of pure forks);
-// `effects` tells what calls do; null: anything.
-bool MoveForks(Graph& plan, const UnitEffects* effects = nullptr);
+// The plan has FrameStates where there is something to go on from: private_writes has taken those of pure forks.
+bool MoveForks(Compilation& compilation);
 
 }  // namespace hearth

@@ -1,6 +1,5 @@
 #include "jit/passes/pack_convolutions.h"
 
-#include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/core/jit_type.h>
@@ -15,17 +14,18 @@
 #include <utility>
 #include <vector>
 
+#include "jit/analysis/constant_tensor.h"
 #include "jit/analysis/node_effects.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/value_facts.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/contains.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/registry.h"
-#include "jit/passes/constant_tensor.h"
-#include "jit/passes/derived_constants.h"
 #include "jit/passes/operate.h"
 #include "jit/support/operator_threads.h"
+#include "jit/weights/derived_constants.h"
 
 namespace hearth {
 namespace {
@@ -207,11 +207,10 @@ constexpr size_t kParameters = 12;
 
 class Packer {
  public:
-  Packer(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects, DerivedConstants& derived)
-      : graph_(graph), facts_(graph, arguments, effects), derived_(derived) {}
+  explicit Packer(Compilation& compilation)
+      : graph_(compilation.graph()), facts_(compilation.facts()), derived_(*compilation.weights()) {}
 
   bool Run() {
-    facts_.InferAll();
     FindShared(*graph_.block());
     Walk(graph_.block());
     return changed_;
@@ -362,7 +361,7 @@ class Packer {
       if (convolution == nullptr || !IsLoose(*other)) continue;
       if (!MayBeOfOneSize(SizesOf(*value), SizesOf(*other))) continue;
       // What it reads must still be there.
-      if (!IsLoose(*convolution->input(0)) && facts_.MayBeWritten(*convolution->input(0))) continue;
+      if (!IsLoose(*convolution->input(0)) && facts_.memory().MayBeWritten(*convolution->input(0))) continue;
       convolution->MoveBefore(node);
       convolution->ReplaceInput(kOther, other);
       Become(node, convolution->output());
@@ -393,7 +392,7 @@ class Packer {
         if (!calls && i == 0 && IsFresh(*node->input(0), *node)) {
           fresh_.insert(node);
         } else {
-          shared_.insert(facts_.aliases().ClassOf(*node->input(i)));
+          shared_.insert(facts_.memory().aliases().ClassOf(*node->input(i)));
         }
       }
       for (const Block* nested : node->blocks()) FindShared(*nested);
@@ -411,7 +410,7 @@ class Packer {
   }
 
   // Values made since the start belong to nobody else.
-  bool IsShared(const Value& value) const { return shared_.count(facts_.aliases().ClassOf(value)) != 0; }
+  bool IsShared(const Value& value) const { return shared_.count(facts_.memory().aliases().ClassOf(value)) != 0; }
 
   // ---- Formats ----
 
@@ -482,7 +481,7 @@ class Packer {
   }
 
   Graph& graph_;
-  ValueFactTable facts_;
+  ValueFactTable& facts_;
   DerivedConstants& derived_;
   std::unordered_set<size_t> shared_;      // alias classes
   std::unordered_set<const Node*> fresh_;  // nodes that write in place to what nobody else can see
@@ -494,11 +493,11 @@ class Packer {
 
 }  // namespace
 
-bool PackConvolutions(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects,
-                      DerivedConstants& derived) {
-  if (!at::hasMKLDNN() || PackedOperator() == nullptr || !HasConvolutions(*graph.block())) return false;
+bool PackConvolutions(Compilation& compilation) {
+  const Target& target = compilation.target();
+  if (!target.onednn || PackedOperator() == nullptr || !HasConvolutions(*compilation.source().block())) return false;
   bool changed = false;
-  AsIfOnThreads(derived.threads_of_operators(), [&] { changed = Packer(graph, arguments, effects, derived).Run(); });
+  AsIfOnThreads(target.threads, [&] { changed = Packer(compilation).Run(); });
   return changed;
 }
 

@@ -12,18 +12,10 @@
 // Returns whether the graph changed.
 #pragma once
 
-#include <span>
-
-#include "jit/analysis/argument_spec.h"
-#include "jit/ir/graph.h"
-
 namespace hearth {
 
-class DerivedConstants;
-class UnitEffects;
+class Compilation;
 
-// `arguments` as in fold_facts.h. The weights must not be written by any method of the model.
-bool PackConvolutions(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects,
-                      DerivedConstants& derived);
+bool PackConvolutions(Compilation& compilation);
 
 }  // namespace hearth

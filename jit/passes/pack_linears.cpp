@@ -8,16 +8,17 @@
 #include <unordered_map>
 #include <vector>
 
+#include "jit/analysis/constant_tensor.h"
 #include "jit/analysis/fact_rules.h"
 #include "jit/analysis/node_effects.h"
 #include "jit/analysis/value_fact_table.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/contains.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/registry.h"
-#include "jit/passes/constant_tensor.h"
-#include "jit/passes/derived_constants.h"
 #include "jit/passes/operate.h"
-#include "jit/passes/weight_formats.h"
+#include "jit/weights/derived_constants.h"
+#include "jit/weights/weight_formats.h"
 
 namespace hearth {
 namespace {
@@ -27,11 +28,6 @@ const Symbol kPackedLinear = Symbol::fromQualString("hearth::linear");
 
 // The format of a smaller weight makes no difference.
 constexpr int64_t kLeastElements = 32 * 32;
-
-bool IsPlainMatrix(const at::Tensor& weight) {
-  return IsPlainOnCpu(weight, at::kFloat) && weight.dim() == 2 &&
-         (weight.is_contiguous() || weight.t().is_contiguous());
-}
 
 // As hearth::linear calls it; empty if it is none.
 std::string ActivationOf(const Node& node) {
@@ -53,11 +49,13 @@ std::string ActivationOf(const Node& node) {
 
 class Packer {
  public:
-  Packer(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects, DerivedConstants& derived)
-      : graph_(graph), facts_(graph, arguments, effects), derived_(derived) {}
+  explicit Packer(Compilation& compilation)
+      : target_(compilation.target()),
+        graph_(compilation.graph()),
+        facts_(compilation.facts()),
+        derived_(*compilation.weights()) {}
 
   bool Run() {
-    facts_.InferAll();
     Walk(graph_.block());
     return changed_;
   }
@@ -81,9 +79,9 @@ class Packer {
     graph_.SetCurrentRange(node->range());
     Value* unpacked = node->input(1);
     c10::IValue packed;
-    if (IsPlainMatrix(*weight) && weight->numel() >= kLeastElements) {
+    if (MayBePacked(*weight)) {
       const WeightFormat format =
-          FastestWeightFormat(LikelyRows(*node->input(0)), weight->size(1), weight->size(0), derived_);
+          FastestWeightFormat(LikelyRows(*node->input(0)), weight->size(1), weight->size(0), target_.threads, derived_);
       if (format == WeightFormat::kPacked) {
         const auto made = derived_.Get("packed linear", {*weight}, [&] { return std::vector{PackedWeight(*weight)}; });
         if (!made.empty()) packed = made[0];
@@ -106,6 +104,11 @@ class Packer {
     changed_ = true;
   }
 
+  bool MayBePacked(const at::Tensor& weight) const {
+    return target_.PacksWeights(weight.device(), weight.scalar_type()) && IsPlain(weight) && weight.dim() == 2 &&
+           (weight.is_contiguous() || weight.t().is_contiguous()) && weight.numel() >= kLeastElements;
+  }
+
   // Of what a linear layer is given, as many as there may well be.
   std::optional<int64_t> LikelyRows(const Value& input) {
     const std::optional<KnownSizes>& sizes = facts_.Of(input).sizes;
@@ -126,18 +129,18 @@ class Packer {
     changed_ = true;
   }
 
+  const Target& target_;
   Graph& graph_;
-  ValueFactTable facts_;
+  ValueFactTable& facts_;
   DerivedConstants& derived_;
   bool changed_ = false;
 };
 
 }  // namespace
 
-bool PackLinears(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects,
-                 DerivedConstants& derived) {
-  if (!Contains(*graph.block(), kLinear)) return false;
-  return Packer(graph, arguments, effects, derived).Run();
+bool PackLinears(Compilation& compilation) {
+  if (!Contains(*compilation.source().block(), kLinear)) return false;
+  return Packer(compilation).Run();
 }
 
 }  // namespace hearth

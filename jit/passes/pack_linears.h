@@ -4,19 +4,10 @@
 // the graph changed.
 #pragma once
 
-#include <span>
-
-#include "jit/ir/graph.h"
-
 namespace hearth {
 
-class DerivedConstants;
-class UnitEffects;
-struct ArgumentFacts;
+class Compilation;
 
-// `arguments` as in fold_facts.h; `effects` tells what calls do; null: anything. The weights must not be written by any
-// method of the model.
-bool PackLinears(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects,
-                 DerivedConstants& derived);
+bool PackLinears(Compilation& compilation);
 
 }  // namespace hearth

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "jit/analysis/node_effects.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/symbols.h"
 #include "jit/passes/operate.h"
 #include "jit/passes/simplify_node.h"
@@ -205,6 +206,6 @@ class Peeler {
 
 }  // namespace
 
-bool PeelLoops(Graph& graph) { return Peeler(graph).changed(); }
+bool PeelLoops(Compilation& compilation) { return Peeler(compilation.graph()).changed(); }
 
 }  // namespace hearth

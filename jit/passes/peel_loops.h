@@ -14,10 +14,10 @@
 // Loop peeling (Bacon, Graham, Sharp: Compiler transformations for high-performance computing, 1994).
 #pragma once
 
-#include "jit/ir/graph.h"
-
 namespace hearth {
 
-bool PeelLoops(Graph& graph);
+class Compilation;
+
+bool PeelLoops(Compilation& compilation);
 
 }  // namespace hearth

@@ -15,6 +15,7 @@
 #include "jit/analysis/aliases.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/value_facts.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/registry.h"
@@ -62,13 +63,16 @@ bool IsArithmetic(const Operator& op) {
 
 class Planner {
  public:
-  Planner(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects)
-      : graph_(graph), facts_(graph, arguments, effects), aliases_(graph, effects), builder_(graph, facts_) {}
+  explicit Planner(Compilation& compilation)
+      : target_(compilation.target()),
+        graph_(compilation.graph()),
+        facts_(compilation.facts()),
+        aliases_(compilation.aliases()),
+        builder_(graph_, facts_) {}
 
   bool Run() {
     Number(*graph_.block());
     FindLifetimes(*graph_.block());
-    facts_.InferAll();
     FindResults(*graph_.block());
     if (results_.empty() || results_.size() > kMostSlots) return false;
     Place();
@@ -156,7 +160,8 @@ class Planner {
     const Value& value = *node->output();
     const ValueFacts& facts = facts_.Of(value);
     if (!facts.is_tensor() || !facts.plain || !facts.contiguous || !facts.sizes) return;
-    if (!facts.dtype || !facts.device || !facts.device->is_cpu() || facts_.MayChangeShape(value)) return;
+    if (!facts.dtype || !facts.device || !target_.PlansMemory(*facts.device) || facts_.memory().MayChangeShape(value))
+      return;
     const size_t alias_class = aliases_.ClassOf(value);
     if (aliases_.FactsOf(alias_class).outlives()) return;
     const Lifetime& lives = lifetimes_.at(alias_class);
@@ -244,9 +249,10 @@ class Planner {
     node->Destroy();
   }
 
+  const Target& target_;
   Graph& graph_;
-  ValueFactTable facts_;
-  const AliasClasses aliases_;  // what a list holds lives as long as the list
+  ValueFactTable& facts_;
+  const AliasClasses& aliases_;  // what a list holds lives as long as the list
   ArenaBuilder builder_;
   size_t next_ = 0;
   std::unordered_map<const Node*, size_t> begins_;
@@ -257,8 +263,6 @@ class Planner {
 
 }  // namespace
 
-bool PlanMemory(Graph& plan, std::span<const ArgumentFacts> arguments, const UnitEffects* effects) {
-  return Planner(plan, arguments, effects).Run();
-}
+bool PlanMemory(Compilation& compilation) { return Planner(compilation).Run(); }
 
 }  // namespace hearth

@@ -18,16 +18,10 @@
 // since what it makes is of the interpreter and not of the language. Returns whether the graph changed.
 #pragma once
 
-#include <span>
-
-#include "jit/analysis/argument_spec.h"
-#include "jit/ir/graph.h"
-
 namespace hearth {
 
-class UnitEffects;
+class Compilation;
 
-// `effects` tells what calls do; null: anything.
-bool PlanMemory(Graph& plan, std::span<const ArgumentFacts> arguments, const UnitEffects* effects);
+bool PlanMemory(Compilation& compilation);
 
 }  // namespace hearth

@@ -7,6 +7,7 @@
 
 #include "jit/analysis/aliases.h"
 #include "jit/analysis/state_accesses.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/symbols.h"
 #include "jit/support/load_budget.h"
 
@@ -182,6 +183,11 @@ bool MakeStatePrivate(std::span<Graph* const> graphs, const Object& self, const 
     changed = true;
   }
   return changed;
+}
+
+bool MakeStatePrivate(Compilation& compilation) {
+  Graph* const graph = &compilation.graph();
+  return MakeStatePrivate(std::span(&graph, 1), *compilation.inputs().self, *compilation.effects());
 }
 
 }  // namespace hearth

@@ -17,9 +17,13 @@
 
 namespace hearth {
 
+class Compilation;
 class UnitEffects;
 
 // `graphs` are all that runs of the model start with, each with its first input bound to `self`. Whether any changed.
 bool MakeStatePrivate(std::span<Graph* const> graphs, const c10::ivalue::Object& self, const UnitEffects& effects);
+
+// The pass: of a model with no other method.
+bool MakeStatePrivate(Compilation& compilation);
 
 }  // namespace hearth

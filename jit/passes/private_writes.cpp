@@ -4,10 +4,11 @@
 
 #include "jit/analysis/aliases.h"
 #include "jit/analysis/node_effects.h"
+#include "jit/analysis/pure_forks.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/passes/frame_states.h"
-#include "jit/passes/pure_forks.h"
 
 namespace hearth {
 namespace {
@@ -25,10 +26,8 @@ bool OnlyWrites(const Node& node) {
 
 class Forgetter {
  public:
-  Forgetter(Graph& plan, const UnitEffects* effects)
-      : aliases_(plan, effects, nullptr, AliasClasses::Lists::kApart),
-        forks_(plan, effects),
-        known_since_(aliases_.bound()) {}
+  explicit Forgetter(Compilation& compilation)
+      : aliases_(compilation.memory().aliases()), forks_(compilation.pure_forks()), known_since_(aliases_.bound()) {}
 
   // `holds`: the FrameState at the start of the block; null if none does.
   void Walk(Block* block, const Node* holds) {
@@ -124,8 +123,8 @@ class Forgetter {
     changed_ = true;
   }
 
-  const AliasClasses aliases_;
-  const PureForks forks_;
+  const AliasClasses& aliases_;
+  const PureForks& forks_;
   // By alias class: the last epoch at whose beginning the baseline had a value of it.
   std::vector<uint32_t> known_since_;
   uint32_t epoch_ = 0;  // of the FrameState that holds
@@ -134,9 +133,9 @@ class Forgetter {
 
 }  // namespace
 
-bool ForgetPrivateWrites(Graph& plan, const UnitEffects* effects) {
-  Forgetter forgetter(plan, effects);
-  forgetter.Walk(plan.block(), nullptr);
+bool ForgetPrivateWrites(Compilation& compilation) {
+  Forgetter forgetter(compilation);
+  forgetter.Walk(compilation.graph().block(), nullptr);
   return forgetter.changed();
 }
 

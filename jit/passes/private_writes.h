@@ -10,13 +10,11 @@
 // The rule "anchors are the effects that are left" of proofs/bailout, for writes that stay writes.
 #pragma once
 
-#include "jit/ir/graph.h"
-
 namespace hearth {
 
-class UnitEffects;
+class Compilation;
 
-// `plan` has FrameStates (frame_states.h); `effects` tells what calls do; null: anything.
-bool ForgetPrivateWrites(Graph& plan, const UnitEffects* effects = nullptr);
+// The plan has FrameStates (frame_states.h).
+bool ForgetPrivateWrites(Compilation& compilation);
 
 }  // namespace hearth

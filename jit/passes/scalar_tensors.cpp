@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "jit/analysis/aliases.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/symbols.h"
 
 namespace hearth {
@@ -44,11 +45,11 @@ void Collect(const Block& block, std::vector<Node*>* nodes) {
 
 }  // namespace
 
-bool ForwardScalarTensors(Graph& graph, const UnitEffects* effects) {
+bool ForwardScalarTensors(Compilation& compilation) {
   std::vector<Node*> candidates;
-  Collect(*graph.block(), &candidates);
+  Collect(*compilation.graph().block(), &candidates);
   if (candidates.empty()) return false;
-  const AliasClasses aliases(graph, effects);
+  const AliasClasses& aliases = compilation.aliases();
   std::erase_if(candidates, [&](const Node* node) { return aliases.FactsOf(aliases.ClassOf(*node->input())).written; });
   for (Node* node : candidates) {
     node->output()->ReplaceAllUsesWith(NumberBehind(*node));

@@ -3,12 +3,10 @@
 // Returns whether the graph changed.
 #pragma once
 
-#include "jit/analysis/effects.h"
-#include "jit/ir/graph.h"
-
 namespace hearth {
 
-// `effects` tells what calls do; null: anything.
-bool ForwardScalarTensors(Graph& graph, const UnitEffects* effects = nullptr);
+class Compilation;
+
+bool ForwardScalarTensors(Compilation& compilation);
 
 }  // namespace hearth

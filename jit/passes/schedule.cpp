@@ -4,9 +4,9 @@
 #include <unordered_set>
 
 #include "jit/analysis/node_effects.h"
+#include "jit/analysis/pure_nodes.h"
 #include "jit/ir/symbols.h"
 #include "jit/passes/frame_states.h"
-#include "jit/passes/pure_nodes.h"
 
 namespace hearth {
 namespace {

@@ -13,12 +13,13 @@
 
 #include "jit/analysis/fact_rules.h"
 #include "jit/analysis/node_effects.h"
+#include "jit/analysis/pure_nodes.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/value_facts.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/passes/operate.h"
-#include "jit/passes/pure_nodes.h"
 
 namespace hearth {
 namespace {
@@ -93,11 +94,11 @@ bool LooksAtStorage(const Block& block) {
 
 class Simplifier {
  public:
-  Simplifier(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects)
-      : graph_(graph),
-        facts_(graph, arguments, effects),
-        pure_(graph, effects),
-        copies_matter_(LooksAtStorage(*graph.block())) {}
+  explicit Simplifier(Compilation& compilation)
+      : graph_(compilation.graph()),
+        facts_(compilation.NewFacts()),
+        pure_(compilation.pure_nodes()),
+        copies_matter_(LooksAtStorage(*graph_.block())) {}
 
   bool Run() {
     if (ComparesIdentity(*graph_.block())) return false;
@@ -137,7 +138,7 @@ class Simplifier {
   void FindKept(const Block& block) {
     for (const Node* node : block) {
       if (node->kind() == sym::kFrameState) {
-        for (const Value* input : node->inputs()) kept_.insert(facts_.aliases().ClassOf(*input));
+        for (const Value* input : node->inputs()) kept_.insert(facts_.memory().aliases().ClassOf(*input));
       }
       for (const Block* nested : node->blocks()) FindKept(*nested);
     }
@@ -169,7 +170,7 @@ class Simplifier {
   // A copy with the strides of the original.
   bool IsCopyInPlace(const Node& node, const ValueFacts& from) const {
     const c10::IValue* format = ConstantOf(*node.input(1));
-    if (copies_matter_ || kept_.count(facts_.aliases().ClassOf(*node.output())) != 0) return false;
+    if (copies_matter_ || kept_.count(facts_.memory().aliases().ClassOf(*node.output())) != 0) return false;
     if (format == nullptr || !from.plain || from.requires_grad != false) return false;
     if (format->isNone()) return from.contiguous;
     return from.default_strides && format->isInt() &&
@@ -365,7 +366,7 @@ class Simplifier {
 
   Graph& graph_;
   ValueFactTable facts_;
-  const PureNodes pure_;
+  const PureNodes& pure_;
   const bool copies_matter_;
   std::unordered_set<size_t> kept_;  // alias classes
   std::unordered_map<const Value*, Arrangement> arranged_;
@@ -374,8 +375,6 @@ class Simplifier {
 
 }  // namespace
 
-bool SimplifyViews(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects) {
-  return Simplifier(graph, arguments, effects).Run();
-}
+bool SimplifyViews(Compilation& compilation) { return Simplifier(compilation).Run(); }
 
 }  // namespace hearth

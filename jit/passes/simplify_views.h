@@ -9,16 +9,10 @@
 // is known by its sizes (value_facts.h) not to raise. Returns whether the graph changed.
 #pragma once
 
-#include <span>
-
-#include "jit/analysis/argument_spec.h"
-#include "jit/ir/graph.h"
-
 namespace hearth {
 
-class UnitEffects;
+class Compilation;
 
-// `arguments` as in fold_facts.h; `effects` tells what calls do; null: anything.
-bool SimplifyViews(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects);
+bool SimplifyViews(Compilation& compilation);
 
 }  // namespace hearth

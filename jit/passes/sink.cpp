@@ -5,6 +5,7 @@
 
 #include "jit/analysis/aliases.h"
 #include "jit/analysis/node_effects.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
 #include "jit/support/load_budget.h"
@@ -40,7 +41,7 @@ bool IsCompleteFormat(const Node& node) {
 
 class Sinker {
  public:
-  Sinker(Graph& graph, const UnitEffects* effects) : aliases_(graph, effects) { Walk(graph.block()); }
+  explicit Sinker(Compilation& compilation) : aliases_(compilation.aliases()) { Walk(compilation.graph().block()); }
   bool changed() const { return changed_; }
 
  private:
@@ -119,12 +120,12 @@ class Sinker {
     return inner;
   }
 
-  AliasClasses aliases_;
+  const AliasClasses& aliases_;
   bool changed_ = false;
 };
 
 }  // namespace
 
-bool SinkIntoBranches(Graph& graph, const UnitEffects* effects) { return Sinker(graph, effects).changed(); }
+bool SinkIntoBranches(Compilation& compilation) { return Sinker(compilation).changed(); }
 
 }  // namespace hearth

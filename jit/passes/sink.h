@@ -5,12 +5,10 @@
 // backward walk. Returns whether the graph changed.
 #pragma once
 
-#include "jit/analysis/effects.h"
-#include "jit/ir/graph.h"
-
 namespace hearth {
 
-// `effects` tells what calls do; null: anything.
-bool SinkIntoBranches(Graph& graph, const UnitEffects* effects = nullptr);
+class Compilation;
+
+bool SinkIntoBranches(Compilation& compilation);
 
 }  // namespace hearth

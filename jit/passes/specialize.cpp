@@ -7,6 +7,7 @@
 
 #include "jit/analysis/effects.h"
 #include "jit/analysis/node_effects.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/symbols.h"
 #include "jit/module/compilation_unit.h"
 #include "jit/module/function.h"
@@ -45,10 +46,10 @@ struct Frame {
 
 class Specializer {
  public:
-  explicit Specializer(const BaselineOptions& options)
+  explicit Specializer(const CompilationInputs& options)
       : options_(options), graph_(std::make_unique<Graph>()), constants_(graph_.get()) {}
 
-  Specialized Run(const Graph& emitted) {
+  std::unique_ptr<Graph> Run(const Graph& emitted) {
     Frame frame(emitted, nullptr, nullptr, nullptr);
     for (size_t i = 0; i < emitted.inputs().size(); ++i) {
       const Value* input = emitted.inputs()[i];
@@ -63,8 +64,11 @@ class Specializer {
     for (const Value* output : emitted.outputs()) {
       graph_->block()->AddReturn(Materialize(frame[output], output->node()->range()));
     }
-    return {std::move(graph_), std::move(sent_in_tuples_)};
+    return std::move(graph_);
   }
+
+  // Ids of Values that went from one function to another in a tuple, which is gone now.
+  std::vector<size_t> TakeSentInTuples() { return std::move(sent_in_tuples_); }
 
  private:
   // ---- Values ----
@@ -153,7 +157,7 @@ class Specializer {
   }
 
   c10::IValue Redirected(const c10::IValue& value) const {
-    if (options_.device && value.isDevice()) return *options_.device;
+    if (options_.literal_device && value.isDevice()) return *options_.literal_device;
     return value;
   }
 
@@ -336,7 +340,7 @@ class Specializer {
     CopyOutputs(node, copy, frame);
   }
 
-  const BaselineOptions& options_;
+  const CompilationInputs& options_;
   std::unique_ptr<Graph> graph_;
   ConstantTable constants_;
   size_t walked_ = 0;       // emitted nodes of callees so far
@@ -348,8 +352,11 @@ class Specializer {
 
 }  // namespace
 
-Specialized Specialize(const Graph& emitted, const BaselineOptions& options) {
-  return Specializer(options).Run(emitted);
+bool Specialize(Compilation& compilation) {
+  Specializer specializer(compilation.inputs());
+  compilation.Replace(specializer.Run(compilation.source()));
+  compilation.sent_in_tuples() = specializer.TakeSentInTuples();
+  return true;
 }
 
 }  // namespace hearth

@@ -16,21 +16,10 @@
 // What it leaves behind unused is EliminateDeadCode's (dead_code.h). Derivatives stay what they were.
 #pragma once
 
-#include <cstddef>
-#include <memory>
-#include <vector>
-
-#include "jit/ir/graph.h"
-#include "jit/passes/pipelines.h"
-
 namespace hearth {
 
-struct Specialized {
-  std::unique_ptr<Graph> graph;
-  // Ids of values that went from one function to another in a tuple, which is gone now.
-  std::vector<size_t> sent_in_tuples;
-};
+class Compilation;
 
-Specialized Specialize(const Graph& emitted, const BaselineOptions& options);
+bool Specialize(Compilation& compilation);
 
 }  // namespace hearth

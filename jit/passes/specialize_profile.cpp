@@ -13,6 +13,7 @@
 #include "jit/analysis/operator_facts.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/value_facts.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/passes/frame_states.h"
@@ -87,9 +88,12 @@ class Needs {
 
 class Specializer {
  public:
-  Specializer(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects,
-              const ProfileClaims& claims, std::vector<size_t>* questions)
-      : graph_(graph), facts_(graph, arguments, effects), needs_(graph), claims_(claims), questions_(questions) {}
+  explicit Specializer(Compilation& compilation)
+      : graph_(compilation.graph()),
+        facts_(compilation.NewFacts()),
+        needs_(graph_),
+        claims_(*compilation.claims()),
+        questions_(compilation.report().questions) {}
 
   bool Run() {
     FindWritten(*graph_.block());
@@ -118,7 +122,7 @@ class Specializer {
   }
 
   bool IsWritten(const Value& value) const {
-    const AliasClasses& aliases = facts_.aliases();
+    const AliasClasses& aliases = facts_.memory().aliases();
     bool written = false;
     aliases.ForEachReachable(aliases.ClassOf(value),
                              [&](size_t alias_class) { written |= aliases.FactsOf(alias_class).written; });
@@ -180,7 +184,7 @@ class Specializer {
       if (const ValueObservation* seen = Ask(value, DecidesByKind(value))) TryKind(value, *seen, place);
     } else if (IsTensor(value)) {
       const ValueFacts& facts = facts_.Of(value);
-      const bool asked = needs_.Has(value) && !facts_.MayChangeShape(value);
+      const bool asked = needs_.Has(value) && !facts_.memory().MayChangeShape(value);
       const bool open = asked && (!facts.dtype || !facts.rank());
       const bool broadcast = asked && claims_.values.at(value.id()).sizes_too && !AreConstant(facts.sizes) &&
                              std::ranges::any_of(value.uses(), [&](const Use& use) { return Broadcasts(*use.user); });
@@ -250,7 +254,7 @@ class Specializer {
   const ValueObservation* Ask(const Value& value, bool pays) {
     const auto found = claims_.values.find(value.id());
     if (!pays || found == claims_.values.end()) return nullptr;
-    if (questions_ != nullptr) questions_->push_back(found->second.number);
+    questions_.push_back(found->second.number);
     const ValueObservation* seen = found->second.seen;
     return seen != nullptr && seen->runs >= claims_.least_runs ? seen : nullptr;
   }
@@ -479,7 +483,7 @@ class Specializer {
   ValueFactTable facts_;
   const Needs needs_;
   const ProfileClaims& claims_;
-  std::vector<size_t>* const questions_;
+  std::vector<size_t>& questions_;
   std::vector<std::pair<Node*, int64_t>> written_;  // FrameStates, as their attribute says
   std::vector<Dimension> dimensions_;               // that the walk has in sight
   bool changed_ = false;
@@ -487,9 +491,8 @@ class Specializer {
 
 }  // namespace
 
-bool SpecializeProfile(Graph& plan, std::span<const ArgumentFacts> arguments, const UnitEffects* effects,
-                       const ProfileClaims& claims, std::vector<size_t>* questions) {
-  return Specializer(plan, arguments, effects, claims, questions).Run();
+bool SpecializeProfile(Compilation& compilation) {
+  return compilation.claims() != nullptr && Specializer(compilation).Run();
 }
 
 }  // namespace hearth

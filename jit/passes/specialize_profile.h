@@ -11,33 +11,12 @@
 // is not guarded. Returns whether the graph changed; what can be folded now is left to fold_facts.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <unordered_map>
-#include <vector>
-
-#include "jit/analysis/argument_spec.h"
-#include "jit/analysis/value_profile.h"
-#include "jit/ir/graph.h"
-
 namespace hearth {
 
-class UnitEffects;
+class Compilation;
 
-struct ProfiledValue {
-  size_t number = 0;                       // ValuesInOrder of the baseline
-  const ValueObservation* seen = nullptr;  // null: no run came by
-  bool sizes_too = true;                   // may be guarded, beside the rest
-};
-
-struct ProfileClaims {
-  std::unordered_map<size_t, ProfiledValue> values;  // that may be guarded, by their ids in the plan
-  uint32_t least_runs = 8;                           // that must have come by
-};
-
-// `questions`, which may be null, is given the numbers of the values that would be guarded if the profile said so.
-bool SpecializeProfile(Graph& plan, std::span<const ArgumentFacts> arguments, const UnitEffects* effects,
-                       const ProfileClaims& claims, std::vector<size_t>* questions);
+// Of the compilation's claims (compiler/profile_claims.h). The report is given the numbers of the Values that would be
+// guarded if the profile said so.
+bool SpecializeProfile(Compilation& compilation);
 
 }  // namespace hearth

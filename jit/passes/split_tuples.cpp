@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "jit/analysis/uninitialized.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/symbols.h"
 
 namespace hearth {
@@ -147,6 +148,6 @@ class Splitter {
 
 }  // namespace
 
-bool SplitTuples(Graph& graph) { return Splitter(graph).changed(); }
+bool SplitTuples(Compilation& compilation) { return Splitter(compilation.graph()).changed(); }
 
 }  // namespace hearth

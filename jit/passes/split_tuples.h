@@ -6,10 +6,10 @@
 // Inner control flow first, so that a tuple comes out through several levels. Returns whether the graph changed.
 #pragma once
 
-#include "jit/ir/graph.h"
-
 namespace hearth {
 
-bool SplitTuples(Graph& graph);
+class Compilation;
+
+bool SplitTuples(Compilation& compilation);
 
 }  // namespace hearth

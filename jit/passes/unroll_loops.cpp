@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "jit/analysis/node_effects.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/symbols.h"
 
 namespace hearth {
@@ -92,6 +93,6 @@ class Unroller {
 
 }  // namespace
 
-bool UnrollLoops(Graph& graph) { return Unroller(graph).changed(); }
+bool UnrollLoops(Compilation& compilation) { return Unroller(compilation.graph()).changed(); }
 
 }  // namespace hearth

@@ -15,12 +15,14 @@
 
 namespace hearth {
 
+class Compilation;
+
 // What costs something when it runs, with what is in its blocks.
 size_t NumNodes(const Block& block);
 
 // Whether a loop is small enough to be unrolled if it is known to go round so often.
 bool MayUnroll(const Node& loop, int64_t rounds);
 
-bool UnrollLoops(Graph& graph);
+bool UnrollLoops(Compilation& compilation);
 
 }  // namespace hearth

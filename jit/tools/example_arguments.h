@@ -14,8 +14,8 @@
 
 #include "jit/analysis/argument_spec.h"
 #include "jit/analysis/value_profile.h"
+#include "jit/compiler/profile_claims.h"
 #include "jit/ir/graph.h"
-#include "jit/passes/specialize_profile.h"
 
 namespace hearth {
 

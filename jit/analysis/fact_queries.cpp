@@ -1,4 +1,4 @@
-#include "jit/passes/fact_queries.h"
+#include "jit/analysis/fact_queries.h"
 
 #include <ATen/core/List.h>
 #include <ATen/core/jit_type.h>
@@ -107,7 +107,7 @@ Answer Contains(const ValueFacts& list, const ValueFacts& element, SizeAlgebra& 
 Answer ContainsText(const Value& list, const IValue* element, const ValueFactTable& table) {
   const IValue* constant = ConstantOf(list);
   if (constant == nullptr || !constant->isList() || element == nullptr || !element->isString()) return {};
-  if (table.MayHoldOthers(list)) return {};
+  if (table.memory().MayHoldOthers(list)) return {};
   for (const IValue& held : constant->toListRef()) {
     if (!held.isString()) return {};
     if (held.toStringRef() == element->toStringRef()) return IValue(true);
@@ -119,7 +119,7 @@ Answer ContainsText(const Value& list, const IValue* element, const ValueFactTab
 Answer Quantified(const Value& list, bool decisive, const ValueFactTable& table) {
   const Node& maker = *list.node();
   if (maker.kind() != sym::kListConstruct || list.type()->kind() != c10::TypeKind::ListType) return {};
-  if (list.type()->containedType(0)->kind() != c10::TypeKind::BoolType || table.MayHoldOthers(list)) return {};
+  if (list.type()->containedType(0)->kind() != c10::TypeKind::BoolType || table.memory().MayHoldOthers(list)) return {};
   bool all_known = true;
   for (const Value* element : maker.inputs()) {
     const IValue* constant = ConstantOf(*element);

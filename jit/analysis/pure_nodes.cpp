@@ -1,4 +1,4 @@
-#include "jit/passes/pure_nodes.h"
+#include "jit/analysis/pure_nodes.h"
 
 #include <ATen/core/jit_type.h>
 
@@ -18,8 +18,8 @@ bool MakesContainer(Symbol kind) {
 
 }  // namespace
 
-PureNodes::PureNodes(const Graph& graph, const UnitEffects* effects)
-    : facts_(graph, {}, effects), records_gradients_(MayRecordGradients(*graph.block())) {}
+PureNodes::PureNodes(const Graph& graph, const WrittenMemory& memory)
+    : memory_(memory), records_gradients_(MayRecordGradients(*graph.block())) {}
 
 bool PureNodes::IsPure(const Node& node) const {
   return MayMove(node) &&
@@ -39,21 +39,21 @@ bool PureNodes::ReadsWhatIsWritten(const Node& node, const Value& input) const {
   static const Symbol kLen = Symbol::fromQualString("aten::len");
   static const Symbol kGetItem = Symbol::fromQualString("aten::__getitem__");
   if (input.type()->kind() == c10::TypeKind::TensorType && ReadsShapeOnly(node.kind())) {
-    return facts_.MayChangeShape(input);
+    return memory_.MayChangeShape(input);
   }
   // What its elements hold is not looked at.
   const bool looks_up = node.kind() == kLen || node.kind() == kGetItem;
-  if (input.type()->kind() == c10::TypeKind::ListType && looks_up) return facts_.MayHoldOthers(input);
-  return facts_.MayBeWritten(input);
+  if (input.type()->kind() == c10::TypeKind::ListType && looks_up) return memory_.MayHoldOthers(input);
+  return memory_.MayBeWritten(input);
 }
 
 bool PureNodes::StaysInside(const Value& value) const {
-  const size_t alias_class = facts_.aliases().ClassOf(value);
+  const size_t alias_class = memory_.aliases().ClassOf(value);
   if (alias_class == AliasClasses::kNoMemory) return true;
   // The same tensor computed twice may be part of what is recorded once.
   if (records_gradients_) return false;
-  const AliasClasses::Facts& facts = facts_.aliases().FactsOf(alias_class);
-  return !facts.written && !facts.returned && !facts.called && !facts_.MayBeWritten(value);
+  const AliasClasses::Facts& facts = memory_.aliases().FactsOf(alias_class);
+  return !facts.written && !facts.returned && !facts.called && !memory_.MayBeWritten(value);
 }
 
 }  // namespace hearth

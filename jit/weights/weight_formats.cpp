@@ -1,6 +1,5 @@
-#include "jit/passes/weight_formats.h"
+#include "jit/weights/weight_formats.h"
 
-#include <ATen/Context.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/core/ivalue.h>
 #include <ATen/core/stack.h>
@@ -18,9 +17,9 @@
 
 #include "jit/operators/plain_product.h"
 #include "jit/operators/registry.h"
-#include "jit/passes/derived_constants.h"
 #include "jit/support/logging.h"
 #include "jit/support/processor_time.h"
+#include "jit/weights/derived_constants.h"
 
 namespace hearth {
 namespace {
@@ -38,7 +37,7 @@ constexpr int64_t kMostCopies = 4;  // of a weight, to try it out
 constexpr size_t kMostKnown = 4096;
 
 spdlog::logger& Log() {
-  static spdlog::logger& log = LoggerOf("passes/weight_formats");
+  static spdlog::logger& log = LoggerOf("weights/weight_formats");
   return log;
 }
 
@@ -122,9 +121,9 @@ at::Tensor PackedWeight(const at::Tensor& weight) {
   return Call("mkldnn::_reorder_linear_weight", {weight.detach().contiguous(), c10::IValue()});
 }
 
-WeightFormat FastestWeightFormat(std::optional<int64_t> rows, int64_t inner, int64_t columns,
+WeightFormat FastestWeightFormat(std::optional<int64_t> rows, int64_t inner, int64_t columns, int threads,
                                  const DerivedConstants& derived) {
-  if (!at::hasMKLDNN() || inner <= 0 || columns <= 0 || (rows && *rows <= 0)) return WeightFormat::kAsItIs;
+  if (inner <= 0 || columns <= 0 || (rows && *rows <= 0)) return WeightFormat::kAsItIs;
   inner = std::min(inner, kMostElements);
   columns = std::min(columns, kMostElements / inner);
   const int64_t most_rows = std::min(kMostProducts / inner / columns, kMostElements / std::max(inner, columns));
@@ -134,7 +133,7 @@ WeightFormat FastestWeightFormat(std::optional<int64_t> rows, int64_t inner, int
     const int64_t rounded = count >= most_rows ? most_rows : static_cast<int64_t>(std::bit_ceil(uint64_t(count)));
     products.push_back({std::min(rounded, most_rows), inner, columns});
   }
-  const bool on_several_threads = derived.threads_of_operators() > 1;
+  const bool on_several_threads = threads > 1;
 
   using Key = std::tuple<int64_t, int64_t, int64_t, bool>;
   static std::mutex mutex;

@@ -7,18 +7,16 @@
 // the same object then, as what is returned, may still move.
 #pragma once
 
-#include "jit/analysis/value_fact_table.h"
+#include "jit/analysis/written_memory.h"
 #include "jit/ir/graph.h"
 
 namespace hearth {
 
-class UnitEffects;
-
 // Refers to the Graph; stays right while nodes are moved, destroyed and replaced by others that give the same.
 class PureNodes {
  public:
-  // `effects` tells what calls do; null: anything.
-  PureNodes(const Graph& graph, const UnitEffects* effects);
+  // `memory` is of the same graph and must outlive this.
+  PureNodes(const Graph& graph, const WrittenMemory& memory);
   bool IsPure(const Node& node) const;
   bool MayMove(const Node& node) const;
 
@@ -26,7 +24,7 @@ class PureNodes {
   bool ReadsWhatIsWritten(const Node& node, const Value& input) const;
   bool StaysInside(const Value& value) const;
 
-  const ValueFactTable facts_;
+  const WrittenMemory& memory_;
   const bool records_gradients_;
 };
 

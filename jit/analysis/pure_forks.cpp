@@ -1,4 +1,4 @@
-#include "jit/passes/pure_forks.h"
+#include "jit/analysis/pure_forks.h"
 
 #include <ATen/core/jit_type.h>
 
@@ -47,8 +47,8 @@ bool HandsOn(const Node& node) {
 
 }  // namespace
 
-PureForks::PureForks(const Graph& graph, const UnitEffects* effects)
-    : aliases_(graph, effects, nullptr, AliasClasses::Lists::kApart), unknown_(aliases_.bound()) {
+PureForks::PureForks(const Graph& graph, const WrittenMemory& memory)
+    : aliases_(memory.aliases()), unknown_(aliases_.bound()) {
   for (const Value* input : graph.inputs()) MarkUnknown(*input);
   FindFutures(*graph.block());
   if (forks_.empty() || hearth::Contains(*graph.block(), sym::kStateStep) || MayRecordGradients(*graph.block())) return;

@@ -1,6 +1,5 @@
-#include "jit/passes/derived_constants.h"
+#include "jit/weights/derived_constants.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/core/stack.h>
 #include <ATen/core/symbol.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
@@ -70,8 +69,7 @@ bool DerivedConstantBudget::TryHold(DerivedConstantTable& table, size_t bytes) {
   return true;
 }
 
-DerivedConstantTable::DerivedConstantTable(std::shared_ptr<DerivedConstantBudget> budget)
-    : threads_of_operators_(at::get_num_threads()), budget_(std::move(budget)) {
+DerivedConstantTable::DerivedConstantTable(std::shared_ptr<DerivedConstantBudget> budget) : budget_(std::move(budget)) {
   const std::lock_guard lock(budget_->mutex_);
   budget_->tables_.push_back(this);
 }

@@ -10,18 +10,16 @@
 #include <unordered_set>
 #include <vector>
 
-#include "jit/analysis/aliases.h"
+#include "jit/analysis/written_memory.h"
 #include "jit/ir/graph.h"
 
 namespace hearth {
 
-class UnitEffects;
-
 // Refers to the Graph; stays right while nodes are moved, destroyed and replaced by others that give the same.
 class PureForks {
  public:
-  // `effects` tells what calls do; null: anything.
-  PureForks(const Graph& graph, const UnitEffects* effects);
+  // `memory` is of the same graph and must outlive this.
+  PureForks(const Graph& graph, const WrittenMemory& memory);
   // Whether the node is a fork or a wait, and pure.
   bool Contains(const Node& node) const { return pure_.count(&node) != 0; }
 
@@ -33,7 +31,7 @@ class PureForks {
   bool IsPureWait(const Node& wait) const;
   bool IsSteady(const Value& value) const;
 
-  const AliasClasses aliases_;
+  const AliasClasses& aliases_;
   bool writes_outside_ = false;  // what was there before the run
   std::vector<const Node*> forks_;
   std::vector<const Node*> waits_;

@@ -53,7 +53,6 @@ class DerivedConstantBudget {
 
 class DerivedConstantTable {
  public:
-  // On a thread with as many threads inside of operators as those have that will run the plans.
   explicit DerivedConstantTable(
       std::shared_ptr<DerivedConstantBudget> budget = std::make_shared<DerivedConstantBudget>());
   ~DerivedConstantTable();
@@ -76,9 +75,6 @@ class DerivedConstantTable {
   size_t bytes() const;
   // How many tensors or lists of them it remembers that it made.
   size_t entries() const;
-
-  // What libraries like best may depend on it.
-  int threads_of_operators() const { return threads_of_operators_; }
 
  private:
   using WeakTensor = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>;
@@ -122,7 +118,6 @@ class DerivedConstantTable {
   void Share(const Key& key, std::vector<at::Tensor>& tensors) const;
   size_t BytesHeld() const;  // with the lock held
 
-  const int threads_of_operators_;
   const std::shared_ptr<DerivedConstantBudget> budget_;
   mutable size_t held_ = 0;  // when it was last counted; under the budget's lock
   mutable std::mutex mutex_;
@@ -150,7 +145,6 @@ class DerivedConstants {
                               const std::function<std::vector<at::Tensor>()>& make) {
     return Get(purpose, "", from, make);
   }
-  int threads_of_operators() const { return table_.threads_of_operators(); }
   // For other work between passes that takes long.
   void Rest() const {
     if (rest_) rest_();

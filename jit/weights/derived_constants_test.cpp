@@ -1,4 +1,4 @@
-#include "jit/passes/derived_constants.h"
+#include "jit/weights/derived_constants.h"
 
 #include <ATen/ops/add.h>
 #include <ATen/ops/ones.h>

@@ -1,4 +1,4 @@
-#include "jit/passes/weight_formats.h"
+#include "jit/weights/weight_formats.h"
 
 #include <ATen/Context.h>
 #include <ATen/ops/arange.h>
@@ -9,10 +9,12 @@
 #include <limits>
 #include <stdexcept>
 
-#include "jit/passes/derived_constants.h"
+#include "jit/weights/derived_constants.h"
 
 namespace hearth {
 namespace {
+
+constexpr int kThreads = 1;
 
 // What is tried is known to the whole process: each test has sizes of its own.
 class WeightFormatsTest : public ::testing::Test {
@@ -23,7 +25,7 @@ class WeightFormatsTest : public ::testing::Test {
 
   bool Tries(std::optional<int64_t> rows, int64_t inner, int64_t columns) {
     const int before = rests_;
-    FastestWeightFormat(rows, inner, columns, derived_);
+    FastestWeightFormat(rows, inner, columns, kThreads, derived_);
     return rests_ > before;
   }
 
@@ -42,7 +44,7 @@ TEST_F(WeightFormatsTest, ATurnedWeightHasTheSameNumbersWithItsColumnsTogether) 
 TEST_F(WeightFormatsTest, WhatWasTriedIsKnown) {
   EXPECT_TRUE(Tries(5, 33, 34));
   EXPECT_FALSE(Tries(5, 33, 34));
-  EXPECT_EQ(FastestWeightFormat(5, 33, 34, derived_), FastestWeightFormat(5, 33, 34, derived_));
+  EXPECT_EQ(FastestWeightFormat(5, 33, 34, kThreads, derived_), FastestWeightFormat(5, 33, 34, kThreads, derived_));
   EXPECT_FALSE(Tries(8, 33, 34)) << "the same power of two is above 5 and 8";
   EXPECT_TRUE(Tries(9, 33, 34));
   EXPECT_TRUE(Tries(5, 34, 33));
@@ -62,7 +64,7 @@ TEST_F(WeightFormatsTest, HoweverManyRowsAProductIsNoLargerThanWhatIsTriedInAMom
 
 TEST_F(WeightFormatsTest, OfAWeightThatMemoryMayNotHoldTwiceAPartIsTried) {
   constexpr int64_t kHuge = int64_t{1} << 40;
-  EXPECT_NO_THROW(FastestWeightFormat(kHuge, kHuge, kHuge, derived_));
+  EXPECT_NO_THROW(FastestWeightFormat(kHuge, kHuge, kHuge, kThreads, derived_));
   EXPECT_TRUE(Tries(kHuge, 2048, kHuge));
   EXPECT_FALSE(Tries(kHuge, 2048, kHuge - 1));
 }
@@ -71,12 +73,12 @@ TEST_F(WeightFormatsTest, NothingIsTriedForProductsOfNothing) {
   EXPECT_FALSE(Tries(0, 37, 38));
   EXPECT_FALSE(Tries(4, 0, 38));
   EXPECT_FALSE(Tries(4, 37, 0));
-  EXPECT_EQ(FastestWeightFormat(0, 37, 38, derived_), WeightFormat::kAsItIs);
+  EXPECT_EQ(FastestWeightFormat(0, 37, 38, kThreads, derived_), WeightFormat::kAsItIs);
 }
 
 TEST_F(WeightFormatsTest, WhatRestsMayEndItAndItIsTriedAnotherTime) {
   const DerivedConstants cancelled(table_, [] { throw std::runtime_error("cancelled"); });
-  EXPECT_THROW(FastestWeightFormat(4, 39, 40, cancelled), std::runtime_error);
+  EXPECT_THROW(FastestWeightFormat(4, 39, 40, kThreads, cancelled), std::runtime_error);
   EXPECT_TRUE(Tries(4, 39, 40));
 }
 

@@ -1,0 +1,63 @@
+#include "jit/compiler/target.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+
+#include <charconv>
+#include <stdexcept>
+
+namespace hearth {
+namespace {
+
+int NumberIn(std::string_view text, int most) {
+  int number = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 0 || number > most) {
+    throw std::invalid_argument("not a number from 0 to " + std::to_string(most) + ": " + std::string(text));
+  }
+  return number;
+}
+
+}  // namespace
+
+Target Target::Host() { return {.threads = at::get_num_threads(), .onednn = at::hasMKLDNN()}; }
+
+void Target::Set(std::string_view text) {
+  constexpr int kMostThreads = 4096;
+  while (!text.empty()) {
+    const std::string_view setting = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), setting.size() + 1));
+    const size_t equals = setting.find('=');
+    const std::string_view name = setting.substr(0, equals);
+    const std::string_view value = equals == std::string_view::npos ? "" : setting.substr(equals + 1);
+    if (name == "threads") {
+      threads = NumberIn(value, kMostThreads);
+    } else if (name == "onednn") {
+      onednn = NumberIn(value, 1) == 1;
+    } else {
+      throw std::invalid_argument("a target has no '" + std::string(name) + "'; it is " + ToString());
+    }
+  }
+}
+
+std::string Target::ToString() const {
+  return "threads=" + std::to_string(threads) + ",onednn=" + (onednn ? "1" : "0");
+}
+
+bool Target::PacksWeights(c10::Device device, c10::ScalarType dtype) const {
+  return onednn && device.is_cpu() && dtype == c10::kFloat;
+}
+
+bool Target::FoldsWeights(c10::Device device, c10::ScalarType dtype) const {
+  return device.is_cpu() && (dtype == c10::kFloat || dtype == c10::kDouble);
+}
+
+bool Target::RegroupsProducts(c10::Device device, c10::ScalarType dtype) const {
+  return device.is_cpu() && dtype == c10::kFloat;
+}
+
+bool Target::FoldsTensors(c10::Device device) const { return device.is_cpu(); }
+
+bool Target::PlansMemory(c10::Device device) const { return device.is_cpu(); }
+
+}  // namespace hearth

@@ -1,0 +1,36 @@
+// What code is compiled for: the libraries and threads of this process. Passes ask it what they may do with tensors of
+// a device and dtype; none decides that by itself.
+#pragma once
+
+#include <c10/core/Device.h>
+#include <c10/core/ScalarType.h>
+
+#include <string>
+#include <string_view>
+
+namespace hearth {
+
+struct Target {
+  int threads = 1;      // that work inside of an operator
+  bool onednn = false;  // LibTorch has oneDNN
+
+  // This process, on a thread whose operators have as many threads as those of the threads that will run the code.
+  static Target Host();
+  // Changes what `text` names: "threads=4,onednn=0". Throws std::invalid_argument.
+  void Set(std::string_view text);
+  // The same form.
+  std::string ToString() const;
+
+  // Whether weights of convolutions and linear layers may be in oneDNN's own formats.
+  bool PacksWeights(c10::Device device, c10::ScalarType dtype) const;
+  // Whether the weights of layers may be computed anew while compiling, with what comes after the layer folded in.
+  bool FoldsWeights(c10::Device device, c10::ScalarType dtype) const;
+  // Whether products with constant matrices are written as linear layers, and several layers of one input as one.
+  bool RegroupsProducts(c10::Device device, c10::ScalarType dtype) const;
+  // Whether operators on constant tensors may run while compiling.
+  bool FoldsTensors(c10::Device device) const;
+  // Whether results may lie in a plan's arena.
+  bool PlansMemory(c10::Device device) const;
+};
+
+}  // namespace hearth

@@ -1,0 +1,128 @@
+// All passes, by name. What runs them by name (pipelines.cpp, hearth-opt, tests) reads this table and nothing else.
+#pragma once
+
+#include <string_view>
+
+#include "jit/compiler/pass.h"
+#include "jit/passes/autocast.h"
+#include "jit/passes/build_lists.h"
+#include "jit/passes/canonical_order.h"
+#include "jit/passes/common_subexpressions.h"
+#include "jit/passes/constant_lists.h"
+#include "jit/passes/dead_code.h"
+#include "jit/passes/decompose_einsum.h"
+#include "jit/passes/early_guards.h"
+#include "jit/passes/fold_batch_norms.h"
+#include "jit/passes/fold_constant_tensors.h"
+#include "jit/passes/fold_facts.h"
+#include "jit/passes/frame_states.h"
+#include "jit/passes/group_linears.h"
+#include "jit/passes/guard_everywhere.h"
+#include "jit/passes/hoist_invariants.h"
+#include "jit/passes/implied_conditions.h"
+#include "jit/passes/make_linears.h"
+#include "jit/passes/move_forks.h"
+#include "jit/passes/observe.h"
+#include "jit/passes/pack_convolutions.h"
+#include "jit/passes/pack_linears.h"
+#include "jit/passes/peel_loops.h"
+#include "jit/passes/plan_memory.h"
+#include "jit/passes/private_state.h"
+#include "jit/passes/private_writes.h"
+#include "jit/passes/scalar_tensors.h"
+#include "jit/passes/simplify_views.h"
+#include "jit/passes/sink.h"
+#include "jit/passes/specialize.h"
+#include "jit/passes/specialize_profile.h"
+#include "jit/passes/split_tuples.h"
+#include "jit/passes/unroll_loops.h"
+
+namespace hearth {
+
+// In alphabetical order.
+inline constexpr Pass kPasses[] = {
+    {.name = "autocast", .run = InsertAutocasts, .help = "casts of torch.autocast regions", .required = true},
+    {.name = "build_lists", .run = BuildLists, .help = "lists built by appends become literals"},
+    {.name = "canonical_order",
+     .run = OrderOperands,
+     .help = "one operand order for arithmetic and comparisons of numbers",
+     .preserves = {Analysis::kAliases, Analysis::kMemory, Analysis::kPureNodes, Analysis::kPureForks}},
+    {.name = "common_subexpressions",
+     .run = EliminateCommonSubexpressions,
+     .help = "removes pure nodes that compute what was computed before"},
+    {.name = "constant_lists", .run = MakeConstantLists, .help = "list literals of constants become constants"},
+    {.name = "dead_code", .run = EliminateDeadCode, .help = "removes nodes without users and effects from a baseline"},
+    {.name = "dead_plan_code",
+     .run = EliminateDeadPlanCode,
+     .help = "removes nodes without users that can neither act nor raise from a plan"},
+    {.name = "decompose_einsum", .run = DecomposeEinsum, .help = "einsum becomes a product of matrices"},
+    {.name = "early_guards",
+     .run = MoveGuardsUp,
+     .help = "moves guards up to where what they check is known",
+     .preserves = AnalysisSet::All()},
+    {.name = "fold_batch_norms", .run = FoldBatchNorms, .help = "folds batch norms into the layer before them"},
+    {.name = "fold_constant_tensors", .run = FoldConstantTensors, .help = "computes what depends on constants alone"},
+    {.name = "fold_facts", .run = FoldFacts, .help = "folds what facts about the arguments decide"},
+    {.name = "frame_states",
+     .run = InsertFrameStates,
+     .help = "makes a plan of a baseline: a copy with the places to leave it from",
+     .required = true},
+    {.name = "group_linears", .run = GroupLinears, .help = "narrow linear layers of one input become one"},
+    {.name = "guard_everywhere",
+     .run = GuardEverywhere,
+     .help = "a guard that holds before each node that a plan may leave at, for tests",
+     .required = true},
+    {.name = "hoist_invariants",
+     .run = HoistInvariants,
+     .help = "loop-invariant code motion",
+     .preserves = AnalysisSet::All()},
+    {.name = "implied_conditions",
+     .run = SettleImpliedConditions,
+     .help = "removes conditions that an earlier guard or branch decided"},
+    {.name = "make_linears", .run = MakeLinears, .help = "products with constant matrices become linear layers"},
+    {.name = "move_forks", .run = MoveForks, .help = "starts forks early and waits for them late"},
+    {.name = "observe",
+     .run = InsertObservers,
+     .help = "a copy of a baseline that records a profile",
+     .required = true},
+    {.name = "pack_convolutions", .run = PackConvolutions, .help = "packs the weights of convolutions for oneDNN"},
+    {.name = "pack_linears",
+     .run = PackLinears,
+     .help = "linear layers with their weights in the fastest format and the activation fused"},
+    {.name = "peel_loops", .run = PeelLoops, .help = "takes a loop's first round out where it is special"},
+    {.name = "plan_memory", .run = PlanMemory, .help = "gives small results places in an arena"},
+    {.name = "private_state",
+     .run = MakeStatePrivate,
+     .help = "scalar replacement of attributes that carry nothing from run to run",
+     .required = true},
+    {.name = "private_writes",
+     .run = ForgetPrivateWrites,
+     .help = "removes FrameStates at writes that nobody else can see"},
+    {.name = "scalar_tensors", .run = ForwardScalarTensors, .help = "numbers that become tensors and numbers again"},
+    {.name = "simplify_views", .run = SimplifyViews, .help = "combines views and removes those that change nothing"},
+    {.name = "sink", .run = SinkIntoBranches, .help = "moves nodes into the only branch that uses them"},
+    {.name = "specialize", .run = Specialize, .help = "inlines calls, binds self and folds what that decides"},
+    {.name = "specialize_profile", .run = SpecializeProfile, .help = "speculates on a profile, behind guards"},
+    {.name = "split_tuples", .run = SplitTuples, .help = "tuples that control flow carries become their elements"},
+    {.name = "unroll_loops", .run = UnrollLoops, .help = "unrolls small loops of known trip counts"},
+};
+
+// Null if there is none.
+constexpr const Pass* FindPass(std::string_view name) {
+  for (const Pass& pass : kPasses) {
+    if (pass.name == name) return &pass;
+  }
+  return nullptr;
+}
+
+// A name that is not in the table does not compile.
+class PassName {
+ public:
+  consteval PassName(const char* name) : pass_(*FindPass(name)) {}  // NOLINT(google-explicit-constructor)
+  const Pass& pass() const { return pass_; }
+
+ private:
+  const Pass& pass_;
+};
+
+}  // namespace hearth
