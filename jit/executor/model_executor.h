@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "jit/analysis/effects.h"
-#include "jit/executor/state_gate.h"
 #include "jit/executor/tiers.h"
 #include "jit/interpreter/interpreter.h"
 #include "jit/interpreter/profile.h"
 #include "jit/interpreter/thread_pool.h"
 #include "jit/module/compilation_unit.h"
+#include "jit/state_order/state_gate.h"
 
 namespace hearth {
 

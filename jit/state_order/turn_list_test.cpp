@@ -1,11 +1,11 @@
-#include "jit/executor/turn_list.h"
+#include "jit/state_order/turn_list.h"
 
 #include <gtest/gtest.h>
 
 #include <thread>
 #include <vector>
 
-#include "jit/executor/passage.h"
+#include "jit/state_order/test_support.h"
 
 namespace hearth {
 namespace {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <utility>
 
-#include "jit/executor/turn_list.h"
+#include "jit/state_order/turn_list.h"
 
 namespace hearth {
 

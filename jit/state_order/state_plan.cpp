@@ -1,4 +1,4 @@
-#include "jit/executor/state_plan.h"
+#include "jit/state_order/state_plan.h"
 
 #include <algorithm>
 #include <limits>

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "jit/executor/state_plan.h"
 #include "jit/interpreter/interpreter.h"
+#include "jit/state_order/state_plan.h"
 
 namespace hearth {
 

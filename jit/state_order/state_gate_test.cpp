@@ -1,4 +1,4 @@
-#include "jit/executor/state_gate.h"
+#include "jit/state_order/state_gate.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "jit/executor/passage.h"
+#include "jit/state_order/test_support.h"
 
 namespace hearth {
 namespace {

@@ -1,4 +1,4 @@
-#include "jit/executor/state_gate.h"
+#include "jit/state_order/state_gate.h"
 
 #include <ATen/core/jit_type.h>
 

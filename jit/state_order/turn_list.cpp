@@ -1,4 +1,4 @@
-#include "jit/executor/turn_list.h"
+#include "jit/state_order/turn_list.h"
 
 #include <ATen/core/jit_type.h>
 
