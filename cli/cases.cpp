@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "cli/failure.h"
+#include "cli/json.h"
 #include "cli/text.h"
 
 namespace hearth::cli {
@@ -37,19 +39,33 @@ absl::Status Load(Session& session, const std::string& path, const std::string& 
   return absl::OkStatus();
 }
 
-// How many plans the model has, the most guards that one of them has, and the runs that left them.
+// How many plans the model has, the most guards that one of them has, the runs that left them, and of those the ones
+// for which there is no good reason.
 void PrintPlans(const Model& model) {
   uint64_t plans = 0;
   uint64_t guards = 0;
-  uint64_t bailouts = 0;
+  Json exceptions = Json::array();
   for (const PlanInfo& plan : model.plans(/*with_graphs=*/false)) {
     if (plan.state != PlanInfo::State::kCompiled) continue;
     ++plans;
     guards = std::max<uint64_t>(guards, plan.guards);
-    bailouts += plan.bailouts;
+    for (const PlanException& exception : plan.exceptions) {
+      exceptions.push_back({{"method", plan.method},
+                            {"arguments", plan.arguments},
+                            {"tier", plan.tier},
+                            {"operator", exception.op},
+                            {"node", exception.node},
+                            {"where", exception.where},
+                            {"exception", exception.text},
+                            {"runs", exception.runs}});
+    }
   }
-  std::printf("plans %llu guards %llu bailouts %llu\n", static_cast<unsigned long long>(plans),
-              static_cast<unsigned long long>(guards), static_cast<unsigned long long>(bailouts));
+  const PlanCounts counts = model.plan_counts();
+  std::printf("%s %s\n",
+              absl::StrCat("plans ", plans, " guards ", guards, " bailouts ", counts.bailouts, " unexplained ",
+                           counts.plan_exceptions, " invalidated ", counts.invalidated)
+                  .c_str(),
+              exceptions.dump(-1, ' ', true, Json::error_handler_t::replace).c_str());
 }
 
 std::string RunCase(Session& session, const CasesOptions& options, const std::string& line, LoadedArchive& loaded) {

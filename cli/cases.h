@@ -7,7 +7,11 @@
 // An empty OUTPUT (or "-") writes nothing, an empty METHOD is the module itself, and a SEED that of the random
 // operators. GUARD, with --fail-guards, is the number of the guard that fails, of so many as each plan has; a line with
 // one is answered by two, of which the first says what came of it:
-//   plans N guards N bailouts N
+//   plans N guards N bailouts N unexplained N invalidated N JSON
+// These are plans that there are, guards of the one that has most, and of the model since it was loaded: runs that left
+// a plan for the baseline; of those, runs that did so for an exception that the plan alone raised; and plans that are
+// not used any more because they did so too often. The JSON is an array with an object for each place that raised so:
+// {"method", "arguments", "tier", "operator", "node", "where", "exception", "runs"}.
 // With --profiled, but without `keep_loaded`, each line is run twice, each time in a module of its own: the first run
 // is watched, the second one, whose answer it is, takes for granted what the first one showed. For each line, also an
 // empty one, one line is printed and flushed:

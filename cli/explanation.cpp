@@ -28,8 +28,10 @@ void AppendRun(const CallReport::Run& run, std::string& out) {
   out += run.method + ": ";
   if (run.tier > 0) {
     out += (run.tier == 1 ? "the plan for (" : "the plan for exactly these sizes of (") + run.arguments + ")";
-    Append(out, ", compiled in %.1f ms, %u guards, %llu bailouts\n", Seconds(run.compile_time) * 1e3, run.guards,
-           static_cast<unsigned long long>(run.bailouts));
+    Append(out, ", compiled in %.1f ms, %u guards, %zu bailouts\n", Seconds(run.compile_time) * 1e3, run.guards,
+           run.bailouts.size());
+    // The call has an answer, so whatever raised, the baseline did not.
+    for (const std::string& why : run.bailouts) out += "  left for the baseline: " + why + "\n";
   } else {
     out += "the interpreter's baseline\n";
   }
@@ -67,7 +69,8 @@ Json ExplanationToJson(const CallReport& report) {
       described["arguments"] = run.arguments;
       described["compile_seconds"] = Seconds(run.compile_time);
       described["guards"] = run.guards;
-      described["bailouts"] = run.bailouts;
+      described["bailouts"] = run.bailouts.size();
+      described["left_for_the_baseline"] = run.bailouts;
     }
     runs.push_back(std::move(described));
   }

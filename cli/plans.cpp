@@ -31,7 +31,18 @@ Json PlanToJson(const v1::Plan& plan, bool graphs) {
                {"compile_seconds", plan.compile_seconds()},
                {"bytes", plan.bytes()},
                {"guards", plan.guards()},
-               {"bailouts", plan.bailouts()}};
+               {"bailouts", plan.bailouts()},
+               {"guard_failures", plan.guard_failures()},
+               {"model_exceptions", plan.model_exceptions()},
+               {"plan_exceptions", plan.plan_exceptions()}};
+  json["exceptions"] = Json::array();
+  for (const v1::Plan::Exception& exception : plan.exceptions()) {
+    json["exceptions"].push_back({{"operator", exception.operator_()},
+                                  {"node", exception.node()},
+                                  {"where", exception.where()},
+                                  {"text", exception.text()},
+                                  {"runs", exception.runs()}});
+  }
   json["claims"] = Json::array();
   for (const v1::Plan::Claim& claim : plan.claims()) {
     json["claims"].push_back({{"text", claim.text()}, {"where", claim.where()}, {"failures", claim.failures()}});
@@ -49,11 +60,23 @@ void Print(const v1::Plan& plan) {
     std::printf("; compiled in %.1f ms, %.1f kB, %u guards, %llu bailouts", plan.compile_seconds() * 1e3,
                 static_cast<double>(plan.bytes()) / 1e3, plan.guards(),
                 static_cast<unsigned long long>(plan.bailouts()));
+    if (plan.bailouts() > 0) {
+      std::printf(" (%llu guards failed, %llu exceptions of the model's own, %llu of the plan alone)",
+                  static_cast<unsigned long long>(plan.guard_failures()),
+                  static_cast<unsigned long long>(plan.model_exceptions()),
+                  static_cast<unsigned long long>(plan.plan_exceptions()));
+    }
   }
   std::printf("\n");
   for (const v1::Plan::Claim& claim : plan.claims()) {
     std::printf("  taken for granted: %s (%s), wrong %llu times\n", claim.text().c_str(), claim.where().c_str(),
                 static_cast<unsigned long long>(claim.failures()));
+  }
+  for (const v1::Plan::Exception& exception : plan.exceptions()) {
+    std::printf("  the plan alone raised %llu times: %s%s%s: %s\n    %s\n",
+                static_cast<unsigned long long>(exception.runs()), exception.operator_().c_str(),
+                exception.where().empty() ? "" : ", at ", exception.where().c_str(), exception.text().c_str(),
+                exception.node().c_str());
   }
   std::printf("%s", plan.graph().c_str());
 }

@@ -133,12 +133,20 @@ std::vector<PlanInfo> ListPlans(const Tiers& tiers, bool with_graphs) {
     info.compile_time = entry.plan->compile_time();
     info.bytes = entry.plan->bytes();
     info.guards = entry.plan->num_guards();
-    info.bailouts = entry.plan->bailouts();
+    const BailoutRecord& bailouts = entry.plan->executable().bailouts();
+    info.bailouts = bailouts.count();
+    info.guard_failures = bailouts.guard_failures();
+    info.model_exceptions = bailouts.model_exceptions();
+    info.plan_exceptions = bailouts.plan_exceptions();
+    for (BailoutRecord::PlanException& each : bailouts.exceptions()) {
+      info.exceptions.push_back(
+          {std::move(each.op), std::move(each.node), std::move(each.where), std::move(each.text), each.runs});
+    }
     for (ExecutionPlan::Guard& guard : entry.plan->guards()) {
       if (guard.claim.empty()) continue;
       info.claims.push_back({std::move(guard.claim), std::move(guard.where), guard.failures});
     }
-    if (with_graphs) info.graph = PrintGraph(entry.plan->graph());
+    if (with_graphs) info.graph = PrintGraph(entry.plan->executable().graph());
   }
   std::ranges::stable_sort(infos, std::ranges::greater(), &PlanInfo::calls);
   return infos;

@@ -205,9 +205,17 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
   PlanCounts plan_counts() const override {
     if (executor_->tiers() == nullptr) return {};
     const Tiers::Counts counts = executor_->tiers()->counts();
-    return {counts.specs,    counts.failed,         counts.plans[0],
-            counts.plans[1], counts.bytes,          counts.copied_bytes,
-            counts.bailouts, counts.guard_failures, {counts.calls[0], counts.calls[1], counts.calls[2]}};
+    return {counts.specs,
+            counts.failed,
+            counts.plans[0],
+            counts.plans[1],
+            counts.bytes,
+            counts.copied_bytes,
+            counts.bailouts,
+            counts.guard_failures,
+            counts.plan_exceptions,
+            counts.invalidated,
+            {counts.calls[0], counts.calls[1], counts.calls[2]}};
   }
 
   std::shared_ptr<const void> WhenWarm(std::function<void()> done) override {

@@ -146,8 +146,8 @@ struct CallReport {
     std::string arguments;
     std::chrono::nanoseconds compile_time{0};
     uint32_t guards = 0;
-    uint64_t bailouts = 0;            // how often this run went back to the baseline
-    std::vector<Operator> operators;  // the one with the most time first
+    std::vector<std::string> bailouts;  // why this run went back to the baseline, if it did
+    std::vector<Operator> operators;    // the one with the most time first
   };
   std::vector<Run> runs;
 };
@@ -184,6 +184,16 @@ struct GuardedClaim {
   uint64_t failures = 0;
 };
 
+// An exception that an operator of a plan raised, where the baseline then did the same work without one: a defect of
+// hearth's.
+struct PlanException {
+  std::string op;     // "hearth::convolution"
+  std::string node;   // as the plan's graph has it
+  std::string where;  // "model.py:12"; empty where that is not known
+  std::string text;   // its first line, bounded and escaped; of the first run's
+  uint64_t runs = 0;
+};
+
 // One kind of arguments that a model's method is called with, and a plan for it; again for each further plan.
 struct PlanInfo {
   enum class State { kCold, kQueued, kCompiled, kFailed, kRetired };
@@ -197,7 +207,11 @@ struct PlanInfo {
   std::chrono::nanoseconds compile_time{0};
   uint64_t bytes = 0;
   uint32_t guards = 0;
-  uint64_t bailouts = 0;  // runs that went back to the baseline
+  uint64_t bailouts = 0;  // runs that went back to the baseline; of those:
+  uint64_t guard_failures = 0;
+  uint64_t model_exceptions = 0;          // for what the baseline raised too
+  uint64_t plan_exceptions = 0;           // for what the plan alone raised
+  std::vector<PlanException> exceptions;  // which those were: of the plan's first few nodes that raised
   std::vector<GuardedClaim> claims;
   std::string graph;  // IR text, if asked for
 };
@@ -221,6 +235,8 @@ struct PlanCounts {
   // Since the model was loaded, of plans that are gone too:
   uint64_t bailouts = 0;  // runs that went back to the baseline
   uint64_t guard_failures = 0;
+  uint64_t plan_exceptions = 0;   // runs that went back for an exception that the plan alone raised
+  uint64_t invalidated = 0;       // plans that did so too often, and are not used any more
   uint64_t calls[3] = {0, 0, 0};  // by the tier that began them; estimated beyond the first few of a kind
 };
 

@@ -64,6 +64,7 @@ void AddPlans(const Model& model, ModelSample& sample) {
   sample.plan_bytes = counts.bytes;
   sample.weight_copy_bytes = counts.copied_bytes;
   sample.plan_bailouts = counts.bailouts;
+  sample.plan_exceptions = counts.plan_exceptions;
   sample.guard_failures = counts.guard_failures;
   std::ranges::copy(counts.calls, sample.calls.begin());
 }

@@ -1,5 +1,6 @@
 // Plans that leave for the baseline, at every guard of random programs.
 #include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "jit/executor/plan_compiler.h"
 #include "jit/interpreter/code.h"
 #include "jit/interpreter/interpreter.h"
+#include "jit/interpreter/plan_executable.h"
 #include "jit/interpreter/random_graphs.h"
 #include "jit/interpreter/test_support.h"
 #include "jit/ir/parser.h"
@@ -31,14 +33,11 @@ namespace hearth {
 namespace {
 
 using c10::IValue;
-
-struct Compiled {
-  std::unique_ptr<Graph> plan;
-  std::shared_ptr<const Code> code;
-};
+using testing::HasSubstr;
 
 // `optimise` changes the plan before it gets its guards.
-Compiled CompileGuarded(const Graph& baseline, void (*optimise)(Compilation&)) {
+std::unique_ptr<const PlanExecutable> CompileGuarded(const Graph& baseline, void (*optimise)(Compilation&),
+                                                     std::shared_ptr<BailoutTotals> totals = nullptr) {
   const std::vector<ResumePlace> anchors = FindAnchors(baseline);
   const auto resumable = CompileResumable(baseline, "f", anchors);
   CompilationInputs inputs;
@@ -50,10 +49,7 @@ Compiled CompileGuarded(const Graph& baseline, void (*optimise)(Compilation&)) {
   Verify(compilation.source());
   compilation.Run(PassName("guard_everywhere").pass());
   Verify(compilation.source());
-  Compiled compiled;
-  compiled.plan = compilation.TakeGraph();
-  compiled.code = CompilePlan(*compiled.plan, "f", resumable);
-  return compiled;
+  return CompilePlan(compilation.TakeGraph(), "f", resumable, std::move(totals));
 }
 
 void RemoveDeadCode(Compilation& plan) { plan.Run(PassName("dead_plan_code").pass()); }
@@ -81,28 +77,29 @@ std::pair<IValue, IValue> Answer(const Code& code, bool flag, int32_t failing_gu
 
 // How many bailouts there were.
 size_t FailEveryGuard(void (*optimise)(Compilation&)) {
-  size_t failed = 0;
+  const auto totals = std::make_shared<BailoutTotals>();
   for (uint32_t seed = 0; seed < 600; ++seed) {
     const std::unique_ptr<Graph> graph = GraphGenerator(seed, true).Generate();
     const auto baseline = CompileCode(*graph, "f");
-    const Compiled compiled = CompileGuarded(*graph, optimise);
+    const auto plan = CompileGuarded(*graph, optimise, totals);
     const auto explain = [&] {
-      return "seed " + std::to_string(seed) + "\n" + PrintGraph(*compiled.plan) + DumpCode(*baseline) +
-             DumpCode(*compiled.code);
+      return "seed " + std::to_string(seed) + "\n" + PrintGraph(plan->graph()) + DumpCode(*baseline) +
+             DumpCode(*plan->entry());
     };
     for (const bool flag : {false, true}) {
       const auto expected = Answer(*baseline, flag, -1);
-      EXPECT_EQ(Answer(*compiled.code, flag, -1), expected) << explain();
-      EXPECT_EQ(compiled.code->bailouts->count.exchange(0), 0u) << "without a failing guard the plan runs to its end";
-      for (uint32_t guard = 0; guard < compiled.code->bailouts->guards.size(); ++guard) {
-        EXPECT_EQ(Answer(*compiled.code, flag, static_cast<int32_t>(guard)), expected)
+      const uint64_t before = totals->bailouts;
+      EXPECT_EQ(Answer(*plan->entry(), flag, -1), expected) << explain();
+      EXPECT_EQ(totals->bailouts, before) << "without a failing guard the plan runs to its end";
+      for (uint32_t guard = 0; guard < plan->bailouts().guards().size(); ++guard) {
+        EXPECT_EQ(Answer(*plan->entry(), flag, static_cast<int32_t>(guard)), expected)
             << "guard " << guard << ", " << explain();
-        failed += compiled.code->bailouts->count.exchange(0);
-        if (testing::Test::HasFailure()) return failed;
+        if (testing::Test::HasFailure()) return totals->bailouts;
       }
     }
   }
-  return failed;
+  EXPECT_EQ(totals->guard_failures, totals->bailouts);
+  return totals->bailouts;
 }
 
 TEST(BailoutTest, EveryGuardOfRandomProgramsMayFailAndNothingChanges) {
@@ -131,20 +128,21 @@ TEST(BailoutTest, WhatAProfileTookForGrantedIsGivenUpWhereItDoesNotHold) {
     ASSERT_EQ(Answer(*compiler.observed(), true, -1, samples), Answer(*baseline, true, -1)) << "seed " << seed;
     request.profile.Join(*samples, compiler.sites());
     const auto plan = compiler.Compile(request, nullptr);
-    Verify(plan->graph());
+    const PlanExecutable& executable = plan->executable();
+    Verify(executable.graph());
     for (const bool flag : {true, false}) {
       const auto expected = Answer(*baseline, flag, -1);
-      const auto explain = [&] { return "seed " + std::to_string(seed) + "\n" + PrintGraph(plan->graph()); };
-      ASSERT_EQ(Answer(*plan->code(), flag, -1), expected) << explain();
+      const auto explain = [&] { return "seed " + std::to_string(seed) + "\n" + PrintGraph(executable.graph()); };
+      const uint64_t before = executable.bailouts().count();
+      ASSERT_EQ(Answer(*executable.entry(), flag, -1), expected) << explain();
       if (flag) {
-        ASSERT_EQ(plan->bailouts(), 0u) << "what the profile saw holds; " << explain();
+        ASSERT_EQ(executable.bailouts().count(), 0u) << "what the profile saw holds; " << explain();
       }
-      refuted += plan->bailouts();
+      refuted += executable.bailouts().count() - before;
       for (uint32_t guard = 0; guard < plan->num_guards(); ++guard) {
-        ASSERT_EQ(Answer(*plan->code(), flag, static_cast<int32_t>(guard)), expected)
+        ASSERT_EQ(Answer(*executable.entry(), flag, static_cast<int32_t>(guard)), expected)
             << "guard " << guard << ", " << explain();
       }
-      plan->code()->bailouts->count = 0;
     }
     for (const ExecutionPlan::Guard& guard : plan->guards()) {
       claims += guard.claim.empty() ? 0 : 1;
@@ -183,18 +181,18 @@ TEST(BailoutTest, SizesThatWereEqualInAllRunsAreTakenForGrantedUntilTheyTurnOutN
     request.profile.Join(*options.samples, compiler.sites());
   }
   const auto plan = compiler.Compile(request, nullptr);
-  ASSERT_EQ(plan->guards().size(), 1u) << PrintGraph(plan->graph());
+  ASSERT_EQ(plan->guards().size(), 1u) << PrintGraph(plan->executable().graph());
   EXPECT_EQ(plan->guards()[0].claim, "size 0 of y equals size 0 of x");
   const auto answer = [](const Code& code, std::vector<IValue> arguments) {
     const IValue value = hearth::Run(code, std::move(arguments));
     return std::pair(value.toTupleRef().elements()[0].toTensor().sizes().vec(),
                      value.toTupleRef().elements()[1].toInt());
   };
-  EXPECT_EQ(answer(*plan->code(), lists(7, 7)), answer(*baseline, lists(7, 7)));
+  EXPECT_EQ(answer(*plan->executable().entry(), lists(7, 7)), answer(*baseline, lists(7, 7)));
   EXPECT_EQ(plan->bailouts(), 0u);
   EXPECT_ANY_THROW(answer(*baseline, lists(3, 7)));
-  EXPECT_ANY_THROW(answer(*plan->code(), lists(3, 7)));
-  EXPECT_EQ(plan->bailouts(), 1u);
+  EXPECT_ANY_THROW(answer(*plan->executable().entry(), lists(3, 7)));
+  EXPECT_EQ(plan->executable().bailouts().count(), 1u);
   for (const size_t number : plan->Refuted()) request.refuted.insert(number);
   EXPECT_TRUE(compiler.Compile(request, nullptr)->guards().empty());
 }
@@ -280,7 +278,8 @@ TEST_F(CallsTest, WhatCallsDidBeforeAGuardFailedIsNotDoneAgain) {
                                    {{2, 3}, {"a", std::nullopt}, "o is not None"}};
   for (const Case& each : cases) {
     const auto before = plan->guards();
-    EXPECT_EQ(run(*plan->code(), each.counts, each.optionals), run(*baseline, each.counts, each.optionals));
+    EXPECT_EQ(run(*plan->executable().entry(), each.counts, each.optionals),
+              run(*baseline, each.counts, each.optionals));
     std::string failed;
     for (size_t i = 0; i < before.size(); ++i) {
       if (plan->guards()[i].failures > before[i].failures) failed += plan->guards()[i].claim;
@@ -300,30 +299,49 @@ void MultiplyFirst(Compilation& compilation) {
   plan.Insert(plan.Create(kMultiply, {x, x}))->SetOperator(OperatorRegistry::Global().Find(kMultiply, ""));
 }
 
-TEST(BailoutTest, APlanThatRaisesWhereTheModelDoesNotHasMadeAMistake) {
+TEST(BailoutTest, APlanThatRaisesWhereTheModelDoesNotSaysWhereAndWhy) {
   const auto graph = ParseGraph("graph(%x : Tensor):\n  %y : Tensor = aten::neg(%x)\n  return (%y)\n");
-  const auto [plan, code] = CompileGuarded(*graph, MultiplyFirst);
-  const auto run = [&code = *code](int64_t columns, int32_t failing_guard) {
+  const auto totals = std::make_shared<BailoutTotals>();
+  const auto plan = CompileGuarded(*graph, MultiplyFirst, totals);
+  const BailoutRecord& bailouts = plan->bailouts();
+  const auto run = [&](int64_t columns, int32_t failing_guard) {
     RunOptions options;
     options.failing_guard = failing_guard;
-    EXPECT_EQ(hearth::Run(code, {at::zeros({2, columns})}, options).toTensor().size(1), columns);
-    return std::pair(code.bailouts->count.load(), code.bailouts->mistakes.load());
+    EXPECT_EQ(hearth::Run(*plan->entry(), {at::zeros({2, columns})}, options).toTensor().size(1), columns);
+    return std::pair(bailouts.count(), bailouts.plan_exceptions());
   };
-  const auto totals = std::make_shared<BailoutTotals>();
-  code->bailouts->totals = totals;
   EXPECT_EQ(run(2, -1), std::pair(uint64_t{0}, uint64_t{0}));
-  EXPECT_EQ(run(2, 0), std::pair(uint64_t{1}, uint64_t{0})) << "a guard that fails is none";
+  EXPECT_EQ(run(2, 0), std::pair(uint64_t{1}, uint64_t{0})) << "a guard that fails is no exception";
   EXPECT_EQ(run(3, -1), std::pair(uint64_t{2}, uint64_t{1}));
-  EXPECT_EQ(totals->bailouts, 2u);
+  EXPECT_EQ(run(4, -1), std::pair(uint64_t{3}, uint64_t{2}));
+  EXPECT_EQ(bailouts.guard_failures(), 1u);
+  EXPECT_EQ(bailouts.model_exceptions(), 0u);
+  ASSERT_EQ(bailouts.exceptions().size(), 1u);
+  const BailoutRecord::PlanException exception = bailouts.exceptions()[0];
+  EXPECT_EQ(exception.op, "aten::mm");
+  EXPECT_THAT(exception.node, HasSubstr("= aten::mm(%x, %x)"));
+  EXPECT_EQ(exception.text, "mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)") << "of the first run";
+  EXPECT_EQ(exception.runs, 2u);
+  EXPECT_EQ(totals->bailouts, 3u);
   EXPECT_EQ(totals->guard_failures, 1u);
+  EXPECT_EQ(totals->plan_exceptions, 2u);
 }
 
-TEST(BailoutTest, APlanThatRaisesAsTheModelDoesHasMadeNoMistake) {
+TEST(BailoutTest, APlanThatRaisesAsTheModelDoesIsNotToBlame) {
   const auto graph = ParseGraph("graph(%x : Tensor):\n  %y : Tensor = aten::mm(%x, %x)\n  return (%y)\n");
-  const auto [plan, code] = CompileGuarded(*graph, MultiplyFirst);
-  EXPECT_THROW(hearth::Run(*code, {at::zeros({2, 3})}, RunOptions()), std::exception);
-  EXPECT_EQ(code->bailouts->count, 1u);
-  EXPECT_EQ(code->bailouts->mistakes, 0u);
+  const auto plan = CompileGuarded(*graph, MultiplyFirst);
+  EXPECT_THROW(hearth::Run(*plan->entry(), {at::zeros({2, 3})}, RunOptions()), std::exception);
+  EXPECT_EQ(plan->bailouts().count(), 1u);
+  EXPECT_EQ(plan->bailouts().model_exceptions(), 1u);
+  EXPECT_EQ(plan->bailouts().plan_exceptions(), 0u);
+}
+
+TEST(BailoutTest, TheTextOfAnExceptionIsOneShortLine) {
+  const auto text = [](const std::string& what) {
+    return ExceptionText(std::make_exception_ptr(std::runtime_error(what)));
+  };
+  EXPECT_EQ(text("no\tgood\nat all"), "no\\tgood");
+  EXPECT_LT(text(std::string(100000, '\x01')).size(), 400u);
 }
 
 TEST(BailoutTest, ARunThatHasUsedUpItsMemoryBeginsNothingAgain) {
@@ -336,11 +354,11 @@ TEST(BailoutTest, ARunThatHasUsedUpItsMemoryBeginsNothingAgain) {
       -> (%true, %next)
   return (%last)
 )");
-  const Compiled compiled = CompileGuarded(*graph, RemoveDeadCode);
+  const auto plan = CompileGuarded(*graph, RemoveDeadCode);
   RunOptions options;
   options.memory = std::make_shared<MemoryAccount>(4 << 20);
-  EXPECT_THROW(hearth::Run(*compiled.code, {1000000, "text", c10::List<std::string>()}, options), ResourceError);
-  EXPECT_EQ(compiled.code->bailouts->count, 0u);
+  EXPECT_THROW(hearth::Run(*plan->entry(), {1000000, "text", c10::List<std::string>()}, options), ResourceError);
+  EXPECT_EQ(plan->bailouts().count(), 0u);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What answers the calls of one method whose arguments are of one spec, in place of the baseline: Code made of an
-// optimised copy of the baseline graph, which goes back to the baseline wherever it cannot go on.
+// What answers the calls of one method whose arguments are of one spec, in place of the baseline: an executable made of
+// an optimised copy of the baseline graph, which goes back to the baseline wherever it cannot go on.
 //
 // Immutable once made, but for its counts of calls and bailouts; shared by the cache and the runs that use it.
 #pragma once
@@ -12,8 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "jit/interpreter/interpreter.h"
-#include "jit/ir/graph.h"
+#include "jit/interpreter/plan_executable.h"
 
 namespace hearth {
 
@@ -24,11 +23,10 @@ class ExecutionPlan {
     std::string shape;     // of the one that it is for; empty: for all
     bool lacks_room = false;
   };
-  ExecutionPlan(std::unique_ptr<const Graph> graph, std::shared_ptr<const Code> code,
-                std::chrono::nanoseconds compile_time, const Origin& origin);
+  ExecutionPlan(std::unique_ptr<const PlanExecutable> executable, std::chrono::nanoseconds compile_time,
+                const Origin& origin);
 
-  const Graph& graph() const { return *graph_; }
-  const std::shared_ptr<const Code>& code() const { return code_; }
+  const PlanExecutable& executable() const { return *executable_; }
   std::chrono::nanoseconds compile_time() const { return compile_time_; }
   size_t questions() const { return origin_.questions; }
   // Whether there was no room for a constant that it would have: it may be slower than one that was made earlier.
@@ -56,14 +54,11 @@ class ExecutionPlan {
   // Whether it raises in so many of its calls, and the baseline does not, that none would be better. A pass has made a
   // mistake, or none of these calls needs what the plan computes beforehand.
   bool IsMistaken() const;
-  // Runs that went back to the baseline.
-  uint64_t bailouts() const;
   // About what it takes beside the tensors that it shares with the model.
-  size_t bytes() const;
+  size_t bytes() const { return sizeof(*this) + executable_->bytes(); }
 
  private:
-  const std::unique_ptr<const Graph> graph_;
-  const std::shared_ptr<const Code> code_;
+  const std::unique_ptr<const PlanExecutable> executable_;
   const std::chrono::nanoseconds compile_time_;
   const Origin origin_;
   mutable std::atomic<uint64_t> calls_{0};

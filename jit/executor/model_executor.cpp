@@ -120,7 +120,7 @@ void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> argu
       const auto self = static_cast<size_t>(module_ != nullptr);
       Tiers::Choice choice = tiers_->Choose(static_cast<size_t>(&method - entries_.data()),
                                             std::span(arguments).subspan(self), settings.failing_guard);
-      if (choice.plan != nullptr) code = choice.plan->code();
+      if (choice.plan != nullptr) code = choice.plan->executable().entry();
       options.keep_alive[1] = choice.plan;
       if (choice.observed != nullptr) code = std::move(choice.observed);
       options.samples = std::move(choice.samples);

@@ -31,12 +31,14 @@ ProfileClaims ClaimsOf(const PlanRequest& request, std::span<const ProfileSite> 
 }  // namespace
 
 PlanCompiler::PlanCompiler(const Graph& baseline, std::string function_name, bool guard_everywhere,
-                           DerivedConstantTable* weights, const UnitEffects* effects)
+                           DerivedConstantTable* weights, const UnitEffects* effects,
+                           std::shared_ptr<BailoutTotals> totals)
     : baseline_(baseline),
       function_name_(std::move(function_name)),
       guard_everywhere_(guard_everywhere),
       weights_(weights),
-      effects_(effects) {}
+      effects_(effects),
+      totals_(std::move(totals)) {}
 
 void PlanCompiler::Prepare() const {
   const std::lock_guard lock(mutex_);
@@ -82,10 +84,10 @@ std::unique_ptr<const ExecutionPlan> PlanCompiler::Compile(const PlanRequest& re
   plan.SetClaims(ClaimsOf(request, sites_, plan.source()));
   OptimizePlan(plan);
   begin("lowering");
-  std::shared_ptr<const Code> code = CompilePlan(plan.source(), function_name_, resumable_);
   const CompilationReport& report = plan.report();
+  auto executable = CompilePlan(plan.TakeGraph(), function_name_, resumable_, totals_);
   return std::make_unique<const ExecutionPlan>(
-      plan.TakeGraph(), std::move(code), std::chrono::steady_clock::now() - start,
+      std::move(executable), std::chrono::steady_clock::now() - start,
       ExecutionPlan::Origin{.questions = report.questions.size(),
                             .shape = request.shape == nullptr ? "" : request.shape->ToString(),
                             .lacks_room = report.lacks_room});

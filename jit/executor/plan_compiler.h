@@ -40,10 +40,11 @@ class PlanCompiler {
  public:
   // `baseline` is what the method's Code was made of, without later changes; it must outlive this, and its unit the
   // plans. With `guard_everywhere`, plans get a guard before every node that they may leave for the baseline at, for
-  // tests that make one fail. `weights` as in CompilationInputs, shared by the model's methods; `effects` are the
-  // unit's. On a thread with as many threads inside of operators as those have that will run the plans.
+  // tests that make one fail. `weights` as in CompilationInputs, shared by the model's methods, as `totals`, which may be
+  // null; `effects` are the unit's. On a thread with as many threads inside of operators as those have that will run the
+  // plans.
   PlanCompiler(const Graph& baseline, std::string function_name, bool guard_everywhere, DerivedConstantTable* weights,
-               const UnitEffects* effects);
+               const UnitEffects* effects, std::shared_ptr<BailoutTotals> totals = nullptr);
 
   // Takes milliseconds and more. `progress`, which may be null, is told each pass. Throws what a pass throws, which is
   // a defect of the pass and not of the model, and what `progress` throws.
@@ -63,6 +64,7 @@ class PlanCompiler {
   const bool guard_everywhere_;
   DerivedConstantTable* const weights_;
   const UnitEffects* const effects_;
+  const std::shared_ptr<BailoutTotals> totals_;
   const Target target_ = Target::Host();
   mutable std::mutex mutex_;
   mutable std::vector<ResumePlace> anchors_;

@@ -41,17 +41,17 @@ class Method {
     const bool exact = sizes == Sizes::kExact;
     plan_ = compiler_.Compile({.spec = spec, .shape = exact ? &shape : nullptr, .likely = exact ? nullptr : &shape},
                               nullptr);
-    Verify(plan_->graph());
+    Verify(plan_->executable().graph());
   }
 
   IValue Baseline(std::vector<IValue> arguments) const { return hearth::Run(*baseline_, std::move(arguments)); }
   IValue Plan(std::vector<IValue> arguments, int32_t failing_guard = -1) const {
     RunOptions options;
     options.failing_guard = failing_guard;
-    return hearth::Run(*plan_->code(), std::move(arguments), options);
+    return hearth::Run(*plan_->executable().entry(), std::move(arguments), options);
   }
   const ExecutionPlan& plan() const { return *plan_; }
-  size_t slots() const { return CountSlots(*plan_->graph().block()); }
+  size_t slots() const { return CountSlots(*plan_->executable().graph().block()); }
 
  private:
   static size_t CountSlots(const Block& block) {
@@ -176,12 +176,12 @@ void ExpectSameAnswers(const Method& method, const at::Tensor& x, const at::Tens
   for (const bool flag : {true, false}) {
     const IValue expected = method.Baseline(Arguments(x, y, flag));
     const IValue kept = method.Plan(Arguments(x, y, flag));
-    EXPECT_TRUE(AreEqual(kept, expected)) << PrintGraph(method.plan().graph());
+    EXPECT_TRUE(AreEqual(kept, expected)) << PrintGraph(method.plan().executable().graph());
     for (uint32_t guard = 0; guard < method.plan().num_guards(); ++guard) {
       EXPECT_TRUE(AreEqual(method.Plan(Arguments(y, x, flag), static_cast<int32_t>(guard)),
                            method.Baseline(Arguments(y, x, flag))))
           << "guard " << guard << "\n"
-          << PrintGraph(method.plan().graph());
+          << PrintGraph(method.plan().executable().graph());
     }
     EXPECT_TRUE(AreEqual(kept, expected)) << "an answer is nobody else's memory";
     if (testing::Test::HasFailure()) return;
@@ -197,7 +197,7 @@ TEST(PlanMemoryTest, RandomProgramsAnswerAsTheBaselineAtEveryGuard) {
     slots += method.slots();
     ExpectSameAnswers(method, Input(), Input());
     if (testing::Test::HasFailure()) return;
-    bailouts += method.plan().bailouts();
+    bailouts += method.plan().executable().bailouts().count();
   }
   EXPECT_GT(slots, 500u);
   EXPECT_GT(bailouts, 1000u);
@@ -244,7 +244,7 @@ TEST(PlanMemoryTest, ResultsThatDoNotLiveAtOnceShareTheirPlace) {
     const Method method(kChain, {Input(), 3}, sizes, /*guard_everywhere=*/false);
     EXPECT_EQ(method.slots(), 4u);
     const size_t one = 6 * 20 * sizeof(float);
-    const ArenaLayout& layout = method.plan().code()->arenas->layout();
+    const ArenaLayout& layout = method.plan().executable().entry()->arenas->layout();
     EXPECT_EQ(layout.num_given, sizes == Sizes::kExact ? 0u : 2u);
     EXPECT_EQ(layout.places.size(), 3u);
     EXPECT_LE(layout.likely_bytes, 3 * ((one + 63) / 64 * 64));
@@ -280,7 +280,7 @@ TEST(PlanMemoryTest, ARunThatRaisesInTheMiddleLeavesNothingBehind) {
       EXPECT_THROW(method.Plan({x, 20}), ModelError);
       EXPECT_TRUE(AreEqual(method.Plan({x, 3}), expected));
     }
-    EXPECT_EQ(method.plan().bailouts(), 3u);
+    EXPECT_EQ(method.plan().executable().bailouts().count(), 3u);
   }
 }
 
@@ -300,7 +300,7 @@ TEST(PlanMemoryTest, SizesThatNoTensorCanHaveAreTheBaselinesToTell) {
   return (%d, %y)
 )",
                       {Input(), 4}, Sizes::kAny, /*guard_everywhere=*/false);
-  EXPECT_EQ(method.slots(), 2u) << PrintGraph(method.plan().graph());
+  EXPECT_EQ(method.slots(), 2u) << PrintGraph(method.plan().executable().graph());
   const at::Tensor x = Input();
   for (const int64_t n : {4, 5, 10, 1, 2, 20, 4}) {
     EXPECT_TRUE(AreEqual(method.Plan({x, n}), method.Baseline({x, n}))) << n;
@@ -331,8 +331,8 @@ TEST(PlanMemoryTest, NumbersMayComeInTuplesAndLists) {
     return std::vector<IValue>{c10::ivalue::Tuple::create({at::rand({n, 4}), list}), c10::List<int64_t>({2, n, 2})};
   };
   const Method method(text, arguments(6, 5), Sizes::kAny, /*guard_everywhere=*/false);
-  EXPECT_EQ(method.slots(), 2u) << PrintGraph(method.plan().graph());
-  EXPECT_EQ(method.plan().code()->arenas->layout().num_given, 5u);
+  EXPECT_EQ(method.slots(), 2u) << PrintGraph(method.plan().executable().graph());
+  EXPECT_EQ(method.plan().executable().entry()->arenas->layout().num_given, 5u);
   for (int64_t n = 2; n < 20; ++n) {
     const std::vector<IValue> given = arguments(n, 31 - n);
     EXPECT_TRUE(AreEqual(method.Plan(given), method.Baseline(given)));
@@ -354,7 +354,7 @@ TEST(PlanMemoryTest, WhatAForkSeesHasMemoryOfItsOwn) {
   return (%f, %d)
 )",
                       {Input()}, Sizes::kAny, /*guard_everywhere=*/true);
-  EXPECT_EQ(method.slots(), 2u) << PrintGraph(method.plan().graph());
+  EXPECT_EQ(method.slots(), 2u) << PrintGraph(method.plan().executable().graph());
   for (int i = 0; i < 3; ++i) {
     const at::Tensor x = Input();
     for (int32_t guard = -1; guard < static_cast<int32_t>(method.plan().num_guards()); ++guard) {

@@ -68,7 +68,8 @@ Tiers::Tiers(TierSettings settings, const std::vector<Method>& methods, bool wri
     inputs_.push_back(method.baseline->inputs().size());
     compilers_.push_back(std::make_unique<PlanCompiler>(*method.baseline, method.name,
                                                         settings_.fail_guards.has_value(),
-                                                        writes_weights ? nullptr : &derived_, method.effects));
+                                                        writes_weights ? nullptr : &derived_, method.effects,
+                                                        totals_));
   }
   if (settings_.compiler != nullptr) client_.emplace(settings_.compiler);
 }
@@ -126,6 +127,7 @@ void Tiers::HeedProfile(const CodeCache::Found& found, std::span<const c10::IVal
 
 void Tiers::Withdraw(CodeEntry& entry, const ExecutionPlan& plan) {
   if (!cache_.TryWithdraw(entry, plan)) return;
+  invalidated_.fetch_add(1, std::memory_order_relaxed);
   const MemoryAccount::Scope nobody(nullptr);
   Log().warn("{}: the plan for {}{} raises where the model does not, and is not used any more", names_[entry.method()],
              entry.spec().ToString(), plan.shape().empty() ? "" : " of sizes " + plan.shape());
@@ -257,7 +259,6 @@ std::shared_ptr<const ExecutionPlan> Tiers::Compile(CodeEntry& entry, const Exac
 std::shared_ptr<const ExecutionPlan> Tiers::Compile(size_t method, const PlanRequest& request,
                                                     CompileProgress* progress) const {
   std::unique_ptr<const ExecutionPlan> plan = compilers_[method]->Compile(request, progress);
-  plan->code()->bailouts->totals = totals_;
   if (settings_.disposal == nullptr) return plan;
   return settings_.disposal->Own(std::move(plan));
 }
@@ -344,6 +345,8 @@ Tiers::Counts Tiers::counts() const {
   counts.copied_bytes = derived_.bytes();
   counts.bailouts = totals_->bailouts.load(std::memory_order_relaxed);
   counts.guard_failures = totals_->guard_failures.load(std::memory_order_relaxed);
+  counts.plan_exceptions = totals_->plan_exceptions.load(std::memory_order_relaxed);
+  counts.invalidated = invalidated_.load(std::memory_order_relaxed);
   for (size_t tier = 0; tier < std::size(calls_); ++tier) {
     counts.calls[tier] = calls_[tier].load(std::memory_order_relaxed);
   }

@@ -117,6 +117,8 @@ class Tiers {
     // Of the model's whole life, whatever became of the plans:
     uint64_t bailouts = 0;
     uint64_t guard_failures = 0;
+    uint64_t plan_exceptions = 0;   // of the bailouts: for what the plan raised and the baseline did not
+    uint64_t invalidated = 0;       // plans that did so too often
     uint64_t calls[3] = {0, 0, 0};  // by the tier that began them, the baseline first; estimated beyond the first few
   };
   Counts counts() const;
@@ -150,7 +152,8 @@ class Tiers {
   std::vector<size_t> inputs_;  // how many, by method
   DerivedConstantTable derived_;
   const std::shared_ptr<BailoutTotals> totals_ = std::make_shared<BailoutTotals>();
-  std::atomic<uint64_t> calls_[3] = {};                   // by tier
+  std::atomic<uint64_t> calls_[3] = {};  // by tier
+  std::atomic<uint64_t> invalidated_{0};
   std::vector<std::unique_ptr<PlanCompiler>> compilers_;  // by method
   CodeCache cache_;
   std::atomic<uint64_t> forced_calls_{0};

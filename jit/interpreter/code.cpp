@@ -20,13 +20,6 @@ std::shared_ptr<const Code> CompileResumable(const Graph& graph, std::string fun
   return lowering.Run();
 }
 
-std::shared_ptr<const Code> CompilePlan(const Graph& plan, std::string function_name,
-                                        std::shared_ptr<const Code> baseline) {
-  Lowering lowering(*plan.block(), std::move(function_name));
-  lowering.BailOutTo(std::move(baseline));
-  return lowering.Run();
-}
-
 torch::jit::Function* MethodCache::Find(const c10::ClassType* type, const std::string& name) {
   const Entry* newest = newest_.load(std::memory_order_acquire);
   if (newest != nullptr && newest->type == type) return newest->function;

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "jit/interpreter/arena.h"
+#include "jit/interpreter/bailout_record.h"
 #include "jit/operators/operator.h"
 #include "jit/support/source_range.h"
 
@@ -130,19 +131,6 @@ struct ResumePoint {
 };
 inline constexpr int32_t kNotInRegister = -1;
 
-// A guard of a plan, for people and for whoever makes the next plan.
-struct GuardInfo {
-  std::string claim;    // what it checks, in words; empty where no profile asked for it
-  int64_t number = -1;  // of the Value that it is about (analysis/value_profile.h)
-  SourceRange range;
-};
-
-// Of all plans of a model, those that are gone included.
-struct BailoutTotals {
-  std::atomic<uint64_t> bailouts{0};
-  std::atomic<uint64_t> guard_failures{0};
-};
-
 // Of a plan's Code: how a run that cannot go on there goes on in the baseline's (passes/frame_states.h).
 struct Bailouts {
   struct State {
@@ -153,12 +141,9 @@ struct Bailouts {
 
   std::shared_ptr<const Code> baseline;
   std::vector<State> states;
-  std::vector<int32_t> state_at;  // by instruction; kNone: what fails there is the model's own failure
-  std::vector<GuardInfo> guards;
-  mutable std::deque<std::atomic<uint64_t>> failures;  // by guard
-  mutable std::atomic<uint64_t> count{0};              // runs that went back to the baseline
-  std::shared_ptr<BailoutTotals> totals;               // counted too, if not null; set before the first run
-  mutable std::atomic<uint64_t> mistakes{0};           // of those, for an exception that the baseline did not raise
+  std::vector<int32_t> state_at;   // by instruction; kNone: what fails there is the model's own failure
+  std::vector<const Node*> nodes;  // by instruction: what it was made of, in the plan's graph
+  std::unique_ptr<BailoutRecord> record;
 };
 
 class Code {

@@ -33,13 +33,9 @@ class ThreadPool;
 // CompilationUnit, which the caller keeps alive.
 std::shared_ptr<const Code> CompileCode(const Graph& graph, std::string function_name);
 
-// The same with a resume point for each of `places`.
+// The same with a resume point for each of `places`, where runs of plans (plan_executable.h) may be taken up.
 std::shared_ptr<const Code> CompileResumable(const Graph& graph, std::string function_name,
                                              std::span<const ResumePlace> places);
-
-// Code of a plan: a Graph with FrameStates whose anchors are resume points of `baseline`.
-std::shared_ptr<const Code> CompilePlan(const Graph& plan, std::string function_name,
-                                        std::shared_ptr<const Code> baseline);
 
 // What gives a Function its Code: sets function's Executable. Nested calls find the callee's Code through it.
 void SetCode(Function& function, std::shared_ptr<const Code> code);

@@ -483,10 +483,7 @@ InterpreterState::Outcome InterpreterState::LoopWith(Timer timer) {
     const int32_t* operands = OPERANDS();
     for (size_t i = 0; i < pc->num_inputs; ++i) holds &= AT(operands[i]).toBool();
     if (holds) NEXT();
-    code->bailouts->failures[static_cast<size_t>(pc->target)].fetch_add(1, std::memory_order_relaxed);
-    if (BailoutTotals* totals = code->bailouts->totals.get()) {
-      totals->guard_failures.fetch_add(1, std::memory_order_relaxed);
-    }
+    code->bailouts->record->CountGuardFailure(static_cast<size_t>(pc->target));
     frames_.back().pc = pc;
     BailOut();
     ENTER_FRAME();

@@ -27,7 +27,7 @@ class Lowering {
   Lowering(const Block& top, std::string function_name);
   // Before Run: what CompileResumable and CompilePlan ask for. Both refer to what is given until then.
   void MarkResumePoints(std::span<const ResumePlace> places);
-  void BailOutTo(std::shared_ptr<const Code> baseline);
+  void BailOutTo(std::shared_ptr<const Code> baseline, std::shared_ptr<BailoutTotals> totals);
   std::shared_ptr<Code> Run();
 
  private:

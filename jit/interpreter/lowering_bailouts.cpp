@@ -25,9 +25,10 @@ void Lowering::AddResumePoint(const Node* node) {
   }
 }
 
-void Lowering::BailOutTo(std::shared_ptr<const Code> baseline) {
+void Lowering::BailOutTo(std::shared_ptr<const Code> baseline, std::shared_ptr<BailoutTotals> totals) {
   code_->bailouts = std::make_unique<Bailouts>();
   code_->bailouts->baseline = std::move(baseline);
+  code_->bailouts->record = std::make_unique<BailoutRecord>(code_->function_name, std::move(totals));
 }
 
 void Lowering::LowerFrameState(const Node* node) {
@@ -50,15 +51,13 @@ void Lowering::LowerFrameState(const Node* node) {
 
 void Lowering::LowerGuard(const Node* node) {
   TORCH_CHECK(frame_state_ != Bailouts::kNone, "a guard that no FrameState covers");
-  Bailouts& bailouts = *code_->bailouts;
-  At(EmitNode(Opcode::kGuard, node)).target = static_cast<int32_t>(bailouts.guards.size());
-  GuardInfo& guard = bailouts.guards.emplace_back();
+  GuardInfo guard;
   guard.range = node->range();
   if (node->HasAttribute(sym::kClaimAttr)) {
     guard.claim = node->attribute<std::string>(sym::kClaimAttr);
     guard.number = node->attribute<int64_t>(sym::kNumberAttr);
   }
-  bailouts.failures.emplace_back(0);
+  At(EmitNode(Opcode::kGuard, node)).target = static_cast<int32_t>(code_->bailouts->record->AddGuard(std::move(guard)));
 }
 
 void Lowering::LowerObserve(const Node* node) {

@@ -347,14 +347,20 @@ void Lowering::SetCallee(size_t at, const TypePtr& self, const std::string& meth
 Instruction& Lowering::Emit(Opcode opcode, const Node* origin) {
   code_->instructions.emplace_back().opcode = opcode;
   code_->origins.push_back({origin->kind(), origin->range(), OriginOf(origin->inlined_call())});
-  if (code_->bailouts != nullptr) code_->bailouts->state_at.push_back(frame_state_);
+  if (code_->bailouts != nullptr) {
+    code_->bailouts->state_at.push_back(frame_state_);
+    code_->bailouts->nodes.push_back(origin);
+  }
   return code_->instructions.back();
 }
 
 void Lowering::TakeBack() {
   code_->instructions.pop_back();
   code_->origins.pop_back();
-  if (code_->bailouts != nullptr) code_->bailouts->state_at.pop_back();
+  if (code_->bailouts != nullptr) {
+    code_->bailouts->state_at.pop_back();
+    code_->bailouts->nodes.pop_back();
+  }
 }
 
 size_t Lowering::EmitNode(Opcode opcode, const Node* node) {

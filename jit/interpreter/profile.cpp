@@ -1,5 +1,7 @@
 #include "jit/interpreter/profile.h"
 
+#include <utility>
+
 namespace hearth {
 namespace {
 
@@ -32,9 +34,9 @@ void RunProfile::Add(const std::string& name, const Operator& more) {
   total.time += more.time;
 }
 
-void RunProfile::CountBailout() {
+void RunProfile::AddBailout(std::string why) {
   std::lock_guard lock(mutex_);
-  ++bailouts_;
+  bailouts_.push_back(std::move(why));
 }
 
 std::map<std::string, RunProfile::Operator> RunProfile::operators() const {
@@ -42,7 +44,7 @@ std::map<std::string, RunProfile::Operator> RunProfile::operators() const {
   return operators_;
 }
 
-uint64_t RunProfile::bailouts() const {
+std::vector<std::string> RunProfile::bailouts() const {
   std::lock_guard lock(mutex_);
   return bailouts_;
 }

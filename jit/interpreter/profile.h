@@ -27,17 +27,18 @@ class RunProfile {
   };
 
   void Add(const std::string& name, const Operator& more);
-  void CountBailout();
+  // A plan's code went on in the baseline's; why, in words.
+  void AddBailout(std::string why);
 
   // By the kinds of the graph's nodes ("aten::add", "prim::Loop"); an inlined call has no entry.
   std::map<std::string, Operator> operators() const;
-  // How often a plan's code went on in the baseline's.
-  uint64_t bailouts() const;
+  // Why each did.
+  std::vector<std::string> bailouts() const;
 
  private:
   mutable std::mutex mutex_;
   std::map<std::string, Operator> operators_;
-  uint64_t bailouts_ = 0;
+  std::vector<std::string> bailouts_;
 };
 
 // One stay of a run in the dispatch loop. The time between two calls of Begin is the first one's instruction's.

@@ -14,6 +14,7 @@
 #include "jit/operators/value_parts.h"
 #include "jit/support/arena_limits.h"
 #include "jit/support/errors.h"
+#include "jit/support/resource_error.h"
 
 namespace hearth {
 namespace {
@@ -163,7 +164,7 @@ RunGroup& InterpreterState::Group() {
 
 InterpreterState::Outcome InterpreterState::Execute() {
   const Outcome outcome = ExecuteFrames();
-  if (outcome == Outcome::kDone && raised_ != nullptr) raised_->mistakes.fetch_add(1, std::memory_order_relaxed);
+  if (raised_ && outcome != Outcome::kSuspended) RecordException(outcome);
   // What the run gives is still held, should it be of the arena.
   if (outcome != Outcome::kSuspended && arena_ != nullptr) arenas_->Give(std::move(arena_));
   return outcome;
@@ -186,10 +187,10 @@ InterpreterState::Outcome InterpreterState::ExecuteFrames() {
   for (;;) {
     const Outcome outcome = options_.profile == nullptr ? Loop() : TimedLoop();
     if (outcome != Outcome::kRaised) return outcome;
-    const Bailouts* bailouts = frames_.back().code->bailouts.get();
+    const Code* code = frames_.back().code;
+    const auto instruction = static_cast<size_t>(frames_.back().pc - code->instructions.data());
     if (MayBailOut() && TryBailOut()) {
-      error_ = nullptr;
-      raised_ = bailouts;
+      raised_ = {code, instruction, std::exchange(error_, nullptr)};
     } else if (!Unwind()) {
       return outcome;
     }
@@ -231,7 +232,8 @@ void InterpreterState::BailOut() {
   Frame& frame = frames_.back();
   const Code& plan = *frame.code;
   const Bailouts& bailouts = *plan.bailouts;
-  const int32_t index = bailouts.state_at[static_cast<size_t>(frame.pc - plan.instructions.data())];
+  const auto instruction = static_cast<size_t>(frame.pc - plan.instructions.data());
+  const int32_t index = bailouts.state_at[instruction];
   const Bailouts::State& state = bailouts.states[static_cast<size_t>(index)];
   const Code& baseline = *bailouts.baseline;
   const ResumePoint& point = baseline.resume_points[state.point];
@@ -243,6 +245,7 @@ void InterpreterState::BailOut() {
     values.push_back(operands[i] >= 0 ? registers_[frame.base + static_cast<size_t>(operands[i])]
                                       : plan.constants[static_cast<size_t>(~operands[i])]);
   }
+  if (options_.profile != nullptr) options_.profile->AddBailout(WhyItLeaves(plan, instruction));
   // Nothing fails from here on.
   GrowRegisters(frame.base + baseline.num_registers);
   for (size_t i = 0; i < plan.num_registers; ++i) registers_[frame.base + i] = c10::IValue();
@@ -253,9 +256,36 @@ void InterpreterState::BailOut() {
   if (arena_ != nullptr) arenas_->Leave(std::move(arena_));
   frame.code = &baseline;
   frame.pc = baseline.instructions.data() + point.pc;
-  bailouts.count.fetch_add(1, std::memory_order_relaxed);
-  if (bailouts.totals != nullptr) bailouts.totals->bailouts.fetch_add(1, std::memory_order_relaxed);
-  if (options_.profile != nullptr) options_.profile->CountBailout();
+  bailouts.record->CountBailout();
+}
+
+std::string InterpreterState::WhyItLeaves(const Code& plan, size_t instruction) const {
+  const SourceRange& range = plan.origins[instruction].range;
+  const std::string place = range.source == nullptr ? "" : " (" + PlaceOf(range) + ")";
+  if (error_ != nullptr) {
+    return std::string(plan.origins[instruction].kind.toQualString()) + " raised" + place + ": " +
+           ExceptionText(error_);
+  }
+  const auto guard = static_cast<size_t>(plan.instructions[instruction].target);
+  const std::string& claim = plan.bailouts->record->guards()[guard].claim;
+  return (claim.empty() ? "a guard failed" : "the guard '" + claim + "' failed") + place;
+}
+
+void InterpreterState::RecordException(Outcome outcome) const {
+  const Bailouts& bailouts = *raised_->plan->bailouts;
+  if (outcome == Outcome::kDone) {
+    bailouts.record->CountPlanException(*bailouts.nodes[raised_->instruction], raised_->error);
+    return;
+  }
+  try {
+    std::rethrow_exception(error_);
+  } catch (const ResourceError&) {
+    // A limit ended the run: whether the model would have raised is not known.
+  } catch (const ModelError&) {
+    bailouts.record->CountModelException();
+  } catch (...) {
+    // Cancelled: nor is it here.
+  }
 }
 
 bool InterpreterState::Unwind() {

@@ -91,6 +91,10 @@ class InterpreterState : public std::enable_shared_from_this<InterpreterState> {
   bool TryBailOut();
   // The innermost frame, which is in a plan's code where a FrameState holds, goes on in the baseline from there.
   void BailOut();
+  // Why it does so at that instruction, in words: for error_, or for the guard there.
+  std::string WhyItLeaves(const Code& plan, size_t instruction) const;
+  // Counts the exception for which the run left its plan, now that it has ended.
+  void RecordException(Outcome outcome) const;
   // Turns error_ into a ModelError and takes frames off down to the innermost inline fork or all of them. Whether the
   // run goes on.
   bool Unwind();
@@ -146,9 +150,15 @@ class InterpreterState : public std::enable_shared_from_this<InterpreterState> {
   std::vector<Mode> forked_in_;  // of each fork that runs inline: the mode to go back to at its end
   torch::jit::Stack stack_;      // for boxed calls
   std::shared_ptr<const Code> code_;
-  std::unique_ptr<Arena> arena_;      // of the code
-  const Arenas* arenas_ = nullptr;    // where it goes back to
-  const Bailouts* raised_ = nullptr;  // of a plan that went back to the baseline for an exception
+  std::unique_ptr<Arena> arena_;    // of the code
+  const Arenas* arenas_ = nullptr;  // where it goes back to
+  // Of a plan that went back to the baseline for an exception: what threw it.
+  struct Raised {
+    const Code* plan;
+    size_t instruction;
+    std::exception_ptr error;
+  };
+  std::optional<Raised> raised_;
   c10::IValue result_;
   std::exception_ptr error_;
   c10::intrusive_ptr<c10::ivalue::Future> waiting_for_;

@@ -80,6 +80,17 @@ absl::Status ListPlansOf(const Repository& repository, const v1::ListPlansReques
     out.set_bytes(plan.bytes);
     out.set_guards(plan.guards);
     out.set_bailouts(plan.bailouts);
+    out.set_guard_failures(plan.guard_failures);
+    out.set_model_exceptions(plan.model_exceptions);
+    out.set_plan_exceptions(plan.plan_exceptions);
+    for (PlanException& exception : plan.exceptions) {
+      v1::Plan::Exception& told = *out.add_exceptions();
+      told.set_operator_(std::move(exception.op));
+      told.set_node(std::move(exception.node));
+      told.set_where(std::move(exception.where));
+      told.set_text(std::move(exception.text));
+      told.set_runs(exception.runs);
+    }
     out.set_graph(std::move(plan.graph));
     out.set_tier(plan.tier);
     out.set_sizes(std::move(plan.sizes));

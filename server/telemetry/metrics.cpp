@@ -237,7 +237,9 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
       kGauge, [](const ModelSample& s) { return s.weight_copy_bytes; });
   add("hearth_plan_bailouts_total", "Calls that a plan could not finish and the baseline did", kCounter,
       [](const ModelSample& s) { return s.plan_bailouts; });
-  add("hearth_guard_failures_total", "Of those, for something that the plan took for granted or checks", kCounter,
+  add("hearth_plan_exceptions_total", "Of those, calls that raised in the plan and not in the baseline: defects",
+      kCounter, [](const ModelSample& s) { return s.plan_exceptions; });
+  add("hearth_guard_failures_total", "Of those, for something that the plan speculates on or checks", kCounter,
       [](const ModelSample& s) { return s.guard_failures; });
   add("hearth_argument_specs", "Kinds of arguments that calls came with, with a plan or not yet", kGauge,
       [](const ModelSample& s) { return s.argument_specs; });

@@ -30,6 +30,7 @@ struct ModelSample {
   uint64_t plan_bytes = 0;
   uint64_t weight_copy_bytes = 0;
   uint64_t plan_bailouts = 0;
+  uint64_t plan_exceptions = 0;
   uint64_t guard_failures = 0;
   std::array<uint64_t, 3> calls = {};  // by the tier that began them, the baseline first
 };

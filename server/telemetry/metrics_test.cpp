@@ -14,7 +14,7 @@ CompilerSample NothingCompiled() { return {}; }
 TEST(Metrics, PlansAndTheirCompilerAreCounted) {
   const MetricsCollector collector(
       [] {
-        return std::vector<ModelSample>{{"m", "1", {}, 0, true, 9, {4, 2}, 5000, 6000, 3, 2, {70, 80, 90}}};
+        return std::vector<ModelSample>{{"m", "1", {}, 0, true, 9, {4, 2}, 5000, 6000, 3, 1, 2, {70, 80, 90}}};
       },
       [] { return CompilerSample{2, 1, 40, 5, 6, 7, 1.5, 30, 2}; });
   const std::string text = MetricsText(collector);
@@ -24,6 +24,7 @@ TEST(Metrics, PlansAndTheirCompilerAreCounted) {
   EXPECT_THAT(text, HasSubstr("hearth_plan_bytes{model=\"m\",version=\"1\"} 5000"));
   EXPECT_THAT(text, HasSubstr("hearth_weight_copy_bytes{model=\"m\",version=\"1\"} 6000"));
   EXPECT_THAT(text, HasSubstr("hearth_plan_bailouts_total{model=\"m\",version=\"1\"} 3"));
+  EXPECT_THAT(text, HasSubstr("hearth_plan_exceptions_total{model=\"m\",version=\"1\"} 1"));
   EXPECT_THAT(text, HasSubstr("# TYPE hearth_plan_bailouts_total counter"));
   EXPECT_THAT(text, HasSubstr("hearth_guard_failures_total{model=\"m\",version=\"1\"} 2"));
   EXPECT_THAT(text, HasSubstr("hearth_tier_calls_total{model=\"m\",version=\"1\",tier=\"0\"} 70"));
