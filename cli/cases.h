@@ -13,7 +13,7 @@
 // not used any more because they did so too often. The JSON is an array with an object for each place that raised so:
 // {"method", "arguments", "tier", "operator", "node", "where", "exception", "runs"}.
 // With --profiled, but without `keep_loaded`, each line is run twice, each time in a module of its own: the first run
-// is watched, the second one, whose answer it is, takes for granted what the first one showed. For each line, also an
+// is watched, the second one, whose answer it is, speculates on what the first one showed. For each line, also an
 // empty one, one line is printed and flushed:
 //   ok
 //   raised MESSAGE    the model raised: class and message

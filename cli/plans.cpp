@@ -69,7 +69,7 @@ void Print(const v1::Plan& plan) {
   }
   std::printf("\n");
   for (const v1::Plan::Claim& claim : plan.claims()) {
-    std::printf("  taken for granted: %s (%s), wrong %llu times\n", claim.text().c_str(), claim.where().c_str(),
+    std::printf("  speculates on: %s (%s), wrong %llu times\n", claim.text().c_str(), claim.where().c_str(),
                 static_cast<unsigned long long>(claim.failures()));
   }
   for (const v1::Plan::Exception& exception : plan.exceptions()) {
@@ -81,7 +81,7 @@ void Print(const v1::Plan& plan) {
   std::printf("%s", plan.graph().c_str());
 }
 
-// A line for the model and for what of it is being compiled, then its kinds of arguments, the one called most first,
+// A line for the model and for what of it is being compiled, then its argument specs, the one called most first,
 // and again for each further plan.
 void PrintAll(const v1::ListPlansResponse& response) {
   std::vector<const v1::Plan*> plans;
@@ -97,11 +97,11 @@ void PrintAll(const v1::ListPlansResponse& response) {
     ++made;
   }
   std::ranges::stable_sort(plans, std::greater(), &v1::Plan::calls);
-  std::printf("%s version %s: %zu kinds of arguments, %zu with a plan; %zu plans, %s\n", response.model().c_str(),
+  std::printf("%s version %s: %zu argument specs, %zu with a plan; %zu plans, %s\n", response.model().c_str(),
               response.version().c_str(), kinds.size(), compiled.size(), made, BytesText(bytes).c_str());
   for (const v1::Compilation& compilation : response.compiling()) {
-    std::printf("compiling %s since %.1f s, in %s%s\n", compilation.method().c_str(), compilation.seconds(),
-                compilation.pass().empty() ? "no pass yet" : compilation.pass().c_str(),
+    std::printf("compiling %s since %.1f s, in %s (%s)%s\n", compilation.method().c_str(), compilation.seconds(),
+                compilation.stage().c_str(), compilation.pass().empty() ? "no pass yet" : compilation.pass().c_str(),
                 compilation.resting() ? ", which rests: the compiler's share of the processor is used up" : "");
   }
   for (const v1::Plan* plan : plans) Print(*plan);
@@ -126,6 +126,7 @@ int PrintPlans(const ServerOptions& server, bool graphs, bool json) {
     Json compiling = Json::array();
     for (const v1::Compilation& compilation : response.compiling()) {
       compiling.push_back({{"method", compilation.method()},
+                           {"stage", compilation.stage()},
                            {"pass", compilation.pass()},
                            {"seconds", compilation.seconds()},
                            {"resting", compilation.resting()}});

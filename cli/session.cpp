@@ -142,10 +142,10 @@ void AddTierOptions(CLI::App& app, SessionOptions& options) {
                  "auto: compile in the background; 0: the interpreter's baseline alone; 1: wait for the plan of each "
                  "call, then run; 2: the same, of a plan for exactly the sizes of the arguments")
       ->transform(CLI::CheckedTransformer(kTiers));
-  app.add_flag(
-      "--profiled", options.compiler.profiled,
-      "With --tier 1 or 2: the first call of a kind runs the baseline and is watched, the plans of later ones take "
-      "for granted what it showed");
+  app.add_flag("--profiled", options.compiler.profiled,
+               "With --tier 1 or 2: the first call of an argument spec runs the baseline and is watched, the plans of "
+               "later ones "
+               "speculate on what it showed");
   app.add_option("--fail-guards", options.compiler.fail_guards,
                  "A test: in every call with --tier 1 a guard, drawn by this seed, fails, and the baseline goes on "
                  "from there");

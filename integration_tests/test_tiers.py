@@ -115,7 +115,7 @@ def test_what_calls_always_show_is_taken_for_granted_until_it_fails(hearthd, pro
     claims = always_so()
     assert "rounds is 3" in claims and set(claims.values()) == {0}
     assert any(otherwise().values())
-    assert "taken for granted: rounds is 3" in hearth("inspect", "--plans", server.address, "flagged").stdout
+    assert "speculates on: rounds is 3" in hearth("inspect", "--plans", server.address, "flagged").stdout
     # The next plans do without what failed, and at last there is one that takes nothing for granted.
     eventually(lambda: "rounds is 3" not in otherwise() and not always_so())
     eventually(lambda: plans_of(client, "flagged")[0].state == client.message("Plan").COMPILED or always_so())
@@ -152,7 +152,7 @@ def test_a_shape_that_is_called_often_has_a_plan_of_its_own(hearthd, protocol):
         assert call(*other)["[2, 3]"].bailouts == 0
     text = hearth("inspect", "--plans", server.address, "sized").stdout
     assert "tier 2 for [2, 3] alone" in text
-    assert "1 kinds of arguments, 1 with a plan; 2 plans" in text
+    assert "1 argument specs, 1 with a plan; 2 plans" in text
 
 
 class Pictures(nn.Module):

@@ -94,7 +94,7 @@ def test_beside_requests_warm_has_the_share_alone(hearthd, protocol):
     assert raised.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
     # What may be used at once is less than it takes to make one plan.
     text = hearth("inspect", "--plans", server.address, "busy").stdout
-    assert "busy version 1: 3 kinds of arguments, 0 with a plan" in text
+    assert "busy version 1: 3 argument specs, 0 with a plan" in text
     assert "Busy.forward since" in text and "which rests: the compiler's share of the processor is used up" in text
     under_way.cancel()
     assert warm(client, "busy").plans == 3

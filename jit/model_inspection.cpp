@@ -96,8 +96,8 @@ PlanInfo::State StateOf(CodeEntry::State state) {
       return PlanInfo::State::kCompiled;
     case CodeEntry::State::kFailed:
       return PlanInfo::State::kFailed;
-    case CodeEntry::State::kRetired:
-      return PlanInfo::State::kRetired;
+    case CodeEntry::State::kDeoptimised:
+      return PlanInfo::State::kDeoptimised;
   }
   return PlanInfo::State::kCold;
 }
@@ -121,7 +121,7 @@ CallReport::Run DescribeRun(const std::string& method, const RunReport& run) {
 
 std::vector<PlanInfo> ListPlans(const Tiers& tiers, bool with_graphs) {
   std::vector<PlanInfo> infos;
-  for (Tiers::Plan& entry : tiers.plans()) {
+  for (ListedPlan& entry : tiers.plans()) {
     PlanInfo& info = infos.emplace_back();
     info.method = std::move(entry.method);
     info.arguments = std::move(entry.spec);
@@ -155,7 +155,8 @@ std::vector<PlanInfo> ListPlans(const Tiers& tiers, bool with_graphs) {
 std::vector<CompilationInfo> ListCompilations(const Tiers& tiers) {
   std::vector<CompilationInfo> infos;
   for (BackgroundCompiler::Running& running : tiers.compiling()) {
-    infos.push_back({std::move(running.graph), std::move(running.pass), running.since_start, running.resting});
+    infos.push_back({std::move(running.graph), std::move(running.stage), std::move(running.pass), running.since_start,
+                     running.resting});
   }
   return infos;
 }

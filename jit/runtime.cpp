@@ -27,7 +27,7 @@
 #include "jit/ir/printer.h"
 #include "jit/model_inspection.h"
 #include "jit/operators/library.h"
-#include "jit/plan_cache/plan_keeper.h"
+#include "jit/profile_store/profile_keeper.h"
 #include "jit/support/cpu_allocator.h"
 #include "jit/support/disposal_thread.h"
 #include "jit/support/errors.h"
@@ -111,7 +111,7 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
   // A memory limit of 0 is none. `keeper`, which may be null, has adopted the executor. `traffic` is told of calls.
   LoadedModel(std::shared_ptr<ModelExecutor> executor, ImportedModule imported, c10::Device device,
               std::shared_ptr<StreamPool> streams, int64_t memory_limit, std::shared_ptr<Traffic> traffic,
-              std::shared_ptr<PlanKeeper> keeper)
+              std::shared_ptr<ProfileKeeper> keeper)
       : executor_(std::move(executor)),
         imported_(std::move(imported)),
         device_(device),
@@ -125,9 +125,10 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
     if (keeper_ != nullptr) keeper_->Release(executor_);
   }
 
-  // Has `heir` make plans for what this model is called with.
-  void Bequeath(const ModelExecutor& heir) const {
-    if (executor_->tiers() != nullptr && heir.tiers() != nullptr) heir.Recall(executor_->tiers()->Known());
+  // Has `successor` make plans for what this model is called with.
+  void TransferProfilesTo(const ModelExecutor& successor) const {
+    if (executor_->tiers() == nullptr || successor.tiers() == nullptr) return;
+    successor.RestoreProfiles(executor_->tiers()->profiles());
   }
 
   std::vector<MethodInfo> methods() const override {
@@ -204,7 +205,7 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
 
   PlanCounts plan_counts() const override {
     if (executor_->tiers() == nullptr) return {};
-    const Tiers::Counts counts = executor_->tiers()->counts();
+    const TierCounts counts = executor_->tiers()->counts();
     return {counts.specs,
             counts.failed,
             counts.plans[0],
@@ -331,7 +332,7 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
   const std::shared_ptr<StreamPool> streams_;
   const int64_t memory_limit_;
   const std::shared_ptr<Traffic> traffic_;
-  const std::shared_ptr<PlanKeeper> keeper_;
+  const std::shared_ptr<ProfileKeeper> keeper_;
   std::atomic<uint64_t> calls_{0};
   std::atomic<uint64_t> failures_{0};
   std::atomic<uint64_t> cancelled_{0};
@@ -371,6 +372,7 @@ std::optional<TierSettings> MakeTierSettings(const CompilerOptions& options, std
     compiler.processor_share = options.processor_share;
     compiler.serving = [traffic = std::move(traffic)] { return traffic->IsServing(std::chrono::steady_clock::now()); };
     compiler.job_memory = options.job_memory;
+    compiler.job_seconds = options.job_seconds;
     settings.compiler = std::make_shared<BackgroundCompiler>(compiler);
     if (options.shadow_share > 0) {
       ShadowRuns::Settings shadow;
@@ -395,9 +397,9 @@ std::optional<TierSettings> TierSettingsOf(const LoadOptions& options, std::opti
 }
 
 // Null where nothing is kept.
-std::shared_ptr<PlanKeeper> MakeKeeper(const CompilerOptions& options) {
+std::shared_ptr<ProfileKeeper> MakeKeeper(const CompilerOptions& options) {
   if (options.tier != Tier::kAuto || options.cache_dir.empty()) return nullptr;
-  return std::make_shared<PlanKeeper>(options.cache_dir, options.cache_interval);
+  return std::make_shared<ProfileKeeper>(options.cache_dir, options.cache_interval);
 }
 
 class RuntimeImpl final : public Runtime {
@@ -479,7 +481,7 @@ class RuntimeImpl final : public Runtime {
       const std::shared_ptr<ModelExecutor> executor = Own(std::make_unique<ModelExecutor>(
           imported.unit, imported.object, *builder, generators_, &pool_, TierSettingsOf(options, tiers_)));
       if (const auto stream = DefaultStream(device_)) stream->synchronize();
-      Inherit(options, *executor);
+      TakeProfiles(options, *executor);
       if (keeper_ != nullptr) keeper_->Adopt(executor, *imported.archive, device_);
       return MakeModel(executor, std::move(imported), options, keeper_);
     } catch (...) {
@@ -493,16 +495,16 @@ class RuntimeImpl final : public Runtime {
   }
 
   std::shared_ptr<Model> MakeModel(std::shared_ptr<ModelExecutor> executor, ImportedModule imported,
-                                   const LoadOptions& options, std::shared_ptr<PlanKeeper> keeper) {
+                                   const LoadOptions& options, std::shared_ptr<ProfileKeeper> keeper) {
     return disposal_.queue()->Own(std::make_unique<LoadedModel>(std::move(executor), std::move(imported), device_,
                                                                 streams_, options.memory_limit.value_or(memory_limit_),
                                                                 traffic_, std::move(keeper)));
   }
 
   // Asks for plans for what the model's predecessor is called with.
-  static void Inherit(const LoadOptions& options, const ModelExecutor& heir) {
+  static void TakeProfiles(const LoadOptions& options, const ModelExecutor& successor) {
     if (const auto* predecessor = dynamic_cast<const LoadedModel*>(options.predecessor.get())) {
-      predecessor->Bequeath(heir);
+      predecessor->TransferProfilesTo(successor);
     }
   }
 
@@ -544,7 +546,7 @@ class RuntimeImpl final : public Runtime {
       CodeBuilder builder(*imported.unit, device_.is_cpu() ? std::nullopt : std::optional(device_));
       const std::shared_ptr<ModelExecutor> executor = Own(
           std::make_unique<ModelExecutor>(imported.unit, functions, builder, &pool_, TierSettingsOf(options, tiers_)));
-      Inherit(options, *executor);
+      TakeProfiles(options, *executor);
       return MakeModel(executor, std::move(imported), options, nullptr);
     } catch (...) {
       return StatusOfLoad(budget, std::current_exception());
@@ -561,7 +563,7 @@ class RuntimeImpl final : public Runtime {
   const std::optional<TierSettings> tiers_;
   const std::shared_ptr<TurnList> generators_ = std::make_shared<TurnList>();  // which runs may draw and seed when
   ThreadPool pool_;
-  const std::shared_ptr<PlanKeeper> keeper_;  // null: nothing is kept
+  const std::shared_ptr<ProfileKeeper> keeper_;  // null: nothing is kept
 };
 
 }  // namespace

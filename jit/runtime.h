@@ -1,5 +1,5 @@
 // The one door to the JIT: load an archive or a file of source, ask what it offers, call a method, cancel, read what it
-// did. The server and the command line include this header and nothing deeper.
+// did. The server and the command line include this header and, for logs and memory, jit/support; nothing deeper.
 //
 // Values cross the door as c10::IValue. Everything here is thread-safe unless it says otherwise.
 #pragma once
@@ -37,10 +37,11 @@ struct CompilerOptions {
   // Of one processor, that compiling may take while calls are answered or nobody waits for it; 0: no limit but the
   // least priority.
   double processor_share = 0;
-  uint64_t compile_after = 2;  // calls with arguments of one kind
+  uint64_t compile_after = 2;  // calls with arguments of one spec
   uint64_t exact_after = 256;  // calls with tensors of the same sizes, which then have a plan of their own; 0: never
   int64_t job_memory = int64_t{4} << 30;    // that making one plan may come to hold; 0: no limit
-  size_t max_plans = 4096;                  // of all models, kinds of arguments without a plan included
+  double job_seconds = 600;                 // of a processor, that making one plan may take; 0: no limit
+  size_t max_plans = 4096;                  // of all models, argument specs without a plan included
   int64_t plan_bytes = int64_t{256} << 20;  // of all models
   // Of all models' weights as plans have them packed or folded, beside plan_bytes; plans do without what there is no
   // room for.
@@ -52,8 +53,8 @@ struct CompilerOptions {
   // How many of the calls that a plan answers are answered again by the baseline, in the background, and compared.
   // Answers must then not be written into by who gets them.
   double shadow_share = 0;
-  // For tests, where calls wait for plans: those take for granted what one run showed, which is the first with
-  // arguments of its kind and is not answered by a plan.
+  // For tests, where calls wait for plans: those speculate on what one run showed, which is the first with arguments of
+  // its spec and is not answered by a plan.
   bool profiled = false;
   // For tests: each call fails one guard of its plan, which goes on in the baseline from there; picked by this seed.
   std::optional<uint64_t> fail_guards;
@@ -177,7 +178,7 @@ struct ModelCounters {
   uint64_t run_ns = 0;
 };
 
-// What a plan takes for granted because a profile said so, and checks by a guard.
+// What a plan speculates on because a profile said so, and checks by a guard.
 struct GuardedClaim {
   std::string text;   // "flag is True"
   std::string where;  // "model.py:12"; empty where that is not known
@@ -194,9 +195,9 @@ struct PlanException {
   uint64_t runs = 0;
 };
 
-// One kind of arguments that a model's method is called with, and a plan for it; again for each further plan.
+// One ArgumentSpec that a model's method is called with, and a plan for it; again for each further plan.
 struct PlanInfo {
-  enum class State { kCold, kQueued, kCompiled, kFailed, kRetired };
+  enum class State { kCold, kQueued, kCompiled, kFailed, kDeoptimised };
   std::string method;     // its qualified name
   std::string arguments;  // "Float[2: *, 1] cpu contiguous, int"
   State state = State::kCold;
@@ -219,14 +220,15 @@ struct PlanInfo {
 // A plan that is being made.
 struct CompilationInfo {
   std::string method;  // its qualified name
-  std::string pass;    // empty before the first
+  std::string stage;   // "passes", then "code"
+  std::string pass;    // of that stage; empty before the first
   std::chrono::duration<double> since_start{0};
   bool resting = false;  // compiling has used up its share of the processor
 };
 
-// How many kinds of arguments and plans there are.
+// How many argument specs and plans there are.
 struct PlanCounts {
-  uint64_t kinds = 0;        // of arguments, with a plan or without
+  uint64_t specs = 0;        // of arguments, with a plan or without
   uint64_t failed = 0;       // of those, could not be compiled
   uint64_t specialised = 0;  // plans of tier 1
   uint64_t exact = 0;        // plans of tier 2
@@ -237,7 +239,7 @@ struct PlanCounts {
   uint64_t guard_failures = 0;
   uint64_t plan_exceptions = 0;   // runs that went back for an exception that the plan alone raised
   uint64_t invalidated = 0;       // plans that did so too often, and are not used any more
-  uint64_t calls[3] = {0, 0, 0};  // by the tier that began them; estimated beyond the first few of a kind
+  uint64_t calls[3] = {0, 0, 0};  // by the tier that began them; estimated beyond the first few of a spec
 };
 
 // Of everything that a runtime compiled in the background.
@@ -282,9 +284,9 @@ class Model {
   virtual const c10::FunctionSchema* FindMethod(std::string_view name) const = 0;
 
   // Calls `method` with self bound to the model's module, on the runtime's pool. Checks the arguments against the
-  // schema and fills in defaults first. The callback runs once, on a pool thread or, if the arguments do not fit,
-  // before CallAsync returns. Tensors in `args` may be written in place by the model: hand over ones that are yours to
-  // lose. With `with_hooks`, method must be "forward" and the module's own forward (pre-)hooks run around it.
+  // schema and fills in defaults first. The callback runs once, on a pool thread or, if nothing can be run or
+  // CallOptions allow it, before CallAsync returns. Tensors in `args` may be written in place by the model: hand over
+  // ones that are yours to lose. No hooks run.
   virtual std::shared_ptr<CallHandle> CallAsync(std::string_view method, Arguments args, KeywordArguments kwargs,
                                                 CallOptions options, Callback callback) = 0;
   // The same, run to its end; the answer is returned.
@@ -302,7 +304,7 @@ class Model {
   virtual std::vector<CompilationInfo> compilations() const = 0;
   // The plans, counted: without the texts that describe them.
   virtual PlanCounts plan_counts() const = 0;
-  // Has plans compiled for all kinds of arguments that the model was called with so far, and calls `done` once when
+  // Has plans compiled for all argument specs that the model was called with so far, and calls `done` once when
   // none is left to compile: before this returns, or on a thread of the compiler's, which it must not block. Until then
   // compiling is not held to its share of the processor but while calls are answered, of whatever model. Whoever drops
   // what is returned does not wait any longer; `done` may then just be under way.

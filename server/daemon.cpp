@@ -59,7 +59,7 @@ CompilerSample SampleOf(const CompilerCounters& counters) {
 
 void AddPlans(const Model& model, ModelSample& sample) {
   const PlanCounts counts = model.plan_counts();
-  sample.argument_specs = counts.kinds;
+  sample.argument_specs = counts.specs;
   sample.plans = {counts.specialised, counts.exact};
   sample.plan_bytes = counts.bytes;
   sample.weight_copy_bytes = counts.copied_bytes;

@@ -52,6 +52,7 @@ absl::Status CheckOptions(const ServerOptions& options) {
   if (options.max_plans < 1) return refuse("max_plans cannot be below 1; --compiler off makes none");
   if (options.plan_bytes < 1) return refuse("plan_bytes cannot be below 1; --compiler off makes no plans");
   if (options.job_memory < 0) return refuse("job_memory cannot be below 0");
+  if (!(options.job_seconds >= 0)) return refuse("job_seconds cannot be below 0");
   if (options.weight_copies < 0) return refuse("weight_copies cannot be below 0");
   if (options.memory_limit.value_or(0) < 0) return refuse("memory_limit cannot be below 0");
   if (options.load_memory_limit.value_or(0) < 0) return refuse("load_memory_limit cannot be below 0");
@@ -109,13 +110,13 @@ void DefineFlags(CLI::App& app, ServerOptions& options, std::string& config) {
       ->check(CLI::IsMember({"on", "off"}))
       ->default_str("on");
   app.add_option("--compile-after", options.compile_after,
-                 "Calls with arguments of one kind, after which there is a plan for them")
+                 "Calls with arguments of one spec, after which there is a plan for them")
       ->capture_default_str();
   app.add_option("--exact-after", options.exact_after,
                  "Calls with tensors of the same sizes, after which there is a plan for those alone; 0 is never")
       ->capture_default_str();
   app.add_option("--max-plans", options.max_plans,
-                 "Kinds of arguments that are known, with a plan or without, of all models")
+                 "Argument specs that are known, with a plan or without, of all models")
       ->capture_default_str();
   app.add_option("--plan-bytes", options.plan_bytes, "Memory that the plans of all models may take: 500MB, 2GiB")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
@@ -123,6 +124,9 @@ void DefineFlags(CLI::App& app, ServerOptions& options, std::string& config) {
   app.add_option("--job-memory", options.job_memory,
                  "Memory that making one plan may come to hold: 500MB, 2GiB; 0 is no limit")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
+      ->capture_default_str();
+  app.add_option("--job-seconds", options.job_seconds,
+                 "Seconds of a processor that making one plan may take; 0 is no limit")
       ->capture_default_str();
   app.add_option("--weight-copies", options.weight_copies,
                  "Memory that weights may take as plans have them packed, of all models: 500MB, 2GiB; 0 is none")
@@ -179,6 +183,7 @@ absl::StatusOr<ServerOptions> ParseConfigFile(const std::string& text, const std
       {"max_plans", [&](const json& value) { value.get_to(options.max_plans); }},
       {"plan_bytes", [&](const json& value) { value.get_to(options.plan_bytes); }},
       {"job_memory", [&](const json& value) { value.get_to(options.job_memory); }},
+      {"job_seconds", [&](const json& value) { value.get_to(options.job_seconds); }},
       {"exact_after", [&](const json& value) { value.get_to(options.exact_after); }},
       {"compiler_share", [&](const json& value) { options.compiler_share = value.get<double>(); }},
       {"weight_copies", [&](const json& value) { value.get_to(options.weight_copies); }},

@@ -36,11 +36,12 @@ struct ServerOptions {
   bool compiler = true;
   // Of one processor, that compiling may take; 0: no limit. Not given: DefaultCompilerShare.
   std::optional<double> compiler_share;
-  int64_t compile_after = 2;                 // calls with arguments of one kind, which then have a plan
+  int64_t compile_after = 2;                 // calls with arguments of one spec, which then have a plan
   int64_t exact_after = 256;                 // calls of one shape, which then has a plan of its own; 0: never
-  int64_t max_plans = 4096;                  // of all models, kinds of arguments without a plan included
+  int64_t max_plans = 4096;                  // of all models, argument specs without a plan included
   int64_t plan_bytes = int64_t{256} << 20;   // of all models
   int64_t job_memory = int64_t{4} << 30;     // bytes that making one plan may come to hold; 0: no limit
+  double job_seconds = 600;                  // of a processor, that making one plan may take; 0: no limit
   int64_t weight_copies = int64_t{4} << 30;  // bytes of weights as plans have them packed; 0: none
   double shadow_share = 0;                   // of the calls that plans answer
   std::string cache_dir;                     // empty: nothing is kept

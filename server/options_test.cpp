@@ -47,11 +47,12 @@ TEST(Options, MemoryLimitsAreReadWithTheirUnits) {
 }
 
 TEST(Options, WhatTheCompilerMayDoIsSetByFlagsAndByTheFile) {
-  const auto line = Parse({"--model-repository", "a", "--compile-after", "5", "--exact-after", "0", "--max-plans", "7",
-                           "--plan-bytes", "1MiB", "--job-memory", "0", "--weight-copies", "2GiB"});
+  const auto line =
+      Parse({"--model-repository", "a", "--compile-after", "5", "--exact-after", "0", "--max-plans", "7",
+             "--plan-bytes", "1MiB", "--job-memory", "0", "--job-seconds", "2.5", "--weight-copies", "2GiB"});
   ASSERT_TRUE(line.ok()) << line.status();
   const auto file = ParseConfigFile(R"({"compile_after": 5, "exact_after": 0, "max_plans": 7, "plan_bytes": 1048576,
-                                        "job_memory": 0, "weight_copies": 2147483648})",
+                                        "job_memory": 0, "job_seconds": 2.5, "weight_copies": 2147483648})",
                                     "f.json", {});
   ASSERT_TRUE(file.ok()) << file.status();
   for (const ServerOptions& options : {line->options, *file}) {
@@ -60,6 +61,7 @@ TEST(Options, WhatTheCompilerMayDoIsSetByFlagsAndByTheFile) {
     EXPECT_EQ(options.max_plans, 7);
     EXPECT_EQ(options.plan_bytes, 1 << 20);
     EXPECT_EQ(options.job_memory, 0);
+    EXPECT_EQ(options.job_seconds, 2.5);
     EXPECT_EQ(options.weight_copies, int64_t{2} << 30);
   }
 }

@@ -93,6 +93,7 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
   runtime_options.compiler.max_plans = static_cast<size_t>(line->options.max_plans);
   runtime_options.compiler.plan_bytes = line->options.plan_bytes;
   runtime_options.compiler.job_memory = line->options.job_memory;
+  runtime_options.compiler.job_seconds = line->options.job_seconds;
   runtime_options.compiler.processor_share = line->options.compiler_share.value_or(DefaultCompilerShare());
   runtime_options.compiler.weight_copies = line->options.weight_copies;
   runtime_options.compiler.shadow_share = line->options.shadow_share;

@@ -8,6 +8,7 @@
 #include <list>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "jit/executor/background_thread.h"
@@ -134,9 +135,19 @@ class BackgroundCompiler::Impl::Task final : public CompileProgress {
     if (stopped) throw CancelledError(CancelledError::Reason::kCancelled);
     token()->Check();
     if (account_) account_->Check();
+    const Seconds limit(impl_.settings.job_seconds);
+    if (limit > Seconds(0) && charged_ - began_ > limit) {
+      throw std::runtime_error("it took more than " + std::to_string(limit.count()) + " s of a processor");
+    }
   }
 
   const std::shared_ptr<CancellationToken>& token() const override { return pending_.token; }
+
+  void BeginStage(const std::string& name) {
+    const std::lock_guard lock(impl_.mutex);
+    stage_ = name;
+    pass_.clear();
+  }
 
  private:
   friend struct Impl;
@@ -146,9 +157,11 @@ class BackgroundCompiler::Impl::Task final : public CompileProgress {
   Pending pending_;
   std::optional<MemoryAccount> account_;
   const Clock::time_point started_ = Clock::now();
-  Seconds charged_ = ProcessorTimeOfThread();
+  const Seconds began_ = ProcessorTimeOfThread();
+  Seconds charged_ = began_;
   Seconds came_back_ = charged_;  // to the processor, on the same clock
   // Under the lock:
+  std::string stage_;
   std::string pass_;
   bool resting_ = false;
   bool stopped_ = false;
@@ -247,12 +260,16 @@ void BackgroundCompiler::Impl::CountEnd(const Client& client, std::unique_lock<s
 CompileOutcome BackgroundCompiler::Impl::Run(Task& task) {
   const CompileJob& job = task.pending_.job;
   const auto fail = [&](std::string_view message) {
-    Log().error("compiling {} failed in {}: {}", job.graph, task.pass_.empty() ? "no pass yet" : task.pass_, message);
+    Log().error("compiling {} failed in {} ({}): {}", job.graph, task.stage_,
+                task.pass_.empty() ? "no pass yet" : task.pass_, message);
     return CompileOutcome::kFailed;
   };
   try {
     const MemoryAccount::Scope scope(task.account_ ? &*task.account_ : nullptr);
-    job.run(task);
+    for (const CompileJob::Stage& stage : job.stages) {
+      task.BeginStage(stage.name);
+      stage.run(task);
+    }
     return CompileOutcome::kDone;
   } catch (const CancelledError& error) {
     // A deadline that the job gave itself is its own failure.
@@ -392,7 +409,7 @@ std::shared_ptr<const void> CompileClient::WhenIdle(std::function<void()> done) 
   lock.unlock();
   impl.changed.notify_all();
   return {wait.get(), [compiler = compiler_, state = state_, wait](const void*) {
-            std::lock_guard withdrawing(compiler->impl_->mutex);
+            std::lock_guard lock(compiler->impl_->mutex);
             if (std::erase(state->waits, wait) > 0) --compiler->impl_->waits;
           }};
 }
@@ -403,7 +420,8 @@ std::vector<BackgroundCompiler::Running> CompileClient::running() const {
   std::vector<BackgroundCompiler::Running> running;
   for (const auto* task : impl.tasks) {
     if (task->pending_.client != state_) continue;
-    running.push_back({task->pending_.job.graph, task->pass_, Clock::now() - task->started_, task->resting_});
+    running.push_back(
+        {task->pending_.job.graph, task->stage_, task->pass_, Clock::now() - task->started_, task->resting_});
   }
   return running;
 }

@@ -33,8 +33,8 @@ class CompileProgress {
  public:
   virtual ~CompileProgress() = default;
   // Before each pass, and now and then within: names it for logs and people, and gives way: sleeps while the compiler
-  // has used up its share. Throws CancelledError when the job is not wanted any more, and MemoryLimitError if it holds
-  // too much.
+  // has used up its share. Throws CancelledError when the job is not wanted any more, and another exception if it has
+  // taken too long or holds too much.
   virtual void Begin(std::string_view pass) = 0;
   // For long loops within a pass, and for runs of code on behalf of the job.
   virtual const std::shared_ptr<CancellationToken>& token() const = 0;
@@ -52,7 +52,12 @@ struct CompileJob {
   // How much it is wanted, in a unit that all jobs share: how often what it is for was called. Asked when jobs are
   // compared, from any thread and under the queue's lock: quick, and never throws.
   std::function<double()> worth;
-  std::function<void(CompileProgress&)> run;
+  // Run one after the other, by one thread, until one throws. A job is told of its end after the last.
+  struct Stage {
+    std::string name;
+    std::function<void(CompileProgress&)> run;
+  };
+  std::vector<Stage> stages;
   // Once, after the run or instead of it. On a compiler's thread, or on the one that ends the client.
   std::function<void(CompileOutcome)> ended;  // may be empty
 };
@@ -68,6 +73,7 @@ class BackgroundCompiler {
     // time, often: quick, and never throws. Empty: never.
     std::function<bool()> serving;
     int64_t job_memory = 0;  // bytes that a job may come to hold; 0: no limit
+    double job_seconds = 0;  // of its thread's processor, that a job may take; 0: no limit
   };
 
   explicit BackgroundCompiler(const Settings& settings);
@@ -90,7 +96,8 @@ class BackgroundCompiler {
 
   struct Running {
     std::string graph;
-    std::string pass;  // empty before the first
+    std::string stage;
+    std::string pass;  // of that stage; empty before the first
     std::chrono::duration<double> since_start;
     bool resting;  // its share is used up
   };

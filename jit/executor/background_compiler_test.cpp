@@ -31,7 +31,7 @@ using Clock = std::chrono::steady_clock;
 using Run = std::function<void(CompileProgress&)>;
 
 CompileJob Job(Run run, double worth = 1, std::function<void(CompileOutcome)> ended = {}) {
-  return {"graph", [worth] { return worth; }, std::move(run), std::move(ended)};
+  return {"graph", [worth] { return worth; }, {{"stage", std::move(run)}}, std::move(ended)};
 }
 
 class BackgroundCompilerTest : public testing::Test {
@@ -78,7 +78,7 @@ TEST_F(BackgroundCompilerTest, TheMostWorthwhileJobIsTakenFirstByWhatItIsWorthTh
   const auto record = [&](int number) { return [&order, number](CompileProgress&) { order.push_back(number); }; };
   Enqueue([&] { return Job(record(1), 1); });
   Enqueue([&] { return Job(record(2), 3); });
-  Enqueue([&] { return CompileJob{"graph", [&] { return rising.load(); }, record(3), {}}; });
+  Enqueue([&] { return CompileJob{"graph", [&] { return rising.load(); }, {{"stage", record(3)}}, {}}; });
   Enqueue([&] { return Job(record(4), 1); });
   EXPECT_EQ(compiler_->counters().queued, 4);
   rising = 2;
@@ -136,8 +136,9 @@ TEST_F(BackgroundCompilerTest, AJobThatThrowsIsCountedAndLoggedAndTheNextOneRuns
   Finish();
   EXPECT_EQ(ended, (std::vector{CompileOutcome::kFailed, CompileOutcome::kFailed, CompileOutcome::kDone}));
   EXPECT_EQ(compiler_->counters().failed, 2);
-  EXPECT_THAT(log_.str(), testing::HasSubstr("compiling Net.forward failed in fuse: no such shape"));
-  EXPECT_THAT(log_.str(), testing::HasSubstr("compiling graph failed in no pass yet: an exception of unknown type"));
+  EXPECT_THAT(log_.str(), testing::HasSubstr("compiling Net.forward failed in stage (fuse): no such shape"));
+  EXPECT_THAT(log_.str(),
+              testing::HasSubstr("compiling graph failed in stage (no pass yet): an exception of unknown type"));
 }
 
 TEST_F(BackgroundCompilerTest, AClientThatEndsStopsItsJobsAndNoOthers) {
@@ -267,6 +268,7 @@ TEST_F(OwingJobTest, RestsBeforeTheNextPass) {
   Owe();
   AwaitRest();
   EXPECT_EQ(client_->running()[0].graph, "graph");
+  EXPECT_EQ(client_->running()[0].stage, "stage");
   EXPECT_EQ(client_->running()[0].pass, "next");
   EXPECT_THAT(CompileClient(compiler_).running(), testing::IsEmpty()) << "it is another one's";
   EXPECT_GT(compiler_->counters().processor_seconds, 0.015);
@@ -413,6 +415,41 @@ TEST_F(BackgroundCompilerTest, AJobThatAsksForTooMuchMemoryFails) {
   EXPECT_EQ(ended.get_future().get(), CompileOutcome::kFailed);
 }
 
+TEST_F(BackgroundCompilerTest, AJobThatTakesTooLongFails) {
+  BackgroundCompiler::Settings settings;
+  settings.job_seconds = 0.02;
+  Make(settings);
+  std::promise<CompileOutcome> ended;
+  const auto endless = [](CompileProgress& progress) {
+    for (;;) progress.Begin("pass");
+  };
+  Enqueue([&] { return Job(endless, 1, [&](CompileOutcome outcome) { ended.set_value(outcome); }); });
+  EXPECT_EQ(ended.get_future().get(), CompileOutcome::kFailed);
+  EXPECT_THAT(log_.str(), testing::HasSubstr("failed in stage (pass): it took more than 0.02"));
+}
+
+TEST_F(BackgroundCompilerTest, StagesRunOneAfterTheOtherUntilOneFails) {
+  std::vector<std::string> begun;
+  const auto stage = [&](std::string name) {
+    return CompileJob::Stage{name, [&, name](CompileProgress& progress) {
+                               begun.push_back(name + " " + client_->running()[0].stage);
+                               EXPECT_EQ(client_->running()[0].pass, "") << "a stage begins with no pass";
+                               progress.Begin("pass");
+                               if (name == "second") throw std::runtime_error("no");
+                             }};
+  };
+  std::promise<CompileOutcome> ended;
+  Enqueue([&] {
+    return CompileJob{"graph",
+                      [] { return 1.0; },
+                      {stage("first"), stage("second"), stage("third")},
+                      [&](CompileOutcome outcome) { ended.set_value(outcome); }};
+  });
+  EXPECT_EQ(ended.get_future().get(), CompileOutcome::kFailed);
+  EXPECT_THAT(begun, testing::ElementsAre("first first", "second second"));
+  EXPECT_THAT(log_.str(), testing::HasSubstr("compiling graph failed in second (pass): no"));
+}
+
 TEST_F(BackgroundCompilerTest, EnqueueingGivesUpWhereTheLockIsTaken) {
   std::latch asked(1), answer(1);
   std::once_flag once;
@@ -424,7 +461,8 @@ TEST_F(BackgroundCompilerTest, EnqueueingGivesUpWhereTheLockIsTaken) {
     });
     return 1.0;
   };
-  for (int i = 0; i < 2; ++i) Enqueue([&] { return CompileJob{"graph", worth, [](CompileProgress&) {}, {}}; });
+  for (int i = 0; i < 2; ++i)
+    Enqueue([&] { return CompileJob{"graph", worth, {{"stage", [](CompileProgress&) {}}}, {}}; });
   // The compiler's thread compares the jobs, under the lock.
   held.Release();
   asked.wait();

@@ -115,7 +115,7 @@ TEST(BailoutTest, EveryGuardOfOptimisedRandomProgramsMayFailAndNothingChanges) {
 TEST(BailoutTest, WhatAProfileTookForGrantedIsGivenUpWhereItDoesNotHold) {
   size_t claims = 0;
   size_t claims_of_none = 0;
-  size_t refuted = 0;
+  size_t bailouts = 0;
   for (uint32_t seed = 0; seed < 600; ++seed) {
     const std::unique_ptr<Graph> graph = GraphGenerator(seed, true).Generate();
     const auto baseline = CompileCode(*graph, "f");
@@ -138,7 +138,7 @@ TEST(BailoutTest, WhatAProfileTookForGrantedIsGivenUpWhereItDoesNotHold) {
       if (flag) {
         ASSERT_EQ(executable.bailouts().count(), 0u) << "what the profile saw holds; " << explain();
       }
-      refuted += executable.bailouts().count() - before;
+      bailouts += executable.bailouts().count() - before;
       for (uint32_t guard = 0; guard < plan->num_guards(); ++guard) {
         ASSERT_EQ(Answer(*executable.entry(), flag, static_cast<int32_t>(guard)), expected)
             << "guard " << guard << ", " << explain();
@@ -151,7 +151,7 @@ TEST(BailoutTest, WhatAProfileTookForGrantedIsGivenUpWhereItDoesNotHold) {
   }
   EXPECT_GT(claims, 500u);
   EXPECT_GT(claims_of_none, 50u);
-  EXPECT_GT(refuted, 20u);
+  EXPECT_GT(bailouts, 20u);
 }
 
 TEST(BailoutTest, SizesThatWereEqualInAllRunsAreTakenForGrantedUntilTheyTurnOutNotToBe) {
@@ -189,11 +189,11 @@ TEST(BailoutTest, SizesThatWereEqualInAllRunsAreTakenForGrantedUntilTheyTurnOutN
                      value.toTupleRef().elements()[1].toInt());
   };
   EXPECT_EQ(answer(*plan->executable().entry(), lists(7, 7)), answer(*baseline, lists(7, 7)));
-  EXPECT_EQ(plan->bailouts(), 0u);
+  EXPECT_EQ(plan->executable().bailouts().count(), 0u);
   EXPECT_ANY_THROW(answer(*baseline, lists(3, 7)));
   EXPECT_ANY_THROW(answer(*plan->executable().entry(), lists(3, 7)));
   EXPECT_EQ(plan->executable().bailouts().count(), 1u);
-  for (const size_t number : plan->Refuted()) request.refuted.insert(number);
+  for (const size_t number : plan->FailedSites()) request.deoptimised.insert(number);
   EXPECT_TRUE(compiler.Compile(request, nullptr)->guards().empty());
 }
 

@@ -23,10 +23,10 @@ unsigned Stripes() {
 }
 
 // About.
-size_t BytesOf(const KnownArguments& known) {
+size_t BytesOf(const SpecProfile& known) {
   size_t bytes = sizeof(known) + known.method.size() + known.spec.words().size() * sizeof(uint64_t);
-  for (const KnownShape& shape : known.shapes) bytes += sizeof(shape) + shape.numbers.size() * sizeof(int64_t);
-  if (known.profile) bytes += known.profile->seen.values.size() * sizeof(ValueObservation);
+  for (const StoredShape& shape : known.shapes) bytes += sizeof(shape) + shape.numbers.size() * sizeof(int64_t);
+  if (known.speculation) bytes += known.speculation->seen.values.size() * sizeof(ValueObservation);
   return bytes;
 }
 
@@ -205,7 +205,7 @@ CodeCache::Found CodeCache::Add(size_t method, const ArgumentSpec& spec, std::sp
 }
 
 std::shared_ptr<CodeEntry> CodeCache::AddQueued(size_t method, const ArgumentSpec& spec,
-                                                std::shared_ptr<const KnownArguments> earlier) {
+                                                std::shared_ptr<const SpecProfile> earlier) {
   Garbage garbage;
   std::lock_guard lock(budget_->mutex_);
   const Table* table = methods_[method].owner.get();
@@ -285,16 +285,16 @@ std::vector<std::shared_ptr<CodeEntry>> CodeCache::TakeCold() {
   return taken;
 }
 
-bool CodeCache::TryRetire(CodeEntry& entry, const ExecutionPlan& plan) {
+bool CodeCache::TryDeoptimise(CodeEntry& entry, const ExecutionPlan& plan) {
   std::unique_lock lock(budget_->mutex_, std::try_to_lock);
   if (!lock.owns_lock() || entry.owner_ == nullptr || !entry.owner_->Has(plan)) return false;
   RemovePlan(entry);
   entry.due_.store(entry.calls() + settings_.compile_after);
-  entry.state_.store(CodeEntry::State::kRetired);
+  entry.state_.store(CodeEntry::State::kDeoptimised);
   return true;
 }
 
-bool CodeCache::TryWithdraw(CodeEntry& entry, const ExecutionPlan& plan) {
+bool CodeCache::TryInvalidate(CodeEntry& entry, const ExecutionPlan& plan) {
   std::unique_lock lock(budget_->mutex_, std::try_to_lock);
   if (!lock.owns_lock() || entry.owner_ == nullptr || !entry.owner_->Has(plan)) return false;
   if (entry.owner_->versions().front().plan.get() == &plan) {

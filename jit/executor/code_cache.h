@@ -13,7 +13,8 @@
 // Bounds are of entries and of bytes, for each cache and for all together. Room is made in batches by the clock
 // algorithm (F. Corbato, "A paging experiment with the Multics system", 1968) over bits that say what was used, in the
 // cache that is full or, where all together are, in the one that holds most. What is being compiled is not evicted. An
-// evicted or retired plan goes with its last reference, after the next Install or Replace in any cache of the budget.
+// evicted or invalidated plan goes with its last reference, after the next Install or Replace in any cache of the
+// budget.
 #pragma once
 
 #include <atomic>
@@ -29,7 +30,7 @@
 #include "jit/analysis/argument_spec.h"
 #include "jit/analysis/exact_shape.h"
 #include "jit/executor/epoch.h"
-#include "jit/executor/known_arguments.h"
+#include "jit/executor/spec_profile.h"
 
 namespace hearth {
 
@@ -41,15 +42,15 @@ class ExecutionPlan;
 class CodeEntry : public std::enable_shared_from_this<CodeEntry> {
  public:
   enum class State : uint8_t {
-    kCold,      // not called often enough yet, or put off
-    kQueued,    // somebody was told to compile it
-    kCompiled,  // has a plan
-    kFailed,    // compiling threw, or the plan was too large
-    kRetired,   // the plan was taken back
+    kCold,         // not called often enough yet, or put off
+    kQueued,       // somebody was told to compile it
+    kCompiled,     // has a plan
+    kFailed,       // compiling threw, or the plan was too large
+    kDeoptimised,  // the plan speculated on what did not hold; another will not
   };
 
   CodeEntry(size_t method, ArgumentSpec spec, std::optional<ExactShape> shape, uint64_t due,
-            std::shared_ptr<const KnownArguments> earlier = nullptr)
+            std::shared_ptr<const SpecProfile> earlier = nullptr)
       : method_(method), spec_(std::move(spec)), shape_(std::move(shape)), earlier_(std::move(earlier)), due_(due) {}
 
   size_t method() const { return method_; }
@@ -57,7 +58,7 @@ class CodeEntry : public std::enable_shared_from_this<CodeEntry> {
   // Of the first call; null if it has none, or there was none.
   const std::optional<ExactShape>& shape() const { return shape_; }
   // What was known before the first call; may be null.
-  const KnownArguments* earlier() const { return earlier_.get(); }
+  const SpecProfile* earlier() const { return earlier_.get(); }
   // About how often it was looked up: exact up to CodeCache::kExactCalls, then estimated from a sample.
   uint64_t calls() const { return calls_.load(std::memory_order_relaxed); }
   // With those that were known before.
@@ -83,7 +84,7 @@ class CodeEntry : public std::enable_shared_from_this<CodeEntry> {
   const size_t method_;
   const ArgumentSpec spec_;
   const std::optional<ExactShape> shape_;
-  const std::shared_ptr<const KnownArguments> earlier_;
+  const std::shared_ptr<const SpecProfile> earlier_;
   std::atomic<const Installed*> plan_{nullptr};  // of owner_
   std::atomic<bool> used_{false};  // since the clock's hand passed: seldom written, for it is looked at first
   std::atomic<State> state_{State::kCold};
@@ -152,7 +153,7 @@ class CodeCache {
   // An entry for what is known from before this process began: it is kQueued, and this caller the one who sees to it.
   // Null if it is there already, or there is no room. Waits for the lock.
   std::shared_ptr<CodeEntry> AddQueued(size_t method, const ArgumentSpec& spec,
-                                       std::shared_ptr<const KnownArguments> earlier);
+                                       std::shared_ptr<const SpecProfile> earlier);
 
   // These three end kQueued.
   //
@@ -172,14 +173,14 @@ class CodeCache {
   // A plan for one shape alone beside the one for all, which there must be: one of the last kMaxExact. As Replace.
   bool InstallExact(CodeEntry& entry, const ExactShape& shape, const std::shared_ptr<const ExecutionPlan>& plan,
                     size_t bytes);
-  // Takes a plan back, and all others of its entry with it, so that nobody finds it any more; the entry is due again
-  // after Settings::compile_after more calls. Whether it did: it never waits for the lock, and somebody else may have
-  // taken the plan back before.
-  bool TryRetire(CodeEntry& entry, const ExecutionPlan& plan);
-  // Takes a plan back that is no good: one for a single shape alone, or with one for all shapes all others of its
-  // entry, which counts as failed. Whether it did: it never waits for the lock, and the plan may not be the entry's any
-  // more.
-  bool TryWithdraw(CodeEntry& entry, const ExecutionPlan& plan);
+  // A plan speculates on what does not hold: it and all others of its entry are invalidated, so that nobody finds them
+  // any more; the entry is due again after Settings::compile_after more calls. Whether that was done: it never waits
+  // for the lock, and somebody else may have invalidated the plan before.
+  bool TryDeoptimise(CodeEntry& entry, const ExecutionPlan& plan);
+  // A plan is no good: it is invalidated, one for a single shape alone, or with one for all shapes all others of its
+  // entry, which counts as failed. Whether that was done: it never waits for the lock, and the plan may not be the
+  // entry's any more.
+  bool TryInvalidate(CodeEntry& entry, const ExecutionPlan& plan);
 
   struct Counters {
     CodeCacheLimits held;

@@ -120,28 +120,28 @@ TEST(CodeCacheTest, PuttingACompilationOffIsNoAttempt) {
   }
 }
 
-TEST(CodeCacheTest, ARetiredPlanIsNotFoundButLivesWhileItIsHeld) {
+TEST(CodeCacheTest, ADeoptimisedPlanIsNotFoundButLivesWhileItIsHeld) {
   CodeCache cache(Budget(), 1, {});
   const auto entry = InstallPlan(cache, 1);
   PlanPointer held = cache.Lookup(0, Spec(1)).plan;
-  EXPECT_FALSE(cache.TryRetire(*entry, *Plan(1)));
+  EXPECT_FALSE(cache.TryDeoptimise(*entry, *Plan(1)));
   EXPECT_NE(cache.Lookup(0, Spec(1)).plan, nullptr) << "another plan was meant";
-  EXPECT_TRUE(cache.TryRetire(*entry, *held));
-  EXPECT_EQ(entry->state(), State::kRetired);
+  EXPECT_TRUE(cache.TryDeoptimise(*entry, *held));
+  EXPECT_EQ(entry->state(), State::kDeoptimised);
   EXPECT_EQ(cache.Lookup(0, Spec(1)).plan, nullptr);
   EXPECT_EQ(NumberOf(held), 1);
   EXPECT_EQ(CallUntilDue(cache, Spec(1)), entry) << "it may be compiled again";
 }
 
-TEST(CodeCacheTest, OfAllThatHoldABadPlanOnlyOneRetiresIt) {
+TEST(CodeCacheTest, OfAllThatHoldABadPlanOnlyOneDeoptimisesIt) {
   CodeCache cache(Budget(), 1, {});
   const auto entry = InstallPlan(cache, 1);
   const PlanPointer held = cache.Lookup(0, Spec(1)).plan;
-  EXPECT_TRUE(cache.TryRetire(*entry, *held));
-  EXPECT_FALSE(cache.TryRetire(*entry, *held));
+  EXPECT_TRUE(cache.TryDeoptimise(*entry, *held));
+  EXPECT_FALSE(cache.TryDeoptimise(*entry, *held));
   ASSERT_EQ(CallUntilDue(cache, Spec(1)), entry);
   ASSERT_TRUE(cache.Install(*entry, Plan(2), 1));
-  EXPECT_FALSE(cache.TryRetire(*entry, *held));
+  EXPECT_FALSE(cache.TryDeoptimise(*entry, *held));
   EXPECT_EQ(NumberOf(cache.Lookup(0, Spec(1)).plan), 2);
 }
 
@@ -153,7 +153,7 @@ TEST(CodeCacheTest, APlanEndsWithItsLastReferenceAfterTheNextInstallation) {
   ASSERT_TRUE(cache.Install(*entry, plan, 1));
   plan = nullptr;
   PlanPointer held = cache.Lookup(0, Spec(1)).plan;
-  ASSERT_TRUE(cache.TryRetire(*entry, *held));
+  ASSERT_TRUE(cache.TryDeoptimise(*entry, *held));
   ASSERT_NE(InstallPlan(cache, 2), nullptr);
   EXPECT_FALSE(watched.expired());
   held = nullptr;
@@ -182,7 +182,7 @@ TEST(CodeCacheTest, ABetterPlanTakesThePlaceOfTheFirst) {
   EXPECT_EQ(NumberOf(cache.Lookup(0, Spec(1)).plan), 7);
   EXPECT_EQ(cache.counters().plans, 1);
   EXPECT_EQ(cache.counters().held.bytes, before - 600);
-  ASSERT_TRUE(cache.TryRetire(*entry, *cache.Lookup(0, Spec(1)).plan));
+  ASSERT_TRUE(cache.TryDeoptimise(*entry, *cache.Lookup(0, Spec(1)).plan));
   EXPECT_FALSE(cache.Replace(*entry, Plan(8), 1));
 }
 
@@ -212,7 +212,7 @@ TEST(CodeCacheTest, APlanForOneShapeGoesBeforeTheOneForAllAndIsCountedWithIt) {
   EXPECT_EQ(found(2), 101u);
   EXPECT_EQ(found(6), 6u);
   EXPECT_EQ(cache.PlansOf(*entry).size(), 1 + CodeCache::kMaxExact);
-  ASSERT_TRUE(cache.TryRetire(*entry, *cache.PlansOf(*entry).back()));
+  ASSERT_TRUE(cache.TryDeoptimise(*entry, *cache.PlansOf(*entry).back()));
   EXPECT_TRUE(cache.PlansOf(*entry).empty());
   EXPECT_EQ(cache.counters().plans, 0u);
   EXPECT_EQ(cache.counters().held.bytes, empty);
@@ -343,7 +343,7 @@ TEST(CodeCacheTest, RandomOperationsAgreeWithAMapAsLongAsNothingIsEvicted) {
       ASSERT_TRUE(cache.Install(*found.entry, Plan(step), 1));
       plans[{method, number}] = step;
     } else if (found.plan != nullptr && found.entry != nullptr && random() % 4 == 0) {
-      ASSERT_TRUE(cache.TryRetire(*found.entry, *found.plan));
+      ASSERT_TRUE(cache.TryDeoptimise(*found.entry, *found.plan));
       plans.erase(expected);
     }
   }
@@ -381,7 +381,7 @@ TEST(CodeCacheTest, ThreadsFindOnlyPlansOfTheirOwnSpecWhileOthersEvictThem) {
           if (found.due) {
             cache.Install(*found.entry, Plan(number), 1);
           } else if (found.plan != nullptr && found.entry != nullptr && random() % 16 == 0) {
-            cache.TryRetire(*found.entry, *found.plan);
+            cache.TryDeoptimise(*found.entry, *found.plan);
           } else if (found.plan != nullptr && found.entry != nullptr && random() % 16 == 0) {
             cache.Replace(*found.entry, Plan(number), 2);
           }

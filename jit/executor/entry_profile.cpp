@@ -10,7 +10,7 @@
 namespace hearth {
 namespace {
 
-constexpr size_t kCandidates = KnownShape::kMost;
+constexpr size_t kCandidates = StoredShape::kMost;
 
 // From where no process began: runs of several may come to one profile.
 uint64_t NumberOfRun() {
@@ -20,14 +20,15 @@ uint64_t NumberOfRun() {
 
 }  // namespace
 
-EntryProfile::EntryProfile(std::span<const ProfileSite> sites, uint32_t runs, uint32_t most_retired,
-                           KnownProfile earlier)
+EntryProfile::EntryProfile(std::span<const ProfileSite> sites, uint32_t runs, uint32_t max_deoptimisations,
+                           SpeculationProfile earlier)
     : sites_(sites),
       wanted_(runs),
-      most_retired_(most_retired),
-      sampling_({earlier.retired, earlier.retired < most_retired ? std::min(earlier.seen.runs, runs) : runs}),
+      max_deoptimisations_(max_deoptimisations),
+      sampling_({earlier.deoptimisations,
+                 earlier.deoptimisations < max_deoptimisations ? std::min(earlier.seen.runs, runs) : runs}),
       profile_(std::move(earlier.seen)),
-      refuted_(std::move(earlier.refuted)) {}
+      deoptimised_(std::move(earlier.deoptimised)) {}
 
 std::shared_ptr<RunSamples> EntryProfile::TakeSamples() {
   Sampling now = sampling_.load(std::memory_order_relaxed);
@@ -63,21 +64,21 @@ void EntryProfile::Add(const RunSamples& samples, uint32_t generation) {
   if (lock.owns_lock()) {
     if (now.generation != generation) return;
     profile_.Join(samples, sites_);
-    if (profile_.runs == wanted_) ripe_.store(true);
+    if (profile_.runs == wanted_) ready_.store(true);
     return;
   }
   while (now.generation == generation && !sampling_.compare_exchange_weak(now, {generation, now.begun - 1})) continue;
 }
 
-bool EntryProfile::TryRefute(std::span<const size_t> numbers, const std::function<bool()>& retire) {
+bool EntryProfile::TryDeoptimise(std::span<const size_t> numbers, const std::function<bool()>& invalidate) {
   const MemoryAccount::Scope nobody(nullptr);
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || !retire()) return false;
-  refuted_.insert(numbers.begin(), numbers.end());
+  if (!lock.owns_lock() || !invalidate()) return false;
+  deoptimised_.insert(numbers.begin(), numbers.end());
   profile_ = {};
-  ripe_.store(false);
-  const uint32_t retired = sampling_.load().generation + 1;
-  sampling_.store({retired, retired < most_retired_ ? 0 : wanted_});
+  ready_.store(false);
+  const uint32_t generation = sampling_.load().generation + 1;
+  sampling_.store({generation, generation < max_deoptimisations_ ? 0 : wanted_});
   return true;
 }
 
@@ -132,9 +133,9 @@ std::optional<ExactShape> EntryProfile::FrequentShape() const {
   return most == candidates_.end() ? std::nullopt : std::optional(most->shape);
 }
 
-KnownProfile EntryProfile::Snapshot() const {
+SpeculationProfile EntryProfile::Snapshot() const {
   const std::lock_guard lock(mutex_);
-  return {0, sampling_.load().generation, refuted_, profile_};
+  return {0, sampling_.load().generation, deoptimised_, profile_};
 }
 
 }  // namespace hearth

@@ -1,9 +1,9 @@
-// The profile of what a CodeEntry's calls do: which calls are sampled, what their runs saw, what was taken for granted
-// and turned out wrong, and which shapes are called most.
+// The profile of what a CodeEntry's calls do: which calls are sampled, what their runs saw, what plans speculated on
+// that turned out wrong, and which shapes are called most.
 //
 // A request that is sampled fills samples of its own, which are joined to the profile when its run ends if nobody else
 // is doing so just then; if somebody is, they are lost. It never waits. Sampling is bounded: so many runs, and so many
-// more each time that a plan was retired.
+// more each time that a plan was deoptimised.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@
 
 #include "jit/analysis/exact_shape.h"
 #include "jit/analysis/value_profile.h"
-#include "jit/executor/known_arguments.h"
+#include "jit/executor/spec_profile.h"
 
 namespace hearth {
 
@@ -29,11 +29,13 @@ class EntryProfile : public std::enable_shared_from_this<EntryProfile> {
  public:
   static constexpr uint32_t kRuns = 16;
 
-  // A profile is made of so many `runs`, and made anew for `most_retired` plans. `sites` outlive it and all samples.
-  EntryProfile(std::span<const ProfileSite> sites, uint32_t runs, uint32_t most_retired)
-      : EntryProfile(sites, runs, most_retired, {}) {}
+  // A profile is made of so many `runs`, and made anew for `max_deoptimisations` plans. `sites` outlive it and all
+  // samples.
+  EntryProfile(std::span<const ProfileSite> sites, uint32_t runs, uint32_t max_deoptimisations)
+      : EntryProfile(sites, runs, max_deoptimisations, {}) {}
   // One that goes on from what was known before.
-  EntryProfile(std::span<const ProfileSite> sites, uint32_t runs, uint32_t most_retired, KnownProfile earlier);
+  EntryProfile(std::span<const ProfileSite> sites, uint32_t runs, uint32_t max_deoptimisations,
+               SpeculationProfile earlier);
   ~EntryProfile() { delete spare_.load(); }
   EntryProfile(const EntryProfile&) = delete;
   EntryProfile& operator=(const EntryProfile&) = delete;
@@ -41,14 +43,14 @@ class EntryProfile : public std::enable_shared_from_this<EntryProfile> {
   // What a run that is to be sampled fills; dropping it gives it back. Null if enough are sampled. Never waits.
   std::shared_ptr<RunSamples> TakeSamples();
   // True once after enough runs were sampled, to whoever has a plan made of them.
-  bool TakeRipe() { return ripe_.load(std::memory_order_relaxed) && ripe_.exchange(false); }
+  bool TakeReady() { return ready_.load(std::memory_order_relaxed) && ready_.exchange(false); }
   // He could not: somebody else is to be told.
-  void PutBack() { ripe_.store(true); }
+  void PutBack() { ready_.store(true); }
 
-  // Guards on values with these numbers (ValuesInOrder) failed too often: unless `retire` returns false, they are not
-  // to be made again, and what was seen is forgotten. Sampling begins anew, but not after the last plan. Whether that
-  // was done; never waits, and does nothing where it would have to.
-  bool TryRefute(std::span<const size_t> numbers, const std::function<bool()>& retire);
+  // Guards on values with these numbers (ValuesInOrder) failed too often: unless `invalidate` returns false, they are
+  // not to be made again, and what was seen is forgotten. Sampling begins anew, but not after the last plan. Whether
+  // that was done; never waits, and does nothing where it would have to.
+  bool TryDeoptimise(std::span<const size_t> numbers, const std::function<bool()>& invalidate);
 
   static constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
   // Counts `weight` calls of the arguments' shape, and gives it to `take` if it has now been called `after` times and
@@ -71,7 +73,7 @@ class EntryProfile : public std::enable_shared_from_this<EntryProfile> {
   // Those counted most, the most counted first.
   std::vector<CountedShape> Shapes() const;
   // Whose `baseline` is for the caller to fill in.
-  KnownProfile Snapshot() const;
+  SpeculationProfile Snapshot() const;
 
   // About what it takes.
   size_t bytes() const { return sizeof(*this) + sites_.size() * sizeof(ValueObservation); }
@@ -89,9 +91,9 @@ class EntryProfile : public std::enable_shared_from_this<EntryProfile> {
 
   const std::span<const ProfileSite> sites_;
   const uint32_t wanted_;
-  const uint32_t most_retired_;
+  const uint32_t max_deoptimisations_;
   std::atomic<Sampling> sampling_;  // another generation only under the lock
-  std::atomic<bool> ripe_{false};
+  std::atomic<bool> ready_{false};
   // A run's samples for the next run, empty: their memory is large, and malloc slow with what is.
   std::atomic<RunSamples*> spare_{nullptr};
   mutable std::mutex mutex_;
@@ -106,7 +108,7 @@ class EntryProfile : public std::enable_shared_from_this<EntryProfile> {
   };
   std::vector<Candidate> candidates_;
   ValueProfile profile_;
-  std::set<size_t> refuted_;
+  std::set<size_t> deoptimised_;
 };
 
 }  // namespace hearth

@@ -26,7 +26,7 @@ class EntryProfileTest : public testing::Test {
     return true;
   }
   bool Refute() {
-    return profile_->TryRefute(kFlag, [] { return true; });
+    return profile_->TryDeoptimise(kFlag, [] { return true; });
   }
 
   const std::unique_ptr<Graph> graph_ = ParseGraph("graph(%c : bool):\n  return (%c)\n");
@@ -37,10 +37,10 @@ class EntryProfileTest : public testing::Test {
 TEST_F(EntryProfileTest, AfterSoManyRunsItIsRipeOnceAndNothingIsSampledAnyMore) {
   EXPECT_TRUE(Run(true));
   EXPECT_TRUE(Run(true));
-  EXPECT_FALSE(profile_->TakeRipe());
+  EXPECT_FALSE(profile_->TakeReady());
   EXPECT_TRUE(Run(true));
-  EXPECT_TRUE(profile_->TakeRipe());
-  EXPECT_FALSE(profile_->TakeRipe());
+  EXPECT_TRUE(profile_->TakeReady());
+  EXPECT_FALSE(profile_->TakeReady());
   EXPECT_FALSE(Run(true));
   const ValueProfile seen = profile_->Snapshot().seen;
   EXPECT_EQ(seen.runs, 3u);
@@ -49,17 +49,17 @@ TEST_F(EntryProfileTest, AfterSoManyRunsItIsRipeOnceAndNothingIsSampledAnyMore) 
 
 TEST_F(EntryProfileTest, WhatCouldNotBeCompiledIsToldAgain) {
   while (Run(true)) continue;
-  ASSERT_TRUE(profile_->TakeRipe());
+  ASSERT_TRUE(profile_->TakeReady());
   profile_->PutBack();
-  EXPECT_TRUE(profile_->TakeRipe());
+  EXPECT_TRUE(profile_->TakeReady());
 }
 
-TEST_F(EntryProfileTest, WhatWasRefutedIsForgottenAndSampledAnewABoundedNumberOfTimes) {
+TEST_F(EntryProfileTest, WhatWasDeoptimisedIsForgottenAndSampledAnewABoundedNumberOfTimes) {
   while (Run(true)) continue;
   EXPECT_TRUE(Refute());
-  EXPECT_EQ(profile_->Snapshot().refuted, std::set<size_t>({kFlag[0]}));
+  EXPECT_EQ(profile_->Snapshot().deoptimised, std::set<size_t>({kFlag[0]}));
   EXPECT_EQ(profile_->Snapshot().seen.runs, 0u);
-  EXPECT_FALSE(profile_->TakeRipe());
+  EXPECT_FALSE(profile_->TakeReady());
   EXPECT_TRUE(Run(false));
   EXPECT_TRUE(Refute());
   EXPECT_FALSE(Run(false));
@@ -67,8 +67,8 @@ TEST_F(EntryProfileTest, WhatWasRefutedIsForgottenAndSampledAnewABoundedNumberOf
 
 TEST_F(EntryProfileTest, WherePlansAreNotTakenBackNothingIsForgotten) {
   while (Run(true)) continue;
-  EXPECT_FALSE(profile_->TryRefute(kFlag, [] { return false; }));
-  EXPECT_TRUE(profile_->Snapshot().refuted.empty());
+  EXPECT_FALSE(profile_->TryDeoptimise(kFlag, [] { return false; }));
+  EXPECT_TRUE(profile_->Snapshot().deoptimised.empty());
   EXPECT_EQ(profile_->Snapshot().seen.runs, 3u);
 }
 
@@ -90,7 +90,7 @@ TEST_F(EntryProfileTest, ThreadsThatMeetLoseSamplesButNoneIsHalfJoined) {
   }
   for (std::thread& thread : threads) thread.join();
   while (const auto samples = profile->TakeSamples()) samples->Add(0, true);
-  EXPECT_TRUE(profile->TakeRipe());
+  EXPECT_TRUE(profile->TakeReady());
   EXPECT_EQ(profile->Snapshot().seen.runs, 400u);
   EXPECT_EQ(profile->Snapshot().seen.values.at(kFlag[0]).runs, 400u);
 }
@@ -114,22 +114,22 @@ TEST_F(EntryProfileTest, ARunWhoseSamplesAreLostIsMadeUpForByAnother) {
   EXPECT_FALSE(Run(true)) << "as many as are wanted are under way";
   WhileOthersHoldIt(*profile_, 1, [&] { lost = nullptr; });
   joined = nullptr;
-  EXPECT_FALSE(profile_->TakeRipe());
+  EXPECT_FALSE(profile_->TakeReady());
   EXPECT_TRUE(Run(true));
-  EXPECT_TRUE(profile_->TakeRipe());
+  EXPECT_TRUE(profile_->TakeReady());
 }
 
-TEST_F(EntryProfileTest, HoweverManyMeetAndLoseTheirSamplesItIsRipeInTheEnd) {
+TEST_F(EntryProfileTest, HoweverManyMeetAndLoseTheirSamplesItIsReadyInTheEnd) {
   const auto profile = std::make_shared<EntryProfile>(sites_, 1, 2);
   WhileOthersHoldIt(*profile, 2, [&] {
     for (int i = 0; i < 200'000; ++i) profile->TakeSamples();
   });
   EXPECT_EQ(profile->Snapshot().seen.runs, 0u);
   EXPECT_NE(profile->TakeSamples(), nullptr);
-  EXPECT_TRUE(profile->TakeRipe());
+  EXPECT_TRUE(profile->TakeReady());
 }
 
-TEST_F(EntryProfileTest, SamplesThatAreLostWhileAPlanIsRetiredDoNotCountForTheNext) {
+TEST_F(EntryProfileTest, SamplesThatAreLostWhileAPlanIsDeoptimisedDoNotCountForTheNext) {
   for (uint32_t round = 1; round <= 300; ++round) {
     const auto profile = std::make_shared<EntryProfile>(sites_, 3, 2);
     std::atomic<bool> begun = false;
@@ -140,7 +140,7 @@ TEST_F(EntryProfileTest, SamplesThatAreLostWhileAPlanIsRetiredDoNotCountForTheNe
       }
     });
     while (!begun) std::this_thread::yield();
-    while (!profile->TryRefute(kFlag, [] { return true; })) std::this_thread::yield();
+    while (!profile->TryDeoptimise(kFlag, [] { return true; })) std::this_thread::yield();
     losing.join();
     while (profile->TakeSamples() != nullptr) continue;
     ASSERT_EQ(profile->Snapshot().seen.runs, 3u) << "in round " << round;
@@ -154,15 +154,15 @@ TEST_F(EntryProfileTest, WhatWasKnownBeforeIsGoneOnWith) {
   EXPECT_NE(next->TakeSamples(), nullptr);
   EXPECT_EQ(next->TakeSamples(), nullptr);
   EXPECT_EQ(next->Snapshot().seen.runs, 3u);
-  EXPECT_TRUE(next->TakeRipe());
+  EXPECT_TRUE(next->TakeReady());
 }
 
-TEST_F(EntryProfileTest, AfterTheLastRetiredPlanNothingIsSampledThoughAnotherProcessSawIt) {
+TEST_F(EntryProfileTest, AfterTheLastDeoptimisationNothingIsSampledThoughAnotherProcessSawIt) {
   EXPECT_TRUE(Refute());
   EXPECT_TRUE(Refute());
   const auto next = std::make_shared<EntryProfile>(sites_, 3, 2, profile_->Snapshot());
   EXPECT_EQ(next->TakeSamples(), nullptr);
-  EXPECT_EQ(next->Snapshot().refuted, std::set<size_t>({kFlag[0]}));
+  EXPECT_EQ(next->Snapshot().deoptimised, std::set<size_t>({kFlag[0]}));
 }
 
 // Calls `times` with a tensor of so many elements; how often a shape was given.

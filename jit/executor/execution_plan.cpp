@@ -31,12 +31,12 @@ std::vector<ExecutionPlan::Guard> ExecutionPlan::guards() const {
   return guards;
 }
 
-bool ExecutionPlan::takes_for_granted() const {
+bool ExecutionPlan::speculates() const {
   return std::ranges::any_of(executable_->bailouts().guards(),
                              [](const GuardInfo& guard) { return guard.number >= 0; });
 }
 
-bool ExecutionPlan::IsRefuted() const {
+bool ExecutionPlan::NeedsDeoptimisation() const {
   const BailoutRecord& bailouts = executable_->bailouts();
   uint64_t failures = 0;
   for (size_t i = 0; i < bailouts.guards().size(); ++i) {
@@ -47,14 +47,14 @@ bool ExecutionPlan::IsRefuted() const {
 
 bool ExecutionPlan::IsMistaken() const { return AreTooMany(executable_->bailouts().plan_exceptions(), calls()); }
 
-std::vector<size_t> ExecutionPlan::Refuted() const {
+std::vector<size_t> ExecutionPlan::FailedSites() const {
   const BailoutRecord& bailouts = executable_->bailouts();
-  std::vector<size_t> refuted;
+  std::vector<size_t> failed;
   for (size_t i = 0; i < bailouts.guards().size(); ++i) {
     const int64_t number = bailouts.guards()[i].number;
-    if (number >= 0 && bailouts.failures(i) > 0) refuted.push_back(static_cast<size_t>(number));
+    if (number >= 0 && bailouts.failures(i) > 0) failed.push_back(static_cast<size_t>(number));
   }
-  return refuted;
+  return failed;
 }
 
 }  // namespace hearth

@@ -19,8 +19,8 @@ namespace hearth {
 class ExecutionPlan {
  public:
   struct Origin {
-    size_t questions = 0;  // how many values would be guarded if a profile said so
-    std::string shape;     // of the one that it is for; empty: for all
+    size_t speculation_sites = 0;  // how many values would be guarded if a profile said so
+    std::string shape;             // of the one that it is for; empty: for all
     bool lacks_room = false;
   };
   ExecutionPlan(std::unique_ptr<const PlanExecutable> executable, std::chrono::nanoseconds compile_time,
@@ -28,7 +28,7 @@ class ExecutionPlan {
 
   const PlanExecutable& executable() const { return *executable_; }
   std::chrono::nanoseconds compile_time() const { return compile_time_; }
-  size_t questions() const { return origin_.questions; }
+  size_t speculation_sites() const { return origin_.speculation_sites; }
   // Whether there was no room for a constant that it would have: it may be slower than one that was made earlier.
   bool lacks_room() const { return origin_.lacks_room; }
   // The sizes that arguments must have; empty: any.
@@ -46,11 +46,11 @@ class ExecutionPlan {
   };
   std::vector<Guard> guards() const;
   // Whether a profile asked for some of them.
-  bool takes_for_granted() const;
-  // Whether they fail in so many of its calls that a plan without those would be better.
-  bool IsRefuted() const;
+  bool speculates() const;
+  // Whether those fail in so many of its calls that a plan without them would be better.
+  bool NeedsDeoptimisation() const;
   // The numbers of the values whose guards failed.
-  std::vector<size_t> Refuted() const;
+  std::vector<size_t> FailedSites() const;
   // Whether it raises in so many of its calls, and the baseline does not, that none would be better. A pass has made a
   // mistake, or none of these calls needs what the plan computes beforehand.
   bool IsMistaken() const;

@@ -17,10 +17,10 @@ class HeldCompiler {
     CompileJob job;
     job.graph = "held";
     job.worth = [] { return std::numeric_limits<double>::infinity(); };
-    job.run = [this](CompileProgress&) {
-      held_.count_down();
-      released_.wait();
-    };
+    job.stages.push_back({"held", [this](CompileProgress&) {
+                            held_.count_down();
+                            released_.wait();
+                          }});
     client_.Enqueue(std::move(job));
     held_.wait();
   }

@@ -62,7 +62,7 @@ ModelExecutor::ModelExecutor(std::shared_ptr<CompilationUnit> unit, c10::intrusi
 
 void ModelExecutor::MakeTiers(const std::optional<TierSettings>& settings) {
   if (!settings) return;
-  std::vector<Tiers::Method> methods;
+  std::vector<ModelPlans::Method> methods;
   bool writes_weights = false;
   for (const Method& entry : entries_) {
     methods.push_back({entry.function->qualname().qualifiedName(), entry.baseline.get(), effects_.get()});
@@ -106,9 +106,9 @@ const ModelExecutor::Method* ModelExecutor::Find(const torch::jit::Function& fun
   return found == entries_.end() ? nullptr : &*found;
 }
 
-size_t ModelExecutor::Recall(std::vector<KnownArguments> known) const {
-  return tiers_->Recall(std::move(known),
-                        [&](const std::string& name) -> const c10::Type* { return unit_->FindType(name).get(); });
+size_t ModelExecutor::RestoreProfiles(std::vector<SpecProfile> profiles) const {
+  return tiers_->RestoreProfiles(
+      std::move(profiles), [&](const std::string& name) -> const c10::Type* { return unit_->FindType(name).get(); });
 }
 
 void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> arguments, CallSettings settings,
@@ -118,8 +118,8 @@ void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> argu
   if (tiers_ != nullptr) {
     try {
       const auto self = static_cast<size_t>(module_ != nullptr);
-      Tiers::Choice choice = tiers_->Choose(static_cast<size_t>(&method - entries_.data()),
-                                            std::span(arguments).subspan(self), settings.failing_guard);
+      PlanChoice choice = tiers_->Choose(static_cast<size_t>(&method - entries_.data()),
+                                         std::span(arguments).subspan(self), settings.failing_guard);
       if (choice.plan != nullptr) code = choice.plan->executable().entry();
       options.keep_alive[1] = choice.plan;
       if (choice.observed != nullptr) code = std::move(choice.observed);

@@ -70,8 +70,8 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
   bool writes_state() const { return writes_state_; }
   // Null: every call runs the baseline.
   Tiers* tiers() const { return tiers_.get(); }
-  // Tiers::Recall, of what another load of the archive knew. There are tiers.
-  size_t Recall(std::vector<KnownArguments> known) const;
+  // Tiers::RestoreProfiles, of another load of the archive. There are tiers.
+  size_t RestoreProfiles(std::vector<SpecProfile> profiles) const;
 
   struct CallSettings {
     std::shared_ptr<CancellationToken> token;  // may be null

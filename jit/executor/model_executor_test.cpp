@@ -274,7 +274,7 @@ TEST_F(ModelExecutorTest, AForkHoldsWhatItWritesThoughItsParentHasEnded) {
   EXPECT_EQ(reader->Get(), 5);
 }
 
-TEST_F(ModelExecutorTest, RunsOfMethodsThatTouchNoStateHeedNobody) {
+TEST_F(ModelExecutorTest, RunsOfMethodsThatTouchNoStateWaitForNobody) {
   EXPECT_TRUE(executor_->Find("compute")->plan.empty());
   EXPECT_FALSE(executor_->Find("read_a")->plan.empty());
   EXPECT_EQ(executor_->Find("no such method"), nullptr);

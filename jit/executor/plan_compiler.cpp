@@ -19,11 +19,11 @@ ProfileClaims ClaimsOf(const PlanRequest& request, std::span<const ProfileSite> 
   claims.least_runs = request.least_runs;
   const std::vector<Value*> values = ValuesInOrder(plan);
   for (const ProfileSite& site : sites) {
-    if (request.refuted.count(site.number) != 0) continue;
+    if (request.deoptimised.count(site.number) != 0) continue;
     const auto seen = request.profile.values.find(site.number);
     claims.values[values[site.number]->id()] = {site.number,
                                                 seen == request.profile.values.end() ? nullptr : &seen->second,
-                                                request.refuted.count(site.number + kSizesOf) == 0};
+                                                request.deoptimised.count(site.number + kSizesOf) == 0};
   }
   return claims;
 }
@@ -56,8 +56,7 @@ void PlanCompiler::Prepare() const {
   resumable_ = CompileResumable(baseline_, function_name_, anchors_);
 }
 
-std::unique_ptr<const ExecutionPlan> PlanCompiler::Compile(const PlanRequest& request,
-                                                           CompileProgress* progress) const {
+OptimisedPlan PlanCompiler::Optimise(const PlanRequest& request, CompileProgress* progress) const {
   const auto begin = [&](std::string_view pass) {
     if (progress != nullptr) progress->Begin(pass);
   };
@@ -83,14 +82,19 @@ std::unique_ptr<const ExecutionPlan> PlanCompiler::Compile(const PlanRequest& re
   BuildPlan(plan);
   plan.SetClaims(ClaimsOf(request, sites_, plan.source()));
   OptimizePlan(plan);
-  begin("lowering");
   const CompilationReport& report = plan.report();
-  auto executable = CompilePlan(plan.TakeGraph(), function_name_, resumable_, totals_);
+  const ExecutionPlan::Origin origin = {.speculation_sites = report.questions.size(),
+                                        .shape = request.shape == nullptr ? "" : request.shape->ToString(),
+                                        .lacks_room = report.lacks_room};
+  return {plan.TakeGraph(), origin, std::chrono::steady_clock::now() - start};
+}
+
+std::unique_ptr<const ExecutionPlan> PlanCompiler::Generate(OptimisedPlan optimised, CompileProgress* progress) const {
+  if (progress != nullptr) progress->Begin("lowering");
+  const auto start = std::chrono::steady_clock::now();
+  auto executable = CompilePlan(std::move(optimised.graph), function_name_, resumable_, totals_);
   return std::make_unique<const ExecutionPlan>(
-      std::move(executable), std::chrono::steady_clock::now() - start,
-      ExecutionPlan::Origin{.questions = report.questions.size(),
-                            .shape = request.shape == nullptr ? "" : request.shape->ToString(),
-                            .lacks_room = report.lacks_room});
+      std::move(executable), optimised.time + (std::chrono::steady_clock::now() - start), optimised.origin);
 }
 
 }  // namespace hearth

@@ -4,6 +4,7 @@
 // its resume points, and the Code that samples of the calls run. A method that nobody calls costs nothing.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -29,10 +30,17 @@ class UnitEffects;
 struct PlanRequest {
   const ArgumentSpec& spec;
   ValueProfile profile = {};           // of calls of that spec, as far as there is one
-  std::set<size_t> refuted = {};       // numbers of values that are not to be guarded again
-  uint32_t least_runs = 8;             // that must have seen what is taken for granted
+  std::set<size_t> deoptimised = {};   // numbers of values that are not to be guarded again
+  uint32_t least_runs = 8;             // that must have seen what is speculated on
   const ExactShape* shape = nullptr;   // the only one that the plan is for; null: for all
   const ExactShape* likely = nullptr;  // one that calls may well have; null: not known
+};
+
+// The graph of a plan after its passes, of which no code is made yet.
+struct OptimisedPlan {
+  std::unique_ptr<Graph> graph;
+  ExecutionPlan::Origin origin;
+  std::chrono::nanoseconds time{0};  // that it took
 };
 
 // Thread-safe.
@@ -40,17 +48,23 @@ class PlanCompiler {
  public:
   // `baseline` is what the method's Code was made of, without later changes; it must outlive this, and its unit the
   // plans. With `guard_everywhere`, plans get a guard before every node that they may leave for the baseline at, for
-  // tests that make one fail. `weights` as in CompilationInputs, shared by the model's methods, as `totals`, which may be
-  // null; `effects` are the unit's. On a thread with as many threads inside of operators as those have that will run the
-  // plans.
+  // tests that make one fail. `weights` as in CompilationInputs, shared by the model's methods, as `totals`, which may
+  // be null; `effects` are the unit's. On a thread with as many threads inside of operators as those have that will run
+  // the plans.
   PlanCompiler(const Graph& baseline, std::string function_name, bool guard_everywhere, DerivedConstantTable* weights,
                const UnitEffects* effects, std::shared_ptr<BailoutTotals> totals = nullptr);
 
-  // Takes milliseconds and more. `progress`, which may be null, is told each pass. Throws what a pass throws, which is
-  // a defect of the pass and not of the model, and what `progress` throws.
-  std::unique_ptr<const ExecutionPlan> Compile(const PlanRequest& request, CompileProgress* progress) const;
+  // The two stages of making a plan, which takes milliseconds and more. `progress`, which may be null, is told each
+  // pass. They throw what a pass throws, which is a defect of the pass and not of the model, and what `progress`
+  // throws.
+  OptimisedPlan Optimise(const PlanRequest& request, CompileProgress* progress) const;
+  std::unique_ptr<const ExecutionPlan> Generate(OptimisedPlan optimised, CompileProgress* progress) const;
+  // Both.
+  std::unique_ptr<const ExecutionPlan> Compile(const PlanRequest& request, CompileProgress* progress) const {
+    return Generate(Optimise(request, progress), progress);
+  }
 
-  // Makes what all plans share, where that is not done yet; Compile does so itself.
+  // Makes what all plans share, where that is not done yet; Optimise does so itself.
   void Prepare() const;
   // The rest after that: what a profile looks at, the baseline's Code that tells a run's samples of it, and
   // FingerprintOf the graph that a profile's numbers are of.

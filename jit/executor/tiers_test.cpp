@@ -1,4 +1,4 @@
-// What a model's tiers know of their calls, as the next load of the archive has it made again.
+// What a model's tiers know of their calls, as the next load of the archive has it restored.
 #include "jit/executor/tiers.h"
 
 #include <ATen/ops/zeros.h>
@@ -54,7 +54,7 @@ class TiersTest : public testing::Test {
 
   std::unique_ptr<Tiers> Load() const { return Load(*graph_); }
   std::unique_ptr<Tiers> Load(const Graph& graph) const {
-    return std::make_unique<Tiers>(settings_, std::vector<Tiers::Method>{{"f", &graph}}, false);
+    return std::make_unique<Tiers>(settings_, std::vector<ModelPlans::Method>{{"f", &graph}}, false);
   }
 
   // `calls` of these, and whatever is compiled after each. Up to CodeCache::kExactCalls, every one is counted.
@@ -65,8 +65,8 @@ class TiersTest : public testing::Test {
     }
   }
 
-  static size_t Recall(Tiers& tiers, const std::vector<KnownArguments>& known) {
-    return tiers.Recall(known, [](const std::string&) { return nullptr; });
+  static size_t Restore(Tiers& tiers, const std::vector<SpecProfile>& known) {
+    return tiers.RestoreProfiles(known, [](const std::string&) { return nullptr; });
   }
 
   // As a run does it where a plan raises and the baseline does not.
@@ -80,7 +80,7 @@ class TiersTest : public testing::Test {
   // "Float[2: *, *] [2, 3]" of a plan of tier 2, "Float[2: *, *]" of one of tier 1.
   static std::vector<std::string> Plans(const Tiers& tiers) {
     std::vector<std::string> plans;
-    for (const Tiers::Plan& plan : tiers.plans()) {
+    for (const ListedPlan& plan : tiers.plans()) {
       if (plan.plan == nullptr) continue;
       const std::string spec = plan.spec.substr(0, plan.spec.find(" cpu"));
       plans.push_back(plan.plan->tier() == 1 ? spec : spec + " " + plan.plan->shape());
@@ -93,12 +93,12 @@ class TiersTest : public testing::Test {
 };
 
 TEST_F(TiersTest, TheNextLoadHasThePlansOfShapesBeforeItIsCalled) {
-  std::vector<KnownArguments> known;
+  std::vector<SpecProfile> known;
   {
     const auto tiers = Load();
     Call(*tiers, Matrix(2), 40);
     Call(*tiers, Matrix(5), 3);
-    known = tiers->Known();
+    known = tiers->profiles();
   }
   ASSERT_EQ(known.size(), 1u);
   EXPECT_EQ(known[0].shapes.at(0).numbers, (std::vector<int64_t>{2, 2, 3, 3, 1}));
@@ -107,7 +107,7 @@ TEST_F(TiersTest, TheNextLoadHasThePlansOfShapesBeforeItIsCalled) {
   EXPECT_FALSE(known[0].shapes[1].exact);
 
   const auto next = Load();
-  EXPECT_EQ(Recall(*next, known), 1u);
+  EXPECT_EQ(Restore(*next, known), 1u);
   ASSERT_TRUE(next->WaitUntilIdle(Clock::time_point::max()));
   EXPECT_THAT(Plans(*next), ElementsAre("Float[2: *, *]", "Float[2: *, *] [2, 3]"));
   EXPECT_EQ(next->Choose(0, Matrix(2)).plan->tier(), 2u);
@@ -154,54 +154,54 @@ TEST_F(TiersTest, CallsAndBailoutsAreCountedForTheModelsWholeLife) {
 TEST_F(TiersTest, WhatWasKnownIsHandedOnThoughNothingOfItWasCompiledYet) {
   const auto tiers = Load();
   Call(*tiers, Matrix(2), 41);
-  std::vector<KnownArguments> known = tiers->Known();
+  std::vector<SpecProfile> known = tiers->profiles();
   HeldCompiler held(settings_.compiler);
   const auto next = Load();
-  Recall(*next, known);
-  std::vector<KnownArguments> handed_on = next->Known();
+  Restore(*next, known);
+  std::vector<SpecProfile> handed_on = next->profiles();
   held.Release();
   ASSERT_EQ(handed_on.size(), 1u);
   EXPECT_EQ(handed_on[0].spec, known[0].spec);
   EXPECT_EQ(handed_on[0].calls, known[0].calls / 2);
   ASSERT_EQ(handed_on[0].shapes.size(), 1u);
-  EXPECT_EQ(handed_on[0].shapes[0], (KnownShape{known[0].shapes[0].numbers, known[0].shapes[0].calls / 2, true}));
+  EXPECT_EQ(handed_on[0].shapes[0], (StoredShape{known[0].shapes[0].numbers, known[0].shapes[0].calls / 2, true}));
 }
 
 TEST_F(TiersTest, ShapesThatNobodyCallsAnyMoreAreForgotten) {
-  std::vector<KnownArguments> known;
+  std::vector<SpecProfile> known;
   {
     const auto tiers = Load();
     Call(*tiers, Matrix(2), 20);
-    known = tiers->Known();
+    known = tiers->profiles();
   }
   for (int load = 0; load < 10; ++load) {
     const auto tiers = Load();
-    Recall(*tiers, known);
+    Restore(*tiers, known);
     Call(*tiers, Matrix(3 + load), 5);
-    known = tiers->Known();
+    known = tiers->profiles();
   }
-  for (const KnownShape& shape : known.at(0).shapes) EXPECT_FALSE(shape.exact && shape.numbers[1] == 2);
+  for (const StoredShape& shape : known.at(0).shapes) EXPECT_FALSE(shape.exact && shape.numbers[1] == 2);
 }
 
 // What plans there are when the compiler comes to a job of that worth.
 CompileJob Look(const Tiers& tiers, double worth, std::vector<std::string>* plans,
                 std::vector<std::string> (*plans_of)(const Tiers&)) {
-  return {
-      "look", [worth] { return worth; }, [&tiers, plans, plans_of](CompileProgress&) { *plans = plans_of(tiers); }, {}};
+  const auto look = [&tiers, plans, plans_of](CompileProgress&) { *plans = plans_of(tiers); };
+  return {"look", [worth] { return worth; }, {{"look", look}}, {}};
 }
 
 TEST_F(TiersTest, PlansForAllShapesAreMadeFirstAndThenThoseOfTheShapesCalledMost) {
-  std::vector<KnownArguments> known;
+  std::vector<SpecProfile> known;
   {
     const auto tiers = Load();
     Call(*tiers, Matrix(2), 44);
     Call(*tiers, Matrix(4), 14);
     Call(*tiers, Vector(7), 4);
-    known = tiers->Known();
+    known = tiers->profiles();
   }
   const auto next = Load();
   HeldCompiler held(settings_.compiler);
-  EXPECT_EQ(Recall(*next, known), 2u);
+  EXPECT_EQ(Restore(*next, known), 2u);
   std::vector<std::string> at_first;
   std::vector<std::string> later;
   CompileClient client(settings_.compiler);
@@ -219,7 +219,7 @@ TEST_F(TiersTest, PlansForAllShapesAreMadeFirstAndThenThoseOfTheShapesCalledMost
 TEST_F(TiersTest, ShapesThatNoArgumentsOfTheKindCanHaveAreLeftOut) {
   const auto tiers = Load();
   Call(*tiers, Matrix(2), 20);
-  std::vector<KnownArguments> known = tiers->Known();
+  std::vector<SpecProfile> known = tiers->profiles();
   known.at(0).shapes = {{{}, 1000, true},
                         {{2, 5}, 1000, true},
                         {{3, 5, 3, 3, 3, 3, 1}, 1000, true},
@@ -228,7 +228,7 @@ TEST_F(TiersTest, ShapesThatNoArgumentsOfTheKindCanHaveAreLeftOut) {
                         {{2, int64_t{1} << 40, int64_t{1} << 40, 3, 1}, 1000, true},
                         {{2, 5, 3, 7, 1}, 1000, true}};
   const auto next = Load();
-  EXPECT_EQ(Recall(*next, known), 1u);
+  EXPECT_EQ(Restore(*next, known), 1u);
   ASSERT_TRUE(next->WaitUntilIdle(Clock::time_point::max()));
   // The last one could be, of another spec alone: no call will ever have it.
   EXPECT_THAT(Plans(*next), ElementsAre("Float[2: *, *]", "Float[2: *, *] [5, 3]"));
@@ -256,12 +256,12 @@ TEST_F(TiersTest, WhoWaitsForPlansWaitsForThoseThatAnotherOneAskedFor) {
   }
 }
 
-TEST_F(TiersTest, WhereShapesNeverHavePlansOfTheirOwnNoneIsRecalled) {
+TEST_F(TiersTest, WhereShapesNeverHavePlansOfTheirOwnNoneIsRestored) {
   const auto tiers = Load();
   Call(*tiers, Matrix(2), 20);
   settings_.exact_after = 0;
   const auto next = Load();
-  Recall(*next, tiers->Known());
+  Restore(*next, tiers->profiles());
   ASSERT_TRUE(next->WaitUntilIdle(Clock::time_point::max()));
   EXPECT_THAT(Plans(*next), ElementsAre("Float[2: *, *]"));
 }
@@ -271,14 +271,14 @@ class TiersOfMistakesTest : public TiersTest {
   // As a model does it, where plans raise and the baseline does not.
   static void Call(Tiers& tiers, int calls) {
     for (int i = 0; i < calls; ++i) {
-      const Tiers::Choice choice = tiers.Choose(0, Matrix(2));
+      const PlanChoice choice = tiers.Choose(0, Matrix(2));
       if (choice.plan != nullptr) Raise(*choice.plan);
       EXPECT_TRUE(tiers.WaitUntilIdle(Clock::time_point::max()));
     }
   }
 };
 
-TEST_F(TiersOfMistakesTest, APlanThatRaisesWhereTheModelDoesNotIsTakenBackAndNotMadeAgainForEver) {
+TEST_F(TiersOfMistakesTest, APlanThatRaisesWhereTheModelDoesNotIsInvalidatedAndNotMadeAgainForEver) {
   settings_.exact_after = 0;
   const auto tiers = Load();
   Call(*tiers, 5);
@@ -288,11 +288,11 @@ TEST_F(TiersOfMistakesTest, APlanThatRaisesWhereTheModelDoesNotIsTakenBackAndNot
   Call(*tiers, 2000);
   EXPECT_EQ(Plans(*tiers).size(), 0u);
   EXPECT_EQ(tiers->counts().failed, 1u);
-  ASSERT_EQ(tiers->Known().size(), 1u);
-  EXPECT_EQ(tiers->Known()[0].calls, 0u) << "the next process shall not begin with it";
+  ASSERT_EQ(tiers->profiles().size(), 1u);
+  EXPECT_EQ(tiers->profiles()[0].calls, 0u) << "the next process shall not begin with it";
 }
 
-TEST_F(TiersOfMistakesTest, APlanForOneShapeIsTakenBackAlone) {
+TEST_F(TiersOfMistakesTest, APlanForOneShapeIsInvalidatedAlone) {
   const auto tiers = Load();
   TiersTest::Call(*tiers, Matrix(2), 20);
   ASSERT_THAT(Plans(*tiers), ElementsAre("Float[2: *, *]", "Float[2: *, *] [2, 3]"));
@@ -346,7 +346,7 @@ TEST_F(TiersOfImagesTest, TheNextLoadPacksWeightsForTheShapeThatWasCalledMost) {
   const auto tiers = LoadAndCall({{2, 3, 200, 240}, {2, 3, 240, 200}, {2, 3, 240, 200}, {2, 3, 240, 200}});
   EXPECT_THAT(Text(*tiers), HasSubstr("[2, 3, 200, 240]")) << "of the first call";
   const auto next = Load(*baseline_);
-  Recall(*next, tiers->Known());
+  Restore(*next, tiers->profiles());
   ASSERT_TRUE(next->WaitUntilIdle(Clock::time_point::max()));
   EXPECT_THAT(Text(*next), HasSubstr("[2, 3, 240, 200]"));
 }
@@ -401,11 +401,11 @@ TEST_F(TiersOfImagesTest, WhereThereIsNoRoomForPackedWeightsConvolutionsAreAsThe
 
 TEST_F(TiersOfImagesTest, AShapeThatNoMachineCouldHoldDoesNoHarm) {
   const auto tiers = LoadAndCall({{2, 3, 200, 240}, {2, 3, 200, 240}});
-  std::vector<KnownArguments> known = tiers->Known();
+  std::vector<SpecProfile> known = tiers->profiles();
   known.at(0).calls = 1000;
   known.at(0).shapes = {{{4, 2, 3, int64_t{1} << 34, int64_t{1} << 20, 1, 1, 1, 1}, 1000, true}};
   const auto next = Load(*baseline_);
-  Recall(*next, known);
+  Restore(*next, known);
   ASSERT_TRUE(next->WaitUntilIdle(Clock::time_point::max()));
   Call(*next, {at::zeros({2, 3, 200, 240})}, 20);
   EXPECT_THAT(Text(*next), HasSubstr("hearth::convolution"));

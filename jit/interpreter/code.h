@@ -67,7 +67,7 @@ struct Instruction {
   int32_t a = 0;          // inline operations: operands
   int32_t b = 0;
   int32_t c = 0;       // inline operations: the output's register; loops: the counter's
-  int32_t target = 0;  // a jump's instruction; a slot, a position in a side table
+  int32_t target = 0;  // a jump's instruction; else a number: of an entry of a side table, of a guard, a step, a place
   union {
     NativeFunction native = nullptr;
     const Operator* op;

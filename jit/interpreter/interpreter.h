@@ -62,7 +62,7 @@ struct RunOptions {
   ThreadPool* pool = nullptr;                // where forks and resumed waits go on; null: a fork runs where it is made
   std::shared_ptr<MemoryAccount> memory;     // on the thread while the run or a fork of it is; null: no limit
   std::array<std::shared_ptr<const void>, 2> keep_alive;  // held until the run and its forks have ended
-  std::shared_ptr<StateTurn> turn;                        // null: the run need not heed others
+  std::shared_ptr<StateTurn> turn;                        // null: the run never waits for others
   // Called once on the pool thread that takes the run up, before its first instruction; may be empty. Must not throw.
   std::function<void()> on_start;
   // RunAsync begins the run on the calling thread, which has it and those of its forks that no other has taken until it

@@ -21,7 +21,7 @@ struct StatePlan {
   std::vector<Step> model;
   std::vector<Step> generators;
 
-  // Whether runs of the method need not heed any other.
+  // Whether runs of the method never wait for any other.
   bool empty() const { return model.empty() && generators.empty(); }
 };
 

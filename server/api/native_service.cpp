@@ -58,8 +58,8 @@ v1::Plan::State StateOf(PlanInfo::State state) {
       return v1::Plan::COMPILED;
     case PlanInfo::State::kFailed:
       return v1::Plan::FAILED;
-    case PlanInfo::State::kRetired:
-      return v1::Plan::RETIRED;
+    case PlanInfo::State::kDeoptimised:
+      return v1::Plan::DEOPTIMISED;
   }
   return v1::Plan::COLD;
 }
@@ -104,6 +104,7 @@ absl::Status ListPlansOf(const Repository& repository, const v1::ListPlansReques
   for (CompilationInfo& compilation : (*servable)->model->compilations()) {
     v1::Compilation& out = *response.add_compiling();
     out.set_method(std::move(compilation.method));
+    out.set_stage(std::move(compilation.stage));
     out.set_pass(std::move(compilation.pass));
     out.set_seconds(compilation.since_start.count());
     out.set_resting(compilation.resting);

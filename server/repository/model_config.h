@@ -45,9 +45,9 @@ absl::StatusOr<CheckedConfig> CheckModelConfig(inference::ModelConfig config, co
 // The parameters of those names, in place of the server's settings; none where they are not there.
 struct ModelSettings {
   std::optional<int64_t> memory_limit;   // bytes that a request may come to hold; 0: no limit
-  std::optional<int64_t> compile_after;  // calls with arguments of one kind
+  std::optional<int64_t> compile_after;  // calls with arguments of one spec
   std::optional<int64_t> exact_after;    // calls with tensors of the same sizes; 0: never
-  std::optional<int64_t> max_plans;      // kinds of arguments without a plan included
+  std::optional<int64_t> max_plans;      // argument specs without a plan included
   std::optional<int64_t> plan_bytes;
 };
 // kInvalidArgument for one that is no number, or too small.

@@ -229,7 +229,7 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
   families.push_back(ByTier(
       samples,
       {"hearth_tier_calls_total",
-       "Calls of methods by the tier that began them, estimated beyond the first few of a kind", MetricType::Counter},
+       "Calls of methods by the tier that began them, estimated beyond the first few of a spec", MetricType::Counter},
       0, &ModelSample::calls));
   add("hearth_plan_bytes", "Memory that the plans take beside the model's weights", kGauge,
       [](const ModelSample& s) { return s.plan_bytes; });
@@ -241,7 +241,7 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
       kCounter, [](const ModelSample& s) { return s.plan_exceptions; });
   add("hearth_guard_failures_total", "Of those, for something that the plan speculates on or checks", kCounter,
       [](const ModelSample& s) { return s.guard_failures; });
-  add("hearth_argument_specs", "Kinds of arguments that calls came with, with a plan or not yet", kGauge,
+  add("hearth_argument_specs", "Argument specs that calls came with, with a plan or not yet", kGauge,
       [](const ModelSample& s) { return s.argument_specs; });
   const CompilerSample compiler = compiler_();
   families.push_back(Single("hearth_compiler_queued", "Plans waiting to be compiled", double(compiler.queued)));

@@ -25,7 +25,7 @@ struct ModelSample {
   StatisticsSnapshot statistics;
   uint64_t weight_bytes = 0;
   bool serving = false;
-  uint64_t argument_specs = 0;         // kinds of arguments that calls came with
+  uint64_t argument_specs = 0;         // argument specs that calls came with
   std::array<uint64_t, 2> plans = {};  // of tiers 1 and 2
   uint64_t plan_bytes = 0;
   uint64_t weight_copy_bytes = 0;

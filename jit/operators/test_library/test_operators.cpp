@@ -1,11 +1,13 @@
 // A library as users of torch.ops and torch.classes write them, for tests: operators, one of which writes its argument
-// without saying so in its schema, and a class with methods, properties, magic methods and a pickled state.
+// without saying so in its schema and one of which raises when it likes, and a class with methods, properties, magic
+// methods and a pickled state.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/mul.h>
 #include <torch/custom_class.h>
 #include <torch/library.h>
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <tuple>
@@ -26,6 +28,13 @@ std::tuple<at::Tensor, int64_t> Describe(const at::Tensor& x, const std::vector<
 
 at::Tensor Fail(const at::Tensor& x) {
   TORCH_CHECK_VALUE(false, "the test operator was given ", x.numel(), " elements");
+}
+
+// Raises in every other call with a positive number, the first one included.
+at::Tensor RaiseFirst(const at::Tensor& x) {
+  static std::atomic<int> calls{0};
+  TORCH_CHECK(x.item<double>() <= 0 || calls++ % 2 == 1, "not the first time\nwhatever it is");
+  return at::add(x, 1);
 }
 
 // Words and the times that each was seen; `step` counts what one look is worth.
@@ -65,6 +74,9 @@ class Tally : public torch::CustomClassHolder {
   std::vector<int64_t> counts_;
   int64_t step_ = 1;
 };
+
+// In a namespace whose schemas are believed: plans may do it again where it raised.
+TORCH_LIBRARY_FRAGMENT(prepacked, m) { m.def("hearth_test_raise_first(Tensor x) -> Tensor", RaiseFirst); }
 
 TORCH_LIBRARY(hearth_test, m) {
   m.def("scale(Tensor x, float factor=2.0) -> Tensor", Scale);

@@ -1,4 +1,4 @@
-// Feeds any bytes to the reader of plan files, once as they are and once behind a head whose length and checksum are
+// Feeds any bytes to the reader of profile files, once as they are and once behind a head whose length and checksum are
 // right; specs that come out are restored and read.
 #include <ATen/core/class_type.h>
 
@@ -9,7 +9,7 @@
 
 #include "jit/analysis/exact_shape.h"
 #include "jit/archive/crc32.h"
-#include "jit/plan_cache/plan_file.h"
+#include "jit/profile_store/profile_file.h"
 
 namespace hearth {
 namespace {
@@ -19,15 +19,15 @@ constexpr std::string_view kKey = "key";
 void Read(std::string_view bytes) {
   static const c10::ClassTypePtr type = c10::ClassType::create(c10::QualifiedName("__torch__.C"), {});
   try {
-    const std::vector<KnownArguments> known = ReadPlanFile(kKey, bytes);
-    for (const KnownArguments& each : known) {
+    const std::vector<SpecProfile> profiles = ReadProfileFile(kKey, bytes);
+    for (const SpecProfile& each : profiles) {
       const auto spec = each.spec.Restore(
           [&](const std::string& name) -> const c10::Type* { return name == "__torch__.C" ? type.get() : nullptr; });
       if (!spec) continue;
       const bool says_nothing = spec->Facts().empty() && spec->mode() == 0;
       if (spec->ToString().empty() != says_nothing || !StoredSpec::Of(*spec)) std::abort();
-      for (const KnownShape& known_shape : each.shapes) {
-        const auto shape = ExactShape::Restore(known_shape.numbers, *spec);
+      for (const StoredShape& stored : each.shapes) {
+        const auto shape = ExactShape::Restore(stored.numbers, *spec);
         if (!shape) continue;
         std::vector<ArgumentFacts> facts = spec->Facts();
         shape->AddTo(facts);
@@ -36,12 +36,12 @@ void Read(std::string_view bytes) {
       }
     }
     // What was read is written, and read again, as it is.
-    const std::vector<KnownArguments> again = ReadPlanFile(kKey, WritePlanFile(kKey, known));
-    if (again.size() != known.size()) std::abort();
-    for (size_t i = 0; i < known.size(); ++i) {
-      if (again[i].spec != known[i].spec || again[i].shapes != known[i].shapes) std::abort();
+    const std::vector<SpecProfile> again = ReadProfileFile(kKey, WriteProfileFile(kKey, profiles));
+    if (again.size() != profiles.size()) std::abort();
+    for (size_t i = 0; i < profiles.size(); ++i) {
+      if (again[i].spec != profiles[i].spec || again[i].shapes != profiles[i].shapes) std::abort();
     }
-  } catch (const PlanFileError&) {
+  } catch (const ProfileFileError&) {
     // What bad bytes are meant to give.
   }
 }

@@ -1,4 +1,4 @@
-#include "jit/plan_cache/plan_store.h"
+#include "jit/profile_store/profile_store.h"
 
 #include <ATen/Version.h>
 #include <c10/util/hash.h>
@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "jit/archive/new_file.h"
-#include "jit/plan_cache/plan_file.h"
+#include "jit/profile_store/profile_file.h"
 #include "jit/support/logging.h"
 #include "jit/support/version.h"
 
@@ -20,12 +20,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kExtension[] = ".plans";
+constexpr char kExtension[] = ".profiles";
 // What a process that ended while it wrote has left behind.
 constexpr auto kOldUnfinished = std::chrono::hours(1);
 
 spdlog::logger& Log() {
-  static spdlog::logger& log = LoggerOf("plan_cache/plan_store");
+  static spdlog::logger& log = LoggerOf("profile_store/profile_store");
   return log;
 }
 
@@ -39,13 +39,13 @@ struct KeptFile {
 
 }  // namespace
 
-PlanStore::PlanStore(fs::path folder, PlanStoreLimits limits) : folder_(std::move(folder)), limits_(limits) {
+ProfileStore::ProfileStore(fs::path folder, ProfileStoreLimits limits) : folder_(std::move(folder)), limits_(limits) {
   std::error_code error;
   fs::create_directories(folder_, error);
   if (error) Log().warn("{}: cannot be made: {}", folder_.string(), error.message());
 }
 
-std::string PlanStore::KeyOf(const ZipReader& archive, c10::Device device) {
+std::string ProfileStore::KeyOf(const ZipReader& archive, c10::Device device) {
   std::string directory;
   for (const ZipRecord& record : archive.records()) {
     directory +=
@@ -55,41 +55,41 @@ std::string PlanStore::KeyOf(const ZipReader& archive, c10::Device device) {
   return Digest(directory) + "-" + Digest(versions).substr(0, 8);
 }
 
-fs::path PlanStore::PathOf(const std::string& key) const { return folder_ / (key + kExtension); }
+fs::path ProfileStore::PathOf(const std::string& key) const { return folder_ / (key + kExtension); }
 
-std::vector<KnownArguments> PlanStore::Read(const std::string& key) const {
+std::vector<SpecProfile> ProfileStore::Read(const std::string& key) const {
   const fs::path path = PathOf(key);
   std::ifstream file(path, std::ios::binary);
   if (!file) return {};
   try {
-    std::string bytes(kMaxPlanFileBytes + 1, '\0');
+    std::string bytes(kMaxProfileFileBytes + 1, '\0');
     file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    if (file.bad()) throw PlanFileError("it cannot be read");
+    if (file.bad()) throw ProfileFileError("it cannot be read");
     bytes.resize(static_cast<size_t>(file.gcount()));
-    if (bytes.size() > kMaxPlanFileBytes) throw PlanFileError("it is larger than any that was written");
-    return ReadPlanFile(key, bytes);
-  } catch (const PlanFileError& error) {
+    if (bytes.size() > kMaxProfileFileBytes) throw ProfileFileError("it is larger than any that was written");
+    return ReadProfileFile(key, bytes);
+  } catch (const ProfileFileError& error) {
     Log().warn("{} is ignored: {}", path.string(), error.what());
     return {};
   }
 }
 
-void PlanStore::Write(const std::string& key, std::vector<KnownArguments> known,
-                      const std::vector<KnownArguments>& read) const {
-  for (KnownArguments& before : Read(key)) {
-    const auto is_kind = [&](const KnownArguments& each) { return each.IsOfKind(before); };
-    if (std::ranges::any_of(known, is_kind)) continue;
-    const auto had = std::ranges::find_if(read, is_kind);
+void ProfileStore::Write(const std::string& key, std::vector<SpecProfile> profiles,
+                         const std::vector<SpecProfile>& read) const {
+  for (SpecProfile& before : Read(key)) {
+    const auto has_same_spec = [&](const SpecProfile& each) { return each.HasSameSpec(before); };
+    if (std::ranges::any_of(profiles, has_same_spec)) continue;
+    const auto had = std::ranges::find_if(read, has_same_spec);
     if (had != read.end() && had->calls == before.calls) before.CountHalf();
-    known.push_back(std::move(before));
+    profiles.push_back(std::move(before));
   }
-  std::erase_if(known, [](const KnownArguments& each) { return each.calls == 0; });
-  std::ranges::stable_sort(known, std::greater(), &KnownArguments::calls);
-  if (known.size() > limits_.kinds) known.resize(limits_.kinds);
-  std::string bytes = WritePlanFile(key, known);
-  while (bytes.size() > kMaxPlanFileBytes) {
-    known.resize(known.size() / 2);
-    bytes = WritePlanFile(key, known);
+  std::erase_if(profiles, [](const SpecProfile& each) { return each.calls == 0; });
+  std::ranges::stable_sort(profiles, std::greater(), &SpecProfile::calls);
+  if (profiles.size() > limits_.specs) profiles.resize(limits_.specs);
+  std::string bytes = WriteProfileFile(key, profiles);
+  while (bytes.size() > kMaxProfileFileBytes) {
+    profiles.resize(profiles.size() / 2);
+    bytes = WriteProfileFile(key, profiles);
   }
   try {
     NewFile file(PathOf(key).string());
@@ -101,7 +101,7 @@ void PlanStore::Write(const std::string& key, std::vector<KnownArguments> known,
   MakeRoom();
 }
 
-void PlanStore::MakeRoom() const {
+void ProfileStore::MakeRoom() const {
   // Other processes add and delete meanwhile: what is gone is gone.
   std::vector<KeptFile> files;
   uint64_t bytes = 0;

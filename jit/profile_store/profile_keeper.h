@@ -1,4 +1,4 @@
-// Keeps what models are called with for the next process: writes it into a PlanStore now and then, and when a model
+// Keeps what models are called with for the next process: writes it into a ProfileStore now and then, and when a model
 // goes; and has plans compiled for what a model that is loaded was called with in processes before.
 //
 // A thread of its own writes: whoever calls a model never waits for it.
@@ -15,19 +15,19 @@
 
 #include "jit/archive/importer.h"
 #include "jit/executor/model_executor.h"
-#include "jit/plan_cache/plan_store.h"
+#include "jit/profile_store/profile_store.h"
 #include "jit/support/large_stack.h"
 
 namespace hearth {
 
 // Thread-safe.
-class PlanKeeper {
+class ProfileKeeper {
  public:
-  PlanKeeper(const std::filesystem::path& folder, std::chrono::nanoseconds interval);
+  ProfileKeeper(const std::filesystem::path& folder, std::chrono::nanoseconds interval);
   // Writes all that is new.
-  ~PlanKeeper();
-  PlanKeeper(const PlanKeeper&) = delete;
-  PlanKeeper& operator=(const PlanKeeper&) = delete;
+  ~ProfileKeeper();
+  ProfileKeeper(const ProfileKeeper&) = delete;
+  ProfileKeeper& operator=(const ProfileKeeper&) = delete;
 
   // A model that was loaded: asks for the plans of what is known of it, and keeps what is added from now on. `executor`
   // has tiers.
@@ -39,8 +39,8 @@ class PlanKeeper {
   struct Kept {
     std::weak_ptr<ModelExecutor> executor;
     std::string key;
-    std::vector<KnownArguments> read;  // of the store when it was adopted, but for profiles and shapes
-    uint64_t calls_written;            // of all kinds together
+    std::vector<SpecProfile> read;  // of the store when it was adopted, but for profiles and shapes
+    uint64_t calls_written;         // of all specs together
   };
 
   void Work();
@@ -48,7 +48,7 @@ class PlanKeeper {
   void WriteAll();
   void Write(Kept& kept, const ModelExecutor& executor);
 
-  const PlanStore store_;
+  const ProfileStore store_;
   const std::chrono::nanoseconds interval_;
   std::mutex mutex_;
   std::condition_variable closed_;

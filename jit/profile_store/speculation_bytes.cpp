@@ -1,4 +1,4 @@
-#include "jit/plan_cache/profile_bytes.h"
+#include "jit/profile_store/speculation_bytes.h"
 
 #include <utility>
 
@@ -15,7 +15,7 @@ enum ConstantKind : uint8_t { kNoConstant, kInt, kFloat, kBool, kString };
 
 constexpr size_t kLeastValueBytes = 4 + 8 + 1 + 1 + 1 + 1;
 
-void PutConstant(const std::optional<c10::IValue>& constant, PlanBytes& bytes) {
+void PutConstant(const std::optional<c10::IValue>& constant, FileBytes& bytes) {
   if (!constant) {
     bytes.Put(uint8_t{kNoConstant});
   } else if (constant->isInt()) {
@@ -33,7 +33,7 @@ void PutConstant(const std::optional<c10::IValue>& constant, PlanBytes& bytes) {
   }
 }
 
-void PutFacts(const ValueFacts& facts, PlanBytes& bytes) {
+void PutFacts(const ValueFacts& facts, FileBytes& bytes) {
   bytes.Put(static_cast<uint8_t>(facts.kind));
   if (!facts.is_tensor()) return;
   bytes.Put(facts.dtype ? static_cast<uint8_t>(*facts.dtype) : kUnsaid);
@@ -48,13 +48,13 @@ void PutFacts(const ValueFacts& facts, PlanBytes& bytes) {
   for (const KnownSize& size : *facts.sizes) bytes.Put(size.value_or(-1));
 }
 
-uint8_t TakeFlags(PlanReader& reader, uint8_t known, const char* what) {
+uint8_t TakeFlags(FileReader& reader, uint8_t profiles, const char* what) {
   const auto flags = reader.Take<uint8_t>(what);
-  if ((flags & ~known) != 0) throw PlanFileError(std::string(what) + " is " + std::to_string(flags));
+  if ((flags & ~profiles) != 0) throw ProfileFileError(std::string(what) + " is " + std::to_string(flags));
   return flags;
 }
 
-std::optional<c10::IValue> TakeConstant(PlanReader& reader) {
+std::optional<c10::IValue> TakeConstant(FileReader& reader) {
   const auto kind = reader.Take<uint8_t>("a constant's kind");
   switch (kind) {
     case kNoConstant:
@@ -68,30 +68,30 @@ std::optional<c10::IValue> TakeConstant(PlanReader& reader) {
     case kString:
       return std::string(reader.TakeString("a constant"));
     default:
-      throw PlanFileError("there is no kind " + std::to_string(kind) + " of constants");
+      throw ProfileFileError("there is no kind " + std::to_string(kind) + " of constants");
   }
 }
 
 // A rank, or kUnsaid where it may be that.
-uint8_t TakeRank(PlanReader& reader, bool may_be_unsaid) {
+uint8_t TakeRank(FileReader& reader, bool may_be_unsaid) {
   const auto rank = reader.Take<uint8_t>("a rank");
   if (rank > ArgumentSpec::kMaxRank && !(may_be_unsaid && rank == kUnsaid)) {
-    throw PlanFileError("a tensor has rank " + std::to_string(rank));
+    throw ProfileFileError("a tensor has rank " + std::to_string(rank));
   }
   return rank;
 }
 
-ValueFacts TakeFacts(PlanReader& reader) {
+ValueFacts TakeFacts(FileReader& reader) {
   ValueFacts facts;
   const auto kind = reader.Take<uint8_t>("a value's kind");
   if (kind > static_cast<uint8_t>(ValueFacts::Kind::kNone)) {
-    throw PlanFileError("there is no kind " + std::to_string(kind) + " of values");
+    throw ProfileFileError("there is no kind " + std::to_string(kind) + " of values");
   }
   facts.kind = static_cast<ValueFacts::Kind>(kind);
   if (!facts.is_tensor()) return facts;
   if (const auto dtype = reader.Take<uint8_t>("a dtype"); dtype != kUnsaid) {
     if (dtype >= static_cast<uint8_t>(c10::ScalarType::Undefined)) {
-      throw PlanFileError("there is no dtype " + std::to_string(dtype));
+      throw ProfileFileError("there is no dtype " + std::to_string(dtype));
     }
     facts.dtype = static_cast<c10::ScalarType>(dtype);
   }
@@ -99,7 +99,7 @@ ValueFacts TakeFacts(PlanReader& reader) {
   const auto index = static_cast<c10::DeviceIndex>(reader.Take<uint8_t>("a device's index"));
   if (device != kUnsaid) {
     if (!argument_words::IsDevice(device, index)) {
-      throw PlanFileError("there is no device " + std::to_string(device) + ":" + std::to_string(index));
+      throw ProfileFileError("there is no device " + std::to_string(device) + ":" + std::to_string(index));
     }
     facts.device = c10::Device(static_cast<c10::DeviceType>(device), index);
   }
@@ -111,14 +111,14 @@ ValueFacts TakeFacts(PlanReader& reader) {
   const uint8_t rank = TakeRank(reader, /*may_be_unsaid=*/true);
   if (rank == kUnsaid) return facts;
   for (KnownSize& size : facts.sizes.emplace(rank)) {
-    const auto known = reader.Take<int64_t>("a size");
-    if (known < -1) throw PlanFileError("a size is " + std::to_string(known));
-    if (known >= 0) size = known;
+    const auto profiles = reader.Take<int64_t>("a size");
+    if (profiles < -1) throw ProfileFileError("a size is " + std::to_string(profiles));
+    if (profiles >= 0) size = profiles;
   }
   return facts;
 }
 
-void PutValue(const ValueObservation& seen, PlanBytes& bytes) {
+void PutValue(const ValueObservation& seen, FileBytes& bytes) {
   bytes.Put(seen.runs);
   bytes.Put(seen.times);
   bytes.Put(static_cast<uint8_t>((seen.none ? kNone : 0) | (seen.some ? kSome : 0)));
@@ -133,7 +133,7 @@ void PutValue(const ValueObservation& seen, PlanBytes& bytes) {
   }
 }
 
-ValueObservation TakeValue(PlanReader& reader) {
+ValueObservation TakeValue(FileReader& reader) {
   ValueObservation seen;
   seen.runs = reader.Take<uint32_t>("the runs of a value");
   seen.times = reader.Take<uint64_t>("how often a value was seen");
@@ -152,11 +152,11 @@ ValueObservation TakeValue(PlanReader& reader) {
 
 }  // namespace
 
-void PutProfile(const KnownProfile& profile, PlanBytes& bytes) {
+void PutProfile(const SpeculationProfile& profile, FileBytes& bytes) {
   bytes.Put(profile.baseline);
-  bytes.Put(profile.retired);
-  bytes.Put(static_cast<uint32_t>(profile.refuted.size()));
-  for (const size_t number : profile.refuted) bytes.Put(uint64_t{number});
+  bytes.Put(profile.deoptimisations);
+  bytes.Put(static_cast<uint32_t>(profile.deoptimised.size()));
+  for (const size_t number : profile.deoptimised) bytes.Put(uint64_t{number});
   bytes.Put(profile.seen.runs);
   bytes.Put(static_cast<uint32_t>(profile.seen.values.size()));
   for (const auto& [number, seen] : profile.seen.values) {
@@ -165,12 +165,13 @@ void PutProfile(const KnownProfile& profile, PlanBytes& bytes) {
   }
 }
 
-KnownProfile TakeProfile(PlanReader& reader) {
-  KnownProfile profile;
+SpeculationProfile TakeProfile(FileReader& reader) {
+  SpeculationProfile profile;
   profile.baseline = reader.Take<uint64_t>("a profile");
-  profile.retired = reader.Take<uint32_t>("a profile");
-  const uint32_t refuted = reader.TakeCount(8, "the refuted values");
-  for (uint32_t i = 0; i < refuted; ++i) profile.refuted.insert(reader.Take<uint64_t>("the refuted values"));
+  profile.deoptimisations = reader.Take<uint32_t>("a profile");
+  const uint32_t deoptimised = reader.TakeCount(8, "the deoptimised values");
+  for (uint32_t i = 0; i < deoptimised; ++i)
+    profile.deoptimised.insert(reader.Take<uint64_t>("the deoptimised values"));
   profile.seen.runs = reader.Take<uint32_t>("a profile");
   const uint32_t values = reader.TakeCount(8 + kLeastValueBytes, "a profile's values");
   for (uint32_t i = 0; i < values; ++i) {

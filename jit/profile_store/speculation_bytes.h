@@ -1,6 +1,6 @@
-// A profile among the bytes of a plan file: the fingerprint of its baseline (8 bytes), the plans that were retired (4),
-// the values that are not to be guarded again (a count of 4 bytes, and 8 each), the runs that were seen (4), and of the
-// values that they showed (a count of 4) each one's
+// A profile among the bytes of a profile file: the fingerprint of its baseline (8 bytes), the plans that were
+// deoptimised (4), the values that are not to be guarded again (a count of 4 bytes, and 8 each), the runs that were
+// seen (4), and of the values that they showed (a count of 4) each one's
 //   number (8), runs (4), times (8), a byte of flags: None was seen, something else was
 //   constant: a byte that says which kind, then an int or a float (8), a bool (1) or a string
 //   facts: a byte for the kind of value; of a tensor a byte each for the dtype, the device's type and index and
@@ -11,16 +11,16 @@
 
 #include <cstddef>
 
-#include "jit/executor/known_arguments.h"
-#include "jit/plan_cache/plan_bytes.h"
+#include "jit/executor/spec_profile.h"
+#include "jit/profile_store/file_bytes.h"
 
 namespace hearth {
 
 // No profile takes fewer.
 constexpr size_t kLeastProfileBytes = 8 + 4 + 4 + 4 + 4;
 
-void PutProfile(const KnownProfile& profile, PlanBytes& bytes);
-// Throws PlanFileError where the bytes are no profile.
-KnownProfile TakeProfile(PlanReader& reader);
+void PutProfile(const SpeculationProfile& profile, FileBytes& bytes);
+// Throws ProfileFileError where the bytes are no profile.
+SpeculationProfile TakeProfile(FileReader& reader);
 
 }  // namespace hearth

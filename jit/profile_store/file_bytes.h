@@ -1,4 +1,4 @@
-// The bytes of what is kept on disk (plan_file.h), written and read one thing after another: numbers little-endian,
+// The bytes of what is kept on disk (profile_file.h), written and read one thing after another: numbers little-endian,
 // strings with their length before them.
 #pragma once
 
@@ -14,12 +14,12 @@ namespace hearth {
 static_assert(std::endian::native == std::endian::little);
 
 // The bytes are not a whole file of this format, or not of this key: says what is wrong.
-class PlanFileError : public std::runtime_error {
+class ProfileFileError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-class PlanBytes {
+class FileBytes {
  public:
   template <typename Number>
   void Put(Number number) {
@@ -35,10 +35,10 @@ class PlanBytes {
   std::string bytes_;
 };
 
-// Trusts nothing: throws PlanFileError where less is left than is asked for, which names `what` that is.
-class PlanReader {
+// Trusts nothing: throws ProfileFileError where less is left than is asked for, which names `what` that is.
+class FileReader {
  public:
-  explicit PlanReader(std::string_view bytes) : left_(bytes) {}
+  explicit FileReader(std::string_view bytes) : left_(bytes) {}
 
   template <typename Number>
   Number Take(const char* what) {
@@ -47,7 +47,7 @@ class PlanReader {
     return number;
   }
   std::string_view TakeBytes(uint64_t size, const char* what) {
-    if (size > left_.size()) throw PlanFileError(std::string("it ends within ") + what);
+    if (size > left_.size()) throw ProfileFileError(std::string("it ends within ") + what);
     const std::string_view taken = left_.substr(0, size);
     left_.remove_prefix(size);
     return taken;
@@ -56,7 +56,7 @@ class PlanReader {
   // Of things that take so many bytes at least: what cannot be there is not made room for.
   uint32_t TakeCount(size_t least_bytes, const char* what) {
     const auto count = Take<uint32_t>(what);
-    if (count > left_.size() / least_bytes) throw PlanFileError(std::string("it ends within ") + what);
+    if (count > left_.size() / least_bytes) throw ProfileFileError(std::string("it ends within ") + what);
     return count;
   }
   bool empty() const { return left_.empty(); }

@@ -1,0 +1,134 @@
+#include "jit/executor/compile_jobs.h"
+
+#include <utility>
+
+#include "jit/executor/execution_plan.h"
+
+namespace hearth {
+namespace {
+
+size_t BytesOf(const CodeEntry& entry, const ExecutionPlan& plan) {
+  const EntryProfile* profile = entry.profile();
+  return plan.bytes() + (profile != nullptr ? profile->bytes() : 0);
+}
+
+// One that calls may well have.
+std::optional<ExactShape> LikelyShape(const CodeEntry& entry) {
+  // Whatever was wrong, it shall not be wrong again because of what somebody called once, or a file said.
+  if (entry.attempts() > 0) return std::nullopt;
+  if (entry.profile() != nullptr) return entry.profile()->FrequentShape();
+  const std::vector<EntryProfile::CountedShape> earlier = EarlierShapes(entry);
+  return earlier.empty() ? std::nullopt : std::optional(earlier.front().shape);
+}
+
+bool WasNotRun(CompileOutcome outcome) {
+  return outcome == CompileOutcome::kDropped || outcome == CompileOutcome::kCancelled;
+}
+
+}  // namespace
+
+bool CompileJobs::TryCompile(const std::shared_ptr<CodeEntry>& entry) {
+  const bool taken = client_.TryEnqueue(FirstJob(entry));
+  if (!taken) plans_.cache().Postpone(*entry);
+  return taken;
+}
+
+bool CompileJobs::Compile(const std::shared_ptr<CodeEntry>& entry) {
+  const bool taken = client_.Enqueue(FirstJob(entry));
+  if (!taken) plans_.cache().Postpone(*entry);
+  return taken;
+}
+
+bool CompileJobs::TryCompileWithProfile(const std::shared_ptr<CodeEntry>& entry) {
+  CompileJob job = NewJob(entry, std::nullopt, [this, entry](const std::shared_ptr<const ExecutionPlan>& plan) {
+    if (plan->speculates() && !plan->lacks_room()) plans_.cache().Replace(*entry, plan, BytesOf(*entry, *plan));
+  });
+  job.ended = [entry](CompileOutcome outcome) {
+    if (WasNotRun(outcome)) entry->profile()->PutBack();
+  };
+  return client_.TryEnqueue(std::move(job));
+}
+
+bool CompileJobs::TryCompileExact(const std::shared_ptr<CodeEntry>& entry, const ExactShape& shape, uint64_t calls) {
+  return client_.TryEnqueue(ExactJob(entry, shape, calls));
+}
+
+std::shared_ptr<const void> CompileJobs::WhenWarm(std::function<void()> done) {
+  {
+    // What another one has taken here is asked for before it is waited for.
+    const std::lock_guard lock(asking_);
+    for (const std::shared_ptr<CodeEntry>& entry : plans_.cache().TakeCold()) Compile(entry);
+  }
+  return client_.WhenIdle(std::move(done));
+}
+
+CompileJob CompileJobs::NewJob(const std::shared_ptr<CodeEntry>& entry, const std::optional<ExactShape>& shape,
+                               Install install) {
+  CompileJob job;
+  job.graph = plans_.name(entry->method());
+  job.worth = [entry] { return static_cast<double>(entry->all_calls()); };
+  const auto optimised = std::make_shared<OptimisedPlan>();
+  job.stages.push_back({"passes", [this, entry, shape, optimised](CompileProgress& progress) {
+                          *optimised = Optimise(*entry, shape, progress);
+                        }});
+  job.stages.push_back({"code", [this, entry, optimised, install = std::move(install)](CompileProgress& progress) {
+                          install(plans_.Generate(entry->method(), std::move(*optimised), &progress));
+                        }});
+  return job;
+}
+
+CompileJob CompileJobs::FirstJob(const std::shared_ptr<CodeEntry>& entry) {
+  CompileJob job = NewJob(entry, std::nullopt, [this, entry](const std::shared_ptr<const ExecutionPlan>& plan) {
+    InstallFirst(entry, plan);
+  });
+  job.ended = [this, entry](CompileOutcome outcome) {
+    if (outcome == CompileOutcome::kFailed) plans_.cache().Fail(*entry);
+    if (WasNotRun(outcome)) plans_.cache().Postpone(*entry);
+  };
+  return job;
+}
+
+CompileJob CompileJobs::ExactJob(const std::shared_ptr<CodeEntry>& entry, const ExactShape& shape, uint64_t calls) {
+  CompileJob job = NewJob(entry, shape, [this, entry, shape](const std::shared_ptr<const ExecutionPlan>& plan) {
+    if (!plan->lacks_room()) plans_.cache().InstallExact(*entry, shape, plan, plan->bytes());
+  });
+  // Less than any that is called without a plan: this one has one for all shapes.
+  job.worth = [calls] { return 1 - 1 / (static_cast<double>(calls) + 1); };
+  job.ended = [entry, shape](CompileOutcome outcome) {
+    if (WasNotRun(outcome)) entry->profile()->PutBackShape(shape);
+  };
+  return job;
+}
+
+OptimisedPlan CompileJobs::Optimise(CodeEntry& entry, const std::optional<ExactShape>& shape,
+                                    CompileProgress& progress) {
+  const uint32_t profile_runs = plans_.settings().profile_runs;
+  if (entry.profile() == nullptr && entry.earlier() != nullptr && entry.earlier()->speculation) {
+    plans_.MakeProfile(entry, profile_runs);
+  }
+  const std::optional<ExactShape> likely = shape ? std::nullopt : LikelyShape(entry);
+  PlanRequest request{.spec = entry.spec(), .shape = shape ? &*shape : nullptr, .likely = likely ? &*likely : nullptr};
+  if (EntryProfile* profile = entry.profile()) {
+    SpeculationProfile known = profile->Snapshot();
+    request.profile = std::move(known.seen);
+    request.deoptimised = std::move(known.deoptimised);
+    if (!shape && request.profile.runs >= profile_runs) profile->TakeReady();
+  }
+  return plans_.compiler(entry.method()).Optimise(request, &progress);
+}
+
+void CompileJobs::InstallFirst(const std::shared_ptr<CodeEntry>& entry,
+                               const std::shared_ptr<const ExecutionPlan>& plan) {
+  const TierSettings& settings = plans_.settings();
+  if (entry->profile() == nullptr) {
+    plans_.MakeProfile(*entry, plan->speculation_sites() > 0 ? settings.profile_runs : 0);
+  }
+  if (!plans_.cache().Install(*entry, plan, BytesOf(*entry, *plan)) || settings.exact_after == 0) return;
+  size_t exact = 0;
+  for (const EntryProfile::CountedShape& counted : entry->profile()->Shapes()) {
+    if (!counted.taken || ++exact > CodeCache::kMaxExact) continue;
+    if (!client_.Enqueue(ExactJob(entry, counted.shape, counted.calls))) entry->profile()->PutBackShape(counted.shape);
+  }
+}
+
+}  // namespace hearth

@@ -1,0 +1,58 @@
+// The jobs that compile one model's plans in the background: what each of them does, and what becomes of an entry whose
+// job did not come to its end. A job has two stages: the passes over a plan's graph, and the code that is made of it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "jit/executor/background_compiler.h"
+#include "jit/executor/model_plans.h"
+
+namespace hearth {
+
+// Thread-safe. The functions that begin with Try are for requests: they never wait, and refuse where they would have
+// to.
+class CompileJobs {
+ public:
+  // `plans` outlives this.
+  CompileJobs(ModelPlans& plans, const std::shared_ptr<BackgroundCompiler>& compiler)
+      : plans_(plans), client_(compiler) {}
+
+  // The first plan of a queued entry, and then those for the shapes that had one of their own before. Whether the job
+  // was taken; if not, the entry is postponed.
+  bool TryCompile(const std::shared_ptr<CodeEntry>& entry);
+  bool Compile(const std::shared_ptr<CodeEntry>& entry);
+  // A plan made of the entry's profile in place of the one that it has. Whether the job was taken.
+  bool TryCompileWithProfile(const std::shared_ptr<CodeEntry>& entry);
+  // A plan for that shape alone, of which so many `calls` are known. Whether the job was taken.
+  bool TryCompileExact(const std::shared_ptr<CodeEntry>& entry, const ExactShape& shape, uint64_t calls);
+
+  // Waits until what has been asked for is compiled. False if it is not by `deadline`.
+  bool WaitUntilIdle(std::chrono::steady_clock::time_point deadline) const { return client_.WaitUntilIdle(deadline); }
+  // Asks for a plan for all that was called so far, be it once, and calls `done` when nothing is left to compile: as
+  // CompileClient::WhenIdle. May wait for locks of the compiler's.
+  std::shared_ptr<const void> WhenWarm(std::function<void()> done);
+  // Just now. May wait for locks of the compiler's.
+  std::vector<BackgroundCompiler::Running> running() const { return client_.running(); }
+
+ private:
+  using Install = std::function<void(const std::shared_ptr<const ExecutionPlan>&)>;
+
+  // Of a plan for `shape` alone, or for all shapes; its `ended` does nothing yet.
+  CompileJob NewJob(const std::shared_ptr<CodeEntry>& entry, const std::optional<ExactShape>& shape, Install install);
+  CompileJob FirstJob(const std::shared_ptr<CodeEntry>& entry);
+  CompileJob ExactJob(const std::shared_ptr<CodeEntry>& entry, const ExactShape& shape, uint64_t calls);
+  OptimisedPlan Optimise(CodeEntry& entry, const std::optional<ExactShape>& shape, CompileProgress& progress);
+  void InstallFirst(const std::shared_ptr<CodeEntry>& entry, const std::shared_ptr<const ExecutionPlan>& plan);
+
+  ModelPlans& plans_;
+  std::mutex asking_;     // held from taking what is to be compiled to asking for it
+  CompileClient client_;  // its end is the first step of this one's
+};
+
+}  // namespace hearth

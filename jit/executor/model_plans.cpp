@@ -1,0 +1,60 @@
+#include "jit/executor/model_plans.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "jit/executor/execution_plan.h"
+
+namespace hearth {
+
+ModelPlans::ModelPlans(TierSettings settings, const std::vector<Method>& methods, bool writes_weights)
+    : settings_(std::move(settings)),
+      derived_(settings_.copies != nullptr ? settings_.copies : std::make_shared<DerivedConstantBudget>()),
+      cache_(settings_.budget, methods.size(), settings_.cache) {
+  for (const Method& method : methods) {
+    methods_.push_back({method.name, method.baseline->inputs().size(),
+                        std::make_unique<PlanCompiler>(*method.baseline, method.name, settings_.fail_guards.has_value(),
+                                                       writes_weights ? nullptr : &derived_, method.effects, totals_)});
+  }
+}
+
+std::optional<size_t> ModelPlans::Find(std::string_view name) const {
+  const auto found = std::ranges::find(methods_, name, &CompiledMethod::name);
+  if (found == methods_.end()) return std::nullopt;
+  return static_cast<size_t>(found - methods_.begin());
+}
+
+std::shared_ptr<const ExecutionPlan> ModelPlans::Generate(size_t method, OptimisedPlan optimised,
+                                                          CompileProgress* progress) const {
+  std::unique_ptr<const ExecutionPlan> plan = compiler(method).Generate(std::move(optimised), progress);
+  if (settings_.disposal == nullptr) return plan;
+  return settings_.disposal->Own(std::move(plan));
+}
+
+void ModelPlans::MakeProfile(CodeEntry& entry, uint32_t runs) const {
+  const PlanCompiler& of_method = compiler(entry.method());
+  of_method.Prepare();
+  SpeculationProfile earlier;
+  if (entry.earlier() != nullptr && entry.earlier()->speculation) earlier = *entry.earlier()->speculation;
+  if (earlier.baseline != of_method.fingerprint()) earlier = {};
+  const auto profile =
+      std::make_shared<EntryProfile>(of_method.sites(), runs, settings_.max_deoptimisations, std::move(earlier));
+  for (const EntryProfile::CountedShape& counted : EarlierShapes(entry)) {
+    profile->Remember(counted.shape, counted.calls, counted.taken);
+  }
+  entry.SetProfile(profile);
+}
+
+std::vector<EntryProfile::CountedShape> EarlierShapes(const CodeEntry& entry) {
+  std::vector<EntryProfile::CountedShape> shapes;
+  if (entry.earlier() != nullptr) {
+    for (const StoredShape& stored : entry.earlier()->shapes) {
+      std::optional<ExactShape> shape = ExactShape::Restore(stored.numbers, entry.spec());
+      if (shape) shapes.push_back({*std::move(shape), stored.calls, stored.exact});
+    }
+  }
+  if (shapes.empty() && entry.shape()) shapes.push_back({*entry.shape(), 1, false});
+  return shapes;
+}
+
+}  // namespace hearth
