@@ -1,13 +1,14 @@
-"""Makes what the benchmarks run on: make_archives.py FOLDER. Weights are random, from a seed."""
+"""Makes what the benchmarks run on: python -m benchmarks.make_archives FOLDER. Weights are random, from a seed."""
 
 import argparse
 import pathlib
 
 import torch
 import torchvision
-import warmup_models
-from archives import save
-from programs import PROGRAMS
+
+from benchmarks import warmup_models
+from benchmarks.archives import save
+from benchmarks.programs import PROGRAMS
 
 IMAGE = (1, 3, 224, 224)
 TORCHVISION = ["resnet18", "resnet50", "mobilenet_v3_large", "efficientnet_b0", "densenet121", "googlenet", "vit_b_16",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How fast models answer, beside eager torch and frozen torch.jit:
 
-    models.py [--program "dist/run model_benchmark"] [--models resnet18 ...] [--threads 1 all] [--tier plan]
+    python -m benchmarks.models [--program "dist/run model_benchmark"] [--models resnet18 ...] [--threads 1 all] [--tier plan]
               [--rivals eager torch.jit:frozen ...] [--rounds N] [--milliseconds MS] [--output FILE.md]
 
 Float32 on the CPU, random weights from a seed. A process of its own (model_benchmark) has hearth and torch.jit, this one
@@ -24,16 +24,15 @@ import tempfile
 import time
 from contextlib import contextmanager
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "integration_tests"))
+import torch
+from torch import nn
 
-import torch  # noqa: E402
-from forks import FORKS  # noqa: E402
-from networks import SEED, awaken, image, settle, tokens  # noqa: E402
-from programs import PROGRAMS  # noqa: E402
-from run import machine, table  # noqa: E402
-from torch import nn  # noqa: E402
-from values import as_tensor, leaves  # noqa: E402
+from benchmarks import ROOT
+from benchmarks.forks import FORKS
+from benchmarks.programs import PROGRAMS
+from benchmarks.run import machine, table
+from integration_tests.networks import SEED, awaken, image, settle, tokens
+from integration_tests.values import as_tensor, leaves
 
 BASELINE = "hearth:baseline"
 RIVALS = ["eager", "torch.jit", "torch.jit:frozen", "torch.jit:inference", "torch.compile"]
@@ -281,7 +280,7 @@ def section(threads, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default=str(HERE.parent / "build" / "release" / "bin" / "model_benchmark"))
+    parser.add_argument("--program", default=str(ROOT / "build" / "release" / "bin" / "model_benchmark"))
     parser.add_argument("--models", nargs="+", choices=MODELS, metavar="MODEL",
                         default=[name for name in MODELS if name not in FORKS], help="all but those of forks.py, if not given")
     parser.add_argument("--threads", nargs="+", default=["1", "all"])

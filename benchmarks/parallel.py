@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How much more a model answers when several clients ask at once: parallel.py [--bin DIR] [--clients N] [--rounds N].
+"""How much more a model answers when several clients ask at once: python -m benchmarks.parallel [--bin DIR] [--clients N] [--rounds N].
 
 Models that write attributes while they run (torchvision's detectors, RAFT) beside ones that write nothing. One thread
 inside of each operator, so that only requests run side by side. One client and N take turns; medians of the rounds.
@@ -14,19 +14,17 @@ import tempfile
 import threading
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "integration_tests"))
-sys.path.insert(0, str(HERE))
-
 # Read when LibTorch starts, here and in the daemon.
 os.environ["OMP_NUM_THREADS"] = "1"
 
 import torchvision  # noqa: E402
 import tritonclient.grpc as triton  # noqa: E402
-import zoo  # noqa: E402
-from client import triton_inputs  # noqa: E402
-from daemon import Hearthd, put_model  # noqa: E402
-from run import geometric_mean, machine, table  # noqa: E402
+
+from benchmarks import ROOT  # noqa: E402
+from benchmarks.run import geometric_mean, machine, table  # noqa: E402
+from integration_tests.client import triton_inputs  # noqa: E402
+from integration_tests.daemon import Hearthd, put_model  # noqa: E402
+from integration_tests.zoo import archives as zoo  # noqa: E402
 
 WRITERS = ["fasterrcnn_mobilenet_v3_large_320_fpn", "ssdlite320_mobilenet_v3_large", "raft_small"]
 OTHERS = ["resnet18"]
@@ -56,7 +54,7 @@ def rate(address, name, inputs, clients, seconds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bin", type=pathlib.Path, default=HERE.parent / "build" / "release" / "bin")
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "release" / "bin")
     parser.add_argument("--clients", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the benchmarks and prints their tables: run.py [--bin DIR] [--work DIR] [--only NAME ...] [--output FILE.md].
+"""Runs the benchmarks and prints their tables: python -m benchmarks.run [--bin DIR] [--work DIR] [--only NAME ...] [--output FILE.md].
 
 Both sides of every comparison run in one invocation, alternating; a figure is the median over the rounds, and what
 counts is the ratio. NAMEs: interpreter, load, grpc, memory.
@@ -16,7 +16,8 @@ import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
+from benchmarks import ROOT
+
 
 
 def machine() -> str:
@@ -171,14 +172,14 @@ class Suite:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bin", type=pathlib.Path, default=HERE.parent / "build" / "release" / "bin")
-    parser.add_argument("--work", type=pathlib.Path, default=HERE.parent / "build" / "benchmarks")
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "release" / "bin")
+    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build" / "benchmarks")
     parser.add_argument("--only", nargs="*", default=["interpreter", "load", "grpc", "memory"])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--output", type=pathlib.Path)
     options = parser.parse_args()
     if not (options.work / "serving").exists():
-        subprocess.run([sys.executable, str(HERE / "make_archives.py"), str(options.work)], check=True)
+        subprocess.run([sys.executable, "-m", "benchmarks.make_archives", str(options.work)], cwd=ROOT, check=True)
     suite = Suite(options.bin, options.work, options.rounds)
     sections = [f"Machine: {machine()}. Medians of {options.rounds} alternating rounds."]
     for name in options.only:

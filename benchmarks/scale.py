@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How a model bears many kinds of arguments, and many threads. Runs scale_benchmark and prints its tables in Markdown:
 
-    scale.py [--program "dist/run scale_benchmark"] [--seconds 2] [--output FILE.md]
+    python -m benchmarks.scale [--program "dist/run scale_benchmark"] [--seconds 2] [--output FILE.md]
 
 The archives are made here, by torch, with random weights.
 """
@@ -16,9 +16,9 @@ import statistics
 import subprocess
 import sys
 
-from run import machine, table
+from benchmarks import ROOT
+from benchmarks.run import machine, table
 
-HERE = pathlib.Path(__file__).resolve().parent
 
 
 def make_archives(folder: pathlib.Path):
@@ -77,8 +77,8 @@ class Benchmark:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default=str(HERE.parent / "build/release/bin/scale_benchmark"))
-    parser.add_argument("--work", type=pathlib.Path, default=HERE.parent / "build" / "benchmarks" / "scale")
+    parser.add_argument("--program", default=str(ROOT / "build/release/bin/scale_benchmark"))
+    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build" / "benchmarks" / "scale")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=1, help="for each number of threads")
     parser.add_argument("--output", type=pathlib.Path)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How fast plans answer beside those of another build, on small programs of which much is the making of tensors:
 
-    versions.py --before OTHER/bin/model_benchmark [--after build/release/bin/model_benchmark]
+    python -m benchmarks.versions --before OTHER/bin/model_benchmark [--after build/release/bin/model_benchmark]
                 [--programs layers ...] [--traffic one many large] [--tier plan] [--rounds N] [--milliseconds MS]
 
 One thread. Round by round both builds take a turn on the same inputs, in an order that is drawn anew; a turn's figure is
@@ -16,14 +16,13 @@ import statistics
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "integration_tests")]
+import torch
+from torch import nn
 
-import torch  # noqa: E402
-from models import MODELS, Process  # noqa: E402
-from networks import SEED  # noqa: E402
-from run import machine, table  # noqa: E402
-from torch import nn  # noqa: E402
+from benchmarks import ROOT
+from benchmarks.models import MODELS, Process
+from benchmarks.run import machine, table
+from integration_tests.networks import SEED
 
 
 class Elementwise(nn.Module):
@@ -74,7 +73,7 @@ def measure(archive, inputs, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--before", required=True)
-    parser.add_argument("--after", default=str(HERE.parent / "build" / "release" / "bin" / "model_benchmark"))
+    parser.add_argument("--after", default=str(ROOT / "build" / "release" / "bin" / "model_benchmark"))
     parser.add_argument("--programs", nargs="*", choices=PROGRAMS, default=list(PROGRAMS), metavar="PROGRAM")
     parser.add_argument("--traffic", nargs="+", choices=TRAFFIC, default=list(TRAFFIC))
     parser.add_argument("--models", nargs="*", choices=MODELS, default=[], metavar="MODEL", help="of models.py, too")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Does anybody wait for the compiler? Runs warmup_benchmark and prints its tables in Markdown:
 
-    warmup.py [--program "dist/run warmup_benchmark"] [--device cuda] [--quick] [--picture FILE.svg] [--output FILE.md]
+    python -m benchmarks.warmup [--program "dist/run warmup_benchmark"] [--device cuda] [--quick] [--picture FILE.svg] [--output FILE.md]
 
 Ten models (warmup_models.py) are loaded and at once sent requests of sizes that change, open loop at 60 % of what hearth
 without a compiler can answer, with two models replaced in the middle as the daemon does it: loaded and made warm for what
@@ -30,12 +30,12 @@ import subprocess
 import sys
 import tempfile
 
-from latency_picture import draw
-from quota import NoQuota, cgroup, stopping
-from run import machine, table
-from sections import make_apart, tell
+from benchmarks import ROOT
+from benchmarks.latency_picture import draw
+from benchmarks.quota import NoQuota, cgroup, stopping
+from benchmarks.run import machine, table
+from benchmarks.sections import make_apart, tell
 
-HERE = pathlib.Path(__file__).resolve().parent
 OFF = "compiler off"
 WAYS = {OFF: ["off"], "compiler on": ["on"], "torch.jit": ["torch.jit"]}
 # A quota is spent by whoever runs, whatever his priority: compiling gets a share of it.
@@ -47,7 +47,7 @@ BINS = 100
 
 
 def make_archives(folder: pathlib.Path):
-    import warmup_models
+    from benchmarks import warmup_models
 
     warmup_models.make(folder)
 
@@ -268,8 +268,8 @@ def rows(rounds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default=str(HERE.parent / "build/release/bin/warmup_benchmark"))
-    parser.add_argument("--work", type=pathlib.Path, default=HERE.parent / "build" / "benchmarks" / "warmup")
+    parser.add_argument("--program", default=str(ROOT / "build/release/bin/warmup_benchmark"))
+    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build" / "benchmarks" / "warmup")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--requests", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=5)

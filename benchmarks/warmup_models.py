@@ -9,8 +9,9 @@ from typing import Dict, List, Optional, Tuple
 
 import torch
 import torchvision
-from archives import save
 from torch import Tensor, nn
+
+from benchmarks.archives import save
 
 
 class Blend(nn.Module):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How fast linear layers are by the format of their weight, which plans choose (jit/passes/weight_formats):
 
-    weight_formats.py [--threads 1 16] [--rounds N] [--output FILE.md]
+    python -m benchmarks.weight_formats [--threads 1 16] [--rounds N] [--output FILE.md]
 
 LibTorch's own operators on random float32 numbers: the weight as it is, turned, so that the elements of a column lie
 side by side, and packed for oneDNN. Copies of a weight take turns, up to a dozen, so that it comes out of the caches no
@@ -16,7 +16,8 @@ import statistics
 import time
 
 import torch
-from run import machine, table
+
+from benchmarks.run import machine, table
 
 # Rows, inputs and outputs: of a vision transformer, of BERT, of GPT-2, of small models, of a classifier, of Swin.
 LAYERS = [(197, 768, 2304), (197, 768, 768), (197, 768, 3072), (197, 3072, 768), (128, 768, 768), (128, 768, 3072),

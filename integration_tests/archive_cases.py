@@ -6,7 +6,8 @@ import zipfile
 from dataclasses import dataclass
 
 import torch
-from archive_maker import Call, Name, Object, Raw, Storage, Tagged, Tensor, archive, module, pickled, program
+
+from integration_tests.archive_maker import Call, Name, Object, Raw, Storage, Tagged, Tensor, archive, module, pickled, program
 
 X = torch.tensor([5, -5, 7])
 F = torch.tensor([1.5, -2.0, 4.0])

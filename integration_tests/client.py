@@ -5,7 +5,7 @@ import numpy as np
 import torch
 import tritonclient.grpc as triton
 
-from values import as_tensor, leaves
+from integration_tests.values import as_tensor, leaves
 
 DATATYPES = {
     torch.bool: "BOOL",

@@ -7,7 +7,8 @@ import tempfile
 import threading
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from integration_tests import ROOT
+
 BUILD = Path(os.environ.get("HEARTH_BUILD") or ROOT / "build" / "release")
 HEARTH = BUILD / "bin" / "hearth"
 

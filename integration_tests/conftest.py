@@ -1,14 +1,13 @@
+
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool
 from tritonclient.grpc import service_pb2_grpc
 
-sys.path.insert(0, str(Path(__file__).parent))
-import server_models  # noqa: E402
-from daemon import ROOT, Hearthd, put_model  # noqa: E402
+from integration_tests import ROOT, server_models
+from integration_tests.daemon import Hearthd, put_model
 
 # What others define too, and what is ours alone.
 PROTOCOL_FILES = ["proto/inference/service.proto", "proto/inference/model_config.proto", "proto/health/health.proto"]

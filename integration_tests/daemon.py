@@ -13,7 +13,8 @@ import urllib.request
 import grpc
 import torch
 import tritonclient.grpc as triton
-from command_line import BUILD, ROOT
+
+from integration_tests.command_line import BUILD
 
 # Messages of any size, as Triton's clients have them.
 CHANNEL_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Serves models on a real GPU from dist/ (scripts/bundle) and holds every answer against torch.jit's on the same GPU.
+"""Serves models on a real GPU from dist/ (deploy/bundle) and holds every answer against torch.jit's on the same GPU.
 
-    python3 integration_tests/gpu.py [MODEL...]
+    python3 -m integration_tests.gpu [MODEL...]
 
 For a machine with an NVIDIA GPU and PyTorch 2.11, torchvision and transformers, nothing else of hearth's environment: the
 client is `hearth infer`. Exits 1 if an answer differs. Each model is run by `hearth run --device cuda`, asked through a daemon
@@ -19,10 +19,10 @@ import tempfile
 import numpy as np
 import torch
 
-import zoo
-from values import difference, leaves, plain
+from integration_tests import ROOT
+from integration_tests.values import difference, leaves, plain
+from integration_tests.zoo import archives as zoo
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 MODELS = ["resnet18", "bert", "fasterrcnn_mobilenet_v3_large_320_fpn"]
 # Another order of summation, and convolutions that may round to TF32 on both sides.
 TOLERANCE = (1e-2, 1e-2)

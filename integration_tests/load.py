@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Many clients on several models at once, every answer compared with torch.jit's, and the daemon's memory watched.
 
-    .venv/bin/python integration_tests/load.py [--build build/release] [--seconds 300] [--clients 32]
+    .venv/bin/python -m integration_tests.load [--build build/release] [--seconds 300] [--clients 32]
 
 Starts hearthd on the demo's two models and a resnet18, asks from as many threads, over a few connections, and reloads a
 model again and again meanwhile. Exits 1 if an answer was wrong or failed, if the daemon did not end well, or if its
@@ -23,10 +23,9 @@ import numpy as np
 import torch
 import tritonclient.grpc as triton
 
-import client as values_client
-import zoo
+from integration_tests import ROOT, client as values_client
+from integration_tests.zoo import archives as zoo
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 TEXTS = [["Not bad, not bad at all: great!", "The slow, slow train is awful"], ["one"], ["", "good good GOOD", "x y z" * 40]]
 
 
@@ -53,13 +52,13 @@ class Question:
 
 def questions():
     made = []
-    digits = torch.jit.load(ROOT / "demo/models/digits/1/model.pt")
+    digits = torch.jit.load(ROOT / "deploy/demo/models/digits/1/model.pt")
     for batch in (1, 3, 8):
         images = torch.randint(0, 17, (batch, 8, 8), generator=torch.Generator().manual_seed(batch)).float()
         tensor = triton.InferInput("images", list(images.shape), "FP32")
         tensor.set_data_from_numpy(images.numpy())
         made.append(Question("digits", [tensor], {"OUTPUT__0": digits(images).detach().numpy()}))
-    text = torch.jit.load(ROOT / "demo/models/text/1/model.pt")
+    text = torch.jit.load(ROOT / "deploy/demo/models/text/1/model.pt")
     for texts in TEXTS:
         tensor = triton.InferInput("texts", [len(texts)], "BYTES")
         tensor.set_data_from_numpy(np.array([line.encode() for line in texts], dtype=np.object_))
@@ -135,7 +134,7 @@ def main():
 
     with tempfile.TemporaryDirectory() as folder:
         repository = pathlib.Path(folder) / "models"
-        shutil.copytree(ROOT / "demo/models", repository)
+        shutil.copytree(ROOT / "deploy/demo/models", repository)
         asked, resnet = questions()
         (repository / "resnet18/1").mkdir(parents=True)
         shutil.copy(resnet.archive, repository / "resnet18/1/model.pt")

@@ -3,7 +3,7 @@ make their archives from."""
 
 import torch
 
-from values import leaves
+from integration_tests.values import leaves
 
 SEED = 20
 

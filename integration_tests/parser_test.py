@@ -17,7 +17,7 @@ import pytest
 import torch
 import torchvision
 
-from command_line import BUILD
+from integration_tests.command_line import BUILD
 
 TOOL = BUILD / "bin" / "hearth-parse"
 

@@ -4,9 +4,10 @@ import io
 
 import pytest
 import torch
-from archive_cases import GROUPS, Answer, Raised, Refused
-from command_line import run_cases, unescape
-from values import difference, plain
+
+from integration_tests.archive_cases import GROUPS, Answer, Raised, Refused
+from integration_tests.command_line import run_cases, unescape
+from integration_tests.values import difference, plain
 
 
 def _cases():

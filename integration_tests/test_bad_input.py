@@ -7,9 +7,10 @@ import pytest
 import torch
 import torch.nn as nn
 import tritonclient.grpc as triton
-from bad_archives import bad_archives
-from command_line import hearth, run_cases
 from tritonclient.utils import InferenceServerException
+
+from integration_tests.bad_archives import bad_archives
+from integration_tests.command_line import hearth, run_cases
 
 NAMES = [
     "empty", "text", "cut in half", "cut near its end", "flipped weights", "flipped pickle",

@@ -6,7 +6,8 @@ import warnings
 import pytest
 import torch
 import torchvision
-from command_line import hearth
+
+from integration_tests.command_line import hearth
 
 
 def baseline(model, folder):

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 import torch.nn as nn
-from command_line import HEARTH, hearth, run_cases, unescape
+
+from integration_tests.command_line import HEARTH, hearth, run_cases, unescape
 
 
 class Speaker(nn.Module):

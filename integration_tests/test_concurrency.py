@@ -8,9 +8,10 @@ import pytest
 import torch
 import torch.nn as nn
 import tritonclient.grpc as triton
-import zoo
-from client import named_tensors, triton_inputs
-from values import difference, leaves, plain
+
+from integration_tests.client import named_tensors, triton_inputs
+from integration_tests.values import difference, leaves, plain
+from integration_tests.zoo import archives as zoo
 
 CLIENTS = 32
 # Answers for each client; the soak asks for more.

@@ -1,19 +1,15 @@
 """The conformance harness sees every kind of difference that it says it compares, and no difference where there is none."""
 
-import sys
-
 import pytest
 import torch
-from command_line import HEARTH, ROOT
 
-sys.path.append(str(ROOT))
-
-from conformance import report
-from conformance.case import Case
-from conformance.compare import Outcome, difference
-from conformance.hearth import Hearth
-from conformance.oracle import as_python_says, judge
-from conformance.workers import Died, Worker
+from integration_tests.command_line import HEARTH
+from integration_tests.conformance import report
+from integration_tests.conformance.case import Case
+from integration_tests.conformance.compare import Outcome, difference
+from integration_tests.conformance.hearth import Hearth
+from integration_tests.conformance.oracle import as_python_says, judge
+from integration_tests.conformance.workers import Died, Worker
 
 
 def value(result, args=(), kwargs=None):
@@ -102,7 +98,7 @@ def test_a_message_reads_as_it_does_after_torchs_python_binding():
 
 
 def test_a_process_that_dies_costs_one_item():
-    worker = Worker("test_conformance:ends_if_asked")
+    worker = Worker("integration_tests.test_conformance:ends_if_asked")
     assert worker.ask(1, 60) == 2
     with pytest.raises(Died, match="ended with 3"):
         worker.ask(0, 60)

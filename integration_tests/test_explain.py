@@ -4,8 +4,9 @@ import json
 
 import pytest
 import torch
-from command_line import hearth
 from torch import Tensor, nn
+
+from integration_tests.command_line import hearth
 
 
 class Layers(nn.Module):

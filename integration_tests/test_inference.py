@@ -5,8 +5,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 import tritonclient.grpc as triton
-from serving import fails, floats, outputs_of, tensor
 from tritonclient.grpc import service_pb2
+
+from integration_tests.serving import fails, floats, outputs_of, tensor
 
 
 NUMPY = {

@@ -3,10 +3,11 @@ server that a real client asks."""
 
 import pytest
 import torch
-import zoo
-from client import ask_model
-from command_line import hearth, run_cases
-from values import difference
+
+from integration_tests.client import ask_model
+from integration_tests.command_line import hearth, run_cases
+from integration_tests.values import difference
+from integration_tests.zoo import archives as zoo
 
 NAMES = list(zoo.ZOO)
 

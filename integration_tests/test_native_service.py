@@ -8,12 +8,13 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 import grpc
 import pytest
 import torch
-from command_line import hearth
-from daemon import eventually
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
-from native import SERVICE, NativeClient
 from torch import Tensor, nn
+
+from integration_tests.command_line import hearth
+from integration_tests.daemon import eventually
+from integration_tests.native import SERVICE, NativeClient
 
 # What a method's argument may be declared as, and what a caller may give for it.
 TYPES = [

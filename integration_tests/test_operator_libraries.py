@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import torch
 import tritonclient.grpc as triton
-from command_line import BUILD, hearth
 from tritonclient.utils import InferenceServerException
-from values import difference, plain
+
+from integration_tests.command_line import BUILD, hearth
+from integration_tests.values import difference, plain
 
 LIBRARY = BUILD / "lib" / "libtest_operators.so"
 

@@ -5,10 +5,11 @@ import signal
 
 import pytest
 import torch
-import values
-from daemon import eventually, put_model
-from native import NativeClient
 from torch import Tensor, nn
+
+from integration_tests import values
+from integration_tests.daemon import eventually, put_model
+from integration_tests.native import NativeClient
 
 
 class Scale(nn.Module):

@@ -2,9 +2,10 @@
 messages on the wire, field by field."""
 
 import pytest
-from conftest import PROTOCOL_FILES as FILES
 from grpc_health.v1 import health_pb2
 from tritonclient.grpc import model_config_pb2, service_pb2
+
+from integration_tests.conftest import PROTOCOL_FILES as FILES
 
 THEIRS = {
     "proto/inference/service.proto": service_pb2.DESCRIPTOR,

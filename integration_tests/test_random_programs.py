@@ -1,21 +1,18 @@
-"""The generator of random programs and its reducer. What the programs show of hearth is in conformance/."""
+"""The generator of random programs and its reducer. What the programs show of hearth is in conformance/random_programs/."""
 
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.append(str(ROOT))
-
-from conformance.random_programs.program import generate  # noqa: E402
-from conformance.random_programs.reducer import Reducer  # noqa: E402
+from integration_tests import ROOT
+from integration_tests.conformance.random_programs.program import generate
+from integration_tests.conformance.random_programs.reducer import Reducer
 
 
 def text_in_another_process(seed, file, hash_seed):
-    code = f"from conformance.random_programs.program import generate; print(generate({seed}, {file}).text(), end='')"
+    code = f"from integration_tests.conformance.random_programs.program import generate; print(generate({seed}, {file}).text(), end='')"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True,
         env={**os.environ, "PYTHONHASHSEED": str(hash_seed)},

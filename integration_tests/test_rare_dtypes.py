@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 import torch
 import torch.nn as nn
-from command_line import hearth, run_cases
+
+from integration_tests.command_line import hearth, run_cases
 
 SMALL = [f"{sign}int{bits}" for sign in ("", "u") for bits in range(1, 8)]
 BITS = ["bits1x8", "bits2x4", "bits4x2", "bits8", "bits16"]

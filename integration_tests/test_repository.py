@@ -5,12 +5,13 @@ import queue
 import threading
 
 import grpc
-import server_models as models
-from daemon import eventually, put_model
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from serving import LONG, Stream, answer_of, bad, fails, floats, in_flight, index_of, spin
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 from tritonclient.utils import InferenceServerException
+
+from integration_tests import server_models as models
+from integration_tests.daemon import eventually, put_model
+from integration_tests.serving import LONG, Stream, answer_of, bad, fails, floats, in_flight, index_of, spin
 
 
 def test_models_are_loaded_swapped_and_unloaded_by_request(hearthd):

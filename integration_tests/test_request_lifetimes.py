@@ -5,9 +5,10 @@ import threading
 
 import grpc
 import numpy as np
-import server_models as models
-from daemon import eventually
-from serving import LONG, Stream, fails, floats, in_flight, spin, tensor
+
+from integration_tests import server_models as models
+from integration_tests.daemon import eventually
+from integration_tests.serving import LONG, Stream, fails, floats, in_flight, spin, tensor
 
 
 def test_a_deadline_ends_the_run(server, client):

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import torch
 import torch.nn as nn
-from client import triton_inputs
-from command_line import hearth
-from serving import fails
+
+from integration_tests.client import triton_inputs
+from integration_tests.command_line import hearth
+from integration_tests.serving import fails
 
 
 class Looks(nn.Module):

@@ -2,11 +2,12 @@
 
 import grpc
 import numpy as np
-import server_models as models
 from google.protobuf import descriptor_pb2, message_factory
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
-from serving import bad, fails, tensor
+
+from integration_tests import server_models as models
+from integration_tests.serving import bad, fails, tensor
 
 
 def test_the_server_is_live_and_ready(client):

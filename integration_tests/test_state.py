@@ -6,9 +6,10 @@ import threading
 
 import numpy as np
 import pytest
-import server_models as models
-from daemon import eventually
-from serving import LONG, in_flight, tensor
+
+from integration_tests import server_models as models
+from integration_tests.daemon import eventually
+from integration_tests.serving import LONG, in_flight, tensor
 
 CLIENTS = 8
 

@@ -4,11 +4,12 @@ import json
 
 import pytest
 import torch
-import values
-from command_line import hearth, run_cases
-from daemon import eventually
-from native import NativeClient
 from torch import Tensor, nn
+
+from integration_tests import values
+from integration_tests.command_line import hearth, run_cases
+from integration_tests.daemon import eventually
+from integration_tests.native import NativeClient
 
 
 class Mixed(nn.Module):

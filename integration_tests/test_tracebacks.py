@@ -6,8 +6,9 @@ import warnings
 
 import pytest
 import torch
-from command_line import hearth
-from failing_programs import PROGRAMS
+
+from integration_tests.command_line import hearth
+from integration_tests.failing_programs import PROGRAMS
 
 # What torch.jit adds and hearth does not: where in C++ the exception was thrown, and addresses of this process.
 CPP_STACK = re.compile(r"\nException raised from .*?(?=\n\n|\Z)", re.DOTALL)

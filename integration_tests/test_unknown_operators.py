@@ -5,8 +5,9 @@ import grpc
 import pytest
 import torch
 import torch.nn as nn
-from command_line import hearth
-from serving import fails, floats
+
+from integration_tests.command_line import hearth
+from integration_tests.serving import fails, floats
 
 NAMES = ["absent::first", "absent::second", "elsewhere::third"]
 

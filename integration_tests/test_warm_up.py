@@ -6,11 +6,12 @@ import pathlib
 import grpc
 import pytest
 import torch
-import values
-from command_line import hearth
-from native import NativeClient
 from torch import Tensor, nn
 from tritonclient.utils import InferenceServerException
+
+from integration_tests import values
+from integration_tests.command_line import hearth
+from integration_tests.native import NativeClient
 
 
 class Scaled(nn.Module):

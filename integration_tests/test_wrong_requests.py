@@ -3,9 +3,10 @@
 import grpc
 import numpy as np
 import pytest
-import server_models as models
 import tritonclient.grpc as triton
-from serving import bad, fails, floats, raw_request, tensor
+
+from integration_tests import server_models as models
+from integration_tests.serving import bad, fails, floats, raw_request, tensor
 
 
 def test_wrong_names_are_told_with_the_right_ones(client):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the demo repository demo/models: two archives in the layout NAME/VERSION/model.pt.
+"""Makes the demo repository deploy/demo/models: two archives in the layout NAME/VERSION/model.pt.
 
 digits  A small convolutional network, really trained here on the 1,797 handwritten digits that scikit-learn carries
         (8x8 grey values 0..16). forward(images: Tensor [N, 8, 8]) -> the class scores [N, 10]. It scales its input
@@ -8,7 +8,7 @@ text    A model of text without any network: forward(texts: List[str]) -> a name
         Loops, dicts, string methods, a class of its own, and an exception for empty input.
 
 Seeded and single-threaded: the same environment makes the same bytes. Run it with the tests' environment:
-    .venv/bin/python demo/make_demo.py
+    .venv/bin/python deploy/demo/make_demo.py
 """
 import os
 import pathlib

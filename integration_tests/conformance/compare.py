@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from values import difference as value_difference
-from values import leaves, unsigned_nan
+
+from integration_tests.values import difference as value_difference
+from integration_tests.values import leaves, unsigned_nan
 
 ASPECTS = ("values", "strides", "aliasing", "arguments", "message")
 

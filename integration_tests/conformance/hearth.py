@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple, Optional
 
-import command_line
+from integration_tests import command_line
 
 class Plans(NamedTuple):
     """What came of the plans of a case."""
@@ -56,7 +56,7 @@ def drawn_guard(seed, name):
 
 
 class Hearth:
-    """The binary under test: the build's, one that is named, or that of a folder that scripts/bundle made. Thread-safe."""
+    """The binary under test: the build's, one that is named, or that of a folder that deploy/bundle made. Thread-safe."""
 
     def __init__(self, path=None, device="cpu", tiers=(), fail_guards=None):
         """`tiers` are `hearth run`'s options for what runs the calls; `fail_guards` is a seed, by which the guard that

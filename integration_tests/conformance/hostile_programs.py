@@ -4,7 +4,7 @@ Each is (group, text or maker of an archive, what must be said). Methods are `fo
 
 import struct
 
-from conformance import handmade
+from integration_tests.conformance import handmade
 
 NODE = """
 class Node:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import torch
 
-from conformance import ROOT, workers
-from conformance.case import Case
+from integration_tests.conformance import workers
+from integration_tests.conformance.case import Case
 
 
 def made(function, items, folder, timeout=600):
@@ -141,5 +141,5 @@ def _manifest(folder, name):
 
 
 def _key(module):
-    sources = [ROOT / "conformance" / "making.py", Path(importlib.import_module(module).__file__)]
+    sources = [Path(__file__), Path(importlib.import_module(module).__file__)]
     return hashlib.sha256(b"".join(s.read_bytes() for s in sources) + torch.__version__.encode()).hexdigest()[:16]

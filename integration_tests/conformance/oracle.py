@@ -10,17 +10,20 @@ import sys
 import warnings
 
 import torch
-from command_line import unescape
-from oracle import message_of
 
-from conformance.case import Case
-from conformance.compare import Outcome, difference, plain
-from conformance.making import copied
+from integration_tests.command_line import unescape
+from integration_tests.conformance.case import Case
+from integration_tests.conformance.compare import Outcome, difference, plain
+from integration_tests.conformance.making import copied
 
 _TYPE = re.compile(
     r"(?P<sparse>Sparse)?(?P<device>CPU|CUDA)(?P<dtype>Byte|Char|Double|Float|Int|Long|Short|Half|BFloat16|Bool)Type"
 )
 _FAILED = "The following operation failed in the TorchScript interpreter."
+# The end of a traceback's place. The source lines around it are indented, or begin a def or a class; then come class and
+# message.
+_PLACE_ENDS = "<--- HERE"
+_CLASS = re.compile(r"^[A-Za-z_][\w.]*:", re.MULTILINE)
 
 torch.set_num_threads(1)
 warnings.simplefilter("ignore")
@@ -122,6 +125,13 @@ def call(function, args, kwargs, seed):
         outcome = Outcome("raised", _as_file(message_of(text))) if text.startswith(_FAILED) else Outcome("refused", _line(error))
     outcome.content = _to_cpu(plain({"args": args, "kwargs": kwargs, **result}))
     return outcome
+
+
+def message_of(traceback):
+    """The class and message at a traceback's end, without LibTorch's own C++ stack."""
+    tail = traceback[traceback.rfind(_PLACE_ENDS) + 1 :]
+    tail = tail[_CLASS.search(tail).start() :]
+    return re.split(r"\nException raised from ", tail)[0].strip()
 
 
 def _as_file(message):

@@ -5,10 +5,11 @@ import fnmatch
 import json
 import statistics
 from collections import Counter, defaultdict
+from pathlib import Path
 
-from conformance import ROOT
+from integration_tests import ROOT
 
-RESULTS = ROOT / "conformance" / "results"
+RESULTS = Path(__file__).resolve().parent / "results"
 PAGE = ROOT / "docs" / "conformance.md"
 
 _INTRODUCTION = """# Conformance

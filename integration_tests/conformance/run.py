@@ -1,4 +1,4 @@
-"""python -m conformance.run [SUITE...]: runs the suites and says where hearth is not what torch.jit is.
+"""python -m integration_tests.conformance.run [SUITE...]: runs the suites and says where hearth is not what torch.jit is.
 
 Every case's verdict goes to build/conformance/<suite>.json. One that agreed there already, with the same hearth, is not
 run again: a run that was cut short goes on. Exits 0 only if every miss is in known.toml."""
@@ -21,9 +21,10 @@ import tomllib
 from collections import Counter
 from pathlib import Path
 
-from conformance import ROOT, bailouts, making, report, suites
-from conformance.hearth import Hearth, add_tier_options, tiers
-from conformance.workers import JOBS, Died, Worker
+from integration_tests import ROOT
+from integration_tests.conformance import bailouts, making, report, suites
+from integration_tests.conformance.hearth import Hearth, add_tier_options, tiers
+from integration_tests.conformance.workers import JOBS, Died, Worker
 
 BUILD = ROOT / "build" / "conformance"
 CHUNK = {"cpu": 40, "cuda": 200}  # cases for one process of hearth: opening a GPU takes seconds
@@ -36,7 +37,7 @@ def main():
     hearth = Hearth(options.hearth, options.device, *tiers(options))
     if not hearth.binary.exists():
         sys.exit(f"{hearth.binary} is not there: build it first, or say --hearth PATH")
-    known = tomllib.loads((ROOT / "conformance" / "known.toml").read_text()).get("miss", [])
+    known = tomllib.loads((Path(__file__).parent / "known.toml").read_text()).get("miss", [])
     failed = False
     for name in options.suites:
         failed |= not _run_suite(name, hearth, known, options)
@@ -55,7 +56,7 @@ def _options():
     parser.add_argument("--again", action="store_true", help="run what has a verdict too")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     add_tier_options(parser)
-    parser.add_argument("--hearth", metavar="PATH", help="the binary to test, or a folder of scripts/bundle's, in place of the build's")
+    parser.add_argument("--hearth", metavar="PATH", help="the binary to test, or a folder of deploy/bundle's, in place of the build's")
     options = parser.parse_args()
     options.suites = options.suites or suite_names()
     for name in options.suites:
@@ -75,7 +76,7 @@ def _tier_label(options):
 def _run_suite(name, hearth, known, options):
     """Whether it has no miss that nobody knows of."""
     start = time.monotonic()
-    module = importlib.import_module(f"conformance.suites.{name}")
+    module = importlib.import_module(f"{suites.__name__}.{name}")
     folder = BUILD / name
     folder.mkdir(parents=True, exist_ok=True)
     device = {} if options.device == "cpu" else {"device": options.device}
@@ -118,7 +119,7 @@ def _judged(cases, hearth):
         chunks.put(cases[at : at + size])
 
     def work():
-        torch_jit = Worker("conformance.oracle:judge")
+        torch_jit = Worker("integration_tests.conformance.oracle:judge")
 
         def judge(case, answer):
             item = {"case": case.to_json(), "line": answer.line, "output": str(answer.output), "device": hearth.device}

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 
-from conformance import ROOT
+from integration_tests import ROOT
 
 JOBS = int(os.environ.get("HEARTH_JOBS") or os.cpu_count() or 1)
 
@@ -57,7 +57,7 @@ class Worker:
     def _start(self):
         self._errors = tempfile.TemporaryFile("w+", errors="backslashreplace")
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "conformance.workers", self._function],
+            [sys.executable, "-m", "integration_tests.conformance.workers", self._function],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True, cwd=ROOT,
         )  # fmt: skip
         self._answers = queue.SimpleQueue()

@@ -4,7 +4,7 @@ torch.jit forgets the callers of an inlined node that has no results, a raise ab
 left `forward`. It also takes the hook of a child from the child's class where the archive has it twice. Programs in
 which that happens say in `calls` which functions are under way, for each report (one in another where a fork fails)."""
 
-from failing_programs import builtins, callers, forks, operators, raises
-from failing_programs.registry import PROGRAMS
+from integration_tests.failing_programs import builtins, callers, forks, operators, raises
+from integration_tests.failing_programs.registry import PROGRAMS
 
 __all__ = ["PROGRAMS", "builtins", "callers", "forks", "operators", "raises"]

@@ -3,8 +3,9 @@
 from typing import Dict, List, Optional
 
 import torch
-from failing_programs.registry import program
 from torch import nn
+
+from integration_tests.failing_programs.registry import program
 
 
 @program([1, 2])

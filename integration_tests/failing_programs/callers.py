@@ -3,8 +3,9 @@
 from typing import Any, Tuple
 
 import torch
-from failing_programs.registry import program
 from torch import Tensor, nn
+
+from integration_tests.failing_programs.registry import program
 
 
 def checked(x: Tensor) -> Tensor:

@@ -3,10 +3,11 @@
 from typing import Tuple
 
 import torch
-from failing_programs.callers import Inner, checked, multiplied
-from failing_programs.registry import program
 from torch import Tensor, nn
 from torch.jit import Future
+
+from integration_tests.failing_programs.callers import Inner, checked, multiplied
+from integration_tests.failing_programs.registry import program
 
 
 def forked(x: Tensor) -> Tensor:

@@ -3,8 +3,9 @@
 from typing import List
 
 import torch
-from failing_programs.registry import program
 from torch import Tensor, nn
+
+from integration_tests.failing_programs.registry import program
 
 
 @program(torch.ones(2, 3), torch.ones(4))

@@ -2,8 +2,9 @@
 
 from typing import Optional
 
-from failing_programs.registry import program
 from torch import Tensor, nn
+
+from integration_tests.failing_programs.registry import program
 
 
 @program("odd")

@@ -1,10 +1,11 @@
-"""What the models suite makes archives from: a name, and a function that gives a module and its arguments."""
+"""What archives are made from: a name, and a function that gives a module and its arguments."""
 
 from dataclasses import dataclass
 from typing import Callable, Optional
 
 import torch
-from networks import awaken, image, settle
+
+from integration_tests.networks import awaken, image, settle
 
 
 @dataclass(frozen=True)
@@ -20,10 +21,11 @@ def scripted(model, *inputs):
     return torch.jit.script(_settled(model, inputs)), inputs
 
 
-def traced(model, *inputs):
+def traced(model, *inputs, strict=True):
+    """`strict`: False for a model that answers with a dict."""
     model = _settled(model, inputs)
     with torch.no_grad():
-        return torch.jit.trace(model, inputs, check_trace=False), inputs
+        return torch.jit.trace(model, inputs, check_trace=False, strict=strict), inputs
 
 
 def exposing_buffers(module):

@@ -4,9 +4,9 @@ import functools
 
 import timm
 import torch
-from networks import awaken, image, settle
 
-from conformance.recipes.recipe import Recipe, exposing_buffers, traced
+from integration_tests.networks import awaken, image, settle
+from integration_tests.zoo.recipe import Recipe, exposing_buffers, traced
 
 # A family's smallest member where it has one; the side of a picture where 64 will not do.
 _MODELS = {

@@ -3,10 +3,10 @@
 import functools
 
 import torch
-from networks import SEED, awaken, image, settle
 from torchvision import models
 
-from conformance.recipes.recipe import Recipe, exposing_buffers, scripted
+from integration_tests.networks import SEED, awaken, image, settle
+from integration_tests.zoo.recipe import Recipe, exposing_buffers, scripted
 
 # Sizes other than 64 by 64 for a picture, and options that let a model take a smaller one than it was published with.
 _PICTURES = {
@@ -81,20 +81,9 @@ def _video(name):
     return scripted(models.get_model(name, weights=None), image(*_CLIPS[name]))
 
 
-def _flow(name):
-    model = awaken(models.get_model(name, weights=None))
-    first, second = image(1, 3, 128, 128).clamp(-1, 1), image(1, 3, 128, 128).flip(3).clamp(-1, 1)
-    settle(model, first, second)
-    # RAFT refines its answer twelve times; three say as much about the code.
-    return torch.jit.script(model), (first, second, 3)
-
-
-def _detector(name):
-    options = dict(_DETECTORS[name])
-    if name not in _FIXED_SIZE:
-        options.update(min_size=160, max_size=256)
+def detector(name, pictures, **options):
+    """A detector, scripted, and its arguments. Its batch norms see the pictures that it is asked about."""
     model = models.get_model(name, **_unpretrained(name), **options)
-    pictures = [image(3, 160, 192).sigmoid(), image(3, 140, 170).sigmoid()]
     settle(awaken(model), pictures)
     generator = torch.Generator().manual_seed(SEED + 2)
     with torch.no_grad():
@@ -103,6 +92,21 @@ def _detector(name):
             if part.endswith(("cls_score.weight", "cls_logits.weight")):
                 parameter.copy_(0.1 * torch.randn(parameter.shape, generator=generator))
     return torch.jit.script(model), (pictures,)
+
+
+def _detector(name):
+    options = dict(_DETECTORS[name])
+    if name not in _FIXED_SIZE:
+        options.update(min_size=160, max_size=256)
+    return detector(name, [image(3, 160, 192).sigmoid(), image(3, 140, 170).sigmoid()], **options)
+
+
+def flow(name):
+    model = awaken(models.get_model(name, weights=None))
+    first, second = image(1, 3, 128, 128).clamp(-1, 1), image(1, 3, 128, 128).flip(3).clamp(-1, 1)
+    settle(model, first, second)
+    # RAFT refines its answer twelve times; three say as much about the code.
+    return torch.jit.script(model), (first, second, 3)
 
 
 def _quantized(name):
@@ -133,7 +137,7 @@ def _kind(name):
     if name in _CLIPS:
         return _video
     if name.startswith("raft"):
-        return _flow
+        return flow
     return _segmenter if name.startswith(("deeplabv3", "fcn_", "lraspp")) else _classifier
 
 

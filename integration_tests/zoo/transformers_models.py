@@ -7,9 +7,9 @@ from typing import Optional
 
 import torch
 import transformers
-from networks import image, tokens
 
-from conformance.recipes.recipe import Recipe, traced
+from integration_tests.networks import image, tokens
+from integration_tests.zoo.recipe import Recipe, traced
 
 _ENCODER = {
     "vocab_size": 1000, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128,

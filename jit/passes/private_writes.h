@@ -7,7 +7,7 @@
 // to is in the same alias class, and no argument, constant, attribute or call is. Walks forward with the FrameState
 // that holds; goes into control flow with what does not go as a whole. Returns whether the graph changed.
 //
-// The rule "anchors are the effects that are left" of proofs/bailout, for writes that stay writes.
+// The rule "anchors are the effects that are left" of benchmarks/experiments/bailout, for writes that stay writes.
 #pragma once
 
 namespace hearth {

@@ -1,9 +1,9 @@
 """The experiment: random programs, every bailout point made to fail, everything that can be seen compared with tier 0
 alone.
 
-    python -m proofs.bailout.check --programs 10000         the proof and its figures
-    python -m proofs.bailout.check --break                  each rule broken on purpose: does the comparison see it?
-    python -m proofs.bailout.check --seed 1234 --show       one program, its optimised code and what differs
+    python -m benchmarks.experiments.bailout.check --programs 10000         the proof and its figures
+    python -m benchmarks.experiments.bailout.check --break                  each rule broken on purpose: does the comparison see it?
+    python -m benchmarks.experiments.bailout.check --seed 1234 --show       one program, its optimised code and what differs
 
 A program is optimised for its profiled arguments (variant 0) and called with these and with five other sets (other
 numbers, arguments that share memory, other sizes, other strides), so that guards fail by themselves too. In every such
@@ -22,13 +22,13 @@ from pathlib import Path
 
 import numpy as np
 
-from .costs import baseline_costs, optimized_costs
-from .generator import Program
-from .interpreter import Profile, call
-from .ir import ModelError, Run, show
-from .machine import HandedOver, Machine, memory_of
-from .optimizer import Optimized
-from .figures import Statistics
+from benchmarks.experiments.bailout.costs import baseline_costs, optimized_costs
+from benchmarks.experiments.bailout.figures import Statistics
+from benchmarks.experiments.bailout.generator import Program
+from benchmarks.experiments.bailout.interpreter import Profile, call
+from benchmarks.experiments.bailout.ir import ModelError, Run, show
+from benchmarks.experiments.bailout.machine import HandedOver, Machine, memory_of
+from benchmarks.experiments.bailout.optimizer import Optimized
 
 VARIANTS = range(6)
 POLICIES = {

@@ -6,7 +6,7 @@ node that can bail out to it."""
 
 import numpy as np
 
-from .ir import ELEMENTWISE, INT_OPS, ModelError, Node, Value, compute_int, elementwise_shape, walk, walk_path
+from benchmarks.experiments.bailout.ir import ELEMENTWISE, INT_OPS, ModelError, Node, Value, compute_int, elementwise_shape, walk, walk_path
 
 PURE = ELEMENTWISE | INT_OPS | {"gather", "scatter", "item", "size", "sum", "zeros"}
 GUARDS = {"guard", "guard_shape", "guard_apart"}

@@ -3,8 +3,8 @@
 `walker` is the Functionalizer, whose heap and block these exchange while they walk inner blocks.
 """
 
-from .ir import Node, Value, walk
-from .memory import ListRef, Obj, Ref, Scalar, Tup, acts, parts_of
+from benchmarks.experiments.bailout.ir import Node, Value, walk
+from benchmarks.experiments.bailout.memory import ListRef, Obj, Ref, Scalar, Tup, acts, parts_of
 
 class MergeIf:
     """Both branches are walked from the same heap; where they end with different things, the `if` gets an output."""

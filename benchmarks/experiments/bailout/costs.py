@@ -10,9 +10,9 @@ from collections import Counter, defaultdict
 
 import numpy as np
 
-from . import interpreter
-from .ir import ELEMENTWISE, WRITES, Run
-from .machine import Machine
+from benchmarks.experiments.bailout import interpreter
+from benchmarks.experiments.bailout.ir import ELEMENTWISE, WRITES, Run
+from benchmarks.experiments.bailout.machine import Machine
 
 FUSED = ELEMENTWISE | {"scatter", "zeros", "commit", "write", "into", "sum"}
 

@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from .cleanup import GUARDS
-from .ir import walk
-from .plan import Plan
+from benchmarks.experiments.bailout.cleanup import GUARDS
+from benchmarks.experiments.bailout.ir import walk
+from benchmarks.experiments.bailout.plan import Plan
 
 
 WHAT = ("kernels", "traffic", "allocations", "fused kernels", "fused traffic")

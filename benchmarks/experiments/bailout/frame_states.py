@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .interpreter import Frame
-from .ir import walk_path
+from benchmarks.experiments.bailout.interpreter import Frame
+from benchmarks.experiments.bailout.ir import walk_path
 
 
 @dataclass(eq=False)

@@ -19,11 +19,11 @@ Policies:
     "never"    writes stay writes
 """
 
-from .control_flow import CarryLoop, MergeIf
-from .frame_states import FrameState
-from .ir import EFFECTS, INT_OPS, VIEWS, WRITES, Block, Node, Value
-from .memory import Heap, ListRef, Obj, Ref, Scalar, Tup, frozen, parts_of
-from .specialize import Graph
+from benchmarks.experiments.bailout.control_flow import CarryLoop, MergeIf
+from benchmarks.experiments.bailout.frame_states import FrameState
+from benchmarks.experiments.bailout.ir import EFFECTS, INT_OPS, VIEWS, WRITES, Block, Node, Value
+from benchmarks.experiments.bailout.memory import Heap, ListRef, Obj, Ref, Scalar, Tup, frozen, parts_of
+from benchmarks.experiments.bailout.specialize import Graph
 
 
 class Functionalizer:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .ir import Block, Function, Node, Value, walk
+from benchmarks.experiments.bailout.ir import Block, Function, Node, Value, walk
 
 
 @dataclass

@@ -7,8 +7,8 @@ cannot raise, and if what it reads is still there."""
 
 from collections import Counter
 
-from .ir import ELEMENTWISE, Node
-from .memory import ACTS, acts
+from benchmarks.experiments.bailout.ir import ELEMENTWISE, Node
+from benchmarks.experiments.bailout.memory import ACTS, acts
 
 
 def write_in_place(graph):

@@ -5,7 +5,7 @@ needs. The code also knows which registers are live before each instruction; a F
 
 from collections import Counter
 
-from .ir import EFFECTS, VIEWS, ModelError, Value, act, compute
+from benchmarks.experiments.bailout.ir import EFFECTS, VIEWS, ModelError, Value, act, compute
 
 
 class Code:

@@ -7,11 +7,11 @@ frames that the baseline would have there, and raised from them."""
 
 import numpy as np
 
-from .cleanup import GUARDS
-from .frame_states import rebuild
-from .interpreter import call, resume
-from .ir import ModelError, act, compute, elementwise, elementwise_shape, walk_path
-from .plan import MAKES
+from benchmarks.experiments.bailout.cleanup import GUARDS
+from benchmarks.experiments.bailout.frame_states import rebuild
+from benchmarks.experiments.bailout.interpreter import call, resume
+from benchmarks.experiments.bailout.ir import ModelError, act, compute, elementwise, elementwise_shape, walk_path
+from benchmarks.experiments.bailout.plan import MAKES
 
 GARBAGE = -0x5EED
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .ir import EFFECTS, WRITES, Value, walk
+from benchmarks.experiments.bailout.ir import EFFECTS, WRITES, Value, walk
 
 ACTS = (EFFECTS - set(WRITES)) | {"commit", "write", "into"}  # what is an effect in functional form
 

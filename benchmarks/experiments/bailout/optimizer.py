@@ -1,10 +1,10 @@
 """The pipeline, in the order in which it runs."""
 
-from .cleanup import CommonSubexpressions, DeadCode, Shapes, assign_states
-from .functionalize import Functionalizer
-from .in_place import write_in_place
-from .plan import Plan
-from .specialize import Specializer
+from benchmarks.experiments.bailout.cleanup import CommonSubexpressions, DeadCode, Shapes, assign_states
+from benchmarks.experiments.bailout.functionalize import Functionalizer
+from benchmarks.experiments.bailout.in_place import write_in_place
+from benchmarks.experiments.bailout.plan import Plan
+from benchmarks.experiments.bailout.specialize import Specializer
 
 
 class Optimized:

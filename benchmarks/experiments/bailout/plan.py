@@ -8,8 +8,8 @@ the input."""
 
 import numpy as np
 
-from .cleanup import Shapes
-from .ir import ELEMENTWISE, walk
+from benchmarks.experiments.bailout.cleanup import Shapes
+from benchmarks.experiments.bailout.ir import ELEMENTWISE, walk
 
 MAKES = ELEMENTWISE | {"scatter", "sum", "zeros"}
 

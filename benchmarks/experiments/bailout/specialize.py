@@ -8,9 +8,9 @@ Snapshot of that is left at every node that has an effect (what comes after it) 
 import random
 from dataclasses import dataclass
 
-from .frame_states import Snapshot
-from .interpreter import code_of
-from .ir import EFFECTS, INT_OPS, Block, ModelError, Node, Value, compute
+from benchmarks.experiments.bailout.frame_states import Snapshot
+from benchmarks.experiments.bailout.interpreter import code_of
+from benchmarks.experiments.bailout.ir import EFFECTS, INT_OPS, Block, ModelError, Node, Value, compute
 
 # What may force a write to memory before it: it has to know the registers as they are then.
 NEEDS_BEFORE = EFFECTS | {"getitem", "item", "add", "mul", "adds", "muls", "relu", "copy", "sum", "list", "len", "size"}

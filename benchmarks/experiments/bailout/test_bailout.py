@@ -1,19 +1,14 @@
 """A few hundred of the random programs with every bailout point forced, and each rule broken once to see that it is
 noticed."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.append(str(Path(__file__).resolve().parents[2]))
+from benchmarks.experiments.bailout.check import BREAKS, POLICIES, Difference, check, profile_of, shrink
+from benchmarks.experiments.bailout.generator import Program
+from benchmarks.experiments.bailout.ir import show
+from benchmarks.experiments.bailout.optimizer import Optimized
 
-from proofs.bailout.check import BREAKS, POLICIES, Difference, check, profile_of, shrink  # noqa: E402
-from proofs.bailout.generator import Program  # noqa: E402
-from proofs.bailout.ir import show  # noqa: E402
-from proofs.bailout.optimizer import Optimized  # noqa: E402
-
-# A program that shows it when the rule is broken; `python -m proofs.bailout.check --break` finds others.
+# A program that shows it when the rule is broken; `python -m benchmarks.experiments.bailout.check --break` finds others.
 SHOWN_BY = {
     "recipes are no uses": 9,
     "writes not re-applied": 3,

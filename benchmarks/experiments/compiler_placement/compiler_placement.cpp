@@ -14,7 +14,7 @@
 //     it is.
 //
 // Prints a line of JSON for each window. The limits around it (cores, a cgroup's quota) are the driver's:
-// compiler_placement.py.
+// the Python module beside it.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -29,8 +29,8 @@
 #include <random>
 #include <thread>
 
-#include "benchmarks/lock_probe.h"
-#include "benchmarks/placed_compiler.h"
+#include "benchmarks/experiments/compiler_placement/lock_probe.h"
+#include "benchmarks/experiments/compiler_placement/placed_compiler.h"
 #include "jit/runtime.h"
 
 namespace {

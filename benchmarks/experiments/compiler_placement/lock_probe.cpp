@@ -1,4 +1,4 @@
-#include "benchmarks/lock_probe.h"
+#include "benchmarks/experiments/compiler_placement/lock_probe.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

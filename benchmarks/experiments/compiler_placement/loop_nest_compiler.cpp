@@ -1,4 +1,4 @@
-#include "benchmarks/loop_nest_compiler.h"
+#include "benchmarks/experiments/compiler_placement/loop_nest_compiler.h"
 
 #include <llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>

@@ -1,4 +1,4 @@
-#include "benchmarks/placed_compiler.h"
+#include "benchmarks/experiments/compiler_placement/placed_compiler.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
-#include "benchmarks/loop_nest_compiler.h"
+#include "benchmarks/experiments/compiler_placement/loop_nest_compiler.h"
 
 namespace hearth::benchmarks {
 namespace {

@@ -13,14 +13,13 @@ from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
-import command_line
 import torch
 
-from conformance.compare import difference
-from conformance.hearth import Plans, drawn_guard, waits_for_plans
-from conformance.oracle import by_reference, call, hearth_outcome
-
-from .program import Source, generate
+from integration_tests import command_line
+from integration_tests.conformance.compare import difference
+from integration_tests.conformance.hearth import Plans, drawn_guard, waits_for_plans
+from integration_tests.conformance.oracle import by_reference, call, hearth_outcome
+from integration_tests.conformance.random_programs.program import Source, generate
 
 _MODULE = "programs"
 

@@ -1,8 +1,8 @@
 """Expressions of containers and objects: lists, dicts, tuples, Optional, Union, classes, named tuples, enums; and what
 every type has: a ternary, an element of a container, a call."""
 
-from .scope import makes
-from .tree import BOOL, FLOAT, INT, NONE, STR, Expr, Type, is_wide, list_of
+from integration_tests.conformance.random_programs.scope import makes
+from integration_tests.conformance.random_programs.tree import BOOL, FLOAT, INT, NONE, STR, Expr, Type, is_wide, list_of
 
 
 def literal(body, type):

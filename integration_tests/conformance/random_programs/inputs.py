@@ -2,7 +2,7 @@
 
 import torch
 
-from .tensors import DTYPES
+from integration_tests.conformance.random_programs.tensors import DTYPES
 
 _TORCH = {short: getattr(torch, name.removeprefix("torch.")) for short, name in DTYPES.items()}
 _INTS = [0, 1, 2, 3, 4, 5, -1, -2, 7, 11, 100, -(2**40), 2**62]

@@ -5,11 +5,11 @@ import random
 from dataclasses import dataclass, field
 from typing import List
 
-from .inputs import arguments
-from .scope import Callee, ClassInfo, World
-from .statements import Body
-from .tensors import random_kind
-from .tree import (
+from integration_tests.conformance.random_programs.inputs import arguments
+from integration_tests.conformance.random_programs.scope import Callee, ClassInfo, World
+from integration_tests.conformance.random_programs.statements import Body
+from integration_tests.conformance.random_programs.tensors import random_kind
+from integration_tests.conformance.random_programs.tree import (
     BOOL,
     COMPLEX,
     FLOAT,

@@ -2,7 +2,7 @@
 statements, then blocks take the place of what holds them, then expressions become simpler ones. What torch.jit refuses
 does not fail as the program did, so nothing here needs to know what a valid program is.
 
-    python -m conformance.random_programs.reducer SEED FILE [PROGRAM ...] [--functions] [--output PATH]
+    python -m integration_tests.conformance.random_programs.reducer SEED FILE [PROGRAM ...] [--functions] [--output PATH]
         [--tier TIER] [--profiled] [--fail-guards SEED]
 
 prints the smallest source that was found and the difference, and writes it where it can be run again."""
@@ -13,11 +13,10 @@ import re
 import tempfile
 from pathlib import Path
 
-from conformance.hearth import add_tier_options, tiers
-
-from .check import HearthProcess, compare
-from .program import generate
-from .tree import Class, Expr, Function, walk_blocks, walk_expressions, walk_statements
+from integration_tests.conformance.hearth import add_tier_options, tiers
+from integration_tests.conformance.random_programs.check import HearthProcess, compare
+from integration_tests.conformance.random_programs.program import generate
+from integration_tests.conformance.random_programs.tree import Class, Expr, Function, walk_blocks, walk_expressions, walk_statements
 
 _SIMPLEST = {
     "int": ["0", "1"],

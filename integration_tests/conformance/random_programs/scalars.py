@@ -1,7 +1,7 @@
 """Expressions of int, float, bool, complex and str, with Python's semantics as TorchScript has them."""
 
-from .scope import makes
-from .tree import BOOL, COMPLEX, FLOAT, INT, STR, Expr, list_of
+from integration_tests.conformance.random_programs.scope import makes
+from integration_tests.conformance.random_programs.tree import BOOL, COMPLEX, FLOAT, INT, STR, Expr, list_of
 
 _INTS = [0, 1, 2, 3, 4, 5, 7, -1, -2, -3, 10, 63, 64, 100, -128, 2**31, -(2**31), 2**53 + 1, 2**62, 2**63 - 1]
 _FLOATS = [0.0, 1.0, -1.0, 0.5, -2.5, 3.25, 1e-3, 100.0, 12345.5, 0.1, -0.0, 2.0, 1e300, 7.0]

@@ -5,7 +5,7 @@ import contextlib
 from dataclasses import dataclass, field
 from typing import Callable, Dict, List, Optional, Tuple
 
-from .tree import BOOL, FLOAT, INT, STR, Expr, Stmt, Type
+from integration_tests.conformance.random_programs.tree import BOOL, FLOAT, INT, STR, Expr, Stmt, Type
 
 MAKERS: Dict[str, List[Tuple[int, Callable]]] = {}
 

@@ -2,10 +2,10 @@
 
 import re
 
-from . import containers, scalars, tensors
-from .containers import Containers
-from .scope import Scope, Var
-from .tree import (
+from integration_tests.conformance.random_programs import containers, scalars, tensors
+from integration_tests.conformance.random_programs.containers import Containers
+from integration_tests.conformance.random_programs.scope import Scope, Var
+from integration_tests.conformance.random_programs.tree import (
     BOOL,
     FLOAT,
     INT,

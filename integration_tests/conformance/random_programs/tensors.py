@@ -4,8 +4,8 @@ A tensor's dtype and shape are foreseen as far as that keeps most programs runni
 program raises, which is compared as well.
 """
 
-from .scope import makes
-from .tree import BOOL, FLOAT, INT, STR, Expr, Stmt, list_of, tensor
+from integration_tests.conformance.random_programs.scope import makes
+from integration_tests.conformance.random_programs.tree import BOOL, FLOAT, INT, STR, Expr, Stmt, list_of, tensor
 
 DTYPES = {
     "f32": "torch.float32",

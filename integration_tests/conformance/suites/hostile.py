@@ -2,20 +2,16 @@
 must end in a clear error (or its answer), in bounded time and memory, and the process must live. torch.jit is not asked:
 much of this ends its process."""
 
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import torch
 
-from conformance import ROOT
-from conformance.case import Case
-from conformance.hostile_programs import ANSWERS, PROGRAMS
-
-sys.path.insert(0, str(ROOT / "integration_tests"))
-import command_line  # noqa: E402
-from daemon import Hearthd, put_model  # noqa: E402
+from integration_tests import command_line
+from integration_tests.conformance.case import Case
+from integration_tests.conformance.hostile_programs import ANSWERS, PROGRAMS
+from integration_tests.daemon import Hearthd, put_model
 
 NAME = "hostile"
 TITLE = "Hostile programs: a clear error for each, in bounded time and memory"

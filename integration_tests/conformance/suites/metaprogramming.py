@@ -7,9 +7,9 @@ import warnings
 
 import torch
 
-from conformance import making
-from conformance.case import Case
-from conformance.suites import operators
+from integration_tests.conformance import making
+from integration_tests.conformance.case import Case
+from integration_tests.conformance.suites import operators
 
 NAME = "metaprogramming"
 TITLE = "Generated programs: what torch's own JIT tests generate of modules, functions and operators"
@@ -25,7 +25,7 @@ def cases(folder, quick):
         for at in range(0, len(numbers), _BATCH):
             batch = list(numbers[at : at + _BATCH])
             items.append({"name": f"{kind} {batch[0]} to {batch[-1]}", "kind": kind, "numbers": batch})
-    yield from making.made("conformance.suites.metaprogramming:make", items, folder / ("quick" if quick else "whole"))
+    yield from making.made("integration_tests.conformance.suites.metaprogramming:make", items, folder / ("quick" if quick else "whole"))
 
 
 def make(item):

@@ -19,11 +19,11 @@ import warnings
 from pathlib import Path
 
 import torch
-from values import leaves
 
-from conformance import workers
-from conformance.case import Case
-from conformance.hearth import Hearth
+from integration_tests.conformance import workers
+from integration_tests.conformance.case import Case
+from integration_tests.conformance.hearth import Hearth
+from integration_tests.values import leaves
 
 NAME = "models"
 AS_NEAR = "farther from torch.jit's answer, as near to that in float64"
@@ -65,7 +65,7 @@ def judged(cases, hearth):
     """(case, verdict) of each, as they come."""
     how = {"hearth": str(hearth.path), "device": hearth.device, "tiers": hearth.tiers, "fail_guards": hearth.fail_guards}
     items = [{"case": case.to_json(), **how} for case in cases]
-    for item, verdict in workers.each("conformance.suites.models:judge", items, TIMEOUT):
+    for item, verdict in workers.each("integration_tests.conformance.suites.models:judge", items, TIMEOUT):
         case = Case.from_json(item["case"])
         if isinstance(verdict, workers.Died):
             shutil.rmtree(Path(case.archive).parent, ignore_errors=True)
@@ -75,7 +75,7 @@ def judged(cases, hearth):
 
 def judge(item):
     """Makes a model, asks both sides about it, and leaves nothing behind."""
-    from conformance import oracle
+    from integration_tests.conformance import oracle
 
     case = Case.from_json(item["case"])
     hearth = Hearth(item["hearth"], item["device"], item["tiers"], item["fail_guards"])
@@ -190,7 +190,7 @@ def _map(function, value):
 def _recipes():
     if not _RECIPES:
         warnings.simplefilter("ignore")
-        from conformance.recipes import timm_models, torchvision_models, transformers_models  # take seconds
+        from integration_tests.zoo import timm_models, torchvision_models, transformers_models  # take seconds
 
         for module in (torchvision_models, timm_models, transformers_models):
             _RECIPES.update({f"{recipe.group}/{recipe.name}": recipe for recipe in module.recipes()})
@@ -209,7 +209,7 @@ def _make(recipe, case):
 def _cost(recipe, case, hearth):
     """Why the answer proves nothing, if it does not, and milliseconds and megabytes of both sides. The fastest of at
     most three runs counts, without torch.jit's optimizer, which would take longer to optimize than the rest of it all."""
-    from networks import silence
+    from integration_tests.networks import silence
 
     start = time.perf_counter()
     module = torch.jit.load(case.archive, map_location=hearth.device)

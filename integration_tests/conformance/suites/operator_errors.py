@@ -5,9 +5,9 @@ call left them."""
 import numpy
 import torch
 
-from conformance import making
-from conformance.case import Case
-from conformance.suites import operators
+from integration_tests.conformance import making
+from integration_tests.conformance.case import Case
+from integration_tests.conformance.suites import operators
 
 NAME = "operator_errors"
 TITLE = "Operators' errors: the samples that torch's operator database expects to fail"
@@ -18,7 +18,7 @@ def cases(folder, quick, device="cpu"):
     items = [{"name": operators.name_of(op), "device": device} for op in operators.database() if op.error_inputs_func]
     if quick:
         items = [items[i] for i in making.spread(len(items), 60)]
-    yield from making.made("conformance.suites.operator_errors:make", items, folder / device)
+    yield from making.made("integration_tests.conformance.suites.operator_errors:make", items, folder / device)
 
 
 def make(item):

@@ -11,8 +11,8 @@ import warnings
 import numpy
 import torch
 
-from conformance import making
-from conformance.case import Case
+from integration_tests.conformance import making
+from integration_tests.conformance.case import Case
 
 NAME = "operators"
 TITLE = "Operators: torch's operator database (op_db), each sample as an archive"
@@ -29,7 +29,7 @@ UNINITIALIZED = {
 
 def cases(folder, quick, device="cpu"):
     items = [{"name": name_of(op), "device": device, "quick": quick} for op in database()]
-    yield from making.made("conformance.suites.operators:make", items, folder / (device + "-quick" * quick))
+    yield from making.made("integration_tests.conformance.suites.operators:make", items, folder / (device + "-quick" * quick))
 
 
 def name_of(op):

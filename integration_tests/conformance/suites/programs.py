@@ -19,9 +19,9 @@ from pathlib import Path
 
 import torch
 
-from conformance import making
-from conformance.case import Case
-from conformance.oracle import load_source
+from integration_tests.conformance import making
+from integration_tests.conformance.case import Case
+from integration_tests.conformance.oracle import load_source
 
 NAME = "programs"
 TITLE = "Programs: small ones, written for everything the language has"
@@ -33,7 +33,7 @@ def cases(folder, quick):
     for path in sorted(PROGRAMS.glob("*/*.py")):
         content = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
         items.append({"name": f"{path.parent.name}/{path.stem} {content}", "path": str(path)})
-    cases = list(making.made("conformance.suites.programs:make", items, folder))
+    cases = list(making.made("integration_tests.conformance.suites.programs:make", items, folder))
     made = {"/".join(case.name.split("/")[:2]) for case in cases}
     if idle := [item["path"] for item in items if item["name"].split()[0] not in made]:
         sys.exit(f"torch.jit refuses the module of {', '.join(idle)}: a program that shows nothing")

@@ -4,12 +4,12 @@ source that they were written as. A program that torch.jit itself refuses, canno
 an internal error is not counted. Where torch.jit's optimizer shows (a folded tensor shared, an error in dead code left
 out), a program may do what torch.jit does without it.
 
-`python -m conformance.random_programs.reducer 1 FILE [PROGRAM...]` shrinks what differs; a case is FILE/PROGRAM, or
+`python -m integration_tests.conformance.random_programs.reducer 1 FILE [PROGRAM...]` shrinks what differs; a case is FILE/PROGRAM, or
 source/FILE/PROGRAM, which is FILE [PROGRAM...] --functions."""
 
-from conformance import workers
-from conformance.case import Case
-from conformance.random_programs.program import PROGRAMS_A_FILE
+from integration_tests.conformance import workers
+from integration_tests.conformance.case import Case
+from integration_tests.conformance.random_programs.program import PROGRAMS_A_FILE
 
 NAME = "random_programs"
 TITLE = "Random programs: what a seeded generator of typed programs writes"
@@ -37,12 +37,12 @@ def judged(cases, hearth):
         files.setdefault(file, {})[program] = case
     items = [_item(file, list(programs), hearth) for file, programs in files.items()]
     single = []
-    for item, answer in workers.each("conformance.random_programs.check:judge", items, TIMEOUT):
+    for item, answer in workers.each("integration_tests.conformance.random_programs.check:judge", items, TIMEOUT):
         if isinstance(answer, workers.Died):
             single += [{**item, "programs": [name]} for name in item["programs"]]
         else:
             yield from _verdicts(files[item["name"]], answer)
-    for item, answer in workers.each("conformance.random_programs.check:judge", single, TIMEOUT):
+    for item, answer in workers.each("integration_tests.conformance.random_programs.check:judge", single, TIMEOUT):
         if isinstance(answer, workers.Died):
             answer = {item["programs"][0]: {"verdict": "torch", "reason": f"torch.jit: {answer}"}}
         yield from _verdicts(files[item["name"]], answer)

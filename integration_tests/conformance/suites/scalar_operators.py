@@ -10,8 +10,8 @@ import zipfile
 
 import torch
 
-from conformance import making
-from conformance.case import Case
+from integration_tests.conformance import making
+from integration_tests.conformance.case import Case
 
 NAME = "scalar_operators"
 TITLE = "Operators on numbers, strings, lists and dicts: each registered schema over values at the edges"
@@ -51,7 +51,7 @@ def cases(folder, quick):
     items = [{"name": f"{index}.{schema.name.removeprefix('aten::')}"} for index, schema in enumerate(_schemas())]
     if quick:
         items = [items[i] for i in making.spread(len(items), 40)]
-    yield from making.made("conformance.suites.scalar_operators:make", items, folder)
+    yield from making.made("integration_tests.conformance.suites.scalar_operators:make", items, folder)
 
 
 _SCHEMAS = []

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """May the background compiler be a thread of the daemon? Runs compiler_placement and prints its tables in Markdown:
 
-    compiler_placement.py [--program "dist/run compiler_placement"] [--models mlp ...] [--scenarios free ...]
+    python -m benchmarks.experiments.compiler_placement [--program "dist/run compiler_placement"] [--models mlp ...] [--scenarios free ...]
 
 Two processors serve (the first two that this process may use, on different cores where there is a choice; taskset
 chooses others). In every scenario a fresh process goes through all placements of the compiler in turn, round by round;
@@ -21,11 +21,11 @@ import statistics
 import subprocess
 import sys
 
-from quota import NoQuota, busy_processes, cgroup
-from run import machine, table
-from sections import make_apart, tell
+from benchmarks import ROOT
+from benchmarks.quota import NoQuota, busy_processes, cgroup
+from benchmarks.run import machine, table
+from benchmarks.sections import make_apart, tell
 
-HERE = pathlib.Path(__file__).resolve().parent
 ALONE = "none"
 # As compiler_placement.cpp reads them.
 PACED = ["thread:idle:20:passes", "thread:idle:20:anywhere", "process:idle:20:anywhere"]
@@ -186,8 +186,8 @@ class Benchmark:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default=str(HERE.parent / "build/release/bin/compiler_placement"))
-    parser.add_argument("--work", type=pathlib.Path, default=HERE.parent / "build" / "benchmarks" / "placement")
+    parser.add_argument("--program", default=str(ROOT / "build/release/bin/compiler_placement"))
+    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build" / "benchmarks" / "placement")
     parser.add_argument("--models", nargs="+", choices=MODELS, default=["mlp", "resnet18_64"])
     parser.add_argument("--scenarios", nargs="+", choices=SCENARIOS, default=list(SCENARIOS))
     parser.add_argument("--rounds", type=int, default=3)
