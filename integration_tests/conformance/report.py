@@ -1,4 +1,4 @@
-"""docs/conformance.md, from what the suites found. Each suite's part is kept in conformance/results/, so that a suite can
+"""docs/conformance.md, from what the suites found. Each suite's part is kept in results/, so that a suite can
 be run without the others."""
 
 import fnmatch
@@ -20,8 +20,8 @@ and arguments share memory, what was written into the arguments, and the class a
 operators get the same seed and must draw the same numbers.
 
 `scripts/conformance` makes this page; nobody edits it. A case that `torch.jit` itself does not load and run is not
-counted. Every miss that remains is listed with its reason, which is kept in `conformance/known.toml`; any other fails
-the run.
+counted. Every miss that remains is listed with its reason, which is kept in `known.toml` beside the suites; any other
+fails the run.
 """
 
 # How a suite's calls were run, where not as hearth runs them by itself.

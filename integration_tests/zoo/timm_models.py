@@ -111,7 +111,7 @@ _MODELS = {
 _TRAINING = ("resnet10t", "mobilenetv3_small_050")
 
 
-def _traced(name, side):
+def traced_model(name, side):
     return traced(timm.create_model(name, pretrained=False), image(1, 3, side, side))
 
 
@@ -124,6 +124,6 @@ def _training(name):
 
 def recipes():
     for name, side in _MODELS.items():
-        yield Recipe(name, "timm", functools.partial(_traced, name, side))
+        yield Recipe(name, "timm", functools.partial(traced_model, name, side))
     for name in _TRAINING:
         yield Recipe(f"{name}_training", "timm training", functools.partial(_training, name))

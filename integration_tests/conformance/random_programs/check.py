@@ -1,5 +1,5 @@
 """Runs files of random programs in torch.jit and in hearth and compares, call by call. Meant for worker processes
-(conformance/workers.py): what crashes or hangs ends one of them."""
+(workers.py): what crashes or hangs ends one of them."""
 
 import contextlib
 import importlib.util
@@ -142,7 +142,7 @@ def load(source, programs, archive):
 
 
 def compare(source, programs, folder, hearth, first=False):
-    """What came of each program: {name: (verdict, reason, facts)}, verdicts as in conformance/oracle.py.
+    """What came of each program: {name: (verdict, reason, facts)}, verdicts as in oracle.py.
 
     torch.jit's optimizer is seen at times: what it folds is one tensor where the program makes two, or one list for all
     runs that an attribute then keeps and others write; what it finds dead does not raise, and in some programs it fails.

@@ -3,4 +3,4 @@ needs below `folder`, keeping what is there from the last time, and gives its Ca
 small enough for scripts/test.
 
 A suite whose cases are not archives beside inputs has judged(cases, hearth) as well, which runs them itself: it gives
-(case, {"verdict", "reason"}) of each, with the verdicts of conformance/oracle.py."""
+(case, {"verdict", "reason"}) of each, with the verdicts of oracle.py."""

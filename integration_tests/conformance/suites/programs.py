@@ -1,4 +1,5 @@
-"""Small programs, a file each: conformance/programs/<topic>/<name>.py opens with a sentence on what it shows, then holds
+"""Small programs, a file each: programs/<topic>/<name>.py beside the suites opens with a sentence on what it shows, then
+holds
 
   functions              run as source, this very file, against torch.jit.script of them; and scripted into an archive
   a class Program        a module, scripted

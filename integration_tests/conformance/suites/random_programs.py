@@ -1,4 +1,4 @@
-"""Random programs: 20,600 of seed 1, generated (conformance/random_programs), each called twice with random arguments.
+"""Random programs: 20,600 of seed 1, generated (random_programs/ beside the suites), each called twice with random arguments.
 Twenty share a file, with its classes and functions, and the state of one module. Another 5,000 are functions, run as the
 source that they were written as. A program that torch.jit itself refuses, cannot load after saving it, or fails in with
 an internal error is not counted. Where torch.jit's optimizer shows (a folded tensor shared, an error in dead code left

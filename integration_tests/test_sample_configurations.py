@@ -1,0 +1,97 @@
+"""The files of config/ are what they say: each starts a daemon, or a model in one, that answers."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from integration_tests import ROOT
+from integration_tests.daemon import Hearthd
+from integration_tests.serving import bad, tensor
+
+CONFIG = ROOT / "config"
+
+
+class Classifier(nn.Module):
+    def forward(self, x):
+        return x.mean([2, 3])
+
+
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(100, 4)
+
+    def forward(self, ids, mask):
+        return self.embedding(ids) * mask.unsqueeze(2)
+
+
+def settings(file):
+    """A file's settings, without its comments."""
+    return json.loads(re.sub(r"^\s*//.*", "", file.read_text(), flags=re.MULTILINE))
+
+
+@pytest.fixture
+def started():
+    """Starts daemons with a file of config/; flags as given win over it, and both ports are free ones."""
+    daemons = []
+
+    def start(file, repository, *flags):
+        daemons.append(Hearthd(repository, "--config", CONFIG / file, *flags))
+        return daemons[-1]
+
+    yield start
+    assert [daemon.stop() for daemon in daemons] == [0] * len(daemons)
+
+
+def test_no_file_is_without_a_test():
+    files = sorted(str(path.relative_to(CONFIG)) for path in CONFIG.rglob("*") if path.is_file())
+    assert files == ["full.json", "models/image_classifier.pbtxt", "models/text_encoder.pbtxt", "small.json"]
+
+
+def test_the_small_one_serves_the_demo(started):
+    [repository] = settings(CONFIG / "small.json")["model_repositories"]
+    with started("small.json", ROOT / repository).client() as client:
+        assert client.is_model_ready("digits") and client.is_model_ready("text")
+
+
+def test_the_full_one_has_every_setting_and_serves(started, tmp_path):
+    table = (ROOT / "docs" / "configuration.md").read_text().partition("## The model repository")[0]
+    documented = re.findall(r"^\| `--[^|]*?\| `(\w+)`", table.replace("\\|", " "), flags=re.MULTILINE)
+    assert sorted(settings(CONFIG / "full.json")) == sorted(documented)
+    log = tmp_path / "access.log"
+    flags = ["--cache-dir", tmp_path / "cache", "--access-log", log]
+    server = started("full.json", ROOT / "deploy/demo/models", *flags)
+    with server.client() as client:
+        pixels = tensor("images", np.zeros((1, 8, 8), np.float32))
+        assert client.infer("digits", [pixels]).as_numpy("OUTPUT__0").shape == (1, 10)
+    server.stop()  # writes what its log still holds
+    assert "digits" in log.read_text()
+
+
+def test_a_classifier_of_pictures_is_warm_and_holds_requests_to_its_sizes(hearthd):
+    config = (CONFIG / "models" / "image_classifier.pbtxt").read_text()
+    server = hearthd({"pictures": (torch.jit.script(Classifier()), config)})
+    with server.client() as client:
+        pictures = np.random.default_rng(0).random((2, 3, 224, 224), np.float32)
+        answer = client.infer("pictures", [tensor("INPUT__0", pictures)]).as_numpy("OUTPUT__0")
+        np.testing.assert_allclose(answer, pictures.mean((2, 3)), rtol=1e-4)
+        assert server.metric("hearth_plans", model="pictures", tier="1") >= 1
+        bad(client, "pictures", tensor("INPUT__0", pictures[:, :, :100]))
+        bad(client, "pictures", tensor("INPUT__0", np.zeros((33, 3, 224, 224), np.float32)))
+
+
+def test_an_encoder_of_text_takes_any_length(hearthd):
+    config = (CONFIG / "models" / "text_encoder.pbtxt").read_text()
+    model = torch.jit.script(Encoder())
+    server = hearthd({"text": (model, config)})
+    with server.client() as client:
+        for length in (1, 5, 9):
+            ids, mask = np.arange(2 * length).reshape(2, length), np.ones((2, length), np.int64)
+            answer = client.infer("text", [tensor("ids", ids), tensor("mask", mask)]).as_numpy("OUTPUT__0")
+            expected = model(torch.from_numpy(ids), torch.from_numpy(mask)).detach().numpy()
+            np.testing.assert_allclose(answer, expected, rtol=1e-5)
+        bad(client, "text", tensor("ids", ids.astype(np.int32)), tensor("mask", mask))
