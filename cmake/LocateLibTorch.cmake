@@ -1,20 +1,20 @@
 # Finds LibTorch 2.11 and makes the target hearth_torch.
 #   HEARTH_LIBTORCH (variable of CMake or of the environment) names its folder: a wheel's torch/ or an unpacked LibTorch.
-#   Otherwise the environments that scripts/setup links into the tree are looked at, the tests' one first.
+#   Otherwise it is the one of the environments that scripts/setup links into the tree: they all have the same.
 # The folder of a wheel's headers also carries other projects' headers (protobuf, fmt) of versions that clash with the
 # system's, so only the four folders that are LibTorch's own are made visible, through links in the build folder.
 if(NOT HEARTH_LIBTORCH AND DEFINED ENV{HEARTH_LIBTORCH})
   set(HEARTH_LIBTORCH $ENV{HEARTH_LIBTORCH})
 endif()
 if(NOT HEARTH_LIBTORCH)
-  file(GLOB candidates ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/torch)
-  if(NOT candidates)
-    file(GLOB candidates ${CMAKE_SOURCE_DIR}/.venv-serve/lib/python3*/site-packages/torch)
-  endif()
-  if(NOT candidates)
-    message(FATAL_ERROR "No LibTorch found. Run scripts/setup, or set HEARTH_LIBTORCH to the folder of a LibTorch 2.11.")
-  endif()
-  list(GET candidates 0 HEARTH_LIBTORCH)
+  foreach(environment .venv-serve .venv)
+    if(EXISTS ${CMAKE_SOURCE_DIR}/${environment}/libtorch/torch)
+      set(HEARTH_LIBTORCH ${CMAKE_SOURCE_DIR}/${environment}/libtorch/torch)
+    endif()
+  endforeach()
+endif()
+if(NOT HEARTH_LIBTORCH)
+  message(FATAL_ERROR "No LibTorch found. Run scripts/setup, or set HEARTH_LIBTORCH to the folder of a LibTorch 2.11.")
 endif()
 file(REAL_PATH ${HEARTH_LIBTORCH} HEARTH_LIBTORCH_FOLDER)
 

@@ -23,7 +23,8 @@ run_step() {
   pid=$!
   trap 'kill "$pid" 2>/dev/null; exit 130' INT TERM
   (
-    while sleep 10 && kill -0 "$pid" 2>/dev/null; do
+    # The sleep outlives this step; it must hold neither a lock nor an output that somebody reads to its end.
+    while sleep 10 >/dev/null 2>&1 8>&- && kill -0 "$pid" 2>/dev/null; do
       printf '    %4s s  %s\n' $((SECONDS - start)) "$(tail -n 1 "$log" | tr -d '\r' | cut -c 1-100)" >&2
     done
   ) &
@@ -57,39 +58,98 @@ install_packages() {
     apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends $missing
 }
 
+# hash_of FILE...: of pins (below scripts/) and the Python that they are for.
+hash_of() {
+  { cat "${@/#/$ROOT/scripts/}" && "$PYTHON" -c 'import sys; print(sys.version_info[:2])'; } | sha256sum | cut -c 1-12
+}
+
+# locked NAME WHAT COMMAND...: runs it while no other checkout does what has the same name.
+locked() {
+  mkdir -p "$CACHE"
+  exec 8>"$CACHE/$1.lock"
+  if ! flock -n 8; then
+    say "Waiting for another checkout: $2"
+    flock 8
+  fi
+  "${@:3}"
+  exec 8>&-
+}
+
+# LibTorch lies in one folder of the cache, below every Python environment, so that it has the same path whoever builds.
+# Its name has the hash of all pins, also of those that only `make_libtorch whole` adds.
+LIBTORCH_PINS=(requirements-libtorch.txt requirements-libtorch-whole.txt)
+libtorch_folder() { echo "$CACHE/libtorch-$(hash_of "${LIBTORCH_PINS[@]}")"; }
+
+# make_libtorch [whole]: LibTorch for a CPU, or with all that has its place beside it.
+make_libtorch() {
+  local folder
+  folder=$(libtorch_folder)
+  [[ -d $folder ]] || locked libtorch "LibTorch" add_to_libtorch "$folder" requirements-libtorch.txt
+  if [[ ${1:-} == whole && ! -e $folder/.whole ]]; then
+    locked libtorch "LibTorch's companions" add_to_libtorch "$folder" requirements-libtorch-whole.txt .whole
+  fi
+}
+
+# add_to_libtorch FOLDER FILE [MARK]: installs the file's pins under another name. The first ones are renamed to FOLDER when
+# complete. Later ones are linked into it file by file, so that who uses it sees no half of a file, and MARK says that
+# none is missing.
+add_to_libtorch() {
+  local folder=$1 file=$2 mark=${3:-} making=$CACHE/making-${1##*/}
+  if [[ -n $mark ]]; then
+    [[ ! -e $folder/$mark ]] || return 0
+  else
+    [[ ! -d $folder ]] || return 0
+  fi
+  rm -rf "$making"
+  run_step "Installing $file" fill_folder "$making" "$ROOT/scripts/$file"
+  if [[ -n $mark ]]; then
+    cp -alf "$making/." "$folder/"
+    touch "$folder/$mark"
+    rm -rf "$making"
+  else
+    mv "$making" "$folder"
+  fi
+}
+
+fill_folder() {
+  local pip=$1.pip
+  "$PYTHON" -m venv "$pip"
+  "$pip/bin/python" -m pip install --no-input --disable-pip-version-check --no-deps --target "$1" --requirement "$2"
+  rm -rf "$pip" "$1/bin"  # whose scripts name that Python
+}
+
 # make_environment NAME LINK FILE...: the Python environment with the pins of the files (below scripts/), made in the
 # cache folder once for each set of pins and linked as LINK in the tree. It is made under another name and renamed when
-# complete, under a lock, so that checkouts may race and a half-made one is never used.
+# complete, under a lock, so that checkouts may race and a half-made one is never used. With LIBTORCH set to a folder of
+# make_libtorch, it has `libtorch`, a link to that, and its Python finds what is there.
 make_environment() {
-  local name=$1 link=$ROOT/$2 hash folder making
+  local name=$1 link=$ROOT/$2 folder
   shift 2
-  local pins=("${@/#/$ROOT/scripts/}")
-  hash=$({ cat "${pins[@]}" && "$PYTHON" -c 'import sys; print(sys.version_info[:2])'; } | sha256sum | cut -c 1-12)
-  folder=$CACHE/env-$name-$hash
-  if [[ ! -d $folder ]]; then
-    mkdir -p "$CACHE"
-    exec 8>"$CACHE/env-$name.lock"
-    if ! flock -n 8; then
-      say "Waiting for another checkout that is making the Python environment '$name'"
-      flock 8
-    fi
-    if [[ ! -d $folder ]]; then
-      making=$CACHE/making-env-$name-$hash
-      rm -rf "$making"
-      run_step "Making the Python environment '$name'" fill_environment "$making" "${pins[@]}"
-      # Its scripts name their interpreter by its path.
-      { grep -rIl "$making" "$making/bin" "$making/pyvenv.cfg" || true; } | xargs -r sed -i "s|$making|$folder|g"
-      mv "$making" "$folder"
-    fi
-    exec 8>&-
-  fi
+  folder=$CACHE/env-$name-$(hash_of "$@" ${LIBTORCH:+"${LIBTORCH_PINS[@]}"})
+  [[ -d $folder ]] || locked "env-$name" "the Python environment '$name'" add_environment "$name" "$folder" "$@"
   ln -sfn "$folder" "$link"
 }
 
+add_environment() {
+  local name=$1 folder=$2 making=$CACHE/making-${2##*/}
+  shift 2
+  [[ ! -d $folder ]] || return 0
+  rm -rf "$making"
+  run_step "Making the Python environment '$name'" fill_environment "$making" "${@/#/$ROOT/scripts/}"
+  # Its scripts name their interpreter by its path.
+  { grep -rIl "$making" "$making/bin" "$making/pyvenv.cfg" || true; } | xargs -r sed -i "s|$making|$folder|g"
+  mv "$making" "$folder"
+}
+
 fill_environment() {
-  local folder=$1 file
+  local folder=$1 packages
   shift
   "$PYTHON" -m venv "$folder"
+  if [[ -n ${LIBTORCH:-} ]]; then
+    ln -s "../${LIBTORCH##*/}" "$folder/libtorch"
+    packages=$("$folder/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    echo "$LIBTORCH" >"$packages/libtorch.pth"
+  fi
   "$folder/bin/python" -m pip install --no-input --disable-pip-version-check --no-deps "${@/#/--requirement=}"
   # Pins that lack something are found here, not at a user's first request.
   "$folder/bin/python" -c 'import tritonclient.grpc'
@@ -107,12 +167,12 @@ configure_and_build() {
   run_step "Building build/$preset" ninja -C "$folder" -k 0 -j "$JOBS" "$@"
 }
 
-# The tests' environment holds all that serving needs, so it comes first: the two never take turns in one build folder.
+# Whichever environment there is: all of them have the same LibTorch.
 libtorch_of_environments() {
   local folder
-  for folder in "$ROOT"/.venv/lib/python3*/site-packages/torch "$ROOT"/.venv-serve/lib/python3*/site-packages/torch; do
+  for folder in "$ROOT"/.venv/libtorch/torch "$ROOT"/.venv-serve/libtorch/torch; do
     if [[ -d $folder ]]; then
-      echo "$folder"
+      realpath "$folder"
       return
     fi
   done

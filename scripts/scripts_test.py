@@ -26,25 +26,32 @@ class Folder(unittest.TestCase):
 
 
 class Environments(Folder):
-    """make_environment with a stand-in for pip that notes each call and takes a while."""
+    """make_environment and make_libtorch with stand-ins for pip that note each call and take a while."""
 
     def setUp(self):
         super().setUp()
         self.clones = [self.folder / "one", self.folder / "two"]
         for clone in self.clones:
             (clone / "scripts").mkdir(parents=True)
-            for name in ("lib.sh", "requirements-serve.txt", "requirements-client.txt"):
-                shutil.copy2(ROOT / "scripts" / name, clone / "scripts" / name)
+            for file in (ROOT / "scripts").glob("requirements-*.txt"):
+                shutil.copy2(file, clone / "scripts")
+            shutil.copy2(ROOT / "scripts" / "lib.sh", clone / "scripts")
 
-    def start(self, clone, fill):
+    def start(self, clone, fill, script="make_environment serve .venv-serve requirements-client.txt"):
+        """`fill` is what is done in place of pip, in a function of which $1 is the folder to fill."""
         script = f"""
             set -euo pipefail
             source {clone}/scripts/lib.sh
             fill_environment() {{ echo call >> {self.folder}/calls; mkdir -p "$1/bin"; {fill}; touch "$1/pyvenv.cfg"; }}
-            make_environment serve .venv-serve requirements-serve.txt requirements-client.txt
+            fill_folder() {{ echo call >> {self.folder}/calls; mkdir -p "$1"; {fill}; }}
+            {script}
         """
         return subprocess.Popen(["bash", "-c", script], stderr=subprocess.PIPE, text=True,
                                 env={**os.environ, "HEARTH_CACHE": str(self.folder / "cache")})
+
+    def run_script(self, clone, fill, script):
+        process = self.start(clone, fill, script)
+        return process, process.communicate()[1]
 
     def calls(self):
         return len((self.folder / "calls").read_text().split())
@@ -76,6 +83,46 @@ class Environments(Folder):
             pins.write("# one more line\n")
         self.start(self.clones[1], "true").communicate()
         self.assertNotEqual(*[(clone / ".venv-serve").resolve() for clone in self.clones])
+
+    # A stand-in for the wheels: torch first, then a library that lies in a folder that torch's wheels have filled too.
+    WHEELS = """case $2 in
+        *-whole.txt) mkdir -p "$1/nvidia/lib"; echo 2 > "$1/nvidia/lib/dnn"; echo 3 > "$1/nvidia/lib/blas" ;;
+        *) mkdir -p "$1/torch" "$1/nvidia/lib"; echo 1 > "$1/nvidia/lib/runtime" ;;
+    esac"""
+
+    def libraries(self):
+        [folder] = (self.folder / "cache").glob("libtorch-*")
+        return sorted(path.name for path in (folder / "nvidia/lib").iterdir())
+
+    def test_what_serving_installed_is_where_the_tests_find_it_and_is_completed_there(self):
+        for step, count, libraries in (("make_libtorch", 1, ["runtime"]),
+                                       ("make_libtorch whole", 2, ["blas", "dnn", "runtime"]),
+                                       ("make_libtorch whole; make_libtorch", 2, ["blas", "dnn", "runtime"])):
+            process, errors = self.run_script(self.clones[0], self.WHEELS, step)
+            self.assertEqual(process.returncode, 0, errors)
+            self.assertEqual((self.calls(), self.libraries()), (count, libraries))
+
+    def test_libtorch_that_breaks_while_it_is_completed_still_serves_and_is_completed_later(self):
+        breaks = self.WHEELS.replace("echo 3", "false; echo 3")
+        process, _ = self.run_script(self.clones[0], breaks, "make_libtorch whole")
+        self.assertNotEqual(process.returncode, 0)
+        self.assertEqual(self.libraries(), ["runtime"])
+        process, errors = self.run_script(self.clones[1], self.WHEELS, "make_libtorch whole")
+        self.assertEqual(process.returncode, 0, errors)
+        self.assertEqual(self.libraries(), ["blas", "dnn", "runtime"])
+
+    def test_the_environments_of_serving_and_testing_have_one_libtorch(self):
+        make = """make_libtorch; LIBTORCH=$(libtorch_folder) make_environment {} {} requirements-client.txt
+                  libtorch_of_environments >> {}/found"""
+        link = 'if [[ -n ${LIBTORCH:-} ]]; then ln -s "../${LIBTORCH##*/}" "$1/libtorch"; fi'
+        for name, environment in (("serve", ".venv-serve"), ("test", ".venv")):
+            script = make.format(name, environment, self.folder)
+            process, errors = self.run_script(self.clones[0], f"{self.WHEELS}; {link}", script)
+            self.assertEqual(process.returncode, 0, errors)
+        found = (self.folder / "found").read_text().split()
+        self.assertEqual(len(found), 2)
+        self.assertEqual(found[0], found[1])
+        self.assertTrue((self.clones[0] / ".venv").resolve() != (self.clones[0] / ".venv-serve").resolve())
 
 
 @unittest.skipUnless(shutil.which("ccache"), "ccache is not installed")
