@@ -5,7 +5,8 @@
 
 For a machine with an NVIDIA GPU and PyTorch 2.11, torchvision and transformers, nothing else of hearth's environment: the
 client is `hearth infer`. Exits 1 if an answer differs. Each model is run by `hearth run --device cuda`, asked through a daemon
-with --device cuda, and then all of them are asked at once, again and again.
+with --device cuda, and then all of them are asked at once, again and again. A model that reads its input late is asked
+by many at once, each with other numbers: memory of one request's input must not go to another's before it was read.
 """
 import argparse
 import concurrent.futures
@@ -27,6 +28,21 @@ MODELS = ["resnet18", "bert", "fasterrcnn_mobilenet_v3_large_320_fpn"]
 # Another order of summation, and convolutions that may round to TF32 on both sides.
 TOLERANCE = (1e-2, 1e-2)
 AT_ONCE = 12
+LATE = "reads_late"
+
+
+class ReadsLate(torch.nn.Module):
+    """Keeps the GPU busy for a good while before it reads its input, whose memory the host has let go by then."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("square", torch.eye(4096))
+
+    def forward(self, x):
+        busy = self.square * float(x.dim())
+        for _ in range(40):
+            busy = torch.mm(busy, self.square)
+        return x * 2 + (busy[0, 0] - 1)
 
 
 def to(device, value):
@@ -62,6 +78,17 @@ def ask_daemon(hearth, address, model, folder):
     return {name: torch.from_numpy(np.load(folder / f"{name}.npy")) for name in model.served(model.expected())}
 
 
+def ask_late_reader(hearth, address, number, folder):
+    """Whether the answer to one of many requests at once is that to its own numbers."""
+    folder.mkdir()
+    file = folder / "in.npy"
+    np.save(file, np.full(1 << 20, number, np.float32))
+    subprocess.run([*hearth, "infer", address, LATE, "--input", f"x={file}", "--output-dir", folder, "--timeout", "120"],
+                   check=True, stdout=subprocess.DEVNULL)
+    answer, = (np.load(out) for out in folder.glob("*.npy") if out != file)
+    return bool((answer == 2 * number).all())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", default=MODELS)
@@ -79,6 +106,8 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
         zoo.repository(models, folder / "models")
+        (folder / "models" / LATE / "1").mkdir(parents=True)
+        torch.jit.script(ReadsLate().eval()).save(str(folder / "models" / LATE / "1" / "model.pt"))
         daemon = subprocess.Popen(
             [ROOT / "dist/run", "hearthd", "--model-repository", folder / "models", "--device", options.device,
              "--grpc-port", "0", "--http-port", "0", "--operator-library", library], stdout=subprocess.PIPE, text=True)
@@ -108,6 +137,11 @@ def main():
                         print(f"{model.name} among others, number {n}: {found}", flush=True)
                         wrong += 1
             print(f"{len(together)} requests, {AT_ONCE} at a time: done", flush=True)
+            with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as threads:
+                right = list(threads.map(lambda n: ask_late_reader(hearth, address, n, folder / f"{LATE}-{n}"),
+                                         range(4 * AT_ONCE)))
+            print(f"{LATE}: {sum(right)} of {len(right)} answers, {AT_ONCE} at a time, are right", flush=True)
+            wrong += len(right) - sum(right)
         finally:
             daemon.terminate()
             status = daemon.wait(timeout=60)

@@ -451,8 +451,6 @@ class RuntimeImpl final : public Runtime {
     return counters;
   }
 
-  c10::Device device() const override { return device_; }
-
  private:
   absl::StatusOr<std::shared_ptr<Model>> LoadHere(const std::string& path, const LoadOptions& options) {
     if (absl::Status status = LoadLibraries(options.operator_libraries); !status.ok()) return status;

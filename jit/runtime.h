@@ -338,9 +338,6 @@ class Runtime {
   virtual absl::StatusOr<std::shared_ptr<Model>> LoadSource(const std::string& path, const LoadOptions& options) = 0;
 
   virtual CompilerCounters compiler_counters() const = 0;
-
-  // Where models' tensors live.
-  virtual c10::Device device() const = 0;
 };
 
 // What torch.save(value, path) wrote: tensors, numbers, strings, None, lists, tuples, dicts. kInvalidArgument if the

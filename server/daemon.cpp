@@ -85,7 +85,7 @@ struct Daemon::Parts {
                     std::chrono::duration<double>(options.warmup_seconds)},
                    runtime, MakeSignature, [this] { health.Update(); }),
         dispatcher({options.max_pending_requests, options.max_in_flight_requests}),
-        environment{repository, dispatcher, runtime.device(), nullptr},
+        environment{repository, dispatcher, nullptr},
         inference(environment, repository, readiness, streams),
         native(environment),
         metrics([this] { return Samples(); }, [&runtime] { return SampleOf(runtime.compiler_counters()); }) {

@@ -38,7 +38,7 @@ absl::StatusOr<DispatchedCall> InferTask::Prepare(const grpc::ByteBuffer& messag
   auto inputs = ReadInputs(*request);
   if (!inputs.ok()) return inputs.status();
   const auto& signature = static_cast<const Signature&>(*servable().call_interface);
-  auto bound = signature.Bind(*std::move(inputs), environment().device);
+  auto bound = signature.Bind(*std::move(inputs));
   if (!bound.ok()) return bound.status();
   set_batch_size(bound->batch_size);
   DispatchedCall call;

@@ -26,7 +26,6 @@ namespace hearth::server {
 struct RequestEnvironment {
   const Repository& repository;
   Dispatcher& dispatcher;
-  c10::Device device;
   AccessLog* access_log = nullptr;  // may be null
 };
 

@@ -216,7 +216,7 @@ absl::Status Signature::CheckAgainst(const inference::ModelInput& config, WireTe
   return absl::OkStatus();
 }
 
-absl::StatusOr<BoundArguments> Signature::Bind(std::vector<WireTensor> inputs, c10::Device device) const try {
+absl::StatusOr<BoundArguments> Signature::Bind(std::vector<WireTensor> inputs) const try {
   BoundArguments bound;
   std::vector<std::vector<TensorAtPath>> parts(argument_count());
   for (WireTensor& tensor : inputs) {
@@ -242,7 +242,7 @@ absl::StatusOr<BoundArguments> Signature::Bind(std::vector<WireTensor> inputs, c
       continue;
     }
     if (const WireTensor* repeated = FindRepeated(parts[i])) return Wrong(repeated->name, "is given more than once");
-    auto value = ValueFromTensors(argument(i).type(), DisplayName(i), std::move(parts[i]), device);
+    auto value = ValueFromTensors(argument(i).type(), DisplayName(i), std::move(parts[i]));
     if (!value.ok()) return value.status();
     if (hole || argument(i).kwarg_only()) {
       bound.kwargs.emplace_back(argument(i).name(), *std::move(value));
@@ -256,11 +256,10 @@ absl::StatusOr<BoundArguments> Signature::Bind(std::vector<WireTensor> inputs, c
   return absl::InvalidArgumentError(absl::StrCat("the inputs cannot be made into arguments: ", error.what()));
 }
 
-absl::StatusOr<BoundArguments> Signature::BindWarmup(const inference::ModelWarmup& sample, c10::Device device) const
-    try {
+absl::StatusOr<BoundArguments> Signature::BindWarmup(const inference::ModelWarmup& sample) const try {
   auto tensors = WarmupTensors(sample, config_.max_batch_size() > 0);
   if (!tensors.ok()) return tensors.status();
-  return Bind(*std::move(tensors), device);
+  return Bind(*std::move(tensors));
 } catch (const std::exception& error) {
   return absl::InvalidArgumentError(absl::StrCat("the sample cannot be made: ", error.what()));
 }

@@ -50,11 +50,12 @@ class Signature : public CallInterface {
   static absl::StatusOr<std::unique_ptr<const Signature>> Create(const c10::FunctionSchema& schema,
                                                                  const inference::ModelConfig& config);
 
-  // Takes the tensors. Tensors of the call are put on `device`. kInvalidArgument for a name that is unknown, given
-  // twice or missing, and for a datatype or shape that does not fit (expected and got).
-  absl::StatusOr<BoundArguments> Bind(std::vector<WireTensor> inputs, c10::Device device) const;
+  // Takes the tensors. They stay where they are, on the CPU: the runtime copies them to its device, on the stream of
+  // the run. kInvalidArgument for a name that is unknown, given twice or missing, and for a datatype or shape that does
+  // not fit (expected and got).
+  absl::StatusOr<BoundArguments> Bind(std::vector<WireTensor> inputs) const;
 
-  absl::StatusOr<BoundArguments> BindWarmup(const inference::ModelWarmup& sample, c10::Device device) const override;
+  absl::StatusOr<BoundArguments> BindWarmup(const inference::ModelWarmup& sample) const override;
 
   // The tensors that answer a request, named as `requested` (or, if that is empty, as said above) and ready to be sent.
   // kInvalidArgument for a requested output that the answer does not have; kInternal if the answer is not what the

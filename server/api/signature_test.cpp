@@ -34,9 +34,7 @@ class SignatureTest : public ::testing::Test {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<BoundArguments> Bind(std::vector<WireTensor> inputs) {
-    return signature_->Bind(std::move(inputs), c10::Device(c10::kCPU));
-  }
+  absl::StatusOr<BoundArguments> Bind(std::vector<WireTensor> inputs) { return signature_->Bind(std::move(inputs)); }
   std::string BindError(std::vector<WireTensor> inputs) {
     const absl::Status status = Bind(std::move(inputs)).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
@@ -62,6 +60,21 @@ TEST_F(SignatureTest, ArgumentsAreFilledByNameInAnyOrder) {
   ASSERT_EQ(bound->args.size(), 2u);
   EXPECT_EQ(bound->args[0].toTensor().numel(), 3);
   EXPECT_EQ(bound->args[1].toTensor().numel(), 2);
+}
+
+// Only the runtime knows the device, and copies on the stream of the run.
+TEST_F(SignatureTest, TensorsAreTheRequestsOwnMemoryWhateverHoldsThem) {
+  ASSERT_TRUE(Make("Tensor a, Tensor? b, Tensor[] c, Dict(str, Tensor) d) -> Tensor").ok());
+  std::vector<WireTensor> inputs = {Numbers("a", {2}), Numbers("b", {2}), Numbers("c.0", {2}), Numbers("d.key", {2})};
+  std::vector<const void*> memory;
+  for (const WireTensor& input : inputs) memory.push_back(input.tensor.const_data_ptr());
+  const auto bound = Bind(std::move(inputs));
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  ASSERT_EQ(bound->args.size(), 4u);
+  EXPECT_EQ(bound->args[0].toTensor().const_data_ptr(), memory[0]);
+  EXPECT_EQ(bound->args[1].toTensor().const_data_ptr(), memory[1]);
+  EXPECT_EQ(bound->args[2].toListRef()[0].toTensor().const_data_ptr(), memory[2]);
+  EXPECT_EQ(bound->args[3].toGenericDict().at("key").toTensor().const_data_ptr(), memory[3]);
 }
 
 TEST_F(SignatureTest, WhatFollowsADefaultThatIsLeftOutGoesByKeyword) {

@@ -72,8 +72,7 @@ absl::StatusOr<std::map<int64_t, Parts>> GroupByIndex(const std::string& name, c
   return groups;
 }
 
-absl::StatusOr<IValue> ListFromParts(const c10::ListType& type, const std::string& name, const Parts& parts,
-                                     const c10::Device& device) {
+absl::StatusOr<IValue> ListFromParts(const c10::ListType& type, const std::string& name, const Parts& parts) {
   auto groups = GroupByIndex(name, parts, nullptr);
   if (!groups.ok()) return groups.status();
   c10::impl::GenericList list(type.getElementType());
@@ -82,7 +81,7 @@ absl::StatusOr<IValue> ListFromParts(const c10::ListType& type, const std::strin
   for (auto& [index, group] : *groups) {
     const std::string element = absl::StrCat(name, ".", expected);
     if (index != expected) return Wrong(element, "is missing: '", name, ".", index, "' is there");
-    auto value = ValueFromTensors(type.getElementType(), element, std::move(group), device);
+    auto value = ValueFromTensors(type.getElementType(), element, std::move(group));
     if (!value.ok()) return value.status();
     list.push_back(*std::move(value));
     ++expected;
@@ -90,8 +89,7 @@ absl::StatusOr<IValue> ListFromParts(const c10::ListType& type, const std::strin
   return IValue(list);
 }
 
-absl::StatusOr<IValue> TupleFromParts(const c10::TypePtr& type, const std::string& name, const Parts& parts,
-                                      const c10::Device& device) {
+absl::StatusOr<IValue> TupleFromParts(const c10::TypePtr& type, const std::string& name, const Parts& parts) {
   const auto tuple = type->expect<c10::TupleType>();
   auto groups = GroupByIndex(name, parts, tuple.get());
   if (!groups.ok()) return groups.status();
@@ -103,7 +101,7 @@ absl::StatusOr<IValue> TupleFromParts(const c10::TypePtr& type, const std::strin
   std::vector<IValue> values;
   for (int64_t i = 0; i < size; ++i) {
     const std::string part = tuple->schema() != nullptr ? tuple->schema()->arguments()[i].name() : std::to_string(i);
-    auto value = ValueFromTensors(tuple->elements()[i], JoinPath(name, part), std::move((*groups)[i]), device);
+    auto value = ValueFromTensors(tuple->elements()[i], JoinPath(name, part), std::move((*groups)[i]));
     if (!value.ok()) return value.status();
     values.push_back(*std::move(value));
   }
@@ -111,8 +109,7 @@ absl::StatusOr<IValue> TupleFromParts(const c10::TypePtr& type, const std::strin
   return IValue(c10::ivalue::Tuple::create(std::move(values)));
 }
 
-absl::StatusOr<IValue> DictFromParts(const c10::DictType& type, const std::string& name, const Parts& parts,
-                                     const c10::Device& device) {
+absl::StatusOr<IValue> DictFromParts(const c10::DictType& type, const std::string& name, const Parts& parts) {
   const c10::TypePtr& key_type = type.getKeyType();
   const c10::TypePtr& value_type = type.getValueType();
   if (key_type->kind() != TypeKind::StringType && key_type->kind() != TypeKind::IntType) {
@@ -130,7 +127,7 @@ absl::StatusOr<IValue> DictFromParts(const c10::DictType& type, const std::strin
   }
   c10::impl::GenericDict dict(key_type, value_type);
   for (auto& [key, group] : groups) {
-    auto value = ValueFromTensors(value_type, JoinPath(name, key), std::move(group), device);
+    auto value = ValueFromTensors(value_type, JoinPath(name, key), std::move(group));
     if (!value.ok()) return value.status();
     if (key_type->kind() == TypeKind::StringType) {
       dict.insert(key, *std::move(value));
@@ -221,19 +218,14 @@ absl::StatusOr<IValue> ScalarListFromTensor(const c10::ListType& type, const std
   return IValue(list);
 }
 
-at::Tensor OnDevice(at::Tensor tensor, const c10::Device& device) {
-  return device.is_cpu() ? std::move(tensor) : tensor.to(device);
-}
-
-absl::StatusOr<IValue> OneTensor(const c10::Type& type, const std::string& name, WireTensor& tensor,
-                                 const c10::Device& device) {
+absl::StatusOr<IValue> OneTensor(const c10::Type& type, const std::string& name, WireTensor& tensor) {
   switch (type.kind()) {
     case TypeKind::TensorType:
       if (tensor.datatype->is_bytes()) return Wrong(name, "is a Tensor and cannot hold BYTES");
-      return IValue(OnDevice(std::move(tensor.tensor), device));
+      return IValue(std::move(tensor.tensor));
     case TypeKind::AnyType:
       if (tensor.datatype->is_bytes()) return ScalarFromTensor(*c10::StringType::get(), name, tensor);
-      return IValue(OnDevice(std::move(tensor.tensor), device));
+      return IValue(std::move(tensor.tensor));
     case TypeKind::NumberType: {
       const bool is_integer = IsInteger(*tensor.datatype);
       return ScalarFromTensor(is_integer ? static_cast<const c10::Type&>(*c10::IntType::get()) : *c10::FloatType::get(),
@@ -282,11 +274,10 @@ const Datatype* DatatypeOf(const c10::Type& type) {
   }
 }
 
-absl::StatusOr<IValue> ValueFromTensors(const c10::TypePtr& type, const std::string& name, Parts parts,
-                                        const c10::Device& device) {
+absl::StatusOr<IValue> ValueFromTensors(const c10::TypePtr& type, const std::string& name, Parts parts) {
   if (type->kind() == TypeKind::OptionalType) {
     if (parts.empty()) return IValue();
-    return ValueFromTensors(type->expectRef<c10::OptionalType>().getElementType(), name, std::move(parts), device);
+    return ValueFromTensors(type->expectRef<c10::OptionalType>().getElementType(), name, std::move(parts));
   }
   if (parts.empty()) return Wrong(name, "(", type->annotation_str(), ") is missing");
   if (IsOneTensor(*type)) {
@@ -295,7 +286,7 @@ absl::StatusOr<IValue> ValueFromTensors(const c10::TypePtr& type, const std::str
       return Wrong(JoinPath(name, part.path), "does not belong to '", name, "', which is one tensor");
     }
     if (parts.size() > 1) return Wrong(name, "is given more than once");
-    return OneTensor(*type, name, *parts.front().tensor, device);
+    return OneTensor(*type, name, *parts.front().tensor);
   }
   const bool has_parts =
       type->kind() == TypeKind::ListType || type->kind() == TypeKind::TupleType || type->kind() == TypeKind::DictType;
@@ -308,9 +299,9 @@ absl::StatusOr<IValue> ValueFromTensors(const c10::TypePtr& type, const std::str
     return Wrong(name, "is a ", type->annotation_str(), ", whose parts are given one by one, as '", name, ".",
                  type->kind() == TypeKind::DictType ? "KEY" : "0", "'");
   }
-  if (type->kind() == TypeKind::ListType) return ListFromParts(type->expectRef<c10::ListType>(), name, parts, device);
-  if (type->kind() == TypeKind::DictType) return DictFromParts(type->expectRef<c10::DictType>(), name, parts, device);
-  return TupleFromParts(type, name, parts, device);
+  if (type->kind() == TypeKind::ListType) return ListFromParts(type->expectRef<c10::ListType>(), name, parts);
+  if (type->kind() == TypeKind::DictType) return DictFromParts(type->expectRef<c10::DictType>(), name, parts);
+  return TupleFromParts(type, name, parts);
 }
 
 }  // namespace hearth::server

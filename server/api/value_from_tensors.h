@@ -28,11 +28,11 @@ struct TensorAtPath {
   WireTensor* tensor;
 };
 
-// `name` is the value's, for messages. Takes the tensors' contents. Tensors of the value are on `device`.
+// `name` is the value's, for messages. Takes the tensors' contents, which stay on the CPU.
 // kInvalidArgument if a part is missing, does not belong, or has the wrong datatype or shape; kUnimplemented for a type
 // that has no spelling.
 absl::StatusOr<c10::IValue> ValueFromTensors(const c10::TypePtr& type, const std::string& name,
-                                             std::vector<TensorAtPath> parts, const c10::Device& device);
+                                             std::vector<TensorAtPath> parts);
 
 // Whether a value of the type is one tensor, named as the value is.
 bool IsOneTensor(const c10::Type& type);

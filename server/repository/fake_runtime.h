@@ -123,7 +123,6 @@ class FakeRuntime : public Runtime {
     return absl::UnimplementedError("a server has archives only");
   }
   CompilerCounters compiler_counters() const override { return {}; }
-  c10::Device device() const override { return c10::Device(c10::kCPU); }
 
   Gate load_gate;
   Gate call_gate;

@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 // Takes any sample but those called "bad".
 class AnyCall : public CallInterface {
  public:
-  absl::StatusOr<BoundArguments> BindWarmup(const inference::ModelWarmup& sample, c10::Device) const override {
+  absl::StatusOr<BoundArguments> BindWarmup(const inference::ModelWarmup& sample) const override {
     if (sample.name() == "bad") return absl::InvalidArgumentError("no such input");
     return BoundArguments();
   }

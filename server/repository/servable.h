@@ -15,7 +15,7 @@
 
 namespace hearth::server {
 
-// A call's arguments, checked and on their device.
+// A call's arguments, checked; its tensors are on the CPU.
 struct BoundArguments {
   Arguments args;
   KeywordArguments kwargs;
@@ -27,9 +27,9 @@ struct BoundArguments {
 class CallInterface {
  public:
   virtual ~CallInterface() = default;
-  // The arguments of a call of forward with a sample of the configuration, on `device`. kInvalidArgument where they
-  // cannot be the method's.
-  virtual absl::StatusOr<BoundArguments> BindWarmup(const inference::ModelWarmup& sample, c10::Device device) const = 0;
+  // The arguments of a call of forward with a sample of the configuration. kInvalidArgument where they cannot
+  // be the method's.
+  virtual absl::StatusOr<BoundArguments> BindWarmup(const inference::ModelWarmup& sample) const = 0;
 };
 
 // Derives it; an error fails the load.

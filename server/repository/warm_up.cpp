@@ -19,10 +19,9 @@ spdlog::logger& Log() {
   return log;
 }
 
-absl::Status RunOnce(const Servable& servable, const inference::ModelWarmup& sample, c10::Device device,
-                     Clock::time_point deadline) {
+absl::Status RunOnce(const Servable& servable, const inference::ModelWarmup& sample, Clock::time_point deadline) {
   // Anew for each run: a model may write to its arguments.
-  auto bound = servable.call_interface->BindWarmup(sample, device);
+  auto bound = servable.call_interface->BindWarmup(sample);
   if (!bound.ok()) return bound.status();
   CallOptions options;
   options.deadline = deadline;
@@ -43,7 +42,7 @@ Waited WaitUntilWarm(Model& model, Clock::time_point deadline) {
 
 }  // namespace
 
-absl::Status WarmUp(const Servable& servable, c10::Device device, std::chrono::duration<double> limit) {
+absl::Status WarmUp(const Servable& servable, std::chrono::duration<double> limit) {
   const auto& samples = servable.config.model_warmup();
   const Clock::time_point start = Clock::now();
   const auto time = std::min<std::chrono::duration<double>>(limit, std::chrono::hours(24 * 365));
@@ -52,7 +51,7 @@ absl::Status WarmUp(const Servable& servable, c10::Device device, std::chrono::d
   for (const inference::ModelWarmup& sample : samples) {
     // The configuration's 0 is what it is if nobody says.
     for (uint32_t run = 0; run < std::max(1U, sample.count()); ++run) {
-      const absl::Status status = RunOnce(servable, sample, device, deadline);
+      const absl::Status status = RunOnce(servable, sample, deadline);
       if (status.ok()) continue;
       return {status.code(), absl::StrCat("the warm-up sample '", sample.name(), "' failed: ", status.message())};
     }

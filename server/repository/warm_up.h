@@ -12,6 +12,6 @@ namespace hearth::server {
 // Waits on the calling thread. The samples, and then the compiler, have `limit` together; a limit of 0 is none. A
 // sample that fails, or is not done by then, is an error that names it; plans that are not compiled by then are so
 // while the version serves, and that is logged.
-absl::Status WarmUp(const Servable& servable, c10::Device device, std::chrono::duration<double> limit);
+absl::Status WarmUp(const Servable& servable, std::chrono::duration<double> limit);
 
 }  // namespace hearth::server
