@@ -29,6 +29,15 @@ def machine() -> str:
     return f"{model}, {len(os.sched_getaffinity(0))} cores, {platform.system()} {platform.release()}"
 
 
+def commit() -> str:
+    """What the programs were built from: the checkout's, or what scripts/bundle noted."""
+    noted = HERE.parent / "dist" / "commit"
+    named = subprocess.run(["git", "-C", str(HERE), "describe", "--always", "--dirty"], capture_output=True, text=True)
+    if named.returncode == 0:
+        return named.stdout.strip()
+    return noted.read_text().strip() if noted.exists() else "unknown"
+
+
 def table(header, rows) -> str:
     lines = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
     lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
@@ -181,7 +190,7 @@ def main():
     if not (options.work / "serving").exists():
         subprocess.run([sys.executable, "-m", "benchmarks.make_archives", str(options.work)], cwd=ROOT, check=True)
     suite = Suite(options.bin, options.work, options.rounds)
-    sections = [f"Machine: {machine()}. Medians of {options.rounds} alternating rounds."]
+    sections = [f"Machine: {machine()}. Commit: {commit()}. Medians of {options.rounds} alternating rounds."]
     for name in options.only:
         print(f"{name} ...", file=sys.stderr, flush=True)
         sections.append(getattr(suite, name)())

@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 from benchmarks import ROOT
-from benchmarks.run import machine, table
+from benchmarks.run import commit, machine, table
 
 
 
@@ -91,7 +91,7 @@ def main():
         if maker.exitcode != 0:
             sys.exit("scale: the archives were not made")
     benchmark = Benchmark(options)
-    sections = [f"Machine: {machine()}.", benchmark.specs(), benchmark.threads()]
+    sections = [f"Machine: {machine()}. Commit: {commit()}.", benchmark.specs(), benchmark.threads()]
     print("\n\n".join(sections))
     if options.output:
         options.output.write_text("\n\n".join(sections) + "\n")

@@ -38,6 +38,16 @@ class HearthModel final : public ServedModel {
                         ended();
                       });
   }
+  void WarmUp(const std::vector<std::vector<c10::IValue>>& kinds) override {
+    CallOptions options;
+    options.is_warmup = true;
+    for (const auto& kind : kinds) Check(model_->Call("forward", kind, {}, options));
+    WaitUntilWarm(std::chrono::minutes(1));
+    for (const int threads : model_->operator_threads()) {
+      options.operator_threads = threads;
+      for (const auto& kind : kinds) Check(model_->Call("forward", kind, {}, options));
+    }
+  }
   uint64_t bailouts() const override { return model_->plan_counts().bailouts; }
   void WaitUntilWarm(std::chrono::seconds limit) override {
     // Shared, for the callback may still be under way when the wait is over.
@@ -101,6 +111,17 @@ class TorchModel final : public ServedModel {
       Run(stream.get(), std::move(bound));
       ended();
     });
+  }
+  // The executor specialises a method for the arguments of its first calls, which are thus of all kinds.
+  void WarmUp(const std::vector<std::vector<c10::IValue>>& kinds) override {
+    for (int round = 0; round < 2; ++round) {
+      for (const auto& kind : kinds) {
+        std::promise<void> answered;
+        Call(
+            kind, [] {}, [&] { answered.set_value(); });
+        answered.get_future().wait();
+      }
+    }
   }
 
  private:

@@ -22,6 +22,8 @@ class ServedModel {
   virtual void Call(std::vector<c10::IValue> arguments, std::function<void()> began, std::function<void()> ended) = 0;
   // Calls so far that a plan began and did not end.
   virtual uint64_t bailouts() const { return 0; }
+  // Calls forward with each of `kinds` as before a model serves, and waits for what is compiled for them.
+  virtual void WarmUp(const std::vector<std::vector<c10::IValue>>& kinds) = 0;
   // Waits until all that is to be compiled before it serves is, but not longer than that.
   virtual void WaitUntilWarm(std::chrono::seconds /*limit*/) {}
 };

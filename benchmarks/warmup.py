@@ -7,7 +7,8 @@ Ten models (warmup_models.py) are loaded and at once sent requests of sizes that
 without a compiler can answer, with two models replaced in the middle as the daemon does it: loaded and made warm for what
 is called while the old ones serve. A latency counts from the time when a request was due. Each round goes through all
 ways, each in a fresh process, with the same requests at the same times: hearth without its compiler, hearth, and torch.jit
-in the same harness. Figures are medians over the rounds.
+in the same harness. Figures are medians over the rounds. Everything is as in a daemon that was given no flags: a thread for
+each processor, and operators with as many threads as LibTorch and, in hearth, the runs under way leave them.
 
 Under a quota the rate is 60 % of what was reached under it. The quota is a cgroup's where one may be made and is seen to
 be kept; else the processes are stopped and continued so that they keep to it (quota.py), and the table says so. The
@@ -33,7 +34,7 @@ import tempfile
 from benchmarks import ROOT
 from benchmarks.latency_picture import draw
 from benchmarks.quota import NoQuota, cgroup, stopping
-from benchmarks.run import machine, table
+from benchmarks.run import commit, machine, table
 from benchmarks.sections import make_apart, tell
 
 OFF = "compiler off"
@@ -118,10 +119,7 @@ class Benchmark:
             if group is not None:
                 (group / "cgroup.procs").write_text("0")
 
-        # One thread works on one request, as many requests at once as there are threads.
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        return subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True, env=environment,
-                                preexec_fn=enter)
+        return subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True, preexec_fn=enter)
 
     def finish(self, process) -> dict:
         out, _ = process.communicate()
@@ -186,7 +184,7 @@ class Benchmark:
 
     def report(self):
         options = self.options
-        yield (f"Machine: {machine()}; {self.threads} threads serve, device {options.device}. Medians of {options.rounds} "
+        yield (f"Machine: {machine()}. Commit: {commit()}. {self.threads} threads serve, device {options.device}. Medians of {options.rounds} "
                f"rounds, of requests to ten models, from a cold start; {' and '.join(SWAPPED)} are replaced in the "
                f"middle. Latencies in ms from the time a request was due; `x` is the ratio to hearth "
                f"without its compiler. `steady x`: the time a request takes once it is taken up (on the CPU, of its processor), "

@@ -8,7 +8,9 @@
 // capacity: requests of all quarters a second without a compiler, warm, with twice as many under way as threads.
 // The others are hearth without and with its compiler, and LibTorch's executor: --requests are sent from the moment
 // when all models are loaded, at the times of a Poisson process of --rate a second, whatever has been answered by then.
-// A latency counts from the time when the request was due. Requests and times depend on --seed alone.
+// A latency counts from the time when the request was due. Requests and times depend on --seed alone. With --clients,
+// so many clients take the requests one after the other instead, each when it has its last answer.
+// --warm calls each model with each kind before, as the daemon does with a configuration's samples.
 //
 // Prints a line of JSON; --output takes the requests in the order of their times, as four 32-bit floats (when it was
 // due in seconds; in microseconds its latency, the time from being taken up to the answer, and the processor time of
@@ -66,6 +68,8 @@ struct Settings {
   double rate = 0;
   uint64_t seed = 1;
   int senders = 0;
+  int clients = 0;
+  bool warm = false;
   std::vector<std::string> swapped;
   double seconds = 3;
 };
@@ -109,6 +113,7 @@ Slots LoadAll(Server& server, const Settings& settings) {
       slot->kinds.push_back(kind.toTupleRef().elements().vec());
     }
     slot->Exchange(server.Load(slot->archive, nullptr));
+    if (settings.warm) slot->model()->WarmUp(slot->kinds);
     slots.push_back(std::move(slot));
   }
   if (slots.empty()) Fail("there is no model in " + settings.folder.string());
@@ -197,7 +202,7 @@ class OpenLoop {
   OpenLoop(Server& server, Slots& slots, const Settings& settings)
       : server_(server), slots_(slots), settings_(settings), pending_(settings.requests) {
     std::mt19937_64 random(settings.seed);
-    std::exponential_distribution<double> gap(settings.rate);
+    std::exponential_distribution<double> gap(settings.clients > 0 ? 1 : settings.rate);
     double due = 0;
     for (size_t i = 0; i < settings.requests; ++i) {
       requests_.push_back(Draw(slots, i, settings.requests, random));
@@ -212,8 +217,12 @@ class OpenLoop {
     const Server::Compiled before = server_.compiled();
     start_ = Clock::now() + Seconds(0.01);
     std::vector<std::thread> senders;
-    const int count = settings_.senders > 0 ? settings_.senders : 1;
-    for (int i = 0; i < count; ++i) senders.emplace_back([this, i, count] { Send(i, count); });
+    if (settings_.clients > 0) {
+      for (int i = 0; i < settings_.clients; ++i) SendNext();
+    } else {
+      const int count = settings_.senders > 0 ? settings_.senders : 1;
+      for (int i = 0; i < count; ++i) senders.emplace_back([this, i, count] { Send(i, count); });
+    }
     std::thread swapper([this] { SwapAll(); });
     std::thread watcher([this] { Watch(); });
     for (std::thread& sender : senders) sender.join();
@@ -264,24 +273,42 @@ class OpenLoop {
       const auto due = start_ + Seconds(request.due);
       std::this_thread::sleep_until(due);
       NoteSent(due);
-      Slot& slot = *slots_[request.model];
-      std::shared_ptr<ServedModel> model = slot.model();
-      auto* const called = model.get();
-      called->Call(
-          slot.kinds[request.kind],
-          [this, i] {
-            answers_[i].began = Clock::now();
-            answers_[i].thread_seconds = SecondsOf(CLOCK_THREAD_CPUTIME_ID);
-          },
-          [this, i, due, model = std::move(model)] {
-            const auto now = Clock::now();
-            answers_[i].latency_us = std::chrono::duration<float, std::micro>(now - due).count();
-            answers_[i].service_us = std::chrono::duration<float, std::micro>(now - answers_[i].began).count();
-            const double thread_seconds = SecondsOf(CLOCK_THREAD_CPUTIME_ID) - answers_[i].thread_seconds;
-            answers_[i].processor_us = static_cast<float>(1e6 * thread_seconds);
-            pending_.Done();
-          });
+      Ask(i, due, [this] { pending_.Done(); });
     }
+  }
+
+  // A client's next request, due now, and then the one after it.
+  void SendNext() {
+    const size_t i = next_.fetch_add(1);
+    if (i >= requests_.size()) return;
+    const auto due = Clock::now();
+    requests_[i].due = std::chrono::duration<double>(due - start_).count();
+    Ask(i, due, [this] {
+      // The last one may be gone with all this once it is counted.
+      SendNext();
+      pending_.Done();
+    });
+  }
+
+  void Ask(size_t i, Clock::time_point due, std::function<void()> ended) {
+    const Request& request = requests_[i];
+    Slot& slot = *slots_[request.model];
+    std::shared_ptr<ServedModel> model = slot.model();
+    auto* const called = model.get();
+    called->Call(
+        slot.kinds[request.kind],
+        [this, i] {
+          answers_[i].began = Clock::now();
+          answers_[i].thread_seconds = SecondsOf(CLOCK_THREAD_CPUTIME_ID);
+        },
+        [this, i, due, ended = std::move(ended), model = std::move(model)] {
+          const auto now = Clock::now();
+          answers_[i].latency_us = std::chrono::duration<float, std::micro>(now - due).count();
+          answers_[i].service_us = std::chrono::duration<float, std::micro>(now - answers_[i].began).count();
+          const double thread_seconds = SecondsOf(CLOCK_THREAD_CPUTIME_ID) - answers_[i].thread_seconds;
+          answers_[i].processor_us = static_cast<float>(1e6 * thread_seconds);
+          ended();
+        });
   }
 
   // How far behind its own times the load came to be.
@@ -291,6 +318,7 @@ class OpenLoop {
   }
 
   void SwapAll() {
+    if (settings_.swapped.empty()) return;
     const double middle = requests_[requests_.size() / 2].due;
     std::this_thread::sleep_until(start_ + Seconds(middle));
     std::vector<std::jthread> threads;
@@ -329,6 +357,7 @@ class OpenLoop {
   std::vector<Answer> answers_;
   Clock::time_point start_;
   Pending pending_;
+  std::atomic<size_t> next_{0};
   std::atomic<int64_t> latest_us_{0};
   std::atomic<bool> ended_{false};
   uint64_t bailouts_ = 0;
@@ -339,7 +368,7 @@ class OpenLoop {
 
 int Measure(const Settings& settings) {
   const bool capacity = settings.way == "capacity";
-  if (!capacity && settings.rate <= 0) Fail("--rate is required");
+  if (!capacity && settings.rate <= 0 && settings.clients == 0) Fail("--rate or --clients is required");
   const auto kind = capacity || settings.way == "off" ? Server::Kind::kBaseline
                     : settings.way == "on"            ? Server::Kind::kCompiler
                                                       : Server::Kind::kTorchJit;
@@ -370,6 +399,8 @@ int main(int argc, char** argv) {
   app.add_option("--seed", settings.seed);
   app.add_option("--threads", settings.server.threads, "Threads that run models; 0: one a processor");
   app.add_option("--senders", settings.senders, "Threads that send requests");
+  app.add_option("--clients", settings.clients, "Clients that send one request at a time, in place of --rate");
+  app.add_flag("--warm", settings.warm, "Models are called with every kind before the requests");
   app.add_option("--device", settings.server.device);
   app.add_option("--compiler-share", settings.server.compiler_share, "Of one processor, that compiling may take");
   app.add_option("--exact-after", settings.server.exact_after, "Calls of a shape, after which it has a plan; 0: never");

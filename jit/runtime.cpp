@@ -3,7 +3,6 @@
 #include <ATen/core/class_type.h>
 #include <c10/core/StreamGuard.h>
 
-#include <atomic>
 #include <cerrno>
 #include <condition_variable>
 #include <exception>
@@ -34,6 +33,7 @@
 #include "jit/support/large_stack.h"
 #include "jit/support/load_budget.h"
 #include "jit/support/memory_account.h"
+#include "jit/support/operator_threads.h"
 #include "jit/support/resource_error.h"
 
 namespace hearth {
@@ -67,11 +67,6 @@ absl::Status StatusOf(const std::exception_ptr& error) {
   } catch (const std::exception& e) {
     return absl::InternalError(e.what());
   }
-}
-
-uint64_t NanosecondsSince(std::chrono::steady_clock::time_point start) {
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
 }
 
 // Null for a limit of 0, which is none.
@@ -108,11 +103,13 @@ class Handle final : public CallHandle {
 
 class LoadedModel final : public Model, public std::enable_shared_from_this<LoadedModel> {
  public:
-  // A memory limit of 0 is none. `keeper`, which may be null, has adopted the executor. `traffic` is told of calls.
-  LoadedModel(std::shared_ptr<ModelExecutor> executor, ImportedModule imported, c10::Device device,
-              std::shared_ptr<StreamPool> streams, int64_t memory_limit, std::shared_ptr<Traffic> traffic,
-              std::shared_ptr<ProfileKeeper> keeper)
+  // Runs on `pool`. A memory limit of 0 is none. `keeper`, which may be null, has adopted the executor. `traffic` is
+  // told of calls.
+  LoadedModel(std::shared_ptr<ModelExecutor> executor, const ThreadPool& pool, ImportedModule imported,
+              c10::Device device, std::shared_ptr<StreamPool> streams, int64_t memory_limit,
+              std::shared_ptr<Traffic> traffic, std::shared_ptr<ProfileKeeper> keeper)
       : executor_(std::move(executor)),
+        pool_(pool),
         imported_(std::move(imported)),
         device_(device),
         streams_(std::move(streams)),
@@ -187,9 +184,7 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
     return result;
   }
 
-  ModelCounters counters() const override {
-    return {calls_.load(), failures_.load(), cancelled_.load(), run_ns_.load()};
-  }
+  std::vector<int> operator_threads() const override { return pool_.OperatorThreads(); }
 
   std::vector<AttributeInfo> attributes() const override {
     return imported_.object ? ListAttributes(*imported_.object) : std::vector<AttributeInfo>();
@@ -268,7 +263,7 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
     }
     ModelExecutor::CallSettings settings{
         std::move(token), MakeAccount(memory_limit_), std::move(options.on_start), options.may_run_here, on_stream,
-        nullptr,          options.failing_guard};
+        nullptr,          options.failing_guard,      options.operator_threads};
     if (options.report != nullptr) {
       settings.report = std::make_shared<RunReport>();
       callback = [&method, report = options.report, run = settings.report,
@@ -280,9 +275,9 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
     const bool served = !options.is_warmup;
     if (served) traffic_->Begin();
     executor_->RunAsync(method, std::move(bound), std::move(settings),
-                        [self = shared_from_this(), stream, served, start = std::chrono::steady_clock::now(),
-                         callback = std::move(callback)](c10::IValue value, const std::exception_ptr& error) {
-                          auto answer = self->Finish(std::move(value), error, stream.get(), start);
+                        [self = shared_from_this(), stream, served, callback = std::move(callback)](
+                            c10::IValue value, const std::exception_ptr& error) {
+                          auto answer = self->Finish(std::move(value), error, stream.get());
                           if (served) self->traffic_->End();
                           callback(std::move(answer));
                         });
@@ -305,8 +300,7 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
     return *std::move(result);
   }
 
-  absl::StatusOr<c10::IValue> Finish(c10::IValue value, std::exception_ptr error, const c10::Stream* stream,
-                                     std::chrono::steady_clock::time_point start) {
+  absl::StatusOr<c10::IValue> Finish(c10::IValue value, std::exception_ptr error, const c10::Stream* stream) {
     if (stream) {
       try {
         const c10::StreamGuard guard(*stream);
@@ -317,26 +311,18 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
         if (!error) error = std::current_exception();
       }
     }
-    calls_.fetch_add(1, std::memory_order_relaxed);
-    run_ns_.fetch_add(NanosecondsSince(start), std::memory_order_relaxed);
-    if (!error) return value;
-    absl::Status status = StatusOf(error);
-    const bool stopped = absl::IsCancelled(status) || absl::IsDeadlineExceeded(status);
-    (stopped ? cancelled_ : failures_).fetch_add(1, std::memory_order_relaxed);
-    return status;
+    if (error) return StatusOf(error);
+    return value;
   }
 
   std::shared_ptr<ModelExecutor> executor_;
+  const ThreadPool& pool_;
   ImportedModule imported_;
   const c10::Device device_;
   const std::shared_ptr<StreamPool> streams_;
   const int64_t memory_limit_;
   const std::shared_ptr<Traffic> traffic_;
   const std::shared_ptr<ProfileKeeper> keeper_;
-  std::atomic<uint64_t> calls_{0};
-  std::atomic<uint64_t> failures_{0};
-  std::atomic<uint64_t> cancelled_{0};
-  std::atomic<uint64_t> run_ns_{0};
 };
 
 absl::Status LoadLibraries(const std::vector<std::string>& libraries) {
@@ -411,7 +397,7 @@ class RuntimeImpl final : public Runtime {
         load_memory_limit_(options.load_memory_limit),
         load_time_limit_(options.load_time_limit),
         tiers_(MakeTierSettings(options.compiler, streams_, traffic_, disposal_.queue())),
-        pool_(options.threads),
+        pool_(options.threads, options.operator_threads),
         keeper_(MakeKeeper(options.compiler)) {
     // Beside whatever the caller does before its first archive needs it.
     pool_.Post([] { PrepareBuiltinFunctions(); });
@@ -494,9 +480,9 @@ class RuntimeImpl final : public Runtime {
 
   std::shared_ptr<Model> MakeModel(std::shared_ptr<ModelExecutor> executor, ImportedModule imported,
                                    const LoadOptions& options, std::shared_ptr<ProfileKeeper> keeper) {
-    return disposal_.queue()->Own(std::make_unique<LoadedModel>(std::move(executor), std::move(imported), device_,
-                                                                streams_, options.memory_limit.value_or(memory_limit_),
-                                                                traffic_, std::move(keeper)));
+    return disposal_.queue()->Own(
+        std::make_unique<LoadedModel>(std::move(executor), pool_, std::move(imported), device_, streams_,
+                                      options.memory_limit.value_or(memory_limit_), traffic_, std::move(keeper)));
   }
 
   // Asks for plans for what the model's predecessor is called with.
@@ -570,6 +556,7 @@ absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Create(const RuntimeOptions& o
   if (absl::Status status = LoadLibraries(options.operator_libraries); !status.ok()) return status;
   try {
     InstallCountingAllocator();
+    LetIdleTeamsSleep();
     KeepFreedMemory(static_cast<size_t>(options.kept_memory));
     return std::make_unique<RuntimeImpl>(OpenDevice(options.device), options);
   } catch (const std::exception& e) {

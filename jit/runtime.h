@@ -63,6 +63,8 @@ struct CompilerOptions {
 struct RuntimeOptions {
   // Threads that run interpreters; 0 means one for each processor that this process may use.
   int threads = 0;
+  // Threads that each operator may use; 0: as many as there are processors for the only run, fewer the more there are.
+  int operator_threads = 0;
   // Shared libraries that register operators or classes with LibTorch (torchvision's _C.so, say), loaded in order.
   std::vector<std::string> operator_libraries;
   // The device every model is put on: "cpu", "cuda" or "cuda:N".
@@ -166,16 +168,10 @@ struct CallOptions {
   std::shared_ptr<CallReport> report;
   // A warm-up, whose answer nobody waits for: what is compiled does not give way to it.
   bool is_warmup = false;
+  // One of Model::operator_threads; 0: as the runs that are under way leave it.
+  int operator_threads = 0;
   // With CompilerOptions::fail_guards: which guard of the plan fails, of so many as it has, in place of a drawn one.
   std::optional<uint64_t> failing_guard;
-};
-
-// Counters of one model since it was loaded; durations in nanoseconds.
-struct ModelCounters {
-  uint64_t calls = 0;
-  uint64_t failures = 0;
-  uint64_t cancelled = 0;
-  uint64_t run_ns = 0;
 };
 
 // What a plan speculates on because a profile said so, and checks by a guard.
@@ -296,8 +292,9 @@ class Model {
   // function forward, or the only one that it has.
   virtual absl::StatusOr<c10::IValue> CallModule(Arguments args, KeywordArguments kwargs, CallOptions options = {}) = 0;
 
-  virtual ModelCounters counters() const = 0;
   virtual std::vector<AttributeInfo> attributes() const = 0;
+  // The numbers of threads that operators may come to have, the largest first: libraries prepare code for each.
+  virtual std::vector<int> operator_threads() const = 0;
   // What is called how often, and the plans that there are; none where nothing is compiled.
   virtual std::vector<PlanInfo> plans(bool with_graphs) const = 0;
   // What of it is being compiled just now. May wait for a thread of the compiler's.

@@ -36,6 +36,7 @@ absl::Status CheckOptions(const ServerOptions& options) {
     return refuse(absl::StrCat("gRPC and HTTP cannot both have the port ", options.grpc_port));
   }
   if (options.threads < 0) return refuse("threads cannot be below 0");
+  if (options.operator_threads < 0) return refuse("operator_threads cannot be below 0");
   if (options.load_threads < 1) return refuse("load_threads cannot be below 1");
   if (options.max_request_bytes < 1 || options.max_request_bytes > INT32_MAX) {
     return refuse(absl::StrCat("max_request_bytes must be between 1 and ", INT32_MAX));
@@ -73,6 +74,9 @@ void DefineFlags(CLI::App& app, ServerOptions& options, std::string& config) {
       ->capture_default_str();
   app.add_option("--device", options.device, "Where models run: cpu, cuda or cuda:N")->capture_default_str();
   app.add_option("--threads", options.threads, "Threads that run models; 0 is one a processor")->capture_default_str();
+  app.add_option("--operator-threads", options.operator_threads,
+                 "Threads that each operator may use; 0 is all processors for the only run, fewer the more there are")
+      ->capture_default_str();
   app.add_option("--operator-library", options.operator_libraries,
                  "Shared library of operators to load first; may be given more than once")
       ->type_name("FILE")
@@ -164,6 +168,7 @@ absl::StatusOr<ServerOptions> ParseConfigFile(const std::string& text, const std
       {"grpc_port", [&](const json& value) { value.get_to(options.grpc_port); }},
       {"http_port", [&](const json& value) { value.get_to(options.http_port); }},
       {"device", [&](const json& value) { value.get_to(options.device); }},
+      {"operator_threads", [&](const json& value) { value.get_to(options.operator_threads); }},
       {"threads", [&](const json& value) { value.get_to(options.threads); }},
       {"operator_libraries", [&](const json& value) { value.get_to(options.operator_libraries); }},
       {"model_operator_libraries", [&](const json& value) { value.get_to(options.model_operator_libraries); }},

@@ -17,7 +17,8 @@ struct ServerOptions {
   int grpc_port = 8001;  // 0: any free port
   int http_port = 8000;
   std::string device = "cpu";
-  int threads = 0;  // 0: one a processor
+  int threads = 0;           // 0: one a processor
+  int operator_threads = 0;  // 0: the processors are shared by the runs under way
   std::vector<std::string> operator_libraries;
   bool model_operator_libraries = false;
   int load_threads = 2;

@@ -26,13 +26,15 @@ std::string ErrorOf(std::vector<const char*> arguments) {
 
 TEST(Options, FlagsAreReadAndTheRestHasDefaults) {
   const auto line = Parse({"--model-repository", "a", "--model-repository=b", "--grpc-port", "0", "--device", "cuda:1",
-                           "--operator-library", "x.so"});
+                           "--operator-library", "x.so", "--operator-threads", "4"});
   ASSERT_TRUE(line.ok()) << line.status();
   EXPECT_THAT(line->options.model_repositories, ElementsAre("a", "b"));
   EXPECT_EQ(line->options.grpc_port, 0);
   EXPECT_EQ(line->options.http_port, 8000);
   EXPECT_EQ(line->options.device, "cuda:1");
   EXPECT_THAT(line->options.operator_libraries, ElementsAre("x.so"));
+  EXPECT_EQ(line->options.operator_threads, 4);
+  EXPECT_THAT(ErrorOf({"--model-repository", "a", "--operator-threads", "-1"}), HasSubstr("operator_threads"));
 }
 
 TEST(Options, MemoryLimitsAreReadWithTheirUnits) {

@@ -80,6 +80,7 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
 
   RuntimeOptions runtime_options;
   runtime_options.threads = line->options.threads;
+  runtime_options.operator_threads = line->options.operator_threads;
   runtime_options.operator_libraries = line->options.operator_libraries;
   runtime_options.device = line->options.device;
   runtime_options.memory_limit = line->options.memory_limit.value_or(DefaultMemoryLimit());

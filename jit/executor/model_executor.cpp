@@ -148,6 +148,7 @@ void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> argu
   if (gate_) options.turn = gate_->Arrive(method.plan);
   options.on_start = std::move(settings.on_start);
   options.stream = settings.stream;
+  options.operator_threads = settings.operator_threads;
   if (settings.report != nullptr) options.profile = {settings.report, &settings.report->profile};
   options.begin_here = settings.may_run_here && method.straight && method.plan.empty();
   hearth::RunAsync(std::move(code), std::move(arguments), std::move(options), std::move(completion));

@@ -82,6 +82,7 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
     std::optional<c10::Stream> stream;      // where its work on a GPU goes; null: where the thread's goes
     std::shared_ptr<RunReport> report;      // to be filled by the time of the completion; may be null
     std::optional<uint64_t> failing_guard;  // as Tiers::Choose takes it
+    int operator_threads = 0;               // as RunOptions has it
   };
   // Runs a method or hook of this executor; `arguments` fit its schema, self first. The completion runs once, on a pool
   // thread or, if that was allowed and the run never waits for a fork that another thread has begun, on this one before

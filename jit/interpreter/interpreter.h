@@ -76,6 +76,9 @@ struct RunOptions {
   // Where the work of the run and its forks goes on a GPU; null: where the thread's goes. Nobody waits for it: a run
   // has ended when it has asked for everything.
   std::optional<c10::Stream> stream;
+  // How many threads each operator has that the run and its forks call on threads of the pool; 0: as
+  // ThreadPool::ShareProcessors says.
+  int operator_threads = 0;
   // For tests: the guard of the plan with this number fails when it is reached, whatever it guards. Negative: none.
   int32_t failing_guard = -1;
   // Told what the run and its forks do, which takes its time; null: nobody asks.

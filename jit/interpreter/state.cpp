@@ -98,6 +98,7 @@ std::shared_ptr<InterpreterState> InterpreterState::ResumeOne() {
   std::shared_ptr<InterpreterState> next;
   {
     OnThread on_thread(options_, mode_);
+    if (options_.operator_threads > 0) options_.pool->UseOperatorThreads(options_.operator_threads);
     if (future_ != nullptr && entered_.empty()) error_ = options_.group->ReasonToStop();
     outcome = error_ == nullptr ? Execute() : Outcome::kRaised;
     if (outcome != Outcome::kSuspended) {
@@ -353,6 +354,7 @@ void InterpreterState::PopFrames(size_t down_to) {
 }
 
 int32_t InterpreterState::Safepoint() {
+  if (options_.pool != nullptr && options_.operator_threads == 0) options_.pool->ShareProcessors();
   if (options_.token == nullptr && options_.memory == nullptr && options_.group == nullptr) {
     return std::numeric_limits<int32_t>::max() / 2;
   }

@@ -1,4 +1,9 @@
-// The threads that interpreters run on. Tasks are taken in order, by the thread that was busy last. Thread-safe.
+// The threads that interpreters run on, and how the operators that they call share the processors. Thread-safe.
+//
+// Where a thread sleeps, a task goes to the one that was busy last. Else it waits in a queue, of which there are as
+// many as threads, so that they do not wait for each other's locks: a thread posts to its own, takes from its own
+// first, and then from the others'. Each queue is in order, and one time in sixteen a thread looks at another one
+// first, so none is left to wait for ever.
 #pragma once
 
 #include <chrono>
@@ -6,13 +11,15 @@
 #include <functional>
 #include <memory>
 #include <utility>
+#include <vector>
 
 namespace hearth {
 
 class ThreadPool {
  public:
-  // 0 means one thread for each processor that this process may use.
-  explicit ThreadPool(int threads);
+  // 0 threads: one for each processor that this process may use. `operator_threads`: how many each operator has that
+  // they call; 0: as ShareProcessors says.
+  explicit ThreadPool(int threads, int operator_threads = 0);
   // Finishes what is queued, then joins.
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -34,6 +41,14 @@ class ThreadPool {
   // For a thread that is not the pool's: sleeps until `done`, which is asked whenever Wake is called.
   void SleepUntil(const std::function<bool()>& done);
   void Wake();
+
+  // Gives the operators of the calling thread, if it is the pool's, their share of the processors: as OperatorTeam says
+  // for as many runs as threads of the pool are busy. Cheap: a run calls it again and again.
+  void ShareProcessors();
+  // So many threads instead, until ShareProcessors is called.
+  void UseOperatorThreads(int threads);
+  // The numbers of threads that operators may have.
+  std::vector<int> OperatorThreads() const;
 
  private:
   struct Impl;

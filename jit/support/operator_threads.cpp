@@ -3,7 +3,11 @@
 #include <ATen/Parallel.h>
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <condition_variable>
 #include <exception>
+#include <mutex>
+#include <thread>
 
 namespace hearth {
 namespace {
@@ -16,6 +20,7 @@ Function* Find(const char* name) {
 struct OpenMp {
   void (*set_num_threads)(int) = Find<void(int)>("omp_set_num_threads");
   int (*thread_number)() = Find<int()>("omp_get_thread_num");
+  int (*processors)() = Find<int()>("omp_get_num_procs");
   // What compilers make of a parallel region: LLVM's and Intel's libraries have it too.
   void (*parallel)(void (*)(void*), void*, unsigned,
                    unsigned) = Find<void(void (*)(void*), void*, unsigned, unsigned)>("GOMP_parallel");
@@ -52,7 +57,75 @@ struct Region {
   }
 };
 
+[[noreturn]] void SleepForEver() {
+  std::mutex mutex;
+  std::condition_variable never;
+  std::unique_lock lock(mutex);
+  for (;;) never.wait(lock);
+}
+
 }  // namespace
+
+void LetIdleTeamsSleep() {
+  const OpenMp& openmp = OpenMp::Get();
+  if (openmp.parallel == nullptr || openmp.processors == nullptr) return;
+  [[maybe_unused]] static const bool done = [&] {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool made = false;
+    std::thread([&] {
+      openmp.parallel([](void*) {}, nullptr, static_cast<unsigned>(openmp.processors()) + 1, 0);
+      {
+        const std::lock_guard lock(mutex);
+        made = true;
+        changed.notify_one();
+      }
+      SleepForEver();
+    }).detach();
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return made; });
+    return true;
+  }();
+}
+
+std::vector<int> OperatorThreadCounts(int all) {
+  std::vector<int> counts;
+  for (int count = all; count > 1; count /= 4) counts.push_back(count);
+  counts.push_back(1);
+  return counts;
+}
+
+OperatorTeam::OperatorTeam()
+    : all_(at::get_num_threads()), counts_(OperatorThreadCounts(all_)), threads_(all_), team_(all_) {}
+
+void OperatorTeam::ShareWith(int runs) {
+  if (runs == runs_) return;
+  const auto fits = std::ranges::find_if(counts_, [&](int count) { return count * runs <= all_; });
+  int wanted = fits != counts_.end() ? *fits : 1;
+  if (wanted != threads_ && wanted > 1) {
+    const Clock::time_point now = Clock::now();
+    if (wanted < team_) {
+      made_smaller_ = now;
+    } else if (wanted > team_ && now - made_smaller_ < kHold) {
+      // Asks again at the next chance.
+      Use(team_);
+      runs_ = 0;
+      return;
+    }
+  }
+  Use(wanted);
+  runs_ = runs;
+}
+
+void OperatorTeam::Use(int threads) {
+  runs_ = 0;
+  if (threads == threads_ || OpenMp::Get().set_num_threads == nullptr) return;
+  OpenMp::Get().set_num_threads(threads);
+  // Else MKL has the number that somebody may have set for all threads.
+  if (SetMklThreads() != nullptr) SetMklThreads()(threads);
+  threads_ = threads;
+  if (threads > 1) team_ = threads;
+}
 
 void UseThisThreadOnly() {
   at::get_num_threads();  // sets the default, at the first call

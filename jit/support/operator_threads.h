@@ -6,9 +6,50 @@
 // nothing changes.
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <vector>
 
 namespace hearth {
+
+// From now on, for as long as the process lives, threads of OpenMP that have nothing to do sleep at once instead of
+// spinning for milliseconds on a processor that another run could use. Call it before models run; later calls do
+// nothing.
+//
+// How: libgomp reads its environment (OMP_WAIT_POLICY) when it is loaded, before main. But where there are more OpenMP
+// threads than processors it spins for a hundred turns only (its manual, GOMP_SPINCOUNT). So there are: a team of one
+// more thread than there are processors, which sleeps for ever.
+void LetIdleTeamsSleep();
+
+// The numbers of threads that operators of one run may have, of `all`: all of them, a quarter, a sixteenth, and so on
+// down to one. Few, for libraries prepare code, and plans pack weights, for each number.
+std::vector<int> OperatorThreadCounts(int all);
+
+// The calling thread's operators, beside those of runs on other threads: all of its threads for the only run, so few
+// where there are several that they do not have more than there are together.
+class OperatorTeam {
+ public:
+  using Clock = std::chrono::steady_clock;
+  // A team that became smaller does not become larger again within this time: its threads would end and start with
+  // every run that comes and goes beside it. (One thread is no team, and leaves the team as it was.)
+  static constexpr std::chrono::milliseconds kHold{100};
+
+  // For the calling thread, which alone uses this, and whose number of threads this is the most that it has.
+  OperatorTeam();
+  // As one of `runs` at once.
+  void ShareWith(int runs);
+  // So many, one of OperatorThreadCounts, until ShareWith is called with another number of runs.
+  void Use(int threads);
+  int all() const { return all_; }
+
+ private:
+  const int all_;
+  const std::vector<int> counts_;
+  int runs_ = 1;  // ShareWith's last
+  int threads_;   // the thread's number now
+  int team_;      // the last number above one: so many threads OpenMP has for this one
+  Clock::time_point made_smaller_{};
+};
 
 // The calling thread's operators run on it alone from now on.
 void UseThisThreadOnly();

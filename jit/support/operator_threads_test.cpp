@@ -7,7 +7,12 @@
 #include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <fstream>
 #include <functional>
 #include <mutex>
 #include <set>
@@ -50,6 +55,79 @@ class OperatorThreadsTest : public testing::Test {
 
   const int before_ = at::get_num_threads();
 };
+
+double SecondsOf(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+bool Sleeps(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  return text.substr(text.rfind(')') + 2, 1) == "S";
+}
+
+TEST_F(OperatorThreadsTest, AThreadThatHelpedAnOperatorSleepsAtOnce) {
+  LetIdleTeamsSleep();
+  OnThreadWith(2, [] {
+    std::atomic<pid_t> helper{0};
+    std::atomic<clockid_t> clock{0};
+    std::atomic<double> worked{0};
+    at::Tensor x = at::zeros({1 << 16});
+    at::TensorIterator iterator = at::TensorIterator::nullary_op(x);
+    iterator.for_each(
+        [&, caller = gettid()](char**, const int64_t*, int64_t, int64_t) {
+          if (gettid() == caller) return;
+          helper = gettid();
+          clockid_t own{};
+          pthread_getcpuclockid(pthread_self(), &own);
+          clock = own;
+          worked = SecondsOf(own);
+        },
+        /*grain_size=*/1);
+    ASSERT_NE(helper, 0);
+    while (!Sleeps(helper)) std::this_thread::yield();
+    // Time on a processor, whatever else runs. Where it spins, that is for several milliseconds.
+    EXPECT_LT(SecondsOf(clock) - worked, 1e-3);
+  });
+}
+
+TEST_F(OperatorThreadsTest, ATeamIsWhatTheNumberOfRunsLeavesAndNeverMoreThanAllTogether) {
+  OnThreadWith(16, [] {
+    OperatorTeam team;
+    const auto with = [&](int runs) {
+      team.ShareWith(runs);
+      return at::get_num_threads();
+    };
+    EXPECT_EQ(with(1), 16);
+    EXPECT_EQ(with(5), 1);
+    EXPECT_EQ(with(16), 1);
+    EXPECT_EQ(with(40), 1);
+    EXPECT_EQ(with(1), 16) << "one thread is no other team";
+    EXPECT_EQ(with(2), 4);
+    EXPECT_EQ(with(4), 4);
+    EXPECT_EQ(with(1), 4) << "the team became smaller a moment ago";
+    std::this_thread::sleep_for(OperatorTeam::kHold);
+    EXPECT_EQ(with(1), 16);
+    team.Use(1);
+    EXPECT_EQ(at::get_num_threads(), 1);
+    EXPECT_EQ(with(1), 16);
+  });
+  EXPECT_EQ(OperatorThreadCounts(1), std::vector<int>{1});
+  EXPECT_EQ(OperatorThreadCounts(2), (std::vector<int>{2, 1}));
+  EXPECT_EQ(OperatorThreadCounts(48), (std::vector<int>{48, 12, 3, 1}));
+}
+
+TEST_F(OperatorThreadsTest, ProductsOfMatricesHaveTheTeamsThreads) {
+  if (!at::hasMKL()) GTEST_SKIP() << "this LibTorch has another BLAS";
+  OnThreadWith(4, [] {
+    OperatorTeam team;
+    team.ShareWith(4);
+    EXPECT_NE(at::get_parallel_info().find("mkl_get_max_threads() : 1"), std::string::npos) << at::get_parallel_info();
+  });
+}
 
 TEST_F(OperatorThreadsTest, OperatorsOfAThreadThatIsToUseNoOtherRunOnItAlone) {
   OnThreadWith(4, [] {

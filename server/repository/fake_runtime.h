@@ -87,8 +87,8 @@ class FakeModel : public Model {
   absl::StatusOr<c10::IValue> CallModule(Arguments, KeywordArguments, CallOptions) override {
     return c10::IValue(text_);
   }
-  ModelCounters counters() const override { return {}; }
   std::vector<AttributeInfo> attributes() const override { return {}; }
+  std::vector<int> operator_threads() const override { return {1}; }
   std::vector<PlanInfo> plans(bool) const override { return {}; }
   std::vector<CompilationInfo> compilations() const override { return {}; }
   PlanCounts plan_counts() const override { return {}; }

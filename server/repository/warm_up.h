@@ -1,5 +1,5 @@
 // Makes a version ready for its first request: runs the samples that its configuration has (model_warmup), then waits
-// for what is compiled for them, and for what earlier processes were called with.
+// for what is compiled for them, and for what earlier processes were called with, and runs the samples again.
 #pragma once
 
 #include <chrono>
