@@ -8,17 +8,27 @@ namespace {
 
 using Kind = ValueFacts::Kind;
 
+// In memory as the input is, if that has the default order.
 void Like(Call& call) {
   call.Give(0, call.in(0), call.in(0).dtype, call.in(0).sizes);
-  call.out().contiguous = call.in(0).contiguous && call.in(0).plain;
-  call.out().default_strides = call.in(0).default_strides && call.out().contiguous;
+  if (call.in(0).contiguous()) call.GiveOrder(call.in(0).order);
+}
+// The same of any order: new memory for the result is nested as the input is.
+void LikeInOrder(Call& call) {
+  Like(call);
+  call.GiveOrder(OrderOfNewLike(call.sizes(), call.in(0)));
+}
+// A view of all of it.
+void ItsInput(Call& call) {
+  call.Give(0, call.in(0), call.in(0).dtype, call.in(0).sizes);
+  call.GiveOrder(call.in(0).order);
 }
 void LikeFloating(Call& call) {
-  Like(call);
+  LikeInOrder(call);
   call.out().dtype = Floating(call.in(0).dtype);
 }
 void LikeBool(Call& call) {
-  Like(call);
+  LikeInOrder(call);
   call.out().dtype = c10::kBool;
 }
 void LikeSummed(Call& call) {
@@ -28,62 +38,93 @@ void LikeSummed(Call& call) {
 // The same, perhaps in another order in memory.
 void LikeReordered(Call& call) {
   Like(call);
-  call.out().contiguous = call.out().default_strides = false;
+  call.out().order = {};
 }
-void Contiguous(Call& call) {
-  Like(call);
+// The order of new memory in a format that is asked for.
+StrideOrder OrderOfFormat(Call& call) {
   const std::optional<int64_t> format = call.number("memory_format");
-  call.out().contiguous = call.in(0).plain && format == static_cast<int64_t>(c10::MemoryFormat::Contiguous);
+  if (format == static_cast<int64_t>(c10::MemoryFormat::Contiguous)) return StrideOrder::Default(true);
+  if (format == static_cast<int64_t>(c10::MemoryFormat::ChannelsLast)) return StrideOrder::ChannelsLast(true);
+  return {};
+}
+// The input itself, if it has the format.
+void Contiguous(Call& call) {
+  call.Give(0, call.in(0), call.in(0).dtype, call.in(0).sizes);
+  const StrideOrder asked = OrderOfFormat(call);
+  call.GiveOrder(asked.IsLike(call.in(0).order) ? call.in(0).order : asked.Inexact());
 }
 void Clone(Call& call) {
   Like(call);
-  call.out().contiguous &= call.is_none("memory_format");
-  call.out().default_strides &= call.out().contiguous;
-  if (call.in(0).plain && call.number("memory_format") == static_cast<int64_t>(c10::MemoryFormat::Contiguous)) {
-    call.out().contiguous = call.out().default_strides = true;
-  }
+  call.GiveOrder(call.is_none("memory_format") ? OrderOfNewLike(call.sizes(), call.in(0)) : OrderOfFormat(call));
 }
 void Abs(Call& call) {
-  Like(call);
+  LikeInOrder(call);
   if (call.in(0).dtype && c10::isComplexType(*call.in(0).dtype)) call.out().dtype.reset();
 }
 void Clamp(Call& call) {
-  Like(call);
+  LikeInOrder(call);
   call.out().dtype = call.num_inputs() == 3 ? Promoted(call, {0, 1, 2}) : Promoted(call, {0, 1});
   for (size_t i = 1; i < call.num_inputs(); ++i) {
     if (call.is_tensor_type(i) || HasMemory(*call.node().input(i)->type())) call.out() = {};
   }
 }
 
-void Elementwise(Call& call, Dtype dtype) {
-  std::optional<KnownSizes> sizes = call.in(0).sizes;
-  bool contiguous = call.in(0).contiguous, default_strides = call.in(0).default_strides;
-  size_t like = 0;
-  if (!call.is_tensor_type(0)) {
-    like = 1;
-    if (!call.is_tensor_type(1)) return;
-    sizes = call.in(1).sizes;
-    contiguous = call.in(1).contiguous;
-    default_strides = call.in(1).default_strides;
-  } else if (call.is_tensor_type(1)) {
-    default_strides &= call.in(1).default_strides;
-    contiguous &= call.in(1).contiguous;
-    sizes = Broadcast(call.sizes(), std::move(sizes), call.in(1).sizes);
-    // A size of 1 may have any stride, and that is asked which dimension comes first. Where the result has none, each
-    // operand has its dimensions in order, but for those that it is expanded in, which are not asked.
-    const bool no_ones =
-        sizes && std::ranges::all_of(*sizes, [&](KnownSize size) { return call.sizes().IsAtLeast(size, 2); });
-    const bool alike =
-        call.in(0).sizes == call.in(1).sizes && sizes && std::ranges::all_of(*sizes, &KnownSize::is_known);
-    // Nor does any stride of new memory say otherwise.
-    const bool in_order = default_strides && sizes &&
-                          std::ranges::all_of(*sizes, [&](KnownSize size) { return call.sizes().IsAtLeast(size, 1); });
-    contiguous &= no_ones || alike || in_order;
-    default_strides |= no_ones;
+// The order of what two tensors of default order give: new memory in the order in which the dimensions are nested in
+// them, which a dimension of size 1, whose stride may be any, can disturb.
+StrideOrder OrderOfDefaultOnes(Call& call, const std::optional<KnownSizes>& sizes) {
+  const ValueFacts& a = call.in(0);
+  const ValueFacts& b = call.in(1);
+  const auto all_at_least = [&](int64_t least) {
+    return sizes && std::ranges::all_of(*sizes, [&](KnownSize size) { return call.sizes().IsAtLeast(size, least); });
+  };
+  // Each operand has its dimensions in order then, but for those that it is expanded in, which are not asked.
+  const bool no_ones = all_at_least(2);
+  const bool alike = a.sizes == b.sizes && sizes && std::ranges::all_of(*sizes, &KnownSize::is_known);
+  // Nor does any stride of new memory say otherwise.
+  const bool exact = a.default_strides() && b.default_strides();
+  if (!no_ones && !alike && !(exact && all_at_least(1))) return {};
+  return StrideOrder::Default(exact || no_ones);
+}
+
+// Whether a tensor has no two dimensions of which one could be nested in the other.
+bool HasOneDimension(const ValueFacts& facts) {
+  return facts.sizes && std::ranges::count_if(*facts.sizes, [](KnownSize size) { return size != 1; }) <= 1;
+}
+
+// The order of what two tensors give together: the first that has two dimensions of more than one element says how
+// these are nested in the result.
+StrideOrder OrderOfBoth(Call& call, const std::optional<KnownSizes>& sizes) {
+  const ValueFacts& a = call.in(0);
+  const ValueFacts& b = call.in(1);
+  if (a.contiguous() && b.contiguous()) {
+    if (const StrideOrder order = OrderOfDefaultOnes(call, sizes); order.is_known()) return order;
   }
-  call.Give(0, call.in(like), dtype, std::move(sizes));
-  call.out().contiguous = contiguous && call.out().plain;
-  call.out().default_strides = call.out().contiguous && default_strides;
+  if (!sizes) return {};
+  const auto has_all = [&](const ValueFacts& facts) {
+    return facts.sizes == sizes && std::ranges::all_of(*sizes, &KnownSize::is_known);
+  };
+  if (has_all(a) && has_all(b) && a.order.IsLike(b.order)) {
+    return b.order.is_exact() ? OrderOfNewLike(call.sizes(), a) : a.order.Inexact();
+  }
+  if (has_all(a) && HasOneDimension(b)) return a.order.Inexact();
+  if (has_all(b) && HasOneDimension(a)) return b.order.Inexact();
+  return {};
+}
+
+void Elementwise(Call& call, Dtype dtype) {
+  if (!call.is_tensor_type(1)) {
+    if (!call.is_tensor_type(0)) return;
+    call.Give(0, call.in(0), dtype, call.in(0).sizes);
+    return call.GiveOrder(OrderOfNewLike(call.sizes(), call.in(0)));
+  }
+  if (!call.is_tensor_type(0)) {
+    call.Give(0, call.in(1), dtype, call.in(1).sizes);
+    if (call.in(1).contiguous()) call.GiveOrder(call.in(1).order);
+    return;
+  }
+  const std::optional<KnownSizes> sizes = Broadcast(call.sizes(), call.in(0).sizes, call.in(1).sizes);
+  call.Give(0, call.in(0), dtype, sizes);
+  call.GiveOrder(OrderOfBoth(call, sizes));
 }
 void Binary(Call& call) { Elementwise(call, Promoted(call, {0, 1})); }
 void BinaryFloating(Call& call) { Elementwise(call, Floating(Promoted(call, {0, 1}))); }
@@ -134,12 +175,19 @@ std::optional<KnownSizes> Reduced(Call& call) {
   return rest;
 }
 void Reduce(Call& call) { call.Give(0, call.in(0), GivenDtype(call, call.in(0).dtype), Reduced(call)); }
+void ReduceInOrder(Call& call) {
+  Reduce(call);
+  call.GiveOrder(StrideOrder::Default(true));
+}
 void ReduceToSpread(Call& call) {
   Reduce(call);
   // Of complex numbers it is a real one.
   if (call.in(0).dtype && c10::isComplexType(*call.in(0).dtype)) call.out().dtype.reset();
 }
-void ReduceSummed(Call& call) { call.Give(0, call.in(0), GivenDtype(call, Summed(call.in(0).dtype)), Reduced(call)); }
+void ReduceSummed(Call& call) {
+  call.Give(0, call.in(0), GivenDtype(call, Summed(call.in(0).dtype)), Reduced(call));
+  call.GiveOrder(StrideOrder::Default(true));
+}
 void ReduceToBool(Call& call) {
   const bool bytes = call.in(0).dtype == c10::kByte;
   const std::optional<KnownSizes> dims = call.has("dim") ? call.numbers("dim") : std::nullopt;
@@ -158,11 +206,13 @@ void Extremum(Call& call) {
 }  // namespace
 
 void AddElementwiseRules(FactRules& rules) {
-  rules.Add(Like,
+  rules.Add(LikeInOrder,
             "relu relu6 gelu silu mish selu elu celu hardtanh hardswish hardsigmoid leaky_relu "
-            "hardshrink softshrink softplus softsign logsigmoid log_sigmoid neg floor ceil round trunc "
-            "frac sign square threshold dropout feature_dropout alpha_dropout nan_to_num bitwise_not "
-            "tril triu prelu detach alias");
+            "hardshrink softshrink softplus neg floor ceil round trunc frac sign square threshold");
+  rules.Add(Like,
+            "softsign logsigmoid log_sigmoid dropout feature_dropout alpha_dropout nan_to_num bitwise_not "
+            "tril triu prelu");
+  rules.Add(ItsInput, "detach alias");
   rules.Add(LikeFloating,
             "sigmoid tanh exp exp2 expm1 log log1p log2 log10 sqrt rsqrt sin cos tan asin acos atan "
             "sinh cosh erf erfc reciprocal");
@@ -181,7 +231,7 @@ void AddElementwiseRules(FactRules& rules) {
   rules.Add(Divide, "div divide");
   rules.Add(Where, "where");
   rules.Add(MaskedFill, "masked_fill");
-  rules.Add(Reduce, "mean amax amin");
+  rules.Add(ReduceInOrder, "mean amax amin");
   rules.Add(ReduceToSpread, "var std");
   rules.Add(ReduceSummed, "sum prod");
   rules.Add(ReduceToBool, "any all");

@@ -75,7 +75,7 @@ const std::unordered_map<Symbol, Question>& Questions() {
       return IValue(static_cast<int64_t>(c10::elementSize(*tensor.dtype)));
     });
     add("aten::is_contiguous", [](const ValueFacts& tensor) -> Answer {
-      if (!tensor.contiguous) return {};
+      if (!tensor.contiguous()) return {};
       return IValue(true);
     });
     add("aten::get_device", [](const ValueFacts& tensor) -> Answer {
@@ -232,7 +232,7 @@ bool GivesItsInput(const Node& node, const ValueFactTable& table) {
   const ValueFacts& from = table.Of(*node.input(0));
   const ValueFacts& to = table.Of(*node.output());
   if (!from.plain || !to.plain || !from.dtype || !from.device) return false;
-  if (node.kind() == kContiguous) return from.contiguous && to.contiguous;
+  if (node.kind() == kContiguous) return from.contiguous() && to.contiguous();
   if (from.dtype != to.dtype || from.device != to.device) return false;
   const std::vector<c10::Argument>& arguments = node.op()->schema().arguments();
   for (size_t i = 1; i < node.inputs().size(); ++i) {

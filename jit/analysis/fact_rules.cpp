@@ -132,6 +132,42 @@ KnownSize Product(SizeAlgebra& algebra, const KnownSizes& sizes, size_t from, si
   return product;
 }
 
+std::optional<c10::MemoryFormat> SuggestedFormat(const SizeAlgebra& algebra, const ValueFacts& facts) {
+  if (facts.suggested_format) return facts.suggested_format;
+  if (!facts.plain || !facts.rank()) return {};
+  if (*facts.rank() < 4 || facts.default_strides()) return c10::MemoryFormat::Contiguous;
+  if (!facts.order.is_channels_last() || !facts.order.is_exact()) return {};
+  // Of images without an element or of one channel and one pixel, none is told from the default.
+  const KnownSizes& sizes = *facts.sizes;
+  const auto at_least = [&](int64_t least) {
+    return [&algebra, least](KnownSize size) { return algebra.Least(size).value_or(0) >= least; };
+  };
+  if (!std::ranges::all_of(sizes, at_least(1)) || std::none_of(sizes.begin() + 1, sizes.end(), at_least(2))) return {};
+  return c10::MemoryFormat::ChannelsLast;
+}
+
+StrideOrder OrderOfNewLike(const SizeAlgebra& algebra, const ValueFacts& facts) {
+  if (!facts.plain) return {};
+  if (!facts.order.is_exact() || facts.contiguous()) return facts.order;
+  // What is dense in several orders, for its sizes, gives new memory that is exactly in one of them, the default one
+  // mostly.
+  if (!facts.rank()) return facts.order.Inexact();
+  const std::vector<size_t> nesting = facts.order.Nesting(*facts.rank());
+  for (size_t i = 0; i < nesting.size(); ++i) {
+    if (algebra.Least((*facts.sizes)[nesting[i]]).value_or(0) < (i == 0 ? 1 : 2)) return facts.order.Inexact();
+  }
+  return facts.order;
+}
+
+StrideOrder OrderOfSuggested(const SizeAlgebra& algebra, const ValueFacts& facts) {
+  const std::optional<c10::MemoryFormat> format = SuggestedFormat(algebra, facts);
+  if (format == c10::MemoryFormat::Contiguous) return StrideOrder::Default(true);
+  if (format == c10::MemoryFormat::ChannelsLast) return StrideOrder::ChannelsLast(true);
+  // Whichever it suggests, the result is dense in the same way: where both fit it, there is one pixel or one channel.
+  const bool images = facts.contiguous() || facts.order.is_channels_last();
+  return images && facts.plain ? facts.order.Inexact() : StrideOrder();
+}
+
 Dtype Same(const ValueFacts& a, const ValueFacts& b) { return a.dtype == b.dtype ? a.dtype : Dtype(); }
 
 }  // namespace hearth

@@ -103,6 +103,13 @@ class Call {
     facts.device = CommonDevice(like);
     facts.requires_grad = dtype && !c10::isFloatingType(*dtype) && !c10::isComplexType(*dtype) ? false : RequiresGrad();
   }
+  // That of an output that Give gave, if it is plain.
+  void GiveOrder(const StrideOrder& order, size_t output = 0) {
+    if (!out(output).plain) return;
+    // What strides a size of 0 gives depends on who makes the tensor.
+    const bool exact = order.is_default() || HasElements(out(output));
+    out(output).order = exact ? order : order.Inexact();
+  }
 
  private:
   static bool IsInts(const Value& value) {
@@ -138,6 +145,11 @@ class Call {
     return true;
   }
 
+  bool HasElements(const ValueFacts& facts) const {
+    return facts.sizes &&
+           std::ranges::all_of(*facts.sizes, [this](KnownSize size) { return sizes_.Least(size).value_or(0) >= 1; });
+  }
+
   bool AllPlain() const {
     return AllTensors([](const ValueFacts& facts) { return facts.plain; });
   }
@@ -167,7 +179,8 @@ class FactRules {
 
 void AddElementwiseRules(FactRules& rules);  // and reductions
 void AddViewRules(FactRules& rules);         // and what joins, splits and picks
-void AddLayerRules(FactRules& rules);        // products, convolutions, norms, pooling
+void AddLayerRules(FactRules& rules);        // products, norms, attention
+void AddImageRules(FactRules& rules);        // convolutions, pooling, resampling
 void AddMakingRules(FactRules& rules);       // new tensors and conversions
 void AddNumberRules(FactRules& rules);       // ints and lists of ints
 
@@ -183,6 +196,16 @@ Dtype Promoted(const Call& call, std::initializer_list<size_t> inputs);
 // Of an argument `dtype`: its value, `otherwise` where it is None.
 Dtype GivenDtype(const Call& call, Dtype otherwise);
 Dtype Same(const ValueFacts& a, const ValueFacts& b);
+
+// ---- Orders in memory ----
+
+// What at::Tensor::suggest_memory_format says of a tensor with these facts; null where that is not known.
+std::optional<c10::MemoryFormat> SuggestedFormat(const SizeAlgebra& algebra, const ValueFacts& facts);
+// Of new memory for a result that is nested as a tensor with these facts is.
+StrideOrder OrderOfNewLike(const SizeAlgebra& algebra, const ValueFacts& facts);
+// Of a result in the format that a tensor with these facts suggests, which has as many dimensions, and one element
+// along a dimension wherever that has.
+StrideOrder OrderOfSuggested(const SizeAlgebra& algebra, const ValueFacts& facts);
 
 // ---- Sizes ----
 

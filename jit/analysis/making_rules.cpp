@@ -30,8 +30,7 @@ void GiveNew(Call& call, Dtype dtype, std::optional<c10::Device> device, std::op
   facts.dtype = dtype;
   facts.device = device;
   facts.plain = IsStrided(call);
-  facts.contiguous = facts.plain && call.is_none("memory_format");
-  facts.default_strides = facts.contiguous;
+  if (call.is_none("memory_format")) call.GiveOrder(StrideOrder::Default(true));
   facts.requires_grad = call.has("requires_grad") ? call.flag("requires_grad") : std::optional(false);
   if (sizes) {
     for (KnownSize& size : *sizes) {
@@ -63,15 +62,14 @@ void NewLike(Call& call) {
   const ValueFacts like = call.in(0);
   GiveNew(call, GivenDtype(call, like.dtype), GivenDevice(call, like.device), like.sizes);
   call.out().plain &= like.plain;
-  call.out().contiguous = call.out().plain && like.contiguous && call.is_none("memory_format");
-  call.out().default_strides = call.out().contiguous && like.default_strides;
+  call.out().order = {};
+  if (call.is_none("memory_format") && like.contiguous()) call.GiveOrder(like.order);
 }
 void NewAsMethod(Call& call) {
   const ValueFacts like = call.in(0);
   GiveNew(call, GivenDtype(call, like.dtype), GivenDevice(call, like.device), call.numbers("size"));
   call.out().plain &= like.plain;
-  call.out().contiguous &= call.out().plain;
-  call.out().default_strides &= call.out().contiguous;
+  if (!call.out().plain) call.out().order = {};
 }
 void NewScalar(Call& call) {
   Dtype dtype = DtypeOfNumber(*call.node().input(0)->type());
@@ -123,8 +121,7 @@ void To(Call& call) {
   call.Give(0, like, GivenDtype(call, like.dtype), like.sizes);
   call.out().device = GivenDevice(call, like.device);
   call.out().plain &= IsStrided(call);
-  call.out().contiguous = like.contiguous && call.out().plain && call.is_none("memory_format");
-  call.out().default_strides = call.out().contiguous && like.default_strides;
+  if (call.is_none("memory_format")) call.GiveOrder(OrderOfNewLike(call.sizes(), like));
 }
 
 void TypeAs(Call& call) {

@@ -23,6 +23,7 @@ const FactRules& Rules() {
     AddElementwiseRules(rules);
     AddViewRules(rules);
     AddLayerRules(rules);
+    AddImageRules(rules);
     AddMakingRules(rules);
     return rules;
   }();

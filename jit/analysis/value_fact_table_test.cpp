@@ -113,13 +113,13 @@ size_t ExpectHolds(const ValueFacts& facts, const IValue& value, const KnownArgu
     ++known;
     EXPECT_EQ(tensor.layout(), c10::kStrided);
   }
-  if (facts.contiguous) {
+  if (facts.order.is_known()) {
     ++known;
-    EXPECT_TRUE(tensor.is_contiguous());
+    EXPECT_TRUE(facts.order.HoldsOf(tensor)) << tensor.sizes() << " with strides " << tensor.strides();
   }
-  if (facts.default_strides) {
+  if (facts.suggested_format) {
     ++known;
-    EXPECT_EQ(tensor.strides(), at::empty(tensor.sizes(), tensor.options()).strides());
+    EXPECT_EQ(*facts.suggested_format, tensor.suggest_memory_format());
   }
   if (facts.sizes) {
     ++known;
@@ -190,6 +190,13 @@ std::vector<std::vector<IValue>> Examples() {
       {at::rand({3, 4}), at::rand({4}), w, i, at::rand({4}) > 0.5, s},
       {at::empty_strided({1, 1, 4, 4}, {77, 5, 4, 1}).fill_(1), at::rand({5, 4}), w, i, at::rand({4}) > 0.5, s},
       {at::rand({2, 3, 4, 4}, at::kComplexFloat), at::rand({4}), w, i, at::rand({4}) > 0.5, s},
+      {at::rand({1, 3, 4, 5}).contiguous(at::MemoryFormat::ChannelsLast), at::rand({3, 1, 1}), w, i,
+       at::rand({4}) > 0.5, s},
+      {at::rand({2, 4, 5, 3}).permute({0, 3, 1, 2}), at::rand({1, 3, 1, 1}), w, i, at::rand({4}) > 0.5, s},
+      {at::rand({2, 5, 3, 4}).permute({0, 2, 3, 1}), at::rand({2, 3, 4, 5}), w, i, at::rand({4}) > 0.5, s},
+      {at::rand({2, 1, 1, 3}).permute({0, 3, 1, 2}), at::rand({3, 1, 1}), w, i, at::rand({4}) > 0.5, s},
+      {at::rand({2, 4, 4, 1}).permute({0, 3, 1, 2}), at::rand({3, 1, 1}), w.slice(1, 0, 1), i, at::rand({4}) > 0.5, s},
+      {at::rand({2, 3, 4, 4}), at::rand({4}), w.contiguous(at::MemoryFormat::ChannelsLast), i, at::rand({4}) > 0.5, s},
       // Contiguous in two formats.
       {at::empty_strided({2, 3, 1, 1}, {3, 1, 3, 3}).fill_(1), at::rand({3, 1, 1}), w, i, at::rand({4}) > 0.5, s},
   };
@@ -210,6 +217,28 @@ const std::vector<std::pair<const char*, const char*>>& Statements() {
       {"Tensor", "aten::clamp(%x, {NoneType:None}, {int:3})"},
       {"Tensor", "aten::clone(%x, {NoneType:None})"},
       {"Tensor", "aten::contiguous(%x, {int:0})"},
+      {"Tensor", "aten::contiguous(%x, {int:2})"},
+      {"Tensor", "aten::clone(%x, {int:2})"},
+      {"Tensor", "aten::hardtanh(%x, {float:-1.0}, {float:1.0})"},
+      {"Tensor", "aten::hardsigmoid(%x)"},
+      {"Tensor", "aten::leaky_relu(%x, {float:0.1})"},
+      {"Tensor", "aten::mish(%x)"},
+      {"Tensor", "aten::elu(%x, {int:1}, {int:1}, {int:1})"},
+      {"Tensor", "aten::softplus(%x, {int:1}, {int:20})"},
+      {"Tensor", "aten::tanh(%x)"},
+      {"Tensor", "aten::mul.Tensor(%x, %x)"},
+      {"Tensor", "aten::mul.Tensor(%x, %s)"},
+      {"Tensor", "aten::mul.Tensor(%s, %x)"},
+      {"Tensor", "aten::permute(%x, {List[int]:[0, 3, 1, 2]})"},
+      {"Tensor", "aten::permute(%x, {List[int]:[0, 2, 3, 1]})"},
+      {"Tensor", "aten::mean.dim(%x, {List[int]:[2, 3]}, {bool:True}, {NoneType:None})"},
+      {"Tensor", "aten::sum.dim_IntList(%x, {List[int]:[1]}, {bool:False}, {NoneType:None})"},
+      {"Tensor", "aten::amax(%x, {List[int]:[1]}, {bool:True})"},
+      {"Tensor", "aten::adaptive_avg_pool2d(%x, {List[int]:[1, 1]})"},
+      {"Tensor", "aten::adaptive_avg_pool2d(%x, {List[int]:[3, 2]})"},
+      {"Tensor", "aten::upsample_nearest2d(%x, {List[int]:[8, 8]}, {NoneType:None}, {NoneType:None})"},
+      {"Tensor", "aten::cat(%xs, {int:1})"},
+      {"Tensor", "aten::cat(%xs, {int:2})"},
       {"Tensor", "aten::detach(%x)"},
       {"Tensor", "aten::cumsum(%x, {int:1}, {NoneType:None})"},
       {"Tensor", "aten::flip(%x, {List[int]:[2]})"},

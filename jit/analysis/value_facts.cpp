@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "jit/operators/plain_tensor.h"
-
 namespace hearth {
 namespace {
 
@@ -37,10 +35,18 @@ ValueFacts FactsOfTensor(const at::Tensor& tensor) {
   facts.dtype = tensor.scalar_type();
   facts.device = tensor.device();
   facts.requires_grad = tensor.requires_grad();
-  facts.contiguous = tensor.is_contiguous();
-  facts.default_strides = native::HasDefaultStrides(tensor);
+  facts.order = StrideOrder::Of(tensor);
+  facts.suggested_format = tensor.suggest_memory_format();
   facts.sizes.emplace(tensor.sizes().begin(), tensor.sizes().end());
   return facts;
+}
+
+// A spec tells the format of a tensor, and of which dimensions the strides may be any.
+StrideOrder OrderOfArgument(const TensorFacts& tensor) {
+  const bool exact = tensor.ones == 0 && tensor.zeros == 0;
+  if (tensor.layout_class == LayoutClass::kContiguous) return StrideOrder::Default(exact);
+  if (tensor.layout_class == LayoutClass::kChannelsLast) return StrideOrder::ChannelsLast(exact);
+  return {};
 }
 
 // The one type of all that is of this kind; null where there are several.
@@ -90,8 +96,8 @@ ValueFacts Join(const ValueFacts& a, const ValueFacts& b) {
   Keep(&both.device, b.device);
   Keep(&both.requires_grad, b.requires_grad);
   both.plain &= b.plain;
-  both.contiguous &= b.contiguous;
-  both.default_strides &= b.default_strides;
+  both.order = Join(a.order, b.order);
+  Keep(&both.suggested_format, b.suggested_format);
   both.sizes = JoinSizes(std::move(both.sizes), b.sizes);
   KeepSize(&both.number, b.number);
   for (size_t i = 0; i < both.elements.size(); ++i) both.elements[i] = Join(a.elements[i], b.elements[i]);
@@ -136,8 +142,8 @@ ValueFacts FactsOfArgument(const ArgumentFacts& argument) {
       facts.dtype = tensor.dtype;
       facts.device = tensor.device;
       facts.requires_grad = tensor.requires_grad;
-      facts.contiguous = tensor.layout_class == LayoutClass::kContiguous;
-      facts.default_strides = facts.contiguous && tensor.ones == 0 && tensor.zeros == 0;
+      facts.order = OrderOfArgument(tensor);
+      facts.suggested_format = tensor.suggested_format;
       facts.sizes.emplace(*tensor.rank, KnownSize());
       for (size_t i = 0; i < *tensor.rank; ++i) {
         if ((tensor.ones >> i & 1) != 0) (*facts.sizes)[i] = 1;
@@ -188,10 +194,10 @@ ValueFacts FactsOfConstant(const c10::IValue& value) {
 bool HoldOf(const ValueFacts& facts, const at::Tensor& tensor) {
   if (!facts.is_tensor() || !tensor.defined()) return false;
   const bool tells =
-      facts.plain || facts.contiguous || facts.dtype || facts.device || facts.requires_grad || facts.sizes;
+      facts.plain || facts.order.is_known() || facts.dtype || facts.device || facts.requires_grad || facts.sizes;
   if (!tells) return true;
-  if (!IsPlain(tensor) || (facts.contiguous && !tensor.is_contiguous()) ||
-      (facts.default_strides && !native::HasDefaultStrides(tensor)) ||
+  if (!IsPlain(tensor) || (facts.order.is_known() && !facts.order.HoldsOf(tensor)) ||
+      (facts.suggested_format && *facts.suggested_format != tensor.suggest_memory_format()) ||
       (facts.dtype && *facts.dtype != tensor.scalar_type()) || (facts.device && *facts.device != tensor.device()) ||
       (facts.requires_grad && *facts.requires_grad != tensor.requires_grad())) {
     return false;

@@ -5,6 +5,7 @@
 
 #include <ATen/core/ivalue.h>
 #include <c10/core/Device.h>
+#include <c10/core/MemoryFormat.h>
 #include <c10/core/ScalarType.h>
 
 #include <cstddef>
@@ -14,6 +15,7 @@
 
 #include "jit/analysis/argument_spec.h"
 #include "jit/analysis/size_algebra.h"
+#include "jit/analysis/stride_order.h"
 #include "jit/ir/graph.h"
 
 namespace hearth {
@@ -41,11 +43,10 @@ struct ValueFacts {
   std::optional<c10::ScalarType> dtype;
   std::optional<c10::Device> device;
   std::optional<bool> requires_grad;
-  bool plain = false;       // strided and dense: not sparse, quantized, nested, conjugate or a subclass
-  bool contiguous = false;  // in the default memory format
-  // Its strides are those of new memory in the default format, also where a size is 1, of which a contiguous tensor may
-  // have any.
-  bool default_strides = false;
+  bool plain = false;  // strided and dense: not sparse, quantized, nested, conjugate or a subclass
+  StrideOrder order;   // of its dimensions in memory
+  // What at::Tensor::suggest_memory_format says, where the order does not tell (see SuggestedFormat); null: not known.
+  std::optional<c10::MemoryFormat> suggested_format;
   // kTensor: its sizes, null if the rank is not known. kList: the elements if they are ints, null otherwise.
   std::optional<KnownSizes> sizes;
   // kTuple and kList (but of ints): one each.
@@ -54,6 +55,10 @@ struct ValueFacts {
   KnownSize number;
 
   bool is_tensor() const { return kind == Kind::kTensor; }
+  bool contiguous() const { return order.is_default(); }
+  // Its strides are those of new memory in the default format, also where a size is 1, of which a contiguous tensor may
+  // have any.
+  bool default_strides() const { return order.is_default_exactly(); }
   std::optional<size_t> rank() const;
   // Of a list or tuple.
   std::optional<size_t> length() const;

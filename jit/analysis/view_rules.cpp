@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -12,10 +13,17 @@ using Kind = ValueFacts::Kind;
 
 constexpr size_t kMaxLength = 64;
 
-void ViewAs(Call& call, std::optional<KnownSizes> sizes, bool contiguous = false) {
+// `keeps_default`: dimensions that are nested as they are numbered stay so.
+void ViewAs(Call& call, std::optional<KnownSizes> sizes, bool keeps_default = false) {
   call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
-  call.out().contiguous = contiguous && call.in(0).contiguous && call.in(0).plain;
-  call.out().default_strides = call.out().contiguous && call.in(0).default_strides;
+  if (keeps_default && call.in(0).contiguous()) call.GiveOrder(call.in(0).order);
+}
+// Whose dimension i is dimension from[i] of the input.
+void PermutedAs(Call& call, const std::vector<size_t>& from) {
+  KnownSizes sizes;
+  for (const size_t dim : from) sizes.push_back((*call.in(0).sizes)[dim]);
+  ViewAs(call, std::move(sizes));
+  call.GiveOrder(call.in(0).order.Permuted(from));
 }
 
 // Of the sizes that a view is asked for, each what it will be; at most one is computed from the others, be it because
@@ -108,37 +116,41 @@ void Squeeze(Call& call) {
   ViewAs(call, std::move(sizes), true);
 }
 
+std::vector<size_t> InOrder(size_t rank) {
+  std::vector<size_t> dims(rank);
+  std::iota(dims.begin(), dims.end(), 0);
+  return dims;
+}
+
 void Transpose(Call& call) {
-  std::optional<KnownSizes> sizes = call.in(0).sizes;
+  const std::optional<size_t> rank = call.in(0).rank();
   const auto a = call.number("dim0"), b = call.number("dim1");
-  if (sizes && a && b) {
-    const auto first = Dimension(*a, sizes->size()), second = Dimension(*b, sizes->size());
-    if (!first || !second) return;
-    if (!sizes->empty()) std::swap((*sizes)[*first], (*sizes)[*second]);
-  } else if (sizes) {
-    sizes = UnknownSizes(sizes->size());
-  }
-  ViewAs(call, std::move(sizes));
+  if (!rank || !a || !b) return ViewAs(call, UnknownSizes(rank));
+  const auto first = Dimension(*a, *rank), second = Dimension(*b, *rank);
+  if (!first || !second) return;
+  std::vector<size_t> from = InOrder(*rank);
+  if (!from.empty()) std::swap(from[*first], from[*second]);
+  PermutedAs(call, from);
 }
 
 void TransposeMatrix(Call& call) {
-  std::optional<KnownSizes> sizes = call.in(0).sizes;
-  if (sizes) std::reverse(sizes->begin(), sizes->end());
-  ViewAs(call, std::move(sizes));
+  if (!call.in(0).rank()) return ViewAs(call, {});
+  std::vector<size_t> from = InOrder(*call.in(0).rank());
+  std::ranges::reverse(from);
+  PermutedAs(call, from);
 }
 
 void Permute(Call& call) {
-  std::optional<KnownSizes> sizes = call.in(0).sizes;
+  const std::optional<size_t> rank = call.in(0).rank();
   const auto dims = call.numbers("dims");
-  if (sizes && dims && dims->size() == sizes->size()) {
-    for (size_t i = 0; i < dims->size(); ++i) {
-      const auto from = Dimension((*dims)[i].constant(), sizes->size());
-      (*sizes)[i] = from ? (*call.in(0).sizes)[*from] : KnownSize();
-    }
-  } else if (sizes) {
-    sizes = UnknownSizes(sizes->size());
+  if (!rank || !dims || dims->size() != *rank) return ViewAs(call, UnknownSizes(rank));
+  std::vector<size_t> from;
+  for (const KnownSize dim : *dims) {
+    const auto at = Dimension(dim.constant(), *rank);
+    if (!at) return ViewAs(call, UnknownSizes(rank));
+    from.push_back(*at);
   }
-  ViewAs(call, std::move(sizes));
+  PermutedAs(call, from);
 }
 
 void Expand(Call& call) {
@@ -246,6 +258,25 @@ KnownSizes CommonSizes(const ValueFacts& list) {
   return sizes;
 }
 
+// It is in the format that all parts suggest, the default one if they do not agree.
+StrideOrder OrderOfConcatenation(Call& call, const ValueFacts& common, std::optional<int64_t> dim) {
+  if (!common.rank() || !common.plain) return {};
+  if (*common.rank() < 4 && common.contiguous()) return StrideOrder::Default(true);
+  const std::vector<ValueFacts>& parts = call.in(0).elements;
+  const auto all_suggest = [&](c10::MemoryFormat format) {
+    return std::ranges::all_of(parts,
+                               [&](const ValueFacts& part) { return SuggestedFormat(call.sizes(), part) == format; });
+  };
+  if (all_suggest(c10::MemoryFormat::Contiguous)) return StrideOrder::Default(true);
+  if (all_suggest(c10::MemoryFormat::ChannelsLast)) return StrideOrder::ChannelsLast(true);
+  // Parts of several channels each suggest another format than their own only where all are of one pixel.
+  const bool of_channels =
+      *common.rank() == 4 && dim && Dimension(dim, 4) == 1u &&
+      std::ranges::all_of(parts, [&](const ValueFacts& part) { return call.sizes().IsAtLeast((*part.sizes)[1], 2); });
+  const bool images = common.contiguous() || common.order.is_channels_last();
+  return of_channels && images ? common.order.Inexact() : StrideOrder();
+}
+
 void Concatenate(Call& call) {
   const ValueFacts& list = call.in(0);
   ValueFacts common = CommonElement(list);
@@ -264,10 +295,7 @@ void Concatenate(Call& call) {
     }
   }
   call.Give(0, common, common.dtype, std::move(sizes));
-  // Of four or five dimensions it may be channels-last as its parts are, and parts with sizes of 1 may be both.
-  const bool images = !common.rank() || *common.rank() == 4 || *common.rank() == 5;
-  call.out().contiguous = common.contiguous && call.out().plain && !images;
-  call.out().default_strides = call.out().contiguous;
+  call.GiveOrder(OrderOfConcatenation(call, common, dim));
 }
 
 void Stack(Call& call) {

@@ -51,7 +51,7 @@ void CheckOther(const at::Tensor& other, const at::Tensor& input, const at::Tens
 }
 
 // (Tensor input, Tensor weight, Tensor? packed, int[] packed_for, Tensor? bias, int[] padding, int[] stride,
-//  int[] dilation, int groups, bool any_format, Tensor? other, str activation, float[] parameters) -> Tensor
+//  int[] dilation, int groups, Tensor? other, str activation, float[] parameters) -> Tensor
 void Convolution(NativeArguments in, IValue* out) {
   static const auto pointwise = Find<Pointwise>("");
   static const auto pointwise_with_other = Find<PointwiseWithOther>("binary");
@@ -66,23 +66,21 @@ void Convolution(NativeArguments in, IValue* out) {
               "not the convolution that the weight was packed for");
   TORCH_CHECK(padding.held.size() == 2 && stride.held.size() == 2 && dilation.held.size() == 2,
               "a convolution of images has two of each setting");
-  TORCH_CHECK(in[9].toBool() || input.suggest_memory_format() == at::MemoryFormat::Contiguous,
-              "the input of a packed convolution is in another format");
-  std::string_view activation = in[11].toStringRef();
+  std::string_view activation = in[10].toStringRef();
   OptionalText algorithm;
   if (activation == "gelu" || activation == "gelu_tanh") {
     algorithm = activation == "gelu" ? "none" : "tanh";
     activation = "gelu";
   }
   Scalars parameters;
-  for (const IValue& parameter : Elements(in[12])) parameters.push_back(at::Scalar(parameter.toDouble()));
-  if (in[10].isNone()) {
+  for (const IValue& parameter : Elements(in[11])) parameters.push_back(at::Scalar(parameter.toDouble()));
+  if (in[9].isNone()) {
     *out = pointwise.call(input, weight, bias.held, padding.get(), stride.get(), dilation.get(), groups, activation,
                           parameters, algorithm);
     return;
   }
   TORCH_CHECK(activation == "none", "no activation comes after an addition");
-  const at::Tensor& other = in[10].toTensor();
+  const at::Tensor& other = in[9].toTensor();
   CheckOther(other, input, weight, padding.held, stride.held, dilation.held);
   if (other.size(2) * other.size(3) == 1) {
     // Whose format LibTorch finds ambiguous.

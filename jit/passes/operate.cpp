@@ -15,4 +15,13 @@ Value* Operate(Graph& graph, Symbol symbol, const char* overload, std::initializ
   return node->output();
 }
 
+Value* OperateLike(Graph& graph, const Node& like, std::span<Value* const> inputs) {
+  Node* node = graph.Insert(graph.Create(like.kind(), inputs));
+  node->SetOperator(like.op());
+  node->output()->SetType(like.output()->type());
+  node->output()->SetName(like.output()->name());
+  node->SetInlinedCall(like.inlined_call());
+  return node->output();
+}
+
 }  // namespace hearth

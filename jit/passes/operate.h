@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <span>
 
 #include "jit/ir/graph.h"
 
@@ -12,5 +13,7 @@ namespace hearth {
 // one, whose inlined call it has. Gives its output.
 Value* Operate(Graph& graph, Symbol symbol, const char* overload, std::initializer_list<Value*> inputs,
                const Node* like = nullptr);
+// A node of the operator that `like`, which has one output, calls, on other inputs.
+Value* OperateLike(Graph& graph, const Node& like, std::span<Value* const> inputs);
 
 }  // namespace hearth

@@ -7,6 +7,7 @@
 #include "jit/passes/autocast.h"
 #include "jit/passes/build_lists.h"
 #include "jit/passes/canonical_order.h"
+#include "jit/passes/choose_layouts.h"
 #include "jit/passes/common_subexpressions.h"
 #include "jit/passes/constant_lists.h"
 #include "jit/passes/dead_code.h"
@@ -16,6 +17,7 @@
 #include "jit/passes/fold_constant_tensors.h"
 #include "jit/passes/fold_facts.h"
 #include "jit/passes/frame_states.h"
+#include "jit/passes/fuse_epilogues.h"
 #include "jit/passes/group_linears.h"
 #include "jit/passes/guard_everywhere.h"
 #include "jit/passes/hoist_invariants.h"
@@ -47,6 +49,9 @@ inline constexpr Pass kPasses[] = {
      .run = OrderOperands,
      .help = "one operand order for arithmetic and comparisons of numbers",
      .preserves = {Analysis::kAliases, Analysis::kMemory, Analysis::kPureNodes, Analysis::kPureForks}},
+    {.name = "choose_layouts",
+     .run = ChooseLayouts,
+     .help = "channels-last convolutions, and what may follow in that order"},
     {.name = "common_subexpressions",
      .run = EliminateCommonSubexpressions,
      .help = "removes pure nodes that compute what was computed before"},
@@ -67,6 +72,9 @@ inline constexpr Pass kPasses[] = {
      .run = InsertFrameStates,
      .help = "makes a plan of a baseline: a copy with the places to leave it from",
      .required = true},
+    {.name = "fuse_epilogues",
+     .run = FuseEpilogues,
+     .help = "activations and additions become part of the packed convolution before them"},
     {.name = "group_linears", .run = GroupLinears, .help = "narrow linear layers of one input become one"},
     {.name = "guard_everywhere",
      .run = GuardEverywhere,

@@ -19,9 +19,10 @@ void OptimizeWeights(Compilation& plan) {
   run("make_linears");
   run("dead_plan_code");
   run("group_linears");
-  run("pack_linears");
-  // After that, which asks for sizes: of what packed convolutions give, facts say nothing.
+  run("choose_layouts");
   run("pack_convolutions");
+  run("pack_linears");
+  run("fuse_epilogues");
   plan.report().lacks_room = plan.weights()->lacks_room();
 }
 

@@ -159,7 +159,7 @@ class Planner {
   void TryResult(Node* node, const Operator* into) {
     const Value& value = *node->output();
     const ValueFacts& facts = facts_.Of(value);
-    if (!facts.is_tensor() || !facts.plain || !facts.contiguous || !facts.sizes) return;
+    if (!facts.is_tensor() || !facts.plain || !facts.contiguous() || !facts.sizes) return;
     if (!facts.dtype || !facts.device || !target_.PlansMemory(*facts.device) || facts_.memory().MayChangeShape(value))
       return;
     const size_t alias_class = aliases_.ClassOf(value);

@@ -163,7 +163,7 @@ class Simplifier {
     if (kind == kClone) return IsCopyInPlace(node, from);
     if (!HasSizesOf(to, from)) return false;
     if (kind == kExpand) return IsAskedFor(*node.input(1), *from.sizes);
-    if (IsView(node)) return from.plain && from.default_strides && CannotRaise(node);
+    if (IsView(node)) return from.plain && from.default_strides() && CannotRaise(node);
     return kind == kSlice && node.inputs().size() == 5 && ConstantInt(*node.input(4)) == 1;
   }
 
@@ -172,8 +172,8 @@ class Simplifier {
     const c10::IValue* format = ConstantOf(*node.input(1));
     if (copies_matter_ || kept_.count(facts_.memory().aliases().ClassOf(*node.output())) != 0) return false;
     if (format == nullptr || !from.plain || from.requires_grad != false) return false;
-    if (format->isNone()) return from.contiguous;
-    return from.default_strides && format->isInt() &&
+    if (format->isNone()) return from.contiguous();
+    return from.default_strides() && format->isInt() &&
            format->toInt() == static_cast<int64_t>(c10::MemoryFormat::Contiguous);
   }
 
@@ -194,7 +194,7 @@ class Simplifier {
   bool CannotRaise(const Node& view) {
     const ValueFacts& from = facts_.Of(*view.input(0));
     const ValueFacts& to = facts_.Of(*view.output());
-    if (!from.sizes || !to.sizes || !from.default_strides) return false;
+    if (!from.sizes || !to.sizes || !from.default_strides()) return false;
     SizeAlgebra& sizes = facts_.sizes();
     const KnownSize all = Product(sizes, *to.sizes, 0, to.sizes->size());
     if (!all.is_known() || all != Product(sizes, *from.sizes, 0, from.sizes->size())) return false;
@@ -219,7 +219,7 @@ class Simplifier {
 
   void ViewOfView(Node* node) {
     Node* before = node->input(0)->node();
-    if (before->op() == nullptr || !IsView(*before) || !facts_.Of(*before->input(0)).default_strides) return;
+    if (before->op() == nullptr || !IsView(*before) || !facts_.Of(*before->input(0)).default_strides()) return;
     if (!CannotRaise(*before) || !facts_.Of(*before->input(0)).plain) return;
     if (node->kind() == kView || node->kind() == kReshape) {
       node->ReplaceInput(0, before->input(0));

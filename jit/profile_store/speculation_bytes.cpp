@@ -40,8 +40,8 @@ void PutFacts(const ValueFacts& facts, FileBytes& bytes) {
   bytes.Put(facts.device ? static_cast<uint8_t>(facts.device->type()) : kUnsaid);
   bytes.Put(facts.device ? static_cast<uint8_t>(facts.device->index()) : kUnsaid);
   bytes.Put(facts.requires_grad ? uint8_t{*facts.requires_grad} : kUnsaid);
-  bytes.Put(static_cast<uint8_t>((facts.plain ? kPlain : 0) | (facts.contiguous ? kContiguous : 0) |
-                                 (facts.default_strides ? kDefaultStrides : 0)));
+  bytes.Put(static_cast<uint8_t>((facts.plain ? kPlain : 0) | (facts.contiguous() ? kContiguous : 0) |
+                                 (facts.default_strides() ? kDefaultStrides : 0)));
   const bool has_sizes = facts.sizes && facts.sizes->size() <= ArgumentSpec::kMaxRank;
   bytes.Put(has_sizes ? static_cast<uint8_t>(facts.sizes->size()) : kUnsaid);
   if (!has_sizes) return;
@@ -106,8 +106,7 @@ ValueFacts TakeFacts(FileReader& reader) {
   if (const auto gradient = reader.Take<uint8_t>("requires_grad"); gradient != kUnsaid) facts.requires_grad = gradient;
   const uint8_t flags = TakeFlags(reader, kPlain | kContiguous | kDefaultStrides, "the flags of a tensor");
   facts.plain = (flags & kPlain) != 0;
-  facts.contiguous = (flags & kContiguous) != 0;
-  facts.default_strides = (flags & kDefaultStrides) != 0;
+  if ((flags & kContiguous) != 0) facts.order = StrideOrder::Default((flags & kDefaultStrides) != 0);
   const uint8_t rank = TakeRank(reader, /*may_be_unsaid=*/true);
   if (rank == kUnsaid) return facts;
   for (KnownSize& size : facts.sizes.emplace(rank)) {

@@ -1,0 +1,62 @@
+// In which order the dimensions of a dense tensor are nested in memory, as far as that is known: the order in which new
+// memory has them (contiguous), channels-last, or any other that a permutation makes of these.
+//
+// A dimension of size 1 has a stride that nothing reads, and two tensors with the same elements in the same places may
+// differ in it. An order is *exact* if these strides too are the ones that new memory of that order has: the innermost
+// dimension has stride 1, each other one the product of the sizes within it, where a size of 0 counts as 1.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/util/SmallVector.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace hearth {
+
+class StrideOrder {
+ public:
+  StrideOrder() = default;  // not known
+  // Of a tensor of any rank: its dimensions are nested as they are numbered.
+  static StrideOrder Default(bool exact);
+  // Of a batch of images: N, H, W, C.
+  static StrideOrder ChannelsLast(bool exact);
+  // Of a plain tensor; unknown if it has neither of these two.
+  static StrideOrder Of(const at::Tensor& tensor);
+
+  bool is_known() const { return known_; }
+  bool is_exact() const { return exact_; }
+  bool is_default() const { return known_ && nesting_.empty(); }
+  bool is_channels_last() const;
+  bool is_default_exactly() const { return is_default() && exact_; }
+  // Whether both are known, and the same but perhaps for the strides of dimensions of size 1.
+  bool IsLike(const StrideOrder& other) const { return known_ && other.known_ && nesting_ == other.nesting_; }
+  // The same, but nothing said of the strides of dimensions of size 1.
+  StrideOrder Inexact() const;
+  // Of the view whose dimension i is dimension from[i] of this one.
+  StrideOrder Permuted(std::span<const size_t> from) const;
+  // Outermost dimension first.
+  std::vector<size_t> Nesting(size_t rank) const;
+  // The exact strides of a tensor of these sizes in this order, which is known.
+  std::vector<int64_t> Strides(at::IntArrayRef sizes) const;
+  // Whether a tensor has this order, which is known, and a rank that fits it.
+  bool HoldsOf(const at::Tensor& tensor) const;
+
+  bool operator==(const StrideOrder&) const = default;
+
+ private:
+  StrideOrder(c10::SmallVector<uint8_t, 4> nesting, bool exact)
+      : known_(true), exact_(exact), nesting_(std::move(nesting)) {}
+
+  bool known_ = false;
+  bool exact_ = false;
+  c10::SmallVector<uint8_t, 4> nesting_;  // outermost dimension first; empty: as they are numbered
+};
+
+// What holds of both.
+StrideOrder Join(const StrideOrder& a, const StrideOrder& b);
+
+}  // namespace hearth

@@ -1,0 +1,299 @@
+#include "jit/passes/choose_layouts.h"
+
+#include <ATen/Context.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/core/jit_type.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "jit/analysis/convolution_call.h"
+#include "jit/analysis/node_effects.h"
+#include "jit/analysis/operator_facts.h"
+#include "jit/analysis/private_memory.h"
+#include "jit/analysis/value_fact_table.h"
+#include "jit/analysis/value_facts.h"
+#include "jit/ir/closure.h"
+#include "jit/ir/contains.h"
+#include "jit/ir/symbols.h"
+#include "jit/passes/derived_constants.h"
+#include "jit/passes/operate.h"
+
+namespace hearth {
+namespace {
+
+Symbol Aten(const char* name) { return Symbol::fromQualString(std::string("aten::") + name); }
+
+const Symbol kClone = Aten("clone");
+const Symbol kContiguous = Aten("contiguous");
+const Symbol kPermute = Aten("permute");
+const Symbol kTranspose = Aten("transpose");
+
+constexpr auto kChannelsLast = at::MemoryFormat::ChannelsLast;
+
+// The weight in the format that makes its convolution give channels-last results; of one channel and one pixel there is
+// none.
+bool HasChannelsLastForm(const at::Tensor& weight) {
+  return weight.size(1) * weight.size(2) * weight.size(3) > 1 && !weight.requires_grad();
+}
+
+bool IsRearrangement(const Node& node) { return node.kind() == kPermute || node.kind() == kTranspose; }
+
+// The same element type and device as images whose convolutions gain by it.
+bool SuitsImages(const at::Tensor& weight) { return weight.is_cpu() && weight.scalar_type() == at::kFloat; }
+
+// What is to be changed, found before anything is.
+struct Changes {
+  std::vector<Node*> convolutions;  // that get their weight channels-last
+  struct Pin {
+    Node* user;
+    size_t input;
+  };
+  std::vector<Pin> pins;  // operands that are to be in the baseline's order
+};
+
+// Walks the graph with an opinion of which convolutions change, and finds out what else does.
+class Planner {
+ public:
+  Planner(const Graph& graph, ValueFactTable& facts, const PrivateMemory& memory, const std::set<const Node*>& excluded)
+      : facts_(facts), memory_(memory), excluded_(excluded) {
+    Walk(*graph.block());
+  }
+
+  const Changes& changes() const { return changes_; }
+  // Convolutions whose results would be seen in an order that cannot be restored.
+  const std::set<const Node*>& regretted() const { return regretted_; }
+  // The facts of a value in the plan, if they are others than in the baseline.
+  const ValueFacts* ChangedFacts(const Value& value) const {
+    const auto found = changed_.find(&value);
+    return found == changed_.end() ? nullptr : &found->second.facts;
+  }
+
+  // Whether a value that lies in another order can be given as the baseline has it.
+  bool CanRestore(const Value& value) const {
+    const StrideOrder& before = facts_.Of(value).order;
+    if (IsRearrangement(*value.node())) return CanRestore(*value.node()->input(0));
+    return before.is_exact() && (before.is_default() || before.is_channels_last());
+  }
+
+ private:
+  struct Changed {
+    ValueFacts facts;
+    std::set<const Node*> origins;  // the convolutions that it comes from
+  };
+
+  const ValueFacts& FactsOf(const Value& value) const {
+    const ValueFacts* changed = ChangedFacts(value);
+    return changed != nullptr ? *changed : facts_.Of(value);
+  }
+
+  void Walk(const Block& block) {
+    for (Node* node : block) Visit(node);
+    Pin(block.return_node());
+  }
+
+  void Visit(Node* node) {
+    if (TryConvolution(node)) return;
+    if (AnyChanged(*node) && !TryFollow(node)) Pin(node);
+    if (IsClosure(*node)) return;
+    for (const Block* nested : node->blocks()) Walk(*nested);
+  }
+
+  bool AnyChanged(const Node& node) const {
+    return std::ranges::any_of(node.inputs(), [&](const Value* input) { return changed_.count(input) != 0; });
+  }
+
+  bool TryConvolution(Node* node) {
+    const std::optional<ConvolutionCall> call = ConvolutionCall::Of(*node);
+    if (!call || excluded_.count(node) != 0 || !SuitsImages(call->weight) || !HasChannelsLastForm(call->weight)) {
+      return false;
+    }
+    const ValueFacts& images = FactsOf(*node->input(0));
+    const bool suits = images.is_tensor() && images.plain && images.rank() == 4u &&
+                       images.dtype == call->weight.scalar_type() && images.device == call->weight.device();
+    if (!suits || !facts_.Of(*node->output()).order.is_known() || memory_.IsShared(*node->output())) return false;
+    if (IsSmallProduct(*call, images)) return false;
+    ValueFacts weight = facts_.Of(*node->input(1));
+    weight.order = StrideOrder::ChannelsLast(true);
+    weight.suggested_format = kChannelsLast;
+    std::vector<ValueFacts> given = Infer(*node, [&](const Value& value) -> const ValueFacts& {
+      return &value == node->input(1) ? weight : FactsOf(value);
+    });
+    if (!given[0].order.is_channels_last()) return false;
+    changes_.convolutions.push_back(node);
+    changed_[node->output()] = {std::move(given[0]), {node}};
+    return true;
+  }
+
+  // Of one pixel each, for which LibTorch has a shorter way; the format is a matter of strides alone.
+  static bool IsSmallProduct(const ConvolutionCall& call, const ValueFacts& images) {
+    return call.weight.size(2) * call.weight.size(3) == 1 && (*images.sizes)[2] == 1 && (*images.sizes)[3] == 1;
+  }
+
+  std::vector<ValueFacts> Infer(const Node& node, const std::function<const ValueFacts&(const Value&)>& facts_of) {
+    std::vector<ValueFacts> given(node.outputs().size());
+    InferOperator(node, facts_of, facts_.sizes(), given);
+    return given;
+  }
+
+  // Whether the node may have its changed operands as they are.
+  bool TryFollow(Node* node) {
+    if (ReadsShapeOnly(node->kind())) return node->kind() != Aten("is_contiguous");
+    if (node->kind() == sym::kListConstruct) return TryFollowList(node);
+    if (node->op() == nullptr || !HasFactRule(*node)) return false;
+    const NodeEffects effects = EffectsOf(*node);
+    if (effects.any() && !(memory_.IsPrivateWrite(*node) && !effects.random && !effects.acts)) return false;
+    std::vector<ValueFacts> given =
+        Infer(*node, [&](const Value& value) -> const ValueFacts& { return FactsOf(value); });
+    for (size_t i = 0; i < given.size(); ++i) {
+      const Value& output = *node->output(i);
+      if (!facts_.Of(output).order.is_known() || !given[i].order.is_known()) return false;
+      if (memory_.IsShared(output) && !memory_.IsPrivateWrite(*node)) return false;
+    }
+    for (size_t i = 0; i < given.size(); ++i) {
+      const StrideOrder& before = facts_.Of(*node->output(i)).order;
+      if (given[i].order == before && before.is_exact()) continue;
+      changed_[node->output(i)] = {std::move(given[i]), Origins(*node)};
+    }
+    return true;
+  }
+
+  // A list goes on as its elements are if what alone takes it does.
+  bool TryFollowList(Node* node) {
+    const Value& list = *node->output();
+    if (list.uses().size() != 1 || memory_.IsShared(list)) return false;
+    Node* user = list.uses().front().user;
+    if (user->block() != node->block() || user->op() == nullptr) return false;
+    ValueFacts facts = facts_.Of(list);
+    if (facts.elements.size() != node->inputs().size()) return false;
+    for (size_t i = 0; i < facts.elements.size(); ++i) facts.elements[i] = FactsOf(*node->input(i));
+    changed_[&list] = {std::move(facts), Origins(*node)};
+    if (TryFollow(user)) return true;
+    changed_.erase(&list);
+    return false;
+  }
+
+  std::set<const Node*> Origins(const Node& node) const {
+    std::set<const Node*> origins;
+    for (const Value* input : node.inputs()) {
+      if (const auto found = changed_.find(input); found != changed_.end()) {
+        origins.insert(found->second.origins.begin(), found->second.origins.end());
+      }
+    }
+    return origins;
+  }
+
+  // The node gets its operands as the baseline has them.
+  void Pin(Node* node) {
+    for (size_t i = 0; i < node->inputs().size(); ++i) {
+      const Value& input = *node->input(i);
+      const auto found = changed_.find(&input);
+      if (found == changed_.end()) continue;
+      if (!CanRestore(input)) regretted_.insert(found->second.origins.begin(), found->second.origins.end());
+      changes_.pins.push_back({node, i});
+    }
+  }
+
+  ValueFactTable& facts_;
+  const PrivateMemory& memory_;
+  const std::set<const Node*>& excluded_;
+  std::map<const Value*, Changed> changed_;
+  std::set<const Node*> regretted_;
+  Changes changes_;
+};
+
+class LayoutChooser {
+ public:
+  LayoutChooser(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects,
+                DerivedConstants& derived)
+      : graph_(graph), facts_(graph, arguments, effects), derived_(derived) {}
+
+  bool Run() {
+    facts_.InferAll();
+    const PrivateMemory memory(graph_, facts_.aliases());
+    // One that cannot be as it should, for somebody who sees it, is left alone, and the rest is looked at anew.
+    std::set<const Node*> excluded;
+    for (;;) {
+      const Planner planner(graph_, facts_, memory, excluded);
+      std::set<const Node*> unsuited = planner.regretted();
+      if (unsuited.empty()) unsuited = WithoutRoom(planner.changes());
+      if (unsuited.empty()) return Apply(planner.changes());
+      excluded.merge(unsuited);
+    }
+  }
+
+ private:
+  // Convolutions for whose weights there is no room in another format.
+  std::set<const Node*> WithoutRoom(const Changes& changes) {
+    std::set<const Node*> without;
+    for (Node* node : changes.convolutions) {
+      at::Tensor weight = ChannelsLastWeight(ConvolutionCall::Of(*node)->weight);
+      if (weight.defined()) {
+        weights_[node] = std::move(weight);
+      } else {
+        without.insert(node);
+      }
+    }
+    return without;
+  }
+
+  at::Tensor ChannelsLastWeight(const at::Tensor& weight) {
+    const std::vector<at::Tensor> made = derived_.Get("channels-last weight", {weight}, [&] {
+      const at::NoGradGuard no_gradients;
+      return std::vector<at::Tensor>{weight.detach().clone(kChannelsLast)};
+    });
+    return made.empty() ? at::Tensor() : made[0];
+  }
+
+  bool Apply(const Changes& changes) {
+    for (const Changes::Pin& pin : changes.pins)
+      pin.user->ReplaceInput(pin.input, Restored(pin.user->input(pin.input)));
+    for (Node* node : changes.convolutions) {
+      const InsertionGuard here(&graph_, node);
+      graph_.SetCurrentRange(node->range());
+      node->ReplaceInput(1, graph_.InsertConstant(weights_.at(node)));
+    }
+    return !changes.convolutions.empty();
+  }
+
+  // A value as the baseline has it.
+  Value* Restored(Value* value) {
+    Value*& restored = restored_[value];
+    if (restored != nullptr) return restored;
+    Node* maker = value->node();
+    const InsertionGuard after(&graph_, maker->next());
+    graph_.SetCurrentRange(maker->range());
+    if (IsRearrangement(*maker)) {
+      std::vector<Value*> operands(maker->inputs().begin(), maker->inputs().end());
+      operands[0] = Restored(operands[0]);
+      return restored_[value] = OperateLike(graph_, *maker, operands);
+    }
+    const bool images = facts_.Of(*value).order.is_channels_last();
+    const auto format = images ? kChannelsLast : at::MemoryFormat::Contiguous;
+    Value* asked = graph_.InsertConstant(static_cast<int64_t>(format));
+    return restored = Operate(graph_, kClone, "", {value, asked}, maker);
+  }
+
+  Graph& graph_;
+  ValueFactTable facts_;
+  DerivedConstants& derived_;
+  std::unordered_map<const Node*, at::Tensor> weights_;
+  std::unordered_map<const Value*, Value*> restored_;
+};
+
+}  // namespace
+
+bool ChooseLayouts(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects,
+                   DerivedConstants& derived) {
+  const auto is_convolution = [](const Node& node) { return ConvolutionCall::Of(node).has_value(); };
+  if (!at::hasMKLDNN() || !AnyNode(*graph.block(), is_convolution)) return false;
+  return LayoutChooser(graph, arguments, effects, derived).Run();
+}
+
+}  // namespace hearth
