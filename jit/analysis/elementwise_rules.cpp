@@ -86,9 +86,20 @@ StrideOrder OrderOfDefaultOnes(Call& call, const std::optional<KnownSizes>& size
   return StrideOrder::Default(exact || no_ones);
 }
 
-// Whether a tensor has no two dimensions of which one could be nested in the other.
-bool HasOneDimension(const ValueFacts& facts) {
-  return facts.sizes && std::ranges::count_if(*facts.sizes, [](KnownSize size) { return size != 1; }) <= 1;
+// Whether the dimensions of a tensor that is broadcast to one of as many dimensions as `nesting` has are nested as
+// these say, but for those that it is expanded in.
+bool IsNestedAs(const ValueFacts& part, const std::vector<size_t>& nesting) {
+  if (!part.sizes || part.sizes->size() > nesting.size()) return false;
+  const size_t extra = nesting.size() - part.sizes->size();
+  std::vector<size_t> along;
+  for (const size_t dim : nesting) {
+    if (dim >= extra && (*part.sizes)[dim - extra] != 1) along.push_back(dim - extra);
+  }
+  if (along.size() <= 1) return true;
+  if (!part.plain || !part.order.is_known()) return false;
+  std::vector<size_t> own = part.order.Nesting(part.sizes->size());
+  std::erase_if(own, [&](size_t dim) { return (*part.sizes)[dim] == 1; });
+  return own == along;
 }
 
 // The order of what two tensors give together: the first that has two dimensions of more than one element says how
@@ -106,9 +117,9 @@ StrideOrder OrderOfBoth(Call& call, const std::optional<KnownSizes>& sizes) {
   if (has_all(a) && has_all(b) && a.order.IsLike(b.order)) {
     return b.order.is_exact() ? OrderOfNewLike(call.sizes(), a) : a.order.Inexact();
   }
-  if (has_all(a) && HasOneDimension(b)) return a.order.Inexact();
-  if (has_all(b) && HasOneDimension(a)) return b.order.Inexact();
-  return {};
+  if (has_all(a)) return a.order.Inexact();
+  const bool b_decides = has_all(b) && b.order.is_known() && IsNestedAs(a, b.order.Nesting(sizes->size()));
+  return b_decides ? b.order.Inexact() : StrideOrder();
 }
 
 void Elementwise(Call& call, Dtype dtype) {

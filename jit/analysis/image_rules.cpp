@@ -38,6 +38,16 @@ bool KeepsAmbiguity(Call& call) {
   return true;
 }
 
+// Whether what computes the convolution gives a channels-last result if its input or weight is so. Elsewhere that
+// depends on which library LibTorch picks for the sizes: on a GPU, it has kernels of its own for some depthwise ones.
+bool FollowsChannelsLast(Call& call) {
+  const ValueFacts& input = call.in(0);
+  if (!input.device) return false;
+  if (input.device->is_cpu()) return input.dtype == c10::kFloat;
+  const bool half = input.dtype == c10::kHalf || input.dtype == c10::kBFloat16;
+  return input.device->is_cuda() && half && (call.computed("groups") == 1 || (*call.in(1).sizes)[1].value_or(1) > 1);
+}
+
 // Of images: in the format that the input or the weight suggests.
 StrideOrder OrderOfConvolution(Call& call) {
   const ValueFacts& input = call.in(0);
@@ -46,9 +56,7 @@ StrideOrder OrderOfConvolution(Call& call) {
   const auto of_input = SuggestedFormat(call.sizes(), input), of_weight = SuggestedFormat(call.sizes(), weight);
   constexpr auto kDefault = c10::MemoryFormat::Contiguous, kChannelsLast = c10::MemoryFormat::ChannelsLast;
   if (of_input == kDefault && of_weight == kDefault) return StrideOrder::Default(true);
-  // Elsewhere that depends on which library computes it.
-  const bool on_cpu = input.device && input.device->is_cpu() && input.dtype == c10::kFloat;
-  if (!on_cpu || !call.sizes().IsAtLeast(input.sizes->front(), 1)) return {};
+  if (!FollowsChannelsLast(call) || !call.sizes().IsAtLeast(input.sizes->front(), 1)) return {};
   if (of_input == kChannelsLast || of_weight == kChannelsLast) return StrideOrder::ChannelsLast(true);
   const bool images = input.contiguous() || input.order.is_channels_last();
   return of_weight == kDefault && images && KeepsAmbiguity(call) ? input.order.Inexact() : StrideOrder();
@@ -143,12 +151,19 @@ void Pool(Call& call) {
   if (spatial != 2 || call.in(0).rank() != 4u) return;
   for (size_t i = 0; i < call.num_outputs(); ++i) call.GiveOrder(OrderOfSuggested(call.sizes(), call.in(0)), i);
 }
-// In the format that the input suggests; there may be more pixels than the input has.
+// In the format that the input suggests; there may be more pixels than the input has. One pixel is dense in both.
 void ResampleTo(Call& call) {
   Resample(call, SpatialRank(call), call.numbers("output_size"));
-  const bool known = call.in(0).rank() == 4u && SuggestedFormat(call.sizes(), call.in(0)).has_value();
-  if (!known) return;
-  for (size_t i = 0; i < call.num_outputs(); ++i) call.GiveOrder(OrderOfSuggested(call.sizes(), call.in(0)), i);
+  if (call.in(0).rank() != 4u) return;
+  const auto format = SuggestedFormat(call.sizes(), call.in(0));
+  for (size_t i = 0; i < call.num_outputs(); ++i) {
+    const KnownSizes& sizes = *call.out(i).sizes;
+    if (sizes[2] == 1 && sizes[3] == 1) {
+      call.GiveOrder(StrideOrder::Default(format == c10::MemoryFormat::Contiguous), i);
+    } else if (format) {
+      call.GiveOrder(OrderOfSuggested(call.sizes(), call.in(0)), i);
+    }
+  }
 }
 
 void BatchNorm(Call& call) {

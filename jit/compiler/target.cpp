@@ -48,12 +48,18 @@ bool Target::PacksWeights(c10::Device device, c10::ScalarType dtype) const {
   return onednn && device.is_cpu() && dtype == c10::kFloat;
 }
 
+// oneDNN and the tensor cores of a GPU: in another order, each convolution would put its images into this one and back.
+bool Target::PrefersChannelsLast(c10::Device device, c10::ScalarType dtype) const {
+  if (device.is_cuda()) return dtype == c10::kHalf || dtype == c10::kBFloat16;
+  return onednn && device.is_cpu() && dtype == c10::kFloat;
+}
+
 bool Target::FoldsWeights(c10::Device device, c10::ScalarType dtype) const {
-  return device.is_cpu() && (dtype == c10::kFloat || dtype == c10::kDouble);
+  return (device.is_cpu() || device.is_cuda()) && c10::isFloatingType(dtype);
 }
 
 bool Target::RegroupsProducts(c10::Device device, c10::ScalarType dtype) const {
-  return device.is_cpu() && dtype == c10::kFloat;
+  return (device.is_cpu() && dtype == c10::kFloat) || (device.is_cuda() && c10::isFloatingType(dtype));
 }
 
 bool Target::FoldsTensors(c10::Device device) const { return device.is_cpu(); }

@@ -23,6 +23,8 @@ struct Target {
 
   // Whether weights of convolutions and linear layers may be in oneDNN's own formats.
   bool PacksWeights(c10::Device device, c10::ScalarType dtype) const;
+  // Whether what computes convolutions of images is fastest where these lie channels-last.
+  bool PrefersChannelsLast(c10::Device device, c10::ScalarType dtype) const;
   // Whether the weights of layers may be computed anew while compiling, with what comes after the layer folded in.
   bool FoldsWeights(c10::Device device, c10::ScalarType dtype) const;
   // Whether products with constant matrices are written as linear layers, and several layers of one input as one.

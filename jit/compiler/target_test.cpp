@@ -42,5 +42,17 @@ TEST(TargetTest, PacksNoWeightsWithoutTheLibrary) {
   EXPECT_FALSE(target.PacksWeights(c10::kCPU, c10::kFloat));
 }
 
+TEST(TargetTest, WantsImagesChannelsLastWhereItsLibrariesDo) {
+  const c10::Device gpu(c10::kCUDA, 0);
+  Target target;
+  target.Set("onednn=1");
+  EXPECT_TRUE(target.PrefersChannelsLast(c10::kCPU, c10::kFloat));
+  EXPECT_FALSE(target.PrefersChannelsLast(c10::kCPU, c10::kDouble));
+  EXPECT_TRUE(target.PrefersChannelsLast(gpu, c10::kHalf));
+  EXPECT_FALSE(target.PrefersChannelsLast(gpu, c10::kFloat));
+  target.Set("onednn=0");
+  EXPECT_FALSE(target.PrefersChannelsLast(c10::kCPU, c10::kFloat));
+}
+
 }  // namespace
 }  // namespace hearth

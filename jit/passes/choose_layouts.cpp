@@ -1,6 +1,5 @@
 #include "jit/passes/choose_layouts.h"
 
-#include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/core/jit_type.h>
@@ -19,11 +18,13 @@
 #include "jit/analysis/private_memory.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/value_facts.h"
+#include "jit/compiler/compilation.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/contains.h"
 #include "jit/ir/symbols.h"
-#include "jit/passes/derived_constants.h"
 #include "jit/passes/operate.h"
+#include "jit/support/logging.h"
+#include "jit/weights/derived_constants.h"
 
 namespace hearth {
 namespace {
@@ -35,22 +36,23 @@ const Symbol kContiguous = Aten("contiguous");
 const Symbol kPermute = Aten("permute");
 const Symbol kTranspose = Aten("transpose");
 
+spdlog::logger& Log() {
+  static spdlog::logger& log = LoggerOf("passes/choose_layouts");
+  return log;
+}
+
 constexpr auto kChannelsLast = at::MemoryFormat::ChannelsLast;
 
 // The weight in the format that makes its convolution give channels-last results; of one channel and one pixel there is
 // none.
-bool HasChannelsLastForm(const at::Tensor& weight) {
-  return weight.size(1) * weight.size(2) * weight.size(3) > 1 && !weight.requires_grad();
-}
+bool HasChannelsLastForm(const at::Tensor& weight) { return weight.size(1) * weight.size(2) * weight.size(3) > 1; }
 
 bool IsRearrangement(const Node& node) { return node.kind() == kPermute || node.kind() == kTranspose; }
-
-// The same element type and device as images whose convolutions gain by it.
-bool SuitsImages(const at::Tensor& weight) { return weight.is_cpu() && weight.scalar_type() == at::kFloat; }
 
 // What is to be changed, found before anything is.
 struct Changes {
   std::vector<Node*> convolutions;  // that get their weight channels-last
+  std::vector<Node*> to_arrange;    // those of them that may give another order all the same
   struct Pin {
     Node* user;
     size_t input;
@@ -61,9 +63,9 @@ struct Changes {
 // Walks the graph with an opinion of which convolutions change, and finds out what else does.
 class Planner {
  public:
-  Planner(const Graph& graph, ValueFactTable& facts, const PrivateMemory& memory, const std::set<const Node*>& excluded)
-      : facts_(facts), memory_(memory), excluded_(excluded) {
-    Walk(*graph.block());
+  Planner(Compilation& compilation, const PrivateMemory& memory, const std::set<const Node*>& excluded)
+      : target_(compilation.target()), facts_(compilation.facts()), memory_(memory), excluded_(excluded) {
+    Walk(*compilation.source().block());
   }
 
   const Changes& changes() const { return changes_; }
@@ -111,7 +113,8 @@ class Planner {
 
   bool TryConvolution(Node* node) {
     const std::optional<ConvolutionCall> call = ConvolutionCall::Of(*node);
-    if (!call || excluded_.count(node) != 0 || !SuitsImages(call->weight) || !HasChannelsLastForm(call->weight)) {
+    if (!call || excluded_.count(node) != 0 || !GainsByChannelsLast(call->weight) ||
+        !HasChannelsLastForm(call->weight)) {
       return false;
     }
     const ValueFacts& images = FactsOf(*node->input(0));
@@ -125,7 +128,11 @@ class Planner {
     std::vector<ValueFacts> given = Infer(*node, [&](const Value& value) -> const ValueFacts& {
       return &value == node->input(1) ? weight : FactsOf(value);
     });
-    if (!given[0].order.is_channels_last()) return false;
+    // Where LibTorch may give it in another order, it is put into this one.
+    if (!given[0].order.is_channels_last()) {
+      given[0].order = StrideOrder::ChannelsLast(false);
+      changes_.to_arrange.push_back(node);
+    }
     changes_.convolutions.push_back(node);
     changed_[node->output()] = {std::move(given[0]), {node}};
     return true;
@@ -195,11 +202,16 @@ class Planner {
       const Value& input = *node->input(i);
       const auto found = changed_.find(&input);
       if (found == changed_.end()) continue;
-      if (!CanRestore(input)) regretted_.insert(found->second.origins.begin(), found->second.origins.end());
+      if (!CanRestore(input)) {
+        Log().debug("%{} is seen by {}, and its order in the baseline is not known exactly", input.name(),
+                    node->kind().toQualString());
+        regretted_.insert(found->second.origins.begin(), found->second.origins.end());
+      }
       changes_.pins.push_back({node, i});
     }
   }
 
+  const Target& target_;
   ValueFactTable& facts_;
   const PrivateMemory& memory_;
   const std::set<const Node*>& excluded_;
@@ -210,17 +222,18 @@ class Planner {
 
 class LayoutChooser {
  public:
-  LayoutChooser(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects,
-                DerivedConstants& derived)
-      : graph_(graph), facts_(graph, arguments, effects), derived_(derived) {}
+  explicit LayoutChooser(Compilation& compilation)
+      : compilation_(compilation),
+        graph_(compilation.graph()),
+        facts_(compilation.facts()),
+        derived_(*compilation.weights()) {}
 
   bool Run() {
-    facts_.InferAll();
-    const PrivateMemory memory(graph_, facts_.aliases());
+    const PrivateMemory memory(graph_, facts_.memory().aliases());
     // One that cannot be as it should, for somebody who sees it, is left alone, and the rest is looked at anew.
     std::set<const Node*> excluded;
     for (;;) {
-      const Planner planner(graph_, facts_, memory, excluded);
+      const Planner planner(compilation_, memory, excluded);
       std::set<const Node*> unsuited = planner.regretted();
       if (unsuited.empty()) unsuited = WithoutRoom(planner.changes());
       if (unsuited.empty()) return Apply(planner.changes());
@@ -259,7 +272,18 @@ class LayoutChooser {
       graph_.SetCurrentRange(node->range());
       node->ReplaceInput(1, graph_.InsertConstant(weights_.at(node)));
     }
+    for (Node* node : changes.to_arrange) Arrange(node);
     return !changes.convolutions.empty();
+  }
+
+  // Nothing is copied where the result is channels-last already.
+  void Arrange(Node* node) {
+    const InsertionGuard after(&graph_, node->next());
+    graph_.SetCurrentRange(node->range());
+    Value* asked = graph_.InsertConstant(static_cast<int64_t>(kChannelsLast));
+    Value* arranged = Operate(graph_, kContiguous, "", {node->output(), asked}, node);
+    node->output()->ReplaceAllUsesWith(arranged);
+    arranged->node()->ReplaceInput(0, node->output());
   }
 
   // A value as the baseline has it.
@@ -280,8 +304,9 @@ class LayoutChooser {
     return restored = Operate(graph_, kClone, "", {value, asked}, maker);
   }
 
+  Compilation& compilation_;
   Graph& graph_;
-  ValueFactTable facts_;
+  const ValueFactTable& facts_;
   DerivedConstants& derived_;
   std::unordered_map<const Node*, at::Tensor> weights_;
   std::unordered_map<const Value*, Value*> restored_;
@@ -289,11 +314,9 @@ class LayoutChooser {
 
 }  // namespace
 
-bool ChooseLayouts(Graph& graph, std::span<const ArgumentFacts> arguments, const UnitEffects* effects,
-                   DerivedConstants& derived) {
+bool ChooseLayouts(Compilation& compilation) {
   const auto is_convolution = [](const Node& node) { return ConvolutionCall::Of(node).has_value(); };
-  if (!at::hasMKLDNN() || !AnyNode(*graph.block(), is_convolution)) return false;
-  return LayoutChooser(graph, arguments, effects, derived).Run();
+  return AnyNode(*compilation.source().block(), is_convolution) && LayoutChooser(compilation).Run();
 }
 
 }  // namespace hearth

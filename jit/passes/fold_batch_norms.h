@@ -5,9 +5,9 @@
 //
 // The same of a product or a sum with a constant per channel, which is how some models write a norm that is frozen.
 // The new weights are computed in double precision and rounded once; answers differ by rounding. Only where all weights
-// are float32 or float64 on the CPU and the ranks are known (an unbatched convolution's channels are not where the norm
-// looks for them). The weights must not be written by any method of the model: that is for the caller to know. Not for
-// graphs that may record gradients. Returns whether the graph changed.
+// have one floating-point type and device and the ranks are known (an unbatched convolution's channels are not where
+// the norm looks for them). The weights must not be written by any method of the model: that is for the caller to know.
+// Not for graphs that may record gradients. Returns whether the graph changed.
 //
 // The algebra of Jacob et al. (2018), Quantization and training of neural networks, section 3.2.
 #pragma once

@@ -43,9 +43,7 @@ std::optional<std::string> ActivationOf(const Node& node) {
 class Fuser {
  public:
   explicit Fuser(Compilation& compilation)
-      : graph_(compilation.graph()),
-        facts_(compilation.facts()),
-        private_(graph_, facts_.memory().aliases()) {}
+      : graph_(compilation.graph()), facts_(compilation.facts()), private_(graph_, facts_.memory().aliases()) {}
 
   bool Run() {
     Walk(graph_.block());
