@@ -58,8 +58,12 @@ bool Target::FoldsWeights(c10::Device device, c10::ScalarType dtype) const {
   return (device.is_cpu() || device.is_cuda()) && c10::isFloatingType(dtype);
 }
 
-bool Target::RegroupsProducts(c10::Device device, c10::ScalarType dtype) const {
+bool Target::MakesLinears(c10::Device device, c10::ScalarType dtype) const {
   return (device.is_cpu() && dtype == c10::kFloat) || (device.is_cuda() && c10::isFloatingType(dtype));
+}
+
+bool Target::GroupsLinears(c10::Device device, c10::ScalarType dtype) const {
+  return device.is_cpu() && dtype == c10::kFloat;
 }
 
 bool Target::FoldsTensors(c10::Device device) const { return device.is_cpu(); }

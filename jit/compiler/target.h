@@ -27,8 +27,10 @@ struct Target {
   bool PrefersChannelsLast(c10::Device device, c10::ScalarType dtype) const;
   // Whether the weights of layers may be computed anew while compiling, with what comes after the layer folded in.
   bool FoldsWeights(c10::Device device, c10::ScalarType dtype) const;
-  // Whether products with constant matrices are written as linear layers, and several layers of one input as one.
-  bool RegroupsProducts(c10::Device device, c10::ScalarType dtype) const;
+  // Whether products with constant matrices are written as linear layers.
+  bool MakesLinears(c10::Device device, c10::ScalarType dtype) const;
+  // Whether several narrow linear layers of one input are one product.
+  bool GroupsLinears(c10::Device device, c10::ScalarType dtype) const;
   // Whether operators on constant tensors may run while compiling.
   bool FoldsTensors(c10::Device device) const;
   // Whether results may lie in a plan's arena.

@@ -164,20 +164,17 @@ class Folder {
     if (layer->block() != node->block() || !IsOnlyFor(*layer->output(), *node)) return;
     const std::optional<at::Tensor> weight = WeightOf(*layer->input(1)), bias = WeightOf(*layer->input(2));
     if (!weight || !weight->defined() || weight->dim() < 2 || !bias) return;
-    const at::ScalarType dtype = weight->scalar_type();
     const int64_t rank = weight->dim(), channels = weight->size(0);
     if (facts_.Of(*layer->output()).rank() != static_cast<size_t>(rank)) return;
     const std::optional<Step> step =
         node->kind() == kBatchNorm ? StepOfNorm(*node, channels) : StepOfArithmetic(*node, rank, channels);
-    if (!step || !IsFoldable(*weight, dtype) || (bias->defined() && !IsFoldable(*bias, dtype))) return;
-    for (const at::Tensor& parameter : step->parameters) {
-      if (parameter.defined() && !IsFoldable(parameter, dtype)) return;
-    }
+    const auto is_like_weight = [&](const at::Tensor& tensor) {
+      return !tensor.defined() || (IsPlain(tensor) && tensor.scalar_type() == weight->scalar_type() &&
+                                   tensor.device() == weight->device());
+    };
+    if (!step || !IsPlain(*weight) || !target_.FoldsWeights(weight->device(), weight->scalar_type())) return;
+    if (!is_like_weight(*bias) || !std::ranges::all_of(step->parameters, is_like_weight)) return;
     Fold(layer, node, *weight, *bias, *step);
-  }
-
-  bool IsFoldable(const at::Tensor& weight, at::ScalarType dtype) const {
-    return target_.FoldsWeights(weight.device(), dtype) && weight.scalar_type() == dtype && IsPlain(weight);
   }
 
   void Fold(Node* layer, Node* node, const at::Tensor& weight, const at::Tensor& bias, const Step& step) {

@@ -76,7 +76,7 @@ class Grouper {
   }
 
   bool IsUsable(const at::Tensor& tensor, int64_t dimensions) const {
-    return target_.RegroupsProducts(tensor.device(), tensor.scalar_type()) && IsPlain(tensor) &&
+    return target_.GroupsLinears(tensor.device(), tensor.scalar_type()) && IsPlain(tensor) &&
            tensor.dim() == dimensions && tensor.is_contiguous();
   }
 

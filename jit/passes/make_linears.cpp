@@ -68,7 +68,7 @@ class Maker {
     Value* const input = node.input(added ? 1 : 0);
     const at::Tensor* matrix = ConstantTensor(*node.input(added ? 2 : 1));
     if (matrix == nullptr || matrix->dim() != 2 || !IsPlain(*matrix)) return {};
-    if (!target_.RegroupsProducts(matrix->device(), matrix->scalar_type())) return {};
+    if (!target_.MakesLinears(matrix->device(), matrix->scalar_type())) return {};
     if (!matrix->is_contiguous() && !matrix->t().is_contiguous()) return {};
     // What raises here does so there, for which there is a rank that both take.
     const std::optional<size_t> rank = facts_.Of(*input).rank();
