@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the first requests to a fresh process take. Runs warmup_benchmark and prints its tables in Markdown:
 
-    first_requests.py [--program "dist/run warmup_benchmark"] [--processors 2 16] [--output FILE.md]
+    python -m benchmarks.first_requests [--program "dist/run warmup_benchmark"] [--processors 2 16] [--output FILE.md]
 
 A small transformer whose inputs change their lengths is called in a fresh process with everything as a daemon has it
 that was given no flags: a thread for each processor, operators with as many threads as LibTorch takes. Requests come in an
@@ -23,19 +23,19 @@ import statistics
 import subprocess
 import tempfile
 
-from run import commit, machine, table
-from sections import make_apart, tell
-from warmup import Run
+from benchmarks import ROOT
+from benchmarks.run import commit, machine, table
+from benchmarks.sections import make_apart, tell
+from benchmarks.warmup import Run
 
-HERE = pathlib.Path(__file__).resolve().parent
 WAYS = {"compiler off": "off", "compiler on": "on", "torch.jit": "torch.jit"}
 FIRST = 100
 
 
 def make_archives(folder: pathlib.Path):
     import torch
-    from archives import save
-    from warmup_models import Encoder
+    from benchmarks.archives import save
+    from benchmarks.warmup_models import Encoder
 
     torch.manual_seed(0)
     calls = [(torch.randint(0, 1000, (1, length)),) for length in (16, 48, 24, 64, 32, 96, 40, 80)]
@@ -105,8 +105,8 @@ def figures(runs):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default=str(HERE.parent / "build/release/bin/warmup_benchmark"))
-    parser.add_argument("--work", type=pathlib.Path, default=HERE.parent / "build" / "benchmarks" / "first_requests")
+    parser.add_argument("--program", default=str(ROOT / "build/release/bin/warmup_benchmark"))
+    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build" / "benchmarks" / "first_requests")
     parser.add_argument("--processors", type=int, nargs="*", default=[len(os.sched_getaffinity(0))])
     parser.add_argument("--requests", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=5)

@@ -31,8 +31,8 @@ def machine() -> str:
 
 def commit() -> str:
     """What the programs were built from: the checkout's, or what scripts/bundle noted."""
-    noted = HERE.parent / "dist" / "commit"
-    named = subprocess.run(["git", "-C", str(HERE), "describe", "--always", "--dirty"], capture_output=True, text=True)
+    noted = ROOT / "dist" / "commit"
+    named = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True)
     if named.returncode == 0:
         return named.stdout.strip()
     return noted.read_text().strip() if noted.exists() else "unknown"
