@@ -1,6 +1,6 @@
 // One model in several engines of one process, for models.py, which takes turns between them:
 //
-//   model_benchmark ARCHIVE INPUTS ENGINE...
+//   model_benchmark [--device cuda] ARCHIVE INPUTS ENGINE...
 //
 // INPUTS is a tuple, or a list of tuples that calls are given in turn, such as batches of many sizes.
 //
@@ -13,14 +13,19 @@
 //   time ENGINE MILLISECONDS    calls it for that long, at least three times: the nanoseconds that each call took
 //   answer ENGINE FILE          writes what it answers, for torch.load: "written"
 //
+// On a GPU the inputs are there before the first call. A call has a stream of its own from a pool, and ends when its
+// answer is on the CPU and the stream is idle: the daemon's way, for torch.jit too.
+//
 // The threads inside of operators are what OMP_NUM_THREADS says. hearth's pool has as many threads for calls and their
 // forks as torch.jit's (LibTorch's default: one for each processor); where hearth may, it runs on the calling thread,
 // as its rival does.
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/ones.h>
+#include <c10/core/StreamGuard.h>
 #include <torch/script.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -35,6 +40,8 @@
 #include <string>
 #include <vector>
 
+#include "jit/device/device.h"
+#include "jit/device/stream.h"
 #include "jit/runtime.h"
 #include "jit/support/cpu_allocator.h"
 #include "jit/support/operator_threads.h"
@@ -50,6 +57,14 @@ using Inputs = std::vector<c10::IValue>;
 using Calls = std::vector<Inputs>;
 using Engine = std::function<c10::IValue(Inputs)>;
 using Clock = std::chrono::steady_clock;
+
+// What every engine is made of.
+struct Subject {
+  std::string archive;
+  std::string device_name;
+  c10::Device device;
+  Calls calls;  // on the device
+};
 
 constexpr int kWarmUpCalls = 5;
 constexpr size_t kLeastCalls = 3;
@@ -77,12 +92,13 @@ void CallAll(Engine& engine, const Calls& calls) {
   for (const Inputs& inputs : calls) engine(inputs);
 }
 
-Engine MakeHearth(const std::string& archive, hearth::Tier tier, const Calls& calls) {
+Engine MakeHearth(const Subject& subject, hearth::Tier tier) {
   hearth::RuntimeOptions options;
+  options.device = subject.device_name;
   options.threads = at::get_num_interop_threads();
   options.compiler.tier = tier;
   std::shared_ptr<hearth::Runtime> runtime = Unwrap(hearth::Runtime::Create(options));
-  std::shared_ptr<hearth::Model> model = Unwrap(runtime->Load(archive, {}));
+  std::shared_ptr<hearth::Model> model = Unwrap(runtime->Load(subject.archive, {}));
   Engine engine = [runtime, model](Inputs given) {
     hearth::CallOptions call;
     call.may_run_here = true;
@@ -90,23 +106,31 @@ Engine MakeHearth(const std::string& archive, hearth::Tier tier, const Calls& ca
   };
   // What is compiled may be compiled once more, of what was seen of it.
   for (int round = 0; round < 3; ++round) {
-    for (int i = 0; i < kWarmUpCalls; ++i) CallAll(engine, calls);
+    for (int i = 0; i < kWarmUpCalls; ++i) CallAll(engine, subject.calls);
     if (tier == hearth::Tier::kAuto) WaitUntilWarm(*model);
   }
   return engine;
 }
 
-Engine MakeTorch(const std::string& archive, const std::string& form, const Calls& calls) {
-  torch::jit::Module module = torch::jit::load(archive);
+Engine MakeTorch(const Subject& subject, const std::string& form) {
+  torch::jit::Module module = torch::jit::load(subject.archive, subject.device);
   module.eval();
   if (form == "frozen" || form == "inference") module = torch::jit::freeze(module);
   if (form == "inference") module = torch::jit::optimize_for_inference(module);
+  // Its weights were copied and folded on the default stream.
+  hearth::WaitForDevice(subject.device);
   torch::jit::Method forward = module.get_method("forward");
-  Engine engine = [module, forward](Inputs given) mutable {
+  const auto streams = std::make_shared<hearth::StreamPool>(subject.device);
+  Engine engine = [module, forward, streams](Inputs given) mutable {
     const at::NoGradGuard no_gradients;
-    return forward(std::move(given));
+    const auto stream = streams->Take();
+    if (stream == nullptr) return forward(std::move(given));
+    const c10::StreamGuard guard(*stream);
+    c10::IValue answer = hearth::MoveToDevice(forward(std::move(given)), c10::kCPU);
+    stream->synchronize();
+    return answer;
   };
-  for (int i = 0; i < kWarmUpCalls; ++i) CallAll(engine, calls);
+  for (int i = 0; i < kWarmUpCalls; ++i) CallAll(engine, subject.calls);
   return engine;
 }
 
@@ -170,13 +194,13 @@ Engine MakeProducts(const std::string& sizes) {
   };
 }
 
-Engine MakeEngine(const std::string& name, const std::string& archive, const Calls& calls) {
-  if (name == "hearth:baseline") return MakeHearth(archive, hearth::Tier::kBaseline, calls);
-  if (name == "hearth:plan") return MakeHearth(archive, hearth::Tier::kSpecialised, calls);
-  if (name == "hearth:auto") return MakeHearth(archive, hearth::Tier::kAuto, calls);
-  if (name == "torch.jit") return MakeTorch(archive, "", calls);
-  if (name == "torch.jit:frozen") return MakeTorch(archive, "frozen", calls);
-  if (name == "torch.jit:inference") return MakeTorch(archive, "inference", calls);
+Engine MakeEngine(const std::string& name, const Subject& subject) {
+  if (name == "hearth:baseline") return MakeHearth(subject, hearth::Tier::kBaseline);
+  if (name == "hearth:plan") return MakeHearth(subject, hearth::Tier::kSpecialised);
+  if (name == "hearth:auto") return MakeHearth(subject, hearth::Tier::kAuto);
+  if (name == "torch.jit") return MakeTorch(subject, "");
+  if (name == "torch.jit:frozen") return MakeTorch(subject, "frozen");
+  if (name == "torch.jit:inference") return MakeTorch(subject, "inference");
   if (name.starts_with("products:")) return MakeProducts(name.substr(name.find(':') + 1));
   throw std::runtime_error("no engine is called '" + name + "'");
 }
@@ -223,26 +247,37 @@ void Serve(std::map<std::string, Engine>& engines, const Calls& calls) {
   }
 }
 
+Calls ReadCalls(const std::string& file, c10::Device device) {
+  const c10::IValue given = Unwrap(hearth::ReadSavedValue(file));
+  Calls calls;
+  for (const c10::IValue& inputs : given.isList() ? given.toListRef().vec() : Inputs{given}) {
+    calls.push_back(hearth::MoveToDevice(inputs, device).toTupleRef().elements().vec());
+  }
+  if (calls.empty())
+    throw std::runtime_error("the inputs are a tuple, or a list of at least one, and got an empty list");
+  hearth::WaitForDevice(device);
+  return calls;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 4) {
-    std::cerr << "usage: model_benchmark ARCHIVE INPUTS ENGINE...\n";
-    return 2;
-  }
+  std::string archive, inputs, device_name = "cpu";
+  std::vector<std::string> names;
+  CLI::App app("One model in several engines, for models.py.");
+  app.add_option("--device", device_name, "cpu, cuda or cuda:N");
+  app.add_option("ARCHIVE", archive)->required();
+  app.add_option("INPUTS", inputs)->required();
+  app.add_option("ENGINE", names)->required();
+  CLI11_PARSE(app, argc, argv);
   try {
-    const c10::IValue given = Unwrap(hearth::ReadSavedValue(argv[2]));
-    Calls calls;
-    for (const c10::IValue& inputs : given.isList() ? given.toListRef().vec() : Inputs{given}) {
-      calls.push_back(inputs.toTupleRef().elements().vec());
-    }
-    if (calls.empty())
-      throw std::runtime_error("the inputs are a tuple, or a list of at least one, and got an empty list");
+    const c10::Device device = hearth::OpenDevice(device_name);
+    const Subject subject{archive, device_name, device, ReadCalls(inputs, device)};
     std::map<std::string, Engine> engines;
-    for (int i = 3; i < argc; ++i) engines.emplace(argv[i], MakeEngine(argv[i], argv[1], calls));
+    for (const std::string& name : names) engines.emplace(name, MakeEngine(name, subject));
     std::puts("ready");
     std::fflush(stdout);
-    Serve(engines, calls);
+    Serve(engines, subject.calls);
   } catch (const std::exception& error) {
     std::cerr << "model_benchmark: " << error.what() << "\n";
     return 1;

@@ -5,8 +5,8 @@
                 [--programs layers ...] [--traffic one many large] [--tier plan] [--rounds N] [--milliseconds MS]
 
 One thread. Round by round both builds take a turn on the same inputs, in an order that is drawn anew; a turn's figure is
-the median of its calls, and a ratio is that of the medians over the rounds. Traffic is batches of one size, of 32 sizes
-in turn, or of three small ones and then a large one.
+the median of its calls, and a ratio is how many times as long the other build takes (ratios.py). Traffic is batches of
+one size, of 32 sizes in turn, or of three small ones and then a large one. Whole models: models.py --before.
 """
 
 import argparse
@@ -20,7 +20,8 @@ import torch
 from torch import nn
 
 from benchmarks import ROOT
-from benchmarks.models import MODELS, Process
+from benchmarks.engines import Process
+from benchmarks.ratios import cell, ratios, slower
 from benchmarks.run import machine, table
 from integration_tests.networks import SEED
 
@@ -60,13 +61,12 @@ TRAFFIC = {"one": [16], "many": list(range(2, 34)), "large": [12, 12, 12, 2000]}
 def measure(archive, inputs, options):
     """The medians of every round, in microseconds, before and after."""
     engine = f"hearth:{options.tier}"
-    programs = [Process([program], 1, archive, inputs, [engine]) for program in (options.before, options.after)]
     times = [[], []]
-    for _ in range(options.rounds):
-        for turn in random.sample([0, 1], 2):
-            times[turn].append(programs[turn].time(engine, options.milliseconds) * 1e3)
-    for program in programs:
-        program.stop()
+    with Process([options.before], 1, archive, inputs, [engine]) as before, \
+            Process([options.after], 1, archive, inputs, [engine]) as after:
+        for _ in range(options.rounds):
+            for turn in random.sample([0, 1], 2):
+                times[turn].append((before, after)[turn].time(engine, options.milliseconds) * 1e3)
     return times
 
 
@@ -74,39 +74,30 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--before", required=True)
     parser.add_argument("--after", default=str(ROOT / "build" / "release" / "bin" / "model_benchmark"))
-    parser.add_argument("--programs", nargs="*", choices=PROGRAMS, default=list(PROGRAMS), metavar="PROGRAM")
+    parser.add_argument("--programs", nargs="+", choices=PROGRAMS, default=list(PROGRAMS), metavar="PROGRAM")
     parser.add_argument("--traffic", nargs="+", choices=TRAFFIC, default=list(TRAFFIC))
-    parser.add_argument("--models", nargs="*", choices=MODELS, default=[], metavar="MODEL", help="of models.py, too")
     parser.add_argument("--tier", choices=["plan", "auto"], default="plan")
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--milliseconds", type=float, default=40)
     options = parser.parse_args()
     torch.manual_seed(SEED)
     random.seed(SEED)
-    rows = []
+    rows, by_name = [], {}
     with tempfile.TemporaryDirectory() as folder:
         archive, inputs = pathlib.Path(folder) / "model.pt", pathlib.Path(folder) / "inputs.pt"
-
-        def add(name, traffic, saved):
-            torch.save(saved, inputs)
-            before, after = measure(archive, inputs, options)
-            ratios = [theirs / ours for theirs, ours in zip(before, after)]
-            rows.append([name, traffic, f"{statistics.median(before):.2f}", f"{statistics.median(after):.2f}",
-                         f"{statistics.median(ratios):.2f}"])
-            print(" ".join(rows[-1]), file=sys.stderr, flush=True)
-
         for name in options.programs:
             make, width, count = PROGRAMS[name]
             torch.jit.script(make().eval()).save(str(archive))
             for traffic in options.traffic:
-                batches = TRAFFIC[traffic]
-                add(name, traffic, [tuple(torch.randn(batch, width) for _ in range(count)) for batch in batches])
-        for name in options.models:
-            _, scripted, given = MODELS[name]()
-            scripted.save(str(archive))
-            add(name, "one", [tuple(given)])
+                torch.save([tuple(torch.randn(batch, width) for _ in range(count)) for batch in TRAFFIC[traffic]], inputs)
+                before, after = measure(archive, inputs, options)
+                rounds = by_name[f"{name} {traffic}"] = ratios(before, after)
+                rows.append([name, traffic, f"{statistics.median(before):.2f}", f"{statistics.median(after):.2f}",
+                             cell([rounds])])
+                print(" ".join(rows[-1]), file=sys.stderr, flush=True)
     print(f"Machine: {machine()}. {options.rounds} rounds of {options.milliseconds:g} ms a build.\n")
     print(table(["program", "traffic", "before, µs", "after, µs", "before by after"], rows))
+    print("\n" + slower("before", by_name))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from integration_tests import ROOT
-from integration_tests.values import difference, leaves, plain
+from integration_tests.values import difference, leaves, plain, to
 from integration_tests.zoo import archives as zoo
 
 MODELS = ["resnet18", "bert", "fasterrcnn_mobilenet_v3_large_320_fpn"]
@@ -43,16 +43,6 @@ class ReadsLate(torch.nn.Module):
         for _ in range(40):
             busy = torch.mm(busy, self.square)
         return x * 2 + (busy[0, 0] - 1)
-
-
-def to(device, value):
-    if isinstance(value, torch.Tensor):
-        return value.detach().to(device)
-    if isinstance(value, (list, tuple)):
-        return type(value)(to(device, element) for element in value)
-    if isinstance(value, dict):
-        return {key: to(device, element) for key, element in value.items()}
-    return value
 
 
 def answer_of_torch(model, device):

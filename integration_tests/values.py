@@ -30,6 +30,17 @@ def plain(value):
     return value
 
 
+def to(device, value):
+    """`value` with every tensor in it on `device`, detached."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().to(device)
+    if isinstance(value, (list, tuple)):
+        return type(value)(to(device, element) for element in value)
+    if isinstance(value, dict):
+        return {key: to(device, element) for key, element in value.items()}
+    return value
+
+
 def leaves(value, path=""):
     """(path, leaf) of every leaf that is not None: `0.boxes` is key `boxes` of element 0. A named tuple's elements go by
     their field names; the path of a value that is a leaf itself is empty."""
