@@ -1,5 +1,5 @@
-"""What runs a model in turns with others: each engine has `time(milliseconds)`, the median of its calls in a turn of that
-length, in milliseconds, and `answer`, what it gave for the inputs, on the CPU. All are warmed up when they are made.
+"""What runs a model in turns with others. Each engine has `time(milliseconds)`, the median of its calls in a turn of
+that length, in milliseconds, and `answer`, what it gave for the inputs, on the CPU. It is warmed up when it is made.
 
 On a GPU a call ends when its answer is on the CPU and its stream is idle, as a request does; inputs are there before.
 """

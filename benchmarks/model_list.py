@@ -1,4 +1,4 @@
-"""The models whose speed is measured: networks with random weights from a seed, on any device, in any floating dtype."""
+"""The models whose speed is measured: networks with random weights from a seed, on any device, in any float dtype."""
 
 from typing import NamedTuple
 
@@ -104,8 +104,8 @@ FIXED = {
 MODELS = [*SCRIPTED, *TRACED, *FIXED]
 # What is measured where nobody names models.
 ON_CPU = [name for name in MODELS if name not in FORKS]
-ON_GPU = ["resnet50", "bert_base", "mobilenet_v3_large", "vit_b_16", "convnext_tiny", "swin_t", "gpt2", "efficientnet_b0",
-          "mixer_b16", "distilbert"]
+ON_GPU = ["resnet50", "bert_base", "mobilenet_v3_large", "vit_b_16", "convnext_tiny", "swin_t", "gpt2",
+          "efficientnet_b0", "mixer_b16", "distilbert"]
 # What is all interpreter, and what is all overhead, has a goal of its own.
 SMALL = ["mlp_batch_1", "mlp_batch_64", "scalar_loop", "list_and_dict", "deep_submodules"]
 # What an MLP cannot do without: rows, inner size and columns of its matrix products.

@@ -5,8 +5,8 @@
               [--models resnet18 ...] [--device cuda] [--dtype float16] [--batch 1 32] [--threads 1 all] [--tier plan]
               [--rivals eager torch.jit:frozen ...] [--rounds N] [--milliseconds MS] [--output FILE.md]
 
-Random weights from a seed (model_list.py). A process of its own (model_benchmark) has hearth and torch.jit, one more the
-other build's hearth, this one has the other rivals (engines.py). Round by round all engines take a turn of some
+Random weights from a seed (model_list.py). A process of its own (model_benchmark) has hearth and torch.jit, one more has
+the other build's hearth, this one the other rivals (engines.py). Round by round all engines take a turn of some
 milliseconds on the same inputs, in an order that is drawn anew; a turn's figure is the median of its calls. A ratio is
 how many times as long a rival takes as hearth's plan (ratios.py). Every engine's answer is compared with eager torch's;
 what differs too much, or does not run, is named, and the exit status is 1 if it is hearth's.
@@ -39,8 +39,8 @@ BEFORE = "before"
 RIVALS = [*IN_BINARY, *IN_PYTHON]
 # Of the largest number in an answer: how far two orders of the same sums may be apart after a hundred layers.
 TOLERANCE = {"float32": 2e-3, "float16": 2e-2, "bfloat16": 1e-1}
-# Below float32 deep networks with random weights make more of a rounding than that: an answer may be so many times as far
-# from eager torch's as that is from float32's.
+# Deep networks with random weights amplify what is rounded to half precision: there an answer may be so many times as
+# far from eager torch's as that is from float32's.
 ROUNDINGS = 3
 
 
@@ -55,7 +55,7 @@ def threads_inside(count):
 
 
 class Measurement:
-    """One model, batch and number of threads: `times` in milliseconds by engine and round, `misses` by engine in words."""
+    """One model, batch and number of threads: `times` in milliseconds by engine and round, `misses` by engine."""
 
     def __init__(self, name, batch, threads, options):
         self.name = name
@@ -121,7 +121,8 @@ class Measurement:
         for engine in self.times:
             if engine.startswith("products:"):
                 products = statistics.median(self.times[engine])
-                yield (f"The bare matrix products of {self.name} take {products:.4f} ms: with them nothing is more than " +
+                yield (f"The bare matrix products of {self.name} take {products:.4f} ms: "
+                       "with them nothing is more than " +
                        ", ".join(f"{statistics.median(self.times[rival]) / products:.2f} times as fast as {rival}"
                                  for rival in rivals if rival in self.times) + ".")
 
@@ -191,7 +192,7 @@ class Section:
 def parsed():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default=str(ROOT / "build" / "release" / "bin" / "model_benchmark"))
-    parser.add_argument("--before", metavar="PROGRAM", help="model_benchmark of another build, whose plans take turns too")
+    parser.add_argument("--before", metavar="PROGRAM", help="another build's model_benchmark, whose plans take turns too")
     parser.add_argument("--models", nargs="+", choices=MODELS, metavar="MODEL",
                         help=f"if not given, all but those of forks.py; on a GPU {', '.join(ON_GPU)}")
     parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N")
@@ -233,8 +234,8 @@ def main():
     processors = len(os.sched_getaffinity(0))
     gpu = "" if options.device == "cpu" else f", {torch.cuda.get_device_name(options.device)}"
     text = (f"Machine: {machine()}{gpu}. torch {torch.__version__}. {options.rounds} rounds of "
-            f"{options.milliseconds:g} ms an engine.\nIn brackets the lower 95 % bound of the ratio. Calls and their forks "
-            f"have {torch.get_num_interop_threads()} threads beside the caller's, in hearth as in torch.jit.\n")
+            f"{options.milliseconds:g} ms an engine.\nIn brackets the lower 95 % bound of the ratio. Calls and their "
+            f"forks have {torch.get_num_interop_threads()} threads beside the caller's, in hearth as in torch.jit.\n")
     failed = False
     for threads in options.threads:
         for batch in options.batch:

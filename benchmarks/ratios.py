@@ -1,5 +1,5 @@
-"""Ratios of two engines that took turns, round by round, and how sure they are: the median over the rounds, and the bound
-above which it lies with a confidence of 95 % (bootstrap over the rounds)."""
+"""Ratios of two engines that took turns, round by round, and how sure they are: the median over the rounds, and the
+bound above which it lies with a confidence of 95 % (bootstrap over the rounds)."""
 
 import random
 import statistics
@@ -36,5 +36,5 @@ def cell(models_ratios):
 def slower(rival, ratios_by_name):
     """A sentence on what the lower bounds say of each name."""
     bounds = {name: lower_bound([rounds]) for name, rounds in ratios_by_name.items()}
-    behind = [f"{name} ({bound:.2f})" for name, bound in sorted(bounds.items(), key=lambda item: item[1]) if bound < LEVEL]
+    behind = [f"{name} ({bounds[name]:.2f})" for name in sorted(bounds, key=bounds.get) if bounds[name] < LEVEL]
     return f"Beside {rival}, lower bounds under {LEVEL}: {', '.join(behind) if behind else 'none'}."

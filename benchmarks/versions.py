@@ -4,9 +4,9 @@
     python -m benchmarks.versions --before OTHER/bin/model_benchmark [--after build/release/bin/model_benchmark]
                 [--programs layers ...] [--traffic one many large] [--tier plan] [--rounds N] [--milliseconds MS]
 
-One thread. Round by round both builds take a turn on the same inputs, in an order that is drawn anew; a turn's figure is
-the median of its calls, and a ratio is how many times as long the other build takes (ratios.py). Traffic is batches of
-one size, of 32 sizes in turn, or of three small ones and then a large one. Whole models: models.py --before.
+One thread. Round by round both builds take a turn on the same inputs, in an order that is drawn anew; a turn's figure
+is the median of its calls, and a ratio is how many times as long the other build takes (ratios.py). Traffic is batches
+of one size, of 32 sizes in turn, or of three small ones and then a large one. Whole models: models.py --before.
 """
 
 import argparse
@@ -89,7 +89,8 @@ def main():
             make, width, count = PROGRAMS[name]
             torch.jit.script(make().eval()).save(str(archive))
             for traffic in options.traffic:
-                torch.save([tuple(torch.randn(batch, width) for _ in range(count)) for batch in TRAFFIC[traffic]], inputs)
+                torch.save([tuple(torch.randn(batch, width) for _ in range(count))
+                            for batch in TRAFFIC[traffic]], inputs)
                 before, after = measure(archive, inputs, options)
                 rounds = by_name[f"{name} {traffic}"] = ratios(before, after)
                 rows.append([name, traffic, f"{statistics.median(before):.2f}", f"{statistics.median(after):.2f}",
