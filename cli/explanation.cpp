@@ -47,11 +47,22 @@ void AppendRun(const CallReport::Run& run, std::string& out) {
   }
 }
 
+void AppendPasses(const CallReport::Run& run, std::string& out) {
+  if (run.passes.empty()) return;
+  Append(out, "  %-24s %6s %8s %9s\n", "pass", "runs", "changes", "ms");
+  for (const CallReport::Pass& pass : run.passes) {
+    Append(out, "  %-24s %6u %8u %9.3f\n", pass.name.c_str(), pass.runs, pass.changes, Seconds(pass.time) * 1e3);
+  }
+}
+
 }  // namespace
 
 std::string ExplanationText(const CallReport& report) {
   std::string out;
-  for (const CallReport::Run& run : report.runs) AppendRun(run, out);
+  for (const CallReport::Run& run : report.runs) {
+    AppendRun(run, out);
+    AppendPasses(run, out);
+  }
   return out;
 }
 
@@ -71,6 +82,11 @@ Json ExplanationToJson(const CallReport& report) {
       described["guards"] = run.guards;
       described["bailouts"] = run.bailouts.size();
       described["left_for_the_baseline"] = run.bailouts;
+      described["passes"] = Json::array();
+      for (const CallReport::Pass& pass : run.passes) {
+        described["passes"].push_back(
+            {{"name", pass.name}, {"runs", pass.runs}, {"changes", pass.changes}, {"seconds", Seconds(pass.time)}});
+      }
     }
     runs.push_back(std::move(described));
   }

@@ -79,6 +79,18 @@ def test_the_table_names_the_plan_and_what_a_plan_was_made_for(saved):
     assert "0 bailouts" in text and "share" in text and "hearth::linear" in text
 
 
+def test_passes_that_made_the_plan_are_listed_with_their_times(saved):
+    folder, _, _ = saved
+    (run,) = json.loads(explain(folder, "--json", "--tier", "1"))["explanation"]
+    passes = {each["name"]: each for each in run["passes"]}
+    assert passes["fold_facts"]["runs"] > 1 and passes["pack_linears"]["changes"] == 1
+    seconds = [each["seconds"] for each in run["passes"]]
+    assert seconds == sorted(seconds, reverse=True) and 0 < sum(seconds)
+    assert "pack_linears " in explain(folder, "--tier", "1")
+    (run,) = json.loads(explain(folder, "--json", "--tier", "0"))["explanation"]
+    assert "passes" not in run
+
+
 def test_explain_is_for_one_run(saved):
     folder, _, _ = saved
     assert hearth("run", "--cases", "-", "--explain").returncode == 2

@@ -104,6 +104,24 @@ PlanInfo::State StateOf(CodeEntry::State state) {
 
 }  // namespace
 
+namespace {
+
+// By pass, the one with the most time first.
+std::vector<CallReport::Pass> DescribePasses(const std::vector<CompilationReport::Step>& steps) {
+  std::vector<CallReport::Pass> passes;
+  for (const CompilationReport::Step& step : steps) {
+    auto pass = std::ranges::find(passes, step.pass, &CallReport::Pass::name);
+    if (pass == passes.end()) pass = passes.insert(pass, {.name = std::string(step.pass)});
+    ++pass->runs;
+    pass->changes += step.changed ? 1 : 0;
+    pass->time += std::chrono::duration_cast<std::chrono::nanoseconds>(step.time);
+  }
+  std::ranges::stable_sort(passes, std::ranges::greater(), &CallReport::Pass::time);
+  return passes;
+}
+
+}  // namespace
+
 CallReport::Run DescribeRun(const std::string& method, const RunReport& run) {
   CallReport::Run described;
   described.method = method;
@@ -113,6 +131,7 @@ CallReport::Run DescribeRun(const std::string& method, const RunReport& run) {
     described.compile_time = run.plan->compile_time();
     described.guards = run.plan->num_guards();
     described.bailouts = run.profile.bailouts();
+    described.passes = DescribePasses(run.plan->passes());
   }
   for (const auto& [name, op] : run.profile.operators()) described.operators.push_back({name, op.calls, op.time});
   std::ranges::stable_sort(described.operators, std::ranges::greater(), &CallReport::Operator::time);

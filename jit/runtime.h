@@ -142,6 +142,12 @@ struct CallReport {
     uint64_t calls = 0;
     std::chrono::nanoseconds time{0};
   };
+  struct Pass {
+    std::string name;
+    unsigned runs = 0;
+    unsigned changes = 0;  // runs that changed the graph
+    std::chrono::nanoseconds time{0};
+  };
   struct Run {
     std::string method;  // its qualified name
     // 0: it began in the baseline; otherwise in a plan of that tier, of which:
@@ -151,6 +157,7 @@ struct CallReport {
     uint32_t guards = 0;
     std::vector<std::string> bailouts;  // why this run went back to the baseline, if it did
     std::vector<Operator> operators;    // the one with the most time first
+    std::vector<Pass> passes;           // likewise, of those that made the plan
   };
   std::vector<Run> runs;
 };

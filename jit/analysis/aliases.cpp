@@ -11,6 +11,7 @@
 #include "jit/analysis/effects.h"
 #include "jit/analysis/nested_classes.h"
 #include "jit/analysis/node_effects.h"
+#include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
 #include "jit/support/load_budget.h"
@@ -79,12 +80,6 @@ size_t AliasClasses::Find(size_t id) const {
 
 size_t AliasClasses::ClassOf(const Value& value) const {
   return value.id() < value_bound_ && has_memory_[value.id()] ? Find(value.id()) : kNoMemory;
-}
-
-AliasClasses::Facts AliasClasses::AllFacts() const {
-  Facts all;
-  for (const Facts& facts : facts_) Merge(&all, facts);
-  return all;
 }
 
 AliasClasses::Facts* AliasClasses::FactsFor(const Value& value) {
@@ -211,7 +206,7 @@ void AliasClasses::VisitNode(const Node& node) {
     for (const Value* param : node.block(0)->params()) Unify(*node.input(0), *param);
     CollapseAll(node);
     VisitCall(node);
-  } else if (kind == sym::kFork || kind == sym::kAwaitable) {
+  } else if (IsTask(node)) {
     const Block& body = *node.block(0);
     for (size_t i = 0; i < node.inputs().size(); ++i) Unify(*node.input(i), *body.param(i));
     Unify(*node.output(), *body.returns()[0]);

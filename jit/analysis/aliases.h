@@ -57,8 +57,6 @@ class AliasClasses {
   };
   // Of a class (not kNoMemory).
   const Facts& FactsOf(size_t alias_class) const { return facts_[alias_class]; }
-  // Of every class together.
-  Facts AllFacts() const;
 
  private:
   void VisitBlock(const Block& block);

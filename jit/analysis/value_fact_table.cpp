@@ -7,6 +7,7 @@
 
 #include "jit/analysis/node_effects.h"
 #include "jit/analysis/operator_facts.h"
+#include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 
 namespace hearth {
@@ -212,7 +213,7 @@ void ValueFactTable::Infer(const Node& node) {
 void ValueFactTable::Enter(const Node& node) {
   if (node.kind() == sym::kLoop) {
     EnterLoop(node);
-  } else if (node.kind() == sym::kFork || node.kind() == sym::kAwaitable) {
+  } else if (IsTask(node)) {
     for (size_t i = 0; i < node.inputs().size(); ++i) Set(*node.block(0)->param(i), ValueFacts(Of(*node.input(i))));
   }
 }

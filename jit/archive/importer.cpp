@@ -154,7 +154,6 @@ class ModuleImporter : public PickleDelegate {
     PickleOptions options;
     options.file = archive_->file_name();
     options.record = record;
-    options.keep_requires_grad = options_.keep_requires_grad;
     const RecordBytes bytes = archive_->Read(record);
     return ReadPickle(bytes.view(), storages, *this, options);
   }

@@ -32,8 +32,6 @@ using FunctionRunner =
 struct ImportOptions {
   c10::Device device = c10::Device(c10::kCPU);
   FunctionRunner run;
-  // Whether parameters that required gradients when saved do so again.
-  bool keep_requires_grad = true;
 };
 
 struct ImportedModule {

@@ -34,8 +34,6 @@ struct PickleOptions {
   PickleDialect dialect = PickleDialect::kTorchScript;
   // Whether tensors whose record is empty become tensors without data, on the device "meta".
   bool empty_records_as_meta = false;
-  // Whether parameters are marked as requiring gradients, as they were when saved.
-  bool keep_requires_grad = true;
   PickleLimits limits;
 };
 

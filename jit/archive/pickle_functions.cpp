@@ -116,7 +116,7 @@ at::Tensor PickleMachine::RebuildTensor(Items arguments, bool has_dtype) {
   at::Tensor tensor = stored.meta ? MakeMetaTensor(dtype, geometry) : MakeTensor(stored.storage, dtype, geometry);
   const size_t flags = has_dtype ? 7 : 6;
   if (arguments.size() > flags) ApplyFlags(&tensor, Value(arguments, flags));
-  if (Bool(arguments, 4) && options_.keep_requires_grad) tensor.set_requires_grad(true);
+  if (Bool(arguments, 4)) tensor.set_requires_grad(true);
   return tensor;
 }
 
@@ -177,7 +177,7 @@ at::Tensor PickleMachine::RebuildSparse(Items arguments) {
   } else {
     FailLayout(layout);
   }
-  if (Bool(arguments, 2) && options_.keep_requires_grad) tensor.set_requires_grad(true);
+  if (Bool(arguments, 2)) tensor.set_requires_grad(true);
   return tensor;
 }
 
@@ -220,7 +220,7 @@ at::Tensor PickleMachine::RebuildMeta(Items arguments) {
 at::Tensor PickleMachine::RebuildParameter(Items arguments) {
   at::Tensor tensor = Tensor(arguments, 0);
   const bool requires_grad = Bool(arguments, 1);
-  if (requires_grad && options_.keep_requires_grad) tensor.set_requires_grad(true);
+  if (requires_grad) tensor.set_requires_grad(true);
   return tensor;
 }
 

@@ -10,7 +10,6 @@
 #include <ATen/core/ivalue.h>
 #include <c10/core/Device.h>
 
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -30,6 +29,7 @@
 #include "jit/analysis/written_memory.h"
 #include "jit/compiler/pass.h"
 #include "jit/compiler/profile_claims.h"
+#include "jit/compiler/report.h"
 #include "jit/compiler/target.h"
 #include "jit/ir/graph.h"
 #include "jit/weights/derived_constants.h"
@@ -47,15 +47,15 @@ struct CompilationInputs {
   // ---- For a baseline ----
   // The object that the graph's first input is bound to: its attributes that nothing assigns become constants. The
   // input stays, unused if everything could be bound. Null leaves it as it is; else there are `effects`.
-  c10::intrusive_ptr<c10::ivalue::Object> self;
+  c10::intrusive_ptr<c10::ivalue::Object> self = nullptr;
   // Where given, devices written as literals in the code become this one (an archive traced on one device and served on
   // another).
-  std::optional<c10::Device> literal_device;
+  std::optional<c10::Device> literal_device = {};
   // Calls are inlined until the graph has this many nodes.
   size_t node_budget = 20000;
 
   // ---- For a plan ----
-  std::vector<ArgumentFacts> arguments;  // one for each input, or none at all
+  std::vector<ArgumentFacts> arguments = {};  // one for each input, or none at all
   // Where a plan of this graph may hand its run to the baseline, as FindAnchors gives them; null: not known yet.
   const std::vector<ResumePlace>* anchors = nullptr;
   // What a run's sample is told, as FindProfileSites gives it; null: not known yet.
@@ -69,20 +69,6 @@ struct CompilationInputs {
   // Told each pass before it begins, and again after each constant that it makes; may be empty. What it throws ends the
   // work.
   std::function<void(std::string_view pass)> begin = {};
-};
-
-// What became of it.
-struct CompilationReport {
-  struct Step {
-    std::string_view pass;
-    std::chrono::duration<double> time{};  // of the thread's processor
-    bool changed = false;
-    size_t nodes_before = 0;
-    size_t nodes_after = 0;
-  };
-  std::vector<Step> steps;        // in order
-  std::vector<size_t> questions;  // numbers of the Values that would be guarded if the profile said so
-  bool lacks_room = false;        // the weights' table had none for a constant that it would have
 };
 
 // Used by one thread.

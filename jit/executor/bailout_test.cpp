@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "jit/analysis/anchors.h"
 #include "jit/executor/plan_compiler.h"
 #include "jit/interpreter/code.h"
 #include "jit/interpreter/interpreter.h"
@@ -23,7 +24,6 @@
 #include "jit/ir/symbols.h"
 #include "jit/ir/verifier.h"
 #include "jit/operators/registry.h"
-#include "jit/passes/frame_states.h"
 #include "jit/passes/pass_table.h"
 #include "jit/passes/pipelines.h"
 #include "jit/support/memory_account.h"

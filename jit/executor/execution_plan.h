@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "jit/compiler/report.h"
 #include "jit/interpreter/plan_executable.h"
 
 namespace hearth {
@@ -22,6 +23,7 @@ class ExecutionPlan {
     size_t speculation_sites = 0;  // how many values would be guarded if a profile said so
     std::string shape;             // of the one that it is for; empty: for all
     bool lacks_room = false;
+    std::vector<CompilationReport::Step> passes = {};  // that made it, in order
   };
   ExecutionPlan(std::unique_ptr<const PlanExecutable> executable, std::chrono::nanoseconds compile_time,
                 const Origin& origin);
@@ -31,6 +33,7 @@ class ExecutionPlan {
   size_t speculation_sites() const { return origin_.speculation_sites; }
   // Whether there was no room for a constant that it would have: it may be slower than one that was made earlier.
   bool lacks_room() const { return origin_.lacks_room; }
+  const std::vector<CompilationReport::Step>& passes() const { return origin_.passes; }
   // The sizes that arguments must have; empty: any.
   const std::string& shape() const { return origin_.shape; }
   unsigned tier() const { return origin_.shape.empty() ? 1 : 2; }

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "jit/analysis/anchors.h"
 #include "jit/compiler/compilation.h"
 #include "jit/interpreter/interpreter.h"
-#include "jit/passes/frame_states.h"
 #include "jit/passes/pipelines.h"
 
 namespace hearth {
@@ -85,7 +85,8 @@ OptimisedPlan PlanCompiler::Optimise(const PlanRequest& request, CompileProgress
   const CompilationReport& report = plan.report();
   const ExecutionPlan::Origin origin = {.speculation_sites = report.questions.size(),
                                         .shape = request.shape == nullptr ? "" : request.shape->ToString(),
-                                        .lacks_room = report.lacks_room};
+                                        .lacks_room = report.lacks_room,
+                                        .passes = report.steps};
   return {plan.TakeGraph(), origin, std::chrono::steady_clock::now() - start};
 }
 

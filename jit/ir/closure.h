@@ -6,8 +6,9 @@
 
 namespace hearth {
 
-inline bool IsClosure(const Node& node) {
-  return node.kind() == sym::kFork || node.kind() == sym::kAwaitable || node.kind() == sym::kArena;
-}
+// Of them those whose block a run runs as a task of its own.
+inline bool IsTask(const Node& node) { return node.kind() == sym::kFork || node.kind() == sym::kAwaitable; }
+
+inline bool IsClosure(const Node& node) { return IsTask(node) || node.kind() == sym::kArena; }
 
 }  // namespace hearth

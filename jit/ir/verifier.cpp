@@ -152,7 +152,7 @@ class Verifier {
       DemandInputs(node, 1);
       Demand(node, node.block(0)->params().size() <= 1, "a With's block has at most one parameter");
       DemandReturns(node, *node.block(0), 0, node.outputs());
-    } else if (kind == sym::kFork || kind == sym::kAwaitable) {
+    } else if (IsTask(node)) {
       VerifyClosure(node);
     } else if (kind == sym::kGetAttr) {
       DemandInputs(node, 1);

@@ -11,6 +11,7 @@
 
 #include "jit/analysis/node_effects.h"
 #include "jit/compiler/compilation.h"
+#include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/registry.h"
 
@@ -155,8 +156,7 @@ class Autocast {
       }
       if (node->op() != nullptr) Cast(node, region);
       // A closure does not see the values that a region is described by.
-      const bool closure = node->kind() == sym::kFork || node->kind() == sym::kAwaitable;
-      for (Block* nested : node->blocks()) Walk(nested, closure ? CopyInto(nested, region) : region);
+      for (Block* nested : node->blocks()) Walk(nested, IsTask(*node) ? CopyInto(nested, region) : region);
     }
   }
 

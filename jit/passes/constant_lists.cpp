@@ -11,6 +11,7 @@
 #include "jit/analysis/aliases.h"
 #include "jit/analysis/node_effects.h"
 #include "jit/compiler/compilation.h"
+#include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 
 namespace hearth {
@@ -55,10 +56,7 @@ class ConstantLists {
   // Where a constant for `node` goes: the top of the closure around it, or of the graph.
   static Block* HomeOf(const Node& node) {
     Block* block = node.block();
-    while (block->owner() != nullptr && block->owner()->kind() != sym::kFork &&
-           block->owner()->kind() != sym::kAwaitable) {
-      block = block->owner()->block();
-    }
+    while (block->owner() != nullptr && !IsTask(*block->owner())) block = block->owner()->block();
     return block;
   }
 

@@ -10,6 +10,7 @@
 #include "jit/analysis/effects.h"
 #include "jit/analysis/node_effects.h"
 #include "jit/compiler/compilation.h"
+#include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
 #include "jit/support/load_budget.h"
@@ -176,7 +177,7 @@ class DeadCode {
   // What output `i` of a live node comes from, beside the node's inputs.
   void MarkSources(Node* node, size_t i) {
     const Symbol kind = node->kind();
-    if (kind == sym::kIf || kind == sym::kWith || kind == sym::kFork || kind == sym::kAwaitable) {
+    if (kind == sym::kIf || kind == sym::kWith || IsTask(*node)) {
       for (Block* block : node->blocks()) MarkValue(block->returns()[i]);
     } else if (kind == sym::kLoop) {
       MarkCarried(node, i);
@@ -186,7 +187,7 @@ class DeadCode {
   void MarkParamSources(Node* owner, size_t i) {
     if (owner->kind() == sym::kLoop) {
       if (i > 0) MarkCarried(owner, i - 1);
-    } else if (owner->kind() == sym::kFork || owner->kind() == sym::kAwaitable) {
+    } else if (IsTask(*owner)) {
       MarkValue(owner->input(i));
     }
   }
@@ -201,7 +202,7 @@ class DeadCode {
   void VisitLive(Node* node) {
     if (Node* owner = node->block()->owner()) MarkNode(owner);
     const Symbol kind = node->kind();
-    if (kind == sym::kFork || kind == sym::kAwaitable) {
+    if (IsTask(*node)) {
       // One that runs for its effects still has a result. What it captures is computed, and what it writes there is
       // written, whether or not somebody reads it: either may raise, and LibTorch keeps both.
       MarkValue(node->block(0)->returns()[0]);

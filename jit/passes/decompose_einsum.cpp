@@ -9,8 +9,8 @@
 #include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/value_facts.h"
 #include "jit/compiler/compilation.h"
+#include "jit/graph_edits/operate.h"
 #include "jit/ir/symbols.h"
-#include "jit/passes/operate.h"
 
 namespace hearth {
 namespace {

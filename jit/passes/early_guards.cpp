@@ -7,8 +7,8 @@
 #include "jit/analysis/node_effects.h"
 #include "jit/analysis/pure_nodes.h"
 #include "jit/compiler/compilation.h"
+#include "jit/graph_edits/schedule.h"
 #include "jit/ir/symbols.h"
-#include "jit/passes/schedule.h"
 
 namespace hearth {
 namespace {

@@ -18,6 +18,7 @@
 #include "jit/analysis/node_effects.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/compiler/compilation.h"
+#include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
 #include "jit/weights/derived_constants.h"
@@ -152,7 +153,7 @@ class Folder {
   void Walk(Block* block) {
     for (Node* node : *block) {
       const Symbol kind = node->kind();
-      if (kind == sym::kFork || kind == sym::kAwaitable) continue;
+      if (IsTask(*node)) continue;
       for (Block* nested : node->blocks()) Walk(nested);
       if (kind == kBatchNorm || kind == kMul || kind == kAdd) TryFold(node);
     }

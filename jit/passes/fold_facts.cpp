@@ -12,11 +12,11 @@
 #include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/value_facts.h"
 #include "jit/compiler/compilation.h"
+#include "jit/graph_edits/constant_table.h"
+#include "jit/graph_edits/simplify_node.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/registry.h"
-#include "jit/passes/constant_table.h"
-#include "jit/passes/simplify_node.h"
 
 namespace hearth {
 namespace {

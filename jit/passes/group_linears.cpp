@@ -14,9 +14,9 @@
 #include "jit/analysis/constant_tensor.h"
 #include "jit/analysis/node_effects.h"
 #include "jit/compiler/compilation.h"
+#include "jit/graph_edits/operate.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
-#include "jit/passes/operate.h"
 #include "jit/weights/derived_constants.h"
 
 namespace hearth {

@@ -1,9 +1,9 @@
 #include "jit/passes/guard_everywhere.h"
 
+#include "jit/analysis/anchors.h"
 #include "jit/compiler/compilation.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
-#include "jit/passes/frame_states.h"
 
 namespace hearth {
 namespace {

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "jit/analysis/anchors.h"
 #include "jit/analysis/node_effects.h"
 #include "jit/analysis/pure_nodes.h"
 #include "jit/compiler/compilation.h"
 #include "jit/ir/contains.h"
 #include "jit/ir/symbols.h"
-#include "jit/passes/frame_states.h"
 
 namespace hearth {
 namespace {

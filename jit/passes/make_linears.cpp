@@ -12,10 +12,10 @@
 #include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/value_facts.h"
 #include "jit/compiler/compilation.h"
+#include "jit/graph_edits/operate.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
-#include "jit/passes/operate.h"
 #include "jit/weights/derived_constants.h"
 
 namespace hearth {

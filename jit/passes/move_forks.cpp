@@ -5,14 +5,14 @@
 #include <utility>
 #include <vector>
 
+#include "jit/analysis/anchors.h"
 #include "jit/analysis/pure_forks.h"
 #include "jit/analysis/pure_nodes.h"
 #include "jit/compiler/compilation.h"
+#include "jit/graph_edits/schedule.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/contains.h"
 #include "jit/ir/symbols.h"
-#include "jit/passes/frame_states.h"
-#include "jit/passes/schedule.h"
 
 namespace hearth {
 namespace {

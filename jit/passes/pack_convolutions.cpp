@@ -16,10 +16,10 @@
 #include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/value_facts.h"
 #include "jit/compiler/compilation.h"
+#include "jit/graph_edits/operate.h"
 #include "jit/ir/contains.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/registry.h"
-#include "jit/passes/operate.h"
 #include "jit/support/operator_threads.h"
 #include "jit/weights/derived_constants.h"
 

@@ -13,10 +13,10 @@
 #include "jit/analysis/node_effects.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/compiler/compilation.h"
+#include "jit/graph_edits/operate.h"
 #include "jit/ir/contains.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/registry.h"
-#include "jit/passes/operate.h"
 #include "jit/weights/derived_constants.h"
 #include "jit/weights/weight_formats.h"
 

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "jit/analysis/loop_size.h"
 #include "jit/analysis/node_effects.h"
 #include "jit/compiler/compilation.h"
+#include "jit/graph_edits/operate.h"
+#include "jit/graph_edits/simplify_node.h"
 #include "jit/ir/symbols.h"
-#include "jit/passes/operate.h"
-#include "jit/passes/simplify_node.h"
-#include "jit/passes/unroll_loops.h"
 
 namespace hearth {
 namespace {

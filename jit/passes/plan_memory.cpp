@@ -16,10 +16,10 @@
 #include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/value_facts.h"
 #include "jit/compiler/compilation.h"
+#include "jit/graph_edits/arena_builder.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/registry.h"
-#include "jit/passes/arena_builder.h"
 #include "jit/support/arena_limits.h"
 
 namespace hearth {

@@ -3,12 +3,12 @@
 #include <vector>
 
 #include "jit/analysis/aliases.h"
+#include "jit/analysis/anchors.h"
 #include "jit/analysis/node_effects.h"
 #include "jit/analysis/pure_forks.h"
 #include "jit/compiler/compilation.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
-#include "jit/passes/frame_states.h"
 
 namespace hearth {
 namespace {

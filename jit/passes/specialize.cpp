@@ -8,11 +8,12 @@
 #include "jit/analysis/effects.h"
 #include "jit/analysis/node_effects.h"
 #include "jit/compiler/compilation.h"
+#include "jit/graph_edits/constant_table.h"
+#include "jit/graph_edits/simplify_node.h"
+#include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/module/compilation_unit.h"
 #include "jit/module/function.h"
-#include "jit/passes/constant_table.h"
-#include "jit/passes/simplify_node.h"
 #include "jit/support/load_budget.h"
 
 namespace hearth {
@@ -105,7 +106,7 @@ class Specializer {
     if ((kind == sym::kCallMethod || kind == sym::kCallFunction) && TryInline(node, frame)) return;
     if (kind == sym::kIf) return WalkIf(node, frame);
     if (kind == sym::kLoop) return WalkLoop(node, frame);
-    if (kind == sym::kFork || kind == sym::kAwaitable) return WalkClosure(node, frame);
+    if (IsTask(node)) return WalkClosure(node, frame);
     if (TrySimplify(node, frame)) return;
     Node* copy = CopyHead(node, frame);
     graph_->Insert(copy);

@@ -9,16 +9,16 @@
 #include <unordered_set>
 #include <utility>
 
+#include "jit/analysis/anchors.h"
+#include "jit/analysis/loop_size.h"
 #include "jit/analysis/node_effects.h"
 #include "jit/analysis/operator_facts.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/value_facts.h"
 #include "jit/compiler/compilation.h"
+#include "jit/graph_edits/operate.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
-#include "jit/passes/frame_states.h"
-#include "jit/passes/operate.h"
-#include "jit/passes/unroll_loops.h"
 
 namespace hearth {
 namespace {

@@ -1,46 +1,19 @@
 #include "jit/passes/unroll_loops.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "jit/analysis/loop_size.h"
 #include "jit/analysis/node_effects.h"
 #include "jit/compiler/compilation.h"
 #include "jit/ir/symbols.h"
 
 namespace hearth {
-
-size_t NumNodes(const Block& block) {
-  size_t count = 0;
-  for (const Node* node : block) {
-    if (node->kind() != sym::kConstant && node->kind() != sym::kFrameState) ++count;
-    for (const Block* inner : node->blocks()) count += NumNodes(*inner);
-  }
-  return count;
-}
-
 namespace {
 
-constexpr int64_t kMaxRounds = 64;
-constexpr size_t kMaxNodesOfLoop = 512;
 constexpr size_t kMaxNodesAdded = 4096;
-
-bool IsTrue(const Value& value) {
-  const c10::IValue* constant = ConstantOf(value);
-  return constant != nullptr && constant->isBool() && constant->toBool();
-}
-
-size_t NodesAdded(const Block& body, int64_t rounds) { return NumNodes(body) * static_cast<size_t>(rounds - 1); }
-
-}  // namespace
-
-bool MayUnroll(const Node& loop, int64_t rounds) {
-  if (loop.kind() != sym::kLoop || !IsTrue(*loop.input(1)) || rounds <= 0 || rounds > kMaxRounds) return false;
-  if (rounds == 1) return true;
-  const Block& body = *loop.block(0);
-  return IsTrue(*body.returns()[0]) && NumNodes(body) + NodesAdded(body, rounds) <= kMaxNodesOfLoop;
-}
-
-namespace {
 
 class Unroller {
  public:

@@ -2,26 +2,15 @@
 // number as a constant.
 //
 // A loop is unrolled if its trip count is a constant, if no round but the last decides whether there is another, and if
-// it is small: so many rounds and so many nodes at most (unroll_loops.cpp), or one round only. All the loops of a graph
-// together add so many nodes at most. A loop is looked at before those in it, whose trip counts may depend on its
+// it is small: so many rounds and so many nodes at most (analysis/loop_size.cpp), or one round only. All the loops of a
+// graph together add so many nodes at most. A loop is looked at before those in it, whose trip counts may depend on its
 // round. The rounds' FrameStates need nothing special: each is a copy that refers to the round's own values, with the
 // number as a constant. Returns whether the graph changed.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
-#include "jit/ir/graph.h"
-
 namespace hearth {
 
 class Compilation;
-
-// What costs something when it runs, with what is in its blocks.
-size_t NumNodes(const Block& block);
-
-// Whether a loop is small enough to be unrolled if it is known to go round so often.
-bool MayUnroll(const Node& loop, int64_t rounds);
 
 bool UnrollLoops(Compilation& compilation);
 

@@ -1,4 +1,4 @@
-#include "jit/passes/fold.h"
+#include "jit/graph_edits/fold.h"
 
 #include <exception>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "jit/passes/operate.h"
+#include "jit/graph_edits/operate.h"
 
 #include "jit/operators/registry.h"
 

@@ -1,4 +1,4 @@
-#include "jit/passes/constant_table.h"
+#include "jit/graph_edits/constant_table.h"
 
 #include <ATen/core/class_type.h>
 #include <ATen/core/jit_type.h>

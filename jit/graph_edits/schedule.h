@@ -1,4 +1,4 @@
-// What passes share that give the nodes of a block another order.
+// What passes share that reorder the nodes of a block.
 //
 // A stretch is a part of a block in which nothing has an effect, so that its nodes may change places as long as each
 // comes after what it needs.

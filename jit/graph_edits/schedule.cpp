@@ -1,12 +1,12 @@
-#include "jit/passes/schedule.h"
+#include "jit/graph_edits/schedule.h"
 
 #include <algorithm>
 #include <unordered_set>
 
+#include "jit/analysis/anchors.h"
 #include "jit/analysis/node_effects.h"
 #include "jit/analysis/pure_nodes.h"
 #include "jit/ir/symbols.h"
-#include "jit/passes/frame_states.h"
 
 namespace hearth {
 namespace {

@@ -1,6 +1,6 @@
 // The rules by which one Node becomes a constant or another value: operators on constants, tuples taken apart where
-// they are made, casts and checks that types decide, dropout that is off. Used by the walk that inlines (specialize.h)
-// and by the pass over a finished graph (simplify.h).
+// they are made, casts and checks that types decide, dropout that is off. Used by the walk that inlines (specialize),
+// by fold_facts and by peel_loops.
 #pragma once
 
 #include <ATen/core/ivalue.h>

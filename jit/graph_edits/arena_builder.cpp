@@ -1,4 +1,4 @@
-#include "jit/passes/arena_builder.h"
+#include "jit/graph_edits/arena_builder.h"
 
 #include <ATen/core/jit_type.h>
 

@@ -1,12 +1,12 @@
-#include "jit/passes/simplify_node.h"
+#include "jit/graph_edits/simplify_node.h"
 
 #include <ATen/core/jit_type.h>
 
 #include "jit/analysis/node_effects.h"
+#include "jit/graph_edits/constant_table.h"
+#include "jit/graph_edits/fold.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
-#include "jit/passes/constant_table.h"
-#include "jit/passes/fold.h"
 
 namespace hearth {
 namespace {
