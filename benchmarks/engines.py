@@ -152,7 +152,7 @@ def onnxruntime(made, device, threads, folder):
     only_tensors_on_cpu(made, device)
     file = pathlib.Path(folder) / "model.onnx"
     with torch.no_grad():
-        trace = torch.jit.trace(made.module, made.inputs, strict=False)
+        trace = torch.jit.trace(made.module, made.inputs, strict=False, check_trace=False)
         torch.onnx.export(trace, made.inputs, str(file), dynamo=False)
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads

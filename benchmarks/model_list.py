@@ -122,5 +122,6 @@ def make(name, batch=1, device="cpu", dtype=torch.float32):
     inputs = tuple(value.to(dtype) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
                    for value in inputs)
     with torch.no_grad():
-        archive = torch.jit.trace(module, inputs, strict=False) if name in TRACED else torch.jit.script(module)
+        archive = (torch.jit.trace(module, inputs, strict=False, check_trace=False) if name in TRACED
+                   else torch.jit.script(module))
     return Made(module, archive, inputs)
