@@ -408,10 +408,9 @@ class SpecPrinter {
 
 }  // namespace
 
-std::optional<ArgumentSpec> ArgumentSpec::Of(std::span<const c10::IValue> arguments, uint64_t mode) {
+std::optional<ArgumentSpec> ArgumentSpec::Of(std::span<const c10::IValue> arguments) {
   std::optional<ArgumentSpec> spec(std::in_place);
   ArgumentPacker packer(spec->words_);
-  packer.Push(mode);
   for (const c10::IValue& argument : arguments) {
     if (packer.Pack(argument, 0)) continue;
     spec.reset();
@@ -426,18 +425,12 @@ size_t ArgumentSpec::bytes() const {
 }
 
 std::vector<ArgumentFacts> ArgumentSpec::Facts() const {
-  SpecReader reader(std::span(words_.data(), words_.size()).subspan(1));
+  SpecReader reader(std::span(words_.data(), words_.size()));
   std::vector<ArgumentFacts> facts;
   while (!reader.AtEnd()) facts.push_back(reader.Read());
   return facts;
 }
 
-std::string ArgumentSpec::ToString() const {
-  const std::string arguments = SpecPrinter().Print(Facts());
-  if (mode() == 0) return arguments;
-  std::ostringstream out;
-  out << arguments << (arguments.empty() ? "" : "; ") << "mode 0x" << std::hex << mode();
-  return std::move(out).str();
-}
+std::string ArgumentSpec::ToString() const { return SpecPrinter().Print(Facts()); }
 
 }  // namespace hearth

@@ -112,19 +112,17 @@ class ArgumentSpec {
   static constexpr size_t kMaxRank = 32;
   static constexpr size_t kMaxKeyBytes = 64;
 
-  // `mode` is compared and hashed with the rest: what else the answer depends on, folded into a word by the caller.
   // Null: no spec.
-  static std::optional<ArgumentSpec> Of(std::span<const c10::IValue> arguments, uint64_t mode = 0);
+  static std::optional<ArgumentSpec> Of(std::span<const c10::IValue> arguments);
 
   bool operator==(const ArgumentSpec& other) const { return hash_ == other.hash_ && words_ == other.words_; }
   uint64_t hash() const { return hash_; }
-  uint64_t mode() const { return words_[0]; }
   // What the spec takes, with this object.
   size_t bytes() const;
 
   // One for each argument, in order.
   std::vector<ArgumentFacts> Facts() const;
-  // "Float[2: *, 1] cpu contiguous, int; mode 0x12": of a tensor rank and sizes, `*` where one is neither 0 nor 1.
+  // "Float[2: *, 1] cpu contiguous, int": of a tensor rank and sizes, `*` where one is neither 0 nor 1.
   std::string ToString() const;
 
  private:

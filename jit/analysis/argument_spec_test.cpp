@@ -18,7 +18,7 @@ namespace {
 using c10::IValue;
 using Arguments = std::vector<IValue>;
 
-ArgumentSpec SpecOf(const Arguments& arguments, uint64_t mode = 0) { return *ArgumentSpec::Of(arguments, mode); }
+ArgumentSpec SpecOf(const Arguments& arguments) { return *ArgumentSpec::Of(arguments); }
 TensorFacts FactsOf(const at::Tensor& tensor) { return SpecOf({tensor}).Facts().at(0).tensor; }
 std::string TextOf(const Arguments& arguments) { return SpecOf(arguments).ToString(); }
 
@@ -233,13 +233,6 @@ TEST(ArgumentSpecTest, WhatBelongsToOneArgumentIsNotTakenForAnother) {
   EXPECT_FALSE(SpecOf({tuple({t}), t}) == SpecOf({tuple({t, t})}));
   EXPECT_FALSE(SpecOf({tuple({t}), t}) == SpecOf({t, tuple({t})}));
   EXPECT_FALSE(SpecOf({DictOf({{"a", t}})}) == SpecOf({DictOf({{"b", t}})}));
-}
-
-TEST(ArgumentSpecTest, TheModeIsPartOfTheSpec) {
-  EXPECT_FALSE(SpecOf({1}, 1) == SpecOf({1}, 2));
-  EXPECT_EQ(SpecOf({1}, 3).mode(), 3);
-  EXPECT_EQ(SpecOf({1}, 18).ToString(), "int; mode 0x12");
-  EXPECT_EQ(SpecOf({}, 18).ToString(), "mode 0x12");
 }
 
 TEST(ArgumentSpecTest, SpecsReadAsPeopleWriteThem) {

@@ -145,19 +145,19 @@ std::optional<StoredSpec> StoredSpec::Of(const ArgumentSpec& spec) {
     if (found == stored.classes_.end()) stored.classes_.push_back(std::move(name));
     return true;
   };
-  if (!SpecWalk(std::span(stored.words_).subspan(1), name_class).Arguments()) return std::nullopt;
+  if (!SpecWalk(stored.words_, name_class).Arguments()) return std::nullopt;
   return stored;
 }
 
 std::optional<ArgumentSpec> StoredSpec::Restore(const FindClass& find_class) const {
-  if (words_.empty() || words_.size() > ArgumentSpec::kMaxWords) return std::nullopt;
+  if (words_.size() > ArgumentSpec::kMaxWords) return std::nullopt;
   std::vector<uint64_t> words = words_;
   const SpecWalk::VisitClass place_class = [&](uint64_t& word) {
     const c10::Type* type = word < classes_.size() ? find_class(classes_[word]) : nullptr;
     word = std::bit_cast<uintptr_t>(type);
     return type != nullptr;
   };
-  if (!SpecWalk(std::span(words).subspan(1), place_class).Arguments()) return std::nullopt;
+  if (!SpecWalk(words, place_class).Arguments()) return std::nullopt;
   std::optional<ArgumentSpec> spec(std::in_place);
   for (const uint64_t word : words) {
     spec->words_.push_back(word);

@@ -1,5 +1,5 @@
 // What the emitter asks of the archive that it compiles for: what a qualified name means, what a type annotation
-// means, and the archive's constants. Implemented by the SourceImporter.
+// means, and the archive's constants. For archives an ArchiveResolver, for files that people write a WrittenResolver.
 #pragma once
 
 #include <ATen/core/ivalue.h>

@@ -179,8 +179,8 @@ TEST(ProfileFileTest, AFileThatIsNotWholeSaysWhatIsWrong) {
   EXPECT_THAT(ErrorOf("key", file + "x"), HasSubstr("bytes follow"));
   EXPECT_THAT(ErrorOf("other", file), HasSubstr("belongs to 'key'"));
   std::string changed = file;
-  changed[8] = 2;
-  EXPECT_THAT(ErrorOf("key", changed), HasSubstr("format is 2"));
+  changed[8] = 1;
+  EXPECT_THAT(ErrorOf("key", changed), HasSubstr("format is 1"));
   for (size_t at = 24; at < file.size(); ++at) {
     changed = file;
     changed[at] ^= 1;
