@@ -4,14 +4,14 @@
     python -m benchmarks.first_requests [--program "dist/run warmup_benchmark"] [--processors 2 16] [--output FILE.md]
 
 A small transformer whose inputs change their lengths is called in a fresh process with everything as a daemon has it
-that was given no flags: a thread for each processor, operators with as many threads as LibTorch takes. Requests come in an
-open loop, at 60 % of what hearth without a compiler can answer, and from 1, N and 2N clients, where N is the number of
-processors, that each send the next one when they have the last answer. Each is measured from a cold start, and after
-the model was called once for every length before it serves, so that libraries have prepared what they need. A latency
-counts from the time when a request was due.
+that was given no flags: a thread for each processor, operators with as many threads as LibTorch takes. Requests come
+in an open loop, at 60 % of what hearth without a compiler can answer, and from 1, N and 2N clients, where N is the
+number of processors, that each send the next one when they have the last answer. Each is measured from a cold start,
+and after the model was called once for every length before it serves, so that libraries have prepared what they need.
+A latency counts from the time when a request was due.
 
-The process may use the first N of the machine's processors (an affinity). The archive is made here, by torch, with random
-weights.
+The process may use the first N of the machine's processors (an affinity). The archive is made here, by torch, with
+random weights.
 """
 
 import argparse

@@ -140,6 +140,13 @@ void Print(const char* where, int threads, size_t calls, double seconds, long sl
   std::fflush(stdout);
 }
 
+// Every client brings tensors of its own, as requests do: threads that share one take its count from each other.
+hearth::Arguments Copy(const hearth::Arguments& arguments) {
+  hearth::Arguments copies;
+  for (const c10::IValue& argument : arguments) copies.emplace_back(argument.toTensor().clone());
+  return copies;
+}
+
 void MeasureCallers(hearth::Model& model, const hearth::Arguments& arguments, int threads, double seconds) {
   std::latch begin(threads + 1);
   std::atomic<bool> over{false};
@@ -147,9 +154,10 @@ void MeasureCallers(hearth::Model& model, const hearth::Arguments& arguments, in
   std::vector<std::thread> callers;
   for (int i = 0; i < threads; ++i) {
     callers.emplace_back([&] {
+      const hearth::Arguments own = Copy(arguments);
       begin.arrive_and_wait();
       size_t done = 0;
-      for (; !over.load(std::memory_order_relaxed); ++done) CallHere(model, arguments);
+      for (; !over.load(std::memory_order_relaxed); ++done) CallHere(model, own);
       calls += done;
     });
   }
@@ -166,20 +174,28 @@ void MeasurePool(const std::string& archive, const hearth::Arguments& arguments,
   const auto runtime = MakeRuntime(threads, true);
   const auto model = Check(runtime->Load(archive, {}));
   for (int i = 0; i < 200; ++i) CallHere(*model, arguments);
-  std::latch clients(2 * threads);
-  std::atomic<size_t> calls{0};
+  const int clients = 2 * threads;
+  struct alignas(64) Client {
+    hearth::Arguments arguments;
+    size_t calls = 0;
+  };
+  std::vector<Client> all(static_cast<size_t>(clients));
+  for (Client& client : all) client.arguments = Copy(arguments);
+  std::latch over(clients);
   const auto start = Clock::now();
   const long sleeps = Sleeps();
   const auto end = start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-  std::function<void()> next = [&] {
-    model->CallAsync("forward", arguments, {}, {}, [&](const absl::StatusOr<c10::IValue>& answer) {
+  std::function<void(Client&)> next = [&](Client& client) {
+    model->CallAsync("forward", client.arguments, {}, {}, [&](const absl::StatusOr<c10::IValue>& answer) {
       if (!answer.ok()) Fail(std::string(answer.status().message()));
-      calls.fetch_add(1, std::memory_order_relaxed);
-      Clock::now() < end ? next() : clients.count_down();
+      ++client.calls;
+      Clock::now() < end ? next(client) : over.count_down();
     });
   };
-  for (int i = 0; i < 2 * threads; ++i) next();
-  clients.wait();
+  for (Client& client : all) next(client);
+  over.wait();
+  size_t calls = 0;
+  for (const Client& client : all) calls += client.calls;
   Print("pool", threads, calls, Since(start), Sleeps() - sleeps);
 }
 

@@ -7,8 +7,8 @@ Ten models (warmup_models.py) are loaded and at once sent requests of sizes that
 without a compiler can answer, with two models replaced in the middle as the daemon does it: loaded and made warm for what
 is called while the old ones serve. A latency counts from the time when a request was due. Each round goes through all
 ways, each in a fresh process, with the same requests at the same times: hearth without its compiler, hearth, and torch.jit
-in the same harness. Figures are medians over the rounds. Everything is as in a daemon that was given no flags: a thread for
-each processor, and operators with as many threads as LibTorch and, in hearth, the runs under way leave them.
+in the same harness. Figures are medians over the rounds. Everything is as in a daemon that was given no flags: a
+thread for each processor, and operators with as many threads as LibTorch and, in hearth, the runs under way leave them.
 
 Under a quota the rate is 60 % of what was reached under it. The quota is a cgroup's where one may be made and is seen to
 be kept; else the processes are stopped and continued so that they keep to it (quota.py), and the table says so. The

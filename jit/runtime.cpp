@@ -35,6 +35,7 @@
 #include "jit/support/memory_account.h"
 #include "jit/support/operator_threads.h"
 #include "jit/support/resource_error.h"
+#include "jit/support/striped_pointer.h"
 
 namespace hearth {
 namespace {
@@ -101,25 +102,25 @@ class Handle final : public CallHandle {
   CancellationToken token_;
 };
 
-class LoadedModel final : public Model, public std::enable_shared_from_this<LoadedModel> {
+class LoadedModel final : public Model {
  public:
   // Runs on `pool`. A memory limit of 0 is none. `keeper`, which may be null, has adopted the executor. `traffic` is
   // told of calls.
-  LoadedModel(std::shared_ptr<ModelExecutor> executor, const ThreadPool& pool, ImportedModule imported,
-              c10::Device device, std::shared_ptr<StreamPool> streams, int64_t memory_limit,
-              std::shared_ptr<Traffic> traffic, std::shared_ptr<ProfileKeeper> keeper)
-      : executor_(std::move(executor)),
+  LoadedModel(const std::shared_ptr<ModelExecutor>& executor, const ThreadPool& pool, ImportedModule imported,
+              c10::Device device, std::shared_ptr<StreamPool> streams, int64_t memory_limit, Traffic& traffic,
+              std::shared_ptr<ProfileKeeper> keeper)
+      : executor_(executor),
         pool_(pool),
         imported_(std::move(imported)),
         device_(device),
         streams_(std::move(streams)),
         memory_limit_(memory_limit),
-        traffic_(std::move(traffic)),
+        traffic_(traffic),
         keeper_(std::move(keeper)) {}
 
   // On the runtime's thread for that: it writes to the disk, and the executor ends after it.
   ~LoadedModel() override {
-    if (keeper_ != nullptr) keeper_->Release(executor_);
+    if (keeper_ != nullptr) keeper_->Release(executor_.object());
   }
 
   // Has `successor` make plans for what this model is called with.
@@ -251,7 +252,7 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
     Arguments bound;
     try {
       std::optional<c10::IValue> self;
-      if (imported_.object) self = imported_.object;
+      if (imported_.object) self = method.uses_self ? c10::IValue(imported_.object) : c10::IValue();
       bound = BindArguments(method.schema(), std::move(self), std::move(args), std::move(kwargs));
       if (stream) {
         const c10::StreamGuard guard(*stream);
@@ -263,7 +264,7 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
     }
     ModelExecutor::CallSettings settings{
         std::move(token), MakeAccount(memory_limit_), std::move(options.on_start), options.may_run_here, on_stream,
-        nullptr,          options.failing_guard,      options.operator_threads};
+        nullptr,          options.failing_guard,      options.operator_threads,    executor_.Reference()};
     if (options.report != nullptr) {
       settings.report = std::make_shared<RunReport>();
       callback = [&method, report = options.report, run = settings.report,
@@ -273,12 +274,13 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
       };
     }
     const bool served = !options.is_warmup;
-    if (served) traffic_->Begin();
+    if (served) traffic_.Begin();
+    // The run keeps the executor, and the runtime the rest: nothing that all calls share is counted here.
     executor_->RunAsync(method, std::move(bound), std::move(settings),
-                        [self = shared_from_this(), stream, served, callback = std::move(callback)](
+                        [stream, traffic = served ? &traffic_ : nullptr, callback = std::move(callback)](
                             c10::IValue value, const std::exception_ptr& error) {
-                          auto answer = self->Finish(std::move(value), error, stream.get());
-                          if (served) self->traffic_->End();
+                          auto answer = Finish(std::move(value), error, stream.get());
+                          if (traffic != nullptr) traffic->End();
                           callback(std::move(answer));
                         });
     return handle;
@@ -300,7 +302,7 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
     return *std::move(result);
   }
 
-  absl::StatusOr<c10::IValue> Finish(c10::IValue value, std::exception_ptr error, const c10::Stream* stream) {
+  static absl::StatusOr<c10::IValue> Finish(c10::IValue value, std::exception_ptr error, const c10::Stream* stream) {
     if (stream) {
       try {
         const c10::StreamGuard guard(*stream);
@@ -315,13 +317,13 @@ class LoadedModel final : public Model, public std::enable_shared_from_this<Load
     return value;
   }
 
-  std::shared_ptr<ModelExecutor> executor_;
+  const StripedPointer<ModelExecutor> executor_;
   const ThreadPool& pool_;
   ImportedModule imported_;
   const c10::Device device_;
   const std::shared_ptr<StreamPool> streams_;
   const int64_t memory_limit_;
-  const std::shared_ptr<Traffic> traffic_;
+  Traffic& traffic_;
   const std::shared_ptr<ProfileKeeper> keeper_;
 };
 
@@ -480,9 +482,9 @@ class RuntimeImpl final : public Runtime {
 
   std::shared_ptr<Model> MakeModel(std::shared_ptr<ModelExecutor> executor, ImportedModule imported,
                                    const LoadOptions& options, std::shared_ptr<ProfileKeeper> keeper) {
-    return disposal_.queue()->Own(
-        std::make_unique<LoadedModel>(std::move(executor), pool_, std::move(imported), device_, streams_,
-                                      options.memory_limit.value_or(memory_limit_), traffic_, std::move(keeper)));
+    return disposal_.queue()->Own(std::make_unique<LoadedModel>(executor, pool_, std::move(imported), device_, streams_,
+                                                                options.memory_limit.value_or(memory_limit_), *traffic_,
+                                                                std::move(keeper)));
   }
 
   // Asks for plans for what the model's predecessor is called with.

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
-#include <thread>
 #include <utility>
 
 #include "jit/executor/random_sample.h"
 #include "jit/support/memory_account.h"
+#include "jit/support/striped_pointer.h"
 
 namespace hearth {
 namespace {
@@ -16,11 +16,6 @@ namespace {
 constexpr size_t kMaxLimbo = 4096;
 // What an entry takes in its table, where one slot in two to eight is used.
 constexpr size_t kTableBytes = 4 * 16;
-
-unsigned Stripes() {
-  static const unsigned stripes = std::bit_ceil(std::clamp(std::thread::hardware_concurrency(), 1U, 64U));
-  return stripes;
-}
 
 // About.
 size_t BytesOf(const SpecProfile& known) {
@@ -47,10 +42,7 @@ class CodeEntry::Installed {
 
   // The first is for all shapes.
   explicit Installed(std::vector<Version> versions) : versions_(std::move(versions)) {
-    for (const Version& version : versions_) {
-      auto& stripes = stripes_.emplace_back();
-      for (unsigned i = 0; i < Stripes(); ++i) stripes.emplace_back(version.plan.get(), Keeper{version.plan});
-    }
+    for (const Version& version : versions_) plans_.emplace_back(version.plan);
   }
 
   std::shared_ptr<const ExecutionPlan> Reference(unsigned thread, std::span<const c10::IValue> arguments) const {
@@ -58,7 +50,7 @@ class CodeEntry::Installed {
     for (size_t i = versions_.size(); i-- > 1 && best == 0;) {
       if (versions_[i].shape->Fits(arguments)) best = i;
     }
-    return stripes_[best][thread & (Stripes() - 1)];
+    return plans_[best].Reference(thread);
   }
   const std::vector<Version>& versions() const { return versions_; }
   bool Has(const ExecutionPlan& plan) const {
@@ -68,21 +60,15 @@ class CodeEntry::Installed {
   size_t bytes() const {
     size_t bytes = sizeof(Installed);
     for (const Version& version : versions_) {
-      bytes += version.bytes + sizeof(Version) + Stripes() * (sizeof(std::shared_ptr<void>) + 2 * sizeof(Keeper));
+      bytes += version.bytes + sizeof(Version) + StripedPointer<const ExecutionPlan>::bytes();
       if (version.shape) bytes += version.shape->bytes();
     }
     return bytes;
   }
 
  private:
-  // Lies in the reference count's block, and gives that a cache line of its own.
-  struct alignas(64) Keeper {
-    std::shared_ptr<const ExecutionPlan> plan;
-    void operator()(const ExecutionPlan*) { plan.reset(); }
-  };
-
   const std::vector<Version> versions_;
-  std::vector<std::vector<std::shared_ptr<const ExecutionPlan>>> stripes_;  // by version
+  std::vector<StripedPointer<const ExecutionPlan>> plans_;  // by version
 };
 
 class CodeCache::Table {

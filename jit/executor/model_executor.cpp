@@ -54,6 +54,7 @@ ModelExecutor::ModelExecutor(std::shared_ptr<CompilationUnit> unit, c10::intrusi
   for (Method& entry : entries_) {
     entry.code = builder.Build(*entry.baseline, *entry.function);
     entry.straight = IsStraight(*entry.baseline->block());
+    entry.uses_self = !entry.baseline->inputs()[0]->uses().empty();
     const FunctionEffects acts = effects_->Of(*entry.baseline);
     entry.repeatable = entry.plan.empty() && !acts.random && !acts.seeds && !acts.acts && !acts.writes_constants;
   }
@@ -113,23 +114,25 @@ size_t ModelExecutor::RestoreProfiles(std::vector<SpecProfile> profiles) const {
 
 void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> arguments, CallSettings settings,
                              Completion completion) {
-  std::shared_ptr<const Code> code = method.code;
+  if (settings.self == nullptr) settings.self = shared_from_this();
+  // Counted with its owner, of which each thread has another count.
+  std::shared_ptr<const Code> code(settings.self, method.code.get());
   RunOptions options;
   if (tiers_ != nullptr) {
     try {
       const auto self = static_cast<size_t>(module_ != nullptr);
       PlanChoice choice = tiers_->Choose(static_cast<size_t>(&method - entries_.data()),
                                          std::span(arguments).subspan(self), settings.failing_guard);
-      if (choice.plan != nullptr) code = choice.plan->executable().entry();
+      if (choice.plan != nullptr) code = {choice.plan, choice.plan->executable().entry().get()};
       options.keep_alive[1] = choice.plan;
       if (choice.observed != nullptr) code = std::move(choice.observed);
       options.samples = std::move(choice.samples);
       options.failing_guard = choice.failing_guard;
       ShadowRuns* shadow = tiers_->shadow();
       if (shadow != nullptr && choice.plan != nullptr && method.repeatable && shadow->Draw()) {
-        completion = shadow->Watch(
-            {method.function->qualname().qualifiedName(), method.code, shared_from_this(), settings.stream}, arguments,
-            self, std::move(completion));
+        completion =
+            shadow->Watch({method.function->qualname().qualifiedName(), method.code, settings.self, settings.stream},
+                          arguments, self, std::move(completion));
       }
       if (settings.report != nullptr && choice.plan != nullptr) {
         settings.report->arguments = ArgumentSpec::Of(std::span(arguments).subspan(self))->ToString();
@@ -142,7 +145,7 @@ void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> argu
   options.token = std::move(settings.token);
   options.memory = std::move(settings.memory);
   options.pool = pool_;
-  options.keep_alive[0] = shared_from_this();
+  options.keep_alive[0] = std::move(settings.self);
   // The turn ends with the run and its forks, after the completion: the answer may be part of the module's state, and
   // the next run that writes it waits until the answer has been taken.
   if (gate_) options.turn = gate_->Arrive(method.plan);

@@ -39,8 +39,9 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
     Function* function;               // owned by the unit
     std::unique_ptr<Graph> baseline;  // what `code` was made from
     std::shared_ptr<const Code> code;
-    StatePlan plan;  // where its runs meet others over the module's state
-    bool straight;   // no loops or calls: how long a run takes is up to its operators alone
+    StatePlan plan;         // where its runs meet others over the module's state
+    bool straight;          // no loops or calls: how long a run takes is up to its operators alone
+    bool uses_self = true;  // whether a run needs its object: else its count is not worth writing
     // Whether a second run with copies of the arguments does nothing but answer.
     bool repeatable = false;
 
@@ -83,8 +84,11 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
     std::shared_ptr<RunReport> report;      // to be filled by the time of the completion; may be null
     std::optional<uint64_t> failing_guard;  // as Tiers::Choose takes it
     int operator_threads = 0;               // as RunOptions has it
+    // This executor, which the run and its forks keep alive; null: counted once more where all runs count it.
+    std::shared_ptr<ModelExecutor> self;
   };
-  // Runs a method or hook of this executor; `arguments` fit its schema, self first. The completion runs once, on a pool
+  // Runs a method or hook of this executor; `arguments` fit its schema, self first (anything, where it is not
+  // used). The completion runs once, on a pool
   // thread or, if that was allowed and the run never waits for a fork that another thread has begun, on this one before
   // RunAsync returns.
   void RunAsync(const Method& method, std::vector<c10::IValue> arguments, CallSettings settings, Completion completion);

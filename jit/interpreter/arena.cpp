@@ -8,6 +8,7 @@
 #include <c10/util/SmallVector.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "jit/support/memory_account.h"
 #include "jit/support/thread_number.h"
@@ -175,7 +176,9 @@ void Arenas::Keep(std::unique_ptr<Arena> arena) const {
     (void)arena.release();
     kept.hash.store(hash, std::memory_order_relaxed);
     if (layout_.num_given != 0) {
-      kept.time.store(clock_.fetch_add(1, std::memory_order_relaxed), std::memory_order_relaxed);
+      // Not a number that all threads count up: they would wait for each other's turn to write it.
+      const auto now = std::chrono::steady_clock::now().time_since_epoch();
+      kept.time.store(static_cast<uint64_t>(now.count()), std::memory_order_relaxed);
     }
     return;
   }

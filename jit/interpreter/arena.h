@@ -113,7 +113,6 @@ class Arenas {
 
   const ArenaLayout layout_;
   mutable std::array<Kept, kMost> kept_;
-  mutable std::atomic<uint64_t> clock_{0};
   mutable std::atomic<size_t> made_{0};  // that there are
 };
 

@@ -22,7 +22,7 @@ namespace hearth {
 void LetIdleTeamsSleep();
 
 // The numbers of threads that operators of one run may have, of `all`: all of them, a quarter, a sixteenth, and so on
-// down to one. Few, for libraries prepare code, and plans pack weights, for each number.
+// down to one. Few, for libraries prepare code for each number.
 std::vector<int> OperatorThreadCounts(int all);
 
 // The calling thread's operators, beside those of runs on other threads: all of its threads for the only run, so few
