@@ -5,10 +5,11 @@ import re
 
 import pytest
 import torch
-from command_line import BUILD, hearth, run_cases
-from daemon import eventually
-from native import NativeClient
 from torch import Tensor, nn
+
+from integration_tests.command_line import BUILD, hearth, run_cases
+from integration_tests.daemon import eventually
+from integration_tests.native import NativeClient
 
 LIBRARY = BUILD / "lib" / "libtest_operators.so"
 TEXT = "not the first time"
