@@ -9,7 +9,7 @@ from integration_tests.zoo.timm_models import traced_model
 
 # The side of a picture: the one that the model was made for where it takes no other.
 _MODELS = {
-    "bat_resnext26ts": 128,
+    "bat_resnext26ts": 256,
     "beit3_base_patch16_224": 224,
     "beit_base_patch16_224": 224,
     "beitv2_base_patch16_224": 224,
@@ -71,8 +71,8 @@ _MODELS = {
     "gmixer_12_224": 224,
     "gmlp_s16_224": 224,
     "halo2botnet50ts_256": 256,
-    "halonet_h1": 128,
-    "haloregnetz_b": 128,
+    "halonet_h1": 256,
+    "haloregnetz_b": 224,
     "hardcorenas_b": 128,
     "hgnet_tiny": 128,
     "hgnetv2_b1": 128,
