@@ -41,7 +41,7 @@ def _run_until_trouble(cases, case_timeout, extra, program, limited):
         )  # fmt: skip
         answers = queue.SimpleQueue()
         threading.Thread(target=_feed, args=(process, text), daemon=True).start()
-        threading.Thread(target=_collect, args=(process, answers), daemon=True).start()
+        threading.Thread(target=collect, args=(process, answers), daemon=True).start()
         lines = []
         try:
             while len(lines) < len(cases):
@@ -66,15 +66,21 @@ def _feed(process, text):
         pass  # it ended early; its reader says so
 
 
-def _collect(process, answers):
+def collect(process, answers):
+    """Puts what the process says of each case into a queue, and None at its end."""
     plans = ""
     for line in process.stdout:
         if line.startswith("plans "):
             plans = line.removesuffix("\n") + "\t"
-        elif line == "ok\n" or line.startswith(("raised ", "bad ")):
+        elif is_answer(line.removesuffix("\n")):
             answers.put(plans + line)
             plans = ""
     answers.put(None)
+
+
+def is_answer(line):
+    """Whether `hearth run --cases` says this of a case, and not its reader of the process."""
+    return line == "ok" or line.startswith(("raised ", "bad "))
 
 
 def _limited(command):

@@ -95,5 +95,5 @@ def test_a_syntax_error_is_shown_with_file_line_and_caret(archives, server):
         client.load_model("bad a syntax error")
     message = str(refused.value)
     assert "line 11 is still open" in message  # where the parenthesis was never closed
-    assert 'File "code/__torch__/bad_archives.py", line 12' in message
+    assert 'File "code/__torch__/integration_tests/bad_archives.py", line 12' in message
     assert "~ <--- HERE" in message

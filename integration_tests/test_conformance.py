@@ -1,14 +1,18 @@
 """The conformance harness sees every kind of difference that it says it compares, and no difference where there is none."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
 from integration_tests.command_line import HEARTH
-from integration_tests.conformance import report
+from integration_tests.conformance import report, run
 from integration_tests.conformance.case import Case
-from integration_tests.conformance.compare import Outcome, difference
-from integration_tests.conformance.hearth import Hearth
-from integration_tests.conformance.oracle import as_python_says, judge
+from integration_tests.conformance.compare import Outcome, difference, is_of_size_alone
+from integration_tests.conformance.hearth import Hearth, Plans, with_plans
+from integration_tests.conformance.oracle import as_python_says, judge, load_source
+from integration_tests.conformance.random_programs.check import HearthProcess
+from integration_tests.conformance.suites import random_programs
 from integration_tests.conformance.workers import Died, Worker
 
 
@@ -61,6 +65,12 @@ def test_what_is_not_to_be_compared_is_not():
     assert "memory" in difference(shared, apart, ("values", "strides"))
 
 
+@pytest.mark.parametrize("name", DIFFERENCES)
+def test_only_numbers_of_the_result_may_be_as_near_as_another_answer(name):
+    expected, got, _ = DIFFERENCES[name]
+    assert is_of_size_alone(expected, got) == (name == "a tensor's value")
+
+
 SOURCE = """
 def forward(x: Tensor, numbers: List[int]):
     numbers.append(3)
@@ -87,6 +97,106 @@ def test_hearth_is_judged_by_what_it_wrote(case, tmp_path):
     assert judged(case, tmp_path) == {"verdict": "agree", "reason": "", "torch": "value"}
     miss = judged(case, tmp_path, lambda content: content["args"][1].append(4))
     assert miss == {"verdict": "miss", "reason": "args.1: expected 2 elements, got 3", "torch": "value"}
+    other = judged(case, tmp_path, lambda content: content["result"][1].add_(1))
+    assert (other["verdict"], other["of_size"]) == ("miss", True)
+
+
+@pytest.fixture
+def refused(tmp_path):
+    """A file that torch.jit.script refuses, as a case."""
+    source = tmp_path / "source.py"
+    source.write_text("def f(x: int):\n    y = x + 1\n    return y.no_such_thing()\n")
+    torch.save((1,), tmp_path / "in.pt")
+    return Case("a", "a", str(source), str(tmp_path / "in.pt"), method="f")
+
+
+def verdict_on(case, line):
+    return judge({"case": case.to_json(), "line": line, "output": "/nowhere", "device": "cpu"})
+
+
+def test_what_both_refuse_is_refused_with_the_same_words_or_at_the_same_line(refused):
+    with pytest.raises(RuntimeError) as caught:
+        torch.jit.script(load_source(refused.archive).f)
+    words = str(caught.value).strip().partition("\n")[0].rstrip(":")
+    assert verdict_on(refused, f"bad {words}") == {"verdict": "agree", "reason": "", "torch": "failed"}
+    reworded = verdict_on(refused, f'bad an int has no methods; File "{refused.archive}", line 3; return')
+    assert reworded["verdict"] == "agree" and reworded["words"] == [words, "an int has no methods"]
+    assert verdict_on(refused, f'bad an int has no methods; File "{refused.archive}", line 2; y')["verdict"] == "miss"
+
+
+def test_what_only_hearth_accepts_is_told_apart_from_what_it_fails_in(refused):
+    assert verdict_on(refused, "ok")["verdict"] == verdict_on(refused, "raised a: b")["verdict"] == "accepts"
+    assert verdict_on(refused, "the process ended with -11")["verdict"] == "miss"
+    assert verdict_on(refused, "no answer within 60 s")["verdict"] == "miss"
+
+
+AGREES = {"verdict": "agree", "reason": "", "torch": "value"}
+PLACE = (
+    '{"method": "M.forward", "arguments": "Float[*]", "tier": 1, "operator": "hearth::convolution", "node": "%y", '
+    '"where": "", "exception": "in another format", "runs": 1}'
+)
+
+
+def test_a_plan_that_raises_where_the_baseline_does_not_is_a_miss_whatever_was_answered():
+    plans = Plans.told(f"plans 1 guards 2 bailouts 1 unexplained 1 invalidated 0 [{PLACE}]")
+    verdict = with_plans(AGREES, plans)
+    assert verdict["verdict"] == "miss"
+    assert "hearth::convolution (in another format)" in verdict["reason"]
+    assert verdict["plans"]["raised"] == ["hearth::convolution"]
+    assert with_plans(AGREES, Plans.told("plans 1 guards 2 bailouts 0 unexplained 0 invalidated 1 []"))["verdict"] == "miss"
+    cases = {"a": {"group": "a", **verdict}}
+    content = {"commit": "c", "torch": "t", "device": "cpu", "machine": "m", "cases": cases}
+    text = report.page([report.summarize(content, [], "s", "Title")])
+    assert "`hearth::convolution` raises in plans of 1 where the baseline does not: a." in text
+
+
+def test_a_bailout_with_a_reason_is_none():
+    plans = Plans.told("plans 1 guards 2 bailouts 1 unexplained 0 invalidated 0 []")
+    assert with_plans(AGREES, plans)["verdict"] == "agree"
+    assert with_plans(AGREES, None) == AGREES
+
+
+def test_a_hearth_that_hangs_or_ends_costs_one_row(tmp_path):
+    program = tmp_path / "hearth"
+    for text, line in (("sleep 600", "no answer within 1 s"), ("exit 3", "the process ended with 3")):
+        program.write_text(f"#!/bin/bash\n{text}\n")
+        program.chmod(0o755)
+        process = HearthProcess(program, seconds=1)
+        assert process.ask([("a.pt", "in.pt", "out.pt", "f")]) == [line]
+        process.close()
+
+
+def test_where_torch_dies_hearth_must_have_answered():
+    assert random_programs.verdict_on_death("it died", ["ok", "raised a: b"])["verdict"] == "torch"
+    assert random_programs.verdict_on_death("it died", ["ok", "no answer within 60 s"])["verdict"] == "miss"
+
+
+def test_a_result_is_good_for_the_same_binary_content_and_comparison(case, tmp_path):
+    binary = tmp_path / "binary"
+    binary.write_bytes(b"one")
+    options = SimpleNamespace(device="cpu")
+
+    def results():
+        return run.Results(tmp_path / "results.json", Hearth(binary), options, random_programs)
+
+    first = results()
+    first.add(case, AGREES)
+    first.write()
+    assert results().agrees(case)
+    torch.save((torch.ones(2, 2), [1]), case.inputs)
+    assert not results().agrees(case)
+    first = results()
+    first.add(case, AGREES)
+    first.write()
+    assert results().agrees(case)
+    binary.write_bytes(b"another")
+    assert not results().agrees(case)
+
+
+def test_few_cases_may_say_nothing():
+    assert not run.says_too_little(1, 10)
+    assert not run.says_too_little(20, 1000)
+    assert run.says_too_little(21, 1000)
 
 
 def test_a_message_reads_as_it_does_after_torchs_python_binding():
@@ -141,7 +251,8 @@ def test_a_miss_needs_a_reason_and_a_reason_needs_a_miss():
     assert summary["new"] == [("sub/1", "values")]
     assert [entry["reason"] for entry in summary["stale"]] == ["no more"]
     text = report.page([summary])
-    assert "| s | 3 | 1 | 33.33 % | 2 | 2 | 1 | 1 |" in text
+    assert "| s | 3 | 1 | 33.33 % | 2 | 0 | 2 | 1 | 1 (25.00 %) |  |" in text
+    assert "| s | 3 | 1 | 33.33 % | 2 | 0 | 2 | 1 | 1 (25.00 %) | older |" in report.page([summary], older=lambda _: True)
     assert "| 1 | because | `add/2` |" in text
 
 

@@ -3,6 +3,8 @@ and must come to what torch.jit does."""
 
 import random
 
+from integration_tests.conformance.hearth import with_plans
+
 MOST = 64  # guards of a case that are tried; of more, a sample
 
 
@@ -19,7 +21,7 @@ def verdicts(cases, hearth, folder, judge):
 def _run(pairs, hearth, folder, judge, runs):
     answers = hearth.run([case for case, _ in pairs], folder, [guard for _, guard in pairs]) if pairs else []
     for (case, guard), answer in zip(pairs, answers):
-        runs[case.name].append((guard, answer, judge(case, answer)))
+        runs[case.name].append((guard, answer, with_plans(judge(case, answer), answer.plans)))
 
 
 def _others(first):
@@ -35,9 +37,9 @@ def _summary(runs):
             result = {**verdict, "reason": f"guard {guard}: {verdict['reason']}"}
             break
     guarded = [(guard, answer.plans) for guard, answer, _ in runs if answer.plans and answer.plans.guards]
-    told = [answer.plans for _, answer, _ in runs if answer.plans]
+    told = next((verdict["plans"] for _, _, verdict in runs if "plans" in verdict), None)
     if told:
         unreached = [guard for guard, plans in guarded if plans.bailouts == 0]
-        result["plans"] = {**told[0]._asdict(), "bailouts": len(guarded) - len(unreached), "tried": len(guarded),
+        result["plans"] = {**told, "bailouts": len(guarded) - len(unreached), "tried": len(guarded),
                            "unreached": unreached}  # fmt: skip
     return result

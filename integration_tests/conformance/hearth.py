@@ -1,5 +1,6 @@
 """Many cases through `hearth run --cases`: what it says of each, and the file it writes."""
 
+import json
 import random
 import re
 from pathlib import Path
@@ -13,11 +14,36 @@ class Plans(NamedTuple):
     plans: int
     guards: int  # of the plan that has most
     bailouts: int  # runs that went back to the baseline
+    unexplained: int = 0  # of these, for an exception that the plan alone raised: no guard had failed
+    invalidated: int = 0  # plans taken out of use because they raised where the baseline does not
+    raised: tuple = ()  # {"operator", "node", "exception", "method", ...} of the places that raised
 
     @staticmethod
     def told(line):
         """From what `hearth run --cases` says of them."""
-        return Plans(*map(int, re.fullmatch(r"plans (\d+) guards (\d+) bailouts (\d+)", line).groups()))
+        pattern = r"plans (\d+) guards (\d+) bailouts (\d+) unexplained (\d+) invalidated (\d+) (\[.*\])"
+        *numbers, raised = re.fullmatch(pattern, line).groups()
+        return Plans(*map(int, numbers), tuple(json.loads(raised)))
+
+    @property
+    def fault(self):
+        """What is wrong with them, whatever the answers were; "" if nothing is."""
+        if not (self.unexplained or self.invalidated):
+            return ""
+        places = [f"{place['operator']} ({place['exception']})" for place in self.raised]
+        return f"a plan raises where the baseline does not, in {'; '.join(dict.fromkeys(places)) or 'a plan that is gone'}"
+
+
+def with_plans(verdict, plans):
+    """The verdict on a case with what came of its plans. One that only the plans' faults speak against is a miss."""
+    if plans is None:
+        return verdict
+    told = {key: value for key, value in plans._asdict().items() if key != "raised"}
+    if plans.raised:
+        told["raised"] = sorted({place["operator"] for place in plans.raised})
+    if plans.fault and verdict["verdict"] != "miss":
+        verdict = {**verdict, "verdict": "miss", "reason": plans.fault}
+    return {**verdict, "plans": told}
 
 
 class Answer(NamedTuple):

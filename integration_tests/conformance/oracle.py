@@ -13,7 +13,7 @@ import torch
 
 from integration_tests.command_line import unescape
 from integration_tests.conformance.case import Case
-from integration_tests.conformance.compare import Outcome, difference, plain
+from integration_tests.conformance.compare import Outcome, difference, is_of_size_alone, plain
 from integration_tests.conformance.making import copied
 
 _TYPE = re.compile(
@@ -23,6 +23,7 @@ _FAILED = "The following operation failed in the TorchScript interpreter."
 # The end of a traceback's place. The source lines around it are indented, or begin a def or a class; then come class and
 # message.
 _PLACE_ENDS = "<--- HERE"
+_PLACE = re.compile(r', line (\d+)')
 _CLASS = re.compile(r"^[A-Za-z_][\w.]*:", re.MULTILINE)
 
 torch.set_num_threads(1)
@@ -31,8 +32,9 @@ warnings.simplefilter("ignore")
 
 def judge(item):
     """The verdict on {"case", "line": what hearth said, "output": the file it wrote, "device", perhaps "tolerance" for a case
-    that has none}: {"verdict": "agree", "miss",
-    or "torch" where torch.jit itself does not load the archive; "reason": what differs; "torch": what torch.jit did}."""
+    that has none}: {"verdict": "agree"; "miss"; "accepts" where torch.jit refuses the archive and hearth runs it; or "torch"
+    where torch.jit's own answer cannot be compared; "reason": what differs; "torch": what torch.jit did; "of_size" if the
+    numbers of a miss differ and nothing else}."""
     case = Case.from_json(item["case"])
     if case.raises:
         expected = Outcome("raised", case.raises)
@@ -42,18 +44,22 @@ def judge(item):
     try:
         expected = _expected(case, item["device"])
     except _NotLoaded as error:
-        if case.archive.endswith(".py") and item["line"].startswith("bad "):
-            return _verdict(None, "failed")  # both refuse it, each in words of its own
-        return {"verdict": "torch", "reason": f"torch.jit does not load it: {error}", "torch": "failed"}
+        return _verdict_on_refusal(str(error), item["line"])
     got = hearth_outcome(item["line"], item["output"])
+    tolerance = case.tolerance or item.get("tolerance")
     try:
-        if got.kind == "failed" and not _can_be_saved(expected.content):
+        if got.kind == "failed" and item["line"] == "ok" and not _can_be_saved(expected.content):
             return {"verdict": "torch", "reason": "torch.save does not take torch.jit's own answer", "torch": expected.kind}
-        found = difference(expected, got, case.skip, case.tolerance or item.get("tolerance"))
+        found = difference(expected, got, case.skip, tolerance)
+        verdict = _verdict(found, expected.kind)
+        if not found and expected.kind == "refused":
+            verdict |= _other_words(expected.message, got.message)
+        if found and is_of_size_alone(expected, got, case.skip, tolerance):
+            verdict["of_size"] = True
+        return verdict
     finally:
         if os.path.exists(item["output"]):
             os.remove(item["output"])
-    return _verdict(found, expected.kind)
 
 
 class _NotLoaded(Exception):
@@ -65,8 +71,34 @@ def _expected(case, device):
     try:
         function = _load(case, device)
     except Exception as error:
-        raise _NotLoaded(_line(error)) from None
+        raise _NotLoaded(f"{type(error).__name__}: {str(error).strip()}") from None
     return _run(function, case, device)
+
+
+def _verdict_on_refusal(theirs, line):
+    """Where torch.jit refuses an archive or a source with the words `theirs`, so must hearth: with the same words, or with
+    others at a line of the source that torch.jit names too, if it names any."""
+    if line == "ok" or line.startswith("raised "):
+        return {"verdict": "accepts", "reason": f"torch.jit refuses it: {theirs[:500]}", "torch": "failed"}
+    if not line.startswith("bad "):
+        return _verdict(f"torch.jit refuses it ({theirs[:500]}); hearth: {line}", "failed")
+    ours = unescape(line.removeprefix("bad "))
+    words = _other_words(theirs, ours)
+    places = set(_PLACE.findall(theirs))
+    if words and places and places.isdisjoint(_PLACE.findall(ours)):
+        return _verdict(f"torch.jit refuses it: {_words(theirs)}; hearth refuses it: {_words(ours)}", "failed")
+    return {**_verdict(None, "failed"), **words}
+
+
+def _other_words(theirs, ours):
+    """What is noted of a case that both refuse, each in words of its own."""
+    return {} if _words(theirs) == _words(ours) else {"words": [_words(theirs)[:300], _words(ours)[:300]]}
+
+
+def _words(message):
+    """A refusal without its class, its place, the source around that, and how it is broken into lines."""
+    message = _CLASS.sub("", _as_file(message), count=1)
+    return " ".join(re.split(r'[\s;]File "', message)[0].replace(";", " ").split()).rstrip(":")
 
 
 def _verdict(found, kind):

@@ -4,6 +4,7 @@ be run without the others."""
 import fnmatch
 import json
 import statistics
+import subprocess
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -12,16 +13,25 @@ from integration_tests import ROOT
 RESULTS = Path(__file__).resolve().parent / "results"
 PAGE = ROOT / "docs" / "conformance.md"
 
-_INTRODUCTION = """# Conformance
+NOT_COUNTED = 0.02  # the largest share of a suite's cases that may say nothing of hearth, beside one case
+
+_INTRODUCTION = f"""# Conformance
 
 What hearth does with TorchScript programs, against LibTorch's `torch.jit` on the same archive and the same inputs:
 values (floating point within a tolerance for the dtype, all else exactly), types, dtypes, shapes, strides, which results
 and arguments share memory, what was written into the arguments, and the class and message of what is raised. Random
 operators get the same seed and must draw the same numbers.
 
-`scripts/conformance` makes this page; nobody edits it. A case that `torch.jit` itself does not load and run is not
-counted. Every miss that remains is listed with its reason, which is kept in `known.toml` beside the suites; any other
-fails the run.
+`scripts/conformance` makes this page; nobody edits it. Every miss that remains is listed with its reason, which is kept
+in `known.toml` beside the suites; any other fails the run.
+
+- A plan that raises where the baseline does not is a miss, whatever the answer was.
+- Where both refuse a program, hearth must do so with the same words, or at a line of the source that `torch.jit` names
+  too, if it names one. What is refused in other words is listed.
+- What `torch.jit` refuses and hearth runs is listed as accepted.
+- A case is not counted where `torch.jit` crashes, hangs, or gives what cannot be saved, and hearth answers. Where hearth
+  crashes or hangs it is a miss. The run fails if more than {NOT_COUNTED:.0%} of a suite's cases are not counted.
+- Results are older than `jit/` if that was changed after the commit that they are of.
 """
 
 # How a suite's calls were run, where not as hearth runs them by itself.
@@ -35,13 +45,14 @@ _HOW = {
     "-bailouts": " (guards fail in the plans)",
 }
 
-_HEAD = "| suite | cases | of which raise | agree | misses | groups | wholly absent | not counted |"
+_HEAD = "| suite | cases | of which raise | agree | misses | accepted | groups | wholly absent | not counted | older than jit/ |"
 
 
 def summarize(content, known, label, title, about=""):
     """What the page says of a suite, and beside it the misses that nobody knows and the entries that fit none."""
     counts, groups, contents = Counter(), defaultdict(Counter), Counter()
     misses, new = defaultdict(list), []
+    faults = defaultdict(list)
     # What is known of a suite holds however its calls are run.
     entries = [entry for entry in known if entry["suite"] in (label, *_without_tier(label))]
     for name, verdict in content["cases"].items():
@@ -57,20 +68,30 @@ def summarize(content, known, label, title, about=""):
         if "torch" in verdict:
             counts[verdict["torch"]] += 1
         contents.update(verdict.get("contains", {}))
+        for operator in verdict.get("plans", {}).get("raised", []):
+            faults[operator].append(name)
         groups[verdict["group"]][kind] += 1
     used = set(misses)
     return {
         "suite": label, "title": title, "about": about,
-        **{key: content[key] for key in ("commit", "torch", "device", "machine")},
+        **{key: content.get(key, "") for key in ("commit", "hearth", "torch", "device", "machine")},
         "counts": dict(counts),
         "groups": {name: dict(group) for name, group in sorted(groups.items())},
         "contents": dict(contents.most_common()),
         "plans": _plans(content["cases"]),
+        "raising_plans": {operator: sorted(names) for operator, names in sorted(faults.items())},
+        **{key: _named(content["cases"], key) for key in ("as_near", "words")},
+        "accepted": {name: case["reason"] for name, case in sorted(content["cases"].items()) if case["verdict"] == "accepts"},
         "times": _times(content["cases"]),
         "misses": {reason: sorted(names) for reason, names in sorted(misses.items())},
         "new": sorted(new),
         "stale": [entry for entry in entries if entry["reason"] not in used],
     }  # fmt: skip
+
+
+def _named(cases, key):
+    """What is noted under `key`, by the case's name."""
+    return {name: case[key] for name, case in sorted(cases.items()) if key in case}
 
 
 def _plans(cases):
@@ -116,7 +137,17 @@ def write(summary):
 
 def write_page():
     paths = sorted(path for path in RESULTS.glob("*.json") if "." not in path.stem)
-    PAGE.write_text(page([json.loads(path.read_text()) for path in paths]))
+    PAGE.write_text(page([json.loads(path.read_text()) for path in paths], _is_older))
+
+
+def _is_older(summary):
+    """Whether jit/ was changed after the commit that a suite ran with."""
+    changed = _git("log", "-1", "--format=%H", "--", "jit").stdout.strip()
+    return _git("merge-base", "--is-ancestor", changed, summary["commit"].rstrip("+")).returncode != 0
+
+
+def _git(*arguments):
+    return subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True, check=False)
 
 
 def _json(kept):
@@ -124,22 +155,25 @@ def _json(kept):
     fields = []
     for key, value in kept.items():
         text = json.dumps(value, ensure_ascii=False)
-        if key in ("groups", "misses") and value:
+        if isinstance(value, dict) and value and key in ("groups", "misses", "as_near", "words", "accepted", "raising_plans"):
             rows = [f"  {json.dumps(name)}: {json.dumps(row, ensure_ascii=False)}" for name, row in value.items()]
             text = "{\n" + ",\n".join(rows) + "\n }"
         fields.append(f" {json.dumps(key)}: {text}")
     return "{\n" + ",\n".join(fields) + "\n}\n"
 
 
-def page(summaries):
-    lines = [_INTRODUCTION, _HEAD, "|---|--:|--:|--:|--:|--:|--:|--:|"]
+def page(summaries, older=lambda summary: False):
+    """The whole page; `older` says of which suites the results are older than the code that they are about."""
+    lines = [_INTRODUCTION, _HEAD, "|---|--:|--:|--:|--:|--:|--:|--:|--:|---|"]
     for summary in summaries:
         agree, missed, left_out = _totals(summary["counts"])
         counted = [group for group in summary["groups"].values() if sum(_totals(group)[:2])]
         absent = sum(1 for group in counted if not _totals(group)[0])
         lines.append(
             f"| {summary['suite']} | {agree + missed} | {summary['counts'].get('raised', 0)} | {_percent(agree, agree + missed)} "
-            f"| {missed} | {len(counted)} | {absent} | {left_out} |"
+            f"| {missed} | {summary['counts'].get('accepts', 0)} | {len(counted)} | {absent} "
+            f"| {left_out}{f' ({_percent(left_out, agree + missed + left_out)})' if left_out else ''} "
+            f"| {'older' if older(summary) else ''} |"
         )
     for summary in summaries:
         how = next((words for ending, words in _HOW.items() if summary["suite"].endswith(ending)), "")
@@ -150,6 +184,7 @@ def page(summaries):
             lines += [f"Of {len(absent)} {summary['items']} no case could be made that torch.jit saves and runs: {', '.join(absent)}.", ""]
         lines += _groups(summary)
         lines += _plan_lines(summary)
+        lines += _noted(summary)
         lines += _speed(summary)
         lines += _contents(summary)
     return "\n".join(lines) + "\n"
@@ -172,7 +207,8 @@ def _percent(part, whole):
 
 def _made_on(summary):
     device = "" if summary["device"] == "cpu" else f", device {summary['device']}"
-    return f"hearth {summary['commit']}, torch {summary['torch']}, {summary['machine']}{device}."
+    binary = f" (binary {summary['hearth']})" if summary.get("hearth") else ""
+    return f"hearth {summary['commit']}{binary}, torch {summary['torch']}, {summary['machine']}{device}."
 
 
 def _misses(summary):
@@ -218,6 +254,24 @@ def _plan_lines(summary):
         listed = ", ".join(f"`{name}` {' '.join(map(str, guards))}" for name, guards in plans["unreached"].items())
         count = sum(map(len, plans["unreached"].values()))
         lines += ["", f"<details><summary>{count} guards that the cases' inputs do not reach</summary>", "", listed, "", "</details>"]
+    return lines
+
+
+def _noted(summary):
+    """What is no miss and should be seen all the same."""
+    lines = []
+    for operator, names in summary.get("raising_plans", {}).items():
+        lines += ["", f"`{_cell(operator)}` raises in plans of {len(names)} where the baseline does not: {', '.join(names)}."]
+    if near := summary.get("as_near"):
+        lines += ["", f"{len(near)} answers are farther from torch.jit's than the tolerance, and as near to what the model gives "
+                      "in float64:", "", *(f"- `{name}`: {_cell(found)}" for name, found in near.items())]  # fmt: skip
+    for key, title in (("accepted", "that torch.jit refuses are accepted"), ("words", "are refused in other words")):
+        if noted := summary.get(key):
+            lines += ["", f"<details><summary>{len(noted)} {title}</summary>", ""]
+            for name, found in noted.items():
+                text = found if isinstance(found, str) else f"torch.jit: {found[0]} hearth: {found[1]}"
+                lines.append(f"- `{name}`: {_cell(text)}")
+            lines += ["", "</details>"]
     return lines
 
 

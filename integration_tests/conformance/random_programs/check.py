@@ -4,10 +4,12 @@
 import contextlib
 import importlib.util
 import linecache
+import queue
 import re
 import subprocess
 import sys
 import tempfile
+import threading
 import warnings
 from collections import Counter
 from pathlib import Path
@@ -36,8 +38,10 @@ class HearthProcess:
     """One `hearth run --cases` that is asked again and again; started anew after a crash. `tiers` and `fail_guards` are
     those of Hearth, where "each" draws as a seed does."""
 
-    def __init__(self, binary=command_line.HEARTH, tiers=(), fail_guards=None):
+    def __init__(self, binary=command_line.HEARTH, tiers=(), fail_guards=None, seconds=60):
+        """`seconds`: for each row; one that takes longer hangs."""
         self._binary = binary
+        self._seconds = seconds
         self._tiers = list(tiers)
         self._fail_guards = fail_guards
         self._process = None
@@ -57,15 +61,20 @@ class HearthProcess:
                 self._process.stdin.write(text)
                 self._process.stdin.flush()
             for _ in rest:
-                line = self._process.stdout.readline()
-                if line.startswith("plans "):
-                    self.plans.append(Plans.told(line.removesuffix("\n")))
-                    line = self._process.stdout.readline()
-                if not line:
+                try:
+                    answer = self._answers.get(timeout=self._seconds)
+                except queue.Empty:
+                    self.close()
+                    lines.append(f"no answer within {self._seconds} s")
+                    break
+                if answer is None:
                     lines.append(f"the process ended with {self._process.wait()}")
                     self._process = None
                     break
-                lines.append(line.removesuffix("\n"))
+                told, tab, line = answer.removesuffix("\n").rpartition("\t")
+                if tab:
+                    self.plans.append(Plans.told(told))
+                lines.append(line)
         return lines
 
     def close(self):
@@ -81,6 +90,8 @@ class HearthProcess:
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                 errors="backslashreplace",
             )  # fmt: skip
+            self._answers = queue.SimpleQueue()
+            threading.Thread(target=command_line.collect, args=(self._process, self._answers), daemon=True).start()
 
 
 def script(source: Source, programs, path: Path):
@@ -180,6 +191,38 @@ def _compare_once(source, programs, archive, hearth, unoptimized=()):
     loaded, refused = load(source, programs, archive)
     if refused:
         return {name: ("torch", f"torch.jit refuses it: {reason}", {}) for name, reason in refused.items()}
+    calls, rows = _calls(source, programs, archive)
+    lines, verdicts = hearth.ask(rows), {}
+    plans = hearth.plans if len(hearth.plans) == len(rows) else []
+    for at, ((program, index, arguments, output), line) in enumerate(zip(calls, lines)):
+        with torch.jit.optimized_execution(program.name not in unoptimized):
+            expected = _expected(getattr(loaded, program.name), arguments)
+        if source.module is None:  # a file that is run as source has no name
+            expected.message = expected.message.replace(f"{_MODULE}.", "__main__.")
+        facts = verdicts.setdefault(program.name, ("agree", "", Counter()))[2]
+        facts[f"call: {expected.kind}"] += 1
+        if plans and plans[at].plans:
+            left = plans[at].bailouts > _before(plans, at, source).bailouts
+            facts["plan: left for the baseline" if left else "plan: not left"] += 1
+        if expected.kind == "raised":
+            facts[f"raised: {_error(expected.message)}"] += 1
+        if expected.kind == "refused":
+            verdicts[program.name] = ("torch", f"torch.jit fails in it: {expected.message}", facts)
+            break
+        got = hearth_outcome(line, str(output))
+        found = difference(expected, got)
+        if found and source.module is None and _is_python(loaded.python, source, program, index, expected, got):
+            facts["call: as Python, where torch.jit is not"] += 1
+            found = None
+        found = found or (plans and _fault(plans, at, source))
+        if found:
+            verdicts[program.name] = ("miss", f"call {index}: {found}", facts)
+            break
+    return verdicts
+
+
+def _calls(source, programs, archive):
+    """Of each call of the programs (program, number, arguments, output), and hearth's row for it."""
     folder = archive.parent
     calls, rows = [], []
     for program in source.programs:
@@ -191,32 +234,25 @@ def _compare_once(source, programs, archive, hearth, unoptimized=()):
             output.unlink(missing_ok=True)
             calls.append((program, index, arguments, output))
             rows.append((archive if source.module else archive.with_suffix(".py"), inputs, output, program.name))
-    lines, verdicts = hearth.ask(rows), {}
-    plans = hearth.plans if len(hearth.plans) == len(rows) else []
-    for at, ((program, index, arguments, output), line) in enumerate(zip(calls, lines)):
-        with torch.jit.optimized_execution(program.name not in unoptimized):
-            expected = _expected(getattr(loaded, program.name), arguments)
-        if source.module is None:  # a file that is run as source has no name
-            expected.message = expected.message.replace(f"{_MODULE}.", "__main__.")
-        facts = verdicts.setdefault(program.name, ("agree", "", Counter()))[2]
-        facts[f"call: {expected.kind}"] += 1
-        if plans and plans[at].plans:
-            before = plans[at - 1].bailouts if at and source.module else 0
-            facts["plan: left for the baseline" if plans[at].bailouts > before else "plan: not left"] += 1
-        if expected.kind == "raised":
-            facts[f"raised: {_error(expected.message)}"] += 1
-        if expected.kind == "refused":
-            verdicts[program.name] = ("torch", f"torch.jit fails in it: {expected.message}", facts)
-            break
-        got = hearth_outcome(line, str(output))
-        found = difference(expected, got)
-        if found and source.module is None and _is_python(loaded.python, source, program, index, expected, got):
-            facts["call: as Python, where torch.jit is not"] += 1
-            found = None
-        if found:
-            verdicts[program.name] = ("miss", f"call {index}: {found}", facts)
-            break
-    return verdicts
+    return calls, rows
+
+
+_NO_PLANS = Plans(0, 0, 0)
+
+
+def _before(plans, at, source):
+    """What had come of the plans before a call: those of a module are counted from its first call on."""
+    return plans[at - 1] if at and source.module else _NO_PLANS
+
+
+def _fault(plans, at, source):
+    """What a call showed to be wrong with its plan."""
+    now, before = plans[at], _before(plans, at, source)
+    return now._replace(
+        unexplained=now.unexplained - before.unexplained,
+        invalidated=now.invalidated - before.invalidated,
+        raised=tuple(place for place in now.raised if place not in before.raised),
+    ).fault
 
 
 def _is_python(module, source, program, index, expected, got):
@@ -258,16 +294,31 @@ def _expected(function, arguments):
 _HEARTHS = {}
 
 
+def _hearth(item):
+    key = (item["hearth"], *item["tiers"], item["fail_guards"])
+    if key not in _HEARTHS:
+        _HEARTHS[key] = HearthProcess(item["hearth"], item["tiers"], item["fail_guards"])
+    return _HEARTHS[key]
+
+
+def ask(item):
+    """What hearth alone says of the calls of an item as judge() takes it, a line each; none if torch.jit refuses the
+    programs."""
+    source = generate(item["seed"], item["file"], item.get("functions", False))
+    with tempfile.TemporaryDirectory(prefix="hearth-random-") as folder:
+        archive = Path(folder) / "programs.pt"
+        if load(source, item["programs"], archive)[1]:
+            return []
+        return _hearth(item).ask(_calls(source, item["programs"], archive)[1])
+
+
 def judge(item):
     """Item: {"seed", "file", "programs": their names, "hearth": the binary, "tiers" and "fail_guards" as of Hearth,
     perhaps "functions": a file of those is run as source}. Gives {"verdict", "reason", "torch", "contains"} of each by name: `contains` counts the constructs of the
     program and how its calls ended."""
     torch.set_num_threads(1)
     source = generate(item["seed"], item["file"], item.get("functions", False))
-    key = (item["hearth"], *item["tiers"], item["fail_guards"])
-    if key not in _HEARTHS:
-        _HEARTHS[key] = HearthProcess(item["hearth"], item["tiers"], item["fail_guards"])
-    hearth = _HEARTHS[key]
+    hearth = _hearth(item)
     with tempfile.TemporaryDirectory(prefix="hearth-random-") as folder:
         outcomes = compare(source, item["programs"], Path(folder), hearth)
     answer = {}

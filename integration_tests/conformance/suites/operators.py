@@ -1,8 +1,7 @@
 """Every operator of torch's own operator database, scripted where a script can say the call, else traced.
 
-Samples: of float32 all, or LIMIT of them spread evenly where there are more; of the other dtypes one. Forms: the function
-for every sample; method, in-place, out= and out= with results that must be resized for FORM_LIMIT samples of an
-operator."""
+Samples: of float32 all, of the other dtypes one. Forms: the function for every sample; method, in-place, out= and out= with
+results that must be resized for FORM_LIMIT samples of an operator."""
 
 import hashlib
 import random
@@ -18,7 +17,6 @@ NAME = "operators"
 TITLE = "Operators: torch's operator database (op_db), each sample as an archive"
 ITEMS = "operators"
 
-LIMIT = 100
 FORM_LIMIT = 5
 DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.bool, torch.complex64)
 # What their memory holds is nobody's business.
@@ -80,7 +78,7 @@ class _Maker:
                 if self._make(samples[index], dtype, index, "function"):
                     break
             return
-        for index in making.spread(len(samples), LIMIT):
+        for index in range(len(samples)):
             self._make(samples[index], dtype, index, "function")
         few = making.spread(len(samples), FORM_LIMIT)
         for form, exists in [

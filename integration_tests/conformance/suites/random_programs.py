@@ -7,6 +7,9 @@ out), a program may do what torch.jit does without it.
 `python -m integration_tests.conformance.random_programs.reducer 1 FILE [PROGRAM...]` shrinks what differs; a case is FILE/PROGRAM, or
 source/FILE/PROGRAM, which is FILE [PROGRAM...] --functions."""
 
+from pathlib import Path
+
+from integration_tests.command_line import is_answer
 from integration_tests.conformance import workers
 from integration_tests.conformance.case import Case
 from integration_tests.conformance.random_programs.program import PROGRAMS_A_FILE
@@ -18,6 +21,10 @@ SEED = 1
 FILES = {"": 1030, "source/": 250}
 QUICK_FILES = {"": 50, "source/": 10}
 TIMEOUT = 300  # seconds for a file
+
+
+# What decides what the programs are.
+MADE_BY = sorted((Path(__file__).parents[1] / "random_programs").glob("*.py"))
 
 
 def cases(folder, quick, device="cpu"):
@@ -42,10 +49,20 @@ def judged(cases, hearth):
             single += [{**item, "programs": [name]} for name in item["programs"]]
         else:
             yield from _verdicts(files[item["name"]], answer)
+    died = []
     for item, answer in workers.each("integration_tests.conformance.random_programs.check:judge", single, TIMEOUT):
         if isinstance(answer, workers.Died):
-            answer = {item["programs"][0]: {"verdict": "torch", "reason": f"torch.jit: {answer}"}}
-        yield from _verdicts(files[item["name"]], answer)
+            died.append({**item, "death": str(answer)})
+        else:
+            yield from _verdicts(files[item["name"]], answer)
+    for item, lines in workers.each("integration_tests.conformance.random_programs.check:ask", died, TIMEOUT):
+        yield from _verdicts(files[item["name"]], {item["programs"][0]: verdict_on_death(item["death"], lines)})
+
+
+def verdict_on_death(death, lines):
+    """Where a program ends torch.jit's process or takes too long there; `lines` are what hearth says of its calls."""
+    said = "" if isinstance(lines, workers.Died) else next((line for line in lines if not is_answer(line)), "")
+    return {"verdict": "miss" if said else "torch", "reason": f"torch.jit: {death}; hearth: {said}", "torch": "failed"}
 
 
 def _item(name, programs, hearth):
