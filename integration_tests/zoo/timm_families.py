@@ -141,7 +141,7 @@ _MODELS = {
     "samvit_base_patch16": 1024,
     "sebotnet33ts_256": 256,
     "sedarknet21": 128,
-    "sehalonet33ts": 128,
+    "sehalonet33ts": 256,
     "selecsls60": 128,
     "semnasnet_050": 128,
     "sequencer2d_m": 224,
