@@ -37,8 +37,12 @@ void SpecOfNested(benchmark::State& state) {
 }
 BENCHMARK(SpecOfNested);
 
-ArgumentSpec NumberedSpec(const std::vector<c10::IValue>& arguments, uint64_t number) {
-  return *ArgumentSpec::Of(arguments, number);
+// Beside the arguments a dict, whose keys a spec says.
+ArgumentSpec NumberedSpec(std::vector<c10::IValue> arguments, int64_t number) {
+  c10::Dict<int64_t, int64_t> dict;
+  dict.insert(number, 0);
+  arguments.emplace_back(dict);
+  return *ArgumentSpec::Of(arguments);
 }
 
 std::unique_ptr<CodeCache> MakeCache(size_t entries) {
@@ -76,7 +80,7 @@ BENCHMARK(LookupHit)->Arg(256)->Threads(2)->UseRealTime();
 void LookupFlood(benchmark::State& state) {
   const std::vector<c10::IValue> arguments = Tensors(10);
   std::vector<ArgumentSpec> specs;
-  for (uint64_t i = 0; i < 10000; ++i) specs.push_back(NumberedSpec(arguments, i));
+  for (int64_t i = 0; i < 10000; ++i) specs.push_back(NumberedSpec(arguments, i));
   const std::unique_ptr<CodeCache> cache = MakeCache(state.range(0));
   size_t next = 0;
   for (auto _ : state) {
@@ -120,7 +124,7 @@ void LookupHitInFlood(benchmark::State& state) {
   while (!found.due) found = cache->Lookup(0, spec);
   cache->Install(*found.entry, AnyPlan(), 1);
   std::vector<ArgumentSpec> specs;
-  for (uint64_t i = 1; i <= 10000; ++i) specs.push_back(NumberedSpec(arguments, i));
+  for (int64_t i = 1; i <= 10000; ++i) specs.push_back(NumberedSpec(arguments, i));
   size_t next = 0;
   size_t hits = 0;
   for (auto _ : state) {

@@ -113,10 +113,8 @@ class Planner {
 
   bool TryConvolution(Node* node) {
     const std::optional<ConvolutionCall> call = ConvolutionCall::Of(*node);
-    if (!call || excluded_.count(node) != 0 || !GainsByChannelsLast(call->weight) ||
-        !HasChannelsLastForm(call->weight)) {
-      return false;
-    }
+    if (!call || excluded_.count(node) != 0 || !HasChannelsLastForm(call->weight)) return false;
+    if (!target_.PrefersChannelsLast(call->weight.device(), call->weight.scalar_type())) return false;
     const ValueFacts& images = FactsOf(*node->input(0));
     const bool suits = images.is_tensor() && images.plain && images.rank() == 4u &&
                        images.dtype == call->weight.scalar_type() && images.device == call->weight.device();
