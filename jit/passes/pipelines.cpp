@@ -38,8 +38,8 @@ void BuildBaseline(Compilation& method) {
   run("sink");
 }
 
-// Then the executor marks in each graph where its runs take up and give back parts of the state that are left
-// (executor/state_plan.h).
+// Then prim::StateStep nodes are put where runs take up and give back the parts of the state that are left
+// (state_order/state_plan.h).
 void BuildState(std::span<Graph* const> baselines, const c10::ivalue::Object& self, const UnitEffects& effects) {
   MakeStatePrivate(baselines, self, effects);
 }
