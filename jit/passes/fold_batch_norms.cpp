@@ -170,8 +170,8 @@ class Folder {
     const std::optional<Step> step =
         node->kind() == kBatchNorm ? StepOfNorm(*node, channels) : StepOfArithmetic(*node, rank, channels);
     const auto is_like_weight = [&](const at::Tensor& tensor) {
-      return !tensor.defined() || (IsPlain(tensor) && tensor.scalar_type() == weight->scalar_type() &&
-                                   tensor.device() == weight->device());
+      return !tensor.defined() ||
+             (IsPlain(tensor) && tensor.scalar_type() == weight->scalar_type() && tensor.device() == weight->device());
     };
     if (!step || !IsPlain(*weight) || !target_.FoldsWeights(weight->device(), weight->scalar_type())) return;
     if (!is_like_weight(*bias) || !std::ranges::all_of(step->parameters, is_like_weight)) return;
