@@ -21,8 +21,12 @@ using PlanPointer = std::shared_ptr<const ExecutionPlan>;
 
 constexpr size_t kPlenty = size_t{1} << 40;
 
-// Keys without arguments: the mode tells them apart.
-ArgumentSpec Spec(uint64_t number) { return *ArgumentSpec::Of({}, number); }
+// Of a dict, whose keys a spec says.
+ArgumentSpec Spec(uint64_t number) {
+  c10::Dict<int64_t, int64_t> dict;
+  dict.insert(static_cast<int64_t>(number), 0);
+  return *ArgumentSpec::Of(std::vector<c10::IValue>{dict});
+}
 
 // What a cache never looks into: any object will do.
 PlanPointer Plan(uint64_t number = 0) {
