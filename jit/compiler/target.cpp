@@ -18,6 +18,8 @@ int NumberIn(std::string_view text, int most) {
   return number;
 }
 
+bool IsHalf(c10::ScalarType dtype) { return dtype == c10::kHalf || dtype == c10::kBFloat16; }
+
 }  // namespace
 
 Target Target::Host() { return {.threads = at::get_num_threads(), .onednn = at::hasMKLDNN()}; }
@@ -50,16 +52,18 @@ bool Target::PacksWeights(c10::Device device, c10::ScalarType dtype) const {
 
 // oneDNN and the tensor cores of a GPU: in another order, each convolution would put its images into this one and back.
 bool Target::PrefersChannelsLast(c10::Device device, c10::ScalarType dtype) const {
-  if (device.is_cuda()) return dtype == c10::kHalf || dtype == c10::kBFloat16;
+  if (device.is_cuda()) return IsHalf(dtype);
   return onednn && device.is_cpu() && dtype == c10::kFloat;
 }
 
+// On a GPU, float32 layers may round their operands to TF32: other weights give answers that differ by that.
 bool Target::FoldsWeights(c10::Device device, c10::ScalarType dtype) const {
-  return (device.is_cpu() || device.is_cuda()) && c10::isFloatingType(dtype);
+  if (device.is_cuda()) return IsHalf(dtype);
+  return device.is_cpu() && c10::isFloatingType(dtype);
 }
 
 bool Target::MakesLinears(c10::Device device, c10::ScalarType dtype) const {
-  return (device.is_cpu() && dtype == c10::kFloat) || (device.is_cuda() && c10::isFloatingType(dtype));
+  return (device.is_cpu() && dtype == c10::kFloat) || (device.is_cuda() && IsHalf(dtype));
 }
 
 bool Target::GroupsLinears(c10::Device device, c10::ScalarType dtype) const {

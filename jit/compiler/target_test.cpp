@@ -42,6 +42,15 @@ TEST(TargetTest, PacksNoWeightsWithoutTheLibrary) {
   EXPECT_FALSE(target.PacksWeights(c10::kCPU, c10::kFloat));
 }
 
+TEST(TargetTest, FoldsWeightsWhereTheyAreNotRoundedAgain) {
+  const c10::Device gpu(c10::kCUDA, 0);
+  const Target target;
+  EXPECT_TRUE(target.FoldsWeights(c10::kCPU, c10::kFloat));
+  EXPECT_TRUE(target.FoldsWeights(gpu, c10::kHalf));
+  EXPECT_FALSE(target.FoldsWeights(gpu, c10::kFloat));
+  EXPECT_FALSE(target.FoldsWeights(c10::kCPU, c10::kLong));
+}
+
 TEST(TargetTest, WantsImagesChannelsLastWhereItsLibrariesDo) {
   const c10::Device gpu(c10::kCUDA, 0);
   Target target;

@@ -60,7 +60,14 @@ TEST(ProfileFileTest, WhatIsWrittenIsRead) {
 SpeculationProfile SomeProfile() {
   SpeculationProfile profile{7, 2, {3, uint64_t{1} << 40}, {}};
   profile.seen.runs = 9;
-  const c10::IValue seen[] = {5, 2.5, true, "text", at::zeros({2, 8}), c10::IValue(), at::IntArrayRef({1, 2})};
+  const c10::IValue seen[] = {5,
+                              2.5,
+                              true,
+                              "text",
+                              at::zeros({2, 8}),
+                              c10::IValue(),
+                              at::IntArrayRef({1, 2}),
+                              at::zeros({2, 3, 4, 4}).contiguous(at::MemoryFormat::ChannelsLast)};
   for (size_t i = 0; i < std::size(seen); ++i) {
     ValueObservation& value = profile.seen.values[i];
     for (uint64_t run = 1; run <= i + 1; ++run) value.Add(seen[i], run);
@@ -80,7 +87,7 @@ TEST(ProfileFileTest, AProfileIsReadAsItWasWritten) {
   EXPECT_EQ(profile.deoptimisations, 2);
   EXPECT_EQ(profile.deoptimised, profiles[1].speculation->deoptimised);
   EXPECT_EQ(profile.seen.runs, 9);
-  ASSERT_EQ(profile.seen.values.size(), 7);
+  ASSERT_EQ(profile.seen.values.size(), 8);
   for (const auto& [number, seen] : profile.seen.values) {
     const ValueObservation& expected = profiles[1].speculation->seen.values.at(number);
     EXPECT_EQ(seen.runs, expected.runs) << number;

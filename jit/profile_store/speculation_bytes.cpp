@@ -8,9 +8,11 @@ namespace hearth {
 namespace {
 
 constexpr uint8_t kUnsaid = 0xff;
-constexpr uint8_t kNone = 1, kSome = 2;                              // flags of a value
-constexpr uint8_t kPlain = 1, kContiguous = 2, kDefaultStrides = 4;  // flags of a tensor
-constexpr uint8_t kByEight = 1;                                      // flag of a dimension
+constexpr uint8_t kNone = 1, kSome = 2;  // flags of a value
+constexpr uint8_t kByEight = 1;          // flag of a dimension
+// Flags of a tensor: the order of its dimensions, and the format that it suggests.
+constexpr uint8_t kPlain = 1, kDefaultOrder = 2, kExactOrder = 4, kChannelsLastOrder = 8;
+constexpr uint8_t kSuggestsDefault = 16, kSuggestsChannelsLast = 32;
 enum ConstantKind : uint8_t { kNoConstant, kInt, kFloat, kBool, kString };
 
 constexpr size_t kLeastValueBytes = 4 + 8 + 1 + 1 + 1 + 1;
@@ -33,6 +35,18 @@ void PutConstant(const std::optional<c10::IValue>& constant, FileBytes& bytes) {
   }
 }
 
+// Of orders, a profile tells these two.
+uint8_t FlagsOf(const ValueFacts& facts) {
+  uint8_t flags = facts.plain ? kPlain : 0;
+  if (facts.order.is_default() || facts.order.is_channels_last()) {
+    flags |= facts.order.is_default() ? kDefaultOrder : kChannelsLastOrder;
+    if (facts.order.is_exact()) flags |= kExactOrder;
+  }
+  if (facts.suggested_format == c10::MemoryFormat::Contiguous) flags |= kSuggestsDefault;
+  if (facts.suggested_format == c10::MemoryFormat::ChannelsLast) flags |= kSuggestsChannelsLast;
+  return flags;
+}
+
 void PutFacts(const ValueFacts& facts, FileBytes& bytes) {
   bytes.Put(static_cast<uint8_t>(facts.kind));
   if (!facts.is_tensor()) return;
@@ -40,8 +54,7 @@ void PutFacts(const ValueFacts& facts, FileBytes& bytes) {
   bytes.Put(facts.device ? static_cast<uint8_t>(facts.device->type()) : kUnsaid);
   bytes.Put(facts.device ? static_cast<uint8_t>(facts.device->index()) : kUnsaid);
   bytes.Put(facts.requires_grad ? uint8_t{*facts.requires_grad} : kUnsaid);
-  bytes.Put(static_cast<uint8_t>((facts.plain ? kPlain : 0) | (facts.contiguous() ? kContiguous : 0) |
-                                 (facts.default_strides() ? kDefaultStrides : 0)));
+  bytes.Put(FlagsOf(facts));
   const bool has_sizes = facts.sizes && facts.sizes->size() <= ArgumentSpec::kMaxRank;
   bytes.Put(has_sizes ? static_cast<uint8_t>(facts.sizes->size()) : kUnsaid);
   if (!has_sizes) return;
@@ -70,6 +83,21 @@ std::optional<c10::IValue> TakeConstant(FileReader& reader) {
     default:
       throw ProfileFileError("there is no kind " + std::to_string(kind) + " of constants");
   }
+}
+
+void TakeOrder(FileReader& reader, ValueFacts* facts) {
+  constexpr uint8_t kOrders = kDefaultOrder | kChannelsLastOrder, kFormats = kSuggestsDefault | kSuggestsChannelsLast;
+  const uint8_t flags = TakeFlags(reader, kPlain | kOrders | kExactOrder | kFormats, "the flags of a tensor");
+  const bool two = (flags & kOrders) == kOrders || (flags & kFormats) == kFormats;
+  if (two || (flags & (kOrders | kExactOrder)) == kExactOrder) {
+    throw ProfileFileError("the flags of a tensor contradict each other: " + std::to_string(flags));
+  }
+  facts->plain = (flags & kPlain) != 0;
+  const bool exact = (flags & kExactOrder) != 0;
+  if ((flags & kDefaultOrder) != 0) facts->order = StrideOrder::Default(exact);
+  if ((flags & kChannelsLastOrder) != 0) facts->order = StrideOrder::ChannelsLast(exact);
+  if ((flags & kSuggestsDefault) != 0) facts->suggested_format = c10::MemoryFormat::Contiguous;
+  if ((flags & kSuggestsChannelsLast) != 0) facts->suggested_format = c10::MemoryFormat::ChannelsLast;
 }
 
 // A rank, or kUnsaid where it may be that.
@@ -104,9 +132,7 @@ ValueFacts TakeFacts(FileReader& reader) {
     facts.device = c10::Device(static_cast<c10::DeviceType>(device), index);
   }
   if (const auto gradient = reader.Take<uint8_t>("requires_grad"); gradient != kUnsaid) facts.requires_grad = gradient;
-  const uint8_t flags = TakeFlags(reader, kPlain | kContiguous | kDefaultStrides, "the flags of a tensor");
-  facts.plain = (flags & kPlain) != 0;
-  if ((flags & kContiguous) != 0) facts.order = StrideOrder::Default((flags & kDefaultStrides) != 0);
+  TakeOrder(reader, &facts);
   const uint8_t rank = TakeRank(reader, /*may_be_unsaid=*/true);
   if (rank == kUnsaid) return facts;
   for (KnownSize& size : facts.sizes.emplace(rank)) {

@@ -4,7 +4,7 @@
 //   number (8), runs (4), times (8), a byte of flags: None was seen, something else was
 //   constant: a byte that says which kind, then an int or a float (8), a bool (1) or a string
 //   facts: a byte for the kind of value; of a tensor a byte each for the dtype, the device's type and index and
-//     requires_grad (kUnsaid where it is not known), flags (plain, contiguous, default strides), and its sizes:
+//     requires_grad (kUnsaid where it is not known), flags (plain, order of dimensions, format), and its sizes:
 //     their count (1; kUnsaid if that is not known) and 8 bytes each, -1 where it is not known
 //   dimensions: their count (1), and of each whether it is always a multiple of 8 (1) and its symbol (8)
 #pragma once
