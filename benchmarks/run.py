@@ -30,12 +30,12 @@ def machine() -> str:
 
 
 def commit() -> str:
-    """What the programs were built from: the checkout's, or what scripts/bundle noted."""
+    """What the programs were built from: the checkout's, or where nothing was built what deploy/bundle noted."""
     noted = ROOT / "dist" / "commit"
+    if noted.exists() and not (ROOT / "build" / "release").exists():
+        return noted.read_text().strip()
     named = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True)
-    if named.returncode == 0:
-        return named.stdout.strip()
-    return noted.read_text().strip() if noted.exists() else "unknown"
+    return named.stdout.strip() if named.returncode == 0 else "unknown"
 
 
 def table(header, rows) -> str:

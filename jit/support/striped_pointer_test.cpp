@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <thread>
+#include <vector>
 
 namespace hearth {
 namespace {
@@ -26,11 +27,12 @@ TEST(StripedPointerTest, TheObjectLivesAsLongAsAReferenceOfAnyThread) {
 
 TEST(StripedPointerTest, ThreadsCountApart) {
   const StripedPointer<int> pointer(std::make_shared<int>(7));
-  const std::shared_ptr<int> here = pointer.Reference();
-  const auto count = here.use_count();
+  const std::vector<std::shared_ptr<int>> here = {pointer.Reference()};
+  const auto count = here[0].use_count();
   std::thread([&] {
-    const std::shared_ptr<int> there = pointer.Reference();
-    if (std::thread::hardware_concurrency() > 1) EXPECT_EQ(here.use_count(), count);
+    const std::vector<std::shared_ptr<int>> there = {pointer.Reference()};
+    if (std::thread::hardware_concurrency() > 1) EXPECT_EQ(here[0].use_count(), count);
+    EXPECT_EQ(*there[0], 7);
   }).join();
 }
 
