@@ -24,18 +24,19 @@ KnownSize Window(SizeAlgebra& algebra, KnownSize size, KnownSize kernel, KnownSi
   return algebra.Add(algebra.Divide(room, stride), 1);
 }
 
+// Whether a window over one pixel gives one pixel.
+bool OneGivesOne(KnownSize kernel, KnownSize step, KnownSize pad, KnownSize apart) {
+  return kernel && step && pad && apart && 2 * *pad - *apart * (*kernel - 1) < *step;
+}
+
 // Whether a convolution of one pixel gives one pixel, and its input has several channels: then an input that is dense
 // both in the default order and channels-last gives a result that is so, too.
 bool KeepsAmbiguity(Call& call) {
-  const ValueFacts& weight = call.in(1);
+  const KnownSizes& weight = *call.in(1).sizes;
   const auto stride = call.numbers("stride"), padding = call.numbers("padding"), dilation = call.numbers("dilation");
   if (!call.sizes().IsAtLeast((*call.in(0).sizes)[1], 2)) return false;
-  for (size_t i = 0; i < 2; ++i) {
-    const KnownSize kernel = (*weight.sizes)[i + 2], step = At(stride, i), pad = At(padding, i),
-                    apart = At(dilation, i);
-    if (!kernel || !step || !pad || !apart || 2 * *pad - *apart * (*kernel - 1) >= *step) return false;
-  }
-  return true;
+  return OneGivesOne(weight[2], At(stride, 0), At(padding, 0), At(dilation, 0)) &&
+         OneGivesOne(weight[3], At(stride, 1), At(padding, 1), At(dilation, 1));
 }
 
 // Whether what computes the convolution gives a channels-last result if its input or weight is so. Elsewhere that
@@ -149,7 +150,12 @@ void Pool(Call& call) {
   }
   Resample(call, spatial, to);
   if (spatial != 2 || call.in(0).rank() != 4u) return;
-  for (size_t i = 0; i < call.num_outputs(); ++i) call.GiveOrder(OrderOfSuggested(call.sizes(), call.in(0)), i);
+  // As if by single steps: where sizes are rounded up, the last window may stand beyond.
+  const bool keeps_ambiguity = OneGivesOne(At(kernel, 0), 1, At(padding, 0), At(dilation, 0)) &&
+                               OneGivesOne(At(kernel, 1), 1, At(padding, 1), At(dilation, 1));
+  if (!keeps_ambiguity && !SuggestedFormat(call.sizes(), call.in(0))) return;
+  const StrideOrder order = OrderOfSuggested(call.sizes(), call.in(0));
+  for (size_t i = 0; i < call.num_outputs(); ++i) call.GiveOrder(order, i);
 }
 // In the format that the input suggests; there may be more pixels than the input has. One pixel is dense in both.
 void ResampleTo(Call& call) {

@@ -420,6 +420,26 @@ TEST(ValueFactTableTest, WhatIsInferredOfAnOperatorIsWhatLibTorchGives) {
   EXPECT_GE(known, 30 * Statements().size());
 }
 
+// Dense in two orders with one pixel, and in one alone with the four that the window makes of it.
+TEST(ValueFactTableTest, AnOrderThatOnePixelLeavesOpenIsNotThatOfSeveral) {
+  const char* const text = R"(graph(%x : Tensor):
+  %two : List[int] = prim::Constant[value=[2, 2]]()
+  %one : List[int] = prim::Constant[value=[1, 1]]()
+  %no : bool = prim::Constant[value=False]()
+  %view : Tensor = aten::detach(%x)
+  %r : Tensor = aten::max_pool2d(%view, %two, %one, %one, %one, %no)
+  return (%r)
+)";
+  const std::unique_ptr<Graph> graph = ParseGraph(text);
+  const std::vector<IValue> arguments = {at::empty_strided({2, 3, 1, 1}, {3, 1, 3, 3}).fill_(1)};
+  const WrittenMemory memory(*graph, nullptr);
+  SizeAlgebra sizes;
+  ValueFactTable table(*graph, ArgumentSpec::Of(arguments).value().Facts(), memory, sizes);
+  table.InferAll();
+  const KnownArguments known(&table, *graph, arguments);
+  EXPECT_GT(ExpectHolds(table.Of(*graph->outputs()[0]), GraphWalker().Walk(*graph, arguments)[0], known), 0);
+}
+
 // Several statements, of which all is returned.
 struct Shapes {
   const char* text;

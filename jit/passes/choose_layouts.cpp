@@ -71,6 +71,13 @@ class Planner {
   const Changes& changes() const { return changes_; }
   // Convolutions whose results would be seen in an order that cannot be restored.
   const std::set<const Node*>& regretted() const { return regretted_; }
+
+ private:
+  struct Changed {
+    ValueFacts facts;
+    std::set<const Node*> origins;  // the convolutions that it comes from
+  };
+
   // The facts of a value in the plan, if they are others than in the baseline.
   const ValueFacts* ChangedFacts(const Value& value) const {
     const auto found = changed_.find(&value);
@@ -83,12 +90,6 @@ class Planner {
     if (IsRearrangement(*value.node())) return CanRestore(*value.node()->input(0));
     return before.is_exact() && (before.is_default() || before.is_channels_last());
   }
-
- private:
-  struct Changed {
-    ValueFacts facts;
-    std::set<const Node*> origins;  // the convolutions that it comes from
-  };
 
   const ValueFacts& FactsOf(const Value& value) const {
     const ValueFacts* changed = ChangedFacts(value);
