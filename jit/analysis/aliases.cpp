@@ -10,7 +10,7 @@
 
 #include "jit/analysis/effects.h"
 #include "jit/analysis/nested_classes.h"
-#include "jit/analysis/node_effects.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "jit/analysis/node_effects.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/contains.h"
 #include "jit/ir/symbols.h"

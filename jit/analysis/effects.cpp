@@ -3,7 +3,7 @@
 #include <ATen/core/jit_type.h>
 
 #include "jit/analysis/aliases.h"
-#include "jit/analysis/node_effects.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/ir/symbols.h"
 #include "jit/support/load_budget.h"
 

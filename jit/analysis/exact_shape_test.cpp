@@ -6,7 +6,8 @@
 
 #include <limits>
 
-#include "jit/analysis/value_facts.h"
+#include "jit/analysis/argument_facts.h"
+#include "jit/definitions/value_facts.h"
 
 namespace hearth {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "jit/analysis/node_effects.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
 

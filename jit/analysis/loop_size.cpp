@@ -1,6 +1,6 @@
 #include "jit/analysis/loop_size.h"
 
-#include "jit/analysis/node_effects.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/ir/symbols.h"
 
 namespace hearth {

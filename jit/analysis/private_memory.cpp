@@ -1,6 +1,6 @@
 #include "jit/analysis/private_memory.h"
 
-#include "jit/analysis/node_effects.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/operators/operator.h"
 
 namespace hearth {

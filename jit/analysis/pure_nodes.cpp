@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "jit/analysis/node_effects.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
 

@@ -11,7 +11,7 @@
 #include "jit/analysis/aliases.h"
 #include "jit/analysis/effects.h"
 #include "jit/analysis/nested_classes.h"
-#include "jit/analysis/node_effects.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/support/load_budget.h"

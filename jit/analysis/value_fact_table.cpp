@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "jit/analysis/node_effects.h"
-#include "jit/analysis/operator_facts.h"
+#include "jit/analysis/argument_facts.h"
+#include "jit/definitions/node_effects.h"
+#include "jit/definitions/operator_facts.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 

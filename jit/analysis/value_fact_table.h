@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "jit/analysis/argument_spec.h"
-#include "jit/analysis/size_algebra.h"
-#include "jit/analysis/value_facts.h"
 #include "jit/analysis/written_memory.h"
+#include "jit/definitions/size_algebra.h"
+#include "jit/definitions/value_facts.h"
 #include "jit/ir/graph.h"
 
 namespace hearth {

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "jit/analysis/argument_words.h"
-#include "jit/analysis/node_effects.h"
-#include "jit/analysis/operator_facts.h"
+#include "jit/definitions/node_effects.h"
+#include "jit/definitions/operator_facts.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/contains.h"
 #include "jit/ir/symbols.h"

@@ -20,7 +20,7 @@
 #include <span>
 #include <vector>
 
-#include "jit/analysis/value_facts.h"
+#include "jit/definitions/value_facts.h"
 #include "jit/ir/graph.h"
 
 namespace hearth {

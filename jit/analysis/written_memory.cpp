@@ -3,8 +3,8 @@
 #include <ATen/core/jit_type.h>
 
 #include "jit/analysis/effects.h"
-#include "jit/analysis/node_effects.h"
-#include "jit/analysis/operator_facts.h"
+#include "jit/definitions/node_effects.h"
+#include "jit/definitions/operator_facts.h"
 #include "jit/ir/symbols.h"
 
 namespace hearth {

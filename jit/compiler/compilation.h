@@ -23,7 +23,6 @@
 #include "jit/analysis/live_values.h"
 #include "jit/analysis/pure_forks.h"
 #include "jit/analysis/pure_nodes.h"
-#include "jit/analysis/size_algebra.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/value_profile.h"
 #include "jit/analysis/written_memory.h"
@@ -31,6 +30,7 @@
 #include "jit/compiler/profile_claims.h"
 #include "jit/compiler/report.h"
 #include "jit/compiler/target.h"
+#include "jit/definitions/size_algebra.h"
 #include "jit/ir/graph.h"
 #include "jit/weights/derived_constants.h"
 

@@ -29,7 +29,7 @@
 #include <vector>
 
 #include "jit/analysis/value_fact_table.h"
-#include "jit/analysis/value_facts.h"
+#include "jit/definitions/value_facts.h"
 #include "jit/ir/graph.h"
 
 namespace hearth {

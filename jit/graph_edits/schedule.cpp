@@ -4,8 +4,8 @@
 #include <unordered_set>
 
 #include "jit/analysis/anchors.h"
-#include "jit/analysis/node_effects.h"
 #include "jit/analysis/pure_nodes.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/ir/symbols.h"
 
 namespace hearth {

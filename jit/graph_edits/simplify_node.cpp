@@ -2,7 +2,7 @@
 
 #include <ATen/core/jit_type.h>
 
-#include "jit/analysis/node_effects.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/graph_edits/constant_table.h"
 #include "jit/graph_edits/fold.h"
 #include "jit/ir/symbols.h"

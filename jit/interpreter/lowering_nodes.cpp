@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include "jit/analysis/node_effects.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/interpreter/lowering.h"
 #include "jit/ir/symbols.h"
 #include "jit/module/compilation_unit.h"

@@ -4,8 +4,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "jit/analysis/node_effects.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 

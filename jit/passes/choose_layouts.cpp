@@ -12,13 +12,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "jit/analysis/convolution_call.h"
-#include "jit/analysis/node_effects.h"
-#include "jit/analysis/operator_facts.h"
 #include "jit/analysis/private_memory.h"
 #include "jit/analysis/value_fact_table.h"
-#include "jit/analysis/value_facts.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/convolution_call.h"
+#include "jit/definitions/node_effects.h"
+#include "jit/definitions/operator_facts.h"
+#include "jit/definitions/value_facts.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/contains.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "jit/analysis/aliases.h"
-#include "jit/analysis/node_effects.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 

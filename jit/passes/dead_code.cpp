@@ -8,8 +8,8 @@
 
 #include "jit/analysis/aliases.h"
 #include "jit/analysis/effects.h"
-#include "jit/analysis/node_effects.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"

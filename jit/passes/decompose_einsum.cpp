@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-#include "jit/analysis/node_effects.h"
 #include "jit/analysis/value_fact_table.h"
-#include "jit/analysis/value_facts.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/node_effects.h"
+#include "jit/definitions/value_facts.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/symbols.h"
 

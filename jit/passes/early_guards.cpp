@@ -4,9 +4,9 @@
 #include <unordered_set>
 #include <vector>
 
-#include "jit/analysis/node_effects.h"
 #include "jit/analysis/pure_nodes.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/graph_edits/schedule.h"
 #include "jit/ir/symbols.h"
 

@@ -15,9 +15,9 @@
 #include <unordered_set>
 #include <vector>
 
-#include "jit/analysis/node_effects.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "jit/analysis/node_effects.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
 #include "jit/weights/derived_constants.h"

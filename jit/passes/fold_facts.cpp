@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "jit/analysis/fact_queries.h"
-#include "jit/analysis/node_effects.h"
 #include "jit/analysis/uninitialized.h"
 #include "jit/analysis/value_fact_table.h"
-#include "jit/analysis/value_facts.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/node_effects.h"
+#include "jit/definitions/value_facts.h"
 #include "jit/graph_edits/constant_table.h"
 #include "jit/graph_edits/simplify_node.h"
 #include "jit/ir/closure.h"

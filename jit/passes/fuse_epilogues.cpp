@@ -6,10 +6,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "jit/analysis/node_effects.h"
 #include "jit/analysis/private_memory.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/ir/contains.h"
 #include "jit/operators/operator.h"
 

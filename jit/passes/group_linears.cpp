@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "jit/analysis/constant_tensor.h"
-#include "jit/analysis/node_effects.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/constant_tensor.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "jit/analysis/constant_tensor.h"
-#include "jit/analysis/node_effects.h"
 #include "jit/analysis/value_fact_table.h"
-#include "jit/analysis/value_facts.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/constant_tensor.h"
+#include "jit/definitions/node_effects.h"
+#include "jit/definitions/value_facts.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"

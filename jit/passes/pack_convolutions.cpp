@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "jit/analysis/convolution_call.h"
 #include "jit/analysis/value_fact_table.h"
-#include "jit/analysis/value_facts.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/convolution_call.h"
+#include "jit/definitions/value_facts.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/contains.h"
 #include "jit/ir/symbols.h"

@@ -8,11 +8,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "jit/analysis/constant_tensor.h"
-#include "jit/analysis/fact_rules.h"
-#include "jit/analysis/node_effects.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/constant_tensor.h"
+#include "jit/definitions/fact_rules.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/contains.h"
 #include "jit/ir/symbols.h"

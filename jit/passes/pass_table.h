@@ -9,6 +9,7 @@
 #include "jit/passes/canonical_order.h"
 #include "jit/passes/choose_layouts.h"
 #include "jit/passes/common_subexpressions.h"
+#include "jit/passes/condition_elimination.h"
 #include "jit/passes/constant_lists.h"
 #include "jit/passes/dead_code.h"
 #include "jit/passes/decompose_einsum.h"
@@ -20,8 +21,7 @@
 #include "jit/passes/fuse_epilogues.h"
 #include "jit/passes/group_linears.h"
 #include "jit/passes/guard_everywhere.h"
-#include "jit/passes/hoist_invariants.h"
-#include "jit/passes/implied_conditions.h"
+#include "jit/passes/loop_invariant_code_motion.h"
 #include "jit/passes/make_linears.h"
 #include "jit/passes/move_forks.h"
 #include "jit/passes/observe.h"
@@ -29,8 +29,8 @@
 #include "jit/passes/pack_linears.h"
 #include "jit/passes/peel_loops.h"
 #include "jit/passes/plan_memory.h"
-#include "jit/passes/private_state.h"
 #include "jit/passes/private_writes.h"
+#include "jit/passes/scalar_replacement.h"
 #include "jit/passes/scalar_tensors.h"
 #include "jit/passes/simplify_views.h"
 #include "jit/passes/sink.h"
@@ -55,6 +55,9 @@ inline constexpr Pass kPasses[] = {
     {.name = "common_subexpressions",
      .run = EliminateCommonSubexpressions,
      .help = "removes pure nodes that compute what was computed before"},
+    {.name = "condition_elimination",
+     .run = EliminateConditions,
+     .help = "removes conditions that an earlier guard or branch decided"},
     {.name = "constant_lists", .run = MakeConstantLists, .help = "list literals of constants become constants"},
     {.name = "dead_code", .run = EliminateDeadCode, .help = "removes nodes without users and effects from a baseline"},
     {.name = "dead_plan_code",
@@ -81,13 +84,10 @@ inline constexpr Pass kPasses[] = {
      .run = GuardEverywhere,
      .help = "a guard that holds before each node that a plan may leave at, for tests",
      .required = true},
-    {.name = "hoist_invariants",
-     .run = HoistInvariants,
+    {.name = "loop_invariant_code_motion",
+     .run = MoveLoopInvariantCode,
      .help = "loop-invariant code motion",
      .preserves = AnalysisSet::All()},
-    {.name = "implied_conditions",
-     .run = SettleImpliedConditions,
-     .help = "removes conditions that an earlier guard or branch decided"},
     {.name = "make_linears", .run = MakeLinears, .help = "products with constant matrices become linear layers"},
     {.name = "move_forks", .run = MoveForks, .help = "starts forks early and waits for them late"},
     {.name = "observe",
@@ -100,13 +100,13 @@ inline constexpr Pass kPasses[] = {
      .help = "linear layers with their weights in the fastest format and the activation fused"},
     {.name = "peel_loops", .run = PeelLoops, .help = "takes a loop's first round out where it is special"},
     {.name = "plan_memory", .run = PlanMemory, .help = "gives small results places in an arena"},
-    {.name = "private_state",
-     .run = MakeStatePrivate,
-     .help = "scalar replacement of attributes that carry nothing from run to run",
-     .required = true},
     {.name = "private_writes",
      .run = ForgetPrivateWrites,
      .help = "removes FrameStates at writes that nobody else can see"},
+    {.name = "scalar_replacement",
+     .run = ReplaceScratchAttributes,
+     .help = "scalar replacement of attributes that carry nothing from run to run",
+     .required = true},
     {.name = "scalar_tensors", .run = ForwardScalarTensors, .help = "numbers that become tensors and numbers again"},
     {.name = "simplify_views", .run = SimplifyViews, .help = "combines views and removes those that change nothing"},
     {.name = "sink", .run = SinkIntoBranches, .help = "moves nodes into the only branch that uses them"},

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "jit/analysis/loop_size.h"
-#include "jit/analysis/node_effects.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/graph_edits/simplify_node.h"
 #include "jit/ir/symbols.h"

@@ -1,10 +1,10 @@
 #include "jit/passes/pipelines.h"
 
-#include "jit/analysis/node_effects.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/ir/contains.h"
 #include "jit/ir/symbols.h"
 #include "jit/passes/pass_table.h"
-#include "jit/passes/private_state.h"
+#include "jit/passes/scalar_replacement.h"
 
 namespace hearth {
 namespace {
@@ -41,7 +41,7 @@ void BuildBaseline(Compilation& method) {
 // Then prim::StateStep nodes are put where runs take up and give back the parts of the state that are left
 // (state_order/state_plan.h).
 void BuildState(std::span<Graph* const> baselines, const c10::ivalue::Object& self, const UnitEffects& effects) {
-  MakeStatePrivate(baselines, self, effects);
+  ReplaceScratchAttributes(baselines, self, effects);
 }
 
 void BuildObserved(Compilation& baseline) { baseline.Run(PassName("observe").pass()); }
@@ -73,11 +73,11 @@ void OptimizePlan(Compilation& plan) {
     if (run("move_forks")) run("fold_facts");
   }
   run("decompose_einsum");
-  run("hoist_invariants");
+  run("loop_invariant_code_motion");
   run("simplify_views");
   run("canonical_order");
   run("common_subexpressions");
-  if (run("implied_conditions")) run("fold_facts");
+  if (run("condition_elimination")) run("fold_facts");
   run("dead_plan_code");
   run("constant_lists");
   run("early_guards");

@@ -14,8 +14,8 @@
 
 #include "jit/analysis/aliases.h"
 #include "jit/analysis/value_fact_table.h"
-#include "jit/analysis/value_facts.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/value_facts.h"
 #include "jit/graph_edits/arena_builder.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"

@@ -4,9 +4,9 @@
 
 #include "jit/analysis/aliases.h"
 #include "jit/analysis/anchors.h"
-#include "jit/analysis/node_effects.h"
 #include "jit/analysis/pure_forks.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 

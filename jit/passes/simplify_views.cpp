@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "jit/analysis/fact_rules.h"
-#include "jit/analysis/node_effects.h"
 #include "jit/analysis/pure_nodes.h"
 #include "jit/analysis/value_fact_table.h"
-#include "jit/analysis/value_facts.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/fact_rules.h"
+#include "jit/definitions/node_effects.h"
+#include "jit/definitions/value_facts.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"

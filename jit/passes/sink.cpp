@@ -4,8 +4,8 @@
 #include <unordered_set>
 
 #include "jit/analysis/aliases.h"
-#include "jit/analysis/node_effects.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
 #include "jit/support/load_budget.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "jit/analysis/effects.h"
-#include "jit/analysis/node_effects.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/graph_edits/constant_table.h"
 #include "jit/graph_edits/simplify_node.h"
 #include "jit/ir/closure.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "jit/analysis/loop_size.h"
-#include "jit/analysis/node_effects.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/ir/symbols.h"
 
 namespace hearth {

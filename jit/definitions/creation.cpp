@@ -1,0 +1,155 @@
+#include "jit/definitions/fact_rules.h"
+
+#include <string>
+#include <utility>
+
+namespace hearth {
+namespace {
+
+using Kind = ValueFacts::Kind;
+
+// What an argument `device` says; `otherwise` where it is None.
+std::optional<c10::Device> GivenDevice(const Call& call, std::optional<c10::Device> otherwise) {
+  if (call.is_none("device")) return otherwise;
+  const c10::IValue* device = call.constant("device");
+  // "cuda" without a number is whichever is current.
+  if (device == nullptr || !device->isDevice()) return {};
+  const c10::Device given = device->toDevice();
+  return given.is_cpu() || given.has_index() ? std::optional(given) : std::nullopt;
+}
+
+bool IsStrided(const Call& call) {
+  if (call.is_none("layout")) return true;
+  const std::optional<int64_t> layout = call.number("layout");
+  return layout == static_cast<int64_t>(c10::kStrided);
+}
+
+void GiveNew(Call& call, Dtype dtype, std::optional<c10::Device> device, std::optional<KnownSizes> sizes) {
+  ValueFacts& facts = call.out();
+  facts.kind = Kind::kTensor;
+  facts.dtype = dtype;
+  facts.device = device;
+  facts.plain = IsStrided(call);
+  if (call.is_none("memory_format")) call.GiveOrder(StrideOrder::Default(true));
+  facts.requires_grad = call.has("requires_grad") ? call.flag("requires_grad") : std::optional(false);
+  if (sizes) {
+    for (KnownSize& size : *sizes) {
+      if (size && *size < 0) size = {};
+    }
+  }
+  facts.sizes = std::move(sizes);
+}
+void New(Call& call) {
+  GiveNew(call, GivenDtype(call, DefaultDtype()), GivenDevice(call, c10::kCPU), call.numbers("size"));
+}
+void NewFull(Call& call) {
+  Dtype number = DtypeOfNumber(*call.node().input(1)->type());
+  if (number == c10::kDouble) number = DefaultDtype();
+  GiveNew(call, GivenDtype(call, number), GivenDevice(call, c10::kCPU), call.numbers("size"));
+}
+void NewRange(Call& call) {
+  Dtype dtype = c10::kLong;
+  const KnownSize length = call.has("start") ? KnownSize() : call.computed("end");
+  for (size_t i = 0; i < call.num_inputs(); ++i) {
+    const std::string& name = call.node().op()->schema().arguments()[i].name();
+    if (name != "start" && name != "end" && name != "step") continue;
+    const Dtype number = DtypeOfNumber(*call.node().input(i)->type());
+    if (number != c10::kLong && number != c10::kBool && dtype) dtype = number ? Dtype(DefaultDtype()) : Dtype();
+  }
+  GiveNew(call, GivenDtype(call, dtype), GivenDevice(call, c10::kCPU), KnownSizes{length});
+}
+void NewLike(Call& call) {
+  const ValueFacts like = call.in(0);
+  GiveNew(call, GivenDtype(call, like.dtype), GivenDevice(call, like.device), like.sizes);
+  call.out().plain &= like.plain;
+  call.out().order = {};
+  if (call.is_none("memory_format") && like.contiguous()) call.GiveOrder(like.order);
+}
+void NewAsMethod(Call& call) {
+  const ValueFacts like = call.in(0);
+  GiveNew(call, GivenDtype(call, like.dtype), GivenDevice(call, like.device), call.numbers("size"));
+  call.out().plain &= like.plain;
+  if (!call.out().plain) call.out().order = {};
+}
+void NewScalar(Call& call) {
+  Dtype dtype = DtypeOfNumber(*call.node().input(0)->type());
+  if (!dtype) return;
+  if (dtype == c10::kDouble) dtype = DefaultDtype();
+  GiveNew(call, GivenDtype(call, dtype), GivenDevice(call, c10::kCPU), KnownSizes());
+}
+
+// Of a flat list of numbers.
+void NewFromList(Call& call) {
+  const auto* list = call.node().input(0)->type()->castRaw<c10::ListType>();
+  Dtype dtype = list == nullptr ? Dtype() : DtypeOfNumber(*list->getElementType());
+  if (!dtype) return;
+  if (dtype == c10::kDouble) dtype = DefaultDtype();
+  const c10::IValue* constant = call.constant(size_t{0});
+  KnownSizes sizes(1);
+  if (call.in(0).length()) sizes[0] = static_cast<int64_t>(*call.in(0).length());
+  if (constant != nullptr && constant->isList()) sizes[0] = static_cast<int64_t>(constant->toListRef().size());
+  // Of none at all the dtype is the default one.
+  if (sizes[0] == 0) dtype = DefaultDtype();
+  if (!sizes[0]) dtype.reset();
+  GiveNew(call, GivenDtype(call, dtype), GivenDevice(call, c10::kCPU), std::move(sizes));
+}
+void NewFromData(Call& call) {
+  if (call.node().input(0)->type()->kind() == c10::TypeKind::ListType) return NewFromList(call);
+  if (!call.is_tensor_type(0)) NewScalar(call);
+}
+void NewSpaced(Call& call) {
+  const c10::IValue* steps = call.constant("steps");
+  KnownSizes sizes(1);
+  if (steps != nullptr && steps->isInt()) sizes[0] = steps->toInt();
+  GiveNew(call, GivenDtype(call, Dtype()), GivenDevice(call, c10::kCPU), std::move(sizes));
+}
+
+void NumberToTensor(Call& call) {
+  GiveNew(call, DtypeOfNumber(*call.node().input(0)->type()), c10::kCPU, KnownSizes());
+}
+
+void To(Call& call) {
+  const ValueFacts like = call.in(0);
+  if (call.has("other")) {
+    const ValueFacts& other = call.in(call.find("other"));
+    call.Give(0, like, other.dtype, like.sizes);
+    call.out().device = other.device;
+    call.out().plain = like.plain && other.plain;
+    call.out().requires_grad.reset();
+    return;
+  }
+  call.Give(0, like, GivenDtype(call, like.dtype), like.sizes);
+  call.out().device = GivenDevice(call, like.device);
+  call.out().plain &= IsStrided(call);
+  if (call.is_none("memory_format")) call.GiveOrder(OrderOfNewLike(call.sizes(), like));
+}
+
+void TypeAs(Call& call) {
+  call.Give(0, call.in(0), call.in(1).dtype, call.in(0).sizes);
+  call.out().device = call.in(1).device;
+}
+
+void BoxIndices(Call& call) { call.Give(0, call.in(0), c10::kLong, UnknownSizes(1)); }
+void RegionsOfInterest(Call& call) { call.Give(0, call.in(0), call.in(0).dtype, UnknownSizes(4)); }
+
+void SameTensor(Call& call) { call.out() = call.in(0); }
+
+}  // namespace
+
+void AddMakingRules(FactRules& rules) {
+  rules.Add(New, "zeros ones empty rand randn");
+  rules.Add(NewFull, "full");
+  rules.Add(NewRange, "arange");
+  rules.Add(NewLike, "zeros_like ones_like full_like empty_like rand_like randn_like");
+  rules.Add(NewAsMethod, "new_zeros new_ones new_full new_empty");
+  rules.Add(NewFromData, "tensor as_tensor");
+  rules.Add(NewSpaced, "linspace");
+  rules.Add(To, "to");
+  rules.Add(TypeAs, "type_as");
+  rules.Add(BoxIndices, "torchvision::nms");
+  rules.Add(RegionsOfInterest, "torchvision::roi_align");
+  rules.Add(NumberToTensor, "prim::NumToTensor");
+  rules.Add(SameTensor, "prim::unchecked_unwrap_optional _unwrap_optional");
+}
+
+}  // namespace hearth

@@ -1,0 +1,221 @@
+// The rules for what is made of batches of images, and for the same in one and three dimensions: convolutions, pooling,
+// resampling, padding, batch norms.
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "jit/definitions/fact_rules.h"
+
+namespace hearth {
+namespace {
+
+// Element `i` of a list in which a single number stands for all.
+KnownSize At(const std::optional<KnownSizes>& list, size_t i) {
+  if (!list || list->empty()) return {};
+  return list->size() == 1 ? list->front() : i < list->size() ? (*list)[i] : KnownSize();
+}
+
+KnownSize Window(SizeAlgebra& algebra, KnownSize size, KnownSize kernel, KnownSize stride, KnownSize padding,
+                 KnownSize dilation) {
+  if (!algebra.IsAtLeast(stride, 1)) return {};
+  const KnownSize reach = algebra.Multiply(dilation, algebra.Subtract(kernel, 1));
+  const KnownSize room = algebra.Subtract(algebra.Add(size, algebra.Multiply(padding, 2)), algebra.Add(reach, 1));
+  if (algebra.Most(room).value_or(0) < 0) return {};
+  return algebra.Add(algebra.Divide(room, stride), 1);
+}
+
+// Whether a window over one pixel gives one pixel.
+bool OneGivesOne(KnownSize kernel, KnownSize step, KnownSize pad, KnownSize apart) {
+  return kernel && step && pad && apart && 2 * *pad - *apart * (*kernel - 1) < *step;
+}
+
+// Whether a convolution of one pixel gives one pixel, and its input has several channels: then an input that is dense
+// both in the default order and channels-last gives a result that is so, too.
+bool KeepsAmbiguity(Call& call) {
+  const KnownSizes& weight = *call.in(1).sizes;
+  const auto stride = call.numbers("stride"), padding = call.numbers("padding"), dilation = call.numbers("dilation");
+  if (!call.sizes().IsAtLeast((*call.in(0).sizes)[1], 2)) return false;
+  return OneGivesOne(weight[2], At(stride, 0), At(padding, 0), At(dilation, 0)) &&
+         OneGivesOne(weight[3], At(stride, 1), At(padding, 1), At(dilation, 1));
+}
+
+// Whether what computes the convolution gives a channels-last result if its input or weight is so. Elsewhere that
+// depends on which library LibTorch picks for the sizes: on a GPU, it has kernels of its own for some depthwise ones.
+bool FollowsChannelsLast(Call& call) {
+  const ValueFacts& input = call.in(0);
+  if (!input.device) return false;
+  if (input.device->is_cpu()) return input.dtype == c10::kFloat;
+  const bool half = input.dtype == c10::kHalf || input.dtype == c10::kBFloat16;
+  return input.device->is_cuda() && half && (call.computed("groups") == 1 || (*call.in(1).sizes)[1].value_or(1) > 1);
+}
+
+// Of images: in the format that the input or the weight suggests.
+StrideOrder OrderOfConvolution(Call& call) {
+  const ValueFacts& input = call.in(0);
+  const ValueFacts& weight = call.in(1);
+  if (input.rank() != 4u || weight.rank() != 4u) return {};
+  const auto of_input = SuggestedFormat(call.sizes(), input), of_weight = SuggestedFormat(call.sizes(), weight);
+  constexpr auto kDefault = c10::MemoryFormat::Contiguous, kChannelsLast = c10::MemoryFormat::ChannelsLast;
+  if (of_input == kDefault && of_weight == kDefault) return StrideOrder::Default(true);
+  if (!FollowsChannelsLast(call) || !call.sizes().IsAtLeast(input.sizes->front(), 1)) return {};
+  if (of_input == kChannelsLast || of_weight == kChannelsLast) return StrideOrder::ChannelsLast(true);
+  const bool images = input.contiguous() || input.order.is_channels_last();
+  return of_weight == kDefault && images && KeepsAmbiguity(call) ? input.order.Inexact() : StrideOrder();
+}
+
+// Whose weight may be packed, which tells its sizes and nothing else.
+void PackedConvolution(Call& call) {
+  const c10::IValue* weight = call.constant("weight");
+  const std::optional<KnownSizes>& input = call.in(0).sizes;
+  if (weight == nullptr || !weight->isTensor() || !input || input->size() != 4 || weight->toTensor().dim() != 4) return;
+  const auto stride = call.numbers("stride"), padding = call.numbers("padding"), dilation = call.numbers("dilation");
+  KnownSizes sizes = {input->front(), weight->toTensor().size(0)};
+  for (size_t i = 0; i < 2; ++i) {
+    const KnownSize kernel = weight->toTensor().size(static_cast<int64_t>(i) + 2);
+    sizes.push_back(Window(call.sizes(), (*input)[i + 2], kernel, At(stride, i), At(padding, i), At(dilation, i)));
+  }
+  ValueFacts& facts = call.out();
+  facts.kind = ValueFacts::Kind::kTensor;
+  facts.plain = call.in(0).plain;
+  facts.dtype = call.in(0).dtype;
+  facts.device = call.in(0).device;
+  // Plans that record gradients have none of these.
+  facts.requires_grad = false;
+  facts.sizes = std::move(sizes);
+  call.GiveOrder(StrideOrder::ChannelsLast(true));
+}
+
+void Convolution(Call& call) {
+  const std::optional<KnownSizes>& input = call.in(0).sizes;
+  const std::optional<KnownSizes>& weight = call.in(1).sizes;
+  const std::optional<bool> flagged = call.flag("transposed");
+  const bool transposed = call.has("transposed") ? flagged.value_or(true) : call.has("output_padding");
+  std::optional<KnownSizes> sizes;
+  if (input && weight && weight->size() > 2 && input->size() + 1 >= weight->size() && input->size() <= weight->size() &&
+      !(call.has("transposed") && !flagged)) {
+    sizes = UnknownSizes(input->size());
+    const size_t channels = input->size() + 1 - weight->size();
+    if (channels == 1) sizes->front() = input->front();
+    if (!transposed) {
+      (*sizes)[channels] = weight->front();
+      const auto stride = call.numbers("stride"), padding = call.numbers("padding"),
+                 dilation = call.numbers("dilation");
+      for (size_t i = 0; i + 2 < weight->size(); ++i) {
+        (*sizes)[channels + 1 + i] = Window(call.sizes(), (*input)[channels + 1 + i], (*weight)[i + 2], At(stride, i),
+                                            At(padding, i), At(dilation, i));
+      }
+    } else {
+      (*sizes)[channels] = call.sizes().Multiply(call.computed("groups"), (*weight)[1]);
+    }
+  }
+  call.Give(0, call.in(0), Same(call.in(0), call.in(1)), std::move(sizes));
+  if (!transposed) call.GiveOrder(OrderOfConvolution(call));
+}
+
+// Batch and channels stay, the rest changes.
+void Resample(Call& call, size_t spatial, const std::optional<KnownSizes>& to) {
+  std::optional<KnownSizes> sizes = call.in(0).sizes;
+  if (sizes && sizes->size() >= spatial) {
+    for (size_t i = 0; i < spatial; ++i) {
+      (*sizes)[sizes->size() - spatial + i] = to && to->size() == spatial ? (*to)[i] : KnownSize();
+    }
+  } else {
+    sizes.reset();
+  }
+  for (size_t i = 0; i < call.num_outputs(); ++i) {
+    call.Give(i, call.in(0), i == 0 ? call.in(0).dtype : Dtype(c10::kLong), sizes);
+  }
+}
+size_t SpatialRank(const Call& call) {
+  const std::string_view name = call.node().kind().toUnqualString();
+  for (size_t rank = 1; rank <= 3; ++rank) {
+    if (name.find(static_cast<char>('0' + rank)) != std::string_view::npos) return rank;
+  }
+  return 3;
+}
+void Pool(Call& call) {
+  const size_t spatial = SpatialRank(call);
+  const std::optional<KnownSizes>& from = call.in(0).sizes;
+  const auto kernel = call.numbers("kernel_size"), padding = call.numbers("padding");
+  const auto dilation = call.has("dilation") ? call.numbers("dilation") : KnownSizes{1};
+  auto stride = call.numbers("stride");
+  if (stride && stride->empty()) stride = kernel;
+  std::optional<KnownSizes> to;
+  if (from && from->size() >= spatial && call.flag("ceil_mode") == false) {
+    to.emplace();
+    for (size_t i = 0; i < spatial; ++i) {
+      to->push_back(Window(call.sizes(), (*from)[from->size() - spatial + i], At(kernel, i), At(stride, i),
+                           At(padding, i), At(dilation, i)));
+    }
+  }
+  Resample(call, spatial, to);
+  if (spatial != 2 || call.in(0).rank() != 4u) return;
+  // As if by single steps: where sizes are rounded up, the last window may stand beyond.
+  const bool keeps_ambiguity = OneGivesOne(At(kernel, 0), 1, At(padding, 0), At(dilation, 0)) &&
+                               OneGivesOne(At(kernel, 1), 1, At(padding, 1), At(dilation, 1));
+  if (!keeps_ambiguity && !SuggestedFormat(call.sizes(), call.in(0))) return;
+  const StrideOrder order = OrderOfSuggested(call.sizes(), call.in(0));
+  for (size_t i = 0; i < call.num_outputs(); ++i) call.GiveOrder(order, i);
+}
+// In the format that the input suggests; there may be more pixels than the input has. One pixel is dense in both.
+void ResampleTo(Call& call) {
+  Resample(call, SpatialRank(call), call.numbers("output_size"));
+  if (call.in(0).rank() != 4u) return;
+  const auto format = SuggestedFormat(call.sizes(), call.in(0));
+  for (size_t i = 0; i < call.num_outputs(); ++i) {
+    const KnownSizes& sizes = *call.out(i).sizes;
+    if (sizes[2] == 1 && sizes[3] == 1) {
+      call.GiveOrder(StrideOrder::Default(format == c10::MemoryFormat::Contiguous), i);
+    } else if (format) {
+      call.GiveOrder(OrderOfSuggested(call.sizes(), call.in(0)), i);
+    }
+  }
+}
+
+void BatchNorm(Call& call) {
+  call.Give(0, call.in(0), call.in(0).dtype, call.in(0).sizes);
+  if (call.in(0).rank() == 4u) call.GiveOrder(OrderOfSuggested(call.sizes(), call.in(0)));
+}
+
+// Two numbers a dimension, from the last one on.
+void Pad(Call& call) {
+  std::optional<KnownSizes> sizes = call.in(0).sizes;
+  const auto pad = call.numbers(call.has("padding") ? "padding" : "pad");
+  if (sizes && pad && pad->size() % 2 == 0 && pad->size() / 2 <= sizes->size()) {
+    for (size_t i = 0; i < pad->size() / 2; ++i) {
+      KnownSize& size = (*sizes)[sizes->size() - 1 - i];
+      size = call.sizes().Add(size, call.sizes().Add((*pad)[2 * i], (*pad)[2 * i + 1]));
+    }
+  } else if (sizes) {
+    sizes = UnknownSizes(sizes->size());
+  }
+  call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
+}
+
+void SampleGrid(Call& call) {
+  std::optional<KnownSizes> sizes = call.in(0).sizes;
+  const std::optional<KnownSizes>& grid = call.in(1).sizes;
+  for (size_t i = 2; sizes && i < sizes->size(); ++i) {
+    (*sizes)[i] = grid && grid->size() == sizes->size() ? (*grid)[i - 1] : KnownSize();
+  }
+  call.Give(0, call.in(0), Same(call.in(0), call.in(1)), std::move(sizes));
+}
+
+}  // namespace
+
+void AddImageRules(FactRules& rules) {
+  rules.Add(Convolution,
+            "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d _convolution "
+            "convolution");
+  rules.Add(PackedConvolution, "hearth::convolution");
+  rules.Add(BatchNorm, "batch_norm native_batch_norm");
+  rules.Add(Pool, "max_pool1d max_pool2d max_pool3d max_pool2d_with_indices avg_pool1d avg_pool2d avg_pool3d");
+  rules.Add(ResampleTo,
+            "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d "
+            "upsample_nearest1d upsample_nearest2d upsample_nearest3d upsample_linear1d "
+            "upsample_bilinear2d upsample_bicubic2d");
+  rules.Add(Pad, "pad constant_pad_nd reflection_pad1d reflection_pad2d replication_pad1d replication_pad2d");
+  rules.Add(SampleGrid, "grid_sampler grid_sampler_2d grid_sampler_3d");
+}
+
+}  // namespace hearth

@@ -1,0 +1,124 @@
+#include "jit/definitions/fact_rules.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace hearth {
+namespace {
+
+using Kind = ValueFacts::Kind;
+
+void Linear(Call& call) {
+  std::optional<KnownSizes> sizes = call.in(0).sizes;
+  const std::optional<KnownSizes>& weight = call.in(1).sizes;
+  if (sizes && !sizes->empty() && weight && weight->size() == 2) {
+    sizes->back() = weight->front();
+  } else {
+    sizes.reset();
+  }
+  call.Give(0, call.in(0), Same(call.in(0), call.in(1)), std::move(sizes));
+  call.GiveOrder(StrideOrder::Default(true));
+}
+
+// The weight may be packed beside, in a format of which nothing is known.
+void PlanLinear(Call& call) {
+  Linear(call);
+  call.out().plain = call.in(0).plain && call.in(1).plain;
+  call.GiveOrder(StrideOrder::Default(true));
+  if (call.in(0).device == call.in(1).device) call.out().device = call.in(0).device;
+}
+
+std::optional<KnownSizes> MatmulSizes(SizeAlgebra& algebra, const std::optional<KnownSizes>& a,
+                                      const std::optional<KnownSizes>& b) {
+  if (!a || !b || a->empty() || b->empty()) return {};
+  if (a->size() == 1 && b->size() == 1) return KnownSizes();
+  std::optional<KnownSizes> batch_a(std::in_place, a->begin(), a->end() - std::min<size_t>(a->size(), 2));
+  std::optional<KnownSizes> batch_b(std::in_place, b->begin(), b->end() - std::min<size_t>(b->size(), 2));
+  std::optional<KnownSizes> sizes = Broadcast(algebra, std::move(batch_a), std::move(batch_b));
+  if (a->size() > 1) sizes->push_back((*a)[a->size() - 2]);
+  if (b->size() > 1) sizes->push_back(b->back());
+  return sizes;
+}
+void Matmul(Call& call) {
+  call.Give(0, call.in(0), Same(call.in(0), call.in(1)), MatmulSizes(call.sizes(), call.in(0).sizes, call.in(1).sizes));
+  // The product of a matrix with several is that of their transposes, transposed.
+  const size_t ranks[] = {call.in(0).rank().value_or(0), call.in(1).rank().value_or(0)};
+  const bool in_order = ranks[0] >= 2 && (ranks[1] == 2 || (ranks[0] >= 3 && ranks[1] >= 3));
+  if (in_order) call.GiveOrder(StrideOrder::Default(true));
+}
+void AddedMatmul(Call& call) {
+  const Dtype dtype = Same(call.in(1), call.in(2));
+  call.Give(0, call.in(1), dtype == call.in(0).dtype ? dtype : Dtype(),
+            MatmulSizes(call.sizes(), call.in(1).sizes, call.in(2).sizes));
+}
+void Attention(Call& call) {
+  std::optional<KnownSizes> sizes = call.in(0).sizes;
+  const std::optional<KnownSizes>& key = call.in(1).sizes;
+  const std::optional<KnownSizes>& value = call.in(2).sizes;
+  if (sizes && key && value && sizes->size() > 1 && key->size() == sizes->size() && value->size() == sizes->size()) {
+    // Batches are broadcast.
+    const auto batch_of = [](const KnownSizes& all) { return KnownSizes(all.begin(), all.end() - 2); };
+    const std::optional<KnownSizes> keys = Broadcast(call.sizes(), batch_of(*key), batch_of(*value));
+    const std::optional<KnownSizes> batch = Broadcast(call.sizes(), batch_of(*sizes), keys);
+    // Or heads are repeated, where that is asked for.
+    const bool repeated = call.has("enable_gqa") && call.flag("enable_gqa") != false;
+    for (size_t i = 0; i < batch->size(); ++i) (*sizes)[i] = repeated ? KnownSize() : (*batch)[i];
+    sizes->back() = value->back();
+  } else {
+    sizes.reset();
+  }
+  call.Give(0, call.in(0), Same(call.in(0), call.in(2)), std::move(sizes));
+}
+
+void Softmax(Call& call) {
+  const Dtype dtype = GivenDtype(call, call.in(0).dtype);
+  call.Give(0, call.in(0), dtype, call.in(0).sizes);
+  if (call.in(0).contiguous()) call.GiveOrder(call.in(0).order);
+}
+void FirstLike(Call& call) { call.Give(0, call.in(0), call.in(0).dtype, call.in(0).sizes); }
+
+// Without weights it gives none.
+void SelfAttention(Call& call) {
+  call.Give(0, call.in(0), Same(call.in(0), call.in(call.find("qkv_weight"))), call.in(0).sizes);
+}
+
+void Embedding(Call& call) {
+  std::optional<KnownSizes> sizes = call.in(1).sizes;
+  if (sizes && call.in(0).rank() == 2u) {
+    sizes->push_back(call.in(0).sizes->back());
+  } else {
+    sizes.reset();
+  }
+  call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
+  call.GiveOrder(StrideOrder::Default(true));
+}
+
+void GruCell(Call& call) {
+  call.Give(0, call.in(1), Same(call.in(0), call.in(1)), call.in(1).sizes);
+  const bool in_order = call.in(1).default_strides() && call.out().device && call.out().device->is_cpu();
+  if (in_order) call.GiveOrder(StrideOrder::Default(true));
+}
+
+void LayerNorm(Call& call) {
+  FirstLike(call);
+  call.GiveOrder(StrideOrder::Default(true));
+}
+
+}  // namespace
+
+void AddLayerRules(FactRules& rules) {
+  rules.Add(Linear, "linear");
+  rules.Add(PlanLinear, "hearth::linear");
+  rules.Add(Matmul, "matmul mm bmm mv");
+  rules.Add(AddedMatmul, "addmm baddbmm");
+  rules.Add(SelfAttention, "_native_multi_head_attention");
+  rules.Add(Attention, "scaled_dot_product_attention");
+  rules.Add(Softmax, "softmax log_softmax");
+  rules.Add(FirstLike, "instance_norm group_norm _transformer_encoder_layer_fwd");
+  rules.Add(LayerNorm, "layer_norm");
+  rules.Add(GruCell, "gru_cell");
+  rules.Add(Embedding, "embedding");
+}
+
+}  // namespace hearth

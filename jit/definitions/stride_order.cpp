@@ -1,0 +1,74 @@
+#include "jit/definitions/stride_order.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace hearth {
+
+StrideOrder StrideOrder::Default(bool exact) { return {{}, exact}; }
+
+StrideOrder StrideOrder::ChannelsLast(bool exact) { return {{0, 2, 3, 1}, exact}; }
+
+StrideOrder StrideOrder::Of(const at::Tensor& tensor) {
+  for (const bool exact : {true, false}) {
+    for (const StrideOrder& order : {Default(exact), ChannelsLast(exact)}) {
+      if (order.HoldsOf(tensor)) return order;
+    }
+  }
+  return {};
+}
+
+bool StrideOrder::is_channels_last() const { return IsLike(ChannelsLast(false)); }
+
+StrideOrder StrideOrder::Inexact() const {
+  StrideOrder order = *this;
+  order.exact_ = false;
+  return order;
+}
+
+StrideOrder StrideOrder::Permuted(std::span<const size_t> from) const {
+  if (!known_) return {};
+  std::vector<size_t> to(from.size());
+  for (size_t i = 0; i < from.size(); ++i) to[from[i]] = i;
+  c10::SmallVector<uint8_t, 4> nesting;
+  for (const size_t dim : Nesting(from.size())) nesting.push_back(static_cast<uint8_t>(to[dim]));
+  if (std::ranges::is_sorted(nesting)) nesting.clear();
+  return {std::move(nesting), exact_};
+}
+
+std::vector<size_t> StrideOrder::Nesting(size_t rank) const {
+  if (!nesting_.empty()) return {nesting_.begin(), nesting_.end()};
+  std::vector<size_t> nesting(rank);
+  std::iota(nesting.begin(), nesting.end(), 0);
+  return nesting;
+}
+
+std::vector<int64_t> StrideOrder::Strides(at::IntArrayRef sizes) const {
+  std::vector<int64_t> strides(sizes.size());
+  const std::vector<size_t> nesting = Nesting(sizes.size());
+  int64_t stride = 1;
+  for (size_t i = nesting.size(); i-- > 0;) {
+    strides[nesting[i]] = stride;
+    stride *= std::max<int64_t>(sizes[nesting[i]], 1);
+  }
+  return strides;
+}
+
+bool StrideOrder::HoldsOf(const at::Tensor& tensor) const {
+  if (!nesting_.empty() && nesting_.size() != static_cast<size_t>(tensor.dim())) return false;
+  const std::vector<int64_t> strides = Strides(tensor.sizes());
+  if (exact_) return std::ranges::equal(strides, tensor.strides());
+  if (tensor.numel() == 0) return true;
+  for (size_t i = 0; i < strides.size(); ++i) {
+    if (tensor.sizes()[i] != 1 && tensor.strides()[i] != strides[i]) return false;
+  }
+  return true;
+}
+
+StrideOrder Join(const StrideOrder& a, const StrideOrder& b) {
+  if (!a.IsLike(b)) return {};
+  return a.is_exact() ? b : a;
+}
+
+}  // namespace hearth

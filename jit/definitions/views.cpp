@@ -1,0 +1,474 @@
+#include "jit/definitions/fact_rules.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace hearth {
+namespace {
+
+using Kind = ValueFacts::Kind;
+
+constexpr size_t kMaxLength = 64;
+
+// `keeps_default`: dimensions that are nested as they are numbered stay so.
+void ViewAs(Call& call, std::optional<KnownSizes> sizes, bool keeps_default = false) {
+  call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
+  if (keeps_default && call.in(0).contiguous()) call.GiveOrder(call.in(0).order);
+}
+// Whose dimension i is dimension from[i] of the input.
+void PermutedAs(Call& call, const std::vector<size_t>& from) {
+  KnownSizes sizes;
+  for (const size_t dim : from) sizes.push_back((*call.in(0).sizes)[dim]);
+  ViewAs(call, std::move(sizes));
+  call.GiveOrder(call.in(0).order.Permuted(from));
+}
+
+// Of the sizes that a view is asked for, each what it will be; at most one is computed from the others, be it because
+// it is -1 or because it may be.
+KnownSizes SizesOfView(SizeAlgebra& algebra, KnownSizes asked, const std::optional<KnownSizes>& from) {
+  KnownSize* rest = nullptr;
+  KnownSize others = 1;
+  bool one_is_open = true;
+  for (KnownSize& size : asked) {
+    if (algebra.IsAtLeast(size, 0)) {
+      others = algebra.Multiply(others, size);
+      continue;
+    }
+    one_is_open &= rest == nullptr;
+    rest = &size;
+  }
+  if (rest == nullptr) return asked;
+  const bool is_rest = *rest == -1;
+  for (KnownSize& size : asked) {
+    if (!algebra.IsAtLeast(size, 0)) size = {};
+  }
+  // A number that may be -1 is only told from the others where these are not 0.
+  if (!one_is_open || !from || (!is_rest && !algebra.IsAtLeast(others, 1))) return asked;
+  *rest = algebra.Divide(Product(algebra, *from, 0, from->size()), others);
+  return asked;
+}
+
+void View(Call& call) {
+  if (call.num_inputs() != 2 || call.node().input(1)->type()->kind() != c10::TypeKind::ListType) return;
+  std::optional<KnownSizes> sizes = call.numbers(call.has("size") ? "size" : "shape");
+  if (sizes) sizes = SizesOfView(call.sizes(), std::move(*sizes), call.in(0).sizes);
+  ViewAs(call, std::move(sizes), true);
+}
+
+void Flatten(Call& call) {
+  const std::optional<KnownSizes>& sizes = call.in(0).sizes;
+  const auto start = call.number("start_dim"), end = call.number("end_dim");
+  if (!sizes || !start || !end) return ViewAs(call, {}, true);
+  if (sizes->empty()) return ViewAs(call, KnownSizes{1}, true);
+  const auto from = Dimension(*start, sizes->size()), to = Dimension(*end, sizes->size());
+  if (!from || !to || *from > *to) return;
+  KnownSizes flat(sizes->begin(), sizes->begin() + *from);
+  flat.push_back(Product(call.sizes(), *sizes, *from, *to + 1));
+  flat.insert(flat.end(), sizes->begin() + *to + 1, sizes->end());
+  ViewAs(call, std::move(flat), true);
+}
+
+void Unflatten(Call& call) {
+  const std::optional<KnownSizes>& sizes = call.in(0).sizes;
+  const auto dim = call.number("dim");
+  const std::optional<KnownSizes> parts = call.numbers("sizes");
+  const auto at = sizes && dim ? Dimension(*dim, sizes->size()) : std::nullopt;
+  if (!at || !parts || sizes->empty()) return ViewAs(call, {}, true);
+  KnownSizes apart(sizes->begin(), sizes->begin() + *at);
+  const KnownSizes whole = {(*sizes)[*at]};
+  for (const KnownSize part : SizesOfView(call.sizes(), *parts, whole)) apart.push_back(part);
+  apart.insert(apart.end(), sizes->begin() + *at + 1, sizes->end());
+  ViewAs(call, std::move(apart), true);
+}
+
+void Unsqueeze(Call& call) {
+  std::optional<KnownSizes> sizes = call.in(0).sizes;
+  const auto dim = call.number("dim");
+  if (sizes && dim) {
+    const auto at = Dimension(dim, sizes->size() + 1);
+    if (!at) return;
+    sizes->insert(sizes->begin() + *at, 1);
+  } else if (sizes) {
+    sizes = UnknownSizes(sizes->size() + 1);
+  }
+  ViewAs(call, std::move(sizes), true);
+}
+
+bool IsNotOne(Call& call, KnownSize size) { return call.sizes().AreEqual(size, 1) == false; }
+
+void Squeeze(Call& call) {
+  std::optional<KnownSizes> sizes = call.in(0).sizes;
+  const auto dim = call.number("dim");
+  if (sizes && call.num_inputs() == 1) {
+    const auto may_be_one = [&](const KnownSize& size) { return size != 1 && !IsNotOne(call, size); };
+    if (std::any_of(sizes->begin(), sizes->end(), may_be_one)) return ViewAs(call, {});
+    std::erase(*sizes, KnownSize(1));
+  } else if (sizes && dim && !sizes->empty()) {
+    const auto at = Dimension(dim, sizes->size());
+    if (!at || ((*sizes)[*at] != 1 && !IsNotOne(call, (*sizes)[*at]))) return ViewAs(call, {});
+    if ((*sizes)[*at] == 1) sizes->erase(sizes->begin() + *at);
+  } else if (!sizes || !sizes->empty()) {
+    return ViewAs(call, {});
+  }
+  ViewAs(call, std::move(sizes), true);
+}
+
+std::vector<size_t> InOrder(size_t rank) {
+  std::vector<size_t> dims(rank);
+  std::iota(dims.begin(), dims.end(), 0);
+  return dims;
+}
+
+void Transpose(Call& call) {
+  const std::optional<size_t> rank = call.in(0).rank();
+  const auto a = call.number("dim0"), b = call.number("dim1");
+  if (!rank || !a || !b) return ViewAs(call, UnknownSizes(rank));
+  const auto first = Dimension(*a, *rank), second = Dimension(*b, *rank);
+  if (!first || !second) return;
+  std::vector<size_t> from = InOrder(*rank);
+  if (!from.empty()) std::swap(from[*first], from[*second]);
+  PermutedAs(call, from);
+}
+
+void TransposeMatrix(Call& call) {
+  if (!call.in(0).rank()) return ViewAs(call, {});
+  std::vector<size_t> from = InOrder(*call.in(0).rank());
+  std::ranges::reverse(from);
+  PermutedAs(call, from);
+}
+
+void Permute(Call& call) {
+  const std::optional<size_t> rank = call.in(0).rank();
+  const auto dims = call.numbers("dims");
+  if (!rank || !dims || dims->size() != *rank) return ViewAs(call, UnknownSizes(rank));
+  std::vector<size_t> from;
+  for (const KnownSize dim : *dims) {
+    const auto at = Dimension(dim.constant(), *rank);
+    if (!at) return ViewAs(call, UnknownSizes(rank));
+    from.push_back(*at);
+  }
+  PermutedAs(call, from);
+}
+
+void Expand(Call& call) {
+  std::optional<KnownSizes> sizes = call.numbers("size");
+  const std::optional<KnownSizes>& from = call.in(0).sizes;
+  if (sizes && from && from->size() <= sizes->size()) {
+    const size_t extra = sizes->size() - from->size();
+    for (size_t i = 0; i < sizes->size(); ++i) {
+      KnownSize& size = (*sizes)[i];
+      const KnownSize before = i < extra ? KnownSize(1) : (*from)[i - extra];
+      if (size == -1) {
+        size = before;
+      } else if (!call.sizes().IsAtLeast(size, 0)) {
+        // Only what has the size 1 is expanded.
+        size = call.sizes().IsAtLeast(before, 2) ? before : KnownSize();
+      }
+    }
+  } else if (sizes) {
+    sizes = UnknownSizes(sizes->size());
+  }
+  ViewAs(call, std::move(sizes));
+}
+
+void SizesOfOther(Call& call) { ViewAs(call, call.in(1).sizes); }
+
+// One dimension gone, or of another size.
+std::optional<KnownSizes> Without(const std::optional<KnownSizes>& sizes, std::optional<int64_t> dim) {
+  if (!sizes || sizes->empty()) return {};
+  if (!dim) return UnknownSizes(sizes->size() - 1);
+  const auto at = Dimension(dim, sizes->size());
+  if (!at) return {};
+  KnownSizes rest = *sizes;
+  rest.erase(rest.begin() + *at);
+  return rest;
+}
+std::optional<KnownSizes> With(std::optional<KnownSizes> sizes, std::optional<int64_t> dim, KnownSize size) {
+  if (!sizes) return {};
+  if (!dim) return UnknownSizes(sizes->size());
+  const auto at = Dimension(dim, sizes->size());
+  if (!at || sizes->empty()) return {};
+  (*sizes)[*at] = size;
+  return sizes;
+}
+
+void Select(Call& call) { ViewAs(call, Without(call.in(0).sizes, call.number("dim"))); }
+void SliceOfList(Call& call) {
+  const ValueFacts& list = call.in(0);
+  const KnownSize start = call.is_none("start") ? KnownSize(0) : call.computed("start");
+  const KnownSize end = call.is_none("end") ? KnownSize(std::numeric_limits<int64_t>::max()) : call.computed("end");
+  const KnownSize step = call.computed("step");
+  if (!start || !end || !step || *step < 1) return;
+  const auto length = static_cast<int64_t>(*list.length());
+  const auto place = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + length : at, 0, length); };
+  ValueFacts part;
+  part.kind = Kind::kList;
+  if (list.sizes) part.sizes.emplace();
+  for (int64_t i = place(*start); i < place(*end); i += std::min(*step, length)) {
+    const auto at = static_cast<size_t>(i);
+    if (list.sizes) {
+      part.sizes->push_back((*list.sizes)[at]);
+    } else {
+      part.elements.push_back(list.elements[at]);
+    }
+  }
+  call.out() = std::move(part);
+}
+void Slice(Call& call) {
+  if (call.in(0).kind == Kind::kList) return SliceOfList(call);
+  const auto dim = call.number("dim");
+  const auto at = dim && call.in(0).rank().value_or(0) > 0 ? Dimension(dim, *call.in(0).rank()) : std::nullopt;
+  KnownSize size;
+  if (at) {
+    const KnownSize whole = (*call.in(0).sizes)[*at];
+    const KnownSize start = call.is_none("start") ? KnownSize(0) : call.computed("start");
+    const KnownSize end =
+        call.is_none("end") || call.number("end") == std::numeric_limits<int64_t>::max() ? whole : call.computed("end");
+    size = SizeOfSlice(call.sizes(), whole, start, end, call.computed("step"));
+  }
+  ViewAs(call, With(call.in(0).sizes, dim, size));
+}
+void Narrow(Call& call) { ViewAs(call, With(call.in(0).sizes, call.number("dim"), call.computed("length"))); }
+
+// Dtype and device that all elements of the list have in common.
+ValueFacts CommonElement(const ValueFacts& list) {
+  ValueFacts common;
+  common.kind = Kind::kTensor;
+  if (list.kind != Kind::kList || list.elements.empty()) return common;
+  common = list.elements.front();
+  for (const ValueFacts& element : list.elements) {
+    common = Join(common, element);
+    if (!element.is_tensor()) common.sizes.reset();
+  }
+  return common;
+}
+
+// Of tensors of one rank that must have the same sizes: constants where there is one.
+KnownSizes CommonSizes(const ValueFacts& list) {
+  KnownSizes sizes = *list.elements.front().sizes;
+  for (const ValueFacts& element : list.elements) {
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      const KnownSize other = (*element.sizes)[i];
+      if (!sizes[i].is_known() || (!sizes[i] && other)) sizes[i] = other;
+    }
+  }
+  return sizes;
+}
+
+// It is in the format that all parts suggest, the default one if they do not agree.
+StrideOrder OrderOfConcatenation(Call& call, const ValueFacts& common, std::optional<int64_t> dim) {
+  if (!common.rank() || !common.plain) return {};
+  if (*common.rank() < 4 && common.contiguous()) return StrideOrder::Default(true);
+  const std::vector<ValueFacts>& parts = call.in(0).elements;
+  const auto all_suggest = [&](c10::MemoryFormat format) {
+    return std::ranges::all_of(parts,
+                               [&](const ValueFacts& part) { return SuggestedFormat(call.sizes(), part) == format; });
+  };
+  if (all_suggest(c10::MemoryFormat::Contiguous)) return StrideOrder::Default(true);
+  if (all_suggest(c10::MemoryFormat::ChannelsLast)) return StrideOrder::ChannelsLast(true);
+  // Parts of several channels each suggest another format than their own only where all are of one pixel.
+  const bool of_channels =
+      *common.rank() == 4 && dim && Dimension(dim, 4) == 1u &&
+      std::ranges::all_of(parts, [&](const ValueFacts& part) { return call.sizes().IsAtLeast((*part.sizes)[1], 2); });
+  const bool images = common.contiguous() || common.order.is_channels_last();
+  return of_channels && images ? common.order.Inexact() : StrideOrder();
+}
+
+void Concatenate(Call& call) {
+  const ValueFacts& list = call.in(0);
+  ValueFacts common = CommonElement(list);
+  if (!common.is_tensor()) return;
+  const auto dim = call.number("dim");
+  std::optional<KnownSizes> sizes = common.sizes;
+  if (sizes && !sizes->empty()) {
+    const auto at = Dimension(dim, sizes->size());
+    if (at) {
+      sizes = CommonSizes(list);
+      KnownSize total = 0;
+      for (const ValueFacts& element : list.elements) total = call.sizes().Add(total, (*element.sizes)[*at]);
+      (*sizes)[*at] = total;
+    } else {
+      sizes = UnknownSizes(sizes->size());
+    }
+  }
+  call.Give(0, common, common.dtype, std::move(sizes));
+  call.GiveOrder(OrderOfConcatenation(call, common, dim));
+}
+
+void Stack(Call& call) {
+  const ValueFacts& list = call.in(0);
+  ValueFacts common = CommonElement(list);
+  std::optional<KnownSizes> sizes = common.sizes;
+  const auto dim = call.number("dim");
+  if (sizes) {
+    const auto at = Dimension(dim, sizes->size() + 1);
+    if (at) {
+      if (!list.elements.empty()) sizes = CommonSizes(list);
+      sizes->insert(sizes->begin() + *at, static_cast<int64_t>(list.elements.size()));
+    } else {
+      sizes = UnknownSizes(sizes->size() + 1);
+    }
+  }
+  call.Give(0, common, common.dtype, std::move(sizes));
+}
+
+void GiveList(Call& call, size_t length, const ValueFacts& element) {
+  if (length > kMaxLength) return;
+  call.out() = {};
+  call.out().kind = Kind::kList;
+  call.out().elements.assign(length, element);
+}
+// Parts of one dimension, one after another.
+void GiveParts(Call& call, const KnownSizes& parts) {
+  if (parts.size() > kMaxLength) return;
+  std::vector<ValueFacts> elements;
+  for (const KnownSize part : parts) {
+    ViewAs(call, With(call.in(0).sizes, call.number("dim"), part));
+    elements.push_back(call.out());
+  }
+  call.out() = {};
+  call.out().kind = Kind::kList;
+  call.out().elements = std::move(elements);
+}
+KnownSize SplitSize(Call& call) {
+  const auto dim = call.number("dim");
+  const auto at = dim && call.in(0).rank().value_or(0) > 0 ? Dimension(dim, *call.in(0).rank()) : std::nullopt;
+  return at ? (*call.in(0).sizes)[*at] : KnownSize();
+}
+// The last part is what is left over.
+void GiveEvenParts(Call& call, KnownSize whole, KnownSize part) {
+  if (!whole || !part || *whole < 1 || *part < 1 || *whole / *part >= static_cast<int64_t>(kMaxLength)) return;
+  KnownSizes parts(static_cast<size_t>(*whole / *part), part);
+  if (*whole % *part != 0) parts.push_back(*whole % *part);
+  GiveParts(call, parts);
+}
+void Split(Call& call) {
+  std::optional<KnownSizes> parts = call.numbers("split_sizes");
+  if (!parts) parts = call.numbers("split_size");
+  if (!parts) return;
+  if (call.node().input(1)->type()->kind() == c10::TypeKind::ListType) return GiveParts(call, *parts);
+  GiveEvenParts(call, SplitSize(call), parts->front());
+}
+void Chunk(Call& call) {
+  const KnownSize whole = SplitSize(call);
+  const auto chunks = call.number("chunks");
+  if (!chunks || *chunks < 1 || *chunks > static_cast<int64_t>(kMaxLength)) return;
+  if (whole) return GiveEvenParts(call, whole, (*whole + *chunks - 1) / *chunks);
+  if (call.sizes().Remainder(whole, *chunks) != 0) return;
+  GiveParts(call, KnownSizes(static_cast<size_t>(*chunks), call.sizes().Divide(whole, *chunks)));
+}
+void Unbind(Call& call) {
+  const auto dim = call.number("dim");
+  const auto at = dim && call.in(0).rank().value_or(0) > 0 ? Dimension(dim, *call.in(0).rank()) : std::nullopt;
+  const KnownSize length = at ? (*call.in(0).sizes)[*at] : KnownSize();
+  if (!length || *length < 0) return;
+  Select(call);
+  const ValueFacts element = call.out();
+  call.out() = {};
+  GiveList(call, static_cast<size_t>(*length), element);
+}
+void Element(Call& call) {
+  const ValueFacts& list = call.in(0);
+  const c10::IValue* index = call.constant(size_t{1});
+  if ((list.kind != Kind::kList && list.kind != Kind::kTuple) || index == nullptr || !index->isInt()) return;
+  const auto at = Dimension(index->toInt(), list.elements.size());
+  if (at && *at < list.elements.size()) call.out() = list.elements[*at];
+}
+
+void SizesAsList(Call& call) {
+  if (!call.in(0).rank() || call.num_inputs() != 1) return;
+  call.out().kind = Kind::kList;
+  call.out().sizes = call.in(0).sizes;
+}
+
+void Index(Call& call) {
+  const ValueFacts& list = call.in(1);
+  std::optional<KnownSizes> sizes;
+  if (list.kind == Kind::kList && call.in(0).rank()) {
+    size_t removed = 0, added = 0, first = 0;
+    bool known = true;
+    const ValueFacts* only = nullptr;
+    for (const ValueFacts& index : list.elements) {
+      if (index.kind == Kind::kNone) continue;
+      known &= index.is_tensor() && index.rank() && (index.dtype == c10::kLong || index.dtype == c10::kInt);
+      if (!known) break;
+      added = std::max(added, *index.rank());
+      ++removed;
+      only = &index;
+      first = static_cast<size_t>(&index - list.elements.data());
+    }
+    if (known && removed <= *call.in(0).rank()) sizes = UnknownSizes(*call.in(0).rank() - removed + added);
+    if (sizes && removed == 1 && first < *call.in(0).rank()) {
+      sizes = call.in(0).sizes;
+      const auto at = sizes->erase(sizes->begin() + static_cast<std::ptrdiff_t>(first));
+      sizes->insert(at, only->sizes->begin(), only->sizes->end());
+    }
+  }
+  call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
+}
+void IndexSelect(Call& call) {
+  call.Give(
+      0, call.in(0), call.in(0).dtype,
+      With(call.in(0).sizes, call.number("dim"), call.in(2).rank() == 1u ? call.in(2).sizes->front() : KnownSize()));
+}
+void Gather(Call& call) { call.Give(0, call.in(0), call.in(0).dtype, call.in(2).sizes); }
+void Nonzero(Call& call) {
+  std::optional<KnownSizes> sizes = UnknownSizes(2);
+  if (call.in(0).rank()) sizes->back() = static_cast<int64_t>(*call.in(0).rank());
+  call.Give(0, call.in(0), c10::kLong, std::move(sizes));
+}
+void Sorted(Call& call) {
+  std::optional<KnownSizes> sizes = call.in(0).sizes;
+  if (call.has("k")) sizes = With(std::move(sizes), call.number("dim"), call.computed("k"));
+  if (call.num_outputs() != 2) return;
+  call.Give(0, call.in(0), call.in(0).dtype, sizes);
+  call.Give(1, call.in(0), c10::kLong, sizes);
+}
+void Repeat(Call& call) {
+  const auto repeats = call.numbers("repeats");
+  std::optional<KnownSizes> sizes = repeats ? UnknownSizes(repeats->size()) : std::nullopt;
+  if (sizes && call.in(0).rank() && *call.in(0).rank() <= sizes->size()) {
+    const size_t extra = sizes->size() - *call.in(0).rank();
+    for (size_t i = 0; i < sizes->size(); ++i) {
+      const KnownSize size = i < extra ? KnownSize(1) : (*call.in(0).sizes)[i - extra];
+      (*sizes)[i] = call.sizes().Multiply(size, (*repeats)[i]);
+    }
+  }
+  call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
+}
+
+}  // namespace
+
+void AddViewRules(FactRules& rules) {
+  rules.Add(View, "view reshape");
+  rules.Add(Flatten, "flatten");
+  rules.Add(Unflatten, "unflatten");
+  rules.Add(Unsqueeze, "unsqueeze");
+  rules.Add(Squeeze, "squeeze");
+  rules.Add(Transpose, "transpose swapaxes swapdims");
+  rules.Add(TransposeMatrix, "t numpy_T");
+  rules.Add(Permute, "permute");
+  rules.Add(Expand, "expand");
+  rules.Add(SizesOfOther, "expand_as view_as reshape_as");
+  rules.Add(Select, "select");
+  rules.Add(Slice, "slice");
+  rules.Add(Narrow, "narrow");
+  rules.Add(Concatenate, "cat concat concatenate");
+  rules.Add(Stack, "stack");
+  rules.Add(Split, "split split_with_sizes");
+  rules.Add(Chunk, "chunk");
+  rules.Add(Unbind, "unbind");
+  rules.Add(Element, "__getitem__");
+  rules.Add(SizesAsList, "size");
+  rules.Add(Index, "index");
+  rules.Add(IndexSelect, "index_select");
+  rules.Add(Gather, "gather");
+  rules.Add(Nonzero, "nonzero argwhere");
+  rules.Add(Sorted, "sort topk");
+  rules.Add(Repeat, "repeat");
+}
+
+}  // namespace hearth
