@@ -30,6 +30,7 @@
 #include "jit/passes/peel_loops.h"
 #include "jit/passes/plan_memory.h"
 #include "jit/passes/private_writes.h"
+#include "jit/passes/recognize_activations.h"
 #include "jit/passes/scalar_replacement.h"
 #include "jit/passes/scalar_tensors.h"
 #include "jit/passes/simplify_views.h"
@@ -103,6 +104,9 @@ inline constexpr Pass kPasses[] = {
     {.name = "private_writes",
      .run = ForgetPrivateWrites,
      .help = "removes FrameStates at writes that nobody else can see"},
+    {.name = "recognize_activations",
+     .run = RecognizeActivations,
+     .help = "activations written out of arithmetic become their operator"},
     {.name = "scalar_replacement",
      .run = ReplaceScratchAttributes,
      .help = "scalar replacement of attributes that carry nothing from run to run",

@@ -16,6 +16,7 @@ void OptimizeWeights(Compilation& plan) {
   const auto run = [&](PassName name) { return plan.Run(name.pass()); };
   run("fold_constant_tensors");
   run("fold_batch_norms");
+  run("recognize_activations");
   run("make_linears");
   run("dead_plan_code");
   run("group_linears");
