@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "jit/analysis/argument_facts.h"
+#include "jit/definitions/definition.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/definitions/operator_facts.h"
 #include "jit/ir/closure.h"
@@ -135,7 +136,7 @@ void ValueFactTable::Set(const Value& value, ValueFacts facts) {
 void ValueFactTable::InferAll() { InferBlock(*graph_.block()); }
 
 void ValueFactTable::InferBlock(const Block& block) {
-  const Scope scope(this);
+  const Scope scope(this, block);
   for (const Node* node : block) InferNode(*node);
 }
 
@@ -247,34 +248,33 @@ void ValueFactTable::EnterLoop(const Node& loop) {
 // What must have been so for the run to get past it. Of Values that are defined in the block of the branch: all that
 // comes later sees them past it.
 void ValueFactTable::LearnFrom(const Node& branch) {
-  static const Symbol kDtype = Symbol::fromQualString("prim::dtype");
   const bool then_raises = AlwaysRaises(*branch.block(0));
   if (then_raises == AlwaysRaises(*branch.block(1))) return;
   // Not dtypes: what read the tensor before it was checked would be given code for a dtype that it may not have. A
   // guard stands before all that reads it.
   for (const Value* side : branch.input()->node()->inputs()) {
-    if (side->node()->kind() == kDtype) return;
+    if (side->node()->kind() == c10::prim::dtype) return;
   }
   Learn(*branch.input(), !then_raises, *branch.block());
 }
 
 void ValueFactTable::Learn(const Value& condition, bool holds, const Block& block) {
-  static const Symbol kEq = Symbol::fromQualString("aten::eq"), kNe = Symbol::fromQualString("aten::ne");
-  static const Symbol kDim = Symbol::fromQualString("aten::dim"), kDtype = Symbol::fromQualString("prim::dtype");
   constexpr int64_t kMaxRank = 64;
   const Node& comparison = *condition.node();
-  if (comparison.kind() != (holds ? kEq : kNe) || comparison.inputs().size() != 2) return;
-  LearnEqual(*comparison.input(0), *comparison.input(1));
+  LearnRelation(comparison, holds);
+  if (comparison.kind() != (holds ? c10::aten::eq : c10::aten::ne) || comparison.inputs().size() != 2) return;
   for (size_t i = 0; i < 2; ++i) {
     const c10::IValue* constant = ConstantOf(*comparison.input(i));
     const Node& question = *comparison.input(1 - i)->node();
-    if (constant == nullptr || !constant->isInt() || (question.kind() != kDim && question.kind() != kDtype)) continue;
+    if (constant == nullptr || !constant->isInt() ||
+        (question.kind() != c10::aten::dim && question.kind() != c10::prim::dtype))
+      continue;
     const int64_t number = constant->toInt();
     const Value& tensor = *question.input();
     if (tensor.node()->block() != &block || memory_.MayChangeShape(tensor)) return;
     ValueFacts facts = Of(tensor);
     facts.kind = Kind::kTensor;
-    if (question.kind() == kDim) {
+    if (question.kind() == c10::aten::dim) {
       if (facts.rank() || number < 0 || number > kMaxRank) return;
       facts.sizes.emplace(static_cast<size_t>(number), KnownSize());
     } else {
@@ -283,6 +283,23 @@ void ValueFactTable::Learn(const Value& condition, bool holds, const Block& bloc
     }
     Set(tensor, std::move(facts));
   }
+}
+
+void ValueFactTable::LearnRelation(const Node& comparison, bool holds) {
+  const Relation relation = DefinitionOf(comparison.kind()).relation;
+  if (relation == Relation::kNone || comparison.inputs().size() != 2) return;
+  const Value *a = comparison.input(0), *b = comparison.input(1);
+  if (relation == Relation::kEqual || relation == Relation::kNotEqual) {
+    if (holds == (relation == Relation::kEqual)) LearnEqual(*a, *b);
+    return;
+  }
+  if (Of(*a).kind != Kind::kInt || Of(*b).kind != Kind::kInt) return;
+  // a < b, or what that is not.
+  if (relation == Relation::kGreater || relation == Relation::kLessOrEqual) std::swap(a, b);
+  const bool less = holds == (relation == Relation::kLess || relation == Relation::kGreater);
+  const KnownSize smaller = Of(less ? *a : *b).number, larger = Of(less ? *b : *a).number;
+  const auto before = sizes_.LearnAtLeast(sizes_.Subtract(larger, smaller), less ? 1 : 0);
+  if (before) bounds_.push_back(*before);
 }
 
 void ValueFactTable::LearnEqual(const Value& a, const Value& b) {
@@ -310,8 +327,18 @@ void ValueFactTable::LearnEqual(KnownSize a, KnownSize b) {
   }
 }
 
-void ValueFactTable::ForgetTo(size_t depth) {
-  for (; undo_.size() > depth; undo_.pop_back()) facts_[undo_.back().first] = std::move(undo_.back().second);
+ValueFactTable::Scope::Scope(ValueFactTable* table, const Block& block)
+    : table_(table), facts_(table->undo_.size()), bounds_(table->bounds_.size()) {
+  const Node* owner = block.owner();
+  if (owner == nullptr || owner->kind() != sym::kIf) return;
+  table->LearnRelation(*owner->input()->node(), &block == owner->block(0));
+}
+
+ValueFactTable::Scope::~Scope() {
+  auto& undo = table_->undo_;
+  for (; undo.size() > facts_; undo.pop_back()) table_->facts_[undo.back().first] = std::move(undo.back().second);
+  auto& bounds = table_->bounds_;
+  for (; bounds.size() > bounds_; bounds.pop_back()) table_->sizes_.Restore(bounds.back());
 }
 
 void ValueFactTable::Leave(const Node& node) {

@@ -43,17 +43,18 @@ class ValueFactTable {
 
   // Walks the whole graph. What is told on the way is forgotten at the end, but by what was inferred from it.
   void InferAll();
-  // A walk over a block is in one of these, so that nobody beyond the block takes for granted what is told in it.
+  // A walk over a block is in one of these, so that nobody beyond the block relies on what is learned in it. In the
+  // block of a branch it is learned what its condition says.
   class Scope {
    public:
-    explicit Scope(ValueFactTable* table) : table_(table), depth_(table->undo_.size()) {}
-    ~Scope() { table_->ForgetTo(depth_); }
+    Scope(ValueFactTable* table, const Block& block);
+    ~Scope();
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
    private:
     ValueFactTable* table_;
-    size_t depth_;
+    size_t facts_, bounds_;  // that were to be undone when it began
   };
   // The facts of what a node without blocks gives, from those of its inputs.
   void Infer(const Node& node);
@@ -72,9 +73,10 @@ class ValueFactTable {
   void LearnFrom(const Node& branch);
   // What `condition` tells if it is known to be `holds` from there on, of Values that are defined in `block`.
   void Learn(const Value& condition, bool holds, const Block& block);
+  // Of its operands: that they are equal, or which is larger.
+  void LearnRelation(const Node& comparison, bool holds);
   void LearnEqual(const Value& a, const Value& b);
   void LearnEqual(KnownSize a, KnownSize b);
-  void ForgetTo(size_t depth);
   // Makes atoms of what is not known.
   void Name(const Value& value, ValueFacts* facts);
   void NameArgument(const ArgumentFacts& argument, size_t input, size_t* number, ValueFacts* facts);
@@ -85,7 +87,8 @@ class ValueFactTable {
   const WrittenMemory& memory_;
   SizeAlgebra& sizes_;
   std::vector<ValueFacts> facts_;
-  std::vector<std::pair<size_t, ValueFacts>> undo_;  // by Value id: facts as they were before something was told
+  std::vector<std::pair<size_t, ValueFacts>> undo_;  // by Value id: facts as they were before something was learned
+  std::vector<SizeAlgebra::Bounds> bounds_;          // the same of bounds
   size_t loop_depth_ = 0;
 };
 

@@ -108,9 +108,9 @@ std::optional<SizeAlgebra::Polynomial> SizeAlgebra::Exactly(const Polynomial& di
   return quotient;
 }
 
-KnownSize SizeAlgebra::Uneven(Kind kind, KnownSize a, KnownSize b, Range range) {
+KnownSize SizeAlgebra::Uneven(Kind kind, KnownSize a, KnownSize b) {
   const auto [found, is_new] = uneven_.emplace(std::tuple(kind, a, b), atoms_.size());
-  if (is_new) atoms_.push_back({kind, a, b, range.least, range.most, {}});
+  if (is_new) atoms_.push_back({kind, a, b, {}, {}, {}});
   return Of({Term{{found->second}, 1}});
 }
 
@@ -119,7 +119,8 @@ bool SizeAlgebra::IsOfSizes(KnownSize size) const {
     return std::ranges::all_of(term.atoms, [&](size_t atom) {
       const AtomFacts& facts = atoms_[atom];
       if (facts.kind == Kind::kSource) return facts.least.has_value();
-      return (facts.least && facts.most) || (IsOfSizes(facts.a) && IsOfSizes(facts.b));
+      const Range range = RangeOfAtom(atom);
+      return (range.least && range.most) || (IsOfSizes(facts.a) && IsOfSizes(facts.b));
     });
   });
 }
@@ -128,16 +129,13 @@ KnownSize SizeAlgebra::Divide(KnownSize a, KnownSize b) {
   if (!a.is_known() || !b.is_known() || b == 0) return {};
   if (a == b) return 1;
   // Of all quotients by negative numbers nothing is known but that they are the same.
-  if (b && *b < 0) return a ? KnownSize() : Uneven(Kind::kQuotient, a, b, {});
+  if (b && *b < 0) return a ? KnownSize() : Uneven(Kind::kQuotient, a, b);
   if (a && b) return DivideDown(*a, *b);
-  if (!IsOfSizes(a) || !IsOfSizes(b)) return Uneven(Kind::kQuotient, a, b, {});
+  if (!IsOfSizes(a) || !IsOfSizes(b)) return Uneven(Kind::kQuotient, a, b);
   if (const Polynomial divisor = PolynomialOf(b); divisor.size() == 1) {
     if (std::optional<Polynomial> quotient = Exactly(PolynomialOf(a), divisor.front())) return Of(std::move(*quotient));
   }
-  if (!b) {
-    const bool positive = IsAtLeast(a, 0) && IsAtLeast(b, 0);
-    return Uneven(Kind::kQuotient, a, b, {positive ? std::optional<int64_t>(0) : std::nullopt, {}});
-  }
+  if (!b) return Uneven(Kind::kQuotient, a, b);
   // What comes out even is taken out.
   Polynomial even, rest;
   for (const Term& term : PolynomialOf(a)) {
@@ -148,9 +146,7 @@ KnownSize SizeAlgebra::Divide(KnownSize a, KnownSize b) {
   const KnownSize uneven = Of(std::move(rest));
   if (!uneven.is_known()) return {};
   if (uneven) return Add(Of(std::move(even)), DivideDown(*uneven, *b));
-  const Range range = RangeOf(uneven);
-  const auto down = [&](std::optional<int64_t> n) { return n ? std::optional(DivideDown(*n, *b)) : std::nullopt; };
-  return Add(Of(std::move(even)), Uneven(Kind::kQuotient, uneven, b, {down(range.least), down(range.most)}));
+  return Add(Of(std::move(even)), Uneven(Kind::kQuotient, uneven, b));
 }
 
 KnownSize SizeAlgebra::Remainder(KnownSize a, KnownSize b) {
@@ -158,18 +154,16 @@ KnownSize SizeAlgebra::Remainder(KnownSize a, KnownSize b) {
   if (a == b) return 0;
   if (b && *b < 0) return {};
   if (a && b) return RemainderDown(*a, *b);
-  if (!IsOfSizes(a) || !IsOfSizes(b)) {
-    return Uneven(Kind::kRemainder, a, b, b ? Range{0, *b - 1} : Range{});
-  }
+  if (!IsOfSizes(a) || !IsOfSizes(b)) return Uneven(Kind::kRemainder, a, b);
   if (const Polynomial divisor = PolynomialOf(b); divisor.size() == 1) {
     if (Exactly(PolynomialOf(a), divisor.front())) return 0;
   }
-  if (!b) return Uneven(Kind::kRemainder, a, b, {IsAtLeast(b, 0) ? std::optional<int64_t>(0) : std::nullopt, {}});
+  if (!b) return Uneven(Kind::kRemainder, a, b);
   Polynomial rest;
   for (const Term& term : PolynomialOf(a)) rest.push_back({term.atoms, RemainderDown(term.coefficient, *b)});
   const KnownSize uneven = Of(std::move(rest));
   if (uneven) return RemainderDown(*uneven, *b);
-  return uneven.is_known() ? Uneven(Kind::kRemainder, uneven, b, {0, *b - 1}) : KnownSize();
+  return uneven.is_known() ? Uneven(Kind::kRemainder, uneven, b) : KnownSize();
 }
 
 void SizeAlgebra::Expect(KnownSize atom, int64_t likely) {
@@ -198,14 +192,34 @@ std::optional<int64_t> SizeAlgebra::LikelyAtom(size_t atom) const {
   return facts.kind == Kind::kQuotient ? DivideDown(*a, *b) : RemainderDown(*a, *b);
 }
 
+// Of a quotient or remainder it follows from what is known of its operands now.
+SizeAlgebra::Range SizeAlgebra::RangeOfAtom(size_t atom) const {
+  const AtomFacts& facts = atoms_[atom];
+  if (facts.kind == Kind::kSource) return {facts.least, facts.most};
+  const bool sizes = IsOfSizes(facts.a) && IsOfSizes(facts.b);
+  if (facts.b) {
+    if (*facts.b < 1) return {};
+    if (facts.kind == Kind::kRemainder) return {0, *facts.b - 1};
+    if (!sizes) return {};
+    const auto down = [&](std::optional<int64_t> n) {
+      return n ? std::optional(DivideDown(*n, *facts.b)) : std::nullopt;
+    };
+    const Range range = RangeOf(facts.a);
+    return {down(range.least), down(range.most)};
+  }
+  const bool positive = sizes && RangeOf(facts.b).least.value_or(-1) >= 0 &&
+                        (facts.kind == Kind::kRemainder || RangeOf(facts.a).least.value_or(-1) >= 0);
+  return {positive ? std::optional<int64_t>(0) : std::nullopt, {}};
+}
+
 SizeAlgebra::Range SizeAlgebra::RangeOf(const Term& term) const {
   if (term.atoms.empty()) return {term.coefficient, term.coefficient};
   Range range{1, 1};
   for (const size_t atom : term.atoms) {
-    const AtomFacts& facts = atoms_[atom];
+    const Range factor = RangeOfAtom(atom);
     // Of what may be negative, only the range of the thing itself.
-    if (term.atoms.size() > 1 && facts.least.value_or(-1) < 0) return {};
-    range = {Product(range.least, facts.least), Product(range.most, facts.most)};
+    if (term.atoms.size() > 1 && factor.least.value_or(-1) < 0) return {};
+    range = {Product(range.least, factor.least), Product(range.most, factor.most)};
   }
   if (term.coefficient < 0) std::swap(range.least, range.most);
   return {Product(range.least, term.coefficient), Product(range.most, term.coefficient)};
@@ -245,6 +259,43 @@ std::optional<bool> SizeAlgebra::AreEqual(KnownSize a, KnownSize b) {
   const Range range = RangeOf(difference);
   const bool apart = (range.least && *range.least > 0) || (range.most && *range.most < 0);
   return apart ? std::optional(false) : std::nullopt;
+}
+
+std::optional<SizeAlgebra::Bounds> SizeAlgebra::LearnAtLeast(KnownSize size, int64_t least) {
+  if (!size.is_expression()) return {};
+  const Polynomial polynomial = PolynomialOf(size);
+  std::optional<Term> multiple;
+  std::optional<int64_t> rest = least;  // what the multiple is at least
+  for (const Term& term : polynomial) {
+    if (term.atoms.empty()) {
+      rest = Sum(rest, Product(term.coefficient, -1));
+    } else if (multiple || term.atoms.size() != 1) {
+      return {};
+    } else {
+      multiple = term;
+    }
+  }
+  constexpr int64_t kLeastInt = std::numeric_limits<int64_t>::min();
+  if (!multiple || !rest || *rest == kLeastInt || multiple->coefficient == kLeastInt) return {};
+  const size_t atom = multiple->atoms.front();
+  AtomFacts& facts = atoms_[atom];
+  if (facts.kind != Kind::kSource || !facts.least) return {};
+  const Bounds before{atom, facts.least, facts.most};
+  if (multiple->coefficient > 0) {
+    const int64_t bound = -DivideDown(-*rest, multiple->coefficient);
+    if (bound <= *facts.least || bound > facts.most.value_or(bound)) return {};
+    facts.least = bound;
+  } else {
+    const int64_t bound = DivideDown(-*rest, -multiple->coefficient);
+    if (bound >= facts.most.value_or(std::numeric_limits<int64_t>::max()) || bound < *facts.least) return {};
+    facts.most = bound;
+  }
+  return before;
+}
+
+void SizeAlgebra::Restore(const Bounds& before) {
+  atoms_[before.atom].least = before.least;
+  atoms_[before.atom].most = before.most;
 }
 
 bool SizeAlgebra::Mentions(const Polynomial& polynomial, size_t atom) const {

@@ -91,6 +91,17 @@ class SizeAlgebra {
   // Whether they are equal; null if that is not known.
   std::optional<bool> AreEqual(KnownSize a, KnownSize b);
 
+  // ---- What holds for a while ----
+  // The bounds of an atom, as they were.
+  struct Bounds {
+    size_t atom;
+    std::optional<int64_t> least, most;
+  };
+  // Learns that a size is at least `least`. Narrows the bounds of the one atom that it is computed of, if that is a
+  // size and no product; gives what they were, for Restore in the opposite order. Null: nothing was learned.
+  std::optional<Bounds> LearnAtLeast(KnownSize size, int64_t least);
+  void Restore(const Bounds& before);
+
   // If a and b are equal, an atom in one of them is something else. What it is then, if that can be told.
   struct Meaning {
     size_t atom;
@@ -122,8 +133,8 @@ class SizeAlgebra {
   enum class Kind : uint8_t { kSource, kQuotient, kRemainder };
   struct AtomFacts {
     Kind kind;
-    KnownSize a, b;  // of which it is the quotient or remainder
-    std::optional<int64_t> least, most;
+    KnownSize a, b;                      // of which it is the quotient or remainder
+    std::optional<int64_t> least, most;  // of a kSource
     std::optional<int64_t> likely;
   };
   struct Range {
@@ -131,12 +142,13 @@ class SizeAlgebra {
   };
 
   KnownSize Of(Polynomial polynomial);
-  KnownSize Uneven(Kind kind, KnownSize a, KnownSize b, Range range);
+  KnownSize Uneven(Kind kind, KnownSize a, KnownSize b);
   // The quotient if it comes out even whatever the atoms are.
   std::optional<Polynomial> Exactly(const Polynomial& dividend, const Term& divisor) const;
   std::optional<int64_t> LikelyAtom(size_t atom) const;
   // Whether what is computed of it cannot wrap around.
   bool IsOfSizes(KnownSize size) const;
+  Range RangeOfAtom(size_t atom) const;
   Range RangeOf(const Term& term) const;
   Range RangeOf(KnownSize size) const;
   bool Mentions(const Polynomial& polynomial, size_t atom) const;

@@ -147,5 +147,33 @@ TEST(SizeAlgebraTest, WhatIsLearnedOfASizeIsKnownOfAllThatIsComputedOfIt) {
   EXPECT_FALSE(algebra.Solve(a, algebra.Add(a, 1)));
 }
 
+TEST(SizeAlgebraTest, BoundsThatAreLearnedHoldUntilTheyAreRestored) {
+  SizeAlgebra algebra;
+  const KnownSize a = algebra.Atom({0, 0}, 2), number = algebra.Atom({1, 0}, {});
+  const KnownSize half = algebra.Divide(a, 2);
+  EXPECT_EQ(algebra.Least(half), 1);
+  // 3 a - 1 >= 30
+  const auto outer = algebra.LearnAtLeast(algebra.Subtract(algebra.Multiply(a, 3), 1), 30);
+  ASSERT_TRUE(outer);
+  EXPECT_EQ(algebra.Least(a), 11);
+  EXPECT_EQ(algebra.Least(half), 5);
+  // 20 - a >= 1
+  const auto inner = algebra.LearnAtLeast(algebra.Subtract(20, a), 1);
+  ASSERT_TRUE(inner);
+  EXPECT_EQ(algebra.Most(a), 19);
+  EXPECT_EQ(algebra.Most(half), 9);
+  EXPECT_EQ(algebra.IsLess(half, 10), std::optional(true));
+  algebra.Restore(*inner);
+  EXPECT_EQ(algebra.Most(half), std::nullopt);
+  algebra.Restore(*outer);
+  EXPECT_EQ(algebra.Least(a), 2);
+  EXPECT_EQ(algebra.Least(half), 1);
+  // What is known already, what contradicts, products, and ints whose arithmetic may wrap around.
+  EXPECT_FALSE(algebra.LearnAtLeast(a, 1));
+  EXPECT_FALSE(algebra.LearnAtLeast(algebra.Multiply(a, -1), 5));
+  EXPECT_FALSE(algebra.LearnAtLeast(algebra.Multiply(a, a), 9));
+  EXPECT_FALSE(algebra.LearnAtLeast(number, 9));
+}
+
 }  // namespace
 }  // namespace hearth
