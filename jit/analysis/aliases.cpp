@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <initializer_list>
 #include <numeric>
-#include <unordered_map>
 #include <utility>
 
 #include "jit/analysis/effects.h"
 #include "jit/analysis/nested_classes.h"
+#include "jit/definitions/definition.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
@@ -249,36 +249,23 @@ void AliasClasses::VisitFrameState(const Node& node) {
 
 // What is known of how an operator handles lists. False for one of which nothing is.
 bool AliasClasses::VisitListOperator(const Node& node) {
-  enum class Role { kAdd, kExtend, kTake, kCopy, kClear };
-  static const std::unordered_map<Symbol, Role> kRoles = [] {
-    std::unordered_map<Symbol, Role> roles;
-    const auto add = [&](Role role, std::initializer_list<const char*> names) {
-      for (const char* name : names) roles.emplace(Symbol::fromQualString(name), role);
-    };
-    add(Role::kAdd, {"aten::append", "aten::insert", "aten::_set_item"});
-    add(Role::kExtend, {"aten::extend", "aten::add_"});
-    add(Role::kTake, {"aten::__getitem__", "aten::pop"});
-    add(Role::kCopy, {"aten::slice", "aten::add", "aten::copy", "aten::list"});
-    add(Role::kClear, {"aten::clear", "aten::reverse"});
-    return roles;
-  }();
-  const auto found = kRoles.find(node.kind());
-  if (!apart_ || found == kRoles.end() || node.inputs().empty() || !IsList(*node.input(0)) ||
-      !has_memory_[node.input(0)->id()]) {
+  const ListRole role = DefinitionOf(node.kind()).list;
+  const bool known = role != ListRole::kNone && role != ListRole::kRead;
+  if (!apart_ || !known || node.inputs().empty() || !IsList(*node.input(0)) || !has_memory_[node.input(0)->id()]) {
     return false;
   }
   const Value& list = *node.input(0);
   if (WritesInput(node, 0)) FactsFor(list)->written = true;
   for (const Value* input : node.inputs().subspan(1)) {
     if (!has_memory_[input->id()]) continue;
-    if (found->second == Role::kAdd) UnifyElements(list, *input);
-    if (found->second == Role::kExtend || found->second == Role::kCopy) UnifyClasses(Elements(list), Elements(*input));
+    if (role == ListRole::kAdd) UnifyElements(list, *input);
+    if (role == ListRole::kExtend || role == ListRole::kCopy) UnifyClasses(Elements(list), Elements(*input));
   }
   for (const Value* output : node.outputs()) {
     if (!has_memory_[output->id()]) continue;
-    if (found->second == Role::kTake) {
+    if (role == ListRole::kTake) {
       UnifyElements(list, *output);
-    } else if (found->second == Role::kCopy) {
+    } else if (role == ListRole::kCopy) {
       UnifyClasses(Elements(list), Elements(*output));
     } else {
       Unify(list, *output);
@@ -288,9 +275,8 @@ bool AliasClasses::VisitListOperator(const Node& node) {
 }
 
 void AliasClasses::VisitOperator(const Node& node) {
-  static const Symbol kUnwrap = Symbol::fromQualString("aten::_unwrap_optional");
-  static const Symbol kUncheckedUnwrap = Symbol::fromQualString("prim::unchecked_unwrap_optional");
-  if (node.kind() == kUnwrap || node.kind() == kUncheckedUnwrap) return Unify(*node.input(0), *node.output());
+  if (node.kind() == c10::aten::_unwrap_optional || node.kind() == c10::prim::unchecked_unwrap_optional)
+    return Unify(*node.input(0), *node.output());
   if (VisitListOperator(node)) return;
   for (size_t i = 0; i < node.inputs().size(); ++i) {
     const Value& input = *node.input(i);

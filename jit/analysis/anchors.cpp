@@ -69,10 +69,9 @@ class Finder {
 }  // namespace
 
 bool ActsOnce(const Node& node) {
-  static const Symbol kWait = Symbol::fromQualString("aten::wait");
-  static const Symbol kAwaitableWait = Symbol::fromQualString("prim::awaitable_wait");
   const Symbol kind = node.kind();
-  if (IsClosure(node) || kind == sym::kStateStep || kind == sym::kWith || kind == kWait || kind == kAwaitableWait) {
+  if (IsClosure(node) || kind == sym::kStateStep || kind == sym::kWith || kind == c10::aten::wait ||
+      kind == c10::prim::awaitable_wait) {
     return true;
   }
   const NodeEffects effects = EffectsOf(node);

@@ -6,9 +6,8 @@
 
 #include <algorithm>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 
+#include "jit/definitions/definition.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
@@ -18,75 +17,6 @@ namespace {
 
 using c10::IValue;
 using Answer = std::optional<IValue>;
-using Question = Answer (*)(const ValueFacts&);
-
-Answer Is(const ValueFacts& tensor, c10::DeviceType device) {
-  if (!tensor.device) return {};
-  return IValue(tensor.device->type() == device);
-}
-
-// What plain tensors never are.
-Answer NoIfPlain(const ValueFacts& tensor) {
-  if (!tensor.plain) return {};
-  return IValue(false);
-}
-
-const std::unordered_map<Symbol, Question>& Questions() {
-  static const std::unordered_map<Symbol, Question> kQuestions = [] {
-    std::unordered_map<Symbol, Question> questions;
-    const auto add = [&](const char* name, Question question) {
-      questions.emplace(Symbol::fromQualString(name), question);
-    };
-    add("prim::dtype", [](const ValueFacts& tensor) -> Answer {
-      if (!tensor.dtype) return {};
-      return IValue(static_cast<int64_t>(*tensor.dtype));
-    });
-    add("prim::device", [](const ValueFacts& tensor) -> Answer {
-      if (!tensor.device) return {};
-      return IValue(*tensor.device);
-    });
-    add("prim::layout", [](const ValueFacts& tensor) -> Answer {
-      if (!tensor.plain) return {};
-      return IValue(static_cast<int64_t>(c10::kStrided));
-    });
-    add("prim::requires_grad", [](const ValueFacts& tensor) -> Answer {
-      if (!tensor.requires_grad) return {};
-      return IValue(*tensor.requires_grad);
-    });
-    add("prim::is_cpu", [](const ValueFacts& tensor) { return Is(tensor, c10::kCPU); });
-    add("prim::is_cuda", [](const ValueFacts& tensor) { return Is(tensor, c10::kCUDA); });
-    add("prim::is_xpu", [](const ValueFacts& tensor) { return Is(tensor, c10::kXPU); });
-    add("prim::is_mps", [](const ValueFacts& tensor) { return Is(tensor, c10::kMPS); });
-    add("prim::is_meta", [](const ValueFacts& tensor) { return Is(tensor, c10::kMeta); });
-    for (const char* name : {"prim::is_quantized", "prim::is_sparse", "prim::is_sparse_csr", "prim::is_mkldnn",
-                             "prim::is_nested", "aten::is_conj", "aten::is_neg"}) {
-      add(name, NoIfPlain);
-    }
-    add("aten::is_floating_point", [](const ValueFacts& tensor) -> Answer {
-      if (!tensor.dtype) return {};
-      return IValue(c10::isFloatingType(*tensor.dtype));
-    });
-    add("aten::is_complex", [](const ValueFacts& tensor) -> Answer {
-      if (!tensor.dtype) return {};
-      return IValue(c10::isComplexType(*tensor.dtype));
-    });
-    add("aten::element_size", [](const ValueFacts& tensor) -> Answer {
-      if (!tensor.dtype || !tensor.plain) return {};
-      return IValue(static_cast<int64_t>(c10::elementSize(*tensor.dtype)));
-    });
-    add("aten::is_contiguous", [](const ValueFacts& tensor) -> Answer {
-      if (!tensor.contiguous()) return {};
-      return IValue(true);
-    });
-    add("aten::get_device", [](const ValueFacts& tensor) -> Answer {
-      if (!tensor.device) return {};
-      return IValue(static_cast<int64_t>(tensor.device->index()));
-    });
-    return questions;
-  }();
-  return kQuestions;
-}
-
 std::optional<int64_t> ConstantInt(const Value& value) {
   const IValue* constant = ConstantOf(value);
   return constant != nullptr && constant->isInt() ? std::optional(constant->toInt()) : std::nullopt;
@@ -131,17 +61,15 @@ Answer Quantified(const Value& list, bool decisive, const ValueFactTable& table)
 
 // How a value compares with itself, if that is sure (what is not a number is not itself).
 Answer ComparedWithItself(const Node& node) {
-  static const std::unordered_map<Symbol, bool> kAnswers = {
-      {Symbol::fromQualString("aten::eq"), true},  {Symbol::fromQualString("aten::ne"), false},
-      {Symbol::fromQualString("aten::le"), true},  {Symbol::fromQualString("aten::ge"), true},
-      {Symbol::fromQualString("aten::lt"), false}, {Symbol::fromQualString("aten::gt"), false}};
-  const auto found = kAnswers.find(node.kind());
-  if (found == kAnswers.end() || node.input(0) != node.input(1)) return {};
+  const Relation relation = DefinitionOf(node.kind()).relation;
+  if (relation == Relation::kNone || node.input(0) != node.input(1)) return {};
   const c10::Type& type = *node.input(0)->type();
   const c10::TypeKind kind = type.kind() == c10::TypeKind::ListType ? type.containedType(0)->kind() : type.kind();
   const bool sure =
       kind == c10::TypeKind::IntType || kind == c10::TypeKind::BoolType || kind == c10::TypeKind::StringType;
-  return sure ? Answer(found->second) : Answer();
+  const bool answer =
+      relation == Relation::kEqual || relation == Relation::kLessOrEqual || relation == Relation::kGreaterOrEqual;
+  return sure ? Answer(answer) : Answer();
 }
 
 // Whether two lists of ints that nobody writes are equal.
@@ -159,62 +87,48 @@ std::optional<bool> AreEqual(const ValueFacts& a, const ValueFacts& b, SizeAlgeb
 
 // How two numbers compare, or two lists of them, as far as what they are computed of tells.
 Answer Compared(const Node& node, ValueFactTable& table) {
-  enum class Relation { kEq, kNe, kLt, kLe, kGt, kGe };
-  static const std::unordered_map<Symbol, Relation> kRelations = {
-      {Symbol::fromQualString("aten::eq"), Relation::kEq}, {Symbol::fromQualString("aten::ne"), Relation::kNe},
-      {Symbol::fromQualString("aten::lt"), Relation::kLt}, {Symbol::fromQualString("aten::le"), Relation::kLe},
-      {Symbol::fromQualString("aten::gt"), Relation::kGt}, {Symbol::fromQualString("aten::ge"), Relation::kGe}};
-  const auto found = kRelations.find(node.kind());
-  if (found == kRelations.end() || node.output()->type()->kind() != c10::TypeKind::BoolType) return {};
-  const Relation relation = found->second;
+  const Relation relation = DefinitionOf(node.kind()).relation;
+  if (relation == Relation::kNone || node.output()->type()->kind() != c10::TypeKind::BoolType) return {};
   const ValueFacts &a = table.Of(*node.input(0)), &b = table.Of(*node.input(1));
   SizeAlgebra& sizes = table.sizes();
-  if (relation == Relation::kEq || relation == Relation::kNe) {
+  if (relation == Relation::kEqual || relation == Relation::kNotEqual) {
     const bool ints = a.kind == ValueFacts::Kind::kInt && b.kind == ValueFacts::Kind::kInt;
     const std::optional<bool> equal = ints ? sizes.AreEqual(a.number, b.number) : AreEqual(a, b, sizes);
-    return equal ? Answer(*equal == (relation == Relation::kEq)) : Answer();
+    return equal ? Answer(*equal == (relation == Relation::kEqual)) : Answer();
   }
   if (a.kind != ValueFacts::Kind::kInt || b.kind != ValueFacts::Kind::kInt) return {};
-  const bool first_is_less = relation == Relation::kLt || relation == Relation::kGe;
+  const bool first_is_less = relation == Relation::kLess || relation == Relation::kGreaterOrEqual;
   const std::optional<bool> less = first_is_less ? sizes.IsLess(a.number, b.number) : sizes.IsLess(b.number, a.number);
   if (!less) return {};
-  return IValue(*less == (relation == Relation::kLt || relation == Relation::kGt));
+  return IValue(*less == (relation == Relation::kLess || relation == Relation::kGreater));
 }
 
 // n + 0, n - 0, n * 1, n // 1
 bool IsNeutral(const Node& node) {
-  static const std::unordered_map<Symbol, int64_t> kNeutral = {{Symbol::fromQualString("aten::add"), 0},
-                                                               {Symbol::fromQualString("aten::sub"), 0},
-                                                               {Symbol::fromQualString("aten::mul"), 1},
-                                                               {Symbol::fromQualString("aten::floordiv"), 1}};
-  const auto found = kNeutral.find(node.kind());
-  if (found == kNeutral.end() || node.inputs().size() != 2) return false;
+  const std::optional<int64_t> neutral = DefinitionOf(node.kind()).neutral;
+  if (!neutral || node.inputs().size() != 2) return false;
   if (node.output()->type()->kind() != c10::TypeKind::IntType) return false;
-  return node.input(0)->type()->kind() == c10::TypeKind::IntType && ConstantInt(*node.input(1)) == found->second;
+  return node.input(0)->type()->kind() == c10::TypeKind::IntType && ConstantInt(*node.input(1)) == neutral;
 }
 
 }  // namespace
 
 std::optional<IValue> AnswerFromFacts(const Node& node, ValueFactTable& table) {
-  static const Symbol kIs = Symbol::fromQualString("aten::__is__");
-  static const Symbol kIsNot = Symbol::fromQualString("aten::__isnot__");
-  static const Symbol kContains = Symbol::fromQualString("aten::__contains__");
-  static const Symbol kAll = Symbol::fromQualString("aten::all");
-  static const Symbol kAny = Symbol::fromQualString("aten::any");
   if (node.op() == nullptr || node.outputs().size() != 1 || node.inputs().empty()) return {};
   const ValueFacts& facts = table.Of(*node.input(0));
   if (node.inputs().size() == 1) {
-    if (node.kind() == kAll || node.kind() == kAny) return Quantified(*node.input(), node.kind() == kAny, table);
-    auto question = Questions().find(node.kind());
-    return question != Questions().end() && facts.is_tensor() ? question->second(facts) : Answer();
+    if (node.kind() == c10::aten::all || node.kind() == c10::aten::any)
+      return Quantified(*node.input(), node.kind() == c10::aten::any, table);
+    const FactAnswer answer = DefinitionOf(node.kind()).answer;
+    return answer != nullptr && facts.is_tensor() ? answer(facts) : Answer();
   }
   if (node.inputs().size() != 2) return {};
-  const bool is = node.kind() == kIs;
-  if ((is || node.kind() == kIsNot) && facts.is_tensor()) {
+  const bool is = node.kind() == c10::aten::__is__;
+  if ((is || node.kind() == c10::aten::__isnot__) && facts.is_tensor()) {
     const IValue* other = ConstantOf(*node.input(1));
     return other != nullptr && other->isNone() ? Answer(!is) : Answer();
   }
-  if (node.kind() == kContains) {
+  if (node.kind() == c10::aten::__contains__) {
     const Answer text = ContainsText(*node.input(0), ConstantOf(*node.input(1)), table);
     return text ? text : Contains(facts, table.Of(*node.input(1)), table.sizes());
   }
@@ -223,16 +137,14 @@ std::optional<IValue> AnswerFromFacts(const Node& node, ValueFactTable& table) {
 }
 
 bool GivesItsInput(const Node& node, const ValueFactTable& table) {
-  static const Symbol kTo = Symbol::fromQualString("aten::to");
-  static const Symbol kTypeAs = Symbol::fromQualString("aten::type_as");
-  static const Symbol kContiguous = Symbol::fromQualString("aten::contiguous");
   if (node.op() == nullptr || node.outputs().size() != 1 || node.inputs().empty()) return false;
   if (IsNeutral(node)) return true;
-  if (node.kind() != kTo && node.kind() != kTypeAs && node.kind() != kContiguous) return false;
+  if (node.kind() != c10::aten::to && node.kind() != c10::aten::type_as && node.kind() != c10::aten::contiguous)
+    return false;
   const ValueFacts& from = table.Of(*node.input(0));
   const ValueFacts& to = table.Of(*node.output());
   if (!from.plain || !to.plain || !from.dtype || !from.device) return false;
-  if (node.kind() == kContiguous) return from.contiguous() && to.contiguous();
+  if (node.kind() == c10::aten::contiguous) return from.contiguous() && to.contiguous();
   if (from.dtype != to.dtype || from.device != to.device) return false;
   const std::vector<c10::Argument>& arguments = node.op()->schema().arguments();
   for (size_t i = 1; i < node.inputs().size(); ++i) {

@@ -12,8 +12,6 @@
 namespace hearth {
 namespace {
 
-const Symbol kWait = Symbol::fromQualString("aten::wait");
-
 // What the interpreter defines and a pure body may have, beside forks and operators.
 bool IsPlain(Symbol kind) {
   static const std::unordered_set<Symbol> kSymbols = {
@@ -76,7 +74,7 @@ PureForks::PureForks(const Graph& graph, const WrittenMemory& memory)
 void PureForks::FindFutures(const Block& block) {
   for (const Node* node : block) {
     if (node->kind() == sym::kFork) forks_.push_back(node);
-    if (node->kind() == kWait) waits_.push_back(node);
+    if (node->kind() == c10::aten::wait) waits_.push_back(node);
     const bool brings = node->op() != nullptr
                             ? !HandsOn(*node)
                             : EffectsOf(*node).calls || node->kind() == sym::kGetAttr || node->kind() == sym::kConstant;
@@ -101,11 +99,11 @@ bool PureForks::IsPureBody(const Block& body) const {
 
 bool PureForks::MayBeInPureBody(const Node& node) const {
   if (node.kind() == sym::kFork) return pure_.count(&node) != 0;
-  if (node.kind() == kWait) return IsPureWait(node);
+  if (node.kind() == c10::aten::wait) return IsPureWait(node);
   if (node.kind() == sym::kConstant) return IsSteady(*node.output());
   if (node.op() == nullptr) return IsPlain(node.kind());
   const NodeEffects effects = EffectsOf(node);
-  const bool acts = node.op()->effects().has_side_effect && !effects.raises;
+  const bool acts = EffectsOf(*node.op()).has_side_effect && !effects.raises;
   return !acts && !effects.random && !effects.seeds && !effects.calls && node.attributes().empty();
 }
 

@@ -31,18 +31,16 @@ bool PureNodes::MayMove(const Node& node) const {
   if (node.op() == nullptr ? !MakesContainer(node.kind()) : !node.attributes().empty()) return false;
   if (node.kind() == sym::kRaiseException || EffectsOf(node).any() || EffectsOf(node).seeds) return false;
   // What only asks for the thread's mode has no effect, but is answered otherwise in another mode.
-  if (node.op() != nullptr && node.op()->effects().has_side_effect) return false;
+  if (node.op() != nullptr && EffectsOf(*node.op()).has_side_effect) return false;
   return std::ranges::none_of(node.inputs(), [&](const Value* input) { return ReadsWhatIsWritten(node, *input); });
 }
 
 bool PureNodes::ReadsWhatIsWritten(const Node& node, const Value& input) const {
-  static const Symbol kLen = Symbol::fromQualString("aten::len");
-  static const Symbol kGetItem = Symbol::fromQualString("aten::__getitem__");
   if (input.type()->kind() == c10::TypeKind::TensorType && ReadsShapeOnly(node.kind())) {
     return memory_.MayChangeShape(input);
   }
   // What its elements hold is not looked at.
-  const bool looks_up = node.kind() == kLen || node.kind() == kGetItem;
+  const bool looks_up = node.kind() == c10::aten::len || node.kind() == c10::aten::__getitem__;
   if (input.type()->kind() == c10::TypeKind::ListType && looks_up) return memory_.MayHoldOthers(input);
   return memory_.MayBeWritten(input);
 }

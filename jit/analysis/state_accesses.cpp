@@ -339,9 +339,8 @@ class StateAccesses::Builder {
       return;
     }
     // What an awaitable does it does when it is waited for.
-    static const Symbol kAwaitableWait = Symbol::fromQualString("prim::awaitable_wait");
     const bool calls = IsCall(node);
-    const bool writes_all = node.kind() == kAwaitableWait || (calls && effects_.OfCall(node).writes);
+    const bool writes_all = node.kind() == c10::prim::awaitable_wait || (calls && effects_.OfCall(node).writes);
     if (!writes_all && (calls || !EffectsOf(node).writes)) return;
     for (size_t i = 0; i < node.inputs().size(); ++i) {
       if (writes_all) {

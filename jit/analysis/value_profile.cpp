@@ -102,13 +102,11 @@ class SiteFinder {
   }
 
   static bool IsOpen(const Node& node, const Value& value) {
-    static const Symbol kGetItem = Symbol::fromQualString("aten::__getitem__");
-    static const Symbol kLen = Symbol::fromQualString("aten::len");
     const c10::Type& type = *value.type();
     if (!value.HasUses()) return false;
     if (MayBeSeveral(type)) return true;
-    if (node.kind() == kLen) return true;
-    if (type.kind() == c10::TypeKind::TensorType) return !HasFactRule(node) || node.kind() == kGetItem;
+    if (node.kind() == c10::aten::len) return true;
+    if (type.kind() == c10::TypeKind::TensorType) return !HasFactRule(node) || node.kind() == c10::aten::__getitem__;
     return std::ranges::any_of(value.uses(), [&](const Use& use) {
       const Symbol user = use.user->kind();
       if (type.kind() == c10::TypeKind::BoolType) return user == sym::kIf;

@@ -14,10 +14,8 @@ bool IsListLiteral(const Value& value) { return value.node()->kind() == sym::kLi
 
 // Of one that writes a list.
 bool KeepsLength(const Node& node) {
-  static const Symbol kSetItem = Symbol::fromQualString("aten::_set_item");
   static const Symbol kReverse = Symbol::fromQualString("aten::reverse");
-  static const Symbol kSort = Symbol::fromQualString("aten::sort");
-  return node.kind() == kSetItem || node.kind() == kReverse || node.kind() == kSort;
+  return node.kind() == c10::aten::_set_item || node.kind() == kReverse || node.kind() == c10::aten::sort;
 }
 
 bool MayBeList(const c10::Type& type) {

@@ -9,9 +9,6 @@
 namespace hearth {
 namespace {
 
-const Symbol kConvolution2d = Symbol::fromQualString("aten::conv2d");
-const Symbol kGeneralConvolution = Symbol::fromQualString("aten::_convolution");
-
 bool IsUsable(const at::Tensor& tensor) {
   return tensor.defined() && IsPlain(tensor) && tensor.numel() > 0 && tensor.is_non_overlapping_and_dense();
 }
@@ -30,8 +27,8 @@ std::optional<std::vector<int64_t>> PairOf(const Value& value, int64_t least) {
 
 std::optional<ConvolutionCall> ConvolutionCall::Of(const Node& node) {
   if (node.op() == nullptr || !node.op()->schema().overload_name().empty()) return {};
-  const bool general = node.kind() == kGeneralConvolution;
-  if (!general && node.kind() != kConvolution2d) return {};
+  const bool general = node.kind() == c10::aten::_convolution;
+  if (!general && node.kind() != c10::aten::conv2d) return {};
   if (general) {
     const c10::IValue* transposed = ConstantOf(*node.input(6));
     if (transposed == nullptr || !transposed->isBool() || transposed->toBool()) return {};

@@ -1,4 +1,5 @@
-#include "jit/definitions/fact_rules.h"
+#include "jit/definitions/definition_lists.h"
+#include "jit/definitions/shared_rules.h"
 
 #include <string>
 #include <utility>
@@ -134,22 +135,72 @@ void RegionsOfInterest(Call& call) { call.Give(0, call.in(0), call.in(0).dtype, 
 
 void SameTensor(Call& call) { call.out() = call.in(0); }
 
+using enum OperatorClass;
+
+const OperatorDefinition kDefinitions[] = {
+    {.name = "aten::zeros", .kind = kCreation, .facts = New},
+    {.name = "aten::ones", .kind = kCreation, .facts = New},
+    {.name = "aten::empty", .kind = kCreation, .facts = New},
+    {.name = "aten::rand", .kind = kCreation, .facts = New},
+    {.name = "aten::randn", .kind = kCreation, .facts = New},
+    {.name = "aten::full", .kind = kCreation, .facts = NewFull},
+    {.name = "aten::arange", .kind = kCreation, .facts = NewRange},
+    {.name = "aten::zeros_like", .kind = kCreation, .facts = NewLike},
+    {.name = "aten::ones_like", .kind = kCreation, .facts = NewLike},
+    {.name = "aten::full_like", .kind = kCreation, .facts = NewLike},
+    {.name = "aten::empty_like", .kind = kCreation, .facts = NewLike},
+    {.name = "aten::rand_like", .kind = kCreation, .facts = NewLike},
+    {.name = "aten::randn_like", .kind = kCreation, .facts = NewLike},
+    {.name = "aten::new_zeros", .kind = kCreation, .facts = NewAsMethod},
+    {.name = "aten::new_ones", .kind = kCreation, .facts = NewAsMethod},
+    {.name = "aten::new_full", .kind = kCreation, .facts = NewAsMethod},
+    {.name = "aten::new_empty", .kind = kCreation, .facts = NewAsMethod},
+    {.name = "aten::tensor", .kind = kCreation, .facts = NewFromData},
+    {.name = "aten::as_tensor", .kind = kCreation, .facts = NewFromData},
+    {.name = "aten::linspace", .kind = kCreation, .facts = NewSpaced},
+    {.name = "aten::to", .kind = kConversion, .facts = To, .folds_tensors = true},
+    {.name = "aten::type_as", .kind = kConversion, .facts = TypeAs, .hides_aliases = true, .folds_tensors = true},
+    {.name = "torchvision::nms", .facts = BoxIndices},
+    {.name = "torchvision::roi_align", .facts = RegionsOfInterest},
+    {.name = "prim::NumToTensor", .kind = kCreation, .facts = NumberToTensor, .raises = Raises::kNotOnOneOperand},
+    {.name = "prim::unchecked_unwrap_optional",
+     .kind = kScalar,
+     .facts = SameTensor,
+     .number = number::Convert,
+     .folding = Folding::kScalars},
+    {.name = "aten::_unwrap_optional",
+     .kind = kScalar,
+     .facts = SameTensor,
+     .number = number::Convert,
+     .folding = Folding::kScalars},
+    {.name = "aten::bernoulli", .kind = kRandom, .in_place = true},
+    {.name = "aten::normal", .kind = kRandom, .in_place = true},
+    {.name = "aten::uniform", .kind = kRandom, .in_place = true},
+    {.name = "aten::to_dense", .kind = kConversion, .hides_aliases = true},
+    {.name = "aten::to_mkldnn", .kind = kConversion, .hides_aliases = true},
+    {.name = "aten::to_sparse", .kind = kConversion, .hides_aliases = true},
+    {.name = "aten::to_sparse_csr", .kind = kConversion, .hides_aliases = true},
+    {.name = "aten::to_sparse_csc", .kind = kConversion, .hides_aliases = true},
+    {.name = "aten::to_sparse_bsr", .kind = kConversion, .hides_aliases = true},
+    {.name = "aten::to_sparse_bsc", .kind = kConversion, .hides_aliases = true},
+    {.name = "aten::dequantize", .kind = kConversion, .hides_aliases = true},
+    {.name = "aten::quantize_per_tensor", .kind = kConversion, .hides_aliases = true},
+    {.name = "aten::conj_physical", .kind = kConversion, .hides_aliases = true},
+    {.name = "aten::pin_memory", .kind = kConversion, .hides_aliases = true},
+    {.name = "aten::data", .kind = kConversion, .hides_aliases = true},
+    {.name = "aten::_cast_Byte", .kind = kConversion, .hides_aliases = true},
+    {.name = "aten::_cast_Char", .kind = kConversion, .hides_aliases = true},
+    {.name = "aten::_cast_Short", .kind = kConversion, .hides_aliases = true},
+    {.name = "aten::_cast_Int", .kind = kConversion, .hides_aliases = true},
+    {.name = "aten::_cast_Long", .kind = kConversion, .hides_aliases = true},
+    {.name = "aten::_cast_Half", .kind = kConversion, .hides_aliases = true},
+    {.name = "aten::_cast_Float", .kind = kConversion, .hides_aliases = true},
+    {.name = "aten::_cast_Double", .kind = kConversion, .hides_aliases = true},
+    {.name = "prim::data", .kind = kConversion, .hides_aliases = true},
+};
+
 }  // namespace
 
-void AddMakingRules(FactRules& rules) {
-  rules.Add(New, "zeros ones empty rand randn");
-  rules.Add(NewFull, "full");
-  rules.Add(NewRange, "arange");
-  rules.Add(NewLike, "zeros_like ones_like full_like empty_like rand_like randn_like");
-  rules.Add(NewAsMethod, "new_zeros new_ones new_full new_empty");
-  rules.Add(NewFromData, "tensor as_tensor");
-  rules.Add(NewSpaced, "linspace");
-  rules.Add(To, "to");
-  rules.Add(TypeAs, "type_as");
-  rules.Add(BoxIndices, "torchvision::nms");
-  rules.Add(RegionsOfInterest, "torchvision::roi_align");
-  rules.Add(NumberToTensor, "prim::NumToTensor");
-  rules.Add(SameTensor, "prim::unchecked_unwrap_optional _unwrap_optional");
-}
+std::span<const OperatorDefinition> CreationDefinitions() { return kDefinitions; }
 
 }  // namespace hearth

@@ -12,20 +12,6 @@ namespace hearth {
 
 using c10::ScalarType;
 
-void FactRules::Add(FactRule rule, std::string_view names) {
-  while (!names.empty()) {
-    const std::string_view name = names.substr(0, names.find(' '));
-    names.remove_prefix(std::min(names.size(), name.size() + 1));
-    const bool qualified = name.find("::") != std::string_view::npos;
-    rules_.emplace(Symbol::fromQualString(qualified ? std::string(name) : "aten::" + std::string(name)), rule);
-  }
-}
-
-FactRule FactRules::Find(Symbol symbol) const {
-  auto found = rules_.find(symbol);
-  return found == rules_.end() ? nullptr : found->second;
-}
-
 ScalarType DefaultDtype() { return c10::get_default_dtype_as_scalartype(); }
 
 Dtype Floating(Dtype dtype) {

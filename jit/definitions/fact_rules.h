@@ -1,5 +1,5 @@
 // What the rules about operators (operator_facts.h) are written with: a call as a rule sees it, and what type promotion
-// and broadcasting make of things half known. Each AddSomethingRules gives the rules of one kind of operator.
+// and broadcasting make of things half known.
 #pragma once
 
 #include <ATen/core/jit_type.h>
@@ -163,26 +163,6 @@ class Call {
   SizeAlgebra& sizes_;
   std::span<ValueFacts> outputs_;
 };
-
-using FactRule = void (*)(Call&);
-
-class FactRules {
- public:
-  // `names`: separated by spaces; in aten:: unless they say otherwise.
-  void Add(FactRule rule, std::string_view names);
-  // Null if there is none.
-  FactRule Find(Symbol symbol) const;
-
- private:
-  std::unordered_map<Symbol, FactRule> rules_;
-};
-
-void AddElementwiseRules(FactRules& rules);  // and reductions
-void AddViewRules(FactRules& rules);         // and what joins, splits and picks
-void AddLayerRules(FactRules& rules);        // products, norms, attention
-void AddImageRules(FactRules& rules);        // convolutions, pooling, resampling
-void AddMakingRules(FactRules& rules);       // new tensors and conversions
-void AddNumberRules(FactRules& rules);       // ints and lists of ints
 
 // ---- Dtypes; null where not known ----
 

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "jit/definitions/definition_lists.h"
 #include "jit/definitions/fact_rules.h"
 
 namespace hearth {
@@ -201,21 +202,56 @@ void SampleGrid(Call& call) {
   call.Give(0, call.in(0), Same(call.in(0), call.in(1)), std::move(sizes));
 }
 
+using enum OperatorClass;
+
+const OperatorDefinition kDefinitions[] = {
+    {.name = "aten::conv1d", .kind = kConvolution, .facts = Convolution, .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::conv2d", .kind = kConvolution, .facts = Convolution, .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::conv3d", .kind = kConvolution, .facts = Convolution, .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::conv_transpose1d",
+     .kind = kConvolution,
+     .facts = Convolution,
+     .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::conv_transpose2d", .kind = kConvolution, .facts = Convolution},
+    {.name = "aten::conv_transpose3d", .kind = kConvolution, .facts = Convolution},
+    {.name = "aten::_convolution", .kind = kConvolution, .facts = Convolution, .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::convolution", .kind = kConvolution, .facts = Convolution, .autocast = AutocastPolicy::kReduced},
+    {.name = "hearth::convolution", .kind = kConvolution, .facts = PackedConvolution},
+    {.name = "aten::batch_norm", .kind = kNormalization, .facts = BatchNorm, .hides_writes = true},
+    {.name = "aten::native_batch_norm", .kind = kNormalization, .facts = BatchNorm, .hides_writes = true},
+    {.name = "aten::max_pool1d", .kind = kPooling, .facts = Pool},
+    {.name = "aten::max_pool2d", .kind = kPooling, .facts = Pool},
+    {.name = "aten::max_pool3d", .kind = kPooling, .facts = Pool},
+    {.name = "aten::max_pool2d_with_indices", .kind = kPooling, .facts = Pool},
+    {.name = "aten::avg_pool1d", .kind = kPooling, .facts = Pool},
+    {.name = "aten::avg_pool2d", .kind = kPooling, .facts = Pool},
+    {.name = "aten::avg_pool3d", .kind = kPooling, .facts = Pool},
+    {.name = "aten::adaptive_avg_pool1d", .kind = kPooling, .facts = ResampleTo},
+    {.name = "aten::adaptive_avg_pool2d", .kind = kPooling, .facts = ResampleTo},
+    {.name = "aten::adaptive_avg_pool3d", .kind = kPooling, .facts = ResampleTo},
+    {.name = "aten::adaptive_max_pool2d", .kind = kPooling, .facts = ResampleTo},
+    {.name = "aten::upsample_nearest1d", .kind = kResampling, .facts = ResampleTo},
+    {.name = "aten::upsample_nearest2d", .kind = kResampling, .facts = ResampleTo},
+    {.name = "aten::upsample_nearest3d", .kind = kResampling, .facts = ResampleTo},
+    {.name = "aten::upsample_linear1d", .kind = kResampling, .facts = ResampleTo},
+    {.name = "aten::upsample_bilinear2d", .kind = kResampling, .facts = ResampleTo},
+    {.name = "aten::upsample_bicubic2d", .kind = kResampling, .facts = ResampleTo},
+    {.name = "aten::pad", .kind = kIndexing, .facts = Pad, .hides_aliases = true},
+    {.name = "aten::constant_pad_nd", .kind = kIndexing, .facts = Pad},
+    {.name = "aten::reflection_pad1d", .kind = kIndexing, .facts = Pad},
+    {.name = "aten::reflection_pad2d", .kind = kIndexing, .facts = Pad},
+    {.name = "aten::replication_pad1d", .kind = kIndexing, .facts = Pad},
+    {.name = "aten::replication_pad2d", .kind = kIndexing, .facts = Pad},
+    {.name = "aten::grid_sampler", .kind = kResampling, .facts = SampleGrid},
+    {.name = "aten::grid_sampler_2d", .kind = kResampling, .facts = SampleGrid},
+    {.name = "aten::grid_sampler_3d", .kind = kResampling, .facts = SampleGrid},
+    {.name = "aten::conv_tbc", .kind = kConvolution, .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::cudnn_convolution", .kind = kConvolution, .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::cudnn_convolution_transpose", .kind = kConvolution, .autocast = AutocastPolicy::kReduced},
+};
+
 }  // namespace
 
-void AddImageRules(FactRules& rules) {
-  rules.Add(Convolution,
-            "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d _convolution "
-            "convolution");
-  rules.Add(PackedConvolution, "hearth::convolution");
-  rules.Add(BatchNorm, "batch_norm native_batch_norm");
-  rules.Add(Pool, "max_pool1d max_pool2d max_pool3d max_pool2d_with_indices avg_pool1d avg_pool2d avg_pool3d");
-  rules.Add(ResampleTo,
-            "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d "
-            "upsample_nearest1d upsample_nearest2d upsample_nearest3d upsample_linear1d "
-            "upsample_bilinear2d upsample_bicubic2d");
-  rules.Add(Pad, "pad constant_pad_nd reflection_pad1d reflection_pad2d replication_pad1d replication_pad2d");
-  rules.Add(SampleGrid, "grid_sampler grid_sampler_2d grid_sampler_3d");
-}
+std::span<const OperatorDefinition> ImageDefinitions() { return kDefinitions; }
 
 }  // namespace hearth

@@ -1,3 +1,4 @@
+#include "jit/definitions/definition_lists.h"
 #include "jit/definitions/fact_rules.h"
 
 #include <algorithm>
@@ -105,20 +106,60 @@ void LayerNorm(Call& call) {
   call.GiveOrder(StrideOrder::Default(true));
 }
 
+using enum OperatorClass;
+
+const OperatorDefinition kDefinitions[] = {
+    {.name = "aten::linear", .kind = kProduct, .facts = Linear, .autocast = AutocastPolicy::kReduced},
+    {.name = "hearth::linear", .kind = kProduct, .facts = PlanLinear},
+    {.name = "aten::matmul", .kind = kProduct, .facts = Matmul, .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::mm", .kind = kProduct, .facts = Matmul, .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::bmm", .kind = kProduct, .facts = Matmul, .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::mv", .kind = kProduct, .facts = Matmul, .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::addmm",
+     .kind = kProduct,
+     .facts = AddedMatmul,
+     .in_place = true,
+     .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::baddbmm",
+     .kind = kProduct,
+     .facts = AddedMatmul,
+     .in_place = true,
+     .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::_native_multi_head_attention", .kind = kAttention, .facts = SelfAttention},
+    {.name = "aten::scaled_dot_product_attention", .kind = kAttention, .facts = Attention},
+    {.name = "aten::softmax", .kind = kNormalization, .facts = Softmax},
+    {.name = "aten::log_softmax",
+     .kind = kNormalization,
+     .facts = Softmax,
+     .autocast = AutocastPolicy::kFullUnlessDtypeGiven},
+    {.name = "aten::instance_norm", .kind = kNormalization, .facts = FirstLike, .hides_writes = true},
+    {.name = "aten::group_norm", .kind = kNormalization, .facts = FirstLike, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::_transformer_encoder_layer_fwd", .kind = kAttention, .facts = FirstLike},
+    {.name = "aten::layer_norm", .kind = kNormalization, .facts = LayerNorm, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::gru_cell", .kind = kRecurrent, .facts = GruCell, .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::embedding", .kind = kIndexing, .facts = Embedding},
+    {.name = "aten::native_layer_norm", .kind = kNormalization, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::_batch_norm_impl_index", .kind = kNormalization, .hides_writes = true},
+    {.name = "aten::cudnn_batch_norm", .kind = kNormalization, .hides_writes = true},
+    {.name = "aten::miopen_batch_norm", .kind = kNormalization, .hides_writes = true},
+    {.name = "aten::einsum", .kind = kProduct, .hides_aliases = true},
+    {.name = "aten::linalg_multi_dot", .kind = kProduct, .hides_aliases = true},
+    {.name = "aten::chain_matmul", .kind = kProduct, .hides_aliases = true, .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::addmv", .kind = kProduct, .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::addr", .kind = kProduct, .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::addbmm", .kind = kProduct, .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::_thnn_fused_lstm_cell", .kind = kRecurrent, .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::_thnn_fused_gru_cell", .kind = kRecurrent, .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::lstm_cell", .kind = kRecurrent, .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::rnn_tanh_cell", .kind = kRecurrent, .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::rnn_relu_cell", .kind = kRecurrent, .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::bilinear", .kind = kProduct, .autocast = AutocastPolicy::kWidest},
+    {.name = "aten::dot", .kind = kProduct, .autocast = AutocastPolicy::kWidest},
+    {.name = "aten::tensordot", .kind = kProduct, .autocast = AutocastPolicy::kWidest},
+};
+
 }  // namespace
 
-void AddLayerRules(FactRules& rules) {
-  rules.Add(Linear, "linear");
-  rules.Add(PlanLinear, "hearth::linear");
-  rules.Add(Matmul, "matmul mm bmm mv");
-  rules.Add(AddedMatmul, "addmm baddbmm");
-  rules.Add(SelfAttention, "_native_multi_head_attention");
-  rules.Add(Attention, "scaled_dot_product_attention");
-  rules.Add(Softmax, "softmax log_softmax");
-  rules.Add(FirstLike, "instance_norm group_norm _transformer_encoder_layer_fwd");
-  rules.Add(LayerNorm, "layer_norm");
-  rules.Add(GruCell, "gru_cell");
-  rules.Add(Embedding, "embedding");
-}
+std::span<const OperatorDefinition> LayerDefinitions() { return kDefinitions; }
 
 }  // namespace hearth

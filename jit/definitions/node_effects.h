@@ -1,10 +1,11 @@
 // What one Node does beside computing its outputs. Nested blocks and the bodies of calls are not looked into.
 //
-// Starts from what jit/operators knows of an operator and makes it more precise by the node's constant inputs: a
+// Starts from what an operator's schema and definition say and makes it more precise by the node's constant inputs: a
 // batch_norm with training=False writes nothing, a dropout with train=False draws nothing.
 #pragma once
 
 #include "jit/ir/graph.h"
+#include "jit/operators/operator.h"
 
 namespace hearth {
 
@@ -18,8 +19,13 @@ struct NodeEffects {
   bool any() const { return writes || random || acts || raises || calls; }
 };
 
-// Thread-safe.
+// All of this is thread-safe.
 NodeEffects EffectsOf(const Node& node);
+// Of a call with any operands.
+OperatorEffects EffectsOf(const Operator& op);
+// Whether it has none.
+bool IsPure(const Operator& op);
+
 bool WritesInput(const Node& node, size_t i);
 
 // Whether an operator asks about a tensor's sizes, dtype and the like, and not about what is in it.

@@ -1,18 +1,29 @@
-#include "jit/definitions/fact_rules.h"
+// Numbers, strings, devices and enumerations; what is known of ints that are asked of tensors and lists.
+#include "jit/definitions/definition_lists.h"
+#include "jit/definitions/shared_rules.h"
 
 namespace hearth {
 namespace {
 
 using Kind = ValueFacts::Kind;
 
-void Dim(Call& call) {
-  if (call.in(0).rank()) call.out().number = static_cast<int64_t>(*call.in(0).rank());
-}
 // Of tensors and of lists of ints.
 KnownSize At(const std::optional<KnownSizes>& numbers, std::optional<int64_t> index) {
   if (!numbers || !index) return {};
   const int64_t at = *index < 0 ? *index + static_cast<int64_t>(numbers->size()) : *index;
   return at < 0 || at >= static_cast<int64_t>(numbers->size()) ? KnownSize() : (*numbers)[static_cast<size_t>(at)];
+}
+bool AreInts(const Call& call) {
+  return call.num_inputs() == 2 && call.in(0).kind == Kind::kInt && call.in(1).kind == Kind::kInt;
+}
+// The one that is the other's equal or comes before it; of two, or of a list.
+
+}  // namespace
+
+namespace number {
+
+void Dim(Call& call) {
+  if (call.in(0).rank()) call.out().number = static_cast<int64_t>(*call.in(0).rank());
 }
 void Size(Call& call) {
   if (call.in(0).is_tensor() && call.num_inputs() == 2) call.out().number = At(call.in(0).sizes, call.number("dim"));
@@ -35,9 +46,6 @@ void Element(Call& call) {
     call.out().number = At(call.in(0).sizes, index->toInt());
   }
 }
-bool AreInts(const Call& call) {
-  return call.num_inputs() == 2 && call.in(0).kind == Kind::kInt && call.in(1).kind == Kind::kInt;
-}
 void Add(Call& call) {
   if (AreInts(call)) call.out().number = call.sizes().Add(call.in(0).number, call.in(1).number);
 }
@@ -46,9 +54,6 @@ void Subtract(Call& call) {
 }
 void Multiply(Call& call) {
   if (AreInts(call)) call.out().number = call.sizes().Multiply(call.in(0).number, call.in(1).number);
-}
-void FloorDivide(Call& call) {
-  if (AreInts(call)) call.out().number = call.sizes().Divide(call.in(0).number, call.in(1).number);
 }
 void Remainder(Call& call) {
   if (AreInts(call)) call.out().number = call.sizes().Remainder(call.in(0).number, call.in(1).number);
@@ -60,7 +65,13 @@ void Convert(Call& call) {
   if (call.in(0).kind == Kind::kInt) call.out().number = call.in(0).number;
 }
 
-// The one that is the other's equal or comes before it; of two, or of a list.
+}  // namespace number
+
+namespace {
+
+void FloorDivide(Call& call) {
+  if (AreInts(call)) call.out().number = call.sizes().Divide(call.in(0).number, call.in(1).number);
+}
 void Extremum(Call& call, bool least) {
   KnownSizes among;
   if (AreInts(call)) {
@@ -79,23 +90,53 @@ void Extremum(Call& call, bool least) {
 void Min(Call& call) { Extremum(call, true); }
 void Max(Call& call) { Extremum(call, false); }
 
+using enum OperatorClass;
+
+const OperatorDefinition kDefinitions[] = {
+    {.name = "aten::floordiv",
+     .kind = kScalar,
+     .number = FloorDivide,
+     .neutral = 1,
+     .folding = Folding::kNumbers,
+     .traps = true},
+    {.name = "aten::Int", .kind = kScalar, .number = number::Convert, .folding = Folding::kNumbers},
+    {.name = "prim::min",
+     .kind = kScalar,
+     .number = Min,
+     .raises = Raises::kNotOnNumbers,
+     .folding = Folding::kNumbers},
+    {.name = "prim::max",
+     .kind = kScalar,
+     .number = Max,
+     .raises = Raises::kNotOnNumbers,
+     .folding = Folding::kNumbers},
+    {.name = "aten::__not__", .kind = kScalar, .raises = Raises::kNotOnOneOperand, .folding = Folding::kScalars},
+    {.name = "aten::__is__", .kind = kScalar, .raises = Raises::kNotOnNumbers, .folding = Folding::kScalars},
+    {.name = "aten::__isnot__", .kind = kScalar, .raises = Raises::kNotOnNumbers, .folding = Folding::kScalars},
+    {.name = "aten::str", .kind = kScalar, .raises = Raises::kNotOnOneOperand, .folding = Folding::kScalars},
+    {.name = "aten::__range_length", .kind = kScalar, .raises = Raises::kNotOnNumbers, .folding = Folding::kNumbers},
+    {.name = "aten::__derive_index", .kind = kScalar, .raises = Raises::kNotOnNumbers, .folding = Folding::kNumbers},
+    {.name = "prim::type", .kind = kScalar, .raises = Raises::kNotOnOneOperand, .folding = Folding::kScalars},
+    {.name = "aten::gcd", .kind = kScalar, .folding = Folding::kNumbers},
+    {.name = "aten::__lshift__", .kind = kScalar, .folding = Folding::kNumbers},
+    {.name = "aten::__rshift__", .kind = kScalar, .folding = Folding::kNumbers},
+    {.name = "aten::Float", .kind = kScalar, .folding = Folding::kNumbers},
+    {.name = "aten::Bool", .kind = kScalar, .folding = Folding::kNumbers},
+    {.name = "aten::Complex", .kind = kScalar, .folding = Folding::kNumbers},
+    {.name = "prim::abs", .kind = kScalar, .folding = Folding::kNumbers},
+    {.name = "aten::copysign", .kind = kScalar, .folding = Folding::kNumbers},
+    {.name = "aten::upper", .kind = kScalar, .folding = Folding::kScalars},
+    {.name = "aten::lower", .kind = kScalar, .folding = Folding::kScalars},
+    {.name = "aten::startswith", .kind = kScalar, .folding = Folding::kScalars},
+    {.name = "aten::endswith", .kind = kScalar, .folding = Folding::kScalars},
+    {.name = "aten::device", .kind = kScalar, .folding = Folding::kScalars},
+    {.name = "prim::index", .kind = kScalar, .folding = Folding::kScalars},
+    {.name = "prim::EnumName", .kind = kScalar, .folding = Folding::kScalars},
+    {.name = "prim::EnumValue", .kind = kScalar, .folding = Folding::kScalars},
+};
+
 }  // namespace
 
-void AddNumberRules(FactRules& rules) {
-  rules.Add(Dim, "dim");
-  rules.Add(Size, "size");
-  rules.Add(Length, "len");
-  rules.Add(Numel, "numel");
-  rules.Add(Element, "__getitem__");
-  rules.Add(Add, "add");
-  rules.Add(Subtract, "sub");
-  rules.Add(Multiply, "mul");
-  rules.Add(FloorDivide, "floordiv");
-  rules.Add(Remainder, "remainder");
-  rules.Add(Negate, "neg");
-  rules.Add(Convert, "Int prim::unchecked_unwrap_optional _unwrap_optional");
-  rules.Add(Min, "prim::min");
-  rules.Add(Max, "prim::max");
-}
+std::span<const OperatorDefinition> NumberDefinitions() { return kDefinitions; }
 
 }  // namespace hearth

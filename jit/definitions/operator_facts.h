@@ -1,6 +1,6 @@
-// The table of what operators give: facts about a node's outputs from facts about its inputs and from constant inputs.
-// By name, for the operators that models use most; nothing is known of others. What an operator gives when it raises is
-// of no concern.
+// What operators give: facts about a node's outputs from facts about its inputs and from constant inputs, by the rules
+// of definitions (definition.h). Nothing is known of what operators without a rule give. What an operator gives when it
+// raises is of no concern.
 #pragma once
 
 #include <functional>

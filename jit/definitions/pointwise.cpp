@@ -1,4 +1,6 @@
-#include "jit/definitions/fact_rules.h"
+// What computes each element of its result from the elements in its place.
+#include "jit/definitions/definition_lists.h"
+#include "jit/definitions/shared_rules.h"
 
 #include <algorithm>
 #include <vector>
@@ -30,10 +32,6 @@ void LikeFloating(Call& call) {
 void LikeBool(Call& call) {
   LikeInOrder(call);
   call.out().dtype = c10::kBool;
-}
-void LikeSummed(Call& call) {
-  Like(call);
-  call.out().dtype = GivenDtype(call, Summed(call.in(0).dtype));
 }
 // The same, perhaps in another order in memory.
 void LikeReordered(Call& call) {
@@ -137,7 +135,12 @@ void Elementwise(Call& call, Dtype dtype) {
   call.Give(0, call.in(0), dtype, sizes);
   call.GiveOrder(OrderOfBoth(call, sizes));
 }
+}  // namespace
+
 void Binary(Call& call) { Elementwise(call, Promoted(call, {0, 1})); }
+
+namespace {
+
 void BinaryFloating(Call& call) { Elementwise(call, Floating(Promoted(call, {0, 1}))); }
 void Compare(Call& call) { Elementwise(call, c10::kBool); }
 void Divide(Call& call) {
@@ -159,95 +162,332 @@ void MaskedFill(Call& call) {
   call.Give(0, call.in(0), call.in(0).dtype, Broadcast(call.sizes(), call.in(0).sizes, call.in(1).sizes));
 }
 
-std::optional<KnownSizes> Reduced(Call& call) {
-  const std::optional<KnownSizes>& sizes = call.in(0).sizes;
-  if (!sizes) return {};
-  if (!call.has("dim")) return KnownSizes();
-  const bool all = call.is_none("dim");
-  const std::optional<bool> keep = call.has("keepdim") ? call.flag("keepdim") : std::optional(false);
-  const std::optional<KnownSizes> dims = call.numbers("dim");
-  if (!keep || (!all && !dims)) return {};
-  std::vector<bool> reduced(sizes->size(), all || dims->empty());
-  if (!all) {
-    for (const KnownSize& dim : *dims) {
-      const auto at = Dimension(dim.constant(), sizes->size());
-      if (!at) return {};
-      if (!sizes->empty()) reduced[*at] = true;
-    }
-  }
-  KnownSizes rest;
-  for (size_t i = 0; i < sizes->size(); ++i) {
-    if (!reduced[i]) {
-      rest.push_back((*sizes)[i]);
-    } else if (*keep) {
-      rest.push_back(1);
-    }
-  }
-  return rest;
-}
-void Reduce(Call& call) { call.Give(0, call.in(0), GivenDtype(call, call.in(0).dtype), Reduced(call)); }
-void ReduceInOrder(Call& call) {
-  Reduce(call);
-  call.GiveOrder(StrideOrder::Default(true));
-}
-void ReduceToSpread(Call& call) {
-  Reduce(call);
-  // Of complex numbers it is a real one.
-  if (call.in(0).dtype && c10::isComplexType(*call.in(0).dtype)) call.out().dtype.reset();
-}
-void ReduceSummed(Call& call) {
-  call.Give(0, call.in(0), GivenDtype(call, Summed(call.in(0).dtype)), Reduced(call));
-  call.GiveOrder(StrideOrder::Default(true));
-}
-void ReduceToBool(Call& call) {
-  const bool bytes = call.in(0).dtype == c10::kByte;
-  const std::optional<KnownSizes> dims = call.has("dim") ? call.numbers("dim") : std::nullopt;
-  // These take no dimensions at their word: nothing is reduced.
-  const bool none = dims && dims->empty();
-  call.Give(0, call.in(0), bytes || !call.in(0).dtype ? Dtype() : c10::kBool, none ? call.in(0).sizes : Reduced(call));
-}
-void ReduceToIndex(Call& call) { call.Give(0, call.in(0), c10::kLong, Reduced(call)); }
-// max(x), max(x, other), max(x, dim)
-void Extremum(Call& call) {
-  if (call.num_inputs() == 2 && call.is_tensor_type(1)) return Binary(call);
-  Reduce(call);
-  if (call.num_outputs() == 2) call.Give(1, call.in(0), c10::kLong, call.out().sizes);
-}
+using enum OperatorClass;
+
+const OperatorDefinition kDefinitions[] = {
+    {.name = "aten::rrelu", .hides_aliases = true},
+    {.name = "aten::add_", .list = ListRole::kExtend},
+    {.name = "aten::relu", .kind = kPointwise, .facts = LikeInOrder, .in_place = true, .linear_epilogue = "relu"},
+    {.name = "aten::relu6", .kind = kPointwise, .facts = LikeInOrder, .in_place = true},
+    {.name = "aten::gelu",
+     .kind = kPointwise,
+     .facts = LikeInOrder,
+     .autocast = AutocastPolicy::kFull,
+     .convolution_epilogue = "gelu",
+     .linear_epilogue = "gelu"},
+    {.name = "aten::silu",
+     .kind = kPointwise,
+     .facts = LikeInOrder,
+     .in_place = true,
+     .convolution_epilogue = "swish",
+     .linear_epilogue = "silu"},
+    {.name = "aten::mish", .kind = kPointwise, .facts = LikeInOrder, .in_place = true},
+    {.name = "aten::selu", .kind = kPointwise, .facts = LikeInOrder, .in_place = true},
+    {.name = "aten::elu", .kind = kPointwise, .facts = LikeInOrder, .in_place = true},
+    {.name = "aten::celu", .kind = kPointwise, .facts = LikeInOrder, .in_place = true},
+    {.name = "aten::hardtanh", .kind = kPointwise, .facts = LikeInOrder, .in_place = true},
+    {.name = "aten::hardswish",
+     .kind = kPointwise,
+     .facts = LikeInOrder,
+     .in_place = true,
+     .convolution_epilogue = "hardswish"},
+    {.name = "aten::hardsigmoid", .kind = kPointwise, .facts = LikeInOrder, .in_place = true},
+    {.name = "aten::leaky_relu", .kind = kPointwise, .facts = LikeInOrder, .in_place = true},
+    {.name = "aten::hardshrink", .kind = kPointwise, .facts = LikeInOrder},
+    {.name = "aten::softshrink", .kind = kPointwise, .facts = LikeInOrder},
+    {.name = "aten::softplus", .kind = kPointwise, .facts = LikeInOrder, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::neg",
+     .kind = kPointwise,
+     .facts = LikeInOrder,
+     .number = number::Negate,
+     .in_place = true,
+     .raises = Raises::kNotOnNumbers,
+     .folding = Folding::kNumbers,
+     .folds_tensors = true},
+    {.name = "aten::floor", .kind = kPointwise, .facts = LikeInOrder, .in_place = true, .folding = Folding::kNumbers},
+    {.name = "aten::ceil", .kind = kPointwise, .facts = LikeInOrder, .in_place = true, .folding = Folding::kNumbers},
+    {.name = "aten::round", .kind = kPointwise, .facts = LikeInOrder, .in_place = true, .folding = Folding::kNumbers},
+    {.name = "aten::trunc", .kind = kPointwise, .facts = LikeInOrder, .in_place = true},
+    {.name = "aten::frac", .kind = kPointwise, .facts = LikeInOrder},
+    {.name = "aten::sign", .kind = kPointwise, .facts = LikeInOrder, .in_place = true},
+    {.name = "aten::square", .kind = kPointwise, .facts = LikeInOrder, .in_place = true},
+    {.name = "aten::threshold", .kind = kPointwise, .facts = LikeInOrder, .in_place = true},
+    {.name = "aten::log_sigmoid", .kind = kPointwise, .facts = Like},
+    {.name = "aten::dropout", .kind = kDropout, .facts = Like, .in_place = true, .hides_aliases = true},
+    {.name = "aten::feature_dropout", .kind = kDropout, .facts = Like, .in_place = true, .hides_aliases = true},
+    {.name = "aten::alpha_dropout", .kind = kDropout, .facts = Like, .in_place = true, .hides_aliases = true},
+    {.name = "aten::nan_to_num", .kind = kPointwise, .facts = Like},
+    {.name = "aten::bitwise_not", .kind = kPointwise, .facts = Like, .folding = Folding::kNumbers},
+    {.name = "aten::tril", .kind = kIndexing, .facts = Like, .in_place = true},
+    {.name = "aten::triu", .kind = kIndexing, .facts = Like, .in_place = true},
+    {.name = "aten::prelu", .kind = kPointwise, .facts = Like, .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::detach",
+     .kind = kView,
+     .facts = ItsInput,
+     .raises = Raises::kNotOnOneOperand,
+     .folds_tensors = true},
+    {.name = "aten::alias", .kind = kView, .facts = ItsInput},
+    {.name = "aten::sigmoid",
+     .kind = kPointwise,
+     .facts = LikeFloating,
+     .in_place = true,
+     .folds_tensors = true,
+     .linear_epilogue = "sigmoid"},
+    {.name = "aten::tanh",
+     .kind = kPointwise,
+     .facts = LikeFloating,
+     .in_place = true,
+     .folding = Folding::kNumbers,
+     .folds_tensors = true,
+     .linear_epilogue = "tanh"},
+    {.name = "aten::exp",
+     .kind = kPointwise,
+     .facts = LikeFloating,
+     .in_place = true,
+     .folding = Folding::kNumbers,
+     .folds_tensors = true,
+     .autocast = AutocastPolicy::kFull},
+    {.name = "aten::exp2", .kind = kPointwise, .facts = LikeFloating},
+    {.name = "aten::expm1", .kind = kPointwise, .facts = LikeFloating, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::log",
+     .kind = kPointwise,
+     .facts = LikeFloating,
+     .in_place = true,
+     .folding = Folding::kNumbers,
+     .folds_tensors = true,
+     .autocast = AutocastPolicy::kFull},
+    {.name = "aten::log1p",
+     .kind = kPointwise,
+     .facts = LikeFloating,
+     .folding = Folding::kNumbers,
+     .autocast = AutocastPolicy::kFull},
+    {.name = "aten::log2",
+     .kind = kPointwise,
+     .facts = LikeFloating,
+     .folding = Folding::kNumbers,
+     .autocast = AutocastPolicy::kFull},
+    {.name = "aten::log10",
+     .kind = kPointwise,
+     .facts = LikeFloating,
+     .folding = Folding::kNumbers,
+     .autocast = AutocastPolicy::kFull},
+    {.name = "aten::sqrt",
+     .kind = kPointwise,
+     .facts = LikeFloating,
+     .in_place = true,
+     .folding = Folding::kNumbers,
+     .folds_tensors = true},
+    {.name = "aten::rsqrt",
+     .kind = kPointwise,
+     .facts = LikeFloating,
+     .in_place = true,
+     .folds_tensors = true,
+     .autocast = AutocastPolicy::kFull},
+    {.name = "aten::sin",
+     .kind = kPointwise,
+     .facts = LikeFloating,
+     .in_place = true,
+     .folding = Folding::kNumbers,
+     .folds_tensors = true},
+    {.name = "aten::cos",
+     .kind = kPointwise,
+     .facts = LikeFloating,
+     .in_place = true,
+     .folding = Folding::kNumbers,
+     .folds_tensors = true},
+    {.name = "aten::tan",
+     .kind = kPointwise,
+     .facts = LikeFloating,
+     .folding = Folding::kNumbers,
+     .autocast = AutocastPolicy::kFull},
+    {.name = "aten::asin", .kind = kPointwise, .facts = LikeFloating, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::acos", .kind = kPointwise, .facts = LikeFloating, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::atan", .kind = kPointwise, .facts = LikeFloating, .folding = Folding::kNumbers},
+    {.name = "aten::sinh", .kind = kPointwise, .facts = LikeFloating, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::cosh", .kind = kPointwise, .facts = LikeFloating, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::erf", .kind = kPointwise, .facts = LikeFloating, .in_place = true},
+    {.name = "aten::erfc", .kind = kPointwise, .facts = LikeFloating},
+    {.name = "aten::reciprocal",
+     .kind = kPointwise,
+     .facts = LikeFloating,
+     .in_place = true,
+     .folds_tensors = true,
+     .autocast = AutocastPolicy::kFull},
+    {.name = "aten::logical_not", .kind = kPointwise, .facts = LikeBool, .in_place = true, .folds_tensors = true},
+    {.name = "aten::isnan", .kind = kPointwise, .facts = LikeBool, .folding = Folding::kNumbers},
+    {.name = "aten::isinf", .kind = kPointwise, .facts = LikeBool, .folding = Folding::kNumbers},
+    {.name = "aten::isfinite", .kind = kPointwise, .facts = LikeBool, .folding = Folding::kNumbers},
+    {.name = "aten::roll", .kind = kIndexing, .facts = LikeReordered},
+    {.name = "aten::flip", .kind = kIndexing, .facts = LikeReordered},
+    {.name = "aten::rot90", .kind = kIndexing, .facts = LikeReordered, .hides_aliases = true},
+    {.name = "aten::contiguous", .kind = kConversion, .facts = Contiguous, .folds_tensors = true},
+    {.name = "aten::clone", .kind = kConversion, .facts = Clone, .folds_tensors = true},
+    {.name = "aten::abs",
+     .kind = kPointwise,
+     .facts = Abs,
+     .in_place = true,
+     .folding = Folding::kNumbers,
+     .folds_tensors = true},
+    {.name = "aten::clamp", .kind = kPointwise, .facts = Clamp, .in_place = true, .folds_tensors = true},
+    {.name = "aten::clamp_min", .kind = kPointwise, .facts = Clamp, .in_place = true},
+    {.name = "aten::clamp_max", .kind = kPointwise, .facts = Clamp, .in_place = true},
+    {.name = "aten::clip", .kind = kPointwise, .facts = Clamp, .in_place = true},
+    {.name = "aten::add",
+     .kind = kPointwise,
+     .facts = Binary,
+     .number = number::Add,
+     .in_place = true,
+     .commutes = "int float",
+     .neutral = 0,
+     .list = ListRole::kCopy,
+     .raises = Raises::kNotOnNumbers,
+     .folding = Folding::kScalars,
+     .folds_tensors = true,
+     .autocast = AutocastPolicy::kWidest},
+    {.name = "aten::sub",
+     .kind = kPointwise,
+     .facts = Binary,
+     .number = number::Subtract,
+     .in_place = true,
+     .neutral = 0,
+     .raises = Raises::kNotOnNumbers,
+     .folding = Folding::kNumbers,
+     .folds_tensors = true,
+     .autocast = AutocastPolicy::kWidest},
+    {.name = "aten::mul",
+     .kind = kPointwise,
+     .facts = Binary,
+     .number = number::Multiply,
+     .in_place = true,
+     .commutes = "int float",
+     .neutral = 1,
+     .raises = Raises::kNotOnNumbers,
+     .folding = Folding::kNumbers,
+     .folds_tensors = true,
+     .autocast = AutocastPolicy::kWidest},
+    {.name = "aten::maximum", .kind = kPointwise, .facts = Binary},
+    {.name = "aten::minimum", .kind = kPointwise, .facts = Binary},
+    {.name = "aten::fmod",
+     .kind = kPointwise,
+     .facts = Binary,
+     .in_place = true,
+     .folding = Folding::kNumbers,
+     .traps = true},
+    {.name = "aten::remainder",
+     .kind = kPointwise,
+     .facts = Binary,
+     .number = number::Remainder,
+     .in_place = true,
+     .folding = Folding::kNumbers,
+     .traps = true},
+    {.name = "aten::rsub", .kind = kPointwise, .facts = Binary, .folds_tensors = true},
+    {.name = "aten::floor_divide", .kind = kPointwise, .facts = Binary, .in_place = true},
+    {.name = "aten::pow",
+     .kind = kPointwise,
+     .facts = Binary,
+     .in_place = true,
+     .folding = Folding::kNumbers,
+     .folds_tensors = true,
+     .autocast = AutocastPolicy::kFull},
+    {.name = "aten::__and__",
+     .kind = kPointwise,
+     .facts = Binary,
+     .commutes = "int bool",
+     .folding = Folding::kNumbers},
+    {.name = "aten::__or__", .kind = kPointwise, .facts = Binary, .commutes = "int bool", .folding = Folding::kNumbers},
+    {.name = "aten::__xor__",
+     .kind = kPointwise,
+     .facts = Binary,
+     .commutes = "int bool",
+     .folding = Folding::kNumbers},
+    {.name = "aten::bitwise_and", .kind = kPointwise, .facts = Binary, .in_place = true},
+    {.name = "aten::bitwise_or", .kind = kPointwise, .facts = Binary, .in_place = true},
+    {.name = "aten::bitwise_xor", .kind = kPointwise, .facts = Binary},
+    {.name = "aten::true_divide", .kind = kPointwise, .facts = BinaryFloating},
+    {.name = "aten::atan2",
+     .kind = kPointwise,
+     .facts = BinaryFloating,
+     .folding = Folding::kNumbers,
+     .autocast = AutocastPolicy::kWidest},
+    {.name = "aten::eq",
+     .kind = kPointwise,
+     .facts = Compare,
+     .in_place = true,
+     .relation = Relation::kEqual,
+     .commutes = "int float bool str",
+     .raises = Raises::kNotOnNumbers,
+     .folding = Folding::kScalars,
+     .folds_tensors = true},
+    {.name = "aten::ne",
+     .kind = kPointwise,
+     .facts = Compare,
+     .in_place = true,
+     .relation = Relation::kNotEqual,
+     .commutes = "int float bool str",
+     .raises = Raises::kNotOnNumbers,
+     .folding = Folding::kScalars,
+     .folds_tensors = true},
+    {.name = "aten::lt",
+     .kind = kPointwise,
+     .facts = Compare,
+     .in_place = true,
+     .relation = Relation::kLess,
+     .commutes = "int float str",
+     .raises = Raises::kNotOnNumbers,
+     .folding = Folding::kScalars,
+     .folds_tensors = true},
+    {.name = "aten::le",
+     .kind = kPointwise,
+     .facts = Compare,
+     .in_place = true,
+     .relation = Relation::kLessOrEqual,
+     .commutes = "int float str",
+     .raises = Raises::kNotOnNumbers,
+     .folding = Folding::kScalars,
+     .folds_tensors = true},
+    {.name = "aten::gt",
+     .kind = kPointwise,
+     .facts = Compare,
+     .in_place = true,
+     .relation = Relation::kGreater,
+     .commutes = "int float str",
+     .raises = Raises::kNotOnNumbers,
+     .folding = Folding::kScalars,
+     .folds_tensors = true},
+    {.name = "aten::ge",
+     .kind = kPointwise,
+     .facts = Compare,
+     .in_place = true,
+     .relation = Relation::kGreaterOrEqual,
+     .commutes = "int float str",
+     .raises = Raises::kNotOnNumbers,
+     .folding = Folding::kScalars,
+     .folds_tensors = true},
+    {.name = "aten::logical_and", .kind = kPointwise, .facts = Compare, .in_place = true},
+    {.name = "aten::logical_or", .kind = kPointwise, .facts = Compare, .in_place = true},
+    {.name = "aten::logical_xor", .kind = kPointwise, .facts = Compare},
+    {.name = "aten::div",
+     .kind = kPointwise,
+     .facts = Divide,
+     .in_place = true,
+     .folding = Folding::kNumbers,
+     .folds_tensors = true,
+     .autocast = AutocastPolicy::kWidest},
+    {.name = "aten::divide", .kind = kPointwise, .facts = Divide},
+    {.name = "aten::where", .kind = kPointwise, .facts = Where, .folds_tensors = true},
+    {.name = "aten::masked_fill", .kind = kPointwise, .facts = MaskedFill, .in_place = true, .folds_tensors = true},
+    {.name = "aten::erfinv", .kind = kPointwise, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::addcdiv", .kind = kPointwise, .in_place = true, .autocast = AutocastPolicy::kWidest},
+    {.name = "aten::addcmul", .kind = kPointwise, .in_place = true, .autocast = AutocastPolicy::kWidest},
+    {.name = "aten::copy", .kind = kPointwise, .in_place = true, .list = ListRole::kCopy},
+    {.name = "aten::fill", .kind = kPointwise, .in_place = true},
+    {.name = "aten::zero", .kind = kPointwise, .in_place = true},
+    {.name = "aten::feature_alpha_dropout", .kind = kDropout, .hides_aliases = true},
+    {.name = "aten::native_dropout", .kind = kRandom, .hides_aliases = true},
+};
 
 }  // namespace
 
-void AddElementwiseRules(FactRules& rules) {
-  rules.Add(LikeInOrder,
-            "relu relu6 gelu silu mish selu elu celu hardtanh hardswish hardsigmoid leaky_relu "
-            "hardshrink softshrink softplus neg floor ceil round trunc frac sign square threshold");
-  rules.Add(Like,
-            "softsign logsigmoid log_sigmoid dropout feature_dropout alpha_dropout nan_to_num bitwise_not "
-            "tril triu prelu");
-  rules.Add(ItsInput, "detach alias");
-  rules.Add(LikeFloating,
-            "sigmoid tanh exp exp2 expm1 log log1p log2 log10 sqrt rsqrt sin cos tan asin acos atan "
-            "sinh cosh erf erfc reciprocal");
-  rules.Add(LikeBool, "logical_not isnan isinf isfinite");
-  rules.Add(LikeSummed, "cumsum cumprod");
-  rules.Add(LikeReordered, "roll flip rot90");
-  rules.Add(Contiguous, "contiguous");
-  rules.Add(Clone, "clone");
-  rules.Add(Abs, "abs");
-  rules.Add(Clamp, "clamp clamp_min clamp_max clip");
-  rules.Add(Binary,
-            "add sub mul maximum minimum fmod remainder rsub floor_divide pow __and__ __or__ __xor__ "
-            "bitwise_and bitwise_or bitwise_xor");
-  rules.Add(BinaryFloating, "true_divide atan2");
-  rules.Add(Compare, "eq ne lt le gt ge logical_and logical_or logical_xor");
-  rules.Add(Divide, "div divide");
-  rules.Add(Where, "where");
-  rules.Add(MaskedFill, "masked_fill");
-  rules.Add(ReduceInOrder, "mean amax amin");
-  rules.Add(ReduceToSpread, "var std");
-  rules.Add(ReduceSummed, "sum prod");
-  rules.Add(ReduceToBool, "any all");
-  rules.Add(ReduceToIndex, "argmax argmin");
-  rules.Add(Extremum, "max min");
-}
+std::span<const OperatorDefinition> PointwiseDefinitions() { return kDefinitions; }
 
 }  // namespace hearth

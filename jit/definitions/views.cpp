@@ -1,4 +1,5 @@
-#include "jit/definitions/fact_rules.h"
+#include "jit/definitions/definition_lists.h"
+#include "jit/definitions/shared_rules.h"
 
 #include <algorithm>
 #include <limits>
@@ -233,88 +234,6 @@ void Slice(Call& call) {
 }
 void Narrow(Call& call) { ViewAs(call, With(call.in(0).sizes, call.number("dim"), call.computed("length"))); }
 
-// Dtype and device that all elements of the list have in common.
-ValueFacts CommonElement(const ValueFacts& list) {
-  ValueFacts common;
-  common.kind = Kind::kTensor;
-  if (list.kind != Kind::kList || list.elements.empty()) return common;
-  common = list.elements.front();
-  for (const ValueFacts& element : list.elements) {
-    common = Join(common, element);
-    if (!element.is_tensor()) common.sizes.reset();
-  }
-  return common;
-}
-
-// Of tensors of one rank that must have the same sizes: constants where there is one.
-KnownSizes CommonSizes(const ValueFacts& list) {
-  KnownSizes sizes = *list.elements.front().sizes;
-  for (const ValueFacts& element : list.elements) {
-    for (size_t i = 0; i < sizes.size(); ++i) {
-      const KnownSize other = (*element.sizes)[i];
-      if (!sizes[i].is_known() || (!sizes[i] && other)) sizes[i] = other;
-    }
-  }
-  return sizes;
-}
-
-// It is in the format that all parts suggest, the default one if they do not agree.
-StrideOrder OrderOfConcatenation(Call& call, const ValueFacts& common, std::optional<int64_t> dim) {
-  if (!common.rank() || !common.plain) return {};
-  if (*common.rank() < 4 && common.contiguous()) return StrideOrder::Default(true);
-  const std::vector<ValueFacts>& parts = call.in(0).elements;
-  const auto all_suggest = [&](c10::MemoryFormat format) {
-    return std::ranges::all_of(parts,
-                               [&](const ValueFacts& part) { return SuggestedFormat(call.sizes(), part) == format; });
-  };
-  if (all_suggest(c10::MemoryFormat::Contiguous)) return StrideOrder::Default(true);
-  if (all_suggest(c10::MemoryFormat::ChannelsLast)) return StrideOrder::ChannelsLast(true);
-  // Parts of several channels each suggest another format than their own only where all are of one pixel.
-  const bool of_channels =
-      *common.rank() == 4 && dim && Dimension(dim, 4) == 1u &&
-      std::ranges::all_of(parts, [&](const ValueFacts& part) { return call.sizes().IsAtLeast((*part.sizes)[1], 2); });
-  const bool images = common.contiguous() || common.order.is_channels_last();
-  return of_channels && images ? common.order.Inexact() : StrideOrder();
-}
-
-void Concatenate(Call& call) {
-  const ValueFacts& list = call.in(0);
-  ValueFacts common = CommonElement(list);
-  if (!common.is_tensor()) return;
-  const auto dim = call.number("dim");
-  std::optional<KnownSizes> sizes = common.sizes;
-  if (sizes && !sizes->empty()) {
-    const auto at = Dimension(dim, sizes->size());
-    if (at) {
-      sizes = CommonSizes(list);
-      KnownSize total = 0;
-      for (const ValueFacts& element : list.elements) total = call.sizes().Add(total, (*element.sizes)[*at]);
-      (*sizes)[*at] = total;
-    } else {
-      sizes = UnknownSizes(sizes->size());
-    }
-  }
-  call.Give(0, common, common.dtype, std::move(sizes));
-  call.GiveOrder(OrderOfConcatenation(call, common, dim));
-}
-
-void Stack(Call& call) {
-  const ValueFacts& list = call.in(0);
-  ValueFacts common = CommonElement(list);
-  std::optional<KnownSizes> sizes = common.sizes;
-  const auto dim = call.number("dim");
-  if (sizes) {
-    const auto at = Dimension(dim, sizes->size() + 1);
-    if (at) {
-      if (!list.elements.empty()) sizes = CommonSizes(list);
-      sizes->insert(sizes->begin() + *at, static_cast<int64_t>(list.elements.size()));
-    } else {
-      sizes = UnknownSizes(sizes->size() + 1);
-    }
-  }
-  call.Give(0, common, common.dtype, std::move(sizes));
-}
-
 void GiveList(Call& call, size_t length, const ValueFacts& element) {
   if (length > kMaxLength) return;
   call.out() = {};
@@ -384,91 +303,61 @@ void SizesAsList(Call& call) {
   call.out().sizes = call.in(0).sizes;
 }
 
-void Index(Call& call) {
-  const ValueFacts& list = call.in(1);
-  std::optional<KnownSizes> sizes;
-  if (list.kind == Kind::kList && call.in(0).rank()) {
-    size_t removed = 0, added = 0, first = 0;
-    bool known = true;
-    const ValueFacts* only = nullptr;
-    for (const ValueFacts& index : list.elements) {
-      if (index.kind == Kind::kNone) continue;
-      known &= index.is_tensor() && index.rank() && (index.dtype == c10::kLong || index.dtype == c10::kInt);
-      if (!known) break;
-      added = std::max(added, *index.rank());
-      ++removed;
-      only = &index;
-      first = static_cast<size_t>(&index - list.elements.data());
-    }
-    if (known && removed <= *call.in(0).rank()) sizes = UnknownSizes(*call.in(0).rank() - removed + added);
-    if (sizes && removed == 1 && first < *call.in(0).rank()) {
-      sizes = call.in(0).sizes;
-      const auto at = sizes->erase(sizes->begin() + static_cast<std::ptrdiff_t>(first));
-      sizes->insert(at, only->sizes->begin(), only->sizes->end());
-    }
-  }
-  call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
-}
-void IndexSelect(Call& call) {
-  call.Give(
-      0, call.in(0), call.in(0).dtype,
-      With(call.in(0).sizes, call.number("dim"), call.in(2).rank() == 1u ? call.in(2).sizes->front() : KnownSize()));
-}
-void Gather(Call& call) { call.Give(0, call.in(0), call.in(0).dtype, call.in(2).sizes); }
-void Nonzero(Call& call) {
-  std::optional<KnownSizes> sizes = UnknownSizes(2);
-  if (call.in(0).rank()) sizes->back() = static_cast<int64_t>(*call.in(0).rank());
-  call.Give(0, call.in(0), c10::kLong, std::move(sizes));
-}
-void Sorted(Call& call) {
-  std::optional<KnownSizes> sizes = call.in(0).sizes;
-  if (call.has("k")) sizes = With(std::move(sizes), call.number("dim"), call.computed("k"));
-  if (call.num_outputs() != 2) return;
-  call.Give(0, call.in(0), call.in(0).dtype, sizes);
-  call.Give(1, call.in(0), c10::kLong, sizes);
-}
-void Repeat(Call& call) {
-  const auto repeats = call.numbers("repeats");
-  std::optional<KnownSizes> sizes = repeats ? UnknownSizes(repeats->size()) : std::nullopt;
-  if (sizes && call.in(0).rank() && *call.in(0).rank() <= sizes->size()) {
-    const size_t extra = sizes->size() - *call.in(0).rank();
-    for (size_t i = 0; i < sizes->size(); ++i) {
-      const KnownSize size = i < extra ? KnownSize(1) : (*call.in(0).sizes)[i - extra];
-      (*sizes)[i] = call.sizes().Multiply(size, (*repeats)[i]);
-    }
-  }
-  call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
-}
+using enum OperatorClass;
+
+const OperatorDefinition kDefinitions[] = {
+    {.name = "aten::storage_offset", .looks_at_storage = true},
+    {.name = "aten::is_set_to", .looks_at_storage = true},
+    {.name = "aten::set_", .looks_at_storage = true},
+    {.name = "aten::set", .looks_at_storage = true},
+    {.name = "aten::_has_same_storage_numel", .looks_at_storage = true},
+    {.name = "aten::as_strided_", .looks_at_storage = true},
+    {.name = "aten::view", .kind = kView, .facts = View, .folds_tensors = true},
+    {.name = "aten::reshape", .kind = kView, .facts = View, .folds_tensors = true},
+    {.name = "aten::flatten", .kind = kView, .facts = Flatten, .folds_tensors = true},
+    {.name = "aten::unflatten", .kind = kView, .facts = Unflatten},
+    {.name = "aten::unsqueeze", .kind = kView, .facts = Unsqueeze, .folds_tensors = true},
+    {.name = "aten::squeeze", .kind = kView, .facts = Squeeze, .folds_tensors = true},
+    {.name = "aten::transpose", .kind = kView, .facts = Transpose, .folds_tensors = true},
+    {.name = "aten::swapaxes", .kind = kView, .facts = Transpose},
+    {.name = "aten::swapdims", .kind = kView, .facts = Transpose},
+    {.name = "aten::t", .kind = kView, .facts = TransposeMatrix, .folds_tensors = true},
+    {.name = "aten::numpy_T", .kind = kView, .facts = TransposeMatrix},
+    {.name = "aten::permute", .kind = kView, .facts = Permute, .folds_tensors = true},
+    {.name = "aten::expand", .kind = kView, .facts = Expand},
+    {.name = "aten::expand_as", .kind = kView, .facts = SizesOfOther},
+    {.name = "aten::view_as", .kind = kView, .facts = SizesOfOther},
+    {.name = "aten::reshape_as", .kind = kView, .facts = SizesOfOther},
+    {.name = "aten::select", .kind = kView, .facts = Select, .folds_tensors = true},
+    {.name = "aten::slice", .kind = kView, .facts = Slice, .list = ListRole::kCopy, .folds_tensors = true},
+    {.name = "aten::narrow", .kind = kView, .facts = Narrow},
+    {.name = "aten::split", .kind = kView, .facts = Split},
+    {.name = "aten::split_with_sizes", .kind = kView, .facts = Split},
+    {.name = "aten::chunk", .kind = kView, .facts = Chunk},
+    {.name = "aten::unbind", .kind = kView, .facts = Unbind},
+    {.name = "aten::__getitem__",
+     .kind = kContainer,
+     .facts = Element,
+     .number = number::Element,
+     .list = ListRole::kTake},
+    {.name = "aten::size",
+     .kind = kTensorQuery,
+     .facts = SizesAsList,
+     .number = number::Size,
+     .raises = Raises::kNotOnOneOperand},
+    {.name = "aten::broadcast_tensors", .kind = kView, .hides_aliases = true},
+    {.name = "aten::meshgrid", .kind = kView, .hides_aliases = true},
+    {.name = "aten::align_tensors", .kind = kView, .hides_aliases = true},
+    {.name = "aten::atleast_1d", .kind = kView, .hides_aliases = true},
+    {.name = "aten::atleast_2d", .kind = kView, .hides_aliases = true},
+    {.name = "aten::atleast_3d", .kind = kView, .hides_aliases = true},
+    {.name = "aten::_unsafe_view", .kind = kView, .hides_aliases = true},
+    {.name = "aten::flatten_dense_tensors", .kind = kView, .hides_aliases = true},
+    {.name = "aten::as_strided", .kind = kView, .looks_at_storage = true},
+};
 
 }  // namespace
 
-void AddViewRules(FactRules& rules) {
-  rules.Add(View, "view reshape");
-  rules.Add(Flatten, "flatten");
-  rules.Add(Unflatten, "unflatten");
-  rules.Add(Unsqueeze, "unsqueeze");
-  rules.Add(Squeeze, "squeeze");
-  rules.Add(Transpose, "transpose swapaxes swapdims");
-  rules.Add(TransposeMatrix, "t numpy_T");
-  rules.Add(Permute, "permute");
-  rules.Add(Expand, "expand");
-  rules.Add(SizesOfOther, "expand_as view_as reshape_as");
-  rules.Add(Select, "select");
-  rules.Add(Slice, "slice");
-  rules.Add(Narrow, "narrow");
-  rules.Add(Concatenate, "cat concat concatenate");
-  rules.Add(Stack, "stack");
-  rules.Add(Split, "split split_with_sizes");
-  rules.Add(Chunk, "chunk");
-  rules.Add(Unbind, "unbind");
-  rules.Add(Element, "__getitem__");
-  rules.Add(SizesAsList, "size");
-  rules.Add(Index, "index");
-  rules.Add(IndexSelect, "index_select");
-  rules.Add(Gather, "gather");
-  rules.Add(Nonzero, "nonzero argwhere");
-  rules.Add(Sorted, "sort topk");
-  rules.Add(Repeat, "repeat");
-}
+std::span<const OperatorDefinition> ViewDefinitions() { return kDefinitions; }
 
 }  // namespace hearth

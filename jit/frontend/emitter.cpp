@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "jit/definitions/node_effects.h"
 #include "jit/frontend/conversions.h"
 #include "jit/ir/symbols.h"
 #include "jit/ir/type_size.h"
@@ -19,7 +20,8 @@ bool IsIdle(const Node& node, std::unordered_set<const Node*>* seen) {
   if (!seen->insert(&node).second) return true;
   if (!node.blocks().empty() || node.outputs().empty()) return false;
   const bool constructs = node.kind() == sym::kListConstruct || node.kind() == sym::kTupleConstruct;
-  const bool computes = node.op() && !node.op()->effects().writes && !node.op()->effects().has_side_effect;
+  const OperatorEffects effects = node.op() ? EffectsOf(*node.op()) : OperatorEffects();
+  const bool computes = node.op() && !effects.writes && !effects.has_side_effect;
   if (!constructs && !computes) return false;
   return std::ranges::all_of(node.outputs(), [&](const Value* output) {
     return std::ranges::all_of(output->uses(), [&](const Use& use) { return IsIdle(*use.user, seen); });
@@ -38,7 +40,7 @@ void RemoveUnusedDraws(Block* block) {
   for (Node* node = block->return_node()->prev(); node != block->param_node();) {
     for (Block* inner : node->blocks()) RemoveUnusedDraws(inner);
     std::unordered_set<const Node*> seen;
-    const bool draws = node->op() && node->op()->effects().nondeterministic && IsIdle(*node, &seen);
+    const bool draws = node->op() && EffectsOf(*node->op()).nondeterministic && IsIdle(*node, &seen);
     Node* const before = node->prev();
     if (draws) DestroyWithUsers(node);
     node = before;

@@ -556,7 +556,6 @@ class Tree {
   Tree& operator=(const Tree&) = delete;
 
   const Source& source() const { return *source_; }
-  const std::shared_ptr<const Source>& shared_source() const { return source_; }
 
   // The statements of the file, in order.
   StmtList body() const { return body_; }

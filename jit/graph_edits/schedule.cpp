@@ -79,11 +79,10 @@ bool MoveUp(std::vector<Node*> early, Node* begin, const Node* end) {
 bool EndsStretch(const Node& node) { return node.kind() == sym::kFrameState || ContainsFrameState(node); }
 
 bool IsCheap(const Node& node, const PureNodes& pure) {
-  static const Symbol kGetItem = Symbol::fromQualString("aten::__getitem__");
   if (node.kind() == sym::kConstant) return true;
   if (!pure.IsPure(node)) return false;
   const bool looks_up = node.kind() == sym::kTupleIndex || node.kind() == sym::kTupleUnpack ||
-                        (node.kind() == kGetItem && !IsTensor(*node.input(0)));
+                        (node.kind() == c10::aten::__getitem__ && !IsTensor(*node.input(0)));
   return looks_up || std::ranges::none_of(node.outputs(), [](const Value* output) { return IsTensor(*output); });
 }
 

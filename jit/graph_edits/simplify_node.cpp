@@ -2,6 +2,7 @@
 
 #include <ATen/core/jit_type.h>
 
+#include "jit/definitions/definition.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/graph_edits/constant_table.h"
 #include "jit/graph_edits/fold.h"
@@ -11,26 +12,11 @@
 namespace hearth {
 namespace {
 
-const Symbol kIs = Symbol::fromQualString("aten::__is__");
-const Symbol kIsNot = Symbol::fromQualString("aten::__isnot__");
-const Symbol kUnwrap = Symbol::fromQualString("aten::_unwrap_optional");
-const Symbol kUncheckedUnwrap = Symbol::fromQualString("prim::unchecked_unwrap_optional");
-const Symbol kDropouts[] = {Symbol::fromQualString("aten::dropout"),
-                            Symbol::fromQualString("aten::dropout_"),
-                            Symbol::fromQualString("aten::feature_dropout"),
-                            Symbol::fromQualString("aten::feature_dropout_"),
-                            Symbol::fromQualString("aten::alpha_dropout"),
-                            Symbol::fromQualString("aten::alpha_dropout_"),
-                            Symbol::fromQualString("aten::feature_alpha_dropout"),
-                            Symbol::fromQualString("aten::feature_alpha_dropout_")};
-
 constexpr size_t kMaxTupleElements = 64;
 
 bool IsDropout(Symbol symbol) {
-  for (Symbol dropout : kDropouts) {
-    if (symbol == dropout) return true;
-  }
-  return false;
+  const OperatorDefinition* in_place = FindInPlace(symbol);
+  return (in_place != nullptr ? *in_place : DefinitionOf(symbol)).kind == OperatorClass::kDropout;
 }
 
 Replacement SameAs(size_t operand) {
@@ -170,8 +156,9 @@ bool SimplifyIs(std::span<const Operand> inputs, bool is_answer, std::vector<Rep
 bool SimplifyOperator(const Node& node, std::span<const Operand> inputs, std::vector<Replacement>* outputs) {
   const Operator& op = *node.op();
   const Symbol symbol = op.symbol();
-  if (symbol == kIs || symbol == kIsNot) return SimplifyIs(inputs, symbol == kIs, outputs);
-  if ((symbol == kUnwrap || symbol == kUncheckedUnwrap) && inputs.size() == 1) {
+  if (symbol == c10::aten::__is__ || symbol == c10::aten::__isnot__)
+    return SimplifyIs(inputs, symbol == c10::aten::__is__, outputs);
+  if ((symbol == c10::aten::_unwrap_optional || symbol == c10::prim::unchecked_unwrap_optional) && inputs.size() == 1) {
     const bool there = inputs[0].constant != nullptr ? !inputs[0].constant->isNone() : !MayBeNone(*inputs[0].type);
     if (there) outputs->push_back(SameAs(0));
     return there;

@@ -5,6 +5,7 @@
 
 #include "jit/definitions/node_effects.h"
 #include "jit/interpreter/lowering.h"
+#include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/module/compilation_unit.h"
 #include "jit/module/function.h"
@@ -130,7 +131,7 @@ void Lowering::LowerNode(const Node* node) {
   if (kind == sym::kIf) return LowerIf(node);
   if (kind == sym::kLoop) return LowerLoop(node);
   if (kind == sym::kWith) return LowerWith(node);
-  if (kind == sym::kFork || kind == sym::kAwaitable) return LowerClosure(node);
+  if (IsTask(*node)) return LowerClosure(node);
   if (kind == sym::kUncheckedCast) return LowerUncheckedCast(node);
   if (kind == sym::kGetAttr || kind == sym::kSetAttr) return LowerAttribute(node);
   if (kind == sym::kTupleIndex) return LowerTupleIndex(node);
@@ -190,10 +191,8 @@ void Lowering::LowerNode(const Node* node) {
     EmitNode(Opcode::kRaise, node);
     return;
   }
-  static const Symbol kWait = Symbol::fromQualString("aten::wait");
-  static const Symbol kAwaitableWait = Symbol::fromQualString("prim::awaitable_wait");
-  if (kind == kWait || kind == kAwaitableWait) {
-    EmitNode(kind == kWait ? Opcode::kWait : Opcode::kAwaitableWait, node);
+  if (kind == c10::aten::wait || kind == c10::prim::awaitable_wait) {
+    EmitNode(kind == c10::aten::wait ? Opcode::kWait : Opcode::kAwaitableWait, node);
     return;
   }
   LowerOperator(node);

@@ -210,7 +210,6 @@ class Block {
 
   std::span<Value* const> returns() const { return return_node_->inputs(); }
   size_t AddReturn(Value* value);
-  void ReplaceReturn(size_t i, Value* value) { return_node_->ReplaceInput(i, value); }
   void RemoveReturn(size_t i) { return_node_->RemoveInput(i); }
 
   Node* param_node() const { return param_node_; }

@@ -1,4 +1,4 @@
-// What running one of LibTorch's operators does beside computing its results. See OperatorEffects.
+// What the schema of one of LibTorch's operators announces. See OperatorEffects.
 #pragma once
 
 #include "jit/operators/operator.h"
@@ -6,6 +6,6 @@
 namespace hearth {
 
 // Thread-safe.
-OperatorEffects EffectsOf(const torch::jit::Operator& op);
+OperatorEffects AnnouncedEffects(const torch::jit::Operator& op);
 
 }  // namespace hearth

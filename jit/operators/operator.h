@@ -29,8 +29,7 @@ struct NativeArguments {
 // interpreter calls it directly.
 using NativeFunction = void (*)(NativeArguments inputs, c10::IValue* outputs);
 
-// What running an operator does beside computing its results; from its schema's alias annotations and from lists of
-// operators whose schemas tell less than the truth.
+// What running an operator does beside computing its results.
 struct OperatorEffects {
   bool writes = false;            // writes to an argument, or (no annotation on a custom operator) may
   bool nondeterministic = false;  // draws random numbers
@@ -43,8 +42,9 @@ class Operator {
  public:
   const c10::FunctionSchema& schema() const { return *schema_; }
   c10::Symbol symbol() const { return symbol_; }
-  const OperatorEffects& effects() const { return effects_; }
-  bool is_pure() const { return !effects_.writes && !effects_.nondeterministic && !effects_.has_side_effect; }
+  // What its schema, tags and namespace say. Some schemas tell less than the truth: definitions/node_effects.h knows
+  // which.
+  const OperatorEffects& announced_effects() const { return announced_effects_; }
   bool is_vararg() const { return schema_->is_vararg(); }
 
   // Boxed call through LibTorch: takes the arguments from the top of the stack and leaves the results there. Throws
@@ -75,7 +75,7 @@ class Operator {
   std::shared_ptr<torch::jit::Operator> keep_alive_;
   const c10::FunctionSchema* schema_ = nullptr;
   c10::Symbol symbol_;
-  OperatorEffects effects_;
+  OperatorEffects announced_effects_;
   mutable torch::jit::Operation operation_ = nullptr;  // its call operator lacks const
   bool has_boxed_ = false;
   NativeFunction native_ = nullptr;

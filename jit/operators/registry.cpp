@@ -87,7 +87,7 @@ std::span<const Operator* const> OperatorRegistry::Candidates(c10::Symbol name) 
       made->keep_alive_ = original;
       made->schema_ = &original->schema();
       made->symbol_ = name;
-      made->effects_ = EffectsOf(*original);
+      made->announced_effects_ = AnnouncedEffects(*original);
       made->enumerations_ = Operator::FindEnumerations(*made->schema_);
       made->has_boxed_ = original->hasOperation();
       if (made->has_boxed_) made->operation_ = Guarded(FullName(*made->schema_), OperationOf(*original));

@@ -6,10 +6,10 @@
 
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/definition.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
@@ -17,96 +17,6 @@
 
 namespace hearth {
 namespace {
-
-enum class Policy {
-  kReduced,
-  kFull,
-  kFullUnlessDtypeGiven,
-  kWidest,  // what is not known to be reduced counts as float32, so in effect kFull
-};
-
-std::optional<Policy> PolicyOf(Symbol symbol) {
-  static const std::unordered_map<Symbol, Policy> kPolicies = [] {
-    std::unordered_map<Symbol, Policy> policies;
-    const auto add = [&](Policy policy, std::initializer_list<const char*> names) {
-      for (const char* name : names) policies.emplace(Symbol::fromQualString(std::string("aten::") + name), policy);
-    };
-    add(Policy::kReduced, {"_convolution",
-                           "conv1d",
-                           "conv2d",
-                           "conv3d",
-                           "conv_tbc",
-                           "conv_transpose1d",
-                           "convolution",
-                           "cudnn_convolution",
-                           "cudnn_convolution_transpose",
-                           "prelu",
-                           "addmm",
-                           "addmv",
-                           "addr",
-                           "matmul",
-                           "mm",
-                           "mv",
-                           "linear",
-                           "addbmm",
-                           "baddbmm",
-                           "bmm",
-                           "chain_matmul",
-                           "_thnn_fused_lstm_cell",
-                           "_thnn_fused_gru_cell",
-                           "lstm_cell",
-                           "gru_cell",
-                           "rnn_tanh_cell",
-                           "rnn_relu_cell"});
-    add(Policy::kFull, {"native_layer_norm",
-                        "acos",
-                        "asin",
-                        "cosh",
-                        "erfinv",
-                        "exp",
-                        "expm1",
-                        "log",
-                        "log10",
-                        "log2",
-                        "log1p",
-                        "reciprocal",
-                        "rsqrt",
-                        "sinh",
-                        "tan",
-                        "pow",
-                        "softplus",
-                        "gelu",
-                        "layer_norm",
-                        "group_norm",
-                        "frobenius_norm",
-                        "nuclear_norm",
-                        "cosine_similarity",
-                        "cosine_embedding_loss",
-                        "nll_loss",
-                        "nll_loss2d",
-                        "hinge_embedding_loss",
-                        "kl_div",
-                        "l1_loss",
-                        "smooth_l1_loss",
-                        "mse_loss",
-                        "margin_ranking_loss",
-                        "multilabel_margin_loss",
-                        "soft_margin_loss",
-                        "triplet_margin_loss",
-                        "multi_margin_loss",
-                        "binary_cross_entropy_with_logits",
-                        "dist",
-                        "pdist",
-                        "cdist",
-                        "renorm"});
-    add(Policy::kFullUnlessDtypeGiven, {"prod", "log_softmax", "cumprod", "cumsum", "sum"});
-    add(Policy::kWidest, {"addcdiv", "addcmul", "atan2", "bilinear", "cat", "cross", "dot", "equal", "index_put",
-                          "stack", "tensordot", "add", "sub", "mul", "div"});
-    return policies;
-  }();
-  auto found = kPolicies.find(symbol);
-  return found == kPolicies.end() ? std::nullopt : std::optional(found->second);
-}
 
 bool IsAutocast(const TypePtr& type) {
   auto manager = type->cast<c10::ClassType>();
@@ -194,16 +104,16 @@ class Autocast {
 
   void Cast(Node* node, const Region& region) {
     if (IsOff(region.cuda_enabled) && IsOff(region.cpu_enabled)) return;
-    const std::optional<Policy> policy = PolicyOf(node->kind());
-    if (!policy || node->op()->effects().writes) return;
-    if (*policy == Policy::kFullUnlessDtypeGiven && GivesDtype(*node)) return;
+    const AutocastPolicy policy = DefinitionOf(node->kind()).autocast;
+    if (policy == AutocastPolicy::kNone || EffectsOf(*node->op()).writes) return;
+    if (policy == AutocastPolicy::kFullUnlessDtypeGiven && GivesDtype(*node)) return;
 
     std::unordered_map<Value*, Value*> casts;
     for (size_t i = 0; i < node->inputs().size(); ++i) {
       Value* input = node->input(i);
       if (input->type()->kind() != c10::TypeKind::TensorType) continue;
       Value*& cast = casts[input];
-      if (cast == nullptr) cast = InsertCast(node, input, *policy == Policy::kReduced, region);
+      if (cast == nullptr) cast = InsertCast(node, input, policy == AutocastPolicy::kReduced, region);
       node->ReplaceInput(i, cast);
     }
   }

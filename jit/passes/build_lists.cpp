@@ -1,10 +1,10 @@
 #include "jit/passes/build_lists.h"
 
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/definition.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
@@ -14,19 +14,12 @@ namespace {
 
 constexpr size_t kMaxElements = 256;
 
-const Symbol kAppend = Symbol::fromQualString("aten::append");
-
 // What reads a list now and keeps nothing of it but, perhaps, elements.
 bool OnlyAsks(const Node& node) {
-  static const std::unordered_set<Symbol> kSymbols = [] {
-    std::unordered_set<Symbol> symbols = {sym::kListUnpack};
-    for (const char* name : {"aten::len", "aten::__getitem__", "aten::__contains__", "aten::cat", "aten::concat",
-                             "aten::stack", "aten::vstack", "aten::hstack", "aten::slice", "aten::add"}) {
-      symbols.insert(Symbol::fromQualString(name));
-    }
-    return symbols;
-  }();
-  return kSymbols.count(node.kind()) != 0;
+  const OperatorDefinition& definition = DefinitionOf(node.kind());
+  const bool reads = definition.list == ListRole::kRead || definition.list == ListRole::kTake ||
+                     definition.list == ListRole::kCopy || definition.kind == OperatorClass::kJoin;
+  return node.kind() == sym::kListUnpack || (reads && node.op() != nullptr && !EffectsOf(node).writes);
 }
 
 class ListBuilder {
@@ -83,7 +76,7 @@ class ListBuilder {
     Build(list, appends);
   }
 
-  static bool IsAppendTo(const Use& use) { return use.user->kind() == kAppend && use.offset == 0; }
+  static bool IsAppendTo(const Use& use) { return use.user->kind() == c10::aten::append && use.offset == 0; }
 
   static bool InClosure(const Node& node, const Block& within) {
     for (const Block* block = node.block(); block != &within; block = block->owner()->block()) {

@@ -1,11 +1,11 @@
 #include "jit/passes/canonical_order.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <utility>
 
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/definition.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
 #include "jit/operators/registry.h"
@@ -13,29 +13,14 @@
 namespace hearth {
 namespace {
 
-// What an operator is called with its operands the other way round, for those of which both are of one of these types.
-struct Turned {
-  Symbol symbol;
-  std::string_view overloads;
-};
-
-const Turned* Turn(Symbol symbol) {
-  static const std::unordered_map<Symbol, Turned> kTurned = [] {
-    std::unordered_map<Symbol, Turned> turned;
-    const auto add = [&](const char* name, const char* other, std::string_view overloads) {
-      turned.emplace(Symbol::fromQualString(name), Turned{Symbol::fromQualString(other), overloads});
-    };
-    for (const char* name : {"aten::add", "aten::mul"}) add(name, name, " int float ");
-    for (const char* name : {"aten::eq", "aten::ne"}) add(name, name, " int float bool str ");
-    for (const char* name : {"aten::__and__", "aten::__or__", "aten::__xor__"}) add(name, name, " int bool ");
-    for (const auto& [name, other] : {std::pair("aten::lt", "aten::gt"), std::pair("aten::le", "aten::ge")}) {
-      add(name, other, " int float str ");
-      add(other, name, " int float str ");
-    }
-    return turned;
-  }();
-  const auto found = kTurned.find(symbol);
-  return found == kTurned.end() ? nullptr : &found->second;
+// Of words with a space between them.
+bool Contains(std::string_view words, std::string_view word) {
+  while (!words.empty()) {
+    const std::string_view first = words.substr(0, words.find(' '));
+    if (first == word) return true;
+    words.remove_prefix(std::min(words.size(), first.size() + 1));
+  }
+  return false;
 }
 
 // Whether the first operand is to be the second.
@@ -45,15 +30,16 @@ bool IsWrongWayRound(const Node& node) {
   return first != second ? first : node.input(0)->id() > node.input(1)->id();
 }
 
-bool TryTurn(Node* node) {
+bool TrySwap(Node* node) {
   if (node->op() == nullptr || node->inputs().size() != 2 || node->outputs().size() != 1) return false;
-  const Turned* turned = Turn(node->kind());
-  if (turned == nullptr || !IsWrongWayRound(*node)) return false;
+  const OperatorDefinition& definition = DefinitionOf(node->kind());
   const std::string& overload = node->op()->schema().overload_name();
-  if (overload.empty() || turned->overloads.find(" " + overload + " ") == std::string_view::npos) return false;
-  const Operator* op = OperatorRegistry::Global().Find(turned->symbol, overload);
+  if (!Contains(definition.commutes, overload) || !IsWrongWayRound(*node)) return false;
+  const bool relates = definition.relation != Relation::kNone;
+  const Symbol symbol = relates ? SymbolOf(Mirrored(definition.relation)) : node->kind();
+  const Operator* op = OperatorRegistry::Global().Find(symbol, overload);
   if (op == nullptr) return false;
-  Node* made = node->graph()->Create(turned->symbol, {node->input(1), node->input(0)});
+  Node* made = node->graph()->Create(symbol, {node->input(1), node->input(0)});
   made->SetOperator(op);
   made->SetRange(node->range());
   made->SetInlinedCall(node->inlined_call());
@@ -69,7 +55,7 @@ bool Walk(const Block& block) {
   bool changed = false;
   for (Node* node : block) {
     for (const Block* inner : node->blocks()) changed |= Walk(*inner);
-    changed |= TryTurn(node);
+    changed |= TrySwap(node);
   }
   return changed;
 }

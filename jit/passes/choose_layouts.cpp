@@ -29,12 +29,7 @@
 namespace hearth {
 namespace {
 
-Symbol Aten(const char* name) { return Symbol::fromQualString(std::string("aten::") + name); }
-
-const Symbol kClone = Aten("clone");
-const Symbol kContiguous = Aten("contiguous");
-const Symbol kPermute = Aten("permute");
-const Symbol kTranspose = Aten("transpose");
+const Symbol kIsContiguous = Symbol::fromQualString("aten::is_contiguous");
 
 spdlog::logger& Log() {
   static spdlog::logger& log = LoggerOf("passes/choose_layouts");
@@ -47,7 +42,9 @@ constexpr auto kChannelsLast = at::MemoryFormat::ChannelsLast;
 // none.
 bool HasChannelsLastForm(const at::Tensor& weight) { return weight.size(1) * weight.size(2) * weight.size(3) > 1; }
 
-bool IsRearrangement(const Node& node) { return node.kind() == kPermute || node.kind() == kTranspose; }
+bool IsRearrangement(const Node& node) {
+  return node.kind() == c10::aten::permute || node.kind() == c10::aten::transpose;
+}
 
 // What is to be changed, found before anything is.
 struct Changes {
@@ -150,7 +147,7 @@ class Planner {
 
   // Whether the node may have its changed operands as they are.
   bool TryFollow(Node* node) {
-    if (ReadsShapeOnly(node->kind())) return node->kind() != Aten("is_contiguous");
+    if (ReadsShapeOnly(node->kind())) return node->kind() != kIsContiguous;
     if (node->kind() == sym::kListConstruct) return TryFollowList(node);
     if (node->op() == nullptr || !HasFactRule(*node)) return false;
     const NodeEffects effects = EffectsOf(*node);
@@ -280,7 +277,7 @@ class LayoutChooser {
     const InsertionGuard after(&graph_, node->next());
     graph_.SetCurrentRange(node->range());
     Value* asked = graph_.InsertConstant(static_cast<int64_t>(kChannelsLast));
-    Value* arranged = Operate(graph_, kContiguous, "", {node->output(), asked}, node);
+    Value* arranged = Operate(graph_, c10::aten::contiguous, "", {node->output(), asked}, node);
     node->output()->ReplaceAllUsesWith(arranged);
     arranged->node()->ReplaceInput(0, node->output());
   }
@@ -300,7 +297,7 @@ class LayoutChooser {
     const bool images = facts_.Of(*value).order.is_channels_last();
     const auto format = images ? kChannelsLast : at::MemoryFormat::Contiguous;
     Value* asked = graph_.InsertConstant(static_cast<int64_t>(format));
-    return restored = Operate(graph_, kClone, "", {value, asked}, maker);
+    return restored = Operate(graph_, c10::aten::clone, "", {value, asked}, maker);
   }
 
   Compilation& compilation_;

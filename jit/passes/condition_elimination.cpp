@@ -10,8 +10,6 @@
 namespace hearth {
 namespace {
 
-const Symbol kNot = Symbol::fromQualString("aten::__not__");
-
 class Settler {
  public:
   explicit Settler(Graph& graph) : graph_(graph) { Walk(graph.block()); }
@@ -67,7 +65,7 @@ class Settler {
   std::optional<bool> Known(const Value& condition) const {
     if (const auto found = known_.find(&condition); found != known_.end()) return found->second;
     const Node& node = *condition.node();
-    if (node.kind() != kNot) return {};
+    if (node.kind() != c10::aten::__not__) return {};
     const auto found = known_.find(node.input());
     return found != known_.end() ? std::optional(!found->second) : std::nullopt;
   }
@@ -75,7 +73,7 @@ class Settler {
   void Learn(const Value& condition, bool holds) {
     if (condition.node()->kind() == sym::kConstant || !known_.emplace(&condition, holds).second) return;
     learned_.push_back(&condition);
-    if (condition.node()->kind() == kNot) Learn(*condition.node()->input(), !holds);
+    if (condition.node()->kind() == c10::aten::__not__) Learn(*condition.node()->input(), !holds);
   }
 
   void Forget(size_t until) {

@@ -15,10 +15,6 @@
 namespace hearth {
 namespace {
 
-const Symbol kEinsum = Symbol::fromQualString("aten::einsum");
-const Symbol kMatmul = Symbol::fromQualString("aten::matmul");
-const Symbol kTranspose = Symbol::fromQualString("aten::transpose");
-
 // Which of the two operands are to be transposed.
 struct Product {
   size_t rank = 0;
@@ -70,7 +66,7 @@ class Decomposer {
   void Walk(Block* block) {
     for (Node* node : *block) {
       for (Block* inner : node->blocks()) Walk(inner);
-      if (node->kind() == kEinsum) TryDecompose(node);
+      if (node->kind() == c10::aten::einsum) TryDecompose(node);
     }
   }
 
@@ -86,7 +82,7 @@ class Decomposer {
     graph_.SetCurrentRange(node->range());
     Value* first = product->turns_first ? Turned(operands.input(0), *node) : operands.input(0);
     Value* second = product->turns_second ? Turned(operands.input(1), *node) : operands.input(1);
-    Value* result = Operate(graph_, kMatmul, "", {first, second}, node);
+    Value* result = Operate(graph_, c10::aten::matmul, "", {first, second}, node);
     result->SetName(node->output()->name());
     node->output()->ReplaceAllUsesWith(result);
     node->Destroy();
@@ -104,7 +100,7 @@ class Decomposer {
   Value* Turned(Value* tensor, const Node& node) {
     Value* last = graph_.InsertConstant(int64_t{-1});
     Value* before = graph_.InsertConstant(int64_t{-2});
-    return Operate(graph_, kTranspose, "int", {tensor, last, before}, &node);
+    return Operate(graph_, c10::aten::transpose, "int", {tensor, last, before}, &node);
   }
 
   Graph& graph_;

@@ -12,7 +12,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "jit/analysis/value_fact_table.h"
@@ -26,18 +25,13 @@
 namespace hearth {
 namespace {
 
-const Symbol kBatchNorm = Symbol::fromQualString("aten::batch_norm");
-const Symbol kMul = Symbol::fromQualString("aten::mul");
-const Symbol kAdd = Symbol::fromQualString("aten::add");
-const Symbol kLinear = Symbol::fromQualString("aten::linear");
-const Symbol kGeneralConvolution = Symbol::fromQualString("aten::_convolution");
-
 bool IsLayer(const Node& node) {
-  static const std::unordered_set<Symbol> kConvolutions = {Symbol::fromQualString("aten::conv1d"),
-                                                           Symbol::fromQualString("aten::conv2d"),
-                                                           Symbol::fromQualString("aten::conv3d")};
-  if (node.kind() == kLinear || kConvolutions.count(node.kind()) != 0) return true;
-  if (node.kind() != kGeneralConvolution) return false;
+  const Symbol kind = node.kind();
+  if (kind == c10::aten::linear || kind == c10::aten::conv1d || kind == c10::aten::conv2d ||
+      kind == c10::aten::conv3d) {
+    return true;
+  }
+  if (node.kind() != c10::aten::_convolution) return false;
   const c10::IValue* transposed = ConstantOf(*node.input(6));
   return transposed != nullptr && transposed->isBool() && !transposed->toBool();
 }
@@ -107,7 +101,7 @@ bool IsPerChannel(const at::Tensor& tensor, int64_t rank, int64_t channels) {
 std::optional<Step> StepOfArithmetic(const Node& node, int64_t rank, int64_t channels) {
   const std::optional<at::Tensor> constant = WeightOf(*node.input(1));
   if (!constant || !constant->defined() || !IsPerChannel(*constant, rank, channels)) return {};
-  if (node.kind() == kMul) {
+  if (node.kind() == c10::aten::mul) {
     return Step{"mul", {*constant}, [](const auto& parameters) { return Affine{parameters[0].reshape({-1}), {}}; }};
   }
   const c10::IValue* alpha = ConstantOf(*node.input(2));
@@ -155,7 +149,7 @@ class Folder {
       const Symbol kind = node->kind();
       if (IsTask(*node)) continue;
       for (Block* nested : node->blocks()) Walk(nested);
-      if (kind == kBatchNorm || kind == kMul || kind == kAdd) TryFold(node);
+      if (kind == c10::aten::batch_norm || kind == c10::aten::mul || kind == c10::aten::add) TryFold(node);
     }
   }
 
@@ -168,7 +162,7 @@ class Folder {
     const int64_t rank = weight->dim(), channels = weight->size(0);
     if (facts_.Of(*layer->output()).rank() != static_cast<size_t>(rank)) return;
     const std::optional<Step> step =
-        node->kind() == kBatchNorm ? StepOfNorm(*node, channels) : StepOfArithmetic(*node, rank, channels);
+        node->kind() == c10::aten::batch_norm ? StepOfNorm(*node, channels) : StepOfArithmetic(*node, rank, channels);
     const auto is_like_weight = [&](const at::Tensor& tensor) {
       return !tensor.defined() ||
              (IsPlain(tensor) && tensor.scalar_type() == weight->scalar_type() && tensor.device() == weight->device());

@@ -11,11 +11,11 @@
 #include <exception>
 #include <optional>
 #include <string>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/definition.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
@@ -23,23 +23,6 @@
 
 namespace hearth {
 namespace {
-
-bool IsFoldable(Symbol kind) {
-  static const std::unordered_set<Symbol> kSymbols = [] {
-    std::unordered_set<Symbol> symbols;
-    for (const char* name :
-         {"add",         "sub",        "mul",    "div",     "rsub",       "neg",     "abs",       "exp",
-          "log",         "sqrt",       "rsqrt",  "sigmoid", "tanh",       "sin",     "cos",       "pow",
-          "clamp",       "reciprocal", "view",   "reshape", "flatten",    "permute", "transpose", "t",
-          "squeeze",     "unsqueeze",  "select", "slice",   "contiguous", "to",      "type_as",   "detach",
-          "masked_fill", "where",      "eq",     "ne",      "lt",         "le",      "gt",        "ge",
-          "logical_not", "clone",      "sum"}) {
-      symbols.insert(Symbol::fromQualString(std::string("aten::") + name));
-    }
-    return symbols;
-  }();
-  return kSymbols.count(kind) != 0;
-}
 
 // Whether what comes of them is small, which small tensors need not be together: broadcasting multiplies.
 bool GivesLittle(const std::vector<at::Tensor>& tensors) {
@@ -104,7 +87,8 @@ class Folder {
   }
 
   std::optional<at::Tensor> Compute(const Node& node) const {
-    if (node.op() == nullptr || !IsFoldable(node.kind()) || node.op()->is_vararg() || !node.op()->has_boxed())
+    if (node.op() == nullptr || !DefinitionOf(node.kind()).folds_tensors || node.op()->is_vararg() ||
+        !node.op()->has_boxed())
       return {};
     if (node.outputs().size() != 1 || node.output()->type()->kind() != c10::TypeKind::TensorType) return {};
     if (EffectsOf(node).any() || !StaysInside(*node.output())) return {};

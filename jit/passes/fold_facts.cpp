@@ -21,9 +21,6 @@
 namespace hearth {
 namespace {
 
-const Symbol kSize = Symbol::fromQualString("aten::size");
-const Symbol kGetItem = Symbol::fromQualString("aten::__getitem__");
-
 // By what they are computed of, the ints that a place in the graph sees.
 class NumberTable {
  public:
@@ -76,7 +73,7 @@ class Folder {
 
  private:
   void Walk(Block* block) {
-    const ValueFactTable::Scope told_here(&facts_);
+    const ValueFactTable::Scope learned_here(&facts_, *block);
     const NumberTable::Scope made_here(&numbers_);
     for (Value* param : block->params()) Forward(param);
     for (Node* node = block->param_node()->next(); node != block->return_node();) node = Visit(node);
@@ -238,9 +235,7 @@ class Folder {
   }
 
   bool MayDivideByZero(const Node& node) {
-    static const Symbol kDivide = Symbol::fromQualString("aten::floordiv");
-    static const Symbol kRemainder = Symbol::fromQualString("aten::remainder");
-    if (node.kind() != kDivide && node.kind() != kRemainder) return false;
+    if (node.kind() != c10::aten::floordiv && node.kind() != c10::aten::remainder) return false;
     return facts_.sizes().AreEqual(facts_.Of(*node.input(1)).number, 0) != false;
   }
 
@@ -258,7 +253,7 @@ class Folder {
   // Elements of lists that are made in sight.
   bool TryElements(Node* node) {
     if (node->kind() == sym::kListUnpack) return TryUnpack(node);
-    if (node->kind() != kGetItem || node->inputs().size() != 2) return false;
+    if (node->kind() != c10::aten::__getitem__ || node->inputs().size() != 2) return false;
     const c10::IValue* index = ConstantOf(*node->input(1));
     if (index == nullptr || !index->isInt()) return false;
     const std::optional<size_t> length = KnownLength(*node->input(0));
@@ -283,20 +278,20 @@ class Folder {
     if (list.type()->kind() != c10::TypeKind::ListType || facts_.memory().MayHoldOthers(list)) return {};
     const Node& maker = *list.node();
     if (maker.kind() == sym::kListConstruct) return maker.inputs().size();
-    if (maker.kind() == kSize && maker.inputs().size() == 1) return facts_.Of(*maker.input()).rank();
+    if (maker.kind() == c10::aten::size && maker.inputs().size() == 1) return facts_.Of(*maker.input()).rank();
     return {};
   }
 
   Value* ElementOf(const Value& list, size_t i, Node* before) {
     const Node& maker = *list.node();
     if (maker.kind() == sym::kListConstruct) return maker.input(i);
-    static const Operator* const kSizeOf = OperatorRegistry::Global().Find(kSize, "int");
+    static const Operator* const kSizeOf = OperatorRegistry::Global().Find(c10::aten::size, "int");
     Value* tensor = maker.input();
     const KnownSize known = (*facts_.Of(*tensor).sizes)[i];
     if (known) return Constant(*known, nullptr, before->range());
     if (Value* same = numbers_.Find(known)) return same;
     Value* dim = Constant(static_cast<int64_t>(i), nullptr, before->range());
-    Node* size = graph_.Create(kSize, {tensor, dim});
+    Node* size = graph_.Create(c10::aten::size, {tensor, dim});
     size->SetOperator(kSizeOf);
     size->output()->SetType(c10::IntType::get());
     size->SetRange(before->range());

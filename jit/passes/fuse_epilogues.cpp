@@ -1,14 +1,13 @@
 #include "jit/passes/fuse_epilogues.h"
 
 #include <algorithm>
-#include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "jit/analysis/private_memory.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/activation_call.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/ir/contains.h"
 #include "jit/operators/operator.h"
@@ -16,29 +15,12 @@
 namespace hearth {
 namespace {
 
-Symbol Aten(const char* name) { return Symbol::fromQualString(std::string("aten::") + name); }
-
-const Symbol kAdd = Aten("add");
-const Symbol kAddInPlace = Aten("add_");
 const Symbol kPackedConvolution = Symbol::fromQualString("hearth::convolution");
 
 // Operands of hearth::convolution.
 constexpr size_t kOther = 9;
 constexpr size_t kActivation = 10;
 constexpr size_t kParameters = 11;
-
-// As hearth::convolution calls it; null if it has none of that kind.
-std::optional<std::string> ActivationOf(const Node& node) {
-  static const std::unordered_map<Symbol, std::string> kNames = {
-      {Aten("silu"), "swish"},           {Aten("silu_"), "swish"}, {Aten("hardswish"), "hardswish"},
-      {Aten("hardswish_"), "hardswish"}, {Aten("gelu"), "gelu"},   {Aten("gelu_"), "gelu"}};
-  const auto found = kNames.find(node.kind());
-  if (found == kNames.end() || node.op() == nullptr || node.outputs().size() != 1) return {};
-  if (found->second != "gelu") return found->second;
-  const c10::IValue* approximation = ConstantOf(*node.input(1));
-  if (approximation == nullptr || !approximation->isString()) return {};
-  return approximation->toStringRef() == "tanh" ? "gelu_tanh" : "gelu";
-}
 
 class Fuser {
  public:
@@ -78,20 +60,20 @@ class Fuser {
   }
 
   bool TryActivation(Node* node) {
-    const std::optional<std::string> activation = ActivationOf(*node);
-    if (!activation || !MayMerge(*node)) return false;
+    const std::string activation = EpilogueOf(*node, &OperatorDefinition::convolution_epilogue);
+    if (activation.empty() || !MayMerge(*node)) return false;
     Node* convolution = BareConvolution(*node->input(0), *node);
     if (convolution == nullptr) return false;
     const InsertionGuard before(&graph_, convolution);
-    convolution->ReplaceInput(kActivation, graph_.InsertConstant(*activation));
+    convolution->ReplaceInput(kActivation, graph_.InsertConstant(activation));
     convolution->ReplaceInput(kParameters, graph_.InsertConstant(c10::List<double>()));
     Become(node, convolution);
     return true;
   }
 
   void TryAddition(Node* node) {
-    const bool in_place = node->kind() == kAddInPlace;
-    if ((!in_place && node->kind() != kAdd) || node->op() == nullptr) return;
+    const bool in_place = node->kind() == c10::aten::add_;
+    if ((!in_place && node->kind() != c10::aten::add) || node->op() == nullptr) return;
     if (node->op()->schema().overload_name() != "Tensor") return;
     const c10::IValue* alpha = ConstantOf(*node->input(2));
     if (alpha == nullptr || !alpha->isInt() || alpha->toInt() != 1) return;

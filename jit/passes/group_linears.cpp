@@ -22,7 +22,6 @@
 namespace hearth {
 namespace {
 
-const Symbol kLinear = Symbol::fromQualString("aten::linear");
 const Symbol kLinears = Symbol::fromQualString("hearth::linears");
 
 constexpr size_t kFewest = 4;
@@ -30,10 +29,8 @@ constexpr int64_t kMostOutputs = 16;  // of one layer
 
 // That it goes into the layer itself (pack_linears) is worth more.
 bool BecomesPartOfIt(const Node& node) {
-  static const Symbol kRelu = Symbol::fromQualString("aten::relu");
-  static const Symbol kReluInPlace = Symbol::fromQualString("aten::relu_");
   const std::vector<Use>& uses = node.output()->uses();
-  return uses.size() == 1 && (uses[0].user->kind() == kRelu || uses[0].user->kind() == kReluInPlace);
+  return uses.size() == 1 && (uses[0].user->kind() == c10::aten::relu || uses[0].user->kind() == c10::aten::relu_);
 }
 
 class Grouper {
@@ -58,7 +55,7 @@ class Grouper {
     for (Node* node : *block) {
       if (IsClosure(*node)) continue;
       for (Block* inner : node->blocks()) Walk(inner);
-      if (node->kind() != kLinear || node->op() == nullptr || memory_.MayBeWritten(*node->input(0))) continue;
+      if (node->kind() != c10::aten::linear || node->op() == nullptr || memory_.MayBeWritten(*node->input(0))) continue;
       if (BecomesPartOfIt(*node)) continue;
       const at::Tensor* weight = ConstantTensor(*node->input(1));
       if (weight == nullptr || !IsUsable(*weight, 2) || weight->size(0) > kMostOutputs) continue;

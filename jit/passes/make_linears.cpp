@@ -21,12 +21,6 @@
 namespace hearth {
 namespace {
 
-const Symbol kAddmm = Symbol::fromQualString("aten::addmm");
-const Symbol kMm = Symbol::fromQualString("aten::mm");
-const Symbol kMatmul = Symbol::fromQualString("aten::matmul");
-const Symbol kLinear = Symbol::fromQualString("aten::linear");
-const Symbol kView = Symbol::fromQualString("aten::view");
-
 bool IsOne(const Value& value) {
   const c10::IValue* constant = ConstantOf(value);
   return constant != nullptr &&
@@ -63,8 +57,8 @@ class Maker {
   }
 
   Product ProductOf(const Node& node) const {
-    const bool added = node.kind() == kAddmm;
-    if (!added && node.kind() != kMm && node.kind() != kMatmul) return {};
+    const bool added = node.kind() == c10::aten::addmm;
+    if (!added && node.kind() != c10::aten::mm && node.kind() != c10::aten::matmul) return {};
     Value* const input = node.input(added ? 1 : 0);
     const at::Tensor* matrix = ConstantTensor(*node.input(added ? 2 : 1));
     if (matrix == nullptr || matrix->dim() != 2 || !IsPlain(*matrix)) return {};
@@ -72,7 +66,7 @@ class Maker {
     if (!matrix->is_contiguous() && !matrix->t().is_contiguous()) return {};
     // What raises here does so there, for which there is a rank that both take.
     const std::optional<size_t> rank = facts_.Of(*input).rank();
-    if (node.kind() == kMatmul ? rank.value_or(0) == 0 : rank != 2u) return {};
+    if (node.kind() == c10::aten::matmul ? rank.value_or(0) == 0 : rank != 2u) return {};
     if (!added) return {input, matrix};
     const at::Tensor* bias = ConstantTensor(*node.input(0));
     if (bias == nullptr || bias->dim() != 1 || bias->size(0) != matrix->size(1)) return {};
@@ -99,7 +93,7 @@ class Maker {
     graph_.SetCurrentRange(node->range());
     Value* weight = graph_.InsertConstant(transposed[0]);
     Value* bias = product.bias != nullptr ? product.bias : graph_.InsertConstant({}, c10::NoneType::get());
-    Value* linear = Operate(graph_, kLinear, "", {input, weight, bias}, node);
+    Value* linear = Operate(graph_, c10::aten::linear, "", {input, weight, bias}, node);
     for (const Value* each : {weight, bias, linear}) facts_.Infer(*each->node());
     linear->SetName(whole->output()->name());
     whole->output()->ReplaceAllUsesWith(linear);
@@ -113,7 +107,8 @@ class Maker {
   // The only user of what `node` gives, if that brings back the dimensions that `rows` had been before they became one.
   Node* ViewBack(const Node& node, const Value& rows, const at::Tensor& matrix) const {
     const std::vector<Use>& uses = node.output()->uses();
-    if (rows.node()->kind() != kView || uses.size() != 1 || uses[0].user->kind() != kView) return nullptr;
+    if (rows.node()->kind() != c10::aten::view || uses.size() != 1 || uses[0].user->kind() != c10::aten::view)
+      return nullptr;
     Node* const after = uses[0].user;
     if (after->block() != node.block()) return nullptr;
     const ValueFacts& from = facts_.Of(*rows.node()->input(0));

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "jit/analysis/value_fact_table.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/activation_call.h"
 #include "jit/definitions/constant_tensor.h"
 #include "jit/definitions/fact_rules.h"
 #include "jit/definitions/node_effects.h"
@@ -23,29 +23,11 @@
 namespace hearth {
 namespace {
 
-const Symbol kLinear = Symbol::fromQualString("aten::linear");
+const Symbol kLinear = c10::aten::linear;
 const Symbol kPackedLinear = Symbol::fromQualString("hearth::linear");
 
 // The format of a smaller weight makes no difference.
 constexpr int64_t kLeastElements = 32 * 32;
-
-// As hearth::linear calls it; empty if it is none.
-std::string ActivationOf(const Node& node) {
-  static const std::unordered_map<Symbol, std::string> kNames = [] {
-    std::unordered_map<Symbol, std::string> names;
-    for (const char* name : {"relu", "silu", "sigmoid", "tanh", "gelu"}) {
-      names.emplace(Symbol::fromQualString("aten::" + std::string(name)), name);
-      names.emplace(Symbol::fromQualString("aten::" + std::string(name) + "_"), name);
-    }
-    return names;
-  }();
-  const auto found = kNames.find(node.kind());
-  if (found == kNames.end() || node.op() == nullptr || !node.op()->schema().overload_name().empty()) return {};
-  if (found->second != "gelu") return found->second;
-  const c10::IValue* approximation = ConstantOf(*node.input(1));
-  if (approximation == nullptr || !approximation->isString()) return {};
-  return approximation->toStringRef() == "tanh" ? "gelu_tanh" : "gelu";
-}
 
 class Packer {
  public:
@@ -66,7 +48,8 @@ class Packer {
       for (Block* nested : node->blocks()) Walk(nested);
       if (node->kind() == kLinear && node->op() != nullptr) {
         Replace(node);
-      } else if (const std::string activation = ActivationOf(*node); !activation.empty()) {
+      } else if (const std::string activation = EpilogueOf(*node, &OperatorDefinition::linear_epilogue);
+                 !activation.empty()) {
         TryActivate(node, activation);
       }
     }

@@ -10,6 +10,7 @@
 
 #include "jit/analysis/loop_size.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/definition.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/graph_edits/simplify_node.h"
@@ -20,10 +21,6 @@ namespace {
 
 constexpr size_t kMaxNodesOfLoop = 256;
 constexpr size_t kMaxNodesAdded = 1024;
-
-const Symbol kIs = Symbol::fromQualString("aten::__is__"), kIsNot = Symbol::fromQualString("aten::__isnot__");
-const Symbol kAdd = Symbol::fromQualString("aten::add"), kSub = Symbol::fromQualString("aten::sub");
-const Symbol kGt = Symbol::fromQualString("aten::gt"), kAnd = Symbol::fromQualString("aten::__and__");
 
 // A question that only the first round answers differently.
 struct Question {
@@ -68,7 +65,7 @@ class Peeler {
     if (initial == nullptr || !initial->isNone() || MayBeNone(*body.returns()[i]->type())) return false;
     return std::ranges::any_of(body.param(i)->uses(), [](const Use& use) {
       const Symbol user = use.user->kind();
-      return user == kIs || user == kIsNot || user == sym::kIsInstance;
+      return user == c10::aten::__is__ || user == c10::aten::__isnot__ || user == sym::kIsInstance;
     });
   }
 
@@ -83,26 +80,23 @@ class Peeler {
   }
 
   static bool DecidesBranch(const Value& condition) {
-    static const Symbol kNot = Symbol::fromQualString("aten::__not__");
     return std::ranges::any_of(condition.uses(), [](const Use& use) {
-      return use.user->kind() == sym::kIf || (use.user->kind() == kNot && DecidesBranch(*use.user->output()));
+      return use.user->kind() == sym::kIf ||
+             (use.user->kind() == c10::aten::__not__ && DecidesBranch(*use.user->output()));
     });
   }
 
   // Of a comparison with 0 or 1 that is true, or false, in the first round alone.
   static std::optional<bool> LaterAnswer(const Node& node, size_t offset) {
-    static const Symbol kEq = Symbol::fromQualString("aten::eq"), kNe = Symbol::fromQualString("aten::ne");
-    static const Symbol kLt = Symbol::fromQualString("aten::lt"), kLe = Symbol::fromQualString("aten::le");
-    static const Symbol kGt = Symbol::fromQualString("aten::gt"), kGe = Symbol::fromQualString("aten::ge");
     if (node.inputs().size() != 2 || offset != 0 || node.outputs().size() != 1) return {};
     const c10::IValue* constant = ConstantOf(*node.input(1));
     if (constant == nullptr || !constant->isInt()) return {};
     const int64_t number = constant->toInt();
-    const Symbol kind = node.kind();
-    if (number == 0 && (kind == kEq || kind == kLe)) return false;
-    if (number == 0 && (kind == kNe || kind == kGt)) return true;
-    if (number == 1 && kind == kLt) return false;
-    if (number == 1 && kind == kGe) return true;
+    const Relation relation = DefinitionOf(node.kind()).relation;
+    if (number == 0 && (relation == Relation::kEqual || relation == Relation::kLessOrEqual)) return false;
+    if (number == 0 && (relation == Relation::kNotEqual || relation == Relation::kGreater)) return true;
+    if (number == 1 && relation == Relation::kLess) return false;
+    if (number == 1 && relation == Relation::kGreaterOrEqual) return true;
     return {};
   }
 
@@ -134,7 +128,7 @@ class Peeler {
 
   Value* TripsLeft(Value* trips) {
     const c10::IValue* constant = ConstantOf(*trips);
-    if (constant == nullptr) return Operate(graph_, kSub, "int", {trips, graph_.InsertConstant(int64_t{1})});
+    if (constant == nullptr) return Operate(graph_, c10::aten::sub, "int", {trips, graph_.InsertConstant(int64_t{1})});
     // The one of a while loop is no number of rounds.
     const int64_t number = constant->toInt();
     return number == std::numeric_limits<int64_t>::max() ? trips : graph_.InsertConstant(number - 1);
@@ -145,8 +139,8 @@ class Peeler {
     const c10::IValue* always = ConstantOf(*start);
     const bool starts = always != nullptr && always->toBool();
     if (ConstantOf(*trips) != nullptr) return starts ? nullptr : start;
-    Value* some = Operate(graph_, kGt, "int", {trips, graph_.InsertConstant(int64_t{0})});
-    return starts ? some : Operate(graph_, kAnd, "bool", {some, start});
+    Value* some = Operate(graph_, c10::aten::gt, "int", {trips, graph_.InsertConstant(int64_t{0})});
+    return starts ? some : Operate(graph_, c10::aten::__and__, "bool", {some, start});
   }
 
   // What the loop gives, which stands in the first block; in the second, what it began with.
@@ -196,7 +190,7 @@ class Peeler {
     while (first->kind() == sym::kConstant) first = first->next();
     if (first->kind() == sym::kFrameState) first = first->next();
     const InsertionGuard at(&graph_, first);
-    body->AddReturn(Operate(graph_, kAdd, "int", {number, graph_.InsertConstant(int64_t{1})}));
+    body->AddReturn(Operate(graph_, c10::aten::add, "int", {number, graph_.InsertConstant(int64_t{1})}));
   }
 
   Graph& graph_;

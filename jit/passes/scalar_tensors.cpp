@@ -12,23 +12,15 @@
 namespace hearth {
 namespace {
 
-const Symbol kNumToTensor = Symbol::fromQualString("prim::NumToTensor");
-const Symbol kInt = Symbol::fromQualString("aten::Int");
-const Symbol kIntImplicit = Symbol::fromQualString("aten::IntImplicit");
-const Symbol kFloat = Symbol::fromQualString("aten::Float");
-const Symbol kFloatImplicit = Symbol::fromQualString("aten::FloatImplicit");
-const Symbol kScalarImplicit = Symbol::fromQualString("aten::ScalarImplicit");
-const Symbol kItem = Symbol::fromQualString("aten::item");
-
 // The number that `node` takes out of a tensor that was made of it; null if it does something else.
 Value* NumberBehind(const Node& node) {
   const Symbol kind = node.kind();
-  const bool any = kind == kScalarImplicit || kind == kItem;
-  const bool integral = kind == kInt || kind == kIntImplicit;
-  const bool floating = kind == kFloat || kind == kFloatImplicit;
+  const bool any = kind == c10::aten::ScalarImplicit || kind == c10::aten::item;
+  const bool integral = kind == c10::aten::Int || kind == c10::aten::IntImplicit;
+  const bool floating = kind == c10::aten::Float || kind == c10::aten::FloatImplicit;
   if ((!any && !integral && !floating) || node.inputs().size() != 1) return nullptr;
   const Node& maker = *node.input()->node();
-  if (maker.kind() != kNumToTensor) return nullptr;
+  if (maker.kind() != c10::prim::NumToTensor) return nullptr;
   Value* number = maker.input();
   const c10::TypeKind type = number->type()->kind();
   const bool fits =

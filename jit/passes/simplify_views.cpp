@@ -14,6 +14,7 @@
 #include "jit/analysis/pure_nodes.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/definition.h"
 #include "jit/definitions/fact_rules.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/definitions/value_facts.h"
@@ -24,30 +25,12 @@
 namespace hearth {
 namespace {
 
-Symbol Aten(const char* name) { return Symbol::fromQualString(std::string("aten::") + name); }
-
-const Symbol kTranspose = Aten("transpose");
-const Symbol kPermute = Aten("permute");
-const Symbol kTransposeMatrix = Aten("t");
-const Symbol kUnsqueeze = Aten("unsqueeze");
-const Symbol kSqueeze = Aten("squeeze");
-const Symbol kView = Aten("view");
-const Symbol kReshape = Aten("reshape");
-const Symbol kFlatten = Aten("flatten");
-const Symbol kUnflatten = Aten("unflatten");
-const Symbol kExpand = Aten("expand");
-const Symbol kSlice = Aten("slice");
-const Symbol kClone = Aten("clone");
-const Symbol kDetach = Aten("detach");
-const Symbol kAlias = Aten("alias");
-const Symbol kIs = Aten("__is__");
-const Symbol kIsNot = Aten("__isnot__");
-
 // Not one as another dtype.
 bool IsView(const Node& node) {
   const Symbol kind = node.kind();
-  if (kind == kFlatten || kind == kUnflatten) return true;
-  return (kind == kView || kind == kReshape) && node.input(1)->type()->kind() == c10::TypeKind::ListType;
+  if (kind == c10::aten::flatten || kind == c10::aten::unflatten) return true;
+  return (kind == c10::aten::view || kind == c10::aten::reshape) &&
+         node.input(1)->type()->kind() == c10::TypeKind::ListType;
 }
 
 std::optional<int64_t> ConstantInt(const Value& value) {
@@ -58,7 +41,7 @@ std::optional<int64_t> ConstantInt(const Value& value) {
 // Whether somebody asks whether two tensors are one.
 bool ComparesIdentity(const Block& block) {
   for (const Node* node : block) {
-    if (node->kind() == kIs || node->kind() == kIsNot) {
+    if (node->kind() == c10::aten::__is__ || node->kind() == c10::aten::__isnot__) {
       const auto may_be_tensor = [](const Value* value) {
         const c10::IValue* constant = ConstantOf(*value);
         return constant != nullptr ? !constant->isNone() : HasMemory(*value->type());
@@ -74,17 +57,8 @@ bool ComparesIdentity(const Block& block) {
 
 // Whether somebody looks behind a tensor, at its storage and where in it the tensor begins.
 bool LooksAtStorage(const Block& block) {
-  static const std::unordered_set<Symbol> kLooking = {Aten("as_strided"),
-                                                      Aten("as_strided_"),
-                                                      Aten("as_strided_copy"),
-                                                      Aten("as_strided_scatter"),
-                                                      Aten("storage_offset"),
-                                                      Aten("is_set_to"),
-                                                      Aten("set_"),
-                                                      Aten("set"),
-                                                      Aten("_has_same_storage_numel")};
   for (const Node* node : block) {
-    if (kLooking.count(node->kind()) != 0) return true;
+    if (DefinitionOf(node->kind()).looks_at_storage) return true;
     for (const Block* nested : node->blocks()) {
       if (LooksAtStorage(*nested)) return true;
     }
@@ -109,7 +83,7 @@ class Simplifier {
 
  private:
   void Walk(Block* block) {
-    const ValueFactTable::Scope told_here(&facts_);
+    const ValueFactTable::Scope learned_here(&facts_, *block);
     for (Node* node : *block) {
       if (node->blocks().empty()) {
         facts_.Infer(*node);
@@ -159,12 +133,12 @@ class Simplifier {
     const Symbol kind = node.kind();
     const ValueFacts& from = facts_.Of(*node.input(0));
     const ValueFacts& to = facts_.Of(*node.output());
-    if (kind == kDetach || kind == kAlias) return from.requires_grad == false;
-    if (kind == kClone) return IsCopyInPlace(node, from);
+    if (kind == c10::aten::detach || kind == c10::aten::alias) return from.requires_grad == false;
+    if (kind == c10::aten::clone) return IsCopyInPlace(node, from);
     if (!HasSizesOf(to, from)) return false;
-    if (kind == kExpand) return IsAskedFor(*node.input(1), *from.sizes);
+    if (kind == c10::aten::expand) return IsAskedFor(*node.input(1), *from.sizes);
     if (IsView(node)) return from.plain && from.default_strides() && CannotRaise(node);
-    return kind == kSlice && node.inputs().size() == 5 && ConstantInt(*node.input(4)) == 1;
+    return kind == c10::aten::slice && node.inputs().size() == 5 && ConstantInt(*node.input(4)) == 1;
   }
 
   // A copy with the strides of the original.
@@ -198,9 +172,9 @@ class Simplifier {
     SizeAlgebra& sizes = facts_.sizes();
     const KnownSize all = Product(sizes, *to.sizes, 0, to.sizes->size());
     if (!all.is_known() || all != Product(sizes, *from.sizes, 0, from.sizes->size())) return false;
-    if (view.kind() == kFlatten) return true;
+    if (view.kind() == c10::aten::flatten) return true;
     // What is left open must not be any number.
-    const Value& list = *view.input(view.kind() == kUnflatten ? 2 : 1);
+    const Value& list = *view.input(view.kind() == c10::aten::unflatten ? 2 : 1);
     const std::optional<KnownSizes>& asked = facts_.Of(list).sizes;
     if (!asked) return false;
     size_t open = 0;
@@ -221,14 +195,14 @@ class Simplifier {
     Node* before = node->input(0)->node();
     if (before->op() == nullptr || !IsView(*before) || !facts_.Of(*before->input(0)).default_strides()) return;
     if (!CannotRaise(*before) || !facts_.Of(*before->input(0)).plain) return;
-    if (node->kind() == kView || node->kind() == kReshape) {
+    if (node->kind() == c10::aten::view || node->kind() == c10::aten::reshape) {
       node->ReplaceInput(0, before->input(0));
     } else {
       const std::optional<std::vector<int64_t>> sizes = OneOpen(facts_.Of(*node->output()));
       if (!sizes || !CannotRaise(*node)) return;
       const InsertionGuard here(&graph_, node);
       graph_.SetCurrentRange(node->range());
-      Replace(node, Make(kView, "", {before->input(0), graph_.InsertConstant(c10::IValue(*sizes))}, *node));
+      Replace(node, Make(c10::aten::view, "", {before->input(0), graph_.InsertConstant(c10::IValue(*sizes))}, *node));
     }
     changed_ = true;
     DestroyUnused(before);
@@ -280,17 +254,17 @@ class Simplifier {
   static bool Apply(const Node& node, Arrangement* arrangement) {
     std::vector<int>& from = arrangement->from;
     const auto dim = [&](size_t input, size_t rank) { return Dimension(ConstantInt(*node.input(input)), rank); };
-    if (node.kind() == kTransposeMatrix) {
+    if (node.kind() == c10::aten::t) {
       std::ranges::reverse(from);
       return from.size() <= 2;
     }
-    if (node.kind() == kTranspose) {
+    if (node.kind() == c10::aten::transpose) {
       const auto a = dim(1, from.size()), b = dim(2, from.size());
       if (!a || !b || from.empty()) return false;
       std::swap(from[*a], from[*b]);
       return true;
     }
-    if (node.kind() == kPermute) {
+    if (node.kind() == c10::aten::permute) {
       const c10::IValue* dims = ConstantOf(*node.input(1));
       if (dims == nullptr || !dims->isIntList() || dims->toListRef().size() != from.size()) return false;
       std::vector<int> permuted;
@@ -302,12 +276,12 @@ class Simplifier {
       from = std::move(permuted);
       return true;
     }
-    if (node.kind() == kUnsqueeze) {
+    if (node.kind() == c10::aten::unsqueeze) {
       const auto at = dim(1, from.size() + 1);
       if (at) from.insert(from.begin() + static_cast<std::ptrdiff_t>(*at), kMade);
       return at.has_value();
     }
-    if (node.kind() != kSqueeze || node.inputs().size() != 2) return false;
+    if (node.kind() != c10::aten::squeeze || node.inputs().size() != 2) return false;
     const auto at = dim(1, from.size());
     // One of the source's may have another size, in some run.
     if (!at || from.empty() || from[*at] != kMade) return false;
@@ -327,11 +301,11 @@ class Simplifier {
     const InsertionGuard here(&graph_, before);
     graph_.SetCurrentRange(before->range());
     if (moved.size() == 2) {
-      return Make(kTranspose, "int",
+      return Make(c10::aten::transpose, "int",
                   {arrangement.source, graph_.InsertConstant(moved[0]), graph_.InsertConstant(moved[1])}, *before);
     }
     const std::vector<int64_t> dims(from.begin(), from.end());
-    return Make(kPermute, "", {arrangement.source, graph_.InsertConstant(c10::IValue(dims))}, *before);
+    return Make(c10::aten::permute, "", {arrangement.source, graph_.InsertConstant(c10::IValue(dims))}, *before);
   }
 
   // ---- Nodes ----

@@ -1,7 +1,7 @@
 #include "jit/passes/sink.h"
 
+#include <algorithm>
 #include <string_view>
-#include <unordered_set>
 
 #include "jit/analysis/aliases.h"
 #include "jit/compiler/compilation.h"
@@ -13,24 +13,9 @@
 namespace hearth {
 namespace {
 
-const Symbol kFormat = Symbol::fromQualString("aten::format");
-
-bool IsHarmless(Symbol symbol) {
-  static const std::unordered_set<Symbol> kSymbols = [] {
-    std::unordered_set<Symbol> symbols = {sym::kListConstruct, sym::kTupleConstruct};
-    for (const char* name : {"aten::str", "aten::size", "aten::dim", "aten::len", "aten::eq", "aten::ne", "aten::lt",
-                             "aten::le", "aten::gt", "aten::ge", "aten::__not__", "aten::__is__", "aten::__isnot__",
-                             "aten::add", "prim::dtype", "prim::device", "prim::type"}) {
-      symbols.insert(Symbol::fromQualString(name));
-    }
-    return symbols;
-  }();
-  return kSymbols.count(symbol) != 0;
-}
-
 // Whether a format has an argument for each of its places, so that it cannot fail.
 bool IsCompleteFormat(const Node& node) {
-  if (node.kind() != kFormat || node.inputs().empty()) return false;
+  if (node.kind() != c10::aten::format || node.inputs().empty()) return false;
   const c10::IValue* text = ConstantOf(*node.input(0));
   if (text == nullptr || !text->isString()) return false;
   size_t places = 0;
@@ -64,8 +49,8 @@ class Sinker {
 
   bool CanMove(const Node& node) const {
     if (!node.blocks().empty() || node.outputs().empty()) return false;
-    if (!IsHarmless(node.kind()) && !IsCompleteFormat(node)) return false;
-    if (node.op() != nullptr && !CannotFail(node)) return false;
+    if (!IsCompleteFormat(node) && MayThrow(node)) return false;
+    if (node.op() != nullptr ? !IsCheap(node) : !MakesContainer(node.kind())) return false;
     for (const Value* input : node.inputs()) {
       if (IsWritten(*input)) return false;
     }
@@ -75,22 +60,12 @@ class Sinker {
     return true;
   }
 
-  // Of the operators on the list those that compute on tensors are not cheap and may fail; of those that ask about
-  // tensors, the ones that are told which dimension.
-  static bool CannotFail(const Node& node) {
-    static const Symbol kLen = Symbol::fromQualString("aten::len");
-    if (EffectsOf(node).any()) return false;
-    for (const Value* output : node.outputs()) {
-      if (output->type()->kind() == c10::TypeKind::TensorType) return false;
-    }
-    if (node.inputs().size() == 1) {
-      return node.kind() != kLen || node.input()->type()->kind() != c10::TypeKind::TensorType;
-    }
-    for (const Value* input : node.inputs()) {
-      const bool plain = node.kind() == kFormat || !HasMemory(*input->type());
-      if (!plain) return false;
-    }
-    return true;
+  static bool MakesContainer(Symbol kind) { return kind == sym::kListConstruct || kind == sym::kTupleConstruct; }
+
+  static bool IsCheap(const Node& node) {
+    return !EffectsOf(node).any() && std::ranges::none_of(node.outputs(), [](const Value* output) {
+      return output->type()->kind() == c10::TypeKind::TensorType;
+    });
   }
 
   bool IsWritten(const Value& value) const {

@@ -13,6 +13,7 @@
 #include "jit/analysis/loop_size.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/definition.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/definitions/operator_facts.h"
 #include "jit/definitions/value_facts.h"
@@ -70,17 +71,10 @@ class Needs {
   }
 
   static bool Asks(const Node& node) {
-    static const std::unordered_set<Symbol> kAsking = [] {
-      std::unordered_set<Symbol> symbols;
-      for (const char* name :
-           {"aten::dim", "aten::size", "aten::len", "aten::is_floating_point", "aten::is_complex", "prim::dtype",
-            "prim::device", "prim::is_cuda", "aten::to", "aten::type_as", "aten::contiguous", "aten::linear",
-            "aten::matmul", "aten::conv1d", "aten::conv2d", "aten::conv3d", "aten::_convolution", "aten::batch_norm"}) {
-        symbols.insert(Symbol::fromQualString(name));
-      }
-      return symbols;
-    }();
-    return kAsking.count(node.kind()) != 0;
+    const OperatorClass kind = DefinitionOf(node.kind()).kind;
+    return kind == OperatorClass::kTensorQuery || kind == OperatorClass::kConversion || node.kind() == c10::aten::len ||
+           kind == OperatorClass::kProduct || kind == OperatorClass::kConvolution ||
+           kind == OperatorClass::kNormalization;
   }
 
   std::unordered_set<const Value*> needed_;
@@ -132,7 +126,7 @@ class Specializer {
   // ---- The walk ----
 
   void Walk(Block& block, bool covered) {
-    const ValueFactTable::Scope told_here(&facts_);
+    const ValueFactTable::Scope learned_here(&facts_, block);
     const size_t in_sight = dimensions_.size();
     for (Node* node = block.param_node()->next(); node != block.return_node();) {
       if (node->kind() == sym::kFrameState) covered = node->attribute<int64_t>(sym::kAnchorAttr) != kNoAnchor;
@@ -201,16 +195,8 @@ class Specializer {
 
   // Whether it gives a tensor of the sizes of two others, and somebody asks something of that.
   bool Broadcasts(const Node& node) const {
-    static const std::unordered_set<Symbol> kElementwise = [] {
-      std::unordered_set<Symbol> symbols;
-      for (const char* name : {"add", "sub", "mul", "div", "pow", "maximum", "minimum", "eq", "ne", "lt", "le", "gt",
-                               "ge", "logical_and", "logical_or", "where"}) {
-        symbols.insert(Symbol::fromQualString("aten::" + std::string(name)));
-      }
-      return symbols;
-    }();
     const auto tensors = std::ranges::count_if(node.inputs(), [](const Value* input) { return IsTensor(*input); });
-    return kElementwise.count(node.kind()) != 0 && tensors > 1 && node.outputs().size() == 1 &&
+    return DefinitionOf(node.kind()).kind == OperatorClass::kPointwise && tensors > 1 && node.outputs().size() == 1 &&
            needs_.Has(*node.output());
   }
 
@@ -242,11 +228,10 @@ class Specializer {
 
   // Whether a branch goes by whether it is None, or a Tensor.
   static bool DecidesByKind(const Value& value) {
-    static const Symbol kIs = Symbol::fromQualString("aten::__is__"),
-                        kIsNot = Symbol::fromQualString("aten::__isnot__");
     return std::ranges::any_of(value.uses(), [](const Use& use) {
       const Symbol user = use.user->kind();
-      return (user == kIs || user == kIsNot || user == sym::kIsInstance) && DecidesBranch(*use.user->output());
+      return (user == c10::aten::__is__ || user == c10::aten::__isnot__ || user == sym::kIsInstance) &&
+             DecidesBranch(*use.user->output());
     });
   }
 
@@ -425,21 +410,19 @@ class Specializer {
 
   // "flag is True", "size 0 of x equals size 1 of y"
   static std::string ClaimOf(const Value& condition, bool holds) {
-    static const Symbol kEq = Symbol::fromQualString("aten::eq"), kNe = Symbol::fromQualString("aten::ne");
     const Node& node = *condition.node();
-    const bool of_ints = (node.kind() == kEq || node.kind() == kNe) && node.inputs().size() == 2 &&
+    const bool of_ints = (node.kind() == c10::aten::eq || node.kind() == c10::aten::ne) && node.inputs().size() == 2 &&
                          node.input(0)->type()->kind() == c10::TypeKind::IntType &&
                          node.input(1)->type()->kind() == c10::TypeKind::IntType;
     if (!of_ints) return NameOf(condition) + (holds ? " is True" : " is False");
-    const char* relation = (node.kind() == kEq) == holds ? " equals " : " differs from ";
+    const char* relation = (node.kind() == c10::aten::eq) == holds ? " equals " : " differs from ";
     return NameOfNumber(*node.input(0)) + relation + NameOfNumber(*node.input(1));
   }
 
   static std::string NameOfNumber(const Value& number) {
-    static const Symbol kSize = Symbol::fromQualString("aten::size");
     if (const c10::IValue* constant = ConstantOf(number)) return std::to_string(constant->toInt());
     const Node& node = *number.node();
-    const c10::IValue* dim = node.kind() == kSize ? ConstantOf(*node.input(1)) : nullptr;
+    const c10::IValue* dim = node.kind() == c10::aten::size ? ConstantOf(*node.input(1)) : nullptr;
     return dim == nullptr ? NameOf(number) : "size " + std::to_string(dim->toInt()) + " of " + NameOf(*node.input(0));
   }
 

@@ -1,0 +1,196 @@
+// What joins tensors and what picks elements of them by position.
+#include <algorithm>
+#include <utility>
+
+#include "jit/definitions/definition_lists.h"
+#include "jit/definitions/fact_rules.h"
+
+namespace hearth {
+namespace {
+
+using Kind = ValueFacts::Kind;
+
+// Dtype and device that all elements of the list have in common.
+ValueFacts CommonElement(const ValueFacts& list) {
+  ValueFacts common;
+  common.kind = Kind::kTensor;
+  if (list.kind != Kind::kList || list.elements.empty()) return common;
+  common = list.elements.front();
+  for (const ValueFacts& element : list.elements) {
+    common = Join(common, element);
+    if (!element.is_tensor()) common.sizes.reset();
+  }
+  return common;
+}
+
+// Of tensors of one rank that must have the same sizes: constants where there is one.
+KnownSizes CommonSizes(const ValueFacts& list) {
+  KnownSizes sizes = *list.elements.front().sizes;
+  for (const ValueFacts& element : list.elements) {
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      const KnownSize other = (*element.sizes)[i];
+      if (!sizes[i].is_known() || (!sizes[i] && other)) sizes[i] = other;
+    }
+  }
+  return sizes;
+}
+
+// It is in the format that all parts suggest, the default one if they do not agree.
+StrideOrder OrderOfConcatenation(Call& call, const ValueFacts& common, std::optional<int64_t> dim) {
+  if (!common.rank() || !common.plain) return {};
+  if (*common.rank() < 4 && common.contiguous()) return StrideOrder::Default(true);
+  const std::vector<ValueFacts>& parts = call.in(0).elements;
+  const auto all_suggest = [&](c10::MemoryFormat format) {
+    return std::ranges::all_of(parts,
+                               [&](const ValueFacts& part) { return SuggestedFormat(call.sizes(), part) == format; });
+  };
+  if (all_suggest(c10::MemoryFormat::Contiguous)) return StrideOrder::Default(true);
+  if (all_suggest(c10::MemoryFormat::ChannelsLast)) return StrideOrder::ChannelsLast(true);
+  // Parts of several channels each suggest another format than their own only where all are of one pixel.
+  const bool of_channels =
+      *common.rank() == 4 && dim && Dimension(dim, 4) == 1u &&
+      std::ranges::all_of(parts, [&](const ValueFacts& part) { return call.sizes().IsAtLeast((*part.sizes)[1], 2); });
+  const bool images = common.contiguous() || common.order.is_channels_last();
+  return of_channels && images ? common.order.Inexact() : StrideOrder();
+}
+
+void Concatenate(Call& call) {
+  const ValueFacts& list = call.in(0);
+  ValueFacts common = CommonElement(list);
+  if (!common.is_tensor()) return;
+  const auto dim = call.number("dim");
+  std::optional<KnownSizes> sizes = common.sizes;
+  if (sizes && !sizes->empty()) {
+    const auto at = Dimension(dim, sizes->size());
+    if (at) {
+      sizes = CommonSizes(list);
+      KnownSize total = 0;
+      for (const ValueFacts& element : list.elements) total = call.sizes().Add(total, (*element.sizes)[*at]);
+      (*sizes)[*at] = total;
+    } else {
+      sizes = UnknownSizes(sizes->size());
+    }
+  }
+  call.Give(0, common, common.dtype, std::move(sizes));
+  call.GiveOrder(OrderOfConcatenation(call, common, dim));
+}
+
+void Stack(Call& call) {
+  const ValueFacts& list = call.in(0);
+  ValueFacts common = CommonElement(list);
+  std::optional<KnownSizes> sizes = common.sizes;
+  const auto dim = call.number("dim");
+  if (sizes) {
+    const auto at = Dimension(dim, sizes->size() + 1);
+    if (at) {
+      if (!list.elements.empty()) sizes = CommonSizes(list);
+      sizes->insert(sizes->begin() + *at, static_cast<int64_t>(list.elements.size()));
+    } else {
+      sizes = UnknownSizes(sizes->size() + 1);
+    }
+  }
+  call.Give(0, common, common.dtype, std::move(sizes));
+}
+
+std::optional<KnownSizes> With(std::optional<KnownSizes> sizes, std::optional<int64_t> dim, KnownSize size) {
+  if (!sizes) return {};
+  if (!dim) return UnknownSizes(sizes->size());
+  const auto at = Dimension(dim, sizes->size());
+  if (!at || sizes->empty()) return {};
+  (*sizes)[*at] = size;
+  return sizes;
+}
+
+void Index(Call& call) {
+  const ValueFacts& list = call.in(1);
+  std::optional<KnownSizes> sizes;
+  if (list.kind == Kind::kList && call.in(0).rank()) {
+    size_t removed = 0, added = 0, first = 0;
+    bool known = true;
+    const ValueFacts* only = nullptr;
+    for (const ValueFacts& index : list.elements) {
+      if (index.kind == Kind::kNone) continue;
+      known &= index.is_tensor() && index.rank() && (index.dtype == c10::kLong || index.dtype == c10::kInt);
+      if (!known) break;
+      added = std::max(added, *index.rank());
+      ++removed;
+      only = &index;
+      first = static_cast<size_t>(&index - list.elements.data());
+    }
+    if (known && removed <= *call.in(0).rank()) sizes = UnknownSizes(*call.in(0).rank() - removed + added);
+    if (sizes && removed == 1 && first < *call.in(0).rank()) {
+      sizes = call.in(0).sizes;
+      const auto at = sizes->erase(sizes->begin() + static_cast<std::ptrdiff_t>(first));
+      sizes->insert(at, only->sizes->begin(), only->sizes->end());
+    }
+  }
+  call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
+}
+void IndexSelect(Call& call) {
+  call.Give(
+      0, call.in(0), call.in(0).dtype,
+      With(call.in(0).sizes, call.number("dim"), call.in(2).rank() == 1u ? call.in(2).sizes->front() : KnownSize()));
+}
+void Gather(Call& call) { call.Give(0, call.in(0), call.in(0).dtype, call.in(2).sizes); }
+void Nonzero(Call& call) {
+  std::optional<KnownSizes> sizes = UnknownSizes(2);
+  if (call.in(0).rank()) sizes->back() = static_cast<int64_t>(*call.in(0).rank());
+  call.Give(0, call.in(0), c10::kLong, std::move(sizes));
+}
+void Sorted(Call& call) {
+  std::optional<KnownSizes> sizes = call.in(0).sizes;
+  if (call.has("k")) sizes = With(std::move(sizes), call.number("dim"), call.computed("k"));
+  if (call.num_outputs() != 2) return;
+  call.Give(0, call.in(0), call.in(0).dtype, sizes);
+  call.Give(1, call.in(0), c10::kLong, sizes);
+}
+void Repeat(Call& call) {
+  const auto repeats = call.numbers("repeats");
+  std::optional<KnownSizes> sizes = repeats ? UnknownSizes(repeats->size()) : std::nullopt;
+  if (sizes && call.in(0).rank() && *call.in(0).rank() <= sizes->size()) {
+    const size_t extra = sizes->size() - *call.in(0).rank();
+    for (size_t i = 0; i < sizes->size(); ++i) {
+      const KnownSize size = i < extra ? KnownSize(1) : (*call.in(0).sizes)[i - extra];
+      (*sizes)[i] = call.sizes().Multiply(size, (*repeats)[i]);
+    }
+  }
+  call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
+}
+
+using enum OperatorClass;
+
+const OperatorDefinition kDefinitions[] = {
+    {.name = "aten::cat", .kind = kJoin, .facts = Concatenate, .autocast = AutocastPolicy::kWidest},
+    {.name = "aten::concat", .kind = kJoin, .facts = Concatenate},
+    {.name = "aten::concatenate", .kind = kJoin, .facts = Concatenate},
+    {.name = "aten::stack", .kind = kJoin, .facts = Stack, .autocast = AutocastPolicy::kWidest},
+    {.name = "aten::index", .kind = kIndexing, .facts = Index},
+    {.name = "aten::index_select", .kind = kIndexing, .facts = IndexSelect},
+    {.name = "aten::gather", .kind = kIndexing, .facts = Gather},
+    {.name = "aten::nonzero", .kind = kIndexing, .facts = Nonzero},
+    {.name = "aten::argwhere", .kind = kIndexing, .facts = Nonzero},
+    {.name = "aten::sort", .kind = kIndexing, .facts = Sorted},
+    {.name = "aten::topk", .kind = kIndexing, .facts = Sorted},
+    {.name = "aten::repeat", .kind = kIndexing, .facts = Repeat},
+    {.name = "aten::index_add", .kind = kIndexing, .in_place = true},
+    {.name = "aten::index_copy", .kind = kIndexing, .in_place = true},
+    {.name = "aten::index_fill", .kind = kIndexing, .in_place = true},
+    {.name = "aten::index_put", .kind = kIndexing, .in_place = true, .autocast = AutocastPolicy::kWidest},
+    {.name = "aten::masked_scatter", .kind = kIndexing, .in_place = true},
+    {.name = "aten::scatter", .kind = kIndexing, .in_place = true},
+    {.name = "aten::scatter_add", .kind = kIndexing, .in_place = true},
+    {.name = "aten::vstack", .kind = kJoin},
+    {.name = "aten::hstack", .kind = kJoin},
+    {.name = "aten::cartesian_prod", .kind = kJoin, .hides_aliases = true},
+    {.name = "aten::combinations", .kind = kJoin, .hides_aliases = true},
+    {.name = "aten::block_diag", .kind = kJoin, .hides_aliases = true},
+    {.name = "aten::channel_shuffle", .kind = kIndexing, .hides_aliases = true},
+    {.name = "aten::as_strided_copy", .kind = kIndexing, .looks_at_storage = true},
+    {.name = "aten::as_strided_scatter", .kind = kIndexing, .looks_at_storage = true},
+};
+
+}  // namespace
+
+std::span<const OperatorDefinition> IndexingDefinitions() { return kDefinitions; }
+
+}  // namespace hearth

@@ -1,0 +1,127 @@
+// Reductions, scans and losses.
+#include <algorithm>
+#include <vector>
+
+#include "jit/definitions/definition_lists.h"
+#include "jit/definitions/shared_rules.h"
+
+namespace hearth {
+namespace {
+
+void Scan(Call& call) {
+  call.Give(0, call.in(0), call.in(0).dtype, call.in(0).sizes);
+  if (call.in(0).contiguous()) call.GiveOrder(call.in(0).order);
+  call.out().dtype = GivenDtype(call, Summed(call.in(0).dtype));
+}
+
+std::optional<KnownSizes> Reduced(Call& call) {
+  const std::optional<KnownSizes>& sizes = call.in(0).sizes;
+  if (!sizes) return {};
+  if (!call.has("dim")) return KnownSizes();
+  const bool all = call.is_none("dim");
+  const std::optional<bool> keep = call.has("keepdim") ? call.flag("keepdim") : std::optional(false);
+  const std::optional<KnownSizes> dims = call.numbers("dim");
+  if (!keep || (!all && !dims)) return {};
+  std::vector<bool> reduced(sizes->size(), all || dims->empty());
+  if (!all) {
+    for (const KnownSize& dim : *dims) {
+      const auto at = Dimension(dim.constant(), sizes->size());
+      if (!at) return {};
+      if (!sizes->empty()) reduced[*at] = true;
+    }
+  }
+  KnownSizes rest;
+  for (size_t i = 0; i < sizes->size(); ++i) {
+    if (!reduced[i]) {
+      rest.push_back((*sizes)[i]);
+    } else if (*keep) {
+      rest.push_back(1);
+    }
+  }
+  return rest;
+}
+void Reduce(Call& call) { call.Give(0, call.in(0), GivenDtype(call, call.in(0).dtype), Reduced(call)); }
+void ReduceInOrder(Call& call) {
+  Reduce(call);
+  call.GiveOrder(StrideOrder::Default(true));
+}
+void ReduceToSpread(Call& call) {
+  Reduce(call);
+  // Of complex numbers it is a real one.
+  if (call.in(0).dtype && c10::isComplexType(*call.in(0).dtype)) call.out().dtype.reset();
+}
+void ReduceSummed(Call& call) {
+  call.Give(0, call.in(0), GivenDtype(call, Summed(call.in(0).dtype)), Reduced(call));
+  call.GiveOrder(StrideOrder::Default(true));
+}
+void ReduceToBool(Call& call) {
+  const bool bytes = call.in(0).dtype == c10::kByte;
+  const std::optional<KnownSizes> dims = call.has("dim") ? call.numbers("dim") : std::nullopt;
+  // These take no dimensions at their word: nothing is reduced.
+  const bool none = dims && dims->empty();
+  call.Give(0, call.in(0), bytes || !call.in(0).dtype ? Dtype() : c10::kBool, none ? call.in(0).sizes : Reduced(call));
+}
+void ReduceToIndex(Call& call) { call.Give(0, call.in(0), c10::kLong, Reduced(call)); }
+// max(x), max(x, other), max(x, dim)
+void Extremum(Call& call) {
+  if (call.num_inputs() == 2 && call.is_tensor_type(1)) return Binary(call);
+  Reduce(call);
+  if (call.num_outputs() == 2) call.Give(1, call.in(0), c10::kLong, call.out().sizes);
+}
+
+using enum OperatorClass;
+
+const OperatorDefinition kDefinitions[] = {
+    {.name = "aten::cumsum", .kind = kScan, .facts = Scan, .autocast = AutocastPolicy::kFullUnlessDtypeGiven},
+    {.name = "aten::cumprod", .kind = kScan, .facts = Scan, .autocast = AutocastPolicy::kFullUnlessDtypeGiven},
+    {.name = "aten::mean", .kind = kReduction, .facts = ReduceInOrder},
+    {.name = "aten::amax", .kind = kReduction, .facts = ReduceInOrder},
+    {.name = "aten::amin", .kind = kReduction, .facts = ReduceInOrder},
+    {.name = "aten::var", .kind = kReduction, .facts = ReduceToSpread},
+    {.name = "aten::std", .kind = kReduction, .facts = ReduceToSpread},
+    {.name = "aten::sum",
+     .kind = kReduction,
+     .facts = ReduceSummed,
+     .folds_tensors = true,
+     .autocast = AutocastPolicy::kFullUnlessDtypeGiven},
+    {.name = "aten::prod",
+     .kind = kReduction,
+     .facts = ReduceSummed,
+     .autocast = AutocastPolicy::kFullUnlessDtypeGiven},
+    {.name = "aten::any", .kind = kReduction, .facts = ReduceToBool},
+    {.name = "aten::all", .kind = kReduction, .facts = ReduceToBool},
+    {.name = "aten::argmax", .kind = kReduction, .facts = ReduceToIndex},
+    {.name = "aten::argmin", .kind = kReduction, .facts = ReduceToIndex},
+    {.name = "aten::max", .kind = kReduction, .facts = Extremum},
+    {.name = "aten::min", .kind = kReduction, .facts = Extremum},
+    {.name = "aten::renorm", .autocast = AutocastPolicy::kFull},
+    {.name = "aten::cross", .autocast = AutocastPolicy::kWidest},
+    {.name = "aten::sum_to_size", .kind = kReduction, .hides_aliases = true},
+    {.name = "aten::frobenius_norm", .kind = kReduction, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::nuclear_norm", .kind = kReduction, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::cosine_similarity", .kind = kReduction, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::cosine_embedding_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::nll_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::nll_loss2d", .kind = kReduction, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::hinge_embedding_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::kl_div", .kind = kReduction, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::l1_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::smooth_l1_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::mse_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::margin_ranking_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::multilabel_margin_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::soft_margin_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::triplet_margin_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::multi_margin_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::binary_cross_entropy_with_logits", .kind = kReduction, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::dist", .kind = kReduction, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::pdist", .kind = kReduction, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::cdist", .kind = kReduction, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::equal", .kind = kReduction, .autocast = AutocastPolicy::kWidest},
+};
+
+}  // namespace
+
+std::span<const OperatorDefinition> ReductionDefinitions() { return kDefinitions; }
+
+}  // namespace hearth
