@@ -8,6 +8,9 @@ namespace {
 using enum OperatorClass;
 
 const OperatorDefinition kDefinitions[] = {
+    {.name = "aten::dict", .kind = kContainer},
+    {.name = "aten::keys", .kind = kContainer},
+    {.name = "aten::values", .kind = kContainer},
     {.name = "aten::len",
      .kind = kContainer,
      .number = number::Length,

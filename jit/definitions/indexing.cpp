@@ -132,6 +132,9 @@ void IndexSelect(Call& call) {
       With(call.in(0).sizes, call.number("dim"), call.in(2).rank() == 1u ? call.in(2).sizes->front() : KnownSize()));
 }
 void Gather(Call& call) { call.Give(0, call.in(0), call.in(0).dtype, call.in(2).sizes); }
+// Its first operand, some of whose elements are others.
+void Scatter(Call& call) { call.Give(0, call.in(0), call.in(0).dtype, call.in(0).sizes); }
+void MaskedSelect(Call& call) { call.Give(0, call.in(0), call.in(0).dtype, UnknownSizes(1)); }
 void Nonzero(Call& call) {
   std::optional<KnownSizes> sizes = UnknownSizes(2);
   if (call.in(0).rank()) sizes->back() = static_cast<int64_t>(*call.in(0).rank());
@@ -157,9 +160,81 @@ void Repeat(Call& call) {
   call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
 }
 
+void RepeatElements(Call& call) {
+  if (!call.has("self") || call.num_inputs() < 3) return;
+  std::optional<KnownSizes> sizes = UnknownSizes(1);
+  if (!call.is_none("dim")) {
+    const auto dim = call.in(0).rank() ? Dimension(call.number("dim"), *call.in(0).rank()) : std::nullopt;
+    KnownSize size;
+    if (dim && *call.in(0).rank() > 0)
+      size = call.sizes().Multiply((*call.in(0).sizes)[*dim], call.computed("repeats"));
+    sizes = With(call.in(0).sizes, call.number("dim"), size);
+  }
+  call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
+}
+void OneHot(Call& call) {
+  std::optional<KnownSizes> sizes = call.in(0).sizes;
+  const KnownSize classes = call.computed("num_classes");
+  if (sizes) sizes->push_back(call.sizes().IsAtLeast(classes, 1) ? classes : KnownSize());
+  call.Give(0, call.in(0), c10::kLong, std::move(sizes));
+}
+// Half of a dimension weighs the other half.
+void Gated(Call& call) {
+  const auto dim = call.in(0).rank() ? Dimension(call.number("dim"), *call.in(0).rank()) : std::nullopt;
+  KnownSize half;
+  if (dim && *call.in(0).rank() > 0) half = call.sizes().Divide((*call.in(0).sizes)[*dim], 2);
+  call.Give(0, call.in(0), call.in(0).dtype, With(call.in(0).sizes, call.number("dim"), half));
+}
+// Channels become pixels.
+void ShufflePixels(Call& call) {
+  std::optional<KnownSizes> sizes = call.in(0).sizes;
+  if (sizes && sizes->size() >= 3) {
+    const KnownSize factor = call.computed("upscale_factor");
+    KnownSize* const last = &sizes->back();
+    last[-2] = call.sizes().Divide(last[-2], call.sizes().Multiply(factor, factor));
+    last[-1] = call.sizes().Multiply(last[-1], factor);
+    last[0] = call.sizes().Multiply(last[0], factor);
+  } else {
+    sizes.reset();
+  }
+  call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
+}
+void Unfold(Call& call) {
+  std::optional<KnownSizes> sizes = call.in(0).sizes;
+  const auto dim = sizes ? Dimension(call.number("dimension"), sizes->size()) : std::nullopt;
+  if (dim && !sizes->empty()) {
+    const KnownSize size = call.computed("size"), step = call.computed("step");
+    const KnownSize room = call.sizes().Subtract((*sizes)[*dim], size);
+    const bool fits = call.sizes().IsAtLeast(room, 0) && call.sizes().IsAtLeast(step, 1);
+    (*sizes)[*dim] = fits ? call.sizes().Add(call.sizes().Divide(room, step), 1) : KnownSize();
+    sizes->push_back(size);
+  } else {
+    sizes.reset();
+  }
+  call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
+}
+void Unique(Call& call) {
+  call.Give(0, call.in(0), call.in(0).dtype, UnknownSizes(1));
+  for (size_t i = 1; i < call.num_outputs(); ++i) call.Give(i, call.in(0), c10::kLong, {});
+}
+void Outer(Call& call) {
+  const bool vectors = call.in(0).rank() == 1u && call.in(1).rank() == 1u;
+  std::optional<KnownSizes> sizes;
+  if (vectors) sizes = KnownSizes{call.in(0).sizes->front(), call.in(1).sizes->front()};
+  call.Give(0, call.in(0), Promoted(call, {0, 1}), std::move(sizes));
+}
+
 using enum OperatorClass;
 
 const OperatorDefinition kDefinitions[] = {
+    {.name = "aten::masked_select", .kind = kIndexing, .facts = MaskedSelect},
+    {.name = "aten::repeat_interleave", .kind = kIndexing, .facts = RepeatElements},
+    {.name = "aten::one_hot", .kind = kIndexing, .facts = OneHot},
+    {.name = "aten::glu", .kind = kIndexing, .facts = Gated},
+    {.name = "aten::pixel_shuffle", .kind = kIndexing, .facts = ShufflePixels},
+    {.name = "aten::unfold", .kind = kView, .facts = Unfold},
+    {.name = "aten::_unique2", .kind = kIndexing, .facts = Unique},
+    {.name = "aten::outer", .kind = kProduct, .facts = Outer},
     {.name = "aten::cat", .kind = kJoin, .facts = Concatenate, .autocast = AutocastPolicy::kWidest},
     {.name = "aten::concat", .kind = kJoin, .facts = Concatenate},
     {.name = "aten::concatenate", .kind = kJoin, .facts = Concatenate},
@@ -172,13 +247,17 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::sort", .kind = kIndexing, .facts = Sorted},
     {.name = "aten::topk", .kind = kIndexing, .facts = Sorted},
     {.name = "aten::repeat", .kind = kIndexing, .facts = Repeat},
-    {.name = "aten::index_add", .kind = kIndexing, .in_place = true},
-    {.name = "aten::index_copy", .kind = kIndexing, .in_place = true},
-    {.name = "aten::index_fill", .kind = kIndexing, .in_place = true},
-    {.name = "aten::index_put", .kind = kIndexing, .in_place = true, .autocast = AutocastPolicy::kWidest},
-    {.name = "aten::masked_scatter", .kind = kIndexing, .in_place = true},
-    {.name = "aten::scatter", .kind = kIndexing, .in_place = true},
-    {.name = "aten::scatter_add", .kind = kIndexing, .in_place = true},
+    {.name = "aten::index_add", .kind = kIndexing, .facts = Scatter, .in_place = true},
+    {.name = "aten::index_copy", .kind = kIndexing, .facts = Scatter, .in_place = true},
+    {.name = "aten::index_fill", .kind = kIndexing, .facts = Scatter, .in_place = true},
+    {.name = "aten::index_put",
+     .kind = kIndexing,
+     .facts = Scatter,
+     .in_place = true,
+     .autocast = AutocastPolicy::kWidest},
+    {.name = "aten::masked_scatter", .kind = kIndexing, .facts = Scatter, .in_place = true},
+    {.name = "aten::scatter", .kind = kIndexing, .facts = Scatter, .in_place = true},
+    {.name = "aten::scatter_add", .kind = kIndexing, .facts = Scatter, .in_place = true},
     {.name = "aten::vstack", .kind = kJoin},
     {.name = "aten::hstack", .kind = kJoin},
     {.name = "aten::cartesian_prod", .kind = kJoin, .hides_aliases = true},

@@ -135,6 +135,7 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::instance_norm", .kind = kNormalization, .facts = FirstLike, .hides_writes = true},
     {.name = "aten::group_norm", .kind = kNormalization, .facts = FirstLike, .autocast = AutocastPolicy::kFull},
     {.name = "aten::_transformer_encoder_layer_fwd", .kind = kAttention, .facts = FirstLike},
+    {.name = "aten::rms_norm", .kind = kNormalization, .facts = FirstLike},
     {.name = "aten::layer_norm", .kind = kNormalization, .facts = LayerNorm, .autocast = AutocastPolicy::kFull},
     {.name = "aten::gru_cell", .kind = kRecurrent, .facts = GruCell, .autocast = AutocastPolicy::kReduced},
     {.name = "aten::embedding", .kind = kIndexing, .facts = Embedding},

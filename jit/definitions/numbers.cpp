@@ -93,6 +93,9 @@ void Max(Call& call) { Extremum(call, false); }
 using enum OperatorClass;
 
 const OperatorDefinition kDefinitions[] = {
+    {.name = "aten::format", .kind = kScalar},
+    {.name = "aten::item", .kind = kScalar},
+    {.name = "aten::IntImplicit", .kind = kScalar},
     {.name = "aten::floordiv",
      .kind = kScalar,
      .number = FloorDivide,

@@ -105,6 +105,12 @@ bool IsNestedAs(const ValueFacts& part, const std::vector<size_t>& nesting) {
 StrideOrder OrderOfBoth(Call& call, const std::optional<KnownSizes>& sizes) {
   const ValueFacts& a = call.in(0);
   const ValueFacts& b = call.in(1);
+  // A tensor without dimensions is a number.
+  const auto decides_alone = [](const ValueFacts& one, const ValueFacts& other) {
+    return other.rank() == 0u && one.rank().value_or(0) > 0 && one.order.is_exact();
+  };
+  if (decides_alone(a, b)) return OrderOfNewLike(call.sizes(), a);
+  if (decides_alone(b, a)) return OrderOfNewLike(call.sizes(), b);
   if (a.contiguous() && b.contiguous()) {
     if (const StrideOrder order = OrderOfDefaultOnes(call, sizes); order.is_known()) return order;
   }
@@ -158,6 +164,13 @@ void Where(Call& call) {
   }
   call.Give(0, call.in(0), Promoted(call, {1, 2}), std::move(sizes));
 }
+void BinaryOfThree(Call& call) {
+  if (!call.is_tensor_type(1)) return;
+  std::optional<KnownSizes> sizes = Broadcast(call.sizes(), call.in(0).sizes, call.in(1).sizes);
+  const bool three = call.is_tensor_type(2);
+  if (three) sizes = Broadcast(call.sizes(), std::move(sizes), call.in(2).sizes);
+  call.Give(0, call.in(0), three ? Promoted(call, {0, 1, 2}) : Promoted(call, {0, 1}), std::move(sizes));
+}
 void MaskedFill(Call& call) {
   call.Give(0, call.in(0), call.in(0).dtype, Broadcast(call.sizes(), call.in(0).sizes, call.in(1).sizes));
 }
@@ -165,6 +178,7 @@ void MaskedFill(Call& call) {
 using enum OperatorClass;
 
 const OperatorDefinition kDefinitions[] = {
+    {.name = "aten::lerp", .kind = kPointwise, .facts = BinaryOfThree},
     {.name = "aten::rrelu", .hides_aliases = true},
     {.name = "aten::add_", .list = ListRole::kExtend},
     {.name = "aten::relu", .kind = kPointwise, .facts = LikeInOrder, .in_place = true, .linear_epilogue = "relu"},
@@ -477,8 +491,16 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::where", .kind = kPointwise, .facts = Where, .folds_tensors = true},
     {.name = "aten::masked_fill", .kind = kPointwise, .facts = MaskedFill, .in_place = true, .folds_tensors = true},
     {.name = "aten::erfinv", .kind = kPointwise, .autocast = AutocastPolicy::kFull},
-    {.name = "aten::addcdiv", .kind = kPointwise, .in_place = true, .autocast = AutocastPolicy::kWidest},
-    {.name = "aten::addcmul", .kind = kPointwise, .in_place = true, .autocast = AutocastPolicy::kWidest},
+    {.name = "aten::addcdiv",
+     .kind = kPointwise,
+     .facts = BinaryOfThree,
+     .in_place = true,
+     .autocast = AutocastPolicy::kWidest},
+    {.name = "aten::addcmul",
+     .kind = kPointwise,
+     .facts = BinaryOfThree,
+     .in_place = true,
+     .autocast = AutocastPolicy::kWidest},
     {.name = "aten::copy", .kind = kPointwise, .in_place = true, .list = ListRole::kCopy},
     {.name = "aten::fill", .kind = kPointwise, .in_place = true},
     {.name = "aten::zero", .kind = kPointwise, .in_place = true},

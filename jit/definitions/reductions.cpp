@@ -14,6 +14,20 @@ void Scan(Call& call) {
   call.out().dtype = GivenDtype(call, Summed(call.in(0).dtype));
 }
 
+// What lies beside one another, subtracted; with more put before and behind, if that is given.
+void Difference(Call& call) {
+  std::optional<KnownSizes> sizes = call.in(0).sizes;
+  const auto dim = sizes ? Dimension(call.number("dim"), sizes->size()) : std::nullopt;
+  if (!dim || sizes->empty() || !call.is_none("prepend") || !call.is_none("append")) {
+    sizes = UnknownSizes(call.in(0).rank());
+  } else {
+    KnownSize& size = (*sizes)[*dim];
+    const KnownSize less = call.sizes().Subtract(size, call.computed("n"));
+    size = call.sizes().IsAtLeast(less, 0) ? less : KnownSize();
+  }
+  call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
+}
+
 std::optional<KnownSizes> Reduced(Call& call) {
   const std::optional<KnownSizes>& sizes = call.in(0).sizes;
   if (!sizes) return {};
@@ -69,11 +83,35 @@ void Extremum(Call& call) {
   if (call.num_outputs() == 2) call.Give(1, call.in(0), c10::kLong, call.out().sizes);
 }
 
+void ReduceTwice(Call& call) {
+  ReduceToSpread(call);
+  if (call.num_outputs() == 2) call.Give(1, call.in(0), call.in(0).dtype, call.out().sizes);
+}
+void ReduceFloating(Call& call) {
+  Reduce(call);
+  call.out().dtype = Floating(call.in(0).dtype);
+}
+// Of which nothing but the mean or sum is left, unless each element is asked for.
+void Loss(Call& call) {
+  const std::optional<int64_t> reduction = call.number("reduction");
+  const bool reduces = reduction == 1 || reduction == 2;
+  Dtype dtype = Same(call.in(0), call.in(1));
+  if (dtype && c10::isComplexType(*dtype)) dtype.reset();
+  call.Give(0, call.in(0), dtype, reduces ? std::optional(KnownSizes()) : std::nullopt);
+}
+
 using enum OperatorClass;
 
 const OperatorDefinition kDefinitions[] = {
+    {.name = "aten::diff", .kind = kScan, .facts = Difference},
     {.name = "aten::cumsum", .kind = kScan, .facts = Scan, .autocast = AutocastPolicy::kFullUnlessDtypeGiven},
     {.name = "aten::cumprod", .kind = kScan, .facts = Scan, .autocast = AutocastPolicy::kFullUnlessDtypeGiven},
+    {.name = "aten::norm", .kind = kReduction, .facts = ReduceToSpread},
+    {.name = "aten::linalg_vector_norm", .kind = kReduction, .facts = ReduceToSpread},
+    {.name = "aten::logsumexp", .kind = kReduction, .facts = ReduceFloating},
+    {.name = "aten::var_mean", .kind = kReduction, .facts = ReduceTwice},
+    {.name = "aten::std_mean", .kind = kReduction, .facts = ReduceTwice},
+    {.name = "aten::cross_entropy_loss", .kind = kReduction, .facts = Loss},
     {.name = "aten::mean", .kind = kReduction, .facts = ReduceInOrder},
     {.name = "aten::amax", .kind = kReduction, .facts = ReduceInOrder},
     {.name = "aten::amin", .kind = kReduction, .facts = ReduceInOrder},
@@ -104,16 +142,19 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::nll_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
     {.name = "aten::nll_loss2d", .kind = kReduction, .autocast = AutocastPolicy::kFull},
     {.name = "aten::hinge_embedding_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
-    {.name = "aten::kl_div", .kind = kReduction, .autocast = AutocastPolicy::kFull},
-    {.name = "aten::l1_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
-    {.name = "aten::smooth_l1_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
-    {.name = "aten::mse_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::kl_div", .kind = kReduction, .facts = Loss, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::l1_loss", .kind = kReduction, .facts = Loss, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::smooth_l1_loss", .kind = kReduction, .facts = Loss, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::mse_loss", .kind = kReduction, .facts = Loss, .autocast = AutocastPolicy::kFull},
     {.name = "aten::margin_ranking_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
     {.name = "aten::multilabel_margin_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
-    {.name = "aten::soft_margin_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::soft_margin_loss", .kind = kReduction, .facts = Loss, .autocast = AutocastPolicy::kFull},
     {.name = "aten::triplet_margin_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
     {.name = "aten::multi_margin_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
-    {.name = "aten::binary_cross_entropy_with_logits", .kind = kReduction, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::binary_cross_entropy_with_logits",
+     .kind = kReduction,
+     .facts = Loss,
+     .autocast = AutocastPolicy::kFull},
     {.name = "aten::dist", .kind = kReduction, .autocast = AutocastPolicy::kFull},
     {.name = "aten::pdist", .kind = kReduction, .autocast = AutocastPolicy::kFull},
     {.name = "aten::cdist", .kind = kReduction, .autocast = AutocastPolicy::kFull},

@@ -1,5 +1,6 @@
 #include "jit/passes/recognize_activations.h"
 
+#include <ATen/core/Tensor.h>
 #include <ATen/core/jit_type.h>
 
 #include <algorithm>
@@ -87,9 +88,15 @@ const std::vector<Activation>& Activations() {
   return kActivations;
 }
 
+// A trace has numbers as tensors without dimensions.
 std::optional<double> NumberOf(const Value& value) {
   const c10::IValue* constant = ConstantOf(value);
   if (constant == nullptr) return {};
+  if (constant->isTensor()) {
+    const at::Tensor& tensor = constant->toTensor();
+    const bool number = tensor.defined() && tensor.dim() == 0 && tensor.is_cpu() && !tensor.is_complex();
+    return number ? std::optional(tensor.item<double>()) : std::nullopt;
+  }
   if (constant->isInt()) return static_cast<double>(constant->toInt());
   return constant->isDouble() ? std::optional(constant->toDouble()) : std::nullopt;
 }
