@@ -59,11 +59,10 @@ bool AreAlike(const Polynomial& a, const Polynomial& b) {
   });
 }
 
-constexpr double kSqrtOfHalf = 0.70710678118654752;
 constexpr double kSqrtOfTwoOverPi = 0.79788456080286536;
 
 // The f of an activation, as a node computes it.
-enum class Function { kNone, kTanh, kErf, kSigmoid, kClampToSix };
+enum class Function { kNone, kTanh, kSigmoid, kClampToSix };
 
 struct Activation {
   Function function;
@@ -80,7 +79,6 @@ const std::vector<Activation>& Activations() {
        {{{1, 0}, 0.5}, {{1, 1}, 0.5}},
        c10::aten::gelu,
        "tanh"},
-      {Function::kErf, {{{1, 0}, kSqrtOfHalf}}, {{{1, 0}, 0.5}, {{1, 1}, 0.5}}, c10::aten::gelu, "none"},
       {Function::kSigmoid, {{{1, 0}, 1}}, {{{1, 1}, 1}}, c10::aten::silu, nullptr},
       {Function::kClampToSix, {{{0, 0}, 3}, {{1, 0}, 1}}, {{{1, 1}, 1.0 / 6}}, c10::aten::hardswish, nullptr},
       {Function::kClampToSix, {{{0, 0}, 3}, {{1, 0}, 1}}, {{{0, 1}, 1.0 / 6}}, c10::aten::hardsigmoid, nullptr},
@@ -106,7 +104,6 @@ bool IsTensor(const Value& value) { return value.type()->kind() == c10::TypeKind
 Function FunctionOf(const Node& node) {
   if (node.op() == nullptr || node.outputs().size() != 1) return Function::kNone;
   if (node.kind() == c10::aten::tanh) return Function::kTanh;
-  if (node.kind() == c10::aten::erf) return Function::kErf;
   if (node.kind() == c10::aten::sigmoid) return Function::kSigmoid;
   if (node.kind() == c10::aten::relu6) return Function::kClampToSix;
   const bool clamps = node.kind() == c10::aten::hardtanh || node.kind() == c10::aten::clamp;
