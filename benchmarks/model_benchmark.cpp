@@ -139,15 +139,15 @@ Engine MakeTorch(const Subject& subject, const std::string& form) {
 struct Product {
   int rows, inner, columns;
   at::Tensor input, weight, result;
-  bool turned = false;
+  bool transposed = false;
   bool alone = false;
 
   void Run() const {
     const hearth::OneBlasThread one_thread(alone);
     const float one = 1, zero = 0;
-    sgemm_(turned ? "N" : "T", "N", &columns, &rows, &inner, &one, weight.const_data_ptr<float>(),
-           turned ? &columns : &inner, input.const_data_ptr<float>(), &inner, &zero, result.mutable_data_ptr<float>(),
-           &columns);
+    sgemm_(transposed ? "N" : "T", "N", &columns, &rows, &inner, &one, weight.const_data_ptr<float>(),
+           transposed ? &columns : &inner, input.const_data_ptr<float>(), &inner, &zero,
+           result.mutable_data_ptr<float>(), &columns);
   }
 
   // Of some runs.
@@ -167,7 +167,7 @@ struct Product {
     for (const bool its_columns : {false, true}) {
       for (const bool on_one : {false, true}) {
         Product other = *this;
-        other.turned = its_columns;
+        other.transposed = its_columns;
         other.alone = on_one;
         if (other.FastestRun() < fastest.FastestRun()) fastest = other;
       }

@@ -3,7 +3,7 @@
 
     python -m benchmarks.weight_formats [--threads 1 16] [--rounds N] [--output FILE.md]
 
-LibTorch's own operators on random float32 numbers: the weight as it is, turned, so that the elements of a column lie
+LibTorch's own operators on random float32 numbers: the weight as it is, transposed, so that the elements of a column lie
 side by side, and packed for oneDNN. Copies of a weight take turns, up to a dozen, so that it comes out of the caches no
 sooner than in a model. Round by round the formats take turns in an order that is drawn anew; a figure is the median of
 the rounds.
@@ -34,11 +34,11 @@ def times(rows, inputs, outputs, rounds):
     copies = max(2, min(MOST_COPIES, int(BYTES / (4 * inputs * outputs))))
     x, bias = torch.randn(rows, inputs), torch.randn(outputs)
     plain = [torch.randn(outputs, inputs) for _ in range(copies)]
-    turned = [weight.t().contiguous().t() for weight in plain]
+    transposed = [weight.t().contiguous().t() for weight in plain]
     packed = [torch.ops.mkldnn._reorder_linear_weight(weight, None) for weight in plain]
     formats = {
         "as it is": lambda i: torch.nn.functional.linear(x, plain[i], bias),
-        "turned": lambda i: torch.nn.functional.linear(x, turned[i], bias),
+        "transposed": lambda i: torch.nn.functional.linear(x, transposed[i], bias),
         "packed": lambda i: torch.ops.mkldnn._linear_pointwise(x, packed[i], bias, "none", [], None),
     }
     found, order = {name: [] for name in formats}, list(formats)
@@ -68,12 +68,12 @@ def main():
             for threads in options.threads:
                 torch.set_num_threads(threads)
                 found = times(*layer, options.rounds)
-                plain, turned, packed = (statistics.median(found[name]) for name in ("as it is", "turned", "packed"))
-                cells += [f"{plain * 1e6:.0f}", f"{plain / turned:.2f}", f"{plain / packed:.2f}"]
+                plain, transposed, packed = (statistics.median(found[name]) for name in ("as it is", "transposed", "packed"))
+                cells += [f"{plain * 1e6:.0f}", f"{plain / transposed:.2f}", f"{plain / packed:.2f}"]
             rows.append([*map(str, layer), *cells])
     header = ["rows", "inputs", "outputs"]
     for threads in options.threads:
-        header += [f"{threads} thread{'s' if threads > 1 else ''}, µs", "turned, times as fast", "packed, times as fast"]
+        header += [f"{threads} thread{'s' if threads > 1 else ''}, µs", "transposed, times as fast", "packed, times as fast"]
     text = f"Machine: {machine()}. torch {torch.__version__}. {options.rounds} rounds.\n\n" + table(header, rows) + "\n"
     print(text)
     if options.output:

@@ -56,7 +56,7 @@ def add_tier_options(parser):
     """The options of a command line that say what runs hearth's calls."""
     parser.add_argument("--tier", choices=["auto", "0", "1", "2"],
                         help="what runs hearth's calls; 1: a plan for each call; 2: a plan for exactly its sizes")
-    parser.add_argument("--profiled", action="store_true", help="plans take for granted what a run before showed")
+    parser.add_argument("--profiled", action="store_true", help="plans speculate on what a run before showed")
     parser.add_argument("--fail-guards", metavar="SEED|each",
                         help="in each call a guard of its plan fails, drawn by this seed; or each of them, a run for each")
 

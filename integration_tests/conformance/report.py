@@ -40,8 +40,8 @@ _HOW = {
     "-tier1": " (every call in its plan)",
     "-tier2": " (every call in the plan for its very sizes)",
     "-tier2-bailouts": " (guards fail in the plans for the very sizes)",
-    "-profiled-bailouts": " (guards fail in plans that take for granted what a run before showed)",
-    "-profiled": " (every call in a plan that takes for granted what a run before showed)",
+    "-profiled-bailouts": " (guards fail in plans that speculate on what a run before showed)",
+    "-profiled": " (every call in a plan that speculates on what a run before showed)",
     "-bailouts": " (guards fail in the plans)",
 }
 

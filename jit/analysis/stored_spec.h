@@ -1,5 +1,5 @@
-// An ArgumentSpec as it outlives its process: words, in which classes are known by name. Made of a spec and turned into
-// one again for another load of the same archive; what is turned may come from anywhere, and is checked.
+// An ArgumentSpec as it outlives its process: words, in which classes are known by name. Made of a spec and made into
+// one again for another load of the same archive; it may come from anywhere, and is checked.
 //
 // Values. Tensors that are not plain (sparse, quantized, of a subclass) are not stored.
 #pragma once

@@ -13,7 +13,7 @@
 // Facts never contradict a Value's type: where they would, no run comes to have it (a None that was cast to a float, in
 // a branch that is not taken).
 //
-// Takes for granted that no autocast is on around the run (regions in the code are casts by now).
+// Assumes that no autocast is on around the run (regions in the code are casts by now).
 #pragma once
 
 #include <cstddef>

@@ -486,13 +486,13 @@ const std::vector<Shapes>& Texts() {
   %d : int = aten::floordiv.int(%c, %4)
   %heads : List[int] = prim::ListConstruct(%b, %t, %4, %d)
   %apart : Tensor = aten::view(%y, %heads)
-  %turned : Tensor = aten::transpose.int(%apart, %1, %2)
-  %turned_back : Tensor = aten::transpose.int(%turned, %1, %2)
+  %transposed : Tensor = aten::transpose.int(%apart, %1, %2)
+  %transposed_back : Tensor = aten::transpose.int(%transposed, %1, %2)
   %rest : List[int] = prim::ListConstruct(%b, %t, %last)
-  %flat : Tensor = aten::reshape(%turned_back, %rest)
+  %flat : Tensor = aten::reshape(%transposed_back, %rest)
   %sum : Tensor = aten::add.Tensor(%flat, %x, %1)
-  %k : Tensor = aten::transpose.int(%turned, %2, %last)
-  %scores : Tensor = aten::matmul(%turned, %k)
+  %k : Tensor = aten::transpose.int(%transposed, %2, %last)
+  %scores : Tensor = aten::matmul(%transposed, %k)
   %n : int = aten::numel(%scores)
   %sizes : List[int] = aten::size(%scores)
   %s0 : int = aten::__getitem__.t(%sizes, %0)
@@ -502,7 +502,7 @@ const std::vector<Shapes>& Texts() {
   %less : int = aten::neg.int(%over)
   %asked : List[int] = prim::ListConstruct(%b, %h, %t)
   %by_asked : Tensor = aten::reshape(%sum, %asked)
-  return (%b, %t, %c, %y, %d, %apart, %turned, %turned_back, %flat, %sum, %k, %scores, %n, %s0, %s3, %o, %over, %less, %by_asked)
+  return (%b, %t, %c, %y, %d, %apart, %transposed, %transposed_back, %flat, %sum, %k, %scores, %n, %s0, %s3, %o, %over, %less, %by_asked)
 )",
        100,
        {{at::rand({2, 5, 8}), at::rand({8, 8}), 8},

@@ -47,7 +47,7 @@ struct ProfileSite {
 // memory, which they could write meanwhile.
 std::vector<ProfileSite> FindProfileSites(const Graph& baseline);
 
-// Added to a Value's number: of what is taken for granted of its sizes alone, which may turn out wrong where the rest
+// Added to a Value's number: of what is speculated of its sizes alone, which may turn out wrong where the rest
 // holds.
 constexpr size_t kSizesOf = size_t{1} << 32;
 

@@ -11,7 +11,7 @@
 //
 // An atom that nothing bounds from below is any int, and what is computed of it may wrap around. Sums and products are
 // the same polynomial all the same, but nothing is taken out of a quotient or a comparison then. Numbers computed of
-// sizes are taken to stay within 64 bits, as those of real tensors do. Of a quotient it is taken for granted that the
+// sizes are taken to stay within 64 bits, as those of real tensors do. Of a quotient it is assumed that the
 // divisor is not 0, which raises. Polynomials larger than a handful of terms are not known.
 #pragma once
 

@@ -20,7 +20,7 @@ namespace hearth::native {
 namespace {
 
 // Rows that were columns: of a model that keeps its weights the other way round.
-bool IsTurned(const at::Tensor& weight) {
+bool IsTransposed(const at::Tensor& weight) {
   const c10::IntArrayRef sizes = weight.sizes(), strides = weight.strides();
   return sizes.size() == 2 && strides[0] == 1 && strides[1] == sizes[0] && sizes[0] > 1 && sizes[1] > 1;
 }
@@ -38,12 +38,12 @@ bool IsPlainDense(const c10::IValue& value) {
 }
 
 bool IsPlainWeight(const c10::IValue& value) {
-  return IsPlainDense(value) || (value.isTensor() && IsPlainFloat(value.toTensor()) && IsTurned(value.toTensor()));
+  return IsPlainDense(value) || (value.isTensor() && IsPlainFloat(value.toTensor()) && IsTransposed(value.toTensor()));
 }
 
 // How BLAS takes a matrix whose rows it would have as columns.
 struct Layout {
-  bool turned;
+  bool transposed;
   int leading;  // from one row to the next, or one column
 };
 
@@ -112,9 +112,9 @@ at::Tensor PlainProduct(const at::Tensor& x, const at::Tensor& w, const c10::IVa
   // Fortran's matrices go by columns: the transposes of ours.
   const float alpha = 1;
   const int m = static_cast<int>(outputs), n = static_cast<int>(rows), k = static_cast<int>(columns);
-  const bool turned = IsTurned(w);
+  const bool transposed = IsTransposed(w);
   const OneBlasThread alone(IsDoneAlone(rows, columns, outputs));
-  sgemm_(turned ? "N" : "T", "N", &m, &n, &k, &alpha, w.const_data_ptr<float>(), turned ? &m : &k,
+  sgemm_(transposed ? "N" : "T", "N", &m, &n, &k, &alpha, w.const_data_ptr<float>(), transposed ? &m : &k,
          x.const_data_ptr<float>(), &k, &beta, to, &m);
   return result;
 }
@@ -141,8 +141,9 @@ bool MultiplyInto(const c10::IValue& a, const c10::IValue& b, const at::Tensor& 
   const int64_t count = memory.numel() / (rows * columns);
   const OneBlasThread alone(IsDoneAlone(rows, inner, columns));
   for (int64_t i = 0; i < count; ++i, to += rows * columns) {
-    sgemm_(of_right->turned ? "T" : "N", of_left->turned ? "T" : "N", &m, &n, &k, &one, from_right + OffsetOf(right, i),
-           &of_right->leading, from_left + OffsetOf(left, i), &of_left->leading, &zero, to, &m);
+    sgemm_(of_right->transposed ? "T" : "N", of_left->transposed ? "T" : "N", &m, &n, &k, &one,
+           from_right + OffsetOf(right, i), &of_right->leading, from_left + OffsetOf(left, i), &of_left->leading, &zero,
+           to, &m);
   }
   return true;
 }

@@ -28,9 +28,9 @@ constexpr bool IsWorthPacking(int64_t rows, int64_t inner, int64_t columns) {
 at::Tensor PlainProduct(const at::Tensor& x, const at::Tensor& w, const c10::IValue& bias,
                         const at::Tensor* memory = nullptr);
 
-// matmul of matrices, or of batches of as many, that may be turned or parts of others, into `memory`. Does nothing and
-// returns false where these are not plain float tensors that BLAS can take as they lie, or the memory is not that of a
-// result.
+// matmul of matrices, or of batches of as many, that may be transposed or parts of others, into `memory`. Does nothing
+// and returns false where these are not plain float tensors that BLAS can take as they lie, or the memory is not that
+// of a result.
 bool MultiplyInto(const c10::IValue& a, const c10::IValue& b, const at::Tensor& memory);
 
 }  // namespace hearth::native

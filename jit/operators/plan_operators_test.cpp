@@ -103,7 +103,7 @@ TEST(LinearTest, AnActivationComesAfterIt) {
   EXPECT_ANY_THROW(CallNative("hearth::linear", {at::randn({2, 7}), weight, IValue(), bias, "none such"}));
 }
 
-// Matrices and batches of them: whole, turned, parts of others, with sizes of 1.
+// Matrices and batches of them: whole, transposed, parts of others, with sizes of 1.
 std::vector<at::Tensor> Matrices() {
   return {at::randn({3, 4}),
           at::randn({4, 3}).t(),

@@ -18,8 +18,8 @@ namespace {
 // Which of the two operands are to be transposed.
 struct Product {
   size_t rank = 0;
-  bool turns_first = false;
-  bool turns_second = false;
+  bool transposes_first = false;
+  bool transposes_second = false;
 };
 
 bool AreDistinctLetters(std::string_view labels) {
@@ -45,12 +45,12 @@ std::optional<Product> ReadEquation(std::string equation) {
   if (!first.starts_with(batch) || !second.starts_with(batch)) return {};
   const char row = result[rank - 2], column = result[rank - 1];
   Product product{.rank = rank};
-  product.turns_first = first[rank - 1] == row;
-  product.turns_second = second[rank - 2] == column;
-  const char summed = first[product.turns_first ? rank - 2 : rank - 1];
-  const bool fits = first[product.turns_first ? rank - 1 : rank - 2] == row && summed != column &&
-                    second[product.turns_second ? rank - 2 : rank - 1] == column && column != row &&
-                    second[product.turns_second ? rank - 1 : rank - 2] == summed &&
+  product.transposes_first = first[rank - 1] == row;
+  product.transposes_second = second[rank - 2] == column;
+  const char summed = first[product.transposes_first ? rank - 2 : rank - 1];
+  const bool fits = first[product.transposes_first ? rank - 1 : rank - 2] == row && summed != column &&
+                    second[product.transposes_second ? rank - 2 : rank - 1] == column && column != row &&
+                    second[product.transposes_second ? rank - 1 : rank - 2] == summed &&
                     result.find(summed) == std::string_view::npos;
   return fits ? std::optional(product) : std::nullopt;
 }
@@ -80,8 +80,8 @@ class Decomposer {
     if (!product || !IsOf(product->rank, *operands.input(0)) || !IsOf(product->rank, *operands.input(1))) return;
     const InsertionGuard at(&graph_, node);
     graph_.SetCurrentRange(node->range());
-    Value* first = product->turns_first ? Turned(operands.input(0), *node) : operands.input(0);
-    Value* second = product->turns_second ? Turned(operands.input(1), *node) : operands.input(1);
+    Value* first = product->transposes_first ? Transposed(operands.input(0), *node) : operands.input(0);
+    Value* second = product->transposes_second ? Transposed(operands.input(1), *node) : operands.input(1);
     Value* result = Operate(graph_, c10::aten::matmul, "", {first, second}, node);
     result->SetName(node->output()->name());
     node->output()->ReplaceAllUsesWith(result);
@@ -97,7 +97,7 @@ class Decomposer {
            });
   }
 
-  Value* Turned(Value* tensor, const Node& node) {
+  Value* Transposed(Value* tensor, const Node& node) {
     Value* last = graph_.InsertConstant(int64_t{-1});
     Value* before = graph_.InsertConstant(int64_t{-2});
     return Operate(graph_, c10::aten::transpose, "int", {tensor, last, before}, &node);

@@ -1,8 +1,8 @@
 // What a loop computes anew in each round, though it is the same in all of them, is computed once before the loop.
 //
 // A node goes if it stands in the body itself (not under a branch there), is pure (pure_nodes.h), and has no input that
-// is made in the loop. What may raise, and a guard, goes only where the loop takes for granted that it has a first
-// round and a FrameState holds before it: a plan that raises there falls back to the baseline, which does not raise
+// is made in the loop. What may raise, and a guard, goes only where the loop speculates on having a first round and a
+// FrameState holds before it: a plan that raises there falls back to the baseline, which does not raise
 // where there is no round after all, so the most that it can cost is one bailout. Inner loops come first, so that what
 // leaves one may leave the one around it. Nothing moves out of a loop in which the run takes up or gives back parts of
 // the model's state. Returns whether the graph changed.

@@ -68,8 +68,9 @@ class Packer {
       if (format == WeightFormat::kPacked) {
         const auto made = derived_.Get("packed linear", {*weight}, [&] { return std::vector{PackedWeight(*weight)}; });
         if (!made.empty()) packed = made[0];
-      } else if (format == WeightFormat::kTurned && weight->is_contiguous()) {
-        const auto made = derived_.Get("turned linear", {*weight}, [&] { return std::vector{TurnedWeight(*weight)}; });
+      } else if (format == WeightFormat::kTransposed && weight->is_contiguous()) {
+        const auto made =
+            derived_.Get("transposed linear", {*weight}, [&] { return std::vector{TransposedWeight(*weight)}; });
         if (!made.empty()) {
           unpacked = graph_.InsertConstant(made[0]);
           facts_.Infer(*unpacked->node());

@@ -1,6 +1,6 @@
 // Takes attributes that carry nothing from run to run out of the model's state. What every method assigns before it
 // reads it, on every path, is scratch space: it becomes a value of the run. What no method reads at all needs no
-// assigning. Either attribute keeps what the archive gave it, and runs that use it need not heed each other.
+// assigning. Either attribute keeps what the archive gave it, and runs that use it need not wait for each other.
 //
 // Sound because nobody can tell: no graph reads the attribute before assigning it, and its object is used only by its
 // attributes' names (StateAccesses::IsInSight).

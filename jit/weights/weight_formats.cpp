@@ -53,15 +53,15 @@ at::Tensor Call(const char* name, torch::jit::Stack stack) {
 // How many times as long a product takes with the weight as models have it as with it in another format; 1 of what is
 // not to be tried.
 struct Gains {
-  double turned = 1;
+  double transposed = 1;
   double packed = 1;
 };
 
 // The fastest of a few tries of each format, in which they take turns: whatever else disturbs them makes them slower.
 // As in a model, other weights are used before this one is again: more than a processor's own cache holds, unless they
 // are small.
-Gains GainsFor(const Product& product, bool try_turned, bool try_packed, const DerivedConstants& derived) {
-  if (!try_turned && !try_packed) return {};
+Gains GainsFor(const Product& product, bool try_transposed, bool try_packed, const DerivedConstants& derived) {
+  if (!try_transposed && !try_packed) return {};
   constexpr size_t kTries = 5;
   constexpr int64_t kOwnCache = int64_t{1} << 21;  // floats
   const int64_t copies = std::clamp<int64_t>(kOwnCache / product.inner / product.columns, 1, kMostCopies);
@@ -72,11 +72,11 @@ Gains GainsFor(const Product& product, bool try_turned, bool try_packed, const D
   const at::NoGradGuard no_gradients;
   const at::Tensor input = at::ones({product.rows, product.inner});
   std::array<std::vector<Layer>, 3> formats;
-  auto& [plain, turned, packed] = formats;
+  auto& [plain, transposed, packed] = formats;
   for (int64_t i = 0; i < copies; ++i) {
     const at::Tensor weight = at::ones({product.columns, product.inner});
     plain.push_back({weight, {}});
-    if (try_turned) turned.push_back({TurnedWeight(weight), {}});
+    if (try_transposed) transposed.push_back({TransposedWeight(weight), {}});
     if (try_packed) packed.push_back({weight, PackedWeight(weight)});
   }
   std::array<double, 3> fastest;
@@ -92,7 +92,7 @@ Gains GainsFor(const Product& product, bool try_turned, bool try_packed, const D
       derived.Rest();
     }
   }
-  return {try_turned ? fastest[0] / fastest[1] : 1, try_packed ? fastest[0] / fastest[2] : 1};
+  return {try_transposed ? fastest[0] / fastest[1] : 1, try_packed ? fastest[0] / fastest[2] : 1};
 }
 
 WeightFormat TryOut(const std::vector<Product>& products, bool on_several_threads, const DerivedConstants& derived) {
@@ -101,20 +101,20 @@ WeightFormat TryOut(const std::vector<Product>& products, bool on_several_thread
     const auto& [rows, inner, columns] = product;
     const bool is_shared = on_several_threads && !native::IsSmallProduct(rows, inner, columns);
     const Gains gains = GainsFor(product, !is_shared, native::IsWorthPacking(rows, inner, columns), derived);
-    Log().debug("{} rows, a weight of {} by {}: {:.2f} times as fast turned, {:.2f} times packed", rows, columns, inner,
-                gains.turned, gains.packed);
+    Log().debug("{} rows, a weight of {} by {}: {:.2f} times as fast transposed, {:.2f} times packed", rows, columns,
+                inner, gains.transposed, gains.packed);
     const double share = 1.0 / static_cast<double>(products.size());
-    all.turned *= std::pow(gains.turned, share);
+    all.transposed *= std::pow(gains.transposed, share);
     all.packed *= std::pow(gains.packed, share);
   }
   const double least_of_packed = on_several_threads ? kLeastGainOfSeveral : kLeastGain;
-  if (all.packed > std::max(all.turned, least_of_packed)) return WeightFormat::kPacked;
-  return all.turned > kLeastGain ? WeightFormat::kTurned : WeightFormat::kAsItIs;
+  if (all.packed > std::max(all.transposed, least_of_packed)) return WeightFormat::kPacked;
+  return all.transposed > kLeastGain ? WeightFormat::kTransposed : WeightFormat::kAsItIs;
 }
 
 }  // namespace
 
-at::Tensor TurnedWeight(const at::Tensor& weight) { return weight.detach().t().contiguous().t(); }
+at::Tensor TransposedWeight(const at::Tensor& weight) { return weight.detach().t().contiguous().t(); }
 
 at::Tensor PackedWeight(const at::Tensor& weight) {
   const at::NoGradGuard no_gradients;

@@ -15,12 +15,12 @@ class DerivedConstants;
 
 enum class WeightFormat : uint8_t {
   kAsItIs,
-  kTurned,  // the same numbers, with the elements of a column side by side
-  kPacked,  // for oneDNN, which large products go to (operators/native_linear)
+  kTransposed,  // the same numbers, with the elements of a column side by side
+  kPacked,      // for oneDNN, which large products go to (operators/native_linear)
 };
 
-// Of a weight of `columns` times `inner` floats that is plain and not turned, for inputs of so many rows; unknown: of a
-// few and of many. One that is clearly faster than the weight as it is, else that: a copy takes memory.
+// Of a weight of `columns` times `inner` floats that is plain and not transposed, for inputs of so many rows; unknown:
+// of a few and of many. One that is clearly faster than the weight as it is, else that: a copy takes memory.
 //
 // Where several `threads` share a product, turning it is not considered, which one thread may gain by
 // and several lose, and packing is enough if one thread does not lose by it (benchmarks/weight_formats.py).
@@ -30,7 +30,7 @@ enum class WeightFormat : uint8_t {
 WeightFormat FastestWeightFormat(std::optional<int64_t> rows, int64_t inner, int64_t columns, int threads,
                                  const DerivedConstants& derived);
 
-at::Tensor TurnedWeight(const at::Tensor& weight);
+at::Tensor TransposedWeight(const at::Tensor& weight);
 at::Tensor PackedWeight(const at::Tensor& weight);
 
 }  // namespace hearth

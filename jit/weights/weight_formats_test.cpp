@@ -34,11 +34,11 @@ class WeightFormatsTest : public ::testing::Test {
   DerivedConstants derived_{table_, [&] { ++rests_; }};
 };
 
-TEST_F(WeightFormatsTest, ATurnedWeightHasTheSameNumbersWithItsColumnsTogether) {
+TEST_F(WeightFormatsTest, ATransposedWeightHasTheSameNumbersWithItsColumnsTogether) {
   const at::Tensor weight = at::arange(12, at::kFloat).view({3, 4});
-  const at::Tensor turned = TurnedWeight(weight);
-  EXPECT_TRUE(at::equal(turned, weight));
-  EXPECT_EQ(turned.strides(), (at::IntArrayRef{1, 3}));
+  const at::Tensor transposed = TransposedWeight(weight);
+  EXPECT_TRUE(at::equal(transposed, weight));
+  EXPECT_EQ(transposed.strides(), (at::IntArrayRef{1, 3}));
 }
 
 TEST_F(WeightFormatsTest, WhatWasTriedIsKnown) {
