@@ -1,6 +1,8 @@
 // What stands after a dot.
 #include <array>
 #include <charconv>
+#include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "jit/frontend/emitter.h"
@@ -59,6 +61,22 @@ const char* FindBuiltinAttribute(c10::TypeKind kind, std::string_view name) {
   }
   if (kind == c10::TypeKind::DeviceObjType && (name == "type" || name == "index")) return "prim";
   return nullptr;
+}
+
+// The dtype that a tensor's method of that name casts to. torch.jit has all but `bool` and `bfloat16`, which Python's
+// tensors have too.
+std::optional<c10::ScalarType> FindTensorCast(std::string_view name) {
+  static const auto* const casts = new std::unordered_map<std::string_view, c10::ScalarType>{
+      {"byte", c10::ScalarType::Byte},           {"char", c10::ScalarType::Char},
+      {"short", c10::ScalarType::Short},         {"int", c10::ScalarType::Int},
+      {"long", c10::ScalarType::Long},           {"half", c10::ScalarType::Half},
+      {"float", c10::ScalarType::Float},         {"double", c10::ScalarType::Double},
+      {"cfloat", c10::ScalarType::ComplexFloat}, {"cdouble", c10::ScalarType::ComplexDouble},
+      {"bool", c10::ScalarType::Bool},           {"bfloat16", c10::ScalarType::BFloat16},
+  };
+  const auto found = casts->find(name);
+  if (found == casts->end()) return std::nullopt;
+  return found->second;
 }
 
 }  // namespace
@@ -208,8 +226,9 @@ std::optional<SugaredValue> Emitter::FindValueAttribute(Value* value, std::strin
       break;
   }
   if (const char* space = FindBuiltinAttribute(type->kind(), name)) return CallOperator(space, name, {value}, range);
-  if (type->kind() == c10::TypeKind::TensorType && name == "tolist") {
-    return SpecialFormValue{SpecialForm::kToList, value};
+  if (type->kind() == c10::TypeKind::TensorType) {
+    if (name == "tolist") return SpecialFormValue{SpecialForm::kToList, value};
+    if (const auto dtype = FindTensorCast(name)) return TensorCastValue{value, *dtype};
   }
   const OperatorSet* set = resolver_.operators().Find("aten", name == "type" ? "to" : name);
   if (set->has_self) return OperatorValue{set, value};

@@ -67,6 +67,11 @@ SugaredValue Emitter::EmitCallTo(const SugaredValue& callee, const tree::Call& c
     return CallFunction(*function->function, {arguments.positional, arguments.named}, call.range);
   }
   if (const auto* form = std::get_if<SpecialFormValue>(&callee)) return EmitSpecialForm(*form, call, hint);
+  if (const auto* tensor_cast = std::get_if<TensorCastValue>(&callee)) {
+    if (!call.args.empty() || !call.keywords.empty()) Fail(call.range, "a tensor's cast takes no arguments");
+    return CallOperator("aten", "to", {tensor_cast->self, IntConstant(static_cast<int64_t>(tensor_cast->dtype))},
+                        call.range);
+  }
   if (const auto* made = std::get_if<NewValue>(&callee)) {
     return Insert(sym::kCreateObject, {}, made->type, call.range);
   }

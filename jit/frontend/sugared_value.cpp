@@ -15,6 +15,7 @@ struct Describer {
   const char* operator()(const ClosureValue&) const { return "a function defined within a function"; }
   const char* operator()(const ResultsValue&) const { return "a value"; }
   const char* operator()(const SpecialFormValue&) const { return "a builtin function"; }
+  const char* operator()(const TensorCastValue&) const { return "a tensor's cast"; }
   const char* operator()(const ExceptionValue&) const { return "an exception class"; }
 };
 

@@ -5,6 +5,7 @@
 #include <ATen/core/class_type.h>
 #include <ATen/core/enum_type.h>
 #include <ATen/core/jit_type.h>
+#include <c10/core/ScalarType.h>
 
 #include <memory>
 #include <string_view>
@@ -110,13 +111,19 @@ struct SpecialFormValue {
   Value* self = nullptr;
 };
 
+// A method that casts a tensor: `x.half`.
+struct TensorCastValue {
+  Value* self;
+  c10::ScalarType dtype;
+};
+
 // An exception class, by its full name, or by its text as an old archive has it.
 struct ExceptionValue {
   std::string_view name;
 };
 
 using SugaredValue = std::variant<Unbound, Value*, NamespaceValue, OperatorValue, FunctionValue, MethodValue, TypeValue,
-                                  NewValue, ClosureValue, ResultsValue, SpecialFormValue, ExceptionValue>;
+                                  NewValue, ClosureValue, ResultsValue, SpecialFormValue, TensorCastValue, ExceptionValue>;
 
 // Whether Python has an exception class of that name that TorchScript can raise.
 bool IsBuiltinException(std::string_view name);

@@ -97,6 +97,17 @@ TEST(WrittenSource, ChoosesTheOverloadsThatCompilationUnitChooses) {
       "n + 1\n");
 }
 
+TEST(WrittenSource, ATensorsCastsAreCallsOfTo) {
+  ExpectSameOverloads(
+      "def f(x):\n  return (x.byte(), x.char(), x.short(), x.int(), x.long(), x.half(), x.float(), x.double(), "
+      "x.cfloat(), x.cdouble())\n");
+  // Python's tensors have these too; torch.jit refuses them.
+  EXPECT_EQ(ErrorOf("def f(x):\n  return x.bool(), x.bfloat16()\n"), "");
+  EXPECT_THAT(ErrorOf("def f(x):\n  return x.float(1)\n"), HasSubstr("a tensor's cast takes no arguments"));
+  EXPECT_THAT(ErrorOf("def f(x):\n  y = x.float\n  return y\n"), HasSubstr("a tensor's cast"));
+  EXPECT_THAT(ErrorOf("def f(n: int):\n  return n.float()\n"), HasSubstr("has no attribute or method 'float'"));
+}
+
 TEST(WrittenSource, InitMakesTheAttributesThatTheClassDoesNotDeclare) {
   File file(
       "from typing import Optional\n"

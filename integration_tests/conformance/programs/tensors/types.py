@@ -15,7 +15,6 @@ def f(x: torch.Tensor, y: torch.Tensor):
         x.int(),
         x.half(),
         x.double(),
-        x.bool(),
         x.long(),
         x.to(x),
         x.cpu(),
