@@ -219,6 +219,8 @@ _recursion("forks without end", ENDS, forward("fs: List[Future[int]] = []\nwhile
 # They count while they wait, for a loop that does nothing is left out.
 _recursion("a fork that waits for itself", "can never end", "def g(self, l: List[Future[int]], ready: List[int]) -> int:\n    n = 0\n    while ready[0] == 0:\n        n += 1\n    return torch.wait(l[0]) + n\ndef h(self) -> int:\n    return 1\n" + forward("l = [fork(self.h)]\nready = [0]\nf = fork(self.g, l, ready)\nl[0] = f\nready[0] = 1\nreturn torch.wait(f)"))
 _recursion("forks that wait for each other", "can never end", "def g(self, l: List[Future[int]], ready: List[int], i: int) -> int:\n    n = 0\n    while ready[0] == 0:\n        n += 1\n    return torch.wait(l[i]) + n\ndef h(self) -> int:\n    return 1\n" + forward("l = [fork(self.h), fork(self.h)]\nready = [0]\na = fork(self.g, l, ready, 1)\nb = fork(self.g, l, ready, 0)\nl[0] = a\nl[1] = b\nready[0] = 1\nreturn torch.wait(a)"))
+_recursion("forks nested ten thousand deep", ANSWERS, "def g(self, n: int) -> int:\n    if n == 0:\n        return 0\n    f = fork(self.g, n - 1)\n    return torch.wait(f) + 1\n" + forward("return self.g(n * 10)"))
+_recursion("an exception under forks nested ten thousand deep", "division by 0", "def g(self, n: int) -> int:\n    if n == 0:\n        return 1 // n\n    f = fork(self.g, n - 1)\n    return torch.wait(f) + 1\n" + forward("return self.g(n * 10)"))
 _recursion("ten thousand forks", ANSWERS, "def g(self, n: int) -> int:\n    return n * n\n" + forward("fs: List[Future[int]] = []\nfor i in range(n * 10):\n    fs.append(fork(self.g, i))\ns = 0\nfor f in fs:\n    s += torch.wait(f)\nreturn s"))
 
 # Loading runs code too.

@@ -16,6 +16,7 @@ namespace {
 
 using c10::IValue;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 constexpr const char* kForkAndWait = R"(graph(%x : int, %y : int):
@@ -56,44 +57,58 @@ TEST(ForkTest, AForksFailureReachesItsWaitWithBothReports) {
   }
 }
 
-TEST_F(UnitTest, ForksNestAThousandDeepOnTwoThreads) {
-  // Each level forks the next and waits for it: without suspending, two threads would be stuck at the second level.
-  const c10::FunctionSchema schema("nest", "", {c10::Argument("n", c10::IntType::get())},
-                                   {c10::Argument("", c10::IntType::get())});
-  Function* nest =
-      unit_->AddFunction(std::make_unique<Function>(c10::QualifiedName("__torch__.nest"), schema, nullptr));
-  graphs_.push_back(ParseGraph(R"(graph(%n : int):
+// Forks that each fork the next and wait for it, %n deep; the last one divides by %d.
+class NestedForksTest : public UnitTest {
+ protected:
+  void SetUp() override {
+    UnitTest::SetUp();
+    const c10::FunctionSchema schema("nest", "",
+                                     {c10::Argument("n", c10::IntType::get()), c10::Argument("d", c10::IntType::get())},
+                                     {c10::Argument("", c10::IntType::get())});
+    Function* nest =
+        unit_->AddFunction(std::make_unique<Function>(c10::QualifiedName("__torch__.nest"), schema, nullptr));
+    graphs_.push_back(ParseGraph(R"(graph(%n : int, %d : int):
   %zero : int = prim::Constant[value=0]()
   %one : int = prim::Constant[value=1]()
   %deeper : bool = aten::gt.int(%n, %zero)
   %r : int = prim::If(%deeper)
     block0():
-      %f : Future[int] = prim::fork(%n)
-        block0(%m : int):
+      %f : Future[int] = prim::fork(%n, %d)
+        block0(%m : int, %e : int):
           %inner_one : int = prim::Constant[value=1]()
           %less : int = aten::sub.int(%m, %inner_one)
-          %s : int = prim::CallFunction[function=@__torch__.nest](%less)
+          %s : int = prim::CallFunction[function=@__torch__.nest](%less, %e)
           -> (%s)
       %t : int = aten::wait(%f)
       %u : int = aten::add.int(%t, %one)
       -> (%u)
     block1():
-      -> (%zero)
+      %last : int = aten::floordiv.int(%zero, %d)
+      -> (%last)
   return (%r)
 )",
-                               options_));
-  const auto code = CompileCode(*graphs_.back(), "__torch__.nest");
-  SetCode(*nest, code);
-  EXPECT_EQ(hearth::Run(*code, {1000}).toInt(), 1000);
-  ThreadPool pool(2);
-  RunOptions options;
-  options.pool = &pool;
-  EXPECT_EQ(hearth::Run(*code, {1000}, options).toInt(), 1000);
+                                 options_));
+    code_ = CompileCode(*graphs_.back(), "__torch__.nest");
+    SetCode(*nest, code_);
+    on_two_threads_.pool = &pool_;
+  }
+
+  static constexpr int64_t kDeep = 10000;
+
+  std::shared_ptr<const Code> code_;
+  ThreadPool pool_{2};
+  RunOptions on_two_threads_;
+};
+
+// Without suspending, two threads would be stuck at the second level.
+TEST_F(NestedForksTest, RunTenThousandDeepOnTwoThreads) {
+  EXPECT_EQ(hearth::Run(*code_, {kDeep, 1}).toInt(), kDeep);
+  EXPECT_EQ(hearth::Run(*code_, {kDeep, 1}, on_two_threads_).toInt(), kDeep);
   Latch latch(8);
   std::atomic<int> right{0};
   for (int i = 0; i < 8; ++i) {
-    RunAsync(code, {1000 + i}, options, [&, i](IValue result, std::exception_ptr error) {
-      if (!error && result.toInt() == 1000 + i) ++right;
+    RunAsync(code_, {kDeep + i, 1}, on_two_threads_, [&, i](IValue result, std::exception_ptr error) {
+      if (!error && result.toInt() == kDeep + i) ++right;
       latch.Down();
     });
   }
@@ -101,7 +116,18 @@ TEST_F(UnitTest, ForksNestAThousandDeepOnTwoThreads) {
   EXPECT_EQ(right, 8);
 }
 
-TEST(ForkTest, AThousandForksAreWaitedForInOneRun) {
+TEST_F(NestedForksTest, AReportOfTenThousandEndsInWhatWentWrong) {
+  for (const RunOptions& options : {RunOptions(), on_two_threads_}) {
+    try {
+      hearth::Run(*code_, {kDeep, 0}, options);
+      FAIL();
+    } catch (const ModelError& error) {
+      EXPECT_THAT(error.what(), EndsWith("RuntimeError: division by 0\n"));
+    }
+  }
+}
+
+TEST(ForkTest, TenThousandForksAreWaitedForInOneRun) {
   const auto code = Compile(R"(graph(%n : int):
   %true : bool = prim::Constant[value=True]()
   %zero : int = prim::Constant[value=0]()
@@ -125,15 +151,15 @@ TEST(ForkTest, AThousandForksAreWaitedForInOneRun) {
   ThreadPool pool(2);
   RunOptions options;
   options.pool = &pool;
-  EXPECT_EQ(hearth::Run(*code, {1000}, options).toInt(), 332833500);
+  EXPECT_EQ(hearth::Run(*code, {10000}, options).toInt(), 333283335000);
   Latch latch(1);
   int64_t answer = 0;
-  RunAsync(code, {1000}, options, [&](IValue result, std::exception_ptr) {
+  RunAsync(code, {10000}, options, [&](IValue result, std::exception_ptr) {
     answer = result.toInt();
     latch.Down();
   });
   latch.Wait();
-  EXPECT_EQ(answer, 332833500);
+  EXPECT_EQ(answer, 333283335000);
 }
 
 // What a test does where a graph calls a function.

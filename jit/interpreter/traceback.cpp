@@ -157,7 +157,10 @@ std::string Report(std::span<const TracebackFrame> frames, const std::string& cl
   return report.append(class_name).append(": ").append(message).append("\n");
 }
 
-std::string WithoutItsMiddle(std::string report) {
+// A fork's report as its waiter's quotes it. Its last line's end is left out: nested forks would pile up empty lines
+// below what went wrong.
+std::string Quoted(std::string report) {
+  if (report.ends_with('\n')) report.pop_back();
   if (report.size() <= kLongestReport) return report;
   const size_t cut = report.size() - kLongestReport;
   return report.replace(kLongestReport / 4, cut, "\n ... (" + std::to_string(cut) + " bytes more) ...\n");
@@ -186,9 +189,9 @@ std::exception_ptr WithTraceback(std::exception_ptr error, std::span<const Trace
   } catch (const ForkLimitError& refused) {
     return Make<ResourceError>(frames, "RuntimeError", refused.what());
   } catch (const ResourceError& of_fork) {
-    return Make<ResourceError>(frames, "RuntimeError", WithoutItsMiddle(of_fork.what()));
+    return Make<ResourceError>(frames, "RuntimeError", Quoted(of_fork.what()));
   } catch (const ModelError& of_fork) {
-    return Make(frames, "RuntimeError", WithoutItsMiddle(of_fork.what()));
+    return Make(frames, "RuntimeError", Quoted(of_fork.what()));
   } catch (const RaisedException& raised) {
     return Make(frames, raised.class_name, raised.message);
   } catch (const c10::Error& failed) {
