@@ -559,6 +559,7 @@ absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Create(const RuntimeOptions& o
   try {
     InstallCountingAllocator();
     LetIdleTeamsSleep();
+    KeepOperatorsToTheQuota();
     KeepFreedMemory(static_cast<size_t>(options.kept_memory));
     return std::make_unique<RuntimeImpl>(OpenDevice(options.device), options);
   } catch (const std::exception& e) {

@@ -61,7 +61,8 @@ struct CompilerOptions {
 };
 
 struct RuntimeOptions {
-  // Threads that run interpreters; 0 means one for each processor that this process may use.
+  // Threads that run interpreters; 0 means one for each processor that this process may use
+  // (support/processors.h).
   int threads = 0;
   // Threads that each operator may use; 0: as many as there are processors for the only run, fewer the more there are.
   int operator_threads = 0;

@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "jit/support/processors.h"
 #include "jit/support/version.h"
 
 namespace hearth::server {
@@ -73,7 +73,9 @@ void DefineFlags(CLI::App& app, ServerOptions& options, std::string& config) {
   app.add_option("--http-port", options.http_port, "Port of metrics and health; 0 takes any free one")
       ->capture_default_str();
   app.add_option("--device", options.device, "Where models run: cpu, cuda or cuda:N")->capture_default_str();
-  app.add_option("--threads", options.threads, "Threads that run models; 0 is one a processor")->capture_default_str();
+  app.add_option("--threads", options.threads,
+                 "Threads that run models; 0 is one a processor, or what a quota of processor time gives")
+      ->capture_default_str();
   app.add_option("--operator-threads", options.operator_threads,
                  "Threads that each operator may use; 0 is all processors for the only run, fewer the more there are")
       ->capture_default_str();
@@ -220,27 +222,7 @@ int64_t DefaultMemoryLimit() {
 
 int64_t DefaultKeptMemory() { return DefaultMemoryLimit() / 4; }
 
-double DefaultCompilerShare() {
-  // Of the group that is seen as the root, a container's, and of the one that this process is in; of either version.
-  std::vector<std::string> files = {"/sys/fs/cgroup/cpu.max", "/sys/fs/cgroup/cpu/cpu.cfs_quota_us"};
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    // 4:cpu,cpuacct:/path
-    const std::vector<std::string> fields = absl::StrSplit(line, absl::MaxSplits(':', 2));
-    if (fields.size() != 3) continue;
-    const std::vector<std::string> controllers = absl::StrSplit(fields[1], ',');
-    if (fields[1].empty()) {
-      files.push_back(absl::StrCat("/sys/fs/cgroup", fields[2], "/cpu.max"));
-    } else if (std::ranges::count(controllers, "cpu") > 0) {
-      files.push_back(absl::StrCat("/sys/fs/cgroup/cpu", fields[2], "/cpu.cfs_quota_us"));
-    }
-  }
-  const bool has_quota = std::ranges::any_of(files, [](const std::string& file) {
-    int64_t quota = 0;  // a file that holds no number ("max"), or -1, sets none
-    return std::ifstream(file) >> quota && quota > 0;
-  });
-  return has_quota ? 0.05 : 0;
-}
+double DefaultCompilerShare() { return ProcessorQuota() ? 0.05 : 0; }
 
 absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   // Twice: once to find --config, then over what that file says.

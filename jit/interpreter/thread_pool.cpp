@@ -2,7 +2,6 @@
 
 #include <ATen/Parallel.h>
 #include <pthread.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,11 +11,11 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "jit/support/large_stack.h"
 #include "jit/support/operator_threads.h"
+#include "jit/support/processors.h"
 #include "jit/support/thread_number.h"
 
 namespace hearth {
@@ -64,13 +63,6 @@ struct alignas(64) Worker {
 
 thread_local const void* pool_of_this_thread = nullptr;
 thread_local Worker* this_worker = nullptr;
-
-int AllowedProcessors() {
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
-    return static_cast<int>(std::thread::hardware_concurrency());
-  return CPU_COUNT(&allowed);
-}
 
 }  // namespace
 
@@ -202,7 +194,7 @@ struct ThreadPool::Impl {
 };
 
 ThreadPool::ThreadPool(int threads, int operator_threads)
-    : impl_(std::make_unique<Impl>(threads > 0 ? threads : std::max(1, AllowedProcessors()), operator_threads)) {
+    : impl_(std::make_unique<Impl>(threads > 0 ? threads : UsableProcessors(), operator_threads)) {
   for (size_t i = 0; i < impl_->workers.size(); ++i) {
     impl_->threads.push_back(std::make_unique<LargeStackThread>([impl = impl_.get(), i] { impl->Work(i); }));
   }

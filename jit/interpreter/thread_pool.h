@@ -17,8 +17,8 @@ namespace hearth {
 
 class ThreadPool {
  public:
-  // 0 threads: one for each processor that this process may use. `operator_threads`: how many each operator has that
-  // they call; 0: as ShareProcessors says.
+  // 0 threads: UsableProcessors. `operator_threads`: how many each operator has that they call; 0: as ShareProcessors
+  // says.
   explicit ThreadPool(int threads, int operator_threads = 0);
   // Finishes what is queued, then joins.
   ~ThreadPool();

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <thread>
+
+#include "jit/support/processors.h"
 
 namespace hearth {
 namespace {
@@ -86,6 +89,12 @@ void LetIdleTeamsSleep() {
     changed.wait(lock, [&] { return made; });
     return true;
   }();
+}
+
+void KeepOperatorsToTheQuota() {
+  if (std::getenv("OMP_NUM_THREADS") != nullptr) return;
+  const int usable = UsableProcessors();
+  if (usable < at::get_num_threads()) at::set_num_threads(usable);
 }
 
 std::vector<int> OperatorThreadCounts(int all) {

@@ -21,6 +21,10 @@ namespace hearth {
 // more thread than there are processors, which sleeps for ever.
 void LetIdleTeamsSleep();
 
+// Operators of threads that begin later have no more threads than UsableProcessors, unless OMP_NUM_THREADS says how
+// many: LibTorch by itself knows of no quota of processor time. Call it before models run.
+void KeepOperatorsToTheQuota();
+
 // The numbers of threads that operators of one run may have, of `all`: all of them, a quarter, a sixteenth, and so on
 // down to one. Few, for libraries prepare code for each number.
 std::vector<int> OperatorThreadCounts(int all);
