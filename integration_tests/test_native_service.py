@@ -25,6 +25,7 @@ TYPES = [
 ]  # fmt: skip
 VALUES = [
     None, True, 1, -(2**63), 1.5, float("inf"), 1 + 2j, "cpu", "é\0", torch.device("cpu"), torch.tensor(3),
+    torch.tensor(1.5 + 0j), torch.tensor(1 + 2j), torch.tensor(2.0**63, dtype=torch.float64),
     torch.tensor([2.5]), torch.ones(2), [], [1], [1.5], [True], [1, 2.5], ["a"], [torch.tensor(1)], [[1], []],
     [(1,), [2]], [1, "a"], [1, None], (), (1, 2), (1, 2.0), (1, "a"), (1, (2.5, [torch.ones(1)])), {}, {"a": 1}, {1: 2},
     {1: 2.5}, {True: 1}, {1.5: 2}, {1j: 1}, {"a": 1, "b": 2.5}, {"a": None}, {"a": [torch.ones(2)], "b": []},

@@ -57,10 +57,31 @@ std::optional<c10::IValue> AdaptedTuple(const c10::IValue& value, const c10::Tup
 }
 
 std::optional<c10::IValue> AdaptedUnion(const c10::IValue& value, at::ArrayRef<c10::TypePtr> members) {
+  if (value.isTensor()) return std::nullopt;  // where no member is one, LibTorch's binding makes no number of it
   for (const c10::TypePtr& member : members) {
     if (std::optional<c10::IValue> adapted = Adapted(value, member)) return adapted;
   }
   return std::nullopt;
+}
+
+// The number that LibTorch's binding takes a tensor for, which is what Python's int(), float(), complex() and bool()
+// make of it (torch/csrc/jit/python/pybind_utils.cpp, toIValue). Nothing where these raise.
+std::optional<c10::IValue> NumberOf(const at::Tensor& tensor, c10::TypeKind kind) {
+  const bool is_one = tensor.defined() && tensor.layout() == c10::kStrided && !tensor.is_meta() && tensor.numel() == 1;
+  if (!is_one) return std::nullopt;
+  const c10::Scalar element = tensor.item();
+  const c10::complex<double> number = element.toComplexDouble();
+  if (kind == c10::TypeKind::ComplexType) return c10::IValue(number);
+  if (kind == c10::TypeKind::BoolType) return c10::IValue(number != c10::complex<double>(0));
+  if (number.imag() != 0) return std::nullopt;
+  if (kind == c10::TypeKind::FloatType) return c10::IValue(number.real());
+  if (element.isIntegral(/*includeBool=*/true)) {
+    const bool fits = element.type() != c10::ScalarType::UInt64 || element.toUInt64() >> 63 == 0;
+    return fits ? std::optional<c10::IValue>(element.toLong()) : std::nullopt;
+  }
+  constexpr double kBound = 0x1p63;
+  if (!(number.real() >= -kBound && number.real() < kBound)) return std::nullopt;
+  return c10::IValue(static_cast<int64_t>(number.real()));
 }
 
 // The value as one of type `type`; nothing if it is not one and cannot become one.
@@ -70,20 +91,26 @@ std::optional<c10::IValue> Adapted(const c10::IValue& value, const c10::TypePtr&
       if (value.isTensor()) return value;
       return std::nullopt;
     case c10::TypeKind::FloatType:
+      if (value.isTensor()) return NumberOf(value.toTensor(), type->kind());
       if (value.isDouble()) return value;
       if (value.isInt()) return c10::IValue(static_cast<double>(value.toInt()));
       if (value.isBool()) return c10::IValue(static_cast<double>(value.toBool()));
       return std::nullopt;
     case c10::TypeKind::ComplexType:
+      if (value.isTensor()) return NumberOf(value.toTensor(), type->kind());
       if (value.isComplexDouble()) return value;
       if (value.isDouble()) return c10::IValue(c10::complex<double>(value.toDouble()));
       if (value.isInt()) return c10::IValue(c10::complex<double>(static_cast<double>(value.toInt())));
       if (value.isBool()) return c10::IValue(c10::complex<double>(static_cast<double>(value.toBool())));
       return std::nullopt;
     case c10::TypeKind::IntType:
+      if (value.isTensor()) return NumberOf(value.toTensor(), type->kind());
       if (value.isInt()) return value;
       if (value.isBool()) return c10::IValue(static_cast<int64_t>(value.toBool()));
       return std::nullopt;
+    case c10::TypeKind::BoolType:
+      if (value.isTensor()) return NumberOf(value.toTensor(), type->kind());
+      break;
     case c10::TypeKind::NumberType:
       if (value.isScalar()) return value;
       return std::nullopt;

@@ -12,7 +12,8 @@ namespace hearth {
 
 // The positional argument list for a method, `self` first, or for a free function, without one: keywords put in their
 // places, defaults filled in, values adapted to the declared types as Python's callers expect (an int where a float is
-// declared, a list of the declared element type, a plain tuple for a named one). Containers are copied only if their
+// declared, a tensor of one element where a number is, a list of the declared element type, a plain tuple for a named
+// one). Containers are copied only if their
 // type has to change. Throws ArgumentError that names the argument, what was expected and what came.
 Arguments BindArguments(const c10::FunctionSchema& schema, std::optional<c10::IValue> self, Arguments args,
                         KeywordArguments kwargs);

@@ -2,10 +2,16 @@
 
 #include <ATen/core/Dict.h>
 #include <ATen/core/List.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/frontend/function_schema_parser.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
 
 #include "jit/support/errors.h"
 
@@ -34,6 +40,36 @@ TEST(BindArgumentsTest, KeywordsAndDefaultsFindTheirPlaces) {
 TEST(BindArgumentsTest, AnIntBecomesAFloatWhereAFloatIsDeclared) {
   const auto schema = Schema("forward(Any self, float x) -> float");
   EXPECT_EQ(BindArguments(schema, c10::IValue(), {c10::IValue(2)}, {})[1].toDouble(), 2.0);
+}
+
+TEST(BindArgumentsTest, ATensorOfOneElementIsTheNumberThatItHolds) {
+  const auto bound = [](const char* type, const at::Tensor& tensor) {
+    return BindArguments(Schema(std::string("f(Any self, ") + type + " x) -> int"), c10::IValue(), {tensor}, {})[1];
+  };
+  EXPECT_EQ(bound("int", at::scalar_tensor(3, at::kInt)).toInt(), 3);
+  EXPECT_EQ(bound("int", at::scalar_tensor(-2.5)).toInt(), -2);
+  EXPECT_EQ(bound("int", at::scalar_tensor(INT64_MAX, at::kLong)).toInt(), INT64_MAX);
+  EXPECT_EQ(bound("int?", at::ones({1, 1})).toInt(), 1);
+  EXPECT_EQ(bound("float", at::scalar_tensor(2.5).requires_grad_()).toDouble(), 2.5);
+  EXPECT_EQ(bound("complex", at::scalar_tensor(2.5)).toComplexDouble(), c10::complex<double>(2.5));
+  EXPECT_TRUE(bound("bool", at::scalar_tensor(0.5)).toBool());
+}
+
+TEST(BindArgumentsTest, ATensorThatPythonMakesNoNumberOfIsRefused) {
+  const auto error = [](const char* type, const at::Tensor& tensor) {
+    return ErrorOf(Schema(std::string("f(Any self, ") + type + " x) -> int"), {tensor});
+  };
+  for (const char* type : {"int", "float", "complex", "bool"}) {
+    const std::string expected = std::string("argument 'x' of f: expected ") + type + ", got Tensor";
+    EXPECT_EQ(error(type, at::ones({2})), expected);
+    EXPECT_EQ(error(type, at::empty({0})), expected);
+    EXPECT_EQ(error(type, at::empty({}, at::kMeta)), expected);
+  }
+  const at::Tensor complex = at::scalar_tensor(c10::complex<double>(1, 2), at::kComplexDouble);
+  EXPECT_THAT(error("float", complex), testing::HasSubstr("expected float"));
+  EXPECT_THAT(error("int", at::scalar_tensor(0x1p63, at::kDouble)), testing::HasSubstr("expected int"));
+  EXPECT_THAT(error("int", at::scalar_tensor(std::nan(""))), testing::HasSubstr("expected int"));
+  EXPECT_THAT(error("Scalar", at::ones({})), testing::HasSubstr("expected number"));
 }
 
 TEST(BindArgumentsTest, ANumberIsAnyScalarAndStaysWhatItIs) {

@@ -271,11 +271,17 @@ class ValueReader::Visit {
           return Wrong("expected ", wanted.annotation_str(), ", got a Tensor of shape ",
                        ShapeText(tensor->toTensor().sizes()));
         }
-        return at::_local_scalar_dense(tensor->toTensor());
+        return Real(at::_local_scalar_dense(tensor->toTensor()));
       }
       default:
         return Mismatch(wanted);
     }
+  }
+
+  // A complex number without an imaginary part is a float to Python's float() and int().
+  static c10::Scalar Real(const c10::Scalar& number) {
+    if (!number.isComplex() || number.toComplexDouble().imag() != 0) return number;
+    return number.toComplexDouble().real();
   }
 
   absl::StatusOr<IValue> AsScalar(const c10::Type& type) const {
