@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from integration_tests.command_line import HEARTH
-from integration_tests.conformance import report, run
+from integration_tests.conformance import bailouts, report, run
 from integration_tests.conformance.case import Case
 from integration_tests.conformance.compare import Outcome, difference, is_of_size_alone
-from integration_tests.conformance.hearth import Hearth, Plans, with_plans
+from integration_tests.conformance.hearth import Answer, Hearth, Plans, with_plans
 from integration_tests.conformance.oracle import as_python_says, judge, load_source
 from integration_tests.conformance.random_programs.check import HearthProcess
 from integration_tests.conformance.suites import random_programs
@@ -254,6 +254,32 @@ def test_a_miss_needs_a_reason_and_a_reason_needs_a_miss():
     assert "| s | 3 | 1 | 33.33 % | 2 | 0 | 2 | 1 | 1 (25.00 %) |  |" in text
     assert "| s | 3 | 1 | 33.33 % | 2 | 0 | 2 | 1 | 1 (25.00 %) | older |" in report.page([summary], older=lambda _: True)
     assert "| 1 | because | `add/2` |" in text
+
+
+class Guarded:
+    """In place of a Hearth: every plan has 100 guards, of which the even ones are reached."""
+
+    def __init__(self):
+        self.asked = []
+
+    def run(self, cases, folder, guards):
+        self.asked += guards
+        return [Answer("ok", folder / "out.pt", Plans(1, 100, int(guard % 2 == 0))) for guard in guards]
+
+
+def test_as_many_of_a_cases_guards_fail_as_are_asked_for_and_those_not_reached_are_named(tmp_path):
+    hearth, case = Guarded(), Case("a", "a", "a.pt", "in.pt")
+
+    def agrees(case, answer):
+        return {"verdict": "agree", "reason": "", "torch": "value"}
+
+    [(_, verdict)] = bailouts.verdicts([case], hearth, tmp_path, agrees, most=8)
+    assert len(hearth.asked) == len(set(hearth.asked)) == 8 and set(hearth.asked) < set(range(100))
+    assert verdict["plans"]["tried"] == 8
+    assert verdict["plans"]["unreached"] == sorted(guard for guard in hearth.asked if guard % 2)
+    again = Guarded()
+    list(bailouts.verdicts([case], again, tmp_path, agrees, most=8))
+    assert again.asked == hearth.asked
 
 
 def test_each_way_of_running_a_suite_has_a_heading_of_its_own():

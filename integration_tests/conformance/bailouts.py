@@ -5,15 +5,15 @@ import random
 
 from integration_tests.conformance.hearth import with_plans
 
-MOST = 64  # guards of a case that are tried; of more, a sample
+MOST = 64  # guards of a case that are tried, unless its suite says otherwise; of more, a sample
 
 
-def verdicts(cases, hearth, folder, judge):
+def verdicts(cases, hearth, folder, judge, most=MOST):
     """(case, verdict) of each, on all its runs: the first that is no agreement, or that of the last. `plans` in it counts
-    the guards, those that were `tried`, and names those that its inputs do not reach."""
+    the guards, those that were `tried` (`most` of a case), and names those that its inputs do not reach."""
     runs = {case.name: [] for case in cases}  # [(guard, Answer, verdict)]
     _run([(case, 0) for case in cases], hearth, folder, judge, runs)
-    _run([(case, guard) for case in cases for guard in _others(runs[case.name][0])], hearth, folder, judge, runs)
+    _run([(case, guard) for case in cases for guard in _others(runs[case.name][0], most)], hearth, folder, judge, runs)
     for case in cases:
         yield case, _summary(runs[case.name])
 
@@ -24,10 +24,10 @@ def _run(pairs, hearth, folder, judge, runs):
         runs[case.name].append((guard, answer, with_plans(judge(case, answer), answer.plans)))
 
 
-def _others(first):
+def _others(first, most):
     _, answer, _ = first
     others = range(1, answer.plans.guards if answer.plans else 0)
-    return others if len(others) < MOST else sorted(random.Random(answer.plans.guards).sample(others, MOST - 1))
+    return others if len(others) < most else sorted(random.Random(answer.plans.guards).sample(others, most - 1))
 
 
 def _summary(runs):

@@ -30,6 +30,7 @@ from integration_tests.conformance.hearth import Hearth, with_plans
 from integration_tests.values import leaves
 
 TIMEOUT = 600
+GUARDS = 8  # of a model's hundreds, that are made to fail: each takes loading the model and making its plan
 # Begun first, so that a machine with many processors does not wait for one of them at the end.
 _LARGE = ("vit_h_14", "regnet_y_128gf", "vit_l_", "vgg", "convnext_large", "nasnetalarge", "s3d", "mvit", "rcnn", "raft")
 
@@ -69,8 +70,8 @@ def judged(modules, cases, hearth):
     """(case, verdict) of each, as they come."""
     how = {"hearth": str(hearth.path), "device": hearth.device, "tiers": hearth.tiers, "fail_guards": hearth.fail_guards}
     items = [{"case": case.to_json(), "modules": modules, **how} for case in cases]
-    # Each of a model's guards may be a run of it.
-    timeout = TIMEOUT * (bailouts.MOST if hearth.fail_guards == "each" else 1)
+    # Each guard that fails is a run of the model.
+    timeout = TIMEOUT * (GUARDS if hearth.fail_guards == "each" else 1)
     for item, verdict in workers.each("integration_tests.conformance.model_cases:judge", items, timeout):
         case = Case.from_json(item["case"])
         if isinstance(verdict, workers.Died):
@@ -94,7 +95,7 @@ def judge(item):
             return {"verdict": "miss", "reason": f"making it: {type(error).__name__}: {str(error).strip()[-500:]}"}
         judge_answer = functools.partial(_verdict, hearth=hearth)
         if hearth.fail_guards == "each":
-            [(_, verdict)] = bailouts.verdicts([case], hearth, folder, judge_answer)
+            [(_, verdict)] = bailouts.verdicts([case], hearth, folder, judge_answer, GUARDS)
         else:
             [answer] = hearth.run([case], folder)
             verdict = with_plans(judge_answer(case, answer), answer.plans)
