@@ -245,6 +245,7 @@ const std::vector<std::pair<const char*, const char*>>& Statements() {
       {"Tensor", "aten::cat(%xs, {int:2})"},
       {"Tensor", "aten::detach(%x)"},
       {"Tensor", "aten::cumsum(%x, {int:1}, {NoneType:None})"},
+      {"Tensor", "aten::logaddexp(%x, %y)"},
       {"Tensor", "aten::norm.ScalarOpt_dim(%x, {int:2}, {List[int]:[1]}, {bool:True})"},
       {"Tensor", "aten::norm.Scalar(%x, {int:2})"},
       {"Tensor", "aten::linalg_vector_norm(%x, {int:2}, {List[int]:[-1]}, {bool:False}, {NoneType:None})"},

@@ -178,6 +178,7 @@ void MaskedFill(Call& call) {
 using enum OperatorClass;
 
 const OperatorDefinition kDefinitions[] = {
+    {.name = "aten::logaddexp", .kind = kPointwise, .facts = Binary},
     {.name = "aten::lerp", .kind = kPointwise, .facts = BinaryOfThree},
     {.name = "aten::rrelu", .hides_aliases = true},
     {.name = "aten::add_", .list = ListRole::kExtend},
