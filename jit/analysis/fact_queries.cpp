@@ -156,4 +156,13 @@ bool GivesItsInput(const Node& node, const ValueFactTable& table) {
   return true;
 }
 
+bool HaveSameSizes(const ValueFacts& a, const ValueFacts& b) {
+  return a.is_tensor() && b.is_tensor() && a.plain && b.plain && a.dtype && a.dtype == b.dtype && a.device &&
+         a.device == b.device && a.sizes && a.sizes == b.sizes && std::ranges::all_of(*a.sizes, &KnownSize::is_known);
+}
+
+bool HaveSameStrides(const ValueFacts& a, const ValueFacts& b) {
+  return a.order.is_known() && a.order.is_exact() && a.order == b.order;
+}
+
 }  // namespace hearth

@@ -16,4 +16,10 @@ std::optional<c10::IValue> AnswerFromFacts(const Node& node, ValueFactTable& fac
 // Whether `node` gives back its first input: a conversion or copy to what that tensor is already, n + 0.
 bool GivesItsInput(const Node& node, const ValueFactTable& facts);
 
+// Whether two plain tensors have the same dtype, device and sizes in every run.
+bool HaveSameSizes(const ValueFacts& a, const ValueFacts& b);
+
+// Whether two tensors of the same sizes have the same strides in every run.
+bool HaveSameStrides(const ValueFacts& a, const ValueFacts& b);
+
 }  // namespace hearth

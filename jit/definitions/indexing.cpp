@@ -133,7 +133,15 @@ void IndexSelect(Call& call) {
 }
 void Gather(Call& call) { call.Give(0, call.in(0), call.in(0).dtype, call.in(2).sizes); }
 // Its first operand, some of whose elements are others.
-void Scatter(Call& call) { call.Give(0, call.in(0), call.in(0).dtype, call.in(0).sizes); }
+void Scatter(Call& call) {
+  call.Give(0, call.in(0), call.in(0).dtype, call.in(0).sizes);
+  call.GiveOrder(StrideOrder::Default(true));
+}
+// The same with the strides of that.
+void Put(Call& call) {
+  call.Give(0, call.in(0), call.in(0).dtype, call.in(0).sizes);
+  call.GiveOrder(call.in(0).order);
+}
 void MaskedSelect(Call& call) { call.Give(0, call.in(0), call.in(0).dtype, UnknownSizes(1)); }
 void Nonzero(Call& call) {
   std::optional<KnownSizes> sizes = UnknownSizes(2);
@@ -249,10 +257,12 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::repeat", .kind = kIndexing, .facts = Repeat},
     {.name = "aten::index_add", .kind = kIndexing, .facts = Scatter, .in_place = true},
     {.name = "aten::index_copy", .kind = kIndexing, .facts = Scatter, .in_place = true},
-    {.name = "aten::index_fill", .kind = kIndexing, .facts = Scatter, .in_place = true},
+    {.name = "aten::index_fill", .kind = kIndexing, .facts = Put, .in_place = true},
+    {.name = "aten::slice_scatter", .kind = kIndexing, .facts = Put},
+    {.name = "aten::select_scatter", .kind = kIndexing, .facts = Put},
     {.name = "aten::index_put",
      .kind = kIndexing,
-     .facts = Scatter,
+     .facts = Put,
      .in_place = true,
      .autocast = AutocastPolicy::kWidest},
     {.name = "aten::masked_scatter", .kind = kIndexing, .facts = Scatter, .in_place = true},

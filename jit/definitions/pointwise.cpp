@@ -20,7 +20,7 @@ void LikeInOrder(Call& call) {
   Like(call);
   call.GiveOrder(OrderOfNewLike(call.sizes(), call.in(0)));
 }
-// A view of all of it.
+// A view of all of it, or new memory of the same strides.
 void ItsInput(Call& call) {
   call.Give(0, call.in(0), call.in(0).dtype, call.in(0).sizes);
   call.GiveOrder(call.in(0).order);
@@ -173,6 +173,7 @@ void BinaryOfThree(Call& call) {
 }
 void MaskedFill(Call& call) {
   call.Give(0, call.in(0), call.in(0).dtype, Broadcast(call.sizes(), call.in(0).sizes, call.in(1).sizes));
+  call.GiveOrder(StrideOrder::Default(true));
 }
 
 using enum OperatorClass;
@@ -502,9 +503,9 @@ const OperatorDefinition kDefinitions[] = {
      .facts = BinaryOfThree,
      .in_place = true,
      .autocast = AutocastPolicy::kWidest},
-    {.name = "aten::copy", .kind = kPointwise, .in_place = true, .list = ListRole::kCopy},
-    {.name = "aten::fill", .kind = kPointwise, .in_place = true},
-    {.name = "aten::zero", .kind = kPointwise, .in_place = true},
+    {.name = "aten::copy", .kind = kPointwise, .facts = ItsInput, .in_place = true, .list = ListRole::kCopy},
+    {.name = "aten::fill", .kind = kPointwise, .facts = ItsInput, .in_place = true},
+    {.name = "aten::zero", .kind = kPointwise, .facts = ItsInput, .in_place = true},
     {.name = "aten::feature_alpha_dropout", .kind = kDropout, .hides_aliases = true},
     {.name = "aten::native_dropout", .kind = kRandom, .hides_aliases = true},
 };

@@ -15,13 +15,17 @@ Value* Operate(Graph& graph, Symbol symbol, const char* overload, std::initializ
   return node->output();
 }
 
-Value* OperateLike(Graph& graph, const Node& like, std::span<Value* const> inputs) {
-  Node* node = graph.Insert(graph.Create(like.kind(), inputs));
-  node->SetOperator(like.op());
+Value* OperateInstead(Graph& graph, const Operator& op, std::span<Value* const> inputs, const Node& like) {
+  Node* node = graph.Insert(graph.Create(op.symbol(), inputs));
+  node->SetOperator(&op);
   node->output()->SetType(like.output()->type());
   node->output()->SetName(like.output()->name());
   node->SetInlinedCall(like.inlined_call());
   return node->output();
+}
+
+Value* OperateLike(Graph& graph, const Node& like, std::span<Value* const> inputs) {
+  return OperateInstead(graph, *like.op(), inputs, like);
 }
 
 }  // namespace hearth

@@ -13,6 +13,8 @@ namespace hearth {
 // one, whose inlined call it has. Gives its output.
 Value* Operate(Graph& graph, Symbol symbol, const char* overload, std::initializer_list<Value*> inputs,
                const Node* like = nullptr);
+// A node of the operator `op`, which has one result, in the place of `like`, whose name, type and inlined call it has.
+Value* OperateInstead(Graph& graph, const Operator& op, std::span<Value* const> inputs, const Node& like);
 // A node of the operator that `like`, which has one output, calls, on other inputs.
 Value* OperateLike(Graph& graph, const Node& like, std::span<Value* const> inputs);
 

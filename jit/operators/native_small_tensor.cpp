@@ -143,6 +143,51 @@ void WithTensorInto(NativeArguments in, IValue* out) {
   EntryOf<AtenOp>().function(in, out);
 }
 
+// Whether the loops below may write to the tensor, which counts as written then, as after LibTorch's kernel.
+bool BeginWrite(const IValue& value) {
+  if (!IsSmallAndPlain(value) || value.toTensor().requires_grad()) return false;
+  value.toTensor().unsafeGetTensorImpl()->bump_version();
+  return true;
+}
+
+// op_.Scalar(Tensor(a!) self, Scalar other[, Scalar alpha=1])
+template <typename Operation, typename AtenOp, bool has_alpha>
+void WithScalarInPlace(NativeArguments in, IValue* out) {
+  const std::optional<float> other = RealNumber(in[1]);
+  if (!other || (has_alpha && !IsOne(in[2])) || !NoModeSeesOperators() || !BeginWrite(in[0])) {
+    EntryOf<AtenOp>().function(in, out);
+    return;
+  }
+  float* a = in[0].toTensor().mutable_data_ptr<float>();
+  Fill(a, in[0].toTensor().numel(), [&](int64_t i) { return Operation::Of(a[i], *other); });
+  *out = in[0];
+}
+
+// op_.Tensor(Tensor(a!) self, Tensor other[, Scalar alpha=1])
+template <typename Operation, typename AtenOp, bool has_alpha>
+void WithTensorInPlace(NativeArguments in, IValue* out) {
+  if (!IsSmallAndPlain(in[0]) || !IsSmallAndPlain(in[1]) || (has_alpha && !IsOne(in[2])) ||
+      in[0].toTensor().sizes() != in[1].toTensor().sizes() || !AreApartOrOne(in[0].toTensor(), in[1].toTensor()) ||
+      !NoModeSeesOperators() || !BeginWrite(in[0])) {
+    EntryOf<AtenOp>().function(in, out);
+    return;
+  }
+  float* a = in[0].toTensor().mutable_data_ptr<float>();
+  const float* b = in[1].toTensor().const_data_ptr<float>();
+  Fill(a, in[0].toTensor().numel(), [&](int64_t i) { return Operation::Of(a[i], b[i]); });
+  *out = in[0];
+}
+
+void ReluInPlace(NativeArguments in, IValue* out) {
+  if (!NoModeSeesOperators() || !BeginWrite(in[0])) {
+    EntryOf<at::_ops::relu_>().function(in, out);
+    return;
+  }
+  float* a = in[0].toTensor().mutable_data_ptr<float>();
+  Fill(a, in[0].toTensor().numel(), [&](int64_t i) { return ReluOf(a[i]); });
+  *out = in[0];
+}
+
 void Relu(NativeArguments in, IValue* out) {
   if (!IsSmallAndPlain(in[0]) || !NoModeSeesOperators()) {
     EntryOf<at::_ops::relu>().function(in, out);
@@ -164,6 +209,15 @@ constexpr NativeEntry kEntries[] = {
     {"aten::sub.out", WithTensorInto<Minus, at::_ops::sub_out, true>},
     {"aten::mul.out", WithTensorInto<Times, at::_ops::mul_out, false>},
     {"aten::div.out", WithTensorInto<Over, at::_ops::div_out, false>},
+    {"aten::add_.Scalar", WithScalarInPlace<Plus, at::_ops::add__Scalar, true>},
+    {"aten::add_.Tensor", WithTensorInPlace<Plus, at::_ops::add__Tensor, true>},
+    {"aten::sub_.Scalar", WithScalarInPlace<Minus, at::_ops::sub__Scalar, true>},
+    {"aten::sub_.Tensor", WithTensorInPlace<Minus, at::_ops::sub__Tensor, true>},
+    {"aten::mul_.Scalar", WithScalarInPlace<Times, at::_ops::mul__Scalar, false>},
+    {"aten::mul_.Tensor", WithTensorInPlace<Times, at::_ops::mul__Tensor, false>},
+    {"aten::div_.Scalar", WithScalarInPlace<Over, at::_ops::div__Scalar, false>},
+    {"aten::div_.Tensor", WithTensorInPlace<Over, at::_ops::div__Tensor, false>},
+    {"aten::relu_", ReluInPlace},
     {"aten::relu", Relu},
 };
 

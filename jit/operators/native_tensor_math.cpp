@@ -88,21 +88,12 @@ namespace {
 #define OP(name) EntryOf<at::_ops::name>()
 
 constexpr NativeEntry kEntries[] = {
-    OP(add__Tensor),
-    OP(add__Scalar),
-    OP(sub__Tensor),
-    OP(sub__Scalar),
-    OP(mul__Tensor),
-    OP(mul__Scalar),
-    OP(div__Tensor),
     OP(div_Tensor_mode),
     OP(div__Tensor_mode),
-    OP(div__Scalar),
     OP(div_Scalar_mode),
     OP(div__Scalar_mode),
     OP(rsub_Tensor),
     OP(rsub_Scalar),
-    OP(relu_),
     OP(sigmoid),
     OP(sigmoid_),
     OP(tanh),

@@ -18,6 +18,7 @@
 #include "jit/passes/fold_constant_tensors.h"
 #include "jit/passes/fold_facts.h"
 #include "jit/passes/frame_states.h"
+#include "jit/passes/functionalize.h"
 #include "jit/passes/fuse_epilogues.h"
 #include "jit/passes/group_linears.h"
 #include "jit/passes/guard_everywhere.h"
@@ -31,6 +32,7 @@
 #include "jit/passes/plan_memory.h"
 #include "jit/passes/private_writes.h"
 #include "jit/passes/recognize_activations.h"
+#include "jit/passes/reinplace.h"
 #include "jit/passes/scalar_replacement.h"
 #include "jit/passes/scalar_tensors.h"
 #include "jit/passes/simplify_views.h"
@@ -77,6 +79,7 @@ inline constexpr Pass kPasses[] = {
      .run = InsertFrameStates,
      .help = "makes a plan of a baseline: a copy with the places to leave it from",
      .required = true},
+    {.name = "functionalize", .run = Functionalize, .help = "writes in place that nobody else sees become values"},
     {.name = "fuse_epilogues",
      .run = FuseEpilogues,
      .help = "activations and additions become part of the packed convolution before them"},
@@ -107,6 +110,7 @@ inline constexpr Pass kPasses[] = {
     {.name = "recognize_activations",
      .run = RecognizeActivations,
      .help = "activations written out of arithmetic become their operator"},
+    {.name = "reinplace", .run = Reinplace, .help = "operators write their results into operands that die"},
     {.name = "scalar_replacement",
      .run = ReplaceScratchAttributes,
      .help = "scalar replacement of attributes that carry nothing from run to run",

@@ -73,6 +73,7 @@ void OptimizePlan(Compilation& plan) {
     run("early_guards");
     if (run("move_forks")) run("fold_facts");
   }
+  run("functionalize");
   run("decompose_einsum");
   run("loop_invariant_code_motion");
   run("simplify_views");
@@ -82,8 +83,9 @@ void OptimizePlan(Compilation& plan) {
   run("dead_plan_code");
   run("constant_lists");
   run("early_guards");
-  if (plan.weights() != nullptr && !MayRecordGradients(*plan.source().block())) {
-    OptimizeWeights(plan);
+  if (!MayRecordGradients(*plan.source().block())) {
+    if (plan.weights() != nullptr) OptimizeWeights(plan);
+    run("reinplace");
     // What it makes is of the interpreter and not of the language.
     run("plan_memory");
   }
