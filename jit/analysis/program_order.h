@@ -32,8 +32,8 @@ class ProgramOrder {
   std::unordered_map<const Node*, Places> places_;
 };
 
-// Whether each run of `outer`'s nodes comes to a node in `inner`, which is that block or one inside of it, at most once:
-// there are only branches between.
+// Whether each run of `outer`'s nodes comes to a node in `inner`, which is that block or one inside of it, at most
+// once: there are only branches between.
 bool IsSameRound(const Block& inner, const Block& outer);
 
 }  // namespace hearth

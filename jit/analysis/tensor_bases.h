@@ -33,9 +33,9 @@ class TensorBases {
   bool Holds(const Value& list, const Value& base) const;
 
   struct References {
-    std::vector<const Value*> values;    // the base, its views, and lists that hold one of them
-    std::vector<Use> uses;               // of those by nodes
-    std::vector<const Node*> escapes;    // nodes after which others may refer to the memory
+    std::vector<const Value*> values;  // the base, its views, and lists that hold one of them
+    std::vector<Use> uses;             // of those by nodes
+    std::vector<const Node*> escapes;  // nodes after which others may refer to the memory
   };
   const References& ReferencesTo(const Value& base) const { return references_.at(&base); }
   // From now on what has the base `other` has the base `base`.

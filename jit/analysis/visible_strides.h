@@ -1,5 +1,5 @@
-// Whether anybody can tell which strides a tensor has in dimensions of size 1. Nothing that an operator computes depends
-// on these, but what it gives may have them in turn, and answers and FrameStates show them.
+// Whether anybody can tell which strides a tensor has in dimensions of size 1. Nothing that an operator computes
+// depends on these, but what it gives may have them in turn, and answers and FrameStates show them.
 #pragma once
 
 #include "jit/analysis/value_fact_table.h"
@@ -7,9 +7,9 @@
 
 namespace hearth {
 
-// Whether such strides of `value`, of whose order in memory no exact one is known (definitions/stride_order.h), may show
-// in what leaves the graph, or where somebody asks for them. Follows all that is made of it up to results whose order is
-// exact whatever these strides are.
+// Whether such strides of `value`, of whose order in memory no exact one is known (definitions/stride_order.h), may
+// show in what leaves the graph, or where somebody asks for them. Follows all that is made of it up to results whose
+// order is exact whatever these strides are.
 bool StridesMayShow(const Value& value, const ValueFactTable& facts);
 
 }  // namespace hearth

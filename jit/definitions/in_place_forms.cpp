@@ -22,7 +22,9 @@ bool AreOfOneName(const c10::FunctionSchema& functional, const c10::FunctionSche
   return functional.overload_name() == in_place.overload_name() && functional.name() + "_" == in_place.name();
 }
 
-bool Writes(const c10::Argument& argument) { return argument.alias_info() != nullptr && argument.alias_info()->isWrite(); }
+bool Writes(const c10::Argument& argument) {
+  return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+}
 
 // Whether `in_place` writes its first operand where `functional` makes a new tensor, and they take the same.
 bool AreForms(const Operator& functional, const Operator& in_place) {
@@ -54,8 +56,8 @@ const Operator* FunctionalForm(const Operator& op) {
 }
 
 const Operator* InPlaceForm(const Operator& op) {
-  const Operator* form =
-      OperatorRegistry::Global().Find(c10::Symbol::fromQualString(op.schema().name() + "_"), op.schema().overload_name());
+  const Operator* form = OperatorRegistry::Global().Find(c10::Symbol::fromQualString(op.schema().name() + "_"),
+                                                         op.schema().overload_name());
   return form != nullptr && AreForms(op, *form) ? form : nullptr;
 }
 

@@ -186,7 +186,8 @@ class Functionalizer {
   // Whether only Values that are known here can tell that the node writes.
   bool IsUnseen(const Node& node) const {
     const Value* base = bases_.BaseOf(*node.input(0));
-    if (base == nullptr || IsNoAnchor(*node.prev()) || !IsSameRound(*node.block(), *base->node()->block())) return false;
+    if (base == nullptr || IsNoAnchor(*node.prev()) || !IsSameRound(*node.block(), *base->node()->block()))
+      return false;
     const TensorBases::References& references = bases_.ReferencesTo(*base);
     const ProgramOrder& order = bases_.order();
     const auto is_before = [&](const Node& other) { return order.MayPrecede(other, node); };
@@ -270,7 +271,7 @@ class Functionalizer {
   Graph& graph_;
   ValueFactTable facts_;
   const TensorBases bases_;
-  std::unordered_map<const Value*, Value*> of_;  // views and what writes give: what was viewed or written
+  std::unordered_map<const Value*, Value*> of_;        // views and what writes give: what was viewed or written
   std::unordered_map<const Value*, Current> current_;  // by base, of those that were written
   std::vector<Node*> written_;                         // in order
   std::vector<Node*> views_;

@@ -39,8 +39,8 @@ bool IsArithmetic(const Node& node) {
 
 // Views without some of the elements.
 bool IsPart(const Node& view) {
-  static const std::unordered_set<Symbol> kSymbols = {kSlice, kSelect, Aten("narrow"), Aten("diagonal"),
-                                                      Aten("expand"), Aten("expand_as")};
+  static const std::unordered_set<Symbol> kSymbols = {kSlice,           kSelect,        Aten("narrow"),
+                                                      Aten("diagonal"), Aten("expand"), Aten("expand_as")};
   return kSymbols.count(view.kind()) != 0;
 }
 
@@ -168,7 +168,8 @@ class Reinplacer {
     if (maker->block() != scatter.block() || slice.uses().size() != 1) return nullptr;
     const Node& view = *maker->input(0)->node();
     if (view.kind() != (scatter.kind() == kSelectScatter ? kSelect : kSlice)) return nullptr;
-    if (view.input(0) != scatter.input(0) || !std::ranges::equal(view.inputs().subspan(1), scatter.inputs().subspan(2))) {
+    if (view.input(0) != scatter.input(0) ||
+        !std::ranges::equal(view.inputs().subspan(1), scatter.inputs().subspan(2))) {
       return nullptr;
     }
     if (IsScatter(*maker)) return maker;
@@ -187,7 +188,8 @@ class Reinplacer {
       std::vector<Value*> inputs = {result};
       inputs.insert(inputs.end(), node->inputs().begin() + 2, node->inputs().end());
       const bool selects = node->kind() == kSelectScatter;
-      Value* slice = OperateInstead(graph_, *Find(selects ? kSelect : kSlice, selects ? "int" : "Tensor"), inputs, *node);
+      Value* slice =
+          OperateInstead(graph_, *Find(selects ? kSelect : kSlice, selects ? "int" : "Tensor"), inputs, *node);
       inputs = {slice, node->input(1), graph_.InsertConstant(false)};
       OperateInstead(graph_, *Find(kCopyInPlace, ""), inputs, *node);
     }
