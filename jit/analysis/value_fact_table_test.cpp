@@ -301,7 +301,6 @@ const std::vector<std::pair<const char*, const char*>>& Statements() {
       {"Tensor", "aten::zero(%x)"},
       {"Tensor", "aten::copy(%x, %s, {bool:False})"},
       {"Tensor", "aten::slice_scatter(%x, %x, {int:1}, {int:0}, {int:9223372036854775807}, {int:1})"},
-      {"Tensor", "aten::select_scatter(%x, %s, {int:1}, {int:0})"},
       {"Tensor", "aten::view(%i, {List[int]:[4, -1]})"},
       {"Tensor", "aten::reshape(%x, {List[int]:[-1, 16]})"},
       {"Tensor", "aten::flatten.using_ints(%x, {int:1}, {int:-1})"},

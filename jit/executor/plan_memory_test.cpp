@@ -226,16 +226,17 @@ TEST(PlanMemoryTest, RandomProgramsForAnySizesAnswerAsTheBaselineWhateverTheSize
   EXPECT_GT(slots, 300u);
 }
 
-// A chain of results, of which any two neighbours live at once.
+// A chain of results, of which any two neighbours live at once: these operators write into no operand.
 const std::string kChain = R"(graph(%x : Tensor, %n : int):
   %1 : int = prim::Constant[value=1]()
+  %none : NoneType = prim::Constant[value=None]()
   %a : Tensor = aten::sigmoid(%x)
-  %b : Tensor = aten::add.Tensor(%a, %x, %1)
-  %c : Tensor = aten::mul.Tensor(%b, %a)
-  %d : Tensor = aten::tanh(%c)
+  %b : Tensor = aten::maximum(%a, %x)
+  %c : Tensor = aten::minimum(%b, %a)
+  %d : Tensor = aten::softmax.int(%c, %1, %none)
   %e : Tensor = aten::select.int(%d, %1, %n)
   %f : Tensor = aten::exp(%e)
-  %g : Tensor = aten::exp(%d)
+  %g : Tensor = aten::maximum(%d, %x)
   return (%f, %g)
 )";
 
@@ -295,8 +296,8 @@ TEST(PlanMemoryTest, SizesThatNoTensorCanHaveAreTheBaselinesToTell) {
   %y : Tensor = aten::zeros(%sizes, %none, %none, %none, %none)
   %a : Tensor = aten::cos_(%y)
   %b : Tensor = aten::sigmoid(%a)
-  %c : Tensor = aten::tanh(%b)
-  %d : Tensor = aten::exp(%c)
+  %c : Tensor = aten::maximum(%b, %a)
+  %d : Tensor = aten::minimum(%c, %a)
   return (%d, %y)
 )",
                       {Input(), 4}, Sizes::kAny, /*guard_everywhere=*/false);
@@ -321,9 +322,9 @@ TEST(PlanMemoryTest, NumbersMayComeInTuplesAndLists) {
   %y : Tensor = aten::__getitem__.t(%list, %1)
   %z : Tensor = aten::new_zeros(%x, %sizes, %none, %none, %none, %none)
   %a : Tensor = aten::sigmoid(%y)
-  %b : Tensor = aten::tanh(%z)
-  %c : Tensor = aten::exp(%a)
-  %d : Tensor = aten::exp(%b)
+  %b : Tensor = aten::maximum(%z, %z)
+  %c : Tensor = aten::maximum(%a, %y)
+  %d : Tensor = aten::minimum(%b, %z)
   return (%c, %d)
 )";
   const auto arguments = [](int64_t n, int64_t m) {
