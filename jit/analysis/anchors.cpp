@@ -78,9 +78,9 @@ bool ActsOnce(const Node& node) {
   return effects.writes || effects.random || effects.seeds || effects.acts || effects.calls;
 }
 
-std::vector<ResumePlace> FindAnchors(const Graph& baseline) {
+std::vector<ResumePlace> FindAnchors(const Graph& baseline, const Liveness& liveness) {
   const std::vector<const Node*> places = Finder().Find(*baseline.block());
-  auto live = LiveValuesBefore(baseline, places);
+  auto live = liveness.LiveBefore(places);
   std::vector<ResumePlace> anchors;
   for (const Node* place : places) anchors.push_back({place, std::move(live.at(place))});
   return anchors;

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "jit/analysis/live_values.h"
+#include "jit/analysis/liveness.h"
 #include "jit/ir/graph.h"
 
 namespace hearth {
@@ -22,8 +22,9 @@ inline constexpr int64_t kNoAnchor = -1;
 // baseline raises it.
 bool ActsOnce(const Node& node);
 
-// The anchors that a plan of `baseline` needs; the attribute `anchor` of a FrameState is an index into them.
-std::vector<ResumePlace> FindAnchors(const Graph& baseline);
+// The anchors that a plan of `baseline` needs, given what is live in it; the attribute `anchor` of a FrameState is an
+// index into them.
+std::vector<ResumePlace> FindAnchors(const Graph& baseline, const Liveness& liveness);
 
 // Whether there is a FrameState in the blocks of the node, however deep.
 bool ContainsFrameState(const Node& node);

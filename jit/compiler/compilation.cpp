@@ -92,11 +92,17 @@ void Compilation::Invalidate(AnalysisSet preserved) {
   if (!memory || !preserved.Has(Analysis::kPureNodes)) pure_nodes_.reset();
   if (!memory) memory_.reset();
   if (!preserved.Has(Analysis::kAliases)) aliases_.reset();
+  if (!preserved.Has(Analysis::kLiveness)) liveness_.reset();
 }
 
 const AliasClasses& Compilation::aliases() {
   if (aliases_ == nullptr) aliases_ = std::make_unique<const AliasClasses>(graph(), effects());
   return *aliases_;
+}
+
+const Liveness& Compilation::liveness() {
+  if (liveness_ == nullptr) liveness_ = std::make_unique<const Liveness>(*source().block());
+  return *liveness_;
 }
 
 const WrittenMemory& Compilation::memory() {

@@ -20,7 +20,7 @@
 
 #include "jit/analysis/aliases.h"
 #include "jit/analysis/argument_spec.h"
-#include "jit/analysis/live_values.h"
+#include "jit/analysis/liveness.h"
 #include "jit/analysis/pure_forks.h"
 #include "jit/analysis/pure_nodes.h"
 #include "jit/analysis/value_fact_table.h"
@@ -108,6 +108,7 @@ class Compilation {
 
   // ---- Analyses ----
   const AliasClasses& aliases();
+  const Liveness& liveness();
   const WrittenMemory& memory();
   const PureNodes& pure_nodes();
   const PureForks& pure_forks();
@@ -130,6 +131,7 @@ class Compilation {
   CompilationReport report_;
   std::optional<SizeAlgebra> sizes_{std::in_place};
   std::unique_ptr<const AliasClasses> aliases_;
+  std::unique_ptr<const Liveness> liveness_;
   std::unique_ptr<const WrittenMemory> memory_;
   std::unique_ptr<const PureNodes> pure_nodes_;
   std::unique_ptr<const PureForks> pure_forks_;

@@ -16,6 +16,7 @@ enum class Analysis : uint8_t {
   kPureNodes,  // PureNodes; rests on kMemory
   kPureForks,  // PureForks; rests on kMemory
   kFacts,      // ValueFactTable, all inferred; rests on kMemory
+  kLiveness,   // Liveness: of every node where it stands
 };
 
 class AnalysisSet {
@@ -24,9 +25,10 @@ class AnalysisSet {
   constexpr AnalysisSet(std::initializer_list<Analysis> analyses) {  // NOLINT(google-explicit-constructor)
     for (const Analysis analysis : analyses) bits_ |= BitOf(analysis);
   }
-  static constexpr AnalysisSet All() {
+  // What a pass preserves that moves nodes and changes nothing else.
+  static constexpr AnalysisSet AllButOrder() {
     AnalysisSet all;
-    all.bits_ = 0xff;
+    all.bits_ = static_cast<uint8_t>(~BitOf(Analysis::kLiveness));
     return all;
   }
   constexpr bool Has(Analysis analysis) const { return (bits_ & BitOf(analysis)) != 0; }

@@ -38,7 +38,7 @@ using testing::HasSubstr;
 // `optimise` changes the plan before it gets its guards.
 std::unique_ptr<const PlanExecutable> CompileGuarded(const Graph& baseline, void (*optimise)(Compilation&),
                                                      std::shared_ptr<BailoutTotals> totals = nullptr) {
-  const std::vector<ResumePlace> anchors = FindAnchors(baseline);
+  const std::vector<ResumePlace> anchors = FindAnchors(baseline, Liveness(*baseline.block()));
   const auto resumable = CompileResumable(baseline, "f", anchors);
   CompilationInputs inputs;
   inputs.anchors = &anchors;

@@ -43,7 +43,7 @@ PlanCompiler::PlanCompiler(const Graph& baseline, std::string function_name, boo
 void PlanCompiler::Prepare() const {
   const std::lock_guard lock(mutex_);
   if (resumable_ != nullptr) return;
-  anchors_ = FindAnchors(baseline_);
+  anchors_ = FindAnchors(baseline_, Liveness(*baseline_.block()));
   sites_ = FindProfileSites(baseline_);
   fingerprint_ = FingerprintOf(baseline_);
   CompilationInputs inputs;

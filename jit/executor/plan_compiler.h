@@ -15,7 +15,7 @@
 
 #include "jit/analysis/argument_spec.h"
 #include "jit/analysis/exact_shape.h"
-#include "jit/analysis/live_values.h"
+#include "jit/analysis/liveness.h"
 #include "jit/analysis/value_profile.h"
 #include "jit/compiler/target.h"
 #include "jit/executor/background_compiler.h"

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "jit/analysis/live_values.h"
+#include "jit/analysis/liveness.h"
 #include "jit/interpreter/cancellation.h"
 #include "jit/ir/graph.h"
 #include "jit/module/function.h"

@@ -1,9 +1,9 @@
 // Makes Code of a Graph: one walk in program order that chooses registers and writes instructions.
 //
-// Registers are free for others as soon as their Value has died (liveness.h). Where control flow meets, each result has
-// one register, and the Values that flow into it are steered there while they are made: a branch's or a loop body's
-// result is computed in place wherever that register is free by then, and a loop-carried Value stays where it is from
-// iteration to iteration. What cannot be steered is moved at the end of the branch, all moves at once.
+// Registers are free for others as soon as their Value has died (analysis/liveness.h). Where control flow meets, each
+// result has one register, and the Values that flow into it are steered there while they are made: a branch's or a loop
+// body's result is computed in place wherever that register is free by then, and a loop-carried Value stays where it is
+// from iteration to iteration. What cannot be steered is moved at the end of the branch, all moves at once.
 #pragma once
 
 #include <memory>
@@ -13,9 +13,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "jit/analysis/liveness.h"
 #include "jit/interpreter/code.h"
 #include "jit/interpreter/interpreter.h"
-#include "jit/interpreter/liveness.h"
 #include "jit/interpreter/registers.h"
 #include "jit/ir/graph.h"
 
@@ -103,7 +103,7 @@ class Lowering {
 
   const Block& top_;
   std::shared_ptr<Code> code_;
-  LastUses last_uses_;
+  Liveness liveness_;
   RegisterAllocator registers_;
   std::vector<int32_t> location_;      // by Value id
   std::vector<int32_t> wanted_;        // by Value id: the register it should be made in

@@ -32,7 +32,7 @@ void Lowering::BailOutTo(std::shared_ptr<const Code> baseline, std::shared_ptr<B
 }
 
 void Lowering::LowerFrameState(const Node* node) {
-  DropAll(last_uses_.DeadBefore(node), node);
+  DropAll(liveness_.DeadBefore(node), node);
   TORCH_CHECK(code_->bailouts != nullptr, "a FrameState outside of a plan");
   const int64_t anchor = node->attribute<int64_t>(sym::kAnchorAttr);
   if (anchor < 0) {

@@ -28,7 +28,7 @@ void Lowering::LowerBlock(const Block& block) {
     if (!resume_at_.empty()) AddResumePoint(node);
     LowerNode(node);
   }
-  DropAll(last_uses_.DeadBefore(block.return_node()), block.return_node());
+  DropAll(liveness_.DeadBefore(block.return_node()), block.return_node());
 }
 
 size_t Lowering::EmitJumpIfFalse(const Node* node, const Value* condition) {
@@ -53,7 +53,7 @@ int32_t Lowering::ChooseJoin(const Node* node, size_t i, const std::vector<int32
     return registers_.IsScalar(reg) == scalar && std::find(chosen.begin(), chosen.end(), reg) == chosen.end();
   };
   // The register of a Value that some branch passes through and that is dead afterwards, so that it stays where it is.
-  const std::vector<const Value*>& ending = last_uses_.EndsIn(node);
+  const std::vector<const Value*>& ending = liveness_.EndsIn(node);
   const auto ends_here = [&](int32_t reg) {
     return std::any_of(ending.begin(), ending.end(), [&](const Value* value) { return location_[value->id()] == reg; });
   };
@@ -72,7 +72,7 @@ int32_t Lowering::ChooseJoin(const Node* node, size_t i, const std::vector<int32
 
 void Lowering::LowerIf(const Node* node) {
   const size_t to_else = EmitJumpIfFalse(node, node->input());
-  if (last_uses_.DiesAt(node->input(), node)) Release(node->input());
+  if (liveness_.DiesAt(node->input(), node)) Release(node->input());
 
   std::vector<int32_t> joins;
   for (size_t i = 0; i < node->outputs().size(); ++i) {
@@ -107,7 +107,7 @@ void Lowering::LowerIf(const Node* node) {
   }
 
   registers_.Restore(before);
-  for (const Value* value : last_uses_.EndsIn(node)) Release(value);
+  for (const Value* value : liveness_.EndsIn(node)) Release(value);
   for (size_t i = 0; i < joins.size(); ++i) {
     registers_.Unreserve(joins[i]);
     registers_.Take(joins[i]);
@@ -117,7 +117,7 @@ void Lowering::LowerIf(const Node* node) {
 }
 
 void Lowering::LowerBranch(const Node* node, const Block& branch) {
-  DropAll(last_uses_.DeadOnEntry(&branch), node);
+  DropAll(liveness_.DeadOnEntry(&branch), node);
   LowerBlock(branch);
 }
 
@@ -133,7 +133,7 @@ void Lowering::LowerLoop(const Node* node) {
   for (size_t i = 0; i < carried; ++i) {
     const Value* initial = node->input(i + 2);
     const Value* output = node->output(i);
-    const bool dies = InRegister(initial) && last_uses_.DiesAt(initial, node) && !IsCounter(initial);
+    const bool dies = InRegister(initial) && liveness_.DiesAt(initial, node) && !IsCounter(initial);
     int32_t join = kNoRegister;
     if (dies && registers_.IsScalar(Operand(initial)) == IsScalar(output) &&
         std::find(joins.begin(), joins.end(), Operand(initial)) == joins.end()) {
@@ -173,7 +173,7 @@ void Lowering::LowerLoop(const Node* node) {
   }
   if (start_copy != kNoRegister) registers_.Free(start_copy);
   for (const Value* input : node->inputs()) {
-    if (InRegister(input) && last_uses_.DiesAt(input, node)) Release(input);
+    if (InRegister(input) && liveness_.DiesAt(input, node)) Release(input);
   }
   for (int32_t join : joins) registers_.Take(join);
 
@@ -228,14 +228,14 @@ void Lowering::LowerLoop(const Node* node) {
     registers_.Take(join);
   }
   for (size_t i = 0; i < carried; ++i) location_[node->output(i)->id()] = joins[i];
-  DropAll(last_uses_.DeadAfter(node), node);
+  DropAll(liveness_.DeadAfter(node), node);
   DropUnusedOutputs(node);
 }
 
 void Lowering::LowerWith(const Node* node) {
   const Block& body = *node->block(0);
   Value* manager = node->input();
-  const bool dies = InRegister(manager) && last_uses_.DiesAt(manager, node);
+  const bool dies = InRegister(manager) && liveness_.DiesAt(manager, node);
 
   // The manager stays on the state's list of entered objects, so that an exception finds it.
   const size_t enter = code_->instructions.size();
@@ -273,7 +273,7 @@ void Lowering::LowerWith(const Node* node) {
   LowerBlock(body);
   MoveReturns(body, 0, joins);
   registers_.Restore(before);
-  for (const Value* value : last_uses_.EndsIn(node)) Release(value);
+  for (const Value* value : liveness_.EndsIn(node)) Release(value);
   if (entered != nullptr) Release(entered);
   for (size_t i = 0; i < joins.size(); ++i) {
     registers_.Unreserve(joins[i]);
@@ -314,7 +314,7 @@ void Lowering::MoveReturns(const Block& block, size_t first, std::span<const int
   for (size_t i = 0; i < targets.size(); ++i) {
     const Value* value = block.returns()[first + i];
     const int32_t from = Operand(value);
-    moves.push_back({targets[i], from, from >= 0 && last_uses_.DiesAt(value, block.return_node())});
+    moves.push_back({targets[i], from, from >= 0 && liveness_.DiesAt(value, block.return_node())});
   }
   EmitMoves(std::move(moves), block.return_node());
 }

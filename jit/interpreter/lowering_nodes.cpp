@@ -93,7 +93,7 @@ uint16_t CostOf(const Operator& op) {
 Lowering::Lowering(const Block& top, std::string function_name)
     : top_(top),
       code_(std::make_shared<Code>()),
-      last_uses_(top),
+      liveness_(top),
       location_(top.graph()->value_id_bound(), kNowhere),
       wanted_(top.graph()->value_id_bound(), kNoRegister) {
   code_->function_name = std::move(function_name);
@@ -251,7 +251,7 @@ bool Lowering::LowerInline(const Node* node) {
       node->output()->uses().size() == 1) {
     pending_ = Comparison{node->output(), known->jump, Operand(inputs[0]), Operand(inputs[1])};
     for (const Value* input : inputs) {
-      if (InRegister(input) && last_uses_.DiesAt(input, node)) Release(input);
+      if (InRegister(input) && liveness_.DiesAt(input, node)) Release(input);
     }
     return true;
   }
@@ -274,7 +274,7 @@ void Lowering::LowerUncheckedCast(const Node* node) {
     location_[output->id()] = from;
     return;
   }
-  const bool dies = last_uses_.DiesAt(input, node);
+  const bool dies = liveness_.DiesAt(input, node);
   if (dies) {
     Release(input);
     if (wanted_[output->id()] == kNoRegister) wanted_[output->id()] = from;
@@ -379,7 +379,7 @@ size_t Lowering::EmitOperands(Opcode opcode, const Node* node, std::span<Value* 
   const std::span<Value* const> all_inputs = node->inputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Value* input = inputs[i];
-    if (Operand(input) < 0 || !last_uses_.DiesAt(input, node)) continue;
+    if (Operand(input) < 0 || !liveness_.DiesAt(input, node)) continue;
     // A value that comes twice dies with its last appearance.
     if (std::find(inputs.begin() + static_cast<std::ptrdiff_t>(i) + 1, inputs.end(), input) != inputs.end()) continue;
     if (IsScalar(input)) continue;
@@ -391,7 +391,7 @@ size_t Lowering::EmitOperands(Opcode opcode, const Node* node, std::span<Value* 
   }
   // All of the node's inputs that die are free for its outputs, also those that the instruction does not read.
   for (const Value* input : all_inputs) {
-    if (Operand(input) >= 0 && last_uses_.DiesAt(input, node)) Release(input);
+    if (Operand(input) >= 0 && liveness_.DiesAt(input, node)) Release(input);
   }
   // A result that is wanted nowhere else goes where an operand has just died, whose memory it may then take over.
   for (size_t i = 0; outputs.size() == 1 && i < std::min<size_t>(inputs.size(), 32); ++i) {

@@ -69,7 +69,7 @@ class Inserter {
 bool InsertFrameStates(Compilation& compilation) {
   const Graph& baseline = compilation.source();
   const std::vector<ResumePlace>* known = compilation.inputs().anchors;
-  const std::vector<ResumePlace> anchors = known != nullptr ? *known : FindAnchors(baseline);
+  const std::vector<ResumePlace> anchors = known != nullptr ? *known : FindAnchors(baseline, compilation.liveness());
   std::unique_ptr<Graph> copy = baseline.Clone();
   Inserter(baseline, *copy, anchors).Visit(*baseline.block(), *copy->block());
   compilation.Replace(std::move(copy));

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "jit/analysis/aliases.h"
+#include "jit/analysis/liveness.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/value_facts.h"
@@ -68,11 +69,10 @@ class Planner {
         graph_(compilation.graph()),
         facts_(compilation.facts()),
         aliases_(compilation.aliases()),
-        builder_(graph_, facts_) {}
+        builder_(graph_, facts_),
+        intervals_(compilation.liveness().IntervalsOf(aliases_)) {}
 
   bool Run() {
-    Number(*graph_.block());
-    FindLifetimes(*graph_.block());
     FindResults(*graph_.block());
     if (results_.empty() || results_.size() > kMostSlots) return false;
     Place();
@@ -84,67 +84,17 @@ class Planner {
   }
 
  private:
-  // From when on and until when somebody may use something of a class of aliases.
-  struct Lifetime {
-    const Block* block = nullptr;  // of its Values, if that is one
-    bool in_one_block = true;
-    size_t begin = SIZE_MAX;
-    size_t end = 0;
-  };
   struct Result {
     Node* node;
     const Operator* into;
     KnownSizes sizes;
     c10::ScalarType dtype;
-    Lifetime lives;
+    Liveness::Interval lives;
     // As they may well be.
     size_t bytes = 0;
     size_t offset = SIZE_MAX;
     size_t place = 0;
   };
-
-  // Nodes in order, each before and after what is in its blocks.
-  void Number(const Block& block) {
-    for (Node* node : block) {
-      begins_[node] = next_++;
-      for (const Block* inner : node->blocks()) Number(*inner);
-      ends_[node] = next_++;
-    }
-    begins_[block.return_node()] = ends_[block.return_node()] = next_++;
-  }
-
-  void FindLifetimes(const Block& block) {
-    for (const Value* param : block.params()) Define(*param, block);
-    for (const Node* node : block) {
-      for (const Value* output : node->outputs()) Define(*output, block);
-      for (const Block* inner : node->blocks()) FindLifetimes(*inner);
-    }
-  }
-
-  void Define(const Value& value, const Block& block) {
-    const size_t alias_class = aliases_.ClassOf(value);
-    if (alias_class == AliasClasses::kNoMemory) return;
-    Lifetime& lives = lifetimes_[alias_class];
-    if (lives.block == nullptr) lives.block = &block;
-    if (lives.block != &block || value.node()->kind() == sym::kParam) lives.in_one_block = false;
-    lives.begin = std::min(lives.begin, value.node()->kind() == sym::kParam ? 0 : begins_[value.node()]);
-    for (const Use& use : value.uses()) {
-      if (use.user->kind() == sym::kReturn || IsClosure(*use.user)) lives.in_one_block = false;
-      lives.end = std::max(lives.end, EndOf(*use.user, block));
-    }
-    if (!value.HasUses() && value.node()->kind() != sym::kParam) lives.end = std::max(lives.end, ends_[value.node()]);
-  }
-
-  // Of a use by `user`, for a Value of `block`.
-  size_t EndOf(const Node& user, const Block& block) const {
-    const Node* node = &user;
-    while (node->block() != &block) node = node->block()->owner();
-    if (node->kind() != sym::kFrameState) return ends_.at(node);
-    do {
-      node = node->next();
-    } while (node->kind() != sym::kFrameState && node->kind() != sym::kReturn);
-    return ends_.at(node);
-  }
 
   void FindResults(const Block& block) {
     for (Node* node : block) {
@@ -164,7 +114,7 @@ class Planner {
       return;
     const size_t alias_class = aliases_.ClassOf(value);
     if (aliases_.FactsOf(alias_class).outlives()) return;
-    const Lifetime& lives = lifetimes_.at(alias_class);
+    const Liveness::ClassInterval& lives = intervals_.at(alias_class);
     if (!lives.in_one_block) return;
     if (!builder_.CanCompute(*facts.sizes)) return;
     Result result{.node = node, .into = into, .sizes = *facts.sizes, .dtype = *facts.dtype, .lives = lives};
@@ -175,10 +125,6 @@ class Planner {
     results_.push_back(std::move(result));
   }
 
-  static bool Meet(const Result& a, const Result& b) {
-    return a.lives.begin <= b.lives.end && b.lives.begin <= a.lives.end;
-  }
-
   void Place() {
     std::ranges::stable_sort(results_, std::greater(), &Result::bytes);
     std::vector<const Result*> beside;
@@ -187,7 +133,7 @@ class Planner {
       beside.clear();
       for (size_t j = 0; j < i; ++j) {
         const Result& other = results_[j];
-        if (Meet(result, other) && other.offset != SIZE_MAX) beside.push_back(&other);
+        if (result.lives.Meets(other.lives) && other.offset != SIZE_MAX) beside.push_back(&other);
       }
       std::ranges::sort(beside, {}, &Result::offset);
       size_t offset = 0;
@@ -211,7 +157,7 @@ class Planner {
       bytes = std::max(bytes, result.offset + result.bytes);
       std::vector<bool> met(beneath.size()), below(beneath.size());
       for (size_t j = 0; j < i; ++j) {
-        if (Meet(result, results_[j])) met[results_[j].place] = true;
+        if (result.lives.Meets(results_[j].lives)) met[results_[j].place] = true;
       }
       ArenaBuilder::Place place{result.sizes, result.dtype, {}};
       for (size_t other = met.size(); other-- > 0;) {
@@ -254,10 +200,7 @@ class Planner {
   ValueFactTable& facts_;
   const AliasClasses& aliases_;  // what a list holds lives as long as the list
   ArenaBuilder builder_;
-  size_t next_ = 0;
-  std::unordered_map<const Node*, size_t> begins_;
-  std::unordered_map<const Node*, size_t> ends_;
-  std::unordered_map<size_t, Lifetime> lifetimes_;  // by class of aliases
+  const std::unordered_map<size_t, Liveness::ClassInterval> intervals_;  // by class of aliases
   std::vector<Result> results_;
 };
 
