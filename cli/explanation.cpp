@@ -30,6 +30,9 @@ void AppendRun(const CallReport::Run& run, std::string& out) {
     out += (run.tier == 1 ? "the plan for (" : "the plan for exactly these sizes of (") + run.arguments + ")";
     Append(out, ", compiled in %.1f ms, %u guards, %zu bailouts\n", Seconds(run.compile_time) * 1e3, run.guards,
            run.bailouts.size());
+    Append(out, "  memory planned for %zu of %zu results: %.1f kB, of which %.1f kB are in use at one time\n",
+           run.planned_results, run.results, static_cast<double>(run.planned_bytes) * 1e-3,
+           static_cast<double>(run.planned_peak) * 1e-3);
     // The call has an answer, so whatever raised, the baseline did not.
     for (const std::string& why : run.bailouts) out += "  left for the baseline: " + why + "\n";
   } else {
@@ -80,6 +83,10 @@ Json ExplanationToJson(const CallReport& report) {
       described["arguments"] = run.arguments;
       described["compile_seconds"] = Seconds(run.compile_time);
       described["guards"] = run.guards;
+      described["memory"] = {{"results", run.results},
+                             {"planned", run.planned_results},
+                             {"bytes", run.planned_bytes},
+                             {"peak", run.planned_peak}};
       described["bailouts"] = run.bailouts.size();
       described["left_for_the_baseline"] = run.bailouts;
       described["passes"] = Json::array();

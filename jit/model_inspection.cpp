@@ -132,6 +132,11 @@ CallReport::Run DescribeRun(const std::string& method, const RunReport& run) {
     described.guards = run.plan->num_guards();
     described.bailouts = run.profile.bailouts();
     described.passes = DescribePasses(run.plan->passes());
+    const CompilationReport::Memory& memory = run.plan->memory();
+    described.results = memory.results;
+    described.planned_results = memory.planned;
+    described.planned_bytes = memory.bytes;
+    described.planned_peak = memory.peak;
   }
   for (const auto& [name, op] : run.profile.operators()) described.operators.push_back({name, op.calls, op.time});
   std::ranges::stable_sort(described.operators, std::ranges::greater(), &CallReport::Operator::time);

@@ -156,6 +156,12 @@ struct CallReport {
     std::string arguments;
     std::chrono::nanoseconds compile_time{0};
     uint32_t guards = 0;
+    // Of the operators that make a tensor, how many have their result in the plan's own memory; how large that is for
+    // the sizes that are likely, and how much of it is in use at one time.
+    size_t results = 0;
+    size_t planned_results = 0;
+    size_t planned_bytes = 0;
+    size_t planned_peak = 0;
     std::vector<std::string> bailouts;  // why this run went back to the baseline, if it did
     std::vector<Operator> operators;    // the one with the most time first
     std::vector<Pass> passes;           // likewise, of those that made the plan

@@ -17,7 +17,15 @@ struct CompilationReport {
     size_t nodes_before = 0;
     size_t nodes_after = 0;
   };
-  std::vector<Step> steps;        // in order
+  // What is known of a plan's memory before it runs, for the sizes that are likely.
+  struct Memory {
+    size_t results = 0;  // of operators that make a tensor
+    size_t planned = 0;  // of those, how many have a place in the plan's arena
+    size_t bytes = 0;    // of the arena
+    size_t peak = 0;     // the most of these results that is in use at one time
+  };
+  std::vector<Step> steps;  // in order
+  Memory memory;
   std::vector<size_t> questions;  // numbers of the Values that would be guarded if the profile said so
   bool lacks_room = false;        // the weights' table had none for a constant that it would have
 };

@@ -24,6 +24,7 @@ class ExecutionPlan {
     std::string shape;             // of the one that it is for; empty: for all
     bool lacks_room = false;
     std::vector<CompilationReport::Step> passes = {};  // that made it, in order
+    CompilationReport::Memory memory = {};
   };
   ExecutionPlan(std::unique_ptr<const PlanExecutable> executable, std::chrono::nanoseconds compile_time,
                 const Origin& origin);
@@ -34,6 +35,7 @@ class ExecutionPlan {
   // Whether there was no room for a constant that it would have: it may be slower than one that was made earlier.
   bool lacks_room() const { return origin_.lacks_room; }
   const std::vector<CompilationReport::Step>& passes() const { return origin_.passes; }
+  const CompilationReport::Memory& memory() const { return origin_.memory; }
   // The sizes that arguments must have; empty: any.
   const std::string& shape() const { return origin_.shape; }
   unsigned tier() const { return origin_.shape.empty() ? 1 : 2; }

@@ -86,7 +86,8 @@ OptimisedPlan PlanCompiler::Optimise(const PlanRequest& request, CompileProgress
   const ExecutionPlan::Origin origin = {.speculation_sites = report.questions.size(),
                                         .shape = request.shape == nullptr ? "" : request.shape->ToString(),
                                         .lacks_room = report.lacks_room,
-                                        .passes = report.steps};
+                                        .passes = report.steps,
+                                        .memory = report.memory};
   return {plan.TakeGraph(), origin, std::chrono::steady_clock::now() - start};
 }
 

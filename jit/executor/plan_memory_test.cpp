@@ -1,4 +1,4 @@
-// Plans whose small results have places in an arena, against the baseline.
+// Plans whose results have places in an arena, against the baseline.
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/allclose.h>
@@ -20,6 +20,9 @@
 #include "jit/ir/printer.h"
 #include "jit/ir/symbols.h"
 #include "jit/ir/verifier.h"
+#include "jit/support/cpu_allocator.h"
+#include "jit/support/memory_account.h"
+#include "jit/support/resource_error.h"
 #include "jit/weights/derived_constants.h"
 
 namespace hearth {
@@ -45,20 +48,29 @@ class Method {
   }
 
   IValue Baseline(std::vector<IValue> arguments) const { return hearth::Run(*baseline_, std::move(arguments)); }
-  IValue Plan(std::vector<IValue> arguments, int32_t failing_guard = -1) const {
+  IValue Plan(std::vector<IValue> arguments, int32_t failing_guard = -1,
+              std::shared_ptr<MemoryAccount> memory = nullptr) const {
     RunOptions options;
     options.failing_guard = failing_guard;
+    options.memory = std::move(memory);
     return hearth::Run(*plan_->executable().entry(), std::move(arguments), options);
   }
   const ExecutionPlan& plan() const { return *plan_; }
-  size_t slots() const { return CountSlots(*plan_->executable().graph().block()); }
+  // Results that are tensors of the arena, and those that their operators make in it.
+  size_t slots() const {
+    return Count(*plan_->executable().graph().block(), [](const Node& node) { return node.kind() == sym::kSlot; });
+  }
+  size_t placed() const {
+    return Count(*plan_->executable().graph().block(),
+                 [](const Node& node) { return node.kind() != sym::kSlot && node.HasAttribute(sym::kPlaceAttr); });
+  }
 
  private:
-  static size_t CountSlots(const Block& block) {
+  static size_t Count(const Block& block, bool (*counts)(const Node&)) {
     size_t count = 0;
     for (const Node* node : block) {
-      count += node->kind() == sym::kSlot ? 1 : 0;
-      for (const Block* inner : node->blocks()) count += CountSlots(*inner);
+      count += counts(*node) ? 1 : 0;
+      for (const Block* inner : node->blocks()) count += Count(*inner, counts);
     }
     return count;
   }
@@ -217,13 +229,30 @@ TEST(PlanMemoryTest, RandomProgramsForAnySizesAnswerAsTheBaselineWhateverTheSize
       ExpectSameAnswers(method, at::rand({rows, columns}), at::rand({rows, columns}));
       if (testing::Test::HasFailure()) return;
     }
-    // Too large for the arena, in part or altogether; and back.
-    for (const int64_t rows : {90, 200, 6}) {
+    // So that the arena has its memory for a run at a time, or is far larger than was likely; and back.
+    for (const int64_t rows : {90, 300, 6}) {
       ExpectSameAnswers(method, at::rand({rows, 100}), at::rand({rows, 100}));
       if (testing::Test::HasFailure()) return;
     }
   }
   EXPECT_GT(slots, 300u);
+}
+
+TEST(PlanMemoryTest, RandomProgramsOfLargeTensorsAnswerAsTheBaselineAtEveryGuard) {
+  InstallCountingAllocator();
+  at::set_num_threads(1);
+  size_t placed = 0;
+  for (uint32_t seed = 0; seed < 24; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto input = [] { return at::rand({30, 600}); };
+    const Method method(RandomProgram(seed), Arguments(input(), input(), true),
+                        seed % 2 == 0 ? Sizes::kExact : Sizes::kAny, /*guard_everywhere=*/true);
+    placed += method.placed();
+    EXPECT_EQ(method.slots(), 0u);
+    ExpectSameAnswers(method, input(), input());
+    if (testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(placed, 120u);
 }
 
 // A chain of results, of which any two neighbours live at once: these operators write into no operand.
@@ -253,23 +282,88 @@ TEST(PlanMemoryTest, ResultsThatDoNotLiveAtOnceShareTheirPlace) {
   }
 }
 
-TEST(PlanMemoryTest, ThreadsThatRunOnePlanHaveMemoryOfTheirOwn) {
-  const Method method(kChain, {Input(), 3}, Sizes::kAny, /*guard_everywhere=*/false);
+void ExpectThreadsHaveMemoryOfTheirOwn(int64_t columns, size_t runs) {
+  const Method method(kChain, {at::rand({6, columns}), 3}, Sizes::kAny, /*guard_everywhere=*/false);
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 4; ++thread) {
     threads.emplace_back([&, thread] {
       std::vector<at::Tensor> inputs;
       std::vector<IValue> expected;
       for (int64_t rows = 2; rows < 14; ++rows) {
-        inputs.push_back(at::rand({rows + 10 * (thread % 2), 20}));
+        inputs.push_back(at::rand({rows + 10 * (thread % 2), columns}));
         expected.push_back(method.Baseline({inputs.back(), 5}));
       }
-      for (size_t i = 0; i < 300; ++i) {
+      for (size_t i = 0; i < runs; ++i) {
         EXPECT_TRUE(AreEqual(method.Plan({inputs[i % inputs.size()], 5}), expected[i % inputs.size()]));
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+TEST(PlanMemoryTest, ThreadsThatRunOnePlanHaveMemoryOfTheirOwn) { ExpectThreadsHaveMemoryOfTheirOwn(20, 300); }
+
+TEST(PlanMemoryTest, ThreadsThatRunOnePlanOfLargeTensorsHaveMemoryOfTheirOwn) {
+  InstallCountingAllocator();
+  ExpectThreadsHaveMemoryOfTheirOwn(20000, 40);
+}
+
+TEST(PlanMemoryTest, LargeResultsTakeNoMoreThanTheirPeakAndGiveItBack) {
+  InstallCountingAllocator();
+  const auto input = [] { return at::rand({40, 20000}); };
+  const int64_t one = 40 * 20000 * static_cast<int64_t>(sizeof(float));
+  for (const Sizes sizes : {Sizes::kExact, Sizes::kAny}) {
+    const Method method(kChain, {input(), 3}, sizes, /*guard_everywhere=*/false);
+    EXPECT_EQ(method.placed(), 4u);
+    EXPECT_EQ(method.slots(), 0u) << "what is likely to be large is its operator's to make";
+    const CompilationReport::Memory& planned = method.plan().memory();
+    EXPECT_EQ(planned.planned, 4u);
+    EXPECT_EQ(planned.peak, static_cast<size_t>(3 * one));
+    EXPECT_EQ(planned.bytes, planned.peak);
+    EXPECT_LT(method.plan().bytes(), static_cast<size_t>(one)) << "what runs give back is not the plan's";
+    const at::Tensor x = input();
+    for (int run = 0; run < 3; ++run) {
+      // Its arena and its answer: nothing that it made has other memory.
+      const auto account = std::make_shared<MemoryAccount>(4 * one + one / 4);
+      const IValue answer = method.Plan({x, 5}, -1, account);
+      EXPECT_TRUE(AreEqual(answer, method.Baseline({x, 5})));
+      EXPECT_LT(account->held(), one + one / 10 + 100000) << "its answer";
+    }
+  }
+}
+
+TEST(PlanMemoryTest, ARunEndsAtItsMemoryLimitAndNoneBeforeIt) {
+  InstallCountingAllocator();
+  // The branch is not taken that would need much.
+  const Method method(R"(graph(%x : Tensor, %flag : bool):
+  %0 : int = prim::Constant[value=0]()
+  %a : Tensor = aten::exp(%x)
+  %b : Tensor = prim::If(%flag)
+    block0():
+      %list : List[Tensor] = prim::ListConstruct(%a, %a, %a, %a, %a, %a, %a, %a)
+      %all : Tensor = aten::cat(%list, %0)
+      %twice : Tensor = aten::neg(%all)
+      %none : NoneType = prim::Constant[value=None]()
+      %sum : Tensor = aten::sum(%twice, %none)
+      -> (%sum)
+    block1():
+      %n : Tensor = aten::neg(%a)
+      %none.1 : NoneType = prim::Constant[value=None]()
+      %sum.1 : Tensor = aten::sum(%n, %none.1)
+      -> (%sum.1)
+  return (%b, %b)
+)",
+                      {at::rand({64, 4096}), true}, Sizes::kExact, /*guard_everywhere=*/false);
+  const int64_t one = 64 * 4096 * static_cast<int64_t>(sizeof(float));
+  EXPECT_EQ(method.placed(), 3u) << PrintGraph(method.plan().executable().graph());
+  const at::Tensor x = at::rand({64, 4096});
+  for (int run = 0; run < 2; ++run) {
+    EXPECT_TRUE(
+        AreEqual(method.Plan({x, false}, -1, std::make_shared<MemoryAccount>(4 * one)), method.Baseline({x, false})));
+    EXPECT_THROW(method.Plan({x, true}, -1, std::make_shared<MemoryAccount>(4 * one)), ResourceError);
+    EXPECT_TRUE(
+        AreEqual(method.Plan({x, true}, -1, std::make_shared<MemoryAccount>(20 * one)), method.Baseline({x, true})));
+  }
 }
 
 TEST(PlanMemoryTest, ARunThatRaisesInTheMiddleLeavesNothingBehind) {

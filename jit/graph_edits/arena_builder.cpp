@@ -83,7 +83,7 @@ size_t ArenaBuilder::LikelyBytes(const KnownSizes& sizes, c10::ScalarType dtype)
   size_t bytes = c10::elementSize(dtype);
   for (const KnownSize& size : sizes) {
     const int64_t likely = facts_.sizes().Likely(size).value_or(0);
-    if (likely <= 0 || static_cast<size_t>(likely) > kMostBytesOfSlot / bytes) return 0;
+    if (likely <= 0 || static_cast<size_t>(likely) > kMostBytesOfPlace / bytes) return 0;
     bytes *= static_cast<size_t>(likely);
   }
   return bytes;

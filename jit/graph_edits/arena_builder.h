@@ -41,7 +41,8 @@ class ArenaBuilder {
 
   // Whether all of them can be computed at entry.
   bool CanCompute(const KnownSizes& sizes);
-  // Of a tensor of sizes that can be computed, as they may well be; 0 if it is empty, or larger than a slot may be.
+  // Of a tensor of sizes that can be computed, as they may well be; 0 if it is empty, or if nothing is
+  // known of them.
   size_t LikelyBytes(const KnownSizes& sizes, c10::ScalarType dtype);
 
   struct Place {

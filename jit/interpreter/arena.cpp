@@ -39,35 +39,86 @@ Arena::Arena(const ArenaLayout& layout, std::atomic<size_t>* count) : layout_(la
 Arena::~Arena() { count_->fetch_sub(1, std::memory_order_relaxed); }
 
 void Arena::FitTo(std::span<const int64_t> given) {
-  const c10::InferenceMode usual(false);  // so that runs of any mode may write them
   layout_.Compute(given, &numbers_);
   bytes_ = layout_.Arrange(numbers_, &extents_);
-  if (bytes_ > capacity()) memory_ = c10::make_intrusive<Memory>(bytes_);
   tensors_.resize(layout_.places.size());
-  for (size_t place = 0; place < tensors_.size(); ++place) SetTensor(place);
+  tensors_at_.reset();
 }
 
-Arena::Memory::Memory(size_t size) : bytes(size), data(c10::GetCPUAllocator()->allocate(size)) {}
+void Arena::Acquire() {
+  MemoryAccount* const account = MemoryAccount::Current();
+  if (keeps_memory()) {
+    if (account != nullptr) MemoryAccount::RequireRoom(bytes_);
+    const MemoryAccount::Scope uncounted(nullptr);
+    if (capacity() < bytes_) Allocate(nullptr);
+    SetTensors();
+  } else {
+    const MemoryAccount::Scope uncounted(nullptr);
+    if (account != nullptr && account->held() > account->limit() - static_cast<int64_t>(bytes_)) return GoWithout();
+    Allocate(account);
+    SetTensors();
+    return;
+  }
+  if (account != nullptr) MemoryAccount::Allocated(bytes_);
+}
+
+void Arena::Release() {
+  if (memory_ == nullptr) return;
+  if (keeps_memory()) {
+    if (MemoryAccount::Current() != nullptr) MemoryAccount::Freed(bytes_);
+  } else {
+    memory_->data.clear();
+    memory_->bytes = 0;
+  }
+}
+
+void Arena::Leave() {
+  // All of what it kept counts as the run's when it is freed.
+  if (keeps_memory() && MemoryAccount::Current() != nullptr) MemoryAccount::Allocated(capacity() - bytes_);
+}
+
+void Arena::Allocate(MemoryAccount* account) {
+  if (capacity() != 0) memory_->data.clear();
+  if (memory_ == nullptr) memory_ = c10::make_intrusive<Memory>();
+  memory_->bytes = 0;
+  const MemoryAccount::Scope counted(account);
+  memory_->data = c10::GetCPUAllocator()->allocate(bytes_);
+  memory_->bytes = bytes_;
+}
+
+void Arena::GoWithout() {
+  memory_ = nullptr;
+  std::ranges::fill(tensors_, c10::IValue());
+  tensors_at_.reset();
+}
+
+// Memory that is given out again is mostly where it was.
+void Arena::SetTensors() {
+  void* const at = memory_ ? memory_->data.get() : nullptr;
+  if (at == tensors_at_) return;
+  const c10::InferenceMode usual(false);  // so that runs of any mode may write them
+  for (size_t place = 0; place < tensors_.size(); ++place) SetTensor(place);
+  tensors_at_ = at;
+}
 
 void Arena::SetTensor(size_t place) {
   const ArenaLayout::Place& what = layout_.places[place];
   const ArenaLayout::Extent extent = extents_[place];
   c10::IValue& tensor = tensors_[place];
-  if (extent.bytes == 0) {
+  if (extent.bytes == 0 || !what.has_tensor) {
     tensor = c10::IValue();
     return;
   }
   const Sizes sizes = SizesOf(what, numbers_);
-  const size_t bytes = at::detail::computeStorageNbytesContiguous(sizes, c10::elementSize(what.dtype));
   if (tensor.isNone()) {
-    c10::Storage storage(c10::Storage::use_byte_size_t(), bytes, PartAt(extent.offset), c10::GetCPUAllocator(),
+    c10::Storage storage(c10::Storage::use_byte_size_t(), extent.bytes, PartAt(extent.offset), c10::GetCPUAllocator(),
                          /*resizable=*/true);
     tensor = at::detail::make_tensor<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(c10::DispatchKey::CPU),
                                                       c10::scalarTypeToTypeMeta(what.dtype));
   } else {
     const c10::Storage& storage = tensor.toTensor().storage();
     storage.set_data_ptr_noswap(PartAt(extent.offset));
-    storage.set_nbytes(bytes);
+    storage.set_nbytes(extent.bytes);
   }
   tensor.toTensor().unsafeGetTensorImpl()->set_sizes_contiguous(sizes);
 }
@@ -85,9 +136,14 @@ at::Tensor Arena::Make(size_t place) const {
 }
 
 bool Arena::IsFree() const {
-  return std::ranges::all_of(tensors_, [](const c10::IValue& tensor) {
-    return tensor.isNone() || (tensor.use_count() == 1 && tensor.toTensor().storage().use_count() == 1);
-  });
+  if (memory_ == nullptr) return true;
+  size_t referrers = 1;
+  for (const c10::IValue& tensor : tensors_) {
+    if (tensor.isNone()) continue;
+    if (tensor.use_count() != 1 || tensor.toTensor().storage().use_count() != 1) return false;
+    ++referrers;
+  }
+  return memory_.use_count() == referrers;
 }
 
 Arenas::~Arenas() {
@@ -102,14 +158,11 @@ std::unique_ptr<Arena> Arenas::Take(std::span<const int64_t> given) const {
     if (arena == nullptr) arena = std::make_unique<Arena>(layout_, &made_);
     arena->FitTo(given);
   }
-  if (MemoryAccount::Current() != nullptr) {
-    try {
-      MemoryAccount::RequireRoom(arena->bytes());
-    } catch (...) {
-      Keep(std::move(arena));
-      throw;
-    }
-    MemoryAccount::Allocated(arena->bytes());
+  try {
+    arena->Acquire();
+  } catch (...) {
+    Keep(std::move(arena));
+    throw;
   }
   return arena;
 }
@@ -154,14 +207,11 @@ std::unique_ptr<Arena> Arenas::TakeOldest() const {
 
 void Arenas::Give(std::unique_ptr<Arena> arena) const {
   if (!arena->IsFree()) return Leave(std::move(arena));
-  if (MemoryAccount::Current() != nullptr) MemoryAccount::Freed(arena->bytes());
+  arena->Release();
   Keep(std::move(arena));
 }
 
-void Arenas::Leave(std::unique_ptr<Arena> arena) const {
-  // All of it counts as the run's when it is freed.
-  if (MemoryAccount::Current() != nullptr) MemoryAccount::Allocated(arena->capacity() - arena->bytes());
-}
+void Arenas::Leave(std::unique_ptr<Arena> arena) const { arena->Leave(); }
 
 void Arenas::Keep(std::unique_ptr<Arena> arena) const {
   const MemoryAccount::Scope uncounted(nullptr);

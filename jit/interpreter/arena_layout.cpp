@@ -37,10 +37,10 @@ size_t BytesOf(const ArenaLayout::Place& place, std::span<const int64_t> numbers
   size_t bytes = c10::elementSize(place.dtype);
   for (const uint32_t number : place.sizes) {
     const int64_t size = numbers[number];
-    if (size <= 0 || static_cast<size_t>(size) > kMostBytesOfSlot / bytes) return 0;
+    if (size <= 0 || static_cast<size_t>(size) > kMostBytesOfPlace / bytes) return 0;
     bytes *= static_cast<size_t>(size);
   }
-  return ArenaAligned(bytes);
+  return bytes;
 }
 
 }  // namespace
@@ -58,10 +58,9 @@ size_t ArenaLayout::Arrange(std::span<const int64_t> numbers, std::vector<Extent
   for (const Place& place : places) {
     Extent extent{0, BytesOf(place, numbers)};
     for (const uint32_t below : place.over) {
-      extent.offset = std::max(extent.offset, (*extents)[below].offset + (*extents)[below].bytes);
+      extent.offset = std::max(extent.offset, (*extents)[below].offset + ArenaAligned((*extents)[below].bytes));
     }
-    if (extent.offset + extent.bytes > kMostBytesOfArena) extent.bytes = 0;
-    end = std::max(end, extent.offset + extent.bytes);
+    end = std::max(end, extent.offset + ArenaAligned(extent.bytes));
     extents->push_back(extent);
   }
   return end;

@@ -1,10 +1,10 @@
-// Which small results of a plan share memory, and where they lie, for any sizes: a plan's prim::Arena as the
-// interpreter has it (passes/plan_memory.h decides).
+// Which results of a plan share memory, and where they lie, for any sizes: a plan's prim::Arena as the interpreter has
+// it (passes/plan_memory.h decides).
 //
 // The plan knows which places must not overlap: it says of each over which others it lies. Sizes, and from them
 // offsets, are computed of a run's numbers (sizes of its arguments, ints) when an arena is made for them: a place
-// begins where the highest of those below it ends. What is too large for these numbers (support/arena_limits.h), or
-// empty, or a size of which nothing can be said, has no memory there.
+// begins where the highest of those below it ends. What is empty for these numbers, or of a size of which nothing can
+// be said, has no memory there.
 //
 // Immutable once made.
 #pragma once
@@ -30,6 +30,7 @@ struct ArenaLayout {
     c10::ScalarType dtype;
     std::vector<uint32_t> sizes;  // which numbers
     std::vector<uint32_t> over;   // which places; earlier ones
+    bool has_tensor = true;       // ready made; else the operator that has its result there makes it
   };
   uint32_t num_given = 0;
   std::vector<Step> steps;
@@ -43,7 +44,7 @@ struct ArenaLayout {
 
   struct Extent {
     size_t offset;
-    size_t bytes;  // 0: it has no memory
+    size_t bytes;  // of its tensor; 0: it has no memory
   };
   // Of places; how many bytes they take together.
   size_t Arrange(std::span<const int64_t> numbers, std::vector<Extent>* extents) const;

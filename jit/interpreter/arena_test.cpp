@@ -2,14 +2,17 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/exp.h>
 #include <ATen/ops/fill.h>
 #include <ATen/ops/floor_divide.h>
 #include <ATen/ops/full_like.h>
+#include <ATen/ops/rand.h>
 #include <ATen/ops/remainder.h>
 #include <ATen/ops/resize.h>
 #include <ATen/ops/zero.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -18,6 +21,7 @@
 #include "jit/support/arena_limits.h"
 #include "jit/support/cpu_allocator.h"
 #include "jit/support/memory_account.h"
+#include "jit/support/placed_allocation.h"
 
 namespace hearth {
 namespace {
@@ -146,16 +150,14 @@ TEST(ArenaTest, ARunOfNewNumbersGetsTheArenaThatWasNotUsedForLongest) {
   EXPECT_EQ(use(13), used[3]);
 }
 
-TEST(ArenaTest, WhatIsTooLargeForARunIsATensorOfItsOwn) {
+// So many that an arena of OfNumber has its memory for one run at a time.
+constexpr int64_t kMany = kMostBytesKept / sizeof(float);
+
+TEST(ArenaTest, WhatIsEmptyForARunIsATensorOfItsOwn) {
   const Arenas arenas(OfNumber());
-  const int64_t most = kMostBytesOfSlot / sizeof(float);
-  for (const int64_t n : {most, most / 3, most + 1, most / 3 + 1, int64_t{0}, most}) {
+  for (const int64_t n : {int64_t{3}, int64_t{0}, kMany, int64_t{0}, int64_t{5}}) {
     std::unique_ptr<Arena> arena = arenas.Take(Numbers{n});
-    const bool one = n > 0 && n <= most, three = n > 0 && 3 * n <= most;
-    EXPECT_EQ(arena->tensor(0).isTensor(), one) << n;
-    EXPECT_EQ(arena->tensor(1).isTensor(), three) << n;
-    EXPECT_EQ(arena->tensor(2).isTensor(), three) << n;
-    EXPECT_LE(arena->bytes(), 2 * kMostBytesOfSlot + (three ? 2 * kMostBytesOfSlot : 0));
+    for (size_t place = 0; place < 4; ++place) EXPECT_EQ(arena->tensor(place).isTensor(), n != 0) << n;
     const at::Tensor made = arena->Make(1);
     EXPECT_EQ(made.sizes(), (Numbers{n, 3}));
     EXPECT_EQ(made.strides(), (Numbers{3, 1}));
@@ -164,15 +166,73 @@ TEST(ArenaTest, WhatIsTooLargeForARunIsATensorOfItsOwn) {
   }
 }
 
-TEST(ArenaTest, AnArenaHoldsNoMoreThanItMay) {
-  ArenaLayout layout = OfNumber();
-  for (uint32_t i = 4; i < 40; ++i) layout.places.push_back({c10::kFloat, {0}, {i - 1}});
-  const Arenas arenas(layout);
-  const std::unique_ptr<Arena> arena = arenas.Take(Numbers{kMostBytesOfSlot / sizeof(float)});
-  EXPECT_EQ(arena->bytes(), kMostBytesOfArena);
-  EXPECT_EQ(arena->capacity(), kMostBytesOfArena);
-  EXPECT_TRUE(arena->tensor(10).isTensor());
-  EXPECT_TRUE(arena->tensor(39).isNone());
+TEST(ArenaTest, ALargeArenaHasMemoryForOneRunAtATime) {
+  const ArenaLayout layout = OfNumber();
+  std::atomic<size_t> count{0};
+  Arena arena(layout, &count);
+  for (const int64_t n : {kMany, int64_t{4}, kMany, kMany + 5, int64_t{7}}) {
+    arena.FitTo(Numbers{n});
+    for (int run = 0; run < 3; ++run) {
+      arena.Acquire();
+      EXPECT_GE(arena.capacity(), arena.bytes());
+      for (size_t place = 0; place < 4; ++place) {
+        const at::Tensor& tensor = arena.tensor(place).toTensor();
+        tensor.fill_(static_cast<double>(place));
+        EXPECT_EQ(tensor.storage().nbytes(), tensor.nbytes());
+      }
+      for (size_t place = 0; place < 4; ++place) {
+        const at::Tensor& tensor = arena.tensor(place).toTensor();
+        EXPECT_TRUE(tensor.equal(at::full_like(tensor, static_cast<double>(place)))) << n << ": " << place;
+      }
+      EXPECT_TRUE(arena.IsFree());
+      arena.Release();
+      EXPECT_EQ(arena.capacity() > 0, n < kMany) << "what is idle is the allocator's";
+    }
+  }
+}
+
+TEST(ArenaTest, ALargeArenaThatAnAccountHasNoRoomForIsTensorsOfTheirOwn) {
+  InstallCountingAllocator();
+  const Arenas arenas(OfNumber());
+  for (const bool has_room : {true, false, true}) {
+    std::unique_ptr<Arena> arena;
+    MemoryAccount account(has_room ? int64_t{1} << 40 : 32 * kMany - 1);
+    const MemoryAccount::Scope scope(&account);
+    ASSERT_NO_THROW(arena = arenas.Take(Numbers{kMany}));
+    for (size_t place = 0; place < 4; ++place) EXPECT_EQ(arena->tensor(place).isTensor(), has_room);
+    EXPECT_EQ(static_cast<bool>(arena->memory_of(0)), has_room);
+    if (has_room) EXPECT_GE(account.held(), 32 * kMany);
+    arenas.Give(std::move(arena));
+    EXPECT_LT(account.held(), 5000);
+    EXPECT_NO_THROW(account.Check());
+  }
+}
+
+TEST(ArenaTest, WhatAnOperatorAllocatesForItselfLiesInItsPlace) {
+  InstallCountingAllocator();
+  const Arenas arenas(OfNumber());
+  for (const int64_t n : {int64_t{100}, kMany}) {
+    std::unique_ptr<Arena> arena = arenas.Take(Numbers{n});
+    const at::Tensor x = at::rand({3 * n});
+    at::Tensor made, other;
+    {
+      const PlacedAllocation placed(arena->bytes_of(2), arena->memory_of(2));
+      other = at::exp(x.slice(0, 0, n));
+      made = at::exp(x);
+      EXPECT_NE(at::exp(x).data_ptr(), made.data_ptr()) << "a place is for one tensor";
+    }
+    EXPECT_EQ(made.data_ptr(), arena->tensor(2).toTensor().data_ptr());
+    EXPECT_NE(other.data_ptr(), made.data_ptr());
+    EXPECT_TRUE(made.equal(at::exp(x)));
+    EXPECT_FALSE(arena->IsFree());
+    if (n == kMany) {
+      arenas.Give(std::move(arena));
+      EXPECT_TRUE(made.equal(at::exp(x))) << "it stays while somebody has it";
+    } else {
+      made.reset();
+      EXPECT_TRUE(arena->IsFree());
+    }
+  }
 }
 
 TEST(ArenaTest, DivisionsRoundDownAsInPython) {

@@ -136,7 +136,9 @@ class Lister {
   }
 
   void ListOperands(const Instruction& instruction) {
-    if (instruction.opcode == Opcode::kBoxed) out_ << " " << instruction.op->schema().operator_name();
+    if (instruction.opcode == Opcode::kPlaced) out_ << " " << instruction.target;
+    if (instruction.opcode == Opcode::kBoxed || instruction.opcode == Opcode::kPlaced)
+      out_ << " " << instruction.op->schema().operator_name();
     if (instruction.opcode == Opcode::kCall) out_ << " " << instruction.function->qualname().qualifiedName();
     if (instruction.opcode == Opcode::kCallForeign) out_ << " " << instruction.foreign->qualname().qualifiedName();
     const int32_t* operands = code_.operands.data() + instruction.operands;

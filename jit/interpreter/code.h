@@ -43,7 +43,7 @@ class Function;
   X(IsNone) X(IsNotNone) X(ListGet) X(ListLen) X(Native) X(NativeWide) X(Boxed) X(ListConstruct) X(DictConstruct) \
   X(TupleConstruct) X(NamedTupleConstruct) X(ListUnpack) X(TupleUnpack) X(TupleGet) X(TupleSlice) X(GetAttr) \
   X(SetAttr) X(CreateObject) X(IsInstance) X(ToList) X(Call) X(CallForeign) X(CallInterface) X(WithEnter) \
-  X(WithExit) X(Fork) X(Awaitable) X(Wait) X(AwaitableWait) X(StateStep) X(Guard) X(Observe) X(Arena) X(Slot) X(Raise) \
+  X(WithExit) X(Fork) X(Awaitable) X(Wait) X(AwaitableWait) X(StateStep) X(Guard) X(Observe) X(Arena) X(Slot) X(Placed) X(Raise) \
   X(Return)
 // clang-format on
 

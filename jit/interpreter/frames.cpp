@@ -1,9 +1,12 @@
 // What the dispatch loop leaves to functions: entering calls, forks and awaitables, and calling what is not Code.
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <utility>
 
 #include "jit/interpreter/call.h"
 #include "jit/interpreter/state.h"
+#include "jit/support/placed_allocation.h"
 
 namespace hearth {
 namespace {
@@ -104,6 +107,23 @@ void InterpreterState::ExecuteBoxed(const Instruction& instruction, IValue* regi
               " results instead of ", instruction.num_outputs);
   for (size_t i = 0; i < stack_.size(); ++i) registers[operands[instruction.num_inputs + i]] = std::move(stack_[i]);
   stack_.clear();
+}
+
+// An operator whose result has a place: its memory is the operator's to allocate.
+void InterpreterState::ExecutePlaced(const Instruction& instruction, IValue* registers, const IValue* constants,
+                                     const int32_t* operands) {
+  const auto place = static_cast<size_t>(instruction.target);
+  const PlacedAllocation placed(arena_->bytes_of(place), arena_->memory_of(place));
+  if (instruction.b == 0) return ExecuteBoxed(instruction, registers, constants, operands);
+  std::array<const IValue*, kMaxNativeInputs> inputs;
+  const size_t count = instruction.num_inputs;
+  for (size_t i = 0; i < count; ++i) {
+    inputs[i] = operands[i] >= 0 ? &registers[operands[i]] : &constants[~operands[i]];
+  }
+  instruction.op->native()({inputs.data(), count}, &registers[operands[count]]);
+  for (uint32_t dying = instruction.dying; dying != 0; dying &= dying - 1) {
+    registers[operands[std::countr_zero(dying)]] = IValue();
+  }
 }
 
 void InterpreterState::CallForeign(torch::jit::Function& function, const Instruction& instruction, IValue* registers,

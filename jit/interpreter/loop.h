@@ -505,6 +505,10 @@ InterpreterState::Outcome InterpreterState::LoopWith(Timer timer) {
     }
   }
     NEXT();
+  do_Placed:
+    ExecutePlaced(*pc, regs, constants, OPERANDS());
+    BURN(pc->cost);
+    NEXT();
   do_Raise:
     loop::Raise(AT(OPERANDS()[0]), pc->num_inputs > 1 ? &AT(OPERANDS()[1]) : nullptr);
 

@@ -68,6 +68,7 @@ class Lowering {
   // A plan's memory (lowering_arena.cpp).
   void LowerArena(const Node* node);
   void LowerSlot(const Node* node);
+  int32_t PlaceOf(const Node* node) const;
 
   // Straight code (lowering_nodes.cpp).
   void LowerNode(const Node* node);

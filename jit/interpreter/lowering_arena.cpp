@@ -1,14 +1,25 @@
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "jit/interpreter/lowering.h"
+#include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 
 namespace hearth {
 namespace {
 
 using Step = ArenaLayout::Step;
+
+// The places of which slots ask for the tensor.
+void AddSlots(const Block& block, std::unordered_set<int64_t>* places) {
+  for (const Node* node : block) {
+    if (node->kind() == sym::kSlot) places->insert(node->attribute<int64_t>(sym::kPlaceAttr));
+    if (IsClosure(*node)) continue;
+    for (const Block* inner : node->blocks()) AddSlots(*inner, places);
+  }
+}
 
 // An Arena's block becomes an ArenaLayout.
 class LayoutReader {
@@ -22,6 +33,11 @@ class LayoutReader {
     const bool in_order = std::ranges::equal(returns, places_);
     TORCH_CHECK(in_order, "an Arena returns its places in their order");
     layout_.likely_bytes = static_cast<size_t>(arena.attribute<int64_t>(sym::kBytesAttr));
+    std::unordered_set<int64_t> slots;
+    AddSlots(*arena.block(), &slots);
+    for (size_t i = 0; i < layout_.places.size(); ++i) {
+      layout_.places[i].has_tensor = slots.contains(static_cast<int64_t>(i));
+    }
   }
   ArenaLayout Take() { return std::move(layout_); }
 
@@ -86,14 +102,19 @@ void Lowering::LowerArena(const Node* node) {
   EmitNode(Opcode::kArena, node);
 }
 
-void Lowering::LowerSlot(const Node* node) {
+int32_t Lowering::PlaceOf(const Node* node) const {
   const int64_t place = node->attribute<int64_t>(sym::kPlaceAttr);
   TORCH_CHECK(
       code_->arenas != nullptr && place >= 0 && static_cast<size_t>(place) < code_->arenas->layout().places.size(),
-      "a slot is in a place of the plan's Arena");
+      "a place is one of the plan's Arena");
+  return static_cast<int32_t>(place);
+}
+
+void Lowering::LowerSlot(const Node* node) {
+  const int32_t place = PlaceOf(node);
   const int32_t output = Define(node->output());
   Instruction& instruction = Emit(Opcode::kSlot, node);
-  instruction.target = static_cast<int32_t>(place);
+  instruction.target = place;
   instruction.c = output;
   if (!node->output()->HasUses()) DropAll({node->output()}, node);
 }

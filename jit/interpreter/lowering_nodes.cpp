@@ -209,7 +209,16 @@ void Lowering::LowerOperator(const Node* node) {
   const bool native = op->native() != nullptr && node->inputs().size() <= kMaxNativeInputs &&
                       node->outputs().size() <= kMaxNativeOutputs;
   TORCH_CHECK(native || op->has_boxed(), "the operator ", op->schema().name(), " cannot be called");
-  if (native) {
+  const bool has_place = node->HasAttribute(sym::kPlaceAttr);
+  if (has_place) {
+    TORCH_CHECK(node->outputs().size() == 1, "an operator with a place has one result");
+    Instruction& instruction = At(EmitNode(Opcode::kPlaced, node));
+    instruction.op = op;
+    instruction.cost = CostOf(*op);
+    instruction.target = PlaceOf(node);
+    instruction.a = op->is_vararg() ? 1 : 0;
+    instruction.b = native ? 1 : 0;
+  } else if (native) {
     const Opcode opcode = node->outputs().size() == 1 ? Opcode::kNative : Opcode::kNativeWide;
     Instruction& instruction = At(EmitNode(opcode, node));
     instruction.native = op->native();

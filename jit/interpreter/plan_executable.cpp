@@ -26,7 +26,7 @@ class InterpretedPlan final : public PlanExecutable {
            code.instructions.size() *
                (sizeof(Instruction) + sizeof(InstructionOrigin) + sizeof(int32_t) + sizeof(const Node*)) +
            code.operands.size() * sizeof(int32_t) + code.constants.size() * sizeof(c10::IValue) +
-           (code.arenas != nullptr ? Arenas::kMost * code.arenas->layout().likely_bytes : 0);
+           (code.arenas != nullptr ? code.arenas->likely_bytes_kept() : 0);
   }
 
  private:

@@ -117,6 +117,8 @@ class InterpreterState : public std::enable_shared_from_this<InterpreterState> {
   void EnterFrame(const Code& code, std::vector<c10::IValue> arguments);
   void PushFrame(const Code& code, size_t base);
   void GrowRegisters(size_t wanted);
+  void ExecutePlaced(const Instruction& instruction, c10::IValue* registers, const c10::IValue* constants,
+                     const int32_t* operands);
   void ExecuteBoxed(const Instruction& instruction, c10::IValue* registers, const c10::IValue* constants,
                     const int32_t* operands);
   void CallForeign(torch::jit::Function& function, const Instruction& instruction, c10::IValue* registers,

@@ -103,7 +103,7 @@ inline constexpr Pass kPasses[] = {
      .run = PackLinears,
      .help = "linear layers with their weights in the fastest format and the activation fused"},
     {.name = "peel_loops", .run = PeelLoops, .help = "takes a loop's first round out where it is special"},
-    {.name = "plan_memory", .run = PlanMemory, .help = "gives small results places in an arena"},
+    {.name = "plan_memory", .run = PlanMemory, .help = "gives results places in an arena"},
     {.name = "private_writes",
      .run = ForgetPrivateWrites,
      .help = "removes FrameStates at writes that nobody else can see"},

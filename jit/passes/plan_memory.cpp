@@ -53,6 +53,16 @@ const Operator* IntoMemory(const Operator& op) {
   return OperatorRegistry::Global().Find(Symbol::fromQualString(found->second.first), found->second.second);
 }
 
+// Whether it gives one tensor, in memory that it allocates. Not of operators that LibTorch does not bring: they may
+// keep what they allocate.
+bool MakesTensor(const Operator& op) {
+  const c10::FunctionSchema& schema = op.schema();
+  if (schema.returns().size() != 1 || schema.is_mutable()) return false;
+  if (schema.returns()[0].alias_info() != nullptr) return false;
+  return schema.returns()[0].type()->kind() == c10::TypeKind::TensorType &&
+         (schema.name().starts_with("aten::") || schema.name().starts_with("hearth::"));
+}
+
 // Of at most this many floats, arithmetic has code of its own that takes over the memory of an operand
 // (operators/native_small_tensor).
 constexpr int64_t kHandledAlready = 64;
@@ -67,6 +77,7 @@ class Planner {
   explicit Planner(Compilation& compilation)
       : target_(compilation.target()),
         graph_(compilation.graph()),
+        report_(compilation.report().memory),
         facts_(compilation.facts()),
         aliases_(compilation.aliases()),
         builder_(graph_, facts_),
@@ -75,6 +86,7 @@ class Planner {
   bool Run() {
     FindResults(*graph_.block());
     if (results_.empty() || results_.size() > kMostSlots) return false;
+    report_.peak = Peak();
     Place();
     std::erase_if(results_, [](const Result& result) { return result.offset == SIZE_MAX; });
     if (results_.empty()) return false;
@@ -86,7 +98,7 @@ class Planner {
  private:
   struct Result {
     Node* node;
-    const Operator* into;
+    const Operator* into;  // null: the operator makes it in its place
     KnownSizes sizes;
     c10::ScalarType dtype;
     Liveness::Interval lives;
@@ -100,29 +112,48 @@ class Planner {
     for (Node* node : block) {
       if (IsClosure(*node)) continue;
       for (const Block* inner : node->blocks()) FindResults(*inner);
-      if (node->op() == nullptr || node->outputs().size() != 1) continue;
-      const Operator* into = IntoMemory(*node->op());
-      if (into != nullptr) TryResult(node, into);
+      if (node->op() == nullptr || !MakesTensor(*node->op())) continue;
+      ++report_.results;
+      TryResult(node);
     }
   }
 
-  void TryResult(Node* node, const Operator* into) {
+  void TryResult(Node* node) {
     const Value& value = *node->output();
     const ValueFacts& facts = facts_.Of(value);
-    if (!facts.is_tensor() || !facts.plain || !facts.contiguous() || !facts.sizes) return;
-    if (!facts.dtype || !facts.device || !target_.PlansMemory(*facts.device) || facts_.memory().MayChangeShape(value))
-      return;
+    if (!facts.is_tensor() || !facts.plain || !facts.sizes || !facts.dtype || !facts.device) return;
+    if (!target_.PlansMemory(*facts.device) || facts_.memory().MayChangeShape(value)) return;
     const size_t alias_class = aliases_.ClassOf(value);
     if (aliases_.FactsOf(alias_class).outlives()) return;
     const Liveness::ClassInterval& lives = intervals_.at(alias_class);
     if (!lives.in_one_block) return;
+    // It may give what it was given.
+    if (std::ranges::any_of(node->inputs(), [&](const Value* in) { return aliases_.ClassOf(*in) == alias_class; }))
+      return;
     if (!builder_.CanCompute(*facts.sizes)) return;
-    Result result{.node = node, .into = into, .sizes = *facts.sizes, .dtype = *facts.dtype, .lives = lives};
+    Result result{.node = node, .into = nullptr, .sizes = *facts.sizes, .dtype = *facts.dtype, .lives = lives};
     const size_t bytes = builder_.LikelyBytes(result.sizes, result.dtype);
     if (bytes == 0) return;
-    if (IsArithmetic(*node->op()) && bytes <= kHandledAlready * sizeof(float)) return;
+    if (bytes <= kMostBytesOfSlot) {
+      // To allocate so little costs less than to say where.
+      result.into = facts.contiguous() ? IntoMemory(*node->op()) : nullptr;
+      if (result.into == nullptr) return;
+      if (IsArithmetic(*node->op()) && bytes <= kHandledAlready * sizeof(float)) return;
+    }
     result.bytes = ArenaAligned(bytes);
     results_.push_back(std::move(result));
+  }
+
+  // The most that lives at one time: what the results would take if each were freed right after its last use.
+  size_t Peak() const {
+    std::map<size_t, int64_t> changes;  // by position
+    for (const Result& result : results_) {
+      changes[result.lives.begin] += static_cast<int64_t>(result.bytes);
+      changes[result.lives.end + 1] -= static_cast<int64_t>(result.bytes);
+    }
+    int64_t lives = 0, peak = 0;
+    for (const auto& [position, change] : changes) peak = std::max(peak, lives += change);
+    return static_cast<size_t>(peak);
   }
 
   void Place() {
@@ -141,7 +172,7 @@ class Planner {
         if (offset + result.bytes <= other->offset) break;
         offset = std::max(offset, other->offset + other->bytes);
       }
-      if (offset + result.bytes <= kMostBytesOfArena) result.offset = offset;
+      if (result.into != nullptr || offset + result.bytes <= report_.peak) result.offset = offset;
     }
   }
 
@@ -173,10 +204,13 @@ class Planner {
       builder_.Add(place);
     }
     builder_.Finish(bytes);
+    report_.planned = results_.size();
+    report_.bytes = bytes;
   }
 
   void Replace(const Result& result) {
     Node* node = result.node;
+    if (result.into == nullptr) return node->SetAttribute(sym::kPlaceAttr, static_cast<int64_t>(result.place));
     const InsertionGuard here(&graph_, node);
     graph_.SetCurrentRange(node->range());
     Node* slot = graph_.Insert(graph_.Create(sym::kSlot));
@@ -197,6 +231,7 @@ class Planner {
 
   const Target& target_;
   Graph& graph_;
+  CompilationReport::Memory& report_;
   ValueFactTable& facts_;
   const AliasClasses& aliases_;  // what a list holds lives as long as the list
   ArenaBuilder builder_;

@@ -9,6 +9,7 @@
 
 #include "jit/support/kept_memory.h"
 #include "jit/support/memory_account.h"
+#include "jit/support/placed_allocation.h"
 
 namespace hearth {
 namespace {
@@ -42,6 +43,7 @@ void* Allocate(size_t bytes) {
 class CountingAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
+    if (c10::DataPtr place = PlacedAllocation::Take(bytes)) return place;
     MemoryAccount::RequireRoom(bytes);
     void* memory = Allocate(bytes);
     if (memory != nullptr && MemoryAccount::Current() != nullptr) {

@@ -1,5 +1,6 @@
 // LibTorch's CPU allocator with memory counted for the account of the thread that asks (memory_account.h). Made of
-// LibTorch's own functions, so that alignment, huge pages and filling with noise are as everywhere.
+// LibTorch's own functions, so that alignment, huge pages and filling with noise are as everywhere. What has a place
+// already (placed_allocation.h) gets that.
 #pragma once
 
 #include <cstddef>
