@@ -3,8 +3,8 @@
 #include <ATen/core/jit_type.h>
 
 #include <algorithm>
-#include <unordered_set>
 
+#include "jit/definitions/definition.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/definitions/operator_facts.h"
 #include "jit/ir/symbols.h"
@@ -23,26 +23,16 @@ bool AnyOutputMayAlias(const Node& node, size_t input) {
   return false;
 }
 
-// Views of the first operand, whatever its strides.
-bool IsAlwaysView(Symbol kind) {
-  static const std::unordered_set<Symbol> kSymbols = [] {
-    std::unordered_set<Symbol> symbols;
-    for (const char* name :
-         {"aten::view", "aten::view_as", "aten::slice", "aten::select", "aten::narrow", "aten::unsqueeze",
-          "aten::squeeze", "aten::transpose", "aten::permute", "aten::t", "aten::expand", "aten::expand_as",
-          "aten::detach", "aten::alias", "aten::unflatten", "aten::diagonal", "aten::swapaxes", "aten::movedim"}) {
-      symbols.insert(Symbol::fromQualString(name));
-    }
-    return symbols;
-  }();
-  return kSymbols.count(kind) != 0;
+// Of what lies in memory as its dimensions are numbered these are views; of some other tensors they are copies.
+bool IsViewOfContiguous(Symbol kind) {
+  return kind == c10::aten::reshape || kind == c10::aten::reshape_as || kind == c10::aten::flatten;
 }
 
-// Of what lies in memory as its dimensions are numbered; a copy of some others.
-bool IsViewOfContiguous(Symbol kind) {
-  static const Symbol kReshape = Symbol::fromQualString("aten::reshape");
-  static const Symbol kFlatten = Symbol::fromQualString("aten::flatten");
-  return kind == kReshape || kind == kFlatten;
+// Views of the first operand, whatever its strides.
+bool IsAlwaysView(Symbol kind) {
+  const OperatorDefinition& definition = DefinitionOf(kind);
+  const bool is_view = definition.kind == OperatorClass::kView && !definition.hides_aliases;
+  return kind == c10::aten::detach || (is_view && !definition.looks_at_storage && !IsViewOfContiguous(kind));
 }
 
 // Whether it may give one of its operands other memory.

@@ -24,9 +24,8 @@ class Search {
 
  private:
   bool MayShow(const Node& user) {
-    static const Symbol kStride = Symbol::fromQualString("aten::stride");
     if (user.kind() == sym::kListConstruct) return MayShow(*user.output());
-    if (user.op() == nullptr || user.kind() == kStride) return true;
+    if (user.op() == nullptr || user.kind() == c10::aten::stride) return true;
     return std::ranges::any_of(user.outputs(), [&](const Value* output) { return MayShowIn(*output); });
   }
 

@@ -79,6 +79,13 @@ enum class AutocastPolicy : uint8_t {
   kWidest,  // what is not known to be reduced counts as float32, so in effect kFull
 };
 
+// An overload that takes what the overload `of` takes, and a tensor to write the result to.
+struct IntoOverload {
+  std::string_view of;
+  const char* name = nullptr;  // null: there is none, or none that is faster
+  const char* overload = nullptr;
+};
+
 // Gives facts about the results of a call.
 using FactRule = void (*)(Call&);
 // What an operator with one operand gives of a tensor with these facts, where that is the same in every run.
@@ -95,6 +102,7 @@ struct OperatorDefinition {
   // There is a form with `_` at its name's end, which writes its first operand and gives it back; that keeps its sizes,
   // strides and dtype.
   bool in_place = false;
+  IntoOverload into = {};
   Relation relation = Relation::kNone;
   // Overloads whose operands may be swapped (of a relation: for its mirror image).
   std::string_view commutes = {};

@@ -63,6 +63,25 @@ TEST(DefinitionTest, FormsInPlaceWriteTheirFirstOperandAloneAndGiveItBack) {
   });
 }
 
+TEST(DefinitionTest, OverloadsIntoMemoryTakeWhatTheOthersTakeAndATensor) {
+  ForEachDefinition([&](const OperatorDefinition& definition) {
+    const IntoOverload& into = definition.into;
+    if (into.name == nullptr) return;
+    const auto find = [](std::string_view name, std::string_view overload) {
+      return OperatorRegistry::Global().Find(Symbol::fromQualString(std::string(name)), overload);
+    };
+    const Operator* of = find(definition.name, into.of);
+    const Operator* op = find(into.name, into.overload);
+    ASSERT_TRUE(of != nullptr && op != nullptr) << definition.name;
+    const std::vector<c10::Argument>& arguments = op->schema().arguments();
+    ASSERT_EQ(arguments.size(), of->schema().arguments().size() + 1) << op->schema();
+    EXPECT_TRUE(arguments.back().alias_info() != nullptr && arguments.back().alias_info()->isWrite()) << op->schema();
+    for (size_t i = 0; i + 1 < arguments.size(); ++i) {
+      EXPECT_EQ(*arguments[i].type(), *of->schema().arguments()[i].type()) << op->schema();
+    }
+  });
+}
+
 TEST(DefinitionTest, OperandsThatMaySwapHaveOneType) {
   ForEachDefinition([&](const OperatorDefinition& definition) {
     std::istringstream overloads{std::string(definition.commutes)};

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "jit/definitions/node_effects.h"
 #include "jit/operators/registry.h"
 
 namespace hearth {
@@ -31,10 +32,12 @@ bool AreForms(const Operator& functional, const Operator& in_place) {
   const c10::FunctionSchema& makes = functional.schema();
   const c10::FunctionSchema& writes = in_place.schema();
   if (!TakesTensorFirst(makes) || !TakesTensorFirst(writes) || !AreOfOneName(makes, writes)) return false;
-  if (!functional.is_pure() || functional.effects().may_alias || in_place.is_vararg() || functional.is_vararg()) {
+  if (!IsPure(functional) || functional.announced_effects().may_alias || in_place.is_vararg() ||
+      functional.is_vararg()) {
     return false;
   }
-  if (in_place.effects().nondeterministic || in_place.effects().has_side_effect) return false;
+  const OperatorEffects effects = EffectsOf(in_place);
+  if (effects.nondeterministic || effects.has_side_effect) return false;
   const auto writes_first_alone = [&](const c10::Argument& argument) {
     return Writes(argument) == (&argument == &writes.arguments()[0]);
   };

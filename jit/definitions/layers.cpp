@@ -110,8 +110,12 @@ using enum OperatorClass;
 
 const OperatorDefinition kDefinitions[] = {
     {.name = "aten::linear", .kind = kProduct, .facts = Linear, .autocast = AutocastPolicy::kReduced},
-    {.name = "hearth::linear", .kind = kProduct, .facts = PlanLinear},
-    {.name = "aten::matmul", .kind = kProduct, .facts = Matmul, .autocast = AutocastPolicy::kReduced},
+    {.name = "hearth::linear", .kind = kProduct, .facts = PlanLinear, .into = {"", "hearth::linear", "into"}},
+    {.name = "aten::matmul",
+     .kind = kProduct,
+     .facts = Matmul,
+     .into = {"", "hearth::matmul", "into"},
+     .autocast = AutocastPolicy::kReduced},
     {.name = "aten::mm", .kind = kProduct, .facts = Matmul, .autocast = AutocastPolicy::kReduced},
     {.name = "aten::bmm", .kind = kProduct, .facts = Matmul, .autocast = AutocastPolicy::kReduced},
     {.name = "aten::mv", .kind = kProduct, .facts = Matmul, .autocast = AutocastPolicy::kReduced},
@@ -127,7 +131,7 @@ const OperatorDefinition kDefinitions[] = {
      .autocast = AutocastPolicy::kReduced},
     {.name = "aten::_native_multi_head_attention", .kind = kAttention, .facts = SelfAttention},
     {.name = "aten::scaled_dot_product_attention", .kind = kAttention, .facts = Attention},
-    {.name = "aten::softmax", .kind = kNormalization, .facts = Softmax},
+    {.name = "aten::softmax", .kind = kNormalization, .facts = Softmax, .into = {"int", "aten::softmax", "int_out"}},
     {.name = "aten::log_softmax",
      .kind = kNormalization,
      .facts = Softmax,

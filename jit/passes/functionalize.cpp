@@ -27,12 +27,6 @@
 namespace hearth {
 namespace {
 
-const Symbol kCopyInPlace = Symbol::fromQualString("aten::copy_");
-const Symbol kSlice = Symbol::fromQualString("aten::slice");
-const Symbol kSelect = Symbol::fromQualString("aten::select");
-const Symbol kSliceScatter = Symbol::fromQualString("aten::slice_scatter");
-const Symbol kSelectScatter = Symbol::fromQualString("aten::select_scatter");
-
 bool IsNoAnchor(const Node& node) {
   return node.kind() == sym::kFrameState && node.attribute<int64_t>(sym::kAnchorAttr) == kNoAnchor;
 }
@@ -49,7 +43,8 @@ bool IsWholeSlice(const Node& slice) {
 }
 
 bool CanScatter(const Node& view) {
-  return view.kind() == kSelect ? view.inputs().size() == 3 : view.kind() == kSlice && view.inputs().size() == 5;
+  return view.kind() == c10::aten::select ? view.inputs().size() == 3
+                                          : view.kind() == c10::aten::slice && view.inputs().size() == 5;
 }
 
 class Functionalizer {
@@ -74,7 +69,7 @@ class Functionalizer {
   };
 
   void Walk(Block* block) {
-    const ValueFactTable::Scope told_here(&facts_);
+    const ValueFactTable::Scope learned_here(&facts_, *block);
     for (Node* node : *block) {
       if (node->blocks().empty()) {
         Visit(node);
@@ -212,7 +207,8 @@ class Functionalizer {
     const InsertionGuard here(&graph_, node);
     graph_.SetCurrentRange(node->range());
     const ValueFacts kept = facts_.Of(*inputs[0]);
-    const bool copies = !slices->empty() && node->kind() == kCopyInPlace && HaveSameSizes(facts_.Of(*inputs[1]), kept);
+    const bool copies =
+        !slices->empty() && node->kind() == c10::aten::copy_ && HaveSameSizes(facts_.Of(*inputs[1]), kept);
     Value* value = copies ? inputs[1] : Make(*form, inputs, *node);
     const ValueFacts& given = facts_.Of(*value);
     if (!HaveSameSizes(given, kept) || (slices->empty() && !HaveSameStrides(given, kept))) {
@@ -233,7 +229,7 @@ class Functionalizer {
       const Node& taken = *value->node();
       if (GivesSameTensor(taken)) continue;
       if (!CanScatter(taken)) return {};
-      if (taken.kind() == kSelect || !IsWholeSlice(taken)) slices.push_back(value);
+      if (taken.kind() == c10::aten::select || !IsWholeSlice(taken)) slices.push_back(value);
     }
     std::ranges::reverse(slices);
     return slices;
@@ -258,8 +254,9 @@ class Functionalizer {
     const Node& taken = *slice.node();
     std::vector<Value*> inputs = {CurrentOf(of_.at(&slice), node), value};
     inputs.insert(inputs.end(), taken.inputs().begin() + 1, taken.inputs().end());
-    const bool selects = taken.kind() == kSelect;
-    return Make(*OperatorRegistry::Global().Find(selects ? kSelectScatter : kSliceScatter, ""), inputs, *node);
+    const bool selects = taken.kind() == c10::aten::select;
+    return Make(*OperatorRegistry::Global().Find(selects ? c10::aten::select_scatter : c10::aten::slice_scatter, ""),
+                inputs, *node);
   }
 
   Value* Make(const Operator& op, std::span<Value* const> inputs, const Node& like) {

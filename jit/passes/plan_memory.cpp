@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <string>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -16,6 +14,7 @@
 #include "jit/analysis/liveness.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/definition.h"
 #include "jit/definitions/value_facts.h"
 #include "jit/graph_edits/arena_builder.h"
 #include "jit/ir/closure.h"
@@ -29,28 +28,11 @@ namespace {
 // Of the quadratic search for places.
 constexpr size_t kMostSlots = 4096;
 
-// By an operator's name with overload, the overload that takes the same and where the result shall be; null if there
-// is none, or none that is faster.
+// The overload that takes the same and where the result shall be; null if there is none, or none that is faster.
 const Operator* IntoMemory(const Operator& op) {
-  static const std::unordered_map<std::string_view, std::pair<const char*, const char*>> kOverloads = {
-      {"aten::add.Tensor", {"aten::add", "out"}},    {"aten::sub.Tensor", {"aten::sub", "out"}},
-      {"aten::mul.Tensor", {"aten::mul", "out"}},    {"aten::div.Tensor", {"aten::div", "out"}},
-      {"aten::maximum", {"aten::maximum", "out"}},   {"aten::minimum", {"aten::minimum", "out"}},
-      {"aten::sigmoid", {"aten::sigmoid", "out"}},   {"aten::tanh", {"aten::tanh", "out"}},
-      {"aten::exp", {"aten::exp", "out"}},           {"aten::log", {"aten::log", "out"}},
-      {"aten::neg", {"aten::neg", "out"}},           {"aten::sqrt", {"aten::sqrt", "out"}},
-      {"aten::rsqrt", {"aten::rsqrt", "out"}},       {"aten::silu", {"aten::silu", "out"}},
-      {"aten::gelu", {"aten::gelu", "out"}},         {"aten::clamp", {"aten::clamp", "out"}},
-      {"aten::hardtanh", {"aten::hardtanh", "out"}}, {"aten::leaky_relu", {"aten::leaky_relu", "out"}},
-      {"aten::elu", {"aten::elu", "out"}},           {"aten::softmax.int", {"aten::softmax", "int_out"}},
-      {"aten::cat", {"aten::cat", "out"}},           {"hearth::linear", {"hearth::linear", "into"}},
-      {"aten::matmul", {"hearth::matmul", "into"}},
-  };
-  std::string name = op.schema().name();
-  if (!op.schema().overload_name().empty()) name += "." + op.schema().overload_name();
-  const auto found = kOverloads.find(name);
-  if (found == kOverloads.end()) return nullptr;
-  return OperatorRegistry::Global().Find(Symbol::fromQualString(found->second.first), found->second.second);
+  const IntoOverload& into = DefinitionOf(op.symbol()).into;
+  if (into.name == nullptr || into.of != op.schema().overload_name()) return nullptr;
+  return OperatorRegistry::Global().Find(Symbol::fromQualString(into.name), into.overload);
 }
 
 // Whether it gives one tensor, in memory that it allocates. Not of operators that LibTorch does not bring: they may
@@ -68,8 +50,8 @@ bool MakesTensor(const Operator& op) {
 constexpr int64_t kHandledAlready = 64;
 
 bool IsArithmetic(const Operator& op) {
-  const std::string& name = op.schema().name();
-  return name == "aten::add" || name == "aten::sub" || name == "aten::mul" || name == "aten::div";
+  const Symbol symbol = op.symbol();
+  return symbol == c10::aten::add || symbol == c10::aten::sub || symbol == c10::aten::mul || symbol == c10::aten::div;
 }
 
 class Planner {

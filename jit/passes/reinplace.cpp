@@ -3,9 +3,8 @@
 #include <ATen/core/ivalue.h>
 
 #include <algorithm>
+#include <optional>
 #include <span>
-#include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "jit/analysis/fact_queries.h"
@@ -13,6 +12,7 @@
 #include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/visible_strides.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/fact_rules.h"
 #include "jit/definitions/in_place_forms.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/graph_edits/operate.h"
@@ -23,28 +23,15 @@
 namespace hearth {
 namespace {
 
-Symbol Aten(const char* name) { return Symbol::fromQualString(std::string("aten::") + name); }
-
-const Symbol kSlice = Aten("slice");
-const Symbol kSelect = Aten("select");
-const Symbol kSliceScatter = Aten("slice_scatter");
-const Symbol kSelectScatter = Aten("select_scatter");
-const Symbol kCopyInPlace = Aten("copy_");
-
 // Arithmetic reads each element of an operand before it writes the one in its place.
 bool IsArithmetic(const Node& node) {
-  static const std::unordered_set<Symbol> kSymbols = {Aten("add"), Aten("sub"), Aten("mul"), Aten("div")};
-  return kSymbols.count(node.kind()) != 0;
+  const Symbol kind = node.kind();
+  return kind == c10::aten::add || kind == c10::aten::sub || kind == c10::aten::mul || kind == c10::aten::div;
 }
 
-// Views without some of the elements.
-bool IsPart(const Node& view) {
-  static const std::unordered_set<Symbol> kSymbols = {kSlice,           kSelect,        Aten("narrow"),
-                                                      Aten("diagonal"), Aten("expand"), Aten("expand_as")};
-  return kSymbols.count(view.kind()) != 0;
+bool IsScatter(const Node& node) {
+  return node.kind() == c10::aten::slice_scatter || node.kind() == c10::aten::select_scatter;
 }
-
-bool IsScatter(const Node& node) { return node.kind() == kSliceScatter || node.kind() == kSelectScatter; }
 
 class Reinplacer {
  public:
@@ -88,18 +75,22 @@ class Reinplacer {
     const ValueFacts& from = facts_.Of(*node.input(0));
     const ValueFacts& to = facts_.Of(*node.output());
     if (!HaveSameSizes(from, to)) return false;
-    // In the same order they differ in the strides of dimensions of size 1 at most.
-    const bool are_alike = from.order.is_known() && from.order == to.order;
-    return HaveSameStrides(from, to) || (are_alike && !StridesMayShow(*node.output(), facts_));
+    if (HaveSameStrides(from, to)) return true;
+    // Nested alike, they differ in the strides of dimensions of size 1 at most.
+    return from.order.IsLike(to.order) && !to.order.is_exact() && !StridesMayShow(*node.output(), facts_);
   }
 
-  // Whether it has all elements of its base, so that nothing else is kept with it.
-  bool IsWhole(const Value& value) const {
+  // Whether it has as many elements as its base, so that nothing else is kept with it.
+  bool IsWhole(const Value& value) {
     const Value* base = bases_.BaseOf(value);
-    if (base == nullptr) return false;
-    const Value* view = &value;
-    while (view != base && !IsPart(*view->node())) view = view->node()->input(0);
-    return view == base;
+    if (base == nullptr || base == &value) return base != nullptr;
+    const KnownSize elements = Elements(value);
+    return elements.is_known() && elements == Elements(*base);
+  }
+
+  KnownSize Elements(const Value& tensor) {
+    const std::optional<KnownSizes>& sizes = facts_.Of(tensor).sizes;
+    return sizes ? Product(facts_.sizes(), *sizes, 0, sizes->size()) : KnownSize();
   }
 
   // Whether nobody but `later` reads the memory of the first operand once the node has run.
@@ -167,7 +158,8 @@ class Reinplacer {
     if (maker->op() == nullptr || maker->outputs().size() != 1 || maker->inputs().empty()) return nullptr;
     if (maker->block() != scatter.block() || slice.uses().size() != 1) return nullptr;
     const Node& view = *maker->input(0)->node();
-    if (view.kind() != (scatter.kind() == kSelectScatter ? kSelect : kSlice)) return nullptr;
+    if (view.kind() != (scatter.kind() == c10::aten::select_scatter ? c10::aten::select : c10::aten::slice))
+      return nullptr;
     if (view.input(0) != scatter.input(0) ||
         !std::ranges::equal(view.inputs().subspan(1), scatter.inputs().subspan(2))) {
       return nullptr;
@@ -187,11 +179,11 @@ class Reinplacer {
     } else {
       std::vector<Value*> inputs = {result};
       inputs.insert(inputs.end(), node->inputs().begin() + 2, node->inputs().end());
-      const bool selects = node->kind() == kSelectScatter;
-      Value* slice =
-          OperateInstead(graph_, *Find(selects ? kSelect : kSlice, selects ? "int" : "Tensor"), inputs, *node);
+      const bool selects = node->kind() == c10::aten::select_scatter;
+      Value* slice = OperateInstead(
+          graph_, *Find(selects ? c10::aten::select : c10::aten::slice, selects ? "int" : "Tensor"), inputs, *node);
       inputs = {slice, node->input(1), graph_.InsertConstant(false)};
-      OperateInstead(graph_, *Find(kCopyInPlace, ""), inputs, *node);
+      OperateInstead(graph_, *Find(c10::aten::copy_, ""), inputs, *node);
     }
     node->output()->ReplaceAllUsesWith(result);
     node->Destroy();
@@ -202,7 +194,7 @@ class Reinplacer {
   }
 
   Graph& graph_;
-  const ValueFactTable& facts_;
+  ValueFactTable& facts_;
   TensorBases bases_;
   std::vector<Node*> writes_;  // what becomes one
   std::vector<Node*> kept_;    // scatters that give their first operand, which was written before
