@@ -49,17 +49,18 @@ void Arena::Acquire() {
   MemoryAccount* const account = MemoryAccount::Current();
   if (keeps_memory()) {
     if (account != nullptr) MemoryAccount::RequireRoom(bytes_);
-    const MemoryAccount::Scope uncounted(nullptr);
-    if (capacity() < bytes_) Allocate(nullptr);
-    SetTensors();
-  } else {
-    const MemoryAccount::Scope uncounted(nullptr);
-    if (account != nullptr && account->held() > account->limit() - static_cast<int64_t>(bytes_)) return GoWithout();
-    Allocate(account);
-    SetTensors();
+    if (!tensors_at_) {
+      const MemoryAccount::Scope uncounted(nullptr);
+      if (capacity() < bytes_) Allocate(nullptr);
+      SetTensors();
+    }
+    if (account != nullptr) MemoryAccount::Allocated(bytes_);
     return;
   }
-  if (account != nullptr) MemoryAccount::Allocated(bytes_);
+  const MemoryAccount::Scope uncounted(nullptr);
+  if (account != nullptr && account->held() > account->limit() - static_cast<int64_t>(bytes_)) return GoWithout();
+  Allocate(account);
+  SetTensors();
 }
 
 void Arena::Release() {
