@@ -342,12 +342,12 @@ TEST(PlanMemoryTest, ARunEndsAtItsMemoryLimitAndNoneBeforeIt) {
     block0():
       %list : List[Tensor] = prim::ListConstruct(%a, %a, %a, %a, %a, %a, %a, %a)
       %all : Tensor = aten::cat(%list, %0)
-      %twice : Tensor = aten::neg(%all)
+      %twice : Tensor = aten::maximum(%all, %all)
       %none : NoneType = prim::Constant[value=None]()
       %sum : Tensor = aten::sum(%twice, %none)
       -> (%sum)
     block1():
-      %n : Tensor = aten::neg(%a)
+      %n : Tensor = aten::maximum(%a, %a)
       %none.1 : NoneType = prim::Constant[value=None]()
       %sum.1 : Tensor = aten::sum(%n, %none.1)
       -> (%sum.1)
@@ -436,14 +436,14 @@ TEST(PlanMemoryTest, NumbersMayComeInTuplesAndLists) {
 
 TEST(PlanMemoryTest, WhatAForkSeesHasMemoryOfItsOwn) {
   const Method method(R"(graph(%x : Tensor):
-  %a : Tensor = aten::sigmoid(%x)
-  %b : Tensor = aten::tanh(%a)
+  %a : Tensor = aten::maximum(%x, %x)
+  %b : Tensor = aten::minimum(%a, %x)
   %future : Future[Tensor] = prim::fork(%b)
     block0(%captured : Tensor):
       %inner : Tensor = aten::exp(%captured)
       -> (%inner)
-  %c : Tensor = aten::neg(%x)
-  %d : Tensor = aten::exp(%c)
+  %c : Tensor = aten::minimum(%x, %x)
+  %d : Tensor = aten::maximum(%c, %x)
   %e : Tensor = aten::wait(%future)
   %f : Tensor = aten::maximum(%d, %e)
   return (%f, %d)

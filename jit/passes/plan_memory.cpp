@@ -45,6 +45,14 @@ bool MakesTensor(const Operator& op) {
          (schema.name().starts_with("aten::") || schema.name().starts_with("hearth::"));
 }
 
+// Whether the first memory of the result's size that it asks for is the result's. A convolution by oneDNN may compute
+// in a layout of its own first, in memory that it takes from the allocator bare.
+bool AllocatesResultFirst(const Operator& op, const ValueFacts& result) {
+  if (DefinitionOf(op.symbol()).kind != OperatorClass::kConvolution) return true;
+  static const Symbol kPacked = Symbol::fromQualString("hearth::convolution");
+  return op.symbol() == kPacked && result.order.is_channels_last();
+}
+
 // Of at most this many floats, arithmetic has code of its own that takes over the memory of an operand
 // (operators/native_small_tensor).
 constexpr int64_t kHandledAlready = 64;
@@ -121,6 +129,8 @@ class Planner {
       result.into = facts.contiguous() ? IntoMemory(*node->op()) : nullptr;
       if (result.into == nullptr) return;
       if (IsArithmetic(*node->op()) && bytes <= kHandledAlready * sizeof(float)) return;
+    } else if (!AllocatesResultFirst(*node->op(), facts)) {
+      return;
     }
     result.bytes = ArenaAligned(bytes);
     results_.push_back(std::move(result));
