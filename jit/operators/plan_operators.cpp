@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kSchemas[] = {
     "hearth::convolution(Tensor input, Tensor weight, Tensor? packed, int[] packed_for, Tensor? bias, int[] padding, "
-    "int[] stride, int[] dilation, int groups, Tensor? other, str activation, float[] parameters) -> Tensor",
+    "int[] stride, int[] dilation, int groups, str activation, float[] parameters) -> Tensor",
     "hearth::linear(Tensor input, Tensor weight, Tensor? packed, Tensor? bias, str activation) -> Tensor",
     "hearth::linears(Tensor input, Tensor weight, Tensor? bias, int[] outputs) -> Tensor[]",
     "hearth::linear.into(Tensor input, Tensor weight, Tensor? packed, Tensor? bias, str activation, Tensor(a!) memory) "

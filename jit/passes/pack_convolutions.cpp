@@ -138,14 +138,13 @@ class Packer {
     const InsertionGuard here(&graph_, node);
     graph_.SetCurrentRange(node->range());
     const std::vector<int64_t> none;
-    Value* made =
-        Operate(graph_, kPackedConvolution, "",
-                {x, graph_.InsertConstant(weight), graph_.InsertConstant(for_likely),
-                 graph_.InsertConstant(for_likely.isNone() ? none : likely), node->input(2),
-                 graph_.InsertConstant(call.padding), graph_.InsertConstant(call.stride),
-                 graph_.InsertConstant(call.dilation), graph_.InsertConstant(call.groups), graph_.InsertConstant({}),
-                 graph_.InsertConstant(std::string("none")), graph_.InsertConstant(c10::List<double>())},
-                node);
+    Value* made = Operate(graph_, kPackedConvolution, "",
+                          {x, graph_.InsertConstant(weight), graph_.InsertConstant(for_likely),
+                           graph_.InsertConstant(for_likely.isNone() ? none : likely), node->input(2),
+                           graph_.InsertConstant(call.padding), graph_.InsertConstant(call.stride),
+                           graph_.InsertConstant(call.dilation), graph_.InsertConstant(call.groups),
+                           graph_.InsertConstant(std::string("none")), graph_.InsertConstant(c10::List<double>())},
+                          node);
     made->SetName(node->output()->name());
     for (const Value* input : made->node()->inputs()) {
       if (input->node()->kind() == sym::kConstant) facts_.Infer(*input->node());

@@ -82,7 +82,7 @@ inline constexpr Pass kPasses[] = {
     {.name = "functionalize", .run = Functionalize, .help = "writes in place that nobody else sees become values"},
     {.name = "fuse_epilogues",
      .run = FuseEpilogues,
-     .help = "activations and additions become part of the packed convolution before them"},
+     .help = "activations become part of the packed convolution before them"},
     {.name = "group_linears", .run = GroupLinears, .help = "narrow linear layers of one input become one"},
     {.name = "guard_everywhere",
      .run = GuardEverywhere,
