@@ -122,8 +122,9 @@ struct ExceptionValue {
   std::string_view name;
 };
 
-using SugaredValue = std::variant<Unbound, Value*, NamespaceValue, OperatorValue, FunctionValue, MethodValue, TypeValue,
-                                  NewValue, ClosureValue, ResultsValue, SpecialFormValue, TensorCastValue, ExceptionValue>;
+using SugaredValue =
+    std::variant<Unbound, Value*, NamespaceValue, OperatorValue, FunctionValue, MethodValue, TypeValue, NewValue,
+                 ClosureValue, ResultsValue, SpecialFormValue, TensorCastValue, ExceptionValue>;
 
 // Whether Python has an exception class of that name that TorchScript can raise.
 bool IsBuiltinException(std::string_view name);
