@@ -55,7 +55,7 @@ class Program {
 
   // From then on RunSampled works.
   void PrepareSamples() {
-    compiler_.emplace(*executor_->Find("forward")->baseline, "forward", false, nullptr, nullptr);
+    compiler_.emplace(*executor_->Find("forward")->baseline, "forward", false, nullptr, hearth::StateWrites(), nullptr);
     const auto spec = hearth::ArgumentSpec::Of(std::span(arguments_).subspan(1)).value();
     compiler_->Compile({.spec = spec}, nullptr);
     profile_ = std::make_shared<hearth::EntryProfile>(compiler_->sites(), std::numeric_limits<uint32_t>::max(), 1);

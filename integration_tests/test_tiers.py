@@ -74,6 +74,34 @@ def test_what_a_plan_raises_the_baseline_reports(hearthd, protocol, mixed):
     eventually(lambda: error() == first and any(plan.bailouts for plan in plans_of(client)))
 
 
+class Resized(nn.Module):
+    """One method changes the sizes of a buffer that the other asks for."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("kept", torch.arange(6.0))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.kept.size(0)
+
+    @torch.jit.export
+    def resize(self, n: int) -> int:
+        self.kept.resize_(n)
+        return n
+
+
+def test_a_plan_relies_on_no_size_that_another_method_changes(hearthd, protocol):
+    server = hearthd({"resized": torch.jit.script(Resized().eval())})
+    client = NativeClient(protocol, server.channel())
+
+    def call():
+        return client.call("resized", "forward", torch.ones(2))[0].item()
+
+    eventually(lambda: call() == 6 and any(plan.calls and plan.bytes for plan in plans_of(client, "resized")))
+    client.call("resized", "resize", 4)
+    assert call() == 4
+
+
 class Flagged(nn.Module):
     """Which way it goes is up to a value, and to a number that callers give."""
 

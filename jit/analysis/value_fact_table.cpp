@@ -149,7 +149,12 @@ void ValueFactTable::InferNode(const Node& node) {
 
 void ValueFactTable::Infer(const Node& node) {
   const Symbol kind = node.kind();
-  if (kind == sym::kConstant) return Set(*node.output(), FactsOfConstant(node.attribute<c10::IValue>(sym::kValueAttr)));
+  if (kind == sym::kConstant) {
+    const auto& value = node.attribute<c10::IValue>(sym::kValueAttr);
+    const bool shapes = value.isTensor() || value.isTensorList() || value.isTuple();
+    if (!shapes || memory_.ConstantsKeepShape()) Set(*node.output(), FactsOfConstant(value));
+    return;
+  }
   if (kind == sym::kTupleConstruct || kind == sym::kListConstruct) {
     ValueFacts facts;
     if (node.inputs().size() > ValueFacts::kMaxElements) return;

@@ -25,10 +25,11 @@ bool MayBeList(const c10::Type& type) {
 
 }  // namespace
 
-WrittenMemory::WrittenMemory(const Graph& graph, const UnitEffects* effects)
+WrittenMemory::WrittenMemory(const Graph& graph, const UnitEffects* effects, StateWrites by_others)
     : aliases_(graph, effects, nullptr, AliasClasses::Lists::kApart),
       writes_(aliases_.bound()),
-      abroad_(aliases_.bound()) {
+      abroad_(aliases_.bound()),
+      by_others_(by_others) {
   FindWrites(*graph.block(), effects);
   MergeOutside();
 }
@@ -76,7 +77,9 @@ void WrittenMemory::MergeOutside() {
   for (size_t id = 0; id < writes_.size(); ++id) {
     if (is_outside(id)) outside.Add(abroad_[id]);
     const AliasClasses::Facts& facts = aliases_.FactsOf(id);
-    if (facts.state || facts.called) writes_state_tensors_ |= writes_[id].tensor;
+    if (!facts.state && !facts.called) continue;
+    to_state_.tensors |= writes_[id].tensor;
+    to_state_.shapes |= writes_[id].shape;
   }
   for (size_t id = 0; id < writes_.size(); ++id) {
     if (is_outside(id)) writes_[id].Add(outside);

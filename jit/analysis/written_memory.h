@@ -12,12 +12,19 @@ namespace hearth {
 
 class UnitEffects;
 
+// What runs may do to tensors that are the model's: constants, attributes, what is handed to calls.
+struct StateWrites {
+  bool tensors = false;
+  bool shapes = false;  // may give one other sizes or another dtype
+};
+
 // Stays right while nodes are moved, destroyed and replaced by others that give the same. A Value that came later is
 // taken for one without memory.
 class WrittenMemory {
  public:
-  // `effects` tells what calls do; null: anything.
-  WrittenMemory(const Graph& graph, const UnitEffects* effects);
+  // `effects` tells what calls do; null: anything. `by_others` is what runs of the model's other methods may do,
+  // between runs of this graph.
+  WrittenMemory(const Graph& graph, const UnitEffects* effects, StateWrites by_others = {});
 
   // Whether somebody may write to the memory of `value`, or to what a list holds, while the graph runs.
   bool MayBeWritten(const Value& value) const;
@@ -25,8 +32,10 @@ class WrittenMemory {
   bool MayHoldOthers(const Value& value) const;
   // Whether a tensor may come to have other sizes or another dtype.
   bool MayChangeShape(const Value& value) const;
-  // Whether the graph may write tensors that are the model's (constants, attributes) or handed to calls.
-  bool WritesStateTensors() const { return writes_state_tensors_; }
+  // Whether a constant tensor has, whenever the graph runs, the sizes and the dtype that it has now.
+  bool ConstantsKeepShape() const { return !by_others_.shapes; }
+  // What the graph itself may do.
+  const StateWrites& to_state() const { return to_state_; }
 
   const AliasClasses& aliases() const { return aliases_; }
 
@@ -49,7 +58,8 @@ class WrittenMemory {
   const AliasClasses aliases_;
   std::vector<Writes> writes_;  // by alias class
   std::vector<Writes> abroad_;  // those of them to what may have been there before the run
-  bool writes_state_tensors_ = false;
+  const StateWrites by_others_;
+  StateWrites to_state_;
 };
 
 }  // namespace hearth

@@ -106,7 +106,7 @@ const Liveness& Compilation::liveness() {
 }
 
 const WrittenMemory& Compilation::memory() {
-  if (memory_ == nullptr) memory_ = std::make_unique<const WrittenMemory>(graph(), effects());
+  if (memory_ == nullptr) memory_ = std::make_unique<const WrittenMemory>(graph(), effects(), inputs_.state_writes);
   return *memory_;
 }
 

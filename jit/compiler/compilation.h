@@ -60,8 +60,10 @@ struct CompilationInputs {
   const std::vector<ResumePlace>* anchors = nullptr;
   // What a run's sample is told, as FindProfileSites gives it; null: not known yet.
   const std::vector<ProfileSite>* sites = nullptr;
-  // What is computed from weights beforehand; shared by the model's plans. Null: some method may write the memory of
-  // constants, so nothing is.
+  // What runs of any method may do to the tensors that are constants here.
+  StateWrites state_writes = {};
+  // What is computed from weights beforehand; shared by the model's plans. Null: nothing is, as where some method may
+  // write the memory of constants.
   DerivedConstantTable* weights = nullptr;
   // A guard before every node that the plan may leave for the baseline at, for tests that make one fail.
   bool guard_everywhere = false;

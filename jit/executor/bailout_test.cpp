@@ -119,7 +119,7 @@ TEST(BailoutTest, WhatAProfileTookForGrantedIsGivenUpWhereItDoesNotHold) {
   for (uint32_t seed = 0; seed < 600; ++seed) {
     const std::unique_ptr<Graph> graph = GraphGenerator(seed, true).Generate();
     const auto baseline = CompileCode(*graph, "f");
-    const PlanCompiler compiler(*graph, "f", /*guard_everywhere=*/true, nullptr, nullptr);
+    const PlanCompiler compiler(*graph, "f", /*guard_everywhere=*/true, nullptr, {}, nullptr);
     const ArgumentSpec spec =
         ArgumentSpec::Of(std::vector<IValue>{2, -5, "ab", "xyz", true, c10::List<std::string>()}).value();
     compiler.Compile({.spec = spec}, nullptr);
@@ -166,7 +166,7 @@ TEST(BailoutTest, SizesThatWereEqualInAllRunsAreTakenForGrantedUntilTheyTurnOutN
   return (%t)
 )");
   const auto baseline = CompileCode(*graph, "f");
-  const PlanCompiler compiler(*graph, "f", /*guard_everywhere=*/false, nullptr, nullptr);
+  const PlanCompiler compiler(*graph, "f", /*guard_everywhere=*/false, nullptr, {}, nullptr);
   const auto lists = [](int64_t first, int64_t second) {
     const c10::List<at::Tensor> list({at::zeros({first, 3}), at::zeros({second, 3})});
     return std::vector<IValue>{list};
@@ -254,7 +254,7 @@ TEST_F(CallsTest, WhatCallsDidBeforeAGuardFailedIsNotDoneAgain) {
     const IValue answer = hearth::Run(code, {x, counts, list, log}, options);
     return std::pair(answer.toInt(), log.vec());
   };
-  const PlanCompiler compiler(*graph, "f", /*guard_everywhere=*/false, nullptr, nullptr);
+  const PlanCompiler compiler(*graph, "f", /*guard_everywhere=*/false, nullptr, {}, nullptr);
   c10::List<std::optional<std::string>> two;
   two.resize(2);
   const ArgumentSpec spec =

@@ -64,12 +64,14 @@ ModelExecutor::ModelExecutor(std::shared_ptr<CompilationUnit> unit, c10::intrusi
 void ModelExecutor::MakeTiers(const std::optional<TierSettings>& settings) {
   if (!settings) return;
   std::vector<ModelPlans::Method> methods;
-  bool writes_weights = false;
+  StateWrites state_writes;
   for (const Method& entry : entries_) {
     methods.push_back({entry.function->qualname().qualifiedName(), entry.baseline.get(), effects_.get()});
-    writes_weights |= WrittenMemory(*entry.baseline, effects_.get()).WritesStateTensors();
+    const StateWrites writes = WrittenMemory(*entry.baseline, effects_.get()).to_state();
+    state_writes.tensors |= writes.tensors;
+    state_writes.shapes |= writes.shapes;
   }
-  tiers_ = std::make_unique<Tiers>(*settings, methods, writes_weights);
+  tiers_ = std::make_unique<Tiers>(*settings, methods, state_writes);
 }
 
 void ModelExecutor::PlanState() {

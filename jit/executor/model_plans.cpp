@@ -7,14 +7,14 @@
 
 namespace hearth {
 
-ModelPlans::ModelPlans(TierSettings settings, const std::vector<Method>& methods, bool writes_weights)
+ModelPlans::ModelPlans(TierSettings settings, const std::vector<Method>& methods, StateWrites state_writes)
     : settings_(std::move(settings)),
       derived_(settings_.copies != nullptr ? settings_.copies : std::make_shared<DerivedConstantBudget>()),
       cache_(settings_.budget, methods.size(), settings_.cache) {
   for (const Method& method : methods) {
     methods_.push_back({method.name, method.baseline->inputs().size(),
                         std::make_unique<PlanCompiler>(*method.baseline, method.name, settings_.fail_guards.has_value(),
-                                                       writes_weights ? nullptr : &derived_, method.effects, totals_)});
+                                                       &derived_, state_writes, method.effects, totals_)});
   }
 }
 

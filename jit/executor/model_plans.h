@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "jit/analysis/written_memory.h"
 #include "jit/executor/code_cache.h"
 #include "jit/executor/plan_compiler.h"
 #include "jit/executor/tier_settings.h"
@@ -28,8 +29,8 @@ class ModelPlans {
     const UnitEffects* effects = nullptr;  // of the unit
   };
   // `methods` in the order of their numbers; their graphs and effects must outlive this, and the unit the plans.
-  // `writes_weights`: some method may write tensors of the model.
-  ModelPlans(TierSettings settings, const std::vector<Method>& methods, bool writes_weights);
+  // `state_writes` are those of all methods.
+  ModelPlans(TierSettings settings, const std::vector<Method>& methods, StateWrites state_writes);
 
   const TierSettings& settings() const { return settings_; }
   const std::string& name(size_t method) const { return methods_[method].name; }

@@ -31,12 +31,13 @@ ProfileClaims ClaimsOf(const PlanRequest& request, std::span<const ProfileSite> 
 }  // namespace
 
 PlanCompiler::PlanCompiler(const Graph& baseline, std::string function_name, bool guard_everywhere,
-                           DerivedConstantTable* weights, const UnitEffects* effects,
+                           DerivedConstantTable* weights, StateWrites state_writes, const UnitEffects* effects,
                            std::shared_ptr<BailoutTotals> totals)
     : baseline_(baseline),
       function_name_(std::move(function_name)),
       guard_everywhere_(guard_everywhere),
-      weights_(weights),
+      weights_(state_writes.tensors ? nullptr : weights),
+      state_writes_(state_writes),
       effects_(effects),
       totals_(std::move(totals)) {}
 
@@ -67,6 +68,7 @@ OptimisedPlan PlanCompiler::Optimise(const PlanRequest& request, CompileProgress
   inputs.target = target_;
   inputs.effects = effects_;
   inputs.anchors = &anchors_;
+  inputs.state_writes = state_writes_;
   inputs.weights = weights_;
   inputs.guard_everywhere = guard_everywhere_;
   inputs.begin = begin;

@@ -17,6 +17,7 @@
 #include "jit/analysis/exact_shape.h"
 #include "jit/analysis/liveness.h"
 #include "jit/analysis/value_profile.h"
+#include "jit/analysis/written_memory.h"
 #include "jit/compiler/target.h"
 #include "jit/executor/background_compiler.h"
 #include "jit/executor/execution_plan.h"
@@ -49,10 +50,10 @@ class PlanCompiler {
   // `baseline` is what the method's Code was made of, without later changes; it must outlive this, and its unit the
   // plans. With `guard_everywhere`, plans get a guard before every node that they may leave for the baseline at, for
   // tests that make one fail. `weights` as in CompilationInputs, shared by the model's methods, as `totals`, which may
-  // be null; `effects` are the unit's. On a thread with as many threads inside of operators as those have that will run
-  // the plans.
+  // be null; `state_writes` and `effects` are those of all of its methods. On a thread with as many threads inside of
+  // operators as those have that will run the plans.
   PlanCompiler(const Graph& baseline, std::string function_name, bool guard_everywhere, DerivedConstantTable* weights,
-               const UnitEffects* effects, std::shared_ptr<BailoutTotals> totals = nullptr);
+               StateWrites state_writes, const UnitEffects* effects, std::shared_ptr<BailoutTotals> totals = nullptr);
 
   // The two stages of making a plan, which takes milliseconds and more. `progress`, which may be null, is told each
   // pass. They throw what a pass throws, which is a defect of the pass and not of the model, and what `progress`
@@ -77,6 +78,7 @@ class PlanCompiler {
   const std::string function_name_;
   const bool guard_everywhere_;
   DerivedConstantTable* const weights_;
+  const StateWrites state_writes_;
   const UnitEffects* const effects_;
   const std::shared_ptr<BailoutTotals> totals_;
   const Target target_ = Target::Host();

@@ -32,7 +32,7 @@ TEST(PlanCompilerTest, PlansKnowWhatTheFunctionsThatTheyCallDo) {
   const UnitEffects effects(file.unit());
   const ArgumentSpec spec = ArgumentSpec::Of(std::vector<c10::IValue>{at::zeros({2, 3})}).value();
   const auto asks = [&](const UnitEffects* known) {
-    const PlanCompiler compiler(file.graph(), "f", /*guard_everywhere=*/false, nullptr, known);
+    const PlanCompiler compiler(file.graph(), "f", /*guard_everywhere=*/false, nullptr, {}, known);
     const std::string text = PrintGraph(compiler.Compile({.spec = spec}, nullptr)->executable().graph());
     return text.find("aten::dim") != std::string::npos;
   };

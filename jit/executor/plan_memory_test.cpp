@@ -38,7 +38,7 @@ class Method {
   Method(const std::string& text, const std::vector<IValue>& arguments, Sizes sizes, bool guard_everywhere)
       : graph_(ParseGraph(text)),
         baseline_(CompileCode(*graph_, "f")),
-        compiler_(*graph_, "f", guard_everywhere, &derived_, nullptr) {
+        compiler_(*graph_, "f", guard_everywhere, &derived_, {}, nullptr) {
     const ArgumentSpec spec = ArgumentSpec::Of(arguments).value();
     const ExactShape shape = ExactShape::Of(arguments).value();
     const bool exact = sizes == Sizes::kExact;

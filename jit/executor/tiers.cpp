@@ -22,8 +22,8 @@ constexpr uint64_t kSampledPart = 4;
 
 }  // namespace
 
-Tiers::Tiers(TierSettings settings, const std::vector<ModelPlans::Method>& methods, bool writes_weights)
-    : plans_(std::move(settings), methods, writes_weights) {
+Tiers::Tiers(TierSettings settings, const std::vector<ModelPlans::Method>& methods, StateWrites state_writes)
+    : plans_(std::move(settings), methods, state_writes) {
   const TierSettings& chosen = plans_.settings();
   if (chosen.forced) forced_.emplace(plans_);
   if (chosen.fail_guards) failing_guards_.emplace(*chosen.fail_guards);

@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "jit/analysis/written_memory.h"
 #include "jit/executor/compile_jobs.h"
 #include "jit/executor/forced_plans.h"
 #include "jit/executor/model_plans.h"
@@ -28,7 +29,7 @@ namespace hearth {
 class Tiers {
  public:
   // As ModelPlans takes them.
-  Tiers(TierSettings settings, const std::vector<ModelPlans::Method>& methods, bool writes_weights);
+  Tiers(TierSettings settings, const std::vector<ModelPlans::Method>& methods, StateWrites state_writes);
   // Waits for a compilation of this model that is under way.
   ~Tiers();
 

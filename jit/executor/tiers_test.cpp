@@ -54,7 +54,7 @@ class TiersTest : public testing::Test {
 
   std::unique_ptr<Tiers> Load() const { return Load(*graph_); }
   std::unique_ptr<Tiers> Load(const Graph& graph) const {
-    return std::make_unique<Tiers>(settings_, std::vector<ModelPlans::Method>{{"f", &graph}}, false);
+    return std::make_unique<Tiers>(settings_, std::vector<ModelPlans::Method>{{"f", &graph}}, StateWrites());
   }
 
   // `calls` of these, and whatever is compiled after each. Up to CodeCache::kExactCalls, every one is counted.
@@ -362,7 +362,7 @@ TEST_F(TiersOfImagesTest, TheCompilerRestsAfterEachWeightThatItPacks) {
     std::shared_ptr<CancellationToken> token_;
   };
   DerivedConstantTable derived;
-  const PlanCompiler compiler(*baseline_, "f", /*guard_everywhere=*/false, &derived, nullptr);
+  const PlanCompiler compiler(*baseline_, "f", /*guard_everywhere=*/false, &derived, {}, nullptr);
   const std::vector<IValue> arguments = {at::zeros({2, 3, 240, 200})};
   const ArgumentSpec spec = ArgumentSpec::Of(arguments).value();
   const ExactShape shape = ExactShape::Of(arguments).value();
@@ -384,7 +384,7 @@ TEST_F(TiersOfImagesTest, WhereThereIsNoRoomForPackedWeightsConvolutionsAreAsThe
     held.insert(held.end(), made.begin(), made.end());
     return !made.empty();
   };
-  const PlanCompiler compiler(*baseline_, "f", /*guard_everywhere=*/false, &derived, nullptr);
+  const PlanCompiler compiler(*baseline_, "f", /*guard_everywhere=*/false, &derived, {}, nullptr);
   const std::vector<IValue> arguments = {at::zeros({2, 3, 240, 200})};
   const ArgumentSpec spec = ArgumentSpec::Of(arguments).value();
   const ExactShape shape = ExactShape::Of(arguments).value();

@@ -86,14 +86,14 @@ const std::vector<Activation>& Activations() {
   return kActivations;
 }
 
-// A trace has numbers as tensors without dimensions.
-std::optional<double> NumberOf(const Value& value) {
+// A trace has numbers as tensors without dimensions, which lie where the model was loaded to.
+std::optional<double> NumberOf(const Value& value, const WrittenMemory& memory) {
   const c10::IValue* constant = ConstantOf(value);
   if (constant == nullptr) return {};
   if (constant->isTensor()) {
     const at::Tensor& tensor = constant->toTensor();
-    const bool number = tensor.defined() && tensor.dim() == 0 && tensor.is_cpu() && !tensor.is_complex();
-    return number ? std::optional(tensor.item<double>()) : std::nullopt;
+    const bool number = tensor.defined() && tensor.dim() == 0 && !tensor.is_meta() && !tensor.is_complex();
+    return number && !memory.MayBeWritten(value) ? std::optional(tensor.item<double>()) : std::nullopt;
   }
   if (constant->isInt()) return static_cast<double>(constant->toInt());
   return constant->isDouble() ? std::optional(constant->toDouble()) : std::nullopt;
@@ -101,25 +101,26 @@ std::optional<double> NumberOf(const Value& value) {
 
 bool IsTensor(const Value& value) { return value.type()->kind() == c10::TypeKind::TensorType; }
 
-Function FunctionOf(const Node& node) {
+Function FunctionOf(const Node& node, const WrittenMemory& memory) {
   if (node.op() == nullptr || node.outputs().size() != 1) return Function::kNone;
   if (node.kind() == c10::aten::tanh) return Function::kTanh;
   if (node.kind() == c10::aten::sigmoid) return Function::kSigmoid;
   if (node.kind() == c10::aten::relu6) return Function::kClampToSix;
   const bool clamps = node.kind() == c10::aten::hardtanh || node.kind() == c10::aten::clamp;
-  if (clamps && NumberOf(*node.input(1)) == 0 && NumberOf(*node.input(2)) == 6) return Function::kClampToSix;
+  if (clamps && NumberOf(*node.input(1), memory) == 0 && NumberOf(*node.input(2), memory) == 6)
+    return Function::kClampToSix;
   return Function::kNone;
 }
 
 // What values are, as polynomials of x and f.
 class Expansion {
  public:
-  Expansion(const Value& x, const Value* f) : x_(x), f_(f) {}
+  Expansion(const Value& x, const Value* f, const WrittenMemory& memory) : x_(x), f_(f), memory_(memory) {}
 
   std::optional<Polynomial> Of(const Value& value) {
     if (&value == &x_) return Polynomial{{{1, 0}, 1}};
     if (&value == f_) return Polynomial{{{0, 1}, 1}};
-    if (const std::optional<double> number = NumberOf(value)) return Polynomial{{{0, 0}, *number}};
+    if (const std::optional<double> number = NumberOf(value, memory_)) return Polynomial{{{0, 0}, *number}};
     const Node& node = *value.node();
     if (node.op() == nullptr || !IsTensor(value) || ++nodes_ > kMostNodes) return {};
     const Symbol kind = node.kind();
@@ -131,7 +132,7 @@ class Expansion {
     if (!a || !b) return {};
     if (kind == c10::aten::mul) return Product(*a, *b);
     if (kind == c10::aten::div) return Quotient(node, *a);
-    const std::optional<double> factor = NumberOf(*node.input(2));
+    const std::optional<double> factor = NumberOf(*node.input(2), memory_);
     if (!factor) return {};
     return Sum(*a, *b, kind == c10::aten::add ? *factor : -*factor);
   }
@@ -141,14 +142,14 @@ class Expansion {
     return polynomial ? Product(*polynomial, {{{0, 0}, factor}}) : std::nullopt;
   }
 
-  static std::optional<Polynomial> Quotient(const Node& node, const Polynomial& dividend) {
-    const std::optional<double> divisor = NumberOf(*node.input(1));
+  std::optional<Polynomial> Quotient(const Node& node, const Polynomial& dividend) const {
+    const std::optional<double> divisor = NumberOf(*node.input(1), memory_);
     if (!divisor || *divisor == 0 || node.inputs().size() != 2) return {};
     return Scaled(dividend, 1 / *divisor);
   }
 
   std::optional<Polynomial> Power(const Node& node) {
-    const std::optional<double> exponent = NumberOf(*node.input(1));
+    const std::optional<double> exponent = NumberOf(*node.input(1), memory_);
     const std::optional<Polynomial> base = Of(*node.input(0));
     if (!base || (exponent != 2 && exponent != 3)) return {};
     std::optional<Polynomial> power = Product(*base, *base);
@@ -157,6 +158,7 @@ class Expansion {
 
   const Value& x_;
   const Value* f_;
+  const WrittenMemory& memory_;
   int nodes_ = 0;
 };
 
@@ -173,11 +175,11 @@ class Recognizer {
   }
 
  private:
-  static void Find(const Block& block, std::vector<const Node*>* functions) {
+  void Find(const Block& block, std::vector<const Node*>* functions) const {
     for (const Node* node : block) {
       if (IsClosure(*node)) continue;
       for (const Block* inner : node->blocks()) Find(*inner, functions);
-      if (FunctionOf(*node) != Function::kNone) functions->push_back(node);
+      if (FunctionOf(*node, facts_.memory()) != Function::kNone) functions->push_back(node);
     }
   }
 
@@ -185,8 +187,8 @@ class Recognizer {
     for (Value* x : Operands(*f)) {
       if (!IsSuitable(*x)) continue;
       for (const Activation& activation : Activations()) {
-        if (activation.function != FunctionOf(*f)) continue;
-        const std::optional<Polynomial> argument = Expansion(*x, nullptr).Of(*f->input(0));
+        if (activation.function != FunctionOf(*f, facts_.memory())) continue;
+        const std::optional<Polynomial> argument = Expansion(*x, nullptr, facts_.memory()).Of(*f->input(0));
         if (!argument || !AreAlike(*argument, activation.argument)) continue;
         if (Node* result = FindResult(*f, *x, activation); result != nullptr) return Replace(result, x, activation);
       }
@@ -220,7 +222,7 @@ class Recognizer {
       if (node->output()->uses().size() != 1) return nullptr;
       Node* user = node->output()->uses()[0].user;
       if (user->op() == nullptr || user->block() != f.block() || user->outputs().size() != 1) return nullptr;
-      const std::optional<Polynomial> result = Expansion(x, f.output()).Of(*user->output());
+      const std::optional<Polynomial> result = Expansion(x, f.output(), facts_.memory()).Of(*user->output());
       if (!result) return nullptr;
       if (AreAlike(*result, activation.result)) return pure_.MayMove(*user) ? user : nullptr;
       node = user;
@@ -249,7 +251,7 @@ class Recognizer {
   Value* Text(const char* text) { return graph_.InsertConstant(c10::IValue(text)); }
 
   // None of them can raise: their operands are numbers and tensors of the sizes of x.
-  static void DestroyUnused(Node* node) {
+  void DestroyUnused(Node* node) const {
     const std::vector<Value*> inputs(node->inputs().begin(), node->inputs().end());
     node->Destroy();
     for (Value* input : inputs) {
@@ -259,9 +261,9 @@ class Recognizer {
     }
   }
 
-  static bool IsOfActivation(const Node& node) {
+  bool IsOfActivation(const Node& node) const {
     const Symbol kind = node.kind();
-    return FunctionOf(node) != Function::kNone || kind == c10::aten::mul || kind == c10::aten::add ||
+    return FunctionOf(node, facts_.memory()) != Function::kNone || kind == c10::aten::mul || kind == c10::aten::add ||
            kind == c10::aten::sub || kind == c10::aten::div || kind == c10::aten::pow || kind == c10::aten::neg;
   }
 

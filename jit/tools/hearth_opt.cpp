@@ -183,7 +183,7 @@ int main(int argc, char** argv) {
   app.add_option("file", arguments.file, "the graph as text, - for standard input, or a file of TorchScript (.py)");
   app.add_option("--function", arguments.function, "which function of the file of TorchScript, if it has several");
   app.add_option("--pass", arguments.passes, hearth::PassHelp())->allow_extra_args(false);
-  app.add_flag("--bind-self", arguments.bind_self, "bind the first input to an object of its class");
+  auto* bind_self = app.add_flag("--bind-self", arguments.bind_self, "bind the first input to an object of its class");
   app.add_option("--device", arguments.device, "redirect literal devices");
   app.add_option("--target", arguments.target,
                  "what code is for, where that is not this machine: " + hearth::Target::Host().ToString());
@@ -199,7 +199,8 @@ int main(int argc, char** argv) {
       ->allow_extra_args(false);
   app.add_flag("--ranges", arguments.ranges, "print source positions");
   app.add_flag("--state", arguments.state,
-               "print which parts of the state the graph and the methods of its class touch, and not the graph");
+               "print which parts of the state the graph and the methods of its class touch, and not the graph")
+      ->needs(bind_self);
   app.add_flag("--effects", arguments.effects, "print what a run does beside computing, and not the graph");
   CLI11_PARSE(app, argc, argv);
   try {
