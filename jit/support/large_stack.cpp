@@ -8,8 +8,9 @@
 #include <cstring>
 #include <new>
 #include <system_error>
-#include <thread>
 #include <utility>
+
+#include "jit/support/processors.h"
 
 namespace hearth {
 namespace {
@@ -32,7 +33,7 @@ size_t StackSize() {
   rlimit limit;
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kUnlimited;
   // A quarter of the address space for the threads that there may be, and never less than a small part of it.
-  const size_t threads = std::thread::hardware_concurrency() + 2;
+  const size_t threads = static_cast<size_t>(UsableProcessors()) + 2;
   const size_t share = std::max<size_t>(limit.rlim_cur / 64, limit.rlim_cur / 4 / threads);
   return std::clamp(share / kGuard * kGuard, kLeast, kUnlimited);
 #endif
