@@ -600,6 +600,35 @@ const std::vector<Shapes>& Texts() {
 )",
        90,
        {{at::rand({2, 5, 3, 4})}, {at::rand({1, 3, 7, 1})}, {at::rand({6, 2, 0, 4})}}},
+      {R"(graph(%x : Tensor):
+  %0 : int = prim::Constant[value=0]()
+  %1 : int = prim::Constant[value=1]()
+  %2 : int = prim::Constant[value=2]()
+  %3 : int = prim::Constant[value=3]()
+  %none : NoneType = prim::Constant[value=None]()
+  %no : bool = prim::Constant[value=False]()
+  %w : Tensor = aten::mul.Tensor(%x, %x)
+  %parts : List[Tensor] = aten::chunk(%w, %2, %1)
+  %part : Tensor = aten::__getitem__.t(%parts, %0)
+  %other : Tensor = aten::__getitem__.t(%parts, %1)
+  %rows : Tensor = aten::slice.Tensor(%w, %2, %1, %none, %1)
+  %odd : Tensor = aten::slice.Tensor(%w, %3, %0, %none, %2)
+  %one : Tensor = aten::narrow(%w, %1, %1, %1)
+  %images : Tensor = aten::clone(%other, %2)
+  %both : List[Tensor] = prim::ListConstruct(%images, %part)
+  %joined : Tensor = aten::cat(%both, %1)
+  %alike : List[Tensor] = prim::ListConstruct(%images, %images)
+  %doubled : Tensor = aten::cat(%alike, %1)
+  %turned : Tensor = aten::transpose.int(%w, %1, %2)
+  %copied : Tensor = aten::contiguous(%turned, %0)
+  return (%parts, %rows, %odd, %one, %joined, %doubled, %copied)
+)",
+       100,
+       {{at::rand({2, 4, 3, 5})},
+        {at::rand({1, 4, 1, 1})},
+        {at::rand({2, 2, 2, 2})},
+        {at::rand({2, 6, 0, 4})},
+        {at::rand({2, 4, 3, 5}).contiguous(at::MemoryFormat::ChannelsLast)}}},
   };
   return kTexts;
 }

@@ -34,7 +34,8 @@ constexpr uint64_t kWrongHeader = 1;
 RecordLoader::RecordLoader(std::shared_ptr<const Mapping> mapping, std::vector<Entry> entries, uint64_t end)
     : mapping_(std::move(mapping)) {
   Plan(std::move(entries), end);
-  const uint64_t useful = std::min<uint64_t>({kMostThreads, static_cast<uint64_t>(UsableProcessors()), end / kPieceSize});
+  const uint64_t useful =
+      std::min<uint64_t>({kMostThreads, static_cast<uint64_t>(UsableProcessors()), end / kPieceSize});
   try {
     for (uint64_t i = 0; i < useful; ++i) threads_.emplace_back([this] { Work(); });
   } catch (const std::system_error&) {

@@ -40,12 +40,11 @@ StrideOrder OrderOfConcatenation(Call& call, const ValueFacts& common, std::opti
   if (!common.rank() || !common.plain) return {};
   if (*common.rank() < 4 && common.contiguous()) return StrideOrder::Default(true);
   const std::vector<ValueFacts>& parts = call.in(0).elements;
-  const auto all_suggest = [&](c10::MemoryFormat format) {
-    return std::ranges::all_of(parts,
-                               [&](const ValueFacts& part) { return SuggestedFormat(call.sizes(), part) == format; });
+  const auto suggests = [&](c10::MemoryFormat format) {
+    return [&, format](const ValueFacts& part) { return SuggestedFormat(call.sizes(), part) == format; };
   };
-  if (all_suggest(c10::MemoryFormat::Contiguous)) return StrideOrder::Default(true);
-  if (all_suggest(c10::MemoryFormat::ChannelsLast)) return StrideOrder::ChannelsLast(true);
+  if (std::ranges::any_of(parts, suggests(c10::MemoryFormat::Contiguous))) return StrideOrder::Default(true);
+  if (std::ranges::all_of(parts, suggests(c10::MemoryFormat::ChannelsLast))) return StrideOrder::ChannelsLast(true);
   // Parts of several channels each suggest another format than their own only where all are of one pixel.
   const bool of_channels =
       *common.rank() == 4 && dim && Dimension(dim, 4) == 1u &&

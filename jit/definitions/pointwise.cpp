@@ -45,11 +45,30 @@ StrideOrder OrderOfFormat(Call& call) {
   if (format == static_cast<int64_t>(c10::MemoryFormat::ChannelsLast)) return StrideOrder::ChannelsLast(true);
   return {};
 }
+// Whether the tensor is not in that order, whatever its sizes are: of two dimensions, of several elements each, the
+// other one is the outer.
+bool HasOtherOrder(SizeAlgebra& algebra, const ValueFacts& facts, const StrideOrder& order) {
+  if (!facts.order.is_known() || !order.is_known() || !facts.rank()) return false;
+  const auto at_least = [&](size_t dim, int64_t least) { return algebra.IsAtLeast((*facts.sizes)[dim], least); };
+  const std::vector<size_t> now = facts.order.Nesting(*facts.rank()), other = order.Nesting(*facts.rank());
+  for (const size_t dim : now) {
+    if (!at_least(dim, 1)) return false;
+  }
+  for (size_t outer = 0; outer < now.size(); ++outer) {
+    for (size_t inner = outer + 1; inner < now.size(); ++inner) {
+      if (!at_least(now[outer], 2) || !at_least(now[inner], 2)) continue;
+      if (std::ranges::find(other, now[outer]) > std::ranges::find(other, now[inner])) return true;
+    }
+  }
+  return false;
+}
 // The input itself, if it has the format.
 void Contiguous(Call& call) {
-  call.Give(0, call.in(0), call.in(0).dtype, call.in(0).sizes);
+  const ValueFacts& in = call.in(0);
+  call.Give(0, in, in.dtype, in.sizes);
   const StrideOrder asked = OrderOfFormat(call);
-  call.GiveOrder(asked.IsLike(call.in(0).order) ? call.in(0).order : asked.Inexact());
+  if (asked.IsLike(in.order)) return call.GiveOrder(in.order);
+  call.GiveOrder(HasOtherOrder(call.sizes(), in, asked) ? asked : asked.Inexact());
 }
 void Clone(Call& call) {
   Like(call);

@@ -218,6 +218,13 @@ void SliceOfList(Call& call) {
   }
   call.out() = std::move(part);
 }
+// A part of new memory in the default order suggests that order too, if its elements are still next to each other in
+// the last dimension and it has several channels: those of channels-last images would be nearer.
+void SuggestAsWhole(Call& call, bool keeps_neighbours) {
+  const ValueFacts& part = call.out();
+  if (!call.in(0).default_strides() || !keeps_neighbours || part.rank().value_or(0) < 4) return;
+  if (call.sizes().IsAtLeast((*part.sizes)[1], 2)) call.out().suggested_format = c10::MemoryFormat::Contiguous;
+}
 void Slice(Call& call) {
   if (call.in(0).kind == Kind::kList) return SliceOfList(call);
   const auto dim = call.number("dim");
@@ -231,8 +238,12 @@ void Slice(Call& call) {
     size = SizeOfSlice(call.sizes(), whole, start, end, call.computed("step"));
   }
   ViewAs(call, With(call.in(0).sizes, dim, size));
+  SuggestAsWhole(call, call.number("step") == 1);
 }
-void Narrow(Call& call) { ViewAs(call, With(call.in(0).sizes, call.number("dim"), call.computed("length"))); }
+void Narrow(Call& call) {
+  ViewAs(call, With(call.in(0).sizes, call.number("dim"), call.computed("length")));
+  SuggestAsWhole(call, true);
+}
 
 void GiveList(Call& call, size_t length, const ValueFacts& element) {
   if (length > kMaxLength) return;
@@ -246,6 +257,7 @@ void GiveParts(Call& call, const KnownSizes& parts) {
   std::vector<ValueFacts> elements;
   for (const KnownSize part : parts) {
     ViewAs(call, With(call.in(0).sizes, call.number("dim"), part));
+    SuggestAsWhole(call, true);
     elements.push_back(call.out());
   }
   call.out() = {};

@@ -104,25 +104,25 @@ InterpreterState::Outcome InterpreterState::LoopWith(Timer timer) {
       regs[OPERANDS()[__builtin_ctz(dying)]] = IValue();                                    \
     }                                                                                       \
   } while (0)
-#define SCALAR_BINARY(name, is_type, get, expression)                              \
+#define SCALAR_BINARY(name, is_type, T, expression)                                \
   do_##name : {                                                                    \
     const IValue& left = AT(pc->a);                                                \
     const IValue& right = AT(pc->b);                                               \
     if (__builtin_expect(!left.is_type() || !right.is_type(), 0)) goto bad_scalar; \
-    const auto a = left.get();                                                     \
-    const auto b = right.get();                                                    \
+    const T a = native::Get<T>(left);                                              \
+    const T b = native::Get<T>(right);                                             \
     loop::SetScalar(&regs[pc->c], expression);                                     \
     NEXT();                                                                        \
   }
-#define INT_BINARY(name, expression) SCALAR_BINARY(name, isInt, toInt, expression)
-#define FLOAT_BINARY(name, expression) SCALAR_BINARY(name, isDouble, toDouble, expression)
+#define INT_BINARY(name, expression) SCALAR_BINARY(name, isInt, int64_t, expression)
+#define FLOAT_BINARY(name, expression) SCALAR_BINARY(name, isDouble, double, expression)
 #define JUMP_UNLESS(name, expression)                                          \
   do_##name : {                                                                \
     const IValue& left = AT(pc->a);                                            \
     const IValue& right = AT(pc->b);                                           \
     if (__builtin_expect(!left.isInt() || !right.isInt(), 0)) goto bad_scalar; \
-    const int64_t a = left.toInt();                                            \
-    const int64_t b = right.toInt();                                           \
+    const int64_t a = native::Get<int64_t>(left);                              \
+    const int64_t b = native::Get<int64_t>(right);                             \
     if (expression) NEXT();                                                    \
     GO(pc->target);                                                            \
   }
@@ -157,7 +157,7 @@ InterpreterState::Outcome InterpreterState::LoopWith(Timer timer) {
   do_Jump:
     GO(pc->target);
   do_JumpIfFalse:
-    if (AT(pc->b).toBool()) NEXT();
+    if (native::Get<bool>(AT(pc->b))) NEXT();
     GO(pc->target);
     JUMP_UNLESS(JumpUnlessLtInt, a < b)
     JUMP_UNLESS(JumpUnlessLeInt, a <= b)
@@ -169,24 +169,24 @@ InterpreterState::Outcome InterpreterState::LoopWith(Timer timer) {
   // Loops: `a` is the trip count, `b` the condition, `c` the counter. The entry jumps over a loop that has no
   // iteration; the back-edges jump to the body's first instruction.
   do_LoopEnter:
-    if (AT(pc->a).toInt() > 0 && AT(pc->b).toBool()) NEXT();
+    if (native::Get<int64_t>(AT(pc->a)) > 0 && native::Get<bool>(AT(pc->b))) NEXT();
     GO(pc->target);
   do_ForBack : {
     BURN(1);
-    const int64_t next = regs[pc->c].toInt() + 1;
+    const int64_t next = native::Get<int64_t>(regs[pc->c]) + 1;
     loop::SetScalar(&regs[pc->c], next);
-    if (next < AT(pc->a).toInt()) GO(pc->target);
+    if (next < native::Get<int64_t>(AT(pc->a))) GO(pc->target);
   }
     NEXT();
   do_WhileBack:
     BURN(1);
-    if (AT(pc->b).toBool()) GO(pc->target);
+    if (native::Get<bool>(AT(pc->b))) GO(pc->target);
     NEXT();
   do_LoopBack : {
     BURN(1);
-    const int64_t next = regs[pc->c].toInt() + 1;
+    const int64_t next = native::Get<int64_t>(regs[pc->c]) + 1;
     loop::SetScalar(&regs[pc->c], next);
-    if (next < AT(pc->a).toInt() && AT(pc->b).toBool()) GO(pc->target);
+    if (next < native::Get<int64_t>(AT(pc->a)) && native::Get<bool>(AT(pc->b))) GO(pc->target);
   }
     NEXT();
 
@@ -208,7 +208,7 @@ InterpreterState::Outcome InterpreterState::LoopWith(Timer timer) {
     FLOAT_BINARY(GtFloat, a > b)
     FLOAT_BINARY(GeFloat, a >= b)
   do_Not:
-    loop::SetScalar(&regs[pc->c], !AT(pc->a).toBool());
+    loop::SetScalar(&regs[pc->c], !native::Get<bool>(AT(pc->a)));
     NEXT();
   do_IsNone:
     loop::SetScalar(&regs[pc->c], loop::IsNone(AT(pc->a)));
@@ -221,7 +221,7 @@ InterpreterState::Outcome InterpreterState::LoopWith(Timer timer) {
 
   do_ListGet : {
     const std::vector<IValue>& list = native::Elements(AT(pc->a));
-    const IValue& element = list[loop::ListPosition(AT(pc->b).toInt(), list.size())];
+    const IValue& element = list[loop::ListPosition(native::Get<int64_t>(AT(pc->b)), list.size())];
     if (pc->c == pc->a) {
       // The list dies with this assignment and its element must not go with it.
       IValue held = element;
@@ -305,7 +305,7 @@ InterpreterState::Outcome InterpreterState::LoopWith(Timer timer) {
     NEXT();
   do_TupleGet : {
     const auto& elements = AT(OPERANDS()[0]).toTupleRef().elements();
-    const int64_t index = pc->num_inputs == 1 ? pc->target : AT(OPERANDS()[1]).toInt();
+    const int64_t index = pc->num_inputs == 1 ? pc->target : native::Get<int64_t>(AT(OPERANDS()[1]));
     const int64_t size = static_cast<int64_t>(elements.size());
     const int64_t position = index < 0 ? index + size : index;
     if (position < 0 || position >= size) throw std::out_of_range("Tuple list index out of range");
@@ -481,7 +481,7 @@ InterpreterState::Outcome InterpreterState::LoopWith(Timer timer) {
   do_Guard : {
     bool holds = pc->target != failing_guard;
     const int32_t* operands = OPERANDS();
-    for (size_t i = 0; i < pc->num_inputs; ++i) holds &= AT(operands[i]).toBool();
+    for (size_t i = 0; i < pc->num_inputs; ++i) holds &= native::Get<bool>(AT(operands[i]));
     if (holds) NEXT();
     code->bailouts->record->CountGuardFailure(static_cast<size_t>(pc->target));
     frames_.back().pc = pc;

@@ -94,19 +94,19 @@ void RemainderOfNumbers(NativeArguments in, IValue* out) {
   const IValue& a = in[0];
   const IValue& b = in[1];
   if (a.isInt() && b.isDouble()) {
-    *out = kRemainderFloat(a.toInt(), b.toDouble());
+    *out = kRemainderFloat(Get<int64_t>(a), b.toDouble());
   } else if (a.isDouble() && b.isInt()) {
-    *out = kRemainderIntDivisor(a.toDouble(), b.toInt());
+    *out = kRemainderIntDivisor(a.toDouble(), Get<int64_t>(b));
   } else if (a.isDouble() && b.isDouble()) {
     *out = kRemainderFloat(a.toDouble(), b.toDouble());
   } else {
-    *out = Remainder(a.toInt(), b.toInt());
+    *out = Remainder(Get<int64_t>(a), Get<int64_t>(b));
   }
 }
 
 void DivMod(NativeArguments in, IValue* out) {
-  const int64_t a = in[0].toInt();
-  const int64_t b = in[1].toInt();
+  const int64_t a = Get<int64_t>(in[0]);
+  const int64_t b = Get<int64_t>(in[1]);
   if (b == 0) throw std::runtime_error("ZeroDivisionError: integer division or modulo by zero");
   const int64_t quotient = FloorDivide(a, b);
   const int64_t remainder = Remainder(a, b);
@@ -135,7 +135,7 @@ int64_t RangeLength(int64_t low, int64_t high, int64_t step) {
 
 // A Scalar argument is whichever of int, float, bool and complex came.
 void ScalarToInt(NativeArguments in, IValue* out) {
-  *out = in[0].isInt() ? in[0].toInt() : static_cast<int64_t>(in[0].toScalar().toInt());
+  *out = in[0].isInt() ? Get<int64_t>(in[0]) : static_cast<int64_t>(in[0].toScalar().toInt());
 }
 void ScalarToFloat(NativeArguments in, IValue* out) {
   const IValue& value = in[0];
@@ -224,9 +224,11 @@ constexpr NativeEntry kEntries[] = {
     {"aten::Float.int", Unary<int64_t, [](int64_t a) { return static_cast<double>(static_cast<float>(a)); }>},
     {"aten::Float.Scalar", ScalarToFloat},
     {"aten::__range_length",
-     [](NativeArguments in, IValue* out) { *out = RangeLength(in[0].toInt(), in[1].toInt(), in[2].toInt()); }},
+     [](NativeArguments in,
+        IValue* out) { *out = RangeLength(Get<int64_t>(in[0]), Get<int64_t>(in[1]), Get<int64_t>(in[2])); }},
     {"aten::__derive_index",
-     [](NativeArguments in, IValue* out) { *out = DeriveIndex(in[0].toInt(), in[1].toInt(), in[2].toInt()); }},
+     [](NativeArguments in,
+        IValue* out) { *out = DeriveIndex(Get<int64_t>(in[0]), Get<int64_t>(in[1]), Get<int64_t>(in[2])); }},
 };
 
 #undef INT_FLOAT

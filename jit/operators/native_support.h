@@ -8,6 +8,7 @@
 #include <c10/util/complex.h>
 
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,12 +20,22 @@ namespace hearth::native {
 using c10::IValue;
 using Complex = c10::complex<double>;
 
+// The number of an IValue that holds a T itself: its first member. (native_test.cpp holds LibTorch to that.)
+template <typename T>
+inline T Payload(const IValue& value) {
+  T number;
+  std::memcpy(&number, static_cast<const void*>(&value), sizeof(T));
+  return number;
+}
+
 // The argument as a T. Throws c10::Error if it is something else.
+//
+// IValue's own toInt and toBool take symbolic numbers too, and so are too long for compilers to put them in line.
 template <typename T>
 inline T Get(const IValue& value) = delete;
 template <>
 inline int64_t Get<int64_t>(const IValue& value) {
-  return value.toInt();
+  return __builtin_expect(value.isInt(), 1) ? Payload<int64_t>(value) : value.toInt();
 }
 template <>
 inline double Get<double>(const IValue& value) {
@@ -32,7 +43,7 @@ inline double Get<double>(const IValue& value) {
 }
 template <>
 inline bool Get<bool>(const IValue& value) {
-  return value.toBool();
+  return __builtin_expect(value.isBool(), 1) ? Payload<bool>(value) : value.toBool();
 }
 template <>
 inline Complex Get<Complex>(const IValue& value) {

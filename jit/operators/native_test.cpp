@@ -2,6 +2,7 @@
 // arguments, same error texts, over edge values of the schema's types. Where LibTorch ends the process or never
 // returns, the native operator must raise instead.
 #include "jit/operators/native.h"
+#include "jit/operators/native_support.h"
 
 #include <ATen/Context.h>
 #include <ATen/Functions.h>
@@ -384,6 +385,15 @@ INSTANTIATE_TEST_SUITE_P(All, NativeOperatorTest, testing::ValuesIn(All()),
 
 std::string ErrorOf(std::string_view name, std::vector<IValue> arguments) {
   return RunNative(*Find(name), arguments).error;
+}
+
+TEST(NativeArgumentTest, NumbersLieWhereTheyAreRead) {
+  EXPECT_EQ(native::Get<int64_t>(int64_t{-0x123456789abcdef}), -0x123456789abcdef);
+  EXPECT_TRUE(native::Get<bool>(true));
+  EXPECT_FALSE(native::Get<bool>(false));
+  EXPECT_THROW(native::Get<int64_t>(true), c10::Error);
+  EXPECT_THROW(native::Get<int64_t>(IValue()), c10::Error);
+  EXPECT_THROW(native::Get<bool>(int64_t{1}), c10::Error);
 }
 
 TEST(NativeRepairTest, DivisionThatEndsTheProcessInLibTorchRaisesOrIsRight) {
