@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""How long plans take to be made, by pass: compile_time.py FOLDER [--hearth FILE] [--before FILE] [--rounds N]
+"""How long plans take to be made, by pass:
+
+    python -m benchmarks.compile_time FOLDER [--hearth FILE] [--before FILE] [--rounds N]
 
 FOLDER is one of make_archives.py's, FOLDER/models/NAME. Each model is called once by `hearth run --tier 1 --explain`, in
 a process of its own, on one thread. A cell is the processor time that a pass took in all its runs for that model's plan,
@@ -15,7 +17,7 @@ import pathlib
 import statistics
 import subprocess
 
-from run import machine, table
+from benchmarks.run import machine, table
 
 
 def compile_plan(hearth, folder):
