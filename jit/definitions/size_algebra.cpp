@@ -30,7 +30,7 @@ int64_t RemainderDown(int64_t a, int64_t b) { return a % b + (a % b < 0 ? b : 0)
 
 KnownSize SizeAlgebra::Atom(Source source, std::optional<int64_t> least) {
   const auto [found, is_new] = sources_.emplace(source, atoms_.size());
-  if (is_new) atoms_.push_back({Kind::kSource, {}, {}, least, {}, {}});
+  if (is_new) atoms_.push_back({Kind::kSource, {}, {}, least, {}, {}, {}});
   return Of({Term{{found->second}, 1}});
 }
 
@@ -110,18 +110,14 @@ std::optional<SizeAlgebra::Polynomial> SizeAlgebra::Exactly(const Polynomial& di
 
 KnownSize SizeAlgebra::Uneven(Kind kind, KnownSize a, KnownSize b) {
   const auto [found, is_new] = uneven_.emplace(std::tuple(kind, a, b), atoms_.size());
-  if (is_new) atoms_.push_back({kind, a, b, {}, {}, {}});
+  if (is_new) atoms_.push_back({kind, a, b, {}, {}, {}, {}});
   return Of({Term{{found->second}, 1}});
 }
 
 bool SizeAlgebra::IsOfSizes(KnownSize size) const {
-  return std::ranges::all_of(PolynomialOf(size), [&](const Term& term) {
-    return std::ranges::all_of(term.atoms, [&](size_t atom) {
-      const AtomFacts& facts = atoms_[atom];
-      if (facts.kind == Kind::kSource) return facts.least.has_value();
-      const Range range = RangeOfAtom(atom);
-      return (range.least && range.most) || (IsOfSizes(facts.a) && IsOfSizes(facts.b));
-    });
+  if (!size.is_expression()) return true;
+  return std::ranges::all_of(polynomials_[static_cast<size_t>(size.value_)], [&](const Term& term) {
+    return std::ranges::all_of(term.atoms, [&](size_t atom) { return ConclusionOf(atom).of_sizes; });
   });
 }
 
@@ -192,9 +188,23 @@ std::optional<int64_t> SizeAlgebra::LikelyAtom(size_t atom) const {
   return facts.kind == Kind::kQuotient ? DivideDown(*a, *b) : RemainderDown(*a, *b);
 }
 
-// Of a quotient or remainder it follows from what is known of its operands now.
-SizeAlgebra::Range SizeAlgebra::RangeOfAtom(size_t atom) const {
+// Of a quotient or remainder it follows from what is known of its operands, which are older atoms.
+const SizeAlgebra::Conclusion& SizeAlgebra::ConclusionOf(size_t atom) const {
   const AtomFacts& facts = atoms_[atom];
+  Conclusion& conclusion = facts.conclusion;
+  if (conclusion.bounds_version == bounds_version_) return conclusion;
+  conclusion.range = RangeOfAtom(facts);
+  if (facts.kind == Kind::kSource) {
+    conclusion.of_sizes = facts.least.has_value();
+  } else {
+    const bool bounded = conclusion.range.least && conclusion.range.most;
+    conclusion.of_sizes = bounded || (IsOfSizes(facts.a) && IsOfSizes(facts.b));
+  }
+  conclusion.bounds_version = bounds_version_;
+  return conclusion;
+}
+
+SizeAlgebra::Range SizeAlgebra::RangeOfAtom(const AtomFacts& facts) const {
   if (facts.kind == Kind::kSource) return {facts.least, facts.most};
   const bool sizes = IsOfSizes(facts.a) && IsOfSizes(facts.b);
   if (facts.b) {
@@ -216,7 +226,7 @@ SizeAlgebra::Range SizeAlgebra::RangeOf(const Term& term) const {
   if (term.atoms.empty()) return {term.coefficient, term.coefficient};
   Range range{1, 1};
   for (const size_t atom : term.atoms) {
-    const Range factor = RangeOfAtom(atom);
+    const Range& factor = ConclusionOf(atom).range;
     // Of what may be negative, only the range of the thing itself.
     if (term.atoms.size() > 1 && factor.least.value_or(-1) < 0) return {};
     range = {Product(range.least, factor.least), Product(range.most, factor.most)};
@@ -226,9 +236,9 @@ SizeAlgebra::Range SizeAlgebra::RangeOf(const Term& term) const {
 }
 
 SizeAlgebra::Range SizeAlgebra::RangeOf(KnownSize size) const {
-  if (!size.is_known()) return {};
+  if (!size.is_expression()) return {size.constant(), size.constant()};
   Range range{0, 0};
-  for (const Term& term : PolynomialOf(size)) {
+  for (const Term& term : polynomials_[static_cast<size_t>(size.value_)]) {
     const Range part = RangeOf(term);
     range = {Sum(range.least, part.least), Sum(range.most, part.most)};
   }
@@ -290,12 +300,14 @@ std::optional<SizeAlgebra::Bounds> SizeAlgebra::LearnAtLeast(KnownSize size, int
     if (bound >= facts.most.value_or(std::numeric_limits<int64_t>::max()) || bound < *facts.least) return {};
     facts.most = bound;
   }
+  ++bounds_version_;
   return before;
 }
 
 void SizeAlgebra::Restore(const Bounds& before) {
   atoms_[before.atom].least = before.least;
   atoms_[before.atom].most = before.most;
+  ++bounds_version_;
 }
 
 bool SizeAlgebra::Mentions(const Polynomial& polynomial, size_t atom) const {

@@ -131,14 +131,22 @@ class SizeAlgebra {
 
  private:
   enum class Kind : uint8_t { kSource, kQuotient, kRemainder };
+  struct Range {
+    std::optional<int64_t> least, most;
+  };
+  // What follows for an atom from the bounds that are known now. It is asked for over and over, and divisions are
+  // nested.
+  struct Conclusion {
+    uint64_t bounds_version = 0;
+    Range range;
+    bool of_sizes = false;  // whether what is computed of it cannot wrap around
+  };
   struct AtomFacts {
     Kind kind;
     KnownSize a, b;                      // of which it is the quotient or remainder
     std::optional<int64_t> least, most;  // of a kSource
     std::optional<int64_t> likely;
-  };
-  struct Range {
-    std::optional<int64_t> least, most;
+    mutable Conclusion conclusion = {};
   };
 
   KnownSize Of(Polynomial polynomial);
@@ -148,13 +156,15 @@ class SizeAlgebra {
   std::optional<int64_t> LikelyAtom(size_t atom) const;
   // Whether what is computed of it cannot wrap around.
   bool IsOfSizes(KnownSize size) const;
-  Range RangeOfAtom(size_t atom) const;
+  const Conclusion& ConclusionOf(size_t atom) const;
+  Range RangeOfAtom(const AtomFacts& facts) const;
   Range RangeOf(const Term& term) const;
   Range RangeOf(KnownSize size) const;
   bool Mentions(const Polynomial& polynomial, size_t atom) const;
   KnownSize SubstituteIn(size_t atom, const Meaning& known);
 
   std::vector<AtomFacts> atoms_;
+  uint64_t bounds_version_ = 1;
   std::map<Source, size_t> sources_;
   std::map<std::tuple<Kind, KnownSize, KnownSize>, size_t> uneven_;
   std::vector<Polynomial> polynomials_;
