@@ -475,9 +475,7 @@ class Specializer {
 }  // namespace
 
 bool SpecializeProfile(Compilation& compilation) {
-  const ProfileClaims* claims = compilation.claims();
-  const auto was_seen = [](const auto& value) { return value.second.seen != nullptr; };
-  return claims != nullptr && std::ranges::any_of(claims->values, was_seen) && Specializer(compilation).Run();
+  return compilation.claims() != nullptr && Specializer(compilation).Run();
 }
 
 }  // namespace hearth
