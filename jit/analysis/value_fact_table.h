@@ -2,13 +2,14 @@
 // which nothing is known are atoms of their own, so that those of two Values are known to be equal wherever they are.
 //
 // One forward walk over structured control flow: an If joins its branches, what a Loop carries is weakened until a
-// round changes nothing. Operators give facts by a table (operator_facts.h); what is not in it gives none. Facts hold
-// for a Value's whole life: of tensors that may be given other sizes or dtypes in place, and of lists that may be
-// written, nothing is known, and arguments and constants count as possibly the same tensor.
+// round changes nothing. Operators give facts by their definitions (definitions/operator_facts.h); others give none.
+// Facts hold for a Value's whole life: of tensors that may be given other sizes or dtypes in place, and of lists that
+// may be written, nothing is known, and arguments and constants count as possibly the same tensor.
 //
 // A branch that raises unless a tensor has so many dimensions tells the rank to what comes after it; a guard the rank
-// or the dtype; both that two numbers are equal, or lists of them, or that one is a constant. What is told about
-// numbers holds to the end of the block (see Scope).
+// or the dtype; both that two numbers are equal, or lists of them, that one is a constant, or which of two is larger.
+// The blocks of an If learn what its condition says of numbers. What is told about numbers holds to the end of the
+// block (see Scope).
 //
 // Facts never contradict a Value's type: where they would, no run comes to have it (a None that was cast to a float, in
 // a branch that is not taken).

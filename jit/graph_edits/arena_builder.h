@@ -2,7 +2,7 @@
 // those, and which place lies over which. Helper of plan_memory.
 //
 // What can decide is known at entry: a size of an argument, or of a tensor in a tuple or list that is one, and an int.
-// Sizes that are polynomials over such numbers, quotients and remainders included (analysis/size_algebra.h), can be
+// Sizes that are polynomials over such numbers, quotients and remainders included (definitions/size_algebra.h), can be
 // computed; a size that a run only learns on its way cannot.
 //
 //     %rows : int = aten::size.int(%x, %0)

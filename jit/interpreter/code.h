@@ -1,4 +1,4 @@
-// The interpreter's program: instructions over registers, made once from a Graph by lowering.cpp.
+// The interpreter's program: instructions over registers, made once from a Graph (lowering.h).
 //
 // A register is a slot of the running frame; a register whose Values are all int, float or bool (a scalar register)
 // never holds a counted reference, so writing it need not release what was there. An operand is a register (its number)

@@ -2,8 +2,8 @@
 // order, which the libraries that compute them like best, and so give their results; what follows goes on in that order
 // as far as it may.
 //
-// The rules of the facts (analysis/operator_facts.h) tell how an order goes from operand to result: a node is given an
-// operand in another order than the baseline has it in if the order of what it gives is known in both. Some give the
+// The rules of the facts (definitions/operator_facts.h) tell how an order goes from operand to result: a node is given
+// an operand in another order than the baseline has it in if the order of what it gives is known in both. Some give the
 // same in any case (a layer norm, a product with a matrix), others go on in the new order (elementwise operators,
 // pooling, views that permute dimensions). For everything else, whoever can see strides above all, a copy restores the
 // order of the baseline: answers, FrameStates, memory that is written where somebody else may see it. Where that order

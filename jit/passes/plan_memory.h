@@ -1,7 +1,9 @@
 // Results get places in an arena that runs of the plan use one after the other (interpreter/arena.h). A small one is a
 // tensor of the arena: `aten::add.Tensor` becomes `aten::add.out` into a prim::Slot, since for what takes a microsecond
 // or less, to make a tensor and its memory and to free them is half of the time. A larger one is its operator's to
-// make, whichever that is and however it lays the tensor out; the node's attribute `place` says where the memory is.
+// make, however it lays the tensor out; the node's attribute `place` says where the memory is. Results of operators of
+// libraries have no places, since those may keep what they allocate, nor have those of convolutions that may compute in
+// a layout of their own first: all but hearth::convolution with a channels-last result.
 //
 // Sizes are constants or computed of numbers that are known at entry (arena_builder.h), where a prim::Arena takes the
 // memory for them. Here it is decided which results share a place and which places lie over which others; where they

@@ -1,7 +1,7 @@
-// Logging through spdlog. A logger is named "room" or "room/file" (passes/dead_code); levels are set for either at run
-// time, by the environment's HEARTH_LOG or by SetLogLevels:
+// Logging through spdlog. A logger is named "room" or "room/file" (passes/choose_layouts); levels are set for either at
+// run time, by the environment's HEARTH_LOG or by SetLogLevels:
 //
-//   HEARTH_LOG=passes/dead_code=debug,executor=info,warn
+//   HEARTH_LOG=passes/choose_layouts=debug,executor=info,warn
 //
 // A file's own level wins over its room's, the room's over the bare one (here warn); without any it is info.
 //
