@@ -164,6 +164,14 @@ def _verdict_on_death(death, line):
     return {"verdict": "torch" if command_line.is_answer(line) else "miss", "reason": reason, "torch": "failed"}
 
 
+def _commit_of(hearth):
+    """The commit that the binary was built from: a bundle says it, the tree's own build is of what the tree holds."""
+    bundle = hearth.path / "commit"
+    if bundle.is_file():
+        return bundle.read_text().strip().replace("-dirty", "+")
+    return _git("rev-parse", "--short=12", "HEAD") + ("+" if _git("status", "--porcelain", "-uno") else "")
+
+
 class Results:
     """The verdicts of a suite in their file."""
 
@@ -175,7 +183,7 @@ class Results:
 
         self._keys = {}
         self.content = {
-            "commit": _git("rev-parse", "--short=12", "HEAD") + ("+" if _git("status", "--porcelain", "-uno") else ""),
+            "commit": _commit_of(hearth),
             "hearth": binary, "torch": torch.__version__, "device": options.device, "machine": _machine(options.device),
             "cases": {},
         }  # fmt: skip
