@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from integration_tests import ROOT
 from integration_tests.command_line import HEARTH
 from integration_tests.conformance import bailouts, report, run
 from integration_tests.conformance.case import Case
@@ -280,6 +281,16 @@ def test_as_many_of_a_cases_guards_fail_as_are_asked_for_and_those_not_reached_a
     again = Guarded()
     list(bailouts.verdicts([case], again, tmp_path, agrees, most=8))
     assert again.asked == hearth.asked
+
+
+def test_a_result_names_files_as_the_tree_has_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(report, "RESULTS", tmp_path)
+    monkeypatch.setattr(report, "PAGE", tmp_path / "page.md")
+    reason = f'File "{ROOT}/integration_tests/a.py", line 3'
+    content = {"cases": {"a": {"group": "g", "verdict": "miss", "reason": reason}}}
+    report.write(report.summarize(content, [], "s", "Title"))
+    for written in (tmp_path / "s.json", tmp_path / "page.md"):
+        assert "integration_tests/a.py" in written.read_text() and str(ROOT) not in written.read_text()
 
 
 def test_each_way_of_running_a_suite_has_a_heading_of_its_own():

@@ -131,7 +131,8 @@ def _fits(entry, name, verdict):
 def write(summary):
     RESULTS.mkdir(exist_ok=True)
     kept = {key: value for key, value in summary.items() if key != "stale"}
-    (RESULTS / f"{summary['suite']}.json").write_text(_json(kept))
+    # Messages name files of the tree; where that lies is one machine's.
+    (RESULTS / f"{summary['suite']}.json").write_text(_json(kept).replace(f"{ROOT}/", ""))
     write_page()
 
 

@@ -606,7 +606,6 @@ const std::vector<Shapes>& Texts() {
   %2 : int = prim::Constant[value=2]()
   %3 : int = prim::Constant[value=3]()
   %none : NoneType = prim::Constant[value=None]()
-  %no : bool = prim::Constant[value=False]()
   %w : Tensor = aten::mul.Tensor(%x, %x)
   %parts : List[Tensor] = aten::chunk(%w, %2, %1)
   %part : Tensor = aten::__getitem__.t(%parts, %0)
