@@ -125,7 +125,7 @@ def flagged():
     return torch.jit.script(Flagged().eval())
 
 
-def test_what_calls_always_show_is_taken_for_granted_until_it_fails(hearthd, protocol, flagged):
+def test_what_calls_always_show_is_assumed_until_it_fails(hearthd, protocol, flagged):
     server = hearthd({"flagged": flagged})
     client = NativeClient(protocol, server.channel())
 
@@ -145,7 +145,7 @@ def test_what_calls_always_show_is_taken_for_granted_until_it_fails(hearthd, pro
     assert "rounds is 3" in claims and set(claims.values()) == {0}
     assert any(otherwise().values())
     assert "speculates on: rounds is 3" in hearth("inspect", "--plans", server.address, "flagged").stdout
-    # The next plans do without what failed, and at last there is one that takes nothing for granted.
+    # The next plans do without what failed, and at last there is one that assumes nothing.
     eventually(lambda: "rounds is 3" not in otherwise() and not always_so())
     eventually(lambda: plans_of(client, "flagged")[0].state == client.message("Plan").COMPILED or always_so())
     assert server.metric("hearth_compilations_total", outcome="failed") == 0

@@ -112,7 +112,7 @@ TEST(BailoutTest, EveryGuardOfOptimisedRandomProgramsMayFailAndNothingChanges) {
 }
 
 // Plans made of what one run showed, which another run shows to be wrong.
-TEST(BailoutTest, WhatAProfileTookForGrantedIsGivenUpWhereItDoesNotHold) {
+TEST(BailoutTest, WhatAProfileAssumedIsGivenUpWhereItDoesNotHold) {
   size_t claims = 0;
   size_t claims_of_none = 0;
   size_t bailouts = 0;
@@ -154,7 +154,7 @@ TEST(BailoutTest, WhatAProfileTookForGrantedIsGivenUpWhereItDoesNotHold) {
   EXPECT_GT(bailouts, 20u);
 }
 
-TEST(BailoutTest, SizesThatWereEqualInAllRunsAreTakenForGrantedUntilTheyTurnOutNotToBe) {
+TEST(BailoutTest, SizesThatWereEqualInAllRunsAreAssumedUntilTheyTurnOutNotToBe) {
   const std::unique_ptr<Graph> graph = ParseGraph(R"(graph(%l : List[Tensor]):
   %0 : int = prim::Constant[value=0]()
   %1 : int = prim::Constant[value=1]()
