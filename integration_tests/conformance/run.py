@@ -35,6 +35,8 @@ QUICK = 400  # cases of a suite that does not hold itself to a sample
 def main():
     options = _options()
     os.environ["OMP_NUM_THREADS"] = "1"  # the cases are what runs in parallel
+    if options.device == "cpu":
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""  # torch's samples ask for a GPU where there is one
     hearth = Hearth(options.hearth, options.device, *tiers(options))
     if not hearth.binary.exists():
         sys.exit(f"{hearth.binary} is not there: build it first, or say --hearth PATH")

@@ -12,6 +12,7 @@
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/definition.h"
 #include "jit/definitions/node_effects.h"
+#include "jit/graph_edits/loop_entry.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/graph_edits/simplify_node.h"
 #include "jit/ir/symbols.h"
@@ -107,10 +108,10 @@ class Peeler {
     std::optional<InsertionGuard> at(std::in_place, &graph_, loop);
     Value* trips = loop->input(0);
     Value* left = TripsLeft(trips);
-    Value* begins = Begins(trips, loop->input(1));
+    Value* begins = HasFirstRound(graph_, *loop);
     Node* around = nullptr;
     if (begins != nullptr) {
-      around = MakeBranch(loop, begins);
+      around = BranchAroundLoop(graph_, loop, begins);
       at.emplace(&graph_, around->block(0));
     }
     // The first round.
@@ -132,31 +133,6 @@ class Peeler {
     // The one of a while loop is no number of rounds.
     const int64_t number = constant->toInt();
     return number == std::numeric_limits<int64_t>::max() ? trips : graph_.InsertConstant(number - 1);
-  }
-
-  // Whether there is a first round; null: there is.
-  Value* Begins(Value* trips, Value* start) {
-    const c10::IValue* always = ConstantOf(*start);
-    const bool starts = always != nullptr && always->toBool();
-    if (ConstantOf(*trips) != nullptr) return starts ? nullptr : start;
-    Value* some = Operate(graph_, c10::aten::gt, "int", {trips, graph_.InsertConstant(int64_t{0})});
-    return starts ? some : Operate(graph_, c10::aten::__and__, "bool", {some, start});
-  }
-
-  // What the loop gives, which stands in the first block; in the second, what it began with.
-  Node* MakeBranch(Node* loop, Value* condition) {
-    Node* branch = graph_.Insert(graph_.Create(sym::kIf, {condition}, 0));
-    branch->SetInlinedCall(loop->inlined_call());
-    Block* goes_round = branch->AddBlock();
-    Block* does_not = branch->AddBlock();
-    for (size_t i = 0; i < loop->outputs().size(); ++i) {
-      Value* output = branch->AddOutput(loop->output(i)->type());
-      output->SetName(loop->output(i)->name());
-      loop->output(i)->ReplaceAllUsesWith(output);
-      goes_round->AddReturn(loop->output(i));
-      does_not->AddReturn(loop->input(i + 2));
-    }
-    return branch;
   }
 
   // What is never None any more.
