@@ -70,9 +70,10 @@ absl::Status StatusOf(const std::exception_ptr& error) {
   }
 }
 
-// Null for a limit of 0, which is none.
-std::shared_ptr<MemoryAccount> MakeAccount(int64_t limit) {
-  return limit > 0 ? std::make_shared<MemoryAccount>(limit) : nullptr;
+// Null for a limit of 0, which is none, if there is nothing that it is within.
+std::shared_ptr<MemoryAccount> MakeAccount(int64_t limit, MemoryAccount* within = nullptr) {
+  if (limit <= 0 && within == nullptr) return nullptr;
+  return std::make_shared<MemoryAccount>(limit > 0 ? limit : std::numeric_limits<int64_t>::max(), within);
 }
 
 // Deletes what a device's last work may still use.
@@ -107,7 +108,8 @@ class LoadedModel final : public Model {
   // Runs on `pool`. A memory limit of 0 is none. `keeper`, which may be null, has adopted the executor. `traffic` is
   // told of calls.
   LoadedModel(const std::shared_ptr<ModelExecutor>& executor, const ThreadPool& pool, ImportedModule imported,
-              c10::Device device, std::shared_ptr<StreamPool> streams, int64_t memory_limit, Traffic& traffic,
+              c10::Device device, std::shared_ptr<StreamPool> streams, int64_t memory_limit,
+              MemoryAccount* memory_of_all, Traffic& traffic,
               std::shared_ptr<ProfileKeeper> keeper)
       : executor_(executor),
         pool_(pool),
@@ -115,6 +117,7 @@ class LoadedModel final : public Model {
         device_(device),
         streams_(std::move(streams)),
         memory_limit_(memory_limit),
+        memory_of_all_(memory_of_all),
         traffic_(traffic),
         keeper_(std::move(keeper)) {}
 
@@ -238,6 +241,8 @@ class LoadedModel final : public Model {
 
   uint64_t weight_bytes() const override { return imported_.object ? WeightBytes(*imported_.object) : 0; }
 
+  std::shared_ptr<MemoryAccount> NewAccount() const override { return MakeAccount(memory_limit_, memory_of_all_); }
+
  private:
   // Starts a call of a method or hook; its callback gets what CallAsync promises.
   std::shared_ptr<CallHandle> Start(const ModelExecutor::Method& method, Arguments args, KeywordArguments kwargs,
@@ -263,8 +268,15 @@ class LoadedModel final : public Model {
       return handle;
     }
     ModelExecutor::CallSettings settings{
-        std::move(token), MakeAccount(memory_limit_), std::move(options.on_start), options.may_run_here, on_stream,
-        nullptr,          options.failing_guard,      options.operator_threads,    executor_.Reference()};
+        std::move(token),
+        options.memory != nullptr ? std::move(options.memory) : NewAccount(),
+        std::move(options.on_start),
+        options.may_run_here,
+        on_stream,
+        nullptr,
+        options.failing_guard,
+        options.operator_threads,
+        executor_.Reference()};
     if (options.report != nullptr) {
       settings.report = std::make_shared<RunReport>();
       callback = [&method, report = options.report, run = settings.report,
@@ -323,6 +335,7 @@ class LoadedModel final : public Model {
   const c10::Device device_;
   const std::shared_ptr<StreamPool> streams_;
   const int64_t memory_limit_;
+  MemoryAccount* const memory_of_all_;
   Traffic& traffic_;
   const std::shared_ptr<ProfileKeeper> keeper_;
 };
@@ -396,6 +409,7 @@ class RuntimeImpl final : public Runtime {
       : device_(device),
         streams_(std::make_shared<StreamPool>(device)),
         memory_limit_(options.memory_limit),
+        memory_of_all_(MakeAccount(options.memory_limit_of_all)),
         load_memory_limit_(options.load_memory_limit),
         load_time_limit_(options.load_time_limit),
         tiers_(MakeTierSettings(options.compiler, streams_, traffic_, disposal_.queue())),
@@ -425,6 +439,9 @@ class RuntimeImpl final : public Runtime {
     }
     return loaded;
   }
+
+  MemoryAccount* memory_of_all() const override { return memory_of_all_.get(); }
+  void Post(std::function<void()> work) override { pool_.Post(std::move(work)); }
 
   CompilerCounters compiler_counters() const override {
     if (!tiers_ || tiers_->compiler == nullptr) return {};
@@ -483,7 +500,7 @@ class RuntimeImpl final : public Runtime {
   std::shared_ptr<Model> MakeModel(std::shared_ptr<ModelExecutor> executor, ImportedModule imported,
                                    const LoadOptions& options, std::shared_ptr<ProfileKeeper> keeper) {
     return disposal_.queue()->Own(std::make_unique<LoadedModel>(executor, pool_, std::move(imported), device_, streams_,
-                                                                options.memory_limit.value_or(memory_limit_), *traffic_,
+                                                                options.memory_limit.value_or(memory_limit_), memory_of_all_.get(), *traffic_,
                                                                 std::move(keeper)));
   }
 
@@ -542,6 +559,7 @@ class RuntimeImpl final : public Runtime {
   const c10::Device device_;
   const std::shared_ptr<StreamPool> streams_;
   const int64_t memory_limit_;
+  const std::shared_ptr<MemoryAccount> memory_of_all_;
   const int64_t load_memory_limit_;
   const std::chrono::nanoseconds load_time_limit_;
   const std::shared_ptr<Traffic> traffic_ = std::make_shared<Traffic>();

@@ -73,6 +73,8 @@ struct RuntimeOptions {
   // Bytes that a call may come to hold more than it was given, in the memory of the CPU; 0: no limit. A model may have
   // its own.
   int64_t memory_limit = 0;
+  // The same of all calls together, with what the server holds for their requests.
+  int64_t memory_limit_of_all = 0;
   // The same for loading a model, beside its weights, and the time that loading may take but for reading weights.
   int64_t load_memory_limit = 0;
   std::chrono::nanoseconds load_time_limit{0};  // 0: no limit
@@ -82,6 +84,7 @@ struct RuntimeOptions {
   CompilerOptions compiler;
 };
 
+class MemoryAccount;
 class Model;
 
 struct LoadOptions {
@@ -184,6 +187,8 @@ struct CallOptions {
   bool is_warmup = false;
   // One of Model::operator_threads; 0: as the runs that are under way leave it.
   int operator_threads = 0;
+  // What the call's memory counts for; null: an account of its own, as Model::NewAccount makes it.
+  std::shared_ptr<MemoryAccount> memory;
   // With CompilerOptions::fail_guards: which guard of the plan fails, of so many as it has, in place of a drawn one.
   std::optional<uint64_t> failing_guard;
 };
@@ -327,6 +332,9 @@ class Model {
   virtual std::vector<std::pair<std::string, std::string>> sources() const = 0;
   // Bytes that the weights occupy.
   virtual uint64_t weight_bytes() const = 0;
+  // For the memory of one request to the model: with the model's limit, within the account of all requests
+  // (Runtime::memory_of_all). For whoever counts more for a request than its call. Null: nothing is limited.
+  virtual std::shared_ptr<MemoryAccount> NewAccount() const = 0;
 };
 
 // Owns the threads that models run on: destroying it waits for the calls under way and the end of models that nobody
@@ -349,6 +357,11 @@ class Runtime {
   virtual absl::StatusOr<std::shared_ptr<Model>> LoadSource(const std::string& path, const LoadOptions& options) = 0;
 
   virtual CompilerCounters compiler_counters() const = 0;
+  // What all accounts of requests are within, as long as the runtime lives; null: RuntimeOptions give no limit.
+  virtual MemoryAccount* memory_of_all() const = 0;
+  // Runs `work` on a thread of the pool, after what waits there. For what a request needs that is no call. It must not
+  // throw.
+  virtual void Post(std::function<void()> work) = 0;
 };
 
 // What torch.save(value, path) wrote: tensors, numbers, strings, None, lists, tuples, dicts. kInvalidArgument if the

@@ -84,12 +84,15 @@ struct Daemon::Parts {
                     options.model_operator_libraries,
                     std::chrono::duration<double>(options.warmup_seconds)},
                    runtime, MakeSignature, [this] { health.Update(); }),
-        dispatcher({options.max_pending_requests, options.max_in_flight_requests}),
-        environment{repository, dispatcher, nullptr},
+        dispatcher({options.max_pending_requests, options.max_in_flight_requests},
+                   [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); }),
+        environment{repository, dispatcher, runtime.memory_of_all(), nullptr},
         inference(environment, repository, readiness, streams),
         native(environment),
         metrics([this] { return Samples(); }, [&runtime] { return SampleOf(runtime.compiler_counters()); }) {
     readiness.strict = options.strict_readiness;
+    environment.send_time =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(options.send_seconds));
   }
 
   HealthCheckResponse::ServingStatus StatusOf(const std::string& service) const {

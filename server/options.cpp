@@ -44,6 +44,7 @@ absl::Status CheckOptions(const ServerOptions& options) {
   if (options.max_pending_requests < 1) return refuse("max_pending_requests cannot be below 1");
   if (options.max_in_flight_requests < 1) return refuse("max_in_flight_requests cannot be below 1");
   if (!(options.drain_seconds >= 0)) return refuse("drain_seconds cannot be below 0");
+  if (!(options.send_seconds > 0)) return refuse("send_seconds must be above 0");
   if (!(options.load_seconds >= 0)) return refuse("load_seconds cannot be below 0");
   if (!(options.warmup_seconds >= 0)) return refuse("warmup_seconds cannot be below 0");
   if (!(options.compiler_share.value_or(0) >= 0)) return refuse("compiler_share cannot be below 0");
@@ -56,6 +57,7 @@ absl::Status CheckOptions(const ServerOptions& options) {
   if (!(options.job_seconds >= 0)) return refuse("job_seconds cannot be below 0");
   if (options.weight_copies < 0) return refuse("weight_copies cannot be below 0");
   if (options.memory_limit.value_or(0) < 0) return refuse("memory_limit cannot be below 0");
+  if (options.requests_memory_limit.value_or(0) < 0) return refuse("requests_memory_limit cannot be below 0");
   if (options.load_memory_limit.value_or(0) < 0) return refuse("load_memory_limit cannot be below 0");
   if (options.kept_memory.value_or(0) < 0) return refuse("kept_memory cannot be below 0");
   return absl::OkStatus();
@@ -96,9 +98,14 @@ void DefineFlags(CLI::App& app, ServerOptions& options, std::string& config) {
       ->capture_default_str();
   app.add_option("--drain-seconds", options.drain_seconds, "After SIGTERM, time for what is in flight")
       ->capture_default_str();
+  app.add_option("--send-seconds", options.send_seconds, "Seconds in which a client must take up an answer")
+      ->capture_default_str();
   app.add_option(
          "--memory-limit", options.memory_limit,
          "Memory that a request may come to hold: 500MB, 2GiB; 0 is no limit, half of this machine's if not given")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
+  app.add_option("--requests-memory-limit", options.requests_memory_limit,
+                 "The same for all requests together; three quarters of this machine's if not given")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
   app.add_option("--load-memory-limit", options.load_memory_limit, "The same for loading a model, beside its weights")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false));
@@ -180,6 +187,8 @@ absl::StatusOr<ServerOptions> ParseConfigFile(const std::string& text, const std
       {"max_pending_requests", [&](const json& value) { value.get_to(options.max_pending_requests); }},
       {"max_in_flight_requests", [&](const json& value) { value.get_to(options.max_in_flight_requests); }},
       {"drain_seconds", [&](const json& value) { value.get_to(options.drain_seconds); }},
+      {"send_seconds", [&](const json& value) { value.get_to(options.send_seconds); }},
+      {"requests_memory_limit", [&](const json& value) { options.requests_memory_limit = value.get<int64_t>(); }},
       {"memory_limit", [&](const json& value) { options.memory_limit = value.get<int64_t>(); }},
       {"load_memory_limit", [&](const json& value) { options.load_memory_limit = value.get<int64_t>(); }},
       {"kept_memory", [&](const json& value) { options.kept_memory = value.get<int64_t>(); }},
@@ -219,6 +228,8 @@ int64_t DefaultMemoryLimit() {
   }
   return memory / 2;
 }
+
+int64_t DefaultRequestsMemoryLimit() { return DefaultMemoryLimit() / 2 * 3; }
 
 int64_t DefaultKeptMemory() { return DefaultMemoryLimit() / 4; }
 

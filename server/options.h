@@ -27,8 +27,11 @@ struct ServerOptions {
   int64_t max_pending_requests = 1024;
   int64_t max_in_flight_requests = 8192;
   double drain_seconds = 30;
+  double send_seconds = 60;  // in which a client must take up an answer
   // Bytes; 0: no limit. Not given: half of the memory that this process may use (DefaultMemoryLimit).
   std::optional<int64_t> memory_limit;
+  // Of all requests together. Not given: one and a half times as much (DefaultRequestsMemoryLimit).
+  std::optional<int64_t> requests_memory_limit;
   std::optional<int64_t> load_memory_limit;
   // Of large tensors that were freed, for others; 0: none. Not given: an eighth of the memory (DefaultKeptMemory).
   std::optional<int64_t> kept_memory;
@@ -60,6 +63,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv);
 
 // Half of the machine's memory, or of the control group's if that allows less.
 int64_t DefaultMemoryLimit();
+int64_t DefaultRequestsMemoryLimit();
 // A quarter of that.
 int64_t DefaultKeptMemory();
 

@@ -84,6 +84,7 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
   runtime_options.operator_libraries = line->options.operator_libraries;
   runtime_options.device = line->options.device;
   runtime_options.memory_limit = line->options.memory_limit.value_or(DefaultMemoryLimit());
+  runtime_options.memory_limit_of_all = line->options.requests_memory_limit.value_or(DefaultRequestsMemoryLimit());
   runtime_options.load_memory_limit = line->options.load_memory_limit.value_or(DefaultMemoryLimit());
   runtime_options.kept_memory = line->options.kept_memory.value_or(DefaultKeptMemory());
   runtime_options.load_time_limit =

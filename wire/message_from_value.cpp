@@ -9,6 +9,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "jit/support/memory_account.h"
 #include "wire/dtypes.h"
 #include "wire/value_from_message.h"
 
@@ -47,6 +48,7 @@ class Writer {
     if (++values_ > ValueReader::kMostValues) {
       return Wrong(path, "is one of more than ", ValueReader::kMostValues, " values");
     }
+    if (values_ % 1024 == 0) MemoryAccount::CheckThread();
     if (value.isNone()) {
       out.mutable_none();
     } else if (value.isTensor()) {

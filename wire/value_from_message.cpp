@@ -7,10 +7,12 @@
 #include <ATen/ops/_local_scalar_dense.h>
 
 #include <exception>
+#include <new>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "wire/bounded_dict.h"
 #include "wire/dtypes.h"
 
 namespace hearth {
@@ -212,6 +214,7 @@ class ValueReader::Visit {
   absl::Status CheckBounds() const {
     if (depth_ > kDeepestValue) return Wrong("is nested deeper than ", kDeepestValue, " levels");
     if (++reader_.values_ > kMostValues) return Wrong("is one of more than ", kMostValues, " values");
+    if (reader_.values_ % 1024 == 0) MemoryAccount::CheckThread();
     return absl::OkStatus();
   }
 
@@ -364,15 +367,17 @@ class ValueReader::Visit {
 
   absl::StatusOr<IValue> AsDict(const c10::DictType& type) const {
     if (!message_.has_dict()) return Mismatch(type);
-    c10::impl::GenericDict dict(type.getKeyType(), type.getValueType());
+    BoundedDict dict(type.getKeyType(), type.getValueType(), message_.dict().entries_size());
     for (const v1::Dict::Entry& entry : message_.dict().entries()) {
       auto key = Part(entry.key(), ".key").As(type.getKeyType());
       if (!key.ok()) return key;
       auto value = Part(entry.value(), KeyText(entry.key())).As(type.getValueType());
       if (!value.ok()) return value;
-      dict.insert_or_assign(*std::move(key), *std::move(value));
+      if (absl::Status status = dict.Insert(*std::move(key), *std::move(value)); !status.ok()) {
+        return Wrong(status.message());
+      }
     }
-    return IValue(dict);
+    return IValue(dict.Take());
   }
 
   absl::StatusOr<IValue> AsObject(const c10::ClassTypePtr& type) const {
@@ -498,19 +503,24 @@ class ValueReader::Visit {
       return Wrong("has keys of type ", (*key_type)->annotation_str(), ", which cannot be keys");
     const auto value_type = ElementType(values, "dict", leniency);
     if (!value_type.ok()) return value_type.status();
-    c10::impl::GenericDict dict(*key_type, *value_type);
-    for (size_t i = 0; i < keys.size(); ++i) dict.insert_or_assign(std::move(keys[i]), std::move(values[i]));
-    return IValue(dict);
+    BoundedDict dict(*key_type, *value_type, keys.size());
+    for (size_t i = 0; i < keys.size(); ++i) {
+      absl::Status status = dict.Insert(std::move(keys[i]), std::move(values[i]));
+      if (!status.ok()) return Wrong(status.message());
+    }
+    return IValue(dict.Take());
   }
 
   absl::StatusOr<IValue> FieldsAsDict() const {
-    c10::impl::GenericDict dict(c10::StringType::get(), c10::AnyType::get());
+    BoundedDict dict(c10::StringType::get(), c10::AnyType::get(), message_.object().fields_size());
     for (const v1::Object::Field& field : message_.object().fields()) {
       auto value = Part(field.value(), absl::StrCat(".", field.name())).Inferred(Leniency::kLenient);
       if (!value.ok()) return value;
-      dict.insert_or_assign(field.name(), *std::move(value));
+      if (absl::Status status = dict.Insert(field.name(), *std::move(value)); !status.ok()) {
+        return Wrong(status.message());
+      }
     }
-    return IValue(dict);
+    return IValue(dict.Take());
   }
 
   ValueReader& reader_;
@@ -522,6 +532,8 @@ class ValueReader::Visit {
 absl::StatusOr<IValue> ValueReader::Read(const v1::Value& message, const c10::TypePtr& type,
                                          const std::string& name) try {
   return Visit(*this, message, name, 0).As(type);
+} catch (const std::bad_alloc&) {
+  throw;
 } catch (const std::exception& error) {
   // LibTorch refuses some values by throwing (a key that is not a number, memory that is not there).
   return absl::InvalidArgumentError(absl::StrCat(name, ": ", error.what()));
@@ -529,6 +541,8 @@ absl::StatusOr<IValue> ValueReader::Read(const v1::Value& message, const c10::Ty
 
 absl::StatusOr<IValue> ValueReader::ReadWithoutSchema(const v1::Value& message, const std::string& name) try {
   return Visit(*this, message, name, 0).Inferred(Visit::Leniency::kLenient);
+} catch (const std::bad_alloc&) {
+  throw;
 } catch (const std::exception& error) {
   return absl::InvalidArgumentError(absl::StrCat(name, ": ", error.what()));
 }

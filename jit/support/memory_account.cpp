@@ -10,20 +10,55 @@ namespace hearth {
 
 constinit thread_local MemoryAccount::ThreadCount MemoryAccount::thread_{nullptr, 0};
 
-MemoryLimitError::MemoryLimitError(int64_t asked, int64_t held, int64_t limit) noexcept {
+MemoryLimitError::MemoryLimitError(int64_t asked, int64_t held, int64_t limit, Of of) noexcept {
+  const char* const holder = of == Of::kAll ? "all requests" : "it";
+  const char* const whose = of == Of::kAll ? "their" : "its";
+  const auto number = [](int64_t value) { return static_cast<long long>(value); };
   if (asked > 0) {
-    std::snprintf(message_, sizeof message_,
-                  "asked for %lld bytes while it held %lld, beyond its memory limit of %lld bytes",
-                  static_cast<long long>(asked), static_cast<long long>(held), static_cast<long long>(limit));
+    std::snprintf(message_, sizeof message_, "asked for %lld bytes while %s held %lld, beyond %s memory limit of %lld bytes",
+                  number(asked), holder, number(held), whose, number(limit));
+  } else if (of == Of::kAll) {
+    std::snprintf(message_, sizeof message_, "ends, since all requests held %lld bytes, beyond their memory limit of %lld bytes",
+                  number(held), number(limit));
   } else {
-    std::snprintf(message_, sizeof message_, "held %lld bytes, beyond its memory limit of %lld bytes",
-                  static_cast<long long>(held), static_cast<long long>(limit));
+    std::snprintf(message_, sizeof message_, "held %lld bytes, beyond its memory limit of %lld bytes", number(held),
+                  number(limit));
   }
 }
 
+MemoryAccount::~MemoryAccount() {
+  const int64_t told = told_.load(std::memory_order_relaxed);
+  if (told != 0) within_->Add(-told);
+}
+
 void MemoryAccount::Flush() noexcept {
-  thread_.account->held_.fetch_add(thread_.pending, std::memory_order_relaxed);
+  thread_.account->Add(thread_.pending);
   thread_.pending = 0;
+}
+
+void MemoryAccount::Add(int64_t bytes) noexcept {
+  const int64_t held = held_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  if (within_ == nullptr) return;
+  int64_t told = told_.load(std::memory_order_relaxed);
+  const int64_t untold = held - told;
+  if (std::abs(untold) < kUntoldBytes || !told_.compare_exchange_strong(told, held, std::memory_order_relaxed)) return;
+  within_->Add(untold);
+}
+
+void MemoryAccount::Charge(size_t bytes) {
+  RequireRoomFor(bytes, 0);
+  Add(static_cast<int64_t>(bytes));
+}
+
+void MemoryAccount::RequireRoomFor(size_t bytes, int64_t pending) {
+  const int64_t room = limit_ - held_.load(std::memory_order_relaxed) - pending;
+  if (room < 0 || bytes > static_cast<size_t>(room)) Refuse(bytes);
+  for (const MemoryAccount* all = within_; all != nullptr; all = all->within_) {
+    const int64_t held = all->held_.load(std::memory_order_relaxed) + pending;
+    if (held > all->limit_ || bytes > static_cast<size_t>(all->limit_ - held)) {
+      throw MemoryLimitError(static_cast<int64_t>(bytes), held, all->limit_, MemoryLimitError::Of::kAll);
+    }
+  }
 }
 
 int64_t MemoryAccount::held() const {
@@ -39,6 +74,11 @@ void MemoryAccount::Check() {
   const int64_t now = held();
   if (now > limit_) passed_.store(true, std::memory_order_relaxed);
   if (passed_.load(std::memory_order_relaxed)) throw MemoryLimitError(0, now, limit_);
+  if (within_ == nullptr) return;
+  const int64_t all = within_->held();
+  if (all > within_->limit_ && now > within_->limit_ / kLargePart) {
+    throw MemoryLimitError(0, all, within_->limit_, MemoryLimitError::Of::kAll);
+  }
 }
 
 MemoryAccount::Scope::Scope(MemoryAccount* account) noexcept : outer_(thread_.account) {

@@ -11,6 +11,10 @@
 // interpreter asks between instructions (Check). An account that was passed once stays so: everything that works on it
 // ends.
 //
+// An account may be one of several within another one, as requests are within the process: what it holds counts there,
+// too, until it is destroyed. Where all of them together pass that one's limit, whoever asks for a mebibyte or more is
+// refused, and so does the next Check of those that hold a large part of it (kLargePart); the others go on.
+//
 // Not counted: what the worker threads of LibTorch's parallel regions allocate for themselves, and what libraries take
 // from malloc directly.
 //
@@ -26,17 +30,25 @@ namespace hearth {
 // A std::bad_alloc, so that operator new may throw it.
 class MemoryLimitError : public std::bad_alloc {
  public:
+  // Whose limit it is: the account's own, or that of all which it is one of.
+  enum class Of : uint8_t { kOne, kAll };
+
   // `asked` is 0 where many small allocations made up what is `held`. The message lacks its subject: "asked for ...".
-  MemoryLimitError(int64_t asked, int64_t held, int64_t limit) noexcept;
+  MemoryLimitError(int64_t asked, int64_t held, int64_t limit, Of of = Of::kOne) noexcept;
   const char* what() const noexcept override { return message_; }
 
  private:
-  char message_[128];
+  char message_[160];
 };
 
 class MemoryAccount {
  public:
-  explicit MemoryAccount(int64_t limit) : limit_(limit) {}
+  // Of the limit of an account that others are within: who holds more than this part of it must end if it is passed.
+  static constexpr int64_t kLargePart = 16;
+
+  // `within`, which may be null, outlives this.
+  explicit MemoryAccount(int64_t limit, MemoryAccount* within = nullptr) : limit_(limit), within_(within) {}
+  ~MemoryAccount();
   MemoryAccount(const MemoryAccount&) = delete;
   MemoryAccount& operator=(const MemoryAccount&) = delete;
 
@@ -45,6 +57,9 @@ class MemoryAccount {
   int64_t held() const;
   // Throws MemoryLimitError if the limit is or was passed.
   void Check();
+  // Counts what no allocation of this program shows: memory that the account's owner makes others hold. Throws
+  // MemoryLimitError, and counts nothing, if there is no room for it.
+  void Charge(size_t bytes);
 
   // Puts an account on this thread until the end of the scope; null counts nothing. Scopes nest.
   class Scope {
@@ -64,10 +79,7 @@ class MemoryAccount {
   static void CheckThread();
   // Throws MemoryLimitError if the thread's account has no room for so many bytes more.
   static void RequireRoom(size_t bytes) {
-    if (MemoryAccount* account = thread_.account) {
-      const int64_t room = account->limit_ - account->held_.load(std::memory_order_relaxed) - thread_.pending;
-      if (room < 0 || bytes > static_cast<size_t>(room)) account->Refuse(bytes);
-    }
+    if (MemoryAccount* account = thread_.account) account->RequireRoomFor(bytes, thread_.pending);
   }
   // Counts for the thread's account, which it must have.
   static void Allocated(size_t bytes) noexcept {
@@ -86,14 +98,20 @@ class MemoryAccount {
   };
   // Threads of one account tell it so many bytes at a time, so that they seldom meet.
   static constexpr int64_t kPendingBytes = 64 << 10;
+  // What an account holds and the one that it is within does not know of: small requests leave that alone.
+  static constexpr int64_t kUntoldBytes = 128 << 10;
 
   static void Flush() noexcept;
+  void Add(int64_t bytes) noexcept;
+  void RequireRoomFor(size_t bytes, int64_t pending);
   [[noreturn]] void Refuse(size_t bytes);
 
   static constinit thread_local ThreadCount thread_;
 
   const int64_t limit_;
+  MemoryAccount* const within_;
   std::atomic<int64_t> held_{0};
+  std::atomic<int64_t> told_{0};  // of that, what `within_` was told of
   std::atomic<bool> passed_{false};
 };
 

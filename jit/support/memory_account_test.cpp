@@ -123,5 +123,55 @@ TEST(MemoryAccountTest, WhatLibTorchAllocatesForItselfIsCounted) {
   EXPECT_GE(account.held(), 16000);
 }
 
+TEST(MemoryAccountTest, AccountsWithinOneAreRefusedWhereAllOfThemPassItsLimit) {
+  MemoryAccount all(8 << 20);
+  MemoryAccount first(INT64_MAX, &all), second(INT64_MAX, &all);
+  std::vector<char> held;
+  {
+    MemoryAccount::Scope scope(&first);
+    held.resize(5 << 20);
+  }
+  EXPECT_GE(all.held(), 5 << 20);
+  MemoryAccount::Scope scope(&second);
+  try {
+    const std::vector<char> bytes(4 << 20);
+    FAIL();
+  } catch (const MemoryLimitError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("asked for 4194304 bytes while all requests held 52"));
+    EXPECT_THAT(error.what(), HasSubstr("beyond their memory limit of 8388608 bytes"));
+  }
+  const std::vector<char> smaller(2 << 20);
+  EXPECT_NO_THROW(second.Check());
+}
+
+TEST(MemoryAccountTest, WhatAnAccountHeldIsFreeAgainInTheOneAroundItWhenItEnds) {
+  MemoryAccount all(8 << 20);
+  std::vector<char> answer;
+  {
+    MemoryAccount one(INT64_MAX, &all);
+    MemoryAccount::Scope scope(&one);
+    answer.resize(5 << 20);
+    one.Charge(2 << 20);
+    EXPECT_THROW(one.Charge(2 << 20), MemoryLimitError);
+    EXPECT_GE(all.held(), 7 << 20);
+  }
+  EXPECT_EQ(all.held(), 0);
+}
+
+TEST(MemoryAccountTest, OfManySmallAllocationsTheLargeHoldersEndWhereAllPassTheLimit) {
+  MemoryAccount all(16 << 20);
+  MemoryAccount large(INT64_MAX, &all), small(INT64_MAX, &all);
+  std::vector<std::vector<char>> pieces;
+  pieces.reserve(512);
+  {
+    MemoryAccount::Scope scope(&large);
+    for (int i = 0; i < 300; ++i) pieces.emplace_back(64 << 10);
+    EXPECT_THROW(large.Check(), MemoryLimitError);
+  }
+  MemoryAccount::Scope scope(&small);
+  const std::vector<char> little(1000);
+  EXPECT_NO_THROW(small.Check());
+}
+
 }  // namespace
 }  // namespace hearth

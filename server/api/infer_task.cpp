@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "server/api/request_message.h"
 #include "server/api/signature.h"
@@ -27,13 +28,15 @@ absl::StatusOr<DispatchedCall> InferTask::Prepare(const grpc::ByteBuffer& messag
                      (parameter->second.int64_param() != 0 || !parameter->second.string_param().empty());
     if (set) return absl::InvalidArgumentError(absl::StrCat("the parameter '", unsupported, "' is not offered here"));
   }
+  absl::flat_hash_set<std::string> names;
   for (const auto& output : fields.outputs()) {
     for (const char* unsupported : {"classification", "shared_memory_region"}) {
       if (!output.parameters().contains(unsupported)) continue;
       return absl::InvalidArgumentError(
           absl::StrCat("output '", output.name(), "': the parameter '", unsupported, "' is not offered here"));
     }
-    requested_.push_back(output.name());
+    // As Triton does: an output that is named again is sent once.
+    if (names.insert(output.name()).second) requested_.push_back(output.name());
   }
   auto inputs = ReadInputs(*request);
   if (!inputs.ok()) return inputs.status();

@@ -4,6 +4,7 @@
 #include <google/protobuf/arena.h>
 
 #include <exception>
+#include <new>
 #include <set>
 #include <string>
 #include <utility>
@@ -20,6 +21,9 @@ namespace hearth::server {
 namespace {
 
 constexpr const char* kDefaultMethod = "forward";
+
+// Each value is a message, or several: a list's items lie in one more, a dict's entries in one each.
+constexpr SplitMessage::Parts kMostParts = {.messages = 3 * ValueReader::kMostValues, .texts = 2 * ValueReader::kMostValues};
 
 // The arguments without self.
 std::vector<const c10::Argument*> Formals(const c10::FunctionSchema& schema) {
@@ -65,16 +69,20 @@ absl::StatusOr<DispatchedCall> NativeTask::Prepare(const grpc::ByteBuffer& messa
   google::protobuf::Arena arena(memory, sizeof(memory));
   auto& request = *google::protobuf::Arena::CreateMessage<v1::CallRequest>(&arena);
   auto split = SplitMessage::Of(message, v1::CallRequest::kPayloadsFieldNumber);
-  if (split.has_value() && split->rest_size() > kMostFieldBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the request has ", split->rest_size(), " bytes beside its payloads; at most ", kMostFieldBytes, " are taken"));
+  absl::Status status = split.status();
+  if (status.ok() && split->rest_size() > kMostFieldBytes) {
+    status = absl::InvalidArgumentError(absl::StrCat(
+        "it has ", split->rest_size(), " bytes beside its payloads; at most ", kMostFieldBytes, " are taken"));
   }
-  if (!split.has_value() || !split->ParseRest(request)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the request is not a hearth.v1.CallRequest, or nests values deeper than ",
-                     ValueReader::kDeepestValue, " levels"));
+  if (status.ok()) status = split->CheckParts(*request.GetDescriptor(), kMostParts);
+  if (status.ok() && !split->ParseRest(request)) {
+    status = absl::InvalidArgumentError(absl::StrCat("a field is not as it should be, or values nest deeper than ",
+                                                     ValueReader::kDeepestValue, " levels"));
   }
-  absl::Status status = Identify(request.model(), request.version(), request.id(), split->size());
+  if (!status.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("the request is not a hearth.v1.CallRequest: ", status.message()));
+  }
+  status = Identify(request.model(), request.version(), request.id(), split->size());
   if (!status.ok()) return status;
 
   DispatchedCall call;
@@ -108,6 +116,8 @@ absl::Status NativeTask::Encode(c10::IValue result, grpc::ByteBuffer& answer) tr
   }
   builder.Take().Swap(&answer);
   return absl::OkStatus();
+} catch (const std::bad_alloc&) {
+  throw;
 } catch (const std::exception& error) {
   return absl::InternalError(absl::StrCat("the model's answer cannot be sent: ", error.what()));
 }

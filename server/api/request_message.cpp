@@ -16,13 +16,19 @@ absl::StatusOr<WireTensor> ReadInput(const inference::ModelInferRequest::InferIn
   return absl::InvalidArgumentError(absl::StrCat("input '", input.name(), "' ", tensor.status().message()));
 }
 
+// Tensors, their parameters and contents; names and texts.
+constexpr SplitMessage::Parts kMostParts = {.messages = 1 << 16, .texts = 1 << 20};
+
 }  // namespace
 
 absl::StatusOr<InferRequestMessage> ParseInferRequest(const grpc::ByteBuffer& buffer, google::protobuf::Arena& arena) {
   auto split = SplitMessage::Of(buffer, inference::ModelInferRequest::kRawInputContentsFieldNumber);
   auto* fields = google::protobuf::Arena::CreateMessage<inference::ModelInferRequest>(&arena);
-  if (!split.has_value() || !split->ParseRest(*fields)) {
-    return absl::InvalidArgumentError("the request is not a ModelInferRequest");
+  absl::Status status = split.status();
+  if (status.ok()) status = split->CheckParts(*fields->GetDescriptor(), kMostParts);
+  if (status.ok() && !split->ParseRest(*fields)) status = absl::InvalidArgumentError("a field is not as it should be");
+  if (!status.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("the request is not a ModelInferRequest: ", status.message()));
   }
   const size_t size = split->size();
   return InferRequestMessage{fields, split->TakeRaw(), size};

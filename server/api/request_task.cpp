@@ -1,8 +1,11 @@
 #include "server/api/request_task.h"
 
 #include <algorithm>
+#include <exception>
+#include <new>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "jit/support/logging.h"
 
 namespace hearth::server {
@@ -33,15 +36,67 @@ FailureReason ReasonOf(const absl::Status& status, bool admitted) {
   }
 }
 
+// Messages of so many bytes are read in less time than it takes to hand them to another thread and back.
+constexpr size_t kReadAtOnce = 64 << 10;
+
+// What `work` returns, or a status for what it throws.
+template <typename Work>
+absl::Status Guarded(Work work) {
+  try {
+    return work();
+  } catch (const MemoryLimitError& error) {
+    return absl::ResourceExhaustedError(absl::StrCat("the request ", error.what()));
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("the process has no memory for the request");
+  } catch (const std::exception& error) {
+    return absl::InternalError(absl::StrCat("the request failed: ", error.what()));
+  }
+}
+
 }  // namespace
 
 void RequestTask::Start(const grpc::ByteBuffer& message, std::optional<Clock::time_point> deadline, std::string peer,
                         Done done) {
-  arrived_ = Clock::now();
+  arrived_ = handed_over_ = Clock::now();
   done_ = std::move(done);
+  deadline_ = deadline;
+  message_ = &message;
   record_.peer = std::move(peer);
+  record_.request_bytes = message.Length();
+  absl::Status status;
+  if (environment_.memory != nullptr) {
+    message_memory_.emplace(environment_.memory->limit(), environment_.memory);
+    status = Guarded([&] {
+      message_memory_->Charge(record_.request_bytes);
+      return absl::OkStatus();
+    });
+  }
+  if (status.ok() && record_.request_bytes <= kReadAtOnce) return Run();
+  if (status.ok()) status = environment_.dispatcher.Post([self = shared_from_this()] { self->Run(); });
+  grpc::ByteBuffer no_answer;
+  if (!status.ok()) Finish(std::move(status), no_answer);
+}
 
-  auto call = Prepare(message);
+absl::StatusOr<DispatchedCall> RequestTask::PrepareCall() {
+  {
+    std::lock_guard lock(mutex_);
+    if (cancelled_) return absl::CancelledError("the request was cancelled");
+  }
+  if (deadline_ && *deadline_ <= Clock::now()) {
+    return absl::DeadlineExceededError("the request's deadline had passed before it was read");
+  }
+  absl::StatusOr<DispatchedCall> call = absl::UnknownError("not read");
+  const absl::Status status = Guarded([&] {
+    call = Prepare(*message_);
+    return absl::OkStatus();
+  });
+  counting_.reset();
+  if (!status.ok()) return status;
+  return call;
+}
+
+void RequestTask::Run() {
+  auto call = PrepareCall();
   absl::Status status = call.status();
   {
     std::lock_guard lock(mutex_);
@@ -51,8 +106,9 @@ void RequestTask::Start(const grpc::ByteBuffer& message, std::optional<Clock::ti
   grpc::ByteBuffer no_answer;
   if (!status.ok()) return Finish(std::move(status), no_answer);
 
-  call->deadline = deadline;
+  call->deadline = deadline_;
   call->bytes = record_.request_bytes;
+  call->memory = memory_;
   call->on_start = [this] { began_ = Clock::now().time_since_epoch().count(); };
   admitted_ = true;
   // The callback keeps the task alive; so does this call, for what follows it.
@@ -83,13 +139,19 @@ absl::Status RequestTask::Identify(const std::string& model, const std::string& 
   if (!servable.ok()) return servable.status();
   servable_ = *std::move(servable);
   record_.version = std::to_string(servable_->version);
+  memory_ = servable_->model->NewAccount();
+  counting_.emplace(memory_.get());
   return absl::OkStatus();
 }
 
 void RequestTask::OnResult(absl::StatusOr<c10::IValue> result) {
   finished_ = Clock::now();
   grpc::ByteBuffer answer;
-  absl::Status status = result.ok() ? Encode(*std::move(result), answer) : result.status();
+  absl::Status status = result.status();
+  if (status.ok()) {
+    const MemoryAccount::Scope counting(memory_.get());
+    status = Guarded([&] { return Encode(*std::move(result), answer); });
+  }
   Finish(std::move(status), answer);
 }
 

@@ -1,6 +1,10 @@
 // One request from message to answer, whatever its protocol: read and bound to a call, dispatched, its result encoded;
 // with its times, its statistics and its line in the access log. A protocol derives from it. Unary calls and streams
 // both run their requests as such tasks.
+//
+// A small message is read where it arrives, on a thread of gRPC's; any other on a thread of the runtime's pool. The
+// message, what is read from it, the call and its answer count for one memory account, until the task is gone: whoever
+// sends the answer keeps the task until it is sent.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -16,6 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "jit/runtime.h"
+#include "jit/support/memory_account.h"
 #include "server/repository/repository.h"
 #include "server/scheduling/dispatcher.h"
 #include "server/telemetry/access_log.h"
@@ -26,7 +31,9 @@ namespace hearth::server {
 struct RequestEnvironment {
   const Repository& repository;
   Dispatcher& dispatcher;
+  MemoryAccount* memory = nullptr;  // of all requests; null: they have no limit
   AccessLog* access_log = nullptr;  // may be null
+  std::chrono::nanoseconds send_time{std::chrono::minutes(1)};  // see SendLimit
 };
 
 class RequestTask : public std::enable_shared_from_this<RequestTask> {
@@ -38,7 +45,7 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   explicit RequestTask(const RequestEnvironment& environment) : environment_(environment) {}
   virtual ~RequestTask() = default;
 
-  // Reads the message before it returns, and may call `done` before. Call once.
+  // May call `done` before it returns; the message must be there until then. Call once.
   void Start(const grpc::ByteBuffer& message, std::optional<std::chrono::steady_clock::time_point> deadline,
              std::string peer, Done done);
 
@@ -50,12 +57,13 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   const std::string& id() const { return record_.id; }
 
  protected:
-  // Reads the message: says what it is about with Identify, and gives the call that it asks for.
+  // Reads the message: says what it is about with Identify, and gives the call that it asks for. May throw, as Encode.
   virtual absl::StatusOr<DispatchedCall> Prepare(const grpc::ByteBuffer& message) = 0;
   // Writes the answer to a call that went well. Its time counts as output time.
   virtual absl::Status Encode(c10::IValue result, grpc::ByteBuffer& answer) = 0;
 
   // Notes for the log what the request is about, and finds the model's version; kNotFound and so on if it is not there.
+  // From here on the thread counts for the request's memory account.
   absl::Status Identify(const std::string& model, const std::string& version, const std::string& id,
                         size_t request_bytes);
 
@@ -68,13 +76,21 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
  private:
   using Clock = std::chrono::steady_clock;
 
+  // What Start began: the message is read and its call dispatched.
+  void Run();
+  absl::StatusOr<DispatchedCall> PrepareCall();
   void OnResult(absl::StatusOr<c10::IValue> result);
   void Finish(absl::Status status, grpc::ByteBuffer& answer);
   void Report(const absl::Status& status, Clock::time_point now);
 
   const RequestEnvironment& environment_;
+  const grpc::ByteBuffer* message_ = nullptr;
+  std::optional<Clock::time_point> deadline_;
   Done done_;
   ServablePtr servable_;
+  std::optional<MemoryAccount> message_memory_;           // of the message
+  std::shared_ptr<MemoryAccount> memory_;                 // of all else, once the model is known; may be null
+  std::optional<MemoryAccount::Scope> counting_;  // while the message is read
   AccessRecord record_;
   int64_t batch_size_ = 1;
   bool admitted_ = false;

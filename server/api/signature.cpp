@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <set>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -251,6 +253,8 @@ absl::StatusOr<BoundArguments> Signature::Bind(std::vector<WireTensor> inputs) c
     }
   }
   return bound;
+} catch (const std::bad_alloc&) {
+  throw;
 } catch (const std::exception& error) {
   // LibTorch refuses some conversions by throwing (an integer too large, a device without memory).
   return absl::InvalidArgumentError(absl::StrCat("the inputs cannot be made into arguments: ", error.what()));
@@ -264,31 +268,46 @@ absl::StatusOr<BoundArguments> Signature::BindWarmup(const inference::ModelWarmu
   return absl::InvalidArgumentError(absl::StrCat("the sample cannot be made: ", error.what()));
 }
 
-WireTensor* Signature::FindLeaf(std::vector<WireTensor>& leaves, const std::string& name) const {
-  const auto at_path = [&](const std::string& path) -> WireTensor* {
-    auto leaf = std::find_if(leaves.begin(), leaves.end(), [&](const WireTensor& l) { return l.name == path; });
-    return leaf == leaves.end() ? nullptr : &*leaf;
-  };
-  if (WireTensor* leaf = at_path(name); leaf != nullptr && !name.empty()) return leaf;
-
-  auto [head, rest] = SplitPath(name);
-  if (const std::optional<int> position = PositionIn(head)) {
-    if (leaves.size() == 1 && leaves[0].name.empty()) return *position == 0 && rest.empty() ? &leaves[0] : nullptr;
-    if (WireTensor* leaf = at_path(JoinPath(std::to_string(*position), rest))) return leaf;
-    // Of a dict or of named fields: the part at that place.
-    std::vector<std::string> heads;
-    for (const WireTensor& leaf : leaves) {
-      std::string first = SplitPath(leaf.name).first;
-      if (heads.empty() || heads.back() != first) heads.push_back(std::move(first));
+// The parts of an answer, found by the names that clients give them. Refers to the parts.
+class Signature::Answer {
+ public:
+  Answer(const Signature& signature, const std::vector<WireTensor>& leaves) : signature_(signature), leaves_(leaves) {
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      places_.try_emplace(leaves[i].name, i);
+      std::string head = SplitPath(leaves[i].name).first;
+      if (heads_.empty() || heads_.back() != head) heads_.push_back(std::move(head));
     }
-    if (*position >= static_cast<int>(heads.size())) return nullptr;
-    return at_path(JoinPath(heads[*position], rest));
+    for (int i = 0; i < signature.config_.output_size() && i < static_cast<int>(leaves.size()); ++i) {
+      configured_.try_emplace(signature.config_.output(i).name(), i);
+    }
   }
-  for (int i = 0; i < config_.output_size() && i < static_cast<int>(leaves.size()); ++i) {
-    if (config_.output(i).name() == name) return &leaves[i];
+
+  // Null: it is not there.
+  const WireTensor* Find(const std::string& name) const {
+    if (const WireTensor* leaf = AtPath(name); leaf != nullptr && !name.empty()) return leaf;
+    auto [head, rest] = SplitPath(name);
+    if (const std::optional<int> position = PositionIn(head)) {
+      if (leaves_.size() == 1 && leaves_[0].name.empty()) return *position == 0 && rest.empty() ? &leaves_[0] : nullptr;
+      if (const WireTensor* leaf = AtPath(JoinPath(std::to_string(*position), rest))) return leaf;
+      // Of a dict or of named fields: the part at that place.
+      if (*position >= static_cast<int>(heads_.size())) return nullptr;
+      return AtPath(JoinPath(heads_[*position], rest));
+    }
+    const auto place = configured_.find(name);
+    return place == configured_.end() ? nullptr : &leaves_[place->second];
   }
-  return nullptr;
-}
+
+ private:
+  const WireTensor* AtPath(const std::string& path) const {
+    const auto place = places_.find(path);
+    return place == places_.end() ? nullptr : &leaves_[place->second];
+  }
+
+  const Signature& signature_;
+  const std::vector<WireTensor>& leaves_;
+  absl::flat_hash_map<std::string, size_t> places_, configured_;
+  std::vector<std::string> heads_;
+};
 
 absl::Status Signature::FinishOutput(WireTensor& leaf) const {
   if (!leaf.datatype->is_bytes()) leaf.tensor = ReadyToSend(std::move(leaf.tensor));
@@ -329,8 +348,9 @@ absl::StatusOr<std::vector<WireTensor>> Signature::Unbind(c10::IValue result,
     }
     outputs = std::move(leaves);
   } else {
+    const Answer answer(*this, leaves);
     for (const std::string& name : names) {
-      const WireTensor* leaf = FindLeaf(leaves, name);
+      const WireTensor* leaf = answer.Find(name);
       if (leaf == nullptr) {
         const std::string there = absl::StrJoin(leaves, ", ", [](std::string* out, const WireTensor& l) {
           absl::StrAppend(out, "'", l.name.empty() ? kOnlyOutput : l.name, "'");
@@ -349,6 +369,8 @@ absl::StatusOr<std::vector<WireTensor>> Signature::Unbind(c10::IValue result,
     if (absl::Status status = FinishOutput(output); !status.ok()) return status;
   }
   return outputs;
+} catch (const std::bad_alloc&) {
+  throw;
 } catch (const std::exception& error) {
   return absl::InternalError(absl::StrCat("the model's answer cannot be sent: ", error.what()));
 }

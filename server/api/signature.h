@@ -88,8 +88,7 @@ class Signature : public CallInterface {
   absl::Status CheckAgainst(const inference::ModelInput& config, WireTensor& tensor) const;
   std::string DisplayName(int index) const;
   std::string KnownInputs() const;
-  // The leaf that an output's name means; null if there is none.
-  WireTensor* FindLeaf(std::vector<WireTensor>& leaves, const std::string& name) const;
+  class Answer;
   absl::Status FinishOutput(WireTensor& leaf) const;
 
   const c10::FunctionSchema& schema_;

@@ -1,8 +1,12 @@
 #include "server/api/split_message.h"
 
+#include <google/protobuf/io/coded_stream.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
 
 namespace hearth::server {
 namespace {
@@ -95,15 +99,48 @@ bool SkipValue(SliceCursor& cursor, uint32_t wire_type) {
   }
 }
 
+absl::Status NoMessage() { return absl::InvalidArgumentError("the bytes are no Protobuf message"); }
+
+// Counts what is left of the stream. False if it is no message of the type.
+bool CountIn(google::protobuf::io::CodedInputStream& stream, const google::protobuf::Descriptor& type,
+             SplitMessage::Parts& parts) {
+  using google::protobuf::FieldDescriptor;
+  while (const uint32_t tag = stream.ReadTag()) {
+    const uint32_t wire_type = tag & 7;
+    uint64_t number = 0;
+    uint32_t length = 0;
+    if (wire_type == kVarint) {
+      if (!stream.ReadVarint64(&number)) return false;
+    } else if (wire_type == kFixed64 || wire_type == kFixed32) {
+      if (!stream.Skip(wire_type == kFixed64 ? 8 : 4)) return false;
+    } else if (wire_type == kLengthDelimited) {
+      if (!stream.ReadVarint32(&length)) return false;
+      const FieldDescriptor* const field = type.FindFieldByNumber(static_cast<int>(tag >> 3));
+      if (field == nullptr || field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
+        parts.texts += field == nullptr || field->cpp_type() == FieldDescriptor::CPPTYPE_STRING ? 1 : 0;
+        if (!stream.Skip(static_cast<int>(std::min<uint32_t>(length, INT32_MAX)))) return false;
+        continue;
+      }
+      ++parts.messages;
+      const auto limits = stream.IncrementRecursionDepthAndPushLimit(static_cast<int>(length));
+      if (limits.second < 0 || !CountIn(stream, *field->message_type(), parts)) return false;
+      if (!stream.DecrementRecursionDepthAndPopLimit(limits.first)) return false;
+    } else {
+      return false;
+    }
+  }
+  return stream.ConsumedEntireMessage();
+}
+
 }  // namespace
 
-std::optional<SplitMessage> SplitMessage::Of(const grpc::ByteBuffer& buffer, uint32_t raw_field) {
+absl::StatusOr<SplitMessage> SplitMessage::Of(const grpc::ByteBuffer& buffer, uint32_t raw_field) {
   SplitMessage message;
   message.size_ = buffer.Length();
   message.slices_.resize(1);
   if (!buffer.TrySingleSlice(&message.slices_[0]).ok()) {
     message.slices_.clear();
-    if (!buffer.Dump(&message.slices_).ok()) return std::nullopt;
+    if (!buffer.Dump(&message.slices_).ok()) return NoMessage();
   }
   const auto keep = [&](std::string_view piece) {
     if (!message.rest_.empty() && message.rest_.back().end() == piece.begin()) {
@@ -117,19 +154,22 @@ std::optional<SplitMessage> SplitMessage::Of(const grpc::ByteBuffer& buffer, uin
   while (!cursor.at_end()) {
     const SliceCursor start = cursor;
     uint64_t tag = 0;
-    if (!cursor.ReadVarint(tag)) return std::nullopt;
+    if (!cursor.ReadVarint(tag)) return NoMessage();
     const uint32_t wire_type = tag & 7;
     if (tag >> 3 != raw_field || wire_type != kLengthDelimited) {
-      if (!SkipValue(cursor, wire_type)) return std::nullopt;
+      if (!SkipValue(cursor, wire_type)) return NoMessage();
       cursor.From(start, keep);
       continue;
     }
+    if (message.raw_.size() == kMostRaw) {
+      return absl::InvalidArgumentError(absl::StrCat("the request has more than ", kMostRaw, " contents of tensors"));
+    }
     RawBytes& bytes = message.raw_.emplace_back();
-    if (!cursor.ReadVarint(bytes.size)) return std::nullopt;
+    if (!cursor.ReadVarint(bytes.size)) return NoMessage();
     const bool read = cursor.Read(bytes.size, [&](const grpc::Slice& slice, size_t offset, size_t size) {
       bytes.pieces.push_back({slice, offset, size});
     });
-    if (!read) return std::nullopt;
+    if (!read) return NoMessage();
   }
   return message;
 }
@@ -140,13 +180,30 @@ size_t SplitMessage::rest_size() const {
   return size;
 }
 
-bool SplitMessage::ParseRest(google::protobuf::MessageLite& message) const {
-  if (rest_.size() == 1) {
-    return message.ParsePartialFromArray(rest_[0].data(), static_cast<int>(rest_[0].size()));
-  }
-  std::string joined;
+std::string_view SplitMessage::Rest(std::string& joined) const {
+  if (rest_.size() == 1) return rest_[0];
   for (const std::string_view piece : rest_) joined += piece;
-  return message.ParsePartialFromString(joined);
+  return joined;
+}
+
+bool SplitMessage::ParseRest(google::protobuf::MessageLite& message) const {
+  std::string joined;
+  const std::string_view rest = Rest(joined);
+  return message.ParsePartialFromArray(rest.data(), static_cast<int>(rest.size()));
+}
+
+absl::Status SplitMessage::CheckParts(const google::protobuf::Descriptor& type, const Parts& most) const {
+  // The least of either has two bytes.
+  if (rest_size() / 2 <= std::min(most.messages, most.texts)) return absl::OkStatus();
+  std::string joined;
+  const std::string_view rest = Rest(joined);
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(rest.data()),
+                                                static_cast<int>(rest.size()));
+  Parts parts;
+  if (!CountIn(stream, type, parts)) return NoMessage();
+  if (parts.messages <= most.messages && parts.texts <= most.texts) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the request holds ", parts.messages, " messages and ", parts.texts,
+                                                 " texts; at most ", most.messages, " and ", most.texts, " are taken"));
 }
 
 }  // namespace hearth::server

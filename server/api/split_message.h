@@ -3,28 +3,41 @@
 // (protobuf.dev, "Encoding").
 #pragma once
 
+#include <google/protobuf/descriptor.h>
 #include <google/protobuf/message_lite.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/slice.h>
 
 #include <cstdint>
-#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/status/statusor.h"
 #include "wire/raw_bytes.h"
 
 namespace hearth::server {
 
 class SplitMessage {
  public:
-  // Nothing if the bytes are no message. `raw_field` is the number of the field.
-  static std::optional<SplitMessage> Of(const grpc::ByteBuffer& buffer, uint32_t raw_field);
+  // Entries that a message may have. Each takes some fifty times as much memory as an empty one has bytes.
+  static constexpr size_t kMostRaw = 1 << 16;
+
+  // kInvalidArgument if the bytes are no message, or for too many entries. `raw_field` is the number of the field.
+  static absl::StatusOr<SplitMessage> Of(const grpc::ByteBuffer& buffer, uint32_t raw_field);
 
   // Reads the other fields. False if they are not such a message.
   bool ParseRest(google::protobuf::MessageLite& message) const;
+  // What the other fields hold, however deep: an empty message or text of two bytes becomes a few hundred, or a few
+  // dozen, when it is read.
+  struct Parts {
+    size_t messages = 0, texts = 0;
+  };
+  // kInvalidArgument if there are more than `most`, or if they are no message of the type. Reads next to nothing where
+  // they have too few bytes for that.
+  absl::Status CheckParts(const google::protobuf::Descriptor& type, const Parts& most) const;
   // The entries of the field; call once.
   std::vector<RawBytes> TakeRaw() { return std::move(raw_); }
   // Of the whole message, and of all but the entries.
@@ -32,6 +45,9 @@ class SplitMessage {
   size_t rest_size() const;
 
  private:
+  // In one piece, which `joined` may come to hold.
+  std::string_view Rest(std::string& joined) const;
+
   std::vector<grpc::Slice> slices_;                // hold the memory of rest_
   absl::InlinedVector<std::string_view, 4> rest_;  // in order; pieces that touch are one
   std::vector<RawBytes> raw_;

@@ -5,6 +5,7 @@
 
 #include "server/api/infer_task.h"
 #include "server/api/response_message.h"
+#include "server/api/send_limit.h"
 #include "server/api/unary_call.h"
 
 namespace hearth::server {
@@ -12,6 +13,8 @@ namespace {
 
 // Requests of one stream that are read and not yet answered.
 constexpr size_t kMostAhead = 64;
+// Of answers that wait to be sent, for another request to be read.
+constexpr size_t kMostUnsentBytes = 16 << 20;
 
 }  // namespace
 
@@ -49,30 +52,31 @@ class StreamCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBu
         client_done_ = true;
       } else if (!stopped_ && !client_done_) {
         slot = std::make_shared<Slot>();
+        slot->message.Swap(&read_);
         slot->task = std::make_shared<InferTask>(environment_, InferTask::Form::kStream);
         slots_.push_back(slot);
       }
     }
     if (slot != nullptr) {
       const auto self = shared_from_this();
-      // The slot lets go of its task when that ends, which may be before Start returns.
-      const auto task = slot->task;
-      task->Start(read_, DeadlineOf(*context_), peer_, [self, slot](absl::Status status, grpc::ByteBuffer& answer) {
-        if (status.ok()) {
-          answer.Swap(&slot->answer);
-        } else {
-          EncodeStreamError(std::string(status.message()), slot->task->id()).Swap(&slot->answer);
-        }
-        {
-          std::lock_guard lock(self->mutex_);
-          slot->ready = true;
-          slot->task = nullptr;
-        }
-        self->Advance();
-      });
+      slot->task->Start(
+          slot->message, DeadlineOf(*context_), peer_, [self, slot](absl::Status status, grpc::ByteBuffer& answer) {
+            if (status.ok()) {
+              answer.Swap(&slot->answer);
+            } else {
+              EncodeStreamError(std::string(status.message()), slot->task->id()).Swap(&slot->answer);
+            }
+            slot->answer_bytes = slot->answer.Length();
+            slot->message.Clear();
+            {
+              std::lock_guard lock(self->mutex_);
+              slot->ready = true;
+              self->unsent_bytes_ += slot->answer_bytes;
+            }
+            self->Advance();
+          });
       std::lock_guard lock(mutex_);
-      read_.Clear();
-      read_more = !stopped_ && !client_done_ && slots_.size() < kMostAhead;
+      read_more = MayReadMore();
       reading_ = read_more;
     } else {
       std::lock_guard lock(mutex_);
@@ -83,8 +87,10 @@ class StreamCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBu
   }
 
   void OnWriteDone(bool ok) override {
+    send_limit_.End();
     {
       std::lock_guard lock(mutex_);
+      unsent_bytes_ -= writing_->answer_bytes;
       writing_ = nullptr;
     }
     Advance();
@@ -96,7 +102,7 @@ class StreamCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBu
       std::lock_guard lock(mutex_);
       client_done_ = true;
       for (const auto& slot : slots_) {
-        if (slot->task != nullptr) tasks.push_back(slot->task);
+        if (!slot->ready) tasks.push_back(slot->task);
       }
     }
     for (const auto& task : tasks) task->Cancel();
@@ -110,28 +116,37 @@ class StreamCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBu
 
  private:
   struct Slot {
-    std::shared_ptr<RequestTask> task;  // null when it has ended
+    grpc::ByteBuffer message;
+    std::shared_ptr<RequestTask> task;  // holds the memory account of the answer
     bool ready = false;
     grpc::ByteBuffer answer;
+    size_t answer_bytes = 0;
   };
+
+  // Called under the lock.
+  bool MayReadMore() const {
+    return !stopped_ && !client_done_ && slots_.size() < kMostAhead && unsent_bytes_ <= kMostUnsentBytes;
+  }
 
   // Starts the next operation that the state allows: a write of the first answer, a read, the end.
   void Advance() {
     const auto self = shared_from_this();
     std::shared_ptr<Slot> write;
-    bool read = false, finish = false, stopped = false;
+    bool read = false, finish = false, stopped = false, limited = false;
     {
       std::lock_guard lock(mutex_);
       if (finished_) return;
       if (writing_ == nullptr && !slots_.empty() && slots_.front()->ready) {
         write = writing_ = slots_.front();
         slots_.pop_front();
+        limited = unsent_bytes_ > SendLimit::kFewBytes;
       }
       const bool may_read = !client_done_ && !stopped_;
-      if (may_read && !reading_ && slots_.size() < kMostAhead) read = reading_ = true;
+      if (!reading_ && MayReadMore()) read = reading_ = true;
       finish = finished_ = !may_read && slots_.empty() && writing_ == nullptr;
       stopped = stopped_ && !client_done_;
     }
+    if (limited) send_limit_.Begin(*context_, environment_.send_time);
     if (write != nullptr) StartWrite(&write->answer);
     if (read) StartRead(&read_);
     if (!finish) return;
@@ -143,11 +158,13 @@ class StreamCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBu
   grpc::CallbackServerContext* const context_;
   const std::string peer_;
   grpc::ByteBuffer read_;
+  SendLimit send_limit_;  // of the answer that is being written
   std::shared_ptr<StreamCall> self_;
 
   std::mutex mutex_;
   std::deque<std::shared_ptr<Slot>> slots_;  // in the order of the requests
   std::shared_ptr<Slot> writing_;
+  size_t unsent_bytes_ = 0;
   bool reading_ = true;
   bool client_done_ = false;
   bool stopped_ = false;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "jit/support/memory_account.h"
 #include "wire/dtypes.h"
 
 namespace hearth::server {
@@ -16,9 +17,10 @@ namespace {
 
 using c10::IValue;
 
-// An answer nested deeper, or of more leaves, is a mistake or an attack on the server's memory.
+// An answer nested deeper, or of more parts, is a mistake or an attack. What holds itself counts each time that it is
+// met.
 constexpr int kDeepest = 64;
-constexpr size_t kMostLeaves = 1 << 20;
+constexpr size_t kMostParts = 1 << 20;
 
 std::string ChildPath(const std::string& path, const std::string& child) {
   return path.empty() ? child : absl::StrCat(path, ".", child);
@@ -28,7 +30,8 @@ class Flattener {
  public:
   absl::Status Visit(const IValue& value, const std::string& path, int depth) {
     if (depth > kDeepest) return Refuse(path, absl::StrCat("nested deeper than ", kDeepest, " levels"));
-    if (leaves_.size() > kMostLeaves) return Refuse(path, absl::StrCat("one of more than ", kMostLeaves, " parts"));
+    if (++parts_ > kMostParts) return Refuse(path, absl::StrCat("one of more than ", kMostParts, " parts"));
+    if (parts_ % 1024 == 0) MemoryAccount::CheckThread();
     if (value.isNone()) return AddNone(path);
     if (value.isTensor()) return VisitTensor(value.toTensor(), path);
     if (value.isInt()) return AddNumbers<int64_t>(path, {}, {value.toInt()});
@@ -153,6 +156,7 @@ class Flattener {
   }
 
   std::vector<WireTensor> leaves_;
+  size_t parts_ = 0;
 };
 
 }  // namespace

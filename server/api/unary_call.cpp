@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "server/api/send_limit.h"
 #include "server/api/status.h"
 
 namespace hearth::server {
@@ -10,27 +11,36 @@ namespace {
 
 class UnaryCall : public grpc::ServerUnaryReactor {
  public:
-  UnaryCall(std::shared_ptr<RequestTask> task, grpc::ByteBuffer* response)
-      : response_(response), task_(std::move(task)) {}
+  UnaryCall(std::shared_ptr<RequestTask> task, const RequestEnvironment& environment,
+            grpc::CallbackServerContext& context, grpc::ByteBuffer* response)
+      : environment_(environment), context_(context), response_(response), task_(std::move(task)) {}
 
-  void Start(const grpc::ByteBuffer& request, const grpc::CallbackServerContext& context, std::string peer) {
+  void Start(const grpc::ByteBuffer& request) {
+    std::string peer = environment_.access_log != nullptr ? context_.peer() : "";
     // Done may end in this object's deletion before Start returns to us: the task is held here.
     const auto task = task_;
-    task->Start(request, DeadlineOf(context), std::move(peer), [this](absl::Status status, grpc::ByteBuffer& answer) {
+    task->Start(request, DeadlineOf(context_), std::move(peer), [this](absl::Status status, grpc::ByteBuffer& answer) {
       answer.Swap(response_);
+      if (response_->Length() > SendLimit::kFewBytes) send_limit_.Begin(context_, environment_.send_time);
       Finish(ToGrpc(status));
     });
   }
 
   void OnCancel() override { task_->Cancel(); }
-  void OnDone() override { delete this; }
+  void OnDone() override {
+    send_limit_.End();
+    delete this;
+  }
   // Both are short and never block, so they need no thread of gRPC's executor, whose waking costs as much as a small
   // request. gRPC keeps this switch for reactors of that kind.
   bool InternalInlineable() override { return true; }
 
  private:
+  const RequestEnvironment& environment_;
+  grpc::CallbackServerContext& context_;
   grpc::ByteBuffer* const response_;
   const std::shared_ptr<RequestTask> task_;
+  SendLimit send_limit_;
 };
 
 }  // namespace
@@ -48,8 +58,8 @@ grpc::ServerUnaryReactor* StartUnaryCall(std::shared_ptr<RequestTask> task, cons
                                          grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response) {
   // gRPC keeps a reactor that has finished until this method has returned it.
-  auto* call = new UnaryCall(std::move(task), response);
-  call->Start(*request, *context, environment.access_log != nullptr ? context->peer() : "");
+  auto* call = new UnaryCall(std::move(task), environment, *context, response);
+  call->Start(*request);
   return call;
 }
 

@@ -9,7 +9,9 @@
 #include <optional>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "wire/bounded_dict.h"
 
 namespace hearth::server {
 namespace {
@@ -118,26 +120,28 @@ absl::StatusOr<IValue> DictFromParts(const c10::DictType& type, const std::strin
   }
   // In the order of the request, which is the order a dict keeps.
   std::vector<std::pair<std::string, Parts>> groups;
+  absl::flat_hash_map<std::string, size_t> places;
   for (const TensorAtPath& part : parts) {
     auto [head, rest] =
         IsOneTensor(*value_type) ? std::pair<std::string, std::string>(part.path, "") : SplitPath(part.path);
-    auto group = std::find_if(groups.begin(), groups.end(), [&, &key = head](const auto& g) { return g.first == key; });
-    if (group == groups.end()) group = groups.insert(groups.end(), {head, {}});
-    group->second.push_back({rest, part.tensor});
+    const auto [place, is_new] = places.try_emplace(head, groups.size());
+    if (is_new) groups.push_back({head, {}});
+    groups[place->second].second.push_back({rest, part.tensor});
   }
-  c10::impl::GenericDict dict(key_type, value_type);
+  BoundedDict dict(key_type, value_type, groups.size());
   for (auto& [key, group] : groups) {
     auto value = ValueFromTensors(value_type, JoinPath(name, key), std::move(group));
     if (!value.ok()) return value.status();
-    if (key_type->kind() == TypeKind::StringType) {
-      dict.insert(key, *std::move(value));
-      continue;
+    IValue key_value(key);
+    if (key_type->kind() == TypeKind::IntType) {
+      const std::optional<int64_t> number = ParseInteger(key);
+      if (!number.has_value()) return Wrong(JoinPath(name, key), "has the key '", key, "', which is not an integer");
+      key_value = *number;
     }
-    const std::optional<int64_t> number = ParseInteger(key);
-    if (!number.has_value()) return Wrong(JoinPath(name, key), "has the key '", key, "', which is not an integer");
-    dict.insert(*number, *std::move(value));
+    absl::Status status = dict.Insert(std::move(key_value), *std::move(value));
+    if (!status.ok()) return Wrong(name, "cannot be made: ", status.message());
   }
-  return IValue(dict);
+  return IValue(dict.Take());
 }
 
 bool IsInteger(const Datatype& datatype) {
@@ -181,6 +185,16 @@ IValue Element(const WireTensor& tensor, int64_t index, TypeKind scalar) {
   return IValue(value.to<bool>());
 }
 
+template <typename Number>
+IValue ListOfNumbers(const at::Tensor& tensor) {
+  const at::Tensor numbers = tensor.to(c10::CppTypeToScalarType<Number>::value).contiguous();
+  const auto* const first = static_cast<const Number*>(numbers.const_data_ptr());
+  c10::List<Number> list;
+  list.reserve(numbers.numel());
+  for (int64_t i = 0; i < numbers.numel(); ++i) list.push_back(first[i]);
+  return IValue(std::move(list));
+}
+
 int64_t ElementCount(const WireTensor& tensor) {
   return tensor.datatype->is_bytes() ? static_cast<int64_t>(tensor.strings.size()) : tensor.tensor.numel();
 }
@@ -210,6 +224,12 @@ absl::StatusOr<IValue> ScalarListFromTensor(const c10::ListType& type, const std
   if (long_dimensions > 1 || tensor.shape.empty()) {
     return Wrong(name, "is a ", type.annotation_str(), " and expects one dimension, got the shape ",
                  ShapeText(tensor.shape));
+  }
+  if (scalar == TypeKind::FloatType) return ListOfNumbers<double>(tensor.tensor);
+  if (scalar == TypeKind::BoolType) return ListOfNumbers<bool>(tensor.tensor);
+  // Only of these some are too large, which Element refuses.
+  if (scalar == TypeKind::IntType && tensor.datatype->scalar != c10::ScalarType::UInt64) {
+    return ListOfNumbers<int64_t>(tensor.tensor);
   }
   c10::impl::GenericList list(type.getElementType());
   const int64_t count = ElementCount(tensor);

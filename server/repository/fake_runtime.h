@@ -100,6 +100,7 @@ class FakeModel : public Model {
   absl::StatusOr<std::string> GraphText(std::string_view, GraphStage) const override { return std::string(); }
   std::vector<std::pair<std::string, std::string>> sources() const override { return {}; }
   uint64_t weight_bytes() const override { return 1000; }
+  std::shared_ptr<MemoryAccount> NewAccount() const override { return nullptr; }
 
  private:
   const std::string text_;
@@ -123,6 +124,8 @@ class FakeRuntime : public Runtime {
     return absl::UnimplementedError("a server has archives only");
   }
   CompilerCounters compiler_counters() const override { return {}; }
+  MemoryAccount* memory_of_all() const override { return nullptr; }
+  void Post(std::function<void()> work) override { work(); }
 
   Gate load_gate;
   Gate call_gate;

@@ -32,6 +32,28 @@ int64_t MaxPending(const Servable& servable, const DispatcherOptions& options) {
 
 }  // namespace
 
+// Called under the lock.
+absl::Status Dispatcher::CheckRoom() const {
+  if (!accepting_) return absl::UnavailableError("the server is shutting down");
+  if (in_flight_ < options_.max_in_flight) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the server is full: ", in_flight_, " requests are under way, which is its bound"));
+}
+
+absl::Status Dispatcher::Post(std::function<void()> work) {
+  {
+    std::lock_guard lock(mutex_);
+    if (absl::Status status = CheckRoom(); !status.ok()) return status;
+    ++in_flight_;
+  }
+  post_([this, work = std::move(work)]() mutable {
+    work();
+    work = nullptr;
+    Ended();
+  });
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Dispatch(ServablePtr servable, DispatchedCall call,
                                                                  Callback callback) {
   if (call.deadline.has_value() && *call.deadline <= std::chrono::steady_clock::now()) {
@@ -39,11 +61,7 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Dispatch(ServablePtr ser
   }
   {
     std::lock_guard lock(mutex_);
-    if (!accepting_) return absl::UnavailableError("the server is shutting down");
-    if (in_flight_ >= options_.max_in_flight) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("the server is full: ", in_flight_, " requests are under way, which is its bound"));
-    }
+    if (absl::Status status = CheckRoom(); !status.ok()) return status;
     const int64_t max_pending = MaxPending(*servable, options_);
     if (!servable->statistics->Admit(max_pending)) {
       return absl::ResourceExhaustedError(absl::StrCat(
@@ -62,6 +80,7 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Dispatch(ServablePtr ser
   auto shared = std::make_shared<Call>(Call{servable, std::move(call.on_start), std::move(callback), {}});
   CallOptions options;
   options.deadline = call.deadline;
+  options.memory = std::move(call.memory);
   options.may_run_here =
       call.bytes <= kSmallRequest && servable->short_runs.load(std::memory_order_relaxed) >= kShortRunsInARow;
   options.on_start = [shared] {

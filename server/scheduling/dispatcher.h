@@ -18,6 +18,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "jit/runtime.h"
@@ -39,6 +40,8 @@ struct DispatchedCall {
   KeywordArguments kwargs;
   std::optional<std::chrono::steady_clock::time_point> deadline;
   size_t bytes = 0;  // of the request
+  // See CallOptions::memory.
+  std::shared_ptr<MemoryAccount> memory;
   // Called when a thread takes the call up; see CallOptions::on_start.
   std::function<void()> on_start;
 };
@@ -47,7 +50,13 @@ class Dispatcher {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  explicit Dispatcher(DispatcherOptions options) : options_(options) {}
+  // `post` runs work on another thread.
+  Dispatcher(DispatcherOptions options, std::function<void(std::function<void()>)> post)
+      : options_(options), post_(std::move(post)) {}
+
+  // Has `work`, which must not throw, done elsewhere for a request that is not yet dispatched. It counts as under way
+  // meanwhile. Refuses as Dispatch does, but for the bound on a model's requests.
+  absl::Status Post(std::function<void()> work);
 
   // An error means that the call was refused, `callback` will not be called and nothing was counted. Otherwise
   // `callback` is called once, perhaps before this returns, and `servable` is held until then; the caller reports the
@@ -62,9 +71,11 @@ class Dispatcher {
   bool WaitUntilIdle(TimePoint deadline);
 
  private:
+  absl::Status CheckRoom() const;
   void Ended();
 
   const DispatcherOptions options_;
+  const std::function<void(std::function<void()>)> post_;
   mutable std::mutex mutex_;
   std::condition_variable idle_;
   bool accepting_ = true;

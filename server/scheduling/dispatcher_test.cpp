@@ -15,6 +15,8 @@ namespace {
 using std::chrono::steady_clock;
 using ::testing::HasSubstr;
 
+void RunHere(const std::function<void()>& work) { work(); }
+
 // A model whose calls wait while its gate is shut; what it admitted is reported as answered.
 class DispatcherTest : public ::testing::Test {
  protected:
@@ -52,7 +54,7 @@ class DispatcherTest : public ::testing::Test {
 };
 
 TEST_F(DispatcherTest, ACallIsAnsweredAndCounted) {
-  Dispatcher dispatcher({});
+  Dispatcher dispatcher({}, RunHere);
   gate_.Shut();
   ASSERT_TRUE(Dispatch(dispatcher).ok());
   EXPECT_EQ(dispatcher.in_flight(), 1);
@@ -63,8 +65,23 @@ TEST_F(DispatcherTest, ACallIsAnsweredAndCounted) {
   EXPECT_EQ(servable_->statistics->snapshot().pending, 0);
 }
 
+TEST_F(DispatcherTest, WorkForARequestThatIsNotYetDispatchedIsUnderWayUntilItEnds) {
+  std::function<void()> posted;
+  Dispatcher dispatcher({.max_in_flight = 1}, [&](std::function<void()> work) { posted = std::move(work); });
+  int runs = 0;
+  ASSERT_TRUE(dispatcher.Post([&] { ++runs; }).ok());
+  EXPECT_EQ(dispatcher.in_flight(), 1);
+  EXPECT_EQ(dispatcher.Post([&] { ++runs; }).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_FALSE(dispatcher.WaitUntilIdle(steady_clock::now()));
+  posted();
+  EXPECT_TRUE(Drained(dispatcher));
+  EXPECT_EQ(runs, 1);
+  dispatcher.StopAccepting();
+  EXPECT_EQ(dispatcher.Post([&] { ++runs; }).code(), absl::StatusCode::kUnavailable);
+}
+
 TEST_F(DispatcherTest, AFullServerRefusesAtOnce) {
-  Dispatcher dispatcher({.max_in_flight = 2});
+  Dispatcher dispatcher({.max_in_flight = 2}, RunHere);
   gate_.Shut();
   ASSERT_TRUE(Dispatch(dispatcher).ok());
   ASSERT_TRUE(Dispatch(dispatcher).ok());
@@ -78,7 +95,7 @@ TEST_F(DispatcherTest, AFullServerRefusesAtOnce) {
 
 TEST_F(DispatcherTest, AModelsOwnBoundIsKeptAndNamed) {
   changeable_->config.mutable_dynamic_batching()->mutable_default_queue_policy()->set_max_queue_size(1);
-  Dispatcher dispatcher({});
+  Dispatcher dispatcher({}, RunHere);
   // One that waits: admitted by hand, as if no thread had taken it up.
   ASSERT_TRUE(servable_->statistics->Admit(1));
   const auto refused = Dispatch(dispatcher);
@@ -88,7 +105,7 @@ TEST_F(DispatcherTest, AModelsOwnBoundIsKeptAndNamed) {
 }
 
 TEST_F(DispatcherTest, ADrainingServerRefusesButAnswersWhatIsInFlight) {
-  Dispatcher dispatcher({});
+  Dispatcher dispatcher({}, RunHere);
   gate_.Shut();
   ASSERT_TRUE(Dispatch(dispatcher).ok());
   dispatcher.StopAccepting();
@@ -100,14 +117,14 @@ TEST_F(DispatcherTest, ADrainingServerRefusesButAnswersWhatIsInFlight) {
 }
 
 TEST_F(DispatcherTest, ARequestWhoseDeadlineHasPassedIsNotRun) {
-  Dispatcher dispatcher({});
+  Dispatcher dispatcher({}, RunHere);
   DispatchedCall call;
   call.deadline = steady_clock::now() - std::chrono::milliseconds(1);
   EXPECT_EQ(Dispatch(dispatcher, std::move(call)).status().code(), absl::StatusCode::kDeadlineExceeded);
 }
 
 TEST_F(DispatcherTest, ACallCanBeCancelled) {
-  Dispatcher dispatcher({});
+  Dispatcher dispatcher({}, RunHere);
   gate_.Shut();
   auto handle = Dispatch(dispatcher);
   ASSERT_TRUE(handle.ok());
@@ -118,7 +135,7 @@ TEST_F(DispatcherTest, ACallCanBeCancelled) {
 }
 
 TEST_F(DispatcherTest, OnlySmallRequestsOfAModelThatHasLongBeenQuickMayRunOnTheirCallersThread) {
-  Dispatcher dispatcher({});
+  Dispatcher dispatcher({}, RunHere);
   const auto allowed = [&](size_t bytes) {
     DispatchedCall call;
     call.bytes = bytes;

@@ -79,7 +79,7 @@ void ReadCall(const grpc::ByteBuffer& buffer) {
   static const std::vector<c10::TypePtr> types = Types();
   auto split = SplitMessage::Of(buffer, v1::CallRequest::kPayloadsFieldNumber);
   v1::CallRequest request;
-  if (!split.has_value() || !split->ParseRest(request)) return;
+  if (!split.ok() || !split->ParseRest(request)) return;
   const std::vector<RawBytes> payloads = split->TakeRaw();
   for (const v1::Value& message : request.args()) {
     std::vector<at::Tensor> tensors;
