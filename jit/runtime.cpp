@@ -109,8 +109,7 @@ class LoadedModel final : public Model {
   // told of calls.
   LoadedModel(const std::shared_ptr<ModelExecutor>& executor, const ThreadPool& pool, ImportedModule imported,
               c10::Device device, std::shared_ptr<StreamPool> streams, int64_t memory_limit,
-              MemoryAccount* memory_of_all, Traffic& traffic,
-              std::shared_ptr<ProfileKeeper> keeper)
+              MemoryAccount* memory_of_all, Traffic& traffic, std::shared_ptr<ProfileKeeper> keeper)
       : executor_(executor),
         pool_(pool),
         imported_(std::move(imported)),
@@ -267,16 +266,15 @@ class LoadedModel final : public Model {
       callback(StatusOf(std::current_exception()));
       return handle;
     }
-    ModelExecutor::CallSettings settings{
-        std::move(token),
-        options.memory != nullptr ? std::move(options.memory) : NewAccount(),
-        std::move(options.on_start),
-        options.may_run_here,
-        on_stream,
-        nullptr,
-        options.failing_guard,
-        options.operator_threads,
-        executor_.Reference()};
+    ModelExecutor::CallSettings settings{std::move(token),
+                                         options.memory != nullptr ? std::move(options.memory) : NewAccount(),
+                                         std::move(options.on_start),
+                                         options.may_run_here,
+                                         on_stream,
+                                         nullptr,
+                                         options.failing_guard,
+                                         options.operator_threads,
+                                         executor_.Reference()};
     if (options.report != nullptr) {
       settings.report = std::make_shared<RunReport>();
       callback = [&method, report = options.report, run = settings.report,
@@ -500,8 +498,8 @@ class RuntimeImpl final : public Runtime {
   std::shared_ptr<Model> MakeModel(std::shared_ptr<ModelExecutor> executor, ImportedModule imported,
                                    const LoadOptions& options, std::shared_ptr<ProfileKeeper> keeper) {
     return disposal_.queue()->Own(std::make_unique<LoadedModel>(executor, pool_, std::move(imported), device_, streams_,
-                                                                options.memory_limit.value_or(memory_limit_), memory_of_all_.get(), *traffic_,
-                                                                std::move(keeper)));
+                                                                options.memory_limit.value_or(memory_limit_),
+                                                                memory_of_all_.get(), *traffic_, std::move(keeper)));
   }
 
   // Asks for plans for what the model's predecessor is called with.

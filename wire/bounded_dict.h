@@ -1,6 +1,6 @@
-// A dict whose keys came from outside. c10::Dict doubles its table until no key is far from the place where its hash puts
-// it, so a few keys that are chosen for it would take all memory there is. Here a table may be larger than its entries
-// need by some factor and no more.
+// A dict whose keys came from outside. c10::Dict doubles its table until no key is far from the place where its hash
+// puts it, so a few keys that are chosen for it would take all memory there is. Here a table may be larger than its
+// entries need by some factor and no more.
 #pragma once
 
 #include <ATen/core/Dict.h>
@@ -38,7 +38,7 @@ class BoundedDict {
   }
 
  private:
-  // An entry of the table has 56 bytes, a table up to eight times as many as the dict, and while it grows there are two.
+  // An entry of the table has 56 bytes. A table has up to eight for each of the dict, and there are two while it grows.
   static constexpr size_t kBytes = 64 << 10;
   static constexpr size_t kBytesAnEntry = 1024;
 

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "jit/support/memory_account.h"
+#include "jit/support/text.h"
 #include "wire/dtypes.h"
 #include "wire/value_from_message.h"
 
@@ -17,25 +18,6 @@ namespace hearth {
 namespace {
 
 using c10::IValue;
-
-bool IsUtf8(std::string_view text) {
-  const auto byte = [&](size_t at) { return static_cast<unsigned char>(text[at]); };
-  for (size_t at = 0; at < text.size();) {
-    const unsigned char lead = byte(at);
-    const size_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
-    if (length == 0 || at + length > text.size()) return false;
-    for (size_t i = 1; i < length; ++i) {
-      if ((byte(at + i) & 0xc0) != 0x80) return false;
-    }
-    // Overlong forms, surrogates, and what is beyond Unicode.
-    if (lead == 0xe0 && byte(at + 1) < 0xa0) return false;
-    if (lead == 0xed && byte(at + 1) >= 0xa0) return false;
-    if (lead == 0xf0 && byte(at + 1) < 0x90) return false;
-    if (lead == 0xf4 && byte(at + 1) >= 0x90) return false;
-    at += length;
-  }
-  return true;
-}
 
 class Writer {
  public:

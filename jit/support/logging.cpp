@@ -6,8 +6,11 @@
 #include <stdexcept>
 #include <utility>
 
+#include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/dist_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
+
+#include "jit/support/text.h"
 
 namespace hearth {
 namespace {
@@ -55,6 +58,19 @@ spdlog::level::level_enum LevelOf(std::string_view logger, const Levels& levels)
   }
 }
 
+// What a message of one line of the log may take; a model's traceback is mostly shorter.
+constexpr size_t kMostOfMessage = 16 << 10;
+
+// The message, which may hold what came from outside.
+class SafeMessage final : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {
+    const std::string text = ForLog({message.payload.data(), message.payload.size()}, kMostOfMessage);
+    out.append(text.data(), text.data() + text.size());
+  }
+  std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<SafeMessage>(); }
+};
+
 class Loggers {
  public:
   Loggers() : stderr_(std::make_shared<spdlog::sinks::stderr_sink_mt>()) {
@@ -88,7 +104,9 @@ class Loggers {
   void SetSink(std::shared_ptr<spdlog::sinks::sink> sink) {
     if (!sink) {
       sink = stderr_;
-      sink->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %L %n: %v");
+      auto formatter = std::make_unique<spdlog::pattern_formatter>();
+      formatter->add_flag<SafeMessage>('*').set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %L %n: %*");
+      sink->set_formatter(std::move(formatter));
     }
     sinks_->set_sinks({std::move(sink)});
   }

@@ -8,7 +8,8 @@
 //   spdlog::logger& log = LoggerOf("archive/importer");   // a static of the file, or a member
 //   log.debug("{} records", count);
 //
-// Everything is thread-safe. Loggers live as long as the process. Lines go to stderr until SetLogSink.
+// Everything is thread-safe. Loggers live as long as the process. Lines go to stderr until SetLogSink. A message may
+// hold what came from outside: it is written there as ForLog (text.h) has it, up to 16 KiB.
 #pragma once
 
 #include <memory>

@@ -15,11 +15,13 @@ MemoryLimitError::MemoryLimitError(int64_t asked, int64_t held, int64_t limit, O
   const char* const whose = of == Of::kAll ? "their" : "its";
   const auto number = [](int64_t value) { return static_cast<long long>(value); };
   if (asked > 0) {
-    std::snprintf(message_, sizeof message_, "asked for %lld bytes while %s held %lld, beyond %s memory limit of %lld bytes",
-                  number(asked), holder, number(held), whose, number(limit));
+    std::snprintf(message_, sizeof message_,
+                  "asked for %lld bytes while %s held %lld, beyond %s memory limit of %lld bytes", number(asked),
+                  holder, number(held), whose, number(limit));
   } else if (of == Of::kAll) {
-    std::snprintf(message_, sizeof message_, "ends, since all requests held %lld bytes, beyond their memory limit of %lld bytes",
-                  number(held), number(limit));
+    std::snprintf(message_, sizeof message_,
+                  "ends, since all requests held %lld bytes, beyond their memory limit of %lld bytes", number(held),
+                  number(limit));
   } else {
     std::snprintf(message_, sizeof message_, "held %lld bytes, beyond its memory limit of %lld bytes", number(held),
                   number(limit));

@@ -23,7 +23,8 @@ namespace {
 constexpr const char* kDefaultMethod = "forward";
 
 // Each value is a message, or several: a list's items lie in one more, a dict's entries in one each.
-constexpr SplitMessage::Parts kMostParts = {.messages = 3 * ValueReader::kMostValues, .texts = 2 * ValueReader::kMostValues};
+constexpr SplitMessage::Parts kMostParts = {.messages = 3 * ValueReader::kMostValues,
+                                            .texts = 2 * ValueReader::kMostValues};
 
 // The arguments without self.
 std::vector<const c10::Argument*> Formals(const c10::FunctionSchema& schema) {

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "jit/support/logging.h"
+#include "jit/support/text.h"
 
 namespace hearth::server {
 namespace {
@@ -38,6 +39,9 @@ FailureReason ReasonOf(const absl::Status& status, bool admitted) {
 
 // Messages of so many bytes are read in less time than it takes to hand them to another thread and back.
 constexpr size_t kReadAtOnce = 64 << 10;
+
+// What Protobuf can read.
+constexpr size_t kMostAnswerBytes = INT32_MAX;
 
 // What `work` returns, or a status for what it throws.
 template <typename Work>
@@ -152,10 +156,17 @@ void RequestTask::OnResult(absl::StatusOr<c10::IValue> result) {
     const MemoryAccount::Scope counting(memory_.get());
     status = Guarded([&] { return Encode(*std::move(result), answer); });
   }
+  if (answer.Length() > kMostAnswerBytes) {
+    status = absl::ResourceExhaustedError(
+        absl::StrCat("the answer has ", answer.Length(), " bytes; at most ", kMostAnswerBytes, " can be sent"));
+    answer.Clear();
+  }
   Finish(std::move(status), answer);
 }
 
 void RequestTask::Finish(absl::Status status, grpc::ByteBuffer& answer) {
+  // What a model raises is whatever it likes; messages hold text.
+  if (!status.ok()) status = absl::Status(status.code(), ToUtf8(std::string(status.message())));
   record_.response_bytes = answer.Length();
   Report(status, Clock::now());
   {

@@ -31,8 +31,8 @@ namespace hearth::server {
 struct RequestEnvironment {
   const Repository& repository;
   Dispatcher& dispatcher;
-  MemoryAccount* memory = nullptr;  // of all requests; null: they have no limit
-  AccessLog* access_log = nullptr;  // may be null
+  MemoryAccount* memory = nullptr;                              // of all requests; null: they have no limit
+  AccessLog* access_log = nullptr;                              // may be null
   std::chrono::nanoseconds send_time{std::chrono::minutes(1)};  // see SendLimit
 };
 
@@ -88,8 +88,8 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   std::optional<Clock::time_point> deadline_;
   Done done_;
   ServablePtr servable_;
-  std::optional<MemoryAccount> message_memory_;           // of the message
-  std::shared_ptr<MemoryAccount> memory_;                 // of all else, once the model is known; may be null
+  std::optional<MemoryAccount> message_memory_;   // of the message
+  std::shared_ptr<MemoryAccount> memory_;         // of all else, once the model is known; may be null
   std::optional<MemoryAccount::Scope> counting_;  // while the message is read
   AccessRecord record_;
   int64_t batch_size_ = 1;

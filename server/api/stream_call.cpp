@@ -1,5 +1,6 @@
 #include "server/api/stream_call.h"
 
+#include <algorithm>
 #include <deque>
 #include <utility>
 
@@ -11,9 +12,11 @@
 namespace hearth::server {
 namespace {
 
-// Requests of one stream that are read and not yet answered.
+// Requests of one stream that are read and whose answers are not yet being sent: a few at first, and one more with each
+// answer that is sent.
+constexpr size_t kFirstAhead = 4;
 constexpr size_t kMostAhead = 64;
-// Of answers that wait to be sent, for another request to be read.
+// Of their answers, if each is as large as the last one that is known.
 constexpr size_t kMostUnsentBytes = 16 << 20;
 
 }  // namespace
@@ -59,22 +62,23 @@ class StreamCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBu
     }
     if (slot != nullptr) {
       const auto self = shared_from_this();
-      slot->task->Start(
-          slot->message, DeadlineOf(*context_), peer_, [self, slot](absl::Status status, grpc::ByteBuffer& answer) {
-            if (status.ok()) {
-              answer.Swap(&slot->answer);
-            } else {
-              EncodeStreamError(std::string(status.message()), slot->task->id()).Swap(&slot->answer);
-            }
-            slot->answer_bytes = slot->answer.Length();
-            slot->message.Clear();
-            {
-              std::lock_guard lock(self->mutex_);
-              slot->ready = true;
-              self->unsent_bytes_ += slot->answer_bytes;
-            }
-            self->Advance();
-          });
+      slot->task->Start(slot->message, DeadlineOf(*context_), peer_,
+                        [self, slot](absl::Status status, grpc::ByteBuffer& answer) {
+                          if (status.ok()) {
+                            answer.Swap(&slot->answer);
+                          } else {
+                            EncodeStreamError(std::string(status.message()), slot->task->id()).Swap(&slot->answer);
+                          }
+                          slot->answer_bytes = slot->answer.Length();
+                          slot->message.Clear();
+                          {
+                            std::lock_guard lock(self->mutex_);
+                            slot->ready = true;
+                            self->unsent_bytes_ += slot->answer_bytes;
+                            self->answer_bytes_ = slot->answer_bytes;
+                          }
+                          self->Advance();
+                        });
       std::lock_guard lock(mutex_);
       read_more = MayReadMore();
       reading_ = read_more;
@@ -91,6 +95,7 @@ class StreamCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBu
     {
       std::lock_guard lock(mutex_);
       unsent_bytes_ -= writing_->answer_bytes;
+      ++answers_sent_;
       writing_ = nullptr;
     }
     Advance();
@@ -125,7 +130,8 @@ class StreamCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBu
 
   // Called under the lock.
   bool MayReadMore() const {
-    return !stopped_ && !client_done_ && slots_.size() < kMostAhead && unsent_bytes_ <= kMostUnsentBytes;
+    if (stopped_ || client_done_ || slots_.size() >= std::min(kFirstAhead + answers_sent_, kMostAhead)) return false;
+    return slots_.empty() || (slots_.size() + 1) * answer_bytes_ <= kMostUnsentBytes;
   }
 
   // Starts the next operation that the state allows: a write of the first answer, a read, the end.
@@ -164,7 +170,9 @@ class StreamCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBu
   std::mutex mutex_;
   std::deque<std::shared_ptr<Slot>> slots_;  // in the order of the requests
   std::shared_ptr<Slot> writing_;
-  size_t unsent_bytes_ = 0;
+  size_t unsent_bytes_ = 0;  // of answers that are ready
+  size_t answer_bytes_ = 0;  // of the last one
+  size_t answers_sent_ = 0;
   bool reading_ = true;
   bool client_done_ = false;
   bool stopped_ = false;

@@ -1,8 +1,8 @@
 // ModelStreamInfer: many requests on one stream. They run side by side; answers leave in the order of the requests, as
-// clients of Triton expect. An error is the answer of its request and leaves the stream open. No more than a bounded
-// number of requests is read ahead of the answers, and none while answers of more than a bounded number of bytes wait
-// to be sent, so a client that sends faster than it is served or reads is slowed down by HTTP/2's flow control. A stream
-// whose client reads nothing for a while is cancelled.
+// clients of Triton expect. An error is the answer of its request and leaves the stream open. Requests are read ahead
+// of the answers only as far as a bound on their number and one on the bytes of their answers allow, so a client that
+// sends faster than it is served or reads is slowed down by HTTP/2's flow control. A stream whose client reads nothing
+// for a while is cancelled.
 #pragma once
 
 #include <grpcpp/server_context.h>

@@ -1,0 +1,286 @@
+"""Requests that mean harm: each is refused, or answered, in bounded memory and time, and the daemon goes on serving."""
+
+import asyncio
+import struct
+import time
+from pathlib import Path
+from typing import Any, Dict, List
+
+import grpc
+import pytest
+import torch
+from torch import Tensor, nn
+from tritonclient.grpc import InferRequestedOutput, service_pb2
+
+from integration_tests import server_models as models
+from integration_tests.daemon import CHANNEL_OPTIONS
+from integration_tests.native import NativeClient
+from integration_tests.serving import Stream, fails, floats, tensor
+
+MEBIBYTE = 1 << 20
+SEND_SECONDS = 2
+INFER = "/inference.GRPCInferenceService/ModelInfer"
+
+
+class Hostile(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+    @torch.jit.export
+    def ints(self, d: Dict[int, int]) -> int:
+        return len(d)
+
+    @torch.jit.export
+    def texts(self, d: Dict[str, int]) -> int:
+        return len(d)
+
+    @torch.jit.export
+    def total(self, numbers: List[int]) -> int:
+        return len(numbers)
+
+
+class OfInts(nn.Module):
+    def forward(self, d: Dict[int, Tensor]) -> int:
+        return len(d)
+
+
+class Large(nn.Module):
+    def forward(self, elements: int) -> Tensor:
+        return torch.zeros(1).expand(elements)
+
+
+class Zeros(nn.Module):
+    def forward(self, elements: int) -> Tensor:
+        return torch.zeros(elements)
+
+
+class Repeated(nn.Module):
+    def forward(self, n: int) -> List[Tensor]:
+        return [torch.zeros(1 << 20)] * n
+
+
+class Doubled(nn.Module):
+    """A list that holds the one before it twice, so many times: 2^n ways lead to the innermost."""
+
+    def forward(self, n: int) -> Any:
+        lists: List[Any] = []
+        for _ in range(n):
+            outer: List[Any] = [lists, lists]
+            lists = outer
+        return lists
+
+
+class Forger(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        if x.numel() > 0:
+            raise ValueError(chr(27) + "[2J" + chr(10) + "2026-01-01T00:00:00.000+0000 E api: forged" + chr(255))
+        return x
+
+
+@pytest.fixture(scope="module")
+def server(hearthd):
+    made = {"hostile": Hostile(), "of_ints": OfInts(), "large": Large(), "zeros": Zeros(), "repeated": Repeated(),
+            "doubled": Doubled(), "forger": Forger(), "identity": models.Identity()}  # fmt: skip
+    scripted = {name: models.scripted(model) for name, model in made.items()}
+    return hearthd(scripted, "--memory-limit", "2GiB", "--requests-memory-limit", "3GiB", "--send-seconds",
+                   SEND_SECONDS)  # fmt: skip
+
+
+@pytest.fixture
+def native(protocol, server):
+    with server.channel() as channel:
+        yield NativeClient(protocol, channel)
+
+
+@pytest.fixture(autouse=True)
+def still_serves(server, client):
+    yield
+    assert client.infer("identity", [floats("x", 1)]).as_numpy("OUTPUT__0").tolist() == [1]
+
+
+class Memory:
+    """How much more memory a process came to hold, at most, within the block."""
+
+    def __init__(self, server):
+        self.folder = Path("/proc") / str(server.pid)
+
+    def __enter__(self):
+        (self.folder / "clear_refs").write_text("5")
+        self.before = self.now("VmRSS")
+        return self
+
+    def __exit__(self, *error):
+        self.grown = self.now("VmHWM") - self.before
+
+    def now(self, field):
+        lines = (self.folder / "status").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{field}:"))
+
+
+def send_bytes(server, message, method=INFER, timeout=60):
+    with server.channel() as channel:
+        return channel.unary_unary(method)(message, timeout=timeout)
+
+
+# ---- Keys that are chosen for the table ----
+
+# c10::Dict puts a number where its product with this has its first bits.
+FACTOR = 11400714819323198485
+COLLIDING = [n - (1 << 64) if n >= 1 << 63 else n
+             for n in (pow(FACTOR, -1, 1 << 64) * i % (1 << 64) for i in range(1, 65))]  # fmt: skip
+
+
+def test_int_keys_that_collide(server, native):
+    with Memory(server) as memory, pytest.raises(grpc.RpcError) as refused:
+        native.call("hostile", "ints", {key: 1 for key in COLLIDING})
+    assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    assert refused.value.details() == "argument 'd': the keys of a dict have hashes that collide too often"
+    assert memory.grown < 64 * MEBIBYTE
+
+
+def test_int_keys_that_collide_in_the_standard_protocol(server, client):
+    inputs = [floats(f"d.{key}", 1) for key in COLLIDING]
+    with Memory(server) as memory:
+        message = fails(grpc.StatusCode.INVALID_ARGUMENT, lambda: client.infer("of_ints", inputs))
+    assert "the keys of a dict have hashes that collide too often" in message
+    assert memory.grown < 64 * MEBIBYTE
+
+
+def test_usual_keys_of_many_kinds_do_not_collide_too_often(native):
+    for step in (1, 2, 3, 8, 1000, 1 << 20, 1 << 40, -1, 4096 * 8):
+        assert native.call("hostile", "ints", {i * step: 1 for i in range(2000)}) == 2000
+    assert native.call("hostile", "texts", {f"key{i}": 1 for i in range(20000)}) == 20000
+
+
+# ---- Messages that grow when they are read ----
+
+
+@pytest.mark.parametrize("field", [4, 5, 6, 7])
+def test_empty_entries_by_the_million(server, field):
+    message = b"\x0a\x08identity" + bytes([field << 3 | 2, 0]) * (8 * MEBIBYTE)
+    with Memory(server) as memory, pytest.raises(grpc.RpcError) as refused:
+        send_bytes(server, message)
+    assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    assert "the request" in refused.value.details() and str(1 << 16) in refused.value.details()
+    assert memory.grown < 6 * len(message)
+
+
+def test_empty_texts_by_the_million(server):
+    inner = b"\x42\x00" * (4 * MEBIBYTE)
+    contents = b"\x2a" + varint(len(inner)) + inner
+    message = b"\x0a\x08identity" + b"\x2a" + varint(len(contents)) + contents
+    with Memory(server) as memory, pytest.raises(grpc.RpcError) as refused:
+        send_bytes(server, message)
+    assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    assert "holds 2 messages and 4194305 texts" in refused.value.details()
+    assert memory.grown < 8 * len(message)
+
+
+def test_empty_values_by_the_million(server):
+    inner = b"\x0a\x00" * (7 * MEBIBYTE)
+    values = b"\x5a" + varint(len(inner)) + inner
+    message = b"\x0a\x07hostile" + b"\x2a" + varint(len(values)) + values
+    with Memory(server) as memory, pytest.raises(grpc.RpcError) as refused:
+        send_bytes(server, message, "/hearth.v1.ModelService/Call")
+    assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    assert memory.grown < 8 * len(message)
+
+
+def varint(number):
+    out = b""
+    while number > 127:
+        out += bytes([number & 127 | 128])
+        number >>= 7
+    return out + bytes([number])
+
+
+def test_an_output_that_is_named_many_times_is_sent_once(server, client):
+    with Memory(server) as memory:
+        result = client.infer("identity", [floats("x", *range(1000))], outputs=[InferRequestedOutput("OUTPUT__0")] * 20000)
+    assert [output.name for output in result.get_response().outputs] == ["OUTPUT__0"]
+    assert memory.grown < 64 * MEBIBYTE
+
+
+# ---- Answers ----
+
+
+def test_an_answer_that_grows_when_it_is_written_counts_for_the_request(server, client):
+    elements = tensor("elements", 1 << 32)  # 16 GiB as bytes, four in the model
+    with Memory(server) as memory:
+        message = fails(grpc.StatusCode.RESOURCE_EXHAUSTED, lambda: client.infer("large", [elements]))
+    assert "beyond its memory limit of 2147483648 bytes" in message
+    assert memory.grown < 64 * MEBIBYTE
+
+
+def test_an_answer_that_is_one_tensor_many_times(server, client):
+    with Memory(server) as memory:
+        message = fails(grpc.StatusCode.RESOURCE_EXHAUSTED, lambda: client.infer("repeated", [tensor("n", 100_000)]))
+    assert "beyond its memory limit of 2147483648 bytes" in message
+    assert memory.grown < 2200 * MEBIBYTE
+
+
+def test_lists_that_hold_each_other(server, native, client):
+    start = time.monotonic()
+    message = fails(grpc.StatusCode.INTERNAL, lambda: client.infer("doubled", [tensor("n", 40)], client_timeout=60))
+    assert "one of more than 1048576 parts" in message
+    with pytest.raises(grpc.RpcError) as refused:
+        native.call("doubled", "forward", 30)
+    assert "is one of more than 1048576 values" in refused.value.details()
+    assert time.monotonic() - start < 60
+
+
+def test_what_a_model_raises_reaches_stream_and_log_as_text(server):
+    with Stream(server) as stream:
+        stream.send("forger", [floats("x", 1)])
+        _, error = stream.next()
+        assert "forged\N{REPLACEMENT CHARACTER}" in str(error)
+        stream.send("identity", [floats("x", 2)])
+        result, _ = stream.next()
+        assert result.as_numpy("OUTPUT__0").tolist() == [2]
+    log = Path(server.log.name).read_bytes()
+    assert b"\\x1b[2J\n  | 2026-01-01T00:00:00.000+0000 E api: forged" in log
+    assert b"\x1b" not in log and b"\n2026-01-01" not in log
+
+
+# ---- Others wait for nobody ----
+
+
+def test_the_server_answers_while_large_messages_are_read(server, native):
+    request = native.request("hostile", "total", list(range(900_000))).SerializeToString()
+    calls = [native.method("Call").future(request, timeout=300) for _ in range(8)]
+    with server.client() as client:
+        while not all(call.done() for call in calls):
+            assert client.is_server_live(client_timeout=2)
+    assert [native.read_answer(call.result()) for call in calls] == [900_000] * 8
+
+
+def test_answers_that_nobody_reads_are_bounded_and_given_up(server):
+    request = service_pb2.ModelInferRequest(model_name="zeros")
+    request.inputs.add(name="elements", datatype="INT64", shape=[1])
+    request.raw_input_contents.append(struct.pack("<q", 2 * MEBIBYTE))  # answers of 8 MiB
+    message = request.SerializeToString()
+
+    async def read_nothing(channel):
+        stream = channel.stream_stream("/inference.GRPCInferenceService/ModelStreamInfer")()
+        writing = asyncio.create_task(write(stream))
+        call = channel.unary_unary(INFER)(message)
+        await asyncio.sleep(4 * SEND_SECONDS)  # one answer or two fit into what a connection buffers
+        writing.cancel()
+        with pytest.raises(grpc.aio.AioRpcError) as ended:
+            for _ in range(60):  # what the transport had taken before comes first
+                assert await stream.read() is not grpc.aio.EOF
+        assert ended.value.code() == grpc.StatusCode.CANCELLED
+        assert len(await call) > 8 * MEBIBYTE  # a client asks for the answer of such a call as soon as it makes it
+
+    async def write(stream):
+        for _ in range(60):
+            await stream.write(message)
+
+    async def attack():
+        async with grpc.aio.insecure_channel(server.address, CHANNEL_OPTIONS) as channel:
+            await asyncio.gather(*(read_nothing(channel) for _ in range(8)))
+
+    with Memory(server) as memory:
+        asyncio.run(attack())
+    # Each client: the first requests of a stream, while nothing is known of their answers, and the answer of its call.
+    assert memory.grown < 8 * 6 * 10 * MEBIBYTE
