@@ -1,13 +1,17 @@
 """The whole report of a failing run against torch.jit's: the same frames in the serialized and in the original code, the
 same lines and marks, the same class and message."""
 
+import os
 import re
+import struct
+import subprocess
 import warnings
+import zipfile
 
 import pytest
 import torch
 
-from integration_tests.command_line import hearth
+from integration_tests.command_line import HEARTH, hearth
 from integration_tests.failing_programs import PROGRAMS
 
 # What torch.jit adds and hearth does not: where in C++ the exception was thrown, and addresses of this process.
@@ -87,3 +91,46 @@ def test_the_report_is_torch_jits(name, tmp_path):
         assert got == expected
     else:
         assert_tells_more(got, expected, calls)
+
+
+def bombs():
+    """Debug records of little more than no bytes, deflated, that would become gigabytes: by name."""
+    text = "a" * 1_000_000
+    head = b"\x80\x02"
+    many = b"(" + b"}" * 2_000_000 + b"t."
+    # (offset, (pieces of the text, file, first line), begin, end) with the same long piece again and again
+    pieces = b"(" + b"K\x00" * 300 + b"l"
+    table = b"(X\x18\x00\x00\x00FORMAT_WITH_STRING_TABLE(X" + struct.pack("<I", len(text)) + text.encode() + b"t"
+    ranges = b"((K\x00(" + b"(" + pieces + b"K\x00K\x01tK\x00K\x05t" + b"ttt."
+    return {"many dicts": head + many, "one text many times": head + table + ranges}
+
+
+@pytest.mark.parametrize("kind", bombs())
+def test_a_debug_record_takes_no_more_memory_than_a_bound(kind, tmp_path):
+    class Raising(torch.nn.Module):
+        def forward(self, x):
+            assert x.numel() > 1, "too few"
+            return x
+
+    torch.jit.script(Raising()).save(tmp_path / "plain.pt")
+    torch.save((torch.zeros(1),), tmp_path / "inputs.pt")
+    with zipfile.ZipFile(tmp_path / "plain.pt") as plain, zipfile.ZipFile(tmp_path / "bomb.pt", "w") as bomb:
+        for record in plain.infolist():
+            is_debug = record.filename.endswith(".debug_pkl")
+            # What follows the pickle keeps the ratio of compression below its bound.
+            content = bombs()[kind] + os.urandom(16 << 10) if is_debug else plain.read(record)
+            bomb.writestr(record.filename, content, zipfile.ZIP_DEFLATED if is_debug else zipfile.ZIP_STORED)
+
+    def run(archive):
+        command = [HEARTH, "run", archive, "--inputs", tmp_path / "inputs.pt"]
+        process = subprocess.Popen([str(part) for part in command], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        told = process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        assert os.waitstatus_to_exitcode(status) == 1, told
+        return told.decode(), usage.ru_maxrss * 1024
+
+    told, most = run(tmp_path / "bomb.pt")
+    _, usual = run(tmp_path / "plain.pt")
+    assert "AssertionError: too few" in told
+    assert len(told) < 1 << 20
+    assert most - usual < 300 << 20

@@ -3,15 +3,27 @@
 #include <ATen/core/List.h>
 
 #include <algorithm>
+#include <chrono>
 #include <stdexcept>
 
 #include "jit/archive/pickle.h"
 #include "jit/archive/storage_table.h"
+#include "jit/support/load_budget.h"
+#include "jit/support/memory_account.h"
 
 namespace hearth {
 namespace {
 
 constexpr char kTableFormat[] = "FORMAT_WITH_STRING_TABLE";
+
+// What decoding a record may take: in memory so many bytes and so many for each of the record's, in all no more than
+// the last number; in time.
+constexpr int64_t kLeastMemory = 16 << 20;
+constexpr int64_t kMemoryPerByte = 32;
+constexpr int64_t kMostMemory = 256 << 20;
+constexpr std::chrono::seconds kMostTime{5};
+// A longer source text is not put together.
+constexpr size_t kMostText = 16 << 20;
 
 RecordBytes NoStorage(const std::string& key) { throw ArchiveError("debug records have no storage '" + key + "'"); }
 
@@ -28,6 +40,11 @@ size_t Number(const c10::IValue& value) {
 }  // namespace
 
 void DebugRanges::Decode() const {
+  // Not of the request whose error asks: what is decoded stays.
+  MemoryAccount memory(std::min(kMostMemory, kLeastMemory + kMemoryPerByte * static_cast<int64_t>(std::min<uint64_t>(
+                                                                                 record_.size, kMostMemory))));
+  const MemoryAccount::Scope counting(&memory);
+  const LoadBudget budget(kMostTime);
   const RecordBytes bytes = zip_->Read(record_);
   StorageTable storages(NoStorage, c10::Device(c10::kCPU), /*big_endian=*/false);
   PlainPickleDelegate delegate;
@@ -66,7 +83,10 @@ std::string DebugRanges::String(const c10::IValue& value) const {
 std::string DebugRanges::Text(const c10::IValue& pieces) const {
   if (!pieces.isList()) return String(pieces);
   std::string text;
-  for (const c10::IValue& piece : pieces.toListRef()) text += String(piece);
+  for (const c10::IValue& piece : pieces.toListRef()) {
+    text += String(piece);
+    if (text.size() > kMostText) throw ArchiveError("a debug record's text is too long");
+  }
   return text;
 }
 
@@ -77,6 +97,7 @@ bool DebugRanges::Find(size_t offset, OriginalLocation* location) const {
         Decode();
       } catch (const std::exception&) {
         stretches_.clear();
+        strings_ = {};
       }
     });
     const auto after = std::upper_bound(stretches_.begin(), stretches_.end(), offset,

@@ -1,7 +1,8 @@
 // Where the serialized code of an archive came from: decodes a `*.debug_pkl` record at the first question, since only
 // errors ask. Both formats are read: the one with a table of strings, and the older one that repeats the whole text.
 //
-// Thread-safe. A record that is damaged answers no question and raises nothing: it is only there for error messages.
+// Thread-safe. A record that is damaged, or takes too much memory or time to decode, answers no question and raises
+// nothing: it is only there for error messages.
 #pragma once
 
 #include <ATen/core/ivalue.h>
