@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "proto/inference/service.pb.h"
 #include "server/api/request_task.h"
 #include "server/api/response_message.h"
 
@@ -18,6 +19,7 @@ class InferTask final : public RequestTask {
   InferTask(const RequestEnvironment& environment, Form form) : RequestTask(environment), form_(form) {}
 
  private:
+  uint32_t raw_field() const override { return inference::ModelInferRequest::kRawInputContentsFieldNumber; }
   absl::StatusOr<DispatchedCall> Prepare(const grpc::ByteBuffer& message) override;
   absl::Status Encode(c10::IValue result, grpc::ByteBuffer& answer) override;
 

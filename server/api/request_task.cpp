@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "jit/support/logging.h"
 #include "jit/support/text.h"
+#include "server/api/split_message.h"
 
 namespace hearth::server {
 namespace {
@@ -37,8 +38,10 @@ FailureReason ReasonOf(const absl::Status& status, bool admitted) {
   }
 }
 
-// Messages of so many bytes are read in less time than it takes to hand them to another thread and back.
-constexpr size_t kReadAtOnce = 64 << 10;
+// Messages of so many bytes in all, of which so many are no contents of tensors, take about as little time to read as to
+// be handed to another thread and back.
+constexpr size_t kShortMessage = 1 << 20;
+constexpr size_t kShortFields = 64 << 10;
 
 // What Protobuf can read.
 constexpr size_t kMostAnswerBytes = INT32_MAX;
@@ -75,10 +78,17 @@ void RequestTask::Start(const grpc::ByteBuffer& message, std::optional<Clock::ti
       return absl::OkStatus();
     });
   }
-  if (status.ok() && record_.request_bytes <= kReadAtOnce) return Run();
+  if (status.ok() && IsShort()) return Run();
   if (status.ok()) status = environment_.dispatcher.Post([self = shared_from_this()] { self->Run(); });
   grpc::ByteBuffer no_answer;
   if (!status.ok()) Finish(std::move(status), no_answer);
+}
+
+bool RequestTask::IsShort() const {
+  if (record_.request_bytes <= kShortFields) return true;
+  if (record_.request_bytes > kShortMessage) return false;
+  const auto split = SplitMessage::Of(*message_, raw_field());
+  return !split.ok() || split->rest_size() <= kShortFields;
 }
 
 absl::StatusOr<DispatchedCall> RequestTask::PrepareCall() {

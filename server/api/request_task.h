@@ -2,9 +2,9 @@
 // with its times, its statistics and its line in the access log. A protocol derives from it. Unary calls and streams
 // both run their requests as such tasks.
 //
-// A small message is read where it arrives, on a thread of gRPC's; any other on a thread of the runtime's pool. The
-// message, what is read from it, the call and its answer count for one memory account, until the task is gone: whoever
-// sends the answer keeps the task until it is sent.
+// A message that takes little time is read where it arrives, on a thread of gRPC's; any other on a thread of the
+// runtime's pool. The message, what is read from it, the call and its answer count for memory accounts, until the task
+// is gone: whoever sends the answer keeps the task until it is sent.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -57,6 +57,8 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   const std::string& id() const { return record_.id; }
 
  protected:
+  // The field of the message that holds contents of tensors, which need not be read one by one.
+  virtual uint32_t raw_field() const = 0;
   // Reads the message: says what it is about with Identify, and gives the call that it asks for. May throw, as Encode.
   virtual absl::StatusOr<DispatchedCall> Prepare(const grpc::ByteBuffer& message) = 0;
   // Writes the answer to a call that went well. Its time counts as output time.
@@ -76,6 +78,8 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
  private:
   using Clock = std::chrono::steady_clock;
 
+  // Whether to read the message takes little time.
+  bool IsShort() const;
   // What Start began: the message is read and its call dispatched.
   void Run();
   absl::StatusOr<DispatchedCall> PrepareCall();
