@@ -107,6 +107,28 @@ def test_a_model_that_cannot_be_loaded_says_why_and_harms_no_other(hearthd, tmp_
         fails(grpc.StatusCode.NOT_FOUND, lambda: client.unload_model("nowhere"))
 
 
+def test_a_hostile_configuration_fails_its_load_and_harms_nothing(hearthd):
+    server = hearthd({"m": models.constant(1)})
+    tensor = {"name": "x", "dims": [1]}
+    sample = {"name": "w", "inputs": {"x": {"data_type": 99, "dims": [1], "zero_data": True}}}
+    huge = {"data_type": "TYPE_FP32", "dims": [1 << 32, 1 << 32], "zero_data": True}
+    with server.client() as client:
+        for config, message in [
+            ({"input": [{**tensor, "data_type": 99}]}, "input[0].data_type is 99, which is no DataType"),
+            ({"output": [{"name": "OUTPUT__0", "dims": [1], "data_type": 99}]}, "output[0].data_type is 99"),
+            ({"model_warmup": [sample]}, ".data_type is 99"),
+            ({"model_warmup": [{"name": "w", "inputs": {"x": huge}}]}, "makes the sample larger than"),
+            ({"model_warmup": [{"name": "w", "count": 4294967295}]}, "makes the runs of all samples more than 10000"),
+            ({"input": [{**tensor, "data_type": "TYPE_FP32", "dims": [1 << 32, 1 << 32]}]}, "than can be counted"),
+            ({"input": [{**tensor, "data_type": "TYPE_FP32", "dims": [1] * 65}]}, "it may have 64"),
+            ({"metric_tags": {"k": "v" * (1 << 20)}}, "the parameter 'config' has more than 1048576 bytes"),
+        ]:
+            assert message in fails(
+                grpc.StatusCode.INVALID_ARGUMENT, lambda c=config: client.load_model("m", config=json.dumps(c))
+            )
+            assert answer_of(client, "m") == [1]
+
+
 def test_strict_readiness_waits_for_every_model(hearthd, tmp_path):
     put_model(tmp_path, "good", models.constant(1))
     (tmp_path / "bad/1").mkdir(parents=True)
