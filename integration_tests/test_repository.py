@@ -129,6 +129,22 @@ def test_a_hostile_configuration_fails_its_load_and_harms_nothing(hearthd):
             assert answer_of(client, "m") == [1]
 
 
+def test_a_configuration_that_cannot_be_read_fails_the_load(hearthd, tmp_path):
+    put_model(tmp_path, "folder", models.constant(1))
+    (tmp_path / "folder/config.pbtxt").mkdir()
+    put_model(tmp_path, "nowhere", models.constant(1))
+    (tmp_path / "nowhere/config.pbtxt").symlink_to("not_there")
+    server = hearthd(tmp_path)
+    assert server.ready["models_ready"] == 0
+    with server.client() as client:
+        index = index_of(client)
+        assert index[("folder", "")][1].endswith("folder/config.pbtxt: it is not a regular file")
+        assert index[("nowhere", "")][1].endswith("nowhere/config.pbtxt: No such file or directory")
+        (tmp_path / "nowhere/config.pbtxt").unlink()
+        client.load_model("nowhere")
+        assert answer_of(client, "nowhere") == [1]
+
+
 def test_strict_readiness_waits_for_every_model(hearthd, tmp_path):
     put_model(tmp_path, "good", models.constant(1))
     (tmp_path / "bad/1").mkdir(parents=True)

@@ -5,14 +5,13 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
-#include <fstream>
 #include <optional>
 #include <set>
-#include <sstream>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "server/repository/config_file.h"
 #include "server/repository/config_limits.h"
 #include "server/repository/layout.h"
 #include "wire/datatypes.h"
@@ -303,15 +302,12 @@ absl::StatusOr<ModelSettings> SettingsOf(const ModelConfig& config) {
 }
 
 absl::StatusOr<CheckedConfig> ReadModelConfig(const std::filesystem::path& folder) {
-  ModelConfig config;
   const std::filesystem::path file = folder / "config.pbtxt";
-  std::error_code error;
-  if (std::filesystem::exists(file, error)) {
-    std::ifstream stream(file, std::ios::binary);
-    std::ostringstream text;
-    text << stream.rdbuf();
-    if (!stream) return absl::InvalidArgumentError(absl::StrCat("cannot read ", file.string()));
-    auto parsed = ParseModelConfig(text.str(), file.string());
+  auto text = ReadConfigFile(file);
+  if (!text.ok()) return text.status();
+  ModelConfig config;
+  if (text->has_value()) {
+    auto parsed = ParseModelConfig(**text, file.string());
     if (!parsed.ok()) return parsed.status();
     config = *std::move(parsed);
   }
