@@ -250,7 +250,7 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   servable->call_interface = *std::move(call_interface);
   servable->statistics = std::move(statistics);
   servable->weight_bytes = servable->model->weight_bytes();
-  const absl::Status warm = WarmUp(*servable, options_.warmup_time);
+  const absl::Status warm = WarmUp(*servable, {options_.warmup_time, options_.load_memory_limit});
   if (!warm.ok()) return fail(warm);
   servable->statistics->Loaded(std::chrono::steady_clock::now() - start);
   Log().info("{} is loaded: {:.1f} MB of weights, {:.3f} s", what, double(servable->weight_bytes) / 1e6,

@@ -47,6 +47,8 @@ class Repository {
     bool model_operator_libraries = false;
     // What a version's warm-up may take, and what is compiled for it; 0: no limit.
     std::chrono::duration<double> warmup_time{60};
+    // Bytes that the tensors of a warm-up sample may take; 0: no limit.
+    int64_t load_memory_limit = 0;
   };
   using Done = std::function<void(absl::Status)>;
 

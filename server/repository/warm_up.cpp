@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "jit/support/logging.h"
+#include "jit/support/memory_account.h"
 
 namespace hearth::server {
 namespace {
@@ -19,14 +20,26 @@ spdlog::logger& Log() {
   return log;
 }
 
+struct Bounds {
+  Clock::time_point deadline;
+  int64_t memory;
+};
+
+// Anew for each run: a model may write to its arguments.
+absl::StatusOr<BoundArguments> MakeArguments(const Servable& servable, const inference::ModelWarmup& sample,
+                                             int64_t memory_limit) {
+  MemoryAccount account(memory_limit);
+  const MemoryAccount::Scope memory(memory_limit > 0 ? &account : nullptr);
+  return servable.call_interface->BindWarmup(sample);
+}
+
 // `operator_threads` as CallOptions has it.
-absl::Status RunOnce(const Servable& servable, const inference::ModelWarmup& sample, Clock::time_point deadline,
+absl::Status RunOnce(const Servable& servable, const inference::ModelWarmup& sample, const Bounds& bounds,
                      int operator_threads) {
-  // Anew for each run: a model may write to its arguments.
-  auto bound = servable.call_interface->BindWarmup(sample);
+  auto bound = MakeArguments(servable, sample, bounds.memory);
   if (!bound.ok()) return bound.status();
   CallOptions options;
-  options.deadline = deadline;
+  options.deadline = bounds.deadline;
   options.is_warmup = true;
   options.operator_threads = operator_threads;
   return servable.model->Call("forward", std::move(bound->args), std::move(bound->kwargs), options).status();
@@ -34,10 +47,10 @@ absl::Status RunOnce(const Servable& servable, const inference::ModelWarmup& sam
 
 // What libraries prepare at the first use of the plans, for each number of threads that operators may come to have, is
 // better prepared now. What fails has not failed before, and says nothing about the version.
-void UsePlans(const Servable& servable, Clock::time_point deadline) {
+void UsePlans(const Servable& servable, const Bounds& bounds) {
   for (const inference::ModelWarmup& sample : servable.config.model_warmup()) {
     for (const int threads : servable.model->operator_threads()) {
-      RunOnce(servable, sample, deadline, threads).IgnoreError();
+      RunOnce(servable, sample, bounds, threads).IgnoreError();
     }
   }
 }
@@ -55,25 +68,27 @@ Waited WaitUntilWarm(Model& model, Clock::time_point deadline) {
 
 }  // namespace
 
-absl::Status WarmUp(const Servable& servable, std::chrono::duration<double> limit) {
+absl::Status WarmUp(const Servable& servable, const WarmUpLimits& limits) {
   const auto& samples = servable.config.model_warmup();
   const Clock::time_point start = Clock::now();
-  const auto time = std::min<std::chrono::duration<double>>(limit, std::chrono::hours(24 * 365));
+  const auto time = std::min<std::chrono::duration<double>>(limits.time, std::chrono::hours(24 * 365));
   const Clock::time_point deadline =
-      limit.count() > 0 ? start + std::chrono::duration_cast<Clock::duration>(time) : Clock::time_point::max();
+      time.count() > 0 ? start + std::chrono::duration_cast<Clock::duration>(time) : Clock::time_point::max();
+  const Bounds bounds{deadline, limits.memory};
   for (const inference::ModelWarmup& sample : samples) {
     // The configuration's 0 is what it is if nobody says.
     for (uint32_t run = 0; run < std::max(1U, sample.count()); ++run) {
-      const absl::Status status = RunOnce(servable, sample, deadline, 0);
+      const absl::Status status = RunOnce(servable, sample, bounds, 0);
       if (status.ok()) continue;
       return {status.code(), absl::StrCat("the warm-up sample '", sample.name(), "' failed: ", status.message())};
     }
   }
   const std::string what = absl::StrCat(servable.name, " version ", servable.version);
   const Waited waited = WaitUntilWarm(*servable.model, deadline);
-  UsePlans(servable, deadline);
+  UsePlans(servable, bounds);
   if (waited == Waited::kInVain) {
-    Log().warn("{}: what it is to be warm for is not compiled after {} s; it serves without", what, limit.count());
+    Log().warn("{}: what it is to be warm for is not compiled after {} s; it serves without", what,
+               limits.time.count());
   } else if (waited == Waited::kUntilWarm || !samples.empty()) {
     Log().info("{} is warm after {:.3f} s", what, std::chrono::duration<double>(Clock::now() - start).count());
   }
