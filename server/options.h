@@ -58,7 +58,7 @@ struct CommandLine {
 // kInvalidArgument with one clear line for a flag, a setting or a value that is wrong.
 absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv);
 
-// Half of the machine's memory, or of the control group's if that allows less.
+// Half of the memory that this process may use: of the machine's, or of the least that control groups allow.
 int64_t DefaultMemoryLimit();
 // A quarter of that.
 int64_t DefaultKeptMemory();
