@@ -2,7 +2,9 @@
 
 import json
 import queue
+import signal
 import threading
+from pathlib import Path
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -225,3 +227,25 @@ def test_settings_come_from_a_file_too_and_lines_of_the_access_log_are_json(hear
     lines = [json.loads(line) for line in (tmp_path / "access.log").read_text().splitlines()]
     assert [(line["model"], line["code"]) for line in lines] == [("identity", "OK"), ("identity", "INVALID_ARGUMENT")]
     assert lines[0]["id"] == "a" and lines[0]["request_bytes"] > 0 and lines[0]["response_bytes"] > 0
+
+
+def test_sighup_reopens_the_access_log_and_ends_nothing(hearthd, tmp_path):
+    log, old = tmp_path / "access.log", tmp_path / "access.log.1"
+    server = hearthd({"identity": models.scripted(models.Identity())}, "--access-log", log)
+    with server.client() as client:
+        client.infer("identity", [floats("x", 1)], request_id="a")
+        log.rename(old)
+        server.process.send_signal(signal.SIGHUP)
+        eventually(lambda: "the access log is reopened" in Path(server.log.name).read_text())
+        client.infer("identity", [floats("x", 1)], request_id="b")
+    assert server.stop() == 0
+    ids = [[json.loads(line)["id"] for line in file.read_text().splitlines()] for file in (old, log)]
+    assert ids == [["a"], ["b"]]
+
+
+def test_sighup_ends_no_daemon_without_an_access_log(hearthd):
+    server = hearthd({"m": models.constant(1)})
+    server.process.send_signal(signal.SIGHUP)
+    with server.client() as client:
+        assert answer_of(client, "m") == [1]
+    assert server.stop() == 0

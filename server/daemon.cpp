@@ -198,6 +198,15 @@ int Daemon::WaitUntilLoaded() {
   return static_cast<int>(parts_->repository.Serving().size());
 }
 
+void Daemon::ReopenAccessLog() {
+  if (parts_->access_log == nullptr) return;
+  if (const absl::Status status = parts_->access_log->Reopen(); !status.ok()) {
+    Log().error("{}; lines go on to the file that was open", std::string(status.message()));
+  } else {
+    Log().info("the access log is reopened");
+  }
+}
+
 void Daemon::Stop() {
   Parts& parts = *parts_;
   const auto grace =
