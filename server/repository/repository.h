@@ -9,7 +9,10 @@
 // methods are thread-safe.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -23,6 +26,7 @@
 #include "absl/status/statusor.h"
 #include "jit/runtime.h"
 #include "server/repository/keyed_executor.h"
+#include "server/repository/model_config.h"
 #include "server/repository/servable.h"
 
 namespace hearth::server {
@@ -37,6 +41,12 @@ struct IndexEntry {
   ModelState state = ModelState::kUnknown;
   std::string reason;
 };
+
+// Loads and unloads that clients asked for and that wait.
+inline constexpr size_t kMostWaitingOfModel = 16;
+inline constexpr size_t kMostWaiting = 256;
+// Memory of the configurations that came with loads which wait or are under way.
+inline constexpr int64_t kMostWaitingConfigBytes = int64_t{64} << 20;
 
 class Repository {
  public:
@@ -61,9 +71,10 @@ class Repository {
   // cannot be read.
   absl::Status LoadAll(std::function<void()> done);
   // `config_json` takes the place of config.pbtxt. `done` is called from a loading thread, with OK if every chosen
-  // version serves.
+  // version serves; or before Load returns, with kResourceExhausted if too many loads wait, kInvalidArgument for a name
+  // that no model can have.
   void Load(const std::string& name, std::optional<std::string> config_json, Done done);
-  // Stops serving a model: what is in flight ends in peace. kNotFound if it is not loaded.
+  // Stops serving a model: what is in flight ends in peace. kNotFound if it is not loaded, kResourceExhausted as Load.
   void Unload(const std::string& name, Done done);
 
   // The version named, or the highest that serves if `version` is empty. kNotFound for a model or version that is not
@@ -98,11 +109,18 @@ class Repository {
     bool unloaded = false;
   };
 
+  using RequestedConfig = std::optional<absl::StatusOr<CheckedConfig>>;  // nothing: config.pbtxt
+
+  // What a loading thread does. `announced`: whether the model's entry counts the load already (BeginLoad).
+  std::function<void()> LoadJob(const std::string& name, RequestedConfig config, bool announced, Done done);
+  // Counts a load of a model that is known, and says whether it is.
+  bool BeginLoad(const std::string& name);
+  void EndLoad(const std::string& name);
   // Makes an entry for a load of a model that was not known. Not if it is nowhere on disk (`found`): clients may ask
   // for any number of names.
   bool Announce(const std::string& name, const absl::Status& found);
   absl::Status LoadFrom(const absl::StatusOr<std::filesystem::path>& folder, const std::string& name,
-                        const std::optional<std::string>& config_json);
+                        const RequestedConfig& requested);
   absl::Status UnloadNow(const std::string& name);
   absl::StatusOr<std::filesystem::path> FindFolder(const std::string& name) const;
   absl::StatusOr<ServablePtr> LoadVersion(const std::filesystem::path& folder, int64_t version,
@@ -123,6 +141,9 @@ class Repository {
   mutable std::shared_mutex mutex_;
   std::map<std::string, Entry> entries_;
   bool started_ = false;
+
+  // Of kMostWaitingConfigBytes.
+  const std::shared_ptr<std::atomic<int64_t>> waiting_config_bytes_ = std::make_shared<std::atomic<int64_t>>(0);
 
   // Last, so that it is joined before what its jobs use goes.
   std::unique_ptr<KeyedExecutor> loader_;

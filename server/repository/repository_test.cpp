@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <condition_variable>
 #include <fstream>
 #include <future>
+#include <mutex>
 
 #include "server/repository/fake_runtime.h"
 
@@ -195,6 +197,106 @@ TEST_F(RepositoryTest, AModelThatIsStillLoadingIsUnavailable) {
   runtime_.load_gate.Open();
   loaded.get_future().wait();
   EXPECT_EQ(Answer("m"), "one");
+}
+
+// Asks for loads or unloads until one is refused, and counts those that are not.
+class Flood {
+ public:
+  Repository::Done Done() {
+    ++asked_;
+    return [this](const absl::Status& status) {
+      std::lock_guard lock(mutex_);
+      ++ended_;
+      last_ = status;
+      changed_.notify_all();
+    };
+  }
+  // Of the one that was refused at once.
+  absl::Status refusal() {
+    std::lock_guard lock(mutex_);
+    return ended_ > 0 ? last_ : absl::OkStatus();
+  }
+  int admitted() {
+    std::lock_guard lock(mutex_);
+    return asked_ - ended_;
+  }
+  void WaitForAll() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return ended_ == asked_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int asked_ = 0;
+  int ended_ = 0;
+  absl::Status last_;
+};
+
+TEST_F(RepositoryTest, NoMoreLoadsOfAModelWaitThanMay) {
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/n/1/model.pt", "ok two");
+  StartAndLoad();
+  runtime_.load_gate.Shut();
+  Flood flood;
+  while (flood.refusal().ok() && flood.admitted() < 1000) repository_->Load("m", std::nullopt, flood.Done());
+  EXPECT_EQ(flood.refusal().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(flood.refusal().message(), HasSubstr("too many loads wait"));
+  // One more may be under way.
+  EXPECT_GE(flood.admitted(), 16);
+  EXPECT_LE(flood.admitted(), 17);
+  Flood unloads;
+  repository_->Unload("m", unloads.Done());
+  if (flood.admitted() == 17) {
+    EXPECT_EQ(unloads.refusal().code(), absl::StatusCode::kResourceExhausted);
+  }
+  runtime_.load_gate.Open();
+  flood.WaitForAll();
+  unloads.WaitForAll();
+  EXPECT_TRUE(Load("m").ok());
+  EXPECT_EQ(Answer("m"), "one");
+  EXPECT_THAT(IndexLines(), ElementsAre("m/1 READY ", "n/1 READY "));
+}
+
+TEST_F(RepositoryTest, NoMoreLoadsWaitInAllThanMay) {
+  StartAndLoad();
+  Put("a/m/1/model.pt", "ok one");
+  runtime_.load_gate.Shut();
+  Flood blocked;
+  for (int i = 0; i < 2; ++i) {
+    Put("a/blocked" + std::to_string(i) + "/1/model.pt", "ok one");
+    repository_->Load("blocked" + std::to_string(i), std::nullopt, blocked.Done());
+  }
+  Flood flood;
+  for (int i = 0; flood.refusal().ok() && i < 1000; ++i) {
+    repository_->Load("nowhere" + std::to_string(i), std::nullopt, flood.Done());
+  }
+  EXPECT_EQ(flood.refusal().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_LE(flood.admitted(), 256);
+  runtime_.load_gate.Open();
+  flood.WaitForAll();
+  blocked.WaitForAll();
+  EXPECT_TRUE(Load("m").ok());
+}
+
+TEST_F(RepositoryTest, ConfigurationsOfLoadsThatWaitAreBoundedTogether) {
+  for (int i = 0; i < 200; ++i) Put("a/m" + std::to_string(i) + "/1/model.pt", "ok one");
+  Start({root_ / "a"});
+  runtime_.load_gate.Shut();
+  // A text of 0.9 MiB each.
+  const std::string config = R"({"metric_tags": {"k": ")" + std::string(900'000, 'v') + R"("}})";
+  Flood flood;
+  for (int i = 0; flood.refusal().ok() && i < 200; ++i) {
+    repository_->Load("m" + std::to_string(i), config, flood.Done());
+  }
+  EXPECT_EQ(flood.refusal().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(flood.refusal().message(), HasSubstr("take too much memory"));
+  EXPECT_LE(flood.admitted(), 75);
+  EXPECT_GE(flood.admitted(), 30);
+  runtime_.load_gate.Open();
+  flood.WaitForAll();
+  // Room is given back.
+  EXPECT_TRUE(Load("m0", config).ok());
 }
 
 TEST_F(RepositoryTest, AnUnloadedModelIsUnavailableUntilItIsLoadedAgain) {
