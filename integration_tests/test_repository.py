@@ -7,7 +7,10 @@ import threading
 from pathlib import Path
 
 import grpc
+import pytest
+import torch
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from torch import Tensor
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 from tritonclient.utils import InferenceServerException
 
@@ -249,3 +252,68 @@ def test_sighup_ends_no_daemon_without_an_access_log(hearthd):
     with server.client() as client:
         assert answer_of(client, "m") == [1]
     assert server.stop() == 0
+
+
+class SlowToLoad(torch.nn.Module):
+    """Loads for longer than any test."""
+
+    def __init__(self):
+        super().__init__()
+        self.training = False
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+    @torch.jit.export
+    def __getstate__(self) -> int:
+        return 2_000_000_000_000
+
+    @torch.jit.export
+    def __setstate__(self, state: int) -> None:
+        i = 0
+        while i < state:
+            i += 1
+        self.training = i == 0
+
+
+ENDLESS_WARM_UP = """
+model_warmup { name: "w" inputs { key: "x" value { data_type: TYPE_FP32 dims: 1 zero_data: true } }
+                         inputs { key: "rounds" value { data_type: TYPE_INT64 zero_data: true } } }
+"""
+
+
+class Endless(torch.nn.Module):
+    def forward(self, x: Tensor, rounds: int) -> Tensor:
+        while rounds == 0:
+            x = x * 1
+        return x
+
+
+@pytest.mark.parametrize("model", [torch.jit.script(SlowToLoad()), (torch.jit.script(Endless()), ENDLESS_WARM_UP)])
+def test_sigterm_ends_loads_under_way_and_those_that_wait(hearthd, model):
+    archive, config = model if isinstance(model, tuple) else (model, None)
+    limits = ["--load-seconds", "0", "--warmup-seconds", "0", "--load-threads", "1"]
+    server = hearthd({"m": models.constant(1), "n": models.constant(1)}, *limits)
+    put_model(server.repository, "slow", archive, config=config)
+    with server.channel() as channel, server.client() as client:
+        load = service_pb2_grpc.GRPCInferenceServiceStub(channel).RepositoryModelLoad
+        client.unload_model("m")
+        client.unload_model("n")
+        loads = [load.future(service_pb2.RepositoryModelLoadRequest(model_name="slow"))]
+        eventually(lambda: "loading slow version 1 from" in Path(server.log.name).read_text())
+        # The only thread that loads is busy, so these wait.
+        loads += [load.future(service_pb2.RepositoryModelLoadRequest(model_name=name)) for name in ("m", "n")]
+        eventually(lambda: {index_of(client)[(name, "1")][0] for name in ("m", "n")} == {"LOADING"})
+        server.terminate()
+        for under_way in loads:
+            assert "the server is shutting down" in fails(grpc.StatusCode.UNAVAILABLE, under_way.result)
+    assert server.wait() == 0
+    assert Path(server.log.name).read_text().splitlines()[-1].endswith("stopped")
+
+
+def test_sigterm_ends_a_daemon_that_still_loads_its_models(hearthd):
+    server = hearthd({"slow": torch.jit.script(SlowToLoad())}, "--load-seconds", "0", wait=False)
+    eventually(lambda: "loading slow version 1 from" in Path(server.log.name).read_text())
+    server.terminate()
+    assert server.wait() == 0
+    assert server.process.stdout.read() == ""

@@ -215,6 +215,7 @@ void Daemon::Stop() {
   Log().info("stopping: {} requests in flight, at most {} s for them", parts.dispatcher.in_flight(),
              parts.options.drain_seconds);
   parts.readiness.draining = true;
+  parts.repository.StopLoading();
   parts.dispatcher.StopAccepting();
   parts.health.Update();
   parts.streams.StopReading();
@@ -228,7 +229,6 @@ void Daemon::Stop() {
   parts.dispatcher.WaitUntilIdle(std::chrono::steady_clock::now() + std::chrono::hours(1));
   parts.http.reset();
   if (parts.access_log != nullptr) parts.access_log->Flush();
-  Log().info("stopped");
 }
 
 }  // namespace hearth::server

@@ -27,8 +27,8 @@ class Daemon {
   // For who has renamed the access log's file. What goes wrong is logged.
   void ReopenAccessLog();
 
-  // Refuses new requests and says so to health checks, answers what is in flight, then ends. What is not answered after
-  // drain_seconds is cancelled.
+  // Refuses new requests and says so to health checks, ends the loads of models, answers what is in flight, then ends.
+  // What is not answered after drain_seconds is cancelled.
   void Stop();
 
  private:

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <functional>
@@ -117,9 +118,10 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
   auto daemon = Daemon::Start(line->options, **runtime);
   if (!daemon.ok()) return Complain(daemon.status(), kCannotServe);
 
+  std::atomic<bool> stopping{false};
   std::thread announcer([&] {
     const int models_ready = (*daemon)->WaitUntilLoaded();
-    PrintReady(**daemon, models_ready);
+    if (!stopping) PrintReady(**daemon, models_ready);
   });
   signals.WaitForEnd([&] { (*daemon)->ReopenAccessLog(); });
   // Another signal means that whoever sends it will not wait; a run that does not even stop when it is cancelled (one
@@ -128,9 +130,12 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
     signals.WaitForEnd(patience);
     _exit(kEndedAtOnce);
   }).detach();
+  stopping = true;
   (*daemon)->Stop();
   announcer.join();
   daemon->reset();
+  runtime->reset();
+  LoggerOf("server/serve").info("stopped");
   return 0;
 }
 

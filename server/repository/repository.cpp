@@ -31,6 +31,8 @@ double SecondsSince(std::chrono::steady_clock::time_point start) {
 
 std::string Text(absl::string_view view) { return std::string(view.data(), view.size()); }
 
+absl::Status ShuttingDown() { return absl::UnavailableError("the server is shutting down"); }
+
 absl::Status TooMany(const char* what) { return absl::ResourceExhaustedError(absl::StrCat(what, "; try again later")); }
 
 absl::StatusOr<CheckedConfig> ReadRequested(const std::string& json, const std::string& model) {
@@ -119,8 +121,11 @@ absl::Status Repository::LoadAll(std::function<void()> done) {
   return absl::OkStatus();
 }
 
+void Repository::StopLoading() { stop_.request_stop(); }
+
 void Repository::Load(const std::string& name, std::optional<std::string> config_json, Done done) {
   if (absl::Status status = CheckModelName(name); !status.ok()) return done(status);
+  if (stop_.stop_requested()) return done(ShuttingDown());
   // Read here and now, so that what waits holds no text.
   RequestedConfig config;
   if (config_json.has_value()) config = ReadRequested(*config_json, name);
@@ -139,7 +144,10 @@ std::function<void()> Repository::LoadJob(const std::string& name, RequestedConf
   return [this, name, announced, config = std::move(config), done = std::move(done)] {
     auto folder = FindFolder(name);
     absl::Status status;
-    if (announced || Announce(name, folder.status())) {
+    if (stop_.stop_requested()) {
+      if (announced) EndLoad(name);
+      status = ShuttingDown();
+    } else if (announced || Announce(name, folder.status())) {
       status = LoadFrom(folder, name, config);
     } else {
       status = folder.status();
@@ -246,12 +254,17 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   const auto start = std::chrono::steady_clock::now();
   const fs::path archive = folder / std::to_string(version) / config.default_model_filename();
   const std::string what = absl::StrCat(config.name(), " version ", version);
-  Log().info("loading {} from {}", what, archive.string());
   auto fail = [&](const absl::Status& status) {
+    if (stop_.stop_requested()) {
+      Log().info("{} is not loaded any further: the server is shutting down", what);
+      return ShuttingDown();
+    }
     Log().error("{} failed to load: {}", what, Text(status.message()));
     ReturnFreedMemory();
     return status;
   };
+  if (stop_.stop_requested()) return fail(ShuttingDown());
+  Log().info("loading {} from {}", what, archive.string());
   std::error_code error;
   if (!fs::is_regular_file(archive, error)) {
     return fail(absl::NotFoundError(absl::StrCat("there is no file ", archive.string())));
@@ -259,6 +272,7 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   const auto settings = SettingsOf(config);
   if (!settings.ok()) return fail(settings.status());
   LoadOptions load_options;
+  load_options.stop = stop_.get_token();
   load_options.memory_limit = settings->memory_limit;
   load_options.compile_after = settings->compile_after;
   load_options.exact_after = settings->exact_after;
@@ -288,7 +302,7 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   servable->call_interface = *std::move(call_interface);
   servable->statistics = std::move(statistics);
   servable->weight_bytes = servable->model->weight_bytes();
-  const absl::Status warm = WarmUp(*servable, {options_.warmup_time, options_.load_memory_limit});
+  const absl::Status warm = WarmUp(*servable, {options_.warmup_time, options_.load_memory_limit, stop_.get_token()});
   if (!warm.ok()) return fail(warm);
   servable->statistics->Loaded(std::chrono::steady_clock::now() - start);
   Log().info("{} is loaded: {:.1f} MB of weights, {:.3f} s", what, double(servable->weight_bytes) / 1e6,

@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <shared_mutex>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -64,7 +65,7 @@ class Repository {
 
   // `runtime` outlives the repository. `changed` is called after each change of what is ready, from loading threads.
   Repository(Options options, Runtime& runtime, CallInterfaceFactory factory, std::function<void()> changed);
-  // Finishes the loads that were asked for, then drops every model.
+  // Waits for the loads that were asked for, then drops every model.
   ~Repository();
 
   // Loads all models on disk; `done` is called when each has been loaded or has failed. kNotFound, at once, if a root
@@ -74,6 +75,9 @@ class Repository {
   // version serves; or before Load returns, with kResourceExhausted if too many loads wait, kInvalidArgument for a name
   // that no model can have.
   void Load(const std::string& name, std::optional<std::string> config_json, Done done);
+  // Ends the loads that are under way and those that wait, as kUnavailable, and refuses others: for a server that ends.
+  // Does not wait for them.
+  void StopLoading();
   // Stops serving a model: what is in flight ends in peace. kNotFound if it is not loaded, kResourceExhausted as Load.
   void Unload(const std::string& name, Done done);
 
@@ -141,6 +145,8 @@ class Repository {
   mutable std::shared_mutex mutex_;
   std::map<std::string, Entry> entries_;
   bool started_ = false;
+
+  std::stop_source stop_;  // of all loads
 
   // Of kMostWaitingConfigBytes.
   const std::shared_ptr<std::atomic<int64_t>> waiting_config_bytes_ = std::make_shared<std::atomic<int64_t>>(0);

@@ -299,6 +299,37 @@ TEST_F(RepositoryTest, ConfigurationsOfLoadsThatWaitAreBoundedTogether) {
   EXPECT_TRUE(Load("m0", config).ok());
 }
 
+TEST_F(RepositoryTest, LoadsThatAreUnderWayOrWaitEndWhenTheServerDoes) {
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/n/1/model.pt", "ok two");
+  StartAndLoad();
+  runtime_.load_gate.Shut();
+  std::vector<std::promise<absl::Status>> ends(6);
+  for (size_t i = 0; i < ends.size(); ++i) {
+    repository_->Load(i % 2 == 0 ? "m" : "n", std::nullopt, [&, i](absl::Status status) { ends[i].set_value(status); });
+  }
+  repository_->StopLoading();
+  for (std::promise<absl::Status>& end : ends) {
+    const absl::Status status = end.get_future().get();
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(status.message(), HasSubstr("the server is shutting down"));
+  }
+  EXPECT_EQ(Load("m").code(), absl::StatusCode::kUnavailable);
+  // What served still does, for what is in flight.
+  EXPECT_EQ(Answer("m"), "one");
+}
+
+TEST_F(RepositoryTest, AWarmUpEndsWhenTheServerDoes) {
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  runtime_.call_gate.Shut();
+  std::promise<absl::Status> end;
+  repository_->Load("m", R"({"model_warmup": [{"name": "good", "count": 3}]})",
+                    [&](absl::Status status) { end.set_value(status); });
+  repository_->StopLoading();
+  EXPECT_EQ(end.get_future().get().code(), absl::StatusCode::kUnavailable);
+}
+
 TEST_F(RepositoryTest, AnUnloadedModelIsUnavailableUntilItIsLoadedAgain) {
   Put("a/m/1/model.pt", "ok one");
   StartAndLoad();

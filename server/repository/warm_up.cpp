@@ -1,8 +1,10 @@
 #include "server/repository/warm_up.h"
 
 #include <algorithm>
+#include <condition_variable>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -23,6 +25,7 @@ spdlog::logger& Log() {
 struct Bounds {
   Clock::time_point deadline;
   int64_t memory;
+  std::stop_token stop;
 };
 
 // Anew for each run: a model may write to its arguments.
@@ -42,7 +45,13 @@ absl::Status RunOnce(const Servable& servable, const inference::ModelWarmup& sam
   options.deadline = bounds.deadline;
   options.is_warmup = true;
   options.operator_threads = operator_threads;
-  return servable.model->Call("forward", std::move(bound->args), std::move(bound->kwargs), options).status();
+  // Shared, for the callback may still be under way when the wait is over.
+  const auto promise = std::make_shared<std::promise<absl::Status>>();
+  const auto call = servable.model->CallAsync(
+      "forward", std::move(bound->args), std::move(bound->kwargs), options,
+      [promise](const absl::StatusOr<c10::IValue>& answer) { promise->set_value(answer.status()); });
+  const std::stop_callback cancel(bounds.stop, [&call] { call->Cancel(); });
+  return promise->get_future().get();
 }
 
 // What libraries prepare at the first use of the plans, for each number of threads that operators may come to have, is
@@ -50,6 +59,7 @@ absl::Status RunOnce(const Servable& servable, const inference::ModelWarmup& sam
 void UsePlans(const Servable& servable, const Bounds& bounds) {
   for (const inference::ModelWarmup& sample : servable.config.model_warmup()) {
     for (const int threads : servable.model->operator_threads()) {
+      if (bounds.stop.stop_requested()) return;
       RunOnce(servable, sample, bounds, threads).IgnoreError();
     }
   }
@@ -57,13 +67,23 @@ void UsePlans(const Servable& servable, const Bounds& bounds) {
 
 enum class Waited { kForNothing, kUntilWarm, kInVain };
 
-Waited WaitUntilWarm(Model& model, Clock::time_point deadline) {
+Waited WaitUntilWarm(Model& model, const Bounds& bounds) {
+  struct State {
+    std::mutex mutex;
+    std::condition_variable_any changed;
+    bool warm = false;
+  };
   // Shared, for the callback may still be under way when the wait is over.
-  const auto promise = std::make_shared<std::promise<void>>();
-  const std::future<void> warm = promise->get_future();
-  const auto wait = model.WhenWarm([promise] { promise->set_value(); });
-  if (warm.wait_for(Clock::duration(0)) == std::future_status::ready) return Waited::kForNothing;
-  return warm.wait_until(deadline) == std::future_status::ready ? Waited::kUntilWarm : Waited::kInVain;
+  const auto state = std::make_shared<State>();
+  const auto wait = model.WhenWarm([state] {
+    std::lock_guard lock(state->mutex);
+    state->warm = true;
+    state->changed.notify_all();
+  });
+  std::unique_lock lock(state->mutex);
+  if (state->warm) return Waited::kForNothing;
+  const bool warm = state->changed.wait_until(lock, bounds.stop, bounds.deadline, [&] { return state->warm; });
+  return warm ? Waited::kUntilWarm : Waited::kInVain;
 }
 
 }  // namespace
@@ -74,7 +94,7 @@ absl::Status WarmUp(const Servable& servable, const WarmUpLimits& limits) {
   const auto time = std::min<std::chrono::duration<double>>(limits.time, std::chrono::hours(24 * 365));
   const Clock::time_point deadline =
       time.count() > 0 ? start + std::chrono::duration_cast<Clock::duration>(time) : Clock::time_point::max();
-  const Bounds bounds{deadline, limits.memory};
+  const Bounds bounds{deadline, limits.memory, limits.stop};
   for (const inference::ModelWarmup& sample : samples) {
     // The configuration's 0 is what it is if nobody says.
     for (uint32_t run = 0; run < std::max(1U, sample.count()); ++run) {
@@ -84,8 +104,9 @@ absl::Status WarmUp(const Servable& servable, const WarmUpLimits& limits) {
     }
   }
   const std::string what = absl::StrCat(servable.name, " version ", servable.version);
-  const Waited waited = WaitUntilWarm(*servable.model, deadline);
+  const Waited waited = WaitUntilWarm(*servable.model, bounds);
   UsePlans(servable, bounds);
+  if (limits.stop.stop_requested()) return absl::CancelledError("the warm-up was stopped");
   if (waited == Waited::kInVain) {
     Log().warn("{}: what it is to be warm for is not compiled after {} s; it serves without", what,
                limits.time.count());

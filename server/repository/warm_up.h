@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <stop_token>
 
 #include "absl/status/status.h"
 #include "server/repository/servable.h"
@@ -15,6 +16,8 @@ struct WarmUpLimits {
   std::chrono::duration<double> time{0};
   // Bytes that making the tensors of one sample may come to hold; 0: no limit.
   int64_t memory = 0;
+  // Ends it, with kCancelled.
+  std::stop_token stop;
 };
 
 // Waits on the calling thread. A sample that fails, or is not done in time, is an error that names it; plans that are
