@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <mutex>
 #include <set>
 #include <system_error>
@@ -148,7 +149,7 @@ std::function<void()> Repository::LoadJob(const std::string& name, RequestedConf
       if (announced) EndLoad(name);
       status = ShuttingDown();
     } else if (announced || Announce(name, folder.status())) {
-      status = LoadFrom(folder, name, config);
+      status = LoadOrFail(folder, name, config);
     } else {
       status = folder.status();
     }
@@ -197,6 +198,16 @@ bool Repository::Announce(const std::string& name, const absl::Status& found) {
   if (absl::IsNotFound(found) && entries_.count(name) == 0) return false;
   ++entries_[name].loading;
   return true;
+}
+
+absl::Status Repository::LoadOrFail(const absl::StatusOr<fs::path>& folder, const std::string& name,
+                                    const RequestedConfig& requested) try {
+  return LoadFrom(folder, name, requested);
+} catch (const std::exception& error) {
+  // No room for what is small, a folder that cannot be read: of this load alone.
+  const absl::Status status = absl::InternalError(absl::StrCat("loading '", name, "': ", error.what()));
+  FailModel(name, status);
+  return status;
 }
 
 absl::Status Repository::LoadFrom(const absl::StatusOr<fs::path>& folder, const std::string& name,

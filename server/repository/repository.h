@@ -123,6 +123,9 @@ class Repository {
   // Makes an entry for a load of a model that was not known. Not if it is nowhere on disk (`found`): clients may ask
   // for any number of names.
   bool Announce(const std::string& name, const absl::Status& found);
+  // LoadFrom, whose exceptions fail the load.
+  absl::Status LoadOrFail(const absl::StatusOr<std::filesystem::path>& folder, const std::string& name,
+                          const RequestedConfig& requested);
   absl::Status LoadFrom(const absl::StatusOr<std::filesystem::path>& folder, const std::string& name,
                         const RequestedConfig& requested);
   absl::Status UnloadNow(const std::string& name);

@@ -19,10 +19,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Takes any sample but those called "bad".
+// Takes any sample but those called "bad" and "throws".
 class AnyCall : public CallInterface {
  public:
   absl::StatusOr<BoundArguments> BindWarmup(const inference::ModelWarmup& sample) const override {
+    if (sample.name() == "throws") throw std::bad_alloc();
     if (sample.name() == "bad") return absl::InvalidArgumentError("no such input");
     return BoundArguments();
   }
@@ -108,6 +109,14 @@ TEST_F(RepositoryTest, AVersionWhoseWarmUpFailsIsNotSwappedIn) {
   EXPECT_EQ(Answer("m"), "old");
   EXPECT_TRUE(Load("m", R"({"model_warmup": [{"name": "good", "count": 3}]})").ok());
   EXPECT_EQ(Answer("m"), "new");
+}
+
+TEST_F(RepositoryTest, AnExceptionFailsItsLoadAlone) {
+  Put("a/m/1/model.pt", "ok old");
+  StartAndLoad();
+  EXPECT_EQ(Load("m", R"({"model_warmup": [{"name": "throws"}]})").code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(Answer("m"), "old");
+  EXPECT_TRUE(Load("m").ok());
 }
 
 TEST_F(RepositoryTest, AllVersionsServeWhenThePolicySaysSo) {
