@@ -2,10 +2,15 @@
 
 import json
 import queue
+import signal
 import threading
+from pathlib import Path
 
 import grpc
+import pytest
+import torch
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from torch import Tensor
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 from tritonclient.utils import InferenceServerException
 
@@ -107,6 +112,44 @@ def test_a_model_that_cannot_be_loaded_says_why_and_harms_no_other(hearthd, tmp_
         fails(grpc.StatusCode.NOT_FOUND, lambda: client.unload_model("nowhere"))
 
 
+def test_a_hostile_configuration_fails_its_load_and_harms_nothing(hearthd):
+    server = hearthd({"m": models.constant(1)})
+    tensor = {"name": "x", "dims": [1]}
+    sample = {"name": "w", "inputs": {"x": {"data_type": 99, "dims": [1], "zero_data": True}}}
+    huge = {"data_type": "TYPE_FP32", "dims": [1 << 32, 1 << 32], "zero_data": True}
+    with server.client() as client:
+        for config, message in [
+            ({"input": [{**tensor, "data_type": 99}]}, "input[0].data_type is 99, which is no DataType"),
+            ({"output": [{"name": "OUTPUT__0", "dims": [1], "data_type": 99}]}, "output[0].data_type is 99"),
+            ({"model_warmup": [sample]}, ".data_type is 99"),
+            ({"model_warmup": [{"name": "w", "inputs": {"x": huge}}]}, "makes the sample larger than"),
+            ({"model_warmup": [{"name": "w", "count": 4294967295}]}, "makes the runs of all samples more than 10000"),
+            ({"input": [{**tensor, "data_type": "TYPE_FP32", "dims": [1 << 32, 1 << 32]}]}, "than can be counted"),
+            ({"input": [{**tensor, "data_type": "TYPE_FP32", "dims": [1] * 65}]}, "it may have 64"),
+            ({"metric_tags": {"k": "v" * (1 << 20)}}, "the parameter 'config' has more than 1048576 bytes"),
+        ]:
+            assert message in fails(
+                grpc.StatusCode.INVALID_ARGUMENT, lambda c=config: client.load_model("m", config=json.dumps(c))
+            )
+            assert answer_of(client, "m") == [1]
+
+
+def test_a_configuration_that_cannot_be_read_fails_the_load(hearthd, tmp_path):
+    put_model(tmp_path, "folder", models.constant(1))
+    (tmp_path / "folder/config.pbtxt").mkdir()
+    put_model(tmp_path, "nowhere", models.constant(1))
+    (tmp_path / "nowhere/config.pbtxt").symlink_to("not_there")
+    server = hearthd(tmp_path)
+    assert server.ready["models_ready"] == 0
+    with server.client() as client:
+        index = index_of(client)
+        assert index[("folder", "")][1].endswith("folder/config.pbtxt: it is not a regular file")
+        assert index[("nowhere", "")][1].endswith("nowhere/config.pbtxt: No such file or directory")
+        (tmp_path / "nowhere/config.pbtxt").unlink()
+        client.load_model("nowhere")
+        assert answer_of(client, "nowhere") == [1]
+
+
 def test_strict_readiness_waits_for_every_model(hearthd, tmp_path):
     put_model(tmp_path, "good", models.constant(1))
     (tmp_path / "bad/1").mkdir(parents=True)
@@ -187,3 +230,90 @@ def test_settings_come_from_a_file_too_and_lines_of_the_access_log_are_json(hear
     lines = [json.loads(line) for line in (tmp_path / "access.log").read_text().splitlines()]
     assert [(line["model"], line["code"]) for line in lines] == [("identity", "OK"), ("identity", "INVALID_ARGUMENT")]
     assert lines[0]["id"] == "a" and lines[0]["request_bytes"] > 0 and lines[0]["response_bytes"] > 0
+
+
+def test_sighup_reopens_the_access_log_and_ends_nothing(hearthd, tmp_path):
+    log, old = tmp_path / "access.log", tmp_path / "access.log.1"
+    server = hearthd({"identity": models.scripted(models.Identity())}, "--access-log", log)
+    with server.client() as client:
+        client.infer("identity", [floats("x", 1)], request_id="a")
+        log.rename(old)
+        server.process.send_signal(signal.SIGHUP)
+        eventually(lambda: "the access log is reopened" in Path(server.log.name).read_text())
+        client.infer("identity", [floats("x", 1)], request_id="b")
+    assert server.stop() == 0
+    ids = [[json.loads(line)["id"] for line in file.read_text().splitlines()] for file in (old, log)]
+    assert ids == [["a"], ["b"]]
+
+
+def test_sighup_ends_no_daemon_without_an_access_log(hearthd):
+    server = hearthd({"m": models.constant(1)})
+    server.process.send_signal(signal.SIGHUP)
+    with server.client() as client:
+        assert answer_of(client, "m") == [1]
+    assert server.stop() == 0
+
+
+class SlowToLoad(torch.nn.Module):
+    """Loads for longer than any test."""
+
+    def __init__(self):
+        super().__init__()
+        self.training = False
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+    @torch.jit.export
+    def __getstate__(self) -> int:
+        return 2_000_000_000_000
+
+    @torch.jit.export
+    def __setstate__(self, state: int) -> None:
+        i = 0
+        while i < state:
+            i += 1
+        self.training = i == 0
+
+
+ENDLESS_WARM_UP = """
+model_warmup { name: "w" inputs { key: "x" value { data_type: TYPE_FP32 dims: 1 zero_data: true } }
+                         inputs { key: "rounds" value { data_type: TYPE_INT64 zero_data: true } } }
+"""
+
+
+class Endless(torch.nn.Module):
+    def forward(self, x: Tensor, rounds: int) -> Tensor:
+        while rounds == 0:
+            x = x * 1
+        return x
+
+
+@pytest.mark.parametrize("model", [torch.jit.script(SlowToLoad()), (torch.jit.script(Endless()), ENDLESS_WARM_UP)])
+def test_sigterm_ends_loads_under_way_and_those_that_wait(hearthd, model):
+    archive, config = model if isinstance(model, tuple) else (model, None)
+    limits = ["--load-seconds", "0", "--warmup-seconds", "0", "--load-threads", "1"]
+    server = hearthd({"m": models.constant(1), "n": models.constant(1)}, *limits)
+    put_model(server.repository, "slow", archive, config=config)
+    with server.channel() as channel, server.client() as client:
+        load = service_pb2_grpc.GRPCInferenceServiceStub(channel).RepositoryModelLoad
+        client.unload_model("m")
+        client.unload_model("n")
+        loads = [load.future(service_pb2.RepositoryModelLoadRequest(model_name="slow"))]
+        eventually(lambda: "loading slow version 1 from" in Path(server.log.name).read_text())
+        # The only thread that loads is busy, so these wait.
+        loads += [load.future(service_pb2.RepositoryModelLoadRequest(model_name=name)) for name in ("m", "n")]
+        eventually(lambda: {index_of(client)[(name, "1")][0] for name in ("m", "n")} == {"LOADING"})
+        server.terminate()
+        for under_way in loads:
+            assert "the server is shutting down" in fails(grpc.StatusCode.UNAVAILABLE, under_way.result)
+    assert server.wait() == 0
+    assert Path(server.log.name).read_text().splitlines()[-1].endswith("stopped")
+
+
+def test_sigterm_ends_a_daemon_that_still_loads_its_models(hearthd):
+    server = hearthd({"slow": torch.jit.script(SlowToLoad())}, "--load-seconds", "0", wait=False)
+    eventually(lambda: "loading slow version 1 from" in Path(server.log.name).read_text())
+    server.terminate()
+    assert server.wait() == 0
+    assert server.process.stdout.read() == ""

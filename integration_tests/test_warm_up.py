@@ -144,6 +144,24 @@ def test_a_model_whose_sample_fails_does_not_load_and_its_predecessor_serves(hea
             client.load_model("scaled")
 
 
+def test_samples_count_for_the_memory_that_loading_may_take(hearthd, scaled):
+    server = hearthd({"scaled": scaled}, "--load-memory-limit", "64MiB")
+    config = server.repository / "scaled/config.pbtxt"
+    for rows, message in [
+        (4_000_000, "ValueError: too many rows"),
+        (20_000_000, "beyond its memory limit of 67108864 bytes"),
+    ]:
+        config.write_text(
+            'model_warmup { name: "w" inputs { key: "index" value { data_type: TYPE_INT64 dims: 1 zero_data: true } }\n'
+            f'  inputs {{ key: "x" value {{ data_type: TYPE_FP32 dims: [ {rows // 4}, 4 ] zero_data: true }} }} }}'
+        )
+        with server.client() as client, pytest.raises(InferenceServerException) as raised:
+            client.load_model("scaled")
+        assert message in raised.value.message()
+    # Not the call's, which has half of the machine's memory, but the load's.
+    assert raised.value.status() == "StatusCode.RESOURCE_EXHAUSTED"
+
+
 def test_a_sample_that_takes_too_long_fails_the_load(hearthd):
     class Endless(nn.Module):
         def forward(self, x: Tensor) -> Tensor:

@@ -461,7 +461,8 @@ class RuntimeImpl final : public Runtime {
     run_options.memory = MakeAccount(load_memory_limit_);
     run_options.token = std::make_shared<CancellationToken>();
     const MemoryAccount::Scope memory(run_options.memory.get());
-    const LoadBudget budget(load_time_limit_);
+    const LoadBudget budget(load_time_limit_, options.stop);
+    const std::stop_callback cancel(options.stop, [token = run_options.token] { token->Cancel(); });
     try {
       const OperatorReader operators;
       std::optional<CodeBuilder> builder;
@@ -513,8 +514,13 @@ class RuntimeImpl final : public Runtime {
   static absl::Status StatusOfLoad(const LoadBudget& budget, const std::exception_ptr& error) {
     try {
       std::rethrow_exception(error);
-    } catch (const CancelledError&) {
+    } catch (const CancelledError& error) {
+      if (error.reason() == CancelledError::Reason::kCancelled) {
+        return absl::CancelledError(LoadStoppedError().what() + budget.Interrupted());
+      }
       return absl::DeadlineExceededError(budget.TimeMessage() + budget.Interrupted());
+    } catch (const LoadStoppedError& error) {
+      return absl::CancelledError(error.what() + budget.Interrupted());
     } catch (const LoadTimeError&) {
       return absl::DeadlineExceededError(budget.TimeMessage() + budget.Interrupted());
     } catch (const MemoryLimitError& e) {
@@ -528,7 +534,7 @@ class RuntimeImpl final : public Runtime {
     if (absl::Status status = LoadLibraries(options.operator_libraries); !status.ok()) return status;
     const std::shared_ptr<MemoryAccount> account = MakeAccount(load_memory_limit_);
     const MemoryAccount::Scope memory(account.get());
-    const LoadBudget budget(load_time_limit_);
+    const LoadBudget budget(load_time_limit_, options.stop);
     try {
       const OperatorReader operators;
       const std::shared_ptr<const Mapping> file = Mapping::Open(path, Mapping::Mode::kInPlace);

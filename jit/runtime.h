@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -106,6 +107,8 @@ struct LoadOptions {
   // What this one takes the place of: plans are asked for at once for what it is called with (WhenWarm waits for them),
   // made of its profiles where the code is the same. May be null. Of the same Runtime.
   std::shared_ptr<const Model> predecessor;
+  // Ends the load as soon as it looks (at each line, opcode and node), with kCancelled.
+  std::stop_token stop;
 };
 
 // A method as the archive's schema gives it, or a function of a file of source.

@@ -82,7 +82,8 @@ struct Daemon::Parts {
         repository({{options.model_repositories.begin(), options.model_repositories.end()},
                     options.load_threads,
                     options.model_operator_libraries,
-                    std::chrono::duration<double>(options.warmup_seconds)},
+                    std::chrono::duration<double>(options.warmup_seconds),
+                    options.load_memory_limit.value_or(DefaultMemoryLimit())},
                    runtime, MakeSignature, [this] { health.Update(); }),
         dispatcher({options.max_pending_requests, options.max_in_flight_requests},
                    [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); }),
@@ -200,6 +201,15 @@ int Daemon::WaitUntilLoaded() {
   return static_cast<int>(parts_->repository.Serving().size());
 }
 
+void Daemon::ReopenAccessLog() {
+  if (parts_->access_log == nullptr) return;
+  if (const absl::Status status = parts_->access_log->Reopen(); !status.ok()) {
+    Log().error("{}; lines go on to the file that was open", std::string(status.message()));
+  } else {
+    Log().info("the access log is reopened");
+  }
+}
+
 void Daemon::Stop() {
   Parts& parts = *parts_;
   const auto grace =
@@ -208,6 +218,7 @@ void Daemon::Stop() {
   Log().info("stopping: {} requests in flight, at most {} s for them", parts.dispatcher.in_flight(),
              parts.options.drain_seconds);
   parts.readiness.draining = true;
+  parts.repository.StopLoading();
   parts.dispatcher.StopAccepting();
   parts.health.Update();
   parts.streams.StopReading();
@@ -221,7 +232,6 @@ void Daemon::Stop() {
   parts.dispatcher.WaitUntilIdle(std::chrono::steady_clock::now() + std::chrono::hours(1));
   parts.http.reset();
   if (parts.access_log != nullptr) parts.access_log->Flush();
-  Log().info("stopped");
 }
 
 }  // namespace hearth::server

@@ -24,8 +24,11 @@ class Daemon {
   // Returns when every model found at the start has been loaded or has failed: the number of versions that serve.
   int WaitUntilLoaded();
 
-  // Refuses new requests and says so to health checks, answers what is in flight, then ends. What is not answered after
-  // drain_seconds is cancelled.
+  // For who has renamed the access log's file. What goes wrong is logged.
+  void ReopenAccessLog();
+
+  // Refuses new requests and says so to health checks, ends the loads of models, answers what is in flight, then ends.
+  // What is not answered after drain_seconds is cancelled.
   void Stop();
 
  private:

@@ -1,7 +1,5 @@
 #include "server/options.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fstream>
@@ -12,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "jit/support/processors.h"
+#include "jit/support/usable_memory.h"
 #include "jit/support/version.h"
 
 namespace hearth::server {
@@ -219,15 +218,7 @@ absl::StatusOr<ServerOptions> ParseConfigFile(const std::string& text, const std
   return options;
 }
 
-int64_t DefaultMemoryLimit() {
-  int64_t memory = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
-  // A control group of either version; a file that holds no number ("max") sets no limit.
-  for (const char* file : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    int64_t limit = 0;
-    if (std::ifstream(file) >> limit && limit > 0) memory = std::min(memory, limit);
-  }
-  return memory / 2;
-}
+int64_t DefaultMemoryLimit() { return UsableMemory() / 2; }
 
 int64_t DefaultRequestsMemoryLimit() { return DefaultMemoryLimit() / 2 * 3; }
 

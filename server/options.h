@@ -61,7 +61,7 @@ struct CommandLine {
 // kInvalidArgument with one clear line for a flag, a setting or a value that is wrong.
 absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv);
 
-// Half of the machine's memory, or of the control group's if that allows less.
+// Half of the memory that this process may use: of the machine's, or of the least that control groups allow.
 int64_t DefaultMemoryLimit();
 int64_t DefaultRequestsMemoryLimit();
 // A quarter of that.

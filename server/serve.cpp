@@ -4,8 +4,10 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -23,31 +25,40 @@ constexpr int kEndedAtOnce = 128 + SIGTERM;
 // What cancelled runs get to stop, after the drain.
 constexpr double kSecondsToCancel = 15;
 
-// Blocks the signals that end the daemon in this thread and all it will start, so that only Next sees them.
-class EndSignals {
+// Blocks the signals that are for the daemon in this thread and all it will start, so that only the waits see them.
+class Signals {
  public:
-  EndSignals() {
-    sigemptyset(&set_);
-    sigaddset(&set_, SIGTERM);
-    sigaddset(&set_, SIGINT);
-    pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+  Signals() {
+    sigemptyset(&end_);
+    sigaddset(&end_, SIGTERM);
+    sigaddset(&end_, SIGINT);
+    all_ = end_;
+    sigaddset(&all_, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &all_, nullptr);
   }
 
-  void Wait() const {
-    int signal = 0;
-    while (sigwait(&set_, &signal) != 0) continue;
+  // Waits for one that ends the daemon; calls `hung_up` for each SIGHUP until then.
+  void WaitForEnd(const std::function<void()>& hung_up) const {
+    for (;;) {
+      int signal = 0;
+      if (sigwait(&all_, &signal) != 0) continue;
+      if (signal != SIGHUP) return;
+      hung_up();
+    }
   }
 
-  // Waits for the time at most; anew if something else interrupts (a tracer that stops the thread for a moment).
-  void WaitFor(double seconds) const {
+  // Waits for one that ends the daemon, for the time at most; anew if something else interrupts (a tracer that stops
+  // the thread for a moment).
+  void WaitForEnd(double seconds) const {
     timespec time;
     time.tv_sec = static_cast<time_t>(seconds);
     time.tv_nsec = static_cast<long>((seconds - static_cast<double>(time.tv_sec)) * 1e9);
-    while (sigtimedwait(&set_, nullptr, &time) < 0 && errno == EINTR) continue;
+    while (sigtimedwait(&end_, nullptr, &time) < 0 && errno == EINTR) continue;
   }
 
  private:
-  sigset_t set_;
+  sigset_t end_;
+  sigset_t all_;
 };
 
 int Complain(const absl::Status& status, int exit_status) {
@@ -74,7 +85,7 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
     std::cout << line->print << std::flush;
     return 0;
   }
-  const EndSignals signals;
+  const Signals signals;
   // A peer that hangs up is an error of one write, not the end of the process.
   signal(SIGPIPE, SIG_IGN);
 
@@ -108,20 +119,24 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
   auto daemon = Daemon::Start(line->options, **runtime);
   if (!daemon.ok()) return Complain(daemon.status(), kCannotServe);
 
+  std::atomic<bool> stopping{false};
   std::thread announcer([&] {
     const int models_ready = (*daemon)->WaitUntilLoaded();
-    PrintReady(**daemon, models_ready);
+    if (!stopping) PrintReady(**daemon, models_ready);
   });
-  signals.Wait();
+  signals.WaitForEnd([&] { (*daemon)->ReopenAccessLog(); });
   // Another signal means that whoever sends it will not wait; a run that does not even stop when it is cancelled (one
   // very long operator) must not keep the process either.
   std::thread([signals, patience = line->options.drain_seconds + kSecondsToCancel] {
-    signals.WaitFor(patience);
+    signals.WaitForEnd(patience);
     _exit(kEndedAtOnce);
   }).detach();
+  stopping = true;
   (*daemon)->Stop();
   announcer.join();
   daemon->reset();
+  runtime->reset();
+  LoggerOf("server/serve").info("stopped");
   return 0;
 }
 

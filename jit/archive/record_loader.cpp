@@ -9,6 +9,7 @@
 
 #include "jit/archive/crc32.h"
 #include "jit/archive/zip_format.h"
+#include "jit/support/load_budget.h"
 #include "jit/support/processors.h"
 
 namespace hearth {
@@ -190,7 +191,10 @@ void RecordLoader::Advise(uint64_t offset) const {
 char* RecordLoader::Load(size_t number) const {
   const Record& record = records_[number];
   if (!record.done) {
-    for (size_t i = 0; i < record.pieces; ++i) Bring(pieces_[record.first_piece + i]);
+    for (size_t i = 0; i < record.pieces; ++i) {
+      LoadBudget::CheckStopped();
+      Bring(pieces_[record.first_piece + i]);
+    }
     record.done.wait(false);
   }
   if (record.failed) throw ArchiveError(record.error);
@@ -198,7 +202,10 @@ char* RecordLoader::Load(size_t number) const {
 }
 
 void RecordLoader::LoadAll() const {
-  for (size_t i = 0; i < piece_count_; ++i) Bring(pieces_[i]);
+  for (size_t i = 0; i < piece_count_; ++i) {
+    LoadBudget::CheckStopped();
+    Bring(pieces_[i]);
+  }
   for (size_t i = 0; i < record_count_; ++i) records_[i].done.wait(false);
   mapping_->CloseFile();
 }

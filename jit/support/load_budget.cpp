@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <utility>
 
 #include "jit/support/memory_account.h"
 
@@ -15,10 +16,11 @@ constexpr uint32_t kStride = 64;
 
 thread_local constinit LoadBudget* LoadBudget::current_ = nullptr;
 
-LoadBudget::LoadBudget(std::chrono::nanoseconds time_limit)
+LoadBudget::LoadBudget(std::chrono::nanoseconds time_limit, std::stop_token stop)
     : outer_(current_),
       time_limit_(time_limit),
-      deadline_(time_limit.count() > 0 ? Clock::now() + time_limit : Clock::time_point::max()) {
+      deadline_(time_limit.count() > 0 ? Clock::now() + time_limit : Clock::time_point::max()),
+      stop_(std::move(stop)) {
   current_ = this;
 }
 
@@ -33,6 +35,7 @@ std::string LoadBudget::TimeMessage() const {
 
 void LoadBudget::CheckNow() {
   if (++asked_ % kStride != 0) return;
+  CheckStopped();
   MemoryAccount::CheckThread();
   if (deadline_ != Clock::time_point::max() && Clock::now() >= deadline_) throw LoadTimeError(TimeMessage());
 }

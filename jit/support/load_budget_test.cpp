@@ -51,6 +51,16 @@ TEST(LoadBudgetTest, APauseIsNotCounted) {
   EXPECT_GT(budget.deadline(), before);
 }
 
+TEST(LoadBudgetTest, ALoadThatIsToEndEndsInAPauseToo) {
+  std::stop_source stop;
+  const LoadBudget budget(nanoseconds(0), stop.get_token());
+  EXPECT_NO_THROW(CheckOften());
+  stop.request_stop();
+  EXPECT_THROW(CheckOften(), LoadStoppedError);
+  const LoadBudget::Pause pause;
+  EXPECT_THROW(LoadBudget::CheckStopped(), LoadStoppedError);
+}
+
 TEST(LoadBudgetTest, ManySmallAllocationsPassTheMemoryLimitOfTheThread) {
   MemoryAccount account(1 << 20);
   const MemoryAccount::Scope memory(&account);

@@ -9,6 +9,8 @@
 #include <string>
 #include <thread>
 
+#include "jit/support/control_groups.h"
+
 namespace hearth {
 namespace {
 
@@ -23,20 +25,13 @@ std::optional<double> Ratio(std::istream&& quota_stream, std::istream&& period_s
 }
 
 // Of one group alone.
-std::optional<double> QuotaOf(const fs::path& group, bool unified) {
-  if (!unified) return Ratio(std::ifstream(group / "cpu.cfs_quota_us"), std::ifstream(group / "cpu.cfs_period_us"));
-  std::string quota, period;
-  std::ifstream(group / "cpu.max") >> quota >> period;
-  return Ratio(std::istringstream(quota), std::istringstream(period));
-}
-
-// Of a group and those that it is in, up to the one that is seen as the root, a container's.
-void Tighten(std::optional<double>& quota, const fs::path& mount, fs::path group, bool unified) {
-  for (;;) {
-    if (const auto own = QuotaOf(mount / group.relative_path(), unified)) quota = std::min(quota.value_or(*own), *own);
-    if (!group.has_relative_path()) return;
-    group = group.parent_path();
+std::optional<double> QuotaOf(const ControlGroup& group) {
+  if (!group.unified) {
+    return Ratio(std::ifstream(group.folder / "cpu.cfs_quota_us"), std::ifstream(group.folder / "cpu.cfs_period_us"));
   }
+  std::string quota, period;
+  std::ifstream(group.folder / "cpu.max") >> quota >> period;
+  return Ratio(std::istringstream(quota), std::istringstream(period));
 }
 
 int AllowedProcessors() {
@@ -49,20 +44,8 @@ int AllowedProcessors() {
 
 std::optional<double> ProcessorQuota(const fs::path& root) {
   std::optional<double> quota;
-  const fs::path mount = root / "sys/fs/cgroup";
-  std::ifstream groups(root / "proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    // 4:cpu,cpuacct:/path of version 1, 0::/path of version 2
-    const size_t names = line.find(':') + 1;
-    const size_t path = line.find(':', names) + 1;
-    if (names == 0 || path == 0) continue;
-    const std::string controllers = "," + line.substr(names, path - names - 1) + ",";
-    const bool unified = controllers == ",,";
-    if (unified) {
-      Tighten(quota, mount, line.substr(path), true);
-    } else if (controllers.find(",cpu,") != std::string::npos) {
-      Tighten(quota, mount / "cpu", line.substr(path), false);
-    }
+  for (const ControlGroup& group : ControlGroupsOf("cpu", root)) {
+    if (const auto own = QuotaOf(group)) quota = std::min(quota.value_or(*own), *own);
   }
   return quota;
 }

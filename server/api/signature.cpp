@@ -12,6 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "jit/support/memory_account.h"
 #include "server/api/value_from_tensors.h"
 #include "server/api/warmup_sample.h"
 
@@ -264,6 +265,8 @@ absl::StatusOr<BoundArguments> Signature::BindWarmup(const inference::ModelWarmu
   auto tensors = WarmupTensors(sample, config_.max_batch_size() > 0);
   if (!tensors.ok()) return tensors.status();
   return Bind(*std::move(tensors));
+} catch (const MemoryLimitError& error) {
+  return absl::ResourceExhaustedError(absl::StrCat("making the sample ", error.what()));
 } catch (const std::exception& error) {
   return absl::InvalidArgumentError(absl::StrCat("the sample cannot be made: ", error.what()));
 }

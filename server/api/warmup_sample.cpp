@@ -11,12 +11,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/repository/config_limits.h"
 
 namespace hearth::server {
 namespace {
-
-// A configuration may come from a client; no sample that serves its purpose is larger.
-constexpr int64_t kMostBytes = int64_t{1} << 30;
 
 at::Tensor RandomNumbers(c10::IntArrayRef shape, c10::ScalarType type, at::Generator& generator) {
   if (c10::isFloatingType(type)) return at::rand(shape, generator, at::kFloat).to(type);
@@ -41,8 +39,8 @@ absl::StatusOr<std::vector<WireTensor>> WarmupTensors(const inference::ModelWarm
     if (!tensor.ok()) return wrong(tensor.status().message());
     const int64_t elements = c10::multiply_integers(shape);
     const auto element_bytes = static_cast<int64_t>(datatype->is_bytes() ? sizeof(std::string) : datatype->size);
-    if (elements > (kMostBytes - bytes) / element_bytes) {
-      return wrong("makes the sample larger than ", kMostBytes, " bytes");
+    if (elements > (kMostSampleBytes - bytes) / element_bytes) {
+      return wrong("makes the sample larger than ", kMostSampleBytes, " bytes");
     }
     bytes += elements * element_bytes;
     if (datatype->is_bytes()) {

@@ -7,6 +7,7 @@
 
 #include <condition_variable>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -22,9 +23,14 @@ class Gate {
  public:
   void Shut() { Set(false); }
   void Open() { Set(true); }
-  void Pass() {
+  // Also while it is shut, if `given_up` says so; Wake has that asked again.
+  void Pass(const std::function<bool()>& given_up = [] { return false; }) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return open_; });
+    changed_.wait(lock, [&] { return open_ || given_up(); });
+  }
+  void Wake() {
+    std::lock_guard lock(mutex_);
+    changed_.notify_all();
   }
 
  private:
@@ -63,15 +69,20 @@ class FakeModel : public Model {
   std::shared_ptr<CallHandle> CallAsync(std::string_view method, Arguments args, KeywordArguments kwargs,
                                         CallOptions options, Callback callback) override {
     struct Handle : CallHandle {
-      void Cancel() override { cancelled = true; }
+      explicit Handle(Gate* gate) : gate(gate) {}
+      void Cancel() override {
+        cancelled = true;
+        gate->Wake();
+      }
+      Gate* const gate;
       std::atomic<bool> cancelled{false};
     };
-    auto handle = std::make_shared<Handle>();
+    auto handle = std::make_shared<Handle>(gate_);
     std::lock_guard lock(mutex_);
     allowed_here_ = options.may_run_here;
     threads_.emplace_back([this, handle, options, callback = std::move(callback)] {
       if (options.on_start) options.on_start();
-      gate_->Pass();
+      gate_->Pass([&] { return handle->cancelled.load(); });
       if (handle->cancelled) {
         callback(absl::CancelledError("the call was cancelled"));
       } else {
@@ -113,8 +124,12 @@ class FakeModel : public Model {
 
 class FakeRuntime : public Runtime {
  public:
-  absl::StatusOr<std::shared_ptr<Model>> Load(const std::string& path, const LoadOptions&) override {
-    load_gate.Pass();
+  absl::StatusOr<std::shared_ptr<Model>> Load(const std::string& path, const LoadOptions& options) override {
+    {
+      const std::stop_callback stopped(options.stop, [this] { load_gate.Wake(); });
+      load_gate.Pass([&] { return options.stop.stop_requested(); });
+    }
+    if (options.stop.stop_requested()) return absl::CancelledError("loading was stopped");
     std::string verb, text;
     std::ifstream(path) >> verb >> text;
     if (verb != "ok") return absl::InvalidArgumentError("bad archive: " + text);

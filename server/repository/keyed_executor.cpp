@@ -4,7 +4,7 @@
 
 namespace hearth::server {
 
-KeyedExecutor::KeyedExecutor(int threads) {
+KeyedExecutor::KeyedExecutor(int threads, Limits limits) : limits_(limits) {
   for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Work(); });
 }
 
@@ -18,14 +18,33 @@ KeyedExecutor::~KeyedExecutor() {
 }
 
 void KeyedExecutor::Post(const std::string& key, std::function<void()> job) {
+  bool wake = false;
   {
     std::lock_guard lock(mutex_);
-    Lane& lane = lanes_[key];
-    lane.jobs.push_back(std::move(job));
-    if (lane.running || lane.jobs.size() > 1) return;  // queued already, or will be when the running job ends
-    ready_.push_back(key);
+    wake = Add(key, {std::move(job), /*counted=*/false});
   }
-  changed_.notify_one();
+  if (wake) changed_.notify_one();
+}
+
+bool KeyedExecutor::TryPost(const std::string& key, std::function<void()> job) {
+  bool wake = false;
+  {
+    std::lock_guard lock(mutex_);
+    const auto lane = lanes_.find(key);
+    if (waiting_ >= limits_.all || (lane != lanes_.end() && lane->second.jobs.size() >= limits_.of_key)) return false;
+    ++waiting_;
+    wake = Add(key, {std::move(job), /*counted=*/true});
+  }
+  if (wake) changed_.notify_one();
+  return true;
+}
+
+bool KeyedExecutor::Add(const std::string& key, Job job) {
+  Lane& lane = lanes_[key];
+  lane.jobs.push_back(std::move(job));
+  if (lane.running || lane.jobs.size() > 1) return false;  // queued already, or will be when the running job ends
+  ready_.push_back(key);
+  return true;
 }
 
 void KeyedExecutor::Work() {
@@ -37,7 +56,8 @@ void KeyedExecutor::Work() {
     const std::string key = std::move(ready_.front());
     ready_.pop_front();
     Lane& lane = lanes_.at(key);
-    std::function<void()> job = std::move(lane.jobs.front());
+    if (lane.jobs.front().counted) --waiting_;
+    std::function<void()> job = std::move(lane.jobs.front().run);
     lane.jobs.pop_front();
     lane.running = true;
 

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -16,24 +18,41 @@ namespace hearth::server {
 
 class KeyedExecutor {
  public:
-  explicit KeyedExecutor(int threads);
+  // How many jobs of TryPost may wait.
+  struct Limits {
+    size_t of_key = SIZE_MAX;
+    size_t all = SIZE_MAX;
+  };
+
+  explicit KeyedExecutor(int threads) : KeyedExecutor(threads, Limits()) {}
+  KeyedExecutor(int threads, Limits limits);
   // Runs what was posted, then joins. Must not be called from a job.
   ~KeyedExecutor();
 
   void Post(const std::string& key, std::function<void()> job);
+  // The same, unless as many wait as may: of that key, or in all but for those of Post. Says whether it is posted.
+  bool TryPost(const std::string& key, std::function<void()> job);
 
  private:
+  struct Job {
+    std::function<void()> run;
+    bool counted;  // in waiting_
+  };
   struct Lane {
-    std::deque<std::function<void()>> jobs;
+    std::deque<Job> jobs;
     bool running = false;
   };
 
   void Work();
+  // Under the lock. Whether a thread is to be woken.
+  bool Add(const std::string& key, Job job);
 
+  const Limits limits_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, Lane> lanes_;
   std::deque<std::string> ready_;  // keys that have jobs and none running
+  size_t waiting_ = 0;             // jobs of TryPost that wait
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <thread>
 
 namespace hearth::server {
 namespace {
@@ -46,6 +47,33 @@ TEST(KeyedExecutor, AJobMayPostAnotherOfItsOwnKey) {
     done.get_future().wait();
   }
   EXPECT_THAT(order, ElementsAre(1, 2));
+}
+
+TEST(KeyedExecutor, NoMoreJobsWaitThanMay) {
+  std::promise<void> runs, go_on;
+  int ran = 0;
+  {
+    KeyedExecutor executor(1, {.of_key = 2, .all = 3});
+    executor.Post("a", [&] {
+      runs.set_value();
+      go_on.get_future().wait();
+    });
+    runs.get_future().wait();
+    const auto count = [&ran] { ++ran; };
+    EXPECT_TRUE(executor.TryPost("a", count));
+    EXPECT_TRUE(executor.TryPost("a", count));
+    EXPECT_FALSE(executor.TryPost("a", count));
+    EXPECT_TRUE(executor.TryPost("b", count));
+    EXPECT_FALSE(executor.TryPost("c", count));
+    executor.Post("a", count);
+    go_on.set_value();
+    // What has run waits no more.
+    std::promise<void> idle;
+    executor.Post("d", [&] { idle.set_value(); });
+    idle.get_future().wait();
+    while (!executor.TryPost("c", count)) std::this_thread::yield();
+  }
+  EXPECT_EQ(ran, 5);
 }
 
 }  // namespace

@@ -5,14 +5,16 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
-#include <fstream>
+#include <optional>
 #include <set>
-#include <sstream>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "server/repository/config_file.h"
+#include "server/repository/config_limits.h"
 #include "server/repository/layout.h"
+#include "wire/datatypes.h"
 
 namespace hearth::server {
 namespace {
@@ -81,6 +83,27 @@ absl::Status CheckRefused(const ModelConfig& config, const std::string& name) {
   return absl::OkStatus();
 }
 
+// Of sizes that are -1, which is any, or not below 0.
+struct Elements {
+  std::optional<int64_t> count;  // nothing where a size is not known
+  bool too_many = false;         // those that are known overflow
+};
+
+template <typename Sizes>
+Elements CountElements(const Sizes& sizes) {
+  Elements elements{1};
+  int64_t known = 1;
+  bool empty = false;
+  for (const int64_t size : sizes) {
+    if (size == -1) elements.count.reset();
+    if (size == 0) empty = true;
+    // Overflows also where another size is 0: sizes and strides are computed one by one.
+    if (size > 0 && __builtin_mul_overflow(known, size, &known)) elements.too_many = true;
+  }
+  if (elements.count) elements.count = empty ? 0 : known;
+  return elements;
+}
+
 // What inputs and outputs have in common: a name of their own, a datatype, dims that are sizes, a reshape that keeps
 // the number of elements where that is known.
 template <typename Tensors>
@@ -90,21 +113,20 @@ absl::Status CheckTensors(const Tensors& tensors, const char* kind, const std::s
     const std::string called = absl::StrCat(kind, " '", tensor.name(), "'");
     if (tensor.name().empty()) return Wrong(model, absl::StrCat("an ", kind, " has no name"));
     if (!names.insert(tensor.name()).second) return Wrong(model, absl::StrCat(called, " is there twice"));
-    if (tensor.data_type() == inference::TYPE_INVALID) return Wrong(model, absl::StrCat(called, " has no data_type"));
-    int64_t elements = 1;
+    if (FindDatatype(tensor.data_type()) == nullptr) return Wrong(model, absl::StrCat(called, " has no data_type"));
     for (int64_t size : tensor.dims()) {
       if (size < 1 && size != -1) {
         return Wrong(model, absl::StrCat(called, " has a dimension of ", size, "; sizes are -1 or above 0"));
       }
-      elements = size == -1 || elements == -1 ? -1 : elements * size;
     }
+    const Elements elements = CountElements(tensor.dims());
+    if (elements.too_many) return Wrong(model, absl::StrCat(called, " has dims of more elements than can be counted"));
     if (!tensor.has_reshape()) continue;
-    int64_t reshaped = 1;
     for (int64_t size : tensor.reshape().shape()) {
       if (size < 1 && size != -1) return Wrong(model, absl::StrCat(called, " has a reshape to the size ", size));
-      reshaped = size == -1 || reshaped == -1 ? -1 : reshaped * size;
     }
-    if (elements != reshaped) {
+    const Elements reshaped = CountElements(tensor.reshape().shape());
+    if (reshaped.too_many || elements.count != reshaped.count) {
       return Wrong(model, absl::StrCat(called, " of ", absl::StrJoin(tensor.dims(), "x"), " cannot be reshaped to ",
                                        absl::StrJoin(tensor.reshape().shape(), "x")));
     }
@@ -112,29 +134,65 @@ absl::Status CheckTensors(const Tensors& tensors, const char* kind, const std::s
   return absl::OkStatus();
 }
 
+absl::Status CheckWarmupInput(const inference::ModelWarmup::Input& input, const std::string& where,
+                              const std::string& model) {
+  if (FindDatatype(input.data_type()) == nullptr) return Wrong(model, absl::StrCat(where, " has no data_type"));
+  for (int64_t size : input.dims()) {
+    if (size < 0) return Wrong(model, absl::StrCat(where, " has a dimension of ", size, "; a sample's are known"));
+  }
+  switch (input.input_data_type_case()) {
+    case inference::ModelWarmup::Input::kZeroData:
+    case inference::ModelWarmup::Input::kRandomData:
+      return absl::OkStatus();
+    case inference::ModelWarmup::Input::kInputDataFile:
+      return Refused(model, absl::StrCat("input_data_file for ", where));
+    case inference::ModelWarmup::Input::INPUT_DATA_TYPE_NOT_SET:
+      break;
+  }
+  return Wrong(model, absl::StrCat(where, " has neither zero_data nor random_data"));
+}
+
+// Nothing where they are more than a sample may have.
+std::optional<int64_t> BytesOf(const inference::ModelWarmup::Input& input, int64_t batch) {
+  const Elements elements = CountElements(input.dims());
+  if (elements.too_many) return std::nullopt;
+  const Datatype& datatype = *FindDatatype(input.data_type());
+  const auto element_bytes = static_cast<int64_t>(datatype.is_bytes() ? sizeof(std::string) : datatype.size);
+  int64_t bytes = 0;
+  if (__builtin_mul_overflow(*elements.count, batch, &bytes)) return std::nullopt;
+  if (__builtin_mul_overflow(bytes, element_bytes, &bytes)) return std::nullopt;
+  return bytes <= kMostSampleBytes ? std::optional(bytes) : std::nullopt;
+}
+
 absl::Status CheckWarmup(const ModelConfig& config, const std::string& model) {
+  const int64_t most = std::max(1, config.max_batch_size());
+  int64_t all_runs = 0;
+  int64_t all_bytes = 0;
   for (const inference::ModelWarmup& sample : config.model_warmup()) {
     const std::string called = absl::StrCat("the warm-up sample '", sample.name(), "'");
-    const int64_t most = std::max(1, config.max_batch_size());
     if (sample.batch_size() > most) {
       return Wrong(model,
                    absl::StrCat(called, " has a batch of ", sample.batch_size(), "; the model takes at most ", most));
     }
+    int64_t bytes = 0;
     for (const auto& [name, input] : sample.inputs()) {
       const std::string where = absl::StrCat("input '", name, "' of ", called);
-      if (input.data_type() == inference::TYPE_INVALID) return Wrong(model, absl::StrCat(where, " has no data_type"));
-      for (int64_t size : input.dims()) {
-        if (size < 0) return Wrong(model, absl::StrCat(where, " has a dimension of ", size, "; a sample's are known"));
+      if (absl::Status status = CheckWarmupInput(input, where, model); !status.ok()) return status;
+      const auto more = BytesOf(input, std::max<int64_t>(1, sample.batch_size()));
+      if (!more || *more > kMostSampleBytes - bytes) {
+        return Wrong(model, absl::StrCat(where, " makes the sample larger than ", kMostSampleBytes, " bytes"));
       }
-      switch (input.input_data_type_case()) {
-        case inference::ModelWarmup::Input::kZeroData:
-        case inference::ModelWarmup::Input::kRandomData:
-          break;
-        case inference::ModelWarmup::Input::kInputDataFile:
-          return Refused(model, absl::StrCat("input_data_file for ", where));
-        case inference::ModelWarmup::Input::INPUT_DATA_TYPE_NOT_SET:
-          return Wrong(model, absl::StrCat(where, " has neither zero_data nor random_data"));
-      }
+      bytes += *more;
+    }
+    const int64_t runs = std::max<int64_t>(1, sample.count());
+    all_runs += runs;
+    if (all_runs > kMostWarmupRuns) {
+      return Wrong(model, absl::StrCat(called, " makes the runs of all samples more than ", kMostWarmupRuns));
+    }
+    all_bytes += runs * bytes;
+    if (all_bytes > kMostWarmupBytes) {
+      return Wrong(model, absl::StrCat(called, " makes the tensors of all samples' runs larger than ", kMostWarmupBytes,
+                                       " bytes"));
     }
   }
   return absl::OkStatus();
@@ -172,8 +230,10 @@ std::vector<std::string> IgnoredFields(const ModelConfig& config) {
 }  // namespace
 
 absl::StatusOr<ModelConfig> ParseModelConfig(const std::string& text, const std::string& file) {
+  if (absl::Status status = CheckConfigText(text, file); !status.ok()) return status;
   FirstError error(file);
   google::protobuf::TextFormat::Parser parser;
+  parser.SetRecursionLimit(kDeepestConfig);
   parser.RecordErrorsTo(&error);
   ModelConfig config;
   if (!parser.ParseFromString(text, &config)) return absl::InvalidArgumentError(error.message());
@@ -181,6 +241,7 @@ absl::StatusOr<ModelConfig> ParseModelConfig(const std::string& text, const std:
 }
 
 absl::StatusOr<ModelConfig> ParseModelConfigJson(const std::string& json) {
+  if (absl::Status status = CheckConfigText(json, "the parameter 'config'"); !status.ok()) return status;
   ModelConfig config;
   const auto status = google::protobuf::util::JsonStringToMessage(json, &config);
   if (status.ok()) return config;
@@ -190,14 +251,12 @@ absl::StatusOr<ModelConfig> ParseModelConfigJson(const std::string& json) {
 }
 
 absl::StatusOr<CheckedConfig> CheckModelConfig(ModelConfig config, const std::string& name) {
+  if (absl::Status status = CheckConfigLimits(config); !status.ok()) return Wrong(name, std::string(status.message()));
   if (config.name().empty()) config.set_name(name);
   if (config.name() != name) {
     return Wrong(name, absl::StrCat("its name is '", config.name(), "', its folder's is '", name, "'"));
   }
   if (absl::Status status = CheckRefused(config, name); !status.ok()) return status;
-  if (config.max_batch_size() < 0) {
-    return Wrong(name, absl::StrCat("max_batch_size is ", config.max_batch_size(), "; it cannot be below 0"));
-  }
   if (absl::Status status = CheckTensors(config.input(), "input", name); !status.ok()) return status;
   if (absl::Status status = CheckTensors(config.output(), "output", name); !status.ok()) return status;
 
@@ -243,15 +302,12 @@ absl::StatusOr<ModelSettings> SettingsOf(const ModelConfig& config) {
 }
 
 absl::StatusOr<CheckedConfig> ReadModelConfig(const std::filesystem::path& folder) {
-  ModelConfig config;
   const std::filesystem::path file = folder / "config.pbtxt";
-  std::error_code error;
-  if (std::filesystem::exists(file, error)) {
-    std::ifstream stream(file, std::ios::binary);
-    std::ostringstream text;
-    text << stream.rdbuf();
-    if (!stream) return absl::InvalidArgumentError(absl::StrCat("cannot read ", file.string()));
-    auto parsed = ParseModelConfig(text.str(), file.string());
+  auto text = ReadConfigFile(file);
+  if (!text.ok()) return text.status();
+  ModelConfig config;
+  if (text->has_value()) {
+    auto parsed = ParseModelConfig(**text, file.string());
     if (!parsed.ok()) return parsed.status();
     config = *std::move(parsed);
   }

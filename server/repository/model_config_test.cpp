@@ -3,6 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_replace.h"
+
 namespace hearth::server {
 namespace {
 
@@ -105,6 +111,38 @@ TEST(ModelConfig, AWarmUpSampleSaysWhatItsTensorsAre) {
   EXPECT_THAT(file.message(), HasSubstr("input_data_file for input 'x' of the warm-up sample 'w'"));
 }
 
+TEST(ModelConfig, WarmUpSamplesAreBoundedEachAndTogether) {
+  const auto sample = [](const std::string& settings, const std::string& input) {
+    return "model_warmup { name: 'w' " + settings + " inputs { key: 'x' value { zero_data: true " + input + " } } }";
+  };
+  const auto message = [](const std::string& text) {
+    return Message(Check("max_batch_size: 2147483647 " + text).status());
+  };
+  const std::string gibibyte = "data_type: TYPE_FP32 dims: [1024, 1024, 256]";
+  const std::string too_large = "input 'x' of the warm-up sample 'w' makes the sample larger than 1073741824 bytes";
+  EXPECT_EQ(message(sample("", gibibyte)), "");
+  EXPECT_THAT(message(sample("batch_size: 2", gibibyte)), HasSubstr(too_large));
+  EXPECT_THAT(message(sample("", "data_type: TYPE_STRING dims: [1024, 1024, 256]")), HasSubstr(too_large));
+  EXPECT_THAT(message(sample("", "data_type: TYPE_INT8 dims: [4294967296, 4294967296]")), HasSubstr(too_large));
+  EXPECT_THAT(message(sample("batch_size: 4", "data_type: TYPE_INT8 dims: 4611686018427387904")), HasSubstr(too_large));
+  EXPECT_THAT(message(sample("batch_size: 2", "data_type: TYPE_FP64 dims: 1152921504606846976")), HasSubstr(too_large));
+  EXPECT_THAT(
+      message(sample("", gibibyte + " } } inputs { key: 'y' value { zero_data: true data_type: TYPE_INT8 dims: 1")),
+      HasSubstr("makes the sample larger than 1073741824 bytes"));
+
+  const std::string runs = "makes the runs of all samples more than 10000";
+  const std::string one = "data_type: TYPE_INT8 dims: 1";
+  EXPECT_EQ(message(sample("count: 10000", one)), "");
+  EXPECT_THAT(message(sample("count: 10001", one)), HasSubstr(runs));
+  EXPECT_THAT(message(sample("count: 4294967295", one)), HasSubstr(runs));
+  EXPECT_THAT(message(sample("count: 10000", one) + sample("", one)), HasSubstr(runs));
+
+  const std::string bytes = "makes the tensors of all samples' runs larger than 68719476736 bytes";
+  EXPECT_EQ(message(sample("count: 64", gibibyte)), "");
+  EXPECT_THAT(message(sample("count: 65", gibibyte)), HasSubstr(bytes));
+  EXPECT_THAT(message(sample("count: 64", gibibyte) + sample("", one)), HasSubstr(bytes));
+}
+
 TEST(ModelConfig, WhatWouldChangeAnswersIsRefused) {
   for (const char* text : {"sequence_batching {}", "ensemble_scheduling { step { model_name: 'a' } }",
                            "model_transaction_policy { decoupled: true }", "backend: 'onnxruntime'",
@@ -153,6 +191,84 @@ TEST(ModelConfig, AModelMayBeCompiledOtherwiseThanTheRest) {
   EXPECT_EQ(settings->plan_bytes, 1000000);
   const absl::Status wrong = Check("parameters { key: 'compile_after' value { string_value: '0' } }").status();
   EXPECT_THAT(Message(wrong), HasSubstr("the parameter compile_after is '0'; it must be a whole number from 1 on"));
+}
+
+TEST(ModelConfig, AValueThatNoEnumerationHasIsRefusedWhereverItStands) {
+  for (const auto& [text, place] : std::map<std::string, std::string>{
+           {"input { name: 'x' data_type: 99 dims: 1 }", "input[0].data_type is 99, which is no DataType"},
+           {"output { name: 'x' data_type: 99 dims: 1 }", "output[0].data_type is 99"},
+           {"input { name: 'x' data_type: TYPE_FP32 format: 7 dims: 1 }", "input[0].format is 7, which is no Format"},
+           {"model_warmup { inputs { key: 'x' value { data_type: -1 zero_data: true } } }", ".data_type is -1"},
+           {"instance_group { kind: 77 }", "instance_group[0].kind is 77, which is no Kind"}}) {
+    const absl::Status status = Check(text).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
+    EXPECT_THAT(status.message(), HasSubstr(place));
+  }
+  const auto json = ParseModelConfigJson(R"({"input": [{"name": "x", "data_type": 99, "dims": [1]}]})");
+  if (json.ok()) {
+    EXPECT_THAT(CheckModelConfig(*json, "m").status().message(), HasSubstr("input[0].data_type is 99"));
+  }
+}
+
+TEST(ModelConfig, SizesWhoseProductOverflowsAreRefused) {
+  const std::string large = "4294967296";
+  for (const std::string& text : std::vector<std::string>{
+           "input { name: 'x' data_type: TYPE_FP32 dims: [" + large + ", " + large + "] }",
+           "output { name: 'x' data_type: TYPE_FP32 dims: [-1, " + large + ", " + large + "] }",
+           // 4 of 64 bits.
+           "input { name: 'x' data_type: TYPE_FP32 dims: 4 reshape { shape: [20, 922337203685477581] } }",
+           "input { name: 'x' data_type: TYPE_FP32 dims: 4 reshape { shape: [" + large + ", " + large + "] } }"}) {
+    EXPECT_EQ(Check(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
+  }
+  EXPECT_THAT(Check("input { name: 'x' data_type: TYPE_FP32 dims: [" + large + ", " + large + "] }").status().message(),
+              HasSubstr("input 'x' has dims of more elements than can be counted"));
+  EXPECT_TRUE(Check("input { name: 'x' data_type: TYPE_FP32 dims: [" + large + ", 1073741824, -1] }").ok());
+}
+
+TEST(ModelConfig, ListsNamesAndTextsAreNoLongerThanTheyMayBe) {
+  const auto repeated = [](int count, const std::string& text) {
+    std::string all;
+    for (int i = 0; i < count; ++i) all += absl::StrReplaceAll(text, {{"#", std::to_string(i)}});
+    return all;
+  };
+  for (const std::string text :
+       {"input { name: 'i#' data_type: TYPE_FP32 dims: 1 }", "output { name: 'o#' data_type: TYPE_FP32 dims: 1 }",
+        "model_warmup { name: 'w#' }", "parameters { key: 'p#' value { string_value: '1' } }"}) {
+    EXPECT_TRUE(Check(repeated(1024, text)).ok()) << text;
+    EXPECT_THAT(Check(repeated(1025, text)).status().message(), HasSubstr("has 1025 entries; it may have 1024"));
+  }
+  const std::string input = "input { name: 'x' data_type: TYPE_FP32 ";
+  EXPECT_TRUE(Check(input + repeated(64, "dims: 1 ") + "}").ok());
+  EXPECT_THAT(Check(input + repeated(65, "dims: 1 ") + "}").status().message(),
+              HasSubstr("input[0].dims has 65 entries; it may have 64"));
+  const std::string name(1025, 'n');
+  EXPECT_THAT(Check("input { name: '" + name + "' data_type: TYPE_FP32 }").status().message(),
+              HasSubstr("input[0].name has 1025 bytes; it may have 1024"));
+  EXPECT_THAT(Check("parameters { key: '" + name + "' value {} }").status().message(), HasSubstr("has 1025 bytes"));
+  EXPECT_THAT(Check("metric_tags { key: 'k' value: '\\377' }").status().message(), HasSubstr("is not UTF-8"));
+  const std::string comment = "#" + std::string(1 << 20, ' ');
+  EXPECT_THAT(Check(comment).status().message(), HasSubstr("config.pbtxt has more than 1048576 bytes"));
+  EXPECT_THAT(ParseModelConfigJson("{}" + comment).status().message(),
+              HasSubstr("the parameter 'config' has more than 1048576 bytes"));
+}
+
+TEST(ModelConfig, NumbersBelowZeroAreRefusedWhereTheyMakeNoSense) {
+  for (const char* text : {"max_batch_size: -1", "version_policy { specific { versions: -1 } }",
+                           "instance_group { count: -1 }", "dynamic_batching { preferred_batch_size: -4 }"}) {
+    EXPECT_THAT(Check(text).status().message(), HasSubstr("; it cannot be below 0")) << text;
+  }
+  EXPECT_TRUE(Check("optimization { graph { level: -1 } }").ok());
+}
+
+TEST(ModelConfig, NestingEndsInAnError) {
+  std::string text, json = "{\"input\":";
+  for (int i = 0; i < 300'000; ++i) {
+    if (i < 50'000) text += "reserved { ";
+    json += '[';
+  }
+  EXPECT_EQ(ParseModelConfig(text, "f").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ParseModelConfigJson(json).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ParseModelConfigJson("{\"nothing\":" + json.substr(9)).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST(ModelConfig, TheJsonOfALoadRequestIsRead) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <mutex>
 #include <set>
 #include <system_error>
@@ -13,7 +14,6 @@
 #include "jit/support/cpu_allocator.h"
 #include "jit/support/logging.h"
 #include "server/repository/layout.h"
-#include "server/repository/model_config.h"
 #include "server/repository/version_policy.h"
 #include "server/repository/warm_up.h"
 
@@ -31,6 +31,30 @@ double SecondsSince(std::chrono::steady_clock::time_point start) {
 }
 
 std::string Text(absl::string_view view) { return std::string(view.data(), view.size()); }
+
+absl::Status ShuttingDown() { return absl::UnavailableError("the server is shutting down"); }
+
+absl::Status TooMany(const char* what) { return absl::ResourceExhaustedError(absl::StrCat(what, "; try again later")); }
+
+absl::StatusOr<CheckedConfig> ReadRequested(const std::string& json, const std::string& model) {
+  auto config = ParseModelConfigJson(json);
+  if (!config.ok()) return config.status();
+  return CheckModelConfig(*std::move(config), model);
+}
+
+// In memory.
+int64_t SizeOf(const std::optional<absl::StatusOr<CheckedConfig>>& config) {
+  return config.has_value() && config->ok() ? static_cast<int64_t>((*config)->config.SpaceUsedLong()) : 0;
+}
+
+// Adds to what is used until the last reference to the result goes; null if that were more than there may be.
+std::shared_ptr<const void> TakeRoom(const std::shared_ptr<std::atomic<int64_t>>& used, int64_t bytes) {
+  if (used->fetch_add(bytes) + bytes > kMostWaitingConfigBytes) {
+    *used -= bytes;
+    return nullptr;
+  }
+  return std::shared_ptr<const void>(used.get(), [used, bytes](const void*) { *used -= bytes; });
+}
 
 }  // namespace
 
@@ -55,7 +79,8 @@ Repository::Repository(Options options, Runtime& runtime, CallInterfaceFactory f
       runtime_(runtime),
       factory_(std::move(factory)),
       changed_(std::move(changed)),
-      loader_(std::make_unique<KeyedExecutor>(std::max(1, options_.load_threads))) {}
+      loader_(std::make_unique<KeyedExecutor>(std::max(1, options_.load_threads),
+                                              KeyedExecutor::Limits{kMostWaitingOfModel, kMostWaiting})) {}
 
 Repository::~Repository() {
   loader_.reset();
@@ -89,45 +114,70 @@ absl::Status Repository::LoadAll(std::function<void()> done) {
   }
   auto left = std::make_shared<std::atomic<size_t>>(names.size());
   for (const std::string& name : names) {
-    Load(name, std::nullopt, [left, finish](const absl::Status&) {
-      if (left->fetch_sub(1) == 1) finish();
-    });
+    const bool announced = BeginLoad(name);
+    loader_->Post(name, LoadJob(name, std::nullopt, announced, [left, finish](const absl::Status&) {
+                    if (left->fetch_sub(1) == 1) finish();
+                  }));
   }
   return absl::OkStatus();
 }
 
+void Repository::StopLoading() { stop_.request_stop(); }
+
 void Repository::Load(const std::string& name, std::optional<std::string> config_json, Done done) {
-  if (absl::Status status = CheckModelName(name); !status.ok()) {
-    loader_->Post("", [status, done = std::move(done)] { done(status); });
-    return;
-  }
-  bool announced = false;
-  {
-    std::unique_lock lock(mutex_);
-    if (auto entry = entries_.find(name); entry != entries_.end()) {
-      ++entry->second.loading;
-      announced = true;
-    }
-  }
-  loader_->Post(name, [this, name, announced, config_json = std::move(config_json), done = std::move(done)] {
+  if (absl::Status status = CheckModelName(name); !status.ok()) return done(status);
+  if (stop_.stop_requested()) return done(ShuttingDown());
+  // Read here and now, so that what waits holds no text.
+  RequestedConfig config;
+  if (config_json.has_value()) config = ReadRequested(*config_json, name);
+  config_json.reset();
+  const auto room = TakeRoom(waiting_config_bytes_, SizeOf(config));
+  if (room == nullptr) return done(TooMany("the configurations of loads that wait take too much memory"));
+
+  const bool announced = BeginLoad(name);
+  auto job = [room, load = LoadJob(name, std::move(config), announced, done)] { load(); };
+  if (loader_->TryPost(name, std::move(job))) return;
+  if (announced) EndLoad(name);
+  done(TooMany("too many loads wait"));
+}
+
+std::function<void()> Repository::LoadJob(const std::string& name, RequestedConfig config, bool announced, Done done) {
+  return [this, name, announced, config = std::move(config), done = std::move(done)] {
     auto folder = FindFolder(name);
     absl::Status status;
-    if (announced || Announce(name, folder.status())) {
-      status = LoadFrom(folder, name, config_json);
+    if (stop_.stop_requested()) {
+      if (announced) EndLoad(name);
+      status = ShuttingDown();
+    } else if (announced || Announce(name, folder.status())) {
+      status = LoadOrFail(folder, name, config);
     } else {
       status = folder.status();
     }
     changed_();
     done(std::move(status));
-  });
+  };
 }
 
 void Repository::Unload(const std::string& name, Done done) {
-  loader_->Post(name, [this, name, done = std::move(done)] {
+  const bool posted = loader_->TryPost(name, [this, name, done] {
     absl::Status status = UnloadNow(name);
     changed_();
     done(std::move(status));
   });
+  if (!posted) done(TooMany("too many loads wait"));
+}
+
+bool Repository::BeginLoad(const std::string& name) {
+  std::unique_lock lock(mutex_);
+  const auto entry = entries_.find(name);
+  if (entry == entries_.end()) return false;
+  ++entry->second.loading;
+  return true;
+}
+
+void Repository::EndLoad(const std::string& name) {
+  std::unique_lock lock(mutex_);
+  --entries_[name].loading;
 }
 
 absl::StatusOr<fs::path> Repository::FindFolder(const std::string& name) const {
@@ -150,16 +200,23 @@ bool Repository::Announce(const std::string& name, const absl::Status& found) {
   return true;
 }
 
+absl::Status Repository::LoadOrFail(const absl::StatusOr<fs::path>& folder, const std::string& name,
+                                    const RequestedConfig& requested) try {
+  return LoadFrom(folder, name, requested);
+} catch (const std::exception& error) {
+  // No room for what is small, a folder that cannot be read: of this load alone.
+  const absl::Status status = absl::InternalError(absl::StrCat("loading '", name, "': ", error.what()));
+  FailModel(name, status);
+  return status;
+}
+
 absl::Status Repository::LoadFrom(const absl::StatusOr<fs::path>& folder, const std::string& name,
-                                  const std::optional<std::string>& config_json) {
+                                  const RequestedConfig& requested) {
   absl::Status status;
   std::map<int64_t, absl::StatusOr<ServablePtr>> loaded;
   auto checked = [&]() -> absl::StatusOr<CheckedConfig> {
     if (!folder.ok()) return folder.status();
-    if (!config_json.has_value()) return ReadModelConfig(*folder);
-    auto config = ParseModelConfigJson(*config_json);
-    if (!config.ok()) return config.status();
-    return CheckModelConfig(*std::move(config), name);
+    return requested.has_value() ? *requested : ReadModelConfig(*folder);
   }();
   auto versions = checked.ok() ? ChooseVersions(checked->config.version_policy(), ListVersions(*folder))
                                : absl::StatusOr<std::vector<int64_t>>(checked.status());
@@ -208,12 +265,17 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   const auto start = std::chrono::steady_clock::now();
   const fs::path archive = folder / std::to_string(version) / config.default_model_filename();
   const std::string what = absl::StrCat(config.name(), " version ", version);
-  Log().info("loading {} from {}", what, archive.string());
   auto fail = [&](const absl::Status& status) {
+    if (stop_.stop_requested()) {
+      Log().info("{} is not loaded any further: the server is shutting down", what);
+      return ShuttingDown();
+    }
     Log().error("{} failed to load: {}", what, Text(status.message()));
     ReturnFreedMemory();
     return status;
   };
+  if (stop_.stop_requested()) return fail(ShuttingDown());
+  Log().info("loading {} from {}", what, archive.string());
   std::error_code error;
   if (!fs::is_regular_file(archive, error)) {
     return fail(absl::NotFoundError(absl::StrCat("there is no file ", archive.string())));
@@ -221,6 +283,7 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   const auto settings = SettingsOf(config);
   if (!settings.ok()) return fail(settings.status());
   LoadOptions load_options;
+  load_options.stop = stop_.get_token();
   load_options.memory_limit = settings->memory_limit;
   load_options.compile_after = settings->compile_after;
   load_options.exact_after = settings->exact_after;
@@ -250,7 +313,7 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   servable->call_interface = *std::move(call_interface);
   servable->statistics = std::move(statistics);
   servable->weight_bytes = servable->model->weight_bytes();
-  const absl::Status warm = WarmUp(*servable, options_.warmup_time);
+  const absl::Status warm = WarmUp(*servable, {options_.warmup_time, options_.load_memory_limit, stop_.get_token()});
   if (!warm.ok()) return fail(warm);
   servable->statistics->Loaded(std::chrono::steady_clock::now() - start);
   Log().info("{} is loaded: {:.1f} MB of weights, {:.3f} s", what, double(servable->weight_bytes) / 1e6,

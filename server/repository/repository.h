@@ -9,13 +9,17 @@
 // methods are thread-safe.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <shared_mutex>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -23,6 +27,7 @@
 #include "absl/status/statusor.h"
 #include "jit/runtime.h"
 #include "server/repository/keyed_executor.h"
+#include "server/repository/model_config.h"
 #include "server/repository/servable.h"
 
 namespace hearth::server {
@@ -38,6 +43,12 @@ struct IndexEntry {
   std::string reason;
 };
 
+// Loads and unloads that clients asked for and that wait.
+inline constexpr size_t kMostWaitingOfModel = 16;
+inline constexpr size_t kMostWaiting = 256;
+// Memory of the configurations that came with loads which wait or are under way.
+inline constexpr int64_t kMostWaitingConfigBytes = int64_t{64} << 20;
+
 class Repository {
  public:
   struct Options {
@@ -47,21 +58,27 @@ class Repository {
     bool model_operator_libraries = false;
     // What a version's warm-up may take, and what is compiled for it; 0: no limit.
     std::chrono::duration<double> warmup_time{60};
+    // Bytes that the tensors of a warm-up sample may take; 0: no limit.
+    int64_t load_memory_limit = 0;
   };
   using Done = std::function<void(absl::Status)>;
 
   // `runtime` outlives the repository. `changed` is called after each change of what is ready, from loading threads.
   Repository(Options options, Runtime& runtime, CallInterfaceFactory factory, std::function<void()> changed);
-  // Finishes the loads that were asked for, then drops every model.
+  // Waits for the loads that were asked for, then drops every model.
   ~Repository();
 
   // Loads all models on disk; `done` is called when each has been loaded or has failed. kNotFound, at once, if a root
   // cannot be read.
   absl::Status LoadAll(std::function<void()> done);
   // `config_json` takes the place of config.pbtxt. `done` is called from a loading thread, with OK if every chosen
-  // version serves.
+  // version serves; or before Load returns, with kResourceExhausted if too many loads wait, kInvalidArgument for a name
+  // that no model can have.
   void Load(const std::string& name, std::optional<std::string> config_json, Done done);
-  // Stops serving a model: what is in flight ends in peace. kNotFound if it is not loaded.
+  // Ends the loads that are under way and those that wait, as kUnavailable, and refuses others: for a server that ends.
+  // Does not wait for them.
+  void StopLoading();
+  // Stops serving a model: what is in flight ends in peace. kNotFound if it is not loaded, kResourceExhausted as Load.
   void Unload(const std::string& name, Done done);
 
   // The version named, or the highest that serves if `version` is empty. kNotFound for a model or version that is not
@@ -96,11 +113,21 @@ class Repository {
     bool unloaded = false;
   };
 
+  using RequestedConfig = std::optional<absl::StatusOr<CheckedConfig>>;  // nothing: config.pbtxt
+
+  // What a loading thread does. `announced`: whether the model's entry counts the load already (BeginLoad).
+  std::function<void()> LoadJob(const std::string& name, RequestedConfig config, bool announced, Done done);
+  // Counts a load of a model that is known, and says whether it is.
+  bool BeginLoad(const std::string& name);
+  void EndLoad(const std::string& name);
   // Makes an entry for a load of a model that was not known. Not if it is nowhere on disk (`found`): clients may ask
   // for any number of names.
   bool Announce(const std::string& name, const absl::Status& found);
+  // LoadFrom, whose exceptions fail the load.
+  absl::Status LoadOrFail(const absl::StatusOr<std::filesystem::path>& folder, const std::string& name,
+                          const RequestedConfig& requested);
   absl::Status LoadFrom(const absl::StatusOr<std::filesystem::path>& folder, const std::string& name,
-                        const std::optional<std::string>& config_json);
+                        const RequestedConfig& requested);
   absl::Status UnloadNow(const std::string& name);
   absl::StatusOr<std::filesystem::path> FindFolder(const std::string& name) const;
   absl::StatusOr<ServablePtr> LoadVersion(const std::filesystem::path& folder, int64_t version,
@@ -121,6 +148,11 @@ class Repository {
   mutable std::shared_mutex mutex_;
   std::map<std::string, Entry> entries_;
   bool started_ = false;
+
+  std::stop_source stop_;  // of all loads
+
+  // Of kMostWaitingConfigBytes.
+  const std::shared_ptr<std::atomic<int64_t>> waiting_config_bytes_ = std::make_shared<std::atomic<int64_t>>(0);
 
   // Last, so that it is joined before what its jobs use goes.
   std::unique_ptr<KeyedExecutor> loader_;

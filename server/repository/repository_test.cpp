@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <condition_variable>
 #include <fstream>
 #include <future>
+#include <mutex>
 
 #include "server/repository/fake_runtime.h"
 
@@ -17,10 +19,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Takes any sample but those called "bad".
+// Takes any sample but those called "bad" and "throws".
 class AnyCall : public CallInterface {
  public:
   absl::StatusOr<BoundArguments> BindWarmup(const inference::ModelWarmup& sample) const override {
+    if (sample.name() == "throws") throw std::bad_alloc();
     if (sample.name() == "bad") return absl::InvalidArgumentError("no such input");
     return BoundArguments();
   }
@@ -106,6 +109,14 @@ TEST_F(RepositoryTest, AVersionWhoseWarmUpFailsIsNotSwappedIn) {
   EXPECT_EQ(Answer("m"), "old");
   EXPECT_TRUE(Load("m", R"({"model_warmup": [{"name": "good", "count": 3}]})").ok());
   EXPECT_EQ(Answer("m"), "new");
+}
+
+TEST_F(RepositoryTest, AnExceptionFailsItsLoadAlone) {
+  Put("a/m/1/model.pt", "ok old");
+  StartAndLoad();
+  EXPECT_EQ(Load("m", R"({"model_warmup": [{"name": "throws"}]})").code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(Answer("m"), "old");
+  EXPECT_TRUE(Load("m").ok());
 }
 
 TEST_F(RepositoryTest, AllVersionsServeWhenThePolicySaysSo) {
@@ -195,6 +206,137 @@ TEST_F(RepositoryTest, AModelThatIsStillLoadingIsUnavailable) {
   runtime_.load_gate.Open();
   loaded.get_future().wait();
   EXPECT_EQ(Answer("m"), "one");
+}
+
+// Asks for loads or unloads until one is refused, and counts those that are not.
+class Flood {
+ public:
+  Repository::Done Done() {
+    ++asked_;
+    return [this](const absl::Status& status) {
+      std::lock_guard lock(mutex_);
+      ++ended_;
+      last_ = status;
+      changed_.notify_all();
+    };
+  }
+  // Of the one that was refused at once.
+  absl::Status refusal() {
+    std::lock_guard lock(mutex_);
+    return ended_ > 0 ? last_ : absl::OkStatus();
+  }
+  int admitted() {
+    std::lock_guard lock(mutex_);
+    return asked_ - ended_;
+  }
+  void WaitForAll() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return ended_ == asked_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int asked_ = 0;
+  int ended_ = 0;
+  absl::Status last_;
+};
+
+TEST_F(RepositoryTest, NoMoreLoadsOfAModelWaitThanMay) {
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/n/1/model.pt", "ok two");
+  StartAndLoad();
+  runtime_.load_gate.Shut();
+  Flood flood;
+  while (flood.refusal().ok() && flood.admitted() < 1000) repository_->Load("m", std::nullopt, flood.Done());
+  EXPECT_EQ(flood.refusal().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(flood.refusal().message(), HasSubstr("too many loads wait"));
+  // One more may be under way.
+  EXPECT_GE(flood.admitted(), 16);
+  EXPECT_LE(flood.admitted(), 17);
+  Flood unloads;
+  repository_->Unload("m", unloads.Done());
+  if (flood.admitted() == 17) {
+    EXPECT_EQ(unloads.refusal().code(), absl::StatusCode::kResourceExhausted);
+  }
+  runtime_.load_gate.Open();
+  flood.WaitForAll();
+  unloads.WaitForAll();
+  EXPECT_TRUE(Load("m").ok());
+  EXPECT_EQ(Answer("m"), "one");
+  EXPECT_THAT(IndexLines(), ElementsAre("m/1 READY ", "n/1 READY "));
+}
+
+TEST_F(RepositoryTest, NoMoreLoadsWaitInAllThanMay) {
+  StartAndLoad();
+  Put("a/m/1/model.pt", "ok one");
+  runtime_.load_gate.Shut();
+  Flood blocked;
+  for (int i = 0; i < 2; ++i) {
+    Put("a/blocked" + std::to_string(i) + "/1/model.pt", "ok one");
+    repository_->Load("blocked" + std::to_string(i), std::nullopt, blocked.Done());
+  }
+  Flood flood;
+  for (int i = 0; flood.refusal().ok() && i < 1000; ++i) {
+    repository_->Load("nowhere" + std::to_string(i), std::nullopt, flood.Done());
+  }
+  EXPECT_EQ(flood.refusal().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_LE(flood.admitted(), 256);
+  runtime_.load_gate.Open();
+  flood.WaitForAll();
+  blocked.WaitForAll();
+  EXPECT_TRUE(Load("m").ok());
+}
+
+TEST_F(RepositoryTest, ConfigurationsOfLoadsThatWaitAreBoundedTogether) {
+  for (int i = 0; i < 200; ++i) Put("a/m" + std::to_string(i) + "/1/model.pt", "ok one");
+  Start({root_ / "a"});
+  runtime_.load_gate.Shut();
+  // A text of 0.9 MiB each.
+  const std::string config = R"({"metric_tags": {"k": ")" + std::string(900'000, 'v') + R"("}})";
+  Flood flood;
+  for (int i = 0; flood.refusal().ok() && i < 200; ++i) {
+    repository_->Load("m" + std::to_string(i), config, flood.Done());
+  }
+  EXPECT_EQ(flood.refusal().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(flood.refusal().message(), HasSubstr("take too much memory"));
+  EXPECT_LE(flood.admitted(), 75);
+  EXPECT_GE(flood.admitted(), 30);
+  runtime_.load_gate.Open();
+  flood.WaitForAll();
+  // Room is given back.
+  EXPECT_TRUE(Load("m0", config).ok());
+}
+
+TEST_F(RepositoryTest, LoadsThatAreUnderWayOrWaitEndWhenTheServerDoes) {
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/n/1/model.pt", "ok two");
+  StartAndLoad();
+  runtime_.load_gate.Shut();
+  std::vector<std::promise<absl::Status>> ends(6);
+  for (size_t i = 0; i < ends.size(); ++i) {
+    repository_->Load(i % 2 == 0 ? "m" : "n", std::nullopt, [&, i](absl::Status status) { ends[i].set_value(status); });
+  }
+  repository_->StopLoading();
+  for (std::promise<absl::Status>& end : ends) {
+    const absl::Status status = end.get_future().get();
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(status.message(), HasSubstr("the server is shutting down"));
+  }
+  EXPECT_EQ(Load("m").code(), absl::StatusCode::kUnavailable);
+  // What served still does, for what is in flight.
+  EXPECT_EQ(Answer("m"), "one");
+}
+
+TEST_F(RepositoryTest, AWarmUpEndsWhenTheServerDoes) {
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  runtime_.call_gate.Shut();
+  std::promise<absl::Status> end;
+  repository_->Load("m", R"({"model_warmup": [{"name": "good", "count": 3}]})",
+                    [&](absl::Status status) { end.set_value(status); });
+  repository_->StopLoading();
+  EXPECT_EQ(end.get_future().get().code(), absl::StatusCode::kUnavailable);
 }
 
 TEST_F(RepositoryTest, AnUnloadedModelIsUnavailableUntilItIsLoadedAgain) {

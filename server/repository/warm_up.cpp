@@ -1,13 +1,16 @@
 #include "server/repository/warm_up.h"
 
 #include <algorithm>
+#include <condition_variable>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "jit/support/logging.h"
+#include "jit/support/memory_account.h"
 
 namespace hearth::server {
 namespace {
@@ -19,61 +22,94 @@ spdlog::logger& Log() {
   return log;
 }
 
+struct Bounds {
+  Clock::time_point deadline;
+  int64_t memory;
+  std::stop_token stop;
+};
+
+// Anew for each run: a model may write to its arguments.
+absl::StatusOr<BoundArguments> MakeArguments(const Servable& servable, const inference::ModelWarmup& sample,
+                                             int64_t memory_limit) {
+  MemoryAccount account(memory_limit);
+  const MemoryAccount::Scope memory(memory_limit > 0 ? &account : nullptr);
+  return servable.call_interface->BindWarmup(sample);
+}
+
 // `operator_threads` as CallOptions has it.
-absl::Status RunOnce(const Servable& servable, const inference::ModelWarmup& sample, Clock::time_point deadline,
+absl::Status RunOnce(const Servable& servable, const inference::ModelWarmup& sample, const Bounds& bounds,
                      int operator_threads) {
-  // Anew for each run: a model may write to its arguments.
-  auto bound = servable.call_interface->BindWarmup(sample);
+  auto bound = MakeArguments(servable, sample, bounds.memory);
   if (!bound.ok()) return bound.status();
   CallOptions options;
-  options.deadline = deadline;
+  options.deadline = bounds.deadline;
   options.is_warmup = true;
   options.operator_threads = operator_threads;
-  return servable.model->Call("forward", std::move(bound->args), std::move(bound->kwargs), options).status();
+  // Shared, for the callback may still be under way when the wait is over.
+  const auto promise = std::make_shared<std::promise<absl::Status>>();
+  const auto call = servable.model->CallAsync(
+      "forward", std::move(bound->args), std::move(bound->kwargs), options,
+      [promise](const absl::StatusOr<c10::IValue>& answer) { promise->set_value(answer.status()); });
+  const std::stop_callback cancel(bounds.stop, [&call] { call->Cancel(); });
+  return promise->get_future().get();
 }
 
 // What libraries prepare at the first use of the plans, for each number of threads that operators may come to have, is
 // better prepared now. What fails has not failed before, and says nothing about the version.
-void UsePlans(const Servable& servable, Clock::time_point deadline) {
+void UsePlans(const Servable& servable, const Bounds& bounds) {
   for (const inference::ModelWarmup& sample : servable.config.model_warmup()) {
     for (const int threads : servable.model->operator_threads()) {
-      RunOnce(servable, sample, deadline, threads).IgnoreError();
+      if (bounds.stop.stop_requested()) return;
+      RunOnce(servable, sample, bounds, threads).IgnoreError();
     }
   }
 }
 
 enum class Waited { kForNothing, kUntilWarm, kInVain };
 
-Waited WaitUntilWarm(Model& model, Clock::time_point deadline) {
+Waited WaitUntilWarm(Model& model, const Bounds& bounds) {
+  struct State {
+    std::mutex mutex;
+    std::condition_variable_any changed;
+    bool warm = false;
+  };
   // Shared, for the callback may still be under way when the wait is over.
-  const auto promise = std::make_shared<std::promise<void>>();
-  const std::future<void> warm = promise->get_future();
-  const auto wait = model.WhenWarm([promise] { promise->set_value(); });
-  if (warm.wait_for(Clock::duration(0)) == std::future_status::ready) return Waited::kForNothing;
-  return warm.wait_until(deadline) == std::future_status::ready ? Waited::kUntilWarm : Waited::kInVain;
+  const auto state = std::make_shared<State>();
+  const auto wait = model.WhenWarm([state] {
+    std::lock_guard lock(state->mutex);
+    state->warm = true;
+    state->changed.notify_all();
+  });
+  std::unique_lock lock(state->mutex);
+  if (state->warm) return Waited::kForNothing;
+  const bool warm = state->changed.wait_until(lock, bounds.stop, bounds.deadline, [&] { return state->warm; });
+  return warm ? Waited::kUntilWarm : Waited::kInVain;
 }
 
 }  // namespace
 
-absl::Status WarmUp(const Servable& servable, std::chrono::duration<double> limit) {
+absl::Status WarmUp(const Servable& servable, const WarmUpLimits& limits) {
   const auto& samples = servable.config.model_warmup();
   const Clock::time_point start = Clock::now();
-  const auto time = std::min<std::chrono::duration<double>>(limit, std::chrono::hours(24 * 365));
+  const auto time = std::min<std::chrono::duration<double>>(limits.time, std::chrono::hours(24 * 365));
   const Clock::time_point deadline =
-      limit.count() > 0 ? start + std::chrono::duration_cast<Clock::duration>(time) : Clock::time_point::max();
+      time.count() > 0 ? start + std::chrono::duration_cast<Clock::duration>(time) : Clock::time_point::max();
+  const Bounds bounds{deadline, limits.memory, limits.stop};
   for (const inference::ModelWarmup& sample : samples) {
     // The configuration's 0 is what it is if nobody says.
     for (uint32_t run = 0; run < std::max(1U, sample.count()); ++run) {
-      const absl::Status status = RunOnce(servable, sample, deadline, 0);
+      const absl::Status status = RunOnce(servable, sample, bounds, 0);
       if (status.ok()) continue;
       return {status.code(), absl::StrCat("the warm-up sample '", sample.name(), "' failed: ", status.message())};
     }
   }
   const std::string what = absl::StrCat(servable.name, " version ", servable.version);
-  const Waited waited = WaitUntilWarm(*servable.model, deadline);
-  UsePlans(servable, deadline);
+  const Waited waited = WaitUntilWarm(*servable.model, bounds);
+  UsePlans(servable, bounds);
+  if (limits.stop.stop_requested()) return absl::CancelledError("the warm-up was stopped");
   if (waited == Waited::kInVain) {
-    Log().warn("{}: what it is to be warm for is not compiled after {} s; it serves without", what, limit.count());
+    Log().warn("{}: what it is to be warm for is not compiled after {} s; it serves without", what,
+               limits.time.count());
   } else if (waited == Waited::kUntilWarm || !samples.empty()) {
     Log().info("{} is warm after {:.3f} s", what, std::chrono::duration<double>(Clock::now() - start).count());
   }

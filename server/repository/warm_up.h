@@ -3,15 +3,25 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <stop_token>
 
 #include "absl/status/status.h"
 #include "server/repository/servable.h"
 
 namespace hearth::server {
 
-// Waits on the calling thread. The samples, and then the compiler, have `limit` together; a limit of 0 is none. A
-// sample that fails, or is not done by then, is an error that names it; plans that are not compiled by then are so
-// while the version serves, and that is logged.
-absl::Status WarmUp(const Servable& servable, std::chrono::duration<double> limit);
+struct WarmUpLimits {
+  // Of the samples, and then the compiler, together; 0: no limit.
+  std::chrono::duration<double> time{0};
+  // Bytes that making the tensors of one sample may come to hold; 0: no limit.
+  int64_t memory = 0;
+  // Ends it, with kCancelled.
+  std::stop_token stop;
+};
+
+// Waits on the calling thread. A sample that fails, or is not done in time, is an error that names it; plans that are
+// not compiled by then are so while the version serves, and that is logged.
+absl::Status WarmUp(const Servable& servable, const WarmUpLimits& limits);
 
 }  // namespace hearth::server

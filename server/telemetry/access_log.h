@@ -31,13 +31,20 @@ class AccessLog {
   // `place`: a file to append to, or "-" for standard output. kInvalidArgument if the file cannot be opened.
   static absl::StatusOr<std::unique_ptr<AccessLog>> Open(const std::string& place);
   void Write(const AccessRecord& record);
+  // Opens the file of that name anew, for the one that was open may have another name by now; lines so far are in the
+  // one, lines from now on in the other. One that cannot be opened is an error, and the file that was open stays so.
+  // Standard output stays as it is.
+  absl::Status Reopen();
   // Call before the process ends: lines are buffered for up to a second.
   void Flush();
 
  private:
-  explicit AccessLog(std::shared_ptr<spdlog::logger> logger) : logger_(std::move(logger)) {}
+  class File;
+  AccessLog(std::shared_ptr<spdlog::logger> logger, std::shared_ptr<File> file)
+      : logger_(std::move(logger)), file_(std::move(file)) {}
 
   std::shared_ptr<spdlog::logger> logger_;
+  std::shared_ptr<File> file_;  // null for standard output
 };
 
 // The line for one record, without the newline.

@@ -44,6 +44,59 @@ TEST(AccessLog, RecordsAreAppendedToTheFile) {
   std::filesystem::remove(path);
 }
 
+class AccessLogRotation : public testing::Test {
+ protected:
+  AccessLogRotation() { std::filesystem::create_directories(folder_); }
+  ~AccessLogRotation() override { std::filesystem::remove_all(folder_); }
+
+  static void Write(AccessLog& log, const std::string& id) {
+    AccessRecord record;
+    record.id = id;
+    log.Write(record);
+  }
+  // The ids in a file.
+  static std::string Ids(const std::filesystem::path& path) {
+    std::ifstream file(path);
+    std::string ids;
+    for (std::string line; std::getline(file, line);) ids += nlohmann::json::parse(line)["id"].get<std::string>();
+    return ids;
+  }
+
+  const std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("access_log_rotation." + std::to_string(getpid()));
+  const std::filesystem::path path_ = folder_ / "log";
+};
+
+TEST_F(AccessLogRotation, LinesGoToAFileOfTheSameNameOnceItIsReopened) {
+  auto log = AccessLog::Open(path_.string());
+  ASSERT_TRUE(log.ok()) << log.status();
+  Write(**log, "a");
+  std::filesystem::rename(path_, folder_ / "log.1");
+  Write(**log, "b");
+  ASSERT_TRUE((*log)->Reopen().ok());
+  Write(**log, "c");
+  (*log)->Flush();
+  EXPECT_EQ(Ids(folder_ / "log.1"), "ab");
+  EXPECT_EQ(Ids(path_), "c");
+}
+
+TEST_F(AccessLogRotation, TheFileStaysOpenWhereNoneCanTakeItsPlace) {
+  auto log = AccessLog::Open(path_.string());
+  ASSERT_TRUE(log.ok()) << log.status();
+  std::filesystem::rename(path_, folder_ / "log.1");
+  std::filesystem::create_directory(path_);
+  EXPECT_FALSE((*log)->Reopen().ok());
+  Write(**log, "a");
+  (*log)->Flush();
+  EXPECT_EQ(Ids(folder_ / "log.1"), "a");
+}
+
+TEST(AccessLog, StandardOutputStaysAsItIs) {
+  auto log = AccessLog::Open("-");
+  ASSERT_TRUE(log.ok()) << log.status();
+  EXPECT_TRUE((*log)->Reopen().ok());
+}
+
 TEST(AccessLog, AFileThatCannotBeOpenedIsNamed) {
   const auto log = AccessLog::Open("/dev/null/log");
   ASSERT_FALSE(log.ok());

@@ -1,8 +1,16 @@
 #include "server/telemetry/model_statistics.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace hearth::server {
+namespace {
+
+uint64_t CountedSize(uint64_t batch_size) {
+  return batch_size <= kLargestOwnBatch ? batch_size : std::bit_floor(batch_size);
+}
+
+}  // namespace
 
 const char* FailureReasonName(FailureReason reason) {
   switch (reason) {
@@ -48,7 +56,7 @@ void ModelStatistics::Succeeded(const RequestTimes& times, uint64_t batch_size) 
   ++now_.execution_count;
   now_.last_inference_ms = std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count();
   ++now_.latency_buckets[bucket];
-  StatisticsSnapshot::Batch& batch = now_.batches[batch_size];
+  StatisticsSnapshot::Batch& batch = now_.batches[CountedSize(batch_size)];
   batch.compute_input.Add(times.compute_input);
   batch.compute_infer.Add(times.compute_infer);
   batch.compute_output.Add(times.compute_output);

@@ -44,6 +44,10 @@ struct Duration {
 inline constexpr std::array<double, 15> kLatencyBuckets = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
                                                            0.25,   0.5,   1,      2.5,   5,    10,    30};
 
+// Batches of up to so many elements are counted by their size. Clients choose sizes, so larger ones share a size: the
+// power of two below.
+inline constexpr uint64_t kLargestOwnBatch = 256;
+
 struct StatisticsSnapshot {
   struct Batch {
     Duration compute_input, compute_infer, compute_output;
@@ -57,8 +61,8 @@ struct StatisticsSnapshot {
   int64_t pending = 0;             // requests that wait for a thread
   int64_t in_flight = 0;           // requests that wait or run
   std::array<uint64_t, kLatencyBuckets.size() + 1> latency_buckets{};
-  std::map<uint64_t, Batch> batches;
-  double load_seconds = 0;  // of the latest load
+  std::map<uint64_t, Batch> batches;  // by kLargestOwnBatch
+  double load_seconds = 0;            // of the latest load
 };
 
 class ModelStatistics {

@@ -28,6 +28,26 @@ TEST(ModelStatistics, AnAnsweredRequestCountsOnceInEveryDuration) {
   EXPECT_EQ(now.batches.at(4).compute_output.ns, 30'000u);
 }
 
+TEST(ModelStatistics, ClientsThatSendEverySizeOfBatchMakeFewEntries) {
+  ModelStatistics statistics;
+  constexpr uint64_t kSizes = 100'000;
+  for (uint64_t size = 0; size < kSizes; ++size) {
+    statistics.Admit(100);
+    statistics.Began();
+    statistics.Succeeded({milliseconds(1), {}, {}, microseconds(1), {}}, size);
+  }
+  const StatisticsSnapshot now = statistics.snapshot();
+  EXPECT_EQ(now.batches.size(), 257u + 8u);
+  EXPECT_EQ(now.batches.rbegin()->first, 65536u);
+  EXPECT_EQ(now.batches.at(255).compute_infer.count, 1u);
+  EXPECT_EQ(now.batches.at(512).compute_infer.count, 512u);
+  uint64_t counted = 0;
+  for (const auto& [size, batch] : now.batches) counted += batch.compute_infer.count;
+  EXPECT_EQ(counted, kSizes);
+  EXPECT_EQ(now.execution_count, kSizes);
+  EXPECT_EQ(now.inference_count, kSizes * (kSizes - 1) / 2);
+}
+
 TEST(ModelStatistics, ALatencyFallsIntoTheFirstBucketThatHoldsIt) {
   ModelStatistics statistics;
   for (auto total : {microseconds(500), microseconds(501), microseconds(60'000'000)}) {
