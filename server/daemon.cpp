@@ -1,6 +1,5 @@
 #include "server/daemon.h"
 
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
@@ -16,6 +15,7 @@
 #include "server/api/http_api.h"
 #include "server/api/inference_service.h"
 #include "server/api/native_service.h"
+#include "server/api/reflection_service.h"
 #include "server/api/signature.h"
 #include "server/repository/repository.h"
 #include "server/scheduling/dispatcher.h"
@@ -133,6 +133,9 @@ struct Daemon::Parts {
   StreamRegistry streams;
   InferenceService inference;
   NativeService native;
+  ReflectionService reflection{{kInferenceServiceName, kNativeServiceName,
+                                grpc::health::v1::Health::service_full_name(),
+                                grpc::reflection::v1alpha::ServerReflection::service_full_name()}};
   MetricsCollector metrics;
   std::promise<void> loaded;
   std::unique_ptr<HttpServer> http;
@@ -141,21 +144,17 @@ struct Daemon::Parts {
 };
 
 absl::Status Daemon::Parts::Listen() {
-  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   const std::string address = Address(options.host, options.grpc_port);
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &grpc_port);
   builder.RegisterService(&inference);
   builder.RegisterService(&native);
   builder.RegisterService(&health);
+  builder.RegisterService(&reflection);
   builder.SetMaxReceiveMessageSize(static_cast<int>(options.max_request_bytes));
   builder.SetMaxSendMessageSize(-1);
   // Two daemons on one port would share its connections unnoticed.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  // Reflection is the only service on gRPC's synchronous API; one thread is enough for it.
-  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
-  builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
-  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
   grpc_server = builder.BuildAndStart();
   if (grpc_server == nullptr || grpc_port == 0) {
     return absl::UnavailableError(absl::StrCat("cannot serve gRPC at ", address));
@@ -209,6 +208,7 @@ void Daemon::Stop() {
   parts.health.Update();
   parts.streams.StopReading();
   parts.health.Shutdown();
+  parts.reflection.Shutdown();
   // Until then a call that comes hears that this server is unavailable; one that meets gRPC's shutdown is cancelled.
   parts.dispatcher.WaitUntilIdle(std::chrono::steady_clock::now() + grace);
   // Closes the port, lets the other calls end, and cancels those that have not by then.
