@@ -17,10 +17,10 @@
 #include "server/api/native_service.h"
 #include "server/api/reflection_service.h"
 #include "server/api/signature.h"
+#include "server/http/http_server.h"
 #include "server/repository/repository.h"
 #include "server/scheduling/dispatcher.h"
 #include "server/telemetry/access_log.h"
-#include "server/telemetry/http_server.h"
 #include "server/telemetry/metrics.h"
 
 namespace hearth::server {
@@ -159,8 +159,8 @@ absl::Status Daemon::Parts::Listen() {
   if (grpc_server == nullptr || grpc_port == 0) {
     return absl::UnavailableError(absl::StrCat("cannot serve gRPC at ", address));
   }
-  auto started = HttpServer::Start({.host = options.host, .port = options.http_port},
-                                   MakeHttpHandler(repository, readiness, metrics));
+  const auto handler = MakeHttpHandler(repository, readiness, metrics);
+  auto started = HttpServer::Start({.host = options.host, .port = options.http_port}, handler);
   if (!started.ok()) return started.status();
   http = *std::move(started);
   return absl::OkStatus();
