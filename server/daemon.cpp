@@ -139,6 +139,7 @@ struct Daemon::Parts {
   MetricsCollector metrics;
   std::promise<void> loaded;
   std::unique_ptr<HttpServer> http;
+  std::unique_ptr<HttpServer> metrics_http;
   std::unique_ptr<grpc::Server> grpc_server;
   int grpc_port = 0;
 };
@@ -163,6 +164,9 @@ absl::Status Daemon::Parts::Listen() {
   auto started = HttpServer::Start({.host = options.host, .port = options.http_port}, handler);
   if (!started.ok()) return started.status();
   http = *std::move(started);
+  started = HttpServer::Start({.host = options.host, .port = options.metrics_port}, handler);
+  if (!started.ok()) return started.status();
+  metrics_http = *std::move(started);
   return absl::OkStatus();
 }
 
@@ -191,6 +195,8 @@ int Daemon::grpc_port() const { return parts_->grpc_port; }
 
 int Daemon::http_port() const { return parts_->http->port(); }
 
+int Daemon::metrics_port() const { return parts_->metrics_http->port(); }
+
 int Daemon::WaitUntilLoaded() {
   parts_->loaded.get_future().wait();
   return static_cast<int>(parts_->repository.Serving().size());
@@ -217,6 +223,7 @@ void Daemon::Stop() {
   // A call's callback may still be on its way out of the dispatcher.
   parts.dispatcher.WaitUntilIdle(std::chrono::steady_clock::now() + std::chrono::hours(1));
   parts.http.reset();
+  parts.metrics_http.reset();
   if (parts.access_log != nullptr) parts.access_log->Flush();
   Log().info("stopped");
 }

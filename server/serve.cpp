@@ -60,6 +60,7 @@ void PrintReady(const Daemon& daemon, int models_ready) {
   line["event"] = "ready";
   line["grpc_port"] = daemon.grpc_port();
   line["http_port"] = daemon.http_port();
+  line["metrics_port"] = daemon.metrics_port();
   line["models_ready"] = models_ready;
   line["pid"] = getpid();
   std::cout << line.dump() << std::endl;
