@@ -114,7 +114,7 @@ class Suite:
     def start_hearthd(self, repository: pathlib.Path, *flags):
         process = subprocess.Popen(
             [str(self.binaries / "hearthd"), "--model-repository", str(repository), "--grpc-port", "0", "--http-port", "0",
-             *flags],
+             "--metrics-port", "0", *flags],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         ready = json.loads(process.stdout.readline())
         return process, f"127.0.0.1:{ready['grpc_port']}"

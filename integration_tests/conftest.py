@@ -10,7 +10,12 @@ from integration_tests import ROOT, server_models
 from integration_tests.daemon import Hearthd, put_model
 
 # What others define too, and what is ours alone.
-PROTOCOL_FILES = ["proto/inference/service.proto", "proto/inference/model_config.proto", "proto/health/health.proto"]
+PROTOCOL_FILES = [
+    "proto/inference/service.proto",
+    "proto/inference/model_config.proto",
+    "proto/health/health.proto",
+    "proto/reflection/reflection.proto",
+]
 OWN_PROTOCOL_FILES = ["proto/hearth.proto"]
 
 

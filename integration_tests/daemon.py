@@ -47,7 +47,7 @@ class Hearthd:
         self.repository = pathlib.Path(repository)
         self.log = log
         command = [binary(), "--model-repository", repository, "--host", "127.0.0.1"]
-        command += ["--grpc-port", "0", "--http-port", "0", *flags]
+        command += ["--grpc-port", "0", "--http-port", "0", "--metrics-port", "0", *flags]
         self.process = subprocess.Popen(
             [str(part) for part in command], stdout=subprocess.PIPE, stderr=log or subprocess.DEVNULL, text=True
         )
@@ -76,9 +76,9 @@ class Hearthd:
     def channel(self):
         return grpc.insecure_channel(self.address, options=CHANNEL_OPTIONS)
 
-    def get(self, path):
-        """(status, text) of the HTTP port."""
-        url = f"http://127.0.0.1:{self.ready['http_port']}{path}"
+    def get(self, path, port="http_port"):
+        """(status, text) of the HTTP port, or of the port of metrics."""
+        url = f"http://127.0.0.1:{self.ready[port]}{path}"
         try:
             with urllib.request.urlopen(url, timeout=30) as answer:
                 return answer.status, answer.read().decode()

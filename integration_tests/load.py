@@ -139,7 +139,8 @@ def main():
         (repository / "resnet18/1").mkdir(parents=True)
         shutil.copy(resnet.archive, repository / "resnet18/1/model.pt")
         daemon = subprocess.Popen(
-            [options.build / "bin/hearthd", "--model-repository", repository, "--grpc-port", "0", "--http-port", "0"],
+            [options.build / "bin/hearthd", "--model-repository", repository, "--grpc-port", "0", "--http-port", "0",
+             "--metrics-port", "0"],
             stdout=subprocess.PIPE, text=True)
         try:
             load = Load(f"localhost:{json.loads(daemon.stdout.readline())['grpc_port']}", asked, options.clients)

@@ -1,8 +1,9 @@
-"""hearth's protocol files against the descriptors that tritonclient and grpcio's health package were built with: the same
-messages on the wire, field by field."""
+"""hearth's protocol files against the descriptors that tritonclient and grpcio's packages of health and reflection were built
+with: the same messages on the wire, field by field."""
 
 import pytest
 from grpc_health.v1 import health_pb2
+from grpc_reflection.v1alpha import reflection_pb2
 from tritonclient.grpc import model_config_pb2, service_pb2
 
 from integration_tests.conftest import PROTOCOL_FILES as FILES
@@ -11,6 +12,7 @@ THEIRS = {
     "proto/inference/service.proto": service_pb2.DESCRIPTOR,
     "proto/inference/model_config.proto": model_config_pb2.DESCRIPTOR,
     "proto/health/health.proto": health_pb2.DESCRIPTOR,
+    "proto/reflection/reflection.proto": reflection_pb2.DESCRIPTOR,
 }
 
 

@@ -1,6 +1,5 @@
 #include "server/daemon.h"
 
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
@@ -16,11 +15,12 @@
 #include "server/api/http_api.h"
 #include "server/api/inference_service.h"
 #include "server/api/native_service.h"
+#include "server/api/reflection_service.h"
 #include "server/api/signature.h"
+#include "server/http/http_server.h"
 #include "server/repository/repository.h"
 #include "server/scheduling/dispatcher.h"
 #include "server/telemetry/access_log.h"
-#include "server/telemetry/http_server.h"
 #include "server/telemetry/metrics.h"
 
 namespace hearth::server {
@@ -137,37 +137,40 @@ struct Daemon::Parts {
   StreamRegistry streams;
   InferenceService inference;
   NativeService native;
+  ReflectionService reflection{{kInferenceServiceName, kNativeServiceName,
+                                grpc::health::v1::Health::service_full_name(),
+                                grpc::reflection::v1alpha::ServerReflection::service_full_name()}};
   MetricsCollector metrics;
   std::promise<void> loaded;
   std::unique_ptr<HttpServer> http;
+  std::unique_ptr<HttpServer> metrics_http;
   std::unique_ptr<grpc::Server> grpc_server;
   int grpc_port = 0;
 };
 
 absl::Status Daemon::Parts::Listen() {
-  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   const std::string address = Address(options.host, options.grpc_port);
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &grpc_port);
   builder.RegisterService(&inference);
   builder.RegisterService(&native);
   builder.RegisterService(&health);
+  builder.RegisterService(&reflection);
   builder.SetMaxReceiveMessageSize(static_cast<int>(options.max_request_bytes));
   builder.SetMaxSendMessageSize(-1);
   // Two daemons on one port would share its connections unnoticed.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  // Reflection is the only service on gRPC's synchronous API; one thread is enough for it.
-  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
-  builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
-  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
   grpc_server = builder.BuildAndStart();
   if (grpc_server == nullptr || grpc_port == 0) {
     return absl::UnavailableError(absl::StrCat("cannot serve gRPC at ", address));
   }
-  auto started = HttpServer::Start({.host = options.host, .port = options.http_port},
-                                   MakeHttpHandler(repository, readiness, metrics));
+  const auto handler = MakeHttpHandler(repository, readiness, metrics);
+  auto started = HttpServer::Start({.host = options.host, .port = options.http_port}, handler);
   if (!started.ok()) return started.status();
   http = *std::move(started);
+  started = HttpServer::Start({.host = options.host, .port = options.metrics_port}, handler);
+  if (!started.ok()) return started.status();
+  metrics_http = *std::move(started);
   return absl::OkStatus();
 }
 
@@ -196,6 +199,8 @@ int Daemon::grpc_port() const { return parts_->grpc_port; }
 
 int Daemon::http_port() const { return parts_->http->port(); }
 
+int Daemon::metrics_port() const { return parts_->metrics_http->port(); }
+
 int Daemon::WaitUntilLoaded() {
   parts_->loaded.get_future().wait();
   return static_cast<int>(parts_->repository.Serving().size());
@@ -223,6 +228,7 @@ void Daemon::Stop() {
   parts.health.Update();
   parts.streams.StopReading();
   parts.health.Shutdown();
+  parts.reflection.Shutdown();
   // Until then a call that comes hears that this server is unavailable; one that meets gRPC's shutdown is cancelled.
   parts.dispatcher.WaitUntilIdle(std::chrono::steady_clock::now() + grace);
   // Closes the port, lets the other calls end, and cancels those that have not by then.
@@ -231,6 +237,7 @@ void Daemon::Stop() {
   // A call's callback may still be on its way out of the dispatcher.
   parts.dispatcher.WaitUntilIdle(std::chrono::steady_clock::now() + std::chrono::hours(1));
   parts.http.reset();
+  parts.metrics_http.reset();
   if (parts.access_log != nullptr) parts.access_log->Flush();
 }
 

@@ -12,7 +12,7 @@ namespace hearth::server {
 
 class Daemon {
  public:
-  // Listens on both ports and begins to load the models; answers (as not ready) from then on. `runtime` outlives the
+  // Listens on its ports and begins to load the models; answers (as not ready) from then on. `runtime` outlives the
   // daemon. kUnavailable for a port that cannot be had, kNotFound for a repository that cannot be read.
   static absl::StatusOr<std::unique_ptr<Daemon>> Start(const ServerOptions& options, Runtime& runtime);
   // Stop must have been called.
@@ -20,6 +20,7 @@ class Daemon {
 
   int grpc_port() const;
   int http_port() const;
+  int metrics_port() const;
 
   // Returns when every model found at the start has been loaded or has failed: the number of versions that serve.
   int WaitUntilLoaded();

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -28,11 +29,17 @@ absl::Status Wrong(const std::string& where, const std::string& what) {
 absl::Status CheckOptions(const ServerOptions& options) {
   const auto refuse = [](const std::string& what) { return absl::InvalidArgumentError(what); };
   if (options.model_repositories.empty()) return refuse("--model-repository is required");
-  for (int port : {options.grpc_port, options.http_port}) {
+  const std::array<std::pair<const char*, int>, 3> ports = {
+      {{"gRPC", options.grpc_port}, {"HTTP", options.http_port}, {"metrics", options.metrics_port}}};
+  for (const auto& [name, port] : ports) {
     if (port < 0 || port > kHighestPort) return refuse(absl::StrCat("the port ", port, " is not between 0 and 65535"));
   }
-  if (options.grpc_port != 0 && options.grpc_port == options.http_port) {
-    return refuse(absl::StrCat("gRPC and HTTP cannot both have the port ", options.grpc_port));
+  for (size_t i = 0; i < ports.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (ports[i].second == 0 || ports[i].second != ports[j].second) continue;
+      return refuse(
+          absl::StrCat(ports[j].first, " and ", ports[i].first, " cannot both have the port ", ports[i].second));
+    }
   }
   if (options.threads < 0) return refuse("threads cannot be below 0");
   if (options.operator_threads < 0) return refuse("operator_threads cannot be below 0");
@@ -71,7 +78,9 @@ void DefineFlags(CLI::App& app, ServerOptions& options, std::string& config) {
   app.add_option("--config", config, "File of the same settings in JSON; flags win over it")->type_name("FILE");
   app.add_option("--host", options.host, "Address to listen at")->capture_default_str();
   app.add_option("--grpc-port", options.grpc_port, "Port of gRPC; 0 takes any free one")->capture_default_str();
-  app.add_option("--http-port", options.http_port, "Port of metrics and health; 0 takes any free one")
+  app.add_option("--http-port", options.http_port, "Port of health and metrics; 0 takes any free one")
+      ->capture_default_str();
+  app.add_option("--metrics-port", options.metrics_port, "A port of metrics and health alone; 0 takes any free one")
       ->capture_default_str();
   app.add_option("--device", options.device, "Where models run: cpu, cuda or cuda:N")->capture_default_str();
   app.add_option("--threads", options.threads,
@@ -175,6 +184,7 @@ absl::StatusOr<ServerOptions> ParseConfigFile(const std::string& text, const std
       {"host", [&](const json& value) { value.get_to(options.host); }},
       {"grpc_port", [&](const json& value) { value.get_to(options.grpc_port); }},
       {"http_port", [&](const json& value) { value.get_to(options.http_port); }},
+      {"metrics_port", [&](const json& value) { value.get_to(options.metrics_port); }},
       {"device", [&](const json& value) { value.get_to(options.device); }},
       {"operator_threads", [&](const json& value) { value.get_to(options.operator_threads); }},
       {"threads", [&](const json& value) { value.get_to(options.threads); }},

@@ -16,6 +16,7 @@ struct ServerOptions {
   std::string host = "0.0.0.0";
   int grpc_port = 8001;  // 0: any free port
   int http_port = 8000;
+  int metrics_port = 8002;
   std::string device = "cpu";
   int threads = 0;           // 0: one a processor
   int operator_threads = 0;  // 0: the processors are shared by the runs under way

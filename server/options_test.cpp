@@ -31,6 +31,7 @@ TEST(Options, FlagsAreReadAndTheRestHasDefaults) {
   EXPECT_THAT(line->options.model_repositories, ElementsAre("a", "b"));
   EXPECT_EQ(line->options.grpc_port, 0);
   EXPECT_EQ(line->options.http_port, 8000);
+  EXPECT_EQ(line->options.metrics_port, 8002);
   EXPECT_EQ(line->options.device, "cuda:1");
   EXPECT_THAT(line->options.operator_libraries, ElementsAre("x.so"));
   EXPECT_EQ(line->options.operator_threads, 4);
@@ -97,7 +98,10 @@ TEST(Options, WhatIsWrongIsNamed) {
   EXPECT_THAT(ErrorOf({"--model-repository", "a", "--grpc-prot", "1"}), HasSubstr("--grpc-prot"));
   EXPECT_THAT(ErrorOf({"--model-repository", "a", "--grpc-port", "x"}), HasSubstr("x"));
   EXPECT_THAT(ErrorOf({"--model-repository", "a", "--grpc-port", "70000"}), HasSubstr("70000"));
-  EXPECT_THAT(ErrorOf({"--model-repository", "a", "--grpc-port", "9", "--http-port", "9"}), HasSubstr("9"));
+  EXPECT_THAT(ErrorOf({"--model-repository", "a", "--grpc-port", "9", "--http-port", "9"}),
+              HasSubstr("gRPC and HTTP cannot both have the port 9"));
+  EXPECT_THAT(ErrorOf({"--model-repository", "a", "--metrics-port", "8000"}),
+              HasSubstr("HTTP and metrics cannot both have the port 8000"));
   EXPECT_THAT(ErrorOf({"--model-repository", "a", "--shadow-share", "2"}), HasSubstr("between 0 and 1"));
   EXPECT_THAT(ErrorOf({"--config", "/nowhere"}), HasSubstr("/nowhere"));
 }

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -61,6 +62,14 @@ class Signals {
   sigset_t all_;
 };
 
+// Every connection is an open file, and the limit that a shell hands on is often 1024.
+void AllowManyFiles() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  if (setrlimit(RLIMIT_NOFILE, &files) != 0) LoggerOf("server/serve").warn("cannot raise the limit of open files");
+}
+
 int Complain(const absl::Status& status, int exit_status) {
   std::cerr << "hearthd: " << status.message() << std::endl;
   return exit_status;
@@ -71,6 +80,7 @@ void PrintReady(const Daemon& daemon, int models_ready) {
   line["event"] = "ready";
   line["grpc_port"] = daemon.grpc_port();
   line["http_port"] = daemon.http_port();
+  line["metrics_port"] = daemon.metrics_port();
   line["models_ready"] = models_ready;
   line["pid"] = getpid();
   std::cout << line.dump() << std::endl;
@@ -88,6 +98,7 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
   const Signals signals;
   // A peer that hangs up is an error of one write, not the end of the process.
   signal(SIGPIPE, SIG_IGN);
+  AllowManyFiles();
 
   RuntimeOptions runtime_options;
   runtime_options.threads = line->options.threads;

@@ -1,0 +1,74 @@
+// A request as the HTTP server hands it over, and the answer that it takes. Both own their bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace hearth::server {
+
+// The bytes of a request's body, in one piece. They are malloc's, which moves large pieces without copying them as they
+// grow, so no more memory is taken than a client has sent bytes for, twice over at most.
+class HttpBody {
+ public:
+  HttpBody() = default;
+  HttpBody(HttpBody&& other) noexcept { *this = std::move(other); }
+  HttpBody& operator=(HttpBody&& other) noexcept;
+
+  char* data() { return data_.get(); }
+  size_t size() const { return size_; }
+  std::string_view view() const { return {data_.get(), size_}; }
+
+  // Room for `size` bytes behind those that there are; valid until the next call. Throws std::bad_alloc.
+  char* Room(size_t size);
+  // Says that so many bytes were written into the room.
+  void Grow(size_t size) { size_ += size; }
+  void Append(std::string_view bytes);
+
+  // Gives up the bytes, which last as long as the pointer does.
+  std::shared_ptr<char> Take();
+
+ private:
+  struct Free {
+    void operator()(char* data) const { std::free(data); }
+  };
+
+  std::unique_ptr<char, Free> data_;
+  size_t size_ = 0;
+  size_t capacity_ = 0;
+};
+
+struct HttpRequest {
+  std::string method;  // "GET"
+  std::string path;    // "/metrics", percent-decoded, without the query
+  std::string query;   // what follows the question mark, as it was sent
+  // In the order in which they came, names in lower case.
+  std::vector<std::pair<std::string, std::string>> headers;
+  HttpBody body;
+
+  // The first header of this name (in lower case); null if there is none.
+  const std::string* Header(std::string_view name) const;
+};
+
+// Bytes of an answer that something else owns: a tensor, a text that several answers share.
+struct HttpPiece {
+  std::shared_ptr<const void> owner;
+  std::string_view bytes;
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string content_type = "text/plain; charset=utf-8";
+  std::string body = {};
+  std::vector<HttpPiece> pieces = {};  // sent behind the body
+  // Beside Content-Type, Content-Length and Connection.
+  std::vector<std::pair<std::string, std::string>> headers = {};
+
+  size_t size() const;
+};
+
+}  // namespace hearth::server

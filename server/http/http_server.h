@@ -1,0 +1,86 @@
+// A port that speaks HTTP/1.1, made for many thousands of connections of which few do anything: one thread reads and
+// writes all of them, over Boost.Asio, and never waits for a client or for a handler. A connection that nobody answers
+// has no timer and no buffer of its own; what it may hold and how long it may take is in the options, and where the
+// most connections are open the one that waited for its client longest is closed for the next one.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "server/http/http_message.h"
+
+namespace hearth::server {
+
+// Where the answer to one request goes. May be copied and kept; all of it may be called from any thread, and also when
+// the connection or the server is gone. A request whose last responder goes without an answer gets status 500.
+class HttpResponder {
+ public:
+  // The first answer counts.
+  void Answer(HttpResponse response) const;
+  // Has `gone` called, once, if the client hangs up before the answer; at once if it has. From the server's thread, so
+  // it must not block. An answer makes it void.
+  void OnGone(std::function<void()> gone) const;
+
+ private:
+  friend class HttpConnection;
+  class Pending;
+  explicit HttpResponder(std::shared_ptr<Pending> pending) : pending_(std::move(pending)) {}
+
+  std::shared_ptr<Pending> pending_;
+};
+
+// What is to become of a request whose header is there and whose body is not.
+struct HttpAdmission {
+  int64_t max_body_bytes = 0;                          // a longer body is refused with 413
+  std::optional<HttpResponse> refusal = std::nullopt;  // the answer, if the body is not wanted at all
+};
+
+// Called on the server's thread, so it must not block: what takes time answers later from a thread of its own. What it
+// throws becomes status 500.
+class HttpHandler {
+ public:
+  virtual ~HttpHandler() = default;
+  virtual HttpAdmission Admit(const HttpRequest& head) = 0;
+  virtual void Handle(HttpRequest request, HttpResponder responder) = 0;
+};
+
+class HttpServer {
+ public:
+  struct Options {
+    std::string host = "0.0.0.0";
+    int port = 8000;  // 0: any free port
+    // Also at most half of the files that this process may open.
+    int64_t max_connections = 10'000;
+    int64_t max_header_bytes = 32 << 10;
+    // Of all bodies that have not come whole yet.
+    int64_t max_unfinished_body_bytes = int64_t{4} << 30;
+    std::chrono::milliseconds header_time{10'000};  // from the connection, or the first byte, to the header's last
+    std::chrono::milliseconds body_time{30'000};    // without a byte of a body that is to come
+    std::chrono::milliseconds idle_time{60'000};    // between requests
+    std::chrono::milliseconds write_time{30'000};   // without a byte taken of an answer
+  };
+
+  // Listens, and answers with `handler`, until destroyed. kUnavailable if the port cannot be had.
+  static absl::StatusOr<std::unique_ptr<HttpServer>> Start(const Options& options,
+                                                           std::shared_ptr<HttpHandler> handler);
+  // Closes every connection. Answers that come later are dropped.
+  ~HttpServer();
+
+  int port() const;
+  // Open connections.
+  int64_t connections() const;
+
+ private:
+  class Loop;
+  friend class HttpConnection;
+  explicit HttpServer(std::unique_ptr<Loop> loop);
+
+  std::unique_ptr<Loop> loop_;
+};
+
+}  // namespace hearth::server

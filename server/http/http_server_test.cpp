@@ -1,0 +1,375 @@
+#include "server/http/http_server.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <future>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace hearth::server {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+// One connection of a client.
+class Client {
+ public:
+  explicit Client(int port, int receive_buffer = 0) : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
+    if (receive_buffer > 0) setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof(receive_buffer));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  }
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+  ~Client() { Close(); }
+
+  void Send(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t sent = send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent <= 0) return;  // the server has closed
+      bytes.remove_prefix(static_cast<size_t>(sent));
+    }
+  }
+
+  // Until the text ends so; until the server closes if it is empty.
+  std::string ReadUntil(std::string_view end) {
+    std::string text;
+    char buffer[4096];
+    while (end.empty() || !text.ends_with(end)) {
+      const ssize_t size = recv(socket_, buffer, sizeof(buffer), 0);
+      if (size <= 0) break;
+      text.append(buffer, static_cast<size_t>(size));
+    }
+    return text;
+  }
+
+  void Close() {
+    if (socket_ >= 0) close(socket_);
+    socket_ = -1;
+  }
+
+ private:
+  int socket_;
+};
+
+std::string Exchange(int port, std::string_view request) {
+  Client client(port);
+  client.Send(request);
+  return client.ReadUntil("");
+}
+
+// Answers with method, path and body; /later keeps its responder for the test.
+class EchoHandler : public HttpHandler {
+ public:
+  HttpAdmission Admit(const HttpRequest& head) override {
+    if (head.path == "/unwanted") return {.refusal = HttpResponse{.status = 405, .body = "no\n"}};
+    return {.max_body_bytes = 1 << 20};
+  }
+
+  void Handle(HttpRequest request, HttpResponder responder) override {
+    if (request.path == "/throws") throw std::runtime_error("no such luck");
+    if (request.path == "/dropped") return;
+    if (request.path == "/busy") return responder.Answer({.status = 503, .body = "later"});
+    if (request.path == "/large") {
+      const auto text = std::make_shared<const std::string>(32 << 20, 'x');
+      return responder.Answer({.body = "begin", .pieces = {{text, *text}, {text, "end"}}});
+    }
+    if (request.path == "/later") {
+      std::lock_guard lock(mutex_);
+      later_.push_back(responder);
+      if (!asked_) came_.set_value();
+      asked_ = true;
+      return;
+    }
+    responder.Answer({.content_type = "text/plain",
+                      .body = absl::StrCat(request.method, " ", request.path, " ", std::string(request.body.view()))});
+  }
+
+  HttpResponder Later() {
+    came_.get_future().wait();
+    std::lock_guard lock(mutex_);
+    return later_.front();
+  }
+
+  void ForgetLater() {
+    std::lock_guard lock(mutex_);
+    later_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<HttpResponder> later_;
+  bool asked_ = false;
+  std::promise<void> came_;
+};
+
+HttpServer::Options Local() { return {.host = "127.0.0.1", .port = 0}; }
+
+std::unique_ptr<HttpServer> StartEcho(const HttpServer::Options& options = Local(),
+                                      std::shared_ptr<HttpHandler> handler = std::make_shared<EchoHandler>()) {
+  auto server = HttpServer::Start(options, std::move(handler));
+  EXPECT_TRUE(server.ok()) << server.status();
+  return *std::move(server);
+}
+
+constexpr std::string_view kGet = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
+constexpr std::string_view kGetAndClose = "GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
+
+TEST(HttpServer, AHandlersAnswerReachesTheClient) {
+  const auto server = StartEcho();
+  ASSERT_GT(server->port(), 0);
+  const std::string answer =
+      Exchange(server->port(), "GET /a/b%21?x=1 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(answer, HasSubstr("Content-Length: 10\r\n"));
+  EXPECT_THAT(answer, EndsWith("\r\n\r\nGET /a/b! "));
+}
+
+TEST(HttpServer, AHandlersStatusIsKept) {
+  const auto server = StartEcho();
+  EXPECT_THAT(Exchange(server->port(), "GET /busy HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"),
+              StartsWith("HTTP/1.1 503 Service Unavailable\r\n"));
+}
+
+TEST(HttpServer, AHandlerThatThrowsOrForgetsIsAnInternalError) {
+  const auto server = StartEcho();
+  const std::string answer = Exchange(server->port(), "GET /throws HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 500 "));
+  EXPECT_THAT(answer, HasSubstr("no such luck"));
+  EXPECT_THAT(Exchange(server->port(), "GET /dropped HTTP/1.0\r\n\r\n"), StartsWith("HTTP/1.1 500 "));
+}
+
+TEST(HttpServer, AHeadRequestGetsNoBody) {
+  const auto server = StartEcho();
+  const std::string answer = Exchange(server->port(), "HEAD /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(answer, HasSubstr("Content-Length: 8\r\n"));
+  EXPECT_THAT(answer, EndsWith("\r\n\r\n"));
+}
+
+TEST(HttpServer, ATakenPortIsAClearError) {
+  const auto first = StartEcho();
+  const auto second = HttpServer::Start({.host = "127.0.0.1", .port = first->port()}, {});
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(second.status().message()), HasSubstr(std::to_string(first->port())));
+}
+
+TEST(HttpServer, RequestsInOnePieceAreAnsweredInTheirOrder) {
+  const auto server = StartEcho();
+  std::string requests;
+  for (int i = 0; i < 2000; ++i) absl::StrAppend(&requests, "GET /", i, " HTTP/1.1\r\nHost: h\r\n\r\n");
+  Client client(server->port());
+  std::thread sender([&] { client.Send(requests + std::string(kGetAndClose)); });
+  const std::string answers = client.ReadUntil("");
+  sender.join();
+  size_t at = 0;
+  for (int i = 0; i < 2000; ++i) {
+    at = answers.find(absl::StrCat("GET /", i, " "), at);
+    ASSERT_NE(at, answers.npos) << i;
+  }
+  EXPECT_THAT(answers, EndsWith("GET /a "));
+}
+
+TEST(HttpServer, BodiesComeWhole) {
+  const auto server = StartEcho();
+  const std::string body(1 << 20, 'b');
+  EXPECT_THAT(Exchange(server->port(),
+                       absl::StrCat("POST /p HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: ", body.size(),
+                                    "\r\n\r\n", body)),
+              EndsWith(absl::StrCat("POST /p ", body)));
+  EXPECT_THAT(Exchange(server->port(),
+                       "POST /p HTTP/1.1\r\nHost: h\r\nConnection: close\r\nTransfer-Encoding: "
+                       "chunked\r\n\r\n5\r\nhello\r\n6;x=y\r\n world\r\n0\r\nhost: t\r\n\r\n"),
+              EndsWith("POST /p hello world"));
+}
+
+TEST(HttpServer, AClientThatExpectsToContinueIsTold) {
+  const auto server = StartEcho();
+  Client client(server->port());
+  client.Send("POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(client.ReadUntil("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+  client.Send("hi");
+  EXPECT_THAT(client.ReadUntil(""), EndsWith("POST /p hi"));
+}
+
+TEST(HttpServer, ABodyThatIsNotWantedIsRefusedBeforeItIsRead) {
+  const auto server = StartEcho();
+  for (const char* expect : {"", "Expect: 100-continue\r\n"}) {
+    const auto refused = [&](const char* path, const char* length) {
+      return Exchange(server->port(), absl::StrCat("POST ", path, " HTTP/1.1\r\nHost: h\r\nContent-Length: ", length,
+                                                   "\r\n", expect, "\r\n"));
+    };
+    EXPECT_THAT(refused("/p", "1048577"), StartsWith("HTTP/1.1 413 "));
+    EXPECT_THAT(refused("/p", "18446744073709551615"), StartsWith("HTTP/1.1 413 "));
+    EXPECT_THAT(refused("/unwanted", "5"), StartsWith("HTTP/1.1 405 "));
+  }
+  std::string chunks = "POST /p HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (int i = 0; i < 17; ++i) absl::StrAppend(&chunks, "10000\r\n", std::string(1 << 16, 'c'), "\r\n");
+  EXPECT_THAT(Exchange(server->port(), chunks), StartsWith("HTTP/1.1 413 "));
+}
+
+TEST(HttpServer, WhatIsNoRequestIsRefused) {
+  const auto server = StartEcho();
+  const auto status = [&](std::string_view request) { return Exchange(server->port(), request).substr(9, 3); };
+  const std::string post = "POST /p HTTP/1.1\r\nHost: h\r\n";
+  EXPECT_EQ(status("nonsense\r\n\r\n"), "400");
+  EXPECT_EQ(status("GET / HTTP/1.1\r\n\r\n"), "400");
+  EXPECT_EQ(status("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"), "400");
+  EXPECT_EQ(status("GET /%zz HTTP/1.1\r\nHost: h\r\n\r\n"), "400");
+  EXPECT_EQ(status("GET / HTTP/2.0\r\nHost: h\r\n\r\n"), "400");
+  EXPECT_EQ(status("GET / HTTP/1.1\nHost: h\n\n\r\n\r\n"), "400");
+  EXPECT_EQ(status(post + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), "400");
+  EXPECT_EQ(status(post + "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n"), "400");
+  EXPECT_EQ(status(post + "Transfer-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc"), "501");
+  EXPECT_EQ(status(post + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"), "501");
+  EXPECT_EQ(status(post + "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd"), "400");
+  EXPECT_EQ(status(post + "Content-Length: -1\r\n\r\n"), "400");
+  EXPECT_EQ(status(post + "Content-Length: 99999999999999999999\r\n\r\n"), "400");
+  EXPECT_EQ(status(post + "Transfer-Encoding: chunked\r\n\r\nxyz\r\n"), "400");
+  EXPECT_EQ(status(post + "Transfer-Encoding: chunked\r\n\r\n-5\r\nhello\r\n"), "400");
+  EXPECT_EQ(status(post + "Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\nhello\r\n"), "400");
+  EXPECT_EQ(status(post + "Expect: tea\r\nContent-Length: 1\r\n\r\n"), "417");
+}
+
+TEST(HttpServer, HeadersAreBounded) {
+  const auto server = StartEcho();
+  EXPECT_THAT(Exchange(server->port(), absl::StrCat("GET / HTTP/1.1\r\nHost: h\r\nX: ", std::string(1 << 20, 'x'))),
+              StartsWith("HTTP/1.1 431 "));
+  EXPECT_THAT(
+      Exchange(server->port(), absl::StrCat("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n1;",
+                                            std::string(1 << 20, 'x'))),
+      StartsWith("HTTP/1.1 431 "));
+}
+
+TEST(HttpServer, AnAnswerMayComeLaterAndFromAnyThread) {
+  const auto handler = std::make_shared<EchoHandler>();
+  const auto server = StartEcho(Local(), handler);
+  Client client(server->port());
+  client.Send("GET /later HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  const HttpResponder responder = handler->Later();
+  EXPECT_THAT(Exchange(server->port(), kGetAndClose), EndsWith("GET /a "));
+  std::thread([&] {
+    responder.Answer({.body = "first"});
+    responder.Answer({.body = "second"});
+  }).join();
+  EXPECT_THAT(client.ReadUntil(""), EndsWith("\r\n\r\nfirst"));
+}
+
+TEST(HttpServer, AHandlerHearsThatItsClientHungUp) {
+  const auto handler = std::make_shared<EchoHandler>();
+  const auto server = StartEcho(Local(), handler);
+  Client client(server->port());
+  client.Send("GET /later HTTP/1.1\r\nHost: h\r\n\r\n");
+  const HttpResponder responder = handler->Later();
+  std::promise<void> gone;
+  responder.OnGone([&] { gone.set_value(); });
+  client.Close();
+  gone.get_future().wait();
+  bool at_once = false;
+  responder.OnGone([&] { at_once = true; });
+  EXPECT_TRUE(at_once);
+}
+
+TEST(HttpServer, AnAnswerAfterTheServersEndGoesNowhere) {
+  const auto handler = std::make_shared<EchoHandler>();
+  auto server = StartEcho(Local(), handler);
+  Client client(server->port());
+  client.Send("GET /later HTTP/1.1\r\nHost: h\r\n\r\n");
+  const HttpResponder responder = handler->Later();
+  server.reset();
+  responder.Answer({.body = "late"});
+  handler->ForgetLater();
+  EXPECT_EQ(client.ReadUntil(""), "");
+}
+
+TEST(HttpServer, ALargeAnswerOfManyPiecesReachesASlowReader) {
+  const auto server = StartEcho();
+  Client client(server->port(), 4096);
+  client.Send("GET /large HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  const std::string answer = client.ReadUntil("");
+  const size_t body = answer.find("\r\n\r\n") + 4;
+  EXPECT_EQ(answer.size() - body, (32u << 20) + 8);
+  EXPECT_EQ(answer.substr(body, 6), "beginx");
+  EXPECT_THAT(answer, EndsWith("xend"));
+}
+
+TEST(HttpServer, EveryPhaseOfAConnectionHasItsTime) {
+  HttpServer::Options options = Local();
+  options.header_time = options.body_time = options.idle_time = options.write_time = std::chrono::milliseconds(300);
+  const auto server = StartEcho(options);
+  Client silent(server->port()), half(server->port()), body(server->port()), idle(server->port());
+  Client never_reads(server->port(), 4096);
+  half.Send("GET /a HTTP/1.1\r\nHost:");
+  body.Send("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nab");
+  idle.Send(kGet);
+  never_reads.Send("GET /large HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_EQ(silent.ReadUntil(""), "");
+  EXPECT_THAT(half.ReadUntil(""), StartsWith("HTTP/1.1 408 "));
+  EXPECT_THAT(body.ReadUntil(""), StartsWith("HTTP/1.1 408 "));
+  EXPECT_THAT(idle.ReadUntil(""), EndsWith("GET /a "));
+  for (Client* client : {&silent, &half, &body, &idle}) client->Close();
+  while (server->connections() > 0) std::this_thread::yield();
+  EXPECT_LT(never_reads.ReadUntil("").size(), 32u << 20);
+}
+
+TEST(HttpServer, WhereConnectionsAreManyTheOneThatWaitedLongestGoes) {
+  const auto handler = std::make_shared<EchoHandler>();
+  HttpServer::Options options = Local();
+  options.max_connections = 3;
+  const auto server = StartEcho(options, handler);
+  Client handled(server->port()), silent(server->port()), half(server->port());
+  handled.Send("GET /later HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  half.Send("GET /half HTTP/1.1\r\nHost:");
+  const HttpResponder responder = handler->Later();
+  while (server->connections() < 3) std::this_thread::yield();
+
+  Client fourth(server->port());
+  fourth.Send(kGet);
+  EXPECT_THAT(fourth.ReadUntil("GET /a "), StartsWith("HTTP/1.1 200 "));
+  EXPECT_EQ(silent.ReadUntil(""), "");  // closed without an answer
+  half.Send(" h\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(half.ReadUntil(""), EndsWith("GET /half "));
+  responder.Answer({.body = "kept"});
+  EXPECT_THAT(handled.ReadUntil(""), EndsWith("kept"));
+}
+
+TEST(HttpServer, UnfinishedBodiesAreBoundedTogether) {
+  HttpServer::Options options = Local();
+  options.max_unfinished_body_bytes = 100'000;
+  const auto server = StartEcho(options);
+  Client first(server->port()), second(server->port());
+  const std::string head = "POST /p HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 90000\r\n\r\n";
+  first.Send(head + std::string(60'000, 'a'));
+  second.Send(head + std::string(60'000, 'b'));
+  // One of them is refused; that gives the other one its room.
+  first.Send(std::string(30'000, 'a'));
+  second.Send(std::string(30'000, 'b'));
+  const std::string answers = first.ReadUntil("") + second.ReadUntil("");
+  EXPECT_THAT(answers, HasSubstr("HTTP/1.1 200 "));
+  const std::string third = Exchange(server->port(), head + std::string(90'000, 'c'));
+  EXPECT_THAT(third, StartsWith("HTTP/1.1 200 "));
+}
+
+TEST(HttpServer, ItListensOnIPv6) {
+  HttpServer::Options options{.host = "::", .port = 0};
+  auto server = HttpServer::Start(options, std::make_shared<EchoHandler>());
+  if (!server.ok()) GTEST_SKIP() << server.status();  // a machine without IPv6
+  EXPECT_THAT(Exchange((*server)->port(), kGetAndClose), EndsWith("GET /a "));
+}
+
+}  // namespace
+}  // namespace hearth::server
