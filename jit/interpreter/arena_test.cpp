@@ -201,7 +201,9 @@ TEST(ArenaTest, ALargeArenaThatAnAccountHasNoRoomForIsTensorsOfTheirOwn) {
     ASSERT_NO_THROW(arena = arenas.Take(Numbers{kMany}));
     for (size_t place = 0; place < 4; ++place) EXPECT_EQ(arena->tensor(place).isTensor(), has_room);
     EXPECT_EQ(static_cast<bool>(arena->memory_of(0)), has_room);
-    if (has_room) EXPECT_GE(account.held(), 32 * kMany);
+    if (has_room) {
+      EXPECT_GE(account.held(), 32 * kMany);
+    }
     arenas.Give(std::move(arena));
     EXPECT_LT(account.held(), 5000);
     EXPECT_NO_THROW(account.Check());

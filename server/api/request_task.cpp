@@ -38,8 +38,8 @@ FailureReason ReasonOf(const absl::Status& status, bool admitted) {
   }
 }
 
-// Messages of so many bytes in all, of which so many are no contents of tensors, take about as little time to read as to
-// be handed to another thread and back.
+// Messages of so many bytes in all, of which so many are no contents of tensors, take about as little time to read as
+// to be handed to another thread and back.
 constexpr size_t kShortMessage = 1 << 20;
 constexpr size_t kShortFields = 64 << 10;
 
