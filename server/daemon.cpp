@@ -8,7 +8,6 @@
 #include <future>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "jit/support/logging.h"
 #include "server/api/health_service.h"
@@ -17,6 +16,7 @@
 #include "server/api/native_service.h"
 #include "server/api/reflection_service.h"
 #include "server/api/signature.h"
+#include "server/http/address.h"
 #include "server/http/http_server.h"
 #include "server/repository/repository.h"
 #include "server/scheduling/dispatcher.h"
@@ -67,10 +67,6 @@ void AddPlans(const Model& model, ModelSample& sample) {
   sample.plan_exceptions = counts.plan_exceptions;
   sample.guard_failures = counts.guard_failures;
   std::ranges::copy(counts.calls, sample.calls.begin());
-}
-
-std::string Address(const std::string& host, int port) {
-  return absl::StrCat(absl::StrContains(host, ':') ? absl::StrCat("[", host, "]") : host, ":", port);
 }
 
 }  // namespace

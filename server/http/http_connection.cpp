@@ -1,0 +1,347 @@
+#include "server/http/http_connection.h"
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <exception>
+#include <iterator>
+#include <new>
+
+#include "absl/strings/str_cat.h"
+#include "server/http/status_text.h"
+
+namespace hearth::server {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// How much a client that was refused may go on sending before it must read the answer.
+constexpr size_t kLingerBytes = 16 << 20;
+constexpr size_t kBodyStep = 256 << 10;  // read of one body before other connections have their turn
+constexpr size_t kWriteStep = 1 << 20;
+
+HttpResponse TextAnswer(int status, std::string_view text) {
+  return {.status = status, .body = std::string(text) + "\n"};
+}
+
+}  // namespace
+
+class HttpResponder::Pending {
+ public:
+  Pending(std::shared_ptr<Mailbox> mailbox, std::weak_ptr<HttpConnection> connection)
+      : mailbox_(std::move(mailbox)), connection_(std::move(connection)) {}
+  ~Pending() { Answer(TextAnswer(500, "the request was dropped")); }
+
+  void Answer(HttpResponse response);
+  void OnGone(std::function<void()> gone);
+  void Gone();
+
+ private:
+  const std::shared_ptr<Mailbox> mailbox_;
+  const std::weak_ptr<HttpConnection> connection_;
+  std::mutex mutex_;
+  bool answered_ = false;
+  bool gone_ = false;
+  std::function<void()> on_gone_;
+};
+
+void HttpConnection::Start() {
+  loop_.phases[kHeader].push_back(shared_from_this());
+  place_ = std::prev(loop_.phases[kHeader].end());
+  listed_ = true;
+  ++loop_.open;
+  Enter(kHeader);
+  WaitToRead();
+}
+
+void HttpConnection::Enter(Phase phase) {
+  auto& list = loop_.phases[phase];
+  list.splice(list.end(), loop_.phases[phase_], place_);
+  phase_ = phase;
+  since_ = Clock::now();
+}
+
+void HttpConnection::Close() {
+  if (!listed_) return;
+  const auto self = shared_from_this();
+  listed_ = false;
+  loop_.phases[phase_].erase(place_);
+  --loop_.open;
+  loop_.unfinished_body_bytes -= std::exchange(counted_body_, 0);
+  error_code ignored;
+  (void)socket_.close(ignored);
+  if (const auto pending = pending_.lock()) pending->Gone();
+}
+
+void HttpConnection::TimeOut() {
+  if (phase_ == kBody || (phase_ == kHeader && parser_.begun())) {
+    return Refuse(TextAnswer(408, "the request did not come in time"));
+  }
+  Close();
+}
+
+void HttpConnection::WaitToRead() {
+  if (waits_to_read_ || !listed_) return;
+  waits_to_read_ = true;
+  socket_.async_wait(tcp::socket::wait_read, [self = shared_from_this()](const error_code& error) {
+    self->waits_to_read_ = false;
+    if (!self->listed_) return;
+    if (error) return self->Close();
+    self->Readable();
+  });
+}
+
+void HttpConnection::WaitToWrite() {
+  socket_.async_wait(tcp::socket::wait_write, [self = shared_from_this()](const error_code& error) {
+    if (!self->listed_) return;
+    if (error) return self->Close();
+    self->Write();
+  });
+}
+
+void HttpConnection::Readable() {
+  switch (phase_) {
+    case kHeader:
+    case kIdle:
+    case kBody:
+      return Read();
+    case kHandling:
+      return LookForEnd();
+    case kLingering:
+      return Drain();
+    default:
+      return;  // what comes while an answer is sent is read afterwards
+  }
+}
+
+void HttpConnection::Read() {
+  error_code error;
+  size_t size = 0;
+  try {
+    if (const size_t left = std::min(parser_.body_left(), kBodyStep); left > 0) {
+      size = socket_.read_some(asio::buffer(parser_.BodyRoom(left), left), error);
+      parser_.BodyRead(size);
+    } else {
+      size = socket_.read_some(asio::buffer(loop_.scratch), error);
+      parser_.Add({loop_.scratch.data(), size});
+    }
+  } catch (const std::bad_alloc&) {
+    return Refuse(TextAnswer(503, "there is no memory for the request's body"));
+  }
+  if (error == asio::error::would_block) return WaitToRead();
+  if (error) return Close();
+  if (phase_ == kIdle) Enter(kHeader);
+  if (phase_ == kBody) Enter(kBody);
+  Process();
+}
+
+// While a request is handled: an end means that nobody waits for the answer any more. The next request's bytes wait in
+// the socket.
+void HttpConnection::LookForEnd() {
+  char byte = 0;
+  error_code error;
+  (void)socket_.receive(asio::buffer(&byte, 1), tcp::socket::message_peek, error);
+  if (error == asio::error::would_block) return WaitToRead();
+  if (!error) return;
+  if (const auto pending = pending_.lock()) pending->Gone();
+}
+
+void HttpConnection::Drain() {
+  error_code error;
+  drained_ += socket_.read_some(asio::buffer(loop_.scratch), error);
+  if ((error && error != asio::error::would_block) || drained_ > kLingerBytes) return Close();
+  WaitToRead();
+}
+
+void HttpConnection::Process() {
+  try {
+    while (true) {
+      const RequestParser::State state = parser_.Advance();
+      CountBody();
+      switch (state) {
+        case RequestParser::State::kHeader:
+          return WaitToRead();
+        case RequestParser::State::kHeadDone:
+          if (!TakeHead()) return;
+          break;
+        case RequestParser::State::kBody:
+          if (loop_.unfinished_body_bytes > loop_.options.max_unfinished_body_bytes) {
+            return Refuse(TextAnswer(503, "too many bytes of unfinished requests wait here"));
+          }
+          return WaitToRead();
+        case RequestParser::State::kDone:
+          return Handle();
+        case RequestParser::State::kFailed:
+          return Refuse(parser_.error());
+      }
+    }
+  } catch (const std::bad_alloc&) {
+    Refuse(TextAnswer(503, "there is no memory for the request's body"));
+  }
+}
+
+// Asks the handler whether it wants the request. False if that has been answered already.
+bool HttpConnection::TakeHead() {
+  head_only_ = parser_.request().method == "HEAD";
+  close_ = !parser_.keep_alive();
+  HttpAdmission admission;
+  try {
+    admission = loop_.handler->Admit(parser_.request());
+  } catch (const std::exception& error) {
+    admission.refusal = TextAnswer(500, error.what());
+  }
+  if (admission.refusal) {
+    close_ = close_ || parser_.has_body();
+    Send(*std::move(admission.refusal));
+    return false;
+  }
+  parser_.ReadBody(admission.max_body_bytes);
+  Enter(kBody);
+  constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+  if (parser_.expects_continue() && parser_.has_body() && parser_.waiting() == 0 &&
+      parser_.Advance() == RequestParser::State::kBody) {
+    error_code error;
+    // All answers before have been taken, so there is room.
+    if (socket_.write_some(asio::buffer(kContinue), error) != kContinue.size()) {
+      Close();
+      return false;
+    }
+  }
+  return true;
+}
+
+void HttpConnection::Handle() {
+  Enter(kHandling);
+  const auto pending = std::make_shared<HttpResponder::Pending>(loop_.mailbox, weak_from_this());
+  pending_ = pending;
+  const HttpResponder responder(pending);
+  try {
+    loop_.handler->Handle(parser_.TakeRequest(), responder);
+  } catch (const std::exception& error) {
+    responder.Answer(TextAnswer(500, error.what()));
+  }
+  WaitToRead();
+}
+
+// Bodies count until they are handed over.
+void HttpConnection::CountBody() {
+  const auto size = phase_ == kBody ? static_cast<int64_t>(parser_.request().body.size()) : 0;
+  loop_.unfinished_body_bytes += size - std::exchange(counted_body_, size);
+}
+
+void HttpConnection::Deliver(HttpResponse response) {
+  if (listed_ && phase_ == kHandling) Send(std::move(response));
+}
+
+void HttpConnection::Refuse(HttpResponse response) {
+  close_ = true;
+  Send(std::move(response));
+}
+
+void HttpConnection::Send(HttpResponse response) {
+  Enter(kWriting);
+  CountBody();
+  pending_.reset();
+  response_ = std::move(response);
+  head_ = absl::StrCat("HTTP/1.1 ", response_.status, " ", std::string(StatusText(response_.status)),
+                       "\r\nContent-Type: ", response_.content_type, "\r\nContent-Length: ", response_.size(),
+                       "\r\nConnection: ", close_ ? "close" : "keep-alive", "\r\n");
+  for (const auto& [name, value] : response_.headers) absl::StrAppend(&head_, name, ": ", value, "\r\n");
+  head_ += "\r\n";
+  unsent_ = {head_};
+  if (!head_only_) {
+    if (!response_.body.empty()) unsent_.push_back(response_.body);
+    for (const HttpPiece& piece : response_.pieces) {
+      if (!piece.bytes.empty()) unsent_.push_back(piece.bytes);
+    }
+  }
+  next_unsent_ = 0;
+  Write();
+}
+
+void HttpConnection::Write() {
+  std::array<asio::const_buffer, 16> buffers;  // those that are not needed are empty
+  size_t count = 0, size = 0;
+  for (size_t i = next_unsent_; i < unsent_.size() && count < buffers.size() && size < kWriteStep; ++i) {
+    buffers[count++] = asio::buffer(unsent_[i].data(), std::min(unsent_[i].size(), kWriteStep - size));
+    size += buffers[count - 1].size();
+  }
+  error_code error;
+  size_t written = socket_.write_some(buffers, error);
+  if (error && error != asio::error::would_block) return Close();
+  if (written > 0) Enter(kWriting);
+  while (written > 0) {
+    std::string_view& first = unsent_[next_unsent_];
+    const size_t part = std::min(written, first.size());
+    first.remove_prefix(part);
+    written -= part;
+    if (first.empty()) ++next_unsent_;
+  }
+  if (next_unsent_ < unsent_.size()) return WaitToWrite();
+  Written();
+}
+
+void HttpConnection::Written() {
+  response_ = HttpResponse();
+  head_ = std::string();
+  unsent_ = {};
+  head_only_ = false;
+  if (close_) {
+    // Closing a socket that holds unread bytes would take the answer away from the client.
+    error_code ignored;
+    (void)socket_.shutdown(tcp::socket::shutdown_send, ignored);
+    Enter(kLingering);
+    return WaitToRead();
+  }
+  parser_.Next();
+  if (!parser_.begun()) {
+    Enter(kIdle);
+    return WaitToRead();
+  }
+  Enter(kHeader);
+  // Not from here: a thousand requests in one piece would nest as deep.
+  asio::post(loop_.context, [self = shared_from_this()] {
+    if (self->listed_) self->Process();
+  });
+}
+
+void HttpResponder::Pending::Answer(HttpResponse response) {
+  {
+    std::function<void()> dropped;
+    std::lock_guard lock(mutex_);
+    if (answered_) return;
+    answered_ = true;
+    dropped.swap(on_gone_);
+  }
+  mailbox_->Post([connection = connection_, response = std::make_shared<HttpResponse>(std::move(response))] {
+    if (const auto open = connection.lock()) open->Deliver(std::move(*response));
+  });
+}
+
+void HttpResponder::Pending::OnGone(std::function<void()> gone) {
+  {
+    std::lock_guard lock(mutex_);
+    if (answered_) return;
+    if (!gone_) {
+      on_gone_ = std::move(gone);
+      return;
+    }
+  }
+  gone();
+}
+
+void HttpResponder::Pending::Gone() {
+  std::function<void()> gone;
+  {
+    std::lock_guard lock(mutex_);
+    gone_ = true;
+    gone.swap(on_gone_);
+  }
+  if (gone) gone();
+}
+
+void HttpResponder::Answer(HttpResponse response) const { pending_->Answer(std::move(response)); }
+
+void HttpResponder::OnGone(std::function<void()> gone) const { pending_->OnGone(std::move(gone)); }
+
+}  // namespace hearth::server

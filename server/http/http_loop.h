@@ -1,0 +1,79 @@
+// What one HTTP port's thread has: the sockets' context, the connections by what they wait for, and what they all
+// share. For http_server.cpp and http_connection.cpp alone, which are all that includes Asio.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "server/http/http_server.h"
+
+namespace hearth::server {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+class HttpConnection;
+
+// What a connection waits for. Those in one phase form a list, the one that waits longest first.
+enum Phase { kHeader, kIdle, kBody, kHandling, kWriting, kLingering, kPhases };
+
+// The way from any thread to the server's, which may have gone.
+struct Mailbox {
+  std::mutex mutex;
+  asio::io_context* context = nullptr;
+
+  void Post(std::function<void()> work) {
+    std::lock_guard lock(mutex);
+    if (context != nullptr) asio::post(*context, std::move(work));
+  }
+};
+
+// Belongs to the server's thread, as all of its members do.
+class HttpServer::Loop {
+ public:
+  Loop(const Options& server_options, std::shared_ptr<HttpHandler> server_handler);
+
+  absl::Status Listen();
+  void Run();
+  void Stop();
+
+  using Connections = std::list<std::shared_ptr<HttpConnection>>;
+
+  const Options options;
+  const std::shared_ptr<HttpHandler> handler;
+  const int64_t most_connections;
+  asio::io_context context{1};
+  const std::shared_ptr<Mailbox> mailbox = std::make_shared<Mailbox>();
+  std::array<Connections, kPhases> phases;
+  std::vector<char> scratch = std::vector<char>(64 << 10);  // for what is read next
+  int64_t unfinished_body_bytes = 0;
+  std::atomic<int64_t> open{0};
+  int port = 0;
+
+ private:
+  void WaitToAccept();
+  void Accept();
+  bool CloseLongestWaiting();
+  void Sweep();
+
+  std::array<std::chrono::milliseconds, kPhases> timeouts_;
+  tcp::acceptor acceptor_{context};
+  asio::steady_timer accept_timer_{context};
+  asio::steady_timer sweep_timer_{context};
+  std::thread thread_;
+};
+
+}  // namespace hearth::server
