@@ -117,9 +117,12 @@ class Memory:
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{field}:"))
 
 
-def send_bytes(server, message, method=INFER, timeout=60):
-    with server.channel() as channel:
-        return channel.unary_unary(method)(message, timeout=timeout)
+def refused(server, message, method=INFER):
+    """Of a message that is: why, and how much memory it took at most."""
+    with Memory(server) as memory, server.channel() as channel, pytest.raises(grpc.RpcError) as error:
+        channel.unary_unary(method)(message, timeout=60)
+    assert error.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    return error.value.details(), memory.grown
 
 
 # ---- Keys that are chosen for the table ----
@@ -131,10 +134,10 @@ COLLIDING = [n - (1 << 64) if n >= 1 << 63 else n
 
 
 def test_int_keys_that_collide(server, native):
-    with Memory(server) as memory, pytest.raises(grpc.RpcError) as refused:
+    with Memory(server) as memory, pytest.raises(grpc.RpcError) as error:
         native.call("hostile", "ints", {key: 1 for key in COLLIDING})
-    assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
-    assert refused.value.details() == "argument 'd': the keys of a dict have hashes that collide too often"
+    assert error.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    assert error.value.details() == "argument 'd': the keys of a dict have hashes that collide too often"
     assert memory.grown < 64 * MEBIBYTE
 
 
@@ -158,32 +161,26 @@ def test_usual_keys_of_many_kinds_do_not_collide_too_often(native):
 @pytest.mark.parametrize("field", [4, 5, 6, 7])
 def test_empty_entries_by_the_million(server, field):
     message = b"\x0a\x08identity" + bytes([field << 3 | 2, 0]) * (8 * MEBIBYTE)
-    with Memory(server) as memory, pytest.raises(grpc.RpcError) as refused:
-        send_bytes(server, message)
-    assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
-    assert "the request" in refused.value.details() and str(1 << 16) in refused.value.details()
-    assert memory.grown < 6 * len(message)
+    reason, grown = refused(server, message)
+    assert "the request" in reason and str(1 << 16) in reason
+    assert grown < 6 * len(message)
 
 
 def test_empty_texts_by_the_million(server):
     inner = b"\x42\x00" * (4 * MEBIBYTE)
     contents = b"\x2a" + varint(len(inner)) + inner
     message = b"\x0a\x08identity" + b"\x2a" + varint(len(contents)) + contents
-    with Memory(server) as memory, pytest.raises(grpc.RpcError) as refused:
-        send_bytes(server, message)
-    assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
-    assert "holds 2 messages and 4194305 texts" in refused.value.details()
-    assert memory.grown < 8 * len(message)
+    reason, grown = refused(server, message)
+    assert "holds 2 messages and 4194305 texts" in reason
+    assert grown < 8 * len(message)
 
 
 def test_empty_values_by_the_million(server):
     inner = b"\x0a\x00" * (7 * MEBIBYTE)
     values = b"\x5a" + varint(len(inner)) + inner
     message = b"\x0a\x07hostile" + b"\x2a" + varint(len(values)) + values
-    with Memory(server) as memory, pytest.raises(grpc.RpcError) as refused:
-        send_bytes(server, message, "/hearth.v1.ModelService/Call")
-    assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
-    assert memory.grown < 8 * len(message)
+    _, grown = refused(server, message, "/hearth.v1.ModelService/Call")
+    assert grown < 8 * len(message)
 
 
 def varint(number):
@@ -223,9 +220,9 @@ def test_lists_that_hold_each_other(server, native, client):
     start = time.monotonic()
     message = fails(grpc.StatusCode.INTERNAL, lambda: client.infer("doubled", [tensor("n", 40)], client_timeout=60))
     assert "one of more than 1048576 parts" in message
-    with pytest.raises(grpc.RpcError) as refused:
+    with pytest.raises(grpc.RpcError) as error:
         native.call("doubled", "forward", 30)
-    assert "is one of more than 1048576 values" in refused.value.details()
+    assert "is one of more than 1048576 values" in error.value.details()
     assert time.monotonic() - start < 60
 
 

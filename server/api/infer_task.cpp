@@ -19,7 +19,7 @@ absl::StatusOr<DispatchedCall> InferTask::Prepare(const grpc::ByteBuffer& messag
   auto request = ParseInferRequest(message, arena);
   if (!request.ok()) return request.status();
   const inference::ModelInferRequest& fields = *request->fields;
-  absl::Status status = Identify(fields.model_name(), fields.model_version(), fields.id(), request->size);
+  absl::Status status = Identify(fields.model_name(), fields.model_version(), fields.id());
   if (!status.ok()) return status;
 
   for (const char* unsupported : {"sequence_id"}) {

@@ -85,7 +85,7 @@ absl::StatusOr<DispatchedCall> NativeTask::Prepare(const grpc::ByteBuffer& messa
   if (!status.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("the request is not a hearth.v1.CallRequest: ", status.message()));
   }
-  status = Identify(request.model(), request.version(), request.id(), split->size());
+  status = Identify(request.model(), request.version(), request.id());
   if (!status.ok()) return status;
 
   DispatchedCall call;

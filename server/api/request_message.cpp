@@ -30,8 +30,7 @@ absl::StatusOr<InferRequestMessage> ParseInferRequest(const grpc::ByteBuffer& bu
   if (!status.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("the request is not a ModelInferRequest: ", status.message()));
   }
-  const size_t size = split->size();
-  return InferRequestMessage{fields, split->TakeRaw(), size};
+  return InferRequestMessage{fields, split->TakeRaw()};
 }
 
 absl::StatusOr<std::vector<WireTensor>> ReadInputs(const InferRequestMessage& message) {

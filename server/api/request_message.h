@@ -15,7 +15,6 @@ namespace hearth::server {
 struct InferRequestMessage {
   const inference::ModelInferRequest* fields = nullptr;  // without raw_input_contents
   std::vector<RawBytes> raw_input_contents;
-  size_t size = 0;  // of the whole message
 };
 
 // The fields live in `arena`. kInvalidArgument for bytes that are not such a message.

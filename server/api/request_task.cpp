@@ -143,12 +143,10 @@ void RequestTask::Run() {
   if (cancel && *handle != nullptr) (*handle)->Cancel();
 }
 
-absl::Status RequestTask::Identify(const std::string& model, const std::string& version, const std::string& id,
-                                   size_t request_bytes) {
+absl::Status RequestTask::Identify(const std::string& model, const std::string& version, const std::string& id) {
   record_.model = model;
   record_.version = version;
   record_.id = id;
-  record_.request_bytes = request_bytes;
   auto servable = environment_.repository.Find(model, version);
   if (!servable.ok()) return servable.status();
   servable_ = *std::move(servable);

@@ -66,8 +66,7 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
 
   // Notes for the log what the request is about, and finds the model's version; kNotFound and so on if it is not there.
   // From here on the thread counts for the request's memory account.
-  absl::Status Identify(const std::string& model, const std::string& version, const std::string& id,
-                        size_t request_bytes);
+  absl::Status Identify(const std::string& model, const std::string& version, const std::string& id);
 
   const RequestEnvironment& environment() const { return environment_; }
   // Once Identify has found it.

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "jit/support/memory_account.h"
+#include "server/api/tensor_path.h"
 #include "server/api/value_from_tensors.h"
 #include "server/api/warmup_sample.h"
 
@@ -22,16 +23,6 @@ namespace {
 template <typename... Words>
 absl::Status Wrong(const std::string& name, const Words&... words) {
   return absl::InvalidArgumentError(absl::StrCat("input '", name, "' ", words...));
-}
-
-std::pair<std::string, std::string> SplitPath(const std::string& name) {
-  const size_t dot = name.find('.');
-  if (dot == std::string::npos) return {name, ""};
-  return {name.substr(0, dot), name.substr(dot + 1)};
-}
-
-std::string JoinPath(const std::string& name, const std::string& part) {
-  return part.empty() ? name : absl::StrCat(name, ".", part);
 }
 
 // 3 for "INPUT__3".

@@ -136,7 +136,6 @@ bool CountIn(google::protobuf::io::CodedInputStream& stream, const google::proto
 
 absl::StatusOr<SplitMessage> SplitMessage::Of(const grpc::ByteBuffer& buffer, uint32_t raw_field) {
   SplitMessage message;
-  message.size_ = buffer.Length();
   message.slices_.resize(1);
   if (!buffer.TrySingleSlice(&message.slices_[0]).ok()) {
     message.slices_.clear();
@@ -180,23 +179,24 @@ size_t SplitMessage::rest_size() const {
   return size;
 }
 
-std::string_view SplitMessage::Rest(std::string& joined) const {
+std::string_view SplitMessage::Rest() {
   if (rest_.size() == 1) return rest_[0];
-  for (const std::string_view piece : rest_) joined += piece;
-  return joined;
+  if (joined_.empty()) {
+    joined_.reserve(rest_size());
+    for (const std::string_view piece : rest_) joined_ += piece;
+  }
+  return joined_;
 }
 
-bool SplitMessage::ParseRest(google::protobuf::MessageLite& message) const {
-  std::string joined;
-  const std::string_view rest = Rest(joined);
+bool SplitMessage::ParseRest(google::protobuf::MessageLite& message) {
+  const std::string_view rest = Rest();
   return message.ParsePartialFromArray(rest.data(), static_cast<int>(rest.size()));
 }
 
-absl::Status SplitMessage::CheckParts(const google::protobuf::Descriptor& type, const Parts& most) const {
+absl::Status SplitMessage::CheckParts(const google::protobuf::Descriptor& type, const Parts& most) {
   // The least of either has two bytes.
   if (rest_size() / 2 <= std::min(most.messages, most.texts)) return absl::OkStatus();
-  std::string joined;
-  const std::string_view rest = Rest(joined);
+  const std::string_view rest = Rest();
   google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(rest.data()),
                                                 static_cast<int>(rest.size()));
   Parts parts;

@@ -29,7 +29,7 @@ class SplitMessage {
   static absl::StatusOr<SplitMessage> Of(const grpc::ByteBuffer& buffer, uint32_t raw_field);
 
   // Reads the other fields. False if they are not such a message.
-  bool ParseRest(google::protobuf::MessageLite& message) const;
+  bool ParseRest(google::protobuf::MessageLite& message);
   // What the other fields hold, however deep: an empty message or text of two bytes becomes a few hundred, or a few
   // dozen, when it is read.
   struct Parts {
@@ -37,21 +37,20 @@ class SplitMessage {
   };
   // kInvalidArgument if there are more than `most`, or if they are no message of the type. Reads next to nothing where
   // they have too few bytes for that.
-  absl::Status CheckParts(const google::protobuf::Descriptor& type, const Parts& most) const;
+  absl::Status CheckParts(const google::protobuf::Descriptor& type, const Parts& most);
   // The entries of the field; call once.
   std::vector<RawBytes> TakeRaw() { return std::move(raw_); }
-  // Of the whole message, and of all but the entries.
-  size_t size() const { return size_; }
+  // Bytes of all but the entries.
   size_t rest_size() const;
 
  private:
-  // In one piece, which `joined` may come to hold.
-  std::string_view Rest(std::string& joined) const;
+  // In one piece.
+  std::string_view Rest();
 
   std::vector<grpc::Slice> slices_;                // hold the memory of rest_
   absl::InlinedVector<std::string_view, 4> rest_;  // in order; pieces that touch are one
+  std::string joined_;                             // the rest, if it is in several pieces and was asked for
   std::vector<RawBytes> raw_;
-  size_t size_ = 0;
 };
 
 }  // namespace hearth::server

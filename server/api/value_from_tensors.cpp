@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "server/api/tensor_path.h"
 #include "wire/bounded_dict.h"
 
 namespace hearth::server {
@@ -35,17 +36,6 @@ bool IsScalar(const c10::Type& type) {
     default:
       return false;
   }
-}
-
-// "a.b.c" -> "a", "b.c"
-std::pair<std::string, std::string> SplitPath(const std::string& path) {
-  const size_t dot = path.find('.');
-  if (dot == std::string::npos) return {path, ""};
-  return {path.substr(0, dot), path.substr(dot + 1)};
-}
-
-std::string JoinPath(const std::string& name, const std::string& part) {
-  return part.empty() ? name : absl::StrCat(name, ".", part);
 }
 
 std::optional<int64_t> ParseInteger(const std::string& text) {

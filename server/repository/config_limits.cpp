@@ -2,13 +2,13 @@
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
-#include <google/protobuf/stubs/common.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "jit/support/text.h"
 
 namespace hearth::server {
 namespace {
@@ -50,7 +50,7 @@ absl::Status CheckString(const FieldDescriptor& field, const std::string& text, 
   if (IsName(field) && text.size() > kLongestConfigName) {
     return Wrong(path, " has ", text.size(), " bytes; it may have ", kLongestConfigName);
   }
-  if (!google::protobuf::internal::IsStructurallyValidUTF8(text.data(), static_cast<int>(text.size()))) {
+  if (!IsUtf8(text)) {
     return Wrong(path, " is not UTF-8");
   }
   return absl::OkStatus();
