@@ -17,9 +17,11 @@
 #include "server/api/native_service.h"
 #include "server/api/reflection_service.h"
 #include "server/api/signature.h"
+#include "server/grpc_connections.h"
 #include "server/http/address.h"
 #include "server/http/http_server.h"
 #include "server/repository/repository.h"
+#include "server/repository/repository_poller.h"
 #include "server/scheduling/dispatcher.h"
 #include "server/telemetry/access_log.h"
 #include "server/telemetry/metrics.h"
@@ -70,22 +72,40 @@ void AddPlans(const Model& model, ModelSample& sample) {
   std::ranges::copy(counts.calls, sample.calls.begin());
 }
 
+ModelControl ControlOf(const config::Settings& settings) {
+  const std::string& mode = settings.model_control_mode();
+  if (mode == "none") return ModelControl::kNone;
+  if (mode == "poll") return ModelControl::kPoll;
+  return mode == "explicit" ? ModelControl::kExplicit : ModelControl::kAll;
+}
+
+Repository::Options RepositoryOptionsOf(const config::Settings& settings) {
+  return {.roots = {settings.model_repository().begin(), settings.model_repository().end()},
+          .load_threads = settings.load_threads(),
+          .model_operator_libraries = settings.model_operator_libraries(),
+          .warmup_time = std::chrono::duration<double>(settings.warmup_seconds()),
+          .load_memory_limit = settings.load_memory_limit(),
+          .control = ControlOf(settings),
+          .load_models = {settings.load_model().begin(), settings.load_model().end()}};
+}
+
+// Where metrics are not allowed.
+class NoMetrics : public prometheus::Collectable {
+ public:
+  std::vector<prometheus::MetricFamily> Collect() const override { return {}; }
+};
+
 }  // namespace
 
 // Members are in the order in which they are made; they go in the opposite one.
 struct Daemon::Parts {
   Parts(const config::Settings& complete_settings, Runtime& runtime)
       : settings(complete_settings),
-        repository({{settings.model_repository().begin(), settings.model_repository().end()},
-                    settings.load_threads(),
-                    settings.model_operator_libraries(),
-                    std::chrono::duration<double>(settings.warmup_seconds()),
-                    settings.load_memory_limit()},
-                   runtime, MakeSignature, [this] { health.Update(); }),
+        repository(RepositoryOptionsOf(settings), runtime, MakeSignature, [this] { health.Update(); }),
         dispatcher({settings.max_pending_requests(), settings.max_in_flight_requests()},
                    [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); }),
         environment{repository, dispatcher, runtime.memory_of_all(), nullptr},
-        methods(dispatcher, repository, readiness),
+        methods(dispatcher, repository, readiness, settings.id()),
         inference(environment, methods, streams),
         native(environment),
         metrics([this] { return Samples(); }, [&runtime] { return SampleOf(runtime.compiler_counters()); }) {
@@ -122,6 +142,7 @@ struct Daemon::Parts {
   }
 
   absl::Status Listen();
+  absl::Status ListenForGrpc();
 
   const config::Settings settings;
   Readiness readiness;
@@ -129,6 +150,7 @@ struct Daemon::Parts {
   HealthService health{[this](const std::string& service) { return StatusOf(service); },
                        [this] { return HealthNames(); }};
   Repository repository;
+  std::unique_ptr<RepositoryPoller> poller;  // null unless model_control_mode is poll
   Dispatcher dispatcher;
   std::unique_ptr<AccessLog> access_log;
   RequestEnvironment environment;
@@ -140,6 +162,7 @@ struct Daemon::Parts {
                                 grpc::health::v1::Health::service_full_name(),
                                 grpc::reflection::v1alpha::ServerReflection::service_full_name()}};
   MetricsCollector metrics;
+  NoMetrics no_metrics;
   std::promise<void> loaded;
   std::unique_ptr<HttpServer> http;
   std::unique_ptr<HttpServer> metrics_http;
@@ -147,29 +170,37 @@ struct Daemon::Parts {
   int grpc_port = 0;
 };
 
-absl::Status Daemon::Parts::Listen() {
+absl::Status Daemon::Parts::ListenForGrpc() {
   grpc::ServerBuilder builder;
-  const std::string address = Address(settings.host(), settings.grpc_port());
+  const std::string address = Address(settings.grpc_address(), settings.grpc_port());
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &grpc_port);
   builder.RegisterService(&inference);
   builder.RegisterService(&native);
   builder.RegisterService(&health);
   builder.RegisterService(&reflection);
-  builder.SetMaxReceiveMessageSize(static_cast<int>(settings.max_request_bytes()));
-  builder.SetMaxSendMessageSize(-1);
-  // Two daemons on one port would share its connections unnoticed.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  SetConnectionOptions(builder, settings);
   grpc_server = builder.BuildAndStart();
-  if (grpc_server == nullptr || grpc_port == 0) {
-    return absl::UnavailableError(absl::StrCat("cannot serve gRPC at ", address));
+  if (grpc_server != nullptr && grpc_port != 0) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("cannot serve gRPC at ", address));
+}
+
+absl::Status Daemon::Parts::Listen() {
+  if (settings.allow_grpc()) {
+    if (absl::Status status = ListenForGrpc(); !status.ok()) return status;
   }
-  const auto handler = MakeHttpHandler(repository, readiness, metrics);
-  auto started = HttpServer::Start({.host = settings.host(), .port = settings.http_port()}, handler);
-  if (!started.ok()) return started.status();
-  http = *std::move(started);
-  started = HttpServer::Start({.host = settings.host(), .port = settings.metrics_port()}, handler);
-  if (!started.ok()) return started.status();
-  metrics_http = *std::move(started);
+  const prometheus::Collectable& shown =
+      settings.allow_metrics() ? static_cast<const prometheus::Collectable&>(metrics) : no_metrics;
+  const auto handler = MakeHttpHandler(repository, readiness, shown);
+  if (settings.allow_http()) {
+    auto started = HttpServer::Start({.host = settings.http_address(), .port = settings.http_port()}, handler);
+    if (!started.ok()) return started.status();
+    http = *std::move(started);
+  }
+  if (settings.allow_metrics()) {
+    auto started = HttpServer::Start({.host = settings.metrics_address(), .port = settings.metrics_port()}, handler);
+    if (!started.ok()) return started.status();
+    metrics_http = *std::move(started);
+  }
   return absl::OkStatus();
 }
 
@@ -186,6 +217,11 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const config::Settings& se
     parts->environment.access_log = parts->access_log.get();
   }
   absl::Status status = parts->Listen();
+  if (status.ok() && ControlOf(settings) == ModelControl::kPoll) {
+    const Repository::Options options = RepositoryOptionsOf(settings);
+    parts->poller = std::make_unique<RepositoryPoller>(parts->repository, options.roots,
+                                                       std::chrono::duration<double>(settings.repository_poll_secs()));
+  }
   if (status.ok()) status = parts->repository.LoadAll([parts = parts.get()] { parts->loaded.set_value(); });
   if (!status.ok()) {
     if (parts->grpc_server != nullptr) parts->grpc_server->Shutdown(std::chrono::system_clock::now());
@@ -194,15 +230,21 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const config::Settings& se
   return std::unique_ptr<Daemon>(new Daemon(std::move(parts)));
 }
 
-int Daemon::grpc_port() const { return parts_->grpc_port; }
+std::optional<int> Daemon::grpc_port() const {
+  return parts_->grpc_server == nullptr ? std::nullopt : std::optional(parts_->grpc_port);
+}
 
-int Daemon::http_port() const { return parts_->http->port(); }
+std::optional<int> Daemon::http_port() const {
+  return parts_->http == nullptr ? std::nullopt : std::optional(parts_->http->port());
+}
 
-int Daemon::metrics_port() const { return parts_->metrics_http->port(); }
+std::optional<int> Daemon::metrics_port() const {
+  return parts_->metrics_http == nullptr ? std::nullopt : std::optional(parts_->metrics_http->port());
+}
 
-int Daemon::WaitUntilLoaded() {
+Daemon::Loaded Daemon::WaitUntilLoaded() {
   parts_->loaded.get_future().wait();
-  return static_cast<int>(parts_->repository.Serving().size());
+  return {static_cast<int>(parts_->repository.Serving().size()), parts_->repository.Failures()};
 }
 
 void Daemon::ReopenAccessLog() {
@@ -222,6 +264,7 @@ void Daemon::Stop() {
   Log().info("stopping: {} requests in flight, at most {} s for them", parts.dispatcher.in_flight(),
              parts.settings.drain_seconds());
   parts.readiness.draining = true;
+  parts.poller.reset();
   parts.repository.StopLoading();
   parts.dispatcher.StopAccepting();
   parts.health.Update();
@@ -231,8 +274,10 @@ void Daemon::Stop() {
   // Until then a call that comes hears that this server is unavailable; one that meets gRPC's shutdown is cancelled.
   parts.dispatcher.WaitUntilIdle(std::chrono::steady_clock::now() + grace);
   // Closes the port, lets the other calls end, and cancels those that have not by then.
-  parts.grpc_server->Shutdown(end);
-  parts.grpc_server->Wait();
+  if (parts.grpc_server != nullptr) {
+    parts.grpc_server->Shutdown(end);
+    parts.grpc_server->Wait();
+  }
   // A call's callback may still be on its way out of the dispatcher.
   parts.dispatcher.WaitUntilIdle(std::chrono::steady_clock::now() + std::chrono::hours(1));
   parts.http.reset();
