@@ -16,7 +16,7 @@
 #include "server/api/native_service.h"
 #include "server/api/reflection_service.h"
 #include "server/api/signature.h"
-#include "server/http/address.h"
+#include "server/security/address.h"
 #include "server/http/http_server.h"
 #include "server/repository/repository.h"
 #include "server/scheduling/dispatcher.h"
