@@ -15,7 +15,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "server/security/address.h"
 
 namespace hearth::server {
 namespace {
@@ -136,7 +135,7 @@ absl::StatusOr<ListeningSockets> ListeningSockets::Open(const std::string& hosts
     if (!taken && !made.descriptors_.empty()) return made;
     if (last_error != EADDRINUSE) break;
   }
-  return absl::UnavailableError(absl::StrCat("cannot listen at ", Address(hosts, port), ": ", Reason(last_error)));
+  return absl::UnavailableError(absl::StrCat("cannot listen at ", hosts, ", port ", port, ": ", Reason(last_error)));
 }
 
 int64_t AllowedConnections(int64_t wanted) {
