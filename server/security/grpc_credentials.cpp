@@ -69,8 +69,9 @@ class Credentials final : public grpc::ServerCredentials {
     if (state->serial == credentials.serial_) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
     credentials.serial_ = state->serial;
     const grpc_ssl_pem_key_cert_pair pair{state->key.c_str(), state->certificate.c_str()};
-    *config = grpc_ssl_server_certificate_config_create(state->client_ca.empty() ? nullptr : state->client_ca.c_str(),
-                                                        &pair, 1);
+    // gRPC wants some authority here also where it asks clients for nothing that one could have signed.
+    const std::string& authorities = state->client_ca.empty() ? state->certificate : state->client_ca;
+    *config = grpc_ssl_server_certificate_config_create(authorities.c_str(), &pair, 1);
     return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;
   }
 
