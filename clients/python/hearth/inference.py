@@ -60,7 +60,7 @@ def infer_request(model, inputs, version="", outputs=(), parameters=None, id="")
 
 def _write_input(name, value, request):
     if not tensors.is_tensor(value):
-        value = np.asarray(value)
+        value = _array(value)
     described = request.inputs.add(name=name, shape=value.shape)
     if not tensors.is_torch_tensor(value) and value.dtype.kind in "USO":
         described.datatype = "BYTES"
@@ -74,6 +74,13 @@ def _write_input(name, value, request):
         raise TypeError(f"input '{name}': the protocol has no datatype for {dtype}; use Client.call") from None
     except TypeError as error:
         raise TypeError(f"input '{name}': {error}") from None
+
+
+def _array(value):
+    """Strings stay what they are: numpy's own arrays of them drop zeros at the end, and mix no str with bytes."""
+    objects = np.asarray(value, object)
+    has_strings = objects.size > 0 and isinstance(objects.flat[0], (str, bytes))
+    return objects if has_strings else np.asarray(value)
 
 
 def _bytes_element(name, item):
