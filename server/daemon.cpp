@@ -12,6 +12,7 @@
 #include "jit/support/logging.h"
 #include "server/api/health_service.h"
 #include "server/api/http_api.h"
+#include "server/api/inference_methods.h"
 #include "server/api/inference_service.h"
 #include "server/api/native_service.h"
 #include "server/api/reflection_service.h"
@@ -84,7 +85,8 @@ struct Daemon::Parts {
         dispatcher({options.max_pending_requests, options.max_in_flight_requests},
                    [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); }),
         environment{repository, dispatcher, runtime.memory_of_all(), nullptr},
-        inference(environment, repository, readiness, streams),
+        methods(dispatcher, repository, readiness),
+        inference(environment, methods, streams),
         native(environment),
         metrics([this] { return Samples(); }, [&runtime] { return SampleOf(runtime.compiler_counters()); }) {
     readiness.strict = options.strict_readiness;
@@ -131,6 +133,7 @@ struct Daemon::Parts {
   std::unique_ptr<AccessLog> access_log;
   RequestEnvironment environment;
   StreamRegistry streams;
+  InferenceMethods methods;
   InferenceService inference;
   NativeService native;
   ReflectionService reflection{{kInferenceServiceName, kNativeServiceName,

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "server/api/inference_service.h"
+#include "server/api/readiness.h"
 #include "server/http/http_server.h"
 #include "server/repository/repository.h"
 

@@ -3,11 +3,11 @@
 #include <google/protobuf/arena.h>
 
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "server/api/request_message.h"
 #include "server/api/signature.h"
 
 namespace hearth::server {
@@ -16,11 +16,9 @@ absl::StatusOr<DispatchedCall> InferTask::Prepare(const grpc::ByteBuffer& messag
   // The fields of a usual request fit here, so that they take no trips to the allocator.
   alignas(std::max_align_t) char memory[4096];
   google::protobuf::Arena arena(memory, sizeof(memory));
-  auto request = ParseInferRequest(message, arena);
+  const auto request = Read(message, arena);
   if (!request.ok()) return request.status();
   const inference::ModelInferRequest& fields = *request->fields;
-  absl::Status status = Identify(fields.model_name(), fields.model_version(), fields.id());
-  if (!status.ok()) return status;
 
   for (const char* unsupported : {"sequence_id"}) {
     auto parameter = fields.parameters().find(unsupported);
@@ -54,10 +52,10 @@ absl::Status InferTask::Encode(c10::IValue result, grpc::ByteBuffer& answer) {
   const auto& signature = static_cast<const Signature&>(*servable().call_interface);
   auto outputs = signature.Unbind(std::move(result), requested_);
   if (!outputs.ok()) return outputs.status();
-  const AnswerHeader header{servable().name, version(), id()};
-  const auto encode = form_ == Form::kStream ? EncodeStreamResponse : EncodeInferResponse;
-  encode(header, *std::move(outputs)).Swap(&answer);
-  return absl::OkStatus();
+  std::vector<AnswerOutput> answers;
+  answers.reserve(outputs->size());
+  for (WireTensor& output : *outputs) answers.push_back({std::move(output), std::nullopt});
+  return Write({servable().name, version(), id()}, std::move(answers), answer);
 }
 
 }  // namespace hearth::server

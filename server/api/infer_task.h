@@ -1,29 +1,36 @@
 // One inference of the Open Inference Protocol: named tensors to the arguments of `forward`, and its answer back to
-// named tensors.
+// named tensors. Each transport derives from it and says how a request is read and an answer written; what the
+// request's parameters ask for is done here.
 #pragma once
+
+#include <google/protobuf/arena.h>
 
 #include <string>
 #include <vector>
 
 #include "proto/inference/service.pb.h"
+#include "server/api/request_message.h"
 #include "server/api/request_task.h"
 #include "server/api/response_message.h"
 
 namespace hearth::server {
 
-class InferTask final : public RequestTask {
+class InferTask : public RequestTask {
  public:
-  // What the answer is sent as: a ModelInferResponse or a ModelStreamInferResponse.
-  enum class Form { kUnary, kStream };
+  using RequestTask::RequestTask;
 
-  InferTask(const RequestEnvironment& environment, Form form) : RequestTask(environment), form_(form) {}
+ protected:
+  // Reads the message, and calls Identify as soon as it knows the model. What is returned may refer to the message and
+  // lie in the arena. Parameters that are the transport's own, as binary_data of REST, are its to keep.
+  virtual absl::StatusOr<InferRequestMessage> Read(const grpc::ByteBuffer& message, google::protobuf::Arena& arena) = 0;
+  // Writes the answer, whose tensors live until it is sent.
+  virtual absl::Status Write(const AnswerHeader& header, std::vector<AnswerOutput> outputs,
+                             grpc::ByteBuffer& answer) = 0;
 
  private:
-  uint32_t raw_field() const override { return inference::ModelInferRequest::kRawInputContentsFieldNumber; }
-  absl::StatusOr<DispatchedCall> Prepare(const grpc::ByteBuffer& message) override;
-  absl::Status Encode(c10::IValue result, grpc::ByteBuffer& answer) override;
+  absl::StatusOr<DispatchedCall> Prepare(const grpc::ByteBuffer& message) final;
+  absl::Status Encode(c10::IValue result, grpc::ByteBuffer& answer) final;
 
-  const Form form_;
   std::vector<std::string> requested_;
 };
 

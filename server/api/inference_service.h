@@ -1,30 +1,16 @@
 // GRPCInferenceService: every method on gRPC's callback API, so that no thread waits for a request. Inference passes
-// raw bytes (unary_call.h, stream_call.h); the rest are short look-ups answered on gRPC's own threads, except for loads
-// and unloads, which are answered from the repository's.
+// raw bytes (unary_call.h, stream_call.h); what the other methods do is said in inference_methods.h.
 #pragma once
 
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
 
-#include <atomic>
-#include <string>
-
 #include "proto/inference/service.grpc.pb.h"
+#include "server/api/inference_methods.h"
 #include "server/api/request_task.h"
 #include "server/api/stream_call.h"
-#include "server/repository/repository.h"
 
 namespace hearth::server {
-
-// Whether the server as a whole takes requests; shared by every API.
-struct Readiness {
-  bool strict = false;  // a model that failed to load makes the server not ready
-  std::atomic<bool> draining{false};
-
-  bool Ready(const Repository& repository) const {
-    return !draining && (strict ? repository.AllReady() : repository.started());
-  }
-};
 
 using InferenceServiceBase = inference::GRPCInferenceService::WithRawCallbackMethod_ModelInfer<
     inference::GRPCInferenceService::WithRawCallbackMethod_ModelStreamInfer<
@@ -43,9 +29,8 @@ using InferenceServiceBase = inference::GRPCInferenceService::WithRawCallbackMet
 class InferenceService final : public InferenceServiceBase {
  public:
   // All outlive the service.
-  InferenceService(const RequestEnvironment& environment, Repository& repository, const Readiness& readiness,
-                   StreamRegistry& streams)
-      : environment_(environment), repository_(repository), readiness_(readiness), streams_(streams) {}
+  InferenceService(const RequestEnvironment& environment, InferenceMethods& methods, StreamRegistry& streams)
+      : environment_(environment), methods_(methods), streams_(streams) {}
 
   grpc::ServerUnaryReactor* ServerLive(grpc::CallbackServerContext* context,
                                        const inference::ServerLiveRequest* request,
@@ -84,8 +69,7 @@ class InferenceService final : public InferenceServiceBase {
 
  private:
   const RequestEnvironment& environment_;
-  Repository& repository_;
-  const Readiness& readiness_;
+  InferenceMethods& methods_;
   StreamRegistry& streams_;
 };
 

@@ -50,8 +50,10 @@ TEST(RequestMessage, ARequestIsReadHoweverItIsCut) {
   const std::string bytes = SomeRequest().SerializeAsString();
   for (size_t size = 1; size <= bytes.size(); ++size) {
     google::protobuf::Arena arena;
-    const auto message = ParseInferRequest(Cut(bytes, size), arena);
-    ASSERT_TRUE(message.ok()) << message.status() << " in slices of " << size;
+    auto parsed = ParseInferRequest(Cut(bytes, size), arena);
+    ASSERT_TRUE(parsed.ok()) << parsed.status() << " in slices of " << size;
+    const auto message = MatchContents(*std::move(parsed));
+    ASSERT_TRUE(message.ok()) << message.status();
     EXPECT_EQ(message->fields->model_name(), "m");
     EXPECT_EQ(message->fields->parameters().at("p").double_param(), 2.5);
     const auto inputs = ReadInputs(*message);
@@ -65,9 +67,14 @@ TEST(RequestMessage, ARequestThatEndsEarlyIsRefused) {
   size_t refused = 0;
   for (size_t size = 1; size < bytes.size(); ++size) {
     google::protobuf::Arena arena;
-    const auto message = ParseInferRequest(Cut(bytes.substr(0, size), 7), arena);
-    // A message may end between two fields; then a tensor is missing.
-    refused += !message.ok() || !ReadInputs(*message).ok() || message->raw_input_contents.size() < 2;
+    auto parsed = ParseInferRequest(Cut(bytes.substr(0, size), 7), arena);
+    if (!parsed.ok() || parsed->raw_input_contents.size() < 2) {
+      // A message may end between two fields; then a tensor is missing.
+      ++refused;
+      continue;
+    }
+    const auto message = MatchContents(*std::move(parsed));
+    refused += !message.ok() || !ReadInputs(*message).ok();
   }
   EXPECT_EQ(refused, bytes.size() - 1);
 }
@@ -82,13 +89,13 @@ TEST(RequestMessage, UnknownFieldsAreSkipped) {
   EXPECT_TRUE(ParseInferRequest(Cut(bytes, 5), arena).ok());
 }
 
-std::vector<WireTensor> SomeOutputs() {
-  std::vector<WireTensor> outputs;
+std::vector<AnswerOutput> SomeOutputs() {
+  std::vector<AnswerOutput> outputs;
   for (int64_t size : {3, 5000}) {
-    outputs.push_back({"t" + std::to_string(size), FindDatatype(c10::kLong), {size}, at::arange(size), {}});
+    outputs.push_back({{"t" + std::to_string(size), FindDatatype(c10::kLong), {size}, at::arange(size), {}}, {}});
   }
-  outputs.push_back({"s", BytesDatatype(), {2}, {}, {"ab", ""}});
-  outputs.push_back({"long", BytesDatatype(), {1}, {}, {std::string(10000, 'x')}});
+  outputs.push_back({{"s", BytesDatatype(), {2}, {}, {"ab", ""}}, {}});
+  outputs.push_back({{"long", BytesDatatype(), {1}, {}, {std::string(10000, 'x')}}, {}});
   return outputs;
 }
 

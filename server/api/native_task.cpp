@@ -65,7 +65,9 @@ absl::Status ReadArguments(const v1::CallRequest& request, const c10::FunctionSc
 
 }  // namespace
 
-uint32_t NativeTask::raw_field() const { return v1::CallRequest::kPayloadsFieldNumber; }
+bool NativeTask::IsShort(const grpc::ByteBuffer& message) const {
+  return IsReadQuickly(message, v1::CallRequest::kPayloadsFieldNumber);
+}
 
 absl::StatusOr<DispatchedCall> NativeTask::Prepare(const grpc::ByteBuffer& message) {
   alignas(std::max_align_t) char memory[4096];

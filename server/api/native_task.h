@@ -14,7 +14,7 @@ class NativeTask final : public RequestTask {
   using RequestTask::RequestTask;
 
  private:
-  uint32_t raw_field() const override;
+  bool IsShort(const grpc::ByteBuffer& message) const override;
   absl::StatusOr<DispatchedCall> Prepare(const grpc::ByteBuffer& message) override;
   absl::Status Encode(c10::IValue result, grpc::ByteBuffer& answer) override;
 };

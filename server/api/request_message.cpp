@@ -21,7 +21,7 @@ constexpr SplitMessage::Parts kMostParts = {.messages = 1 << 16, .texts = 1 << 2
 
 }  // namespace
 
-absl::StatusOr<InferRequestMessage> ParseInferRequest(const grpc::ByteBuffer& buffer, google::protobuf::Arena& arena) {
+absl::StatusOr<ParsedInferRequest> ParseInferRequest(const grpc::ByteBuffer& buffer, google::protobuf::Arena& arena) {
   auto split = SplitMessage::Of(buffer, inference::ModelInferRequest::kRawInputContentsFieldNumber);
   auto* fields = google::protobuf::Arena::CreateMessage<inference::ModelInferRequest>(&arena);
   absl::Status status = split.status();
@@ -30,17 +30,31 @@ absl::StatusOr<InferRequestMessage> ParseInferRequest(const grpc::ByteBuffer& bu
   if (!status.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("the request is not a ModelInferRequest: ", status.message()));
   }
-  return InferRequestMessage{fields, split->TakeRaw()};
+  return ParsedInferRequest{fields, split->TakeRaw()};
+}
+
+absl::StatusOr<InferRequestMessage> MatchContents(ParsedInferRequest request) {
+  const auto& inputs = request.fields->inputs();
+  InferRequestMessage message{request.fields, {}};
+  message.raw_inputs.resize(inputs.size());
+  if (request.raw_input_contents.empty()) return message;
+  if (static_cast<size_t>(inputs.size()) != request.raw_input_contents.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("the request has ", inputs.size(), " inputs and ",
+                                                   request.raw_input_contents.size(),
+                                                   " raw_input_contents; there must be one for each"));
+  }
+  for (int i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].has_contents()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input '", inputs[i].name(), "' has typed contents in a request with raw_input_contents"));
+    }
+    message.raw_inputs[i] = std::move(request.raw_input_contents[i]);
+  }
+  return message;
 }
 
 absl::StatusOr<std::vector<WireTensor>> ReadInputs(const InferRequestMessage& message) {
   const auto& inputs = message.fields->inputs();
-  const bool raw = !message.raw_input_contents.empty();
-  if (raw && static_cast<size_t>(inputs.size()) != message.raw_input_contents.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("the request has ", inputs.size(), " inputs and ",
-                                                   message.raw_input_contents.size(),
-                                                   " raw_input_contents; there must be one for each"));
-  }
   std::vector<WireTensor> tensors;
   tensors.reserve(inputs.size());
   for (int i = 0; i < inputs.size(); ++i) {
@@ -48,11 +62,7 @@ absl::StatusOr<std::vector<WireTensor>> ReadInputs(const InferRequestMessage& me
       return absl::InvalidArgumentError(
           absl::StrCat("input '", inputs[i].name(), "' lies in shared memory, which this server does not offer"));
     }
-    if (raw && inputs[i].has_contents()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("input '", inputs[i].name(), "' has typed contents in a request with raw_input_contents"));
-    }
-    auto tensor = ReadInput(inputs[i], raw ? &message.raw_input_contents[i] : nullptr);
+    auto tensor = ReadInput(inputs[i], message.raw_inputs[i].has_value() ? &*message.raw_inputs[i] : nullptr);
     if (!tensor.ok()) return tensor.status();
     tensors.push_back(*std::move(tensor));
   }

@@ -4,6 +4,7 @@
 #include <google/protobuf/arena.h>
 #include <grpcpp/support/byte_buffer.h>
 
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -12,16 +13,28 @@
 
 namespace hearth::server {
 
+// An inference's request, whatever protocol brought it.
 struct InferRequestMessage {
+  const inference::ModelInferRequest* fields = nullptr;  // without raw_input_contents
+  // Of each input in turn its raw bytes; none for one whose contents are typed, or lie in shared memory.
+  std::vector<std::optional<RawBytes>> raw_inputs;
+};
+
+// A ModelInferRequest as gRPC carries it.
+struct ParsedInferRequest {
   const inference::ModelInferRequest* fields = nullptr;  // without raw_input_contents
   std::vector<RawBytes> raw_input_contents;
 };
 
 // The fields live in `arena`. kInvalidArgument for bytes that are not such a message.
-absl::StatusOr<InferRequestMessage> ParseInferRequest(const grpc::ByteBuffer& buffer, google::protobuf::Arena& arena);
+absl::StatusOr<ParsedInferRequest> ParseInferRequest(const grpc::ByteBuffer& buffer, google::protobuf::Arena& arena);
 
-// The request's inputs as tensors, from raw or from typed contents. kInvalidArgument if there are both, if their
-// numbers differ, or for contents that are not what an input says.
+// With each of the raw contents at its input. kInvalidArgument if there are typed contents, too, or if their numbers
+// differ.
+absl::StatusOr<InferRequestMessage> MatchContents(ParsedInferRequest request);
+
+// The request's inputs as tensors, each from raw or typed contents. kInvalidArgument for contents that are not what an
+// input says.
 absl::StatusOr<std::vector<WireTensor>> ReadInputs(const InferRequestMessage& message);
 
 }  // namespace hearth::server

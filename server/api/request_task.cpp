@@ -1,14 +1,12 @@
 #include "server/api/request_task.h"
 
 #include <algorithm>
-#include <exception>
-#include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "jit/support/logging.h"
 #include "jit/support/text.h"
-#include "server/api/split_message.h"
+#include "server/api/guarded.h"
 
 namespace hearth::server {
 namespace {
@@ -38,27 +36,8 @@ FailureReason ReasonOf(const absl::Status& status, bool admitted) {
   }
 }
 
-// Messages of so many bytes in all, of which so many are no contents of tensors, take about as little time to read as
-// to be handed to another thread and back.
-constexpr size_t kShortMessage = 1 << 20;
-constexpr size_t kShortFields = 64 << 10;
-
 // What Protobuf can read.
 constexpr size_t kMostAnswerBytes = INT32_MAX;
-
-// What `work` returns, or a status for what it throws.
-template <typename Work>
-absl::Status Guarded(Work work) {
-  try {
-    return work();
-  } catch (const MemoryLimitError& error) {
-    return absl::ResourceExhaustedError(absl::StrCat("the request ", error.what()));
-  } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("the process has no memory for the request");
-  } catch (const std::exception& error) {
-    return absl::InternalError(absl::StrCat("the request failed: ", error.what()));
-  }
-}
 
 }  // namespace
 
@@ -78,17 +57,10 @@ void RequestTask::Start(const grpc::ByteBuffer& message, std::optional<Clock::ti
       return absl::OkStatus();
     });
   }
-  if (status.ok() && IsShort()) return Run();
+  if (status.ok() && IsShort(message)) return Run();
   if (status.ok()) status = environment_.dispatcher.Post([self = shared_from_this()] { self->Run(); });
   grpc::ByteBuffer no_answer;
   if (!status.ok()) Finish(std::move(status), no_answer);
-}
-
-bool RequestTask::IsShort() const {
-  if (record_.request_bytes <= kShortFields) return true;
-  if (record_.request_bytes > kShortMessage) return false;
-  const auto split = SplitMessage::Of(*message_, raw_field());
-  return !split.ok() || split->rest_size() <= kShortFields;
 }
 
 absl::StatusOr<DispatchedCall> RequestTask::PrepareCall() {

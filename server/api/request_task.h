@@ -1,10 +1,11 @@
 // One request from message to answer, whatever its protocol: read and bound to a call, dispatched, its result encoded;
-// with its times, its statistics and its line in the access log. A protocol derives from it. Unary calls and streams
-// both run their requests as such tasks.
+// with its times, its statistics and its line in the access log. A protocol derives from it. Unary calls and streams of
+// gRPC and requests of HTTP all run as such tasks. Messages and answers are slices of memory that somebody owns:
+// grpc::ByteBuffer carries them for every protocol.
 //
-// A message that takes little time is read where it arrives, on a thread of gRPC's; any other on a thread of the
-// runtime's pool. The message, what is read from it, the call and its answer count for memory accounts, until the task
-// is gone: whoever sends the answer keeps the task until it is sent.
+// A message that takes little time is read where it arrives, on a thread of gRPC's or HTTP's; any other on a thread of
+// the runtime's pool. The message, what is read from it, the call and its answer count for memory accounts, until the
+// task is gone: whoever sends the answer keeps the task until it is sent.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -57,8 +58,8 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   const std::string& id() const { return record_.id; }
 
  protected:
-  // The field of the message that holds contents of tensors, which need not be read one by one.
-  virtual uint32_t raw_field() const = 0;
+  // Whether to read the message takes little time: no more than to hand it to another thread and back.
+  virtual bool IsShort(const grpc::ByteBuffer& message) const = 0;
   // Reads the message: says what it is about with Identify, and gives the call that it asks for. May throw, as Encode.
   virtual absl::StatusOr<DispatchedCall> Prepare(const grpc::ByteBuffer& message) = 0;
   // Writes the answer to a call that went well. Its time counts as output time.
@@ -67,6 +68,8 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   // Notes for the log what the request is about, and finds the model's version; kNotFound and so on if it is not there.
   // From here on the thread counts for the request's memory account.
   absl::Status Identify(const std::string& model, const std::string& version, const std::string& id);
+  // For protocols that know the model before they have read the request's id.
+  void set_id(const std::string& id) { record_.id = id; }
 
   const RequestEnvironment& environment() const { return environment_; }
   // Once Identify has found it.
@@ -77,8 +80,6 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Whether to read the message takes little time.
-  bool IsShort() const;
   // What Start began: the message is read and its call dispatched.
   void Run();
   absl::StatusOr<DispatchedCall> PrepareCall();

@@ -13,23 +13,35 @@ namespace {
 using Response = inference::ModelInferResponse;
 using Output = inference::ModelInferResponse::InferOutputTensor;
 
-void AppendHeader(std::string& out, const AnswerHeader& header, const std::vector<WireTensor>& outputs) {
+// As the parameters that clients ask for it with.
+void AppendPlace(std::string& out, const RegionPlace& place) {
+  Output output;
+  auto& parameters = *output.mutable_parameters();
+  parameters["shared_memory_region"].set_string_param(place.region);
+  parameters["shared_memory_byte_size"].set_int64_param(static_cast<int64_t>(place.byte_size));
+  if (place.offset != 0) parameters["shared_memory_offset"].set_int64_param(static_cast<int64_t>(place.offset));
+  output.AppendToString(&out);
+}
+
+void AppendHeader(std::string& out, const AnswerHeader& header, const std::vector<AnswerOutput>& outputs) {
   AppendText(out, Response::kModelNameFieldNumber, header.model_name);
   AppendText(out, Response::kModelVersionFieldNumber, header.model_version);
   AppendText(out, Response::kIdFieldNumber, header.id);
   std::string described;
-  for (const WireTensor& output : outputs) {
+  for (const auto& [output, written_to] : outputs) {
     described.clear();
     AppendText(described, Output::kNameFieldNumber, output.name);
     AppendText(described, Output::kDatatypeFieldNumber, output.datatype->name);
     AppendPackedVarints(described, Output::kShapeFieldNumber, output.shape);
+    if (written_to.has_value()) AppendPlace(described, *written_to);
     AppendHead(out, Response::kOutputsFieldNumber, described.size());
     out += described;
   }
 }
 
-void AddContents(SliceBuilder& builder, std::vector<WireTensor> outputs) {
-  for (WireTensor& output : outputs) {
+void AddContents(SliceBuilder& builder, std::vector<AnswerOutput> outputs) {
+  for (auto& [output, written_to] : outputs) {
+    if (written_to.has_value()) continue;
     if (output.datatype->is_bytes()) {
       builder.AddBytes(Response::kRawOutputContentsFieldNumber, EncodeStrings(output.strings));
     } else {
@@ -40,14 +52,14 @@ void AddContents(SliceBuilder& builder, std::vector<WireTensor> outputs) {
 
 }  // namespace
 
-grpc::ByteBuffer EncodeInferResponse(const AnswerHeader& header, std::vector<WireTensor> outputs) {
+grpc::ByteBuffer EncodeInferResponse(const AnswerHeader& header, std::vector<AnswerOutput> outputs) {
   SliceBuilder builder;
   AppendHeader(builder.text(), header, outputs);
   AddContents(builder, std::move(outputs));
   return builder.Take();
 }
 
-grpc::ByteBuffer EncodeStreamResponse(const AnswerHeader& header, std::vector<WireTensor> outputs) {
+grpc::ByteBuffer EncodeStreamResponse(const AnswerHeader& header, std::vector<AnswerOutput> outputs) {
   static const std::string final_response = [] {
     Response response;
     (*response.mutable_parameters())["triton_final_response"].set_bool_param(true);

@@ -4,6 +4,8 @@
 
 #include <grpcpp/support/byte_buffer.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,11 +20,24 @@ struct AnswerHeader {
   std::string id;  // the request's
 };
 
+// Where in a region of shared memory a tensor's contents lie.
+struct RegionPlace {
+  std::string region;
+  uint64_t offset = 0;
+  uint64_t byte_size = 0;
+};
+
+struct AnswerOutput {
+  WireTensor tensor;
+  // Where its contents were written to: the answer says so in the output's parameters, and does not carry them.
+  std::optional<RegionPlace> written_to;
+};
+
 // The memory of `outputs` lives until gRPC has sent it and must not change before.
-grpc::ByteBuffer EncodeInferResponse(const AnswerHeader& header, std::vector<WireTensor> outputs);
+grpc::ByteBuffer EncodeInferResponse(const AnswerHeader& header, std::vector<AnswerOutput> outputs);
 
 // The same as a ModelStreamInferResponse, with the parameter triton_final_response.
-grpc::ByteBuffer EncodeStreamResponse(const AnswerHeader& header, std::vector<WireTensor> outputs);
+grpc::ByteBuffer EncodeStreamResponse(const AnswerHeader& header, std::vector<AnswerOutput> outputs);
 
 // A ModelStreamInferResponse that says that the request `id` failed.
 grpc::ByteBuffer EncodeStreamError(const std::string& message, const std::string& id);

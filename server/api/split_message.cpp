@@ -99,6 +99,10 @@ bool SkipValue(SliceCursor& cursor, uint32_t wire_type) {
   }
 }
 
+// Messages of so many bytes in all, of which so many are no contents of tensors, are read quickly.
+constexpr size_t kShortMessage = 1 << 20;
+constexpr size_t kShortFields = 64 << 10;
+
 absl::Status NoMessage() { return absl::InvalidArgumentError("the bytes are no Protobuf message"); }
 
 // Counts what is left of the stream. False if it is no message of the type.
@@ -204,6 +208,14 @@ absl::Status SplitMessage::CheckParts(const google::protobuf::Descriptor& type, 
   if (parts.messages <= most.messages && parts.texts <= most.texts) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("the request holds ", parts.messages, " messages and ", parts.texts,
                                                  " texts; at most ", most.messages, " and ", most.texts, " are taken"));
+}
+
+bool IsReadQuickly(const grpc::ByteBuffer& buffer, uint32_t raw_field) {
+  const size_t size = buffer.Length();
+  if (size <= kShortFields) return true;
+  if (size > kShortMessage) return false;
+  const auto split = SplitMessage::Of(buffer, raw_field);
+  return !split.ok() || split->rest_size() <= kShortFields;
 }
 
 }  // namespace hearth::server

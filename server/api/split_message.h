@@ -53,4 +53,8 @@ class SplitMessage {
   std::vector<RawBytes> raw_;
 };
 
+// Whether a message, whose field `raw_field` holds contents of tensors, takes about as little time to read as to be
+// handed to another thread and back.
+bool IsReadQuickly(const grpc::ByteBuffer& buffer, uint32_t raw_field);
+
 }  // namespace hearth::server

@@ -4,7 +4,7 @@
 #include <deque>
 #include <utility>
 
-#include "server/api/infer_task.h"
+#include "server/api/message_infer_task.h"
 #include "server/api/response_message.h"
 #include "server/api/send_limit.h"
 #include "server/api/unary_call.h"
@@ -56,7 +56,7 @@ class StreamCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBu
       } else if (!stopped_ && !client_done_) {
         slot = std::make_shared<Slot>();
         slot->message.Swap(&read_);
-        slot->task = std::make_shared<InferTask>(environment_, InferTask::Form::kStream);
+        slot->task = std::make_shared<MessageInferTask>(environment_, MessageInferTask::Form::kStream);
         slots_.push_back(slot);
       }
     }

@@ -37,7 +37,9 @@ void Touch(const at::Tensor& tensor) {
 
 void ReadInference(const grpc::ByteBuffer& buffer) {
   google::protobuf::Arena arena;
-  const auto request = ParseInferRequest(buffer, arena);
+  auto parsed = ParseInferRequest(buffer, arena);
+  if (!parsed.ok()) return;
+  const auto request = MatchContents(*std::move(parsed));
   if (!request.ok()) return;
   const auto inputs = ReadInputs(*request);
   if (!inputs.ok()) return;

@@ -1,0 +1,150 @@
+#include "server/api/inference_methods.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "jit/support/version.h"
+#include "server/api/guarded.h"
+#include "server/api/model_messages.h"
+
+namespace hearth::server {
+namespace {
+
+// Extensions of the protocol, under Triton's names, that work here.
+constexpr const char* kExtensions[] = {"model_repository", "model_configuration", "statistics"};
+constexpr const char* kServerName = "hearth";
+
+// A repository's name in a request can only be the one that all roots together are.
+absl::Status CheckRepositoryName(const std::string& name) {
+  if (name.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("repository_name is '", name, "'; this server has one unnamed repository, leave it empty"));
+}
+
+// Has `work`, which returns a status and may throw, done on another thread, and `done` called with what it returns.
+template <typename Work>
+void DoElsewhere(Dispatcher& dispatcher, Work work, const InferenceMethods::Done& done) {
+  absl::Status posted = dispatcher.Post([work = std::move(work), done] { done(Guarded(work)); });
+  if (!posted.ok()) done(std::move(posted));
+}
+
+absl::Status ReadStatistics(const Repository& repository, const std::string& name, const std::string& version,
+                            inference::ModelStatisticsResponse& response) {
+  if (!name.empty()) {
+    const auto found = repository.Find(name, version);
+    if (!found.ok()) return found.status();
+  }
+  for (const ServablePtr& servable : repository.Serving()) {
+    const bool wanted = name.empty() || name == servable->name;
+    const bool wanted_version = version.empty() || version == std::to_string(servable->version);
+    if (wanted && wanted_version) *response.add_model_stats() = DescribeStatistics(*servable);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadIndex(const Repository& repository, bool ready, inference::RepositoryIndexResponse& response) {
+  for (IndexEntry& entry : repository.Index(ready)) {
+    auto& model = *response.add_models();
+    model.set_name(std::move(entry.name));
+    model.set_version(std::move(entry.version));
+    model.set_state(ModelStateName(entry.state));
+    model.set_reason(std::move(entry.reason));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status InferenceMethods::ServerLive(const inference::ServerLiveRequest&,
+                                          inference::ServerLiveResponse& response) const {
+  response.set_live(true);
+  return absl::OkStatus();
+}
+
+absl::Status InferenceMethods::ServerReady(const inference::ServerReadyRequest&,
+                                           inference::ServerReadyResponse& response) const {
+  response.set_ready(readiness_.Ready(repository_));
+  return absl::OkStatus();
+}
+
+absl::Status InferenceMethods::ServerMetadata(const inference::ServerMetadataRequest&,
+                                              inference::ServerMetadataResponse& response) const {
+  response.set_name(kServerName);
+  response.set_version(kVersion);
+  for (const char* extension : kExtensions) response.add_extensions(extension);
+  return absl::OkStatus();
+}
+
+absl::Status InferenceMethods::ModelReady(const inference::ModelReadyRequest& request,
+                                          inference::ModelReadyResponse& response) const {
+  const auto found = repository_.Find(request.name(), request.version());
+  if (absl::IsInvalidArgument(found.status())) return found.status();
+  response.set_ready(found.ok() && !readiness_.draining);
+  return absl::OkStatus();
+}
+
+absl::Status InferenceMethods::ModelMetadata(const inference::ModelMetadataRequest& request,
+                                             inference::ModelMetadataResponse& response) const {
+  const auto found = repository_.Find(request.name(), request.version());
+  if (found.ok()) response = DescribeModel(**found, repository_.ServedVersions(request.name()));
+  return found.status();
+}
+
+absl::Status InferenceMethods::ModelConfig(const inference::ModelConfigRequest& request,
+                                           inference::ModelConfigResponse& response) const {
+  const auto found = repository_.Find(request.name(), request.version());
+  if (found.ok()) *response.mutable_config() = (*found)->config;
+  return found.status();
+}
+
+void InferenceMethods::ModelStatistics(const inference::ModelStatisticsRequest& request,
+                                       inference::ModelStatisticsResponse& response, Done done) const {
+  auto read = [this, name = request.name(), version = request.version(), &response] {
+    return ReadStatistics(repository_, name, version, response);
+  };
+  DoElsewhere(dispatcher_, std::move(read), done);
+}
+
+void InferenceMethods::RepositoryIndex(const inference::RepositoryIndexRequest& request,
+                                       inference::RepositoryIndexResponse& response, Done done) const {
+  if (absl::Status status = CheckRepositoryName(request.repository_name()); !status.ok()) return done(status);
+  auto read = [this, ready = request.ready(), &response] { return ReadIndex(repository_, ready, response); };
+  DoElsewhere(dispatcher_, std::move(read), done);
+}
+
+void InferenceMethods::RepositoryModelLoad(const inference::RepositoryModelLoadRequest& request,
+                                           inference::RepositoryModelLoadResponse&, Done done) {
+  absl::Status status = CheckRepositoryName(request.repository_name());
+  std::optional<std::string> config;
+  for (const auto& [key, value] : request.parameters()) {
+    if (key == "config") {
+      config = value.string_param();
+    } else if (status.ok()) {
+      status = absl::InvalidArgumentError(
+          absl::StrCat("a load with the parameter '", key, "' is not offered; models are loaded from the repository"));
+    }
+  }
+  if (status.ok() && readiness_.draining) status = absl::UnavailableError("the server is shutting down");
+  if (!status.ok()) return done(std::move(status));
+  // The configuration is read before the load waits for its turn.
+  auto load = [this, name = request.model_name(), config = std::move(config), done]() mutable {
+    const absl::Status begun = Guarded([&] {
+      repository_.Load(name, std::move(config), done);
+      return absl::OkStatus();
+    });
+    if (!begun.ok()) done(begun);
+  };
+  absl::Status posted = dispatcher_.Post(std::move(load));
+  if (!posted.ok()) done(std::move(posted));
+}
+
+void InferenceMethods::RepositoryModelUnload(const inference::RepositoryModelUnloadRequest& request,
+                                             inference::RepositoryModelUnloadResponse&, Done done) {
+  if (absl::Status status = CheckRepositoryName(request.repository_name()); !status.ok()) return done(status);
+  // The parameter unload_dependents is about ensembles: without any, there is nothing more to unload.
+  repository_.Unload(request.model_name(), std::move(done));
+}
+
+}  // namespace hearth::server

@@ -1,0 +1,57 @@
+// What the methods of GRPCInferenceService do, but for inferences (infer_task.h), without a transport: each takes the
+// protocol's request message and fills its response. gRPC and REST carry the same methods.
+//
+// Those that give their status are short look-ups that wait for nothing. Those that take `done` may have to wait or
+// work for long; the work is done on a thread of the runtime's pool or of the repository's. `done` is called once, on
+// any thread, perhaps before the method returns; the response must be there until then, the request only until the
+// method returns. Thread-safe. May throw std::bad_alloc where they give their status, so carriers call them through
+// Guarded (guarded.h); what goes wrong on other threads reaches `done`.
+#pragma once
+
+#include <functional>
+
+#include "absl/status/status.h"
+#include "proto/inference/service.pb.h"
+#include "server/api/readiness.h"
+#include "server/repository/repository.h"
+#include "server/scheduling/dispatcher.h"
+
+namespace hearth::server {
+
+class InferenceMethods {
+ public:
+  using Done = std::function<void(absl::Status)>;
+
+  // All outlive the methods.
+  InferenceMethods(Dispatcher& dispatcher, Repository& repository, const Readiness& readiness)
+      : dispatcher_(dispatcher), repository_(repository), readiness_(readiness) {}
+
+  absl::Status ServerLive(const inference::ServerLiveRequest& request, inference::ServerLiveResponse& response) const;
+  absl::Status ServerReady(const inference::ServerReadyRequest& request,
+                           inference::ServerReadyResponse& response) const;
+  absl::Status ServerMetadata(const inference::ServerMetadataRequest& request,
+                              inference::ServerMetadataResponse& response) const;
+  // A model that is not there is not ready; kInvalidArgument for a version that is no number.
+  absl::Status ModelReady(const inference::ModelReadyRequest& request, inference::ModelReadyResponse& response) const;
+  // Of a model: the statuses of Repository::Find.
+  absl::Status ModelMetadata(const inference::ModelMetadataRequest& request,
+                             inference::ModelMetadataResponse& response) const;
+  absl::Status ModelConfig(const inference::ModelConfigRequest& request,
+                           inference::ModelConfigResponse& response) const;
+
+  void ModelStatistics(const inference::ModelStatisticsRequest& request, inference::ModelStatisticsResponse& response,
+                       Done done) const;
+  void RepositoryIndex(const inference::RepositoryIndexRequest& request, inference::RepositoryIndexResponse& response,
+                       Done done) const;
+  void RepositoryModelLoad(const inference::RepositoryModelLoadRequest& request,
+                           inference::RepositoryModelLoadResponse& response, Done done);
+  void RepositoryModelUnload(const inference::RepositoryModelUnloadRequest& request,
+                             inference::RepositoryModelUnloadResponse& response, Done done);
+
+ private:
+  Dispatcher& dispatcher_;
+  Repository& repository_;
+  const Readiness& readiness_;
+};
+
+}  // namespace hearth::server
