@@ -19,6 +19,10 @@ namespace hearth::server {
 namespace {
 
 constexpr const char* kAbout = "hearthd serves TorchScript archives over the Open Inference Protocol v2.";
+// Under this name hearthd listens where Triton does, unless told otherwise: start lines made for that name a host in
+// none.
+constexpr const char* kTritonProgram = "tritonserver";
+constexpr const char* kTritonHost = "0.0.0.0";
 constexpr const char* kTritonGroup = "Flags of Triton's that have no effect or are refused";
 
 // A flag for the setting; its value goes to `settings`.
@@ -96,7 +100,8 @@ config::Settings Merge(config::Settings file, const config::Settings& flags) {
 }  // namespace
 
 absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
-  CLI::App app(kAbout, std::filesystem::path(argc > 0 ? argv[0] : "hearthd").filename().string());
+  const std::string program = std::filesystem::path(argc > 0 ? argv[0] : "hearthd").filename().string();
+  CLI::App app(kAbout, program);
   config::Settings flags;
   std::string file;
   bool print_settings = false;
@@ -129,6 +134,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv) 
     if (!settings.ok()) return settings.status();
     given = Merge(*std::move(settings), flags);
   }
+  if (program == kTritonProgram && !given.has_host()) given.set_host(kTritonHost);
   auto complete = CompleteSettings(given);
   if (!complete.ok()) return complete.status();
   WarnOfIdle(*complete, warnings);

@@ -1,6 +1,5 @@
 #include "server/daemon.h"
 
-#include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
 #include <algorithm>
@@ -17,9 +16,7 @@
 #include "server/api/native_service.h"
 #include "server/api/reflection_service.h"
 #include "server/api/signature.h"
-#include "server/grpc_connections.h"
-#include "server/http/address.h"
-#include "server/http/http_server.h"
+#include "server/ports.h"
 #include "server/repository/repository.h"
 #include "server/repository/repository_poller.h"
 #include "server/scheduling/dispatcher.h"
@@ -83,6 +80,7 @@ Repository::Options RepositoryOptionsOf(const config::Settings& settings) {
   return {.roots = {settings.model_repository().begin(), settings.model_repository().end()},
           .load_threads = settings.load_threads(),
           .model_operator_libraries = settings.model_operator_libraries(),
+          .links_may_lead_out = settings.links_lead_out(),
           .warmup_time = std::chrono::duration<double>(settings.warmup_seconds()),
           .load_memory_limit = settings.load_memory_limit(),
           .control = ControlOf(settings),
@@ -142,7 +140,6 @@ struct Daemon::Parts {
   }
 
   absl::Status Listen();
-  absl::Status ListenForGrpc();
 
   const config::Settings settings;
   Readiness readiness;
@@ -164,44 +161,22 @@ struct Daemon::Parts {
   MetricsCollector metrics;
   NoMetrics no_metrics;
   std::promise<void> loaded;
-  std::unique_ptr<HttpServer> http;
-  std::unique_ptr<HttpServer> metrics_http;
-  std::unique_ptr<grpc::Server> grpc_server;
-  int grpc_port = 0;
+  std::unique_ptr<Ports> ports;
 };
 
-absl::Status Daemon::Parts::ListenForGrpc() {
+absl::Status Daemon::Parts::Listen() {
+  auto opened = Ports::Open(settings);
+  if (!opened.ok()) return opened.status();
+  ports = *std::move(opened);
   grpc::ServerBuilder builder;
-  const std::string address = Address(settings.grpc_address(), settings.grpc_port());
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &grpc_port);
   builder.RegisterService(&inference);
   builder.RegisterService(&native);
   builder.RegisterService(&health);
   builder.RegisterService(&reflection);
-  SetConnectionOptions(builder, settings);
-  grpc_server = builder.BuildAndStart();
-  if (grpc_server != nullptr && grpc_port != 0) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat("cannot serve gRPC at ", address));
-}
-
-absl::Status Daemon::Parts::Listen() {
-  if (settings.allow_grpc()) {
-    if (absl::Status status = ListenForGrpc(); !status.ok()) return status;
-  }
   const prometheus::Collectable& shown =
       settings.allow_metrics() ? static_cast<const prometheus::Collectable&>(metrics) : no_metrics;
   const auto handler = MakeHttpHandler(repository, readiness, shown);
-  if (settings.allow_http()) {
-    auto started = HttpServer::Start({.host = settings.http_address(), .port = settings.http_port()}, handler);
-    if (!started.ok()) return started.status();
-    http = *std::move(started);
-  }
-  if (settings.allow_metrics()) {
-    auto started = HttpServer::Start({.host = settings.metrics_address(), .port = settings.metrics_port()}, handler);
-    if (!started.ok()) return started.status();
-    metrics_http = *std::move(started);
-  }
-  return absl::OkStatus();
+  return ports->Serve(builder, handler, handler);
 }
 
 Daemon::Daemon(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -224,30 +199,25 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const config::Settings& se
   }
   if (status.ok()) status = parts->repository.LoadAll([parts = parts.get()] { parts->loaded.set_value(); });
   if (!status.ok()) {
-    if (parts->grpc_server != nullptr) parts->grpc_server->Shutdown(std::chrono::system_clock::now());
+    if (parts->ports != nullptr) parts->ports->Stop(std::chrono::system_clock::now());
     return status;
   }
   return std::unique_ptr<Daemon>(new Daemon(std::move(parts)));
 }
 
-std::optional<int> Daemon::grpc_port() const {
-  return parts_->grpc_server == nullptr ? std::nullopt : std::optional(parts_->grpc_port);
-}
+std::optional<int> Daemon::grpc_port() const { return parts_->ports->grpc_port(); }
 
-std::optional<int> Daemon::http_port() const {
-  return parts_->http == nullptr ? std::nullopt : std::optional(parts_->http->port());
-}
+std::optional<int> Daemon::http_port() const { return parts_->ports->http_port(); }
 
-std::optional<int> Daemon::metrics_port() const {
-  return parts_->metrics_http == nullptr ? std::nullopt : std::optional(parts_->metrics_http->port());
-}
+std::optional<int> Daemon::metrics_port() const { return parts_->ports->metrics_port(); }
 
 Daemon::Loaded Daemon::WaitUntilLoaded() {
   parts_->loaded.get_future().wait();
   return {static_cast<int>(parts_->repository.Serving().size()), parts_->repository.Failures()};
 }
 
-void Daemon::ReopenAccessLog() {
+void Daemon::Reload() {
+  parts_->ports->ReloadFiles();
   if (parts_->access_log == nullptr) return;
   if (const absl::Status status = parts_->access_log->Reopen(); !status.ok()) {
     Log().error("{}; lines go on to the file that was open", std::string(status.message()));
@@ -273,15 +243,9 @@ void Daemon::Stop() {
   parts.reflection.Shutdown();
   // Until then a call that comes hears that this server is unavailable; one that meets gRPC's shutdown is cancelled.
   parts.dispatcher.WaitUntilIdle(std::chrono::steady_clock::now() + grace);
-  // Closes the port, lets the other calls end, and cancels those that have not by then.
-  if (parts.grpc_server != nullptr) {
-    parts.grpc_server->Shutdown(end);
-    parts.grpc_server->Wait();
-  }
+  parts.ports->Stop(end);
   // A call's callback may still be on its way out of the dispatcher.
   parts.dispatcher.WaitUntilIdle(std::chrono::steady_clock::now() + std::chrono::hours(1));
-  parts.http.reset();
-  parts.metrics_http.reset();
   if (parts.access_log != nullptr) parts.access_log->Flush();
 }
 

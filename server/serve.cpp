@@ -107,11 +107,11 @@ absl::StatusOr<std::unique_ptr<LogOutput>> OpenLog(const config::Settings& setti
   return output;
 }
 
-void Reopen(LogOutput& log_output, Daemon& daemon) {
+void Reload(LogOutput& log_output, Daemon& daemon) {
   if (const absl::Status status = log_output.Reopen(); !status.ok()) {
     LoggerOf("server/serve").error("{}; lines go on to the file that was open", std::string(status.message()));
   }
-  daemon.ReopenAccessLog();
+  daemon.Reload();
 }
 
 std::chrono::nanoseconds Nanoseconds(double seconds) {
@@ -182,7 +182,7 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
     failed = true;
     kill(getpid(), SIGTERM);
   });
-  signals.WaitForEnd([&] { Reopen(**log_output, **daemon); });
+  signals.WaitForEnd([&] { Reload(**log_output, **daemon); });
   // Another signal means that whoever sends it will not wait; a run that does not even stop when it is cancelled (one
   // very long operator) must not keep the process either.
   std::thread([signals, patience = settings.drain_seconds() + kSecondsToCancel] {

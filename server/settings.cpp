@@ -52,7 +52,8 @@ std::string BoundsOf(const config::Setting& setting) {
 
 absl::Status CheckBounds(const SettingField& field, const config::Settings& settings) {
   const auto number = NumberOf(field, settings);
-  if (!number.has_value()) return absl::OkStatus();
+  const bool to_be_computed = field.setting->has_default_text() && !IsSet(field, settings);
+  if (!number.has_value() || to_be_computed) return absl::OkStatus();
   config::Setting bounds = *field.setting;
   if (bounds.unit() == config::SECONDS && !bounds.has_most()) bounds.set_most(kMostSeconds);
   // Written so that a NaN is out of bounds.
@@ -114,6 +115,40 @@ absl::Status CheckModelsOfStart(const config::Settings& settings) {
   return absl::OkStatus();
 }
 
+// Where TLS is asked for, there are files for it.
+absl::Status CheckTls(const config::Settings& settings) {
+  struct Port {
+    const char* name;
+    bool mutual;
+    bool tls;
+    const std::string& certificate;
+    const std::string& key;
+    const std::string& root;
+    const char* files;
+  };
+  const Port ports[] = {
+      {"grpc", settings.grpc_use_ssl_mutual(), settings.grpc_use_ssl(), settings.grpc_server_cert(),
+       settings.grpc_server_key(), settings.grpc_root_cert(), "grpc"},
+      {"http", settings.http_use_ssl_mutual(), settings.http_use_ssl(), settings.http_server_cert(),
+       settings.http_server_key(), settings.http_root_cert(), "http"},
+      {"metrics", settings.metrics_use_ssl_mutual(), settings.metrics_use_ssl(), settings.http_server_cert(),
+       settings.http_server_key(), settings.http_root_cert(), "http"},
+  };
+  for (const Port& port : ports) {
+    const std::string asked = absl::StrCat(port.name, port.mutual ? "_use_ssl_mutual" : "_use_ssl");
+    if ((port.mutual || port.tls) && (port.certificate.empty() || port.key.empty())) {
+      return Refuse(absl::StrCat(asked, " needs ", port.files, "_server_cert and ", port.files, "_server_key"));
+    }
+    if (port.mutual && port.root.empty()) return Refuse(absl::StrCat(asked, " needs ", port.files, "_root_cert"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckAccess(const config::Settings& settings) {
+  if (settings.admin() == "token" && settings.token_file().empty()) return Refuse("admin 'token' needs token_file");
+  return absl::OkStatus();
+}
+
 // Half of the memory that this process may use: of the machine's, or of the least that control groups allow.
 int64_t DefaultMemoryLimit() { return UsableMemory() / 2; }
 
@@ -128,6 +163,9 @@ void FillIn(config::Settings& settings) {
   if (!settings.has_grpc_address()) settings.set_grpc_address(settings.host());
   if (!settings.has_http_address()) settings.set_http_address(settings.host());
   if (!settings.has_metrics_address()) settings.set_metrics_address(settings.http_address());
+  if (!settings.has_http_server_cert()) settings.set_http_server_cert(settings.grpc_server_cert());
+  if (!settings.has_http_server_key()) settings.set_http_server_key(settings.grpc_server_key());
+  if (!settings.has_http_root_cert()) settings.set_http_root_cert(settings.grpc_root_cert());
   if (!settings.has_compiler_share()) settings.set_compiler_share(DefaultCompilerShare());
 }
 
@@ -140,6 +178,8 @@ absl::StatusOr<config::Settings> CompleteSettings(config::Settings given) {
   FillIn(given);
   if (absl::Status status = CheckPorts(given); !status.ok()) return status;
   if (absl::Status status = CheckModelsOfStart(given); !status.ok()) return status;
+  if (absl::Status status = CheckTls(given); !status.ok()) return status;
+  if (absl::Status status = CheckAccess(given); !status.ok()) return status;
   return given;
 }
 

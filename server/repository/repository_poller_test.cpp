@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 class AnyCall : public CallInterface {
  public:
   absl::StatusOr<BoundArguments> BindWarmup(const inference::ModelWarmup&) const override { return BoundArguments(); }
+  std::shared_ptr<ObservedCalls> ObservedAfter(std::shared_ptr<ObservedCalls>) const override { return nullptr; }
 };
 
 class RepositoryPollerTest : public ::testing::Test {
