@@ -2,7 +2,7 @@
 """Runs the benchmarks and prints their tables: python -m benchmarks.run [--bin DIR] [--work DIR] [--only NAME ...] [--output FILE.md].
 
 Both sides of every comparison run in one invocation, alternating; a figure is the median over the rounds, and what
-counts is the ratio. NAMEs: interpreter, load, grpc, memory.
+counts is the ratio. NAMEs: interpreter, load, grpc, rest, memory.
 """
 
 import argparse
@@ -112,38 +112,54 @@ class Suite:
              "torch.jit first answer, ms", "ratio"], rows)
 
     def start_hearthd(self, repository: pathlib.Path, *flags):
+        """The process, and the ports that it says it has."""
         process = subprocess.Popen(
             [str(self.binaries / "hearthd"), "--model-repository", str(repository), "--grpc-port", "0", "--http-port", "0",
              "--metrics-port", "0", *flags],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        ready = json.loads(process.stdout.readline())
-        return process, f"127.0.0.1:{ready['grpc_port']}"
+        return process, json.loads(process.stdout.readline())
+
+    def start_echo(self, name):
+        """The process, and its port."""
+        process = subprocess.Popen([str(self.binaries / name), "0"], stdout=subprocess.PIPE, text=True)
+        return process, process.stdout.readline().split()[-1]
 
     def grpc(self) -> str:
-        echo = subprocess.Popen([str(self.binaries / "grpc_echo_server"), "0"], stdout=subprocess.PIPE, text=True)
-        echo_address = "127.0.0.1:" + echo.stdout.readline().split()[-1]
-        hearthd, hearth_address = self.start_hearthd(self.archives / "serving")
+        hearthd, ready = self.start_hearthd(self.archives / "serving")
+        echo, port = self.start_echo("grpc_echo_server")
+        return "## gRPC: an identity model against a bare echo\n\n" + self.against_echo(
+            {"hearth": ["grpc_client", f"127.0.0.1:{ready['grpc_port']}"], "echo": ["grpc_client", f"127.0.0.1:{port}"]},
+            [hearthd, echo])
+
+    def rest(self) -> str:
+        hearthd, ready = self.start_hearthd(self.archives / "serving")
+        echo, port = self.start_echo("http_echo_server")
+        return "## REST, binary tensors: an identity model against a bare echo\n\n" + self.against_echo(
+            {"hearth": ["http_client", "127.0.0.1", ready["http_port"]], "echo": ["http_client", "127.0.0.1", port]},
+            [hearthd, echo])
+
+    def against_echo(self, clients_of, processes) -> str:
+        """A table of two servers by size of message and number of clients; ends the processes."""
         rows = []
         try:
             for size, label in ((1024, "1 KB"), (600 * 1024, "600 KB"), (8 << 20, "8 MB")):
                 for clients in (1, 16):
-                    results = {"hearth": [], "echo": []}
+                    results = {name: [] for name in clients_of}
                     for _ in range(self.rounds):
-                        for name, address in (("hearth", hearth_address), ("echo", echo_address)):
+                        for name, (client, *address) in clients_of.items():
                             results[name].append(json.loads(self.output(
-                                self.binaries / "grpc_client", address, "identity", size, clients, 1.5)))
+                                self.binaries / client, *address, "identity", size, clients, 1.5)))
                     p50 = {n: statistics.median(r["p50_us"] for r in results[n]) for n in results}
                     rate = {n: statistics.median(r["per_second"] for r in results[n]) for n in results}
                     rows.append([label, clients, f"{p50['hearth']:.0f}", f"{p50['echo']:.0f}",
                                  f"{p50['hearth'] / p50['echo']:.2f}", f"{rate['hearth']:.0f}", f"{rate['echo']:.0f}",
                                  f"{rate['echo'] / rate['hearth']:.2f}"])
         finally:
-            for process in (echo, hearthd):
+            for process in processes:
                 process.send_signal(signal.SIGTERM)
                 process.wait(20)
-        return "## gRPC: an identity model against a bare echo\n\n" + table(
-            ["message", "clients", "hearthd p50, µs", "echo p50, µs", "ratio", "hearthd, requests/s", "echo, requests/s",
-             "ratio"], rows)
+        return table(["message", "clients", "hearthd p50, µs", "echo p50, µs", "ratio", "hearthd, requests/s",
+                      "echo, requests/s", "ratio"], rows)
 
     @staticmethod
     def resident_mib(pid: int) -> float:
@@ -168,10 +184,10 @@ class Suite:
     def hearthd_memory(self, folder: pathlib.Path, *flags) -> float:
         with tempfile.TemporaryDirectory() as repository:
             os.symlink(folder, pathlib.Path(repository) / "resnet50")
-            hearthd, address = self.start_hearthd(pathlib.Path(repository), *flags)
+            hearthd, ready = self.start_hearthd(pathlib.Path(repository), *flags)
             try:
                 for _ in range(5):
-                    self.output(self.binaries / "hearth", "infer", address, "resnet50", "--random", "--json",
+                    self.output(self.binaries / "hearth", "infer", f"127.0.0.1:{ready['grpc_port']}", "resnet50", "--random", "--json",
                                 "--shape", "x=1x3x224x224")
                 return self.resident_mib(hearthd.pid)
             finally:
@@ -183,7 +199,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "release" / "bin")
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build" / "benchmarks")
-    parser.add_argument("--only", nargs="*", default=["interpreter", "load", "grpc", "memory"])
+    parser.add_argument("--only", nargs="*", default=["interpreter", "load", "grpc", "rest", "memory"])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--output", type=pathlib.Path)
     options = parser.parse_args()

@@ -4,85 +4,24 @@ import asyncio
 import struct
 import time
 from pathlib import Path
-from typing import Any, Dict, List
 
 import grpc
 import pytest
-import torch
-from torch import Tensor, nn
 from tritonclient.grpc import InferRequestedOutput, service_pb2
 
-from integration_tests import server_models as models
+from integration_tests import hostile
 from integration_tests.daemon import CHANNEL_OPTIONS
+from integration_tests.hostile import MEBIBYTE
 from integration_tests.native import NativeClient
 from integration_tests.serving import Stream, fails, floats, tensor
 
-MEBIBYTE = 1 << 20
 SEND_SECONDS = 2
 INFER = "/inference.GRPCInferenceService/ModelInfer"
 
 
-class Hostile(nn.Module):
-    def forward(self, x: Tensor) -> Tensor:
-        return x
-
-    @torch.jit.export
-    def ints(self, d: Dict[int, int]) -> int:
-        return len(d)
-
-    @torch.jit.export
-    def texts(self, d: Dict[str, int]) -> int:
-        return len(d)
-
-    @torch.jit.export
-    def total(self, numbers: List[int]) -> int:
-        return len(numbers)
-
-
-class OfInts(nn.Module):
-    def forward(self, d: Dict[int, Tensor]) -> int:
-        return len(d)
-
-
-class Large(nn.Module):
-    def forward(self, elements: int) -> Tensor:
-        return torch.zeros(1).expand(elements)
-
-
-class Zeros(nn.Module):
-    def forward(self, elements: int) -> Tensor:
-        return torch.zeros(elements)
-
-
-class Repeated(nn.Module):
-    def forward(self, n: int) -> List[Tensor]:
-        return [torch.zeros(1 << 20)] * n
-
-
-class Doubled(nn.Module):
-    """A list that holds the one before it twice, so many times: 2^n ways lead to the innermost."""
-
-    def forward(self, n: int) -> Any:
-        lists: List[Any] = []
-        for _ in range(n):
-            outer: List[Any] = [lists, lists]
-            lists = outer
-        return lists
-
-
-class Forger(nn.Module):
-    def forward(self, x: Tensor) -> Tensor:
-        if x.numel() > 0:
-            raise ValueError(chr(27) + "[2J" + chr(10) + "2026-01-01T00:00:00.000+0000 E api: forged" + chr(255))
-        return x
-
-
 @pytest.fixture(scope="module")
 def server(hearthd):
-    made = {"hostile": Hostile(), "of_ints": OfInts(), "large": Large(), "zeros": Zeros(), "repeated": Repeated(),
-            "doubled": Doubled(), "forger": Forger(), "identity": models.Identity()}  # fmt: skip
-    scripted = {name: models.scripted(model) for name, model in made.items()}
-    return hearthd(scripted, "--memory-limit", "2GiB", "--requests-memory-limit", "3GiB", "--send-seconds",
+    return hearthd(hostile.models(), "--memory-limit", "2GiB", "--requests-memory-limit", "3GiB", "--send-seconds",
                    SEND_SECONDS)  # fmt: skip
 
 
@@ -127,22 +66,17 @@ def refused(server, message, method=INFER):
 
 # ---- Keys that are chosen for the table ----
 
-# c10::Dict puts a number where its product with this has its first bits.
-FACTOR = 11400714819323198485
-COLLIDING = [n - (1 << 64) if n >= 1 << 63 else n
-             for n in (pow(FACTOR, -1, 1 << 64) * i % (1 << 64) for i in range(1, 65))]  # fmt: skip
-
 
 def test_int_keys_that_collide(server, native):
     with Memory(server) as memory, pytest.raises(grpc.RpcError) as error:
-        native.call("hostile", "ints", {key: 1 for key in COLLIDING})
+        native.call("hostile", "ints", {key: 1 for key in hostile.COLLIDING})
     assert error.value.code() == grpc.StatusCode.INVALID_ARGUMENT
     assert error.value.details() == "argument 'd': the keys of a dict have hashes that collide too often"
     assert memory.grown < 64 * MEBIBYTE
 
 
 def test_int_keys_that_collide_in_the_standard_protocol(server, client):
-    inputs = [floats(f"d.{key}", 1) for key in COLLIDING]
+    inputs = [floats(f"d.{key}", 1) for key in hostile.COLLIDING]
     with Memory(server) as memory:
         message = fails(grpc.StatusCode.INVALID_ARGUMENT, lambda: client.infer("of_ints", inputs))
     assert "the keys of a dict have hashes that collide too often" in message
@@ -160,35 +94,23 @@ def test_usual_keys_of_many_kinds_do_not_collide_too_often(native):
 
 @pytest.mark.parametrize("field", [4, 5, 6, 7])
 def test_empty_entries_by_the_million(server, field):
-    message = b"\x0a\x08identity" + bytes([field << 3 | 2, 0]) * (8 * MEBIBYTE)
+    message = hostile.empty_entries(field)
     reason, grown = refused(server, message)
     assert "the request" in reason and str(1 << 16) in reason
     assert grown < 6 * len(message)
 
 
 def test_empty_texts_by_the_million(server):
-    inner = b"\x42\x00" * (4 * MEBIBYTE)
-    contents = b"\x2a" + varint(len(inner)) + inner
-    message = b"\x0a\x08identity" + b"\x2a" + varint(len(contents)) + contents
+    message = hostile.empty_texts()
     reason, grown = refused(server, message)
     assert "holds 2 messages and 4194305 texts" in reason
     assert grown < 8 * len(message)
 
 
 def test_empty_values_by_the_million(server):
-    inner = b"\x0a\x00" * (7 * MEBIBYTE)
-    values = b"\x5a" + varint(len(inner)) + inner
-    message = b"\x0a\x07hostile" + b"\x2a" + varint(len(values)) + values
+    message = hostile.empty_values()
     _, grown = refused(server, message, "/hearth.v1.ModelService/Call")
     assert grown < 8 * len(message)
-
-
-def varint(number):
-    out = b""
-    while number > 127:
-        out += bytes([number & 127 | 128])
-        number >>= 7
-    return out + bytes([number])
 
 
 def test_an_output_that_is_named_many_times_is_sent_once(server, client):

@@ -220,8 +220,8 @@ def test_a_second_sigterm_ends_it_at_once(hearthd):
 
 
 def test_settings_come_from_a_file_too_and_lines_of_the_access_log_are_json(hearthd, tmp_path):
-    settings = tmp_path / "settings.json"
-    settings.write_text(json.dumps({"access_log": str(tmp_path / "access.log"), "threads": 1}))
+    settings = tmp_path / "settings.pbtxt"
+    settings.write_text(f'access_log: "{tmp_path / "access.log"}"  threads: 1')
     server = hearthd({"identity": models.scripted(models.Identity())}, "--config", settings)
     with server.client() as client:
         client.infer("identity", [floats("x", 1)], request_id="a")

@@ -75,26 +75,26 @@ void AddPlans(const Model& model, ModelSample& sample) {
 
 // Members are in the order in which they are made; they go in the opposite one.
 struct Daemon::Parts {
-  Parts(const ServerOptions& server_options, Runtime& runtime)
-      : options(server_options),
-        repository({{options.model_repositories.begin(), options.model_repositories.end()},
-                    options.load_threads,
-                    options.model_operator_libraries,
-                    std::chrono::duration<double>(options.warmup_seconds),
-                    options.load_memory_limit.value_or(DefaultMemoryLimit())},
+  Parts(const config::Settings& complete_settings, Runtime& runtime)
+      : settings(complete_settings),
+        repository({{settings.model_repository().begin(), settings.model_repository().end()},
+                    settings.load_threads(),
+                    settings.model_operator_libraries(),
+                    std::chrono::duration<double>(settings.warmup_seconds()),
+                    settings.load_memory_limit()},
                    runtime, MakeSignature, [this] { health.Update(); }),
-        dispatcher({options.max_pending_requests, options.max_in_flight_requests},
+        dispatcher({settings.max_pending_requests(), settings.max_in_flight_requests()},
                    [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); }),
         environment{repository, dispatcher, runtime.memory_of_all(), nullptr,
-                    static_cast<size_t>(options.max_request_bytes)},
+                    static_cast<size_t>(settings.max_request_bytes())},
         methods(dispatcher, repository, readiness),
         inference(calls, environment, methods, streams),
         native(calls, environment),
         metrics([this] { return Samples(); }, [&runtime] { return SampleOf(runtime.compiler_counters()); }) {
-    readiness.strict = options.strict_readiness;
+    readiness.strict = settings.strict_readiness();
     calls.memory = runtime.memory_of_all();
     calls.send_time =
-        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(options.send_seconds));
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(settings.send_seconds()));
   }
 
   HealthCheckResponse::ServingStatus StatusOf(const std::string& service) const {
@@ -126,7 +126,7 @@ struct Daemon::Parts {
 
   absl::Status Listen();
 
-  const ServerOptions options;
+  const config::Settings settings;
   Readiness readiness;
   CallEnvironment calls;
   // Before the repository, whose loading threads tell it of changes.
@@ -154,13 +154,13 @@ struct Daemon::Parts {
 
 absl::Status Daemon::Parts::Listen() {
   grpc::ServerBuilder builder;
-  const std::string address = Address(options.host, options.grpc_port);
+  const std::string address = Address(settings.host(), settings.grpc_port());
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &grpc_port);
   builder.RegisterService(&inference);
   builder.RegisterService(&native);
   builder.RegisterService(&health);
   builder.RegisterService(&reflection);
-  builder.SetMaxReceiveMessageSize(static_cast<int>(options.max_request_bytes));
+  builder.SetMaxReceiveMessageSize(static_cast<int>(settings.max_request_bytes()));
   builder.SetMaxSendMessageSize(-1);
   // gRPC would make any number of bytes of a small compressed message (inflate.h).
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
@@ -171,10 +171,10 @@ absl::Status Daemon::Parts::Listen() {
     return absl::UnavailableError(absl::StrCat("cannot serve gRPC at ", address));
   }
   const auto handler = MakeHttpHandler(repository, readiness, metrics);
-  auto started = HttpServer::Start({.host = options.host, .port = options.http_port}, handler);
+  auto started = HttpServer::Start({.host = settings.host(), .port = settings.http_port()}, handler);
   if (!started.ok()) return started.status();
   http = *std::move(started);
-  started = HttpServer::Start({.host = options.host, .port = options.metrics_port}, handler);
+  started = HttpServer::Start({.host = settings.host(), .port = settings.metrics_port()}, handler);
   if (!started.ok()) return started.status();
   metrics_http = *std::move(started);
   return absl::OkStatus();
@@ -184,10 +184,10 @@ Daemon::Daemon(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 Daemon::~Daemon() = default;
 
-absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const ServerOptions& options, Runtime& runtime) {
-  auto parts = std::make_unique<Parts>(options, runtime);
-  if (!options.access_log.empty()) {
-    auto log = AccessLog::Open(options.access_log);
+absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const config::Settings& settings, Runtime& runtime) {
+  auto parts = std::make_unique<Parts>(settings, runtime);
+  if (!settings.access_log().empty()) {
+    auto log = AccessLog::Open(settings.access_log());
     if (!log.ok()) return log.status();
     parts->access_log = *std::move(log);
     parts->environment.access_log = parts->access_log.get();
@@ -223,11 +223,11 @@ void Daemon::ReopenAccessLog() {
 
 void Daemon::Stop() {
   Parts& parts = *parts_;
-  const auto grace =
-      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(parts.options.drain_seconds));
+  const auto grace = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::duration<double>(parts.settings.drain_seconds()));
   const auto end = std::chrono::system_clock::now() + grace;
   Log().info("stopping: {} requests in flight, at most {} s for them", parts.dispatcher.in_flight(),
-             parts.options.drain_seconds);
+             parts.settings.drain_seconds());
   parts.readiness.draining = true;
   parts.repository.StopLoading();
   parts.dispatcher.StopAccepting();

@@ -6,15 +6,16 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "jit/runtime.h"
-#include "server/options.h"
+#include "proto/settings.pb.h"
 
 namespace hearth::server {
 
 class Daemon {
  public:
   // Listens on its ports and begins to load the models; answers (as not ready) from then on. `runtime` outlives the
-  // daemon. kUnavailable for a port that cannot be had, kNotFound for a repository that cannot be read.
-  static absl::StatusOr<std::unique_ptr<Daemon>> Start(const ServerOptions& options, Runtime& runtime);
+  // daemon; `settings` are complete. kUnavailable for a port that cannot be had, kNotFound for a repository that cannot
+  // be read.
+  static absl::StatusOr<std::unique_ptr<Daemon>> Start(const config::Settings& settings, Runtime& runtime);
   // Stop must have been called.
   ~Daemon();
 

@@ -14,8 +14,8 @@
 #include <thread>
 
 #include "jit/support/logging.h"
+#include "server/command_line.h"
 #include "server/daemon.h"
-#include "server/options.h"
 
 namespace hearth::server {
 namespace {
@@ -86,6 +86,35 @@ void PrintReady(const Daemon& daemon, int models_ready) {
   std::cout << line.dump() << std::endl;
 }
 
+std::chrono::nanoseconds Nanoseconds(double seconds) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
+}
+
+RuntimeOptions RuntimeOptionsOf(const config::Settings& settings) {
+  RuntimeOptions options;
+  options.threads = settings.threads();
+  options.operator_threads = settings.operator_threads();
+  options.operator_libraries = {settings.operator_library().begin(), settings.operator_library().end()};
+  options.device = settings.device();
+  options.memory_limit = settings.memory_limit();
+  options.memory_limit_of_all = settings.requests_memory_limit();
+  options.load_memory_limit = settings.load_memory_limit();
+  options.kept_memory = settings.kept_memory();
+  options.load_time_limit = Nanoseconds(settings.load_seconds());
+  options.compiler.tier = settings.compiler() ? Tier::kAuto : Tier::kBaseline;
+  options.compiler.compile_after = static_cast<uint64_t>(settings.compile_after());
+  options.compiler.exact_after = static_cast<uint64_t>(settings.exact_after());
+  options.compiler.max_plans = static_cast<size_t>(settings.max_plans());
+  options.compiler.plan_bytes = settings.plan_bytes();
+  options.compiler.job_memory = settings.job_memory();
+  options.compiler.job_seconds = settings.job_seconds();
+  options.compiler.processor_share = settings.compiler_share();
+  options.compiler.weight_copies = settings.weight_copies();
+  options.compiler.shadow_share = settings.shadow_share();
+  options.compiler.cache_dir = settings.cache_dir();
+  return options;
+}
+
 }  // namespace
 
 int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime) {
@@ -100,34 +129,15 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
   signal(SIGPIPE, SIG_IGN);
   AllowManyFiles();
 
-  RuntimeOptions runtime_options;
-  runtime_options.threads = line->options.threads;
-  runtime_options.operator_threads = line->options.operator_threads;
-  runtime_options.operator_libraries = line->options.operator_libraries;
-  runtime_options.device = line->options.device;
-  runtime_options.memory_limit = line->options.memory_limit.value_or(DefaultMemoryLimit());
-  runtime_options.memory_limit_of_all = line->options.requests_memory_limit.value_or(DefaultRequestsMemoryLimit());
-  runtime_options.load_memory_limit = line->options.load_memory_limit.value_or(DefaultMemoryLimit());
-  runtime_options.kept_memory = line->options.kept_memory.value_or(DefaultKeptMemory());
-  runtime_options.load_time_limit =
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(line->options.load_seconds));
-  runtime_options.compiler.tier = line->options.compiler ? Tier::kAuto : Tier::kBaseline;
-  runtime_options.compiler.compile_after = static_cast<uint64_t>(line->options.compile_after);
-  runtime_options.compiler.exact_after = static_cast<uint64_t>(line->options.exact_after);
-  runtime_options.compiler.max_plans = static_cast<size_t>(line->options.max_plans);
-  runtime_options.compiler.plan_bytes = line->options.plan_bytes;
-  runtime_options.compiler.job_memory = line->options.job_memory;
-  runtime_options.compiler.job_seconds = line->options.job_seconds;
-  runtime_options.compiler.processor_share = line->options.compiler_share.value_or(DefaultCompilerShare());
-  runtime_options.compiler.weight_copies = line->options.weight_copies;
-  runtime_options.compiler.shadow_share = line->options.shadow_share;
-  runtime_options.compiler.cache_dir = line->options.cache_dir;
-  if (const double share = runtime_options.compiler.processor_share; share > 0 && line->options.compiler) {
-    LoggerOf("server/serve").info("compiling may take {} of one processor", share);
+  const config::Settings& settings = line->settings;
+  spdlog::logger& log = LoggerOf("server/serve");
+  log.info("settings that differ from their defaults: {}", line->summary);
+  if (settings.compiler() && settings.compiler_share() > 0) {
+    log.info("compiling may take {} of one processor", settings.compiler_share());
   }
-  auto runtime = make_runtime(runtime_options);
+  auto runtime = make_runtime(RuntimeOptionsOf(settings));
   if (!runtime.ok()) return Complain(runtime.status(), kCannotServe);
-  auto daemon = Daemon::Start(line->options, **runtime);
+  auto daemon = Daemon::Start(settings, **runtime);
   if (!daemon.ok()) return Complain(daemon.status(), kCannotServe);
 
   std::atomic<bool> stopping{false};
@@ -138,7 +148,7 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
   signals.WaitForEnd([&] { (*daemon)->ReopenAccessLog(); });
   // Another signal means that whoever sends it will not wait; a run that does not even stop when it is cancelled (one
   // very long operator) must not keep the process either.
-  std::thread([signals, patience = line->options.drain_seconds + kSecondsToCancel] {
+  std::thread([signals, patience = settings.drain_seconds() + kSecondsToCancel] {
     signals.WaitForEnd(patience);
     _exit(kEndedAtOnce);
   }).detach();
@@ -147,7 +157,7 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
   announcer.join();
   daemon->reset();
   runtime->reset();
-  LoggerOf("server/serve").info("stopped");
+  log.info("stopped");
   return 0;
 }
 

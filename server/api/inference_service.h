@@ -19,12 +19,12 @@ namespace raw_inference {
 
 using Protocol = inference::GRPCInferenceService;
 using Base =
-    WithRawMethods<Protocol::Service, Protocol::WithRawCallbackMethod_ModelInfer, Protocol::WithRawCallbackMethod_ModelStreamInfer,
-                   Protocol::WithRawCallbackMethod_ServerLive, Protocol::WithRawCallbackMethod_ServerReady,
-                   Protocol::WithRawCallbackMethod_ServerMetadata, Protocol::WithRawCallbackMethod_ModelReady,
-                   Protocol::WithRawCallbackMethod_ModelMetadata, Protocol::WithRawCallbackMethod_ModelConfig,
-                   Protocol::WithRawCallbackMethod_ModelStatistics, Protocol::WithRawCallbackMethod_RepositoryIndex,
-                   Protocol::WithRawCallbackMethod_RepositoryModelLoad,
+    WithRawMethods<Protocol::Service, Protocol::WithRawCallbackMethod_ModelInfer,
+                   Protocol::WithRawCallbackMethod_ModelStreamInfer, Protocol::WithRawCallbackMethod_ServerLive,
+                   Protocol::WithRawCallbackMethod_ServerReady, Protocol::WithRawCallbackMethod_ServerMetadata,
+                   Protocol::WithRawCallbackMethod_ModelReady, Protocol::WithRawCallbackMethod_ModelMetadata,
+                   Protocol::WithRawCallbackMethod_ModelConfig, Protocol::WithRawCallbackMethod_ModelStatistics,
+                   Protocol::WithRawCallbackMethod_RepositoryIndex, Protocol::WithRawCallbackMethod_RepositoryModelLoad,
                    Protocol::WithRawCallbackMethod_RepositoryModelUnload>::Type;
 
 }  // namespace raw_inference

@@ -1,6 +1,5 @@
 #include "server/repository/model_config.h"
 
-#include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/text_format.h>
 #include <google/protobuf/util/json_util.h>
 
@@ -13,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "server/repository/config_file.h"
 #include "server/repository/config_limits.h"
+#include "server/repository/first_error.h"
 #include "server/repository/layout.h"
 #include "wire/datatypes.h"
 
@@ -31,24 +31,6 @@ constexpr Parameter kParameters[] = {
     {"memory_limit", &ModelSettings::memory_limit, 0}, {"compile_after", &ModelSettings::compile_after, 1},
     {"exact_after", &ModelSettings::exact_after, 0},   {"max_plans", &ModelSettings::max_plans, 1},
     {"plan_bytes", &ModelSettings::plan_bytes, 1},
-};
-
-// Keeps the first error; what follows it is often its consequence.
-class FirstError : public google::protobuf::io::ErrorCollector {
- public:
-  explicit FirstError(const std::string& file) : file_(file) {}
-
-  void AddError(int line, int column, const std::string& message) override {
-    if (!message_.empty()) return;
-    message_ = line < 0 ? absl::StrCat(file_, ": ", message)
-                        : absl::StrCat(file_, ":", line + 1, ":", column + 1, ": ", message);
-  }
-
-  const std::string& message() const { return message_; }
-
- private:
-  std::string file_;
-  std::string message_;
 };
 
 absl::Status Refused(const std::string& model, const std::string& what) {

@@ -1,0 +1,105 @@
+#include "server/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "jit/support/version.h"
+#include "server/nearest_name.h"
+#include "server/settings.h"
+#include "server/settings_file.h"
+#include "server/settings_page.h"
+#include "server/settings_schema.h"
+
+namespace hearth::server {
+namespace {
+
+constexpr const char* kAbout = "hearthd serves TorchScript archives over the Open Inference Protocol v2.";
+
+// A flag for the setting; its value goes to `settings`.
+void AddFlag(CLI::App& app, const SettingField& field, config::Settings& settings) {
+  const bool is_switch = field.field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_BOOL;
+  const auto set = [&field, &settings, is_switch](const CLI::results_t& values) {
+    for (const std::string& value : values) {
+      // CLI11 has an empty value where the flag stands alone, or a default_str: so there is none.
+      const absl::Status status = SetFromText(field, is_switch && value.empty() ? "true" : value, settings);
+      if (!status.ok()) throw CLI::ValidationError(absl::StrCat(field.flag, ": ", std::string(status.message())));
+    }
+    return true;
+  };
+  CLI::Option* option = app.add_option(absl::StrJoin(field.flags, ","), set, field.setting->help());
+  const std::string standard = TextOf(field, config::Settings::default_instance());
+  option->type_name(absl::StrCat(ValueName(field), standard.empty() ? "" : absl::StrCat(" [", standard, "]")));
+  option->group(field.group);
+  if (field.field->is_repeated()) {
+    option->take_all()->expected(1);
+  } else {
+    option->take_last();
+  }
+  if (is_switch) option->expected(0, 1);
+}
+
+// Of what no flag took.
+absl::Status Unexpected(const CLI::App& app) {
+  const std::vector<std::string> rest = app.remaining();
+  const auto flag = std::ranges::find_if(rest, [](const std::string& argument) { return argument.starts_with("-"); });
+  if (flag == rest.end()) return absl::InvalidArgumentError(absl::StrCat("unexpected argument '", rest.front(), "'"));
+  const std::string name = flag->substr(0, flag->find('='));
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& known : option->get_lnames()) names.push_back(absl::StrCat("--", known));
+  }
+  const std::string nearest = NearestName(name, names);
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no flag ", name, nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
+}
+
+// `flags` over `file`; a list of the one takes the place of the other's.
+config::Settings Merge(config::Settings file, const config::Settings& flags) {
+  for (const SettingField& field : Fields()) {
+    if (IsSet(field, flags)) file.GetReflection()->ClearField(&file, field.field);
+  }
+  file.MergeFrom(flags);
+  return file;
+}
+
+}  // namespace
+
+absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
+  CLI::App app(kAbout, std::filesystem::path(argc > 0 ? argv[0] : "hearthd").filename().string());
+  config::Settings flags;
+  std::string file;
+  bool print_settings = false;
+  app.add_option("--config", file, "File of the same settings in Protobuf's text format; flags win over it")
+      ->type_name("FILE");
+  app.add_flag("--print-settings", print_settings, "Print the table of all settings in Markdown");
+  app.set_version_flag("--version", absl::StrCat("hearthd ", kVersion));
+  for (const SettingField& field : Fields()) AddFlag(app, field, flags);
+  app.allow_extras();
+  try {
+    app.parse(argc, const_cast<char**>(argv));
+  } catch (const CLI::CallForHelp&) {
+    return CommandLine{.print = app.help()};
+  } catch (const CLI::CallForVersion& version) {
+    return CommandLine{.print = absl::StrCat(version.what(), "\n")};
+  } catch (const CLI::ParseError& error) {
+    return absl::InvalidArgumentError(error.what());
+  }
+  if (app.remaining_size() > 0) return Unexpected(app);
+  if (print_settings) return CommandLine{.print = SettingsTable()};
+
+  config::Settings given = flags;
+  if (!file.empty()) {
+    auto settings = ReadSettingsFile(file);
+    if (!settings.ok()) return settings.status();
+    given = Merge(*std::move(settings), flags);
+  }
+  auto complete = CompleteSettings(given);
+  if (!complete.ok()) return complete.status();
+  return CommandLine{.settings = *std::move(complete), .summary = NonDefaultSettings(given)};
+}
+
+}  // namespace hearth::server

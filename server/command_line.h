@@ -1,0 +1,23 @@
+// hearthd's command line: a flag for each setting (proto/settings.proto), --config, --help, --version and
+// --print-settings. A flag wins over the file; of a flag that is given twice the last one counts, or all where a
+// setting is a list.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "proto/settings.pb.h"
+
+namespace hearth::server {
+
+// What a command line asks for: to serve with these settings, or to print a text and end.
+struct CommandLine {
+  config::Settings settings = {};  // complete (CompleteSettings)
+  std::string summary = {};        // NonDefaultSettings of what was given
+  std::string print = {};          // serve if empty
+};
+
+// kInvalidArgument with one clear line for a flag, a setting or a value that is wrong.
+absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv);
+
+}  // namespace hearth::server

@@ -1,0 +1,130 @@
+#include "server/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "server/settings_schema.h"
+
+namespace hearth::server {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+absl::StatusOr<CommandLine> Parse(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "/usr/bin/hearthd");
+  std::vector<const char*> pointers;
+  for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
+  return ParseCommandLine(static_cast<int>(pointers.size()), pointers.data());
+}
+
+// Beside a repository, which every start needs.
+absl::StatusOr<CommandLine> ParseMore(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"--model-repository", "a"});
+  return Parse(std::move(arguments));
+}
+
+std::string ErrorOf(const absl::StatusOr<CommandLine>& line) {
+  EXPECT_EQ(line.status().code(), absl::StatusCode::kInvalidArgument);
+  return std::string(line.status().message());
+}
+
+class File {
+ public:
+  explicit File(const std::string& text)
+      : path_(std::filesystem::temp_directory_path() / ("command_line_test." + std::to_string(getpid()))) {
+    std::ofstream(path_) << text;
+  }
+  ~File() { std::filesystem::remove(path_); }
+  std::string path() const { return path_.string(); }
+
+ private:
+  const std::filesystem::path path_;
+};
+
+TEST(CommandLine, FlagsAreReadAndTheRestHasDefaults) {
+  const auto line = Parse({"--model-repository", "a", "--model-store=b", "--grpc-port=0", "--device", "cuda:1",
+                           "--operator-library", "x.so", "--operator-threads", "4"});
+  ASSERT_TRUE(line.ok()) << line.status();
+  EXPECT_THAT(line->settings.model_repository(), ElementsAre("a", "b"));
+  EXPECT_EQ(line->settings.grpc_port(), 0);
+  EXPECT_EQ(line->settings.http_port(), 8000);
+  EXPECT_EQ(line->settings.device(), "cuda:1");
+  EXPECT_THAT(line->settings.operator_library(), ElementsAre("x.so"));
+  EXPECT_EQ(line->settings.operator_threads(), 4);
+  EXPECT_EQ(line->print, "");
+}
+
+TEST(CommandLine, EverySettingHasAFlagThatTakesItsDefault) {
+  for (const SettingField& field : Fields()) {
+    const std::string text = TextOf(field, config::Settings::default_instance());
+    if (text.empty()) continue;
+    EXPECT_TRUE(ParseMore({field.flag + "=" + text}).ok()) << field.flag << " " << text;
+  }
+}
+
+TEST(CommandLine, SizesHaveUnits) {
+  const auto line = ParseMore({"--memory-limit", "2GiB", "--load-memory-limit", "0", "--kept-memory=64MiB"});
+  ASSERT_TRUE(line.ok()) << line.status();
+  EXPECT_EQ(line->settings.memory_limit(), int64_t{2} << 30);
+  EXPECT_EQ(line->settings.load_memory_limit(), 0);
+  EXPECT_EQ(line->settings.kept_memory(), 64 << 20);
+  EXPECT_GT(line->settings.requests_memory_limit(), 1 << 20);
+  EXPECT_THAT(ErrorOf(ParseMore({"--memory-limit", "much"})), HasSubstr("--memory-limit: 'much' is not a size"));
+}
+
+TEST(CommandLine, AFlagThatIsOnOrOffNeedsNoValueAndTakesAny) {
+  EXPECT_TRUE(ParseMore({"--strict-readiness"})->settings.strict_readiness());
+  EXPECT_TRUE(ParseMore({"--strict-readiness", "--device", "cpu"})->settings.strict_readiness());
+  EXPECT_TRUE(ParseMore({"--strict-readiness", "True"})->settings.strict_readiness());
+  EXPECT_FALSE(ParseMore({"--strict-readiness=0"})->settings.strict_readiness());
+  EXPECT_FALSE(ParseMore({"--compiler", "off"})->settings.compiler());
+  EXPECT_THAT(ErrorOf(ParseMore({"--compiler=maybe"})), HasSubstr("--compiler: 'maybe' is not true or false"));
+}
+
+TEST(CommandLine, TheLastOfAFlagGivenTwiceCounts) {
+  EXPECT_EQ(ParseMore({"--grpc-port=1", "--grpc-port=2"})->settings.grpc_port(), 2);
+}
+
+TEST(CommandLine, AFlagWinsOverTheFile) {
+  const File file(R"(model_repository: "m"  grpc_port: 5  threads: 3  strict_readiness: true  # a comment)");
+  auto line = Parse({"--config", file.path(), "--grpc-port", "7"});
+  ASSERT_TRUE(line.ok()) << line.status();
+  EXPECT_EQ(line->settings.grpc_port(), 7);
+  EXPECT_EQ(line->settings.threads(), 3);
+  EXPECT_TRUE(line->settings.strict_readiness());
+  EXPECT_THAT(line->settings.model_repository(), ElementsAre("m"));
+  line = Parse({"--model-repository=n", "--config", file.path()});
+  EXPECT_THAT(line->settings.model_repository(), ElementsAre("n"));
+}
+
+TEST(CommandLine, TheSummaryIsWhatDiffersFromDefaults) {
+  EXPECT_EQ(ParseMore({"--grpc-port=9000", "--http-port=8000", "--memory-limit=1GiB"})->summary,
+            "model_repository [a], grpc_port 9000, memory_limit 1 GiB");
+}
+
+TEST(CommandLine, WhatIsWrongIsNamed) {
+  EXPECT_THAT(ErrorOf(Parse({})), HasSubstr("--model-repository is required"));
+  EXPECT_EQ(ErrorOf(ParseMore({"--grpc-prot", "1"})), "there is no flag --grpc-prot; did you mean --grpc-port?");
+  EXPECT_EQ(ErrorOf(ParseMore({"--grpc_port=1"})), "there is no flag --grpc_port; did you mean --grpc-port?");
+  EXPECT_EQ(ErrorOf(ParseMore({"--zzz"})), "there is no flag --zzz");
+  EXPECT_EQ(ErrorOf(ParseMore({"stray"})), "unexpected argument 'stray'");
+  EXPECT_THAT(ErrorOf(ParseMore({"--grpc-port", "x"})), HasSubstr("--grpc-port: 'x' is not a number"));
+  EXPECT_THAT(ErrorOf(Parse({"--config", "/nowhere"})), HasSubstr("there is no file /nowhere"));
+}
+
+TEST(CommandLine, HelpVersionAndTheTableArePrinted) {
+  const std::string help = Parse({"--help"})->print;
+  for (const SettingField& field : Fields()) {
+    for (const std::string& flag : field.flags) EXPECT_THAT(help, HasSubstr(flag));
+  }
+  EXPECT_THAT(Parse({"--version"})->print, HasSubstr("hearthd 0."));
+  EXPECT_THAT(Parse({"--print-settings"})->print, HasSubstr("| `--max-plans N` | `max_plans` | `4096` |"));
+}
+
+}  // namespace
+}  // namespace hearth::server

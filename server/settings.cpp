@@ -1,0 +1,122 @@
+#include "server/settings.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "jit/support/processors.h"
+#include "jit/support/usable_memory.h"
+#include "server/settings_schema.h"
+
+namespace hearth::server {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+
+// Thirty years: what is longer does not fit into clocks.
+constexpr double kMostSeconds = 1e9;
+
+absl::Status Refuse(const std::string& what) { return absl::InvalidArgumentError(what); }
+
+// Of a number; nothing for what is none.
+std::optional<double> NumberOf(const SettingField& field, const config::Settings& settings) {
+  const google::protobuf::Reflection& reflection = *settings.GetReflection();
+  switch (field.field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      return reflection.GetInt32(settings, field.field);
+    case FieldDescriptor::CPPTYPE_INT64:
+      return static_cast<double>(reflection.GetInt64(settings, field.field));
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return reflection.GetDouble(settings, field.field);
+    default:
+      return std::nullopt;
+  }
+}
+
+// What its bounds are, in words; empty if it has none.
+std::string BoundsOf(const config::Setting& setting) {
+  std::vector<std::string> bounds;
+  if (setting.has_least()) bounds.push_back(absl::StrCat("at least ", setting.least()));
+  if (setting.has_above()) bounds.push_back(absl::StrCat("above ", setting.above()));
+  if (setting.has_most()) {
+    const auto most = static_cast<int64_t>(setting.most());
+    bounds.push_back(absl::StrCat("at most ", most));
+  }
+  return absl::StrJoin(bounds, " and ");
+}
+
+absl::Status CheckBounds(const SettingField& field, const config::Settings& settings) {
+  const auto number = NumberOf(field, settings);
+  if (!number.has_value()) return absl::OkStatus();
+  config::Setting bounds = *field.setting;
+  if (bounds.unit() == config::SECONDS && !bounds.has_most()) bounds.set_most(kMostSeconds);
+  // Written so that a NaN is out of bounds.
+  const bool within = (!bounds.has_least() || *number >= bounds.least()) &&
+                      (!bounds.has_above() || *number > bounds.above()) &&
+                      (!bounds.has_most() || *number <= bounds.most());
+  if (within) return absl::OkStatus();
+  return Refuse(absl::StrCat(field.field->name(), " must be ", BoundsOf(bounds), "; it is ", TextOf(field, settings)));
+}
+
+absl::Status CheckChoice(const SettingField& field, config::Settings& settings) {
+  if (field.setting->choice().empty() || !IsSet(field, settings)) return absl::OkStatus();
+  const std::string given = settings.GetReflection()->GetString(settings, field.field);
+  for (const std::string& choice : field.setting->choice()) {
+    if (!absl::EqualsIgnoreCase(choice, given)) continue;
+    settings.GetReflection()->SetString(&settings, field.field, choice);
+    return absl::OkStatus();
+  }
+  return Refuse(absl::StrCat(field.field->name(), " must be one of ", absl::StrJoin(field.setting->choice(), ", "),
+                             "; it is '", given, "'"));
+}
+
+// What its own options say of a setting.
+absl::Status CheckField(const SettingField& field, config::Settings& settings) {
+  if (field.setting->required() && !IsSet(field, settings)) return Refuse(absl::StrCat(field.flag, " is required"));
+  if (absl::Status status = CheckChoice(field, settings); !status.ok()) return status;
+  return CheckBounds(field, settings);
+}
+
+absl::Status CheckPorts(const config::Settings& settings) {
+  const std::pair<const char*, int> ports[] = {
+      {"gRPC", settings.grpc_port()}, {"HTTP", settings.http_port()}, {"metrics", settings.metrics_port()}};
+  for (const auto& first : ports) {
+    for (const auto& second : ports) {
+      if (&first == &second || first.second == 0 || first.second != second.second) continue;
+      return Refuse(absl::StrCat(first.first, " and ", second.first, " cannot both have the port ", first.second));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Half of the memory that this process may use: of the machine's, or of the least that control groups allow.
+int64_t DefaultMemoryLimit() { return UsableMemory() / 2; }
+
+// Where a control group gives this process a quota of processor time, compiling would use that up for requests.
+double DefaultCompilerShare() { return ProcessorQuota() ? 0.05 : 0; }
+
+void FillIn(config::Settings& settings) {
+  if (!settings.has_memory_limit()) settings.set_memory_limit(DefaultMemoryLimit());
+  if (!settings.has_load_memory_limit()) settings.set_load_memory_limit(DefaultMemoryLimit());
+  if (!settings.has_requests_memory_limit()) settings.set_requests_memory_limit(DefaultMemoryLimit() / 2 * 3);
+  if (!settings.has_kept_memory()) settings.set_kept_memory(DefaultMemoryLimit() / 4);
+  if (!settings.has_compiler_share()) settings.set_compiler_share(DefaultCompilerShare());
+}
+
+}  // namespace
+
+absl::StatusOr<config::Settings> CompleteSettings(config::Settings given) {
+  for (const SettingField& field : Fields()) {
+    if (absl::Status status = CheckField(field, given); !status.ok()) return status;
+  }
+  if (absl::Status status = CheckPorts(given); !status.ok()) return status;
+  FillIn(given);
+  return given;
+}
+
+}  // namespace hearth::server

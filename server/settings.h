@@ -1,0 +1,15 @@
+// Settings that hearthd can run with: checked, and with what is computed when it starts. The rest of the server reads
+// them from the message, whose getters give the defaults of proto/settings.proto.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "proto/settings.pb.h"
+
+namespace hearth::server {
+
+// Checks settings as flags and file gave them, gives choices the schema's spelling and sets what is not set and has a
+// computed default. kInvalidArgument that names the first setting that is missing or out of its bounds, or those that
+// exclude each other.
+absl::StatusOr<config::Settings> CompleteSettings(config::Settings given);
+
+}  // namespace hearth::server

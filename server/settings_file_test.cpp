@@ -1,0 +1,61 @@
+#include "server/settings_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace hearth::server {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string ErrorOf(const std::string& text) {
+  const absl::Status status = ParseSettings(text, "f").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  return std::string(status.message());
+}
+
+TEST(SettingsFile, ValuesOfEveryTypeAreRead) {
+  const auto settings = ParseSettings(R"(
+      # A comment: memory_limit: "none".
+      model_repository: ["a", "b"]
+      grpc_port: 9000
+      load_seconds: 2.5
+      compiler: false
+      device: "cuda")",
+                                      "f");
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  EXPECT_THAT(settings->model_repository(), ElementsAre("a", "b"));
+  EXPECT_EQ(settings->grpc_port(), 9000);
+  EXPECT_EQ(settings->load_seconds(), 2.5);
+  EXPECT_FALSE(settings->compiler());
+  EXPECT_EQ(settings->device(), "cuda");
+}
+
+TEST(SettingsFile, ASizeIsANumberOfBytesOrText) {
+  const auto settings =
+      ParseSettings(R"(memory_limit: 17  plan_bytes: "2GiB"  job_memory:'500MB' cache_dir: "1KB")", "f");
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  EXPECT_EQ(settings->memory_limit(), 17);
+  EXPECT_EQ(settings->plan_bytes(), int64_t{2} << 30);
+  EXPECT_EQ(settings->job_memory(), int64_t{500} << 20);
+  EXPECT_EQ(settings->cache_dir(), "1KB");
+}
+
+TEST(SettingsFile, MistakesAreNamedWithTheirPlace) {
+  EXPECT_THAT(ErrorOf("threads: 1\n  grpc_prot: 1"), HasSubstr("f:2:12: "));
+  EXPECT_THAT(ErrorOf("threads: 1\n  grpc_prot: 1"), HasSubstr("\"grpc_prot\""));
+  EXPECT_THAT(ErrorOf("grpc_port: \"one\""), HasSubstr("f:1:12: Expected integer, got: \"one\""));
+  EXPECT_THAT(ErrorOf("\n\nplan_bytes: \"much\""), HasSubstr("f:3:13: 'much' is not a size"));
+  EXPECT_THAT(ErrorOf("cache_dir: \"open"), HasSubstr("f:1:"));
+  EXPECT_THAT(ErrorOf("{\"threads\": 1}"), HasSubstr("f:1:1: "));
+  EXPECT_THAT(ErrorOf("threads: 1 threads: 2"), HasSubstr("threads"));
+}
+
+TEST(SettingsFile, AFileThatCannotBeReadIsNamed) {
+  EXPECT_THAT(ReadSettingsFile("/nowhere/f").status().message(), HasSubstr("there is no file /nowhere/f"));
+  EXPECT_THAT(ReadSettingsFile("/tmp").status().message(), HasSubstr("/tmp: it is not a regular file"));
+}
+
+}  // namespace
+}  // namespace hearth::server
