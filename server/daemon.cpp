@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "jit/support/logging.h"
+#include "server/api/call_environment.h"
 #include "server/api/health_service.h"
 #include "server/api/http_api.h"
 #include "server/api/inference_methods.h"
@@ -83,13 +84,15 @@ struct Daemon::Parts {
                    runtime, MakeSignature, [this] { health.Update(); }),
         dispatcher({settings.max_pending_requests(), settings.max_in_flight_requests()},
                    [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); }),
-        environment{repository, dispatcher, runtime.memory_of_all(), nullptr},
+        environment{repository, dispatcher, runtime.memory_of_all(), nullptr,
+                    static_cast<size_t>(settings.max_request_bytes())},
         methods(dispatcher, repository, readiness),
-        inference(environment, methods, streams),
-        native(environment),
+        inference(calls, environment, methods, streams),
+        native(calls, environment),
         metrics([this] { return Samples(); }, [&runtime] { return SampleOf(runtime.compiler_counters()); }) {
     readiness.strict = settings.strict_readiness();
-    environment.send_time =
+    calls.memory = runtime.memory_of_all();
+    calls.send_time =
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(settings.send_seconds()));
   }
 
@@ -124,8 +127,9 @@ struct Daemon::Parts {
 
   const config::Settings settings;
   Readiness readiness;
+  CallEnvironment calls;
   // Before the repository, whose loading threads tell it of changes.
-  HealthService health{[this](const std::string& service) { return StatusOf(service); },
+  HealthService health{calls, [this](const std::string& service) { return StatusOf(service); },
                        [this] { return HealthNames(); }};
   Repository repository;
   Dispatcher dispatcher;
@@ -135,9 +139,10 @@ struct Daemon::Parts {
   InferenceMethods methods;
   InferenceService inference;
   NativeService native;
-  ReflectionService reflection{{kInferenceServiceName, kNativeServiceName,
-                                grpc::health::v1::Health::service_full_name(),
-                                grpc::reflection::v1alpha::ServerReflection::service_full_name()}};
+  ReflectionService reflection{
+      calls,
+      {kInferenceServiceName, kNativeServiceName, grpc::health::v1::Health::service_full_name(),
+       grpc::reflection::v1alpha::ServerReflection::service_full_name()}};
   MetricsCollector metrics;
   std::promise<void> loaded;
   std::unique_ptr<Ports> ports;
@@ -152,6 +157,8 @@ absl::Status Daemon::Parts::Listen() {
   builder.RegisterService(&native);
   builder.RegisterService(&health);
   builder.RegisterService(&reflection);
+  // gRPC would make any number of bytes of a small compressed message (inflate.h).
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   const auto handler = MakeHttpHandler(repository, readiness, metrics);
   return ports->Serve(builder, handler, handler);
 }
