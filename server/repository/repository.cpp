@@ -257,6 +257,14 @@ std::shared_ptr<ModelStatistics> Repository::StatisticsOf(const std::string& nam
   return statistics;
 }
 
+std::shared_ptr<ObservedCalls> Repository::ObservedBefore(const std::string& name, int64_t version) const {
+  std::shared_lock lock(mutex_);
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) return nullptr;
+  const auto same = found->second.versions.find(version);
+  return same == found->second.versions.end() ? nullptr : same->second.observed;
+}
+
 ServablePtr Repository::PredecessorOf(const std::string& name, int64_t version) const {
   std::shared_lock lock(mutex_);
   const auto found = entries_.find(name);
@@ -327,6 +335,7 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   servable->model = *std::move(model);
   servable->call_interface = *std::move(call_interface);
   servable->statistics = std::move(statistics);
+  servable->observed = servable->call_interface->ObservedAfter(ObservedBefore(config.name(), version));
   servable->weight_bytes = servable->model->weight_bytes();
   const absl::Status warm = WarmUp(*servable, {options_.warmup_time, options_.load_memory_limit, stop_.get_token()});
   if (!warm.ok()) return fail(warm);
@@ -362,6 +371,7 @@ void Repository::Swap(const std::string& name, const std::map<int64_t, absl::Sta
     version.last = version.serving;
     old.push_back(std::move(version.serving));
     version.serving = it == loaded.end() ? nullptr : *it->second;
+    if (version.serving != nullptr) version.observed = version.serving->observed;
   }
   lock.unlock();
 }

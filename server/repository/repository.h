@@ -107,6 +107,7 @@ class Repository {
     std::weak_ptr<const Servable> last;  // the one that drains after an unload
     std::string failure;                 // why the latest load failed; empty if it did not
     std::shared_ptr<ModelStatistics> statistics;
+    std::shared_ptr<ObservedCalls> observed;  // of what serves, or served last; may be null
   };
   struct Entry {
     std::map<int64_t, Version> versions;
@@ -141,6 +142,8 @@ class Repository {
   // What is served now in place of that version, or instead of it; null: nothing.
   ServablePtr PredecessorOf(const std::string& name, int64_t version) const;
   std::shared_ptr<ModelStatistics> StatisticsOf(const std::string& name, int64_t version);
+  // What calls of the version that serves or served last showed; may be null.
+  std::shared_ptr<ObservedCalls> ObservedBefore(const std::string& name, int64_t version) const;
   void FailModel(const std::string& name, const absl::Status& status);
   void Swap(const std::string& name, const std::map<int64_t, absl::StatusOr<ServablePtr>>& loaded);
   static ModelState StateOf(const Entry& entry, const Version& version);
