@@ -39,7 +39,9 @@ absl::StatusOr<DispatchedCall> InferTask::Prepare(const grpc::ByteBuffer& messag
   auto inputs = ReadInputs(*request);
   if (!inputs.ok()) return inputs.status();
   const auto& signature = static_cast<const Signature&>(*servable().call_interface);
-  auto bound = signature.Bind(*std::move(inputs));
+  if (absl::Status status = signature.CheckRequested(requested_); !status.ok()) return status;
+  observation_.known = servable().observed.get();
+  auto bound = signature.Bind(*std::move(inputs), &observation_);
   if (!bound.ok()) return bound.status();
   set_batch_size(bound->batch_size);
   DispatchedCall call;
@@ -50,12 +52,16 @@ absl::StatusOr<DispatchedCall> InferTask::Prepare(const grpc::ByteBuffer& messag
 
 absl::Status InferTask::Encode(c10::IValue result, grpc::ByteBuffer& answer) {
   const auto& signature = static_cast<const Signature&>(*servable().call_interface);
-  auto outputs = signature.Unbind(std::move(result), requested_);
+  auto outputs = signature.Unbind(std::move(result), requested_, &observation_);
   if (!outputs.ok()) return outputs.status();
   std::vector<AnswerOutput> answers;
   answers.reserve(outputs->size());
   for (WireTensor& output : *outputs) answers.push_back({std::move(output), std::nullopt});
-  return Write({servable().name, version(), id()}, std::move(answers), answer);
+  if (absl::Status status = Write({servable().name, version(), id()}, std::move(answers), answer); !status.ok()) {
+    return status;
+  }
+  RecordObservation(*servable().observed, observation_);
+  return absl::OkStatus();
 }
 
 }  // namespace hearth::server

@@ -12,6 +12,7 @@
 #include "server/api/request_message.h"
 #include "server/api/request_task.h"
 #include "server/api/response_message.h"
+#include "server/api/signature.h"
 
 namespace hearth::server {
 
@@ -32,6 +33,7 @@ class InferTask : public RequestTask {
   absl::Status Encode(c10::IValue result, grpc::ByteBuffer& answer) final;
 
   std::vector<std::string> requested_;
+  CallObservation observation_;
 };
 
 }  // namespace hearth::server

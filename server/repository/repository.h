@@ -43,6 +43,13 @@ struct IndexEntry {
   std::string reason;
 };
 
+struct VersionStatus {
+  std::string name;
+  std::string version;                                // empty where none is known
+  ServablePtr serving;                                // null if it does not serve
+  std::shared_ptr<const ModelStatistics> statistics;  // null where no version is known
+};
+
 // Loads and unloads that clients asked for and that wait.
 inline constexpr size_t kMostWaitingOfModel = 16;
 inline constexpr size_t kMostWaiting = 256;
@@ -56,6 +63,8 @@ class Repository {
     int load_threads = 2;
     // Whether libraries that a model's configuration names (model_operations) are loaded from its folder.
     bool model_operator_libraries = false;
+    // Whether links in a root may lead out of all roots.
+    bool links_may_lead_out = false;
     // What a version's warm-up may take, and what is compiled for it; 0: no limit.
     std::chrono::duration<double> warmup_time{60};
     // Bytes that the tensors of a warm-up sample may take; 0: no limit.
@@ -88,6 +97,9 @@ class Repository {
   // Versions of a model that serve, ascending; empty if none does.
   std::vector<int64_t> ServedVersions(const std::string& name) const;
   std::vector<ServablePtr> Serving() const;
+  // Every version that serves or should: the chosen ones, whether they are loading, failed or were unloaded, and models
+  // of which no version is known. Reads no directories.
+  std::vector<VersionStatus> Versions() const;
 
   // Every model and version that is known or lies on disk, sorted. Reads the roots' directories.
   std::vector<IndexEntry> Index(bool ready_only) const;
@@ -105,6 +117,8 @@ class Repository {
     std::weak_ptr<const Servable> last;  // the one that drains after an unload
     std::string failure;                 // why the latest load failed; empty if it did not
     std::shared_ptr<ModelStatistics> statistics;
+    std::shared_ptr<ObservedCalls> observed;  // of what serves, or served last; may be null
+    bool chosen = false;                      // by the version policy, when the model was last loaded
   };
   struct Entry {
     std::map<int64_t, Version> versions;
@@ -130,12 +144,17 @@ class Repository {
                         const RequestedConfig& requested);
   absl::Status UnloadNow(const std::string& name);
   absl::StatusOr<std::filesystem::path> FindFolder(const std::string& name) const;
+  // Where a file of a model really lies. kFailedPrecondition if that is not in a root and has to be.
+  absl::StatusOr<std::filesystem::path> Resolve(const std::filesystem::path& path) const;
+  absl::StatusOr<CheckedConfig> ReadConfig(const std::filesystem::path& folder) const;
   absl::StatusOr<ServablePtr> LoadVersion(const std::filesystem::path& folder, int64_t version,
                                           const inference::ModelConfig& config,
                                           std::shared_ptr<ModelStatistics> statistics);
   // What is served now in place of that version, or instead of it; null: nothing.
   ServablePtr PredecessorOf(const std::string& name, int64_t version) const;
   std::shared_ptr<ModelStatistics> StatisticsOf(const std::string& name, int64_t version);
+  // What calls of the version that serves or served last showed; may be null.
+  std::shared_ptr<ObservedCalls> ObservedBefore(const std::string& name, int64_t version) const;
   void FailModel(const std::string& name, const absl::Status& status);
   void Swap(const std::string& name, const std::map<int64_t, absl::StatusOr<ServablePtr>>& loaded);
   static ModelState StateOf(const Entry& entry, const Version& version);
