@@ -88,7 +88,7 @@ struct Daemon::Parts {
         methods(dispatcher, repository, readiness),
         inference(environment, methods, streams),
         native(environment),
-        gpus(options.device.starts_with("cuda") ? GpuReader::Open() : nullptr),
+        gpus(settings.device().starts_with("cuda") ? GpuReader::Open() : nullptr),
         metrics([this] { return Samples(); }, [&runtime] { return SampleOf(runtime.compiler_counters()); },
                 [this] { return gpus == nullptr ? std::vector<GpuSample>() : gpus->Read(); }) {
     readiness.strict = settings.strict_readiness();
