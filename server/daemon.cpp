@@ -1,6 +1,5 @@
 #include "server/daemon.h"
 
-#include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "jit/support/logging.h"
+#include "server/api/call_environment.h"
 #include "server/api/health_service.h"
 #include "server/api/http_api.h"
 #include "server/api/inference_methods.h"
@@ -17,8 +17,7 @@
 #include "server/api/native_service.h"
 #include "server/api/reflection_service.h"
 #include "server/api/signature.h"
-#include "server/http/address.h"
-#include "server/http/http_server.h"
+#include "server/ports.h"
 #include "server/repository/repository.h"
 #include "server/scheduling/dispatcher.h"
 #include "server/telemetry/access_log.h"
@@ -79,20 +78,23 @@ struct Daemon::Parts {
         repository({{settings.model_repository().begin(), settings.model_repository().end()},
                     settings.load_threads(),
                     settings.model_operator_libraries(),
+                    settings.links_lead_out(),
                     std::chrono::duration<double>(settings.warmup_seconds()),
                     settings.load_memory_limit()},
                    runtime, MakeSignature, [this] { health.Update(); }),
         dispatcher({settings.max_pending_requests(), settings.max_in_flight_requests()},
                    [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); }),
-        environment{repository, dispatcher, runtime.memory_of_all(), nullptr},
+        environment{repository, dispatcher, runtime.memory_of_all(), nullptr,
+                    static_cast<size_t>(settings.max_request_bytes())},
         methods(dispatcher, repository, readiness),
-        inference(environment, methods, streams),
-        native(environment),
+        inference(calls, environment, methods, streams),
+        native(calls, environment),
         gpus(settings.device().starts_with("cuda") ? GpuReader::Open() : nullptr),
         metrics([this] { return Samples(); }, [&runtime] { return SampleOf(runtime.compiler_counters()); },
                 [this] { return gpus == nullptr ? std::vector<GpuSample>() : gpus->Read(); }) {
     readiness.strict = settings.strict_readiness();
-    environment.send_time =
+    calls.memory = runtime.memory_of_all();
+    calls.send_time =
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(settings.send_seconds()));
   }
 
@@ -133,8 +135,9 @@ struct Daemon::Parts {
 
   const config::Settings settings;
   Readiness readiness;
+  CallEnvironment calls;
   // Before the repository, whose loading threads tell it of changes.
-  HealthService health{[this](const std::string& service) { return StatusOf(service); },
+  HealthService health{calls, [this](const std::string& service) { return StatusOf(service); },
                        [this] { return HealthNames(); }};
   Repository repository;
   Dispatcher dispatcher;
@@ -144,42 +147,29 @@ struct Daemon::Parts {
   InferenceMethods methods;
   InferenceService inference;
   NativeService native;
-  ReflectionService reflection{{kInferenceServiceName, kNativeServiceName,
-                                grpc::health::v1::Health::service_full_name(),
-                                grpc::reflection::v1alpha::ServerReflection::service_full_name()}};
+  ReflectionService reflection{
+      calls,
+      {kInferenceServiceName, kNativeServiceName, grpc::health::v1::Health::service_full_name(),
+       grpc::reflection::v1alpha::ServerReflection::service_full_name()}};
   const std::unique_ptr<const GpuReader> gpus;
   MetricsCollector metrics;
   std::promise<void> loaded;
-  std::unique_ptr<HttpServer> http;
-  std::unique_ptr<HttpServer> metrics_http;
-  std::unique_ptr<grpc::Server> grpc_server;
-  int grpc_port = 0;
+  std::unique_ptr<Ports> ports;
 };
 
 absl::Status Daemon::Parts::Listen() {
+  auto opened = Ports::Open(settings);
+  if (!opened.ok()) return opened.status();
+  ports = *std::move(opened);
   grpc::ServerBuilder builder;
-  const std::string address = Address(settings.host(), settings.grpc_port());
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &grpc_port);
   builder.RegisterService(&inference);
   builder.RegisterService(&native);
   builder.RegisterService(&health);
   builder.RegisterService(&reflection);
-  builder.SetMaxReceiveMessageSize(static_cast<int>(settings.max_request_bytes()));
-  builder.SetMaxSendMessageSize(-1);
-  // Two daemons on one port would share its connections unnoticed.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  grpc_server = builder.BuildAndStart();
-  if (grpc_server == nullptr || grpc_port == 0) {
-    return absl::UnavailableError(absl::StrCat("cannot serve gRPC at ", address));
-  }
+  // gRPC would make any number of bytes of a small compressed message (inflate.h).
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   const auto handler = MakeHttpHandler(repository, readiness, metrics);
-  auto started = HttpServer::Start({.host = settings.host(), .port = settings.http_port()}, handler);
-  if (!started.ok()) return started.status();
-  http = *std::move(started);
-  started = HttpServer::Start({.host = settings.host(), .port = settings.metrics_port()}, handler);
-  if (!started.ok()) return started.status();
-  metrics_http = *std::move(started);
-  return absl::OkStatus();
+  return ports->Serve(builder, handler, handler);
 }
 
 Daemon::Daemon(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -197,24 +187,25 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const config::Settings& se
   absl::Status status = parts->Listen();
   if (status.ok()) status = parts->repository.LoadAll([parts = parts.get()] { parts->loaded.set_value(); });
   if (!status.ok()) {
-    if (parts->grpc_server != nullptr) parts->grpc_server->Shutdown(std::chrono::system_clock::now());
+    if (parts->ports != nullptr) parts->ports->Stop(std::chrono::system_clock::now());
     return status;
   }
   return std::unique_ptr<Daemon>(new Daemon(std::move(parts)));
 }
 
-int Daemon::grpc_port() const { return parts_->grpc_port; }
+int Daemon::grpc_port() const { return parts_->ports->grpc_port(); }
 
-int Daemon::http_port() const { return parts_->http->port(); }
+int Daemon::http_port() const { return parts_->ports->http_port(); }
 
-int Daemon::metrics_port() const { return parts_->metrics_http->port(); }
+int Daemon::metrics_port() const { return parts_->ports->metrics_port(); }
 
 int Daemon::WaitUntilLoaded() {
   parts_->loaded.get_future().wait();
   return static_cast<int>(parts_->repository.Serving().size());
 }
 
-void Daemon::ReopenAccessLog() {
+void Daemon::Reload() {
+  parts_->ports->ReloadFiles();
   if (parts_->access_log == nullptr) return;
   if (const absl::Status status = parts_->access_log->Reopen(); !status.ok()) {
     Log().error("{}; lines go on to the file that was open", std::string(status.message()));
@@ -239,13 +230,9 @@ void Daemon::Stop() {
   parts.reflection.Shutdown();
   // Until then a call that comes hears that this server is unavailable; one that meets gRPC's shutdown is cancelled.
   parts.dispatcher.WaitUntilIdle(std::chrono::steady_clock::now() + grace);
-  // Closes the port, lets the other calls end, and cancels those that have not by then.
-  parts.grpc_server->Shutdown(end);
-  parts.grpc_server->Wait();
+  parts.ports->Stop(end);
   // A call's callback may still be on its way out of the dispatcher.
   parts.dispatcher.WaitUntilIdle(std::chrono::steady_clock::now() + std::chrono::hours(1));
-  parts.http.reset();
-  parts.metrics_http.reset();
   if (parts.access_log != nullptr) parts.access_log->Flush();
 }
 

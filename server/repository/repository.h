@@ -63,6 +63,8 @@ class Repository {
     int load_threads = 2;
     // Whether libraries that a model's configuration names (model_operations) are loaded from its folder.
     bool model_operator_libraries = false;
+    // Whether links in a root may lead out of all roots.
+    bool links_may_lead_out = false;
     // What a version's warm-up may take, and what is compiled for it; 0: no limit.
     std::chrono::duration<double> warmup_time{60};
     // Bytes that the tensors of a warm-up sample may take; 0: no limit.
@@ -142,6 +144,9 @@ class Repository {
                         const RequestedConfig& requested);
   absl::Status UnloadNow(const std::string& name);
   absl::StatusOr<std::filesystem::path> FindFolder(const std::string& name) const;
+  // Where a file of a model really lies. kFailedPrecondition if that is not in a root and has to be.
+  absl::StatusOr<std::filesystem::path> Resolve(const std::filesystem::path& path) const;
+  absl::StatusOr<CheckedConfig> ReadConfig(const std::filesystem::path& folder) const;
   absl::StatusOr<ServablePtr> LoadVersion(const std::filesystem::path& folder, int64_t version,
                                           const inference::ModelConfig& config,
                                           std::shared_ptr<ModelStatistics> statistics);
