@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "jit/support/logging.h"
+#include "server/api/call_environment.h"
 #include "server/api/health_service.h"
 #include "server/api/http_api.h"
 #include "server/api/inference_methods.h"
@@ -102,13 +103,17 @@ struct Daemon::Parts {
         repository(RepositoryOptionsOf(settings), runtime, MakeSignature, [this] { health.Update(); }),
         dispatcher({settings.max_pending_requests(), settings.max_in_flight_requests()},
                    [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); }),
-        environment{repository, dispatcher, runtime.memory_of_all(), nullptr},
+        environment{repository, dispatcher, runtime.memory_of_all(), nullptr,
+                    static_cast<size_t>(settings.max_request_bytes())},
         methods(dispatcher, repository, readiness, settings.id()),
-        inference(environment, methods, streams),
-        native(environment),
-        metrics([this] { return Samples(); }, [&runtime] { return SampleOf(runtime.compiler_counters()); }) {
+        inference(calls, environment, methods, streams),
+        native(calls, environment),
+        gpus(settings.device().starts_with("cuda") ? GpuReader::Open() : nullptr),
+        metrics([this] { return Samples(); }, [&runtime] { return SampleOf(runtime.compiler_counters()); },
+                [this] { return gpus == nullptr ? std::vector<GpuSample>() : gpus->Read(); }) {
     readiness.strict = settings.strict_readiness();
-    environment.send_time =
+    calls.memory = runtime.memory_of_all();
+    calls.send_time =
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(settings.send_seconds()));
   }
 
@@ -131,10 +136,16 @@ struct Daemon::Parts {
 
   std::vector<ModelSample> Samples() const {
     std::vector<ModelSample> samples;
-    for (const ServablePtr& servable : repository.Serving()) {
-      samples.push_back({servable->name, std::to_string(servable->version), servable->statistics->snapshot(),
-                         servable->weight_bytes, true});
-      AddPlans(*servable->model, samples.back());
+    for (const VersionStatus& version : repository.Versions()) {
+      ModelSample& sample = samples.emplace_back();
+      sample.model = version.name;
+      sample.version = version.version;
+      if (version.statistics != nullptr) sample.statistics = version.statistics->snapshot();
+      if (version.serving == nullptr) continue;
+      sample.loaded = true;
+      sample.ready = !readiness.draining;
+      sample.weight_bytes = version.serving->weight_bytes;
+      AddPlans(*version.serving->model, sample);
     }
     return samples;
   }
@@ -143,8 +154,9 @@ struct Daemon::Parts {
 
   const config::Settings settings;
   Readiness readiness;
+  CallEnvironment calls;
   // Before the repository, whose loading threads tell it of changes.
-  HealthService health{[this](const std::string& service) { return StatusOf(service); },
+  HealthService health{calls, [this](const std::string& service) { return StatusOf(service); },
                        [this] { return HealthNames(); }};
   Repository repository;
   std::unique_ptr<RepositoryPoller> poller;  // null unless model_control_mode is poll
@@ -155,9 +167,11 @@ struct Daemon::Parts {
   InferenceMethods methods;
   InferenceService inference;
   NativeService native;
-  ReflectionService reflection{{kInferenceServiceName, kNativeServiceName,
-                                grpc::health::v1::Health::service_full_name(),
-                                grpc::reflection::v1alpha::ServerReflection::service_full_name()}};
+  ReflectionService reflection{
+      calls,
+      {kInferenceServiceName, kNativeServiceName, grpc::health::v1::Health::service_full_name(),
+       grpc::reflection::v1alpha::ServerReflection::service_full_name()}};
+  const std::unique_ptr<const GpuReader> gpus;
   MetricsCollector metrics;
   NoMetrics no_metrics;
   std::promise<void> loaded;
@@ -173,6 +187,8 @@ absl::Status Daemon::Parts::Listen() {
   builder.RegisterService(&native);
   builder.RegisterService(&health);
   builder.RegisterService(&reflection);
+  // gRPC would make any number of bytes of a small compressed message (inflate.h).
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   const prometheus::Collectable& shown =
       settings.allow_metrics() ? static_cast<const prometheus::Collectable&>(metrics) : no_metrics;
   const auto handler = MakeHttpHandler(repository, readiness, shown);

@@ -43,9 +43,9 @@ class InferenceMethods {
                            inference::ModelConfigResponse& response) const;
 
   void ModelStatistics(const inference::ModelStatisticsRequest& request, inference::ModelStatisticsResponse& response,
-                       Done done) const;
+                       Done done);
   void RepositoryIndex(const inference::RepositoryIndexRequest& request, inference::RepositoryIndexResponse& response,
-                       Done done) const;
+                       Done done);
   void RepositoryModelLoad(const inference::RepositoryModelLoadRequest& request,
                            inference::RepositoryModelLoadResponse& response, Done done);
   void RepositoryModelUnload(const inference::RepositoryModelUnloadRequest& request,
