@@ -3,6 +3,11 @@
 #include <optional>
 #include <utility>
 
+#include "server/api/guarded.h"
+#include "server/api/message_call.h"
+#include "server/api/read_message.h"
+#include "server/api/status.h"
+
 namespace hearth::server {
 
 using grpc::health::v1::HealthCheckRequest;
@@ -12,13 +17,23 @@ using grpc::health::v1::HealthListResponse;
 
 // One watcher's stream: sends the status whenever it differs from the one sent last. A status that changes twice during
 // a write is sent once, which is what the protocol asks for.
-class HealthWatch : public grpc::ServerWriteReactor<HealthCheckResponse>,
+class HealthWatch : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                     public std::enable_shared_from_this<HealthWatch> {
  public:
-  HealthWatch(HealthService& service, std::string name) : service_(service), name_(std::move(name)) {}
+  explicit HealthWatch(HealthService& service) : service_(service) {}
 
-  void Start() {
+  void Start(const grpc::CallbackServerContext& context, grpc::ByteBuffer message) {
     self_ = shared_from_this();
+    HealthCheckRequest request;
+    const absl::Status status = Guarded([&] {
+      const absl::Status admitted = service_.calls_.Admit(context, "grpc.health.v1.Health/Watch");
+      return admitted.ok() ? ReadMessage(message, {}, nullptr, request) : admitted;
+    });
+    if (!status.ok()) {
+      finished_ = true;
+      return Finish(ToGrpc(status));
+    }
+    name_ = request.service();
     service_.Add(self_);
     Advance();
   }
@@ -32,7 +47,9 @@ class HealthWatch : public grpc::ServerWriteReactor<HealthCheckResponse>,
       const HealthService::Status now = service_.status_of_(name_);
       if (!cancelled_ && last_ != now) {
         last_ = now;
-        message_.set_status(now);
+        HealthCheckResponse response;
+        response.set_status(now);
+        WriteMessage(response, message_);
         write = writing_ = true;
       } else if (cancelled_ || ending_) {
         finish = finished_ = true;
@@ -77,8 +94,8 @@ class HealthWatch : public grpc::ServerWriteReactor<HealthCheckResponse>,
 
  private:
   HealthService& service_;
-  const std::string name_;
-  HealthCheckResponse message_;
+  std::string name_;
+  grpc::ByteBuffer message_;
   std::shared_ptr<HealthWatch> self_;
 
   std::mutex mutex_;
@@ -89,31 +106,30 @@ class HealthWatch : public grpc::ServerWriteReactor<HealthCheckResponse>,
   bool finished_ = false;
 };
 
-grpc::ServerUnaryReactor* HealthService::Check(grpc::CallbackServerContext* context, const HealthCheckRequest* request,
-                                               HealthCheckResponse* response) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  const Status status = status_of_(request->service());
-  if (status == HealthCheckResponse::SERVICE_UNKNOWN) {
-    reactor->Finish(grpc::Status(grpc::StatusCode::NOT_FOUND, "no service or model '" + request->service() + "'"));
-    return reactor;
-  }
-  response->set_status(status);
-  reactor->Finish(grpc::Status::OK);
-  return reactor;
+grpc::ServerUnaryReactor* HealthService::Check(Context* context, const Buffer* request, Buffer* response) {
+  const auto check = [this](const HealthCheckRequest& asked, HealthCheckResponse& answer, const auto& done) {
+    const Status status = status_of_(asked.service());
+    answer.set_status(status);
+    done(status == HealthCheckResponse::SERVICE_UNKNOWN
+             ? absl::NotFoundError("no service or model '" + asked.service() + "'")
+             : absl::OkStatus());
+  };
+  return StartMethodCall<HealthCheckRequest, HealthCheckResponse>(
+      {calls_, context, request, response, "grpc.health.v1.Health/Check"}, check);
 }
 
-grpc::ServerUnaryReactor* HealthService::List(grpc::CallbackServerContext* context, const HealthListRequest*,
-                                              HealthListResponse* response) {
-  for (const std::string& name : names_()) (*response->mutable_statuses())[name].set_status(status_of_(name));
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(grpc::Status::OK);
-  return reactor;
+grpc::ServerUnaryReactor* HealthService::List(Context* context, const Buffer* request, Buffer* response) {
+  const auto list = [this](const HealthListRequest&, HealthListResponse& answer, const auto& done) {
+    for (const std::string& name : names_()) (*answer.mutable_statuses())[name].set_status(status_of_(name));
+    done(absl::OkStatus());
+  };
+  return StartMethodCall<HealthListRequest, HealthListResponse>(
+      {calls_, context, request, response, "grpc.health.v1.Health/List"}, list);
 }
 
-grpc::ServerWriteReactor<HealthCheckResponse>* HealthService::Watch(grpc::CallbackServerContext*,
-                                                                    const HealthCheckRequest* request) {
-  auto watch = std::make_shared<HealthWatch>(*this, request->service());
-  watch->Start();
+grpc::ServerWriteReactor<grpc::ByteBuffer>* HealthService::Watch(Context* context, const Buffer* request) {
+  auto watch = std::make_shared<HealthWatch>(*this);
+  watch->Start(*context, *request);
   return watch.get();
 }
 

@@ -13,28 +13,35 @@
 #include <string>
 
 #include "proto/health/health.grpc.pb.h"
+#include "server/api/call_environment.h"
+#include "server/api/raw_methods.h"
 
 namespace hearth::server {
 
 class HealthWatch;
 
-class HealthService final : public grpc::health::v1::Health::CallbackService {
+using HealthServiceBase =
+    WithRawMethods<grpc::health::v1::Health::Service, grpc::health::v1::Health::WithRawCallbackMethod_Check,
+                   grpc::health::v1::Health::WithRawCallbackMethod_List,
+                   grpc::health::v1::Health::WithRawCallbackMethod_Watch>::Type;
+
+class HealthService final : public HealthServiceBase {
  public:
   using Status = grpc::health::v1::HealthCheckResponse::ServingStatus;
   // The status of a name; SERVICE_UNKNOWN for one that is not known. Thread-safe.
   using StatusOf = std::function<Status(const std::string& service)>;
   using Names = std::function<std::vector<std::string>()>;
 
-  HealthService(StatusOf status_of, Names names) : status_of_(std::move(status_of)), names_(std::move(names)) {}
+  // The environment need not be made yet, but before the first call.
+  HealthService(const CallEnvironment& calls, StatusOf status_of, Names names)
+      : calls_(calls), status_of_(std::move(status_of)), names_(std::move(names)) {}
 
-  grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* context,
-                                  const grpc::health::v1::HealthCheckRequest* request,
-                                  grpc::health::v1::HealthCheckResponse* response) override;
-  grpc::ServerUnaryReactor* List(grpc::CallbackServerContext* context,
-                                 const grpc::health::v1::HealthListRequest* request,
-                                 grpc::health::v1::HealthListResponse* response) override;
-  grpc::ServerWriteReactor<grpc::health::v1::HealthCheckResponse>* Watch(
-      grpc::CallbackServerContext* context, const grpc::health::v1::HealthCheckRequest* request) override;
+  using Context = grpc::CallbackServerContext;
+  using Buffer = grpc::ByteBuffer;
+
+  grpc::ServerUnaryReactor* Check(Context* context, const Buffer* request, Buffer* response) override;
+  grpc::ServerUnaryReactor* List(Context* context, const Buffer* request, Buffer* response) override;
+  grpc::ServerWriteReactor<Buffer>* Watch(Context* context, const Buffer* request) override;
 
   // Tells watchers what has changed. Call after any change of what StatusOf answers. Thread-safe.
   void Update();
@@ -47,6 +54,7 @@ class HealthService final : public grpc::health::v1::Health::CallbackService {
   void Remove(const std::shared_ptr<HealthWatch>& watch);
   std::set<std::shared_ptr<HealthWatch>> Watches();
 
+  const CallEnvironment& calls_;
   const StatusOf status_of_;
   const Names names_;
   std::mutex mutex_;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "jit/support/version.h"
+#include "server/api/elsewhere.h"
 #include "server/api/guarded.h"
 #include "server/api/model_messages.h"
 
@@ -14,20 +15,12 @@ namespace {
 
 // Extensions of the protocol, under Triton's names, that work here.
 constexpr const char* kExtensions[] = {"model_repository", "model_configuration", "statistics"};
-constexpr const char* kServerName = "hearth";
 
 // A repository's name in a request can only be the one that all roots together are.
 absl::Status CheckRepositoryName(const std::string& name) {
   if (name.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("repository_name is '", name, "'; this server has one unnamed repository, leave it empty"));
-}
-
-// Has `work`, which returns a status and may throw, done on another thread, and `done` called with what it returns.
-template <typename Work>
-void DoElsewhere(Dispatcher& dispatcher, Work work, const InferenceMethods::Done& done) {
-  absl::Status posted = dispatcher.Post([work = std::move(work), done] { done(Guarded(work)); });
-  if (!posted.ok()) done(std::move(posted));
 }
 
 absl::Status ReadStatistics(const Repository& repository, const std::string& name, const std::string& version,
@@ -71,7 +64,7 @@ absl::Status InferenceMethods::ServerReady(const inference::ServerReadyRequest&,
 
 absl::Status InferenceMethods::ServerMetadata(const inference::ServerMetadataRequest&,
                                               inference::ServerMetadataResponse& response) const {
-  response.set_name(kServerName);
+  response.set_name(server_name_);
   response.set_version(kVersion);
   for (const char* extension : kExtensions) response.add_extensions(extension);
   return absl::OkStatus();
@@ -100,7 +93,7 @@ absl::Status InferenceMethods::ModelConfig(const inference::ModelConfigRequest& 
 }
 
 void InferenceMethods::ModelStatistics(const inference::ModelStatisticsRequest& request,
-                                       inference::ModelStatisticsResponse& response, Done done) const {
+                                       inference::ModelStatisticsResponse& response, Done done) {
   auto read = [this, name = request.name(), version = request.version(), &response] {
     return ReadStatistics(repository_, name, version, response);
   };
@@ -108,7 +101,7 @@ void InferenceMethods::ModelStatistics(const inference::ModelStatisticsRequest& 
 }
 
 void InferenceMethods::RepositoryIndex(const inference::RepositoryIndexRequest& request,
-                                       inference::RepositoryIndexResponse& response, Done done) const {
+                                       inference::RepositoryIndexResponse& response, Done done) {
   if (absl::Status status = CheckRepositoryName(request.repository_name()); !status.ok()) return done(status);
   auto read = [this, ready = request.ready(), &response] { return ReadIndex(repository_, ready, response); };
   DoElsewhere(dispatcher_, std::move(read), done);

@@ -3,107 +3,101 @@
 #include <memory>
 #include <utility>
 
-#include "server/api/guarded.h"
+#include "server/api/message_call.h"
 #include "server/api/message_infer_task.h"
-#include "server/api/status.h"
 #include "server/api/unary_call.h"
 
 namespace hearth::server {
 namespace {
 
-// Answers with what `method` says at once.
-template <typename Method>
-grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, Method method) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpc(Guarded(method)));
-  return reactor;
+// A configuration in JSON has a mebibyte at most (config_limits.h); its escapes are part of the text.
+constexpr MessageBounds kLoadBounds = {.bytes = (1 << 20) + (64 << 10)};
+
+// Answers with what the method says at once.
+template <typename Request, typename Response>
+grpc::ServerUnaryReactor* AtOnce(const RawCall& call, const InferenceMethods& methods,
+                                 absl::Status (InferenceMethods::*method)(const Request&, Response&) const) {
+  return StartMethodCall<Request, Response>(
+      call, [&methods, method](const Request& request, Response& response, const InferenceMethods::Done& done) {
+        done((methods.*method)(request, response));
+      });
 }
 
-// Answers when `method` calls what it is given.
-template <typename Method>
-grpc::ServerUnaryReactor* AnswerLater(grpc::CallbackServerContext* context, Method method) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  method([reactor](absl::Status status) { reactor->Finish(ToGrpc(status)); });
-  return reactor;
+// Answers when the method calls back.
+template <typename Request, typename Response>
+grpc::ServerUnaryReactor* Later(const RawCall& call, InferenceMethods& methods,
+                                void (InferenceMethods::*method)(const Request&, Response&, InferenceMethods::Done),
+                                const MessageBounds& bounds = {}, Dispatcher* elsewhere = nullptr) {
+  return StartMethodCall<Request, Response>(
+      call,
+      [&methods, method](const Request& request, Response& response, InferenceMethods::Done done) {
+        (methods.*method)(request, response, std::move(done));
+      },
+      bounds, elsewhere);
 }
 
 }  // namespace
 
-grpc::ServerUnaryReactor* InferenceService::ServerLive(grpc::CallbackServerContext* context,
-                                                       const inference::ServerLiveRequest* request,
-                                                       inference::ServerLiveResponse* response) {
-  return Answer(context, [&] { return methods_.ServerLive(*request, *response); });
+grpc::ServerUnaryReactor* InferenceService::ServerLive(Context* context, const Buffer* request, Buffer* response) {
+  return AtOnce({calls_, context, request, response, "inference.GRPCInferenceService/ServerLive"}, methods_,
+                &InferenceMethods::ServerLive);
 }
 
-grpc::ServerUnaryReactor* InferenceService::ServerReady(grpc::CallbackServerContext* context,
-                                                        const inference::ServerReadyRequest* request,
-                                                        inference::ServerReadyResponse* response) {
-  return Answer(context, [&] { return methods_.ServerReady(*request, *response); });
+grpc::ServerUnaryReactor* InferenceService::ServerReady(Context* context, const Buffer* request, Buffer* response) {
+  return AtOnce({calls_, context, request, response, "inference.GRPCInferenceService/ServerReady"}, methods_,
+                &InferenceMethods::ServerReady);
 }
 
-grpc::ServerUnaryReactor* InferenceService::ModelReady(grpc::CallbackServerContext* context,
-                                                       const inference::ModelReadyRequest* request,
-                                                       inference::ModelReadyResponse* response) {
-  return Answer(context, [&] { return methods_.ModelReady(*request, *response); });
+grpc::ServerUnaryReactor* InferenceService::ServerMetadata(Context* context, const Buffer* request, Buffer* response) {
+  return AtOnce({calls_, context, request, response, "inference.GRPCInferenceService/ServerMetadata"}, methods_,
+                &InferenceMethods::ServerMetadata);
 }
 
-grpc::ServerUnaryReactor* InferenceService::ServerMetadata(grpc::CallbackServerContext* context,
-                                                           const inference::ServerMetadataRequest* request,
-                                                           inference::ServerMetadataResponse* response) {
-  return Answer(context, [&] { return methods_.ServerMetadata(*request, *response); });
+grpc::ServerUnaryReactor* InferenceService::ModelReady(Context* context, const Buffer* request, Buffer* response) {
+  return AtOnce({calls_, context, request, response, "inference.GRPCInferenceService/ModelReady"}, methods_,
+                &InferenceMethods::ModelReady);
 }
 
-grpc::ServerUnaryReactor* InferenceService::ModelMetadata(grpc::CallbackServerContext* context,
-                                                          const inference::ModelMetadataRequest* request,
-                                                          inference::ModelMetadataResponse* response) {
-  return Answer(context, [&] { return methods_.ModelMetadata(*request, *response); });
+grpc::ServerUnaryReactor* InferenceService::ModelMetadata(Context* context, const Buffer* request, Buffer* response) {
+  return AtOnce({calls_, context, request, response, "inference.GRPCInferenceService/ModelMetadata"}, methods_,
+                &InferenceMethods::ModelMetadata);
 }
 
-grpc::ServerUnaryReactor* InferenceService::ModelConfig(grpc::CallbackServerContext* context,
-                                                        const inference::ModelConfigRequest* request,
-                                                        inference::ModelConfigResponse* response) {
-  return Answer(context, [&] { return methods_.ModelConfig(*request, *response); });
+grpc::ServerUnaryReactor* InferenceService::ModelConfig(Context* context, const Buffer* request, Buffer* response) {
+  return AtOnce({calls_, context, request, response, "inference.GRPCInferenceService/ModelConfig"}, methods_,
+                &InferenceMethods::ModelConfig);
 }
 
-grpc::ServerUnaryReactor* InferenceService::ModelStatistics(grpc::CallbackServerContext* context,
-                                                            const inference::ModelStatisticsRequest* request,
-                                                            inference::ModelStatisticsResponse* response) {
-  return AnswerLater(
-      context, [&](InferenceMethods::Done done) { methods_.ModelStatistics(*request, *response, std::move(done)); });
+grpc::ServerUnaryReactor* InferenceService::ModelStatistics(Context* context, const Buffer* request, Buffer* response) {
+  return Later({calls_, context, request, response, "inference.GRPCInferenceService/ModelStatistics"}, methods_,
+               &InferenceMethods::ModelStatistics);
 }
 
-grpc::ServerUnaryReactor* InferenceService::RepositoryIndex(grpc::CallbackServerContext* context,
-                                                            const inference::RepositoryIndexRequest* request,
-                                                            inference::RepositoryIndexResponse* response) {
-  return AnswerLater(
-      context, [&](InferenceMethods::Done done) { methods_.RepositoryIndex(*request, *response, std::move(done)); });
+grpc::ServerUnaryReactor* InferenceService::RepositoryIndex(Context* context, const Buffer* request, Buffer* response) {
+  return Later({calls_, context, request, response, "inference.GRPCInferenceService/RepositoryIndex"}, methods_,
+               &InferenceMethods::RepositoryIndex);
 }
 
-grpc::ServerUnaryReactor* InferenceService::RepositoryModelLoad(grpc::CallbackServerContext* context,
-                                                                const inference::RepositoryModelLoadRequest* request,
-                                                                inference::RepositoryModelLoadResponse* response) {
-  return AnswerLater(context, [&](InferenceMethods::Done done) {
-    methods_.RepositoryModelLoad(*request, *response, std::move(done));
-  });
+grpc::ServerUnaryReactor* InferenceService::RepositoryModelLoad(Context* context, const Buffer* request,
+                                                                Buffer* response) {
+  return Later({calls_, context, request, response, "inference.GRPCInferenceService/RepositoryModelLoad"}, methods_,
+               &InferenceMethods::RepositoryModelLoad, kLoadBounds, &environment_.dispatcher);
 }
 
-grpc::ServerUnaryReactor* InferenceService::RepositoryModelUnload(
-    grpc::CallbackServerContext* context, const inference::RepositoryModelUnloadRequest* request,
-    inference::RepositoryModelUnloadResponse* response) {
-  return AnswerLater(context, [&](InferenceMethods::Done done) {
-    methods_.RepositoryModelUnload(*request, *response, std::move(done));
-  });
+grpc::ServerUnaryReactor* InferenceService::RepositoryModelUnload(Context* context, const Buffer* request,
+                                                                  Buffer* response) {
+  return Later({calls_, context, request, response, "inference.GRPCInferenceService/RepositoryModelUnload"}, methods_,
+               &InferenceMethods::RepositoryModelUnload);
 }
 
-grpc::ServerUnaryReactor* InferenceService::ModelInfer(grpc::CallbackServerContext* context,
-                                                       const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+grpc::ServerUnaryReactor* InferenceService::ModelInfer(Context* context, const Buffer* request, Buffer* response) {
   auto task = std::make_shared<MessageInferTask>(environment_, MessageInferTask::Form::kUnary);
-  return StartUnaryCall(std::move(task), environment_, context, request, response);
+  return StartUnaryCall(std::move(task),
+                        {calls_, context, request, response, "inference.GRPCInferenceService/ModelInfer"});
 }
 
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* InferenceService::ModelStreamInfer(
-    grpc::CallbackServerContext* context) {
-  return StartStreamCall(environment_, streams_, context);
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* InferenceService::ModelStreamInfer(Context* context) {
+  return StartStreamCall(calls_, environment_, streams_, context, "inference.GRPCInferenceService/ModelStreamInfer");
 }
 
 }  // namespace hearth::server

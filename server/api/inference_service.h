@@ -1,73 +1,59 @@
-// GRPCInferenceService: every method on gRPC's callback API, so that no thread waits for a request. Inference passes
-// raw bytes (unary_call.h, stream_call.h); what the other methods do is said in inference_methods.h.
+// GRPCInferenceService on gRPC's callback API, so that no thread waits for a request. Every method gets its message as
+// the bytes that arrived, which are bounded and inflated here and not by gRPC: inferences as unary_call.h and
+// stream_call.h have them, the others, which inference_methods.h describes, as message_call.h has them.
 #pragma once
 
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
 
 #include "proto/inference/service.grpc.pb.h"
+#include "server/api/call_environment.h"
 #include "server/api/inference_methods.h"
+#include "server/api/raw_methods.h"
 #include "server/api/request_task.h"
 #include "server/api/stream_call.h"
 
 namespace hearth::server {
 
-using InferenceServiceBase = inference::GRPCInferenceService::WithRawCallbackMethod_ModelInfer<
-    inference::GRPCInferenceService::WithRawCallbackMethod_ModelStreamInfer<
-        inference::GRPCInferenceService::WithCallbackMethod_ServerLive<
-            inference::GRPCInferenceService::WithCallbackMethod_ServerReady<
-                inference::GRPCInferenceService::WithCallbackMethod_ModelReady<
-                    inference::GRPCInferenceService::WithCallbackMethod_ServerMetadata<
-                        inference::GRPCInferenceService::WithCallbackMethod_ModelMetadata<
-                            inference::GRPCInferenceService::WithCallbackMethod_ModelConfig<
-                                inference::GRPCInferenceService::WithCallbackMethod_ModelStatistics<
-                                    inference::GRPCInferenceService::WithCallbackMethod_RepositoryIndex<
-                                        inference::GRPCInferenceService::WithCallbackMethod_RepositoryModelLoad<
-                                            inference::GRPCInferenceService::WithCallbackMethod_RepositoryModelUnload<
-                                                inference::GRPCInferenceService::Service>>>>>>>>>>>>;
+namespace raw_inference {
 
-class InferenceService final : public InferenceServiceBase {
+using Protocol = inference::GRPCInferenceService;
+using Base =
+    WithRawMethods<Protocol::Service, Protocol::WithRawCallbackMethod_ModelInfer,
+                   Protocol::WithRawCallbackMethod_ModelStreamInfer, Protocol::WithRawCallbackMethod_ServerLive,
+                   Protocol::WithRawCallbackMethod_ServerReady, Protocol::WithRawCallbackMethod_ServerMetadata,
+                   Protocol::WithRawCallbackMethod_ModelReady, Protocol::WithRawCallbackMethod_ModelMetadata,
+                   Protocol::WithRawCallbackMethod_ModelConfig, Protocol::WithRawCallbackMethod_ModelStatistics,
+                   Protocol::WithRawCallbackMethod_RepositoryIndex, Protocol::WithRawCallbackMethod_RepositoryModelLoad,
+                   Protocol::WithRawCallbackMethod_RepositoryModelUnload>::Type;
+
+}  // namespace raw_inference
+
+class InferenceService final : public raw_inference::Base {
  public:
   // All outlive the service.
-  InferenceService(const RequestEnvironment& environment, InferenceMethods& methods, StreamRegistry& streams)
-      : environment_(environment), methods_(methods), streams_(streams) {}
+  InferenceService(const CallEnvironment& calls, const RequestEnvironment& environment, InferenceMethods& methods,
+                   StreamRegistry& streams)
+      : calls_(calls), environment_(environment), methods_(methods), streams_(streams) {}
 
-  grpc::ServerUnaryReactor* ServerLive(grpc::CallbackServerContext* context,
-                                       const inference::ServerLiveRequest* request,
-                                       inference::ServerLiveResponse* response) override;
-  grpc::ServerUnaryReactor* ServerReady(grpc::CallbackServerContext* context,
-                                        const inference::ServerReadyRequest* request,
-                                        inference::ServerReadyResponse* response) override;
-  grpc::ServerUnaryReactor* ModelReady(grpc::CallbackServerContext* context,
-                                       const inference::ModelReadyRequest* request,
-                                       inference::ModelReadyResponse* response) override;
-  grpc::ServerUnaryReactor* ServerMetadata(grpc::CallbackServerContext* context,
-                                           const inference::ServerMetadataRequest* request,
-                                           inference::ServerMetadataResponse* response) override;
-  grpc::ServerUnaryReactor* ModelMetadata(grpc::CallbackServerContext* context,
-                                          const inference::ModelMetadataRequest* request,
-                                          inference::ModelMetadataResponse* response) override;
-  grpc::ServerUnaryReactor* ModelConfig(grpc::CallbackServerContext* context,
-                                        const inference::ModelConfigRequest* request,
-                                        inference::ModelConfigResponse* response) override;
-  grpc::ServerUnaryReactor* ModelStatistics(grpc::CallbackServerContext* context,
-                                            const inference::ModelStatisticsRequest* request,
-                                            inference::ModelStatisticsResponse* response) override;
-  grpc::ServerUnaryReactor* RepositoryIndex(grpc::CallbackServerContext* context,
-                                            const inference::RepositoryIndexRequest* request,
-                                            inference::RepositoryIndexResponse* response) override;
-  grpc::ServerUnaryReactor* RepositoryModelLoad(grpc::CallbackServerContext* context,
-                                                const inference::RepositoryModelLoadRequest* request,
-                                                inference::RepositoryModelLoadResponse* response) override;
-  grpc::ServerUnaryReactor* RepositoryModelUnload(grpc::CallbackServerContext* context,
-                                                  const inference::RepositoryModelUnloadRequest* request,
-                                                  inference::RepositoryModelUnloadResponse* response) override;
-  grpc::ServerUnaryReactor* ModelInfer(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-                                       grpc::ByteBuffer* response) override;
-  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ModelStreamInfer(
-      grpc::CallbackServerContext* context) override;
+  using Context = grpc::CallbackServerContext;
+  using Buffer = grpc::ByteBuffer;
+
+  grpc::ServerUnaryReactor* ModelInfer(Context* context, const Buffer* request, Buffer* response) override;
+  grpc::ServerUnaryReactor* ServerLive(Context* context, const Buffer* request, Buffer* response) override;
+  grpc::ServerUnaryReactor* ServerReady(Context* context, const Buffer* request, Buffer* response) override;
+  grpc::ServerUnaryReactor* ServerMetadata(Context* context, const Buffer* request, Buffer* response) override;
+  grpc::ServerUnaryReactor* ModelReady(Context* context, const Buffer* request, Buffer* response) override;
+  grpc::ServerUnaryReactor* ModelMetadata(Context* context, const Buffer* request, Buffer* response) override;
+  grpc::ServerUnaryReactor* ModelConfig(Context* context, const Buffer* request, Buffer* response) override;
+  grpc::ServerUnaryReactor* ModelStatistics(Context* context, const Buffer* request, Buffer* response) override;
+  grpc::ServerUnaryReactor* RepositoryIndex(Context* context, const Buffer* request, Buffer* response) override;
+  grpc::ServerUnaryReactor* RepositoryModelLoad(Context* context, const Buffer* request, Buffer* response) override;
+  grpc::ServerUnaryReactor* RepositoryModelUnload(Context* context, const Buffer* request, Buffer* response) override;
+  grpc::ServerBidiReactor<Buffer, Buffer>* ModelStreamInfer(Context* context) override;
 
  private:
+  const CallEnvironment& calls_;
   const RequestEnvironment& environment_;
   InferenceMethods& methods_;
   StreamRegistry& streams_;

@@ -3,14 +3,15 @@
 #include <ATen/core/function_schema.h>
 #include <ATen/core/jit_type.h>
 
-#include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "server/api/elsewhere.h"
+#include "server/api/message_call.h"
 #include "server/api/native_task.h"
-#include "server/api/status.h"
 #include "server/api/unary_call.h"
 #include "server/api/warm_call.h"
 #include "wire/message_from_value.h"
@@ -112,36 +113,35 @@ absl::Status ListPlansOf(const Repository& repository, const v1::ListPlansReques
   return absl::OkStatus();
 }
 
+// Answers with what `list` writes, elsewhere.
+template <typename Request, typename Response>
+grpc::ServerUnaryReactor* StartList(const RawCall& raw, const RequestEnvironment& environment,
+                                    absl::Status (*list)(const Repository&, const Request&, Response&)) {
+  return StartMethodCall<Request, Response>(raw, [&environment, list](const Request& request, Response& response,
+                                                                      std::function<void(absl::Status)> done) {
+    auto work = [&environment, list, request, &response] { return list(environment.repository, request, response); };
+    DoElsewhere(environment.dispatcher, std::move(work), std::move(done));
+  });
+}
+
 }  // namespace
 
-grpc::ServerUnaryReactor* NativeService::Call(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-                                              grpc::ByteBuffer* response) {
-  return StartUnaryCall(std::make_shared<NativeTask>(environment_), environment_, context, request, response);
+grpc::ServerUnaryReactor* NativeService::Call(Context* context, const Buffer* request, Buffer* response) {
+  return StartUnaryCall(std::make_shared<NativeTask>(environment_),
+                        {calls_, context, request, response, "hearth.v1.ModelService/Call"});
 }
 
-grpc::ServerUnaryReactor* NativeService::ListMethods(grpc::CallbackServerContext* context,
-                                                     const v1::ListMethodsRequest* request,
-                                                     v1::ListMethodsResponse* response) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpc(ListMethodsOf(environment_.repository, *request, *response)));
-  return reactor;
+grpc::ServerUnaryReactor* NativeService::ListMethods(Context* context, const Buffer* request, Buffer* response) {
+  return StartList({calls_, context, request, response, "hearth.v1.ModelService/ListMethods"}, environment_,
+                   ListMethodsOf);
 }
 
-grpc::ServerUnaryReactor* NativeService::ListPlans(grpc::CallbackServerContext* context,
-                                                   const v1::ListPlansRequest* request,
-                                                   v1::ListPlansResponse* response) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpc(ListPlansOf(environment_.repository, *request, *response)));
-  return reactor;
+grpc::ServerUnaryReactor* NativeService::ListPlans(Context* context, const Buffer* request, Buffer* response) {
+  return StartList({calls_, context, request, response, "hearth.v1.ModelService/ListPlans"}, environment_, ListPlansOf);
 }
 
-grpc::ServerUnaryReactor* NativeService::Warm(grpc::CallbackServerContext* context, const v1::WarmRequest* request,
-                                              v1::WarmResponse* response) {
-  auto servable = environment_.repository.Find(request->model(), request->version());
-  if (servable.ok()) return StartWarmCall(*std::move(servable), response);
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpc(servable.status()));
-  return reactor;
+grpc::ServerUnaryReactor* NativeService::Warm(Context* context, const Buffer* request, Buffer* response) {
+  return StartWarmCall({calls_, context, request, response, "hearth.v1.ModelService/Warm"}, environment_.repository);
 }
 
 }  // namespace hearth::server

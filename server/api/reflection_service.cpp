@@ -6,6 +6,10 @@
 #include <optional>
 #include <utility>
 
+#include "server/api/guarded.h"
+#include "server/api/read_message.h"
+#include "server/api/status.h"
+
 namespace hearth::server {
 namespace {
 
@@ -81,14 +85,16 @@ void Answer(const ServerReflectionRequest& request, const std::vector<std::strin
 }  // namespace
 
 // One client's stream: reads a request, writes its response, and so on.
-class ReflectionStream : public grpc::ServerBidiReactor<ServerReflectionRequest, ServerReflectionResponse>,
+class ReflectionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                          public std::enable_shared_from_this<ReflectionStream> {
  public:
   explicit ReflectionStream(ReflectionService& service) : service_(service) {}
 
-  void Start() {
+  void Start(const grpc::CallbackServerContext& context) {
     self_ = shared_from_this();
-    const grpc::Status refusal = service_.Add(self_);
+    const absl::Status admitted =
+        service_.calls_.Admit(context, "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo");
+    const grpc::Status refusal = admitted.ok() ? service_.Add(self_) : ToGrpc(admitted);
     if (!refusal.ok()) return End(refusal);
     Go([this] { StartRead(&request_); });
   }
@@ -104,9 +110,17 @@ class ReflectionStream : public grpc::ServerBidiReactor<ServerReflectionRequest,
 
   void OnReadDone(bool ok) override {
     if (!ok) return End(grpc::Status::OK);
+    const absl::Status answered = Guarded([&] {
+      ServerReflectionRequest request;
+      absl::Status read = ReadMessage(request_, {}, nullptr, request);
+      if (!read.ok()) return read;
+      ServerReflectionResponse response;
+      Answer(request, service_.services_, response);
+      WriteMessage(response, response_);
+      return read;
+    });
+    if (!answered.ok()) return End(ToGrpc(answered));
     Go([this] {
-      response_.Clear();
-      Answer(request_, service_.services_, response_);
       writing_ = true;
       StartWrite(&response_);
     });
@@ -138,8 +152,8 @@ class ReflectionStream : public grpc::ServerBidiReactor<ServerReflectionRequest,
   }
 
   ReflectionService& service_;
-  ServerReflectionRequest request_;
-  ServerReflectionResponse response_;
+  grpc::ByteBuffer request_;
+  grpc::ByteBuffer response_;
   std::shared_ptr<ReflectionStream> self_;
 
   // Recursive, because gRPC may call back out of the very call that begins an operation.
@@ -148,10 +162,10 @@ class ReflectionStream : public grpc::ServerBidiReactor<ServerReflectionRequest,
   std::optional<grpc::Status> end_;
 };
 
-grpc::ServerBidiReactor<ServerReflectionRequest, ServerReflectionResponse>* ReflectionService::ServerReflectionInfo(
-    grpc::CallbackServerContext*) {
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ReflectionService::ServerReflectionInfo(
+    grpc::CallbackServerContext* context) {
   auto stream = std::make_shared<ReflectionStream>(*this);
-  stream->Start();
+  stream->Start(*context);
   return stream.get();
 }
 

@@ -12,22 +12,26 @@
 #include <vector>
 
 #include "proto/reflection/reflection.grpc.pb.h"
+#include "server/api/call_environment.h"
 
 namespace hearth::server {
 
 class ReflectionStream;
 
-class ReflectionService final : public grpc::reflection::v1alpha::ServerReflection::CallbackService {
+using ReflectionServiceBase = grpc::reflection::v1alpha::ServerReflection::WithRawCallbackMethod_ServerReflectionInfo<
+    grpc::reflection::v1alpha::ServerReflection::Service>;
+
+class ReflectionService final : public ReflectionServiceBase {
  public:
   static constexpr size_t kMostStreams = 64;
 
-  // `services` are the full names to list.
-  explicit ReflectionService(std::vector<std::string> services) : services_(std::move(services)) {}
+  // `services` are the full names to list. The environment outlives the service.
+  ReflectionService(const CallEnvironment& calls, std::vector<std::string> services)
+      : calls_(calls), services_(std::move(services)) {}
 
   // RESOURCE_EXHAUSTED where the most streams are open.
-  grpc::ServerBidiReactor<grpc::reflection::v1alpha::ServerReflectionRequest,
-                          grpc::reflection::v1alpha::ServerReflectionResponse>*
-  ServerReflectionInfo(grpc::CallbackServerContext* context) override;
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ServerReflectionInfo(
+      grpc::CallbackServerContext* context) override;
 
   // Ends all streams, and those that come.
   void Shutdown();
@@ -38,6 +42,7 @@ class ReflectionService final : public grpc::reflection::v1alpha::ServerReflecti
   grpc::Status Add(std::shared_ptr<ReflectionStream> stream);
   void Remove(const std::shared_ptr<ReflectionStream>& stream);
 
+  const CallEnvironment& calls_;
   const std::vector<std::string> services_;
   std::mutex mutex_;
   bool shut_down_ = false;

@@ -3,9 +3,9 @@
 // gRPC and requests of HTTP all run as such tasks. Messages and answers are slices of memory that somebody owns:
 // grpc::ByteBuffer carries them for every protocol.
 //
-// A message that takes little time is read where it arrives, on a thread of gRPC's or HTTP's; any other on a thread of
-// the runtime's pool. The message, what is read from it, the call and its answer count for memory accounts, until the
-// task is gone: whoever sends the answer keeps the task until it is sent.
+// A message that takes little time is read where it arrives, on a thread of gRPC's or HTTP's; any other, and one that
+// gRPC brought compressed, on a thread of the runtime's pool. The message, what is read from it, the call and its
+// answer count for memory accounts, until the task is gone: whoever sends the answer keeps the task until it is sent.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -32,9 +32,9 @@ namespace hearth::server {
 struct RequestEnvironment {
   const Repository& repository;
   Dispatcher& dispatcher;
-  MemoryAccount* memory = nullptr;                              // of all requests; null: they have no limit
-  AccessLog* access_log = nullptr;                              // may be null
-  std::chrono::nanoseconds send_time{std::chrono::minutes(1)};  // see SendLimit
+  MemoryAccount* memory = nullptr;               // of all requests; null: they have no limit
+  AccessLog* access_log = nullptr;               // may be null
+  size_t max_request_bytes = size_t{256} << 20;  // of a message, inflated if it came compressed
 };
 
 class RequestTask : public std::enable_shared_from_this<RequestTask> {
@@ -54,6 +54,8 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   // Thread-safe.
   void Cancel();
 
+  // Whether the log wants to know the peer.
+  bool is_logged() const { return environment_.access_log != nullptr; }
   // The client's name for the request, once Start has read it.
   const std::string& id() const { return record_.id; }
 
@@ -82,6 +84,8 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
 
   // What Start began: the message is read and its call dispatched.
   void Run();
+  // Has a compressed message inflated.
+  absl::Status InflateMessage();
   absl::StatusOr<DispatchedCall> PrepareCall();
   void OnResult(absl::StatusOr<c10::IValue> result);
   void Finish(absl::Status status, grpc::ByteBuffer& answer);
@@ -89,6 +93,7 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
 
   const RequestEnvironment& environment_;
   const grpc::ByteBuffer* message_ = nullptr;
+  grpc::ByteBuffer inflated_;  // of a message that came compressed
   std::optional<Clock::time_point> deadline_;
   Done done_;
   ServablePtr servable_;

@@ -7,6 +7,7 @@
 #include "server/api/message_infer_task.h"
 #include "server/api/response_message.h"
 #include "server/api/send_limit.h"
+#include "server/api/status.h"
 #include "server/api/unary_call.h"
 
 namespace hearth::server {
@@ -26,12 +27,16 @@ constexpr size_t kMostUnsentBytes = 16 << 20;
 class StreamCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                    public std::enable_shared_from_this<StreamCall> {
  public:
-  StreamCall(const RequestEnvironment& environment, StreamRegistry& registry, grpc::CallbackServerContext* context)
-      : environment_(environment), registry_(registry), context_(context), peer_(context->peer()) {}
+  StreamCall(const CallEnvironment& calls, const RequestEnvironment& environment, StreamRegistry& registry,
+             grpc::CallbackServerContext* context)
+      : calls_(calls), environment_(environment), registry_(registry), context_(context), peer_(context->peer()) {}
 
-  void Start() {
+  void Start(const char* method) {
     self_ = shared_from_this();
-    if (registry_.Add(self_)) {
+    if (const absl::Status status = calls_.Admit(*context_, method); !status.ok()) {
+      finished_ = true;
+      Finish(ToGrpc(status));
+    } else if (registry_.Add(self_)) {
       StartRead(&read_);
     } else {
       StopReading();
@@ -152,13 +157,14 @@ class StreamCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBu
       finish = finished_ = !may_read && slots_.empty() && writing_ == nullptr;
       stopped = stopped_ && !client_done_;
     }
-    if (limited) send_limit_.Begin(*context_, environment_.send_time);
+    if (limited) send_limit_.Begin(*context_, calls_.send_time);
     if (write != nullptr) StartWrite(&write->answer);
     if (read) StartRead(&read_);
     if (!finish) return;
     Finish(stopped ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "the server is shutting down") : grpc::Status::OK);
   }
 
+  const CallEnvironment& calls_;
   const RequestEnvironment& environment_;
   StreamRegistry& registry_;
   grpc::CallbackServerContext* const context_;
@@ -200,11 +206,13 @@ void StreamRegistry::StopReading() {
   for (const auto& call : calls) call->StopReading();
 }
 
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartStreamCall(const RequestEnvironment& environment,
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartStreamCall(const CallEnvironment& calls,
+                                                                             const RequestEnvironment& environment,
                                                                              StreamRegistry& registry,
-                                                                             grpc::CallbackServerContext* context) {
-  auto call = std::make_shared<StreamCall>(environment, registry, context);
-  call->Start();
+                                                                             grpc::CallbackServerContext* context,
+                                                                             const char* method) {
+  auto call = std::make_shared<StreamCall>(calls, environment, registry, context);
+  call->Start(method);
   return call.get();
 }
 

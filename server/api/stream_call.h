@@ -13,6 +13,7 @@
 #include <mutex>
 #include <set>
 
+#include "server/api/call_environment.h"
 #include "server/api/request_task.h"
 
 namespace hearth::server {
@@ -36,9 +37,11 @@ class StreamRegistry {
   std::set<std::shared_ptr<StreamCall>> calls_;
 };
 
-// `registry` outlives the call.
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartStreamCall(const RequestEnvironment& environment,
+// Starts the stream if the call of `method` may go on. All given outlives it.
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartStreamCall(const CallEnvironment& calls,
+                                                                             const RequestEnvironment& environment,
                                                                              StreamRegistry& registry,
-                                                                             grpc::CallbackServerContext* context);
+                                                                             grpc::CallbackServerContext* context,
+                                                                             const char* method);
 
 }  // namespace hearth::server

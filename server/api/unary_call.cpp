@@ -11,19 +11,21 @@ namespace {
 
 class UnaryCall : public grpc::ServerUnaryReactor {
  public:
-  UnaryCall(std::shared_ptr<RequestTask> task, const RequestEnvironment& environment,
-            grpc::CallbackServerContext& context, grpc::ByteBuffer* response)
-      : environment_(environment), context_(context), response_(response), task_(std::move(task)) {}
+  UnaryCall(std::shared_ptr<RequestTask> task, const RawCall& call) : call_(call), task_(std::move(task)) {}
 
-  void Start(const grpc::ByteBuffer& request) {
-    std::string peer = environment_.access_log != nullptr ? context_.peer() : "";
+  void Start() {
+    if (const absl::Status status = call_.Admit(); !status.ok()) return Finish(ToGrpc(status));
+    std::string peer = task_->is_logged() ? call_.context->peer() : "";
     // Done may end in this object's deletion before Start returns to us: the task is held here.
     const auto task = task_;
-    task->Start(request, DeadlineOf(context_), std::move(peer), [this](absl::Status status, grpc::ByteBuffer& answer) {
-      answer.Swap(response_);
-      if (response_->Length() > SendLimit::kFewBytes) send_limit_.Begin(context_, environment_.send_time);
-      Finish(ToGrpc(status));
-    });
+    task->Start(*call_.request, DeadlineOf(*call_.context), std::move(peer),
+                [this](absl::Status status, grpc::ByteBuffer& answer) {
+                  answer.Swap(call_.response);
+                  if (call_.response->Length() > SendLimit::kFewBytes) {
+                    send_limit_.Begin(*call_.context, call_.environment.send_time);
+                  }
+                  Finish(ToGrpc(status));
+                });
   }
 
   void OnCancel() override { task_->Cancel(); }
@@ -36,9 +38,7 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   bool InternalInlineable() override { return true; }
 
  private:
-  const RequestEnvironment& environment_;
-  grpc::CallbackServerContext& context_;
-  grpc::ByteBuffer* const response_;
+  const RawCall call_;
   const std::shared_ptr<RequestTask> task_;
   SendLimit send_limit_;
 };
@@ -54,12 +54,10 @@ std::optional<std::chrono::steady_clock::time_point> DeadlineOf(const grpc::Call
   return std::chrono::steady_clock::now() + left;
 }
 
-grpc::ServerUnaryReactor* StartUnaryCall(std::shared_ptr<RequestTask> task, const RequestEnvironment& environment,
-                                         grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-                                         grpc::ByteBuffer* response) {
+grpc::ServerUnaryReactor* StartUnaryCall(std::shared_ptr<RequestTask> task, const RawCall& raw) {
   // gRPC keeps a reactor that has finished until this method has returned it.
-  auto* call = new UnaryCall(std::move(task), environment, *context, response);
-  call->Start(*request);
+  auto* call = new UnaryCall(std::move(task), raw);
+  call->Start();
   return call;
 }
 

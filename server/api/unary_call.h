@@ -10,14 +10,13 @@
 #include <memory>
 #include <optional>
 
+#include "server/api/call_environment.h"
 #include "server/api/request_task.h"
 
 namespace hearth::server {
 
-// Starts the task, which was made for `environment`.
-grpc::ServerUnaryReactor* StartUnaryCall(std::shared_ptr<RequestTask> task, const RequestEnvironment& environment,
-                                         grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-                                         grpc::ByteBuffer* response);
+// Starts the task if the call may go on.
+grpc::ServerUnaryReactor* StartUnaryCall(std::shared_ptr<RequestTask> task, const RawCall& raw);
 
 // The deadline of a call on the steady clock; none if the client set none.
 std::optional<std::chrono::steady_clock::time_point> DeadlineOf(const grpc::CallbackServerContext& context);

@@ -2,15 +2,13 @@
 // that goes away, or whose deadline passes, ends the wait.
 #pragma once
 
-#include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
 
-#include "proto/hearth.pb.h"
-#include "server/repository/servable.h"
+#include "server/api/call_environment.h"
+#include "server/repository/repository.h"
 
 namespace hearth::server {
 
-// Request and response are gRPC's, which keeps them until the reactor is done.
-grpc::ServerUnaryReactor* StartWarmCall(ServablePtr servable, v1::WarmResponse* response);
+grpc::ServerUnaryReactor* StartWarmCall(const RawCall& raw, const Repository& repository);
 
 }  // namespace hearth::server
