@@ -12,6 +12,8 @@ namespace {
 
 std::string Code(const std::string& text) { return absl::StrCat("`", text, "`"); }
 
+std::string Cell(const std::string& text) { return absl::StrReplaceAll(text, {{"|", "\\|"}}); }
+
 std::string DefaultOf(const SettingField& field) {
   if (field.setting->required()) return "required";
   if (field.setting->has_default_text()) return field.setting->default_text();
@@ -49,11 +51,8 @@ std::string SettingsTable() {
                       "\n\n| flag | key | default | meaning |\n|---|---|---|---|\n");
     }
     const std::string key = absl::StrCat(Code(field.field->name()), field.field->is_repeated() ? " (a list)" : "");
-    const std::vector<std::string> cells = {FlagsOf(field), key, DefaultOf(field), MeaningOf(*field.setting)};
-    const auto escape = [](std::string* out, const std::string& cell) {
-      *out += absl::StrReplaceAll(cell, {{"|", "\\|"}});
-    };
-    absl::StrAppend(&page, "| ", absl::StrJoin(cells, " | ", escape), " |\n");
+    absl::StrAppend(&page, "| ", Cell(FlagsOf(field)), " | ", key, " | ", DefaultOf(field), " | ",
+                    Cell(MeaningOf(*field.setting)), " |\n");
   }
   return page;
 }

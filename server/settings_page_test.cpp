@@ -36,5 +36,17 @@ TEST(SettingsPage, TheSummaryLeavesDefaultsOut) {
   EXPECT_EQ(NonDefaultSettings(settings), "kept_memory 0, max_plans 7");
 }
 
+TEST(SettingsPage, ASecretIsNotShown) {
+  // No setting is one yet: a copy of its description says so.
+  SettingField field = *FindField("id");
+  config::Setting secret = *field.setting;
+  secret.set_secret(true);
+  field.setting = &secret;
+  config::Settings settings;
+  EXPECT_EQ(PublicTextOf(field, settings), "hearth");
+  settings.set_id("key");
+  EXPECT_EQ(PublicTextOf(field, settings), "(hidden)");
+}
+
 }  // namespace
 }  // namespace hearth::server

@@ -15,7 +15,6 @@ namespace {
 
 // Extensions of the protocol, under Triton's names, that work here.
 constexpr const char* kExtensions[] = {"model_repository", "model_configuration", "statistics"};
-constexpr const char* kServerName = "hearth";
 
 // A repository's name in a request can only be the one that all roots together are.
 absl::Status CheckRepositoryName(const std::string& name) {
@@ -65,7 +64,7 @@ absl::Status InferenceMethods::ServerReady(const inference::ServerReadyRequest&,
 
 absl::Status InferenceMethods::ServerMetadata(const inference::ServerMetadataRequest&,
                                               inference::ServerMetadataResponse& response) const {
-  response.set_name(kServerName);
+  response.set_name(server_name_);
   response.set_version(kVersion);
   for (const char* extension : kExtensions) response.add_extensions(extension);
   return absl::OkStatus();

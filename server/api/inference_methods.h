@@ -9,6 +9,8 @@
 #pragma once
 
 #include <functional>
+#include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "proto/inference/service.pb.h"
@@ -22,9 +24,10 @@ class InferenceMethods {
  public:
   using Done = std::function<void(absl::Status)>;
 
-  // All outlive the methods.
-  InferenceMethods(Dispatcher& dispatcher, Repository& repository, const Readiness& readiness)
-      : dispatcher_(dispatcher), repository_(repository), readiness_(readiness) {}
+  // All outlive the methods. `server_name` is what ServerMetadata tells.
+  InferenceMethods(Dispatcher& dispatcher, Repository& repository, const Readiness& readiness,
+                   std::string server_name = "hearth")
+      : dispatcher_(dispatcher), repository_(repository), readiness_(readiness), server_name_(std::move(server_name)) {}
 
   absl::Status ServerLive(const inference::ServerLiveRequest& request, inference::ServerLiveResponse& response) const;
   absl::Status ServerReady(const inference::ServerReadyRequest& request,
@@ -52,6 +55,7 @@ class InferenceMethods {
   Dispatcher& dispatcher_;
   Repository& repository_;
   const Readiness& readiness_;
+  const std::string server_name_;
 };
 
 }  // namespace hearth::server

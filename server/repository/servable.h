@@ -44,6 +44,7 @@ struct Servable {
   std::string name;
   int64_t version = 0;
   inference::ModelConfig config;
+  std::string archive_stamp;  // FileStamp of what it was loaded from
   std::shared_ptr<Model> model;
   std::unique_ptr<const CallInterface> call_interface;
   // Both are shared with the versions of the same number before and after a reload.
