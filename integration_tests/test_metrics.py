@@ -12,7 +12,7 @@ from integration_tests.serving import floats
 
 PAGE = ROOT / "docs" / "metrics.md"
 RULES = ROOT / "deploy" / "prometheus" / "hearth.rules.yml"
-ROW = re.compile(r"^\| `(\w+)` \| (counter|gauge|histogram) \| ([^|]*) \|", re.M)
+ROW = re.compile(r"^\| `(\w+)` \| (counter|gauge|histogram) \|([^|]*)\|", re.M)
 
 
 def documented():
