@@ -17,6 +17,7 @@
 #include "server/api/inference_service.h"
 #include "server/api/native_service.h"
 #include "server/api/reflection_service.h"
+#include "server/api/shared_memory.h"
 #include "server/api/signature.h"
 #include "server/http/address.h"
 #include "server/http/http_server.h"
@@ -85,9 +86,11 @@ struct Daemon::Parts {
                    runtime, MakeSignature, [this] { health.Update(); }),
         dispatcher({settings.max_pending_requests(), settings.max_in_flight_requests()},
                    [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); }),
-        environment{repository, dispatcher, runtime.memory_of_all(), nullptr,
-                    static_cast<size_t>(settings.max_request_bytes())},
-        methods(dispatcher, repository, readiness),
+        regions(settings.allow_client_shm()),
+        environment{repository, dispatcher,
+                    regions,    runtime.memory_of_all(),
+                    nullptr,    static_cast<size_t>(settings.max_request_bytes())},
+        methods(dispatcher, repository, readiness, regions),
         inference(calls, environment, methods, streams),
         native(calls, environment),
         metrics([this] { return Samples(); }, [&runtime] { return SampleOf(runtime.compiler_counters()); }) {
@@ -135,6 +138,7 @@ struct Daemon::Parts {
   Repository repository;
   Dispatcher dispatcher;
   std::unique_ptr<AccessLog> access_log;
+  SharedRegions regions;
   RequestEnvironment environment;
   StreamRegistry streams;
   InferenceMethods methods;

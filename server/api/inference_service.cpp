@@ -13,14 +13,25 @@ namespace {
 // A configuration in JSON has a mebibyte at most (config_limits.h); its escapes are part of the text.
 constexpr MessageBounds kLoadBounds = {.bytes = (1 << 20) + (64 << 10)};
 
-// Answers with what the method says at once.
-template <typename Request, typename Response>
-grpc::ServerUnaryReactor* AtOnce(const RawCall& call, const InferenceMethods& methods,
-                                 absl::Status (InferenceMethods::*method)(const Request&, Response&) const) {
+// Answers with what the method, which may change something or not, says at once.
+template <typename Request, typename Response, typename Methods>
+grpc::ServerUnaryReactor* StartAtOnce(const RawCall& call, Methods& methods, auto method) {
   return StartMethodCall<Request, Response>(
       call, [&methods, method](const Request& request, Response& response, const InferenceMethods::Done& done) {
         done((methods.*method)(request, response));
       });
+}
+
+template <typename Request, typename Response>
+grpc::ServerUnaryReactor* AtOnce(const RawCall& call, const InferenceMethods& methods,
+                                 absl::Status (InferenceMethods::*method)(const Request&, Response&) const) {
+  return StartAtOnce<Request, Response, const InferenceMethods>(call, methods, method);
+}
+
+template <typename Request, typename Response>
+grpc::ServerUnaryReactor* AtOnce(const RawCall& call, InferenceMethods& methods,
+                                 absl::Status (InferenceMethods::*method)(const Request&, Response&)) {
+  return StartAtOnce<Request, Response, InferenceMethods>(call, methods, method);
 }
 
 // Answers when the method calls back.
@@ -88,6 +99,52 @@ grpc::ServerUnaryReactor* InferenceService::RepositoryModelUnload(Context* conte
                                                                   Buffer* response) {
   return Later({calls_, context, request, response, "inference.GRPCInferenceService/RepositoryModelUnload"}, methods_,
                &InferenceMethods::RepositoryModelUnload);
+}
+
+grpc::ServerUnaryReactor* InferenceService::SystemSharedMemoryStatus(Context* context, const Buffer* request,
+                                                                     Buffer* response) {
+  return AtOnce({calls_, context, request, response, "inference.GRPCInferenceService/SystemSharedMemoryStatus"},
+                methods_, &InferenceMethods::SystemSharedMemoryStatus);
+}
+
+grpc::ServerUnaryReactor* InferenceService::SystemSharedMemoryRegister(Context* context, const Buffer* request,
+                                                                       Buffer* response) {
+  return AtOnce({calls_, context, request, response, "inference.GRPCInferenceService/SystemSharedMemoryRegister"},
+                methods_, &InferenceMethods::SystemSharedMemoryRegister);
+}
+
+grpc::ServerUnaryReactor* InferenceService::SystemSharedMemoryUnregister(Context* context, const Buffer* request,
+                                                                         Buffer* response) {
+  return AtOnce({calls_, context, request, response, "inference.GRPCInferenceService/SystemSharedMemoryUnregister"},
+                methods_, &InferenceMethods::SystemSharedMemoryUnregister);
+}
+
+grpc::ServerUnaryReactor* InferenceService::CudaSharedMemoryStatus(Context* context, const Buffer* request,
+                                                                   Buffer* response) {
+  return AtOnce({calls_, context, request, response, "inference.GRPCInferenceService/CudaSharedMemoryStatus"}, methods_,
+                &InferenceMethods::CudaSharedMemoryStatus);
+}
+
+grpc::ServerUnaryReactor* InferenceService::CudaSharedMemoryRegister(Context* context, const Buffer* request,
+                                                                     Buffer* response) {
+  return AtOnce({calls_, context, request, response, "inference.GRPCInferenceService/CudaSharedMemoryRegister"},
+                methods_, &InferenceMethods::CudaSharedMemoryRegister);
+}
+
+grpc::ServerUnaryReactor* InferenceService::CudaSharedMemoryUnregister(Context* context, const Buffer* request,
+                                                                       Buffer* response) {
+  return AtOnce({calls_, context, request, response, "inference.GRPCInferenceService/CudaSharedMemoryUnregister"},
+                methods_, &InferenceMethods::CudaSharedMemoryUnregister);
+}
+
+grpc::ServerUnaryReactor* InferenceService::TraceSetting(Context* context, const Buffer* request, Buffer* response) {
+  return AtOnce({calls_, context, request, response, "inference.GRPCInferenceService/TraceSetting"}, methods_,
+                &InferenceMethods::TraceSetting);
+}
+
+grpc::ServerUnaryReactor* InferenceService::LogSettings(Context* context, const Buffer* request, Buffer* response) {
+  return AtOnce({calls_, context, request, response, "inference.GRPCInferenceService/LogSettings"}, methods_,
+                &InferenceMethods::LogSettings);
 }
 
 grpc::ServerUnaryReactor* InferenceService::ModelInfer(Context* context, const Buffer* request, Buffer* response) {

@@ -141,6 +141,13 @@ absl::Status RequestTask::Identify(const std::string& model, const std::string& 
   return absl::OkStatus();
 }
 
+void RequestTask::LimitTime(std::chrono::microseconds time) {
+  // Beyond what the clock can count there is no deadline.
+  if (time > std::chrono::hours(24 * 365)) return;
+  const Clock::time_point end = arrived_ + time;
+  if (!deadline_ || end < *deadline_) deadline_ = end;
+}
+
 void RequestTask::OnResult(absl::StatusOr<c10::IValue> result) {
   finished_ = Clock::now();
   grpc::ByteBuffer answer;

@@ -24,7 +24,7 @@ absl::Status CannotRead(const std::filesystem::path& file, int error_number) {
 
 }  // namespace
 
-absl::StatusOr<std::optional<std::string>> ReadConfigFile(const std::filesystem::path& file) {
+absl::StatusOr<std::optional<std::string>> ReadSmallFile(const std::filesystem::path& file, size_t most) {
   struct stat entry;
   if (lstat(file.c_str(), &entry) != 0) {
     if (errno == ENOENT) return std::nullopt;
@@ -37,7 +37,7 @@ absl::StatusOr<std::optional<std::string>> ReadConfigFile(const std::filesystem:
   if (fstat(descriptor, &entry) != 0) return CannotRead(file, errno);
   if (!S_ISREG(entry.st_mode)) return CannotRead(file, "it is not a regular file");
   // One byte more than it may have tells that it is too large, however large it is.
-  std::string text(kMostConfigBytes + 1, '\0');
+  std::string text(most + 1, '\0');
   size_t size = 0;
   while (size < text.size()) {
     const ssize_t count = read(descriptor, text.data() + size, text.size() - size);
@@ -47,8 +47,12 @@ absl::StatusOr<std::optional<std::string>> ReadConfigFile(const std::filesystem:
     size += static_cast<size_t>(count);
   }
   text.resize(size);
-  if (absl::Status status = CheckConfigText(text, file.string()); !status.ok()) return status;
-  return text;
+  if (size <= most) return text;
+  return absl::InvalidArgumentError(absl::StrCat(file.string(), " has more than ", most, " bytes"));
+}
+
+absl::StatusOr<std::optional<std::string>> ReadConfigFile(const std::filesystem::path& file) {
+  return ReadSmallFile(file, kMostConfigBytes);
 }
 
 }  // namespace hearth::server

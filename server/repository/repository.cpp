@@ -282,6 +282,8 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   }
   const auto settings = SettingsOf(config);
   if (!settings.ok()) return fail(settings.status());
+  auto labels = ReadLabels(folder, config);
+  if (!labels.ok()) return fail(labels.status());
   LoadOptions load_options;
   load_options.stop = stop_.get_token();
   load_options.memory_limit = settings->memory_limit;
@@ -311,6 +313,7 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   servable->config = config;
   servable->model = *std::move(model);
   servable->call_interface = *std::move(call_interface);
+  servable->labels = *std::move(labels);
   servable->statistics = std::move(statistics);
   servable->weight_bytes = servable->model->weight_bytes();
   const absl::Status warm = WarmUp(*servable, {options_.warmup_time, options_.load_memory_limit, stop_.get_token()});

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "jit/runtime.h"
 #include "proto/inference/model_config.pb.h"
+#include "server/repository/labels.h"
 #include "server/telemetry/model_statistics.h"
 
 namespace hearth::server {
@@ -42,6 +43,7 @@ struct Servable {
   inference::ModelConfig config;
   std::shared_ptr<Model> model;
   std::unique_ptr<const CallInterface> call_interface;
+  Labels labels;
   // Shared with the versions of the same number before and after a reload.
   std::shared_ptr<ModelStatistics> statistics;
   uint64_t weight_bytes = 0;
