@@ -9,6 +9,9 @@ from tritonclient.grpc import service_pb2_grpc
 from integration_tests import ROOT, server_models
 from integration_tests.daemon import Hearthd, put_model
 
+# Tests import the client package as it lies in the tree.
+subprocess.run([ROOT / "clients/python/make_protocol"], check=True)
+
 # What others define too, and what is ours alone.
 PROTOCOL_FILES = [
     "proto/inference/service.proto",

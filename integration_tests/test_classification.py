@@ -102,4 +102,4 @@ def test_a_client_cannot_read_other_files_as_labels(client, tmp_path):
         assert "not in the model's folder" in message
     missing = json.dumps({"output": [{"name": "OUTPUT__0", "data_type": "TYPE_FP32", "dims": [-1],
                                       "label_filename": "missing.txt"}]})  # fmt: skip
-    assert "missing.txt" in fails(grpc.StatusCode.NOT_FOUND, lambda: client.load_model("identity", config=missing))
+    assert "missing.txt" in fails(grpc.StatusCode.FAILED_PRECONDITION, lambda: client.load_model("identity", config=missing))

@@ -173,7 +173,7 @@ def test_a_probe_is_answered_beside_a_flood_of_new_connections(server):
 
 def test_as_many_connections_as_files_allow_are_carried_and_more_take_the_oldests_place(hearthd):
     server = hearthd({})
-    most = min(10_000, resource.prlimit(server.pid, resource.RLIMIT_NOFILE)[0] // 2)
+    most = min(10_000, resource.prlimit(server.pid, resource.RLIMIT_NOFILE)[0] // 4)
 
     own = len(os.listdir(f"/proc/{server.pid}/fd"))
 

@@ -31,11 +31,12 @@ def test_metadata_of_a_model_without_configuration_comes_from_its_schema(client)
     assert list(metadata.versions) == ["1"]
     assert metadata.platform == "pytorch_libtorch"
     assert [(t.name, t.datatype) for t in metadata.inputs] == [
-        ("images.*", ""), ("pair.0", "INT64"), ("pair.1", ""), ("options.*", ""), ("names", "BYTES"),
+        ("images.*", "FP32"), ("pair.0", "INT64"), ("pair.1", "FP32"), ("options.*", "FP32"), ("names", "BYTES"),
     ]  # fmt: skip
     assert list(metadata.inputs[4].shape) == [-1]
     assert [(t.name, t.datatype) for t in metadata.outputs] == [
-        ("0.*.*", ""), ("1.boxes", ""), ("1.label", "BYTES"), ("2", ""), ("3", "INT64"), ("4", "BYTES"), ("5", "BOOL"),
+        ("0.*.*", "FP32"), ("1.boxes", "FP32"), ("1.label", "BYTES"), ("2", "FP32"), ("3", "INT64"), ("4", "BYTES"),
+        ("5", "BOOL"),
     ]  # fmt: skip
 
 

@@ -187,3 +187,17 @@ sanitizer_environment() {
   export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:suppressions=$ROOT/cmake/ubsan.supp
   export TSAN_OPTIONS=suppressions=$ROOT/cmake/tsan.supp:halt_on_error=0:second_deadlock_stack=1
 }
+
+# copy_debian_libraries FOLDER PROGRAM...: stripped copies of Debian's libraries that the programs need, less glibc's and
+# the compiler's own, which every machine has, and less LibTorch's.
+copy_debian_libraries() {
+  local folder=$1 library own='^(linux-vdso|ld-linux|lib(c|m|dl|rt|util|pthread|resolv|stdc\+\+|gcc_s|gomp)\.so)'
+  shift
+  for library in $(ldd "$@" | awk '$2 == "=>" && $3 ~ /^\/(usr\/)?lib\// { print $3 }' | sort -u); do
+    [[ $(basename "$library") =~ $own ]] && continue
+    strip --strip-unneeded -o "$folder/$(basename "$library")" "$(realpath "$library")"
+  done
+}
+
+# The version that the tree builds.
+version_of_tree() { sed -n 's/.*kVersion\[\] = "\(.*\)";.*/\1/p' "$ROOT/jit/support/version.h"; }

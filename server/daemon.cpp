@@ -1,6 +1,5 @@
 #include "server/daemon.h"
 
-#include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
 #include <algorithm>
@@ -19,8 +18,7 @@
 #include "server/api/reflection_service.h"
 #include "server/api/shared_memory.h"
 #include "server/api/signature.h"
-#include "server/http/address.h"
-#include "server/http/http_server.h"
+#include "server/ports.h"
 #include "server/repository/repository.h"
 #include "server/scheduling/dispatcher.h"
 #include "server/telemetry/access_log.h"
@@ -81,6 +79,7 @@ struct Daemon::Parts {
         repository({{settings.model_repository().begin(), settings.model_repository().end()},
                     settings.load_threads(),
                     settings.model_operator_libraries(),
+                    settings.links_lead_out(),
                     std::chrono::duration<double>(settings.warmup_seconds()),
                     settings.load_memory_limit()},
                    runtime, MakeSignature, [this] { health.Update(); }),
@@ -144,44 +143,27 @@ struct Daemon::Parts {
   InferenceMethods methods;
   InferenceService inference;
   NativeService native;
-  ReflectionService reflection{
-      calls,
-      {kInferenceServiceName, kNativeServiceName, grpc::health::v1::Health::service_full_name(),
-       grpc::reflection::v1alpha::ServerReflection::service_full_name()}};
+  ReflectionService reflection{{kInferenceServiceName, kNativeServiceName,
+                                grpc::health::v1::Health::service_full_name(),
+                                grpc::reflection::v1alpha::ServerReflection::service_full_name()}};
   MetricsCollector metrics;
   std::promise<void> loaded;
-  std::unique_ptr<HttpServer> http;
-  std::unique_ptr<HttpServer> metrics_http;
-  std::unique_ptr<grpc::Server> grpc_server;
-  int grpc_port = 0;
+  std::unique_ptr<Ports> ports;
 };
 
 absl::Status Daemon::Parts::Listen() {
+  auto opened = Ports::Open(settings);
+  if (!opened.ok()) return opened.status();
+  ports = *std::move(opened);
   grpc::ServerBuilder builder;
-  const std::string address = Address(settings.host(), settings.grpc_port());
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &grpc_port);
   builder.RegisterService(&inference);
   builder.RegisterService(&native);
   builder.RegisterService(&health);
   builder.RegisterService(&reflection);
-  builder.SetMaxReceiveMessageSize(static_cast<int>(settings.max_request_bytes()));
-  builder.SetMaxSendMessageSize(-1);
   // gRPC would make any number of bytes of a small compressed message (inflate.h).
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
-  // Two daemons on one port would share its connections unnoticed.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  grpc_server = builder.BuildAndStart();
-  if (grpc_server == nullptr || grpc_port == 0) {
-    return absl::UnavailableError(absl::StrCat("cannot serve gRPC at ", address));
-  }
   const auto handler = MakeHttpHandler(repository, readiness, metrics);
-  auto started = HttpServer::Start({.host = settings.host(), .port = settings.http_port()}, handler);
-  if (!started.ok()) return started.status();
-  http = *std::move(started);
-  started = HttpServer::Start({.host = settings.host(), .port = settings.metrics_port()}, handler);
-  if (!started.ok()) return started.status();
-  metrics_http = *std::move(started);
-  return absl::OkStatus();
+  return ports->Serve(builder, handler, handler);
 }
 
 Daemon::Daemon(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -199,24 +181,25 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const config::Settings& se
   absl::Status status = parts->Listen();
   if (status.ok()) status = parts->repository.LoadAll([parts = parts.get()] { parts->loaded.set_value(); });
   if (!status.ok()) {
-    if (parts->grpc_server != nullptr) parts->grpc_server->Shutdown(std::chrono::system_clock::now());
+    if (parts->ports != nullptr) parts->ports->Stop(std::chrono::system_clock::now());
     return status;
   }
   return std::unique_ptr<Daemon>(new Daemon(std::move(parts)));
 }
 
-int Daemon::grpc_port() const { return parts_->grpc_port; }
+int Daemon::grpc_port() const { return parts_->ports->grpc_port(); }
 
-int Daemon::http_port() const { return parts_->http->port(); }
+int Daemon::http_port() const { return parts_->ports->http_port(); }
 
-int Daemon::metrics_port() const { return parts_->metrics_http->port(); }
+int Daemon::metrics_port() const { return parts_->ports->metrics_port(); }
 
 int Daemon::WaitUntilLoaded() {
   parts_->loaded.get_future().wait();
   return static_cast<int>(parts_->repository.Serving().size());
 }
 
-void Daemon::ReopenAccessLog() {
+void Daemon::Reload() {
+  parts_->ports->ReloadFiles();
   if (parts_->access_log == nullptr) return;
   if (const absl::Status status = parts_->access_log->Reopen(); !status.ok()) {
     Log().error("{}; lines go on to the file that was open", std::string(status.message()));
@@ -241,13 +224,9 @@ void Daemon::Stop() {
   parts.reflection.Shutdown();
   // Until then a call that comes hears that this server is unavailable; one that meets gRPC's shutdown is cancelled.
   parts.dispatcher.WaitUntilIdle(std::chrono::steady_clock::now() + grace);
-  // Closes the port, lets the other calls end, and cancels those that have not by then.
-  parts.grpc_server->Shutdown(end);
-  parts.grpc_server->Wait();
+  parts.ports->Stop(end);
   // A call's callback may still be on its way out of the dispatcher.
   parts.dispatcher.WaitUntilIdle(std::chrono::steady_clock::now() + std::chrono::hours(1));
-  parts.http.reset();
-  parts.metrics_http.reset();
   if (parts.access_log != nullptr) parts.access_log->Flush();
 }
 

@@ -26,8 +26,9 @@ class Daemon {
   // Returns when every model found at the start has been loaded or has failed: the number of versions that serve.
   int WaitUntilLoaded();
 
-  // For who has renamed the access log's file. What goes wrong is logged.
-  void ReopenAccessLog();
+  // Opens the access log's file anew, for who has renamed it, and reads certificates and tokens again. What goes wrong
+  // is logged, and what there was stays.
+  void Reload();
 
   // Refuses new requests and says so to health checks, ends the loads of models, answers what is in flight, then ends.
   // What is not answered after drain_seconds is cancelled.

@@ -145,7 +145,7 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
     const int models_ready = (*daemon)->WaitUntilLoaded();
     if (!stopping) PrintReady(**daemon, models_ready);
   });
-  signals.WaitForEnd([&] { (*daemon)->ReopenAccessLog(); });
+  signals.WaitForEnd([&] { (*daemon)->Reload(); });
   // Another signal means that whoever sends it will not wait; a run that does not even stop when it is cancelled (one
   // very long operator) must not keep the process either.
   std::thread([signals, patience = settings.drain_seconds() + kSecondsToCancel] {

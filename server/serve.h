@@ -2,7 +2,8 @@
 //
 // When every model has been loaded or has failed, one machine-readable line is printed on standard output:
 //   {"event":"ready","grpc_port":8001,"http_port":8000,"metrics_port":8002,"models_ready":2,"pid":4711}
-// SIGTERM or SIGINT drains; a second one ends the process at once. SIGHUP reopens the access log's file.
+// SIGTERM or SIGINT drains; a second one ends the process at once. SIGHUP reopens the access log's file and reads
+// certificates and tokens again.
 #pragma once
 
 #include <functional>

@@ -94,6 +94,40 @@ absl::Status CheckPorts(const config::Settings& settings) {
   return absl::OkStatus();
 }
 
+// Where TLS is asked for, there are files for it.
+absl::Status CheckTls(const config::Settings& settings) {
+  struct Port {
+    const char* name;
+    bool mutual;
+    bool tls;
+    const std::string& certificate;
+    const std::string& key;
+    const std::string& root;
+    const char* files;
+  };
+  const Port ports[] = {
+      {"grpc", settings.grpc_use_ssl_mutual(), settings.grpc_use_ssl(), settings.grpc_server_cert(),
+       settings.grpc_server_key(), settings.grpc_root_cert(), "grpc"},
+      {"http", settings.http_use_ssl_mutual(), settings.http_use_ssl(), settings.http_server_cert(),
+       settings.http_server_key(), settings.http_root_cert(), "http"},
+      {"metrics", settings.metrics_use_ssl_mutual(), settings.metrics_use_ssl(), settings.http_server_cert(),
+       settings.http_server_key(), settings.http_root_cert(), "http"},
+  };
+  for (const Port& port : ports) {
+    const std::string asked = absl::StrCat(port.name, port.mutual ? "_use_ssl_mutual" : "_use_ssl");
+    if ((port.mutual || port.tls) && (port.certificate.empty() || port.key.empty())) {
+      return Refuse(absl::StrCat(asked, " needs ", port.files, "_server_cert and ", port.files, "_server_key"));
+    }
+    if (port.mutual && port.root.empty()) return Refuse(absl::StrCat(asked, " needs ", port.files, "_root_cert"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckAccess(const config::Settings& settings) {
+  if (settings.admin() == "token" && settings.token_file().empty()) return Refuse("admin 'token' needs token_file");
+  return absl::OkStatus();
+}
+
 // Half of the memory that this process may use: of the machine's, or of the least that control groups allow.
 int64_t DefaultMemoryLimit() { return UsableMemory() / 2; }
 
@@ -105,6 +139,9 @@ void FillIn(config::Settings& settings) {
   if (!settings.has_load_memory_limit()) settings.set_load_memory_limit(DefaultMemoryLimit());
   if (!settings.has_requests_memory_limit()) settings.set_requests_memory_limit(DefaultMemoryLimit() / 2 * 3);
   if (!settings.has_kept_memory()) settings.set_kept_memory(DefaultMemoryLimit() / 4);
+  if (!settings.has_http_server_cert()) settings.set_http_server_cert(settings.grpc_server_cert());
+  if (!settings.has_http_server_key()) settings.set_http_server_key(settings.grpc_server_key());
+  if (!settings.has_http_root_cert()) settings.set_http_root_cert(settings.grpc_root_cert());
   if (!settings.has_compiler_share()) settings.set_compiler_share(DefaultCompilerShare());
 }
 
@@ -116,6 +153,8 @@ absl::StatusOr<config::Settings> CompleteSettings(config::Settings given) {
   }
   if (absl::Status status = CheckPorts(given); !status.ok()) return status;
   FillIn(given);
+  if (absl::Status status = CheckTls(given); !status.ok()) return status;
+  if (absl::Status status = CheckAccess(given); !status.ok()) return status;
   return given;
 }
 

@@ -30,13 +30,16 @@ absl::StatusOr<DispatchedCall> InferTask::Prepare(const grpc::ByteBuffer& messag
   auto requested = ReadRequestedOutputs(fields, environment().regions);
   if (!requested.ok()) return requested.status();
   requested_ = *std::move(requested);
+  for (const RequestedOutput& output : requested_) names_.push_back(output.name);
 
-  absl::Status status = ReadRegions(environment().regions, *request);
+  const auto& signature = static_cast<const Signature&>(*servable().call_interface);
+  absl::Status status = signature.CheckRequested(names_);
+  if (status.ok()) status = ReadRegions(environment().regions, *request);
   if (!status.ok()) return status;
   auto inputs = ReadInputs(*request);
   if (!inputs.ok()) return inputs.status();
-  const auto& signature = static_cast<const Signature&>(*servable().call_interface);
-  auto bound = signature.Bind(*std::move(inputs));
+  observation_.known = servable().observed.get();
+  auto bound = signature.Bind(*std::move(inputs), &observation_);
   if (!bound.ok()) return bound.status();
   set_batch_size(bound->batch_size);
   DispatchedCall call;
@@ -47,9 +50,7 @@ absl::StatusOr<DispatchedCall> InferTask::Prepare(const grpc::ByteBuffer& messag
 
 absl::Status InferTask::Encode(c10::IValue result, grpc::ByteBuffer& answer) {
   const auto& signature = static_cast<const Signature&>(*servable().call_interface);
-  std::vector<std::string> names;
-  for (const RequestedOutput& output : requested_) names.push_back(output.name);
-  auto outputs = signature.Unbind(std::move(result), names);
+  auto outputs = signature.Unbind(std::move(result), names_, &observation_);
   if (!outputs.ok()) return outputs.status();
   std::vector<AnswerOutput> answers;
   answers.reserve(outputs->size());
@@ -58,7 +59,11 @@ absl::Status InferTask::Encode(c10::IValue result, grpc::ByteBuffer& answer) {
     if (!finished.ok()) return finished.status();
     answers.push_back(*std::move(finished));
   }
-  return Write({servable().name, version(), id()}, std::move(answers), answer);
+  if (absl::Status status = Write({servable().name, version(), id()}, std::move(answers), answer); !status.ok()) {
+    return status;
+  }
+  RecordObservation(*servable().observed, observation_);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<AnswerOutput> InferTask::Finish(WireTensor output) const {

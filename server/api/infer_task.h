@@ -13,6 +13,7 @@
 #include "server/api/request_message.h"
 #include "server/api/request_task.h"
 #include "server/api/response_message.h"
+#include "server/api/signature.h"
 
 namespace hearth::server {
 
@@ -42,6 +43,8 @@ class InferTask : public RequestTask {
   absl::StatusOr<AnswerOutput> Finish(WireTensor output) const;
 
   std::vector<RequestedOutput> requested_;
+  std::vector<std::string> names_;  // theirs
+  CallObservation observation_;
 };
 
 }  // namespace hearth::server

@@ -95,7 +95,7 @@ absl::Status InferenceMethods::ModelMetadata(const inference::ModelMetadataReque
 absl::Status InferenceMethods::ModelConfig(const inference::ModelConfigRequest& request,
                                            inference::ModelConfigResponse& response) const {
   const auto found = repository_.Find(request.name(), request.version());
-  if (found.ok()) *response.mutable_config() = (*found)->config;
+  if (found.ok()) *response.mutable_config() = DescribeConfig(**found);
   return found.status();
 }
 

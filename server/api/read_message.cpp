@@ -25,7 +25,8 @@ absl::Status ReadMessage(grpc::ByteBuffer& buffer, const MessageBounds& bounds, 
                          google::protobuf::Message& message) {
   const std::string& type = message.GetDescriptor()->full_name();
   absl::Status status = CheckSize(buffer.Length(), bounds, type);
-  if (status.ok() && IsCompressed(buffer)) status = Inflate(buffer, bounds.bytes, account);
+  const Compression compression = CompressionOf(buffer);
+  if (status.ok() && compression != Compression::kNone) status = Inflate(buffer, compression, bounds.bytes, account);
   if (!status.ok()) return status;
   auto split = SplitMessage::Of(buffer, kNoField);
   status = split.status();

@@ -90,7 +90,7 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
 
   // What Start began: the message is read and its call dispatched.
   void Run();
-  // Has a compressed message inflated.
+  // If it came compressed.
   absl::Status InflateMessage();
   absl::StatusOr<DispatchedCall> PrepareCall();
   void OnResult(absl::StatusOr<c10::IValue> result);

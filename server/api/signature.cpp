@@ -1,6 +1,7 @@
 #include "server/api/signature.h"
 
 #include <ATen/core/jit_type.h>
+#include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <exception>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -47,72 +49,134 @@ const WireTensor* FindRepeated(const std::vector<TensorAtPath>& parts) {
   return nullptr;
 }
 
-// The parts of a type, as metadata lists them.
-void AppendSpecs(const c10::Type& type, const std::string& name, bool optional, std::vector<TensorSpec>& specs) {
-  if (type.kind() == c10::TypeKind::OptionalType) {
-    return AppendSpecs(*type.expectRef<c10::OptionalType>().getElementType(), name, true, specs);
-  }
-  const auto part = [&](const std::string& child) { return name.empty() ? child : JoinPath(name, child); };
-  switch (type.kind()) {
-    case c10::TypeKind::TupleType: {
-      const auto& tuple = type.expectRef<c10::TupleType>();
-      for (size_t i = 0; i < tuple.elements().size(); ++i) {
-        const std::string child = tuple.schema() != nullptr ? tuple.schema()->arguments()[i].name() : std::to_string(i);
-        AppendSpecs(*tuple.elements()[i], part(child), optional, specs);
-      }
-      return;
-    }
-    case c10::TypeKind::ListType:
-      if (IsOneTensor(type)) break;
-      return AppendSpecs(*type.expectRef<c10::ListType>().getElementType(), part("*"), optional, specs);
-    case c10::TypeKind::DictType:
-      return AppendSpecs(*type.expectRef<c10::DictType>().getValueType(), part("*"), optional, specs);
-    case c10::TypeKind::NoneType:
-      return;
-    default:
-      break;
-  }
-  TensorSpec spec{name, DatatypeOf(type), std::nullopt, optional};
-  if (type.kind() == c10::TypeKind::ListType) {
-    spec.shape = {-1};
-  } else if (spec.datatype != nullptr) {
-    spec.shape.emplace();
-  }
-  specs.push_back(std::move(spec));
-}
-
 template <typename Tensor>
 TensorSpec SpecOfConfig(const Tensor& tensor, int max_batch_size) {
-  TensorSpec spec{tensor.name(), FindDatatype(tensor.data_type()), std::nullopt, false};
+  TensorSpec spec{.name = tensor.name(), .datatype = FindDatatype(tensor.data_type())};
   spec.shape.emplace();
   if (max_batch_size > 0) spec.shape->push_back(-1);
   spec.shape->insert(spec.shape->end(), tensor.dims().begin(), tensor.dims().end());
   return spec;
 }
 
-// Gives a tensor the shape that `reshape` says, behind the batch dimension if there is one. -1 is the size that is
-// left.
-template <typename Reshape>
-void ApplyReshape(const Reshape& reshape, bool batched, WireTensor& tensor) {
-  std::vector<int64_t> shape;
-  if (batched) shape.push_back(tensor.shape.at(0));
-  shape.insert(shape.end(), reshape.shape().begin(), reshape.shape().end());
-  if (!tensor.datatype->is_bytes()) {
-    tensor.tensor = tensor.tensor.reshape(shape);
-    shape = tensor.tensor.sizes().vec();
+// A shape with the size that -1 stands for; none if there is no such size.
+std::optional<std::vector<int64_t>> FillShape(std::vector<int64_t> shape, int64_t elements) {
+  int64_t known = 1;
+  int64_t* open = nullptr;
+  for (int64_t& size : shape) {
+    if (size == -1) {
+      open = &size;
+    } else if (__builtin_mul_overflow(known, size, &known)) {
+      return std::nullopt;
+    }
   }
-  tensor.shape = std::move(shape);
+  if (open != nullptr && known > 0 && elements % known == 0) *open = elements / known;
+  const bool fits = open == nullptr ? known == elements : *open != -1;
+  return fits ? std::optional(std::move(shape)) : std::nullopt;
+}
+
+// Gives a tensor the shape that `reshape` says, behind the batch dimension if there is one. -1 is the size that is
+// left. Says whether the tensor can have that shape.
+template <typename Reshape>
+bool ApplyReshape(const Reshape& reshape, bool batched, WireTensor& tensor) {
+  std::vector<int64_t> wanted;
+  if (batched) wanted.push_back(tensor.shape.at(0));
+  wanted.insert(wanted.end(), reshape.shape().begin(), reshape.shape().end());
+  auto shape = FillShape(std::move(wanted), CountElements(tensor.shape).value_or(-1));
+  if (!shape.has_value()) return false;
+  if (!tensor.datatype->is_bytes()) tensor.tensor = tensor.tensor.reshape(*shape);
+  tensor.shape = *std::move(shape);
+  return true;
+}
+
+// Without the C++ stack that LibTorch adds to its messages.
+std::string ShortText(const std::exception& error) {
+  const auto* const of_libtorch = dynamic_cast<const c10::Error*>(&error);
+  return of_libtorch != nullptr ? of_libtorch->what_without_backtrace() : error.what();
+}
+
+std::string NotInAnswer(const std::string& name, const std::vector<WireTensor>& leaves) {
+  const std::string there = absl::StrJoin(leaves, ", ", [](std::string* out, const WireTensor& leaf) {
+    absl::StrAppend(out, "'", leaf.name.empty() ? kOnlyOutput : leaf.name, "'");
+  });
+  return absl::StrCat("output '", name, "' is not in the answer, which has ", there.empty() ? "none" : there);
+}
+
+// What is known of it from the schema completed by what was observed and, where that tells nothing, by what is assumed.
+TensorSpec Completed(TensorSpec spec, const std::optional<TensorFacts>& facts) {
+  if (spec.datatype == nullptr && facts.has_value()) {
+    spec.datatype = facts->datatypes.front();
+    spec.source = TensorSpec::Source::kObserved;
+  }
+  if (!spec.shape.has_value() && facts.has_value() && facts->shape.has_value()) {
+    spec.shape = facts->shape;
+    spec.source = TensorSpec::Source::kObserved;
+  }
+  if (spec.datatype == nullptr) {
+    spec.datatype = FindDatatype("FP32");
+    spec.source = TensorSpec::Source::kAssumed;
+  }
+  if (!spec.shape.has_value()) {
+    spec.shape = {-1};
+    spec.source = TensorSpec::Source::kAssumed;
+  }
+  return spec;
+}
+
+std::vector<TensorSpec> Completed(const SchemaTensors& tensors, const ObservedTensors* observed) {
+  if (observed == nullptr) {
+    std::vector<TensorSpec> specs = tensors.specs();
+    for (TensorSpec& spec : specs) spec = Completed(std::move(spec), std::nullopt);
+    return specs;
+  }
+  const std::vector<ObservedTensors::Named> named = observed->named();
+  std::vector<TensorSpec> specs;
+  for (size_t i = 0; i < tensors.specs().size(); ++i) {
+    const TensorSpec& spec = tensors.specs()[i];
+    const size_t before = specs.size();
+    for (const ObservedTensors::Named& tensor : named) {
+      if (tensor.number != i) continue;
+      TensorSpec part = spec;
+      part.name = tensor.name;
+      specs.push_back(Completed(std::move(part), tensor.facts));
+      specs.back().source = TensorSpec::Source::kObserved;
+    }
+    if (specs.size() == before) specs.push_back(Completed(spec, observed->FactsOf(i)));
+  }
+  return specs;
+}
+
+// The arguments and results, without the class that the method is of: it may be called otherwise in another archive.
+std::string MethodText(const c10::FunctionSchema& schema) {
+  std::string text;
+  for (size_t i = 1; i < schema.arguments().size(); ++i) {
+    absl::StrAppend(&text, schema.arguments()[i].name(), ": ", schema.arguments()[i].type()->annotation_str(), ", ");
+  }
+  for (const c10::Argument& result : schema.returns()) absl::StrAppend(&text, "-> ", result.type()->annotation_str());
+  return text;
 }
 
 }  // namespace
 
+void RecordObservation(ObservedCalls& known, const CallObservation& observation) {
+  if (observation.inputs.empty() && observation.outputs.empty()) return;
+  const MemoryAccount::Scope nobody(nullptr);
+  if (!observation.inputs.empty()) known.inputs.Record(observation.inputs);
+  if (!observation.outputs.empty()) known.outputs.Record(observation.outputs);
+}
+
 Signature::Signature(const c10::FunctionSchema& schema, const inference::ModelConfig& config)
-    : schema_(schema), config_(config) {}
+    : schema_(schema),
+      config_(config),
+      arguments_(SchemaTensors::OfArguments(schema)),
+      result_(SchemaTensors::OfResult(schema)) {}
+
+Signature::~Signature() = default;
 
 absl::StatusOr<std::unique_ptr<const Signature>> Signature::Create(const c10::FunctionSchema& schema,
                                                                    const inference::ModelConfig& config) {
   std::unique_ptr<Signature> signature(new Signature(schema, config));
   if (absl::Status status = signature->ResolveConfiguredInputs(); !status.ok()) return status;
+  signature->NameResult();
   return std::unique_ptr<const Signature>(std::move(signature));
 }
 
@@ -206,26 +270,72 @@ absl::Status Signature::CheckAgainst(const inference::ModelInput& config, WireTe
     return Wrong(tensor.name, "has a batch of ", tensor.shape[0], "; the model takes at most ",
                  config_.max_batch_size());
   }
-  if (config.has_reshape()) ApplyReshape(config.reshape(), batched, tensor);
+  if (config.has_reshape() && !ApplyReshape(config.reshape(), batched, tensor)) {
+    return Wrong(tensor.name, "of shape ", ShapeText(tensor.shape), " cannot be made into ",
+                 ShapeText(config.reshape().shape()), ", as the model takes it");
+  }
   return absl::OkStatus();
 }
 
-absl::StatusOr<BoundArguments> Signature::Bind(std::vector<WireTensor> inputs) const try {
+const Signature::ConfiguredInput* Signature::Configured(const std::string& name, const Target& target) const {
+  if (const auto found = configured_inputs_.find(name); found != configured_inputs_.end()) return &found->second;
+  for (const auto& [other, configured] : configured_inputs_) {
+    if (configured.target == target) return &configured;
+  }
+  return nullptr;
+}
+
+absl::Status Signature::CheckAllGiven(const std::vector<const inference::ModelInput*>& given) const {
+  for (const inference::ModelInput& input : config_.input()) {
+    if (input.optional() || std::ranges::find(given, &input) != given.end()) continue;
+    const Target& target = configured_inputs_.at(input.name()).target;
+    return Wrong(input.name(), "(", argument(target.index).type()->annotation_str(), ") is missing; the model takes ",
+                 KnownInputs());
+  }
+  return absl::OkStatus();
+}
+
+std::optional<SeenTensor> Signature::Seen(const Target& target, const WireTensor& tensor, std::string& path) const {
+  path = JoinPath(argument(target.index).name(), target.path);
+  const std::optional<size_t> number = arguments_.Find(path);
+  if (!number.has_value()) return std::nullopt;
+  const std::string_view name = arguments_.IsOpen(*number) ? std::string_view(path) : std::string_view();
+  return SeenTensor{*number, name, tensor.datatype, tensor.shape};
+}
+
+absl::StatusOr<BoundArguments> Signature::Bind(std::vector<WireTensor> inputs, CallObservation* observation) const try {
   BoundArguments bound;
+  const bool observes = observation != nullptr && config_.input().empty();
+  std::vector<std::string> paths(observes ? inputs.size() : 0);
+  absl::InlinedVector<SeenTensor, 8> seen;
   std::vector<std::vector<TensorAtPath>> parts(argument_count());
-  for (WireTensor& tensor : inputs) {
+  std::vector<const inference::ModelInput*> given;
+  const WireTensor* first_of_batch = nullptr;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    WireTensor& tensor = inputs[i];
     Target target;
-    auto configured = configured_inputs_.find(tensor.name);
-    if (configured != configured_inputs_.end()) {
-      if (absl::Status status = CheckAgainst(*configured->second.config, tensor); !status.ok()) return status;
+    if (const auto configured = configured_inputs_.find(tensor.name); configured != configured_inputs_.end()) {
       target = configured->second.target;
     } else {
       auto resolved = Resolve(tensor.name);
       if (!resolved.ok()) return resolved.status();
       target = *std::move(resolved);
     }
+    if (const ConfiguredInput* configured = Configured(tensor.name, target)) {
+      if (absl::Status status = CheckAgainst(*configured->config, tensor); !status.ok()) return status;
+      given.push_back(configured->config);
+      if (first_of_batch == nullptr) first_of_batch = &tensor;
+      if (config_.max_batch_size() > 0 && tensor.shape[0] != first_of_batch->shape[0]) {
+        return Wrong(tensor.name, "has a batch of ", tensor.shape[0], "; input '", first_of_batch->name,
+                     "' has one of ", first_of_batch->shape[0]);
+      }
+    }
+    if (observes) {
+      if (auto known = Seen(target, tensor, paths[i])) seen.push_back(*known);
+    }
     parts[target.index].push_back({std::move(target.path), &tensor});
   }
+  if (absl::Status status = CheckAllGiven(given); !status.ok()) return status;
   if (config_.max_batch_size() > 0 && !inputs.empty() && !inputs[0].shape.empty()) {
     bound.batch_size = inputs[0].shape[0];
   }
@@ -244,12 +354,13 @@ absl::StatusOr<BoundArguments> Signature::Bind(std::vector<WireTensor> inputs) c
       bound.args.push_back(*std::move(value));
     }
   }
+  if (observes && !observation->known->inputs.Covers(seen)) observation->inputs = {seen.begin(), seen.end()};
   return bound;
 } catch (const std::bad_alloc&) {
   throw;
 } catch (const std::exception& error) {
-  // LibTorch refuses some conversions by throwing (an integer too large, a device without memory).
-  return absl::InvalidArgumentError(absl::StrCat("the inputs cannot be made into arguments: ", error.what()));
+  // LibTorch refuses some conversions by throwing.
+  return absl::InvalidArgumentError(absl::StrCat("the inputs cannot be made into arguments: ", ShortText(error)));
 }
 
 absl::StatusOr<BoundArguments> Signature::BindWarmup(const inference::ModelWarmup& sample) const try {
@@ -259,7 +370,7 @@ absl::StatusOr<BoundArguments> Signature::BindWarmup(const inference::ModelWarmu
 } catch (const MemoryLimitError& error) {
   return absl::ResourceExhaustedError(absl::StrCat("making the sample ", error.what()));
 } catch (const std::exception& error) {
-  return absl::InvalidArgumentError(absl::StrCat("the sample cannot be made: ", error.what()));
+  return absl::InvalidArgumentError(absl::StrCat("the sample cannot be made: ", ShortText(error)));
 }
 
 // The parts of an answer, found by the names that clients give them. Refers to the parts.
@@ -317,19 +428,53 @@ absl::Status Signature::FinishOutput(WireTensor& leaf) const {
       // The model's shape is the reshape's; clients see dims.
       inference::ModelTensorReshape dims;
       *dims.mutable_shape() = output.dims();
-      ApplyReshape(dims, batched, leaf);
+      if (!ApplyReshape(dims, batched, leaf)) {
+        return absl::InternalError(absl::StrCat("output '", leaf.name, "' of shape ", ShapeText(leaf.shape),
+                                                " cannot be made into ", ShapeText(dims.shape()),
+                                                ", as the model's configuration says"));
+      }
     }
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<WireTensor>> Signature::Unbind(c10::IValue result,
-                                                          const std::vector<std::string>& requested) const try {
+void Signature::NameResult() {
+  if (!result_.AllNamed()) return;
+  for (const TensorSpec& spec : result_.specs()) {
+    const bool alone = result_.specs().size() == 1 && spec.name == kOnlyOutput;
+    result_leaves_.emplace_back().name = alone ? "" : spec.name;
+  }
+  result_names_ = std::make_unique<const Answer>(*this, result_leaves_);
+}
+
+absl::Status Signature::CheckRequested(const std::vector<std::string>& requested) const {
+  if (result_names_ == nullptr) return absl::OkStatus();
+  for (const std::string& name : requested) {
+    if (result_names_->Find(name) == nullptr) return absl::InvalidArgumentError(NotInAnswer(name, result_leaves_));
+  }
+  return absl::OkStatus();
+}
+
+void Signature::Observe(const std::vector<WireTensor>& leaves, CallObservation& observation) const {
+  absl::InlinedVector<SeenTensor, 8> seen;
+  for (const WireTensor& leaf : leaves) {
+    const std::optional<size_t> number = result_.Find(leaf.name);
+    if (!number.has_value() || leaf.datatype == nullptr) continue;
+    std::string_view name;
+    if (result_.IsOpen(*number)) name = leaf.name.empty() ? std::string_view(kOnlyOutput) : leaf.name;
+    seen.push_back({*number, name, leaf.datatype, leaf.shape});
+  }
+  if (!observation.known->outputs.Covers(seen)) observation.outputs = {seen.begin(), seen.end()};
+}
+
+absl::StatusOr<std::vector<WireTensor>> Signature::Unbind(c10::IValue result, const std::vector<std::string>& requested,
+                                                          CallObservation* observation) const try {
   auto flat = TensorsFromValue(result);
   if (!flat.ok()) return flat.status();
   // The leaves hold what they need; what they hold alone need not be copied.
   result = c10::IValue();
   std::vector<WireTensor>& leaves = *flat;
+  if (observation != nullptr && config_.output().empty()) Observe(leaves, *observation);
 
   std::vector<std::string> names = requested;
   if (names.empty()) {
@@ -346,11 +491,7 @@ absl::StatusOr<std::vector<WireTensor>> Signature::Unbind(c10::IValue result,
     for (const std::string& name : names) {
       const WireTensor* leaf = answer.Find(name);
       if (leaf == nullptr) {
-        const std::string there = absl::StrJoin(leaves, ", ", [](std::string* out, const WireTensor& l) {
-          absl::StrAppend(out, "'", l.name.empty() ? kOnlyOutput : l.name, "'");
-        });
-        const std::string message =
-            absl::StrCat("output '", name, "' is not in the answer, which has ", there.empty() ? "none" : there);
+        const std::string message = NotInAnswer(name, leaves);
         return requested.empty() ? absl::InternalError(message) : absl::InvalidArgumentError(message);
       }
       outputs.push_back(*leaf);
@@ -366,31 +507,28 @@ absl::StatusOr<std::vector<WireTensor>> Signature::Unbind(c10::IValue result,
 } catch (const std::bad_alloc&) {
   throw;
 } catch (const std::exception& error) {
-  return absl::InternalError(absl::StrCat("the model's answer cannot be sent: ", error.what()));
+  return absl::InternalError(absl::StrCat("the model's answer cannot be sent: ", ShortText(error)));
 }
 
-std::vector<TensorSpec> Signature::inputs() const {
+std::shared_ptr<ObservedCalls> Signature::ObservedAfter(std::shared_ptr<ObservedCalls> before) const {
+  std::string text = MethodText(schema_);
+  if (before != nullptr && before->schema == text) return before;
+  return std::make_shared<ObservedCalls>(std::move(text), arguments_.specs().size(), result_.specs().size());
+}
+
+std::vector<TensorSpec> Signature::inputs(const ObservedTensors* observed) const {
   std::vector<TensorSpec> specs;
   for (const auto& input : config_.input()) {
     specs.push_back(SpecOfConfig(input, config_.max_batch_size()));
     specs.back().optional = input.optional();
   }
-  if (!specs.empty()) return specs;
-  for (int i = 0; i < argument_count(); ++i) {
-    AppendSpecs(*argument(i).type(), argument(i).name(), argument(i).default_value().has_value(), specs);
-  }
-  return specs;
+  return specs.empty() ? Completed(arguments_, observed) : specs;
 }
 
-std::vector<TensorSpec> Signature::outputs() const {
+std::vector<TensorSpec> Signature::outputs(const ObservedTensors* observed) const {
   std::vector<TensorSpec> specs;
   for (const auto& output : config_.output()) specs.push_back(SpecOfConfig(output, config_.max_batch_size()));
-  if (!specs.empty() || schema_.returns().empty()) return specs;
-  AppendSpecs(*schema_.returns()[0].type(), "", false, specs);
-  for (TensorSpec& spec : specs) {
-    if (spec.name.empty()) spec.name = kOnlyOutput;
-  }
-  return specs;
+  return specs.empty() ? Completed(result_, observed) : specs;
 }
 
 }  // namespace hearth::server

@@ -5,7 +5,9 @@
 // argument i, "NAME__i.PATH" a part of it. If the method takes one Dict alone, names are its keys. Where the
 // configuration has inputs, its names come first: they are arguments' names if every one is such a name or path, else
 // positions if every one is NAME__i, else keys if the method takes one Dict, else they stand for the arguments in their
-// order. Arguments that have a default or are Optional may be left out.
+// order. Arguments that have a default or are Optional may be left out; of the configuration's inputs only those that
+// it calls optional. An input that a request names otherwise than the configuration does is held to what that says all
+// the same.
 //
 // Outputs. A name is the path of a leaf of the answer; an answer that is one leaf is called "OUTPUT__0". "NAME__i" is
 // part i of an answer that has parts, or the whole of one that has none. Where the configuration has outputs, their
@@ -27,21 +29,23 @@
 #include "absl/status/statusor.h"
 #include "jit/runtime.h"
 #include "proto/inference/model_config.pb.h"
+#include "server/api/schema_tensors.h"
 #include "server/api/tensors_from_value.h"
+#include "server/repository/observed_tensors.h"
 #include "server/repository/servable.h"
 #include "wire/wire_tensor.h"
 
 namespace hearth::server {
 
-inline constexpr const char* kOnlyOutput = "OUTPUT__0";
-
-// What is known of an input or output before it is there.
-struct TensorSpec {
-  std::string name;
-  const Datatype* datatype = nullptr;         // null: any, or the model's own choice
-  std::optional<std::vector<int64_t>> shape;  // -1 varies; none: not known
-  bool optional = false;
+// What a call's tensors are compared with, and what of them is new. Signature::Bind and Unbind fill it; the caller
+// records it once the call has gone well.
+struct CallObservation {
+  const ObservedCalls* known = nullptr;
+  std::vector<Sighting> inputs, outputs;  // empty: nothing is new
 };
+
+// Into what was known, `known`. What it keeps is the model's memory and counts for no request.
+void RecordObservation(ObservedCalls& known, const CallObservation& observation);
 
 class Signature : public CallInterface {
  public:
@@ -49,28 +53,38 @@ class Signature : public CallInterface {
   // method's.
   static absl::StatusOr<std::unique_ptr<const Signature>> Create(const c10::FunctionSchema& schema,
                                                                  const inference::ModelConfig& config);
+  ~Signature() override;
 
   // Takes the tensors. They stay where they are, on the CPU: the runtime copies them to its device, on the stream of
-  // the run. kInvalidArgument for a name that is unknown, given twice or missing, and for a datatype or shape that does
-  // not fit (expected and got).
-  absl::StatusOr<BoundArguments> Bind(std::vector<WireTensor> inputs) const;
+  // the run. kInvalidArgument for a name that is unknown, given twice or missing, and for a datatype, shape or batch
+  // that does not fit (expected and got). `observation` may be null.
+  absl::StatusOr<BoundArguments> Bind(std::vector<WireTensor> inputs, CallObservation* observation = nullptr) const;
 
   absl::StatusOr<BoundArguments> BindWarmup(const inference::ModelWarmup& sample) const override;
 
   // The tensors that answer a request, named as `requested` (or, if that is empty, as said above) and ready to be sent.
   // kInvalidArgument for a requested output that the answer does not have; kInternal if the answer is not what the
   // configuration says.
-  absl::StatusOr<std::vector<WireTensor>> Unbind(c10::IValue result, const std::vector<std::string>& requested) const;
+  absl::StatusOr<std::vector<WireTensor>> Unbind(c10::IValue result, const std::vector<std::string>& requested,
+                                                 CallObservation* observation = nullptr) const;
 
-  // For metadata: the configuration's if it has any, else from the schema; a List or Dict of unknown length is "x.*".
-  std::vector<TensorSpec> inputs() const;
-  std::vector<TensorSpec> outputs() const;
+  // kInvalidArgument for a requested output that no answer can have, where the schema says what an answer has.
+  absl::Status CheckRequested(const std::vector<std::string>& requested) const;
+
+  std::shared_ptr<ObservedCalls> ObservedAfter(std::shared_ptr<ObservedCalls> before) const override;
+
+  // For metadata: the configuration's if it has any, else from the schema and from what was observed, which may be
+  // null; a List or Dict of unknown length is "x.*" until it is observed. Every one has a datatype and a shape.
+  std::vector<TensorSpec> inputs(const ObservedTensors* observed = nullptr) const;
+  std::vector<TensorSpec> outputs(const ObservedTensors* observed = nullptr) const;
 
  private:
   // Where a tensor goes: a part of argument `index` (0 is the first after self).
   struct Target {
     int index = 0;
     std::string path;
+
+    bool operator==(const Target&) const = default;
   };
   struct ConfiguredInput {
     const inference::ModelInput* config;
@@ -79,21 +93,32 @@ class Signature : public CallInterface {
 
   Signature(const c10::FunctionSchema& schema, const inference::ModelConfig& config);
   absl::Status ResolveConfiguredInputs();
+  void NameResult();
   int argument_count() const { return static_cast<int>(schema_.arguments().size()) - 1; }
   const c10::Argument& argument(int index) const { return schema_.arguments()[index + 1]; }
   bool TakesOneDict() const;
   std::optional<Target> ByName(const std::string& name) const;
   std::optional<Target> ByPosition(const std::string& name) const;
   absl::StatusOr<Target> Resolve(const std::string& name) const;
+  // The configuration's input of that name or, under another name, of the same target; null: it has none.
+  const ConfiguredInput* Configured(const std::string& name, const Target& target) const;
   absl::Status CheckAgainst(const inference::ModelInput& config, WireTensor& tensor) const;
+  absl::Status CheckAllGiven(const std::vector<const inference::ModelInput*>& given) const;
+  std::optional<SeenTensor> Seen(const Target& target, const WireTensor& tensor, std::string& path) const;
   std::string DisplayName(int index) const;
   std::string KnownInputs() const;
   class Answer;
   absl::Status FinishOutput(WireTensor& leaf) const;
+  void Observe(const std::vector<WireTensor>& leaves, CallObservation& observation) const;
 
   const c10::FunctionSchema& schema_;
   const inference::ModelConfig config_;
+  const SchemaTensors arguments_;
+  const SchemaTensors result_;
   std::map<std::string, ConfiguredInput> configured_inputs_;
+  // Of an answer as the schema has it; null where that leaves names open.
+  std::vector<WireTensor> result_leaves_;
+  std::unique_ptr<const Answer> result_names_;
 };
 
 }  // namespace hearth::server

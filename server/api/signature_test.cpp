@@ -252,11 +252,182 @@ TEST_F(SignatureTest, MetadataComesFromTheSchema) {
     inputs.push_back(spec.name + (spec.datatype ? std::string(" ") + spec.datatype->name : "") +
                      (spec.optional ? " optional" : ""));
   }
-  EXPECT_THAT(inputs, ElementsAre("a", "b.*.0 INT64", "b.*.1 FP64", "c BYTES optional"));
+  EXPECT_THAT(inputs, ElementsAre("a FP32", "b.*.0 INT64", "b.*.1 FP64", "c BYTES optional"));
+  EXPECT_EQ(signature_->inputs()[0].source, TensorSpec::Source::kAssumed);
+  EXPECT_EQ(signature_->inputs()[1].source, TensorSpec::Source::kDeclared);
   const std::vector<TensorSpec> outputs = signature_->outputs();
   ASSERT_EQ(outputs.size(), 2u);
   EXPECT_EQ(outputs[1].name, "1.*");
   EXPECT_THAT(*outputs[1].shape, ElementsAre(-1));
+}
+
+class ObservingTest : public SignatureTest {
+ protected:
+  // A call that goes well.
+  void Call(std::vector<WireTensor> inputs, IValue result) {
+    if (observed_ == nullptr) observed_ = signature_->ObservedAfter(nullptr);
+    CallObservation observation{.known = observed_.get(), .inputs = {}, .outputs = {}};
+    ASSERT_TRUE(signature_->Bind(std::move(inputs), &observation).ok());
+    ASSERT_TRUE(signature_->Unbind(std::move(result), {}, &observation).ok());
+    RecordObservation(*observed_, observation);
+  }
+  static std::vector<std::string> Texts(const std::vector<TensorSpec>& specs) {
+    std::vector<std::string> texts;
+    for (const TensorSpec& spec : specs) {
+      const char* const marks[] = {"", " observed", " assumed"};
+      texts.push_back(spec.name + " " + spec.datatype->name + " " + ShapeText(*spec.shape) +
+                      marks[static_cast<int>(spec.source)]);
+    }
+    return texts;
+  }
+  std::vector<std::string> Inputs() { return Texts(signature_->inputs(&observed_->inputs)); }
+  std::vector<std::string> Outputs() { return Texts(signature_->outputs(&observed_->outputs)); }
+
+  std::shared_ptr<ObservedCalls> observed_;
+};
+
+TEST_F(ObservingTest, WhatTheSchemaLeavesOpenIsWhatCallsHad) {
+  ASSERT_TRUE(Make("Tensor a, int n=1) -> ((Tensor, int))").ok());
+  Call({Numbers("a", {2, 3}, c10::kLong)}, IValue(std::make_tuple(at::arange(4), int64_t{1})));
+  EXPECT_THAT(Inputs(), ElementsAre("a INT64 [2,3] observed", "n INT64 []"));
+  EXPECT_THAT(Outputs(), ElementsAre("0 INT64 [4] observed", "1 INT64 []"));
+  // By whatever name the client calls it.
+  Call({Numbers("INPUT__0", {5, 3}, c10::kLong)}, IValue(std::make_tuple(at::arange(5), int64_t{1})));
+  EXPECT_THAT(Inputs(), ElementsAre("a INT64 [-1,3] observed", "n INT64 []"));
+  EXPECT_THAT(Outputs(), ElementsAre("0 INT64 [-1] observed", "1 INT64 []"));
+}
+
+TEST_F(ObservingTest, PartsThatCallsNameAreListedByThoseNames) {
+  ASSERT_TRUE(Make("Dict(str, Tensor) d, Tensor[] l) -> Dict(str, Tensor)").ok());
+  c10::Dict<std::string, at::Tensor> answer;
+  answer.insert("boxes", at::arange(3));
+  answer.insert("more.labels", at::arange(2));
+  Call({Numbers("d.x.y", {2}), Numbers("l.0", {1}), Numbers("l.1", {4})}, IValue(answer));
+  EXPECT_THAT(Inputs(), ElementsAre("d.x.y FP32 [2] observed", "l.0 FP32 [1] observed", "l.1 FP32 [4] observed"));
+  EXPECT_THAT(Outputs(), ElementsAre("boxes INT64 [3] observed", "more.labels INT64 [2] observed"));
+  Call({Numbers("d.x.y", {2}), Numbers("l.0", {1})}, IValue(answer));
+  EXPECT_THAT(Inputs(), ElementsAre("d.* FP32 [2] observed", "l.* FP32 [-1] observed"));
+}
+
+TEST_F(ObservingTest, AnAnswerOfWhichTheSchemaSaysNothingIsObservedToo) {
+  ASSERT_TRUE(Make("Tensor a) -> Any").ok());
+  Call({Numbers("a", {1})}, IValue(at::arange(3)));
+  EXPECT_THAT(Outputs(), ElementsAre("OUTPUT__0 INT64 [3] observed"));
+  observed_ = nullptr;
+  Call({Numbers("a", {1})}, IValue(std::make_tuple(at::arange(3), at::arange(2))));
+  EXPECT_THAT(Outputs(), ElementsAre("0 INT64 [3] observed", "1 INT64 [2] observed"));
+}
+
+TEST_F(ObservingTest, AConfigurationIsNotObserved) {
+  ASSERT_TRUE(Make("Tensor a) -> Tensor", "input { name: 'a' data_type: TYPE_FP32 dims: -1 }").ok());
+  Call({Numbers("a", {2})}, IValue(at::arange(3)));
+  EXPECT_THAT(Inputs(), ElementsAre("a FP32 [-1]"));
+  EXPECT_THAT(Outputs(), ElementsAre("OUTPUT__0 INT64 [3] observed"));
+}
+
+TEST_F(ObservingTest, ARecordBelongsToTheMethodThatItIsOf) {
+  ASSERT_TRUE(Make("Tensor a) -> Tensor").ok());
+  Call({Numbers("a", {2})}, IValue(at::arange(3)));
+  EXPECT_EQ(signature_->ObservedAfter(observed_), observed_);
+  ASSERT_TRUE(Make("Tensor a, Tensor b) -> Tensor").ok());
+  const auto other = signature_->ObservedAfter(observed_);
+  EXPECT_NE(other, observed_);
+  EXPECT_EQ(other->inputs.size(), 2u);
+}
+
+TEST_F(SignatureTest, OutputsThatNoAnswerHasAreRefusedBeforeTheRun) {
+  ASSERT_TRUE(Make(") -> ((Tensor, (Tensor, str?)))").ok());
+  EXPECT_TRUE(signature_->CheckRequested({"0", "1.0", "OUTPUT__0", "OUTPUT__1.1"}).ok());
+  const absl::Status status = signature_->CheckRequested({"2"});
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("'2' is not in the answer, which has '0', '1.0', '1.1'"));
+  ASSERT_TRUE(Make(") -> Tensor", "output { name: 'y' data_type: TYPE_FP32 dims: -1 }").ok());
+  EXPECT_TRUE(signature_->CheckRequested({"y", "OUTPUT__0"}).ok());
+  EXPECT_FALSE(signature_->CheckRequested({"z"}).ok());
+  // Only the answer shows what these have.
+  for (const char* open : {") -> Tensor[]", ") -> Dict(str, Tensor)", ") -> Any", ") -> Tensor[]?"}) {
+    ASSERT_TRUE(Make(open).ok());
+    EXPECT_TRUE(signature_->CheckRequested({"7"}).ok()) << open;
+  }
+}
+
+TEST_F(SignatureTest, AnotherNameForAConfiguredInputIsHeldToTheConfiguration) {
+  ASSERT_TRUE(Make("Tensor a) -> Tensor", R"pb(
+                max_batch_size: 2
+                input { name: "INPUT__0" data_type: TYPE_FP32 dims: 3 }
+              )pb")
+                  .ok());
+  EXPECT_TRUE(Bind({Numbers("a", {2, 3})}).ok());
+  EXPECT_THAT(BindError({Numbers("a", {3, 3})}), HasSubstr("'a' has a batch of 3; the model takes at most 2"));
+  EXPECT_THAT(BindError({Numbers("a", {1, 3}, c10::kLong)}), HasSubstr("expects the datatype FP32, got INT64"));
+}
+
+TEST_F(SignatureTest, InputsOfOneRequestHaveOneBatch) {
+  ASSERT_TRUE(Make("Tensor a, Tensor b) -> Tensor", R"pb(
+                max_batch_size: 8
+                input { name: "a" data_type: TYPE_FP32 dims: 1 }
+                input { name: "b" data_type: TYPE_FP32 dims: 1 }
+              )pb")
+                  .ok());
+  EXPECT_TRUE(Bind({Numbers("a", {2, 1}), Numbers("b", {2, 1})}).ok());
+  EXPECT_THAT(BindError({Numbers("a", {2, 1}), Numbers("b", {3, 1})}),
+              HasSubstr("'b' has a batch of 3; input 'a' has one of 2"));
+}
+
+TEST_F(SignatureTest, AConfiguredInputMayBeLeftOutIfTheConfigurationSaysSo) {
+  const char* const config = R"pb(
+    input { name: "a" data_type: TYPE_FP32 dims: -1 }
+    input {
+      name: "n"
+      data_type: TYPE_INT64
+      dims: []
+    }
+  )pb";
+  ASSERT_TRUE(Make("Tensor a, int n=1) -> Tensor", config).ok());
+  EXPECT_THAT(BindError({Numbers("a", {2})}), HasSubstr("'n' (int) is missing; the model takes 'a', 'n'"));
+  ASSERT_TRUE(Make("Tensor a, int n=1) -> Tensor", R"pb(
+                input { name: "a" data_type: TYPE_FP32 dims: -1 }
+                input {
+                  name: "n"
+                  data_type: TYPE_INT64
+                  dims: []
+                  optional: true
+                }
+              )pb")
+                  .ok());
+  EXPECT_TRUE(Bind({Numbers("a", {2})}).ok());
+}
+
+TEST_F(SignatureTest, AReshapeThatDoesNotFitIsTold) {
+  ASSERT_TRUE(Make("str[] s, Tensor t) -> Tensor", R"pb(
+                input {
+                  name: "s"
+                  data_type: TYPE_STRING
+                  dims: [ -1, 1 ]
+                  reshape { shape: [ -1 ] }
+                }
+                input {
+                  name: "t"
+                  data_type: TYPE_FP32
+                  dims: [ -1 ]
+                  reshape { shape: [ -1, 2 ] }
+                }
+              )pb")
+                  .ok());
+  const WireTensor strings = {"s", BytesDatatype(), {2, 1}, {}, {"x", "y"}};
+  const auto bound = Bind({strings, Numbers("t", {4})});
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  EXPECT_EQ(bound->args[0].toListRef().size(), 2u);
+  EXPECT_THAT(bound->args[1].toTensor().sizes(), ElementsAre(2, 2));
+  EXPECT_THAT(BindError({strings, Numbers("t", {3})}), HasSubstr("'t' of shape [3] cannot be made into [-1,2]"));
+}
+
+TEST_F(SignatureTest, AnIntegerThatDoesNotFitIsTold) {
+  ASSERT_TRUE(Make("int i, int[] l) -> Tensor").ok());
+  WireTensor large = Numbers("i", {}, c10::kUInt64);
+  *static_cast<uint64_t*>(large.tensor.mutable_data_ptr()) = uint64_t{1} << 63;
+  EXPECT_THAT(BindError({large, Numbers("l", {1}, c10::kLong)}),
+              HasSubstr("input 'i' has 9223372036854775808; an int is at most 9223372036854775807"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <utility>
@@ -175,6 +176,19 @@ IValue Element(const WireTensor& tensor, int64_t index, TypeKind scalar) {
   return IValue(value.to<bool>());
 }
 
+// Of unsigned numbers, the first that is no int; none: all are.
+std::optional<uint64_t> FindTooLarge(const WireTensor& tensor) {
+  if (tensor.datatype->scalar != c10::ScalarType::UInt64) return std::nullopt;
+  const auto* const first = static_cast<const uint64_t*>(tensor.tensor.const_data_ptr());
+  const auto* const end = first + tensor.tensor.numel();
+  const auto* const found = std::find_if(first, end, [](uint64_t value) { return value > INT64_MAX; });
+  return found == end ? std::nullopt : std::optional(*found);
+}
+
+absl::Status TooLarge(const std::string& name, uint64_t value) {
+  return Wrong(name, "has ", value, "; an int is at most ", INT64_MAX);
+}
+
 template <typename Number>
 IValue ListOfNumbers(const at::Tensor& tensor) {
   const at::Tensor numbers = tensor.to(c10::CppTypeToScalarType<Number>::value).contiguous();
@@ -198,6 +212,9 @@ absl::StatusOr<IValue> ScalarFromTensor(const c10::Type& type, const std::string
     return Wrong(name, "is a ", type.annotation_str(), " and expects one element of shape [] or [1], got the shape ",
                  ShapeText(tensor.shape));
   }
+  if (type.kind() == TypeKind::IntType) {
+    if (const auto value = FindTooLarge(tensor)) return TooLarge(name, *value);
+  }
   return Element(tensor, 0, type.kind());
 }
 
@@ -217,15 +234,14 @@ absl::StatusOr<IValue> ScalarListFromTensor(const c10::ListType& type, const std
   }
   if (scalar == TypeKind::FloatType) return ListOfNumbers<double>(tensor.tensor);
   if (scalar == TypeKind::BoolType) return ListOfNumbers<bool>(tensor.tensor);
-  // Only of these some are too large, which Element refuses.
-  if (scalar == TypeKind::IntType && tensor.datatype->scalar != c10::ScalarType::UInt64) {
+  if (scalar == TypeKind::IntType) {
+    if (const auto value = FindTooLarge(tensor)) return TooLarge(name, *value);
     return ListOfNumbers<int64_t>(tensor.tensor);
   }
-  c10::impl::GenericList list(type.getElementType());
-  const int64_t count = ElementCount(tensor);
-  list.reserve(count);
-  for (int64_t i = 0; i < count; ++i) list.push_back(Element(tensor, i, scalar));
-  return IValue(list);
+  c10::List<std::string> list;
+  list.reserve(tensor.strings.size());
+  for (const std::string& string : tensor.strings) list.push_back(string);
+  return IValue(std::move(list));
 }
 
 absl::StatusOr<IValue> OneTensor(const c10::Type& type, const std::string& name, WireTensor& tensor) {

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/http/status_text.h"
+#include "server/security/address.h"
 
 namespace hearth::server {
 namespace {
@@ -22,6 +23,14 @@ constexpr size_t kWriteStep = 1 << 20;
 
 HttpResponse TextAnswer(int status, std::string_view text) {
   return {.status = status, .body = std::string(text) + "\n"};
+}
+
+// "ipv4:127.0.0.1:40120", as gRPC writes it.
+std::string PeerOf(const tcp::socket& socket) {
+  error_code error;
+  const tcp::endpoint peer = socket.remote_endpoint(error);
+  if (error) return "";
+  return absl::StrCat(peer.address().is_v4() ? "ipv4:" : "ipv6:", Address(peer.address().to_string(), peer.port()));
 }
 
 }  // namespace
@@ -45,12 +54,19 @@ class HttpResponder::Pending {
   std::function<void()> on_gone_;
 };
 
+HttpConnection::HttpConnection(HttpServer::Loop& loop, tcp::socket socket, std::shared_ptr<SSL_CTX> context)
+    : loop_(loop),
+      transport_(std::move(socket), std::move(context)),
+      peer_(PeerOf(transport_.socket())),
+      parser_(static_cast<size_t>(loop.options.max_header_bytes), peer_),
+      phase_(transport_.encrypted() ? kHandshake : kHeader) {}
+
 void HttpConnection::Start() {
-  loop_.phases[kHeader].push_back(shared_from_this());
-  place_ = std::prev(loop_.phases[kHeader].end());
+  loop_.phases[phase_].push_back(shared_from_this());
+  place_ = std::prev(loop_.phases[phase_].end());
   listed_ = true;
   ++loop_.open;
-  Enter(kHeader);
+  Enter(phase_);
   WaitToRead();
 }
 
@@ -68,9 +84,12 @@ void HttpConnection::Close() {
   loop_.phases[phase_].erase(place_);
   --loop_.open;
   loop_.unfinished_body_bytes -= std::exchange(counted_body_, 0);
-  error_code ignored;
-  (void)socket_.close(ignored);
+  CountUnsent(0);
+  wanted_ = false;
+  // Else the socket closes when the handshake's thread has let go of it.
+  if (!shaking_) transport_.Close();
   if (const auto pending = pending_.lock()) pending->Gone();
+  loop_.Closed();
 }
 
 void HttpConnection::TimeOut() {
@@ -80,19 +99,31 @@ void HttpConnection::TimeOut() {
   Close();
 }
 
+void HttpConnection::Drain() {
+  if (phase_ == kHandling || phase_ == kWriting || phase_ == kLingering) {
+    close_ = true;
+  } else if (phase_ == kBody || (phase_ == kHeader && parser_.begun())) {
+    Refuse(TextAnswer(503, "the server is shutting down"));
+  } else {
+    Close();
+  }
+}
+
 void HttpConnection::WaitToRead() {
   if (waits_to_read_ || !listed_) return;
   waits_to_read_ = true;
-  socket_.async_wait(tcp::socket::wait_read, [self = shared_from_this()](const error_code& error) {
+  const auto go_on = [self = shared_from_this()](const error_code& error) {
     self->waits_to_read_ = false;
     if (!self->listed_) return;
     if (error) return self->Close();
     self->Readable();
-  });
+  };
+  if (transport_.HasUnread()) return asio::post(loop_.context, [go_on] { go_on({}); });
+  transport_.socket().async_wait(transport_.waits_to_write() ? tcp::socket::wait_write : tcp::socket::wait_read, go_on);
 }
 
 void HttpConnection::WaitToWrite() {
-  socket_.async_wait(tcp::socket::wait_write, [self = shared_from_this()](const error_code& error) {
+  transport_.socket().async_wait(tcp::socket::wait_write, [self = shared_from_this()](const error_code& error) {
     if (!self->listed_) return;
     if (error) return self->Close();
     self->Write();
@@ -101,6 +132,8 @@ void HttpConnection::WaitToWrite() {
 
 void HttpConnection::Readable() {
   switch (phase_) {
+    case kHandshake:
+      return Handshake();
     case kHeader:
     case kIdle:
     case kBody:
@@ -108,7 +141,7 @@ void HttpConnection::Readable() {
     case kHandling:
       return LookForEnd();
     case kLingering:
-      return Drain();
+      return Discard();
     default:
       return;  // what comes while an answer is sent is read afterwards
   }
@@ -119,10 +152,10 @@ void HttpConnection::Read() {
   size_t size = 0;
   try {
     if (const size_t left = std::min(parser_.body_left(), kBodyStep); left > 0) {
-      size = socket_.read_some(asio::buffer(parser_.BodyRoom(left), left), error);
+      size = transport_.ReadSome(parser_.BodyRoom(left), left, error);
       parser_.BodyRead(size);
     } else {
-      size = socket_.read_some(asio::buffer(loop_.scratch), error);
+      size = transport_.ReadSome(loop_.scratch.data(), loop_.scratch.size(), error);
       parser_.Add({loop_.scratch.data(), size});
     }
   } catch (const std::bad_alloc&) {
@@ -138,18 +171,36 @@ void HttpConnection::Read() {
 // While a request is handled: an end means that nobody waits for the answer any more. The next request's bytes wait in
 // the socket.
 void HttpConnection::LookForEnd() {
-  char byte = 0;
-  error_code error;
-  (void)socket_.receive(asio::buffer(&byte, 1), tcp::socket::message_peek, error);
+  const error_code error = transport_.LookForEnd();
   if (error == asio::error::would_block) return WaitToRead();
   if (!error) return;
   if (const auto pending = pending_.lock()) pending->Gone();
 }
 
-void HttpConnection::Drain() {
+void HttpConnection::Discard() {
   error_code error;
-  drained_ += socket_.read_some(asio::buffer(loop_.scratch), error);
-  if ((error && error != asio::error::would_block) || drained_ > kLingerBytes) return Close();
+  discarded_ += transport_.Discard(loop_.scratch, error);
+  if ((error && error != asio::error::would_block) || discarded_ > kLingerBytes) return Close();
+  WaitToRead();
+}
+
+// On a thread of its own: a signature takes as long as a hundred requests, and who asks for one has shown nothing yet.
+void HttpConnection::Handshake() {
+  shaking_ = true;
+  asio::post(*loop_.handshakes, [self = shared_from_this()] {
+    const auto progress = self->wanted_ ? self->transport_.Handshake() : Transport::Progress::kFailed;
+    asio::post(self->loop_.context, [self, progress] { self->AfterHandshake(progress); });
+  });
+}
+
+void HttpConnection::AfterHandshake(Transport::Progress progress) {
+  shaking_ = false;
+  if (!listed_) return transport_.Close();
+  if (progress == Transport::Progress::kFailed) {
+    loop_.refusals.Write("a connection", peer_, "no handshake of TLS: " + transport_.failure());
+    return Close();
+  }
+  if (progress == Transport::Progress::kDone) Enter(kHeader);
   WaitToRead();
 }
 
@@ -202,7 +253,8 @@ bool HttpConnection::TakeHead() {
       parser_.Advance() == RequestParser::State::kBody) {
     error_code error;
     // All answers before have been taken, so there is room.
-    if (socket_.write_some(asio::buffer(kContinue), error) != kContinue.size()) {
+    const asio::const_buffer buffer = asio::buffer(kContinue);
+    if (transport_.WriteSome({&buffer, 1}, error) != kContinue.size()) {
       Close();
       return false;
     }
@@ -229,6 +281,9 @@ void HttpConnection::CountBody() {
   loop_.unfinished_body_bytes += size - std::exchange(counted_body_, size);
 }
 
+// An answer counts until all of it is taken.
+void HttpConnection::CountUnsent(int64_t size) { loop_.unsent_bytes += size - std::exchange(counted_unsent_, size); }
+
 void HttpConnection::Deliver(HttpResponse response) {
   if (listed_ && phase_ == kHandling) Send(std::move(response));
 }
@@ -243,6 +298,7 @@ void HttpConnection::Send(HttpResponse response) {
   CountBody();
   pending_.reset();
   response_ = std::move(response);
+  close_ = close_ || loop_.draining;
   head_ = absl::StrCat("HTTP/1.1 ", response_.status, " ", std::string(StatusText(response_.status)),
                        "\r\nContent-Type: ", response_.content_type, "\r\nContent-Length: ", response_.size(),
                        "\r\nConnection: ", close_ ? "close" : "keep-alive", "\r\n");
@@ -256,18 +312,20 @@ void HttpConnection::Send(HttpResponse response) {
     }
   }
   next_unsent_ = 0;
+  CountUnsent(static_cast<int64_t>(response_.size()));
+  loop_.BoundUnsent();
   Write();
 }
 
 void HttpConnection::Write() {
-  std::array<asio::const_buffer, 16> buffers;  // those that are not needed are empty
+  std::array<asio::const_buffer, 16> buffers;
   size_t count = 0, size = 0;
   for (size_t i = next_unsent_; i < unsent_.size() && count < buffers.size() && size < kWriteStep; ++i) {
     buffers[count++] = asio::buffer(unsent_[i].data(), std::min(unsent_[i].size(), kWriteStep - size));
     size += buffers[count - 1].size();
   }
   error_code error;
-  size_t written = socket_.write_some(buffers, error);
+  size_t written = transport_.WriteSome({buffers.data(), count}, error);
   if (error && error != asio::error::would_block) return Close();
   if (written > 0) Enter(kWriting);
   while (written > 0) {
@@ -282,14 +340,14 @@ void HttpConnection::Write() {
 }
 
 void HttpConnection::Written() {
+  CountUnsent(0);
   response_ = HttpResponse();
   head_ = std::string();
   unsent_ = {};
   head_only_ = false;
   if (close_) {
     // Closing a socket that holds unread bytes would take the answer away from the client.
-    error_code ignored;
-    (void)socket_.shutdown(tcp::socket::shutdown_send, ignored);
+    transport_.EndWrites();
     Enter(kLingering);
     return WaitToRead();
   }

@@ -1,6 +1,7 @@
 // One client's connection: reads requests, has them handled one at a time, and writes the answers.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -10,19 +11,22 @@
 
 #include "server/http/http_loop.h"
 #include "server/http/request_parser.h"
+#include "server/http/transport.h"
 
 namespace hearth::server {
 
 // Belongs to the server's thread.
 class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
-  HttpConnection(HttpServer::Loop& loop, tcp::socket socket)
-      : loop_(loop), socket_(std::move(socket)), parser_(static_cast<size_t>(loop.options.max_header_bytes)) {}
+  // With a context, the connection begins with a handshake of TLS.
+  HttpConnection(HttpServer::Loop& loop, tcp::socket socket, std::shared_ptr<SSL_CTX> context);
 
   // Takes its place in its first phase's list and begins to read.
   void Start();
   void Close();
   void TimeOut();
+  // For a server that ends: a request whose answer is on its way gets it, any other is refused.
+  void Drain();
   // Sends the answer to the request that is being handled.
   void Deliver(HttpResponse response);
 
@@ -35,7 +39,9 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void Readable();
   void Read();
   void LookForEnd();
-  void Drain();
+  void Discard();
+  void Handshake();
+  void AfterHandshake(Transport::Progress progress);
   void Process();
   bool TakeHead();
   void Handle();
@@ -45,19 +51,25 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void Write();
   void Written();
   void CountBody();
+  void CountUnsent(int64_t size);
 
   HttpServer::Loop& loop_;
-  tcp::socket socket_;
+  Transport transport_;
+  const std::string peer_;
   RequestParser parser_;
-  Phase phase_ = kHeader;
+  Phase phase_;
   std::chrono::steady_clock::time_point since_;
   HttpServer::Loop::Connections::iterator place_;
   bool listed_ = false;
   bool waits_to_read_ = false;
+  // A thread of the handshakes' has the transport; it looks first whether anybody still wants it to.
+  bool shaking_ = false;
+  std::atomic<bool> wanted_{true};
   bool close_ = false;
   bool head_only_ = false;
-  size_t drained_ = 0;
+  size_t discarded_ = 0;
   int64_t counted_body_ = 0;
+  int64_t counted_unsent_ = 0;
   std::weak_ptr<HttpResponder::Pending> pending_;
   // What is being sent: the head, then the response's own bytes.
   std::string head_;

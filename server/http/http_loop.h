@@ -8,16 +8,21 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <chrono>
 #include <functional>
+#include <future>
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "server/http/http_server.h"
+#include "server/security/listening_sockets.h"
+#include "server/security/refusal_log.h"
 
 namespace hearth::server {
 
@@ -28,7 +33,7 @@ using boost::system::error_code;
 class HttpConnection;
 
 // What a connection waits for. Those in one phase form a list, the one that waits longest first.
-enum Phase { kHeader, kIdle, kBody, kHandling, kWriting, kLingering, kPhases };
+enum Phase { kHandshake, kHeader, kIdle, kBody, kHandling, kWriting, kLingering, kPhases };
 
 // The way from any thread to the server's, which may have gone.
 struct Mailbox {
@@ -46,9 +51,15 @@ class HttpServer::Loop {
  public:
   Loop(const Options& server_options, std::shared_ptr<HttpHandler> server_handler);
 
-  absl::Status Listen();
+  void Listen(ListeningSockets sockets);
   void Run();
+  void Drain(std::chrono::steady_clock::time_point end);
   void Stop();
+
+  // Closes connections that are slowest to take their answers, while the answers of all are more than they may be.
+  void BoundUnsent();
+  // A connection has closed.
+  void Closed();
 
   using Connections = std::list<std::shared_ptr<HttpConnection>>;
 
@@ -60,19 +71,26 @@ class HttpServer::Loop {
   std::array<Connections, kPhases> phases;
   std::vector<char> scratch = std::vector<char>(64 << 10);  // for what is read next
   int64_t unfinished_body_bytes = 0;
+  int64_t unsent_bytes = 0;  // of answers that are being written
+  bool draining = false;
+  RefusalLog refusals;
+  std::optional<asio::thread_pool> handshakes;  // one thread, where there is a certificate
   std::atomic<int64_t> open{0};
   int port = 0;
 
  private:
-  void WaitToAccept();
-  void Accept();
+  void WaitToAccept(tcp::acceptor& acceptor);
+  void Accept(tcp::acceptor& acceptor);
+  void CloseAcceptors();
   bool CloseLongestWaiting();
   void Sweep();
 
   std::array<std::chrono::milliseconds, kPhases> timeouts_;
-  tcp::acceptor acceptor_{context};
+  std::list<tcp::acceptor> acceptors_;
   asio::steady_timer accept_timer_{context};
   asio::steady_timer sweep_timer_{context};
+  bool drained_said_ = false;
+  std::promise<void> drained_;
   std::thread thread_;
 };
 

@@ -48,6 +48,7 @@ struct HttpRequest {
   std::string query;   // what follows the question mark, as it was sent
   // In the order in which they came, names in lower case.
   std::vector<std::pair<std::string, std::string>> headers;
+  std::string peer;  // who asks: "ipv4:127.0.0.1:40120"
   HttpBody body;
 
   // The first header of this name (in lower case); null if there is none.

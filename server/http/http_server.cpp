@@ -1,14 +1,15 @@
 #include "server/http/http_server.h"
 
-#include <sys/resource.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "server/http/address.h"
 #include "server/http/http_connection.h"
 #include "server/http/http_loop.h"
+#include "server/security/listening_sockets.h"
+#include "server/security/server_certificate.h"
 
 namespace hearth::server {
 namespace {
@@ -21,18 +22,13 @@ constexpr std::chrono::milliseconds kRetryAccept{20};
 constexpr std::chrono::milliseconds kLingerTime{2'000};
 constexpr int kAcceptStep = 64;
 
-int64_t AllowedConnections(int64_t wanted) {
-  rlimit files{};
-  if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return wanted;
-  return std::max<int64_t>(1, std::min<int64_t>(wanted, static_cast<int64_t>(files.rlim_cur / 2)));
-}
-
 }  // namespace
 
 HttpServer::Loop::Loop(const Options& server_options, std::shared_ptr<HttpHandler> server_handler)
     : options(server_options),
       handler(std::move(server_handler)),
       most_connections(AllowedConnections(options.max_connections)) {
+  timeouts_[kHandshake] = options.handshake_time;
   timeouts_[kHeader] = options.header_time;
   timeouts_[kIdle] = options.idle_time;
   timeouts_[kBody] = options.body_time;
@@ -40,28 +36,22 @@ HttpServer::Loop::Loop(const Options& server_options, std::shared_ptr<HttpHandle
   timeouts_[kWriting] = options.write_time;
   timeouts_[kLingering] = kLingerTime;
   mailbox->context = &context;
+  if (options.certificate != nullptr) handshakes.emplace(1);
 }
 
-absl::Status HttpServer::Loop::Listen() {
-  try {
-    tcp::resolver resolver(context);
-    const tcp::endpoint endpoint =
-        *resolver.resolve(options.host, std::to_string(options.port), tcp::resolver::passive).begin();
-    acceptor_.open(endpoint.protocol());
-    acceptor_.set_option(tcp::acceptor::reuse_address(true));
-    acceptor_.bind(endpoint);
-    acceptor_.listen();
-    acceptor_.non_blocking(true);
-    port = acceptor_.local_endpoint().port();
-  } catch (const boost::system::system_error& error) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot serve HTTP at ", Address(options.host, options.port), ": ", error.code().message()));
+void HttpServer::Loop::Listen(ListeningSockets sockets) {
+  port = sockets.port();
+  for (const int descriptor : sockets.Release()) {
+    sockaddr address{};
+    socklen_t size = sizeof(address);
+    (void)getsockname(descriptor, &address, &size);
+    acceptors_.emplace_back(context, address.sa_family == AF_INET6 ? tcp::v6() : tcp::v4(), descriptor);
+    acceptors_.back().non_blocking(true);
   }
-  return absl::OkStatus();
 }
 
 void HttpServer::Loop::Run() {
-  WaitToAccept();
+  for (tcp::acceptor& acceptor : acceptors_) WaitToAccept(acceptor);
   Sweep();
   thread_ = std::thread([this] { context.run(); });
 }
@@ -69,9 +59,7 @@ void HttpServer::Loop::Run() {
 void HttpServer::Loop::Stop() {
   if (!thread_.joinable()) return;
   asio::post(context, [this] {
-    error_code ignored;
-    (void)acceptor_.close(ignored);
-    accept_timer_.cancel();
+    CloseAcceptors();
     sweep_timer_.cancel();
     for (Connections& list : phases) {
       while (!list.empty()) Connections::value_type(list.front())->Close();
@@ -81,41 +69,82 @@ void HttpServer::Loop::Stop() {
     mailbox->context = nullptr;
   });
   thread_.join();
+  if (!handshakes) return;
+  handshakes->stop();
+  handshakes->join();
 }
 
-void HttpServer::Loop::WaitToAccept() {
-  acceptor_.async_wait(tcp::acceptor::wait_read, [this](const error_code& error) {
-    if (!error) Accept();
+void HttpServer::Loop::CloseAcceptors() {
+  error_code ignored;
+  for (tcp::acceptor& acceptor : acceptors_) (void)acceptor.close(ignored);
+  accept_timer_.cancel();
+}
+
+void HttpServer::Loop::Drain(std::chrono::steady_clock::time_point end) {
+  asio::post(context, [this] {
+    CloseAcceptors();
+    draining = true;
+    std::vector<std::shared_ptr<HttpConnection>> all;
+    for (const Connections& list : phases) all.insert(all.end(), list.begin(), list.end());
+    for (const auto& connection : all) connection->Drain();
+    Closed();
+  });
+  (void)drained_.get_future().wait_until(end);
+}
+
+void HttpServer::Loop::Closed() {
+  if (!draining || open > 0 || std::exchange(drained_said_, true)) return;
+  drained_.set_value();
+}
+
+void HttpServer::Loop::BoundUnsent() {
+  // The last in the list is the one that has just begun.
+  while (unsent_bytes > options.max_unsent_bytes && phases[kWriting].size() > 1) {
+    Connections::value_type(phases[kWriting].front())->Close();
+  }
+}
+
+void HttpServer::Loop::WaitToAccept(tcp::acceptor& acceptor) {
+  acceptor.async_wait(tcp::acceptor::wait_read, [this, &acceptor](const error_code& error) {
+    if (!error) Accept(acceptor);
   });
 }
 
-void HttpServer::Loop::Accept() {
+void HttpServer::Loop::Accept(tcp::acceptor& acceptor) {
+  if (!acceptor.is_open()) return;
+
   for (int i = 0; i < kAcceptStep; ++i) {
     error_code error;
     tcp::socket socket(context);
-    (void)acceptor_.accept(socket, error);
+    (void)acceptor.accept(socket, error);
     if (error == asio::error::would_block) break;
     if (error == asio::error::no_descriptors || error == boost::system::errc::too_many_files_open_in_system ||
         error == asio::error::no_buffer_space || error == asio::error::no_memory) {
       CloseLongestWaiting();
       accept_timer_.expires_after(kRetryAccept);
-      return accept_timer_.async_wait([this](const error_code& cancelled) {
-        if (!cancelled) WaitToAccept();
+      return accept_timer_.async_wait([this, &acceptor](const error_code&) {
+        if (acceptor.is_open()) WaitToAccept(acceptor);
       });
     }
     if (error) continue;  // of a connection that is gone already
     if (open >= most_connections && !CloseLongestWaiting()) continue;
     (void)socket.non_blocking(true, error);
     (void)socket.set_option(tcp::no_delay(true), error);
-    std::make_shared<HttpConnection>(*this, std::move(socket))->Start();
+    try {
+      auto tls = options.certificate == nullptr ? nullptr : options.certificate->current()->context;
+      std::make_shared<HttpConnection>(*this, std::move(socket), std::move(tls))->Start();
+    } catch (const std::bad_alloc&) {
+      continue;  // the connection closes
+    }
   }
-  WaitToAccept();
+  WaitToAccept(acceptor);
 }
 
 // Of those that have asked for nothing yet; only if there are none, of those that send or read too slowly. False if
 // every connection waits for its answer.
 bool HttpServer::Loop::CloseLongestWaiting() {
-  for (const auto& group : {std::vector<Phase>{kHeader, kIdle, kLingering}, std::vector<Phase>{kBody, kWriting}}) {
+  for (const auto& group :
+       {std::vector<Phase>{kHandshake, kHeader, kIdle, kLingering}, std::vector<Phase>{kBody, kWriting}}) {
     Connections::value_type longest;
     for (const Phase phase : group) {
       if (phases[phase].empty()) continue;
@@ -147,11 +176,20 @@ HttpServer::HttpServer(std::unique_ptr<Loop> loop) : loop_(std::move(loop)) {}
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const Options& options,
                                                               std::shared_ptr<HttpHandler> handler) {
+  auto sockets = ListeningSockets::Open(options.host, options.port);
+  if (!sockets.ok()) return sockets.status();
+  return Start(options, *std::move(sockets), std::move(handler));
+}
+
+std::unique_ptr<HttpServer> HttpServer::Start(const Options& options, ListeningSockets sockets,
+                                              std::shared_ptr<HttpHandler> handler) {
   auto loop = std::make_unique<Loop>(options, std::move(handler));
-  if (absl::Status status = loop->Listen(); !status.ok()) return status;
+  loop->Listen(std::move(sockets));
   loop->Run();
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(loop)));
 }
+
+void HttpServer::Drain(std::chrono::steady_clock::time_point end) { loop_->Drain(end); }
 
 HttpServer::~HttpServer() { loop_->Stop(); }
 

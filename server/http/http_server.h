@@ -16,6 +16,9 @@
 
 namespace hearth::server {
 
+class ListeningSockets;
+class ServerCertificate;
+
 // Where the answer to one request goes. May be copied and kept; all of it may be called from any thread, and also when
 // the connection or the server is gone. A request whose last responder goes without an answer gets status 500.
 class HttpResponder {
@@ -52,22 +55,33 @@ class HttpHandler {
 class HttpServer {
  public:
   struct Options {
-    std::string host = "0.0.0.0";
-    int port = 8000;  // 0: any free port
-    // Also at most half of the files that this process may open.
+    std::string host = "localhost";  // names or addresses (listening_sockets.h)
+    int port = 8000;                 // 0: any free port
+    // Where there is one, the port speaks TLS. Outlives the server.
+    const ServerCertificate* certificate = nullptr;
+    // Also at most a quarter of the files that this process may open.
     int64_t max_connections = 10'000;
     int64_t max_header_bytes = 32 << 10;
     // Of all bodies that have not come whole yet.
     int64_t max_unfinished_body_bytes = int64_t{4} << 30;
-    std::chrono::milliseconds header_time{10'000};  // from the connection, or the first byte, to the header's last
-    std::chrono::milliseconds body_time{30'000};    // without a byte of a body that is to come
-    std::chrono::milliseconds idle_time{60'000};    // between requests
-    std::chrono::milliseconds write_time{30'000};   // without a byte taken of an answer
+    // Of all answers that are being sent; the connections that take theirs most slowly are closed for the others.
+    int64_t max_unsent_bytes = int64_t{4} << 30;
+    std::chrono::milliseconds handshake_time{10'000};  // of TLS
+    std::chrono::milliseconds header_time{10'000};     // from the connection, or the first byte, to the header's last
+    std::chrono::milliseconds body_time{30'000};       // without a byte of a body that is to come
+    std::chrono::milliseconds idle_time{60'000};       // between requests
+    std::chrono::milliseconds write_time{30'000};      // without a byte taken of an answer
   };
 
   // Listens, and answers with `handler`, until destroyed. kUnavailable if the port cannot be had.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(const Options& options,
                                                            std::shared_ptr<HttpHandler> handler);
+  // The same at sockets that are open already.
+  static std::unique_ptr<HttpServer> Start(const Options& options, ListeningSockets sockets,
+                                           std::shared_ptr<HttpHandler> handler);
+  // Closes the port, and connections without a request; returns when every request that is handled has been answered,
+  // and its answer taken, or at `end`. Call once at most.
+  void Drain(std::chrono::steady_clock::time_point end);
   // Closes every connection. Answers that come later are dropped.
   ~HttpServer();
 

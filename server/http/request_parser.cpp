@@ -110,8 +110,12 @@ class RequestParser::Beast : public http::basic_parser<true> {
   const int64_t& max_body_bytes_;
 };
 
-RequestParser::RequestParser(size_t max_header_bytes)
-    : max_header_bytes_(max_header_bytes), beast_(std::make_unique<Beast>(request_, max_body_bytes_)) {}
+RequestParser::RequestParser(size_t max_header_bytes, std::string peer)
+    : max_header_bytes_(max_header_bytes),
+      peer_(std::move(peer)),
+      beast_(std::make_unique<Beast>(request_, max_body_bytes_)) {
+  request_.peer = peer_;
+}
 
 RequestParser::~RequestParser() = default;
 
@@ -222,6 +226,7 @@ void RequestParser::BodyRead(size_t size) {
 
 void RequestParser::Next() {
   request_ = HttpRequest();
+  request_.peer = peer_;
   beast_ = std::make_unique<Beast>(request_, max_body_bytes_);
   state_ = State::kHeader;
   header_bytes_ = 0;

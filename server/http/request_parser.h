@@ -21,7 +21,8 @@ class RequestParser {
     kFailed,    // the connection is no good any more: see error()
   };
 
-  explicit RequestParser(size_t max_header_bytes);
+  // Every request gets the peer.
+  explicit RequestParser(size_t max_header_bytes, std::string peer = "");
   ~RequestParser();
 
   void Add(std::string_view bytes);
@@ -57,6 +58,7 @@ class RequestParser {
   State CheckHead();
 
   const size_t max_header_bytes_;
+  const std::string peer_;
   std::unique_ptr<Beast> beast_;
   std::string buffer_;
   size_t begin_ = 0;  // of what is not parsed yet

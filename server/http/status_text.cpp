@@ -11,6 +11,8 @@ constexpr auto kTexts = std::to_array<std::pair<int, std::string_view>>({
     {200, "OK"},
     {204, "No Content"},
     {400, "Bad Request"},
+    {401, "Unauthorized"},
+    {403, "Forbidden"},
     {404, "Not Found"},
     {405, "Method Not Allowed"},
     {406, "Not Acceptable"},

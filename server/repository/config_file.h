@@ -1,7 +1,6 @@
-// Reads small files of a model's folder, such as its config.pbtxt, from disk.
+// Reads a model's config.pbtxt from disk.
 #pragma once
 
-#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -10,12 +9,9 @@
 
 namespace hearth::server {
 
-// The file's bytes; nothing only if there is no such entry in its folder. kFailedPrecondition with the reason for one
+// The file's text; nothing only if there is no such entry in its folder. kFailedPrecondition with the reason for one
 // that is there and cannot be read (a folder, a link to nowhere, no permission, an error of the disk), kInvalidArgument
-// for one of more than `most` bytes.
-absl::StatusOr<std::optional<std::string>> ReadSmallFile(const std::filesystem::path& file, size_t most);
-
-// A file that is no larger than a configuration may be (config_limits.h).
+// for one that is larger than a configuration may be (config_limits.h).
 absl::StatusOr<std::optional<std::string>> ReadConfigFile(const std::filesystem::path& file);
 
 }  // namespace hearth::server

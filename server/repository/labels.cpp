@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "server/repository/config_file.h"
+#include "server/security/text_file.h"
 
 namespace hearth::server {
 namespace {
@@ -18,10 +18,9 @@ bool StaysInside(const fs::path& name) {
 }
 
 absl::StatusOr<std::vector<std::string>> ReadLines(const fs::path& file) {
-  auto text = ReadSmallFile(file, kMostLabelBytes);
+  const auto text = ReadTextFile(file, kMostLabelBytes);
   if (!text.ok()) return text.status();
-  if (!text->has_value()) return absl::NotFoundError(absl::StrCat("there is no file ", file.string()));
-  std::vector<std::string> lines = absl::StrSplit(**text, '\n');
+  std::vector<std::string> lines = absl::StrSplit(*text, '\n');
   // The last line ends with its break.
   if (lines.back().empty()) lines.pop_back();
   for (std::string& line : lines) {
@@ -31,19 +30,26 @@ absl::StatusOr<std::vector<std::string>> ReadLines(const fs::path& file) {
 }
 
 // Of one output.
-absl::StatusOr<std::vector<std::string>> ReadOutputLabels(const fs::path& folder, const std::string& name) {
-  if (StaysInside(name)) return ReadLines(folder / name);
-  return absl::InvalidArgumentError(absl::StrCat("label_filename is '", name, "', which is not in the model's folder"));
+absl::StatusOr<std::vector<std::string>> ReadOutputLabels(const fs::path& folder, const std::string& name,
+                                                          const PathResolver& resolve) {
+  if (!StaysInside(name)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("label_filename is '", name, "', which is not in the model's folder"));
+  }
+  const auto file = resolve(folder / name);
+  if (!file.ok()) return file.status();
+  return ReadLines(*file);
 }
 
 }  // namespace
 
-absl::StatusOr<Labels> ReadLabels(const fs::path& folder, const inference::ModelConfig& config) {
+absl::StatusOr<Labels> ReadLabels(const fs::path& folder, const inference::ModelConfig& config,
+                                  const PathResolver& resolve) {
   Labels labels;
   size_t count = 0;
   for (const auto& output : config.output()) {
     if (output.label_filename().empty()) continue;
-    auto lines = ReadOutputLabels(folder, output.label_filename());
+    auto lines = ReadOutputLabels(folder, output.label_filename(), resolve);
     absl::Status status = lines.status();
     if (status.ok()) count += lines->size();
     if (count > kMostLabels) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -17,8 +18,12 @@ inline constexpr size_t kMostLabels = size_t{1} << 18;      // of a model
 
 using Labels = std::map<std::string, std::vector<std::string>>;  // by the output's name
 
-// kInvalidArgument for a name that leads out of the folder, and for too many labels or bytes; kNotFound or
-// kFailedPrecondition for one that cannot be read.
-absl::StatusOr<Labels> ReadLabels(const std::filesystem::path& folder, const inference::ModelConfig& config);
+// Where a path really lies, or why it must not be followed (ResolveWithin).
+using PathResolver = std::function<absl::StatusOr<std::filesystem::path>(const std::filesystem::path&)>;
+
+// kInvalidArgument for a name that leads out of the folder, and for too many labels or bytes; kFailedPrecondition for a
+// file that cannot be read.
+absl::StatusOr<Labels> ReadLabels(const std::filesystem::path& folder, const inference::ModelConfig& config,
+                                  const PathResolver& resolve);
 
 }  // namespace hearth::server

@@ -24,7 +24,7 @@ class LabelsTest : public ::testing::Test {
     auto* output = config.add_output();
     output->set_name("scores");
     output->set_label_filename(file);
-    return ReadLabels(folder_, config);
+    return ReadLabels(folder_, config, [](const fs::path& path) { return path; });
   }
   void Write(const std::string& name, const std::string& text) { std::ofstream(folder_ / name) << text; }
 
@@ -46,7 +46,7 @@ TEST_F(LabelsTest, ABreakAtTheEndIsNoLabel) {
 
 TEST_F(LabelsTest, AFileThatIsNotThereIsNamed) {
   const auto labels = Read("missing.txt");
-  EXPECT_TRUE(absl::IsNotFound(labels.status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(labels.status()));
   EXPECT_THAT(std::string(labels.status().message()), HasSubstr("missing.txt"));
 }
 

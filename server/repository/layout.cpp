@@ -69,4 +69,16 @@ std::vector<int64_t> ListVersions(const fs::path& model) {
   return versions;
 }
 
+absl::StatusOr<fs::path> ResolveWithin(const std::vector<fs::path>& repositories, const fs::path& path) {
+  std::error_code error;
+  fs::path real = fs::canonical(path, error);
+  if (error) return path;
+  for (const fs::path& repository : repositories) {
+    const fs::path root = fs::canonical(repository, error);
+    if (!error && std::mismatch(root.begin(), root.end(), real.begin(), real.end()).first == root.end()) return real;
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat(path.string(), " is a link that leads out of the model repository, to ", real.string()));
+}
+
 }  // namespace hearth::server

@@ -3,7 +3,8 @@
 //   REPOSITORY/NAME/config.pbtxt         optional
 //   REPOSITORY/NAME/VERSION/model.pt     VERSION is a positive number without leading zeros
 //
-// Everything else in these folders is ignored. These functions only read directories; thread-safe.
+// Any of these may be a symbolic link, as long as it stays within its repository. Everything else in these folders is
+// ignored. These functions only read directories; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -30,5 +31,10 @@ absl::StatusOr<std::vector<std::string>> ListModels(const std::filesystem::path&
 
 // Versions under a model's folder, ascending; empty if there are none.
 std::vector<int64_t> ListVersions(const std::filesystem::path& model);
+
+// Where `path` really lies, every link followed: absolute, without links. kFailedPrecondition if that is in none of the
+// repositories. What does not exist is given back as it is.
+absl::StatusOr<std::filesystem::path> ResolveWithin(const std::vector<std::filesystem::path>& repositories,
+                                                    const std::filesystem::path& path);
 
 }  // namespace hearth::server

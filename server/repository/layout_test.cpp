@@ -57,5 +57,37 @@ TEST_F(Layout, ANameThatWouldLeaveTheRepositoryIsRefused) {
   for (const char* name : {"resnet50", "my model", "a..b", "modèle"}) EXPECT_TRUE(CheckModelName(name).ok()) << name;
 }
 
+// As Kubernetes mounts a volume: ..data points to the folder of the current state, and every name into ..data.
+TEST_F(Layout, LinksThatStayWithinTheirRepositoryAreFollowed) {
+  fs::create_directories(root_ / "..2026" / "m" / "1");
+  std::ofstream(root_ / "..2026" / "m" / "1" / "model.pt") << "x";
+  fs::create_symlink("..2026", root_ / "..data");
+  fs::create_symlink("..data/m", root_ / "m");
+  fs::create_symlink(root_ / "m", root_ / "absolute");
+  const fs::path real = fs::canonical(root_) / "..2026" / "m" / "1" / "model.pt";
+  for (const char* name : {"m", "absolute"}) EXPECT_EQ(*ResolveWithin({root_}, root_ / name / "1" / "model.pt"), real);
+  fs::create_directory_symlink(root_, root_.string() + ".link");
+  EXPECT_EQ(*ResolveWithin({root_.string() + ".link"}, root_ / "m" / "1" / "model.pt"), real);
+  fs::remove(root_.string() + ".link");
+}
+
+TEST_F(Layout, LinksThatLeadOutAreRefused) {
+  const fs::path outside = root_.string() + ".outside";
+  fs::create_directories(outside / "m" / "1");
+  std::ofstream(outside / "m" / "1" / "model.pt") << "x";
+  fs::create_directories(root_ / "file");
+  fs::create_symlink(outside / "m", root_ / "folder");
+  fs::create_symlink("../../" + outside.filename().string() + "/m/1/model.pt", root_ / "file" / "model.pt");
+  for (const fs::path& path : {root_ / "folder" / "1" / "model.pt", root_ / "file" / "model.pt"}) {
+    const auto resolved = ResolveWithin({root_}, path);
+    ASSERT_EQ(resolved.status().code(), absl::StatusCode::kFailedPrecondition) << path;
+    EXPECT_THAT(std::string(resolved.status().message()), HasSubstr(fs::canonical(outside).string()));
+    // A name that only begins as the repository's is another folder.
+    EXPECT_TRUE(ResolveWithin({root_, outside}, path).ok());
+  }
+  fs::remove_all(outside);
+  EXPECT_EQ(*ResolveWithin({root_}, root_ / "nothing"), root_ / "nothing");
+}
+
 }  // namespace
 }  // namespace hearth::server

@@ -281,7 +281,7 @@ absl::StatusOr<ModelSettings> SettingsOf(const ModelConfig& config) {
 }
 
 absl::StatusOr<CheckedConfig> ReadModelConfig(const std::filesystem::path& folder) {
-  const std::filesystem::path file = folder / "config.pbtxt";
+  const std::filesystem::path file = folder / kConfigFile;
   auto text = ReadConfigFile(file);
   if (!text.ok()) return text.status();
   ModelConfig config;

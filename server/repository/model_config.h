@@ -22,6 +22,9 @@
 
 namespace hearth::server {
 
+// In a model's folder.
+inline constexpr const char* kConfigFile = "config.pbtxt";
+
 inline constexpr const char* kPlatform = "pytorch_libtorch";
 inline constexpr const char* kBackend = "pytorch";
 inline constexpr const char* kDefaultModelFilename = "model.pt";

@@ -193,6 +193,17 @@ absl::StatusOr<fs::path> Repository::FindFolder(const std::string& name) const {
       "': ", absl::StrJoin(found, ", ", [](std::string* out, const fs::path& path) { *out += path.string(); })));
 }
 
+absl::StatusOr<fs::path> Repository::Resolve(const fs::path& path) const {
+  if (options_.links_may_lead_out) return path;
+  return ResolveWithin(options_.roots, path);
+}
+
+absl::StatusOr<CheckedConfig> Repository::ReadConfig(const fs::path& folder) const {
+  const auto lies_within = Resolve(folder / kConfigFile);
+  if (!lies_within.ok()) return lies_within.status();
+  return ReadModelConfig(folder);
+}
+
 bool Repository::Announce(const std::string& name, const absl::Status& found) {
   std::unique_lock lock(mutex_);
   if (absl::IsNotFound(found) && entries_.count(name) == 0) return false;
@@ -216,7 +227,7 @@ absl::Status Repository::LoadFrom(const absl::StatusOr<fs::path>& folder, const 
   std::map<int64_t, absl::StatusOr<ServablePtr>> loaded;
   auto checked = [&]() -> absl::StatusOr<CheckedConfig> {
     if (!folder.ok()) return folder.status();
-    return requested.has_value() ? *requested : ReadModelConfig(*folder);
+    return requested.has_value() ? *requested : ReadConfig(*folder);
   }();
   auto versions = checked.ok() ? ChooseVersions(checked->config.version_policy(), ListVersions(*folder))
                                : absl::StatusOr<std::vector<int64_t>>(checked.status());
@@ -246,6 +257,14 @@ std::shared_ptr<ModelStatistics> Repository::StatisticsOf(const std::string& nam
   return statistics;
 }
 
+std::shared_ptr<ObservedCalls> Repository::ObservedBefore(const std::string& name, int64_t version) const {
+  std::shared_lock lock(mutex_);
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) return nullptr;
+  const auto same = found->second.versions.find(version);
+  return same == found->second.versions.end() ? nullptr : same->second.observed;
+}
+
 ServablePtr Repository::PredecessorOf(const std::string& name, int64_t version) const {
   std::shared_lock lock(mutex_);
   const auto found = entries_.find(name);
@@ -263,7 +282,7 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
                                                     const inference::ModelConfig& config,
                                                     std::shared_ptr<ModelStatistics> statistics) {
   const auto start = std::chrono::steady_clock::now();
-  const fs::path archive = folder / std::to_string(version) / config.default_model_filename();
+  const fs::path named_archive = folder / std::to_string(version) / config.default_model_filename();
   const std::string what = absl::StrCat(config.name(), " version ", version);
   auto fail = [&](const absl::Status& status) {
     if (stop_.stop_requested()) {
@@ -275,14 +294,16 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
     return status;
   };
   if (stop_.stop_requested()) return fail(ShuttingDown());
-  Log().info("loading {} from {}", what, archive.string());
+  Log().info("loading {} from {}", what, named_archive.string());
   std::error_code error;
-  if (!fs::is_regular_file(archive, error)) {
-    return fail(absl::NotFoundError(absl::StrCat("there is no file ", archive.string())));
+  if (!fs::is_regular_file(named_archive, error)) {
+    return fail(absl::NotFoundError(absl::StrCat("there is no file ", named_archive.string())));
   }
+  const auto archive = Resolve(named_archive);
+  if (!archive.ok()) return fail(archive.status());
   const auto settings = SettingsOf(config);
   if (!settings.ok()) return fail(settings.status());
-  auto labels = ReadLabels(folder, config);
+  auto labels = ReadLabels(folder, config, [this](const fs::path& path) { return Resolve(path); });
   if (!labels.ok()) return fail(labels.status());
   LoadOptions load_options;
   load_options.stop = stop_.get_token();
@@ -297,11 +318,13 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
                  library);
       continue;
     }
-    load_options.operator_libraries.push_back(fs::absolute(folder / library).string());
+    const auto file = Resolve(folder / library);
+    if (!file.ok()) return fail(file.status());
+    load_options.operator_libraries.push_back(fs::absolute(*file).string());
   }
   if (const ServablePtr predecessor = PredecessorOf(config.name(), version))
     load_options.predecessor = predecessor->model;
-  auto model = runtime_.Load(archive.string(), load_options);
+  auto model = runtime_.Load(archive->string(), load_options);
   load_options.predecessor = nullptr;
   if (!model.ok()) return fail(model.status());
   auto call_interface = factory_(**model, config);
@@ -315,6 +338,7 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   servable->call_interface = *std::move(call_interface);
   servable->labels = *std::move(labels);
   servable->statistics = std::move(statistics);
+  servable->observed = servable->call_interface->ObservedAfter(ObservedBefore(config.name(), version));
   servable->weight_bytes = servable->model->weight_bytes();
   const absl::Status warm = WarmUp(*servable, {options_.warmup_time, options_.load_memory_limit, stop_.get_token()});
   if (!warm.ok()) return fail(warm);
@@ -350,6 +374,7 @@ void Repository::Swap(const std::string& name, const std::map<int64_t, absl::Sta
     version.last = version.serving;
     old.push_back(std::move(version.serving));
     version.serving = it == loaded.end() ? nullptr : *it->second;
+    if (version.serving != nullptr) version.observed = version.serving->observed;
   }
   lock.unlock();
 }

@@ -56,6 +56,8 @@ class Repository {
     int load_threads = 2;
     // Whether libraries that a model's configuration names (model_operations) are loaded from its folder.
     bool model_operator_libraries = false;
+    // Whether links in a root may lead out of all roots.
+    bool links_may_lead_out = false;
     // What a version's warm-up may take, and what is compiled for it; 0: no limit.
     std::chrono::duration<double> warmup_time{60};
     // Bytes that the tensors of a warm-up sample may take; 0: no limit.
@@ -105,6 +107,7 @@ class Repository {
     std::weak_ptr<const Servable> last;  // the one that drains after an unload
     std::string failure;                 // why the latest load failed; empty if it did not
     std::shared_ptr<ModelStatistics> statistics;
+    std::shared_ptr<ObservedCalls> observed;  // of what serves, or served last; may be null
   };
   struct Entry {
     std::map<int64_t, Version> versions;
@@ -130,12 +133,17 @@ class Repository {
                         const RequestedConfig& requested);
   absl::Status UnloadNow(const std::string& name);
   absl::StatusOr<std::filesystem::path> FindFolder(const std::string& name) const;
+  // Where a file of a model really lies. kFailedPrecondition if that is not in a root and has to be.
+  absl::StatusOr<std::filesystem::path> Resolve(const std::filesystem::path& path) const;
+  absl::StatusOr<CheckedConfig> ReadConfig(const std::filesystem::path& folder) const;
   absl::StatusOr<ServablePtr> LoadVersion(const std::filesystem::path& folder, int64_t version,
                                           const inference::ModelConfig& config,
                                           std::shared_ptr<ModelStatistics> statistics);
   // What is served now in place of that version, or instead of it; null: nothing.
   ServablePtr PredecessorOf(const std::string& name, int64_t version) const;
   std::shared_ptr<ModelStatistics> StatisticsOf(const std::string& name, int64_t version);
+  // What calls of the version that serves or served last showed; may be null.
+  std::shared_ptr<ObservedCalls> ObservedBefore(const std::string& name, int64_t version) const;
   void FailModel(const std::string& name, const absl::Status& status);
   void Swap(const std::string& name, const std::map<int64_t, absl::StatusOr<ServablePtr>>& loaded);
   static ModelState StateOf(const Entry& entry, const Version& version);

@@ -27,6 +27,9 @@ class AnyCall : public CallInterface {
     if (sample.name() == "bad") return absl::InvalidArgumentError("no such input");
     return BoundArguments();
   }
+  std::shared_ptr<ObservedCalls> ObservedAfter(std::shared_ptr<ObservedCalls> before) const override {
+    return before != nullptr ? before : std::make_shared<ObservedCalls>("", 1, 1);
+  }
 };
 
 class RepositoryTest : public ::testing::Test {

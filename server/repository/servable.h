@@ -12,6 +12,7 @@
 #include "jit/runtime.h"
 #include "proto/inference/model_config.pb.h"
 #include "server/repository/labels.h"
+#include "server/repository/observed_tensors.h"
 #include "server/telemetry/model_statistics.h"
 
 namespace hearth::server {
@@ -31,6 +32,9 @@ class CallInterface {
   // The arguments of a call of forward with a sample of the configuration. kInvalidArgument where they cannot
   // be the method's.
   virtual absl::StatusOr<BoundArguments> BindWarmup(const inference::ModelWarmup& sample) const = 0;
+  // What to record calls in: `before`, of the version that this one takes the place of, if there is one and it was of
+  // the same method, else a new one.
+  virtual std::shared_ptr<ObservedCalls> ObservedAfter(std::shared_ptr<ObservedCalls> before) const = 0;
 };
 
 // Derives it; an error fails the load.
@@ -44,8 +48,9 @@ struct Servable {
   std::shared_ptr<Model> model;
   std::unique_ptr<const CallInterface> call_interface;
   Labels labels;
-  // Shared with the versions of the same number before and after a reload.
+  // Both are shared with the versions of the same number before and after a reload.
   std::shared_ptr<ModelStatistics> statistics;
+  std::shared_ptr<ObservedCalls> observed;
   uint64_t weight_bytes = 0;
   // Runs since the last one that was not short; see Dispatcher.
   mutable std::atomic<int> short_runs{0};

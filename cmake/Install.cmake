@@ -1,0 +1,28 @@
+# What `cmake --install BUILD --prefix PREFIX` puts where:
+#   bin/                  hearthd, hearth, and tritonserver, which is hearthd for those who start it by that name
+#   share/hearth/         sample configurations (config/), the demo's models (demo/), the protocols (proto/)
+#   share/doc/hearth/     the documents and the licence
+#   lib/systemd/system/   the unit
+#   share/bash-completion/, share/zsh/   completions of `hearth`
+# The programs find LibTorch in PREFIX/lib/hearth, where packages put libraries of their own, and else in
+# HEARTH_LIBTORCH_RUN_PATH.
+include(GNUInstallDirs)
+set(HEARTH_LIBTORCH_RUN_PATH ${HEARTH_LIBTORCH_FOLDER}/lib CACHE STRING
+    "Where installed programs look for LibTorch beside PREFIX/lib/hearth; a list. Empty: nowhere else")
+
+set(programs hearthd hearth)
+set_target_properties(${programs} PROPERTIES
+  INSTALL_RPATH "$ORIGIN/../lib/hearth;${HEARTH_LIBTORCH_RUN_PATH}")
+install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+file(CREATE_LINK hearthd ${CMAKE_BINARY_DIR}/tritonserver SYMBOLIC)
+install(FILES ${CMAKE_BINARY_DIR}/tritonserver DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+set(samples ${CMAKE_INSTALL_DATADIR}/hearth)
+install(DIRECTORY config/ DESTINATION ${samples}/config)
+install(DIRECTORY deploy/demo/models/ DESTINATION ${samples}/demo)
+install(DIRECTORY proto/ DESTINATION ${samples}/proto FILES_MATCHING PATTERN *.proto)
+
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+install(DIRECTORY deploy/systemd/ DESTINATION lib/systemd/system OPTIONAL FILES_MATCHING PATTERN *.service)

@@ -1,0 +1,25 @@
+# Shell functions that deploy/*/make share. Sourced, never run. Sets PACKAGES (where packages are put) and VERSION, and has
+# files in packages carry the time of the last commit.
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib.sh"
+
+PACKAGES=$ROOT/build/packages
+VERSION=$(version_of_tree)
+SOURCE_DATE_EPOCH=$(git -C "$ROOT" log -1 --format=%ct)
+export SOURCE_DATE_EPOCH
+umask 022
+
+# new_stage NAME: an empty folder to put a package together in.
+new_stage() {
+  local stage=$PACKAGES/stage/$1
+  rm -rf "$stage"
+  mkdir -p "$stage"
+  echo "$stage"
+}
+
+# install_release PREFIX RUN-PATH: the installed files of the release build, its programs stripped and finding their
+# libraries in RUN-PATH. DESTDIR is heeded.
+install_release() {
+  local bin=${DESTDIR:-}$1/bin
+  cmake --install "$ROOT/build/release" --prefix "$1" --strip >/dev/null
+  patchelf --set-rpath "$2" "$bin/hearthd" "$bin/hearth"
+}

@@ -1,0 +1,163 @@
+#include "server/ports.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "jit/support/logging.h"
+#include "server/http/guarded_handler.h"
+#include "server/security/address.h"
+#include "server/security/grpc_credentials.h"
+
+namespace hearth::server {
+namespace {
+
+// What clients may have under way on one connection beside what the daemon admits: calls that are refused, streams,
+// health.
+constexpr int64_t kMoreStreams = 1024;
+constexpr int kHandshakeMilliseconds = 10'000;
+// A peer that is gone without a word is missed after the two together.
+constexpr int kKeepaliveMilliseconds = 60'000;
+constexpr int kKeepaliveTimeoutMilliseconds = 20'000;
+
+spdlog::logger& Log() {
+  static spdlog::logger& log = LoggerOf("server");
+  return log;
+}
+
+std::chrono::milliseconds Milliseconds(double seconds) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
+}
+
+Administration AdministrationOf(const config::Settings& settings, bool only_loopback) {
+  if (settings.admin() == "on") return Administration::kOn;
+  if (settings.admin() == "off") return Administration::kOff;
+  if (settings.admin() == "token" || !settings.token_file().empty()) return Administration::kToken;
+  return only_loopback ? Administration::kOn : Administration::kOff;
+}
+
+const char* InWords(Administration administration, bool has_tokens) {
+  switch (administration) {
+    case Administration::kOn:
+      return has_tokens ? "for tokens with that role" : "open to everybody who can connect";
+    case Administration::kOff:
+      return "off";
+    case Administration::kToken:
+      return "for tokens with that role";
+  }
+  return "";
+}
+
+absl::StatusOr<std::unique_ptr<ServerCertificate>> LoadCertificate(bool mutual, bool tls, CertificateFiles files) {
+  if (!mutual && !tls) return std::unique_ptr<ServerCertificate>();
+  if (!mutual) files.client_ca.clear();
+  return ServerCertificate::Load(std::move(files));
+}
+
+}  // namespace
+
+Ports::~Ports() { Stop(std::chrono::system_clock::now()); }
+
+absl::StatusOr<std::unique_ptr<Ports>> Ports::Open(const config::Settings& settings) {
+  std::unique_ptr<Ports> ports(new Ports());
+  ports->settings_ = settings;
+  const auto open = [&](int number, const char* what, ListeningSockets& sockets) {
+    auto opened = ListeningSockets::Open(settings.host(), number);
+    if (opened.ok()) sockets = *std::move(opened);
+    return opened.ok() ? absl::OkStatus()
+                       : absl::UnavailableError(absl::StrCat("cannot serve ", what, ": ", opened.status().message()));
+  };
+  if (absl::Status status = open(settings.grpc_port(), "gRPC", ports->grpc_sockets_); !status.ok()) return status;
+  if (absl::Status status = open(settings.http_port(), "HTTP", ports->http_sockets_); !status.ok()) return status;
+  if (absl::Status status = open(settings.metrics_port(), "metrics", ports->metrics_sockets_); !status.ok()) {
+    return status;
+  }
+  ports->grpc_number_ = ports->grpc_sockets_.port();
+  ports->http_number_ = ports->http_sockets_.port();
+  ports->metrics_number_ = ports->metrics_sockets_.port();
+  if (absl::Status status = ports->ReadFiles(settings); !status.ok()) return status;
+  return ports;
+}
+
+absl::Status Ports::ReadFiles(const config::Settings& settings) {
+  const auto administration =
+      AdministrationOf(settings, grpc_sockets_.only_loopback() && http_sockets_.only_loopback());
+  auto access = AccessControl::Create({administration, settings.token_file()});
+  if (!access.ok()) return access.status();
+  access_ = *std::move(access);
+  Log().info("listening at {}; administration is {}", settings.host(), InWords(administration, access_->has_tokens()));
+  if (access_->has_tokens()) watched_.Add({settings.token_file()}, [this] { access_->Reload(); });
+
+  const CertificateFiles grpc_files{settings.grpc_server_cert(), settings.grpc_server_key(), settings.grpc_root_cert()};
+  const CertificateFiles http_files{settings.http_server_cert(), settings.http_server_key(), settings.http_root_cert()};
+  auto grpc = LoadCertificate(settings.grpc_use_ssl_mutual(), settings.grpc_use_ssl(), grpc_files);
+  if (!grpc.ok()) return grpc.status();
+  auto http = LoadCertificate(settings.http_use_ssl_mutual(), settings.http_use_ssl(), http_files);
+  if (!http.ok()) return http.status();
+  auto metrics = LoadCertificate(settings.metrics_use_ssl_mutual(), settings.metrics_use_ssl(), http_files);
+  if (!metrics.ok()) return metrics.status();
+  grpc_certificate_ = *std::move(grpc);
+  http_certificate_ = *std::move(http);
+  metrics_certificate_ = *std::move(metrics);
+  for (ServerCertificate* certificate :
+       {grpc_certificate_.get(), http_certificate_.get(), metrics_certificate_.get()}) {
+    if (certificate != nullptr) watched_.Add(certificate->files().names(), [certificate] { certificate->Reload(); });
+  }
+  return absl::OkStatus();
+}
+
+void Ports::SetBounds(grpc::ServerBuilder& builder) const {
+  builder.SetMaxReceiveMessageSize(static_cast<int>(settings_.max_request_bytes()));
+  builder.SetMaxSendMessageSize(-1);
+  const int64_t streams = settings_.max_in_flight_requests() + kMoreStreams;
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                             static_cast<int>(std::min<int64_t>(streams, std::numeric_limits<int>::max())));
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMilliseconds);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
+                             static_cast<int>(Milliseconds(settings_.grpc_idle_seconds()).count()));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMilliseconds);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMilliseconds);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+}
+
+absl::Status Ports::Serve(grpc::ServerBuilder& builder, std::shared_ptr<HttpHandler> http,
+                          std::shared_ptr<HttpHandler> metrics) {
+  SetBounds(builder);
+  auto connections = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+      MakeGrpcCredentials(grpc_certificate_.get(), *access_));
+  grpc_ = builder.BuildAndStart();
+  if (grpc_ == nullptr) {
+    return absl::UnavailableError(absl::StrCat("cannot serve gRPC at ", Address(settings_.host(), grpc_number_)));
+  }
+  acceptor_ = std::make_unique<GrpcAcceptor>(std::move(grpc_sockets_), std::move(connections),
+                                             settings_.grpc_max_connections());
+
+  HttpServer::Options options;
+  options.max_connections = settings_.http_max_connections();
+  options.handshake_time = options.header_time = Milliseconds(settings_.http_header_seconds());
+  options.body_time = Milliseconds(settings_.http_body_seconds());
+  options.idle_time = Milliseconds(settings_.http_idle_seconds());
+  options.certificate = http_certificate_.get();
+  http_ = HttpServer::Start(options, std::move(http_sockets_), MakeGuardedHandler(std::move(http), *access_));
+  options.certificate = metrics_certificate_.get();
+  metrics_ = HttpServer::Start(options, std::move(metrics_sockets_), MakeGuardedHandler(std::move(metrics), *access_));
+  watched_.Start();
+  return absl::OkStatus();
+}
+
+void Ports::Stop(std::chrono::system_clock::time_point end) {
+  acceptor_.reset();
+  if (grpc_ != nullptr) {
+    // Lets calls end, and cancels those that have not by then.
+    grpc_->Shutdown(end);
+    grpc_->Wait();
+  }
+  const auto left = std::chrono::steady_clock::now() + (end - std::chrono::system_clock::now());
+  for (std::unique_ptr<HttpServer>* server : {&http_, &metrics_}) {
+    if (*server != nullptr) (*server)->Drain(left);
+    server->reset();
+  }
+}
+
+}  // namespace hearth::server
