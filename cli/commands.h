@@ -13,5 +13,13 @@ using Action = std::function<int()>;
 Action AddInspect(CLI::App& app);
 Action AddRun(CLI::App& app);
 Action AddInfer(CLI::App& app);
+Action AddModels(CLI::App& app);
+Action AddLoad(CLI::App& app);
+Action AddUnload(CLI::App& app);
+Action AddStats(CLI::App& app);
+Action AddConfig(CLI::App& app);
+Action AddBench(CLI::App& app);
+// `app` has all other subcommands already.
+Action AddCompletion(CLI::App& app);
 
 }  // namespace hearth::cli

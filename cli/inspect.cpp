@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/json.h"
@@ -32,6 +33,7 @@ struct InspectOptions {
   bool graph = false;
   bool code = false;
   bool json = false;
+  ServerOptions server;
   std::vector<std::string> served;  // address, model and perhaps version, in place of an archive
   SessionOptions session;
 };
@@ -257,7 +259,7 @@ class Inspection {
 
 int Inspect(const InspectOptions& options) {
   if (!options.served.empty()) {
-    ServerOptions server;
+    ServerOptions server = options.server;
     server.address = options.served[0];
     server.model = options.served[1];
     if (options.served.size() > 2) server.version = options.served[2];
@@ -293,6 +295,7 @@ Action AddInspect(CLI::App& app) {
   graph->excludes(code);
   inspect->add_flag("--json", options->json, "Print as JSON");
   AddSessionOptions(*inspect, options->session);
+  AddConnectionOptions(*inspect, options->server);
   return [options] { return Inspect(*options); };
 }
 

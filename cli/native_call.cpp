@@ -84,12 +84,12 @@ Json MethodToJson(const v1::Method& method) {
 int CallMethod(const ServerOptions& server, const NativeCallOptions& options) {
   const auto request = MakeRequest(server, options);
   if (!request.ok()) return FailWithLine(kCommand, MessageOf(request.status()));
-  const auto stub = v1::ModelService::NewStub(OpenChannel(server));
-  grpc::ClientContext context;
-  SetDeadline(context, server);
+  const auto connection = Connection::Open(server);
+  if (!connection.ok()) return FailWithLine(kCommand, MessageOf(connection.status()));
+  const auto stub = v1::ModelService::NewStub(connection->channel());
   v1::CallResponse response;
-  const grpc::Status status = stub->Call(&context, *request, &response);
-  if (!status.ok()) return FailWithStatus(kCommand, FromGrpc(status));
+  const absl::Status status = connection->Call(*stub, &v1::ModelService::Stub::Call, *request, response);
+  if (!status.ok()) return FailWithStatus(kCommand, status);
   const auto result = ReadResult(response);
   if (!result.ok()) return FailWithLine(kCommand, MessageOf(result.status()));
   if (!options.output.empty()) {
@@ -109,15 +109,15 @@ int CallMethod(const ServerOptions& server, const NativeCallOptions& options) {
 }
 
 int ListMethods(const ServerOptions& server, bool json) {
-  const auto stub = v1::ModelService::NewStub(OpenChannel(server));
+  const auto connection = Connection::Open(server);
+  if (!connection.ok()) return FailWithLine(kCommand, MessageOf(connection.status()));
+  const auto stub = v1::ModelService::NewStub(connection->channel());
   v1::ListMethodsRequest request;
   request.set_model(server.model);
   request.set_version(server.version);
-  grpc::ClientContext context;
-  SetDeadline(context, server);
   v1::ListMethodsResponse response;
-  const grpc::Status status = stub->ListMethods(&context, request, &response);
-  if (!status.ok()) return FailWithStatus(kCommand, FromGrpc(status));
+  const absl::Status status = connection->Call(*stub, &v1::ModelService::Stub::ListMethods, request, response);
+  if (!status.ok()) return FailWithStatus(kCommand, status);
   if (json) {
     Json methods = Json::array();
     for (const v1::Method& method : response.methods()) methods.push_back(MethodToJson(method));

@@ -12,6 +12,7 @@
 #include "cli/failure.h"
 #include "cli/json.h"
 #include "cli/tensor_facts.h"
+#include "cli/text.h"
 #include "proto/hearth.grpc.pb.h"
 
 namespace hearth::cli {
@@ -110,16 +111,16 @@ void PrintAll(const v1::ListPlansResponse& response) {
 }  // namespace
 
 int PrintPlans(const ServerOptions& server, bool graphs, bool json) {
-  const auto stub = v1::ModelService::NewStub(OpenChannel(server));
+  const auto connection = Connection::Open(server);
+  if (!connection.ok()) return FailWithLine(kCommand, MessageOf(connection.status()));
+  const auto stub = v1::ModelService::NewStub(connection->channel());
   v1::ListPlansRequest request;
   request.set_model(server.model);
   request.set_version(server.version);
   request.set_graphs(graphs);
-  grpc::ClientContext context;
-  SetDeadline(context, server);
   v1::ListPlansResponse response;
-  const grpc::Status status = stub->ListPlans(&context, request, &response);
-  if (!status.ok()) return FailWithStatus(kCommand, FromGrpc(status));
+  const absl::Status status = connection->Call(*stub, &v1::ModelService::Stub::ListPlans, request, response);
+  if (!status.ok()) return FailWithStatus(kCommand, status);
   if (json) {
     Json plans = Json::array();
     for (const v1::Plan& plan : response.plans()) plans.push_back(PlanToJson(plan, graphs));

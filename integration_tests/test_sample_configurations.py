@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from tritonclient.utils import InferenceServerException
 
 from integration_tests import ROOT
+from integration_tests.certificates import Authority, token_line
 from integration_tests.daemon import Hearthd, binary
 from integration_tests.serving import bad, tensor
 
@@ -49,13 +51,31 @@ def started():
 
 def test_no_file_is_without_a_test():
     files = sorted(str(path.relative_to(CONFIG)) for path in CONFIG.rglob("*") if path.is_file())
-    assert files == ["full.pbtxt", "models/image_classifier.pbtxt", "models/text_encoder.pbtxt", "small.pbtxt"]
+    assert files == ["full.pbtxt", "hardened.pbtxt", "models/image_classifier.pbtxt", "models/text_encoder.pbtxt", "small.pbtxt"]
 
 
 def test_the_small_one_serves_the_demo(started):
     [repository] = re.findall(r'^model_repository: "(.*)"', (CONFIG / "small.pbtxt").read_text(), flags=re.MULTILINE)
     with started("small.pbtxt", ROOT / repository).client() as client:
         assert client.is_model_ready("digits") and client.is_model_ready("text")
+
+
+def test_the_hardened_one_serves_who_has_a_token_over_tls(started, tmp_path):
+    authority = Authority(tmp_path)
+    certificate, key = authority.issue("server")
+    tokens = tmp_path / "tokens"
+    tokens.write_text(token_line("infer,read", "client", "secret"))
+    flags = ["--grpc-server-cert", certificate, "--grpc-server-key", key, "--token-file", tokens]
+    server = started("hardened.pbtxt", ROOT / "deploy/demo/models", *flags, "--access-log", tmp_path / "access.log")
+    pixels = tensor("images", np.zeros((1, 8, 8), np.float32))
+    with server.client(ssl=True, root_certificates=str(authority.certificate)) as client:
+        assert client.is_model_ready("digits")
+        with pytest.raises(InferenceServerException, match="a bearer token is needed"):
+            client.infer("digits", [pixels])
+        headers = {"authorization": "Bearer secret"}
+        assert client.infer("digits", [pixels], headers=headers).as_numpy("OUTPUT__0").shape == (1, 10)
+        with pytest.raises(InferenceServerException, match="does not have the role admin"):
+            client.unload_model("digits", headers=headers)
 
 
 def test_the_full_one_has_every_setting_and_serves(started, tmp_path):

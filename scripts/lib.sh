@@ -155,6 +155,44 @@ fill_environment() {
   "$folder/bin/python" -c 'import tritonclient.grpc'
 }
 
+# make_perf_analyzer: NVIDIA's program, in the cache folder, linked into the environment of the tests.
+make_perf_analyzer() {
+  local folder
+  folder=$CACHE/perf-analyzer-$(hash_of requirements-perf-analyzer.txt)
+  [[ -d $folder ]] || locked perf-analyzer "perf_analyzer" add_perf_analyzer "$folder"
+  ln -sfn "$folder/perf_analyzer" "$ROOT/.venv/bin/perf_analyzer"
+}
+
+add_perf_analyzer() {
+  local folder=$1 making=$CACHE/making-${1##*/}
+  [[ ! -d $folder ]] || return 0
+  rm -rf "$making"
+  run_step "Getting perf_analyzer" fill_perf_analyzer "$making"
+  mv "$making" "$folder"
+}
+
+fill_perf_analyzer() {
+  mkdir -p "$1/wheels" "$1/lib"
+  "$ROOT/.venv/bin/python" -m pip download --no-input --disable-pip-version-check --no-deps --only-binary=:all: \
+    --dest "$1/wheels" --requirement "$ROOT/scripts/requirements-perf-analyzer.txt"
+  "$ROOT/.venv/bin/python" - "$1" <<'PYTHON'
+import pathlib, sys, zipfile
+folder = pathlib.Path(sys.argv[1])
+for wheel in (folder / "wheels").glob("*.whl"):
+    with zipfile.ZipFile(wheel) as files:
+        for name in files.namelist():
+            if name.endswith("/bin/perf_analyzer"):
+                (folder / "program").write_bytes(files.read(name))
+            if name.endswith("/libcudart.so.12"):
+                (folder / "lib/libcudart.so.12").write_bytes(files.read(name))
+PYTHON
+  rm -r "$1/wheels"
+  printf '%s\n' '#!/bin/sh' 'folder=$(dirname "$(realpath "$0")")' \
+    'LD_LIBRARY_PATH=$folder/lib exec "$folder/program" "$@"' >"$1/perf_analyzer"
+  chmod +x "$1/program" "$1/perf_analyzer"
+  "$1/perf_analyzer" --version
+}
+
 # configure_and_build PRESET [TARGET...]: a folder that is configured already is left to ninja, which configures again
 # when CMake's files change, unless LibTorch has moved.
 configure_and_build() {

@@ -92,7 +92,9 @@ struct Daemon::Parts {
         methods(dispatcher, repository, readiness, regions),
         inference(calls, environment, methods, streams),
         native(calls, environment),
-        metrics([this] { return Samples(); }, [&runtime] { return SampleOf(runtime.compiler_counters()); }) {
+        gpus(settings.device().starts_with("cuda") ? GpuReader::Open() : nullptr),
+        metrics([this] { return Samples(); }, [&runtime] { return SampleOf(runtime.compiler_counters()); },
+                [this] { return gpus == nullptr ? std::vector<GpuSample>() : gpus->Read(); }) {
     readiness.strict = settings.strict_readiness();
     calls.memory = runtime.memory_of_all();
     calls.send_time =
@@ -118,10 +120,16 @@ struct Daemon::Parts {
 
   std::vector<ModelSample> Samples() const {
     std::vector<ModelSample> samples;
-    for (const ServablePtr& servable : repository.Serving()) {
-      samples.push_back({servable->name, std::to_string(servable->version), servable->statistics->snapshot(),
-                         servable->weight_bytes, true});
-      AddPlans(*servable->model, samples.back());
+    for (const VersionStatus& version : repository.Versions()) {
+      ModelSample& sample = samples.emplace_back();
+      sample.model = version.name;
+      sample.version = version.version;
+      if (version.statistics != nullptr) sample.statistics = version.statistics->snapshot();
+      if (version.serving == nullptr) continue;
+      sample.loaded = true;
+      sample.ready = !readiness.draining;
+      sample.weight_bytes = version.serving->weight_bytes;
+      AddPlans(*version.serving->model, sample);
     }
     return samples;
   }
@@ -146,6 +154,7 @@ struct Daemon::Parts {
   ReflectionService reflection{{kInferenceServiceName, kNativeServiceName,
                                 grpc::health::v1::Health::service_full_name(),
                                 grpc::reflection::v1alpha::ServerReflection::service_full_name()}};
+  const std::unique_ptr<const GpuReader> gpus;
   MetricsCollector metrics;
   std::promise<void> loaded;
   std::unique_ptr<Ports> ports;

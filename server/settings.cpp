@@ -139,9 +139,9 @@ void FillIn(config::Settings& settings) {
   if (!settings.has_load_memory_limit()) settings.set_load_memory_limit(DefaultMemoryLimit());
   if (!settings.has_requests_memory_limit()) settings.set_requests_memory_limit(DefaultMemoryLimit() / 2 * 3);
   if (!settings.has_kept_memory()) settings.set_kept_memory(DefaultMemoryLimit() / 4);
-  if (!settings.has_http_server_cert()) settings.set_http_server_cert(settings.grpc_server_cert());
-  if (!settings.has_http_server_key()) settings.set_http_server_key(settings.grpc_server_key());
-  if (!settings.has_http_root_cert()) settings.set_http_root_cert(settings.grpc_root_cert());
+  if (settings.http_server_cert().empty()) settings.set_http_server_cert(settings.grpc_server_cert());
+  if (settings.http_server_key().empty()) settings.set_http_server_key(settings.grpc_server_key());
+  if (settings.http_root_cert().empty()) settings.set_http_root_cert(settings.grpc_root_cert());
   if (!settings.has_compiler_share()) settings.set_compiler_share(DefaultCompilerShare());
 }
 

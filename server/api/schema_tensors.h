@@ -14,10 +14,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "wire/datatypes.h"
+#include "wire/tensors_from_value.h"
 
 namespace hearth::server {
-
-inline constexpr const char* kOnlyOutput = "OUTPUT__0";
 
 // What is known of an input or output before it is there.
 struct TensorSpec {

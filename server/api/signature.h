@@ -30,9 +30,9 @@
 #include "jit/runtime.h"
 #include "proto/inference/model_config.pb.h"
 #include "server/api/schema_tensors.h"
-#include "server/api/tensors_from_value.h"
 #include "server/repository/observed_tensors.h"
 #include "server/repository/servable.h"
+#include "wire/tensors_from_value.h"
 #include "wire/wire_tensor.h"
 
 namespace hearth::server {

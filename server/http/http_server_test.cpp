@@ -57,6 +57,11 @@ class Client {
     return text;
   }
 
+  char ReadByte() {
+    char byte = 0;
+    return recv(socket_, &byte, 1, 0) == 1 ? byte : '\0';
+  }
+
   void Close() {
     if (socket_ >= 0) close(socket_);
     socket_ = -1;
@@ -362,6 +367,57 @@ TEST(HttpServer, UnfinishedBodiesAreBoundedTogether) {
   EXPECT_THAT(answers, HasSubstr("HTTP/1.1 200 "));
   const std::string third = Exchange(server->port(), head + std::string(90'000, 'c'));
   EXPECT_THAT(third, StartsWith("HTTP/1.1 200 "));
+}
+
+TEST(HttpServer, ADrainWaitsForAnswersAndClosesTheRest) {
+  const auto handler = std::make_shared<EchoHandler>();
+  const auto server = StartEcho(Local(), handler);
+  Client handled(server->port()), idle(server->port()), silent(server->port()), body(server->port());
+  idle.Send(kGet);
+  EXPECT_THAT(idle.ReadUntil("GET /a "), StartsWith("HTTP/1.1 200 "));
+  body.Send("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n");
+  EXPECT_THAT(body.ReadUntil("\r\n\r\n"), StartsWith("HTTP/1.1 100 "));
+  handled.Send("GET /later HTTP/1.1\r\nHost: h\r\n\r\n");
+  const HttpResponder responder = handler->Later();
+  std::thread drain([&] { server->Drain(std::chrono::steady_clock::now() + std::chrono::hours(1)); });
+  EXPECT_EQ(idle.ReadUntil(""), "");
+  EXPECT_EQ(silent.ReadUntil(""), "");
+  EXPECT_THAT(body.ReadUntil(""), StartsWith("HTTP/1.1 503 "));
+  for (Client* client : {&idle, &silent, &body}) client->Close();
+  responder.Answer({.body = "last"});
+  const std::string answer = handled.ReadUntil("");
+  EXPECT_THAT(answer, HasSubstr("Connection: close"));
+  EXPECT_THAT(answer, EndsWith("last"));
+  handled.Close();
+  drain.join();
+  const int refused = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(server->port()));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_NE(connect(refused, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  close(refused);
+}
+
+TEST(HttpServer, ADrainEndsInTime) {
+  const auto handler = std::make_shared<EchoHandler>();
+  const auto server = StartEcho(Local(), handler);
+  Client handled(server->port());
+  handled.Send("GET /later HTTP/1.1\r\nHost: h\r\n\r\n");
+  const HttpResponder responder = handler->Later();
+  server->Drain(std::chrono::steady_clock::now());
+}
+
+TEST(HttpServer, UnsentAnswersAreBoundedTogether) {
+  HttpServer::Options options = Local();
+  options.max_unsent_bytes = 40 << 20;
+  const auto server = StartEcho(options);
+  Client slow(server->port(), 4096);
+  slow.Send("GET /large HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_EQ(slow.ReadByte(), 'H');
+  const std::string answer = Exchange(server->port(), "GET /large HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(answer, EndsWith("xend"));
+  EXPECT_LT(slow.ReadUntil("").size(), 32u << 20);
 }
 
 TEST(HttpServer, ItListensOnIPv6) {

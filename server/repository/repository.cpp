@@ -252,9 +252,10 @@ absl::Status Repository::LoadFrom(const absl::StatusOr<fs::path>& folder, const 
 
 std::shared_ptr<ModelStatistics> Repository::StatisticsOf(const std::string& name, int64_t version) {
   std::unique_lock lock(mutex_);
-  std::shared_ptr<ModelStatistics>& statistics = entries_[name].versions[version].statistics;
-  if (statistics == nullptr) statistics = std::make_shared<ModelStatistics>();
-  return statistics;
+  Version& chosen = entries_[name].versions[version];
+  chosen.chosen = true;
+  if (chosen.statistics == nullptr) chosen.statistics = std::make_shared<ModelStatistics>();
+  return chosen.statistics;
 }
 
 std::shared_ptr<ObservedCalls> Repository::ObservedBefore(const std::string& name, int64_t version) const {
@@ -366,6 +367,7 @@ void Repository::Swap(const std::string& name, const std::map<int64_t, absl::Sta
   entry.unloaded = false;
   for (auto& [number, version] : entry.versions) {
     auto it = loaded.find(number);
+    version.chosen = it != loaded.end();
     if (it != loaded.end() && !it->second.ok()) {
       version.failure = Text(it->second.status().message());
       continue;
@@ -453,6 +455,20 @@ std::vector<ServablePtr> Repository::Serving() const {
     }
   }
   return serving;
+}
+
+std::vector<VersionStatus> Repository::Versions() const {
+  std::vector<VersionStatus> versions;
+  std::shared_lock lock(mutex_);
+  for (const auto& [name, entry] : entries_) {
+    const size_t before = versions.size();
+    for (const auto& [number, version] : entry.versions) {
+      if (!version.chosen && version.serving == nullptr) continue;
+      versions.push_back({name, std::to_string(number), version.serving, version.statistics});
+    }
+    if (versions.size() == before) versions.push_back({name, "", nullptr, nullptr});
+  }
+  return versions;
 }
 
 ModelState Repository::StateOf(const Entry& entry, const Version& version) {

@@ -43,6 +43,13 @@ struct IndexEntry {
   std::string reason;
 };
 
+struct VersionStatus {
+  std::string name;
+  std::string version;                                // empty where none is known
+  ServablePtr serving;                                // null if it does not serve
+  std::shared_ptr<const ModelStatistics> statistics;  // null where no version is known
+};
+
 // Loads and unloads that clients asked for and that wait.
 inline constexpr size_t kMostWaitingOfModel = 16;
 inline constexpr size_t kMostWaiting = 256;
@@ -90,6 +97,9 @@ class Repository {
   // Versions of a model that serve, ascending; empty if none does.
   std::vector<int64_t> ServedVersions(const std::string& name) const;
   std::vector<ServablePtr> Serving() const;
+  // Every version that serves or should: the chosen ones, whether they are loading, failed or were unloaded, and models
+  // of which no version is known. Reads no directories.
+  std::vector<VersionStatus> Versions() const;
 
   // Every model and version that is known or lies on disk, sorted. Reads the roots' directories.
   std::vector<IndexEntry> Index(bool ready_only) const;
@@ -108,6 +118,7 @@ class Repository {
     std::string failure;                 // why the latest load failed; empty if it did not
     std::shared_ptr<ModelStatistics> statistics;
     std::shared_ptr<ObservedCalls> observed;  // of what serves, or served last; may be null
+    bool chosen = false;                      // by the version policy, when the model was last loaded
   };
   struct Entry {
     std::map<int64_t, Version> versions;

@@ -354,6 +354,41 @@ TEST_F(RepositoryTest, AnUnloadedModelIsUnavailableUntilItIsLoadedAgain) {
   EXPECT_EQ(Unload("n").code(), absl::StatusCode::kNotFound);
 }
 
+TEST_F(RepositoryTest, WhatWasObservedOutlivesAReloadAndAnUnload) {
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  const auto observed = (*repository_->Find("m", ""))->observed;
+  ASSERT_TRUE(Load("m").ok());
+  EXPECT_EQ((*repository_->Find("m", ""))->observed, observed);
+  ASSERT_TRUE(Unload("m").ok());
+  ASSERT_TRUE(Load("m").ok());
+  EXPECT_EQ((*repository_->Find("m", ""))->observed, observed);
+}
+
+TEST_F(RepositoryTest, VersionsThatShouldServeAreListedWhateverBecameOfThem) {
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/m/2/model.pt", "bad two");
+  Put("a/m/config.pbtxt", "version_policy { all {} }");
+  Put("a/wrong/config.pbtxt", "nonsense");
+  Put("a/wrong/1/model.pt", "ok");
+  StartAndLoad();
+  const auto lines = [&] {
+    std::vector<std::string> lines;
+    for (const VersionStatus& version : repository_->Versions()) {
+      lines.push_back(version.name + " " + version.version + (version.serving != nullptr ? " serves" : ""));
+    }
+    return lines;
+  };
+  EXPECT_THAT(lines(), ElementsAre("m 1 serves", "m 2", "wrong "));
+  ASSERT_TRUE(Unload("m").ok());
+  EXPECT_THAT(lines(), ElementsAre("m 1", "m 2", "wrong "));
+  // The policy no longer wants version 1.
+  Put("a/m/2/model.pt", "ok two");
+  Put("a/m/config.pbtxt", "version_policy { latest { num_versions: 1 } }");
+  ASSERT_TRUE(Load("m").ok());
+  EXPECT_THAT(lines(), ElementsAre("m 2 serves", "wrong "));
+}
+
 TEST_F(RepositoryTest, CountersOutliveAReload) {
   Put("a/m/1/model.pt", "ok one");
   StartAndLoad();

@@ -47,12 +47,28 @@ class FamilyBuilder {
   MetricFamily family_;
 };
 
+// Which versions have a value: all that are known, or those that are loaded.
+enum class Which { kKnown, kLoaded };
+
+bool Has(const ModelSample& sample, Which which) {
+  return which == Which::kLoaded ? sample.loaded : !sample.version.empty();
+}
+
 // A family with one value a model version.
 template <typename Value>
-MetricFamily PerModel(const std::vector<ModelSample>& samples, const char* name, const char* help, MetricType type,
-                      Value value) {
+MetricFamily PerModel(const std::vector<ModelSample>& samples, Which which, const char* name, const char* help,
+                      MetricType type, Value value) {
   FamilyBuilder family(name, help, type);
-  for (const ModelSample& sample : samples) family.Add(LabelsOf(sample), static_cast<double>(value(sample)));
+  for (const ModelSample& sample : samples) {
+    if (Has(sample, which)) family.Add(LabelsOf(sample), static_cast<double>(value(sample)));
+  }
+  return family.Take();
+}
+
+MetricFamily ReadyFamily(const std::vector<ModelSample>& samples) {
+  FamilyBuilder family("hearth_model_ready", "Whether the version takes requests, of all that are to be served",
+                       MetricType::Gauge);
+  for (const ModelSample& sample : samples) family.Add(LabelsOf(sample), sample.ready ? 1 : 0);
   return family.Take();
 }
 
@@ -60,6 +76,7 @@ MetricFamily FailureFamily(const std::vector<ModelSample>& samples) {
   FamilyBuilder family("nv_inference_request_failure", "Number of failed inference requests, by reason",
                        MetricType::Counter);
   for (const ModelSample& sample : samples) {
+    if (!Has(sample, Which::kKnown)) continue;
     for (int reason = 0; reason < kFailureReasons; ++reason) {
       auto labels = LabelsOf(sample);
       labels.push_back({"reason", FailureReasonName(static_cast<FailureReason>(reason))});
@@ -74,6 +91,7 @@ template <typename Values>
 MetricFamily ByTier(const std::vector<ModelSample>& samples, FamilyBuilder family, size_t first,
                     const Values ModelSample::*values) {
   for (const ModelSample& sample : samples) {
+    if (!Has(sample, Which::kLoaded)) continue;
     size_t tier = first;
     for (const uint64_t value : sample.*values) {
       auto labels = LabelsOf(sample);
@@ -84,24 +102,26 @@ MetricFamily ByTier(const std::vector<ModelSample>& samples, FamilyBuilder famil
   return family.Take();
 }
 
-MetricFamily LatencyFamily(const std::vector<ModelSample>& samples) {
+MetricFamily HistogramFamily(const std::vector<ModelSample>& samples, const char* name, const char* help,
+                             LatencyBuckets StatisticsSnapshot::*buckets, Duration StatisticsSnapshot::*total) {
   MetricFamily family;
-  family.name = "hearth_request_duration_seconds";
-  family.help = "Time from a request's last byte to its answer, of requests that were answered";
+  family.name = name;
+  family.help = help;
   family.type = MetricType::Histogram;
   for (const ModelSample& sample : samples) {
+    if (!Has(sample, Which::kKnown)) continue;
     ClientMetric metric;
     metric.label = LabelsOf(sample);
     uint64_t cumulative = 0;
-    for (size_t i = 0; i < sample.statistics.latency_buckets.size(); ++i) {
-      cumulative += sample.statistics.latency_buckets[i];
+    for (size_t i = 0; i < kLatencyBuckets.size() + 1; ++i) {
+      cumulative += (sample.statistics.*buckets)[i];
       ClientMetric::Bucket bucket;
       bucket.cumulative_count = cumulative;
       bucket.upper_bound = i < kLatencyBuckets.size() ? kLatencyBuckets[i] : std::numeric_limits<double>::infinity();
       metric.histogram.bucket.push_back(bucket);
     }
     metric.histogram.sample_count = cumulative;
-    metric.histogram.sample_sum = static_cast<double>(sample.statistics.success.ns) * 1e-9;
+    metric.histogram.sample_sum = static_cast<double>((sample.statistics.*total).ns) * 1e-9;
     family.metric.push_back(std::move(metric));
   }
   return family;
@@ -173,6 +193,32 @@ MetricFamily Single(const char* name, const char* help, double value) {
   return family.Take();
 }
 
+// A family with one value a GPU; nothing where no GPU tells it.
+void AddGpuFamily(const std::vector<GpuSample>& gpus, FamilyBuilder family, std::optional<double> GpuSample::*value,
+                  std::vector<MetricFamily>& families) {
+  bool told = false;
+  for (const GpuSample& gpu : gpus) {
+    if (!(gpu.*value).has_value()) continue;
+    family.Add({{"gpu_uuid", gpu.uuid}}, *(gpu.*value));
+    told = true;
+  }
+  if (told) families.push_back(family.Take());
+}
+
+void AddGpus(const std::vector<GpuSample>& gpus, std::vector<MetricFamily>& families) {
+  constexpr MetricType kGauge = MetricType::Gauge;
+  const auto add = [&](const char* name, const char* help, MetricType type, std::optional<double> GpuSample::*value) {
+    AddGpuFamily(gpus, {name, help, type}, value, families);
+  };
+  add("nv_gpu_utilization", "GPU utilization rate [0.0 - 1.0]", kGauge, &GpuSample::utilization);
+  add("nv_gpu_memory_total_bytes", "GPU total memory, in bytes", kGauge, &GpuSample::memory_total);
+  add("nv_gpu_memory_used_bytes", "GPU used memory, in bytes", kGauge, &GpuSample::memory_used);
+  add("nv_gpu_power_usage", "GPU power usage in watts", kGauge, &GpuSample::power_usage);
+  add("nv_gpu_power_limit", "GPU power management limit in watts", kGauge, &GpuSample::power_limit);
+  add("nv_energy_consumption", "GPU energy consumption in joules since the driver was loaded", MetricType::Counter,
+      &GpuSample::energy_consumption);
+}
+
 MetricFamily CompilerOutcomes(const CompilerSample& compiler) {
   FamilyBuilder family("hearth_compilations_total", "How compiling plans ended", MetricType::Counter);
   family.Add({{"outcome", "done"}}, static_cast<double>(compiler.done));
@@ -192,7 +238,10 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
 
   std::vector<MetricFamily> families;
   const auto add = [&](const char* name, const char* help, MetricType type, auto value) {
-    families.push_back(PerModel(samples, name, help, type, value));
+    families.push_back(PerModel(samples, Which::kKnown, name, help, type, value));
+  };
+  const auto add_loaded = [&](const char* name, const char* help, MetricType type, auto value) {
+    families.push_back(PerModel(samples, Which::kLoaded, name, help, type, value));
   };
   add("nv_inference_request_success", "Number of successful inference requests, all batch sizes", kCounter,
       [](const ModelSample& s) { return s.statistics.success.count; });
@@ -215,13 +264,20 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
       [](const ModelSample& s) { return s.statistics.pending; });
   add("nv_model_load_duration_secs", "Model load time in seconds", kGauge,
       [](const ModelSample& s) { return s.statistics.load_seconds; });
-  families.push_back(LatencyFamily(samples));
+  families.push_back(HistogramFamily(samples, "hearth_request_duration_seconds",
+                                     "Time from a request's last byte to its answer, of requests that were answered",
+                                     &StatisticsSnapshot::total_buckets, &StatisticsSnapshot::success));
+  families.push_back(HistogramFamily(samples, "hearth_queue_duration_seconds",
+                                     "Time that requests waited for a thread, of those that were answered",
+                                     &StatisticsSnapshot::queue_buckets, &StatisticsSnapshot::queue));
+  families.push_back(HistogramFamily(samples, "hearth_compute_duration_seconds",
+                                     "Time that the model took for requests that were answered",
+                                     &StatisticsSnapshot::infer_buckets, &StatisticsSnapshot::compute_infer));
   add("hearth_in_flight_requests", "Requests that were admitted and are not answered yet", kGauge,
       [](const ModelSample& s) { return s.statistics.in_flight; });
-  add("hearth_model_weight_bytes", "Bytes that the model's weights occupy", kGauge,
-      [](const ModelSample& s) { return s.weight_bytes; });
-  add("hearth_model_ready", "Whether the version takes requests", kGauge,
-      [](const ModelSample& s) { return s.serving ? 1 : 0; });
+  add_loaded("hearth_model_weight_bytes", "Bytes that the model's weights occupy", kGauge,
+             [](const ModelSample& s) { return s.weight_bytes; });
+  families.push_back(ReadyFamily(samples));
   families.push_back(ByTier(
       samples,
       {"hearth_plans", "Plans that answer calls in place of the interpreter's baseline, by tier", MetricType::Gauge}, 1,
@@ -231,18 +287,19 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
       {"hearth_tier_calls_total",
        "Calls of methods by the tier that began them, estimated beyond the first few of a spec", MetricType::Counter},
       0, &ModelSample::calls));
-  add("hearth_plan_bytes", "Memory that the plans take beside the model's weights", kGauge,
-      [](const ModelSample& s) { return s.plan_bytes; });
-  add("hearth_weight_copy_bytes", "Memory that weights take as plans have them packed or folded, beside the plans",
-      kGauge, [](const ModelSample& s) { return s.weight_copy_bytes; });
-  add("hearth_plan_bailouts_total", "Calls that a plan could not finish and the baseline did", kCounter,
-      [](const ModelSample& s) { return s.plan_bailouts; });
-  add("hearth_plan_exceptions_total", "Of those, calls that raised in the plan and not in the baseline: defects",
-      kCounter, [](const ModelSample& s) { return s.plan_exceptions; });
-  add("hearth_guard_failures_total", "Of those, for something that the plan speculates on or checks", kCounter,
-      [](const ModelSample& s) { return s.guard_failures; });
-  add("hearth_argument_specs", "Argument specs that calls came with, with a plan or not yet", kGauge,
-      [](const ModelSample& s) { return s.argument_specs; });
+  add_loaded("hearth_plan_bytes", "Memory that the plans take beside the model's weights", kGauge,
+             [](const ModelSample& s) { return s.plan_bytes; });
+  add_loaded("hearth_weight_copy_bytes",
+             "Memory that weights take as plans have them packed or folded, beside the plans", kGauge,
+             [](const ModelSample& s) { return s.weight_copy_bytes; });
+  add_loaded("hearth_plan_bailouts_total", "Calls that a plan could not finish and the baseline did", kCounter,
+             [](const ModelSample& s) { return s.plan_bailouts; });
+  add_loaded("hearth_plan_exceptions_total", "Of those, calls that raised in the plan and not in the baseline: defects",
+             kCounter, [](const ModelSample& s) { return s.plan_exceptions; });
+  add_loaded("hearth_guard_failures_total", "Of those, for something that the plan speculates on or checks", kCounter,
+             [](const ModelSample& s) { return s.guard_failures; });
+  add_loaded("hearth_argument_specs", "Argument specs that calls came with, with a plan or not yet", kGauge,
+             [](const ModelSample& s) { return s.argument_specs; });
   const CompilerSample compiler = compiler_();
   families.push_back(Single("hearth_compiler_queued", "Plans waiting to be compiled", double(compiler.queued)));
   families.push_back(Single("hearth_compiler_running", "Plans being compiled", double(compiler.running)));
@@ -263,6 +320,7 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
   families.push_back(Single("hearth_process_resident_bytes", "Resident memory of the server", ResidentBytes()));
   families.push_back(Single("hearth_kept_memory_bytes", "Memory of freed tensors that is kept for others",
                             static_cast<double>(KeptMemoryBytes())));
+  if (gpus_ != nullptr) AddGpus(gpus_(), families);
   return families;
 }
 

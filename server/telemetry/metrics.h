@@ -1,8 +1,8 @@
 // Prometheus' view of the server. Nothing is counted twice: at each scrape the models' own statistics are read and
 // turned into families under the names that Triton's dashboards know (nv_*) and hearth's own (hearth_*).
 //
-// nv_* families here mean what Triton means by them. Those that this server cannot give truthfully (caches, GPU
-// counters, pinned pools) are absent instead of zero.
+// nv_* families here mean what Triton means by them. Those that this server cannot give truthfully (caches, pinned
+// pools; GPUs where none is used) are absent instead of zero.
 #pragma once
 
 #include <prometheus/collectable.h>
@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "server/telemetry/gpu_reader.h"
 #include "server/telemetry/model_statistics.h"
 
 namespace hearth::server {
@@ -21,10 +22,11 @@ namespace hearth::server {
 // One version of a model at one moment.
 struct ModelSample {
   std::string model;
-  std::string version;
+  std::string version;  // empty where none is known
   StatisticsSnapshot statistics;
+  bool loaded = false;  // what follows is known
+  bool ready = false;   // it takes requests
   uint64_t weight_bytes = 0;
-  bool serving = false;
   uint64_t argument_specs = 0;         // argument specs that calls came with
   std::array<uint64_t, 2> plans = {};  // of tiers 1 and 2
   uint64_t plan_bytes = 0;
@@ -51,14 +53,17 @@ struct CompilerSample {
 // Thread-safe as far as what it is given is.
 class MetricsCollector : public prometheus::Collectable {
  public:
-  MetricsCollector(std::function<std::vector<ModelSample>()> models, std::function<CompilerSample()> compiler)
-      : models_(std::move(models)), compiler_(std::move(compiler)) {}
+  // `gpus` may be empty.
+  MetricsCollector(std::function<std::vector<ModelSample>()> models, std::function<CompilerSample()> compiler,
+                   std::function<std::vector<GpuSample>()> gpus = nullptr)
+      : models_(std::move(models)), compiler_(std::move(compiler)), gpus_(std::move(gpus)) {}
 
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
   std::function<std::vector<ModelSample>()> models_;
   std::function<CompilerSample()> compiler_;
+  std::function<std::vector<GpuSample>()> gpus_;
 };
 
 // The text of /metrics (Prometheus' exposition format).

@@ -14,7 +14,7 @@ CompilerSample NothingCompiled() { return {}; }
 TEST(Metrics, PlansAndTheirCompilerAreCounted) {
   const MetricsCollector collector(
       [] {
-        return std::vector<ModelSample>{{"m", "1", {}, 0, true, 9, {4, 2}, 5000, 6000, 3, 1, 2, {70, 80, 90}}};
+        return std::vector<ModelSample>{{"m", "1", {}, true, true, 0, 9, {4, 2}, 5000, 6000, 3, 1, 2, {70, 80, 90}}};
       },
       [] { return CompilerSample{2, 1, 40, 5, 6, 7, 1.5, 30, 2}; });
   const std::string text = MetricsText(collector);
@@ -46,7 +46,7 @@ TEST(Metrics, CountersCarryTritonsNamesAndLabels) {
   statistics.Refused(FailureReason::kRejected, {});
   const MetricsCollector collector(
       [&] {
-        return std::vector<ModelSample>{{"digits", "3", statistics.snapshot(), 4096, true}};
+        return std::vector<ModelSample>{{"digits", "3", statistics.snapshot(), true, true, 4096}};
       },
       NothingCompiled);
 
@@ -62,7 +62,7 @@ TEST(Metrics, CountersCarryTritonsNamesAndLabels) {
 }
 
 TEST(Metrics, EveryFailureReasonIsThereFromTheStart) {
-  const MetricsCollector collector([] { return std::vector<ModelSample>{{"m", "1", {}, 0, false}}; }, NothingCompiled);
+  const MetricsCollector collector([] { return std::vector<ModelSample>{{"m", "1", {}}}; }, NothingCompiled);
   const std::string text = MetricsText(collector);
   for (const char* reason : {"REJECTED", "CANCELED", "BACKEND", "OTHER"}) {
     EXPECT_THAT(text, HasSubstr(std::string("nv_inference_request_failure{model=\"m\",version=\"1\",reason=\"") +
@@ -85,13 +85,51 @@ TEST(Metrics, HistogramBucketsAreCumulative) {
   }
   const MetricsCollector collector(
       [&] {
-        return std::vector<ModelSample>{{"m", "1", statistics.snapshot(), 0, true}};
+        return std::vector<ModelSample>{{"m", "1", statistics.snapshot(), true, true}};
       },
       NothingCompiled);
   const std::string text = MetricsText(collector);
   EXPECT_THAT(text, HasSubstr("hearth_request_duration_seconds_bucket{model=\"m\",version=\"1\",le=\"0.0025\"} 2"));
   EXPECT_THAT(text, HasSubstr("hearth_request_duration_seconds_bucket{model=\"m\",version=\"1\",le=\"+Inf\"} 3"));
   EXPECT_THAT(text, HasSubstr("hearth_request_duration_seconds_count{model=\"m\",version=\"1\"} 3"));
+}
+
+TEST(Metrics, VersionsThatDoNotServeAreNotReadyAndKeepTheirCounters) {
+  ModelStatistics statistics;
+  statistics.Refused(FailureReason::kOther, {});
+  const MetricsCollector collector(
+      [&] {
+        return std::vector<ModelSample>{
+            {"m", "1", {}, true, true, 4096}, {"m", "2", statistics.snapshot()}, {"broken", "", {}}};
+      },
+      NothingCompiled);
+  const std::string text = MetricsText(collector);
+  EXPECT_THAT(text, HasSubstr("hearth_model_ready{model=\"m\",version=\"1\"} 1"));
+  EXPECT_THAT(text, HasSubstr("hearth_model_ready{model=\"m\",version=\"2\"} 0"));
+  EXPECT_THAT(text, HasSubstr("hearth_model_ready{model=\"broken\",version=\"\"} 0"));
+  EXPECT_THAT(text, HasSubstr("nv_inference_request_failure{model=\"m\",version=\"2\",reason=\"OTHER\"} 1"));
+  // Nobody knows these of what is not loaded.
+  EXPECT_THAT(text, Not(HasSubstr("hearth_model_weight_bytes{model=\"m\",version=\"2\"}")));
+  EXPECT_THAT(text, Not(HasSubstr("nv_inference_count{model=\"broken\"")));
+}
+
+TEST(Metrics, WaitingAndComputingHaveHistogramsOfTheirOwn) {
+  ModelStatistics statistics;
+  statistics.Admit(100);
+  statistics.Began();
+  statistics.Succeeded(
+      {std::chrono::milliseconds(50), std::chrono::milliseconds(3), {}, std::chrono::milliseconds(20), {}}, 1);
+  const MetricsCollector collector(
+      [&] {
+        return std::vector<ModelSample>{{"m", "1", statistics.snapshot(), true, true}};
+      },
+      NothingCompiled);
+  const std::string text = MetricsText(collector);
+  EXPECT_THAT(text, HasSubstr("hearth_queue_duration_seconds_bucket{model=\"m\",version=\"1\",le=\"0.0025\"} 0"));
+  EXPECT_THAT(text, HasSubstr("hearth_queue_duration_seconds_bucket{model=\"m\",version=\"1\",le=\"0.005\"} 1"));
+  EXPECT_THAT(text, HasSubstr("hearth_compute_duration_seconds_bucket{model=\"m\",version=\"1\",le=\"0.01\"} 0"));
+  EXPECT_THAT(text, HasSubstr("hearth_compute_duration_seconds_bucket{model=\"m\",version=\"1\",le=\"0.025\"} 1"));
+  EXPECT_THAT(text, HasSubstr("hearth_compute_duration_seconds_sum{model=\"m\",version=\"1\"} 0.02"));
 }
 
 }  // namespace

@@ -10,6 +10,11 @@ uint64_t CountedSize(uint64_t batch_size) {
   return batch_size <= kLargestOwnBatch ? batch_size : std::bit_floor(batch_size);
 }
 
+size_t BucketOf(std::chrono::nanoseconds time) {
+  const double seconds = std::chrono::duration<double>(time).count();
+  return std::lower_bound(kLatencyBuckets.begin(), kLatencyBuckets.end(), seconds) - kLatencyBuckets.begin();
+}
+
 }  // namespace
 
 const char* FailureReasonName(FailureReason reason) {
@@ -40,9 +45,9 @@ void ModelStatistics::Began() {
 }
 
 void ModelStatistics::Succeeded(const RequestTimes& times, uint64_t batch_size) {
-  const double seconds = std::chrono::duration<double>(times.total).count();
-  const auto bucket =
-      std::lower_bound(kLatencyBuckets.begin(), kLatencyBuckets.end(), seconds) - kLatencyBuckets.begin();
+  const size_t total_bucket = BucketOf(times.total);
+  const size_t queue_bucket = BucketOf(times.queue);
+  const size_t infer_bucket = BucketOf(times.compute_infer);
   const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
 
   std::lock_guard lock(mutex_);
@@ -55,7 +60,9 @@ void ModelStatistics::Succeeded(const RequestTimes& times, uint64_t batch_size) 
   now_.inference_count += batch_size;
   ++now_.execution_count;
   now_.last_inference_ms = std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count();
-  ++now_.latency_buckets[bucket];
+  ++now_.total_buckets[total_bucket];
+  ++now_.queue_buckets[queue_bucket];
+  ++now_.infer_buckets[infer_bucket];
   StatisticsSnapshot::Batch& batch = now_.batches[CountedSize(batch_size)];
   batch.compute_input.Add(times.compute_input);
   batch.compute_infer.Add(times.compute_infer);

@@ -40,9 +40,11 @@ struct Duration {
   }
 };
 
-// Upper bounds, in seconds, of the buckets of hearth_request_duration_seconds; the last bucket is unbounded.
+// Upper bounds, in seconds, of the buckets of the histograms of time; the last bucket is unbounded.
 inline constexpr std::array<double, 15> kLatencyBuckets = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
                                                            0.25,   0.5,   1,      2.5,   5,    10,    30};
+
+using LatencyBuckets = std::array<uint64_t, kLatencyBuckets.size() + 1>;
 
 // Batches of up to so many elements are counted by their size. Clients choose sizes, so larger ones share a size: the
 // power of two below.
@@ -55,14 +57,14 @@ struct StatisticsSnapshot {
 
   Duration success, failure, queue, compute_input, compute_infer, compute_output;
   std::array<uint64_t, kFailureReasons> failures{};
-  uint64_t inference_count = 0;    // batch elements answered
-  uint64_t execution_count = 0;    // runs
-  uint64_t last_inference_ms = 0;  // since the epoch
-  int64_t pending = 0;             // requests that wait for a thread
-  int64_t in_flight = 0;           // requests that wait or run
-  std::array<uint64_t, kLatencyBuckets.size() + 1> latency_buckets{};
-  std::map<uint64_t, Batch> batches;  // by kLargestOwnBatch
-  double load_seconds = 0;            // of the latest load
+  uint64_t inference_count = 0;                                      // batch elements answered
+  uint64_t execution_count = 0;                                      // runs
+  uint64_t last_inference_ms = 0;                                    // since the epoch
+  int64_t pending = 0;                                               // requests that wait for a thread
+  int64_t in_flight = 0;                                             // requests that wait or run
+  LatencyBuckets total_buckets{}, queue_buckets{}, infer_buckets{};  // of the answered requests' times
+  std::map<uint64_t, Batch> batches;                                 // by kLargestOwnBatch
+  double load_seconds = 0;                                           // of the latest load
 };
 
 class ModelStatistics {

@@ -56,9 +56,9 @@ TEST(ModelStatistics, ALatencyFallsIntoTheFirstBucketThatHoldsIt) {
     statistics.Succeeded({total, {}, {}, {}, {}}, 1);
   }
   const StatisticsSnapshot now = statistics.snapshot();
-  EXPECT_EQ(now.latency_buckets[0], 1u);
-  EXPECT_EQ(now.latency_buckets[1], 1u);
-  EXPECT_EQ(now.latency_buckets.back(), 1u);
+  EXPECT_EQ(now.total_buckets[0], 1u);
+  EXPECT_EQ(now.total_buckets[1], 1u);
+  EXPECT_EQ(now.total_buckets.back(), 1u);
 }
 
 TEST(ModelStatistics, AFailureBeforeTheRunLeavesNothingPending) {

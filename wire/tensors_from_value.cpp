@@ -1,4 +1,4 @@
-#include "server/api/tensors_from_value.h"
+#include "wire/tensors_from_value.h"
 
 #include <ATen/core/Dict.h>
 #include <ATen/core/List.h>
@@ -12,7 +12,7 @@
 #include "jit/support/memory_account.h"
 #include "wire/dtypes.h"
 
-namespace hearth::server {
+namespace hearth {
 namespace {
 
 using c10::IValue;
@@ -167,4 +167,4 @@ absl::StatusOr<std::vector<WireTensor>> TensorsFromValue(const IValue& value) {
   return flattener.Take();
 }
 
-}  // namespace hearth::server
+}  // namespace hearth

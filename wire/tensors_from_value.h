@@ -16,11 +16,14 @@
 #include "absl/status/statusor.h"
 #include "wire/wire_tensor.h"
 
-namespace hearth::server {
+namespace hearth {
+
+// What an answer that is one leaf is called where it has a name.
+inline constexpr const char* kOnlyOutput = "OUTPUT__0";
 
 // The leaves in the order of the answer; their names are their paths. Tensors may still share memory with the value, or
 // be on a device: see ReadyToSend. kInternal, naming path and type, for what has no form in the protocol (complex and
 // quantized tensors, classes of C++, ...).
 absl::StatusOr<std::vector<WireTensor>> TensorsFromValue(const c10::IValue& value);
 
-}  // namespace hearth::server
+}  // namespace hearth

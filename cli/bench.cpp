@@ -1,0 +1,162 @@
+// hearth bench: how fast a server answers one request that is sent over and over (load_generator.h).
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/client.h"
+#include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/json.h"
+#include "cli/load_generator.h"
+#include "cli/request_inputs.h"
+#include "cli/text.h"
+#include "cli/value_summary.h"
+#include "proto/inference/service.grpc.pb.h"
+
+namespace hearth::cli {
+namespace {
+
+constexpr const char* kCommand = "bench";
+constexpr const char* kMethod = "/inference.GRPCInferenceService/ModelInfer";
+// What an open loop has under way at most, where --clients does not say.
+constexpr int kMostUnderWay = 4096;
+
+struct BenchOptions {
+  ServerOptions server;
+  Target target;
+  InputOptions inputs;
+  LoadOptions load;
+  int clients = 0;
+  int connections = 1;
+  bool json = false;
+};
+
+// Of latencies, in the order in which they are shown.
+const std::vector<std::pair<const char*, double>> kPercentiles = {
+    {"p50", 0.5}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}, {"p99.9", 0.999}};
+
+double Milliseconds(std::chrono::nanoseconds time) { return static_cast<double>(time.count()) * 1e-6; }
+
+double RateOf(const LoadResult& result) {
+  return result.seconds > 0 ? static_cast<double>(result.latencies.count()) / result.seconds : 0;
+}
+
+void PrintResultAsJson(const BenchOptions& options, const LoadResult& result) {
+  Json latency = {{"mean", Milliseconds(result.latencies.mean())}, {"min", Milliseconds(result.latencies.least())}};
+  for (const auto& [name, share] : kPercentiles) latency[name] = Milliseconds(result.latencies.Percentile(share));
+  latency["max"] = Milliseconds(result.latencies.largest());
+  Json errors = Json::object();
+  for (const auto& [name, error] : result.errors) errors[name] = {{"count", error.count}, {"message", error.message}};
+  Json json = {{"model", options.server.model}};
+  if (options.load.rate > 0) {
+    json["rate"] = options.load.rate;
+  } else {
+    json["clients"] = options.load.clients;
+  }
+  json["seconds"] = result.seconds;
+  json["answered"] = result.latencies.count();
+  json["failed"] = result.failed;
+  json["answered_per_second"] = RateOf(result);
+  if (options.load.rate > 0) json["late"] = result.late;
+  json["latency_ms"] = std::move(latency);
+  json["errors"] = std::move(errors);
+  PrintJson(json);
+}
+
+void PrintResult(const BenchOptions& options, const LoadResult& result) {
+  const std::string loop = options.load.rate > 0 ? absl::StrFormat("%g requests a second", options.load.rate)
+                                                 : absl::StrCat(options.load.clients, " clients");
+  std::vector<std::vector<std::string>> rows = {
+      {"load", loop},
+      {"answered",
+       absl::StrFormat("%d in %.2f s, %.1f a second", result.latencies.count(), result.seconds, RateOf(result))},
+      {"failed", std::to_string(result.failed)}};
+  for (const auto& [name, error] : result.errors) {
+    rows.push_back({"", absl::StrCat(error.count, " ", name, ": ", OneLine(error.message))});
+  }
+  if (options.load.rate > 0) rows.push_back({"sent late", std::to_string(result.late)});
+  const auto add = [&](const std::string& name, std::chrono::nanoseconds time) {
+    rows.push_back({absl::StrCat("latency ", name), absl::StrFormat("%.3f ms", Milliseconds(time))});
+  };
+  add("mean", result.latencies.mean());
+  add("min", result.latencies.least());
+  for (const auto& [name, share] : kPercentiles) add(name, result.latencies.Percentile(share));
+  add("max", result.latencies.largest());
+  std::fputs(AlignColumns(rows).c_str(), stdout);
+}
+
+int Bench(BenchOptions& options) {
+  if (const absl::Status status = ReadTarget(options.target, options.server); !status.ok()) {
+    return FailWithLine(kCommand, MessageOf(status));
+  }
+  if (options.inputs.random && !options.inputs.inputs.empty()) {
+    return FailWithLine(kCommand, "--input and --random exclude each other");
+  }
+  // Unlike a single request, whose answer is looked at, this one may be of anything.
+  options.inputs.random = options.inputs.inputs.empty();
+  options.load.clients = options.clients > 0 ? options.clients : options.load.rate > 0 ? kMostUnderWay : 1;
+  std::vector<Connection> connections;
+  for (int i = 0; i < options.connections; ++i) {
+    auto connection = Connection::Open(options.server);
+    if (!connection.ok()) return FailWithLine(kCommand, MessageOf(connection.status()));
+    connections.push_back(*std::move(connection));
+  }
+  const auto stub = inference::GRPCInferenceService::NewStub(connections[0].channel());
+  const auto model = AskInputs(connections[0], *stub, options.server);
+  if (!model.ok()) return FailWithLine(kCommand, absl::StrCat(options.server.address, ": ", model.status().message()));
+  const auto inputs = MakeInputs(options.inputs, *model);
+  if (!inputs.ok()) return FailWithLine(kCommand, MessageOf(inputs.status()));
+  const inference::ModelInferRequest request = MakeRequest(options.server, *inputs);
+  // What fails once fails each time: said as `hearth infer` says it.
+  inference::ModelInferResponse response;
+  const absl::Status first =
+      connections[0].Call(*stub, &inference::GRPCInferenceService::Stub::ModelInfer, request, response);
+  if (!first.ok()) return FailWithStatus(kCommand, first);
+
+  const grpc::Slice bytes(request.SerializeAsString());
+  const LoadResult result = GenerateLoad(connections, kMethod, grpc::ByteBuffer(&bytes, 1), options.load);
+  if (options.json) {
+    PrintResultAsJson(options, result);
+  } else {
+    PrintResult(options, result);
+  }
+  return result.latencies.count() > 0 ? kSuccess : kBadUse;
+}
+
+}  // namespace
+
+Action AddBench(CLI::App& app) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App* bench = app.add_subcommand(kCommand, "Sends one request over and over, and measures the answers");
+  AddTarget(*bench, options->target);
+  bench->add_option("--model-version", options->server.version, "Its version; the server's choice if not given");
+  AddInputOptions(*bench, options->inputs);
+  bench
+      ->add_option("--clients", options->clients,
+                   absl::StrCat("Clients that each send the next request when they have the answer (1); with --rate, "
+                                "requests that may be under way (",
+                                kMostUnderWay, ")"))
+      ->check(CLI::Range(1, 100000));
+  bench->add_option("--rate", options->load.rate, "Send so many requests a second, whatever the answers do")
+      ->check(CLI::Range(0.001, 1e7));
+  bench->add_option("--seconds", options->load.seconds, "How long to measure")
+      ->check(CLI::Range(0.001, 1e6))
+      ->capture_default_str();
+  bench->add_option("--warm-up", options->load.warm_up, "Seconds of load before, which are not measured")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+  bench->add_option("--requests", options->load.requests, "End after so many measured requests");
+  bench->add_option("--connections", options->connections, "Connections that take turns")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  bench->add_flag("--json", options->json, "Print the result as JSON");
+  AddConnectionOptions(*bench, options->server);
+  return [options] { return Bench(*options); };
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,174 @@
+#include "cli/load_generator.h"
+
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "absl/status/status.h"
+
+namespace hearth::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kLate(1);
+constexpr size_t kMostErrors = 32;  // statuses; gRPC has 17
+
+struct Call {
+  std::optional<grpc::ClientContext> context;
+  std::unique_ptr<grpc::ClientAsyncResponseReader<grpc::ByteBuffer>> reader;
+  grpc::ByteBuffer answer;
+  grpc::Status status;
+  Clock::time_point due;
+  size_t connection = 0;
+  bool measured = false;
+};
+
+class Generator {
+ public:
+  Generator(const std::vector<Connection>& connections, const std::string& method, const grpc::ByteBuffer& request,
+            const LoadOptions& options)
+      : connections_(connections), method_(method), request_(request), options_(options) {
+    for (const Connection& connection : connections) {
+      stubs_.push_back(std::make_unique<grpc::GenericStub>(connection.channel()));
+    }
+  }
+
+  LoadResult Run() {
+    const auto seconds = [](double count) {
+      return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(count));
+    };
+    start_ = Clock::now() + seconds(options_.warm_up);
+    end_ = start_ + seconds(options_.seconds);
+    calls_ = std::vector<Call>(static_cast<size_t>(options_.clients));
+    for (Call& call : calls_) idle_.push_back(&call);
+    std::thread answers([this] { ReadAnswers(); });
+    if (options_.rate > 0) {
+      SendAtRate();
+    } else {
+      for (Call& call : calls_) SendAgain(call);
+    }
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return idle_.size() == calls_.size(); });
+    }
+    queue_.Shutdown();
+    answers.join();
+    if (last_ > start_) result_.seconds = std::chrono::duration<double>(last_ - start_).count();
+    return std::move(result_);
+  }
+
+ private:
+  bool Over(Clock::time_point now) const {
+    return now >= end_ || (options_.requests > 0 && measured_ >= options_.requests);
+  }
+
+  void Send(Call& call, Clock::time_point due) {
+    call.due = due;
+    call.measured = due >= start_;
+    if (call.measured) ++measured_;
+    call.connection = next_connection_++ % connections_.size();
+    // It lies in memory of the call that the context holds.
+    call.reader.reset();
+    call.context.emplace();
+    connections_[call.connection].Prepare(*call.context);
+    call.answer.Clear();
+    call.reader = stubs_[call.connection]->PrepareUnaryCall(&*call.context, method_, request_, &queue_);
+    call.reader->StartCall();
+    call.reader->Finish(&call.answer, &call.status, &call);
+  }
+
+  // Of a closed loop.
+  void SendAgain(Call& call) {
+    const auto now = Clock::now();
+    if (Over(now)) return;
+    TakeFromIdle(call);
+    Send(call, now);
+  }
+
+  void TakeFromIdle(Call& call) {
+    const std::lock_guard lock(mutex_);
+    std::erase(idle_, &call);
+  }
+
+  void SendAtRate() {
+    const auto interval = std::chrono::duration<double>(1 / options_.rate);
+    const auto first = Clock::now();
+    for (uint64_t i = 0;; ++i) {
+      const auto due = first + std::chrono::duration_cast<Clock::duration>(interval * static_cast<double>(i));
+      if (Over(due)) return;
+      std::this_thread::sleep_until(due);
+      Call* call = nullptr;
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return !idle_.empty(); });
+        call = idle_.back();
+        idle_.pop_back();
+        if (due >= start_ && Clock::now() - due > kLate) ++result_.late;
+      }
+      Send(*call, due);
+    }
+  }
+
+  void ReadAnswers() {
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue_.Next(&tag, &ok)) {
+      Call& call = *static_cast<Call*>(tag);
+      const auto now = Clock::now();
+      if (call.measured) Count(call, now);
+      if (options_.rate <= 0 && !Over(now)) {
+        Send(call, now);
+        continue;
+      }
+      {
+        const std::lock_guard lock(mutex_);
+        idle_.push_back(&call);
+      }
+      changed_.notify_one();
+    }
+  }
+
+  // On the thread of the answers alone.
+  void Count(const Call& call, Clock::time_point now) {
+    last_ = std::max(last_, now);
+    if (call.status.ok()) return result_.latencies.Add(now - call.due);
+    ++result_.failed;
+    std::string name = absl::StatusCodeToString(static_cast<absl::StatusCode>(call.status.error_code()));
+    if (result_.errors.size() >= kMostErrors && !result_.errors.contains(name)) return;
+    LoadResult::Error& error = result_.errors[std::move(name)];
+    if (error.count++ == 0) error.message = call.status.error_message();
+  }
+
+  const std::vector<Connection>& connections_;
+  const std::string& method_;
+  const grpc::ByteBuffer& request_;
+  const LoadOptions& options_;
+  std::vector<std::unique_ptr<grpc::GenericStub>> stubs_;
+  grpc::CompletionQueue queue_;
+  std::vector<Call> calls_;
+  Clock::time_point start_, end_, last_;
+  std::atomic<uint64_t> measured_{0};
+  std::atomic<size_t> next_connection_{0};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Call*> idle_;
+  LoadResult result_;
+};
+
+}  // namespace
+
+LoadResult GenerateLoad(const std::vector<Connection>& connections, const std::string& method,
+                        const grpc::ByteBuffer& request, const LoadOptions& options) {
+  return Generator(connections, method, request, options).Run();
+}
+
+}  // namespace hearth::cli

@@ -1,0 +1,91 @@
+"""/metrics against what its page says, and what it says of models that do not serve."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from integration_tests import ROOT, server_models as models
+from integration_tests.daemon import put_model
+from integration_tests.serving import floats
+
+PAGE = ROOT / "docs" / "metrics.md"
+RULES = ROOT / "deploy" / "prometheus" / "hearth.rules.yml"
+ROW = re.compile(r"^\| `(\w+)` \| (counter|gauge|histogram) \| ([^|]*) \|", re.M)
+
+
+def documented():
+    """{name: (type, labels)} of the page's tables."""
+    found = {}
+    for section in PAGE.read_text().split("\n## ")[1:]:
+        of_versions = section.startswith("Of each version")
+        for name, kind, labels in ROW.findall(section):
+            assert name not in found, f"{name} is there twice"
+            own = set(re.findall(r"`(\w+)`", labels))
+            found[name] = (kind, own | ({"model", "version"} if of_versions else set()))
+    return found
+
+
+def exported(text):
+    """{name: (type, labels)} of a scrape."""
+    kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.M))
+    labels = {}
+    for series, texts in re.findall(r"^(\w+)(?:\{([^}]*)\})? ", text, re.M):
+        name = re.sub(r"_(bucket|sum|count)$", "", series) if series not in kinds else series
+        labels.setdefault(name, set()).update(re.findall(r"(\w+)=", texts))
+    return {name: (kind, labels[name]) for name, kind in kinds.items()}
+
+
+@pytest.fixture(scope="module")
+def scraped(hearthd):
+    server = hearthd({"identity": models.scripted(models.Identity())})
+    with server.client() as client:
+        client.infer("identity", [floats("x", 1)])
+    return server.get("/metrics", port="metrics_port")[1]
+
+
+def test_the_page_has_every_metric_with_its_type_and_labels_and_no_other(scraped):
+    page = documented()
+    on_gpus = {name for name, (_, labels) in page.items() if "gpu_uuid" in labels}
+    assert len(on_gpus) == 6
+    assert exported(scraped) == {name: what for name, what in page.items() if name not in on_gpus}
+
+
+def test_every_metric_that_pages_and_alerts_ask_for_is_there(scraped):
+    queries = RULES.read_text() + "".join(re.findall(r"```\n(.*?)```", PAGE.read_text(), re.S))
+    asked = {re.sub(r"_bucket$", "", name) for name in re.findall(r"\b(?:nv|hearth)_\w+", queries)}
+    assert asked and asked <= set(exported(scraped))
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed: Debian's package prometheus")
+def test_prometheus_takes_the_rules(scraped, tmp_path):
+    done = subprocess.run(["promtool", "check", "rules", RULES], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_models_that_do_not_serve_are_not_ready_and_keep_their_counters(hearthd, tmp_path):
+    good = models.constant(1)
+    server = hearthd(
+        {"good": good, "two": (good, "version_policy { all {} }"), "broken": (good, "input { name: 7 }")}
+    )
+    folder = put_model(server.repository, "two", good, version=2)
+    (folder / "model.pt").write_bytes(b"no archive")
+
+    def ready(model, version="1"):
+        return server.metric("hearth_model_ready", model=model, version=version)
+
+    assert (ready("good"), ready("two"), ready("broken", "")) == (1, 1, 0)
+    with server.client() as client:
+        with pytest.raises(Exception, match="version 2"):
+            client.load_model("two")
+        assert (ready("two", "1"), ready("two", "2")) == (1, 0)
+        client.infer("good", [floats("x", 1)])
+        client.unload_model("good")
+        assert ready("good") == 0
+        assert server.metric("nv_inference_request_success", model="good", version="1") == 1
+        assert server.metric("hearth_model_weight_bytes", model="good") is None
+        client.load_model("good")
+        assert ready("good") == 1
+        for reason in ("REJECTED", "CANCELED", "BACKEND", "OTHER"):
+            assert server.metric("nv_inference_request_failure", model="two", version="2", reason=reason) == 0

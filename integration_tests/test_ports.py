@@ -1,0 +1,106 @@
+"""What many connections, and connections without end, do to the ports of a daemon."""
+
+import resource
+import socket
+import threading
+import urllib.error
+
+import grpc
+import pytest
+from tritonclient.utils import InferenceServerException
+
+from integration_tests import server_models
+from integration_tests.daemon import eventually
+from integration_tests.serving import in_flight, spin
+
+
+@pytest.fixture
+def few_files():
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return lambda server: resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (200, hard))
+
+
+def live(server):
+    with server.client() as client:
+        try:
+            return client.is_server_live(client_timeout=20)
+        except InferenceServerException:
+            return False
+
+
+def connect(server, port="grpc_port"):
+    return socket.create_connection(("127.0.0.1", server.ready[port]), timeout=20)
+
+
+def test_the_port_of_grpc_outlives_a_lack_of_files(hearthd, few_files):
+    server = hearthd({})
+    few_files(server)  # after the start, so that the bound on connections does not keep enough of them free
+    held = [connect(server) for _ in range(400)]
+    for each in held:
+        each.close()
+    eventually(lambda: live(server))
+
+
+def test_connections_of_grpc_are_bounded_and_ends_make_room(hearthd):
+    server = hearthd({}, "--grpc-max-connections", "20")
+    held = [connect(server) for _ in range(60)]
+    # Those that are too many are closed at once; gRPC's own say something first.
+    closed = 0
+    for each in held:
+        each.settimeout(5)
+        try:
+            closed += each.recv(1) == b""
+        except (ConnectionResetError, TimeoutError):
+            closed += 1
+    assert closed >= 40
+    for each in held:
+        each.close()
+    eventually(lambda: live(server))
+
+
+def test_a_connection_that_never_speaks_http2_is_closed(hearthd):
+    server = hearthd({})
+    with connect(server) as silent:
+        silent.settimeout(60)
+        while silent.recv(1 << 16):
+            continue
+
+
+def test_an_idle_connection_of_grpc_is_closed_and_its_client_does_not_notice(hearthd):
+    server = hearthd({}, "--grpc-idle-seconds", "0.5")
+    with server.channel() as channel:
+        states = []
+        channel.subscribe(states.append, try_to_connect=False)
+        call = channel.unary_unary("/inference.GRPCInferenceService/ServerLive")
+        call(b"", timeout=20)
+        eventually(lambda: grpc.ChannelConnectivity.IDLE in states[1:])
+        call(b"", timeout=20)
+
+
+def test_times_of_http_are_settings(hearthd):
+    server = hearthd({}, "--http-header-seconds", "0.3", "--http-idle-seconds", "0.3")
+    with connect(server, "http_port") as half:
+        half.sendall(b"GET / HT")
+        assert half.recv(1 << 16).startswith(b"HTTP/1.1 408")
+    with connect(server, "metrics_port") as idle:
+        idle.sendall(b"GET /v2/health/live HTTP/1.1\r\nHost: h\r\n\r\n")
+        text = b""
+        while piece := idle.recv(1 << 16):
+            text += piece
+        assert text.startswith(b"HTTP/1.1 200")
+
+
+def test_a_drain_answers_probes_until_calls_have_ended(hearthd):
+    server = hearthd({"spin": server_models.everyday()["spin"]})
+    with server.client() as client:
+        done = []
+        thread = threading.Thread(target=lambda: done.append(client.infer("spin", spin(60_000_000))))
+        thread.start()
+        eventually(lambda: in_flight(server) == 1)
+        server.terminate()
+        eventually(lambda: server.get("/v2/health/ready")[0] == 503 or done)
+        thread.join()
+        assert done
+    assert server.wait() == 0
+    with pytest.raises((urllib.error.URLError, OSError)):
+        server.get("/v2/health/live")
