@@ -16,7 +16,7 @@ constexpr uint32_t kNoField = UINT32_MAX;
 absl::Status CheckSize(size_t bytes, const MessageBounds& bounds, const std::string& type) {
   if (bytes <= bounds.bytes) return absl::OkStatus();
   return absl::ResourceExhaustedError(
-      absl::StrCat("the message has ", bytes, " bytes; a ", type, " may have ", bounds.bytes));
+      absl::StrCat("the message has ", bytes, " bytes; ", type, " may have ", bounds.bytes));
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ absl::Status ReadMessage(grpc::ByteBuffer& buffer, const MessageBounds& bounds, 
   if (status.ok()) status = split->CheckParts(*message.GetDescriptor(), bounds.parts);
   if (status.ok() && !split->ParseRest(message)) status = absl::InvalidArgumentError("a field is not as it should be");
   if (status.ok()) return status;
-  return absl::InvalidArgumentError(absl::StrCat("the request is not a ", type, ": ", status.message()));
+  return absl::InvalidArgumentError(absl::StrCat("the request is no ", type, ": ", status.message()));
 }
 
 void WriteMessage(const google::protobuf::Message& message, grpc::ByteBuffer& buffer) {

@@ -41,7 +41,7 @@ TEST(ReadMessage, ItsSizeIsBounded) {
   request.set_name(std::string(MessageBounds().bytes, 'x'));
   const absl::Status status = Read(request.SerializeAsString(), request);
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("a inference.ModelReadyRequest may have 65536"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("; inference.ModelReadyRequest may have 65536"));
 }
 
 TEST(ReadMessage, ItsPartsAreBounded) {
@@ -60,7 +60,7 @@ TEST(ReadMessage, WhatIsNoSuchMessageIsRefused) {
                                    std::string("\x0a\x02\x0a\x05", 4)}) {
     const absl::Status status = Read(bytes, request);
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
-    EXPECT_THAT(std::string(status.message()), HasSubstr("not a inference.LogSettingsRequest"));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("is no inference.LogSettingsRequest"));
   }
 }
 
