@@ -3,7 +3,6 @@
 import grpc
 import numpy as np
 import pytest
-import tritonclient.grpc as triton
 
 from integration_tests import server_models as models
 from integration_tests.serving import bad, fails, floats, raw_request, tensor
@@ -95,15 +94,6 @@ def test_mutilated_requests_are_answered_and_harm_nobody(server, client):
             except grpc.RpcError as error:
                 assert error.code() in allowed, error
     assert client.infer("identity", [floats("x", 1)]).as_numpy("OUTPUT__0").tolist() == [1]
-
-
-def test_what_is_not_offered_is_told(client):
-    output = triton.InferRequestedOutput("OUTPUT__0", class_count=3)
-    message = fails(
-        grpc.StatusCode.INVALID_ARGUMENT, lambda: client.infer("identity", [floats("x", 1)], outputs=[output])
-    )
-    assert "classification" in message
-    fails(grpc.StatusCode.UNIMPLEMENTED, lambda: client.get_system_shared_memory_status())
 
 
 def test_a_message_over_the_bound_is_refused_and_the_connection_lives(hearthd):

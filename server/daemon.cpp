@@ -14,13 +14,16 @@
 #include "server/api/http_api.h"
 #include "server/api/inference_methods.h"
 #include "server/api/inference_service.h"
+#include "server/api/log_settings.h"
 #include "server/api/native_service.h"
 #include "server/api/reflection_service.h"
+#include "server/api/shared_memory.h"
 #include "server/api/signature.h"
 #include "server/ports.h"
 #include "server/repository/repository.h"
 #include "server/repository/repository_poller.h"
 #include "server/scheduling/dispatcher.h"
+#include "server/settings.h"
 #include "server/telemetry/access_log.h"
 #include "server/telemetry/metrics.h"
 
@@ -103,9 +106,12 @@ struct Daemon::Parts {
         repository(RepositoryOptionsOf(settings), runtime, MakeSignature, [this] { health.Update(); }),
         dispatcher({settings.max_pending_requests(), settings.max_in_flight_requests()},
                    [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); }),
-        environment{repository, dispatcher, runtime.memory_of_all(), nullptr,
-                    static_cast<size_t>(settings.max_request_bytes())},
-        methods(dispatcher, repository, readiness, settings.id()),
+        regions(settings.allow_client_shm()),
+        environment{repository, dispatcher,
+                    regions,    runtime.memory_of_all(),
+                    nullptr,    static_cast<size_t>(settings.max_request_bytes())},
+        log_settings(LogLevelsOf(settings), settings.log_file(), settings.log_format()),
+        methods(dispatcher, repository, readiness, regions, log_settings, settings.id()),
         inference(calls, environment, methods, streams),
         native(calls, environment),
         gpus(settings.allow_gpu_metrics() && settings.device().starts_with("cuda") ? GpuReader::Open() : nullptr),
@@ -162,15 +168,16 @@ struct Daemon::Parts {
   std::unique_ptr<RepositoryPoller> poller;  // null unless model_control_mode is poll
   Dispatcher dispatcher;
   std::unique_ptr<AccessLog> access_log;
+  SharedRegions regions;
   RequestEnvironment environment;
   StreamRegistry streams;
+  LogSettings log_settings;
   InferenceMethods methods;
   InferenceService inference;
   NativeService native;
-  ReflectionService reflection{
-      calls,
-      {kInferenceServiceName, kNativeServiceName, grpc::health::v1::Health::service_full_name(),
-       grpc::reflection::v1alpha::ServerReflection::service_full_name()}};
+  ReflectionService reflection{{kInferenceServiceName, kNativeServiceName,
+                                grpc::health::v1::Health::service_full_name(),
+                                grpc::reflection::v1alpha::ServerReflection::service_full_name()}};
   const std::unique_ptr<const GpuReader> gpus;
   MetricsCollector metrics;
   NoMetrics no_metrics;

@@ -16,6 +16,7 @@
 #include "jit/support/logging.h"
 #include "server/command_line.h"
 #include "server/daemon.h"
+#include "server/settings.h"
 #include "server/telemetry/log_control.h"
 #include "server/telemetry/log_output.h"
 
@@ -97,13 +98,7 @@ LogFormat FormatOf(const config::Settings& settings) {
 // The log as the settings want it.
 absl::StatusOr<std::unique_ptr<LogOutput>> OpenLog(const config::Settings& settings) {
   auto output = LogOutput::Open(settings.log_file(), FormatOf(settings));
-  // Else levels are HEARTH_LOG's alone.
-  if (settings.has_log_verbose() || settings.has_log_info() || settings.has_log_warning() || settings.has_log_error()) {
-    ApplyLogLevels({.verbose = settings.log_verbose(),
-                    .info = settings.log_info(),
-                    .warning = settings.log_warning(),
-                    .error = settings.log_error()});
-  }
+  ApplyLogLevels(LogLevelsOf(settings));
   return output;
 }
 

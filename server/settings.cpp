@@ -183,4 +183,14 @@ absl::StatusOr<config::Settings> CompleteSettings(config::Settings given) {
   return given;
 }
 
+LogLevels LogLevelsOf(const config::Settings& settings) {
+  const bool given =
+      settings.has_log_verbose() || settings.has_log_info() || settings.has_log_warning() || settings.has_log_error();
+  if (!given) return LogLevelsOfEnvironment();
+  return {.verbose = settings.log_verbose(),
+          .info = settings.log_info(),
+          .warning = settings.log_warning(),
+          .error = settings.log_error()};
+}
+
 }  // namespace hearth::server

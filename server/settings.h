@@ -4,6 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "proto/settings.pb.h"
+#include "server/telemetry/log_control.h"
 
 namespace hearth::server {
 
@@ -11,5 +12,8 @@ namespace hearth::server {
 // computed default. kInvalidArgument that names the first setting that is missing or out of its bounds, or those that
 // exclude each other.
 absl::StatusOr<config::Settings> CompleteSettings(config::Settings given);
+
+// HEARTH_LOG's if the settings say nothing of them.
+LogLevels LogLevelsOf(const config::Settings& settings);
 
 }  // namespace hearth::server

@@ -22,13 +22,10 @@ class HealthWatch : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
  public:
   explicit HealthWatch(HealthService& service) : service_(service) {}
 
-  void Start(const grpc::CallbackServerContext& context, grpc::ByteBuffer message) {
+  void Start(grpc::ByteBuffer message) {
     self_ = shared_from_this();
     HealthCheckRequest request;
-    const absl::Status status = Guarded([&] {
-      const absl::Status admitted = service_.calls_.Admit(context, "grpc.health.v1.Health/Watch");
-      return admitted.ok() ? ReadMessage(message, {}, nullptr, request) : admitted;
-    });
+    const absl::Status status = Guarded([&] { return ReadMessage(message, {}, nullptr, request); });
     if (!status.ok()) {
       finished_ = true;
       return Finish(ToGrpc(status));
@@ -114,8 +111,7 @@ grpc::ServerUnaryReactor* HealthService::Check(Context* context, const Buffer* r
              ? absl::NotFoundError("no service or model '" + asked.service() + "'")
              : absl::OkStatus());
   };
-  return StartMethodCall<HealthCheckRequest, HealthCheckResponse>(
-      {calls_, context, request, response, "grpc.health.v1.Health/Check"}, check);
+  return StartMethodCall<HealthCheckRequest, HealthCheckResponse>({calls_, context, request, response}, check);
 }
 
 grpc::ServerUnaryReactor* HealthService::List(Context* context, const Buffer* request, Buffer* response) {
@@ -123,13 +119,12 @@ grpc::ServerUnaryReactor* HealthService::List(Context* context, const Buffer* re
     for (const std::string& name : names_()) (*answer.mutable_statuses())[name].set_status(status_of_(name));
     done(absl::OkStatus());
   };
-  return StartMethodCall<HealthListRequest, HealthListResponse>(
-      {calls_, context, request, response, "grpc.health.v1.Health/List"}, list);
+  return StartMethodCall<HealthListRequest, HealthListResponse>({calls_, context, request, response}, list);
 }
 
-grpc::ServerWriteReactor<grpc::ByteBuffer>* HealthService::Watch(Context* context, const Buffer* request) {
+grpc::ServerWriteReactor<grpc::ByteBuffer>* HealthService::Watch(Context*, const Buffer* request) {
   auto watch = std::make_shared<HealthWatch>(*this);
-  watch->Start(*context, *request);
+  watch->Start(*request);
   return watch.get();
 }
 

@@ -6,40 +6,38 @@
 #include <optional>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "server/api/classification.h"
 #include "server/api/signature.h"
 
 namespace hearth::server {
+
+bool InferTask::IsShort(const grpc::ByteBuffer& message) const {
+  return !environment().regions.any() && IsReadQuickly(message);
+}
 
 absl::StatusOr<DispatchedCall> InferTask::Prepare(const grpc::ByteBuffer& message) {
   // The fields of a usual request fit here, so that they take no trips to the allocator.
   alignas(std::max_align_t) char memory[4096];
   google::protobuf::Arena arena(memory, sizeof(memory));
-  const auto request = Read(message, arena);
+  auto request = Read(message, arena);
   if (!request.ok()) return request.status();
   const inference::ModelInferRequest& fields = *request->fields;
 
-  for (const char* unsupported : {"sequence_id"}) {
-    auto parameter = fields.parameters().find(unsupported);
-    const bool set = parameter != fields.parameters().end() &&
-                     (parameter->second.int64_param() != 0 || !parameter->second.string_param().empty());
-    if (set) return absl::InvalidArgumentError(absl::StrCat("the parameter '", unsupported, "' is not offered here"));
-  }
-  absl::flat_hash_set<std::string> names;
-  for (const auto& output : fields.outputs()) {
-    for (const char* unsupported : {"classification", "shared_memory_region"}) {
-      if (!output.parameters().contains(unsupported)) continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat("output '", output.name(), "': the parameter '", unsupported, "' is not offered here"));
-    }
-    // As Triton does: an output that is named again is sent once.
-    if (names.insert(output.name()).second) requested_.push_back(output.name());
-  }
+  const auto time = ReadRequestParameters(fields);
+  if (!time.ok()) return time.status();
+  if (time->has_value()) LimitTime(**time);
+  auto requested = ReadRequestedOutputs(fields, environment().regions);
+  if (!requested.ok()) return requested.status();
+  requested_ = *std::move(requested);
+  for (const RequestedOutput& output : requested_) names_.push_back(output.name);
+
+  const auto& signature = static_cast<const Signature&>(*servable().call_interface);
+  absl::Status status = signature.CheckRequested(names_);
+  if (status.ok()) status = ReadRegions(environment().regions, *request);
+  if (!status.ok()) return status;
   auto inputs = ReadInputs(*request);
   if (!inputs.ok()) return inputs.status();
-  const auto& signature = static_cast<const Signature&>(*servable().call_interface);
-  if (absl::Status status = signature.CheckRequested(requested_); !status.ok()) return status;
   observation_.known = servable().observed.get();
   auto bound = signature.Bind(*std::move(inputs), &observation_);
   if (!bound.ok()) return bound.status();
@@ -52,16 +50,62 @@ absl::StatusOr<DispatchedCall> InferTask::Prepare(const grpc::ByteBuffer& messag
 
 absl::Status InferTask::Encode(c10::IValue result, grpc::ByteBuffer& answer) {
   const auto& signature = static_cast<const Signature&>(*servable().call_interface);
-  auto outputs = signature.Unbind(std::move(result), requested_, &observation_);
+  auto outputs = signature.Unbind(std::move(result), names_, &observation_);
   if (!outputs.ok()) return outputs.status();
   std::vector<AnswerOutput> answers;
   answers.reserve(outputs->size());
-  for (WireTensor& output : *outputs) answers.push_back({std::move(output), std::nullopt});
+  for (WireTensor& output : *outputs) {
+    auto finished = Finish(std::move(output));
+    if (!finished.ok()) return finished.status();
+    answers.push_back(*std::move(finished));
+  }
   if (absl::Status status = Write({servable().name, version(), id()}, std::move(answers), answer); !status.ok()) {
     return status;
   }
   RecordObservation(*servable().observed, observation_);
   return absl::OkStatus();
+}
+
+absl::StatusOr<AnswerOutput> InferTask::Finish(WireTensor output) const {
+  const auto wish = std::ranges::find(requested_, output.name, &RequestedOutput::name);
+  AnswerOutput finished{std::move(output), std::nullopt};
+  if (wish == requested_.end()) return finished;
+  if (wish->classes > 0) {
+    const auto labels = servable().labels.find(wish->name);
+    const bool batched = servable().config.max_batch_size() > 0;
+    auto classes = Classify(finished.tensor, wish->classes, batched,
+                            labels == servable().labels.end() ? nullptr : &labels->second);
+    if (!classes.ok()) return classes.status();
+    finished.tensor = *std::move(classes);
+  }
+  if (wish->region.has_value()) {
+    auto place = WriteTo(*wish->region, finished.tensor);
+    if (!place.ok()) return place.status();
+    finished.written_to = *std::move(place);
+  }
+  return finished;
+}
+
+absl::StatusOr<RegionPlace> InferTask::WriteTo(const RegionPart& part, const WireTensor& output) {
+  std::string text;
+  const void* bytes = nullptr;
+  size_t size = 0;
+  if (output.datatype->is_bytes()) {
+    text = EncodeStrings(output.strings);
+    bytes = text.data();
+    size = text.size();
+  } else {
+    bytes = output.tensor.const_data_ptr();
+    size = output.tensor.nbytes();
+  }
+  if (size > part.byte_size) {
+    return absl::InvalidArgumentError(absl::StrCat("shared memory size specified with the request for output '",
+                                                   output.name, "' (", part.byte_size, " bytes) should be at least ",
+                                                   size, " bytes to hold the results"));
+  }
+  absl::Status status = part.region->Write(part.offset, bytes, size);
+  if (!status.ok()) return status;
+  return RegionPlace{part.region->name(), part.offset, size};
 }
 
 }  // namespace hearth::server

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "proto/inference/service.pb.h"
+#include "server/api/infer_parameters.h"
 #include "server/api/request_message.h"
 #include "server/api/request_task.h"
 #include "server/api/response_message.h"
@@ -21,8 +22,11 @@ class InferTask : public RequestTask {
   using RequestTask::RequestTask;
 
  protected:
+  // Whether to read the message, but for contents that lie elsewhere, takes little time.
+  virtual bool IsReadQuickly(const grpc::ByteBuffer& message) const = 0;
   // Reads the message, and calls Identify as soon as it knows the model. What is returned may refer to the message and
-  // lie in the arena. Parameters that are the transport's own, as binary_data of REST, are its to keep.
+  // lie in the arena. Parameters that are the
+  // transport's own (binary_data of REST) are its to keep; the others are looked at here.
   virtual absl::StatusOr<InferRequestMessage> Read(const grpc::ByteBuffer& message, google::protobuf::Arena& arena) = 0;
   // Writes the answer, whose tensors live until it is sent.
   virtual absl::Status Write(const AnswerHeader& header, std::vector<AnswerOutput> outputs,
@@ -32,7 +36,14 @@ class InferTask : public RequestTask {
   absl::StatusOr<DispatchedCall> Prepare(const grpc::ByteBuffer& message) final;
   absl::Status Encode(c10::IValue result, grpc::ByteBuffer& answer) final;
 
-  std::vector<std::string> requested_;
+  // Not while clients share memory: few bytes of a message may then name many.
+  bool IsShort(const grpc::ByteBuffer& message) const final;
+  // Writes an output to where the request wants it.
+  static absl::StatusOr<RegionPlace> WriteTo(const RegionPart& part, const WireTensor& output);
+  absl::StatusOr<AnswerOutput> Finish(WireTensor output) const;
+
+  std::vector<RequestedOutput> requested_;
+  std::vector<std::string> names_;  // theirs
   CallObservation observation_;
 };
 

@@ -3,18 +3,23 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "jit/support/version.h"
 #include "server/api/elsewhere.h"
 #include "server/api/guarded.h"
 #include "server/api/model_messages.h"
+#include "server/api/trace_settings.h"
 
 namespace hearth::server {
 namespace {
 
 // Extensions of the protocol, under Triton's names, that work here.
-constexpr const char* kExtensions[] = {"model_repository", "model_configuration", "statistics"};
+constexpr const char* kExtensions[] = {"classification",      "model_repository", "model_repository(unload_dependents)",
+                                       "model_configuration", "statistics",       "logging"};
+// Where clients may share memory.
+constexpr const char* kSharedMemoryExtension = "system_shared_memory";
 
 // A repository's name in a request can only be the one that all roots together are.
 absl::Status CheckRepositoryName(const std::string& name) {
@@ -67,6 +72,7 @@ absl::Status InferenceMethods::ServerMetadata(const inference::ServerMetadataReq
   response.set_name(server_name_);
   response.set_version(kVersion);
   for (const char* extension : kExtensions) response.add_extensions(extension);
+  if (regions_.allowed()) response.add_extensions(kSharedMemoryExtension);
   return absl::OkStatus();
 }
 
@@ -92,6 +98,71 @@ absl::Status InferenceMethods::ModelConfig(const inference::ModelConfigRequest& 
   return found.status();
 }
 
+absl::Status InferenceMethods::SystemSharedMemoryStatus(const inference::SystemSharedMemoryStatusRequest& request,
+                                                        inference::SystemSharedMemoryStatusResponse& response) const {
+  std::vector<SharedRegionPtr> regions;
+  if (request.name().empty()) {
+    regions = regions_.List();
+  } else if (auto found = regions_.Find(request.name()); found.ok()) {
+    regions.push_back(*std::move(found));
+  } else {
+    return absl::NotFoundError(absl::StrCat("Unable to find system shared memory region: '", request.name(), "'"));
+  }
+  for (const SharedRegionPtr& region : regions) {
+    auto& status = (*response.mutable_regions())[region->name()];
+    status.set_name(region->name());
+    status.set_key(region->key());
+    status.set_offset(region->offset());
+    status.set_byte_size(region->byte_size());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status InferenceMethods::SystemSharedMemoryRegister(const inference::SystemSharedMemoryRegisterRequest& request,
+                                                          inference::SystemSharedMemoryRegisterResponse&) {
+  return regions_.Register(request.name(), request.key(), request.offset(), request.byte_size());
+}
+
+absl::Status InferenceMethods::SystemSharedMemoryUnregister(
+    const inference::SystemSharedMemoryUnregisterRequest& request, inference::SystemSharedMemoryUnregisterResponse&) {
+  if (request.name().empty()) {
+    regions_.UnregisterAll();
+  } else {
+    regions_.Unregister(request.name());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status InferenceMethods::CudaSharedMemoryStatus(const inference::CudaSharedMemoryStatusRequest& request,
+                                                      inference::CudaSharedMemoryStatusResponse&) const {
+  if (request.name().empty()) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat("Unable to find cuda shared memory region: '", request.name(), "'"));
+}
+
+absl::Status InferenceMethods::CudaSharedMemoryRegister(const inference::CudaSharedMemoryRegisterRequest& request,
+                                                        inference::CudaSharedMemoryRegisterResponse&) const {
+  return absl::UnimplementedError(absl::StrCat("failed to register CUDA shared memory region: '", request.name(),
+                                               "', this server does not offer the sharing of a GPU's memory"));
+}
+
+absl::Status InferenceMethods::CudaSharedMemoryUnregister(const inference::CudaSharedMemoryUnregisterRequest&,
+                                                          inference::CudaSharedMemoryUnregisterResponse&) const {
+  return absl::OkStatus();
+}
+
+absl::Status InferenceMethods::TraceSetting(const inference::TraceSettingRequest& request,
+                                            inference::TraceSettingResponse& response) const {
+  if (!request.model_name().empty() && !repository_.Knows(request.model_name())) {
+    return absl::NotFoundError(absl::StrCat("unknown model '", request.model_name(), "'"));
+  }
+  return AnswerTraceSettings(request, response);
+}
+
+absl::Status InferenceMethods::LogSettings(const inference::LogSettingsRequest& request,
+                                           inference::LogSettingsResponse& response) {
+  return log_settings_.Update(request, response);
+}
+
 void InferenceMethods::ModelStatistics(const inference::ModelStatisticsRequest& request,
                                        inference::ModelStatisticsResponse& response, Done done) {
   auto read = [this, name = request.name(), version = request.version(), &response] {
@@ -112,9 +183,12 @@ void InferenceMethods::RepositoryModelLoad(const inference::RepositoryModelLoadR
   absl::Status status = CheckRepositoryName(request.repository_name());
   std::optional<std::string> config;
   for (const auto& [key, value] : request.parameters()) {
-    if (key == "config") {
+    if (!status.ok()) break;
+    if (key == "config" && value.has_string_param()) {
       config = value.string_param();
-    } else if (status.ok()) {
+    } else if (key == "config") {
+      status = absl::InvalidArgumentError("the parameter 'config' of a load is no string");
+    } else {
       status = absl::InvalidArgumentError(
           absl::StrCat("a load with the parameter '", key, "' is not offered; models are loaded from the repository"));
     }
@@ -135,8 +209,14 @@ void InferenceMethods::RepositoryModelLoad(const inference::RepositoryModelLoadR
 
 void InferenceMethods::RepositoryModelUnload(const inference::RepositoryModelUnloadRequest& request,
                                              inference::RepositoryModelUnloadResponse&, Done done) {
-  if (absl::Status status = CheckRepositoryName(request.repository_name()); !status.ok()) return done(status);
-  // The parameter unload_dependents is about ensembles: without any, there is nothing more to unload.
+  absl::Status status = CheckRepositoryName(request.repository_name());
+  for (const auto& [key, value] : request.parameters()) {
+    // It is about ensembles: without any, there is nothing more to unload.
+    if (key == "unload_dependents" && value.has_bool_param()) continue;
+    status = absl::InvalidArgumentError(
+        absl::StrCat("the parameter '", key, "' of an unload is not known, or is not of its type"));
+  }
+  if (!status.ok()) return done(std::move(status));
   repository_.Unload(request.model_name(), std::move(done));
 }
 

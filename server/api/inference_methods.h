@@ -14,7 +14,9 @@
 
 #include "absl/status/status.h"
 #include "proto/inference/service.pb.h"
+#include "server/api/log_settings.h"
 #include "server/api/readiness.h"
+#include "server/api/shared_memory.h"
 #include "server/repository/repository.h"
 #include "server/scheduling/dispatcher.h"
 
@@ -25,9 +27,14 @@ class InferenceMethods {
   using Done = std::function<void(absl::Status)>;
 
   // All outlive the methods. `server_name` is what ServerMetadata tells.
-  InferenceMethods(Dispatcher& dispatcher, Repository& repository, const Readiness& readiness,
-                   std::string server_name = "hearth")
-      : dispatcher_(dispatcher), repository_(repository), readiness_(readiness), server_name_(std::move(server_name)) {}
+  InferenceMethods(Dispatcher& dispatcher, Repository& repository, const Readiness& readiness, SharedRegions& regions,
+                   server::LogSettings& log_settings, std::string server_name)
+      : dispatcher_(dispatcher),
+        repository_(repository),
+        readiness_(readiness),
+        regions_(regions),
+        log_settings_(log_settings),
+        server_name_(std::move(server_name)) {}
 
   absl::Status ServerLive(const inference::ServerLiveRequest& request, inference::ServerLiveResponse& response) const;
   absl::Status ServerReady(const inference::ServerReadyRequest& request,
@@ -42,6 +49,25 @@ class InferenceMethods {
   absl::Status ModelConfig(const inference::ModelConfigRequest& request,
                            inference::ModelConfigResponse& response) const;
 
+  absl::Status SystemSharedMemoryStatus(const inference::SystemSharedMemoryStatusRequest& request,
+                                        inference::SystemSharedMemoryStatusResponse& response) const;
+  absl::Status SystemSharedMemoryRegister(const inference::SystemSharedMemoryRegisterRequest& request,
+                                          inference::SystemSharedMemoryRegisterResponse& response);
+  absl::Status SystemSharedMemoryUnregister(const inference::SystemSharedMemoryUnregisterRequest& request,
+                                            inference::SystemSharedMemoryUnregisterResponse& response);
+  // There are no regions of a GPU's memory: none is listed, kUnimplemented to register one.
+  absl::Status CudaSharedMemoryStatus(const inference::CudaSharedMemoryStatusRequest& request,
+                                      inference::CudaSharedMemoryStatusResponse& response) const;
+  absl::Status CudaSharedMemoryRegister(const inference::CudaSharedMemoryRegisterRequest& request,
+                                        inference::CudaSharedMemoryRegisterResponse& response) const;
+  absl::Status CudaSharedMemoryUnregister(const inference::CudaSharedMemoryUnregisterRequest& request,
+                                          inference::CudaSharedMemoryUnregisterResponse& response) const;
+  // kNotFound for a model that is not known; else see trace_settings.h.
+  absl::Status TraceSetting(const inference::TraceSettingRequest& request,
+                            inference::TraceSettingResponse& response) const;
+  // See log_settings.h.
+  absl::Status LogSettings(const inference::LogSettingsRequest& request, inference::LogSettingsResponse& response);
+
   void ModelStatistics(const inference::ModelStatisticsRequest& request, inference::ModelStatisticsResponse& response,
                        Done done);
   void RepositoryIndex(const inference::RepositoryIndexRequest& request, inference::RepositoryIndexResponse& response,
@@ -55,6 +81,8 @@ class InferenceMethods {
   Dispatcher& dispatcher_;
   Repository& repository_;
   const Readiness& readiness_;
+  SharedRegions& regions_;
+  server::LogSettings& log_settings_;
   const std::string server_name_;
 };
 

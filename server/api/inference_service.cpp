@@ -13,14 +13,25 @@ namespace {
 // A configuration in JSON has a mebibyte at most (config_limits.h); its escapes are part of the text.
 constexpr MessageBounds kLoadBounds = {.bytes = (1 << 20) + (64 << 10)};
 
-// Answers with what the method says at once.
-template <typename Request, typename Response>
-grpc::ServerUnaryReactor* AtOnce(const RawCall& call, const InferenceMethods& methods,
-                                 absl::Status (InferenceMethods::*method)(const Request&, Response&) const) {
+// Answers with what the method, which may change something or not, says at once.
+template <typename Request, typename Response, typename Methods>
+grpc::ServerUnaryReactor* StartAtOnce(const RawCall& call, Methods& methods, auto method) {
   return StartMethodCall<Request, Response>(
       call, [&methods, method](const Request& request, Response& response, const InferenceMethods::Done& done) {
         done((methods.*method)(request, response));
       });
+}
+
+template <typename Request, typename Response>
+grpc::ServerUnaryReactor* AtOnce(const RawCall& call, const InferenceMethods& methods,
+                                 absl::Status (InferenceMethods::*method)(const Request&, Response&) const) {
+  return StartAtOnce<Request, Response, const InferenceMethods>(call, methods, method);
+}
+
+template <typename Request, typename Response>
+grpc::ServerUnaryReactor* AtOnce(const RawCall& call, InferenceMethods& methods,
+                                 absl::Status (InferenceMethods::*method)(const Request&, Response&)) {
+  return StartAtOnce<Request, Response, InferenceMethods>(call, methods, method);
 }
 
 // Answers when the method calls back.
@@ -39,65 +50,93 @@ grpc::ServerUnaryReactor* Later(const RawCall& call, InferenceMethods& methods,
 }  // namespace
 
 grpc::ServerUnaryReactor* InferenceService::ServerLive(Context* context, const Buffer* request, Buffer* response) {
-  return AtOnce({calls_, context, request, response, "inference.GRPCInferenceService/ServerLive"}, methods_,
-                &InferenceMethods::ServerLive);
+  return AtOnce({calls_, context, request, response}, methods_, &InferenceMethods::ServerLive);
 }
 
 grpc::ServerUnaryReactor* InferenceService::ServerReady(Context* context, const Buffer* request, Buffer* response) {
-  return AtOnce({calls_, context, request, response, "inference.GRPCInferenceService/ServerReady"}, methods_,
-                &InferenceMethods::ServerReady);
+  return AtOnce({calls_, context, request, response}, methods_, &InferenceMethods::ServerReady);
 }
 
 grpc::ServerUnaryReactor* InferenceService::ServerMetadata(Context* context, const Buffer* request, Buffer* response) {
-  return AtOnce({calls_, context, request, response, "inference.GRPCInferenceService/ServerMetadata"}, methods_,
-                &InferenceMethods::ServerMetadata);
+  return AtOnce({calls_, context, request, response}, methods_, &InferenceMethods::ServerMetadata);
 }
 
 grpc::ServerUnaryReactor* InferenceService::ModelReady(Context* context, const Buffer* request, Buffer* response) {
-  return AtOnce({calls_, context, request, response, "inference.GRPCInferenceService/ModelReady"}, methods_,
-                &InferenceMethods::ModelReady);
+  return AtOnce({calls_, context, request, response}, methods_, &InferenceMethods::ModelReady);
 }
 
 grpc::ServerUnaryReactor* InferenceService::ModelMetadata(Context* context, const Buffer* request, Buffer* response) {
-  return AtOnce({calls_, context, request, response, "inference.GRPCInferenceService/ModelMetadata"}, methods_,
-                &InferenceMethods::ModelMetadata);
+  return AtOnce({calls_, context, request, response}, methods_, &InferenceMethods::ModelMetadata);
 }
 
 grpc::ServerUnaryReactor* InferenceService::ModelConfig(Context* context, const Buffer* request, Buffer* response) {
-  return AtOnce({calls_, context, request, response, "inference.GRPCInferenceService/ModelConfig"}, methods_,
-                &InferenceMethods::ModelConfig);
+  return AtOnce({calls_, context, request, response}, methods_, &InferenceMethods::ModelConfig);
 }
 
 grpc::ServerUnaryReactor* InferenceService::ModelStatistics(Context* context, const Buffer* request, Buffer* response) {
-  return Later({calls_, context, request, response, "inference.GRPCInferenceService/ModelStatistics"}, methods_,
-               &InferenceMethods::ModelStatistics);
+  return Later({calls_, context, request, response}, methods_, &InferenceMethods::ModelStatistics);
 }
 
 grpc::ServerUnaryReactor* InferenceService::RepositoryIndex(Context* context, const Buffer* request, Buffer* response) {
-  return Later({calls_, context, request, response, "inference.GRPCInferenceService/RepositoryIndex"}, methods_,
-               &InferenceMethods::RepositoryIndex);
+  return Later({calls_, context, request, response}, methods_, &InferenceMethods::RepositoryIndex);
 }
 
 grpc::ServerUnaryReactor* InferenceService::RepositoryModelLoad(Context* context, const Buffer* request,
                                                                 Buffer* response) {
-  return Later({calls_, context, request, response, "inference.GRPCInferenceService/RepositoryModelLoad"}, methods_,
-               &InferenceMethods::RepositoryModelLoad, kLoadBounds, &environment_.dispatcher);
+  return Later({calls_, context, request, response}, methods_, &InferenceMethods::RepositoryModelLoad, kLoadBounds,
+               &environment_.dispatcher);
 }
 
 grpc::ServerUnaryReactor* InferenceService::RepositoryModelUnload(Context* context, const Buffer* request,
                                                                   Buffer* response) {
-  return Later({calls_, context, request, response, "inference.GRPCInferenceService/RepositoryModelUnload"}, methods_,
-               &InferenceMethods::RepositoryModelUnload);
+  return Later({calls_, context, request, response}, methods_, &InferenceMethods::RepositoryModelUnload);
+}
+
+grpc::ServerUnaryReactor* InferenceService::SystemSharedMemoryStatus(Context* context, const Buffer* request,
+                                                                     Buffer* response) {
+  return AtOnce({calls_, context, request, response}, methods_, &InferenceMethods::SystemSharedMemoryStatus);
+}
+
+grpc::ServerUnaryReactor* InferenceService::SystemSharedMemoryRegister(Context* context, const Buffer* request,
+                                                                       Buffer* response) {
+  return AtOnce({calls_, context, request, response}, methods_, &InferenceMethods::SystemSharedMemoryRegister);
+}
+
+grpc::ServerUnaryReactor* InferenceService::SystemSharedMemoryUnregister(Context* context, const Buffer* request,
+                                                                         Buffer* response) {
+  return AtOnce({calls_, context, request, response}, methods_, &InferenceMethods::SystemSharedMemoryUnregister);
+}
+
+grpc::ServerUnaryReactor* InferenceService::CudaSharedMemoryStatus(Context* context, const Buffer* request,
+                                                                   Buffer* response) {
+  return AtOnce({calls_, context, request, response}, methods_, &InferenceMethods::CudaSharedMemoryStatus);
+}
+
+grpc::ServerUnaryReactor* InferenceService::CudaSharedMemoryRegister(Context* context, const Buffer* request,
+                                                                     Buffer* response) {
+  return AtOnce({calls_, context, request, response}, methods_, &InferenceMethods::CudaSharedMemoryRegister);
+}
+
+grpc::ServerUnaryReactor* InferenceService::CudaSharedMemoryUnregister(Context* context, const Buffer* request,
+                                                                       Buffer* response) {
+  return AtOnce({calls_, context, request, response}, methods_, &InferenceMethods::CudaSharedMemoryUnregister);
+}
+
+grpc::ServerUnaryReactor* InferenceService::TraceSetting(Context* context, const Buffer* request, Buffer* response) {
+  return AtOnce({calls_, context, request, response}, methods_, &InferenceMethods::TraceSetting);
+}
+
+grpc::ServerUnaryReactor* InferenceService::LogSettings(Context* context, const Buffer* request, Buffer* response) {
+  return AtOnce({calls_, context, request, response}, methods_, &InferenceMethods::LogSettings);
 }
 
 grpc::ServerUnaryReactor* InferenceService::ModelInfer(Context* context, const Buffer* request, Buffer* response) {
   auto task = std::make_shared<MessageInferTask>(environment_, MessageInferTask::Form::kUnary);
-  return StartUnaryCall(std::move(task),
-                        {calls_, context, request, response, "inference.GRPCInferenceService/ModelInfer"});
+  return StartUnaryCall(std::move(task), {calls_, context, request, response});
 }
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* InferenceService::ModelStreamInfer(Context* context) {
-  return StartStreamCall(calls_, environment_, streams_, context, "inference.GRPCInferenceService/ModelStreamInfer");
+  return StartStreamCall(calls_, environment_, streams_, context);
 }
 
 }  // namespace hearth::server

@@ -18,14 +18,19 @@ namespace hearth::server {
 namespace raw_inference {
 
 using Protocol = inference::GRPCInferenceService;
-using Base =
-    WithRawMethods<Protocol::Service, Protocol::WithRawCallbackMethod_ModelInfer,
-                   Protocol::WithRawCallbackMethod_ModelStreamInfer, Protocol::WithRawCallbackMethod_ServerLive,
-                   Protocol::WithRawCallbackMethod_ServerReady, Protocol::WithRawCallbackMethod_ServerMetadata,
-                   Protocol::WithRawCallbackMethod_ModelReady, Protocol::WithRawCallbackMethod_ModelMetadata,
-                   Protocol::WithRawCallbackMethod_ModelConfig, Protocol::WithRawCallbackMethod_ModelStatistics,
-                   Protocol::WithRawCallbackMethod_RepositoryIndex, Protocol::WithRawCallbackMethod_RepositoryModelLoad,
-                   Protocol::WithRawCallbackMethod_RepositoryModelUnload>::Type;
+using Base = WithRawMethods<
+    Protocol::Service, Protocol::WithRawCallbackMethod_ModelInfer, Protocol::WithRawCallbackMethod_ModelStreamInfer,
+    Protocol::WithRawCallbackMethod_ServerLive, Protocol::WithRawCallbackMethod_ServerReady,
+    Protocol::WithRawCallbackMethod_ServerMetadata, Protocol::WithRawCallbackMethod_ModelReady,
+    Protocol::WithRawCallbackMethod_ModelMetadata, Protocol::WithRawCallbackMethod_ModelConfig,
+    Protocol::WithRawCallbackMethod_ModelStatistics, Protocol::WithRawCallbackMethod_RepositoryIndex,
+    Protocol::WithRawCallbackMethod_RepositoryModelLoad, Protocol::WithRawCallbackMethod_RepositoryModelUnload,
+    Protocol::WithRawCallbackMethod_SystemSharedMemoryStatus,
+    Protocol::WithRawCallbackMethod_SystemSharedMemoryRegister,
+    Protocol::WithRawCallbackMethod_SystemSharedMemoryUnregister,
+    Protocol::WithRawCallbackMethod_CudaSharedMemoryStatus, Protocol::WithRawCallbackMethod_CudaSharedMemoryRegister,
+    Protocol::WithRawCallbackMethod_CudaSharedMemoryUnregister, Protocol::WithRawCallbackMethod_TraceSetting,
+    Protocol::WithRawCallbackMethod_LogSettings>::Type;
 
 }  // namespace raw_inference
 
@@ -50,6 +55,19 @@ class InferenceService final : public raw_inference::Base {
   grpc::ServerUnaryReactor* RepositoryIndex(Context* context, const Buffer* request, Buffer* response) override;
   grpc::ServerUnaryReactor* RepositoryModelLoad(Context* context, const Buffer* request, Buffer* response) override;
   grpc::ServerUnaryReactor* RepositoryModelUnload(Context* context, const Buffer* request, Buffer* response) override;
+  grpc::ServerUnaryReactor* SystemSharedMemoryStatus(Context* context, const Buffer* request,
+                                                     Buffer* response) override;
+  grpc::ServerUnaryReactor* SystemSharedMemoryRegister(Context* context, const Buffer* request,
+                                                       Buffer* response) override;
+  grpc::ServerUnaryReactor* SystemSharedMemoryUnregister(Context* context, const Buffer* request,
+                                                         Buffer* response) override;
+  grpc::ServerUnaryReactor* CudaSharedMemoryStatus(Context* context, const Buffer* request, Buffer* response) override;
+  grpc::ServerUnaryReactor* CudaSharedMemoryRegister(Context* context, const Buffer* request,
+                                                     Buffer* response) override;
+  grpc::ServerUnaryReactor* CudaSharedMemoryUnregister(Context* context, const Buffer* request,
+                                                       Buffer* response) override;
+  grpc::ServerUnaryReactor* TraceSetting(Context* context, const Buffer* request, Buffer* response) override;
+  grpc::ServerUnaryReactor* LogSettings(Context* context, const Buffer* request, Buffer* response) override;
   grpc::ServerBidiReactor<Buffer, Buffer>* ModelStreamInfer(Context* context) override;
 
  private:

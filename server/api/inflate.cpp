@@ -81,16 +81,23 @@ class Pieces {
 
 }  // namespace
 
-bool IsCompressed(const grpc::ByteBuffer& message) {
-  return GrpcByteBufferPeer::CompressionOf(message) != GRPC_COMPRESS_NONE;
+Compression CompressionOf(const grpc::ByteBuffer& message) {
+  switch (GrpcByteBufferPeer::CompressionOf(message)) {
+    case GRPC_COMPRESS_GZIP:
+      return Compression::kGzip;
+    case GRPC_COMPRESS_DEFLATE:
+      return Compression::kDeflate;
+    default:
+      return Compression::kNone;
+  }
 }
 
-absl::Status Inflate(grpc::ByteBuffer& message, size_t most, MemoryAccount* account) {
-  const bool gzip = GrpcByteBufferPeer::CompressionOf(message) == GRPC_COMPRESS_GZIP;
+absl::Status Inflate(grpc::ByteBuffer& message, Compression compression, size_t most, MemoryAccount* account) {
   std::vector<grpc::Slice> input;
   if (!message.Dump(&input).ok()) return Damaged("it cannot be read");
   z_stream stream{};
-  if (inflateInit2(&stream, kWindowBits + (gzip ? kGzipHeader : 0)) != Z_OK) throw std::bad_alloc();
+  if (inflateInit2(&stream, kWindowBits + (compression == Compression::kGzip ? kGzipHeader : 0)) != Z_OK)
+    throw std::bad_alloc();
   const absl::Cleanup end = [&] { inflateEnd(&stream); };
   Pieces pieces(account);
   int result = Z_OK;

@@ -12,12 +12,14 @@
 
 namespace hearth::server {
 
-// Whether gRPC's frame of the message says that it is compressed.
-bool IsCompressed(const grpc::ByteBuffer& message);
+enum class Compression { kNone, kDeflate, kGzip };
 
-// Replaces a compressed message by what it says: gzip, or "deflate", which is zlib's format. Takes time that grows with
+// What gRPC's frame of the message says.
+Compression CompressionOf(const grpc::ByteBuffer& message);
+
+// Replaces a compressed message by what it says: gzip, or deflate, which is zlib's format. Takes time that grows with
 // the size. kResourceExhausted for more than `most` bytes, where inflating stops; kInvalidArgument for bytes that are
 // not so compressed. What is made is charged to `account` as it is made (MemoryLimitError); null: to none.
-absl::Status Inflate(grpc::ByteBuffer& message, size_t most, MemoryAccount* account);
+absl::Status Inflate(grpc::ByteBuffer& message, Compression compression, size_t most, MemoryAccount* account);
 
 }  // namespace hearth::server

@@ -14,11 +14,9 @@ constexpr size_t kFewBytes = 4 << 10;
 
 void MessageCall::Start(const MessageBounds& bounds, Dispatcher* elsewhere) {
   self_ = shared_from_this();
-  absl::Status status = call_.Admit();
-  if (!status.ok()) return Answer(std::move(status));
-  const bool is_short = buffer_.Length() <= MessageBounds().bytes && !IsCompressed(buffer_);
+  const bool is_short = buffer_.Length() <= MessageBounds().bytes && CompressionOf(buffer_) == Compression::kNone;
   if (elsewhere == nullptr || is_short) return Read(bounds);
-  status = elsewhere->Post([this, bounds] { Read(bounds); });
+  absl::Status status = elsewhere->Post([this, bounds] { Read(bounds); });
   if (!status.ok()) Answer(std::move(status));
 }
 
@@ -26,7 +24,7 @@ void MessageCall::Read(const MessageBounds& bounds) {
   // The answer may be sent before the method returns.
   const auto self = shared_from_this();
   const absl::Status status = Guarded([&] {
-    if (buffer_.Length() > kFewBytes || IsCompressed(buffer_)) Charge(buffer_.Length());
+    if (buffer_.Length() > kFewBytes || CompressionOf(buffer_) != Compression::kNone) Charge(buffer_.Length());
     const absl::Status read = ReadMessage(buffer_, bounds, memory_ ? &*memory_ : nullptr, request());
     if (read.ok()) Call();
     return read;

@@ -1,5 +1,5 @@
-// A unary call of a method that carries no tensors: admitted, its message read within bounds (read_message.h), the
-// method called, its response sent. Short messages are read where they arrive, on a thread of gRPC's; a method that may
+// A unary call of a method that carries no tensors: its message read within bounds (read_message.h), the method called,
+// its response sent. Short messages are read where they arrive, on a thread of gRPC's; a method that may
 // get longer ones has them read on the runtime's pool. A call owns itself until gRPC is done with it.
 #pragma once
 

@@ -6,8 +6,8 @@
 
 namespace hearth::server {
 
-bool MessageInferTask::IsShort(const grpc::ByteBuffer& message) const {
-  return IsReadQuickly(message, inference::ModelInferRequest::kRawInputContentsFieldNumber);
+bool MessageInferTask::IsReadQuickly(const grpc::ByteBuffer& message) const {
+  return server::IsReadQuickly(message, inference::ModelInferRequest::kRawInputContentsFieldNumber);
 }
 
 absl::StatusOr<InferRequestMessage> MessageInferTask::Read(const grpc::ByteBuffer& message,

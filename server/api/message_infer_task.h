@@ -13,7 +13,7 @@ class MessageInferTask final : public InferTask {
   MessageInferTask(const RequestEnvironment& environment, Form form) : InferTask(environment), form_(form) {}
 
  private:
-  bool IsShort(const grpc::ByteBuffer& message) const override;
+  bool IsReadQuickly(const grpc::ByteBuffer& message) const override;
   absl::StatusOr<InferRequestMessage> Read(const grpc::ByteBuffer& message, google::protobuf::Arena& arena) override;
   absl::Status Write(const AnswerHeader& header, std::vector<AnswerOutput> outputs, grpc::ByteBuffer& answer) override;
 

@@ -127,21 +127,19 @@ grpc::ServerUnaryReactor* StartList(const RawCall& raw, const RequestEnvironment
 }  // namespace
 
 grpc::ServerUnaryReactor* NativeService::Call(Context* context, const Buffer* request, Buffer* response) {
-  return StartUnaryCall(std::make_shared<NativeTask>(environment_),
-                        {calls_, context, request, response, "hearth.v1.ModelService/Call"});
+  return StartUnaryCall(std::make_shared<NativeTask>(environment_), {calls_, context, request, response});
 }
 
 grpc::ServerUnaryReactor* NativeService::ListMethods(Context* context, const Buffer* request, Buffer* response) {
-  return StartList({calls_, context, request, response, "hearth.v1.ModelService/ListMethods"}, environment_,
-                   ListMethodsOf);
+  return StartList({calls_, context, request, response}, environment_, ListMethodsOf);
 }
 
 grpc::ServerUnaryReactor* NativeService::ListPlans(Context* context, const Buffer* request, Buffer* response) {
-  return StartList({calls_, context, request, response, "hearth.v1.ModelService/ListPlans"}, environment_, ListPlansOf);
+  return StartList({calls_, context, request, response}, environment_, ListPlansOf);
 }
 
 grpc::ServerUnaryReactor* NativeService::Warm(Context* context, const Buffer* request, Buffer* response) {
-  return StartWarmCall({calls_, context, request, response, "hearth.v1.ModelService/Warm"}, environment_.repository);
+  return StartWarmCall({calls_, context, request, response}, environment_.repository);
 }
 
 }  // namespace hearth::server

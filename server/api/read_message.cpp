@@ -16,7 +16,7 @@ constexpr uint32_t kNoField = UINT32_MAX;
 absl::Status CheckSize(size_t bytes, const MessageBounds& bounds, const std::string& type) {
   if (bytes <= bounds.bytes) return absl::OkStatus();
   return absl::ResourceExhaustedError(
-      absl::StrCat("the message has ", bytes, " bytes; a ", type, " may have ", bounds.bytes));
+      absl::StrCat("the message has ", bytes, " bytes; ", type, " may have ", bounds.bytes));
 }
 
 }  // namespace
@@ -25,14 +25,15 @@ absl::Status ReadMessage(grpc::ByteBuffer& buffer, const MessageBounds& bounds, 
                          google::protobuf::Message& message) {
   const std::string& type = message.GetDescriptor()->full_name();
   absl::Status status = CheckSize(buffer.Length(), bounds, type);
-  if (status.ok() && IsCompressed(buffer)) status = Inflate(buffer, bounds.bytes, account);
+  const Compression compression = CompressionOf(buffer);
+  if (status.ok() && compression != Compression::kNone) status = Inflate(buffer, compression, bounds.bytes, account);
   if (!status.ok()) return status;
   auto split = SplitMessage::Of(buffer, kNoField);
   status = split.status();
   if (status.ok()) status = split->CheckParts(*message.GetDescriptor(), bounds.parts);
   if (status.ok() && !split->ParseRest(message)) status = absl::InvalidArgumentError("a field is not as it should be");
   if (status.ok()) return status;
-  return absl::InvalidArgumentError(absl::StrCat("the request is not a ", type, ": ", status.message()));
+  return absl::InvalidArgumentError(absl::StrCat("the request is no ", type, ": ", status.message()));
 }
 
 void WriteMessage(const google::protobuf::Message& message, grpc::ByteBuffer& buffer) {

@@ -90,11 +90,9 @@ class ReflectionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::
  public:
   explicit ReflectionStream(ReflectionService& service) : service_(service) {}
 
-  void Start(const grpc::CallbackServerContext& context) {
+  void Start() {
     self_ = shared_from_this();
-    const absl::Status admitted =
-        service_.calls_.Admit(context, "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo");
-    const grpc::Status refusal = admitted.ok() ? service_.Add(self_) : ToGrpc(admitted);
+    const grpc::Status refusal = service_.Add(self_);
     if (!refusal.ok()) return End(refusal);
     Go([this] { StartRead(&request_); });
   }
@@ -163,9 +161,9 @@ class ReflectionStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::
 };
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ReflectionService::ServerReflectionInfo(
-    grpc::CallbackServerContext* context) {
+    grpc::CallbackServerContext*) {
   auto stream = std::make_shared<ReflectionStream>(*this);
-  stream->Start(*context);
+  stream->Start();
   return stream.get();
 }
 

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "proto/reflection/reflection.grpc.pb.h"
-#include "server/api/call_environment.h"
 
 namespace hearth::server {
 
@@ -25,9 +24,8 @@ class ReflectionService final : public ReflectionServiceBase {
  public:
   static constexpr size_t kMostStreams = 64;
 
-  // `services` are the full names to list. The environment outlives the service.
-  ReflectionService(const CallEnvironment& calls, std::vector<std::string> services)
-      : calls_(calls), services_(std::move(services)) {}
+  // `services` are the full names to list.
+  explicit ReflectionService(std::vector<std::string> services) : services_(std::move(services)) {}
 
   // RESOURCE_EXHAUSTED where the most streams are open.
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ServerReflectionInfo(
@@ -42,7 +40,6 @@ class ReflectionService final : public ReflectionServiceBase {
   grpc::Status Add(std::shared_ptr<ReflectionStream> stream);
   void Remove(const std::shared_ptr<ReflectionStream>& stream);
 
-  const CallEnvironment& calls_;
   const std::vector<std::string> services_;
   std::mutex mutex_;
   bool shut_down_ = false;

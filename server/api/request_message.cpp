@@ -1,5 +1,6 @@
 #include "server/api/request_message.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -35,20 +36,24 @@ absl::StatusOr<ParsedInferRequest> ParseInferRequest(const grpc::ByteBuffer& buf
 
 absl::StatusOr<InferRequestMessage> MatchContents(ParsedInferRequest request) {
   const auto& inputs = request.fields->inputs();
+  std::vector<RawBytes>& contents = request.raw_input_contents;
   InferRequestMessage message{request.fields, {}};
   message.raw_inputs.resize(inputs.size());
-  if (request.raw_input_contents.empty()) return message;
-  if (static_cast<size_t>(inputs.size()) != request.raw_input_contents.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("the request has ", inputs.size(), " inputs and ",
-                                                   request.raw_input_contents.size(),
+  if (contents.empty()) return message;
+  const auto is_elsewhere = [](const auto& input) { return input.parameters().contains("shared_memory_region"); };
+  const auto expected = static_cast<size_t>(inputs.size() - std::ranges::count_if(inputs, is_elsewhere));
+  if (expected != contents.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("the request has ", expected, " inputs and ", contents.size(),
                                                    " raw_input_contents; there must be one for each"));
   }
+  auto next = contents.begin();
   for (int i = 0; i < inputs.size(); ++i) {
+    if (is_elsewhere(inputs[i])) continue;
     if (inputs[i].has_contents()) {
       return absl::InvalidArgumentError(
           absl::StrCat("input '", inputs[i].name(), "' has typed contents in a request with raw_input_contents"));
     }
-    message.raw_inputs[i] = std::move(request.raw_input_contents[i]);
+    message.raw_inputs[i] = std::move(*next++);
   }
   return message;
 }
@@ -58,10 +63,6 @@ absl::StatusOr<std::vector<WireTensor>> ReadInputs(const InferRequestMessage& me
   std::vector<WireTensor> tensors;
   tensors.reserve(inputs.size());
   for (int i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].parameters().contains("shared_memory_region")) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("input '", inputs[i].name(), "' lies in shared memory, which this server does not offer"));
-    }
     auto tensor = ReadInput(inputs[i], message.raw_inputs[i].has_value() ? &*message.raw_inputs[i] : nullptr);
     if (!tensor.ok()) return tensor.status();
     tensors.push_back(*std::move(tensor));

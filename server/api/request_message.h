@@ -29,8 +29,8 @@ struct ParsedInferRequest {
 // The fields live in `arena`. kInvalidArgument for bytes that are not such a message.
 absl::StatusOr<ParsedInferRequest> ParseInferRequest(const grpc::ByteBuffer& buffer, google::protobuf::Arena& arena);
 
-// With each of the raw contents at its input. kInvalidArgument if there are typed contents, too, or if their numbers
-// differ.
+// With each of the raw contents at its input; those in shared memory have none. kInvalidArgument if there are typed
+// contents, too, or if their numbers differ.
 absl::StatusOr<InferRequestMessage> MatchContents(ParsedInferRequest request);
 
 // The request's inputs as tensors, each from raw or typed contents. kInvalidArgument for contents that are not what an

@@ -58,17 +58,19 @@ void RequestTask::Start(const grpc::ByteBuffer& message, std::optional<Clock::ti
       return absl::OkStatus();
     });
   }
-  if (status.ok() && !IsCompressed(message) && IsShort(message)) return Run();
+  if (status.ok() && CompressionOf(message) == Compression::kNone && IsShort(message)) return Run();
   if (status.ok()) status = environment_.dispatcher.Post([self = shared_from_this()] { self->Run(); });
   grpc::ByteBuffer no_answer;
   if (!status.ok()) Finish(std::move(status), no_answer);
 }
 
 absl::Status RequestTask::InflateMessage() {
+  const Compression compression = CompressionOf(*message_);
+  if (compression == Compression::kNone) return absl::OkStatus();
   inflated_ = *message_;
   message_ = &inflated_;
   const absl::Status status =
-      Inflate(inflated_, environment_.max_request_bytes, message_memory_ ? &*message_memory_ : nullptr);
+      Inflate(inflated_, compression, environment_.max_request_bytes, message_memory_ ? &*message_memory_ : nullptr);
   record_.request_bytes = inflated_.Length();
   return status;
 }
@@ -83,9 +85,7 @@ absl::StatusOr<DispatchedCall> RequestTask::PrepareCall() {
   }
   absl::StatusOr<DispatchedCall> call = absl::UnknownError("not read");
   const absl::Status status = Guarded([&] {
-    if (IsCompressed(*message_)) {
-      if (absl::Status inflated = InflateMessage(); !inflated.ok()) return inflated;
-    }
+    if (absl::Status inflated = InflateMessage(); !inflated.ok()) return inflated;
     call = Prepare(*message_);
     return absl::OkStatus();
   });
@@ -139,6 +139,13 @@ absl::Status RequestTask::Identify(const std::string& model, const std::string& 
   memory_ = servable_->model->NewAccount();
   counting_.emplace(memory_.get());
   return absl::OkStatus();
+}
+
+void RequestTask::LimitTime(std::chrono::microseconds time) {
+  // Beyond what the clock can count there is no deadline.
+  if (time > std::chrono::hours(24 * 365)) return;
+  const Clock::time_point end = arrived_ + time;
+  if (!deadline_ || end < *deadline_) deadline_ = end;
 }
 
 void RequestTask::OnResult(absl::StatusOr<c10::IValue> result) {

@@ -22,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "jit/runtime.h"
 #include "jit/support/memory_account.h"
+#include "server/api/shared_memory.h"
 #include "server/repository/repository.h"
 #include "server/scheduling/dispatcher.h"
 #include "server/telemetry/access_log.h"
@@ -32,6 +33,7 @@ namespace hearth::server {
 struct RequestEnvironment {
   const Repository& repository;
   Dispatcher& dispatcher;
+  const SharedRegions& regions;
   MemoryAccount* memory = nullptr;               // of all requests; null: they have no limit
   AccessLog* access_log = nullptr;               // may be null
   size_t max_request_bytes = size_t{256} << 20;  // of a message, inflated if it came compressed
@@ -73,6 +75,10 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   // For protocols that know the model before they have read the request's id.
   void set_id(const std::string& id) { record_.id = id; }
 
+  // The request ends with kDeadlineExceeded when so much time has passed since it arrived, if its deadline is not
+  // before that. For Prepare.
+  void LimitTime(std::chrono::microseconds time);
+
   const RequestEnvironment& environment() const { return environment_; }
   // Once Identify has found it.
   const Servable& servable() const { return *servable_; }
@@ -84,7 +90,7 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
 
   // What Start began: the message is read and its call dispatched.
   void Run();
-  // Has a compressed message inflated.
+  // If it came compressed.
   absl::Status InflateMessage();
   absl::StatusOr<DispatchedCall> PrepareCall();
   void OnResult(absl::StatusOr<c10::IValue> result);

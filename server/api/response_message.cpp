@@ -41,8 +41,10 @@ void AppendHeader(std::string& out, const AnswerHeader& header, const std::vecto
 
 void AddContents(SliceBuilder& builder, std::vector<AnswerOutput> outputs) {
   for (auto& [output, written_to] : outputs) {
-    if (written_to.has_value()) continue;
-    if (output.datatype->is_bytes()) {
+    if (written_to.has_value()) {
+      // Clients find an output's contents by its number.
+      builder.AddBytes(Response::kRawOutputContentsFieldNumber, std::string());
+    } else if (output.datatype->is_bytes()) {
       builder.AddBytes(Response::kRawOutputContentsFieldNumber, EncodeStrings(output.strings));
     } else {
       builder.AddBytes(Response::kRawOutputContentsFieldNumber, std::move(output.tensor));

@@ -7,7 +7,6 @@
 #include "server/api/message_infer_task.h"
 #include "server/api/response_message.h"
 #include "server/api/send_limit.h"
-#include "server/api/status.h"
 #include "server/api/unary_call.h"
 
 namespace hearth::server {
@@ -31,12 +30,9 @@ class StreamCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBu
              grpc::CallbackServerContext* context)
       : calls_(calls), environment_(environment), registry_(registry), context_(context), peer_(context->peer()) {}
 
-  void Start(const char* method) {
+  void Start() {
     self_ = shared_from_this();
-    if (const absl::Status status = calls_.Admit(*context_, method); !status.ok()) {
-      finished_ = true;
-      Finish(ToGrpc(status));
-    } else if (registry_.Add(self_)) {
+    if (registry_.Add(self_)) {
       StartRead(&read_);
     } else {
       StopReading();
@@ -209,10 +205,9 @@ void StreamRegistry::StopReading() {
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartStreamCall(const CallEnvironment& calls,
                                                                              const RequestEnvironment& environment,
                                                                              StreamRegistry& registry,
-                                                                             grpc::CallbackServerContext* context,
-                                                                             const char* method) {
+                                                                             grpc::CallbackServerContext* context) {
   auto call = std::make_shared<StreamCall>(calls, environment, registry, context);
-  call->Start(method);
+  call->Start();
   return call.get();
 }
 

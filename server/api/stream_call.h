@@ -37,11 +37,10 @@ class StreamRegistry {
   std::set<std::shared_ptr<StreamCall>> calls_;
 };
 
-// Starts the stream if the call of `method` may go on. All given outlives it.
+// All given outlives the stream.
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartStreamCall(const CallEnvironment& calls,
                                                                              const RequestEnvironment& environment,
                                                                              StreamRegistry& registry,
-                                                                             grpc::CallbackServerContext* context,
-                                                                             const char* method);
+                                                                             grpc::CallbackServerContext* context);
 
 }  // namespace hearth::server

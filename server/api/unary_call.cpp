@@ -14,7 +14,6 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   UnaryCall(std::shared_ptr<RequestTask> task, const RawCall& call) : call_(call), task_(std::move(task)) {}
 
   void Start() {
-    if (const absl::Status status = call_.Admit(); !status.ok()) return Finish(ToGrpc(status));
     std::string peer = task_->is_logged() ? call_.context->peer() : "";
     // Done may end in this object's deletion before Start returns to us: the task is held here.
     const auto task = task_;

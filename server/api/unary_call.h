@@ -15,7 +15,7 @@
 
 namespace hearth::server {
 
-// Starts the task if the call may go on.
+// Starts the task.
 grpc::ServerUnaryReactor* StartUnaryCall(std::shared_ptr<RequestTask> task, const RawCall& raw);
 
 // The deadline of a call on the steady clock; none if the client set none.

@@ -196,9 +196,6 @@ std::vector<std::string> IgnoredFields(const ModelConfig& config) {
   for (const auto& input : config.input()) {
     note(input.allow_ragged_batch(), absl::StrCat("allow_ragged_batch of input '", input.name(), "'"));
   }
-  for (const auto& output : config.output()) {
-    note(!output.label_filename().empty(), absl::StrCat("label_filename of output '", output.name(), "'"));
-  }
   // A map's order is not the file's; sort, so that the same file always gives the same warnings.
   std::set<std::string> parameters;
   for (const auto& [key, value] : config.parameters()) {

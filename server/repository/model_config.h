@@ -1,7 +1,8 @@
 // Reads a model's config.pbtxt, and says what of it this server honours.
 //
 //   honoured   name, platform, backend, default_model_filename, version_policy, max_batch_size, input and output (name,
-//              data_type, dims, reshape, optional), dynamic_batching.default_queue_policy.max_queue_size,
+//              data_type, dims, reshape, optional, label_filename),
+//              dynamic_batching.default_queue_policy.max_queue_size,
 //              model_operations.op_library_filename (where the server allows it: repository.h), the
 //              parameters memory_limit, compile_after, exact_after, max_plans and plan_bytes, model_warmup
 //   refused    what would change answers if it were ignored: sequence_batching, ensemble_scheduling, decoupled

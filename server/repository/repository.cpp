@@ -368,6 +368,8 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   if (!archive.ok()) return fail(archive.status());
   const auto settings = SettingsOf(config);
   if (!settings.ok()) return fail(settings.status());
+  auto labels = ReadLabels(folder, config, [this](const fs::path& path) { return Resolve(path); });
+  if (!labels.ok()) return fail(labels.status());
   LoadOptions load_options;
   load_options.stop = stop_.get_token();
   load_options.memory_limit = settings->memory_limit;
@@ -400,6 +402,7 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   servable->archive_stamp = std::move(stamp);
   servable->model = *std::move(model);
   servable->call_interface = *std::move(call_interface);
+  servable->labels = *std::move(labels);
   servable->statistics = std::move(statistics);
   servable->observed = servable->call_interface->ObservedAfter(ObservedBefore(config.name(), version));
   servable->weight_bytes = servable->model->weight_bytes();

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "jit/runtime.h"
 #include "proto/inference/model_config.pb.h"
+#include "server/repository/labels.h"
 #include "server/repository/observed_tensors.h"
 #include "server/telemetry/model_statistics.h"
 
@@ -47,6 +48,7 @@ struct Servable {
   std::string archive_stamp;  // FileStamp of what it was loaded from
   std::shared_ptr<Model> model;
   std::unique_ptr<const CallInterface> call_interface;
+  Labels labels;
   // Both are shared with the versions of the same number before and after a reload.
   std::shared_ptr<ModelStatistics> statistics;
   std::shared_ptr<ObservedCalls> observed;

@@ -5,10 +5,17 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "jit/support/logging.h"
 
 namespace hearth::server {
 namespace {
+
+std::string Environment() {
+  const char* text = std::getenv("HEARTH_LOG");
+  return text == nullptr ? "" : text;
+}
 
 const char* LevelOf(const LogLevels& levels) {
   if (levels.verbose > 1) return "trace";
@@ -21,14 +28,27 @@ const char* LevelOf(const LogLevels& levels) {
 }  // namespace
 
 void ApplyLogLevels(const LogLevels& levels) {
-  const char* environment = std::getenv("HEARTH_LOG");
   const char* level = LevelOf(levels);
   try {
-    SetLogLevels(absl::StrCat(environment == nullptr ? "" : environment, ",", level));
+    // The last level without a logger's name is the one of all others.
+    SetLogLevels(absl::StrCat(Environment(), ",", level));
   } catch (const std::invalid_argument&) {
     // Of HEARTH_LOG, which was complained about when the first line was logged.
     SetLogLevels(level);
   }
+}
+
+LogLevels LogLevelsOfEnvironment() {
+  LogLevels levels;
+  for (const absl::string_view item : absl::StrSplit(Environment(), ',')) {
+    if (item == "trace") levels = {.verbose = 2};
+    if (item == "debug") levels = {.verbose = 1};
+    if (item == "info") levels = {};
+    if (item == "warn") levels = {.info = false};
+    if (item == "error") levels = {.info = false, .warning = false};
+    if (item == "critical" || item == "off") levels = {.info = false, .warning = false, .error = false};
+  }
+  return levels;
 }
 
 }  // namespace hearth::server

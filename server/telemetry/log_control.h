@@ -14,4 +14,7 @@ struct LogLevels {
 // Triton's are not. What HEARTH_LOG says of modules and files stays.
 void ApplyLogLevels(const LogLevels& levels);
 
+// What HEARTH_LOG says of all loggers; the defaults if it says nothing.
+LogLevels LogLevelsOfEnvironment();
+
 }  // namespace hearth::server
