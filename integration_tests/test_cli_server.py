@@ -34,7 +34,8 @@ def served(hearthd):
             "raises": models.scripted(models.Raises()),
             "broken": (models.scripted(models.Identity()), "nonsense"),
             "spin": models.scripted(models.Spin()),
-        }
+        },
+        "--exit-on-error=false",
     )
 
 

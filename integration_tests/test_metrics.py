@@ -67,7 +67,8 @@ def test_prometheus_takes_the_rules(scraped, tmp_path):
 def test_models_that_do_not_serve_are_not_ready_and_keep_their_counters(hearthd, tmp_path):
     good = models.constant(1)
     server = hearthd(
-        {"good": good, "two": (good, "version_policy { all {} }"), "broken": (good, "input { name: 7 }")}
+        {"good": good, "two": (good, "version_policy { all {} }"), "broken": (good, "input { name: 7 }")},
+        "--exit-on-error=false",
     )
     folder = put_model(server.repository, "two", good, version=2)
     (folder / "model.pt").write_bytes(b"no archive")
