@@ -138,8 +138,8 @@ absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv) 
   auto complete = CompleteSettings(given);
   if (!complete.ok()) return complete.status();
   WarnOfIdle(*complete, warnings);
-  return CommandLine{
-      .settings = *std::move(complete), .warnings = std::move(warnings), .summary = NonDefaultSettings(given)};
+  std::string summary = NonDefaultSettings(given, *complete);
+  return CommandLine{.settings = *std::move(complete), .warnings = std::move(warnings), .summary = std::move(summary)};
 }
 
 }  // namespace hearth::server

@@ -104,8 +104,8 @@ TEST(CommandLine, AFlagWinsOverTheFile) {
 }
 
 TEST(CommandLine, TheSummaryIsWhatDiffersFromDefaults) {
-  EXPECT_EQ(ParseMore({"--grpc-port=9000", "--http-port=8000", "--memory-limit=1GiB"})->summary,
-            "model_repository [a], grpc_port 9000, memory_limit 1 GiB");
+  EXPECT_EQ(ParseMore({"--grpc-port=9000", "--http-port=8000", "--memory-limit=1GiB", "--log-format=JSON"})->summary,
+            "model_repository [a], grpc_port 9000, memory_limit 1 GiB, log_format json");
 }
 
 TEST(CommandLine, TritonsFlagsHaveItsMeaning) {

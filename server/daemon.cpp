@@ -108,7 +108,7 @@ struct Daemon::Parts {
         methods(dispatcher, repository, readiness, settings.id()),
         inference(calls, environment, methods, streams),
         native(calls, environment),
-        gpus(settings.device().starts_with("cuda") ? GpuReader::Open() : nullptr),
+        gpus(settings.allow_gpu_metrics() && settings.device().starts_with("cuda") ? GpuReader::Open() : nullptr),
         metrics([this] { return Samples(); }, [&runtime] { return SampleOf(runtime.compiler_counters()); },
                 [this] { return gpus == nullptr ? std::vector<GpuSample>() : gpus->Read(); }) {
     readiness.strict = settings.strict_readiness();

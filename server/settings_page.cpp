@@ -57,12 +57,12 @@ std::string SettingsTable() {
   return page;
 }
 
-std::string NonDefaultSettings(const config::Settings& given) {
+std::string NonDefaultSettings(const config::Settings& given, const config::Settings& complete) {
   std::vector<std::string> settings;
   for (const SettingField& field : Fields()) {
     if (!IsSet(field, given)) continue;
-    if (TextOf(field, given) == TextOf(field, config::Settings::default_instance())) continue;
-    settings.push_back(absl::StrCat(field.field->name(), " ", PublicTextOf(field, given)));
+    if (TextOf(field, complete) == TextOf(field, config::Settings::default_instance())) continue;
+    settings.push_back(absl::StrCat(field.field->name(), " ", PublicTextOf(field, complete)));
   }
   return absl::StrJoin(settings, ", ");
 }

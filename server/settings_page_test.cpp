@@ -30,10 +30,10 @@ TEST(SettingsPage, EverySettingSaysWhatItIsFor) {
 TEST(SettingsPage, TheSummaryLeavesDefaultsOut) {
   config::Settings settings;
   settings.set_grpc_port(8001);
-  EXPECT_EQ(NonDefaultSettings(settings), "");
+  EXPECT_EQ(NonDefaultSettings(settings, settings), "");
   settings.set_max_plans(7);
   settings.set_kept_memory(0);
-  EXPECT_EQ(NonDefaultSettings(settings), "kept_memory 0, max_plans 7");
+  EXPECT_EQ(NonDefaultSettings(settings, settings), "kept_memory 0, max_plans 7");
 }
 
 TEST(SettingsPage, ASecretIsNotShown) {
