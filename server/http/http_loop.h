@@ -89,6 +89,7 @@ class HttpServer::Loop {
   std::list<tcp::acceptor> acceptors_;
   asio::steady_timer accept_timer_{context};
   asio::steady_timer sweep_timer_{context};
+  bool stopping_ = false;
   bool drained_said_ = false;
   std::promise<void> drained_;
   std::thread thread_;

@@ -59,6 +59,8 @@ void HttpServer::Loop::Run() {
 void HttpServer::Loop::Stop() {
   if (!thread_.joinable()) return;
   asio::post(context, [this] {
+    // A sweep that is due already would not be cancelled.
+    stopping_ = true;
     CloseAcceptors();
     sweep_timer_.cancel();
     for (Connections& list : phases) {
@@ -168,7 +170,7 @@ void HttpServer::Loop::Sweep() {
   }
   sweep_timer_.expires_after(kSweep);
   sweep_timer_.async_wait([this](const error_code& cancelled) {
-    if (!cancelled) Sweep();
+    if (!cancelled && !stopping_) Sweep();
   });
 }
 
