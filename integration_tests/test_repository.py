@@ -157,7 +157,7 @@ def test_strict_readiness_waits_for_every_model(hearthd, tmp_path):
     server = hearthd(tmp_path, "--exit-on-error=false")
     with server.client() as client:
         assert not client.is_server_ready()
-        assert server.get("/v2/health/ready")[0] == 503
+        assert server.get("/v2/health/ready")[0] == 400
         put_model(tmp_path, "bad", models.constant(4))
         client.load_model("bad")
         assert client.is_server_ready()
@@ -175,7 +175,7 @@ def test_sigterm_answers_what_is_in_flight_refuses_the_rest_and_exits_0(hearthd)
         assert next(watch).status == health_pb2.HealthCheckResponse.SERVING
         server.terminate()
         assert next(watch).status == health_pb2.HealthCheckResponse.NOT_SERVING
-    assert server.get("/v2/health/ready")[0] == 503
+    assert server.get("/v2/health/ready")[0] == 400
     fails(grpc.StatusCode.UNAVAILABLE, lambda: late.infer("spin", spin(1)))
     result, error = done.get(timeout=120)
     # float32 counts no further than 2^24.
@@ -214,7 +214,7 @@ def test_a_second_sigterm_ends_it_at_once(hearthd):
     client.async_infer("spin", spin(LONG), callback=lambda result, error: None)
     eventually(lambda: in_flight(server) == 1)
     server.terminate()
-    eventually(lambda: server.get("/v2/health/ready")[0] == 503)
+    eventually(lambda: server.get("/v2/health/ready")[0] == 400)
     server.terminate()
     assert server.wait() == 143
 

@@ -91,8 +91,8 @@ def test_statistics_and_metrics_count_what_was_asked(hearthd):
 def test_http_answers_probes(server):
     for path in ("/v2/health/live", "/v2/health/ready", "/v2/models/identity/ready", "/v2/models/two/versions/1/ready"):
         assert server.get(path)[0] == 200, path
-    assert server.get("/v2/models/two/versions/2/ready")[0] == 503
-    assert server.get("/v2/models/nothing/ready")[0] == 503
+    assert server.get("/v2/models/two/versions/2/ready")[0] == 400
+    assert server.get("/v2/models/nothing/ready")[0] == 400
     assert server.get("/v2/nothing")[0] == 404
 
 

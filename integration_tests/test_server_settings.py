@@ -116,6 +116,7 @@ def test_traces_are_told_to_be_off_and_stay_so(client):
 
 def test_the_extensions_are_those_that_work(client):
     assert sorted(client.get_server_metadata().extensions) == [
+        "binary_tensor_data",
         "classification",
         "logging",
         "model_configuration",

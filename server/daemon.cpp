@@ -11,7 +11,6 @@
 #include "jit/support/logging.h"
 #include "server/api/call_environment.h"
 #include "server/api/health_service.h"
-#include "server/api/http_api.h"
 #include "server/api/inference_methods.h"
 #include "server/api/inference_service.h"
 #include "server/api/log_settings.h"
@@ -22,6 +21,8 @@
 #include "server/ports.h"
 #include "server/repository/repository.h"
 #include "server/repository/repository_poller.h"
+#include "server/rest/probe_handler.h"
+#include "server/rest/rest_handler.h"
 #include "server/scheduling/dispatcher.h"
 #include "server/settings.h"
 #include "server/telemetry/access_log.h"
@@ -198,8 +199,8 @@ absl::Status Daemon::Parts::Listen() {
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   const prometheus::Collectable& shown =
       settings.allow_metrics() ? static_cast<const prometheus::Collectable&>(metrics) : no_metrics;
-  const auto handler = MakeHttpHandler(repository, readiness, shown);
-  return ports->Serve(builder, handler, handler);
+  const auto probes = std::make_shared<ProbeHandler>(repository, readiness, shown);
+  return ports->Serve(builder, std::make_shared<RestHandler>(environment, methods, probes), probes);
 }
 
 Daemon::Daemon(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}

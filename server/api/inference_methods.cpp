@@ -16,8 +16,9 @@ namespace hearth::server {
 namespace {
 
 // Extensions of the protocol, under Triton's names, that work here.
-constexpr const char* kExtensions[] = {"classification",      "model_repository", "model_repository(unload_dependents)",
-                                       "model_configuration", "statistics",       "logging"};
+constexpr const char* kExtensions[] = {
+    "binary_tensor_data",  "classification", "model_repository", "model_repository(unload_dependents)",
+    "model_configuration", "statistics",     "logging"};
 // Where clients may share memory.
 constexpr const char* kSharedMemoryExtension = "system_shared_memory";
 

@@ -40,9 +40,8 @@ void AppendPackedVarints(std::string& out, uint32_t field, const std::vector<int
   for (const int64_t number : numbers) AppendVarint(out, static_cast<uint64_t>(number));
 }
 
-void SliceBuilder::AddBytes(uint32_t field, at::Tensor tensor) {
+void SliceBuilder::Add(at::Tensor tensor) {
   const size_t size = tensor.nbytes();
-  AppendHead(text_, field, size);
   if (size < kCopiedBelow) {
     text_.append(static_cast<const char*>(tensor.const_data_ptr()), size);
     return;
@@ -54,8 +53,7 @@ void SliceBuilder::AddBytes(uint32_t field, at::Tensor tensor) {
       owner);
 }
 
-void SliceBuilder::AddBytes(uint32_t field, std::string bytes) {
-  AppendHead(text_, field, bytes.size());
+void SliceBuilder::Add(std::string bytes) {
   if (bytes.size() < kCopiedBelow) {
     text_ += bytes;
     return;
@@ -64,6 +62,16 @@ void SliceBuilder::AddBytes(uint32_t field, std::string bytes) {
   auto* owner = new std::string(std::move(bytes));
   slices_.emplace_back(
       owner->data(), owner->size(), [](void* held) { delete static_cast<std::string*>(held); }, owner);
+}
+
+void SliceBuilder::AddBytes(uint32_t field, at::Tensor tensor) {
+  AppendHead(text_, field, tensor.nbytes());
+  Add(std::move(tensor));
+}
+
+void SliceBuilder::AddBytes(uint32_t field, std::string bytes) {
+  AppendHead(text_, field, bytes.size());
+  Add(std::move(bytes));
 }
 
 grpc::ByteBuffer SliceBuilder::Take() {

@@ -1,6 +1,6 @@
-// Puts a Protobuf message together from parts: small ones are copied, large ones are referred to where they lie, and
-// gRPC sends both without another copy. Concatenated encodings of a message are the encoding of the whole, so a client
-// sees nothing unusual. Fields are written as protobuf.dev, "Encoding" says.
+// Puts a message together from parts, of Protobuf or of plain bytes: small ones are copied, large ones are referred to
+// where they lie, and both are sent without another copy. Of Protobuf, concatenated encodings of a message are the
+// encoding of the whole, so a client sees nothing unusual. Fields are written as protobuf.dev, "Encoding" says.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -27,7 +27,10 @@ class SliceBuilder {
   // What is appended here comes before what is added next.
   std::string& text() { return text_; }
 
-  // One field with the tensor's bytes, which must be contiguous, on the CPU, and not change any more.
+  // The tensor's bytes, which must be contiguous, on the CPU, and not change any more.
+  void Add(at::Tensor tensor);
+  void Add(std::string bytes);
+  // The same as the value of a field.
   void AddBytes(uint32_t field, at::Tensor tensor);
   void AddBytes(uint32_t field, std::string bytes);
 

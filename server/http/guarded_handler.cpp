@@ -10,7 +10,7 @@
 namespace hearth::server {
 namespace {
 
-HttpResponse Refusal(const absl::Status& status) {
+HttpResponse RefusalOf(const absl::Status& status) {
   HttpResponse response{.status = 403, .body = absl::StrCat(status.message(), "\n")};
   if (absl::IsUnimplemented(status)) response.status = 404;
   if (absl::IsUnauthenticated(status)) {
@@ -28,12 +28,14 @@ class GuardedHandler : public HttpHandler {
   HttpAdmission Admit(const HttpRequest& head) override {
     const absl::Status status = Decide(head);
     if (status.ok()) return handler_->Admit(head);
-    return {.refusal = Refusal(status)};
+    return {.refusal = handler_->Refusal(RefusalOf(status))};
   }
 
   void Handle(HttpRequest request, HttpResponder responder) override {
     handler_->Handle(std::move(request), std::move(responder));
   }
+
+  HttpResponse Refusal(HttpResponse refusal) override { return handler_->Refusal(std::move(refusal)); }
 
  private:
   absl::Status Decide(const HttpRequest& head) {

@@ -246,7 +246,7 @@ bool HttpConnection::TakeHead() {
     Send(*std::move(admission.refusal));
     return false;
   }
-  parser_.ReadBody(admission.max_body_bytes);
+  parser_.ReadBody(admission.max_body_bytes, admission.body_aligned_at);
   Enter(kBody);
   constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
   if (parser_.expects_continue() && parser_.has_body() && parser_.waiting() == 0 &&
@@ -290,7 +290,7 @@ void HttpConnection::Deliver(HttpResponse response) {
 
 void HttpConnection::Refuse(HttpResponse response) {
   close_ = true;
-  Send(std::move(response));
+  Send(loop_.handler->Refusal(std::move(response)));
 }
 
 void HttpConnection::Send(HttpResponse response) {

@@ -10,19 +10,21 @@ HttpBody& HttpBody::operator=(HttpBody&& other) noexcept {
   data_ = std::move(other.data_);
   size_ = std::exchange(other.size_, 0);
   capacity_ = std::exchange(other.capacity_, 0);
+  skipped_ = std::exchange(other.skipped_, 0);
   return *this;
 }
 
 char* HttpBody::Room(size_t size) {
-  if (capacity_ - size_ < size) {
-    const size_t capacity = std::max(size_ + size, 2 * capacity_);
+  const size_t end = skipped_ + size_;
+  if (capacity_ < end + size) {
+    const size_t capacity = std::max(end + size, 2 * capacity_);
     char* moved = static_cast<char*>(std::realloc(data_.get(), capacity));
     if (moved == nullptr) throw std::bad_alloc();
     (void)data_.release();
     data_.reset(moved);
     capacity_ = capacity;
   }
-  return data_.get() + size_;
+  return data_.get() + end;
 }
 
 void HttpBody::Append(std::string_view bytes) {
@@ -32,8 +34,10 @@ void HttpBody::Append(std::string_view bytes) {
 }
 
 std::shared_ptr<char> HttpBody::Take() {
-  size_ = capacity_ = 0;
-  return std::move(data_);
+  char* const first = data();
+  std::shared_ptr<char> all = std::move(data_);
+  size_ = capacity_ = skipped_ = 0;
+  return {std::move(all), first};
 }
 
 const std::string* HttpRequest::Header(std::string_view name) const {

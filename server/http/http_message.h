@@ -15,13 +15,18 @@ namespace hearth::server {
 // grow, so no more memory is taken than a client has sent bytes for, twice over at most.
 class HttpBody {
  public:
+  static constexpr size_t kAlignment = 16;  // malloc's
+
   HttpBody() = default;
   HttpBody(HttpBody&& other) noexcept { *this = std::move(other); }
   HttpBody& operator=(HttpBody&& other) noexcept;
 
-  char* data() { return data_.get(); }
+  char* data() { return data_ == nullptr ? nullptr : data_.get() + skipped_; }
   size_t size() const { return size_; }
-  std::string_view view() const { return {data_.get(), size_}; }
+  std::string_view view() const { return {data_ == nullptr ? nullptr : data_.get() + skipped_, size_}; }
+
+  // Says, while there are no bytes yet, that the one at `offset` is to lie at an address that kAlignment divides.
+  void AlignAt(size_t offset) { skipped_ = (kAlignment - offset % kAlignment) % kAlignment; }
 
   // Room for `size` bytes behind those that there are; valid until the next call. Throws std::bad_alloc.
   char* Room(size_t size);
@@ -40,6 +45,7 @@ class HttpBody {
   std::unique_ptr<char, Free> data_;
   size_t size_ = 0;
   size_t capacity_ = 0;
+  size_t skipped_ = 0;  // before the first byte
 };
 
 struct HttpRequest {

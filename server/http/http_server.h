@@ -40,6 +40,7 @@ class HttpResponder {
 // What is to become of a request whose header is there and whose body is not.
 struct HttpAdmission {
   int64_t max_body_bytes = 0;                          // a longer body is refused with 413
+  size_t body_aligned_at = 0;                          // the byte of the body to align; see HttpBody::AlignAt
   std::optional<HttpResponse> refusal = std::nullopt;  // the answer, if the body is not wanted at all
 };
 
@@ -50,6 +51,9 @@ class HttpHandler {
   virtual ~HttpHandler() = default;
   virtual HttpAdmission Admit(const HttpRequest& head) = 0;
   virtual void Handle(HttpRequest request, HttpResponder responder) = 0;
+  // The answer to a request that the server refuses by itself: a status and a line of text, which may be given another
+  // form.
+  virtual HttpResponse Refusal(HttpResponse refusal) { return refusal; }
 };
 
 class HttpServer {

@@ -86,6 +86,7 @@ class EchoHandler : public HttpHandler {
   }
 
   void Handle(HttpRequest request, HttpResponder responder) override {
+    if (request.path == "/peer") return responder.Answer({.body = request.peer});
     if (request.path == "/throws") throw std::runtime_error("no such luck");
     if (request.path == "/dropped") return;
     if (request.path == "/busy") return responder.Answer({.status = 503, .body = "later"});
@@ -102,6 +103,11 @@ class EchoHandler : public HttpHandler {
     }
     responder.Answer({.content_type = "text/plain",
                       .body = absl::StrCat(request.method, " ", request.path, " ", std::string(request.body.view()))});
+  }
+
+  HttpResponse Refusal(HttpResponse refusal) override {
+    refusal.headers.emplace_back("X-Refused", "yes");
+    return refusal;
   }
 
   HttpResponder Later() {
@@ -148,6 +154,18 @@ TEST(HttpServer, AHandlersStatusIsKept) {
   const auto server = StartEcho();
   EXPECT_THAT(Exchange(server->port(), "GET /busy HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"),
               StartsWith("HTTP/1.1 503 Service Unavailable\r\n"));
+}
+
+TEST(HttpServer, AHandlerLearnsWhoAsks) {
+  const auto server = StartEcho();
+  EXPECT_THAT(Exchange(server->port(), "GET /peer HTTP/1.0\r\n\r\n"),
+              testing::ContainsRegex("\r\n\r\nipv4:127.0.0.1:[0-9]+$"));
+}
+
+TEST(HttpServer, AHandlerFormsTheServersOwnRefusals) {
+  const auto server = StartEcho();
+  EXPECT_THAT(Exchange(server->port(), "what\r\n\r\n"),
+              testing::AllOf(HasSubstr(" 400 "), HasSubstr("X-Refused: yes")));
 }
 
 TEST(HttpServer, AHandlerThatThrowsOrForgetsIsAnInternalError) {

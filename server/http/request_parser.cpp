@@ -203,7 +203,8 @@ RequestParser::State RequestParser::Advance() {
   return state_;
 }
 
-void RequestParser::ReadBody(int64_t max_bytes) {
+void RequestParser::ReadBody(int64_t max_bytes, size_t aligned_at) {
+  request_.body.AlignAt(aligned_at);
   max_body_bytes_ = max_bytes;
   state_ = State::kBody;
   if (beast_->chunked()) return;

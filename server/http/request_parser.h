@@ -28,7 +28,8 @@ class RequestParser {
   void Add(std::string_view bytes);
   State Advance();
   // Allows the body so many bytes. A body that is longer makes Advance fail with 413.
-  void ReadBody(int64_t max_bytes);
+  // `aligned_at` as in HttpBody::AlignAt.
+  void ReadBody(int64_t max_bytes, size_t aligned_at = 0);
 
   // The header's length, or those of a chunk's frame, are bounded; so is what may wait here.
   size_t waiting() const;

@@ -52,6 +52,30 @@ TEST(RequestParser, HowBytesAreCutMakesNoDifference) {
   for (size_t piece = 1; piece <= bytes.size(); ++piece) ASSERT_EQ(Parse(bytes, piece), expected) << piece;
 }
 
+TEST(RequestParser, ABodyIsAlignedWhereItIsAskedTo) {
+  for (size_t offset : {0, 1, 15, 16, 37}) {
+    for (const size_t piece : {7, 1000}) {
+      RequestParser parser(512);
+      parser.Add("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
+      ASSERT_EQ(parser.Advance(), RequestParser::State::kHeadDone);
+      parser.ReadBody(1000, offset);
+      const std::string text(40, 'x');
+      std::string bytes = "28\r\n" + text + "\r\n14\r\n" + text.substr(20) + "\r\n0\r\n\r\n";
+      for (; !bytes.empty(); bytes.erase(0, piece)) {
+        parser.Add(std::string_view(bytes).substr(0, piece));
+        (void)parser.Advance();
+      }
+      ASSERT_EQ(parser.Advance(), RequestParser::State::kDone);
+      HttpRequest request = parser.TakeRequest();
+      EXPECT_EQ(request.body.view(), text + text.substr(20));
+      const size_t size = request.body.size();
+      const std::shared_ptr<char> taken = request.body.Take();
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(taken.get() + offset) % HttpBody::kAlignment, 0U);
+      EXPECT_EQ(std::string_view(taken.get(), size), text + text.substr(20));
+    }
+  }
+}
+
 TEST(RequestParser, HeadersAreKeptInOrderAndTrailersAreNot) {
   RequestParser parser(512);
   parser.Add(

@@ -1,4 +1,4 @@
-#include "server/api/metrics_page.h"
+#include "server/rest/metrics_page.h"
 
 #include <exception>
 #include <memory>

@@ -1,0 +1,106 @@
+// Reads JSON (RFC 8259) as a stream of events, over RapidJSON's reader: nothing is kept of what has been read, so
+// memory does not grow with the text. Beyond the standard, NaN, Infinity and -Infinity are numbers, as clients in
+// Python write them.
+//
+// Numbers are handed over as they are written. The reader's own conversion is not used: it would lose digits of what is
+// no double, and Debian 12's RapidJSON reads out of bounds where an exponent is small enough (CVE-2024-38517).
+#pragma once
+
+#include <rapidjson/error/en.h>
+#include <rapidjson/memorystream.h>
+#include <rapidjson/reader.h>
+
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace hearth::server {
+
+// Levels of arrays and objects.
+inline constexpr int kDeepestJson = 100;
+
+namespace json_internal {
+
+// What the reader keeps (one string or number) counts for the memory account on the thread, as all that operator new
+// gives.
+struct CountedAllocator {
+  static constexpr bool kNeedFree = true;
+  void* Malloc(size_t size) { return size == 0 ? nullptr : ::operator new(size); }
+  void* Realloc(void* old, size_t old_size, size_t size) {
+    void* made = Malloc(size);
+    if (old != nullptr && made != nullptr) std::memcpy(made, old, old_size < size ? old_size : size);
+    Free(old);
+    return made;
+  }
+  static void Free(void* memory) { ::operator delete(memory); }
+};
+
+// RapidJSON's handler over ours.
+template <typename Events>
+class Handler {
+ public:
+  Handler(Events& events, const rapidjson::MemoryStream& stream) : events_(events), stream_(stream) {}
+
+  bool too_deep() const { return depth_ > kDeepestJson; }
+
+  bool Null() { return events_.Null(); }
+  bool Bool(bool value) { return events_.Bool(value); }
+  bool RawNumber(const char* text, rapidjson::SizeType size, bool) { return events_.Number({text, size}); }
+  bool String(const char* text, rapidjson::SizeType size, bool) { return events_.String({text, size}); }
+  bool Key(const char* text, rapidjson::SizeType size, bool) { return events_.Key({text, size}); }
+  bool StartObject() { return ++depth_ <= kDeepestJson && events_.StartObject(); }
+  bool EndObject(rapidjson::SizeType) { return --depth_, events_.EndObject(); }
+  bool StartArray() { return ++depth_ <= kDeepestJson && events_.StartArray(stream_.Tell() - 1); }
+  bool EndArray(rapidjson::SizeType) { return --depth_, events_.EndArray(stream_.Tell()); }
+
+  // Never called: numbers come as they are written.
+  bool Int(int) { return false; }
+  bool Uint(unsigned) { return false; }
+  bool Int64(int64_t) { return false; }
+  bool Uint64(uint64_t) { return false; }
+  bool Double(double) { return false; }
+
+ private:
+  Events& events_;
+  const rapidjson::MemoryStream& stream_;
+  int depth_ = 0;
+};
+
+}  // namespace json_internal
+
+// Hands what `text` holds, one value, to `events`:
+//
+//   bool Null(), Bool(bool), Number(std::string_view), String(std::string_view), Key(std::string_view),
+//        StartObject(), EndObject(), StartArray(size_t begin), EndArray(size_t end)
+//
+// where an array's text is [begin, end) and views last until the call returns. An event that returns false ends the
+// reading. kInvalidArgument for what is no JSON, is not UTF-8 or nests deeper than kDeepestJson; kCancelled if an event
+// returned false, for the caller to say why.
+template <typename Events>
+absl::Status ReadJson(std::string_view text, Events& events) {
+  constexpr unsigned kFlags =
+      rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseNanAndInfFlag | rapidjson::kParseValidateEncodingFlag;
+  rapidjson::MemoryStream stream(text.data(), text.size());
+  json_internal::Handler<Events> handler(events, stream);
+  rapidjson::GenericReader<rapidjson::UTF8<>, rapidjson::UTF8<>, json_internal::CountedAllocator> reader;
+  const rapidjson::ParseResult result = reader.Parse<kFlags>(stream, handler);
+  if (handler.too_deep()) {
+    return absl::InvalidArgumentError(absl::StrCat("nests deeper than ", kDeepestJson, " levels"));
+  }
+  if (result.Code() == rapidjson::kParseErrorTermination) return absl::CancelledError();
+  if (result.IsError()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("is no JSON at byte ", result.Offset(), ": ", rapidjson::GetParseError_En(result.Code())));
+  }
+  // The reader takes a zero byte for the end of the text.
+  if (stream.Tell() != text.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("is no JSON at byte ", stream.Tell(), ": a zero byte"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace hearth::server

@@ -1,0 +1,62 @@
+#include "server/rest/probe_handler.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/rest/http_status.h"
+#include "server/rest/rest_path.h"
+
+namespace hearth::server {
+namespace {
+
+// As Triton does, and as the protocol has it: 400 for no.
+HttpResponse ReadyAnswer(bool ready, std::string_view why_not) {
+  return ready ? HttpResponse{.content_type = "application/json"} : ErrorAnswer(400, why_not);
+}
+
+}  // namespace
+
+bool ProbeHandler::Knows(const std::string& path) {
+  if (path == "/metrics") return true;
+  const std::optional<RestPath> known = ParseRestPath(path);
+  return known && (known->resource == Resource::kServerLive || known->resource == Resource::kServerReady ||
+                   known->resource == Resource::kModelReady);
+}
+
+HttpAdmission ProbeHandler::Admit(const HttpRequest& head) {
+  if (!Knows(head.path)) {
+    return {.refusal = ErrorAnswer(404, absl::StrCat("there is nothing at ", head.path))};
+  }
+  if (head.method == "GET" || head.method == "HEAD") return {};
+  HttpResponse refusal = ErrorAnswer(405, absl::StrCat(head.path, " takes GET and HEAD, not ", head.method));
+  refusal.headers.emplace_back("Allow", "GET, HEAD");
+  return {.refusal = std::move(refusal)};
+}
+
+void ProbeHandler::Handle(HttpRequest request, HttpResponder responder) {
+  if (request.path == "/metrics") return page_.Answer(std::move(responder));
+  responder.Answer(AnswerTo(request.path));
+}
+
+HttpResponse ProbeHandler::Refusal(HttpResponse refusal) {
+  if (refusal.content_type == "application/json") return refusal;
+  while (refusal.body.ends_with('\n')) refusal.body.pop_back();
+  return ErrorAnswer(refusal.status, refusal.body);
+}
+
+HttpResponse ProbeHandler::AnswerTo(const std::string& path) const {
+  const RestPath asked = *ParseRestPath(path);
+  switch (asked.resource) {
+    case Resource::kServerLive:
+      return ReadyAnswer(true, "");
+    case Resource::kServerReady:
+      return ReadyAnswer(readiness_.Ready(repository_), "the server is not ready");
+    default:
+      break;
+  }
+  const auto found = repository_.Find(asked.model, asked.version);
+  if (absl::IsInvalidArgument(found.status())) return ErrorAnswer(found.status());
+  return ReadyAnswer(found.ok() && !readiness_.draining, "the model's version is not ready");
+}
+
+}  // namespace hearth::server

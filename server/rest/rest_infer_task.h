@@ -1,0 +1,44 @@
+// An inference whose request and answer are HTTP's: JSON, and contents of tensors in binary form behind it.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/api/infer_task.h"
+#include "server/http/http_message.h"
+#include "server/rest/request_body.h"
+
+namespace hearth::server {
+
+// What the request's path and headers say.
+struct RestInferHead {
+  std::string model;
+  std::string version;  // empty: the server chooses
+  BodyHeaders body = {};
+  ContentCoding answer_coding = ContentCoding::kIdentity;
+};
+
+class RestInferTask final : public InferTask {
+ public:
+  // A body that is encoded may have `most_bytes` when it is decoded.
+  RestInferTask(const RequestEnvironment& environment, RestInferHead head, size_t most_bytes)
+      : InferTask(environment), head_(std::move(head)), most_bytes_(most_bytes) {}
+
+  // The answer as HTTP carries it, from what Done was given; it keeps the task until it is sent.
+  HttpResponse MakeAnswer(const absl::Status& status, grpc::ByteBuffer& answer);
+
+ private:
+  // HTTP's thread carries all connections, and parses nothing.
+  bool IsReadQuickly(const grpc::ByteBuffer&) const override { return false; }
+  absl::StatusOr<InferRequestMessage> Read(const grpc::ByteBuffer& message, google::protobuf::Arena& arena) override;
+  absl::Status Write(const AnswerHeader& header, std::vector<AnswerOutput> outputs, grpc::ByteBuffer& answer) override;
+
+  const RestInferHead head_;
+  const size_t most_bytes_;
+  std::vector<std::pair<std::string, bool>> binary_outputs_;  // in the order of the request
+  bool binary_by_default_ = false;
+  size_t json_size_ = 0;  // of an answer that has more behind it; else 0
+};
+
+}  // namespace hearth::server
