@@ -184,7 +184,7 @@ class Suite:
     def hearthd_memory(self, folder: pathlib.Path, *flags) -> float:
         with tempfile.TemporaryDirectory() as repository:
             os.symlink(folder, pathlib.Path(repository) / "resnet50")
-            hearthd, ready = self.start_hearthd(pathlib.Path(repository), *flags)
+            hearthd, ready = self.start_hearthd(pathlib.Path(repository), "--links-lead-out", *flags)
             try:
                 for _ in range(5):
                     self.output(self.binaries / "hearth", "infer", f"127.0.0.1:{ready['grpc_port']}", "resnet50", "--random", "--json",

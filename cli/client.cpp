@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -99,6 +100,8 @@ absl::Status ReadTarget(const Target& target, ServerOptions& options) {
 }
 
 absl::StatusOr<Connection> Connection::Open(const ServerOptions& options) {
+  // What goes wrong is in the status; gRPC's own lines would stand between ours. Who wants them sets it.
+  setenv("GRPC_VERBOSITY", "NONE", /*replace=*/0);
   auto credentials = MakeCredentials(options);
   if (!credentials.ok()) return credentials.status();
   auto token = ReadToken(options.token_file);

@@ -110,7 +110,10 @@ std::string Zsh(const std::vector<Command>& commands, const std::vector<Word>& o
     }
     absl::StrAppend(&text, " \\\n        '*:file:_files'\n      ;;\n");
   }
-  return absl::StrCat(text, "  esac\n}\ncompdef _hearth hearth\n");
+  // Loaded by its name from zsh's path of functions, it is called; read as a file, it makes itself known.
+  return absl::StrCat(
+      text, "  esac\n}\n",
+      "if [[ ${funcstack[1]} == _hearth ]]; then\n  _hearth \"$@\"\nelse\n  compdef _hearth hearth\nfi\n");
 }
 
 // In single quotes of fish, where a backslash quotes too.

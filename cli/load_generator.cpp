@@ -54,7 +54,8 @@ class Generator {
     if (options_.rate > 0) {
       SendAtRate();
     } else {
-      for (Call& call : calls_) SendAgain(call);
+      // From then on each client's next request follows its answer.
+      for (size_t i = 0; i < calls_.size() && !Over(Clock::now()); ++i) Send(*TakeIdle(), Clock::now());
     }
     {
       std::unique_lock lock(mutex_);
@@ -62,6 +63,7 @@ class Generator {
     }
     queue_.Shutdown();
     answers.join();
+    result_.late = late_;
     if (last_ > start_) result_.seconds = std::chrono::duration<double>(last_ - start_).count();
     return std::move(result_);
   }
@@ -86,17 +88,12 @@ class Generator {
     call.reader->Finish(&call.answer, &call.status, &call);
   }
 
-  // Of a closed loop.
-  void SendAgain(Call& call) {
-    const auto now = Clock::now();
-    if (Over(now)) return;
-    TakeFromIdle(call);
-    Send(call, now);
-  }
-
-  void TakeFromIdle(Call& call) {
-    const std::lock_guard lock(mutex_);
-    std::erase(idle_, &call);
+  Call* TakeIdle() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !idle_.empty(); });
+    Call* call = idle_.back();
+    idle_.pop_back();
+    return call;
   }
 
   void SendAtRate() {
@@ -106,14 +103,8 @@ class Generator {
       const auto due = first + std::chrono::duration_cast<Clock::duration>(interval * static_cast<double>(i));
       if (Over(due)) return;
       std::this_thread::sleep_until(due);
-      Call* call = nullptr;
-      {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return !idle_.empty(); });
-        call = idle_.back();
-        idle_.pop_back();
-        if (due >= start_ && Clock::now() - due > kLate) ++result_.late;
-      }
+      Call* const call = TakeIdle();
+      if (due >= start_ && Clock::now() - due > kLate) ++late_;
       Send(*call, due);
     }
   }
@@ -161,6 +152,7 @@ class Generator {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Call*> idle_;
+  uint64_t late_ = 0;  // counted by the thread that sends
   LoadResult result_;
 };
 

@@ -2,8 +2,8 @@
 #   bin/                  hearthd, hearth, and tritonserver, which is hearthd for those who start it by that name
 #   share/hearth/         sample configurations (config/), the demo's models (demo/), the protocols (proto/)
 #   share/doc/hearth/     the documents and the licence
-#   lib/systemd/system/   the unit
-#   share/bash-completion/, share/zsh/   completions of `hearth`
+#   lib/systemd/system/   the unit; share/hearth/systemd/ has its drop-ins
+#   share/bash-completion/, share/zsh/, share/fish/   completions of `hearth`
 # The programs find LibTorch in PREFIX/lib/hearth, where packages put libraries of their own, and else in
 # HEARTH_LIBTORCH_RUN_PATH.
 include(GNUInstallDirs)
@@ -25,4 +25,17 @@ install(DIRECTORY proto/ DESTINATION ${samples}/proto FILES_MATCHING PATTERN *.p
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-install(DIRECTORY deploy/systemd/ DESTINATION lib/systemd/system OPTIONAL FILES_MATCHING PATTERN *.service)
+install(DIRECTORY deploy/systemd/ DESTINATION lib/systemd/system FILES_MATCHING PATTERN *.service)
+install(DIRECTORY deploy/systemd/ DESTINATION ${samples}/systemd FILES_MATCHING PATTERN *.conf)
+
+# What completes the command line is what the built program says.
+function(install_completion shell file folder)
+  set(made ${CMAKE_BINARY_DIR}/completions/${file})
+  install(CODE "
+    file(MAKE_DIRECTORY \"${CMAKE_BINARY_DIR}/completions\")
+    execute_process(COMMAND \"$<TARGET_FILE:hearth>\" completion ${shell} OUTPUT_FILE \"${made}\" COMMAND_ERROR_IS_FATAL ANY)")
+  install(FILES ${made} DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder})
+endfunction()
+install_completion(bash hearth bash-completion/completions)
+install_completion(zsh _hearth zsh/vendor-completions)
+install_completion(fish hearth.fish fish/vendor_completions.d)

@@ -100,7 +100,7 @@ def main():
         torch.jit.script(ReadsLate().eval()).save(str(folder / "models" / LATE / "1" / "model.pt"))
         daemon = subprocess.Popen(
             [ROOT / "dist/run", "hearthd", "--model-repository", folder / "models", "--device", options.device,
-             "--grpc-port", "0", "--http-port", "0", "--metrics-port", "0", "--operator-library", library],
+             "--grpc-port", "0", "--http-port", "0", "--metrics-port", "0", "--links-lead-out", "--operator-library", library],
             stdout=subprocess.PIPE, text=True)
         try:
             address = f"localhost:{json.loads(daemon.stdout.readline())['grpc_port']}"

@@ -3,17 +3,16 @@
 import json
 import shutil
 import subprocess
-from concurrent import futures
 
-import grpc
 import numpy as np
 import pytest
 import torch
 from google.protobuf import text_format
 from torch import Tensor, nn
-from tritonclient.grpc import model_config_pb2, service_pb2
+from tritonclient.grpc import model_config_pb2
 
 from integration_tests import ROOT, server_models as models
+from integration_tests.certificates import Authority, token_line
 from integration_tests.command_line import hearth
 from integration_tests.serving import LONG, floats, tensor
 
@@ -35,7 +34,8 @@ def served(hearthd):
             "raises": models.scripted(models.Raises()),
             "broken": (models.scripted(models.Identity()), "nonsense"),
             "spin": models.scripted(models.Spin()),
-        }
+        },
+        "--exit-on-error=false",
     )
 
 
@@ -210,55 +210,61 @@ def test_completion_knows_all_that_help_lists(shell):
         subprocess.run([shell, "-n"], input=script, text=True, check=True)
 
 
-def repository_behind(credentials, seen):
-    """A server of one method, which notes the metadata of its calls."""
-
-    def index(request, context):
-        seen.append(dict(context.invocation_metadata()))
-        return service_pb2.RepositoryIndexResponse()
-
-    handler = grpc.unary_unary_rpc_method_handler(
-        index,
-        request_deserializer=service_pb2.RepositoryIndexRequest.FromString,
-        response_serializer=service_pb2.RepositoryIndexResponse.SerializeToString,
-    )
-    server = grpc.server(futures.ThreadPoolExecutor(1))
-    server.add_generic_rpc_handlers(
-        [grpc.method_handlers_generic_handler("inference.GRPCInferenceService", {"RepositoryIndex": handler})]
-    )
-    port = server.add_secure_port("localhost:0", credentials) if credentials else server.add_insecure_port("localhost:0")
-    server.start()
-    return server, f"localhost:{port}"
+@pytest.fixture(scope="module")
+def guarded(hearthd, tmp_path_factory):
+    """A daemon that wants certificates of its authority and tokens; (address, folder with the files)."""
+    folder = tmp_path_factory.mktemp("guarded")
+    authority = Authority(folder)
+    certificate, key = authority.issue("server")
+    authority.issue("client")
+    for name in ("reader", "operator"):
+        (folder / name).write_text(f"{name}-secret\n")
+    roles = token_line("read", "reader", "reader-secret") + token_line("infer,read,admin", "operator", "operator-secret")
+    (folder / "tokens").write_text(roles)
+    server = hearthd(
+        {"identity": models.scripted(models.Identity())},
+        "--grpc-use-ssl", "--grpc-use-ssl-mutual", "--grpc-server-cert", certificate, "--grpc-server-key", key,
+        "--grpc-root-cert", authority.certificate, "--token-file", folder / "tokens",
+    )  # fmt: skip
+    return server.address.replace("127.0.0.1", "localhost"), folder
 
 
-def test_tokens_and_tls_reach_the_server(tmp_path):
-    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
-    files = ["-addext", "subjectAltName=DNS:localhost", "-keyout", tmp_path / "key.pem", "-out", tmp_path / "cert.pem"]
-    subprocess.run([*command.split(), *files], check=True, capture_output=True)
-    key, certificate = (tmp_path / "key.pem").read_bytes(), (tmp_path / "cert.pem").read_bytes()
-    (tmp_path / "token").write_text("secret-7\n")
-    seen = []
-    server, address = repository_behind(grpc.ssl_server_credentials([(key, certificate)], certificate, True), seen)
-    own = ["--tls-cert", tmp_path / "cert.pem", "--tls-key", tmp_path / "key.pem"]
-    trusts = ["--tls-ca", tmp_path / "cert.pem"]
-    done = hearth("models", address, *trusts, *own, "--token-file", tmp_path / "token")
-    assert done.returncode == 0, done.stderr
-    assert seen[-1]["authorization"] == "Bearer secret-7"
-    calls = len(seen)
-    for arguments in (trusts, own, ["--tls"], [], [*trusts, "--tls-cert", tmp_path / "cert.pem"]):
-        assert hearth("models", address, "--timeout", "3", *arguments).returncode == 2
-    assert len(seen) == calls
-    server.stop(None)
+def test_tokens_and_certificates_reach_the_server(guarded):
+    address, folder = guarded
+    own = ["--tls-cert", folder / "client.crt", "--tls-key", folder / "client.key"]
+    trusts = ["--tls-ca", folder / "ca.crt"]
+    reader, operator = ["--token-file", folder / "reader"], ["--token-file", folder / "operator"]
+    assert rows(hearth("models", address, *trusts, *own, *reader)) == [["identity", "1", "READY"]]
+    assert hearth("load", address, "identity", *trusts, *own, *operator).returncode == 0
+    random = ["--random", "--shape", "x=2"]
+    assert hearth("infer", address, "identity", *random, *trusts, *own, *operator).returncode == 0
+    bench = ["--shape", "x=2", "--requests", "10", "--warm-up", "0"]
+    assert hearth("bench", address, "identity", *bench, *trusts, *own, *operator).returncode == 0
+    assert hearth("inspect", "--plans", address, "identity", *trusts, *own, *operator).returncode == 0
+    for refused in (
+        ["load", address, "identity", *trusts, *own, *reader],
+        ["models", address, *trusts, *own],
+        ["models", address, "--timeout", "3", *trusts, *reader],
+        ["models", address, "--timeout", "3", *own, *reader],
+        ["models", address, "--timeout", "3", "--tls", *reader],
+        ["models", address, "--timeout", "3", *reader],
+    ):
+        done = hearth(*refused)
+        assert (done.returncode, done.stdout) == (2, ""), done
+        assert done.stderr.count("\n") == 1 and "secret" not in done.stderr
 
-    server, address = repository_behind(None, seen)
-    assert hearth("models", address).returncode == 0
-    assert "authorization" not in seen[-1]
-    assert hearth("models", address, "--token-file", tmp_path / "token").returncode == 0
-    assert seen[-1]["authorization"] == "Bearer secret-7"
-    (tmp_path / "token").write_text("two words")
-    refused = hearth("models", address, "--token-file", tmp_path / "token")
-    assert refused.returncode == 2 and "one token" in refused.stderr
-    server.stop(None)
+
+def test_files_of_tokens_and_certificates_that_are_no_good_are_told(tmp_path):
+    (tmp_path / "words").write_text("two words")
+    (tmp_path / "empty").write_text("")
+    for arguments, says in [
+        (["--token-file", tmp_path / "words"], "one token"),
+        (["--token-file", tmp_path / "empty"], "empty"),
+        (["--tls-ca", tmp_path / "none"], "none"),
+        (["--tls-cert", tmp_path / "words"], "--tls-key"),
+    ]:
+        done = hearth("models", *arguments)
+        assert done.returncode == 2 and says in done.stderr, done
 
 
 def test_help_names_every_subcommand_that_the_page_has():

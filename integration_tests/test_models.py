@@ -50,7 +50,7 @@ def test_a_single_run_answers_as_torch_does(models, tmp_path, name):
 @pytest.fixture(scope="module")
 def server(models, hearthd, tmp_path_factory):
     repository = zoo.repository(models, tmp_path_factory.mktemp("zoo_repository"))
-    return hearthd(repository, "--operator-library", zoo.operator_library())
+    return hearthd(repository, "--links-lead-out", "--operator-library", zoo.operator_library())
 
 
 @pytest.mark.parametrize("name", NAMES)

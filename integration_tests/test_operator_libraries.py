@@ -199,7 +199,7 @@ def test_a_model_brings_its_library_where_the_server_allows_it(hearthd, tmp_path
 
 
 def test_a_model_s_library_is_not_loaded_unasked(hearthd, tmp_path):
-    server = hearthd(with_library(tmp_path / "models", "operators"))
+    server = hearthd(with_library(tmp_path / "models", "operators"), "--exit-on-error=false")
     with server.client() as client:
         (model,) = client.get_model_repository_index().models
         assert model.state == "UNAVAILABLE"
@@ -208,7 +208,8 @@ def test_a_model_s_library_is_not_loaded_unasked(hearthd, tmp_path):
 
 def test_a_model_s_library_can_only_be_in_its_folder(hearthd, tmp_path):
     elsewhere = 'model_operations { op_library_filename: "../../libtest_operators.so" }'
-    server = hearthd(with_library(tmp_path / "models", "operators", elsewhere), "--model-operator-libraries")
+    flags = ["--model-operator-libraries", "--exit-on-error=false"]
+    server = hearthd(with_library(tmp_path / "models", "operators", elsewhere), *flags)
     with server.client() as client:
         (model,) = client.get_model_repository_index().models
         assert "op_library_filename" in model.reason
@@ -219,7 +220,7 @@ def test_a_model_s_library_can_only_be_in_its_folder(hearthd, tmp_path):
 def test_a_library_that_is_none_is_named(hearthd, tmp_path):
     repository = with_library(tmp_path / "models", "operators")
     (repository / "operators" / "libtest_operators.so").write_text("no library")
-    server = hearthd(repository, "--model-operator-libraries")
+    server = hearthd(repository, "--model-operator-libraries", "--exit-on-error=false")
     with server.client() as client:
         (model,) = client.get_model_repository_index().models
         assert "libtest_operators.so" in model.reason

@@ -83,13 +83,14 @@ def test_the_full_one_has_every_setting_and_serves(started, tmp_path):
     documented = re.findall(r"^\| `--[^|]*?\| `(\w+)`", table.replace("\\|", " "), flags=re.MULTILINE)
     assert keys(CONFIG / "full.pbtxt") == documented
     log = tmp_path / "access.log"
-    flags = ["--cache-dir", tmp_path / "cache", "--access-log", log]
+    flags = ["--cache-dir", tmp_path / "cache", "--access-log", log, "--log-file", tmp_path / "hearth.log"]
     server = started("full.pbtxt", ROOT / "deploy/demo/models", *flags)
     with server.client() as client:
         pixels = tensor("images", np.zeros((1, 8, 8), np.float32))
         assert client.infer("digits", [pixels]).as_numpy("OUTPUT__0").shape == (1, 10)
     server.stop()  # writes what its log still holds
     assert "digits" in log.read_text()
+    assert "digits version 1 is loaded" in (tmp_path / "hearth.log").read_text()
 
 
 def test_a_classifier_of_pictures_is_warm_and_holds_requests_to_its_sizes(hearthd):

@@ -103,20 +103,28 @@ def test_a_triton_client_and_curl_are_answered(server, authority, pair):
     assert subprocess.run(curl, capture_output=True, text=True, check=True).stdout == "200"
 
 
-def test_old_protocols_and_weak_ciphers_are_refused(server, authority):
-    for port in PORTS:
-        for wrong in (
-            {"maximum_version": ssl.TLSVersion.TLSv1_1, "minimum_version": ssl.TLSVersion.TLSv1},
-            {"maximum_version": ssl.TLSVersion.TLSv1_2, "ciphers": "AES128-SHA:AES256-SHA256:ECDHE-ECDSA-AES128-SHA"},
-        ):
-            made = context(authority)
-            if ciphers := wrong.pop("ciphers", None):
-                made.set_ciphers(ciphers + ":@SECLEVEL=0")
-            for name, value in wrong.items():
-                setattr(made, name, value)
-            with pytest.raises((urllib.error.URLError, OSError)):
-                get(server, port, made)
-        assert get(server, port, context(authority, maximum_version=ssl.TLSVersion.TLSv1_2)) == 200
+def handshake(port, made, protocols=("http/1.1",)):
+    """The version that is agreed on."""
+    made.set_alpn_protocols(list(protocols))
+    with socket.create_connection(("127.0.0.1", port)) as plain:
+        with made.wrap_socket(plain, server_hostname="localhost") as tls:
+            return tls.version()
+
+
+@pytest.mark.parametrize("port", ["grpc_port", *PORTS])
+def test_old_protocols_and_weak_ciphers_are_refused(server, authority, port):
+    protocols = ["h2"] if port == "grpc_port" else ["http/1.1"]
+    weak = context(authority, maximum_version=ssl.TLSVersion.TLSv1_2)
+    weak.set_ciphers("AES128-SHA:AES256-SHA256:ECDHE-ECDSA-AES128-SHA:@SECLEVEL=0")
+    old = context(authority)
+    old.set_ciphers("ALL:@SECLEVEL=0")
+    old.minimum_version, old.maximum_version = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1
+    for wrong in (weak, old):
+        with pytest.raises(OSError):
+            handshake(server.ready[port], wrong, protocols)
+    older = context(authority, maximum_version=ssl.TLSVersion.TLSv1_2)
+    assert handshake(server.ready[port], older, protocols) == "TLSv1.2"
+    assert handshake(server.ready[port], context(authority), protocols) == "TLSv1.3"
 
 
 def test_the_protocol_of_http_is_chosen(server, authority):

@@ -114,7 +114,7 @@ add_to_libtorch() {
 fill_folder() {
   local pip=$1.pip
   "$PYTHON" -m venv "$pip"
-  "$pip/bin/python" -m pip install --no-input --disable-pip-version-check --no-deps --target "$1" --requirement "$2"
+  "$pip/bin/python" -m pip install --no-input --disable-pip-version-check --no-compile --no-deps --target "$1" --requirement "$2"
   rm -rf "$pip" "$1/bin"  # whose scripts name that Python
 }
 

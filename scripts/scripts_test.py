@@ -125,6 +125,43 @@ class Environments(Folder):
         self.assertTrue((self.clones[0] / ".venv").resolve() != (self.clones[0] / ".venv-serve").resolve())
 
 
+class Packages(Folder):
+    def setUp(self):
+        super().setUp()
+        self.clone = self.folder / "clone"
+        copy_tree(self.clone)
+
+    def script(self, *command):
+        return subprocess.run([self.clone / command[0], *command[1:]], capture_output=True, text=True, cwd=self.folder)
+
+    def test_serving_from_a_package_says_which_it_lacks(self):
+        done = self.script("scripts/serve", "--package", "--once")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no wheel in build/packages", done.stderr)
+        done = self.script("scripts/serve", "--package", "nowhere.whl")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("nowhere.whl", done.stderr)
+
+    def test_an_unknown_package_is_named(self):
+        done = self.script("scripts/package", "rpm")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("not 'rpm'", done.stderr)
+
+    def test_what_the_client_is_made_with_is_made_again_only_when_its_sources_change(self):
+        made = self.clone / "clients/python/hearth/protocol.binpb"
+        self.assertEqual(self.script("clients/python/make_protocol").returncode, 0)
+        [line] = [line for line in (ROOT / "jit/support/version.h").read_text().splitlines() if "kVersion" in line]
+        self.assertEqual((made.parent / "VERSION").read_text().strip(), line.split('"')[1])
+        first = made.stat().st_mtime_ns
+        self.script("clients/python/make_protocol")
+        self.assertEqual(made.stat().st_mtime_ns, first)
+        with open(self.clone / "proto/hearth.proto", "a") as source:
+            source.write("message Another {}\n")
+        self.script("clients/python/make_protocol")
+        self.assertIn(b"Another", made.read_bytes())
+        self.assertEqual(sorted(path.name for path in made.parent.glob(".new*")), [])
+
+
 @unittest.skipUnless(shutil.which("ccache"), "ccache is not installed")
 class CompilerCache(Folder):
     def test_a_clone_in_another_folder_compiles_nothing_again_the_precompiled_header_included(self):

@@ -13,11 +13,17 @@
 #include "server/settings_file.h"
 #include "server/settings_page.h"
 #include "server/settings_schema.h"
+#include "server/triton_flags.h"
 
 namespace hearth::server {
 namespace {
 
 constexpr const char* kAbout = "hearthd serves TorchScript archives over the Open Inference Protocol v2.";
+// Under this name hearthd listens where Triton does, unless told otherwise: start lines made for that name a host in
+// none.
+constexpr const char* kTritonProgram = "tritonserver";
+constexpr const char* kTritonHost = "0.0.0.0";
+constexpr const char* kTritonGroup = "Flags of Triton's that have no effect or are refused";
 
 // A flag for the setting; its value goes to `settings`.
 void AddFlag(CLI::App& app, const SettingField& field, config::Settings& settings) {
@@ -40,6 +46,31 @@ void AddFlag(CLI::App& app, const SettingField& field, config::Settings& setting
     option->take_last();
   }
   if (is_switch) option->expected(0, 1);
+}
+
+// Its warning goes to `warnings`.
+void AddTritonFlag(CLI::App& app, const TritonFlag& flag, std::vector<std::string>& warnings) {
+  const auto judge = [&flag, &warnings](const CLI::results_t& values) {
+    for (const std::string& value : values) {
+      const auto warning = JudgeTritonFlag(flag, flag.is_switch && value.empty() ? "true" : value);
+      if (!warning.ok()) throw CLI::ValidationError(std::string(warning.status().message()));
+      if (!warning->empty()) warnings.push_back(*warning);
+    }
+    return true;
+  };
+  CLI::Option* option = app.add_option(flag.flag, judge, flag.meaning->why());
+  option->group(kTritonGroup)->type_name("")->take_all()->expected(1);
+  if (flag.is_switch) option->take_last()->expected(0, 1);
+}
+
+// What a setting says that another one turns off.
+void WarnOfIdle(const config::Settings& given, std::vector<std::string>& warnings) {
+  if (given.load_model_size() > 0 && given.model_control_mode() != "explicit") {
+    warnings.push_back("load_model has no effect: model_control_mode is not explicit");
+  }
+  if (given.has_repository_poll_secs() && given.model_control_mode() != "poll") {
+    warnings.push_back("repository_poll_secs has no effect: model_control_mode is not poll");
+  }
 }
 
 // Of what no flag took.
@@ -69,15 +100,20 @@ config::Settings Merge(config::Settings file, const config::Settings& flags) {
 }  // namespace
 
 absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
-  CLI::App app(kAbout, std::filesystem::path(argc > 0 ? argv[0] : "hearthd").filename().string());
+  const std::string program = std::filesystem::path(argc > 0 ? argv[0] : "hearthd").filename().string();
+  CLI::App app(kAbout, program);
   config::Settings flags;
   std::string file;
   bool print_settings = false;
+  bool print_triton_flags = false;
+  std::vector<std::string> warnings;
   app.add_option("--config", file, "File of the same settings in Protobuf's text format; flags win over it")
       ->type_name("FILE");
   app.add_flag("--print-settings", print_settings, "Print the table of all settings in Markdown");
+  app.add_flag("--print-triton-flags", print_triton_flags, "Print what becomes of Triton's other flags in Markdown");
   app.set_version_flag("--version", absl::StrCat("hearthd ", kVersion));
   for (const SettingField& field : Fields()) AddFlag(app, field, flags);
+  for (const TritonFlag& flag : TritonFlags()) AddTritonFlag(app, flag, warnings);
   app.allow_extras();
   try {
     app.parse(argc, const_cast<char**>(argv));
@@ -90,6 +126,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv) 
   }
   if (app.remaining_size() > 0) return Unexpected(app);
   if (print_settings) return CommandLine{.print = SettingsTable()};
+  if (print_triton_flags) return CommandLine{.print = TritonFlagsTable()};
 
   config::Settings given = flags;
   if (!file.empty()) {
@@ -97,9 +134,12 @@ absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv) 
     if (!settings.ok()) return settings.status();
     given = Merge(*std::move(settings), flags);
   }
+  if (program == kTritonProgram && !given.has_host()) given.set_host(kTritonHost);
   auto complete = CompleteSettings(given);
   if (!complete.ok()) return complete.status();
-  return CommandLine{.settings = *std::move(complete), .summary = NonDefaultSettings(given)};
+  WarnOfIdle(*complete, warnings);
+  std::string summary = NonDefaultSettings(given, *complete);
+  return CommandLine{.settings = *std::move(complete), .warnings = std::move(warnings), .summary = std::move(summary)};
 }
 
 }  // namespace hearth::server

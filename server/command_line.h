@@ -1,9 +1,10 @@
-// hearthd's command line: a flag for each setting (proto/settings.proto), --config, --help, --version and
-// --print-settings. A flag wins over the file; of a flag that is given twice the last one counts, or all where a
-// setting is a list.
+// hearthd's command line: a flag for each setting (proto/settings.proto), flags of Triton's that are none
+// (triton_flags.h), --config, --help, --version and what prints the tables of the documents. A flag wins over the file;
+// of a flag that is given twice the last one counts, or all where a setting is a list.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "proto/settings.pb.h"
@@ -12,9 +13,10 @@ namespace hearth::server {
 
 // What a command line asks for: to serve with these settings, or to print a text and end.
 struct CommandLine {
-  config::Settings settings = {};  // complete (CompleteSettings)
-  std::string summary = {};        // NonDefaultSettings of what was given
-  std::string print = {};          // serve if empty
+  config::Settings settings = {};          // complete (CompleteSettings)
+  std::vector<std::string> warnings = {};  // of flags without effect
+  std::string summary = {};                // NonDefaultSettings of what was given
+  std::string print = {};                  // serve if empty
 };
 
 // kInvalidArgument with one clear line for a flag, a setting or a value that is wrong.

@@ -14,9 +14,10 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
-absl::StatusOr<CommandLine> Parse(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "/usr/bin/hearthd");
+absl::StatusOr<CommandLine> Parse(std::vector<std::string> arguments, const std::string& program = "hearthd") {
+  arguments.insert(arguments.begin(), "/usr/bin/" + program);
   std::vector<const char*> pointers;
   for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
   return ParseCommandLine(static_cast<int>(pointers.size()), pointers.data());
@@ -103,8 +104,46 @@ TEST(CommandLine, AFlagWinsOverTheFile) {
 }
 
 TEST(CommandLine, TheSummaryIsWhatDiffersFromDefaults) {
-  EXPECT_EQ(ParseMore({"--grpc-port=9000", "--http-port=8000", "--memory-limit=1GiB"})->summary,
-            "model_repository [a], grpc_port 9000, memory_limit 1 GiB");
+  EXPECT_EQ(ParseMore({"--grpc-port=9000", "--http-port=8000", "--memory-limit=1GiB", "--log-format=JSON"})->summary,
+            "model_repository [a], grpc_port 9000, memory_limit 1 GiB, log_format json");
+}
+
+TEST(CommandLine, TritonsFlagsHaveItsMeaning) {
+  const auto line = ParseMore({"--model-control-mode=POLL", "--repository-poll-secs=5", "--model-load-thread-count=3",
+                               "--exit-timeout-secs=7", "--exit-on-error=0", "--strict-readiness", "false",
+                               "--allow-metrics=False", "--grpc-keepalive-time=1000", "--log-format=iso8601"});
+  ASSERT_TRUE(line.ok()) << line.status();
+  EXPECT_EQ(line->settings.model_control_mode(), "poll");
+  EXPECT_EQ(line->settings.repository_poll_secs(), 5);
+  EXPECT_EQ(line->settings.load_threads(), 3);
+  EXPECT_EQ(line->settings.drain_seconds(), 7);
+  EXPECT_FALSE(line->settings.exit_on_error());
+  EXPECT_FALSE(line->settings.strict_readiness());
+  EXPECT_FALSE(line->settings.allow_metrics());
+  EXPECT_EQ(line->settings.grpc_keepalive_time(), 1000);
+  EXPECT_EQ(line->settings.log_format(), "ISO8601");
+  EXPECT_THAT(line->warnings, IsEmpty());
+}
+
+TEST(CommandLine, WhatHasNoEffectIsWarnedOf) {
+  const auto line =
+      ParseMore({"--backend-config=pytorch,a=b", "--backend-config", "c=d", "--disable-auto-complete-config",
+                 "--load-model=m", "--repository-poll-secs=5", "--model-namespacing=false"});
+  ASSERT_TRUE(line.ok()) << line.status();
+  EXPECT_THAT(line->warnings,
+              ElementsAre(HasSubstr("--disable-auto-complete-config has no effect"),
+                          HasSubstr("--backend-config has no effect"), HasSubstr("--backend-config has no effect"),
+                          HasSubstr("load_model has no effect"), HasSubstr("repository_poll_secs has no effect")));
+  EXPECT_THAT(ErrorOf(ParseMore({"--reuse-grpc-port=1"})), HasSubstr("--reuse-grpc-port is not offered"));
+}
+
+TEST(CommandLine, UnderTritonsNameItListensWhereTritonDoes) {
+  EXPECT_EQ(Parse({"--model-store=a"}, "hearthd")->settings.grpc_address(), "localhost");
+  EXPECT_EQ(Parse({"--model-store=a"}, "tritonserver")->settings.grpc_address(), "0.0.0.0");
+  const auto line = Parse({"--model-store=a", "--host=::1", "--http-address=127.0.0.1"}, "tritonserver");
+  EXPECT_EQ(line->settings.grpc_address(), "::1");
+  EXPECT_EQ(line->settings.http_address(), "127.0.0.1");
+  EXPECT_EQ(line->settings.metrics_address(), "127.0.0.1");
 }
 
 TEST(CommandLine, WhatIsWrongIsNamed) {

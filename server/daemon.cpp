@@ -20,6 +20,7 @@
 #include "server/api/signature.h"
 #include "server/ports.h"
 #include "server/repository/repository.h"
+#include "server/repository/repository_poller.h"
 #include "server/scheduling/dispatcher.h"
 #include "server/telemetry/access_log.h"
 #include "server/telemetry/metrics.h"
@@ -70,29 +71,53 @@ void AddPlans(const Model& model, ModelSample& sample) {
   std::ranges::copy(counts.calls, sample.calls.begin());
 }
 
+ModelControl ControlOf(const config::Settings& settings) {
+  const std::string& mode = settings.model_control_mode();
+  if (mode == "none") return ModelControl::kNone;
+  if (mode == "poll") return ModelControl::kPoll;
+  return mode == "explicit" ? ModelControl::kExplicit : ModelControl::kAll;
+}
+
+Repository::Options RepositoryOptionsOf(const config::Settings& settings) {
+  return {.roots = {settings.model_repository().begin(), settings.model_repository().end()},
+          .load_threads = settings.load_threads(),
+          .model_operator_libraries = settings.model_operator_libraries(),
+          .links_may_lead_out = settings.links_lead_out(),
+          .warmup_time = std::chrono::duration<double>(settings.warmup_seconds()),
+          .load_memory_limit = settings.load_memory_limit(),
+          .control = ControlOf(settings),
+          .load_models = {settings.load_model().begin(), settings.load_model().end()}};
+}
+
+// Where metrics are not allowed.
+class NoMetrics : public prometheus::Collectable {
+ public:
+  std::vector<prometheus::MetricFamily> Collect() const override { return {}; }
+};
+
 }  // namespace
 
 // Members are in the order in which they are made; they go in the opposite one.
 struct Daemon::Parts {
   Parts(const config::Settings& complete_settings, Runtime& runtime)
       : settings(complete_settings),
-        repository({{settings.model_repository().begin(), settings.model_repository().end()},
-                    settings.load_threads(),
-                    settings.model_operator_libraries(),
-                    settings.links_lead_out(),
-                    std::chrono::duration<double>(settings.warmup_seconds()),
-                    settings.load_memory_limit()},
-                   runtime, MakeSignature, [this] { health.Update(); }),
+        repository(RepositoryOptionsOf(settings), runtime, MakeSignature, [this] { health.Update(); }),
         dispatcher({settings.max_pending_requests(), settings.max_in_flight_requests()},
                    [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); }),
         regions(settings.allow_client_shm()),
         environment{repository, dispatcher,
                     regions,    runtime.memory_of_all(),
                     nullptr,    static_cast<size_t>(settings.max_request_bytes())},
-        methods(dispatcher, repository, readiness, regions),
+        methods(dispatcher, repository, readiness, regions,
+                {.server_name = settings.id(),
+                 .log_levels = {.verbose = settings.log_verbose(),
+                                .info = settings.log_info(),
+                                .warning = settings.log_warning(),
+                                .error = settings.log_error()},
+                 .log_format = settings.log_format()}),
         inference(calls, environment, methods, streams),
         native(calls, environment),
-        gpus(settings.device().starts_with("cuda") ? GpuReader::Open() : nullptr),
+        gpus(settings.allow_gpu_metrics() && settings.device().starts_with("cuda") ? GpuReader::Open() : nullptr),
         metrics([this] { return Samples(); }, [&runtime] { return SampleOf(runtime.compiler_counters()); },
                 [this] { return gpus == nullptr ? std::vector<GpuSample>() : gpus->Read(); }) {
     readiness.strict = settings.strict_readiness();
@@ -143,6 +168,7 @@ struct Daemon::Parts {
   HealthService health{calls, [this](const std::string& service) { return StatusOf(service); },
                        [this] { return HealthNames(); }};
   Repository repository;
+  std::unique_ptr<RepositoryPoller> poller;  // null unless model_control_mode is poll
   Dispatcher dispatcher;
   std::unique_ptr<AccessLog> access_log;
   SharedRegions regions;
@@ -156,6 +182,7 @@ struct Daemon::Parts {
                                 grpc::reflection::v1alpha::ServerReflection::service_full_name()}};
   const std::unique_ptr<const GpuReader> gpus;
   MetricsCollector metrics;
+  NoMetrics no_metrics;
   std::promise<void> loaded;
   std::unique_ptr<Ports> ports;
 };
@@ -171,7 +198,9 @@ absl::Status Daemon::Parts::Listen() {
   builder.RegisterService(&reflection);
   // gRPC would make any number of bytes of a small compressed message (inflate.h).
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
-  const auto handler = MakeHttpHandler(repository, readiness, metrics);
+  const prometheus::Collectable& shown =
+      settings.allow_metrics() ? static_cast<const prometheus::Collectable&>(metrics) : no_metrics;
+  const auto handler = MakeHttpHandler(repository, readiness, shown);
   return ports->Serve(builder, handler, handler);
 }
 
@@ -188,6 +217,11 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const config::Settings& se
     parts->environment.access_log = parts->access_log.get();
   }
   absl::Status status = parts->Listen();
+  if (status.ok() && ControlOf(settings) == ModelControl::kPoll) {
+    const Repository::Options options = RepositoryOptionsOf(settings);
+    parts->poller = std::make_unique<RepositoryPoller>(parts->repository, options.roots,
+                                                       std::chrono::duration<double>(settings.repository_poll_secs()));
+  }
   if (status.ok()) status = parts->repository.LoadAll([parts = parts.get()] { parts->loaded.set_value(); });
   if (!status.ok()) {
     if (parts->ports != nullptr) parts->ports->Stop(std::chrono::system_clock::now());
@@ -196,15 +230,15 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const config::Settings& se
   return std::unique_ptr<Daemon>(new Daemon(std::move(parts)));
 }
 
-int Daemon::grpc_port() const { return parts_->ports->grpc_port(); }
+std::optional<int> Daemon::grpc_port() const { return parts_->ports->grpc_port(); }
 
-int Daemon::http_port() const { return parts_->ports->http_port(); }
+std::optional<int> Daemon::http_port() const { return parts_->ports->http_port(); }
 
-int Daemon::metrics_port() const { return parts_->ports->metrics_port(); }
+std::optional<int> Daemon::metrics_port() const { return parts_->ports->metrics_port(); }
 
-int Daemon::WaitUntilLoaded() {
+Daemon::Loaded Daemon::WaitUntilLoaded() {
   parts_->loaded.get_future().wait();
-  return static_cast<int>(parts_->repository.Serving().size());
+  return {static_cast<int>(parts_->repository.Serving().size()), parts_->repository.Failures()};
 }
 
 void Daemon::Reload() {
@@ -225,6 +259,7 @@ void Daemon::Stop() {
   Log().info("stopping: {} requests in flight, at most {} s for them", parts.dispatcher.in_flight(),
              parts.settings.drain_seconds());
   parts.readiness.draining = true;
+  parts.poller.reset();
   parts.repository.StopLoading();
   parts.dispatcher.StopAccepting();
   parts.health.Update();

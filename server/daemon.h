@@ -2,6 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -19,12 +22,17 @@ class Daemon {
   // Stop must have been called.
   ~Daemon();
 
-  int grpc_port() const;
-  int http_port() const;
-  int metrics_port() const;
+  // Nothing where a port is not allowed.
+  std::optional<int> grpc_port() const;
+  std::optional<int> http_port() const;
+  std::optional<int> metrics_port() const;
 
-  // Returns when every model found at the start has been loaded or has failed: the number of versions that serve.
-  int WaitUntilLoaded();
+  struct Loaded {
+    int versions = 0;                   // that serve
+    std::vector<std::string> failures;  // Repository::Failures
+  };
+  // Returns when every model of the start has been loaded or has failed. Call once.
+  Loaded WaitUntilLoaded();
 
   // Opens the access log's file anew, for who has renamed it, and reads certificates and tokens again. What goes wrong
   // is logged, and what there was stays.

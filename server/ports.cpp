@@ -1,5 +1,7 @@
 #include "server/ports.h"
 
+#include <grpc/compression.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -16,9 +18,6 @@ namespace {
 // health.
 constexpr int64_t kMoreStreams = 1024;
 constexpr int kHandshakeMilliseconds = 10'000;
-// A peer that is gone without a word is missed after the two together.
-constexpr int kKeepaliveMilliseconds = 60'000;
-constexpr int kKeepaliveTimeoutMilliseconds = 20'000;
 
 spdlog::logger& Log() {
   static spdlog::logger& log = LoggerOf("server");
@@ -48,6 +47,13 @@ const char* InWords(Administration administration, bool has_tokens) {
   return "";
 }
 
+grpc_compression_level CompressionLevelOf(const config::Settings& settings) {
+  const std::string& level = settings.grpc_infer_response_compression_level();
+  if (level == "low") return GRPC_COMPRESS_LEVEL_LOW;
+  if (level == "medium") return GRPC_COMPRESS_LEVEL_MED;
+  return level == "high" ? GRPC_COMPRESS_LEVEL_HIGH : GRPC_COMPRESS_LEVEL_NONE;
+}
+
 absl::StatusOr<std::unique_ptr<ServerCertificate>> LoadCertificate(bool mutual, bool tls, CertificateFiles files) {
   if (!mutual && !tls) return std::unique_ptr<ServerCertificate>();
   if (!mutual) files.client_ca.clear();
@@ -61,20 +67,29 @@ Ports::~Ports() { Stop(std::chrono::system_clock::now()); }
 absl::StatusOr<std::unique_ptr<Ports>> Ports::Open(const config::Settings& settings) {
   std::unique_ptr<Ports> ports(new Ports());
   ports->settings_ = settings;
-  const auto open = [&](int number, const char* what, ListeningSockets& sockets) {
-    auto opened = ListeningSockets::Open(settings.host(), number);
-    if (opened.ok()) sockets = *std::move(opened);
-    return opened.ok() ? absl::OkStatus()
-                       : absl::UnavailableError(absl::StrCat("cannot serve ", what, ": ", opened.status().message()));
+  const auto open = [&](const char* what, bool allowed, const std::string& address, int number,
+                        ListeningSockets& sockets, std::optional<int>& taken) -> absl::Status {
+    if (!allowed) return absl::OkStatus();
+    auto opened = ListeningSockets::Open(address, number);
+    if (!opened.ok()) {
+      return absl::UnavailableError(absl::StrCat("cannot serve ", what, ": ", opened.status().message()));
+    }
+    sockets = *std::move(opened);
+    taken = sockets.port();
+    Log().info("{} listens at {}, port {}", what, address, *taken);
+    return absl::OkStatus();
   };
-  if (absl::Status status = open(settings.grpc_port(), "gRPC", ports->grpc_sockets_); !status.ok()) return status;
-  if (absl::Status status = open(settings.http_port(), "HTTP", ports->http_sockets_); !status.ok()) return status;
-  if (absl::Status status = open(settings.metrics_port(), "metrics", ports->metrics_sockets_); !status.ok()) {
-    return status;
+  absl::Status status = open("gRPC", settings.allow_grpc(), settings.grpc_address(), settings.grpc_port(),
+                             ports->grpc_sockets_, ports->grpc_number_);
+  if (status.ok()) {
+    status = open("HTTP", settings.allow_http(), settings.http_address(), settings.http_port(), ports->http_sockets_,
+                  ports->http_number_);
   }
-  ports->grpc_number_ = ports->grpc_sockets_.port();
-  ports->http_number_ = ports->http_sockets_.port();
-  ports->metrics_number_ = ports->metrics_sockets_.port();
+  if (status.ok()) {
+    status = open("metrics", settings.allow_metrics(), settings.metrics_address(), settings.metrics_port(),
+                  ports->metrics_sockets_, ports->metrics_number_);
+  }
+  if (!status.ok()) return status;
   if (absl::Status status = ports->ReadFiles(settings); !status.ok()) return status;
   return ports;
 }
@@ -85,7 +100,7 @@ absl::Status Ports::ReadFiles(const config::Settings& settings) {
   auto access = AccessControl::Create({administration, settings.token_file()});
   if (!access.ok()) return access.status();
   access_ = *std::move(access);
-  Log().info("listening at {}; administration is {}", settings.host(), InWords(administration, access_->has_tokens()));
+  Log().info("administration is {}", InWords(administration, access_->has_tokens()));
   if (access_->has_tokens()) watched_.Add({settings.token_file()}, [this] { access_->Reload(); });
 
   const CertificateFiles grpc_files{settings.grpc_server_cert(), settings.grpc_server_key(), settings.grpc_root_cert()};
@@ -115,33 +130,60 @@ void Ports::SetBounds(grpc::ServerBuilder& builder) const {
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMilliseconds);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
                              static_cast<int>(Milliseconds(settings_.grpc_idle_seconds()).count()));
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMilliseconds);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMilliseconds);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  // A peer that is gone without a word is missed after the first two together.
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, settings_.grpc_keepalive_time());
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, settings_.grpc_keepalive_timeout());
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS,
+                             settings_.grpc_keepalive_permit_without_calls() ? 1 : 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, settings_.grpc_http2_max_pings_without_data());
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             settings_.grpc_http2_min_recv_ping_interval_without_data());
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, settings_.grpc_http2_max_ping_strikes());
+  if (settings_.has_grpc_max_connection_age()) {
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, settings_.grpc_max_connection_age());
+  }
+  if (settings_.has_grpc_max_connection_age_grace()) {
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, settings_.grpc_max_connection_age_grace());
+  }
+  if (const auto level = CompressionLevelOf(settings_); level != GRPC_COMPRESS_LEVEL_NONE) {
+    builder.SetDefaultCompressionLevel(level);
+  }
 }
 
-absl::Status Ports::Serve(grpc::ServerBuilder& builder, std::shared_ptr<HttpHandler> http,
-                          std::shared_ptr<HttpHandler> metrics) {
+absl::Status Ports::ServeGrpc(grpc::ServerBuilder& builder) {
   SetBounds(builder);
   auto connections = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
       MakeGrpcCredentials(grpc_certificate_.get(), *access_));
   grpc_ = builder.BuildAndStart();
   if (grpc_ == nullptr) {
-    return absl::UnavailableError(absl::StrCat("cannot serve gRPC at ", Address(settings_.host(), grpc_number_)));
+    return absl::UnavailableError(
+        absl::StrCat("cannot serve gRPC at ", Address(settings_.grpc_address(), *grpc_number_)));
   }
   acceptor_ = std::make_unique<GrpcAcceptor>(std::move(grpc_sockets_), std::move(connections),
                                              settings_.grpc_max_connections());
+  return absl::OkStatus();
+}
 
+absl::Status Ports::Serve(grpc::ServerBuilder& builder, std::shared_ptr<HttpHandler> http,
+                          std::shared_ptr<HttpHandler> metrics) {
+  if (grpc_number_.has_value()) {
+    if (absl::Status status = ServeGrpc(builder); !status.ok()) return status;
+  }
   HttpServer::Options options;
   options.max_connections = settings_.http_max_connections();
   options.handshake_time = options.header_time = Milliseconds(settings_.http_header_seconds());
   options.body_time = Milliseconds(settings_.http_body_seconds());
   options.idle_time = Milliseconds(settings_.http_idle_seconds());
-  options.certificate = http_certificate_.get();
-  http_ = HttpServer::Start(options, std::move(http_sockets_), MakeGuardedHandler(std::move(http), *access_));
-  options.certificate = metrics_certificate_.get();
-  metrics_ = HttpServer::Start(options, std::move(metrics_sockets_), MakeGuardedHandler(std::move(metrics), *access_));
+  if (http_number_.has_value()) {
+    options.certificate = http_certificate_.get();
+    http_ = HttpServer::Start(options, std::move(http_sockets_), MakeGuardedHandler(std::move(http), *access_));
+  }
+  if (metrics_number_.has_value()) {
+    options.certificate = metrics_certificate_.get();
+    metrics_ =
+        HttpServer::Start(options, std::move(metrics_sockets_), MakeGuardedHandler(std::move(metrics), *access_));
+  }
   watched_.Start();
   return absl::OkStatus();
 }

@@ -1,5 +1,5 @@
-// The daemon's three ports: where they listen, what they show, and whom they let in. The services and handlers behind
-// them know nothing of that.
+// The daemon's ports, three at most: where they listen, what they show, and whom they let in. The services and handlers
+// behind them know nothing of that.
 #pragma once
 
 #include <grpcpp/server.h>
@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -31,9 +32,10 @@ class Ports {
   absl::Status Serve(grpc::ServerBuilder& builder, std::shared_ptr<HttpHandler> http,
                      std::shared_ptr<HttpHandler> metrics);
 
-  int grpc_port() const { return grpc_number_; }
-  int http_port() const { return http_number_; }
-  int metrics_port() const { return metrics_number_; }
+  // Nothing where a port is not allowed.
+  std::optional<int> grpc_port() const { return grpc_number_; }
+  std::optional<int> http_port() const { return http_number_; }
+  std::optional<int> metrics_port() const { return metrics_number_; }
 
   // Reads certificates and tokens again, soon. They are also read when they change.
   void ReloadFiles() { watched_.Reload(); }
@@ -45,10 +47,11 @@ class Ports {
   Ports() = default;
 
   absl::Status ReadFiles(const config::Settings& settings);
+  absl::Status ServeGrpc(grpc::ServerBuilder& builder);
   void SetBounds(grpc::ServerBuilder& builder) const;
 
   config::Settings settings_;
-  int grpc_number_ = 0, http_number_ = 0, metrics_number_ = 0;
+  std::optional<int> grpc_number_, http_number_, metrics_number_;
   ListeningSockets grpc_sockets_, http_sockets_, metrics_sockets_;
   std::unique_ptr<AccessControl> access_;
   // Null: plain.

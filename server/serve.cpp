@@ -16,6 +16,8 @@
 #include "jit/support/logging.h"
 #include "server/command_line.h"
 #include "server/daemon.h"
+#include "server/telemetry/log_control.h"
+#include "server/telemetry/log_output.h"
 
 namespace hearth::server {
 namespace {
@@ -70,6 +72,7 @@ void AllowManyFiles() {
   if (setrlimit(RLIMIT_NOFILE, &files) != 0) LoggerOf("server/serve").warn("cannot raise the limit of open files");
 }
 
+// On standard error, whatever the log is.
 int Complain(const absl::Status& status, int exit_status) {
   std::cerr << "hearthd: " << status.message() << std::endl;
   return exit_status;
@@ -78,12 +81,37 @@ int Complain(const absl::Status& status, int exit_status) {
 void PrintReady(const Daemon& daemon, int models_ready) {
   nlohmann::ordered_json line;
   line["event"] = "ready";
-  line["grpc_port"] = daemon.grpc_port();
-  line["http_port"] = daemon.http_port();
-  line["metrics_port"] = daemon.metrics_port();
+  if (const auto port = daemon.grpc_port()) line["grpc_port"] = *port;
+  if (const auto port = daemon.http_port()) line["http_port"] = *port;
+  if (const auto port = daemon.metrics_port()) line["metrics_port"] = *port;
   line["models_ready"] = models_ready;
   line["pid"] = getpid();
   std::cout << line.dump() << std::endl;
+}
+
+LogFormat FormatOf(const config::Settings& settings) {
+  if (settings.log_format() == "json") return LogFormat::kJson;
+  return settings.log_format() == "ISO8601" ? LogFormat::kIso8601 : LogFormat::kDefault;
+}
+
+// The log as the settings want it.
+absl::StatusOr<std::unique_ptr<LogOutput>> OpenLog(const config::Settings& settings) {
+  auto output = LogOutput::Open(settings.log_file(), FormatOf(settings));
+  // Else levels are HEARTH_LOG's alone.
+  if (settings.has_log_verbose() || settings.has_log_info() || settings.has_log_warning() || settings.has_log_error()) {
+    ApplyLogLevels({.verbose = settings.log_verbose(),
+                    .info = settings.log_info(),
+                    .warning = settings.log_warning(),
+                    .error = settings.log_error()});
+  }
+  return output;
+}
+
+void Reload(LogOutput& log_output, Daemon& daemon) {
+  if (const absl::Status status = log_output.Reopen(); !status.ok()) {
+    LoggerOf("server/serve").error("{}; lines go on to the file that was open", std::string(status.message()));
+  }
+  daemon.Reload();
 }
 
 std::chrono::nanoseconds Nanoseconds(double seconds) {
@@ -130,7 +158,10 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
   AllowManyFiles();
 
   const config::Settings& settings = line->settings;
+  auto log_output = OpenLog(settings);
+  if (!log_output.ok()) return Complain(log_output.status(), kCannotServe);
   spdlog::logger& log = LoggerOf("server/serve");
+  for (const std::string& warning : line->warnings) log.warn("{}", warning);
   log.info("settings that differ from their defaults: {}", line->summary);
   if (settings.compiler() && settings.compiler_share() > 0) {
     log.info("compiling may take {} of one processor", settings.compiler_share());
@@ -141,11 +172,17 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
   if (!daemon.ok()) return Complain(daemon.status(), kCannotServe);
 
   std::atomic<bool> stopping{false};
+  std::atomic<bool> failed{false};
   std::thread announcer([&] {
-    const int models_ready = (*daemon)->WaitUntilLoaded();
-    if (!stopping) PrintReady(**daemon, models_ready);
+    const Daemon::Loaded loaded = (*daemon)->WaitUntilLoaded();
+    if (stopping) return;
+    if (loaded.failures.empty() || !settings.exit_on_error()) return PrintReady(**daemon, loaded.versions);
+    for (const std::string& failure : loaded.failures) Complain(absl::UnavailableError(failure), kCannotServe);
+    log.error("not every model has loaded; with --exit-on-error=false the others are served");
+    failed = true;
+    kill(getpid(), SIGTERM);
   });
-  signals.WaitForEnd([&] { (*daemon)->Reload(); });
+  signals.WaitForEnd([&] { Reload(**log_output, **daemon); });
   // Another signal means that whoever sends it will not wait; a run that does not even stop when it is cancelled (one
   // very long operator) must not keep the process either.
   std::thread([signals, patience = settings.drain_seconds() + kSecondsToCancel] {
@@ -158,7 +195,7 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
   daemon->reset();
   runtime->reset();
   log.info("stopped");
-  return 0;
+  return failed ? kCannotServe : 0;
 }
 
 }  // namespace hearth::server

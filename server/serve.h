@@ -1,9 +1,10 @@
 // The daemon's process: command line, signals, exit status.
 //
-// When every model has been loaded or has failed, one machine-readable line is printed on standard output:
+// When every model has been loaded or has failed, one machine-readable line is printed on standard output, without the
+// ports that are not allowed:
 //   {"event":"ready","grpc_port":8001,"http_port":8000,"metrics_port":8002,"models_ready":2,"pid":4711}
-// SIGTERM or SIGINT drains; a second one ends the process at once. SIGHUP reopens the access log's file and reads
-// certificates and tokens again.
+// With exit_on_error and a model that failed, the process ends instead. SIGTERM or SIGINT drains; a second one ends the
+// process at once. SIGHUP reopens the files of the log and of the access log, and reads certificates and tokens again.
 #pragma once
 
 #include <functional>
@@ -16,8 +17,8 @@ namespace hearth::server {
 
 using RuntimeFactory = std::function<absl::StatusOr<std::unique_ptr<Runtime>>(const RuntimeOptions&)>;
 
-// Returns the exit status: 0 after a drain, 1 if it cannot serve, 2 for a wrong command line. Call from main, before
-// any thread has been started.
+// Returns the exit status: 0 after a drain, 1 if it cannot serve or a model has failed, 2 for a wrong command line.
+// Call from main, before any thread has been started.
 int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime);
 
 }  // namespace hearth::server

@@ -52,7 +52,8 @@ std::string BoundsOf(const config::Setting& setting) {
 
 absl::Status CheckBounds(const SettingField& field, const config::Settings& settings) {
   const auto number = NumberOf(field, settings);
-  if (!number.has_value()) return absl::OkStatus();
+  const bool to_be_computed = field.setting->has_default_text() && !IsSet(field, settings);
+  if (!number.has_value() || to_be_computed) return absl::OkStatus();
   config::Setting bounds = *field.setting;
   if (bounds.unit() == config::SECONDS && !bounds.has_most()) bounds.set_most(kMostSeconds);
   // Written so that a NaN is out of bounds.
@@ -82,14 +83,34 @@ absl::Status CheckField(const SettingField& field, config::Settings& settings) {
   return CheckBounds(field, settings);
 }
 
+// Of a complete message: the addresses are filled in.
 absl::Status CheckPorts(const config::Settings& settings) {
-  const std::pair<const char*, int> ports[] = {
-      {"gRPC", settings.grpc_port()}, {"HTTP", settings.http_port()}, {"metrics", settings.metrics_port()}};
-  for (const auto& first : ports) {
-    for (const auto& second : ports) {
-      if (&first == &second || first.second == 0 || first.second != second.second) continue;
-      return Refuse(absl::StrCat(first.first, " and ", second.first, " cannot both have the port ", first.second));
+  struct Port {
+    const char* name;
+    bool allowed;
+    std::string address;
+    int number;
+  };
+  const Port ports[] = {{"gRPC", settings.allow_grpc(), settings.grpc_address(), settings.grpc_port()},
+                        {"HTTP", settings.allow_http(), settings.http_address(), settings.http_port()},
+                        {"metrics", settings.allow_metrics(), settings.metrics_address(), settings.metrics_port()}};
+  if (std::ranges::none_of(ports, &Port::allowed)) {
+    return Refuse("allow_grpc, allow_http and allow_metrics are all off: hearthd would have no port");
+  }
+  for (const Port& first : ports) {
+    for (const Port& second : ports) {
+      const bool same = first.address == second.address && first.number == second.number && first.number != 0;
+      if (&first == &second || !first.allowed || !second.allowed || !same) continue;
+      return Refuse(absl::StrCat(first.name, " and ", second.name, " cannot both have the port ", first.number));
     }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckModelsOfStart(const config::Settings& settings) {
+  const auto& names = settings.load_model();
+  if (names.size() > 1 && std::ranges::find(names, "*") != names.end()) {
+    return Refuse("load_model has '*', which is all models, beside others");
   }
   return absl::OkStatus();
 }
@@ -139,9 +160,12 @@ void FillIn(config::Settings& settings) {
   if (!settings.has_load_memory_limit()) settings.set_load_memory_limit(DefaultMemoryLimit());
   if (!settings.has_requests_memory_limit()) settings.set_requests_memory_limit(DefaultMemoryLimit() / 2 * 3);
   if (!settings.has_kept_memory()) settings.set_kept_memory(DefaultMemoryLimit() / 4);
-  if (settings.http_server_cert().empty()) settings.set_http_server_cert(settings.grpc_server_cert());
-  if (settings.http_server_key().empty()) settings.set_http_server_key(settings.grpc_server_key());
-  if (settings.http_root_cert().empty()) settings.set_http_root_cert(settings.grpc_root_cert());
+  if (!settings.has_grpc_address()) settings.set_grpc_address(settings.host());
+  if (!settings.has_http_address()) settings.set_http_address(settings.host());
+  if (!settings.has_metrics_address()) settings.set_metrics_address(settings.http_address());
+  if (!settings.has_http_server_cert()) settings.set_http_server_cert(settings.grpc_server_cert());
+  if (!settings.has_http_server_key()) settings.set_http_server_key(settings.grpc_server_key());
+  if (!settings.has_http_root_cert()) settings.set_http_root_cert(settings.grpc_root_cert());
   if (!settings.has_compiler_share()) settings.set_compiler_share(DefaultCompilerShare());
 }
 
@@ -151,8 +175,9 @@ absl::StatusOr<config::Settings> CompleteSettings(config::Settings given) {
   for (const SettingField& field : Fields()) {
     if (absl::Status status = CheckField(field, given); !status.ok()) return status;
   }
-  if (absl::Status status = CheckPorts(given); !status.ok()) return status;
   FillIn(given);
+  if (absl::Status status = CheckPorts(given); !status.ok()) return status;
+  if (absl::Status status = CheckModelsOfStart(given); !status.ok()) return status;
   if (absl::Status status = CheckTls(given); !status.ok()) return status;
   if (absl::Status status = CheckAccess(given); !status.ok()) return status;
   return given;

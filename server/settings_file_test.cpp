@@ -52,6 +52,13 @@ TEST(SettingsFile, MistakesAreNamedWithTheirPlace) {
   EXPECT_THAT(ErrorOf("threads: 1 threads: 2"), HasSubstr("threads"));
 }
 
+TEST(SettingsFile, ATextMayStandOnSeveralLines) {
+  const auto settings = ParseSettings("cache_dir: \"a\"\n  \"b\"\nthreads: 2\n\tmax_plans: 3", "f");
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  EXPECT_EQ(settings->cache_dir(), "ab");
+  EXPECT_EQ(settings->max_plans(), 3);
+}
+
 TEST(SettingsFile, AFileThatCannotBeReadIsNamed) {
   EXPECT_THAT(ReadSettingsFile("/nowhere/f").status().message(), HasSubstr("there is no file /nowhere/f"));
   EXPECT_THAT(ReadSettingsFile("/tmp").status().message(), HasSubstr("/tmp: it is not a regular file"));

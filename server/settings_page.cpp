@@ -12,6 +12,8 @@ namespace {
 
 std::string Code(const std::string& text) { return absl::StrCat("`", text, "`"); }
 
+std::string Cell(const std::string& text) { return absl::StrReplaceAll(text, {{"|", "\\|"}}); }
+
 std::string DefaultOf(const SettingField& field) {
   if (field.setting->required()) return "required";
   if (field.setting->has_default_text()) return field.setting->default_text();
@@ -49,21 +51,18 @@ std::string SettingsTable() {
                       "\n\n| flag | key | default | meaning |\n|---|---|---|---|\n");
     }
     const std::string key = absl::StrCat(Code(field.field->name()), field.field->is_repeated() ? " (a list)" : "");
-    const std::vector<std::string> cells = {FlagsOf(field), key, DefaultOf(field), MeaningOf(*field.setting)};
-    const auto escape = [](std::string* out, const std::string& cell) {
-      *out += absl::StrReplaceAll(cell, {{"|", "\\|"}});
-    };
-    absl::StrAppend(&page, "| ", absl::StrJoin(cells, " | ", escape), " |\n");
+    absl::StrAppend(&page, "| ", Cell(FlagsOf(field)), " | ", key, " | ", DefaultOf(field), " | ",
+                    Cell(MeaningOf(*field.setting)), " |\n");
   }
   return page;
 }
 
-std::string NonDefaultSettings(const config::Settings& given) {
+std::string NonDefaultSettings(const config::Settings& given, const config::Settings& complete) {
   std::vector<std::string> settings;
   for (const SettingField& field : Fields()) {
     if (!IsSet(field, given)) continue;
-    if (TextOf(field, given) == TextOf(field, config::Settings::default_instance())) continue;
-    settings.push_back(absl::StrCat(field.field->name(), " ", PublicTextOf(field, given)));
+    if (TextOf(field, complete) == TextOf(field, config::Settings::default_instance())) continue;
+    settings.push_back(absl::StrCat(field.field->name(), " ", PublicTextOf(field, complete)));
   }
   return absl::StrJoin(settings, ", ");
 }

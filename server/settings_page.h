@@ -10,8 +10,8 @@ namespace hearth::server {
 // Markdown: a heading and a table for each group.
 std::string SettingsTable();
 
-// "grpc_port 9000, max_plans 7": what differs from its default, in the schema's order; secrets are not shown. Empty if
-// nothing does.
-std::string NonDefaultSettings(const config::Settings& given);
+// "grpc_port 9000, max_plans 7": what was given and differs from its default, with the value that it has when complete,
+// in the schema's order; secrets are not shown. Empty if nothing does.
+std::string NonDefaultSettings(const config::Settings& given, const config::Settings& complete);
 
 }  // namespace hearth::server

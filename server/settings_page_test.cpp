@@ -30,10 +30,22 @@ TEST(SettingsPage, EverySettingSaysWhatItIsFor) {
 TEST(SettingsPage, TheSummaryLeavesDefaultsOut) {
   config::Settings settings;
   settings.set_grpc_port(8001);
-  EXPECT_EQ(NonDefaultSettings(settings), "");
+  EXPECT_EQ(NonDefaultSettings(settings, settings), "");
   settings.set_max_plans(7);
   settings.set_kept_memory(0);
-  EXPECT_EQ(NonDefaultSettings(settings), "kept_memory 0, max_plans 7");
+  EXPECT_EQ(NonDefaultSettings(settings, settings), "kept_memory 0, max_plans 7");
+}
+
+TEST(SettingsPage, ASecretIsNotShown) {
+  // No setting is one yet: a copy of its description says so.
+  SettingField field = *FindField("id");
+  config::Setting secret = *field.setting;
+  secret.set_secret(true);
+  field.setting = &secret;
+  config::Settings settings;
+  EXPECT_EQ(PublicTextOf(field, settings), "hearth");
+  settings.set_id("key");
+  EXPECT_EQ(PublicTextOf(field, settings), "(hidden)");
 }
 
 }  // namespace

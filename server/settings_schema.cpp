@@ -17,8 +17,6 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Reflection;
 
-std::string FlagNamed(const std::string& name) { return absl::StrCat("--", absl::StrReplaceAll(name, {{"_", "-"}})); }
-
 std::vector<SettingField> ReadSchema() {
   std::vector<SettingField> fields;
   const google::protobuf::Descriptor& message = *config::Settings::descriptor();
@@ -75,6 +73,8 @@ const SettingField* FindField(std::string_view name) {
       std::ranges::find_if(Fields(), [&](const SettingField& field) { return field.field->name() == name; });
   return found == Fields().end() ? nullptr : &*found;
 }
+
+std::string FlagNamed(const std::string& name) { return absl::StrCat("--", absl::StrReplaceAll(name, {{"_", "-"}})); }
 
 absl::StatusOr<int64_t> BytesFromText(const std::string& text) {
   static const CLI::AsSizeValue read_size(/*kb_is_1000=*/false);

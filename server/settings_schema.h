@@ -29,6 +29,9 @@ const std::vector<SettingField>& Fields();
 // Null if there is none of that name ("max_plans").
 const SettingField* FindField(std::string_view name);
 
+// "max_plans" as "--max-plans".
+std::string FlagNamed(const std::string& name);
+
 // "500MB", "2GiB", "1024": the number of bytes; KB and KiB alike are 1024. kInvalidArgument for anything else.
 absl::StatusOr<int64_t> BytesFromText(const std::string& text);
 // true, on, 1, false, off, 0 in any case of letters.

@@ -58,6 +58,22 @@ TEST(Settings, BoundsHoldAndAreNamed) {
   EXPECT_THAT(ErrorWith([](auto& s) { s.clear_model_repository(); }), HasSubstr("--model-repository is required"));
 }
 
+TEST(Settings, ChoicesAreAmongThoseOfTheSchemaAndSpelledAsThere) {
+  EXPECT_EQ(ErrorWith([](auto& s) { s.set_model_control_mode("sometimes"); }),
+            "model_control_mode must be one of all, none, poll, explicit; it is 'sometimes'");
+  config::Settings settings = Minimal();
+  settings.set_model_control_mode("Explicit");
+  EXPECT_EQ(CompleteSettings(settings)->model_control_mode(), "explicit");
+}
+
+TEST(Settings, AllModelsAreNamedAlone) {
+  EXPECT_THAT(ErrorWith([](auto& s) {
+                s.add_load_model("*");
+                s.add_load_model("m");
+              }),
+              HasSubstr("'*', which is all models, beside others"));
+}
+
 TEST(Settings, PortsAreDifferent) {
   EXPECT_EQ(ErrorWith([](auto& s) {
               s.set_grpc_port(9);
@@ -65,6 +81,20 @@ TEST(Settings, PortsAreDifferent) {
             }),
             "gRPC and HTTP cannot both have the port 9");
   EXPECT_THAT(ErrorWith([](auto& s) { s.set_metrics_port(8000); }), HasSubstr("HTTP and metrics"));
+  config::Settings others = Minimal();
+  others.set_metrics_port(8000);
+  others.set_metrics_address("127.0.0.2");
+  EXPECT_TRUE(CompleteSettings(others).ok());
+  config::Settings fewer = Minimal();
+  fewer.set_metrics_port(8000);
+  fewer.set_allow_http(false);
+  EXPECT_TRUE(CompleteSettings(fewer).ok());
+  EXPECT_THAT(ErrorWith([](auto& s) {
+                s.set_allow_grpc(false);
+                s.set_allow_http(false);
+                s.set_allow_metrics(false);
+              }),
+              HasSubstr("no port"));
   config::Settings any = Minimal();
   any.set_grpc_port(0);
   any.set_http_port(0);

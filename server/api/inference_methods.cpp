@@ -20,7 +20,6 @@ constexpr const char* kExtensions[] = {"classification",      "model_repository"
                                        "model_configuration", "statistics",       "logging"};
 // Where clients may share memory.
 constexpr const char* kSharedMemoryExtension = "system_shared_memory";
-constexpr const char* kServerName = "hearth";
 
 // A repository's name in a request can only be the one that all roots together are.
 absl::Status CheckRepositoryName(const std::string& name) {
@@ -70,7 +69,7 @@ absl::Status InferenceMethods::ServerReady(const inference::ServerReadyRequest&,
 
 absl::Status InferenceMethods::ServerMetadata(const inference::ServerMetadataRequest&,
                                               inference::ServerMetadataResponse& response) const {
-  response.set_name(kServerName);
+  response.set_name(server_name_);
   response.set_version(kVersion);
   for (const char* extension : kExtensions) response.add_extensions(extension);
   if (regions_.allowed()) response.add_extensions(kSharedMemoryExtension);

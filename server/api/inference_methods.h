@@ -9,6 +9,8 @@
 #pragma once
 
 #include <functional>
+#include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "proto/inference/service.pb.h"
@@ -24,9 +26,22 @@ class InferenceMethods {
  public:
   using Done = std::function<void(absl::Status)>;
 
-  // All outlive the methods.
-  InferenceMethods(Dispatcher& dispatcher, Repository& repository, const Readiness& readiness, SharedRegions& regions)
-      : dispatcher_(dispatcher), repository_(repository), readiness_(readiness), regions_(regions) {}
+  // What the settings of the start say.
+  struct Start {
+    std::string server_name = "hearth";  // as ServerMetadata tells it
+    LogLevels log_levels;
+    std::string log_format = "default";
+  };
+
+  // What is referred to outlives the methods.
+  InferenceMethods(Dispatcher& dispatcher, Repository& repository, const Readiness& readiness, SharedRegions& regions,
+                   Start start)
+      : dispatcher_(dispatcher),
+        repository_(repository),
+        readiness_(readiness),
+        regions_(regions),
+        server_name_(std::move(start.server_name)),
+        log_settings_(start.log_levels, std::move(start.log_format)) {}
 
   absl::Status ServerLive(const inference::ServerLiveRequest& request, inference::ServerLiveResponse& response) const;
   absl::Status ServerReady(const inference::ServerReadyRequest& request,
@@ -74,6 +89,7 @@ class InferenceMethods {
   Repository& repository_;
   const Readiness& readiness_;
   SharedRegions& regions_;
+  const std::string server_name_;
   server::LogSettings log_settings_;
 };
 

@@ -1,40 +1,33 @@
-// The log's settings that clients may see and change (Triton's LogSettings). The levels are those of the program's
-// loggers (logging.h), each of which includes the graver ones; levels that the environment's HEARTH_LOG gives to single
-// loggers stay. Thread-safe.
+// The log's settings that clients may see and change (Triton's LogSettings): its levels, each of which includes the
+// graver ones (log_control.h). Thread-safe.
 #pragma once
 
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "proto/inference/service.pb.h"
+#include "server/telemetry/log_control.h"
 
 namespace hearth::server {
 
 class LogSettings {
  public:
-  // What HEARTH_LOG says.
-  LogSettings();
+  // `levels` and `format` are what holds at first.
+  LogSettings(LogLevels levels, std::string format) : format_(std::move(format)), levels_(levels) {}
 
   // Changes the settings that the request names, all or none, and tells what holds then. kInvalidArgument for a setting
   // that does not exist, has another type or cannot be so; kUnimplemented for one that cannot be changed here.
   absl::Status Update(const inference::LogSettingsRequest& request, inference::LogSettingsResponse& response);
 
  private:
-  struct Levels {
-    uint32_t verbose = 0;
-    bool info = true;
-    bool warning = true;
-    bool error = true;
-  };
+  absl::Status Change(const std::string& name, const inference::LogSettingsRequest::SettingValue& value,
+                      LogLevels& levels) const;
 
-  static absl::Status Change(const std::string& name, const inference::LogSettingsRequest::SettingValue& value,
-                             Levels& levels);
-  void Apply() const;
-
-  const std::string environment_;
+  const std::string format_;
   std::mutex mutex_;
-  Levels levels_;
+  LogLevels levels_;
 };
 
 }  // namespace hearth::server

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
+#include <cstdint>
 
 #include "jit/support/logging.h"
 
@@ -14,10 +14,7 @@ using inference::LogSettingsResponse;
 
 class LogSettingsTest : public ::testing::Test {
  protected:
-  ~LogSettingsTest() override {
-    unsetenv("HEARTH_LOG");
-    SetLogLevels("");
-  }
+  ~LogSettingsTest() override { SetLogLevels(""); }
   static LogSettingsResponse Now(LogSettings& settings) {
     LogSettingsResponse response;
     EXPECT_TRUE(settings.Update({}, response).ok());
@@ -25,38 +22,25 @@ class LogSettingsTest : public ::testing::Test {
   }
 };
 
-TEST_F(LogSettingsTest, TheEnvironmentSaysWhatHoldsAtFirst) {
-  setenv("HEARTH_LOG", "api=debug,warn", 1);
-  LogSettings settings;
+TEST_F(LogSettingsTest, TheStartSaysWhatHoldsAtFirst) {
+  LogSettings settings({.verbose = 0, .info = false}, "json");
   const LogSettingsResponse response = Now(settings);
   EXPECT_FALSE(response.settings().at("log_info").bool_param());
   EXPECT_TRUE(response.settings().at("log_warning").bool_param());
-  EXPECT_EQ(response.settings().at("log_verbose_level").uint32_param(), 0u);
+  EXPECT_EQ(response.settings().at("log_format").string_param(), "json");
 }
 
-TEST_F(LogSettingsTest, LevelsOfSingleLoggersStay) {
-  setenv("HEARTH_LOG", "quiet=error,info", 1);
-  LogSettings settings;
+TEST_F(LogSettingsTest, ChangedLevelsHold) {
+  LogSettings settings({}, "default");
   LogSettingsRequest request;
-  (*request.mutable_settings())["log_verbose_level"].set_uint32_param(1);
+  (*request.mutable_settings())["log_verbose_level"].set_uint32_param(UINT32_MAX);
   LogSettingsResponse response;
   ASSERT_TRUE(settings.Update(request, response).ok());
-  EXPECT_EQ(LoggerOf("other").level(), spdlog::level::debug);
-  EXPECT_EQ(LoggerOf("quiet").level(), spdlog::level::err);
-}
-
-TEST_F(LogSettingsTest, AnEnvironmentThatIsNoLevelsIsPassedOver) {
-  setenv("HEARTH_LOG", "loud", 1);
-  LogSettings settings;
-  LogSettingsRequest request;
-  (*request.mutable_settings())["log_info"].set_bool_param(false);
-  LogSettingsResponse response;
-  ASSERT_TRUE(settings.Update(request, response).ok());
-  EXPECT_EQ(LoggerOf("other").level(), spdlog::level::warn);
+  EXPECT_EQ(LoggerOf("other").level(), spdlog::level::trace);
 }
 
 TEST_F(LogSettingsTest, AllOrNothingIsChanged) {
-  LogSettings settings;
+  LogSettings settings({}, "default");
   LogSettingsRequest request;
   (*request.mutable_settings())["log_info"].set_bool_param(false);
   (*request.mutable_settings())["log_verbose_level"].set_string_param("2");

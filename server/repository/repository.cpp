@@ -1,5 +1,7 @@
 #include "server/repository/repository.h"
 
+#include <google/protobuf/util/message_differencer.h>
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -13,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "jit/support/cpu_allocator.h"
 #include "jit/support/logging.h"
+#include "server/repository/file_stamp.h"
 #include "server/repository/layout.h"
 #include "server/repository/version_policy.h"
 #include "server/repository/warm_up.h"
@@ -45,6 +48,10 @@ absl::StatusOr<CheckedConfig> ReadRequested(const std::string& json, const std::
 // In memory.
 int64_t SizeOf(const std::optional<absl::StatusOr<CheckedConfig>>& config) {
   return config.has_value() && config->ok() ? static_cast<int64_t>((*config)->config.SpaceUsedLong()) : 0;
+}
+
+fs::path ArchiveOf(const fs::path& folder, int64_t version, const inference::ModelConfig& config) {
+  return folder / std::to_string(version) / config.default_model_filename();
 }
 
 // Adds to what is used until the last reference to the result goes; null if that were more than there may be.
@@ -88,13 +95,28 @@ Repository::~Repository() {
   entries_.clear();
 }
 
-absl::Status Repository::LoadAll(std::function<void()> done) {
-  std::set<std::string> names;
+absl::StatusOr<std::set<std::string>> Repository::ModelsOfStart() const {
+  std::set<std::string> on_disk;
   for (const fs::path& root : options_.roots) {
     auto found = ListModels(root);
     if (!found.ok()) return found.status();
-    names.insert(found->begin(), found->end());
+    on_disk.insert(found->begin(), found->end());
   }
+  if (options_.control != ModelControl::kExplicit || options_.load_models == std::vector<std::string>{"*"}) {
+    return on_disk;
+  }
+  std::set<std::string> names;
+  for (const std::string& name : options_.load_models) {
+    if (absl::Status status = CheckModelName(name); !status.ok()) return status;
+    names.insert(name);
+  }
+  return names;
+}
+
+absl::Status Repository::LoadAll(std::function<void()> done) {
+  const auto found = ModelsOfStart();
+  if (!found.ok()) return found.status();
+  const std::set<std::string>& names = *found;
   auto finish = [this, done = std::move(done)] {
     {
       std::unique_lock lock(mutex_);
@@ -115,7 +137,7 @@ absl::Status Repository::LoadAll(std::function<void()> done) {
   auto left = std::make_shared<std::atomic<size_t>>(names.size());
   for (const std::string& name : names) {
     const bool announced = BeginLoad(name);
-    loader_->Post(name, LoadJob(name, std::nullopt, announced, [left, finish](const absl::Status&) {
+    loader_->Post(name, LoadJob(name, {}, announced, [left, finish](const absl::Status&) {
                     if (left->fetch_sub(1) == 1) finish();
                   }));
   }
@@ -124,32 +146,50 @@ absl::Status Repository::LoadAll(std::function<void()> done) {
 
 void Repository::StopLoading() { stop_.request_stop(); }
 
+absl::Status Repository::CheckControl() const {
+  if (options_.control == ModelControl::kAll || options_.control == ModelControl::kExplicit) return absl::OkStatus();
+  // Triton's words, which tools look for.
+  return absl::UnavailableError(absl::StrCat("explicit model load / unload is not allowed if polling is enabled",
+                                             " (model_control_mode is ",
+                                             options_.control == ModelControl::kPoll ? "poll)" : "none)"));
+}
+
 void Repository::Load(const std::string& name, std::optional<std::string> config_json, Done done) {
+  if (absl::Status status = CheckControl(); !status.ok()) return done(status);
   if (absl::Status status = CheckModelName(name); !status.ok()) return done(status);
   if (stop_.stop_requested()) return done(ShuttingDown());
   // Read here and now, so that what waits holds no text.
-  RequestedConfig config;
-  if (config_json.has_value()) config = ReadRequested(*config_json, name);
+  LoadRequest request;
+  if (config_json.has_value()) request.config = ReadRequested(*config_json, name);
   config_json.reset();
-  const auto room = TakeRoom(waiting_config_bytes_, SizeOf(config));
+  const auto room = TakeRoom(waiting_config_bytes_, SizeOf(request.config));
   if (room == nullptr) return done(TooMany("the configurations of loads that wait take too much memory"));
 
   const bool announced = BeginLoad(name);
-  auto job = [room, load = LoadJob(name, std::move(config), announced, done)] { load(); };
+  auto job = [room, load = LoadJob(name, std::move(request), announced, done)] { load(); };
   if (loader_->TryPost(name, std::move(job))) return;
   if (announced) EndLoad(name);
   done(TooMany("too many loads wait"));
 }
 
-std::function<void()> Repository::LoadJob(const std::string& name, RequestedConfig config, bool announced, Done done) {
-  return [this, name, announced, config = std::move(config), done = std::move(done)] {
+void Repository::Refresh(const std::string& name, Done done) {
+  if (FindFolder(name).status().code() == absl::StatusCode::kNotFound) {
+    loader_->Post(name, UnloadJob(name, std::move(done)));
+    return;
+  }
+  loader_->Post(name,
+                LoadJob(name, {.config = std::nullopt, .keep_unchanged = true}, BeginLoad(name), std::move(done)));
+}
+
+std::function<void()> Repository::LoadJob(const std::string& name, LoadRequest request, bool announced, Done done) {
+  return [this, name, announced, request = std::move(request), done = std::move(done)] {
     auto folder = FindFolder(name);
     absl::Status status;
     if (stop_.stop_requested()) {
       if (announced) EndLoad(name);
       status = ShuttingDown();
     } else if (announced || Announce(name, folder.status())) {
-      status = LoadOrFail(folder, name, config);
+      status = LoadOrFail(folder, name, request);
     } else {
       status = folder.status();
     }
@@ -158,13 +198,17 @@ std::function<void()> Repository::LoadJob(const std::string& name, RequestedConf
   };
 }
 
-void Repository::Unload(const std::string& name, Done done) {
-  const bool posted = loader_->TryPost(name, [this, name, done] {
+std::function<void()> Repository::UnloadJob(const std::string& name, Done done) {
+  return [this, name, done = std::move(done)] {
     absl::Status status = UnloadNow(name);
     changed_();
     done(std::move(status));
-  });
-  if (!posted) done(TooMany("too many loads wait"));
+  };
+}
+
+void Repository::Unload(const std::string& name, Done done) {
+  if (absl::Status status = CheckControl(); !status.ok()) return done(status);
+  if (!loader_->TryPost(name, UnloadJob(name, done))) done(TooMany("too many loads wait"));
 }
 
 bool Repository::BeginLoad(const std::string& name) {
@@ -212,8 +256,8 @@ bool Repository::Announce(const std::string& name, const absl::Status& found) {
 }
 
 absl::Status Repository::LoadOrFail(const absl::StatusOr<fs::path>& folder, const std::string& name,
-                                    const RequestedConfig& requested) try {
-  return LoadFrom(folder, name, requested);
+                                    const LoadRequest& request) try {
+  return LoadFrom(folder, name, request);
 } catch (const std::exception& error) {
   // No room for what is small, a folder that cannot be read: of this load alone.
   const absl::Status status = absl::InternalError(absl::StrCat("loading '", name, "': ", error.what()));
@@ -222,12 +266,12 @@ absl::Status Repository::LoadOrFail(const absl::StatusOr<fs::path>& folder, cons
 }
 
 absl::Status Repository::LoadFrom(const absl::StatusOr<fs::path>& folder, const std::string& name,
-                                  const RequestedConfig& requested) {
+                                  const LoadRequest& request) {
   absl::Status status;
   std::map<int64_t, absl::StatusOr<ServablePtr>> loaded;
   auto checked = [&]() -> absl::StatusOr<CheckedConfig> {
     if (!folder.ok()) return folder.status();
-    return requested.has_value() ? *requested : ReadConfig(*folder);
+    return request.config.has_value() ? *request.config : ReadConfig(*folder);
   }();
   auto versions = checked.ok() ? ChooseVersions(checked->config.version_policy(), ListVersions(*folder))
                                : absl::StatusOr<std::vector<int64_t>>(checked.status());
@@ -239,6 +283,10 @@ absl::Status Repository::LoadFrom(const absl::StatusOr<fs::path>& folder, const 
     Log().warn("model {}: its configuration sets {}, which has no effect here", name, warning);
   }
   for (int64_t version : *versions) {
+    if (ServablePtr same = request.keep_unchanged ? Unchanged(*folder, version, checked->config) : nullptr) {
+      loaded.emplace(version, std::move(same));
+      continue;
+    }
     auto servable = LoadVersion(*folder, version, checked->config, StatisticsOf(name, version));
     if (!servable.ok() && status.ok()) {
       status = absl::Status(servable.status().code(),
@@ -279,11 +327,27 @@ ServablePtr Repository::PredecessorOf(const std::string& name, int64_t version) 
   return nullptr;
 }
 
+ServablePtr Repository::Unchanged(const fs::path& folder, int64_t version, const inference::ModelConfig& config) const {
+  ServablePtr serving;
+  {
+    std::shared_lock lock(mutex_);
+    const auto entry = entries_.find(config.name());
+    if (entry == entries_.end()) return nullptr;
+    const auto found = entry->second.versions.find(version);
+    if (found == entry->second.versions.end()) return nullptr;
+    serving = found->second.serving;
+  }
+  if (serving == nullptr || serving->archive_stamp != FileStamp(ArchiveOf(folder, version, config))) return nullptr;
+  return google::protobuf::util::MessageDifferencer::Equals(serving->config, config) ? serving : nullptr;
+}
+
 absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int64_t version,
                                                     const inference::ModelConfig& config,
                                                     std::shared_ptr<ModelStatistics> statistics) {
   const auto start = std::chrono::steady_clock::now();
-  const fs::path named_archive = folder / std::to_string(version) / config.default_model_filename();
+  const fs::path named_archive = ArchiveOf(folder, version, config);
+  // Before it is read: what is written into it from now on is another stamp.
+  std::string stamp = FileStamp(named_archive);
   const std::string what = absl::StrCat(config.name(), " version ", version);
   auto fail = [&](const absl::Status& status) {
     if (stop_.stop_requested()) {
@@ -335,6 +399,7 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   servable->name = config.name();
   servable->version = version;
   servable->config = config;
+  servable->archive_stamp = std::move(stamp);
   servable->model = *std::move(model);
   servable->call_interface = *std::move(call_interface);
   servable->labels = *std::move(labels);
@@ -365,6 +430,8 @@ void Repository::Swap(const std::string& name, const std::map<int64_t, absl::Sta
   --entry.loading;
   entry.failure.clear();
   entry.unloaded = false;
+  const bool all_loaded =
+      std::all_of(loaded.begin(), loaded.end(), [](const auto& version) { return version.second.ok(); });
   for (auto& [number, version] : entry.versions) {
     auto it = loaded.find(number);
     version.chosen = it != loaded.end();
@@ -373,9 +440,12 @@ void Repository::Swap(const std::string& name, const std::map<int64_t, absl::Sta
       continue;
     }
     version.failure.clear();
+    // What nobody chose goes when what was chosen in its place is there.
+    if (it == loaded.end() && !all_loaded) continue;
+    ServablePtr next = it == loaded.end() ? nullptr : *it->second;
+    if (next == version.serving) continue;
     version.last = version.serving;
-    old.push_back(std::move(version.serving));
-    version.serving = it == loaded.end() ? nullptr : *it->second;
+    old.push_back(std::exchange(version.serving, std::move(next)));
     if (version.serving != nullptr) version.observed = version.serving->observed;
   }
   lock.unlock();
@@ -512,11 +582,23 @@ bool Repository::AllReady() const {
   if (!started_) return false;
   return std::all_of(entries_.begin(), entries_.end(), [](const auto& item) {
     const Entry& entry = item.second;
-    if (entry.unloaded) return true;
-    if (!entry.failure.empty()) return false;
-    return std::all_of(entry.versions.begin(), entry.versions.end(),
-                       [](const auto& version) { return version.second.failure.empty(); });
+    const auto serves = [](const auto& version) { return version.second.serving != nullptr; };
+    const auto failed = [](const auto& version) { return !version.second.failure.empty(); };
+    if (entry.unloaded || std::any_of(entry.versions.begin(), entry.versions.end(), serves)) return true;
+    return entry.failure.empty() && std::none_of(entry.versions.begin(), entry.versions.end(), failed);
   });
+}
+
+std::vector<std::string> Repository::Failures() const {
+  std::vector<std::string> failures;
+  std::shared_lock lock(mutex_);
+  for (const auto& [name, entry] : entries_) {
+    if (!entry.failure.empty()) failures.push_back(absl::StrCat(name, ": ", entry.failure));
+    for (const auto& [number, version] : entry.versions) {
+      if (!version.failure.empty()) failures.push_back(absl::StrCat(name, " version ", number, ": ", version.failure));
+    }
+  }
+  return failures;
 }
 
 bool Repository::started() const {

@@ -1,8 +1,9 @@
 // The models that the server has: found on disk, loaded, swapped, dropped.
 //
 // A load takes every version that the model's policy chooses, beside the versions that serve, and then swaps the whole
-// set in one step: a request sees the old set or the new one. A version that fails to load keeps its predecessor of the
-// same number serving; why it failed is kept for the index. Old versions live on until their last request ends.
+// set in one step: a request sees the old set or the new one. Where a version fails to load, its predecessor of the
+// same number goes on serving, and so do versions that were not chosen; why it failed is kept for the index. Old
+// versions live on until their last request ends.
 //
 // Find is what a request calls: it takes a shared lock for the time of two look-ups. Loads and unloads run on the
 // repository's own threads, in the order given for each model; a version's warm-up too, before it is swapped in. All
@@ -18,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <shared_mutex>
 #include <stop_token>
 #include <string>
@@ -56,6 +58,14 @@ inline constexpr size_t kMostWaiting = 256;
 // Memory of the configurations that came with loads which wait or are under way.
 inline constexpr int64_t kMostWaitingConfigBytes = int64_t{64} << 20;
 
+// Which models are loaded, and when.
+enum class ModelControl {
+  kAll,       // all at the start; clients load and unload
+  kNone,      // all at the start; nothing after that
+  kPoll,      // all at the start, and what changes on disk (RepositoryPoller)
+  kExplicit,  // those of Options::load_models at the start; clients load and unload
+};
+
 class Repository {
  public:
   struct Options {
@@ -69,6 +79,8 @@ class Repository {
     std::chrono::duration<double> warmup_time{60};
     // Bytes that the tensors of a warm-up sample may take; 0: no limit.
     int64_t load_memory_limit = 0;
+    ModelControl control = ModelControl::kAll;
+    std::vector<std::string> load_models = {};  // of kExplicit; {"*"} is all
   };
   using Done = std::function<void(absl::Status)>;
 
@@ -77,18 +89,24 @@ class Repository {
   // Waits for the loads that were asked for, then drops every model.
   ~Repository();
 
-  // Loads all models on disk; `done` is called when each has been loaded or has failed. kNotFound, at once, if a root
-  // cannot be read.
+  // Loads the models of the start; `done` is called when each has been loaded or has failed. kNotFound, at once, if a
+  // root cannot be read; kInvalidArgument for a name that no model can have.
   absl::Status LoadAll(std::function<void()> done);
   // `config_json` takes the place of config.pbtxt. `done` is called from a loading thread, with OK if every chosen
   // version serves; or before Load returns, with kResourceExhausted if too many loads wait, kInvalidArgument for a name
-  // that no model can have.
+  // that no model can have, kUnavailable if clients may not load (ModelControl).
   void Load(const std::string& name, std::optional<std::string> config_json, Done done);
   // Ends the loads that are under way and those that wait, as kUnavailable, and refuses others: for a server that ends.
   // Does not wait for them.
   void StopLoading();
-  // Stops serving a model: what is in flight ends in peace. kNotFound if it is not loaded, kResourceExhausted as Load.
+  // Stops serving a model: what is in flight ends in peace. kNotFound if it is not loaded, kResourceExhausted and
+  // kUnavailable as Load.
   void Unload(const std::string& name, Done done);
+
+  // For who watches the roots: loads what is on disk as Load does, but keeps versions whose archive and configuration
+  // are as they were when they were loaded; or unloads a model whose folder is gone. `done` is called from a loading
+  // thread.
+  void Refresh(const std::string& name, Done done);
 
   // The version named, or the highest that serves if `version` is empty. kNotFound for a model or version that is not
   // known, kUnavailable for one that is loading, was unloaded or failed (with the reason), kInvalidArgument for a
@@ -103,8 +121,10 @@ class Repository {
 
   // Every model and version that is known or lies on disk, sorted. Reads the roots' directories.
   std::vector<IndexEntry> Index(bool ready_only) const;
-  // Whether LoadAll has ended and no model is in a failed state.
+  // Whether LoadAll has ended and each model serves, was unloaded, or has not failed.
   bool AllReady() const;
+  // "m version 2: why" of each load that failed and was not followed by one that did not.
+  std::vector<std::string> Failures() const;
   // Whether LoadAll has ended.
   bool started() const;
   // Whether some model of that name was found on disk or loaded.
@@ -127,10 +147,18 @@ class Repository {
     bool unloaded = false;
   };
 
-  using RequestedConfig = std::optional<absl::StatusOr<CheckedConfig>>;  // nothing: config.pbtxt
+  struct LoadRequest {
+    std::optional<absl::StatusOr<CheckedConfig>> config;  // nothing: config.pbtxt
+    bool keep_unchanged = false;                          // versions that serve and whose files are the same
+  };
 
   // What a loading thread does. `announced`: whether the model's entry counts the load already (BeginLoad).
-  std::function<void()> LoadJob(const std::string& name, RequestedConfig config, bool announced, Done done);
+  std::function<void()> LoadJob(const std::string& name, LoadRequest request, bool announced, Done done);
+  std::function<void()> UnloadJob(const std::string& name, Done done);
+  // OK if clients may load and unload.
+  absl::Status CheckControl() const;
+  // The names of the start.
+  absl::StatusOr<std::set<std::string>> ModelsOfStart() const;
   // Counts a load of a model that is known, and says whether it is.
   bool BeginLoad(const std::string& name);
   void EndLoad(const std::string& name);
@@ -139,9 +167,9 @@ class Repository {
   bool Announce(const std::string& name, const absl::Status& found);
   // LoadFrom, whose exceptions fail the load.
   absl::Status LoadOrFail(const absl::StatusOr<std::filesystem::path>& folder, const std::string& name,
-                          const RequestedConfig& requested);
+                          const LoadRequest& request);
   absl::Status LoadFrom(const absl::StatusOr<std::filesystem::path>& folder, const std::string& name,
-                        const RequestedConfig& requested);
+                        const LoadRequest& request);
   absl::Status UnloadNow(const std::string& name);
   absl::StatusOr<std::filesystem::path> FindFolder(const std::string& name) const;
   // Where a file of a model really lies. kFailedPrecondition if that is not in a root and has to be.
@@ -150,6 +178,9 @@ class Repository {
   absl::StatusOr<ServablePtr> LoadVersion(const std::filesystem::path& folder, int64_t version,
                                           const inference::ModelConfig& config,
                                           std::shared_ptr<ModelStatistics> statistics);
+  // The version that serves, if it was loaded from an archive and a configuration that are the same now; else null.
+  ServablePtr Unchanged(const std::filesystem::path& folder, int64_t version,
+                        const inference::ModelConfig& config) const;
   // What is served now in place of that version, or instead of it; null: nothing.
   ServablePtr PredecessorOf(const std::string& name, int64_t version) const;
   std::shared_ptr<ModelStatistics> StatisticsOf(const std::string& name, int64_t version);

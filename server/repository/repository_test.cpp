@@ -49,21 +49,29 @@ class RepositoryTest : public ::testing::Test {
     std::ofstream(root_ / path) << text;
   }
 
-  void Start(std::vector<fs::path> roots) {
+  void Start(std::vector<fs::path> roots, ModelControl control = ModelControl::kAll,
+             std::vector<std::string> load_models = {}) {
     repository_ = std::make_unique<Repository>(
-        Repository::Options{std::move(roots), 2, false}, runtime_,
-        [](const Model&, const inference::ModelConfig&) { return std::make_unique<const AnyCall>(); }, [] {});
+        Repository::Options{.roots = std::move(roots), .control = control, .load_models = std::move(load_models)},
+        runtime_, [](const Model&, const inference::ModelConfig&) { return std::make_unique<const AnyCall>(); }, [] {});
   }
-  void StartAndLoad() {
-    Start({root_ / "a"});
+  // With the models of the start loaded.
+  void StartWith(ModelControl control, std::vector<std::string> load_models = {}) {
+    Start({root_ / "a"}, control, std::move(load_models));
     std::promise<void> loaded;
     ASSERT_TRUE(repository_->LoadAll([&] { loaded.set_value(); }).ok());
     loaded.get_future().wait();
   }
+  void StartAndLoad() { StartWith(ModelControl::kAll); }
 
   absl::Status Load(const std::string& name, std::optional<std::string> config = std::nullopt) {
     std::promise<absl::Status> done;
     repository_->Load(name, config, [&](absl::Status status) { done.set_value(status); });
+    return done.get_future().get();
+  }
+  absl::Status Refresh(const std::string& name) {
+    std::promise<absl::Status> done;
+    repository_->Refresh(name, [&](absl::Status status) { done.set_value(status); });
     return done.get_future().get();
   }
   absl::Status Unload(const std::string& name) {
@@ -420,6 +428,97 @@ TEST_F(RepositoryTest, AModelInTwoRepositoriesIsNotGuessed) {
   Start({root_ / "a", root_ / "b"});
   EXPECT_EQ(Load("m").code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(Answer("m"), HasSubstr("more than one model repository"));
+}
+
+TEST_F(RepositoryTest, ClientsLoadAndUnloadOnlyWhereTheyMay) {
+  Put("a/m/1/model.pt", "ok one");
+  for (const ModelControl control : {ModelControl::kNone, ModelControl::kPoll}) {
+    StartWith(control);
+    for (const absl::Status& status : {Load("m"), Unload("m")}) {
+      EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+      EXPECT_THAT(status.message(), HasSubstr("explicit model load / unload is not allowed if polling is enabled"));
+    }
+    EXPECT_EQ(Answer("m"), "one");
+  }
+  StartWith(ModelControl::kAll);
+  EXPECT_TRUE(Load("m").ok());
+}
+
+TEST_F(RepositoryTest, ExplicitControlLoadsWhatIsNamedAlone) {
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/n/1/model.pt", "ok two");
+  StartWith(ModelControl::kExplicit);
+  EXPECT_TRUE(repository_->started());
+  EXPECT_THAT(IndexLines(true), IsEmpty());
+  EXPECT_TRUE(Load("n").ok());
+  EXPECT_EQ(Answer("n"), "two");
+  StartWith(ModelControl::kExplicit, {"m"});
+  EXPECT_THAT(IndexLines(true), ElementsAre("m/1 READY "));
+  StartWith(ModelControl::kExplicit, {"*"});
+  EXPECT_THAT(IndexLines(true), ElementsAre("m/1 READY ", "n/1 READY "));
+}
+
+TEST_F(RepositoryTest, AModelOfTheStartThatIsNowhereIsAFailure) {
+  StartWith(ModelControl::kExplicit, {"nowhere"});
+  EXPECT_FALSE(repository_->AllReady());
+  EXPECT_THAT(repository_->Failures(), ElementsAre("nowhere: no model repository has a model 'nowhere'"));
+  Start({root_ / "a"}, ModelControl::kExplicit, {"../a"});
+  EXPECT_EQ(repository_->LoadAll([] {}).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(RepositoryTest, AFailedLoadBesideAVersionThatServesIsAFailureAndNoReasonNotToBeReady) {
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  EXPECT_THAT(repository_->Failures(), IsEmpty());
+  Put("a/m/2/model.pt", "bad half");
+  EXPECT_FALSE(Load("m").ok());
+  EXPECT_EQ(Answer("m"), "one");
+  EXPECT_TRUE(repository_->AllReady());
+  EXPECT_THAT(repository_->Failures(), ElementsAre("m version 2: bad archive: half"));
+}
+
+TEST_F(RepositoryTest, ARefreshLoadsOnlyWhatHasChanged) {
+  Put("a/m/config.pbtxt", "version_policy { all {} }");
+  Put("a/m/1/model.pt", "ok one");
+  StartWith(ModelControl::kPoll);
+  const ServablePtr first = *repository_->Find("m", "1");
+  Put("a/m/2/model.pt", "ok two");
+  EXPECT_TRUE(Refresh("m").ok());
+  EXPECT_EQ(*repository_->Find("m", "1"), first);
+  EXPECT_EQ(Answer("m", "2"), "two");
+  Put("a/m/1/model.pt", "ok another");
+  EXPECT_TRUE(Refresh("m").ok());
+  EXPECT_EQ(Answer("m", "1"), "another");
+  // Another configuration is another version, of the same archive.
+  const ServablePtr second = *repository_->Find("m", "2");
+  Put("a/m/config.pbtxt", "version_policy { all {} } max_batch_size: 4");
+  EXPECT_TRUE(Refresh("m").ok());
+  EXPECT_NE(*repository_->Find("m", "2"), second);
+}
+
+TEST_F(RepositoryTest, ARefreshDropsWhatIsGone) {
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/m/2/model.pt", "ok two");
+  Put("a/n/1/model.pt", "ok n");
+  StartWith(ModelControl::kPoll);
+  fs::remove_all(root_ / "a/m/2");
+  EXPECT_TRUE(Refresh("m").ok());
+  EXPECT_EQ(Answer("m"), "one");
+  fs::remove_all(root_ / "a/n");
+  EXPECT_TRUE(Refresh("n").ok());
+  EXPECT_THAT(Answer("n"), HasSubstr("is unloaded"));
+}
+
+TEST_F(RepositoryTest, ARefreshThatFailsLeavesWhatServes) {
+  Put("a/m/1/model.pt", "ok one");
+  StartWith(ModelControl::kPoll);
+  Put("a/m/2/model.pt", "bad half");
+  EXPECT_FALSE(Refresh("m").ok());
+  EXPECT_EQ(Answer("m"), "one");
+  fs::remove_all(root_ / "a/m/1");
+  fs::remove_all(root_ / "a/m/2");
+  EXPECT_EQ(Refresh("m").code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(Answer("m"), "one");
 }
 
 TEST_F(RepositoryTest, ARepositoryThatCannotBeReadIsNamed) {

@@ -45,6 +45,7 @@ struct Servable {
   std::string name;
   int64_t version = 0;
   inference::ModelConfig config;
+  std::string archive_stamp;  // FileStamp of what it was loaded from
   std::shared_ptr<Model> model;
   std::unique_ptr<const CallInterface> call_interface;
   Labels labels;

@@ -1,49 +1,15 @@
 #include "server/telemetry/access_log.h"
 
-#include <spdlog/details/file_helper.h>
-#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/telemetry/reopenable_file.h"
 
 namespace hearth::server {
-
-// Appends to a file. Throws spdlog_ex where that cannot be opened.
-class AccessLog::File : public spdlog::sinks::base_sink<std::mutex> {
- public:
-  explicit File(std::string place) : place_(std::move(place)), file_(OpenFile()) {}
-
-  const std::string& place() const { return place_; }
-
-  void Reopen() {
-    std::unique_ptr<spdlog::details::file_helper> file = OpenFile();
-    std::lock_guard lock(mutex_);
-    file_.swap(file);
-  }
-
- protected:
-  void sink_it_(const spdlog::details::log_msg& message) override {
-    spdlog::memory_buf_t formatted;
-    formatter_->format(message, formatted);
-    file_->write(formatted);
-  }
-  void flush_() override { file_->flush(); }
-
- private:
-  std::unique_ptr<spdlog::details::file_helper> OpenFile() const {
-    auto file = std::make_unique<spdlog::details::file_helper>();
-    file->open(place_);
-    return file;
-  }
-
-  const std::string place_;
-  std::unique_ptr<spdlog::details::file_helper> file_;
-};
 
 namespace {
 
@@ -54,13 +20,13 @@ absl::Status CannotOpen(const std::string& place, const spdlog::spdlog_ex& error
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<AccessLog>> AccessLog::Open(const std::string& place) {
-  std::shared_ptr<File> file;
+  std::shared_ptr<ReopenableFile> file;
   spdlog::sink_ptr sink;
   try {
     if (place == "-") {
       sink = std::make_shared<spdlog::sinks::stdout_sink_mt>();
     } else {
-      sink = file = std::make_shared<File>(place);
+      sink = file = std::make_shared<ReopenableFile>(place);
     }
   } catch (const spdlog::spdlog_ex& error) {
     return CannotOpen(place, error);

@@ -15,6 +15,8 @@ class logger;
 
 namespace hearth::server {
 
+class ReopenableFile;
+
 struct AccessRecord {
   std::string peer;  // "ipv4:127.0.0.1:40120"
   std::string model;
@@ -39,12 +41,11 @@ class AccessLog {
   void Flush();
 
  private:
-  class File;
-  AccessLog(std::shared_ptr<spdlog::logger> logger, std::shared_ptr<File> file)
+  AccessLog(std::shared_ptr<spdlog::logger> logger, std::shared_ptr<ReopenableFile> file)
       : logger_(std::move(logger)), file_(std::move(file)) {}
 
   std::shared_ptr<spdlog::logger> logger_;
-  std::shared_ptr<File> file_;  // null for standard output
+  std::shared_ptr<ReopenableFile> file_;  // null for standard output
 };
 
 // The line for one record, without the newline.

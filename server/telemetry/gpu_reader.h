@@ -14,7 +14,7 @@ struct GpuSample {
   std::string uuid;                          // "GPU-5a1b..."
   std::optional<double> utilization;         // the share of the last moments in which it worked, 0 to 1
   std::optional<double> memory_total;        // bytes
-  std::optional<double> memory_used;         // bytes, by all processes
+  std::optional<double> memory_used;         // bytes, by all processes and the driver
   std::optional<double> power_usage;         // watts
   std::optional<double> power_limit;         // watts
   std::optional<double> energy_consumption;  // joules since the driver was loaded

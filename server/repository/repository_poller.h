@@ -1,0 +1,41 @@
+// Looks at the roots of a repository again and again, on a thread of its own, and has models loaded, loaded again or
+// unloaded as they come, change and go (ChangeTracker says when). It waits for no load: those of one model run in the
+// order in which they were asked for. A root that cannot be read changes nothing.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "server/repository/change_tracker.h"
+#include "server/repository/repository.h"
+
+namespace hearth::server {
+
+class RepositoryPoller {
+ public:
+  // What lies in the roots now counts as loaded: make the poller before Repository::LoadAll. `repository` outlives it.
+  RepositoryPoller(Repository& repository, std::vector<std::filesystem::path> roots,
+                   std::chrono::duration<double> interval);
+  // Looks no more; does not wait for loads.
+  ~RepositoryPoller();
+
+ private:
+  void Run();
+  void Look();
+
+  Repository& repository_;
+  const std::vector<std::filesystem::path> roots_;
+  const std::chrono::duration<double> interval_;
+  ChangeTracker tracker_;
+  bool readable_ = true;  // at the last look
+  std::mutex mutex_;
+  std::condition_variable stopped_;
+  bool stopping_ = false;
+  std::thread thread_;  // last: it uses the others
+};
+
+}  // namespace hearth::server
