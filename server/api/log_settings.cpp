@@ -51,15 +51,16 @@ absl::Status LogSettings::Update(const inference::LogSettingsRequest& request,
   for (const auto& [name, value] : request.settings()) {
     if (absl::Status status = Change(name, value, levels); !status.ok()) return status;
   }
-  if ((levels.info && !levels.warning) || (levels.warning && !levels.error)) {
+  const bool changes = request.settings_size() > 0;
+  if (changes && ((levels.info && !levels.warning) || (levels.warning && !levels.error))) {
     return absl::InvalidArgumentError(
         "each level of the log includes the graver ones: log_info needs log_warning, and that needs log_error");
   }
-  if (levels.verbose > 0 && !levels.info) {
+  if (changes && levels.verbose > 0 && !levels.info) {
     return absl::InvalidArgumentError(
         "each level of the log includes the graver ones: log_verbose_level needs log_info");
   }
-  if (request.settings_size() > 0) {
+  if (changes) {
     levels_ = levels;
     ApplyLogLevels(levels);
   }
