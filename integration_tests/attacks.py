@@ -11,6 +11,7 @@ healthy request failed, if the daemon came to hold more than it may, or if it di
 
 import argparse
 import contextlib
+import gzip
 import http.client
 import itertools
 import multiprocessing
@@ -217,9 +218,51 @@ def loads(target):
     flood(target, SERVICE + "RepositoryModelLoad", messages)
 
 
+def compressed_bombs(target):
+    """A few hundred kilobytes that would be 256 MB."""
+    message = b"\x0a\x08identity" + bytes(256 * MEBIBYTE)
+
+    def client(number):
+        with target.channel(number) as channel:
+            call = channel.unary_unary(SERVICE + "ModelInfer")
+            while True:
+                with contextlib.suppress(grpc.RpcError):
+                    call(message, timeout=30, compression=grpc.Compression.Gzip)
+
+    run_threads(client, 2)
+
+
+def post_flood(target, bodies, **headers):
+    """The bodies again and again, four under way at a time."""
+
+    def client(_):
+        for body in itertools.cycle(bodies):
+            connection = http.client.HTTPConnection("127.0.0.1", target.ports["http_port"], timeout=30)
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                connection.request("POST", "/v2/models/identity/infer", body, headers)
+                connection.getresponse().read()
+            connection.close()
+
+    run_threads(client, 4)
+
+
+def json_bombs(target):
+    head = b'{"inputs": [{"name": "x", "shape": [1], "datatype": "FP32", "data": '
+    post_flood(target, [head + b"[" * 8 * MEBIBYTE, head + b"[" + b"[]," * 4 * MEBIBYTE, b'{"a":' * 2 * MEBIBYTE])
+
+
+def compressed_json(target):
+    post_flood(target, [gzip.compress(bytes(256 * MEBIBYTE))], **{"Content-Encoding": "gzip"})
+
+
+def bodies_that_stay_away(target):
+    hold(target, 1000, b"POST /v2/models/identity/infer HTTP/1.1\r\nHost: h\r\nContent-Length: 100000000\r\n\r\n{")
+
+
 ATTACKS = [
     half_headers, silent_connections, silent_grpc_connections, noise, new_connections, readers_that_do_not_read, empty_entries,
     empty_values, colliding_keys, growing_answers, streams_that_nobody_reads, reflection, raising_models, loads,
+    compressed_bombs, json_bombs, compressed_json, bodies_that_stay_away,
 ]  # fmt: skip
 
 

@@ -98,7 +98,7 @@ def test_a_drain_answers_probes_until_calls_have_ended(hearthd):
         thread.start()
         eventually(lambda: in_flight(server) == 1)
         server.terminate()
-        eventually(lambda: server.get("/v2/health/ready")[0] == 503 or done)
+        eventually(lambda: server.get("/v2/health/ready")[0] == 400 or done)
         thread.join()
         assert done
     assert server.wait() == 0

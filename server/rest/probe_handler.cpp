@@ -1,5 +1,6 @@
 #include "server/rest/probe_handler.h"
 
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -41,7 +42,10 @@ void ProbeHandler::Handle(HttpRequest request, HttpResponder responder) {
 HttpResponse ProbeHandler::Refusal(HttpResponse refusal) {
   if (refusal.content_type == "application/json") return refusal;
   while (refusal.body.ends_with('\n')) refusal.body.pop_back();
-  return ErrorAnswer(refusal.status, refusal.body);
+  HttpResponse answer = ErrorAnswer(refusal.status, refusal.body);
+  answer.headers.insert(answer.headers.end(), std::make_move_iterator(refusal.headers.begin()),
+                        std::make_move_iterator(refusal.headers.end()));
+  return answer;
 }
 
 HttpResponse ProbeHandler::AnswerTo(const std::string& path) const {
