@@ -394,8 +394,8 @@ class RequestEvents {
     return Refuse(absl::StrCat("has more than ", kMostRequestParts, " inputs, outputs and parameters"));
   }
 
-  bool Refuse(std::string message) {
-    error_ = absl::InvalidArgumentError(std::move(message));
+  bool Refuse(const std::string& message) {
+    error_ = absl::InvalidArgumentError(message);
     return false;
   }
 
