@@ -3,6 +3,8 @@
 import json
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 from typing import Dict, List, Optional, Tuple
 
 import grpc
@@ -188,7 +190,8 @@ def test_a_missing_argument_is_named(everything, missing):
     assert "is missing" in message and f"'{name.partition('.')[0]}" in message
 
 
-PERF_ANALYZER = shutil.which("perf_analyzer")
+# scripts/setup puts it beside the Python that runs the tests.
+PERF_ANALYZER = shutil.which("perf_analyzer", path=Path(sys.executable).parent)
 
 
 @pytest.mark.skipif(PERF_ANALYZER is None, reason="perf_analyzer is not installed")
