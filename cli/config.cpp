@@ -91,7 +91,7 @@ absl::StatusOr<inference::ModelConfig> ConfigOfServer(const ServerOptions& serve
   const absl::Status status =
       connection->Call(*stub, &inference::GRPCInferenceService::Stub::ModelConfig, request, response);
   if (!status.ok()) return status;
-  return *std::move(response.mutable_config());
+  return std::move(*response.mutable_config());
 }
 
 // Puts a tensor of a run into the configuration's list: a new entry, or a shape that covers that of earlier runs.

@@ -112,8 +112,9 @@ absl::StatusOr<std::shared_ptr<const CertificateState>> ServerCertificate::Read(
   state->serial = serial;
   const auto read = [](const std::string& file, std::string& text) {
     auto contents = ReadTextFile(file);
-    if (contents.ok()) text = *std::move(contents);
-    return contents.status();
+    if (!contents.ok()) return contents.status();
+    text = *std::move(contents);
+    return absl::OkStatus();
   };
   if (absl::Status status = read(files_.certificate, state->certificate); !status.ok()) return status;
   if (absl::Status status = read(files_.key, state->key); !status.ok()) return status;
