@@ -2,7 +2,7 @@
 """Runs the benchmarks and prints their tables: python -m benchmarks.run [--bin DIR] [--work DIR] [--only NAME ...] [--output FILE.md].
 
 Both sides of every comparison run in one invocation, alternating; a figure is the median over the rounds, and what
-counts is the ratio. NAMEs: interpreter, load, grpc, rest, memory.
+counts is the ratio. NAMEs: interpreter, load, grpc, rest, tls, memory.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 from benchmarks import ROOT
-
+from integration_tests.certificates import Authority
 
 
 def machine() -> str:
@@ -127,19 +127,38 @@ class Suite:
     def grpc(self) -> str:
         hearthd, ready = self.start_hearthd(self.archives / "serving")
         echo, port = self.start_echo("grpc_echo_server")
-        return "## gRPC: an identity model against a bare echo\n\n" + self.against_echo(
-            {"hearth": ["grpc_client", f"127.0.0.1:{ready['grpc_port']}"], "echo": ["grpc_client", f"127.0.0.1:{port}"]},
+        return "## gRPC: an identity model against a bare echo\n\n" + self.side_by_side(
+            {"hearthd": ["grpc_client", f"127.0.0.1:{ready['grpc_port']}"], "echo": ["grpc_client", f"127.0.0.1:{port}"]},
             [hearthd, echo])
 
     def rest(self) -> str:
         hearthd, ready = self.start_hearthd(self.archives / "serving")
         echo, port = self.start_echo("http_echo_server")
-        return "## REST, binary tensors: an identity model against a bare echo\n\n" + self.against_echo(
-            {"hearth": ["http_client", "127.0.0.1", ready["http_port"]], "echo": ["http_client", "127.0.0.1", port]},
+        return "## REST, binary tensors: an identity model against a bare echo\n\n" + self.side_by_side(
+            {"hearthd": ["http_client", "127.0.0.1", ready["http_port"]], "echo": ["http_client", "127.0.0.1", port]},
             [hearthd, echo])
 
-    def against_echo(self, clients_of, processes) -> str:
+    def tls(self) -> str:
+        sections = []
+        with tempfile.TemporaryDirectory() as folder:
+            certificate, key = Authority(pathlib.Path(folder)).issue("server")
+            flags = [f"--{port}-{what}" for port in ("grpc", "http") for what in (
+                "use-ssl=on", f"server-cert={certificate}", f"server-key={key}")]
+            for protocol in ("gRPC", "REST"):
+                plain, ready = self.start_hearthd(self.archives / "serving")
+                tls, secured = self.start_hearthd(self.archives / "serving", *flags)
+                ends = {"TLS": secured, "none": ready}
+                if protocol == "gRPC":
+                    clients = {name: ["grpc_client", f"localhost:{ports['grpc_port']}"] for name, ports in ends.items()}
+                else:
+                    clients = {name: ["http_client", "127.0.0.1", ports["http_port"]] for name, ports in ends.items()}
+                sections.append(f"## {protocol} over TLS: hearthd's identity model against the same without\n\n" + self.side_by_side(
+                    clients, [plain, tls], {"TLS": [certificate.parent / "ca.crt"]}))
+        return "\n\n".join(sections)
+
+    def side_by_side(self, clients_of, processes, last_arguments=None) -> str:
         """A table of two servers by size of message and number of clients; ends the processes."""
+        one, other = clients_of
         rows = []
         try:
             for size, label in ((1024, "1 KB"), (600 * 1024, "600 KB"), (8 << 20, "8 MB")):
@@ -148,18 +167,18 @@ class Suite:
                     for _ in range(self.rounds):
                         for name, (client, *address) in clients_of.items():
                             results[name].append(json.loads(self.output(
-                                self.binaries / client, *address, "identity", size, clients, 1.5)))
+                                self.binaries / client, *address, "identity", size, clients, 1.5,
+                                *(last_arguments or {}).get(name, []))))
                     p50 = {n: statistics.median(r["p50_us"] for r in results[n]) for n in results}
                     rate = {n: statistics.median(r["per_second"] for r in results[n]) for n in results}
-                    rows.append([label, clients, f"{p50['hearth']:.0f}", f"{p50['echo']:.0f}",
-                                 f"{p50['hearth'] / p50['echo']:.2f}", f"{rate['hearth']:.0f}", f"{rate['echo']:.0f}",
-                                 f"{rate['echo'] / rate['hearth']:.2f}"])
+                    rows.append([label, clients, f"{p50[one]:.0f}", f"{p50[other]:.0f}", f"{p50[one] / p50[other]:.2f}",
+                                 f"{rate[one]:.0f}", f"{rate[other]:.0f}", f"{rate[other] / rate[one]:.2f}"])
         finally:
             for process in processes:
                 process.send_signal(signal.SIGTERM)
                 process.wait(20)
-        return table(["message", "clients", "hearthd p50, µs", "echo p50, µs", "ratio", "hearthd, requests/s",
-                      "echo, requests/s", "ratio"], rows)
+        return table(["message", "clients", f"{one} p50, µs", f"{other} p50, µs", "ratio", f"{one}, requests/s",
+                      f"{other}, requests/s", "ratio"], rows)
 
     @staticmethod
     def resident_mib(pid: int) -> float:
@@ -199,7 +218,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "release" / "bin")
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build" / "benchmarks")
-    parser.add_argument("--only", nargs="*", default=["interpreter", "load", "grpc", "rest", "memory"])
+    parser.add_argument("--only", nargs="*", default=["interpreter", "load", "grpc", "rest", "tls", "memory"])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--output", type=pathlib.Path)
     options = parser.parse_args()

@@ -37,9 +37,10 @@ constexpr int kGzipHeader = 16;
 constexpr size_t kFirstPiece = 16 << 10;
 constexpr size_t kLargestPiece = 4 << 20;
 
-absl::Status Damaged(const char* why) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("the message is not compressed as it says: ", why == nullptr ? "its data are damaged" : why));
+absl::Status Damaged(Compression compression, const char* why) {
+  return absl::InvalidArgumentError(absl::StrCat("the request is not ",
+                                                 compression == Compression::kGzip ? "gzip" : "deflate",
+                                                 " as it says: ", why == nullptr ? "its data are damaged" : why));
 }
 
 // What inflates, in pieces that grow.
@@ -94,7 +95,7 @@ Compression CompressionOf(const grpc::ByteBuffer& message) {
 
 absl::Status Inflate(grpc::ByteBuffer& message, Compression compression, size_t most, MemoryAccount* account) {
   std::vector<grpc::Slice> input;
-  if (!message.Dump(&input).ok()) return Damaged("it cannot be read");
+  if (!message.Dump(&input).ok()) return Damaged(compression, "it cannot be read");
   z_stream stream{};
   if (inflateInit2(&stream, kWindowBits + (compression == Compression::kGzip ? kGzipHeader : 0)) != Z_OK)
     throw std::bad_alloc();
@@ -106,12 +107,15 @@ absl::Status Inflate(grpc::ByteBuffer& message, Compression compression, size_t 
     stream.avail_in = static_cast<uInt>(slice.size());
     bool more = stream.avail_in > 0;
     while (more) {
-      if (result == Z_STREAM_END) return Damaged("bytes follow its end");
+      // gzip's members may follow each other.
+      if (result == Z_STREAM_END && (compression != Compression::kGzip || inflateReset(&stream) != Z_OK)) {
+        return Damaged(compression, "bytes follow its end");
+      }
       const auto [room, bytes] = pieces.Room();
       stream.next_out = room;
       stream.avail_out = static_cast<uInt>(bytes);
       result = inflate(&stream, Z_NO_FLUSH);
-      if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) return Damaged(stream.msg);
+      if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) return Damaged(compression, stream.msg);
       pieces.Used(bytes - stream.avail_out);
       if (pieces.size() > most) {
         return absl::ResourceExhaustedError(absl::StrCat("the compressed message inflates to more than ", most,
@@ -122,7 +126,7 @@ absl::Status Inflate(grpc::ByteBuffer& message, Compression compression, size_t 
     }
   }
   // No bytes at all are an empty message.
-  if (result != Z_STREAM_END && message.Length() > 0) return Damaged("it ends too early");
+  if (result != Z_STREAM_END && message.Length() > 0) return Damaged(compression, "it ends too early");
   pieces.Take().Swap(&message);
   return absl::OkStatus();
 }

@@ -6,6 +6,9 @@
 #include <exception>
 #include <iterator>
 #include <new>
+#include <optional>
+#include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "server/http/status_text.h"
@@ -44,6 +47,8 @@ class HttpResponder::Pending {
   void Answer(HttpResponse response);
   void OnGone(std::function<void()> gone);
   void Gone();
+  // The handler has returned. What it answered meanwhile, on this thread, is sent without a way through the mailbox.
+  std::optional<HttpResponse> TakeAnswer();
 
  private:
   const std::shared_ptr<Mailbox> mailbox_;
@@ -52,6 +57,8 @@ class HttpResponder::Pending {
   bool answered_ = false;
   bool gone_ = false;
   std::function<void()> on_gone_;
+  std::thread::id handled_on_ = std::this_thread::get_id();  // until the handler has returned
+  std::optional<HttpResponse> answer_;
 };
 
 HttpConnection::HttpConnection(HttpServer::Loop& loop, tcp::socket socket, std::shared_ptr<SSL_CTX> context)
@@ -272,6 +279,7 @@ void HttpConnection::Handle() {
   } catch (const std::exception& error) {
     responder.Answer(TextAnswer(500, error.what()));
   }
+  if (auto answer = pending->TakeAnswer()) return Send(*std::move(answer));
   WaitToRead();
 }
 
@@ -370,10 +378,20 @@ void HttpResponder::Pending::Answer(HttpResponse response) {
     if (answered_) return;
     answered_ = true;
     dropped.swap(on_gone_);
+    if (handled_on_ == std::this_thread::get_id()) {
+      answer_ = std::move(response);
+      return;
+    }
   }
   mailbox_->Post([connection = connection_, response = std::make_shared<HttpResponse>(std::move(response))] {
     if (const auto open = connection.lock()) open->Deliver(std::move(*response));
   });
+}
+
+std::optional<HttpResponse> HttpResponder::Pending::TakeAnswer() {
+  std::lock_guard lock(mutex_);
+  handled_on_ = {};
+  return std::exchange(answer_, std::nullopt);
 }
 
 void HttpResponder::Pending::OnGone(std::function<void()> gone) {

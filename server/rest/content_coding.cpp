@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "jit/support/memory_account.h"
+#include "server/api/inflate.h"
 
 namespace hearth::server {
 namespace {
@@ -22,7 +24,7 @@ namespace {
 // zlib's windowBits for each of the formats; "deflate" is zlib's own (RFC 1950).
 int WindowBits(ContentCoding coding) { return coding == ContentCoding::kGzip ? MAX_WBITS + 16 : MAX_WBITS; }
 
-// zlib's own memory counts, too: some 40 KiB to decode and 270 KiB to encode.
+// zlib's own memory counts, too: some 270 KiB.
 void* AllocateForZlib(void*, unsigned items, unsigned size) try {
   return ::operator new(static_cast<size_t>(items) * size);
 } catch (const std::bad_alloc&) {
@@ -38,17 +40,8 @@ z_stream NewStream() {
   return stream;
 }
 
-// Bytes that zlib is given or asked for at once.
+// Bytes that zlib is given or asked for at once when it encodes.
 constexpr size_t kStep = 256 << 10;
-
-struct Decoder {
-  explicit Decoder(ContentCoding coding) {
-    if (inflateInit2(&stream, WindowBits(coding)) != Z_OK) throw std::bad_alloc();
-  }
-  ~Decoder() { inflateEnd(&stream); }
-
-  z_stream stream = NewStream();
-};
 
 struct Encoder {
   explicit Encoder(ContentCoding coding) {
@@ -62,21 +55,14 @@ struct Encoder {
   z_stream stream = NewStream();
 };
 
-// Memory that grows and becomes a slice.
+// Memory that is filled and becomes a slice.
 class Buffer {
  public:
   explicit Buffer(size_t capacity) : data_(new char[capacity]), capacity_(capacity) {}
 
   char* end() { return data_.get() + size_; }
   size_t room() const { return capacity_ - size_; }
-  size_t size() const { return size_; }
   void Grow(size_t size) { size_ += size; }
-  void Reserve(size_t capacity) {
-    std::unique_ptr<char[]> larger(new char[capacity]);
-    std::memcpy(larger.get(), data_.get(), size_);
-    data_ = std::move(larger);
-    capacity_ = capacity;
-  }
   grpc::Slice Take() {
     char* const data = data_.release();
     return grpc::Slice(
@@ -128,40 +114,32 @@ ContentCoding PreferredCoding(std::string_view accepted) {
   return preferred;
 }
 
-absl::StatusOr<grpc::Slice> Decode(ContentCoding coding, std::string_view bytes, size_t most) {
-  const auto wrong = [&](const char* why) {
-    return absl::InvalidArgumentError(absl::StrCat("the request's body is not ", NameOf(coding), ": ", why));
-  };
-  Decoder decoder(coding);
-  z_stream& stream = decoder.stream;
-  // One byte more tells what is too large.
-  const size_t largest = most + 1;
-  Buffer out(std::min(largest, std::max<size_t>(4 * bytes.size(), 4096)));
-  while (true) {
-    if (out.room() == 0) out.Reserve(std::min(largest, 2 * out.size()));
-    const size_t given = std::min(bytes.size(), kStep), room = std::min(out.room(), kStep);
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-    stream.avail_in = static_cast<uInt>(given);
-    stream.next_out = reinterpret_cast<Bytef*>(out.end());
-    stream.avail_out = static_cast<uInt>(room);
-    const int result = inflate(&stream, Z_NO_FLUSH);
-    bytes.remove_prefix(given - stream.avail_in);
-    out.Grow(room - stream.avail_out);
-    if (out.size() > most) {
-      return absl::OutOfRangeError(
-          absl::StrCat("the request's body has more than ", most, " bytes when it is decoded"));
-    }
-    if (result == Z_STREAM_END) {
-      if (bytes.empty()) return out.Take();
-      // gzip's members may follow each other.
-      if (coding != ContentCoding::kGzip || inflateReset(&stream) != Z_OK) return wrong("more bytes follow its end");
-      continue;
-    }
-    if (result == Z_MEM_ERROR) throw std::bad_alloc();
-    if (result != Z_OK && result != Z_BUF_ERROR) return wrong(stream.msg != nullptr ? stream.msg : "it is damaged");
-    if (bytes.empty() && stream.avail_out > 0) return wrong("it ends too early");
-    MemoryAccount::CheckThread();
+absl::StatusOr<grpc::Slice> Decode(ContentCoding coding, const grpc::Slice& bytes, size_t most) {
+  grpc::ByteBuffer body(&bytes, 1);
+  const auto compression = coding == ContentCoding::kGzip ? Compression::kGzip : Compression::kDeflate;
+  MemoryAccount* const account = MemoryAccount::Current();
+  // Of the pieces that are made, until they are one.
+  std::optional<MemoryAccount> pieces;
+  if (account != nullptr) pieces.emplace(account->limit(), account);
+  const absl::Status status = Inflate(body, compression, most, pieces ? &*pieces : nullptr);
+  if (absl::IsResourceExhausted(status)) {
+    return absl::OutOfRangeError(absl::StrCat("the request's body has more than ", most, " bytes when it is decoded"));
   }
+  // No bytes at all are an empty message to gRPC.
+  if (bytes.size() == 0) {
+    return absl::InvalidArgumentError(absl::StrCat("the request is not ", NameOf(coding), " as it says: it is empty"));
+  }
+  if (!status.ok()) return status;
+  std::vector<grpc::Slice> slices;
+  (void)body.Dump(&slices);
+  if (slices.size() == 1) return slices[0];
+  Buffer whole(body.Length());
+  for (const grpc::Slice& slice : slices) {
+    std::memcpy(whole.end(), slice.begin(), slice.size());
+    whole.Grow(slice.size());
+  }
+  MemoryAccount::CheckThread();
+  return whole.Take();
 }
 
 grpc::ByteBuffer Encode(ContentCoding coding, const grpc::ByteBuffer& bytes) {

@@ -1,5 +1,5 @@
-// Content codings of HTTP (RFC 9110): gzip and deflate, over zlib. Both directions work in bounded steps, and what they
-// make counts for the memory account on the thread.
+// Content codings of HTTP (RFC 9110): gzip and deflate, over zlib (server/api/inflate.h). Both directions work in
+// bounded steps, and what they make counts for the memory account on the thread.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -26,8 +26,9 @@ std::optional<ContentCoding> ParseContentCoding(std::string_view header);
 // The coding that an Accept-Encoding header prefers among these, the first of those with the same weight.
 ContentCoding PreferredCoding(std::string_view accepted);
 
-// kInvalidArgument for bytes that are not so encoded; kOutOfRange as soon as more than `most` bytes come out.
-absl::StatusOr<grpc::Slice> Decode(ContentCoding coding, std::string_view bytes, size_t most);
+// Not for kIdentity. kInvalidArgument for bytes that are not so encoded; kOutOfRange as soon as more than `most` bytes
+// come out.
+absl::StatusOr<grpc::Slice> Decode(ContentCoding coding, const grpc::Slice& bytes, size_t most);
 
 // Not for kIdentity. Fast rather than small.
 grpc::ByteBuffer Encode(ContentCoding coding, const grpc::ByteBuffer& bytes);

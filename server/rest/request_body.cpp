@@ -119,7 +119,7 @@ absl::StatusOr<std::vector<std::optional<RawBytes>>> TakeContents(InferRequestJs
 absl::StatusOr<InferBody> ReadInferBody(const BodyHeaders& headers, grpc::Slice body, size_t most,
                                         const inference::ModelConfig& config, google::protobuf::Arena& arena) {
   if (headers.coding != ContentCoding::kIdentity) {
-    auto decoded = Decode(headers.coding, ViewOf(body), most);
+    auto decoded = Decode(headers.coding, body, most);
     if (!decoded.ok()) return decoded.status();
     body = *std::move(decoded);
   }

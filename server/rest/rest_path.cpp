@@ -1,23 +1,52 @@
 #include "server/rest/rest_path.h"
 
 #include <algorithm>
-#include <span>
-#include <vector>
+#include <array>
+#include <cstddef>
+#include <iterator>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_split.h"
 
 namespace hearth::server {
 namespace {
 
-using Parts = std::span<const std::string>;
+// Of the longest pattern.
+constexpr size_t kMostParts = 6;
+
+// What lies between a path's slashes.
+struct Parts {
+  std::array<std::string_view, kMostParts> parts;
+  size_t size = 0;
+
+  // `fits` is false for a path of more parts than any pattern has.
+  constexpr explicit Parts(std::string_view path, bool& fits) {
+    fits = true;
+    if (path.empty()) return;
+    while (size < kMostParts) {
+      const size_t slash = path.find('/');
+      parts[size++] = path.substr(0, slash);
+      if (slash == std::string_view::npos) return;
+      path.remove_prefix(slash + 1);
+    }
+    fits = false;
+  }
+};
+
+// Read by the compiler.
+struct Pattern : Parts {
+  consteval Pattern(const char* text) : Pattern(text, true) {}  // NOLINT(google-explicit-constructor)
+
+ private:
+  consteval Pattern(const char* text, bool fits) : Parts(text, fits) {
+    if (!fits) throw "kMostParts is less than this pattern has";
+  }
+};
 
 enum Methods : uint8_t { kGet, kPost, kGetAndPost };
 
 struct Entry {
   Resource resource;
-  const char* pattern;  // below /v2/; * is a name, # a version
+  Pattern pattern;  // below /v2/; * is a name, # a version
   Methods methods;
 };
 
@@ -55,27 +84,24 @@ constexpr Entry kEntries[] = {
     {Resource::kCudaMemoryUnregister, "cudasharedmemory/region/*/unregister", kPost},
 };
 
-bool IsVersion(const std::string& text) { return !text.empty() && std::ranges::all_of(text, absl::ascii_isdigit); }
+bool IsVersion(std::string_view text) { return !text.empty() && std::ranges::all_of(text, absl::ascii_isdigit); }
 
-std::optional<RestPath> Match(const Entry& entry, Parts parts) {
-  RestPath path{.resource = entry.resource};
-  size_t at = 0;
-  for (const absl::string_view expected : absl::StrSplit(entry.pattern, '/', absl::SkipEmpty())) {
-    if (at == parts.size()) return std::nullopt;
-    const std::string& part = parts[at++];
-    if (expected == "#") {
-      if (!IsVersion(part)) return std::nullopt;
-      path.version = part;
-    } else if (expected == "*") {
-      if (part.empty()) return std::nullopt;
-      (absl::StartsWith(entry.pattern, "models") || absl::StartsWith(entry.pattern, "repository") ? path.model
-                                                                                                  : path.region) = part;
-    } else if (expected != part) {
-      return std::nullopt;
-    }
+bool Matches(const Pattern& pattern, const Parts& path) {
+  if (pattern.size != path.size) return false;
+  for (size_t i = 0; i < path.size; ++i) {
+    const std::string_view want = pattern.parts[i], part = path.parts[i];
+    if (want == "#" ? !IsVersion(part) : want == "*" ? part.empty() : want != part) return false;
   }
-  if (at != parts.size()) return std::nullopt;
-  return path;
+  return true;
+}
+
+RestPath Filled(const Entry& entry, const Parts& path) {
+  RestPath filled{.resource = entry.resource};
+  for (size_t i = 0; i < path.size; ++i) {
+    if (entry.pattern.parts[i] == "#") filled.version = path.parts[i];
+    if (entry.pattern.parts[i] == "*") (path.parts[i - 1] == "models" ? filled.model : filled.region) = path.parts[i];
+  }
+  return filled;
 }
 
 Methods MethodsOf(Resource resource) { return std::ranges::find(kEntries, resource, &Entry::resource)->methods; }
@@ -83,14 +109,19 @@ Methods MethodsOf(Resource resource) { return std::ranges::find(kEntries, resour
 }  // namespace
 
 std::optional<RestPath> ParseRestPath(std::string_view path) {
-  const std::vector<std::string> parts = absl::StrSplit(absl::string_view(path.data(), path.size()), '/');
-  if (parts.size() < 2 || !parts[0].empty() || parts[1] != "v2") return std::nullopt;
+  constexpr std::string_view kRoot = "/v2";
+  if (!path.starts_with(kRoot)) return std::nullopt;
+  path.remove_prefix(kRoot.size());
   // The specification has the server's metadata at "/v2/", its implementations at "/v2".
-  if (path == "/v2/") return RestPath{};
-  for (const Entry& entry : kEntries) {
-    if (auto match = Match(entry, Parts(parts).subspan(2))) return match;
-  }
-  return std::nullopt;
+  if (path.empty() || path == "/") return RestPath{};
+  if (!path.starts_with('/')) return std::nullopt;
+  bool fits = false;
+  const Parts parts(path.substr(1), fits);
+  if (!fits) return std::nullopt;
+  const auto* const entry =
+      std::ranges::find_if(kEntries, [&](const Entry& known) { return Matches(known.pattern, parts); });
+  if (entry == std::end(kEntries)) return std::nullopt;
+  return Filled(*entry, parts);
 }
 
 const char* AllowedMethods(Resource resource) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <utility>
 
 namespace hearth::server {
@@ -43,9 +44,13 @@ static_assert(std::ranges::is_sorted(kMethods));
 
 // A part "*" stands for any one part. GET stands for HEAD too.
 struct Route {
+  consteval Route(std::string_view taken_by, std::string_view pattern, Role needed)
+      : method(taken_by), path(pattern), role(needed), slashes(std::ranges::count(pattern, '/')) {}
+
   std::string_view method;
   std::string_view path;
   Role role;
+  std::ptrdiff_t slashes;
 };
 
 constexpr auto kRoutes = std::to_array<Route>({
@@ -98,8 +103,8 @@ std::string_view TakePart(std::string_view& path) {
   return part;
 }
 
+// Both have as many parts.
 bool Matches(std::string_view pattern, std::string_view path) {
-  if (std::ranges::count(pattern, '/') != std::ranges::count(path, '/')) return false;
   while (!pattern.empty() || !path.empty()) {
     const std::string_view want = TakePart(pattern);
     const std::string_view part = TakePart(path);
@@ -119,8 +124,9 @@ std::optional<Role> RoleOfMethod(std::string_view path) {
 std::optional<Role> RoleOfRoute(std::string_view http_method, std::string_view path) {
   if (http_method == "HEAD") http_method = "GET";
   if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  const std::ptrdiff_t slashes = std::ranges::count(path, '/');
   for (const Route& route : kRoutes) {
-    if (route.method == http_method && Matches(route.path, path)) return route.role;
+    if (route.slashes == slashes && route.method == http_method && Matches(route.path, path)) return route.role;
   }
   return std::nullopt;
 }
