@@ -21,6 +21,7 @@ from hearth import errors, protocol
 from torch import Tensor, nn
 
 from integration_tests import ROOT
+from integration_tests.certificates import Authority, token_line
 from integration_tests.daemon import eventually
 from integration_tests.server_models import everyday
 
@@ -466,6 +467,11 @@ def echoing(credentials=None):
     server.stop(0)
 
 
+def test_an_argument_in_the_place_of_a_methods_name_is_told():
+    with hearth.Client("localhost:1") as client, pytest.raises(TypeError, match="should be a str, not Tensor"):
+        client.call("m", torch.ones(1))
+
+
 def test_tokens_and_metadata_go_with_each_call():
     tokens = iter(["one", "two"])
     with echoing() as address, hearth.Client(address, token=lambda: next(tokens), metadata=[("X-Tenant", "t")]) as client:
@@ -502,3 +508,26 @@ def test_connections_are_encrypted_and_both_ends_known(certificates):
             client.call("m", timeout=10)
     with pytest.raises(ValueError, match="certificate and key together"):
         hearth.Client("localhost:1", tls=hearth.Tls(certificate=certificate))
+
+
+def test_the_daemon_knows_a_client_by_certificate_and_token(hearthd, tmp_path):
+    authority = Authority(tmp_path)
+    certificate, key = authority.issue("server")
+    own = hearth.Tls(ca=authority.certificate, **dict(zip(("certificate", "key"), authority.issue("client"), strict=True)))
+    roles = token_line("infer", "caller", "caller-secret") + token_line("read", "reader", "reader-secret")
+    (tmp_path / "tokens").write_text(roles)
+    server = hearthd(
+        {"identity": everyday()["identity"]},
+        "--grpc-use-ssl-mutual", "--grpc-server-cert", certificate, "--grpc-server-key", key,
+        "--grpc-root-cert", authority.certificate, "--token-file", tmp_path / "tokens",
+    )  # fmt: skip
+    address = server.address.replace("127.0.0.1", "localhost")
+    with hearth.Client(address, tls=own, token="caller-secret") as client:
+        assert client.call("identity", args=[torch.ones(2)]).tolist() == [1, 1]
+    with hearth.Client(address, tls=own, token="reader-secret") as client, pytest.raises(hearth.PermissionDenied):
+        client.call("identity", args=[torch.ones(2)])
+    with hearth.Client(address, tls=own) as client, pytest.raises(hearth.Unauthenticated):
+        client.call("identity", args=[torch.ones(2)])
+    alone = dataclasses.replace(own, certificate=None, key=None)
+    with hearth.Client(address, tls=alone, token="caller-secret") as client, pytest.raises(hearth.Unavailable):
+        client.call("identity", args=[torch.ones(2)], timeout=10)

@@ -181,6 +181,8 @@ class Model:
 
 def call_request(model, method, args, kwargs, version="", id=""):
     """A CallRequest, and whether a torch.Tensor is among its values."""
+    if not isinstance(method, str):
+        raise TypeError(f"a method's name should be a str, not {type(method).__name__}; arguments go in args and kwargs")
     request = _message("hearth.v1.CallRequest", model=model, version=version, method=method, id=id)
     writer = ValueWriter(request.payloads)
     for index, value in enumerate(args):
