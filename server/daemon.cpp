@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "jit/support/logging.h"
+#include "jit/support/processors.h"
 #include "server/api/call_environment.h"
 #include "server/api/health_service.h"
 #include "server/api/inference_methods.h"
@@ -92,6 +93,12 @@ Repository::Options RepositoryOptionsOf(const config::Settings& settings) {
           .load_models = {settings.load_model().begin(), settings.load_model().end()}};
 }
 
+// Half of the threads that models run on: the other half is for messages that take no time.
+int64_t MostLongWorks(const config::Settings& settings) {
+  const int64_t threads = settings.threads() > 0 ? settings.threads() : UsableProcessors();
+  return std::max<int64_t>(threads / 2, 1);
+}
+
 // Where metrics are not allowed.
 class NoMetrics : public prometheus::Collectable {
  public:
@@ -105,7 +112,7 @@ struct Daemon::Parts {
   Parts(const config::Settings& complete_settings, Runtime& runtime)
       : settings(complete_settings),
         repository(RepositoryOptionsOf(settings), runtime, MakeSignature, [this] { health.Update(); }),
-        dispatcher({settings.max_pending_requests(), settings.max_in_flight_requests()},
+        dispatcher({settings.max_pending_requests(), settings.max_in_flight_requests(), MostLongWorks(settings)},
                    [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); }),
         regions(settings.allow_client_shm()),
         environment{repository, dispatcher,

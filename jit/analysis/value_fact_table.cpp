@@ -127,6 +127,7 @@ void ValueFactTable::Set(const Value& value, ValueFacts facts) {
     facts = {};
     facts.kind = Kind::kNever;
   }
+  if (facts.count() > ValueFacts::kMaxFacts) facts = {};
   Weaken(&facts, memory_.aliases().ClassOf(value));
   Name(value, &facts);
   if (value.id() >= facts_.size()) facts_.resize(graph_.value_id_bound());

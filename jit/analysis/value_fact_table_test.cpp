@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -335,6 +336,28 @@ TEST(ValueFactTableTest, WhatIsInferredOfAnOperatorIsWhatLibTorchGives) {
     EXPECT_TRUE(ran_once) << "no example fits";
   }
   EXPECT_GE(known, 30 * Statements().size());
+}
+
+// 2^40 ways lead to the innermost; what is known must not grow with them.
+TEST(ValueFactTableTest, OfListsThatHoldEachOtherTwiceLittleIsKept) {
+  std::string text = "graph(%0 : List[Any]):\n";
+  IValue constant = c10::ivalue::Tuple::create({IValue(1), IValue(2)});
+  for (int i = 0; i < 40; ++i) {
+    text += "  %" + std::to_string(i + 1) + " : List[Any] = prim::ListConstruct(%" + std::to_string(i) + ", %" +
+            std::to_string(i) + ")\n";
+    constant = c10::ivalue::Tuple::create({constant, constant});
+  }
+  const auto graph = ParseGraph(text + "  return (%40)\n");
+  const std::vector<IValue> arguments = {c10::impl::GenericList(c10::AnyType::get())};
+  const WrittenMemory memory(*graph, nullptr);
+  SizeAlgebra sizes;
+  ValueFactTable table(*graph, ArgumentSpec::Of(arguments).value().Facts(), memory, sizes);
+  table.InferAll();
+  size_t most = 0;
+  for (const Node* node : *graph->block()) most = std::max(most, table.Of(*node->output()).count());
+  EXPECT_GT(most, 1U);
+  EXPECT_LE(most, ValueFacts::kMaxFacts);
+  EXPECT_EQ(FactsOfConstant(constant), ValueFacts());
 }
 
 // Dense in two orders with one pixel, and in one alone with the four that the window makes of it.

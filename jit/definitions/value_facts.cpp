@@ -79,6 +79,12 @@ std::optional<size_t> ValueFacts::length() const {
   return sizes ? sizes->size() : elements.size();
 }
 
+size_t ValueFacts::count() const {
+  size_t all = 1;
+  for (const ValueFacts& element : elements) all += element.count();
+  return all;
+}
+
 ValueFacts Join(const ValueFacts& a, const ValueFacts& b) {
   if (a.kind == Kind::kNever) return b;
   if (b.kind == Kind::kNever) return a;
@@ -108,8 +114,13 @@ bool Contradicts(const ValueFacts& facts, const c10::Type& type) {
   return own != nullptr && own->kind() != type.kind() && !own->isSubtypeOf(type);
 }
 
-ValueFacts FactsOfConstant(const c10::IValue& value) {
+namespace {
+
+// Takes what it makes off `left`, and stops at none.
+ValueFacts FactsWithin(const c10::IValue& value, size_t& left) {
   ValueFacts facts;
+  if (left == 0) return facts;
+  --left;
   if (value.isTensor()) return FactsOfTensor(value.toTensor());
   if (value.isNone()) {
     facts.kind = Kind::kNone;
@@ -125,9 +136,17 @@ ValueFacts FactsOfConstant(const c10::IValue& value) {
     const auto elements =
         value.isTuple() ? c10::ArrayRef<c10::IValue>(value.toTupleRef().elements()) : value.toListRef();
     if (elements.size() > ValueFacts::kMaxElements) return {};
-    for (const c10::IValue& element : elements) facts.elements.push_back(FactsOfConstant(element));
+    for (const c10::IValue& element : elements) facts.elements.push_back(FactsWithin(element, left));
   }
   return facts;
+}
+
+}  // namespace
+
+ValueFacts FactsOfConstant(const c10::IValue& value) {
+  size_t left = ValueFacts::kMaxFacts;
+  ValueFacts facts = FactsWithin(value, left);
+  return left > 0 ? std::move(facts) : ValueFacts();
 }
 
 bool HoldOf(const ValueFacts& facts, const at::Tensor& tensor) {

@@ -22,6 +22,9 @@ namespace hearth {
 struct ValueFacts {
   // More elements than this are not kept apart.
   static constexpr size_t kMaxElements = 64;
+  // Nor is anything of a value that has more values in it, on all levels together: of forty lists, each of which holds
+  // the one before twice, the last would have 2^40.
+  static constexpr size_t kMaxFacts = 512;
 
   enum class Kind : uint8_t {
     kUnknown,
@@ -61,6 +64,8 @@ struct ValueFacts {
   std::optional<size_t> rank() const;
   // Of a list or tuple.
   std::optional<size_t> length() const;
+  // These facts and those of what is in the value, on all levels.
+  size_t count() const;
   bool operator==(const ValueFacts&) const = default;
 };
 

@@ -13,7 +13,7 @@ namespace hearth::server {
 // what it returns, or at once with the reason why it is refused.
 template <typename Work, typename Done>
 void DoElsewhere(Dispatcher& dispatcher, Work work, Done done) {
-  absl::Status posted = dispatcher.Post([work = std::move(work), done] { done(Guarded(work)); });
+  absl::Status posted = dispatcher.Post(WorkLength::kLong, [work = std::move(work), done] { done(Guarded(work)); });
   if (!posted.ok()) done(std::move(posted));
 }
 

@@ -204,7 +204,7 @@ void InferenceMethods::RepositoryModelLoad(const inference::RepositoryModelLoadR
     });
     if (!begun.ok()) done(begun);
   };
-  absl::Status posted = dispatcher_.Post(std::move(load));
+  absl::Status posted = dispatcher_.Post(WorkLength::kLong, std::move(load));
   if (!posted.ok()) done(std::move(posted));
 }
 

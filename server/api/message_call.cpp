@@ -16,7 +16,7 @@ void MessageCall::Start(const MessageBounds& bounds, Dispatcher* elsewhere) {
   self_ = shared_from_this();
   const bool is_short = buffer_.Length() <= MessageBounds().bytes && CompressionOf(buffer_) == Compression::kNone;
   if (elsewhere == nullptr || is_short) return Read(bounds);
-  absl::Status status = elsewhere->Post([this, bounds] { Read(bounds); });
+  absl::Status status = elsewhere->Post(WorkLength::kLong, [this, bounds] { Read(bounds); });
   if (!status.ok()) Answer(std::move(status));
 }
 

@@ -58,8 +58,12 @@ void RequestTask::Start(const grpc::ByteBuffer& message, std::optional<Clock::ti
       return absl::OkStatus();
     });
   }
-  if (status.ok() && CompressionOf(message) == Compression::kNone && IsShort(message)) return Run();
-  if (status.ok()) status = environment_.dispatcher.Post([self = shared_from_this()] { self->Run(); });
+  const bool is_short = CompressionOf(message) == Compression::kNone && IsShort(message);
+  if (status.ok() && is_short && ReadsHere()) return Run();
+  if (status.ok()) {
+    status = environment_.dispatcher.Post(is_short ? WorkLength::kShort : WorkLength::kLong,
+                                          [self = shared_from_this()] { self->Run(); });
+  }
   grpc::ByteBuffer no_answer;
   if (!status.ok()) Finish(std::move(status), no_answer);
 }

@@ -99,10 +99,6 @@ bool SkipValue(SliceCursor& cursor, uint32_t wire_type) {
   }
 }
 
-// Messages of so many bytes in all, of which so many are no contents of tensors, are read quickly.
-constexpr size_t kShortMessage = 1 << 20;
-constexpr size_t kShortFields = 64 << 10;
-
 absl::Status NoMessage() { return absl::InvalidArgumentError("the bytes are no Protobuf message"); }
 
 // Counts what is left of the stream. False if it is no message of the type.

@@ -53,6 +53,10 @@ class SplitMessage {
   std::vector<RawBytes> raw_;
 };
 
+// Messages of so many bytes in all, of which so many are no contents of tensors, are read quickly.
+constexpr size_t kShortMessage = 1 << 20;
+constexpr size_t kShortFields = 64 << 10;
+
 // Whether a message, whose field `raw_field` holds contents of tensors, takes about as little time to read as to be
 // handed to another thread and back.
 bool IsReadQuickly(const grpc::ByteBuffer& buffer, uint32_t raw_field);

@@ -4,10 +4,17 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "server/api/split_message.h"
 #include "server/rest/answer_json.h"
 #include "server/rest/http_status.h"
 
 namespace hearth::server {
+
+bool RestInferTask::IsReadQuickly(const grpc::ByteBuffer& message) const {
+  const size_t size = message.Length();
+  return head_.body.coding == ContentCoding::kIdentity && size <= kShortMessage &&
+         head_.body.json_size.value_or(size) <= kShortFields;
+}
 
 absl::StatusOr<InferRequestMessage> RestInferTask::Read(const grpc::ByteBuffer& message,
                                                         google::protobuf::Arena& arena) {

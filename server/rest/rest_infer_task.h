@@ -29,8 +29,9 @@ class RestInferTask final : public InferTask {
   HttpResponse MakeAnswer(const absl::Status& status, grpc::ByteBuffer& answer);
 
  private:
+  bool IsReadQuickly(const grpc::ByteBuffer& message) const override;
   // HTTP's thread carries all connections: it parses nothing, and runs no model.
-  bool IsReadQuickly(const grpc::ByteBuffer&) const override { return false; }
+  bool ReadsHere() const override { return false; }
   absl::StatusOr<InferRequestMessage> Read(const grpc::ByteBuffer& message, google::protobuf::Arena& arena) override;
   absl::Status Write(const AnswerHeader& header, std::vector<AnswerOutput> outputs, grpc::ByteBuffer& answer) override;
 

@@ -40,11 +40,20 @@ absl::Status Dispatcher::CheckRoom() const {
       absl::StrCat("the server is full: ", in_flight_, " requests are under way, which is its bound"));
 }
 
-absl::Status Dispatcher::Post(std::function<void()> work) {
+absl::Status Dispatcher::Post(WorkLength length, std::function<void()> work) {
   {
     std::lock_guard lock(mutex_);
     if (absl::Status status = CheckRoom(); !status.ok()) return status;
     ++in_flight_;
+    if (length == WorkLength::kLong && long_works_ == options_.max_long_works) {
+      waiting_long_works_.push_back(std::move(work));
+      return absl::OkStatus();
+    }
+    if (length == WorkLength::kLong) ++long_works_;
+  }
+  if (length == WorkLength::kLong) {
+    PostLong(std::move(work));
+    return absl::OkStatus();
   }
   post_([this, work = std::move(work)]() mutable {
     work();
@@ -52,6 +61,29 @@ absl::Status Dispatcher::Post(std::function<void()> work) {
     Ended();
   });
   return absl::OkStatus();
+}
+
+void Dispatcher::PostLong(std::function<void()> work) {
+  post_([this, work = std::move(work)]() mutable {
+    work();
+    work = nullptr;
+    LongEnded();
+    Ended();
+  });
+}
+
+void Dispatcher::LongEnded() {
+  std::function<void()> next;
+  {
+    std::lock_guard lock(mutex_);
+    if (waiting_long_works_.empty()) {
+      --long_works_;
+      return;
+    }
+    next = std::move(waiting_long_works_.front());
+    waiting_long_works_.pop_front();
+  }
+  PostLong(std::move(next));
 }
 
 absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Dispatch(ServablePtr servable, DispatchedCall call,

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -32,7 +33,12 @@ struct DispatcherOptions {
   int64_t max_pending_per_model = 1024;
   // Requests of all models that may wait or run.
   int64_t max_in_flight = 8192;
+  // Works of Post that take long and are done at a time.
+  int64_t max_long_works = 1;
 };
+
+// Of work for a request: whether it takes longer than handing it to another thread and back.
+enum class WorkLength : uint8_t { kShort, kLong };
 
 struct DispatchedCall {
   std::string method = "forward";
@@ -55,8 +61,9 @@ class Dispatcher {
       : options_(options), post_(std::move(post)) {}
 
   // Has `work`, which must not throw, done elsewhere for a request that is not yet dispatched. It counts as under way
-  // meanwhile. Refuses as Dispatch does, but for the bound on a model's requests.
-  absl::Status Post(std::function<void()> work);
+  // meanwhile. Refuses as Dispatch does, but for the bound on a model's requests. Of what takes long only so much is
+  // done at a time, first come first served: messages that take long to read leave threads to the other requests.
+  absl::Status Post(WorkLength length, std::function<void()> work);
 
   // An error means that the call was refused, `callback` will not be called and nothing was counted. Otherwise
   // `callback` is called once, perhaps before this returns, and `servable` is held until then; the caller reports the
@@ -72,6 +79,8 @@ class Dispatcher {
 
  private:
   absl::Status CheckRoom() const;
+  void PostLong(std::function<void()> work);
+  void LongEnded();
   void Ended();
 
   const DispatcherOptions options_;
@@ -80,6 +89,8 @@ class Dispatcher {
   std::condition_variable idle_;
   bool accepting_ = true;
   int64_t in_flight_ = 0;
+  int64_t long_works_ = 0;  // that are being done
+  std::deque<std::function<void()>> waiting_long_works_;
 };
 
 }  // namespace hearth::server

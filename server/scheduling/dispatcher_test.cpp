@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <deque>
 #include <future>
+#include <string>
 #include <thread>
 
 #include "server/repository/fake_runtime.h"
@@ -69,15 +71,44 @@ TEST_F(DispatcherTest, WorkForARequestThatIsNotYetDispatchedIsUnderWayUntilItEnd
   std::function<void()> posted;
   Dispatcher dispatcher({.max_in_flight = 1}, [&](std::function<void()> work) { posted = std::move(work); });
   int runs = 0;
-  ASSERT_TRUE(dispatcher.Post([&] { ++runs; }).ok());
+  ASSERT_TRUE(dispatcher.Post(WorkLength::kShort, [&] { ++runs; }).ok());
   EXPECT_EQ(dispatcher.in_flight(), 1);
-  EXPECT_EQ(dispatcher.Post([&] { ++runs; }).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(dispatcher.Post(WorkLength::kShort, [&] { ++runs; }).code(), absl::StatusCode::kResourceExhausted);
   EXPECT_FALSE(dispatcher.WaitUntilIdle(steady_clock::now()));
   posted();
   EXPECT_TRUE(Drained(dispatcher));
   EXPECT_EQ(runs, 1);
   dispatcher.StopAccepting();
-  EXPECT_EQ(dispatcher.Post([&] { ++runs; }).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(dispatcher.Post(WorkLength::kShort, [&] { ++runs; }).code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(DispatcherTest, OfWorkThatTakesLongSomeIsDoneAtATimeInOrder) {
+  std::deque<std::function<void()>> posted;
+  Dispatcher dispatcher({.max_in_flight = 6, .max_long_works = 2},
+                        [&](std::function<void()> work) { posted.push_back(std::move(work)); });
+  std::string done;
+  const auto post = [&](WorkLength length, char name) {
+    return dispatcher.Post(length, [&done, name] { done += name; }).ok();
+  };
+  const auto run_first = [&] {
+    const auto work = std::move(posted.front());
+    posted.pop_front();
+    work();
+  };
+  for (const char name : {'a', 'b', 'c', 'd'}) ASSERT_TRUE(post(WorkLength::kLong, name));
+  EXPECT_EQ(posted.size(), 2U);
+  ASSERT_TRUE(post(WorkLength::kShort, 's'));
+  EXPECT_EQ(posted.size(), 3U);
+  EXPECT_EQ(dispatcher.in_flight(), 5);
+  run_first();
+  EXPECT_EQ(posted.size(), 3U);  // 'c' has taken the place of 'a'
+  while (!posted.empty()) run_first();
+  EXPECT_EQ(done, "abscd");
+  EXPECT_TRUE(Drained(dispatcher));
+  for (const char name : {'e', 'f', 'g'}) ASSERT_TRUE(post(WorkLength::kLong, name));
+  EXPECT_EQ(posted.size(), 2U);
+  while (!posted.empty()) run_first();
+  EXPECT_TRUE(Drained(dispatcher));
 }
 
 TEST_F(DispatcherTest, AFullServerRefusesAtOnce) {
