@@ -169,7 +169,8 @@ void RestHandler::CallMethod(HttpRequest request, const RestPath& path, HttpResp
   namespace pb = inference;
   using Done = InferenceMethods::Done;
   const auto post = [this, &path](std::function<void()> work) {
-    if (path.resource == Resource::kRepositoryLoad) return environment_.dispatcher.Post(WorkLength::kLong, std::move(work));
+    if (path.resource == Resource::kRepositoryLoad)
+      return environment_.dispatcher.Post(WorkLength::kLong, std::move(work));
     thread_.Post(std::move(work));
     return absl::OkStatus();
   };
