@@ -7,6 +7,7 @@ from pathlib import Path
 
 import grpc
 import pytest
+import torch
 from tritonclient.grpc import InferRequestedOutput, service_pb2
 
 from integration_tests import hostile
@@ -171,6 +172,22 @@ def test_the_server_answers_while_large_messages_are_read(server, native):
         while not all(call.done() for call in calls):
             assert client.is_server_live(client_timeout=2)
     assert [native.read_answer(call.result()) for call in calls] == [900_000] * 8
+
+
+def test_the_requests_of_a_model_have_a_limit_together(hearthd):
+    own = "parameters { key: 'requests_memory_limit' value { string_value: '100000000' } }"
+    zeros = torch.jit.script(hostile.Zeros())
+    with hearthd({"narrow": (zeros, own), "wide": zeros}, "--model-memory-limit", "300MB").client() as client:
+
+        def ask(model, megabytes):
+            answer = client.infer(model, [tensor("elements", megabytes * 250_000)])
+            return answer.as_numpy("OUTPUT__0").nbytes // 1_000_000
+
+        assert ask("wide", 200) == 200
+        for model, megabytes in (("narrow", 200), ("wide", 400)):
+            message = fails(grpc.StatusCode.RESOURCE_EXHAUSTED, lambda model=model, size=megabytes: ask(model, size))
+            assert "while all requests of the model held" in message
+        assert ask("narrow", 50) == 50
 
 
 def test_answers_that_nobody_reads_are_bounded_and_given_up(server):

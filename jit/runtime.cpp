@@ -71,9 +71,19 @@ absl::Status StatusOf(const std::exception_ptr& error) {
 }
 
 // Null for a limit of 0, which is none, if there is nothing that it is within.
-std::shared_ptr<MemoryAccount> MakeAccount(int64_t limit, MemoryAccount* within = nullptr) {
+std::shared_ptr<MemoryAccount> MakeAccount(int64_t limit, std::shared_ptr<MemoryAccount> within = nullptr,
+                                           MemoryLimitError::Of shared_by = MemoryLimitError::Of::kAll) {
   if (limit <= 0 && within == nullptr) return nullptr;
-  return std::make_shared<MemoryAccount>(limit > 0 ? limit : std::numeric_limits<int64_t>::max(), within);
+  // What it is within lives as long as it does.
+  struct Nested {
+    Nested(int64_t most, std::shared_ptr<MemoryAccount> around, MemoryLimitError::Of shared)
+        : within(std::move(around)), account(most, within.get(), shared) {}
+    const std::shared_ptr<MemoryAccount> within;
+    MemoryAccount account;
+  };
+  const int64_t most = limit > 0 ? limit : std::numeric_limits<int64_t>::max();
+  const auto nested = std::make_shared<Nested>(most, std::move(within), shared_by);
+  return {nested, &nested->account};
 }
 
 // Deletes what a device's last work may still use.
@@ -109,14 +119,14 @@ class LoadedModel final : public Model {
   // told of calls.
   LoadedModel(const std::shared_ptr<ModelExecutor>& executor, const ThreadPool& pool, ImportedModule imported,
               c10::Device device, std::shared_ptr<StreamPool> streams, int64_t memory_limit,
-              MemoryAccount* memory_of_all, Traffic& traffic, std::shared_ptr<ProfileKeeper> keeper)
+              std::shared_ptr<MemoryAccount> memory_of_model, Traffic& traffic, std::shared_ptr<ProfileKeeper> keeper)
       : executor_(executor),
         pool_(pool),
         imported_(std::move(imported)),
         device_(device),
         streams_(std::move(streams)),
         memory_limit_(memory_limit),
-        memory_of_all_(memory_of_all),
+        memory_of_model_(std::move(memory_of_model)),
         traffic_(traffic),
         keeper_(std::move(keeper)) {}
 
@@ -240,7 +250,7 @@ class LoadedModel final : public Model {
 
   uint64_t weight_bytes() const override { return imported_.object ? WeightBytes(*imported_.object) : 0; }
 
-  std::shared_ptr<MemoryAccount> NewAccount() const override { return MakeAccount(memory_limit_, memory_of_all_); }
+  std::shared_ptr<MemoryAccount> NewAccount() const override { return MakeAccount(memory_limit_, memory_of_model_); }
 
  private:
   // Starts a call of a method or hook; its callback gets what CallAsync promises.
@@ -333,7 +343,7 @@ class LoadedModel final : public Model {
   const c10::Device device_;
   const std::shared_ptr<StreamPool> streams_;
   const int64_t memory_limit_;
-  MemoryAccount* const memory_of_all_;
+  const std::shared_ptr<MemoryAccount> memory_of_model_;  // null: nothing is limited for them together
   Traffic& traffic_;
   const std::shared_ptr<ProfileKeeper> keeper_;
 };
@@ -407,6 +417,7 @@ class RuntimeImpl final : public Runtime {
       : device_(device),
         streams_(std::make_shared<StreamPool>(device)),
         memory_limit_(options.memory_limit),
+        memory_limit_of_model_(options.memory_limit_of_model),
         memory_of_all_(MakeAccount(options.memory_limit_of_all)),
         load_memory_limit_(options.load_memory_limit),
         load_time_limit_(options.load_time_limit),
@@ -500,7 +511,13 @@ class RuntimeImpl final : public Runtime {
                                    const LoadOptions& options, std::shared_ptr<ProfileKeeper> keeper) {
     return disposal_.queue()->Own(std::make_unique<LoadedModel>(executor, pool_, std::move(imported), device_, streams_,
                                                                 options.memory_limit.value_or(memory_limit_),
-                                                                memory_of_all_.get(), *traffic_, std::move(keeper)));
+                                                                MemoryOfModel(options), *traffic_, std::move(keeper)));
+  }
+
+  // What all calls of a model count for.
+  std::shared_ptr<MemoryAccount> MemoryOfModel(const LoadOptions& options) const {
+    const int64_t limit = options.memory_limit_of_model.value_or(memory_limit_of_model_);
+    return limit > 0 ? MakeAccount(limit, memory_of_all_, MemoryLimitError::Of::kModel) : memory_of_all_;
   }
 
   // Asks for plans for what the model's predecessor is called with.
@@ -563,6 +580,7 @@ class RuntimeImpl final : public Runtime {
   const c10::Device device_;
   const std::shared_ptr<StreamPool> streams_;
   const int64_t memory_limit_;
+  const int64_t memory_limit_of_model_;
   const std::shared_ptr<MemoryAccount> memory_of_all_;
   const int64_t load_memory_limit_;
   const std::chrono::nanoseconds load_time_limit_;

@@ -74,7 +74,9 @@ struct RuntimeOptions {
   // Bytes that a call may come to hold more than it was given, in the memory of the CPU; 0: no limit. A model may have
   // its own.
   int64_t memory_limit = 0;
-  // The same of all calls together, with what the server holds for their requests.
+  // The same of all calls of one model together, with what the server holds for their requests. A model may have its own.
+  int64_t memory_limit_of_model = 0;
+  // The same of all calls.
   int64_t memory_limit_of_all = 0;
   // The same for loading a model, beside its weights, and the time that loading may take but for reading weights.
   int64_t load_memory_limit = 0;
@@ -97,8 +99,9 @@ struct LoadOptions {
   std::vector<std::string> operator_libraries;
   // Of a file of source, the only function that is wanted; empty: all.
   std::string function;
-  // In place of the runtime's limit for the calls of this model; 0: none.
+  // In place of the runtime's limits for each call of this model and for all of them together; 0: none.
   std::optional<int64_t> memory_limit;
+  std::optional<int64_t> memory_limit_of_model;
   // In place of CompilerOptions' for this model; where calls wait for plans, only the bounds.
   std::optional<uint64_t> compile_after;
   std::optional<uint64_t> exact_after;

@@ -120,6 +120,7 @@ RuntimeOptions RuntimeOptionsOf(const config::Settings& settings) {
   options.operator_libraries = {settings.operator_library().begin(), settings.operator_library().end()};
   options.device = settings.device();
   options.memory_limit = settings.memory_limit();
+  options.memory_limit_of_model = settings.model_memory_limit();
   options.memory_limit_of_all = settings.requests_memory_limit();
   options.load_memory_limit = settings.load_memory_limit();
   options.kept_memory = settings.kept_memory();

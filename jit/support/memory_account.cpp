@@ -11,17 +11,17 @@ namespace hearth {
 constinit thread_local MemoryAccount::ThreadCount MemoryAccount::thread_{nullptr, 0};
 
 MemoryLimitError::MemoryLimitError(int64_t asked, int64_t held, int64_t limit, Of of) noexcept {
-  const char* const holder = of == Of::kAll ? "all requests" : "it";
-  const char* const whose = of == Of::kAll ? "their" : "its";
+  const bool one = of == Of::kOne;
+  const char* const holder = one ? "it" : of == Of::kModel ? "all requests of the model" : "all requests";
+  const char* const whose = one ? "its" : "their";
   const auto number = [](int64_t value) { return static_cast<long long>(value); };
   if (asked > 0) {
     std::snprintf(message_, sizeof message_,
                   "asked for %lld bytes while %s held %lld, beyond %s memory limit of %lld bytes", number(asked),
                   holder, number(held), whose, number(limit));
-  } else if (of == Of::kAll) {
-    std::snprintf(message_, sizeof message_,
-                  "ends, since all requests held %lld bytes, beyond their memory limit of %lld bytes", number(held),
-                  number(limit));
+  } else if (!one) {
+    std::snprintf(message_, sizeof message_, "ends, since %s held %lld bytes, beyond their memory limit of %lld bytes",
+                  holder, number(held), number(limit));
   } else {
     std::snprintf(message_, sizeof message_, "held %lld bytes, beyond its memory limit of %lld bytes", number(held),
                   number(limit));
@@ -58,7 +58,7 @@ void MemoryAccount::RequireRoomFor(size_t bytes, int64_t pending) {
   for (const MemoryAccount* all = within_; all != nullptr; all = all->within_) {
     const int64_t held = all->held_.load(std::memory_order_relaxed) + pending;
     if (held > all->limit_ || bytes > static_cast<size_t>(all->limit_ - held)) {
-      throw MemoryLimitError(static_cast<int64_t>(bytes), held, all->limit_, MemoryLimitError::Of::kAll);
+      throw MemoryLimitError(static_cast<int64_t>(bytes), held, all->limit_, all->shared_by_);
     }
   }
 }
@@ -76,10 +76,11 @@ void MemoryAccount::Check() {
   const int64_t now = held();
   if (now > limit_) passed_.store(true, std::memory_order_relaxed);
   if (passed_.load(std::memory_order_relaxed)) throw MemoryLimitError(0, now, limit_);
-  if (within_ == nullptr) return;
-  const int64_t all = within_->held();
-  if (all > within_->limit_ && now > within_->limit_ / kLargePart) {
-    throw MemoryLimitError(0, all, within_->limit_, MemoryLimitError::Of::kAll);
+  for (const MemoryAccount* all = within_; all != nullptr; all = all->within_) {
+    const int64_t held_by_all = all->held();
+    if (held_by_all > all->limit_ && now > all->limit_ / kLargePart) {
+      throw MemoryLimitError(0, held_by_all, all->limit_, all->shared_by_);
+    }
   }
 }
 

@@ -11,9 +11,10 @@
 // interpreter asks between instructions (Check). An account that was passed once stays so: everything that works on it
 // ends.
 //
-// An account may be one of several within another one, as requests are within the process: what it holds counts there,
-// too, until it is destroyed. Where all of them together pass that one's limit, whoever asks for a mebibyte or more is
-// refused, and so does the next Check of those that hold a large part of it (kLargePart); the others go on.
+// An account may be one of several within another one, as requests are within their model and models within the
+// process: what it holds counts there, too, until it is destroyed. Where all of them together pass that one's limit,
+// whoever asks for a mebibyte or more is refused, and so does the next Check of those that hold a large part of it
+// (kLargePart); the others go on.
 //
 // Not counted: what the worker threads of LibTorch's parallel regions allocate for themselves, and what libraries take
 // from malloc directly.
@@ -30,8 +31,8 @@ namespace hearth {
 // A std::bad_alloc, so that operator new may throw it.
 class MemoryLimitError : public std::bad_alloc {
  public:
-  // Whose limit it is: the account's own, or that of all which it is one of.
-  enum class Of : uint8_t { kOne, kAll };
+  // Whose limit it is: the account's own, or that of all requests, of one model or of all, which it is one of.
+  enum class Of : uint8_t { kOne, kModel, kAll };
 
   // `asked` is 0 where many small allocations made up what is `held`. The message lacks its subject: "asked for ...".
   MemoryLimitError(int64_t asked, int64_t held, int64_t limit, Of of = Of::kOne) noexcept;
@@ -46,8 +47,10 @@ class MemoryAccount {
   // Of the limit of an account that others are within: who holds more than this part of it must end if it is passed.
   static constexpr int64_t kLargePart = 16;
 
-  // `within`, which may be null, outlives this.
-  explicit MemoryAccount(int64_t limit, MemoryAccount* within = nullptr) : limit_(limit), within_(within) {}
+  // `within`, which may be null, outlives this. `shared_by` says in errors of those within this one whose limit it is.
+  explicit MemoryAccount(int64_t limit, MemoryAccount* within = nullptr,
+                         MemoryLimitError::Of shared_by = MemoryLimitError::Of::kAll)
+      : limit_(limit), within_(within), shared_by_(shared_by) {}
   ~MemoryAccount();
   MemoryAccount(const MemoryAccount&) = delete;
   MemoryAccount& operator=(const MemoryAccount&) = delete;
@@ -110,6 +113,7 @@ class MemoryAccount {
 
   const int64_t limit_;
   MemoryAccount* const within_;
+  const MemoryLimitError::Of shared_by_;
   std::atomic<int64_t> held_{0};
   std::atomic<int64_t> told_{0};  // of that, what `within_` was told of
   std::atomic<bool> passed_{false};

@@ -144,6 +144,32 @@ TEST(MemoryAccountTest, AccountsWithinOneAreRefusedWhereAllOfThemPassItsLimit) {
   EXPECT_NO_THROW(second.Check());
 }
 
+TEST(MemoryAccountTest, AModelsRequestsMeetItsLimitAndThoseOfOthersDoNot) {
+  MemoryAccount all(64 << 20);
+  MemoryAccount model(8 << 20, &all, MemoryLimitError::Of::kModel), other_model(INT64_MAX, &all);
+  MemoryAccount first(INT64_MAX, &model), second(INT64_MAX, &model), stranger(INT64_MAX, &other_model);
+  std::vector<std::vector<char>> held;
+  held.reserve(512);
+  const auto hold = [&](MemoryAccount& account, size_t bytes) {
+    MemoryAccount::Scope scope(&account);
+    held.emplace_back(bytes);
+  };
+  hold(first, 5 << 20);
+  EXPECT_GE(all.held(), 5 << 20);
+  try {
+    hold(second, 4 << 20);
+    FAIL();
+  } catch (const MemoryLimitError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("while all requests of the model held 52"));
+  }
+  EXPECT_NO_THROW(hold(stranger, 40 << 20));
+  EXPECT_THROW(hold(stranger, 40 << 20), MemoryLimitError);  // that of all
+  for (int i = 0; i < 64; ++i) hold(first, 64 << 10);
+  EXPECT_THROW(first.Check(), MemoryLimitError);
+  EXPECT_NO_THROW(second.Check());
+  EXPECT_NO_THROW(stranger.Check());
+}
+
 TEST(MemoryAccountTest, WhatAnAccountHeldIsFreeAgainInTheOneAroundItWhenItEnds) {
   MemoryAccount all(8 << 20);
   std::vector<char> answer;

@@ -28,8 +28,11 @@ struct Parameter {
   int64_t least;
 };
 constexpr Parameter kParameters[] = {
-    {"memory_limit", &ModelSettings::memory_limit, 0}, {"compile_after", &ModelSettings::compile_after, 1},
-    {"exact_after", &ModelSettings::exact_after, 0},   {"max_plans", &ModelSettings::max_plans, 1},
+    {"memory_limit", &ModelSettings::memory_limit, 0},
+    {"requests_memory_limit", &ModelSettings::requests_memory_limit, 0},
+    {"compile_after", &ModelSettings::compile_after, 1},
+    {"exact_after", &ModelSettings::exact_after, 0},
+    {"max_plans", &ModelSettings::max_plans, 1},
     {"plan_bytes", &ModelSettings::plan_bytes, 1},
 };
 

@@ -4,7 +4,8 @@
 //              data_type, dims, reshape, optional, label_filename),
 //              dynamic_batching.default_queue_policy.max_queue_size,
 //              model_operations.op_library_filename (where the server allows it: repository.h), the
-//              parameters memory_limit, compile_after, exact_after, max_plans and plan_bytes, model_warmup
+//              parameters memory_limit, requests_memory_limit, compile_after, exact_after, max_plans and plan_bytes,
+//              model_warmup
 //   refused    what would change answers if it were ignored: sequence_batching, ensemble_scheduling, decoupled
 //              transactions, batch_input and batch_output, repository agents, shape tensors, another backend; and
 //              input_data_file of model_warmup
@@ -48,10 +49,11 @@ absl::StatusOr<CheckedConfig> CheckModelConfig(inference::ModelConfig config, co
 
 // The parameters of those names, in place of the server's settings; none where they are not there.
 struct ModelSettings {
-  std::optional<int64_t> memory_limit;   // bytes that a request may come to hold; 0: no limit
-  std::optional<int64_t> compile_after;  // calls with arguments of one spec
-  std::optional<int64_t> exact_after;    // calls with tensors of the same sizes; 0: never
-  std::optional<int64_t> max_plans;      // argument specs without a plan included
+  std::optional<int64_t> memory_limit;           // bytes that a request may come to hold; 0: no limit
+  std::optional<int64_t> requests_memory_limit;  // that all its requests may together
+  std::optional<int64_t> compile_after;          // calls with arguments of one spec
+  std::optional<int64_t> exact_after;            // calls with tensors of the same sizes; 0: never
+  std::optional<int64_t> max_plans;              // argument specs without a plan included
   std::optional<int64_t> plan_bytes;
 };
 // kInvalidArgument for one that is no number, or too small.

@@ -373,6 +373,7 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   LoadOptions load_options;
   load_options.stop = stop_.get_token();
   load_options.memory_limit = settings->memory_limit;
+  load_options.memory_limit_of_model = settings->requests_memory_limit;
   load_options.compile_after = settings->compile_after;
   load_options.exact_after = settings->exact_after;
   load_options.max_plans = settings->max_plans;
