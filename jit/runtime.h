@@ -74,7 +74,8 @@ struct RuntimeOptions {
   // Bytes that a call may come to hold more than it was given, in the memory of the CPU; 0: no limit. A model may have
   // its own.
   int64_t memory_limit = 0;
-  // The same of all calls of one model together, with what the server holds for their requests. A model may have its own.
+  // The same of all calls of one model together, with what the server holds for their requests. A model may have its
+  // own.
   int64_t memory_limit_of_model = 0;
   // The same of all calls.
   int64_t memory_limit_of_all = 0;
