@@ -45,29 +45,23 @@ absl::Status Dispatcher::Post(WorkLength length, std::function<void()> work) {
     std::lock_guard lock(mutex_);
     if (absl::Status status = CheckRoom(); !status.ok()) return status;
     ++in_flight_;
-    if (length == WorkLength::kLong && long_works_ == options_.max_long_works) {
-      waiting_long_works_.push_back(std::move(work));
-      return absl::OkStatus();
+    if (length == WorkLength::kLong) {
+      if (long_works_ == options_.max_long_works) {
+        waiting_long_works_.push_back(std::move(work));
+        return absl::OkStatus();
+      }
+      ++long_works_;
     }
-    if (length == WorkLength::kLong) ++long_works_;
   }
-  if (length == WorkLength::kLong) {
-    PostLong(std::move(work));
-    return absl::OkStatus();
-  }
-  post_([this, work = std::move(work)]() mutable {
-    work();
-    work = nullptr;
-    Ended();
-  });
+  HandOver(length, std::move(work));
   return absl::OkStatus();
 }
 
-void Dispatcher::PostLong(std::function<void()> work) {
-  post_([this, work = std::move(work)]() mutable {
+void Dispatcher::HandOver(WorkLength length, std::function<void()> work) {
+  post_([this, length, work = std::move(work)]() mutable {
     work();
     work = nullptr;
-    LongEnded();
+    if (length == WorkLength::kLong) LongEnded();
     Ended();
   });
 }
@@ -83,7 +77,7 @@ void Dispatcher::LongEnded() {
     next = std::move(waiting_long_works_.front());
     waiting_long_works_.pop_front();
   }
-  PostLong(std::move(next));
+  HandOver(WorkLength::kLong, std::move(next));
 }
 
 absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Dispatch(ServablePtr servable, DispatchedCall call,

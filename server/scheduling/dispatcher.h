@@ -79,7 +79,7 @@ class Dispatcher {
 
  private:
   absl::Status CheckRoom() const;
-  void PostLong(std::function<void()> work);
+  void HandOver(WorkLength length, std::function<void()> work);
   void LongEnded();
   void Ended();
 
