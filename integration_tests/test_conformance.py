@@ -286,11 +286,12 @@ def test_as_many_of_a_cases_guards_fail_as_are_asked_for_and_those_not_reached_a
 def test_a_result_names_files_as_the_tree_has_them(tmp_path, monkeypatch):
     monkeypatch.setattr(report, "RESULTS", tmp_path)
     monkeypatch.setattr(report, "PAGE", tmp_path / "page.md")
-    reason = f'File "{ROOT}/integration_tests/a.py", line 3'
+    reason = f'File "{ROOT}/integration_tests/a.py", line 3; File "/another/checkout/integration_tests/b.py", line 4'
     content = {"cases": {"a": {"group": "g", "verdict": "miss", "reason": reason}}}
     report.write(report.summarize(content, [], "s", "Title"))
     for written in (tmp_path / "s.json", tmp_path / "page.md"):
         assert "integration_tests/a.py" in written.read_text() and str(ROOT) not in written.read_text()
+        assert "integration_tests/b.py" in written.read_text() and "/another" not in written.read_text()
 
 
 def test_each_way_of_running_a_suite_has_a_heading_of_its_own():

@@ -3,6 +3,7 @@ be run without the others."""
 
 import fnmatch
 import json
+import re
 import statistics
 import subprocess
 from collections import Counter, defaultdict
@@ -131,9 +132,14 @@ def _fits(entry, name, verdict):
 def write(summary):
     RESULTS.mkdir(exist_ok=True)
     kept = {key: value for key, value in summary.items() if key != "stale"}
-    # Messages name files of the tree; where that lies is one machine's.
-    (RESULTS / f"{summary['suite']}.json").write_text(_json(kept).replace(f"{ROOT}/", ""))
+    (RESULTS / f"{summary['suite']}.json").write_text(_without_folders(_json(kept)))
     write_page()
+
+
+def _without_folders(text):
+    """Messages name files of the tree, of this checkout or of the one that a case was made in; where they lie is one
+    machine's."""
+    return re.sub(r'/[^\s"\\]*/(?=integration_tests/)', "", text.replace(f"{ROOT}/", ""))
 
 
 def write_page():
