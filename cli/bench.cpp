@@ -21,7 +21,7 @@
 namespace hearth::cli {
 namespace {
 
-constexpr const char* kCommand = "bench";
+constexpr const char* kBench = "bench";
 constexpr const char* kMethod = "/inference.GRPCInferenceService/ModelInfer";
 // What an open loop has under way at most, where --clients does not say.
 constexpr int kMostUnderWay = 4096;
@@ -39,8 +39,6 @@ struct BenchOptions {
 // Of latencies, in the order in which they are shown.
 const std::vector<std::pair<const char*, double>> kPercentiles = {
     {"p50", 0.5}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}, {"p99.9", 0.999}};
-
-double Milliseconds(std::chrono::nanoseconds time) { return static_cast<double>(time.count()) * 1e-6; }
 
 double RateOf(const LoadResult& result) {
   return result.seconds > 0 ? static_cast<double>(result.latencies.count()) / result.seconds : 0;
@@ -92,10 +90,10 @@ void PrintResult(const BenchOptions& options, const LoadResult& result) {
 
 int Bench(BenchOptions& options) {
   if (const absl::Status status = ReadTarget(options.target, options.server); !status.ok()) {
-    return FailWithLine(kCommand, MessageOf(status));
+    return FailWithLine(kBench, MessageOf(status));
   }
   if (options.inputs.random && !options.inputs.inputs.empty()) {
-    return FailWithLine(kCommand, "--input and --random exclude each other");
+    return FailWithLine(kBench, "--input and --random exclude each other");
   }
   // Unlike a single request, whose answer is looked at, this one may be of anything.
   options.inputs.random = options.inputs.inputs.empty();
@@ -103,20 +101,20 @@ int Bench(BenchOptions& options) {
   std::vector<Connection> connections;
   for (int i = 0; i < options.connections; ++i) {
     auto connection = Connection::Open(options.server);
-    if (!connection.ok()) return FailWithLine(kCommand, MessageOf(connection.status()));
+    if (!connection.ok()) return FailWithLine(kBench, MessageOf(connection.status()));
     connections.push_back(*std::move(connection));
   }
   const auto stub = inference::GRPCInferenceService::NewStub(connections[0].channel());
   const auto model = AskInputs(connections[0], *stub, options.server);
-  if (!model.ok()) return FailWithLine(kCommand, absl::StrCat(options.server.address, ": ", model.status().message()));
+  if (!model.ok()) return FailWithLine(kBench, absl::StrCat(options.server.address, ": ", model.status().message()));
   const auto inputs = MakeInputs(options.inputs, *model);
-  if (!inputs.ok()) return FailWithLine(kCommand, MessageOf(inputs.status()));
+  if (!inputs.ok()) return FailWithLine(kBench, MessageOf(inputs.status()));
   const inference::ModelInferRequest request = MakeRequest(options.server, *inputs);
   // What fails once fails each time: said as `hearth infer` says it.
   inference::ModelInferResponse response;
   const absl::Status first =
       connections[0].Call(*stub, &inference::GRPCInferenceService::Stub::ModelInfer, request, response);
-  if (!first.ok()) return FailWithStatus(kCommand, first);
+  if (!first.ok()) return FailWithStatus(kBench, first);
 
   const grpc::Slice bytes(request.SerializeAsString());
   const LoadResult result = GenerateLoad(connections, kMethod, grpc::ByteBuffer(&bytes, 1), options.load);
@@ -132,7 +130,7 @@ int Bench(BenchOptions& options) {
 
 Action AddBench(CLI::App& app) {
   auto options = std::make_shared<BenchOptions>();
-  CLI::App* bench = app.add_subcommand(kCommand, "Sends one request over and over, and measures the answers");
+  CLI::App* bench = app.add_subcommand(kBench, "Sends one request over and over, and measures the answers");
   AddTarget(*bench, options->target);
   bench->add_option("--model-version", options->server.version, "Its version; the server's choice if not given");
   AddInputOptions(*bench, options->inputs);

@@ -19,7 +19,7 @@
 namespace hearth::cli {
 namespace {
 
-std::string Bad(std::string_view message) { return "bad " + EscapeLine(OneLine(message)); }
+std::string BadLine(std::string_view message) { return "bad " + EscapeLine(OneLine(message)); }
 
 struct LoadedArchive {
   std::string path;
@@ -28,8 +28,8 @@ struct LoadedArchive {
 };
 
 // `predecessor` as in LoadOptions.
-absl::Status Load(Session& session, const std::string& path, const std::string& method, bool keep,
-                  LoadedArchive& loaded, std::shared_ptr<const Model> predecessor = nullptr) {
+absl::Status LoadCase(Session& session, const std::string& path, const std::string& method, bool keep,
+                      LoadedArchive& loaded, std::shared_ptr<const Model> predecessor = nullptr) {
   const std::string function = path.ends_with(".py") ? method : "";
   if (keep && loaded.model != nullptr && loaded.path == path && loaded.function == function) return absl::OkStatus();
   loaded = {};
@@ -72,24 +72,24 @@ std::string RunCase(Session& session, const CasesOptions& options, const std::st
   const std::vector<std::string_view> views = SplitText(line, '\t');
   std::vector<std::string> fields(views.begin(), views.end());
   if (fields.size() < 3 || fields.size() > 6 || fields[0].empty() || fields[1].empty()) {
-    return Bad("expected archive, inputs, output and perhaps method, seed and guard with tabs between, found '" + line +
-               "'");
+    return BadLine("expected archive, inputs, output and perhaps method, seed and guard with tabs between, found '" +
+                   line + "'");
   }
   fields.resize(6);
   const auto& [archive, inputs_path, output, method, seed_text, guard_text] =
       std::tie(fields[0], fields[1], fields[2], fields[3], fields[4], fields[5]);
   uint64_t seed = 0;
   if (!seed_text.empty() && !absl::SimpleAtoi(seed_text, &seed)) {
-    return Bad("a seed is a number from 0 to 2^64 - 1, found '" + seed_text + "'");
+    return BadLine("a seed is a number from 0 to 2^64 - 1, found '" + seed_text + "'");
   }
   CallOptions settings;
   if (!guard_text.empty() && !absl::SimpleAtoi(guard_text, &settings.failing_guard.emplace())) {
-    return Bad("a guard is a number from 0 to 2^64 - 1, found '" + guard_text + "'");
+    return BadLine("a guard is a number from 0 to 2^64 - 1, found '" + guard_text + "'");
   }
-  const absl::Status found = Load(session, archive, method, options.keep_loaded, loaded);
-  if (!found.ok()) return Bad(MessageOf(found));
+  const absl::Status found = LoadCase(session, archive, method, options.keep_loaded, loaded);
+  if (!found.ok()) return BadLine(MessageOf(found));
   const auto inputs = ReadInputs(inputs_path);
-  if (!inputs.ok()) return Bad(MessageOf(inputs.status()));
+  if (!inputs.ok()) return BadLine(MessageOf(inputs.status()));
   const auto call = [&](const CallInputs& given) {
     if (!seed_text.empty() || options.seed) SeedGenerators(seed_text.empty() ? *options.seed : seed);
     return session.Call(*loaded.model, method, given, settings);
@@ -97,14 +97,14 @@ std::string RunCase(Session& session, const CasesOptions& options, const std::st
   if (options.session.compiler.profiled && !options.keep_loaded) {
     // Into which the first call may write.
     const auto own_inputs = ReadInputs(inputs_path);
-    if (!own_inputs.ok()) return Bad(MessageOf(own_inputs.status()));
+    if (!own_inputs.ok()) return BadLine(MessageOf(own_inputs.status()));
     (void)call(*own_inputs);
-    const absl::Status again = Load(session, archive, method, false, loaded, loaded.model);
-    if (!again.ok()) return Bad(MessageOf(again));
+    const absl::Status again = LoadCase(session, archive, method, false, loaded, loaded.model);
+    if (!again.ok()) return BadLine(MessageOf(again));
   }
   const auto answer = call(*inputs);
   if (settings.failing_guard) PrintPlans(*loaded.model);
-  if (!answer.ok() && !ModelRaised(answer.status())) return Bad(MessageOf(answer.status()));
+  if (!answer.ok() && !ModelRaised(answer.status())) return BadLine(MessageOf(answer.status()));
   if (!output.empty() && output != "-") {
     absl::Status written;
     if (options.with_arguments) {
@@ -112,7 +112,7 @@ std::string RunCase(Session& session, const CasesOptions& options, const std::st
     } else if (answer.ok()) {
       written = WriteAnswer(*answer, output);
     }
-    if (!written.ok()) return Bad(MessageOf(written));
+    if (!written.ok()) return BadLine(MessageOf(written));
   }
   return answer.ok() ? "ok" : "raised " + EscapeLine(RaisedMessage(answer.status()));
 }
@@ -134,7 +134,7 @@ int RunCases(const CasesOptions& options) {
     try {
       answer = RunCase(*session, options, line, loaded);
     } catch (const std::exception& error) {
-      answer = Bad(error.what());
+      answer = BadLine(error.what());
     }
     std::puts(answer.c_str());
     std::fflush(stdout);

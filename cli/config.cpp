@@ -24,7 +24,7 @@
 namespace hearth::cli {
 namespace {
 
-constexpr const char* kCommand = "config";
+constexpr const char* kConfig = "config";
 constexpr const char* kObserved = "hearth.observed";
 constexpr const char* kAssumed = "hearth.assumed";
 
@@ -53,7 +53,7 @@ std::string TakeNames(inference::ModelConfig& config, const char* parameter) {
   return absl::StrJoin(names, ", ");
 }
 
-int Print(inference::ModelConfig config, bool json) {
+int PrintConfig(inference::ModelConfig config, bool json) {
   const std::string observed = TakeNames(config, kObserved);
   const std::string assumed = TakeNames(config, kAssumed);
   std::string text;
@@ -62,7 +62,7 @@ int Print(inference::ModelConfig config, bool json) {
     options.add_whitespace = true;
     options.preserve_proto_field_names = true;
     if (!google::protobuf::util::MessageToJsonString(config, &text, options).ok()) {
-      return FailWithLine(kCommand, "the configuration cannot be made into JSON");
+      return FailWithLine(kConfig, "the configuration cannot be made into JSON");
     }
   } else {
     if (!observed.empty()) {
@@ -190,29 +190,29 @@ absl::StatusOr<inference::ModelConfig> ConfigOfArchive(const ConfigOptions& opti
 
 int Config(ConfigOptions& options) {
   if (options.archive.empty() == options.target.words.empty()) {
-    return FailWithLine(kCommand, "give a server's MODEL, or --archive ARCHIVE with --inputs IN.pt");
+    return FailWithLine(kConfig, "give a server's MODEL, or --archive ARCHIVE with --inputs IN.pt");
   }
   if (options.archive.empty() != options.inputs.empty()) {
-    return FailWithLine(kCommand, "--archive and --inputs go together");
+    return FailWithLine(kConfig, "--archive and --inputs go together");
   }
   if (!options.archive.empty()) {
     auto config = ConfigOfArchive(options);
-    if (!config.ok()) return FailWithStatus(kCommand, config.status());
-    return Print(*std::move(config), options.json);
+    if (!config.ok()) return FailWithStatus(kConfig, config.status());
+    return PrintConfig(*std::move(config), options.json);
   }
   if (const absl::Status status = ReadTarget(options.target, options.server); !status.ok()) {
-    return FailWithLine(kCommand, MessageOf(status));
+    return FailWithLine(kConfig, MessageOf(status));
   }
   auto config = ConfigOfServer(options.server);
-  if (!config.ok()) return FailWithLine(kCommand, MessageOf(config.status()));
-  return Print(*std::move(config), options.json);
+  if (!config.ok()) return FailWithLine(kConfig, MessageOf(config.status()));
+  return PrintConfig(*std::move(config), options.json);
 }
 
 }  // namespace
 
 Action AddConfig(CLI::App& app) {
   auto options = std::make_shared<ConfigOptions>();
-  CLI::App* config = app.add_subcommand(kCommand, "Prints the config.pbtxt that follows from what is known of a model");
+  CLI::App* config = app.add_subcommand(kConfig, "Prints the config.pbtxt that follows from what is known of a model");
   AddTarget(*config, options->target)->required(false)->expected(0, 2);
   config->add_option("--model-version", options->server.version, "Its version; the server's choice if not given");
   config->add_option("--archive", options->archive, "Of this archive, without a server")->type_name("ARCHIVE");
@@ -220,7 +220,7 @@ Action AddConfig(CLI::App& app) {
       ->add_option("--inputs", options->inputs,
                    "For --archive: an example as `hearth run` takes it; may be given again")
       ->type_name("IN.pt");
-  config->add_flag("--json", options->json, "Print as JSON, for `hearth load --config`");
+  config->add_flag("--json", options->json, "PrintConfig as JSON, for `hearth load --config`");
   AddSessionOptions(*config, options->session);
   AddConnectionOptions(*config, options->server);
   return [options] { return Config(*options); };

@@ -27,7 +27,7 @@
 namespace hearth::cli {
 namespace {
 
-constexpr const char* kCommand = "infer";
+constexpr const char* kInfer = "infer";
 using Stub = inference::GRPCInferenceService::Stub;
 
 struct InferOptions {
@@ -98,7 +98,7 @@ absl::Status WriteOutputs(const Tensors& outputs, const std::string& folder) {
   return absl::OkStatus();
 }
 
-void Print(const InferOptions& options, const inference::ModelInferResponse& response, const Tensors& outputs) {
+void PrintOutputs(const InferOptions& options, const inference::ModelInferResponse& response, const Tensors& outputs) {
   if (options.json) {
     Json json = {{"model", response.model_name()}, {"version", response.model_version()}, {"outputs", Json::array()}};
     for (const WireTensor& tensor : outputs) json["outputs"].push_back(OutputToJson(tensor));
@@ -115,44 +115,44 @@ void Print(const InferOptions& options, const inference::ModelInferResponse& res
 
 int InferTensors(const InferOptions& options) {
   if (options.inputs.random == !options.inputs.inputs.empty()) {
-    return FailWithLine(kCommand, "give --input NAME=FILE.npy for each input, or --random");
+    return FailWithLine(kInfer, "give --input NAME=FILE.npy for each input, or --random");
   }
   const auto connection = Connection::Open(options.server);
-  if (!connection.ok()) return FailWithLine(kCommand, MessageOf(connection.status()));
+  if (!connection.ok()) return FailWithLine(kInfer, MessageOf(connection.status()));
   const auto stub = inference::GRPCInferenceService::NewStub(connection->channel());
   const auto model = AskInputs(*connection, *stub, options.server);
-  if (!model.ok()) return FailWithLine(kCommand, absl::StrCat(options.server.address, ": ", model.status().message()));
+  if (!model.ok()) return FailWithLine(kInfer, absl::StrCat(options.server.address, ": ", model.status().message()));
   const auto inputs = MakeInputs(options.inputs, *model);
-  if (!inputs.ok()) return FailWithLine(kCommand, MessageOf(inputs.status()));
+  if (!inputs.ok()) return FailWithLine(kInfer, MessageOf(inputs.status()));
   inference::ModelInferRequest request = MakeRequest(options.server, *inputs);
   for (const std::string& name : options.outputs) request.add_outputs()->set_name(name);
   inference::ModelInferResponse response;
   const absl::Status status = connection->Call(*stub, &Stub::ModelInfer, request, response);
-  if (!status.ok()) return FailWithStatus(kCommand, status);
+  if (!status.ok()) return FailWithStatus(kInfer, status);
   const auto outputs = ReadOutputs(response);
-  if (!outputs.ok()) return FailWithLine(kCommand, MessageOf(outputs.status()));
+  if (!outputs.ok()) return FailWithLine(kInfer, MessageOf(outputs.status()));
   if (!options.output_dir.empty()) {
     const absl::Status written = WriteOutputs(*outputs, options.output_dir);
-    if (!written.ok()) return FailWithLine(kCommand, MessageOf(written));
+    if (!written.ok()) return FailWithLine(kInfer, MessageOf(written));
   }
-  Print(options, response, *outputs);
+  PrintOutputs(options, response, *outputs);
   return kSuccess;
 }
 
 int Infer(InferOptions& options) {
   if (const absl::Status status = ReadTarget(options.target, options.server); !status.ok()) {
-    return FailWithLine(kCommand, MessageOf(status));
+    return FailWithLine(kInfer, MessageOf(status));
   }
   if (options.list_methods) return ListMethods(options.server, options.json);
   if (options.native.method.empty()) {
     if (options.native.inputs.empty()) return InferTensors(options);
-    return FailWithLine(kCommand, "--inputs IN.pt goes with --method");
+    return FailWithLine(kInfer, "--inputs IN.pt goes with --method");
   }
   if (options.inputs.random || !options.inputs.inputs.empty() || !options.output_dir.empty() ||
       options.outputs.size() > 1) {
-    return FailWithLine(kCommand, "with --method, give --inputs IN.pt and at most one --output OUT.pt");
+    return FailWithLine(kInfer, "with --method, give --inputs IN.pt and at most one --output OUT.pt");
   }
-  if (options.native.inputs.empty()) return FailWithLine(kCommand, "give the method's arguments with --inputs IN.pt");
+  if (options.native.inputs.empty()) return FailWithLine(kInfer, "give the method's arguments with --inputs IN.pt");
   NativeCallOptions native = options.native;
   if (!options.outputs.empty()) native.output = options.outputs.front();
   native.json = options.json;
@@ -163,7 +163,7 @@ int Infer(InferOptions& options) {
 
 Action AddInfer(CLI::App& app) {
   auto options = std::make_shared<InferOptions>();
-  CLI::App* infer = app.add_subcommand(kCommand, "Asks a server for one inference over gRPC");
+  CLI::App* infer = app.add_subcommand(kInfer, "Asks a server for one inference over gRPC");
   AddTarget(*infer, options->target);
   infer->add_option("--model-version", options->server.version, "Its version; the server's choice if not given");
   infer->add_flag("--methods", options->list_methods, "List the model's methods, ask nothing else");
@@ -177,7 +177,7 @@ Action AddInfer(CLI::App& app) {
                     "torch.load, in place of a summary");
   infer->add_option("--output-dir", options->output_dir, "Write each output to NAME.npy in this folder as well");
   AddConnectionOptions(*infer, options->server);
-  infer->add_flag("--json", options->json, "Print the answer as JSON");
+  infer->add_flag("--json", options->json, "PrintOutputs the answer as JSON");
   return [options] { return Infer(*options); };
 }
 

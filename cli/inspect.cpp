@@ -24,7 +24,7 @@
 namespace hearth::cli {
 namespace {
 
-constexpr const char* kCommand = "inspect";
+constexpr const char* kInspect = "inspect";
 
 struct InspectOptions {
   std::string archive;
@@ -139,7 +139,7 @@ class Inspection {
 
   int Print() {
     if (methods_.empty() && !options_.method.empty()) {
-      return FailWithLine(kCommand, absl::StrCat(options_.archive, ": there is no method '", options_.method,
+      return FailWithLine(kInspect, absl::StrCat(options_.archive, ": there is no method '", options_.method,
                                                  "'; it has ", MethodNames()));
     }
     if (options_.json) return PrintAsJson();
@@ -206,7 +206,7 @@ class Inspection {
   int PrintGraphs() const {
     for (const MethodInfo& method : methods_) {
       const auto text = Graph(method);
-      if (!text.ok()) return FailWithLine(kCommand, MessageOf(text.status()));
+      if (!text.ok()) return FailWithLine(kInspect, MessageOf(text.status()));
       if (methods_.size() > 1) std::printf("# %s\n", method.name.c_str());
       std::fputs(text->c_str(), stdout);
     }
@@ -240,7 +240,7 @@ class Inspection {
       json["graphs"] = Json::object();
       for (const MethodInfo& method : methods_) {
         const auto text = Graph(method);
-        if (!text.ok()) return FailWithLine(kCommand, MessageOf(text.status()));
+        if (!text.ok()) return FailWithLine(kInspect, MessageOf(text.status()));
         json["graphs"][method.name] = *text;
       }
     }
@@ -265,11 +265,11 @@ int Inspect(const InspectOptions& options) {
     if (options.served.size() > 2) server.version = options.served[2];
     return PrintPlans(server, options.graph, options.json);
   }
-  if (options.archive.empty()) return FailWithLine(kCommand, "give an ARCHIVE, or --plans ADDRESS MODEL");
+  if (options.archive.empty()) return FailWithLine(kInspect, "give an ARCHIVE, or --plans ADDRESS MODEL");
   auto session = Session::Open(options.session);
-  if (!session.ok()) return FailWithLine(kCommand, MessageOf(session.status()));
+  if (!session.ok()) return FailWithLine(kInspect, MessageOf(session.status()));
   auto model = session->Load(options.archive, options.method);
-  if (!model.ok()) return FailWithLine(kCommand, MessageOf(model.status()));
+  if (!model.ok()) return FailWithLine(kInspect, MessageOf(model.status()));
   return Inspection(options, *std::move(model)).Print();
 }
 
@@ -277,7 +277,7 @@ int Inspect(const InspectOptions& options) {
 
 Action AddInspect(CLI::App& app) {
   auto options = std::make_shared<InspectOptions>();
-  CLI::App* inspect = app.add_subcommand(kCommand, "Shows what an archive offers and holds");
+  CLI::App* inspect = app.add_subcommand(kInspect, "Shows what an archive offers and holds");
   CLI::Option* archive =
       inspect->add_option("ARCHIVE", options->archive, "What torch.jit.save wrote, or a file of TorchScript (.py)");
   inspect

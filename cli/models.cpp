@@ -26,7 +26,7 @@ namespace hearth::cli {
 namespace {
 
 using Service = inference::GRPCInferenceService;
-using Stub = Service::Stub;
+using Stub = inference::GRPCInferenceService::Stub;
 
 struct RepositoryOptions {
   ServerOptions server;

@@ -18,7 +18,7 @@
 namespace hearth::cli {
 namespace {
 
-constexpr const char* kCommand = "infer";
+constexpr const char* kNativeInfer = "infer";
 
 absl::StatusOr<v1::CallRequest> MakeRequest(const ServerOptions& server, const NativeCallOptions& options) {
   const auto inputs = ReadInputs(options.inputs);
@@ -66,7 +66,7 @@ std::string MethodText(const v1::Method& method) {
   return absl::StrCat(method.name(), "(", absl::StrJoin(arguments, ", "), ") -> ", method.return_type(), "\n");
 }
 
-Json MethodToJson(const v1::Method& method) {
+Json MethodMessageToJson(const v1::Method& method) {
   Json arguments = Json::array();
   for (const v1::Method::Argument& argument : method.arguments()) {
     Json json = {{"name", argument.name()}, {"type", argument.type()}};
@@ -83,18 +83,18 @@ Json MethodToJson(const v1::Method& method) {
 
 int CallMethod(const ServerOptions& server, const NativeCallOptions& options) {
   const auto request = MakeRequest(server, options);
-  if (!request.ok()) return FailWithLine(kCommand, MessageOf(request.status()));
+  if (!request.ok()) return FailWithLine(kNativeInfer, MessageOf(request.status()));
   const auto connection = Connection::Open(server);
-  if (!connection.ok()) return FailWithLine(kCommand, MessageOf(connection.status()));
+  if (!connection.ok()) return FailWithLine(kNativeInfer, MessageOf(connection.status()));
   const auto stub = v1::ModelService::NewStub(connection->channel());
   v1::CallResponse response;
   const absl::Status status = connection->Call(*stub, &v1::ModelService::Stub::Call, *request, response);
-  if (!status.ok()) return FailWithStatus(kCommand, status);
+  if (!status.ok()) return FailWithStatus(kNativeInfer, status);
   const auto result = ReadResult(response);
-  if (!result.ok()) return FailWithLine(kCommand, MessageOf(result.status()));
+  if (!result.ok()) return FailWithLine(kNativeInfer, MessageOf(result.status()));
   if (!options.output.empty()) {
     const absl::Status written = WriteAnswer(*result, options.output);
-    if (!written.ok()) return FailWithLine(kCommand, MessageOf(written));
+    if (!written.ok()) return FailWithLine(kNativeInfer, MessageOf(written));
   }
   if (options.json) {
     PrintJson({{"model", response.model()},
@@ -110,17 +110,17 @@ int CallMethod(const ServerOptions& server, const NativeCallOptions& options) {
 
 int ListMethods(const ServerOptions& server, bool json) {
   const auto connection = Connection::Open(server);
-  if (!connection.ok()) return FailWithLine(kCommand, MessageOf(connection.status()));
+  if (!connection.ok()) return FailWithLine(kNativeInfer, MessageOf(connection.status()));
   const auto stub = v1::ModelService::NewStub(connection->channel());
   v1::ListMethodsRequest request;
   request.set_model(server.model);
   request.set_version(server.version);
   v1::ListMethodsResponse response;
   const absl::Status status = connection->Call(*stub, &v1::ModelService::Stub::ListMethods, request, response);
-  if (!status.ok()) return FailWithStatus(kCommand, status);
+  if (!status.ok()) return FailWithStatus(kNativeInfer, status);
   if (json) {
     Json methods = Json::array();
-    for (const v1::Method& method : response.methods()) methods.push_back(MethodToJson(method));
+    for (const v1::Method& method : response.methods()) methods.push_back(MethodMessageToJson(method));
     PrintJson({{"model", response.model()}, {"version", response.version()}, {"methods", std::move(methods)}});
     return kSuccess;
   }

@@ -32,7 +32,7 @@ struct Header {
   std::vector<int64_t> shape;
 };
 
-absl::Status Bad(const std::string& what) {
+absl::Status BadNpy(const std::string& what) {
   return absl::InvalidArgumentError(absl::StrCat("not a sound .npy file: ", what));
 }
 
@@ -44,25 +44,25 @@ class HeaderParser {
   absl::StatusOr<Header> Parse() {
     Header header;
     bool has_descr = false, has_order = false, has_shape = false;
-    if (!Take('{')) return Bad("its header is not a dict");
+    if (!Take('{')) return BadNpy("its header is not a dict");
     while (!Take('}')) {
       std::string key;
-      if (!TakeString(key) || !Take(':')) return Bad("its header has no key where one is expected");
+      if (!TakeString(key) || !Take(':')) return BadNpy("its header has no key where one is expected");
       if (key == "descr" && !has_descr) {
         has_descr = true;
-        if (!TakeString(header.descr)) return Bad("arrays of records are not taken");
+        if (!TakeString(header.descr)) return BadNpy("arrays of records are not taken");
       } else if (key == "fortran_order" && !has_order) {
         has_order = true;
-        if (!TakeBool(header.fortran_order)) return Bad("its fortran_order is neither True nor False");
+        if (!TakeBool(header.fortran_order)) return BadNpy("its fortran_order is neither True nor False");
       } else if (key == "shape" && !has_shape) {
         has_shape = true;
-        if (!TakeShape(header.shape)) return Bad("its shape is not a tuple of sizes");
+        if (!TakeShape(header.shape)) return BadNpy("its shape is not a tuple of sizes");
       } else {
-        return Bad(absl::StrCat("its header has an unexpected key '", key, "'"));
+        return BadNpy(absl::StrCat("its header has an unexpected key '", key, "'"));
       }
-      if (!Take(',') && !Peek('}')) return Bad("its header has no comma where one is expected");
+      if (!Take(',') && !Peek('}')) return BadNpy("its header has no comma where one is expected");
     }
-    if (!has_descr || !has_order || !has_shape) return Bad("its header lacks descr, fortran_order or shape");
+    if (!has_descr || !has_order || !has_shape) return BadNpy("its header lacks descr, fortran_order or shape");
     return header;
   }
 
@@ -167,7 +167,7 @@ std::string RowMajor(const std::string& data, const std::vector<int64_t>& shape,
 }
 
 absl::Status AppendUtf8(uint32_t code, std::string& text) {
-  if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return Bad("a string has a character that is none");
+  if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return BadNpy("a string has a character that is none");
   if (code < 0x80) {
     text += static_cast<char>(code);
   } else if (code < 0x800) {
@@ -216,18 +216,18 @@ absl::StatusOr<std::vector<std::string>> UnpadStrings(const std::string& data, s
 
 // Splits the file into its header's text and its data.
 absl::Status Split(std::string_view file, std::string_view& header, std::string_view& data) {
-  if (!file.starts_with(kMagic)) return Bad("it does not begin as one");
+  if (!file.starts_with(kMagic)) return BadNpy("it does not begin as one");
   file.remove_prefix(kMagic.size());
-  if (file.size() < 2) return Bad("it is cut off");
+  if (file.size() < 2) return BadNpy("it is cut off");
   const int version = static_cast<unsigned char>(file[0]);
-  if (version < 1 || version > 3) return Bad(absl::StrCat("its version is ", version));
+  if (version < 1 || version > 3) return BadNpy(absl::StrCat("its version is ", version));
   const size_t length_bytes = version == 1 ? 2 : 4;
   file.remove_prefix(2);
-  if (file.size() < length_bytes) return Bad("it is cut off");
+  if (file.size() < length_bytes) return BadNpy("it is cut off");
   uint32_t length = 0;
   std::memcpy(&length, file.data(), length_bytes);
   file.remove_prefix(length_bytes);
-  if (file.size() < length) return Bad("its header is cut off");
+  if (file.size() < length) return BadNpy("its header is cut off");
   header = file.substr(0, length);
   data = file.substr(length);
   return absl::OkStatus();
@@ -242,7 +242,7 @@ absl::StatusOr<WireTensor> ParseNpy(std::string_view file) {
   if (!header.ok()) return header.status();
 
   const std::string& descr = header->descr;
-  if (descr.size() < 3) return Bad(absl::StrCat("its dtype '", descr, "' is none"));
+  if (descr.size() < 3) return BadNpy(absl::StrCat("its dtype '", descr, "' is none"));
   const bool is_big = descr.front() == '>';
   const char kind = descr[1];
   uint64_t size = 0;
@@ -258,11 +258,11 @@ absl::StatusOr<WireTensor> ParseNpy(std::string_view file) {
   size_t width = size, bytes = 0;
   if ((kind == 'U' && __builtin_mul_overflow(size, 4, &width)) || !count ||
       __builtin_mul_overflow(static_cast<size_t>(*count), width, &bytes)) {
-    return Bad("its shape is impossible");
+    return BadNpy("its shape is impossible");
   }
-  if (data.size() != bytes) return Bad(absl::StrCat("expected ", bytes, " bytes of data, found ", data.size()));
+  if (data.size() != bytes) return BadNpy(absl::StrCat("expected ", bytes, " bytes of data, found ", data.size()));
   // Strings of width 0 take no bytes, so the file's size does not bound how many there are.
-  if (is_string && width == 0 && *count > (1 << 24)) return Bad("its shape is impossible");
+  if (is_string && width == 0 && *count > (1 << 24)) return BadNpy("its shape is impossible");
 
   std::string elements(data);
   if (is_big && kind != 'S') SwapBytes(elements, kind == 'U' ? 4 : width);

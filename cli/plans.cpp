@@ -18,7 +18,7 @@
 namespace hearth::cli {
 namespace {
 
-constexpr const char* kCommand = "inspect";
+constexpr const char* kInspectPlans = "inspect";
 
 std::string StateText(const v1::Plan& plan) { return absl::AsciiStrToLower(v1::Plan::State_Name(plan.state())); }
 
@@ -52,7 +52,7 @@ Json PlanToJson(const v1::Plan& plan, bool graphs) {
   return json;
 }
 
-void Print(const v1::Plan& plan) {
+void PrintPlan(const v1::Plan& plan) {
   std::printf("%s(%s)\n  %s, about %llu calls", plan.method().c_str(), plan.arguments().c_str(),
               StateText(plan).c_str(), static_cast<unsigned long long>(plan.calls()));
   if (plan.state() == v1::Plan::COMPILED) {
@@ -105,14 +105,14 @@ void PrintAll(const v1::ListPlansResponse& response) {
                 compilation.stage().c_str(), compilation.pass().empty() ? "no pass yet" : compilation.pass().c_str(),
                 compilation.resting() ? ", which rests: the compiler's share of the processor is used up" : "");
   }
-  for (const v1::Plan* plan : plans) Print(*plan);
+  for (const v1::Plan* plan : plans) PrintPlan(*plan);
 }
 
 }  // namespace
 
 int PrintPlans(const ServerOptions& server, bool graphs, bool json) {
   const auto connection = Connection::Open(server);
-  if (!connection.ok()) return FailWithLine(kCommand, MessageOf(connection.status()));
+  if (!connection.ok()) return FailWithLine(kInspectPlans, MessageOf(connection.status()));
   const auto stub = v1::ModelService::NewStub(connection->channel());
   v1::ListPlansRequest request;
   request.set_model(server.model);
@@ -120,7 +120,7 @@ int PrintPlans(const ServerOptions& server, bool graphs, bool json) {
   request.set_graphs(graphs);
   v1::ListPlansResponse response;
   const absl::Status status = connection->Call(*stub, &v1::ModelService::Stub::ListPlans, request, response);
-  if (!status.ok()) return FailWithStatus(kCommand, status);
+  if (!status.ok()) return FailWithStatus(kInspectPlans, status);
   if (json) {
     Json plans = Json::array();
     for (const v1::Plan& plan : response.plans()) plans.push_back(PlanToJson(plan, graphs));

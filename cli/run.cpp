@@ -21,7 +21,7 @@
 namespace hearth::cli {
 namespace {
 
-constexpr const char* kCommand = "run";
+constexpr const char* kRun = "run";
 
 struct RunOptions {
   std::string archive;
@@ -38,10 +38,6 @@ struct RunOptions {
   SessionOptions session;
 };
 
-double Milliseconds(std::chrono::steady_clock::duration duration) {
-  return std::chrono::duration<double, std::milli>(duration).count();
-}
-
 std::string TimesText(std::vector<double> times) {
   char text[200];
   const double first = times.front();
@@ -52,8 +48,8 @@ std::string TimesText(std::vector<double> times) {
 }
 
 // `report` is null if nobody asked.
-void Print(const RunOptions& options, const c10::IValue& answer, double load_time, const std::vector<double>& times,
-           const CallReport* report) {
+void PrintRun(const RunOptions& options, const c10::IValue& answer, double load_time, const std::vector<double>& times,
+              const CallReport* report) {
   if (options.json) {
     Json json = {{"archive", options.archive},
                  {"method", options.method.empty() ? "forward" : options.method},
@@ -72,18 +68,18 @@ void Print(const RunOptions& options, const c10::IValue& answer, double load_tim
 
 int RunArchive(const RunOptions& options) {
   auto session = Session::Open(options.session);
-  if (!session.ok()) return FailWithLine(kCommand, MessageOf(session.status()));
+  if (!session.ok()) return FailWithLine(kRun, MessageOf(session.status()));
   const auto load_start = std::chrono::steady_clock::now();
   auto model = session->Load(options.archive, options.method);
   const double load_time = Milliseconds(std::chrono::steady_clock::now() - load_start);
-  if (!model.ok()) return FailWithLine(kCommand, MessageOf(model.status()));
+  if (!model.ok()) return FailWithLine(kRun, MessageOf(model.status()));
   c10::IValue answer;
   CallInputs left;  // the arguments as the last call left them
   std::vector<double> times;
   std::shared_ptr<CallReport> report;
   for (int i = 0; i < options.repeat; ++i) {
     auto inputs = ReadInputs(options.inputs);
-    if (!inputs.ok()) return FailWithLine(kCommand, MessageOf(inputs.status()));
+    if (!inputs.ok()) return FailWithLine(kRun, MessageOf(inputs.status()));
     left = *std::move(inputs);
     if (options.seed) SeedGenerators(*options.seed);
     if (options.explain && i + 1 == options.repeat) report = std::make_shared<CallReport>();
@@ -92,15 +88,15 @@ int RunArchive(const RunOptions& options) {
     settings.report = report;
     auto result = session->Call(**model, options.method, left, std::move(settings));
     times.push_back(Milliseconds(std::chrono::steady_clock::now() - start));
-    if (!result.ok()) return FailWithStatus(kCommand, result.status());
+    if (!result.ok()) return FailWithStatus(kRun, result.status());
     answer = *std::move(result);
   }
   if (!options.output.empty()) {
     const absl::Status written = options.with_arguments ? WriteAnswerAndInputs(&answer, left, options.output)
                                                         : WriteAnswer(answer, options.output);
-    if (!written.ok()) return FailWithLine(kCommand, MessageOf(written));
+    if (!written.ok()) return FailWithLine(kRun, MessageOf(written));
   }
-  Print(options, answer, load_time, times, report.get());
+  PrintRun(options, answer, load_time, times, report.get());
   return kSuccess;
 }
 
@@ -108,8 +104,8 @@ int RunAny(const RunOptions& options) {
   if (!options.cases.empty()) {
     return RunCases({options.cases, options.with_arguments, options.keep_loaded, options.seed, options.session});
   }
-  if (options.archive.empty()) return FailWithLine(kCommand, "give an ARCHIVE, or --cases FILE");
-  if (options.inputs.empty()) return FailWithLine(kCommand, "give the arguments with --inputs IN.pt");
+  if (options.archive.empty()) return FailWithLine(kRun, "give an ARCHIVE, or --cases FILE");
+  if (options.inputs.empty()) return FailWithLine(kRun, "give the arguments with --inputs IN.pt");
   return RunArchive(options);
 }
 
@@ -117,7 +113,7 @@ int RunAny(const RunOptions& options) {
 
 Action AddRun(CLI::App& app) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App* run = app.add_subcommand(kCommand, "Calls a method of an archive");
+  CLI::App* run = app.add_subcommand(kRun, "Calls a method of an archive");
   run->add_option("ARCHIVE", options->archive, "What torch.jit.save wrote, or a file of TorchScript (.py)");
   CLI::Option* inputs = run->add_option(
       "--inputs", options->inputs, "What torch.save wrote: a tuple of arguments, or a dict with 'args' and 'kwargs'");
@@ -129,7 +125,7 @@ Action AddRun(CLI::App& app) {
       "--with-arguments", options->with_arguments,
       "Write the arguments, as the call left them, beside the answer: a dict with 'args', 'kwargs', 'result'");
   run->add_option("--seed", options->seed, "Seed the random operators before each call, as torch.manual_seed does");
-  run->add_flag("--json", options->json, "Print the answer and the times as JSON");
+  run->add_flag("--json", options->json, "PrintRun the answer and the times as JSON");
   CLI::Option* explain = run->add_flag("--explain", options->explain,
                                        "Say what the last call ran, and the calls and time of each operator in it");
   run->add_option(

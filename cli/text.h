@@ -1,6 +1,7 @@
-// Small text tools on std::string_view, which Debian's abseil does not take.
+// Small tools for what is read and printed; on std::string_view, which Debian's abseil does not take.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,5 +30,7 @@ inline std::string_view StripText(std::string_view text) {
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
+
+inline double Milliseconds(std::chrono::nanoseconds time) { return static_cast<double>(time.count()) * 1e-6; }
 
 }  // namespace hearth::cli

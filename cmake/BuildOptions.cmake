@@ -7,6 +7,11 @@ add_compile_options(-Wall -Wextra -Wno-unused-parameter)
 # Paths in debug information and __FILE__ are relative to the tree, so that every clone makes the same objects.
 add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
 
+# LibTorch's headers alone are more than g++ collects garbage at, again and again: a tenth of the build.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(--param=ggc-min-heapsize=524288)
+endif()
+
 find_program(HEARTH_MOLD mold)
 if(HEARTH_MOLD)
   add_link_options(-fuse-ld=mold)

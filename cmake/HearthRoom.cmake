@@ -93,6 +93,12 @@ function(hearth_target_defaults target)
   target_precompile_headers(${target} REUSE_FROM hearth_pch)
 endfunction()
 
+# What includes gRPC, Protobuf or GoogleTest spends most of its compilation on their headers, so such files are compiled
+# several at once. Names without linkage must then differ between the files of a target (scripts/check_names.py).
+function(hearth_compile_together target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
+endfunction()
+
 function(hearth_room name)
   cmake_parse_arguments(PARSE_ARGV 1 ROOM "" "" "SOURCES;TESTS;USES;LINKS;TEST_USES;TEST_LINKS")
   hearth_check_uses(${name} ${name} ${ROOM_USES})
@@ -102,10 +108,15 @@ function(hearth_room name)
   add_library(hearth_${name} STATIC ${ROOM_SOURCES})
   hearth_target_defaults(hearth_${name})
   target_link_libraries(hearth_${name} PUBLIC ${ROOM_USES} ${ROOM_LINKS} hearth_torch Threads::Threads)
+  file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  if(NOT folder MATCHES "^(jit|proto)(/|$)")
+    hearth_compile_together(hearth_${name})
+  endif()
 
   if(ROOM_TESTS AND NOT HEARTH_FUZZ)
     add_executable(${name}_test ${ROOM_TESTS})
     hearth_target_defaults(${name}_test)
+    hearth_compile_together(${name}_test)
     target_link_libraries(${name}_test PRIVATE
       hearth_${name} ${ROOM_TEST_USES} ${ROOM_TEST_LINKS} GTest::gmock GTest::gtest_main)
     add_test(NAME ${name}_test COMMAND ${name}_test WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})

@@ -6,6 +6,7 @@ import tempfile
 import unittest
 
 import check_includes
+import check_names
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LAYERS = check_includes.read_layers((ROOT / "cmake/HearthRoom.cmake").read_text())
@@ -53,6 +54,34 @@ class IncludeRules(unittest.TestCase):
 
     def test_the_tree_itself_is_clean(self):
         subprocess.run([ROOT / "scripts/check_includes.py"], check=True)
+
+
+class NamesOfFiles(unittest.TestCase):
+    def problems_of(self, *declarations):
+        texts = [f"namespace hearth {{\nnamespace {{\n\n{text}\n\n}}  // namespace\n}}\n" for text in declarations]
+        return check_names.problems_of({f"{i}.cpp": text for i, text in enumerate(texts)})
+
+    def test_two_files_of_a_target_cannot_have_one_name(self):
+        for declaration in ("constexpr int kMost = 3;", "const char* const kNames[] = {", "class Reader {",
+                            "class Reader final : public Base {", "std::optional<int> Parse(const std::string& text) {"):
+            self.assertEqual(len(self.problems_of(declaration, declaration)), 1, declaration)
+        self.assertEqual(self.problems_of("int First() {", "int Second() {"), [])
+
+    def test_the_same_alias_is_no_problem_and_another_one_is(self):
+        self.assertEqual(self.problems_of("using Clock = A;", "using Clock = A;"), [])
+        self.assertEqual(len(self.problems_of("using Clock = A;", "using Clock = B;")), 1)
+
+    def test_names_that_others_may_use_are_left_to_the_linker(self):
+        text = "namespace hearth {\nint Public() { return 1; }\n}\n"
+        self.assertEqual(check_names.problems_of({"a.cpp": text, "b.cpp": text}), [])
+
+    def test_the_rooms_files_are_found(self):
+        lists = "hearth_room(http\n  SOURCES a.cpp b.cpp\n          c.cpp\n  TESTS a_test.cpp\n  USES support)\n"
+        self.assertEqual(list(check_names.targets_of(lists)),
+                         [("SOURCES", ["a.cpp", "b.cpp", "c.cpp"]), ("TESTS", ["a_test.cpp"])])
+
+    def test_the_tree_itself_is_clean(self):
+        subprocess.run([ROOT / "scripts/check_names.py"], check=True)
 
 
 class LayersInCMake(unittest.TestCase):

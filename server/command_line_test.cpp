@@ -29,7 +29,7 @@ absl::StatusOr<CommandLine> ParseMore(std::vector<std::string> arguments) {
   return Parse(std::move(arguments));
 }
 
-std::string ErrorOf(const absl::StatusOr<CommandLine>& line) {
+std::string CommandLineError(const absl::StatusOr<CommandLine>& line) {
   EXPECT_EQ(line.status().code(), absl::StatusCode::kInvalidArgument);
   return std::string(line.status().message());
 }
@@ -75,7 +75,8 @@ TEST(CommandLine, SizesHaveUnits) {
   EXPECT_EQ(line->settings.load_memory_limit(), 0);
   EXPECT_EQ(line->settings.kept_memory(), 64 << 20);
   EXPECT_GT(line->settings.requests_memory_limit(), 1 << 20);
-  EXPECT_THAT(ErrorOf(ParseMore({"--memory-limit", "much"})), HasSubstr("--memory-limit: 'much' is not a size"));
+  EXPECT_THAT(CommandLineError(ParseMore({"--memory-limit", "much"})),
+              HasSubstr("--memory-limit: 'much' is not a size"));
 }
 
 TEST(CommandLine, AFlagThatIsOnOrOffNeedsNoValueAndTakesAny) {
@@ -84,7 +85,7 @@ TEST(CommandLine, AFlagThatIsOnOrOffNeedsNoValueAndTakesAny) {
   EXPECT_TRUE(ParseMore({"--strict-readiness", "True"})->settings.strict_readiness());
   EXPECT_FALSE(ParseMore({"--strict-readiness=0"})->settings.strict_readiness());
   EXPECT_FALSE(ParseMore({"--compiler", "off"})->settings.compiler());
-  EXPECT_THAT(ErrorOf(ParseMore({"--compiler=maybe"})), HasSubstr("--compiler: 'maybe' is not true or false"));
+  EXPECT_THAT(CommandLineError(ParseMore({"--compiler=maybe"})), HasSubstr("--compiler: 'maybe' is not true or false"));
 }
 
 TEST(CommandLine, TheLastOfAFlagGivenTwiceCounts) {
@@ -134,7 +135,7 @@ TEST(CommandLine, WhatHasNoEffectIsWarnedOf) {
               ElementsAre(HasSubstr("--disable-auto-complete-config has no effect"),
                           HasSubstr("--backend-config has no effect"), HasSubstr("--backend-config has no effect"),
                           HasSubstr("load_model has no effect"), HasSubstr("repository_poll_secs has no effect")));
-  EXPECT_THAT(ErrorOf(ParseMore({"--reuse-grpc-port=1"})), HasSubstr("--reuse-grpc-port is not offered"));
+  EXPECT_THAT(CommandLineError(ParseMore({"--reuse-grpc-port=1"})), HasSubstr("--reuse-grpc-port is not offered"));
 }
 
 TEST(CommandLine, UnderTritonsNameItListensWhereTritonDoes) {
@@ -147,13 +148,14 @@ TEST(CommandLine, UnderTritonsNameItListensWhereTritonDoes) {
 }
 
 TEST(CommandLine, WhatIsWrongIsNamed) {
-  EXPECT_THAT(ErrorOf(Parse({})), HasSubstr("--model-repository is required"));
-  EXPECT_EQ(ErrorOf(ParseMore({"--grpc-prot", "1"})), "there is no flag --grpc-prot; did you mean --grpc-port?");
-  EXPECT_EQ(ErrorOf(ParseMore({"--grpc_port=1"})), "there is no flag --grpc_port; did you mean --grpc-port?");
-  EXPECT_EQ(ErrorOf(ParseMore({"--zzz"})), "there is no flag --zzz");
-  EXPECT_EQ(ErrorOf(ParseMore({"stray"})), "unexpected argument 'stray'");
-  EXPECT_THAT(ErrorOf(ParseMore({"--grpc-port", "x"})), HasSubstr("--grpc-port: 'x' is not a number"));
-  EXPECT_THAT(ErrorOf(Parse({"--config", "/nowhere"})), HasSubstr("there is no file /nowhere"));
+  EXPECT_THAT(CommandLineError(Parse({})), HasSubstr("--model-repository is required"));
+  EXPECT_EQ(CommandLineError(ParseMore({"--grpc-prot", "1"})),
+            "there is no flag --grpc-prot; did you mean --grpc-port?");
+  EXPECT_EQ(CommandLineError(ParseMore({"--grpc_port=1"})), "there is no flag --grpc_port; did you mean --grpc-port?");
+  EXPECT_EQ(CommandLineError(ParseMore({"--zzz"})), "there is no flag --zzz");
+  EXPECT_EQ(CommandLineError(ParseMore({"stray"})), "unexpected argument 'stray'");
+  EXPECT_THAT(CommandLineError(ParseMore({"--grpc-port", "x"})), HasSubstr("--grpc-port: 'x' is not a number"));
+  EXPECT_THAT(CommandLineError(Parse({"--config", "/nowhere"})), HasSubstr("there is no file /nowhere"));
 }
 
 TEST(CommandLine, HelpVersionAndTheTableArePrinted) {

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "jit/support/logging.h"
 #include "jit/support/processors.h"
 #include "server/api/call_environment.h"
 #include "server/api/health_service.h"
@@ -25,6 +24,7 @@
 #include "server/rest/probe_handler.h"
 #include "server/rest/rest_handler.h"
 #include "server/scheduling/dispatcher.h"
+#include "server/server_log.h"
 #include "server/settings.h"
 #include "server/telemetry/access_log.h"
 #include "server/telemetry/metrics.h"
@@ -36,11 +36,6 @@ using grpc::health::v1::HealthCheckResponse;
 
 constexpr const char* kInferenceServiceName = "inference.GRPCInferenceService";
 constexpr const char* kNativeServiceName = "hearth.v1.ModelService";
-
-spdlog::logger& Log() {
-  static spdlog::logger& log = LoggerOf("server");
-  return log;
-}
 
 absl::StatusOr<std::unique_ptr<const CallInterface>> MakeSignature(const Model& model,
                                                                    const inference::ModelConfig& config) {
@@ -251,9 +246,9 @@ void Daemon::Reload() {
   parts_->ports->ReloadFiles();
   if (parts_->access_log == nullptr) return;
   if (const absl::Status status = parts_->access_log->Reopen(); !status.ok()) {
-    Log().error("{}; lines go on to the file that was open", std::string(status.message()));
+    ServerLog().error("{}; lines go on to the file that was open", std::string(status.message()));
   } else {
-    Log().info("the access log is reopened");
+    ServerLog().info("the access log is reopened");
   }
 }
 
@@ -262,8 +257,8 @@ void Daemon::Stop() {
   const auto grace = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::duration<double>(parts.settings.drain_seconds()));
   const auto end = std::chrono::system_clock::now() + grace;
-  Log().info("stopping: {} requests in flight, at most {} s for them", parts.dispatcher.in_flight(),
-             parts.settings.drain_seconds());
+  ServerLog().info("stopping: {} requests in flight, at most {} s for them", parts.dispatcher.in_flight(),
+                   parts.settings.drain_seconds());
   parts.readiness.draining = true;
   parts.poller.reset();
   parts.repository.StopLoading();

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "jit/support/logging.h"
 #include "server/http/guarded_handler.h"
 #include "server/security/address.h"
 #include "server/security/grpc_credentials.h"
+#include "server/server_log.h"
 
 namespace hearth::server {
 namespace {
@@ -18,11 +18,6 @@ namespace {
 // health.
 constexpr int64_t kMoreStreams = 1024;
 constexpr int kHandshakeMilliseconds = 10'000;
-
-spdlog::logger& Log() {
-  static spdlog::logger& log = LoggerOf("server");
-  return log;
-}
 
 std::chrono::milliseconds Milliseconds(double seconds) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
@@ -76,7 +71,7 @@ absl::StatusOr<std::unique_ptr<Ports>> Ports::Open(const config::Settings& setti
     }
     sockets = *std::move(opened);
     taken = sockets.port();
-    Log().info("{} listens at {}, port {}", what, address, *taken);
+    ServerLog().info("{} listens at {}, port {}", what, address, *taken);
     return absl::OkStatus();
   };
   absl::Status status = open("gRPC", settings.allow_grpc(), settings.grpc_address(), settings.grpc_port(),
@@ -100,7 +95,7 @@ absl::Status Ports::ReadFiles(const config::Settings& settings) {
   auto access = AccessControl::Create({administration, settings.token_file()});
   if (!access.ok()) return access.status();
   access_ = *std::move(access);
-  Log().info("administration is {}", InWords(administration, access_->has_tokens()));
+  ServerLog().info("administration is {}", InWords(administration, access_->has_tokens()));
   if (access_->has_tokens()) watched_.Add({settings.token_file()}, [this] { access_->Reload(); });
 
   const CertificateFiles grpc_files{settings.grpc_server_cert(), settings.grpc_server_key(), settings.grpc_root_cert()};

@@ -9,7 +9,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::string ErrorOf(const std::string& text) {
+std::string SettingsError(const std::string& text) {
   const absl::Status status = ParseSettings(text, "f").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   return std::string(status.message());
@@ -43,13 +43,13 @@ TEST(SettingsFile, ASizeIsANumberOfBytesOrText) {
 }
 
 TEST(SettingsFile, MistakesAreNamedWithTheirPlace) {
-  EXPECT_THAT(ErrorOf("threads: 1\n  grpc_prot: 1"), HasSubstr("f:2:12: "));
-  EXPECT_THAT(ErrorOf("threads: 1\n  grpc_prot: 1"), HasSubstr("\"grpc_prot\""));
-  EXPECT_THAT(ErrorOf("grpc_port: \"one\""), HasSubstr("f:1:12: Expected integer, got: \"one\""));
-  EXPECT_THAT(ErrorOf("\n\nplan_bytes: \"much\""), HasSubstr("f:3:13: 'much' is not a size"));
-  EXPECT_THAT(ErrorOf("cache_dir: \"open"), HasSubstr("f:1:"));
-  EXPECT_THAT(ErrorOf("{\"threads\": 1}"), HasSubstr("f:1:1: "));
-  EXPECT_THAT(ErrorOf("threads: 1 threads: 2"), HasSubstr("threads"));
+  EXPECT_THAT(SettingsError("threads: 1\n  grpc_prot: 1"), HasSubstr("f:2:12: "));
+  EXPECT_THAT(SettingsError("threads: 1\n  grpc_prot: 1"), HasSubstr("\"grpc_prot\""));
+  EXPECT_THAT(SettingsError("grpc_port: \"one\""), HasSubstr("f:1:12: Expected integer, got: \"one\""));
+  EXPECT_THAT(SettingsError("\n\nplan_bytes: \"much\""), HasSubstr("f:3:13: 'much' is not a size"));
+  EXPECT_THAT(SettingsError("cache_dir: \"open"), HasSubstr("f:1:"));
+  EXPECT_THAT(SettingsError("{\"threads\": 1}"), HasSubstr("f:1:1: "));
+  EXPECT_THAT(SettingsError("threads: 1 threads: 2"), HasSubstr("threads"));
 }
 
 TEST(SettingsFile, ATextMayStandOnSeveralLines) {

@@ -75,18 +75,18 @@ TEST(WireTensor, StringsAreReadAsTheyAreWritten) {
   EXPECT_EQ(tensor->strings, strings);
 }
 
-std::string Error(std::string_view datatype, c10::IntArrayRef shape, const std::string& bytes) {
+std::string RawError(std::string_view datatype, c10::IntArrayRef shape, const std::string& bytes) {
   return std::string(ReadRaw("x", datatype, shape, RawBytes::Of(bytes)).status().message());
 }
 
 TEST(WireTensor, ContentsThatDoNotFitAreRefused) {
-  EXPECT_THAT(Error("FP31", {1}, ""), HasSubstr("unknown datatype 'FP31'"));
-  EXPECT_THAT(Error("FP32", {-1}, ""), HasSubstr("a dimension of -1"));
-  EXPECT_THAT(Error("FP32", {1L << 40, 1L << 40}, ""), HasSubstr("more elements than memory can hold"));
-  EXPECT_THAT(Error("FP32", {2}, "1234"), HasSubstr("expects 8 bytes, got 4"));
-  EXPECT_THAT(Error("BYTES", {1}, "12"), HasSubstr("ends within the length of element 0"));
-  EXPECT_THAT(Error("BYTES", {1}, std::string("\5\0\0\0ab", 6)), HasSubstr("should have 5 bytes; 2 are left"));
-  EXPECT_THAT(Error("BYTES", {2}, EncodeStrings({"a"})), HasSubstr("expects 2 elements, got 1"));
+  EXPECT_THAT(RawError("FP31", {1}, ""), HasSubstr("unknown datatype 'FP31'"));
+  EXPECT_THAT(RawError("FP32", {-1}, ""), HasSubstr("a dimension of -1"));
+  EXPECT_THAT(RawError("FP32", {1L << 40, 1L << 40}, ""), HasSubstr("more elements than memory can hold"));
+  EXPECT_THAT(RawError("FP32", {2}, "1234"), HasSubstr("expects 8 bytes, got 4"));
+  EXPECT_THAT(RawError("BYTES", {1}, "12"), HasSubstr("ends within the length of element 0"));
+  EXPECT_THAT(RawError("BYTES", {1}, std::string("\5\0\0\0ab", 6)), HasSubstr("should have 5 bytes; 2 are left"));
+  EXPECT_THAT(RawError("BYTES", {2}, EncodeStrings({"a"})), HasSubstr("expects 2 elements, got 1"));
 }
 
 TEST(WireTensor, WhatIsSentIsContiguousAndItsOwn) {

@@ -12,7 +12,7 @@ namespace {
 using c10::IValue;
 
 c10::ClassTypePtr Class(const std::string& name) { return c10::ClassType::create(c10::QualifiedName(name), {}); }
-IValue ObjectOf(const c10::ClassTypePtr& type) {
+IValue ObjectOfType(const c10::ClassTypePtr& type) {
   return c10::ivalue::Object::create(c10::StrongTypePtr(nullptr, type), 0);
 }
 
@@ -23,15 +23,15 @@ std::vector<std::vector<IValue>> ManyArguments(const c10::ClassTypePtr& type) {
   c10::Dict<int64_t, int64_t> numbers;
   numbers.insert(-3, 1);
   c10::impl::GenericDict floats(c10::FloatType::get(), c10::AnyType::get());
-  floats.insert(0.5, ObjectOf(type));
+  floats.insert(0.5, ObjectOfType(type));
   return {
       {},
       {IValue(), 1, 2.0, true, "text", c10::complex<double>(1, 2), at::Device("cpu")},
       {at::ones({2, 1, 4, 5}).to(at::MemoryFormat::ChannelsLast), at::ones({3, 2}, at::kLong).t(), at::Tensor()},
       {at::ones({1}).expand({4}), at::ones({2, 3}).requires_grad_()},
       {dict, numbers, floats, c10::List<int64_t>({1, 2}), c10::List<double>()},
-      {c10::List<at::Tensor>({at::ones({1}), at::ones({2})}), c10::ivalue::Tuple::create({1, ObjectOf(type), "x"})},
-      {ObjectOf(type), ObjectOf(Class("__torch__.Other")), ObjectOf(type)},
+      {c10::List<at::Tensor>({at::ones({1}), at::ones({2})}), c10::ivalue::Tuple::create({1, ObjectOfType(type), "x"})},
+      {ObjectOfType(type), ObjectOfType(Class("__torch__.Other")), ObjectOfType(type)},
   };
 }
 
@@ -64,7 +64,7 @@ TEST(StoredSpecTest, TensorsThatAreNotPlainAreNotStored) {
 }
 
 TEST(StoredSpecTest, AClassThatIsNotThereAnyMoreMakesNoSpec) {
-  const auto stored = StoredSpec::Of(*ArgumentSpec::Of(std::vector<IValue>{ObjectOf(Class("__torch__.C"))}));
+  const auto stored = StoredSpec::Of(*ArgumentSpec::Of(std::vector<IValue>{ObjectOfType(Class("__torch__.C"))}));
   EXPECT_FALSE(stored->Restore([](const std::string&) { return nullptr; }));
 }
 

@@ -50,7 +50,7 @@ std::string Message(const std::function<void()>& action) {
   return "";
 }
 
-std::string ErrorOf(const std::string& name) {
+std::string ImportError(const std::string& name) {
   return Message([&] { Import(name); });
 }
 
@@ -131,31 +131,32 @@ TEST(Importer, AcceptsTheVersionsOneToTen) {
   for (int version = 1; version <= 10; ++version) {
     EXPECT_EQ(Import("version_" + std::to_string(version) + ".changed").version, version);
   }
-  EXPECT_THAT(ErrorOf("version_0.changed"), HasSubstr("the archive's version is '0'; versions 1 to 10 are read"));
-  EXPECT_THAT(ErrorOf("version_11.changed"), HasSubstr("'11'"));
-  EXPECT_THAT(ErrorOf("version_x.changed"), HasSubstr("'x'"));
-  EXPECT_THAT(ErrorOf("version_.changed"), HasSubstr("''"));
-  EXPECT_THAT(ErrorOf("no_version.changed"), HasSubstr("has no version"));
+  EXPECT_THAT(ImportError("version_0.changed"), HasSubstr("the archive's version is '0'; versions 1 to 10 are read"));
+  EXPECT_THAT(ImportError("version_11.changed"), HasSubstr("'11'"));
+  EXPECT_THAT(ImportError("version_x.changed"), HasSubstr("'x'"));
+  EXPECT_THAT(ImportError("version_.changed"), HasSubstr("''"));
+  EXPECT_THAT(ImportError("no_version.changed"), HasSubstr("has no version"));
   EXPECT_EQ(Import("two_versions.changed").version, 6);
 }
 
 TEST(Importer, SaysWhatIsMissingOrWrong) {
-  EXPECT_THAT(ErrorOf("no_data.changed"), HasSubstr("has no record 'data.pkl'"));
-  EXPECT_THAT(ErrorOf("no_constants.changed"), HasSubstr("without code"));
-  EXPECT_THAT(ErrorOf("no_code.changed"), HasSubstr("__torch__."));
-  EXPECT_THAT(ErrorOf("no_weight.changed"), HasSubstr("record 'data/0' is missing"));
-  EXPECT_THAT(ErrorOf("short_weight.changed"), HasSubstr("storage '0' has 23 bytes, but 6 elements of Float need 24"));
-  EXPECT_THAT(ErrorOf("missing_attribute.changed"), HasSubstr("__torch__.M has no attribute 'maybe'"));
-  EXPECT_THAT(ErrorOf("wrong_attribute.changed"),
+  EXPECT_THAT(ImportError("no_data.changed"), HasSubstr("has no record 'data.pkl'"));
+  EXPECT_THAT(ImportError("no_constants.changed"), HasSubstr("without code"));
+  EXPECT_THAT(ImportError("no_code.changed"), HasSubstr("__torch__."));
+  EXPECT_THAT(ImportError("no_weight.changed"), HasSubstr("record 'data/0' is missing"));
+  EXPECT_THAT(ImportError("short_weight.changed"),
+              HasSubstr("storage '0' has 23 bytes, but 6 elements of Float need 24"));
+  EXPECT_THAT(ImportError("missing_attribute.changed"), HasSubstr("__torch__.M has no attribute 'maybe'"));
+  EXPECT_THAT(ImportError("wrong_attribute.changed"),
               HasSubstr("attribute 'numbers' of an object of class __torch__.M: a value of type int was expected"));
 }
 
 TEST(Importer, TellsOtherFormatsApart) {
-  EXPECT_THAT(ErrorOf("legacy.changed"), HasSubstr("PyTorch 1.1"));
-  EXPECT_THAT(ErrorOf("exported.changed"), HasSubstr("an exported program (.pt2)"));
-  EXPECT_THAT(ErrorOf("package.changed"), HasSubstr("torch.package"));
-  EXPECT_THAT(ErrorOf("mixed.pt"), HasSubstr("torch.save wrote, without code"));
-  EXPECT_THAT(ErrorOf("old_format.refused"), HasSubstr("before PyTorch 1.6"));
+  EXPECT_THAT(ImportError("legacy.changed"), HasSubstr("PyTorch 1.1"));
+  EXPECT_THAT(ImportError("exported.changed"), HasSubstr("an exported program (.pt2)"));
+  EXPECT_THAT(ImportError("package.changed"), HasSubstr("torch.package"));
+  EXPECT_THAT(ImportError("mixed.pt"), HasSubstr("torch.save wrote, without code"));
+  EXPECT_THAT(ImportError("old_format.refused"), HasSubstr("before PyTorch 1.6"));
 }
 
 TEST(Importer, AnArchiveCutOffAnywhereIsRefused) {

@@ -69,7 +69,7 @@ c10::IValue Read(std::string_view bytes, PickleOptions options = {}) {
   return ReadPickle(bytes, storages, delegate, options);
 }
 
-std::string ErrorOf(std::string_view bytes, const PickleOptions& options = {}) {
+std::string PickleError(std::string_view bytes, const PickleOptions& options = {}) {
   try {
     Read(bytes, options);
   } catch (const ArchiveError& error) {
@@ -199,7 +199,7 @@ TEST(Pickle, AStorageWithoutElementsNeedsNoRecord) {
 
 TEST(Pickle, AnEmptyRecordIsNeverReadAsElements) {
   const std::string pickle = Pickle(Tensor(Storage("empty", 4), 0, {4}, {1}));
-  EXPECT_THAT(ErrorOf(pickle), HasSubstr("storage 'empty' has 0 bytes, but 4 elements of Float need 16"));
+  EXPECT_THAT(PickleError(pickle), HasSubstr("storage 'empty' has 0 bytes, but 4 elements of Float need 16"));
   PickleOptions options;
   options.empty_records_as_meta = true;
   EXPECT_TRUE(Read(pickle, options).toTensor().is_meta());
@@ -207,7 +207,7 @@ TEST(Pickle, AnEmptyRecordIsNeverReadAsElements) {
 
 TEST(Pickle, RefusesTensorsThatReachPastTheirStorage) {
   const auto error = [](int64_t offset, const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides) {
-    return ErrorOf(Pickle(Tensor(Storage("four_floats", 4), offset, sizes, strides)));
+    return PickleError(Pickle(Tensor(Storage("four_floats", 4), offset, sizes, strides)));
   };
   EXPECT_EQ(error(0, {4}, {1}), "");
   EXPECT_EQ(error(3, {1000}, {0}), "");
@@ -226,15 +226,15 @@ TEST(Pickle, RefusesTensorsThatReachPastTheirStorage) {
 }
 
 TEST(Pickle, RefusesStoragesThatAreNotWhatTheySay) {
-  EXPECT_THAT(ErrorOf(Pickle(Tensor(Storage("four_floats", 5), 0, {1}, {1}))), HasSubstr("need 20"));
-  EXPECT_THAT(ErrorOf(Pickle(Tensor(Storage("odd", 2), 0, {1}, {1}))), HasSubstr("has 7 bytes"));
-  EXPECT_THAT(ErrorOf(Pickle(Tensor(Storage("four_floats", -1), 0, {1}, {1}))), HasSubstr("impossible number"));
-  EXPECT_THAT(ErrorOf(Pickle(Tensor(Storage("four_floats", int64_t{1} << 62), 0, {1}, {1}))),
+  EXPECT_THAT(PickleError(Pickle(Tensor(Storage("four_floats", 5), 0, {1}, {1}))), HasSubstr("need 20"));
+  EXPECT_THAT(PickleError(Pickle(Tensor(Storage("odd", 2), 0, {1}, {1}))), HasSubstr("has 7 bytes"));
+  EXPECT_THAT(PickleError(Pickle(Tensor(Storage("four_floats", -1), 0, {1}, {1}))), HasSubstr("impossible number"));
+  EXPECT_THAT(PickleError(Pickle(Tensor(Storage("four_floats", int64_t{1} << 62), 0, {1}, {1}))),
               HasSubstr("impossible number"));
-  EXPECT_THAT(ErrorOf(Pickle(Tensor(Storage("absent", 1), 0, {1}, {1}))), HasSubstr("'data/absent' is missing"));
-  EXPECT_THAT(ErrorOf(Pickle(Tensor(Storage("four_floats", 4, "QInt8Storage"), 0, {1}, {1}))),
+  EXPECT_THAT(PickleError(Pickle(Tensor(Storage("absent", 1), 0, {1}, {1}))), HasSubstr("'data/absent' is missing"));
+  EXPECT_THAT(PickleError(Pickle(Tensor(Storage("four_floats", 4, "QInt8Storage"), 0, {1}, {1}))),
               HasSubstr("no quantizer"));
-  EXPECT_THAT(ErrorOf(Pickle(Storage("four_floats", 4))), HasSubstr("bare storage"));
+  EXPECT_THAT(PickleError(Pickle(Storage("four_floats", 4))), HasSubstr("bare storage"));
 }
 
 TEST(Pickle, RefusesQuantizersThatDoNotFit) {
@@ -247,21 +247,21 @@ TEST(Pickle, RefusesQuantizersThatDoNotFit) {
   const std::string zeros = Tensor(Storage("four_floats", 2, "LongStorage"), 0, {2}, {1});
   const std::string one_zero = Tensor(Storage("four_floats", 2, "LongStorage"), 0, {1}, {1});
   const std::string by_channel = "ctorch\nper_channel_affine\n";
-  EXPECT_EQ(ErrorOf(quantized(Tuple({by_channel, scales, zeros, Int(1)}))), "");
-  EXPECT_THAT(ErrorOf(quantized(Tuple({by_channel, scales, zeros, Int(2)}))), HasSubstr("along axis 2"));
-  EXPECT_THAT(ErrorOf(quantized(Tuple({by_channel, scales, zeros, Int(-1)}))), HasSubstr("along axis -1"));
-  EXPECT_THAT(ErrorOf(quantized(Tuple({by_channel, scales, one_zero, Int(0)}))), HasSubstr("number of channels"));
-  EXPECT_THAT(ErrorOf(quantized(Tuple({by_channel, zeros, zeros, Int(0)}))), HasSubstr("wrong type"));
-  EXPECT_THAT(ErrorOf(quantized(Tuple({by_channel, scales}))), HasSubstr("too few arguments"));
+  EXPECT_EQ(PickleError(quantized(Tuple({by_channel, scales, zeros, Int(1)}))), "");
+  EXPECT_THAT(PickleError(quantized(Tuple({by_channel, scales, zeros, Int(2)}))), HasSubstr("along axis 2"));
+  EXPECT_THAT(PickleError(quantized(Tuple({by_channel, scales, zeros, Int(-1)}))), HasSubstr("along axis -1"));
+  EXPECT_THAT(PickleError(quantized(Tuple({by_channel, scales, one_zero, Int(0)}))), HasSubstr("number of channels"));
+  EXPECT_THAT(PickleError(quantized(Tuple({by_channel, zeros, zeros, Int(0)}))), HasSubstr("wrong type"));
+  EXPECT_THAT(PickleError(quantized(Tuple({by_channel, scales}))), HasSubstr("too few arguments"));
 }
 
 TEST(Pickle, RunsNothingThatIsNotOnTheList) {
-  EXPECT_THAT(ErrorOf(Pickle("cos\nsystem\n" + Text("true") + "\x85R")), HasSubstr("names 'os.system'"));
-  EXPECT_THAT(ErrorOf(Pickle("cbuiltins\neval\n")), HasSubstr("names 'builtins.eval'"));
-  EXPECT_THAT(ErrorOf(Pickle("ctorch.distributed.rpc\nrref\n")), HasSubstr("names"));
-  EXPECT_THAT(ErrorOf(Pickle("c__torch__\nMissing\n")), HasSubstr("__torch__.Missing is not in the archive"));
+  EXPECT_THAT(PickleError(Pickle("cos\nsystem\n" + Text("true") + "\x85R")), HasSubstr("names 'os.system'"));
+  EXPECT_THAT(PickleError(Pickle("cbuiltins\neval\n")), HasSubstr("names 'builtins.eval'"));
+  EXPECT_THAT(PickleError(Pickle("ctorch.distributed.rpc\nrref\n")), HasSubstr("names"));
+  EXPECT_THAT(PickleError(Pickle("c__torch__\nMissing\n")), HasSubstr("__torch__.Missing is not in the archive"));
   for (const std::string opcode : {"i", "o", "\x93", "0", "2", "S'a'\n", "P1\n", "\x82\x01", "\x95"}) {
-    EXPECT_THAT(ErrorOf(Pickle("N" + opcode)), HasSubstr("is not one that torch writes")) << opcode;
+    EXPECT_THAT(PickleError(Pickle("N" + opcode)), HasSubstr("is not one that torch writes")) << opcode;
   }
 }
 
@@ -272,66 +272,68 @@ TEST(Pickle, TypeTagsAreHeldAgainstTheValues) {
   const std::string ints = "](K\1K\2e";
   EXPECT_EQ(Read(tagged(ints, "List[int]")).type()->annotation_str(), "List[int]");
   EXPECT_EQ(Read(tagged(ints, "List[Optional[int]]")).type()->annotation_str(), "List[Optional[int]]");
-  EXPECT_THAT(ErrorOf(tagged(ints, "List[Tensor]")), HasSubstr("a value of type Tensor was expected, but a Int"));
-  EXPECT_THAT(ErrorOf(tagged(ints, "Dict[str, int]")), HasSubstr("but a GenericList was found"));
-  EXPECT_THAT(ErrorOf(tagged("}(" + Text("k") + "K\1u", "Dict[int, int]")), HasSubstr("type int was expected"));
-  EXPECT_THAT(ErrorOf(tagged(ints, "List[__torch__.Missing]")), HasSubstr("type tag"));
-  EXPECT_THAT(ErrorOf(Pickle(Call("torch.jit._pickle", "build_tensorlist", {ints}))), HasSubstr("type Tensor"));
+  EXPECT_THAT(PickleError(tagged(ints, "List[Tensor]")), HasSubstr("a value of type Tensor was expected, but a Int"));
+  EXPECT_THAT(PickleError(tagged(ints, "Dict[str, int]")), HasSubstr("but a GenericList was found"));
+  EXPECT_THAT(PickleError(tagged("}(" + Text("k") + "K\1u", "Dict[int, int]")), HasSubstr("type int was expected"));
+  EXPECT_THAT(PickleError(tagged(ints, "List[__torch__.Missing]")), HasSubstr("type tag"));
+  EXPECT_THAT(PickleError(Pickle(Call("torch.jit._pickle", "build_tensorlist", {ints}))), HasSubstr("type Tensor"));
   // The same list under two types.
   const std::string twice = std::string("]q\0", 3) +
                             Tuple({Call("torch.jit._pickle", "build_intlist", {std::string("h\0", 2)}),
                                    Call("torch.jit._pickle", "build_doublelist", {std::string("h\0", 2)})}) +
                             "\x86";
-  EXPECT_THAT(ErrorOf(Pickle(twice)), HasSubstr("one list is used as a List[int] and as a List[float]"));
+  EXPECT_THAT(PickleError(Pickle(twice)), HasSubstr("one list is used as a List[int] and as a List[float]"));
 }
 
 TEST(Pickle, NothingCanComeToHoldItself) {
   const std::string put0("q\0", 2);
   const std::string get0("h\0", 2);
-  EXPECT_THAT(ErrorOf(Pickle("]" + put0 + "(" + get0 + "e")), HasSubstr("could come to hold itself"));
-  EXPECT_THAT(ErrorOf(Pickle("}" + put0 + Text("k") + get0 + "s")), HasSubstr("could come to hold itself"));
-  EXPECT_THAT(ErrorOf(Pickle("]" + put0 + "(" + get0 + "\x85" + "e")), HasSubstr("could come to hold itself"));
+  EXPECT_THAT(PickleError(Pickle("]" + put0 + "(" + get0 + "e")), HasSubstr("could come to hold itself"));
+  EXPECT_THAT(PickleError(Pickle("}" + put0 + Text("k") + get0 + "s")), HasSubstr("could come to hold itself"));
+  EXPECT_THAT(PickleError(Pickle("]" + put0 + "(" + get0 + "\x85" + "e")), HasSubstr("could come to hold itself"));
   // Put away first, then changed by way of the memo.
-  EXPECT_THAT(ErrorOf(Pickle("]" + put0 + "\x85q\1" + get0 + "h\1a")), HasSubstr("could come to hold itself"));
+  EXPECT_THAT(PickleError(Pickle("]" + put0 + "\x85q\1" + get0 + "h\1a")), HasSubstr("could come to hold itself"));
   // The object is fetched for its own state.
-  EXPECT_THAT(ErrorOf(Pickle("c__torch__\nPair\n)\x81" + put0 + "}(" + Text("a") + "K\1" + Text("b") + get0 + "ub")),
-              HasSubstr("no state"));
+  EXPECT_THAT(
+      PickleError(Pickle("c__torch__\nPair\n)\x81" + put0 + "}(" + Text("a") + "K\1" + Text("b") + get0 + "ub")),
+      HasSubstr("no state"));
   // Under two indices, the second of which would know nothing of a fetch by the first.
-  EXPECT_THAT(ErrorOf(Pickle("]" + put0 + "q\1(" + get0 + "e")), HasSubstr("into the memo twice"));
-  EXPECT_THAT(ErrorOf(Pickle("]" + put0 + get0 + "]" + put0)), HasSubstr("written twice"));
+  EXPECT_THAT(PickleError(Pickle("]" + put0 + "q\1(" + get0 + "e")), HasSubstr("into the memo twice"));
+  EXPECT_THAT(PickleError(Pickle("]" + put0 + get0 + "]" + put0)), HasSubstr("written twice"));
   // What is honest stays possible: a list that is there twice, the first of them full.
-  EXPECT_EQ(ErrorOf(Pickle("]" + put0 + "(K\1e" + get0 + "\x86")), "");
+  EXPECT_EQ(PickleError(Pickle("]" + put0 + "(K\1e" + get0 + "\x86")), "");
 }
 
 TEST(Pickle, RefusesIndicesAndCountsThatCannotBe) {
-  EXPECT_THAT(ErrorOf(Pickle("h\5")), HasSubstr("memo entry 5 was never written"));
-  EXPECT_THAT(ErrorOf(Pickle(std::string("j\xff\xff\xff\x7f", 5))), HasSubstr("was never written"));
-  EXPECT_THAT(ErrorOf(Pickle(std::string("Nr\xff\xff\xff\x7f", 6))), HasSubstr("is too large"));
-  EXPECT_THAT(ErrorOf(Pickle(std::string("X\xff\xff\xff\x7fhi", 7))), HasSubstr("cut off"));
-  EXPECT_THAT(ErrorOf(Pickle("\x8a\x09" + std::string(9, '\1'))), HasSubstr("more than 64 bits"));
-  EXPECT_THAT(ErrorOf(Pickle("e")), HasSubstr("no mark"));
-  EXPECT_THAT(ErrorOf(Pickle("(e")), HasSubstr("too few values"));
-  EXPECT_THAT(ErrorOf(Pickle("N(\x85")), HasSubstr("too few values"));
-  EXPECT_THAT(ErrorOf(Pickle("](NNu")), HasSubstr("no dict"));
-  EXPECT_THAT(ErrorOf(Pickle("}(NNNu")), HasSubstr("a key without a value"));
-  EXPECT_THAT(ErrorOf(Pickle("}(]Nu")), HasSubstr("cannot be a dict's key"));
-  EXPECT_THAT(ErrorOf(Pickle("")), HasSubstr("more than one value"));
-  EXPECT_THAT(ErrorOf(Pickle("NN")), HasSubstr("more than one value"));
-  EXPECT_THAT(ErrorOf(Pickle("NNR")), HasSubstr("is no function"));
-  EXPECT_THAT(ErrorOf(Pickle("NNb")), HasSubstr("no new object"));
-  EXPECT_THAT(ErrorOf(Pickle("c__torch__\nPair\n)\x81")), HasSubstr("no state"));
+  EXPECT_THAT(PickleError(Pickle("h\5")), HasSubstr("memo entry 5 was never written"));
+  EXPECT_THAT(PickleError(Pickle(std::string("j\xff\xff\xff\x7f", 5))), HasSubstr("was never written"));
+  EXPECT_THAT(PickleError(Pickle(std::string("Nr\xff\xff\xff\x7f", 6))), HasSubstr("is too large"));
+  EXPECT_THAT(PickleError(Pickle(std::string("X\xff\xff\xff\x7fhi", 7))), HasSubstr("cut off"));
+  EXPECT_THAT(PickleError(Pickle("\x8a\x09" + std::string(9, '\1'))), HasSubstr("more than 64 bits"));
+  EXPECT_THAT(PickleError(Pickle("e")), HasSubstr("no mark"));
+  EXPECT_THAT(PickleError(Pickle("(e")), HasSubstr("too few values"));
+  EXPECT_THAT(PickleError(Pickle("N(\x85")), HasSubstr("too few values"));
+  EXPECT_THAT(PickleError(Pickle("](NNu")), HasSubstr("no dict"));
+  EXPECT_THAT(PickleError(Pickle("}(NNNu")), HasSubstr("a key without a value"));
+  EXPECT_THAT(PickleError(Pickle("}(]Nu")), HasSubstr("cannot be a dict's key"));
+  EXPECT_THAT(PickleError(Pickle("")), HasSubstr("more than one value"));
+  EXPECT_THAT(PickleError(Pickle("NN")), HasSubstr("more than one value"));
+  EXPECT_THAT(PickleError(Pickle("NNR")), HasSubstr("is no function"));
+  EXPECT_THAT(PickleError(Pickle("NNb")), HasSubstr("no new object"));
+  EXPECT_THAT(PickleError(Pickle("c__torch__\nPair\n)\x81")), HasSubstr("no state"));
 }
 
 TEST(Pickle, BoundsDepthAndNumberOfContainers) {
   PickleOptions options;
   options.limits.max_depth = 50;
-  EXPECT_EQ(ErrorOf(Pickle(std::string(50, ']') + std::string(49, 'a')), options), "");
-  EXPECT_THAT(ErrorOf(Pickle(std::string(60, ']') + std::string(59, 'a')), options), HasSubstr("nested too deeply"));
-  EXPECT_THAT(ErrorOf(Pickle("N" + std::string(60, '\x85')), options), HasSubstr("nested too deeply"));
+  EXPECT_EQ(PickleError(Pickle(std::string(50, ']') + std::string(49, 'a')), options), "");
+  EXPECT_THAT(PickleError(Pickle(std::string(60, ']') + std::string(59, 'a')), options),
+              HasSubstr("nested too deeply"));
+  EXPECT_THAT(PickleError(Pickle("N" + std::string(60, '\x85')), options), HasSubstr("nested too deeply"));
   options.limits.max_allocations = 100;
-  EXPECT_THAT(ErrorOf(Pickle(std::string(200, ']')), options), HasSubstr("too many strings and containers"));
+  EXPECT_THAT(PickleError(Pickle(std::string(200, ']')), options), HasSubstr("too many strings and containers"));
   options.limits.max_bytes = 100;
-  EXPECT_THAT(ErrorOf(Pickle(std::string(200, ']')), options), HasSubstr("larger than the limit"));
+  EXPECT_THAT(PickleError(Pickle(std::string(200, ']')), options), HasSubstr("larger than the limit"));
 }
 
 TEST(Pickle, DepthOfAContainerThatWasMemoizedWhenEmptyIsCounted) {
@@ -343,14 +345,14 @@ TEST(Pickle, DepthOfAContainerThatWasMemoizedWhenEmptyIsCounted) {
     lists += std::string("]q") + i;
     if (i > 0) lists += std::string("h") + static_cast<char>(i - 1) + "a";
   }
-  EXPECT_THAT(ErrorOf(Pickle(Tuple({lists})), options), HasSubstr("nested too deeply"));
+  EXPECT_THAT(PickleError(Pickle(Tuple({lists})), options), HasSubstr("nested too deeply"));
 }
 
 TEST(Pickle, AnyPrefixIsAnError) {
   const std::string pickle = Pickle(Tensor(Storage("four_floats", 4), 0, {2, 2}, {2, 1}) + "](K\1e" + "\x86");
-  EXPECT_EQ(ErrorOf(pickle), "");
+  EXPECT_EQ(PickleError(pickle), "");
   for (size_t size = 0; size < pickle.size(); ++size) {
-    EXPECT_NE(ErrorOf(std::string_view(pickle).substr(0, size)), "") << size;
+    EXPECT_NE(PickleError(std::string_view(pickle).substr(0, size)), "") << size;
   }
 }
 

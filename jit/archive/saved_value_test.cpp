@@ -29,7 +29,7 @@ std::string WhatTorchReads(const std::vector<std::string>& files) {
   return out;
 }
 
-std::string ErrorOf(const std::string& path) {
+std::string SavedValueError(const std::string& path) {
   try {
     ReadSavedFile(path);
   } catch (const ArchiveError& error) {
@@ -124,12 +124,13 @@ TEST(SavedValue, StringsThatAreNoTextBecomeBytes) {
 
 TEST(SavedValue, RefusesWhatItDoesNotReadAndSaysWhatItIs) {
   const std::string& folder = TestFilesFolder();
-  EXPECT_THAT(ErrorOf(folder + "old_format.refused"), testing::HasSubstr("torch.save wrote before PyTorch 1.6"));
-  EXPECT_THAT(ErrorOf(folder + "protocol_4.refused"), testing::HasSubstr("pickle protocol 4 is not read"));
-  EXPECT_THAT(ErrorOf(folder + "object.refused"), testing::HasSubstr("names 'torch.nn.modules.linear.Linear'"));
-  EXPECT_THAT(ErrorOf(folder + "number_of_numpy.refused"), testing::HasSubstr("names '__builtin__.slice'"));
-  EXPECT_THAT(ErrorOf(folder + "set.refused"), testing::HasSubstr("names '__builtin__.set'"));
-  EXPECT_THAT(ErrorOf(folder + "huge_integer.refused"), testing::HasSubstr("more than 64 bits"));
+  EXPECT_THAT(SavedValueError(folder + "old_format.refused"),
+              testing::HasSubstr("torch.save wrote before PyTorch 1.6"));
+  EXPECT_THAT(SavedValueError(folder + "protocol_4.refused"), testing::HasSubstr("pickle protocol 4 is not read"));
+  EXPECT_THAT(SavedValueError(folder + "object.refused"), testing::HasSubstr("names 'torch.nn.modules.linear.Linear'"));
+  EXPECT_THAT(SavedValueError(folder + "number_of_numpy.refused"), testing::HasSubstr("names '__builtin__.slice'"));
+  EXPECT_THAT(SavedValueError(folder + "set.refused"), testing::HasSubstr("names '__builtin__.set'"));
+  EXPECT_THAT(SavedValueError(folder + "huge_integer.refused"), testing::HasSubstr("more than 64 bits"));
 }
 
 TEST(SavedValue, AFileThatCannotBeReadIsToldApartFromABadOne) {

@@ -86,7 +86,7 @@ ZipReader Open(std::string_view bytes, const ZipLimits& limits = {}) {
 }
 
 // The message of opening the file and reading all of its records.
-std::string ErrorOf(std::string_view bytes, const ZipLimits& limits = {}) {
+std::string ZipError(std::string_view bytes, const ZipLimits& limits = {}) {
   try {
     const ZipReader zip = Open(bytes, limits);
     for (const ZipRecord& record : zip.records()) zip.Read(record);
@@ -151,49 +151,50 @@ TEST(ZipReader, ChangedBytesOfARecordAreSeen) {
   for (const bool deflate : {false, true}) {
     std::string file = ZipBuilder().Add({"m/a", "some contents", deflate}).Build();
     file[30 + 3 + 4] ^= 4;
-    EXPECT_THAT(ErrorOf(file), HasSubstr("record 'a' is damaged"));
+    EXPECT_THAT(ZipError(file), HasSubstr("record 'a' is damaged"));
   }
 }
 
 TEST(ZipReader, SaysWhatAForeignFileIs) {
-  EXPECT_THAT(ErrorOf(""), HasSubstr("m.pt: not a TorchScript archive: the file is empty"));
-  EXPECT_THAT(ErrorOf("PYTORCH1 and more"), HasSubstr("PyTorch 1.0"));
-  EXPECT_THAT(ErrorOf(std::string("\x14\0\0\0PTMF and more", 17)), HasSubstr("flatbuffer for the mobile interpreter"));
-  EXPECT_THAT(ErrorOf("\x80\x02}q."), HasSubstr("a bare pickle"));
-  EXPECT_THAT(ErrorOf("hello, world; this is no archive"), HasSubstr("no zip file"));
-  EXPECT_THAT(ErrorOf(ZipBuilder().Add({"m/a", "1"}).Build().substr(0, 60)), HasSubstr("cut off"));
-  EXPECT_THAT(ErrorOf(ZipBuilder().Add({"a", "1"}).Build()), HasSubstr("not in a top folder"));
+  EXPECT_THAT(ZipError(""), HasSubstr("m.pt: not a TorchScript archive: the file is empty"));
+  EXPECT_THAT(ZipError("PYTORCH1 and more"), HasSubstr("PyTorch 1.0"));
+  EXPECT_THAT(ZipError(std::string("\x14\0\0\0PTMF and more", 17)), HasSubstr("flatbuffer for the mobile interpreter"));
+  EXPECT_THAT(ZipError("\x80\x02}q."), HasSubstr("a bare pickle"));
+  EXPECT_THAT(ZipError("hello, world; this is no archive"), HasSubstr("no zip file"));
+  EXPECT_THAT(ZipError(ZipBuilder().Add({"m/a", "1"}).Build().substr(0, 60)), HasSubstr("cut off"));
+  EXPECT_THAT(ZipError(ZipBuilder().Add({"a", "1"}).Build()), HasSubstr("not in a top folder"));
 }
 
 TEST(ZipReader, RefusesZipBombs) {
   const std::string zeros(64 << 20, '\0');
-  EXPECT_THAT(ErrorOf(ZipBuilder().Add({"m/a", zeros, true}).Build()),
+  EXPECT_THAT(ZipError(ZipBuilder().Add({"m/a", zeros, true}).Build()),
               HasSubstr("no honest record is packed so tightly"));
   const std::string lies = ZipBuilder().Add({"m/a", zeros, true, 1000}).Build();
-  EXPECT_THAT(ErrorOf(lies), HasSubstr("does not inflate to the size"));
+  EXPECT_THAT(ZipError(lies), HasSubstr("does not inflate to the size"));
   ZipLimits limits;
   limits.max_inflated_record = 1000;
-  EXPECT_THAT(ErrorOf(ZipBuilder().Add({"m/a", std::string(2000, 'x'), true}).Build(), limits), HasSubstr("too large"));
+  EXPECT_THAT(ZipError(ZipBuilder().Add({"m/a", std::string(2000, 'x'), true}).Build(), limits),
+              HasSubstr("too large"));
   limits.max_inflated_record = 3000;
   limits.max_inflated_total = 3000;
   const std::string two =
       ZipBuilder().Add({"m/a", std::string(2000, 'x'), true}).Add({"m/b", std::string(2000, 'x'), true}).Build();
-  EXPECT_THAT(ErrorOf(two, limits), HasSubstr("too much together"));
+  EXPECT_THAT(ZipError(two, limits), HasSubstr("too much together"));
 }
 
 TEST(ZipReader, RefusesRecordsThatOverlap) {
   const std::string inside = ZipBuilder().Add({"m/x", "1"}).Build().substr(0, 34);
   // The second entry's header lies within the first one's contents.
   const std::string file = ZipBuilder().Add({"m/a", inside + "...."}).Add({"m/x", "1", false, 0, 0, 33}).Build();
-  EXPECT_THAT(ErrorOf(file), HasSubstr("records 'm/a' and 'm/x' overlap"));
-  EXPECT_THAT(ErrorOf(ZipBuilder().Add({"m/a", "1"}).Add({"m/a", "1", false, 0, 0, 0}).Build()), HasSubstr("overlap"));
+  EXPECT_THAT(ZipError(file), HasSubstr("records 'm/a' and 'm/x' overlap"));
+  EXPECT_THAT(ZipError(ZipBuilder().Add({"m/a", "1"}).Add({"m/a", "1", false, 0, 0, 0}).Build()), HasSubstr("overlap"));
 }
 
 TEST(ZipReader, RefusesWhatTheFormatAllowsAndArchivesDoNotHave) {
-  EXPECT_THAT(ErrorOf(ZipBuilder().Add({"m/a", "1"}).Add({"m/a", "2"}).Build()), HasSubstr("'a' is there twice"));
-  EXPECT_THAT(ErrorOf(ZipBuilder().Add({"m/a", "1", false, 0, 1}).Build()), HasSubstr("encrypted"));
-  EXPECT_THAT(ErrorOf(ZipBuilder().Add({"m/a", "1", false, 100}).Build()), HasSubstr("two sizes"));
-  EXPECT_THAT(ErrorOf(ZipBuilder().Add({"m/a", "1", false, 0, 0, 100000}).Build()), HasSubstr("not where"));
+  EXPECT_THAT(ZipError(ZipBuilder().Add({"m/a", "1"}).Add({"m/a", "2"}).Build()), HasSubstr("'a' is there twice"));
+  EXPECT_THAT(ZipError(ZipBuilder().Add({"m/a", "1", false, 0, 1}).Build()), HasSubstr("encrypted"));
+  EXPECT_THAT(ZipError(ZipBuilder().Add({"m/a", "1", false, 100}).Build()), HasSubstr("two sizes"));
+  EXPECT_THAT(ZipError(ZipBuilder().Add({"m/a", "1", false, 0, 0, 100000}).Build()), HasSubstr("not where"));
 }
 
 // A record of several pieces, which threads bring, between two of one.

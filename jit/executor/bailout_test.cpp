@@ -55,8 +55,8 @@ std::unique_ptr<const PlanExecutable> CompileGuarded(const Graph& baseline, void
 void RemoveDeadCode(Compilation& plan) { plan.Run(PassName("dead_plan_code").pass()); }
 
 // The answer and what was appended to the list; the list is the last argument.
-std::pair<IValue, IValue> Answer(const Code& code, bool flag, int32_t failing_guard,
-                                 std::shared_ptr<RunSamples> samples = nullptr) {
+std::pair<IValue, IValue> AnswerAndLog(const Code& code, bool flag, int32_t failing_guard,
+                                       std::shared_ptr<RunSamples> samples = nullptr) {
   const c10::List<std::string> log;
   RunOptions options;
   options.failing_guard = failing_guard;
@@ -87,12 +87,12 @@ size_t FailEveryGuard(void (*optimise)(Compilation&)) {
              DumpCode(*plan->entry());
     };
     for (const bool flag : {false, true}) {
-      const auto expected = Answer(*baseline, flag, -1);
+      const auto expected = AnswerAndLog(*baseline, flag, -1);
       const uint64_t before = totals->bailouts;
-      EXPECT_EQ(Answer(*plan->entry(), flag, -1), expected) << explain();
+      EXPECT_EQ(AnswerAndLog(*plan->entry(), flag, -1), expected) << explain();
       EXPECT_EQ(totals->bailouts, before) << "without a failing guard the plan runs to its end";
       for (uint32_t guard = 0; guard < plan->bailouts().guards().size(); ++guard) {
-        EXPECT_EQ(Answer(*plan->entry(), flag, static_cast<int32_t>(guard)), expected)
+        EXPECT_EQ(AnswerAndLog(*plan->entry(), flag, static_cast<int32_t>(guard)), expected)
             << "guard " << guard << ", " << explain();
         if (testing::Test::HasFailure()) return totals->bailouts;
       }
@@ -125,22 +125,23 @@ TEST(BailoutTest, WhatAProfileAssumedIsGivenUpWhereItDoesNotHold) {
     compiler.Compile({.spec = spec}, nullptr);
     PlanRequest request{.spec = spec, .least_runs = 1};
     const auto samples = std::make_shared<RunSamples>(compiler.sites().size(), seed);
-    ASSERT_EQ(Answer(*compiler.observed(), true, -1, samples), Answer(*baseline, true, -1)) << "seed " << seed;
+    ASSERT_EQ(AnswerAndLog(*compiler.observed(), true, -1, samples), AnswerAndLog(*baseline, true, -1))
+        << "seed " << seed;
     request.profile.Join(*samples, compiler.sites());
     const auto plan = compiler.Compile(request, nullptr);
     const PlanExecutable& executable = plan->executable();
     Verify(executable.graph());
     for (const bool flag : {true, false}) {
-      const auto expected = Answer(*baseline, flag, -1);
+      const auto expected = AnswerAndLog(*baseline, flag, -1);
       const auto explain = [&] { return "seed " + std::to_string(seed) + "\n" + PrintGraph(executable.graph()); };
       const uint64_t before = executable.bailouts().count();
-      ASSERT_EQ(Answer(*executable.entry(), flag, -1), expected) << explain();
+      ASSERT_EQ(AnswerAndLog(*executable.entry(), flag, -1), expected) << explain();
       if (flag) {
         ASSERT_EQ(executable.bailouts().count(), 0u) << "what the profile saw holds; " << explain();
       }
       bailouts += executable.bailouts().count() - before;
       for (uint32_t guard = 0; guard < plan->num_guards(); ++guard) {
-        ASSERT_EQ(Answer(*executable.entry(), flag, static_cast<int32_t>(guard)), expected)
+        ASSERT_EQ(AnswerAndLog(*executable.entry(), flag, static_cast<int32_t>(guard)), expected)
             << "guard " << guard << ", " << explain();
       }
     }

@@ -42,7 +42,7 @@ at::Tensor PassGate(const at::Tensor& x) {
 
 TORCH_LIBRARY(hearth_shadow_test, library) { library.def("pass_gate(Tensor x) -> Tensor", PassGate); }
 
-constexpr char kModel[] = R"(
+constexpr char kCounter[] = R"(
 class __torch__.M:
   calls : int = 0
   def increment:
@@ -83,7 +83,7 @@ graph(%self : __torch__.M):
 
 class ShadowRunsTest : public testing::Test {
  protected:
-  ShadowRunsTest() : file_(std::make_shared<const Source>(kModel, "model.ir")), self_(file_.MakeSelf()) {
+  ShadowRunsTest() : file_(std::make_shared<const Source>(kCounter, "model.ir")), self_(file_.MakeSelf()) {
     ShadowRuns::Settings settings;
     settings.share = 1;
     settings.max_waiting = 2;

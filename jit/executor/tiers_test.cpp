@@ -32,7 +32,7 @@ using testing::Not;
 using testing::UnorderedElementsAre;
 using Clock = std::chrono::steady_clock;
 
-constexpr char kModel[] = R"(graph(%x : Tensor):
+constexpr char kScaled[] = R"(graph(%x : Tensor):
   %0 : int = prim::Constant[value=0]()
   %size : int = aten::size.int(%x, %0)
   %y : Tensor = aten::mul.Scalar(%x, %size)
@@ -40,11 +40,11 @@ constexpr char kModel[] = R"(graph(%x : Tensor):
 )";
 
 std::vector<IValue> Matrix(int64_t rows) { return {at::zeros({rows, 3})}; }
-std::vector<IValue> Vector(int64_t size) { return {at::zeros({size})}; }
+std::vector<IValue> TensorOfSize(int64_t size) { return {at::zeros({size})}; }
 
 class TiersTest : public testing::Test {
  protected:
-  TiersTest() : graph_(ParseGraph(kModel)) {
+  TiersTest() : graph_(ParseGraph(kScaled)) {
     settings_.compiler = std::make_shared<BackgroundCompiler>(BackgroundCompiler::Settings());
     settings_.budget = std::make_shared<CodeCacheBudget>(CodeCacheLimits{1000, size_t{1} << 30});
     settings_.exact_after = 10;
@@ -196,7 +196,7 @@ TEST_F(TiersTest, PlansForAllShapesAreMadeFirstAndThenThoseOfTheShapesCalledMost
     const auto tiers = Load();
     Call(*tiers, Matrix(2), 44);
     Call(*tiers, Matrix(4), 14);
-    Call(*tiers, Vector(7), 4);
+    Call(*tiers, TensorOfSize(7), 4);
     known = tiers->profiles();
   }
   const auto next = Load();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "jit/frontend/errors.h"
+#include "jit/frontend/overloads_testing.h"
 #include "jit/frontend/source_importer.h"
 #include "jit/ir/printer.h"
 #include "jit/ir/symbols.h"
@@ -56,26 +57,6 @@ class Code {
   SourceImporter importer_;
 };
 
-std::string FullName(const c10::FunctionSchema& schema) {
-  return schema.overload_name().empty() ? schema.name() : schema.name() + "." + schema.overload_name();
-}
-
-void Operators(const Block& block, std::vector<std::string>* names) {
-  for (const Node* node : block) {
-    if (node->op()) names->push_back(FullName(node->op()->schema()));
-    for (const Block* inner : node->blocks()) Operators(*inner, names);
-  }
-}
-
-void Operators(const torch::jit::Block& block, std::vector<std::string>* names) {
-  for (const torch::jit::Node* node : block.nodes()) {
-    const std::string kind = node->kind().toQualString();
-    const bool own = kind == "prim::TupleUnpack" || kind == "prim::TupleIndex" || kind == "prim::unchecked_cast";
-    if (const c10::FunctionSchema* schema = node->maybeSchema(); schema && !own) names->push_back(FullName(*schema));
-    for (const torch::jit::Block* inner : node->blocks()) Operators(*inner, names);
-  }
-}
-
 std::vector<std::string> Sorted(std::vector<std::string> names) {
   std::sort(names.begin(), names.end());
   return names;
@@ -107,7 +88,7 @@ std::vector<std::string> OracleOperators(const std::string& text) {
 
 std::string InClass(const std::string& method) { return "class T:\n  n : int\n  def " + method; }
 
-void ExpectSameOverloads(const std::string& method) {
+void ExpectSameOverloadsInMethod(const std::string& method) {
   const std::string text = InClass(method);
   Code code(text);
   std::vector<std::string> ours;
@@ -115,7 +96,7 @@ void ExpectSameOverloads(const std::string& method) {
   EXPECT_EQ(Sorted(ours), Sorted(OracleOperators(text))) << method << "\n" << PrintGraph(MethodGraph(code));
 }
 
-std::string ErrorOf(const std::string& text) {
+std::string MethodError(const std::string& text) {
   try {
     Code code(text);
     MethodGraph(code);
@@ -173,7 +154,7 @@ TEST(EmitterTest, OverloadsAreThoseThatPyTorchChooses) {
            "f(self: __torch__.T, input: Tensor) -> Tensor:\n"
            "    return torch.softmax(input=input, dim=1)\n",
        }) {
-    ExpectSameOverloads(method);
+    ExpectSameOverloadsInMethod(method);
   }
 }
 
@@ -209,7 +190,7 @@ TEST(EmitterTest, WhatPeopleWriteMeansWhatPyTorchMakesOfIt) {
            "f(self: __torch__.T, a: float, b: int):\n"
            "    return max(a, float(b)), min(b, 2), abs(a), round(a), divmod(b, 2), pow(a, 2), str(b), bool(b)\n",
        }) {
-    ExpectSameOverloads(method);
+    ExpectSameOverloadsInMethod(method);
   }
 }
 
@@ -296,10 +277,10 @@ TEST(EmitterTest, AReturnLeavesALoopOverATuple) {
   Operators(*graph.block(), &operators);
   EXPECT_EQ(operators, (std::vector<std::string>{"aten::gt.int", "aten::gt.int", "aten::neg.int"}));
   EXPECT_THAT(graph.outputs()[0]->node()->kind(), sym::kIf);
-  EXPECT_THAT(ErrorOf(InClass("f(self: __torch__.T, n: int) -> int:\n"
-                              "    for m in (1, 2):\n"
-                              "      break\n"
-                              "    return n\n")),
+  EXPECT_THAT(MethodError(InClass("f(self: __torch__.T, n: int) -> int:\n"
+                                  "    for m in (1, 2):\n"
+                                  "      break\n"
+                                  "    return n\n")),
               HasSubstr("break or continue"));
 }
 
@@ -321,7 +302,7 @@ TEST(EmitterTest, ConditionsOnTypesChooseTheirBranchWhileCompiling) {
 }
 
 TEST(EmitterTest, AnOptionalIsNoNumberBeforeItIsTested) {
-  EXPECT_THAT(ErrorOf(InClass("f(self: __torch__.T, y: Optional[int]) -> int:\n    return y + 1\n")),
+  EXPECT_THAT(MethodError(InClass("f(self: __torch__.T, y: Optional[int]) -> int:\n    return y + 1\n")),
               HasSubstr("instead found type 'Optional[int]'"));
 }
 
@@ -448,7 +429,7 @@ TEST(EmitterTest, UnknownOperatorsAreNamedTogether) {
 
 TEST(EmitterTest, AMismatchShowsEveryCandidateAndWhy) {
   const std::string error =
-      ErrorOf(InClass("f(self: __torch__.T, x: Tensor) -> Tensor:\n    return torch.add(x, \"a\")\n"));
+      MethodError(InClass("f(self: __torch__.T, x: Tensor) -> Tensor:\n    return torch.add(x, \"a\")\n"));
   EXPECT_THAT(error,
               AllOf(HasSubstr("Arguments for call are not valid"), HasSubstr("aten::add.Tensor(Tensor self"),
                     HasSubstr("aten::add.Scalar(Tensor self"),
@@ -458,7 +439,7 @@ TEST(EmitterTest, AMismatchShowsEveryCandidateAndWhy) {
 
 TEST(EmitterTest, MistakesAreErrorsAtTheirPlace) {
   const auto in = [](const std::string& body) {
-    return ErrorOf(InClass("f(self: __torch__.T, x: Tensor, c: bool) -> Tensor:\n" + body));
+    return MethodError(InClass("f(self: __torch__.T, x: Tensor, c: bool) -> Tensor:\n" + body));
   };
   EXPECT_THAT(in("    return y\n"), AllOf(HasSubstr("undefined name 'y'"), HasSubstr("line 4")));
   EXPECT_THAT(in("    if c:\n      y = x\n    else:\n      pass\n    return y\n"),
@@ -474,12 +455,12 @@ TEST(EmitterTest, MistakesAreErrorsAtTheirPlace) {
   EXPECT_THAT(in("    return CONSTANTS.c0\n"), HasSubstr("0 constants"));
   EXPECT_THAT(in("    return __torch__.nowhere(x)\n"), HasSubstr("does not define '__torch__.nowhere'"));
   EXPECT_THAT(in("    break\n"), HasSubstr("break is only allowed in a loop"));
-  EXPECT_THAT(ErrorOf(InClass("f(self: __torch__.T, x: int=\"a\") -> int:\n    return x\n")),
+  EXPECT_THAT(MethodError(InClass("f(self: __torch__.T, x: int=\"a\") -> int:\n    return x\n")),
               HasSubstr("the default is of type str"));
   EXPECT_THAT(in("    d = {(1, 2): 3}\n    return x\n"), AllOf(HasSubstr("dict for key type"), HasSubstr("line 4")));
-  EXPECT_THAT(ErrorOf("class T:\n  a : int\n  a : str\n"), HasSubstr("'a' is defined twice in this class"));
-  EXPECT_THAT(ErrorOf("class T:\n  a : __torch__.torch.classes.no.Such\n"), HasSubstr("operator_libraries"));
-  EXPECT_THAT(ErrorOf("class T:\n  a : Nothing\n"), HasSubstr("unknown type name 'Nothing'"));
+  EXPECT_THAT(MethodError("class T:\n  a : int\n  a : str\n"), HasSubstr("'a' is defined twice in this class"));
+  EXPECT_THAT(MethodError("class T:\n  a : __torch__.torch.classes.no.Such\n"), HasSubstr("operator_libraries"));
+  EXPECT_THAT(MethodError("class T:\n  a : Nothing\n"), HasSubstr("unknown type name 'Nothing'"));
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ std::vector<std::string> Tokens(const std::string& text) {
   return tokens;
 }
 
-std::string ErrorOf(const std::string& text) {
+std::string LexError(const std::string& text) {
   try {
     Tokens(text);
   } catch (const CompileError& error) {
@@ -114,22 +114,22 @@ TEST(Lexer, StringsEndAtTheirOwnQuoteAndNotAtAnEscapedOne) {
 }
 
 TEST(Lexer, ErrorsShowThePlaceAndWhatIsMissing) {
-  EXPECT_EQ(ErrorOf("a = 1\nb = 'x\n"),
+  EXPECT_EQ(LexError("a = 1\nb = 'x\n"),
             "this string never ends: expected ' before the end of the line\n"
             "  File \"test.py\", line 2\n    b = 'x\n        ~~ <--- HERE\n");
-  EXPECT_THAT(ErrorOf("a\n'''x\n"), HasSubstr("expected ''' before the end of the text"));
-  EXPECT_THAT(ErrorOf("a ? b"), HasSubstr("'?' begins nothing that TorchScript knows"));
-  EXPECT_THAT(ErrorOf(std::string("a \0 b", 5)), HasSubstr("byte 0x00"));
-  EXPECT_THAT(ErrorOf("1abc"), HasSubstr("neither a number nor a name"));
-  EXPECT_THAT(ErrorOf("0x"), HasSubstr("ends after its prefix"));
-  EXPECT_THAT(ErrorOf("a \\ b"), HasSubstr("expected the end of the line"));
-  EXPECT_THAT(ErrorOf("b'x'"), HasSubstr("bytes literals are not part of TorchScript"));
+  EXPECT_THAT(LexError("a\n'''x\n"), HasSubstr("expected ''' before the end of the text"));
+  EXPECT_THAT(LexError("a ? b"), HasSubstr("'?' begins nothing that TorchScript knows"));
+  EXPECT_THAT(LexError(std::string("a \0 b", 5)), HasSubstr("byte 0x00"));
+  EXPECT_THAT(LexError("1abc"), HasSubstr("neither a number nor a name"));
+  EXPECT_THAT(LexError("0x"), HasSubstr("ends after its prefix"));
+  EXPECT_THAT(LexError("a \\ b"), HasSubstr("expected the end of the line"));
+  EXPECT_THAT(LexError("b'x'"), HasSubstr("bytes literals are not part of TorchScript"));
 }
 
 TEST(Lexer, IndentationThatFitsNoBlockOrMixesTabsIsAnError) {
-  EXPECT_THAT(ErrorOf("if a:\n    b\n  c\n"), HasSubstr("matches that of no block around it"));
-  EXPECT_THAT(ErrorOf("if a:\n        b\n\tc\n"), HasSubstr("tabs and spaces are mixed"));
-  EXPECT_EQ(ErrorOf("if a:\n\tb\n\tc\n"), "no error");
+  EXPECT_THAT(LexError("if a:\n    b\n  c\n"), HasSubstr("matches that of no block around it"));
+  EXPECT_THAT(LexError("if a:\n        b\n\tc\n"), HasSubstr("tabs and spaces are mixed"));
+  EXPECT_EQ(LexError("if a:\n\tb\n\tc\n"), "no error");
 }
 
 TEST(Lexer, ACopyLooksAheadWithoutMovingTheOriginal) {

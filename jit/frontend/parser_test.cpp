@@ -33,7 +33,7 @@ const Expr* Expression(const std::string& text) {
 
 std::string Printed(const std::string& text) { return PrintTree(*Parse(text)); }
 
-std::string ErrorOf(const std::string& text) {
+std::string ParseError(const std::string& text) {
   try {
     Parse(text);
   } catch (const CompileError& error) {
@@ -180,7 +180,7 @@ TEST(Parser, AnExpressionAloneMayBeATypeTag) {
 }
 
 TEST(Parser, AnErrorSaysWhatWasExpectedWhatCameAndWhere) {
-  EXPECT_EQ(ErrorOf("def f(x):\n  if x\n    return x\n"),
+  EXPECT_EQ(ParseError("def f(x):\n  if x\n    return x\n"),
             "expected ':' after the condition but found a newline\n"
             "  File \"test.py\", line 2\n      if x\n          ~ <--- HERE\n");
   EXPECT_EQ(MessageOf("f(a b)"), "expected ')' or ',' after an argument but found the name 'b'");

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "jit/frontend/overloads_testing.h"
 #include "jit/frontend/source_importer.h"
 #include "jit/ir/verifier.h"
 #include "jit/operators/operator.h"
@@ -44,7 +45,7 @@ class File {
   SourceImporter importer_;
 };
 
-std::string ErrorOf(const std::string& text) {
+std::string WrittenError(const std::string& text) {
   try {
     File(text).Load();
   } catch (const CompileError& error) {
@@ -53,25 +54,7 @@ std::string ErrorOf(const std::string& text) {
   return "";
 }
 
-std::string FullName(const c10::FunctionSchema& schema) {
-  return schema.overload_name().empty() ? schema.name() : schema.name() + "." + schema.overload_name();
-}
-
-void Operators(const Block& block, std::vector<std::string>* names) {
-  for (const Node* node : block) {
-    if (node->op()) names->push_back(FullName(node->op()->schema()));
-    for (const Block* inner : node->blocks()) Operators(*inner, names);
-  }
-}
-
-void Operators(const torch::jit::Block& block, std::vector<std::string>* names) {
-  for (const torch::jit::Node* node : block.nodes()) {
-    if (const c10::FunctionSchema* schema = node->maybeSchema()) names->push_back(FullName(*schema));
-    for (const torch::jit::Block* inner : node->blocks()) Operators(*inner, names);
-  }
-}
-
-void ExpectSameOverloads(const std::string& text) {
+void ExpectSameOverloadsInFunctions(const std::string& text) {
   File file(text);
   std::vector<std::string> ours;
   for (Function* function : file.Load()) Operators(*function->emitted_graph().block(), &ours);
@@ -87,25 +70,26 @@ void ExpectSameOverloads(const std::string& text) {
 }
 
 TEST(WrittenSource, ChoosesTheOverloadsThatCompilationUnitChooses) {
-  ExpectSameOverloads("def f(x, n: int, r: float):\n  return x + n, x * r, x @ x, n ** 2, n // 3, r % 2, n << 1, -x\n");
-  ExpectSameOverloads(
+  ExpectSameOverloadsInFunctions(
+      "def f(x, n: int, r: float):\n  return x + n, x * r, x @ x, n ** 2, n // 3, r % 2, n << 1, -x\n");
+  ExpectSameOverloadsInFunctions(
       "def f(x):\n  y = x[1:]\n  y += 1\n  y *= x\n  return y.sum(dim=0), torch.cat([x, y]), x.size(0)\n");
-  ExpectSameOverloads(
+  ExpectSameOverloadsInFunctions(
       "def f(l: List[int], s: str):\n  l.append(3)\n  l += [4]\n  return l[0], s.upper(), len(l), l + l\n");
-  ExpectSameOverloads(
+  ExpectSameOverloadsInFunctions(
       "def f(n: int) -> int:\n  for i in range(n):\n    if i == 3:\n      n = i * 2\n    else:\n      n -= 1\n  return "
       "n + 1\n");
 }
 
 TEST(WrittenSource, ATensorsCastsAreCallsOfTo) {
-  ExpectSameOverloads(
+  ExpectSameOverloadsInFunctions(
       "def f(x):\n  return (x.byte(), x.char(), x.short(), x.int(), x.long(), x.half(), x.float(), x.double(), "
       "x.cfloat(), x.cdouble())\n");
   // Python's tensors have these too; torch.jit refuses them.
-  EXPECT_EQ(ErrorOf("def f(x):\n  return x.bool(), x.bfloat16()\n"), "");
-  EXPECT_THAT(ErrorOf("def f(x):\n  return x.float(1)\n"), HasSubstr("a tensor's cast takes no arguments"));
-  EXPECT_THAT(ErrorOf("def f(x):\n  y = x.float\n  return y\n"), HasSubstr("a tensor's cast"));
-  EXPECT_THAT(ErrorOf("def f(n: int):\n  return n.float()\n"), HasSubstr("has no attribute or method 'float'"));
+  EXPECT_EQ(WrittenError("def f(x):\n  return x.bool(), x.bfloat16()\n"), "");
+  EXPECT_THAT(WrittenError("def f(x):\n  return x.float(1)\n"), HasSubstr("a tensor's cast takes no arguments"));
+  EXPECT_THAT(WrittenError("def f(x):\n  y = x.float\n  return y\n"), HasSubstr("a tensor's cast"));
+  EXPECT_THAT(WrittenError("def f(n: int):\n  return n.float()\n"), HasSubstr("has no attribute or method 'float'"));
 }
 
 TEST(WrittenSource, InitMakesTheAttributesThatTheClassDoesNotDeclare) {
@@ -128,25 +112,27 @@ TEST(WrittenSource, InitMakesTheAttributesThatTheClassDoesNotDeclare) {
 }
 
 TEST(WrittenSource, ImportsNameModulesAndTheirMembers) {
-  EXPECT_EQ(ErrorOf("import math as m\nfrom math import sqrt as root\nimport torch.linalg as la\n"
-                    "from torch import Tensor as T, float64\nimport torch.nn.functional as F\n"
-                    "def f(x: T, r: float):\n  return m.pi * root(r), la.norm(x), F.gelu(x), x.to(float64)\n"),
+  EXPECT_EQ(WrittenError("import math as m\nfrom math import sqrt as root\nimport torch.linalg as la\n"
+                         "from torch import Tensor as T, float64\nimport torch.nn.functional as F\n"
+                         "def f(x: T, r: float):\n  return m.pi * root(r), la.norm(x), F.gelu(x), x.to(float64)\n"),
             "");
-  EXPECT_THAT(ErrorOf("import torch.nn.functional as F\ndef f(x):\n  return F.relu(x)\n"),
+  EXPECT_THAT(WrittenError("import torch.nn.functional as F\ndef f(x):\n  return F.relu(x)\n"),
               AllOf(HasSubstr("F.relu is a function of the torch package that is written in Python"),
                     HasSubstr("File \"program.py\", line 3")));
 }
 
 TEST(WrittenSource, MistakesAreErrorsWithFileLineAndCaret) {
-  EXPECT_THAT(ErrorOf("def f(x)\n  return x\n"),
+  EXPECT_THAT(WrittenError("def f(x)\n  return x\n"),
               AllOf(HasSubstr("File \"program.py\", line 1"), HasSubstr("<--- HERE")));
-  EXPECT_THAT(ErrorOf("def f(x: int):\n  return y\n"), AllOf(HasSubstr("undefined name 'y'"), HasSubstr("line 2")));
-  EXPECT_THAT(ErrorOf("class M(nn.Module):\n  pass\ndef f(x: M):\n  return x\n"), HasSubstr("torch.jit.save"));
+  EXPECT_THAT(WrittenError("def f(x: int):\n  return y\n"),
+              AllOf(HasSubstr("undefined name 'y'"), HasSubstr("line 2")));
+  EXPECT_THAT(WrittenError("class M(nn.Module):\n  pass\ndef f(x: M):\n  return x\n"), HasSubstr("torch.jit.save"));
   EXPECT_THAT(
-      ErrorOf("class C:\n  def __init__(self, c: bool):\n    if c:\n      self.a = 1\ndef f():\n  return C(True)\n"),
+      WrittenError(
+          "class C:\n  def __init__(self, c: bool):\n    if c:\n      self.a = 1\ndef f():\n  return C(True)\n"),
       HasSubstr("in the body of __init__ itself"));
-  EXPECT_THAT(ErrorOf("def f(t: Tuple[int, int]):\n  t[0] = 1\n"), HasSubstr("cannot be assigned to"));
-  EXPECT_THAT(ErrorOf("def f(c: bool):\n  if c:\n    return 1\n"), HasSubstr("does not return along all paths"));
+  EXPECT_THAT(WrittenError("def f(t: Tuple[int, int]):\n  t[0] = 1\n"), HasSubstr("cannot be assigned to"));
+  EXPECT_THAT(WrittenError("def f(c: bool):\n  if c:\n    return 1\n"), HasSubstr("does not return along all paths"));
 }
 
 }  // namespace

@@ -16,14 +16,14 @@
 namespace hearth {
 namespace {
 
-const Operator& Find(const char* name, const char* overload) {
+const Operator& FindNative(const char* name, const char* overload) {
   const Operator* op = OperatorRegistry::Global().Find(c10::Symbol::fromQualString(name), overload);
   EXPECT_NE(op, nullptr) << name;
   EXPECT_NE(op->native(), nullptr) << name;
   return *op;
 }
 
-at::Tensor CallNative(const Operator& op, const std::vector<c10::IValue>& arguments) {
+at::Tensor CallNativeForm(const Operator& op, const std::vector<c10::IValue>& arguments) {
   std::vector<const c10::IValue*> pointers;
   for (const c10::IValue& argument : arguments) pointers.push_back(&argument);
   c10::IValue result;
@@ -31,12 +31,12 @@ at::Tensor CallNative(const Operator& op, const std::vector<c10::IValue>& argume
   return result.toTensor();
 }
 
-at::Tensor CallBoxed(const Operator& op, torch::jit::Stack arguments) {
+at::Tensor CallBoxedForm(const Operator& op, torch::jit::Stack arguments) {
   op.Run(arguments);
   return arguments.front().toTensor();
 }
 
-bool SameBits(const at::Tensor& a, const at::Tensor& b) {
+bool SameTensorBits(const at::Tensor& a, const at::Tensor& b) {
   return a.dtype() == b.dtype() && a.sizes() == b.sizes() && a.strides() == b.strides() &&
          std::memcmp(a.contiguous().const_data_ptr(), b.contiguous().const_data_ptr(), a.nbytes()) == 0;
 }
@@ -66,7 +66,7 @@ class SmallTensorTest : public testing::TestWithParam<Case> {
 };
 
 TEST_P(SmallTensorTest, ResultsAreLibTorchsToTheLastBit) {
-  const Operator& op = Find(GetParam().name, GetParam().overload);
+  const Operator& op = FindNative(GetParam().name, GetParam().overload);
   const bool with_tensor = std::string(GetParam().overload) == "Tensor";
   for (const at::Tensor& self : Operands()) {
     std::vector<c10::IValue> others = {2, -3, 0, 0.1, 1e-40, 1e300, true};
@@ -77,12 +77,12 @@ TEST_P(SmallTensorTest, ResultsAreLibTorchsToTheLastBit) {
         if (GetParam().has_alpha) arguments.emplace_back(alpha);
         at::Tensor expected;
         try {
-          expected = CallBoxed(op, {arguments.begin(), arguments.end()});
+          expected = CallBoxedForm(op, {arguments.begin(), arguments.end()});
         } catch (const c10::Error&) {
-          EXPECT_ANY_THROW(CallNative(op, arguments));
+          EXPECT_ANY_THROW(CallNativeForm(op, arguments));
           continue;
         }
-        EXPECT_TRUE(SameBits(CallNative(op, arguments), expected)) << self << other << " alpha " << alpha;
+        EXPECT_TRUE(SameTensorBits(CallNativeForm(op, arguments), expected)) << self << other << " alpha " << alpha;
       }
     }
   }
@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(Operators, SmallTensorTest,
 TEST(SmallTensorIntoTest, ResultsAreLibTorchsWhereverTheyShallBe) {
   for (const auto& [name, has_alpha] : {std::pair("aten::add", true), std::pair("aten::sub", true),
                                         std::pair("aten::mul", false), std::pair("aten::div", false)}) {
-    const Operator& op = Find(name, "out");
+    const Operator& op = FindNative(name, "out");
     const at::Tensor numbers = at::randn({40});
     for (int place = 0; place < 7; ++place) {
       for (const int64_t alpha : {1, 2}) {
@@ -118,7 +118,7 @@ TEST(SmallTensorIntoTest, ResultsAreLibTorchsWhereverTheyShallBe) {
           const at::Tensor& memory = places[static_cast<size_t>(place)];
           arguments.emplace_back(memory);
           const at::Tensor result =
-              boxed ? CallBoxed(op, {arguments.begin(), arguments.end()}) : CallNative(op, arguments);
+              boxed ? CallBoxedForm(op, {arguments.begin(), arguments.end()}) : CallNativeForm(op, arguments);
           EXPECT_TRUE(result.is_same(memory));
           return std::pair(result, base);
         };
@@ -129,44 +129,44 @@ TEST(SmallTensorIntoTest, ResultsAreLibTorchsWhereverTheyShallBe) {
         }
         const auto [expected, expected_base] = call(true);
         const auto [result, base] = call(false);
-        EXPECT_TRUE(SameBits(result, expected)) << name << place;
-        EXPECT_TRUE(SameBits(base, expected_base)) << name << place;
+        EXPECT_TRUE(SameTensorBits(result, expected)) << name << place;
+        EXPECT_TRUE(SameTensorBits(base, expected_base)) << name << place;
       }
     }
   }
 }
 
 TEST(SmallTensorReluTest, KeepsNanAndNegativeZeroAsLibTorchDoes) {
-  const Operator& relu = Find("aten::relu", "");
+  const Operator& relu = FindNative("aten::relu", "");
   const at::Tensor values = at::tensor({-1.0f, -0.0f, 0.0f, 2.0f, std::numeric_limits<float>::quiet_NaN()});
-  EXPECT_TRUE(SameBits(CallNative(relu, {values}), CallBoxed(relu, {values})));
+  EXPECT_TRUE(SameTensorBits(CallNativeForm(relu, {values}), CallBoxedForm(relu, {values})));
 }
 
 TEST(SmallTensorReuseTest, AnOperandThatDiesLendsItsMemory) {
-  const Operator& op = Find("aten::mul", "Scalar");
+  const Operator& op = FindNative("aten::mul", "Scalar");
   c10::IValue reg = at::full({4}, 3.0f);
   const void* memory = reg.toTensor().const_data_ptr();
   const c10::IValue two = 2;
   const c10::IValue* arguments[] = {&reg, &two};
   op.native()({arguments}, &reg);
   EXPECT_EQ(reg.toTensor().const_data_ptr(), memory);
-  EXPECT_TRUE(SameBits(reg.toTensor(), at::full({4}, 6.0f)));
+  EXPECT_TRUE(SameTensorBits(reg.toTensor(), at::full({4}, 6.0f)));
 }
 
 TEST(SmallTensorReuseTest, AnOperandThatSomebodyElseHoldsIsNotWritten) {
-  const Operator& op = Find("aten::mul", "Scalar");
+  const Operator& op = FindNative("aten::mul", "Scalar");
   const c10::IValue two = 2;
   const at::Tensor held = at::full({4}, 3.0f);
   c10::IValue reg = held;
   const c10::IValue* arguments[] = {&reg, &two};
   op.native()({arguments}, &reg);
-  EXPECT_TRUE(SameBits(held, at::full({4}, 3.0f)));
+  EXPECT_TRUE(SameTensorBits(held, at::full({4}, 3.0f)));
 
   c10::IValue view = at::full({4}, 3.0f);
   const at::Tensor alias = view.toTensor().view({2, 2});
   arguments[0] = &view;
   op.native()({arguments}, &view);
-  EXPECT_TRUE(SameBits(alias, at::full({2, 2}, 3.0f)));
+  EXPECT_TRUE(SameTensorBits(alias, at::full({2, 2}, 3.0f)));
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 
 using c10::IValue;
 
-IValue RunNative(const std::string& name, const std::vector<IValue>& arguments) {
+IValue RunByName(const std::string& name, const std::vector<IValue>& arguments) {
   const size_t dot = name.find('.');
   const Operator* op = OperatorRegistry::Global().Find(c10::Symbol::fromQualString(name.substr(0, dot)),
                                                        dot == std::string::npos ? "" : name.substr(dot + 1));
@@ -28,7 +28,7 @@ IValue RunNative(const std::string& name, const std::vector<IValue>& arguments) 
 }
 
 at::Tensor CallNative(const char* name, const std::vector<IValue>& arguments) {
-  return RunNative(name, arguments).toTensor();
+  return RunByName(name, arguments).toTensor();
 }
 
 at::Tensor CallBoxed(const char* name, torch::jit::Stack stack) {
@@ -158,7 +158,7 @@ TEST(LinearTest, SeveralOfOneInputAreAsEachAlone) {
     if (input.scalar_type() != at::kFloat || input.size(-1) != 7) continue;
     for (const bool has_bias : {false, true}) {
       const IValue bias = has_bias ? IValue(at::randn({9})) : IValue();
-      const IValue list = RunNative("hearth::linears", {input, weight, bias, outputs});
+      const IValue list = RunByName("hearth::linears", {input, weight, bias, outputs});
       int64_t begin = 0;
       for (size_t i = 0; i < outputs.size(); begin += outputs[i++]) {
         std::optional<at::Tensor> part;

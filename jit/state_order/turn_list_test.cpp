@@ -13,7 +13,7 @@ namespace {
 using Steps = std::vector<StatePlan::Step>;
 
 const Steps kReader = Stages({Access({1}, {})});
-const Steps kWriter = Stages({Access({}, {1})});
+const Steps kFirstWriter = Stages({Access({}, {1})});
 const Steps kOtherWriter = Stages({Access({}, {2})});
 
 class TurnListTest : public testing::Test {
@@ -24,7 +24,7 @@ class TurnListTest : public testing::Test {
 TEST_F(TurnListTest, ReadersShareAndAWriterWaitsForThemAll) {
   Passage a(list_->Arrive(kReader));
   Passage b(list_->Arrive(kReader));
-  Passage writer(list_->Arrive(kWriter));
+  Passage writer(list_->Arrive(kFirstWriter));
   EXPECT_TRUE(a.Take(0));
   EXPECT_TRUE(b.Take(0));
   EXPECT_FALSE(writer.Take(0));
@@ -36,7 +36,7 @@ TEST_F(TurnListTest, ReadersShareAndAWriterWaitsForThemAll) {
 
 TEST_F(TurnListTest, AReaderThatComesAfterAWaitingWriterWaitsBehindIt) {
   Passage first(list_->Arrive(kReader));
-  Passage writer(list_->Arrive(kWriter));
+  Passage writer(list_->Arrive(kFirstWriter));
   Passage second(list_->Arrive(kReader));
   EXPECT_TRUE(first.Take(0));
   EXPECT_FALSE(second.Take(0));
@@ -49,15 +49,15 @@ TEST_F(TurnListTest, AReaderThatComesAfterAWaitingWriterWaitsBehindIt) {
 }
 
 TEST_F(TurnListTest, RunsThatTouchDifferentPartsDoNotMeet) {
-  Passage a(list_->Arrive(kWriter));
+  Passage a(list_->Arrive(kFirstWriter));
   Passage b(list_->Arrive(kOtherWriter));
   EXPECT_TRUE(a.Take(0));
   EXPECT_TRUE(b.Take(0));
 }
 
 TEST_F(TurnListTest, APartIsFreeAsSoonAsItIsGivenBackThoughItsRunGoesOn) {
-  Passage a(list_->Arrive(kWriter));
-  Passage b(list_->Arrive(kWriter));
+  Passage a(list_->Arrive(kFirstWriter));
+  Passage b(list_->Arrive(kFirstWriter));
   EXPECT_TRUE(a.Take(0));
   EXPECT_FALSE(b.Take(0));
   EXPECT_TRUE(a.Take(1));
@@ -65,8 +65,8 @@ TEST_F(TurnListTest, APartIsFreeAsSoonAsItIsGivenBackThoughItsRunGoesOn) {
 }
 
 TEST_F(TurnListTest, WhoArrivedEarlierGoesFirstThoughItAsksLater) {
-  Passage a(list_->Arrive(kWriter));
-  Passage b(list_->Arrive(kWriter));
+  Passage a(list_->Arrive(kFirstWriter));
+  Passage b(list_->Arrive(kFirstWriter));
   EXPECT_FALSE(b.Take(0));
   EXPECT_TRUE(a.Take(0));
   a.End();
@@ -93,17 +93,17 @@ TEST_F(TurnListTest, RunsFollowEachOtherThroughTheStagesWithoutOvertaking) {
 }
 
 TEST_F(TurnListTest, ARunThatEndsBeforeItAskedHoldsNobodyUp) {
-  auto a = std::make_unique<Passage>(list_->Arrive(kWriter));
-  Passage b(list_->Arrive(kWriter));
+  auto a = std::make_unique<Passage>(list_->Arrive(kFirstWriter));
+  Passage b(list_->Arrive(kFirstWriter));
   EXPECT_FALSE(b.Take(0));
   a = nullptr;
   EXPECT_TRUE(b.IsAdmitted());
 }
 
 TEST_F(TurnListTest, ARunThatEndsWhileItWaitsIsForgotten) {
-  Passage a(list_->Arrive(kWriter));
-  auto b = std::make_unique<Passage>(list_->Arrive(kWriter));
-  Passage c(list_->Arrive(kWriter));
+  Passage a(list_->Arrive(kFirstWriter));
+  auto b = std::make_unique<Passage>(list_->Arrive(kFirstWriter));
+  Passage c(list_->Arrive(kFirstWriter));
   EXPECT_TRUE(a.Take(0));
   EXPECT_FALSE(b->Take(0));
   EXPECT_FALSE(c.Take(0));
@@ -113,10 +113,10 @@ TEST_F(TurnListTest, ARunThatEndsWhileItWaitsIsForgotten) {
 }
 
 TEST_F(TurnListTest, ATurnLastsAsLongAsAForkHoldsIt) {
-  Passage a(list_->Arrive(kWriter));
+  Passage a(list_->Arrive(kFirstWriter));
   EXPECT_TRUE(a.Take(0));
   std::shared_ptr<StateTurn> fork = a.turn();
-  Passage b(list_->Arrive(kWriter));
+  Passage b(list_->Arrive(kFirstWriter));
   EXPECT_FALSE(b.Take(0));
   a.End();
   EXPECT_FALSE(b.IsAdmitted());
@@ -130,7 +130,7 @@ TEST_F(TurnListTest, AWriterSeesAllThatThoseBeforeItWroteWhateverTheThreads) {
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 20000; ++i) {
-        const std::shared_ptr<StateTurn> turn = list_->Arrive(kWriter);
+        const std::shared_ptr<StateTurn> turn = list_->Arrive(kFirstWriter);
         if (auto ready = turn->Take(0)) ready->wait();
         ++unguarded;
       }
@@ -147,8 +147,8 @@ TEST_F(TurnListTest, TwoListsHaveRunsThatAreInBothInOneOrderWhateverTheThreads) 
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 20000; ++i) {
-        const auto turns = t % 2 == 0 ? TurnList::ArriveAtBoth(*list_, kWriter, *other, kWriter)
-                                      : TurnList::ArriveAtBoth(*other, kWriter, *list_, kWriter);
+        const auto turns = t % 2 == 0 ? TurnList::ArriveAtBoth(*list_, kFirstWriter, *other, kFirstWriter)
+                                      : TurnList::ArriveAtBoth(*other, kFirstWriter, *list_, kFirstWriter);
         if (auto ready = turns.first->Take(0)) ready->wait();
         if (auto ready = turns.second->Take(0)) ready->wait();
       }

@@ -21,7 +21,7 @@ constexpr const char* kRegionSize = "shared_memory_byte_size";
 constexpr const char* kRegionOffset = "shared_memory_offset";
 constexpr const char* kClassification = "classification";
 
-absl::Status Wrong(const std::string& name, const std::string& what) {
+absl::Status WrongParameter(const std::string& name, const std::string& what) {
   return absl::InvalidArgumentError(absl::StrCat("the parameter '", name, "' ", what));
 }
 
@@ -30,32 +30,33 @@ absl::StatusOr<int64_t> IntegerOf(const std::string& name, const InferParameter&
   if (parameter.has_int64_param()) return parameter.int64_param();
   const bool fits = parameter.uint64_param() <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
   if (parameter.has_uint64_param() && fits) return static_cast<int64_t>(parameter.uint64_param());
-  return Wrong(name, "is no int64");
+  return WrongParameter(name, "is no int64");
 }
 
 absl::StatusOr<uint64_t> SizeOf(const std::string& name, const InferParameter& parameter) {
   const auto value = IntegerOf(name, parameter);
   if (!value.ok()) return value.status();
-  if (*value < 0) return Wrong(name, absl::StrCat("is ", *value, ", below 0"));
+  if (*value < 0) return WrongParameter(name, absl::StrCat("is ", *value, ", below 0"));
   return static_cast<uint64_t>(*value);
 }
 
 absl::Status CheckBool(const std::string& name, const InferParameter& parameter) {
-  return parameter.has_bool_param() ? absl::OkStatus() : Wrong(name, "is no bool");
+  return parameter.has_bool_param() ? absl::OkStatus() : WrongParameter(name, "is no bool");
 }
 
 // Of what only a model with state between its requests could be asked for.
 absl::Status CheckNoSequence(const std::string& name, const InferParameter& parameter) {
   const bool is_nothing = parameter.int64_param() == 0 && parameter.uint64_param() == 0 &&
                           parameter.string_param().empty() && !parameter.bool_param() && !parameter.has_double_param();
-  return is_nothing ? absl::OkStatus() : Wrong(name, "is not offered here: no model has sequences of requests");
+  return is_nothing ? absl::OkStatus()
+                    : WrongParameter(name, "is not offered here: no model has sequences of requests");
 }
 
 absl::Status CheckPriority(const std::string& name, const InferParameter& parameter) {
   const auto priority = IntegerOf(name, parameter);
   if (!priority.ok()) return priority.status();
   if (*priority == 0) return absl::OkStatus();
-  return Wrong(name, absl::StrCat("is ", *priority, "; all requests have the same priority here, which is 0"));
+  return WrongParameter(name, absl::StrCat("is ", *priority, "; all requests have the same priority here, which is 0"));
 }
 
 // Where the parameters say that contents lie; nothing if they do not.
@@ -65,10 +66,11 @@ absl::StatusOr<std::optional<RegionPart>> RegionOf(const Parameters& parameters,
   const auto offset = parameters.find(kRegionOffset);
   if (name == parameters.end()) {
     if (size == parameters.end() && offset == parameters.end()) return std::nullopt;
-    return Wrong(size == parameters.end() ? kRegionOffset : kRegionSize, absl::StrCat("needs '", kRegion, "'"));
+    return WrongParameter(size == parameters.end() ? kRegionOffset : kRegionSize,
+                          absl::StrCat("needs '", kRegion, "'"));
   }
-  if (!name->second.has_string_param()) return Wrong(kRegion, "is no string");
-  if (size == parameters.end()) return Wrong(kRegion, absl::StrCat("needs '", kRegionSize, "'"));
+  if (!name->second.has_string_param()) return WrongParameter(kRegion, "is no string");
+  if (size == parameters.end()) return WrongParameter(kRegion, absl::StrCat("needs '", kRegionSize, "'"));
   RegionPart part;
   auto read = SizeOf(kRegionSize, size->second);
   if (!read.ok()) return read.status();
@@ -92,13 +94,13 @@ absl::StatusOr<RequestedOutput> ReadOutput(const inference::ModelInferRequest::I
     if (name == kClassification) {
       const auto classes = IntegerOf(name, parameter);
       if (!classes.ok()) return classes.status();
-      if (*classes < 0) return Wrong(name, absl::StrCat("is ", *classes, ", below 0"));
+      if (*classes < 0) return WrongParameter(name, absl::StrCat("is ", *classes, ", below 0"));
       requested.classes = *classes;
     } else if (name == "binary_data") {
       // How REST carries it.
       if (absl::Status status = CheckBool(name, parameter); !status.ok()) return status;
     } else if (name != kRegion && name != kRegionSize && name != kRegionOffset) {
-      return Wrong(name, "is not known");
+      return WrongParameter(name, "is not known");
     }
   }
   auto region = RegionOf(output.parameters(), regions);
@@ -152,7 +154,7 @@ absl::StatusOr<std::optional<std::chrono::microseconds>> ReadRequestParameters(
     if (name == "timeout") {
       const auto timeout = IntegerOf(name, parameter);
       if (!timeout.ok()) return timeout.status();
-      if (*timeout < 0) return Wrong(name, absl::StrCat("is ", *timeout, ", below 0"));
+      if (*timeout < 0) return WrongParameter(name, absl::StrCat("is ", *timeout, ", below 0"));
       if (*timeout > 0) time = std::chrono::microseconds(*timeout);
     } else if (name == "priority") {
       status = CheckPriority(name, parameter);
@@ -163,7 +165,7 @@ absl::StatusOr<std::optional<std::chrono::microseconds>> ReadRequestParameters(
       // answer of a stream has.
       status = CheckBool(name, parameter);
     } else if (absl::StartsWith(name, "triton_")) {
-      status = Wrong(name, "is not known");
+      status = WrongParameter(name, "is not known");
     }
     if (!status.ok()) return status;
   }

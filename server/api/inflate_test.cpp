@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "server/api/byte_buffer_testing.h"
+
 namespace hearth::server {
 namespace {
 
@@ -29,20 +31,6 @@ std::string Compress(const std::string& text, Compression compression) {
   out.resize(stream.total_out);
   deflateEnd(&stream);
   return out;
-}
-
-grpc::ByteBuffer Cut(const std::string& bytes, size_t size) {
-  std::vector<grpc::Slice> slices;
-  for (size_t at = 0; at < bytes.size(); at += size) {
-    slices.emplace_back(bytes.data() + at, std::min(size, bytes.size() - at));
-  }
-  return grpc::ByteBuffer(slices.data(), slices.size());
-}
-
-std::string Join(const grpc::ByteBuffer& buffer) {
-  grpc::Slice slice;
-  EXPECT_TRUE(buffer.DumpToSingleSlice(&slice).ok());
-  return std::string(slice.begin(), slice.end());
 }
 
 std::string SomeText(size_t size) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "server/api/byte_buffer_testing.h"
 #include "server/api/request_message.h"
 #include "server/api/response_message.h"
 #include "server/api/status.h"
@@ -15,20 +16,6 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 // `bytes` in slices of `size`, as a network would cut them.
-grpc::ByteBuffer Cut(const std::string& bytes, size_t size) {
-  std::vector<grpc::Slice> slices;
-  for (size_t at = 0; at < bytes.size(); at += size) {
-    slices.emplace_back(bytes.data() + at, std::min(size, bytes.size() - at));
-  }
-  return grpc::ByteBuffer(slices.data(), slices.size());
-}
-
-std::string Join(const grpc::ByteBuffer& buffer) {
-  grpc::Slice slice;
-  EXPECT_TRUE(buffer.DumpToSingleSlice(&slice).ok());
-  return std::string(slice.begin(), slice.end());
-}
-
 inference::ModelInferRequest SomeRequest() {
   inference::ModelInferRequest request;
   request.set_model_name("m");

@@ -19,7 +19,7 @@
 namespace hearth::server {
 namespace {
 
-absl::Status Describe(const MethodInfo& info, v1::Method& out) {
+absl::Status DescribeMethod(const MethodInfo& info, v1::Method& out) {
   const c10::FunctionSchema& schema = *info.schema;
   out.set_name(info.name);
   for (size_t i = 1; i < schema.arguments().size(); ++i) {
@@ -44,7 +44,7 @@ absl::Status ListMethodsOf(const Repository& repository, const v1::ListMethodsRe
   response.set_model((*servable)->name);
   response.set_version(std::to_string((*servable)->version));
   for (const MethodInfo& method : (*servable)->model->methods()) {
-    if (absl::Status status = Describe(method, *response.add_methods()); !status.ok()) return status;
+    if (absl::Status status = DescribeMethod(method, *response.add_methods()); !status.ok()) return status;
   }
   return absl::OkStatus();
 }

@@ -23,8 +23,8 @@ namespace {
 constexpr const char* kDefaultMethod = "forward";
 
 // Each value is a message, or several: a list's items lie in one more, a dict's entries in one each.
-constexpr SplitMessage::Parts kMostParts = {.messages = 3 * ValueReader::kMostValues,
-                                            .texts = 2 * ValueReader::kMostValues};
+constexpr SplitMessage::Parts kMostPartsOfCall = {.messages = 3 * ValueReader::kMostValues,
+                                                  .texts = 2 * ValueReader::kMostValues};
 
 // The arguments without self.
 std::vector<const c10::Argument*> Formals(const c10::FunctionSchema& schema) {
@@ -79,7 +79,7 @@ absl::StatusOr<DispatchedCall> NativeTask::Prepare(const grpc::ByteBuffer& messa
     status = absl::InvalidArgumentError(absl::StrCat(
         "it has ", split->rest_size(), " bytes beside its payloads; at most ", kMostFieldBytes, " are taken"));
   }
-  if (status.ok()) status = split->CheckParts(*request.GetDescriptor(), kMostParts);
+  if (status.ok()) status = split->CheckParts(*request.GetDescriptor(), kMostPartsOfCall);
   if (status.ok() && !split->ParseRest(request)) {
     status = absl::InvalidArgumentError(absl::StrCat("a field is not as it should be, or values nest deeper than ",
                                                      ValueReader::kDeepestValue, " levels"));

@@ -18,14 +18,10 @@
 #include "server/api/tensor_path.h"
 #include "server/api/value_from_tensors.h"
 #include "server/api/warmup_sample.h"
+#include "server/api/wrong_input.h"
 
 namespace hearth::server {
 namespace {
-
-template <typename... Words>
-absl::Status Wrong(const std::string& name, const Words&... words) {
-  return absl::InvalidArgumentError(absl::StrCat("input '", name, "' ", words...));
-}
 
 // 3 for "INPUT__3".
 std::optional<int> PositionIn(const std::string& head) {
@@ -226,7 +222,7 @@ absl::StatusOr<Signature::Target> Signature::Resolve(const std::string& name) co
   if (auto target = ByName(name)) return *std::move(target);
   if (auto target = ByPosition(name)) return *std::move(target);
   if (TakesOneDict() && !name.empty()) return Target{0, name};
-  return Wrong(name, "is not known; the model takes ", KnownInputs());
+  return WrongInput(name, "is not known; the model takes ", KnownInputs());
 }
 
 std::string Signature::DisplayName(int index) const {
@@ -251,28 +247,28 @@ std::string Signature::KnownInputs() const {
 absl::Status Signature::CheckAgainst(const inference::ModelInput& config, WireTensor& tensor) const {
   const Datatype* wanted = FindDatatype(config.data_type());
   if (tensor.datatype != wanted) {
-    return Wrong(tensor.name, "expects the datatype ", wanted->name, ", got ", tensor.datatype->name);
+    return WrongInput(tensor.name, "expects the datatype ", wanted->name, ", got ", tensor.datatype->name);
   }
   const bool batched = config_.max_batch_size() > 0;
   std::vector<int64_t> dims;
   if (batched) dims.push_back(-1);
   dims.insert(dims.end(), config.dims().begin(), config.dims().end());
   if (tensor.shape.size() != dims.size()) {
-    return Wrong(tensor.name, "expects ", dims.size(), " dimensions, ", ShapeText(dims), ", got ", tensor.shape.size(),
-                 ": ", ShapeText(tensor.shape));
+    return WrongInput(tensor.name, "expects ", dims.size(), " dimensions, ", ShapeText(dims), ", got ",
+                      tensor.shape.size(), ": ", ShapeText(tensor.shape));
   }
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] != -1 && dims[i] != tensor.shape[i]) {
-      return Wrong(tensor.name, "expects the shape ", ShapeText(dims), ", got ", ShapeText(tensor.shape));
+      return WrongInput(tensor.name, "expects the shape ", ShapeText(dims), ", got ", ShapeText(tensor.shape));
     }
   }
   if (batched && tensor.shape[0] > config_.max_batch_size()) {
-    return Wrong(tensor.name, "has a batch of ", tensor.shape[0], "; the model takes at most ",
-                 config_.max_batch_size());
+    return WrongInput(tensor.name, "has a batch of ", tensor.shape[0], "; the model takes at most ",
+                      config_.max_batch_size());
   }
   if (config.has_reshape() && !ApplyReshape(config.reshape(), batched, tensor)) {
-    return Wrong(tensor.name, "of shape ", ShapeText(tensor.shape), " cannot be made into ",
-                 ShapeText(config.reshape().shape()), ", as the model takes it");
+    return WrongInput(tensor.name, "of shape ", ShapeText(tensor.shape), " cannot be made into ",
+                      ShapeText(config.reshape().shape()), ", as the model takes it");
   }
   return absl::OkStatus();
 }
@@ -289,8 +285,8 @@ absl::Status Signature::CheckAllGiven(const std::vector<const inference::ModelIn
   for (const inference::ModelInput& input : config_.input()) {
     if (input.optional() || std::ranges::find(given, &input) != given.end()) continue;
     const Target& target = configured_inputs_.at(input.name()).target;
-    return Wrong(input.name(), "(", argument(target.index).type()->annotation_str(), ") is missing; the model takes ",
-                 KnownInputs());
+    return WrongInput(input.name(), "(", argument(target.index).type()->annotation_str(),
+                      ") is missing; the model takes ", KnownInputs());
   }
   return absl::OkStatus();
 }
@@ -326,8 +322,8 @@ absl::StatusOr<BoundArguments> Signature::Bind(std::vector<WireTensor> inputs, C
       given.push_back(configured->config);
       if (first_of_batch == nullptr) first_of_batch = &tensor;
       if (config_.max_batch_size() > 0 && tensor.shape[0] != first_of_batch->shape[0]) {
-        return Wrong(tensor.name, "has a batch of ", tensor.shape[0], "; input '", first_of_batch->name,
-                     "' has one of ", first_of_batch->shape[0]);
+        return WrongInput(tensor.name, "has a batch of ", tensor.shape[0], "; input '", first_of_batch->name,
+                          "' has one of ", first_of_batch->shape[0]);
       }
     }
     if (observes) {
@@ -345,7 +341,8 @@ absl::StatusOr<BoundArguments> Signature::Bind(std::vector<WireTensor> inputs, C
       hole = true;
       continue;
     }
-    if (const WireTensor* repeated = FindRepeated(parts[i])) return Wrong(repeated->name, "is given more than once");
+    if (const WireTensor* repeated = FindRepeated(parts[i]))
+      return WrongInput(repeated->name, "is given more than once");
     auto value = ValueFromTensors(argument(i).type(), DisplayName(i), std::move(parts[i]));
     if (!value.ok()) return value.status();
     if (hole || argument(i).kwarg_only()) {

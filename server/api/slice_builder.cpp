@@ -4,12 +4,13 @@
 
 #include <utility>
 
+#include "server/api/wire_types.h"
+
 namespace hearth::server {
 namespace {
 
 using google::protobuf::io::CodedOutputStream;
 
-constexpr uint32_t kLengthDelimited = 2;
 // Fewer bytes are copied next to what precedes them: a slice of its own costs more than that.
 constexpr size_t kCopiedBelow = 4096;
 

@@ -7,15 +7,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/api/wire_types.h"
 
 namespace hearth::server {
 namespace {
-
-// Wire types of the encoding.
-constexpr uint32_t kVarint = 0;
-constexpr uint32_t kFixed64 = 1;
-constexpr uint32_t kLengthDelimited = 2;
-constexpr uint32_t kFixed32 = 5;
 
 // Walks bytes that lie in several slices.
 class SliceCursor {

@@ -11,15 +11,15 @@ namespace hearth::server {
 namespace {
 
 template <typename... Parts>
-absl::Status Wrong(const Parts&... parts) {
+absl::Status WrongContents(const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat(parts...));
 }
 
 absl::Status CheckCount(const WireTensor& tensor, int64_t count, const char* field_name) {
   const int64_t expected = *CountElements(tensor.shape);
   if (count == expected) return absl::OkStatus();
-  return Wrong("of shape ", ShapeText(tensor.shape), " expects ", expected, " elements in ", field_name, ", got ",
-               count);
+  return WrongContents("of shape ", ShapeText(tensor.shape), " expects ", expected, " elements in ", field_name,
+                       ", got ", count);
 }
 
 // Copies typed contents to a tensor of `To`, refusing values that `To` cannot hold.
@@ -32,7 +32,7 @@ absl::StatusOr<WireTensor> Convert(WireTensor tensor, const Field& field, const 
     const To converted = static_cast<To>(value);
     if constexpr (std::is_integral_v<To>) {
       if (static_cast<std::decay_t<decltype(value)>>(converted) != value) {
-        return Wrong("of ", tensor.datatype->name, " has the element ", value, ", which does not fit");
+        return WrongContents("of ", tensor.datatype->name, " has the element ", value, ", which does not fit");
       }
     }
     *out++ = converted;
@@ -77,8 +77,8 @@ absl::StatusOr<WireTensor> ReadContents(const inference::ModelInferRequest::Infe
       return tensor;
     }
     default:
-      return Wrong("of ", tensor->datatype->name,
-                   " has no typed contents in the protocol: send it in raw_input_contents");
+      return WrongContents("of ", tensor->datatype->name,
+                           " has no typed contents in the protocol: send it in raw_input_contents");
   }
 }
 

@@ -13,6 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "server/api/tensor_path.h"
+#include "server/api/wrong_input.h"
 #include "wire/bounded_dict.h"
 
 namespace hearth::server {
@@ -21,11 +22,6 @@ namespace {
 using c10::IValue;
 using c10::TypeKind;
 using Parts = std::vector<TensorAtPath>;
-
-template <typename... Words>
-absl::Status Wrong(const std::string& name, const Words&... words) {
-  return absl::InvalidArgumentError(absl::StrCat("input '", name, "' ", words...));
-}
 
 bool IsScalar(const c10::Type& type) {
   switch (type.kind()) {
@@ -57,8 +53,8 @@ absl::StatusOr<std::map<int64_t, Parts>> GroupByIndex(const std::string& name, c
       index = tuple->schema()->argumentIndexWithName(head);
     }
     if (!index.has_value() || *index < 0) {
-      return Wrong(JoinPath(name, part.path), "does not belong to '", name, "', whose parts are named '", name,
-                   ".0', '", name, ".1' and so on");
+      return WrongInput(JoinPath(name, part.path), "does not belong to '", name, "', whose parts are named '", name,
+                        ".0', '", name, ".1' and so on");
     }
     groups[*index].push_back({rest, part.tensor});
   }
@@ -73,7 +69,7 @@ absl::StatusOr<IValue> ListFromParts(const c10::ListType& type, const std::strin
   int64_t expected = 0;
   for (auto& [index, group] : *groups) {
     const std::string element = absl::StrCat(name, ".", expected);
-    if (index != expected) return Wrong(element, "is missing: '", name, ".", index, "' is there");
+    if (index != expected) return WrongInput(element, "is missing: '", name, ".", index, "' is there");
     auto value = ValueFromTensors(type.getElementType(), element, std::move(group));
     if (!value.ok()) return value.status();
     list.push_back(*std::move(value));
@@ -88,8 +84,8 @@ absl::StatusOr<IValue> TupleFromParts(const c10::TypePtr& type, const std::strin
   if (!groups.ok()) return groups.status();
   const auto size = static_cast<int64_t>(tuple->elements().size());
   if (!groups->empty() && groups->rbegin()->first >= size) {
-    return Wrong(absl::StrCat(name, ".", groups->rbegin()->first), "does not belong to '", name, "', which has ", size,
-                 " parts");
+    return WrongInput(absl::StrCat(name, ".", groups->rbegin()->first), "does not belong to '", name, "', which has ",
+                      size, " parts");
   }
   std::vector<IValue> values;
   for (int64_t i = 0; i < size; ++i) {
@@ -126,11 +122,12 @@ absl::StatusOr<IValue> DictFromParts(const c10::DictType& type, const std::strin
     IValue key_value(key);
     if (key_type->kind() == TypeKind::IntType) {
       const std::optional<int64_t> number = ParseInteger(key);
-      if (!number.has_value()) return Wrong(JoinPath(name, key), "has the key '", key, "', which is not an integer");
+      if (!number.has_value())
+        return WrongInput(JoinPath(name, key), "has the key '", key, "', which is not an integer");
       key_value = *number;
     }
     absl::Status status = dict.Insert(std::move(key_value), *std::move(value));
-    if (!status.ok()) return Wrong(name, "cannot be made: ", status.message());
+    if (!status.ok()) return WrongInput(name, "cannot be made: ", status.message());
   }
   return IValue(dict.Take());
 }
@@ -186,7 +183,7 @@ std::optional<uint64_t> FindTooLarge(const WireTensor& tensor) {
 }
 
 absl::Status TooLarge(const std::string& name, uint64_t value) {
-  return Wrong(name, "has ", value, "; an int is at most ", INT64_MAX);
+  return WrongInput(name, "has ", value, "; an int is at most ", INT64_MAX);
 }
 
 template <typename Number>
@@ -205,12 +202,12 @@ int64_t ElementCount(const WireTensor& tensor) {
 
 absl::StatusOr<IValue> ScalarFromTensor(const c10::Type& type, const std::string& name, const WireTensor& tensor) {
   if (!Fits(*tensor.datatype, type.kind())) {
-    return Wrong(name, "is a ", type.annotation_str(), " and expects ", Wanted(type.kind()), ", got ",
-                 tensor.datatype->name);
+    return WrongInput(name, "is a ", type.annotation_str(), " and expects ", Wanted(type.kind()), ", got ",
+                      tensor.datatype->name);
   }
   if (ElementCount(tensor) != 1) {
-    return Wrong(name, "is a ", type.annotation_str(), " and expects one element of shape [] or [1], got the shape ",
-                 ShapeText(tensor.shape));
+    return WrongInput(name, "is a ", type.annotation_str(),
+                      " and expects one element of shape [] or [1], got the shape ", ShapeText(tensor.shape));
   }
   if (type.kind() == TypeKind::IntType) {
     if (const auto value = FindTooLarge(tensor)) return TooLarge(name, *value);
@@ -222,15 +219,15 @@ absl::StatusOr<IValue> ScalarListFromTensor(const c10::ListType& type, const std
                                             const WireTensor& tensor) {
   const TypeKind scalar = type.getElementType()->kind();
   if (!Fits(*tensor.datatype, scalar)) {
-    return Wrong(name, "is a ", type.annotation_str(), " and expects ", Wanted(scalar), ", got ",
-                 tensor.datatype->name);
+    return WrongInput(name, "is a ", type.annotation_str(), " and expects ", Wanted(scalar), ", got ",
+                      tensor.datatype->name);
   }
   // A batch of one list, or of lists of one, is a list too.
   const auto long_dimensions =
       std::count_if(tensor.shape.begin(), tensor.shape.end(), [](int64_t d) { return d != 1; });
   if (long_dimensions > 1 || tensor.shape.empty()) {
-    return Wrong(name, "is a ", type.annotation_str(), " and expects one dimension, got the shape ",
-                 ShapeText(tensor.shape));
+    return WrongInput(name, "is a ", type.annotation_str(), " and expects one dimension, got the shape ",
+                      ShapeText(tensor.shape));
   }
   if (scalar == TypeKind::FloatType) return ListOfNumbers<double>(tensor.tensor);
   if (scalar == TypeKind::BoolType) return ListOfNumbers<bool>(tensor.tensor);
@@ -247,7 +244,7 @@ absl::StatusOr<IValue> ScalarListFromTensor(const c10::ListType& type, const std
 absl::StatusOr<IValue> OneTensor(const c10::Type& type, const std::string& name, WireTensor& tensor) {
   switch (type.kind()) {
     case TypeKind::TensorType:
-      if (tensor.datatype->is_bytes()) return Wrong(name, "is a Tensor and cannot hold BYTES");
+      if (tensor.datatype->is_bytes()) return WrongInput(name, "is a Tensor and cannot hold BYTES");
       return IValue(std::move(tensor.tensor));
     case TypeKind::AnyType:
       if (tensor.datatype->is_bytes()) return ScalarFromTensor(*c10::StringType::get(), name, tensor);
@@ -305,13 +302,13 @@ absl::StatusOr<IValue> ValueFromTensors(const c10::TypePtr& type, const std::str
     if (parts.empty()) return IValue();
     return ValueFromTensors(type->expectRef<c10::OptionalType>().getElementType(), name, std::move(parts));
   }
-  if (parts.empty()) return Wrong(name, "(", type->annotation_str(), ") is missing");
+  if (parts.empty()) return WrongInput(name, "(", type->annotation_str(), ") is missing");
   if (IsOneTensor(*type)) {
     for (const TensorAtPath& part : parts) {
       if (part.path.empty()) continue;
-      return Wrong(JoinPath(name, part.path), "does not belong to '", name, "', which is one tensor");
+      return WrongInput(JoinPath(name, part.path), "does not belong to '", name, "', which is one tensor");
     }
-    if (parts.size() > 1) return Wrong(name, "is given more than once");
+    if (parts.size() > 1) return WrongInput(name, "is given more than once");
     return OneTensor(*type, name, *parts.front().tensor);
   }
   const bool has_parts =
@@ -322,8 +319,8 @@ absl::StatusOr<IValue> ValueFromTensors(const c10::TypePtr& type, const std::str
   }
   for (const TensorAtPath& part : parts) {
     if (!part.path.empty()) continue;
-    return Wrong(name, "is a ", type->annotation_str(), ", whose parts are given one by one, as '", name, ".",
-                 type->kind() == TypeKind::DictType ? "KEY" : "0", "'");
+    return WrongInput(name, "is a ", type->annotation_str(), ", whose parts are given one by one, as '", name, ".",
+                      type->kind() == TypeKind::DictType ? "KEY" : "0", "'");
   }
   if (type->kind() == TypeKind::ListType) return ListFromParts(type->expectRef<c10::ListType>(), name, parts);
   if (type->kind() == TypeKind::DictType) return DictFromParts(type->expectRef<c10::DictType>(), name, parts);

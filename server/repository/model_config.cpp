@@ -41,7 +41,7 @@ absl::Status Refused(const std::string& model, const std::string& what) {
       absl::StrCat("the configuration of '", model, "' asks for ", what, ", which this server does not offer"));
 }
 
-absl::Status Wrong(const std::string& model, const std::string& what) {
+absl::Status WrongConfig(const std::string& model, const std::string& what) {
   return absl::InvalidArgumentError(absl::StrCat("the configuration of '", model, "': ", what));
 }
 
@@ -96,24 +96,26 @@ absl::Status CheckTensors(const Tensors& tensors, const char* kind, const std::s
   std::set<std::string> names;
   for (const auto& tensor : tensors) {
     const std::string called = absl::StrCat(kind, " '", tensor.name(), "'");
-    if (tensor.name().empty()) return Wrong(model, absl::StrCat("an ", kind, " has no name"));
-    if (!names.insert(tensor.name()).second) return Wrong(model, absl::StrCat(called, " is there twice"));
-    if (FindDatatype(tensor.data_type()) == nullptr) return Wrong(model, absl::StrCat(called, " has no data_type"));
+    if (tensor.name().empty()) return WrongConfig(model, absl::StrCat("an ", kind, " has no name"));
+    if (!names.insert(tensor.name()).second) return WrongConfig(model, absl::StrCat(called, " is there twice"));
+    if (FindDatatype(tensor.data_type()) == nullptr)
+      return WrongConfig(model, absl::StrCat(called, " has no data_type"));
     for (int64_t size : tensor.dims()) {
       if (size < 1 && size != -1) {
-        return Wrong(model, absl::StrCat(called, " has a dimension of ", size, "; sizes are -1 or above 0"));
+        return WrongConfig(model, absl::StrCat(called, " has a dimension of ", size, "; sizes are -1 or above 0"));
       }
     }
     const Elements elements = CountElements(tensor.dims());
-    if (elements.too_many) return Wrong(model, absl::StrCat(called, " has dims of more elements than can be counted"));
+    if (elements.too_many)
+      return WrongConfig(model, absl::StrCat(called, " has dims of more elements than can be counted"));
     if (!tensor.has_reshape()) continue;
     for (int64_t size : tensor.reshape().shape()) {
-      if (size < 1 && size != -1) return Wrong(model, absl::StrCat(called, " has a reshape to the size ", size));
+      if (size < 1 && size != -1) return WrongConfig(model, absl::StrCat(called, " has a reshape to the size ", size));
     }
     const Elements reshaped = CountElements(tensor.reshape().shape());
     if (reshaped.too_many || elements.count != reshaped.count) {
-      return Wrong(model, absl::StrCat(called, " of ", absl::StrJoin(tensor.dims(), "x"), " cannot be reshaped to ",
-                                       absl::StrJoin(tensor.reshape().shape(), "x")));
+      return WrongConfig(model, absl::StrCat(called, " of ", absl::StrJoin(tensor.dims(), "x"),
+                                             " cannot be reshaped to ", absl::StrJoin(tensor.reshape().shape(), "x")));
     }
   }
   return absl::OkStatus();
@@ -121,9 +123,10 @@ absl::Status CheckTensors(const Tensors& tensors, const char* kind, const std::s
 
 absl::Status CheckWarmupInput(const inference::ModelWarmup::Input& input, const std::string& where,
                               const std::string& model) {
-  if (FindDatatype(input.data_type()) == nullptr) return Wrong(model, absl::StrCat(where, " has no data_type"));
+  if (FindDatatype(input.data_type()) == nullptr) return WrongConfig(model, absl::StrCat(where, " has no data_type"));
   for (int64_t size : input.dims()) {
-    if (size < 0) return Wrong(model, absl::StrCat(where, " has a dimension of ", size, "; a sample's are known"));
+    if (size < 0)
+      return WrongConfig(model, absl::StrCat(where, " has a dimension of ", size, "; a sample's are known"));
   }
   switch (input.input_data_type_case()) {
     case inference::ModelWarmup::Input::kZeroData:
@@ -134,7 +137,7 @@ absl::Status CheckWarmupInput(const inference::ModelWarmup::Input& input, const 
     case inference::ModelWarmup::Input::INPUT_DATA_TYPE_NOT_SET:
       break;
   }
-  return Wrong(model, absl::StrCat(where, " has neither zero_data nor random_data"));
+  return WrongConfig(model, absl::StrCat(where, " has neither zero_data nor random_data"));
 }
 
 // Nothing where they are more than a sample may have.
@@ -156,8 +159,8 @@ absl::Status CheckWarmup(const ModelConfig& config, const std::string& model) {
   for (const inference::ModelWarmup& sample : config.model_warmup()) {
     const std::string called = absl::StrCat("the warm-up sample '", sample.name(), "'");
     if (sample.batch_size() > most) {
-      return Wrong(model,
-                   absl::StrCat(called, " has a batch of ", sample.batch_size(), "; the model takes at most ", most));
+      return WrongConfig(
+          model, absl::StrCat(called, " has a batch of ", sample.batch_size(), "; the model takes at most ", most));
     }
     int64_t bytes = 0;
     for (const auto& [name, input] : sample.inputs()) {
@@ -165,19 +168,19 @@ absl::Status CheckWarmup(const ModelConfig& config, const std::string& model) {
       if (absl::Status status = CheckWarmupInput(input, where, model); !status.ok()) return status;
       const auto more = BytesOf(input, std::max<int64_t>(1, sample.batch_size()));
       if (!more || *more > kMostSampleBytes - bytes) {
-        return Wrong(model, absl::StrCat(where, " makes the sample larger than ", kMostSampleBytes, " bytes"));
+        return WrongConfig(model, absl::StrCat(where, " makes the sample larger than ", kMostSampleBytes, " bytes"));
       }
       bytes += *more;
     }
     const int64_t runs = std::max<int64_t>(1, sample.count());
     all_runs += runs;
     if (all_runs > kMostWarmupRuns) {
-      return Wrong(model, absl::StrCat(called, " makes the runs of all samples more than ", kMostWarmupRuns));
+      return WrongConfig(model, absl::StrCat(called, " makes the runs of all samples more than ", kMostWarmupRuns));
     }
     all_bytes += runs * bytes;
     if (all_bytes > kMostWarmupBytes) {
-      return Wrong(model, absl::StrCat(called, " makes the tensors of all samples' runs larger than ", kMostWarmupBytes,
-                                       " bytes"));
+      return WrongConfig(model, absl::StrCat(called, " makes the tensors of all samples' runs larger than ",
+                                             kMostWarmupBytes, " bytes"));
     }
   }
   return absl::OkStatus();
@@ -233,10 +236,11 @@ absl::StatusOr<ModelConfig> ParseModelConfigJson(const std::string& json) {
 }
 
 absl::StatusOr<CheckedConfig> CheckModelConfig(ModelConfig config, const std::string& name) {
-  if (absl::Status status = CheckConfigLimits(config); !status.ok()) return Wrong(name, std::string(status.message()));
+  if (absl::Status status = CheckConfigLimits(config); !status.ok())
+    return WrongConfig(name, std::string(status.message()));
   if (config.name().empty()) config.set_name(name);
   if (config.name() != name) {
-    return Wrong(name, absl::StrCat("its name is '", config.name(), "', its folder's is '", name, "'"));
+    return WrongConfig(name, absl::StrCat("its name is '", config.name(), "', its folder's is '", name, "'"));
   }
   if (absl::Status status = CheckRefused(config, name); !status.ok()) return status;
   if (absl::Status status = CheckTensors(config.input(), "input", name); !status.ok()) return status;
@@ -252,12 +256,12 @@ absl::StatusOr<CheckedConfig> CheckModelConfig(ModelConfig config, const std::st
   config.set_backend(kBackend);
   if (config.default_model_filename().empty()) config.set_default_model_filename(kDefaultModelFilename);
   if (absl::Status status = CheckFileName(config.default_model_filename()); !status.ok()) {
-    return Wrong(name, absl::StrCat("default_model_filename: ", status.message()));
+    return WrongConfig(name, absl::StrCat("default_model_filename: ", status.message()));
   }
   for (const std::string& library : config.model_operations().op_library_filename()) {
     // A configuration can come from a client, so it only chooses among what is in the model's folder.
     if (absl::Status status = CheckFileName(library); !status.ok()) {
-      return Wrong(name, absl::StrCat("op_library_filename is a file in the model's folder: ", status.message()));
+      return WrongConfig(name, absl::StrCat("op_library_filename is a file in the model's folder: ", status.message()));
     }
   }
   if (config.version_policy().policy_choice_case() == inference::ModelVersionPolicy::POLICY_CHOICE_NOT_SET) {
@@ -275,8 +279,8 @@ absl::StatusOr<ModelSettings> SettingsOf(const ModelConfig& config) {
     const std::string& text = found->second.string_value();
     int64_t number = 0;
     if (!absl::SimpleAtoi(text, &number) || number < parameter.least) {
-      return Wrong(config.name(), absl::StrCat("the parameter ", parameter.name, " is '", text,
-                                               "'; it must be a whole number from ", parameter.least, " on"));
+      return WrongConfig(config.name(), absl::StrCat("the parameter ", parameter.name, " is '", text,
+                                                     "'; it must be a whole number from ", parameter.least, " on"));
     }
     settings.*parameter.setting = number;
   }

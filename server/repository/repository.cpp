@@ -14,20 +14,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "jit/support/cpu_allocator.h"
-#include "jit/support/logging.h"
 #include "server/repository/file_stamp.h"
 #include "server/repository/layout.h"
+#include "server/repository/repository_log.h"
 #include "server/repository/version_policy.h"
 #include "server/repository/warm_up.h"
 
 namespace hearth::server {
 namespace fs = std::filesystem;
 namespace {
-
-spdlog::logger& Log() {
-  static spdlog::logger& log = LoggerOf("repository");
-  return log;
-}
 
 double SecondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -280,7 +275,7 @@ absl::Status Repository::LoadFrom(const absl::StatusOr<fs::path>& folder, const 
     return versions.status();
   }
   for (const std::string& warning : checked->warnings) {
-    Log().warn("model {}: its configuration sets {}, which has no effect here", name, warning);
+    RepositoryLog().warn("model {}: its configuration sets {}, which has no effect here", name, warning);
   }
   for (int64_t version : *versions) {
     if (ServablePtr same = request.keep_unchanged ? Unchanged(*folder, version, checked->config) : nullptr) {
@@ -351,15 +346,15 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   const std::string what = absl::StrCat(config.name(), " version ", version);
   auto fail = [&](const absl::Status& status) {
     if (stop_.stop_requested()) {
-      Log().info("{} is not loaded any further: the server is shutting down", what);
+      RepositoryLog().info("{} is not loaded any further: the server is shutting down", what);
       return ShuttingDown();
     }
-    Log().error("{} failed to load: {}", what, Text(status.message()));
+    RepositoryLog().error("{} failed to load: {}", what, Text(status.message()));
     ReturnFreedMemory();
     return status;
   };
   if (stop_.stop_requested()) return fail(ShuttingDown());
-  Log().info("loading {} from {}", what, named_archive.string());
+  RepositoryLog().info("loading {} from {}", what, named_archive.string());
   std::error_code error;
   if (!fs::is_regular_file(named_archive, error)) {
     return fail(absl::NotFoundError(absl::StrCat("there is no file ", named_archive.string())));
@@ -380,8 +375,8 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   load_options.plan_bytes = settings->plan_bytes;
   for (const std::string& library : config.model_operations().op_library_filename()) {
     if (!options_.model_operator_libraries) {
-      Log().warn("{}: its operator library {} is not loaded: the setting model_operator_libraries is off", what,
-                 library);
+      RepositoryLog().warn("{}: its operator library {} is not loaded: the setting model_operator_libraries is off",
+                           what, library);
       continue;
     }
     const auto file = Resolve(folder / library);
@@ -410,13 +405,13 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   const absl::Status warm = WarmUp(*servable, {options_.warmup_time, options_.load_memory_limit, stop_.get_token()});
   if (!warm.ok()) return fail(warm);
   servable->statistics->Loaded(std::chrono::steady_clock::now() - start);
-  Log().info("{} is loaded: {:.1f} MB of weights, {:.3f} s", what, double(servable->weight_bytes) / 1e6,
-             SecondsSince(start));
+  RepositoryLog().info("{} is loaded: {:.1f} MB of weights, {:.3f} s", what, double(servable->weight_bytes) / 1e6,
+                       SecondsSince(start));
   return ServablePtr(std::move(servable));
 }
 
 void Repository::FailModel(const std::string& name, const absl::Status& status) {
-  Log().error("model {} failed to load: {}", name, Text(status.message()));
+  RepositoryLog().error("model {} failed to load: {}", name, Text(status.message()));
   std::unique_lock lock(mutex_);
   Entry& entry = entries_[name];
   --entry.loading;
@@ -468,7 +463,7 @@ absl::Status Repository::UnloadNow(const std::string& name) {
   entry.failure.clear();
   entry.unloaded = true;
   lock.unlock();
-  Log().info("model {} is unloaded", name);
+  RepositoryLog().info("model {} is unloaded", name);
   return absl::OkStatus();
 }
 

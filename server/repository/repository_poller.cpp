@@ -9,7 +9,7 @@
 namespace hearth::server {
 namespace {
 
-spdlog::logger& Log() {
+spdlog::logger& PollerLog() {
   static spdlog::logger& log = LoggerOf("repository/poller");
   return log;
 }
@@ -40,7 +40,7 @@ void RepositoryPoller::Run() {
     try {
       Look();
     } catch (const std::exception& error) {
-      Log().error("cannot look at the model repositories: {}", error.what());
+      PollerLog().error("cannot look at the model repositories: {}", error.what());
     }
     lock.lock();
   }
@@ -50,11 +50,11 @@ void RepositoryPoller::Look() {
   const auto stamps = StampModels(roots_);
   const bool was_readable = std::exchange(readable_, stamps.ok());
   if (!stamps.ok()) {
-    if (was_readable) Log().warn("{}; models stay as they are", std::string(stamps.status().message()));
+    if (was_readable) PollerLog().warn("{}; models stay as they are", std::string(stamps.status().message()));
     return;
   }
   for (const std::string& name : tracker_.Look(*stamps)) {
-    Log().info("the files of model {} have changed", name);
+    PollerLog().info("the files of model {} have changed", name);
     // The repository logs what becomes of it.
     repository_.Refresh(name, [](const absl::Status&) {});
   }

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class AnyCall : public CallInterface {
+class CallOfNothing : public CallInterface {
  public:
   absl::StatusOr<BoundArguments> BindWarmup(const inference::ModelWarmup&) const override { return BoundArguments(); }
   std::shared_ptr<ObservedCalls> ObservedAfter(std::shared_ptr<ObservedCalls>) const override { return nullptr; }
@@ -41,7 +41,7 @@ class RepositoryPollerTest : public ::testing::Test {
   void Start() {
     repository_ = std::make_unique<Repository>(
         Repository::Options{.roots = {root_}, .control = ModelControl::kPoll}, runtime_,
-        [](const Model&, const inference::ModelConfig&) { return std::make_unique<const AnyCall>(); }, [] {});
+        [](const Model&, const inference::ModelConfig&) { return std::make_unique<const CallOfNothing>(); }, [] {});
     poller_ = std::make_unique<RepositoryPoller>(*repository_, std::vector{root_}, std::chrono::milliseconds(5));
     std::promise<void> loaded;
     ASSERT_TRUE(repository_->LoadAll([&] { loaded.set_value(); }).ok());

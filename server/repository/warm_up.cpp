@@ -9,18 +9,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "jit/support/logging.h"
 #include "jit/support/memory_account.h"
+#include "server/repository/repository_log.h"
 
 namespace hearth::server {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-spdlog::logger& Log() {
-  static spdlog::logger& log = LoggerOf("repository");
-  return log;
-}
 
 struct Bounds {
   Clock::time_point deadline;
@@ -108,10 +103,11 @@ absl::Status WarmUp(const Servable& servable, const WarmUpLimits& limits) {
   UsePlans(servable, bounds);
   if (limits.stop.stop_requested()) return absl::CancelledError("the warm-up was stopped");
   if (waited == Waited::kInVain) {
-    Log().warn("{}: what it is to be warm for is not compiled after {} s; it serves without", what,
-               limits.time.count());
+    RepositoryLog().warn("{}: what it is to be warm for is not compiled after {} s; it serves without", what,
+                         limits.time.count());
   } else if (waited == Waited::kUntilWarm || !samples.empty()) {
-    Log().info("{} is warm after {:.3f} s", what, std::chrono::duration<double>(Clock::now() - start).count());
+    RepositoryLog().info("{} is warm after {:.3f} s", what,
+                         std::chrono::duration<double>(Clock::now() - start).count());
   }
   return absl::OkStatus();
 }

@@ -77,4 +77,8 @@ absl::StatusOr<JsonValue> ParseJsonValue(std::string_view text) {
                                                        : std::string(status.message())));
 }
 
+absl::Status WrongField(std::string_view field, std::string_view expected) {
+  return absl::InvalidArgumentError(absl::StrCat("'", std::string(field), "' should be ", std::string(expected)));
+}
+
 }  // namespace hearth::server

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace hearth::server {
@@ -29,5 +30,8 @@ inline constexpr int kMostJsonValues = 4096;
 // kInvalidArgument for what is no JSON or holds more than kMostJsonValues values. An empty text is an empty object, as
 // Triton takes it.
 absl::StatusOr<JsonValue> ParseJsonValue(std::string_view text);
+
+// kInvalidArgument: "'FIELD' should be ", and what was expected.
+absl::Status WrongField(std::string_view field, std::string_view expected);
 
 }  // namespace hearth::server

@@ -14,23 +14,23 @@ namespace {
 using nlohmann::json;
 
 template <typename Message>
-json JsonOf(const char* text) {
+json JsonOfMessage(const char* text) {
   Message message;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message)) << text;
   return json::parse(MessageJson(message));
 }
 
 TEST(MessageJson, IntegersOf64BitsAreNumbersAndDefaultsAreThere) {
-  EXPECT_EQ(JsonOf<inference::StatisticDuration>("ns: 18446744073709551615"),
+  EXPECT_EQ(JsonOfMessage<inference::StatisticDuration>("ns: 18446744073709551615"),
             json::parse(R"({"count": 0, "ns": 18446744073709551615})"));
-  EXPECT_EQ(JsonOf<inference::ModelMetadataResponse>(
+  EXPECT_EQ(JsonOfMessage<inference::ModelMetadataResponse>(
                 "name: 'm' versions: '1' inputs { name: 'x' datatype: 'FP32' shape: [-1, 9007199254740993] }"),
             json::parse(R"({"name": "m", "versions": ["1"], "platform": "", "outputs": [],
                            "inputs": [{"name": "x", "datatype": "FP32", "shape": [-1, 9007199254740993]}]})"));
 }
 
 TEST(MessageJson, ConfigurationsHaveTritonsSpelling) {
-  const json config = JsonOf<inference::ModelConfig>(
+  const json config = JsonOfMessage<inference::ModelConfig>(
       "name: 'm' max_batch_size: 4 input { name: 'x' data_type: TYPE_FP32 dims: 3 reshape { } }"
       "parameters { key: 'k' value { string_value: 'v' } } dynamic_batching { preferred_batch_size: 2 }"
       "instance_group { kind: KIND_CPU }");

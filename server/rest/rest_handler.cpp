@@ -53,14 +53,10 @@ grpc::ByteBuffer MessageOf(HttpBody& body) {
   return grpc::ByteBuffer(&slice, 1);
 }
 
-absl::Status Wrong(std::string_view field, const char* expected) {
-  return absl::InvalidArgumentError(absl::StrCat("'", std::string(field), "' should be ", expected));
-}
-
 absl::Status ReadIndexRequest(const JsonValue& body, inference::RepositoryIndexRequest& request) {
   const JsonValue* const ready = body.Find("ready");
   if (ready == nullptr) return absl::OkStatus();
-  if (ready->kind != JsonValue::Kind::kBool) return Wrong("ready", "a boolean");
+  if (ready->kind != JsonValue::Kind::kBool) return WrongField("ready", "a boolean");
   request.set_ready(ready->boolean);
   return absl::OkStatus();
 }
@@ -70,7 +66,7 @@ template <typename Parameters>
 absl::Status ReadParameters(const JsonValue& body, Parameters& parameters) {
   const JsonValue* const given = body.Find("parameters");
   if (given == nullptr) return absl::OkStatus();
-  if (given->kind != JsonValue::Kind::kObject) return Wrong("parameters", "an object");
+  if (given->kind != JsonValue::Kind::kObject) return WrongField("parameters", "an object");
   for (const auto& [name, value] : given->members) {
     auto& parameter = parameters[name];
     int64_t number = 0;
@@ -79,11 +75,11 @@ absl::Status ReadParameters(const JsonValue& body, Parameters& parameters) {
     } else if (value.kind == JsonValue::Kind::kNumber && absl::SimpleAtoi(value.text, &number)) {
       parameter.set_int64_param(number);
     } else if (value.kind != JsonValue::Kind::kString) {
-      return Wrong(name, "a string, an integer or a boolean");
+      return WrongField(name, "a string, an integer or a boolean");
     } else if (!absl::StartsWith(name, "file:")) {
       parameter.set_string_param(value.text);
     } else if (!absl::Base64Unescape(value.text, parameter.mutable_bytes_param())) {
-      return Wrong(name, "base64");
+      return WrongField(name, "base64");
     }
   }
   return absl::OkStatus();

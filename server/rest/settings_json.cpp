@@ -16,16 +16,12 @@ using Kind = JsonValue::Kind;
 
 constexpr const char* kTraceLevel = "trace_level";
 
-absl::Status Wrong(const std::string& field, const char* expected) {
-  return absl::InvalidArgumentError(absl::StrCat("'", field, "' should be ", expected));
-}
-
 template <typename Number>
 absl::StatusOr<Number> ReadNumber(const JsonValue& body, const char* name) {
   const JsonValue* const value = body.Find(name);
   Number number = 0;
   if (value == nullptr || value->kind != Kind::kNumber || !absl::SimpleAtoi(value->text, &number)) {
-    return Wrong(name, "a whole number");
+    return WrongField(name, "a whole number");
   }
   return number;
 }
@@ -53,9 +49,9 @@ absl::Status ReadTraceSettings(const JsonValue& body, inference::TraceSettingReq
       setting.add_value(value.text);
       continue;
     }
-    if (value.kind != Kind::kArray) return Wrong(name, "a text, an array of texts or null");
+    if (value.kind != Kind::kArray) return WrongField(name, "a text, an array of texts or null");
     for (const JsonValue& element : value.elements) {
-      if (element.kind != Kind::kString) return Wrong(name, "an array of texts");
+      if (element.kind != Kind::kString) return WrongField(name, "an array of texts");
       setting.add_value(element.text);
     }
   }
@@ -94,7 +90,7 @@ absl::Status ReadLogSettings(const JsonValue& body, inference::LogSettingsReques
     } else if (value.kind == Kind::kNumber && absl::SimpleAtoi(value.text, &number)) {
       setting.set_uint32_param(number);
     } else {
-      return Wrong(name, "a boolean, a whole number or a text");
+      return WrongField(name, "a boolean, a whole number or a text");
     }
   }
   return absl::OkStatus();
@@ -122,7 +118,7 @@ std::string LogSettingsJson(const inference::LogSettingsResponse& response) {
 
 absl::Status ReadRegion(const JsonValue& body, inference::SystemSharedMemoryRegisterRequest& request) {
   const JsonValue* const key = body.Find("key");
-  if (key == nullptr || key->kind != Kind::kString) return Wrong("key", "a text");
+  if (key == nullptr || key->kind != Kind::kString) return WrongField("key", "a text");
   request.set_key(key->text);
   const auto byte_size = ReadNumber<uint64_t>(body, "byte_size");
   if (!byte_size.ok()) return byte_size.status();
@@ -138,7 +134,7 @@ absl::Status ReadRegion(const JsonValue& body, inference::CudaSharedMemoryRegist
   const JsonValue* const text = handle == nullptr ? nullptr : handle->Find("b64");
   if (text == nullptr || text->kind != Kind::kString ||
       !absl::Base64Unescape(text->text, request.mutable_raw_handle())) {
-    return Wrong("raw_handle", R"({"b64": base64})");
+    return WrongField("raw_handle", R"({"b64": base64})");
   }
   const auto byte_size = ReadNumber<uint64_t>(body, "byte_size");
   if (!byte_size.ok()) return byte_size.status();

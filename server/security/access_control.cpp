@@ -4,18 +4,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "jit/support/logging.h"
+#include "server/security/security_log.h"
 #include "server/security/text_file.h"
 
 namespace hearth::server {
 namespace {
 
 constexpr std::string_view kScheme = "Bearer ";
-
-spdlog::logger& Log() {
-  static spdlog::logger& log = LoggerOf("security");
-  return log;
-}
 
 absl::StatusOr<std::shared_ptr<const Tokens>> ReadTokens(const std::string& file) {
   const auto text = ReadTextFile(file);
@@ -57,10 +52,10 @@ void AccessControl::Reload() {
   if (!has_tokens()) return;
   auto tokens = ReadTokens(settings_.token_file);
   if (!tokens.ok()) {
-    Log().error("the tokens stay as they were: {}", std::string(tokens.status().message()));
+    SecurityLog().error("the tokens stay as they were: {}", std::string(tokens.status().message()));
     return;
   }
-  Log().info("{} tokens are read from {}", (*tokens)->size(), settings_.token_file);
+  SecurityLog().info("{} tokens are read from {}", (*tokens)->size(), settings_.token_file);
   std::lock_guard lock(mutex_);
   tokens_ = *std::move(tokens);
 }

@@ -16,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr const char* kSecret = "infer web 2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b\n";
+constexpr const char* kTokenLine = "infer web 2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b\n";
 
 class AccessControlTest : public testing::Test {
  protected:
@@ -49,7 +49,7 @@ TEST_F(AccessControlTest, WithoutTokensEverythingIsOpenExceptAdministrationWhere
 }
 
 TEST_F(AccessControlTest, EachRoleNeedsATokenThatHasIt) {
-  Write(kSecret);
+  Write(kTokenLine);
   const auto made = AccessControl::Create({.administration = Administration::kOn, .token_file = file_});
   ASSERT_TRUE(made.ok()) << made.status();
   AccessControl& access = **made;
@@ -68,7 +68,7 @@ TEST_F(AccessControlTest, EachRoleNeedsATokenThatHasIt) {
 TEST_F(AccessControlTest, ANewFileCountsAndAWrongOneDoesNot) {
   EXPECT_EQ(AccessControl::Create({.administration = Administration::kOn, .token_file = file_}).status().code(),
             absl::StatusCode::kFailedPrecondition);
-  Write(kSecret);
+  Write(kTokenLine);
   const auto made = AccessControl::Create({.administration = Administration::kOn, .token_file = file_});
   AccessControl& access = **made;
   Write("nonsense\n");
@@ -83,7 +83,7 @@ TEST_F(AccessControlTest, ANewFileCountsAndAWrongOneDoesNot) {
 TEST_F(AccessControlTest, RefusalsAreLoggedOneASecondAndWithoutTheToken) {
   std::ostringstream lines;
   SetLogSink(std::make_shared<spdlog::sinks::ostream_sink_mt>(lines));
-  Write(kSecret);
+  Write(kTokenLine);
   const auto made = AccessControl::Create({.administration = Administration::kOn, .token_file = file_});
   for (int i = 0; i < 1000; ++i) {
     (void)(*made)->Check(Role::kInfer, "Bearer hunter2", "/a\nforged", "ipv4:1.2.3.4:5");

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "jit/support/logging.h"
+#include "server/security/security_log.h"
 #include "server/security/text_file.h"
 
 namespace hearth::server {
@@ -20,11 +20,6 @@ namespace {
 constexpr const char* kCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
 constexpr std::array<unsigned char, 9> kProtocol = {8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
 constexpr long kTicketSeconds = 300;
-
-spdlog::logger& Log() {
-  static spdlog::logger& log = LoggerOf("security");
-  return log;
-}
 
 template <auto free>
 struct Freed {
@@ -174,14 +169,15 @@ void ServerCertificate::Reload() {
   const auto before = current();
   auto state = Read(before->serial + 1);
   if (!state.ok()) {
-    Log().error("new connections go on with the certificate that there was: {}", std::string(state.status().message()));
+    SecurityLog().error("new connections go on with the certificate that there was: {}",
+                        std::string(state.status().message()));
     return;
   }
   if ((*state)->certificate == before->certificate && (*state)->key == before->key &&
       (*state)->client_ca == before->client_ca) {
     return;
   }
-  Log().info("new connections have the certificate that {} holds now", files_.certificate);
+  SecurityLog().info("new connections have the certificate that {} holds now", files_.certificate);
   std::lock_guard lock(mutex_);
   current_ = *std::move(state);
 }

@@ -13,7 +13,7 @@ namespace hearth::server {
 
 namespace {
 
-absl::Status CannotOpen(const std::string& place, const spdlog::spdlog_ex& error) {
+absl::Status CannotOpenAccessLog(const std::string& place, const spdlog::spdlog_ex& error) {
   return absl::InvalidArgumentError(absl::StrCat("cannot open the access log ", place, ": ", error.what()));
 }
 
@@ -29,7 +29,7 @@ absl::StatusOr<std::unique_ptr<AccessLog>> AccessLog::Open(const std::string& pl
       sink = file = std::make_shared<ReopenableFile>(place);
     }
   } catch (const spdlog::spdlog_ex& error) {
-    return CannotOpen(place, error);
+    return CannotOpenAccessLog(place, error);
   }
   auto logger = std::make_shared<spdlog::logger>("access", std::move(sink));
   logger->flush_on(place == "-" ? spdlog::level::info : spdlog::level::off);
@@ -49,7 +49,7 @@ absl::Status AccessLog::Reopen() {
   try {
     file_->Reopen();
   } catch (const spdlog::spdlog_ex& error) {
-    return CannotOpen(file_->place(), error);
+    return CannotOpenAccessLog(file_->place(), error);
   }
   return absl::OkStatus();
 }

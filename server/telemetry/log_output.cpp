@@ -61,7 +61,7 @@ std::unique_ptr<spdlog::formatter> FormatterOf(LogFormat format) {
   return formatter;
 }
 
-absl::Status CannotOpen(const std::string& file, const spdlog::spdlog_ex& error) {
+absl::Status CannotOpenLogFile(const std::string& file, const spdlog::spdlog_ex& error) {
   return absl::InvalidArgumentError(absl::StrCat("cannot open the log file ", file, ": ", error.what()));
 }
 
@@ -89,7 +89,7 @@ absl::StatusOr<std::unique_ptr<LogOutput>> LogOutput::Open(const std::string& fi
       sink = opened = std::make_shared<LogFile>(file);
     }
   } catch (const spdlog::spdlog_ex& error) {
-    return CannotOpen(file, error);
+    return CannotOpenLogFile(file, error);
   }
   sink->set_formatter(FormatterOf(format));
   SetLogSink(std::move(sink));
@@ -103,7 +103,7 @@ absl::Status LogOutput::Reopen() {
   try {
     file_->Reopen();
   } catch (const spdlog::spdlog_ex& error) {
-    return CannotOpen(file_->place(), error);
+    return CannotOpenLogFile(file_->place(), error);
   }
   return absl::OkStatus();
 }
