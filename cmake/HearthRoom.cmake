@@ -1,9 +1,10 @@
 # The rooms and their layers.
 #
-#   hearth_room(<name> SOURCES a.cpp ... [TESTS a_test.cpp ...] [USES room ...] [LINKS target ...]
+#   hearth_room(<name> [APART] SOURCES a.cpp ... [TESTS a_test.cpp ...] [USES room ...] [LINKS target ...]
 #               [TEST_USES room ...] [TEST_LINKS target ...])
 # makes the static library hearth_<name> and, of TESTS, one GoogleTest executable <name>_test that ctest runs. USES names
 # the rooms it may include; a room that the layer order forbids is rejected here. Tests may use any room (TEST_USES).
+# APART: each of the sources is compiled alone.
 #
 #   hearth_tool(<name> SOURCES ... [USES room ...] [LINKS target ...])
 # makes an executable in build/<preset>/bin. It may use the rooms that its folder's room may, and that room itself.
@@ -93,14 +94,15 @@ function(hearth_target_defaults target)
   target_precompile_headers(${target} REUSE_FROM hearth_pch)
 endfunction()
 
-# What includes gRPC, Protobuf or GoogleTest spends most of its compilation on their headers, so such files are compiled
-# several at once. Names without linkage must then differ between the files of a target (scripts/check_names.py).
+# Most of a file's compilation goes to LibTorch's, gRPC's or GoogleTest's headers, so several are compiled at once. Names
+# without linkage must then differ between the files of a target (scripts/check_names.py).
+option(HEARTH_COMPILE_TOGETHER "Compile several files of a room at once" ON)
 function(hearth_compile_together target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${HEARTH_COMPILE_TOGETHER} UNITY_BUILD_BATCH_SIZE 4)
 endfunction()
 
 function(hearth_room name)
-  cmake_parse_arguments(PARSE_ARGV 1 ROOM "" "" "SOURCES;TESTS;USES;LINKS;TEST_USES;TEST_LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 ROOM "APART" "" "SOURCES;TESTS;USES;LINKS;TEST_USES;TEST_LINKS")
   hearth_check_uses(${name} ${name} ${ROOM_USES})
   list(TRANSFORM ROOM_USES PREPEND hearth_)
   list(TRANSFORM ROOM_TEST_USES PREPEND hearth_)
@@ -108,8 +110,7 @@ function(hearth_room name)
   add_library(hearth_${name} STATIC ${ROOM_SOURCES})
   hearth_target_defaults(hearth_${name})
   target_link_libraries(hearth_${name} PUBLIC ${ROOM_USES} ${ROOM_LINKS} hearth_torch Threads::Threads)
-  file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
-  if(NOT folder MATCHES "^(jit|proto)(/|$)")
+  if(NOT ROOM_APART)
     hearth_compile_together(hearth_${name})
   endif()
 

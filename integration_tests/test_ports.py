@@ -2,6 +2,7 @@
 
 import resource
 import socket
+import struct
 import threading
 import urllib.error
 
@@ -64,6 +65,36 @@ def test_a_connection_that_never_speaks_http2_is_closed(hearthd):
         silent.settimeout(60)
         while silent.recv(1 << 16):
             continue
+
+
+def pings(connection):
+    """The pings of HTTP/2 that come to a connection which has done no more than to say that it speaks HTTP/2; RFC 9113."""
+    no_settings = struct.pack(">HBBBI", 0, 0, 4, 0, 0)
+    connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + no_settings)
+    frames = connection.makefile("rb")
+    while header := frames.read(9):
+        high, low, kind, flags, _ = struct.unpack(">BHBBI", header)
+        contents = frames.read(high << 16 | low)
+        if kind == 6 and not flags & 1:
+            yield contents
+
+
+def test_a_connection_of_grpc_without_traffic_is_pinged_and_closed_if_it_does_not_answer(hearthd):
+    server = hearthd({}, "--grpc-keepalive-time", "400", "--grpc-keepalive-timeout", "2000")
+    with connect(server) as answers, connect(server) as is_silent:
+        came = pings(answers)
+        for _ in range(3):
+            answers.sendall(struct.pack(">HBBBI", 0, 8, 6, 1, 0) + next(came))
+        assert len(list(pings(is_silent))) == 1  # and then it ends
+        answers.sendall(struct.pack(">HBBBI", 0, 8, 6, 1, 0) + next(came))
+
+
+def test_a_connection_of_grpc_without_traffic_is_left_alone_where_that_is_asked_for(hearthd):
+    server = hearthd({}, "--grpc-keepalive-time", "100", "--grpc-keepalive-permit-without-calls", "off")
+    with connect(server) as silent:
+        silent.settimeout(2)
+        with pytest.raises(TimeoutError):
+            next(pings(silent))
 
 
 def test_an_idle_connection_of_grpc_is_closed_and_its_client_does_not_notice(hearthd):

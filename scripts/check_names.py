@@ -35,10 +35,11 @@ def names_of(text):
 
 
 def targets_of(cmake):
-    """The lists of files of a CMakeLists.txt's rooms: (SOURCES or TESTS, files)."""
+    """The files of each target that a CMakeLists.txt has compiled together."""
     for room in re.findall(r"hearth_room\(([^)]*)\)", cmake):
         for kind, files in re.findall(r"\b(SOURCES|TESTS)\s+((?:[\w./]+\.cpp\s*)+)", room):
-            yield kind, files.split()
+            if kind == "TESTS" or "APART" not in room.split():
+                yield files.split()
 
 
 def problems_of(files):
@@ -58,9 +59,7 @@ def main():
         folder = lists.parent
         if folder.relative_to(ROOT).parts[0] == "build":
             continue
-        for kind, names in targets_of(lists.read_text()):
-            if kind == "SOURCES" and folder.relative_to(ROOT).parts[0] in ("jit", "proto"):
-                continue
+        for names in targets_of(lists.read_text()):
             problems += problems_of({str((folder / name).relative_to(ROOT)): (folder / name).read_text()
                                      for name in names})
     for problem in problems:

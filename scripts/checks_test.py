@@ -76,9 +76,9 @@ class NamesOfFiles(unittest.TestCase):
         self.assertEqual(check_names.problems_of({"a.cpp": text, "b.cpp": text}), [])
 
     def test_the_rooms_files_are_found(self):
-        lists = "hearth_room(http\n  SOURCES a.cpp b.cpp\n          c.cpp\n  TESTS a_test.cpp\n  USES support)\n"
-        self.assertEqual(list(check_names.targets_of(lists)),
-                         [("SOURCES", ["a.cpp", "b.cpp", "c.cpp"]), ("TESTS", ["a_test.cpp"])])
+        lists = "hearth_room(http{}\n  SOURCES a.cpp b.cpp\n          c.cpp\n  TESTS a_test.cpp\n  USES support)\n"
+        self.assertEqual(list(check_names.targets_of(lists.format(""))), [["a.cpp", "b.cpp", "c.cpp"], ["a_test.cpp"]])
+        self.assertEqual(list(check_names.targets_of(lists.format(" APART"))), [["a_test.cpp"]])
 
     def test_the_tree_itself_is_clean(self):
         subprocess.run([ROOT / "scripts/check_names.py"], check=True)

@@ -23,7 +23,6 @@ bool IsObject(const c10::Type& type) {
   return type.kind() == c10::TypeKind::ClassType || type.kind() == c10::TypeKind::InterfaceType;
 }
 
-bool IsTensor(const Value& value) { return value.type()->kind() == c10::TypeKind::TensorType; }
 bool IsList(const Value& value) { return value.type()->kind() == c10::TypeKind::ListType; }
 
 void Merge(AliasClasses::Facts* into, const AliasClasses::Facts& from) {

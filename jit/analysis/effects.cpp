@@ -18,7 +18,7 @@ constexpr FunctionEffects kAnything = {
 constexpr FunctionEffects kForeign = {
     .writes = true, .writes_constants = true, .random = true, .seeds = false, .acts = true};
 
-void Merge(FunctionEffects* into, const FunctionEffects& from) {
+void MergeEffects(FunctionEffects* into, const FunctionEffects& from) {
   into->writes |= from.writes;
   into->writes_constants |= from.writes_constants;
   into->random |= from.random;
@@ -139,7 +139,7 @@ FunctionEffects UnitEffects::OfMethod(const TypePtr& receiver, const std::string
   for (const c10::NamedTypePtr& candidate : unit_.types()) {
     auto type = candidate->cast<c10::ClassType>();
     if (type == nullptr) continue;
-    if (torch::jit::Function* method = FindMethod(*type, name)) Merge(&effects, Of(method));
+    if (torch::jit::Function* method = FindMethod(*type, name)) MergeEffects(&effects, Of(method));
   }
   return effects;
 }
@@ -150,7 +150,7 @@ FunctionEffects UnitEffects::OfCall(const Node& node) const {
     return OfMethod(node.input(0)->type(), node.attribute<std::string>(sym::kNameAttr));
   }
   FunctionEffects effects = OfMethod(node.input(0)->type(), "__enter__");
-  Merge(&effects, OfMethod(node.input(0)->type(), "__exit__"));
+  MergeEffects(&effects, OfMethod(node.input(0)->type(), "__exit__"));
   return effects;
 }
 

@@ -13,8 +13,6 @@
 namespace hearth {
 namespace {
 
-bool IsTensor(const Value& value) { return value.type()->kind() == c10::TypeKind::TensorType; }
-
 // Whether what the operator gives is, or holds, something that this input is or holds.
 bool AnyOutputMayAlias(const Node& node, size_t input) {
   for (size_t i = 0; i < node.outputs().size(); ++i) {

@@ -13,9 +13,9 @@ namespace {
 
 bool IsExact(const ValueFacts& facts) { return facts.is_tensor() && facts.order.is_exact(); }
 
-class Search {
+class StrideSearch {
  public:
-  explicit Search(const ValueFactTable& facts) : facts_(facts) {}
+  explicit StrideSearch(const ValueFactTable& facts) : facts_(facts) {}
 
   bool MayShow(const Value& value) {
     if (!seen_.insert(&value).second) return false;
@@ -45,6 +45,6 @@ class Search {
 
 }  // namespace
 
-bool StridesMayShow(const Value& value, const ValueFactTable& facts) { return Search(facts).MayShow(value); }
+bool StridesMayShow(const Value& value, const ValueFactTable& facts) { return StrideSearch(facts).MayShow(value); }
 
 }  // namespace hearth

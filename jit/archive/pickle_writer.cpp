@@ -19,7 +19,7 @@
 namespace hearth {
 namespace {
 
-constexpr int kDeepest = 1000;
+constexpr int kDeepestWritten = 1000;
 
 // Whether torch has a class torch.<T>Storage for these elements; newer types are written as bytes with a dtype beside.
 bool HasStorageClass(c10::ScalarType dtype) {
@@ -95,7 +95,7 @@ void PickleWriter::Write(const c10::IValue& value) {
 }
 
 void PickleWriter::WriteValue(const c10::IValue& value, int depth) {
-  if (depth > kDeepest) throw ArchiveError("the value is nested too deeply to be written");
+  if (depth > kDeepestWritten) throw ArchiveError("the value is nested too deeply to be written");
   if (value.isNone()) {
     WriteOpcode('N');
   } else if (value.isTensor()) {

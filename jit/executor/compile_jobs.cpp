@@ -7,7 +7,7 @@
 namespace hearth {
 namespace {
 
-size_t BytesOf(const CodeEntry& entry, const ExecutionPlan& plan) {
+size_t BytesOfPlan(const CodeEntry& entry, const ExecutionPlan& plan) {
   const EntryProfile* profile = entry.profile();
   return plan.bytes() + (profile != nullptr ? profile->bytes() : 0);
 }
@@ -41,7 +41,7 @@ bool CompileJobs::Compile(const std::shared_ptr<CodeEntry>& entry) {
 
 bool CompileJobs::TryCompileWithProfile(const std::shared_ptr<CodeEntry>& entry) {
   CompileJob job = NewJob(entry, std::nullopt, [this, entry](const std::shared_ptr<const ExecutionPlan>& plan) {
-    if (plan->speculates() && !plan->lacks_room()) plans_.cache().Replace(*entry, plan, BytesOf(*entry, *plan));
+    if (plan->speculates() && !plan->lacks_room()) plans_.cache().Replace(*entry, plan, BytesOfPlan(*entry, *plan));
   });
   job.ended = [entry](CompileOutcome outcome) {
     if (WasNotRun(outcome)) entry->profile()->PutBack();
@@ -123,7 +123,7 @@ void CompileJobs::InstallFirst(const std::shared_ptr<CodeEntry>& entry,
   if (entry->profile() == nullptr) {
     plans_.MakeProfile(*entry, plan->speculation_sites() > 0 ? settings.profile_runs : 0);
   }
-  if (!plans_.cache().Install(*entry, plan, BytesOf(*entry, *plan)) || settings.exact_after == 0) return;
+  if (!plans_.cache().Install(*entry, plan, BytesOfPlan(*entry, *plan)) || settings.exact_after == 0) return;
   size_t exact = 0;
   for (const EntryProfile::CountedShape& counted : entry->profile()->Shapes()) {
     if (!counted.taken || ++exact > CodeCache::kMaxExact) continue;

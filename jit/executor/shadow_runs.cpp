@@ -22,7 +22,7 @@
 namespace hearth {
 namespace {
 
-spdlog::logger& Log() {
+spdlog::logger& ShadowLog() {
   static spdlog::logger& log = LoggerOf("executor/shadow_runs");
   return log;
 }
@@ -48,7 +48,7 @@ Completion ShadowRuns::Watch(Call call, const std::vector<c10::IValue>& argument
     const c10::OptionalStreamGuard guard(call.stream);
     copies = CopyDeep(std::span(arguments).subspan(own), settings_.max_bytes);
   } catch (const std::exception& error) {
-    Log().warn("the arguments of a call of {} cannot be copied: {}", call.method, error.what());
+    ShadowLog().warn("the arguments of a call of {} cannot be copied: {}", call.method, error.what());
   }
   if (!copies) return completion;
   auto job = std::make_shared<Job>(Job{std::move(call), {}, own, {}});
@@ -122,13 +122,14 @@ void ShadowRuns::Check(Job& job) {
   } catch (const CancelledError&) {
     return;
   } catch (const std::exception& error) {
-    Log().warn("a call of {}({}) could not be checked: {}", job.call.method, arguments, error.what());
+    ShadowLog().warn("a call of {}({}) could not be checked: {}", job.call.method, arguments, error.what());
     return;
   }
   runs_.fetch_add(1, std::memory_order_relaxed);
   if (difference->empty()) return;
   differences_.fetch_add(1, std::memory_order_relaxed);
-  Log().error("the plan of {}({}) answers otherwise than the baseline: {}", job.call.method, arguments, *difference);
+  ShadowLog().error("the plan of {}({}) answers otherwise than the baseline: {}", job.call.method, arguments,
+                    *difference);
 }
 
 std::string ShadowRuns::DifferenceOn(const c10::Stream* stream, const Job& job) {

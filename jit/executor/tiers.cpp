@@ -12,7 +12,7 @@
 namespace hearth {
 namespace {
 
-spdlog::logger& Log() {
+spdlog::logger& TiersLog() {
   static spdlog::logger& logger = LoggerOf("executor/tiers");
   return logger;
 }
@@ -88,9 +88,9 @@ void Tiers::Invalidate(CodeEntry& entry, const ExecutionPlan& plan) {
   if (!plans_.cache().TryInvalidate(entry, plan)) return;
   invalidated_.fetch_add(1, std::memory_order_relaxed);
   const MemoryAccount::Scope nobody(nullptr);
-  Log().warn("{}: the plan for {}{} raises where the baseline does not, and is not used any more",
-             plans_.name(entry.method()), entry.spec().ToString(),
-             plan.shape().empty() ? "" : " of sizes " + plan.shape());
+  TiersLog().warn("{}: the plan for {}{} raises where the baseline does not, and is not used any more",
+                  plans_.name(entry.method()), entry.spec().ToString(),
+                  plan.shape().empty() ? "" : " of sizes " + plan.shape());
 }
 
 bool Tiers::WaitUntilIdle(std::chrono::steady_clock::time_point deadline) const {

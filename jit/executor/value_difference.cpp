@@ -21,7 +21,7 @@
 namespace hearth {
 namespace {
 
-constexpr int kMaxDepth = 64;
+constexpr int kMaxComparedDepth = 64;
 
 struct Tolerance {
   double relative = 0;
@@ -60,7 +60,7 @@ class Comparison {
     if (expected.tagKind() != got.tagKind()) {
       return Differ(path, "expected " + expected.tagKind() + ", got " + got.tagKind());
     }
-    if (depth > kMaxDepth) return true;
+    if (depth > kMaxComparedDepth) return true;
     if (expected.isTensor()) return CompareTensors(expected.toTensor(), got.toTensor(), path);
     if (expected.isDouble()) return Near(expected.toDouble(), got.toDouble()) || DifferInValue(expected, got, path);
     if (expected.isComplexDouble()) {

@@ -339,4 +339,6 @@ class InsertionGuard {
   Node* saved_;
 };
 
+inline bool IsTensor(const Value& value) { return value.type()->kind() == c10::TypeKind::TensorType; }
+
 }  // namespace hearth

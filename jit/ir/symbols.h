@@ -67,4 +67,7 @@ inline const c10::Symbol kEndAttr = c10::Symbol::attr("end");
 inline const c10::Symbol kInstanceAttr = c10::Symbol::attr("instance");
 inline const c10::Symbol kSlotAttr = c10::Symbol::attr("slot");
 
+// An operator of plans (operators/native_convolution.cpp): a convolution whose weight is packed.
+inline const c10::Symbol kPackedConvolution = c10::Symbol::fromQualString("hearth::convolution");
+
 }  // namespace hearth::sym

@@ -58,9 +58,9 @@ struct Changes {
 };
 
 // Walks the graph with an opinion of which convolutions change, and finds out what else does.
-class Planner {
+class LayoutPlanner {
  public:
-  Planner(Compilation& compilation, const PrivateMemory& memory, const std::set<const Node*>& excluded)
+  LayoutPlanner(Compilation& compilation, const PrivateMemory& memory, const std::set<const Node*>& excluded)
       : target_(compilation.target()), facts_(compilation.facts()), memory_(memory), excluded_(excluded) {
     Walk(*compilation.source().block());
   }
@@ -229,7 +229,7 @@ class LayoutChooser {
     // One that cannot be as it should, for somebody who sees it, is left alone, and the rest is looked at anew.
     std::set<const Node*> excluded;
     for (;;) {
-      const Planner planner(compilation_, memory, excluded);
+      const LayoutPlanner planner(compilation_, memory, excluded);
       std::set<const Node*> unsuited = planner.regretted();
       if (unsuited.empty()) unsuited = WithoutRoom(planner.changes());
       if (unsuited.empty()) return Apply(planner.changes());

@@ -17,10 +17,10 @@
 namespace hearth {
 namespace {
 
-constexpr size_t kMaxElements = 256;
+constexpr size_t kMaxConstantElements = 256;
 
 bool IsLiteral(const Node& node) {
-  if (node.kind() != sym::kListConstruct || node.inputs().size() > kMaxElements) return false;
+  if (node.kind() != sym::kListConstruct || node.inputs().size() > kMaxConstantElements) return false;
   if (HasMemory(*node.output()->type()->expectRef<c10::ListType>().getElementType())) return false;
   for (const Value* input : node.inputs()) {
     if (ConstantOf(*input) == nullptr) return false;

@@ -13,9 +13,11 @@
 namespace hearth {
 namespace {
 
-class Mover {
+class GuardMover {
  public:
-  explicit Mover(Compilation& compilation) : pure_(compilation.pure_nodes()) { Walk(*compilation.graph().block()); }
+  explicit GuardMover(Compilation& compilation) : pure_(compilation.pure_nodes()) {
+    Walk(*compilation.graph().block());
+  }
   bool changed() const { return changed_; }
 
  private:
@@ -54,6 +56,6 @@ class Mover {
 
 }  // namespace
 
-bool MoveGuardsUp(Compilation& compilation) { return Mover(compilation).changed(); }
+bool MoveGuardsUp(Compilation& compilation) { return GuardMover(compilation).changed(); }
 
 }  // namespace hearth

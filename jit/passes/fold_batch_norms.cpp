@@ -129,9 +129,9 @@ std::vector<at::Tensor> Folded(const at::Tensor& old_weight, const at::Tensor& o
   return {weight.to(dtype), bias.defined() ? bias.to(dtype) : at::Tensor()};
 }
 
-class Folder {
+class BatchNormFolder {
  public:
-  explicit Folder(Compilation& compilation)
+  explicit BatchNormFolder(Compilation& compilation)
       : target_(compilation.target()),
         graph_(compilation.graph()),
         facts_(compilation.facts()),
@@ -203,6 +203,6 @@ class Folder {
 
 }  // namespace
 
-bool FoldBatchNorms(Compilation& compilation) { return Folder(compilation).Run(); }
+bool FoldBatchNorms(Compilation& compilation) { return BatchNormFolder(compilation).Run(); }
 
 }  // namespace hearth

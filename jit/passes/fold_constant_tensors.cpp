@@ -64,9 +64,9 @@ bool AppendTo(std::string* text, const c10::IValue& value) {
   return true;
 }
 
-class Folder {
+class TensorFolder {
  public:
-  explicit Folder(Compilation& compilation)
+  explicit TensorFolder(Compilation& compilation)
       : target_(compilation.target()),
         graph_(compilation.graph()),
         memory_(compilation.memory()),
@@ -153,6 +153,6 @@ class Folder {
 
 }  // namespace
 
-bool FoldConstantTensors(Compilation& compilation) { return Folder(compilation).Run(); }
+bool FoldConstantTensors(Compilation& compilation) { return TensorFolder(compilation).Run(); }
 
 }  // namespace hearth

@@ -58,9 +58,9 @@ class NumberTable {
   std::vector<KnownSize> added_;
 };
 
-class Folder {
+class FactFolder {
  public:
-  explicit Folder(Compilation& compilation)
+  explicit FactFolder(Compilation& compilation)
       : graph_(compilation.graph()), facts_(compilation.NewFacts()), constants_(&graph_) {}
 
   bool Run() {
@@ -363,6 +363,6 @@ class Folder {
 
 }  // namespace
 
-bool FoldFacts(Compilation& compilation) { return Folder(compilation).Run(); }
+bool FoldFacts(Compilation& compilation) { return FactFolder(compilation).Run(); }
 
 }  // namespace hearth

@@ -7,12 +7,11 @@
 #include "jit/definitions/activation_call.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/ir/contains.h"
+#include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
 
 namespace hearth {
 namespace {
-
-const Symbol kPackedConvolution = Symbol::fromQualString("hearth::convolution");
 
 // Operands of hearth::convolution.
 constexpr size_t kActivation = 9;
@@ -42,7 +41,8 @@ class Fuser {
   // The convolution that gives `value` to `user` alone and does nothing more so far; null if there is none.
   static Node* BareConvolution(const Value& value, const Node& user) {
     Node* node = value.node();
-    if (node->kind() != kPackedConvolution || node->block() != user.block() || value.uses().size() != 1) return nullptr;
+    if (node->kind() != sym::kPackedConvolution || node->block() != user.block() || value.uses().size() != 1)
+      return nullptr;
     const c10::IValue* activation = ConstantOf(*node->input(kActivation));
     return activation != nullptr && activation->toStringRef() == "none" ? node : nullptr;
   }
@@ -68,7 +68,7 @@ class Fuser {
 }  // namespace
 
 bool FuseEpilogues(Compilation& compilation) {
-  return Contains(*compilation.source().block(), kPackedConvolution) && Fuser(compilation).Run();
+  return Contains(*compilation.source().block(), sym::kPackedConvolution) && Fuser(compilation).Run();
 }
 
 }  // namespace hearth

@@ -28,7 +28,7 @@ bool IsOne(const Value& value) {
 }
 
 // As a linear layer: the input, the matrix (not transposed), and the bias if there is one.
-struct Product {
+struct MatrixProduct {
   Value* input = nullptr;
   const at::Tensor* matrix = nullptr;
   Value* bias = nullptr;
@@ -56,7 +56,7 @@ class Maker {
     }
   }
 
-  Product ProductOf(const Node& node) const {
+  MatrixProduct ProductOf(const Node& node) const {
     const bool added = node.kind() == c10::aten::addmm;
     if (!added && node.kind() != c10::aten::mm && node.kind() != c10::aten::matmul) return {};
     Value* const input = node.input(added ? 1 : 0);
@@ -76,7 +76,7 @@ class Maker {
 
   // The node, or what has taken its place.
   Node* TryMake(Node* node) {
-    const Product product = ProductOf(*node);
+    const MatrixProduct product = ProductOf(*node);
     if (product.input == nullptr) return node;
     const std::vector<at::Tensor> transposed = derived_.Get("transposed", {*product.matrix}, [&] {
       const at::NoGradGuard no_gradients;

@@ -68,9 +68,9 @@ class Delayed {
   std::unordered_set<const Node*> users_;
 };
 
-class Mover {
+class ForkMover {
  public:
-  explicit Mover(Compilation& compilation) : forks_(compilation.pure_forks()), pure_(compilation.pure_nodes()) {
+  explicit ForkMover(Compilation& compilation) : forks_(compilation.pure_forks()), pure_(compilation.pure_nodes()) {
     Walk(*compilation.graph().block(), false);
   }
   bool changed() const { return changed_; }
@@ -183,6 +183,6 @@ class Mover {
 
 }  // namespace
 
-bool MoveForks(Compilation& compilation) { return Mover(compilation).changed(); }
+bool MoveForks(Compilation& compilation) { return ForkMover(compilation).changed(); }
 
 }  // namespace hearth

@@ -26,8 +26,6 @@
 namespace hearth {
 namespace {
 
-const Symbol kPackedConvolution = Symbol::fromQualString("hearth::convolution");
-
 // Whether its weight makes a convolution that the library computes give a channels-last result.
 bool IsPackable(const Target& target, const ConvolutionCall& call) {
   return target.PacksWeights(call.weight.device(), call.weight.scalar_type()) &&
@@ -92,9 +90,9 @@ std::string Text(const ConvolutionCall& call) {
   return text + std::to_string(call.groups);
 }
 
-class Packer {
+class ConvolutionPacker {
  public:
-  explicit Packer(Compilation& compilation)
+  explicit ConvolutionPacker(Compilation& compilation)
       : target_(compilation.target()),
         graph_(compilation.graph()),
         facts_(compilation.facts()),
@@ -138,7 +136,7 @@ class Packer {
     const InsertionGuard here(&graph_, node);
     graph_.SetCurrentRange(node->range());
     const std::vector<int64_t> none;
-    Value* made = Operate(graph_, kPackedConvolution, "",
+    Value* made = Operate(graph_, sym::kPackedConvolution, "",
                           {x, graph_.InsertConstant(weight), graph_.InsertConstant(for_likely),
                            graph_.InsertConstant(for_likely.isNone() ? none : likely), node->input(2),
                            graph_.InsertConstant(call.padding), graph_.InsertConstant(call.stride),
@@ -191,7 +189,7 @@ bool PackConvolutions(Compilation& compilation) {
   };
   if (!AnyNode(*compilation.source().block(), is_packable)) return false;
   bool changed = false;
-  AsIfOnThreads(compilation.target().threads, [&] { changed = Packer(compilation).Run(); });
+  AsIfOnThreads(compilation.target().threads, [&] { changed = ConvolutionPacker(compilation).Run(); });
   return changed;
 }
 

@@ -29,9 +29,9 @@ const Symbol kPackedLinear = Symbol::fromQualString("hearth::linear");
 // The format of a smaller weight makes no difference.
 constexpr int64_t kLeastElements = 32 * 32;
 
-class Packer {
+class LinearPacker {
  public:
-  explicit Packer(Compilation& compilation)
+  explicit LinearPacker(Compilation& compilation)
       : target_(compilation.target()),
         graph_(compilation.graph()),
         facts_(compilation.facts()),
@@ -124,7 +124,7 @@ class Packer {
 
 bool PackLinears(Compilation& compilation) {
   if (!Contains(*compilation.source().block(), kLinear)) return false;
-  return Packer(compilation).Run();
+  return LinearPacker(compilation).Run();
 }
 
 }  // namespace hearth

@@ -49,22 +49,21 @@ bool MakesTensor(const Operator& op) {
 // in a layout of its own first, in memory that it takes from the allocator bare.
 bool AllocatesResultFirst(const Operator& op, const ValueFacts& result) {
   if (DefinitionOf(op.symbol()).kind != OperatorClass::kConvolution) return true;
-  static const Symbol kPacked = Symbol::fromQualString("hearth::convolution");
-  return op.symbol() == kPacked && result.order.is_channels_last();
+  return op.symbol() == sym::kPackedConvolution && result.order.is_channels_last();
 }
 
 // Of at most this many floats, arithmetic has code of its own that takes over the memory of an operand
 // (operators/native_small_tensor).
 constexpr int64_t kHandledAlready = 64;
 
-bool IsArithmetic(const Operator& op) {
+bool IsCheapArithmetic(const Operator& op) {
   const Symbol symbol = op.symbol();
   return symbol == c10::aten::add || symbol == c10::aten::sub || symbol == c10::aten::mul || symbol == c10::aten::div;
 }
 
-class Planner {
+class MemoryPlanner {
  public:
-  explicit Planner(Compilation& compilation)
+  explicit MemoryPlanner(Compilation& compilation)
       : target_(compilation.target()),
         graph_(compilation.graph()),
         report_(compilation.report().memory),
@@ -128,7 +127,7 @@ class Planner {
       // To allocate so little costs less than to say where.
       result.into = facts.contiguous() ? IntoMemory(*node->op()) : nullptr;
       if (result.into == nullptr) return;
-      if (IsArithmetic(*node->op()) && bytes <= kHandledAlready * sizeof(float)) return;
+      if (IsCheapArithmetic(*node->op()) && bytes <= kHandledAlready * sizeof(float)) return;
     } else if (!AllocatesResultFirst(*node->op(), facts)) {
       return;
     }
@@ -233,6 +232,6 @@ class Planner {
 
 }  // namespace
 
-bool PlanMemory(Compilation& compilation) { return Planner(compilation).Run(); }
+bool PlanMemory(Compilation& compilation) { return MemoryPlanner(compilation).Run(); }
 
 }  // namespace hearth

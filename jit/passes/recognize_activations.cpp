@@ -33,7 +33,7 @@ struct Monomial {
 };
 using Polynomial = std::map<Monomial, double>;
 
-std::optional<Polynomial> Product(const Polynomial& a, const Polynomial& b) {
+std::optional<Polynomial> Multiply(const Polynomial& a, const Polynomial& b) {
   Polynomial product;
   for (const auto& [of_a, factor_a] : a) {
     for (const auto& [of_b, factor_b] : b) {
@@ -99,8 +99,6 @@ std::optional<double> NumberOf(const Value& value, const WrittenMemory& memory) 
   return constant->isDouble() ? std::optional(constant->toDouble()) : std::nullopt;
 }
 
-bool IsTensor(const Value& value) { return value.type()->kind() == c10::TypeKind::TensorType; }
-
 Function FunctionOf(const Node& node, const WrittenMemory& memory) {
   if (node.op() == nullptr || node.outputs().size() != 1) return Function::kNone;
   if (node.kind() == c10::aten::tanh) return Function::kTanh;
@@ -130,7 +128,7 @@ class Expansion {
     const std::optional<Polynomial> a = Of(*node.input(0));
     const std::optional<Polynomial> b = a ? Of(*node.input(1)) : std::nullopt;
     if (!a || !b) return {};
-    if (kind == c10::aten::mul) return Product(*a, *b);
+    if (kind == c10::aten::mul) return Multiply(*a, *b);
     if (kind == c10::aten::div) return Quotient(node, *a);
     const std::optional<double> factor = NumberOf(*node.input(2), memory_);
     if (!factor) return {};
@@ -139,7 +137,7 @@ class Expansion {
 
  private:
   static std::optional<Polynomial> Scaled(std::optional<Polynomial> polynomial, double factor) {
-    return polynomial ? Product(*polynomial, {{{0, 0}, factor}}) : std::nullopt;
+    return polynomial ? Multiply(*polynomial, {{{0, 0}, factor}}) : std::nullopt;
   }
 
   std::optional<Polynomial> Quotient(const Node& node, const Polynomial& dividend) const {
@@ -152,8 +150,8 @@ class Expansion {
     const std::optional<double> exponent = NumberOf(*node.input(1), memory_);
     const std::optional<Polynomial> base = Of(*node.input(0));
     if (!base || (exponent != 2 && exponent != 3)) return {};
-    std::optional<Polynomial> power = Product(*base, *base);
-    return exponent == 3 && power ? Product(*power, *base) : power;
+    std::optional<Polynomial> power = Multiply(*base, *base);
+    return exponent == 3 && power ? Multiply(*power, *base) : power;
   }
 
   const Value& x_;

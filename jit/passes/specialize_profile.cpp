@@ -27,8 +27,6 @@ namespace {
 // Branches with fewer nodes than this that give nothing are cheaper to run than to guess at.
 constexpr size_t kHandful = 5;
 
-bool IsTensor(const Value& value) { return value.type()->kind() == c10::TypeKind::TensorType; }
-
 bool Raises(const Block& block) {
   bool raises = false;
   for (const Node* node : block) raises |= node->kind() == sym::kRaiseException;
@@ -80,9 +78,9 @@ class Needs {
   std::unordered_set<const Value*> needed_;
 };
 
-class Specializer {
+class ProfileSpecializer {
  public:
-  explicit Specializer(Compilation& compilation)
+  explicit ProfileSpecializer(Compilation& compilation)
       : graph_(compilation.graph()),
         facts_(compilation.NewFacts()),
         needs_(graph_),
@@ -475,7 +473,7 @@ class Specializer {
 }  // namespace
 
 bool SpecializeProfile(Compilation& compilation) {
-  return compilation.claims() != nullptr && Specializer(compilation).Run();
+  return compilation.claims() != nullptr && ProfileSpecializer(compilation).Run();
 }
 
 }  // namespace hearth

@@ -13,7 +13,7 @@
 namespace hearth {
 namespace {
 
-constexpr size_t kMaxElements = 16;
+constexpr size_t kMaxTupleElements = 16;
 
 bool IsMade(const Value& value) { return value.node()->kind() == sym::kTupleConstruct; }
 bool IsUninitialized(const Value& value) { return value.node()->kind() == sym::kUninitialized; }
@@ -52,7 +52,7 @@ class Splitter {
 
   static bool IsTuple(const Value& value) {
     const auto* type = value.type()->castRaw<c10::TupleType>();
-    return type != nullptr && type->elements().size() <= kMaxElements;
+    return type != nullptr && type->elements().size() <= kMaxTupleElements;
   }
 
   // A tuple that is handed on as it is would have to be made either way.

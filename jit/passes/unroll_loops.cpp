@@ -13,7 +13,7 @@
 namespace hearth {
 namespace {
 
-constexpr size_t kMaxNodesAdded = 4096;
+constexpr size_t kMaxUnrolledNodes = 4096;
 
 class Unroller {
  public:
@@ -40,7 +40,7 @@ class Unroller {
     if (trips == nullptr || !MayUnroll(node, trips->toInt())) return {};
     const int64_t rounds = trips->toInt();
     const size_t added = NodesAdded(*node.block(0), rounds);
-    if (added_ + added > kMaxNodesAdded) return {};
+    if (added_ + added > kMaxUnrolledNodes) return {};
     added_ += added;
     return rounds;
   }

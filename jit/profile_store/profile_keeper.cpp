@@ -10,7 +10,7 @@
 namespace hearth {
 namespace {
 
-spdlog::logger& Log() {
+spdlog::logger& KeeperLog() {
   static spdlog::logger& log = LoggerOf("profile_store/profile_keeper");
   return log;
 }
@@ -44,7 +44,7 @@ void ProfileKeeper::Adopt(const std::shared_ptr<ModelExecutor>& executor, const 
   std::vector<SpecProfile> read;
   for (const SpecProfile& each : profiles) read.push_back({each.method, each.calls, each.spec});
   const size_t asked = executor->RestoreProfiles(std::move(profiles));
-  if (asked > 0) Log().info("{}: compiling for {} argument specs known from before", archive.file_name(), asked);
+  if (asked > 0) KeeperLog().info("{}: compiling for {} argument specs known from before", archive.file_name(), asked);
   const std::lock_guard lock(mutex_);
   kept_.push_back({executor, key, std::move(read), CallsOf(executor->tiers()->profiles())});
 }
@@ -82,7 +82,7 @@ void ProfileKeeper::Write(Kept& kept, const ModelExecutor& executor) {
     store_.Write(kept.key, std::move(profiles), kept.read);
     kept.calls_written = calls;
   } catch (const std::exception& error) {
-    Log().error("{}: what the model was called with is not kept: {}", kept.key, error.what());
+    KeeperLog().error("{}: what the model was called with is not kept: {}", kept.key, error.what());
   }
 }
 

@@ -24,7 +24,7 @@ constexpr char kExtension[] = ".profiles";
 // What a process that ended while it wrote has left behind.
 constexpr auto kOldUnfinished = std::chrono::hours(1);
 
-spdlog::logger& Log() {
+spdlog::logger& StoreLog() {
   static spdlog::logger& log = LoggerOf("profile_store/profile_store");
   return log;
 }
@@ -42,7 +42,7 @@ struct KeptFile {
 ProfileStore::ProfileStore(fs::path folder, ProfileStoreLimits limits) : folder_(std::move(folder)), limits_(limits) {
   std::error_code error;
   fs::create_directories(folder_, error);
-  if (error) Log().warn("{}: cannot be made: {}", folder_.string(), error.message());
+  if (error) StoreLog().warn("{}: cannot be made: {}", folder_.string(), error.message());
 }
 
 std::string ProfileStore::KeyOf(const ZipReader& archive, c10::Device device) {
@@ -69,7 +69,7 @@ std::vector<SpecProfile> ProfileStore::Read(const std::string& key) const {
     if (bytes.size() > kMaxProfileFileBytes) throw ProfileFileError("it is larger than any that was written");
     return ReadProfileFile(key, bytes);
   } catch (const ProfileFileError& error) {
-    Log().warn("{} is ignored: {}", path.string(), error.what());
+    StoreLog().warn("{} is ignored: {}", path.string(), error.what());
     return {};
   }
 }
@@ -96,7 +96,7 @@ void ProfileStore::Write(const std::string& key, std::vector<SpecProfile> profil
     file.Append(bytes.data(), bytes.size());
     file.Finish();
   } catch (const FileError& error) {
-    Log().warn("{}", error.what());
+    StoreLog().warn("{}", error.what());
   }
   MakeRoom();
 }

@@ -4,7 +4,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <new>
+#include <utility>
 
 namespace hearth {
 
@@ -140,6 +142,21 @@ void Delete(void* memory) noexcept {
 }
 
 }  // namespace
+std::shared_ptr<MemoryAccount> MakeMemoryAccount(int64_t limit, std::shared_ptr<MemoryAccount> within,
+                                                 MemoryLimitError::Of shared_by) {
+  if (limit <= 0 && within == nullptr) return nullptr;
+  // What it is within lives as long as it does.
+  struct Nested {
+    Nested(int64_t most, std::shared_ptr<MemoryAccount> around, MemoryLimitError::Of shared)
+        : within(std::move(around)), account(most, within.get(), shared) {}
+    const std::shared_ptr<MemoryAccount> within;
+    MemoryAccount account;
+  };
+  const int64_t most = limit > 0 ? limit : std::numeric_limits<int64_t>::max();
+  const auto nested = std::make_shared<Nested>(most, std::move(within), shared_by);
+  return {nested, &nested->account};
+}
+
 }  // namespace hearth
 
 // The forms that are not here (arrays, no-throw, sized) come back to these, as the language has it.

@@ -24,6 +24,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <new>
 
 namespace hearth {
@@ -118,5 +119,10 @@ class MemoryAccount {
   std::atomic<int64_t> told_{0};  // of that, what `within_` was told of
   std::atomic<bool> passed_{false};
 };
+
+// An account of its own within another one, which it keeps, and of no limit if that is 0. Null for a limit of 0 that is
+// within nothing.
+std::shared_ptr<MemoryAccount> MakeMemoryAccount(int64_t limit, std::shared_ptr<MemoryAccount> within = nullptr,
+                                                 MemoryLimitError::Of shared_by = MemoryLimitError::Of::kAll);
 
 }  // namespace hearth

@@ -1,0 +1,240 @@
+#include "jit/loaded_model.h"
+
+#include <ATen/core/class_type.h>
+#include <c10/core/StreamGuard.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+
+#include "jit/arguments.h"
+#include "jit/device/device.h"
+#include "jit/executor/tiers.h"
+#include "jit/ir/printer.h"
+#include "jit/model_inspection.h"
+#include "jit/status_of.h"
+
+namespace hearth {
+namespace {
+
+// With the token of its call, so that a call takes one allocation for both.
+class Handle final : public CallHandle {
+ public:
+  void Cancel() override { token_.Cancel(); }
+
+  static std::shared_ptr<CancellationToken> TokenOf(const std::shared_ptr<Handle>& handle) {
+    return {handle, &handle->token_};
+  }
+
+ private:
+  CancellationToken token_;
+};
+
+}  // namespace
+
+LoadedModel::~LoadedModel() {
+  if (keeper_ != nullptr) keeper_->Release(executor_.object());
+}
+
+void LoadedModel::TransferProfilesTo(const ModelExecutor& successor) const {
+  if (executor_->tiers() == nullptr || successor.tiers() == nullptr) return;
+  successor.RestoreProfiles(executor_->tiers()->profiles());
+}
+
+std::vector<MethodInfo> LoadedModel::methods() const {
+  std::vector<MethodInfo> methods;
+  for (const ModelExecutor::Method& method : executor_->methods()) {
+    methods.push_back({method.name(), &method.schema(), imported_.object != nullptr});
+  }
+  return methods;
+}
+
+const c10::FunctionSchema* LoadedModel::FindMethod(std::string_view name) const {
+  const ModelExecutor::Method* method = executor_->Find(name);
+  return method ? &method->schema() : nullptr;
+}
+
+std::shared_ptr<CallHandle> LoadedModel::CallAsync(std::string_view name, Arguments args, KeywordArguments kwargs,
+                                                   CallOptions options, Callback callback) {
+  const ModelExecutor::Method* method = executor_->Find(name);
+  if (method == nullptr) {
+    callback(absl::NotFoundError("the model has no method '" + std::string(name) + "'"));
+    return std::make_shared<Handle>();
+  }
+  return Start(*method, std::move(args), std::move(kwargs), std::move(options), std::move(callback));
+}
+
+absl::StatusOr<c10::IValue> LoadedModel::Call(std::string_view name, Arguments args, KeywordArguments kwargs,
+                                              CallOptions options) {
+  const ModelExecutor::Method* method = executor_->Find(name);
+  if (method == nullptr) return absl::NotFoundError("the model has no method '" + std::string(name) + "'");
+  return StartAndWait(*method, std::move(args), std::move(kwargs), std::move(options));
+}
+
+absl::StatusOr<c10::IValue> LoadedModel::CallModule(Arguments args, KeywordArguments kwargs, CallOptions options) {
+  if (!imported_.object) {
+    const bool only = executor_->methods().size() == 1;
+    return Call(only ? executor_->methods().front().name() : "forward", std::move(args), std::move(kwargs), options);
+  }
+  const c10::ClassTypePtr type = executor_->module()->type();
+  for (torch::jit::Function* hook : type->getForwardPreHooks()) {
+    absl::StatusOr<c10::IValue> changed =
+        StartAndWait(*executor_->Find(*hook), {c10::ivalue::Tuple::create(args)}, {}, options);
+    if (!changed.ok()) return changed;
+    if (changed->isTuple()) {
+      args = changed->toTupleRef().elements().vec();
+    } else if (!changed->isNone()) {
+      args = {*changed};
+    }
+  }
+  absl::StatusOr<c10::IValue> result = Call("forward", args, std::move(kwargs), options);
+  for (torch::jit::Function* hook : type->getForwardHooks()) {
+    if (!result.ok()) return result;
+    absl::StatusOr<c10::IValue> changed =
+        StartAndWait(*executor_->Find(*hook), {c10::ivalue::Tuple::create(args), *result}, {}, options);
+    if (!changed.ok() || !changed->isNone()) result = std::move(changed);
+  }
+  return result;
+}
+
+std::vector<int> LoadedModel::operator_threads() const { return pool_.OperatorThreads(); }
+
+std::vector<AttributeInfo> LoadedModel::attributes() const {
+  return imported_.object ? ListAttributes(*imported_.object) : std::vector<AttributeInfo>();
+}
+
+std::vector<PlanInfo> LoadedModel::plans(bool with_graphs) const {
+  return executor_->tiers() ? ListPlans(*executor_->tiers(), with_graphs) : std::vector<PlanInfo>();
+}
+
+std::vector<CompilationInfo> LoadedModel::compilations() const {
+  return executor_->tiers() ? ListCompilations(*executor_->tiers()) : std::vector<CompilationInfo>();
+}
+
+PlanCounts LoadedModel::plan_counts() const {
+  if (executor_->tiers() == nullptr) return {};
+  const TierCounts counts = executor_->tiers()->counts();
+  return {counts.specs,
+          counts.failed,
+          counts.plans[0],
+          counts.plans[1],
+          counts.bytes,
+          counts.copied_bytes,
+          counts.bailouts,
+          counts.guard_failures,
+          counts.plan_exceptions,
+          counts.invalidated,
+          {counts.calls[0], counts.calls[1], counts.calls[2]}};
+}
+
+std::shared_ptr<const void> LoadedModel::WhenWarm(std::function<void()> done) {
+  if (executor_->tiers() != nullptr) return executor_->tiers()->WhenWarm(std::move(done));
+  done();
+  return nullptr;
+}
+
+std::vector<OperatorUse> LoadedModel::operators() const { return CountOperators(*imported_.unit); }
+
+absl::StatusOr<std::string> LoadedModel::GraphText(std::string_view name, GraphStage stage) const {
+  const ModelExecutor::Method* method = executor_->Find(name);
+  if (method == nullptr) return absl::NotFoundError("the model has no method '" + std::string(name) + "'");
+  return PrintGraph(stage == GraphStage::kEmitted ? method->function->emitted_graph() : *method->baseline);
+}
+
+std::vector<std::pair<std::string, std::string>> LoadedModel::sources() const {
+  if (imported_.archive) return ReadSources(*imported_.archive);
+  std::vector<std::pair<std::string, std::string>> sources;
+  for (const auto& source : imported_.unit->sources()) sources.emplace_back(source->name(), source->text());
+  return sources;
+}
+
+uint64_t LoadedModel::weight_bytes() const { return imported_.object ? WeightBytes(*imported_.object) : 0; }
+
+std::shared_ptr<MemoryAccount> LoadedModel::NewAccount() const {
+  return MakeMemoryAccount(memory_limit_, memory_of_model_);
+}
+
+std::shared_ptr<CallHandle> LoadedModel::Start(const ModelExecutor::Method& method, Arguments args,
+                                               KeywordArguments kwargs, CallOptions options, Callback callback) {
+  const auto handle = std::make_shared<Handle>();
+  std::shared_ptr<CancellationToken> token = Handle::TokenOf(handle);
+  if (options.deadline) token->SetDeadline(*options.deadline);
+
+  const auto stream = executor_->writes_state() ? DefaultStream(device_) : streams_->Take();
+  std::optional<c10::Stream> on_stream;
+  if (stream) on_stream = *stream;
+  Arguments bound;
+  try {
+    std::optional<c10::IValue> self;
+    if (imported_.object) self = method.uses_self ? c10::IValue(imported_.object) : c10::IValue();
+    bound = BindArguments(method.schema(), std::move(self), std::move(args), std::move(kwargs));
+    if (stream) {
+      const c10::StreamGuard guard(*stream);
+      for (size_t i = imported_.object ? 1 : 0; i < bound.size(); ++i) bound[i] = MoveToDevice(bound[i], device_);
+    }
+  } catch (...) {
+    callback(StatusOf(std::current_exception()));
+    return handle;
+  }
+  ModelExecutor::CallSettings settings{std::move(token),
+                                       options.memory != nullptr ? std::move(options.memory) : NewAccount(),
+                                       std::move(options.on_start),
+                                       options.may_run_here,
+                                       on_stream,
+                                       nullptr,
+                                       options.failing_guard,
+                                       options.operator_threads,
+                                       executor_.Reference()};
+  if (options.report != nullptr) {
+    settings.report = std::make_shared<RunReport>();
+    callback = [&method, report = options.report, run = settings.report,
+                callback = std::move(callback)](absl::StatusOr<c10::IValue> answer) {
+      report->runs.push_back(DescribeRun(method.function->qualname().qualifiedName(), *run));
+      callback(std::move(answer));
+    };
+  }
+  const bool served = !options.is_warmup;
+  if (served) traffic_.Begin();
+  // The run keeps the executor, and the runtime the rest: nothing that all calls share is counted here.
+  executor_->RunAsync(method, std::move(bound), std::move(settings),
+                      [stream, traffic = served ? &traffic_ : nullptr, callback = std::move(callback)](
+                          c10::IValue value, const std::exception_ptr& error) {
+                        auto answer = Finish(std::move(value), error, stream.get());
+                        if (traffic != nullptr) traffic->End();
+                        callback(std::move(answer));
+                      });
+  return handle;
+}
+
+absl::StatusOr<c10::IValue> LoadedModel::StartAndWait(const ModelExecutor::Method& method, Arguments args,
+                                                      KeywordArguments kwargs, CallOptions options) {
+  std::mutex mutex;
+  std::condition_variable done;
+  std::optional<absl::StatusOr<c10::IValue>> result;
+  Start(method, std::move(args), std::move(kwargs), std::move(options), [&](absl::StatusOr<c10::IValue> answer) {
+    std::lock_guard lock(mutex);
+    result = std::move(answer);
+    done.notify_one();
+  });
+  std::unique_lock lock(mutex);
+  done.wait(lock, [&] { return result.has_value(); });
+  return *std::move(result);
+}
+
+absl::StatusOr<c10::IValue> LoadedModel::Finish(c10::IValue value, std::exception_ptr error,
+                                                const c10::Stream* stream) {
+  if (stream) {
+    try {
+      const c10::StreamGuard guard(*stream);
+      if (!error) value = MoveToDevice(value, c10::kCPU);
+      // What failed on the device is told to the request whose work it was, also where no answer comes from there.
+      stream->synchronize();
+    } catch (...) {
+      if (!error) error = std::current_exception();
+    }
+  }
+  if (error) return StatusOf(error);
+  return value;
+}
+
+}  // namespace hearth

@@ -1,0 +1,95 @@
+// A model that a Runtime has loaded: binds the arguments of its calls, brings them to the model's device and the
+// answers back, and tells what the model is made of.
+#pragma once
+
+#include <c10/core/Device.h>
+#include <c10/core/Stream.h>
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "jit/archive/importer.h"
+#include "jit/device/stream.h"
+#include "jit/executor/model_executor.h"
+#include "jit/executor/traffic.h"
+#include "jit/interpreter/thread_pool.h"
+#include "jit/profile_store/profile_keeper.h"
+#include "jit/runtime.h"
+#include "jit/support/memory_account.h"
+#include "jit/support/striped_pointer.h"
+
+namespace hearth {
+
+// Thread-safe, as Model.
+class LoadedModel final : public Model {
+ public:
+  // Runs on `pool`. A memory limit of 0 is none. `keeper`, which may be null, has adopted the executor. `traffic` is
+  // told of calls.
+  LoadedModel(const std::shared_ptr<ModelExecutor>& executor, const ThreadPool& pool, ImportedModule imported,
+              c10::Device device, std::shared_ptr<StreamPool> streams, int64_t memory_limit,
+              std::shared_ptr<MemoryAccount> memory_of_model, Traffic& traffic, std::shared_ptr<ProfileKeeper> keeper)
+      : executor_(executor),
+        pool_(pool),
+        imported_(std::move(imported)),
+        device_(device),
+        streams_(std::move(streams)),
+        memory_limit_(memory_limit),
+        memory_of_model_(std::move(memory_of_model)),
+        traffic_(traffic),
+        keeper_(std::move(keeper)) {}
+
+  // On the runtime's thread for that: it writes to the disk, and the executor ends after it.
+  ~LoadedModel() override;
+
+  // Has `successor` make plans for what this model is called with.
+  void TransferProfilesTo(const ModelExecutor& successor) const;
+
+  std::vector<MethodInfo> methods() const override;
+  const c10::FunctionSchema* FindMethod(std::string_view name) const override;
+  std::shared_ptr<CallHandle> CallAsync(std::string_view name, Arguments args, KeywordArguments kwargs,
+                                        CallOptions options, Callback callback) override;
+  absl::StatusOr<c10::IValue> Call(std::string_view name, Arguments args, KeywordArguments kwargs,
+                                   CallOptions options) override;
+  absl::StatusOr<c10::IValue> CallModule(Arguments args, KeywordArguments kwargs, CallOptions options) override;
+  std::vector<int> operator_threads() const override;
+  std::vector<AttributeInfo> attributes() const override;
+  std::vector<PlanInfo> plans(bool with_graphs) const override;
+  std::vector<CompilationInfo> compilations() const override;
+  PlanCounts plan_counts() const override;
+  std::shared_ptr<const void> WhenWarm(std::function<void()> done) override;
+  std::vector<OperatorUse> operators() const override;
+  absl::StatusOr<std::string> GraphText(std::string_view name, GraphStage stage) const override;
+  std::vector<std::pair<std::string, std::string>> sources() const override;
+  uint64_t weight_bytes() const override;
+  std::shared_ptr<MemoryAccount> NewAccount() const override;
+
+ private:
+  // Starts a call of a method or hook; its callback gets what CallAsync promises.
+  std::shared_ptr<CallHandle> Start(const ModelExecutor::Method& method, Arguments args, KeywordArguments kwargs,
+                                    CallOptions options, Callback callback);
+
+  // The same, waited for.
+  absl::StatusOr<c10::IValue> StartAndWait(const ModelExecutor::Method& method, Arguments args, KeywordArguments kwargs,
+                                           CallOptions options);
+
+  // The answer of a run, brought back from its device; or what failed, there too.
+  static absl::StatusOr<c10::IValue> Finish(c10::IValue value, std::exception_ptr error, const c10::Stream* stream);
+
+  const StripedPointer<ModelExecutor> executor_;
+  const ThreadPool& pool_;
+  ImportedModule imported_;
+  const c10::Device device_;
+  const std::shared_ptr<StreamPool> streams_;
+  const int64_t memory_limit_;
+  const std::shared_ptr<MemoryAccount> memory_of_model_;  // null: nothing is limited for them together
+  Traffic& traffic_;
+  const std::shared_ptr<ProfileKeeper> keeper_;
+};
+
+}  // namespace hearth
