@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <exception>
 
+#include "jit/archive/mapping.h"
 #include "jit/arguments.h"
 #include "jit/frontend/errors.h"
 #include "jit/support/errors.h"

@@ -11,8 +11,6 @@
 namespace hearth {
 namespace {
 
-bool IsTensor(const Value& value) { return value.type()->kind() == c10::TypeKind::TensorType; }
-
 class UpMover {
  public:
   UpMover(Node* begin, const Node* end) : place_(begin->prev()) {
