@@ -162,6 +162,16 @@ def test_what_a_model_raises_reaches_stream_and_log_as_text(server):
     assert b"\x1b" not in log and b"\n2026-01-01" not in log
 
 
+def test_a_name_that_is_no_text_is_refused_and_leaves_nothing_in_the_log(server):
+    before = Path(server.log.name).stat().st_size
+    with server.channel() as channel:
+        call = channel.unary_unary("/inference.GRPCInferenceService/ModelReady")
+        for _ in range(100):
+            with pytest.raises(grpc.RpcError):
+                call(b"\x0a\x04\xff\xfe\xfd\xfc", timeout=20)
+    assert Path(server.log.name).read_bytes()[before:] == b""
+
+
 # ---- Others wait for nobody ----
 
 

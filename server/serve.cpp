@@ -17,6 +17,7 @@
 #include "server/command_line.h"
 #include "server/daemon.h"
 #include "server/settings.h"
+#include "server/telemetry/library_log.h"
 #include "server/telemetry/log_control.h"
 #include "server/telemetry/log_output.h"
 
@@ -156,6 +157,7 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
   const config::Settings& settings = line->settings;
   auto log_output = OpenLog(settings);
   if (!log_output.ok()) return Complain(log_output.status(), kCannotServe);
+  TakeLibraryLogs();
   spdlog::logger& log = LoggerOf("server/serve");
   for (const std::string& warning : line->warnings) log.warn("{}", warning);
   log.info("settings that differ from their defaults: {}", line->summary);
