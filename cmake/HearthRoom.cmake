@@ -94,11 +94,30 @@ function(hearth_target_defaults target)
   target_precompile_headers(${target} REUSE_FROM hearth_pch)
 endfunction()
 
-# Most of a file's compilation goes to LibTorch's, gRPC's or GoogleTest's headers, so several are compiled at once. Names
-# without linkage must then differ between the files of a target (scripts/check_names.py).
+# Most of a file's compilation goes to LibTorch's, gRPC's or GoogleTest's headers, so several are compiled at once: `out`
+# gets files that include four of the sources each. Names without linkage must then differ between the files of a target
+# (scripts/check_names.py). CMake's own UNITY_BUILD writes this checkout's path into such files, so that no other checkout
+# would find what the cache has of them.
 option(HEARTH_COMPILE_TOGETHER "Compile several files of a room at once" ON)
-function(hearth_compile_together target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${HEARTH_COMPILE_TOGETHER} UNITY_BUILD_BATCH_SIZE 4)
+function(hearth_compile_together target out)
+  set(sources ${ARGN})
+  if(NOT HEARTH_COMPILE_TOGETHER)
+    set(${out} ${sources} PARENT_SCOPE)
+    return()
+  endif()
+  file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  set(files)
+  while(sources)
+    list(LENGTH files number)
+    list(SUBLIST sources 0 4 batch)
+    list(REMOVE_ITEM sources ${batch})
+    list(TRANSFORM batch REPLACE "(.+)" "#include \"${folder}/\\1\"\n")
+    list(JOIN batch "" text)
+    set(file ${CMAKE_CURRENT_BINARY_DIR}/${target}_${number}.cpp)
+    file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
+    list(APPEND files ${file})
+  endwhile()
+  set(${out} ${files} PARENT_SCOPE)
 endfunction()
 
 function(hearth_room name)
@@ -107,17 +126,17 @@ function(hearth_room name)
   list(TRANSFORM ROOM_USES PREPEND hearth_)
   list(TRANSFORM ROOM_TEST_USES PREPEND hearth_)
 
+  if(NOT ROOM_APART)
+    hearth_compile_together(hearth_${name} ROOM_SOURCES ${ROOM_SOURCES})
+  endif()
   add_library(hearth_${name} STATIC ${ROOM_SOURCES})
   hearth_target_defaults(hearth_${name})
   target_link_libraries(hearth_${name} PUBLIC ${ROOM_USES} ${ROOM_LINKS} hearth_torch Threads::Threads)
-  if(NOT ROOM_APART)
-    hearth_compile_together(hearth_${name})
-  endif()
 
   if(ROOM_TESTS AND NOT HEARTH_FUZZ)
+    hearth_compile_together(${name}_test ROOM_TESTS ${ROOM_TESTS})
     add_executable(${name}_test ${ROOM_TESTS})
     hearth_target_defaults(${name}_test)
-    hearth_compile_together(${name}_test)
     target_link_libraries(${name}_test PRIVATE
       hearth_${name} ${ROOM_TEST_USES} ${ROOM_TEST_LINKS} GTest::gmock GTest::gtest_main)
     add_test(NAME ${name}_test COMMAND ${name}_test WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
