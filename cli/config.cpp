@@ -220,7 +220,7 @@ Action AddConfig(CLI::App& app) {
       ->add_option("--inputs", options->inputs,
                    "For --archive: an example as `hearth run` takes it; may be given again")
       ->type_name("IN.pt");
-  config->add_flag("--json", options->json, "PrintConfig as JSON, for `hearth load --config`");
+  config->add_flag("--json", options->json, "Print as JSON, for `hearth load --config`");
   AddSessionOptions(*config, options->session);
   AddConnectionOptions(*config, options->server);
   return [options] { return Config(*options); };

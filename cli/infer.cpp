@@ -177,7 +177,7 @@ Action AddInfer(CLI::App& app) {
                     "torch.load, in place of a summary");
   infer->add_option("--output-dir", options->output_dir, "Write each output to NAME.npy in this folder as well");
   AddConnectionOptions(*infer, options->server);
-  infer->add_flag("--json", options->json, "PrintOutputs the answer as JSON");
+  infer->add_flag("--json", options->json, "Print the answer as JSON");
   return [options] { return Infer(*options); };
 }
 

@@ -125,7 +125,7 @@ Action AddRun(CLI::App& app) {
       "--with-arguments", options->with_arguments,
       "Write the arguments, as the call left them, beside the answer: a dict with 'args', 'kwargs', 'result'");
   run->add_option("--seed", options->seed, "Seed the random operators before each call, as torch.manual_seed does");
-  run->add_flag("--json", options->json, "PrintRun the answer and the times as JSON");
+  run->add_flag("--json", options->json, "Print the answer and the times as JSON");
   CLI::Option* explain = run->add_flag("--explain", options->explain,
                                        "Say what the last call ran, and the calls and time of each operator in it");
   run->add_option(
