@@ -59,7 +59,7 @@ void RequestTask::Start(const grpc::ByteBuffer& message, std::optional<Clock::ti
     });
   }
   const bool is_short = CompressionOf(message) == Compression::kNone && IsShort(message);
-  if (status.ok() && is_short && ReadsHere()) return Run();
+  if (status.ok() && is_short && IsReadHere(message)) return Run();
   if (status.ok()) {
     status = environment_.dispatcher.Post(is_short ? WorkLength::kShort : WorkLength::kLong,
                                           [self = shared_from_this()] { self->Run(); });
@@ -200,6 +200,7 @@ void RequestTask::Report(const absl::Status& status, Clock::time_point now) {
       // A runtime that does not say when it begins leaves the request counted as waiting.
       if (began == 0) statistics.Began();
       statistics.Succeeded(times, static_cast<uint64_t>(std::max<int64_t>(batch_size_, 0)));
+      environment_.dispatcher.NoteTime(*servable_, record_.request_bytes, times.compute_infer + times.compute_output);
     } else if (admitted_) {
       statistics.Failed(ReasonOf(status, admitted_), times.total, began != 0);
     } else {
