@@ -5,6 +5,7 @@ On a GPU a call ends when its answer is on the CPU and its stream is idle, as a 
 """
 
 import copy
+import functools
 import os
 import pathlib
 import statistics
@@ -162,10 +163,23 @@ def onnxruntime(made, device, threads, folder):
     return InPython(lambda: session.run(None, inputs), convert=lambda answer: [torch.tensor(value) for value in answer])
 
 
+def ceiling(layout, made, device, threads, folder):
+    """The network written by hand (ceilings/), for those that are."""
+    from benchmarks.ceilings.engine import Ceiling, Unavailable
+
+    only_tensors_on_cpu(made, device)
+    try:
+        return Ceiling(made.module, made.inputs, layout)
+    except Unavailable as error:
+        raise EngineError(str(error)) from error
+
+
 # Of this process: what makes an engine of (model, device, threads, a folder for files), and what it imports.
 IN_PYTHON = {"eager": (eager, "torch"), "torch.compile": (compiled, "torch"),
              "torch.compile:frozen": (compiled_frozen, "torch"), "openvino": (openvino, "openvino"),
-             "onnxruntime": (onnxruntime, "onnxruntime")}
+             "onnxruntime": (onnxruntime, "onnxruntime"),
+             **{f"ceiling:{layout}": (functools.partial(ceiling, layout), "benchmarks.ceilings")
+                for layout in ("channels_last", "blocked")}}
 IN_BINARY = ["torch.jit", "torch.jit:frozen", "torch.jit:inference"]
 
 

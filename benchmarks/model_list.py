@@ -98,6 +98,7 @@ SCRIPTED = {
 FIXED = {
     "mlp_batch_1": lambda: mlp(1, 64, 128, 128, 10),
     "mlp_batch_64": lambda: mlp(64, 64, 128, 128, 10),
+    "mlp_16_layers": lambda: mlp(1, *[64] * 17),
     **{name: lambda name=name: program(name) for name in ("scalar_loop", "list_and_dict", "deep_submodules")},
     **FORKS,
 }
@@ -107,7 +108,7 @@ ON_CPU = [name for name in MODELS if name not in FORKS]
 ON_GPU = ["resnet50", "bert_base", "mobilenet_v3_large", "vit_b_16", "convnext_tiny", "swin_t", "gpt2",
           "efficientnet_b0", "mixer_b16", "distilbert"]
 # What is all interpreter, and what is all overhead, has a goal of its own.
-SMALL = ["mlp_batch_1", "mlp_batch_64", "scalar_loop", "list_and_dict", "deep_submodules"]
+SMALL = ["mlp_batch_1", "mlp_batch_64", "mlp_16_layers", "scalar_loop", "list_and_dict", "deep_submodules"]
 # What an MLP cannot do without: rows, inner size and columns of its matrix products.
 PRODUCTS = {"mlp_batch_1": "1x64x128,1x128x128,1x128x10", "mlp_batch_64": "64x64x128,64x128x128,64x128x10"}
 
