@@ -194,13 +194,13 @@ void RequestTask::Report(const absl::Status& status, Clock::time_point now) {
     times.compute_output = now - finished_;
   }
   record_.status = status;
+  if (began != 0) Dispatcher::NoteTime(*servable_, record_.request_bytes, times.compute_infer + times.compute_output);
   if (servable_ != nullptr) {
     ModelStatistics& statistics = *servable_->statistics;
     if (status.ok()) {
       // A runtime that does not say when it begins leaves the request counted as waiting.
       if (began == 0) statistics.Began();
       statistics.Succeeded(times, static_cast<uint64_t>(std::max<int64_t>(batch_size_, 0)));
-      environment_.dispatcher.NoteTime(*servable_, record_.request_bytes, times.compute_infer + times.compute_output);
     } else if (admitted_) {
       statistics.Failed(ReasonOf(status, admitted_), times.total, began != 0);
     } else {

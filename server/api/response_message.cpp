@@ -2,6 +2,8 @@
 
 #include <grpcpp/support/slice.h>
 
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "proto/inference/service.pb.h"
@@ -16,10 +18,12 @@ using Output = inference::ModelInferResponse::InferOutputTensor;
 // As the parameters that clients ask for it with.
 void AppendPlace(std::string& out, const RegionPlace& place) {
   Output output;
-  auto& parameters = *output.mutable_parameters();
-  parameters["shared_memory_region"].set_string_param(place.region);
-  parameters["shared_memory_byte_size"].set_int64_param(static_cast<int64_t>(place.byte_size));
-  if (place.offset != 0) parameters["shared_memory_offset"].set_int64_param(static_cast<int64_t>(place.offset));
+  const auto parameter = [&output](std::string_view name) -> inference::InferParameter& {
+    return (*output.mutable_parameters())[std::string(name)];
+  };
+  parameter("shared_memory_region").set_string_param(place.region);
+  parameter("shared_memory_byte_size").set_int64_param(static_cast<int64_t>(place.byte_size));
+  if (place.offset != 0) parameter("shared_memory_offset").set_int64_param(static_cast<int64_t>(place.offset));
   output.AppendToString(&out);
 }
 

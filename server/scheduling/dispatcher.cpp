@@ -11,7 +11,7 @@ namespace {
 
 // A request that takes so little, its answer written, is not worth another thread. Each such one is a credit of its
 // model's; one that takes longer costs as many as would have fitted into its time. A model that has enough of them runs
-// on its callers' threads, so that it cannot hold these, in all, for longer than its short requests take.
+// on its callers' threads, and holds these in the long run for no more than so much time a short request.
 constexpr std::chrono::microseconds kShortRun{50};
 constexpr int kEnoughShortRuns = 16;
 constexpr int kMostShortRuns = 64;

@@ -71,8 +71,8 @@ class Dispatcher {
   // end to the model's statistics.
   absl::StatusOr<std::shared_ptr<CallHandle>> Dispatch(ServablePtr servable, DispatchedCall call, Callback callback);
 
-  // How long a call of a request of so many bytes took from its start until its answer was written: for all that went
-  // well.
+  // How long a call of a request of so many bytes took, from when a thread took it up until its answer was written. The
+  // caller says it of every call that came so far, however it ended.
   static void NoteTime(const Servable& servable, size_t bytes, std::chrono::steady_clock::duration time);
 
   // From now on everything is refused.
