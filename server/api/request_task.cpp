@@ -59,7 +59,7 @@ void RequestTask::Start(const grpc::ByteBuffer& message, std::optional<Clock::ti
     });
   }
   const bool is_short = CompressionOf(message) == Compression::kNone && IsShort(message);
-  if (status.ok() && is_short && IsReadHere(message)) return Run();
+  if (status.ok() && is_short && ReadsHere()) return Run();
   if (status.ok()) {
     status = environment_.dispatcher.Post(is_short ? WorkLength::kShort : WorkLength::kLong,
                                           [self = shared_from_this()] { self->Run(); });
@@ -194,7 +194,6 @@ void RequestTask::Report(const absl::Status& status, Clock::time_point now) {
     times.compute_output = now - finished_;
   }
   record_.status = status;
-  if (began != 0) Dispatcher::NoteTime(*servable_, record_.request_bytes, times.compute_infer + times.compute_output);
   if (servable_ != nullptr) {
     ModelStatistics& statistics = *servable_->statistics;
     if (status.ok()) {

@@ -64,8 +64,8 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
  protected:
   // Whether to read the message takes little time: no more than to hand it to another thread and back.
   virtual bool IsShort(const grpc::ByteBuffer& message) const = 0;
-  // Of a short message: whether the thread that calls Start reads it, and perhaps runs what it asks for.
-  virtual bool IsReadHere(const grpc::ByteBuffer& /*message*/) const { return true; }
+  // Whether the thread that calls Start reads what is short, and perhaps runs it.
+  virtual bool ReadsHere() const { return true; }
   // Reads the message: says what it is about with Identify, and gives the call that it asks for. May throw, as Encode.
   virtual absl::StatusOr<DispatchedCall> Prepare(const grpc::ByteBuffer& message) = 0;
   // Writes the answer to a call that went well. Its time counts as output time.

@@ -53,7 +53,7 @@ struct Servable {
   std::shared_ptr<ModelStatistics> statistics;
   std::shared_ptr<ObservedCalls> observed;
   uint64_t weight_bytes = 0;
-  // Short requests, less what longer ones have cost; see Dispatcher.
+  // Runs since the last one that was not short; see Dispatcher.
   mutable std::atomic<int> short_runs{0};
 };
 

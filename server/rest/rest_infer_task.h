@@ -30,8 +30,8 @@ class RestInferTask final : public InferTask {
 
  private:
   bool IsReadQuickly(const grpc::ByteBuffer& message) const override;
-  // HTTP's thread carries all connections: it reads only what takes less time than to hand it over.
-  bool IsReadHere(const grpc::ByteBuffer& message) const override;
+  // HTTP's thread carries all connections: it parses nothing, and runs no model.
+  bool ReadsHere() const override { return false; }
   absl::StatusOr<InferRequestMessage> Read(const grpc::ByteBuffer& message, google::protobuf::Arena& arena) override;
   absl::Status Write(const AnswerHeader& header, std::vector<AnswerOutput> outputs, grpc::ByteBuffer& answer) override;
 

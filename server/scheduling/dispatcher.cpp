@@ -1,6 +1,5 @@
 #include "server/scheduling/dispatcher.h"
 
-#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -9,17 +8,21 @@
 namespace hearth::server {
 namespace {
 
-// A request that takes so little, its answer written, is not worth another thread. Each such one is a credit of its
-// model's; one that takes longer costs as many as would have fitted into its time. A model that has enough of them runs
-// on its callers' threads, and holds these in the long run for no more than so much time a short request.
+// A run this short is not worth another thread, once so many in a row have been.
 constexpr std::chrono::microseconds kShortRun{50};
-constexpr int kEnoughShortRuns = 16;
-constexpr int kMostShortRuns = 64;
-constexpr int kMostOwed = 100'000;
+constexpr int kShortRunsInARow = 16;
 constexpr size_t kSmallRequest = 64 << 10;
 
-bool MayRunHere(const Servable& servable, size_t bytes) {
-  return bytes <= kSmallRequest && servable.short_runs.load(std::memory_order_relaxed) >= kEnoughShortRuns;
+void NoteRun(const Servable& servable, std::chrono::steady_clock::time_point began) {
+  const bool known = began.time_since_epoch().count() != 0;
+  const bool is_short = known && std::chrono::steady_clock::now() - began <= kShortRun;
+  std::atomic<int>& runs = servable.short_runs;
+  // Written only while it changes: a model in use does not share a cache line between all its requests.
+  if (!is_short) {
+    runs.store(0, std::memory_order_relaxed);
+  } else if (const int so_far = runs.load(std::memory_order_relaxed); so_far < kShortRunsInARow) {
+    runs.store(so_far + 1, std::memory_order_relaxed);
+  }
 }
 
 int64_t MaxPending(const Servable& servable, const DispatcherOptions& options) {
@@ -98,19 +101,23 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Dispatch(ServablePtr ser
     ServablePtr servable;
     std::function<void()> on_start;
     Callback callback;
+    TimePoint began;
   };
-  auto shared = std::make_shared<Call>(Call{servable, std::move(call.on_start), std::move(callback)});
+  auto shared = std::make_shared<Call>(Call{servable, std::move(call.on_start), std::move(callback), {}});
   CallOptions options;
   options.deadline = call.deadline;
   options.memory = std::move(call.memory);
-  options.may_run_here = MayRunHere(*servable, call.bytes);
+  options.may_run_here =
+      call.bytes <= kSmallRequest && servable->short_runs.load(std::memory_order_relaxed) >= kShortRunsInARow;
   options.on_start = [shared] {
+    shared->began = std::chrono::steady_clock::now();
     shared->servable->statistics->Began();
     if (shared->on_start) shared->on_start();
   };
   Model& model = *servable->model;
   return model.CallAsync(call.method, std::move(call.args), std::move(call.kwargs), std::move(options),
                          [this, shared = std::move(shared)](absl::StatusOr<c10::IValue> result) {
+                           NoteRun(*shared->servable, shared->began);
                            shared->callback(std::move(result));
                            // The answer is on its way: only now may a drain go on to take the server down.
                            shared->callback = nullptr;
@@ -118,19 +125,6 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Dispatch(ServablePtr ser
                            shared->servable = nullptr;
                            Ended();
                          });
-}
-
-void Dispatcher::NoteTime(const Servable& servable, size_t bytes, std::chrono::steady_clock::duration time) {
-  if (bytes > kSmallRequest) return;
-  const int so_far = servable.short_runs.load(std::memory_order_relaxed);
-  int now = std::min(so_far + 1, kMostShortRuns);
-  if (time > kShortRun) {
-    // What ran elsewhere costs no more than there is.
-    const int least = MayRunHere(servable, bytes) ? -kMostOwed : std::min(so_far, 0);
-    now = static_cast<int>(std::max<int64_t>(so_far - time / kShortRun, least));
-  }
-  // Written only while it changes: a model in use does not share a cache line between all its requests.
-  if (now != so_far) servable.short_runs.store(now, std::memory_order_relaxed);
 }
 
 void Dispatcher::Ended() {

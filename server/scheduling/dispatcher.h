@@ -5,10 +5,9 @@
 // for a thread already, or as many as the server's bound are under way in all; with kUnavailable when the server is
 // draining; with kDeadlineExceeded when its deadline has passed.
 //
-// A small request of a model whose last ones took very little, with their answers, is run on the calling thread, if the
-// runtime knows that it cannot take long for reasons of its own (no loops): handing it to another thread and back would
-// cost more than the run itself. A model that holds the calling thread for long is run elsewhere until as much time has
-// gone into short requests. Thread-safe.
+// A small request of a model whose last runs were all very short is run on the calling thread, if the runtime knows
+// that it cannot take long for reasons of its own (no loops): handing it to another thread and back would cost more
+// than the run itself. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -70,10 +69,6 @@ class Dispatcher {
   // `callback` is called once, perhaps before this returns, and `servable` is held until then; the caller reports the
   // end to the model's statistics.
   absl::StatusOr<std::shared_ptr<CallHandle>> Dispatch(ServablePtr servable, DispatchedCall call, Callback callback);
-
-  // How long a call of a request of so many bytes took, from when a thread took it up until its answer was written. The
-  // caller says it of every call that came so far, however it ended.
-  static void NoteTime(const Servable& servable, size_t bytes, std::chrono::steady_clock::duration time);
 
   // From now on everything is refused.
   void StopAccepting();
