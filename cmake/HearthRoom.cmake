@@ -1,12 +1,13 @@
 # The rooms and their layers.
 #
-#   hearth_room(<name> [APART] SOURCES a.cpp ... [TESTS a_test.cpp ...] [USES room ...] [LINKS target ...]
+#   hearth_room(<name> [APART] [PLAIN] SOURCES a.cpp ... [TESTS a_test.cpp ...] [USES room ...] [LINKS target ...]
 #               [TEST_USES room ...] [TEST_LINKS target ...])
 # makes the static library hearth_<name> and, of TESTS, one GoogleTest executable <name>_test that ctest runs. USES names
 # the rooms it may include; a room that the layer order forbids is rejected here. Tests may use any room (TEST_USES).
-# APART: each of the sources is compiled alone.
+# APART: each of the sources is compiled alone. PLAIN: without LibTorch, which its tests may use all the same. A folder
+# in jit/fuser is a room of its own: jit/fuser/ir is fuser_ir.
 #
-#   hearth_tool(<name> SOURCES ... [USES room ...] [LINKS target ...])
+#   hearth_tool(<name> [PLAIN] SOURCES ... [USES room ...] [LINKS target ...])
 # makes an executable in build/<preset>/bin. It may use the rooms that its folder's room may, and that room itself.
 #
 #   hearth_fuzzer(<name> SOURCES ... [USES room ...] [LINKS target ...])
@@ -16,6 +17,9 @@
 # The layer order: HEARTH_ROOM_<name> lists the rooms that <name> may use directly; what those may use, it may use too.
 # scripts/check_includes.py reads these lines and holds every #include against them.
 set(HEARTH_ROOM_support "")
+set(HEARTH_ROOM_fuser_ir "")
+set(HEARTH_ROOM_fuser_image "")
+set(HEARTH_ROOM_fuser_llvm fuser_ir fuser_image)
 set(HEARTH_ROOM_operators support)
 set(HEARTH_ROOM_ir operators)
 set(HEARTH_ROOM_definitions ir)
@@ -81,6 +85,8 @@ function(hearth_room_of_folder folder out)
   file(RELATIVE_PATH relative ${CMAKE_SOURCE_DIR} ${folder})
   if(relative STREQUAL "jit")
     set(room runtime)
+  elseif(relative MATCHES "^jit/fuser/([^/]+)")
+    set(room fuser_${CMAKE_MATCH_1})
   elseif(relative MATCHES "^(jit|server)/([^/]+)")
     set(room ${CMAKE_MATCH_2})
   else()
@@ -89,9 +95,14 @@ function(hearth_room_of_folder folder out)
   set(${out} ${room} PARENT_SCOPE)
 endfunction()
 
-function(hearth_target_defaults target)
+# Links `target` with the libraries, and with LibTorch and its precompiled header unless it is plain.
+function(hearth_link target visibility plain)
   target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
-  target_precompile_headers(${target} REUSE_FROM hearth_pch)
+  target_link_libraries(${target} ${visibility} ${ARGN} Threads::Threads)
+  if(NOT plain)
+    target_link_libraries(${target} ${visibility} hearth_torch)
+    target_precompile_headers(${target} REUSE_FROM hearth_pch)
+  endif()
 endfunction()
 
 # Most of a file's compilation goes to LibTorch's, gRPC's or GoogleTest's headers, so several are compiled at once: `out`
@@ -121,7 +132,7 @@ function(hearth_compile_together target out)
 endfunction()
 
 function(hearth_room name)
-  cmake_parse_arguments(PARSE_ARGV 1 ROOM "APART" "" "SOURCES;TESTS;USES;LINKS;TEST_USES;TEST_LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 ROOM "APART;PLAIN" "" "SOURCES;TESTS;USES;LINKS;TEST_USES;TEST_LINKS")
   hearth_check_uses(${name} ${name} ${ROOM_USES})
   list(TRANSFORM ROOM_USES PREPEND hearth_)
   list(TRANSFORM ROOM_TEST_USES PREPEND hearth_)
@@ -130,27 +141,24 @@ function(hearth_room name)
     hearth_compile_together(hearth_${name} ROOM_SOURCES ${ROOM_SOURCES})
   endif()
   add_library(hearth_${name} STATIC ${ROOM_SOURCES})
-  hearth_target_defaults(hearth_${name})
-  target_link_libraries(hearth_${name} PUBLIC ${ROOM_USES} ${ROOM_LINKS} hearth_torch Threads::Threads)
+  hearth_link(hearth_${name} PUBLIC "${ROOM_PLAIN}" ${ROOM_USES} ${ROOM_LINKS})
 
   if(ROOM_TESTS AND NOT HEARTH_FUZZ)
     hearth_compile_together(${name}_test ROOM_TESTS ${ROOM_TESTS})
     add_executable(${name}_test ${ROOM_TESTS})
-    hearth_target_defaults(${name}_test)
-    target_link_libraries(${name}_test PRIVATE
+    hearth_link(${name}_test PRIVATE FALSE
       hearth_${name} ${ROOM_TEST_USES} ${ROOM_TEST_LINKS} GTest::gmock GTest::gtest_main)
     add_test(NAME ${name}_test COMMAND ${name}_test WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   endif()
 endfunction()
 
 function(hearth_tool name)
-  cmake_parse_arguments(PARSE_ARGV 1 TOOL "" "" "SOURCES;USES;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 TOOL "PLAIN" "" "SOURCES;USES;LINKS")
   hearth_room_of_folder(${CMAKE_CURRENT_SOURCE_DIR} room)
   hearth_check_uses("the tool ${name}" ${room} ${TOOL_USES})
   list(TRANSFORM TOOL_USES PREPEND hearth_)
   add_executable(${name} ${TOOL_SOURCES})
-  hearth_target_defaults(${name})
-  target_link_libraries(${name} PRIVATE ${TOOL_USES} ${TOOL_LINKS} hearth_torch Threads::Threads)
+  hearth_link(${name} PRIVATE "${TOOL_PLAIN}" ${TOOL_USES} ${TOOL_LINKS})
 endfunction()
 
 if(NOT TARGET fuzzers AND NOT CMAKE_SCRIPT_MODE_FILE)
@@ -163,8 +171,7 @@ function(hearth_fuzzer name)
   hearth_check_uses("the fuzzer ${name}" ${room} ${FUZZ_USES})
   list(TRANSFORM FUZZ_USES PREPEND hearth_)
   add_executable(fuzz_${name} ${FUZZ_SOURCES})
-  hearth_target_defaults(fuzz_${name})
-  target_link_libraries(fuzz_${name} PRIVATE ${FUZZ_USES} ${FUZZ_LINKS} hearth_torch Threads::Threads)
+  hearth_link(fuzz_${name} PRIVATE FALSE ${FUZZ_USES} ${FUZZ_LINKS})
   add_dependencies(fuzzers fuzz_${name})
   if(HEARTH_FUZZ)
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)

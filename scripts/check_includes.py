@@ -53,6 +53,8 @@ def read_layers(cmake_text):
 def room_of(path):
     """The room of a file or of an include path from the root; None outside the rooms."""
     parts = path.split("/")
+    if parts[:2] == ["jit", "fuser"]:
+        return f"fuser_{parts[2]}"
     if parts[0] == "jit":
         return parts[1] if len(parts) > 2 and parts[1] != "fuzz" else "runtime"
     if parts[0] == "server":
