@@ -27,6 +27,11 @@ if(HEARTH_SANITIZE)
   endif()
 endif()
 
+if(HEARTH_SANITIZE MATCHES "thread")
+  # With it, Protobuf's map fields get members that those of the installed library do not have.
+  add_compile_options(-U__SANITIZE_THREAD__)
+endif()
+
 if(HEARTH_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
   # LibTorch is built by g++, whose names for constrained templates newer clangs no longer share by default.
