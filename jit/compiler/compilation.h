@@ -37,6 +37,9 @@
 namespace hearth {
 
 class UnitEffects;
+namespace fuser {
+class KernelSource;
+}
 
 // What a compilation is given; all that it points to must outlive it.
 struct CompilationInputs {
@@ -65,6 +68,8 @@ struct CompilationInputs {
   // What is computed from weights beforehand; shared by the model's plans. Null: nothing is, as where some method may
   // write the memory of constants.
   DerivedConstantTable* weights = nullptr;
+  // Where the code of fused kernels comes from. Null: nothing is fused.
+  fuser::KernelSource* kernels = nullptr;
   // A guard before every node that the plan may leave for the baseline at, for tests that make one fail.
   bool guard_everywhere = false;
 

@@ -1,4 +1,5 @@
 #include "jit/definitions/definition_lists.h"
+#include "jit/definitions/scalar_rules.h"
 #include "jit/definitions/shared_rules.h"
 
 #include <string>
@@ -158,7 +159,7 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::tensor", .kind = kCreation, .facts = NewFromData},
     {.name = "aten::as_tensor", .kind = kCreation, .facts = NewFromData},
     {.name = "aten::linspace", .kind = kCreation, .facts = NewSpaced},
-    {.name = "aten::to", .kind = kConversion, .facts = To, .folds_tensors = true},
+    {.name = "aten::to", .kind = kConversion, .facts = To, .scalar = scalar::To, .folds_tensors = true},
     {.name = "aten::type_as", .kind = kConversion, .facts = TypeAs, .hides_aliases = true, .folds_tensors = true},
     {.name = "torchvision::nms", .facts = BoxIndices},
     {.name = "torchvision::roi_align", .facts = RegionsOfInterest},

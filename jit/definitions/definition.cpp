@@ -12,9 +12,9 @@ namespace {
 using c10::Symbol;
 
 std::array<std::span<const OperatorDefinition>, 11> Tables() {
-  return {ContainerDefinitions(), CreationDefinitions(),  ImageDefinitions(),     IndexingDefinitions(),
-          LayerDefinitions(),     NumberDefinitions(),    PointwiseDefinitions(), ProcessDefinitions(),
-          QueryDefinitions(),     ReductionDefinitions(), ViewDefinitions()};
+  return {ContainerDefinitions(), CreationDefinitions(), FusedDefinitions(),     ImageDefinitions(),
+          IndexingDefinitions(),  LayerDefinitions(),    NumberDefinitions(),    PointwiseDefinitions(),
+          ProcessDefinitions(),   QueryDefinitions(),    ReductionDefinitions(), ViewDefinitions()};
 }
 
 // Symbols are numbered in the order in which they were interned, so those of operators are small numbers.

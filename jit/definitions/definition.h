@@ -13,8 +13,13 @@
 
 namespace hearth {
 
+namespace fuser {
+class Scalar;
+}
+
 class Call;  // fact_rules.h
 class Operator;
+class ScalarCall;
 struct ValueFacts;
 
 enum class OperatorClass : uint8_t {
@@ -86,6 +91,7 @@ struct IntoOverload {
   const char* overload = nullptr;
 };
 
+using ScalarRule = fuser::Scalar (*)(ScalarCall&);  // scalar_rules.h
 // Gives facts about the results of a call.
 using FactRule = void (*)(Call&);
 // What an operator with one operand gives of a tensor with these facts, where that is the same in every run.
@@ -96,7 +102,9 @@ struct OperatorDefinition {
   OperatorClass kind = OperatorClass::kOther;
 
   // ---- Its results ----
-  FactRule facts = nullptr;   // of overloads that give no int
+  FactRule facts = nullptr;  // of overloads that give no int
+  // One element of it, of overloads that give a tensor (scalar_rules.h); null: kernels have none.
+  ScalarRule scalar = nullptr;
   FactRule number = nullptr;  // of overloads that give an int
   FactAnswer answer = nullptr;
   // There is a form with `_` at its name's end, which writes its first operand and gives it back; that keeps its sizes,

@@ -9,6 +9,7 @@ namespace hearth {
 
 std::span<const OperatorDefinition> ContainerDefinitions();
 std::span<const OperatorDefinition> CreationDefinitions();
+std::span<const OperatorDefinition> FusedDefinitions();
 std::span<const OperatorDefinition> ImageDefinitions();
 std::span<const OperatorDefinition> IndexingDefinitions();
 std::span<const OperatorDefinition> LayerDefinitions();

@@ -55,7 +55,7 @@ void InferOperator(const Node& node, const std::function<const ValueFacts&(const
     if (call.is_tensor_type(0)) call.out() = call.in(0);
     return;
   }
-  if (definition.facts == nullptr || node.op()->is_vararg()) return NoteMissing(node);
+  if (definition.facts == nullptr) return NoteMissing(node);
   // Those that write somewhere else (out=) are left alone.
   if (EffectsOf(node).writes || outputs.empty()) return;
   definition.facts(call);

@@ -14,7 +14,7 @@ std::span<const NativeEntry> NativeOperators() {
           native::StringNatives(), native::StringPadNatives(), native::StringSearchNatives(), native::ValueNatives(),
           native::TensorQueryNatives(), native::SmallTensorNatives(), native::TensorMathNatives(),
           native::TensorShapeNatives(), native::TensorLayerNatives(), native::IntoMemoryNatives(),
-          native::LinearNatives(), native::CellNatives(), native::ConvolutionNatives()}) {
+          native::LinearNatives(), native::CellNatives(), native::ConvolutionNatives(), native::FusedNatives()}) {
       entries.insert(entries.end(), part.begin(), part.end());
     }
     return entries;

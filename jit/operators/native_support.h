@@ -95,5 +95,6 @@ std::span<const NativeEntry> IntoMemoryNatives();
 std::span<const NativeEntry> LinearNatives();
 std::span<const NativeEntry> CellNatives();
 std::span<const NativeEntry> ConvolutionNatives();
+std::span<const NativeEntry> FusedNatives();
 
 }  // namespace hearth::native

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "jit/fuser/runtime/fused_kernel.h"
 #include "jit/operators/native.h"
 
 namespace hearth {
@@ -22,6 +23,8 @@ constexpr const char* kSchemas[] = {
     "hearth::linear.into(Tensor input, Tensor weight, Tensor? packed, Tensor? bias, str activation, Tensor(a!) memory) "
     "-> Tensor(a!)",
     "hearth::matmul.into(Tensor self, Tensor other, Tensor(a!) memory) -> Tensor(a!)",
+    "hearth::fused(Any kernel, ...) -> Tensor",
+    "hearth::fused.several(Any kernel, ...) -> ...",
 };
 
 NativeFunction FunctionOf(std::string_view schema) {
@@ -32,7 +35,7 @@ NativeFunction FunctionOf(std::string_view schema) {
   TORCH_INTERNAL_ASSERT(false, "no native function for ", name);
 }
 
-// All of them have one result.
+// Of those with one result.
 torch::jit::Operation Boxed(NativeFunction function, size_t num_arguments) {
   return [=](torch::jit::Stack& stack) {
     std::vector<const c10::IValue*> arguments;
@@ -44,14 +47,29 @@ torch::jit::Operation Boxed(NativeFunction function, size_t num_arguments) {
   };
 }
 
+// Of hearth::fused: how many operands there are is on top of the stack, how many results the kernel says.
+void RunFused(torch::jit::Stack& stack) {
+  const auto count = static_cast<size_t>(torch::jit::pop(stack).toInt());
+  std::vector<const c10::IValue*> operands;
+  for (size_t i = 0; i < count; ++i) operands.push_back(&torch::jit::peek(stack, i, count));
+  const fuser::FusedKernel* kernel = count == 0 ? nullptr : fuser::FusedKernel::Unwrap(*operands[0]);
+  TORCH_CHECK(kernel != nullptr, "hearth::fused takes a kernel first");
+  std::vector<c10::IValue> results(kernel->signature().outputs.size());
+  kernel->Run(operands, results.data());
+  torch::jit::drop(stack, count);
+  for (c10::IValue& result : results) stack.push_back(std::move(result));
+}
+
 }  // namespace
 
 void RegisterPlanOperators() {
   [[maybe_unused]] static const bool registered = [] {
     for (const char* schema : kSchemas) {
-      const size_t num_arguments = torch::jit::parseSchema(schema).arguments().size();
+      const c10::FunctionSchema parsed = torch::jit::parseSchema(schema);
+      torch::jit::Operation operation =
+          parsed.is_vararg() ? RunFused : Boxed(FunctionOf(schema), parsed.arguments().size());
       torch::jit::registerOperator(
-          torch::jit::Operator(schema, Boxed(FunctionOf(schema), num_arguments), c10::AliasAnalysisKind::FROM_SCHEMA));
+          torch::jit::Operator(schema, std::move(operation), c10::AliasAnalysisKind::FROM_SCHEMA));
     }
     return true;
   }();

@@ -19,6 +19,7 @@
 #include "jit/passes/fold_facts.h"
 #include "jit/passes/frame_states.h"
 #include "jit/passes/functionalize.h"
+#include "jit/passes/fuse.h"
 #include "jit/passes/fuse_epilogues.h"
 #include "jit/passes/group_linears.h"
 #include "jit/passes/guard_everywhere.h"
@@ -80,6 +81,7 @@ inline constexpr Pass kPasses[] = {
      .help = "makes a plan of a baseline: a copy with the places to leave it from",
      .required = true},
     {.name = "functionalize", .run = Functionalize, .help = "writes in place that nobody else sees become values"},
+    {.name = "fuse", .run = Fuse, .help = "groups of pointwise operators become kernels"},
     {.name = "fuse_epilogues",
      .run = FuseEpilogues,
      .help = "activations become part of the packed convolution before them"},

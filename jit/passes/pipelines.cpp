@@ -85,6 +85,7 @@ void OptimizePlan(Compilation& plan) {
   run("early_guards");
   if (!MayRecordGradients(*plan.source().block())) {
     if (plan.weights() != nullptr) OptimizeWeights(plan);
+    run("fuse");
     run("reinplace");
     // What it makes is of the interpreter and not of the language.
     run("plan_memory");

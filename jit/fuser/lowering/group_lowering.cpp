@@ -1,0 +1,315 @@
+#include "jit/fuser/lowering/group_lowering.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <span>
+#include <unordered_map>
+#include <utility>
+
+#include "jit/definitions/definition.h"
+#include "jit/definitions/scalar_rules.h"
+#include "jit/fuser/ir/builder.h"
+
+namespace hearth {
+namespace {
+
+using fuser::BufferId;
+using fuser::KernelBuilder;
+using fuser::KernelSignature;
+using fuser::Scalar;
+using fuser::ValueId;
+
+std::vector<size_t> NestingOf(const ValueFacts& facts) {
+  std::vector<size_t> nesting = facts.order.Nesting(facts.sizes->size());
+  std::erase_if(nesting, [&](size_t dimension) { return (*facts.sizes)[dimension] == 1; });
+  return nesting;
+}
+
+// Whether kernels can read a tensor with these facts.
+bool IsReadable(const ValueFacts& facts) {
+  if (!facts.is_tensor() || !facts.plain || !facts.dtype || !KernelDtype(*facts.dtype)) return false;
+  if (!facts.device || !facts.device->is_cpu() || !facts.sizes) return false;
+  if (!std::ranges::all_of(*facts.sizes, &KnownSize::is_known)) return false;
+  const auto has_many = [](KnownSize size) { return size != 1; };
+  return facts.order.is_known() || std::ranges::count_if(*facts.sizes, has_many) <= 1;
+}
+
+bool IsNumber(const Value& value) {
+  return value.type()->kind() == c10::TypeKind::IntType || value.type()->kind() == c10::TypeKind::FloatType;
+}
+
+class Lowering {
+ public:
+  Lowering(const FusionGroup& group, ValueFactTable& facts) : group_(group), facts_(facts) {}
+
+  std::optional<LoweredGroup> Run() {
+    const std::optional<FusionSpace> space = SpaceOf(*group_.nodes.front(), facts_);
+    if (!space) return {};
+    space_ = *space;
+    for (const Node* node : group_.nodes) {
+      if (SpaceOf(*node, facts_) != space_) return {};
+      inside_.insert_or_assign(node->output(), node);
+    }
+    for (const Node* node : group_.nodes) {
+      for (const Value* value : node->inputs()) {
+        if (!AddOperand(*value)) return {};
+      }
+    }
+    if (tensors_.empty() || !NameExtents()) return {};
+    FindDimensions();
+    Declare();
+    if (!Emit()) return {};
+    return LoweredGroup{builder_.Finish(), std::move(signature_), std::move(operands_)};
+  }
+
+ private:
+  struct TensorInput {
+    const Value* value;
+    size_t operand;
+    std::vector<size_t> nesting;  // its dimensions that do not have one element
+    std::vector<bool> has;        // of the space's dimensions
+    std::vector<size_t> inner;    // kernel dimensions, as they are nested in it
+    BufferId buffer = 0;
+  };
+
+  // What a node of the group takes from outside of it. False if no kernel can take it.
+  bool AddOperand(const Value& value) {
+    if (inside_.contains(&value) || numbers_.contains(&value) || IsTensorInput(value)) return true;
+    if (value.type()->kind() == c10::TypeKind::TensorType) {
+      const ValueFacts& facts = facts_.Of(value);
+      if (!IsReadable(facts) || facts.sizes->size() > space_.sizes.size()) return false;
+      TensorInput input{&value, operands_.size() + 1, NestingOf(facts), {}, {}};
+      input.has.assign(space_.sizes.size(), false);
+      const size_t extra = space_.sizes.size() - facts.sizes->size();
+      for (const size_t dimension : input.nesting) {
+        if ((*facts.sizes)[dimension] != space_.sizes[extra + dimension]) return false;
+        input.has[extra + dimension] = true;
+      }
+      tensors_.push_back(std::move(input));
+      operands_.push_back(&value);
+    } else if (ConstantOf(value) == nullptr && IsNumber(value)) {
+      numbers_.emplace(&value, kNotDeclared);
+      operands_.push_back(&value);
+      number_order_.push_back(&value);
+    }
+    // Constants, and what is neither, are the rules' to read.
+    return true;
+  }
+  bool IsTensorInput(const Value& value) const {
+    return std::ranges::any_of(tensors_, [&](const TensorInput& input) { return input.value == &value; });
+  }
+
+  // Which number each size has in the signature. False if some size of the space is no input's.
+  bool NameExtents() {
+    for (size_t i = 0; i < tensors_.size(); ++i) {
+      const KnownSizes& sizes = *facts_.Of(*tensors_[i].value).sizes;
+      for (size_t dimension = 0; dimension < sizes.size(); ++dimension) {
+        if (sizes[dimension] == 1 || ExtentOf(sizes[dimension])) continue;
+        extents_.push_back(sizes[dimension]);
+        signature_.extents.push_back({static_cast<uint16_t>(i), static_cast<uint16_t>(dimension)});
+      }
+    }
+    return std::ranges::all_of(space_.sizes, [&](KnownSize size) { return size == 1 || ExtentOf(size); });
+  }
+  std::optional<uint16_t> ExtentOf(KnownSize size) const {
+    const auto found = std::ranges::find(extents_, size);
+    if (found == extents_.end()) return {};
+    return static_cast<uint16_t>(found - extents_.begin());
+  }
+
+  // The kernel's dimensions, outermost first: each is some of the space's.
+  void FindDimensions() {
+    for (const size_t dimension : space_.nesting) {
+      if (!dimensions_.empty() && Continues(dimensions_.back().back(), dimension)) {
+        dimensions_.back().push_back(dimension);
+      } else {
+        dimensions_.push_back({dimension});
+      }
+    }
+    for (TensorInput& input : tensors_) {
+      const size_t extra = space_.sizes.size() - facts_.Of(*input.value).sizes->size();
+      for (const size_t own : input.nesting) {
+        const auto found = std::ranges::find_if(
+            dimensions_, [&](const std::vector<size_t>& all) { return all.front() == own + extra; });
+        if (found != dimensions_.end()) input.inner.push_back(static_cast<size_t>(found - dimensions_.begin()));
+      }
+    }
+  }
+  // Whether `inner` comes right after `outer` in all inputs that have them.
+  bool Continues(size_t outer, size_t inner) const {
+    return std::ranges::all_of(tensors_, [&](const TensorInput& input) {
+      if (!input.has[outer] && !input.has[inner]) return true;
+      if (!input.has[outer] || !input.has[inner]) return false;
+      const size_t extra = space_.sizes.size() - facts_.Of(*input.value).sizes->size();
+      const auto place = std::ranges::find(input.nesting, outer - extra);
+      return place + 1 != input.nesting.end() && *(place + 1) + extra == inner;
+    });
+  }
+
+  KernelSignature::Tensor SignatureOf(const Value& value) const {
+    const ValueFacts& facts = facts_.Of(value);
+    KernelSignature::Tensor tensor{*facts.dtype, {}, {}};
+    for (const KnownSize size : *facts.sizes) {
+      tensor.extents.push_back(size == 1 ? KernelSignature::kOne : static_cast<int16_t>(*ExtentOf(size)));
+    }
+    // Of a tensor without an order, one dimension at most has elements.
+    if (!facts.order.is_known()) {
+      for (size_t i = 0; i < facts.sizes->size(); ++i) tensor.nesting.push_back(static_cast<uint8_t>(i));
+    } else {
+      for (const size_t dimension : facts.order.Nesting(facts.sizes->size())) {
+        tensor.nesting.push_back(static_cast<uint8_t>(dimension));
+      }
+    }
+    return tensor;
+  }
+
+  void Declare() {
+    for (const std::vector<size_t>& all : dimensions_) {
+      KernelSignature::Symbol symbol;
+      for (const size_t dimension : all) symbol.extents.push_back(*ExtentOf(space_.sizes[dimension]));
+      // Factors of one product, in an order that does not depend on the layout.
+      std::ranges::sort(symbol.extents);
+      signature_.symbols.push_back(std::move(symbol));
+      sizes_.push_back(builder_.Symbol());
+    }
+    for (const Value* number : number_order_) {
+      const bool real = number->type()->kind() == c10::TypeKind::FloatType;
+      const auto operand = std::ranges::find(operands_, number) - operands_.begin() + 1;
+      signature_.symbols.push_back(
+          {real ? KernelSignature::Symbol::Kind::kReal : KernelSignature::Symbol::Kind::kInteger,
+           {},
+           static_cast<uint16_t>(operand)});
+      numbers_[number] = builder_.Symbol(real ? fuser::Dtype::kFloat64 : fuser::Dtype::kInt64);
+    }
+    for (TensorInput& input : tensors_) {
+      signature_.inputs.push_back({static_cast<uint16_t>(input.operand), SignatureOf(*input.value)});
+      input.buffer =
+          builder_.Input(*KernelDtype(*facts_.Of(*input.value).dtype), Sizes(input.inner), Strides(input.inner));
+    }
+    std::vector<size_t> all(dimensions_.size());
+    for (size_t i = 0; i < all.size(); ++i) all[i] = i;
+    for (const Value* value : group_.outputs) {
+      signature_.outputs.push_back(SignatureOf(*value));
+      outputs_.push_back(builder_.Output(*KernelDtype(*facts_.Of(*value).dtype), Sizes(all), Strides(all)));
+    }
+  }
+  std::vector<ValueId> Sizes(const std::vector<size_t>& of) const {
+    std::vector<ValueId> sizes;
+    for (const size_t dimension : of) sizes.push_back(sizes_[dimension]);
+    return sizes;
+  }
+  std::vector<ValueId> Strides(const std::vector<size_t>& of) {
+    std::vector<ValueId> strides(of.size());
+    ValueId stride = builder_.Integer(1);
+    for (size_t i = of.size(); i-- > 0;) {
+      strides[i] = stride;
+      stride = builder_.Call(fuser::Opcode::kMultiply, {stride, sizes_[of[i]]});
+    }
+    return strides;
+  }
+
+  // The loops. False if a rule has no kernel for its node.
+  bool Emit() {
+    const size_t rank = dimensions_.size();
+    if (rank <= 1) {
+      builder_.Parallel(rank == 0 ? builder_.Integer(1) : sizes_[0], [&](ValueId index) {
+        EmitPoint(rank == 0 ? std::vector<ValueId>() : std::vector<ValueId>{index});
+      });
+      return fits_;
+    }
+    ValueId rounds = sizes_[0];
+    for (size_t i = 1; i + 1 < rank; ++i) rounds = builder_.Call(fuser::Opcode::kMultiply, {rounds, sizes_[i]});
+    builder_.Parallel(rounds, [&](ValueId round) {
+      std::vector<ValueId> point(rank);
+      for (size_t i = rank - 1; i-- > 1;) {
+        point[i] = builder_.Call(fuser::Opcode::kRemainder, {round, sizes_[i]});
+        round = builder_.Call(fuser::Opcode::kFloorDivide, {round, sizes_[i]});
+      }
+      point[0] = round;
+      builder_.Parallel(sizes_[rank - 1], [&](ValueId index) {
+        point[rank - 1] = index;
+        EmitPoint(point);
+      });
+    });
+    return fits_;
+  }
+
+  void EmitPoint(const std::vector<ValueId>& point) {
+    elements_.clear();
+    for (size_t i = 0; i < group_.outputs.size() && fits_; ++i) {
+      const Scalar element = Element(*group_.outputs[i], point);
+      if (element) builder_.Store(outputs_[i], point, element.id());
+    }
+  }
+
+  // Of a tensor of the group or one of its operands, in its own dtype; none if there is no rule for it.
+  Scalar Element(const Value& value, const std::vector<ValueId>& point) {
+    if (const auto found = elements_.find(&value); found != elements_.end()) return found->second;
+    const Scalar element = NewElement(value, point);
+    if (!element) fits_ = false;
+    elements_.emplace(&value, element);
+    return element;
+  }
+  Scalar NewElement(const Value& value, const std::vector<ValueId>& point) {
+    if (const auto number = numbers_.find(&value); number != numbers_.end()) return {builder_, number->second};
+    const auto found = inside_.find(&value);
+    if (found == inside_.end()) return Load(value, point);
+    const Node& node = *found->second;
+    const std::function<const ValueFacts&(const Value&)> facts_of = [this](const Value& of) -> const ValueFacts& {
+      return facts_.Of(of);
+    };
+    std::vector<ValueFacts> given{facts_.Of(value)};
+    const Call call(node, facts_of, facts_.sizes(), given);
+    const fuser::Dtype dtype = *KernelDtype(*given[0].dtype);
+    ScalarCall scalar(call, dtype, builder_, [&](size_t operand) {
+      const Scalar element = Element(*node.input(operand), point);
+      // A rule must not see none: what it makes of this is thrown away.
+      return element ? element : Scalar(builder_, builder_.Integer(0));
+    });
+    const Scalar result = DefinitionOf(node.kind()).scalar(scalar);
+    return result && fits_ ? result.To(dtype) : Scalar();
+  }
+  Scalar Load(const Value& value, const std::vector<ValueId>& point) {
+    const auto input = std::ranges::find_if(tensors_, [&](const TensorInput& one) { return one.value == &value; });
+    if (input == tensors_.end()) return {};
+    std::vector<ValueId> indices;
+    for (const size_t dimension : input->inner) indices.push_back(point[dimension]);
+    return {builder_, builder_.Load(input->buffer, indices)};
+  }
+
+  static constexpr ValueId kNotDeclared = fuser::kNoValue;
+
+  const FusionGroup& group_;
+  ValueFactTable& facts_;
+  FusionSpace space_;
+  std::unordered_map<const Value*, const Node*> inside_;
+  std::vector<const Value*> operands_;
+  std::vector<TensorInput> tensors_;
+  std::unordered_map<const Value*, ValueId> numbers_;
+  std::vector<const Value*> number_order_;
+  std::vector<KnownSize> extents_;
+  std::vector<std::vector<size_t>> dimensions_;
+  KernelSignature signature_;
+  KernelBuilder builder_;
+  std::vector<ValueId> sizes_;  // of the kernel's dimensions
+  std::vector<BufferId> outputs_;
+  std::unordered_map<const Value*, Scalar> elements_;  // at the point that is being emitted
+  bool fits_ = true;
+};
+
+}  // namespace
+
+std::optional<FusionSpace> SpaceOf(const Node& node, ValueFactTable& facts) {
+  if (node.op() == nullptr || node.outputs().size() != 1 || DefinitionOf(node.kind()).scalar == nullptr) return {};
+  if (node.output()->type()->kind() != c10::TypeKind::TensorType) return {};
+  const ValueFacts& known = facts.Of(*node.output());
+  if (!IsReadable(known)) return {};
+  return FusionSpace{*known.sizes, NestingOf(known)};
+}
+
+std::optional<LoweredGroup> LowerGroup(const FusionGroup& group, ValueFactTable& facts) {
+  return Lowering(group, facts).Run();
+}
+
+}  // namespace hearth

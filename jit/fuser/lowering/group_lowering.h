@@ -1,0 +1,42 @@
+// Makes a kernel of a group of a plan's nodes, by the scalar rules of their definitions.
+//
+// All results of a group have the same sizes and lie in memory in the same order, and so do the values between: that is
+// the space which the kernel's loops go through, in the order of the memory. Its inputs have the same sizes, or one
+// element where they are broadcast. Dimensions that lie one after the other in all of them become one; the innermost is
+// a loop of its own, all others together are the loop at the top.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "jit/analysis/value_fact_table.h"
+#include "jit/fuser/ir/kernel.h"
+#include "jit/fuser/runtime/kernel_signature.h"
+#include "jit/ir/graph.h"
+
+namespace hearth {
+
+struct FusionGroup {
+  std::vector<const Node*> nodes;     // in the order in which they run
+  std::vector<const Value*> outputs;  // those of their values that others use; at least one
+};
+
+struct LoweredGroup {
+  fuser::Kernel kernel;
+  fuser::KernelSignature signature;
+  std::vector<const Value*> operands;  // of a node that runs the kernel, after the kernel itself
+};
+
+// None if no kernel can be made of it. `facts` knows all values of the group and its operands.
+std::optional<LoweredGroup> LowerGroup(const FusionGroup& group, ValueFactTable& facts);
+
+// The sizes and the order in memory of what a node gives that may be part of a group, for comparison with others'.
+struct FusionSpace {
+  KnownSizes sizes;
+  std::vector<size_t> nesting;  // of the dimensions that do not have one element
+  bool operator==(const FusionSpace&) const = default;
+};
+// None if the node cannot be.
+std::optional<FusionSpace> SpaceOf(const Node& node, ValueFactTable& facts);
+
+}  // namespace hearth

@@ -1,0 +1,137 @@
+#include "jit/fuser/runtime/fused_kernel.h"
+
+#include <ATen/EmptyTensor.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/Tensor.h>
+#include <c10/core/CPUAllocator.h>
+#include <c10/util/SmallVector.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace hearth::fuser {
+namespace {
+
+using Numbers = c10::SmallVector<int64_t, 16>;
+
+// Below so much work of one thread, a second one costs more than it takes off.
+constexpr int64_t kGrain = 1 << 15;
+
+int64_t SizeOf(int16_t extent, const Numbers& extents) { return extent == KernelSignature::kOne ? 1 : extents[extent]; }
+
+// The strides of a dense tensor of these sizes.
+void StridesOf(const KernelSignature::Tensor& tensor, const Numbers& sizes, Numbers& strides) {
+  strides.assign(sizes.size(), 1);
+  int64_t stride = 1;
+  for (size_t i = tensor.nesting.size(); i-- > 0;) {
+    const size_t dimension = tensor.nesting[i];
+    strides[dimension] = stride;
+    stride *= std::max<int64_t>(sizes[dimension], 1);
+  }
+}
+
+const at::Tensor& TensorAt(std::span<const c10::IValue* const> operands, const KernelSignature::Input& input) {
+  TORCH_CHECK(input.operand < operands.size() && operands[input.operand]->isTensor(), "operand ", input.operand,
+              " of a fused kernel is no tensor");
+  return operands[input.operand]->toTensor();
+}
+
+void Check(const at::Tensor& tensor, const KernelSignature::Tensor& expected, size_t operand, const Numbers& extents) {
+  TORCH_CHECK(tensor.scalar_type() == expected.dtype, "operand ", operand, " of a fused kernel is ",
+              tensor.scalar_type(), ", expected ", expected.dtype);
+  TORCH_CHECK(tensor.layout() == c10::kStrided && tensor.device().is_cpu() && !tensor.is_neg() && !tensor.is_conj(),
+              "operand ", operand, " of a fused kernel is no plain tensor of the CPU");
+  const at::IntArrayRef sizes = tensor.sizes(), strides = tensor.strides();
+  int64_t stride = 1;
+  for (size_t i = expected.nesting.size(); i-- > 0;) {
+    const size_t dimension = expected.nesting[i];
+    TORCH_CHECK(sizes[dimension] == SizeOf(expected.extents[dimension], extents), "operand ", operand,
+                " of a fused kernel has sizes ", sizes, ", of which number ", dimension, " is another one");
+    TORCH_CHECK(sizes[dimension] <= 1 || strides[dimension] == stride || tensor.numel() == 0, "operand ", operand,
+                " of a fused kernel has sizes ", sizes, " and strides ", strides, ", which is another layout");
+    stride *= sizes[dimension];
+  }
+}
+
+at::Tensor Make(const KernelSignature::Tensor& like, const Numbers& extents) {
+  Numbers sizes, strides;
+  for (const int16_t extent : like.extents) sizes.push_back(SizeOf(extent, extents));
+  StridesOf(like, sizes, strides);
+  return at::detail::empty_strided_cpu(sizes, strides, like.dtype, /*pin_memory=*/false);
+}
+
+void RunLoop(KernelCode::Loop loop, void* const* buffers, const int64_t* symbols, int64_t rounds, int64_t work,
+             int64_t scratch_bytes) {
+  const auto run = [&](int64_t begin, int64_t end) {
+    const at::DataPtr scratch =
+        scratch_bytes == 0 ? at::DataPtr() : c10::GetCPUAllocator()->allocate(static_cast<size_t>(scratch_bytes));
+    loop(buffers, symbols, begin, end, scratch.get());
+  };
+  const int64_t grain = std::max<int64_t>(kGrain / std::max<int64_t>(work, 1), 1);
+  if (rounds <= grain || at::get_num_threads() == 1 || at::in_parallel_region()) {
+    if (rounds > 0) run(0, rounds);
+  } else {
+    at::parallel_for(0, rounds, grain, run);
+  }
+}
+
+}  // namespace
+
+void FusedKernel::Run(std::span<const c10::IValue* const> operands, c10::IValue* results) const {
+  Numbers extents;
+  for (const KernelSignature::Extent& extent : signature_.extents) {
+    const KernelSignature::Input& input = signature_.inputs[extent.input];
+    const at::Tensor& tensor = TensorAt(operands, input);
+    TORCH_CHECK(tensor.dim() == static_cast<int64_t>(input.tensor.extents.size()), "operand ", input.operand,
+                " of a fused kernel has ", tensor.dim(), " dimensions, expected ", input.tensor.extents.size());
+    extents.push_back(tensor.sizes()[extent.dimension]);
+  }
+  c10::SmallVector<void*, 16> buffers;
+  for (const KernelSignature::Input& input : signature_.inputs) {
+    const at::Tensor& tensor = TensorAt(operands, input);
+    TORCH_CHECK(tensor.dim() == static_cast<int64_t>(input.tensor.extents.size()), "operand ", input.operand,
+                " of a fused kernel has ", tensor.dim(), " dimensions, expected ", input.tensor.extents.size());
+    Check(tensor, input.tensor, input.operand, extents);
+    buffers.push_back(const_cast<void*>(tensor.const_data_ptr()));
+  }
+  Numbers symbols;
+  for (const KernelSignature::Symbol& symbol : signature_.symbols) {
+    switch (symbol.kind) {
+      case KernelSignature::Symbol::Kind::kProduct: {
+        int64_t product = 1;
+        for (const uint16_t extent : symbol.extents) product *= extents[extent];
+        symbols.push_back(product);
+        break;
+      }
+      case KernelSignature::Symbol::Kind::kInteger:
+        symbols.push_back(operands[symbol.operand]->toInt());
+        break;
+      case KernelSignature::Symbol::Kind::kReal:
+        symbols.push_back(std::bit_cast<int64_t>(operands[symbol.operand]->toDouble()));
+        break;
+    }
+  }
+  c10::SmallVector<at::Tensor, 4> made;
+  for (const KernelSignature::Tensor& output : signature_.outputs) {
+    made.push_back(Make(output, extents));
+    buffers.push_back(made.back().mutable_data_ptr());
+  }
+  Numbers sizes(3 * code_->loops.size());
+  code_->sizes(symbols.data(), sizes.data());
+  for (size_t i = 0; i < code_->loops.size(); ++i) {
+    RunLoop(code_->loops[i], buffers.data(), symbols.data(), sizes[3 * i], sizes[3 * i + 1], sizes[3 * i + 2]);
+  }
+  // An output may be the register of an operand, so not before the last read.
+  for (size_t i = 0; i < made.size(); ++i) results[i] = std::move(made[i]);
+}
+
+c10::IValue FusedKernel::Wrap(c10::intrusive_ptr<FusedKernel> kernel) {
+  return c10::IValue::make_capsule(std::move(kernel));
+}
+
+const FusedKernel* FusedKernel::Unwrap(const c10::IValue& value) {
+  if (!value.isCapsule()) return nullptr;
+  return dynamic_cast<const FusedKernel*>(value.toCapsule().get());
+}
+
+}  // namespace hearth::fuser

@@ -1,0 +1,57 @@
+// What connects a kernel with the node of a plan that calls it: which operands are its buffers and symbols, what their
+// sizes have to do with each other, and what the results are.
+//
+// An extent is a size that several tensors have in common; it is read from the first of them and checked in the others.
+// A kernel's own dimensions are fewer than its tensors': what lies one after the other in all of them is one.
+#pragma once
+
+#include <c10/core/ScalarType.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace hearth::fuser {
+
+struct KernelSignature {
+  // Of a dimension that has one element, however large the others are.
+  static constexpr int16_t kOne = -1;
+
+  // Where the extent of that number is read: an input buffer and its dimension.
+  struct Extent {
+    uint16_t input;
+    uint16_t dimension;
+    bool operator==(const Extent&) const = default;
+  };
+
+  struct Tensor {
+    c10::ScalarType dtype;
+    std::vector<int16_t> extents;  // the number of the extent of each dimension, or kOne
+    // The dimensions as they are nested in memory, the outermost first: dense in that order.
+    std::vector<uint8_t> nesting;
+    bool operator==(const Tensor&) const = default;
+  };
+
+  struct Input {
+    uint16_t operand;  // of the node, whose first one is the kernel
+    Tensor tensor;
+    bool operator==(const Input&) const = default;
+  };
+
+  struct Symbol {
+    enum class Kind : uint8_t { kProduct, kInteger, kReal };
+    Kind kind = Kind::kProduct;
+    std::vector<uint16_t> extents;  // kProduct: of these, 1 of none
+    uint16_t operand = 0;           // kInteger, kReal
+    bool operator==(const Symbol&) const = default;
+  };
+
+  std::vector<Extent> extents;
+  std::vector<Input> inputs;    // as the kernel's buffers
+  std::vector<Tensor> outputs;  // likewise
+  std::vector<Symbol> symbols;  // likewise
+
+  bool operator==(const KernelSignature&) const = default;
+};
+
+}  // namespace hearth::fuser

@@ -1,0 +1,174 @@
+#include "jit/passes/fuse.h"
+
+#include <ATen/core/jit_type.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "jit/analysis/visible_strides.h"
+#include "jit/compiler/compilation.h"
+#include "jit/fuser/ir/printer.h"
+#include "jit/fuser/lowering/group_lowering.h"
+#include "jit/fuser/runtime/fused_kernel.h"
+#include "jit/fuser/runtime/kernel_source.h"
+#include "jit/ir/closure.h"
+#include "jit/operators/registry.h"
+
+namespace hearth {
+namespace {
+
+const Symbol kFused = Symbol::fromQualString("hearth::fused");
+
+// The interpreter calls operators natively up to so many (interpreter/code.h).
+constexpr size_t kMostOperands = 32;
+constexpr size_t kMostResults = 8;
+constexpr size_t kMostNodes = 64;
+
+class Fuser {
+ public:
+  explicit Fuser(Compilation& compilation)
+      : graph_(compilation.graph()),
+        facts_(compilation.facts()),
+        memory_(compilation.memory()),
+        kernels_(*compilation.inputs().kernels) {}
+
+  bool Run() {
+    Walk(graph_.block());
+    return changed_;
+  }
+
+ private:
+  struct Group {
+    FusionSpace space;
+    std::vector<Node*> nodes;  // in the order of the block
+  };
+
+  void Walk(Block* block) {
+    std::vector<Node*> nodes;
+    for (Node* node : *block) nodes.push_back(node);
+    positions_.clear();
+    for (size_t i = 0; i < nodes.size(); ++i) positions_.emplace(nodes[i], i);
+    std::vector<std::unique_ptr<Group>> groups;
+    std::unordered_map<const Node*, Group*> group_of;
+    for (Node* node : nodes) {
+      std::optional<FusionSpace> space = MayJoin(*node) ? SpaceOf(*node, facts_) : std::nullopt;
+      if (!space) continue;
+      Group* group = groups.emplace_back(std::make_unique<Group>(Group{std::move(*space), {node}})).get();
+      group_of.emplace(node, group);
+      for (const Value* input : node->inputs()) {
+        const auto producer = group_of.find(input->node());
+        if (producer == group_of.end() || producer->second == group || !MayMerge(*producer->second, *group)) continue;
+        Merge(producer->second, group, &group_of);
+      }
+    }
+    for (const std::unique_ptr<Group>& group : groups) {
+      if (group->nodes.size() > 1) Replace(*group);
+    }
+    for (Node* node : nodes_left(*block)) {
+      if (IsClosure(*node)) continue;
+      for (Block* inner : node->blocks()) Walk(inner);
+    }
+  }
+  static std::vector<Node*> nodes_left(Block& block) {
+    std::vector<Node*> nodes;
+    for (Node* node : block) nodes.push_back(node);
+    return nodes;
+  }
+
+  // Whether a kernel can compute the node, and nobody writes what it reads.
+  bool MayJoin(const Node& node) {
+    if (!SpaceOf(node, facts_)) return false;
+    for (const Value* input : node.inputs()) {
+      if (input->type()->kind() == c10::TypeKind::TensorType && memory_.MayBeWritten(*input)) return false;
+    }
+    return LowerGroup({{&node}, {node.output()}}, facts_).has_value();
+  }
+
+  bool MayMerge(const Group& producer, const Group& consumer) const {
+    if (producer.space != consumer.space || producer.nodes.size() + consumer.nodes.size() > kMostNodes) return false;
+    const auto last = std::max(positions_.at(producer.nodes.back()), positions_.at(consumer.nodes.back()));
+    const auto is_inside = [&](const Node* node) {
+      return std::ranges::find(producer.nodes, node) != producer.nodes.end() ||
+             std::ranges::find(consumer.nodes, node) != consumer.nodes.end();
+    };
+    const auto ends_before_use = [&](const Node* node) {
+      return std::ranges::all_of(node->output()->uses(), [&](const Use& use) {
+        return is_inside(use.user) || PositionOf(use.user, *node->block()) > last;
+      });
+    };
+    return std::ranges::all_of(producer.nodes, ends_before_use) && std::ranges::all_of(consumer.nodes, ends_before_use);
+  }
+  // Of a node in this block or in one within; the block's end comes last.
+  size_t PositionOf(const Node* user, const Block& block) const {
+    while (user->block() != &block) user = user->block()->owner();
+    const auto found = positions_.find(user);
+    return found == positions_.end() ? positions_.size() : found->second;
+  }
+
+  void Merge(Group* from, Group* into, std::unordered_map<const Node*, Group*>* group_of) const {
+    for (Node* node : from->nodes) (*group_of)[node] = into;
+    into->nodes.insert(into->nodes.end(), from->nodes.begin(), from->nodes.end());
+    from->nodes.clear();
+    std::ranges::sort(into->nodes, {}, [&](const Node* node) { return positions_.at(node); });
+  }
+
+  void Replace(const Group& group) {
+    FusionGroup fused{{group.nodes.begin(), group.nodes.end()}, {}};
+    for (const Node* node : group.nodes) {
+      const bool leaves = std::ranges::any_of(node->output()->uses(), [&](const Use& use) {
+        return std::ranges::find(group.nodes, use.user) == group.nodes.end();
+      });
+      if (leaves) fused.outputs.push_back(node->output());
+    }
+    if (fused.outputs.empty() || fused.outputs.size() > kMostResults) return;
+    for (const Value* output : fused.outputs) {
+      // The kernel's result has the strides of new memory in every dimension.
+      if (!facts_.Of(*output).order.is_exact() && StridesMayShow(*output, facts_)) return;
+    }
+    std::optional<LoweredGroup> lowered = LowerGroup(fused, facts_);
+    if (!lowered || lowered->operands.size() + 1 > kMostOperands) return;
+    const std::string text = fuser::PrintKernel(lowered->kernel);
+    std::shared_ptr<const fuser::KernelCode> code = kernels_.Get(text);
+    if (code == nullptr) return;
+    auto kernel = c10::make_intrusive<fuser::FusedKernel>(std::move(lowered->signature), text, std::move(code));
+
+    Node* last = group.nodes.back();
+    const InsertionGuard here(&graph_, last);
+    graph_.SetCurrentRange(last->range());
+    std::vector<Value*> operands{
+        graph_.InsertConstant(fuser::FusedKernel::Wrap(std::move(kernel)), c10::CapsuleType::get())};
+    for (const Value* operand : lowered->operands) operands.push_back(const_cast<Value*>(operand));
+    const bool several = fused.outputs.size() > 1;
+    Node* node = graph_.Insert(graph_.Create(kFused, operands, fused.outputs.size()));
+    node->SetOperator(OperatorRegistry::Global().Find(kFused, several ? "several" : ""));
+    node->SetInlinedCall(last->inlined_call());
+    for (size_t i = 0; i < fused.outputs.size(); ++i) {
+      auto* output = const_cast<Value*>(fused.outputs[i]);
+      node->output(i)->SetType(output->type());
+      node->output(i)->SetName(output->name());
+      output->ReplaceAllUsesWith(node->output(i));
+    }
+    for (size_t i = group.nodes.size(); i-- > 0;) group.nodes[i]->Destroy();
+    facts_.Infer(*node);
+    changed_ = true;
+  }
+
+  Graph& graph_;
+  ValueFactTable& facts_;
+  const WrittenMemory& memory_;
+  fuser::KernelSource& kernels_;
+  std::unordered_map<const Node*, size_t> positions_;  // in the block
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool Fuse(Compilation& compilation) { return compilation.inputs().kernels != nullptr && Fuser(compilation).Run(); }
+
+}  // namespace hearth
