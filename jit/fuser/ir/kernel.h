@@ -44,6 +44,8 @@
 // padding and concatenation are kLoadIf. Indices are within the sizes wherever a load or store runs: what cannot be
 // proved is the program's to check. Strides are in elements, and may be 0 or negative.
 //
+// The whole grammar of the text is in printer.h.
+//
 // A Kernel holds data and checks nothing; verifier.h says whether it is well-formed, builder.h makes well-formed ones.
 #pragma once
 
@@ -60,17 +62,21 @@ namespace hearth::fuser {
 using ValueId = uint32_t;
 using BufferId = uint32_t;
 inline constexpr ValueId kNoValue = ~ValueId{0};
+// How many loops may be inside one another.
+inline constexpr int kMaxLoopDepth = 64;
 
 struct Instruction {
   Opcode opcode = Opcode::kConstant;
-  Dtype dtype = Dtype::kInt64;    // of the result; of kStore the value's
-  ValueId result = kNoValue;      // none of kStore
-  std::vector<ValueId> operands;  // of kStore: the value, then the indices; of kLoadIf: the b1, then the indices
-  BufferId buffer = 0;            // of kLoad, kLoadIf, kStore
-  int64_t integer = 0;            // of kConstant: of b1 (0 or 1) and integers
-  double real = 0;                // of kConstant: of floating point
+  Dtype dtype = Dtype::kInt64;         // of the result; of kStore the value's
+  ValueId result = kNoValue;           // none of kStore
+  std::vector<ValueId> operands = {};  // of kStore: the value, then the indices; of kLoadIf: the b1, then the indices
+  BufferId buffer = 0;                 // of kLoad, kLoadIf, kStore
+  int64_t integer = 0;                 // of kConstant: of b1 (0 or 1) and integers
+  // Of kConstant: of floating point, a value of the dtype. A NaN is quiet, positive and without payload.
+  double real = 0;
 
-  bool operator==(const Instruction&) const = default;
+  // Bit for bit: 0 is not -0, a NaN is itself.
+  bool operator==(const Instruction& other) const;
 };
 
 struct Loop;
@@ -96,8 +102,10 @@ enum class LoopKind : uint8_t {
 // Of a kReduce.
 struct Accumulator {
   Reduction reduction = Reduction::kSum;
-  ValueId element = kNoValue;  // defined in the body: one round's
+  ValueId element = kNoValue;  // one round's: any value that the body sees
   ValueId result = kNoValue;   // of the element's dtype, i64 of the arg-reductions
+
+  bool operator==(const Accumulator&) const = default;
 };
 
 // Of a kSequential.
@@ -106,8 +114,11 @@ struct Carried {
   ValueId value = kNoValue;    // what a round begins with
   ValueId next = kNoValue;     // what it hands on, of the same dtype; may be any value that the body sees
   ValueId result = kNoValue;   // after the last round
+
+  bool operator==(const Carried&) const = default;
 };
 
+// A loop defines its index, then what it carries, then what the body defines, then its results.
 struct Loop {
   LoopKind kind = LoopKind::kParallel;
   ValueId index = kNoValue;   // i64, from 0 up

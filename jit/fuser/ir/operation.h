@@ -2,7 +2,8 @@
 //
 // Integers wrap around at their width. Floating-point operations round as IEEE 754 says; the functions from kExp on are
 // those of mathematics within the bounds that a back end states. Where ATen has an operator of the same name, NaN,
-// infinities and signed zeros come out as they do there.
+// infinities and signed zeros come out as they do there. Unspecified are a NaN's sign and payload, and which of two
+// zeros a minimum or maximum picks.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +26,10 @@ enum class Opcode : uint8_t {
 
   // ---- From one dtype to another ----
   // As static_cast: of floating point to integers towards zero, unspecified where it does not fit; to b1 whether it is
-  // not 0; to a narrower integer the low bits; to narrower floating point rounded to nearest, ties to even.
+  // not 0; to a narrower integer the low bits; to narrower floating point rounded to nearest, ties to even. To f16 and
+  // bf16 by way of f32, as ATen does: f64 and i64 are rounded twice.
   kCast,
-  // The dtype's bits as those of another one as wide.
+  // The dtype's bits as those of another one as wide; neither is b1.
   kBitcast,
 
   // ---- Operands and result of one dtype ----
@@ -36,9 +38,10 @@ enum class Opcode : uint8_t {
   kMultiply,
   // f32, f64: the quotient. Integers: rounded towards zero, 0 where the divisor is 0.
   kDivide,
-  // Rounded down; integers: 0 where the divisor is 0.
+  // Rounded down; integers: 0 where the divisor is 0; f32, f64: as c10::div_floor_floating, operation by operation.
   kFloorDivide,
-  // What kFloorDivide leaves over, with the divisor's sign; integers: 0 where the divisor is 0.
+  // What kFloorDivide leaves over, with the divisor's sign; integers: 0 where the divisor is 0; f32, f64: kFmod, plus
+  // the divisor where that is not 0 and has the other sign.
   kRemainder,
   // What kDivide of integers leaves over, C's fmod for f32 and f64; integers: 0 where the divisor is 0.
   kFmod,
@@ -116,13 +119,17 @@ struct OperationInfo {
   OperandKind operands;
 };
 
+constexpr bool TouchesMemory(Opcode opcode) { return opcode >= Opcode::kLoad && opcode <= Opcode::kStore; }
+constexpr bool IsComparison(Opcode opcode) { return opcode >= Opcode::kEqual && opcode <= Opcode::kLessOrEqual; }
+
 const OperationInfo& InfoOf(Opcode opcode);
 std::optional<Opcode> OpcodeOfName(std::string_view name);
 
 // Whether operands of that dtype fit.
 bool Takes(OperandKind kind, Dtype dtype);
 
-// How the elements that a loop gives become one value. Floating-point sums and products may be associated in any order.
+// How the elements that a loop gives become one value. Sums and products are of integers, f32 and f64, the others of b1
+// too. Floating-point sums and products may be associated in any order, and begin with a zero of either sign.
 enum class Reduction : uint8_t {
   kSum,         // 0 of none
   kProduct,     // 1 of none
@@ -135,6 +142,14 @@ inline constexpr size_t kNumReductions = static_cast<size_t>(Reduction::kArgMaxi
 
 // "sum", "product", "minimum", "maximum", "arg_minimum", "arg_maximum".
 std::string_view NameOf(Reduction reduction);
+constexpr OperandKind OperandsOf(Reduction reduction) {
+  return reduction <= Reduction::kProduct ? OperandKind::kComputed : OperandKind::kComputedOrBool;
+}
+constexpr bool IsArgReduction(Reduction reduction) { return reduction >= Reduction::kArgMinimum; }
+// The result's dtype.
+constexpr Dtype ResultOf(Reduction reduction, Dtype element) {
+  return IsArgReduction(reduction) ? Dtype::kInt64 : element;
+}
 std::optional<Reduction> ReductionOfName(std::string_view name);
 
 }  // namespace hearth::fuser
