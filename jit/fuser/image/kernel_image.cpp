@@ -1,0 +1,113 @@
+#include "jit/fuser/image/kernel_image.h"
+
+#include <bit>
+#include <cstring>
+
+namespace hearth::fuser {
+namespace {
+
+static_assert(std::endian::native == std::endian::little);
+
+constexpr char kMagic[8] = {'h', 'e', 'a', 'r', 't', 'h', 'K', 'I'};
+constexpr uint32_t kVersion = 1;
+
+struct Header {
+  char magic[8];
+  uint32_t version;
+  uint32_t num_loops;
+  uint64_t kernel_hash;
+  uint32_t target_bytes;
+  uint32_t block_bytes;
+  uint32_t sizes_entry;
+  uint32_t reserved;
+};
+static_assert(sizeof(Header) == 40);
+
+void Append(std::string& out, const void* data, size_t size) { out.append(static_cast<const char*>(data), size); }
+
+// Takes the bytes of a string from the front.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+
+  std::string_view Take(size_t size) {
+    if (rest_.size() < size) throw ImageError("kernel image: cut off");
+    const std::string_view taken = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return taken;
+  }
+
+  template <class T>
+  T Take() {
+    T value;
+    std::memcpy(&value, Take(sizeof(T)).data(), sizeof(T));
+    return value;
+  }
+
+  bool empty() const { return rest_.empty(); }
+
+ private:
+  std::string_view rest_;
+};
+
+void CheckEntry(uint32_t entry, const KernelImage& image) {
+  if (entry >= image.block.size()) throw ImageError("kernel image: an entry is outside of the block");
+}
+
+}  // namespace
+
+uint64_t HashOf(std::string_view bytes) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char byte : bytes) {
+    hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  }
+  return hash;
+}
+
+std::string SerializeKernelImage(const KernelImage& image) {
+  Header header{};
+  std::memcpy(header.magic, kMagic, sizeof(kMagic));
+  header.version = kVersion;
+  header.num_loops = static_cast<uint32_t>(image.loop_entries.size());
+  header.kernel_hash = image.kernel_hash;
+  header.target_bytes = static_cast<uint32_t>(image.target.size());
+  header.block_bytes = static_cast<uint32_t>(image.block.size());
+  header.sizes_entry = image.sizes_entry;
+  std::string out;
+  Append(out, &header, sizeof(header));
+  Append(out, image.loop_entries.data(), image.loop_entries.size() * sizeof(uint32_t));
+  out += image.target;
+  out += image.block;
+  const uint64_t checksum = HashOf(out);
+  Append(out, &checksum, sizeof(checksum));
+  return out;
+}
+
+KernelImage ParseKernelImage(std::string_view bytes) {
+  Reader reader(bytes);
+  const auto header = reader.Take<Header>();
+  if (std::memcmp(header.magic, kMagic, sizeof(kMagic)) != 0) throw ImageError("kernel image: not one");
+  if (header.version != kVersion) throw ImageError("kernel image: of another version");
+  if (header.num_loops > kMaxTopLoops || header.target_bytes > kMaxTargetBytes || header.block_bytes > kMaxBlockBytes ||
+      header.reserved != 0) {
+    throw ImageError("kernel image: a number in the header is too large");
+  }
+  KernelImage image;
+  image.kernel_hash = header.kernel_hash;
+  image.sizes_entry = header.sizes_entry;
+  const std::string_view entries = reader.Take(header.num_loops * sizeof(uint32_t));
+  image.loop_entries.resize(header.num_loops);
+  if (!entries.empty()) std::memcpy(image.loop_entries.data(), entries.data(), entries.size());
+  image.target = reader.Take(header.target_bytes);
+  image.block = reader.Take(header.block_bytes);
+  const auto checksum = reader.Take<uint64_t>();
+  if (!reader.empty()) throw ImageError("kernel image: bytes after its end");
+  if (checksum != HashOf(bytes.substr(0, bytes.size() - sizeof(checksum)))) {
+    throw ImageError("kernel image: the checksum does not fit");
+  }
+  CheckEntry(image.sizes_entry, image);
+  for (const uint32_t entry : image.loop_entries) CheckEntry(entry, image);
+  return image;
+}
+
+}  // namespace hearth::fuser

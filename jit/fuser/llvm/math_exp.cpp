@@ -1,0 +1,111 @@
+// exp and what is made of it. x = n ln(2) + r with ln(2) in two parts (Cody and Waite), expm1(r) by a polynomial, and a
+// multiplication by 2^n, in two steps where the result may be subnormal. n is found by adding 1.5 * 2^23 or 2^52, in
+// whose low bits it then stands: a conversion to an integer is undefined for NaN and infinity, and slower.
+#include "jit/fuser/llvm/math.h"
+#include "jit/fuser/llvm/math_polynomials.h"
+
+namespace hearth::fuser {
+namespace {
+
+struct ExpConstants {
+  double shift;  // rounds to an integer what is added to it
+  double log2_e;
+  double ln2_high, ln2_low;  // the first part times n is exact
+  int mantissa_bits, bias;
+};
+constexpr ExpConstants kExp32 = {12582912.0, 1.44269504088896341, 0.693359375, -2.12194440054690583e-4, 23, 127};
+constexpr ExpConstants kExp64 = {
+    6755399441055744.0, 1.44269504088896341, 6.93147180369123816490e-01, 1.90821492927058770002e-10, 52, 1023};
+
+const ExpConstants& ConstantsOf(const Scalar& x) { return x.width() == 64 ? kExp64 : kExp32; }
+
+Scalar Expm1Tail(Scalar r) {
+  return r.is_double() ? Polynomial(r, polynomials::kExpm164) : Polynomial(r, polynomials::kExpm132);
+}
+
+// The number that was added to the shift, as an integer.
+Scalar IntegerOfShifted(Scalar shifted, double shift) { return BitsOf(shifted) - BitsOf(shifted.Like(shift)); }
+
+// expm1 of what is within the range, without regard to -0.
+Scalar Expm1Within(Scalar x) {
+  const ExpParts parts = ReduceExp(x);
+  const Scalar scale = PowerOfTwo(parts.n - 1);
+  return 2.0 * MulAdd(scale, parts.expm1, scale - 0.5);
+}
+
+// e^|x| / 2 and e^-|x| / 2 without overflow before sinh and cosh overflow.
+struct HalfExps {
+  Scalar up;
+  Scalar down;
+};
+HalfExps HalvesOf(Scalar magnitude) {
+  const ExpParts parts = ReduceExp(ClampAbove(magnitude, magnitude.is_double() ? 711.0 : 90.0));
+  const Scalar up = (parts.expm1 + 1.0) * PowerOfTwo(parts.n - 2) * 2.0;
+  return {up, 0.25 / up};
+}
+
+}  // namespace
+
+Scalar PowerOfTwo(Scalar n) {
+  const ExpConstants& constants = ConstantsOf(n);
+  return FloatOfBits((n + constants.bias) << constants.mantissa_bits);
+}
+
+Scalar ScaleByPowerOfTwo(Scalar x, Scalar n) {
+  const Scalar half = n >> 1;
+  return x * PowerOfTwo(half) * PowerOfTwo(n - half);
+}
+
+ExpParts ReduceExp(Scalar x) {
+  const ExpConstants& constants = ConstantsOf(x);
+  const Scalar shifted = MulAdd(x, constants.log2_e, constants.shift);
+  const Scalar n = shifted - constants.shift;
+  const Scalar r = MulAdd(n, -constants.ln2_low, MulAdd(n, -constants.ln2_high, x));
+  return {IntegerOfShifted(shifted, constants.shift), MulAdd(r * r, Expm1Tail(r), r)};
+}
+
+Scalar Exp(Scalar x) {
+  // Beyond the bounds the result is 0 or infinity as at them.
+  const Scalar bounded =
+      x.is_double() ? ClampAbove(ClampBelow(x, -746.0), 710.0) : ClampAbove(ClampBelow(x, -104.0), 89.0);
+  const ExpParts parts = ReduceExp(bounded);
+  return ScaleByPowerOfTwo(parts.expm1 + 1.0, parts.n);
+}
+
+Scalar Exp2(Scalar x) {
+  const ExpConstants& constants = ConstantsOf(x);
+  const Scalar bounded =
+      x.is_double() ? ClampAbove(ClampBelow(x, -1076.0), 1025.0) : ClampAbove(ClampBelow(x, -151.0), 129.0);
+  const Scalar shifted = bounded + constants.shift;
+  const Scalar r = (bounded - (shifted - constants.shift)) * 0.693147180559945309;
+  return ScaleByPowerOfTwo(MulAdd(r * r, Expm1Tail(r), r) + 1.0, IntegerOfShifted(shifted, constants.shift));
+}
+
+Scalar Expm1(Scalar x) {
+  const Scalar bounded =
+      x.is_double() ? ClampAbove(ClampBelow(x, -40.0), 710.0) : ClampAbove(ClampBelow(x, -20.0), 89.0);
+  return CopySign(Expm1Within(bounded), x);
+}
+
+Scalar Sinh(Scalar x) {
+  const Scalar magnitude = Absolute(x);
+  // Where it is small, by expm1: e^x - e^-x would cancel.
+  const Scalar expm1 = Expm1Within(ClampAbove(magnitude, 2.0));
+  const Scalar small = 0.5 * (expm1 + expm1 / (expm1 + 1.0));
+  const HalfExps halves = HalvesOf(magnitude);
+  return CopySign(Select(Less(magnitude, 2.0), small, halves.up - halves.down), x);
+}
+
+Scalar Cosh(Scalar x) {
+  const HalfExps halves = HalvesOf(Absolute(x));
+  return halves.up + halves.down;
+}
+
+Scalar Tanh(Scalar x) {
+  // expm1(2 |x|) / (expm1(2 |x|) + 2), which rounds to 1 at the bound.
+  const Scalar bounded = ClampAbove(Absolute(x), x.is_double() ? 20.0 : 10.0);
+  const Scalar expm1 = Expm1Within(bounded + bounded);
+  return CopySign(expm1 / (expm1 + 2.0), x);
+}
+
+}  // namespace hearth::fuser

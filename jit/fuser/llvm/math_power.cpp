@@ -1,0 +1,82 @@
+// x^y = 2^(y log2(x)) for f32, in f64; e^(y log(x)) for f64, with a logarithm of twice the precision: an error in it is
+// multiplied by up to 2^10. Then the cases that C's pow lists.
+#include <limits>
+
+#include "jit/fuser/llvm/double_double.h"
+#include "jit/fuser/llvm/math.h"
+#include "jit/fuser/llvm/math_polynomials.h"
+
+namespace hearth::fuser {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// log(x) for x > 0; of 0 and infinity, what the power needs: a number as large as none other.
+DoubleDouble LogOf(Scalar x) {
+  const Scalar subnormal = Less(x, 0x1p-1022);
+  const Scalar bits = BitsOf(Select(subnormal, x * 0x1p54, x));
+  const Scalar k = (bits - 0x3fe6a09e667f3bcd) >> 52;
+  const Scalar m = FloatOfBits(bits - (k << 52));
+  const Scalar integer = FloatOfInteger(k);
+  const Scalar number = Select(subnormal, integer - 54.0, integer);
+  // log(m) = 2 atanh(s) = 2 s + s^3 (2/3 + s^2 ...), s = (m - 1) / (m + 1).
+  const Scalar f = m - 1.0;
+  const DoubleDouble divisor = FastTwoSum(Select(Less(m, 1.0), x.Like(1.0), m), Select(Less(m, 1.0), m, x.Like(1.0)));
+  const Scalar quotient = f / divisor.high;
+  const DoubleDouble back = TwoProduct(quotient, divisor.high);
+  const Scalar rest = ((f - back.high) - back.low) - quotient * divisor.low;
+  const DoubleDouble s = FastTwoSum(quotient, rest / divisor.high);
+  const DoubleDouble square = Multiply(s, s);
+  // The polynomial begins with 2/3, of which the second half is added here.
+  const Scalar z = square.high;
+  const Scalar tail = z * Polynomial(z, std::span(polynomials::kLog1pQuotient64).subspan(1));
+  const DoubleDouble factor = FastTwoSum(z.Like(0.66666666666666662966), tail + 3.70074341541718826e-17);
+  const DoubleDouble cube = Multiply(Multiply(s, square), factor);
+  const DoubleDouble log_m = Add({2.0 * s.high, 2.0 * s.low}, cube);
+  // k ln(2): the first part of ln(2) has 42 bits.
+  const DoubleDouble k_ln2 = FastTwoSum(number * 0.693147180559890330187, number * 5.49792301870837115524e-14);
+  const DoubleDouble sum = TwoSum(k_ln2.high, log_m.high);
+  return FastTwoSum(sum.high, sum.low + (k_ln2.low + log_m.low));
+}
+
+// |x|^y in f64, unless log(|x|) is 0 or not finite.
+Scalar PowerOfDouble(Scalar magnitude, Scalar y) {
+  const DoubleDouble log = LogOf(magnitude);
+  const DoubleDouble product = TwoProduct(y, log.high);
+  // What is beyond the bounds is 0 or infinity; the tail may then be infinite or NaN.
+  const Scalar high = ClampAbove(ClampBelow(product.high, -746.0), 711.0);
+  const Scalar exact_tail = MulAdd(y, log.low, product.low);
+  const Scalar tail = Select(Equal(high, product.high), exact_tail, 0.0);
+  const ExpParts parts = ReduceExp(high);
+  const Scalar exp = parts.expm1 + 1.0;
+  return ScaleByPowerOfTwo(MulAdd(exp, tail, exp), parts.n);
+}
+
+Scalar PowerOfMagnitude(Scalar magnitude, Scalar y) {
+  const Scalar core = magnitude.is_double() ? PowerOfDouble(magnitude, y)
+                                            : ToFloat(Exp2(ToDouble(y) * Log2(ToDouble(magnitude))));
+  // Where one of them is infinite, or x is 0: 0 or infinity.
+  const Scalar large_x = Less(1.0, magnitude);
+  const Scalar positive_y = Less(0.0, y);
+  const Scalar is_extreme = Equal(Absolute(y), kInfinity) | Equal(magnitude, kInfinity) | Equal(magnitude, 0.0);
+  const Scalar grows = !(large_x ^ positive_y);
+  const Scalar result = Select(is_extreme, Select(grows, core.Like(kInfinity), core.Like(0.0)), core);
+  return Select(Equal(magnitude, 1.0), 1.0, result);
+}
+
+}  // namespace
+
+Scalar Power(Scalar x, Scalar y) {
+  const Scalar result = PowerOfMagnitude(Absolute(x), y);
+  const Scalar y_whole = Equal(Truncate(y), y);
+  const Scalar half = y * 0.5;
+  const Scalar y_odd = y_whole & NotEqual(Truncate(half), half);
+  const Scalar negative = Less(BitsOf(x), 0);
+  const Scalar with_sign = Select(negative & y_odd, -result, result);
+  const Scalar no_power = Less(x, 0.0) & Less(-kInfinity, x) & !y_whole & Less(Absolute(y), kInfinity);
+  const Scalar real = Select(no_power, std::numeric_limits<double>::quiet_NaN(), with_sign);
+  const Scalar with_nan = Select(IsNan(x), x, Select(IsNan(y), y, real));
+  return Select(Equal(x, 1.0) | Equal(y, 0.0), 1.0, with_nan);
+}
+
+}  // namespace hearth::fuser
