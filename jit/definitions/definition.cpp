@@ -11,7 +11,7 @@ namespace {
 
 using c10::Symbol;
 
-std::array<std::span<const OperatorDefinition>, 11> Tables() {
+std::array<std::span<const OperatorDefinition>, 12> Tables() {
   return {ContainerDefinitions(), CreationDefinitions(), FusedDefinitions(),     ImageDefinitions(),
           IndexingDefinitions(),  LayerDefinitions(),    NumberDefinitions(),    PointwiseDefinitions(),
           ProcessDefinitions(),   QueryDefinitions(),    ReductionDefinitions(), ViewDefinitions()};

@@ -135,8 +135,13 @@ StrideOrder OrderOfBoth(Call& call, const std::optional<KnownSizes>& sizes) {
     if (const StrideOrder order = OrderOfDefaultOnes(call, sizes); order.is_known()) return order;
   }
   if (!sizes) return {};
+  // Of two sizes that are both more than 1, a run in which they differ raises.
+  const auto is_whole = [&](KnownSize size, KnownSize result) {
+    return size.is_known() &&
+           (size == result || (call.sizes().IsAtLeast(size, 2) && call.sizes().IsAtLeast(result, 2)));
+  };
   const auto has_all = [&](const ValueFacts& facts) {
-    return facts.sizes == sizes && std::ranges::all_of(*sizes, &KnownSize::is_known);
+    return facts.sizes && std::ranges::equal(*facts.sizes, *sizes, is_whole);
   };
   if (has_all(a) && has_all(b) && a.order.IsLike(b.order)) {
     return b.order.is_exact() ? OrderOfNewLike(call.sizes(), a) : a.order.Inexact();

@@ -91,7 +91,9 @@ class Fuser {
   }
 
   bool MayMerge(const Group& producer, const Group& consumer) const {
-    if (producer.space != consumer.space || producer.nodes.size() + consumer.nodes.size() > kMostNodes) return false;
+    if (!AreOne(producer.space, consumer.space, facts_.sizes()) ||
+        producer.nodes.size() + consumer.nodes.size() > kMostNodes)
+      return false;
     const auto last = std::max(positions_.at(producer.nodes.back()), positions_.at(consumer.nodes.back()));
     const auto is_inside = [&](const Node* node) {
       return std::ranges::find(producer.nodes, node) != producer.nodes.end() ||
@@ -133,7 +135,7 @@ class Fuser {
     }
     std::optional<LoweredGroup> lowered = LowerGroup(fused, facts_);
     if (!lowered || lowered->operands.size() + 1 > kMostOperands) return;
-    const std::string text = fuser::PrintKernel(lowered->kernel);
+    const std::string text = fuser::Print(lowered->kernel);
     std::shared_ptr<const fuser::KernelCode> code = kernels_.Get(text);
     if (code == nullptr) return;
     auto kernel = c10::make_intrusive<fuser::FusedKernel>(std::move(lowered->signature), text, std::move(code));

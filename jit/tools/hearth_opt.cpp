@@ -9,7 +9,10 @@
 #include "jit/analysis/effects.h"
 #include "jit/analysis/state_accesses.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/frontend/source_importer.h"
+#include "jit/fuser/runtime/fused_kernel.h"
+#include "jit/fuser/runtime/kernel_source.h"
 #include "jit/ir/printer.h"
 #include "jit/ir/verifier.h"
 #include "jit/passes/pass_table.h"
@@ -129,6 +132,27 @@ const Graph& EmittedGraph(const std::shared_ptr<CompilationUnit>& unit, std::sha
   return functions.front()->emitted_graph();
 }
 
+// Has code for every kernel, none of which can be run: what is fused is to be looked at.
+class UnmadeKernels : public fuser::KernelSource {
+ public:
+  std::shared_ptr<const fuser::KernelCode> Get(const std::string& text) override {
+    return std::make_shared<fuser::KernelCode>();
+  }
+};
+
+// The kernels of the graph, each below what it gives.
+void PrintKernels(const Block& block) {
+  for (const Node* node : block) {
+    for (const Block* inner : node->blocks()) PrintKernels(*inner);
+    const c10::IValue* constant = node->inputs().empty() ? nullptr : ConstantOf(*node->input(0));
+    const fuser::FusedKernel* kernel = constant == nullptr ? nullptr : fuser::FusedKernel::Unwrap(*constant);
+    if (kernel == nullptr) continue;
+    std::cout << "\n";
+    for (const Value* output : node->outputs()) std::cout << "%" << output->name() << " ";
+    std::cout << "=\n" << kernel->text();
+  }
+}
+
 void Main(const Arguments& arguments) {
   const auto source = std::make_shared<const Source>(ReadText(arguments.file), arguments.file);
   std::optional<IrFile> file;
@@ -149,6 +173,8 @@ void Main(const Arguments& arguments) {
   inputs.effects = &effects;
   inputs.node_budget = arguments.node_budget;
   inputs.weights = &weights;
+  UnmadeKernels kernels;
+  inputs.kernels = &kernels;
   if (arguments.bind_self) inputs.self = self;
   if (!arguments.device.empty()) inputs.literal_device = c10::Device(arguments.device);
   inputs.arguments = FactsOfExamples(arguments.examples, self,
@@ -171,6 +197,7 @@ void Main(const Arguments& arguments) {
     PrintState(inputs, *graph);
   } else {
     std::cout << PrintGraph(*graph, {.ranges = arguments.ranges, .constants = nullptr});
+    PrintKernels(*graph->block());
   }
 }
 

@@ -35,6 +35,11 @@ bool IsReadable(const ValueFacts& facts) {
   return facts.order.is_known() || std::ranges::count_if(*facts.sizes, has_many) <= 1;
 }
 
+// Whether a size is what the space's is, in every run that does not raise.
+bool IsWhole(KnownSize size, KnownSize of_space, const SizeAlgebra& algebra) {
+  return size == of_space || (algebra.Least(size).value_or(0) >= 2 && algebra.Least(of_space).value_or(0) >= 2);
+}
+
 bool IsNumber(const Value& value) {
   return value.type()->kind() == c10::TypeKind::IntType || value.type()->kind() == c10::TypeKind::FloatType;
 }
@@ -48,7 +53,8 @@ class Lowering {
     if (!space) return {};
     space_ = *space;
     for (const Node* node : group_.nodes) {
-      if (SpaceOf(*node, facts_) != space_) return {};
+      const std::optional<FusionSpace> own = SpaceOf(*node, facts_);
+      if (!own || !AreOne(*own, space_, facts_.sizes())) return {};
       inside_.insert_or_assign(node->output(), node);
     }
     for (const Node* node : group_.nodes) {
@@ -83,7 +89,7 @@ class Lowering {
       input.has.assign(space_.sizes.size(), false);
       const size_t extra = space_.sizes.size() - facts.sizes->size();
       for (const size_t dimension : input.nesting) {
-        if ((*facts.sizes)[dimension] != space_.sizes[extra + dimension]) return false;
+        if (!IsWhole((*facts.sizes)[dimension], space_.sizes[extra + dimension], facts_.sizes())) return false;
         input.has[extra + dimension] = true;
       }
       tensors_.push_back(std::move(input));
@@ -100,23 +106,20 @@ class Lowering {
     return std::ranges::any_of(tensors_, [&](const TensorInput& input) { return input.value == &value; });
   }
 
-  // Which number each size has in the signature. False if some size of the space is no input's.
+  // Where the size of each of the space's dimensions is read. False if no input has one of them.
   bool NameExtents() {
-    for (size_t i = 0; i < tensors_.size(); ++i) {
-      const KnownSizes& sizes = *facts_.Of(*tensors_[i].value).sizes;
-      for (size_t dimension = 0; dimension < sizes.size(); ++dimension) {
-        if (sizes[dimension] == 1 || ExtentOf(sizes[dimension])) continue;
-        extents_.push_back(sizes[dimension]);
-        signature_.extents.push_back({static_cast<uint16_t>(i), static_cast<uint16_t>(dimension)});
-      }
+    extents_.assign(space_.sizes.size(), KernelSignature::kOne);
+    for (const size_t dimension : space_.nesting) {
+      const auto input = std::ranges::find_if(tensors_, [&](const TensorInput& one) { return one.has[dimension]; });
+      if (input == tensors_.end()) return false;
+      extents_[dimension] = static_cast<int16_t>(signature_.extents.size());
+      signature_.extents.push_back(
+          {static_cast<uint16_t>(input - tensors_.begin()), static_cast<uint16_t>(dimension - ExtraOf(*input->value))});
     }
-    return std::ranges::all_of(space_.sizes, [&](KnownSize size) { return size == 1 || ExtentOf(size); });
+    return true;
   }
-  std::optional<uint16_t> ExtentOf(KnownSize size) const {
-    const auto found = std::ranges::find(extents_, size);
-    if (found == extents_.end()) return {};
-    return static_cast<uint16_t>(found - extents_.begin());
-  }
+  // How many dimensions the space has more.
+  size_t ExtraOf(const Value& value) const { return space_.sizes.size() - facts_.Of(value).sizes->size(); }
 
   // The kernel's dimensions, outermost first: each is some of the space's.
   void FindDimensions() {
@@ -128,7 +131,7 @@ class Lowering {
       }
     }
     for (TensorInput& input : tensors_) {
-      const size_t extra = space_.sizes.size() - facts_.Of(*input.value).sizes->size();
+      const size_t extra = ExtraOf(*input.value);
       for (const size_t own : input.nesting) {
         const auto found = std::ranges::find_if(
             dimensions_, [&](const std::vector<size_t>& all) { return all.front() == own + extra; });
@@ -141,7 +144,7 @@ class Lowering {
     return std::ranges::all_of(tensors_, [&](const TensorInput& input) {
       if (!input.has[outer] && !input.has[inner]) return true;
       if (!input.has[outer] || !input.has[inner]) return false;
-      const size_t extra = space_.sizes.size() - facts_.Of(*input.value).sizes->size();
+      const size_t extra = ExtraOf(*input.value);
       const auto place = std::ranges::find(input.nesting, outer - extra);
       return place + 1 != input.nesting.end() && *(place + 1) + extra == inner;
     });
@@ -150,8 +153,8 @@ class Lowering {
   KernelSignature::Tensor SignatureOf(const Value& value) const {
     const ValueFacts& facts = facts_.Of(value);
     KernelSignature::Tensor tensor{*facts.dtype, {}, {}};
-    for (const KnownSize size : *facts.sizes) {
-      tensor.extents.push_back(size == 1 ? KernelSignature::kOne : static_cast<int16_t>(*ExtentOf(size)));
+    for (size_t i = 0; i < facts.sizes->size(); ++i) {
+      tensor.extents.push_back((*facts.sizes)[i] == 1 ? KernelSignature::kOne : extents_[ExtraOf(value) + i]);
     }
     // Of a tensor without an order, one dimension at most has elements.
     if (!facts.order.is_known()) {
@@ -167,7 +170,7 @@ class Lowering {
   void Declare() {
     for (const std::vector<size_t>& all : dimensions_) {
       KernelSignature::Symbol symbol;
-      for (const size_t dimension : all) symbol.extents.push_back(*ExtentOf(space_.sizes[dimension]));
+      for (const size_t dimension : all) symbol.extents.push_back(static_cast<uint16_t>(extents_[dimension]));
       // Factors of one product, in an order that does not depend on the layout.
       std::ranges::sort(symbol.extents);
       signature_.symbols.push_back(std::move(symbol));
@@ -288,7 +291,7 @@ class Lowering {
   std::vector<TensorInput> tensors_;
   std::unordered_map<const Value*, ValueId> numbers_;
   std::vector<const Value*> number_order_;
-  std::vector<KnownSize> extents_;
+  std::vector<int16_t> extents_;  // the number of that of each of the space's dimensions
   std::vector<std::vector<size_t>> dimensions_;
   KernelSignature signature_;
   KernelBuilder builder_;
@@ -306,6 +309,12 @@ std::optional<FusionSpace> SpaceOf(const Node& node, ValueFactTable& facts) {
   const ValueFacts& known = facts.Of(*node.output());
   if (!IsReadable(known)) return {};
   return FusionSpace{*known.sizes, NestingOf(known)};
+}
+
+bool AreOne(const FusionSpace& a, const FusionSpace& b, const SizeAlgebra& algebra) {
+  return a.nesting == b.nesting && std::ranges::equal(a.sizes, b.sizes, [&](KnownSize one, KnownSize other) {
+           return IsWhole(one, other, algebra);
+         });
 }
 
 std::optional<LoweredGroup> LowerGroup(const FusionGroup& group, ValueFactTable& facts) {

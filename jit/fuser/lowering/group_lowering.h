@@ -2,7 +2,8 @@
 //
 // All results of a group have the same sizes and lie in memory in the same order, and so do the values between: that is
 // the space which the kernel's loops go through, in the order of the memory. Its inputs have the same sizes, or one
-// element where they are broadcast. Dimensions that lie one after the other in all of them become one; the innermost is
+// element where they are broadcast; where facts do not tell whether two sizes that
+// are more than 1 are the same, the kernel's call does. Dimensions that lie one after the other in all of them become one; the innermost is
 // a loop of its own, all others together are the loop at the top.
 #pragma once
 
@@ -30,12 +31,14 @@ struct LoweredGroup {
 // None if no kernel can be made of it. `facts` knows all values of the group and its operands.
 std::optional<LoweredGroup> LowerGroup(const FusionGroup& group, ValueFactTable& facts);
 
-// The sizes and the order in memory of what a node gives that may be part of a group, for comparison with others'.
+// The sizes and the order in memory of what a node gives that may be part of a group.
 struct FusionSpace {
   KnownSizes sizes;
   std::vector<size_t> nesting;  // of the dimensions that do not have one element
-  bool operator==(const FusionSpace&) const = default;
 };
+// Whether what gives the one may be fused with what is given it and gives the other: the sizes are the same, or both
+// more than 1, so that a run in which they differ raises.
+bool AreOne(const FusionSpace& a, const FusionSpace& b, const SizeAlgebra& algebra);
 // None if the node cannot be.
 std::optional<FusionSpace> SpaceOf(const Node& node, ValueFactTable& facts);
 
