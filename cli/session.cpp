@@ -142,6 +142,7 @@ void AddTierOptions(CLI::App& app, SessionOptions& options) {
                  "auto: compile in the background; 0: the interpreter's baseline alone; 1: wait for the plan of each "
                  "call, then run; 2: the same, of a plan for exactly the sizes of the arguments")
       ->transform(CLI::CheckedTransformer(kTiers));
+  app.add_flag("!--no-fuse", options.compiler.fuse, "Plans call LibTorch's operators one by one, and no fused kernels");
   app.add_flag("--profiled", options.compiler.profiled,
                "With --tier 1 or 2: the first call of an argument spec runs the baseline and is watched, the plans of "
                "later ones "

@@ -28,8 +28,9 @@ if(HEARTH_SANITIZE)
 endif()
 
 if(HEARTH_SANITIZE MATCHES "thread")
-  # With it, Protobuf's map fields get members that those of the installed library do not have.
+  # With the compiler's own macro, Protobuf's map fields get members that those of the installed library do not have.
   add_compile_options(-U__SANITIZE_THREAD__)
+  add_compile_definitions(HEARTH_THREAD_SANITIZER)
 endif()
 
 if(HEARTH_FUZZ)

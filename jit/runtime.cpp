@@ -1,6 +1,9 @@
 #include "jit/runtime.h"
 
+#include <unistd.h>
+
 #include <exception>
+#include <filesystem>
 #include <utility>
 
 #include "jit/archive/importer.h"
@@ -14,6 +17,7 @@
 #include "jit/executor/traffic.h"
 #include "jit/frontend/builtin_functions.h"
 #include "jit/frontend/source_importer.h"
+#include "jit/fuser/runtime/kernel_table.h"
 #include "jit/interpreter/thread_pool.h"
 #include "jit/loaded_model.h"
 #include "jit/operators/library.h"
@@ -52,6 +56,18 @@ absl::Status LoadLibraries(const std::vector<std::string>& libraries) {
   }
 }
 
+// The program that makes the code of kernels; empty if there is none.
+std::string KernelCompiler() {
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return "";
+  for (const char* where : {"hearth-codegen", "../lib/hearth/hearth-codegen"}) {
+    const std::filesystem::path path = program.parent_path() / where;
+    if (access(path.c_str(), X_OK) == 0) return path;
+  }
+  return "";
+}
+
 // Null where every call runs the baseline.
 std::optional<TierSettings> MakeTierSettings(const CompilerOptions& options, std::shared_ptr<StreamPool> streams,
                                              std::shared_ptr<Traffic> traffic,
@@ -66,6 +82,10 @@ std::optional<TierSettings> MakeTierSettings(const CompilerOptions& options, std
   settings.cache.compile_after = options.compile_after;
   settings.exact_after = options.exact_after;
   settings.fail_guards = options.fail_guards;
+  const std::string kernel_compiler = options.fuse ? KernelCompiler() : "";
+  if (!kernel_compiler.empty()) {
+    settings.kernels = std::make_shared<fuser::KernelTable>(fuser::KernelTable::Settings{.helper = kernel_compiler});
+  }
   if (options.tier == Tier::kSpecialised || options.tier == Tier::kExact) {
     settings.forced = true;
     settings.forced_exact = options.tier == Tier::kExact;

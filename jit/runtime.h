@@ -47,6 +47,9 @@ struct CompilerOptions {
   // Of all models' weights as plans have them packed or folded, beside plan_bytes; plans do without what there is no
   // room for.
   int64_t weight_copies = int64_t{4} << 30;
+  // Whether groups of operators become kernels; they do where the program that makes their code, hearth-codegen, is
+  // beside this one.
+  bool fuse = true;
   // Where what models are called with is kept for the next process, which has it compiled before it is asked; empty:
   // nowhere. Processes may share it.
   std::string cache_dir;

@@ -137,6 +137,7 @@ RuntimeOptions RuntimeOptionsOf(const config::Settings& settings) {
   options.compiler.weight_copies = settings.weight_copies();
   options.compiler.shadow_share = settings.shadow_share();
   options.compiler.cache_dir = settings.cache_dir();
+  options.compiler.fuse = settings.fuse();
   return options;
 }
 

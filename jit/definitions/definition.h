@@ -20,6 +20,7 @@ class Scalar;
 class Call;  // fact_rules.h
 class Operator;
 class ScalarCall;
+struct RowRule;
 struct ValueFacts;
 
 enum class OperatorClass : uint8_t {
@@ -105,6 +106,8 @@ struct OperatorDefinition {
   FactRule facts = nullptr;  // of overloads that give no int
   // One element of it, of overloads that give a tensor (scalar_rules.h); null: kernels have none.
   ScalarRule scalar = nullptr;
+  // Likewise of a result whose elements depend on all of their row (row_rules.h).
+  const RowRule* row = nullptr;
   FactRule number = nullptr;  // of overloads that give an int
   FactAnswer answer = nullptr;
   // There is a form with `_` at its name's end, which writes its first operand and gives it back; that keeps its sizes,

@@ -14,7 +14,7 @@ ModelPlans::ModelPlans(TierSettings settings, const std::vector<Method>& methods
   for (const Method& method : methods) {
     methods_.push_back({method.name, method.baseline->inputs().size(),
                         std::make_unique<PlanCompiler>(*method.baseline, method.name, settings_.fail_guards.has_value(),
-                                                       &derived_, state_writes, method.effects, totals_)});
+                                                       &derived_, state_writes, method.effects, totals_, settings_.kernels)});
   }
 }
 

@@ -32,14 +32,15 @@ ProfileClaims ClaimsOf(const PlanRequest& request, std::span<const ProfileSite> 
 
 PlanCompiler::PlanCompiler(const Graph& baseline, std::string function_name, bool guard_everywhere,
                            DerivedConstantTable* weights, StateWrites state_writes, const UnitEffects* effects,
-                           std::shared_ptr<BailoutTotals> totals)
+                           std::shared_ptr<BailoutTotals> totals, std::shared_ptr<fuser::KernelSource> kernels)
     : baseline_(baseline),
       function_name_(std::move(function_name)),
       guard_everywhere_(guard_everywhere),
       weights_(state_writes.tensors ? nullptr : weights),
       state_writes_(state_writes),
       effects_(effects),
-      totals_(std::move(totals)) {}
+      totals_(std::move(totals)),
+      kernels_(std::move(kernels)) {}
 
 void PlanCompiler::Prepare() const {
   const std::lock_guard lock(mutex_);
@@ -70,6 +71,7 @@ OptimisedPlan PlanCompiler::Optimise(const PlanRequest& request, CompileProgress
   inputs.anchors = &anchors_;
   inputs.state_writes = state_writes_;
   inputs.weights = weights_;
+  inputs.kernels = kernels_.get();
   inputs.guard_everywhere = guard_everywhere_;
   inputs.begin = begin;
   // The spec is of what callers give; a method's self comes before.

@@ -21,6 +21,7 @@
 #include "jit/compiler/target.h"
 #include "jit/executor/background_compiler.h"
 #include "jit/executor/execution_plan.h"
+#include "jit/fuser/runtime/kernel_source.h"
 #include "jit/ir/graph.h"
 
 namespace hearth {
@@ -49,11 +50,12 @@ class PlanCompiler {
  public:
   // `baseline` is what the method's Code was made of, without later changes; it must outlive this, and its unit the
   // plans. With `guard_everywhere`, plans get a guard before every node that they may leave for the baseline at, for
-  // tests that make one fail. `weights` as in CompilationInputs, shared by the model's methods, as `totals`, which may
-  // be null; `state_writes` and `effects` are those of all of its methods. On a thread with as many threads inside of
-  // operators as those have that will run the plans.
+  // tests that make one fail. `weights` as in CompilationInputs, shared by the model's methods, as `totals` and
+  // `kernels`, each of which may be null; `state_writes` and `effects` are those of all of its methods. On a thread
+  // with as many threads inside of operators as those have that will run the plans.
   PlanCompiler(const Graph& baseline, std::string function_name, bool guard_everywhere, DerivedConstantTable* weights,
-               StateWrites state_writes, const UnitEffects* effects, std::shared_ptr<BailoutTotals> totals = nullptr);
+               StateWrites state_writes, const UnitEffects* effects, std::shared_ptr<BailoutTotals> totals = nullptr,
+               std::shared_ptr<fuser::KernelSource> kernels = nullptr);
 
   // The two stages of making a plan, which takes milliseconds and more. `progress`, which may be null, is told each
   // pass. They throw what a pass throws, which is a defect of the pass and not of the model, and what `progress`
@@ -81,6 +83,7 @@ class PlanCompiler {
   const StateWrites state_writes_;
   const UnitEffects* const effects_;
   const std::shared_ptr<BailoutTotals> totals_;
+  const std::shared_ptr<fuser::KernelSource> kernels_;
   const Target target_ = Target::Host();
   mutable std::mutex mutex_;
   mutable std::vector<ResumePlace> anchors_;

@@ -9,6 +9,7 @@
 #include "jit/executor/code_cache.h"
 #include "jit/executor/entry_profile.h"
 #include "jit/executor/shadow_runs.h"
+#include "jit/fuser/runtime/kernel_source.h"
 #include "jit/support/disposal_thread.h"
 #include "jit/weights/derived_constants.h"
 
@@ -21,6 +22,8 @@ struct TierSettings {
   CodeCache::Settings cache;
   // What the copies of weights that plans are made with may take; null: no bound beside each model's own.
   std::shared_ptr<DerivedConstantBudget> copies;
+  // Where plans have the code of fused kernels from; null: nothing is fused.
+  std::shared_ptr<fuser::KernelSource> kernels;
   // Where plans end that nobody holds any more; null: with the last reference.
   std::shared_ptr<DisposalQueue> disposal;
   // Checks a sample of what plans answer; null: nothing is checked.

@@ -27,7 +27,7 @@ thread_local char* stack_bottom = nullptr;  // the lowest usable address
 thread_local char* mark = nullptr;
 
 size_t StackSize() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_ADDRESS__) || defined(HEARTH_THREAD_SANITIZER)
   return size_t{64} << 20;  // a sanitizer keeps books of every byte
 #else
   rlimit limit;

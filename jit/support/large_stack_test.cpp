@@ -24,7 +24,7 @@ size_t ResidentKilobytes() {
   return 0;
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(__SANITIZE_ADDRESS__) && !defined(HEARTH_THREAD_SANITIZER)
 TEST(LargeStackTest, AValueNestedAMillionDeepIsFreedAndTheStackGivenBack) {
   size_t before = 0, used = 0, after = 0;
   {

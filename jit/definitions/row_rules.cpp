@@ -1,0 +1,78 @@
+#include "jit/definitions/row_rules.h"
+
+#include <numeric>
+
+namespace hearth::row {
+namespace {
+
+using fuser::Opcode;
+using fuser::Reduction;
+using fuser::Scalar;
+
+std::optional<std::vector<size_t>> SoftmaxDimensions(const Call& call) {
+  const std::optional<size_t> rank = call.in(0).rank();
+  if (!rank || !fuser::IsFloating(KernelDtype(call.in(0).dtype.value_or(c10::kLong)).value_or(fuser::Dtype::kInt64)))
+    return {};
+  const std::optional<size_t> dimension = Dimension(call.number("dim"), *rank);
+  if (!dimension) return {};
+  return std::vector<size_t>{*dimension};
+}
+
+std::vector<Scalar> SumOfExponents(RowCall& c) {
+  const Scalar largest = c.Reduce(Reduction::kMaximum, [&] { return c.In(0); });
+  return {largest, c.Reduce(Reduction::kSum, [&] { return c.Keep(Exp(c.In(0) - largest)); })};
+}
+
+Scalar Softmax(RowCall& c, std::span<const Scalar> reduced) { return c.Kept() / reduced[1]; }
+
+std::vector<Scalar> LogOfSum(RowCall& c) {
+  const Scalar largest = c.Reduce(Reduction::kMaximum, [&] { return c.In(0); });
+  const Scalar sum = c.Reduce(Reduction::kSum, [&] { return Exp(c.In(0) - largest); });
+  return {largest, sum.With(Opcode::kLog)};
+}
+
+Scalar LogSoftmax(RowCall& c, std::span<const Scalar> reduced) { return c.In(0) - reduced[0] - reduced[1]; }
+
+std::optional<std::vector<size_t>> LayerNormDimensions(const Call& call) {
+  const std::optional<size_t> rank = call.in(0).rank();
+  const std::optional<KnownSizes> normalized = call.numbers("normalized_shape");
+  if (!rank || !normalized || normalized->empty() || normalized->size() > *rank) return {};
+  // What it normalizes over must be what the operand has, else it raises.
+  const std::span<const KnownSize> last = std::span(*call.in(0).sizes).last(normalized->size());
+  if (!std::equal(last.begin(), last.end(), normalized->begin()) || !normalized->front().is_known()) return {};
+  for (const size_t weight : {2, 3}) {
+    const bool is_none = call.constant(weight) != nullptr && call.constant(weight)->isNone();
+    if (!is_none && call.in(weight).sizes != normalized) return {};
+  }
+  std::vector<size_t> dimensions(normalized->size());
+  std::iota(dimensions.begin(), dimensions.end(), *rank - normalized->size());
+  return dimensions;
+}
+
+// The mean, and what deviations from it are multiplied with.
+std::vector<Scalar> Moments(RowCall& c) {
+  const std::optional<double> epsilon = c.Number("eps");
+  if (!epsilon) return {};
+  const Scalar mean = c.Reduce(Reduction::kSum, [&] { return c.In(0); }) / c.Count();
+  const Scalar squares = c.Reduce(Reduction::kSum, [&] {
+    const Scalar deviation = c.In(0) - mean;
+    return deviation * deviation;
+  });
+  return {mean, 1 / SquareRoot(squares / c.Count() + *epsilon)};
+}
+
+Scalar Normalized(RowCall& c, std::span<const Scalar> reduced) {
+  Scalar x = (c.In(0) - reduced[0]) * reduced[1];
+  const auto is_given = [&](size_t i) { return c.call().constant(i) == nullptr || !c.call().constant(i)->isNone(); };
+  if (is_given(2)) x = x * c.In(2);
+  if (is_given(3)) x = x + c.In(3);
+  return x;
+}
+
+}  // namespace
+
+const RowRule kLayerNorm = {LayerNormDimensions, Moments, Normalized};
+const RowRule kLogSoftmax = {SoftmaxDimensions, LogOfSum, LogSoftmax};
+const RowRule kSoftmax = {SoftmaxDimensions, SumOfExponents, Softmax};
+
+}  // namespace hearth::row

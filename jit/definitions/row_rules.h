@@ -1,0 +1,51 @@
+// What the elements of a result are computed of that each depend on a whole row of the operand: softmax and the
+// normalizations. A row is all elements along some of the dimensions. Fused kernels are made of these rules as of the
+// scalar ones (scalar_rules.h); here a rule first goes over the row, as often as it needs, and then gives an element.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "jit/definitions/scalar_rules.h"
+
+namespace hearth {
+
+// A node as these rules see it. Within a loop over the row, In gives elements at the place where the loop is.
+class RowCall : public ScalarCall {
+ public:
+  using Element = std::function<fuser::Scalar()>;
+
+  // Goes over the row and reduces what `element` gives in each place.
+  virtual fuser::Scalar Reduce(fuser::Reduction reduction, const Element& element) = 0;
+  // In a loop over the row: keeps the value in this place for later loops, and gives it.
+  virtual fuser::Scalar Keep(fuser::Scalar value) = 0;
+  // What was kept in this place. One value a place.
+  virtual fuser::Scalar Kept() = 0;
+  // How many elements a row has, as a number of the dtype that is computed in.
+  virtual fuser::Scalar Count() = 0;
+
+ protected:
+  using ScalarCall::ScalarCall;
+  ~RowCall() = default;
+};
+
+struct RowRule {
+  // Along which a row lies; null where a kernel cannot: an argument that is no constant.
+  std::optional<std::vector<size_t>> (*dimensions)(const Call& call);
+  // Outside of any loop over the row: what the elements need of it.
+  std::vector<fuser::Scalar> (*reduce)(RowCall& c);
+  // In a loop over the row; `reduced` is what `reduce` gave.
+  fuser::Scalar (*element)(RowCall& c, std::span<const fuser::Scalar> reduced);
+};
+
+namespace row {
+
+extern const RowRule kLayerNorm;
+extern const RowRule kLogSoftmax;
+extern const RowRule kSoftmax;
+
+}  // namespace row
+}  // namespace hearth
