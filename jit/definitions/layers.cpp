@@ -1,5 +1,6 @@
 #include "jit/definitions/definition_lists.h"
 #include "jit/definitions/fact_rules.h"
+#include "jit/definitions/row_rules.h"
 
 #include <algorithm>
 #include <string_view>
@@ -131,16 +132,25 @@ const OperatorDefinition kDefinitions[] = {
      .autocast = AutocastPolicy::kReduced},
     {.name = "aten::_native_multi_head_attention", .kind = kAttention, .facts = SelfAttention},
     {.name = "aten::scaled_dot_product_attention", .kind = kAttention, .facts = Attention},
-    {.name = "aten::softmax", .kind = kNormalization, .facts = Softmax, .into = {"int", "aten::softmax", "int_out"}},
+    {.name = "aten::softmax",
+     .kind = kNormalization,
+     .facts = Softmax,
+     .row = &row::kSoftmax,
+     .into = {"int", "aten::softmax", "int_out"}},
     {.name = "aten::log_softmax",
      .kind = kNormalization,
      .facts = Softmax,
+     .row = &row::kLogSoftmax,
      .autocast = AutocastPolicy::kFullUnlessDtypeGiven},
     {.name = "aten::instance_norm", .kind = kNormalization, .facts = FirstLike, .hides_writes = true},
     {.name = "aten::group_norm", .kind = kNormalization, .facts = FirstLike, .autocast = AutocastPolicy::kFull},
     {.name = "aten::_transformer_encoder_layer_fwd", .kind = kAttention, .facts = FirstLike},
     {.name = "aten::rms_norm", .kind = kNormalization, .facts = FirstLike},
-    {.name = "aten::layer_norm", .kind = kNormalization, .facts = LayerNorm, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::layer_norm",
+     .kind = kNormalization,
+     .facts = LayerNorm,
+     .row = &row::kLayerNorm,
+     .autocast = AutocastPolicy::kFull},
     {.name = "aten::gru_cell", .kind = kRecurrent, .facts = GruCell, .autocast = AutocastPolicy::kReduced},
     {.name = "aten::embedding", .kind = kIndexing, .facts = Embedding},
     {.name = "aten::native_layer_norm", .kind = kNormalization, .autocast = AutocastPolicy::kFull},

@@ -117,6 +117,7 @@ class Fuser {
     for (Node* node : from->nodes) (*group_of)[node] = into;
     into->nodes.insert(into->nodes.end(), from->nodes.begin(), from->nodes.end());
     from->nodes.clear();
+    into->space.row = std::max(into->space.row, from->space.row);
     std::ranges::sort(into->nodes, {}, [&](const Node* node) { return positions_.at(node); });
   }
 

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
+#include <memory>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "jit/definitions/definition.h"
+#include "jit/definitions/row_rules.h"
 #include "jit/definitions/scalar_rules.h"
 #include "jit/fuser/ir/builder.h"
 
@@ -44,6 +46,23 @@ bool IsNumber(const Value& value) {
   return value.type()->kind() == c10::TypeKind::IntType || value.type()->kind() == c10::TypeKind::FloatType;
 }
 
+// How many of the innermost dimensions are the row that the node depends on; null if its row is none of these.
+std::optional<size_t> RowOf(const Node& node, const RowRule& rule, const FusionSpace& space, ValueFactTable& facts) {
+  const std::function<const ValueFacts&(const Value&)> facts_of = [&](const Value& of) -> const ValueFacts& {
+    return facts.Of(of);
+  };
+  std::vector<ValueFacts> given{facts.Of(*node.output())};
+  const Call call(node, facts_of, facts.sizes(), given);
+  std::optional<std::vector<size_t>> dimensions = rule.dimensions(call);
+  if (!dimensions) return {};
+  std::erase_if(*dimensions, [&](size_t dimension) { return space.sizes[dimension] == 1; });
+  if (dimensions->empty()) return {};
+  std::vector<size_t> innermost(space.nesting.end() - static_cast<ptrdiff_t>(dimensions->size()), space.nesting.end());
+  std::ranges::sort(innermost);
+  std::ranges::sort(*dimensions);
+  return innermost == *dimensions ? std::optional(innermost.size()) : std::nullopt;
+}
+
 class Lowering {
  public:
   Lowering(const FusionGroup& group, ValueFactTable& facts) : group_(group), facts_(facts) {}
@@ -55,6 +74,7 @@ class Lowering {
     for (const Node* node : group_.nodes) {
       const std::optional<FusionSpace> own = SpaceOf(*node, facts_);
       if (!own || !AreOne(*own, space_, facts_.sizes())) return {};
+      space_.row = std::max(space_.row, own->row);
       inside_.insert_or_assign(node->output(), node);
     }
     for (const Node* node : group_.nodes) {
@@ -63,7 +83,7 @@ class Lowering {
       }
     }
     if (tensors_.empty() || !NameExtents()) return {};
-    FindDimensions();
+    if (!FindDimensions()) return {};
     Declare();
     if (!Emit()) return {};
     return LoweredGroup{builder_.Finish(), std::move(signature_), std::move(operands_)};
@@ -121,15 +141,18 @@ class Lowering {
   // How many dimensions the space has more.
   size_t ExtraOf(const Value& value) const { return space_.sizes.size() - facts_.Of(value).sizes->size(); }
 
-  // The kernel's dimensions, outermost first: each is some of the space's.
-  void FindDimensions() {
-    for (const size_t dimension : space_.nesting) {
-      if (!dimensions_.empty() && Continues(dimensions_.back().back(), dimension)) {
+  // The kernel's dimensions, outermost first: each is some of the space's. False if a row is not one of them.
+  bool FindDimensions() {
+    const size_t outside = space_.nesting.size() - space_.row;
+    for (size_t i = 0; i < space_.nesting.size(); ++i) {
+      const size_t dimension = space_.nesting[i];
+      if (!dimensions_.empty() && i != outside && Continues(dimensions_.back().back(), dimension)) {
         dimensions_.back().push_back(dimension);
       } else {
         dimensions_.push_back({dimension});
       }
     }
+    if (space_.row > 0 && dimensions_.back().size() != space_.row) return false;
     for (TensorInput& input : tensors_) {
       const size_t extra = ExtraOf(*input.value);
       for (const size_t own : input.nesting) {
@@ -138,6 +161,7 @@ class Lowering {
         if (found != dimensions_.end()) input.inner.push_back(static_cast<size_t>(found - dimensions_.begin()));
       }
     }
+    return true;
   }
   // Whether `inner` comes right after `outer` in all inputs that have them.
   bool Continues(size_t outer, size_t inner) const {
@@ -215,76 +239,160 @@ class Lowering {
   // The loops. False if a rule has no kernel for its node.
   bool Emit() {
     const size_t rank = dimensions_.size();
-    if (rank <= 1) {
+    point_.assign(rank, fuser::kNoValue);
+    if (rank == 0 || (rank == 1 && space_.row == 0)) {
       builder_.Parallel(rank == 0 ? builder_.Integer(1) : sizes_[0], [&](ValueId index) {
-        EmitPoint(rank == 0 ? std::vector<ValueId>() : std::vector<ValueId>{index});
+        if (rank != 0) point_[0] = index;
+        EmitResults();
       });
       return fits_;
     }
-    ValueId rounds = sizes_[0];
-    for (size_t i = 1; i + 1 < rank; ++i) rounds = builder_.Call(fuser::Opcode::kMultiply, {rounds, sizes_[i]});
+    ValueId rounds = builder_.Integer(1);
+    for (size_t i = 0; i + 1 < rank; ++i) rounds = builder_.Call(fuser::Opcode::kMultiply, {rounds, sizes_[i]});
     builder_.Parallel(rounds, [&](ValueId round) {
-      std::vector<ValueId> point(rank);
       for (size_t i = rank - 1; i-- > 1;) {
-        point[i] = builder_.Call(fuser::Opcode::kRemainder, {round, sizes_[i]});
+        point_[i] = builder_.Call(fuser::Opcode::kRemainder, {round, sizes_[i]});
         round = builder_.Call(fuser::Opcode::kFloorDivide, {round, sizes_[i]});
       }
-      point[0] = round;
-      builder_.Parallel(sizes_[rank - 1], [&](ValueId index) {
-        point[rank - 1] = index;
-        EmitPoint(point);
-      });
+      if (rank > 1) point_[0] = round;
+      for (const Node* node : group_.nodes) ReduceRow(*node);
+      builder_.Parallel(sizes_.back(), [&](ValueId index) { AtPlace(index, [&] { EmitResults(); }); });
     });
     return fits_;
   }
 
-  void EmitPoint(const std::vector<ValueId>& point) {
+  // `emit` emits what a loop over the innermost dimension does at `index`.
+  template <typename Function>
+  void AtPlace(ValueId index, Function emit) {
+    point_.back() = index;
     elements_.clear();
+    emit();
+    elements_.clear();
+    point_.back() = fuser::kNoValue;
+  }
+
+  void EmitResults() {
     for (size_t i = 0; i < group_.outputs.size() && fits_; ++i) {
-      const Scalar element = Element(*group_.outputs[i], point);
-      if (element) builder_.Store(outputs_[i], point, element.id());
+      const Scalar element = Element(*group_.outputs[i]);
+      if (element) builder_.Store(outputs_[i], point_, element.id());
     }
   }
 
+  // A node that depends on a row, and what it keeps of it.
+  class Row final : public RowCall {
+   public:
+    Row(Lowering& lowering, const Call& call, fuser::Dtype result)
+        : RowCall(call, result, lowering.builder_, [&](size_t i) { return lowering.Operand(*call.node().input(i)); }),
+          lowering_(lowering),
+          dtype_(result) {}
+
+    Scalar Reduce(fuser::Reduction reduction, const Element& element) override {
+      const std::vector<ValueId> results = lowering_.builder_.Reduce(lowering_.sizes_.back(), [&](ValueId index) {
+        ValueId reduced = fuser::kNoValue;
+        lowering_.AtPlace(index, [&] { reduced = element().id(); });
+        return std::vector<KernelBuilder::Reduced>{{reduction, reduced}};
+      });
+      return {lowering_.builder_, results[0]};
+    }
+    Scalar Keep(Scalar value) override {
+      kept_ = lowering_.Keep(value);
+      return value;
+    }
+    Scalar Kept() override { return lowering_.Kept(*kept_); }
+    Scalar Count() override { return Scalar(lowering_.builder_, lowering_.sizes_.back()).To(ComputedIn(dtype_)); }
+
+   private:
+    Lowering& lowering_;
+    const fuser::Dtype dtype_;
+    std::optional<BufferId> kept_;
+  };
+
+  BufferId Keep(Scalar value) {
+    const BufferId buffer = builder_.Local(value.dtype(), {sizes_.back()});
+    builder_.Store(buffer, std::span(&point_.back(), 1), value.id());
+    return buffer;
+  }
+  Scalar Kept(BufferId buffer) { return {builder_, builder_.Load(buffer, std::span(&point_.back(), 1))}; }
+
+  void ReduceRow(const Node& node) {
+    const RowRule* rule = DefinitionOf(node.kind()).row;
+    if (rule == nullptr || !fits_) return;
+    const Value& value = *node.output();
+    ReducedRow& row = rows_[&value];
+    row.facts = {facts_.Of(value)};
+    row.call = std::make_unique<Call>(node, facts_of_, facts_.sizes(), row.facts);
+    row.row = std::make_unique<Row>(*this, *row.call, *KernelDtype(*row.facts[0].dtype));
+    row.reduced = rule->reduce(*row.row);
+    if (row.reduced.empty()) fits_ = false;
+  }
+
   // Of a tensor of the group or one of its operands, in its own dtype; none if there is no rule for it.
-  Scalar Element(const Value& value, const std::vector<ValueId>& point) {
+  Scalar Element(const Value& value) {
     if (const auto found = elements_.find(&value); found != elements_.end()) return found->second;
-    const Scalar element = NewElement(value, point);
+    if (const auto kept = kept_.find(&value); kept != kept_.end()) {
+      const Scalar element = Kept(kept->second);
+      elements_.emplace(&value, element);
+      return element;
+    }
+    const Scalar element = NewElement(value);
     if (!element) fits_ = false;
     elements_.emplace(&value, element);
+    if (fits_ && !rows_.empty() && inside_.contains(&value) && TakesLong(value)) kept_.emplace(&value, Keep(element));
     return element;
   }
-  Scalar NewElement(const Value& value, const std::vector<ValueId>& point) {
+  // As a rule sees it: what it makes of a stand-in is thrown away.
+  Scalar Operand(const Value& value) {
+    const Scalar element = Element(value);
+    return element ? element : Scalar(builder_, builder_.Integer(0));
+  }
+  // Whether it is better kept for the next loop over the row than computed again.
+  static bool TakesLong(const Value& value) {
+    static const auto* const kCheap = new std::unordered_set<c10::Symbol>{
+        c10::aten::add, c10::aten::sub,   c10::aten::mul,         c10::aten::neg,   c10::aten::relu,
+        c10::aten::to,  c10::aten::where, c10::aten::masked_fill, c10::aten::clamp, c10::aten::rsub};
+    const Node& node = *value.node();
+    return !kCheap->contains(node.kind()) && DefinitionOf(node.kind()).row == nullptr;
+  }
+
+  Scalar NewElement(const Value& value) {
     if (const auto number = numbers_.find(&value); number != numbers_.end()) return {builder_, number->second};
     const auto found = inside_.find(&value);
-    if (found == inside_.end()) return Load(value, point);
+    if (found == inside_.end()) return Load(value);
     const Node& node = *found->second;
-    const std::function<const ValueFacts&(const Value&)> facts_of = [this](const Value& of) -> const ValueFacts& {
-      return facts_.Of(of);
-    };
+    const fuser::Dtype dtype = *KernelDtype(*facts_.Of(value).dtype);
+    if (const RowRule* rule = DefinitionOf(node.kind()).row) {
+      const ReducedRow& row = rows_.at(&value);
+      const Scalar result = rule->element(*row.row, row.reduced);
+      return fits_ ? result.To(dtype) : Scalar();
+    }
     std::vector<ValueFacts> given{facts_.Of(value)};
-    const Call call(node, facts_of, facts_.sizes(), given);
-    const fuser::Dtype dtype = *KernelDtype(*given[0].dtype);
-    ScalarCall scalar(call, dtype, builder_, [&](size_t operand) {
-      const Scalar element = Element(*node.input(operand), point);
-      // A rule must not see none: what it makes of this is thrown away.
-      return element ? element : Scalar(builder_, builder_.Integer(0));
-    });
+    const Call call(node, facts_of_, facts_.sizes(), given);
+    ScalarCall scalar(call, dtype, builder_, [&](size_t operand) { return Operand(*node.input(operand)); });
     const Scalar result = DefinitionOf(node.kind()).scalar(scalar);
     return result && fits_ ? result.To(dtype) : Scalar();
   }
-  Scalar Load(const Value& value, const std::vector<ValueId>& point) {
+  Scalar Load(const Value& value) {
     const auto input = std::ranges::find_if(tensors_, [&](const TensorInput& one) { return one.value == &value; });
     if (input == tensors_.end()) return {};
     std::vector<ValueId> indices;
-    for (const size_t dimension : input->inner) indices.push_back(point[dimension]);
+    for (const size_t dimension : input->inner) indices.push_back(point_[dimension]);
     return {builder_, builder_.Load(input->buffer, indices)};
   }
 
   static constexpr ValueId kNotDeclared = fuser::kNoValue;
 
+  struct ReducedRow {
+    std::vector<ValueFacts> facts;
+    std::unique_ptr<Call> call;
+    std::unique_ptr<Row> row;
+    std::vector<Scalar> reduced;
+  };
+
   const FusionGroup& group_;
   ValueFactTable& facts_;
+  const std::function<const ValueFacts&(const Value&)> facts_of_ = [this](const Value& of) -> const ValueFacts& {
+    return facts_.Of(of);
+  };
   FusionSpace space_;
   std::unordered_map<const Value*, const Node*> inside_;
   std::vector<const Value*> operands_;
@@ -297,21 +405,32 @@ class Lowering {
   KernelBuilder builder_;
   std::vector<ValueId> sizes_;  // of the kernel's dimensions
   std::vector<BufferId> outputs_;
-  std::unordered_map<const Value*, Scalar> elements_;  // at the point that is being emitted
+  std::vector<ValueId> point_;                         // that is being emitted, by the kernel's dimensions
+  std::unordered_map<const Value*, Scalar> elements_;  // there
+  std::unordered_map<const Value*, BufferId> kept_;    // from an earlier loop over the row
+  std::unordered_map<const Value*, ReducedRow> rows_;
   bool fits_ = true;
 };
 
 }  // namespace
 
 std::optional<FusionSpace> SpaceOf(const Node& node, ValueFactTable& facts) {
-  if (node.op() == nullptr || node.outputs().size() != 1 || DefinitionOf(node.kind()).scalar == nullptr) return {};
+  const OperatorDefinition& definition = DefinitionOf(node.kind());
+  if (node.op() == nullptr || node.outputs().size() != 1) return {};
+  if (definition.scalar == nullptr && definition.row == nullptr) return {};
   if (node.output()->type()->kind() != c10::TypeKind::TensorType) return {};
   const ValueFacts& known = facts.Of(*node.output());
   if (!IsReadable(known)) return {};
-  return FusionSpace{*known.sizes, NestingOf(known)};
+  FusionSpace space{*known.sizes, NestingOf(known)};
+  if (definition.row == nullptr) return space;
+  const std::optional<size_t> row = RowOf(node, *definition.row, space, facts);
+  if (!row) return {};
+  space.row = *row;
+  return space;
 }
 
 bool AreOne(const FusionSpace& a, const FusionSpace& b, const SizeAlgebra& algebra) {
+  if (a.row != b.row && a.row != 0 && b.row != 0) return false;
   return a.nesting == b.nesting && std::ranges::equal(a.sizes, b.sizes, [&](KnownSize one, KnownSize other) {
            return IsWhole(one, other, algebra);
          });

@@ -1,10 +1,14 @@
-// Makes a kernel of a group of a plan's nodes, by the scalar rules of their definitions.
+// Makes a kernel of a group of a plan's nodes, by the scalar and row rules of their definitions.
 //
 // All results of a group have the same sizes and lie in memory in the same order, and so do the values between: that is
 // the space which the kernel's loops go through, in the order of the memory. Its inputs have the same sizes, or one
 // element where they are broadcast; where facts do not tell whether two sizes that
-// are more than 1 are the same, the kernel's call does. Dimensions that lie one after the other in all of them become one; the innermost is
-// a loop of its own, all others together are the loop at the top.
+// are more than 1 are the same, the kernel's call does. Dimensions that lie one after the other in all of them become
+// one; the innermost is a loop of its own, all others together are the loop at the top.
+//
+// Where nodes of the group depend on whole rows, these are the innermost dimension of them all: a round of the loop at
+// the top reduces the rows of one node after the other and then goes over the row once more, for the results. What
+// takes long to compute is kept from the first time, the rest is computed again.
 #pragma once
 
 #include <optional>
@@ -35,9 +39,10 @@ std::optional<LoweredGroup> LowerGroup(const FusionGroup& group, ValueFactTable&
 struct FusionSpace {
   KnownSizes sizes;
   std::vector<size_t> nesting;  // of the dimensions that do not have one element
+  size_t row = 0;  // how many of these, from the innermost on, are the rows that nodes depend on; 0: none do
 };
 // Whether what gives the one may be fused with what is given it and gives the other: the sizes are the same, or both
-// more than 1, so that a run in which they differ raises.
+// more than 1, so that a run in which they differ raises; and so are the rows, if both have any.
 bool AreOne(const FusionSpace& a, const FusionSpace& b, const SizeAlgebra& algebra);
 // None if the node cannot be.
 std::optional<FusionSpace> SpaceOf(const Node& node, ValueFactTable& facts);
