@@ -327,7 +327,7 @@ ValueId KernelBuilder::Integer(int64_t value, Dtype dtype) {
   return impl_->Emit({.opcode = Opcode::kConstant, .dtype = dtype, .integer = value});
 }
 
-ValueId KernelBuilder::Call(Opcode opcode, std::initializer_list<ValueId> operands) {
+ValueId KernelBuilder::Call(Opcode opcode, std::span<const ValueId> operands) {
   if (TouchesMemory(opcode) || opcode == Opcode::kConstant || opcode == Opcode::kCast || opcode == Opcode::kBitcast) {
     FailBuilding(std::string(InfoOf(opcode).name) + " has a function of its own");
   }
@@ -336,7 +336,8 @@ ValueId KernelBuilder::Call(Opcode opcode, std::initializer_list<ValueId> operan
   if (dtypes.size() != InfoOf(opcode).num_operands) {
     FailBuilding(std::string(InfoOf(opcode).name) + " takes another number of operands");
   }
-  return impl_->Emit({.opcode = opcode, .dtype = ResultDtypeOf(opcode, dtypes), .operands = operands});
+  return impl_->Emit(
+      {.opcode = opcode, .dtype = ResultDtypeOf(opcode, dtypes), .operands = {operands.begin(), operands.end()}});
 }
 
 ValueId KernelBuilder::Cast(ValueId value, Dtype dtype) {

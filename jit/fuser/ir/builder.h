@@ -48,7 +48,8 @@ class KernelBuilder {
   ValueId Constant(Dtype dtype, double value);
   ValueId Integer(int64_t value, Dtype dtype = Dtype::kInt64);
   // Any operation on operands that needs no more than these; kSelect, comparisons and kFma included.
-  ValueId Call(Opcode opcode, std::initializer_list<ValueId> operands);
+  ValueId Call(Opcode opcode, std::span<const ValueId> operands);
+  ValueId Call(Opcode opcode, std::initializer_list<ValueId> operands) { return Call(opcode, SpanOf(operands)); }
   // Itself, where it has the dtype.
   ValueId Cast(ValueId value, Dtype dtype);
   ValueId Bitcast(ValueId value, Dtype dtype);

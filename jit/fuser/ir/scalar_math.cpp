@@ -375,6 +375,11 @@ bool CastFits(Bits value, Dtype from, Dtype to) {
   return !IsFloating(from) || !IsInteger(to) || FitsInteger(DoubleOf(value, from), to);
 }
 
+Bits Reinterpret(Bits value, Dtype to) {
+  if (!IsFloating(to)) return Wrap(value, to);
+  return to == Dtype::kFloat64 ? value : value & (~Bits{0} >> (64 - WidthOf(to)));
+}
+
 Bits Compute(Opcode opcode, Dtype dtype, Bits a, Bits b, Bits c) {
   if (opcode == Opcode::kSelect) return a != 0 ? b : c;
   if (dtype == Dtype::kFloat32) return ComputeFloatingBits<float>(opcode, a, b, c);

@@ -39,8 +39,10 @@ Bits BitsOf(double value, Dtype floating);
 Bits Convert(Bits value, Dtype from, Dtype to);
 // Whether the cast's result is specified.
 bool CastFits(Bits value, Dtype from, Dtype to);
-// Any operation without memory but constants, casts and bitcasts; `dtype` is the operands' (of kSelect that of the
-// second and third). What an operation does not take is ignored.
+// kBitcast, to a dtype as wide as the value's.
+Bits Reinterpret(Bits value, Dtype to);
+// Any operation without memory but constants, casts and bitcasts; `dtype` is the last operand's. What an operation does
+// not take is ignored.
 Bits Compute(Opcode opcode, Dtype dtype, Bits a, Bits b, Bits c);
 
 // What a reduction is of no elements; of the arg-reductions 0.
