@@ -1,6 +1,6 @@
 // The block of a kernel image as memory that can be run. The bytes are written first and made executable afterwards, so
-// there is no time at which they are both. Immutable once constructed: any thread may call the functions, which end with
-// the object.
+// there is no time at which they are both. Immutable once constructed: any thread may call the functions, which end
+// with the object.
 //
 // Throws std::system_error where the system gives no memory or forbids to execute it.
 #pragma once

@@ -1,5 +1,5 @@
-// Sums and products of twice the precision, as unevaluated sums of two Scalars (T. J. Dekker, "A Floating-Point Technique
-// for Extending the Available Precision", 1971).
+// Sums and products of twice the precision, as unevaluated sums of two Scalars (T. J. Dekker, "A Floating-Point
+// Technique for Extending the Available Precision", 1971).
 #pragma once
 
 #include "jit/fuser/llvm/scalar.h"

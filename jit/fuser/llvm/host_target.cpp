@@ -37,7 +37,8 @@ std::unique_ptr<llvm::MCSubtargetInfo> SubtargetOf(const std::string& cpu, const
 // What this machine has or lacks beside what LLVM expects of its processor; the same on each call.
 std::string NativeFeatures(const std::string& cpu) {
   std::map<std::string, bool> sorted;
-  for (const auto& feature : llvm::sys::getHostCPUFeatures()) sorted.emplace(feature.getKey().str(), feature.getValue());
+  for (const auto& feature : llvm::sys::getHostCPUFeatures())
+    sorted.emplace(feature.getKey().str(), feature.getValue());
   const auto expected = SubtargetOf(cpu, "");
   std::string differences;
   for (const auto& [name, present] : sorted) {
@@ -89,9 +90,9 @@ bool HostTarget::Has(std::string_view feature) const {
 }
 
 std::unique_ptr<llvm::TargetMachine> HostTarget::MakeMachine() const {
-  return std::unique_ptr<llvm::TargetMachine>(TheTarget().createTargetMachine(
-      kTriple, cpu_, features_, llvm::TargetOptions(), llvm::Reloc::PIC_, llvm::CodeModel::Small,
-      llvm::CodeGenOptLevel::Default));
+  return std::unique_ptr<llvm::TargetMachine>(
+      TheTarget().createTargetMachine(kTriple, cpu_, features_, llvm::TargetOptions(), llvm::Reloc::PIC_,
+                                      llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
 }
 
 }  // namespace hearth::fuser

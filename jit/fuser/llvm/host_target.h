@@ -1,6 +1,6 @@
 // The processor that a kernel is compiled for, as LLVM names it: which instructions there are and how long they take.
-// As text "sapphirerapids", "skylake-avx512,-avx512cd", "x86-64-v3": a processor, then features that it has beside those
-// that LLVM expects of it, or has not.
+// As text "sapphirerapids", "skylake-avx512,-avx512cd", "x86-64-v3": a processor, then features that it has beside
+// those that LLVM expects of it, or has not.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,8 @@
 // erf and erfc. erf of f32 is N. Juffa's ("Efficient faithfully-rounded implementation of error function erff()",
 // Stack Overflow 35148198): a polynomial for small arguments, 1 - exp(another one) for large ones. The others have
-// exp(-x^2) erfcx(x), where (1 + 2 x) erfcx(x) is a polynomial in (x - 4) / (x + 4) (after M. Shepherd and J. Laframboise,
-// "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x in 0 <= x < infinity", Mathematics of Computation 36, 1981).
+// exp(-x^2) erfcx(x), where (1 + 2 x) erfcx(x) is a polynomial in (x - 4) / (x + 4) (after M. Shepherd and J.
+// Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x in 0 <= x < infinity", Mathematics of Computation
+// 36, 1981).
 #include "jit/fuser/llvm/math.h"
 #include "jit/fuser/llvm/math_polynomials.h"
 

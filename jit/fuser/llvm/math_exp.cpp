@@ -17,7 +17,7 @@ constexpr ExpConstants kExp32 = {12582912.0, 1.44269504088896341, 0.693359375, -
 constexpr ExpConstants kExp64 = {
     6755399441055744.0, 1.44269504088896341, 6.93147180369123816490e-01, 1.90821492927058770002e-10, 52, 1023};
 
-const ExpConstants& ConstantsOf(const Scalar& x) { return x.width() == 64 ? kExp64 : kExp32; }
+const ExpConstants& ExpConstantsOf(const Scalar& x) { return x.width() == 64 ? kExp64 : kExp32; }
 
 Scalar Expm1Tail(Scalar r) {
   return r.is_double() ? Polynomial(r, polynomials::kExpm164) : Polynomial(r, polynomials::kExpm132);
@@ -47,7 +47,7 @@ HalfExps HalvesOf(Scalar magnitude) {
 }  // namespace
 
 Scalar PowerOfTwo(Scalar n) {
-  const ExpConstants& constants = ConstantsOf(n);
+  const ExpConstants& constants = ExpConstantsOf(n);
   return FloatOfBits((n + constants.bias) << constants.mantissa_bits);
 }
 
@@ -57,7 +57,7 @@ Scalar ScaleByPowerOfTwo(Scalar x, Scalar n) {
 }
 
 ExpParts ReduceExp(Scalar x) {
-  const ExpConstants& constants = ConstantsOf(x);
+  const ExpConstants& constants = ExpConstantsOf(x);
   const Scalar shifted = MulAdd(x, constants.log2_e, constants.shift);
   const Scalar n = shifted - constants.shift;
   const Scalar r = MulAdd(n, -constants.ln2_low, MulAdd(n, -constants.ln2_high, x));
@@ -73,7 +73,7 @@ Scalar Exp(Scalar x) {
 }
 
 Scalar Exp2(Scalar x) {
-  const ExpConstants& constants = ConstantsOf(x);
+  const ExpConstants& constants = ExpConstantsOf(x);
   const Scalar bounded =
       x.is_double() ? ClampAbove(ClampBelow(x, -1076.0), 1025.0) : ClampAbove(ClampBelow(x, -151.0), 129.0);
   const Scalar shifted = bounded + constants.shift;

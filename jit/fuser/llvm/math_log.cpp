@@ -1,6 +1,6 @@
-// log and what is made of it. x = m 2^k with sqrt(1/2) <= m < sqrt(2), f = m - 1, and log1p(f) = f + tail(f): for f32 by
-// a polynomial in f, for f64 by one in s = f / (2 + f), as fdlibm's e_log.c. Constants that are multiplied with k have a
-// first part with few bits, so that the product is exact.
+// log and what is made of it. x = m 2^k with sqrt(1/2) <= m < sqrt(2), f = m - 1, and log1p(f) = f + tail(f): for f32
+// by a polynomial in f, for f64 by one in s = f / (2 + f), as fdlibm's e_log.c. Constants that are multiplied with k
+// have a first part with few bits, so that the product is exact.
 #include <limits>
 
 #include "jit/fuser/llvm/math.h"
@@ -9,8 +9,8 @@
 namespace hearth::fuser {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kLogNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kLogInfinity = std::numeric_limits<double>::infinity();
 
 struct LogConstants {
   double least_normal, scale_up;
@@ -21,16 +21,16 @@ struct LogConstants {
 constexpr LogConstants kLog32 = {0x1p-126, 0x1p+24, 24, 23, 0x3f3504f3};
 constexpr LogConstants kLog64 = {0x1p-1022, 0x1p+54, 54, 52, 0x3fe6a09e667f3bcd};
 
-const LogConstants& ConstantsOf(const Scalar& x) { return x.is_double() ? kLog64 : kLog32; }
+const LogConstants& LogConstantsOf(const Scalar& x) { return x.is_double() ? kLog64 : kLog32; }
 
 // A constant as the sum of two, the first with 11 bits in f32 and 32 in f64.
-struct Parts {
+struct ConstantParts {
   double high, low;
 };
 struct PartsOfBoth {
-  Parts f32, f64;
+  ConstantParts f32, f64;
 };
-const Parts& PartsFor(const Scalar& x, const PartsOfBoth& both) { return x.is_double() ? both.f64 : both.f32; }
+const ConstantParts& PartsFor(const Scalar& x, const PartsOfBoth& both) { return x.is_double() ? both.f64 : both.f32; }
 
 constexpr PartsOfBoth kLn2 = {{0.693359375, -2.12194440054690583e-4},
                               {6.93147180369123816490e-01, 1.90821492927058770002e-10}};
@@ -61,7 +61,7 @@ struct LogParts {
 };
 
 LogParts Split(Scalar x) {
-  const LogConstants& constants = ConstantsOf(x);
+  const LogConstants& constants = LogConstantsOf(x);
   const Scalar bits = BitsOf(x);
   const Scalar k = (bits - constants.root_half) >> constants.mantissa_bits;
   return {FloatOfBits(bits - (k << constants.mantissa_bits)) - 1.0, k, FloatOfInteger(k)};
@@ -69,7 +69,7 @@ LogParts Split(Scalar x) {
 
 // Subnormal numbers, too.
 LogParts SplitAny(Scalar x) {
-  const LogConstants& constants = ConstantsOf(x);
+  const LogConstants& constants = LogConstantsOf(x);
   const Scalar subnormal = Less(x, constants.least_normal);
   LogParts parts = Split(Select(subnormal, x * constants.scale_up, x));
   parts.number = Select(subnormal, parts.number - static_cast<double>(constants.scaled_exponent), parts.number);
@@ -78,19 +78,19 @@ LogParts SplitAny(Scalar x) {
 
 // `result`, unless x is not a finite number above 0.
 Scalar WithExtremes(Scalar x, Scalar result) {
-  const Scalar of_zero = Select(Equal(x, 0.0), x.Like(-kInfinity), x);
-  const Scalar otherwise = Select(Less(x, 0.0), kNan, of_zero);
-  return Select(Less(0.0, x) & Less(x, kInfinity), result, otherwise);
+  const Scalar of_zero = Select(Equal(x, 0.0), x.Like(-kLogInfinity), x);
+  const Scalar otherwise = Select(Less(x, 0.0), kLogNan, of_zero);
+  return Select(Less(0.0, x) & Less(x, kLogInfinity), result, otherwise);
 }
 
 // k ln(2) + f + tail.
-Scalar Sum(Scalar k, Scalar f, Scalar tail) {
-  const Parts& ln2 = PartsFor(f, kLn2);
+Scalar SumOfLog(Scalar k, Scalar f, Scalar tail) {
+  const ConstantParts& ln2 = PartsFor(f, kLn2);
   return MulAdd(k, ln2.high, f + MulAdd(k, ln2.low, tail));
 }
 
 // k * unit + (f + tail) * factor, where the sum is the logarithm to another base.
-Scalar SumInBase(const LogParts& parts, const Parts& factor, const Parts& unit) {
+Scalar SumInBase(const LogParts& parts, const ConstantParts& factor, const ConstantParts& unit) {
   const Scalar f = parts.f;
   const Scalar tail = Log1pTail(f);
   const Scalar product = f * factor.high;
@@ -101,7 +101,7 @@ Scalar SumInBase(const LogParts& parts, const Parts& factor, const Parts& unit) 
 // log(x) + ln(2), for large x.
 Scalar LogOfTwice(Scalar x) {
   const LogParts parts = Split(x);
-  return Sum(parts.number + 1.0, parts.f, Log1pTail(parts.f));
+  return SumOfLog(parts.number + 1.0, parts.f, Log1pTail(parts.f));
 }
 
 // log1p of finite x > -1.
@@ -111,33 +111,31 @@ Scalar Log1pWithin(Scalar x) {
   const Scalar difference = u - x;
   const Scalar c = (x - (u - difference)) + (1.0 - difference);
   const LogParts parts = Split(u);
-  const LogConstants& constants = ConstantsOf(x);
+  const LogConstants& constants = LogConstantsOf(x);
   // From here on c is too small to matter, and 2^-k would be subnormal.
   const Scalar small = Less(parts.k, x.is_double() ? 1000 : 120);
   const Scalar scale = FloatOfBits(BitsOf(x.Like(1.0)) - (parts.k << constants.mantissa_bits));
   const Scalar f = MulAdd(Select(small, scale, 0.0), c, parts.f);
-  return Sum(parts.number, f, Log1pTail(f));
+  return SumOfLog(parts.number, f, Log1pTail(f));
 }
 
 }  // namespace
 
 Scalar Log(Scalar x) {
   const LogParts parts = SplitAny(x);
-  return WithExtremes(x, Sum(parts.number, parts.f, Log1pTail(parts.f)));
+  return WithExtremes(x, SumOfLog(parts.number, parts.f, Log1pTail(parts.f)));
 }
 
 Scalar Log2(Scalar x) { return WithExtremes(x, SumInBase(SplitAny(x), PartsFor(x, kLog2E), {1.0, 0.0})); }
 
-Scalar Log10(Scalar x) {
-  return WithExtremes(x, SumInBase(SplitAny(x), PartsFor(x, kLog10E), PartsFor(x, kLog10Of2)));
-}
+Scalar Log10(Scalar x) { return WithExtremes(x, SumInBase(SplitAny(x), PartsFor(x, kLog10E), PartsFor(x, kLog10Of2))); }
 
 Scalar Log1p(Scalar x) {
-  const Scalar at_least = Select(Equal(x, -1.0), x.Like(-kInfinity), x);
-  const Scalar otherwise = Select(Less(x, -1.0), kNan, at_least);
+  const Scalar at_least = Select(Equal(x, -1.0), x.Like(-kLogInfinity), x);
+  const Scalar otherwise = Select(Less(x, -1.0), kLogNan, at_least);
   // log1p(-0) is -0.
   const Scalar within = CopySign(Log1pWithin(x), x);
-  return Select(Less(-1.0, x) & Less(x, kInfinity), within, otherwise);
+  return Select(Less(-1.0, x) & Less(x, kLogInfinity), within, otherwise);
 }
 
 Scalar Asinh(Scalar x) {
@@ -147,7 +145,7 @@ Scalar Asinh(Scalar x) {
   const Scalar square = bounded * bounded;
   const Scalar small = Log1pWithin(bounded + square / (1.0 + SquareRoot(1.0 + square)));
   const Scalar finite = Select(Less(a, x.is_double() ? 2.7e8 : 1e6), small, LogOfTwice(a));
-  return CopySign(Select(Less(a, kInfinity), finite, a), x);
+  return CopySign(Select(Less(a, kLogInfinity), finite, a), x);
 }
 
 Scalar Acosh(Scalar x) {
@@ -155,8 +153,8 @@ Scalar Acosh(Scalar x) {
   const Scalar t = ClampAbove(x, 1e9) - 1.0;
   const Scalar small = Log1pWithin(t + SquareRoot(MulAdd(t, t, 2.0 * t)));
   const Scalar finite = Select(Less(x, x.is_double() ? 2.7e8 : 1e6), small, LogOfTwice(x));
-  const Scalar above = Select(Less(x, kInfinity), finite, x);
-  return Select(Less(x, 1.0), kNan, above);
+  const Scalar above = Select(Less(x, kLogInfinity), finite, x);
+  return Select(Less(x, 1.0), kLogNan, above);
 }
 
 Scalar Atanh(Scalar x) {
@@ -164,8 +162,8 @@ Scalar Atanh(Scalar x) {
   const Scalar a = Absolute(x);
   const Scalar bounded = ClampAbove(a, 1.0 - (x.is_double() ? 0x1p-53 : 0x1p-24));
   const Scalar within = 0.5 * Log1pWithin((bounded + bounded) / (1.0 - bounded));
-  const Scalar at_one = Select(Equal(a, 1.0), x.Like(kInfinity), within);
-  return CopySign(Select(Less(1.0, a), kNan, at_one), x);
+  const Scalar at_one = Select(Equal(a, 1.0), x.Like(kLogInfinity), within);
+  return CopySign(Select(Less(1.0, a), kLogNan, at_one), x);
 }
 
 }  // namespace hearth::fuser

@@ -9,7 +9,7 @@
 namespace hearth::fuser {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kPowerInfinity = std::numeric_limits<double>::infinity();
 
 // log(x) for x > 0; of 0 and infinity, what the power needs: a number as large as none other.
 DoubleDouble LogOf(Scalar x) {
@@ -53,14 +53,14 @@ Scalar PowerOfDouble(Scalar magnitude, Scalar y) {
 }
 
 Scalar PowerOfMagnitude(Scalar magnitude, Scalar y) {
-  const Scalar core = magnitude.is_double() ? PowerOfDouble(magnitude, y)
-                                            : ToFloat(Exp2(ToDouble(y) * Log2(ToDouble(magnitude))));
+  const Scalar core =
+      magnitude.is_double() ? PowerOfDouble(magnitude, y) : ToFloat(Exp2(ToDouble(y) * Log2(ToDouble(magnitude))));
   // Where one of them is infinite, or x is 0: 0 or infinity.
   const Scalar large_x = Less(1.0, magnitude);
   const Scalar positive_y = Less(0.0, y);
-  const Scalar is_extreme = Equal(Absolute(y), kInfinity) | Equal(magnitude, kInfinity) | Equal(magnitude, 0.0);
+  const Scalar is_extreme = Equal(Absolute(y), kPowerInfinity) | Equal(magnitude, kPowerInfinity) | Equal(magnitude, 0.0);
   const Scalar grows = !(large_x ^ positive_y);
-  const Scalar result = Select(is_extreme, Select(grows, core.Like(kInfinity), core.Like(0.0)), core);
+  const Scalar result = Select(is_extreme, Select(grows, core.Like(kPowerInfinity), core.Like(0.0)), core);
   return Select(Equal(magnitude, 1.0), 1.0, result);
 }
 
@@ -73,7 +73,7 @@ Scalar Power(Scalar x, Scalar y) {
   const Scalar y_odd = y_whole & NotEqual(Truncate(half), half);
   const Scalar negative = Less(BitsOf(x), 0);
   const Scalar with_sign = Select(negative & y_odd, -result, result);
-  const Scalar no_power = Less(x, 0.0) & Less(-kInfinity, x) & !y_whole & Less(Absolute(y), kInfinity);
+  const Scalar no_power = Less(x, 0.0) & Less(-kPowerInfinity, x) & !y_whole & Less(Absolute(y), kPowerInfinity);
   const Scalar real = Select(no_power, std::numeric_limits<double>::quiet_NaN(), with_sign);
   const Scalar with_nan = Select(IsNan(x), x, Select(IsNan(y), y, real));
   return Select(Equal(x, 1.0) | Equal(y, 0.0), 1.0, with_nan);

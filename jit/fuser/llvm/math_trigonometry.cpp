@@ -68,8 +68,8 @@ std::vector<Scalar> LoadRow(Scalar row, int numbers, const char* name, std::vect
   llvm::GlobalVariable* table = module.getGlobalVariable(name, /*AllowInternal=*/true);
   if (table == nullptr) {
     llvm::Constant* content = llvm::ConstantDataArray::get(builder.getContext(), make());
-    table = new llvm::GlobalVariable(module, content->getType(), /*isConstant=*/true,
-                                     llvm::GlobalValue::PrivateLinkage, content, name);
+    table = new llvm::GlobalVariable(module, content->getType(), /*isConstant=*/true, llvm::GlobalValue::PrivateLinkage,
+                                     content, name);
     table->setAlignment(llvm::Align(64));
   }
   llvm::Value* first =
@@ -125,8 +125,7 @@ Reduced ReduceDouble(Scalar x) {
   const Scalar c = WithoutFours(second.high);
   const Scalar shifted = (a + b + c + second.low) + kShift;
   const Scalar quadrant = shifted - kShift;
-  const DoubleDouble fraction =
-      SumOf({a, -quadrant, b, c, second.low, third.high, MulAdd(x, parts[3], third.low)});
+  const DoubleDouble fraction = SumOf({a, -quadrant, b, c, second.low, third.high, MulAdd(x, parts[3], third.low)});
   const DoubleDouble rest = Multiply(fraction, {x.Like(kHalfPi), x.Like(kHalfPiLow)});
   return {BitsOf(shifted), rest.high, rest.low};
 }

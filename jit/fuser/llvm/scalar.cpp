@@ -68,13 +68,13 @@ Scalar ShiftRightLogical(Scalar a, Scalar b) { return Made(a, a.builder().Create
 
 Scalar Less(Scalar a, Scalar b) {
   auto& builder = a.builder();
-  return Made(a, a.is_floating() ? builder.CreateFCmpOLT(a.value(), b.value())
-                                 : builder.CreateICmpSLT(a.value(), b.value()));
+  return Made(
+      a, a.is_floating() ? builder.CreateFCmpOLT(a.value(), b.value()) : builder.CreateICmpSLT(a.value(), b.value()));
 }
 Scalar LessOrEqual(Scalar a, Scalar b) {
   auto& builder = a.builder();
-  return Made(a, a.is_floating() ? builder.CreateFCmpOLE(a.value(), b.value())
-                                 : builder.CreateICmpSLE(a.value(), b.value()));
+  return Made(
+      a, a.is_floating() ? builder.CreateFCmpOLE(a.value(), b.value()) : builder.CreateICmpSLE(a.value(), b.value()));
 }
 Scalar Equal(Scalar a, Scalar b) {
   auto& builder = a.builder();

@@ -51,7 +51,8 @@ concept Number = std::integral<T> || std::floating_point<T>;
 template <Number T>
 Scalar LikeOther(const Scalar& other, T number) {
   if constexpr (std::integral<T>) {
-    return other.is_floating() ? other.Like(static_cast<double>(number)) : other.LikeInteger(static_cast<uint64_t>(number));
+    return other.is_floating() ? other.Like(static_cast<double>(number))
+                               : other.LikeInteger(static_cast<uint64_t>(number));
   } else {
     return other.Like(number);
   }
@@ -82,14 +83,14 @@ Scalar Select(Scalar condition, Scalar a, Scalar b);
 // a * b + c, rounded once or twice as the processor has it.
 Scalar MulAdd(Scalar a, Scalar b, Scalar c);
 
-#define HEARTH_SCALAR_WITH_NUMBERS(name)                                                   \
-  template <Number T>                                                                      \
-  Scalar name(Scalar a, T b) {                                                             \
-    return name(a, LikeOther(a, b));                                                       \
-  }                                                                                        \
-  template <Number T>                                                                      \
-  Scalar name(T a, Scalar b) {                                                             \
-    return name(LikeOther(b, a), b);                                                       \
+#define HEARTH_SCALAR_WITH_NUMBERS(name) \
+  template <Number T>                    \
+  Scalar name(Scalar a, T b) {           \
+    return name(a, LikeOther(a, b));     \
+  }                                      \
+  template <Number T>                    \
+  Scalar name(T a, Scalar b) {           \
+    return name(LikeOther(b, a), b);     \
   }
 HEARTH_SCALAR_WITH_NUMBERS(operator+)
 HEARTH_SCALAR_WITH_NUMBERS(operator-)

@@ -1,0 +1,24 @@
+// The back end of the fuser for CPUs: Kernel → LLVM IR → machine code, as an image that needs no library. This file is
+// the list of the steps.
+//
+// The same kernel and target give the same bytes. Takes tens of milliseconds; each call is on its own, so threads may
+// call at the same time.
+#pragma once
+
+#include <string>
+
+#include "jit/fuser/image/kernel_image.h"
+#include "jit/fuser/ir/kernel.h"
+#include "jit/fuser/llvm/host_target.h"
+
+namespace hearth::fuser {
+
+// The kernel is well-formed (verifier.h). Throws Unsupported (operations.h) for what there is no code for, and
+// LinkError where the code would need something outside of it.
+KernelImage Generate(const Kernel& kernel, const HostTarget& target);
+
+// For people: the optimised LLVM IR, and the assembly.
+std::string GenerateLlvm(const Kernel& kernel, const HostTarget& target);
+std::string GenerateAssembly(const Kernel& kernel, const HostTarget& target);
+
+}  // namespace hearth::fuser

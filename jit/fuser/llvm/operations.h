@@ -1,0 +1,31 @@
+// Code for one operation of the loop IR on values in registers. What a dtype is there: b1 is i1, integers are
+// themselves, f16 and bf16 their bits as i16, f32 and f64 themselves.
+#pragma once
+
+#include <span>
+#include <stdexcept>
+
+#include "jit/fuser/ir/kernel.h"
+#include "jit/fuser/llvm/scalar.h"
+
+namespace hearth::fuser {
+
+// What this back end has no code for on a target. what() names the operation and the dtype.
+class Unsupported : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+llvm::Type* TypeOf(llvm::LLVMContext& context, Dtype dtype);
+Scalar ConstantOf(EmitContext& context, const Instruction& constant);
+
+Scalar Convert(Scalar value, Dtype from, Dtype to);
+Scalar Reinterpret(Scalar value, Dtype to);
+// Any operation without memory but constants, casts and bitcasts; `dtype` is the operands', of kSelect that of the
+// last.
+Scalar Compute(Opcode opcode, Dtype dtype, std::span<const Scalar> operands);
+
+// An estimate of the time that an operation takes, in additions.
+double CostOf(Opcode opcode, Dtype dtype);
+
+}  // namespace hearth::fuser
