@@ -12,9 +12,14 @@ namespace {
 constexpr double kErfSmall32[] = {1.28379166e-1,  -3.76125336e-1, 1.12819925e-1,
                                   -2.67681349e-2, 4.99119423e-3,  -5.96761703e-4};
 
+// For |x| < 0.93 in f32, 1 in f64.
+Scalar SmallErf(Scalar x) {
+  if (x.is_double()) return x * Polynomial(x * x, polynomials::kErf64);
+  return MulAdd(Polynomial(x * x, kErfSmall32), x, x);
+}
+
 Scalar ErfOfFloat(Scalar x) {
-  const Scalar square = x * x;
-  const Scalar small = MulAdd(Polynomial(square, kErfSmall32), x, x);
+  const Scalar small = SmallErf(x);
   // erf(4) rounds to 1.
   const Scalar t = ClampAbove(Absolute(x), 4.0);
   Scalar sum = MulAdd(t, -1.72853470e-5, 3.83197126e-4);
@@ -47,15 +52,17 @@ Scalar ErfcOfMagnitude(Scalar x) {
 Scalar Erf(Scalar x) {
   if (!x.is_double()) return ErfOfFloat(x);
   const Scalar magnitude = ClampAbove(Absolute(x), 6.0);
-  const Scalar small = x * Polynomial(x * x, polynomials::kErf64);
+  const Scalar small = SmallErf(x);
   const Scalar large = CopySign(1.0 - ErfcOfMagnitude(magnitude), x);
   return Select(Less(1.0, magnitude), large, small);
 }
 
 Scalar Erfc(Scalar x) {
-  const Scalar magnitude = ErfcOfMagnitude(ClampAbove(Absolute(x), x.is_double() ? 28.0 : 11.0));
-  const Scalar result = Select(Less(x, 0.0), 2.0 - magnitude, magnitude);
-  return Select(IsNan(x), x, result);
+  const Scalar magnitude = Absolute(x);
+  const Scalar large = ErfcOfMagnitude(ClampAbove(magnitude, x.is_double() ? 28.0 : 11.0));
+  const Scalar with_sign = Select(Less(x, 0.0), 2.0 - large, large);
+  // The other way near 0, where the result's last bits would be lost; of NaN, too, which the comparisons do not take.
+  return Select(Less(0.5, magnitude), with_sign, 1.0 - SmallErf(x));
 }
 
 }  // namespace hearth::fuser

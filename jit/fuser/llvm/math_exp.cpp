@@ -102,10 +102,18 @@ Scalar Cosh(Scalar x) {
 }
 
 Scalar Tanh(Scalar x) {
-  // expm1(2 |x|) / (expm1(2 |x|) + 2), which rounds to 1 at the bound.
-  const Scalar bounded = ClampAbove(Absolute(x), x.is_double() ? 20.0 : 10.0);
-  const Scalar expm1 = Expm1Within(bounded + bounded);
-  return CopySign(expm1 / (expm1 + 2.0), x);
+  // From the bounds on it rounds to 1.
+  const Scalar magnitude = ClampAbove(Absolute(x), x.is_double() ? 20.0 : 10.0);
+  if (x.is_double()) {
+    const Scalar expm1 = Expm1Within(magnitude + magnitude);
+    return CopySign(expm1 / (expm1 + 2.0), x);
+  }
+  const Scalar square = x * x;
+  const Scalar small = MulAdd(x * square, Polynomial(square, polynomials::kTanh32), x);
+  const ExpParts parts = ReduceExp(magnitude + magnitude);
+  const Scalar scale = PowerOfTwo(parts.n);
+  const Scalar large = 1.0 - 2.0 / (MulAdd(scale, parts.expm1, scale) + 1.0);
+  return CopySign(Select(Less(magnitude, 0.625), small, large), x);
 }
 
 }  // namespace hearth::fuser

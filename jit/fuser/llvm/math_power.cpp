@@ -58,7 +58,8 @@ Scalar PowerOfMagnitude(Scalar magnitude, Scalar y) {
   // Where one of them is infinite, or x is 0: 0 or infinity.
   const Scalar large_x = Less(1.0, magnitude);
   const Scalar positive_y = Less(0.0, y);
-  const Scalar is_extreme = Equal(Absolute(y), kPowerInfinity) | Equal(magnitude, kPowerInfinity) | Equal(magnitude, 0.0);
+  const Scalar is_extreme =
+      Equal(Absolute(y), kPowerInfinity) | Equal(magnitude, kPowerInfinity) | Equal(magnitude, 0.0);
   const Scalar grows = !(large_x ^ positive_y);
   const Scalar result = Select(is_extreme, Select(grows, core.Like(kPowerInfinity), core.Like(0.0)), core);
   return Select(Equal(magnitude, 1.0), 1.0, result);

@@ -51,12 +51,16 @@ std::vector<double> TableOfFloat() {
 
 constexpr int kExponentsPerRow = 16;
 constexpr int kNumbersPerRow = 4;
+// From this exponent on, the numbers are so small that they and x are scaled.
+constexpr int kScaledExponent = 512;
+constexpr double kScale = 0x1p256;
 
 std::vector<double> TableOfDouble() {
   std::vector<double> table;
   for (int exponent = 0; exponent < 1024; exponent += kExponentsPerRow) {
     const int first = std::max(1, exponent - 53);
-    for (int i = 0; i < kNumbersPerRow; ++i) table.push_back(BitsOfTwoOverPi(first + 53 * i, 53));
+    const double scale = exponent < kScaledExponent ? 1.0 : kScale;
+    for (int i = 0; i < kNumbersPerRow; ++i) table.push_back(BitsOfTwoOverPi(first + 53 * i, 53, scale));
   }
   return table;
 }
@@ -67,7 +71,8 @@ std::vector<Scalar> LoadRow(Scalar row, int numbers, const char* name, std::vect
   llvm::Module& module = *builder.GetInsertBlock()->getModule();
   llvm::GlobalVariable* table = module.getGlobalVariable(name, /*AllowInternal=*/true);
   if (table == nullptr) {
-    llvm::Constant* content = llvm::ConstantDataArray::get(builder.getContext(), make());
+    std::vector<double> elements = make();
+    llvm::Constant* content = llvm::ConstantDataArray::get(builder.getContext(), elements);
     table = new llvm::GlobalVariable(module, content->getType(), /*isConstant=*/true, llvm::GlobalValue::PrivateLinkage,
                                      content, name);
     table->setAlignment(llvm::Align(64));
@@ -88,7 +93,8 @@ Reduced ReduceFloat(Scalar x) {
   const auto parts = LoadRow(exponent, 2, "two_over_pi_f32", TableOfFloat);
   const Scalar wide = ToDouble(x);
   const Scalar product = wide * parts[0];
-  const Scalar shifted = product + kShift;
+  // The second product is as large as 1/8.
+  const Scalar shifted = MulAdd(wide, parts[1], product) + kShift;
   const Scalar fraction = MulAdd(wide, parts[1], product - (shifted - kShift));
   const Scalar quadrant(x.context(), x.builder().CreateTrunc(BitsOf(shifted).value(), x.builder().getInt32Ty()));
   return {quadrant, ToFloat(fraction * kHalfPi), x.Like(0.0)};
@@ -113,8 +119,9 @@ DoubleDouble SumOf(const std::vector<Scalar>& terms) {
   return FastTwoSum(result.high, result.low + second_errors);
 }
 
-Reduced ReduceDouble(Scalar x) {
-  const Scalar exponent = ((BitsOf(x) >> 52) & 2047) - 1023;
+Reduced ReduceDouble(Scalar unscaled) {
+  const Scalar exponent = ((BitsOf(unscaled) >> 52) & 2047) - 1023;
+  const Scalar x = Select(Less(exponent, kScaledExponent), unscaled, unscaled * (1.0 / kScale));
   const Scalar row = Select(Less(exponent, 0), 0, exponent >> 4);
   const auto parts = LoadRow(row & 63, kNumbersPerRow, "two_over_pi_f64", TableOfDouble);
   const DoubleDouble first = TwoProduct(x, parts[0]);

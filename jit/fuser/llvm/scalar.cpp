@@ -21,20 +21,17 @@ llvm::Type* FloatAsWide(const Scalar& x) {
   return x.width() == 64 ? x.builder().getDoubleTy() : x.builder().getFloatTy();
 }
 
-// 1.5 * 2^mantissa bits: a number much smaller than it is rounded to an integer by being added to it.
-double RoundingShift(const Scalar& x) { return x.is_double() ? 6755399441055744.0 : 12582912.0; }
-
 // To nearest without an instruction for it. From 2^23 or 2^52 on every number is whole; a NaN stays.
 Scalar RoundByShift(const Scalar& x) {
-  const double shift = RoundingShift(x);
-  const Scalar whole = CopySign((Absolute(x) + shift) - shift, x);
-  return Select(Less(Absolute(x), x.is_double() ? 4503599627370496.0 : 8388608.0), whole, x);
+  const double first_whole = x.is_double() ? 0x1p52 : 0x1p23;
+  const Scalar whole = CopySign((Absolute(x) + first_whole) - first_whole, x);
+  return Select(Less(Absolute(x), first_whole), whole, x);
 }
 
-// One half of a product of two halves is exact: the upper half of the significand (Veltkamp).
+// The upper half of the significand, rounded, so that products of two halves are exact. x is not nearly infinite.
 Scalar UpperHalf(const Scalar& x) {
-  const uint64_t mask = x.is_double() ? ~uint64_t{0} << 27 : 0xfffff000;
-  return FloatOfBits(BitsOf(x) & mask);
+  if (x.is_double()) return FloatOfBits((BitsOf(x) + (uint64_t{1} << 26)) & (~uint64_t{0} << 27));
+  return FloatOfBits((BitsOf(x) + 0x800) & 0xfffff000);
 }
 
 }  // namespace

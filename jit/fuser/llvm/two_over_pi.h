@@ -15,12 +15,13 @@ inline constexpr uint64_t kTwoOverPi[] = {
     0xa9e391615ee61b08, 0x6599855f14a06840,
 };
 
-// The value of `count` <= 53 bits of 2 / pi from bit `first` on, of which bit 1 is worth 1/2.
-inline double BitsOfTwoOverPi(int first, int count) {
+// The value of `count` <= 53 bits of 2 / pi from bit `first` on, of which bit 1 is worth 1/2, times `scale`, a
+// power of two.
+inline double BitsOfTwoOverPi(int first, int count, double scale = 1) {
   double sum = 0;
   for (int bit = first; bit < first + count; ++bit) {
     const uint64_t word = kTwoOverPi[(bit - 1) / 64];
-    if ((word >> (63 - (bit - 1) % 64) & 1) != 0) sum += std::ldexp(1.0, -bit);
+    if ((word >> (63 - (bit - 1) % 64) & 1) != 0) sum += std::ldexp(scale, -bit);
   }
   return sum;
 }
