@@ -1,6 +1,7 @@
 #include "jit/fuser/ir/random_kernels.h"
 
-#include <bit>
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <random>
 
@@ -84,7 +85,7 @@ class CaseGenerator {
         std::numeric_limits<double>::quiet_NaN(), infinity, -infinity, 0.0, -0.0, 1e-40, 6e-8, 65504, -3.4e38};
     if (OneIn(12)) return RoundTo(dtype, special[Below(std::size(special))]);
     if (OneIn(3)) return static_cast<double>(Below(17)) - 8;
-    return RoundTo(dtype, (static_cast<double>(Below(1 << 20)) / (1 << 17)) - 4);
+    return RoundTo(dtype, std::ldexp(static_cast<double>(random_() >> 11), -50) - 4);
   }
 
   int64_t AnyInteger(Dtype dtype) {
@@ -307,7 +308,9 @@ class CaseGenerator {
     for (const ValueId value : around->values) {
       if (k_.DtypeOf(value) == dtype) same.push_back(value);
     }
-    if (!same.empty() && OneIn(3)) return Any(same);
+    // Most often one of the last: those from outside of a loop are the same in all its rounds.
+    if (!same.empty() && OneIn(4))
+      return same[same.size() - 1 - Below(std::min<size_t>(same.size(), OneIn(4) ? 9 : 2))];
     ValueId value = kNoValue;
     switch (Below(10)) {
       case 0:
@@ -469,16 +472,22 @@ class CaseGenerator {
     if (dtype == Dtype::kFloat64 && scalar_ != kNoValue && OneIn(3)) return scalar_;
     // An index that is loaded with an index that is loaded, and no further.
     if (gather_depth_ < 3 && !OneIn(4)) {
-      for (int attempt = 0; attempt < 4; ++attempt) {
+      for (int attempt = 0; attempt < 6; ++attempt) {
         const KnownBuffer& buffer = Any(around->readable);
-        // Another dtype's buffer only where none of this one was met.
-        if (buffer.dtype != dtype && attempt < 3) continue;
+        // Another dtype's buffer, or one whose elements are the same in all rounds, only where no better was met.
+        if (buffer.dtype != dtype && attempt < 5) continue;
+        if (attempt < 3 && !HasInnermost(buffer, *around)) continue;
         const ValueId loaded = LoadFrom(buffer, around);
         if (loaded != kNoValue) return CastTo(dtype, loaded);
       }
     }
     if (IsFloating(dtype)) return k_.Constant(dtype, AnyReal(dtype));
     return k_.Integer(AnyInteger(dtype), dtype);
+  }
+
+  static bool HasInnermost(const KnownBuffer& buffer, const Surroundings& around) {
+    return !around.indices.empty() &&
+           std::count(buffer.dimensions.begin(), buffer.dimensions.end(), around.indices.back().dimension) > 0;
   }
 
   // None where the buffer has no elements that could be loaded.
@@ -493,7 +502,7 @@ class CaseGenerator {
       }
       const size_t kind = Below(8);
       if (!direct.empty() && kind < 5) {
-        indices.push_back(Any(direct));
+        indices.push_back(OneIn(3) ? Any(direct) : direct.back());
       } else if (!direct.empty() && kind == 5) {
         const ValueId last = k_.Call(Opcode::kSubtract, {size.id, k_.Integer(1)});
         indices.push_back(k_.Call(Opcode::kSubtract, {last, Any(direct)}));
