@@ -312,7 +312,7 @@ class CaseGenerator {
     if (!same.empty() && OneIn(4))
       return same[same.size() - 1 - Below(std::min<size_t>(same.size(), OneIn(4) ? 9 : 2))];
     ValueId value = kNoValue;
-    switch (Below(10)) {
+    switch (Below(11)) {
       case 0:
         value = Leaf(dtype, around);
         break;
@@ -327,6 +327,7 @@ class CaseGenerator {
         value = BitcastTo(dtype, depth, around);
         break;
       case 4:
+      case 5:
         value = CastTo(dtype, MakeReduction(around));
         break;
       default:
@@ -435,8 +436,9 @@ class CaseGenerator {
       std::vector<KernelBuilder::Reduced> reduced;
       const size_t number = 1 + (OneIn(3) ? Below(3) : 0);
       while (reduced.size() < number) {
-        const auto reduction = static_cast<Reduction>(Below(kNumReductions));
-        const Dtype dtype = AnyDtype();
+        const auto reduction = OneIn(3) ? Reduction::kSum : static_cast<Reduction>(Below(kNumReductions));
+        Dtype dtype = AnyDtype();
+        if (OneIn(3)) dtype = OneIn(3) ? Dtype::kFloat64 : Dtype::kFloat32;
         if (!Takes(OperandsOf(reduction), dtype)) continue;
         reduced.push_back({reduction, Exact(reduction, Expression(dtype, 2, &inside))});
       }
