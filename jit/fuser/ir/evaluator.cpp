@@ -1,6 +1,7 @@
 #include "jit/fuser/ir/evaluator.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "jit/fuser/ir/printer.h"
