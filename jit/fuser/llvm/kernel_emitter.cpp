@@ -150,10 +150,10 @@ class FunctionEmitter {
 
     const bool is_independent = loop.kind != LoopKind::kSequential;
     MDNode* access_group = is_independent ? MDNode::getDistinct(llvm, {}) : nullptr;
-    if (is_independent) access_groups_.push_back(access_group);
+    loops_.push_back(access_group);
     EmitBody(loop.body);
     SetNext(loop, index, &phis);
-    if (is_independent) access_groups_.pop_back();
+    loops_.pop_back();
 
     BasicBlock* latch = builder_.GetInsertBlock();
     Value* next_index = builder_.CreateAdd(index, builder_.getInt64(1), "", /*HasNUW=*/false, /*HasNSW=*/true);
@@ -331,18 +331,25 @@ class FunctionEmitter {
     return builder_.CreateInBoundsGEP(MemoryTypeOf(builder_.getContext(), buffer.dtype), buffers_[id], offset);
   }
 
-  void MarkAccess(llvm::Instruction* access) {
-    if (access_groups_.empty()) return;
-    llvm::SmallVector<llvm::Metadata*, 4> groups(access_groups_.begin(), access_groups_.end());
-    access->setMetadata(llvm::LLVMContext::MD_access_group,
-                        groups.size() == 1 ? access_groups_[0] : MDNode::get(builder_.getContext(), groups));
+  // As independent of other rounds of the loops that are open. Rounds of the loop at the top use the same scratch for
+  // their local buffers, one after the other.
+  void MarkAccess(BufferId id, llvm::Instruction* access) {
+    const size_t first = kernel_.buffers[id].kind == BufferKind::kLocal ? 1 : 0;
+    llvm::SmallVector<llvm::Metadata*, 4> groups;
+    for (size_t i = first; i < loops_.size(); ++i) {
+      if (loops_[i] != nullptr) groups.push_back(loops_[i]);
+    }
+    if (groups.empty()) return;
+    access->setMetadata(llvm::LLVMContext::MD_access_group, groups.size() == 1
+                                                                ? llvm::cast<MDNode>(groups[0])
+                                                                : MDNode::get(builder_.getContext(), groups));
   }
 
   Value* Load(BufferId id, std::span<const ValueId> indices) {
     const Dtype dtype = kernel_.buffers[id].dtype;
     auto* load = builder_.CreateAlignedLoad(MemoryTypeOf(builder_.getContext(), dtype), AddressOf(id, indices),
                                             llvm::Align(BytesOf(dtype)));
-    MarkAccess(load);
+    MarkAccess(id, load);
     return dtype == Dtype::kBool ? builder_.CreateICmpNE(load, builder_.getInt8(0)) : load;
   }
 
@@ -364,7 +371,7 @@ class FunctionEmitter {
   void Store(BufferId id, Value* value, std::span<const ValueId> indices) {
     const Dtype dtype = kernel_.buffers[id].dtype;
     if (dtype == Dtype::kBool) value = builder_.CreateZExt(value, builder_.getInt8Ty());
-    MarkAccess(builder_.CreateAlignedStore(value, AddressOf(id, indices), llvm::Align(BytesOf(dtype))));
+    MarkAccess(id, builder_.CreateAlignedStore(value, AddressOf(id, indices), llvm::Align(BytesOf(dtype))));
   }
 
   EmitContext& context_;
@@ -374,8 +381,9 @@ class FunctionEmitter {
   const std::vector<bool>& address_arithmetic_;
   std::vector<Value*> values_;
   std::vector<Value*> buffers_;
-  // Of the independent loops that are open.
-  std::vector<MDNode*> access_groups_;
+  // The access groups of the loops that are open, from the one at the top inwards; null for those whose rounds depend
+  // on each other.
+  std::vector<MDNode*> loops_;
 };
 
 class KernelEmitter {
