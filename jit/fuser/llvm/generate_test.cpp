@@ -109,12 +109,16 @@ TEST_P(GenerateTest, RandomKernelsDoWhatTheEvaluatorDoes) {
   }
 }
 
-// Runs `text` on buffers of the symbols' making, filled with small numbers, against the evaluator. Every buffer is
-// taken to have `elements`.
-void ExpectSameAsEvaluator(const std::string& text, std::vector<int64_t> symbols, size_t elements,
-                           const HostTarget& target) {
-  RandomCase made{.kernel = Parse(text), .symbols = std::move(symbols), .buffers = {}};
-  Verify(made.kernel);
+Kernel WellFormed(const std::string& text) {
+  Kernel kernel = Parse(text);
+  Verify(kernel);
+  return kernel;
+}
+
+// Runs what `text` was compiled to on buffers of small numbers, each of `elements`, against the evaluator.
+void ExpectSameAsEvaluator(const CompiledKernel& compiled, const std::string& text, std::vector<int64_t> symbols,
+                           size_t elements) {
+  RandomCase made{.kernel = WellFormed(text), .symbols = std::move(symbols), .buffers = {}};
   std::mt19937 random(11);
   for (size_t i = 0; i < made.kernel.num_inputs() + made.kernel.num_outputs(); ++i) {
     const Dtype dtype = made.kernel.buffers[i].dtype;
