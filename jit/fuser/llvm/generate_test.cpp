@@ -227,6 +227,63 @@ TEST_P(GenerateTest, ConversionsToAndFromReducedDtypesAreExact) {
   }
 }
 
+// What is prepared for the CPU is a kernel like any other, which the evaluator runs, too.
+TEST(PrepareForCpuTest, RandomKernelsStayWellFormedAndComputeTheSame) {
+  for (uint64_t seed = 0; seed < 1000; ++seed) {
+    SCOPED_TRACE(seed);
+    const RandomCase made = MakeRandomCase(seed);
+    const Kernel prepared = PrepareForCpu(made.kernel);
+    ASSERT_NO_THROW(Verify(prepared)) << Print(made.kernel);
+    std::vector<RandomBuffer> expected = made.buffers;
+    std::vector<RandomBuffer> got = made.buffers;
+    Evaluate(made.kernel, made.symbols, MemoryOf(expected));
+    Evaluate(prepared, made.symbols, MemoryOf(got));
+    ExpectSame(made.kernel, expected, got);
+    if (HasFatalFailure()) FAIL() << Print(made.kernel);
+  }
+}
+
+// A standard deviation of columns: two reductions, with values that go from one to the other and on.
+constexpr char kColumns[] = R"(kernel(%0, %1) {
+  %2 = i64 constant 1
+  %3 = f32 cast %0
+  input @0 f32 [%0, %1] strides [%1, %2]
+  output @1 f32 [%1] strides [%2]
+  parallel %4 < %1 {
+    %5 = f32 constant 4
+    %8, %9 = reduce %6 < %0 {
+      %7 = f32 load @0 [%6, %4]
+      yield sum %7, maximum %7
+    }
+    %10 = f32 divide %8, %5
+    %15 = reduce %11 < %0 {
+      %12 = f32 load @0 [%11, %4]
+      %13 = f32 subtract %12, %10
+      %14 = f32 multiply %13, %13
+      yield sum %14
+    }
+    %16 = f32 add %15, %9
+    store @1 [%4], %16
+  }
+})";
+
+TEST(PrepareForCpuTest, ReductionsOfColumnsAreInterchanged) {
+  const Kernel prepared = PrepareForCpu(WellFormed(kColumns));
+  Verify(prepared);
+  EXPECT_THAT(Print(prepared), HasSubstr("sequential"));
+  EXPECT_THAT(Print(prepared), testing::Not(HasSubstr("reduce")));
+  // Rows are in the right order already.
+  EXPECT_THAT(Print(PrepareForCpu(WellFormed(kSoftmax))), testing::Not(HasSubstr("sequential")));
+}
+
+TEST_P(GenerateTest, ReductionsOfColumns) {
+  const CompiledKernel compiled(WellFormed(kColumns), target_);
+  for (const int64_t columns : {0, 1, 7, 100, 255, 256, 257, 700}) {
+    SCOPED_TRACE(columns);
+    ExpectSameAsEvaluator(compiled, kColumns, {4, columns}, 4 * static_cast<size_t>(columns));
+  }
+}
+
 TEST_P(GenerateTest, SizesSayRoundsWorkAndScratch) {
   const CompiledKernel compiled(Parse(kSoftmax), target_);
   const auto of = [&](int64_t rows, int64_t columns) {
