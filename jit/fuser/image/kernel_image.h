@@ -3,8 +3,11 @@
 //
 // The functions follow the System V ABI of x86-64 and may be called by several threads at once:
 //
+// The loops at the top are the image's: the compiler may join rounds of the kernel's, or leave out a loop that does
+// nothing. There are as many as `loop_entries`, to be run one after the other.
+//
 //   void sizes(const int64_t* symbols, int64_t* out);
-//     For each loop at the top of the kernel, in order:
+//     For each loop at the top, in order:
 //       out[3k]      its number of rounds, 0 if that is negative
 //       out[3k + 1]  an estimate of one round's work in scalar operations, at least 1
 //       out[3k + 2]  how many bytes of scratch one thread needs

@@ -3,7 +3,9 @@
 //
 //   hearth-codegen                                            answers requests until the end of its input
 //                                                             (jit/fuser/image/codegen_protocol.h)
-//   hearth-codegen --emit=llvm|asm|image [--target=T] FILE    compiles one kernel's text and prints it, for people
+//   hearth-codegen --emit=WHAT [--target=T] FILE               compiles one kernel's text and prints a stage of it:
+//   loops, llvm,
+//                                                             asm or image
 #include <unistd.h>
 
 #include <exception>
@@ -17,6 +19,7 @@
 
 #include "jit/fuser/image/codegen_protocol.h"
 #include "jit/fuser/ir/parser.h"
+#include "jit/fuser/ir/printer.h"
 #include "jit/fuser/ir/verifier.h"
 #include "jit/fuser/llvm/generate.h"
 
@@ -24,7 +27,7 @@ namespace hearth::fuser {
 namespace {
 
 constexpr char kUsage[] =
-    "usage: hearth-codegen [--emit=llvm|asm|image [--target=native|PROCESSOR[,+FEATURE|,-FEATURE]...] FILE]\n"
+    "usage: hearth-codegen [--emit=loops|llvm|asm|image [--target=native|PROCESSOR[,+FEATURE|,-FEATURE]...] FILE]\n"
     "Without --emit: answers requests on standard input until it ends. \"-\" is standard input.\n";
 
 Kernel WellFormed(std::string_view text) {
@@ -55,10 +58,11 @@ std::string ReadAll(const std::string& path) {
 }
 
 std::string Emit(std::string_view what, const Kernel& kernel, const HostTarget& target) {
+  if (what == "loops") return Print(PrepareForCpu(kernel));
   if (what == "llvm") return GenerateLlvm(kernel, target);
   if (what == "asm") return GenerateAssembly(kernel, target);
   if (what == "image") return SerializeKernelImage(Generate(kernel, target));
-  throw std::runtime_error("--emit is llvm, asm or image");
+  throw std::runtime_error("--emit is loops, llvm, asm or image");
 }
 
 int Run(const std::vector<std::string_view>& arguments) {

@@ -9,9 +9,15 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <numeric>
+
+#include "jit/fuser/ir/compaction.h"
 #include "jit/fuser/ir/printer.h"
+#include "jit/fuser/llvm/arg_reductions.h"
+#include "jit/fuser/llvm/interchange.h"
 #include "jit/fuser/llvm/kernel_emitter.h"
 #include "jit/fuser/llvm/object_linker.h"
+#include "jit/fuser/llvm/rewriting.h"
 
 namespace hearth::fuser {
 namespace {
@@ -95,15 +101,25 @@ class Compilation {
 
 }  // namespace
 
+Kernel PrepareForCpu(const Kernel& kernel) {
+  Kernel draft = CopyOf(kernel);
+  SplitArgReductions(draft);
+  InterchangeReductions(draft);
+  std::vector<ValueId> symbols(draft.symbols.size());
+  std::iota(symbols.begin(), symbols.end(), 0);
+  return Compact(std::move(draft), symbols);
+}
+
 KernelImage Generate(const Kernel& kernel, const HostTarget& target) {
-  Compilation compilation(kernel, target);
+  const Kernel prepared = PrepareForCpu(kernel);
+  Compilation compilation(prepared, target);
   compilation.Optimise();
   LinkedBlock linked = LinkObject(compilation.Assemble(llvm::CodeGenFileType::ObjectFile));
   KernelImage image;
   image.target = target.text();
   image.kernel_hash = HashOf(Print(kernel));
   image.sizes_entry = linked.functions.at(kSizesName);
-  for (size_t index = 0; index < kernel.body.size(); ++index) {
+  for (size_t index = 0; index < prepared.body.size(); ++index) {
     image.loop_entries.push_back(linked.functions.at(NameOfLoop(index)));
   }
   image.block = std::move(linked.bytes);
@@ -111,13 +127,15 @@ KernelImage Generate(const Kernel& kernel, const HostTarget& target) {
 }
 
 std::string GenerateLlvm(const Kernel& kernel, const HostTarget& target) {
-  Compilation compilation(kernel, target);
+  const Kernel prepared = PrepareForCpu(kernel);
+  Compilation compilation(prepared, target);
   compilation.Optimise();
   return compilation.Text();
 }
 
 std::string GenerateAssembly(const Kernel& kernel, const HostTarget& target) {
-  Compilation compilation(kernel, target);
+  const Kernel prepared = PrepareForCpu(kernel);
+  Compilation compilation(prepared, target);
   compilation.Optimise();
   return compilation.Assemble(llvm::CodeGenFileType::AssemblyFile);
 }

@@ -17,6 +17,10 @@ namespace hearth::fuser {
 // LinkError where the code would need something outside of it.
 KernelImage Generate(const Kernel& kernel, const HostTarget& target);
 
+// The first step, as a kernel of its own: loops in the form that vectorises well. It computes the same, but that it may
+// have fewer or other loops at the top.
+Kernel PrepareForCpu(const Kernel& kernel);
+
 // For people: the optimised LLVM IR, and the assembly.
 std::string GenerateLlvm(const Kernel& kernel, const HostTarget& target);
 std::string GenerateAssembly(const Kernel& kernel, const HostTarget& target);

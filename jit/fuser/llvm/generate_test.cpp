@@ -109,12 +109,16 @@ TEST_P(GenerateTest, RandomKernelsDoWhatTheEvaluatorDoes) {
   }
 }
 
-// Runs `text` on buffers of the symbols' making, filled with small numbers, against the evaluator. Every buffer is
-// taken to have `elements`.
-void ExpectSameAsEvaluator(const std::string& text, std::vector<int64_t> symbols, size_t elements,
-                           const HostTarget& target) {
-  RandomCase made{.kernel = Parse(text), .symbols = std::move(symbols), .buffers = {}};
-  Verify(made.kernel);
+Kernel WellFormed(const std::string& text) {
+  Kernel kernel = Parse(text);
+  Verify(kernel);
+  return kernel;
+}
+
+// Runs what `text` was compiled to on buffers of small numbers, each of `elements`, against the evaluator.
+void ExpectSameAsEvaluator(const CompiledKernel& compiled, const std::string& text, std::vector<int64_t> symbols,
+                           size_t elements) {
+  RandomCase made{.kernel = WellFormed(text), .symbols = std::move(symbols), .buffers = {}};
   std::mt19937 random(11);
   for (size_t i = 0; i < made.kernel.num_inputs() + made.kernel.num_outputs(); ++i) {
     const Dtype dtype = made.kernel.buffers[i].dtype;
@@ -220,6 +224,63 @@ TEST_P(GenerateTest, ConversionsToAndFromReducedDtypesAreExact) {
       ASSERT_TRUE(SameElement(Convert(expected, dtype, Dtype::kFloat32), widened[i], Dtype::kFloat32, false))
           << std::hex << expected << " " << widened[i];
     }
+  }
+}
+
+// What is prepared for the CPU is a kernel like any other, which the evaluator runs, too.
+TEST(PrepareForCpuTest, RandomKernelsStayWellFormedAndComputeTheSame) {
+  for (uint64_t seed = 0; seed < 1000; ++seed) {
+    SCOPED_TRACE(seed);
+    const RandomCase made = MakeRandomCase(seed);
+    const Kernel prepared = PrepareForCpu(made.kernel);
+    ASSERT_NO_THROW(Verify(prepared)) << Print(made.kernel);
+    std::vector<RandomBuffer> expected = made.buffers;
+    std::vector<RandomBuffer> got = made.buffers;
+    Evaluate(made.kernel, made.symbols, MemoryOf(expected));
+    Evaluate(prepared, made.symbols, MemoryOf(got));
+    ExpectSame(made.kernel, expected, got);
+    if (HasFatalFailure()) FAIL() << Print(made.kernel);
+  }
+}
+
+// A standard deviation of columns: two reductions, with values that go from one to the other and on.
+constexpr char kColumns[] = R"(kernel(%0, %1) {
+  %2 = i64 constant 1
+  %3 = f32 cast %0
+  input @0 f32 [%0, %1] strides [%1, %2]
+  output @1 f32 [%1] strides [%2]
+  parallel %4 < %1 {
+    %5 = f32 constant 4
+    %8, %9 = reduce %6 < %0 {
+      %7 = f32 load @0 [%6, %4]
+      yield sum %7, maximum %7
+    }
+    %10 = f32 divide %8, %5
+    %15 = reduce %11 < %0 {
+      %12 = f32 load @0 [%11, %4]
+      %13 = f32 subtract %12, %10
+      %14 = f32 multiply %13, %13
+      yield sum %14
+    }
+    %16 = f32 add %15, %9
+    store @1 [%4], %16
+  }
+})";
+
+TEST(PrepareForCpuTest, ReductionsOfColumnsAreInterchanged) {
+  const Kernel prepared = PrepareForCpu(WellFormed(kColumns));
+  Verify(prepared);
+  EXPECT_THAT(Print(prepared), HasSubstr("sequential"));
+  EXPECT_THAT(Print(prepared), testing::Not(HasSubstr("reduce")));
+  // Rows are in the right order already.
+  EXPECT_THAT(Print(PrepareForCpu(WellFormed(kSoftmax))), testing::Not(HasSubstr("sequential")));
+}
+
+TEST_P(GenerateTest, ReductionsOfColumns) {
+  const CompiledKernel compiled(WellFormed(kColumns), target_);
+  for (const int64_t columns : {0, 1, 7, 100, 255, 256, 257, 700}) {
+    SCOPED_TRACE(columns);
+    ExpectSameAsEvaluator(compiled, kColumns, {4, columns}, 4 * static_cast<size_t>(columns));
   }
 }
 

@@ -23,15 +23,14 @@ Scalar Sinh(Scalar x);
 Scalar Cosh(Scalar x);
 Scalar Tanh(Scalar x);
 
-// x = n ln(2) + r, |r| <= ln(2) / 2 and a little: n as an integer, expm1(r), and what rounding has left out of r. For
-// |n| < 2^21.
+// x = n ln(2) + r, |r| <= ln(2) / 2 and a little: n as an integer, and expm1(r). For |n| < 2^21.
 struct ExpParts {
   Scalar n;
   Scalar expm1;
 };
 ExpParts ReduceExp(Scalar x);
-// x * 2^n, rounded once, for |n| up to twice the largest exponent.
-Scalar ScaleByPowerOfTwo(Scalar x, Scalar n);
+// twice / 2 * 2^n, rounded once, where `twice` is near 2 and n from -180 to 128 in f32, -1270 to 1024 in f64.
+Scalar ScaleHalf(Scalar twice, Scalar n);
 // 2^n where that is neither subnormal nor infinite.
 Scalar PowerOfTwo(Scalar n);
 

@@ -43,8 +43,8 @@ Scalar ErfcOfMagnitude(Scalar x) {
   const Scalar square = x * x;
   const Scalar tail = ProductTail(x, x, square);
   const ExpParts parts = ReduceExp(-square);
-  const Scalar exp = parts.expm1 + 1.0;
-  return ScaleByPowerOfTwo(MulAdd(exp, -tail, exp) * erfcx, parts.n);
+  const Scalar twice = MulAdd(parts.expm1, 2.0, 2.0);
+  return ScaleHalf(MulAdd(twice, -tail, twice) * erfcx, parts.n);
 }
 
 }  // namespace

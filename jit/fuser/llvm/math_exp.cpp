@@ -1,6 +1,8 @@
 // exp and what is made of it. x = n ln(2) + r with ln(2) in two parts (Cody and Waite), expm1(r) by a polynomial, and a
-// multiplication by 2^n, in two steps where the result may be subnormal. n is found by adding 1.5 * 2^23 or 2^52, in
+// multiplication by 2^n, by two factors where the result may be subnormal. n is found by adding 1.5 * 2^23 or 2^52, in
 // whose low bits it then stands: a conversion to an integer is undefined for NaN and infinity, and slower.
+#include <cmath>
+
 #include "jit/fuser/llvm/math.h"
 #include "jit/fuser/llvm/math_polynomials.h"
 
@@ -12,10 +14,11 @@ struct ExpConstants {
   double log2_e;
   double ln2_high, ln2_low;  // the first part times n is exact
   int mantissa_bits, bias;
+  int raised;  // how much a power that would be subnormal is raised
 };
-constexpr ExpConstants kExp32 = {12582912.0, 1.44269504088896341, 0.693359375, -2.12194440054690583e-4, 23, 127};
+constexpr ExpConstants kExp32 = {12582912.0, 1.44269504088896341, 0.693359375, -2.12194440054690583e-4, 23, 127, 64};
 constexpr ExpConstants kExp64 = {
-    6755399441055744.0, 1.44269504088896341, 6.93147180369123816490e-01, 1.90821492927058770002e-10, 52, 1023};
+    6755399441055744.0, 1.44269504088896341, 6.93147180369123816490e-01, 1.90821492927058770002e-10, 52, 1023, 256};
 
 const ExpConstants& ExpConstantsOf(const Scalar& x) { return x.width() == 64 ? kExp64 : kExp32; }
 
@@ -23,8 +26,21 @@ Scalar Expm1Tail(Scalar r) {
   return r.is_double() ? Polynomial(r, polynomials::kExpm164) : Polynomial(r, polynomials::kExpm132);
 }
 
+// Good enough for 1 + r + r^2 tail.
+Scalar ExpTail(Scalar r) {
+  return r.is_double() ? Polynomial(r, polynomials::kExpm164) : Polynomial(r, polynomials::kExp32);
+}
+
 // The number that was added to the shift, as an integer.
 Scalar IntegerOfShifted(Scalar shifted, double shift) { return BitsOf(shifted) - BitsOf(shifted.Like(shift)); }
+
+ExpParts ReduceExp(Scalar x, Scalar (*tail)(Scalar)) {
+  const ExpConstants& constants = ExpConstantsOf(x);
+  const Scalar shifted = MulAdd(x, constants.log2_e, constants.shift);
+  const Scalar n = shifted - constants.shift;
+  const Scalar r = MulAdd(n, -constants.ln2_low, MulAdd(n, -constants.ln2_high, x));
+  return {IntegerOfShifted(shifted, constants.shift), MulAdd(r * r, tail(r), r)};
+}
 
 // expm1 of what is within the range, without regard to -0.
 Scalar Expm1Within(Scalar x) {
@@ -51,25 +67,22 @@ Scalar PowerOfTwo(Scalar n) {
   return FloatOfBits((n + constants.bias) << constants.mantissa_bits);
 }
 
-Scalar ScaleByPowerOfTwo(Scalar x, Scalar n) {
-  const Scalar half = n >> 1;
-  return x * PowerOfTwo(half) * PowerOfTwo(n - half);
+Scalar ScaleHalf(Scalar twice, Scalar n) {
+  // 2^(n - 1) is finite for all results that are. Where it would be subnormal, by way of a larger one.
+  const ExpConstants& constants = ExpConstantsOf(n);
+  const Scalar small = Less(n, 2 - constants.bias);
+  const Scalar scaled = twice * PowerOfTwo(Select(small, n + constants.raised, n) - 1);
+  return Select(small, scaled * std::ldexp(1.0, -constants.raised), scaled);
 }
 
-ExpParts ReduceExp(Scalar x) {
-  const ExpConstants& constants = ExpConstantsOf(x);
-  const Scalar shifted = MulAdd(x, constants.log2_e, constants.shift);
-  const Scalar n = shifted - constants.shift;
-  const Scalar r = MulAdd(n, -constants.ln2_low, MulAdd(n, -constants.ln2_high, x));
-  return {IntegerOfShifted(shifted, constants.shift), MulAdd(r * r, Expm1Tail(r), r)};
-}
+ExpParts ReduceExp(Scalar x) { return ReduceExp(x, Expm1Tail); }
 
 Scalar Exp(Scalar x) {
   // Beyond the bounds the result is 0 or infinity as at them.
   const Scalar bounded =
       x.is_double() ? ClampAbove(ClampBelow(x, -746.0), 710.0) : ClampAbove(ClampBelow(x, -104.0), 89.0);
-  const ExpParts parts = ReduceExp(bounded);
-  return ScaleByPowerOfTwo(parts.expm1 + 1.0, parts.n);
+  const auto [n, expm1] = ReduceExp(bounded, ExpTail);
+  return ScaleHalf(MulAdd(expm1, 2.0, 2.0), n);
 }
 
 Scalar Exp2(Scalar x) {
@@ -78,7 +91,7 @@ Scalar Exp2(Scalar x) {
       x.is_double() ? ClampAbove(ClampBelow(x, -1076.0), 1025.0) : ClampAbove(ClampBelow(x, -151.0), 129.0);
   const Scalar shifted = bounded + constants.shift;
   const Scalar r = (bounded - (shifted - constants.shift)) * 0.693147180559945309;
-  return ScaleByPowerOfTwo(MulAdd(r * r, Expm1Tail(r), r) + 1.0, IntegerOfShifted(shifted, constants.shift));
+  return ScaleHalf(MulAdd(MulAdd(r * r, ExpTail(r), r), 2.0, 2.0), IntegerOfShifted(shifted, constants.shift));
 }
 
 Scalar Expm1(Scalar x) {
@@ -110,9 +123,9 @@ Scalar Tanh(Scalar x) {
   }
   const Scalar square = x * x;
   const Scalar small = MulAdd(x * square, Polynomial(square, polynomials::kTanh32), x);
-  const ExpParts parts = ReduceExp(magnitude + magnitude);
-  const Scalar scale = PowerOfTwo(parts.n);
-  const Scalar large = 1.0 - 2.0 / (MulAdd(scale, parts.expm1, scale) + 1.0);
+  const auto [n, expm1] = ReduceExp(magnitude + magnitude, ExpTail);
+  const Scalar scale = PowerOfTwo(n);
+  const Scalar large = 1.0 - 2.0 / (MulAdd(scale, expm1, scale) + 1.0);
   return CopySign(Select(Less(magnitude, 0.625), small, large), x);
 }
 

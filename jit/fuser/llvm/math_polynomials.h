@@ -22,6 +22,10 @@ inline constexpr double kExpm164[] = {
     2.51053127296221018e-8,
     2.09147553258932022e-9,
 };
+// (expm1(x) - x) / x^2, |x| <= ln(2) / 2, relative to exp(x); error 2^-26.6
+inline constexpr double kExp32[] = {
+    5.0e-1, 1.666657667e-1, 4.166655421e-2, 8.363232884e-3, 1.392625083e-3,
+};
 // (log1p(x) - x + x^2 / 2) / x^3, sqrt(1/2) - 1 <= x <= sqrt(2) - 1; error 2^-28.3
 inline constexpr double kLog1p32[] = {
     3.333333118e-1,  -2.499999696e-1, 2.000071575e-1,  -1.666780232e-1, 1.424905765e-1,

@@ -44,12 +44,12 @@ Scalar PowerOfDouble(Scalar magnitude, Scalar y) {
   const DoubleDouble log = LogOf(magnitude);
   const DoubleDouble product = TwoProduct(y, log.high);
   // What is beyond the bounds is 0 or infinity; the tail may then be infinite or NaN.
-  const Scalar high = ClampAbove(ClampBelow(product.high, -746.0), 711.0);
+  const Scalar high = ClampAbove(ClampBelow(product.high, -746.0), 710.0);
   const Scalar exact_tail = MulAdd(y, log.low, product.low);
   const Scalar tail = Select(Equal(high, product.high), exact_tail, 0.0);
   const ExpParts parts = ReduceExp(high);
-  const Scalar exp = parts.expm1 + 1.0;
-  return ScaleByPowerOfTwo(MulAdd(exp, tail, exp), parts.n);
+  const Scalar twice = MulAdd(parts.expm1, 2.0, 2.0);
+  return ScaleHalf(MulAdd(twice, tail, twice), parts.n);
 }
 
 Scalar PowerOfMagnitude(Scalar magnitude, Scalar y) {

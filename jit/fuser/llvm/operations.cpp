@@ -134,8 +134,10 @@ void EmitFmodBody(EmitContext& context, llvm::Function* function) {
     return Select(subnormal, bits - 60, bits);
   };
   const Scalar times = exponent(rest) - exponent(b);
-  const Scalar half = times >> 1;
-  const Scalar multiple = ScaleByPowerOfTwo(ScaleByPowerOfTwo(b, half), times - half);
+  // b 2^times in four steps, of which none leaves the range.
+  const Scalar quarter = times >> 2;
+  const Scalar step = PowerOfTwo(quarter);
+  const Scalar multiple = b * step * step * step * PowerOfTwo(times - quarter * 3);
   const Scalar fitting = Select(LessOrEqual(multiple, rest), multiple, 0.5 * multiple);
   const Scalar next = rest - fitting;
   phi->addIncoming(start.value(), entry);
