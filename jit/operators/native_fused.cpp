@@ -10,9 +10,8 @@ namespace {
 
 // fused(Any kernel, ...) -> Tensor, and fused.several(Any kernel, ...) -> ...
 void Fused(NativeArguments in, IValue* out) {
-  const fuser::FusedKernel* kernel = in.count == 0 ? nullptr : fuser::FusedKernel::Unwrap(in[0]);
-  TORCH_CHECK(kernel != nullptr, "expected a fused kernel, found a ", in.count == 0 ? "nothing" : in[0].tagKind());
-  kernel->Run({in.values, in.count}, out);
+  const std::span<const IValue* const> operands(in.values, in.count);
+  fuser::FusedKernel::Of(operands).Run(operands, out);
 }
 
 constexpr NativeEntry kEntries[] = {{"hearth::fused", Fused}, {"hearth::fused.several", Fused}};

@@ -52,10 +52,9 @@ void RunFused(torch::jit::Stack& stack) {
   const auto count = static_cast<size_t>(torch::jit::pop(stack).toInt());
   std::vector<const c10::IValue*> operands;
   for (size_t i = 0; i < count; ++i) operands.push_back(&torch::jit::peek(stack, i, count));
-  const fuser::FusedKernel* kernel = count == 0 ? nullptr : fuser::FusedKernel::Unwrap(*operands[0]);
-  TORCH_CHECK(kernel != nullptr, "hearth::fused takes a kernel first");
-  std::vector<c10::IValue> results(kernel->signature().outputs.size());
-  kernel->Run(operands, results.data());
+  const fuser::FusedKernel& kernel = fuser::FusedKernel::Of(operands);
+  std::vector<c10::IValue> results(kernel.signature().outputs.size());
+  kernel.Run(operands, results.data());
   torch::jit::drop(stack, count);
   for (c10::IValue& result : results) stack.push_back(std::move(result));
 }

@@ -121,6 +121,14 @@ class Fuser {
     std::ranges::sort(into->nodes, {}, [&](const Node* node) { return positions_.at(node); });
   }
 
+  // Whether nobody can tell the tensor from new memory in its order: the strides of dimensions of one element may
+  // differ.
+  bool HasStridesOfNew(const Value& value) const {
+    const ValueFacts& facts = facts_.Of(value);
+    const auto has_several = [&](KnownSize size) { return facts_.sizes().Least(size).value_or(0) >= 2; };
+    return facts.order.is_exact() || std::ranges::all_of(*facts.sizes, has_several) || !StridesMayShow(value, facts_);
+  }
+
   void Replace(const Group& group) {
     FusionGroup fused{{group.nodes.begin(), group.nodes.end()}, {}};
     for (const Node* node : group.nodes) {
@@ -130,10 +138,7 @@ class Fuser {
       if (leaves) fused.outputs.push_back(node->output());
     }
     if (fused.outputs.empty() || fused.outputs.size() > kMostResults) return;
-    for (const Value* output : fused.outputs) {
-      // The kernel's result has the strides of new memory in every dimension.
-      if (!facts_.Of(*output).order.is_exact() && StridesMayShow(*output, facts_)) return;
-    }
+    if (!std::ranges::all_of(fused.outputs, [&](const Value* output) { return HasStridesOfNew(*output); })) return;
     std::optional<LoweredGroup> lowered = LowerGroup(fused, facts_);
     if (!lowered || lowered->operands.size() + 1 > kMostOperands) return;
     const std::string text = fuser::Print(lowered->kernel);

@@ -125,6 +125,13 @@ void FusedKernel::Run(std::span<const c10::IValue* const> operands, c10::IValue*
   for (size_t i = 0; i < made.size(); ++i) results[i] = std::move(made[i]);
 }
 
+const FusedKernel& FusedKernel::Of(std::span<const c10::IValue* const> operands) {
+  const FusedKernel* kernel = operands.empty() ? nullptr : Unwrap(*operands[0]);
+  TORCH_CHECK(kernel != nullptr, "expected a fused kernel, found ",
+              operands.empty() ? "nothing" : operands[0]->tagKind());
+  return *kernel;
+}
+
 c10::IValue FusedKernel::Wrap(c10::intrusive_ptr<FusedKernel> kernel) {
   return c10::IValue::make_capsule(std::move(kernel));
 }

@@ -45,6 +45,8 @@ class FusedKernel : public torch::CustomClassHolder {
   // c10::Error where an operand is not what the signature says.
   void Run(std::span<const c10::IValue* const> operands, c10::IValue* results) const;
 
+  // The one that a node's operands begin with. Throws c10::Error if there is none.
+  static const FusedKernel& Of(std::span<const c10::IValue* const> operands);
   // As the constant operand of a node, and back; null if it is no such thing.
   static c10::IValue Wrap(c10::intrusive_ptr<FusedKernel> kernel);
   static const FusedKernel* Unwrap(const c10::IValue& value);
