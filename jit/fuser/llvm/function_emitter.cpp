@@ -24,7 +24,7 @@ bool HasLoop(const Body& body) {
 
 // Above this many operations a round, two rounds at a time keep the processor busy; four, which LLVM would take, only
 // leave more of them to the loop that does what is left over, and less room for loads ahead.
-constexpr double kHeavyRound = 16;
+constexpr double kHeavyRound = 8;
 
 double CostOfInstructions(const Body& body) {
   double cost = 0;
