@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <initializer_list>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -61,20 +62,23 @@ inline bool IsLike(double a, double b, bool single, Likeness likeness) {
   return std::fabs(a - b) <= 8 * epsilon * std::fabs(b) + 2 * least;
 }
 
-inline void ExpectLike(const at::Tensor& given, const at::Tensor& expected, Likeness likeness) {
+// `operands` are shown beside what differs.
+inline void ExpectLike(const at::Tensor& given, const at::Tensor& expected, Likeness likeness,
+                       const std::vector<at::Tensor>& operands = {}) {
   ASSERT_EQ(given.scalar_type(), expected.scalar_type());
   ASSERT_EQ(given.sizes(), expected.sizes());
-  if (!expected.is_floating_point()) {
-    EXPECT_TRUE(at::equal(given, expected)) << given << "\nand not\n" << expected;
-    return;
-  }
-  const at::Tensor a = given.to(at::kDouble).contiguous();
-  const at::Tensor b = expected.to(at::kDouble).contiguous();
+  const at::Tensor a = given.flatten();
+  const at::Tensor b = expected.flatten();
   for (int64_t i = 0; i < a.numel(); ++i) {
-    const double x = a.data_ptr<double>()[i];
-    const double y = b.data_ptr<double>()[i];
-    EXPECT_TRUE(IsLike(x, y, expected.scalar_type() != at::kDouble, likeness))
-        << "element " << i << " is " << x << ", not " << y;
+    if (!expected.is_floating_point()) {
+      if (at::equal(a, b)) return;
+      if (a[i].item<int64_t>() == b[i].item<int64_t>()) continue;
+    } else if (IsLike(a[i].item<double>(), b[i].item<double>(), expected.scalar_type() != at::kDouble, likeness)) {
+      continue;
+    }
+    std::ostringstream of;
+    for (const at::Tensor& operand : operands) of << " " << operand.flatten()[i].item();
+    ADD_FAILURE() << "element " << i << " is " << a[i].item() << ", not " << b[i].item() << "; of" << of.str();
   }
 }
 

@@ -16,48 +16,48 @@
 namespace hearth::fuser {
 namespace {
 
-// An instruction as a key: what two of which are equal would compute the same.
-struct Computation {
-  Instruction instruction;  // without its result
-  uint64_t version = 0;     // of loads: what the buffer holds
-
-  bool operator==(const Computation&) const = default;
-};
-
-struct HashOfComputation {
-  size_t operator()(const Computation& key) const {
-    uint64_t hash = key.version;
-    const auto mix = [&hash](uint64_t word) { hash = (hash ^ word) * 0x9e3779b97f4a7c15u + (hash >> 29); };
-    mix(static_cast<uint64_t>(key.instruction.opcode) << 8 | static_cast<uint64_t>(key.instruction.dtype));
-    for (const ValueId operand : key.instruction.operands) mix(operand);
-    mix(key.instruction.buffer);
-    mix(static_cast<uint64_t>(key.instruction.integer));
-    mix(std::bit_cast<uint64_t>(key.instruction.real));
-    return hash;
-  }
-};
-
 // The constants, symbols and arithmetic on them that the whole kernel sees.
 constexpr uint32_t kTopScope = 0;
-
-struct BuiltValue {
-  Dtype dtype = Dtype::kInt64;
-  uint32_t scope = kTopScope;
-  std::optional<Instruction> constant;
-};
-
-// What can be seen from the loop body being built, the kernel itself first.
-struct Scope {
-  uint32_t number = kTopScope;
-  Body* body = nullptr;
-  std::unordered_map<Computation, ValueId, HashOfComputation> computed;
-};
 
 [[noreturn]] void FailBuilding(const std::string& what) { throw std::logic_error("KernelBuilder: " + what); }
 
 }  // namespace
 
 struct KernelBuilder::Impl {
+  // An instruction as a key: what two of which are equal would compute the same.
+  struct Computation {
+    Instruction instruction;  // without its result
+    uint64_t version = 0;     // of loads: what the buffer holds
+
+    bool operator==(const Computation&) const = default;
+  };
+
+  struct HashOfComputation {
+    size_t operator()(const Computation& key) const {
+      uint64_t hash = key.version;
+      const auto mix = [&hash](uint64_t word) { hash = (hash ^ word) * 0x9e3779b97f4a7c15u + (hash >> 29); };
+      mix(static_cast<uint64_t>(key.instruction.opcode) << 8 | static_cast<uint64_t>(key.instruction.dtype));
+      for (const ValueId operand : key.instruction.operands) mix(operand);
+      mix(key.instruction.buffer);
+      mix(static_cast<uint64_t>(key.instruction.integer));
+      mix(std::bit_cast<uint64_t>(key.instruction.real));
+      return hash;
+    }
+  };
+
+  struct BuiltValue {
+    Dtype dtype = Dtype::kInt64;
+    uint32_t scope = kTopScope;
+    std::optional<Instruction> constant;
+  };
+
+  // What can be seen from the loop body being built, the kernel itself first.
+  struct Scope {
+    uint32_t number = kTopScope;
+    Body* body = nullptr;
+    std::unordered_map<Computation, ValueId, HashOfComputation> computed;
+  };
+
   Kernel kernel;
   std::vector<ValueId> symbols;
   // Never moved: IntegerOf gives pointers into it.

@@ -1,9 +1,11 @@
 #include "jit/fuser/ir/evaluator.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "jit/fuser/ir/printer.h"
+#include "jit/fuser/ir/round_path.h"
 #include "jit/fuser/ir/scalar_math.h"
 
 namespace hearth::fuser {
@@ -20,6 +22,8 @@ struct RunBuffer {
   // Of a local buffer: its memory, and for each element the round at the top that stored it last; 0: none.
   std::vector<std::byte> own_memory;
   std::vector<uint64_t> stored_in;
+  // By element, where it was stored last.
+  std::vector<RoundPath> stored_by;
 };
 
 class Evaluation {
@@ -47,6 +51,8 @@ class Evaluation {
         buffer.num_elements = static_cast<int64_t>(buffers[i].bytes.size() / BytesOf(buffer.dtype));
         buffer.origin = buffers[i].origin;
       }
+      if (kernel_.buffers[i].kind != BufferKind::kInput)
+        buffer.stored_by.resize(static_cast<size_t>(buffer.num_elements));
       buffers_.push_back(std::move(buffer));
     }
     for (const Statement& statement : kernel_.body) RunLoop(statement, /*top=*/true);
@@ -118,19 +124,29 @@ class Evaluation {
     return place;
   }
 
+  void CheckAlone(const Statement& statement, const RunBuffer& buffer, size_t place) const {
+    if (buffer.stored_by.empty() || !MayRunAtTheSameTime(buffer.stored_by[place].get(), path_.get())) return;
+    Fail(statement, "another round of a parallel loop stores element " + std::to_string(place));
+  }
+
   Bits Load(const Statement& statement, size_t first) const {
     const RunBuffer& buffer = buffers_[statement.instruction.buffer];
     const auto place = static_cast<size_t>(PlaceOf(statement, buffer, first));
     if (!buffer.stored_in.empty() && buffer.stored_in[place] != round_) {
       Fail(statement, "element " + std::to_string(place) + " was not stored");
     }
+    // What a local buffer holds is of the same round at the top.
+    CheckAlone(statement, buffer, place);
     return ReadElement(buffer.memory + place * BytesOf(buffer.dtype), buffer.dtype);
   }
 
   void Store(const Statement& statement) {
     RunBuffer& buffer = buffers_[statement.instruction.buffer];
     const auto place = static_cast<size_t>(PlaceOf(statement, buffer, 1));
+    const bool stored_before = buffer.stored_in.empty() || buffer.stored_in[place] == round_;
+    if (stored_before) CheckAlone(statement, buffer, place);
     if (!buffer.stored_in.empty()) buffer.stored_in[place] = round_;
+    buffer.stored_by[place] = path_;
     WriteElement(buffer.memory + place * BytesOf(buffer.dtype), buffer.dtype,
                  values_[statement.instruction.operands[0]]);
   }
@@ -183,15 +199,21 @@ class Evaluation {
     const int64_t extent = IntegerAt(loop.extent);
     for (const Carried& carried : loop.carried) values_[carried.value] = values_[carried.initial];
     Accumulated accumulated = BeginAccumulators(loop);
-    const bool backwards = options_.backwards && loop.kind != LoopKind::kSequential;
+    const bool parallel = loop.kind != LoopKind::kSequential;
+    const bool backwards = options_.backwards && parallel;
+    const RoundPath around = path_;
+    const uint64_t loop_run = ++loop_runs_;
     for (int64_t i = 0; i < extent; ++i) {
       Step(statement);
       if (top) ++round_;
-      values_[loop.index] = static_cast<Bits>(backwards ? extent - 1 - i : i);
+      const int64_t index = backwards ? extent - 1 - i : i;
+      values_[loop.index] = static_cast<Bits>(index);
+      if (parallel) path_ = RoundInside(around, loop_run, index);
       RunBody(loop.body);
       Accumulate(loop, /*first=*/i == 0, backwards, &accumulated);
       CarryOver(loop);
     }
+    path_ = around;
     for (const Carried& carried : loop.carried) values_[carried.result] = values_[carried.value];
     for (size_t i = 0; i < loop.accumulators.size(); ++i) {
       values_[loop.accumulators[i].result] = accumulated.results[i];
@@ -263,6 +285,8 @@ class Evaluation {
   std::vector<RunBuffer> buffers_;
   // Of the loops at the top, counted over the whole run.
   uint64_t round_ = 0;
+  uint64_t loop_runs_ = 0;
+  RoundPath path_;
 };
 
 }  // namespace

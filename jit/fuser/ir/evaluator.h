@@ -1,6 +1,8 @@
 // Runs a Kernel statement by statement: slow, and what every back end is held against. What the IR leaves open is an
 // error here where it can be told from a well-defined run: an index that is not within the sizes, an address outside of
-// the memory given, a load of a local element that was never stored in the round.
+// the memory given, a load of a local element that was never stored in the round, a load or store of an element that
+// another round of a parallel loop stored before. Where the round that stores comes after the other one, a run
+// backwards finds it.
 //
 // Operations compute as scalar_math.h says; sums and products are taken in the order of the rounds, in the dtype of the
 // element. Reads and writes nothing but the memory that it is given. Thread-safe for different memory.

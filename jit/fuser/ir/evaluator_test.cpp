@@ -336,6 +336,24 @@ TEST(EvaluatorTest, AnOutputHoldsWhatItHeldUntilItIsStored) {
   EXPECT_TRUE(at::equal(y, at::arange(4, at::kFloat) * 2));
 }
 
+TEST(EvaluatorTest, CarriedValuesMaySwap) {
+  const Kernel kernel = Parse(R"(kernel(%0) {
+    %1 = i64 constant 1
+    %2 = i64 constant 2
+    output @0 i64 [] strides []
+    parallel %3 < %1 {
+      %7, %8 = sequential %4 < %0 (%5 = %1, %6 = %2) {
+        yield %6, %5
+      }
+      %9 = i64 subtract %7, %8
+      store @0 [], %9
+    }
+  })");
+  const at::Tensor y = at::empty({}, at::kLong);
+  RunOnTensors(kernel, {3}, {y});
+  EXPECT_EQ(y.item<int64_t>(), 1);
+}
+
 // ---- Errors ----
 
 std::string ErrorOf(const std::string& body, int64_t n, const EvaluationOptions& options = {}) {
@@ -385,6 +403,42 @@ TEST(EvaluatorTest, LocalElementsMustBeStoredBeforeTheyAreLoaded) {
     %8 = i32 load @1 [%7, %7]
   })";
   EXPECT_EQ(ErrorOf(first_round_only, 3), "%8 = i32 load @1 [%7, %7]: element 0 was not stored");
+}
+
+TEST(EvaluatorTest, RoundsOfAParallelLoopHaveNoMemoryInCommon) {
+  const char* const all_to_one = "parallel %3 < %0 { %4 = i32 cast %3 %5 = i64 constant 0 store @0 [%5], %4 }";
+  EXPECT_EQ(ErrorOf(all_to_one, 1), "none");
+  EXPECT_THAT(ErrorOf(all_to_one, 2), HasSubstr("another round of a parallel loop stores element 0"));
+  // The element before may be loaded of a sequential loop only.
+  const std::string neighbour = R"({
+      %5 = i64 remainder %4, %0
+      %6 = i32 cast %4
+      store @0 [%4], %6
+      %7 = i64 subtract %4, %1
+      %8 = i64 constant 0
+      %9 = i64 maximum %7, %8
+      %10 = i32 load @0 [%9]
+    } })";
+  EXPECT_EQ(ErrorOf("parallel %3 < %1 { sequential %4 < %0 " + neighbour, 3), "none");
+  EXPECT_THAT(ErrorOf("parallel %3 < %1 { parallel %4 < %0 " + neighbour, 3), HasSubstr("another round"));
+  // One local buffer for all rounds of a loop that is not at the top, and for each round of one that is.
+  const std::string fill = R"(%5 = i32 cast %4
+      parallel %6 < %2 { %7 = i64 constant 0 store @1 [%6, %7], %5 } })";
+  EXPECT_THAT(ErrorOf("parallel %3 < %1 { parallel %4 < %0 {" + fill + "}", 2), HasSubstr("another round"));
+  EXPECT_EQ(ErrorOf("parallel %3 < %1 { sequential %4 < %0 {" + fill + "}", 2), "none");
+  EXPECT_EQ(ErrorOf("parallel %3 < %0 { %4 = i64 negate %3 " + fill, 2), "none");
+}
+
+TEST(EvaluatorTest, ALoadBeforeAnotherRoundsStoreIsFoundBackwards) {
+  const char* const next_one = R"(parallel %3 < %0 {
+    %4 = i64 add %3, %1
+    %5 = i64 remainder %4, %0
+    %6 = i64 maximum %5, %3
+    %7 = i32 load @0 [%6]
+    store @0 [%3], %7
+  })";
+  EXPECT_EQ(ErrorOf(next_one, 4), "none");
+  EXPECT_THAT(ErrorOf(next_one, 4, {.backwards = true}), HasSubstr("another round"));
 }
 
 TEST(EvaluatorTest, ARunHasABudget) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace hearth::fuser {
 namespace {

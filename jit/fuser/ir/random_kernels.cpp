@@ -1,11 +1,13 @@
 #include "jit/fuser/ir/random_kernels.h"
 
-#include <bit>
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <random>
 
 #include "jit/fuser/ir/builder.h"
 #include "jit/fuser/ir/scalar_math.h"
+#include "jit/fuser/ir/specified_results.h"
 
 namespace hearth::fuser {
 namespace {
@@ -84,7 +86,7 @@ class CaseGenerator {
         std::numeric_limits<double>::quiet_NaN(), infinity, -infinity, 0.0, -0.0, 1e-40, 6e-8, 65504, -3.4e38};
     if (OneIn(12)) return RoundTo(dtype, special[Below(std::size(special))]);
     if (OneIn(3)) return static_cast<double>(Below(17)) - 8;
-    return RoundTo(dtype, (static_cast<double>(Below(1 << 20)) / (1 << 17)) - 4);
+    return RoundTo(dtype, std::ldexp(static_cast<double>(random_() >> 11), -50) - 4);
   }
 
   int64_t AnyInteger(Dtype dtype) {
@@ -307,14 +309,16 @@ class CaseGenerator {
     for (const ValueId value : around->values) {
       if (k_.DtypeOf(value) == dtype) same.push_back(value);
     }
-    if (!same.empty() && OneIn(3)) return Any(same);
+    // Most often one of the last: those from outside of a loop are the same in all its rounds.
+    if (!same.empty() && OneIn(4))
+      return same[same.size() - 1 - Below(std::min<size_t>(same.size(), OneIn(4) ? 9 : 2))];
     ValueId value = kNoValue;
-    switch (Below(10)) {
+    switch (Below(11)) {
       case 0:
         value = Leaf(dtype, around);
         break;
       case 1:
-        value = CastTo(dtype, Expression(AnyDtype(), depth - 1, around));
+        value = SpecifiedCast(k_, dtype, Expression(AnyDtype(), depth - 1, around));
         break;
       case 2:
         value = k_.Call(Opcode::kSelect, {Expression(Dtype::kBool, depth - 1, around),
@@ -324,7 +328,8 @@ class CaseGenerator {
         value = BitcastTo(dtype, depth, around);
         break;
       case 4:
-        value = CastTo(dtype, MakeReduction(around));
+      case 5:
+        value = SpecifiedCast(k_, dtype, MakeReduction(around));
         break;
       default:
         value = Mixed(dtype, kNoValue, around, depth);
@@ -337,7 +342,7 @@ class CaseGenerator {
   ValueId Mixed(Dtype dtype, ValueId first, Surroundings* around, int depth = 3) {
     if (IsReduced(dtype)) {
       const ValueId wide = first == kNoValue ? kNoValue : k_.Cast(first, Dtype::kFloat32);
-      return CastTo(dtype, Mixed(Dtype::kFloat32, wide, around, depth));
+      return SpecifiedCast(k_, dtype, Mixed(Dtype::kFloat32, wide, around, depth));
     }
     if (dtype == Dtype::kBool && first == kNoValue && !OneIn(3)) return Comparison(depth, around);
     const Opcode opcode = AnyOpcode(dtype);
@@ -345,9 +350,9 @@ class CaseGenerator {
     for (int i = 0; i < InfoOf(opcode).num_operands; ++i) {
       operands.push_back(i == 0 && first != kNoValue ? first : Expression(dtype, depth - 1, around));
     }
-    if (opcode == Opcode::kCopySign) operands[1] = WithoutNan(operands[1]);
+    if (opcode == Opcode::kCopySign) operands[1] = WithoutNan(k_, operands[1]);
     const ValueId result = k_.Call(opcode, operands);
-    return opcode == Opcode::kMinimum || opcode == Opcode::kMaximum ? WithPlainZero(result) : result;
+    return opcode == Opcode::kMinimum || opcode == Opcode::kMaximum ? WithPlainZero(k_, result) : result;
   }
 
   Opcode AnyOpcode(Dtype dtype) {
@@ -365,15 +370,6 @@ class CaseGenerator {
     return k_.Call(opcode, {Expression(dtype, depth - 1, around), Expression(dtype, depth - 1, around)});
   }
 
-  // A cast whose result is specified.
-  ValueId CastTo(Dtype dtype, ValueId value) {
-    const Dtype from = k_.DtypeOf(value);
-    if (!IsFloating(from) || !IsInteger(dtype)) return k_.Cast(value, dtype);
-    const ValueId wide = WithoutNan(IsReduced(from) ? k_.Cast(value, Dtype::kFloat32) : value);
-    const double largest = dtype == Dtype::kUint8 || dtype == Dtype::kInt8 ? 120 : 30000;
-    return k_.Cast(Clamped(wide, dtype == Dtype::kUint8 ? 0 : -largest, largest), dtype);
-  }
-
   ValueId BitcastTo(Dtype dtype, int depth, Surroundings* around) {
     std::vector<Dtype> as_wide;
     for (size_t i = 1; i < kNumDtypes; ++i) {
@@ -384,42 +380,9 @@ class CaseGenerator {
     const Dtype from = Any(as_wide);
     if (!IsReduced(from)) {
       const ValueId value = Expression(from, depth - 1, around);
-      return k_.Bitcast(IsFloating(from) ? WithoutNan(value) : value, dtype);
+      return k_.Bitcast(IsFloating(from) ? WithoutNan(k_, value) : value, dtype);
     }
-    return k_.Bitcast(k_.Cast(WithoutNan(Expression(Dtype::kFloat32, depth - 1, around)), from), dtype);
-  }
-
-  // ---- What keeps results the same wherever they are computed ----
-
-  // Of f32 and f64.
-  ValueId WithoutNan(ValueId value) {
-    const ValueId ordered = k_.Call(Opcode::kEqual, {value, value});
-    return k_.Call(Opcode::kSelect, {ordered, value, k_.Constant(k_.DtypeOf(value), 1.5)});
-  }
-
-  // -0 becomes 0.
-  ValueId WithPlainZero(ValueId value) {
-    const Dtype dtype = k_.DtypeOf(value);
-    if (!IsFloating(dtype)) return value;
-    return k_.Call(Opcode::kAdd, {value, k_.Constant(dtype, 0)});
-  }
-
-  ValueId Clamped(ValueId value, double least, double largest) {
-    const Dtype dtype = k_.DtypeOf(value);
-    const ValueId above = k_.Call(Opcode::kMaximum, {value, k_.Constant(dtype, least)});
-    return WithPlainZero(k_.Call(Opcode::kMinimum, {above, k_.Constant(dtype, largest)}));
-  }
-
-  // An element of which any number can be summed or multiplied without rounding.
-  ValueId Exact(Reduction reduction, ValueId element) {
-    const Dtype dtype = k_.DtypeOf(element);
-    if (!IsFloating(dtype)) return element;
-    if (reduction == Reduction::kSum) return k_.Call(Opcode::kRound, {Clamped(element, -8, 8)});
-    if (reduction != Reduction::kProduct) return element;
-    const ValueId sign = k_.Call(Opcode::kLess, {element, k_.Constant(dtype, 0)});
-    const ValueId large = k_.Call(Opcode::kLess, {k_.Constant(dtype, 1), element});
-    const ValueId size = k_.Call(Opcode::kSelect, {large, k_.Constant(dtype, 2), k_.Constant(dtype, 0.5)});
-    return k_.Call(Opcode::kSelect, {sign, k_.Constant(dtype, -1), size});
+    return k_.Bitcast(k_.Cast(WithoutNan(k_, Expression(Dtype::kFloat32, depth - 1, around)), from), dtype);
   }
 
   // ---- Reductions ----
@@ -432,14 +395,15 @@ class CaseGenerator {
       std::vector<KernelBuilder::Reduced> reduced;
       const size_t number = 1 + (OneIn(3) ? Below(3) : 0);
       while (reduced.size() < number) {
-        const auto reduction = static_cast<Reduction>(Below(kNumReductions));
-        const Dtype dtype = AnyDtype();
+        const auto reduction = OneIn(3) ? Reduction::kSum : static_cast<Reduction>(Below(kNumReductions));
+        Dtype dtype = AnyDtype();
+        if (OneIn(3)) dtype = OneIn(3) ? Dtype::kFloat64 : Dtype::kFloat32;
         if (!Takes(OperandsOf(reduction), dtype)) continue;
-        reduced.push_back({reduction, Exact(reduction, Expression(dtype, 2, &inside))});
+        reduced.push_back({reduction, ExactElement(k_, reduction, Expression(dtype, 2, &inside))});
       }
       return reduced;
     });
-    for (const ValueId result : results) around->values.push_back(WithPlainZero(result));
+    for (const ValueId result : results) around->values.push_back(WithPlainZero(k_, result));
     return around->values.back();
   }
 
@@ -453,11 +417,11 @@ class CaseGenerator {
     for (int i = 0; i < InfoOf(opcode).num_operands; ++i) {
       const ValueId operand = Expression(computed, 3, around);
       // Large arguments would ask for more bits of pi, or of the exponent, than a back end must have.
-      operands.push_back(OneIn(4) ? WithPlainZero(operand) : Clamped(operand, -20, 20));
+      operands.push_back(OneIn(4) ? WithPlainZero(k_, operand) : Clamped(k_, operand, -20, 20));
     }
     const bool periodic = opcode == Opcode::kSin || opcode == Opcode::kCos || opcode == Opcode::kTan;
     if (periodic || opcode == Opcode::kPower) {
-      for (ValueId& operand : operands) operand = Clamped(operand, -20, 20);
+      for (ValueId& operand : operands) operand = Clamped(k_, operand, -20, 20);
     }
     return k_.Cast(k_.Call(opcode, operands), dtype);
   }
@@ -469,16 +433,22 @@ class CaseGenerator {
     if (dtype == Dtype::kFloat64 && scalar_ != kNoValue && OneIn(3)) return scalar_;
     // An index that is loaded with an index that is loaded, and no further.
     if (gather_depth_ < 3 && !OneIn(4)) {
-      for (int attempt = 0; attempt < 4; ++attempt) {
+      for (int attempt = 0; attempt < 6; ++attempt) {
         const KnownBuffer& buffer = Any(around->readable);
-        // Another dtype's buffer only where none of this one was met.
-        if (buffer.dtype != dtype && attempt < 3) continue;
+        // Another dtype's buffer, or one whose elements are the same in all rounds, only where no better was met.
+        if (buffer.dtype != dtype && attempt < 5) continue;
+        if (attempt < 3 && !HasInnermost(buffer, *around)) continue;
         const ValueId loaded = LoadFrom(buffer, around);
-        if (loaded != kNoValue) return CastTo(dtype, loaded);
+        if (loaded != kNoValue) return SpecifiedCast(k_, dtype, loaded);
       }
     }
     if (IsFloating(dtype)) return k_.Constant(dtype, AnyReal(dtype));
     return k_.Integer(AnyInteger(dtype), dtype);
+  }
+
+  static bool HasInnermost(const KnownBuffer& buffer, const Surroundings& around) {
+    return !around.indices.empty() &&
+           std::count(buffer.dimensions.begin(), buffer.dimensions.end(), around.indices.back().dimension) > 0;
   }
 
   // None where the buffer has no elements that could be loaded.
@@ -493,7 +463,7 @@ class CaseGenerator {
       }
       const size_t kind = Below(8);
       if (!direct.empty() && kind < 5) {
-        indices.push_back(Any(direct));
+        indices.push_back(OneIn(3) ? Any(direct) : direct.back());
       } else if (!direct.empty() && kind == 5) {
         const ValueId last = k_.Call(Opcode::kSubtract, {size.id, k_.Integer(1)});
         indices.push_back(k_.Call(Opcode::kSubtract, {last, Any(direct)}));
