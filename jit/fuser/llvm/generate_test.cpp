@@ -237,8 +237,11 @@ TEST(PrepareForCpuTest, RandomKernelsStayWellFormedAndComputeTheSame) {
     std::vector<RandomBuffer> expected = made.buffers;
     std::vector<RandomBuffer> got = made.buffers;
     Evaluate(made.kernel, made.symbols, MemoryOf(expected));
-    Evaluate(prepared, made.symbols, MemoryOf(got));
-    ExpectSame(made.kernel, expected, got);
+    for (const bool backwards : {false, true}) {
+      got = made.buffers;
+      Evaluate(prepared, made.symbols, MemoryOf(got), {.backwards = backwards});
+      ExpectSame(made.kernel, expected, got);
+    }
     if (HasFatalFailure()) FAIL() << Print(made.kernel);
   }
 }

@@ -114,7 +114,7 @@ class Interchanger {
       if (statement.loop == nullptr) continue;
       if (CanBeExchanged(*statement.loop) && Gain(*statement.loop, strides) > 0) {
         chosen_.insert(statement.loop->index);
-      } else {
+      } else if (statement.loop->kind != LoopKind::kReduce) {
         ChooseIn(statement.loop->body, strides);
       }
     }
@@ -163,18 +163,26 @@ class Interchanger {
     return gain;
   }
 
-  void Visit(Body* body) {
+  // Whether a loop was exchanged. Then rounds of the loops around it share the new local buffers, so that those are no
+  // longer parallel, but for the one at the top.
+  bool Visit(Body* body) {
     Body rewritten;
+    bool changed = false;
     for (Statement& statement : *body) {
       if (statement.loop != nullptr && IsWorthIt(*statement.loop)) {
         Loop loop = Exchanged(std::move(*statement.loop), &rewritten, false);
         rewritten.push_back(StatementOf(std::move(loop)));
+        changed = true;
         continue;
       }
-      if (statement.loop != nullptr) Visit(&statement.loop->body);
+      if (statement.loop != nullptr && Visit(&statement.loop->body)) {
+        statement.loop->kind = LoopKind::kSequential;
+        changed = true;
+      }
       rewritten.push_back(std::move(statement));
     }
     *body = std::move(rewritten);
+    return changed;
   }
 
   // `before` gets what is computed before the loop.
