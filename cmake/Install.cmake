@@ -1,5 +1,6 @@
 # What `cmake --install BUILD --prefix PREFIX` puts where:
-#   bin/                  hearthd, hearth, and tritonserver, which is hearthd for those who start it by that name
+#   bin/                  hearthd, hearth, hearth-codegen, which hearthd starts beside itself, and tritonserver, which is
+#                         hearthd for those who start it by that name
 #   share/hearth/         sample configurations (config/), the demo's models (demo/), the protocols (proto/)
 #   share/doc/hearth/     the documents and the licence
 #   lib/systemd/system/   the unit; share/hearth/systemd/ has its drop-ins
@@ -10,7 +11,7 @@ include(GNUInstallDirs)
 set(HEARTH_LIBTORCH_RUN_PATH ${HEARTH_LIBTORCH_FOLDER}/lib CACHE STRING
     "Where installed programs look for LibTorch beside PREFIX/lib/hearth; a list. Empty: nowhere else")
 
-set(programs hearthd hearth)
+set(programs hearthd hearth hearth-codegen)
 set_target_properties(${programs} PROPERTIES
   INSTALL_RPATH "$ORIGIN/../lib/hearth;${HEARTH_LIBTORCH_RUN_PATH}")
 install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -61,11 +61,8 @@ std::string KernelCompiler() {
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return "";
-  for (const char* where : {"hearth-codegen", "../lib/hearth/hearth-codegen"}) {
-    const std::filesystem::path path = program.parent_path() / where;
-    if (access(path.c_str(), X_OK) == 0) return path;
-  }
-  return "";
+  const std::filesystem::path path = program.parent_path() / "hearth-codegen";
+  return access(path.c_str(), X_OK) == 0 ? path.string() : "";
 }
 
 // Null where every call runs the baseline.

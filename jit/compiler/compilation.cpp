@@ -41,9 +41,7 @@ void Check(std::string_view step, const Graph& graph) {
 
 Compilation::Compilation(const Graph& source, CompilationInputs inputs) : inputs_(std::move(inputs)), source_(&source) {
   if (inputs_.weights == nullptr) return;
-  weights_.emplace(*inputs_.weights, [this] {
-    if (inputs_.begin) inputs_.begin(current_);
-  });
+  weights_.emplace(*inputs_.weights, [this] { Rest(); });
 }
 
 Compilation::Compilation(std::unique_ptr<Graph> graph, CompilationInputs inputs)

@@ -70,6 +70,8 @@ struct CompilationInputs {
   DerivedConstantTable* weights = nullptr;
   // Where the code of fused kernels comes from. Null: nothing is fused.
   fuser::KernelSource* kernels = nullptr;
+  // Whether a kernel that has no code yet is made at once. Otherwise the report says which ones there would be.
+  bool makes_kernels = true;
   // A guard before every node that the plan may leave for the baseline at, for tests that make one fail.
   bool guard_everywhere = false;
 
@@ -112,6 +114,10 @@ class Compilation {
   // Ids of Values that went from one function to another in a tuple that inlining took apart.
   std::vector<size_t>& sent_in_tuples() { return sent_in_tuples_; }
   CompilationReport& report() { return report_; }
+  // For a pass that takes long, now and then.
+  void Rest() const {
+    if (inputs_.begin) inputs_.begin(current_);
+  }
 
   // ---- Analyses ----
   const AliasClasses& aliases();

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,8 +27,9 @@ struct CompilationReport {
   };
   std::vector<Step> steps;  // in order
   Memory memory;
-  std::vector<size_t> questions;  // numbers of the Values that would be guarded if the profile said so
-  bool lacks_room = false;        // the weights' table had none for a constant that it would have
+  std::vector<size_t> questions;     // numbers of the Values that would be guarded if the profile said so
+  std::vector<std::string> kernels;  // texts of those whose code it would have had
+  bool lacks_room = false;           // the weights' table had none for a constant that it would have
 };
 
 }  // namespace hearth

@@ -42,8 +42,21 @@ Scalar ScalarCall::In(size_t operand, fuser::Dtype dtype) const {
   const c10::IValue* constant = call_.constant(operand);
   if (constant == nullptr || !constant->isScalar()) return element_(operand).To(dtype);
   // As ATen reads a number: what is computed in float32 has it rounded to that.
-  if (fuser::IsInteger(dtype) && constant->isInt()) return {builder_, builder_.Integer(constant->toInt(), dtype)};
-  return Constant(dtype, constant->toScalar().toDouble());
+  if (!fuser::IsInteger(dtype)) return Constant(dtype, constant->toScalar().toDouble());
+  return {builder_, builder_.Integer(constant->toScalar().toLong(), dtype)};
+}
+
+bool ScalarCall::NumbersFit(fuser::Dtype dtype) const {
+  for (size_t i = 0; i < call_.num_inputs(); ++i) {
+    const c10::IValue* constant = call_.constant(i);
+    if (constant == nullptr || !constant->isInt() || !fuser::IsInteger(dtype)) continue;
+    const int bits = static_cast<int>(8 * fuser::BytesOf(dtype));
+    if (bits == 64) continue;
+    const bool is_signed = dtype != fuser::Dtype::kUint8;
+    const int64_t least = is_signed ? -(int64_t{1} << (bits - 1)) : 0;
+    if (constant->toInt() < least || constant->toInt() >= least + (int64_t{1} << bits)) return false;
+  }
+  return true;
 }
 
 std::optional<double> ScalarCall::Number(std::string_view name) const {
@@ -67,12 +80,17 @@ Scalar Floating(ScalarCall& c, Opcode opcode) { return c.is_floating() ? c.In(0)
 // Integers are rounded already.
 Scalar Rounded(ScalarCall& c, Opcode opcode) { return c.is_floating() ? c.In(0).With(opcode) : c.In(0); }
 
-// LibTorch has no arithmetic on booleans but what is named so.
-bool IsArithmetic(const ScalarCall& c) { return c.result() != fuser::Dtype::kBool; }
+// LibTorch has no arithmetic on booleans but what is named so, and does not take a number that the dtype cannot hold.
+bool IsArithmetic(const ScalarCall& c) { return c.result() != fuser::Dtype::kBool && c.NumbersFit(c.computed()); }
+
+bool IsBool(const ScalarCall& c, size_t operand) {
+  return c.call().is_tensor_type(operand) ? c.call().in(operand).dtype == c10::kBool
+                                          : c.call().node().input(operand)->type()->kind() == c10::TypeKind::BoolType;
+}
 
 Scalar Compared(ScalarCall& c, Scalar (*compare)(Scalar, Scalar)) {
   const std::optional<fuser::Dtype> dtype = c.Common(0, 1);
-  return dtype ? compare(c.In(0, *dtype), c.In(1, *dtype)) : Scalar();
+  return dtype && c.NumbersFit(*dtype) ? compare(c.In(0, *dtype), c.In(1, *dtype)) : Scalar();
 }
 
 // Whether an integer division cannot trap.
@@ -87,7 +105,7 @@ Scalar Divided(ScalarCall& c, Opcode opcode) {
 }
 
 Scalar Bitwise(ScalarCall& c, Opcode opcode) {
-  if (c.is_floating() || !c.call().is_tensor_type(0)) return {};
+  if (c.is_floating() || !c.call().is_tensor_type(0) || !c.NumbersFit(c.computed())) return {};
   return c.In(0).With(opcode, c.In(1));
 }
 
@@ -97,13 +115,15 @@ Scalar Logical(ScalarCall& c, Opcode opcode) {
 
 // b times `alpha`, added to or taken from a.
 Scalar Combined(ScalarCall& c, Scalar a, Scalar b, double sign) {
-  if (!IsArithmetic(c)) return {};
   const double alpha = sign * (c.call().has("alpha") ? c.Number("alpha").value_or(std::nan("")) : 1);
-  if (std::isnan(alpha)) return {};
+  if (std::isnan(alpha) || (!c.is_floating() && (std::trunc(alpha) != alpha || std::abs(alpha) > 1 << 24))) return {};
   if (alpha == 1) return a + b;
   if (alpha == -1) return a - b;
   return c.is_floating() ? Fma(b, b.Like(alpha), a) : a + b * alpha;
 }
+
+// LibTorch subtracts no booleans, nor from them.
+bool IsDifference(const ScalarCall& c) { return IsArithmetic(c) && !IsBool(c, 0) && !IsBool(c, 1); }
 
 Scalar EluOf(ScalarCall& c, std::optional<double> alpha, std::optional<double> scale, std::optional<double> in_scale) {
   if (!c.is_floating() || !alpha || !scale || !in_scale) return {};
@@ -151,17 +171,19 @@ Scalar BitwiseXor(ScalarCall& c) { return Bitwise(c, Opcode::kXor); }
 Scalar Ceil(ScalarCall& c) { return Rounded(c, Opcode::kCeil); }
 Scalar Celu(ScalarCall& c) {
   const std::optional<double> alpha = c.Number("alpha");
-  return alpha ? EluOf(c, alpha, 1, 1 / *alpha) : Scalar();
+  return alpha && *alpha != 0 ? EluOf(c, alpha, 1, 1 / *alpha) : Scalar();
 }
 Scalar Clamp(ScalarCall& c) {
   if (!IsArithmetic(c)) return {};
+  const Scalar low = Bound(c, 1), high = Bound(c, 2);
+  if (!low && !high) return {};
   Scalar x = c.In(0);
-  if (const Scalar low = Bound(c, 1)) x = Maximum(x, low);
-  if (const Scalar high = Bound(c, 2)) x = Minimum(x, high);
+  if (low) x = fuser::Maximum(x, low);
+  if (high) x = fuser::Minimum(x, high);
   return x;
 }
-Scalar ClampMax(ScalarCall& c) { return IsArithmetic(c) ? Minimum(c.In(0), c.In(1)) : Scalar(); }
-Scalar ClampMin(ScalarCall& c) { return IsArithmetic(c) ? Maximum(c.In(0), c.In(1)) : Scalar(); }
+Scalar ClampMax(ScalarCall& c) { return IsArithmetic(c) ? fuser::Minimum(c.In(0), c.In(1)) : Scalar(); }
+Scalar ClampMin(ScalarCall& c) { return IsArithmetic(c) ? fuser::Maximum(c.In(0), c.In(1)) : Scalar(); }
 Scalar Cos(ScalarCall& c) { return Floating(c, Opcode::kCos); }
 Scalar Cosh(ScalarCall& c) { return Floating(c, Opcode::kCosh); }
 Scalar Divide(ScalarCall& c) {
@@ -219,7 +241,7 @@ Scalar Hardswish(ScalarCall& c) {
 }
 Scalar Hardtanh(ScalarCall& c) {
   const std::optional<double> low = c.Number("min_val"), high = c.Number("max_val");
-  return IsArithmetic(c) && low && high ? Minimum(Maximum(c.In(0), *low), *high) : Scalar();
+  return c.is_floating() && low && high ? fuser::Minimum(fuser::Maximum(c.In(0), *low), *high) : Scalar();
 }
 Scalar IsFinite(ScalarCall& c) {
   const Scalar x = c.In(0, c.Common(0, 0).value_or(fuser::Dtype::kFloat64));
@@ -242,7 +264,9 @@ Scalar LeakyRelu(ScalarCall& c) {
   return Select(x > 0, x, x * *slope);
 }
 Scalar Lerp(ScalarCall& c) {
-  if (!c.is_floating()) return {};
+  const bool alike = c.call().in(0).dtype == c.call().in(1).dtype &&
+                     (!c.call().is_tensor_type(2) || c.call().in(2).dtype == c.call().in(0).dtype);
+  if (!c.is_floating() || !alike) return {};
   const Scalar start = c.In(0), end = c.In(1), weight = c.In(2);
   const Scalar difference = end - start;
   return Select(fuser::Absolute(weight) < 0.5, start + weight * difference, end - difference * (1 - weight));
@@ -266,7 +290,11 @@ Scalar LogicalAnd(ScalarCall& c) { return Logical(c, Opcode::kAnd); }
 Scalar LogicalNot(ScalarCall& c) { return ~c.In(0, fuser::Dtype::kBool); }
 Scalar LogicalOr(ScalarCall& c) { return Logical(c, Opcode::kOr); }
 Scalar LogicalXor(ScalarCall& c) { return Logical(c, Opcode::kXor); }
-Scalar MaskedFill(ScalarCall& c) { return Select(c.In(1, fuser::Dtype::kBool), c.In(2), c.In(0)); }
+Scalar MaskedFill(ScalarCall& c) {
+  // What integers make of a number that they cannot hold is LibTorch's to say.
+  if (!IsBool(c, 1) || !c.is_floating()) return {};
+  return Select(c.In(1, fuser::Dtype::kBool), c.In(2), c.In(0));
+}
 Scalar Maximum(ScalarCall& c) { return c.In(0).With(Opcode::kMaximum, c.In(1)); }
 Scalar Minimum(ScalarCall& c) { return c.In(0).With(Opcode::kMinimum, c.In(1)); }
 Scalar Mish(ScalarCall& c) {
@@ -316,7 +344,7 @@ Scalar Reciprocal(ScalarCall& c) { return c.is_floating() ? 1 / c.In(0) : Scalar
 Scalar Relu(ScalarCall& c) { return IsArithmetic(c) ? fuser::Maximum(c.In(0), 0) : Scalar(); }
 Scalar Relu6(ScalarCall& c) { return IsArithmetic(c) ? ClampedToSix(c.In(0)) : Scalar(); }
 Scalar Remainder(ScalarCall& c) { return Divided(c, Opcode::kRemainder); }
-Scalar ReverseSubtract(ScalarCall& c) { return IsArithmetic(c) ? Combined(c, c.In(1), c.In(0), -1) : Scalar(); }
+Scalar ReverseSubtract(ScalarCall& c) { return IsDifference(c) ? Combined(c, c.In(1), c.In(0), -1) : Scalar(); }
 Scalar Round(ScalarCall& c) {
   const bool to_integers = !c.call().has("decimals") || c.Number("decimals") == 0;
   return to_integers ? Rounded(c, Opcode::kRound) : Scalar();
@@ -354,19 +382,19 @@ Scalar Square(ScalarCall& c) {
   const Scalar x = c.In(0);
   return x * x;
 }
-Scalar Subtract(ScalarCall& c) { return IsArithmetic(c) ? Combined(c, c.In(0), c.In(1), -1) : Scalar(); }
+Scalar Subtract(ScalarCall& c) { return IsDifference(c) ? Combined(c, c.In(0), c.In(1), -1) : Scalar(); }
 Scalar Tan(ScalarCall& c) { return Floating(c, Opcode::kTan); }
 Scalar Tanh(ScalarCall& c) { return Floating(c, Opcode::kTanh); }
 Scalar Threshold(ScalarCall& c) {
   const std::optional<double> threshold = c.Number("threshold"), value = c.Number("value");
-  if (!IsArithmetic(c) || !threshold || !value) return {};
+  if (!c.is_floating() || !threshold || !value) return {};
   const Scalar x = c.In(0);
   return Select(x <= *threshold, x.Like(*value), x);
 }
 Scalar To(ScalarCall& c) { return c.In(0, c.result()); }
 Scalar Trunc(ScalarCall& c) { return Rounded(c, Opcode::kTruncate); }
 Scalar Where(ScalarCall& c) {
-  if (c.call().num_inputs() != 3) return {};
+  if (c.call().num_inputs() != 3 || !IsBool(c, 0) || !c.NumbersFit(c.computed())) return {};
   return Select(c.In(0, fuser::Dtype::kBool), c.In(1), c.In(2));
 }
 

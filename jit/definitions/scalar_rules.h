@@ -39,6 +39,8 @@ class ScalarCall {
   fuser::Scalar Constant(fuser::Dtype dtype, double value) const { return {builder_, builder_.Constant(dtype, value)}; }
   // The operand of that name if it is a constant number.
   std::optional<double> Number(std::string_view name) const;
+  // Whether the dtype, if it is one of integers, can hold all operands that are constant integers.
+  bool NumbersFit(fuser::Dtype dtype) const;
   // The dtype that type promotion gives these two operands, or that it is computed in; null: kernels have none.
   std::optional<fuser::Dtype> Common(size_t a, size_t b) const;
 

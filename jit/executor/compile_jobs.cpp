@@ -67,20 +67,45 @@ CompileJob CompileJobs::NewJob(const std::shared_ptr<CodeEntry>& entry, const st
   CompileJob job;
   job.graph = plans_.name(entry->method());
   job.worth = [entry] { return static_cast<double>(entry->all_calls()); };
+  AddPlan(job, entry, shape, std::move(install), nullptr);
+  return job;
+}
+
+void CompileJobs::AddPlan(CompileJob& job, const std::shared_ptr<CodeEntry>& entry,
+                          const std::optional<ExactShape>& shape, Install install, std::shared_ptr<Kernels> lacking) {
   const auto optimised = std::make_shared<OptimisedPlan>();
-  job.stages.push_back({"passes", [this, entry, shape, optimised](CompileProgress& progress) {
-                          *optimised = Optimise(*entry, shape, progress);
+  job.stages.push_back({"passes", [this, entry, shape, optimised, lacking](CompileProgress& progress) {
+                          *optimised = Optimise(*entry, shape, lacking == nullptr, progress);
+                          if (lacking != nullptr) *lacking = optimised->kernels;
                         }});
   job.stages.push_back({"code", [this, entry, optimised, install = std::move(install)](CompileProgress& progress) {
                           install(plans_.Generate(entry->method(), std::move(*optimised), &progress));
                         }});
-  return job;
+}
+
+void CompileJobs::AddPlanWithKernels(CompileJob& job, const std::shared_ptr<CodeEntry>& entry,
+                                     std::shared_ptr<Kernels> lacking) {
+  job.stages.push_back({"kernels", [this, lacking](CompileProgress& progress) {
+                          for (const std::string& text : *lacking) {
+                            plans_.settings().kernels->Get(text, [&] { progress.Begin("code of a kernel"); });
+                          }
+                        }});
+  job.stages.push_back({"plan with kernels", [this, entry, lacking](CompileProgress& progress) {
+                          if (lacking->empty()) return;
+                          OptimisedPlan optimised = Optimise(*entry, std::nullopt, /*makes_kernels=*/false, progress);
+                          const auto plan = plans_.Generate(entry->method(), std::move(optimised), &progress);
+                          plans_.cache().Replace(*entry, plan, BytesOfPlan(*entry, *plan));
+                        }});
 }
 
 CompileJob CompileJobs::FirstJob(const std::shared_ptr<CodeEntry>& entry) {
-  CompileJob job = NewJob(entry, std::nullopt, [this, entry](const std::shared_ptr<const ExecutionPlan>& plan) {
-    InstallFirst(entry, plan);
-  });
+  CompileJob job;
+  job.graph = plans_.name(entry->method());
+  job.worth = [entry] { return static_cast<double>(entry->all_calls()); };
+  const auto lacking = std::make_shared<Kernels>();
+  const auto install = [this, entry](const std::shared_ptr<const ExecutionPlan>& plan) { InstallFirst(entry, plan); };
+  AddPlan(job, entry, std::nullopt, install, lacking);
+  AddPlanWithKernels(job, entry, lacking);
   job.ended = [this, entry](CompileOutcome outcome) {
     if (outcome == CompileOutcome::kFailed) plans_.cache().Fail(*entry);
     if (WasNotRun(outcome)) plans_.cache().Postpone(*entry);
@@ -100,14 +125,17 @@ CompileJob CompileJobs::ExactJob(const std::shared_ptr<CodeEntry>& entry, const 
   return job;
 }
 
-OptimisedPlan CompileJobs::Optimise(CodeEntry& entry, const std::optional<ExactShape>& shape,
+OptimisedPlan CompileJobs::Optimise(CodeEntry& entry, const std::optional<ExactShape>& shape, bool makes_kernels,
                                     CompileProgress& progress) {
   const uint32_t profile_runs = plans_.settings().profile_runs;
   if (entry.profile() == nullptr && entry.earlier() != nullptr && entry.earlier()->speculation) {
     plans_.MakeProfile(entry, profile_runs);
   }
   const std::optional<ExactShape> likely = shape ? std::nullopt : LikelyShape(entry);
-  PlanRequest request{.spec = entry.spec(), .shape = shape ? &*shape : nullptr, .likely = likely ? &*likely : nullptr};
+  PlanRequest request{.spec = entry.spec(),
+                      .shape = shape ? &*shape : nullptr,
+                      .likely = likely ? &*likely : nullptr,
+                      .makes_kernels = makes_kernels};
   if (EntryProfile* profile = entry.profile()) {
     SpeculationProfile known = profile->Snapshot();
     request.profile = std::move(known.seen);

@@ -1,5 +1,7 @@
 // The jobs that compile one model's plans in the background: what each of them does, and what becomes of an entry whose
-// job did not come to its end. A job has two stages: the passes over a plan's graph, and the code that is made of it.
+// job did not come to its end. A job's stages are the passes over a plan's graph and the code that is made of it. The
+// first plan of an entry does without the fused kernels that were not made before: it is installed, the kernels are
+// made, and a plan with them takes its place.
 #pragma once
 
 #include <chrono>
@@ -8,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "jit/executor/background_compiler.h"
@@ -43,11 +46,19 @@ class CompileJobs {
  private:
   using Install = std::function<void(const std::shared_ptr<const ExecutionPlan>&)>;
 
+  using Kernels = std::vector<std::string>;
+
   // Of a plan for `shape` alone, or for all shapes; its `ended` does nothing yet.
   CompileJob NewJob(const std::shared_ptr<CodeEntry>& entry, const std::optional<ExactShape>& shape, Install install);
+  // The stages that make a plan. One that lacks kernels says which, where `lacking` is not null, and else makes them.
+  void AddPlan(CompileJob& job, const std::shared_ptr<CodeEntry>& entry, const std::optional<ExactShape>& shape,
+               Install install, std::shared_ptr<Kernels> lacking);
+  // The stages that make the kernels that were lacking, and a plan with them; nothing where there are none.
+  void AddPlanWithKernels(CompileJob& job, const std::shared_ptr<CodeEntry>& entry, std::shared_ptr<Kernels> lacking);
   CompileJob FirstJob(const std::shared_ptr<CodeEntry>& entry);
   CompileJob ExactJob(const std::shared_ptr<CodeEntry>& entry, const ExactShape& shape, uint64_t calls);
-  OptimisedPlan Optimise(CodeEntry& entry, const std::optional<ExactShape>& shape, CompileProgress& progress);
+  OptimisedPlan Optimise(CodeEntry& entry, const std::optional<ExactShape>& shape, bool makes_kernels,
+                         CompileProgress& progress);
   void InstallFirst(const std::shared_ptr<CodeEntry>& entry, const std::shared_ptr<const ExecutionPlan>& plan);
 
   ModelPlans& plans_;

@@ -72,6 +72,7 @@ OptimisedPlan PlanCompiler::Optimise(const PlanRequest& request, CompileProgress
   inputs.state_writes = state_writes_;
   inputs.weights = weights_;
   inputs.kernels = kernels_.get();
+  inputs.makes_kernels = request.makes_kernels;
   inputs.guard_everywhere = guard_everywhere_;
   inputs.begin = begin;
   // The spec is of what callers give; a method's self comes before.
@@ -92,7 +93,8 @@ OptimisedPlan PlanCompiler::Optimise(const PlanRequest& request, CompileProgress
                                         .lacks_room = report.lacks_room,
                                         .passes = report.steps,
                                         .memory = report.memory};
-  return {plan.TakeGraph(), origin, std::chrono::steady_clock::now() - start};
+  std::vector<std::string> kernels = report.kernels;
+  return {plan.TakeGraph(), origin, std::chrono::steady_clock::now() - start, std::move(kernels)};
 }
 
 std::unique_ptr<const ExecutionPlan> PlanCompiler::Generate(OptimisedPlan optimised, CompileProgress* progress) const {

@@ -36,6 +36,7 @@ struct PlanRequest {
   uint32_t least_runs = 8;             // that must have seen what is speculated on
   const ExactShape* shape = nullptr;   // the only one that the plan is for; null: for all
   const ExactShape* likely = nullptr;  // one that calls may well have; null: not known
+  bool makes_kernels = true;           // as CompilationInputs'
 };
 
 // The graph of a plan after its passes, of which no code is made yet.
@@ -43,6 +44,7 @@ struct OptimisedPlan {
   std::unique_ptr<Graph> graph;
   ExecutionPlan::Origin origin;
   std::chrono::nanoseconds time{0};  // that it took
+  std::vector<std::string> kernels;  // texts of those that it would have and whose code was not made yet
 };
 
 // Thread-safe.

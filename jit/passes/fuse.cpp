@@ -33,7 +33,8 @@ constexpr size_t kMostNodes = 64;
 class Fuser {
  public:
   explicit Fuser(Compilation& compilation)
-      : graph_(compilation.graph()),
+      : compilation_(compilation),
+        graph_(compilation.graph()),
         facts_(compilation.facts()),
         memory_(compilation.memory()),
         kernels_(*compilation.inputs().kernels) {}
@@ -121,6 +122,14 @@ class Fuser {
     std::ranges::sort(into->nodes, {}, [&](const Node* node) { return positions_.at(node); });
   }
 
+  // Null: none, or none yet.
+  std::shared_ptr<const fuser::KernelCode> CodeOf(const std::string& text) {
+    if (const auto known = kernels_.Find(text)) return *known;
+    if (compilation_.inputs().makes_kernels) return kernels_.Get(text, [this] { compilation_.Rest(); });
+    compilation_.report().kernels.push_back(text);
+    return nullptr;
+  }
+
   // Whether nobody can tell the tensor from new memory in its order: the strides of dimensions of one element may
   // differ.
   bool HasStridesOfNew(const Value& value) const {
@@ -142,7 +151,7 @@ class Fuser {
     std::optional<LoweredGroup> lowered = LowerGroup(fused, facts_);
     if (!lowered || lowered->operands.size() + 1 > kMostOperands) return;
     const std::string text = fuser::Print(lowered->kernel);
-    std::shared_ptr<const fuser::KernelCode> code = kernels_.Get(text);
+    std::shared_ptr<const fuser::KernelCode> code = CodeOf(text);
     if (code == nullptr) return;
     auto kernel = c10::make_intrusive<fuser::FusedKernel>(std::move(lowered->signature), text, std::move(code));
 
@@ -167,6 +176,7 @@ class Fuser {
     changed_ = true;
   }
 
+  Compilation& compilation_;
   Graph& graph_;
   ValueFactTable& facts_;
   const WrittenMemory& memory_;

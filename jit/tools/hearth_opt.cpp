@@ -135,7 +135,10 @@ const Graph& EmittedGraph(const std::shared_ptr<CompilationUnit>& unit, std::sha
 // Has code for every kernel, none of which can be run: what is fused is to be looked at.
 class UnmadeKernels : public fuser::KernelSource {
  public:
-  std::shared_ptr<const fuser::KernelCode> Get(const std::string& text) override {
+  std::shared_ptr<const fuser::KernelCode> Get(const std::string& text, const std::function<void()>& rest) override {
+    return std::make_shared<fuser::KernelCode>();
+  }
+  std::optional<std::shared_ptr<const fuser::KernelCode>> Find(const std::string& text) const override {
     return std::make_shared<fuser::KernelCode>();
   }
 };

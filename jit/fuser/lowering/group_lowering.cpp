@@ -53,10 +53,10 @@ std::optional<size_t> RowOf(const Node& node, const RowRule& rule, const FusionS
   };
   std::vector<ValueFacts> given{facts.Of(*node.output())};
   const Call call(node, facts_of, facts.sizes(), given);
-  std::optional<std::vector<size_t>> dimensions = rule.dimensions(call);
+  std::optional<std::vector<size_t>> dimensions = space.sizes.empty() ? std::nullopt : rule.dimensions(call);
   if (!dimensions) return {};
   std::erase_if(*dimensions, [&](size_t dimension) { return space.sizes[dimension] == 1; });
-  if (dimensions->empty()) return {};
+  if (dimensions->empty() || dimensions->size() > space.nesting.size()) return {};
   std::vector<size_t> innermost(space.nesting.end() - static_cast<ptrdiff_t>(dimensions->size()), space.nesting.end());
   std::ranges::sort(innermost);
   std::ranges::sort(*dimensions);

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,8 @@
 #include <cerrno>
 #include <stdexcept>
 #include <system_error>
+
+#include "jit/support/processor_time.h"
 
 extern char** environ;
 
@@ -37,6 +40,8 @@ class WithoutSigPipe {
   sigset_t pipe_, before_;
 };
 
+constexpr int kLeastPriority = 19;
+
 [[noreturn]] void Fail(const std::string& what, int error) {
   throw std::runtime_error(what + ": " + std::system_category().message(error));
 }
@@ -59,6 +64,8 @@ CodegenProcess::CodegenProcess(const std::string& path) {
     Fail("cannot start " + path, error);
   }
   socket_ = ends[0];
+  setpriority(PRIO_PROCESS, static_cast<id_t>(pid_), kLeastPriority);
+  clock_getcpuclockid(pid_, &clock_);
 }
 
 CodegenProcess::~CodegenProcess() {
@@ -69,17 +76,33 @@ CodegenProcess::~CodegenProcess() {
   }
 }
 
-CodegenAnswer CodegenProcess::Ask(const CodegenRequest& request, std::chrono::milliseconds patience) {
+void CodegenProcess::Ask(const CodegenRequest& request, std::chrono::duration<double> patience) {
   const WithoutSigPipe guard;
+  may_use_ = used_ + patience;
+  give_up_ = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(10 * patience);
   WriteRequest(socket_, request);
+}
+
+bool CodegenProcess::HasAnswer() {
+  constexpr int kMilliseconds = 2;
   pollfd answer{.fd = socket_, .events = POLLIN, .revents = 0};
-  int ready = 0;
-  do {
-    ready = poll(&answer, 1, static_cast<int>(patience.count()));
-  } while (ready < 0 && errno == EINTR);
-  if (ready < 0) Fail("waiting for code", errno);
-  if (ready == 0) throw std::runtime_error("no code after " + std::to_string(patience.count()) + " ms");
-  return ReadAnswer(socket_);
+  const int ready = poll(&answer, 1, kMilliseconds);
+  if (ready < 0 && errno != EINTR) Fail("waiting for code", errno);
+  const std::chrono::duration<double> used = TimeOf(clock_);
+  AddProcessorTime(used - used_);
+  used_ = used;
+  if (ready > 0) return true;
+  if (used_ > may_use_ || std::chrono::steady_clock::now() > give_up_) throw std::runtime_error("it takes too long");
+  return false;
+}
+
+CodegenAnswer CodegenProcess::TakeAnswer() { return ReadAnswer(socket_); }
+
+CodegenProcess::Pause::Pause(CodegenProcess& process) : process_(process) { kill(process_.pid_, SIGSTOP); }
+
+CodegenProcess::Pause::~Pause() {
+  kill(process_.pid_, SIGCONT);
+  process_.give_up_ += std::chrono::steady_clock::now() - since_;
 }
 
 }  // namespace hearth::fuser

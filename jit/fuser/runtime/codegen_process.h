@@ -1,11 +1,13 @@
-// A helper process that makes machine code of kernels (image/codegen_protocol.h). It inherits nothing but a
-// socket and the standard error, and ends when this does.
+// A helper process that makes machine code of kernels (image/codegen_protocol.h). It inherits nothing but a socket and
+// the standard error, runs at the least of the usual priorities, and ends when this does. What it uses of the processor
+// while this waits counts as the waiting thread's (support/processor_time.h).
 //
 // Used by one thread at a time. Throws std::runtime_error where the helper cannot be started or has ended, answers in
 // another language, or takes longer than it may; it is then of no more use.
 #pragma once
 
 #include <sys/types.h>
+#include <time.h>
 
 #include <chrono>
 #include <string>
@@ -22,11 +24,31 @@ class CodegenProcess {
   CodegenProcess(const CodegenProcess&) = delete;
   CodegenProcess& operator=(const CodegenProcess&) = delete;
 
-  CodegenAnswer Ask(const CodegenRequest& request, std::chrono::milliseconds patience);
+  // Then the answer is waited for, for no more than so much of its processor time, nor ten times as long.
+  void Ask(const CodegenRequest& request, std::chrono::duration<double> patience);
+  // Waits a few milliseconds.
+  bool HasAnswer();
+  CodegenAnswer TakeAnswer();
+
+  // The helper stands still while this lives.
+  class Pause {
+   public:
+    explicit Pause(CodegenProcess& process);
+    ~Pause();
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+
+   private:
+    CodegenProcess& process_;
+    const std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+  };
 
  private:
   pid_t pid_ = -1;
-  int socket_ = -1;  // its standard input and output
+  clockid_t clock_ = 0;  // its processor time
+  int socket_ = -1;      // its standard input and output
+  std::chrono::duration<double> used_{0}, may_use_{0};
+  std::chrono::steady_clock::time_point give_up_;
 };
 
 }  // namespace hearth::fuser

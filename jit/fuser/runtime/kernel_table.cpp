@@ -30,19 +30,27 @@ std::shared_ptr<const KernelCode> Map(const std::string& bytes) {
 
 KernelTable::KernelTable(Settings settings) : settings_(std::move(settings)) {}
 
-std::shared_ptr<const KernelCode> KernelTable::Get(const std::string& text) {
-  const std::lock_guard lock(mutex_);
-  const auto [found, is_new] = kernels_.try_emplace(text);
-  if (!is_new) return found->second;
+std::shared_ptr<const KernelCode> KernelTable::Get(const std::string& text, const std::function<void()>& rest) {
+  const std::lock_guard making(making_);
+  if (const auto known = Find(text)) return *known;
   const auto start = std::chrono::steady_clock::now();
-  found->second = Make(text);
+  std::shared_ptr<const KernelCode> code = Make(text, rest);
+  const std::lock_guard lock(mutex_);
+  kernels_.emplace(text, code);
   counters_.time += std::chrono::steady_clock::now() - start;
-  if (found->second == nullptr) {
+  if (code == nullptr) {
     ++counters_.refused;
   } else {
     ++counters_.made;
-    counters_.bytes += found->second->bytes;
+    counters_.bytes += code->bytes;
   }
+  return code;
+}
+
+std::optional<std::shared_ptr<const KernelCode>> KernelTable::Find(const std::string& text) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = kernels_.find(text);
+  if (found == kernels_.end()) return {};
   return found->second;
 }
 
@@ -51,17 +59,28 @@ KernelTable::Counters KernelTable::counters() const {
   return counters_;
 }
 
-std::shared_ptr<const KernelCode> KernelTable::Make(const std::string& text) {
-  CodegenAnswer answer;
+std::shared_ptr<const KernelCode> KernelTable::Make(const std::string& text, const std::function<void()>& rest) {
+  std::string why;
+  bool is_wanted = true;
   try {
     if (process_ == nullptr) process_ = std::make_unique<CodegenProcess>(settings_.helper);
-    answer = process_->Ask({text, settings_.target}, settings_.patience);
+    process_->Ask({text, settings_.target}, settings_.patience);
+    while (!process_->HasAnswer()) {
+      const CodegenProcess::Pause paused(*process_);
+      is_wanted = false;
+      if (rest) rest();
+      is_wanted = true;
+    }
+    CodegenAnswer answer = process_->TakeAnswer();
     if (answer.ok) return Map(answer.bytes);
+    why = std::move(answer.bytes);
   } catch (const std::exception& error) {
+    // What it may still answer is nobody's.
     process_ = nullptr;
-    answer.bytes = error.what();
+    if (!is_wanted) throw;
+    why = error.what();
   }
-  Log().warn("no code for a kernel: {}", answer.bytes);
+  Log().warn("no code for a kernel: {}", why);
   Log().debug("the kernel: {}", text);
   return nullptr;
 }

@@ -34,18 +34,20 @@ class KernelTable : public KernelSource {
 
   explicit KernelTable(Settings settings);
 
-  // One at a time is made: others wait.
-  std::shared_ptr<const KernelCode> Get(const std::string& text) override;
+  // One at a time is made: others wait. The helper's time of the processor is the thread's (support/processor_time.h).
+  std::shared_ptr<const KernelCode> Get(const std::string& text, const std::function<void()>& rest) override;
+  std::optional<std::shared_ptr<const KernelCode>> Find(const std::string& text) const override;
   Counters counters() const;
 
  private:
-  std::shared_ptr<const KernelCode> Make(const std::string& text);
+  std::shared_ptr<const KernelCode> Make(const std::string& text, const std::function<void()>& rest);
 
   const Settings settings_;
-  mutable std::mutex mutex_;
+  std::mutex making_;  // held for as long as that takes
+  std::unique_ptr<CodegenProcess> process_;
+  mutable std::mutex mutex_;  // of what follows, and taken after making_
   std::unordered_map<std::string, std::shared_ptr<const KernelCode>> kernels_;  // null: refused
   Counters counters_;
-  std::unique_ptr<CodegenProcess> process_;
 };
 
 }  // namespace hearth::fuser
