@@ -19,7 +19,7 @@
 set(HEARTH_ROOM_support "")
 set(HEARTH_ROOM_fuser_ir "")
 set(HEARTH_ROOM_fuser_image "")
-set(HEARTH_ROOM_fuser_llvm fuser_ir fuser_image)
+set(HEARTH_ROOM_fuser_llvm fuser_ir fuser_image support)
 set(HEARTH_ROOM_fuser_runtime support fuser_image)
 set(HEARTH_ROOM_operators support fuser_runtime)
 set(HEARTH_ROOM_ir operators)

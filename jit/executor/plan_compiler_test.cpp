@@ -3,7 +3,10 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +41,45 @@ TEST(PlanCompilerTest, PlansKnowWhatTheFunctionsThatTheyCallDo) {
   };
   EXPECT_FALSE(asks(&effects)) << "the function does not change what its argument is";
   EXPECT_TRUE(asks(nullptr)) << "it might";
+}
+
+constexpr char kPointwise[] = R"(graph(%x : Tensor):
+  %y : Tensor = aten::tanh(%x)
+  %z : Tensor = aten::relu(%y)
+  return (%z)
+)";
+
+// Has code, which nobody runs, for what was asked for.
+class AskedKernels : public fuser::KernelSource {
+ public:
+  std::shared_ptr<const fuser::KernelCode> Get(const std::string& text, const std::function<void()>& rest) override {
+    return *asked_.emplace(text, std::make_shared<fuser::KernelCode>()).first->second;
+  }
+  std::optional<std::shared_ptr<const fuser::KernelCode>> Find(const std::string& text) const override {
+    const auto found = asked_.find(text);
+    return found == asked_.end() ? std::nullopt : found->second;
+  }
+
+ private:
+  std::map<std::string, std::optional<std::shared_ptr<const fuser::KernelCode>>> asked_;
+};
+
+TEST(PlanCompilerTest, APlanNeedNotWaitForItsKernelsAndHasThemOnceTheyAreMade) {
+  const IrFile file(std::make_shared<const Source>(kPointwise, "model.ir"));
+  const UnitEffects effects(file.unit());
+  const ArgumentSpec spec = ArgumentSpec::Of(std::vector<c10::IValue>{at::zeros({2, 3})}).value();
+  const auto kernels = std::make_shared<AskedKernels>();
+  const PlanCompiler compiler(file.graph(), "f", /*guard_everywhere=*/false, nullptr, {}, &effects, nullptr, kernels);
+  const auto is_fused = [](const OptimisedPlan& plan) {
+    return PrintGraph(*plan.graph).find("hearth::fused") != std::string::npos;
+  };
+  const OptimisedPlan first = compiler.Optimise({.spec = spec, .makes_kernels = false}, nullptr);
+  EXPECT_FALSE(is_fused(first));
+  ASSERT_EQ(first.kernels.size(), 1U);
+  kernels->Get(first.kernels[0], {});
+  const OptimisedPlan second = compiler.Optimise({.spec = spec, .makes_kernels = false}, nullptr);
+  EXPECT_TRUE(is_fused(second));
+  EXPECT_TRUE(second.kernels.empty());
 }
 
 }  // namespace

@@ -1,11 +1,9 @@
-// hearth-codegen: the compiler of the fuser as a program of its own, so that the daemon need not link LLVM and bounds,
-// interrupts and survives it.
-//
-//   hearth-codegen                                            answers requests until the end of its input
-//                                                             (jit/fuser/image/codegen_protocol.h)
-//   hearth-codegen --emit=WHAT [--target=T] FILE               compiles one kernel's text and prints a stage of it:
-//   loops, llvm,
-//                                                             asm or image
+// hearth-codegen: the compiler of the fuser as a program of its own, so that the daemon does without LLVM and bounds,
+// interrupts and survives it. Without arguments it answers requests until the end of its input
+// (image/codegen_protocol.h); with a file, it shows what becomes of one kernel.
+#include <CLI/CLI.hpp>
+
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <exception>
@@ -15,20 +13,19 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "jit/fuser/image/codegen_protocol.h"
 #include "jit/fuser/ir/parser.h"
 #include "jit/fuser/ir/printer.h"
 #include "jit/fuser/ir/verifier.h"
 #include "jit/fuser/llvm/generate.h"
+#include "jit/support/version.h"
 
 namespace hearth::fuser {
 namespace {
 
-constexpr char kUsage[] =
-    "usage: hearth-codegen [--emit=loops|llvm|asm|image [--target=native|PROCESSOR[,+FEATURE|,-FEATURE]...] FILE]\n"
-    "Without --emit: answers requests on standard input until it ends. \"-\" is standard input.\n";
+// More than any kernel takes to compile by far.
+constexpr rlim_t kMostBytes = rlim_t{2} << 30;
 
 Kernel WellFormed(std::string_view text) {
   Kernel kernel = Parse(text);
@@ -45,9 +42,10 @@ CodegenAnswer Answer(const CodegenRequest& request) {
   }
 }
 
-int Serve() {
+void Serve() {
+  const rlimit limit{kMostBytes, kMostBytes};
+  setrlimit(RLIMIT_DATA, &limit);
   while (const auto request = ReadRequest(STDIN_FILENO)) WriteAnswer(STDOUT_FILENO, Answer(*request));
-  return 0;
 }
 
 std::string ReadAll(const std::string& path) {
@@ -61,43 +59,33 @@ std::string Emit(std::string_view what, const Kernel& kernel, const HostTarget& 
   if (what == "loops") return Print(PrepareForCpu(kernel));
   if (what == "llvm") return GenerateLlvm(kernel, target);
   if (what == "asm") return GenerateAssembly(kernel, target);
-  if (what == "image") return SerializeKernelImage(Generate(kernel, target));
-  throw std::runtime_error("--emit is loops, llvm, asm or image");
-}
-
-int Run(const std::vector<std::string_view>& arguments) {
-  if (arguments.empty()) return Serve();
-  std::string emit;
-  std::string target = "native";
-  std::string file;
-  for (const std::string_view argument : arguments) {
-    if (argument.starts_with("--emit=")) {
-      emit = argument.substr(7);
-    } else if (argument.starts_with("--target=")) {
-      target = argument.substr(9);
-    } else if (file.empty() && (argument == "-" || !argument.starts_with("-"))) {
-      file = argument;
-    } else {
-      std::cerr << kUsage;
-      return argument == "--help" ? 0 : 2;
-    }
-  }
-  if (emit.empty() || file.empty()) {
-    std::cerr << kUsage;
-    return 2;
-  }
-  std::cout << Emit(emit, WellFormed(ReadAll(file)), HostTarget::OfText(target));
-  return 0;
+  return SerializeKernelImage(Generate(kernel, target));
 }
 
 }  // namespace
 }  // namespace hearth::fuser
 
 int main(int argc, char** argv) {
+  std::string emit = "asm", target = "native", file;
+  CLI::App app{"Makes machine code of kernels. Without a file: answers hearthd on standard input until that ends."};
+  app.set_version_flag("--version", std::string("hearth-codegen ") + hearth::kVersion);
+  app.add_option("file", file, "a kernel's loop IR; - is standard input");
+  app.add_option("--emit", emit, "what to print of it: loops, llvm, asm, or the image that hearthd loads")
+      ->check(CLI::IsMember({"loops", "llvm", "asm", "image"}))
+      ->capture_default_str();
+  app.add_option("--target", target, "native, or a processor as LLVM names it, with features: x86-64-v3,+avx512f")
+      ->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
   try {
-    return hearth::fuser::Run({argv + 1, argv + argc});
+    using namespace hearth::fuser;
+    if (file.empty()) {
+      Serve();
+    } else {
+      std::cout << Emit(emit, WellFormed(ReadAll(file)), HostTarget::OfText(target));
+    }
   } catch (const std::exception& error) {
     std::cerr << "hearth-codegen: " << error.what() << "\n";
     return 1;
   }
+  return 0;
 }

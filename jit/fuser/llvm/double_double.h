@@ -2,31 +2,31 @@
 // Technique for Extending the Available Precision", 1971).
 #pragma once
 
-#include "jit/fuser/llvm/scalar.h"
+#include "jit/fuser/llvm/llvm_scalar.h"
 
 namespace hearth::fuser {
 
 struct DoubleDouble {
-  Scalar high;
-  Scalar low;
+  LlvmScalar high;
+  LlvmScalar low;
 };
 
 // a + b exactly, where |a| >= |b|.
-inline DoubleDouble FastTwoSum(Scalar a, Scalar b) {
-  const Scalar sum = a + b;
+inline DoubleDouble FastTwoSum(LlvmScalar a, LlvmScalar b) {
+  const LlvmScalar sum = a + b;
   return {sum, b - (sum - a)};
 }
 
 // a + b exactly.
-inline DoubleDouble TwoSum(Scalar a, Scalar b) {
-  const Scalar sum = a + b;
-  const Scalar b_part = sum - a;
+inline DoubleDouble TwoSum(LlvmScalar a, LlvmScalar b) {
+  const LlvmScalar sum = a + b;
+  const LlvmScalar b_part = sum - a;
   return {sum, (a - (sum - b_part)) + (b - b_part)};
 }
 
 // a * b exactly.
-inline DoubleDouble TwoProduct(Scalar a, Scalar b) {
-  const Scalar product = a * b;
+inline DoubleDouble TwoProduct(LlvmScalar a, LlvmScalar b) {
+  const LlvmScalar product = a * b;
   return {product, ProductTail(a, b, product)};
 }
 

@@ -149,16 +149,16 @@ void FunctionEmitter::SetNext(const Loop& loop, Value* index, std::vector<Phi>* 
   size_t i = 0;
   for (const Carried& carried : loop.carried) (*phis)[i++].next = values_[carried.next];
   for (const Accumulator& accumulator : loop.accumulators) {
-    const Scalar element = ScalarOf(accumulator.element);
-    const Scalar so_far(context_, (*phis)[i].phi);
+    const LlvmScalar element = ScalarOf(accumulator.element);
+    const LlvmScalar so_far(context_, (*phis)[i].phi);
     if (!IsArgReduction(accumulator.reduction)) {
       (*phis)[i++].next = Accumulate(accumulator.reduction, dtypes_[accumulator.element], so_far, element);
       continue;
     }
-    const Scalar is_better = IsBetter(accumulator.reduction, dtypes_[accumulator.element], element, so_far);
+    const LlvmScalar is_better = IsBetter(accumulator.reduction, dtypes_[accumulator.element], element, so_far);
     (*phis)[i++].next = Select(is_better, element, so_far).value();
-    const Scalar place(context_, (*phis)[i].phi);
-    (*phis)[i++].next = Select(is_better, Scalar(context_, index), place).value();
+    const LlvmScalar place(context_, (*phis)[i].phi);
+    (*phis)[i++].next = Select(is_better, LlvmScalar(context_, index), place).value();
   }
 }
 
@@ -178,9 +178,9 @@ Value* FunctionEmitter::IdentityOf(Reduction reduction, Dtype dtype) {
       type, is_minimum ? llvm::APInt::getSignedMaxValue(width) : llvm::APInt::getSignedMinValue(width));
 }
 
-Value* FunctionEmitter::Accumulate(Reduction reduction, Dtype dtype, Scalar so_far, Scalar element) {
+Value* FunctionEmitter::Accumulate(Reduction reduction, Dtype dtype, LlvmScalar so_far, LlvmScalar element) {
   if (reduction == Reduction::kMinimum || reduction == Reduction::kMaximum) {
-    const Scalar operands[] = {so_far, element};
+    const LlvmScalar operands[] = {so_far, element};
     return Compute(reduction == Reduction::kMinimum ? Opcode::kMinimum : Opcode::kMaximum, dtype, operands).value();
   }
   const bool is_sum = reduction == Reduction::kSum;
@@ -197,12 +197,12 @@ Value* FunctionEmitter::Accumulate(Reduction reduction, Dtype dtype, Scalar so_f
   return next;
 }
 
-Scalar FunctionEmitter::IsBetter(Reduction reduction, Dtype dtype, Scalar element, Scalar best) {
+LlvmScalar FunctionEmitter::IsBetter(Reduction reduction, Dtype dtype, LlvmScalar element, LlvmScalar best) {
   const bool is_minimum = reduction == Reduction::kArgMinimum;
-  const Scalar low = is_minimum ? element : best;
-  const Scalar high = is_minimum ? best : element;
+  const LlvmScalar low = is_minimum ? element : best;
+  const LlvmScalar high = is_minimum ? best : element;
   if (!IsFloating(dtype)) {
-    const Scalar operands[] = {low, high};
+    const LlvmScalar operands[] = {low, high};
     return Compute(Opcode::kLess, dtype, operands);
   }
   return (Less(low, high) | IsNan(element)) & !IsNan(best);
@@ -265,7 +265,7 @@ Value* FunctionEmitter::ValueOf(const Instruction& instruction) {
     case Opcode::kBitcast:
       return Reinterpret(ScalarOf(ids[0]), instruction.dtype).value();
     default: {
-      std::vector<Scalar> operands;
+      std::vector<LlvmScalar> operands;
       for (const ValueId id : ids) operands.push_back(ScalarOf(id));
       return Compute(instruction.opcode, dtypes_[ids.back()], operands).value();
     }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "jit/fuser/ir/kernel.h"
-#include "jit/fuser/llvm/scalar.h"
+#include "jit/fuser/llvm/llvm_scalar.h"
 
 namespace hearth::fuser {
 
@@ -43,7 +43,7 @@ class FunctionEmitter {
   llvm::Value* WorkOf(const Body& body);
 
  private:
-  Scalar ScalarOf(ValueId value) { return {context_, values_[value]}; }
+  LlvmScalar ScalarOf(ValueId value) { return {context_, values_[value]}; }
 
   // ---- Loops ----
 
@@ -58,10 +58,10 @@ class FunctionEmitter {
   std::vector<Phi> PhisOf(const Loop& loop);
   void SetNext(const Loop& loop, llvm::Value* index, std::vector<Phi>* phis);
   llvm::Value* IdentityOf(Reduction reduction, Dtype dtype);
-  llvm::Value* Accumulate(Reduction reduction, Dtype dtype, Scalar so_far, Scalar element);
+  llvm::Value* Accumulate(Reduction reduction, Dtype dtype, LlvmScalar so_far, LlvmScalar element);
 
   // A NaN is better than any number, and of equals the first is kept.
-  Scalar IsBetter(Reduction reduction, Dtype dtype, Scalar element, Scalar best);
+  LlvmScalar IsBetter(Reduction reduction, Dtype dtype, LlvmScalar element, LlvmScalar best);
   llvm::MDNode* LoopMetadata(const Loop& loop, llvm::MDNode* access_group);
 
   // ---- Statements ----

@@ -62,7 +62,7 @@ class KernelEmitter {
 
   // Converts to an integer from 1 to 2^62; f64 beyond i64 would be undefined.
   Value* Saturated(Value* number) {
-    Scalar work(context_, number);
+    LlvmScalar work(context_, number);
     work = ClampAbove(ClampBelow(work, 1.0), 0x1p62);
     return builder_.CreateFPToSI(work.value(), builder_.getInt64Ty());
   }

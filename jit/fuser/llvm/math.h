@@ -11,52 +11,52 @@
 // Polynomials are those of math_polynomials.h. Without FMA the errors are larger.
 #pragma once
 
-#include "jit/fuser/llvm/scalar.h"
+#include "jit/fuser/llvm/llvm_scalar.h"
 
 namespace hearth::fuser {
 
 // ---- math_exp.cpp ----
-Scalar Exp(Scalar x);
-Scalar Exp2(Scalar x);
-Scalar Expm1(Scalar x);
-Scalar Sinh(Scalar x);
-Scalar Cosh(Scalar x);
-Scalar Tanh(Scalar x);
+LlvmScalar Exp(LlvmScalar x);
+LlvmScalar Exp2(LlvmScalar x);
+LlvmScalar Expm1(LlvmScalar x);
+LlvmScalar Sinh(LlvmScalar x);
+LlvmScalar Cosh(LlvmScalar x);
+LlvmScalar Tanh(LlvmScalar x);
 
 // x = n ln(2) + r, |r| <= ln(2) / 2 and a little: n as an integer, and expm1(r). For |n| < 2^21.
 struct ExpParts {
-  Scalar n;
-  Scalar expm1;
+  LlvmScalar n;
+  LlvmScalar expm1;
 };
-ExpParts ReduceExp(Scalar x);
+ExpParts ReduceExp(LlvmScalar x);
 // twice / 2 * 2^n, rounded once, where `twice` is near 2 and n from -180 to 128 in f32, -1270 to 1024 in f64.
-Scalar ScaleHalf(Scalar twice, Scalar n);
+LlvmScalar ScaleHalf(LlvmScalar twice, LlvmScalar n);
 // 2^n where that is neither subnormal nor infinite.
-Scalar PowerOfTwo(Scalar n);
+LlvmScalar PowerOfTwo(LlvmScalar n);
 
 // ---- math_log.cpp ----
-Scalar Log(Scalar x);
-Scalar Log2(Scalar x);
-Scalar Log10(Scalar x);
-Scalar Log1p(Scalar x);
-Scalar Asinh(Scalar x);
-Scalar Acosh(Scalar x);
-Scalar Atanh(Scalar x);
+LlvmScalar Log(LlvmScalar x);
+LlvmScalar Log2(LlvmScalar x);
+LlvmScalar Log10(LlvmScalar x);
+LlvmScalar Log1p(LlvmScalar x);
+LlvmScalar Asinh(LlvmScalar x);
+LlvmScalar Acosh(LlvmScalar x);
+LlvmScalar Atanh(LlvmScalar x);
 
 // ---- math_trigonometry.cpp ----
-Scalar Sin(Scalar x);
-Scalar Cos(Scalar x);
-Scalar Tan(Scalar x);
-Scalar Asin(Scalar x);
-Scalar Acos(Scalar x);
-Scalar Atan(Scalar x);
-Scalar Atan2(Scalar y, Scalar x);
+LlvmScalar Sin(LlvmScalar x);
+LlvmScalar Cos(LlvmScalar x);
+LlvmScalar Tan(LlvmScalar x);
+LlvmScalar Asin(LlvmScalar x);
+LlvmScalar Acos(LlvmScalar x);
+LlvmScalar Atan(LlvmScalar x);
+LlvmScalar Atan2(LlvmScalar y, LlvmScalar x);
 
 // ---- math_erf.cpp ----
-Scalar Erf(Scalar x);
-Scalar Erfc(Scalar x);
+LlvmScalar Erf(LlvmScalar x);
+LlvmScalar Erfc(LlvmScalar x);
 
 // ---- math_power.cpp ----
-Scalar Power(Scalar x, Scalar y);
+LlvmScalar Power(LlvmScalar x, LlvmScalar y);
 
 }  // namespace hearth::fuser

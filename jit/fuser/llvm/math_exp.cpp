@@ -20,112 +20,112 @@ constexpr ExpConstants kExp32 = {12582912.0, 1.44269504088896341, 0.693359375, -
 constexpr ExpConstants kExp64 = {
     6755399441055744.0, 1.44269504088896341, 6.93147180369123816490e-01, 1.90821492927058770002e-10, 52, 1023, 256};
 
-const ExpConstants& ExpConstantsOf(const Scalar& x) { return x.width() == 64 ? kExp64 : kExp32; }
+const ExpConstants& ExpConstantsOf(const LlvmScalar& x) { return x.width() == 64 ? kExp64 : kExp32; }
 
-Scalar Expm1Tail(Scalar r) {
+LlvmScalar Expm1Tail(LlvmScalar r) {
   return r.is_double() ? Polynomial(r, polynomials::kExpm164) : Polynomial(r, polynomials::kExpm132);
 }
 
 // Good enough for 1 + r + r^2 tail.
-Scalar ExpTail(Scalar r) {
+LlvmScalar ExpTail(LlvmScalar r) {
   return r.is_double() ? Polynomial(r, polynomials::kExpm164) : Polynomial(r, polynomials::kExp32);
 }
 
 // The number that was added to the shift, as an integer.
-Scalar IntegerOfShifted(Scalar shifted, double shift) { return BitsOf(shifted) - BitsOf(shifted.Like(shift)); }
+LlvmScalar IntegerOfShifted(LlvmScalar shifted, double shift) { return BitsOf(shifted) - BitsOf(shifted.Like(shift)); }
 
-ExpParts ReduceExp(Scalar x, Scalar (*tail)(Scalar)) {
+ExpParts ReduceExp(LlvmScalar x, LlvmScalar (*tail)(LlvmScalar)) {
   const ExpConstants& constants = ExpConstantsOf(x);
-  const Scalar shifted = MulAdd(x, constants.log2_e, constants.shift);
-  const Scalar n = shifted - constants.shift;
-  const Scalar r = MulAdd(n, -constants.ln2_low, MulAdd(n, -constants.ln2_high, x));
+  const LlvmScalar shifted = MulAdd(x, constants.log2_e, constants.shift);
+  const LlvmScalar n = shifted - constants.shift;
+  const LlvmScalar r = MulAdd(n, -constants.ln2_low, MulAdd(n, -constants.ln2_high, x));
   return {IntegerOfShifted(shifted, constants.shift), MulAdd(r * r, tail(r), r)};
 }
 
 // expm1 of what is within the range, without regard to -0.
-Scalar Expm1Within(Scalar x) {
+LlvmScalar Expm1Within(LlvmScalar x) {
   const ExpParts parts = ReduceExp(x);
-  const Scalar scale = PowerOfTwo(parts.n - 1);
+  const LlvmScalar scale = PowerOfTwo(parts.n - 1);
   return 2.0 * MulAdd(scale, parts.expm1, scale - 0.5);
 }
 
 // e^|x| / 2 and e^-|x| / 2 without overflow before sinh and cosh overflow.
 struct HalfExps {
-  Scalar up;
-  Scalar down;
+  LlvmScalar up;
+  LlvmScalar down;
 };
-HalfExps HalvesOf(Scalar magnitude) {
+HalfExps HalvesOf(LlvmScalar magnitude) {
   const ExpParts parts = ReduceExp(ClampAbove(magnitude, magnitude.is_double() ? 711.0 : 90.0));
-  const Scalar up = (parts.expm1 + 1.0) * PowerOfTwo(parts.n - 2) * 2.0;
+  const LlvmScalar up = (parts.expm1 + 1.0) * PowerOfTwo(parts.n - 2) * 2.0;
   return {up, 0.25 / up};
 }
 
 }  // namespace
 
-Scalar PowerOfTwo(Scalar n) {
+LlvmScalar PowerOfTwo(LlvmScalar n) {
   const ExpConstants& constants = ExpConstantsOf(n);
   return FloatOfBits((n + constants.bias) << constants.mantissa_bits);
 }
 
-Scalar ScaleHalf(Scalar twice, Scalar n) {
+LlvmScalar ScaleHalf(LlvmScalar twice, LlvmScalar n) {
   // 2^(n - 1) is finite for all results that are. Where it would be subnormal, by way of a larger one.
   const ExpConstants& constants = ExpConstantsOf(n);
-  const Scalar small = Less(n, 2 - constants.bias);
-  const Scalar scaled = twice * PowerOfTwo(Select(small, n + constants.raised, n) - 1);
+  const LlvmScalar small = Less(n, 2 - constants.bias);
+  const LlvmScalar scaled = twice * PowerOfTwo(Select(small, n + constants.raised, n) - 1);
   return Select(small, scaled * std::ldexp(1.0, -constants.raised), scaled);
 }
 
-ExpParts ReduceExp(Scalar x) { return ReduceExp(x, Expm1Tail); }
+ExpParts ReduceExp(LlvmScalar x) { return ReduceExp(x, Expm1Tail); }
 
-Scalar Exp(Scalar x) {
+LlvmScalar Exp(LlvmScalar x) {
   // Beyond the bounds the result is 0 or infinity as at them.
-  const Scalar bounded =
+  const LlvmScalar bounded =
       x.is_double() ? ClampAbove(ClampBelow(x, -746.0), 710.0) : ClampAbove(ClampBelow(x, -104.0), 89.0);
   const auto [n, expm1] = ReduceExp(bounded, ExpTail);
   return ScaleHalf(MulAdd(expm1, 2.0, 2.0), n);
 }
 
-Scalar Exp2(Scalar x) {
+LlvmScalar Exp2(LlvmScalar x) {
   const ExpConstants& constants = ExpConstantsOf(x);
-  const Scalar bounded =
+  const LlvmScalar bounded =
       x.is_double() ? ClampAbove(ClampBelow(x, -1076.0), 1025.0) : ClampAbove(ClampBelow(x, -151.0), 129.0);
-  const Scalar shifted = bounded + constants.shift;
-  const Scalar r = (bounded - (shifted - constants.shift)) * 0.693147180559945309;
+  const LlvmScalar shifted = bounded + constants.shift;
+  const LlvmScalar r = (bounded - (shifted - constants.shift)) * 0.693147180559945309;
   return ScaleHalf(MulAdd(MulAdd(r * r, ExpTail(r), r), 2.0, 2.0), IntegerOfShifted(shifted, constants.shift));
 }
 
-Scalar Expm1(Scalar x) {
-  const Scalar bounded =
+LlvmScalar Expm1(LlvmScalar x) {
+  const LlvmScalar bounded =
       x.is_double() ? ClampAbove(ClampBelow(x, -40.0), 710.0) : ClampAbove(ClampBelow(x, -20.0), 89.0);
   return CopySign(Expm1Within(bounded), x);
 }
 
-Scalar Sinh(Scalar x) {
-  const Scalar magnitude = Absolute(x);
+LlvmScalar Sinh(LlvmScalar x) {
+  const LlvmScalar magnitude = Absolute(x);
   // Where it is small, by expm1: e^x - e^-x would cancel.
-  const Scalar expm1 = Expm1Within(ClampAbove(magnitude, 2.0));
-  const Scalar small = 0.5 * (expm1 + expm1 / (expm1 + 1.0));
+  const LlvmScalar expm1 = Expm1Within(ClampAbove(magnitude, 2.0));
+  const LlvmScalar small = 0.5 * (expm1 + expm1 / (expm1 + 1.0));
   const HalfExps halves = HalvesOf(magnitude);
   return CopySign(Select(Less(magnitude, 2.0), small, halves.up - halves.down), x);
 }
 
-Scalar Cosh(Scalar x) {
+LlvmScalar Cosh(LlvmScalar x) {
   const HalfExps halves = HalvesOf(Absolute(x));
   return halves.up + halves.down;
 }
 
-Scalar Tanh(Scalar x) {
+LlvmScalar Tanh(LlvmScalar x) {
   // From the bounds on it rounds to 1.
-  const Scalar magnitude = ClampAbove(Absolute(x), x.is_double() ? 20.0 : 10.0);
+  const LlvmScalar magnitude = ClampAbove(Absolute(x), x.is_double() ? 20.0 : 10.0);
   if (x.is_double()) {
-    const Scalar expm1 = Expm1Within(magnitude + magnitude);
+    const LlvmScalar expm1 = Expm1Within(magnitude + magnitude);
     return CopySign(expm1 / (expm1 + 2.0), x);
   }
-  const Scalar square = x * x;
-  const Scalar small = MulAdd(x * square, Polynomial(square, polynomials::kTanh32), x);
+  const LlvmScalar square = x * x;
+  const LlvmScalar small = MulAdd(x * square, Polynomial(square, polynomials::kTanh32), x);
   const auto [n, expm1] = ReduceExp(magnitude + magnitude, ExpTail);
-  const Scalar scale = PowerOfTwo(n);
-  const Scalar large = 1.0 - 2.0 / (MulAdd(scale, expm1, scale) + 1.0);
+  const LlvmScalar scale = PowerOfTwo(n);
+  const LlvmScalar large = 1.0 - 2.0 / (MulAdd(scale, expm1, scale) + 1.0);
   return CopySign(Select(Less(magnitude, 0.625), small, large), x);
 }
 

@@ -15,62 +15,62 @@ namespace {
   throw Unsupported("no code for " + std::string(InfoOf(opcode).name) + " of " + std::string(NameOf(dtype)));
 }
 
-Scalar Intrinsic(llvm::Intrinsic::ID intrinsic, const Scalar& a, const Scalar& b) {
+LlvmScalar Intrinsic(llvm::Intrinsic::ID intrinsic, const LlvmScalar& a, const LlvmScalar& b) {
   return {a.context(), a.builder().CreateBinaryIntrinsic(intrinsic, a.value(), b.value())};
 }
 
 // ---- Integers and b1 ----
 
 struct Division {
-  Scalar quotient;  // towards zero
-  Scalar rest;
+  LlvmScalar quotient;  // towards zero
+  LlvmScalar rest;
 };
 
 // The processor's division traps where the divisor is 0, and where the least number is divided by -1.
-Division Divide(Scalar a, Scalar b, bool is_unsigned) {
+Division Divide(LlvmScalar a, LlvmScalar b, bool is_unsigned) {
   auto& builder = a.builder();
-  const Scalar is_zero = Equal(b, 0);
+  const LlvmScalar is_zero = Equal(b, 0);
   if (is_unsigned) {
-    const Scalar divisor = Select(is_zero, 1, b);
-    return {Select(is_zero, 0, Scalar(a.context(), builder.CreateUDiv(a.value(), divisor.value()))),
-            Select(is_zero, 0, Scalar(a.context(), builder.CreateURem(a.value(), divisor.value())))};
+    const LlvmScalar divisor = Select(is_zero, 1, b);
+    return {Select(is_zero, 0, LlvmScalar(a.context(), builder.CreateUDiv(a.value(), divisor.value()))),
+            Select(is_zero, 0, LlvmScalar(a.context(), builder.CreateURem(a.value(), divisor.value())))};
   }
-  const Scalar is_minus_one = Equal(b, -1);
-  const Scalar divisor = Select(is_zero | is_minus_one, 1, b);
-  const Scalar quotient(a.context(), builder.CreateSDiv(a.value(), divisor.value()));
-  const Scalar rest(a.context(), builder.CreateSRem(a.value(), divisor.value()));
+  const LlvmScalar is_minus_one = Equal(b, -1);
+  const LlvmScalar divisor = Select(is_zero | is_minus_one, 1, b);
+  const LlvmScalar quotient(a.context(), builder.CreateSDiv(a.value(), divisor.value()));
+  const LlvmScalar rest(a.context(), builder.CreateSRem(a.value(), divisor.value()));
   return {Select(is_zero, 0, Select(is_minus_one, -a, quotient)), Select(is_zero, 0, rest)};
 }
 
-Scalar DivideInteger(Opcode opcode, Scalar a, Scalar b, bool is_unsigned) {
+LlvmScalar DivideInteger(Opcode opcode, LlvmScalar a, LlvmScalar b, bool is_unsigned) {
   const Division division = Divide(a, b, is_unsigned);
   if (opcode == Opcode::kDivide) return division.quotient;
   if (opcode == Opcode::kFmod) return division.rest;
-  const Scalar below = NotEqual(division.rest, 0) & Less(division.rest ^ b, 0);
+  const LlvmScalar below = NotEqual(division.rest, 0) & Less(division.rest ^ b, 0);
   const bool is_quotient = opcode == Opcode::kFloorDivide;
-  const Scalar truncated = is_quotient ? division.quotient : division.rest;
+  const LlvmScalar truncated = is_quotient ? division.quotient : division.rest;
   if (is_unsigned) return truncated;
   return Select(below, is_quotient ? truncated - 1 : truncated + b, truncated);
 }
 
-Scalar Shift(Opcode opcode, Scalar a, Scalar count, bool is_unsigned) {
-  const Scalar in_range(a.context(), a.builder().CreateICmpULT(count.value(), a.LikeInteger(a.width()).value()));
-  const Scalar bounded = Select(in_range, count, 0);
+LlvmScalar Shift(Opcode opcode, LlvmScalar a, LlvmScalar count, bool is_unsigned) {
+  const LlvmScalar in_range(a.context(), a.builder().CreateICmpULT(count.value(), a.LikeInteger(a.width()).value()));
+  const LlvmScalar bounded = Select(in_range, count, 0);
   if (opcode == Opcode::kShiftLeft) return Select(in_range, a << bounded, 0);
   if (opcode == Opcode::kShiftRightLogical || is_unsigned) return Select(in_range, ShiftRightLogical(a, bounded), 0);
   return Select(in_range, a >> bounded, a >> (a.width() - 1));
 }
 
-Scalar CompareUnsigned(Opcode opcode, Scalar a, Scalar b) {
+LlvmScalar CompareUnsigned(Opcode opcode, LlvmScalar a, LlvmScalar b) {
   auto& builder = a.builder();
   return {a.context(), opcode == Opcode::kLess ? builder.CreateICmpULT(a.value(), b.value())
                                                : builder.CreateICmpULE(a.value(), b.value())};
 }
 
-Scalar ComputeInteger(Opcode opcode, Dtype dtype, std::span<const Scalar> operands) {
+LlvmScalar ComputeInteger(Opcode opcode, Dtype dtype, std::span<const LlvmScalar> operands) {
   const bool is_unsigned = dtype == Dtype::kUint8 || dtype == Dtype::kBool;
-  const Scalar a = operands[0];
-  const Scalar b = operands.back();
+  const LlvmScalar a = operands[0];
+  const LlvmScalar b = operands.back();
   switch (opcode) {
     case Opcode::kDivide:
     case Opcode::kFloorDivide:
@@ -114,32 +114,32 @@ void EmitFmodBody(EmitContext& context, llvm::Function* function) {
   auto* loop = llvm::BasicBlock::Create(builder.getContext(), "loop", function);
   auto* done = llvm::BasicBlock::Create(builder.getContext(), "done", function);
   builder.SetInsertPoint(entry);
-  const Scalar x(context, function->getArg(0));
-  const Scalar y(context, function->getArg(1));
-  const Scalar a = Absolute(x);
-  const Scalar b = Absolute(y);
+  const LlvmScalar x(context, function->getArg(0));
+  const LlvmScalar y(context, function->getArg(1));
+  const LlvmScalar a = Absolute(x);
+  const LlvmScalar b = Absolute(y);
   const double infinity = std::numeric_limits<double>::infinity();
-  const Scalar no_number = Equal(y, 0.0) | IsNan(y) | !Less(a, infinity);
-  const Scalar start = Select(no_number, std::numeric_limits<double>::quiet_NaN(), a);
+  const LlvmScalar no_number = Equal(y, 0.0) | IsNan(y) | !Less(a, infinity);
+  const LlvmScalar start = Select(no_number, std::numeric_limits<double>::quiet_NaN(), a);
   builder.CreateCondBr(LessOrEqual(b, start).value(), loop, done);
 
   builder.SetInsertPoint(loop);
   llvm::PHINode* phi = builder.CreatePHI(x.type(), 2);
-  const Scalar rest(context, phi);
+  const LlvmScalar rest(context, phi);
   const int mantissa_bits = x.is_double() ? 52 : 23;
   // Of subnormal numbers, too.
-  const auto exponent = [&](Scalar v) {
-    const Scalar subnormal = Less(v, x.is_double() ? 0x1p-1022 : 0x1p-126);
-    const Scalar bits = BitsOf(Select(subnormal, v * 0x1p60, v)) >> mantissa_bits;
+  const auto exponent = [&](LlvmScalar v) {
+    const LlvmScalar subnormal = Less(v, x.is_double() ? 0x1p-1022 : 0x1p-126);
+    const LlvmScalar bits = BitsOf(Select(subnormal, v * 0x1p60, v)) >> mantissa_bits;
     return Select(subnormal, bits - 60, bits);
   };
-  const Scalar times = exponent(rest) - exponent(b);
+  const LlvmScalar times = exponent(rest) - exponent(b);
   // b 2^times in four steps, of which none leaves the range.
-  const Scalar quarter = times >> 2;
-  const Scalar step = PowerOfTwo(quarter);
-  const Scalar multiple = b * step * step * step * PowerOfTwo(times - quarter * 3);
-  const Scalar fitting = Select(LessOrEqual(multiple, rest), multiple, 0.5 * multiple);
-  const Scalar next = rest - fitting;
+  const LlvmScalar quarter = times >> 2;
+  const LlvmScalar step = PowerOfTwo(quarter);
+  const LlvmScalar multiple = b * step * step * step * PowerOfTwo(times - quarter * 3);
+  const LlvmScalar fitting = Select(LessOrEqual(multiple, rest), multiple, 0.5 * multiple);
+  const LlvmScalar next = rest - fitting;
   phi->addIncoming(start.value(), entry);
   phi->addIncoming(next.value(), loop);
   builder.CreateCondBr(LessOrEqual(b, next).value(), loop, done);
@@ -148,11 +148,11 @@ void EmitFmodBody(EmitContext& context, llvm::Function* function) {
   llvm::PHINode* result = builder.CreatePHI(x.type(), 2);
   result->addIncoming(start.value(), entry);
   result->addIncoming(next.value(), loop);
-  builder.CreateRet(CopySign(Scalar(context, result), x).value());
+  builder.CreateRet(CopySign(LlvmScalar(context, result), x).value());
 }
 
 // A call of a function in the same module: its loop would keep the loop around it from being vectorised in any case.
-Scalar Fmod(Scalar a, Scalar b) {
+LlvmScalar Fmod(LlvmScalar a, LlvmScalar b) {
   auto& builder = a.builder();
   llvm::Module& module = *builder.GetInsertBlock()->getModule();
   const char* name = a.is_double() ? "fmod_f64" : "fmod_f32";
@@ -171,26 +171,26 @@ Scalar Fmod(Scalar a, Scalar b) {
 }
 
 // c10::div_floor_floating, operation by operation.
-Scalar FloorDivideFloating(Scalar a, Scalar b) {
-  const Scalar rest = Fmod(a, b);
-  const Scalar exact = (a - rest) / b;
-  const Scalar other_sign = NotEqual(rest, 0.0) & (Less(b, 0.0) ^ Less(rest, 0.0));
-  const Scalar quotient = Select(other_sign, exact - 1.0, exact);
-  const Scalar down = Floor(quotient);
-  const Scalar rounded = Select(Less(0.5, quotient - down), down + 1.0, down);
-  const Scalar ratio = a / b;
-  const Scalar result = Select(Equal(quotient, 0.0), CopySign(a.Like(0.0), ratio), rounded);
+LlvmScalar FloorDivideFloating(LlvmScalar a, LlvmScalar b) {
+  const LlvmScalar rest = Fmod(a, b);
+  const LlvmScalar exact = (a - rest) / b;
+  const LlvmScalar other_sign = NotEqual(rest, 0.0) & (Less(b, 0.0) ^ Less(rest, 0.0));
+  const LlvmScalar quotient = Select(other_sign, exact - 1.0, exact);
+  const LlvmScalar down = Floor(quotient);
+  const LlvmScalar rounded = Select(Less(0.5, quotient - down), down + 1.0, down);
+  const LlvmScalar ratio = a / b;
+  const LlvmScalar result = Select(Equal(quotient, 0.0), CopySign(a.Like(0.0), ratio), rounded);
   return Select(Equal(b, 0.0), ratio, result);
 }
 
-Scalar RemainderFloating(Scalar a, Scalar b) {
-  const Scalar rest = Fmod(a, b);
+LlvmScalar RemainderFloating(LlvmScalar a, LlvmScalar b) {
+  const LlvmScalar rest = Fmod(a, b);
   return Select(NotEqual(rest, 0.0) & (Less(b, 0.0) ^ Less(rest, 0.0)), rest + b, rest);
 }
 
-Scalar ComputeFloating(Opcode opcode, Dtype dtype, std::span<const Scalar> operands) {
-  const Scalar a = operands[0];
-  const Scalar b = operands.size() > 1 ? operands[1] : a;
+LlvmScalar ComputeFloating(Opcode opcode, Dtype dtype, std::span<const LlvmScalar> operands) {
+  const LlvmScalar a = operands[0];
+  const LlvmScalar b = operands.size() > 1 ? operands[1] : a;
   switch (opcode) {
     case Opcode::kDivide:
       return a / b;
@@ -291,20 +291,20 @@ llvm::Type* TypeOf(llvm::LLVMContext& context, Dtype dtype) {
   }
 }
 
-Scalar ConstantOf(EmitContext& context, const Instruction& constant) {
+LlvmScalar ConstantOf(EmitContext& context, const Instruction& constant) {
   llvm::IRBuilder<>& builder = context.builder;
   llvm::Type* type = TypeOf(builder.getContext(), constant.dtype);
   if (!IsFloating(constant.dtype)) {
     return {context, llvm::ConstantInt::getSigned(type, constant.integer)};
   }
   if (!IsReduced(constant.dtype)) return {context, llvm::ConstantFP::get(type, constant.real)};
-  const Scalar value(context, llvm::ConstantFP::get(builder.getDoubleTy(), constant.real));
+  const LlvmScalar value(context, llvm::ConstantFP::get(builder.getDoubleTy(), constant.real));
   return Convert(value, Dtype::kFloat64, constant.dtype);
 }
 
-Scalar Compute(Opcode opcode, Dtype dtype, std::span<const Scalar> operands) {
-  const Scalar a = operands[0];
-  const Scalar b = operands.back();
+LlvmScalar Compute(Opcode opcode, Dtype dtype, std::span<const LlvmScalar> operands) {
+  const LlvmScalar a = operands[0];
+  const LlvmScalar b = operands.back();
   switch (opcode) {
     case Opcode::kSelect:
       return Select(a, operands[1], b);

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "jit/fuser/ir/kernel.h"
-#include "jit/fuser/llvm/scalar.h"
+#include "jit/fuser/llvm/llvm_scalar.h"
 
 namespace hearth::fuser {
 
@@ -17,13 +17,13 @@ class Unsupported : public std::runtime_error {
 };
 
 llvm::Type* TypeOf(llvm::LLVMContext& context, Dtype dtype);
-Scalar ConstantOf(EmitContext& context, const Instruction& constant);
+LlvmScalar ConstantOf(EmitContext& context, const Instruction& constant);
 
-Scalar Convert(Scalar value, Dtype from, Dtype to);
-Scalar Reinterpret(Scalar value, Dtype to);
+LlvmScalar Convert(LlvmScalar value, Dtype from, Dtype to);
+LlvmScalar Reinterpret(LlvmScalar value, Dtype to);
 // Any operation without memory but constants, casts and bitcasts; `dtype` is the operands', of kSelect that of the
 // last.
-Scalar Compute(Opcode opcode, Dtype dtype, std::span<const Scalar> operands);
+LlvmScalar Compute(Opcode opcode, Dtype dtype, std::span<const LlvmScalar> operands);
 
 // An estimate of the time that an operation takes, in additions.
 double CostOf(Opcode opcode, Dtype dtype);

@@ -60,7 +60,7 @@ at::Tensor Make(const KernelSignature::Tensor& like, const Numbers& extents) {
   return at::detail::empty_strided_cpu(sizes, strides, like.dtype, /*pin_memory=*/false);
 }
 
-void RunLoop(KernelCode::Loop loop, void* const* buffers, const int64_t* symbols, int64_t rounds, int64_t work,
+void RunLoop(LoopFunction loop, void* const* buffers, const int64_t* symbols, int64_t rounds, int64_t work,
              int64_t scratch_bytes) {
   const auto run = [&](int64_t begin, int64_t end) {
     const at::DataPtr scratch =
@@ -116,10 +116,11 @@ void FusedKernel::Run(std::span<const c10::IValue* const> operands, c10::IValue*
     made.push_back(Make(output, extents));
     buffers.push_back(made.back().mutable_data_ptr());
   }
-  Numbers sizes(3 * code_->loops.size());
+  Numbers sizes(kSizesPerLoop * code_->loops.size());
   code_->sizes(symbols.data(), sizes.data());
   for (size_t i = 0; i < code_->loops.size(); ++i) {
-    RunLoop(code_->loops[i], buffers.data(), symbols.data(), sizes[3 * i], sizes[3 * i + 1], sizes[3 * i + 2]);
+    const int64_t* of_loop = &sizes[kSizesPerLoop * i];
+    RunLoop(code_->loops[i], buffers.data(), symbols.data(), of_loop[0], of_loop[1], of_loop[2]);
   }
   // An output may be the register of an operand, so not before the last read.
   for (size_t i = 0; i < made.size(); ++i) results[i] = std::move(made[i]);

@@ -15,17 +15,15 @@
 #include <string>
 #include <vector>
 
+#include "jit/fuser/image/kernel_image.h"
 #include "jit/fuser/runtime/kernel_signature.h"
 
 namespace hearth::fuser {
 
 // A kernel's machine code (image/kernel_image.h says what the functions take). Immutable.
 struct KernelCode {
-  using Loop = void (*)(void* const* buffers, const int64_t* symbols, int64_t begin, int64_t end, void* scratch);
-  using Sizes = void (*)(const int64_t* symbols, int64_t* out);
-
-  std::vector<Loop> loops;
-  Sizes sizes = nullptr;
+  std::vector<LoopFunction> loops;
+  SizesFunction sizes = nullptr;
   size_t bytes = 0;
   std::shared_ptr<const void> memory;  // in which they are
 };
