@@ -53,6 +53,17 @@ def gpt2(batch, layers, length):
     return GPT2Model(GPT2Config(n_layer=layers, return_dict=False, use_cache=False)), (tokens(batch, length),)
 
 
+class ActivationBlock(torch.nn.Module):
+    """Nothing but pointwise operators, on a million elements: what they read and write is most of what they cost."""
+
+    def forward(self, x, y):
+        gate = torch.relu(x + y) * 0.5
+        mixed = torch.tanh(gate) + torch.sigmoid(x * 1.702) * x
+        scaled = torch.nn.functional.gelu(mixed) * y
+        bounded = torch.exp(-torch.abs(scaled)) + torch.clamp(scaled, -1.0, 1.0)
+        return bounded * gate + mixed
+
+
 def mlp(batch, *widths):
     layers = []
     for before, after in zip(widths, widths[1:]):
@@ -99,6 +110,7 @@ FIXED = {
     "mlp_batch_1": lambda: mlp(1, 64, 128, 128, 10),
     "mlp_batch_64": lambda: mlp(64, 64, 128, 128, 10),
     "mlp_16_layers": lambda: mlp(1, *[64] * 17),
+    "activation_block": lambda: (ActivationBlock(), (torch.randn(1000, 1000), torch.randn(1000, 1000))),
     **{name: lambda name=name: program(name) for name in ("scalar_loop", "list_and_dict", "deep_submodules")},
     **FORKS,
 }
