@@ -32,7 +32,7 @@ def _size(chance, rank, above_one=False):
     draw = chance.random()
     if not above_one and draw < 0.08:
         return 1
-    if not above_one and draw < 0.10:
+    if not above_one and draw < 0.085:
         return 0
     return chance.choice(LARGE) if draw > (0.6, 0.6, 0.8, 0.93, 0.97, 0.99)[rank] else chance.choice(SIZES)
 
@@ -52,9 +52,9 @@ class TensorInput:
         self.whole = whole
         dropped = 0 if whole else chance.choice((0, 0, chance.randint(0, rank)))
         self.has = [whole or chance.random() < 0.7 for _ in range(rank - dropped)]
-        layouts = ["dense"] * 6 + [layout for layout in LAYOUTS[1:] if layout != "channels last" or len(self.has) == 4]
+        layouts = ["dense"] * 15 + [layout for layout in LAYOUTS[1:] if layout != "channels last" or len(self.has) == 4]
         if len(self.has) == 4:
-            layouts += ["channels last"] * 5
+            layouts += ["channels last"] * 12
         self.layout = chance.choice(layouts)
         self.order = chance.sample(range(len(self.has)), len(self.has))
         self.scale = chance.choice((1, 1, 1, 3, 10, 0.1))

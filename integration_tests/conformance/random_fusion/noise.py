@@ -81,7 +81,7 @@ class Noise(TorchDispatchMode):
         half = result.dtype in (torch.float16, torch.bfloat16)
         wide = result.double()
         units = 1 if half else _UNITS.get(name, _MOST_UNITS)
-        errors = wide.abs() * (info.eps * units) + info.smallest_subnormal * units
+        errors = wide.abs() * (info.eps * units) + info.smallest_normal * info.eps * units
         eps = torch.finfo(torch.float32).eps if half else info.eps
         inner = _subtracted(name, args, kwargs, result)
         if inner is not None:
@@ -165,7 +165,7 @@ def differing(expected, got, runs):
         undecided |= special & ~same
         spread = torch.maximum(spread, torch.where(special, 0.0, (run - wide).abs()))
     info = torch.finfo(expected.dtype)
-    unit = torch.maximum(wide.abs() * info.eps, torch.tensor(info.smallest_subnormal, dtype=torch.float64))
+    unit = torch.maximum(wide.abs() * info.eps, torch.tensor(info.smallest_normal * info.eps, dtype=torch.float64))
     allowed = torch.where(spread > 0, FACTOR * spread + 2 * unit, 0.0)
     equal = (ours == wide) | (ours.isnan() & wide.isnan())
     near = ours.isfinite() & wide.isfinite() & ((ours - wide).abs() <= allowed)

@@ -55,7 +55,7 @@ POINTWISE = (
     (4, ["torch.addcmul({A}, {A}, {A})", "torch.addcmul({A}, {A}, {A}, value={C})", "torch.addcdiv({A}, {A}, {A})",
          "torch.addcdiv({A}, {A}, {A}, value={C})", "torch.lerp({A}, {A}, {C})", "torch.lerp({A}, {A}, {A})",
          "torch.lerp({A}, {A}, {S})", "torch.addcmul({I}, {I}, {I}, value={K})"]),
-    (9, ["{X}.to({T})", "{A}.to({F})", "{X}.float()", "{A}.half()", "{A}.double()", "{Z}.to({F})", "{X}.bool()", "{A}.int()",
+    (9, ["{X}.to({T})", "{A}.to({F})", "{X}.float()", "{A}.half()", "{A}.double()", "{Z}.to({F})", "{X}.to(torch.bool)", "{A}.to(torch.int32)",
          "{X}.to({A}.dtype)", "{A}.to({F}, copy=True)", "{X}.type_as({A})"]),
 )  # fmt: skip
 

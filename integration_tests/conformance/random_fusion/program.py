@@ -59,7 +59,7 @@ class _Generator:
         self._program = self.program = Program(f"p{number}")
         rank = self._chance.choice((0, 1, 1, 2, 2, 2, 3, 3, 4, 4, 4, 5))
         self._sizes = inputs.sizes(self._chance, rank)
-        self._in_place = self._chance.random() < 0.15
+        self._in_place = self._chance.random() < 0.08
         self._rows = 0.0 if rank == 0 or self._chance.random() < 0.6 else 0.2
         # The last size is a constant of the program, as in models.
         self._constant_row = self._chance.random() < 0.5 and rank > 0
@@ -75,7 +75,7 @@ class _Generator:
         if self._constant_row and self._chance.random() < 0.7:
             last = self._sizes[0][-1]
             name = f"v{len(self._program.statements)}"
-            self._program.statements.append((name, f"{self._tensors[0]}.reshape({self._shape_text(rank, last)})"))
+            self._program.statements.append((name, f"{self._tensors[0]}.contiguous().view({self._shape_text(rank, last)})"))
             self._values[name] = self._values[self._tensors[0]].reshape(self._sizes[0])
             self._tensors[0] = name
         with warnings.catch_warnings(), torch.no_grad():
@@ -149,7 +149,9 @@ class _Generator:
             fitting = [name for name in self._tensors if _KINDS[hole](self._values[name].dtype)]
             if not fitting:
                 return None
-            # Rather the last ones: chains, and not bushes of what is short.
+            # Rather what is as large as the first argument, and the last ones: chains, and not bushes.
+            whole = [name for name in fitting if self._values[name].shape == self._values["x0"].shape]
+            fitting = whole if whole and (first is None or chance.random() < 0.7) and chance.random() < 0.9 else fitting
             return chance.choice(fitting[-3:] if chance.random() < 0.6 else fitting)
         if hole == "Y":
             fitting = [n for n in self._tensors if n[0] == "v" and self._values[n].is_floating_point()]
