@@ -195,6 +195,8 @@ class _Generator:
         """Whether it is a statement of the program now."""
         in_place = "_(" in expression and expression.split("(")[0].endswith("_")
         target = expression.split(".")[0]
+        if in_place and torch._debug_has_internal_overlap(self._values[target]) != 0:
+            return False
         before = self._values[target].clone() if in_place else None
         try:
             value = eval(expression, {"torch": torch}, self._values)
