@@ -59,7 +59,7 @@ class Noise(TorchDispatchMode):
             if name in _EXTREMA:
                 signs = self._signs(result)
                 result.copy_(torch.where(result == 0, signs * 0.0, result))
-            elif name == "copysign" or (name in _EXACT and not _inexact(name, args, kwargs)):
+            elif name == "copysign" or (name in _EXACT and _broken(name, args) is None and not _inexact(name, args, kwargs)):
                 pass
             else:
                 result.copy_(self._with_errors(name, args, kwargs, result))
@@ -90,6 +90,13 @@ class Noise(TorchDispatchMode):
             errors = errors + inner.nan_to_num(0, 0, 0).abs() * (eps if half else 4 * eps)
         size = torch.rand(result.shape, generator=self._generator, dtype=torch.float64) * 0.5 + 0.5
         moved = wide + self._signs(wide) * size * errors
+        # What is all error may be 0 as well, of which no small number is a neighbour.
+        zero = (wide.abs() <= errors) & (torch.rand(wide.shape, generator=self._generator) < 0.3)
+        moved = torch.where(zero, 0.0, moved)
+        broken = _broken(name, args)
+        if broken is not None:
+            moved = torch.where(broken & (self._signs(wide) > 0), float("nan"), moved)
+            wide = torch.where(broken & (self._signs(wide) > 0), 0.0, wide)
         return torch.where(wide.isfinite(), moved, wide).to(result.dtype)
 
     def _signs(self, like):
@@ -98,10 +105,17 @@ class Noise(TorchDispatchMode):
 
 def _inexact(name, args, kwargs):
     """Whether a multiplication is part of the sum, which may or may not be rounded by itself."""
-    if name in ("add", "sub", "rsub"):
-        return kwargs.get("alpha", args[2] if len(args) > 2 else 1) not in (1, -1)
-    # A quotient by a number may be a product with its reciprocal.
-    return name == "leaky_relu" and False
+    return name in ("add", "sub", "rsub") and kwargs.get("alpha", args[2] if len(args) > 2 else 1) not in (1, -1)
+
+
+def _broken(name, args):
+    """Where LibTorch's vectorized loop gives nan and its other one does not; None where that is nowhere."""
+    if name == "gelu":
+        return args[0].isinf()
+    if name == "fmod":
+        ratio = (_wide(args[0]) / _wide(args[1])).abs()
+        return (ratio > 1e7) & ratio.isfinite() if (ratio > 1e7).any() else None
+    return None
 
 
 def _wide(value):
