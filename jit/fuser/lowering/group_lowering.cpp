@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -437,7 +438,11 @@ bool AreOne(const FusionSpace& a, const FusionSpace& b, const SizeAlgebra& algeb
 }
 
 std::optional<LoweredGroup> LowerGroup(const FusionGroup& group, ValueFactTable& facts) {
-  return Lowering(group, facts).Run();
+  try {
+    return Lowering(group, facts).Run();
+  } catch (const std::logic_error&) {  // of the builder: a constant that its dtype does not hold
+    return {};
+  }
 }
 
 }  // namespace hearth
