@@ -106,6 +106,8 @@ class Lowering {
     if (value.type()->kind() == c10::TypeKind::TensorType) {
       const ValueFacts& facts = facts_.Of(value);
       if (!IsReadable(facts) || facts.sizes->size() > space_.sizes.size()) return false;
+      // One dimension has an order, but of a view nobody knows its stride.
+      if (!facts.order.is_known() && !NestingOf(facts).empty() && !SpaceOf(*value.node(), facts_)) return false;
       TensorInput input{&value, operands_.size() + 1, NestingOf(facts), {}, {}};
       input.has.assign(space_.sizes.size(), false);
       const size_t extra = space_.sizes.size() - facts.sizes->size();
