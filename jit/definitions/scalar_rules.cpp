@@ -317,9 +317,12 @@ Scalar Power(ScalarCall& c) {
     const double number = exponent->toScalar().toDouble();
     if (number == 1) return x;
     if (number == 2) return x * x;
-    if (number == 3) return x * x * x;
-    if (number == 0.5) return SquareRoot(x);
-    if (number == -0.5) return 1 / SquareRoot(x);
+    // Rounded in between, where that is bfloat16.
+    if (number == 3) return c.result() == fuser::Dtype::kBFloat16 ? (x * x).To(c.result()).To(c.computed()) * x : x * x * x;
+    // Of float16 it is no root there: -inf gives inf.
+    const bool by_root = c.result() != fuser::Dtype::kFloat16;
+    if (number == 0.5 && by_root) return SquareRoot(x);
+    if (number == -0.5 && by_root) return 1 / SquareRoot(x);
     if (number == -1) return 1 / x;
     if (number == -2) return 1 / (x * x);
   }
