@@ -318,7 +318,8 @@ Scalar Power(ScalarCall& c) {
     if (number == 1) return x;
     if (number == 2) return x * x;
     // Rounded in between, where that is bfloat16.
-    if (number == 3) return c.result() == fuser::Dtype::kBFloat16 ? (x * x).To(c.result()).To(c.computed()) * x : x * x * x;
+    if (number == 3)
+      return c.result() == fuser::Dtype::kBFloat16 ? (x * x).To(c.result()).To(c.computed()) * x : x * x * x;
     // Of float16 it is no root there: -inf gives inf.
     const bool by_root = c.result() != fuser::Dtype::kFloat16;
     if (number == 0.5 && by_root) return SquareRoot(x);
@@ -332,7 +333,9 @@ Scalar Reciprocal(ScalarCall& c) { return c.is_floating() ? 1 / c.In(0) : Scalar
 Scalar Relu(ScalarCall& c) { return IsArithmetic(c) ? fuser::Maximum(c.In(0), 0) : Scalar(); }
 Scalar Relu6(ScalarCall& c) { return IsArithmetic(c) ? ClampedToSix(c.In(0)) : Scalar(); }
 Scalar Remainder(ScalarCall& c) { return RemainderOf(c, Opcode::kRemainder); }
-Scalar ReverseSubtract(ScalarCall& c) { return IsArithmetic(c) ? Combined(c, c.Rounded(1), c.Rounded(0), -1) : Scalar(); }
+Scalar ReverseSubtract(ScalarCall& c) {
+  return IsArithmetic(c) ? Combined(c, c.Rounded(1), c.Rounded(0), -1) : Scalar();
+}
 Scalar Round(ScalarCall& c) {
   const bool to_integers = !c.call().has("decimals") || c.Number("decimals") == 0;
   return to_integers ? Rounded(c, Opcode::kRound) : Scalar();
