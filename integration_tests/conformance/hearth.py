@@ -84,8 +84,8 @@ def drawn_guard(seed, name):
 class Hearth:
     """The binary under test: the build's, one that is named, or that of a folder that deploy/bundle made. Thread-safe."""
 
-    def __init__(self, path=None, device="cpu", tiers=(), fail_guards=None):
-        """`tiers` are `hearth run`'s options for what runs the calls; `fail_guards` is a seed, by which the guard that
+    def __init__(self, path=None, device="cpu", tiers=(), fail_guards=None, keep_loaded=False):
+        """`keep_loaded`: cases in a row of one archive call one loaded module, whose plans are counted together. `tiers` are `hearth run`'s options for what runs the calls; `fail_guards` is a seed, by which the guard that
         fails is drawn for each case, or "each"."""
         self.path = Path(path) if path else command_line.HEARTH
         self.binary = self.path
@@ -96,6 +96,7 @@ class Hearth:
         self.device = device
         self.tiers = list(tiers)
         self.fail_guards = fail_guards
+        self.keep_loaded = keep_loaded
 
     def run(self, cases, folder, guards=None):
         """The Answer to each case. A crash or a hang is the line of its case, and another process goes on. `guards`, a
@@ -110,7 +111,7 @@ class Hearth:
             guards = guards or [drawn_guard(self.fail_guards, case.name) for case in cases]
             rows = [(*row, guard) for row, guard in zip(rows, guards)]
         timeout = max(case.timeout for case in cases)
-        extra = ["--with-arguments", "--device", self.device, *self.tiers]
+        extra = ["--with-arguments", "--device", self.device, *self.tiers, *["--keep-loaded"] * self.keep_loaded]
         lines = command_line.run_cases(rows, timeout, extra, self.program, limited=self.device == "cpu")
         return [self._answer(line, output) for line, output in zip(lines, outputs)]
 

@@ -11,24 +11,20 @@ import importlib
 import json
 import os
 import pkgutil
-import queue
 import random
 import subprocess
 import sys
-import tempfile
-import threading
 import time
 import tomllib
 from collections import Counter
 from pathlib import Path
 
 from integration_tests import ROOT, command_line, values
-from integration_tests.conformance import bailouts, making, report, suites
-from integration_tests.conformance.hearth import Hearth, add_tier_options, tiers, with_plans
-from integration_tests.conformance.workers import JOBS, Died, Worker
+from integration_tests.conformance import making, report, suites
+from integration_tests.conformance.hearth import Hearth, add_tier_options, tiers
+from integration_tests.conformance.judging import judged
 
 BUILD = ROOT / "build" / "conformance"
-CHUNK = {"cpu": 40, "cuda": 200}  # cases for one process of hearth: opening a GPU takes seconds
 QUICK = 400  # cases of a suite that does not hold itself to a sample
 
 
@@ -92,7 +88,7 @@ def _run_suite(name, hearth, known, options):
     results = Results(path, hearth, options, module)
     waiting = [case for case in cases if options.again or not results.agrees(case)]
     print(f"{label}: {len(cases)} cases, {len(waiting)} to run ({time.monotonic() - start:.0f} s to make)", flush=True)
-    for case, verdict in getattr(module, "judged", _judged)(waiting, hearth):
+    for case, verdict in getattr(module, "judged", judged)(waiting, hearth):
         results.add(case, verdict)
     if options.only == "*":
         results.keep_only(cases)
@@ -121,49 +117,6 @@ def _run_suite(name, hearth, known, options):
 def says_too_little(left_out, cases):
     """Whether too many of a suite's cases are not counted."""
     return left_out > max(1, report.NOT_COUNTED * cases)
-
-
-def _judged(cases, hearth):
-    """(case, {"verdict", "reason"}) of each, as they come, from JOBS pairs of a hearth and a torch.jit."""
-    chunks, done = queue.SimpleQueue(), queue.SimpleQueue()
-    size = CHUNK[hearth.device]
-    for at in range(0, len(cases), size):
-        chunks.put(cases[at : at + size])
-
-    def work():
-        torch_jit = Worker("integration_tests.conformance.oracle:judge")
-
-        def judge(case, answer):
-            item = {"case": case.to_json(), "line": answer.line, "output": str(answer.output), "device": hearth.device}
-            try:
-                return torch_jit.ask(item, case.timeout)
-            except Died as death:
-                return _verdict_on_death(death, answer.line)
-
-        with tempfile.TemporaryDirectory(prefix="hearth-conformance-") as folder:
-            while True:
-                try:
-                    chunk = chunks.get_nowait()
-                except queue.Empty:
-                    break
-                if hearth.fail_guards == "each":
-                    for judged in bailouts.verdicts(chunk, hearth, Path(folder), judge):
-                        done.put(judged)
-                    continue
-                for case, answer in zip(chunk, hearth.run(chunk, Path(folder))):
-                    done.put((case, with_plans(judge(case, answer), answer.plans)))
-        torch_jit.close()
-
-    for _ in range(JOBS):
-        threading.Thread(target=work, daemon=True).start()
-    for _ in cases:
-        yield done.get()
-
-
-def _verdict_on_death(death, line):
-    # Where torch.jit crashes or hangs, hearth is to answer, whatever it says.
-    reason = f"torch.jit: {death}; hearth: {line}"
-    return {"verdict": "torch" if command_line.is_answer(line) else "miss", "reason": reason, "torch": "failed"}
 
 
 def _commit_of(hearth):

@@ -172,6 +172,14 @@ void Binary(Call& call) { Elementwise(call, Promoted(call, {0, 1})); }
 
 namespace {
 
+// Its second operand is the one that is subtracted from, whose order in memory comes first.
+void ReverseBinary(Call& call) {
+  Binary(call);
+  const ValueFacts& a = call.in(0);
+  const ValueFacts& b = call.in(1);
+  if (!call.is_tensor_type(1) || a.order.IsLike(b.order)) return;
+  if (call.out().order.is_known()) call.out().order = {};
+}
 void BinaryFloating(Call& call) { Elementwise(call, Floating(Promoted(call, {0, 1}))); }
 void Compare(Call& call) { Elementwise(call, c10::kBool); }
 void Divide(Call& call) {
@@ -564,7 +572,7 @@ const OperatorDefinition kDefinitions[] = {
      .traps = true},
     {.name = "aten::rsub",
      .kind = kPointwise,
-     .facts = Binary,
+     .facts = ReverseBinary,
      .scalar = scalar::ReverseSubtract,
      .folds_tensors = true},
     {.name = "aten::floor_divide",

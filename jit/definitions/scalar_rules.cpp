@@ -59,6 +59,11 @@ bool ScalarCall::NumbersFit(fuser::Dtype dtype) const {
   return true;
 }
 
+Scalar ScalarCall::In(size_t operand) const {
+  const bool is_tensor = call_.is_tensor_type(operand) && call_.in(operand).rank() != 0u;
+  return is_tensor ? Rounded(operand) : In(operand, computed());
+}
+
 std::optional<double> ScalarCall::Number(std::string_view name) const {
   const c10::IValue* constant = call_.constant(name);
   if (constant == nullptr || !(constant->isDouble() || constant->isInt() || constant->isBool())) return {};
@@ -68,7 +73,7 @@ std::optional<double> ScalarCall::Number(std::string_view name) const {
 std::optional<fuser::Dtype> ScalarCall::Common(size_t a, size_t b) const {
   const Dtype promoted = Promoted(call_, {a, b});
   const std::optional<fuser::Dtype> dtype = promoted ? KernelDtype(*promoted) : std::nullopt;
-  return dtype ? std::optional(ComputedIn(*dtype)) : std::nullopt;
+  return dtype;
 }
 
 namespace scalar {
@@ -90,7 +95,8 @@ bool IsBool(const ScalarCall& c, size_t operand) {
 
 Scalar Compared(ScalarCall& c, Scalar (*compare)(Scalar, Scalar)) {
   const std::optional<fuser::Dtype> dtype = c.Common(0, 1);
-  return dtype && c.NumbersFit(*dtype) ? compare(c.In(0, *dtype), c.In(1, *dtype)) : Scalar();
+  if (!dtype || !c.NumbersFit(*dtype)) return {};
+  return compare(c.In(0, *dtype).To(ComputedIn(*dtype)), c.In(1, *dtype).To(ComputedIn(*dtype)));
 }
 
 // Whether an integer division cannot trap.
@@ -102,6 +108,12 @@ bool DividesByConstant(const ScalarCall& c) {
 Scalar Divided(ScalarCall& c, Opcode opcode) {
   if (!IsArithmetic(c) || (!c.is_floating() && !DividesByConstant(c))) return {};
   return c.In(0).With(opcode, c.In(1));
+}
+
+// Of these, LibTorch rounds numbers to half precision, and alpha of a sum; not those of products and quotients.
+Scalar RemainderOf(ScalarCall& c, Opcode opcode) {
+  if (!IsArithmetic(c) || (!c.is_floating() && !DividesByConstant(c))) return {};
+  return c.Rounded(0).With(opcode, c.Rounded(1));
 }
 
 Scalar Bitwise(ScalarCall& c, Opcode opcode) {
@@ -119,7 +131,7 @@ Scalar Combined(ScalarCall& c, Scalar a, Scalar b, double sign) {
   if (std::isnan(alpha) || (!c.is_floating() && (std::trunc(alpha) != alpha || std::abs(alpha) > 1 << 24))) return {};
   if (alpha == 1) return a + b;
   if (alpha == -1) return a - b;
-  return c.is_floating() ? Fma(b, b.Like(alpha), a) : a + b * alpha;
+  return c.is_floating() ? Fma(b, c.Constant(c.result(), alpha).To(c.computed()), a) : a + b * alpha;
 }
 
 // LibTorch subtracts no booleans, nor from them.
@@ -150,7 +162,7 @@ Scalar Bound(ScalarCall& c, size_t operand) {
 
 Scalar Abs(ScalarCall& c) { return IsArithmetic(c) ? Absolute(c.In(0)) : Scalar(); }
 Scalar Acos(ScalarCall& c) { return Floating(c, Opcode::kAcos); }
-Scalar Add(ScalarCall& c) { return IsArithmetic(c) ? Combined(c, c.In(0), c.In(1), 1) : Scalar(); }
+Scalar Add(ScalarCall& c) { return IsArithmetic(c) ? Combined(c, c.Rounded(0), c.Rounded(1), 1) : Scalar(); }
 Scalar Addcdiv(ScalarCall& c) {
   const std::optional<double> value = c.Number("value");
   if (!c.is_floating() || !value) return {};
@@ -206,7 +218,7 @@ Scalar Exp2(ScalarCall& c) { return Floating(c, Opcode::kExp2); }
 Scalar Expm1(ScalarCall& c) { return Floating(c, Opcode::kExpm1); }
 Scalar Floor(ScalarCall& c) { return Rounded(c, Opcode::kFloor); }
 Scalar FloorDivide(ScalarCall& c) { return Divided(c, Opcode::kFloorDivide); }
-Scalar Fmod(ScalarCall& c) { return Divided(c, Opcode::kFmod); }
+Scalar Fmod(ScalarCall& c) { return RemainderOf(c, Opcode::kFmod); }
 Scalar Frac(ScalarCall& c) {
   if (!c.is_floating()) return {};
   const Scalar x = c.In(0);
@@ -231,7 +243,8 @@ Scalar Hardshrink(ScalarCall& c) {
   const std::optional<double> lambda = c.Number("lambd");
   if (!c.is_floating() || !lambda) return {};
   const Scalar x = c.In(0);
-  return Select((x >= -*lambda) & (x <= *lambda), x.Like(0), x);
+  const Scalar high = c.Constant(c.result(), *lambda).To(c.computed());
+  return Select((x >= -high) & (x <= high), x.Like(0), x);
 }
 Scalar Hardsigmoid(ScalarCall& c) { return c.is_floating() ? ClampedToSix(c.In(0) + 3) / 6 : Scalar(); }
 Scalar Hardswish(ScalarCall& c) {
@@ -244,17 +257,17 @@ Scalar Hardtanh(ScalarCall& c) {
   return c.is_floating() && low && high ? fuser::Minimum(fuser::Maximum(c.In(0), *low), *high) : Scalar();
 }
 Scalar IsFinite(ScalarCall& c) {
-  const Scalar x = c.In(0, c.Common(0, 0).value_or(fuser::Dtype::kFloat64));
+  const Scalar x = c.In(0, ComputedIn(c.Common(0, 0).value_or(fuser::Dtype::kFloat64)));
   if (!fuser::IsFloating(x.dtype())) return c.Constant(fuser::Dtype::kBool, 1);
   return Absolute(x) < std::numeric_limits<double>::infinity();
 }
 Scalar IsInf(ScalarCall& c) {
-  const Scalar x = c.In(0, c.Common(0, 0).value_or(fuser::Dtype::kFloat64));
+  const Scalar x = c.In(0, ComputedIn(c.Common(0, 0).value_or(fuser::Dtype::kFloat64)));
   if (!fuser::IsFloating(x.dtype())) return c.Constant(fuser::Dtype::kBool, 0);
   return Absolute(x) == x.Like(std::numeric_limits<double>::infinity());
 }
 Scalar IsNan(ScalarCall& c) {
-  const Scalar x = c.In(0, c.Common(0, 0).value_or(fuser::Dtype::kFloat64));
+  const Scalar x = c.In(0, ComputedIn(c.Common(0, 0).value_or(fuser::Dtype::kFloat64)));
   return x != x;
 }
 Scalar LeakyRelu(ScalarCall& c) {
@@ -332,19 +345,25 @@ Scalar Power(ScalarCall& c) {
     const double number = exponent->toScalar().toDouble();
     if (number == 1) return x;
     if (number == 2) return x * x;
-    if (number == 3) return x * x * x;
-    if (number == 0.5) return SquareRoot(x);
-    if (number == -0.5) return 1 / SquareRoot(x);
+    // Rounded in between, where that is bfloat16.
+    if (number == 3)
+      return c.result() == fuser::Dtype::kBFloat16 ? (x * x).To(c.result()).To(c.computed()) * x : x * x * x;
+    // Of float16 it is no root there: -inf gives inf.
+    const bool by_root = c.result() != fuser::Dtype::kFloat16;
+    if (number == 0.5 && by_root) return SquareRoot(x);
+    if (number == -0.5 && by_root) return 1 / SquareRoot(x);
     if (number == -1) return 1 / x;
     if (number == -2) return 1 / (x * x);
   }
-  return x.With(Opcode::kPower, c.In(1));
+  return c.Rounded(0).With(Opcode::kPower, c.Rounded(1));
 }
 Scalar Reciprocal(ScalarCall& c) { return c.is_floating() ? 1 / c.In(0) : Scalar(); }
 Scalar Relu(ScalarCall& c) { return IsArithmetic(c) ? fuser::Maximum(c.In(0), 0) : Scalar(); }
 Scalar Relu6(ScalarCall& c) { return IsArithmetic(c) ? ClampedToSix(c.In(0)) : Scalar(); }
-Scalar Remainder(ScalarCall& c) { return Divided(c, Opcode::kRemainder); }
-Scalar ReverseSubtract(ScalarCall& c) { return IsDifference(c) ? Combined(c, c.In(1), c.In(0), -1) : Scalar(); }
+Scalar Remainder(ScalarCall& c) { return RemainderOf(c, Opcode::kRemainder); }
+Scalar ReverseSubtract(ScalarCall& c) {
+  return IsDifference(c) ? Combined(c, c.Rounded(1), c.Rounded(0), -1) : Scalar();
+}
 Scalar Round(ScalarCall& c) {
   const bool to_integers = !c.call().has("decimals") || c.Number("decimals") == 0;
   return to_integers ? Rounded(c, Opcode::kRound) : Scalar();
@@ -382,7 +401,7 @@ Scalar Square(ScalarCall& c) {
   const Scalar x = c.In(0);
   return x * x;
 }
-Scalar Subtract(ScalarCall& c) { return IsDifference(c) ? Combined(c, c.In(0), c.In(1), -1) : Scalar(); }
+Scalar Subtract(ScalarCall& c) { return IsDifference(c) ? Combined(c, c.Rounded(0), c.Rounded(1), -1) : Scalar(); }
 Scalar Tan(ScalarCall& c) { return Floating(c, Opcode::kTan); }
 Scalar Tanh(ScalarCall& c) { return Floating(c, Opcode::kTanh); }
 Scalar Threshold(ScalarCall& c) {

@@ -35,13 +35,16 @@ class ScalarCall {
 
   // In that dtype; without one, in which the result is computed.
   fuser::Scalar In(size_t operand, fuser::Dtype dtype) const;
-  fuser::Scalar In(size_t operand) const { return In(operand, computed()); }
+  // A tensor of another dtype is converted to the result's first, as LibTorch does; a number is not.
+  fuser::Scalar In(size_t operand) const;
+  // A number too.
+  fuser::Scalar Rounded(size_t operand) const { return In(operand, result_).To(computed()); }
   fuser::Scalar Constant(fuser::Dtype dtype, double value) const { return {builder_, builder_.Constant(dtype, value)}; }
   // The operand of that name if it is a constant number.
   std::optional<double> Number(std::string_view name) const;
   // Whether the dtype, if it is one of integers, can hold all operands that are constant integers.
   bool NumbersFit(fuser::Dtype dtype) const;
-  // The dtype that type promotion gives these two operands, or that it is computed in; null: kernels have none.
+  // The dtype that type promotion gives these two operands; null: kernels have none.
   std::optional<fuser::Dtype> Common(size_t a, size_t b) const;
 
  private:

@@ -13,6 +13,7 @@
 #include "jit/analysis/aliases.h"
 #include "jit/analysis/liveness.h"
 #include "jit/analysis/value_fact_table.h"
+#include "jit/analysis/visible_strides.h"
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/definition.h"
 #include "jit/definitions/value_facts.h"
@@ -125,7 +126,9 @@ class MemoryPlanner {
     if (bytes == 0) return;
     if (bytes <= kMostBytesOfSlot) {
       // To allocate so little costs less than to say where.
-      result.into = facts.contiguous() ? IntoMemory(*node->op()) : nullptr;
+      // The strides of dimensions of one element are those of new memory there, and may be others otherwise.
+      const bool alike = facts.order.is_exact() || !StridesMayShow(value, facts_);
+      result.into = facts.contiguous() && alike ? IntoMemory(*node->op()) : nullptr;
       if (result.into == nullptr) return;
       if (IsCheapArithmetic(*node->op()) && bytes <= kHandledAlready * sizeof(float)) return;
     } else if (!AllocatesResultFirst(*node->op(), facts)) {

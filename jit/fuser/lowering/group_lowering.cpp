@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -105,6 +106,8 @@ class Lowering {
     if (value.type()->kind() == c10::TypeKind::TensorType) {
       const ValueFacts& facts = facts_.Of(value);
       if (!IsReadable(facts) || facts.sizes->size() > space_.sizes.size()) return false;
+      // One dimension has an order, but of a view nobody knows its stride.
+      if (!facts.order.is_known() && !NestingOf(facts).empty() && !SpaceOf(*value.node(), facts_)) return false;
       TensorInput input{&value, operands_.size() + 1, NestingOf(facts), {}, {}};
       input.has.assign(space_.sizes.size(), false);
       const size_t extra = space_.sizes.size() - facts.sizes->size();
@@ -437,7 +440,11 @@ bool AreOne(const FusionSpace& a, const FusionSpace& b, const SizeAlgebra& algeb
 }
 
 std::optional<LoweredGroup> LowerGroup(const FusionGroup& group, ValueFactTable& facts) {
-  return Lowering(group, facts).Run();
+  try {
+    return Lowering(group, facts).Run();
+  } catch (const std::logic_error&) {  // of the builder: a constant that its dtype does not hold
+    return {};
+  }
 }
 
 }  // namespace hearth
