@@ -125,13 +125,18 @@ Scalar Logical(ScalarCall& c, Opcode opcode) {
   return c.In(0, fuser::Dtype::kBool).With(opcode, c.In(1, fuser::Dtype::kBool));
 }
 
-// b times `alpha`, added to or taken from a.
+// b times `alpha`, added to (sign 1) or taken from (-1) a.
 Scalar Combined(ScalarCall& c, Scalar a, Scalar b, double sign) {
-  const double alpha = sign * (c.call().has("alpha") ? c.Number("alpha").value_or(std::nan("")) : 1);
-  if (std::isnan(alpha) || (!c.is_floating() && (std::trunc(alpha) != alpha || std::abs(alpha) > 1 << 24))) return {};
-  if (alpha == 1) return a + b;
-  if (alpha == -1) return a - b;
-  return c.is_floating() ? Fma(b, c.Constant(c.result(), alpha).To(c.computed()), a) : a + b * alpha;
+  const double alpha = c.call().has("alpha") ? c.Number("alpha").value_or(std::nan("")) : 1;
+  if (std::isnan(alpha)) return {};
+  if (c.is_floating()) {
+    if (alpha == 1) return sign > 0 ? a + b : a - b;
+    return Fma(b, c.Constant(c.result(), sign * alpha).To(c.computed()), a);
+  }
+  // LibTorch takes no floating-point number for integers.
+  if (c.call().has("alpha") && c.call().constant("alpha")->isDouble()) return {};
+  const Scalar scaled = alpha == 1 ? b : b * alpha;
+  return sign > 0 ? a + scaled : a - scaled;
 }
 
 // LibTorch subtracts no booleans, nor from them.

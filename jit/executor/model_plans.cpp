@@ -12,9 +12,10 @@ ModelPlans::ModelPlans(TierSettings settings, const std::vector<Method>& methods
       derived_(settings_.copies != nullptr ? settings_.copies : std::make_shared<DerivedConstantBudget>()),
       cache_(settings_.budget, methods.size(), settings_.cache) {
   for (const Method& method : methods) {
-    methods_.push_back({method.name, method.baseline->inputs().size(),
-                        std::make_unique<PlanCompiler>(*method.baseline, method.name, settings_.fail_guards.has_value(),
-                                                       &derived_, state_writes, method.effects, totals_, settings_.kernels)});
+    methods_.push_back(
+        {method.name, method.baseline->inputs().size(),
+         std::make_unique<PlanCompiler>(*method.baseline, method.name, settings_.fail_guards.has_value(), &derived_,
+                                        state_writes, method.effects, totals_, settings_.kernels)});
   }
 }
 

@@ -28,11 +28,11 @@ const Symbol kFused = Symbol::fromQualString("hearth::fused");
 // The interpreter calls operators natively up to so many (interpreter/code.h).
 constexpr size_t kMostOperands = 32;
 constexpr size_t kMostResults = 8;
-constexpr size_t kMostNodes = 64;
+constexpr size_t kMostNodesOfGroup = 64;
 
-class Fuser {
+class GroupFuser {
  public:
-  explicit Fuser(Compilation& compilation)
+  explicit GroupFuser(Compilation& compilation)
       : compilation_(compilation),
         graph_(compilation.graph()),
         facts_(compilation.facts()),
@@ -93,7 +93,7 @@ class Fuser {
 
   bool MayMerge(const Group& producer, const Group& consumer) const {
     if (!AreOne(producer.space, consumer.space, facts_.sizes()) ||
-        producer.nodes.size() + consumer.nodes.size() > kMostNodes)
+        producer.nodes.size() + consumer.nodes.size() > kMostNodesOfGroup)
       return false;
     const auto last = std::max(positions_.at(producer.nodes.back()), positions_.at(consumer.nodes.back()));
     const auto is_inside = [&](const Node* node) {
@@ -187,6 +187,6 @@ class Fuser {
 
 }  // namespace
 
-bool Fuse(Compilation& compilation) { return compilation.inputs().kernels != nullptr && Fuser(compilation).Run(); }
+bool Fuse(Compilation& compilation) { return compilation.inputs().kernels != nullptr && GroupFuser(compilation).Run(); }
 
 }  // namespace hearth

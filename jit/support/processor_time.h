@@ -1,5 +1,5 @@
-// The processor time that the calling thread has used so far: what others take of the processor does not count, but what
-// another process used for it.
+// The processor time that the calling thread has used so far: what others take of the processor does not count, but
+// what another process used for it.
 #pragma once
 
 #include <chrono>

@@ -4,7 +4,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -440,11 +439,7 @@ bool AreOne(const FusionSpace& a, const FusionSpace& b, const SizeAlgebra& algeb
 }
 
 std::optional<LoweredGroup> LowerGroup(const FusionGroup& group, ValueFactTable& facts) {
-  try {
-    return Lowering(group, facts).Run();
-  } catch (const std::logic_error&) {  // of the builder: a constant that its dtype does not hold
-    return {};
-  }
+  return Lowering(group, facts).Run();
 }
 
 }  // namespace hearth

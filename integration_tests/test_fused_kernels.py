@@ -1,0 +1,93 @@
+"""Kernels that plans have in the place of groups of operators, in a server that is started as users start it."""
+
+import os
+import pathlib
+import signal
+
+import torch
+from torch import Tensor, nn
+
+from integration_tests import values
+from integration_tests.daemon import eventually
+from integration_tests.native import NativeClient
+from integration_tests.test_tiers import plans_of
+
+
+class Gate(nn.Module):
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        gate = torch.sigmoid(x * 1.5) * torch.tanh(y)
+        return torch.softmax(gate + x, dim=-1)
+
+
+class Bounded(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.clamp(torch.exp(-torch.abs(x)) + 0.25, 0.5, 1.0) * x
+
+
+def helpers_of(server):
+    """Processes of hearth-codegen that the server has started."""
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            status = dict(line.split(":", 1) for line in (folder / "status").read_text().splitlines() if ":" in line)
+        except OSError:
+            continue  # it has ended meanwhile
+        if status["Name"].strip() == "hearth-codegen" and int(status["PPid"]) == server.pid:
+            found.append(int(folder.name))
+    return found
+
+
+def is_fused(client, model):
+    return any("hearth::fused" in plan.graph for plan in plans_of(client, model))
+
+
+def test_a_plan_gets_its_kernels_while_calls_go_on_and_answers_stay_the_same(hearthd, protocol):
+    model = torch.jit.script(Gate())
+    server = hearthd({"gate": model})
+    client = NativeClient(protocol, server.channel())
+
+    def call_all():
+        for rows in (3, 5, 17):
+            x, y = torch.randn(rows, 33), torch.randn(rows, 33)
+            assert values.difference(model(x, y), client.call("gate", "forward", x, y)) is None
+        return is_fused(client, "gate")
+
+    eventually(call_all)
+    assert call_all()
+    assert len(helpers_of(server)) == 1
+    assert all(plan.bailouts == 0 for plan in plans_of(client, "gate"))
+
+
+def test_the_helper_may_be_killed_and_kernels_are_made_all_the_same(hearthd, protocol):
+    models = {"gate": torch.jit.script(Gate()), "bounded": torch.jit.script(Bounded())}
+    server = hearthd(models)
+    client = NativeClient(protocol, server.channel())
+    x = torch.randn(7, 9)
+
+    def gate_is_fused():
+        client.call("gate", "forward", x, x)
+        return is_fused(client, "gate")
+
+    def bounded_answers():
+        assert values.difference(models["bounded"](x), client.call("bounded", "forward", x)) is None
+        return [plan.state for plan in plans_of(client, "bounded")] == [client.message("Plan").COMPILED]
+
+    eventually(gate_is_fused)
+    for helper in helpers_of(server):
+        os.kill(helper, signal.SIGKILL)
+    eventually(bounded_answers)
+    assert bounded_answers()
+
+
+def test_without_fusion_there_is_no_helper(hearthd, protocol):
+    model = torch.jit.script(Bounded())
+    server = hearthd({"bounded": model}, "--fuse=off")
+    client = NativeClient(protocol, server.channel())
+    x = torch.randn(7, 9)
+
+    def answers():
+        assert values.difference(model(x), client.call("bounded", "forward", x)) is None
+        return [plan.state for plan in plans_of(client, "bounded")] == [client.message("Plan").COMPILED]
+
+    eventually(answers)
+    assert not is_fused(client, "bounded") and helpers_of(server) == []
