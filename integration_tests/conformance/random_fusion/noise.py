@@ -100,8 +100,8 @@ class Noise(TorchDispatchMode):
         moved = torch.where(zero, 0.0, moved)
         broken = _broken(name, args)
         if broken is not None:
-            drawn = torch.rand(wide.shape, generator=self._generator)
-            moved = torch.where(broken, torch.where(drawn < 0.4, float("nan"), torch.where(drawn < 0.7, 0.0, moved)), moved)
+            drawn = torch.rand((), generator=self._generator)  # of all alike: one nan is a whole row of the next operator
+            moved = torch.where(broken, torch.where(drawn < 0.4, float("nan"), 0.0), moved)
             wide = torch.where(broken, 0.0, wide)
         return torch.where(wide.isfinite(), moved, wide).to(result.dtype)
 
