@@ -90,13 +90,18 @@ class Noise(TorchDispatchMode):
             errors = errors + inner.nan_to_num(0, 0, 0).abs() * (eps if half else 4 * eps)
         size = torch.rand(result.shape, generator=self._generator, dtype=torch.float64) * 0.5 + 0.5
         moved = wide + self._signs(wide) * size * errors
+        # Some by whole units, so that a run meets a number that many results saturate to.
+        unit = torch.exp2(torch.frexp(wide)[1].double() - 1) * info.eps
+        steps = torch.randint(-units, units + 1, wide.shape, generator=self._generator)
+        whole = torch.rand(wide.shape, generator=self._generator) < 0.4
+        moved = torch.where(whole & wide.isfinite() & (wide != 0), wide + steps * unit, moved)
         # What is all error may be 0 as well, of which no small number is a neighbour.
         zero = (wide.abs() <= errors) & (torch.rand(wide.shape, generator=self._generator) < 0.3)
         moved = torch.where(zero, 0.0, moved)
         broken = _broken(name, args)
         if broken is not None:
-            drawn = torch.rand(wide.shape, generator=self._generator)
-            moved = torch.where(broken, torch.where(drawn < 0.4, float("nan"), torch.where(drawn < 0.7, 0.0, moved)), moved)
+            drawn = torch.rand((), generator=self._generator)  # of all alike: one nan is a whole row of the next operator
+            moved = torch.where(broken, torch.where(drawn < 0.4, float("nan"), 0.0), moved)
             wide = torch.where(broken, 0.0, wide)
         return torch.where(wide.isfinite(), moved, wide).to(result.dtype)
 
