@@ -47,7 +47,9 @@ def calls_in_torch(module, arguments):
     return {event.key: event.count for event in profile.key_averages()}
 
 
-@pytest.mark.parametrize("flags", [("--tier", "0"), ("--tier", "1"), ("--tier", "1", "--fail-guards", "3")])
+@pytest.mark.parametrize(
+    "flags", [("--tier", "0"), ("--tier", "1", "--no-fuse"), ("--tier", "1", "--no-fuse", "--fail-guards", "3")]
+)
 def test_calls_are_those_of_torch_and_times_add_up(saved, flags):
     folder, module, arguments = saved
     (run,) = json.loads(explain(folder, "--json", *flags))["explanation"]

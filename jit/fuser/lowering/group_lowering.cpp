@@ -32,7 +32,9 @@ std::vector<size_t> NestingOf(const ValueFacts& facts) {
 bool IsReadable(const ValueFacts& facts) {
   if (!facts.is_tensor() || !facts.plain || !facts.dtype || !KernelDtype(*facts.dtype)) return false;
   if (!facts.device || !facts.device->is_cpu() || !facts.sizes) return false;
-  if (!std::ranges::all_of(*facts.sizes, &KnownSize::is_known)) return false;
+  // Of no elements, the strides depend on who makes the tensor.
+  const auto is_usable = [](KnownSize size) { return size.is_known() && size != 0; };
+  if (!std::ranges::all_of(*facts.sizes, is_usable)) return false;
   const auto has_many = [](KnownSize size) { return size != 1; };
   return facts.order.is_known() || std::ranges::count_if(*facts.sizes, has_many) <= 1;
 }
