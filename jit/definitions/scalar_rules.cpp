@@ -38,28 +38,29 @@ std::optional<fuser::Dtype> KernelDtype(c10::ScalarType dtype) {
 
 fuser::Dtype ComputedIn(fuser::Dtype dtype) { return fuser::IsReduced(dtype) ? fuser::Dtype::kFloat32 : dtype; }
 
-Scalar ScalarCall::In(size_t operand, fuser::Dtype dtype) const {
+namespace {
+
+bool Holds(fuser::Dtype dtype, const c10::Scalar& number) {
+  if (!number.isIntegral(/*includeBool=*/true)) return false;
+  const int bits = static_cast<int>(8 * fuser::BytesOf(dtype));
+  if (bits == 64) return true;
+  const int64_t least = dtype == fuser::Dtype::kUint8 ? 0 : -(int64_t{1} << (bits - 1));
+  return number.toLong() >= least && number.toLong() < least + (int64_t{1} << bits);
+}
+
+}  // namespace
+
+Scalar ScalarCall::In(size_t operand, fuser::Dtype dtype) {
   const c10::IValue* constant = call_.constant(operand);
   if (constant == nullptr || !constant->isScalar()) return element_(operand).To(dtype);
   // As ATen reads a number: what is computed in float32 has it rounded to that.
   if (!fuser::IsInteger(dtype)) return Constant(dtype, constant->toScalar().toDouble());
-  return {builder_, builder_.Integer(constant->toScalar().toLong(), dtype)};
+  if (Holds(dtype, constant->toScalar())) return {builder_, builder_.Integer(constant->toScalar().toLong(), dtype)};
+  fits_ = false;
+  return {builder_, builder_.Integer(0, dtype)};
 }
 
-bool ScalarCall::NumbersFit(fuser::Dtype dtype) const {
-  for (size_t i = 0; i < call_.num_inputs(); ++i) {
-    const c10::IValue* constant = call_.constant(i);
-    if (constant == nullptr || !constant->isInt() || !fuser::IsInteger(dtype)) continue;
-    const int bits = static_cast<int>(8 * fuser::BytesOf(dtype));
-    if (bits == 64) continue;
-    const bool is_signed = dtype != fuser::Dtype::kUint8;
-    const int64_t least = is_signed ? -(int64_t{1} << (bits - 1)) : 0;
-    if (constant->toInt() < least || constant->toInt() >= least + (int64_t{1} << bits)) return false;
-  }
-  return true;
-}
-
-Scalar ScalarCall::In(size_t operand) const {
+Scalar ScalarCall::In(size_t operand) {
   const bool is_tensor = call_.is_tensor_type(operand) && call_.in(operand).rank() != 0u;
   return is_tensor ? Rounded(operand) : In(operand, computed());
 }
@@ -85,8 +86,8 @@ Scalar Floating(ScalarCall& c, Opcode opcode) { return c.is_floating() ? c.In(0)
 // Integers are rounded already.
 Scalar Rounded(ScalarCall& c, Opcode opcode) { return c.is_floating() ? c.In(0).With(opcode) : c.In(0); }
 
-// LibTorch has no arithmetic on booleans but what is named so, and does not take a number that the dtype cannot hold.
-bool IsArithmetic(const ScalarCall& c) { return c.result() != fuser::Dtype::kBool && c.NumbersFit(c.computed()); }
+// LibTorch has no arithmetic on booleans but what is named so.
+bool IsArithmetic(const ScalarCall& c) { return c.result() != fuser::Dtype::kBool; }
 
 bool IsBool(const ScalarCall& c, size_t operand) {
   return c.call().is_tensor_type(operand) ? c.call().in(operand).dtype == c10::kBool
@@ -95,7 +96,7 @@ bool IsBool(const ScalarCall& c, size_t operand) {
 
 Scalar Compared(ScalarCall& c, Scalar (*compare)(Scalar, Scalar)) {
   const std::optional<fuser::Dtype> dtype = c.Common(0, 1);
-  if (!dtype || !c.NumbersFit(*dtype)) return {};
+  if (!dtype) return {};
   return compare(c.In(0, *dtype).To(ComputedIn(*dtype)), c.In(1, *dtype).To(ComputedIn(*dtype)));
 }
 
@@ -117,7 +118,7 @@ Scalar RemainderOf(ScalarCall& c, Opcode opcode) {
 }
 
 Scalar Bitwise(ScalarCall& c, Opcode opcode) {
-  if (c.is_floating() || !c.call().is_tensor_type(0) || !c.NumbersFit(c.computed())) return {};
+  if (c.is_floating() || !c.call().is_tensor_type(0)) return {};
   return c.In(0).With(opcode, c.In(1));
 }
 
@@ -135,7 +136,7 @@ Scalar Combined(ScalarCall& c, Scalar a, Scalar b, double sign) {
   }
   // LibTorch takes no floating-point number for integers.
   if (c.call().has("alpha") && c.call().constant("alpha")->isDouble()) return {};
-  const Scalar scaled = alpha == 1 ? b : b * alpha;
+  const Scalar scaled = alpha == 1 ? b : b * c.In(c.call().find("alpha"), b.dtype());
   return sign > 0 ? a + scaled : a - scaled;
 }
 
@@ -418,7 +419,7 @@ Scalar Threshold(ScalarCall& c) {
 Scalar To(ScalarCall& c) { return c.In(0, c.result()); }
 Scalar Trunc(ScalarCall& c) { return Rounded(c, Opcode::kTruncate); }
 Scalar Where(ScalarCall& c) {
-  if (c.call().num_inputs() != 3 || !IsBool(c, 0) || !c.NumbersFit(c.computed())) return {};
+  if (c.call().num_inputs() != 3 || !IsBool(c, 0)) return {};
   return Select(c.In(0, fuser::Dtype::kBool), c.In(1), c.In(2));
 }
 

@@ -34,24 +34,27 @@ class ScalarCall {
   bool is_floating() const { return fuser::IsFloating(result_); }
 
   // In that dtype; without one, in which the result is computed.
-  fuser::Scalar In(size_t operand, fuser::Dtype dtype) const;
+  fuser::Scalar In(size_t operand, fuser::Dtype dtype);
   // A tensor of another dtype is converted to the result's first, as LibTorch does; a number is not.
-  fuser::Scalar In(size_t operand) const;
+  fuser::Scalar In(size_t operand);
   // A number too.
-  fuser::Scalar Rounded(size_t operand) const { return In(operand, result_).To(computed()); }
+  fuser::Scalar Rounded(size_t operand) { return In(operand, result_).To(computed()); }
   fuser::Scalar Constant(fuser::Dtype dtype, double value) const { return {builder_, builder_.Constant(dtype, value)}; }
   // The operand of that name if it is a constant number.
   std::optional<double> Number(std::string_view name) const;
-  // Whether the dtype, if it is one of integers, can hold all operands that are constant integers.
-  bool NumbersFit(fuser::Dtype dtype) const;
   // The dtype that type promotion gives these two operands; null: kernels have none.
   std::optional<fuser::Dtype> Common(size_t a, size_t b) const;
+
+  // False once a number was asked for in a dtype of integers that does not hold it: what LibTorch does then is its own
+  // to say, and the kernel is none.
+  bool fits() const { return fits_; }
 
  private:
   const Call& call_;
   const fuser::Dtype result_;
   fuser::KernelBuilder& builder_;
   const std::function<fuser::Scalar(size_t)> element_;
+  bool fits_ = true;
 };
 
 // Named as the operators are. Each gives the element in whatever dtype it was computed; none where a kernel cannot: an

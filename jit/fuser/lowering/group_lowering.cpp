@@ -373,7 +373,7 @@ class Lowering {
     const Call call(node, facts_of_, facts_.sizes(), given);
     ScalarCall scalar(call, dtype, builder_, [&](size_t operand) { return Operand(*node.input(operand)); });
     const Scalar result = DefinitionOf(node.kind()).scalar(scalar);
-    return result && fits_ ? result.To(dtype) : Scalar();
+    return result && scalar.fits() && fits_ ? result.To(dtype) : Scalar();
   }
   Scalar Load(const Value& value) {
     const auto input = std::ranges::find_if(tensors_, [&](const TensorInput& one) { return one.value == &value; });
