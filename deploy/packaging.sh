@@ -22,6 +22,7 @@ install_release() {
   local bin=${DESTDIR:-}$1/bin
   cmake --install "$ROOT/build/release" --prefix "$1" --strip >/dev/null
   patchelf --set-rpath "$2" "$bin/hearthd" "$bin/hearth"
+  strip --strip-unneeded "${DESTDIR:-}$1/lib/hearth/libdnnl.so.3"
 }
 
 # A Debian 12 with nothing but its base, as a tar file; made once.

@@ -118,6 +118,30 @@ fill_folder() {
   rm -rf "$pip" "$1/bin"  # whose scripts name that Python
 }
 
+# make_onednn: oneDNN in a folder of the cache, linked as .onednn in the tree.
+make_onednn() {
+  local folder
+  folder=$CACHE/onednn-$(hash_of requirements-onednn.txt)
+  [[ -d $folder ]] || locked onednn "oneDNN" add_onednn "$folder"
+  ln -sfn "$folder" "$ROOT/.onednn"
+}
+
+add_onednn() {
+  local folder=$1 making=$CACHE/making-${1##*/}
+  [[ ! -d $folder ]] || return 0
+  rm -rf "$making" "$making.pip"
+  run_step "Installing oneDNN" fill_onednn "$making"
+  mv "$making" "$folder"
+}
+
+fill_onednn() {
+  "$PYTHON" -m venv "$1.pip"
+  "$1.pip/bin/python" -m pip install --no-input --disable-pip-version-check --no-deps --ignore-installed --prefix "$1" \
+    --requirement "$ROOT/scripts/requirements-onednn.txt"
+  # Copies of the library under its other names, and what pip says of the packages.
+  rm -rf "$1.pip" "$1"/lib/{libdnnl.so,libdnnl.so.3.2,python*}
+}
+
 # make_environment NAME LINK FILE...: the Python environment with the pins of the files (below scripts/), made in the
 # cache folder once for each set of pins and linked as LINK in the tree. It is made under another name and renamed when
 # complete, under a lock, so that checkouts may race and a half-made one is never used. With LIBTORCH set to a folder of

@@ -26,14 +26,14 @@ class Unavailable(Exception):
 
 def onednn():
     """The folder with oneDNN's include/ and lib/."""
-    return pathlib.Path(os.environ.get("HEARTH_ONEDNN", ROOT / "build" / "onednn"))
+    return pathlib.Path(os.environ.get("HEARTH_ONEDNN", ROOT / ".onednn"))
 
 
 @functools.cache
 def library():
     folder = onednn()
     if not (folder / "lib" / "libdnnl.so.3").exists():
-        raise Unavailable(f"there is no oneDNN in {folder} (benchmarks/ceilings/requirements.txt)")
+        raise Unavailable(f"there is no oneDNN in {folder} (scripts/setup)")
     key = hashlib.sha256(SOURCE.read_bytes() + str(folder).encode()).hexdigest()[:16]
     built = BUILT / f"{key}.so"
     BUILT.mkdir(parents=True, exist_ok=True)

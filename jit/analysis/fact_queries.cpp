@@ -8,6 +8,7 @@
 #include <string>
 
 #include "jit/definitions/definition.h"
+#include "jit/definitions/fact_rules.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
@@ -159,6 +160,23 @@ bool GivesItsInput(const Node& node, const ValueFactTable& table) {
 bool HaveSameSizes(const ValueFacts& a, const ValueFacts& b) {
   return a.is_tensor() && b.is_tensor() && a.plain && b.plain && a.dtype && a.dtype == b.dtype && a.device &&
          a.device == b.device && a.sizes && a.sizes == b.sizes && std::ranges::all_of(*a.sizes, &KnownSize::is_known);
+}
+
+std::optional<std::vector<int64_t>> LikelySizes(const SizeAlgebra& algebra, const std::optional<KnownSizes>& sizes) {
+  if (!sizes) return {};
+  std::vector<int64_t> likely;
+  for (const KnownSize& each : *sizes) {
+    const KnownSize size = algebra.Likely(each);
+    if (!size) return {};
+    likely.push_back(*size);
+  }
+  return likely;
+}
+
+std::optional<int64_t> LikelyRows(ValueFactTable& facts, const Value& tensor) {
+  const std::optional<KnownSizes>& sizes = facts.Of(tensor).sizes;
+  if (!sizes || sizes->empty()) return {};
+  return facts.sizes().Likely(Product(facts.sizes(), *sizes, 0, sizes->size() - 1)).constant();
 }
 
 bool HaveSameStrides(const ValueFacts& a, const ValueFacts& b) {

@@ -12,7 +12,7 @@ namespace hearth {
 
 struct Target {
   int threads = 1;      // that work inside of an operator
-  bool onednn = false;  // LibTorch has oneDNN
+  bool onednn = false;  // calls of oneDNN may be planned (libraries)
 
   // This process, on a thread whose operators have as many threads as those of the threads that will run the code.
   static Target Host();

@@ -5,11 +5,11 @@
 
 namespace hearth {
 
-std::string EpilogueOf(const Node& node, std::string_view OperatorDefinition::*epilogue) {
+std::string EpilogueOf(const Node& node) {
   if (node.op() == nullptr || !node.op()->schema().overload_name().empty() || node.outputs().size() != 1) return {};
   const OperatorDefinition* in_place = FindInPlace(node.kind());
   const OperatorDefinition& definition = in_place != nullptr ? *in_place : DefinitionOf(node.kind());
-  std::string name(definition.*epilogue);
+  std::string name(definition.epilogue);
   if (name != "gelu") return name;
   const c10::IValue* approximation = ConstantOf(*node.input(1));
   if (approximation == nullptr || !approximation->isString()) return {};

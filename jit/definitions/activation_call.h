@@ -8,8 +8,8 @@
 
 namespace hearth {
 
-// Its name as `epilogue` of the operator's definition says, also where the node writes its operand in place; empty if
-// the layer has no such epilogue.
-std::string EpilogueOf(const Node& node, std::string_view OperatorDefinition::*epilogue);
+// Its word in an epilogue (libraries/packed_weight.h), also where the node writes its operand in place; empty if it has
+// none.
+std::string EpilogueOf(const Node& node);
 
 }  // namespace hearth

@@ -136,9 +136,9 @@ struct OperatorDefinition {
   bool traps = false;          // the processor does, on a division by zero
   bool folds_tensors = false;  // of constant tensors, the result may become a constant
   AutocastPolicy autocast = AutocastPolicy::kNone;
-  // The name of this activation as part of hearth::convolution and hearth::linear; empty if it cannot be.
-  std::string_view convolution_epilogue = {};
-  std::string_view linear_epilogue = {};
+  // The word of this activation as part of a product or convolution before it (libraries/packed_weight.h); empty if it
+  // cannot be.
+  std::string_view epilogue = {};
 };
 
 // Null if there is none. Thread-safe, as are all that follow.

@@ -6,6 +6,7 @@
 
 #include "jit/definitions/definition_lists.h"
 #include "jit/definitions/fact_rules.h"
+#include "jit/libraries/convolution.h"
 
 namespace hearth {
 namespace {
@@ -65,21 +66,24 @@ StrideOrder OrderOfConvolution(Call& call) {
 }
 
 // Whose weight may be packed, which tells its sizes and nothing else.
-void PackedConvolution(Call& call) {
-  const c10::IValue* weight = call.constant("weight");
-  const std::optional<KnownSizes>& input = call.in(0).sizes;
-  if (weight == nullptr || !weight->isTensor() || !input || input->size() != 4 || weight->toTensor().dim() != 4) return;
-  const auto stride = call.numbers("stride"), padding = call.numbers("padding"), dilation = call.numbers("dilation");
-  KnownSizes sizes = {input->front(), weight->toTensor().size(0)};
+void PlannedConvolution(Call& call) {
+  const c10::IValue* constant = call.constant("planned");
+  const auto* planned = constant == nullptr ? nullptr : libraries::Convolution::Unwrap(*constant);
+  const ValueFacts& image = call.in(call.has("self") ? 1 : 0);
+  const std::optional<KnownSizes>& input = image.sizes;
+  if (planned == nullptr || !input || input->size() != 4) return;
+  const libraries::ConvolutionSettings& settings = planned->settings();
+  KnownSizes sizes = {input->front(), planned->weight().size(0)};
   for (size_t i = 0; i < 2; ++i) {
-    const KnownSize kernel = weight->toTensor().size(static_cast<int64_t>(i) + 2);
-    sizes.push_back(Window(call.sizes(), (*input)[i + 2], kernel, At(stride, i), At(padding, i), At(dilation, i)));
+    const KnownSize kernel = planned->weight().size(static_cast<int64_t>(i) + 2);
+    sizes.push_back(Window(call.sizes(), (*input)[i + 2], kernel, KnownSize(settings.stride[i]),
+                           KnownSize(settings.padding[i]), KnownSize(settings.dilation[i])));
   }
   ValueFacts& facts = call.out();
   facts.kind = ValueFacts::Kind::kTensor;
-  facts.plain = call.in(0).plain;
-  facts.dtype = call.in(0).dtype;
-  facts.device = call.in(0).device;
+  facts.plain = image.plain;
+  facts.dtype = image.dtype;
+  facts.device = image.device;
   // Plans that record gradients have none of these.
   facts.requires_grad = false;
   facts.sizes = std::move(sizes);
@@ -216,7 +220,8 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::conv_transpose3d", .kind = kConvolution, .facts = Convolution},
     {.name = "aten::_convolution", .kind = kConvolution, .facts = Convolution, .autocast = AutocastPolicy::kReduced},
     {.name = "aten::convolution", .kind = kConvolution, .facts = Convolution, .autocast = AutocastPolicy::kReduced},
-    {.name = "hearth::convolution", .kind = kConvolution, .facts = PackedConvolution},
+    {.name = "hearth::convolution", .kind = kConvolution, .facts = PlannedConvolution},
+    {.name = "hearth::add_convolution", .kind = kConvolution, .facts = PlannedConvolution, .in_place = true},
     {.name = "aten::batch_norm", .kind = kNormalization, .facts = BatchNorm, .hides_writes = true},
     {.name = "aten::native_batch_norm", .kind = kNormalization, .facts = BatchNorm, .hides_writes = true},
     {.name = "aten::max_pool1d", .kind = kPooling, .facts = Pool},

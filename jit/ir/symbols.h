@@ -68,6 +68,8 @@ inline const c10::Symbol kInstanceAttr = c10::Symbol::attr("instance");
 inline const c10::Symbol kSlotAttr = c10::Symbol::attr("slot");
 
 // An operator of plans (operators/native_convolution.cpp): a convolution whose weight is packed.
-inline const c10::Symbol kPackedConvolution = c10::Symbol::fromQualString("hearth::convolution");
+inline const c10::Symbol kConvolution = c10::Symbol::fromQualString("hearth::convolution");
+inline const c10::Symbol kLinear = c10::Symbol::fromQualString("hearth::linear");
+inline const c10::Symbol kAddConvolution = c10::Symbol::fromQualString("hearth::add_convolution");
 
 }  // namespace hearth::sym

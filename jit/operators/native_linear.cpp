@@ -3,20 +3,14 @@
 // are. The results are LibTorch's own, which asks the same of the same BLAS. What is not plain goes LibTorch's way.
 //
 // hearth::linear, which plans call in the place of a linear layer and what comes right after it, is that with an
-// activation in the result's memory; large products take a weight that was packed beforehand for oneDNN, if there is
-// one. hearth::linears is several layers of one input, with their weights one below the other, as one product.
+// activation in the result's memory; for inputs that a product was planned for (libraries/product.h), it is that
+// product. hearth::linears is several layers of one input, with their weights one below the other, as one product.
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/jit_type.h>
-#include <ATen/ops/gelu_ops.h>
 #include <ATen/ops/linear_ops.h>
 #include <ATen/ops/matmul_ops.h>
 #include <ATen/ops/narrow.h>
-#include <ATen/ops/relu_ops.h>
-#include <ATen/ops/sigmoid_ops.h>
-#include <ATen/ops/silu_ops.h>
-#include <ATen/ops/tanh_ops.h>
 
 #include <algorithm>
 #include <limits>
@@ -25,6 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include "jit/libraries/packed_weight.h"
+#include "jit/libraries/product.h"
 #include "jit/operators/native_support.h"
 #include "jit/operators/native_thunk.h"
 #include "jit/operators/plain_product.h"
@@ -41,46 +37,6 @@ void Linear(NativeArguments in, IValue* out) {
   }
 }
 
-// In place where nobody else sees the tensor: always but of what LibTorch gave, whose result may be something else.
-void Activate(const std::string& activation, at::Tensor& tensor) {
-  if (activation == "relu") {
-    at::_ops::relu_::call(tensor);
-  } else if (activation == "gelu") {
-    at::_ops::gelu_::call(tensor, "none");
-  } else if (activation == "gelu_tanh") {
-    at::_ops::gelu_::call(tensor, "tanh");
-  } else if (activation == "silu") {
-    at::_ops::silu_::call(tensor);
-  } else if (activation == "sigmoid") {
-    at::_ops::sigmoid_::call(tensor);
-  } else if (activation == "tanh") {
-    at::_ops::tanh_::call(tensor);
-  } else {
-    TORCH_CHECK(false, "no activation is called '", activation, "'");
-  }
-}
-
-using Pointwise = at::Tensor(const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&, std::string_view,
-                             c10::List<std::optional<at::Scalar>>, std::optional<std::string_view>);
-
-// With what oneDNN does right after the product; whether that was the activation too.
-bool PackedProduct(const at::Tensor& x, const at::Tensor& packed, const IValue& bias, const std::string& activation,
-                   at::Tensor* result) {
-  static const auto pointwise =
-      c10::Dispatcher::singleton().findSchemaOrThrow("mkldnn::_linear_pointwise", "").typed<Pointwise>();
-  std::string_view attribute = "none";
-  std::optional<std::string_view> algorithm;
-  if (activation == "gelu" || activation == "gelu_tanh") {
-    attribute = "gelu";
-    algorithm = activation == "gelu" ? "none" : "tanh";
-  } else if (activation == "silu") {
-    attribute = "swish";
-  }
-  const Parameter<const std::optional<at::Tensor>&> optional_bias(bias);
-  *result = pointwise.call(x, packed, optional_bias.held, attribute, c10::List<std::optional<at::Scalar>>(), algorithm);
-  return attribute != "none";
-}
-
 // Eight at a time, which the compiler makes vector instructions of.
 void ReluAll(float* elements, int64_t count) {
   constexpr int64_t kTogether = 8;
@@ -91,31 +47,44 @@ void ReluAll(float* elements, int64_t count) {
   for (; i < count; ++i) elements[i] = ReluOf(elements[i]);
 }
 
-// linear(Tensor input, Tensor weight, Tensor? packed, Tensor? bias, str activation) -> Tensor, and linear.into with the
+// Undefined if it was not planned for such an input.
+at::Tensor PlannedProduct(const IValue& planned, const at::Tensor& x, const at::Tensor& weight, const IValue& bias,
+                          const std::string& epilogue, const at::Tensor* memory) {
+  const libraries::Product* product = libraries::Product::Unwrap(planned);
+  if (product == nullptr) return {};
+  TORCH_CHECK(product->weight().sizes() == weight.sizes(), "another weight was packed");
+  const auto prepared = product->Find(x.numel() / x.sizes().back(), !bias.isNone(), epilogue);
+  if (prepared == nullptr) return {};
+  at::Tensor result = ProductMemory(x, weight, memory);
+  product->Run(*prepared, x, bias.isNone() ? nullptr : &bias.toTensor(), result);
+  return result;
+}
+
+// linear(Tensor input, Tensor weight, Any planned, Tensor? bias, str epilogue) -> Tensor, and linear.into with the
 // memory that the result may have behind.
-void ActivatedLinear(NativeArguments in, IValue* out) {
+void FollowedLinear(NativeArguments in, IValue* out) {
   constexpr int64_t kFewElements = 4096;
-  const std::string& activation = in[4].toStringRef();
+  const std::string& epilogue = in[4].toStringRef();
   at::Tensor result;
-  bool activated = activation == "none";
   if (!IsPlainProduct(in[0], in[1], in[3])) {
     IValue plain;
     const IValue* const inputs[] = {in.values[0], in.values[1], in.values[3]};
     EntryOf<at::_ops::linear>().function({inputs, 3}, &plain);
     result = std::move(plain).toTensor();
-  } else if (const at::Tensor& x = in[0].toTensor();
-             in[2].isTensor() && IsWorthPacking(1, x.numel(), in[1].toTensor().sizes()[0])) {
-    const at::Tensor& packed = in[2].toTensor();
-    TORCH_CHECK(packed.is_mkldnn() && packed.sizes() == in[1].toTensor().sizes(), "another weight was packed");
-    activated |= PackedProduct(x, packed, in[3], activation, &result);
+    libraries::ApplyEpilogue(epilogue, result);
   } else {
-    result = PlainProduct(x, in[1].toTensor(), in[3], in.count == 6 ? &in[5].toTensor() : nullptr);
-    if (activation == "relu" && result.numel() <= kFewElements) {
-      ReluAll(result.mutable_data_ptr<float>(), result.numel());
-      activated = true;
+    const at::Tensor& x = in[0].toTensor();
+    const at::Tensor* memory = in.count == 6 ? &in[5].toTensor() : nullptr;
+    result = PlannedProduct(in[2], x, in[1].toTensor(), in[3], epilogue, memory);
+    if (!result.defined()) {
+      result = PlainProduct(x, in[1].toTensor(), in[3], memory);
+      if (epilogue == "relu" && result.numel() <= kFewElements) {
+        ReluAll(result.mutable_data_ptr<float>(), result.numel());
+      } else {
+        libraries::ApplyEpilogue(epilogue, result);
+      }
     }
   }
-  if (!activated) Activate(activation, result);
   *out = std::move(result);
 }
 
@@ -168,7 +137,7 @@ void Linears(NativeArguments in, IValue* out) {
 }
 
 constexpr NativeEntry kEntries[] = {
-    {"aten::linear", Linear},     {"hearth::linear", ActivatedLinear}, {"hearth::linear.into", ActivatedLinear},
+    {"aten::linear", Linear},     {"hearth::linear", FollowedLinear},  {"hearth::linear.into", FollowedLinear},
     {"hearth::linears", Linears}, {"hearth::matmul.into", MatmulInto},
 };
 

@@ -95,13 +95,17 @@ bool IsPlainProduct(const c10::IValue& input, const c10::IValue& weight, const c
   return NoModeSeesOperators();
 }
 
-at::Tensor PlainProduct(const at::Tensor& x, const at::Tensor& w, const c10::IValue& bias, const at::Tensor* memory) {
-  const int64_t columns = x.sizes().back(), outputs = w.sizes()[0], rows = x.numel() / columns;
+at::Tensor ProductMemory(const at::Tensor& x, const at::Tensor& w, const at::Tensor* memory) {
   c10::SmallVector<int64_t, 6> sizes(x.sizes().begin(), x.sizes().end());
-  sizes.back() = outputs;
+  sizes.back() = w.sizes()[0];
   const bool fits =
       memory != nullptr && memory->sizes() == sizes && IsPlainFloat(*memory) && HasDefaultStrides(*memory);
-  at::Tensor result(fits ? *memory : at::Tensor(at::detail::empty_cpu(sizes, at::kFloat)));
+  return fits ? *memory : at::Tensor(at::detail::empty_cpu(sizes, at::kFloat));
+}
+
+at::Tensor PlainProduct(const at::Tensor& x, const at::Tensor& w, const c10::IValue& bias, const at::Tensor* memory) {
+  const int64_t columns = x.sizes().back(), outputs = w.sizes()[0], rows = x.numel() / columns;
+  at::Tensor result = ProductMemory(x, w, memory);
   float* to = result.mutable_data_ptr<float>();
   float beta = 0;
   if (!bias.isNone()) {

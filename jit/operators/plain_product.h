@@ -17,9 +17,9 @@ constexpr bool IsSmallProduct(int64_t rows, int64_t inner, int64_t columns) {
   return rows * inner * columns <= kFewProducts;
 }
 
-// Whether oneDNN may have it done faster, if its second matrix was packed beforehand.
+// Whether oneDNN may have it done faster, if its second matrix was packed beforehand (libraries/product.h).
 constexpr bool IsWorthPacking(int64_t rows, int64_t inner, int64_t columns) {
-  constexpr int64_t kManyProducts = int64_t{1} << 24;  // of numbers
+  constexpr int64_t kManyProducts = int64_t{1} << 20;  // of numbers
   return rows * inner * columns >= kManyProducts;
 }
 
@@ -27,6 +27,9 @@ constexpr bool IsWorthPacking(int64_t rows, int64_t inner, int64_t columns) {
 // a tensor as the result is, else in a new one.
 at::Tensor PlainProduct(const at::Tensor& x, const at::Tensor& w, const c10::IValue& bias,
                         const at::Tensor* memory = nullptr);
+
+// A tensor for the result of such a product: `memory`, or a new one.
+at::Tensor ProductMemory(const at::Tensor& x, const at::Tensor& w, const at::Tensor* memory);
 
 // matmul of matrices, or of batches of as many, that may be transposed or parts of others, into `memory`. Does nothing
 // and returns false where these are not plain float tensors that BLAS can take as they lie, or the memory is not that

@@ -16,11 +16,12 @@ namespace hearth {
 namespace {
 
 constexpr const char* kSchemas[] = {
-    "hearth::convolution(Tensor input, Tensor weight, Tensor? packed, int[] packed_for, Tensor? bias, int[] padding, "
-    "int[] stride, int[] dilation, int groups, str activation, float[] parameters) -> Tensor",
-    "hearth::linear(Tensor input, Tensor weight, Tensor? packed, Tensor? bias, str activation) -> Tensor",
+    "hearth::convolution(Tensor input, Any planned, Tensor? bias, str epilogue) -> Tensor",
+    "hearth::add_convolution(Tensor self, Tensor input, Any planned, Tensor? bias, str epilogue) -> Tensor",
+    "hearth::add_convolution_(Tensor(a!) self, Tensor input, Any planned, Tensor? bias, str epilogue) -> Tensor(a!)",
+    "hearth::linear(Tensor input, Tensor weight, Any planned, Tensor? bias, str epilogue) -> Tensor",
     "hearth::linears(Tensor input, Tensor weight, Tensor? bias, int[] outputs) -> Tensor[]",
-    "hearth::linear.into(Tensor input, Tensor weight, Tensor? packed, Tensor? bias, str activation, Tensor(a!) memory) "
+    "hearth::linear.into(Tensor input, Tensor weight, Any planned, Tensor? bias, str epilogue, Tensor(a!) memory) "
     "-> Tensor(a!)",
     "hearth::matmul.into(Tensor self, Tensor other, Tensor(a!) memory) -> Tensor(a!)",
     "hearth::fused(Any kernel, ...) -> Tensor",

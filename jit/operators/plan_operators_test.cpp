@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "jit/libraries/convolution.h"
+#include "jit/libraries/product.h"
 #include "jit/operators/registry.h"
 
 namespace hearth {
@@ -173,108 +175,73 @@ TEST(LinearTest, SeveralOfOneInputAreAsEachAlone) {
   }
 }
 
-TEST(LinearTest, ALargeProductTakesThePackedWeight) {
-  const at::Tensor input = at::randn({2, 128, 256}), bias = at::randn({512});
+IValue PlannedFor(const at::Tensor& weight, int64_t rows, const std::vector<const char*>& epilogues) {
+  auto product = c10::make_intrusive<libraries::Product>(weight);
+  const auto form = product->FormFor(rows);
+  if (form == nullptr) return {};
+  product->Use({form, libraries::Pack(weight.t(), *form)});
+  for (const char* epilogue : epilogues) product->Prepare(rows, /*has_bias=*/true, epilogue);
+  return libraries::Product::Wrap(std::move(product));
+}
+
+TEST(LinearTest, AProductIsThePlannedOneForItsRowsAndBlasesForOthers) {
+  const std::vector<const char*> epilogues = {"", "relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh", "hardswish"};
+  const at::Tensor bias = at::randn({512});
   for (const at::Tensor& weight : {at::randn({512, 256}), at::randn({256, 512}).t()}) {
-    const at::Tensor packed = CallBoxed("mkldnn::_reorder_linear_weight", {weight.contiguous(), IValue()});
-    const at::Tensor plain = at::linear(input, weight, bias);
-    const auto call = [&](const at::Tensor& x, const char* activation) {
-      return CallNative("hearth::linear", {x, weight, packed, bias, activation});
-    };
-    EXPECT_TRUE(at::allclose(call(input, "none"), plain, 1e-4, 1e-4));
-    EXPECT_TRUE(at::allclose(call(input, "relu"), at::relu(plain), 1e-4, 1e-4));
-    EXPECT_TRUE(at::allclose(call(input, "gelu"), at::gelu(plain), 1e-4, 1e-4));
-    EXPECT_TRUE(at::allclose(call(input, "gelu_tanh"), at::gelu(plain, "tanh"), 1e-3, 1e-3));
-    EXPECT_TRUE(at::allclose(call(input, "silu"), at::silu(plain), 1e-4, 1e-4));
-    EXPECT_EQ(call(input, "silu").strides(), plain.strides());
-    const at::Tensor nan = at::full({2, 128, 256}, std::numeric_limits<float>::quiet_NaN());
-    for (const char* activation : {"relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh"}) {
-      EXPECT_TRUE(call(nan, activation).isnan().all().item<bool>()) << activation;
+    const IValue planned = PlannedFor(weight, 256, epilogues);
+    ASSERT_FALSE(planned.isNone());
+    for (const at::Tensor& input : {at::randn({2, 128, 256}), at::randn({3, 256})}) {
+      const at::Tensor plain = at::linear(input, weight, bias);
+      const auto call = [&](const at::Tensor& x, const char* epilogue) {
+        return CallNative("hearth::linear", {x, weight, planned, bias, epilogue});
+      };
+      EXPECT_TRUE(at::allclose(call(input, ""), plain, 1e-4, 1e-4));
+      EXPECT_TRUE(at::allclose(call(input, "relu"), at::relu(plain), 1e-4, 1e-4));
+      EXPECT_TRUE(at::allclose(call(input, "gelu"), at::gelu(plain), 1e-4, 1e-4));
+      EXPECT_TRUE(at::allclose(call(input, "gelu_tanh"), at::gelu(plain, "tanh"), 1e-3, 1e-3));
+      EXPECT_TRUE(at::allclose(call(input, "silu"), at::silu(plain), 1e-4, 1e-4));
+      EXPECT_TRUE(at::allclose(call(input, "hardswish"), at::hardswish(plain), 1e-4, 1e-4));
+      EXPECT_EQ(call(input, "silu").strides(), plain.strides());
+      const at::Tensor memory = at::empty(plain.sizes());
+      EXPECT_TRUE(CallNative("hearth::linear.into", {input, weight, planned, bias, "relu", memory}).is_same(memory));
+      EXPECT_TRUE(at::allclose(memory, at::relu(plain), 1e-4, 1e-4));
+      const at::Tensor nan = at::full_like(input, std::numeric_limits<float>::quiet_NaN());
+      for (const char* epilogue : epilogues) {
+        EXPECT_TRUE(call(nan, epilogue).isnan().all().item<bool>()) << epilogue;
+      }
     }
   }
+  const IValue other = PlannedFor(at::randn({512, 128}), 256, {""});
+  EXPECT_ANY_THROW(CallNative("hearth::linear", {at::randn({256, 256}), at::randn({512, 256}), other, bias, ""}));
 }
 
-at::Tensor Packed(const at::Tensor& weight, int64_t padding, int64_t stride, int64_t dilation, int64_t groups) {
-  const std::vector<int64_t> paddings(2, padding), strides(2, stride), dilations(2, dilation);
-  return CallBoxed("mkldnn::_reorder_convolution_weight", {weight, paddings, strides, dilations, groups, IValue()});
-}
-
-struct Layer {
-  at::Tensor weight;
-  IValue bias;
-  int64_t padding, stride, dilation, groups;
-};
-
-at::Tensor Convolve(const Layer& layer, const at::Tensor& input, const char* activation) {
-  const std::vector<int64_t> padding(2, layer.padding), stride(2, layer.stride), dilation(2, layer.dilation);
-  const bool packed = layer.weight.suggest_memory_format() == at::MemoryFormat::Contiguous;
-  const at::Tensor weight =
-      packed ? Packed(layer.weight, layer.padding, layer.stride, layer.dilation, layer.groups) : layer.weight;
-  return CallNative("hearth::convolution", {input, weight, IValue(), c10::List<int64_t>(), layer.bias, padding, stride,
-                                            dilation, layer.groups, activation, c10::List<double>()});
-}
-
-TEST(ConvolutionTest, IsLibTorchsConvolutionWithWhatFollowsIt) {
-  const std::vector<Layer> layers = {{at::randn({8, 3, 3, 3}), at::randn({8}), 1, 1, 1, 1},
-                                     {at::randn({8, 3, 3, 3}), {}, 0, 2, 2, 1},
-                                     {at::randn({6, 1, 3, 3}), at::randn({6}), 1, 1, 1, 3},
-                                     {at::randn({3, 1, 3, 3}), at::randn({3}), 1, 2, 1, 3},
-                                     {at::randn({5, 3, 1, 1}), at::randn({5}), 0, 1, 1, 1}};
-  for (const Layer& layer : layers) {
-    for (const at::Tensor& input : {at::randn({1, 3, 9, 7}), at::randn({2, 3, 6, 6})}) {
-      std::optional<at::Tensor> bias;
-      if (layer.bias.isTensor()) bias = layer.bias.toTensor();
-      const at::Tensor plain =
-          at::conv2d(input, layer.weight, bias, layer.stride, layer.padding, layer.dilation, layer.groups);
-      const at::Tensor loose = input.contiguous(at::MemoryFormat::ChannelsLast);
-      EXPECT_TRUE(at::allclose(Convolve(layer, input, "none"), plain, 1e-4, 1e-4));
-      EXPECT_TRUE(at::allclose(Convolve(layer, loose, "swish"), at::silu(plain), 1e-4, 1e-4));
-      EXPECT_TRUE(at::allclose(Convolve(layer, loose, "gelu"), at::gelu(plain), 1e-4, 1e-4));
-      EXPECT_TRUE(at::allclose(Convolve(layer, loose, "gelu_tanh"), at::gelu(plain, "tanh"), 1e-3, 1e-3));
-      const Layer unpacked = {layer.weight.clone(at::MemoryFormat::ChannelsLast),
-                              layer.bias,
-                              layer.padding,
-                              layer.stride,
-                              layer.dilation,
-                              layer.groups};
-      const at::Tensor result = Convolve(unpacked, input, "none");
-      EXPECT_TRUE(at::allclose(result, plain, 1e-4, 1e-4));
-      EXPECT_TRUE(result.is_contiguous(at::MemoryFormat::ChannelsLast));
-      EXPECT_TRUE(at::allclose(Convolve(layer, loose, "hardswish"), at::hardswish(plain), 1e-4, 1e-4));
-    }
-  }
-}
-
-TEST(ConvolutionTest, ANanStaysOne) {
-  const Layer layer{at::randn({8, 3, 3, 3}), {}, 1, 1, 1, 1};
-  const at::Tensor nan = at::full({1, 3, 8, 8}, std::numeric_limits<float>::quiet_NaN());
-  for (const char* activation : {"none", "swish", "hardswish", "gelu", "gelu_tanh"}) {
-    EXPECT_TRUE(Convolve(layer, nan, activation).isnan().all().item<bool>()) << activation;
-  }
-}
-
-TEST(ConvolutionTest, AWeightThatWasPackedForSomeSizesIsForThoseAlone) {
-  const at::Tensor weight = at::randn({8, 3, 3, 3}).contiguous(at::MemoryFormat::ChannelsLast);
-  // Another weight, so that it shows which one was taken.
-  const at::Tensor packed = CallBoxed("mkldnn::_reorder_convolution_weight",
-                                      {2 * weight, c10::List<int64_t>({1, 1}), c10::List<int64_t>({1, 1}),
-                                       c10::List<int64_t>({1, 1}), 1, c10::List<int64_t>({2, 3, 8, 8})});
-  const auto convolve = [&](const at::Tensor& input) {
-    const c10::List<int64_t> ones({1, 1});
-    return CallNative("hearth::convolution", {input, weight, packed, c10::List<int64_t>({2, 3, 8, 8}), IValue(), ones,
-                                              ones, ones, 1, "none", c10::List<double>()});
-  };
-  const at::Tensor some = at::randn({2, 3, 8, 8}), other = at::randn({2, 3, 9, 8});
-  EXPECT_TRUE(at::allclose(convolve(some), 2 * at::conv2d(some, weight, {}, 1, 1), 1e-4, 1e-4));
-  EXPECT_TRUE(at::allclose(convolve(other), at::conv2d(other, weight, {}, 1, 1), 1e-4, 1e-4));
+// What the call itself gives is libraries/convolution_test.cpp's matter.
+TEST(ConvolutionTest, CallsWhatWasPlanned) {
+  const at::Tensor weight = at::randn({8, 3, 3, 3}), bias = at::randn({8}), input = at::randn({2, 3, 9, 7});
+  const IValue planned = libraries::Convolution::Wrap(
+      c10::make_intrusive<libraries::Convolution>(weight, libraries::ConvolutionSettings{{1, 1}, {1, 1}, {1, 1}, 1}));
+  const at::Tensor plain = at::conv2d(input, weight, bias, 1, 1);
+  EXPECT_TRUE(
+      at::allclose(CallNative("hearth::convolution", {input, planned, bias, "silu"}), at::silu(plain), 1e-4, 1e-4));
+  EXPECT_TRUE(at::allclose(CallNative("hearth::convolution", {input, planned, IValue(), ""}),
+                           at::conv2d(input, weight, {}, 1, 1), 1e-4, 1e-4));
+  const at::Tensor residual = at::randn(plain.sizes()), before = residual.clone();
+  const at::Tensor sum = CallNative("hearth::add_convolution", {residual, input, planned, bias, "add relu"});
+  EXPECT_TRUE(at::allclose(sum, at::relu(plain + residual), 1e-4, 1e-4));
+  EXPECT_TRUE(at::equal(residual, before));
+  const at::Tensor onto = residual.clone(at::MemoryFormat::ChannelsLast);
+  EXPECT_TRUE(CallNative("hearth::add_convolution_", {onto, input, planned, bias, "add"}).is_same(onto));
+  EXPECT_TRUE(at::allclose(onto, plain + residual, 1e-4, 1e-4));
 }
 
 TEST(ConvolutionTest, RaisesForWhatThePlanWasNotMadeFor) {
-  const Layer layer{at::randn({8, 3, 3, 3}), {}, 1, 1, 1, 1};
+  const IValue planned = libraries::Convolution::Wrap(c10::make_intrusive<libraries::Convolution>(
+      at::randn({8, 3, 3, 3}), libraries::ConvolutionSettings{{1, 1}, {1, 1}, {1, 1}, 1}));
   const at::Tensor input = at::randn({1, 3, 8, 8});
-  EXPECT_ANY_THROW(Convolve(layer, input[0], "none"));
-  EXPECT_ANY_THROW(Convolve(layer, input.to(at::kDouble), "none"));
-  EXPECT_ANY_THROW(Convolve(layer, at::randn({1, 4, 8, 8}), "none"));
+  EXPECT_ANY_THROW(CallNative("hearth::convolution", {input[0], planned, IValue(), ""}));
+  EXPECT_ANY_THROW(CallNative("hearth::convolution", {input.to(at::kDouble), planned, IValue(), ""}));
+  EXPECT_ANY_THROW(CallNative("hearth::convolution", {input, IValue(), IValue(), ""}));
+  EXPECT_ANY_THROW(CallNative("hearth::add_convolution", {at::randn({1, 8, 8}), input, planned, IValue(), "add"}));
 }
 
 }  // namespace

@@ -1,26 +1,30 @@
 #include "jit/passes/fuse_epilogues.h"
 
 #include <string>
+#include <unordered_map>
 
+#include "jit/analysis/fact_queries.h"
 #include "jit/analysis/private_memory.h"
+#include "jit/analysis/value_fact_table.h"
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/activation_call.h"
 #include "jit/definitions/node_effects.h"
+#include "jit/graph_edits/operate.h"
 #include "jit/ir/contains.h"
 #include "jit/ir/symbols.h"
+#include "jit/libraries/packed_weight.h"
 #include "jit/operators/operator.h"
 
 namespace hearth {
 namespace {
 
-// Operands of hearth::convolution.
-constexpr size_t kActivation = 9;
-constexpr size_t kParameters = 10;
-
-class Fuser {
+class EpilogueFuser {
  public:
-  explicit Fuser(Compilation& compilation)
-      : graph_(compilation.graph()), private_(graph_, compilation.memory().aliases()) {}
+  explicit EpilogueFuser(Compilation& compilation)
+      : graph_(compilation.graph()),
+        facts_(compilation.facts()),
+        memory_(compilation.memory()),
+        private_(graph_, compilation.memory().aliases()) {}
 
   bool Run() {
     Walk(graph_.block());
@@ -30,45 +34,98 @@ class Fuser {
  private:
   void Walk(Block* block) {
     for (Node* node : *block) {
+      order_.emplace(node, order_.size());
       for (Block* nested : node->blocks()) Walk(nested);
-      TryActivation(node);
+      if (!TryActivation(node)) TryAddition(node);
     }
   }
 
   // Whether what the node gives may be what the convolution before it gives.
   bool MayMerge(const Node& node) const { return private_.IsPrivateWrite(node) || !private_.IsShared(*node.output()); }
 
-  // The convolution that gives `value` to `user` alone and does nothing more so far; null if there is none.
-  static Node* BareConvolution(const Value& value, const Node& user) {
+  // The planned convolution that gives `value` to `user` alone; null if there is none.
+  static Node* ConvolutionOf(const Value& value, const Node& user) {
     Node* node = value.node();
-    if (node->kind() != sym::kPackedConvolution || node->block() != user.block() || value.uses().size() != 1)
-      return nullptr;
-    const c10::IValue* activation = ConstantOf(*node->input(kActivation));
-    return activation != nullptr && activation->toStringRef() == "none" ? node : nullptr;
+    const bool is_planned = node->kind() == sym::kConvolution || node->kind() == sym::kAddConvolution;
+    return is_planned && node->block() == user.block() && value.uses().size() == 1 ? node : nullptr;
   }
 
-  void TryActivation(Node* node) {
-    const std::string activation = EpilogueOf(*node, &OperatorDefinition::convolution_epilogue);
-    if (activation.empty() || !MayMerge(*node)) return;
-    Node* convolution = BareConvolution(*node->input(0), *node);
-    if (convolution == nullptr) return;
+  static const std::string& EpilogueWords(const Node& convolution) {
+    return ConstantOf(*convolution.input(convolution.inputs().size() - 1))->toStringRef();
+  }
+
+  bool TryActivation(Node* node) {
+    const std::string activation = EpilogueOf(*node);
+    if (activation.empty() || !MayMerge(*node)) return false;
+    Node* convolution = ConvolutionOf(*node->input(0), *node);
+    // One activation, and it comes last.
+    if (convolution == nullptr || !libraries::IsBare(EpilogueWords(*convolution))) return false;
     const InsertionGuard before(&graph_, convolution);
-    convolution->ReplaceInput(kActivation, graph_.InsertConstant(activation));
-    convolution->ReplaceInput(kParameters, graph_.InsertConstant(c10::List<double>()));
+    Value* epilogue = graph_.InsertConstant(libraries::Followed(EpilogueWords(*convolution), activation));
+    facts_.Infer(*epilogue->node());
+    convolution->ReplaceInput(convolution->inputs().size() - 1, epilogue);
     node->output()->ReplaceAllUsesWith(convolution->output());
     node->Destroy();
+    return changed_ = true;
+  }
+
+  // A convolution by itself and another tensor, the convolution last of the two if both are one.
+  void TryAddition(Node* node) {
+    if (node->kind() != c10::aten::add || node->op() == nullptr || node->op()->schema().overload_name() != "Tensor" ||
+        !MayMerge(*node))
+      return;
+    const c10::IValue* factor = ConstantOf(*node->input(2));
+    if (factor == nullptr || !factor->isInt() || factor->toInt() != 1) return;
+    Node* convolution = nullptr;
+    Value* other = nullptr;
+    for (const size_t operand : {0, 1}) {
+      Node* candidate = ConvolutionOf(*node->input(operand), *node);
+      if (candidate == nullptr || !CanAdd(*candidate, *node->input(1 - operand))) continue;
+      if (convolution != nullptr && order_.at(candidate) < order_.at(convolution)) continue;
+      convolution = candidate;
+      other = node->input(1 - operand);
+    }
+    if (convolution == nullptr) return;
+    const InsertionGuard here(&graph_, node);
+    graph_.SetCurrentRange(convolution->range());
+    Value* epilogue = graph_.InsertConstant(std::string("add"));
+    facts_.Infer(*epilogue->node());
+    Value* made = Operate(graph_, sym::kAddConvolution, "",
+                          {other, convolution->input(0), convolution->input(1), convolution->input(2), epilogue}, node);
+    made->SetName(node->output()->name());
+    facts_.Infer(*made->node());
+    node->output()->ReplaceAllUsesWith(made);
+    node->Destroy();
+    convolution->Destroy();
     changed_ = true;
   }
 
+  // It computes where the addition stands then, so nobody may write in between what it reads.
+  bool CanAdd(const Node& convolution, const Value& other) const {
+    if (convolution.kind() != sym::kConvolution || !EpilogueWords(convolution).empty()) return false;
+    const ValueFacts& sum = facts_.Of(*convolution.output());
+    const ValueFacts& summand = facts_.Of(other);
+    if (!summand.is_tensor() || !summand.plain || summand.dtype != c10::kFloat || summand.device != sum.device ||
+        !HaveSameSizes(summand, sum) || !HaveSameStrides(summand, sum))
+      return false;
+    if (&other == convolution.output()) return false;
+    return !memory_.MayBeWritten(*convolution.input(0)) &&
+           (convolution.input(2)->type()->kind() != c10::TypeKind::TensorType ||
+            !memory_.MayBeWritten(*convolution.input(2)));
+  }
+
   Graph& graph_;
+  ValueFactTable& facts_;
+  const WrittenMemory& memory_;
   const PrivateMemory private_;
+  std::unordered_map<const Node*, size_t> order_;  // in which they were met
   bool changed_ = false;
 };
 
 }  // namespace
 
 bool FuseEpilogues(Compilation& compilation) {
-  return Contains(*compilation.source().block(), sym::kPackedConvolution) && Fuser(compilation).Run();
+  return Contains(*compilation.source().block(), sym::kConvolution) && EpilogueFuser(compilation).Run();
 }
 
 }  // namespace hearth

@@ -3,19 +3,24 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "jit/analysis/fact_queries.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/activation_call.h"
 #include "jit/definitions/constant_tensor.h"
-#include "jit/definitions/fact_rules.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/contains.h"
 #include "jit/ir/symbols.h"
+#include "jit/libraries/packed_weight.h"
+#include "jit/libraries/product.h"
+#include "jit/support/operator_threads.h"
+
 #include "jit/operators/registry.h"
 #include "jit/weights/derived_constants.h"
 #include "jit/weights/weight_formats.h"
@@ -24,7 +29,6 @@ namespace hearth {
 namespace {
 
 const Symbol kLinear = c10::aten::linear;
-const Symbol kPackedLinear = Symbol::fromQualString("hearth::linear");
 
 // The format of a smaller weight makes no difference.
 constexpr int64_t kLeastElements = 32 * 32;
@@ -48,8 +52,7 @@ class LinearPacker {
       for (Block* nested : node->blocks()) Walk(nested);
       if (node->kind() == kLinear && node->op() != nullptr) {
         Replace(node);
-      } else if (const std::string activation = EpilogueOf(*node, &OperatorDefinition::linear_epilogue);
-                 !activation.empty()) {
+      } else if (const std::string activation = EpilogueOf(*node); !activation.empty()) {
         TryActivate(node, activation);
       }
     }
@@ -61,13 +64,13 @@ class LinearPacker {
     const InsertionGuard here(&graph_, node);
     graph_.SetCurrentRange(node->range());
     Value* unpacked = node->input(1);
-    c10::IValue packed;
+    c10::IValue planned;
     if (MayBePacked(*weight)) {
+      const std::optional<int64_t> rows = LikelyRows(facts_, *node->input(0));
       const WeightFormat format =
-          FastestWeightFormat(LikelyRows(*node->input(0)), weight->size(1), weight->size(0), target_.threads, derived_);
+          FastestWeightFormat(rows, weight->size(1), weight->size(0), target_.threads, derived_);
       if (format == WeightFormat::kPacked) {
-        const auto made = derived_.Get("packed linear", {*weight}, [&] { return std::vector{PackedWeight(*weight)}; });
-        if (!made.empty()) packed = made[0];
+        planned = PlannedFor(*weight, *rows);
       } else if (format == WeightFormat::kTransposed && weight->is_contiguous()) {
         const auto made =
             derived_.Get("transposed linear", {*weight}, [&] { return std::vector{TransposedWeight(*weight)}; });
@@ -77,10 +80,12 @@ class LinearPacker {
         }
       }
     }
-    Value* weights = graph_.InsertConstant(packed);
-    Value* activation = graph_.InsertConstant(std::string("none"));
+    Value* product =
+        planned.isNone() ? graph_.InsertConstant(planned) : graph_.InsertConstant(planned, c10::CapsuleType::get());
+    Value* epilogue = graph_.InsertConstant(std::string());
+    facts_.Infer(*epilogue->node());
     Value* made =
-        Operate(graph_, kPackedLinear, "", {node->input(0), unpacked, weights, node->input(2), activation}, node);
+        Operate(graph_, sym::kLinear, "", {node->input(0), unpacked, product, node->input(2), epilogue}, node);
     made->SetName(node->output()->name());
     facts_.Infer(*made->node());
     node->output()->ReplaceAllUsesWith(made);
@@ -93,19 +98,26 @@ class LinearPacker {
            (weight.is_contiguous() || weight.t().is_contiguous()) && weight.numel() >= kLeastElements;
   }
 
-  // Of what a linear layer is given, as many as there may well be.
-  std::optional<int64_t> LikelyRows(const Value& input) {
-    const std::optional<KnownSizes>& sizes = facts_.Of(input).sizes;
-    if (!sizes || sizes->empty()) return {};
-    return facts_.sizes().Likely(Product(facts_.sizes(), *sizes, 0, sizes->size() - 1)).constant();
+  // None if the library has no good code, or there is no room for the weight in its form.
+  c10::IValue PlannedFor(const at::Tensor& weight, int64_t rows) {
+    auto product = c10::make_intrusive<libraries::Product>(weight.detach());
+    std::shared_ptr<const libraries::WeightForm> form;
+    AsIfOnThreads(target_.threads, [&] { form = product->FormFor(rows); });
+    if (form == nullptr) return {};
+    const auto packed = derived_.Get("packed linear", libraries::TextOf(*form), {weight}, [&] {
+      return std::vector<at::Tensor>{libraries::Pack(product->weight().t(), *form)};
+    });
+    if (packed.empty()) return {};
+    product->Use({form, packed[0]});
+    return libraries::Product::Wrap(std::move(product));
   }
 
   // In place or not: what a linear layer gave is seen by nobody else.
   void TryActivate(Node* node, const std::string& activation) {
     Node* linear = node->input(0)->node();
-    if (linear->kind() != kPackedLinear || linear->block() != node->block()) return;
+    if (linear->kind() != sym::kLinear || linear->block() != node->block()) return;
     const c10::IValue* present = ConstantOf(*linear->input(4));
-    if (linear->output()->uses().size() != 1 || present == nullptr || present->toStringRef() != "none") return;
+    if (linear->output()->uses().size() != 1 || present == nullptr || !present->toStringRef().empty()) return;
     const InsertionGuard here(&graph_, linear);
     linear->ReplaceInput(4, graph_.InsertConstant(activation));
     node->output()->ReplaceAllUsesWith(linear->output());

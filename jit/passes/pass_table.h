@@ -31,6 +31,7 @@
 #include "jit/passes/pack_linears.h"
 #include "jit/passes/peel_loops.h"
 #include "jit/passes/plan_memory.h"
+#include "jit/passes/prepare_calls.h"
 #include "jit/passes/private_writes.h"
 #include "jit/passes/recognize_activations.h"
 #include "jit/passes/reinplace.h"
@@ -84,7 +85,7 @@ inline constexpr Pass kPasses[] = {
     {.name = "fuse", .run = Fuse, .help = "groups of pointwise operators become kernels"},
     {.name = "fuse_epilogues",
      .run = FuseEpilogues,
-     .help = "activations become part of the packed convolution before them"},
+     .help = "activations and additions become part of the convolution before them"},
     {.name = "group_linears", .run = GroupLinears, .help = "narrow linear layers of one input become one"},
     {.name = "guard_everywhere",
      .run = GuardEverywhere,
@@ -97,12 +98,15 @@ inline constexpr Pass kPasses[] = {
      .run = InsertObservers,
      .help = "a copy of a baseline that records a profile",
      .required = true},
-    {.name = "pack_convolutions", .run = PackConvolutions, .help = "packs the weights of convolutions for oneDNN"},
+    {.name = "pack_convolutions",
+     .run = PackConvolutions,
+     .help = "convolutions become planned calls of oneDNN, their weights packed"},
     {.name = "pack_linears",
      .run = PackLinears,
      .help = "linear layers with their weights in the fastest format and the activation fused"},
     {.name = "peel_loops", .run = PeelLoops, .help = "takes a loop's first round out where it is special"},
     {.name = "plan_memory", .run = PlanMemory, .help = "gives results places in an arena"},
+    {.name = "prepare_calls", .run = PrepareCalls, .help = "makes beforehand what calls of libraries need"},
     {.name = "private_writes",
      .run = ForgetPrivateWrites,
      .help = "removes FrameStates at writes that nobody else can see"},

@@ -24,6 +24,7 @@ void OptimizeWeights(Compilation& plan) {
   run("pack_convolutions");
   run("pack_linears");
   run("fuse_epilogues");
+  run("prepare_calls");
   plan.report().lacks_room = plan.weights()->lacks_room();
 }
 

@@ -48,9 +48,9 @@ bool MakesTensor(const Operator& op) {
 
 // Whether the first memory of the result's size that it asks for is the result's. A convolution by oneDNN may compute
 // in a layout of its own first, in memory that it takes from the allocator bare.
-bool AllocatesResultFirst(const Operator& op, const ValueFacts& result) {
+bool AllocatesResultFirst(const Operator& op) {
   if (DefinitionOf(op.symbol()).kind != OperatorClass::kConvolution) return true;
-  return op.symbol() == sym::kPackedConvolution && result.order.is_channels_last();
+  return op.symbol() == sym::kConvolution || op.symbol() == sym::kAddConvolution;
 }
 
 // Of at most this many floats, arithmetic has code of its own that takes over the memory of an operand
@@ -131,7 +131,7 @@ class MemoryPlanner {
       result.into = facts.contiguous() && alike ? IntoMemory(*node->op()) : nullptr;
       if (result.into == nullptr) return;
       if (IsCheapArithmetic(*node->op()) && bytes <= kHandledAlready * sizeof(float)) return;
-    } else if (!AllocatesResultFirst(*node->op(), facts)) {
+    } else if (!AllocatesResultFirst(*node->op())) {
       return;
     }
     result.bytes = ArenaAligned(bytes);

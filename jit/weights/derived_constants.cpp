@@ -1,7 +1,5 @@
 #include "jit/weights/derived_constants.h"
 
-#include <ATen/core/stack.h>
-#include <ATen/core/symbol.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
@@ -9,7 +7,6 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "jit/operators/registry.h"
 #include "jit/support/memory_account.h"
 
 namespace hearth {
@@ -21,16 +18,8 @@ void WaitFor(const at::Tensor& made) {
   c10::impl::VirtualGuardImpl(made.device().type()).getStream(made.device()).synchronize();
 }
 
-int64_t AskPacked(const char* question, const at::Tensor& packed) {
-  torch::jit::Stack stack = {packed};
-  OperatorRegistry::Global().Find(c10::Symbol::fromQualString(question), "")->Run(stack);
-  return stack.at(0).toInt();
-}
-
 std::string_view BytesOf(const at::Tensor& tensor) {
-  if (!tensor.is_mkldnn()) return {static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes()};
-  const auto address = static_cast<uintptr_t>(AskPacked("mkldnn::data_ptr", tensor));
-  return {reinterpret_cast<const char*>(address), static_cast<size_t>(AskPacked("mkldnn::_nbytes", tensor))};
+  return {static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes()};
 }
 
 }  // namespace
@@ -38,12 +27,12 @@ std::string_view BytesOf(const at::Tensor& tensor) {
 bool AreSame(const at::Tensor& a, const at::Tensor& b) {
   if (!a.defined() || !b.defined()) return false;
   if (a.is_same(b)) return true;
-  if (!a.is_cpu() && !a.is_mkldnn()) return false;
+  if (!a.is_cpu()) return false;
   if (a.layout() != b.layout() || a.device() != b.device() || a.dtype() != b.dtype() || a.sizes() != b.sizes()) {
     return false;
   }
   const bool dense = a.layout() == at::kStrided && a.strides() == b.strides() && a.is_non_overlapping_and_dense();
-  return (dense || a.is_mkldnn()) && BytesOf(a) == BytesOf(b);
+  return dense && BytesOf(a) == BytesOf(b);
 }
 
 size_t DerivedConstantBudget::Sum() const {

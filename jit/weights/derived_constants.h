@@ -29,7 +29,6 @@
 namespace hearth {
 
 // Whether they are of the same sizes and hold the same bytes in the same order; never, where those are not on the CPU.
-// Of a packed tensor, the format is not to be seen: it is taken to be another one where the bytes differ.
 bool AreSame(const at::Tensor& a, const at::Tensor& b);
 
 class DerivedConstantTable;

@@ -15,6 +15,8 @@
 #include <tuple>
 #include <vector>
 
+#include "jit/libraries/packed_weight.h"
+#include "jit/libraries/product.h"
 #include "jit/operators/plain_product.h"
 #include "jit/operators/registry.h"
 #include "jit/support/logging.h"
@@ -50,6 +52,16 @@ at::Tensor Call(const char* name, torch::jit::Stack stack) {
   return stack.at(0).toTensor();
 }
 
+// None if the library has no good code for it.
+c10::IValue PlannedProduct(const at::Tensor& weight, int64_t rows) {
+  auto product = c10::make_intrusive<libraries::Product>(weight);
+  const auto form = product->FormFor(rows);
+  if (form == nullptr) return {};
+  product->Use({form, libraries::Pack(weight.t(), *form)});
+  product->Prepare(rows, /*has_bias=*/false, "");
+  return libraries::Product::Wrap(std::move(product));
+}
+
 // How many times as long a product takes with the weight as models have it as with it in another format; 1 of what is
 // not to be tried.
 struct Gains {
@@ -67,7 +79,7 @@ Gains GainsFor(const Product& product, bool try_transposed, bool try_packed, con
   const int64_t copies = std::clamp<int64_t>(kOwnCache / product.inner / product.columns, 1, kMostCopies);
   struct Layer {
     at::Tensor weight;
-    c10::IValue packed;
+    c10::IValue planned;
   };
   const at::NoGradGuard no_gradients;
   const at::Tensor input = at::ones({product.rows, product.inner});
@@ -77,7 +89,7 @@ Gains GainsFor(const Product& product, bool try_transposed, bool try_packed, con
     const at::Tensor weight = at::ones({product.columns, product.inner});
     plain.push_back({weight, {}});
     if (try_transposed) transposed.push_back({TransposedWeight(weight), {}});
-    if (try_packed) packed.push_back({weight, PackedWeight(weight)});
+    if (try_packed) packed.push_back({weight, PlannedProduct(weight, product.rows)});
   }
   std::array<double, 3> fastest;
   fastest.fill(std::numeric_limits<double>::infinity());
@@ -86,7 +98,7 @@ Gains GainsFor(const Product& product, bool try_transposed, bool try_packed, con
       if (formats[format].empty()) continue;
       const auto start = ProcessorTimeOfThread();
       for (const Layer& layer : formats[format]) {
-        Call("hearth::linear", {input, layer.weight, layer.packed, c10::IValue(), "none"});
+        Call("hearth::linear", {input, layer.weight, layer.planned, c10::IValue(), ""});
       }
       fastest[format] = std::min(fastest[format], double((ProcessorTimeOfThread() - start).count()));
       derived.Rest();
@@ -95,12 +107,14 @@ Gains GainsFor(const Product& product, bool try_transposed, bool try_packed, con
   return {try_transposed ? fastest[0] / fastest[1] : 1, try_packed ? fastest[0] / fastest[2] : 1};
 }
 
-WeightFormat TryOut(const std::vector<Product>& products, bool on_several_threads, const DerivedConstants& derived) {
+WeightFormat TryOut(const std::vector<Product>& products, bool may_be_packed, bool on_several_threads,
+                    const DerivedConstants& derived) {
   Gains all;
   for (const Product& product : products) {
     const auto& [rows, inner, columns] = product;
     const bool is_shared = on_several_threads && !native::IsSmallProduct(rows, inner, columns);
-    const Gains gains = GainsFor(product, !is_shared, native::IsWorthPacking(rows, inner, columns), derived);
+    const Gains gains =
+        GainsFor(product, !is_shared, may_be_packed && native::IsWorthPacking(rows, inner, columns), derived);
     Log().debug("{} rows, a weight of {} by {}: {:.2f} times as fast transposed, {:.2f} times packed", rows, columns,
                 inner, gains.transposed, gains.packed);
     const double share = 1.0 / static_cast<double>(products.size());
@@ -115,11 +129,6 @@ WeightFormat TryOut(const std::vector<Product>& products, bool on_several_thread
 }  // namespace
 
 at::Tensor TransposedWeight(const at::Tensor& weight) { return weight.detach().t().contiguous().t(); }
-
-at::Tensor PackedWeight(const at::Tensor& weight) {
-  const at::NoGradGuard no_gradients;
-  return Call("mkldnn::_reorder_linear_weight", {weight.detach().contiguous(), c10::IValue()});
-}
 
 WeightFormat FastestWeightFormat(std::optional<int64_t> rows, int64_t inner, int64_t columns, int threads,
                                  const DerivedConstants& derived) {
@@ -143,7 +152,7 @@ WeightFormat FastestWeightFormat(std::optional<int64_t> rows, int64_t inner, int
     const std::lock_guard lock(mutex);
     if (const auto found = known.find(key); found != known.end()) return found->second;
   }
-  const WeightFormat format = TryOut(products, on_several_threads, derived);
+  const WeightFormat format = TryOut(products, rows.has_value(), on_several_threads, derived);
   const std::lock_guard lock(mutex);
   if (known.size() >= kMostKnown) known.clear();
   return known.try_emplace(key, format).first->second;

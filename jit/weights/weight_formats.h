@@ -16,7 +16,7 @@ class DerivedConstants;
 enum class WeightFormat : uint8_t {
   kAsItIs,
   kTransposed,  // the same numbers, with the elements of a column side by side
-  kPacked,      // for oneDNN, which large products go to (operators/native_linear)
+  kPacked,      // as oneDNN wants it for so many rows (libraries/product.h); never where these are unknown
 };
 
 // Of a weight of `columns` times `inner` floats that is plain and not transposed, for inputs of so many rows; unknown:
@@ -31,6 +31,5 @@ WeightFormat FastestWeightFormat(std::optional<int64_t> rows, int64_t inner, int
                                  const DerivedConstants& derived);
 
 at::Tensor TransposedWeight(const at::Tensor& weight);
-at::Tensor PackedWeight(const at::Tensor& weight);
 
 }  // namespace hearth

@@ -1,6 +1,5 @@
 #include "jit/weights/weight_formats.h"
 
-#include <ATen/Context.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
@@ -19,10 +18,6 @@ constexpr int kThreads = 1;
 // What is tried is known to the whole process: each test has sizes of its own.
 class WeightFormatsTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    if (!at::hasMKLDNN()) GTEST_SKIP() << "this LibTorch has one format only";
-  }
-
   bool Tries(std::optional<int64_t> rows, int64_t inner, int64_t columns) {
     const int before = rests_;
     FastestWeightFormat(rows, inner, columns, kThreads, derived_);

@@ -1,0 +1,189 @@
+#include "jit/libraries/convolution.h"
+
+#include <ATen/EmptyTensor.h>
+#include <ATen/Parallel.h>
+#include <ATen/ops/add_ops.h>
+#include <ATen/ops/convolution.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "jit/libraries/onednn.h"
+
+namespace hearth::libraries {
+namespace {
+
+using dnnl::memory;
+using Descriptor = dnnl::convolution_forward::primitive_desc;
+
+memory::dims WeightSizes(const Convolution& convolution) {
+  const at::IntArrayRef sizes = convolution.weight().sizes();
+  memory::dims result(sizes.begin(), sizes.end());
+  const int64_t groups = convolution.settings().groups;
+  if (groups > 1) {
+    result[0] /= groups;
+    result.insert(result.begin(), groups);
+  }
+  return result;
+}
+
+bool IsFloat(const at::Tensor& tensor) {
+  return tensor.scalar_type() == at::kFloat && tensor.layout() == at::kStrided && tensor.device().is_cpu() &&
+         !tensor.is_neg();
+}
+
+// Empty where the library has nothing good. Throws dnnl::error for what it cannot even describe.
+Descriptor Describe(const Convolution& convolution, at::IntArrayRef input, at::IntArrayRef result,
+                    const memory::desc& weight, bool has_bias, std::string_view epilogue) {
+  const ConvolutionSettings& settings = convolution.settings();
+  memory::dims dilation;
+  for (const int64_t number : settings.dilation) dilation.push_back(number - 1);
+  const memory::desc source = DenseForm(input, memory::format_tag::nhwc),
+                     target = DenseForm(result, memory::format_tag::nhwc),
+                     bias = has_bias ? DenseForm({result[1]}, memory::format_tag::a) : memory::desc();
+  const auto kind = dnnl::prop_kind::forward_inference;
+  const auto algorithm = dnnl::algorithm::convolution_direct;
+  const dnnl::primitive_attr attributes = AttributesOf(epilogue);
+  Descriptor made = has_bias
+                        ? Descriptor(Engine(), kind, algorithm, source, weight, bias, target, settings.stride, dilation,
+                                     settings.padding, settings.padding, attributes, /*allow_empty=*/true)
+                        : Descriptor(Engine(), kind, algorithm, source, weight, target, settings.stride, dilation,
+                                     settings.padding, settings.padding, attributes, /*allow_empty=*/true);
+  return made.get(true) != nullptr && IsOptimized(made) ? made : Descriptor();
+}
+
+at::Tensor ChannelsLast(at::IntArrayRef sizes) {
+  return at::detail::empty_cpu(sizes, at::kFloat, std::nullopt, std::nullopt, std::nullopt,
+                               at::MemoryFormat::ChannelsLast);
+}
+
+}  // namespace
+
+Convolution::Convolution(at::Tensor weight, ConvolutionSettings settings)
+    : weight_(std::move(weight)), settings_(std::move(settings)), primitives_(std::make_unique<PrimitiveTable>()) {
+  TORCH_CHECK(IsFloat(weight_) && weight_.dim() == 4 && settings_.groups > 0 &&
+                  weight_.size(0) % settings_.groups == 0 && settings_.padding.size() == 2 &&
+                  settings_.stride.size() == 2 && settings_.dilation.size() == 2,
+              "not a convolution of images");
+}
+
+Convolution::~Convolution() = default;
+
+std::vector<int64_t> Convolution::ResultSizes(at::IntArrayRef input) const {
+  std::vector<int64_t> sizes = {input[0], weight_.size(0)};
+  for (size_t i = 0; i < 2; ++i) {
+    const int64_t kernel = settings_.dilation[i] * (weight_.size(static_cast<int64_t>(i) + 2) - 1) + 1;
+    sizes.push_back((input[i + 2] + 2 * settings_.padding[i] - kernel) / settings_.stride[i] + 1);
+  }
+  return sizes;
+}
+
+std::shared_ptr<const WeightForm> Convolution::FormFor(at::IntArrayRef sizes) const {
+  const memory::desc any(WeightSizes(*this), memory::data_type::f32, memory::format_tag::any);
+  try {
+    const Descriptor made = Describe(*this, sizes, ResultSizes(sizes), any, /*has_bias=*/true, "");
+    return made.get(true) == nullptr ? nullptr : MakeWeightForm(made.weights_desc());
+  } catch (const dnnl::error&) {
+    return nullptr;
+  }
+}
+
+void Convolution::Prepare(at::IntArrayRef sizes, bool has_bias, std::string_view epilogue) const {
+  Prepared(sizes, has_bias, epilogue);
+}
+
+bool Convolution::IsPrepared(at::IntArrayRef sizes, bool has_bias, std::string_view epilogue) const {
+  return primitives_->Find({sizes, has_bias, epilogue, at::get_num_threads()}) != nullptr;
+}
+
+std::shared_ptr<const PreparedPrimitive> Convolution::Prepared(at::IntArrayRef sizes, bool has_bias,
+                                                               std::string_view epilogue) const {
+  const PrimitiveKey key{sizes, has_bias, epilogue, at::get_num_threads()};
+  return primitives_->Get(key, [&] { return Make(sizes, has_bias, epilogue); });
+}
+
+std::optional<PreparedPrimitive> Convolution::Make(at::IntArrayRef sizes, bool has_bias,
+                                                   std::string_view epilogue) const try {
+  std::vector<int64_t> result = ResultSizes(sizes);
+  if (std::ranges::any_of(sizes, [](int64_t size) { return size == 0; }) ||
+      std::ranges::any_of(result, [](int64_t size) { return size <= 0; }))
+    return {};
+  for (size_t i = 0; i < packed_.size(); ++i) {
+    const Descriptor made = Describe(*this, sizes, result, packed_[i].form->form, has_bias, epilogue);
+    if (made.get(true) == nullptr) continue;
+    return PreparedPrimitive{.primitive = dnnl::convolution_forward(made),
+                             .input = made.src_desc(),
+                             .weight = made.weights_desc(),
+                             .bias = made.bias_desc(),
+                             .result = made.dst_desc(),
+                             .scratch = made.scratchpad_desc(),
+                             .packed = i,
+                             .result_sizes = std::move(result)};
+  }
+  return {};
+} catch (const dnnl::error&) {
+  return {};
+}
+
+at::Tensor Convolution::RunByLibTorch(const at::Tensor& input, const at::Tensor* bias) const {
+  const std::optional<at::Tensor> optional_bias = bias == nullptr ? std::nullopt : std::optional(*bias);
+  return at::convolution(input, weight_, optional_bias, settings_.stride, settings_.padding, settings_.dilation,
+                         /*transposed=*/false, {0, 0}, settings_.groups)
+      .contiguous(at::MemoryFormat::ChannelsLast);
+}
+
+void Convolution::Check(const at::Tensor& input, const at::Tensor* bias) const {
+  TORCH_CHECK(IsFloat(input) && input.dim() == 4 && input.size(1) == weight_.size(1) * settings_.groups,
+              "not an input of the convolution that was planned");
+  TORCH_CHECK(bias == nullptr || (IsFloat(*bias) && bias->dim() == 1 && bias->size(0) == weight_.size(0)),
+              "not a bias of the convolution that was planned");
+}
+
+void Convolution::Compute(const PreparedPrimitive& prepared, const at::Tensor& input, const at::Tensor* bias,
+                          at::Tensor& result) const {
+  const at::Tensor dense = input.contiguous(at::MemoryFormat::ChannelsLast);
+  const at::Tensor dense_bias = bias == nullptr ? at::Tensor() : bias->contiguous();
+  Execute(prepared, dense, packed_[prepared.packed].numbers, bias == nullptr ? nullptr : &dense_bias, result);
+}
+
+at::Tensor Convolution::Run(const at::Tensor& input, const at::Tensor* bias, std::string_view epilogue) const {
+  TORCH_CHECK(!Adds(epilogue), "a convolution that adds has a tensor to add to");
+  Check(input, bias);
+  const auto prepared = Prepared(input.sizes(), bias != nullptr, epilogue);
+  if (prepared == nullptr) {
+    at::Tensor result = RunByLibTorch(input, bias);
+    ApplyEpilogue(epilogue, result);
+    return result;
+  }
+  // First what a plan may have a place for.
+  at::Tensor result = ChannelsLast(prepared->result_sizes);
+  Compute(*prepared, input, bias, result);
+  return result;
+}
+
+void Convolution::RunOnto(at::Tensor& onto, const at::Tensor& input, const at::Tensor* bias,
+                          std::string_view epilogue) const {
+  TORCH_CHECK(Adds(epilogue), "a convolution that does not add has no tensor to add to");
+  Check(input, bias);
+  TORCH_CHECK(IsFloat(onto) && onto.dim() == 4 && onto.sizes() == at::IntArrayRef(ResultSizes(input.sizes())) &&
+                  onto.is_contiguous(at::MemoryFormat::ChannelsLast),
+              "not a tensor that the convolution can be added to");
+  const auto prepared = Prepared(input.sizes(), bias != nullptr, epilogue);
+  if (prepared == nullptr) {
+    onto.add_(RunByLibTorch(input, bias));
+    ApplyEpilogue(epilogue, onto);
+  } else {
+    Compute(*prepared, input, bias, onto);
+  }
+}
+
+c10::IValue Convolution::Wrap(c10::intrusive_ptr<Convolution> convolution) {
+  return c10::IValue::make_capsule(std::move(convolution));
+}
+
+const Convolution* Convolution::Unwrap(const c10::IValue& value) {
+  if (!value.isCapsule()) return nullptr;
+  return dynamic_cast<const Convolution*>(value.toCapsule().get());
+}
+
+}  // namespace hearth::libraries

@@ -1,0 +1,75 @@
+// A convolution of images whose weight is known, planned with oneDNN: its primitives are made for the sizes that are
+// known beforehand, and for others at their first call; the weight is packed as they want it. What the library has no
+// good code for, or not for a weight in these forms, goes to LibTorch.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/core/jit_type.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "jit/libraries/packed_weight.h"
+
+namespace hearth::libraries {
+
+struct ConvolutionSettings {
+  std::vector<int64_t> padding, stride, dilation;  // two of each
+  int64_t groups = 1;
+};
+
+class PrimitiveTable;
+struct PreparedPrimitive;
+
+// Thread-safe but for Add.
+class Convolution : public torch::CustomClassHolder {
+ public:
+  // `weight`: [out, in / groups, height, width], float32, plain. It is kept.
+  Convolution(at::Tensor weight, ConvolutionSettings settings);
+  ~Convolution() override;
+
+  const at::Tensor& weight() const { return weight_; }
+  const ConvolutionSettings& settings() const { return settings_; }
+
+  // In which form the library wants the weight for inputs of these sizes, [batch, in, height, width], on as many
+  // threads as the calling thread's operators have. Null where it has no good code for them.
+  std::shared_ptr<const WeightForm> FormFor(at::IntArrayRef sizes) const;
+  // The weight in one more form, for inputs of any sizes that the library has code for then; the first is preferred.
+  void Add(PackedWeight packed) { packed_.push_back(std::move(packed)); }
+  size_t forms() const { return packed_.size(); }
+
+  // Makes what calls with such inputs need.
+  void Prepare(at::IntArrayRef sizes, bool has_bias, std::string_view epilogue) const;
+  bool IsPrepared(at::IntArrayRef sizes, bool has_bias, std::string_view epilogue) const;
+
+  // `input`: [batch, in, height, width]; `bias`: [out], or null. The result lies channels-last, in new memory, or, if
+  // the epilogue adds, in that of `onto`, which has the result's sizes, lies so and has nothing in common with the
+  // input. Throws c10::Error, before anything is written, if an operand is not of that kind.
+  at::Tensor Run(const at::Tensor& input, const at::Tensor* bias, std::string_view epilogue) const;
+  void RunOnto(at::Tensor& onto, const at::Tensor& input, const at::Tensor* bias, std::string_view epilogue) const;
+
+  // As the constant operand of a node, and back; null if it is no such thing.
+  static c10::IValue Wrap(c10::intrusive_ptr<Convolution> convolution);
+  static const Convolution* Unwrap(const c10::IValue& value);
+
+ private:
+  std::vector<int64_t> ResultSizes(at::IntArrayRef input) const;
+  std::shared_ptr<const PreparedPrimitive> Prepared(at::IntArrayRef sizes, bool has_bias,
+                                                    std::string_view epilogue) const;
+  std::optional<PreparedPrimitive> Make(at::IntArrayRef sizes, bool has_bias, std::string_view epilogue) const;
+  void Check(const at::Tensor& input, const at::Tensor* bias) const;
+  void Compute(const PreparedPrimitive& prepared, const at::Tensor& input, const at::Tensor* bias,
+               at::Tensor& result) const;
+  at::Tensor RunByLibTorch(const at::Tensor& input, const at::Tensor* bias) const;
+
+  const at::Tensor weight_;
+  const ConvolutionSettings settings_;
+  std::vector<PackedWeight> packed_;
+  const std::unique_ptr<PrimitiveTable> primitives_;
+};
+
+}  // namespace hearth::libraries

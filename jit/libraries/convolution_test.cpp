@@ -1,0 +1,162 @@
+#include "jit/libraries/convolution.h"
+
+#include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hearth::libraries {
+namespace {
+
+struct Layer {
+  std::vector<int64_t> weight;
+  int64_t padding, stride, dilation, groups;
+};
+
+const std::vector<Layer> kLayers = {
+    {{8, 3, 3, 3}, 1, 1, 1, 1},   {{16, 8, 1, 1}, 0, 1, 1, 1},  {{64, 32, 3, 3}, 1, 2, 1, 1},
+    {{32, 1, 3, 3}, 1, 1, 1, 32}, {{32, 1, 5, 5}, 2, 2, 1, 32}, {{6, 1, 3, 3}, 1, 1, 1, 3},
+    {{24, 4, 3, 3}, 1, 1, 1, 2},  {{8, 3, 3, 3}, 2, 1, 2, 1},   {{5, 7, 1, 1}, 0, 2, 1, 1},
+    {{96, 16, 1, 1}, 0, 1, 1, 1},
+};
+
+at::Tensor Expected(const Layer& layer, const at::Tensor& input, const at::Tensor& weight,
+                    const std::optional<at::Tensor>& bias) {
+  return at::conv2d(input, weight, bias, layer.stride, layer.padding, layer.dilation, layer.groups);
+}
+
+c10::intrusive_ptr<Convolution> Planned(const Layer& layer, const at::Tensor& weight,
+                                        const std::vector<at::IntArrayRef>& sizes) {
+  const auto two = [](int64_t number) { return std::vector<int64_t>(2, number); };
+  auto planned = c10::make_intrusive<Convolution>(
+      weight, ConvolutionSettings{two(layer.padding), two(layer.stride), two(layer.dilation), layer.groups});
+  for (const at::IntArrayRef& each : sizes) {
+    const auto form = planned->FormFor(each);
+    if (form != nullptr) planned->Add({form, Pack(weight, *form)});
+  }
+  return planned;
+}
+
+bool AreClose(const at::Tensor& a, const at::Tensor& b) { return at::allclose(a, b, 1e-4, 1e-4, /*equal_nan=*/true); }
+
+const std::vector<std::pair<std::string, at::Tensor (*)(const at::Tensor&)>> kActivations = {
+    {"", [](const at::Tensor& x) { return x; }},
+    {"relu", [](const at::Tensor& x) { return at::relu(x); }},
+    {"gelu", [](const at::Tensor& x) { return at::gelu(x); }},
+    {"gelu_tanh", [](const at::Tensor& x) { return at::gelu(x, "tanh"); }},
+    {"silu", [](const at::Tensor& x) { return at::silu(x); }},
+    {"sigmoid", [](const at::Tensor& x) { return at::sigmoid(x); }},
+    {"tanh", [](const at::Tensor& x) { return at::tanh(x); }},
+    {"hardswish", [](const at::Tensor& x) { return at::hardswish(x); }},
+};
+
+TEST(ConvolutionTest, GivesWhatLibTorchDoesForSizesItWasPlannedForAndOthers) {
+  for (const Layer& layer : kLayers) {
+    const at::Tensor weight = at::randn(layer.weight), bias = at::randn({layer.weight[0]});
+    const int64_t in = layer.weight[1] * layer.groups;
+    const auto planned = Planned(layer, weight, {{1, in, 14, 10}});
+    EXPECT_EQ(planned->forms(), 1u) << weight.sizes();
+    for (const at::Tensor& input : {at::randn({1, in, 14, 10}), at::randn({3, in, 7, 9}), at::randn({0, in, 7, 9}),
+                                    at::randn({1, in, 56, 56}).contiguous(at::MemoryFormat::ChannelsLast)}) {
+      for (const bool has_bias : {false, true}) {
+        const at::Tensor expected = Expected(layer, input, weight, has_bias ? std::optional(bias) : std::nullopt);
+        for (const auto& [epilogue, function] : kActivations) {
+          const at::Tensor result = planned->Run(input, has_bias ? &bias : nullptr, epilogue);
+          EXPECT_TRUE(AreClose(result, function(expected))) << weight.sizes() << input.sizes() << epilogue;
+          EXPECT_TRUE(result.is_contiguous(at::MemoryFormat::ChannelsLast));
+        }
+      }
+    }
+  }
+}
+
+TEST(ConvolutionTest, AddsWhatIsThere) {
+  for (const Layer& layer : kLayers) {
+    const at::Tensor weight = at::randn(layer.weight), bias = at::randn({layer.weight[0]});
+    const int64_t in = layer.weight[1] * layer.groups;
+    const auto planned = Planned(layer, weight, {{1, in, 14, 10}});
+    for (const at::Tensor& input : {at::randn({1, in, 14, 10}), at::randn({2, in, 9, 9})}) {
+      const at::Tensor expected = Expected(layer, input, weight, bias);
+      const at::Tensor residual = at::randn(expected.sizes()).contiguous(at::MemoryFormat::ChannelsLast);
+      at::Tensor onto = residual.clone(at::MemoryFormat::ChannelsLast);
+      planned->RunOnto(onto, input, &bias, "add");
+      EXPECT_TRUE(AreClose(onto, expected + residual)) << weight.sizes() << input.sizes();
+      onto = residual.clone(at::MemoryFormat::ChannelsLast);
+      planned->RunOnto(onto, input, &bias, "add relu");
+      EXPECT_TRUE(AreClose(onto, at::relu(expected + residual))) << weight.sizes() << input.sizes();
+    }
+  }
+}
+
+// Without a weight in any form, and with one that no primitive wants for these sizes.
+TEST(ConvolutionTest, WithoutCodeOfTheLibrarysLibTorchComputesIt) {
+  const Layer layer = kLayers[2];
+  const at::Tensor weight = at::randn(layer.weight), input = at::randn({1, 32, 9, 9}), bias = at::randn({64});
+  const auto planned = Planned(layer, weight, {});
+  const at::Tensor expected = Expected(layer, input, weight, bias);
+  EXPECT_TRUE(AreClose(planned->Run(input, &bias, "silu"), at::silu(expected)));
+  at::Tensor onto = at::full(expected.sizes(), 2.0).contiguous(at::MemoryFormat::ChannelsLast);
+  planned->RunOnto(onto, input, &bias, "add relu");
+  EXPECT_TRUE(AreClose(onto, at::relu(expected + 2)));
+}
+
+TEST(ConvolutionTest, ANanAndZeroStayWhatTheyAre) {
+  const Layer layer{{16, 16, 1, 1}, 0, 1, 1, 1};
+  const at::Tensor weight = at::full(layer.weight, 0.0), input = at::full({1, 16, 4, 4}, 0.0);
+  const auto planned = Planned(layer, weight, {input.sizes()});
+  ASSERT_EQ(planned->forms(), 1u);
+  for (const auto& [epilogue, function] : kActivations) {
+    const at::Tensor nan = at::full({16}, std::numeric_limits<float>::quiet_NaN());
+    EXPECT_TRUE(planned->Run(input, &nan, epilogue).isnan().all().item<bool>()) << epilogue;
+  }
+  for (const float number :
+       {-3.0f, -0.0f, 1e-30f, -std::numeric_limits<float>::max(), std::numeric_limits<float>::infinity()}) {
+    const at::Tensor bias = at::full({16}, number);
+    const at::Tensor result = planned->Run(input, &bias, "relu");
+    EXPECT_TRUE(at::equal(result, at::relu(bias).reshape({1, 16, 1, 1}).expand_as(result))) << number;
+    EXPECT_FALSE(result.signbit().any().item<bool>()) << number;
+  }
+}
+
+TEST(ConvolutionTest, RaisesForWhatWasNotPlanned) {
+  const Layer layer = kLayers[0];
+  const at::Tensor weight = at::randn(layer.weight), input = at::randn({1, 3, 8, 8});
+  const auto planned = Planned(layer, weight, {input.sizes()});
+  EXPECT_ANY_THROW(planned->Run(input[0], nullptr, ""));
+  EXPECT_ANY_THROW(planned->Run(input.to(at::kDouble), nullptr, ""));
+  EXPECT_ANY_THROW(planned->Run(at::randn({1, 4, 8, 8}), nullptr, ""));
+  EXPECT_ANY_THROW(planned->Run(input, nullptr, "fold"));
+  const at::Tensor bias = at::randn({7});
+  EXPECT_ANY_THROW(planned->Run(input, &bias, ""));
+  at::Tensor onto = at::randn({1, 8, 8, 7}).contiguous(at::MemoryFormat::ChannelsLast);
+  EXPECT_ANY_THROW(planned->RunOnto(onto, input, nullptr, "add"));
+  at::Tensor in_other_order = at::randn({1, 8, 8, 8});
+  EXPECT_ANY_THROW(planned->RunOnto(in_other_order, input, nullptr, "add"));
+}
+
+// With two, each would have threads that wait for work on processors that the other one uses.
+TEST(ConvolutionTest, TheProcessHasOneOpenMp) {
+  const Layer layer = kLayers[0];
+  const auto planned = Planned(layer, at::randn(layer.weight), {{1, 3, 8, 8}});
+  planned->Run(at::randn({1, 3, 8, 8}), nullptr, "");
+  std::set<std::string> found;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const size_t path = line.find('/');
+    if (path == std::string::npos) continue;
+    if (line.find("gomp", path) != std::string::npos || line.find("iomp", path) != std::string::npos)
+      found.insert(line.substr(path));
+  }
+  EXPECT_EQ(found.size(), 1u) << ::testing::PrintToString(found);
+}
+
+}  // namespace
+}  // namespace hearth::libraries

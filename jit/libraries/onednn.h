@@ -1,0 +1,90 @@
+// What this room's calls of oneDNN share. Its headers are for the files of this room alone.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
+#include <shared_mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "jit/libraries/packed_weight.h"
+
+namespace hearth::libraries {
+
+// The processor.
+const dnnl::engine& Engine();
+
+// What the library is to compute after a product, as an epilogue's words say (packed_weight.h). Throws c10::Error for a
+// word that is none.
+dnnl::primitive_attr AttributesOf(std::string_view epilogue);
+
+// Of float32.
+dnnl::memory::desc DenseForm(at::IntArrayRef sizes, dnnl::memory::format_tag tag);
+
+struct WeightForm {
+  dnnl::memory::desc form;
+  std::string text;  // of two forms, the same if and only if they are
+};
+// Null of one that no text tells from others.
+std::shared_ptr<const WeightForm> MakeWeightForm(const dnnl::memory::desc& form);
+
+// Whether the library has code of its own for it, and not only what serves for everything.
+bool IsOptimized(const dnnl::primitive_desc_base& primitive);
+
+// One of a call's primitives and the memory that it wants.
+struct PreparedPrimitive {
+  dnnl::primitive primitive;
+  dnnl::memory::desc input, weight, bias, result, scratch;
+  size_t packed = 0;  // number of the packed weight
+  std::vector<int64_t> result_sizes;
+};
+
+// What a primitive of a call was made for. The number of threads is the calling thread's.
+struct PrimitiveKey {
+  at::IntArrayRef sizes;  // of the input
+  bool has_bias = false;
+  std::string_view epilogue;
+  int threads = 1;
+};
+
+// The primitives of one call: those of its last kinds of inputs. Thread-safe.
+class PrimitiveTable {
+ public:
+  using Maker = std::function<std::optional<PreparedPrimitive>()>;
+  // Null where `make` has none: that is remembered, too.
+  std::shared_ptr<const PreparedPrimitive> Get(const PrimitiveKey& key, const Maker& make);
+  // Null where none was made.
+  std::shared_ptr<const PreparedPrimitive> Find(const PrimitiveKey& key);
+
+ private:
+  static constexpr size_t kMost = 16;
+
+  struct Entry {
+    std::vector<int64_t> sizes;
+    bool has_bias;
+    std::string epilogue;
+    int threads;
+    std::shared_ptr<const PreparedPrimitive> prepared;
+  };
+
+  std::vector<Entry>::const_iterator Search(const PrimitiveKey& key) const;  // with the lock held
+
+  std::shared_mutex mutex_;
+  std::vector<Entry> entries_;
+  size_t oldest_ = 0;
+};
+
+// Runs it on tensors that lie as its descriptors say. Throws c10::Error where the library fails.
+void Execute(const PreparedPrimitive& prepared, const at::Tensor& input, const at::Tensor& weight,
+             const at::Tensor* bias, at::Tensor& result);
+
+}  // namespace hearth::libraries

@@ -1,0 +1,116 @@
+#include "jit/libraries/packed_weight.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/gelu_ops.h>
+#include <ATen/ops/hardswish_ops.h>
+#include <ATen/ops/relu_ops.h>
+#include <ATen/ops/sigmoid_ops.h>
+#include <ATen/ops/silu_ops.h>
+#include <ATen/ops/tanh_ops.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+#include "jit/libraries/onednn.h"
+
+namespace hearth::libraries {
+namespace {
+
+constexpr std::string_view kAdd = "add";
+
+struct Activation {
+  std::string_view name;
+  void (*in_place)(at::Tensor&);
+  void (*follow)(dnnl::post_ops&);
+};
+
+// The library's own relu drops a NaN. x times the part of a step function that is between 0 and 1 keeps it; it gives -0
+// for numbers below zero, which becomes 0 by adding 0.
+void FollowWithRelu(dnnl::post_ops& following) {
+  following.append_eltwise(dnnl::algorithm::eltwise_hardswish, std::numeric_limits<float>::max(), 0.0f);
+  following.append_eltwise(dnnl::algorithm::eltwise_linear, 1.0f, 0.0f);
+}
+
+const Activation kActivations[] = {
+    {"relu", [](at::Tensor& tensor) { at::_ops::relu_::call(tensor); }, FollowWithRelu},
+    {"gelu", [](at::Tensor& tensor) { at::_ops::gelu_::call(tensor, "none"); },
+     [](dnnl::post_ops& following) { following.append_eltwise(dnnl::algorithm::eltwise_gelu_erf, 0.0f, 0.0f); }},
+    {"gelu_tanh", [](at::Tensor& tensor) { at::_ops::gelu_::call(tensor, "tanh"); },
+     [](dnnl::post_ops& following) { following.append_eltwise(dnnl::algorithm::eltwise_gelu_tanh, 0.0f, 0.0f); }},
+    {"silu", [](at::Tensor& tensor) { at::_ops::silu_::call(tensor); },
+     [](dnnl::post_ops& following) { following.append_eltwise(dnnl::algorithm::eltwise_swish, 1.0f, 0.0f); }},
+    {"sigmoid", [](at::Tensor& tensor) { at::_ops::sigmoid_::call(tensor); },
+     [](dnnl::post_ops& following) { following.append_eltwise(dnnl::algorithm::eltwise_logistic, 0.0f, 0.0f); }},
+    {"tanh", [](at::Tensor& tensor) { at::_ops::tanh_::call(tensor); },
+     [](dnnl::post_ops& following) { following.append_eltwise(dnnl::algorithm::eltwise_tanh, 0.0f, 0.0f); }},
+    {"hardswish", [](at::Tensor& tensor) { at::_ops::hardswish_::call(tensor); },
+     [](dnnl::post_ops& following) { following.append_eltwise(dnnl::algorithm::eltwise_hardswish, 1.0f / 6, 0.5f); }},
+};
+
+const Activation* FindActivation(std::string_view name) {
+  for (const Activation& activation : kActivations) {
+    if (activation.name == name) return &activation;
+  }
+  return nullptr;
+}
+
+void ForEachActivation(std::string_view epilogue, const std::function<void(const Activation&)>& visit) {
+  while (!epilogue.empty()) {
+    const std::string_view word = epilogue.substr(0, epilogue.find(' '));
+    epilogue.remove_prefix(std::min(epilogue.size(), word.size() + 1));
+    if (word == kAdd) continue;
+    const Activation* activation = FindActivation(word);
+    TORCH_CHECK(activation != nullptr, "no activation is called '", std::string(word), "'");
+    visit(*activation);
+  }
+}
+
+}  // namespace
+
+at::Tensor Pack(const at::Tensor& weight, const WeightForm& form) {
+  const at::NoGradGuard no_gradients;
+  const dnnl::memory::dims strides(weight.strides().begin(), weight.strides().end());
+  // With groups the form has one dimension more than the weight, which the first one is split into.
+  dnnl::memory::dims sizes = form.form.get_dims(), from = strides;
+  if (sizes.size() == from.size() + 1) from.insert(from.begin(), sizes[1] * from[0]);
+  TORCH_CHECK(sizes.size() == from.size(), "not a form of that weight");
+  const dnnl::memory::desc plain(sizes, dnnl::memory::data_type::f32, from);
+  const size_t bytes = form.form.get_size();
+  at::Tensor packed = at::empty({static_cast<int64_t>((bytes + sizeof(float) - 1) / sizeof(float))}, at::kFloat);
+  dnnl::memory source(plain, Engine(), const_cast<void*>(weight.const_data_ptr()));
+  dnnl::memory target(form.form, Engine(), packed.mutable_data_ptr());
+  dnnl::stream stream(Engine());
+  dnnl::reorder(source, target).execute(stream, source, target);
+  stream.wait();
+  return packed;
+}
+
+const std::string& TextOf(const WeightForm& form) { return form.text; }
+
+std::string Followed(std::string_view epilogue, std::string_view word) {
+  std::string both(epilogue);
+  if (!both.empty()) both += ' ';
+  return both.append(word);
+}
+
+void ApplyEpilogue(std::string_view epilogue, at::Tensor& tensor) {
+  ForEachActivation(epilogue, [&](const Activation& activation) { activation.in_place(tensor); });
+}
+
+bool Adds(std::string_view epilogue) { return epilogue.substr(0, epilogue.find(' ')) == kAdd; }
+
+bool IsBare(std::string_view epilogue) { return epilogue.empty() || epilogue == kAdd; }
+
+dnnl::primitive_attr AttributesOf(std::string_view epilogue) {
+  dnnl::post_ops following;
+  if (Adds(epilogue)) following.append_sum();
+  ForEachActivation(epilogue, [&](const Activation& activation) { activation.follow(following); });
+  dnnl::primitive_attr attributes;
+  attributes.set_post_ops(following);
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
+}  // namespace hearth::libraries

@@ -1,0 +1,56 @@
+// The product of a linear layer whose weight is known, planned with oneDNN for the numbers of rows that it was prepared
+// for. It does nothing for others: BLAS multiplies at once, and the library would prepare code first.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/core/jit_type.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "jit/libraries/packed_weight.h"
+
+namespace hearth::libraries {
+
+class PrimitiveTable;
+struct PreparedPrimitive;
+
+// Thread-safe but for Use.
+class Product : public torch::CustomClassHolder {
+ public:
+  // `weight`: [columns, inner], float32, plain, with whatever strides. It is kept.
+  explicit Product(at::Tensor weight);
+  ~Product() override;
+
+  const at::Tensor& weight() const { return weight_; }
+
+  // In which form the library wants the weight for so many rows on as many threads as the calling thread's operators
+  // have. Null where it has no good code for them.
+  std::shared_ptr<const WeightForm> FormFor(int64_t rows) const;
+  void Use(PackedWeight packed) { packed_ = std::move(packed); }
+
+  // Makes what calls with so many rows need on as many threads as the calling thread's operators have.
+  void Prepare(int64_t rows, bool has_bias, std::string_view epilogue) const;
+
+  // Null where nothing was prepared for such a call. Good as long as somebody holds it.
+  std::shared_ptr<const PreparedPrimitive> Find(int64_t rows, bool has_bias, std::string_view epilogue) const;
+  // `input`: [rows, inner]; `bias`: [columns], or null; `result`: [rows, columns]; float32, dense.
+  void Run(const PreparedPrimitive& prepared, const at::Tensor& input, const at::Tensor* bias,
+           at::Tensor& result) const;
+
+  // As the constant operand of a node, and back; null if it is no such thing.
+  static c10::IValue Wrap(c10::intrusive_ptr<Product> product);
+  static const Product* Unwrap(const c10::IValue& value);
+
+ private:
+  std::optional<PreparedPrimitive> Make(int64_t rows, bool has_bias, std::string_view epilogue) const;
+
+  const at::Tensor weight_;
+  PackedWeight packed_;
+  const std::unique_ptr<PrimitiveTable> primitives_;
+};
+
+}  // namespace hearth::libraries
