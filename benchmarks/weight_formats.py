@@ -3,8 +3,8 @@
 
     python -m benchmarks.weight_formats [--threads 1 16] [--rounds N] [--output FILE.md]
 
-LibTorch's own operators on random float32 numbers (plans call another oneDNN themselves): the weight as it is, transposed, so
-that the elements of a column lie
+LibTorch's own operators on random float32 numbers (plans call another oneDNN themselves): the weight as it is, transposed,
+so that the elements of a column lie
 side by side, and packed for oneDNN. Copies of a weight take turns, up to a dozen, so that it comes out of the caches no
 sooner than in a model. Round by round the formats take turns in an order that is drawn anew; a figure is the median of
 the rounds.

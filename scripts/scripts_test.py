@@ -167,7 +167,8 @@ class CompilerCache(Folder):
     def test_a_clone_in_another_folder_compiles_nothing_again_the_precompiled_header_included(self):
         libtorch = subprocess.run(["bash", "-c", f"source {ROOT}/scripts/lib.sh; libtorch_of_environments"], check=True,
                                   capture_output=True, text=True).stdout.strip()
-        environment = {**os.environ, "CCACHE_DIR": str(self.folder / "ccache"), "HEARTH_LIBTORCH": libtorch}
+        environment = {**os.environ, "CCACHE_DIR": str(self.folder / "ccache"), "HEARTH_LIBTORCH": libtorch,
+                       "HEARTH_ONEDNN": os.environ.get("HEARTH_ONEDNN", str(ROOT / ".onednn"))}
         results = []
         for name in ("one", "another/folder"):
             clone, log = self.folder / name, self.folder / (name.replace("/", "-") + ".log")

@@ -117,6 +117,7 @@ const OperatorDefinition kDefinitions[] = {
      .facts = Matmul,
      .into = {"", "hearth::matmul", "into"},
      .autocast = AutocastPolicy::kReduced},
+    {.name = "hearth::matmul", .kind = kProduct, .facts = Matmul, .into = {"", "hearth::matmul", "into"}},
     {.name = "aten::mm", .kind = kProduct, .facts = Matmul, .autocast = AutocastPolicy::kReduced},
     {.name = "aten::bmm", .kind = kProduct, .facts = Matmul, .autocast = AutocastPolicy::kReduced},
     {.name = "aten::mv", .kind = kProduct, .facts = Matmul, .autocast = AutocastPolicy::kReduced},

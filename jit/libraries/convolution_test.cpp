@@ -98,7 +98,7 @@ TEST(ConvolutionTest, AddsWhatIsThere) {
 
 // Without a weight in any form, and with one that no primitive wants for these sizes.
 TEST(ConvolutionTest, WithoutCodeOfTheLibrarysLibTorchComputesIt) {
-  const Layer layer = kLayers[2];
+  const Layer& layer = kLayers[2];
   const at::Tensor weight = at::randn(layer.weight), input = at::randn({1, 32, 9, 9}), bias = at::randn({64});
   const auto planned = Planned(layer, weight, {});
   const at::Tensor expected = Expected(layer, input, weight, bias);
@@ -127,7 +127,7 @@ TEST(ConvolutionTest, ANanAndZeroStayWhatTheyAre) {
 }
 
 TEST(ConvolutionTest, RaisesForWhatWasNotPlanned) {
-  const Layer layer = kLayers[0];
+  const Layer& layer = kLayers[0];
   const at::Tensor weight = at::randn(layer.weight), input = at::randn({1, 3, 8, 8});
   const auto planned = Planned(layer, weight, {input.sizes()});
   EXPECT_ANY_THROW(planned->Run(input[0], nullptr, ""));
@@ -144,7 +144,7 @@ TEST(ConvolutionTest, RaisesForWhatWasNotPlanned) {
 
 // With two, each would have threads that wait for work on processors that the other one uses.
 TEST(ConvolutionTest, TheProcessHasOneOpenMp) {
-  const Layer layer = kLayers[0];
+  const Layer& layer = kLayers[0];
   const auto planned = Planned(layer, at::randn(layer.weight), {{1, 3, 8, 8}});
   planned->Run(at::randn({1, 3, 8, 8}), nullptr, "");
   std::set<std::string> found;

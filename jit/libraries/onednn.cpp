@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
+
+#include "jit/support/denormals.h"
 
 namespace hearth::libraries {
 namespace {
@@ -109,6 +110,7 @@ void Execute(const PreparedPrimitive& prepared, const at::Tensor& input, const a
                                             {DNNL_ARG_SCRATCHPAD, space.get()},
                                             {DNNL_ARG_BIAS, summand.get()}}};
   const int count = bias == nullptr ? 4 : 5;
+  const DenormalsAreZero fast;
   dnnl_status_t status =
       dnnl_primitive_execute(prepared.primitive.get(), StreamOfThread().get(), count, arguments.data());
   if (status == dnnl_success) status = dnnl_stream_wait(StreamOfThread().get());

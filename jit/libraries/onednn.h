@@ -83,7 +83,8 @@ class PrimitiveTable {
   size_t oldest_ = 0;
 };
 
-// Runs it on tensors that lie as its descriptors say. Throws c10::Error where the library fails.
+// Runs it on tensors that lie as its descriptors say. Denormal numbers are read as zero, by the calling thread. Throws
+// c10::Error where the library fails.
 void Execute(const PreparedPrimitive& prepared, const at::Tensor& input, const at::Tensor& weight,
              const at::Tensor* bias, at::Tensor& result);
 

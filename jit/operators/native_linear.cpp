@@ -98,6 +98,22 @@ void MatmulInto(NativeArguments in, IValue* out) {
   }
 }
 
+// matmul(Tensor self, Tensor other) -> Tensor
+void Matmul(NativeArguments in, IValue* out) {
+  const at::Tensor& left = in[0].toTensor();
+  const at::Tensor& right = in[1].toTensor();
+  if (left.dim() >= 2 && left.dim() == right.dim() && left.scalar_type() == at::kFloat) {
+    c10::SmallVector<int64_t, 6> sizes(left.sizes().begin(), left.sizes().end());
+    sizes.back() = right.sizes().back();
+    at::Tensor result(at::detail::empty_cpu(sizes, at::kFloat));
+    if (MultiplyInto(in[0], in[1], result)) {
+      *out = std::move(result);
+      return;
+    }
+  }
+  EntryOf<at::_ops::matmul>().function(in, out);
+}
+
 // linears(Tensor input, Tensor weight, Tensor? bias, int[] outputs) -> Tensor[]
 void Linears(NativeArguments in, IValue* out) {
   const at::Tensor& x = in[0].toTensor();
@@ -137,8 +153,8 @@ void Linears(NativeArguments in, IValue* out) {
 }
 
 constexpr NativeEntry kEntries[] = {
-    {"aten::linear", Linear},     {"hearth::linear", FollowedLinear},  {"hearth::linear.into", FollowedLinear},
-    {"hearth::linears", Linears}, {"hearth::matmul.into", MatmulInto},
+    {"aten::linear", Linear},     {"hearth::linear", FollowedLinear}, {"hearth::linear.into", FollowedLinear},
+    {"hearth::linears", Linears}, {"hearth::matmul", Matmul},         {"hearth::matmul.into", MatmulInto},
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "jit/operators/plain_tensor.h"
+#include "jit/support/denormals.h"
 #include "jit/support/operator_threads.h"
 
 // BLAS, as Fortran calls it, with 32-bit integers. LibTorch's library exports its own.
@@ -142,12 +143,21 @@ bool MultiplyInto(const c10::IValue& a, const c10::IValue& b, const at::Tensor& 
   const float* const from_left = left.const_data_ptr<float>();
   const float* const from_right = right.const_data_ptr<float>();
   float* to = memory.mutable_data_ptr<float>();
-  const int64_t count = memory.numel() / (rows * columns);
-  const OneBlasThread alone(IsDoneAlone(rows, inner, columns));
-  for (int64_t i = 0; i < count; ++i, to += rows * columns) {
-    sgemm_(of_right->transposed ? "T" : "N", of_left->transposed ? "T" : "N", &m, &n, &k, &one,
-           from_right + OffsetOf(right, i), &of_right->leading, from_left + OffsetOf(left, i), &of_left->leading, &zero,
-           to, &m);
+  const int64_t count = memory.numel() / (rows * columns), work = rows * inner * columns;
+  const auto multiply = [&](int64_t begin, int64_t end) {
+    const DenormalsAreZero fast;
+    for (int64_t i = begin; i < end; ++i) {
+      sgemm_(of_right->transposed ? "T" : "N", of_left->transposed ? "T" : "N", &m, &n, &k, &one,
+             from_right + OffsetOf(right, i), &of_right->leading, from_left + OffsetOf(left, i), &of_left->leading,
+             &zero, to + i * rows * columns, &m);
+    }
+  };
+  // Threads share the matrices, or, where there are fewer of these than threads, each of them.
+  if (count >= at::get_num_threads()) {
+    at::parallel_for(0, count, std::max<int64_t>(kFewProducts / work, 1), multiply);
+  } else {
+    const OneBlasThread alone(IsDoneAlone(rows, inner, columns));
+    multiply(0, count);
   }
   return true;
 }

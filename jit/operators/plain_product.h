@@ -12,8 +12,8 @@ namespace hearth::native {
 bool IsPlainProduct(const c10::IValue& input, const c10::IValue& weight, const c10::IValue& bias);
 
 // Whether one thread has such a product done before others have woken: it is not shared.
+constexpr int64_t kFewProducts = int64_t{1} << 18;  // of numbers
 constexpr bool IsSmallProduct(int64_t rows, int64_t inner, int64_t columns) {
-  constexpr int64_t kFewProducts = int64_t{1} << 18;  // of numbers
   return rows * inner * columns <= kFewProducts;
 }
 
@@ -33,7 +33,7 @@ at::Tensor ProductMemory(const at::Tensor& x, const at::Tensor& w, const at::Ten
 
 // matmul of matrices, or of batches of as many, that may be transposed or parts of others, into `memory`. Does nothing
 // and returns false where these are not plain float tensors that BLAS can take as they lie, or the memory is not that
-// of a result.
+// of a result. Denormal numbers are read as zero.
 bool MultiplyInto(const c10::IValue& a, const c10::IValue& b, const at::Tensor& memory);
 
 }  // namespace hearth::native

@@ -23,6 +23,7 @@ constexpr const char* kSchemas[] = {
     "hearth::linears(Tensor input, Tensor weight, Tensor? bias, int[] outputs) -> Tensor[]",
     "hearth::linear.into(Tensor input, Tensor weight, Any planned, Tensor? bias, str epilogue, Tensor(a!) memory) "
     "-> Tensor(a!)",
+    "hearth::matmul(Tensor self, Tensor other) -> Tensor",
     "hearth::matmul.into(Tensor self, Tensor other, Tensor(a!) memory) -> Tensor(a!)",
     "hearth::fused(Any kernel, ...) -> Tensor",
     "hearth::fused.several(Any kernel, ...) -> ...",

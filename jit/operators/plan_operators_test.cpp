@@ -175,6 +175,32 @@ TEST(LinearTest, SeveralOfOneInputAreAsEachAlone) {
   }
 }
 
+TEST(MatmulTest, TakesBatchesAsTheyLie) {
+  const at::Tensor x = at::randn({2, 5, 3, 4, 6}), y = at::randn({2, 4, 5, 6});
+  const at::Tensor heads = x.permute({2, 0, 3, 1, 4});
+  const std::vector<std::pair<at::Tensor, at::Tensor>> pairs = {
+      {heads[0], heads[1].transpose(-1, -2)},
+      {heads[2].slice(3, 1, 5), y.slice(3, 0, 4).transpose(-1, -2)},
+      {at::randn({40, 9, 8}), at::randn({40, 8, 7})},
+      {at::randn({2, 3, 0}), at::randn({2, 0, 4})},
+      {at::randn({1, 3, 4}), at::randn({6, 4, 2})},
+      {at::randn({3, 4}).to(at::kDouble), at::randn({4, 2}).to(at::kDouble)},
+      {at::randn({5}), at::randn({5})}};
+  for (const auto& [a, b] : pairs) {
+    const at::Tensor result = CallNative("hearth::matmul", {a, b}), expected = at::matmul(a, b);
+    EXPECT_TRUE(at::allclose(result, expected, 1e-5, 1e-5)) << a.sizes() << b.sizes();
+    EXPECT_EQ(result.sizes(), expected.sizes());
+    EXPECT_EQ(result.strides(), expected.strides());
+  }
+  EXPECT_ANY_THROW(CallNative("hearth::matmul", {at::randn({2, 3, 4}), at::randn({2, 5, 4})}));
+}
+
+TEST(MatmulTest, ReadsDenormalsAsZeroAndLeavesTheThreadAsItWas) {
+  const at::Tensor tiny = at::full({2, 3, 4}, 1e-40), large = at::full({2, 4, 5}, 1e30);
+  EXPECT_TRUE(at::equal(CallNative("hearth::matmul", {tiny, large}), at::zeros({2, 3, 5})));
+  EXPECT_GT((at::full({1}, 1e-40) * 2).item<float>(), 0);
+}
+
 IValue PlannedFor(const at::Tensor& weight, int64_t rows, const std::vector<const char*>& epilogues) {
   auto product = c10::make_intrusive<libraries::Product>(weight);
   const auto form = product->FormFor(rows);

@@ -109,17 +109,21 @@ class TensorFolder {
         stack.push_back(*constant);
       }
     }
-    if (from.empty() || !GivesLittle(from)) return {};
+    if (!GivesLittle(from)) return {};
     try {
-      std::vector<at::Tensor> made = derived_.Get(purpose, from, [&]() -> std::vector<at::Tensor> {
-        const at::NoGradGuard no_gradients;
-        node.op()->Run(stack);
-        return {stack.at(0).toTensor()};
-      });
+      // Of one number, made of numbers alone.
+      if (from.empty()) return Made(node, stack);
+      std::vector<at::Tensor> made = derived_.Get(purpose, from, [&] { return std::vector{Made(node, stack)}; });
       return !made.empty() && IsSmall(made[0]) ? std::optional(std::move(made[0])) : std::nullopt;
     } catch (const std::exception&) {
       return {};
     }
+  }
+
+  static at::Tensor Made(const Node& node, torch::jit::Stack& stack) {
+    const at::NoGradGuard no_gradients;
+    node.op()->Run(stack);
+    return stack.at(0).toTensor();
   }
 
   bool IsSmall(const at::Tensor& tensor) const {

@@ -23,6 +23,7 @@ void OptimizeWeights(Compilation& plan) {
   run("choose_layouts");
   run("pack_convolutions");
   run("pack_linears");
+  run("direct_products");
   run("fuse_epilogues");
   run("prepare_calls");
   plan.report().lacks_room = plan.weights()->lacks_room();

@@ -1,53 +1,140 @@
 #include "jit/passes/scalar_tensors.h"
 
+#include <ATen/core/Tensor.h>
 #include <ATen/core/jit_type.h>
 
-#include <optional>
+#include <utility>
 #include <vector>
 
 #include "jit/analysis/aliases.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/node_effects.h"
+#include "jit/graph_edits/operate.h"
 #include "jit/ir/symbols.h"
+#include "jit/operators/operator.h"
 
 namespace hearth {
 namespace {
 
-// The number that `node` takes out of a tensor that was made of it; null if it does something else.
-Value* NumberBehind(const Node& node) {
-  const Symbol kind = node.kind();
-  const bool any = kind == c10::aten::ScalarImplicit || kind == c10::aten::item;
-  const bool integral = kind == c10::aten::Int || kind == c10::aten::IntImplicit;
-  const bool floating = kind == c10::aten::Float || kind == c10::aten::FloatImplicit;
-  if ((!any && !integral && !floating) || node.inputs().size() != 1) return nullptr;
-  const Node& maker = *node.input()->node();
-  if (maker.kind() != c10::prim::NumToTensor) return nullptr;
-  Value* number = maker.input();
-  const c10::TypeKind type = number->type()->kind();
-  const bool fits =
-      ((any || integral) && type == c10::TypeKind::IntType) || ((any || floating) && type == c10::TypeKind::FloatType);
-  return fits ? number : nullptr;
-}
+// Of arithmetic on tensors of one int: what does the same with ints. Each tensor operand may be an int as well.
+struct IntForm {
+  Symbol of_tensors;
+  Symbol of_ints;
+  bool has_factor;  // as its third operand, which must be 1
+  bool swaps;       // its operands
+};
+constexpr IntForm kIntForms[] = {{c10::aten::add, c10::aten::add, true, false},
+                                 {c10::aten::sub, c10::aten::sub, true, false},
+                                 {c10::aten::rsub, c10::aten::sub, true, true},
+                                 {c10::aten::mul, c10::aten::mul, false, false},
+                                 {c10::aten::floor_divide, c10::aten::floordiv, false, false},
+                                 {c10::aten::remainder, c10::aten::remainder, false, false}};
 
-void Collect(const Block& block, std::vector<Node*>* nodes) {
-  for (Node* node : block) {
-    if (NumberBehind(*node) != nullptr) nodes->push_back(node);
-    for (const Block* nested : node->blocks()) Collect(*nested, nodes);
+// What an expression may be as deep as.
+constexpr int kMostDepth = 16;
+
+class Forwarder {
+ public:
+  explicit Forwarder(Compilation& compilation) : graph_(compilation.graph()), aliases_(compilation.aliases()) {}
+
+  bool Run() {
+    std::vector<Node*> candidates;
+    Collect(*graph_.block(), &candidates);
+    bool changed = false;
+    for (Node* node : candidates) {
+      const Value& tensor = *node->input();
+      if (!IsNumber(tensor, Wanted(*node), 0)) continue;
+      const InsertionGuard here(&graph_, node);
+      graph_.SetCurrentRange(node->range());
+      node->output()->ReplaceAllUsesWith(NumberOf(tensor));
+      node->Destroy();
+      changed = true;
+    }
+    return changed;
   }
-}
+
+ private:
+  enum class Kind { kNone, kInt, kFloat, kAny };
+
+  // Of which kind the number is that `node` takes out of a tensor.
+  static Kind Wanted(const Node& node) {
+    if (node.inputs().size() != 1) return Kind::kNone;
+    const Symbol kind = node.kind();
+    if (kind == c10::aten::ScalarImplicit || kind == c10::aten::item) return Kind::kAny;
+    if (kind == c10::aten::Int || kind == c10::aten::IntImplicit) return Kind::kInt;
+    if (kind == c10::aten::Float || kind == c10::aten::FloatImplicit) return Kind::kFloat;
+    return Kind::kNone;
+  }
+
+  void Collect(const Block& block, std::vector<Node*>* nodes) {
+    for (Node* node : block) {
+      if (Wanted(*node) != Kind::kNone) nodes->push_back(node);
+      for (const Block* nested : node->blocks()) Collect(*nested, nodes);
+    }
+  }
+
+  static bool IsInt(const Value& value) { return value.type()->kind() == c10::TypeKind::IntType; }
+
+  static const at::Tensor* ConstantInt(const Value& value) {
+    const c10::IValue* constant = ConstantOf(value);
+    if (constant == nullptr || !constant->isTensor()) return nullptr;
+    const at::Tensor& tensor = constant->toTensor();
+    const bool is_int = tensor.defined() && tensor.layout() == at::kStrided && tensor.device().is_cpu() &&
+                        tensor.dim() == 0 && tensor.scalar_type() == at::kLong;
+    return is_int ? &tensor : nullptr;
+  }
+
+  static const IntForm* FormOf(const Node& node) {
+    if (node.op() == nullptr) return nullptr;
+    for (const IntForm& form : kIntForms) {
+      if (node.kind() != form.of_tensors || node.inputs().size() != (form.has_factor ? 3u : 2u)) continue;
+      if (form.has_factor) {
+        const c10::IValue* factor = ConstantOf(*node.input(2));
+        if (factor == nullptr || !factor->isInt() || factor->toInt() != 1) continue;
+      }
+      return &form;
+    }
+    return nullptr;
+  }
+
+  // Whether the tensor is of one number of that kind that NumberOf finds.
+  bool IsNumber(const Value& tensor, Kind wanted, int depth) const {
+    if (depth > kMostDepth || aliases_.FactsOf(aliases_.ClassOf(tensor)).written) return false;
+    const Node& maker = *tensor.node();
+    if (maker.kind() == c10::prim::NumToTensor) {
+      const c10::TypeKind type = maker.input()->type()->kind();
+      return (wanted != Kind::kFloat && type == c10::TypeKind::IntType) ||
+             ((wanted == Kind::kFloat || wanted == Kind::kAny) && type == c10::TypeKind::FloatType);
+    }
+    if (wanted == Kind::kFloat) return false;
+    if (ConstantInt(tensor) != nullptr) return true;
+    if (FormOf(maker) == nullptr) return false;
+    const auto is_operand = [&](const Value& value) {
+      return IsInt(value) ||
+             (value.type()->kind() == c10::TypeKind::TensorType && IsNumber(value, Kind::kInt, depth + 1));
+    };
+    return is_operand(*maker.input(0)) && is_operand(*maker.input(1));
+  }
+
+  // At the insertion point.
+  Value* NumberOf(const Value& tensor) {
+    Node* maker = const_cast<Node*>(tensor.node());
+    if (maker->kind() == c10::prim::NumToTensor) return maker->input();
+    if (const at::Tensor* constant = ConstantInt(tensor)) return graph_.InsertConstant(constant->item<int64_t>());
+    const auto operand = [&](Value* value) { return IsInt(*value) ? value : NumberOf(*value); };
+    Value* left = operand(maker->input(0));
+    Value* right = operand(maker->input(1));
+    const IntForm& form = *FormOf(*maker);
+    if (form.swaps) std::swap(left, right);
+    return Operate(graph_, form.of_ints, "int", {left, right}, maker);
+  }
+
+  Graph& graph_;
+  const AliasClasses& aliases_;
+};
 
 }  // namespace
 
-bool ForwardScalarTensors(Compilation& compilation) {
-  std::vector<Node*> candidates;
-  Collect(*compilation.graph().block(), &candidates);
-  if (candidates.empty()) return false;
-  const AliasClasses& aliases = compilation.aliases();
-  std::erase_if(candidates, [&](const Node* node) { return aliases.FactsOf(aliases.ClassOf(*node->input())).written; });
-  for (Node* node : candidates) {
-    node->output()->ReplaceAllUsesWith(NumberBehind(*node));
-    node->Destroy();
-  }
-  return !candidates.empty();
-}
+bool ForwardScalarTensors(Compilation& compilation) { return Forwarder(compilation).Run(); }
 
 }  // namespace hearth
