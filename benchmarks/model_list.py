@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from benchmarks.forks import FORKS
+from benchmarks.other_kinds import OTHER_KINDS
 from benchmarks.programs import PROGRAMS
 from integration_tests.networks import SEED, awaken, image, settle, tokens
 from integration_tests.values import to
@@ -104,7 +105,10 @@ SCRIPTED = {
         "resnet18", "resnet50", "mobilenet_v2", "mobilenet_v3_large", "googlenet", "densenet121", "shufflenet_v2_x1_0",
         "efficientnet_b0", "vit_b_16", "swin_t", "convnext_tiny")},
     "lstm": lambda batch: (Lstm(64, 128, 10), (image(batch, 32, 64),)),
+    **OTHER_KINDS,
 }
+# What nobody has listed, by a prefix: timm:NAME is traced, torchvision:NAME scripted.
+LIBRARIES = {"timm": timm_model, "torchvision": torchvision_model}
 # Scripted too, with inputs of one size.
 FIXED = {
     "mlp_batch_1": lambda: mlp(1, 64, 128, 128, 10),
@@ -129,12 +133,16 @@ def make(name, batch=1, device="cpu", dtype=torch.float32):
     """Made where it is to run: what a trace holds of device and dtype is then what a user's would hold."""
     torch.manual_seed(SEED)
     makers = {**SCRIPTED, **TRACED}
-    module, inputs = makers[name](batch) if name in makers else FIXED[name]()
+    library, _, model = name.partition(":")
+    if library in LIBRARIES:
+        module, inputs = LIBRARIES[library](model, batch)
+    else:
+        module, inputs = makers[name](batch) if name in makers else FIXED[name]()
     inputs = to(device, tuple(inputs))
     module = settle(awaken(module).to(device), *inputs).to(dtype)
     inputs = tuple(value.to(dtype) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
                    for value in inputs)
     with torch.no_grad():
-        archive = (torch.jit.trace(module, inputs, strict=False, check_trace=False) if name in TRACED
+        archive = (torch.jit.trace(module, inputs, strict=False, check_trace=False) if name in TRACED or library == "timm"
                    else torch.jit.script(module))
     return Made(module, archive, inputs)

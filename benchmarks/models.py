@@ -28,7 +28,7 @@ import torch
 
 from benchmarks import ROOT
 from benchmarks.engines import IN_BINARY, IN_PYTHON, EngineError, InProcess, Process, distance, make_in_python, rounding
-from benchmarks.model_list import DTYPES, FIXED, MODELS, ON_CPU, ON_GPU, PRODUCTS, SMALL, make
+from benchmarks.model_list import DTYPES, FIXED, LIBRARIES, MODELS, ON_CPU, ON_GPU, PRODUCTS, SMALL, make
 from benchmarks.ratios import cell, ratios, slower
 from benchmarks.run import machine, table
 from integration_tests.networks import SEED
@@ -193,7 +193,7 @@ def parsed():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default=str(ROOT / "build" / "release" / "bin" / "model_benchmark"))
     parser.add_argument("--before", metavar="PROGRAM", help="another build's model_benchmark, whose plans take turns too")
-    parser.add_argument("--models", nargs="+", choices=MODELS, metavar="MODEL",
+    parser.add_argument("--models", nargs="+", type=model_name, metavar="MODEL",
                         help=f"if not given, all but those of forks.py; on a GPU {', '.join(ON_GPU)}")
     parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N")
     parser.add_argument("--dtype", choices=DTYPES, default="float32")
@@ -226,6 +226,12 @@ def without_what_is_missing(rivals):
                   "(benchmarks/requirements-rivals.txt)", file=sys.stderr)
         else:
             yield rival
+
+
+def model_name(text):
+    if text not in MODELS and text.partition(":")[0] not in LIBRARIES:
+        raise argparse.ArgumentTypeError(f"{text} is none of {', '.join(MODELS)}, nor one of {', '.join(LIBRARIES)}:NAME")
+    return text
 
 
 def main():

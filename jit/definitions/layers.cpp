@@ -1,6 +1,7 @@
 #include "jit/definitions/definition_lists.h"
 #include "jit/definitions/fact_rules.h"
 #include "jit/definitions/row_rules.h"
+#include "jit/libraries/recurrence.h"
 
 #include <algorithm>
 #include <string_view>
@@ -107,6 +108,36 @@ void LayerNorm(Call& call) {
   call.GiveOrder(StrideOrder::Default(true));
 }
 
+// In the format that images suggest, on a CPU.
+void GroupNorm(Call& call) {
+  const ValueFacts& input = call.in(0);
+  call.Give(0, input, input.dtype, input.sizes);
+  if (input.rank() == 4u && input.device && input.device->is_cpu()) {
+    call.GiveOrder(OrderOfSuggested(call.sizes(), input));
+  } else if (input.rank() == 3u || input.rank() == 4u) {
+    call.GiveOrder(StrideOrder::Default(true));
+  }
+}
+
+// What comes of each step lies step by step, also where sequences come first.
+void PlannedRecurrence(Call& call) {
+  const c10::IValue* constant = call.constant("planned");
+  const auto* planned = constant == nullptr ? nullptr : libraries::Recurrence::Unwrap(*constant);
+  const std::optional<KnownSizes>& input = call.in(0).sizes;
+  if (planned == nullptr || !input || input->size() != 3) return;
+  const libraries::RecurrenceSettings& settings = planned->settings();
+  KnownSizes output = *input;
+  output.back() = settings.directions * planned->hidden();
+  const KnownSizes state = {settings.layers * settings.directions, (*input)[settings.batch_first ? 0 : 1],
+                            planned->hidden()};
+  for (size_t i = 0; i < call.num_outputs(); ++i) {
+    call.Give(i, call.in(0), call.in(0).dtype, i == 0 ? output : state);
+    call.GiveOrder(StrideOrder::Default(true), i);
+  }
+  constexpr size_t kSequencesFirst[] = {1, 0, 2};
+  if (settings.batch_first) call.GiveOrder(StrideOrder::Default(true).Permuted(kSequencesFirst), 0);
+}
+
 using enum OperatorClass;
 
 const OperatorDefinition kDefinitions[] = {
@@ -144,7 +175,7 @@ const OperatorDefinition kDefinitions[] = {
      .row = &row::kLogSoftmax,
      .autocast = AutocastPolicy::kFullUnlessDtypeGiven},
     {.name = "aten::instance_norm", .kind = kNormalization, .facts = FirstLike, .hides_writes = true},
-    {.name = "aten::group_norm", .kind = kNormalization, .facts = FirstLike, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::group_norm", .kind = kNormalization, .facts = GroupNorm, .autocast = AutocastPolicy::kFull},
     {.name = "aten::_transformer_encoder_layer_fwd", .kind = kAttention, .facts = FirstLike},
     {.name = "aten::rms_norm", .kind = kNormalization, .facts = FirstLike},
     {.name = "aten::layer_norm",
@@ -152,6 +183,8 @@ const OperatorDefinition kDefinitions[] = {
      .facts = LayerNorm,
      .row = &row::kLayerNorm,
      .autocast = AutocastPolicy::kFull},
+    {.name = "hearth::lstm", .kind = kRecurrent, .facts = PlannedRecurrence},
+    {.name = "hearth::gru", .kind = kRecurrent, .facts = PlannedRecurrence},
     {.name = "aten::gru_cell", .kind = kRecurrent, .facts = GruCell, .autocast = AutocastPolicy::kReduced},
     {.name = "aten::embedding", .kind = kIndexing, .facts = Embedding},
     {.name = "aten::native_layer_norm", .kind = kNormalization, .autocast = AutocastPolicy::kFull},

@@ -50,6 +50,7 @@ bool AreClose(const at::Tensor& a, const at::Tensor& b) { return at::allclose(a,
 const std::vector<std::pair<std::string, at::Tensor (*)(const at::Tensor&)>> kActivations = {
     {"", [](const at::Tensor& x) { return x; }},
     {"relu", [](const at::Tensor& x) { return at::relu(x); }},
+    {"leaky_relu=0.125", [](const at::Tensor& x) { return at::leaky_relu(x, 0.125); }},
     {"gelu", [](const at::Tensor& x) { return at::gelu(x); }},
     {"gelu_tanh", [](const at::Tensor& x) { return at::gelu(x, "tanh"); }},
     {"silu", [](const at::Tensor& x) { return at::silu(x); }},
@@ -134,6 +135,7 @@ TEST(ConvolutionTest, RaisesForWhatWasNotPlanned) {
   EXPECT_ANY_THROW(planned->Run(input.to(at::kDouble), nullptr, ""));
   EXPECT_ANY_THROW(planned->Run(at::randn({1, 4, 8, 8}), nullptr, ""));
   EXPECT_ANY_THROW(planned->Run(input, nullptr, "fold"));
+  EXPECT_ANY_THROW(planned->Run(input, nullptr, "leaky_relu=a"));
   const at::Tensor bias = at::randn({7});
   EXPECT_ANY_THROW(planned->Run(input, &bias, ""));
   at::Tensor onto = at::randn({1, 8, 8, 7}).contiguous(at::MemoryFormat::ChannelsLast);

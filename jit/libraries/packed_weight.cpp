@@ -4,12 +4,14 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/gelu_ops.h>
 #include <ATen/ops/hardswish_ops.h>
+#include <ATen/ops/leaky_relu_ops.h>
 #include <ATen/ops/relu_ops.h>
 #include <ATen/ops/sigmoid_ops.h>
 #include <ATen/ops/silu_ops.h>
 #include <ATen/ops/tanh_ops.h>
 
 #include <algorithm>
+#include <charconv>
 #include <functional>
 #include <limits>
 
@@ -22,31 +24,40 @@ constexpr std::string_view kAdd = "add";
 
 struct Activation {
   std::string_view name;
-  void (*in_place)(at::Tensor&);
-  void (*follow)(dnnl::post_ops&);
+  // With the number that the word has.
+  void (*in_place)(at::Tensor&, double);
+  void (*follow)(dnnl::post_ops&, float);
 };
 
 // The library's own relu drops a NaN. x times the part of a step function that is between 0 and 1 keeps it; it gives -0
 // for numbers below zero, which becomes 0 by adding 0.
-void FollowWithRelu(dnnl::post_ops& following) {
+void FollowWithRelu(dnnl::post_ops& following, float) {
   following.append_eltwise(dnnl::algorithm::eltwise_hardswish, std::numeric_limits<float>::max(), 0.0f);
   following.append_eltwise(dnnl::algorithm::eltwise_linear, 1.0f, 0.0f);
 }
 
 const Activation kActivations[] = {
-    {"relu", [](at::Tensor& tensor) { at::_ops::relu_::call(tensor); }, FollowWithRelu},
-    {"gelu", [](at::Tensor& tensor) { at::_ops::gelu_::call(tensor, "none"); },
-     [](dnnl::post_ops& following) { following.append_eltwise(dnnl::algorithm::eltwise_gelu_erf, 0.0f, 0.0f); }},
-    {"gelu_tanh", [](at::Tensor& tensor) { at::_ops::gelu_::call(tensor, "tanh"); },
-     [](dnnl::post_ops& following) { following.append_eltwise(dnnl::algorithm::eltwise_gelu_tanh, 0.0f, 0.0f); }},
-    {"silu", [](at::Tensor& tensor) { at::_ops::silu_::call(tensor); },
-     [](dnnl::post_ops& following) { following.append_eltwise(dnnl::algorithm::eltwise_swish, 1.0f, 0.0f); }},
-    {"sigmoid", [](at::Tensor& tensor) { at::_ops::sigmoid_::call(tensor); },
-     [](dnnl::post_ops& following) { following.append_eltwise(dnnl::algorithm::eltwise_logistic, 0.0f, 0.0f); }},
-    {"tanh", [](at::Tensor& tensor) { at::_ops::tanh_::call(tensor); },
-     [](dnnl::post_ops& following) { following.append_eltwise(dnnl::algorithm::eltwise_tanh, 0.0f, 0.0f); }},
-    {"hardswish", [](at::Tensor& tensor) { at::_ops::hardswish_::call(tensor); },
-     [](dnnl::post_ops& following) { following.append_eltwise(dnnl::algorithm::eltwise_hardswish, 1.0f / 6, 0.5f); }},
+    {"relu", [](at::Tensor& tensor, double) { at::_ops::relu_::call(tensor); }, FollowWithRelu},
+    {"leaky_relu", [](at::Tensor& tensor, double slope) { at::_ops::leaky_relu_::call(tensor, slope); },
+     [](dnnl::post_ops& following, float slope) {
+       following.append_eltwise(dnnl::algorithm::eltwise_relu, slope, 0.0f);
+     }},
+    {"gelu", [](at::Tensor& tensor, double) { at::_ops::gelu_::call(tensor, "none"); },
+     [](dnnl::post_ops& following, float) { following.append_eltwise(dnnl::algorithm::eltwise_gelu_erf, 0.0f, 0.0f); }},
+    {"gelu_tanh", [](at::Tensor& tensor, double) { at::_ops::gelu_::call(tensor, "tanh"); },
+     [](dnnl::post_ops& following, float) {
+       following.append_eltwise(dnnl::algorithm::eltwise_gelu_tanh, 0.0f, 0.0f);
+     }},
+    {"silu", [](at::Tensor& tensor, double) { at::_ops::silu_::call(tensor); },
+     [](dnnl::post_ops& following, float) { following.append_eltwise(dnnl::algorithm::eltwise_swish, 1.0f, 0.0f); }},
+    {"sigmoid", [](at::Tensor& tensor, double) { at::_ops::sigmoid_::call(tensor); },
+     [](dnnl::post_ops& following, float) { following.append_eltwise(dnnl::algorithm::eltwise_logistic, 0.0f, 0.0f); }},
+    {"tanh", [](at::Tensor& tensor, double) { at::_ops::tanh_::call(tensor); },
+     [](dnnl::post_ops& following, float) { following.append_eltwise(dnnl::algorithm::eltwise_tanh, 0.0f, 0.0f); }},
+    {"hardswish", [](at::Tensor& tensor, double) { at::_ops::hardswish_::call(tensor); },
+     [](dnnl::post_ops& following, float) {
+       following.append_eltwise(dnnl::algorithm::eltwise_hardswish, 1.0f / 6, 0.5f);
+     }},
 };
 
 const Activation* FindActivation(std::string_view name) {
@@ -56,14 +67,19 @@ const Activation* FindActivation(std::string_view name) {
   return nullptr;
 }
 
-void ForEachActivation(std::string_view epilogue, const std::function<void(const Activation&)>& visit) {
+void ForEachActivation(std::string_view epilogue, const std::function<void(const Activation&, double)>& visit) {
   while (!epilogue.empty()) {
     const std::string_view word = epilogue.substr(0, epilogue.find(' '));
     epilogue.remove_prefix(std::min(epilogue.size(), word.size() + 1));
     if (word == kAdd) continue;
-    const Activation* activation = FindActivation(word);
-    TORCH_CHECK(activation != nullptr, "no activation is called '", std::string(word), "'");
-    visit(*activation);
+    const size_t equals = std::min(word.find('='), word.size());
+    const Activation* activation = FindActivation(word.substr(0, equals));
+    double number = 0;
+    const std::from_chars_result read =
+        std::from_chars(word.data() + std::min(equals + 1, word.size()), word.data() + word.size(), number);
+    TORCH_CHECK(activation != nullptr && (equals == word.size() || read.ec == std::errc()), "no activation is called '",
+                std::string(word), "'");
+    visit(*activation, number);
   }
 }
 
@@ -96,7 +112,8 @@ std::string Followed(std::string_view epilogue, std::string_view word) {
 }
 
 void ApplyEpilogue(std::string_view epilogue, at::Tensor& tensor) {
-  ForEachActivation(epilogue, [&](const Activation& activation) { activation.in_place(tensor); });
+  ForEachActivation(epilogue,
+                    [&](const Activation& activation, double number) { activation.in_place(tensor, number); });
 }
 
 bool Adds(std::string_view epilogue) { return epilogue.substr(0, epilogue.find(' ')) == kAdd; }
@@ -106,7 +123,9 @@ bool IsBare(std::string_view epilogue) { return epilogue.empty() || epilogue == 
 dnnl::primitive_attr AttributesOf(std::string_view epilogue) {
   dnnl::post_ops following;
   if (Adds(epilogue)) following.append_sum();
-  ForEachActivation(epilogue, [&](const Activation& activation) { activation.follow(following); });
+  ForEachActivation(epilogue, [&](const Activation& activation, double number) {
+    activation.follow(following, static_cast<float>(number));
+  });
   dnnl::primitive_attr attributes;
   attributes.set_post_ops(following);
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);

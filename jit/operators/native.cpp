@@ -14,7 +14,8 @@ std::span<const NativeEntry> NativeOperators() {
           native::StringNatives(), native::StringPadNatives(), native::StringSearchNatives(), native::ValueNatives(),
           native::TensorQueryNatives(), native::SmallTensorNatives(), native::TensorMathNatives(),
           native::TensorShapeNatives(), native::TensorLayerNatives(), native::IntoMemoryNatives(),
-          native::LinearNatives(), native::CellNatives(), native::ConvolutionNatives(), native::FusedNatives()}) {
+          native::LinearNatives(), native::CellNatives(), native::ConvolutionNatives(), native::RecurrenceNatives(),
+          native::FusedNatives()}) {
       entries.insert(entries.end(), part.begin(), part.end());
     }
     return entries;

@@ -95,6 +95,7 @@ std::span<const NativeEntry> IntoMemoryNatives();
 std::span<const NativeEntry> LinearNatives();
 std::span<const NativeEntry> CellNatives();
 std::span<const NativeEntry> ConvolutionNatives();
+std::span<const NativeEntry> RecurrenceNatives();
 std::span<const NativeEntry> FusedNatives();
 
 }  // namespace hearth::native

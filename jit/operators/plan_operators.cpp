@@ -25,6 +25,10 @@ constexpr const char* kSchemas[] = {
     "-> Tensor(a!)",
     "hearth::matmul(Tensor self, Tensor other) -> Tensor",
     "hearth::matmul.into(Tensor self, Tensor other, Tensor(a!) memory) -> Tensor(a!)",
+    "hearth::lstm(Tensor input, Tensor[] hx, Any planned, Tensor[] params, bool has_biases, int num_layers, "
+    "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)",
+    "hearth::gru(Tensor input, Tensor hx, Any planned, Tensor[] params, bool has_biases, int num_layers, "
+    "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
     "hearth::fused(Any kernel, ...) -> Tensor",
     "hearth::fused.several(Any kernel, ...) -> ...",
 };
@@ -37,15 +41,14 @@ NativeFunction FunctionOf(std::string_view schema) {
   TORCH_INTERNAL_ASSERT(false, "no native function for ", name);
 }
 
-// Of those with one result.
-torch::jit::Operation Boxed(NativeFunction function, size_t num_arguments) {
+torch::jit::Operation Boxed(NativeFunction function, size_t num_arguments, size_t num_results) {
   return [=](torch::jit::Stack& stack) {
     std::vector<const c10::IValue*> arguments;
     for (size_t i = 0; i < num_arguments; ++i) arguments.push_back(&torch::jit::peek(stack, i, num_arguments));
-    c10::IValue result;
-    function({arguments.data(), num_arguments}, &result);
+    std::vector<c10::IValue> results(num_results);
+    function({arguments.data(), num_arguments}, results.data());
     torch::jit::drop(stack, num_arguments);
-    stack.push_back(std::move(result));
+    for (c10::IValue& result : results) stack.push_back(std::move(result));
   };
 }
 
@@ -68,7 +71,7 @@ void RegisterPlanOperators() {
     for (const char* schema : kSchemas) {
       const c10::FunctionSchema parsed = torch::jit::parseSchema(schema);
       torch::jit::Operation operation =
-          parsed.is_vararg() ? RunFused : Boxed(FunctionOf(schema), parsed.arguments().size());
+          parsed.is_vararg() ? RunFused : Boxed(FunctionOf(schema), parsed.arguments().size(), parsed.returns().size());
       torch::jit::registerOperator(
           torch::jit::Operator(schema, std::move(operation), c10::AliasAnalysisKind::FROM_SCHEMA));
     }

@@ -3,6 +3,7 @@
 
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/core/stack.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -11,6 +12,7 @@
 
 #include "jit/libraries/convolution.h"
 #include "jit/libraries/product.h"
+#include "jit/libraries/recurrence.h"
 #include "jit/operators/registry.h"
 
 namespace hearth {
@@ -268,6 +270,25 @@ TEST(ConvolutionTest, RaisesForWhatThePlanWasNotMadeFor) {
   EXPECT_ANY_THROW(CallNative("hearth::convolution", {input.to(at::kDouble), planned, IValue(), ""}));
   EXPECT_ANY_THROW(CallNative("hearth::convolution", {input, IValue(), IValue(), ""}));
   EXPECT_ANY_THROW(CallNative("hearth::add_convolution", {at::randn({1, 8, 8}), input, planned, IValue(), "add"}));
+}
+
+// What was planned is libraries/recurrence_test.cpp's matter; here it is what goes LibTorch's way.
+TEST(RecurrenceTest, WhatWasNotPreparedGoesLibTorchsWay) {
+  const std::vector<at::Tensor> parameters = {at::randn({12, 4}), at::randn({12, 3}), at::randn({12}), at::randn({12})};
+  const at::Tensor input = at::randn({5, 2, 4}), state = at::randn({1, 2, 3});
+  const IValue planned = libraries::Recurrence::Wrap(
+      c10::make_intrusive<libraries::Recurrence>(libraries::RecurrenceSettings(), parameters));
+  torch::jit::Stack stack = {input,   c10::List<at::Tensor>({state, state}),
+                             planned, c10::List<at::Tensor>(parameters),
+                             true,    1,
+                             0.0,     false,
+                             false,   false};
+  OperatorRegistry::Global().Find(c10::Symbol::fromQualString("hearth::lstm"), "")->Run(stack);
+  const auto [output, last, memory] = at::lstm(input, {state, state}, parameters, true, 1, 0.0, false, false, false);
+  ASSERT_EQ(stack.size(), 3u);
+  EXPECT_TRUE(at::allclose(stack[0].toTensor(), output, 1e-5, 1e-6));
+  EXPECT_TRUE(at::allclose(stack[1].toTensor(), last, 1e-5, 1e-6));
+  EXPECT_TRUE(at::allclose(stack[2].toTensor(), memory, 1e-5, 1e-6));
 }
 
 }  // namespace

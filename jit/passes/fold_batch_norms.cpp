@@ -17,6 +17,7 @@
 #include "jit/analysis/value_fact_table.h"
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/node_effects.h"
+#include "jit/graph_edits/operate.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
@@ -135,7 +136,8 @@ class BatchNormFolder {
       : target_(compilation.target()),
         graph_(compilation.graph()),
         facts_(compilation.facts()),
-        derived_(*compilation.weights()) {}
+        derived_(*compilation.weights()),
+        has_kernels_(compilation.inputs().kernels != nullptr) {}
 
   bool Run() {
     Walk(graph_.block());
@@ -149,39 +151,80 @@ class BatchNormFolder {
       const Symbol kind = node->kind();
       if (IsTask(*node)) continue;
       for (Block* nested : node->blocks()) Walk(nested);
-      if (kind == c10::aten::batch_norm || kind == c10::aten::mul || kind == c10::aten::add) TryFold(node);
+      if (kind != c10::aten::batch_norm && kind != c10::aten::mul && kind != c10::aten::add) continue;
+      if (!TryFold(node) && kind == c10::aten::batch_norm && has_kernels_) TrySpellOut(node);
     }
   }
 
-  void TryFold(Node* node) {
+  bool TryFold(Node* node) {
     Node* layer = node->input(0)->node();
-    if (layer->op() == nullptr || !IsLayer(*layer)) return;
-    if (layer->block() != node->block() || !IsOnlyFor(*layer->output(), *node)) return;
+    if (layer->op() == nullptr || !IsLayer(*layer)) return false;
+    if (layer->block() != node->block() || !IsOnlyFor(*layer->output(), *node)) return false;
     const std::optional<at::Tensor> weight = WeightOf(*layer->input(1)), bias = WeightOf(*layer->input(2));
-    if (!weight || !weight->defined() || weight->dim() < 2 || !bias) return;
+    if (!weight || !weight->defined() || weight->dim() < 2 || !bias) return false;
     const int64_t rank = weight->dim(), channels = weight->size(0);
-    if (facts_.Of(*layer->output()).rank() != static_cast<size_t>(rank)) return;
+    if (facts_.Of(*layer->output()).rank() != static_cast<size_t>(rank)) return false;
     const std::optional<Step> step =
         node->kind() == c10::aten::batch_norm ? StepOfNorm(*node, channels) : StepOfArithmetic(*node, rank, channels);
     const auto is_like_weight = [&](const at::Tensor& tensor) {
       return !tensor.defined() ||
              (IsPlain(tensor) && tensor.scalar_type() == weight->scalar_type() && tensor.device() == weight->device());
     };
-    if (!step || !IsPlain(*weight) || !target_.FoldsWeights(weight->device(), weight->scalar_type())) return;
-    if (!is_like_weight(*bias) || !std::ranges::all_of(step->parameters, is_like_weight)) return;
-    Fold(layer, node, *weight, *bias, *step);
+    if (!step || !IsPlain(*weight) || !target_.FoldsWeights(weight->device(), weight->scalar_type())) return false;
+    if (!is_like_weight(*bias) || !std::ranges::all_of(step->parameters, is_like_weight)) return false;
+    return Fold(layer, node, *weight, *bias, *step);
   }
 
-  void Fold(Node* layer, Node* node, const at::Tensor& weight, const at::Tensor& bias, const Step& step) {
+  // A norm without a layer before it is a product and a sum, which kernels have beside what follows.
+  void TrySpellOut(Node* node) {
+    const ValueFacts& input = facts_.Of(*node->input(0));
+    if (!input.is_tensor() || !input.plain || input.dtype != c10::kFloat || !input.device || !input.device->is_cpu() ||
+        !input.sizes || input.sizes->size() < 2)
+      return;
+    const std::optional<at::Tensor> mean = WeightOf(*node->input(3));
+    // Otherwise LibTorch raises.
+    if (!mean || !mean->defined() || mean->dim() != 1 || (*input.sizes)[1] != KnownSize(mean->size(0))) return;
+    const std::optional<Step> step = StepOfNorm(*node, mean->size(0));
+    const auto is_float = [&](const at::Tensor& tensor) {
+      return !tensor.defined() || (IsPlain(tensor) && tensor.scalar_type() == at::kFloat && tensor.device().is_cpu());
+    };
+    if (!step || !std::ranges::all_of(step->parameters, is_float)) return;
+    std::vector<int64_t> sizes(input.sizes->size() - 1, 1);
+    sizes[0] = mean->size(0);
+    const std::string purpose = step->purpose + " spelt out " + std::to_string(sizes.size());
+    const std::vector<at::Tensor> made = derived_.Get(purpose, step->parameters, [&] {
+      const at::NoGradGuard no_gradients;
+      std::vector<at::Tensor> parameters;
+      for (const at::Tensor& parameter : step->parameters) {
+        parameters.push_back(parameter.defined() ? parameter.detach().to(at::kDouble) : at::Tensor());
+      }
+      const auto [scale, shift] = step->affine(parameters);
+      return std::vector{scale.to(at::kFloat).view(sizes), shift.to(at::kFloat).view(sizes)};
+    });
+    if (made.empty()) return;
+    const InsertionGuard here(&graph_, node);
+    graph_.SetCurrentRange(node->range());
+    Value* scale = graph_.InsertConstant(made[0]);
+    Value* shift = graph_.InsertConstant(made[1]);
+    Value* one = graph_.InsertConstant(int64_t{1});
+    Value* scaled = Operate(graph_, c10::aten::mul, "Tensor", {node->input(0), scale}, node);
+    Value* shifted = Operate(graph_, c10::aten::add, "Tensor", {scaled, shift, one}, node);
+    shifted->SetName(node->output()->name());
+    node->output()->ReplaceAllUsesWith(shifted);
+    node->Destroy();
+    changed_ = true;
+  }
+
+  bool Fold(Node* layer, Node* node, const at::Tensor& weight, const at::Tensor& bias, const Step& step) {
     std::vector<at::Tensor> from = {weight, bias};
     from.insert(from.end(), step.parameters.begin(), step.parameters.end());
     const std::vector<at::Tensor> made = derived_.Get(step.purpose, from, [&] { return Folded(weight, bias, step); });
-    if (made.empty()) return;
+    if (made.empty()) return false;
     layer->ReplaceInput(1, Constant(made[0], layer->input(1)->name(), layer->range()));
     if (made[1].defined()) layer->ReplaceInput(2, Constant(made[1], {}, node->range()));
     node->output()->ReplaceAllUsesWith(layer->output());
     node->Destroy();
-    changed_ = true;
+    return changed_ = true;
   }
 
   Value* Constant(const at::Tensor& tensor, const std::string& name, const SourceRange& range) {
@@ -198,6 +241,7 @@ class BatchNormFolder {
   Graph& graph_;
   const ValueFactTable& facts_;
   DerivedConstants& derived_;
+  const bool has_kernels_;
   bool changed_ = false;
 };
 

@@ -14,6 +14,7 @@
 
 #include "jit/analysis/fact_queries.h"
 #include "jit/analysis/value_fact_table.h"
+#include "jit/analysis/visible_strides.h"
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/convolution_call.h"
 #include "jit/definitions/value_facts.h"
@@ -29,10 +30,12 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-// Whether its weight makes a convolution that the library computes give a channels-last result.
-bool IsPackable(const Target& target, const ConvolutionCall& call) {
+// Whether its weight makes a convolution that the library computes give a channels-last result, or perhaps its images
+// have one pixel each, so that their order is a matter of strides alone.
+bool MayBePackable(const Target& target, const ConvolutionCall& call) {
   return target.PacksWeights(call.weight.device(), call.weight.scalar_type()) &&
-         call.weight.suggest_memory_format() == at::MemoryFormat::ChannelsLast;
+         (call.weight.suggest_memory_format() == at::MemoryFormat::ChannelsLast ||
+          call.weight.size(2) * call.weight.size(3) == 1);
 }
 
 // Sizes that images may well have, within what is known of them, and that a kernel fits into; the likeliest first.
@@ -77,8 +80,18 @@ class ConvolutionPacker {
     for (Node* node : *block) {
       for (Block* nested : node->blocks()) Walk(nested);
       const std::optional<ConvolutionCall> call = ConvolutionCall::Of(*node);
-      if (call && IsPackable(target_, *call) && IsOfImages(*node->input(0), call->weight)) Replace(node, *call);
+      if (call && MayBePackable(target_, *call) && IsOfImages(*node->input(0), call->weight) &&
+          (call->weight.suggest_memory_format() == at::MemoryFormat::ChannelsLast || IsOfOnePixel(*node)))
+        Replace(node, *call);
     }
+  }
+
+  // And nobody sees the strides of the result.
+  bool IsOfOnePixel(const Node& node) const {
+    const std::optional<KnownSizes>& images = facts_.Of(*node.input(0)).sizes;
+    const std::optional<KnownSizes>& result = facts_.Of(*node.output()).sizes;
+    const auto is_one = [](const KnownSizes& sizes) { return sizes[2] == 1 && sizes[3] == 1; };
+    return is_one(*images) && result && is_one(*result) && !StridesMayShow(*node.output(), facts_);
   }
 
   bool IsOfImages(const Value& value, const at::Tensor& weight) const {
@@ -139,7 +152,7 @@ class ConvolutionPacker {
 bool PackConvolutions(Compilation& compilation) {
   const auto is_packable = [&](const Node& node) {
     const std::optional<ConvolutionCall> call = ConvolutionCall::Of(node);
-    return call && IsPackable(compilation.target(), *call);
+    return call && MayBePackable(compilation.target(), *call);
   };
   if (!AnyNode(*compilation.source().block(), is_packable)) return false;
   bool changed = false;

@@ -32,6 +32,7 @@
 #include "jit/passes/pack_linears.h"
 #include "jit/passes/peel_loops.h"
 #include "jit/passes/plan_memory.h"
+#include "jit/passes/plan_recurrences.h"
 #include "jit/passes/prepare_calls.h"
 #include "jit/passes/private_writes.h"
 #include "jit/passes/recognize_activations.h"
@@ -110,6 +111,9 @@ inline constexpr Pass kPasses[] = {
      .help = "linear layers with their weights in the fastest format and the activation fused"},
     {.name = "peel_loops", .run = PeelLoops, .help = "takes a loop's first round out where it is special"},
     {.name = "plan_memory", .run = PlanMemory, .help = "gives results places in an arena"},
+    {.name = "plan_recurrences",
+     .run = PlanRecurrences,
+     .help = "LSTM and GRU layers become planned calls of oneDNN, their weights packed"},
     {.name = "prepare_calls", .run = PrepareCalls, .help = "makes beforehand what calls of libraries need"},
     {.name = "private_writes",
      .run = ForgetPrivateWrites,

@@ -19,6 +19,7 @@ void OptimizeWeights(Compilation& plan) {
   run("recognize_activations");
   run("make_linears");
   run("dead_plan_code");
+  run("plan_recurrences");
   run("group_linears");
   run("choose_layouts");
   run("pack_convolutions");
