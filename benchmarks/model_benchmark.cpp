@@ -4,11 +4,12 @@
 //
 // INPUTS is a tuple, or a list of tuples that calls are given in turn, such as batches of many sizes.
 //
-// ENGINE: hearth:baseline, hearth:plan (every call waits for its plan) or hearth:auto (as the daemon, warmed up);
-// torch.jit, torch.jit:frozen or torch.jit:inference (frozen, then optimize_for_inference); products:64x32x10,... the
-// bare matrix products of those sizes (rows, inner, columns), each as fast as this BLAS has it. Each is loaded from the
-// archive and warmed up in turn, then "ready" is printed. Commands come on standard input, one a line, and each is
-// answered by a line:
+// ENGINE: hearth:baseline, hearth:plan (every call waits for its plan), hearth:exact (for the very sizes of its
+// arguments, as shapes have that are called often) or hearth:auto (as the daemon, warmed up); torch.jit,
+// torch.jit:frozen or torch.jit:inference (frozen, then optimize_for_inference); products:64x32x10,... the bare matrix
+// products of those sizes (rows, inner, columns), each as fast as this BLAS has it. Each is loaded from the archive and
+// warmed up in turn, then "ready" is printed. Commands come on standard input, one a line, and each is answered by a
+// line:
 //
 //   time ENGINE MILLISECONDS    calls it for that long, at least three times: the nanoseconds that each call took
 //   answer ENGINE FILE          writes what it answers, for torch.load: "written"
@@ -197,6 +198,7 @@ Engine MakeProducts(const std::string& sizes) {
 Engine MakeEngine(const std::string& name, const Subject& subject) {
   if (name == "hearth:baseline") return MakeHearth(subject, hearth::Tier::kBaseline);
   if (name == "hearth:plan") return MakeHearth(subject, hearth::Tier::kSpecialised);
+  if (name == "hearth:exact") return MakeHearth(subject, hearth::Tier::kExact);
   if (name == "hearth:auto") return MakeHearth(subject, hearth::Tier::kAuto);
   if (name == "torch.jit") return MakeTorch(subject, "");
   if (name == "torch.jit:frozen") return MakeTorch(subject, "frozen");

@@ -199,7 +199,9 @@ def parsed():
     parser.add_argument("--dtype", choices=DTYPES, default="float32")
     parser.add_argument("--batch", nargs="+", type=int, default=[1])
     parser.add_argument("--threads", nargs="+", help="inside of operators; 1 and all, if not given, on a GPU all")
-    parser.add_argument("--tier", choices=["plan", "auto"], default="plan", help="auto: as the daemon runs, warmed up")
+    parser.add_argument("--tier", choices=["plan", "exact", "auto"], default="plan",
+                        help="plan: for all sizes; exact: for the inputs' very sizes, as the daemon makes plans for shapes that "
+                             "are called often; auto: as the daemon runs, after a few calls")
     parser.add_argument("--rivals", nargs="+", choices=RIVALS, default=["eager", "torch.jit:frozen"], metavar="RIVAL",
                         help=", ".join(RIVALS))
     parser.add_argument("--rounds", type=int, help="40, on a GPU 20, if not given")

@@ -2,7 +2,6 @@
 // points.
 #include <ATen/ops/_convolution_ops.h>
 #include <ATen/ops/adaptive_avg_pool1d_ops.h>
-#include <ATen/ops/adaptive_avg_pool2d_ops.h>
 #include <ATen/ops/adaptive_avg_pool3d_ops.h>
 #include <ATen/ops/adaptive_max_pool2d_ops.h>
 #include <ATen/ops/addmm_ops.h>
@@ -22,7 +21,6 @@
 #include <ATen/ops/dot_ops.h>
 #include <ATen/ops/dropout_ops.h>
 #include <ATen/ops/einsum_ops.h>
-#include <ATen/ops/embedding_ops.h>
 #include <ATen/ops/feature_dropout_ops.h>
 #include <ATen/ops/grid_sampler_ops.h>
 #include <ATen/ops/group_norm_ops.h>
@@ -82,7 +80,6 @@ constexpr NativeEntry kEntries[] = {
     OP(alpha_dropout_),
     OP(max_pool2d),
     OP(avg_pool2d),
-    OP(adaptive_avg_pool2d),
     OP(adaptive_avg_pool1d),
     OP(max_pool3d),
     OP(avg_pool3d),
@@ -91,7 +88,6 @@ constexpr NativeEntry kEntries[] = {
     OP(softmax_int),
     OP(log_softmax_int),
     OP(scaled_dot_product_attention),
-    OP(embedding),
     OP(pad),
     OP(constant_pad_nd),
     OP(upsample_nearest2d_vec),

@@ -291,5 +291,37 @@ TEST(RecurrenceTest, WhatWasNotPreparedGoesLibTorchsWay) {
   EXPECT_TRUE(at::allclose(stack[2].toTensor(), memory, 1e-5, 1e-6));
 }
 
+TEST(PoolingTest, TheMeanOfAllPixelsIsLibTorchs) {
+  for (const std::vector<int64_t>& sizes : std::vector<std::vector<int64_t>>{
+           {1, 3, 5, 7}, {2, 32, 7, 7}, {2, 100, 14, 14}, {1, 960, 7, 7}, {3, 1, 4, 4}, {1, 8, 1, 1}, {2, 0, 3, 3}}) {
+    const at::Tensor written = at::randn(sizes);
+    for (const at::Tensor& images :
+         {written, written.contiguous(at::MemoryFormat::ChannelsLast), written.to(at::kDouble)}) {
+      for (const std::vector<int64_t>& to : std::vector<std::vector<int64_t>>{{1, 1}, {1, 2}}) {
+        const at::Tensor result = CallNative("aten::adaptive_avg_pool2d", {images, to});
+        const at::Tensor expected = at::adaptive_avg_pool2d(images, to);
+        EXPECT_TRUE(at::allclose(result, expected, 1e-5, 1e-6)) << images.sizes();
+        EXPECT_EQ(result.strides(), expected.strides()) << images.sizes();
+      }
+    }
+  }
+}
+
+TEST(EmbeddingTest, GivesTheRowsThatLibTorchDoesAndRaisesAsItDoes) {
+  const at::Tensor table = at::randn({10, 6});
+  const at::Tensor many = at::randint(10, {5, 4}, at::kLong);
+  for (const at::Tensor& ids :
+       {many, many.select(1, 2), many.t(), at::empty({0}, at::kLong), at::scalar_tensor(3, at::kLong),
+        many.to(at::kInt), at::randint(10, {4000}, at::kLong)}) {
+    for (const at::Tensor& weight : {table, table.t().contiguous().t(), table.to(at::kDouble)}) {
+      const at::Tensor result = CallNative("aten::embedding", {weight, ids, -1, false, false});
+      EXPECT_TRUE(at::equal(result, at::embedding(weight, ids))) << ids.sizes();
+      EXPECT_EQ(result.strides(), at::embedding(weight, ids).strides()) << ids.sizes();
+    }
+  }
+  EXPECT_ANY_THROW(CallNative("aten::embedding", {table, at::full({2}, 10, at::kLong), -1, false, false}));
+  EXPECT_ANY_THROW(CallNative("aten::embedding", {table, at::full({2}, -1, at::kLong), -1, false, false}));
+}
+
 }  // namespace
 }  // namespace hearth
