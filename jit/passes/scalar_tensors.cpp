@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/jit_type.h>
 
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -30,8 +31,8 @@ constexpr IntForm kIntForms[] = {{c10::aten::add, c10::aten::add, true, false},
                                  {c10::aten::floor_divide, c10::aten::floordiv, false, false},
                                  {c10::aten::remainder, c10::aten::remainder, false, false}};
 
-// What an expression may be as deep as.
-constexpr int kMostDepth = 16;
+// Of arithmetic within arithmetic.
+constexpr int kMostDepth = 64;
 
 class Forwarder {
  public:
@@ -44,8 +45,6 @@ class Forwarder {
     for (Node* node : candidates) {
       const Value& tensor = *node->input();
       if (!IsNumber(tensor, Wanted(*node), 0)) continue;
-      const InsertionGuard here(&graph_, node);
-      graph_.SetCurrentRange(node->range());
       node->output()->ReplaceAllUsesWith(NumberOf(tensor));
       node->Destroy();
       changed = true;
@@ -98,37 +97,48 @@ class Forwarder {
   }
 
   // Whether the tensor is of one number of that kind that NumberOf finds.
-  bool IsNumber(const Value& tensor, Kind wanted, int depth) const {
-    if (depth > kMostDepth || aliases_.FactsOf(aliases_.ClassOf(tensor)).written) return false;
+  bool IsNumber(const Value& tensor, Kind wanted, int depth) {
+    if (aliases_.FactsOf(aliases_.ClassOf(tensor)).written) return false;
     const Node& maker = *tensor.node();
     if (maker.kind() == c10::prim::NumToTensor) {
       const c10::TypeKind type = maker.input()->type()->kind();
       return (wanted != Kind::kFloat && type == c10::TypeKind::IntType) ||
              ((wanted == Kind::kFloat || wanted == Kind::kAny) && type == c10::TypeKind::FloatType);
     }
-    if (wanted == Kind::kFloat) return false;
+    if (wanted == Kind::kFloat || depth > kMostDepth) return false;
     if (ConstantInt(tensor) != nullptr) return true;
     if (FormOf(maker) == nullptr) return false;
+    if (const auto known = is_arithmetic_.find(&tensor); known != is_arithmetic_.end()) return known->second;
     const auto is_operand = [&](const Value& value) {
       return IsInt(value) ||
              (value.type()->kind() == c10::TypeKind::TensorType && IsNumber(value, Kind::kInt, depth + 1));
     };
-    return is_operand(*maker.input(0)) && is_operand(*maker.input(1));
+    return is_arithmetic_[&tensor] = is_operand(*maker.input(0)) && is_operand(*maker.input(1));
   }
 
-  // At the insertion point.
+  // Where the tensor is made.
   Value* NumberOf(const Value& tensor) {
     Node* maker = const_cast<Node*>(tensor.node());
     if (maker->kind() == c10::prim::NumToTensor) return maker->input();
-    if (const at::Tensor* constant = ConstantInt(tensor)) return graph_.InsertConstant(constant->item<int64_t>());
-    const auto operand = [&](Value* value) { return IsInt(*value) ? value : NumberOf(*value); };
-    Value* left = operand(maker->input(0));
-    Value* right = operand(maker->input(1));
+    Value*& number = numbers_[&tensor];
+    if (number != nullptr) return number;
+    Value *left = nullptr, *right = nullptr;
+    if (ConstantInt(tensor) == nullptr) {
+      const auto operand = [&](Value* value) { return IsInt(*value) ? value : NumberOf(*value); };
+      left = operand(maker->input(0));
+      right = operand(maker->input(1));
+    }
+    const InsertionGuard here(&graph_, maker);
+    graph_.SetCurrentRange(maker->range());
+    if (const at::Tensor* constant = ConstantInt(tensor))
+      return number = graph_.InsertConstant(constant->item<int64_t>());
     const IntForm& form = *FormOf(*maker);
     if (form.swaps) std::swap(left, right);
-    return Operate(graph_, form.of_ints, "int", {left, right}, maker);
+    return number = Operate(graph_, form.of_ints, "int", {left, right}, maker);
   }
 
+  std::unordered_map<const Value*, bool> is_arithmetic_;
+  std::unordered_map<const Value*, Value*> numbers_;
   Graph& graph_;
   const AliasClasses& aliases_;
 };
