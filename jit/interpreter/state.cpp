@@ -123,6 +123,8 @@ std::shared_ptr<InterpreterState> InterpreterState::ResumeOne() {
     options_.group->EndFork();
     return next;
   }
+  // Before the answer is told: whoever has that finds what the run showed.
+  options_.samples = nullptr;
   Completion completion = std::move(completion_);
   if (outcome == Outcome::kDone) {
     completion(std::move(result_), nullptr);
