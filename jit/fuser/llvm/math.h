@@ -8,7 +8,7 @@
 //        4: tan, sinh, cosh, asinh, acosh, atanh, erfc
 //   f64  4: all
 //
-// Polynomials are those of math_polynomials.h. Without FMA the errors are larger.
+// Polynomials are those of support/math_polynomials.h. Without FMA the errors are larger.
 #pragma once
 
 #include "jit/fuser/llvm/llvm_scalar.h"

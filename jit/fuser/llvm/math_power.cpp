@@ -4,7 +4,7 @@
 
 #include "jit/fuser/llvm/double_double.h"
 #include "jit/fuser/llvm/math.h"
-#include "jit/fuser/llvm/math_polynomials.h"
+#include "jit/support/math_polynomials.h"
 
 namespace hearth::fuser {
 namespace {

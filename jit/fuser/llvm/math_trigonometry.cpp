@@ -15,7 +15,7 @@
 
 #include "jit/fuser/llvm/double_double.h"
 #include "jit/fuser/llvm/math.h"
-#include "jit/fuser/llvm/math_polynomials.h"
+#include "jit/support/math_polynomials.h"
 #include "jit/fuser/llvm/two_over_pi.h"
 
 namespace hearth::fuser {

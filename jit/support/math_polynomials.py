@@ -88,11 +88,12 @@ POLYNOMIALS = [
      mpf(-1), mpf(24) / 32, {"32": 11, "64": 24}),
 ]
 
-print("""// The polynomials that math_*.cpp evaluates, the constant coefficient first; 32 is for f32, 64 for f64. Made by
-// math_polynomials.py, which says how; "error" is the polynomial's alone, relative to the function.
+print("""// The polynomials that generated code (fuser/llvm/math_*.cpp) and kernels (kernels/vector_math.h) evaluate, the constant
+// coefficient first; 32 is for f32, 64 for f64. Made by math_polynomials.py, which says how; "error" is the polynomial's
+// alone, relative to the function.
 #pragma once
 
-namespace hearth::fuser::polynomials {
+namespace hearth::polynomials {
 """)
 for name, comment, function, weight, low, high, degrees in POLYNOMIALS:
     for suffix, degree in degrees.items():
@@ -104,4 +105,4 @@ for name, comment, function, weight, low, high, degrees in POLYNOMIALS:
         for coefficient in coefficients:
             print(f"    {mpmath.nstr(coefficient, digits, min_fixed=0, max_fixed=0)},")
         print("};")
-print("\n}  // namespace hearth::fuser::polynomials")
+print("\n}  // namespace hearth::polynomials")

@@ -1,8 +1,9 @@
-// The polynomials that math_*.cpp evaluates, the constant coefficient first; 32 is for f32, 64 for f64. Made by
-// math_polynomials.py, which says how; "error" is the polynomial's alone, relative to the function.
+// The polynomials that generated code (fuser/llvm/math_*.cpp) and kernels (kernels/vector_math.h) evaluate, the constant
+// coefficient first; 32 is for f32, 64 for f64. Made by math_polynomials.py, which says how; "error" is the polynomial's
+// alone, relative to the function.
 #pragma once
 
-namespace hearth::fuser::polynomials {
+namespace hearth::polynomials {
 
 // (expm1(x) - x) / x^2, |x| <= ln(2) / 2; error 2^-30.8
 inline constexpr double kExpm132[] = {
@@ -111,4 +112,4 @@ inline constexpr double kErfcx64[] = {
     2.91116599553274455e-10,
 };
 
-}  // namespace hearth::fuser::polynomials
+}  // namespace hearth::polynomials

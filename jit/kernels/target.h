@@ -1,0 +1,23 @@
+// For which processors this room's loops are compiled, whatever the rest of the tree is compiled for. What stands
+// between HEARTH_AVX512_BEGIN and HEARTH_AVX512_END may be called only where HasAvx512() is true, and templates and
+// inline functions of headers that are used there must not be the library's: the linker keeps one copy for all.
+#pragma once
+
+#if defined(__clang__)
+#define HEARTH_AVX512_BEGIN                                                                                   \
+  _Pragma(                                                                                                    \
+      "clang attribute push(__attribute__((target(\"avx512f,avx512dq,avx512bw,avx512vl,fma\"))), apply_to = " \
+      "function)")
+#define HEARTH_AVX512_END _Pragma("clang attribute pop")
+#else
+#define HEARTH_AVX512_BEGIN \
+  _Pragma("GCC push_options") _Pragma("GCC target(\"avx512f,avx512dq,avx512bw,avx512vl,fma\")")
+#define HEARTH_AVX512_END _Pragma("GCC pop_options")
+#endif
+
+namespace hearth::kernels {
+
+// Of this processor, and its operating system saves the registers.
+bool HasAvx512();
+
+}  // namespace hearth::kernels

@@ -1,0 +1,108 @@
+#include "jit/kernels/vector_math.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace hearth::kernels {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+HEARTH_AVX512_BEGIN
+#define HEARTH_LOOP(name)                                                                             \
+  void name##All(const float* from, float* to, size_t count) {                                        \
+    for (size_t i = 0; i < count; i += 16) _mm512_storeu_ps(to + i, name(_mm512_loadu_ps(from + i))); \
+  }
+HEARTH_LOOP(Exp)
+HEARTH_LOOP(Sigmoid)
+HEARTH_LOOP(Silu)
+HEARTH_LOOP(Tanh)
+HEARTH_LOOP(Erf)
+HEARTH_LOOP(Gelu)
+HEARTH_LOOP(GeluTanh)
+HEARTH_LOOP(Relu)
+HEARTH_LOOP(HardSigmoid)
+HEARTH_LOOP(HardSwish)
+#undef HEARTH_LOOP
+HEARTH_AVX512_END
+
+struct Function {
+  const char* name;
+  void (*all)(const float*, float*, size_t);
+  double (*expected)(double);
+  double ulps;  // of the largest part of the result's sum, see below
+};
+
+double SigmoidOf(double x) { return 1 / (1 + std::exp(-x)); }
+
+const Function kFunctions[] = {
+    {"exp", ExpAll, [](double x) { return std::exp(x); }, 2},
+    {"sigmoid", SigmoidAll, SigmoidOf, 4},
+    {"silu", SiluAll, [](double x) { return x / (1 + std::exp(-x)); }, 4},
+    {"tanh", TanhAll, [](double x) { return std::tanh(x); }, 4},
+    {"erf", ErfAll, [](double x) { return std::erf(x); }, 2},
+    {"gelu", GeluAll, [](double x) { return x / 2 * (1 + std::erf(x / std::sqrt(2.0))); }, 4},
+    {"gelu_tanh", GeluTanhAll,
+     [](double x) { return x / 2 * (1 + std::tanh(0.79788456080286536 * (x + 0.044715 * x * x * x))); }, 4},
+    {"relu", ReluAll, [](double x) { return x < 0 ? 0 : x; }, 0},
+    {"hardsigmoid", HardSigmoidAll, [](double x) { return std::min(std::max(x + 3, 0.0), 6.0) / 6; }, 2},
+    {"hardswish", HardSwishAll, [](double x) { return x * std::min(std::max(x + 3, 0.0), 6.0) / 6; }, 4},
+};
+
+// One ulp of float32 at that size.
+double Ulp(double size) { return std::ldexp(1.0, std::ilogb(std::max(size, 1e-37)) - 23); }
+
+// Whether a sum of something near one and something near minus one is the function: its error is one of those.
+bool Cancels(const Function& function) {
+  return std::string(function.name).starts_with("gelu") || std::string(function.name).starts_with("hard");
+}
+
+TEST(VectorMathTest, FunctionsAreThoseOfTheStandardLibraryWithinTheirBounds) {
+  if (!HasAvx512()) GTEST_SKIP() << "this processor has no AVX-512";
+  std::mt19937 random(1);
+  std::uniform_real_distribution<float> size(-20, 7);
+  std::vector<float> numbers;
+  for (int i = 0; i < 1 << 18; ++i) numbers.push_back((i % 2 == 0 ? 1 : -1) * std::exp2(size(random)));
+  std::vector<float> found(numbers.size());
+  for (const Function& function : kFunctions) {
+    function.all(numbers.data(), found.data(), numbers.size());
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const double x = numbers[i], expected = function.expected(x);
+      if (expected > std::numeric_limits<float>::max()) {
+        ASSERT_EQ(found[i], kInfinity) << function.name << " of " << x;
+        continue;
+      }
+      const double part = Cancels(function) ? std::max(std::abs(expected), std::abs(x)) : std::abs(expected);
+      ASSERT_NEAR(found[i], expected, function.ulps * Ulp(part) + 2e-36) << function.name << " of " << x;
+    }
+  }
+}
+
+TEST(VectorMathTest, WhatIsNoNumberStaysSo) {
+  if (!HasAvx512()) GTEST_SKIP() << "this processor has no AVX-512";
+  std::array<float, 16> numbers{}, found{};
+  numbers[0] = kNan, numbers[1] = kInfinity, numbers[2] = -kInfinity, numbers[3] = -0.0f, numbers[4] = 1e30f,
+  numbers[5] = -1e30f;
+  for (const Function& function : kFunctions) {
+    function.all(numbers.data(), found.data(), numbers.size());
+    EXPECT_TRUE(std::isnan(found[0])) << function.name;
+    for (size_t i = 1; i < 6; ++i) {
+      const double expected = function.expected(numbers[i]);
+      if (std::isnan(expected)) {
+        EXPECT_TRUE(std::isnan(found[i])) << function.name << " of " << numbers[i] << " is " << found[i];
+      } else {
+        EXPECT_EQ(found[i], static_cast<float>(expected)) << function.name << " of " << numbers[i];
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hearth::kernels
