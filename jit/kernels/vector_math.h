@@ -43,25 +43,35 @@ HEARTH_VECTOR_FUNCTION Reciprocal(__m512 x) {
   return _mm512_fmadd_ps(guess, _mm512_fnmadd_ps(x, guess, Number(1)), guess);
 }
 
+constexpr double kRoundingShift = 12582912;  // rounds to an integer what is added to it
+constexpr double kLog2E = 1.44269504088896341, kLn2High = 0.693359375, kLn2Low = -2.12194440054690583e-4;
+
+// exp(n ln(2) + r), |r| <= ln(2) / 2.
+HEARTH_VECTOR_FUNCTION ExpOfParts(__m512 n, __m512 r) {
+  const __m512 expm1 = _mm512_fmadd_ps(_mm512_mul_ps(r, r), Polynomial(r, polynomials::kExp32), r);
+  return _mm512_scalef_ps(_mm512_add_ps(expm1, Number(1)), n);
+}
+
 // For x from -104 to 89 and NaN.
 HEARTH_VECTOR_FUNCTION ExpWithin(__m512 x) {
-  constexpr double kShift = 12582912;  // rounds to an integer what is added to it
-  const __m512 n = _mm512_sub_ps(_mm512_fmadd_ps(x, Number(1.44269504088896341), Number(kShift)), Number(kShift));
-  const __m512 r = _mm512_fmadd_ps(n, Number(2.12194440054690583e-4), _mm512_fnmadd_ps(n, Number(0.693359375), x));
-  const __m512 tail = Polynomial(r, polynomials::kExp32);
-  const __m512 expm1 = _mm512_fmadd_ps(_mm512_mul_ps(r, r), tail, r);
-  return _mm512_scalef_ps(_mm512_add_ps(expm1, Number(1)), n);
+  const __m512 n = _mm512_sub_ps(_mm512_fmadd_ps(x, Number(kLog2E), Number(kRoundingShift)), Number(kRoundingShift));
+  return ExpOfParts(n, _mm512_fnmadd_ps(n, Number(kLn2Low), _mm512_fnmadd_ps(n, Number(kLn2High), x)));
 }
 
 HEARTH_VECTOR_FUNCTION Exp(__m512 x) { return ExpWithin(AtLeast(AtMost(x, 89), -104)); }
 
-// x where it is -87 at least or NaN.
+// factor / (1 + exp(-x)), and factor * 0 for x below -87.
 HEARTH_VECTOR_FUNCTION TimesSigmoid(__m512 factor, __m512 x) {
-  const __mmask16 is_positive = _mm512_cmp_ps_mask(x, Number(-87), _CMP_NLT_UQ);
-  // The exponential of 87 at most, so that the reciprocal is a normal number.
-  const __m512 exp = ExpWithin(AtMost(AtLeast(_mm512_xor_ps(x, Number(-0.0)), -104), 87));
-  const __m512 sigmoid = _mm512_maskz_mov_ps(is_positive, Reciprocal(_mm512_add_ps(exp, Number(1))));
-  return _mm512_mul_ps(factor, sigmoid);
+  const __mmask16 is_large = _mm512_cmp_ps_mask(x, Number(-87), _CMP_NLT_UQ);
+  const __m512 bounded = AtMost(x, 104);
+  // As ExpWithin(-bounded), without turning the sign first.
+  const __m512 n =
+      _mm512_sub_ps(_mm512_fnmadd_ps(bounded, Number(kLog2E), Number(kRoundingShift)), Number(kRoundingShift));
+  const __m512 r = _mm512_fnmadd_ps(n, Number(kLn2Low), _mm512_fnmsub_ps(n, Number(kLn2High), bounded));
+  const __m512 divisor = _mm512_add_ps(ExpOfParts(n, r), Number(1));
+  const __m512 guess = _mm512_rcp14_ps(divisor);
+  const __m512 error = _mm512_fnmadd_ps(divisor, guess, Number(1));
+  return _mm512_mul_ps(factor, _mm512_maskz_fmadd_ps(is_large, guess, error, guess));
 }
 
 HEARTH_VECTOR_FUNCTION Sigmoid(__m512 x) { return TimesSigmoid(Number(1), x); }
