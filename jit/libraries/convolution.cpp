@@ -52,6 +52,16 @@ Descriptor Describe(const Convolution& convolution, at::IntArrayRef input, at::I
   return made.get(true) != nullptr && IsOptimized(made) ? made : Descriptor();
 }
 
+// Whether each pixel of the result is computed of one of the input's, of all of its channels.
+bool IsOfSinglePixels(const Convolution& convolution) {
+  const ConvolutionSettings& settings = convolution.settings();
+  const auto are = [](const std::vector<int64_t>& numbers, int64_t number) {
+    return std::ranges::all_of(numbers, [&](int64_t each) { return each == number; });
+  };
+  return settings.groups == 1 && convolution.weight().size(2) == 1 && convolution.weight().size(3) == 1 &&
+         are(settings.stride, 1) && are(settings.padding, 0);
+}
+
 at::Tensor ChannelsLast(at::IntArrayRef sizes) {
   return at::detail::empty_cpu(sizes, at::kFloat, std::nullopt, std::nullopt, std::nullopt,
                                at::MemoryFormat::ChannelsLast);
@@ -79,6 +89,9 @@ std::vector<int64_t> Convolution::ResultSizes(at::IntArrayRef input) const {
 }
 
 std::shared_ptr<const WeightForm> Convolution::FormFor(at::IntArrayRef sizes) const {
+  if (IsOfSinglePixels(*this)) {
+    if (auto panels = PanelForm()) return panels;
+  }
   const memory::desc any(WeightSizes(*this), memory::data_type::f32, memory::format_tag::any);
   try {
     const Descriptor made = Describe(*this, sizes, ResultSizes(sizes), any, /*has_bias=*/true, "");
@@ -88,12 +101,18 @@ std::shared_ptr<const WeightForm> Convolution::FormFor(at::IntArrayRef sizes) co
   }
 }
 
+const PackedWeight* Convolution::Panels(std::string_view epilogue) const {
+  const auto found = std::ranges::find_if(packed_, [](const PackedWeight& packed) { return packed.form->has_panels; });
+  return found == packed_.end() || !KernelEpilogueOf(epilogue) ? nullptr : &*found;
+}
+
 void Convolution::Prepare(at::IntArrayRef sizes, bool has_bias, std::string_view epilogue) const {
-  Prepared(sizes, has_bias, epilogue);
+  if (Panels(epilogue) == nullptr) Prepared(sizes, has_bias, epilogue);
 }
 
 bool Convolution::IsPrepared(at::IntArrayRef sizes, bool has_bias, std::string_view epilogue) const {
-  return primitives_->Find({sizes, has_bias, epilogue, at::get_num_threads()}) != nullptr;
+  return Panels(epilogue) != nullptr ||
+         primitives_->Find({sizes, has_bias, epilogue, at::get_num_threads()}) != nullptr;
 }
 
 std::shared_ptr<const PreparedPrimitive> Convolution::Prepared(at::IntArrayRef sizes, bool has_bias,
@@ -109,6 +128,7 @@ std::optional<PreparedPrimitive> Convolution::Make(at::IntArrayRef sizes, bool h
       std::ranges::any_of(result, [](int64_t size) { return size <= 0; }))
     return {};
   for (size_t i = 0; i < packed_.size(); ++i) {
+    if (packed_[i].form->has_panels) continue;
     const Descriptor made = Describe(*this, sizes, result, packed_[i].form->form, has_bias, epilogue);
     if (made.get(true) == nullptr) continue;
     return PreparedPrimitive{.primitive = dnnl::convolution_forward(made),
@@ -146,9 +166,33 @@ void Convolution::Compute(const PreparedPrimitive& prepared, const at::Tensor& i
   Execute(prepared, dense, packed_[prepared.packed].numbers, bias == nullptr ? nullptr : &dense_bias, result);
 }
 
+void Convolution::ComputePixels(const PackedWeight& panels, const at::Tensor& input, const at::Tensor* bias,
+                                std::string_view epilogue, at::Tensor& result) const {
+  const at::Tensor dense = input.contiguous(at::MemoryFormat::ChannelsLast);
+  const at::Tensor dense_bias = bias == nullptr ? at::Tensor() : bias->contiguous();
+  const KernelEpilogue following = *KernelEpilogueOf(epilogue);
+  MultiplyOnThreads({.rows = input.sizes()[0] * input.sizes()[2] * input.sizes()[3],
+                     .inner = weight_.size(1),
+                     .columns = weight_.size(0),
+                     .left = dense.const_data_ptr<float>(),
+                     .left_stride = weight_.size(1),
+                     .packed = panels.numbers.const_data_ptr<float>(),
+                     .bias = bias == nullptr ? nullptr : dense_bias.const_data_ptr<float>(),
+                     .result = result.mutable_data_ptr<float>(),
+                     .result_stride = weight_.size(0),
+                     .adds = following.adds,
+                     .activation = following.activation,
+                     .slope = following.slope});
+}
+
 at::Tensor Convolution::Run(const at::Tensor& input, const at::Tensor* bias, std::string_view epilogue) const {
   TORCH_CHECK(!Adds(epilogue), "a convolution that adds has a tensor to add to");
   Check(input, bias);
+  if (const PackedWeight* panels = Panels(epilogue)) {
+    at::Tensor result = ChannelsLast(ResultSizes(input.sizes()));
+    ComputePixels(*panels, input, bias, epilogue, result);
+    return result;
+  }
   const auto prepared = Prepared(input.sizes(), bias != nullptr, epilogue);
   if (prepared == nullptr) {
     at::Tensor result = RunByLibTorch(input, bias);
@@ -168,6 +212,10 @@ void Convolution::RunOnto(at::Tensor& onto, const at::Tensor& input, const at::T
   TORCH_CHECK(IsFloat(onto) && onto.dim() == 4 && onto.sizes() == at::IntArrayRef(ResultSizes(input.sizes())) &&
                   onto.is_contiguous(at::MemoryFormat::ChannelsLast),
               "not a tensor that the convolution can be added to");
+  if (const PackedWeight* panels = Panels(epilogue)) {
+    ComputePixels(*panels, input, bias, epilogue, onto);
+    return;
+  }
   const auto prepared = Prepared(input.sizes(), bias != nullptr, epilogue);
   if (prepared == nullptr) {
     onto.add_(RunByLibTorch(input, bias));

@@ -1,6 +1,7 @@
-// A convolution of images whose weight is known, planned with oneDNN: its primitives are made for the sizes that are
-// known beforehand, and for others at their first call; the weight is packed as they want it. What the library has no
-// good code for, or not for a weight in these forms, goes to LibTorch.
+// A convolution of images whose weight is known and packed. Convolutions of single pixels are products of matrices,
+// which kernels of hearth's own compute for any sizes (kernels/product.h), where the processor has what these need.
+// Others are planned with oneDNN: its primitives are made for the sizes that are known beforehand, and for others at
+// their first call. What the library has no good code for, or not for a weight in these forms, goes to LibTorch.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -62,6 +63,10 @@ class Convolution : public torch::CustomClassHolder {
                                                     std::string_view epilogue) const;
   std::optional<PreparedPrimitive> Make(at::IntArrayRef sizes, bool has_bias, std::string_view epilogue) const;
   void Check(const at::Tensor& input, const at::Tensor* bias) const;
+  // The weight in panels; null where the call is not computed as a product.
+  const PackedWeight* Panels(std::string_view epilogue) const;
+  void ComputePixels(const PackedWeight& panels, const at::Tensor& input, const at::Tensor* bias,
+                     std::string_view epilogue, at::Tensor& result) const;
   void Compute(const PreparedPrimitive& prepared, const at::Tensor& input, const at::Tensor* bias,
                at::Tensor& result) const;
   at::Tensor RunByLibTorch(const at::Tensor& input, const at::Tensor* bias) const;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "jit/kernels/target.h"
 #include "jit/support/denormals.h"
 
 namespace hearth::libraries {
@@ -57,6 +58,20 @@ std::shared_ptr<const WeightForm> MakeWeightForm(const dnnl::memory::desc& form)
   append(form.get_inner_idxs());
   text += std::to_string(form.get_size());
   return std::make_shared<const WeightForm>(WeightForm{form, std::move(text)});
+}
+
+std::shared_ptr<const WeightForm> PanelForm() {
+  if (!kernels::HasAvx512()) return nullptr;
+  static const auto form = std::make_shared<const WeightForm>(WeightForm{{}, "panels", true});
+  return form;
+}
+
+void MultiplyOnThreads(const kernels::Product& product) {
+  const kernels::ProductParts parts(product, at::get_num_threads());
+  at::parallel_for(0, parts.count(), 1, [&](int64_t begin, int64_t end) {
+    const DenormalsAreZero fast;
+    for (int64_t i = begin; i < end; ++i) kernels::Multiply(product, parts[i]);
+  });
 }
 
 bool IsOptimized(const dnnl::primitive_desc_base& primitive) {

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "jit/kernels/product.h"
 #include "jit/libraries/packed_weight.h"
 
 namespace hearth::libraries {
@@ -31,11 +32,27 @@ dnnl::primitive_attr AttributesOf(std::string_view epilogue);
 dnnl::memory::desc DenseForm(at::IntArrayRef sizes, dnnl::memory::format_tag tag);
 
 struct WeightForm {
-  dnnl::memory::desc form;
-  std::string text;  // of two forms, the same if and only if they are
+  dnnl::memory::desc form;  // the library's; empty of panels
+  std::string text;         // of two forms, the same if and only if they are
+  bool has_panels = false;  // as kernels/product.h packs a matrix, of [inner, columns] or of a convolution of pixels
 };
 // Null of one that no text tells from others.
 std::shared_ptr<const WeightForm> MakeWeightForm(const dnnl::memory::desc& form);
+
+// The form with panels; null where the processor lacks what those are for.
+std::shared_ptr<const WeightForm> PanelForm();
+
+// What a kernel of hearth's own computes after a product.
+struct KernelEpilogue {
+  bool adds = false;
+  kernels::Activation activation = kernels::Activation::kNone;
+  float slope = 0;
+};
+// Throws c10::Error for a word that is none. Nothing where the kernels do not have it all.
+std::optional<KernelEpilogue> KernelEpilogueOf(std::string_view epilogue);
+
+// Shared among the threads of the calling thread's operators. Denormal numbers are read as zero.
+void MultiplyOnThreads(const kernels::Product& product);
 
 // Whether the library has code of its own for it, and not only what serves for everything.
 bool IsOptimized(const dnnl::primitive_desc_base& primitive);

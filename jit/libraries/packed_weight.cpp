@@ -24,6 +24,7 @@ constexpr std::string_view kAdd = "add";
 
 struct Activation {
   std::string_view name;
+  kernels::Activation kernel;
   // With the number that the word has.
   void (*in_place)(at::Tensor&, double);
   void (*follow)(dnnl::post_ops&, float);
@@ -37,24 +38,28 @@ void FollowWithRelu(dnnl::post_ops& following, float) {
 }
 
 const Activation kActivations[] = {
-    {"relu", [](at::Tensor& tensor, double) { at::_ops::relu_::call(tensor); }, FollowWithRelu},
-    {"leaky_relu", [](at::Tensor& tensor, double slope) { at::_ops::leaky_relu_::call(tensor, slope); },
+    {"relu", kernels::Activation::kRelu, [](at::Tensor& tensor, double) { at::_ops::relu_::call(tensor); },
+     FollowWithRelu},
+    {"leaky_relu", kernels::Activation::kLeakyRelu,
+     [](at::Tensor& tensor, double slope) { at::_ops::leaky_relu_::call(tensor, slope); },
      [](dnnl::post_ops& following, float slope) {
        following.append_eltwise(dnnl::algorithm::eltwise_relu, slope, 0.0f);
      }},
-    {"gelu", [](at::Tensor& tensor, double) { at::_ops::gelu_::call(tensor, "none"); },
+    {"gelu", kernels::Activation::kGelu, [](at::Tensor& tensor, double) { at::_ops::gelu_::call(tensor, "none"); },
      [](dnnl::post_ops& following, float) { following.append_eltwise(dnnl::algorithm::eltwise_gelu_erf, 0.0f, 0.0f); }},
-    {"gelu_tanh", [](at::Tensor& tensor, double) { at::_ops::gelu_::call(tensor, "tanh"); },
+    {"gelu_tanh", kernels::Activation::kGeluTanh,
+     [](at::Tensor& tensor, double) { at::_ops::gelu_::call(tensor, "tanh"); },
      [](dnnl::post_ops& following, float) {
        following.append_eltwise(dnnl::algorithm::eltwise_gelu_tanh, 0.0f, 0.0f);
      }},
-    {"silu", [](at::Tensor& tensor, double) { at::_ops::silu_::call(tensor); },
+    {"silu", kernels::Activation::kSilu, [](at::Tensor& tensor, double) { at::_ops::silu_::call(tensor); },
      [](dnnl::post_ops& following, float) { following.append_eltwise(dnnl::algorithm::eltwise_swish, 1.0f, 0.0f); }},
-    {"sigmoid", [](at::Tensor& tensor, double) { at::_ops::sigmoid_::call(tensor); },
+    {"sigmoid", kernels::Activation::kSigmoid, [](at::Tensor& tensor, double) { at::_ops::sigmoid_::call(tensor); },
      [](dnnl::post_ops& following, float) { following.append_eltwise(dnnl::algorithm::eltwise_logistic, 0.0f, 0.0f); }},
-    {"tanh", [](at::Tensor& tensor, double) { at::_ops::tanh_::call(tensor); },
+    {"tanh", kernels::Activation::kTanh, [](at::Tensor& tensor, double) { at::_ops::tanh_::call(tensor); },
      [](dnnl::post_ops& following, float) { following.append_eltwise(dnnl::algorithm::eltwise_tanh, 0.0f, 0.0f); }},
-    {"hardswish", [](at::Tensor& tensor, double) { at::_ops::hardswish_::call(tensor); },
+    {"hardswish", kernels::Activation::kHardSwish,
+     [](at::Tensor& tensor, double) { at::_ops::hardswish_::call(tensor); },
      [](dnnl::post_ops& following, float) {
        following.append_eltwise(dnnl::algorithm::eltwise_hardswish, 1.0f / 6, 0.5f);
      }},
@@ -83,10 +88,22 @@ void ForEachActivation(std::string_view epilogue, const std::function<void(const
   }
 }
 
+// Of a matrix [inner, columns], or of [columns, inner, 1, 1].
+at::Tensor PackPanels(const at::Tensor& weight) {
+  TORCH_CHECK(weight.dim() == 2 || (weight.dim() == 4 && weight.size(2) == 1 && weight.size(3) == 1),
+              "not the weight of a product");
+  const at::Tensor matrix = weight.dim() == 2 ? weight : weight.view({weight.size(0), weight.size(1)}).t();
+  at::Tensor packed = at::empty({kernels::PackedSize(matrix.size(0), matrix.size(1))}, at::kFloat);
+  kernels::PackMatrix(matrix.const_data_ptr<float>(), matrix.stride(0), matrix.stride(1), matrix.size(0),
+                      matrix.size(1), packed.mutable_data_ptr<float>());
+  return packed;
+}
+
 }  // namespace
 
 at::Tensor Pack(const at::Tensor& weight, const WeightForm& form) {
   const at::NoGradGuard no_gradients;
+  if (form.has_panels) return PackPanels(weight);
   const dnnl::memory::dims strides(weight.strides().begin(), weight.strides().end());
   // With groups the form has one dimension more than the weight, which the first one is split into.
   dnnl::memory::dims sizes = form.form.get_dims(), from = strides;
@@ -119,6 +136,17 @@ void ApplyEpilogue(std::string_view epilogue, at::Tensor& tensor) {
 bool Adds(std::string_view epilogue) { return epilogue.substr(0, epilogue.find(' ')) == kAdd; }
 
 bool IsBare(std::string_view epilogue) { return epilogue.empty() || epilogue == kAdd; }
+
+std::optional<KernelEpilogue> KernelEpilogueOf(std::string_view epilogue) {
+  KernelEpilogue found{.adds = Adds(epilogue)};
+  bool has_all = true;
+  ForEachActivation(epilogue, [&](const Activation& activation, double number) {
+    has_all = has_all && found.activation == kernels::Activation::kNone;
+    found.activation = activation.kernel;
+    found.slope = static_cast<float>(number);
+  });
+  return has_all ? std::optional(found) : std::nullopt;
+}
 
 dnnl::primitive_attr AttributesOf(std::string_view epilogue) {
   dnnl::post_ops following;

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "jit/kernels/target.h"
 #include "jit/libraries/onednn.h"
 
 namespace hearth::libraries {
@@ -33,7 +34,10 @@ Product::Product(at::Tensor weight) : weight_(std::move(weight)), primitives_(st
 
 Product::~Product() = default;
 
+bool Product::TakesAnyRows() { return kernels::HasAvx512(); }
+
 std::shared_ptr<const WeightForm> Product::FormFor(int64_t rows) const try {
+  if (auto panels = PanelForm()) return panels;
   const memory::desc any({weight_.size(1), weight_.size(0)}, memory::data_type::f32, memory::format_tag::any);
   const Description made = DescribeProduct(rows, any, /*has_bias=*/true, "");
   return made.get(true) == nullptr ? nullptr : MakeWeightForm(made.weights_desc());
@@ -55,17 +59,40 @@ std::optional<PreparedPrimitive> Product::Make(int64_t rows, bool has_bias, std:
 }
 
 void Product::Prepare(int64_t rows, bool has_bias, std::string_view epilogue) const {
-  if (packed_.form == nullptr || rows <= 0) return;
+  if (packed_.form == nullptr || packed_.form->has_panels || rows <= 0) return;
   primitives_->Get({{rows}, has_bias, epilogue, at::get_num_threads()}, [&] { return Make(rows, has_bias, epilogue); });
 }
 
-std::shared_ptr<const PreparedPrimitive> Product::Find(int64_t rows, bool has_bias, std::string_view epilogue) const {
-  return primitives_->Find({{rows}, has_bias, epilogue, at::get_num_threads()});
+bool Product::IsReady(int64_t rows, bool has_bias, std::string_view epilogue) const {
+  if (packed_.form == nullptr) return false;
+  if (packed_.form->has_panels) return KernelEpilogueOf(epilogue).has_value();
+  return primitives_->Find({{rows}, has_bias, epilogue, at::get_num_threads()}) != nullptr;
 }
 
-void Product::Run(const PreparedPrimitive& prepared, const at::Tensor& input, const at::Tensor* bias,
+bool Product::Run(const at::Tensor& input, const at::Tensor* bias, std::string_view epilogue,
                   at::Tensor& result) const {
-  Execute(prepared, input, packed_.numbers, bias, result);
+  if (packed_.form == nullptr) return false;
+  const int64_t inner = weight_.size(1), columns = weight_.size(0), rows = result.numel() / columns;
+  if (!packed_.form->has_panels) {
+    const auto prepared = primitives_->Find({{rows}, bias != nullptr, epilogue, at::get_num_threads()});
+    if (prepared != nullptr) Execute(*prepared, input, packed_.numbers, bias, result);
+    return prepared != nullptr;
+  }
+  const std::optional<KernelEpilogue> following = KernelEpilogueOf(epilogue);
+  if (!following) return false;
+  MultiplyOnThreads({.rows = rows,
+                     .inner = inner,
+                     .columns = columns,
+                     .left = input.const_data_ptr<float>(),
+                     .left_stride = inner,
+                     .packed = packed_.numbers.const_data_ptr<float>(),
+                     .bias = bias == nullptr ? nullptr : bias->const_data_ptr<float>(),
+                     .result = result.mutable_data_ptr<float>(),
+                     .result_stride = columns,
+                     .adds = following->adds,
+                     .activation = following->activation,
+                     .slope = following->slope});
+  return true;
 }
 
 c10::IValue Product::Wrap(c10::intrusive_ptr<Product> product) { return c10::IValue::make_capsule(std::move(product)); }

@@ -1,5 +1,6 @@
-// The product of a linear layer whose weight is known, planned with oneDNN for the numbers of rows that it was prepared
-// for. It does nothing for others: BLAS multiplies at once, and the library would prepare code first.
+// The product of a linear layer whose weight is known and packed. Kernels of hearth's own take any number of rows
+// (kernels/product.h). On a processor that they are not for, oneDNN takes the numbers of rows that it was prepared for,
+// and nothing takes others: BLAS multiplies at once, and the library would prepare code first.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -27,19 +28,21 @@ class Product : public torch::CustomClassHolder {
 
   const at::Tensor& weight() const { return weight_; }
 
-  // In which form the library wants the weight for so many rows on as many threads as the calling thread's operators
-  // have. Null where it has no good code for them.
+  // The form that calls with so many rows want, on as many threads as the calling thread's operators have. Null where
+  // nothing has good code for them.
   std::shared_ptr<const WeightForm> FormFor(int64_t rows) const;
   void Use(PackedWeight packed) { packed_ = std::move(packed); }
+  // Whether calls with any number of rows are ready once there is a packed weight, whatever FormFor was asked for.
+  static bool TakesAnyRows();
 
   // Makes what calls with so many rows need on as many threads as the calling thread's operators have.
   void Prepare(int64_t rows, bool has_bias, std::string_view epilogue) const;
 
-  // Null where nothing was prepared for such a call. Good as long as somebody holds it.
-  std::shared_ptr<const PreparedPrimitive> Find(int64_t rows, bool has_bias, std::string_view epilogue) const;
-  // `input`: [rows, inner]; `bias`: [columns], or null; `result`: [rows, columns]; float32, dense.
-  void Run(const PreparedPrimitive& prepared, const at::Tensor& input, const at::Tensor* bias,
-           at::Tensor& result) const;
+  // Whether Run takes such a call.
+  bool IsReady(int64_t rows, bool has_bias, std::string_view epilogue) const;
+  // `input`: [rows, inner]; `bias`: [columns], or null; `result`: [rows, columns]; float32, dense, of any sizes with as
+  // many elements. False, and nothing is done, where it is not ready for that.
+  bool Run(const at::Tensor& input, const at::Tensor* bias, std::string_view epilogue, at::Tensor& result) const;
 
   // As the constant operand of a node, and back; null if it is no such thing.
   static c10::IValue Wrap(c10::intrusive_ptr<Product> product);

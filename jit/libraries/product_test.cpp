@@ -10,11 +10,10 @@ namespace hearth::libraries {
 namespace {
 
 at::Tensor RunPrepared(const Product& product, const at::Tensor& input, const at::Tensor* bias, const char* epilogue) {
-  const auto prepared = product.Find(input.size(0), bias != nullptr, epilogue);
-  if (prepared == nullptr) return {};
+  const bool is_ready = product.IsReady(input.size(0), bias != nullptr, epilogue);
   at::Tensor result = at::empty({input.size(0), product.weight().size(0)});
-  product.Run(*prepared, input, bias, result);
-  return result;
+  EXPECT_EQ(product.Run(input, bias, epilogue, result), is_ready);
+  return is_ready ? result : at::Tensor();
 }
 
 TEST(ProductTest, GivesWhatLibTorchDoesForTheRowsItWasPreparedFor) {
@@ -26,7 +25,7 @@ TEST(ProductTest, GivesWhatLibTorchDoesForTheRowsItWasPreparedFor) {
     product.Use({form, Pack(weight.t(), *form)});
     const at::Tensor bias = at::randn({96}), input = at::randn({33, 40});
     const at::Tensor expected = at::linear(input, weight, bias);
-    EXPECT_FALSE(RunPrepared(product, input, &bias, "").defined());
+    EXPECT_EQ(RunPrepared(product, input, &bias, "").defined(), Product::TakesAnyRows());
     for (const int64_t rows : {33, 1, 100}) {
       product.Prepare(rows, /*has_bias=*/true, "");
       product.Prepare(rows, /*has_bias=*/true, "gelu");
@@ -37,16 +36,16 @@ TEST(ProductTest, GivesWhatLibTorchDoesForTheRowsItWasPreparedFor) {
           at::allclose(RunPrepared(product, x, &bias, "gelu"), at::gelu(at::linear(x, weight, bias)), 1e-4, 1e-4));
       EXPECT_TRUE(at::allclose(RunPrepared(product, x, nullptr, "relu"), at::relu(at::linear(x, weight)), 1e-4, 1e-4));
     }
-    EXPECT_FALSE(RunPrepared(product, input, &bias, "silu").defined());
-    EXPECT_FALSE(RunPrepared(product, at::randn({34, 40}), &bias, "").defined());
+    EXPECT_EQ(RunPrepared(product, input, &bias, "silu").defined(), Product::TakesAnyRows());
+    EXPECT_EQ(RunPrepared(product, at::randn({34, 40}), &bias, "").defined(), Product::TakesAnyRows());
   }
 }
 
 TEST(ProductTest, PreparesNothingWithoutAWeightOrRows) {
   Product product(at::randn({8, 4}));
   product.Prepare(3, /*has_bias=*/false, "");
-  EXPECT_EQ(product.Find(3, /*has_bias=*/false, ""), nullptr);
-  EXPECT_EQ(product.FormFor(-1), nullptr);
+  EXPECT_FALSE(product.IsReady(3, /*has_bias=*/false, ""));
+  EXPECT_EQ(product.FormFor(-1) != nullptr, Product::TakesAnyRows());
 }
 
 }  // namespace

@@ -53,11 +53,9 @@ at::Tensor PlannedProduct(const IValue& planned, const at::Tensor& x, const at::
   const libraries::Product* product = libraries::Product::Unwrap(planned);
   if (product == nullptr) return {};
   TORCH_CHECK(product->weight().sizes() == weight.sizes(), "another weight was packed");
-  const auto prepared = product->Find(x.numel() / x.sizes().back(), !bias.isNone(), epilogue);
-  if (prepared == nullptr) return {};
+  if (!product->IsReady(x.numel() / x.sizes().back(), !bias.isNone(), epilogue)) return {};
   at::Tensor result = ProductMemory(x, weight, memory);
-  product->Run(*prepared, x, bias.isNone() ? nullptr : &bias.toTensor(), result);
-  return result;
+  return product->Run(x, bias.isNone() ? nullptr : &bias.toTensor(), epilogue, result) ? result : at::Tensor();
 }
 
 // linear(Tensor input, Tensor weight, Any planned, Tensor? bias, str epilogue) -> Tensor, and linear.into with the

@@ -70,7 +70,7 @@ class LinearPacker {
       const WeightFormat format =
           FastestWeightFormat(rows, weight->size(1), weight->size(0), target_.threads, derived_);
       if (format == WeightFormat::kPacked) {
-        planned = PlannedFor(*weight, *rows);
+        planned = PlannedFor(*weight, rows.value_or(1));
       } else if (format == WeightFormat::kTransposed && weight->is_contiguous()) {
         const auto made =
             derived_.Get("transposed linear", {*weight}, [&] { return std::vector{TransposedWeight(*weight)}; });
@@ -98,7 +98,8 @@ class LinearPacker {
            (weight.is_contiguous() || weight.t().is_contiguous()) && weight.numel() >= kLeastElements;
   }
 
-  // None if the library has no good code, or there is no room for the weight in its form.
+  // For the likely number of rows, or where any may come. None if nothing has good code, or there is no room for the
+  // weight in its form.
   c10::IValue PlannedFor(const at::Tensor& weight, int64_t rows) {
     auto product = c10::make_intrusive<libraries::Product>(weight.detach());
     std::shared_ptr<const libraries::WeightForm> form;

@@ -107,14 +107,19 @@ Gains GainsFor(const Product& product, bool try_transposed, bool try_packed, con
   return {try_transposed ? fastest[0] / fastest[1] : 1, try_packed ? fastest[0] / fastest[2] : 1};
 }
 
-WeightFormat TryOut(const std::vector<Product>& products, bool may_be_packed, bool on_several_threads,
+// Whether a call of that product could use a packed weight, and may be faster with it.
+bool MayBePacked(const Product& product, bool rows_known) {
+  return libraries::Product::TakesAnyRows() ||
+         (rows_known && native::IsWorthPacking(product.rows, product.inner, product.columns));
+}
+
+WeightFormat TryOut(const std::vector<Product>& products, bool rows_known, bool on_several_threads,
                     const DerivedConstants& derived) {
   Gains all;
   for (const Product& product : products) {
     const auto& [rows, inner, columns] = product;
     const bool is_shared = on_several_threads && !native::IsSmallProduct(rows, inner, columns);
-    const Gains gains =
-        GainsFor(product, !is_shared, may_be_packed && native::IsWorthPacking(rows, inner, columns), derived);
+    const Gains gains = GainsFor(product, !is_shared, MayBePacked(product, rows_known), derived);
     Log().debug("{} rows, a weight of {} by {}: {:.2f} times as fast transposed, {:.2f} times packed", rows, columns,
                 inner, gains.transposed, gains.packed);
     const double share = 1.0 / static_cast<double>(products.size());
