@@ -4,10 +4,12 @@ import os
 import pathlib
 import signal
 
+import pytest
 import torch
 from torch import Tensor, nn
 
 from integration_tests import values
+from integration_tests.command_line import hearth
 from integration_tests.daemon import eventually
 from integration_tests.native import NativeClient
 from integration_tests.test_tiers import plans_of
@@ -77,6 +79,77 @@ def test_the_helper_may_be_killed_and_kernels_are_made_all_the_same(hearthd, pro
         os.kill(helper, signal.SIGKILL)
     eventually(bounded_answers)
     assert bounded_answers()
+
+
+def start_with_cache(hearthd, protocol, model, folder):
+    server = hearthd({"gate": model}, "--cache-dir", folder)
+    return server, NativeClient(protocol, server.channel())
+
+
+def call_gate(client, model, x):
+    assert values.difference(model(x, x), client.call("gate", "forward", x, x)) is None
+
+
+def call_gate_until_fused(client, model):
+    eventually(lambda: call_gate(client, model, torch.randn(7, 9)) or is_fused(client, "gate"))
+
+
+def kernels(server, state):
+    return server.metric("hearth_fused_kernels", state=state)
+
+
+def test_a_restarted_daemon_makes_no_kernel_again(hearthd, protocol, tmp_path):
+    model = torch.jit.script(Gate())
+    server, client = start_with_cache(hearthd, protocol, model, tmp_path)
+    call_gate_until_fused(client, model)
+    made = kernels(server, "made")
+    assert made > 0 and kernels(server, "read") == 0
+    assert server.stop() == 0
+
+    server, client = start_with_cache(hearthd, protocol, model, tmp_path)
+    assert is_fused(client, "gate")
+    call_gate(client, model, torch.randn(5, 33))
+    assert (kernels(server, "made"), kernels(server, "read"), kernels(server, "waiting")) == (0, made, 0)
+    assert helpers_of(server) == []
+
+
+@pytest.mark.parametrize("spoil", [lambda file: b"", lambda file: file[: len(file) // 2], lambda file: file[:-20] + bytes(20)],
+                         ids=["empty", "cut", "changed"])
+def test_a_kernel_whose_file_is_broken_is_made_again(hearthd, protocol, tmp_path, spoil):
+    model = torch.jit.script(Gate())
+    server, client = start_with_cache(hearthd, protocol, model, tmp_path)
+    call_gate_until_fused(client, model)
+    made = kernels(server, "made")
+    assert server.stop() == 0
+    files = list(tmp_path.glob("kernels/*.kernel"))
+    assert len(files) == made
+    for file in files:
+        file.write_bytes(spoil(file.read_bytes()))
+
+    server, client = start_with_cache(hearthd, protocol, model, tmp_path)
+    call_gate_until_fused(client, model)
+    assert (kernels(server, "made"), kernels(server, "read")) == (made, 0)
+    assert server.stop() == 0
+    server, client = start_with_cache(hearthd, protocol, model, tmp_path)
+    call_gate(client, model, torch.randn(5, 33))
+    assert (kernels(server, "made"), kernels(server, "read")) == (0, made)
+
+
+def test_the_command_line_keeps_kernels_too(tmp_path):
+    model = torch.jit.script(Gate())
+    model.save(str(tmp_path / "gate.pt"))
+    torch.save((torch.randn(3, 5), torch.randn(3, 5)), tmp_path / "in.pt")
+
+    def run(*flags):
+        environment = {**os.environ, "HEARTH_LOG": "fuser/kernel_table=debug"}
+        ran = hearth("run", tmp_path / "gate.pt", "--inputs", tmp_path / "in.pt", "--tier", "1", *flags, env=environment)
+        assert ran.returncode == 0, ran.stderr
+        return ran.stderr.count("a kernel was made"), ran.stderr.count("a kernel was read")
+
+    made, _ = run()
+    assert made > 0
+    assert run("--cache-dir", tmp_path / "cache") == (made, 0)
+    assert run("--cache-dir", tmp_path / "cache") == (0, made)
 
 
 def test_without_fusion_there_is_no_helper(hearthd, protocol):

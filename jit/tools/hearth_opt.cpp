@@ -138,7 +138,7 @@ class UnmadeKernels : public fuser::KernelSource {
   std::shared_ptr<const fuser::KernelCode> Get(const std::string& text, const std::function<void()>& rest) override {
     return std::make_shared<fuser::KernelCode>();
   }
-  std::optional<std::shared_ptr<const fuser::KernelCode>> Find(const std::string& text) const override {
+  std::optional<std::shared_ptr<const fuser::KernelCode>> Find(const std::string& text) override {
     return std::make_shared<fuser::KernelCode>();
   }
 };
