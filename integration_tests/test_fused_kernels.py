@@ -210,7 +210,7 @@ def test_the_command_line_keeps_kernels_too(tmp_path):
         environment = {**os.environ, "HEARTH_LOG": "fuser/kernel_table=debug"}
         ran = hearth("run", tmp_path / "gate.pt", "--inputs", tmp_path / "in.pt", "--tier", "1", *flags, env=environment)
         assert ran.returncode == 0, ran.stderr
-        return ran.stderr.count("a kernel was made"), ran.stderr.count("a kernel was read")
+        return ran.stderr.count("a kernel was made:"), ran.stderr.count("a kernel was read:")
 
     made, _ = run()
     assert made > 0

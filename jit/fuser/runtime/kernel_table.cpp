@@ -36,6 +36,10 @@ std::shared_ptr<const KernelCode> Map(const KernelImage& image) {
   return code;
 }
 
+double MillisecondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
 int64_t Now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
 std::unique_ptr<KernelStore> StoreOf(const KernelTable::Settings& settings) {
@@ -78,6 +82,7 @@ std::optional<std::shared_ptr<const KernelCode>> KernelTable::Find(const std::st
     if (kernel.is_known) return kernel.code;
   }
   if (store_ == nullptr) return std::nullopt;
+  const auto start = std::chrono::steady_clock::now();
   const std::optional<KernelFile> file = store_->Read(text);
   if (!file) return std::nullopt;
   std::shared_ptr<const KernelCode> code;
@@ -96,7 +101,7 @@ std::optional<std::shared_ptr<const KernelCode>> KernelTable::Find(const std::st
   if (kernel.is_known) return kernel.code;
   kernel = {.is_known = true, .code = code};
   ++(code != nullptr ? counters_.read : counters_.failed);
-  if (code != nullptr) Log().debug("a kernel was read, of {} bytes", code->bytes);
+  if (code != nullptr) Log().debug("a kernel was read: {} bytes in {:.3f} ms", code->bytes, MillisecondsSince(start));
   if (code != nullptr) counters_.bytes += code->bytes;
   return code;
 }
@@ -159,6 +164,7 @@ KernelTable::Answer KernelTable::Make(const std::string& text, const std::functi
 }
 
 KernelTable::Answer KernelTable::Ask(const std::string& text, const std::function<void()>& rest) {
+  const auto start = std::chrono::steady_clock::now();
   if (process_ == nullptr) process_ = std::make_unique<CodegenProcess>(settings_.helper);
   process_->Ask({text, settings_.target}, settings_.patience);
   while (!process_->HasAnswer()) {
@@ -170,8 +176,8 @@ KernelTable::Answer KernelTable::Ask(const std::string& text, const std::functio
   try {
     KernelImage image = ParseKernelImage(answer.bytes);
     std::shared_ptr<const KernelCode> code = Map(image);
-    Log().debug("a kernel was made, of {} bytes", code->bytes);
     if (store_ != nullptr) store_->Write(text, std::move(image));
+    Log().debug("a kernel was made: {} bytes in {:.3f} ms", code->bytes, MillisecondsSince(start));
     return {.code = std::move(code), .refusal = ""};
   } catch (const std::exception& error) {
     throw CodegenError(Cause::kEnded, error.what());
