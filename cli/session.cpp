@@ -143,6 +143,10 @@ void AddTierOptions(CLI::App& app, SessionOptions& options) {
                  "call, then run; 2: the same, of a plan for exactly the sizes of the arguments")
       ->transform(CLI::CheckedTransformer(kTiers));
   app.add_flag("!--no-fuse", options.compiler.fuse, "Plans call LibTorch's operators one by one, and no fused kernels");
+  app.add_option(
+         "--cache-dir", options.compiler.cache_dir,
+         "A folder that keeps fused kernels for the next run and, with --tier auto, what the model was called with")
+      ->type_name("DIR");
   app.add_flag("--profiled", options.compiler.profiled,
                "With --tier 1 or 2: the first call of an argument spec runs the baseline and is watched, the plans of "
                "later ones "

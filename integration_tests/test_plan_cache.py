@@ -170,7 +170,7 @@ def test_a_file_that_is_broken_is_ignored_with_a_warning(hearthd, protocol, scal
     server, client = start(hearthd, protocol, scale, tmp_path)
     call_until_compiled(client, torch.ones(4))
     assert server.stop() == 0
-    (file,) = tmp_path.iterdir()
+    (file,) = tmp_path.glob("*.profiles")
     bytes_ = file.read_bytes()
     if spoil == "folder":
         file.unlink()

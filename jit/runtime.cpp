@@ -81,7 +81,8 @@ std::optional<TierSettings> MakeTierSettings(const CompilerOptions& options, std
   settings.fail_guards = options.fail_guards;
   const std::string kernel_compiler = options.fuse ? KernelCompiler() : "";
   if (!kernel_compiler.empty()) {
-    settings.kernels = std::make_shared<fuser::KernelTable>(fuser::KernelTable::Settings{.helper = kernel_compiler});
+    settings.kernels = std::make_shared<fuser::KernelTable>(
+        fuser::KernelTable::Settings{.helper = kernel_compiler, .folder = options.cache_dir});
   }
   if (options.tier == Tier::kSpecialised || options.tier == Tier::kExact) {
     settings.forced = true;
@@ -165,10 +166,25 @@ class RuntimeImpl final : public Runtime {
   void Post(std::function<void()> work) override { pool_.Post(std::move(work)); }
 
   CompilerCounters compiler_counters() const override {
-    if (!tiers_ || tiers_->compiler == nullptr) return {};
-    const BackgroundCompiler::Counters now = tiers_->compiler->counters();
-    CompilerCounters counters{
-        now.queued, now.running, now.done, now.failed, now.cancelled, now.dropped + now.busy, now.processor_seconds};
+    if (!tiers_) return {};
+    CompilerCounters counters;
+    if (tiers_->kernels != nullptr) {
+      const fuser::KernelCounters kernels = tiers_->kernels->counters();
+      counters.kernels_made = kernels.made;
+      counters.kernels_read = kernels.read;
+      counters.kernels_failed = kernels.failed;
+      counters.kernels_waiting = kernels.waiting;
+    }
+    if (tiers_->compiler != nullptr) {
+      const BackgroundCompiler::Counters now = tiers_->compiler->counters();
+      counters.queued = now.queued;
+      counters.running = now.running;
+      counters.done = now.done;
+      counters.failed = now.failed;
+      counters.cancelled = now.cancelled;
+      counters.dropped = now.dropped + now.busy;
+      counters.processor_seconds = now.processor_seconds;
+    }
     if (tiers_->shadow != nullptr) {
       const ShadowRuns::Counters shadow = tiers_->shadow->counters();
       counters.shadow_runs = shadow.runs;

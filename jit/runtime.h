@@ -50,8 +50,8 @@ struct CompilerOptions {
   // Whether groups of operators become kernels; they do where the program that makes their code, hearth-codegen, is
   // beside this one.
   bool fuse = true;
-  // Where what models are called with is kept for the next process, which has it compiled before it is asked; empty:
-  // nowhere. Processes may share it.
+  // Where what models are called with is kept for the next process, which has it compiled before it is asked, and the
+  // code of kernels; empty: nowhere. Processes may share it.
   std::string cache_dir;
   std::chrono::nanoseconds cache_interval = std::chrono::minutes(1);  // how often it is written, if there is news
   // How many of the calls that a plan answers are answered again by the baseline, in the background, and compared.
@@ -267,7 +267,7 @@ struct PlanCounts {
   uint64_t calls[3] = {0, 0, 0};  // by the tier that began them; estimated beyond the first few of a spec
 };
 
-// Of everything that a runtime compiled in the background.
+// Of everything that a runtime compiled, plans only in the background.
 struct CompilerCounters {
   uint64_t queued = 0;   // now
   uint64_t running = 0;  // now
@@ -278,6 +278,11 @@ struct CompilerCounters {
   double processor_seconds = 0;
   uint64_t shadow_runs = 0;  // answers of plans that were checked against the baseline's
   uint64_t shadow_differences = 0;
+  // Fused kernels: made by the helper, read from `cache_dir`, without code for good, and asked for but not made yet.
+  uint64_t kernels_made = 0;
+  uint64_t kernels_read = 0;
+  uint64_t kernels_failed = 0;
+  uint64_t kernels_waiting = 0;
 };
 
 // A call under way. Dropping it does not cancel.

@@ -55,7 +55,11 @@ CompilerSample SampleOf(const CompilerCounters& counters) {
           counters.dropped,
           counters.processor_seconds,
           counters.shadow_runs,
-          counters.shadow_differences};
+          counters.shadow_differences,
+          counters.kernels_made,
+          counters.kernels_read,
+          counters.kernels_failed,
+          counters.kernels_waiting};
 }
 
 void AddPlans(const Model& model, ModelSample& sample) {

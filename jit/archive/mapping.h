@@ -17,19 +17,9 @@
 #include <string_view>
 
 #include "jit/support/errors.h"
+#include "jit/support/file_error.h"
 
 namespace hearth {
-
-// The file itself is the trouble: it does not exist, may not be read, or is no regular file.
-class FileError : public ArchiveError {
- public:
-  FileError(const std::string& message, int error_number) : ArchiveError(message), error_number_(error_number) {}
-  // The system's errno, e.g. ENOENT.
-  int error_number() const { return error_number_; }
-
- private:
-  int error_number_;
-};
 
 class Mapping {
  public:

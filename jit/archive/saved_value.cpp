@@ -7,11 +7,11 @@
 #include "jit/archive/byte_order.h"
 #include "jit/archive/container_types.h"
 #include "jit/archive/mapping.h"
-#include "jit/archive/new_file.h"
 #include "jit/archive/pickle.h"
 #include "jit/archive/pickle_writer.h"
 #include "jit/archive/storage_table.h"
 #include "jit/archive/zip_reader.h"
+#include "jit/support/new_file.h"
 
 namespace hearth {
 namespace {

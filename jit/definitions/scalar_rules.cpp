@@ -111,6 +111,9 @@ Scalar Divided(ScalarCall& c, Opcode opcode) {
   return c.In(0).With(opcode, c.In(1));
 }
 
+// In half precision LibTorch rounds every step on the way to the quotient, which may then be another whole number.
+Scalar DividedDown(ScalarCall& c) { return fuser::IsReduced(c.result()) ? Scalar() : Divided(c, Opcode::kFloorDivide); }
+
 // Of these, LibTorch rounds numbers to half precision, and alpha of a sum; not those of products and quotients.
 Scalar RemainderOf(ScalarCall& c, Opcode opcode) {
   if (!IsArithmetic(c) || (!c.is_floating() && !DividesByConstant(c))) return {};
@@ -208,7 +211,7 @@ Scalar Divide(ScalarCall& c) {
   if (c.call().is_none("rounding_mode")) return c.is_floating() ? c.In(0) / c.In(1) : Scalar();
   const c10::IValue* mode = c.call().constant("rounding_mode");
   if (mode == nullptr || !mode->isString()) return {};
-  if (mode->toStringRef() == "floor") return Divided(c, Opcode::kFloorDivide);
+  if (mode->toStringRef() == "floor") return DividedDown(c);
   if (mode->toStringRef() != "trunc") return {};
   const Scalar quotient = Divided(c, Opcode::kDivide);
   return quotient && c.is_floating() ? quotient.With(Opcode::kTruncate) : quotient;
@@ -223,7 +226,7 @@ Scalar Exp(ScalarCall& c) { return Floating(c, Opcode::kExp); }
 Scalar Exp2(ScalarCall& c) { return Floating(c, Opcode::kExp2); }
 Scalar Expm1(ScalarCall& c) { return Floating(c, Opcode::kExpm1); }
 Scalar Floor(ScalarCall& c) { return Rounded(c, Opcode::kFloor); }
-Scalar FloorDivide(ScalarCall& c) { return Divided(c, Opcode::kFloorDivide); }
+Scalar FloorDivide(ScalarCall& c) { return DividedDown(c); }
 Scalar Fmod(ScalarCall& c) { return RemainderOf(c, Opcode::kFmod); }
 Scalar Frac(ScalarCall& c) {
   if (!c.is_floating()) return {};

@@ -271,6 +271,13 @@ std::vector<std::shared_ptr<CodeEntry>> CodeCache::TakeCold() {
   return taken;
 }
 
+std::shared_ptr<CodeEntry> CodeCache::Find(size_t method, const ArgumentSpec& spec) const {
+  std::lock_guard lock(budget_->mutex_);
+  const std::shared_ptr<Table>& table = methods_[method].owner;
+  CodeEntry* entry = table == nullptr ? nullptr : table->Find(spec);
+  return entry == nullptr ? nullptr : entry->shared_from_this();
+}
+
 bool CodeCache::TryDeoptimise(CodeEntry& entry, const ExecutionPlan& plan) {
   std::unique_lock lock(budget_->mutex_, std::try_to_lock);
   if (!lock.owns_lock() || entry.owner_ == nullptr || !entry.owner_->Has(plan)) return false;

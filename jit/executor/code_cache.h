@@ -164,6 +164,8 @@ class CodeCache {
   void Fail(CodeEntry& entry);
   // It was not compiled, which says nothing against it: due again after Settings::compile_after more calls.
   void Postpone(CodeEntry& entry);
+  // Null if there is none. Waits for the lock.
+  std::shared_ptr<CodeEntry> Find(size_t method, const ArgumentSpec& spec) const;
   // All that are kCold, though they are not due: each is now kQueued, and the caller the one who sees to it.
   std::vector<std::shared_ptr<CodeEntry>> TakeCold();
 

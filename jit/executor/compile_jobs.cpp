@@ -49,6 +49,13 @@ bool CompileJobs::TryCompileWithProfile(const std::shared_ptr<CodeEntry>& entry)
   return client_.TryEnqueue(std::move(job));
 }
 
+bool CompileJobs::TryCompileAgain(const std::shared_ptr<CodeEntry>& entry) {
+  return client_.TryEnqueue(
+      NewJob(entry, std::nullopt, [this, entry](const std::shared_ptr<const ExecutionPlan>& plan) {
+        if (!plan->lacks_room()) plans_.cache().Replace(*entry, plan, BytesOfPlan(*entry, *plan));
+      }));
+}
+
 bool CompileJobs::TryCompileExact(const std::shared_ptr<CodeEntry>& entry, const ExactShape& shape, uint64_t calls) {
   return client_.TryEnqueue(ExactJob(entry, shape, calls));
 }

@@ -32,6 +32,8 @@ class CompileJobs {
   bool Compile(const std::shared_ptr<CodeEntry>& entry);
   // A plan made of the entry's profile in place of the one that it has. Whether the job was taken.
   bool TryCompileWithProfile(const std::shared_ptr<CodeEntry>& entry);
+  // A plan in place of the one that it has, with the kernels that can be had by now. Whether the job was taken.
+  bool TryCompileAgain(const std::shared_ptr<CodeEntry>& entry);
   // A plan for that shape alone, of which so many `calls` are known. Whether the job was taken.
   bool TryCompileExact(const std::shared_ptr<CodeEntry>& entry, const ExactShape& shape, uint64_t calls);
 

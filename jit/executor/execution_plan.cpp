@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "jit/definitions/node_effects.h"
+#include "jit/fuser/runtime/fused_kernel.h"
+#include "jit/ir/graph.h"
+
 namespace hearth {
 namespace {
 
@@ -14,11 +18,23 @@ bool AreTooMany(uint64_t failures, uint64_t calls) {
   return failures >= kLeastFailures && failures * kCallsOfFailure > calls;
 }
 
+void AddKernelTexts(const Block& block, std::vector<std::string>& texts) {
+  for (const Node* node : block) {
+    for (const Block* inner : node->blocks()) AddKernelTexts(*inner, texts);
+    const c10::IValue* constant = node->inputs().empty() ? nullptr : ConstantOf(*node->input(0));
+    const fuser::FusedKernel* kernel = constant == nullptr ? nullptr : fuser::FusedKernel::Unwrap(*constant);
+    if (kernel != nullptr && std::ranges::find(texts, kernel->text()) == texts.end()) texts.push_back(kernel->text());
+  }
+}
+
 }  // namespace
 
 ExecutionPlan::ExecutionPlan(std::unique_ptr<const PlanExecutable> executable, std::chrono::nanoseconds compile_time,
                              const Origin& origin)
-    : executable_(std::move(executable)), compile_time_(compile_time), origin_(origin) {}
+    : executable_(std::move(executable)),
+      compile_time_(compile_time),
+      origin_(origin),
+      has_kernels_(!KernelTexts().empty()) {}
 
 uint32_t ExecutionPlan::num_guards() const { return static_cast<uint32_t>(executable_->bailouts().guards().size()); }
 
@@ -29,6 +45,12 @@ std::vector<ExecutionPlan::Guard> ExecutionPlan::guards() const {
     guards.push_back({guard.claim, PlaceOf(guard.range), bailouts.failures(guards.size())});
   }
   return guards;
+}
+
+std::vector<std::string> ExecutionPlan::KernelTexts() const {
+  std::vector<std::string> texts;
+  AddKernelTexts(*executable_->graph().block(), texts);
+  return texts;
 }
 
 bool ExecutionPlan::speculates() const {

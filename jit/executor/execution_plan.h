@@ -23,6 +23,7 @@ class ExecutionPlan {
     size_t speculation_sites = 0;  // how many values would be guarded if a profile said so
     std::string shape;             // of the one that it is for; empty: for all
     bool lacks_room = false;
+    bool lacks_kernels = false;                        // because they were not made yet
     std::vector<CompilationReport::Step> passes = {};  // that made it, in order
     CompilationReport::Memory memory = {};
   };
@@ -34,6 +35,14 @@ class ExecutionPlan {
   size_t speculation_sites() const { return origin_.speculation_sites; }
   // Whether there was no room for a constant that it would have: it may be slower than one that was made earlier.
   bool lacks_room() const { return origin_.lacks_room; }
+  // Whether it would have kernels that were not made yet. Once, to the first who means to make it again; PutBackRetry
+  // if he does not.
+  bool lacks_kernels() const { return origin_.lacks_kernels; }
+  bool TakeRetry() const { return origin_.lacks_kernels && !retried_.exchange(true, std::memory_order_relaxed); }
+  void PutBackRetry() const { retried_.store(false, std::memory_order_relaxed); }
+  bool has_kernels() const { return has_kernels_; }
+  // The texts of its kernels, each once.
+  std::vector<std::string> KernelTexts() const;
   const std::vector<CompilationReport::Step>& passes() const { return origin_.passes; }
   const CompilationReport::Memory& memory() const { return origin_.memory; }
   // The sizes that arguments must have; empty: any.
@@ -66,7 +75,9 @@ class ExecutionPlan {
   const std::unique_ptr<const PlanExecutable> executable_;
   const std::chrono::nanoseconds compile_time_;
   const Origin origin_;
+  const bool has_kernels_;
   mutable std::atomic<uint64_t> calls_{0};
+  mutable std::atomic<bool> retried_{false};
 };
 
 }  // namespace hearth

@@ -114,6 +114,19 @@ size_t ModelExecutor::RestoreProfiles(std::vector<SpecProfile> profiles) const {
       std::move(profiles), [&](const std::string& name) -> const c10::Type* { return unit_->FindType(name).get(); });
 }
 
+ShadowRuns::Call ModelExecutor::ShadowCallOf(const Method& method, const std::shared_ptr<const ExecutionPlan>& plan,
+                                             std::span<const c10::IValue> arguments,
+                                             const CallSettings& settings) const {
+  ShadowRuns::Call call{method.function->qualname().qualifiedName(), method.code, settings.self, settings.stream};
+  if (settings.stream || !plan->has_kernels()) return call;
+  call.differs =
+      [this, number = static_cast<size_t>(&method - entries_.data()), plan, spec = ArgumentSpec::Of(arguments).value(),
+       shape = plan->tier() == 2 ? ExactShape::Of(arguments) : std::nullopt](const ShadowRuns::Difference& difference) {
+        tiers_->CheckKernels(number, spec, shape, *plan, difference);
+      };
+  return call;
+}
+
 void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> arguments, CallSettings settings,
                              Completion completion) {
   if (settings.self == nullptr) settings.self = shared_from_this();
@@ -132,9 +145,8 @@ void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> argu
       options.failing_guard = choice.failing_guard;
       ShadowRuns* shadow = tiers_->shadow();
       if (shadow != nullptr && choice.plan != nullptr && method.repeatable && shadow->Draw()) {
-        completion =
-            shadow->Watch({method.function->qualname().qualifiedName(), method.code, settings.self, settings.stream},
-                          arguments, self, std::move(completion));
+        completion = shadow->Watch(ShadowCallOf(method, choice.plan, std::span(arguments).subspan(self), settings),
+                                   arguments, self, std::move(completion));
       }
       if (settings.report != nullptr && choice.plan != nullptr) {
         settings.report->arguments = ArgumentSpec::Of(std::span(arguments).subspan(self))->ToString();

@@ -94,6 +94,9 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
   void RunAsync(const Method& method, std::vector<c10::IValue> arguments, CallSettings settings, Completion completion);
 
  private:
+  // Of a call that the plan answers, and that is checked.
+  ShadowRuns::Call ShadowCallOf(const Method& method, const std::shared_ptr<const ExecutionPlan>& plan,
+                                std::span<const c10::IValue> arguments, const CallSettings& settings) const;
   void PlanState();
   void MakeTiers(const std::optional<TierSettings>& settings);
 

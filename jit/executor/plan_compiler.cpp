@@ -71,7 +71,7 @@ OptimisedPlan PlanCompiler::Optimise(const PlanRequest& request, CompileProgress
   inputs.anchors = &anchors_;
   inputs.state_writes = state_writes_;
   inputs.weights = weights_;
-  inputs.kernels = kernels_.get();
+  inputs.kernels = request.kernels != nullptr ? request.kernels : kernels_.get();
   inputs.makes_kernels = request.makes_kernels;
   inputs.guard_everywhere = guard_everywhere_;
   inputs.begin = begin;
@@ -91,6 +91,7 @@ OptimisedPlan PlanCompiler::Optimise(const PlanRequest& request, CompileProgress
   const ExecutionPlan::Origin origin = {.speculation_sites = report.questions.size(),
                                         .shape = request.shape == nullptr ? "" : request.shape->ToString(),
                                         .lacks_room = report.lacks_room,
+                                        .lacks_kernels = !report.kernels.empty(),
                                         .passes = report.steps,
                                         .memory = report.memory};
   std::vector<std::string> kernels = report.kernels;

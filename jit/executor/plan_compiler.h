@@ -31,12 +31,13 @@ class UnitEffects;
 
 struct PlanRequest {
   const ArgumentSpec& spec;
-  ValueProfile profile = {};           // of calls of that spec, as far as there is one
-  std::set<size_t> deoptimised = {};   // numbers of values that are not to be guarded again
-  uint32_t least_runs = 8;             // that must have seen what is speculated on
-  const ExactShape* shape = nullptr;   // the only one that the plan is for; null: for all
-  const ExactShape* likely = nullptr;  // one that calls may well have; null: not known
-  bool makes_kernels = true;           // as CompilationInputs'
+  ValueProfile profile = {};               // of calls of that spec, as far as there is one
+  std::set<size_t> deoptimised = {};       // numbers of values that are not to be guarded again
+  uint32_t least_runs = 8;                 // that must have seen what is speculated on
+  const ExactShape* shape = nullptr;       // the only one that the plan is for; null: for all
+  const ExactShape* likely = nullptr;      // one that calls may well have; null: not known
+  bool makes_kernels = true;               // as CompilationInputs'
+  fuser::KernelSource* kernels = nullptr;  // in place of the compiler's
 };
 
 // The graph of a plan after its passes, of which no code is made yet.

@@ -55,7 +55,7 @@ class AskedKernels : public fuser::KernelSource {
   std::shared_ptr<const fuser::KernelCode> Get(const std::string& text, const std::function<void()>& rest) override {
     return *asked_.emplace(text, std::make_shared<fuser::KernelCode>()).first->second;
   }
-  std::optional<std::shared_ptr<const fuser::KernelCode>> Find(const std::string& text) const override {
+  std::optional<std::shared_ptr<const fuser::KernelCode>> Find(const std::string& text) override {
     const auto found = asked_.find(text);
     return found == asked_.end() ? std::nullopt : found->second;
   }

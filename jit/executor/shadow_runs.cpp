@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <exception>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <utility>
@@ -103,7 +104,9 @@ void ShadowRuns::Work() {
 void ShadowRuns::Check(Job& job) {
   std::string arguments;
   std::optional<std::string> difference;
+  std::optional<std::vector<c10::IValue>> untouched;  // the arguments, of which the baseline may write some
   try {
+    if (job.call.differs) untouched = CopyDeep(std::span(job.arguments).subspan(job.own), settings_.max_bytes);
     if (const auto spec = ArgumentSpec::Of(std::span(job.arguments).subspan(job.own))) arguments = spec->ToString();
     const auto stream = settings_.streams != nullptr ? settings_.streams->Take() : nullptr;
     std::exception_ptr error;
@@ -130,6 +133,28 @@ void ShadowRuns::Check(Job& job) {
   differences_.fetch_add(1, std::memory_order_relaxed);
   ShadowLog().error("the plan of {}({}) answers otherwise than the baseline: {}", job.call.method, arguments,
                     *difference);
+  if (untouched) Tell(job, *untouched, *difference);
+}
+
+void ShadowRuns::Tell(const Job& job, const std::vector<c10::IValue>& arguments, const std::string& difference) {
+  const auto run = [&](const std::shared_ptr<const Code>& code) {
+    std::vector<c10::IValue> copies(job.arguments.begin(),
+                                    job.arguments.begin() + static_cast<std::ptrdiff_t>(job.own));
+    std::ranges::move(CopyDeep(arguments, settings_.max_bytes).value(), std::back_inserter(copies));
+    RunOptions options;
+    options.token = token_;
+    options.keep_alive = {job.call.keep_alive};
+    return Run(*code, std::move(copies), options);
+  };
+  const auto replay = [&](const std::shared_ptr<const Code>& code) {
+    return ValueDifference(run(job.call.baseline), run(code));
+  };
+  try {
+    job.call.differs({difference, replay});
+  } catch (const CancelledError&) {
+  } catch (const std::exception& error) {
+    ShadowLog().warn("why a call of {} differs is not known: {}", job.call.method, error.what());
+  }
 }
 
 std::string ShadowRuns::DifferenceOn(const c10::Stream* stream, const Job& job) {

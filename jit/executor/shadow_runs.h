@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -47,12 +48,21 @@ class ShadowRuns {
   ShadowRuns(const ShadowRuns&) = delete;
   ShadowRuns& operator=(const ShadowRuns&) = delete;
 
+  // Between the answers to a call.
+  struct Difference {
+    std::string text;
+    // Runs other code with the call's arguments: what its answer differs in from the baseline's; empty if it does not.
+    // Throws what the run throws.
+    std::function<std::string(const std::shared_ptr<const Code>& code)> replay;
+  };
   // One call of a method.
   struct Call {
     std::string method;  // for people
     std::shared_ptr<const Code> baseline;
     std::shared_ptr<const void> keep_alive;  // what the Code needs
-    std::optional<c10::Stream> stream;       // where the plan's work goes
+    std::optional<c10::Stream> stream = {};  // where the plan's work goes
+    // Told of a difference, on the thread that checks; may be empty. Only where there is no stream.
+    std::function<void(const Difference&)> differs = {};
   };
   // Draws whether this call is to be checked, and there is room for it.
   bool Draw();
@@ -82,6 +92,8 @@ class ShadowRuns {
   void Enqueue(std::shared_ptr<Job> job);
   void Work();
   void Check(Job& job);
+  // Has somebody look into it.
+  void Tell(const Job& job, const std::vector<c10::IValue>& arguments, const std::string& difference);
   // Between the baseline's answer, which is asked for on the stream if there is one, and the plan's. Leaves the job
   // holding all that it was given.
   std::string DifferenceOn(const c10::Stream* stream, const Job& job);

@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 #include <torch/library.h>
 
+#include <cmath>
 #include <latch>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -72,6 +74,16 @@ class __torch__.M:
       %message : str = prim::Constant[value="no"]()
       prim::RaiseException(%message)
       return (%x)
+  def fused:
+    graph(%self : __torch__.M, %x : Tensor):
+      %zero : int = prim::Constant[value=0]()
+      %none : NoneType = prim::Constant[value=None]()
+      %tanh : Tensor = aten::tanh(%x)
+      %relu : Tensor = aten::relu(%tanh)
+      %sum : Tensor = aten::cumsum(%relu, %zero, %none)
+      %exp : Tensor = aten::exp(%sum)
+      %y : Tensor = aten::neg(%exp)
+      return (%y)
   def wait:
     graph(%self : __torch__.M, %x : Tensor):
       %y : Tensor = hearth_shadow_test::pass_gate(%x)
@@ -83,7 +95,8 @@ graph(%self : __torch__.M):
 
 class ShadowRunsTest : public testing::Test {
  protected:
-  ShadowRunsTest() : file_(std::make_shared<const Source>(kCounter, "model.ir")), self_(file_.MakeSelf()) {
+  explicit ShadowRunsTest(std::shared_ptr<fuser::KernelSource> kernels = nullptr)
+      : file_(std::make_shared<const Source>(kCounter, "model.ir")), self_(file_.MakeSelf()) {
     ShadowRuns::Settings settings;
     settings.share = 1;
     settings.max_waiting = 2;
@@ -95,6 +108,7 @@ class ShadowRunsTest : public testing::Test {
     tiers.cache.compile_after = 1;
     tiers.forced = true;
     tiers.shadow = shadow_;
+    tiers.kernels = std::move(kernels);
     executor_ = std::make_shared<ModelExecutor>(unit, self_, builder, std::make_shared<TurnList>(), &pool_, tiers);
   }
   ~ShadowRunsTest() override { shadow_->Close(); }
@@ -152,6 +166,78 @@ TEST_F(ShadowRunsTest, AnAnswerThatIsNotTheBaselinesIsCounted) {
   Answer("raise", at::ones({3}), at::ones({3}));
   EXPECT_EQ(Runs(), 3);
   EXPECT_EQ(shadow_->counters().differences, 2);
+}
+
+// Code of one loop, which goes from the only operand's elements to the only result's.
+class FakeKernels : public fuser::KernelSource {
+ public:
+  std::shared_ptr<const fuser::KernelCode> Get(const std::string& text, const std::function<void()>& rest) override {
+    return Find(text).value();
+  }
+  std::optional<std::shared_ptr<const fuser::KernelCode>> Find(const std::string& text) override {
+    const auto found = kernels_.try_emplace(text).first;
+    if (found->second == nullptr) {
+      auto code = std::make_shared<fuser::KernelCode>();
+      code->sizes = [](const int64_t* symbols, int64_t* out) {
+        out[0] = symbols[0];
+        out[1] = 1;
+        out[2] = 0;
+      };
+      code->loops = {wrong.empty() || text.find(wrong) == std::string::npos ? Right : Wrong};
+      found->second = std::move(code);
+    }
+    return found->second->set_aside ? nullptr : std::optional(found->second);
+  }
+  void SetAside(const std::string& text, const std::string& reason) override {
+    kernels_.at(text)->set_aside = true;
+    set_aside.push_back(text);
+    reasons.push_back(reason);
+  }
+
+  std::string wrong;  // what is in the text of those that give wrong results
+  std::vector<std::string> set_aside, reasons;
+
+ private:
+  // Of exp and neg, and of tanh and relu for what is positive and so large that tanh gives 1.
+  static void Right(void* const* buffers, const int64_t*, int64_t begin, int64_t end, void*) {
+    const auto* x = static_cast<const float*>(buffers[0]);
+    auto* y = static_cast<float*>(buffers[1]);
+    for (int64_t i = begin; i < end; ++i) y[i] = x[i] > 50 ? 1 : -std::exp(x[i]);
+  }
+  static void Wrong(void* const* buffers, const int64_t*, int64_t begin, int64_t end, void*) {
+    for (int64_t i = begin; i < end; ++i) static_cast<float*>(buffers[1])[i] = 7;
+  }
+
+  std::map<std::string, std::shared_ptr<const fuser::KernelCode>> kernels_;
+};
+
+class WrongKernelsTest : public ShadowRunsTest {
+ protected:
+  explicit WrongKernelsTest(const std::shared_ptr<FakeKernels>& kernels = std::make_shared<FakeKernels>())
+      : ShadowRunsTest(kernels), kernels_(kernels) {}
+
+  at::Tensor Fused() { return Call("fused", at::full({2, 3}, 100.0))->toTensor(); }
+
+  const std::shared_ptr<FakeKernels> kernels_;
+  const at::Tensor expected_ = -at::exp(at::tensor({1.0F, 1.0F, 1.0F, 2.0F, 2.0F, 2.0F}).view({2, 3}));
+};
+
+TEST_F(WrongKernelsTest, TheOneThatGaveAWrongAnswerIsSetAsideAndRunsDoWithoutIt) {
+  kernels_->wrong = "tanh";
+  EXPECT_FALSE(at::allclose(Fused(), expected_));
+  EXPECT_EQ(Runs(), 1);
+  EXPECT_EQ(shadow_->counters().differences, 1);
+  ASSERT_EQ(kernels_->set_aside.size(), 1);
+  EXPECT_THAT(kernels_->set_aside[0], HasSubstr("tanh"));
+  EXPECT_THAT(kernels_->reasons[0], HasSubstr("fused"));
+  EXPECT_TRUE(at::allclose(Fused(), expected_));
+}
+
+TEST_F(WrongKernelsTest, KernelsThatAreRightStay) {
+  EXPECT_TRUE(at::allclose(Fused(), expected_));
+  EXPECT_EQ(Runs(), 1);
+  EXPECT_EQ(shadow_->counters().differences, 0);
+  EXPECT_THAT(kernels_->set_aside, testing::IsEmpty());
 }
 
 TEST_F(ShadowRunsTest, RunsWithEffectsAndFailedOnesAreNotRepeated) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "jit/executor/execution_plan.h"
+#include "jit/executor/wrong_kernels.h"
 #include "jit/support/logging.h"
 #include "jit/support/memory_account.h"
 
@@ -78,10 +79,35 @@ void Tiers::RecordFeedback(const CodeCache::Found& found, std::span<const c10::I
     profile->TryDeoptimise(found.plan->FailedSites(), [&] { return plans_.cache().TryDeoptimise(entry, *found.plan); });
   } else if (found.plan != nullptr && profile->TakeReady()) {
     if (!jobs_ || !jobs_->TryCompileWithProfile(found.entry)) profile->PutBack();
+  } else if (found.plan != nullptr && found.plan->lacks_kernels() && plans_.settings().kernels->MayRetry()) {
+    RetryKernels(found, arguments);
   } else if (found.plan == nullptr || entry.calls() % kSampledPart == 0) {
     choice->samples = profile->TakeSamples();
     if (choice->samples != nullptr) choice->observed = plans_.compiler(entry.method()).observed();
   }
+}
+
+void Tiers::RetryKernels(const CodeCache::Found& found, std::span<const c10::IValue> arguments) {
+  if (!jobs_ || !found.plan->TakeRetry()) return;
+  const std::optional<ExactShape> shape = found.plan->tier() == 2 ? ExactShape::Of(arguments) : std::nullopt;
+  const bool taken =
+      shape ? jobs_->TryCompileExact(found.entry, *shape, found.plan->calls()) : jobs_->TryCompileAgain(found.entry);
+  if (!taken) found.plan->PutBackRetry();
+}
+
+void Tiers::CheckKernels(size_t method, const ArgumentSpec& spec, const std::optional<ExactShape>& shape,
+                         const ExecutionPlan& plan, const ShadowRuns::Difference& difference) {
+  fuser::KernelSource* kernels = plans_.settings().kernels.get();
+  const std::shared_ptr<CodeEntry> entry = plans_.cache().Find(method, spec);
+  if (kernels == nullptr || entry == nullptr) return;
+  const std::vector<std::string> wrong = WrongKernels(plans_, *entry, shape, plan.KernelTexts(), difference.replay);
+  if (wrong.empty()) return;
+  TiersLog().error("{}: of the kernels of the plan for {}, {} gave wrong results and are not used any more",
+                   plans_.name(method), spec.ToString(), wrong.size());
+  for (const std::string& text : wrong) {
+    kernels->SetAside(text, "in the plan of " + plans_.name(method) + spec.ToString() + ": " + difference.text);
+  }
+  if (jobs_) jobs_->TryCompileAgain(entry);
 }
 
 void Tiers::Invalidate(CodeEntry& entry, const ExecutionPlan& plan) {

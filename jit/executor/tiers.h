@@ -38,6 +38,11 @@ class Tiers {
   PlanChoice Choose(size_t method, std::span<const c10::IValue> arguments,
                     std::optional<uint64_t> failing_guard = std::nullopt);
 
+  // The plan answered a call otherwise than the baseline: finds out by running the call again which of its kernels are
+  // to blame, if any are, and sets them aside; a plan without them is asked for. Takes long.
+  void CheckKernels(size_t method, const ArgumentSpec& spec, const std::optional<ExactShape>& shape,
+                    const ExecutionPlan& plan, const ShadowRuns::Difference& difference);
+
   // Null: no call is checked.
   ShadowRuns* shadow() const { return plans_.settings().shadow.get(); }
 
@@ -60,6 +65,8 @@ class Tiers {
   // Counts the call for the profile of its entry, and does what the profile and the plan's record then ask for: a
   // better plan, none, or a run that is sampled, which goes into `choice`.
   void RecordFeedback(const CodeCache::Found& found, std::span<const c10::IValue> arguments, PlanChoice* choice);
+  // Asks for a plan with the kernels that could not be made when this one was.
+  void RetryKernels(const CodeCache::Found& found, std::span<const c10::IValue> arguments);
   // A plan that raises where the baseline does not.
   void Invalidate(CodeEntry& entry, const ExecutionPlan& plan);
 

@@ -117,6 +117,44 @@ TEST_F(TiersTest, TheNextLoadHasThePlansOfShapesBeforeItIsCalled) {
   EXPECT_EQ(next->Choose(0, Matrix(5)).plan->tier(), 1u);
 }
 
+// Code, which nobody runs, as soon as it may be had.
+class LateKernels : public fuser::KernelSource {
+ public:
+  std::shared_ptr<const fuser::KernelCode> Get(const std::string& text, const std::function<void()>& rest) override {
+    return there ? std::make_shared<const fuser::KernelCode>() : nullptr;
+  }
+  std::optional<std::shared_ptr<const fuser::KernelCode>> Find(const std::string& text) override {
+    return std::nullopt;
+  }
+  bool MayRetry() const override { return there; }
+
+  std::atomic<bool> there = false;
+};
+
+TEST_F(TiersTest, APlanIsMadeAgainOnceItsKernelsMayBeHad) {
+  const auto kernels = std::make_shared<LateKernels>();
+  settings_.kernels = kernels;
+  const std::unique_ptr<Graph> graph = ParseGraph(R"(graph(%x : Tensor):
+  %y : Tensor = aten::tanh(%x)
+  %z : Tensor = aten::relu(%y)
+  return (%z)
+)");
+  const auto tiers = Load(*graph);
+  const auto fused = [&](int64_t rows) {
+    const std::shared_ptr<const ExecutionPlan> plan = tiers->Choose(0, Matrix(rows)).plan;
+    return plan != nullptr && !plan->KernelTexts().empty();
+  };
+  Call(*tiers, Matrix(2), 40);
+  ASSERT_THAT(Plans(*tiers), ElementsAre("Float[2: *, *]", "Float[2: *, *] [2, 3]"));
+  EXPECT_FALSE(fused(2));
+  EXPECT_FALSE(fused(5));
+  kernels->there = true;
+  Call(*tiers, Matrix(2), 1);
+  Call(*tiers, Matrix(5), 1);
+  EXPECT_TRUE(fused(2));
+  EXPECT_TRUE(fused(5));
+}
+
 TEST_F(TiersTest, WhoHoldsAPlanLastDoesNotWaitForItsEnd) {
   std::optional<DisposalThread> ends(std::in_place);
   settings_.disposal = ends->queue();

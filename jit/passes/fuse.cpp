@@ -125,7 +125,10 @@ class GroupFuser {
   // Null: none, or none yet.
   std::shared_ptr<const fuser::KernelCode> CodeOf(const std::string& text) {
     if (const auto known = kernels_.Find(text)) return *known;
-    if (compilation_.inputs().makes_kernels) return kernels_.Get(text, [this] { compilation_.Rest(); });
+    if (compilation_.inputs().makes_kernels) {
+      std::shared_ptr<const fuser::KernelCode> code = kernels_.Get(text, [this] { compilation_.Rest(); });
+      if (code != nullptr || kernels_.Find(text)) return code;
+    }
     compilation_.report().kernels.push_back(text);
     return nullptr;
   }

@@ -75,6 +75,8 @@ class Reinplacer {
     const ValueFacts& from = facts_.Of(*node.input(0));
     const ValueFacts& to = facts_.Of(*node.output());
     if (!HaveSameSizes(from, to)) return false;
+    // Of no elements, strides are whatever the operator makes them.
+    if (to.sizes && std::ranges::count(*to.sizes, KnownSize(0)) > 0) return false;
     if (HaveSameStrides(from, to)) return true;
     // Nested alike, they differ in the strides of dimensions of size 1 at most.
     return from.order.IsLike(to.order) && !to.order.is_exact() && !StridesMayShow(*node.output(), facts_);

@@ -10,9 +10,10 @@
 #include <system_error>
 #include <utility>
 
-#include "jit/archive/new_file.h"
 #include "jit/profile_store/profile_file.h"
+#include "jit/support/file_error.h"
 #include "jit/support/logging.h"
+#include "jit/support/new_file.h"
 #include "jit/support/version.h"
 
 namespace hearth {

@@ -1,7 +1,8 @@
 // hearth-opt: runs passes over a graph, given as text or as the source that it is emitted from, and prints what comes
-// out; how passes are tested and looked at.
+// out; how passes are tested and looked at. With --run-kernel, runs a fused kernel and says whether its code is right.
 #include <CLI/CLI.hpp>
 
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -20,6 +21,7 @@
 #include "jit/support/errors.h"
 #include "jit/tools/example_arguments.h"
 #include "jit/tools/ir_file.h"
+#include "jit/tools/kernel_check.h"
 
 namespace hearth {
 namespace {
@@ -39,6 +41,8 @@ struct Arguments {
   bool exact = false;
   bool likely = false;
   std::vector<std::string> profile;
+  bool run_kernel = false;
+  uint64_t seed = 1;
 };
 
 std::string ReadText(const std::string& path) {
@@ -138,7 +142,7 @@ class UnmadeKernels : public fuser::KernelSource {
   std::shared_ptr<const fuser::KernelCode> Get(const std::string& text, const std::function<void()>& rest) override {
     return std::make_shared<fuser::KernelCode>();
   }
-  std::optional<std::shared_ptr<const fuser::KernelCode>> Find(const std::string& text) const override {
+  std::optional<std::shared_ptr<const fuser::KernelCode>> Find(const std::string& text) override {
     return std::make_shared<fuser::KernelCode>();
   }
 };
@@ -154,6 +158,19 @@ void PrintKernels(const Block& block) {
     for (const Value* output : node->outputs()) std::cout << "%" << output->name() << " ";
     std::cout << "=\n" << kernel->text();
   }
+}
+
+// Beside this program.
+std::string CodegenProgram() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "hearth-codegen";
+}
+
+// Whether the kernel's code does what it should.
+bool RunKernel(const Arguments& arguments) {
+  constexpr int kRuns = 20;
+  const KernelCheck check = CheckKernel(ReadText(arguments.file), CodegenProgram(), arguments.seed, kRuns);
+  std::cout << check.report;
+  return check.agrees;
 }
 
 void Main(const Arguments& arguments) {
@@ -231,9 +248,14 @@ int main(int argc, char** argv) {
   app.add_flag("--state", arguments.state,
                "print which parts of the state the graph and the methods of its class touch, and not the graph")
       ->needs(bind_self);
+  app.add_flag("--run-kernel", arguments.run_kernel,
+               "the file is a fused kernel, as hearthd leaves it in `reproducers` of its --cache-dir: compare what its "
+               "machine code and the evaluator make of random inputs; the status is 1 if they differ");
+  app.add_option("--seed", arguments.seed, "other random inputs for --run-kernel");
   app.add_flag("--effects", arguments.effects, "print what a run does beside computing, and not the graph");
   CLI11_PARSE(app, argc, argv);
   try {
+    if (arguments.run_kernel) return hearth::RunKernel(arguments) ? 0 : 1;
     hearth::Main(arguments);
   } catch (const std::exception& error) {
     std::cerr << "hearth-opt: " << error.what() << "\n";

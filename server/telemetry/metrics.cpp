@@ -228,6 +228,18 @@ MetricFamily CompilerOutcomes(const CompilerSample& compiler) {
   return family.Take();
 }
 
+MetricFamily FusedKernels(const CompilerSample& compiler) {
+  FamilyBuilder family("hearth_fused_kernels",
+                       "Fused kernels by what became of them: made, read from the cache, without code for good, not "
+                       "made yet",
+                       MetricType::Gauge);
+  family.Add({{"state", "made"}}, static_cast<double>(compiler.kernels_made));
+  family.Add({{"state", "read"}}, static_cast<double>(compiler.kernels_read));
+  family.Add({{"state", "failed"}}, static_cast<double>(compiler.kernels_failed));
+  family.Add({{"state", "waiting"}}, static_cast<double>(compiler.kernels_waiting));
+  return family.Take();
+}
+
 }  // namespace
 
 std::vector<MetricFamily> MetricsCollector::Collect() const {
@@ -314,6 +326,7 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
         double(compiler.shadow_runs));
   count("hearth_shadow_differences_total", "Answers of plans that were not the baseline's",
         double(compiler.shadow_differences));
+  families.push_back(FusedKernels(compiler));
   families.push_back(Single("nv_cpu_utilization", "CPU utilization rate [0.0 - 1.0]", ProcessorUse()));
   families.push_back(Single("nv_cpu_memory_total_bytes", "CPU total memory (RAM), in bytes", memory_total));
   families.push_back(Single("nv_cpu_memory_used_bytes", "CPU used memory (RAM), in bytes", memory_used));

@@ -48,6 +48,10 @@ struct CompilerSample {
   double processor_seconds = 0;
   uint64_t shadow_runs = 0;
   uint64_t shadow_differences = 0;
+  uint64_t kernels_made = 0;
+  uint64_t kernels_read = 0;
+  uint64_t kernels_failed = 0;
+  uint64_t kernels_waiting = 0;
 };
 
 // Thread-safe as far as what it is given is.

@@ -16,7 +16,7 @@ TEST(Metrics, PlansAndTheirCompilerAreCounted) {
       [] {
         return std::vector<ModelSample>{{"m", "1", {}, true, true, 0, 9, {4, 2}, 5000, 6000, 3, 1, 2, {70, 80, 90}}};
       },
-      [] { return CompilerSample{2, 1, 40, 5, 6, 7, 1.5, 30, 2}; });
+      [] { return CompilerSample{2, 1, 40, 5, 6, 7, 1.5, 30, 2, 11, 12, 13, 14}; });
   const std::string text = MetricsText(collector);
   EXPECT_THAT(text, HasSubstr("hearth_argument_specs{model=\"m\",version=\"1\"} 9"));
   EXPECT_THAT(text, HasSubstr("hearth_plans{model=\"m\",version=\"1\",tier=\"1\"} 4"));
@@ -34,6 +34,10 @@ TEST(Metrics, PlansAndTheirCompilerAreCounted) {
   EXPECT_THAT(text, HasSubstr("hearth_compiler_processor_seconds_total 1.5"));
   EXPECT_THAT(text, HasSubstr("hearth_shadow_runs_total 30"));
   EXPECT_THAT(text, HasSubstr("hearth_shadow_differences_total 2"));
+  EXPECT_THAT(text, HasSubstr("hearth_fused_kernels{state=\"made\"} 11"));
+  EXPECT_THAT(text, HasSubstr("hearth_fused_kernels{state=\"read\"} 12"));
+  EXPECT_THAT(text, HasSubstr("hearth_fused_kernels{state=\"failed\"} 13"));
+  EXPECT_THAT(text, HasSubstr("hearth_fused_kernels{state=\"waiting\"} 14"));
 }
 
 TEST(Metrics, CountersCarryTritonsNamesAndLabels) {

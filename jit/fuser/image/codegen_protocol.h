@@ -27,6 +27,8 @@ class ProtocolError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The target that is this machine's processor.
+inline constexpr char kNativeTarget[] = "native";
 inline constexpr size_t kMaxKernelTextBytes = size_t{4} << 20;
 inline constexpr size_t kMaxAnswerBytes = kMaxBlockBytes + (size_t{1} << 20);
 

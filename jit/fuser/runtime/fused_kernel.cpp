@@ -78,6 +78,7 @@ void RunLoop(LoopFunction loop, void* const* buffers, const int64_t* symbols, in
 }  // namespace
 
 void FusedKernel::Run(std::span<const c10::IValue* const> operands, c10::IValue* results) const {
+  TORCH_CHECK(!code_->set_aside.load(std::memory_order_relaxed), "a fused kernel was set aside for wrong results");
   Numbers extents;
   for (const KernelSignature::Extent& extent : signature_.extents) {
     const KernelSignature::Input& input = signature_.inputs[extent.input];

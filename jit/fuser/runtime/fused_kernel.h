@@ -9,6 +9,7 @@
 #include <ATen/core/ivalue.h>
 #include <ATen/core/jit_type.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -20,12 +21,14 @@
 
 namespace hearth::fuser {
 
-// A kernel's machine code (image/kernel_image.h says what the functions take). Immutable.
+// A kernel's machine code (image/kernel_image.h says what the functions take). Immutable, but for its being set aside.
 struct KernelCode {
   std::vector<LoopFunction> loops;
   SizesFunction sizes = nullptr;
   size_t bytes = 0;
   std::shared_ptr<const void> memory;  // in which they are
+  // Its results turned out wrong: calls raise, so that runs leave the plans that have it.
+  mutable std::atomic<bool> set_aside{false};
 };
 
 // Immutable and thread-safe.

@@ -1,4 +1,4 @@
-#include "jit/archive/new_file.h"
+#include "jit/support/new_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <system_error>
 
-#include "jit/archive/mapping.h"
+#include "jit/support/file_error.h"
 
 namespace hearth {
 namespace {
@@ -20,7 +20,7 @@ namespace {
 
 }  // namespace
 
-NewFile::NewFile(const std::string& path) : path_(path) {
+NewFile::NewFile(const std::string& path, mode_t mode) : path_(path) {
   struct stat status;
   const bool in_place = stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
   if (in_place) {
@@ -28,7 +28,7 @@ NewFile::NewFile(const std::string& path) : path_(path) {
   } else {
     static std::atomic<int> count{0};
     temporary_ = path + ".new-" + std::to_string(getpid()) + "-" + std::to_string(count.fetch_add(1));
-    fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   }
   if (fd_ < 0) {
     temporary_.clear();

@@ -5,6 +5,8 @@
 // Used by one thread. Throws FileError that names the file.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <string>
 
@@ -12,7 +14,8 @@ namespace hearth {
 
 class NewFile {
  public:
-  explicit NewFile(const std::string& path);
+  // `mode` as open takes it, less the process's mask.
+  explicit NewFile(const std::string& path, mode_t mode = 0666);
   ~NewFile();
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
