@@ -59,10 +59,10 @@ void RequestTask::Start(const grpc::ByteBuffer& message, std::optional<Clock::ti
     });
   }
   const bool is_short = CompressionOf(message) == Compression::kNone && IsShort(message);
-  if (status.ok() && is_short && ReadsHere()) return Run();
+  if (status.ok() && is_short && ReadsHere(message)) return Run(caller());
   if (status.ok()) {
     status = environment_.dispatcher.Post(is_short ? WorkLength::kShort : WorkLength::kLong,
-                                          [self = shared_from_this()] { self->Run(); });
+                                          [self = shared_from_this()] { self->Run(CallerThread::kOneOfMany); });
   }
   grpc::ByteBuffer no_answer;
   if (!status.ok()) Finish(std::move(status), no_answer);
@@ -98,7 +98,7 @@ absl::StatusOr<DispatchedCall> RequestTask::PrepareCall() {
   return call;
 }
 
-void RequestTask::Run() {
+void RequestTask::Run(CallerThread caller) {
   auto call = PrepareCall();
   absl::Status status = call.status();
   {
@@ -111,6 +111,7 @@ void RequestTask::Run() {
 
   call->deadline = deadline_;
   call->bytes = record_.request_bytes;
+  call->caller = caller;
   call->memory = memory_;
   call->on_start = [this] { began_ = Clock::now().time_since_epoch().count(); };
   admitted_ = true;
