@@ -97,6 +97,8 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   // If it came compressed.
   absl::Status InflateMessage();
   absl::StatusOr<DispatchedCall> PrepareCall();
+  // Why the request need not be gone on with: it was cancelled, or its deadline has passed `when`. Else OK.
+  absl::Status CheckWanted(const char* when);
   void OnResult(absl::StatusOr<c10::IValue> result);
   void Finish(absl::Status status, grpc::ByteBuffer& answer);
   void Report(const absl::Status& status, Clock::time_point now);
