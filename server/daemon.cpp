@@ -269,7 +269,11 @@ void Daemon::Stop() {
   parts.reflection.Shutdown();
   // Until then a call that comes hears that this server is unavailable; one that meets gRPC's shutdown is cancelled.
   parts.dispatcher.WaitUntilIdle(std::chrono::steady_clock::now() + grace);
-  parts.ports->Stop(end);
+  // What is left is for clients to do, who may be slow.
+  const auto sent =
+      std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::milliseconds>(
+                                             std::chrono::duration<double>(parts.settings.drain_send_seconds()));
+  parts.ports->Stop(std::min(end, sent));
   // A call's callback may still be on its way out of the dispatcher.
   parts.dispatcher.WaitUntilIdle(std::chrono::steady_clock::now() + std::chrono::hours(1));
   if (parts.access_log != nullptr) parts.access_log->Flush();
