@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -223,7 +225,11 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const config::Settings& se
     parts->poller = std::make_unique<RepositoryPoller>(parts->repository, options.roots,
                                                        std::chrono::duration<double>(settings.repository_poll_secs()));
   }
-  if (status.ok()) status = parts->repository.LoadAll([parts = parts.get()] { parts->loaded.set_value(); });
+  if (status.ok()) {
+    status = parts->repository.LoadAll([parts = parts.get()] { parts->loaded.set_value(); },
+                                       parts->poller == nullptr ? std::set<std::string>() : parts->poller->unsettled());
+  }
+  if (status.ok() && parts->poller != nullptr) parts->poller->Start();
   if (!status.ok()) {
     if (parts->ports != nullptr) parts->ports->Stop(std::chrono::system_clock::now());
     return status;
