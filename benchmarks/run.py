@@ -119,9 +119,9 @@ class Suite:
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         return process, json.loads(process.stdout.readline())
 
-    def start_echo(self, name):
+    def start_echo(self, name, *arguments):
         """The process, and its port."""
-        process = subprocess.Popen([str(self.binaries / name), "0"], stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen([str(self.binaries / name), "0", *arguments], stdout=subprocess.PIPE, text=True)
         return process, process.stdout.readline().split()[-1]
 
     def grpc(self) -> str:
@@ -134,9 +134,10 @@ class Suite:
     def rest(self) -> str:
         hearthd, ready = self.start_hearthd(self.archives / "serving")
         echo, port = self.start_echo("http_echo_server")
+        blocking, blocking_port = self.start_echo("http_echo_server", "blocking")
+        ports = {"hearthd": ready["http_port"], "echo": port, "blocking echo": blocking_port}
         return "## REST, binary tensors: an identity model against a bare echo\n\n" + self.side_by_side(
-            {"hearthd": ["http_client", "127.0.0.1", ready["http_port"]], "echo": ["http_client", "127.0.0.1", port]},
-            [hearthd, echo])
+            {name: ["http_client", "127.0.0.1", port] for name, port in ports.items()}, [hearthd, echo, blocking])
 
     def tls(self) -> str:
         sections = []
@@ -157,8 +158,8 @@ class Suite:
         return "\n\n".join(sections)
 
     def side_by_side(self, clients_of, processes, last_arguments=None) -> str:
-        """A table of two servers by size of message and number of clients; ends the processes."""
-        one, other = clients_of
+        """A table of a server and others by size of message and number of clients; ends the processes."""
+        one, *others = clients_of
         rows = []
         try:
             for size, label in ((1024, "1 KB"), (600 * 1024, "600 KB"), (8 << 20, "8 MB")):
@@ -171,14 +172,23 @@ class Suite:
                                 *(last_arguments or {}).get(name, []))))
                     p50 = {n: statistics.median(r["p50_us"] for r in results[n]) for n in results}
                     rate = {n: statistics.median(r["per_second"] for r in results[n]) for n in results}
-                    rows.append([label, clients, f"{p50[one]:.0f}", f"{p50[other]:.0f}", f"{p50[one] / p50[other]:.2f}",
-                                 f"{rate[one]:.0f}", f"{rate[other]:.0f}", f"{rate[other] / rate[one]:.2f}"])
+                    cells = [f"{p50[one]:.0f}"]
+                    for other in others:
+                        cells += [f"{p50[other]:.0f}", f"{p50[one] / p50[other]:.2f}"]
+                    cells.append(f"{rate[one]:.0f}")
+                    for other in others:
+                        cells += [f"{rate[other]:.0f}", f"{rate[other] / rate[one]:.2f}"]
+                    rows.append([label, clients, *cells])
         finally:
             for process in processes:
                 process.send_signal(signal.SIGTERM)
                 process.wait(20)
-        return table(["message", "clients", f"{one} p50, µs", f"{other} p50, µs", "ratio", f"{one}, requests/s",
-                      f"{other}, requests/s", "ratio"], rows)
+        header = ["message", "clients"]
+        for unit in (" p50, µs", ", requests/s"):
+            header.append(one + unit)
+            for other in others:
+                header += [other + unit, "ratio"]
+        return table(header, rows)
 
     @staticmethod
     def resident_mib(pid: int) -> float:

@@ -29,7 +29,7 @@ import numpy as np
 from tritonclient.grpc import service_pb2
 
 from integration_tests import ROOT, hostile
-from integration_tests.daemon import CHANNEL_OPTIONS, Hearthd, put_model
+from integration_tests.daemon import CHANNEL_OPTIONS, NO_READING_AHEAD, Hearthd, put_model
 from integration_tests.hostile import MEBIBYTE
 from integration_tests.serving import floats
 
@@ -47,8 +47,8 @@ class Target:
         self.grpc = server.address
         self.ports = {name: server.ready[name] for name in ("grpc_port", "http_port", "metrics_port")}
 
-    def channel(self, number=0):
-        return grpc.insecure_channel(self.grpc, options=[*CHANNEL_OPTIONS, ("attack.connection", number)])
+    def channel(self, number=0, *options):
+        return grpc.insecure_channel(self.grpc, options=[*CHANNEL_OPTIONS, ("attack.connection", number), *options])
 
     def connect(self, port="http_port", receive_buffer=None):
         one = socket.socket()
@@ -172,7 +172,7 @@ def streams_that_nobody_reads(target):
 
     def client(number):
         while True:
-            with target.channel(number) as channel, contextlib.suppress(grpc.RpcError):
+            with target.channel(number, NO_READING_AHEAD) as channel, contextlib.suppress(grpc.RpcError):
                 stream = channel.stream_stream(SERVICE + "ModelStreamInfer")(itertools.repeat(message, 60))
                 time.sleep(8)
                 stream.cancel()

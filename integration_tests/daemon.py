@@ -18,6 +18,9 @@ from integration_tests.command_line import BUILD
 
 # Messages of any size, as Triton's clients have them.
 CHANNEL_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+# For a client that reads nothing. Else its transport measures the connection and reads ahead of it, up to 128 MiB of each
+# stream where a busy machine makes pings slow: to the server that is a client that reads.
+NO_READING_AHEAD = ("grpc.http2.bdp_probe", 0)
 
 
 def binary():

@@ -11,7 +11,7 @@ import torch
 from tritonclient.grpc import InferRequestedOutput, service_pb2
 
 from integration_tests import hostile
-from integration_tests.daemon import CHANNEL_OPTIONS
+from integration_tests.daemon import CHANNEL_OPTIONS, NO_READING_AHEAD
 from integration_tests.hostile import MEBIBYTE
 from integration_tests.native import NativeClient
 from integration_tests.serving import Stream, fails, floats, tensor
@@ -223,7 +223,7 @@ def test_answers_that_nobody_reads_are_bounded_and_given_up(server):
             await stream.write(message)
 
     async def attack():
-        async with grpc.aio.insecure_channel(server.address, CHANNEL_OPTIONS) as channel:
+        async with grpc.aio.insecure_channel(server.address, [*CHANNEL_OPTIONS, NO_READING_AHEAD]) as channel:
             await asyncio.gather(*(read_nothing(channel) for _ in range(8)))
 
     with Memory(server) as memory:

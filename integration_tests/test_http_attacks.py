@@ -1,7 +1,9 @@
 """The HTTP port under attack: whatever other connections do or leave undone, a probe is answered."""
 
+import concurrent.futures
 import contextlib
 import http.client
+import json
 import os
 import resource
 import socket
@@ -23,6 +25,16 @@ HEAD = b"GET /v2/health/live HTTP/1.1\r\nHost: h\r\n"
 class Tiny(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x + 1
+
+
+class Product(nn.Module):
+    """Quick or slow, as it is asked, and without a loop."""
+
+    def forward(self, n: int) -> torch.Tensor:
+        x = torch.ones(n)
+        if n > 2:
+            x = torch.mm(x.expand(n, n), x.expand(n, n))[0]
+        return x[:1]
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +147,31 @@ def test_a_header_of_a_megabyte_is_refused(server):
     assert answer(server, large).startswith(b"HTTP/1.1 431 ")
     with connections(server, 50, HEAD + b"X: " + b"x" * (1 << 20)):
         assert probe(server) < PATIENCE
+
+
+def test_a_probe_is_answered_beside_a_model_that_was_quick_and_then_is_slow(hearthd):
+    server = hearthd({"product": torch.jit.script(Product())})
+    path = "/v2/models/product/infer"
+
+    def product(connection, n):
+        inputs = [{"name": "n", "shape": [1], "datatype": "INT64", "data": [n]}]
+        connection.request("POST", path, json.dumps({"inputs": inputs}))
+        return json.loads(connection.getresponse().read())["outputs"][0]["data"]
+
+    def under_way():
+        return 'hearth_in_flight_requests{model="product",version="1"} 1' in server.get("/metrics", "metrics_port")[1]
+
+    client = http.client.HTTPConnection("127.0.0.1", server.ready["http_port"], timeout=60)
+    for _ in range(4):  # which begins with runs elsewhere: a model has to show that it is quick
+        for _ in range(200):
+            assert product(client, 2) == [1]
+        with concurrent.futures.ThreadPoolExecutor() as threads:
+            slow = threads.submit(product, client, 4000)
+            eventually(under_way)
+            for _ in range(3):
+                probe(server)
+            assert not slow.done()
+            assert slow.result() == [4000]
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
 """Models on disk: loaded, swapped and unloaded under traffic; the daemon as a process: drained, ended, configured."""
 
+import contextlib
 import json
 import queue
 import signal
+import socket
 import threading
 from pathlib import Path
 
@@ -14,8 +16,10 @@ from torch import Tensor
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 from tritonclient.utils import InferenceServerException
 
+from integration_tests import hostile
 from integration_tests import server_models as models
-from integration_tests.daemon import eventually, put_model
+from integration_tests.attacks import infer_request
+from integration_tests.daemon import CHANNEL_OPTIONS, NO_READING_AHEAD, eventually, put_model
 from integration_tests.serving import LONG, Stream, answer_of, bad, fails, floats, in_flight, index_of, spin
 
 
@@ -206,6 +210,32 @@ def test_what_outlasts_the_drain_is_cancelled(hearthd):
     server.terminate()
     assert done.get(timeout=60) is not None
     assert server.wait() == 0
+
+
+@pytest.mark.parametrize("protocol", ["grpc", "rest"])
+def test_a_client_that_does_not_read_its_answer_holds_up_no_drain(hearthd, protocol):
+    server = hearthd({"zeros": models.scripted(hostile.Zeros())}, "--drain-seconds", "300", "--send-seconds", "300",
+                     "--drain-send-seconds", "0.5")  # fmt: skip
+    elements = 16 << 20  # 64 MiB
+    with contextlib.ExitStack() as opened:
+        if protocol == "grpc":
+            channel = opened.enter_context(grpc.insecure_channel(server.address, [*CHANNEL_OPTIONS, NO_READING_AHEAD]))
+            message = infer_request("zeros", elements=elements)
+            stream = channel.stream_stream("/inference.GRPCInferenceService/ModelStreamInfer")(iter([message]))
+        else:
+            rest = opened.enter_context(socket.socket())
+            rest.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            rest.connect(("127.0.0.1", server.ready["http_port"]))
+            body = json.dumps({"inputs": [{"name": "elements", "shape": [1], "datatype": "INT64", "data": [elements]}],
+                               "parameters": {"binary_data_output": True}})  # fmt: skip
+            head = f"POST /v2/models/zeros/infer HTTP/1.1\r\nHost: h\r\nContent-Length: {len(body)}\r\n\r\n"
+            rest.sendall((head + body).encode())
+        eventually(lambda: server.metric("nv_inference_request_success", model="zeros") == 1)
+        server.terminate()
+        assert server.wait(25) == 0
+        if protocol == "grpc":
+            with pytest.raises(grpc.RpcError):
+                next(stream)
 
 
 def test_a_second_sigterm_ends_it_at_once(hearthd):

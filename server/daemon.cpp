@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -227,7 +229,11 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const config::Settings& se
     parts->poller = std::make_unique<RepositoryPoller>(parts->repository, options.roots,
                                                        std::chrono::duration<double>(settings.repository_poll_secs()));
   }
-  if (status.ok()) status = parts->repository.LoadAll([parts = parts.get()] { parts->loaded.set_value(); });
+  if (status.ok()) {
+    status = parts->repository.LoadAll([parts = parts.get()] { parts->loaded.set_value(); },
+                                       parts->poller == nullptr ? std::set<std::string>() : parts->poller->unsettled());
+  }
+  if (status.ok() && parts->poller != nullptr) parts->poller->Start();
   if (!status.ok()) {
     if (parts->ports != nullptr) parts->ports->Stop(std::chrono::system_clock::now());
     return status;
@@ -273,7 +279,11 @@ void Daemon::Stop() {
   parts.reflection.Shutdown();
   // Until then a call that comes hears that this server is unavailable; one that meets gRPC's shutdown is cancelled.
   parts.dispatcher.WaitUntilIdle(std::chrono::steady_clock::now() + grace);
-  parts.ports->Stop(end);
+  // What is left is for clients to do, who may be slow.
+  const auto sent =
+      std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::milliseconds>(
+                                             std::chrono::duration<double>(parts.settings.drain_send_seconds()));
+  parts.ports->Stop(std::min(end, sent));
   // A call's callback may still be on its way out of the dispatcher.
   parts.dispatcher.WaitUntilIdle(std::chrono::steady_clock::now() + std::chrono::hours(1));
   if (parts.access_log != nullptr) parts.access_log->Flush();

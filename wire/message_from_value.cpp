@@ -9,8 +9,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "jit/support/memory_account.h"
 #include "jit/support/text.h"
+#include "wire/conversion_check.h"
 #include "wire/dtypes.h"
 #include "wire/value_from_message.h"
 
@@ -30,7 +30,7 @@ class Writer {
     if (++values_ > ValueReader::kMostValues) {
       return Wrong(path, "is one of more than ", ValueReader::kMostValues, " values");
     }
-    if (values_ % 1024 == 0) MemoryAccount::CheckThread();
+    CheckConversionAt(values_);
     if (value.isNone()) {
       out.mutable_none();
     } else if (value.isTensor()) {

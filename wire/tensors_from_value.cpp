@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "jit/support/memory_account.h"
+#include "wire/conversion_check.h"
 #include "wire/dtypes.h"
 
 namespace hearth {
@@ -31,7 +31,7 @@ class Flattener {
   absl::Status Visit(const IValue& value, const std::string& path, int depth) {
     if (depth > kDeepest) return Refuse(path, absl::StrCat("nested deeper than ", kDeepest, " levels"));
     if (++parts_ > kMostParts) return Refuse(path, absl::StrCat("one of more than ", kMostParts, " parts"));
-    if (parts_ % 1024 == 0) MemoryAccount::CheckThread();
+    CheckConversionAt(parts_);
     if (value.isNone()) return AddNone(path);
     if (value.isTensor()) return VisitTensor(value.toTensor(), path);
     if (value.isInt()) return AddNumbers<int64_t>(path, {}, {value.toInt()});

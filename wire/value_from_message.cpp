@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "wire/bounded_dict.h"
+#include "wire/conversion_check.h"
 #include "wire/dtypes.h"
 
 namespace hearth {
@@ -214,7 +215,7 @@ class ValueReader::Visit {
   absl::Status CheckBounds() const {
     if (depth_ > kDeepestValue) return Wrong("is nested deeper than ", kDeepestValue, " levels");
     if (++reader_.values_ > kMostValues) return Wrong("is one of more than ", kMostValues, " values");
-    if (reader_.values_ % 1024 == 0) MemoryAccount::CheckThread();
+    CheckConversionAt(reader_.values_);
     return absl::OkStatus();
   }
 
@@ -534,6 +535,8 @@ absl::StatusOr<IValue> ValueReader::Read(const v1::Value& message, const c10::Ty
   return Visit(*this, message, name, 0).As(type);
 } catch (const std::bad_alloc&) {
   throw;
+} catch (const ConversionEnded&) {
+  throw;
 } catch (const std::exception& error) {
   // LibTorch refuses some values by throwing (a key that is not a number, memory that is not there).
   return absl::InvalidArgumentError(absl::StrCat(name, ": ", error.what()));
@@ -542,6 +545,8 @@ absl::StatusOr<IValue> ValueReader::Read(const v1::Value& message, const c10::Ty
 absl::StatusOr<IValue> ValueReader::ReadWithoutSchema(const v1::Value& message, const std::string& name) try {
   return Visit(*this, message, name, 0).Inferred(Visit::Leniency::kLenient);
 } catch (const std::bad_alloc&) {
+  throw;
+} catch (const ConversionEnded&) {
   throw;
 } catch (const std::exception& error) {
   return absl::InvalidArgumentError(absl::StrCat(name, ": ", error.what()));

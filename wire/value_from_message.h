@@ -37,7 +37,7 @@ namespace hearth {
 
 // Reads the values of one message, whose tensors' bytes are its payloads. Not thread-safe. Errors are kInvalidArgument,
 // name the part ("args[0]['boxes']") and say what was expected and what came; they are also given for values nested
-// deeper than kDeepestValue, and for more of them than kMostValues.
+// deeper than kDeepestValue, and for more of them than kMostValues. Throws what CheckConversion does.
 class ValueReader {
  public:
   static constexpr int kDeepestValue = 32;

@@ -11,6 +11,7 @@
 
 #include <cstring>
 
+#include "wire/conversion_check.h"
 #include "wire/message_from_value.h"
 #include "wire/value_from_message.h"
 
@@ -235,6 +236,42 @@ TEST(MessageFromValue, WhatHasNoFormIsRefusedByItsPlace) {
   EXPECT_THAT(error(at::ones(2).to_sparse()), HasSubstr("the result[1]: is a tensor of SparseCPUFloatType"));
   EXPECT_THAT(error(at::quantize_per_tensor(at::ones(2), 0.5, 0, at::kQInt8)), HasSubstr("the result[1]"));
   EXPECT_THAT(error("\xc3\x28"), HasSubstr("not UTF-8"));
+}
+
+// Says after so many questions that the conversion is not wanted.
+class WantedFor {
+ public:
+  explicit WantedFor(int questions) : left_(questions) {}
+  int left() const { return left_; }
+
+ private:
+  int left_;
+  ConversionScope scope_{[this] { return --left_ < 0 ? absl::CancelledError("no longer") : absl::OkStatus(); }};
+};
+
+TEST(ValueFromMessage, ALongConversionEndsWhenItIsNotWantedAnyMore) {
+  v1::Value message;
+  for (int i = 0; i < 100'000; ++i) message.mutable_list()->add_items()->set_int_value(i);
+  const auto read = [&] { return ValueReader({}).Read(message, Type("int[]"), "x"); };
+  {
+    const WantedFor all(1000);
+    EXPECT_TRUE(read().ok());
+    EXPECT_LT(all.left(), 1000 - 90);
+    const WantedFor few(3);
+    EXPECT_THROW((void)read(), ConversionEnded);
+    EXPECT_THROW((void)ValueReader({}).ReadWithoutSchema(message, "x"), ConversionEnded);
+    EXPECT_EQ(few.left(), -2);
+  }
+  EXPECT_TRUE(read().ok());
+}
+
+TEST(MessageFromValue, ALongConversionEndsWhenItIsNotWantedAnyMore) {
+  c10::List<int64_t> list;
+  for (int64_t i = 0; i < 100'000; ++i) list.push_back(i);
+  v1::Value message;
+  std::vector<at::Tensor> payloads;
+  const WantedFor few(3);
+  EXPECT_THROW((void)ValueToMessage(IValue(list), "x", message, payloads), ConversionEnded);
 }
 
 }  // namespace

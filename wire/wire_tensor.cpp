@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "wire/conversion_check.h"
 
 namespace hearth {
 namespace {
@@ -26,6 +27,7 @@ absl::StatusOr<std::vector<std::string>> ReadStrings(const RawBytes& bytes) {
       return Wrong("ends within element ", strings.size(), ", which should have ", length, " bytes; ",
                    whole.size() - at, " are left");
     }
+    CheckConversionAt(strings.size());
     strings.emplace_back(whole, at, length);
     at += length;
   }

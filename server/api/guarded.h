@@ -7,10 +7,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "jit/support/memory_account.h"
+#include "wire/conversion_check.h"
 
 namespace hearth::server {
 
-// The status that `work` returns, or one for what it throws: kResourceExhausted for memory, else kInternal.
+// The status that `work` returns, or one for what it throws: kResourceExhausted for memory, why a conversion was not
+// wanted any more, else kInternal.
 template <typename Work>
 absl::Status Guarded(Work work) {
   try {
@@ -19,6 +21,8 @@ absl::Status Guarded(Work work) {
     return absl::ResourceExhaustedError(absl::StrCat("the request ", error.what()));
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("the process has no memory for the request");
+  } catch (const ConversionEnded& error) {
+    return error.why();
   } catch (const std::exception& error) {
     return absl::InternalError(absl::StrCat("the request failed: ", error.what()));
   }

@@ -14,6 +14,7 @@
 #include "proto/hearth.pb.h"
 #include "server/api/slice_builder.h"
 #include "server/api/split_message.h"
+#include "wire/conversion_check.h"
 #include "wire/message_from_value.h"
 #include "wire/value_from_message.h"
 
@@ -122,6 +123,8 @@ absl::Status NativeTask::Encode(c10::IValue result, grpc::ByteBuffer& answer) tr
   builder.Take().Swap(&answer);
   return absl::OkStatus();
 } catch (const std::bad_alloc&) {
+  throw;
+} catch (const ConversionEnded&) {
   throw;
 } catch (const std::exception& error) {
   return absl::InternalError(absl::StrCat("the model's answer cannot be sent: ", error.what()));

@@ -8,6 +8,7 @@
 #include "jit/support/text.h"
 #include "server/api/guarded.h"
 #include "server/api/inflate.h"
+#include "wire/conversion_check.h"
 
 namespace hearth::server {
 namespace {
@@ -59,10 +60,10 @@ void RequestTask::Start(const grpc::ByteBuffer& message, std::optional<Clock::ti
     });
   }
   const bool is_short = CompressionOf(message) == Compression::kNone && IsShort(message);
-  if (status.ok() && is_short && ReadsHere()) return Run();
+  if (status.ok() && is_short && ReadsHere(message)) return Run(caller());
   if (status.ok()) {
     status = environment_.dispatcher.Post(is_short ? WorkLength::kShort : WorkLength::kLong,
-                                          [self = shared_from_this()] { self->Run(); });
+                                          [self = shared_from_this()] { self->Run(CallerThread::kOneOfMany); });
   }
   grpc::ByteBuffer no_answer;
   if (!status.ok()) Finish(std::move(status), no_answer);
@@ -79,15 +80,19 @@ absl::Status RequestTask::InflateMessage() {
   return status;
 }
 
-absl::StatusOr<DispatchedCall> RequestTask::PrepareCall() {
+absl::Status RequestTask::CheckWanted(const char* when) {
   {
     std::lock_guard lock(mutex_);
     if (cancelled_) return absl::CancelledError("the request was cancelled");
   }
-  if (deadline_ && *deadline_ <= Clock::now()) {
-    return absl::DeadlineExceededError("the request's deadline had passed before it was read");
-  }
+  if (!deadline_ || *deadline_ > Clock::now()) return absl::OkStatus();
+  return absl::DeadlineExceededError(absl::StrCat("the request's deadline had passed ", when));
+}
+
+absl::StatusOr<DispatchedCall> RequestTask::PrepareCall() {
+  if (absl::Status status = CheckWanted("before it was read"); !status.ok()) return status;
   absl::StatusOr<DispatchedCall> call = absl::UnknownError("not read");
+  const ConversionScope wanted([this] { return CheckWanted("before it was read to its end"); });
   const absl::Status status = Guarded([&] {
     if (absl::Status inflated = InflateMessage(); !inflated.ok()) return inflated;
     call = Prepare(*message_);
@@ -98,7 +103,7 @@ absl::StatusOr<DispatchedCall> RequestTask::PrepareCall() {
   return call;
 }
 
-void RequestTask::Run() {
+void RequestTask::Run(CallerThread caller) {
   auto call = PrepareCall();
   absl::Status status = call.status();
   {
@@ -111,6 +116,7 @@ void RequestTask::Run() {
 
   call->deadline = deadline_;
   call->bytes = record_.request_bytes;
+  call->caller = caller;
   call->memory = memory_;
   call->on_start = [this] { began_ = Clock::now().time_since_epoch().count(); };
   admitted_ = true;
@@ -158,6 +164,7 @@ void RequestTask::OnResult(absl::StatusOr<c10::IValue> result) {
   absl::Status status = result.status();
   if (status.ok()) {
     const MemoryAccount::Scope counting(memory_.get());
+    const ConversionScope wanted([this] { return CheckWanted("before its answer was written"); });
     status = Guarded([&] { return Encode(*std::move(result), answer); });
   }
   if (answer.Length() > kMostAnswerBytes) {

@@ -64,8 +64,10 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
  protected:
   // Whether to read the message takes little time: no more than to hand it to another thread and back.
   virtual bool IsShort(const grpc::ByteBuffer& message) const = 0;
-  // Whether the thread that calls Start reads what is short, and perhaps runs it.
-  virtual bool ReadsHere() const { return true; }
+  // Whether the thread that calls Start reads a message that is short, and perhaps runs what it asks for.
+  virtual bool ReadsHere(const grpc::ByteBuffer& /*message*/) const { return true; }
+  // What that thread is.
+  virtual CallerThread caller() const { return CallerThread::kOneOfMany; }
   // Reads the message: says what it is about with Identify, and gives the call that it asks for. May throw, as Encode.
   virtual absl::StatusOr<DispatchedCall> Prepare(const grpc::ByteBuffer& message) = 0;
   // Writes the answer to a call that went well. Its time counts as output time.
@@ -91,10 +93,12 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   using Clock = std::chrono::steady_clock;
 
   // What Start began: the message is read and its call dispatched.
-  void Run();
+  void Run(CallerThread caller);
   // If it came compressed.
   absl::Status InflateMessage();
   absl::StatusOr<DispatchedCall> PrepareCall();
+  // Why the request need not be gone on with: it was cancelled, or its deadline has passed `when`. Else OK.
+  absl::Status CheckWanted(const char* when);
   void OnResult(absl::StatusOr<c10::IValue> result);
   void Finish(absl::Status status, grpc::ByteBuffer& answer);
   void Report(const absl::Status& status, Clock::time_point now);

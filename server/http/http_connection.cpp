@@ -47,7 +47,7 @@ class HttpResponder::Pending {
   void Answer(HttpResponse response);
   void OnGone(std::function<void()> gone);
   void Gone();
-  // The handler has returned. What it answered meanwhile, on this thread, is sent without a way through the mailbox.
+  // What the handler has answered by now on the thread that called it: it is sent without a way through the mailbox.
   std::optional<HttpResponse> TakeAnswer();
 
  private:
@@ -57,7 +57,7 @@ class HttpResponder::Pending {
   bool answered_ = false;
   bool gone_ = false;
   std::function<void()> on_gone_;
-  std::thread::id handled_on_ = std::this_thread::get_id();  // until the handler has returned
+  std::thread::id handled_on_ = std::this_thread::get_id();  // until TakeAnswer
   std::optional<HttpResponse> answer_;
 };
 
@@ -273,13 +273,22 @@ void HttpConnection::Handle() {
   Enter(kHandling);
   const auto pending = std::make_shared<HttpResponder::Pending>(loop_.mailbox, weak_from_this());
   pending_ = pending;
-  const HttpResponder responder(pending);
+  last_request_ = loop_.clients.Note(last_request_, since_);
+  const HttpResponder responder(pending, loop_.threads.watched() && loop_.clients.few());
+  HttpRequest request = parser_.TakeRequest();
+  HttpHandler& handler = *loop_.handler;
+  LoopThreads& threads = loop_.threads;
+  const uint64_t loan = threads.Lend(since_, [self = shared_from_this(), pending] { self->Handled(*pending); });
   try {
-    loop_.handler->Handle(parser_.TakeRequest(), responder);
+    handler.Handle(std::move(request), responder);
   } catch (const std::exception& error) {
     responder.Answer(TextAnswer(500, error.what()));
   }
-  if (auto answer = pending->TakeAnswer()) return Send(*std::move(answer));
+  if (threads.TakeBack(loan)) Handled(*pending);
+}
+
+void HttpConnection::Handled(HttpResponder::Pending& pending) {
+  if (auto answer = pending.TakeAnswer()) return Send(*std::move(answer));
   WaitToRead();
 }
 

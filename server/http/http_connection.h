@@ -15,7 +15,7 @@
 
 namespace hearth::server {
 
-// Belongs to the server's thread.
+// Belongs to the server's thread, or to what that has lent.
 class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
   // With a context, the connection begins with a handshake of TLS.
@@ -45,6 +45,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void Process();
   bool TakeHead();
   void Handle();
+  // The handler has returned, or it takes long and the other thread has taken over.
+  void Handled(HttpResponder::Pending& pending);
   // Answers, and closes the connection behind that.
   void Refuse(HttpResponse response);
   void Send(HttpResponse response);
@@ -68,6 +70,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   bool close_ = false;
   bool head_only_ = false;
   size_t discarded_ = 0;
+  uint64_t last_request_ = 0;  // as ActiveClients counts them
   int64_t counted_body_ = 0;
   int64_t counted_unsent_ = 0;
   std::weak_ptr<HttpResponder::Pending> pending_;

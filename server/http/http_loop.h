@@ -1,5 +1,6 @@
-// What one HTTP port's thread has: the sockets' context, the connections by what they wait for, and what they all
-// share. For http_server.cpp and http_connection.cpp alone, which are all that includes Asio.
+// What the thread of an HTTP port that carries its connections has: the sockets' context, the connections by what they
+// wait for, and what they all share. For http_server.cpp and http_connection.cpp alone, which are all that includes
+// Asio.
 #pragma once
 
 #include <array>
@@ -16,11 +17,12 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "server/http/active_clients.h"
 #include "server/http/http_server.h"
+#include "server/http/loop_threads.h"
 #include "server/security/listening_sockets.h"
 #include "server/security/refusal_log.h"
 
@@ -46,7 +48,7 @@ struct Mailbox {
   }
 };
 
-// Belongs to the server's thread, as all of its members do.
+// Belongs to the server's thread, which is the one that carries (loop_threads.h), as all of its members do.
 class HttpServer::Loop {
  public:
   Loop(const Options& server_options, std::shared_ptr<HttpHandler> server_handler);
@@ -66,10 +68,12 @@ class HttpServer::Loop {
   const Options options;
   const std::shared_ptr<HttpHandler> handler;
   const int64_t most_connections;
-  asio::io_context context{1};
+  asio::io_context context{2};
+  LoopThreads threads;
   const std::shared_ptr<Mailbox> mailbox = std::make_shared<Mailbox>();
   std::array<Connections, kPhases> phases;
   std::vector<char> scratch = std::vector<char>(64 << 10);  // for what is read next
+  ActiveClients clients;
   int64_t unfinished_body_bytes = 0;
   int64_t unsent_bytes = 0;  // of answers that are being written
   bool draining = false;
@@ -89,10 +93,10 @@ class HttpServer::Loop {
   std::list<tcp::acceptor> acceptors_;
   asio::steady_timer accept_timer_{context};
   asio::steady_timer sweep_timer_{context};
+  bool running_ = false;
   bool stopping_ = false;
   bool drained_said_ = false;
   std::promise<void> drained_;
-  std::thread thread_;
 };
 
 }  // namespace hearth::server

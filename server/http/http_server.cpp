@@ -53,11 +53,12 @@ void HttpServer::Loop::Listen(ListeningSockets sockets) {
 void HttpServer::Loop::Run() {
   for (tcp::acceptor& acceptor : acceptors_) WaitToAccept(acceptor);
   Sweep();
-  thread_ = std::thread([this] { context.run(); });
+  running_ = true;
+  threads.Start([this] { return context.run_one() > 0; });
 }
 
 void HttpServer::Loop::Stop() {
-  if (!thread_.joinable()) return;
+  if (!running_) return;
   asio::post(context, [this] {
     // A sweep that is due already would not be cancelled.
     stopping_ = true;
@@ -70,7 +71,7 @@ void HttpServer::Loop::Stop() {
     std::lock_guard lock(mailbox->mutex);
     mailbox->context = nullptr;
   });
-  thread_.join();
+  threads.Join();
   if (!handshakes) return;
   handshakes->stop();
   handshakes->join();

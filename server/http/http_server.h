@@ -1,7 +1,8 @@
 // A port that speaks HTTP/1.1, made for many thousands of connections of which few do anything: one thread reads and
-// writes all of them, over Boost.Asio, and never waits for a client or for a handler. A connection that nobody answers
-// has no timer and no buffer of its own; what it may hold and how long it may take is in the options, and where the
-// most connections are open the one that waited for its client longest is closed for the next one.
+// writes all of them, over Boost.Asio, and never waits for a client; for a handler that lasts, another one takes over.
+// A connection that nobody answers has no timer and no buffer of its own; what it may hold and how long it may take is
+// in the options, and where the most connections are open the one that waited for its client longest is closed for the
+// next one.
 #pragma once
 
 #include <chrono>
@@ -28,13 +29,18 @@ class HttpResponder {
   // Has `gone` called, once, if the client hangs up before the answer; at once if it has. From the server's thread, so
   // it must not block. An answer makes it void.
   void OnGone(std::function<void()> gone) const;
+  // Whether Handle is to do, where it is called, what is expected to take no longer than a hand-over to another thread:
+  // no other clients wait at the same time, and should it last, another thread carries the connections meanwhile.
+  bool may_work_here() const { return may_work_here_; }
 
  private:
   friend class HttpConnection;
   class Pending;
-  explicit HttpResponder(std::shared_ptr<Pending> pending) : pending_(std::move(pending)) {}
+  HttpResponder(std::shared_ptr<Pending> pending, bool may_work_here)
+      : pending_(std::move(pending)), may_work_here_(may_work_here) {}
 
   std::shared_ptr<Pending> pending_;
+  bool may_work_here_;
 };
 
 // What is to become of a request whose header is there and whose body is not.
@@ -44,8 +50,9 @@ struct HttpAdmission {
   std::optional<HttpResponse> refusal = std::nullopt;  // the answer, if the body is not wanted at all
 };
 
-// Called on the server's thread, so it must not block: what takes time answers later from a thread of its own. What it
-// throws becomes status 500.
+// Called on the server's thread, so it must not block: what takes time answers later from a thread of its own. A Handle
+// that lasts all the same is left to itself: another thread carries the connections then (loop_threads.h), and calls
+// the handler meanwhile. What it throws becomes status 500.
 class HttpHandler {
  public:
   virtual ~HttpHandler() = default;

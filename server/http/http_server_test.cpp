@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "server/http/active_clients.h"
 
 namespace hearth::server {
 namespace {
@@ -290,6 +291,73 @@ TEST(HttpServer, AnAnswerMayComeLaterAndFromAnyThread) {
     responder.Answer({.body = "second"});
   }).join();
   EXPECT_THAT(client.ReadUntil(""), EndsWith("\r\n\r\nfirst"));
+}
+
+// Lasts at /lasts until the test lets it go on; elsewhere says whether it may work where it is called.
+class LastingHandler : public HttpHandler {
+ public:
+  HttpAdmission Admit(const HttpRequest&) override { return {.max_body_bytes = 1 << 20}; }
+
+  void Handle(HttpRequest request, HttpResponder responder) override {
+    if (request.path == "/lasts") {
+      began_.set_value();
+      go_on_.get_future().wait();
+    }
+    responder.Answer({.body = absl::StrCat(request.path, responder.may_work_here() ? " may work" : " must not work")});
+  }
+
+  void WaitUntilItLasts() { began_.get_future().wait(); }
+  void GoOn() { go_on_.set_value(); }
+
+ private:
+  std::promise<void> began_, go_on_;
+};
+
+TEST(HttpServer, AHandlerThatLastsKeepsNobodyElseWaiting) {
+  const auto handler = std::make_shared<LastingHandler>();
+  const auto server = StartEcho(Local(), handler);
+  Client before(server->port()), lasts(server->port());
+  do before.Send(kGet);
+  while (!before.ReadUntil(" work").ends_with("may work"));  // until the other thread is there
+
+  lasts.Send("GET /lasts HTTP/1.1\r\nHost: h\r\n\r\n");
+  handler->WaitUntilItLasts();
+  EXPECT_THAT(Exchange(server->port(), kGetAndClose), EndsWith("/a must not work"));
+  before.Send(kGet);
+  EXPECT_THAT(before.ReadUntil(" work"), EndsWith("/a must not work"));
+  handler->GoOn();
+  EXPECT_THAT(lasts.ReadUntil(" work"), EndsWith("/lasts may work"));
+  lasts.Send(kGet);
+  EXPECT_THAT(lasts.ReadUntil(" work"), HasSubstr("/a "));
+}
+
+TEST(HttpServer, ManyClientsThatTakeTurnsAreNoReasonToWorkHere) {
+  ActiveClients clients;
+  auto now = ActiveClients::Clock::now();
+  std::vector<uint64_t> last(16);
+  const auto rounds = [&](size_t count, std::chrono::microseconds gap) {
+    for (size_t i = 0; i < 100 * count; ++i) last[i % count] = clients.Note(last[i % count], now += gap);
+    return clients.few();
+  };
+  EXPECT_TRUE(rounds(1, std::chrono::microseconds(30)));
+  EXPECT_TRUE(rounds(4, std::chrono::microseconds(30)));
+  EXPECT_FALSE(rounds(16, std::chrono::microseconds(30)));
+  EXPECT_TRUE(rounds(16, std::chrono::microseconds(300)));
+  EXPECT_FALSE(rounds(16, std::chrono::microseconds(30)));
+  EXPECT_TRUE(rounds(1, std::chrono::microseconds(30)));
+}
+
+TEST(HttpServer, AClientMayHangUpAndTheServerEndWhileAHandlerLasts) {
+  const auto handler = std::make_shared<LastingHandler>();
+  auto server = StartEcho(Local(), handler);
+  {
+    Client lasts(server->port());
+    lasts.Send("GET /lasts HTTP/1.1\r\nHost: h\r\n\r\n");
+    handler->WaitUntilItLasts();
+  }
+  std::thread end([&] { server.reset(); });
+  handler->GoOn();
+  end.join();
 }
 
 TEST(HttpServer, AHandlerHearsThatItsClientHungUp) {

@@ -3,9 +3,16 @@
 #include <utility>
 
 namespace hearth::server {
+namespace {
 
-ChangeTracker::ChangeTracker(const Stamps& loaded) {
-  for (const auto& [name, stamp] : loaded) models_.emplace(name, Model{stamp, stamp});
+// No model's stamp, nor that of one which is gone.
+constexpr const char* kNothing = "nothing";
+
+}  // namespace
+
+ChangeTracker::ChangeTracker(const Stamps& seen, const std::set<std::string>& unsettled) {
+  for (const auto& [name, stamp] : seen) models_.emplace(name, Model{stamp, stamp});
+  for (const std::string& name : unsettled) models_[name].loaded = kNothing;
 }
 
 std::vector<std::string> ChangeTracker::Look(const Stamps& now) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,9 @@ class ChangeTracker {
  public:
   using Stamps = std::map<std::string, std::string>;  // by model; one that is not there has none
 
-  // `loaded`: of what is loaded, or is being loaded.
-  explicit ChangeTracker(const Stamps& loaded);
+  // `seen`: of what lies there, which is loaded or being loaded, but for the models that are `unsettled`: perhaps
+  // somebody still writes to these. Each of them comes in some look, also if it is gone by then.
+  explicit ChangeTracker(const Stamps& seen, const std::set<std::string>& unsettled = {});
 
   // The models that are settled and not what was loaded, those that are gone included; they count as loaded then.
   std::vector<std::string> Look(const Stamps& now);

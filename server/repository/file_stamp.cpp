@@ -36,6 +36,31 @@ std::string StampModel(const fs::path& folder) {
   return absl::StrJoin(parts, "\n");
 }
 
+// Writing, renaming and linking all count; copying an older time of change to a file does, too.
+bool HasChangedSince(const fs::path& path, std::chrono::system_clock::time_point then) {
+  struct stat entry;
+  if (stat(path.c_str(), &entry) != 0) return false;
+  const auto changed = std::chrono::seconds(entry.st_ctim.tv_sec) + std::chrono::nanoseconds(entry.st_ctim.tv_nsec);
+  return changed >= then.time_since_epoch();
+}
+
+// Of a folder and what lies in it, not in its folders.
+bool FolderHasChangedSince(const fs::path& folder, std::chrono::system_clock::time_point then) {
+  if (HasChangedSince(folder, then)) return true;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (HasChangedSince(it->path(), then)) return true;
+  }
+  return false;
+}
+
+bool ModelHasChangedSince(const fs::path& folder, std::chrono::system_clock::time_point then) {
+  const std::vector<int64_t> versions = ListVersions(folder);
+  return FolderHasChangedSince(folder, then) || std::ranges::any_of(versions, [&](int64_t version) {
+           return FolderHasChangedSince(folder / std::to_string(version), then);
+         });
+}
+
 }  // namespace
 
 std::string FileStamp(const fs::path& file) {
@@ -55,6 +80,19 @@ absl::StatusOr<std::map<std::string, std::string>> StampModels(const std::vector
     for (const std::string& name : *names) absl::StrAppend(&stamps[name], StampModel(root / name), "\n");
   }
   return stamps;
+}
+
+std::set<std::string> ModelsChangedSince(const std::vector<fs::path>& roots,
+                                         std::chrono::system_clock::time_point then) {
+  std::set<std::string> changed;
+  for (const fs::path& root : roots) {
+    const auto names = ListModels(root);
+    if (!names.ok()) continue;
+    for (const std::string& name : *names) {
+      if (ModelHasChangedSince(root / name, then)) changed.insert(name);
+    }
+  }
+  return changed;
 }
 
 }  // namespace hearth::server

@@ -2,8 +2,10 @@
 // read directories; thread-safe.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,5 +20,9 @@ std::string FileStamp(const std::filesystem::path& file);
 // The stamps of all files that loading a model may read, by model: those in its folder and in its versions' folders.
 // kNotFound if a root cannot be read: nothing is known of its models then.
 absl::StatusOr<std::map<std::string, std::string>> StampModels(const std::vector<std::filesystem::path>& roots);
+
+// The models of which one of these files or folders has changed since then, by the file system's clock.
+std::set<std::string> ModelsChangedSince(const std::vector<std::filesystem::path>& roots,
+                                         std::chrono::system_clock::time_point then);
 
 }  // namespace hearth::server

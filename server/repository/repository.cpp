@@ -108,7 +108,7 @@ absl::StatusOr<std::set<std::string>> Repository::ModelsOfStart() const {
   return names;
 }
 
-absl::Status Repository::LoadAll(std::function<void()> done) {
+absl::Status Repository::LoadAll(std::function<void()> done, const std::set<std::string>& later) {
   const auto found = ModelsOfStart();
   if (!found.ok()) return found.status();
   const std::set<std::string>& names = *found;
@@ -132,14 +132,37 @@ absl::Status Repository::LoadAll(std::function<void()> done) {
   auto left = std::make_shared<std::atomic<size_t>>(names.size());
   for (const std::string& name : names) {
     const bool announced = BeginLoad(name);
-    loader_->Post(name, LoadJob(name, {}, announced, [left, finish](const absl::Status&) {
-                    if (left->fetch_sub(1) == 1) finish();
-                  }));
+    const Done loaded = [left, finish](const absl::Status&) {
+      if (left->fetch_sub(1) == 1) finish();
+    };
+    if (later.contains(name)) {
+      std::unique_lock lock(mutex_);
+      later_.emplace(name, loaded);
+    } else {
+      loader_->Post(name, LoadJob(name, {}, announced, loaded));
+    }
   }
   return absl::OkStatus();
 }
 
-void Repository::StopLoading() { stop_.request_stop(); }
+Repository::Done Repository::TakeLater(const std::string& name) {
+  std::unique_lock lock(mutex_);
+  const auto found = later_.find(name);
+  if (found == later_.end()) return nullptr;
+  Done done = std::move(found->second);
+  later_.erase(found);
+  return done;
+}
+
+void Repository::StopLoading() {
+  stop_.request_stop();
+  std::map<std::string, Done> later;
+  {
+    std::unique_lock lock(mutex_);
+    later.swap(later_);
+  }
+  for (const auto& [name, done] : later) loader_->Post(name, LoadJob(name, {}, /*announced=*/true, done));
+}
 
 absl::Status Repository::CheckControl() const {
   if (options_.control == ModelControl::kAll || options_.control == ModelControl::kExplicit) return absl::OkStatus();
@@ -168,7 +191,25 @@ void Repository::Load(const std::string& name, std::optional<std::string> config
 }
 
 void Repository::Refresh(const std::string& name, Done done) {
-  if (FindFolder(name).status().code() == absl::StatusCode::kNotFound) {
+  const Done later = TakeLater(name);
+  const bool is_gone = FindFolder(name).status().code() == absl::StatusCode::kNotFound;
+  if (later != nullptr && is_gone) {
+    loader_->Post(name, UnloadJob(name, [this, name, later, done = std::move(done)](const absl::Status& status) {
+                    EndLoad(name);
+                    later(status);
+                    done(status);
+                  }));
+    return;
+  }
+  if (later != nullptr) {
+    loader_->Post(name,
+                  LoadJob(name, {}, /*announced=*/true, [later, done = std::move(done)](const absl::Status& status) {
+                    later(status);
+                    done(status);
+                  }));
+    return;
+  }
+  if (is_gone) {
     loader_->Post(name, UnloadJob(name, std::move(done)));
     return;
   }

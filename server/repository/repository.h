@@ -91,7 +91,8 @@ class Repository {
 
   // Loads the models of the start; `done` is called when each has been loaded or has failed. kNotFound, at once, if a
   // root cannot be read; kInvalidArgument for a name that no model can have.
-  absl::Status LoadAll(std::function<void()> done);
+  // Those that are `later` are loaded when Refresh is called for them.
+  absl::Status LoadAll(std::function<void()> done, const std::set<std::string>& later = {});
   // `config_json` takes the place of config.pbtxt. `done` is called from a loading thread, with OK if every chosen
   // version serves; or before Load returns, with kResourceExhausted if too many loads wait, kInvalidArgument for a name
   // that no model can have, kUnavailable if clients may not load (ModelControl).
@@ -162,6 +163,8 @@ class Repository {
   // Counts a load of a model that is known, and says whether it is.
   bool BeginLoad(const std::string& name);
   void EndLoad(const std::string& name);
+  // Of a model of the start that waits: what to call when it has been loaded. Null of any other.
+  Done TakeLater(const std::string& name);
   // Makes an entry for a load of a model that was not known. Not if it is nowhere on disk (`found`): clients may ask
   // for any number of names.
   bool Announce(const std::string& name, const absl::Status& found);
@@ -197,6 +200,7 @@ class Repository {
 
   mutable std::shared_mutex mutex_;
   std::map<std::string, Entry> entries_;
+  std::map<std::string, Done> later_;  // models of the start that wait for Refresh, which count as loading
   bool started_ = false;
 
   std::stop_source stop_;  // of all loads

@@ -1,5 +1,6 @@
 #include "server/repository/repository_poller.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -8,6 +9,8 @@
 
 namespace hearth::server {
 namespace {
+
+constexpr std::chrono::duration<double> kSettling = std::chrono::seconds(2);
 
 spdlog::logger& PollerLog() {
   static spdlog::logger& log = LoggerOf("repository/poller");
@@ -21,8 +24,18 @@ RepositoryPoller::RepositoryPoller(Repository& repository, std::vector<std::file
     : repository_(repository),
       roots_(std::move(roots)),
       interval_(interval),
-      tracker_(StampModels(roots_).value_or(ChangeTracker::Stamps())),
-      thread_([this] { Run(); }) {}
+      settling_(std::min(interval, kSettling)),
+      unsettled_(ModelsChangedSince(
+          roots_, std::chrono::system_clock::now() - std::chrono::duration_cast<std::chrono::nanoseconds>(settling_))),
+      waiting_(unsettled_),
+      tracker_(StampModels(roots_).value_or(ChangeTracker::Stamps()), unsettled_) {}
+
+void RepositoryPoller::Start() {
+  for (const std::string& name : unsettled_) {
+    PollerLog().info("model {} has just been written to, and is loaded when that has ended", name);
+  }
+  thread_ = std::thread([this] { Run(); });
+}
 
 RepositoryPoller::~RepositoryPoller() {
   {
@@ -30,12 +43,12 @@ RepositoryPoller::~RepositoryPoller() {
     stopping_ = true;
   }
   stopped_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void RepositoryPoller::Run() {
   std::unique_lock lock(mutex_);
-  while (!stopped_.wait_for(lock, interval_, [this] { return stopping_; })) {
+  while (!stopped_.wait_for(lock, waiting_.empty() ? interval_ : settling_, [this] { return stopping_; })) {
     lock.unlock();
     try {
       Look();
@@ -54,7 +67,7 @@ void RepositoryPoller::Look() {
     return;
   }
   for (const std::string& name : tracker_.Look(*stamps)) {
-    PollerLog().info("the files of model {} have changed", name);
+    if (waiting_.erase(name) == 0) PollerLog().info("the files of model {} have changed", name);
     // The repository logs what becomes of it.
     repository_.Refresh(name, [](const absl::Status&) {});
   }

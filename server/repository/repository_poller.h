@@ -7,6 +7,8 @@
 #include <condition_variable>
 #include <filesystem>
 #include <mutex>
+#include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -17,9 +19,14 @@ namespace hearth::server {
 
 class RepositoryPoller {
  public:
-  // What lies in the roots now counts as loaded: make the poller before Repository::LoadAll. `repository` outlives it.
+  // What lies in the roots now counts as loaded, but for unsettled(): make the poller before Repository::LoadAll.
+  // `repository` outlives it.
   RepositoryPoller(Repository& repository, std::vector<std::filesystem::path> roots,
                    std::chrono::duration<double> interval);
+  // The models that somebody may still have been writing to, which are for Repository::LoadAll to leave to this.
+  const std::set<std::string>& unsettled() const { return unsettled_; }
+  // After LoadAll. Begins to look, more often than told to until no model is unsettled.
+  void Start();
   // Looks no more; does not wait for loads.
   ~RepositoryPoller();
 
@@ -30,6 +37,10 @@ class RepositoryPoller {
   Repository& repository_;
   const std::vector<std::filesystem::path> roots_;
   const std::chrono::duration<double> interval_;
+  // How long nobody may have written to a model that is to be loaded at the start.
+  const std::chrono::duration<double> settling_;
+  const std::set<std::string> unsettled_;
+  std::set<std::string> waiting_;  // of these
   ChangeTracker tracker_;
   bool readable_ = true;  // at the last look
   std::mutex mutex_;

@@ -38,14 +38,18 @@ class RepositoryPollerTest : public ::testing::Test {
     std::ofstream(root_ / path) << text;
   }
 
-  void Start() {
+  void Start(std::chrono::duration<double> interval = std::chrono::milliseconds(5)) {
     repository_ = std::make_unique<Repository>(
         Repository::Options{.roots = {root_}, .control = ModelControl::kPoll}, runtime_,
         [](const Model&, const inference::ModelConfig&) { return std::make_unique<const CallOfNothing>(); }, [] {});
-    poller_ = std::make_unique<RepositoryPoller>(*repository_, std::vector{root_}, std::chrono::milliseconds(5));
-    std::promise<void> loaded;
-    ASSERT_TRUE(repository_->LoadAll([&] { loaded.set_value(); }).ok());
-    loaded.get_future().wait();
+    poller_ = std::make_unique<RepositoryPoller>(*repository_, std::vector{root_}, interval);
+    ASSERT_TRUE(repository_->LoadAll([this] { loaded_.set_value(); }, poller_->unsettled()).ok());
+    poller_->Start();
+  }
+
+  void StartAndWait() {
+    Start();
+    loaded_.get_future().wait();
   }
 
   std::string Answer(const std::string& name) {
@@ -67,11 +71,12 @@ class RepositoryPollerTest : public ::testing::Test {
   FakeRuntime runtime_;
   std::unique_ptr<Repository> repository_;
   std::unique_ptr<RepositoryPoller> poller_;
+  std::promise<void> loaded_;  // whatever lay there at the start
 };
 
 TEST_F(RepositoryPollerTest, ModelsAndVersionsComeChangeAndGo) {
   Put("m/1/model.pt", "ok one");
-  Start();
+  StartAndWait();
   EXPECT_EQ(Answer("m"), "one");
   Put("n/1/model.pt", "ok new");
   Await("n", "new");
@@ -89,7 +94,7 @@ TEST_F(RepositoryPollerTest, ModelsAndVersionsComeChangeAndGo) {
 
 TEST_F(RepositoryPollerTest, ALoadThatFailsLeavesWhatServesAndTheNextOneFollows) {
   Put("m/1/model.pt", "ok one");
-  Start();
+  StartAndWait();
   Put("m/2/model.pt", "bad half");
   Put("n/1/model.pt", "ok after");
   Await("n", "after");
@@ -100,7 +105,7 @@ TEST_F(RepositoryPollerTest, ALoadThatFailsLeavesWhatServesAndTheNextOneFollows)
 
 TEST_F(RepositoryPollerTest, WhatTheOldVersionAnswersIsAnsweredWhileTheNewOneLoads) {
   Put("m/1/model.pt", "ok one");
-  Start();
+  StartAndWait();
   const ServablePtr held = *repository_->Find("m", "");
   Put("m/1/model.pt", "ok other");
   Await("m", "other");
@@ -109,7 +114,7 @@ TEST_F(RepositoryPollerTest, WhatTheOldVersionAnswersIsAnsweredWhileTheNewOneLoa
 
 TEST_F(RepositoryPollerTest, ARootThatCannotBeReadForAWhileChangesNothing) {
   Put("m/1/model.pt", "ok one");
-  Start();
+  StartAndWait();
   const fs::path aside = root_.string() + ".aside";
   fs::rename(root_, aside);
   // Long enough for several looks; the answer may not change in any.
@@ -121,6 +126,30 @@ TEST_F(RepositoryPollerTest, ARootThatCannotBeReadForAWhileChangesNothing) {
   Put("n/1/model.pt", "ok new");
   Await("n", "new");
   EXPECT_EQ(Answer("m"), "one");
+}
+
+TEST_F(RepositoryPollerTest, WhatIsBeingWrittenAtTheStartIsLoadedWhenItIsWhole) {
+  Put("m/1/model.pt", "bad half");
+  Put("gone/1/model.pt", "bad half");
+  // Its files were written less than so long ago, and are changed before the first look.
+  Start(std::chrono::milliseconds(500));
+  EXPECT_EQ(poller_->unsettled(), (std::set<std::string>{"gone", "m"}));
+  EXPECT_EQ(Answer("m"), "model 'm' is loading");
+  EXPECT_FALSE(repository_->AllReady());
+  Put("m/1/model.pt", "ok whole");
+  fs::remove_all(root_ / "gone");
+  loaded_.get_future().wait();
+  EXPECT_EQ(Answer("m"), "whole");
+  EXPECT_EQ(Answer("gone"), "model 'gone' is unloaded");
+  EXPECT_THAT(repository_->Failures(), testing::IsEmpty());
+}
+
+TEST_F(RepositoryPollerTest, AnEndBeforeWhatIsBeingWrittenIsWholeIsNotWaitedFor) {
+  Put("m/1/model.pt", "bad half");
+  Start(std::chrono::hours(1));
+  poller_.reset();
+  repository_->StopLoading();
+  loaded_.get_future().wait();
 }
 
 }  // namespace

@@ -55,6 +55,8 @@ struct Servable {
   uint64_t weight_bytes = 0;
   // Runs since the last one that was not short; see Dispatcher.
   mutable std::atomic<int> short_runs{0};
+  // Requests that were quick with their answers, less what slow ones cost; likewise.
+  mutable std::atomic<int> quick_requests{0};
 };
 
 using ServablePtr = std::shared_ptr<const Servable>;

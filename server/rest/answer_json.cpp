@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "jit/support/memory_account.h"
 #include "jit/support/text.h"
 #include "server/api/slice_builder.h"
 #include "server/rest/json_writer.h"
+#include "wire/conversion_check.h"
 
 namespace hearth::server {
 namespace {
@@ -48,7 +48,7 @@ void AppendNumbers(std::string& out, const at::Tensor& tensor) {
   const T* const values = static_cast<const T*>(tensor.const_data_ptr());
   const int64_t count = tensor.numel();
   for (int64_t i = 0; i < count; ++i) {
-    if (i % 4096 == 0) MemoryAccount::CheckThread();
+    CheckConversionAt(static_cast<size_t>(i));
     if (i > 0) out += ',';
     if constexpr (std::is_same_v<T, bool>) {
       out += values[i] ? "true" : "false";
@@ -96,7 +96,9 @@ absl::Status WriteData(JsonWriter& writer, JsonText& out, const WireTensor& outp
   WriteKey(writer, "data");
   if (output.datatype->is_bytes()) {
     writer.StartArray();
+    size_t written = 0;
     for (const std::string& element : output.strings) {
+      CheckConversionAt(++written);
       if (!IsUtf8(element)) return CannotSend(output, "has an element that is not UTF-8 and");
       WriteText(writer, element);
     }

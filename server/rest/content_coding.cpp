@@ -15,8 +15,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "jit/support/memory_account.h"
 #include "server/api/inflate.h"
+#include "wire/conversion_check.h"
 
 namespace hearth::server {
 namespace {
@@ -138,7 +138,7 @@ absl::StatusOr<grpc::Slice> Decode(ContentCoding coding, const grpc::Slice& byte
     std::memcpy(whole.end(), slice.begin(), slice.size());
     whole.Grow(slice.size());
   }
-  MemoryAccount::CheckThread();
+  CheckConversion();
   return whole.Take();
 }
 
@@ -153,7 +153,7 @@ grpc::ByteBuffer Encode(ContentCoding coding, const grpc::ByteBuffer& bytes) {
       if (out.room() == 0) {
         encoded.push_back(out.Take());
         out = Buffer(kStep);
-        MemoryAccount::CheckThread();
+        CheckConversion();
       }
       const size_t room = out.room();
       stream.next_out = reinterpret_cast<Bytef*>(out.end());

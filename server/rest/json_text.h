@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "wire/conversion_check.h"
 
 namespace hearth::server {
 
@@ -47,14 +48,14 @@ class Handler {
 
   bool too_deep() const { return depth_ > kDeepestJson; }
 
-  bool Null() { return events_.Null(); }
-  bool Bool(bool value) { return events_.Bool(value); }
-  bool RawNumber(const char* text, rapidjson::SizeType size, bool) { return events_.Number({text, size}); }
-  bool String(const char* text, rapidjson::SizeType size, bool) { return events_.String({text, size}); }
+  bool Null() { return Count(), events_.Null(); }
+  bool Bool(bool value) { return Count(), events_.Bool(value); }
+  bool RawNumber(const char* text, rapidjson::SizeType size, bool) { return Count(), events_.Number({text, size}); }
+  bool String(const char* text, rapidjson::SizeType size, bool) { return Count(), events_.String({text, size}); }
   bool Key(const char* text, rapidjson::SizeType size, bool) { return events_.Key({text, size}); }
-  bool StartObject() { return ++depth_ <= kDeepestJson && events_.StartObject(); }
+  bool StartObject() { return Count(), ++depth_ <= kDeepestJson && events_.StartObject(); }
   bool EndObject(rapidjson::SizeType) { return --depth_, events_.EndObject(); }
-  bool StartArray() { return ++depth_ <= kDeepestJson && events_.StartArray(stream_.Tell() - 1); }
+  bool StartArray() { return Count(), ++depth_ <= kDeepestJson && events_.StartArray(stream_.Tell() - 1); }
   bool EndArray(rapidjson::SizeType) { return --depth_, events_.EndArray(stream_.Tell()); }
 
   // Never called: numbers come as they are written.
@@ -66,8 +67,11 @@ class Handler {
 
  private:
   Events& events_;
+  void Count() { CheckConversionAt(++values_); }
+
   const rapidjson::MemoryStream& stream_;
   int depth_ = 0;
+  size_t values_ = 0;
 };
 
 }  // namespace json_internal
@@ -79,7 +83,7 @@ class Handler {
 //
 // where an array's text is [begin, end) and views last until the call returns. An event that returns false ends the
 // reading. kInvalidArgument for what is no JSON, is not UTF-8 or nests deeper than kDeepestJson; kCancelled if an event
-// returned false, for the caller to say why.
+// returned false, for the caller to say why. Throws what CheckConversion does.
 template <typename Events>
 absl::Status ReadJson(std::string_view text, Events& events) {
   constexpr unsigned kFlags =

@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/rest/http_status.h"
-#include "server/rest/rest_path.h"
 
 namespace hearth::server {
 namespace {
@@ -17,15 +16,14 @@ HttpResponse ReadyAnswer(bool ready, std::string_view why_not) {
 
 }  // namespace
 
-bool ProbeHandler::Knows(const std::string& path) {
+bool ProbeHandler::Knows(const std::string& path, const std::optional<RestPath>& known) {
   if (path == "/metrics") return true;
-  const std::optional<RestPath> known = ParseRestPath(path);
   return known && (known->resource == Resource::kServerLive || known->resource == Resource::kServerReady ||
                    known->resource == Resource::kModelReady);
 }
 
 HttpAdmission ProbeHandler::Admit(const HttpRequest& head) {
-  if (!Knows(head.path)) {
+  if (!Knows(head.path, ParseRestPath(head.path))) {
     return {.refusal = ErrorAnswer(404, absl::StrCat("there is nothing at ", head.path))};
   }
   if (head.method == "GET" || head.method == "HEAD") return {};

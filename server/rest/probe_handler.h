@@ -4,10 +4,14 @@
 
 #include <prometheus/collectable.h>
 
+#include <optional>
+#include <string>
+
 #include "server/api/readiness.h"
 #include "server/http/http_server.h"
 #include "server/repository/repository.h"
 #include "server/rest/metrics_page.h"
+#include "server/rest/rest_path.h"
 
 namespace hearth::server {
 
@@ -17,8 +21,8 @@ class ProbeHandler : public HttpHandler {
   ProbeHandler(const Repository& repository, const Readiness& readiness, const prometheus::Collectable& metrics)
       : repository_(repository), readiness_(readiness), page_(metrics) {}
 
-  // Whether the path is one of those above.
-  static bool Knows(const std::string& path);
+  // Whether the path is one of those above; `known` is what ParseRestPath says of it.
+  static bool Knows(const std::string& path, const std::optional<RestPath>& known);
 
   HttpAdmission Admit(const HttpRequest& head) override;
   void Handle(HttpRequest request, HttpResponder responder) override;

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "jit/support/memory_account.h"
 #include "server/rest/json_text.h"
+#include "wire/conversion_check.h"
 #include "wire/wire_tensor.h"
 
 namespace hearth::server {
@@ -204,6 +205,16 @@ TEST(InferRequestJson, EmptyArraysInContentsTakeNoMemory) {
   const MemoryAccount::Scope counting(&account);
   EXPECT_THAT(Elements<float>(json), ElementsAre(1));
   account.Check();
+}
+
+TEST(InferRequestJson, LongTextsAreReadNoFurtherThanTheyAreWanted) {
+  std::string numbers = "[0";
+  for (int i = 1; i < 100'000; ++i) numbers += ",0";
+  int asked = 0;
+  const ConversionScope scope([&] { return ++asked > 3 ? absl::CancelledError("no longer") : absl::OkStatus(); });
+  EXPECT_THROW((void)Read(Input("FP32", "[100000]", numbers + "]")), ConversionEnded);
+  EXPECT_THROW((void)Read(absl::StrCat(R"({"unknown":)", numbers, "]}")), ConversionEnded);
+  EXPECT_EQ(asked, 5);
 }
 
 }  // namespace

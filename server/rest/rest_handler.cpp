@@ -110,8 +110,8 @@ std::string IndexJson(const inference::RepositoryIndexResponse& response) {
 }  // namespace
 
 HttpAdmission RestHandler::Admit(const HttpRequest& head) {
-  if (ProbeHandler::Knows(head.path)) return probes_->Admit(head);
   const std::optional<RestPath> path = ParseRestPath(head.path);
+  if (ProbeHandler::Knows(head.path, path)) return probes_->Admit(head);
   if (!path) return {.refusal = ErrorAnswer(404, absl::StrCat("there is nothing at ", head.path))};
   if (!Allows(path->resource, head.method)) {
     const char* const allowed = AllowedMethods(path->resource);
@@ -136,10 +136,10 @@ HttpAdmission RestHandler::Admit(const HttpRequest& head) {
 }
 
 void RestHandler::Handle(HttpRequest request, HttpResponder responder) {
-  if (ProbeHandler::Knows(request.path)) return probes_->Handle(std::move(request), std::move(responder));
-  const RestPath path = *ParseRestPath(request.path);
-  if (path.resource == Resource::kInfer) return Infer(std::move(request), path, std::move(responder));
-  CallMethod(std::move(request), path, std::move(responder));
+  const std::optional<RestPath> path = ParseRestPath(request.path);
+  if (ProbeHandler::Knows(request.path, path)) return probes_->Handle(std::move(request), std::move(responder));
+  if (path->resource == Resource::kInfer) return Infer(std::move(request), *path, std::move(responder));
+  CallMethod(std::move(request), *path, std::move(responder));
 }
 
 void RestHandler::Infer(HttpRequest request, const RestPath& path, HttpResponder responder) {
@@ -150,7 +150,8 @@ void RestHandler::Infer(HttpRequest request, const RestPath& path, HttpResponder
   auto head = ReadHead(request, path);
   if (!head.ok()) return responder.Answer(ErrorAnswer(head.status()));
   const auto call = std::make_shared<Call>();
-  call->task = std::make_shared<RestInferTask>(environment_, *std::move(head), environment_.max_request_bytes);
+  call->task = std::make_shared<RestInferTask>(environment_, *std::move(head), environment_.max_request_bytes,
+                                               responder.may_work_here());
   call->message = MessageOf(request.body);
   responder.OnGone([task = std::weak_ptr<RestInferTask>(call->task)] {
     if (const auto running = task.lock()) running->Cancel();

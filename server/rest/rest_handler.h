@@ -1,7 +1,8 @@
 // The Open Inference Protocol over HTTP, with Triton's extensions: reads what a path asks for, has the method of the
-// service (inference_methods.h) or the inference (rest_infer_task.h) do it, and writes its answer as JSON. Only probes
-// are answered on HTTP's thread. Inferences and loads, whose bodies may be large, are read on threads of the runtime's
-// pool; other requests, which wait for no model that runs, on a thread of their own.
+// service (inference_methods.h) or the inference (rest_infer_task.h) do it, and writes its answer as JSON. HTTP's
+// thread answers probes, reads inferences with little JSON, and runs those of models that are quicker than a hand-over
+// (dispatcher.h). Other inferences and loads, whose bodies may be large, are read on threads of the runtime's pool;
+// other requests, which wait for no model that runs, on a thread of their own.
 #pragma once
 
 #include <memory>

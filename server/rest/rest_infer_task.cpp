@@ -9,11 +9,22 @@
 #include "server/rest/http_status.h"
 
 namespace hearth::server {
+namespace {
+
+// The most JSON that HTTP's thread reads itself.
+constexpr size_t kReadHere = 4 << 10;
+
+}  // namespace
 
 bool RestInferTask::IsReadQuickly(const grpc::ByteBuffer& message) const {
   const size_t size = message.Length();
   return head_.body.coding == ContentCoding::kIdentity && size <= kShortMessage &&
          head_.body.json_size.value_or(size) <= kShortFields;
+}
+
+bool RestInferTask::ReadsHere(const grpc::ByteBuffer& message) const {
+  return may_work_here_ && head_.body.json_size.value_or(message.Length()) <= kReadHere &&
+         head_.answer_coding == ContentCoding::kIdentity;
 }
 
 absl::StatusOr<InferRequestMessage> RestInferTask::Read(const grpc::ByteBuffer& message,

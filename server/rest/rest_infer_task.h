@@ -21,22 +21,24 @@ struct RestInferHead {
 
 class RestInferTask final : public InferTask {
  public:
-  // A body that is encoded may have `most_bytes` when it is decoded.
-  RestInferTask(const RequestEnvironment& environment, RestInferHead head, size_t most_bytes)
-      : InferTask(environment), head_(std::move(head)), most_bytes_(most_bytes) {}
+  // A body that is encoded may have `most_bytes` when it is decoded. See HttpResponder for `may_work_here`.
+  RestInferTask(const RequestEnvironment& environment, RestInferHead head, size_t most_bytes, bool may_work_here)
+      : InferTask(environment), head_(std::move(head)), most_bytes_(most_bytes), may_work_here_(may_work_here) {}
 
   // The answer as HTTP carries it, from what Done was given; it keeps the task until it is sent.
   HttpResponse MakeAnswer(const absl::Status& status, grpc::ByteBuffer& answer);
 
  private:
   bool IsReadQuickly(const grpc::ByteBuffer& message) const override;
-  // HTTP's thread carries all connections: it parses nothing, and runs no model.
-  bool ReadsHere() const override { return false; }
+  // HTTP's thread carries all connections: it reads only what takes less time than to hand it over.
+  bool ReadsHere(const grpc::ByteBuffer& message) const override;
+  CallerThread caller() const override { return CallerThread::kOnlyOne; }
   absl::StatusOr<InferRequestMessage> Read(const grpc::ByteBuffer& message, google::protobuf::Arena& arena) override;
   absl::Status Write(const AnswerHeader& header, std::vector<AnswerOutput> outputs, grpc::ByteBuffer& answer) override;
 
   const RestInferHead head_;
   const size_t most_bytes_;
+  const bool may_work_here_;
   std::vector<std::pair<std::string, bool>> binary_outputs_;  // in the order of the request
   bool binary_by_default_ = false;
   size_t json_size_ = 0;  // of an answer that has more behind it; else 0

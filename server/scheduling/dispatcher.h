@@ -7,7 +7,7 @@
 //
 // A small request of a model whose last runs were all very short is run on the calling thread, if the runtime knows
 // that it cannot take long for reasons of its own (no loops): handing it to another thread and back would cost more
-// than the run itself. Thread-safe.
+// than the run itself. Where that thread has no like, the answers must have been quick, too. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -40,12 +40,19 @@ struct DispatcherOptions {
 // Of work for a request: whether it takes longer than handing it to another thread and back.
 enum class WorkLength : uint8_t { kShort, kLong };
 
+// What the thread that dispatches a call does else.
+enum class CallerThread : uint8_t {
+  kOneOfMany,  // others like it go on meanwhile
+  kOnlyOne,    // others wait for it
+};
+
 struct DispatchedCall {
   std::string method = "forward";
   Arguments args;
   KeywordArguments kwargs;
   std::optional<std::chrono::steady_clock::time_point> deadline;
   size_t bytes = 0;  // of the request
+  CallerThread caller = CallerThread::kOneOfMany;
   // See CallOptions::memory.
   std::shared_ptr<MemoryAccount> memory;
   // Called when a thread takes the call up; see CallOptions::on_start.

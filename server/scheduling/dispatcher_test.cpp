@@ -191,5 +191,37 @@ TEST_F(DispatcherTest, OnlySmallRequestsOfAModelThatHasLongBeenQuickMayRunOnThei
   EXPECT_EQ(servable_->short_runs, 0);
 }
 
+TEST_F(DispatcherTest, AThreadThatOthersWaitForRunsModelsWhoseAnswersAreQuick) {
+  Dispatcher dispatcher({}, RunHere);
+  servable_->short_runs = 16;
+  const auto allowed = [&](size_t bytes) {
+    DispatchedCall call;
+    call.bytes = bytes;
+    call.caller = CallerThread::kOnlyOne;
+    EXPECT_TRUE(Dispatch(dispatcher, std::move(call)).ok());
+    EXPECT_TRUE(Drained(dispatcher));
+    return static_cast<const FakeModel&>(*servable_->model).allowed_here();
+  };
+  servable_->quick_requests = 15;
+  EXPECT_FALSE(allowed(100));
+  servable_->quick_requests = 16;
+  EXPECT_TRUE(allowed(100));
+  servable_->quick_requests = 16;
+  EXPECT_FALSE(allowed(1 << 20));
+
+  const auto after = [&](std::chrono::milliseconds run) {
+    servable_->quick_requests = 32;
+    gate_.Shut();
+    EXPECT_TRUE(Dispatch(dispatcher).ok());
+    std::this_thread::sleep_for(run);
+    gate_.Open();
+    EXPECT_TRUE(Drained(dispatcher));
+    return servable_->quick_requests.load();
+  };
+  // One that is slow for once costs as many as eight quick ones give, or all if it is slow by orders of magnitude.
+  EXPECT_LE(after(std::chrono::milliseconds(1)), 24);
+  EXPECT_EQ(after(std::chrono::milliseconds(10)), 0);
+}
+
 }  // namespace
 }  // namespace hearth::server
