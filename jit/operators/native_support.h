@@ -95,6 +95,7 @@ std::span<const NativeEntry> IntoMemoryNatives();
 std::span<const NativeEntry> LinearNatives();
 std::span<const NativeEntry> CellNatives();
 std::span<const NativeEntry> ConvolutionNatives();
+std::span<const NativeEntry> AttentionNatives();
 std::span<const NativeEntry> EmbeddingNatives();
 std::span<const NativeEntry> PoolingNatives();
 std::span<const NativeEntry> RecurrenceNatives();

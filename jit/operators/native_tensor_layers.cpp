@@ -36,7 +36,6 @@
 #include <ATen/ops/mm_ops.h>
 #include <ATen/ops/pad_ops.h>
 #include <ATen/ops/pixel_shuffle_ops.h>
-#include <ATen/ops/scaled_dot_product_attention_ops.h>
 #include <ATen/ops/softmax_ops.h>
 #include <ATen/ops/upsample_bilinear2d_ops.h>
 #include <ATen/ops/upsample_nearest2d_ops.h>
@@ -87,7 +86,6 @@ constexpr NativeEntry kEntries[] = {
     OP(adaptive_max_pool2d),
     OP(softmax_int),
     OP(log_softmax_int),
-    OP(scaled_dot_product_attention),
     OP(pad),
     OP(constant_pad_nd),
     OP(upsample_nearest2d_vec),

@@ -1,0 +1,170 @@
+// Attention of plain floats as one loop that keeps its scores to itself (kernels/attention.h). What is not plain, has
+// values of another width than its keys, or too few queries, goes LibTorch's way.
+#include <ATen/EmptyTensor.h>
+#include <ATen/ExpandUtils.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/scaled_dot_product_attention_ops.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "jit/kernels/attention.h"
+#include "jit/kernels/target.h"
+#include "jit/operators/native_support.h"
+#include "jit/operators/native_thunk.h"
+#include "jit/operators/plain_tensor.h"
+
+namespace hearth::native {
+namespace {
+
+enum AttentionOperand : size_t { kQuery, kKey, kValue, kMask, kDropout, kCausal, kScale, kRepeatsHeads };
+
+// Multiplications that a thread does at least.
+constexpr int64_t kLeastAttentionWork = int64_t{1} << 19;
+constexpr int64_t kWidestHead = 512;
+// Of queries: with fewer of them most lanes of a vector would be idle.
+constexpr int64_t kFewestQueries = 8;
+
+// Tokens one after the other of one head of one sequence, whatever lies between them.
+bool HasAdjacentNumbers(const at::Tensor& tensor) { return tensor.strides().back() == 1; }
+
+// Whether queries, keys and values are what LibTorch's own fused attention takes, or matrices one after the other.
+bool SuitsAttention(NativeArguments in) {
+  if (!in[kQuery].isTensor() || !in[kKey].isTensor() || !in[kValue].isTensor()) return false;
+  const at::Tensor &query = in[kQuery].toTensor(), &key = in[kKey].toTensor(), &value = in[kValue].toTensor();
+  if (!IsPlainFloat(query) || !IsPlainFloat(key) || !IsPlainFloat(value)) return false;
+  const auto rank = static_cast<size_t>(query.dim());
+  if ((rank != 3 && rank != 4) || key.sizes() != value.sizes() || key.sizes().size() != rank) return false;
+  if (key.sizes().slice(0, rank - 2) != query.sizes().slice(0, rank - 2)) return false;
+  if (key.sizes().back() != query.sizes().back() || query.numel() == 0 || key.numel() == 0) return false;
+  if (query.sizes().back() > kWidestHead || query.sizes()[rank - 2] < kFewestQueries) return false;
+  return HasAdjacentNumbers(query) && HasAdjacentNumbers(key) && HasAdjacentNumbers(value);
+}
+
+bool SuitsAsMask(const IValue& operand, const at::Tensor& query, const at::Tensor& key) {
+  if (operand.isNone()) return true;
+  const at::Tensor& mask = operand.toTensor();
+  const bool is_bool = mask.defined() && mask.scalar_type() == at::kBool && mask.is_cpu() &&
+                       mask.layout() == at::kStrided && IsWithin(mask.key_set(), query.key_set());
+  if (!is_bool && !IsPlainFloat(mask)) return false;
+  const auto rank = static_cast<size_t>(query.dim());
+  if (mask.dim() != 2 && mask.sizes().size() != rank) return false;
+  const auto fits = [](int64_t size, int64_t all) { return size == 1 || size == all; };
+  const size_t of_mask = mask.sizes().size();
+  if (!fits(mask.sizes()[of_mask - 2], query.sizes()[rank - 2])) return false;
+  if (!fits(mask.sizes()[of_mask - 1], key.sizes()[rank - 2])) return false;
+  for (size_t i = 0; i + 2 < of_mask; ++i) {
+    if (!fits(mask.sizes()[i], query.sizes()[i])) return false;
+  }
+  return true;
+}
+
+// Where head `number` begins.
+int64_t HeadOffset(const at::Tensor& tensor, int64_t rank, int64_t number, c10::IntArrayRef heads) {
+  const int64_t missing = rank - tensor.dim();
+  int64_t offset = 0;
+  for (int64_t i = rank - 3; i >= 0; --i) {
+    const int64_t index = number % heads[static_cast<size_t>(i)];
+    number /= heads[static_cast<size_t>(i)];
+    if (i < missing) continue;
+    const auto at = static_cast<size_t>(i - missing);
+    if (tensor.sizes()[at] != 1) offset += index * tensor.strides()[at];
+  }
+  return offset;
+}
+
+// In the order of the queries, as LibTorch's fused attention gives it, or matrices one after the other.
+at::Tensor AttentionMemory(const at::Tensor& query) {
+  if (query.dim() == 3) return at::Tensor(at::detail::empty_cpu(query.sizes(), at::kFloat));
+  return at::Tensor(at::detail::empty_strided_cpu(query.sizes(),
+                                                  query.is_non_overlapping_and_dense()
+                                                      ? query.strides().vec()
+                                                      : at::infer_dense_strides(query.sizes(), query.strides()),
+                                                  at::kFloat));
+}
+
+struct FreeAligned {
+  void operator()(float* memory) const { ::operator delete[](memory, std::align_val_t{64}); }
+};
+
+at::Tensor PlainAttention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const IValue& masks,
+                          bool causal, double scale) {
+  const auto rank = static_cast<size_t>(query.dim());
+  at::Tensor result = AttentionMemory(query);
+  kernels::AttentionHead head{.queries = query.sizes()[rank - 2],
+                              .keys = key.sizes()[rank - 2],
+                              .width = query.sizes()[rank - 1],
+                              .query = query.const_data_ptr<float>(),
+                              .key = key.const_data_ptr<float>(),
+                              .value = value.const_data_ptr<float>(),
+                              .result = result.mutable_data_ptr<float>(),
+                              .query_stride = query.strides()[rank - 2],
+                              .key_stride = key.strides()[rank - 2],
+                              .value_stride = value.strides()[rank - 2],
+                              .result_stride = result.strides()[rank - 2],
+                              .scale = static_cast<float>(scale),
+                              .causal = causal};
+  const at::Tensor* const mask = masks.isNone() ? nullptr : &masks.toTensor();
+  if (mask != nullptr) {
+    const size_t of_mask = mask->sizes().size();
+    const auto stride = [&](size_t i) { return mask->sizes()[i] == 1 ? 0 : mask->strides()[i]; };
+    head.kind =
+        mask->scalar_type() == at::kBool ? kernels::AttentionHead::Mask::kKept : kernels::AttentionHead::Mask::kAdded;
+    head.mask = mask->const_data_ptr();
+    head.mask_query_stride = stride(of_mask - 2);
+    head.mask_key_stride = stride(of_mask - 1);
+  }
+  const c10::IntArrayRef heads = query.sizes().slice(0, rank - 2);
+  const int64_t blocks = kernels::AttentionBlocks(head.queries);
+  const auto attend = [&](int64_t begin, int64_t end) {
+    const std::unique_ptr<float, FreeAligned> scratch(static_cast<float*>(::operator new[](
+        static_cast<size_t>(kernels::AttentionScratch(head.width)) * sizeof(float), std::align_val_t{64})));
+    for (int64_t i = begin; i < end; ++i) {
+      const auto offset = [&](const at::Tensor& tensor) {
+        return HeadOffset(tensor, static_cast<int64_t>(rank), i / blocks, heads);
+      };
+      kernels::AttentionHead one = head;
+      one.query += offset(query);
+      one.key += offset(key);
+      one.value += offset(value);
+      one.result += offset(result);
+      if (mask != nullptr) {
+        one.mask = static_cast<const char*>(head.mask) + offset(*mask) * static_cast<int64_t>(mask->element_size());
+      }
+      kernels::AttendBlock(one, i % blocks, scratch.get());
+    }
+  };
+  const int64_t count = query.numel() / (head.queries * head.width) * blocks;
+  const int64_t work = (head.queries + blocks - 1) / blocks * head.keys * head.width * 2;
+  at::parallel_for(0, count, std::max<int64_t>(kLeastAttentionWork / work, 1), attend);
+  return result;
+}
+
+// scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0,
+//  bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor
+void Attention(NativeArguments in, IValue* out) {
+  const bool suits = kernels::HasAvx512() && SuitsAttention(in) && NoModeSeesOperators() &&
+                     SuitsAsMask(in[kMask], in[kQuery].toTensor(), in[kKey].toTensor()) &&
+                     in[kDropout].toDouble() == 0 && !in[kRepeatsHeads].toBool() &&
+                     !(in[kCausal].toBool() && !in[kMask].isNone());
+  if (!suits) {
+    EntryOf<at::_ops::scaled_dot_product_attention>().function(in, out);
+    return;
+  }
+  const at::Tensor& query = in[kQuery].toTensor();
+  const double scale =
+      in[kScale].isNone() ? 1 / std::sqrt(static_cast<double>(query.sizes().back())) : in[kScale].toDouble();
+  *out = PlainAttention(query, in[kKey].toTensor(), in[kValue].toTensor(), in[kMask], in[kCausal].toBool(), scale);
+}
+
+constexpr NativeEntry kEntries[] = {{"aten::scaled_dot_product_attention", Attention}};
+
+}  // namespace
+
+std::span<const NativeEntry> AttentionNatives() { return kEntries; }
+
+}  // namespace hearth::native
