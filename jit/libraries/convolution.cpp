@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "jit/kernels/depthwise.h"
 #include "jit/libraries/onednn.h"
+#include "jit/support/denormals.h"
 
 namespace hearth::libraries {
 namespace {
@@ -62,6 +64,12 @@ bool IsOfSinglePixels(const Convolution& convolution) {
          are(settings.stride, 1) && are(settings.padding, 0);
 }
 
+// Whether every channel has a kernel of its own.
+bool IsDepthwise(const Convolution& convolution) {
+  const at::Tensor& weight = convolution.weight();
+  return weight.size(1) == 1 && weight.size(0) == convolution.settings().groups && weight.size(0) > 1;
+}
+
 at::Tensor ChannelsLast(at::IntArrayRef sizes) {
   return at::detail::empty_cpu(sizes, at::kFloat, std::nullopt, std::nullopt, std::nullopt,
                                at::MemoryFormat::ChannelsLast);
@@ -92,6 +100,9 @@ std::shared_ptr<const WeightForm> Convolution::FormFor(at::IntArrayRef sizes) co
   if (IsOfSinglePixels(*this)) {
     if (auto panels = PanelForm()) return panels;
   }
+  if (IsDepthwise(*this)) {
+    if (auto kernels = DepthwiseForm()) return kernels;
+  }
   const memory::desc any(WeightSizes(*this), memory::data_type::f32, memory::format_tag::any);
   try {
     const Descriptor made = Describe(*this, sizes, ResultSizes(sizes), any, /*has_bias=*/true, "");
@@ -106,12 +117,20 @@ const PackedWeight* Convolution::Panels(std::string_view epilogue) const {
   return found == packed_.end() || !KernelEpilogueOf(epilogue) ? nullptr : &*found;
 }
 
+const PackedWeight* Convolution::Kernels(at::IntArrayRef sizes, std::string_view epilogue) const {
+  const auto found =
+      std::ranges::find_if(packed_, [](const PackedWeight& packed) { return packed.form->is_depthwise; });
+  if (found == packed_.end() || !KernelEpilogueOf(epilogue)) return nullptr;
+  const auto has_some = [](int64_t size) { return size > 0; };
+  return std::ranges::all_of(sizes, has_some) && std::ranges::all_of(ResultSizes(sizes), has_some) ? &*found : nullptr;
+}
+
 void Convolution::Prepare(at::IntArrayRef sizes, bool has_bias, std::string_view epilogue) const {
-  if (Panels(epilogue) == nullptr) Prepared(sizes, has_bias, epilogue);
+  if (Panels(epilogue) == nullptr && Kernels(sizes, epilogue) == nullptr) Prepared(sizes, has_bias, epilogue);
 }
 
 bool Convolution::IsPrepared(at::IntArrayRef sizes, bool has_bias, std::string_view epilogue) const {
-  return Panels(epilogue) != nullptr ||
+  return Panels(epilogue) != nullptr || Kernels(sizes, epilogue) != nullptr ||
          primitives_->Find({sizes, has_bias, epilogue, at::get_num_threads()}) != nullptr;
 }
 
@@ -128,7 +147,7 @@ std::optional<PreparedPrimitive> Convolution::Make(at::IntArrayRef sizes, bool h
       std::ranges::any_of(result, [](int64_t size) { return size <= 0; }))
     return {};
   for (size_t i = 0; i < packed_.size(); ++i) {
-    if (packed_[i].form->has_panels) continue;
+    if (packed_[i].form->has_panels || packed_[i].form->is_depthwise) continue;
     const Descriptor made = Describe(*this, sizes, result, packed_[i].form->form, has_bias, epilogue);
     if (made.get(true) == nullptr) continue;
     return PreparedPrimitive{.primitive = dnnl::convolution_forward(made),
@@ -185,12 +204,45 @@ void Convolution::ComputePixels(const PackedWeight& panels, const at::Tensor& in
                      .slope = following.slope});
 }
 
+void Convolution::ComputeChannels(const PackedWeight& packed, const at::Tensor& input, const at::Tensor* bias,
+                                  std::string_view epilogue, at::Tensor& result) const {
+  const at::Tensor dense = input.contiguous(at::MemoryFormat::ChannelsLast);
+  const at::Tensor dense_bias = bias == nullptr ? at::Tensor() : bias->contiguous();
+  const KernelEpilogue following = *KernelEpilogueOf(epilogue);
+  const auto side = [&](size_t i) {
+    const auto dimension = static_cast<int64_t>(i) + 2;
+    return kernels::DepthwiseSide{input.size(dimension), weight_.size(dimension), result.size(dimension),
+                                  settings_.stride[i],   settings_.padding[i],    settings_.dilation[i]};
+  };
+  const kernels::Depthwise convolution{.images = input.size(0),
+                                       .channels = input.size(1),
+                                       .height = side(0),
+                                       .width = side(1),
+                                       .input = dense.const_data_ptr<float>(),
+                                       .packed = packed.numbers.const_data_ptr<float>(),
+                                       .bias = bias == nullptr ? nullptr : dense_bias.const_data_ptr<float>(),
+                                       .result = result.mutable_data_ptr<float>(),
+                                       .adds = following.adds,
+                                       .activation = following.activation,
+                                       .slope = following.slope};
+  const kernels::DepthwiseParts parts(convolution, at::get_num_threads());
+  at::parallel_for(0, parts.count(), 1, [&](int64_t begin, int64_t end) {
+    const DenormalsAreZero fast;
+    parts.Compute(begin, end);
+  });
+}
+
 at::Tensor Convolution::Run(const at::Tensor& input, const at::Tensor* bias, std::string_view epilogue) const {
   TORCH_CHECK(!Adds(epilogue), "a convolution that adds has a tensor to add to");
   Check(input, bias);
   if (const PackedWeight* panels = Panels(epilogue)) {
     at::Tensor result = ChannelsLast(ResultSizes(input.sizes()));
     ComputePixels(*panels, input, bias, epilogue, result);
+    return result;
+  }
+  if (const PackedWeight* kernels = Kernels(input.sizes(), epilogue)) {
+    at::Tensor result = ChannelsLast(ResultSizes(input.sizes()));
+    ComputeChannels(*kernels, input, bias, epilogue, result);
     return result;
   }
   const auto prepared = Prepared(input.sizes(), bias != nullptr, epilogue);
@@ -214,6 +266,10 @@ void Convolution::RunOnto(at::Tensor& onto, const at::Tensor& input, const at::T
               "not a tensor that the convolution can be added to");
   if (const PackedWeight* panels = Panels(epilogue)) {
     ComputePixels(*panels, input, bias, epilogue, onto);
+    return;
+  }
+  if (const PackedWeight* kernels = Kernels(input.sizes(), epilogue)) {
+    ComputeChannels(*kernels, input, bias, epilogue, onto);
     return;
   }
   const auto prepared = Prepared(input.sizes(), bias != nullptr, epilogue);

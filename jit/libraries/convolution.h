@@ -1,7 +1,8 @@
 // A convolution of images whose weight is known and packed. Convolutions of single pixels are products of matrices,
-// which kernels of hearth's own compute for any sizes (kernels/product.h), where the processor has what these need.
-// Others are planned with oneDNN: its primitives are made for the sizes that are known beforehand, and for others at
-// their first call. What the library has no good code for, or not for a weight in these forms, goes to LibTorch.
+// which kernels of hearth's own compute for any sizes (kernels/product.h), where the processor has what these need; so
+// are depthwise ones (kernels/depthwise.h). Others are planned with oneDNN: its primitives are made for the sizes that
+// are known beforehand, and for others at their first call. What the library has no good code for, or not for a weight
+// in these forms, goes to LibTorch.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -67,6 +68,10 @@ class Convolution : public torch::CustomClassHolder {
   const PackedWeight* Panels(std::string_view epilogue) const;
   void ComputePixels(const PackedWeight& panels, const at::Tensor& input, const at::Tensor* bias,
                      std::string_view epilogue, at::Tensor& result) const;
+  // The weight as the kernels of the channels; null where the call is not computed with these.
+  const PackedWeight* Kernels(at::IntArrayRef sizes, std::string_view epilogue) const;
+  void ComputeChannels(const PackedWeight& packed, const at::Tensor& input, const at::Tensor* bias,
+                       std::string_view epilogue, at::Tensor& result) const;
   void Compute(const PreparedPrimitive& prepared, const at::Tensor& input, const at::Tensor* bias,
                at::Tensor& result) const;
   at::Tensor RunByLibTorch(const at::Tensor& input, const at::Tensor* bias) const;

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "jit/kernels/target.h"
+
 namespace hearth::libraries {
 namespace {
 
@@ -25,7 +27,8 @@ const std::vector<Layer> kLayers = {
     {{8, 3, 3, 3}, 1, 1, 1, 1},   {{16, 8, 1, 1}, 0, 1, 1, 1},  {{64, 32, 3, 3}, 1, 2, 1, 1},
     {{32, 1, 3, 3}, 1, 1, 1, 32}, {{32, 1, 5, 5}, 2, 2, 1, 32}, {{6, 1, 3, 3}, 1, 1, 1, 3},
     {{24, 4, 3, 3}, 1, 1, 1, 2},  {{8, 3, 3, 3}, 2, 1, 2, 1},   {{5, 7, 1, 1}, 0, 2, 1, 1},
-    {{96, 16, 1, 1}, 0, 1, 1, 1},
+    {{96, 16, 1, 1}, 0, 1, 1, 1}, {{40, 1, 7, 7}, 3, 1, 1, 40}, {{20, 1, 3, 3}, 2, 1, 2, 20},
+    {{3, 1, 4, 4}, 1, 3, 1, 3},
 };
 
 at::Tensor Expected(const Layer& layer, const at::Tensor& input, const at::Tensor& weight,
@@ -97,6 +100,18 @@ TEST(ConvolutionTest, AddsWhatIsThere) {
   }
 }
 
+TEST(ConvolutionTest, DepthwiseOnesNeedNoPreparation) {
+  if (!kernels::HasAvx512()) GTEST_SKIP() << "this processor has no AVX-512";
+  const Layer layer{{24, 1, 3, 3}, 1, 1, 1, 24};
+  const auto planned = Planned(layer, at::randn(layer.weight), {{1, 24, 14, 10}});
+  EXPECT_TRUE(planned->IsPrepared({1, 24, 9, 11}, true, "silu"));
+  EXPECT_FALSE(planned->IsPrepared({1, 24, 0, 11}, true, "silu"));
+  // The kernel is larger than what there is of an image.
+  const Layer large{{24, 1, 5, 5}, 0, 1, 1, 24};
+  EXPECT_ANY_THROW(
+      Planned(large, at::randn(large.weight), {{1, 24, 9, 9}})->Run(at::randn({1, 24, 4, 9}), nullptr, ""));
+}
+
 // Without a weight in any form, and with one that no primitive wants for these sizes.
 TEST(ConvolutionTest, WithoutCodeOfTheLibrarysLibTorchComputesIt) {
   const Layer& layer = kLayers[2];
@@ -110,20 +125,21 @@ TEST(ConvolutionTest, WithoutCodeOfTheLibrarysLibTorchComputesIt) {
 }
 
 TEST(ConvolutionTest, ANanAndZeroStayWhatTheyAre) {
-  const Layer layer{{16, 16, 1, 1}, 0, 1, 1, 1};
-  const at::Tensor weight = at::full(layer.weight, 0.0), input = at::full({1, 16, 4, 4}, 0.0);
-  const auto planned = Planned(layer, weight, {input.sizes()});
-  ASSERT_EQ(planned->forms(), 1u);
-  for (const auto& [epilogue, function] : kActivations) {
-    const at::Tensor nan = at::full({16}, std::numeric_limits<float>::quiet_NaN());
-    EXPECT_TRUE(planned->Run(input, &nan, epilogue).isnan().all().item<bool>()) << epilogue;
-  }
-  for (const float number :
-       {-3.0f, -0.0f, 1e-30f, -std::numeric_limits<float>::max(), std::numeric_limits<float>::infinity()}) {
-    const at::Tensor bias = at::full({16}, number);
-    const at::Tensor result = planned->Run(input, &bias, "relu");
-    EXPECT_TRUE(at::equal(result, at::relu(bias).reshape({1, 16, 1, 1}).expand_as(result))) << number;
-    EXPECT_FALSE(result.signbit().any().item<bool>()) << number;
+  for (const Layer& layer : {Layer{{16, 16, 1, 1}, 0, 1, 1, 1}, Layer{{16, 1, 3, 3}, 1, 1, 1, 16}}) {
+    const at::Tensor weight = at::full(layer.weight, 0.0), input = at::full({1, 16, 4, 4}, 0.0);
+    const auto planned = Planned(layer, weight, {input.sizes()});
+    ASSERT_EQ(planned->forms(), 1u);
+    for (const auto& [epilogue, function] : kActivations) {
+      const at::Tensor nan = at::full({16}, std::numeric_limits<float>::quiet_NaN());
+      EXPECT_TRUE(planned->Run(input, &nan, epilogue).isnan().all().item<bool>()) << epilogue;
+    }
+    for (const float number :
+         {-3.0f, -0.0f, 1e-30f, -std::numeric_limits<float>::max(), std::numeric_limits<float>::infinity()}) {
+      const at::Tensor bias = at::full({16}, number);
+      const at::Tensor result = planned->Run(input, &bias, "relu");
+      EXPECT_TRUE(at::equal(result, at::relu(bias).reshape({1, 16, 1, 1}).expand_as(result))) << number;
+      EXPECT_FALSE(result.signbit().any().item<bool>()) << number;
+    }
   }
 }
 

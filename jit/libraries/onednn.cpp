@@ -66,6 +66,12 @@ std::shared_ptr<const WeightForm> PanelForm() {
   return form;
 }
 
+std::shared_ptr<const WeightForm> DepthwiseForm() {
+  if (!kernels::HasAvx512()) return nullptr;
+  static const auto form = std::make_shared<const WeightForm>(WeightForm{{}, "depthwise", false, true});
+  return form;
+}
+
 void MultiplyOnThreads(const kernels::Product& product) {
   const kernels::ProductParts parts(product, at::get_num_threads());
   at::parallel_for(0, parts.count(), 1, [&](int64_t begin, int64_t end) {

@@ -32,15 +32,19 @@ dnnl::primitive_attr AttributesOf(std::string_view epilogue);
 dnnl::memory::desc DenseForm(at::IntArrayRef sizes, dnnl::memory::format_tag tag);
 
 struct WeightForm {
-  dnnl::memory::desc form;  // the library's; empty of panels
-  std::string text;         // of two forms, the same if and only if they are
-  bool has_panels = false;  // as kernels/product.h packs a matrix, of [inner, columns] or of a convolution of pixels
+  dnnl::memory::desc form;    // the library's; empty of panels
+  std::string text;           // of two forms, the same if and only if they are
+  bool has_panels = false;    // as kernels/product.h packs a matrix, of [inner, columns] or of a convolution of pixels
+  bool is_depthwise = false;  // as kernels/depthwise.h packs a kernel for each channel
 };
 // Null of one that no text tells from others.
 std::shared_ptr<const WeightForm> MakeWeightForm(const dnnl::memory::desc& form);
 
 // The form with panels; null where the processor lacks what those are for.
 std::shared_ptr<const WeightForm> PanelForm();
+
+// The form for convolutions with a kernel for each channel; null where the processor lacks what those are for.
+std::shared_ptr<const WeightForm> DepthwiseForm();
 
 // What a kernel of hearth's own computes after a product.
 struct KernelEpilogue {

@@ -15,6 +15,7 @@
 #include <functional>
 #include <limits>
 
+#include "jit/kernels/depthwise.h"
 #include "jit/libraries/onednn.h"
 
 namespace hearth::libraries {
@@ -99,11 +100,22 @@ at::Tensor PackPanels(const at::Tensor& weight) {
   return packed;
 }
 
+// Of [channels, 1, height, width].
+at::Tensor PackKernels(const at::Tensor& weight) {
+  TORCH_CHECK(weight.dim() == 4 && weight.size(1) == 1, "not the weight of a depthwise convolution");
+  const int64_t channels = weight.size(0), height = weight.size(2), width = weight.size(3);
+  at::Tensor packed = at::empty({kernels::DepthwisePackedSize(channels, height, width)}, at::kFloat);
+  kernels::PackDepthwise(weight.const_data_ptr<float>(), channels, height, width, weight.stride(0), weight.stride(2),
+                         weight.stride(3), packed.mutable_data_ptr<float>());
+  return packed;
+}
+
 }  // namespace
 
 at::Tensor Pack(const at::Tensor& weight, const WeightForm& form) {
   const at::NoGradGuard no_gradients;
   if (form.has_panels) return PackPanels(weight);
+  if (form.is_depthwise) return PackKernels(weight);
   const dnnl::memory::dims strides(weight.strides().begin(), weight.strides().end());
   // With groups the form has one dimension more than the weight, which the first one is split into.
   dnnl::memory::dims sizes = form.form.get_dims(), from = strides;
