@@ -14,7 +14,6 @@
 namespace hearth::kernels {
 namespace {
 
-constexpr int64_t kLanes = 16;
 constexpr int64_t kMostQueryVectors = 4;
 constexpr int64_t kKeysOfBlock = 128;
 

@@ -11,7 +11,6 @@
 namespace hearth::kernels {
 namespace {
 
-constexpr int64_t kLanes = 16;  // floats of a vector
 // Channels that are computed together; the last ones of a number that is no multiple may be one vector.
 constexpr int64_t kChannelsOfPanel = 2 * kLanes;
 constexpr int64_t kMostPixels = 7;

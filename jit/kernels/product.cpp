@@ -14,7 +14,6 @@
 namespace hearth::kernels {
 namespace {
 
-constexpr int64_t kWidth = 16;  // floats of a vector
 constexpr int64_t kMostRows = 14;
 // Of the left-hand side, what is kept in a processor's own cache while all panels pass by.
 constexpr int64_t kBlockFloats = int64_t{1} << 16;
@@ -59,7 +58,7 @@ void ComputeTile(const Tile& tile) {
     for (int chain = 0; chain < kChains; ++chain) {
       __m512 right[kVectors];
 #pragma GCC unroll 16
-      for (int i = 0; i < kVectors; ++i) right[i] = _mm512_loadu_ps(panel + i * kWidth);
+      for (int i = 0; i < kVectors; ++i) right[i] = _mm512_loadu_ps(panel + i * kLanes);
 #pragma GCC unroll 16
       for (int row = 0; row < kRows; ++row) {
         const __m512 element = _mm512_set1_ps(left[row * stride + chain]);
@@ -67,31 +66,31 @@ void ComputeTile(const Tile& tile) {
         for (int i = 0; i < kVectors; ++i)
           sums[chain][row][i] = _mm512_fmadd_ps(element, right[i], sums[chain][row][i]);
       }
-      panel += kVectors * kWidth;
+      panel += kVectors * kLanes;
     }
     left += kChains;
   }
   for (; k < tile.inner; ++k) {
     for (int i = 0; i < kVectors; ++i) {
-      const __m512 right = _mm512_loadu_ps(panel + i * kWidth);
+      const __m512 right = _mm512_loadu_ps(panel + i * kLanes);
       for (int row = 0; row < kRows; ++row)
         sums[0][row][i] = _mm512_fmadd_ps(_mm512_set1_ps(left[row * stride]), right, sums[0][row][i]);
     }
-    panel += kVectors * kWidth;
+    panel += kVectors * kLanes;
     ++left;
   }
 #pragma GCC unroll 16
   for (int i = 0; i < kVectors; ++i) {
     const __mmask16 mask = i + 1 == kVectors ? tile.mask : 0xffff;
     const __m512 bias =
-        tile.bias == nullptr ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(mask, tile.bias + i * kWidth);
+        tile.bias == nullptr ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(mask, tile.bias + i * kLanes);
 #pragma GCC unroll 16
     for (int row = 0; row < kRows; ++row) {
       __m512 sum = sums[0][row][i];
 #pragma GCC unroll 16
       for (int chain = 1; chain < kChains; ++chain) sum = _mm512_add_ps(sum, sums[chain][row][i]);
       sum = _mm512_add_ps(sum, bias);
-      float* const to = tile.result + row * tile.result_stride + i * kWidth;
+      float* const to = tile.result + row * tile.result_stride + i * kLanes;
       if (tile.adds) sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(mask, to));
       _mm512_mask_storeu_ps(to, mask, sum);
     }
@@ -118,7 +117,7 @@ class Rows {
       : data_(product.left + begin * product.left_stride), stride_(product.left_stride) {
     if (stride_ % kConflictingStride != 0 || product.inner < kConflictingStride || end - begin < 4) return;
     thread_local std::vector<float> copies;
-    stride_ = product.inner + kWidth;
+    stride_ = product.inner + kLanes;
     copies.resize(static_cast<size_t>((end - begin) * stride_));
     for (int64_t row = begin; row < end; ++row) {
       std::memcpy(copies.data() + (row - begin) * stride_, product.left + row * product.left_stride,
@@ -137,7 +136,7 @@ class Rows {
 // Rows from `begin` up to `end` with one panel.
 void MultiplyPanel(const Product& product, const Rows& rows, int64_t begin, int64_t end, int64_t panel) {
   const int64_t column = panel * kPanelColumns, columns = std::min(product.columns - column, kPanelColumns);
-  const int64_t vectors = (columns + kWidth - 1) / kWidth, rest = columns - (vectors - 1) * kWidth;
+  const int64_t vectors = (columns + kLanes - 1) / kLanes, rest = columns - (vectors - 1) * kLanes;
   Tile tile{.left = rows.data(),
             .left_stride = rows.stride(),
             .panel = product.packed + column * product.inner,
@@ -161,12 +160,12 @@ void MultiplyPanel(const Product& product, const Rows& rows, int64_t begin, int6
 
 }  // namespace
 
-int64_t PackedSize(int64_t inner, int64_t columns) { return (columns + kWidth - 1) / kWidth * kWidth * inner; }
+int64_t PackedSize(int64_t inner, int64_t columns) { return (columns + kLanes - 1) / kLanes * kLanes * inner; }
 
 void PackMatrix(const float* matrix, int64_t inner_stride, int64_t column_stride, int64_t inner, int64_t columns,
                 float* packed) {
   for (int64_t begin = 0; begin < columns; begin += kPanelColumns) {
-    const int64_t width = std::min(columns - begin, kPanelColumns), padded = (width + kWidth - 1) / kWidth * kWidth;
+    const int64_t width = std::min(columns - begin, kPanelColumns), padded = (width + kLanes - 1) / kLanes * kLanes;
     for (int64_t i = 0; i < inner; ++i) {
       const float* const from = matrix + i * inner_stride + begin * column_stride;
       for (int64_t j = 0; j < width; ++j) packed[j] = from[j * column_stride];

@@ -3,6 +3,8 @@
 // inline functions of headers that are used there must not be the library's: the linker keeps one copy for all.
 #pragma once
 
+#include <cstdint>
+
 #if defined(__clang__)
 #define HEARTH_AVX512_BEGIN                                                                                   \
   _Pragma(                                                                                                    \
@@ -16,6 +18,9 @@
 #endif
 
 namespace hearth::kernels {
+
+// Floats of a vector.
+inline constexpr int64_t kLanes = 16;
 
 // Of this processor, and its operating system saves the registers.
 bool HasAvx512();
