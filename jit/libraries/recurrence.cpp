@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "jit/libraries/onednn.h"
+#include "jit/libraries/recurrent_cells.h"
 #include "jit/support/denormals.h"
 
 namespace hearth::libraries {
@@ -184,11 +185,15 @@ std::shared_ptr<const RecurrentLayers> Recurrence::Make(int64_t steps, int64_t s
 }
 
 std::string Recurrence::FormsFor(int64_t steps, int64_t sequences) const {
-  const auto made = steps > 0 && sequences > 0 ? Make(steps, sequences, nullptr) : nullptr;
-  return made == nullptr ? std::string() : made->forms;
+  if (steps <= 0 || sequences <= 0) return {};
+  if (SuitsCells(settings_, hidden_, sequences)) return kCellForms;
+  const auto made = Make(steps, sequences, nullptr);
+  if (made != nullptr) return made->forms;
+  return HasCells() ? kCellForms : std::string();
 }
 
 std::vector<at::Tensor> Recurrence::PackFor(int64_t steps, int64_t sequences) const {
+  if (FormsFor(steps, sequences) == kCellForms) return PackCells(settings_, parameters_);
   std::vector<at::Tensor> packed;
   const auto made = Make(steps, sequences, &packed);
   TORCH_CHECK(made != nullptr, "oneDNN has no code for such a recurrent layer");
@@ -197,7 +202,8 @@ std::vector<at::Tensor> Recurrence::PackFor(int64_t steps, int64_t sequences) co
 
 void Recurrence::Prepare(int64_t steps, int64_t sequences) const {
   const RecurrenceTable::Key key{steps, sequences, at::get_num_threads()};
-  if (packed_.empty() || steps <= 0 || sequences <= 0 || prepared_->Find(key) != nullptr) return;
+  if (packed_.empty() || forms_ == kCellForms || steps <= 0 || sequences <= 0) return;
+  if (prepared_->Find(key) != nullptr) return;
   auto layers = Make(steps, sequences, nullptr);
   if (layers != nullptr && layers->forms == forms_) prepared_->Put(key, std::move(layers));
 }
@@ -211,18 +217,29 @@ std::optional<Recurrence::Results> Recurrence::Run(const at::Tensor& input, cons
   const std::vector<int64_t> state_sizes = {states, sequences, hidden_};
   if (input.size(2) != inputs_ || hidden.sizes() != state_sizes) return {};
   if (memory_before != nullptr && (!IsPlain(*memory_before, 3) || memory_before->sizes() != state_sizes)) return {};
-  const auto prepared = prepared_->Find({steps, sequences, at::get_num_threads()});
-  if (prepared == nullptr) return {};
+  const bool by_cells = forms_ == kCellForms && steps > 0 && sequences > 0;
+  const auto prepared = by_cells ? nullptr : prepared_->Find({steps, sequences, at::get_num_threads()});
+  if (prepared == nullptr && !by_cells) return {};
 
   const at::Tensor before = hidden.contiguous(),
                    memory_of_before = memory_before == nullptr ? at::Tensor() : memory_before->contiguous();
   Results results{.output = {}, .hidden = at::empty(state_sizes, at::kFloat), .memory = {}};
   if (settings_.has_memory) results.memory = at::empty(state_sizes, at::kFloat);
   at::Tensor sequence = settings_.batch_first ? input.transpose(0, 1).contiguous() : input.contiguous();
+  sequence = by_cells ? RunCells(settings_, packed_, std::move(sequence), before,
+                                 memory_before == nullptr ? nullptr : &memory_of_before, results)
+                      : RunPrimitives(*prepared, std::move(sequence), before, memory_of_before, results);
+  results.output = settings_.batch_first ? sequence.transpose(0, 1) : std::move(sequence);
+  return results;
+}
+
+at::Tensor Recurrence::RunPrimitives(const RecurrentLayers& prepared, at::Tensor sequence, const at::Tensor& before,
+                                     const at::Tensor& memory_before, Results& results) const {
+  const int64_t steps = sequence.size(0), sequences = sequence.size(1);
   const DenormalsAreZero fast;
   dnnl::stream stream(Engine());
-  for (size_t i = 0; i < prepared->layers.size(); ++i) {
-    const RecurrentLayers::Layer& layer = prepared->layers[i];
+  for (size_t i = 0; i < prepared.layers.size(); ++i) {
+    const RecurrentLayers::Layer& layer = prepared.layers[i];
     at::Tensor output = at::empty({steps, sequences, settings_.directions * hidden_}, at::kFloat);
     const at::Tensor scratch = at::empty({static_cast<int64_t>(layer.scratch.get_size())}, at::kByte);
     const auto view = [](const memory::desc& form, const void* bytes) {
@@ -242,7 +259,7 @@ std::optional<Recurrence::Results> Recurrence::Run(const at::Tensor& input, cons
         {DNNL_ARG_DST_ITER, state(results.hidden)},
         {DNNL_ARG_SCRATCHPAD, view(layer.scratch, scratch.const_data_ptr())}};
     if (settings_.has_memory) {
-      arguments.emplace(DNNL_ARG_SRC_ITER_C, state(memory_of_before));
+      arguments.emplace(DNNL_ARG_SRC_ITER_C, state(memory_before));
       arguments.emplace(DNNL_ARG_DST_ITER_C, state(results.memory));
     }
     try {
@@ -253,8 +270,7 @@ std::optional<Recurrence::Results> Recurrence::Run(const at::Tensor& input, cons
     }
     sequence = std::move(output);
   }
-  results.output = settings_.batch_first ? sequence.transpose(0, 1) : std::move(sequence);
-  return results;
+  return sequence;
 }
 
 c10::IValue Recurrence::Wrap(c10::intrusive_ptr<Recurrence> recurrence) {

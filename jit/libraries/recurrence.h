@@ -1,5 +1,5 @@
-// Layers of LSTM and GRU cells whose weights are known, planned with oneDNN for the numbers of steps and sequences that
-// they were prepared for.
+// Layers of LSTM and GRU cells whose weights are known: planned with oneDNN for the numbers of steps and sequences that
+// they were prepared for, or, for a few sequences, by hearth's own kernels (recurrent_cells.h), which take any number.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -42,8 +42,8 @@ class Recurrence : public torch::CustomClassHolder {
   int64_t inputs() const { return inputs_; }
   int64_t hidden() const { return hidden_; }
 
-  // In which forms the library wants the weights for so many steps of so many sequences, on as many threads as the
-  // calling thread's operators have. Empty where it has no code for them.
+  // In which forms oneDNN or the own kernels want the weights for so many steps of so many sequences, on as many
+  // threads as the calling thread's operators have. Empty where there is no code for them.
   std::string FormsFor(int64_t steps, int64_t sequences) const;
   // The weights in these forms: three tensors for each layer. Throws c10::Error where there are none.
   std::vector<at::Tensor> PackFor(int64_t steps, int64_t sequences) const;
@@ -62,7 +62,7 @@ class Recurrence : public torch::CustomClassHolder {
     at::Tensor memory;  // an LSTM's
   };
   // `input`: [steps, sequences, inputs], or sequences first; `hidden` and `memory`: the states before, [layers *
-  // directions, sequences, hidden]. Nothing where that was not prepared, or an operand is of another kind.
+  // directions, sequences, hidden]. Nothing where oneDNN was not prepared for it, or an operand is of another kind.
   std::optional<Results> Run(const at::Tensor& input, const at::Tensor& hidden, const at::Tensor* memory) const;
 
   // As the constant operand of a node, and back; null if it is no such thing.
@@ -72,6 +72,9 @@ class Recurrence : public torch::CustomClassHolder {
  private:
   // Also the packed weights, if there is somewhere to put them. Null where the library has no code.
   std::shared_ptr<const RecurrentLayers> Make(int64_t steps, int64_t sequences, std::vector<at::Tensor>* packed) const;
+  // Gives the output, and fills the states of `results`.
+  at::Tensor RunPrimitives(const RecurrentLayers& prepared, at::Tensor sequence, const at::Tensor& before,
+                           const at::Tensor& memory_before, Results& results) const;
 
   const RecurrenceSettings settings_;
   std::vector<at::Tensor> parameters_;
