@@ -6,10 +6,8 @@
 #include <cstdint>
 
 #if defined(__clang__)
-#define HEARTH_AVX512_BEGIN                                                                                   \
-  _Pragma(                                                                                                    \
-      "clang attribute push(__attribute__((target(\"avx512f,avx512dq,avx512bw,avx512vl,fma\"))), apply_to = " \
-      "function)")
+#define HEARTH_AVX512_BEGIN \
+  _Pragma("clang attribute push(__attribute__((target(\"avx512dq,avx512bw,avx512vl,fma\"))), apply_to=function)")
 #define HEARTH_AVX512_END _Pragma("clang attribute pop")
 #else
 #define HEARTH_AVX512_BEGIN \

@@ -20,7 +20,7 @@ namespace {
 using dnnl::memory;
 using Tag = memory::format_tag;
 
-memory::desc Form(memory::dims sizes, Tag tag) { return {std::move(sizes), memory::data_type::f32, tag}; }
+memory::desc Form(const memory::dims& sizes, Tag tag) { return {sizes, memory::data_type::f32, tag}; }
 
 bool IsPlain(const at::Tensor& tensor, int64_t rank) {
   return tensor.defined() && tensor.scalar_type() == at::kFloat && tensor.layout() == at::kStrided &&

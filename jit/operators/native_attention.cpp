@@ -17,6 +17,7 @@
 #include "jit/operators/native_support.h"
 #include "jit/operators/native_thunk.h"
 #include "jit/operators/plain_tensor.h"
+#include "jit/support/denormals.h"
 
 namespace hearth::native {
 namespace {
@@ -121,6 +122,7 @@ at::Tensor PlainAttention(const at::Tensor& query, const at::Tensor& key, const 
   const c10::IntArrayRef heads = query.sizes().slice(0, rank - 2);
   const int64_t blocks = kernels::AttentionBlocks(head.queries);
   const auto attend = [&](int64_t begin, int64_t end) {
+    const DenormalsAreZero fast;
     const std::unique_ptr<float, FreeAligned> scratch(static_cast<float*>(::operator new[](
         static_cast<size_t>(kernels::AttentionScratch(head.width)) * sizeof(float), std::align_val_t{64})));
     for (int64_t i = begin; i < end; ++i) {
