@@ -1,6 +1,6 @@
-// The polynomials that generated code (fuser/llvm/math_*.cpp) and kernels (kernels/vector_math.h) evaluate, the constant
-// coefficient first; 32 is for f32, 64 for f64. Made by math_polynomials.py, which says how; "error" is the polynomial's
-// alone, relative to the function.
+// The polynomials that generated code (fuser/llvm/math_*.cpp) and kernels (kernels/vector_math.h) evaluate, the
+// constant coefficient first; 32 is for f32, 64 for f64. Made by math_polynomials.py, which says how; "error" is the
+// polynomial's alone, relative to the function.
 #pragma once
 
 namespace hearth::polynomials {

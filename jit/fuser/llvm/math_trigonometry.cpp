@@ -15,8 +15,8 @@
 
 #include "jit/fuser/llvm/double_double.h"
 #include "jit/fuser/llvm/math.h"
-#include "jit/support/math_polynomials.h"
 #include "jit/fuser/llvm/two_over_pi.h"
+#include "jit/support/math_polynomials.h"
 
 namespace hearth::fuser {
 namespace {
