@@ -16,7 +16,8 @@ class DerivedConstants;
 enum class WeightFormat : uint8_t {
   kAsItIs,
   kTransposed,  // the same numbers, with the elements of a column side by side
-  kPacked,      // as oneDNN wants it for so many rows (libraries/product.h); never where these are unknown
+  // As a planned product wants it (libraries/product.h); where that is for one number of rows, never if it is unknown.
+  kPacked,
 };
 
 // Of a weight of `columns` times `inner` floats that is plain and not transposed, for inputs of so many rows; unknown:
