@@ -122,14 +122,26 @@ std::optional<c10::MemoryFormat> SuggestedFormat(const SizeAlgebra& algebra, con
   if (facts.suggested_format) return facts.suggested_format;
   if (!facts.plain || !facts.rank()) return {};
   if (*facts.rank() < 4 || facts.default_strides()) return c10::MemoryFormat::Contiguous;
-  if (!facts.order.is_channels_last() || !facts.order.is_exact()) return {};
-  // Of images without an element or of one channel and one pixel, none is told from the default.
   const KnownSizes& sizes = *facts.sizes;
   const auto at_least = [&](int64_t least) {
     return [&algebra, least](KnownSize size) { return algebra.Least(size).value_or(0) >= least; };
   };
+  // Whatever strides dimensions of size 1 have, those of the channels and of the pixels tell.
+  const bool are_several =
+      sizes.size() == 4 && at_least(2)(sizes[1]) && std::any_of(sizes.begin() + 2, sizes.end(), at_least(2));
+  if (facts.contiguous() && are_several) return c10::MemoryFormat::Contiguous;
+  if (!facts.order.is_channels_last() || !facts.order.is_exact()) return {};
+  // Of images without an element or of one channel and one pixel, none is told from the default.
   if (!std::ranges::all_of(sizes, at_least(1)) || std::none_of(sizes.begin() + 1, sizes.end(), at_least(2))) return {};
   return c10::MemoryFormat::ChannelsLast;
+}
+
+bool AreStridesDistinct(const SizeAlgebra& algebra, const KnownSizes& sizes, const StrideOrder& order) {
+  const std::vector<size_t> nesting = order.Nesting(sizes.size());
+  for (size_t i = 0; i < nesting.size(); ++i) {
+    if (algebra.Least(sizes[nesting[i]]).value_or(0) < (i == 0 ? 1 : 2)) return false;
+  }
+  return true;
 }
 
 StrideOrder OrderOfNewLike(const SizeAlgebra& algebra, const ValueFacts& facts) {
@@ -137,12 +149,7 @@ StrideOrder OrderOfNewLike(const SizeAlgebra& algebra, const ValueFacts& facts) 
   if (!facts.order.is_exact() || facts.contiguous()) return facts.order;
   // What is dense in several orders, for its sizes, gives new memory that is exactly in one of them, the default one
   // mostly.
-  if (!facts.rank()) return facts.order.Inexact();
-  const std::vector<size_t> nesting = facts.order.Nesting(*facts.rank());
-  for (size_t i = 0; i < nesting.size(); ++i) {
-    if (algebra.Least((*facts.sizes)[nesting[i]]).value_or(0) < (i == 0 ? 1 : 2)) return facts.order.Inexact();
-  }
-  return facts.order;
+  return facts.rank() && AreStridesDistinct(algebra, *facts.sizes, facts.order) ? facts.order : facts.order.Inexact();
 }
 
 StrideOrder OrderOfSuggested(const SizeAlgebra& algebra, const ValueFacts& facts) {

@@ -181,6 +181,8 @@ Dtype Same(const ValueFacts& a, const ValueFacts& b);
 
 // What at::Tensor::suggest_memory_format says of a tensor with these facts; null where that is not known.
 std::optional<c10::MemoryFormat> SuggestedFormat(const SizeAlgebra& algebra, const ValueFacts& facts);
+// Whether no two strides are the same of a tensor of these sizes that lies exactly in that order, which is known.
+bool AreStridesDistinct(const SizeAlgebra& algebra, const KnownSizes& sizes, const StrideOrder& order);
 // Of new memory for a result that is nested as a tensor with these facts is.
 StrideOrder OrderOfNewLike(const SizeAlgebra& algebra, const ValueFacts& facts);
 // Of a result in the format that a tensor with these facts suggests, which has as many dimensions, and one element

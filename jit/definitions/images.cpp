@@ -51,10 +51,24 @@ bool FollowsChannelsLast(Call& call) {
   return input.device->is_cuda() && half && (call.computed("groups") == 1 || (*call.in(1).sizes)[1].value_or(1) > 1);
 }
 
+// Of sequences, [batch, channels, length], on the CPU: LibTorch makes the input contiguous first and takes it for an
+// image of one row, which suggests the default format if its sizes are others than 1.
+StrideOrder OrderOfSequences(Call& call) {
+  const ValueFacts& input = call.in(0);
+  const ValueFacts& weight = call.in(1);
+  const bool is_known =
+      input.dtype == c10::kFloat && input.device && input.device->is_cpu() && weight.default_strides();
+  const KnownSizes& sizes = *input.sizes;
+  const bool suggests = call.sizes().IsAtLeast(sizes[1], 2) && call.sizes().IsAtLeast(sizes[2], 2);
+  if (!is_known || !suggests || !call.sizes().IsAtLeast(sizes[0], 1)) return {};
+  return StrideOrder::Default(true);
+}
+
 // Of images: in the format that the input or the weight suggests.
 StrideOrder OrderOfConvolution(Call& call) {
   const ValueFacts& input = call.in(0);
   const ValueFacts& weight = call.in(1);
+  if (input.rank() == 3u && weight.rank() == 3u) return OrderOfSequences(call);
   if (input.rank() != 4u || weight.rank() != 4u) return {};
   const auto of_input = SuggestedFormat(call.sizes(), input), of_weight = SuggestedFormat(call.sizes(), weight);
   constexpr auto kDefault = c10::MemoryFormat::Contiguous, kChannelsLast = c10::MemoryFormat::ChannelsLast;

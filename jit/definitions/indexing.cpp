@@ -191,6 +191,10 @@ void Gated(Call& call) {
   KnownSize half;
   if (dim && *call.in(0).rank() > 0) half = call.sizes().Divide((*call.in(0).sizes)[*dim], 2);
   call.Give(0, call.in(0), call.in(0).dtype, With(call.in(0).sizes, call.number("dim"), half));
+  if (!call.out().sizes || !call.in(0).plain) return;
+  // As both halves are nested, where their sizes leave only one order.
+  const StrideOrder& order = call.in(0).order;
+  if (order.is_known() && AreStridesDistinct(call.sizes(), *call.out().sizes, order)) call.GiveOrder(order);
 }
 // Channels become pixels.
 void ShufflePixels(Call& call) {

@@ -146,7 +146,10 @@ StrideOrder OrderOfBoth(Call& call, const std::optional<KnownSizes>& sizes) {
   if (has_all(a) && has_all(b) && a.order.IsLike(b.order)) {
     return b.order.is_exact() ? OrderOfNewLike(call.sizes(), a) : a.order.Inexact();
   }
-  if (has_all(a)) return a.order.Inexact();
+  if (has_all(a)) {
+    const bool decides = a.order.is_exact() && AreStridesDistinct(call.sizes(), *sizes, a.order);
+    return decides ? a.order : a.order.Inexact();
+  }
   const bool b_decides = has_all(b) && b.order.is_known() && IsNestedAs(a, b.order.Nesting(sizes->size()));
   return b_decides ? b.order.Inexact() : StrideOrder();
 }

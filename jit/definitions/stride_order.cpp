@@ -33,8 +33,32 @@ StrideOrder StrideOrder::Permuted(std::span<const size_t> from) const {
   for (size_t i = 0; i < from.size(); ++i) to[from[i]] = i;
   c10::SmallVector<uint8_t, 4> nesting;
   for (const size_t dim : Nesting(from.size())) nesting.push_back(static_cast<uint8_t>(to[dim]));
+  return Nested(std::move(nesting), exact_);
+}
+
+StrideOrder StrideOrder::Nested(c10::SmallVector<uint8_t, 4> nesting, bool exact) {
   if (std::ranges::is_sorted(nesting)) nesting.clear();
-  return {std::move(nesting), exact_};
+  return {std::move(nesting), exact};
+}
+
+StrideOrder StrideOrder::Inserted(size_t at, size_t rank) const {
+  if (!known_) return {};
+  c10::SmallVector<uint8_t, 4> nesting;
+  for (const size_t dim : Nesting(rank)) {
+    if (dim == at) nesting.push_back(static_cast<uint8_t>(at));
+    nesting.push_back(static_cast<uint8_t>(dim < at ? dim : dim + 1));
+  }
+  if (at == rank) nesting.push_back(static_cast<uint8_t>(at));
+  return Nested(std::move(nesting), exact_);
+}
+
+StrideOrder StrideOrder::Removed(size_t at, size_t rank) const {
+  if (!known_) return {};
+  c10::SmallVector<uint8_t, 4> nesting;
+  for (const size_t dim : Nesting(rank)) {
+    if (dim != at) nesting.push_back(static_cast<uint8_t>(dim < at ? dim : dim - 1));
+  }
+  return Nested(std::move(nesting), exact_);
 }
 
 std::vector<size_t> StrideOrder::Nesting(size_t rank) const {

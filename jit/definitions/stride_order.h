@@ -38,6 +38,11 @@ class StrideOrder {
   StrideOrder Inexact() const;
   // Of the view whose dimension i is dimension from[i] of this one.
   StrideOrder Permuted(std::span<const size_t> from) const;
+  // Of the view of rank `rank` + 1 whose dimension `at` is new, as unsqueeze makes it: just outside of the one that was
+  // there, or innermost.
+  StrideOrder Inserted(size_t at, size_t rank) const;
+  // Of the view without dimension `at` of `rank`, whose size is 1.
+  StrideOrder Removed(size_t at, size_t rank) const;
   // Outermost dimension first.
   std::vector<size_t> Nesting(size_t rank) const;
   // The exact strides of a tensor of these sizes in this order, which is known.
@@ -48,6 +53,7 @@ class StrideOrder {
   bool operator==(const StrideOrder&) const = default;
 
  private:
+  static StrideOrder Nested(c10::SmallVector<uint8_t, 4> nesting, bool exact);
   StrideOrder(c10::SmallVector<uint8_t, 4> nesting, bool exact)
       : known_(true), exact_(exact), nesting_(std::move(nesting)) {}
 

@@ -95,7 +95,15 @@ void Unsqueeze(Call& call) {
   } else if (sizes) {
     sizes = UnknownSizes(sizes->size() + 1);
   }
-  ViewAs(call, std::move(sizes), true);
+  const std::optional<KnownSizes>& before = call.in(0).sizes;
+  const std::optional<size_t> at = before && dim ? Dimension(dim, before->size() + 1) : std::nullopt;
+  ViewAs(call, std::move(sizes));
+  if (!at) return;
+  call.GiveOrder(call.in(0).order.Inserted(*at, before->size()));
+  // The channel that it has lies as far from another as all of its pixels together.
+  const bool is_of_channels = *at == 1 && before->size() == 3 && call.in(0).contiguous();
+  if (is_of_channels && call.sizes().IsAtLeast((*before)[1], 2) && call.sizes().IsAtLeast((*before)[2], 2))
+    call.out().suggested_format = c10::MemoryFormat::Contiguous;
 }
 
 bool IsNotOne(Call& call, KnownSize size) { return call.sizes().AreEqual(size, 1) == false; }
@@ -110,7 +118,11 @@ void Squeeze(Call& call) {
   } else if (sizes && dim && !sizes->empty()) {
     const auto at = Dimension(dim, sizes->size());
     if (!at || ((*sizes)[*at] != 1 && !IsNotOne(call, (*sizes)[*at]))) return ViewAs(call, {});
-    if ((*sizes)[*at] == 1) sizes->erase(sizes->begin() + *at);
+    const bool is_one = (*sizes)[*at] == 1;
+    const size_t rank = sizes->size();
+    if (is_one) sizes->erase(sizes->begin() + *at);
+    ViewAs(call, std::move(sizes));
+    return call.GiveOrder(is_one ? call.in(0).order.Removed(*at, rank) : call.in(0).order);
   } else if (!sizes || !sizes->empty()) {
     return ViewAs(call, {});
   }
