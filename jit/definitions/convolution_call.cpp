@@ -1,5 +1,7 @@
 #include "jit/definitions/convolution_call.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <algorithm>
 
 #include "jit/definitions/node_effects.h"
@@ -13,39 +15,54 @@ bool IsUsable(const at::Tensor& tensor) {
   return tensor.defined() && IsPlain(tensor) && tensor.numel() > 0 && tensor.is_non_overlapping_and_dense();
 }
 
-// Two of a setting, of which one may stand for both, each at least `least`.
-std::optional<std::vector<int64_t>> PairOf(const Value& value, int64_t least) {
+// So many of a setting, of which one may stand for all, each at least `least`.
+std::optional<std::vector<int64_t>> SettingOf(const Value& value, size_t count, int64_t least) {
   const c10::IValue* constant = ConstantOf(value);
   if (constant == nullptr || !constant->isIntList()) return {};
-  std::vector<int64_t> pair = constant->toIntVector();
-  if (pair.size() == 1) pair.push_back(pair.front());
-  const bool fits = pair.size() == 2 && std::ranges::all_of(pair, [&](int64_t number) { return number >= least; });
-  return fits ? std::optional(pair) : std::nullopt;
+  std::vector<int64_t> setting = constant->toIntVector();
+  if (setting.size() == 1) setting.resize(count, setting.front());
+  const bool fits =
+      setting.size() == count && std::ranges::all_of(setting, [&](int64_t number) { return number >= least; });
+  return fits ? std::optional(setting) : std::nullopt;
 }
 
-}  // namespace
-
-std::optional<ConvolutionCall> ConvolutionCall::Of(const Node& node) {
+// Of `spatial` dimensions beside batch and channels, for which `symbol` is called.
+std::optional<ConvolutionCall> CallOf(const Node& node, Symbol symbol, size_t spatial) {
   if (node.op() == nullptr || !node.op()->schema().overload_name().empty()) return {};
   const bool general = node.kind() == c10::aten::_convolution;
-  if (!general && node.kind() != c10::aten::conv2d) return {};
+  if (!general && node.kind() != symbol) return {};
   if (general) {
     const c10::IValue* transposed = ConstantOf(*node.input(6));
     if (transposed == nullptr || !transposed->isBool() || transposed->toBool()) return {};
   }
   const c10::IValue* weight = ConstantOf(*node.input(1));
   const c10::IValue* bias = ConstantOf(*node.input(2));
-  if (weight == nullptr || !weight->isTensor() || !IsUsable(weight->toTensor()) || weight->toTensor().dim() != 4) {
+  if (weight == nullptr || !weight->isTensor() || !IsUsable(weight->toTensor()) ||
+      weight->toTensor().dim() != static_cast<int64_t>(spatial) + 2)
     return {};
-  }
   const int64_t outputs = weight->toTensor().size(0);
   if (bias == nullptr || (bias->isTensor() ? !IsUsable(bias->toTensor()) : !bias->isNone())) return {};
-  const auto stride = PairOf(*node.input(3), 1), padding = PairOf(*node.input(4), 0),
-             dilation = PairOf(*node.input(5), 1);
+  const auto stride = SettingOf(*node.input(3), spatial, 1), padding = SettingOf(*node.input(4), spatial, 0),
+             dilation = SettingOf(*node.input(5), spatial, 1);
   const c10::IValue* groups = ConstantOf(*node.input(general ? 8 : 6));
   if (!stride || !padding || !dilation || groups == nullptr || !groups->isInt()) return {};
   if (groups->toInt() < 1 || outputs % groups->toInt() != 0) return {};
   return ConvolutionCall{weight->toTensor(), *padding, *stride, *dilation, groups->toInt()};
+}
+
+}  // namespace
+
+std::optional<ConvolutionCall> ConvolutionCall::Of(const Node& node) { return CallOf(node, c10::aten::conv2d, 2); }
+
+std::optional<ConvolutionCall> ConvolutionCall::OfSequences(const Node& node) {
+  std::optional<ConvolutionCall> call = CallOf(node, c10::aten::conv1d, 1);
+  if (!call) return {};
+  const at::NoGradGuard no_gradients;
+  call->weight = call->weight.detach().unsqueeze(2);
+  call->padding.insert(call->padding.begin(), 0);
+  call->stride.insert(call->stride.begin(), 1);
+  call->dilation.insert(call->dilation.begin(), 1);
+  return call;
 }
 
 }  // namespace hearth

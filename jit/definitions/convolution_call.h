@@ -1,4 +1,4 @@
-// A convolution of images, as a node calls it, with a weight and settings that are constants.
+// A convolution of images or of sequences, as a node calls it, with a weight and settings that are constants.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -19,6 +19,9 @@ struct ConvolutionCall {
   // What aten::conv2d or a _convolution of images that is not transposed is told beside its input. Null if the node
   // calls none, if its weight or a setting is no constant, or if LibTorch would not accept them.
   static std::optional<ConvolutionCall> Of(const Node& node);
+  // Of aten::conv1d or a _convolution of sequences, [batch, channels, length]: the same convolution of images of one
+  // row. The weight is a view of the node's.
+  static std::optional<ConvolutionCall> OfSequences(const Node& node);
 };
 
 }  // namespace hearth

@@ -48,7 +48,8 @@ bool IsRearrangement(const Node& node) {
 
 // What is to be changed, found before anything is.
 struct Changes {
-  std::vector<Node*> convolutions;  // that get their weight channels-last
+  std::vector<Node*> convolutions;  // of images, that get their weight channels-last
+  std::vector<Node*> sequences;     // convolutions of sequences, that become ones of images of one row
   std::vector<Node*> to_arrange;    // those of them that may give another order all the same
   struct Pin {
     Node* user;
@@ -99,7 +100,7 @@ class LayoutPlanner {
   }
 
   void Visit(Node* node) {
-    if (TryConvolution(node)) return;
+    if (TryConvolution(node) || TrySequences(node)) return;
     if (AnyChanged(*node) && !TryFollow(node)) Pin(node);
     if (IsClosure(*node)) return;
     for (const Block* nested : node->blocks()) Walk(*nested);
@@ -131,6 +132,22 @@ class LayoutPlanner {
     }
     changes_.convolutions.push_back(node);
     changed_[node->output()] = {std::move(given[0]), {node}};
+    return true;
+  }
+
+  // What images of one row give lies channels-last, whatever their order, and so does the view without the row.
+  bool TrySequences(Node* node) {
+    const std::optional<ConvolutionCall> call = ConvolutionCall::OfSequences(*node);
+    if (!call || excluded_.count(node) != 0 || !HasChannelsLastForm(call->weight)) return false;
+    if (!target_.PacksWeights(call->weight.device(), call->weight.scalar_type())) return false;
+    const ValueFacts& sequences = FactsOf(*node->input(0));
+    const bool suits = sequences.is_tensor() && sequences.plain && sequences.rank() == 3u &&
+                       sequences.dtype == call->weight.scalar_type() && sequences.device == call->weight.device();
+    if (!suits || !facts_.Of(*node->output()).order.is_known() || memory_.IsShared(*node->output())) return false;
+    ValueFacts given = facts_.Of(*node->output());
+    given.order = StrideOrder::ChannelsLast(true).Removed(2, 4);
+    changes_.sequences.push_back(node);
+    changed_[node->output()] = {std::move(given), {node}};
     return true;
   }
 
@@ -241,15 +258,24 @@ class LayoutChooser {
   // Convolutions for whose weights there is no room in another format.
   std::set<const Node*> WithoutRoom(const Changes& changes) {
     std::set<const Node*> without;
-    for (Node* node : changes.convolutions) {
-      at::Tensor weight = ChannelsLastWeight(ConvolutionCall::Of(*node)->weight);
+    const auto find = [&](Node* node, at::Tensor weight) {
       if (weight.defined()) {
         weights_[node] = std::move(weight);
       } else {
         without.insert(node);
       }
-    }
+    };
+    for (Node* node : changes.convolutions) find(node, ChannelsLastWeight(ConvolutionCall::Of(*node)->weight));
+    for (Node* node : changes.sequences) find(node, RowWeight(*ConstantOf(*node->input(1))));
     return without;
+  }
+
+  at::Tensor RowWeight(const c10::IValue& weight) {
+    const std::vector<at::Tensor> made = derived_.Get("channels-last weight of rows", {weight.toTensor()}, [&] {
+      const at::NoGradGuard no_gradients;
+      return std::vector<at::Tensor>{weight.toTensor().detach().unsqueeze(2).clone(kChannelsLast)};
+    });
+    return made.empty() ? at::Tensor() : made[0];
   }
 
   at::Tensor ChannelsLastWeight(const at::Tensor& weight) {
@@ -269,7 +295,25 @@ class LayoutChooser {
       node->ReplaceInput(1, graph_.InsertConstant(weights_.at(node)));
     }
     for (Node* node : changes.to_arrange) Arrange(node);
-    return !changes.convolutions.empty();
+    for (Node* node : changes.sequences) MakeRows(node);
+    return !changes.convolutions.empty() || !changes.sequences.empty();
+  }
+
+  void MakeRows(Node* node) {
+    const ConvolutionCall call = *ConvolutionCall::OfSequences(*node);
+    const InsertionGuard here(&graph_, node);
+    graph_.SetCurrentRange(node->range());
+    Value* row = graph_.InsertConstant(int64_t{2});
+    Value* images = Operate(graph_, c10::aten::unsqueeze, "", {node->input(0), row}, node);
+    Value* made = Operate(
+        graph_, c10::aten::conv2d, "",
+        {images, graph_.InsertConstant(weights_.at(node)), node->input(2), graph_.InsertConstant(call.stride),
+         graph_.InsertConstant(call.padding), graph_.InsertConstant(call.dilation), graph_.InsertConstant(call.groups)},
+        node);
+    Value* sequences = Operate(graph_, c10::aten::squeeze, "dim", {made, row}, node);
+    sequences->SetName(node->output()->name());
+    node->output()->ReplaceAllUsesWith(sequences);
+    node->Destroy();
   }
 
   // Nothing is copied where the result is channels-last already.
@@ -311,7 +355,9 @@ class LayoutChooser {
 }  // namespace
 
 bool ChooseLayouts(Compilation& compilation) {
-  const auto is_convolution = [](const Node& node) { return ConvolutionCall::Of(node).has_value(); };
+  const auto is_convolution = [](const Node& node) {
+    return ConvolutionCall::Of(node).has_value() || ConvolutionCall::OfSequences(node).has_value();
+  };
   return AnyNode(*compilation.source().block(), is_convolution) && LayoutChooser(compilation).Run();
 }
 

@@ -50,6 +50,13 @@ class EpilogueFuser {
     return is_planned && node->block() == user.block() && value.uses().size() == 1 ? node : nullptr;
   }
 
+  // Whether it is a sequence that a convolution of images of one row gave (choose_layouts.h), for `user` alone.
+  static bool IsOfRow(const Value& value, const Node& user) {
+    const Node* node = value.node();
+    return node->kind() == c10::aten::squeeze && node->inputs().size() == 2 && node->block() == user.block() &&
+           value.uses().size() == 1 && ConstantOf(*node->input(1)) != nullptr;
+  }
+
   static const std::string& EpilogueWords(const Node& convolution) {
     return ConstantOf(*convolution.input(convolution.inputs().size() - 1))->toStringRef();
   }
@@ -57,14 +64,16 @@ class EpilogueFuser {
   bool TryActivation(Node* node) {
     const std::string activation = EpilogueOf(*node);
     if (activation.empty() || !MayMerge(*node)) return false;
-    Node* convolution = ConvolutionOf(*node->input(0), *node);
+    const Value& result = *node->input(0);
+    const Value& convolved = IsOfRow(result, *node) ? *result.node()->input(0) : result;
+    Node* convolution = ConvolutionOf(convolved, *node);
     // One activation, and it comes last.
     if (convolution == nullptr || !libraries::IsBare(EpilogueWords(*convolution))) return false;
     const InsertionGuard before(&graph_, convolution);
     Value* epilogue = graph_.InsertConstant(libraries::Followed(EpilogueWords(*convolution), activation));
     facts_.Infer(*epilogue->node());
     convolution->ReplaceInput(convolution->inputs().size() - 1, epilogue);
-    node->output()->ReplaceAllUsesWith(convolution->output());
+    node->output()->ReplaceAllUsesWith(node->input(0));
     node->Destroy();
     return changed_ = true;
   }
