@@ -99,7 +99,7 @@ void ChannelShuffle(NativeArguments in, IValue* out) {
   int64_t channels = 0;
   for (const IValue& element : Elements(in[0])) {
     const at::Tensor& part = element.toTensor();
-    const bool suits = IsPlainFloat(part) && !part.is_neg() && part.dim() == 4 && part.numel() > 0 &&
+    const bool suits = IsPlainFloat(part) && part.dim() == 4 && part.numel() > 0 &&
                        (parts.empty() || (part.size(0) == parts[0].size(0) && part.size(2) == parts[0].size(2) &&
                                           part.size(3) == parts[0].size(3)));
     TORCH_CHECK(suits, "not images whose channels can be shuffled");

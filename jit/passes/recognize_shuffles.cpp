@@ -145,7 +145,8 @@ class ShuffleRecognizer {
     const auto suits = [&](const Value* part) {
       const ValueFacts& facts = facts_.Of(*part);
       return facts.is_tensor() && facts.plain && facts.rank() == 4u && facts.dtype == c10::kFloat &&
-             (*facts.sizes)[1] && *(*facts.sizes)[1] % (shuffle.channels / shuffle.groups) == 0 && !IsWritten(*part);
+             (*facts.sizes)[1].value_or(0) > 0 && *(*facts.sizes)[1] % (shuffle.channels / shuffle.groups) == 0 &&
+             !IsWritten(*part);
     };
     const auto parts = node.input(0)->node()->inputs();
     if (!std::ranges::all_of(parts, suits)) return {shuffle.images};
@@ -178,7 +179,6 @@ class ShuffleRecognizer {
     return std::ranges::all_of(images.uses(), [&](const Use& use) {
       if (AsksForCommonSize(use)) return true;
       if (use.offset == 0 && ConvolutionCall::Of(*use.user)) return GivesDefaultOrder(*use.user);
-      if (use.user->kind() == c10::aten::cat) return false;
       Node* user = use.user->kind() == sym::kListConstruct ? OnlyUser(*use.user->output()) : nullptr;
       if (user == nullptr) return false;
       return user->kind() == sym::kChannelShuffle || (user->kind() == c10::aten::cat && GivesDefaultOrder(*user));
@@ -274,8 +274,7 @@ class ShuffleRecognizer {
 
   // Who asks for sizes of `value` asks for those of `other`, which are the same.
   static void AskInstead(const Value& value, Value* other) {
-    const std::vector<Use> uses = value.uses();
-    for (const Use& use : uses) {
+    for (const Use& use : std::vector<Use>(value.uses())) {
       if (AsksForCommonSize(use)) use.user->ReplaceInput(use.offset, other);
     }
   }
