@@ -277,6 +277,8 @@ const std::vector<std::pair<const char*, const char*>>& Statements() {
       {"Tensor", "aten::nonzero(%x)"},
       {"Tensor", "aten::cat(%xs, {int:0})"},
       {"Tensor", "aten::cat(%xs, {int:2})"},
+      {"Tensor", "hearth::channel_shuffle(%xs, {int:2}, {int:0}, {int:4})"},
+      {"Tensor", "hearth::channel_shuffle(%xs, {int:3}, {int:3}, {int:3})"},
       {"Tensor", "aten::stack(%xs, {int:0})"},
       {"Tensor", "aten::repeat(%x, {List[int]:[2, 1, 1, 1, 3]})"},
       {"Tensor", "aten::zeros({List[int]:[2, 3]}, {NoneType:None}, {NoneType:None}, {NoneType:None}, {NoneType:None})"},

@@ -74,6 +74,17 @@ void Concatenate(Call& call) {
   call.GiveOrder(OrderOfConcatenation(call, common, dim));
 }
 
+// Some channels of what concatenation gives, in the same format.
+void ShuffleChannels(Call& call) {
+  const ValueFacts common = CommonElement(call.in(0));
+  const KnownSize count = call.computed("count");
+  if (!common.is_tensor() || common.rank() != 4u || !common.plain || common.dtype != c10::kFloat) return;
+  KnownSizes sizes = CommonSizes(call.in(0));
+  sizes[1] = count;
+  call.Give(0, common, common.dtype, std::move(sizes));
+  call.GiveOrder(OrderOfConcatenation(call, common, 1));
+}
+
 void Stack(Call& call) {
   const ValueFacts& list = call.in(0);
   ValueFacts common = CommonElement(list);
@@ -253,6 +264,7 @@ const OperatorDefinition kDefinitions[] = {
      .autocast = AutocastPolicy::kWidest},
     {.name = "aten::concat", .kind = kJoin, .facts = Concatenate},
     {.name = "aten::concatenate", .kind = kJoin, .facts = Concatenate},
+    {.name = "hearth::channel_shuffle", .kind = kJoin, .facts = ShuffleChannels},
     {.name = "aten::stack", .kind = kJoin, .facts = Stack, .autocast = AutocastPolicy::kWidest},
     {.name = "aten::index", .kind = kIndexing, .facts = Index},
     {.name = "aten::index_select", .kind = kIndexing, .facts = IndexSelect},

@@ -94,6 +94,7 @@ std::span<const NativeEntry> TensorLayerNatives();
 std::span<const NativeEntry> IntoMemoryNatives();
 std::span<const NativeEntry> LinearNatives();
 std::span<const NativeEntry> CellNatives();
+std::span<const NativeEntry> ChannelShuffleNatives();
 std::span<const NativeEntry> ConvolutionNatives();
 std::span<const NativeEntry> AttentionNatives();
 std::span<const NativeEntry> EmbeddingNatives();

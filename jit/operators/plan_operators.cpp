@@ -16,6 +16,7 @@ namespace hearth {
 namespace {
 
 constexpr const char* kSchemas[] = {
+    "hearth::channel_shuffle(Tensor[] tensors, int groups, int first, int count) -> Tensor",
     "hearth::convolution(Tensor input, Any planned, Tensor? bias, str epilogue) -> Tensor",
     "hearth::add_convolution(Tensor self, Tensor input, Any planned, Tensor? bias, str epilogue) -> Tensor",
     "hearth::add_convolution_(Tensor(a!) self, Tensor input, Any planned, Tensor? bias, str epilogue) -> Tensor(a!)",

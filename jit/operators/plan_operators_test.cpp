@@ -323,5 +323,61 @@ TEST(EmbeddingTest, GivesTheRowsThatLibTorchDoesAndRaisesAsItDoes) {
   EXPECT_ANY_THROW(CallNative("aten::embedding", {table, at::full({2}, -1, at::kLong), -1, false, false}));
 }
 
+// Parts of images in several formats, which have so many channels.
+std::vector<at::Tensor> PartsOfImages(const std::vector<int64_t>& channels, int64_t images, int64_t form) {
+  std::vector<at::Tensor> parts;
+  for (const int64_t count : channels) {
+    at::Tensor part = at::randn({images, count + 3, 3, 5});
+    if (form > 0) part = part.contiguous(at::MemoryFormat::ChannelsLast);
+    part = part.slice(1, 2, count + 2);
+    if (form % 2 == 0) part = part.contiguous(part.suggest_memory_format());
+    if (form == 4) part = parts.empty() ? part : part.contiguous();
+    if (form == 5) part = at::randn({images, count, 5, 3}).transpose(2, 3);
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+TEST(ChannelShuffleTest, ChannelsAreThoseOfTheShuffledConcatenationInItsFormat) {
+  struct Case {
+    std::vector<int64_t> channels;
+    int64_t groups, first, count;
+  };
+  const std::vector<Case> cases = {{{4, 4}, 2, 0, 8}, {{58, 58}, 2, 58, 58}, {{40, 40}, 2, 40, 40},
+                                   {{12}, 3, 0, 12},  {{12, 24}, 3, 9, 18},  {{8, 6}, 2, 2, 10},
+                                   {{1, 1}, 2, 0, 2}, {{6, 6}, 4, 4, 8}};
+  for (const auto& [channels, groups, first, count] : cases) {
+    for (const int64_t images : {1, 2}) {
+      for (int64_t form = 0; form < 6; ++form) {
+        const std::vector<at::Tensor> parts = PartsOfImages(channels, images, form);
+        const at::Tensor joined = at::cat(parts, 1);
+        const at::Tensor expected = at::channel_shuffle(joined, groups).slice(1, first, first + count);
+        const at::Tensor result =
+            CallNative("hearth::channel_shuffle", {c10::List<at::Tensor>(parts), groups, first, count});
+        EXPECT_TRUE(at::equal(result, expected)) << channels << " by " << groups << " in form " << form;
+        EXPECT_TRUE(result.is_contiguous(joined.suggest_memory_format())) << channels << " in form " << form;
+      }
+    }
+  }
+}
+
+TEST(ChannelShuffleTest, OtherOperandsRaise) {
+  const auto shuffle = [](const std::vector<at::Tensor>& parts, int64_t groups, int64_t first, int64_t count) {
+    return CallNative("hearth::channel_shuffle", {c10::List<at::Tensor>(parts), groups, first, count});
+  };
+  const at::Tensor images = at::randn({1, 4, 2, 2});
+  EXPECT_NO_THROW(shuffle({images}, 2, 0, 4));
+  EXPECT_ANY_THROW(shuffle({images}, 3, 0, 3));
+  EXPECT_ANY_THROW(shuffle({images}, 2, 1, 2));
+  EXPECT_ANY_THROW(shuffle({images}, 2, 2, 4));
+  EXPECT_ANY_THROW(shuffle({images}, 2, 0, 3));
+  EXPECT_ANY_THROW(shuffle({images}, 0, 0, 4));
+  EXPECT_ANY_THROW(shuffle({images.to(at::kDouble)}, 2, 0, 4));
+  EXPECT_ANY_THROW(shuffle({images[0]}, 2, 0, 4));
+  EXPECT_ANY_THROW(shuffle({images, at::randn({1, 4, 2, 3})}, 2, 0, 8));
+  EXPECT_ANY_THROW(shuffle({at::randn({0, 4, 2, 2})}, 2, 0, 4));
+  EXPECT_ANY_THROW(shuffle({}, 2, 0, 4));
+}
+
 }  // namespace
 }  // namespace hearth
