@@ -55,7 +55,7 @@ class Suite:
         self.rounds = rounds
 
     def output(self, *command) -> str:
-        return subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True).stdout
+        return subprocess.run([str(part) for part in command], check=True, stdout=subprocess.PIPE, text=True).stdout
 
     def interpreter(self) -> str:
         """One thread; medians of repetitions in random order. The rival is its faster form."""

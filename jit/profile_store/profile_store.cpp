@@ -4,7 +4,6 @@
 #include <c10/util/hash.h>
 
 #include <algorithm>
-#include <chrono>
 #include <fstream>
 #include <functional>
 #include <system_error>
@@ -12,6 +11,7 @@
 
 #include "jit/profile_store/profile_file.h"
 #include "jit/support/file_error.h"
+#include "jit/support/kept_files.h"
 #include "jit/support/logging.h"
 #include "jit/support/new_file.h"
 #include "jit/support/version.h"
@@ -22,8 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kExtension[] = ".profiles";
-// What a process that ended while it wrote has left behind.
-constexpr auto kOldUnfinished = std::chrono::hours(1);
 
 spdlog::logger& StoreLog() {
   static spdlog::logger& log = LoggerOf("profile_store/profile_store");
@@ -31,12 +29,6 @@ spdlog::logger& StoreLog() {
 }
 
 std::string Digest(const std::string& text) { return c10::sha1(text).str(); }
-
-struct KeptFile {
-  fs::path path;
-  uint64_t bytes;
-  fs::file_time_type written;
-};
 
 }  // namespace
 
@@ -99,31 +91,7 @@ void ProfileStore::Write(const std::string& key, std::vector<SpecProfile> profil
   } catch (const FileError& error) {
     StoreLog().warn("{}", error.what());
   }
-  MakeRoom();
-}
-
-void ProfileStore::MakeRoom() const {
-  // Other processes add and delete meanwhile: what is gone is gone.
-  std::vector<KeptFile> files;
-  uint64_t bytes = 0;
-  std::error_code error;
-  for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
-    std::error_code gone;
-    const KeptFile file{it->path(), it->file_size(gone), it->last_write_time(gone)};
-    if (gone) continue;
-    if (file.path.extension() == kExtension) {
-      bytes += file.bytes;
-      files.push_back(file);
-    } else if (file.path.filename().string().find(std::string(kExtension) + ".new-") != std::string::npos &&
-               file.written < fs::file_time_type::clock::now() - kOldUnfinished) {
-      fs::remove(file.path, gone);
-    }
-  }
-  std::ranges::sort(files, {}, &KeptFile::written);
-  for (auto file = files.begin(); file != files.end() && bytes > limits_.bytes; ++file) {
-    fs::remove(file->path, error);
-    bytes -= file->bytes;
-  }
+  KeepNewest(folder_, kExtension, limits_.bytes);
 }
 
 }  // namespace hearth

@@ -44,7 +44,6 @@ class ProfileStore {
 
  private:
   std::filesystem::path PathOf(const std::string& key) const;
-  void MakeRoom() const;
 
   const std::filesystem::path folder_;
   const ProfileStoreLimits limits_;

@@ -27,7 +27,7 @@ NewFile::NewFile(const std::string& path, mode_t mode) : path_(path) {
     fd_ = open(path.c_str(), O_WRONLY | O_CLOEXEC);
   } else {
     static std::atomic<int> count{0};
-    temporary_ = path + ".new-" + std::to_string(getpid()) + "-" + std::to_string(count.fetch_add(1));
+    temporary_ = path + kUnfinishedMark + std::to_string(getpid()) + "-" + std::to_string(count.fetch_add(1));
     fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   }
   if (fd_ < 0) {

@@ -14,6 +14,9 @@ namespace hearth {
 
 class NewFile {
  public:
+  // What is not finished has the name, this and more.
+  static constexpr char kUnfinishedMark[] = ".new-";
+
   // `mode` as open takes it, less the process's mask.
   explicit NewFile(const std::string& path, mode_t mode = 0666);
   ~NewFile();

@@ -4,15 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "jit/support/file_error.h"
+#include "jit/support/kept_files.h"
 #include "jit/support/logging.h"
 #include "jit/support/new_file.h"
 
@@ -23,8 +21,6 @@ namespace fs = std::filesystem;
 
 constexpr char kKernelExtension[] = ".kernel";
 constexpr char kReproducerExtension[] = ".loops";
-// What a process that ended while it wrote has left behind.
-constexpr auto kOldUnfinished = std::chrono::hours(1);
 // The folder is looked through again once so much of what it may hold was written.
 constexpr uint64_t kPartUnseen = 16;
 constexpr size_t kMostReasonBytes = 4096;
@@ -99,12 +95,6 @@ void WriteFile(const fs::path& path, const std::string& bytes) {
   }
 }
 
-struct KeptKernel {
-  fs::path path;
-  uint64_t bytes;
-  fs::file_time_type used;
-};
-
 }  // namespace
 
 KernelStore::KernelStore(fs::path folder, std::string origin, Limits limits)
@@ -163,27 +153,7 @@ void KernelStore::WriteReproducer(const std::string& text, const std::string& re
 
 void KernelStore::MakeRoom() {
   unseen_bytes_ = 0;
-  // Other processes add and delete meanwhile: what is gone is gone.
-  std::vector<KeptKernel> files;
-  uint64_t bytes = 0;
-  std::error_code error;
-  for (fs::directory_iterator it(folder_ / "kernels", error), end; !error && it != end; it.increment(error)) {
-    std::error_code gone;
-    const KeptKernel file{it->path(), it->file_size(gone), it->last_write_time(gone)};
-    if (gone) continue;
-    if (file.path.extension() == kKernelExtension) {
-      bytes += file.bytes;
-      files.push_back(file);
-    } else if (file.path.filename().string().find(std::string(kKernelExtension) + ".new-") != std::string::npos &&
-               file.used < fs::file_time_type::clock::now() - kOldUnfinished) {
-      fs::remove(file.path, gone);
-    }
-  }
-  std::ranges::sort(files, {}, &KeptKernel::used);
-  for (auto file = files.begin(); file != files.end() && bytes > limits_.bytes; ++file) {
-    fs::remove(file->path, error);
-    bytes -= file->bytes;
-  }
+  KeepNewest(folder_ / "kernels", kKernelExtension, limits_.bytes);
 }
 
 }  // namespace hearth::fuser
