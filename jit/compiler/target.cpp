@@ -5,6 +5,8 @@
 #include <charconv>
 #include <stdexcept>
 
+#include "jit/kernels/target.h"
+
 namespace hearth {
 namespace {
 
@@ -21,7 +23,7 @@ bool IsHalf(c10::ScalarType dtype) { return dtype == c10::kHalf || dtype == c10:
 
 }  // namespace
 
-Target Target::Host() { return {.threads = at::get_num_threads(), .onednn = true}; }
+Target Target::Host() { return {.threads = at::get_num_threads(), .onednn = true, .avx512 = kernels::HasAvx512()}; }
 
 void Target::Set(std::string_view text) {
   constexpr int kMostThreads = 4096;
@@ -35,6 +37,8 @@ void Target::Set(std::string_view text) {
       threads = NumberIn(value, kMostThreads);
     } else if (name == "onednn") {
       onednn = NumberIn(value, 1) == 1;
+    } else if (name == "avx512") {
+      avx512 = NumberIn(value, 1) == 1;
     } else {
       throw std::invalid_argument("a target has no '" + std::string(name) + "'; it is " + ToString());
     }
@@ -42,7 +46,7 @@ void Target::Set(std::string_view text) {
 }
 
 std::string Target::ToString() const {
-  return "threads=" + std::to_string(threads) + ",onednn=" + (onednn ? "1" : "0");
+  return "threads=" + std::to_string(threads) + ",onednn=" + (onednn ? "1" : "0") + ",avx512=" + (avx512 ? "1" : "0");
 }
 
 bool Target::PacksWeights(c10::Device device, c10::ScalarType dtype) const {
@@ -70,6 +74,10 @@ bool Target::GroupsLinears(c10::Device device, c10::ScalarType dtype) const {
 }
 
 bool Target::FoldsTensors(c10::Device device) const { return device.is_cpu(); }
+
+bool Target::HasAttention(c10::Device device, c10::ScalarType dtype) const {
+  return avx512 && device.is_cpu() && dtype == c10::kFloat;
+}
 
 bool Target::PlansMemory(c10::Device device) const { return device.is_cpu(); }
 

@@ -13,6 +13,7 @@ namespace hearth {
 struct Target {
   int threads = 1;      // that work inside of an operator
   bool onednn = false;  // calls of oneDNN may be planned (libraries)
+  bool avx512 = false;  // kernels of hearth's own may run (kernels)
 
   // This process, on a thread whose operators have as many threads as those of the threads that will run the code.
   static Target Host();
@@ -33,6 +34,8 @@ struct Target {
   bool GroupsLinears(c10::Device device, c10::ScalarType dtype) const;
   // Whether operators on constant tensors may run while compiling.
   bool FoldsTensors(c10::Device device) const;
+  // Whether attention has a kernel that keeps its scores to itself.
+  bool HasAttention(c10::Device device, c10::ScalarType dtype) const;
   // Whether results may lie in a plan's arena.
   bool PlansMemory(c10::Device device) const;
 };

@@ -42,6 +42,16 @@ TEST(TargetTest, PacksNoWeightsWithoutTheLibrary) {
   EXPECT_FALSE(target.PacksWeights(c10::kCPU, c10::kFloat));
 }
 
+TEST(TargetTest, HasAttentionOfFloatsWhereItsKernelRuns) {
+  Target target;
+  target.Set("avx512=1");
+  EXPECT_TRUE(target.HasAttention(c10::kCPU, c10::kFloat));
+  EXPECT_FALSE(target.HasAttention(c10::kCPU, c10::kDouble));
+  EXPECT_FALSE(target.HasAttention(c10::Device(c10::kCUDA, 0), c10::kFloat));
+  target.Set("avx512=0");
+  EXPECT_FALSE(target.HasAttention(c10::kCPU, c10::kFloat));
+}
+
 TEST(TargetTest, FoldsWeightsWhereTheyAreNotRoundedAgain) {
   const c10::Device gpu(c10::kCUDA, 0);
   const Target target;

@@ -74,6 +74,18 @@ void Attention(Call& call) {
   call.Give(0, call.in(0), Same(call.in(0), call.in(2)), std::move(sizes));
 }
 
+void BiasedAttention(Call& call) {
+  Attention(call);
+  ValueFacts& result = call.out();
+  const std::optional<bool> tokens_first = call.flag("tokens_first");
+  if (result.sizes && (!tokens_first || result.sizes->size() < 3)) {
+    result.sizes.reset();
+  } else if (result.sizes && *tokens_first) {
+    std::swap((*result.sizes)[result.sizes->size() - 3], (*result.sizes)[result.sizes->size() - 2]);
+  }
+  call.GiveOrder(StrideOrder::Default(true));
+}
+
 void Softmax(Call& call) {
   const Dtype dtype = GivenDtype(call, call.in(0).dtype);
   call.Give(0, call.in(0), dtype, call.in(0).sizes);
@@ -164,6 +176,7 @@ const OperatorDefinition kDefinitions[] = {
      .autocast = AutocastPolicy::kReduced},
     {.name = "aten::_native_multi_head_attention", .kind = kAttention, .facts = SelfAttention},
     {.name = "aten::scaled_dot_product_attention", .kind = kAttention, .facts = Attention},
+    {.name = "hearth::attention", .kind = kAttention, .facts = BiasedAttention},
     {.name = "aten::softmax",
      .kind = kNormalization,
      .facts = Softmax,

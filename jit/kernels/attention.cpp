@@ -25,7 +25,7 @@ constexpr int64_t RoundUp(int64_t count, int64_t step) { return (count + step - 
 
 struct AttentionScratchpad {
   float* queries;  // [width][vectors]
-  float* results;  // [width][vectors]
+  float* results;  // [value_width][vectors]
   float* scores;   // [keys of a block][vectors]
 };
 
@@ -243,11 +243,14 @@ template <int kVectors>
 void StoreResults(const AttentionHead& head, QueryRange range, const __m512 (&sums)[kVectors], const float* results) {
   for (int64_t v = 0; v < kVectors; ++v) {
     const __mmask16 is_zero = _mm512_cmp_ps_mask(sums[v], _mm512_setzero_ps(), _CMP_EQ_OQ);
-    const __m512 factor = _mm512_div_ps(Number(1), _mm512_mask_mov_ps(sums[v], is_zero, Number(1)));
+    // 1 / 0 is infinity, and zeros times that are NaN.
+    const __m512 divisor =
+        head.unseen == AttentionHead::Unseen::kNan ? sums[v] : _mm512_mask_mov_ps(sums[v], is_zero, Number(1));
+    const __m512 factor = _mm512_div_ps(Number(1), divisor);
     const int64_t rows = std::clamp<int64_t>(range.count - v * kLanes, 0, kLanes);
     float* const to = head.result + (range.first + v * kLanes) * head.result_stride;
-    for (int64_t d = 0; d < head.width; d += kLanes) {
-      const int64_t columns = std::min(kLanes, head.width - d);
+    for (int64_t d = 0; d < head.value_width; d += kLanes) {
+      const int64_t columns = std::min(kLanes, head.value_width - d);
       __m512 tile[16];
       for (int64_t i = 0; i < kLanes; ++i) {
         tile[i] = i < columns ? _mm512_mul_ps(_mm512_load_ps(results + ((d + i) * kVectors + v) * kLanes), factor)
@@ -268,7 +271,7 @@ void Attend(const AttentionHead& head, QueryRange range, const AttentionScratchp
   static constexpr auto kAdd = AddFunctions<kVectors>(std::make_index_sequence<kRows>());
 
   LoadQueries<kVectors>(head, range, scratch.queries);
-  std::fill_n(scratch.results, head.width * kStep, 0.0F);
+  std::fill_n(scratch.results, head.value_width * kStep, 0.0F);
   __m512 largest[kVectors], sums[kVectors];
   for (int v = 0; v < kVectors; ++v) {
     largest[v] = Number(-std::numeric_limits<double>::infinity());
@@ -293,8 +296,8 @@ void Attend(const AttentionHead& head, QueryRange range, const AttentionScratchp
     }
     if (head.causal) HideLaterKeys<kVectors>(range, first, keys, scratch.scores);
     WeighScores<kVectors>(scratch.scores, keys, largest, sums, factors);
-    for (int64_t d = 0; d < head.width; d += kRows) {
-      const auto rows = static_cast<size_t>(std::min(kRows, head.width - d));
+    for (int64_t d = 0; d < head.value_width; d += kRows) {
+      const auto rows = static_cast<size_t>(std::min(kRows, head.value_width - d));
       kAdd[rows - 1](scratch.scores, keys, head.value + first * head.value_stride + d, head.value_stride, factors,
                      scratch.results + d * kStep);
     }
@@ -310,13 +313,16 @@ int64_t AttentionBlocks(int64_t queries) {
   return (queries + kMostQueryVectors * kLanes - 1) / (kMostQueryVectors * kLanes);
 }
 
-int64_t AttentionScratch(int64_t width) { return (2 * width + kKeysOfBlock) * kMostQueryVectors * kLanes; }
+int64_t AttentionScratch(int64_t width, int64_t value_width) {
+  return (width + value_width + kKeysOfBlock) * kMostQueryVectors * kLanes;
+}
 
 void AttendBlock(const AttentionHead& head, int64_t block, float* scratch) {
   const QueryRange range = QueriesOf(head.queries, block);
   const int64_t of_queries = head.width * kMostQueryVectors * kLanes;
+  const int64_t of_results = head.value_width * kMostQueryVectors * kLanes;
   const AttentionScratchpad parts{
-      .queries = scratch, .results = scratch + of_queries, .scores = scratch + 2 * of_queries};
+      .queries = scratch, .results = scratch + of_queries, .scores = scratch + of_queries + of_results};
   switch ((range.count + kLanes - 1) / kLanes) {
     case 1:
       return Attend<1>(head, range, parts);

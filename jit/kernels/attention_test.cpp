@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -19,8 +20,9 @@ constexpr double kNever = -std::numeric_limits<double>::infinity();
 
 // A head with memory of its own. Rows have a few floats between them.
 struct AttentionCase {
-  AttentionCase(int64_t queries, int64_t keys, int64_t width, unsigned seed = 1) : random(seed) {
-    stride = width + 3;
+  AttentionCase(int64_t queries, int64_t keys, int64_t width, int64_t value_width = 0) {
+    if (value_width == 0) value_width = width;
+    stride = std::max(width, value_width) + 3;
     query = Numbers(queries * stride);
     key = Numbers(keys * stride);
     value = Numbers(keys * stride);
@@ -28,6 +30,7 @@ struct AttentionCase {
     head.queries = queries;
     head.keys = keys;
     head.width = width;
+    head.value_width = value_width;
     head.query_stride = head.key_stride = head.value_stride = head.result_stride = stride;
     head.scale = 1 / std::sqrt(static_cast<float>(width));
   }
@@ -59,14 +62,15 @@ struct AttentionCase {
       scores.push_back(score * head.scale + MaskOf(i, k));
       largest = std::max(largest, scores.back());
     }
-    std::vector<double> sums(static_cast<size_t>(head.width));
+    std::vector<double> sums(static_cast<size_t>(head.value_width));
     double sum = 0;
     for (size_t k = 0; k < scores.size(); ++k) {
       const double weight = largest == kNever && !std::isnan(scores[k]) ? 0 : std::exp(scores[k] - largest);
       sum += weight;
       for (size_t d = 0; d < sums.size(); ++d) sums[d] += weight * value[k * static_cast<size_t>(stride) + d];
     }
-    for (double& each : sums) each /= sum == 0 ? 1 : sum;
+    const bool zeros = sum == 0 && head.unseen == AttentionHead::Unseen::kZeros;
+    for (double& each : sums) each /= zeros ? 1 : sum;
     return sums;
   }
 
@@ -76,14 +80,15 @@ struct AttentionCase {
     head.value = value.data();
     head.result = result.data();
     const std::unique_ptr<float, decltype(&std::free)> scratch(
-        static_cast<float*>(std::aligned_alloc(64, static_cast<size_t>(AttentionScratch(head.width)) * sizeof(float))),
+        static_cast<float*>(std::aligned_alloc(
+            64, static_cast<size_t>(AttentionScratch(head.width, head.value_width)) * sizeof(float))),
         &std::free);
     for (int64_t block = 0; block < AttentionBlocks(head.queries); ++block) AttendBlock(head, block, scratch.get());
     for (int64_t i = 0; i < head.queries; ++i) {
       const std::vector<double> expected = Expected(i);
       for (int64_t d = 0; d < stride; ++d) {
         const float found = result[static_cast<size_t>(i * stride + d)];
-        if (d >= head.width) {
+        if (d >= head.value_width) {
           ASSERT_EQ(found, 77) << what << ": wrote between its results, query " << i;
         } else if (std::isnan(expected[static_cast<size_t>(d)])) {
           ASSERT_TRUE(std::isnan(found)) << what << ": query " << i << " at " << d << " is " << found;
@@ -94,7 +99,7 @@ struct AttentionCase {
     }
   }
 
-  std::mt19937 random;
+  std::mt19937 random{1};
   int64_t stride;
   std::vector<float> query, key, value, result;
   AttentionHead head{};
@@ -121,6 +126,16 @@ TEST_F(AttentionTest, GivesWhatDoublePrecisionDoes) {
   }
   AttentionCase(70, 200, 256).Check(Name(70, 200, 256));
   AttentionCase(3, 5000, 32).Check(Name(3, 5000, 32));
+}
+
+TEST_F(AttentionTest, ValuesMayHaveAnotherWidthThanKeys) {
+  for (const int64_t queries : {5, 16, 49, 64, 197}) {
+    for (const auto& [width, value_width] :
+         std::vector<std::pair<int64_t, int64_t>>{{16, 32}, {16, 64}, {32, 128}, {64, 8}, {20, 1}, {1, 36}}) {
+      AttentionCase(queries, 150, width, value_width)
+          .Check(Name(queries, 150, width) + ", values of " + std::to_string(value_width));
+    }
+  }
 }
 
 TEST_F(AttentionTest, QueriesSeeNoLaterKeyWhereItIsCausal) {
@@ -156,7 +171,7 @@ TEST_F(AttentionTest, MasksAreAddedInWhateverStridesTheyHave) {
   }
 }
 
-TEST_F(AttentionTest, QueriesWhoseKeysAreAllMaskedAreZeros) {
+TEST_F(AttentionTest, QueriesWhoseKeysAreAllMaskedAreZerosOrNan) {
   AttentionCase one(20, 300, 16);
   std::vector<float> added(20 * 300);
   std::fill_n(added.begin() + 3 * 300, 300, static_cast<float>(kNever));
@@ -169,6 +184,9 @@ TEST_F(AttentionTest, QueriesWhoseKeysAreAllMaskedAreZeros) {
   one.head.mask_key_stride = 1;
   one.Check("masked");
   for (int64_t d = 0; d < 16; ++d) EXPECT_EQ(one.result[static_cast<size_t>(3 * one.stride + d)], 0);
+  one.head.unseen = AttentionHead::Unseen::kNan;
+  one.Check("masked, NaN");
+  for (int64_t d = 0; d < 16; ++d) EXPECT_TRUE(std::isnan(one.result[static_cast<size_t>(3 * one.stride + d)]));
 }
 
 TEST_F(AttentionTest, ANanIsInAllThatItIsPartOf) {

@@ -1,15 +1,19 @@
-// Attention of plain floats as one loop that keeps its scores to itself (kernels/attention.h). What is not plain, has
-// values of another width than its keys, or too few queries, goes LibTorch's way.
+// Attention of plain floats as one loop that keeps its scores to itself (kernels/attention.h): LibTorch's operator, and
+// hearth::attention, which plans call in the place of the products and the softmax that it comes to. What is not plain
+// or has too few queries goes LibTorch's way, and so do values of another width than their keys in LibTorch's operator.
 #include <ATen/EmptyTensor.h>
 #include <ATen/ExpandUtils.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/matmul.h>
 #include <ATen/ops/scaled_dot_product_attention_ops.h>
+#include <ATen/ops/softmax.h>
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "jit/kernels/attention.h"
@@ -33,16 +37,24 @@ constexpr int64_t kFewestQueries = 8;
 // Tokens one after the other of one head of one sequence, whatever lies between them.
 bool HasAdjacentNumbers(const at::Tensor& tensor) { return tensor.strides().back() == 1; }
 
+// Whether they are heads that the kernel takes once their numbers are adjacent.
+bool AreHeads(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value) {
+  if (!IsPlainFloat(query) || !IsPlainFloat(key) || !IsPlainFloat(value)) return false;
+  const auto rank = static_cast<size_t>(query.dim());
+  if (rank < 3 || key.sizes().size() != rank || value.sizes().size() != rank) return false;
+  const c10::IntArrayRef heads = query.sizes().slice(0, rank - 2);
+  if (key.sizes().slice(0, rank - 2) != heads || value.sizes().slice(0, rank - 2) != heads) return false;
+  if (key.sizes()[rank - 2] != value.sizes()[rank - 2] || key.sizes().back() != query.sizes().back()) return false;
+  if (query.numel() == 0 || key.numel() == 0 || value.numel() == 0) return false;
+  if (std::max(query.sizes().back(), value.sizes().back()) > kWidestHead) return false;
+  return query.sizes()[rank - 2] >= kFewestQueries;
+}
+
 // Whether queries, keys and values are what LibTorch's own fused attention takes, or matrices one after the other.
 bool SuitsAttention(NativeArguments in) {
   if (!in[kQuery].isTensor() || !in[kKey].isTensor() || !in[kValue].isTensor()) return false;
   const at::Tensor &query = in[kQuery].toTensor(), &key = in[kKey].toTensor(), &value = in[kValue].toTensor();
-  if (!IsPlainFloat(query) || !IsPlainFloat(key) || !IsPlainFloat(value)) return false;
-  const auto rank = static_cast<size_t>(query.dim());
-  if ((rank != 3 && rank != 4) || key.sizes() != value.sizes() || key.sizes().size() != rank) return false;
-  if (key.sizes().slice(0, rank - 2) != query.sizes().slice(0, rank - 2)) return false;
-  if (key.sizes().back() != query.sizes().back() || query.numel() == 0 || key.numel() == 0) return false;
-  if (query.sizes().back() > kWidestHead || query.sizes()[rank - 2] < kFewestQueries) return false;
+  if (!AreHeads(query, key, value) || query.dim() > 4 || key.sizes() != value.sizes()) return false;
   return HasAdjacentNumbers(query) && HasAdjacentNumbers(key) && HasAdjacentNumbers(value);
 }
 
@@ -52,16 +64,21 @@ bool SuitsAsMask(const IValue& operand, const at::Tensor& query, const at::Tenso
   const bool is_bool = mask.defined() && mask.scalar_type() == at::kBool && mask.is_cpu() &&
                        mask.layout() == at::kStrided && IsWithin(mask.key_set(), query.key_set());
   if (!is_bool && !IsPlainFloat(mask)) return false;
-  const auto rank = static_cast<size_t>(query.dim());
-  if (mask.dim() != 2 && mask.sizes().size() != rank) return false;
   const auto fits = [](int64_t size, int64_t all) { return size == 1 || size == all; };
+  const auto rank = static_cast<size_t>(query.dim());
   const size_t of_mask = mask.sizes().size();
+  if (of_mask < 2 || of_mask > rank) return false;
   if (!fits(mask.sizes()[of_mask - 2], query.sizes()[rank - 2])) return false;
   if (!fits(mask.sizes()[of_mask - 1], key.sizes()[rank - 2])) return false;
   for (size_t i = 0; i + 2 < of_mask; ++i) {
-    if (!fits(mask.sizes()[i], query.sizes()[i])) return false;
+    if (!fits(mask.sizes()[i], query.sizes()[i + rank - of_mask])) return false;
   }
   return true;
+}
+
+// LibTorch's operator takes no others.
+bool HasRankOfMask(const IValue& operand, const at::Tensor& query) {
+  return operand.isNone() || operand.toTensor().dim() == 2 || operand.toTensor().dim() == query.dim();
 }
 
 // Where head `number` begins.
@@ -92,13 +109,19 @@ struct FreeAligned {
   void operator()(float* memory) const { ::operator delete[](memory, std::align_val_t{64}); }
 };
 
-at::Tensor PlainAttention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const IValue& masks,
-                          bool causal, double scale) {
+struct AttentionOptions {
+  double scale;
+  bool causal = false;
+  kernels::AttentionHead::Unseen unseen = kernels::AttentionHead::Unseen::kZeros;
+};
+
+void AttendPlain(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const IValue& masks,
+                 const AttentionOptions& options, const at::Tensor& result) {
   const auto rank = static_cast<size_t>(query.dim());
-  at::Tensor result = AttentionMemory(query);
   kernels::AttentionHead head{.queries = query.sizes()[rank - 2],
                               .keys = key.sizes()[rank - 2],
                               .width = query.sizes()[rank - 1],
+                              .value_width = value.sizes()[rank - 1],
                               .query = query.const_data_ptr<float>(),
                               .key = key.const_data_ptr<float>(),
                               .value = value.const_data_ptr<float>(),
@@ -107,8 +130,9 @@ at::Tensor PlainAttention(const at::Tensor& query, const at::Tensor& key, const 
                               .key_stride = key.strides()[rank - 2],
                               .value_stride = value.strides()[rank - 2],
                               .result_stride = result.strides()[rank - 2],
-                              .scale = static_cast<float>(scale),
-                              .causal = causal};
+                              .scale = static_cast<float>(options.scale),
+                              .causal = options.causal,
+                              .unseen = options.unseen};
   const at::Tensor* const mask = masks.isNone() ? nullptr : &masks.toTensor();
   if (mask != nullptr) {
     const size_t of_mask = mask->sizes().size();
@@ -123,8 +147,9 @@ at::Tensor PlainAttention(const at::Tensor& query, const at::Tensor& key, const 
   const int64_t blocks = kernels::AttentionBlocks(head.queries);
   const auto attend = [&](int64_t begin, int64_t end) {
     const DenormalsAreZero fast;
-    const std::unique_ptr<float, FreeAligned> scratch(static_cast<float*>(::operator new[](
-        static_cast<size_t>(kernels::AttentionScratch(head.width)) * sizeof(float), std::align_val_t{64})));
+    const std::unique_ptr<float, FreeAligned> scratch(static_cast<float*>(
+        ::operator new[](static_cast<size_t>(kernels::AttentionScratch(head.width, head.value_width)) * sizeof(float),
+                         std::align_val_t{64})));
     for (int64_t i = begin; i < end; ++i) {
       const auto offset = [&](const at::Tensor& tensor) {
         return HeadOffset(tensor, static_cast<int64_t>(rank), i / blocks, heads);
@@ -141,9 +166,8 @@ at::Tensor PlainAttention(const at::Tensor& query, const at::Tensor& key, const 
     }
   };
   const int64_t count = query.numel() / (head.queries * head.width) * blocks;
-  const int64_t work = (head.queries + blocks - 1) / blocks * head.keys * head.width * 2;
+  const int64_t work = (head.queries + blocks - 1) / blocks * head.keys * (head.width + head.value_width);
   at::parallel_for(0, count, std::max<int64_t>(kLeastAttentionWork / work, 1), attend);
-  return result;
 }
 
 // scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0,
@@ -151,8 +175,8 @@ at::Tensor PlainAttention(const at::Tensor& query, const at::Tensor& key, const 
 void Attention(NativeArguments in, IValue* out) {
   const bool suits = kernels::HasAvx512() && SuitsAttention(in) && NoModeSeesOperators() &&
                      SuitsAsMask(in[kMask], in[kQuery].toTensor(), in[kKey].toTensor()) &&
-                     in[kDropout].toDouble() == 0 && !in[kRepeatsHeads].toBool() &&
-                     !(in[kCausal].toBool() && !in[kMask].isNone());
+                     HasRankOfMask(in[kMask], in[kQuery].toTensor()) && in[kDropout].toDouble() == 0 &&
+                     !in[kRepeatsHeads].toBool() && !(in[kCausal].toBool() && !in[kMask].isNone());
   if (!suits) {
     EntryOf<at::_ops::scaled_dot_product_attention>().function(in, out);
     return;
@@ -160,10 +184,47 @@ void Attention(NativeArguments in, IValue* out) {
   const at::Tensor& query = in[kQuery].toTensor();
   const double scale =
       in[kScale].isNone() ? 1 / std::sqrt(static_cast<double>(query.sizes().back())) : in[kScale].toDouble();
-  *out = PlainAttention(query, in[kKey].toTensor(), in[kValue].toTensor(), in[kMask], in[kCausal].toBool(), scale);
+  at::Tensor result = AttentionMemory(query);
+  AttendPlain(query, in[kKey].toTensor(), in[kValue].toTensor(), in[kMask],
+              {.scale = scale, .causal = in[kCausal].toBool()}, result);
+  *out = std::move(result);
 }
 
-constexpr NativeEntry kEntries[] = {{"aten::scaled_dot_product_attention", Attention}};
+at::Tensor WithAdjacentNumbers(const at::Tensor& tensor) {
+  return HasAdjacentNumbers(tensor) ? tensor : tensor.contiguous();
+}
+
+// What hearth::attention stands for.
+at::Tensor AttentionInSteps(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const IValue& bias,
+                            double scale) {
+  at::Tensor scores = at::matmul(query, key.transpose(-2, -1)).mul(scale);
+  if (!bias.isNone()) scores = scores.add(bias.toTensor());
+  return at::matmul(at::softmax(scores, -1), value);
+}
+
+// hearth::attention(Tensor query, Tensor key, Tensor value, Tensor? bias, float scale, bool tokens_first) -> Tensor:
+// contiguous, its dimensions -3 and -2 swapped if `tokens_first`.
+void BiasedAttention(NativeArguments in, IValue* out) {
+  const at::Tensor &query = in[0].toTensor(), &key = in[1].toTensor(), &value = in[2].toTensor();
+  const double scale = in[4].toDouble();
+  const bool tokens_first = in[5].toBool();
+  const auto swapped = [&](const at::Tensor& tensor) { return tokens_first ? tensor.transpose(-3, -2) : tensor; };
+  if (!kernels::HasAvx512() || !AreHeads(query, key, value) || !NoModeSeesOperators() ||
+      !SuitsAsMask(in[3], query, key)) {
+    *out = swapped(AttentionInSteps(query, key, value, in[3], scale)).contiguous();
+    return;
+  }
+  std::vector<int64_t> sizes = query.sizes().vec();
+  sizes.back() = value.sizes().back();
+  if (tokens_first) std::swap(sizes[sizes.size() - 3], sizes[sizes.size() - 2]);
+  at::Tensor result(at::detail::empty_cpu(sizes, at::kFloat));
+  AttendPlain(WithAdjacentNumbers(query), WithAdjacentNumbers(key), WithAdjacentNumbers(value), in[3],
+              {.scale = scale, .unseen = kernels::AttentionHead::Unseen::kNan}, swapped(result));
+  *out = std::move(result);
+}
+
+constexpr NativeEntry kEntries[] = {{"aten::scaled_dot_product_attention", Attention},
+                                    {"hearth::attention", BiasedAttention}};
 
 }  // namespace
 

@@ -149,5 +149,54 @@ TEST(AttentionTest, WhatIsUnusualGoesLibTorchsWay) {
   EXPECT_TRUE(found.toTensor().requires_grad());
 }
 
+// hearth::attention against the operators that it stands for.
+void ExpectAttentionInSteps(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const IValue& bias,
+                            const std::string& what) {
+  at::Tensor scores = at::matmul(query, key.transpose(-2, -1)) * 0.3;
+  if (!bias.isNone()) scores = scores + bias.toTensor();
+  const at::Tensor expected = at::matmul(at::softmax(scores, -1), value);
+  const Operator* op = OperatorRegistry::Global().Find(c10::Symbol::fromQualString("hearth::attention"), "");
+  for (const bool tokens_first : {false, true}) {
+    const std::vector<IValue> operands = {query, key, value, bias, 0.3, tokens_first};
+    std::vector<const IValue*> pointers;
+    for (const IValue& operand : operands) pointers.push_back(&operand);
+    IValue found;
+    op->native()({pointers.data(), pointers.size()}, &found);
+    const at::Tensor wanted = tokens_first ? expected.transpose(-3, -2) : expected;
+    ASSERT_EQ(found.toTensor().sizes(), wanted.sizes()) << what;
+    EXPECT_TRUE(found.toTensor().is_contiguous()) << what;
+    EXPECT_TRUE(at::allclose(found.toTensor(), wanted, 1e-5, 2e-6, /*equal_nan=*/true)) << what;
+  }
+}
+
+TEST(BiasedAttentionTest, ResultsAreThoseOfProductsAndASoftmax) {
+  for (const int64_t queries : {2, 9, 49, 196}) {
+    const std::vector<at::Tensor> of_queries = Heads(queries, 16), of_keys = Heads(49, 16), of_values = Heads(49, 36);
+    for (size_t i = 0; i < of_queries.size(); ++i) {
+      const at::Tensor &query = of_queries[i], &key = of_keys[(i + 1) % of_keys.size()], &value = of_values[i];
+      for (const std::vector<int64_t>& sizes : std::vector<std::vector<int64_t>>{
+               {queries, 49}, {3, queries, 49}, {2, 1, 1, 49}, {1, 3, queries, 49}, {3, 1, 1}}) {
+        const std::string what = c10::str(queries, " queries, order ", i, ", bias ", sizes);
+        ExpectAttentionInSteps(query, key, value, at::randn(sizes), what);
+      }
+      const std::string what = c10::str(queries, " queries, order ", i);
+      ExpectAttentionInSteps(query, key, value, IValue(), what);
+      ExpectAttentionInSteps(query, key, value, at::randn({1, 1, queries, 49}).expand({2, 3, queries, 49}), what);
+      ExpectAttentionInSteps(query.transpose(-1, -2).contiguous().transpose(-1, -2), key, value, IValue(), what);
+      ExpectAttentionInSteps(query[1], key[1], value[1], at::randn({3, queries, 49}), what + ", rank 3");
+      ExpectAttentionInSteps(query.unsqueeze(0), key.unsqueeze(0), value.unsqueeze(0), at::randn({3, queries, 49}),
+                             what + ", rank 5");
+      ExpectAttentionInSteps(query.to(at::kDouble), key.to(at::kDouble), value.to(at::kDouble), IValue(), what);
+    }
+  }
+}
+
+TEST(BiasedAttentionTest, AQueryWhoseKeysAreAllMaskedGivesNan) {
+  at::Tensor mask = at::zeros({20, 37});
+  mask[3].fill_(-std::numeric_limits<float>::infinity());
+  mask[5].slice(0, 0, 30).fill_(-std::numeric_limits<float>::infinity());
+  ExpectAttentionInSteps(at::randn({2, 3, 20, 16}), at::randn({2, 3, 37, 16}), at::randn({2, 3, 37, 16}), mask, "mask");
+}
+
 }  // namespace
 }  // namespace hearth

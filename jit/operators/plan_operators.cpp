@@ -26,6 +26,7 @@ constexpr const char* kSchemas[] = {
     "-> Tensor(a!)",
     "hearth::matmul(Tensor self, Tensor other) -> Tensor",
     "hearth::matmul.into(Tensor self, Tensor other, Tensor(a!) memory) -> Tensor(a!)",
+    "hearth::attention(Tensor query, Tensor key, Tensor value, Tensor? bias, float scale, bool tokens_first) -> Tensor",
     "hearth::lstm(Tensor input, Tensor[] hx, Any planned, Tensor[] params, bool has_biases, int num_layers, "
     "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)",
     "hearth::gru(Tensor input, Tensor hx, Any planned, Tensor[] params, bool has_biases, int num_layers, "

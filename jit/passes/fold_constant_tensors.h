@@ -14,7 +14,7 @@ namespace hearth {
 
 class Compilation;
 
-inline constexpr size_t kMaxFoldedTensorBytes = 64 * 1024;
+inline constexpr size_t kMaxFoldedTensorBytes = 1024 * 1024;
 
 bool FoldConstantTensors(Compilation& compilation);
 

@@ -36,6 +36,7 @@
 #include "jit/passes/prepare_calls.h"
 #include "jit/passes/private_writes.h"
 #include "jit/passes/recognize_activations.h"
+#include "jit/passes/recognize_attention.h"
 #include "jit/passes/recognize_shuffles.h"
 #include "jit/passes/reinplace.h"
 #include "jit/passes/scalar_replacement.h"
@@ -122,6 +123,9 @@ inline constexpr Pass kPasses[] = {
     {.name = "recognize_activations",
      .run = RecognizeActivations,
      .help = "activations written out of arithmetic become their operator"},
+    {.name = "recognize_attention",
+     .run = RecognizeAttention,
+     .help = "attention written out of products and a softmax becomes one operator"},
     {.name = "recognize_shuffles",
      .run = RecognizeShuffles,
      .help = "channels that views and copies shuffle, and parts of these, become one call"},

@@ -18,6 +18,7 @@ void OptimizeWeights(Compilation& plan) {
   run("fold_batch_norms");
   run("recognize_activations");
   run("recognize_shuffles");
+  run("recognize_attention");
   run("make_linears");
   run("dead_plan_code");
   run("plan_recurrences");

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "jit/analysis/number_of.h"
 #include "jit/analysis/pure_nodes.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/compiler/compilation.h"
@@ -84,19 +85,6 @@ const std::vector<Activation>& Activations() {
       {Function::kClampToSix, {{{0, 0}, 3}, {{1, 0}, 1}}, {{{0, 1}, 1.0 / 6}}, c10::aten::hardsigmoid, nullptr},
   };
   return kActivations;
-}
-
-// A trace has numbers as tensors without dimensions, which lie where the model was loaded to.
-std::optional<double> NumberOf(const Value& value, const WrittenMemory& memory) {
-  const c10::IValue* constant = ConstantOf(value);
-  if (constant == nullptr) return {};
-  if (constant->isTensor()) {
-    const at::Tensor& tensor = constant->toTensor();
-    const bool number = tensor.defined() && tensor.dim() == 0 && !tensor.is_meta() && !tensor.is_complex();
-    return number && !memory.MayBeWritten(value) ? std::optional(tensor.item<double>()) : std::nullopt;
-  }
-  if (constant->isInt()) return static_cast<double>(constant->toInt());
-  return constant->isDouble() ? std::optional(constant->toDouble()) : std::nullopt;
 }
 
 Function FunctionOf(const Node& node, const WrittenMemory& memory) {

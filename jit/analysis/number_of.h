@@ -1,0 +1,27 @@
+// The number that a Value is in every run.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+
+#include "jit/analysis/written_memory.h"
+#include "jit/definitions/node_effects.h"
+#include "jit/ir/graph.h"
+
+namespace hearth {
+
+// A trace has numbers as tensors without dimensions, which lie where the model was loaded to.
+inline std::optional<double> NumberOf(const Value& value, const WrittenMemory& memory) {
+  const c10::IValue* constant = ConstantOf(value);
+  if (constant == nullptr) return {};
+  if (constant->isTensor()) {
+    const at::Tensor& tensor = constant->toTensor();
+    const bool number = tensor.defined() && tensor.dim() == 0 && !tensor.is_meta() && !tensor.is_complex();
+    return number && !memory.MayBeWritten(value) ? std::optional(tensor.item<double>()) : std::nullopt;
+  }
+  if (constant->isInt()) return static_cast<double>(constant->toInt());
+  return constant->isDouble() ? std::optional(constant->toDouble()) : std::nullopt;
+}
+
+}  // namespace hearth

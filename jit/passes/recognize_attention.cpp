@@ -1,0 +1,286 @@
+#include "jit/passes/recognize_attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "jit/analysis/number_of.h"
+#include "jit/analysis/pure_nodes.h"
+#include "jit/analysis/value_fact_table.h"
+#include "jit/compiler/compilation.h"
+#include "jit/graph_edits/operate.h"
+#include "jit/ir/closure.h"
+#include "jit/operators/operator.h"
+
+namespace hearth {
+namespace {
+
+const Symbol kAttention = Symbol::fromQualString("hearth::attention");
+
+// Where the kernel leaves most of its lanes idle.
+constexpr int64_t kFewestQueries = 8;
+constexpr int64_t kWidestHead = 512;
+
+struct Attention {
+  Value* query = nullptr;
+  Value* key = nullptr;  // transposed, unless `key_lies_as_query`
+  Value* value = nullptr;
+  const Value* products = nullptr;  // of queries and keys
+  std::vector<Value*> biases;
+  double scale = 1;
+  bool key_lies_as_query = false;
+};
+
+bool IsProduct(const Node& node) {
+  return node.op() != nullptr && (node.kind() == c10::aten::matmul || node.kind() == c10::aten::bmm) &&
+         node.inputs().size() == 2;
+}
+
+class AttentionRecognizer {
+ public:
+  explicit AttentionRecognizer(Compilation& compilation)
+      : graph_(compilation.graph()),
+        target_(compilation.target()),
+        facts_(compilation.facts()),
+        pure_(compilation.pure_nodes()) {}
+
+  bool Run() {
+    std::vector<Node*> products;
+    Find(*graph_.block(), &products);
+    for (Node* product : products) {
+      if (std::optional<Attention> attention = Match(*product)) Replace(product, *std::move(attention));
+    }
+    return changed_;
+  }
+
+ private:
+  void Find(const Block& block, std::vector<Node*>* products) const {
+    for (Node* node : block) {
+      if (IsClosure(*node)) continue;
+      for (const Block* inner : node->blocks()) Find(*inner, products);
+      const bool weighs = IsProduct(*node) && node->input(0)->node()->kind() == c10::aten::softmax;
+      if (weighs) products->push_back(node);
+    }
+  }
+
+  std::optional<Attention> Match(const Node& product) const {
+    const Node& softmax = *product.input(0)->node();
+    if (!IsStep(softmax, *product.block()) || !pure_.MayMove(product) || !IsSoftmaxOfRows(softmax)) return {};
+    Attention attention;
+    attention.value = product.input(1);
+    if (!MatchScores(softmax.input(0), *product.block(), &attention)) return {};
+    PeelQuery(&attention);
+    PeelKey(&attention);
+    const bool fits = FitsHeads(attention, product) && std::isfinite(attention.scale) &&
+                      std::ranges::all_of(attention.biases,
+                                          [&](const Value* bias) { return Broadcasts(*bias, *attention.products); });
+    return fits ? std::optional(std::move(attention)) : std::nullopt;
+  }
+
+  // Whether a node gives something that is on the way only.
+  bool IsStep(const Node& node, const Block& block) const {
+    return node.op() != nullptr && node.block() == &block && node.outputs().size() == 1 &&
+           node.output()->uses().size() == 1 && pure_.MayMove(node) && !facts_.memory().MayBeWritten(*node.output());
+  }
+
+  bool IsSoftmaxOfRows(const Node& softmax) const {
+    const std::optional<size_t> rank = facts_.Of(*softmax.input(0)).rank();
+    const c10::IValue *dim = ConstantOf(*softmax.input(1)), *dtype = ConstantOf(*softmax.input(2));
+    if (!rank || dim == nullptr || !dim->isInt() || dtype == nullptr || !IsSuitable(*softmax.input(0))) return false;
+    const bool last = dim->toInt() == -1 || dim->toInt() == static_cast<int64_t>(*rank) - 1;
+    return last && (dtype->isNone() || (dtype->isInt() && dtype->toInt() == static_cast<int64_t>(c10::kFloat)));
+  }
+
+  // Whether `scores` are scale * (query key) + biases, whose rank they have.
+  bool MatchScores(Value* scores, const Block& block, Attention* attention) const {
+    const Node& node = *scores->node();
+    if (!IsStep(node, block) || !IsSuitable(*scores)) return false;
+    if (IsProduct(node)) {
+      attention->products = scores;
+      attention->query = node.input(0);
+      attention->key = node.input(1);
+      return true;
+    }
+    if (const std::optional<double> factor = FactorOf(node)) {
+      attention->scale *= *factor;
+      return MatchScores(node.input(0), block, attention);
+    }
+    // What is scaled must not have a bias in it.
+    if (node.kind() != c10::aten::add || node.inputs().size() != 3 || attention->scale != 1) return false;
+    if (attention->biases.size() == 2 || NumberOf(*node.input(2), facts_.memory()) != 1) return false;
+    for (const size_t of_scores : {size_t{0}, size_t{1}}) {
+      Attention with_bias = *attention;
+      with_bias.biases.push_back(node.input(1 - of_scores));
+      if (!MatchScores(node.input(of_scores), block, &with_bias)) continue;
+      *attention = std::move(with_bias);
+      return true;
+    }
+    return false;
+  }
+
+  // Of a node that multiplies or divides its first operand.
+  std::optional<double> FactorOf(const Node& node) const {
+    const bool divides = node.kind() == c10::aten::div;
+    if ((node.kind() != c10::aten::mul && !divides) || node.op() == nullptr || node.inputs().size() != 2) return {};
+    const std::optional<double> number = NumberOf(*node.input(1), facts_.memory());
+    if (!number || !std::isfinite(*number) || *number == 0) return {};
+    return divides ? 1 / *number : *number;
+  }
+
+  bool Peel(Value** value, double* scale) const {
+    const Node& node = *(*value)->node();
+    const std::optional<double> factor = FactorOf(node);
+    if (!factor || !pure_.MayMove(node) || !IsSuitable(**value) || !IsSuitable(*node.input(0))) return false;
+    *scale *= *factor;
+    *value = node.input(0);
+    return true;
+  }
+
+  void PeelQuery(Attention* attention) const {
+    while (Peel(&attention->query, &attention->scale)) continue;
+  }
+
+  void PeelKey(Attention* attention) const {
+    while (Peel(&attention->key, &attention->scale)) continue;
+    const Node& node = *attention->key->node();
+    if (node.kind() != c10::aten::transpose || node.inputs().size() != 3 || !pure_.MayMove(node)) return;
+    const std::optional<size_t> rank = facts_.Of(*node.input(0)).rank();
+    const c10::IValue *a = ConstantOf(*node.input(1)), *b = ConstantOf(*node.input(2));
+    if (!rank || a == nullptr || b == nullptr || !a->isInt() || !b->isInt()) return;
+    const auto from_end = [&](int64_t dim) { return dim < 0 ? dim : dim - static_cast<int64_t>(*rank); };
+    const auto [first, second] = std::minmax({from_end(a->toInt()), from_end(b->toInt())});
+    if (first != -2 || second != -1) return;
+    attention->key = node.input(0);
+    attention->key_lies_as_query = true;
+    while (Peel(&attention->key, &attention->scale)) continue;
+  }
+
+  bool IsSuitable(const Value& tensor) const {
+    const ValueFacts& facts = facts_.Of(tensor);
+    return facts.is_tensor() && facts.plain && facts.device && facts.dtype && facts.sizes &&
+           target_.HasAttention(*facts.device, *facts.dtype);
+  }
+
+  bool FitsHeads(const Attention& attention, const Node& product) const {
+    for (const Value* operand : {attention.query, attention.key, attention.value}) {
+      if (!IsSuitable(*operand) || facts_.memory().MayBeWritten(*operand)) return false;
+    }
+    const KnownSizes &query = *facts_.Of(*attention.query).sizes, &key = *facts_.Of(*attention.key).sizes,
+                     &value = *facts_.Of(*attention.value).sizes;
+    const size_t rank = query.size();
+    if (rank < 3 || key.size() != rank || value.size() != rank || !IsSuitable(*product.output())) return false;
+    for (size_t i = 0; i + 2 < rank; ++i) {
+      if (!AreEqual(query[i], key[i]) || !AreEqual(query[i], value[i])) return false;
+    }
+    // Empty ones are the operators' own.
+    const auto likely = [&](KnownSize size) { return facts_.sizes().Likely(size).value_or(kFewestQueries); };
+    if (query.back().value_or(1) > kWidestHead || value.back().value_or(1) > kWidestHead) return false;
+    return likely(query[rank - 2]) >= kFewestQueries;
+  }
+
+  bool AreEqual(KnownSize a, KnownSize b) const { return facts_.sizes().AreEqual(a, b) == true; }
+
+  // To the very sizes of the scores.
+  bool Broadcasts(const Value& bias, const Value& scores) const {
+    if (!IsSuitable(bias) || facts_.memory().MayBeWritten(bias)) return false;
+    const KnownSizes &sizes = *facts_.Of(bias).sizes, &all = *facts_.Of(scores).sizes;
+    if (sizes.size() < 2 || sizes.size() > all.size()) return false;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (sizes[i].value_or(0) != 1 && !AreEqual(sizes[i], all[i + all.size() - sizes.size()])) return false;
+    }
+    return true;
+  }
+
+  // The user of the result that swaps its tokens and heads, if nobody can tell in which order these lie in memory.
+  Node* FindSwap(const Value& result) const {
+    if (result.uses().size() != 1) return nullptr;
+    Node* swap = result.uses()[0].user;
+    const size_t rank = *facts_.Of(result).rank();
+    if (rank < 3 || !pure_.MayMove(*swap) || swap->outputs().size() != 1 || !Swaps(*swap, rank)) return nullptr;
+    const bool hidden = std::ranges::all_of(swap->output()->uses(), [&](const Use& use) {
+      const Symbol kind = use.user->kind();
+      const bool copies = kind == c10::aten::reshape || kind == c10::aten::contiguous || kind == c10::aten::flatten;
+      return copies && use.offset == 0 && use.user->op() != nullptr;
+    });
+    return hidden && !facts_.memory().MayBeWritten(*swap->output()) ? swap : nullptr;
+  }
+
+  static bool Swaps(const Node& node, size_t rank) {
+    const auto from_start = [&](int64_t dim) { return dim < 0 ? dim + static_cast<int64_t>(rank) : dim; };
+    const auto heads = static_cast<int64_t>(rank) - 3;
+    if (node.kind() == c10::aten::transpose && node.inputs().size() == 3) {
+      const c10::IValue *a = ConstantOf(*node.input(1)), *b = ConstantOf(*node.input(2));
+      if (a == nullptr || b == nullptr || !a->isInt() || !b->isInt()) return false;
+      return std::minmax({from_start(a->toInt()), from_start(b->toInt())}) == std::pair(heads, heads + 1);
+    }
+    const c10::IValue* order = node.kind() == c10::aten::permute ? ConstantOf(*node.input(1)) : nullptr;
+    if (order == nullptr || !order->isIntList()) return false;
+    const std::vector<int64_t> dims = order->toIntVector();
+    for (size_t i = 0; i < dims.size(); ++i) {
+      auto expected = static_cast<int64_t>(i);
+      if (expected == heads || expected == heads + 1) expected = 2 * heads + 1 - expected;
+      if (from_start(dims[i]) != expected) return false;
+    }
+    return dims.size() == rank;
+  }
+
+  void Replace(Node* product, Attention attention) {
+    Node* const swap = FindSwap(*product->output());
+    Value* const before = swap != nullptr ? swap->output() : product->output();
+    const InsertionGuard here(&graph_, product);
+    graph_.SetCurrentRange(product->range());
+    if (!attention.key_lies_as_query) {
+      attention.key = Infer(
+          Operate(graph_, c10::aten::transpose, "int",
+                  {attention.key, graph_.InsertConstant(int64_t{-2}), graph_.InsertConstant(int64_t{-1})}, product));
+    }
+    Value* bias = attention.biases.empty() ? graph_.InsertConstant(c10::IValue()) : attention.biases[0];
+    if (attention.biases.size() == 2) {
+      bias = Infer(Operate(graph_, c10::aten::add, "Tensor",
+                           {bias, attention.biases[1], graph_.InsertConstant(int64_t{1})}, product));
+    }
+    Value* result = Operate(graph_, kAttention, "",
+                            {attention.query, attention.key, attention.value, bias,
+                             graph_.InsertConstant(attention.scale), graph_.InsertConstant(swap != nullptr)},
+                            product);
+    Infer(result);
+    result->SetName(before->name());
+    before->ReplaceAllUsesWith(result);
+    if (swap != nullptr) swap->Destroy();
+    changed_ = true;
+    DestroyUnused(product);
+  }
+
+  Value* Infer(Value* made) {
+    facts_.Infer(*made->node());
+    return made;
+  }
+
+  // The products and what is between them. They cannot raise: facts show the sizes.
+  static void DestroyUnused(Node* node) {
+    const std::vector<Value*> inputs(node->inputs().begin(), node->inputs().end());
+    node->Destroy();
+    for (Value* input : inputs) {
+      Node* maker = input->node();
+      const Symbol kind = maker->kind();
+      const bool on_the_way = kind == c10::aten::softmax || kind == c10::aten::add || kind == c10::aten::mul ||
+                              kind == c10::aten::div || kind == c10::aten::transpose || IsProduct(*maker);
+      if (on_the_way && maker->op() != nullptr && maker->outputs().size() == 1 && !input->HasUses())
+        DestroyUnused(maker);
+    }
+  }
+
+  Graph& graph_;
+  const Target& target_;
+  ValueFactTable& facts_;
+  const PureNodes& pure_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool RecognizeAttention(Compilation& compilation) { return AttentionRecognizer(compilation).Run(); }
+
+}  // namespace hearth
