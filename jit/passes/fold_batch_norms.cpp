@@ -37,11 +37,16 @@ bool IsLayer(const Node& node) {
   return transposed != nullptr && transposed->isBool() && !transposed->toBool();
 }
 
+bool AsksForShape(const Use& use) {
+  const Symbol kind = use.user->kind();
+  const bool takes_shape = kind == c10::aten::reshape_as || kind == c10::aten::view_as || kind == c10::aten::expand_as;
+  return ReadsShapeOnly(kind) || (takes_shape && use.offset == 1);
+}
+
 // Whether nobody but `user` sees what is in it; its shape stays as it is.
 bool IsOnlyFor(const Value& value, const Node& user) {
-  return std::ranges::all_of(value.uses(), [&](const Use& use) {
-    return (use.user == &user && use.offset == 0) || ReadsShapeOnly(use.user->kind());
-  });
+  return std::ranges::all_of(
+      value.uses(), [&](const Use& use) { return (use.user == &user && use.offset == 0) || AsksForShape(use); });
 }
 
 // A constant tensor, an undefined one for None, or nothing if it is neither.
@@ -156,14 +161,28 @@ class BatchNormFolder {
     }
   }
 
+  // The linear layer whose rows a norm gets as a matrix, or null.
+  Node* LayerBeforeRows(const Node& norm) const {
+    const Node& view = *norm.input(0)->node();
+    if (norm.kind() != c10::aten::batch_norm || view.kind() != c10::aten::flatten || view.op() == nullptr)
+      return nullptr;
+    Node* layer = view.input(0)->node();
+    if (layer->kind() != c10::aten::linear || view.block() != norm.block()) return nullptr;
+    const ValueFacts &rows = facts_.Of(*view.output()), &given = facts_.Of(*layer->output());
+    if (rows.rank() != 2u || !given.sizes || given.sizes->empty() || !given.sizes->back()) return nullptr;
+    const bool keeps_rows = rows.sizes->back() == given.sizes->back();
+    return keeps_rows && IsOnlyFor(*view.output(), norm) && IsOnlyFor(*layer->output(), view) ? layer : nullptr;
+  }
+
   bool TryFold(Node* node) {
-    Node* layer = node->input(0)->node();
-    if (layer->op() == nullptr || !IsLayer(*layer)) return false;
-    if (layer->block() != node->block() || !IsOnlyFor(*layer->output(), *node)) return false;
+    Node* rows_of = LayerBeforeRows(*node);
+    Node* layer = rows_of != nullptr ? rows_of : node->input(0)->node();
+    if (layer->op() == nullptr || !IsLayer(*layer) || layer->block() != node->block()) return false;
+    if (rows_of == nullptr && !IsOnlyFor(*layer->output(), *node)) return false;
     const std::optional<at::Tensor> weight = WeightOf(*layer->input(1)), bias = WeightOf(*layer->input(2));
     if (!weight || !weight->defined() || weight->dim() < 2 || !bias) return false;
     const int64_t rank = weight->dim(), channels = weight->size(0);
-    if (facts_.Of(*layer->output()).rank() != static_cast<size_t>(rank)) return false;
+    if (facts_.Of(*node->input(0)).rank() != static_cast<size_t>(rank)) return false;
     const std::optional<Step> step =
         node->kind() == c10::aten::batch_norm ? StepOfNorm(*node, channels) : StepOfArithmetic(*node, rank, channels);
     const auto is_like_weight = [&](const at::Tensor& tensor) {
@@ -222,7 +241,7 @@ class BatchNormFolder {
     if (made.empty()) return false;
     layer->ReplaceInput(1, Constant(made[0], layer->input(1)->name(), layer->range()));
     if (made[1].defined()) layer->ReplaceInput(2, Constant(made[1], {}, node->range()));
-    node->output()->ReplaceAllUsesWith(layer->output());
+    node->output()->ReplaceAllUsesWith(node->input(0));
     node->Destroy();
     return changed_ = true;
   }

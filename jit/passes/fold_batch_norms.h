@@ -3,6 +3,8 @@
 //
 //   norm(conv(x, w, b)) = conv(x, w * s, (b - mean) * s + beta)   with s = gamma / sqrt(var + eps), per channel
 //
+// Also where the norm gets the rows of a linear layer's result as a matrix (flatten), as LeViT writes it.
+//
 // The same of a product or a sum with a constant per channel, which is how some models write a norm that is frozen. A
 // norm that no such layer is before becomes a product and a sum with constants, where kernels are made that do both at
 // once. The new weights are computed in double precision and rounded once; answers differ by rounding. Only where all
