@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 
+#include "jit/analysis/number_of.h"
 #include "jit/definitions/definition.h"
 #include "jit/definitions/fact_rules.h"
 #include "jit/definitions/node_effects.h"
@@ -18,11 +19,6 @@ namespace {
 
 using c10::IValue;
 using Answer = std::optional<IValue>;
-std::optional<int64_t> ConstantInt(const Value& value) {
-  const IValue* constant = ConstantOf(value);
-  return constant != nullptr && constant->isInt() ? std::optional(constant->toInt()) : std::nullopt;
-}
-
 Answer Contains(const ValueFacts& list, const ValueFacts& element, SizeAlgebra& sizes) {
   if (list.kind != ValueFacts::Kind::kList || !list.sizes || element.kind != ValueFacts::Kind::kInt) return {};
   bool none = true;
@@ -109,7 +105,7 @@ bool IsNeutral(const Node& node) {
   const std::optional<int64_t> neutral = DefinitionOf(node.kind()).neutral;
   if (!neutral || node.inputs().size() != 2) return false;
   if (node.output()->type()->kind() != c10::TypeKind::IntType) return false;
-  return node.input(0)->type()->kind() == c10::TypeKind::IntType && ConstantInt(*node.input(1)) == neutral;
+  return node.input(0)->type()->kind() == c10::TypeKind::IntType && IntegerOf(*node.input(1)) == neutral;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <optional>
 
 #include "jit/analysis/written_memory.h"
@@ -10,6 +11,12 @@
 #include "jit/ir/graph.h"
 
 namespace hearth {
+
+// A constant integer.
+inline std::optional<int64_t> IntegerOf(const Value& value) {
+  const c10::IValue* constant = ConstantOf(value);
+  return constant != nullptr && constant->isInt() ? std::optional(constant->toInt()) : std::nullopt;
+}
 
 // A trace has numbers as tensors without dimensions, which lie where the model was loaded to.
 inline std::optional<double> NumberOf(const Value& value, const WrittenMemory& memory) {

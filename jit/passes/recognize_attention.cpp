@@ -8,6 +8,7 @@
 
 #include "jit/analysis/number_of.h"
 #include "jit/analysis/pure_nodes.h"
+#include "jit/analysis/swapped_dimensions.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/compiler/compilation.h"
 #include "jit/graph_edits/operate.h"
@@ -145,13 +146,9 @@ class AttentionRecognizer {
   void PeelKey(Attention* attention) const {
     while (Peel(&attention->key, &attention->scale)) continue;
     const Node& node = *attention->key->node();
-    if (node.kind() != c10::aten::transpose || node.inputs().size() != 3 || !pure_.MayMove(node)) return;
+    if (node.kind() != c10::aten::transpose || !pure_.MayMove(node)) return;
     const std::optional<size_t> rank = facts_.Of(*node.input(0)).rank();
-    const c10::IValue *a = ConstantOf(*node.input(1)), *b = ConstantOf(*node.input(2));
-    if (!rank || a == nullptr || b == nullptr || !a->isInt() || !b->isInt()) return;
-    const auto from_end = [&](int64_t dim) { return dim < 0 ? dim : dim - static_cast<int64_t>(*rank); };
-    const auto [first, second] = std::minmax({from_end(a->toInt()), from_end(b->toInt())});
-    if (first != -2 || second != -1) return;
+    if (!rank || *rank < 2 || !SwapsDimensions(node, *rank, *rank - 2, *rank - 1)) return;
     attention->key = node.input(0);
     attention->key_lies_as_query = true;
     while (Peel(&attention->key, &attention->scale)) continue;
@@ -198,32 +195,13 @@ class AttentionRecognizer {
     if (result.uses().size() != 1) return nullptr;
     Node* swap = result.uses()[0].user;
     const size_t rank = *facts_.Of(result).rank();
-    if (rank < 3 || !pure_.MayMove(*swap) || swap->outputs().size() != 1 || !Swaps(*swap, rank)) return nullptr;
+    if (rank < 3 || !pure_.MayMove(*swap) || !SwapsDimensions(*swap, rank, rank - 3, rank - 2)) return nullptr;
     const bool hidden = std::ranges::all_of(swap->output()->uses(), [&](const Use& use) {
       const Symbol kind = use.user->kind();
       const bool copies = kind == c10::aten::reshape || kind == c10::aten::contiguous || kind == c10::aten::flatten;
       return copies && use.offset == 0 && use.user->op() != nullptr;
     });
     return hidden && !facts_.memory().MayBeWritten(*swap->output()) ? swap : nullptr;
-  }
-
-  static bool Swaps(const Node& node, size_t rank) {
-    const auto from_start = [&](int64_t dim) { return dim < 0 ? dim + static_cast<int64_t>(rank) : dim; };
-    const auto heads = static_cast<int64_t>(rank) - 3;
-    if (node.kind() == c10::aten::transpose && node.inputs().size() == 3) {
-      const c10::IValue *a = ConstantOf(*node.input(1)), *b = ConstantOf(*node.input(2));
-      if (a == nullptr || b == nullptr || !a->isInt() || !b->isInt()) return false;
-      return std::minmax({from_start(a->toInt()), from_start(b->toInt())}) == std::pair(heads, heads + 1);
-    }
-    const c10::IValue* order = node.kind() == c10::aten::permute ? ConstantOf(*node.input(1)) : nullptr;
-    if (order == nullptr || !order->isIntList()) return false;
-    const std::vector<int64_t> dims = order->toIntVector();
-    for (size_t i = 0; i < dims.size(); ++i) {
-      auto expected = static_cast<int64_t>(i);
-      if (expected == heads || expected == heads + 1) expected = 2 * heads + 1 - expected;
-      if (from_start(dims[i]) != expected) return false;
-    }
-    return dims.size() == rank;
   }
 
   void Replace(Node* product, Attention attention) {

@@ -8,7 +8,9 @@
 #include <set>
 #include <vector>
 
+#include "jit/analysis/number_of.h"
 #include "jit/analysis/pure_nodes.h"
+#include "jit/analysis/swapped_dimensions.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/convolution_call.h"
@@ -27,34 +29,19 @@ bool IsKindOfView(Symbol kind) {
          kind == c10::aten::unflatten;
 }
 
-std::optional<int64_t> NumberIn(const Value& value) {
-  const c10::IValue* constant = ConstantOf(value);
-  return constant != nullptr && constant->isInt() ? std::optional(constant->toInt()) : std::nullopt;
-}
-
-// Whether it swaps the second and the third of five dimensions.
-bool SwapsGroupsAndChannels(const Node& node) {
-  if (node.kind() == c10::aten::transpose && node.inputs().size() == 3) {
-    const std::optional<size_t> a = Dimension(NumberIn(*node.input(1)), 5), b = Dimension(NumberIn(*node.input(2)), 5);
-    return (a == 1u && b == 2u) || (a == 2u && b == 1u);
-  }
-  const c10::IValue* order = node.kind() == c10::aten::permute ? ConstantOf(*node.input(1)) : nullptr;
-  return order != nullptr && order->isIntList() && order->toIntVector() == std::vector<int64_t>{0, 2, 1, 3, 4};
-}
-
 // The only user of what the node gives.
 Node* OnlyUser(const Value& value) { return value.uses().size() == 1 ? value.uses().front().user : nullptr; }
 
 // Whether it asks for the number of images, of rows or of columns.
 bool AsksForCommonSize(const Use& use) {
   if (use.user->kind() != c10::aten::size || use.user->inputs().size() != 2) return false;
-  const std::optional<size_t> dimension = Dimension(NumberIn(*use.user->input(1)), 4);
+  const std::optional<size_t> dimension = Dimension(IntegerOf(*use.user->input(1)), 4);
   return dimension && dimension != 1u;
 }
 
 bool IsConcatenationOfChannels(const Node& node) {
   return node.kind() == c10::aten::cat && node.op() != nullptr && node.op()->schema().overload_name().empty() &&
-         Dimension(NumberIn(*node.input(1)), 4) == 1u && node.input(0)->node()->kind() == sym::kListConstruct;
+         Dimension(IntegerOf(*node.input(1)), 4) == 1u && node.input(0)->node()->kind() == sym::kListConstruct;
 }
 
 struct Shuffle {
@@ -101,13 +88,13 @@ class ShuffleRecognizer {
     Shuffle shuffle;
     Node* before = Before(node);
     if (before != nullptr && before->kind() == c10::aten::contiguous) {
-      if (NumberIn(*before->input(1)) != static_cast<int64_t>(at::MemoryFormat::Contiguous)) return {};
+      if (IntegerOf(*before->input(1)) != static_cast<int64_t>(at::MemoryFormat::Contiguous)) return {};
       shuffle.between.push_back(before);
       before = Before(*before);
     } else if (node.kind() == c10::aten::view) {
       return {};
     }
-    if (before == nullptr || !SwapsGroupsAndChannels(*before)) return {};
+    if (before == nullptr || !SwapsDimensions(*before, 5, 1, 2)) return {};
     shuffle.between.push_back(before);
     before = Before(*before);
     if (before == nullptr || !IsKindOfView(before->kind())) return {};
@@ -162,10 +149,10 @@ class ShuffleRecognizer {
       if (chunk != nullptr || use.user->kind() != c10::aten::chunk || use.offset != 0) return nullptr;
       chunk = use.user;
     }
-    if (chunk == nullptr || Dimension(NumberIn(*chunk->input(2)), 4) != 1u || !pure_.MayMove(*chunk)) return nullptr;
+    if (chunk == nullptr || Dimension(IntegerOf(*chunk->input(2)), 4) != 1u || !pure_.MayMove(*chunk)) return nullptr;
     Node* unpack = OnlyUser(*chunk->output());
     if (unpack == nullptr || unpack->kind() != sym::kListUnpack) return nullptr;
-    const std::optional<int64_t> count = NumberIn(*chunk->input(1));
+    const std::optional<int64_t> count = IntegerOf(*chunk->input(1));
     if (count != static_cast<int64_t>(unpack->outputs().size())) return nullptr;
     if (shuffle.channels % (*count * shuffle.groups) != 0) return nullptr;
     return std::ranges::all_of(unpack->outputs(), [&](const Value* part) { return IsOrderBlind(*part); }) ? unpack

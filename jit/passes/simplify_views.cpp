@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "jit/analysis/number_of.h"
 #include "jit/analysis/pure_nodes.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/compiler/compilation.h"
@@ -31,11 +32,6 @@ bool IsView(const Node& node) {
   if (kind == c10::aten::flatten || kind == c10::aten::unflatten) return true;
   return (kind == c10::aten::view || kind == c10::aten::reshape) &&
          node.input(1)->type()->kind() == c10::TypeKind::ListType;
-}
-
-std::optional<int64_t> ConstantInt(const Value& value) {
-  const c10::IValue* constant = ConstantOf(value);
-  return constant != nullptr && constant->isInt() ? std::optional(constant->toInt()) : std::nullopt;
 }
 
 // Whether somebody asks whether two tensors are one.
@@ -138,7 +134,7 @@ class Simplifier {
     if (!HasSizesOf(to, from)) return false;
     if (kind == c10::aten::expand) return IsAskedFor(*node.input(1), *from.sizes);
     if (IsView(node)) return from.plain && from.default_strides() && CannotRaise(node);
-    return kind == c10::aten::slice && node.inputs().size() == 5 && ConstantInt(*node.input(4)) == 1;
+    return kind == c10::aten::slice && node.inputs().size() == 5 && IntegerOf(*node.input(4)) == 1;
   }
 
   // A copy with the strides of the original.
@@ -253,7 +249,7 @@ class Simplifier {
 
   static bool Apply(const Node& node, Arrangement* arrangement) {
     std::vector<int>& from = arrangement->from;
-    const auto dim = [&](size_t input, size_t rank) { return Dimension(ConstantInt(*node.input(input)), rank); };
+    const auto dim = [&](size_t input, size_t rank) { return Dimension(IntegerOf(*node.input(input)), rank); };
     if (node.kind() == c10::aten::t) {
       std::ranges::reverse(from);
       return from.size() <= 2;
