@@ -124,6 +124,38 @@ def compiled_frozen(made, device, threads, folder):
     return in_torch(torch.compile(made.module, options={"freezing": True}), made.inputs, device, torch.no_grad)
 
 
+def compiled_as(mode, made, device, threads, folder):
+    """Inductor in one of its modes; those for GPUs have CUDA graphs."""
+    torch._dynamo.reset()
+    return in_torch(torch.compile(made.module, mode=mode), made.inputs, device)
+
+
+def cuda_graph(made, device, threads, folder):
+    """What a user may write by hand: eager torch's kernels, channels-last, recorded once and replayed."""
+    if device == "cpu":
+        raise EngineError("measured on a GPU only")
+    module = copy.deepcopy(made.module).to(memory_format=torch.channels_last)
+    inputs = [value.clone() for value in made.inputs]
+    side = torch.cuda.Stream(device)
+    side.wait_stream(torch.cuda.current_stream(device))
+    with torch.inference_mode(), torch.cuda.stream(side):
+        for _ in range(WARM_UP_CALLS):
+            module(*inputs)
+    side.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.inference_mode(), torch.cuda.graph(graph, stream=side):
+        answer = module(*inputs)
+
+    def call(*given):
+        for recorded, value in zip(inputs, given):
+            recorded.copy_(value)
+        graph.replay()
+        return answer
+
+    call.module = module  # whose weights the recorded kernels read
+    return in_torch(call, made.inputs, device)
+
+
 def only_tensors_on_cpu(made, device):
     if device != "cpu":
         raise EngineError("measured on the CPU only")
@@ -176,7 +208,9 @@ def ceiling(layout, made, device, threads, folder):
 
 # Of this process: what makes an engine of (model, device, threads, a folder for files), and what it imports.
 IN_PYTHON = {"eager": (eager, "torch"), "torch.compile": (compiled, "torch"),
-             "torch.compile:frozen": (compiled_frozen, "torch"), "openvino": (openvino, "openvino"),
+             "torch.compile:frozen": (compiled_frozen, "torch"), "cuda_graph": (cuda_graph, "torch"),
+             **{f"torch.compile:{mode}": (functools.partial(compiled_as, mode), "torch")
+                for mode in ("reduce-overhead", "max-autotune")}, "openvino": (openvino, "openvino"),
              "onnxruntime": (onnxruntime, "onnxruntime"),
              **{f"ceiling:{layout}": (functools.partial(ceiling, layout), "benchmarks.ceilings")
                 for layout in ("channels_last", "blocked")}}

@@ -5,7 +5,7 @@
 #   share/doc/hearth/     the documents and the licence
 #   lib/systemd/system/   the unit; share/hearth/systemd/ has its drop-ins
 #   share/bash-completion/, share/zsh/, share/fish/   completions of `hearth`
-#   lib/hearth/           oneDNN
+#   lib/hearth/           oneDNN; what calls CUDA where a GPU is used
 # The programs find LibTorch in PREFIX/lib/hearth, where packages put libraries of their own, and else in
 # HEARTH_LIBTORCH_RUN_PATH.
 include(GNUInstallDirs)
@@ -20,6 +20,9 @@ file(CREATE_LINK hearthd ${CMAKE_BINARY_DIR}/tritonserver SYMBOLIC)
 install(FILES ${CMAKE_BINARY_DIR}/tritonserver DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 install(FILES ${HEARTH_ONEDNN_LIBRARY} DESTINATION lib/hearth)
+if(TARGET hearth_cuda)
+  install(TARGETS hearth_cuda LIBRARY DESTINATION lib/hearth)
+endif()
 install(FILES ${HEARTH_ONEDNN_FOLDER}/share/doc/onednn/LICENSE
   ${HEARTH_ONEDNN_FOLDER}/share/doc/onednn/THIRD-PARTY-PROGRAMS DESTINATION ${CMAKE_INSTALL_DOCDIR}/onednn)
 

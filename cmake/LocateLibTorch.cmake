@@ -50,3 +50,10 @@ target_include_directories(hearth_torch SYSTEM INTERFACE ${torch_headers})
 target_link_libraries(hearth_torch INTERFACE
   ${HEARTH_LIBTORCH_FOLDER}/lib/libtorch_cpu.so ${HEARTH_LIBTORCH_FOLDER}/lib/libc10.so)
 target_link_options(hearth_torch INTERFACE -Wl,--allow-shlib-undefined)
+
+# Headers of CUDA's runtime, which come with the wheel that LibTorch names; empty where there are none.
+find_path(HEARTH_CUDA_HEADERS cuda_runtime_api.h
+  PATHS ${HEARTH_LIBTORCH_FOLDER}/../nvidia/cu13/include /usr/local/cuda/include NO_DEFAULT_PATH)
+if(NOT EXISTS ${HEARTH_LIBTORCH_FOLDER}/include/c10/cuda/impl/cuda_cmake_macros.h OR NOT HEARTH_CUDA_HEADERS)
+  set(HEARTH_CUDA_HEADERS "")
+endif()

@@ -10,6 +10,7 @@
 #include "jit/archive/mapping.h"
 #include "jit/archive/saved_value.h"
 #include "jit/device/device.h"
+#include "jit/device/graph_recorder.h"
 #include "jit/device/stream.h"
 #include "jit/executor/code_builder.h"
 #include "jit/executor/model_executor.h"
@@ -66,8 +67,8 @@ std::string KernelCompiler() {
 }
 
 // Null where every call runs the baseline.
-std::optional<TierSettings> MakeTierSettings(const CompilerOptions& options, std::shared_ptr<StreamPool> streams,
-                                             std::shared_ptr<Traffic> traffic,
+std::optional<TierSettings> MakeTierSettings(const CompilerOptions& options, c10::Device device,
+                                             std::shared_ptr<StreamPool> streams, std::shared_ptr<Traffic> traffic,
                                              std::shared_ptr<DisposalQueue> disposal) {
   if (options.tier == Tier::kBaseline) return std::nullopt;
   TierSettings settings;
@@ -79,6 +80,9 @@ std::optional<TierSettings> MakeTierSettings(const CompilerOptions& options, std
   settings.cache.compile_after = options.compile_after;
   settings.exact_after = options.exact_after;
   settings.fail_guards = options.fail_guards;
+  if (std::shared_ptr<GraphRecorder> recorder = OpenGraphRecorder(device)) {
+    settings.capture = CaptureSettings{.recorder = std::move(recorder), .streams = streams};
+  }
   const std::string kernel_compiler = options.fuse ? KernelCompiler() : "";
   if (!kernel_compiler.empty()) {
     settings.kernels = std::make_shared<fuser::KernelTable>(
@@ -134,7 +138,7 @@ class RuntimeImpl final : public Runtime {
         memory_of_all_(MakeMemoryAccount(options.memory_limit_of_all)),
         load_memory_limit_(options.load_memory_limit),
         load_time_limit_(options.load_time_limit),
-        tiers_(MakeTierSettings(options.compiler, streams_, traffic_, disposal_.queue())),
+        tiers_(MakeTierSettings(options.compiler, device_, streams_, traffic_, disposal_.queue())),
         pool_(options.threads, options.operator_threads),
         keeper_(MakeKeeper(options.compiler)) {
     // Beside whatever the caller does before its first archive needs it.

@@ -6,7 +6,8 @@
 #include <dlfcn.h>
 
 #include <stdexcept>
-#include <vector>
+
+#include "jit/support/tensors_in.h"
 
 namespace hearth {
 namespace {
@@ -38,29 +39,6 @@ bool HoldsTensorElsewhere(const c10::IValue& value, c10::Device device) {
   return false;
 }
 
-c10::IValue Moved(const c10::IValue& value, c10::Device device) {
-  if (value.isTensor()) return value.toTensor().defined() ? value.toTensor().to(device) : value;
-  if (value.isTensorList() || value.isList()) {
-    c10::List<c10::IValue> list = value.toList();
-    c10::impl::GenericList moved(list.elementType());
-    moved.reserve(list.size());
-    for (const c10::IValue& element : value.toListRef()) moved.push_back(Moved(element, device));
-    return moved;
-  }
-  if (value.isTuple()) {
-    std::vector<c10::IValue> elements;
-    for (const c10::IValue& element : value.toTupleRef().elements()) elements.push_back(Moved(element, device));
-    return c10::ivalue::Tuple::createNamed(std::move(elements), value.toTupleRef().type());
-  }
-  if (value.isGenericDict()) {
-    const c10::impl::GenericDict dict = value.toGenericDict();
-    c10::impl::GenericDict moved(dict.keyType(), dict.valueType());
-    for (const auto& entry : dict) moved.insert(Moved(entry.key(), device), Moved(entry.value(), device));
-    return moved;
-  }
-  return value;
-}
-
 }  // namespace
 
 c10::Device OpenDevice(const std::string& name) {
@@ -85,7 +63,8 @@ c10::Device OpenDevice(const std::string& name) {
 }
 
 c10::IValue MoveToDevice(const c10::IValue& value, c10::Device device) {
-  return HoldsTensorElsewhere(value, device) ? Moved(value, device) : value;
+  if (!HoldsTensorElsewhere(value, device)) return value;
+  return MapTensors(value, [&](const at::Tensor& tensor) { return tensor.defined() ? tensor.to(device) : tensor; });
 }
 
 }  // namespace hearth

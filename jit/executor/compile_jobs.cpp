@@ -21,6 +21,9 @@ std::optional<ExactShape> LikelyShape(const CodeEntry& entry) {
   return earlier.empty() ? std::nullopt : std::optional(earlier.front().shape);
 }
 
+// Less than any that is called without a plan: there is one already.
+double WorthOfBetterPlan(uint64_t calls) { return 1 - 1 / (static_cast<double>(calls) + 1); }
+
 bool WasNotRun(CompileOutcome outcome) {
   return outcome == CompileOutcome::kDropped || outcome == CompileOutcome::kCancelled;
 }
@@ -58,6 +61,21 @@ bool CompileJobs::TryCompileAgain(const std::shared_ptr<CodeEntry>& entry) {
 
 bool CompileJobs::TryCompileExact(const std::shared_ptr<CodeEntry>& entry, const ExactShape& shape, uint64_t calls) {
   return client_.TryEnqueue(ExactJob(entry, shape, calls));
+}
+
+bool CompileJobs::TryRecord(size_t method, const std::shared_ptr<const ExecutionPlan>& plan,
+                            std::vector<c10::IValue> arguments, size_t own, const c10::Stream& made_on) {
+  CompileJob job;
+  job.graph = plans_.name(method);
+  job.worth = [calls = plan->calls()] { return WorthOfBetterPlan(calls); };
+  job.stages.push_back({"recording", [plan, arguments = std::move(arguments), own, made_on](CompileProgress& progress) {
+                          progress.Begin("record");
+                          RecordRuns(*plan, arguments, own, made_on, progress.token());
+                        }});
+  job.ended = [plan](CompileOutcome outcome) {
+    if (WasNotRun(outcome)) plan->captured()->PutBack();
+  };
+  return client_.TryEnqueue(std::move(job));
 }
 
 std::shared_ptr<const void> CompileJobs::WhenWarm(std::function<void()> done) {
@@ -124,8 +142,7 @@ CompileJob CompileJobs::ExactJob(const std::shared_ptr<CodeEntry>& entry, const 
   CompileJob job = NewJob(entry, shape, [this, entry, shape](const std::shared_ptr<const ExecutionPlan>& plan) {
     if (!plan->lacks_room()) plans_.cache().InstallExact(*entry, shape, plan, plan->bytes());
   });
-  // Less than any that is called without a plan: this one has one for all shapes.
-  job.worth = [calls] { return 1 - 1 / (static_cast<double>(calls) + 1); };
+  job.worth = [calls] { return WorthOfBetterPlan(calls); };
   job.ended = [entry, shape](CompileOutcome outcome) {
     if (WasNotRun(outcome)) entry->profile()->PutBackShape(shape);
   };

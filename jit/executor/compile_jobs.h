@@ -36,6 +36,10 @@ class CompileJobs {
   bool TryCompileAgain(const std::shared_ptr<CodeEntry>& entry);
   // A plan for that shape alone, of which so many `calls` are known. Whether the job was taken.
   bool TryCompileExact(const std::shared_ptr<CodeEntry>& entry, const ExactShape& shape, uint64_t calls);
+  // Records runs of a plan, with the arguments as CapturedPlan::Record takes them. Whether the job was taken; if not,
+  // or if it does not come to its end, another call may ask for it.
+  bool TryRecord(size_t method, const std::shared_ptr<const ExecutionPlan>& plan, std::vector<c10::IValue> arguments,
+                 size_t own, const c10::Stream& made_on);
 
   // Waits until what has been asked for is compiled. False if it is not by `deadline`.
   bool WaitUntilIdle(std::chrono::steady_clock::time_point deadline) const { return client_.WaitUntilIdle(deadline); }

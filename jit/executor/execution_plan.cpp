@@ -1,10 +1,12 @@
 #include "jit/executor/execution_plan.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "jit/definitions/node_effects.h"
 #include "jit/fuser/runtime/fused_kernel.h"
+#include "jit/interpreter/interpreter.h"
 #include "jit/ir/graph.h"
 
 namespace hearth {
@@ -68,6 +70,22 @@ bool ExecutionPlan::NeedsDeoptimisation() const {
 }
 
 bool ExecutionPlan::IsMistaken() const { return AreTooMany(executable_->bailouts().plan_exceptions(), calls()); }
+
+void RecordRuns(const ExecutionPlan& plan, std::vector<c10::IValue> arguments, size_t own, const c10::Stream& made_on,
+                const std::shared_ptr<CancellationToken>& token) {
+  const BailoutRecord& bailouts = plan.executable().bailouts();
+  const auto run = [&](std::vector<c10::IValue> given, const c10::Stream& stream) {
+    RunOptions options;
+    options.token = token;
+    options.stream = stream;
+    const uint64_t before = bailouts.count();
+    c10::IValue answer = Run(*plan.executable().entry(), std::move(given), options);
+    // The baseline would be recorded in the plan's place.
+    if (bailouts.count() != before) throw std::runtime_error("runs leave the plan for the baseline");
+    return answer;
+  };
+  plan.captured()->Record(run, std::move(arguments), own, made_on);
+}
 
 std::vector<size_t> ExecutionPlan::FailedSites() const {
   const BailoutRecord& bailouts = executable_->bailouts();

@@ -1,7 +1,8 @@
 // What answers the calls of one method whose arguments are of one spec, in place of the baseline: an executable made of
 // an optimised copy of the baseline graph, which goes back to the baseline wherever it cannot go on.
 //
-// Immutable once made, but for its counts of calls and bailouts; shared by the cache and the runs that use it.
+// Immutable once made, but for its counts of calls and bailouts and for recordings of its runs; shared by the cache and
+// the runs that use it.
 #pragma once
 
 #include <atomic>
@@ -13,6 +14,8 @@
 #include <vector>
 
 #include "jit/compiler/report.h"
+#include "jit/executor/captured_plan.h"
+#include "jit/interpreter/cancellation.h"
 #include "jit/interpreter/plan_executable.h"
 
 namespace hearth {
@@ -26,6 +29,7 @@ class ExecutionPlan {
     bool lacks_kernels = false;                        // because they were not made yet
     std::vector<CompilationReport::Step> passes = {};  // that made it, in order
     CompilationReport::Memory memory = {};
+    std::shared_ptr<CapturedPlan> captured = nullptr;  // its runs on a GPU, where they may be recorded
   };
   ExecutionPlan(std::unique_ptr<const PlanExecutable> executable, std::chrono::nanoseconds compile_time,
                 const Origin& origin);
@@ -45,6 +49,8 @@ class ExecutionPlan {
   std::vector<std::string> KernelTexts() const;
   const std::vector<CompilationReport::Step>& passes() const { return origin_.passes; }
   const CompilationReport::Memory& memory() const { return origin_.memory; }
+  // Null where its runs are not recorded.
+  CapturedPlan* captured() const { return origin_.captured.get(); }
   // The sizes that arguments must have; empty: any.
   const std::string& shape() const { return origin_.shape; }
   unsigned tier() const { return origin_.shape.empty() ? 1 : 2; }
@@ -79,5 +85,9 @@ class ExecutionPlan {
   mutable std::atomic<uint64_t> calls_{0};
   mutable std::atomic<bool> retried_{false};
 };
+
+// CapturedPlan::Record, of the plan's code.
+void RecordRuns(const ExecutionPlan& plan, std::vector<c10::IValue> arguments, size_t own, const c10::Stream& made_on,
+                const std::shared_ptr<CancellationToken>& token);
 
 }  // namespace hearth

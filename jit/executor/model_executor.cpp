@@ -9,7 +9,10 @@
 #include "jit/analysis/effects.h"
 #include "jit/analysis/state_accesses.h"
 #include "jit/analysis/written_memory.h"
+#include "jit/definitions/node_effects.h"
 #include "jit/executor/code_builder.h"
+#include "jit/executor/replayed_run.h"
+#include "jit/ir/contains.h"
 #include "jit/ir/graph.h"
 #include "jit/ir/symbols.h"
 #include "jit/passes/pipelines.h"
@@ -57,6 +60,9 @@ ModelExecutor::ModelExecutor(std::shared_ptr<CompilationUnit> unit, c10::intrusi
     entry.uses_self = !entry.baseline->inputs()[0]->uses().empty();
     const FunctionEffects acts = effects_->Of(*entry.baseline);
     entry.repeatable = entry.plan.empty() && !acts.random && !acts.seeds && !acts.acts && !acts.writes_constants;
+    const Block& block = *entry.baseline->block();
+    entry.replayable = entry.repeatable && !effects_->WritesArguments(*entry.baseline) &&
+                       !Contains(block, sym::kFork) && !MayRecordGradients(block);
   }
   MakeTiers(tiers);
 }
@@ -127,12 +133,27 @@ ShadowRuns::Call ModelExecutor::ShadowCallOf(const Method& method, const std::sh
   return call;
 }
 
+bool ModelExecutor::MayReplay(const Method& method, const PlanChoice& choice, std::span<const c10::IValue> arguments,
+                              const CallSettings& settings) const {
+  if (choice.plan == nullptr || choice.plan->captured() == nullptr || !method.replayable || !settings.stream)
+    return false;
+  // Who asks how a run went, or makes a guard fail, wants a run of the code.
+  if (choice.observed != nullptr || choice.failing_guard >= 0 || settings.report != nullptr) return false;
+  CapturedPlan& captured = *choice.plan->captured();
+  if (!captured.ready() && captured.TakeTurn()) {
+    tiers_->Record(static_cast<size_t>(&method - entries_.data()), choice.plan, arguments,
+                   static_cast<size_t>(module_ != nullptr), *settings.stream);
+  }
+  return captured.ready();
+}
+
 void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> arguments, CallSettings settings,
                              Completion completion) {
   if (settings.self == nullptr) settings.self = shared_from_this();
   // Counted with its owner, of which each thread has another count.
   std::shared_ptr<const Code> code(settings.self, method.code.get());
   RunOptions options;
+  std::shared_ptr<const ExecutionPlan> replayed;
   if (tiers_ != nullptr) {
     try {
       const auto self = static_cast<size_t>(module_ != nullptr);
@@ -143,6 +164,7 @@ void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> argu
       if (choice.observed != nullptr) code = std::move(choice.observed);
       options.samples = std::move(choice.samples);
       options.failing_guard = choice.failing_guard;
+      if (MayReplay(method, choice, arguments, settings)) replayed = choice.plan;
       ShadowRuns* shadow = tiers_->shadow();
       if (shadow != nullptr && choice.plan != nullptr && method.repeatable && shadow->Draw()) {
         completion = shadow->Watch(ShadowCallOf(method, choice.plan, std::span(arguments).subspan(self), settings),
@@ -168,6 +190,10 @@ void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> argu
   options.operator_threads = settings.operator_threads;
   if (settings.report != nullptr) options.profile = {settings.report, &settings.report->profile};
   options.begin_here = settings.may_run_here && method.straight && method.plan.empty();
+  if (replayed != nullptr) {
+    return ReplayAsync({std::move(replayed), std::move(code), std::move(arguments), std::move(options)},
+                       std::move(completion));
+  }
   hearth::RunAsync(std::move(code), std::move(arguments), std::move(options), std::move(completion));
 }
 

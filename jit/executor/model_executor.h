@@ -44,6 +44,8 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
     bool uses_self = true;  // whether a run needs its object: else its count is not worth writing
     // Whether a second run with copies of the arguments does nothing but answer.
     bool repeatable = false;
+    // Whether what one run asks of a GPU may stand for other runs with arguments alike.
+    bool replayable = false;
 
     const std::string& name() const { return function->name(); }
     const c10::FunctionSchema& schema() const { return function->getSchema(); }
@@ -94,6 +96,9 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
   void RunAsync(const Method& method, std::vector<c10::IValue> arguments, CallSettings settings, Completion completion);
 
  private:
+  // Whether the plan's recorded runs may answer; has them recorded where nobody has yet.
+  bool MayReplay(const Method& method, const PlanChoice& choice, std::span<const c10::IValue> arguments,
+                 const CallSettings& settings) const;
   // Of a call that the plan answers, and that is checked.
   ShadowRuns::Call ShadowCallOf(const Method& method, const std::shared_ptr<const ExecutionPlan>& plan,
                                 std::span<const c10::IValue> arguments, const CallSettings& settings) const;

@@ -27,6 +27,9 @@ std::optional<size_t> ModelPlans::Find(std::string_view name) const {
 
 std::shared_ptr<const ExecutionPlan> ModelPlans::Generate(size_t method, OptimisedPlan optimised,
                                                           CompileProgress* progress) const {
+  if (settings_.capture && !optimised.origin.shape.empty()) {
+    optimised.origin.captured = std::make_shared<CapturedPlan>(*settings_.capture);
+  }
   std::unique_ptr<const ExecutionPlan> plan = compiler(method).Generate(std::move(optimised), progress);
   if (settings_.disposal == nullptr) return plan;
   return settings_.disposal->Own(std::move(plan));

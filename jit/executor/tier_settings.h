@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "jit/executor/background_compiler.h"
+#include "jit/executor/captured_plan.h"
 #include "jit/executor/code_cache.h"
 #include "jit/executor/entry_profile.h"
 #include "jit/executor/shadow_runs.h"
@@ -26,6 +27,8 @@ struct TierSettings {
   std::shared_ptr<fuser::KernelSource> kernels;
   // Where plans end that nobody holds any more; null: with the last reference.
   std::shared_ptr<DisposalQueue> disposal;
+  // How runs of plans on a GPU are recorded; null: they are not.
+  std::optional<CaptureSettings> capture;
   // Checks a sample of what plans answer; null: nothing is checked.
   std::shared_ptr<ShadowRuns> shadow;
   // Runs that make a profile of the calls of one spec; 0: nothing is profiled.

@@ -1,10 +1,12 @@
 #include "jit/executor/tiers.h"
 
+#include <c10/core/StreamGuard.h>
 #include <spdlog/logger.h>
 
 #include <iterator>
 #include <utility>
 
+#include "jit/executor/copied_values.h"
 #include "jit/executor/execution_plan.h"
 #include "jit/executor/wrong_kernels.h"
 #include "jit/support/logging.h"
@@ -17,6 +19,9 @@ spdlog::logger& TiersLog() {
   static spdlog::logger& logger = LoggerOf("executor/tiers");
   return logger;
 }
+
+// Bytes of arguments that a recording keeps copies of.
+constexpr size_t kMostRecorded = size_t{1} << 28;
 
 // While a spec has a plan, one of so many calls that may be sampled is.
 constexpr uint64_t kSampledPart = 4;
@@ -108,6 +113,25 @@ void Tiers::CheckKernels(size_t method, const ArgumentSpec& spec, const std::opt
     kernels->SetAside(text, "in the plan of " + plans_.name(method) + spec.ToString() + ": " + difference.text);
   }
   if (jobs_) jobs_->TryCompileAgain(entry);
+}
+
+void Tiers::Record(size_t method, const std::shared_ptr<const ExecutionPlan>& plan,
+                   std::span<const c10::IValue> arguments, size_t own, const c10::Stream& stream) {
+  // The recording's memory, not the request's.
+  const MemoryAccount::Scope nobody(nullptr);
+  std::optional<std::vector<c10::IValue>> copies;
+  {
+    const c10::StreamGuard on_stream(stream);
+    copies = CopyDeep(arguments.subspan(own), kMostRecorded);
+  }
+  // Of its kind, others cannot be copied either.
+  if (!copies) return;
+  copies->insert(copies->begin(), arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(own));
+  if (!jobs_) {
+    RecordRuns(*plan, *std::move(copies), own, stream, nullptr);
+  } else if (!jobs_->TryRecord(method, plan, *std::move(copies), own, stream)) {
+    plan->captured()->PutBack();
+  }
 }
 
 void Tiers::Invalidate(CodeEntry& entry, const ExecutionPlan& plan) {

@@ -43,6 +43,11 @@ class Tiers {
   void CheckKernels(size_t method, const ArgumentSpec& spec, const std::optional<ExactShape>& shape,
                     const ExecutionPlan& plan, const ShadowRuns::Difference& difference);
 
+  // Has runs of the plan recorded with copies of these arguments, of which the first `own` are the model's: in the
+  // background, or at once where calls wait for plans. The caller has taken the plan's turn.
+  void Record(size_t method, const std::shared_ptr<const ExecutionPlan>& plan, std::span<const c10::IValue> arguments,
+              size_t own, const c10::Stream& stream);
+
   // Null: no call is checked.
   ShadowRuns* shadow() const { return plans_.settings().shadow.get(); }
 
