@@ -10,7 +10,7 @@
 #include "jit/archive/mapping.h"
 #include "jit/archive/saved_value.h"
 #include "jit/device/device.h"
-#include "jit/device/graph_recorder.h"
+#include "jit/device/gpu.h"
 #include "jit/device/stream.h"
 #include "jit/executor/code_builder.h"
 #include "jit/executor/model_executor.h"
@@ -80,13 +80,16 @@ std::optional<TierSettings> MakeTierSettings(const CompilerOptions& options, c10
   settings.cache.compile_after = options.compile_after;
   settings.exact_after = options.exact_after;
   settings.fail_guards = options.fail_guards;
-  if (std::shared_ptr<GraphRecorder> recorder = OpenGraphRecorder(device)) {
-    settings.capture = CaptureSettings{.recorder = std::move(recorder), .streams = streams};
-  }
+  const std::shared_ptr<Gpu> gpu = OpenGpu(device);
+  if (gpu != nullptr) settings.capture = CaptureSettings{.gpu = gpu, .streams = streams};
   const std::string kernel_compiler = options.fuse ? KernelCompiler() : "";
   if (!kernel_compiler.empty()) {
-    settings.kernels = std::make_shared<fuser::KernelTable>(
-        fuser::KernelTable::Settings{.helper = kernel_compiler, .folder = options.cache_dir});
+    fuser::KernelTable::Settings kernels{.helper = kernel_compiler, .folder = options.cache_dir};
+    if (gpu != nullptr) {
+      kernels.target = "cuda:" + gpu->architecture();
+      kernels.gpu = gpu;
+    }
+    settings.kernels = std::make_shared<fuser::KernelTable>(std::move(kernels));
   }
   if (options.tier == Tier::kSpecialised || options.tier == Tier::kExact) {
     settings.forced = true;

@@ -38,8 +38,8 @@ class CapturedPlan::Copy {
  public:
   Copy(std::vector<c10::IValue> arguments, size_t own) : arguments_(std::move(arguments)), own_(own) {}
 
-  void Record(GraphRecorder& recorder, const PlanRun& run) {
-    graph_ = recorder.Record([&](const c10::Stream& stream) { answer_ = run(arguments_, stream); });
+  void Record(Gpu& gpu, const PlanRun& run) {
+    graph_ = gpu.Record([&](const c10::Stream& stream) { answer_ = run(arguments_, stream); });
   }
 
   std::mutex& mutex() { return mutex_; }
@@ -146,7 +146,7 @@ void CapturedPlan::RecordFirst(const PlanRun& run, std::vector<c10::IValue> argu
 std::unique_ptr<CapturedPlan::Copy> CapturedPlan::RecordCopy(const PlanRun& run, std::vector<c10::IValue> arguments,
                                                              size_t own) const {
   auto copy = std::make_unique<Copy>(std::move(arguments), own);
-  copy->Record(*settings_.recorder, run);
+  copy->Record(*settings_.gpu, run);
   return copy;
 }
 

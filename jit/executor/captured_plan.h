@@ -1,4 +1,4 @@
-// The runs of one plan on a GPU as recorded pieces of work (device/graph_recorder.h): a run copies its arguments to
+// The runs of one plan on a GPU as recorded pieces of work (device/gpu.h): a run copies its arguments to
 // where the recorded kernels read theirs, has them launched, and copies the answer from where they write it.
 //
 // What is recorded is what one run asked of the GPU, whatever the host found out meanwhile. It stands for every run of
@@ -20,14 +20,14 @@
 #include <string>
 #include <vector>
 
-#include "jit/device/graph_recorder.h"
+#include "jit/device/gpu.h"
 #include "jit/device/stream.h"
 
 namespace hearth {
 
 // What captured plans of a process share.
 struct CaptureSettings {
-  std::shared_ptr<GraphRecorder> recorder;
+  std::shared_ptr<Gpu> gpu;
   std::shared_ptr<StreamPool> streams;  // where plans run that are not recorded
   size_t most_copies = 4;               // of a plan's recording, each for one run at a time
   size_t most_bytes = size_t{1} << 28;  // of the GPU's memory for all copies of a plan but the first

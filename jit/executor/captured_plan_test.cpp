@@ -56,9 +56,9 @@ class RepeatedGraph final : public RecordedGraph {
   Log& log_;
 };
 
-class RepeatingRecorder final : public GraphRecorder {
+class RepeatingGpu final : public Gpu {
  public:
-  explicit RepeatingRecorder(Log& log) : log_(log) {}
+  explicit RepeatingGpu(Log& log) : log_(log) {}
   std::unique_ptr<RecordedGraph> Record(const std::function<void(const c10::Stream&)>& work) override {
     ++log_.recorded;
     TORCH_CHECK(log_.refuses.empty(), log_.refuses);
@@ -66,6 +66,11 @@ class RepeatingRecorder final : public GraphRecorder {
     // `work` refers to what is there as long as the recording only while it is recorded.
     return std::make_unique<RepeatedGraph>(repeat, log_);
   }
+  c10::Device device() const override { return {c10::kHPU, 0}; }
+  std::string architecture() const override { return "none"; }
+  uint32_t multiprocessors() const override { return 1; }
+  uint32_t most_shared_bytes() const override { return 0; }
+  std::shared_ptr<const GpuCode> Load(const std::string&, std::span<const std::string>) override { return nullptr; }
   std::function<void(const c10::Stream&)> repeat;
 
  private:
@@ -74,11 +79,11 @@ class RepeatingRecorder final : public GraphRecorder {
 
 class CapturedPlanTest : public testing::Test {
  protected:
-  CapturedPlanTest() : recorder_(std::make_shared<RepeatingRecorder>(log_)) {
-    settings_.recorder = recorder_;
+  CapturedPlanTest() : gpu_(std::make_shared<RepeatingGpu>(log_)) {
+    settings_.gpu = gpu_;
     settings_.streams = std::make_shared<StreamPool>(c10::Device(c10::kHPU, 0));
     settings_.most_copies = 1;
-    recorder_->repeat = [this](const c10::Stream&) { answer_.copy_(input_ * 2); };
+    gpu_->repeat = [this](const c10::Stream&) { answer_.copy_(input_ * 2); };
   }
 
   // Remembers the recording's memory: its own arguments and the answer that it made last.
@@ -97,7 +102,7 @@ class CapturedPlanTest : public testing::Test {
   static std::vector<IValue> Arguments(at::Tensor x, int64_t n) { return {IValue(), std::move(x), n}; }
 
   Log log_;
-  std::shared_ptr<RepeatingRecorder> recorder_;
+  std::shared_ptr<RepeatingGpu> gpu_;
   CaptureSettings settings_;
   at::Tensor input_, answer_;
   std::vector<c10::StreamId> ran_on_;
@@ -161,7 +166,7 @@ TEST_F(CapturedPlanTest, ARunThatRaisesIsNotRecorded) {
 }
 
 TEST_F(CapturedPlanTest, ARecordingThatAnswersOtherwiseIsNotUsed) {
-  recorder_->repeat = [this](const c10::Stream&) { answer_.copy_(input_ * 3); };
+  gpu_->repeat = [this](const c10::Stream&) { answer_.copy_(input_ * 3); };
   CapturedPlan plan(settings_);
   plan.Record(run(), Arguments(at::ones({2}), 3), 1, StreamedDevice::Of(2));
   EXPECT_FALSE(plan.ready());

@@ -59,7 +59,7 @@ class GroupFuser {
     std::unordered_map<const Node*, Group*> group_of;
     for (Node* node : nodes) {
       std::optional<FusionSpace> space = MayJoin(*node) ? SpaceOf(*node, facts_) : std::nullopt;
-      if (!space) continue;
+      if (!space || space->device.type() != kernels_.device()) continue;
       Group* group = groups.emplace_back(std::make_unique<Group>(Group{std::move(*space), {node}})).get();
       group_of.emplace(node, group);
       for (const Value* input : node->inputs()) {

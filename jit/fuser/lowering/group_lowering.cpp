@@ -31,7 +31,7 @@ std::vector<size_t> NestingOf(const ValueFacts& facts) {
 // Whether kernels can read a tensor with these facts.
 bool IsReadable(const ValueFacts& facts) {
   if (!facts.is_tensor() || !facts.plain || !facts.dtype || !KernelDtype(*facts.dtype)) return false;
-  if (!facts.device || !facts.device->is_cpu() || !facts.sizes) return false;
+  if (!facts.device || !(facts.device->is_cpu() || facts.device->is_cuda()) || !facts.sizes) return false;
   // Of no elements, the strides depend on who makes the tensor.
   const auto is_usable = [](KnownSize size) { return size.is_known() && size != 0; };
   if (!std::ranges::all_of(*facts.sizes, is_usable)) return false;
@@ -106,7 +106,7 @@ class Lowering {
     if (inside_.contains(&value) || numbers_.contains(&value) || IsTensorInput(value)) return true;
     if (value.type()->kind() == c10::TypeKind::TensorType) {
       const ValueFacts& facts = facts_.Of(value);
-      if (!IsReadable(facts) || facts.sizes->size() > space_.sizes.size()) return false;
+      if (!IsReadable(facts) || facts.device != space_.device || facts.sizes->size() > space_.sizes.size()) return false;
       // One dimension has an order, but of a view nobody knows its stride.
       if (!facts.order.is_known() && !NestingOf(facts).empty() && !SpaceOf(*value.node(), facts_)) return false;
       TensorInput input{&value, operands_.size() + 1, NestingOf(facts), {}, {}};
@@ -397,7 +397,7 @@ class Lowering {
   const std::function<const ValueFacts&(const Value&)> facts_of_ = [this](const Value& of) -> const ValueFacts& {
     return facts_.Of(of);
   };
-  FusionSpace space_;
+  FusionSpace space_{c10::Device(c10::kCPU), {}, {}};
   std::unordered_map<const Value*, const Node*> inside_;
   std::vector<const Value*> operands_;
   std::vector<TensorInput> tensors_;
@@ -425,7 +425,7 @@ std::optional<FusionSpace> SpaceOf(const Node& node, ValueFactTable& facts) {
   if (node.output()->type()->kind() != c10::TypeKind::TensorType) return {};
   const ValueFacts& known = facts.Of(*node.output());
   if (!IsReadable(known)) return {};
-  FusionSpace space{*known.sizes, NestingOf(known)};
+  FusionSpace space{*known.device, *known.sizes, NestingOf(known)};
   if (definition.row == nullptr) return space;
   const std::optional<size_t> row = RowOf(node, *definition.row, space, facts);
   if (!row) return {};
@@ -435,7 +435,7 @@ std::optional<FusionSpace> SpaceOf(const Node& node, ValueFactTable& facts) {
 
 bool AreOne(const FusionSpace& a, const FusionSpace& b, const SizeAlgebra& algebra) {
   if (a.row != b.row && a.row != 0 && b.row != 0) return false;
-  return a.nesting == b.nesting && std::ranges::equal(a.sizes, b.sizes, [&](KnownSize one, KnownSize other) {
+  return a.device == b.device && a.nesting == b.nesting && std::ranges::equal(a.sizes, b.sizes, [&](KnownSize one, KnownSize other) {
            return IsWhole(one, other, algebra);
          });
 }

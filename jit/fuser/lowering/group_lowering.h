@@ -37,11 +37,12 @@ std::optional<LoweredGroup> LowerGroup(const FusionGroup& group, ValueFactTable&
 
 // The sizes and the order in memory of what a node gives that may be part of a group.
 struct FusionSpace {
+  c10::Device device;
   KnownSizes sizes;
   std::vector<size_t> nesting;  // of the dimensions that do not have one element
   size_t row = 0;  // how many of these, from the innermost on, are the rows that nodes depend on; 0: none do
 };
-// Whether what gives the one may be fused with what is given it and gives the other: the sizes are the same, or both
+// Whether what gives the one may be fused with what is given it and gives the other: the device and sizes are the same, or both
 // more than 1, so that a run in which they differ raises; and so are the rows, if both have any.
 bool AreOne(const FusionSpace& a, const FusionSpace& b, const SizeAlgebra& algebra);
 // None if the node cannot be.

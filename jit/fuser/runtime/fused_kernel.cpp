@@ -3,6 +3,7 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/empty_strided.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/util/SmallVector.h>
 
@@ -36,11 +37,12 @@ const at::Tensor& TensorAt(std::span<const c10::IValue* const> operands, const K
   return operands[input.operand]->toTensor();
 }
 
-void Check(const at::Tensor& tensor, const KernelSignature::Tensor& expected, size_t operand, const Numbers& extents) {
+void Check(const at::Tensor& tensor, const KernelSignature::Tensor& expected, c10::Device device, size_t operand,
+           const Numbers& extents) {
   TORCH_CHECK(tensor.scalar_type() == expected.dtype, "operand ", operand, " of a fused kernel is ",
               tensor.scalar_type(), ", expected ", expected.dtype);
-  TORCH_CHECK(tensor.layout() == c10::kStrided && tensor.device().is_cpu() && !tensor.is_neg() && !tensor.is_conj(),
-              "operand ", operand, " of a fused kernel is no plain tensor of the CPU");
+  TORCH_CHECK(tensor.layout() == c10::kStrided && tensor.device() == device && !tensor.is_neg() && !tensor.is_conj(),
+              "operand ", operand, " of a fused kernel is no plain tensor of ", device);
   const at::IntArrayRef sizes = tensor.sizes(), strides = tensor.strides();
   int64_t stride = 1;
   for (size_t i = expected.nesting.size(); i-- > 0;) {
@@ -53,10 +55,11 @@ void Check(const at::Tensor& tensor, const KernelSignature::Tensor& expected, si
   }
 }
 
-at::Tensor Make(const KernelSignature::Tensor& like, const Numbers& extents) {
+at::Tensor Make(const KernelSignature::Tensor& like, c10::Device device, const Numbers& extents) {
   Numbers sizes, strides;
   for (const int16_t extent : like.extents) sizes.push_back(SizeOf(extent, extents));
   StridesOf(like, sizes, strides);
+  if (!device.is_cpu()) return at::empty_strided(sizes, strides, at::TensorOptions(like.dtype).device(device));
   return at::detail::empty_strided_cpu(sizes, strides, like.dtype, /*pin_memory=*/false);
 }
 
@@ -87,13 +90,16 @@ void FusedKernel::Run(std::span<const c10::IValue* const> operands, c10::IValue*
                 " of a fused kernel has ", tensor.dim(), " dimensions, expected ", input.tensor.extents.size());
     extents.push_back(tensor.sizes()[extent.dimension]);
   }
+  const c10::Device device = code_->on_gpu != nullptr ? code_->on_gpu->device() : c10::Device(c10::kCPU);
   c10::SmallVector<void*, 16> buffers;
+  bool is_wide = false;
   for (const KernelSignature::Input& input : signature_.inputs) {
     const at::Tensor& tensor = TensorAt(operands, input);
     TORCH_CHECK(tensor.dim() == static_cast<int64_t>(input.tensor.extents.size()), "operand ", input.operand,
                 " of a fused kernel has ", tensor.dim(), " dimensions, expected ", input.tensor.extents.size());
-    Check(tensor, input.tensor, input.operand, extents);
+    Check(tensor, input.tensor, device, input.operand, extents);
     buffers.push_back(const_cast<void*>(tensor.const_data_ptr()));
+    is_wide |= tensor.numel() > kMostNarrowElements;
   }
   Numbers symbols;
   for (const KernelSignature::Symbol& symbol : signature_.symbols) {
@@ -114,14 +120,20 @@ void FusedKernel::Run(std::span<const c10::IValue* const> operands, c10::IValue*
   }
   c10::SmallVector<at::Tensor, 4> made;
   for (const KernelSignature::Tensor& output : signature_.outputs) {
-    made.push_back(Make(output, extents));
+    made.push_back(Make(output, device, extents));
     buffers.push_back(made.back().mutable_data_ptr());
+    is_wide |= made.back().numel() > kMostNarrowElements;
   }
-  Numbers sizes(kSizesPerLoop * code_->loops.size());
+  const size_t num_loops = code_->on_gpu != nullptr ? code_->on_gpu->num_loops() : code_->loops.size();
+  Numbers sizes(kSizesPerLoop * num_loops);
   code_->sizes(symbols.data(), sizes.data());
-  for (size_t i = 0; i < code_->loops.size(); ++i) {
+  for (size_t i = 0; i < num_loops; ++i) {
     const int64_t* of_loop = &sizes[kSizesPerLoop * i];
-    RunLoop(code_->loops[i], buffers.data(), symbols.data(), of_loop[0], of_loop[1], of_loop[2]);
+    if (code_->on_gpu != nullptr) {
+      code_->on_gpu->RunLoop(i, buffers, symbols, of_loop[0], of_loop[2], is_wide);
+    } else {
+      RunLoop(code_->loops[i], buffers.data(), symbols.data(), of_loop[0], of_loop[1], of_loop[2]);
+    }
   }
   // An output may be the register of an operand, so not before the last read.
   for (size_t i = 0; i < made.size(); ++i) results[i] = std::move(made[i]);

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "jit/fuser/image/kernel_image.h"
+#include "jit/fuser/runtime/gpu_kernel.h"
 #include "jit/fuser/runtime/kernel_signature.h"
 
 namespace hearth::fuser {
@@ -27,6 +28,7 @@ struct KernelCode {
   SizesFunction sizes = nullptr;
   size_t bytes = 0;
   std::shared_ptr<const void> memory;  // in which they are
+  std::shared_ptr<const GpuKernel> on_gpu = nullptr;  // has the loops in their place, where the kernel is a GPU's
   // Its results turned out wrong: calls raise, so that runs leave the plans that have it.
   mutable std::atomic<bool> set_aside{false};
 };

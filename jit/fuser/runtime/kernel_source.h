@@ -1,6 +1,8 @@
 // Where the compiler gets the machine code of kernels. Thread-safe.
 #pragma once
 
+#include <c10/core/DeviceType.h>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -24,6 +26,8 @@ struct KernelCounters {
 class KernelSource {
  public:
   virtual ~KernelSource() = default;
+  // What the code is for.
+  virtual c10::DeviceType device() const { return c10::kCPU; }
   // Of the kernel with that text (ir/printer.h); null if it is not to be had. May take as long as it takes to make it;
   // meanwhile `rest` is called now and then, on this thread, and while it has not returned nothing is made. What it
   // throws ends the work, and the kernel may be asked for again.

@@ -26,13 +26,15 @@ spdlog::logger& Log() {
   return log;
 }
 
-std::shared_ptr<const KernelCode> Map(const KernelImage& image) {
+std::shared_ptr<const KernelCode> Map(const KernelImage& image, Gpu* gpu) {
   const auto memory = std::make_shared<const ExecutableMemory>(image);
   auto code = std::make_shared<KernelCode>();
   code->sizes = memory->sizes();
   for (size_t i = 0; i < memory->num_loops(); ++i) code->loops.push_back(memory->loop(i));
-  code->bytes = image.block.size();
+  code->bytes = image.block.size() + image.device_code.size();
   code->memory = memory;
+  if (image.device_code.empty() != (gpu == nullptr)) throw ImageError("a kernel's code is for another device");
+  if (gpu != nullptr) code->on_gpu = std::make_shared<const GpuKernel>(*gpu, image);
   return code;
 }
 
@@ -88,7 +90,7 @@ std::optional<std::shared_ptr<const KernelCode>> KernelTable::Find(const std::st
   std::shared_ptr<const KernelCode> code;
   if (file->image) {
     try {
-      code = Map(*file->image);
+      code = Map(*file->image, settings_.gpu.get());
     } catch (const std::exception& error) {
       Log().warn("no code for a kernel: {}", error.what());
       return std::nullopt;
@@ -175,7 +177,7 @@ KernelTable::Answer KernelTable::Ask(const std::string& text, const std::functio
   if (!answer.ok) return {.code = nullptr, .refusal = answer.bytes.empty() ? "the helper refuses it" : answer.bytes};
   try {
     KernelImage image = ParseKernelImage(answer.bytes);
-    std::shared_ptr<const KernelCode> code = Map(image);
+    std::shared_ptr<const KernelCode> code = Map(image, settings_.gpu.get());
     if (store_ != nullptr) store_->Write(text, std::move(image));
     Log().debug("a kernel was made: {} bytes in {:.3f} ms", code->bytes, MillisecondsSince(start));
     return {.code = std::move(code), .refusal = ""};

@@ -18,6 +18,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "jit/device/gpu.h"
 #include "jit/fuser/runtime/codegen_process.h"
 #include "jit/fuser/runtime/kernel_source.h"
 #include "jit/fuser/runtime/kernel_store.h"
@@ -34,8 +35,10 @@ class KernelTable : public KernelSource {
     // Until a helper that could not be started, or kept ending, is tried again.
     std::chrono::milliseconds retry_after{10000};
     std::string folder = {};  // where code is kept for other processes; empty: nowhere
+    std::shared_ptr<Gpu> gpu = nullptr;  // where the code runs; null: on the CPU
   };
   explicit KernelTable(Settings settings);
+  c10::DeviceType device() const override { return settings_.gpu != nullptr ? c10::kCUDA : c10::kCPU; }
 
   // One at a time is made: others wait. The helper's time of the processor is the thread's (support/processor_time.h).
   std::shared_ptr<const KernelCode> Get(const std::string& text, const std::function<void()>& rest) override;

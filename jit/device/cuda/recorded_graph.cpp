@@ -1,18 +1,12 @@
-// The part of hearth that calls CUDA's runtime by itself: libhearth_cuda.so, which is opened where a GPU is used and
-// finds CUDA's libraries where LibTorch has loaded them.
-#include "jit/device/graph_recorder.h"
+#include "jit/device/cuda/recorded_graph.h"
 
 #include <ATen/cuda/MemPool.h>
-#include <c10/core/Stream.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
-#include <cuda_runtime_api.h>
 
-#include <mutex>
 #include <utility>
-#include <vector>
 
 namespace hearth {
 namespace {
@@ -20,37 +14,6 @@ namespace {
 namespace allocator = c10::cuda::CUDACachingAllocator;
 
 cudaStream_t StreamOf(const c10::Stream& stream) { return c10::cuda::CUDAStream(stream).stream(); }
-
-// Streams that recordings have for themselves while they are made. LibTorch keeps a workspace of cuBLAS for each stream
-// and thread for ever, so a stream is used again, but by one recording at a time: the kernels of two that run at once
-// must not share it.
-class Streams {
- public:
-  explicit Streams(c10::DeviceIndex device) : device_(device) {}
-
-  cudaStream_t Take() {
-    const std::lock_guard lock(mutex_);
-    if (!free_.empty()) {
-      const cudaStream_t stream = free_.back();
-      free_.pop_back();
-      return stream;
-    }
-    const c10::cuda::CUDAGuard guard(device_);
-    cudaStream_t stream = nullptr;
-    C10_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    return stream;
-  }
-  void GiveBack(cudaStream_t stream) {
-    const std::lock_guard lock(mutex_);
-    free_.push_back(stream);
-  }
-  c10::DeviceIndex device() const { return device_; }
-
- private:
-  const c10::DeviceIndex device_;
-  std::mutex mutex_;
-  std::vector<cudaStream_t> free_;
-};
 
 bool IsHostMemory(const void* pointer) {
   cudaPointerAttributes attributes{};
@@ -76,7 +39,7 @@ void RequireNoHostMemory(const std::vector<cudaGraphNode_t>& nodes) {
 
 class CudaGraph final : public RecordedGraph {
  public:
-  explicit CudaGraph(std::shared_ptr<Streams> streams)
+  explicit CudaGraph(std::shared_ptr<RecordingStreams> streams)
       : streams_(std::move(streams)), pool_(at::cuda::MemPool::graph_pool_handle(/*is_user_created=*/false)) {
     stream_ = streams_->Take();
     C10_CUDA_CHECK(cudaEventCreateWithFlags(&through_, cudaEventDisableTiming));
@@ -155,7 +118,7 @@ class CudaGraph final : public RecordedGraph {
     C10_CUDA_CHECK(cudaStreamSynchronize(stream_));
   }
 
-  const std::shared_ptr<Streams> streams_;
+  const std::shared_ptr<RecordingStreams> streams_;
   const c10::MempoolId_t pool_;
   bool has_pool_ = false;
   cudaStream_t stream_ = nullptr;
@@ -166,25 +129,32 @@ class CudaGraph final : public RecordedGraph {
   size_t bytes_ = 0;
 };
 
-class CudaRecorder final : public GraphRecorder {
- public:
-  explicit CudaRecorder(c10::DeviceIndex device) : streams_(std::make_shared<Streams>(device)) {}
-
-  std::unique_ptr<RecordedGraph> Record(const std::function<void(const c10::Stream&)>& work) override {
-    const c10::cuda::CUDAGuard guard(streams_->device());
-    auto graph = std::make_unique<CudaGraph>(streams_);
-    graph->Record(work);
-    return graph;
-  }
-
- private:
-  const std::shared_ptr<Streams> streams_;
-};
-
 }  // namespace
-}  // namespace hearth
 
-// For OpenGraphRecorder, which looks it up by this name; the caller owns what it gives.
-extern "C" __attribute__((visibility("default"))) hearth::GraphRecorder* hearth_make_graph_recorder(int device) {
-  return new hearth::CudaRecorder(static_cast<c10::DeviceIndex>(device));
+cudaStream_t RecordingStreams::Take() {
+  const std::lock_guard lock(mutex_);
+  if (!free_.empty()) {
+    const cudaStream_t stream = free_.back();
+    free_.pop_back();
+    return stream;
+  }
+  const c10::cuda::CUDAGuard guard(device_);
+  cudaStream_t stream = nullptr;
+  C10_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  return stream;
 }
+
+void RecordingStreams::GiveBack(cudaStream_t stream) {
+  const std::lock_guard lock(mutex_);
+  free_.push_back(stream);
+}
+
+std::unique_ptr<RecordedGraph> RecordGraph(const std::shared_ptr<RecordingStreams>& streams,
+                                           const std::function<void(const c10::Stream& stream)>& work) {
+  const c10::cuda::CUDAGuard guard(streams->device());
+  auto graph = std::make_unique<CudaGraph>(streams);
+  graph->Record(work);
+  return graph;
+}
+
+}  // namespace hearth

@@ -1,5 +1,5 @@
 // What needs no GPU; integration_tests/gpu.py has the rest.
-#include "jit/device/graph_recorder.h"
+#include "jit/device/gpu.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -10,14 +10,14 @@
 namespace hearth {
 namespace {
 
-TEST(GraphRecorderTest, TheCpuHasNone) { EXPECT_EQ(OpenGraphRecorder(c10::Device(c10::kCPU)), nullptr); }
+TEST(GpuTest, TheCpuHasNone) { EXPECT_EQ(OpenGpu(c10::Device(c10::kCPU)), nullptr); }
 
 // It finds CUDA's functions in what LibTorch has loaded by then: here, in nothing.
-TEST(GraphRecorderTest, TheLibraryNamesWhatItLacksWhereNoGpuWasOpened) {
+TEST(GpuTest, TheLibraryNamesWhatItLacksWhereNoGpuWasOpened) {
   const auto library = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "libhearth_cuda.so";
   if (!std::filesystem::exists(library)) GTEST_SKIP() << "built without the headers of CUDA's runtime";
   try {
-    OpenGraphRecorder(c10::Device(c10::kCUDA, 0));
+    OpenGpu(c10::Device(c10::kCUDA, 0));
     FAIL() << "no error";
   } catch (const std::runtime_error& error) {
     EXPECT_NE(std::string(error.what()).find("libhearth_cuda.so could not be loaded: "), std::string::npos)

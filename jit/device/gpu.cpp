@@ -1,4 +1,4 @@
-#include "jit/device/graph_recorder.h"
+#include "jit/device/gpu.h"
 
 #include <dlfcn.h>
 
@@ -27,13 +27,13 @@ void* OpenLibrary() {
 
 }  // namespace
 
-std::shared_ptr<GraphRecorder> OpenGraphRecorder(c10::Device device) {
+std::shared_ptr<Gpu> OpenGpu(c10::Device device) {
   if (device.is_cpu()) return nullptr;
-  using Make = GraphRecorder*(int device);
+  using Make = Gpu*(int device);
   // Stays open: what it made ends whenever it does.
-  auto* make = reinterpret_cast<Make*>(dlsym(OpenLibrary(), "hearth_make_graph_recorder"));
+  auto* make = reinterpret_cast<Make*>(dlsym(OpenLibrary(), "hearth_make_gpu"));
   if (make == nullptr) throw std::runtime_error(std::string(kLibrary) + " is of another version: " + dlerror());
-  return std::shared_ptr<GraphRecorder>(make(device.index()));
+  return std::shared_ptr<Gpu>(make(device.index()));
 }
 
 }  // namespace hearth

@@ -1,0 +1,52 @@
+// What libhearth_cuda.so gives. It names no CUDA library: where it is opened, LibTorch has loaded them.
+#include "jit/device/gpu.h"
+
+#include <c10/cuda/CUDAException.h>
+#include <cuda_runtime_api.h>
+
+#include "jit/device/cuda/code.h"
+#include "jit/device/cuda/recorded_graph.h"
+
+namespace hearth {
+namespace {
+
+// What functions declare of it themselves, for reductions over a block.
+constexpr uint32_t kDeclaredSharedBytes = 4096;
+
+class CudaGpu final : public Gpu {
+ public:
+  explicit CudaGpu(c10::DeviceIndex device) : streams_(std::make_shared<RecordingStreams>(device)) {}
+
+  c10::Device device() const override { return {c10::kCUDA, streams_->device()}; }
+  std::string architecture() const override {
+    return "sm_" + std::to_string(Number(cudaDevAttrComputeCapabilityMajor)) +
+           std::to_string(Number(cudaDevAttrComputeCapabilityMinor));
+  }
+  uint32_t multiprocessors() const override { return static_cast<uint32_t>(Number(cudaDevAttrMultiProcessorCount)); }
+  uint32_t most_shared_bytes() const override {
+    return static_cast<uint32_t>(Number(cudaDevAttrMaxSharedMemoryPerBlockOptin)) - kDeclaredSharedBytes;
+  }
+  std::unique_ptr<RecordedGraph> Record(const std::function<void(const c10::Stream&)>& work) override {
+    return RecordGraph(streams_, work);
+  }
+  std::shared_ptr<const GpuCode> Load(const std::string& code, std::span<const std::string> functions) override {
+    return LoadCode(streams_->device(), code, functions);
+  }
+
+ private:
+  int Number(cudaDeviceAttr attribute) const {
+    int number = 0;
+    C10_CUDA_CHECK(cudaDeviceGetAttribute(&number, attribute, streams_->device()));
+    return number;
+  }
+
+  const std::shared_ptr<RecordingStreams> streams_;
+};
+
+}  // namespace
+}  // namespace hearth
+
+// For OpenGpu, which looks it up by this name; the caller owns what it gives.
+extern "C" __attribute__((visibility("default"))) hearth::Gpu* hearth_make_gpu(int device) {
+  return new hearth::CudaGpu(static_cast<c10::DeviceIndex>(device));
+}

@@ -1,0 +1,52 @@
+#include "jit/fuser/runtime/gpu_kernel.h"
+
+#include <c10/util/Exception.h>
+#include <c10/util/SmallVector.h>
+
+#include <algorithm>
+#include <string>
+
+namespace hearth::fuser {
+namespace {
+
+// So many for each multiprocessor: as many as it may have at the same time. Further rounds are theirs, too.
+constexpr uint32_t kBlocksAtATime = 32;
+
+std::shared_ptr<const GpuCode> Load(Gpu& gpu, const KernelImage& image) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < image.device_loops.size(); ++i) {
+    names.push_back("loop_" + std::to_string(i));
+    names.push_back(names.back() + "_wide");
+  }
+  return gpu.Load(image.device_code, names);
+}
+
+}  // namespace
+
+GpuKernel::GpuKernel(Gpu& gpu, const KernelImage& image)
+    : device_(gpu.device()),
+      loops_(image.device_loops),
+      most_blocks_(gpu.multiprocessors() * kBlocksAtATime),
+      most_shared_bytes_(gpu.most_shared_bytes()),
+      code_(Load(gpu, image)) {}
+
+void GpuKernel::RunLoop(size_t loop, std::span<void* const> buffers, std::span<const int64_t> symbols, int64_t rounds,
+                        int64_t scratch_bytes, bool is_wide) const {
+  if (rounds <= 0) return;
+  TORCH_CHECK(scratch_bytes <= most_shared_bytes_, "a fused kernel needs ", scratch_bytes, " bytes for a row, of which a GPU's block has ",
+              most_shared_bytes_);
+  c10::SmallVector<uint64_t, 32> words;
+  for (void* const buffer : buffers) words.push_back(reinterpret_cast<uint64_t>(buffer));
+  for (const int64_t symbol : symbols) words.push_back(static_cast<uint64_t>(symbol));
+  words.push_back(static_cast<uint64_t>(rounds));
+  const DeviceLoop& shape = loops_[loop];
+  const int64_t rounds_of_block = shape.block_per_round ? 1 : shape.threads;
+  const int64_t blocks = (rounds + rounds_of_block - 1) / rounds_of_block;
+  code_->Run({.function = 2 * loop + (is_wide || rounds > kMostNarrowElements ? 1 : 0),
+              .blocks = static_cast<uint32_t>(std::min<int64_t>(blocks, most_blocks_)),
+              .threads = shape.threads,
+              .shared_bytes = static_cast<uint32_t>(scratch_bytes),
+              .words = words});
+}
+
+}  // namespace hearth::fuser
