@@ -30,11 +30,11 @@ class ProtocolError : public std::runtime_error {
 // The target that is this machine's processor.
 inline constexpr char kNativeTarget[] = "native";
 inline constexpr size_t kMaxKernelTextBytes = size_t{4} << 20;
-inline constexpr size_t kMaxAnswerBytes = kMaxBlockBytes + (size_t{1} << 20);
+inline constexpr size_t kMaxAnswerBytes = 2 * kMaxBlockBytes + (size_t{1} << 20);
 
 struct CodegenRequest {
   std::string kernel;  // the loop IR's text
-  std::string target;  // "native", or another text that HostTarget knows
+  std::string target;  // "native", or another text that HostTarget knows, or CudaTarget
 
   bool operator==(const CodegenRequest&) const = default;
 };

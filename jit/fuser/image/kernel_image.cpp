@@ -9,7 +9,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr char kMagic[8] = {'h', 'e', 'a', 'r', 't', 'h', 'K', 'I'};
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 
 struct Header {
   char magic[8];
@@ -19,9 +19,17 @@ struct Header {
   uint32_t target_bytes;
   uint32_t block_bytes;
   uint32_t sizes_entry;
+  uint32_t num_device_loops;
+  uint32_t device_code_bytes;
   uint32_t reserved;
 };
-static_assert(sizeof(Header) == 40);
+static_assert(sizeof(Header) == 48);
+
+struct StoredDeviceLoop {
+  uint32_t threads;
+  uint32_t block_per_round;
+};
+static_assert(sizeof(StoredDeviceLoop) == 8);
 
 void Append(std::string& out, const void* data, size_t size) { out.append(static_cast<const char*>(data), size); }
 
@@ -50,6 +58,15 @@ class Reader {
   std::string_view rest_;
 };
 
+DeviceLoop ReadDeviceLoop(Reader* reader) {
+  const auto stored = reader->Take<StoredDeviceLoop>();
+  if (stored.threads == 0 || stored.threads > kMaxThreadsPerBlock || stored.threads % kThreadsPerWarp != 0) {
+    throw ImageError("kernel image: a block has " + std::to_string(stored.threads) + " threads");
+  }
+  if (stored.block_per_round > 1) throw ImageError("kernel image: a device loop is malformed");
+  return {.threads = stored.threads, .block_per_round = stored.block_per_round != 0};
+}
+
 void CheckEntry(uint32_t entry, const KernelImage& image) {
   if (entry >= image.block.size()) throw ImageError("kernel image: an entry is outside of the block");
 }
@@ -73,11 +90,18 @@ std::string SerializeKernelImage(const KernelImage& image) {
   header.target_bytes = static_cast<uint32_t>(image.target.size());
   header.block_bytes = static_cast<uint32_t>(image.block.size());
   header.sizes_entry = image.sizes_entry;
+  header.num_device_loops = static_cast<uint32_t>(image.device_loops.size());
+  header.device_code_bytes = static_cast<uint32_t>(image.device_code.size());
   std::string out;
   Append(out, &header, sizeof(header));
   Append(out, image.loop_entries.data(), image.loop_entries.size() * sizeof(uint32_t));
+  for (const DeviceLoop& loop : image.device_loops) {
+    const StoredDeviceLoop stored{.threads = loop.threads, .block_per_round = loop.block_per_round ? 1u : 0u};
+    Append(out, &stored, sizeof(stored));
+  }
   out += image.target;
   out += image.block;
+  out += image.device_code;
   const uint64_t checksum = HashOf(out);
   Append(out, &checksum, sizeof(checksum));
   return out;
@@ -89,8 +113,12 @@ KernelImage ParseKernelImage(std::string_view bytes) {
   if (std::memcmp(header.magic, kMagic, sizeof(kMagic)) != 0) throw ImageError("kernel image: not one");
   if (header.version != kVersion) throw ImageError("kernel image: of another version");
   if (header.num_loops > kMaxTopLoops || header.target_bytes > kMaxTargetBytes || header.block_bytes > kMaxBlockBytes ||
-      header.reserved != 0) {
+      header.num_device_loops > kMaxTopLoops || header.device_code_bytes > kMaxBlockBytes || header.reserved != 0) {
     throw ImageError("kernel image: a number in the header is too large");
+  }
+  if ((header.device_code_bytes != 0 && header.num_loops != 0) ||
+      (header.device_code_bytes == 0 && header.num_device_loops != 0)) {
+    throw ImageError("kernel image: loops for a CPU and for a device");
   }
   KernelImage image;
   image.kernel_hash = header.kernel_hash;
@@ -98,8 +126,10 @@ KernelImage ParseKernelImage(std::string_view bytes) {
   const std::string_view entries = reader.Take(header.num_loops * sizeof(uint32_t));
   image.loop_entries.resize(header.num_loops);
   if (!entries.empty()) std::memcpy(image.loop_entries.data(), entries.data(), entries.size());
+  for (uint32_t i = 0; i < header.num_device_loops; ++i) image.device_loops.push_back(ReadDeviceLoop(&reader));
   image.target = reader.Take(header.target_bytes);
   image.block = reader.Take(header.block_bytes);
+  image.device_code = reader.Take(header.device_code_bytes);
   const auto checksum = reader.Take<uint64_t>();
   if (!reader.empty()) throw ImageError("kernel image: bytes after its end");
   if (checksum != HashOf(bytes.substr(0, bytes.size() - sizeof(checksum)))) {

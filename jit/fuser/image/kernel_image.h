@@ -18,9 +18,24 @@
 //       symbols   the kernel's symbols; an f64 as its bits
 //       scratch   memory for local buffers that no other thread uses meanwhile, aligned to 64 bytes
 //
-// As bytes (little-endian): the magic, version, lengths, kernel hash, entries, target, block, then a checksum of all of
-// it. What is read comes from a helper process or a disk: ParseKernelImage takes any bytes and throws ImageError unless
-// the layout is right and the checksum fits. That does not make code from a stranger safe to run.
+// A kernel for a GPU (fuser/cuda) has the block for `sizes` alone, which the host calls as above, and no entries of
+// loops. `device_code` is a cubin, which has two functions for loop k of `device_loops`, with these parameters:
+//
+//   loop_<k>(Arguments), loop_<k>_wide(Arguments)
+//     Arguments is a struct of 8-byte words, passed by value: the pointers of the inputs, then of the outputs; the
+//     kernel's symbols, an f64 as its bits; the number of rounds of this loop, which `sizes` tells.
+//     loop_<k> computes indices in 32 bits. It is for launches with no more than kMostNarrowElements rounds, elements
+//     of any buffer, and elements from a buffer's first to its last one in memory; loop_<k>_wide is for all. A block
+//     has DeviceLoop::threads threads or fewer, in multiples of 32, in the dimension x. Any number of blocks computes
+//     all rounds. Without rounds there is nothing to launch. The dynamic shared memory of a block is the scratch that
+//     `sizes` tells: the local buffers that the loop uses, by number, each padded to a multiple of kBlockAlignment.
+//     More than 48 KiB are to be asked for with CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES; the functions have
+//     some static shared memory beside it. The launches of a kernel's loops follow one another in one stream.
+//
+// As bytes (little-endian): the magic, version, lengths, kernel hash, entries, device loops, target, block, device
+// code, then a checksum of all of it. What is read comes from a helper process or a disk: ParseKernelImage takes any
+// bytes and throws ImageError unless the layout is right and the checksum fits. That does not make code from a stranger
+// safe to run.
 #pragma once
 
 #include <cstddef>
@@ -47,13 +62,28 @@ inline constexpr size_t kBlockAlignment = 64;
 inline constexpr size_t kMaxBlockBytes = size_t{64} << 20;
 inline constexpr size_t kMaxTargetBytes = 4096;
 inline constexpr size_t kMaxTopLoops = size_t{1} << 16;
+// Of the device's loops.
+inline constexpr uint32_t kThreadsPerWarp = 32;
+inline constexpr uint32_t kMaxThreadsPerBlock = 1024;
+inline constexpr int64_t kMostNarrowElements = (int64_t{1} << 31) - 1 - kMaxThreadsPerBlock;
+
+// How a loop at the top is launched on a GPU.
+struct DeviceLoop {
+  uint32_t threads = 0;  // of a block, a multiple of kThreadsPerWarp
+  // Whether a block computes a round, else a thread does.
+  bool block_per_round = false;
+
+  bool operator==(const DeviceLoop&) const = default;
+};
 
 struct KernelImage {
-  std::string target;        // the processor that the code is for, as HostTarget's text
+  std::string target;        // the processor that the code is for, as HostTarget's or CudaTarget's text
   uint64_t kernel_hash = 0;  // HashOf the kernel's text
   uint32_t sizes_entry = 0;  // offsets in the block
   std::vector<uint32_t> loop_entries;
-  std::string block;  // its first byte is to be aligned to kBlockAlignment
+  std::string block;        // its first byte is to be aligned to kBlockAlignment
+  std::string device_code;  // empty for a CPU
+  std::vector<DeviceLoop> device_loops;
 
   bool operator==(const KernelImage&) const = default;
 };

@@ -22,6 +22,17 @@ KernelImage SomeImage() {
   return image;
 }
 
+KernelImage SomeDeviceImage() {
+  KernelImage image = SomeImage();
+  image.target = "cuda:sm_90";
+  image.loop_entries.clear();
+  image.device_code =
+      "\x7f"
+      "ELF of a cubin";
+  image.device_loops = {{.threads = 256, .block_per_round = false}, {.threads = 64, .block_per_round = true}};
+  return image;
+}
+
 std::string WithChecksumMended(std::string bytes) {
   const size_t content = bytes.size() - sizeof(uint64_t);
   const uint64_t checksum = HashOf(std::string_view(bytes).substr(0, content));
@@ -39,14 +50,17 @@ TEST(KernelImageTest, AnImageReadsBack) {
   without_loops.loop_entries.clear();
   without_loops.target.clear();
   EXPECT_EQ(ParseKernelImage(SerializeKernelImage(without_loops)), without_loops);
+  EXPECT_EQ(ParseKernelImage(SerializeKernelImage(SomeDeviceImage())), SomeDeviceImage());
 }
 
 TEST(KernelImageTest, AnImageThatIsCutOffIsRejectedWhereverThatIs) {
-  const std::string bytes = SerializeKernelImage(SomeImage());
-  for (size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_THROW(ParseKernelImage(bytes.substr(0, size)), ImageError) << size;
+  for (const KernelImage& image : {SomeImage(), SomeDeviceImage()}) {
+    const std::string bytes = SerializeKernelImage(image);
+    for (size_t size = 0; size < bytes.size(); ++size) {
+      EXPECT_THROW(ParseKernelImage(bytes.substr(0, size)), ImageError) << size;
+    }
+    EXPECT_THAT(Parsing(bytes + "x"), ThrowsMessage<ImageError>(HasSubstr("after its end")));
   }
-  EXPECT_THAT(Parsing(bytes + "x"), ThrowsMessage<ImageError>(HasSubstr("after its end")));
 }
 
 TEST(KernelImageTest, AnyChangedBitIsSeen) {
@@ -71,7 +85,7 @@ TEST(KernelImageTest, AnEntryOutsideOfTheBlockIsRejected) {
 }
 
 TEST(KernelImageTest, LengthsThatAreTooLargeAreRejectedBeforeMemoryIsTaken) {
-  for (const size_t field : {12, 24, 28}) {
+  for (const size_t field : {12, 24, 28, 36, 40, 44}) {
     std::string bytes = SerializeKernelImage(SomeImage());
     const uint32_t large = 0xfffffff0;
     std::memcpy(bytes.data() + field, &large, sizeof(large));
@@ -79,9 +93,30 @@ TEST(KernelImageTest, LengthsThatAreTooLargeAreRejectedBeforeMemoryIsTaken) {
   }
 }
 
+TEST(KernelImageTest, ADeviceLoopThatCannotBeLaunchedIsRejected) {
+  for (const uint32_t threads : {0u, 33u, 2048u}) {
+    KernelImage image = SomeDeviceImage();
+    image.device_loops[1].threads = threads;
+    EXPECT_THAT(Parsing(SerializeKernelImage(image)),
+                ThrowsMessage<ImageError>(HasSubstr(std::to_string(threads) + " threads")));
+  }
+  std::string bytes = SerializeKernelImage(SomeDeviceImage());
+  bytes[52] = 2;
+  EXPECT_THAT(Parsing(WithChecksumMended(bytes)), ThrowsMessage<ImageError>(HasSubstr("device loop")));
+}
+
+TEST(KernelImageTest, LoopsAreForACpuOrForADevice) {
+  KernelImage image = SomeDeviceImage();
+  image.loop_entries = {0};
+  EXPECT_THAT(Parsing(SerializeKernelImage(image)), ThrowsMessage<ImageError>(HasSubstr("CPU and for a device")));
+  image = SomeDeviceImage();
+  image.device_code.clear();
+  EXPECT_THAT(Parsing(SerializeKernelImage(image)), ThrowsMessage<ImageError>(HasSubstr("CPU and for a device")));
+}
+
 TEST(KernelImageTest, AnotherVersionIsRejected) {
   std::string bytes = SerializeKernelImage(SomeImage());
-  bytes[8] = 2;
+  bytes[8] = 1;
   EXPECT_THAT(Parsing(WithChecksumMended(bytes)), ThrowsMessage<ImageError>(HasSubstr("another version")));
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "jit/fuser/llvm/rewriting.h"
+#include "jit/fuser/ir/rewriting.h"
 
 namespace hearth::fuser {
 namespace {

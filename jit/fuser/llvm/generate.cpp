@@ -13,11 +13,11 @@
 
 #include "jit/fuser/ir/compaction.h"
 #include "jit/fuser/ir/printer.h"
+#include "jit/fuser/ir/rewriting.h"
 #include "jit/fuser/llvm/arg_reductions.h"
 #include "jit/fuser/llvm/interchange.h"
 #include "jit/fuser/llvm/kernel_emitter.h"
 #include "jit/fuser/llvm/object_linker.h"
-#include "jit/fuser/llvm/rewriting.h"
 
 namespace hearth::fuser {
 namespace {
@@ -31,13 +31,14 @@ class SilentDiagnostics : public llvm::DiagnosticHandler {
 // One kernel on its way.
 class Compilation {
  public:
-  Compilation(const Kernel& kernel, const HostTarget& target)
+  using Emit = void(const Kernel&, const HostTarget&, llvm::Module&);
+  Compilation(const Kernel& kernel, const HostTarget& target, Emit& emit = EmitKernel)
       : machine_(target.MakeMachine()), module_("kernel", llvm_) {
     llvm_.setDiagnosticHandler(std::make_unique<SilentDiagnostics>());
     module_.setDataLayout(machine_->createDataLayout());
     module_.setTargetTriple(machine_->getTargetTriple().str());
     module_.setPICLevel(llvm::PICLevel::SmallPIC);
-    EmitKernel(kernel, target, module_);
+    emit(kernel, target, module_);
     SetAttributes(target);
     std::string problem;
     llvm::raw_string_ostream stream(problem);
@@ -73,6 +74,21 @@ class Compilation {
     }
     passes.run(module_);
     return {output.begin(), output.end()};
+  }
+
+  // The image of `kernel`, with `sizes` and that many loops.
+  KernelImage Finish(const Kernel& kernel, const HostTarget& target, size_t num_loops) {
+    Optimise();
+    LinkedBlock linked = LinkObject(Assemble(llvm::CodeGenFileType::ObjectFile));
+    KernelImage image;
+    image.target = target.text();
+    image.kernel_hash = HashOf(Print(kernel));
+    image.sizes_entry = linked.functions.at(kSizesName);
+    for (size_t index = 0; index < num_loops; ++index) {
+      image.loop_entries.push_back(linked.functions.at(NameOfLoop(index)));
+    }
+    image.block = std::move(linked.bytes);
+    return image;
   }
 
   std::string Text() const {
@@ -113,17 +129,12 @@ Kernel PrepareForCpu(const Kernel& kernel) {
 KernelImage Generate(const Kernel& kernel, const HostTarget& target) {
   const Kernel prepared = PrepareForCpu(kernel);
   Compilation compilation(prepared, target);
-  compilation.Optimise();
-  LinkedBlock linked = LinkObject(compilation.Assemble(llvm::CodeGenFileType::ObjectFile));
-  KernelImage image;
-  image.target = target.text();
-  image.kernel_hash = HashOf(Print(kernel));
-  image.sizes_entry = linked.functions.at(kSizesName);
-  for (size_t index = 0; index < prepared.body.size(); ++index) {
-    image.loop_entries.push_back(linked.functions.at(NameOfLoop(index)));
-  }
-  image.block = std::move(linked.bytes);
-  return image;
+  return compilation.Finish(kernel, target, prepared.body.size());
+}
+
+KernelImage GenerateSizes(const Kernel& kernel, const HostTarget& target) {
+  Compilation compilation(kernel, target, EmitSizes);
+  return compilation.Finish(kernel, target, 0);
 }
 
 std::string GenerateLlvm(const Kernel& kernel, const HostTarget& target) {

@@ -13,9 +13,13 @@
 
 namespace hearth::fuser {
 
-// The kernel is well-formed (verifier.h). Throws Unsupported (operations.h) for what there is no code for, and
+// The kernel is well-formed (verifier.h). Throws Unsupported (ir/unsupported.h) for what there is no code for, and
 // LinkError where the code would need something outside of it.
 KernelImage Generate(const Kernel& kernel, const HostTarget& target);
+
+// An image with the function `sizes` alone: what the host needs of a kernel whose loops run elsewhere. It says what it
+// says of the kernel as it is; nothing is prepared.
+KernelImage GenerateSizes(const Kernel& kernel, const HostTarget& target);
 
 // The first step, as a kernel of its own: loops in the form that vectorises well. It computes the same, but that it may
 // have fewer or other loops at the top.

@@ -5,7 +5,7 @@
 #include <optional>
 #include <set>
 
-#include "jit/fuser/llvm/rewriting.h"
+#include "jit/fuser/ir/rewriting.h"
 
 namespace hearth::fuser {
 namespace {

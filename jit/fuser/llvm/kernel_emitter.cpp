@@ -42,31 +42,6 @@ class KernelEmitter {
                  .has_f16c = target.Has("f16c")},
         address_arithmetic_(FindAddressArithmetic(kernel)) {}
 
-  void Emit() {
-    EmitSizes();
-    for (size_t index = 0; index < kernel_.body.size(); ++index) EmitLoopFunctions(index);
-  }
-
- private:
-  Function* MakeFunction(FunctionType* type, const std::string& name, bool is_entry) {
-    auto* function = Function::Create(
-        type, is_entry ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage, name, module_);
-    function->setVisibility(is_entry ? llvm::GlobalValue::HiddenVisibility : llvm::GlobalValue::DefaultVisibility);
-    function->setDSOLocal(true);
-    function->setDoesNotThrow();
-    function->setWillReturn();
-    return function;
-  }
-
-  FunctionEmitter MakeEmitter() { return {context_, kernel_, address_arithmetic_}; }
-
-  // Converts to an integer from 1 to 2^62; f64 beyond i64 would be undefined.
-  Value* Saturated(Value* number) {
-    LlvmScalar work(context_, number);
-    work = ClampAbove(ClampBelow(work, 1.0), 0x1p62);
-    return builder_.CreateFPToSI(work.value(), builder_.getInt64Ty());
-  }
-
   void EmitSizes() {
     llvm::Type* pointer = builder_.getPtrTy();
     Function* function =
@@ -88,6 +63,30 @@ class KernelEmitter {
       store(index * kSizesPerLoop + 2, scratch);
     }
     builder_.CreateRetVoid();
+  }
+
+  void EmitLoops() {
+    for (size_t index = 0; index < kernel_.body.size(); ++index) EmitLoopFunctions(index);
+  }
+
+ private:
+  Function* MakeFunction(FunctionType* type, const std::string& name, bool is_entry) {
+    auto* function = Function::Create(
+        type, is_entry ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage, name, module_);
+    function->setVisibility(is_entry ? llvm::GlobalValue::HiddenVisibility : llvm::GlobalValue::DefaultVisibility);
+    function->setDSOLocal(true);
+    function->setDoesNotThrow();
+    function->setWillReturn();
+    return function;
+  }
+
+  FunctionEmitter MakeEmitter() { return {context_, kernel_, address_arithmetic_}; }
+
+  // Converts to an integer from 1 to 2^62; f64 beyond i64 would be undefined.
+  Value* Saturated(Value* number) {
+    LlvmScalar work(context_, number);
+    work = ClampAbove(ClampBelow(work, 1.0), 0x1p62);
+    return builder_.CreateFPToSI(work.value(), builder_.getInt64Ty());
   }
 
   // buffers, symbols, begin, end, scratch → each buffer that is used, symbols, begin, end
@@ -160,7 +159,13 @@ class KernelEmitter {
 std::string NameOfLoop(size_t index) { return "loop_" + std::to_string(index); }
 
 void EmitKernel(const Kernel& kernel, const HostTarget& target, llvm::Module& module) {
-  KernelEmitter(kernel, target, module).Emit();
+  KernelEmitter emitter(kernel, target, module);
+  emitter.EmitSizes();
+  emitter.EmitLoops();
+}
+
+void EmitSizes(const Kernel& kernel, const HostTarget& target, llvm::Module& module) {
+  KernelEmitter(kernel, target, module).EmitSizes();
 }
 
 }  // namespace hearth::fuser

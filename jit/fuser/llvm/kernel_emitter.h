@@ -26,4 +26,7 @@ std::string NameOfLoop(size_t index);
 // Adds the functions to `module`, whose target is set. The kernel is well-formed. Throws Unsupported.
 void EmitKernel(const Kernel& kernel, const HostTarget& target, llvm::Module& module);
 
+// Adds `sizes` alone.
+void EmitSizes(const Kernel& kernel, const HostTarget& target, llvm::Module& module);
+
 }  // namespace hearth::fuser

@@ -3,18 +3,12 @@
 #pragma once
 
 #include <span>
-#include <stdexcept>
 
 #include "jit/fuser/ir/kernel.h"
+#include "jit/fuser/ir/unsupported.h"
 #include "jit/fuser/llvm/llvm_scalar.h"
 
 namespace hearth::fuser {
-
-// What this back end has no code for on a target. what() names the operation and the dtype.
-class Unsupported : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 llvm::Type* TypeOf(llvm::LLVMContext& context, Dtype dtype);
 LlvmScalar ConstantOf(EmitContext& context, const Instruction& constant);

@@ -14,11 +14,11 @@
 #include <string>
 #include <string_view>
 
+#include "jit/fuser/codegen/codegen.h"
 #include "jit/fuser/image/codegen_protocol.h"
 #include "jit/fuser/ir/parser.h"
 #include "jit/fuser/ir/printer.h"
 #include "jit/fuser/ir/verifier.h"
-#include "jit/fuser/llvm/generate.h"
 #include "jit/support/version.h"
 
 namespace hearth::fuser {
@@ -35,7 +35,7 @@ Kernel WellFormed(std::string_view text) {
 
 CodegenAnswer Answer(const CodegenRequest& request) {
   try {
-    const KernelImage image = Generate(WellFormed(request.kernel), HostTarget::OfText(request.target));
+    const KernelImage image = GenerateFor(WellFormed(request.kernel), request.target);
     return {.ok = true, .bytes = SerializeKernelImage(image)};
   } catch (const std::exception& error) {
     return {.ok = false, .bytes = error.what()};
@@ -55,13 +55,6 @@ std::string ReadAll(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::string Emit(std::string_view what, const Kernel& kernel, const HostTarget& target) {
-  if (what == "loops") return Print(PrepareForCpu(kernel));
-  if (what == "llvm") return GenerateLlvm(kernel, target);
-  if (what == "asm") return GenerateAssembly(kernel, target);
-  return SerializeKernelImage(Generate(kernel, target));
-}
-
 }  // namespace
 }  // namespace hearth::fuser
 
@@ -70,10 +63,11 @@ int main(int argc, char** argv) {
   CLI::App app{"Makes machine code of kernels. Without a file: answers hearthd on standard input until that ends."};
   app.set_version_flag("--version", std::string("hearth-codegen ") + hearth::kVersion);
   app.add_option("file", file, "a kernel's loop IR; - is standard input");
-  app.add_option("--emit", emit, "what to print of it: loops, llvm, asm, or the image that hearthd loads")
-      ->check(CLI::IsMember({"loops", "llvm", "asm", "image"}))
+  app.add_option("--emit", emit, "what to print of it: loops, llvm, asm, cuda, or the image that hearthd loads")
+      ->check(CLI::IsMember({"loops", "llvm", "asm", "cuda", "image"}))
       ->capture_default_str();
-  app.add_option("--target", target, "native, or a processor as LLVM names it, with features: x86-64-v3,+avx512f")
+  app.add_option("--target", target,
+                 "native, or a processor as LLVM names it, with features: x86-64-v3,+avx512f; a GPU: cuda:sm_90")
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   try {
@@ -81,7 +75,7 @@ int main(int argc, char** argv) {
     if (file.empty()) {
       Serve();
     } else {
-      std::cout << Emit(emit, WellFormed(ReadAll(file)), HostTarget::OfText(target));
+      std::cout << Show(emit, WellFormed(ReadAll(file)), target);
     }
   } catch (const std::exception& error) {
     std::cerr << "hearth-codegen: " << error.what() << "\n";

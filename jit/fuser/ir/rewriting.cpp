@@ -1,4 +1,4 @@
-#include "jit/fuser/llvm/rewriting.h"
+#include "jit/fuser/ir/rewriting.h"
 
 namespace hearth::fuser {
 

@@ -1,0 +1,548 @@
+#include "jit/fuser/cuda/cuda_source.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <span>
+#include <string_view>
+
+#include "jit/fuser/cuda/buffer_accesses.h"
+#include "jit/fuser/cuda/index_widths.h"
+#include "jit/fuser/cuda/operations_in_cuda.h"
+#include "jit/fuser/ir/printer.h"
+#include "jit/fuser/ir/unsupported.h"
+
+namespace hearth::fuser {
+namespace {
+
+constexpr uint32_t kThreadsOfBlock = 256;
+// Of a kernel's parameters, from compute capability 7.0 on.
+constexpr size_t kMostArgumentBytes = 32764;
+// Static shared memory for partial results, which leaves the greater part to local buffers.
+constexpr size_t kMostPartialBytes = size_t{16} << 10;
+constexpr size_t kWordBytes = 8;
+
+bool HasReduction(const Body& body) {
+  return std::ranges::any_of(body, [](const Statement& statement) {
+    return statement.loop != nullptr &&
+           (statement.loop->kind == LoopKind::kReduce || HasReduction(statement.loop->body));
+  });
+}
+
+std::set<BufferId> LocalsOf(const Kernel& kernel, const Loop& loop) {
+  std::set<BufferId> locals;
+  for (const BufferId buffer : AccessesOf(loop.body).all()) {
+    if (kernel.buffers[buffer].kind == BufferKind::kLocal) locals.insert(buffer);
+  }
+  return locals;
+}
+
+// The most rounds of a loop that a block spreads over its threads; nothing where no constant says.
+std::optional<int64_t> MostRounds(const Kernel& kernel, const Loop& loop) {
+  int64_t most = 1;
+  for (const Statement& statement : loop.body) {
+    if (statement.loop == nullptr) continue;
+    const auto constant = std::ranges::find_if(kernel.prologue, [&](const Statement& definition) {
+      return definition.instruction.result == statement.loop->extent &&
+             definition.instruction.opcode == Opcode::kConstant;
+    });
+    if (constant == kernel.prologue.end()) return std::nullopt;
+    most = std::max(most, constant->instruction.integer);
+  }
+  return most;
+}
+
+DeviceLoop DeviceLoopOf(const Kernel& kernel, const Loop& loop) {
+  if (!HasReduction(loop.body) && LocalsOf(kernel, loop).empty()) {
+    return {.threads = kThreadsOfBlock, .block_per_round = false};
+  }
+  const int64_t most = std::min<int64_t>(MostRounds(kernel, loop).value_or(kThreadsOfBlock), kThreadsOfBlock);
+  const auto warps = static_cast<uint32_t>((most + kThreadsPerWarp - 1) / kThreadsPerWarp);
+  return {.threads = warps * kThreadsPerWarp, .block_per_round = true};
+}
+
+std::string NameOfValue(ValueId value) { return "v" + std::to_string(value); }
+std::string NameOfBuffer(BufferId buffer) { return "b" + std::to_string(buffer); }
+
+std::string_view FunctorOf(Reduction reduction) {
+  constexpr std::string_view kFunctors[kNumReductions] = {"Sum",     "Product",    "Least",
+                                                          "Largest", "FirstLeast", "FirstLargest"};
+  return kFunctors[static_cast<size_t>(reduction)];
+}
+
+// One function of a loop at the top.
+class LoopEmitter {
+ public:
+  LoopEmitter(const Kernel& kernel, const Loop& loop, bool wide, CudaFunctions* functions)
+      : kernel_(kernel),
+        loop_(loop),
+        device_loop_(DeviceLoopOf(kernel, loop)),
+        wide_(wide),
+        functions_(functions),
+        dtypes_(DtypesOf(kernel)),
+        widths_(wide ? std::vector<IndexWidth>(kernel.num_values, IndexWidth::kWide) : IndexWidthsIn(kernel, loop)),
+        constants_(kernel.num_values) {
+    FindConstants(kernel.prologue);
+    FindConstants(loop.body);
+  }
+
+  std::string Emit(const std::string& name) {
+    Line("extern \"C\" __global__ void __launch_bounds__(" + std::to_string(device_loop_.threads) + ") " + name +
+         "(const Arguments a) {");
+    ++depth_;
+    EmitTop();
+    EmitRounds();
+    --depth_;
+    Line("}");
+    return std::move(text_);
+  }
+
+ private:
+  // ---- Text ----
+
+  void Line(const std::string& line) {
+    text_.append(2 * depth_, ' ');
+    text_ += line;
+    text_ += '\n';
+  }
+  void Begin(const std::string& line) {
+    Line(line + " {");
+    ++depth_;
+  }
+  void End() {
+    --depth_;
+    Line("}");
+  }
+
+  // ---- Values ----
+
+  void FindConstants(const Body& body) {
+    for (const Statement& statement : body) {
+      if (statement.loop != nullptr) {
+        FindConstants(statement.loop->body);
+      } else if (statement.instruction.opcode == Opcode::kConstant) {
+        constants_[statement.instruction.result] = &statement.instruction;
+      }
+    }
+  }
+
+  std::string TypeOfValue(ValueId value) const {
+    if (widths_[value] == IndexWidth::kNarrow) return "int";
+    if (widths_[value] == IndexWidth::kModulo) return "unsigned";
+    return std::string(CTypeOf(dtypes_[value]));
+  }
+
+  // A constant is written where it is used.
+  std::string NameOf(ValueId value) const {
+    const Instruction* constant = constants_[value];
+    if (constant == nullptr) return NameOfValue(value);
+    return widths_[value] == IndexWidth::kNarrow ? IntegerLiteral(constant->integer, Dtype::kInt32)
+                                                 : LiteralOf(*constant);
+  }
+
+  // As a value of its dtype.
+  std::string Operand(ValueId value) const {
+    return widths_[value] == IndexWidth::kWide || constants_[value] != nullptr ? WideName(value)
+                                                                               : "(long long)" + NameOf(value);
+  }
+  std::string WideName(ValueId value) const {
+    return constants_[value] == nullptr ? NameOfValue(value) : LiteralOf(*constants_[value]);
+  }
+
+  bool IsConstant(ValueId value, int64_t integer) const {
+    return constants_[value] != nullptr && constants_[value]->integer == integer;
+  }
+
+  // ---- The top: what the loop needs of it ----
+
+  void EmitTop() {
+    std::vector<bool> needed(kernel_.num_values);
+    Need(loop_.body, &needed);
+    for (const BufferId buffer : AccessesOf(loop_.body).all()) {
+      for (const ValueId size : kernel_.buffers[buffer].sizes) needed[size] = needed[size] || IsLocal(buffer);
+      for (const ValueId stride : kernel_.buffers[buffer].strides) needed[stride] = true;
+    }
+    for (auto statement = kernel_.prologue.rbegin(); statement != kernel_.prologue.rend(); ++statement) {
+      if (!needed[statement->instruction.result]) continue;
+      for (const ValueId operand : statement->instruction.operands) needed[operand] = true;
+    }
+    for (ValueId symbol = 0; symbol < kernel_.symbols.size(); ++symbol) {
+      if (!needed[symbol]) continue;
+      const std::string type = TypeOfValue(symbol);
+      const std::string field = "a." + NameOfValue(symbol);
+      const bool is_whole = widths_[symbol] == IndexWidth::kWide;
+      Line("const " + type + " " + NameOfValue(symbol) + " = " + (is_whole ? field : "(" + type + ")" + field) + ";");
+    }
+    for (const Statement& statement : kernel_.prologue) {
+      if (needed[statement.instruction.result]) EmitInstruction(statement.instruction);
+    }
+  }
+
+  static void Need(const Body& body, std::vector<bool>* needed) {
+    for (const Statement& statement : body) {
+      if (statement.loop == nullptr) {
+        for (const ValueId operand : statement.instruction.operands) (*needed)[operand] = true;
+        continue;
+      }
+      const Loop& loop = *statement.loop;
+      (*needed)[loop.extent] = true;
+      for (const Accumulator& accumulator : loop.accumulators) (*needed)[accumulator.element] = true;
+      for (const Carried& carried : loop.carried) (*needed)[carried.initial] = (*needed)[carried.next] = true;
+      Need(loop.body, needed);
+    }
+  }
+
+  // ---- Rounds ----
+
+  void EmitRounds() {
+    const std::string type = wide_ ? "long long" : "unsigned";
+    const std::string rounds = wide_ ? "a.rounds" : "(unsigned)a.rounds";
+    const bool blocks = device_loop_.block_per_round;
+    if (blocks) EmitShared();
+    const std::string first = blocks ? "blockIdx.x" : "(" + type + ")blockIdx.x * blockDim.x + threadIdx.x";
+    const std::string step = blocks ? "gridDim.x" : "(" + type + ")gridDim.x * blockDim.x";
+    Begin("for (" + type + " round = " + first + "; round < " + rounds + "; round += " + step + ")");
+    Line("const " + TypeOfValue(loop_.index) + " " + NameOfValue(loop_.index) + " = round;");
+    if (blocks) {
+      EmitBlockBody(loop_.body);
+      // The next round's threads write what this one's may still read.
+      if (HasReduction(loop_.body) || !LocalsOf(kernel_, loop_).empty()) Line("__syncthreads();");
+    } else {
+      EmitThreadBody(loop_.body);
+    }
+    End();
+  }
+
+  void EmitShared() {
+    const std::set<BufferId> locals = LocalsOf(kernel_, loop_);
+    const std::string padding = std::to_string(kBlockAlignment);
+    if (!locals.empty()) {
+      Line("extern __shared__ __align__(" + padding + ") unsigned char scratch[];");
+      Line("unsigned char* free_scratch = scratch;");
+    }
+    for (const BufferId local : locals) {
+      const Buffer& buffer = kernel_.buffers[local];
+      const std::string type(MemoryCTypeOf(buffer.dtype));
+      Line(type + "* const " + NameOfBuffer(local) + " = (" + type + "*)free_scratch;");
+      std::string bytes = std::to_string(BytesOf(buffer.dtype)) + "LL";
+      for (const ValueId size : buffer.sizes) {
+        bytes += " * " + std::string(functions_->Use("Maximum")) + "<long long>(" + Operand(size) + ", 0)";
+      }
+      Line("free_scratch += (" + bytes + " + " + std::to_string(kBlockAlignment - 1) + ") / " + padding + " * " +
+           padding + ";");
+    }
+    size_t partial_bytes = 0;
+    for (const Statement& statement : loop_.body) {
+      if (statement.loop == nullptr) continue;
+      for (const Accumulator& accumulator : statement.loop->accumulators) {
+        Line("__shared__ " + TypeOfPartial(accumulator) + " partial" + std::to_string(accumulator.result) + "[" +
+             std::to_string(kThreadsPerWarp) + "];");
+        partial_bytes += kThreadsPerWarp * (IsArgReduction(accumulator.reduction) ? 2 : 1) * kWordBytes;
+      }
+    }
+    if (partial_bytes > kMostPartialBytes) throw Unsupported("no CUDA code for so many reductions in a round");
+  }
+
+  std::string TypeOfPartial(const Accumulator& accumulator) const {
+    const std::string type(CTypeOf(dtypes_[accumulator.element]));
+    if (!IsArgReduction(accumulator.reduction)) return type;
+    return std::string(functions_->Use("First")) + "<" + type + ">";
+  }
+
+  // ---- Statements that all threads of a block compute alike, and loops that are spread over them ----
+
+  void EmitBlockBody(const Body& body) {
+    BufferAccesses since_meeting;
+    for (const Statement& statement : body) {
+      BufferAccesses accesses = AccessesOf(statement);
+      std::erase_if(accesses.loaded,
+                    [&](BufferId buffer) { return kernel_.buffers[buffer].kind == BufferKind::kInput; });
+      if (Conflict(since_meeting, accesses)) {
+        Line("__syncthreads();");
+        since_meeting = {};
+      }
+      Add(accesses, &since_meeting);
+      if (statement.loop != nullptr) {
+        EmitSpreadLoop(statement);
+        // Threads meet in reductions.
+        if (statement.loop->kind == LoopKind::kReduce) since_meeting = {};
+      } else if (statement.instruction.opcode == Opcode::kStore) {
+        Begin("if (threadIdx.x == 0)");
+        EmitInstruction(statement.instruction);
+        End();
+      } else {
+        EmitInstruction(statement.instruction);
+      }
+    }
+  }
+
+  void EmitSpreadLoop(const Statement& statement) {
+    const Loop& loop = *statement.loop;
+    if (loop.kind == LoopKind::kSequential) {
+      throw Unsupported("no CUDA code for a sequential loop whose rounds a block computes: " + Print(statement));
+    }
+    DeclareAccumulators(loop);
+    BeginLoop(loop, "threadIdx.x", "blockDim.x");
+    EmitThreadBody(loop.body);
+    Accumulate(loop);
+    End();
+    for (const Accumulator& accumulator : loop.accumulators) {
+      functions_->Use("BlockReduce");
+      const std::string result = NameOfValue(accumulator.result);
+      const std::string functor(functions_->Use(FunctorOf(accumulator.reduction)));
+      const bool is_arg = IsArgReduction(accumulator.reduction);
+      if (is_arg) functions_->Use("OfLaneFirst");
+      const std::string identity =
+          is_arg ? TypeOfPartial(accumulator) + "{" + NothingOf(accumulator) + "}" : IdentityOfElement(accumulator);
+      Line("const " + TypeOfValue(accumulator.result) + " " + result + " = " +
+           ResultOfAccumulator(accumulator, "BlockReduce(" + Partial(accumulator) + ", " + identity + ", partial" +
+                                                std::to_string(accumulator.result) + ", " + functor + "())") +
+           ";");
+    }
+  }
+
+  // ---- Statements of one thread ----
+
+  void EmitThreadBody(const Body& body) {
+    for (const Statement& statement : body) {
+      if (statement.loop == nullptr) {
+        EmitInstruction(statement.instruction);
+      } else {
+        EmitThreadLoop(*statement.loop);
+      }
+    }
+  }
+
+  void EmitThreadLoop(const Loop& loop) {
+    DeclareAccumulators(loop);
+    for (const Carried& carried : loop.carried) {
+      Line(TypeOfValue(carried.result) + " " + NameOfValue(carried.result) + " = " + Operand(carried.initial) + ";");
+    }
+    BeginLoop(loop, "0", "1");
+    for (const Carried& carried : loop.carried) {
+      Line("const " + TypeOfValue(carried.value) + " " + NameOfValue(carried.value) + " = " +
+           NameOfValue(carried.result) + ";");
+    }
+    EmitThreadBody(loop.body);
+    Accumulate(loop);
+    for (const Carried& carried : loop.carried) {
+      Line(NameOfValue(carried.result) + " = " + Operand(carried.next) + ";");
+    }
+    End();
+    for (const Accumulator& accumulator : loop.accumulators) {
+      Line("const " + TypeOfValue(accumulator.result) + " " + NameOfValue(accumulator.result) + " = " +
+           ResultOfAccumulator(accumulator, Partial(accumulator)) + ";");
+    }
+  }
+
+  void BeginLoop(const Loop& loop, const std::string& first, const std::string& step) {
+    const std::string index = NameOfValue(loop.index);
+    Begin("for (" + TypeOfValue(loop.index) + " " + index + " = " + first + "; " + index + " < " + NameOf(loop.extent) +
+          "; " + index + " += " + step + ")");
+  }
+
+  // ---- Reductions: what a thread has of the result so far is in a variable of its own ----
+
+  static std::string Partial(const Accumulator& accumulator) { return "p" + std::to_string(accumulator.result); }
+
+  std::string IdentityOfElement(const Accumulator& accumulator) const {
+    return IdentityInCuda(accumulator.reduction, dtypes_[accumulator.element]);
+  }
+  std::string NothingOf(const Accumulator& accumulator) const { return IdentityOfElement(accumulator) + ", -1"; }
+
+  void DeclareAccumulators(const Loop& loop) {
+    for (const Accumulator& accumulator : loop.accumulators) {
+      const std::string declaration = TypeOfPartial(accumulator) + " " + Partial(accumulator);
+      if (IsArgReduction(accumulator.reduction)) {
+        Line(declaration + " = {" + NothingOf(accumulator) + "};");
+      } else {
+        Line(declaration + " = " + IdentityOfElement(accumulator) + ";");
+      }
+    }
+  }
+
+  void Accumulate(const Loop& loop) {
+    for (const Accumulator& accumulator : loop.accumulators) {
+      const std::string functor(functions_->Use(FunctorOf(accumulator.reduction)));
+      std::string element = Operand(accumulator.element);
+      if (IsArgReduction(accumulator.reduction)) {
+        element = TypeOfPartial(accumulator) + "{" + element + ", " + Operand(loop.index) + "}";
+      }
+      Line(Partial(accumulator) + " = " + functor + "()(" + Partial(accumulator) + ", " + element + ");");
+    }
+  }
+
+  std::string ResultOfAccumulator(const Accumulator& accumulator, const std::string& partial) const {
+    if (!IsArgReduction(accumulator.reduction)) return partial;
+    return std::string(functions_->Use("Maximum")) + "<long long>(" + partial + ".index, 0)";
+  }
+
+  // ---- Instructions ----
+
+  void EmitInstruction(const Instruction& instruction) {
+    switch (instruction.opcode) {
+      case Opcode::kConstant:
+        return;
+      case Opcode::kStore:
+        EmitStore(instruction);
+        return;
+      default:
+        Line("const " + TypeOfValue(instruction.result) + " " + NameOfValue(instruction.result) + " = " +
+             ExpressionOfInstruction(instruction) + ";");
+    }
+  }
+
+  std::string ExpressionOfInstruction(const Instruction& instruction) {
+    const std::vector<ValueId>& operands = instruction.operands;
+    switch (instruction.opcode) {
+      case Opcode::kLoad:
+        return LoadOf(instruction.buffer, operands);
+      case Opcode::kLoadIf: {
+        const Instruction zero{.opcode = Opcode::kConstant, .dtype = instruction.dtype};
+        return Operand(operands[0]) + " ? " + LoadOf(instruction.buffer, std::span(operands).subspan(1)) + " : " +
+               LiteralOf(zero);
+      }
+      case Opcode::kBitcast:
+        return BitsAs(Operand(operands[0]), dtypes_[operands[0]], instruction.dtype);
+      default:
+        return ArithmeticOf(instruction);
+    }
+  }
+
+  std::string ArithmeticOf(const Instruction& instruction) {
+    const std::vector<ValueId>& operands = instruction.operands;
+    const IndexWidth width = widths_[instruction.result];
+    if (width == IndexWidth::kModulo) return ModuloOf(instruction);
+    std::vector<std::string> names;
+    // Comparisons of what fits need no more than that, either.
+    const Dtype dtype = dtypes_[operands.back()];
+    const bool narrow = dtype == Dtype::kInt64 && instruction.opcode != Opcode::kCast && AreNarrow(operands, dtype) &&
+                        (width == IndexWidth::kNarrow || IsComparison(instruction.opcode));
+    for (const ValueId operand : operands) names.push_back(narrow ? NameOf(operand) : Operand(operand));
+    if (narrow) return ExpressionOf(instruction.opcode, Dtype::kInt32, names, functions_);
+    std::string expression = instruction.opcode == Opcode::kCast
+                                 ? ConversionOf(names[0], dtype, instruction.dtype, functions_)
+                                 : ExpressionOf(instruction.opcode, dtype, names, functions_);
+    return width == IndexWidth::kNarrow ? "(int)(" + expression + ")" : expression;
+  }
+
+  bool AreNarrow(std::span<const ValueId> operands, Dtype dtype) const {
+    return std::ranges::all_of(operands, [&](ValueId operand) {
+      return dtypes_[operand] != dtype || widths_[operand] == IndexWidth::kNarrow;
+    });
+  }
+
+  std::string ModuloOf(const Instruction& instruction) const {
+    const std::string a = "(unsigned)" + NameOf(instruction.operands[0]);
+    const std::string b = "(unsigned)" + NameOf(instruction.operands.back());
+    switch (instruction.opcode) {
+      case Opcode::kAdd:
+        return a + " + " + b;
+      case Opcode::kSubtract:
+        return a + " - " + b;
+      case Opcode::kMultiply:
+        return a + " * " + b;
+      default:
+        return "0u - " + a;
+    }
+  }
+
+  // ---- Memory ----
+
+  bool IsLocal(BufferId buffer) const { return kernel_.buffers[buffer].kind == BufferKind::kLocal; }
+
+  std::string Element(BufferId buffer, std::span<const ValueId> indices) const {
+    return (IsLocal(buffer) ? NameOfBuffer(buffer) : "a." + NameOfBuffer(buffer)) + "[" + OffsetOf(buffer, indices) +
+           "]";
+  }
+
+  std::string OffsetOf(BufferId id, std::span<const ValueId> indices) const {
+    const Buffer& buffer = kernel_.buffers[id];
+    std::string offset;
+    bool is_index = false;
+    for (size_t dimension = 0; dimension < indices.size(); ++dimension) {
+      const ValueId index = indices[dimension];
+      if (IsLocal(id)) {
+        // Row by row: (i * size1 + j) * size2 + k.
+        if (dimension > 0) offset = "(" + offset + ") * " + AddressPart(buffer.sizes[dimension]) + " + ";
+        offset += AddressPart(index);
+        continue;
+      }
+      const ValueId stride = buffer.strides[dimension];
+      if (IsConstant(stride, 0) || IsConstant(index, 0)) continue;
+      const bool is_one = IsConstant(stride, 1);
+      is_index = offset.empty() && is_one && widths_[index] == IndexWidth::kNarrow;
+      if (!offset.empty()) offset += " + ";
+      offset += is_index ? NameOf(index) : AddressPart(index);
+      if (!is_one) offset += " * " + AddressPart(stride);
+    }
+    if (offset.empty()) return "0";
+    return wide_ || is_index ? offset : "(int)(" + offset + ")";
+  }
+
+  // Of an address: 64 bits of it, or the low 32.
+  std::string AddressPart(ValueId value) const { return wide_ ? NameOf(value) : "(unsigned)" + NameOf(value); }
+
+  // What a kernel only reads needs no order to be kept with its stores.
+  std::string LoadOf(BufferId buffer, std::span<const ValueId> indices) const {
+    const std::string element = Element(buffer, indices);
+    const bool is_input = kernel_.buffers[buffer].kind == BufferKind::kInput;
+    const std::string loaded = is_input ? "__ldg(&" + element + ")" : element;
+    return kernel_.buffers[buffer].dtype == Dtype::kBool ? "(" + loaded + " != 0)" : loaded;
+  }
+
+  void EmitStore(const Instruction& store) {
+    Line(Element(store.buffer, std::span(store.operands).subspan(1)) + " = " + Operand(store.operands[0]) + ";");
+  }
+
+  const Kernel& kernel_;
+  const Loop& loop_;
+  const DeviceLoop device_loop_;
+  const bool wide_;
+  CudaFunctions* const functions_;
+  const std::vector<Dtype> dtypes_;
+  const std::vector<IndexWidth> widths_;
+  std::vector<const Instruction*> constants_;  // by value; null of others
+  std::string text_;
+  size_t depth_ = 0;
+};
+
+std::string ArgumentsOf(const Kernel& kernel) {
+  const size_t num_outer = kernel.num_inputs() + kernel.num_outputs();
+  if ((num_outer + kernel.symbols.size() + 1) * kWordBytes > kMostArgumentBytes) {
+    throw Unsupported("no CUDA code for so many buffers and symbols");
+  }
+  std::string text = "struct Arguments {\n";
+  for (BufferId buffer = 0; buffer < num_outer; ++buffer) {
+    const bool is_input = kernel.buffers[buffer].kind == BufferKind::kInput;
+    text += std::string("  ") + (is_input ? "const " : "") + std::string(MemoryCTypeOf(kernel.buffers[buffer].dtype)) +
+            "* " + NameOfBuffer(buffer) + ";\n";
+  }
+  for (ValueId symbol = 0; symbol < kernel.symbols.size(); ++symbol) {
+    text += "  " + std::string(CTypeOf(kernel.symbols[symbol])) + " " + NameOfValue(symbol) + ";\n";
+  }
+  return text + "  long long rounds;\n};\n";
+}
+
+}  // namespace
+
+std::vector<DeviceLoop> DeviceLoopsOf(const Kernel& prepared) {
+  std::vector<DeviceLoop> loops;
+  for (const Statement& statement : prepared.body) loops.push_back(DeviceLoopOf(prepared, *statement.loop));
+  return loops;
+}
+
+std::string EmitCudaSource(const Kernel& prepared) {
+  CudaFunctions functions;
+  std::string text = ArgumentsOf(prepared);
+  for (size_t index = 0; index < prepared.body.size(); ++index) {
+    const Loop& loop = *prepared.body[index].loop;
+    const std::string name = "loop_" + std::to_string(index);
+    text += "\n" + LoopEmitter(prepared, loop, /*wide=*/false, &functions).Emit(name);
+    text += "\n" + LoopEmitter(prepared, loop, /*wide=*/true, &functions).Emit(name + "_wide");
+  }
+  const std::string definitions = functions.Definitions();
+  return definitions.empty() ? text : definitions.substr(1) + "\n" + text;
+}
+
+}  // namespace hearth::fuser

@@ -1,0 +1,545 @@
+#include "jit/fuser/cuda/operations_in_cuda.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "jit/fuser/ir/scalar_math.h"
+#include "jit/fuser/ir/unsupported.h"
+
+namespace hearth::fuser {
+namespace {
+
+struct CudaFunction {
+  std::string_view name;
+  std::vector<std::string_view> calls;
+  std::string_view definition;
+};
+
+// Each after those that it calls.
+const std::vector<CudaFunction>& AllFunctions() {
+  static const auto* const functions = new std::vector<CudaFunction>{
+      // ---- f16 and bf16 ----
+      {"FloatOfHalf", {}, R"(
+__device__ float FloatOfHalf(unsigned short bits) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+  return value;
+}
+)"},
+      {"HalfOfFloat", {}, R"(
+__device__ unsigned short HalfOfFloat(float value) {
+  unsigned short bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+}
+)"},
+      {"FloatOfBFloat16", {}, R"(
+__device__ float FloatOfBFloat16(unsigned short bits) { return __uint_as_float((unsigned)bits << 16); }
+)"},
+      {"BFloat16OfFloat", {}, R"(
+__device__ unsigned short BFloat16OfFloat(float value) {
+  unsigned short bits;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+}
+)"},
+      // ---- Integers. The least number divided by -1 wraps around ----
+      {"Divide", {}, R"(
+template <class T>
+__device__ T Divide(T a, T b) {
+  if (b == T(0)) return T(0);
+  if (T(-1) < T(0) && b == T(-1)) return T(0ULL - (unsigned long long)a);
+  return T(a / b);
+}
+)"},
+      {"Rest", {}, R"(
+template <class T>
+__device__ T Rest(T a, T b) {
+  if (b == T(0) || (T(-1) < T(0) && b == T(-1))) return T(0);
+  return T(a % b);
+}
+)"},
+      {"FloorDivide", {"Divide", "Rest"}, R"(
+template <class T>
+__device__ T FloorDivide(T a, T b) {
+  const T rest = Rest(a, b);
+  return T(Divide(a, b) - (rest != T(0) && (rest < T(0)) != (b < T(0)) ? 1 : 0));
+}
+)"},
+      {"Remainder", {"Rest"}, R"(
+template <class T>
+__device__ T Remainder(T a, T b) {
+  const T rest = Rest(a, b);
+  return T(rest != T(0) && (rest < T(0)) != (b < T(0)) ? rest + b : rest);
+}
+)"},
+      {"ShiftLeft", {}, R"(
+template <class T>
+__device__ T ShiftLeft(T a, T count) {
+  return count >= T(0) && count < T(8 * sizeof(T)) ? T((unsigned long long)a << count) : T(0);
+}
+)"},
+      {"ShiftRight", {}, R"(
+template <class T>
+__device__ T ShiftRight(T a, T count) {
+  return count >= T(0) && count < T(8 * sizeof(T)) ? T(a >> count) : a < T(0) ? T(-1) : T(0);
+}
+)"},
+      {"ShiftRightLogical", {}, R"(
+template <class T>
+__device__ T ShiftRightLogical(T a, T count) {
+  const unsigned long long bits = (unsigned long long)a & (~0ULL >> (64 - 8 * sizeof(T)));
+  return count >= T(0) && count < T(8 * sizeof(T)) ? T(bits >> count) : T(0);
+}
+)"},
+      // ---- Any dtype that is computed in. A NaN is not equal to itself ----
+      {"Minimum", {}, R"(
+template <class T>
+__device__ T Minimum(T a, T b) {
+  return a != a || a <= b ? a : b;
+}
+)"},
+      {"Maximum", {}, R"(
+template <class T>
+__device__ T Maximum(T a, T b) {
+  return a != a || a >= b ? a : b;
+}
+)"},
+      // ---- f32 and f64 ----
+      {"FloorDivideFloat", {}, R"(
+__device__ float FloorDivideFloat(float a, float b) {
+  if (b == 0) return a / b;
+  const float rest = fmodf(a, b);
+  float quotient = (a - rest) / b;
+  if (rest != 0 && (b < 0) != (rest < 0)) quotient -= 1;
+  if (quotient == 0) return copysignf(0.0f, a / b);
+  const float down = floorf(quotient);
+  return quotient - down > 0.5f ? down + 1 : down;
+}
+)"},
+      {"FloorDivideDouble", {}, R"(
+__device__ double FloorDivideDouble(double a, double b) {
+  if (b == 0) return a / b;
+  const double rest = fmod(a, b);
+  double quotient = (a - rest) / b;
+  if (rest != 0 && (b < 0) != (rest < 0)) quotient -= 1;
+  if (quotient == 0) return copysign(0.0, a / b);
+  const double down = floor(quotient);
+  return quotient - down > 0.5 ? down + 1 : down;
+}
+)"},
+      {"RemainderFloat", {}, R"(
+__device__ float RemainderFloat(float a, float b) {
+  const float rest = fmodf(a, b);
+  return rest != 0 && (b < 0) != (rest < 0) ? rest + b : rest;
+}
+)"},
+      {"RemainderDouble", {}, R"(
+__device__ double RemainderDouble(double a, double b) {
+  const double rest = fmod(a, b);
+  return rest != 0 && (b < 0) != (rest < 0) ? rest + b : rest;
+}
+)"},
+      // ---- Reductions: how two partial results become one ----
+      {"Sum", {}, R"(
+struct Sum {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return T(a + b);
+  }
+  __device__ int operator()(int a, int b) const { return int((unsigned)a + (unsigned)b); }
+  __device__ long long operator()(long long a, long long b) const {
+    return (long long)((unsigned long long)a + (unsigned long long)b);
+  }
+};
+)"},
+      {"Product", {}, R"(
+struct Product {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return T(a * b);
+  }
+  __device__ int operator()(int a, int b) const { return int((unsigned)a * (unsigned)b); }
+  __device__ long long operator()(long long a, long long b) const {
+    return (long long)((unsigned long long)a * (unsigned long long)b);
+  }
+};
+)"},
+      {"Least", {"Minimum"}, R"(
+struct Least {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return Minimum(a, b);
+  }
+};
+)"},
+      {"Largest", {"Maximum"}, R"(
+struct Largest {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return Maximum(a, b);
+  }
+};
+)"},
+      // A NaN is better than any number.
+      {"IsLess", {}, R"(
+template <class T>
+__device__ bool IsLess(T a, T b) {
+  return b == b && (a != a || a < b);
+}
+)"},
+      {"IsLarger", {}, R"(
+template <class T>
+__device__ bool IsLarger(T a, T b) {
+  return b == b && (a != a || b < a);
+}
+)"},
+      {"First", {}, R"(
+// The best element and where it is; -1: nowhere.
+template <class T>
+struct First {
+  T best;
+  long long index;
+};
+)"},
+      {"FirstLeast", {"First", "IsLess"}, R"(
+struct FirstLeast {
+  template <class T>
+  __device__ First<T> operator()(First<T> a, First<T> b) const {
+    if (a.index < 0 || b.index < 0) return a.index < 0 ? b : a;
+    if (IsLess(b.best, a.best)) return b;
+    return IsLess(a.best, b.best) || a.index < b.index ? a : b;
+  }
+};
+)"},
+      {"FirstLargest", {"First", "IsLarger"}, R"(
+struct FirstLargest {
+  template <class T>
+  __device__ First<T> operator()(First<T> a, First<T> b) const {
+    if (a.index < 0 || b.index < 0) return a.index < 0 ? b : a;
+    if (IsLarger(b.best, a.best)) return b;
+    return IsLarger(a.best, b.best) || a.index < b.index ? a : b;
+  }
+};
+)"},
+      {"OfLane", {}, R"(
+// What the thread of the warp has whose lane differs by `mask`, and what the first one has.
+template <class T>
+__device__ T OfLane(T value, int mask) {
+  return T(__shfl_xor_sync(0xffffffffu, value, mask));
+}
+template <class T>
+__device__ T OfFirstLane(T value) {
+  return T(__shfl_sync(0xffffffffu, value, 0));
+}
+)"},
+      {"OfLaneFirst", {"OfLane", "First"}, R"(
+template <class T>
+__device__ First<T> OfLane(First<T> value, int mask) {
+  return {OfLane(value.best, mask), OfLane(value.index, mask)};
+}
+template <class T>
+__device__ First<T> OfFirstLane(First<T> value) {
+  return {OfFirstLane(value.best), OfFirstLane(value.index)};
+}
+)"},
+      {"BlockReduce", {"OfLane"}, R"(
+// Of the values of a block's threads, always in the same order. All threads get the first one's result. `partial` is the
+// block's, for one call until all threads have met again.
+template <class T, class Combine>
+__device__ T BlockReduce(T value, T identity, T* partial, Combine combine) {
+  const unsigned lane = threadIdx.x % 32;
+  for (int mask = 16; mask > 0; mask /= 2) value = combine(value, OfLane(value, mask));
+  if (lane == 0) partial[threadIdx.x / 32] = value;
+  __syncthreads();
+  value = lane < blockDim.x / 32 ? partial[lane] : identity;
+  for (int mask = 16; mask > 0; mask /= 2) value = combine(value, OfLane(value, mask));
+  return OfFirstLane(value);
+}
+)"},
+  };
+  return *functions;
+}
+
+std::string Call(std::string_view function, std::span<const std::string> arguments) {
+  std::string call(function);
+  std::string_view separator = "(";
+  for (const std::string& argument : arguments) {
+    call += separator;
+    call += argument;
+    separator = ", ";
+  }
+  return call + ')';
+}
+
+// Of the language's own functions on f32 and f64.
+std::string_view MathFunctionOf(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kFmod:
+      return "fmod";
+    case Opcode::kAbsolute:
+      return "fabs";
+    case Opcode::kFma:
+      return "fma";
+    case Opcode::kFloor:
+      return "floor";
+    case Opcode::kCeil:
+      return "ceil";
+    case Opcode::kTruncate:
+      return "trunc";
+    case Opcode::kRound:
+      return "rint";
+    case Opcode::kSquareRoot:
+      return "sqrt";
+    case Opcode::kCopySign:
+      return "copysign";
+    case Opcode::kPower:
+      return "pow";
+    default:
+      // exp, expm1, erf, ...: the IR's names are the language's.
+      return opcode >= Opcode::kExp ? InfoOf(opcode).name : std::string_view();
+  }
+}
+
+std::string FloatingExpression(Opcode opcode, Dtype dtype, std::span<const std::string> operands,
+                               CudaFunctions* functions) {
+  const bool is_double = dtype == Dtype::kFloat64;
+  if (opcode == Opcode::kDivide) return operands[0] + " / " + operands[1];
+  if (opcode == Opcode::kNegate) return "-" + operands[0];
+  if (opcode == Opcode::kFloorDivide) {
+    return Call(functions->Use(is_double ? "FloorDivideDouble" : "FloorDivideFloat"), operands);
+  }
+  if (opcode == Opcode::kRemainder) {
+    return Call(functions->Use(is_double ? "RemainderDouble" : "RemainderFloat"), operands);
+  }
+  const std::string_view function = MathFunctionOf(opcode);
+  if (function.empty()) {
+    throw Unsupported("no CUDA code for " + std::string(InfoOf(opcode).name) + " of " + std::string(NameOf(dtype)));
+  }
+  return Call(std::string(function) + (is_double ? "" : "f"), operands);
+}
+
+// Integers wrap around: computed without sign, which is what the language lets overflow.
+std::string Wrapping(Dtype dtype, const std::string& a, std::string_view operation, const std::string& b) {
+  const std::string wide = dtype == Dtype::kInt64 ? "(unsigned long long)" : "(unsigned)";
+  return "(" + std::string(CTypeOf(dtype)) + ")(" + wide + a + std::string(operation) + wide + b + ")";
+}
+
+std::string IntegerExpression(Opcode opcode, Dtype dtype, std::span<const std::string> operands,
+                              CudaFunctions* functions) {
+  const std::string type(CTypeOf(dtype));
+  const bool is_bool = dtype == Dtype::kBool;
+  const std::string& a = operands[0];
+  const std::string& b = operands.back();
+  const auto call = [&](std::string_view name) {
+    return Call(std::string(functions->Use(name)) + "<" + type + ">", operands);
+  };
+  const auto logical = [&](std::string_view operation) {
+    return "(" + type + ")(" + a + std::string(operation) + b + ")";
+  };
+  switch (opcode) {
+    case Opcode::kAdd:
+      return Wrapping(dtype, a, " + ", b);
+    case Opcode::kSubtract:
+      return Wrapping(dtype, a, " - ", b);
+    case Opcode::kMultiply:
+      return Wrapping(dtype, a, " * ", b);
+    case Opcode::kNegate:
+      return Wrapping(dtype, "0", " - ", a);
+    case Opcode::kAbsolute:
+      return dtype == Dtype::kUint8 ? a : a + " < 0 ? " + Wrapping(dtype, "0", " - ", a) + " : " + a;
+    case Opcode::kDivide:
+      return call("Divide");
+    case Opcode::kFloorDivide:
+      return call("FloorDivide");
+    case Opcode::kRemainder:
+      return call("Remainder");
+    case Opcode::kFmod:
+      return call("Rest");
+    case Opcode::kShiftLeft:
+      return call("ShiftLeft");
+    case Opcode::kShiftRight:
+      return call("ShiftRight");
+    case Opcode::kShiftRightLogical:
+      return call("ShiftRightLogical");
+    case Opcode::kAnd:
+      return logical(" & ");
+    case Opcode::kOr:
+      return logical(" | ");
+    case Opcode::kXor:
+      return logical(" ^ ");
+    case Opcode::kNot:
+      return is_bool ? "!" + a : "(" + type + ")~" + a;
+    default:
+      throw Unsupported("no CUDA code for " + std::string(InfoOf(opcode).name) + " of " + std::string(NameOf(dtype)));
+  }
+}
+
+std::string HexOf(uint64_t bits) {
+  char digits[20];
+  const auto end = std::to_chars(digits, digits + sizeof digits, bits, 16);
+  return "0x" + std::string(digits, end.ptr);
+}
+
+std::string FloatingLiteral(double value, Dtype dtype) {
+  const bool is_double = dtype == Dtype::kFloat64;
+  if (!std::isfinite(value)) {
+    const std::string bits = HexOf(BitsOf(value, dtype));
+    return is_double ? "__longlong_as_double(" + bits + "LL)" : "__int_as_float(" + bits + ")";
+  }
+  char digits[64];
+  const auto end = is_double ? std::to_chars(digits, digits + sizeof digits, value)
+                             : std::to_chars(digits, digits + sizeof digits, static_cast<float>(value));
+  std::string text(digits, end.ptr);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  if (!is_double) text += 'f';
+  return text[0] == '-' ? "(" + text + ")" : text;
+}
+
+}  // namespace
+
+std::string_view CTypeOf(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kBool:
+      return "bool";
+    case Dtype::kUint8:
+      return "unsigned char";
+    case Dtype::kInt8:
+      return "signed char";
+    case Dtype::kInt16:
+      return "short";
+    case Dtype::kInt32:
+      return "int";
+    case Dtype::kInt64:
+      return "long long";
+    case Dtype::kFloat16:
+    case Dtype::kBFloat16:
+      return "unsigned short";
+    case Dtype::kFloat32:
+      return "float";
+    case Dtype::kFloat64:
+      return "double";
+  }
+  return "";
+}
+
+std::string_view MemoryCTypeOf(Dtype dtype) { return dtype == Dtype::kBool ? "unsigned char" : CTypeOf(dtype); }
+
+std::string_view CudaFunctions::Use(std::string_view name) {
+  const std::vector<CudaFunction>& functions = AllFunctions();
+  for (size_t i = 0; i < functions.size(); ++i) {
+    if (functions[i].name != name) continue;
+    if (used_.insert(i).second) {
+      for (const std::string_view called : functions[i].calls) Use(called);
+    }
+  }
+  return name;
+}
+
+std::string CudaFunctions::Definitions() const {
+  std::string definitions;
+  for (const size_t i : used_) definitions += AllFunctions()[i].definition;
+  return definitions;
+}
+
+std::string IntegerLiteral(int64_t value, Dtype dtype) {
+  if (dtype == Dtype::kBool) return value != 0 ? "true" : "false";
+  if (dtype == Dtype::kInt64) {
+    if (value == std::numeric_limits<int64_t>::min()) return "(-9223372036854775807LL - 1)";
+    return value < 0 ? "(" + std::to_string(value) + "LL)" : std::to_string(value) + "LL";
+  }
+  if (dtype == Dtype::kInt32) {
+    if (value == std::numeric_limits<int32_t>::min()) return "(-2147483647 - 1)";
+    return value < 0 ? "(" + std::to_string(value) + ")" : std::to_string(value);
+  }
+  return "(" + std::string(CTypeOf(dtype)) + ")" +
+         (value < 0 ? "(" + std::to_string(value) + ")" : std::to_string(value));
+}
+
+std::string LiteralOf(const Instruction& constant) {
+  if (!IsFloating(constant.dtype)) return IntegerLiteral(constant.integer, constant.dtype);
+  if (IsReduced(constant.dtype)) return "(unsigned short)" + HexOf(BitsOf(constant.real, constant.dtype));
+  return FloatingLiteral(constant.real, constant.dtype);
+}
+
+std::string ConversionOf(const std::string& value, Dtype from, Dtype to, CudaFunctions* functions) {
+  if (from == to) return value;
+  const auto call = [](std::string_view name, const std::string& argument) {
+    return std::string(name) + "(" + argument + ")";
+  };
+  if (IsReduced(from)) {
+    const std::string wide = call(functions->Use(from == Dtype::kFloat16 ? "FloatOfHalf" : "FloatOfBFloat16"), value);
+    return ConversionOf(wide, Dtype::kFloat32, to, functions);
+  }
+  if (IsReduced(to)) {
+    const std::string single = ConversionOf(value, from, Dtype::kFloat32, functions);
+    return call(functions->Use(to == Dtype::kFloat16 ? "HalfOfFloat" : "BFloat16OfFloat"), single);
+  }
+  if (to == Dtype::kBool) return value + " != 0";
+  if (IsFloating(from) && IsInteger(to)) {
+    // By way of i32 or i64, so that what does not fit comes out as the low bits, as ATen's does.
+    const bool is_double = from == Dtype::kFloat64;
+    if (to == Dtype::kInt64) return call(is_double ? "__double2ll_rz" : "__float2ll_rz", value);
+    const std::string wide = call(is_double ? "__double2int_rz" : "__float2int_rz", value);
+    return to == Dtype::kInt32 ? wide : "(" + std::string(CTypeOf(to)) + ")" + wide;
+  }
+  return "(" + std::string(CTypeOf(to)) + ")" + value;
+}
+
+std::string BitsAs(const std::string& value, Dtype from, Dtype to) {
+  if (IsFloating(from) != IsFloating(to)) {
+    if (from == Dtype::kFloat32) return "__float_as_int(" + value + ")";
+    if (from == Dtype::kFloat64) return "__double_as_longlong(" + value + ")";
+    if (to == Dtype::kFloat32) return "__int_as_float(" + value + ")";
+    if (to == Dtype::kFloat64) return "__longlong_as_double(" + value + ")";
+  }
+  return "(" + std::string(CTypeOf(to)) + ")" + value;
+}
+
+std::string ExpressionOf(Opcode opcode, Dtype dtype, std::span<const std::string> operands, CudaFunctions* functions) {
+  const std::string& a = operands[0];
+  const std::string& b = operands.back();
+  switch (opcode) {
+    case Opcode::kSelect:
+      return a + " ? " + operands[1] + " : " + b;
+    case Opcode::kEqual:
+      return a + " == " + b;
+    case Opcode::kNotEqual:
+      return a + " != " + b;
+    case Opcode::kLess:
+      return a + " < " + b;
+    case Opcode::kLessOrEqual:
+      return a + " <= " + b;
+    case Opcode::kMinimum:
+    case Opcode::kMaximum:
+      return Call(std::string(functions->Use(opcode == Opcode::kMinimum ? "Minimum" : "Maximum")) + "<" +
+                      std::string(CTypeOf(dtype)) + ">",
+                  operands);
+    default:
+      break;
+  }
+  if (!IsFloating(dtype)) return IntegerExpression(opcode, dtype, operands, functions);
+  switch (opcode) {
+    case Opcode::kAdd:
+      return a + " + " + b;
+    case Opcode::kSubtract:
+      return a + " - " + b;
+    case Opcode::kMultiply:
+      return a + " * " + b;
+    default:
+      return FloatingExpression(opcode, dtype, operands, functions);
+  }
+}
+
+std::string IdentityInCuda(Reduction reduction, Dtype element) {
+  if (IsArgReduction(reduction)) return LiteralOf({.opcode = Opcode::kConstant, .dtype = element});
+  const Bits bits = IdentityOf(reduction, element);
+  if (!IsFloating(element)) return IntegerLiteral(static_cast<int64_t>(bits), element);
+  return FloatingLiteral(DoubleOf(bits, element), element);
+}
+
+}  // namespace hearth::fuser
