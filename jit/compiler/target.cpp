@@ -65,6 +65,10 @@ bool Target::FoldsWeights(c10::Device device, c10::ScalarType dtype) const {
   return device.is_cpu() && c10::isFloatingType(dtype);
 }
 
+bool Target::FusesConvolutions(c10::Device device, c10::ScalarType dtype) const {
+  return device.is_cuda() && IsHalf(dtype);
+}
+
 bool Target::MakesLinears(c10::Device device, c10::ScalarType dtype) const {
   return (device.is_cpu() && dtype == c10::kFloat) || (device.is_cuda() && IsHalf(dtype));
 }

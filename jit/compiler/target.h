@@ -28,6 +28,8 @@ struct Target {
   bool PrefersChannelsLast(c10::Device device, c10::ScalarType dtype) const;
   // Whether the weights of layers may be computed anew while compiling, with what comes after the layer folded in.
   bool FoldsWeights(c10::Device device, c10::ScalarType dtype) const;
+  // Whether convolutions are called in forms that have what follows them in their kernel.
+  bool FusesConvolutions(c10::Device device, c10::ScalarType dtype) const;
   // Whether products with constant matrices are written as linear layers.
   bool MakesLinears(c10::Device device, c10::ScalarType dtype) const;
   // Whether several narrow linear layers of one input are one product.

@@ -234,6 +234,8 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::conv_transpose3d", .kind = kConvolution, .facts = Convolution},
     {.name = "aten::_convolution", .kind = kConvolution, .facts = Convolution, .autocast = AutocastPolicy::kReduced},
     {.name = "aten::convolution", .kind = kConvolution, .facts = Convolution, .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::cudnn_convolution_relu", .kind = kConvolution, .facts = Convolution},
+    {.name = "aten::cudnn_convolution_add_relu", .kind = kConvolution, .facts = Convolution},
     {.name = "hearth::convolution", .kind = kConvolution, .facts = PlannedConvolution},
     {.name = "hearth::add_convolution", .kind = kConvolution, .facts = PlannedConvolution, .in_place = true},
     {.name = "aten::batch_norm", .kind = kNormalization, .facts = BatchNorm, .hides_writes = true},

@@ -22,6 +22,7 @@
 #include "jit/passes/functionalize.h"
 #include "jit/passes/fuse.h"
 #include "jit/passes/fuse_epilogues.h"
+#include "jit/passes/fuse_gpu_convolutions.h"
 #include "jit/passes/group_linears.h"
 #include "jit/passes/guard_everywhere.h"
 #include "jit/passes/loop_invariant_code_motion.h"
@@ -93,6 +94,9 @@ inline constexpr Pass kPasses[] = {
     {.name = "fuse_epilogues",
      .run = FuseEpilogues,
      .help = "activations and additions become part of the convolution before them"},
+    {.name = "fuse_gpu_convolutions",
+     .run = FuseGpuConvolutions,
+     .help = "convolutions on a GPU take biases, additions and activations into their kernels"},
     {.name = "group_linears", .run = GroupLinears, .help = "narrow linear layers of one input become one"},
     {.name = "guard_everywhere",
      .run = GuardEverywhere,

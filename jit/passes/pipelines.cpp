@@ -24,6 +24,7 @@ void OptimizeWeights(Compilation& plan) {
   run("plan_recurrences");
   run("group_linears");
   run("choose_layouts");
+  run("fuse_gpu_convolutions");
   run("pack_convolutions");
   run("pack_linears");
   run("direct_products");

@@ -1,0 +1,211 @@
+#include "jit/passes/fuse_gpu_convolutions.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/core/jit_type.h>
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "jit/analysis/fact_queries.h"
+#include "jit/analysis/number_of.h"
+#include "jit/analysis/private_memory.h"
+#include "jit/analysis/value_fact_table.h"
+#include "jit/compiler/compilation.h"
+#include "jit/definitions/activation_call.h"
+#include "jit/definitions/convolution_call.h"
+#include "jit/definitions/node_effects.h"
+#include "jit/fuser/runtime/kernel_source.h"
+#include "jit/graph_edits/operate.h"
+#include "jit/ir/closure.h"
+#include "jit/operators/operator.h"
+#include "jit/operators/registry.h"
+#include "jit/weights/derived_constants.h"
+
+namespace hearth {
+namespace {
+
+const Symbol kConvolutionRelu = Symbol::fromQualString("aten::cudnn_convolution_relu");
+const Symbol kConvolutionAddRelu = Symbol::fromQualString("aten::cudnn_convolution_add_relu");
+
+constexpr size_t kBias = 2;  // among a convolution's operands
+
+bool AreAll(const std::vector<int64_t>& numbers, int64_t number) {
+  return std::ranges::all_of(numbers, [&](int64_t each) { return each == number; });
+}
+
+bool IsOfPixels(const ConvolutionCall& call) {
+  return call.groups == 1 && call.weight.size(2) == 1 && call.weight.size(3) == 1 && AreAll(call.stride, 1) &&
+         AreAll(call.padding, 0);
+}
+
+class GpuFuser {
+ public:
+  explicit GpuFuser(Compilation& compilation)
+      : target_(compilation.target()),
+        graph_(compilation.graph()),
+        facts_(compilation.facts()),
+        memory_(compilation.memory()),
+        private_(graph_, compilation.memory().aliases()),
+        derived_(*compilation.weights()),
+        fuses_(compilation.inputs().kernels != nullptr && compilation.inputs().kernels->device() == c10::kCUDA) {}
+
+  bool Run() {
+    Find(*graph_.block());
+    // The last first: of two that are added, the addition goes to the one that is computed later.
+    for (auto node = found_.rbegin(); node != found_.rend(); ++node) Fuse(*node);
+    return changed_;
+  }
+
+ private:
+  void Find(const Block& block) {
+    for (Node* node : block) {
+      if (IsClosure(*node)) continue;
+      for (const Block* inner : node->blocks()) Find(*inner);
+      if (node->op() != nullptr && ConvolutionCall::Of(*node)) found_.push_back(node);
+    }
+  }
+
+  void Fuse(Node* node) {
+    const ConvolutionCall call = *ConvolutionCall::Of(*node);
+    const ValueFacts& image = facts_.Of(*node->input(0));
+    const bool suits = image.is_tensor() && image.plain && image.rank() == 4u && image.device && image.dtype &&
+                       image.dtype == call.weight.scalar_type() && target_.FusesConvolutions(*image.device, *image.dtype);
+    if (!suits || memory_.MayBeWritten(*node->input(0))) return;
+    if (call.groups == 1 && (TryRelu(node, call) || TryAddition(node, call))) return;
+    if (ConstantOf(*node->input(kBias))->isNone()) return;
+    if (!TryLinear(node, call) && fuses_) PeelBias(node);
+  }
+
+  // The only user of what the node gives, in its block, if its own result may be the node's.
+  Node* OnlyUser(const Node& node) const {
+    const std::vector<Use>& uses = node.output()->uses();
+    if (uses.size() != 1 || uses[0].user->block() != node.block()) return nullptr;
+    Node* user = uses[0].user;
+    if (user->op() == nullptr || user->outputs().size() != 1) return nullptr;
+    return private_.IsPrivateWrite(*user) || !private_.IsShared(*user->output()) ? user : nullptr;
+  }
+
+  bool TryRelu(Node* node, const ConvolutionCall& call) {
+    Node* relu = OnlyUser(*node);
+    if (relu == nullptr || EpilogueOf(*relu) != "relu") return false;
+    Make(node, relu, kConvolutionRelu, {node->input(0), node->input(1)}, call);
+    node->Destroy();
+    return true;
+  }
+
+  bool TryAddition(Node* node, const ConvolutionCall& call) {
+    Node* sum = OnlyUser(*node);
+    if (sum == nullptr || !IsAddition(*sum)) return false;
+    Node* relu = OnlyUser(*sum);
+    Value* other = sum->input(sum->input(0) == node->output() ? 1 : 0);
+    if (relu == nullptr || EpilogueOf(*relu) != "relu" || !CanAdd(*other, *node->output())) return false;
+    const InsertionGuard here(&graph_, sum);
+    Value* one = Constant(int64_t{1});
+    Make(sum, relu, kConvolutionAddRelu, {node->input(0), node->input(1), other, one}, call, node->input(kBias));
+    sum->Destroy();
+    node->Destroy();
+    return true;
+  }
+  static bool IsAddition(const Node& node) {
+    const OperatorDefinition* in_place = FindInPlace(node.kind());
+    const bool adds = node.kind() == c10::aten::add || (in_place != nullptr && in_place->name == "aten::add");
+    return adds && node.op()->schema().overload_name() == "Tensor" && IntegerOf(*node.input(2)) == 1;
+  }
+  bool CanAdd(const Value& other, const Value& convolved) const {
+    const ValueFacts &a = facts_.Of(other), &b = facts_.Of(convolved);
+    return &other != &convolved && a.is_tensor() && a.plain && a.dtype == b.dtype && a.device == b.device &&
+           HaveSameSizes(a, b) && a.order.is_channels_last() && !memory_.MayBeWritten(other);
+  }
+
+  // The call of cuDNN in the place of `node`, for what `relu` gives.
+  void Make(Node* node, Node* relu, Symbol symbol, std::vector<Value*> operands, const ConvolutionCall& call,
+            Value* bias = nullptr) {
+    const InsertionGuard here(&graph_, node);
+    graph_.SetCurrentRange(node->range());
+    operands.push_back(bias != nullptr ? bias : node->input(kBias));
+    for (const std::vector<int64_t>& setting : {call.stride, call.padding, call.dilation}) {
+      operands.push_back(Constant(setting));
+    }
+    operands.push_back(Constant(call.groups));
+    Value* made = OperateInstead(graph_, *OperatorRegistry::Global().Find(symbol, ""), operands, *relu);
+    Replace(relu, made);
+    changed_ = true;
+  }
+
+  bool TryLinear(Node* node, const ConvolutionCall& call) {
+    if (!IsOfPixels(call) || !facts_.Of(*node->input(0)).order.is_channels_last()) return false;
+    const std::vector<at::Tensor> matrix = derived_.Get("matrix of pixels", {call.weight}, [&] {
+      const at::NoGradGuard no_gradients;
+      return std::vector<at::Tensor>{call.weight.detach().reshape({call.weight.size(0), call.weight.size(1)})};
+    });
+    if (matrix.empty()) return false;
+    const InsertionGuard here(&graph_, node);
+    graph_.SetCurrentRange(node->range());
+    Value* pixels = Infer(Operate(graph_, c10::aten::permute, "",
+                                  {node->input(0), Constant(std::vector<int64_t>{0, 2, 3, 1})}, node));
+    Value* layer = Infer(
+        Operate(graph_, c10::aten::linear, "", {pixels, Constant(matrix.front()), node->input(kBias)}, node));
+    Value* image = Operate(graph_, c10::aten::permute, "", {layer, Constant(std::vector<int64_t>{0, 3, 1, 2})}, node);
+    image->SetName(node->output()->name());
+    Replace(node, image);
+    return changed_ = true;
+  }
+
+  void PeelBias(Node* node) {
+    const at::Tensor bias = ConstantOf(*node->input(kBias))->toTensor();
+    const std::vector<at::Tensor> of_images = derived_.Get("bias of images", {bias}, [&] {
+      const at::NoGradGuard no_gradients;
+      return std::vector<at::Tensor>{bias.detach().view({-1, 1, 1})};
+    });
+    if (of_images.empty()) return;
+    const InsertionGuard after(&graph_, node->next());
+    graph_.SetCurrentRange(node->range());
+    std::vector<Value*> operands(node->inputs().begin(), node->inputs().end());
+    {
+      const InsertionGuard here(&graph_, node);
+      operands[kBias] = graph_.InsertConstant({}, c10::NoneType::get());
+      facts_.Infer(*operands[kBias]->node());
+    }
+    Value* bare = Infer(OperateLike(graph_, *node, operands));
+    Value* sum = Operate(graph_, c10::aten::add, "Tensor",
+                         {bare, Constant(of_images.front()), Constant(int64_t{1})}, node);
+    sum->SetName(node->output()->name());
+    Replace(node, sum);
+    changed_ = true;
+  }
+
+  template <typename T>
+  Value* Constant(const T& constant) {
+    return Infer(graph_.InsertConstant(constant));
+  }
+  Value* Infer(Value* value) {
+    facts_.Infer(*value->node());
+    return value;
+  }
+  void Replace(Node* node, Value* by) {
+    Infer(by);
+    node->output()->ReplaceAllUsesWith(by);
+    node->Destroy();
+  }
+
+  const Target& target_;
+  Graph& graph_;
+  ValueFactTable& facts_;
+  const WrittenMemory& memory_;
+  const PrivateMemory private_;
+  DerivedConstants& derived_;
+  const bool fuses_;
+  std::vector<Node*> found_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool FuseGpuConvolutions(Compilation& compilation) {
+  return compilation.weights() != nullptr && GpuFuser(compilation).Run();
+}
+
+}  // namespace hearth

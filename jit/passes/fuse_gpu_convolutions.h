@@ -1,0 +1,19 @@
+// Convolutions on a GPU and what comes right after them: cuDNN and cuBLAS have it in the same kernel, which LibTorch's
+// operators do not ask them for. LibTorch adds a convolution's bias in a kernel of its own.
+//
+//   relu(convolution)              aten::cudnn_convolution_relu
+//   relu(convolution + y)          aten::cudnn_convolution_add_relu
+//   a convolution of single pixels a linear layer of the image's pixels, which lie one after the other channels-last
+//   any other with a bias          the convolution without it, and an addition, which fusion joins with what follows
+//
+// In half precision, where a layer's weights may be folded as well: what is rounded in between may differ. Returns
+// whether the graph changed.
+#pragma once
+
+namespace hearth {
+
+class Compilation;
+
+bool FuseGpuConvolutions(Compilation& compilation);
+
+}  // namespace hearth
