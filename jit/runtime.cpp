@@ -87,6 +87,7 @@ std::optional<TierSettings> MakeTierSettings(const CompilerOptions& options, c10
     fuser::KernelTable::Settings kernels{.helper = kernel_compiler, .folder = options.cache_dir};
     if (gpu != nullptr) {
       kernels.target = "cuda:" + gpu->architecture();
+      kernels.environment = {"HEARTH_NVRTC=" + gpu->library_folder()};
       kernels.gpu = gpu;
     }
     settings.kernels = std::make_shared<fuser::KernelTable>(std::move(kernels));

@@ -55,6 +55,8 @@ class Gpu {
   virtual c10::Device device() const = 0;
   // As compilers know it: "sm_90".
   virtual std::string architecture() const = 0;
+  // Where CUDA's libraries lie, its compiler's among them.
+  virtual std::string library_folder() const = 0;
   // How many blocks run at the same time at least.
   virtual uint32_t multiprocessors() const = 0;
   // The most that a block may have of what Launch calls shared_bytes.

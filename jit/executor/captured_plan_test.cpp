@@ -68,6 +68,7 @@ class RepeatingGpu final : public Gpu {
   }
   c10::Device device() const override { return {c10::kHPU, 0}; }
   std::string architecture() const override { return "none"; }
+  std::string library_folder() const override { return {}; }
   uint32_t multiprocessors() const override { return 1; }
   uint32_t most_shared_bytes() const override { return 0; }
   std::shared_ptr<const GpuCode> Load(const std::string&, std::span<const std::string>) override { return nullptr; }

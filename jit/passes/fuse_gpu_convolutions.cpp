@@ -9,7 +9,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "jit/analysis/fact_queries.h"
 #include "jit/analysis/number_of.h"
 #include "jit/analysis/private_memory.h"
 #include "jit/analysis/value_fact_table.h"
@@ -101,7 +100,7 @@ class GpuFuser {
     if (sum == nullptr || !IsAddition(*sum)) return false;
     Node* relu = OnlyUser(*sum);
     Value* other = sum->input(sum->input(0) == node->output() ? 1 : 0);
-    if (relu == nullptr || EpilogueOf(*relu) != "relu" || !CanAdd(*other, *node->output())) return false;
+    if (relu == nullptr || EpilogueOf(*relu) != "relu" || !CanAdd(*other, *node->output(), *node->input(0))) return false;
     const InsertionGuard here(&graph_, sum);
     Value* one = Constant(int64_t{1});
     Make(sum, relu, kConvolutionAddRelu, {node->input(0), node->input(1), other, one}, call, node->input(kBias));
@@ -114,10 +113,14 @@ class GpuFuser {
     const bool adds = node.kind() == c10::aten::add || (in_place != nullptr && in_place->name == "aten::add");
     return adds && node.op()->schema().overload_name() == "Tensor" && IntegerOf(*node.input(2)) == 1;
   }
-  bool CanAdd(const Value& other, const Value& convolved) const {
-    const ValueFacts &a = facts_.Of(other), &b = facts_.Of(convolved);
-    return &other != &convolved && a.is_tensor() && a.plain && a.dtype == b.dtype && a.device == b.device &&
-           HaveSameSizes(a, b) && a.order.is_channels_last() && !memory_.MayBeWritten(other);
+  // To what a convolution of `image` gives, which is of its dtype and on its device.
+  bool CanAdd(const Value& other, const Value& convolved, const Value& image) const {
+    const ValueFacts &a = facts_.Of(other), &of_image = facts_.Of(image);
+    const std::optional<KnownSizes>& sizes = facts_.Of(convolved).sizes;
+    return &other != &convolved && a.is_tensor() && a.plain && a.dtype == of_image.dtype &&
+           a.device == of_image.device && a.sizes && a.sizes == sizes &&
+           std::ranges::all_of(*sizes, &KnownSize::is_known) && a.order.is_channels_last() &&
+           !memory_.MayBeWritten(other);
   }
 
   // The call of cuDNN in the place of `node`, for what `relu` gives.

@@ -139,12 +139,18 @@ const Graph& EmittedGraph(const std::shared_ptr<CompilationUnit>& unit, std::sha
 // Has code for every kernel, none of which can be run: what is fused is to be looked at.
 class UnmadeKernels : public fuser::KernelSource {
  public:
+  explicit UnmadeKernels(c10::DeviceType device) : device_(device) {}
+
+  c10::DeviceType device() const override { return device_; }
   std::shared_ptr<const fuser::KernelCode> Get(const std::string& text, const std::function<void()>& rest) override {
     return std::make_shared<fuser::KernelCode>();
   }
   std::optional<std::shared_ptr<const fuser::KernelCode>> Find(const std::string& text) override {
     return std::make_shared<fuser::KernelCode>();
   }
+
+ private:
+  const c10::DeviceType device_;
 };
 
 // The kernels of the graph, each below what it gives.
@@ -193,14 +199,18 @@ void Main(const Arguments& arguments) {
   inputs.effects = &effects;
   inputs.node_budget = arguments.node_budget;
   inputs.weights = &weights;
-  UnmadeKernels kernels;
+  const c10::Device device(arguments.device.empty() ? "cpu" : arguments.device);
+  UnmadeKernels kernels(device.type());
   inputs.kernels = &kernels;
   if (arguments.bind_self) inputs.self = self;
-  if (!arguments.device.empty()) inputs.literal_device = c10::Device(arguments.device);
   inputs.arguments = FactsOfExamples(arguments.examples, self,
                                      arguments.exact    ? ExampleSizes::kExact
                                      : arguments.likely ? ExampleSizes::kLikely
                                                         : ExampleSizes::kAny);
+  if (!arguments.device.empty()) {
+    inputs.literal_device = device;
+    for (ArgumentFacts& facts : inputs.arguments) facts.tensor.device = device;
+  }
 
   Verify(*emitted);
   Compilation compilation(*emitted, inputs);
@@ -231,7 +241,7 @@ int main(int argc, char** argv) {
   app.add_option("--function", arguments.function, "which function of the file of TorchScript, if it has several");
   app.add_option("--pass", arguments.passes, hearth::PassHelp())->allow_extra_args(false);
   auto* bind_self = app.add_flag("--bind-self", arguments.bind_self, "bind the first input to an object of its class");
-  app.add_option("--device", arguments.device, "redirect literal devices");
+  app.add_option("--device", arguments.device, "redirect literal devices, and have the arguments' tensors there");
   app.add_option("--target", arguments.target,
                  "what code is for, where that is not this machine: " + hearth::Target::Host().ToString());
   app.add_option("--node-budget", arguments.node_budget, "inline while the graph has fewer nodes");

@@ -74,8 +74,9 @@ c10::IValue IrFile::ReadValue(IrReader& reader, const TypePtr& type) {
   if (reader.TryWord("zeros")) {
     reader.ReadMark("(");
     const c10::IValue sizes = reader.ReadLiteral(c10::ListType::ofInts());
+    const c10::ScalarType dtype = reader.TryMark(",") ? (reader.ReadMark("Half"), c10::kHalf) : c10::kFloat;
     reader.ReadMark(")");
-    return at::zeros(sizes.toIntVector());
+    return at::zeros(sizes.toIntVector(), dtype);
   }
   if (reader.TryWord("new")) {
     auto named = unit_->FindType(reader.ReadName());

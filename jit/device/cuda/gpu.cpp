@@ -3,6 +3,9 @@
 
 #include <c10/cuda/CUDAException.h>
 #include <cuda_runtime_api.h>
+#include <dlfcn.h>
+
+#include <filesystem>
 
 #include "jit/device/cuda/code.h"
 #include "jit/device/cuda/recorded_graph.h"
@@ -21,6 +24,11 @@ class CudaGpu final : public Gpu {
   std::string architecture() const override {
     return "sm_" + std::to_string(Number(cudaDevAttrComputeCapabilityMajor)) +
            std::to_string(Number(cudaDevAttrComputeCapabilityMinor));
+  }
+  std::string library_folder() const override {
+    Dl_info runtime{};
+    TORCH_CHECK(dladdr(reinterpret_cast<const void*>(&cudaGetDevice), &runtime) != 0, "CUDA's runtime is nowhere");
+    return std::filesystem::path(runtime.dli_fname).parent_path();
   }
   uint32_t multiprocessors() const override { return static_cast<uint32_t>(Number(cudaDevAttrMultiProcessorCount)); }
   uint32_t most_shared_bytes() const override {

@@ -56,7 +56,7 @@ bool IsCrash(int signal) {
 
 }  // namespace
 
-CodegenProcess::CodegenProcess(const std::string& path) {
+CodegenProcess::CodegenProcess(const std::string& path, const std::vector<std::string>& environment) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     Fail(CodegenError::Cause::kNotStarted, "no sockets for " + path, errno);
@@ -65,7 +65,13 @@ CodegenProcess::CodegenProcess(const std::string& path) {
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   const char* const arguments[] = {path.c_str(), nullptr};
-  const int error = posix_spawn(&pid_, path.c_str(), &actions, nullptr, const_cast<char* const*>(arguments), environ);
+  // The first of a name counts.
+  std::vector<char*> variables;
+  for (const std::string& variable : environment) variables.push_back(const_cast<char*>(variable.c_str()));
+  for (char** variable = environ; *variable != nullptr; ++variable) variables.push_back(*variable);
+  variables.push_back(nullptr);
+  const int error =
+      posix_spawn(&pid_, path.c_str(), &actions, nullptr, const_cast<char* const*>(arguments), variables.data());
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   if (error != 0) {

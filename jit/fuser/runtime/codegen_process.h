@@ -12,6 +12,7 @@
 #include <chrono>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "jit/fuser/image/codegen_protocol.h"
 
@@ -36,7 +37,8 @@ class CodegenError : public std::runtime_error {
 
 class CodegenProcess {
  public:
-  explicit CodegenProcess(const std::string& path);
+  // `environment`: variables, "NAME=value", beside those of this process.
+  explicit CodegenProcess(const std::string& path, const std::vector<std::string>& environment = {});
   // Ends it.
   ~CodegenProcess();
   CodegenProcess(const CodegenProcess&) = delete;

@@ -167,7 +167,7 @@ KernelTable::Answer KernelTable::Make(const std::string& text, const std::functi
 
 KernelTable::Answer KernelTable::Ask(const std::string& text, const std::function<void()>& rest) {
   const auto start = std::chrono::steady_clock::now();
-  if (process_ == nullptr) process_ = std::make_unique<CodegenProcess>(settings_.helper);
+  if (process_ == nullptr) process_ = std::make_unique<CodegenProcess>(settings_.helper, settings_.environment);
   process_->Ask({text, settings_.target}, settings_.patience);
   while (!process_->HasAnswer()) {
     const CodegenProcess::Pause paused(*process_);

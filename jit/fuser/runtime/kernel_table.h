@@ -31,6 +31,7 @@ class KernelTable : public KernelSource {
   struct Settings {
     std::string helper;  // path of hearth-codegen
     std::string target = kNativeTarget;
+    std::vector<std::string> environment = {};  // of the helper, as CodegenProcess takes it
     std::chrono::milliseconds patience{10000};  // for one kernel
     // Until a helper that could not be started, or kept ending, is tried again.
     std::chrono::milliseconds retry_after{10000};
