@@ -5,9 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 
+#include "jit/fuser/cuda/nvrtc_testing.h"
 #include "jit/fuser/image/codegen_protocol.h"
 #include "jit/fuser/image/executable_memory.h"
 
@@ -122,6 +124,40 @@ TEST(CodegenTest, WhatThereIsNoCodeForIsNamed) {
   Helper helper;
   EXPECT_EQ(helper.Ask(fma, "x86-64").bytes, "no code for fma of f32");
   EXPECT_TRUE(helper.Ask(fma, "x86-64-v3").ok);
+}
+
+TEST(CodegenTest, KernelsForAGpuAreMadeBesideThoseForACpu) {
+  const std::string problem = ProblemWithNvrtc();
+  if (!problem.empty()) GTEST_SKIP() << problem;
+  Helper helper;
+  for (int i = 0; i < 3; ++i) {
+    const CodegenAnswer answer = helper.Ask(kDoubling, "cuda:sm_90");
+    ASSERT_TRUE(answer.ok) << answer.bytes;
+    const KernelImage image = ParseKernelImage(answer.bytes);
+    EXPECT_EQ(image.target, "cuda:sm_90");
+    EXPECT_THAT(image.device_code, HasSubstr("loop_0_wide"));
+    EXPECT_THAT(image.device_loops, testing::ElementsAre(DeviceLoop{.threads = 256, .block_per_round = false}));
+    const int64_t symbols[] = {1000};
+    int64_t sizes[kSizesPerLoop];
+    ExecutableMemory(image).sizes()(symbols, sizes);
+    EXPECT_EQ(sizes[0], 1000);
+    ExpectDoubles(helper.Ask(kDoubling, "native"));
+  }
+  EXPECT_THAT(helper.Ask(kDoubling, "cuda:sm_20").bytes, HasSubstr("cuda:sm_20"));
+  EXPECT_EQ(helper.End(), 0);
+}
+
+TEST(CodegenTest, WhereThereIsNoNvrtcItSaysSo) {
+  const char* before = std::getenv("HEARTH_NVRTC");
+  const std::string kept = before == nullptr ? "" : before;
+  setenv("HEARTH_NVRTC", "/nowhere", /*overwrite=*/1);
+  Helper helper;
+  setenv("HEARTH_NVRTC", kept.c_str(), /*overwrite=*/1);
+  const CodegenAnswer answer = helper.Ask(kDoubling, "cuda:sm_90");
+  EXPECT_FALSE(answer.ok);
+  EXPECT_THAT(answer.bytes, testing::StartsWith("no code for CUDA: libnvrtc.so.13 could not be loaded: /nowhere"));
+  ExpectDoubles(helper.Ask(kDoubling, "native"));
+  EXPECT_EQ(helper.End(), 0);
 }
 
 TEST(CodegenTest, AMalformedFrameEndsTheHelperWithAnError) {

@@ -1,0 +1,366 @@
+// The source that small kernels become.
+#include "jit/fuser/cuda/cuda_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "jit/fuser/cuda/generate_cuda.h"
+#include "jit/fuser/ir/builder.h"
+#include "jit/fuser/ir/parser.h"
+#include "jit/fuser/ir/unsupported.h"
+#include "jit/fuser/ir/verifier.h"
+
+namespace hearth::fuser {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+using testing::ThrowsMessage;
+
+std::string SourceOf(const std::string& text) {
+  const Kernel kernel = Parse(text);
+  Verify(kernel);
+  return CudaSource(kernel);
+}
+
+// Of a source, from the line that begins a function to its end.
+std::string FunctionOf(const std::string& source, const std::string& name) {
+  const size_t begin = source.find(name + "(const Arguments a) {\n");
+  if (begin == std::string::npos) return "there is no " + name + " in\n" + source;
+  return source.substr(begin, source.find("\n}\n", begin) + 3 - begin);
+}
+
+TEST(CudaSourceTest, HalvesAreComputedInFloat) {
+  EXPECT_EQ(SourceOf(R"(kernel(%0) {
+  %1 = i64 constant 1
+  input @0 f16 [%0] strides [%1]
+  output @1 f16 [%0] strides [%1]
+  parallel %2 < %0 {
+    %3 = f16 load @0 [%2]
+    %4 = f32 cast %3
+    %5 = f32 erf %4
+    %6 = f16 cast %5
+    store @1 [%2], %6
+  }
+}
+)"),
+            R"cuda(__device__ float FloatOfHalf(unsigned short bits) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+  return value;
+}
+
+__device__ unsigned short HalfOfFloat(float value) {
+  unsigned short bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+}
+
+struct Arguments {
+  const unsigned short* b0;
+  unsigned short* b1;
+  long long v0;
+  long long rounds;
+};
+
+extern "C" __global__ void __launch_bounds__(256) loop_0(const Arguments a) {
+  for (unsigned round = (unsigned)blockIdx.x * blockDim.x + threadIdx.x; round < (unsigned)a.rounds; round += (unsigned)gridDim.x * blockDim.x) {
+    const int v2 = round;
+    const unsigned short v3 = __ldg(&a.b0[v2]);
+    const float v4 = FloatOfHalf(v3);
+    const float v5 = erff(v4);
+    const unsigned short v6 = HalfOfFloat(v5);
+    a.b1[v2] = v6;
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256) loop_0_wide(const Arguments a) {
+  for (long long round = (long long)blockIdx.x * blockDim.x + threadIdx.x; round < a.rounds; round += (long long)gridDim.x * blockDim.x) {
+    const long long v2 = round;
+    const unsigned short v3 = __ldg(&a.b0[v2]);
+    const float v4 = FloatOfHalf(v3);
+    const float v5 = erff(v4);
+    const unsigned short v6 = HalfOfFloat(v5);
+    a.b1[v2] = v6;
+  }
+}
+)cuda");
+}
+
+// The row's partial results are in shared memory, and so is its local buffer. Threads meet in each reduction, so that
+// the last loop may read what others wrote, and before the next row.
+TEST(CudaSourceTest, ABlockComputesTheSoftmaxOfARow) {
+  const std::string source = SourceOf(R"(kernel(%0, %1) {
+  %2 = i64 constant 1
+  input @0 f32 [%0, %1] strides [%1, %2]
+  output @1 f32 [%0, %1] strides [%1, %2]
+  local @2 f32 [%1]
+  parallel %3 < %0 {
+    %6 = reduce %4 < %1 {
+      %5 = f32 load @0 [%3, %4]
+      yield maximum %5
+    }
+    %11 = reduce %7 < %1 {
+      %8 = f32 load @0 [%3, %7]
+      %9 = f32 subtract %8, %6
+      %10 = f32 exp %9
+      store @2 [%7], %10
+      yield sum %10
+    }
+    parallel %12 < %1 {
+      %13 = f32 load @2 [%12]
+      %14 = f32 divide %13, %11
+      store @1 [%3, %12], %14
+    }
+  }
+}
+)");
+  EXPECT_EQ(FunctionOf(source, "loop_0"), R"cuda(loop_0(const Arguments a) {
+  const int v1 = (int)a.v1;
+  extern __shared__ __align__(64) unsigned char scratch[];
+  unsigned char* free_scratch = scratch;
+  float* const b2 = (float*)free_scratch;
+  free_scratch += (4LL * Maximum<long long>((long long)v1, 0) + 63) / 64 * 64;
+  __shared__ float partial6[32];
+  __shared__ float partial11[32];
+  for (unsigned round = blockIdx.x; round < (unsigned)a.rounds; round += gridDim.x) {
+    const int v3 = round;
+    float p6 = __int_as_float(0xff800000);
+    for (int v4 = threadIdx.x; v4 < v1; v4 += blockDim.x) {
+      const float v5 = __ldg(&a.b0[(int)((unsigned)v3 * (unsigned)v1 + (unsigned)v4)]);
+      p6 = Largest()(p6, v5);
+    }
+    const float v6 = BlockReduce(p6, __int_as_float(0xff800000), partial6, Largest());
+    float p11 = 0.0f;
+    for (int v7 = threadIdx.x; v7 < v1; v7 += blockDim.x) {
+      const float v8 = __ldg(&a.b0[(int)((unsigned)v3 * (unsigned)v1 + (unsigned)v7)]);
+      const float v9 = v8 - v6;
+      const float v10 = expf(v9);
+      b2[(int)((unsigned)v7)] = v10;
+      p11 = Sum()(p11, v10);
+    }
+    const float v11 = BlockReduce(p11, 0.0f, partial11, Sum());
+    for (int v12 = threadIdx.x; v12 < v1; v12 += blockDim.x) {
+      const float v13 = b2[(int)((unsigned)v12)];
+      const float v14 = v13 / v11;
+      a.b1[(int)((unsigned)v3 * (unsigned)v1 + (unsigned)v12)] = v14;
+    }
+    __syncthreads();
+  }
+}
+)cuda");
+}
+
+TEST(CudaSourceTest, ARoundMayStoreToTwoOutputs) {
+  const std::string source = SourceOf(R"(kernel(%0, %1 f64) {
+  %2 = i64 constant 1
+  %3 = f32 cast %1
+  input @0 f32 [%0] strides [%2]
+  output @1 f32 [%0] strides [%2]
+  output @2 b1 [%0] strides [%2]
+  parallel %4 < %0 {
+    %5 = f32 load @0 [%4]
+    %6 = f32 multiply %5, %3
+    store @1 [%4], %6
+    %7 = b1 less %5, %3
+    store @2 [%4], %7
+  }
+}
+)");
+  EXPECT_EQ(FunctionOf(source, "loop_0"), R"cuda(loop_0(const Arguments a) {
+  const double v1 = a.v1;
+  const float v3 = (float)v1;
+  for (unsigned round = (unsigned)blockIdx.x * blockDim.x + threadIdx.x; round < (unsigned)a.rounds; round += (unsigned)gridDim.x * blockDim.x) {
+    const int v4 = round;
+    const float v5 = __ldg(&a.b0[v4]);
+    const float v6 = v5 * v3;
+    a.b1[v4] = v6;
+    const bool v7 = v5 < v3;
+    a.b2[v4] = v7;
+  }
+}
+)cuda");
+  EXPECT_THAT(source, StartsWith(R"cuda(struct Arguments {
+  const float* b0;
+  float* b1;
+  unsigned char* b2;
+  long long v0;
+  double v1;
+  long long rounds;
+};
+)cuda"));
+}
+
+// Rows of a table by number, 0 for those outside of it. What was loaded is compared in 64 bits, and only its low bits
+// are needed of an address.
+TEST(CudaSourceTest, AGatherLoadsOnlyWhereItMay) {
+  const std::string source = SourceOf(R"(kernel(%0, %1, %2) {
+  %3 = i64 constant 1
+  %4 = i64 constant 0
+  input @0 bf16 [%0, %1] strides [%2, %3]
+  input @1 i64 [%0] strides [%3]
+  output @2 bf16 [%0, %1] strides [%1, %3]
+  parallel %5 < %0 {
+    %6 = i64 load @1 [%5]
+    %7 = b1 less_or_equal %4, %6
+    %8 = b1 less %6, %0
+    %9 = b1 and %7, %8
+    parallel %10 < %1 {
+      %11 = bf16 load_if %9, @0 [%6, %10]
+      store @2 [%5, %10], %11
+    }
+  }
+}
+)");
+  EXPECT_EQ(FunctionOf(source, "loop_0"), R"cuda(loop_0(const Arguments a) {
+  const int v0 = (int)a.v0;
+  const int v1 = (int)a.v1;
+  const unsigned v2 = (unsigned)a.v2;
+  for (unsigned round = (unsigned)blockIdx.x * blockDim.x + threadIdx.x; round < (unsigned)a.rounds; round += (unsigned)gridDim.x * blockDim.x) {
+    const int v8 = round;
+    const int v9 = Divide<int>(v8, v1);
+    const int v10 = (int)((unsigned)v9 * (unsigned)v1);
+    const int v11 = (int)((unsigned)v8 - (unsigned)v10);
+    const long long v12 = __ldg(&a.b1[v9]);
+    const bool v13 = 0LL <= v12;
+    const bool v14 = v12 < (long long)v0;
+    const bool v15 = (bool)(v13 & v14);
+    const unsigned short v16 = v15 ? __ldg(&a.b0[(int)((unsigned)v12 * (unsigned)v2 + (unsigned)v11)]) : (unsigned short)0x0;
+    a.b2[(int)((unsigned)v9 * (unsigned)v1 + (unsigned)v11)] = v16;
+  }
+}
+)cuda");
+  EXPECT_EQ(FunctionOf(source, "loop_0_wide"), R"cuda(loop_0_wide(const Arguments a) {
+  const long long v0 = a.v0;
+  const long long v1 = a.v1;
+  const long long v2 = a.v2;
+  for (long long round = (long long)blockIdx.x * blockDim.x + threadIdx.x; round < a.rounds; round += (long long)gridDim.x * blockDim.x) {
+    const long long v8 = round;
+    const long long v9 = Divide<long long>(v8, v1);
+    const long long v10 = (long long)((unsigned long long)v9 * (unsigned long long)v1);
+    const long long v11 = (long long)((unsigned long long)v8 - (unsigned long long)v10);
+    const long long v12 = __ldg(&a.b1[v9]);
+    const bool v13 = 0LL <= v12;
+    const bool v14 = v12 < v0;
+    const bool v15 = (bool)(v13 & v14);
+    const unsigned short v16 = v15 ? __ldg(&a.b0[v12 * v2 + v11]) : (unsigned short)0x0;
+    a.b2[v9 * v1 + v11] = v16;
+  }
+}
+)cuda");
+}
+
+// Rounds of different threads store to y, and each row begins with what was stored at its end.
+TEST(CudaSourceTest, ThreadsMeetWhereOneLoadsWhatAnotherStored) {
+  const std::string source = SourceOf(R"(kernel(%0) {
+  %1 = i64 constant 1
+  %2 = i64 constant 0
+  output @0 f32 [%0] strides [%1]
+  local @1 f32 [%0]
+  parallel %3 < %0 {
+    %4 = f32 load @0 [%3]
+    store @1 [%2], %4
+    %5 = f32 load @1 [%2]
+    store @0 [%3], %5
+    parallel %6 < %0 {
+      store @1 [%6], %5
+    }
+  }
+})");
+  EXPECT_EQ(FunctionOf(source, "loop_0"), R"cuda(loop_0(const Arguments a) {
+  const int v0 = (int)a.v0;
+  extern __shared__ __align__(64) unsigned char scratch[];
+  unsigned char* free_scratch = scratch;
+  float* const b1 = (float*)free_scratch;
+  free_scratch += (4LL * Maximum<long long>((long long)v0, 0) + 63) / 64 * 64;
+  for (unsigned round = blockIdx.x; round < (unsigned)a.rounds; round += gridDim.x) {
+    const int v3 = round;
+    const float v4 = a.b0[v3];
+    if (threadIdx.x == 0) {
+      b1[(int)((unsigned)0)] = v4;
+    }
+    __syncthreads();
+    const float v5 = b1[(int)((unsigned)0)];
+    if (threadIdx.x == 0) {
+      a.b0[v3] = v5;
+    }
+    __syncthreads();
+    for (int v6 = threadIdx.x; v6 < v0; v6 += blockDim.x) {
+      b1[(int)((unsigned)v6)] = v5;
+    }
+    __syncthreads();
+  }
+}
+)cuda");
+}
+
+TEST(CudaSourceTest, WhatIsRefusedIsNamed) {
+  const std::string scan = R"(kernel(%0) {
+  %1 = i64 constant 1
+  output @0 f32 [%0] strides [%1]
+  local @1 f32 [%0]
+  parallel %2 < %0 {
+    %3 = f32 constant 1
+    sequential %4 < %0 {
+      store @1 [%4], %3
+    }
+    %5 = f32 load @1 [%2]
+    store @0 [%2], %5
+  }
+})";
+  EXPECT_THAT([&] { SourceOf(scan); }, ThrowsMessage<Unsupported>(HasSubstr("sequential %4 < %0")));
+
+  KernelBuilder reductions;
+  const ValueId n = reductions.Symbol();
+  const BufferId x = reductions.Input(Dtype::kFloat32, {n}, {reductions.Integer(1)});
+  const BufferId y = reductions.Output(Dtype::kFloat32, {n}, {reductions.Integer(1)});
+  reductions.Parallel(n, [&](ValueId i) {
+    for (int number = 0; number < 100; ++number) {
+      const std::vector<ValueId> sum = reductions.Reduce(n, [&](ValueId j) {
+        const ValueId element = reductions.Load(x, {j});
+        const ValueId other = reductions.Constant(Dtype::kFloat32, number);
+        return std::vector<KernelBuilder::Reduced>{
+            {Reduction::kSum, reductions.Call(Opcode::kMultiply, {element, other})}};
+      });
+      reductions.Store(y, {i}, sum[0]);
+    }
+  });
+  const Kernel many_reductions = reductions.Finish();
+  EXPECT_THAT([&] { CudaSource(many_reductions); }, ThrowsMessage<Unsupported>(HasSubstr("reductions")));
+
+  KernelBuilder symbols;
+  for (int i = 0; i < 5000; ++i) symbols.Symbol();
+  const Kernel many_symbols = symbols.Finish();
+  EXPECT_THAT([&] { CudaSource(many_symbols); }, ThrowsMessage<Unsupported>(HasSubstr("symbols")));
+}
+
+// In a round of one thread, they are its own.
+TEST(CudaSourceTest, AThreadRunsSequentialLoops) {
+  const std::string source = SourceOf(R"(kernel(%0) {
+  %1 = i64 constant 1
+  %2 = f32 constant 0
+  input @0 f32 [%0] strides [%1]
+  output @1 f32 [%0] strides [%1]
+  parallel %3 < %1 {
+    %8 = sequential %4 < %0 (%5 = %2) {
+      %6 = f32 load @0 [%4]
+      %7 = f32 add %5, %6
+      store @1 [%4], %7
+      yield %7
+    }
+  }
+})");
+  EXPECT_THAT(FunctionOf(source, "loop_0"), HasSubstr(R"cuda(
+    float v8 = 0.0f;
+    for (int v4 = 0; v4 < v0; v4 += 1) {
+      const float v5 = v8;
+      const float v6 = __ldg(&a.b0[v4]);
+      const float v7 = v5 + v6;
+      a.b1[v4] = v7;
+      v8 = v7;
+    }
+)cuda"));
+}
+
+}  // namespace
+}  // namespace hearth::fuser
