@@ -164,20 +164,28 @@ class GpuFuser {
       return std::vector<at::Tensor>{bias.detach().view({-1, 1, 1})};
     });
     if (of_images.empty()) return;
-    const InsertionGuard after(&graph_, node->next());
+    const InsertionGuard here(&graph_, node);
     graph_.SetCurrentRange(node->range());
     std::vector<Value*> operands(node->inputs().begin(), node->inputs().end());
-    {
-      const InsertionGuard here(&graph_, node);
-      operands[kBias] = graph_.InsertConstant({}, c10::NoneType::get());
-      facts_.Infer(*operands[kBias]->node());
-    }
+    operands[kBias] = Infer(graph_.InsertConstant({}, c10::NoneType::get()));
     Value* bare = Infer(OperateLike(graph_, *node, operands));
+    // LibTorch picks one of several libraries for a depthwise convolution, and with it the order of the result: who asks
+    // for this one gets it before the addition.
+    Node* last = node;
+    if (Node* user = OnlyUser(*node); user != nullptr && MakesChannelsLast(*user)) {
+      last = user;
+      bare = Infer(OperateLike(graph_, *user, std::vector<Value*>{bare, user->input(1)}));
+    }
     Value* sum = Operate(graph_, c10::aten::add, "Tensor",
                          {bare, Constant(of_images.front()), Constant(int64_t{1})}, node);
-    sum->SetName(node->output()->name());
-    Replace(node, sum);
+    sum->SetName(last->output()->name());
+    Replace(last, sum);
+    if (last != node) node->Destroy();
     changed_ = true;
+  }
+  static bool MakesChannelsLast(const Node& node) {
+    return node.kind() == c10::aten::contiguous &&
+           IntegerOf(*node.input(1)) == static_cast<int64_t>(at::MemoryFormat::ChannelsLast);
   }
 
   template <typename T>

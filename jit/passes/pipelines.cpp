@@ -80,6 +80,7 @@ void OptimizePlan(Compilation& plan) {
     if (run("move_forks")) run("fold_facts");
   }
   run("functionalize");
+  run("fill_numbers");
   run("decompose_einsum");
   run("loop_invariant_code_motion");
   run("simplify_views");
