@@ -15,6 +15,7 @@
 #include "jit/passes/decompose_einsum.h"
 #include "jit/passes/direct_products.h"
 #include "jit/passes/early_guards.h"
+#include "jit/passes/explicit_padding.h"
 #include "jit/passes/fold_batch_norms.h"
 #include "jit/passes/fold_constant_tensors.h"
 #include "jit/passes/fold_facts.h"
@@ -82,6 +83,7 @@ inline constexpr Pass kPasses[] = {
      .run = MoveGuardsUp,
      .help = "moves guards up to where what they check is known",
      .preserves = AnalysisSet::AllButOrder()},
+    {.name = "explicit_padding", .run = MakePaddingExplicit, .help = "paddings of convolutions become numbers"},
     {.name = "fold_batch_norms", .run = FoldBatchNorms, .help = "folds batch norms into the layer before them"},
     {.name = "fold_constant_tensors", .run = FoldConstantTensors, .help = "computes what depends on constants alone"},
     {.name = "fold_facts", .run = FoldFacts, .help = "folds what facts about the arguments decide"},
