@@ -3,8 +3,10 @@
 #include <ATen/core/jit_type.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <unordered_set>
 
+#include "jit/definitions/definition.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/ir/symbols.h"
 
@@ -13,9 +15,13 @@ namespace {
 
 bool IsExact(const ValueFacts& facts) { return facts.is_tensor() && facts.order.is_exact(); }
 
+const Symbol kIsContiguous = Symbol::fromQualString("aten::is_contiguous");
+
+enum class Searched : uint8_t { kDimensionsOfOne, kAllDimensions };
+
 class StrideSearch {
  public:
-  explicit StrideSearch(const ValueFactTable& facts) : facts_(facts) {}
+  StrideSearch(const ValueFactTable& facts, Searched searched) : facts_(facts), searched_(searched) {}
 
   bool MayShow(const Value& value) {
     if (!seen_.insert(&value).second) return false;
@@ -26,7 +32,15 @@ class StrideSearch {
   bool MayShow(const Node& user) {
     if (user.kind() == sym::kListConstruct) return MayShow(*user.output());
     if (user.op() == nullptr || user.kind() == c10::aten::stride) return true;
+    if (searched_ == Searched::kAllDimensions && DependsOnOrder(user)) return true;
     return std::ranges::any_of(user.outputs(), [&](const Value* output) { return MayShowIn(*output); });
+  }
+
+  bool DependsOnOrder(const Node& user) const {
+    const OperatorDefinition& definition = DefinitionOf(user.kind());
+    const bool raises = definition.only_views && !facts_.Of(*user.input(0)).order.is_known();
+    const bool is_unknown = definition.kind == OperatorClass::kOther;
+    return raises || is_unknown || definition.looks_at_storage || user.kind() == kIsContiguous || EffectsOf(user).any();
   }
 
   bool MayShowIn(const Value& output) {
@@ -40,11 +54,18 @@ class StrideSearch {
   }
 
   const ValueFactTable& facts_;
+  const Searched searched_;
   std::unordered_set<const Value*> seen_;
 };
 
 }  // namespace
 
-bool StridesMayShow(const Value& value, const ValueFactTable& facts) { return StrideSearch(facts).MayShow(value); }
+bool StridesMayShow(const Value& value, const ValueFactTable& facts) {
+  return StrideSearch(facts, Searched::kDimensionsOfOne).MayShow(value);
+}
+
+bool OrderMayShow(const Value& value, const ValueFactTable& facts) {
+  return StrideSearch(facts, Searched::kAllDimensions).MayShow(value);
+}
 
 }  // namespace hearth

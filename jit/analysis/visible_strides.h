@@ -1,5 +1,5 @@
-// Whether anybody can tell which strides a tensor has in dimensions of size 1. Nothing that an operator computes
-// depends on these, but what it gives may have them in turn, and answers and FrameStates show them.
+// Whether anybody can tell which strides a tensor has, in dimensions of size 1 or in all. Nothing that an operator
+// computes depends on these, but what it gives may have them in turn, and answers and FrameStates show them.
 #pragma once
 
 #include "jit/analysis/value_fact_table.h"
@@ -11,5 +11,9 @@ namespace hearth {
 // show in what leaves the graph, or where somebody asks for them. Follows all that is made of it up to results whose
 // order is exact whatever these strides are.
 bool StridesMayShow(const Value& value, const ValueFactTable& facts);
+
+// The same of the strides in all dimensions of `value`, of whose order nothing is known: also operators that raise for
+// some orders show them, and such as draw random numbers or write.
+bool OrderMayShow(const Value& value, const ValueFactTable& facts);
 
 }  // namespace hearth

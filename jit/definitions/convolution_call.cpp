@@ -29,7 +29,7 @@ std::optional<std::vector<int64_t>> SettingOf(const Value& value, size_t count, 
 // Of `spatial` dimensions beside batch and channels, for which `symbol` is called.
 std::optional<ConvolutionCall> CallOf(const Node& node, Symbol symbol, size_t spatial) {
   if (node.op() == nullptr || !node.op()->schema().overload_name().empty()) return {};
-  const bool general = node.kind() == c10::aten::_convolution;
+  const bool general = node.kind() == c10::aten::_convolution || node.kind() == c10::aten::convolution;
   if (!general && node.kind() != symbol) return {};
   if (general) {
     const c10::IValue* transposed = ConstantOf(*node.input(6));

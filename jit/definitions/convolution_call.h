@@ -16,10 +16,10 @@ struct ConvolutionCall {
   std::vector<int64_t> padding, stride, dilation;  // two of each
   int64_t groups = 1;
 
-  // What aten::conv2d or a _convolution of images that is not transposed is told beside its input. Null if the node
+  // What aten::conv2d or a convolution of images that is not transposed is told beside its input. Null if the node
   // calls none, if its weight or a setting is no constant, or if LibTorch would not accept them.
   static std::optional<ConvolutionCall> Of(const Node& node);
-  // Of aten::conv1d or a _convolution of sequences, [batch, channels, length]: the same convolution of images of one
+  // Of aten::conv1d or a convolution of sequences, [batch, channels, length]: the same convolution of images of one
   // row. The weight is a view of the node's.
   static std::optional<ConvolutionCall> OfSequences(const Node& node);
 };

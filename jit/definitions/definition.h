@@ -129,6 +129,7 @@ struct OperatorDefinition {
   bool records_gradients = false;  // switches the recording on, or uses it
   bool looks_at_storage = false;   // where in its storage a tensor begins
   bool hides_aliases = false;      // a result may be an operand or a view of one
+  bool only_views = false;         // raises where the strides of its operand allow no view in other sizes
   Raises raises = Raises::kPerhaps;
 
   // ---- While compiling ----

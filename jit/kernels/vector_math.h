@@ -1,8 +1,8 @@
 // Functions of sixteen floats at a time, for loops between HEARTH_AVX512_BEGIN and HEARTH_AVX512_END. They are what
 // ATen's functions of the same names give, NaN and infinities included, within 4 ulp, but that sigmoid and silu are 0
-// below -87, where ATen's are at most 2e-36 away from it. The algorithms are those of generated code
-// (fuser/llvm/math_*.cpp); quotients are products with a reciprocal that one step of Newton's has made exact to the
-// last bit or two.
+// below -87, where ATen's are at most 2e-36 away from it, and that GELU's errors are relative to its argument. But for
+// GELU's, the algorithms are those of generated code (fuser/llvm/math_*.cpp); quotients are products with a reciprocal
+// that one step of Newton's has made exact to the last bit or two.
 #pragma once
 
 #include <immintrin.h>
@@ -11,7 +11,6 @@
 #include <limits>
 
 #include "jit/kernels/target.h"
-#include "jit/support/erf_polynomials.h"
 #include "jit/support/math_polynomials.h"
 
 namespace hearth::kernels {
@@ -87,32 +86,27 @@ HEARTH_VECTOR_FUNCTION Tanh(__m512 x) {
   return _mm512_mask_mov_ps(WithSignOf(large, x), _mm512_cmp_ps_mask(magnitude, Number(0.625), _CMP_LT_OQ), small);
 }
 
-HEARTH_VECTOR_FUNCTION Erf(__m512 x) {
-  const __m512 small = _mm512_fmadd_ps(Polynomial(_mm512_mul_ps(x, x), polynomials::kErfSmall32), x, x);
-  // erf(4) rounds to 1.
-  const __m512 t = AtMost(_mm512_abs_ps(x), 4);
-  constexpr auto& a = polynomials::kErfLarge32;
-  __m512 sum = _mm512_fmadd_ps(_mm512_fmadd_ps(t, Number(a[0]), Number(a[1])), _mm512_mul_ps(t, t),
-                               _mm512_fmadd_ps(t, Number(a[2]), Number(a[3])));
-  for (size_t i = 4; i < sizeof(a) / sizeof(a[0]); ++i) sum = _mm512_fmadd_ps(sum, t, Number(a[i]));
-  sum = _mm512_fmsub_ps(sum, t, t);
-  const __m512 large = WithSignOf(_mm512_sub_ps(Number(1), ExpWithin(sum)), x);
-  return _mm512_mask_mov_ps(small, _mm512_cmp_ps_mask(Number(polynomials::kErfSplit32), t, _CMP_LT_OQ), large);
+// x (1 - tail(x)) where x >= 0, else x tail(-x), for a tail that is a table of polynomials (math_polynomials.h).
+HEARTH_VECTOR_FUNCTION TimesTail(__m512 x, const float (&tail)[6][16]) {
+  // The tail is 0 in the middle of the last piece, so that infinities are what ATen's formulas make of them.
+  const __m512 place = AtMost(_mm512_mul_ps(_mm512_abs_ps(x), Number(8.0 / 3)), 15);
+  const __m512 shifted = _mm512_add_ps(place, Number(kRoundingShift));
+  const __m512 r = _mm512_sub_ps(place, _mm512_sub_ps(shifted, Number(kRoundingShift)));
+  // Only an index's last four bits count: the piece's number.
+  const __m512i piece = _mm512_castps_si512(shifted);
+  __m512 sum = _mm512_permutexvar_ps(piece, _mm512_load_ps(tail[5]));
+#pragma GCC unroll 5
+  for (int power = 4; power >= 0; --power)
+    sum = _mm512_fmadd_ps(sum, r, _mm512_permutexvar_ps(piece, _mm512_load_ps(tail[power])));
+  const __mmask16 is_positive = _mm512_cmp_ps_mask(x, Number(0), _CMP_NLT_UQ);
+  return _mm512_mul_ps(x, _mm512_mask_sub_ps(sum, is_positive, Number(1), sum));
 }
 
 // x / 2 (1 + erf(x / sqrt(2)))
-HEARTH_VECTOR_FUNCTION Gelu(__m512 x) {
-  const __m512 half = _mm512_mul_ps(x, Number(0.5));
-  return _mm512_mul_ps(half, _mm512_add_ps(Erf(_mm512_mul_ps(x, Number(0.70710678118654752))), Number(1)));
-}
+HEARTH_VECTOR_FUNCTION Gelu(__m512 x) { return TimesTail(x, polynomials::kGeluTail32); }
 
 // x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
-HEARTH_VECTOR_FUNCTION GeluTanh(__m512 x) {
-  const __m512 square = _mm512_mul_ps(x, x), half = _mm512_mul_ps(x, Number(0.5));
-  const __m512 inner = _mm512_mul_ps(_mm512_mul_ps(x, Number(0.79788456080286536)),
-                                     _mm512_fmadd_ps(square, Number(0.044715), Number(1)));
-  return _mm512_mul_ps(half, _mm512_add_ps(Tanh(inner), Number(1)));
-}
+HEARTH_VECTOR_FUNCTION GeluTanh(__m512 x) { return TimesTail(x, polynomials::kGeluTanhTail32); }
 
 HEARTH_VECTOR_FUNCTION Relu(__m512 x) { return AtLeast(x, 0); }
 HEARTH_VECTOR_FUNCTION LeakyRelu(__m512 x, __m512 slope) {

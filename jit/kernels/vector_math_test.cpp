@@ -24,7 +24,6 @@ HEARTH_LOOP(Exp)
 HEARTH_LOOP(Sigmoid)
 HEARTH_LOOP(Silu)
 HEARTH_LOOP(Tanh)
-HEARTH_LOOP(Erf)
 HEARTH_LOOP(Gelu)
 HEARTH_LOOP(GeluTanh)
 HEARTH_LOOP(Relu)
@@ -47,10 +46,9 @@ const Function kFunctions[] = {
     {"sigmoid", SigmoidAll, SigmoidOf, 4},
     {"silu", SiluAll, [](double x) { return x / (1 + std::exp(-x)); }, 4},
     {"tanh", TanhAll, [](double x) { return std::tanh(x); }, 4},
-    {"erf", ErfAll, [](double x) { return std::erf(x); }, 2},
-    {"gelu", GeluAll, [](double x) { return x / 2 * (1 + std::erf(x / std::sqrt(2.0))); }, 4},
+    {"gelu", GeluAll, [](double x) { return x / 2 * (1 + std::erf(x / std::sqrt(2.0))); }, 2},
     {"gelu_tanh", GeluTanhAll,
-     [](double x) { return x / 2 * (1 + std::tanh(0.79788456080286536 * (x + 0.044715 * x * x * x))); }, 4},
+     [](double x) { return x / 2 * (1 + std::tanh(0.79788456080286536 * (x + 0.044715 * x * x * x))); }, 2},
     {"relu", ReluAll, [](double x) { return x < 0 ? 0 : x; }, 0},
     {"hardsigmoid", HardSigmoidAll, [](double x) { return std::min(std::max(x + 3, 0.0), 6.0) / 6; }, 2},
     {"hardswish", HardSwishAll, [](double x) { return x * std::min(std::max(x + 3, 0.0), 6.0) / 6; }, 4},

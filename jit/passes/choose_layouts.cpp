@@ -14,6 +14,7 @@
 
 #include "jit/analysis/private_memory.h"
 #include "jit/analysis/value_fact_table.h"
+#include "jit/analysis/visible_strides.h"
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/convolution_call.h"
 #include "jit/definitions/node_effects.h"
@@ -117,8 +118,13 @@ class LayoutPlanner {
     const ValueFacts& images = FactsOf(*node->input(0));
     const bool suits = images.is_tensor() && images.plain && images.rank() == 4u &&
                        images.dtype == call->weight.scalar_type() && images.device == call->weight.device();
-    if (!suits || !facts_.Of(*node->output()).order.is_known() || memory_.IsShared(*node->output())) return false;
-    if (IsSmallProduct(*call, images)) return false;
+    if (!suits || memory_.IsShared(*node->output()) || IsSmallProduct(*call, images)) return false;
+    if (!facts_.Of(*node->output()).order.is_known()) {
+      // Then it may have any order, if nobody can tell.
+      if (OrderMayShow(*node->output(), facts_)) return false;
+      changes_.convolutions.push_back(node);
+      return true;
+    }
     ValueFacts weight = facts_.Of(*node->input(1));
     weight.order = StrideOrder::ChannelsLast(true);
     weight.suggested_format = kChannelsLast;

@@ -32,7 +32,7 @@ bool IsLayer(const Node& node) {
       kind == c10::aten::conv3d) {
     return true;
   }
-  if (node.kind() != c10::aten::_convolution) return false;
+  if (node.kind() != c10::aten::_convolution && node.kind() != c10::aten::convolution) return false;
   const c10::IValue* transposed = ConstantOf(*node.input(6));
   return transposed != nullptr && transposed->isBool() && !transposed->toBool();
 }

@@ -15,6 +15,7 @@
 #include "jit/passes/decompose_einsum.h"
 #include "jit/passes/direct_products.h"
 #include "jit/passes/early_guards.h"
+#include "jit/passes/explicit_padding.h"
 #include "jit/passes/fill_numbers.h"
 #include "jit/passes/fold_batch_norms.h"
 #include "jit/passes/fold_constant_tensors.h"
@@ -84,6 +85,7 @@ inline constexpr Pass kPasses[] = {
      .help = "moves guards up to where what they check is known",
      .preserves = AnalysisSet::AllButOrder()},
     {.name = "fill_numbers", .run = FillNumbers, .help = "copies of a tensor of one number become fills"},
+    {.name = "explicit_padding", .run = MakePaddingExplicit, .help = "paddings of convolutions become numbers"},
     {.name = "fold_batch_norms", .run = FoldBatchNorms, .help = "folds batch norms into the layer before them"},
     {.name = "fold_constant_tensors", .run = FoldConstantTensors, .help = "computes what depends on constants alone"},
     {.name = "fold_facts", .run = FoldFacts, .help = "folds what facts about the arguments decide"},

@@ -61,6 +61,7 @@ void OptimizePlan(Compilation& plan) {
   if (plan.claims() != nullptr && run("specialize_profile")) run("fold_facts");
   // Not before: a profile knows values by their ids.
   run("canonical_order");
+  if (run("explicit_padding")) run("fold_facts");
   // Rounds of an unrolled loop have FrameStates of their own, but where the loop has none any more.
   run("private_writes");
   // An inner loop's trip count may be known once the outer one's rounds are, a list's length once it is made in one go.

@@ -1,6 +1,6 @@
 // erf of float32 as N. Juffa computes it ("Efficient faithfully-rounded implementation of error function erff()", Stack
 // Overflow 35148198): up to kErfSplit in size, x + x P(x^2) with P of kErfSmall; beyond, 1 - exp(Q(t)), t = |x| up to
-// 4, where Q is made of kErfLarge (fuser/llvm/math_erf.cpp, kernels/vector_math.h).
+// 4, where Q is made of kErfLarge (fuser/llvm/math_erf.cpp).
 #pragma once
 
 namespace hearth::polynomials {

@@ -88,6 +88,16 @@ POLYNOMIALS = [
      mpf(-1), mpf(24) / 32, {"32": 11, "64": 24}),
 ]
 
+# Functions of t >= 0 that fall to zero, as a polynomial for each piece of the line, in r = PIECES_PER_UNIT t - i, where
+# i is the piece: 0 to 15, t rounded.
+PIECES_PER_UNIT, TABLE_PIECES, TABLE_DEGREE = mpf(8) / 3, 16, 5
+TABLES = [
+    ("GeluTail", "(1 - erf(t / sqrt(2))) / 2; kGeluTail32[k][i] is the coefficient of r^k, where 8 / 3 t = i + r, |r| <= 1/2",
+     lambda t: mpmath.erfc(t / ROOT) / 2),
+    ("GeluTanhTail", "(1 - tanh(sqrt(2 / pi) (t + 0.044715 t^3))) / 2, likewise",
+     lambda t: 1 / (1 + mpmath.exp(2 * mpmath.sqrt(2 / mpmath.pi) * (t + mpf("0.044715") * t**3)))),
+]
+
 print("""// The polynomials that generated code (fuser/llvm/math_*.cpp) and kernels (kernels/vector_math.h) evaluate, the constant
 // coefficient first; 32 is for f32, 64 for f64. Made by math_polynomials.py, which says how; "error" is the polynomial's
 // alone, relative to the function.
@@ -105,4 +115,14 @@ for name, comment, function, weight, low, high, degrees in POLYNOMIALS:
         for coefficient in coefficients:
             print(f"    {mpmath.nstr(coefficient, digits, min_fixed=0, max_fixed=0)},")
         print("};")
+for name, comment, function in TABLES:
+    pieces = [interpolate(lambda r: function((piece + r) / PIECES_PER_UNIT), mpf(-1) / 2, mpf(1) / 2, TABLE_DEGREE)
+              for piece in range(TABLE_PIECES)]
+    # Zero where the last piece ends, and everything beyond it.
+    pieces[-1][0] = mpf(0)
+    print(f"// {comment}")
+    print(f"alignas(64) inline constexpr float k{name}32[][{TABLE_PIECES}] = {{")
+    for power in range(TABLE_DEGREE + 1):
+        print("    {" + ", ".join(f"{mpmath.nstr(mpmath.chop(piece[power], 1e-30), 9, min_fixed=0, max_fixed=0)}f" for piece in pieces) + "},")
+    print("};")
 print("\n}  // namespace hearth::polynomials")
