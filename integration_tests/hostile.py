@@ -26,6 +26,10 @@ class Hostile(nn.Module):
     def total(self, numbers: List[int]) -> int:
         return len(numbers)
 
+    @torch.jit.export
+    def lists(self, d: Dict[str, List[int]]) -> Dict[str, List[int]]:
+        return d
+
 
 class OfInts(nn.Module):
     def forward(self, d: Dict[int, Tensor]) -> int:
@@ -69,10 +73,11 @@ def models():
     """A repository for conftest.hearthd."""
     made = {"hostile": Hostile(), "of_ints": OfInts(), "large": Large(), "zeros": Zeros(), "repeated": Repeated(),
             "doubled": Doubled(), "forger": Forger(), "identity": server_models.Identity()}  # fmt: skip
-    return {name: server_models.scripted(model) for name, model in made.items()}
+    return {
+name: server_models.scripted(model) for name, model in made.items()
+}
 
-
-# c10::Dict puts a number where its product with this has its first bits.
+#c10::Dict puts a number where its product with this has its first bits.
 FACTOR = 11400714819323198485
 COLLIDING = [n - (1 << 64) if n >= 1 << 63 else n
              for n in (pow(FACTOR, -1, 1 << 64) * i % (1 << 64) for i in range(1, 65))]  # fmt: skip

@@ -13,6 +13,7 @@
 #include "wire/conversion_check.h"
 #include "wire/dtypes.h"
 #include "wire/value_from_message.h"
+#include "wire/value_path.h"
 
 namespace hearth {
 namespace {
@@ -23,7 +24,7 @@ class Writer {
  public:
   explicit Writer(std::vector<at::Tensor>& payloads) : payloads_(payloads) {}
 
-  absl::Status Write(const IValue& value, const std::string& path, int depth, v1::Value& out) {
+  absl::Status Write(const IValue& value, const ValuePath& path, int depth, v1::Value& out) {
     if (depth > ValueReader::kDeepestValue) {
       return Wrong(path, "is nested deeper than ", ValueReader::kDeepestValue, " levels");
     }
@@ -59,7 +60,7 @@ class Writer {
       const auto& holder = *value.toEnumHolder();
       out.mutable_enum_value()->set_type(holder.qualifiedClassName());
       out.mutable_enum_value()->set_name(holder.name());
-      return Write(holder.value(), path + ".value", depth + 1, *out.mutable_enum_value()->mutable_value());
+      return Write(holder.value(), path.Field("value"), depth + 1, *out.mutable_enum_value()->mutable_value());
     } else if (value.isObject()) {
       return WriteObject(value.toObjectRef(), path, depth, *out.mutable_object());
     } else {
@@ -71,11 +72,11 @@ class Writer {
 
  private:
   template <typename... Words>
-  static absl::Status Wrong(const std::string& path, const Words&... words) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": ", words...));
+  static absl::Status Wrong(const ValuePath& path, const Words&... words) {
+    return absl::InvalidArgumentError(absl::StrCat(path.Text(), ": ", words...));
   }
 
-  absl::Status WriteTensor(const at::Tensor& tensor, const std::string& path, v1::Value& out) {
+  absl::Status WriteTensor(const at::Tensor& tensor, const ValuePath& path, v1::Value& out) {
     if (!tensor.defined()) {
       out.mutable_none();
       return absl::OkStatus();
@@ -92,47 +93,45 @@ class Writer {
     return absl::OkStatus();
   }
 
-  absl::Status WriteList(const c10::List<IValue>& list, const std::string& path, int depth, v1::List& out) {
+  absl::Status WriteList(const c10::List<IValue>& list, const ValuePath& path, int depth, v1::List& out) {
     out.set_element_type(list.elementType()->annotation_str());
     for (size_t i = 0; i < list.size(); ++i) {
-      const absl::Status status = Write(list.get(i), absl::StrCat(path, "[", i, "]"), depth + 1, *out.add_items());
+      const absl::Status status = Write(list.get(i), path.Item(static_cast<int64_t>(i)), depth + 1, *out.add_items());
       if (!status.ok()) return status;
     }
     return absl::OkStatus();
   }
 
-  absl::Status WriteTuple(const c10::ivalue::Tuple& tuple, const std::string& path, int depth, v1::Tuple& out) {
+  absl::Status WriteTuple(const c10::ivalue::Tuple& tuple, const ValuePath& path, int depth, v1::Tuple& out) {
     const auto type = tuple.type();
     const bool named = type->schema() != nullptr;
     if (named && type->name().has_value()) out.set_type(type->name()->qualifiedName());
     for (size_t i = 0; i < tuple.elements().size(); ++i) {
-      std::string step = absl::StrCat("[", i, "]");
-      if (named) {
-        out.add_field_names(type->schema()->arguments()[i].name());
-        step = absl::StrCat(".", type->schema()->arguments()[i].name());
-      }
-      const absl::Status status = Write(tuple.elements()[i], path + step, depth + 1, *out.add_items());
+      if (named) out.add_field_names(type->schema()->arguments()[i].name());
+      const ValuePath part =
+          named ? path.Field(type->schema()->arguments()[i].name()) : path.Item(static_cast<int64_t>(i));
+      const absl::Status status = Write(tuple.elements()[i], part, depth + 1, *out.add_items());
       if (!status.ok()) return status;
     }
     return absl::OkStatus();
   }
 
-  absl::Status WriteDict(const c10::impl::GenericDict& dict, const std::string& path, int depth, v1::Dict& out) {
+  absl::Status WriteDict(const c10::impl::GenericDict& dict, const ValuePath& path, int depth, v1::Dict& out) {
     out.set_key_type(dict.keyType()->annotation_str());
     out.set_value_type(dict.valueType()->annotation_str());
     for (const auto& entry : dict) {
       v1::Dict::Entry& written = *out.add_entries();
-      absl::Status status = Write(entry.key(), path + ".key", depth + 1, *written.mutable_key());
+      absl::Status status = Write(entry.key(), path.Field("key"), depth + 1, *written.mutable_key());
       if (!status.ok()) return status;
-      std::string step = absl::StrCat("[", out.entries_size() - 1, "]");
-      if (entry.key().isString()) step = absl::StrCat("['", entry.key().toStringRef(), "']");
-      status = Write(entry.value(), path + step, depth + 1, *written.mutable_value());
+      const ValuePath part =
+          entry.key().isString() ? path.Key(entry.key().toStringRef()) : path.Item(out.entries_size() - 1);
+      status = Write(entry.value(), part, depth + 1, *written.mutable_value());
       if (!status.ok()) return status;
     }
     return absl::OkStatus();
   }
 
-  absl::Status WriteObject(const c10::ivalue::Object& object, const std::string& path, int depth, v1::Object& out) {
+  absl::Status WriteObject(const c10::ivalue::Object& object, const ValuePath& path, int depth, v1::Object& out) {
     const auto type = object.type();
     if (type->is_module() || type->numAttributes() != object.slots().size() ||
         type->name()->qualifiedName().starts_with("__torch__.torch.classes")) {
@@ -142,8 +141,7 @@ class Writer {
     for (size_t i = 0; i < object.slots().size(); ++i) {
       v1::Object::Field& field = *out.add_fields();
       field.set_name(type->getAttributeName(i));
-      const absl::Status status =
-          Write(object.getSlot(i), absl::StrCat(path, ".", field.name()), depth + 1, *field.mutable_value());
+      const absl::Status status = Write(object.getSlot(i), path.Field(field.name()), depth + 1, *field.mutable_value());
       if (!status.ok()) return status;
     }
     return absl::OkStatus();
@@ -157,7 +155,7 @@ class Writer {
 
 absl::Status ValueToMessage(const IValue& value, const std::string& name, v1::Value& message,
                             std::vector<at::Tensor>& payloads) {
-  return Writer(payloads).Write(value, name, 0, message);
+  return Writer(payloads).Write(value, ValuePath(name), 0, message);
 }
 
 }  // namespace hearth

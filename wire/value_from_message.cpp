@@ -15,6 +15,7 @@
 #include "wire/bounded_dict.h"
 #include "wire/conversion_check.h"
 #include "wire/dtypes.h"
+#include "wire/value_path.h"
 
 namespace hearth {
 namespace {
@@ -64,15 +65,15 @@ const google::protobuf::RepeatedPtrField<v1::Value>* ItemsOf(const v1::Value& me
   return nullptr;
 }
 
-// A key as it stands in a path: ['name'] or [3].
-std::string KeyText(const v1::Value& key) {
+// The place of the value that a dict has for the key.
+ValuePath PathOfKey(const ValuePath& dict, const v1::Value& key) {
   switch (key.kind_case()) {
     case Kind::kStrValue:
-      return absl::StrCat("['", key.str_value(), "']");
+      return dict.Key(key.str_value());
     case Kind::kIntValue:
-      return absl::StrCat("[", key.int_value(), "]");
+      return dict.Item(key.int_value());
     default:
-      return absl::StrCat("[", KindName(key), "]");
+      return dict.KeyOfKind(KindName(key));
   }
 }
 
@@ -104,8 +105,8 @@ std::optional<c10::Device> ParseDevice(const std::string& text) {
 // One value of the message, with its place in it. What is there is told apart by the type that is wanted.
 class ValueReader::Visit {
  public:
-  Visit(ValueReader& reader, const v1::Value& message, std::string path, int depth)
-      : reader_(reader), message_(message), path_(std::move(path)), depth_(depth) {}
+  Visit(ValueReader& reader, const v1::Value& message, const ValuePath& path, int depth)
+      : reader_(reader), message_(message), path_(path), depth_(depth) {}
 
   absl::StatusOr<IValue> As(const c10::TypePtr& type) const {
     if (absl::Status status = CheckBounds(); !status.ok()) return status;
@@ -194,7 +195,8 @@ class ValueReader::Visit {
         if (leniency == Leniency::kLenient) return FieldsAsDict();
         break;
       case Kind::kEnumValue:
-        if (leniency == Leniency::kLenient) return Part(message_.enum_value().value(), ".value").Inferred(leniency);
+        if (leniency == Leniency::kLenient)
+          return Part(message_.enum_value().value(), path_.Field("value")).Inferred(leniency);
         break;
       case Kind::KIND_NOT_SET:
         return Wrong("is a value without a kind");
@@ -205,7 +207,7 @@ class ValueReader::Visit {
  private:
   template <typename... Words>
   absl::Status Wrong(const Words&... words) const {
-    return absl::InvalidArgumentError(absl::StrCat(path_, ": ", words...));
+    return absl::InvalidArgumentError(absl::StrCat(path_.Text(), ": ", words...));
   }
 
   absl::Status Mismatch(const c10::Type& type) const {
@@ -219,8 +221,8 @@ class ValueReader::Visit {
     return absl::OkStatus();
   }
 
-  Visit Part(const v1::Value& message, const std::string& step) const {
-    return Visit(reader_, message, path_ + step, depth_ + 1);
+  Visit Part(const v1::Value& message, const ValuePath& path) const {
+    return Visit(reader_, message, path, depth_ + 1);
   }
 
   // The same value, wanted as a part of the type.
@@ -322,7 +324,7 @@ class ValueReader::Visit {
     c10::impl::GenericList list(type.getElementType());
     list.reserve(items->size());
     for (int i = 0; i < items->size(); ++i) {
-      auto item = Part((*items)[i], absl::StrCat("[", i, "]")).As(type.getElementType());
+      auto item = Part((*items)[i], path_.Item(i)).As(type.getElementType());
       if (!item.ok()) return item;
       list.push_back(*std::move(item));
     }
@@ -339,9 +341,9 @@ class ValueReader::Visit {
     if (absl::Status status = CheckFieldNames(*type); !status.ok()) return status;
     std::vector<IValue> elements;
     for (int i = 0; i < expected; ++i) {
-      const std::string step = type->schema() != nullptr ? absl::StrCat(".", type->schema()->arguments()[i].name())
-                                                         : absl::StrCat("[", i, "]");
-      auto element = Part((*items)[i], step).As(type->elements()[i]);
+      const ValuePath path =
+          type->schema() != nullptr ? path_.Field(type->schema()->arguments()[i].name()) : path_.Item(i);
+      auto element = Part((*items)[i], path).As(type->elements()[i]);
       if (!element.ok()) return element;
       elements.push_back(*std::move(element));
     }
@@ -370,9 +372,9 @@ class ValueReader::Visit {
     if (!message_.has_dict()) return Mismatch(type);
     BoundedDict dict(type.getKeyType(), type.getValueType(), message_.dict().entries_size());
     for (const v1::Dict::Entry& entry : message_.dict().entries()) {
-      auto key = Part(entry.key(), ".key").As(type.getKeyType());
+      auto key = Part(entry.key(), path_.Field("key")).As(type.getKeyType());
       if (!key.ok()) return key;
-      auto value = Part(entry.value(), KeyText(entry.key())).As(type.getValueType());
+      auto value = Part(entry.value(), PathOfKey(path_, entry.key())).As(type.getValueType());
       if (!value.ok()) return value;
       if (absl::Status status = dict.Insert(*std::move(key), *std::move(value)); !status.ok()) {
         return Wrong(status.message());
@@ -392,7 +394,7 @@ class ValueReader::Visit {
       const std::optional<size_t> slot = type->findAttributeSlot(field.name());
       if (!slot.has_value()) return Wrong(type->annotation_str(), " has no attribute '", field.name(), "'");
       if (slots[*slot].has_value()) return Wrong("has the attribute '", field.name(), "' twice");
-      auto value = Part(field.value(), absl::StrCat(".", field.name())).As(type->getAttribute(*slot));
+      auto value = Part(field.value(), path_.Field(field.name())).As(type->getAttribute(*slot));
       if (!value.ok()) return value;
       slots[*slot] = *std::move(value);
     }
@@ -413,7 +415,7 @@ class ValueReader::Visit {
     for (const auto& [name, value] : type->enumNamesValues()) {
       if (name != given.name()) continue;
       if (given.has_value()) {
-        auto given_value = Part(given.value(), ".value").As(type->getValueType());
+        auto given_value = Part(given.value(), path_.Field("value")).As(type->getValueType());
         if (!given_value.ok()) return given_value;
         if (*given_value != value) {
           return Wrong("has another value than ", type->annotation_str(), ".", name, " has");
@@ -454,7 +456,7 @@ class ValueReader::Visit {
     std::vector<IValue> values;
     values.reserve(items.size());
     for (int i = 0; i < items.size(); ++i) {
-      auto value = Part(items[i], absl::StrCat("[", i, "]")).Inferred(leniency);
+      auto value = Part(items[i], path_.Item(i)).Inferred(leniency);
       if (!value.ok()) return value.status();
       values.push_back(*std::move(value));
     }
@@ -490,9 +492,9 @@ class ValueReader::Visit {
   absl::StatusOr<IValue> InferredDict(Leniency leniency) const {
     std::vector<IValue> keys, values;
     for (const v1::Dict::Entry& entry : message_.dict().entries()) {
-      auto key = Part(entry.key(), ".key").Inferred(leniency);
+      auto key = Part(entry.key(), path_.Field("key")).Inferred(leniency);
       if (!key.ok()) return key;
-      auto value = Part(entry.value(), KeyText(entry.key())).Inferred(leniency);
+      auto value = Part(entry.value(), PathOfKey(path_, entry.key())).Inferred(leniency);
       if (!value.ok()) return value;
       keys.push_back(*std::move(key));
       values.push_back(*std::move(value));
@@ -515,7 +517,7 @@ class ValueReader::Visit {
   absl::StatusOr<IValue> FieldsAsDict() const {
     BoundedDict dict(c10::StringType::get(), c10::AnyType::get(), message_.object().fields_size());
     for (const v1::Object::Field& field : message_.object().fields()) {
-      auto value = Part(field.value(), absl::StrCat(".", field.name())).Inferred(Leniency::kLenient);
+      auto value = Part(field.value(), path_.Field(field.name())).Inferred(Leniency::kLenient);
       if (!value.ok()) return value;
       if (absl::Status status = dict.Insert(field.name(), *std::move(value)); !status.ok()) {
         return Wrong(status.message());
@@ -526,13 +528,13 @@ class ValueReader::Visit {
 
   ValueReader& reader_;
   const v1::Value& message_;
-  const std::string path_;
+  const ValuePath path_;
   const int depth_;
 };
 
 absl::StatusOr<IValue> ValueReader::Read(const v1::Value& message, const c10::TypePtr& type,
                                          const std::string& name) try {
-  return Visit(*this, message, name, 0).As(type);
+  return Visit(*this, message, ValuePath(name), 0).As(type);
 } catch (const std::bad_alloc&) {
   throw;
 } catch (const ConversionEnded&) {
@@ -543,7 +545,7 @@ absl::StatusOr<IValue> ValueReader::Read(const v1::Value& message, const c10::Ty
 }
 
 absl::StatusOr<IValue> ValueReader::ReadWithoutSchema(const v1::Value& message, const std::string& name) try {
-  return Visit(*this, message, name, 0).Inferred(Visit::Leniency::kLenient);
+  return Visit(*this, message, ValuePath(name), 0).Inferred(Visit::Leniency::kLenient);
 } catch (const std::bad_alloc&) {
   throw;
 } catch (const ConversionEnded&) {

@@ -236,6 +236,20 @@ TEST(MessageFromValue, WhatHasNoFormIsRefusedByItsPlace) {
   EXPECT_THAT(error(at::ones(2).to_sparse()), HasSubstr("the result[1]: is a tensor of SparseCPUFloatType"));
   EXPECT_THAT(error(at::quantize_per_tensor(at::ones(2), 0.5, 0, at::kQInt8)), HasSubstr("the result[1]"));
   EXPECT_THAT(error("\xc3\x28"), HasSubstr("not UTF-8"));
+  c10::Dict<std::string, at::Tensor> dict;
+  dict.insert("k", at::ones(2).to_sparse());
+  EXPECT_THAT(error(dict), HasSubstr("the result[1]['k']: is a tensor"));
+}
+
+TEST(ValueFromMessage, AnErrorSaysWhereInTheValueItIs) {
+  const auto of_key = [](const std::string& key) {
+    return "dict { entries { key {" + key + "} value { list { items { int_value: 1 } items { none {} } } } } }";
+  };
+  EXPECT_EQ(Error(of_key("str_value: 'k'"), "Dict(str, int[])"), "x['k'][1]: expected int, got None");
+  EXPECT_EQ(Error(of_key("int_value: -3"), "Dict(int, int[])"), "x[-3][1]: expected int, got None");
+  EXPECT_EQ(Error(of_key("float_value: 1"), "Dict(float, int[])"), "x[float][1]: expected int, got None");
+  EXPECT_EQ(Error("list { items {" + of_key("int_value: 1") + "} }", "Dict(str, int[])[]"),
+            "x[0].key: expected str, got int");
 }
 
 // Says after so many questions that the conversion is not wanted.

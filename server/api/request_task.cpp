@@ -83,7 +83,7 @@ absl::Status RequestTask::InflateMessage() {
 absl::Status RequestTask::CheckWanted(const char* when) {
   {
     std::lock_guard lock(mutex_);
-    if (cancelled_) return absl::CancelledError("the request was cancelled");
+    if (cancelled_) return absl::CancelledError(absl::StrCat("the request was cancelled ", when));
   }
   if (!deadline_ || *deadline_ > Clock::now()) return absl::OkStatus();
   return absl::DeadlineExceededError(absl::StrCat("the request's deadline had passed ", when));

@@ -53,9 +53,8 @@ struct Servable {
   std::shared_ptr<ModelStatistics> statistics;
   std::shared_ptr<ObservedCalls> observed;
   uint64_t weight_bytes = 0;
-  // Runs since the last one that was not short; see Dispatcher.
+  // How far runs are trusted to be short (server/scheduling/trust.h), and requests to be quick with their answers.
   mutable std::atomic<int> short_runs{0};
-  // Requests that were quick with their answers, less what slow ones cost; likewise.
   mutable std::atomic<int> quick_requests{0};
 };
 

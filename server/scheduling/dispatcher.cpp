@@ -5,52 +5,32 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/scheduling/trust.h"
 
 namespace hearth::server {
 namespace {
 
-// A run this short is not worth another thread, once so many in a row have been.
-constexpr std::chrono::microseconds kShortRun{50};
-constexpr int kShortRunsInARow = 16;
+using Clock = std::chrono::steady_clock;
+
 constexpr size_t kSmallRequest = 64 << 10;
-// A request whose run and answer take so little is quicker done than handed over. A model keeps a thread that others
-// wait for as long as seven of eight are; one that takes a hundred times as long is enough to lose it.
-constexpr std::chrono::microseconds kQuickRequest{30};
-constexpr std::chrono::microseconds kSlowRequest{3000};
-constexpr int kEnoughQuickRequests = 16;
-constexpr int kMostQuickRequests = 32;
-constexpr int kCostOfOneThatIsNot = 8;
+// A run this short is not worth another thread. Longer ones are borne for a while where other threads go on.
+constexpr QuickTimes kRunTimes{.quick = std::chrono::microseconds(50), .slow = std::chrono::milliseconds(20)};
+// A request whose run and answer take so little is quicker done than handed over, on a thread that others wait for.
+constexpr QuickTimes kRequestTimes{.quick = std::chrono::microseconds(30), .slow = std::chrono::milliseconds(3)};
 
-void NoteRun(const Servable& servable, std::chrono::steady_clock::time_point began) {
-  const bool known = began.time_since_epoch().count() != 0;
-  const bool is_short = known && std::chrono::steady_clock::now() - began <= kShortRun;
-  std::atomic<int>& runs = servable.short_runs;
+void Note(std::atomic<int>& trust, Clock::duration time, const QuickTimes& times) {
+  const int before = trust.load(std::memory_order_relaxed);
+  const int after = TrustAfter(before, time, times);
   // Written only while it changes: a model in use does not share a cache line between all its requests.
-  if (!is_short) {
-    runs.store(0, std::memory_order_relaxed);
-  } else if (const int so_far = runs.load(std::memory_order_relaxed); so_far < kShortRunsInARow) {
-    runs.store(so_far + 1, std::memory_order_relaxed);
-  }
-}
-
-void NoteRequest(const Servable& servable, std::chrono::steady_clock::duration time) {
-  std::atomic<int>& quick = servable.quick_requests;
-  const int so_far = quick.load(std::memory_order_relaxed);
-  int now = 0;
-  if (time <= kQuickRequest) {
-    now = std::min(so_far + 1, kMostQuickRequests);
-  } else if (time < kSlowRequest) {
-    now = std::max(so_far - kCostOfOneThatIsNot, 0);
-  }
-  if (now != so_far) quick.store(now, std::memory_order_relaxed);
+  if (after != before) trust.store(after, std::memory_order_relaxed);
 }
 
 bool MayRunHere(const Servable& servable, const DispatchedCall& call) {
   if (call.bytes > kSmallRequest) return false;
   if (call.caller == CallerThread::kOneOfMany) {
-    return servable.short_runs.load(std::memory_order_relaxed) >= kShortRunsInARow;
+    return servable.short_runs.load(std::memory_order_relaxed) >= kEnoughTrust;
   }
-  return servable.quick_requests.load(std::memory_order_relaxed) >= kEnoughQuickRequests;
+  return servable.quick_requests.load(std::memory_order_relaxed) >= kEnoughTrust;
 }
 
 int64_t MaxPending(const Servable& servable, const DispatcherOptions& options) {
@@ -110,7 +90,7 @@ void Dispatcher::LongEnded() {
 
 absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Dispatch(ServablePtr servable, DispatchedCall call,
                                                                  Callback callback) {
-  if (call.deadline.has_value() && *call.deadline <= std::chrono::steady_clock::now()) {
+  if (call.deadline.has_value() && *call.deadline <= Clock::now()) {
     return absl::DeadlineExceededError("the request's deadline had passed when it arrived");
   }
   {
@@ -137,16 +117,17 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Dispatch(ServablePtr ser
   options.memory = std::move(call.memory);
   options.may_run_here = MayRunHere(*servable, call);
   options.on_start = [shared] {
-    shared->began = std::chrono::steady_clock::now();
+    shared->began = Clock::now();
     shared->servable->statistics->Began();
     if (shared->on_start) shared->on_start();
   };
   Model& model = *servable->model;
   return model.CallAsync(call.method, std::move(call.args), std::move(call.kwargs), std::move(options),
                          [this, shared = std::move(shared)](absl::StatusOr<c10::IValue> result) {
-                           NoteRun(*shared->servable, shared->began);
+                           // Of a run that began at an unknown time, at the clock's epoch, nothing good is known.
+                           Note(shared->servable->short_runs, Clock::now() - shared->began, kRunTimes);
                            shared->callback(std::move(result));
-                           NoteRequest(*shared->servable, std::chrono::steady_clock::now() - shared->began);
+                           Note(shared->servable->quick_requests, Clock::now() - shared->began, kRequestTimes);
                            // The answer is on its way: only now may a drain go on to take the server down.
                            shared->callback = nullptr;
                            shared->on_start = nullptr;

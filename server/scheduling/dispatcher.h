@@ -5,9 +5,10 @@
 // for a thread already, or as many as the server's bound are under way in all; with kUnavailable when the server is
 // draining; with kDeadlineExceeded when its deadline has passed.
 //
-// A small request of a model whose last runs were all very short is run on the calling thread, if the runtime knows
-// that it cannot take long for reasons of its own (no loops): handing it to another thread and back would cost more
-// than the run itself. Where that thread has no like, the answers must have been quick, too. Thread-safe.
+// A small request of a model whose last runs were nearly all very short (trust.h) is run on the calling thread, if the
+// runtime knows that it cannot take long for reasons of its own (no loops): handing it to another thread and back would
+// cost more than the run itself, and the other threads may be busy for long. Where that thread has no like, the answers
+// must have been quick, too. Thread-safe.
 #pragma once
 
 #include <chrono>

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "server/repository/fake_runtime.h"
+#include "server/scheduling/trust.h"
 
 namespace hearth::server {
 namespace {
@@ -181,14 +182,25 @@ TEST_F(DispatcherTest, OnlySmallRequestsOfAModelThatHasLongBeenQuickMayRunOnThei
   servable_->short_runs = 16;
   EXPECT_FALSE(allowed(1 << 20));
 
-  // One run that takes long is enough to lose it.
+  // Runs that are not short cost it.
   servable_->short_runs = 16;
   gate_.Shut();
   ASSERT_TRUE(Dispatch(dispatcher).ok());
   std::this_thread::sleep_for(std::chrono::milliseconds(1));  // how long the run takes
   gate_.Open();
   ASSERT_TRUE(Drained(dispatcher));
-  EXPECT_EQ(servable_->short_runs, 0);
+  EXPECT_LE(servable_->short_runs, 8);
+}
+
+TEST(Trust, OneThatIsNotQuickCostsSomeAndOneThatIsSlowAll) {
+  constexpr QuickTimes kTimes{.quick = std::chrono::microseconds(50), .slow = std::chrono::milliseconds(20)};
+  const auto after = [&](int trust, std::chrono::microseconds time) { return TrustAfter(trust, time, kTimes); };
+  EXPECT_EQ(after(0, std::chrono::microseconds(50)), 1);
+  EXPECT_EQ(after(kMostTrust, std::chrono::microseconds(1)), kMostTrust);
+  EXPECT_EQ(after(3, std::chrono::microseconds(51)), 0);
+  EXPECT_EQ(after(kMostTrust, std::chrono::milliseconds(20)), 0);
+  // A model that is known as quick keeps its place when a thread is put aside for once or twice.
+  EXPECT_GE(after(after(kMostTrust, std::chrono::milliseconds(19)), std::chrono::milliseconds(4)), kEnoughTrust);
 }
 
 TEST_F(DispatcherTest, AThreadThatOthersWaitForRunsModelsWhoseAnswersAreQuick) {
