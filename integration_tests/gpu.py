@@ -4,8 +4,8 @@
     python3 -m integration_tests.gpu [MODEL...]
 
 For a machine with an NVIDIA GPU and PyTorch 2.11, torchvision and transformers, nothing else of hearth's environment: the
-client is `hearth infer`. Exits 1 if an answer differs. Each model is run by `hearth run --device cuda`, asked through a daemon
-with --device cuda, and then all of them are asked at once, again and again. A model that reads its input late is
+client is `hearth infer`. Exits 1 if an answer differs. Each model is run by `hearth run --device cuda`, run again and again by
+a plan for its exact sizes, whose runs are recorded and replayed where they can be, asked through a daemon with --device cuda, and then all of them are asked at once, again and again. A model that reads its input late is
 asked by many at once, each with other numbers: memory of one's input must not go to another's before it was read.
 """
 import argparse
@@ -110,9 +110,14 @@ def main():
                 out = folder / f"{name}.pt"
                 subprocess.run([*hearth, "run", model.archive, "--inputs", model.inputs_file, "--output", out,
                                 "--device", options.device, "--operator-library", library], check=True)
+                recorded = folder / f"{name}-recorded.pt"
+                subprocess.run([*hearth, "run", model.archive, "--inputs", model.inputs_file, "--output", recorded,
+                                "--tier", "2", "--repeat", "4", "--device", options.device, "--operator-library", library],
+                               check=True, stdout=subprocess.DEVNULL)
                 served = ask_daemon(hearth, address, model, folder / name)
                 for how, found in (
                     ("run", difference(expected, to("cpu", torch.load(out, weights_only=True)), tolerance=TOLERANCE)),
+                    ("recorded", difference(expected, to("cpu", torch.load(recorded, weights_only=True)), tolerance=TOLERANCE)),
                     ("served", difference(model.served(expected), served, tolerance=TOLERANCE)),
                 ):
                     print(f"{name} {how}: {found or 'right'}", flush=True)
