@@ -142,9 +142,12 @@ def cuda_graph(made, device, threads, folder):
         for _ in range(WARM_UP_CALLS):
             module(*inputs)
     side.synchronize()
+    # Else its workspace is shared, and freed under this graph when torch.compile records one.
+    torch._C._cuda_clearCublasWorkspaces()
     graph = torch.cuda.CUDAGraph()
     with torch.inference_mode(), torch.cuda.graph(graph, stream=side):
         answer = module(*inputs)
+    torch._C._cuda_clearCublasWorkspaces()
 
     def call(*given):
         for recorded, value in zip(inputs, given):

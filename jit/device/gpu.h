@@ -1,5 +1,5 @@
-// What a GPU can do beside LibTorch's operators: work that is recorded once and asked for again, and machine code of our
-// own. It is behind interfaces because what calls CUDA is a library of its own, opened where a GPU is used (cuda/).
+// What a GPU can do beside LibTorch's operators: work that is recorded once and asked for again, and machine code of
+// our own. It is behind interfaces because what calls CUDA is a library of its own, opened where a GPU is used (cuda/).
 #pragma once
 
 #include <c10/core/Device.h>
@@ -18,8 +18,8 @@ namespace hearth {
 // recorded: what a run costs the host does not depend on how many operators it has.
 //
 // What is between Begin and End on a stream comes after what was between them before, on whatever stream: the memory of
-// the recorded work is one run's at a time. Not thread-safe: one thread at a time from Begin to End. Its end waits until
-// the GPU is through with it. All but the numbers throw c10::Error.
+// the recorded work is one run's at a time. Not thread-safe: one thread at a time from Begin to End. Its end waits
+// until the GPU is through with it. All but the numbers throw c10::Error.
 class RecordedGraph {
  public:
   virtual ~RecordedGraph() = default;
@@ -39,8 +39,8 @@ class GpuCode {
   struct Launch {
     size_t function = 0;  // of the names that were given for it
     uint32_t blocks = 1;
-    uint32_t threads = 1;       // of a block
-    uint32_t shared_bytes = 0;  // of a block's memory, beside what the function declares
+    uint32_t threads = 1;                  // of a block
+    uint32_t shared_bytes = 0;             // of a block's memory, beside what the function declares
     std::span<const uint64_t> words = {};  // its one argument, as many as it takes
   };
   // Asks the thread's current stream for it. Throws c10::Error.

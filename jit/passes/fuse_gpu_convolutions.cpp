@@ -71,7 +71,8 @@ class GpuFuser {
     const ConvolutionCall call = *ConvolutionCall::Of(*node);
     const ValueFacts& image = facts_.Of(*node->input(0));
     const bool suits = image.is_tensor() && image.plain && image.rank() == 4u && image.device && image.dtype &&
-                       image.dtype == call.weight.scalar_type() && target_.FusesConvolutions(*image.device, *image.dtype);
+                       image.dtype == call.weight.scalar_type() &&
+                       target_.FusesConvolutions(*image.device, *image.dtype);
     if (!suits || memory_.MayBeWritten(*node->input(0))) return;
     if (call.groups == 1 && (TryRelu(node, call) || TryAddition(node, call))) return;
     if (ConstantOf(*node->input(kBias))->isNone()) return;
@@ -100,7 +101,8 @@ class GpuFuser {
     if (sum == nullptr || !IsAddition(*sum)) return false;
     Node* relu = OnlyUser(*sum);
     Value* other = sum->input(sum->input(0) == node->output() ? 1 : 0);
-    if (relu == nullptr || EpilogueOf(*relu) != "relu" || !CanAdd(*other, *node->output(), *node->input(0))) return false;
+    if (relu == nullptr || EpilogueOf(*relu) != "relu" || !CanAdd(*other, *node->output(), *node->input(0)))
+      return false;
     const InsertionGuard here(&graph_, sum);
     Value* one = Constant(int64_t{1});
     Make(sum, relu, kConvolutionAddRelu, {node->input(0), node->input(1), other, one}, call, node->input(kBias));
@@ -147,10 +149,10 @@ class GpuFuser {
     if (matrix.empty()) return false;
     const InsertionGuard here(&graph_, node);
     graph_.SetCurrentRange(node->range());
-    Value* pixels = Infer(Operate(graph_, c10::aten::permute, "",
-                                  {node->input(0), Constant(std::vector<int64_t>{0, 2, 3, 1})}, node));
-    Value* layer = Infer(
-        Operate(graph_, c10::aten::linear, "", {pixels, Constant(matrix.front()), node->input(kBias)}, node));
+    Value* pixels = Infer(
+        Operate(graph_, c10::aten::permute, "", {node->input(0), Constant(std::vector<int64_t>{0, 2, 3, 1})}, node));
+    Value* layer =
+        Infer(Operate(graph_, c10::aten::linear, "", {pixels, Constant(matrix.front()), node->input(kBias)}, node));
     Value* image = Operate(graph_, c10::aten::permute, "", {layer, Constant(std::vector<int64_t>{0, 3, 1, 2})}, node);
     image->SetName(node->output()->name());
     Replace(node, image);
@@ -169,15 +171,16 @@ class GpuFuser {
     std::vector<Value*> operands(node->inputs().begin(), node->inputs().end());
     operands[kBias] = Infer(graph_.InsertConstant({}, c10::NoneType::get()));
     Value* bare = Infer(OperateLike(graph_, *node, operands));
-    // LibTorch picks one of several libraries for a depthwise convolution, and with it the order of the result: who asks
-    // for this one gets it before the addition.
+    // LibTorch picks one of several libraries for a depthwise convolution, and with it the order of the result: who
+    // asks for this one gets it before the addition.
     Node* last = node;
     if (Node* user = OnlyUser(*node); user != nullptr && MakesChannelsLast(*user)) {
       last = user;
-      bare = Infer(OperateLike(graph_, *user, std::vector<Value*>{bare, user->input(1)}));
+      Value* format = Constant(static_cast<int64_t>(at::MemoryFormat::ChannelsLast));
+      bare = Infer(OperateLike(graph_, *user, std::vector<Value*>{bare, format}));
     }
-    Value* sum = Operate(graph_, c10::aten::add, "Tensor",
-                         {bare, Constant(of_images.front()), Constant(int64_t{1})}, node);
+    Value* sum =
+        Operate(graph_, c10::aten::add, "Tensor", {bare, Constant(of_images.front()), Constant(int64_t{1})}, node);
     sum->SetName(last->output()->name());
     Replace(last, sum);
     if (last != node) node->Destroy();

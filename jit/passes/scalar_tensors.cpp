@@ -78,8 +78,8 @@ class Forwarder {
     const c10::IValue* constant = ConstantOf(value);
     if (constant == nullptr || !constant->isTensor()) return nullptr;
     const at::Tensor& tensor = constant->toTensor();
-    const bool is_int = tensor.defined() && tensor.layout() == at::kStrided && !tensor.is_meta() &&
-                        tensor.dim() == 0 && tensor.scalar_type() == at::kLong;
+    const bool is_int = tensor.defined() && tensor.layout() == at::kStrided && !tensor.is_meta() && tensor.dim() == 0 &&
+                        tensor.scalar_type() == at::kLong;
     return is_int ? &tensor : nullptr;
   }
 

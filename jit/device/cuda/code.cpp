@@ -12,8 +12,7 @@ namespace {
 
 class CudaCode final : public GpuCode {
  public:
-  CudaCode(c10::DeviceIndex device, const std::string& code, std::span<const std::string> functions)
-      : device_(device) {
+  CudaCode(c10::DeviceIndex device, const std::string& code, std::span<const std::string> functions) : device_(device) {
     const c10::cuda::CUDAGuard guard(device_);
     C10_CUDA_CHECK(cudaLibraryLoadData(&library_, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
     try {
@@ -32,8 +31,8 @@ class CudaCode final : public GpuCode {
 
   void Run(const Launch& launch) const override {
     void* arguments[] = {const_cast<uint64_t*>(launch.words.data())};
-    C10_CUDA_CHECK(cudaLaunchKernel(functions_.at(launch.function), dim3(launch.blocks), dim3(launch.threads), arguments,
-                                    launch.shared_bytes, c10::cuda::getCurrentCUDAStream(device_).stream()));
+    C10_CUDA_CHECK(cudaLaunchKernel(functions_.at(launch.function), dim3(launch.blocks), dim3(launch.threads),
+                                    arguments, launch.shared_bytes, c10::cuda::getCurrentCUDAStream(device_).stream()));
   }
 
  private:

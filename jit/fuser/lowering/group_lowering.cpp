@@ -106,7 +106,8 @@ class Lowering {
     if (inside_.contains(&value) || numbers_.contains(&value) || IsTensorInput(value)) return true;
     if (value.type()->kind() == c10::TypeKind::TensorType) {
       const ValueFacts& facts = facts_.Of(value);
-      if (!IsReadable(facts) || facts.device != space_.device || facts.sizes->size() > space_.sizes.size()) return false;
+      if (!IsReadable(facts) || facts.device != space_.device || facts.sizes->size() > space_.sizes.size())
+        return false;
       // One dimension has an order, but of a view nobody knows its stride.
       if (!facts.order.is_known() && !NestingOf(facts).empty() && !SpaceOf(*value.node(), facts_)) return false;
       TensorInput input{&value, operands_.size() + 1, NestingOf(facts), {}, {}};
@@ -435,9 +436,9 @@ std::optional<FusionSpace> SpaceOf(const Node& node, ValueFactTable& facts) {
 
 bool AreOne(const FusionSpace& a, const FusionSpace& b, const SizeAlgebra& algebra) {
   if (a.row != b.row && a.row != 0 && b.row != 0) return false;
-  return a.device == b.device && a.nesting == b.nesting && std::ranges::equal(a.sizes, b.sizes, [&](KnownSize one, KnownSize other) {
-           return IsWhole(one, other, algebra);
-         });
+  return a.device == b.device && a.nesting == b.nesting &&
+         std::ranges::equal(a.sizes, b.sizes,
+                            [&](KnownSize one, KnownSize other) { return IsWhole(one, other, algebra); });
 }
 
 std::optional<LoweredGroup> LowerGroup(const FusionGroup& group, ValueFactTable& facts) {

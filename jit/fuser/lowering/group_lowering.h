@@ -42,8 +42,8 @@ struct FusionSpace {
   std::vector<size_t> nesting;  // of the dimensions that do not have one element
   size_t row = 0;  // how many of these, from the innermost on, are the rows that nodes depend on; 0: none do
 };
-// Whether what gives the one may be fused with what is given it and gives the other: the device and sizes are the same, or both
-// more than 1, so that a run in which they differ raises; and so are the rows, if both have any.
+// Whether what gives the one may be fused with what is given it and gives the other: the device and sizes are the same,
+// or both more than 1, so that a run in which they differ raises; and so are the rows, if both have any.
 bool AreOne(const FusionSpace& a, const FusionSpace& b, const SizeAlgebra& algebra);
 // None if the node cannot be.
 std::optional<FusionSpace> SpaceOf(const Node& node, ValueFactTable& facts);

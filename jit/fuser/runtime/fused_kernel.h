@@ -27,7 +27,7 @@ struct KernelCode {
   std::vector<LoopFunction> loops;
   SizesFunction sizes = nullptr;
   size_t bytes = 0;
-  std::shared_ptr<const void> memory;  // in which they are
+  std::shared_ptr<const void> memory;                 // in which they are
   std::shared_ptr<const GpuKernel> on_gpu = nullptr;  // has the loops in their place, where the kernel is a GPU's
   // Its results turned out wrong: calls raise, so that runs leave the plans that have it.
   mutable std::atomic<bool> set_aside{false};

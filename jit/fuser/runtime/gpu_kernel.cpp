@@ -33,8 +33,8 @@ GpuKernel::GpuKernel(Gpu& gpu, const KernelImage& image)
 void GpuKernel::RunLoop(size_t loop, std::span<void* const> buffers, std::span<const int64_t> symbols, int64_t rounds,
                         int64_t scratch_bytes, bool is_wide) const {
   if (rounds <= 0) return;
-  TORCH_CHECK(scratch_bytes <= most_shared_bytes_, "a fused kernel needs ", scratch_bytes, " bytes for a row, of which a GPU's block has ",
-              most_shared_bytes_);
+  TORCH_CHECK(scratch_bytes <= most_shared_bytes_, "a fused kernel needs ", scratch_bytes,
+              " bytes for a row, of which a GPU's block has ", most_shared_bytes_);
   c10::SmallVector<uint64_t, 32> words;
   for (void* const buffer : buffers) words.push_back(reinterpret_cast<uint64_t>(buffer));
   for (const int64_t symbol : symbols) words.push_back(static_cast<uint64_t>(symbol));

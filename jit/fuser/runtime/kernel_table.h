@@ -35,7 +35,7 @@ class KernelTable : public KernelSource {
     std::chrono::milliseconds patience{10000};  // for one kernel
     // Until a helper that could not be started, or kept ending, is tried again.
     std::chrono::milliseconds retry_after{10000};
-    std::string folder = {};  // where code is kept for other processes; empty: nowhere
+    std::string folder = {};             // where code is kept for other processes; empty: nowhere
     std::shared_ptr<Gpu> gpu = nullptr;  // where the code runs; null: on the CPU
   };
   explicit KernelTable(Settings settings);
