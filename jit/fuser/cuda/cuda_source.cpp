@@ -9,6 +9,7 @@
 #include "jit/fuser/cuda/buffer_accesses.h"
 #include "jit/fuser/cuda/index_widths.h"
 #include "jit/fuser/cuda/operations_in_cuda.h"
+#include "jit/fuser/cuda/vector_plan.h"
 #include "jit/fuser/ir/printer.h"
 #include "jit/fuser/ir/unsupported.h"
 
@@ -84,6 +85,7 @@ class LoopEmitter {
         constants_(kernel.num_values) {
     FindConstants(kernel.prologue);
     FindConstants(loop.body);
+    if (!wide && !device_loop_.block_per_round) vectors_ = VectorPlanOf(kernel, loop, widths_);
   }
 
   std::string Emit(const std::string& name) {
@@ -195,22 +197,100 @@ class LoopEmitter {
   // ---- Rounds ----
 
   void EmitRounds() {
-    const std::string type = wide_ ? "long long" : "unsigned";
-    const std::string rounds = wide_ ? "a.rounds" : "(unsigned)a.rounds";
-    const bool blocks = device_loop_.block_per_round;
-    if (blocks) EmitShared();
-    const std::string first = blocks ? "blockIdx.x" : "(" + type + ")blockIdx.x * blockDim.x + threadIdx.x";
-    const std::string step = blocks ? "gridDim.x" : "(" + type + ")gridDim.x * blockDim.x";
-    Begin("for (" + type + " round = " + first + "; round < " + rounds + "; round += " + step + ")");
-    Line("const " + TypeOfValue(loop_.index) + " " + NameOfValue(loop_.index) + " = round;");
-    if (blocks) {
+    if (device_loop_.block_per_round) {
+      EmitShared();
+      BeginRounds("blockIdx.x", "gridDim.x");
       EmitBlockBody(loop_.body);
       // The next round's threads write what this one's may still read.
       if (HasReduction(loop_.body) || !LocalsOf(kernel_, loop_).empty()) Line("__syncthreads();");
-    } else {
-      EmitThreadBody(loop_.body);
+      End();
+      return;
+    }
+    const std::string type = TypeOfRound();
+    Line("const " + type + " thread = (" + type + ")blockIdx.x * blockDim.x + threadIdx.x;");
+    Line("const " + type + " threads = (" + type + ")gridDim.x * blockDim.x;");
+    if (vectors_) EmitVectors();
+    BeginRounds(vectors_ ? "in_vectors + thread" : "thread", "threads");
+    EmitThreadBody(loop_.body);
+    End();
+  }
+
+  std::string TypeOfRound() const { return wide_ ? "long long" : "unsigned"; }
+
+  void BeginRounds(const std::string& first, const std::string& step) {
+    const std::string rounds = wide_ ? "a.rounds" : "(unsigned)a.rounds";
+    Begin("for (" + TypeOfRound() + " round = " + first + "; round < " + rounds + "; round += " + step + ")");
+    Line("const " + TypeOfValue(loop_.index) + " " + NameOfValue(loop_.index) + " = round;");
+  }
+
+  // ---- Several rounds of a thread together. What they leave over is computed round by round ----
+
+  void EmitVectors() {
+    functions_->Use("Vector");
+    const std::string width = std::to_string(vectors_->width);
+    std::string aligned;
+    std::set<BufferId> buffers;
+    for (const Instruction* access : AccessesInOrder()) {
+      if (!buffers.insert(access->buffer).second) continue;
+      const std::string bytes = std::to_string(vectors_->width * BytesOf(access->dtype));
+      aligned += (aligned.empty() ? "" : " && ") + ("(unsigned long long)a." + NameOfBuffer(access->buffer)) + " % " +
+                 bytes + " == 0";
+    }
+    Line("const unsigned in_vectors = " + aligned + " ? (unsigned)a.rounds / " + width + " * " + width + " : 0;");
+    const std::string stride = " * " + width + "ULL";
+    Begin("for (unsigned long long first = thread" + stride + "; first < in_vectors; first += threads" + stride + ")");
+    for (const Instruction* access : AccessesInOrder()) {
+      const bool is_store = access->opcode == Opcode::kStore;
+      const std::string type = TypeOfVector(*access);
+      Line(is_store ? type + " " + NameOfVector(*access) + ";"
+                    : "const " + type + " " + NameOfVector(*access) + " = " + VectorInMemory(*access) + ";");
+    }
+    const bool has_quotient = vectors_->quotient != kNoValue;
+    if (has_quotient) {
+      Line("int quotient = (unsigned)first / (unsigned)" + NameOf(vectors_->extent) + ";");
+      Line("int rest = (unsigned)first % (unsigned)" + NameOf(vectors_->extent) + ";");
+    }
+    Line("#pragma unroll");
+    Begin("for (int part = 0; part < " + width + "; ++part)");
+    Line("const int " + NameOfValue(loop_.index) + " = (int)first + part;");
+    in_vectors_ = true;
+    EmitThreadBody(loop_.body);
+    in_vectors_ = false;
+    if (has_quotient) {
+      Begin("if (++rest == " + NameOf(vectors_->extent) + ")");
+      Line("rest = 0;");
+      Line("++quotient;");
+      End();
     }
     End();
+    for (const Instruction* access : AccessesInOrder()) {
+      if (access->opcode == Opcode::kStore) Line(VectorInMemory(*access) + " = " + NameOfVector(*access) + ";");
+    }
+    End();
+  }
+
+  std::vector<const Instruction*> AccessesInOrder() const {
+    std::vector<const Instruction*> accesses;
+    for (const Statement& statement : loop_.body) {
+      if (vectors_->accesses.contains(&statement.instruction)) accesses.push_back(&statement.instruction);
+    }
+    return accesses;
+  }
+
+  bool IsInVector(const Instruction& instruction) const {
+    return in_vectors_ && vectors_->accesses.contains(&instruction);
+  }
+
+  std::string TypeOfVector(const Instruction& access) const {
+    return "Vector<" + std::string(MemoryCTypeOf(access.dtype)) + ", " + std::to_string(vectors_->width) + ">";
+  }
+  static std::string NameOfVector(const Instruction& access) {
+    return access.opcode == Opcode::kStore ? "stored" + std::to_string(access.buffer)
+                                           : "loaded" + std::to_string(access.result);
+  }
+  std::string VectorInMemory(const Instruction& access) const {
+    const std::string constant = access.opcode == Opcode::kStore ? "" : "const ";
+    return "*(" + constant + TypeOfVector(access) + "*)(a." + NameOfBuffer(access.buffer) + " + first)";
   }
 
   void EmitShared() {
@@ -396,7 +476,8 @@ class LoopEmitter {
     const std::vector<ValueId>& operands = instruction.operands;
     switch (instruction.opcode) {
       case Opcode::kLoad:
-        return LoadOf(instruction.buffer, operands);
+        return IsInVector(instruction) ? AsLoaded(instruction.buffer, NameOfVector(instruction) + ".of[part]")
+                                       : LoadOf(instruction.buffer, operands);
       case Opcode::kLoadIf: {
         const Instruction zero{.opcode = Opcode::kConstant, .dtype = instruction.dtype};
         return Operand(operands[0]) + " ? " + LoadOf(instruction.buffer, std::span(operands).subspan(1)) + " : " +
@@ -405,6 +486,8 @@ class LoopEmitter {
       case Opcode::kBitcast:
         return BitsAs(Operand(operands[0]), dtypes_[operands[0]], instruction.dtype);
       default:
+        if (in_vectors_ && instruction.result == vectors_->quotient) return "quotient";
+        if (in_vectors_ && instruction.result == vectors_->rest) return "rest";
         return ArithmeticOf(instruction);
     }
   }
@@ -487,12 +570,17 @@ class LoopEmitter {
   std::string LoadOf(BufferId buffer, std::span<const ValueId> indices) const {
     const std::string element = Element(buffer, indices);
     const bool is_input = kernel_.buffers[buffer].kind == BufferKind::kInput;
-    const std::string loaded = is_input ? "__ldg(&" + element + ")" : element;
-    return kernel_.buffers[buffer].dtype == Dtype::kBool ? "(" + loaded + " != 0)" : loaded;
+    return AsLoaded(buffer, is_input ? "__ldg(&" + element + ")" : element);
+  }
+
+  std::string AsLoaded(BufferId buffer, const std::string& element) const {
+    return kernel_.buffers[buffer].dtype == Dtype::kBool ? "(" + element + " != 0)" : element;
   }
 
   void EmitStore(const Instruction& store) {
-    Line(Element(store.buffer, std::span(store.operands).subspan(1)) + " = " + Operand(store.operands[0]) + ";");
+    const std::string element = IsInVector(store) ? NameOfVector(store) + ".of[part]"
+                                                  : Element(store.buffer, std::span(store.operands).subspan(1));
+    Line(element + " = " + Operand(store.operands[0]) + ";");
   }
 
   const Kernel& kernel_;
@@ -503,6 +591,8 @@ class LoopEmitter {
   const std::vector<Dtype> dtypes_;
   const std::vector<IndexWidth> widths_;
   std::vector<const Instruction*> constants_;  // by value; null of others
+  std::optional<VectorPlan> vectors_;
+  bool in_vectors_ = false;
   std::string text_;
   size_t depth_ = 0;
 };

@@ -3,6 +3,8 @@
 // A loop at the top becomes two functions that differ in the width of indices only. Its rounds are mapped in one of two
 // ways:
 //   a thread a round   where the loop has no reductions and uses no local buffers. Inner loops are loops of the thread.
+//                      Where there are none, a thread computes several rounds together that load and store neighbours
+//                      (vector_plan.h), if the memory is aligned; in 32 bits only.
 //   a block a round    else. Instructions are computed by all threads of the block alike, and stored by the first one.
 //                      The rounds of parallel and reducing loops right inside are spread over the threads; what is
 //                      inside of those are loops of the thread. Reductions are taken in an order that depends on the

@@ -14,7 +14,7 @@ namespace hearth::fuser {
 namespace {
 
 using testing::HasSubstr;
-using testing::StartsWith;
+using testing::Not;
 using testing::ThrowsMessage;
 
 std::string SourceOf(const std::string& text) {
@@ -44,7 +44,13 @@ TEST(CudaSourceTest, HalvesAreComputedInFloat) {
   }
 }
 )"),
-            R"cuda(__device__ float FloatOfHalf(unsigned short bits) {
+            R"cuda(// Elements that are loaded or stored at once.
+template <class T, int kSize>
+struct __align__(sizeof(T) * kSize) Vector {
+  T of[kSize];
+};
+
+__device__ float FloatOfHalf(unsigned short bits) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
   return value;
@@ -64,7 +70,24 @@ struct Arguments {
 };
 
 extern "C" __global__ void __launch_bounds__(256) loop_0(const Arguments a) {
-  for (unsigned round = (unsigned)blockIdx.x * blockDim.x + threadIdx.x; round < (unsigned)a.rounds; round += (unsigned)gridDim.x * blockDim.x) {
+  const unsigned thread = (unsigned)blockIdx.x * blockDim.x + threadIdx.x;
+  const unsigned threads = (unsigned)gridDim.x * blockDim.x;
+  const unsigned in_vectors = (unsigned long long)a.b0 % 16 == 0 && (unsigned long long)a.b1 % 16 == 0 ? (unsigned)a.rounds / 8 * 8 : 0;
+  for (unsigned long long first = thread * 8ULL; first < in_vectors; first += threads * 8ULL) {
+    const Vector<unsigned short, 8> loaded3 = *(const Vector<unsigned short, 8>*)(a.b0 + first);
+    Vector<unsigned short, 8> stored1;
+    #pragma unroll
+    for (int part = 0; part < 8; ++part) {
+      const int v2 = (int)first + part;
+      const unsigned short v3 = loaded3.of[part];
+      const float v4 = FloatOfHalf(v3);
+      const float v5 = erff(v4);
+      const unsigned short v6 = HalfOfFloat(v5);
+      stored1.of[part] = v6;
+    }
+    *(Vector<unsigned short, 8>*)(a.b1 + first) = stored1;
+  }
+  for (unsigned round = in_vectors + thread; round < (unsigned)a.rounds; round += threads) {
     const int v2 = round;
     const unsigned short v3 = __ldg(&a.b0[v2]);
     const float v4 = FloatOfHalf(v3);
@@ -75,7 +98,9 @@ extern "C" __global__ void __launch_bounds__(256) loop_0(const Arguments a) {
 }
 
 extern "C" __global__ void __launch_bounds__(256) loop_0_wide(const Arguments a) {
-  for (long long round = (long long)blockIdx.x * blockDim.x + threadIdx.x; round < a.rounds; round += (long long)gridDim.x * blockDim.x) {
+  const long long thread = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  const long long threads = (long long)gridDim.x * blockDim.x;
+  for (long long round = thread; round < a.rounds; round += threads) {
     const long long v2 = round;
     const unsigned short v3 = __ldg(&a.b0[v2]);
     const float v4 = FloatOfHalf(v3);
@@ -170,7 +195,26 @@ TEST(CudaSourceTest, ARoundMayStoreToTwoOutputs) {
   EXPECT_EQ(FunctionOf(source, "loop_0"), R"cuda(loop_0(const Arguments a) {
   const double v1 = a.v1;
   const float v3 = (float)v1;
-  for (unsigned round = (unsigned)blockIdx.x * blockDim.x + threadIdx.x; round < (unsigned)a.rounds; round += (unsigned)gridDim.x * blockDim.x) {
+  const unsigned thread = (unsigned)blockIdx.x * blockDim.x + threadIdx.x;
+  const unsigned threads = (unsigned)gridDim.x * blockDim.x;
+  const unsigned in_vectors = (unsigned long long)a.b0 % 16 == 0 && (unsigned long long)a.b1 % 16 == 0 && (unsigned long long)a.b2 % 4 == 0 ? (unsigned)a.rounds / 4 * 4 : 0;
+  for (unsigned long long first = thread * 4ULL; first < in_vectors; first += threads * 4ULL) {
+    const Vector<float, 4> loaded5 = *(const Vector<float, 4>*)(a.b0 + first);
+    Vector<float, 4> stored1;
+    Vector<unsigned char, 4> stored2;
+    #pragma unroll
+    for (int part = 0; part < 4; ++part) {
+      const int v4 = (int)first + part;
+      const float v5 = loaded5.of[part];
+      const float v6 = v5 * v3;
+      stored1.of[part] = v6;
+      const bool v7 = v5 < v3;
+      stored2.of[part] = v7;
+    }
+    *(Vector<float, 4>*)(a.b1 + first) = stored1;
+    *(Vector<unsigned char, 4>*)(a.b2 + first) = stored2;
+  }
+  for (unsigned round = in_vectors + thread; round < (unsigned)a.rounds; round += threads) {
     const int v4 = round;
     const float v5 = __ldg(&a.b0[v4]);
     const float v6 = v5 * v3;
@@ -180,7 +224,8 @@ TEST(CudaSourceTest, ARoundMayStoreToTwoOutputs) {
   }
 }
 )cuda");
-  EXPECT_THAT(source, StartsWith(R"cuda(struct Arguments {
+  EXPECT_THAT(source, HasSubstr(R"cuda(
+struct Arguments {
   const float* b0;
   float* b1;
   unsigned char* b2;
@@ -216,7 +261,33 @@ TEST(CudaSourceTest, AGatherLoadsOnlyWhereItMay) {
   const int v0 = (int)a.v0;
   const int v1 = (int)a.v1;
   const unsigned v2 = (unsigned)a.v2;
-  for (unsigned round = (unsigned)blockIdx.x * blockDim.x + threadIdx.x; round < (unsigned)a.rounds; round += (unsigned)gridDim.x * blockDim.x) {
+  const unsigned thread = (unsigned)blockIdx.x * blockDim.x + threadIdx.x;
+  const unsigned threads = (unsigned)gridDim.x * blockDim.x;
+  const unsigned in_vectors = (unsigned long long)a.b2 % 16 == 0 ? (unsigned)a.rounds / 8 * 8 : 0;
+  for (unsigned long long first = thread * 8ULL; first < in_vectors; first += threads * 8ULL) {
+    Vector<unsigned short, 8> stored2;
+    int quotient = (unsigned)first / (unsigned)v1;
+    int rest = (unsigned)first % (unsigned)v1;
+    #pragma unroll
+    for (int part = 0; part < 8; ++part) {
+      const int v8 = (int)first + part;
+      const int v9 = quotient;
+      const int v10 = (int)((unsigned)v9 * (unsigned)v1);
+      const int v11 = rest;
+      const long long v12 = __ldg(&a.b1[v9]);
+      const bool v13 = 0LL <= v12;
+      const bool v14 = v12 < (long long)v0;
+      const bool v15 = (bool)(v13 & v14);
+      const unsigned short v16 = v15 ? __ldg(&a.b0[(int)((unsigned)v12 * (unsigned)v2 + (unsigned)v11)]) : (unsigned short)0x0;
+      stored2.of[part] = v16;
+      if (++rest == v1) {
+        rest = 0;
+        ++quotient;
+      }
+    }
+    *(Vector<unsigned short, 8>*)(a.b2 + first) = stored2;
+  }
+  for (unsigned round = in_vectors + thread; round < (unsigned)a.rounds; round += threads) {
     const int v8 = round;
     const int v9 = Divide<int>(v8, v1);
     const int v10 = (int)((unsigned)v9 * (unsigned)v1);
@@ -234,7 +305,9 @@ TEST(CudaSourceTest, AGatherLoadsOnlyWhereItMay) {
   const long long v0 = a.v0;
   const long long v1 = a.v1;
   const long long v2 = a.v2;
-  for (long long round = (long long)blockIdx.x * blockDim.x + threadIdx.x; round < a.rounds; round += (long long)gridDim.x * blockDim.x) {
+  const long long thread = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  const long long threads = (long long)gridDim.x * blockDim.x;
+  for (long long round = thread; round < a.rounds; round += threads) {
     const long long v8 = round;
     const long long v9 = Divide<long long>(v8, v1);
     const long long v10 = (long long)((unsigned long long)v9 * (unsigned long long)v1);
@@ -292,6 +365,92 @@ TEST(CudaSourceTest, ThreadsMeetWhereOneLoadsWhatAnotherStored) {
   }
 }
 )cuda");
+}
+
+std::string VectorsOf(const std::string& source) {
+  std::string vectors;
+  for (size_t at = source.find("*)(a."); at != std::string::npos; at = source.find("*)(a.", at + 1)) {
+    const size_t begin = source.rfind("Vector<", at);
+    vectors += source.substr(begin, source.find(')', at + 2) + 1 - begin) + "\n";
+  }
+  return vectors;
+}
+
+// A buffer of other strides, one that is loaded before it is stored and one at a place of its own are accessed round by
+// round. The widest element says how many rounds are 16 bytes.
+TEST(CudaSourceTest, NeighboursAreLoadedAndStoredAsVectors) {
+  const std::string source = SourceOf(R"(kernel(%0, %1) {
+  %2 = i64 constant 1
+  %3 = i64 constant 2
+  input @0 f16 [%0, %1] strides [%1, %2]
+  input @1 f32 [%0, %1] strides [%1, %2]
+  input @2 f32 [%0, %1] strides [%2, %0]
+  input @3 f32 [%0, %1] strides [%1, %3]
+  input @4 f32 [%1] strides [%2]
+  output @5 f32 [%0, %1] strides [%1, %2]
+  output @6 f32 [%0, %1] strides [%1, %2]
+  parallel %4 < %0 {
+    parallel %5 < %1 {
+      %6 = f16 load @0 [%4, %5]
+      %7 = f32 cast %6
+      %8 = f32 load @1 [%4, %5]
+      %9 = f32 load @2 [%4, %5]
+      %10 = f32 load @3 [%4, %5]
+      %11 = f32 load @4 [%5]
+      %12 = f32 load @5 [%4, %5]
+      %13 = f32 add %7, %8
+      %14 = f32 add %9, %10
+      %15 = f32 add %11, %12
+      %16 = f32 add %13, %14
+      %17 = f32 add %15, %16
+      store @5 [%4, %5], %17
+      store @6 [%4, %5], %17
+    }
+  }
+})");
+  EXPECT_EQ(VectorsOf(source),
+            "Vector<unsigned short, 4>*)(a.b0 + first)\n"
+            "Vector<float, 4>*)(a.b1 + first)\n"
+            "Vector<float, 4>*)(a.b6 + first)\n");
+}
+
+// An extent that is no factor of the number of rounds may be 0, by which nothing is divided.
+TEST(CudaSourceTest, OtherDivisionsOfTheIndexAreNoRows) {
+  const std::string source = SourceOf(R"(kernel(%0, %1) {
+  %2 = i64 constant 1
+  input @0 f32 [%0, %1] strides [%1, %2]
+  output @1 f32 [%0] strides [%2]
+  parallel %3 < %0 {
+    %4 = i64 divide %3, %1
+    %5 = i64 multiply %4, %1
+    %6 = i64 subtract %3, %5
+    %7 = f32 load @0 [%4, %6]
+    store @1 [%3], %7
+  }
+})");
+  EXPECT_EQ(VectorsOf(source), "Vector<float, 4>*)(a.b1 + first)\n");
+  EXPECT_THAT(source, Not(HasSubstr("quotient")));
+}
+
+TEST(CudaSourceTest, RoundsOfMuchWorkAreFewerInAVector) {
+  const auto width_of = [](int functions) {
+    KernelBuilder k;
+    const ValueId n = k.Symbol();
+    const BufferId x = k.Input(Dtype::kFloat16, {n}, {k.Integer(1)});
+    const BufferId y = k.Output(Dtype::kFloat16, {n}, {k.Integer(1)});
+    k.Parallel(n, [&](ValueId i) {
+      ValueId value = k.Cast(k.Load(x, {i}), Dtype::kFloat32);
+      for (int function = 0; function < functions; ++function) value = k.Call(Opcode::kSin, {value});
+      k.Store(y, {i}, k.Cast(value, Dtype::kFloat16));
+    });
+    const std::string vectors = VectorsOf(CudaSource(k.Finish()));
+    return vectors.empty() ? "none" : vectors.substr(vectors.find(", ") + 2, 1);
+  };
+  EXPECT_EQ(width_of(0), "8");
+  EXPECT_EQ(width_of(2), "8");
+  EXPECT_EQ(width_of(3), "4");
+  EXPECT_EQ(width_of(8), "2");
+  EXPECT_EQ(width_of(9), "none");
 }
 
 TEST(CudaSourceTest, WhatIsRefusedIsNamed) {

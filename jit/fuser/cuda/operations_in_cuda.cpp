@@ -22,6 +22,15 @@ struct CudaFunction {
 // Each after those that it calls.
 const std::vector<CudaFunction>& AllFunctions() {
   static const auto* const functions = new std::vector<CudaFunction>{
+      {"Vector",
+       {},
+       R"(
+// Elements that are loaded or stored at once.
+template <class T, int kSize>
+struct __align__(sizeof(T) * kSize) Vector {
+  T of[kSize];
+};
+)"},
       // ---- f16 and bf16 ----
       {"FloatOfHalf", {}, R"(
 __device__ float FloatOfHalf(unsigned short bits) {

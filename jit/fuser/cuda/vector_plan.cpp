@@ -1,0 +1,132 @@
+#include "jit/fuser/cuda/vector_plan.h"
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <vector>
+
+namespace hearth::fuser {
+namespace {
+
+// What a thread loads or stores at once.
+constexpr int kVectorBytes = 16;
+constexpr int kMostRounds = 8;
+// Calls of functions in all rounds of a thread: each is written out that many times.
+constexpr int kMostCalls = 16;
+
+class VectorPlanner {
+ public:
+  VectorPlanner(const Kernel& kernel, const Loop& loop, const std::vector<IndexWidth>& widths)
+      : kernel_(kernel), loop_(loop), widths_(widths) {
+    for (const Statement& statement : kernel.prologue) {
+      const Instruction& instruction = statement.instruction;
+      if (instruction.opcode == Opcode::kConstant && instruction.dtype == Dtype::kInt64) {
+        constants_[instruction.result] = instruction.integer;
+      }
+    }
+  }
+
+  std::optional<VectorPlan> Make() {
+    if (std::ranges::any_of(loop_.body, [](const Statement& statement) { return statement.loop != nullptr; })) {
+      return std::nullopt;
+    }
+    FindDivision();
+    std::map<BufferId, int> times_touched;
+    int calls = 0;
+    for (const Statement& statement : loop_.body) {
+      const Instruction& instruction = statement.instruction;
+      if (TouchesMemory(instruction.opcode)) ++times_touched[instruction.buffer];
+      if (instruction.opcode >= Opcode::kExp) ++calls;
+    }
+    int widest = 0;
+    for (const Statement& statement : loop_.body) {
+      const Instruction& instruction = statement.instruction;
+      const bool is_load =
+          instruction.opcode == Opcode::kLoad && kernel_.buffers[instruction.buffer].kind == BufferKind::kInput;
+      const bool is_store = instruction.opcode == Opcode::kStore && times_touched[instruction.buffer] == 1;
+      if ((!is_load && !is_store) || !IsAtRound(instruction)) continue;
+      plan_.accesses.insert(&instruction);
+      widest = std::max(widest, static_cast<int>(BytesOf(instruction.dtype)));
+    }
+    if (widest == 0) return std::nullopt;
+    plan_.width = std::min(kMostRounds, kVectorBytes / widest);
+    while (plan_.width > 1 && plan_.width * calls > kMostCalls) plan_.width /= 2;
+    if (plan_.width == 1) return std::nullopt;
+    return std::move(plan_);
+  }
+
+ private:
+  bool IsConstant(ValueId value, int64_t integer) const {
+    const auto found = constants_.find(value);
+    return found != constants_.end() && found->second == integer;
+  }
+
+  // index / n, and index - (index / n) * n.
+  void FindDivision() {
+    ValueId product = kNoValue;
+    for (const Statement& statement : loop_.body) {
+      const Instruction& instruction = statement.instruction;
+      if (instruction.dtype != Dtype::kInt64 || instruction.operands.size() != 2) continue;
+      const ValueId a = instruction.operands[0];
+      const ValueId b = instruction.operands[1];
+      if (instruction.opcode == Opcode::kDivide && a == loop_.index && plan_.quotient == kNoValue) {
+        plan_.quotient = instruction.result;
+        plan_.extent = b;
+      } else if (instruction.opcode == Opcode::kMultiply && a == plan_.quotient && b == plan_.extent) {
+        product = instruction.result;
+      } else if (instruction.opcode == Opcode::kSubtract && a == loop_.index && b == product) {
+        plan_.rest = instruction.result;
+      }
+    }
+    const bool is_whole = plan_.rest != kNoValue && IsFactorOfRounds(plan_.extent) && IsNarrow(plan_.quotient) &&
+                          IsNarrow(plan_.rest) && IsNarrow(plan_.extent);
+    if (!is_whole) plan_.quotient = plan_.rest = plan_.extent = kNoValue;
+  }
+
+  // So it is not 0 where a round runs.
+  bool IsFactorOfRounds(ValueId value) const {
+    return std::ranges::any_of(kernel_.prologue, [&](const Statement& statement) {
+      const Instruction& instruction = statement.instruction;
+      return instruction.result == loop_.extent && instruction.opcode == Opcode::kMultiply &&
+             std::ranges::find(instruction.operands, value) != instruction.operands.end();
+    });
+  }
+
+  bool IsNarrow(ValueId value) const { return widths_[value] == IndexWidth::kNarrow; }
+
+  bool IsAtRound(const Instruction& access) const {
+    const Buffer& buffer = kernel_.buffers[access.buffer];
+    const std::span<const ValueId> indices =
+        std::span(access.operands).subspan(access.opcode == Opcode::kStore ? 1 : 0);
+    bool has_round = false;
+    bool has_quotient = false;
+    bool has_rest = false;
+    for (size_t i = 0; i < indices.size(); ++i) {
+      if (IsConstant(indices[i], 0)) continue;
+      if (indices[i] == loop_.index && IsConstant(buffer.strides[i], 1) && !has_round) {
+        has_round = true;
+      } else if (indices[i] == plan_.quotient && buffer.strides[i] == plan_.extent && !has_quotient) {
+        has_quotient = true;
+      } else if (indices[i] == plan_.rest && IsConstant(buffer.strides[i], 1) && !has_rest) {
+        has_rest = true;
+      } else {
+        return false;
+      }
+    }
+    return has_round ? !has_quotient && !has_rest : has_quotient && has_rest;
+  }
+
+  const Kernel& kernel_;
+  const Loop& loop_;
+  const std::vector<IndexWidth>& widths_;
+  std::map<ValueId, int64_t> constants_;
+  VectorPlan plan_;
+};
+
+}  // namespace
+
+std::optional<VectorPlan> VectorPlanOf(const Kernel& kernel, const Loop& loop, const std::vector<IndexWidth>& widths) {
+  return VectorPlanner(kernel, loop, widths).Make();
+}
+
+}  // namespace hearth::fuser

@@ -1,0 +1,28 @@
+// Rounds of a loop at the top that one thread computes together, so that elements which are neighbours in memory are
+// loaded and stored as one vector.
+#pragma once
+
+#include <optional>
+#include <set>
+
+#include "jit/fuser/cuda/index_widths.h"
+#include "jit/fuser/ir/kernel.h"
+
+namespace hearth::fuser {
+
+struct VectorPlan {
+  int width = 1;  // rounds
+  // Loads of inputs, and stores that are the only access to their buffer, of the element whose place is the round's
+  // number.
+  std::set<const Instruction*> accesses;
+  // Where the loop was two (prepare.h): the outer index, the inner one, and the inner extent. None else.
+  ValueId quotient = kNoValue;
+  ValueId rest = kNoValue;
+  ValueId extent = kNoValue;
+};
+
+// Of a loop whose body is instructions; nothing where no access is such, or a round is so much work that accesses do
+// not matter.
+std::optional<VectorPlan> VectorPlanOf(const Kernel& kernel, const Loop& loop, const std::vector<IndexWidth>& widths);
+
+}  // namespace hearth::fuser
