@@ -46,7 +46,7 @@ std::vector<T> Elements(const std::string& json) {
   const std::string bytes = request->inputs.at(0).read.value().Joined();
   EXPECT_EQ(bytes.size() % sizeof(T), 0U);
   std::vector<T> elements(bytes.size() / sizeof(T));
-  std::memcpy(elements.data(), bytes.data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(elements.data(), bytes.data(), bytes.size());
   return elements;
 }
 
