@@ -14,7 +14,7 @@ namespace hearth {
 namespace {
 
 // What functions declare of it themselves, for reductions over a block.
-constexpr uint32_t kDeclaredSharedBytes = 4096;
+constexpr uint32_t kDeclaredSharedBytes = 16384;
 
 class CudaGpu final : public Gpu {
  public:

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "jit/fuser/codegen/codegen.h"
+#include "jit/fuser/cuda/nvrtc.h"
 #include "jit/fuser/image/codegen_protocol.h"
 #include "jit/fuser/ir/parser.h"
 #include "jit/fuser/ir/printer.h"
@@ -37,6 +38,9 @@ CodegenAnswer Answer(const CodegenRequest& request) {
   try {
     const KernelImage image = GenerateFor(WellFormed(request.kernel), request.target);
     return {.ok = true, .bytes = SerializeKernelImage(image)};
+  } catch (const NvrtcMissing&) {
+    // Ends the program, so that the kernel is not set aside for it.
+    throw;
   } catch (const std::exception& error) {
     return {.ok = false, .bytes = error.what()};
   }

@@ -72,13 +72,13 @@ class Nvrtc {
       if (void* library = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
       if (problem.empty()) problem = dlerror();
     }
-    throw NvrtcError("no code for CUDA: " + std::string(kFileNames[0]) + " could not be loaded: " + problem);
+    throw NvrtcMissing("no code for CUDA: " + std::string(kFileNames[0]) + " could not be loaded: " + problem);
   }
 
   template <class Function>
   void Find(const char* name, Function* function) {
     *function = reinterpret_cast<Function>(dlsym(library_, name));
-    if (*function == nullptr) throw NvrtcError(std::string("no code for CUDA: NVRTC has no function ") + name);
+    if (*function == nullptr) throw NvrtcMissing(std::string("no code for CUDA: NVRTC has no function ") + name);
   }
 
   void* library_ = nullptr;
