@@ -5,8 +5,9 @@
 //   answer   magic "HCA1"   0 (an image) or 1 (an error)   length                        the image's or message's bytes
 //
 // A request is answered before the next one is read. The helper ends with status 0 at the end of its input, and with a
-// message and status 1 where a frame is malformed: then nothing says where the next one begins. A kernel or target that
-// it cannot compile is an answer, not an end.
+// message and status 1 where a frame is malformed, for then nothing says where the next one begins, and where the
+// compiler for a target is missing, which says nothing about the kernel. A kernel or target that it cannot compile is
+// an answer.
 //
 // Functions throw ProtocolError where the other side ended in the middle of a frame or sent a malformed one, and
 // std::system_error where the descriptor fails. They block until a frame is through. Who writes to a helper that may
