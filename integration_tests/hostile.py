@@ -73,11 +73,10 @@ def models():
     """A repository for conftest.hearthd."""
     made = {"hostile": Hostile(), "of_ints": OfInts(), "large": Large(), "zeros": Zeros(), "repeated": Repeated(),
             "doubled": Doubled(), "forger": Forger(), "identity": server_models.Identity()}  # fmt: skip
-    return {
-name: server_models.scripted(model) for name, model in made.items()
-}
+    return {name: server_models.scripted(model) for name, model in made.items()}
 
-#c10::Dict puts a number where its product with this has its first bits.
+
+# c10::Dict puts a number where its product with this has its first bits.
 FACTOR = 11400714819323198485
 COLLIDING = [n - (1 << 64) if n >= 1 << 63 else n
              for n in (pow(FACTOR, -1, 1 << 64) * i % (1 << 64) for i in range(1, 65))]  # fmt: skip

@@ -59,17 +59,17 @@ class Memory:
 
 def refused(server, message, method=INFER):
     """Of a message that is: why, and how much memory it took at most."""
-    with Memory(server)
-as memory, server.channel() as channel,
-    pytest.raises(grpc.RpcError) as error
-    : channel.unary_unary(method)(message, timeout = 60) assert error.value
-          .code() == grpc.StatusCode.INVALID_ARGUMENT return error.value.details(),
-    memory.grown
+    with Memory(server) as memory, server.channel() as channel, pytest.raises(grpc.RpcError) as error:
+        channel.unary_unary(method)(message, timeout=60)
+    assert error.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    return error.value.details(), memory.grown
 
-#-- -- Keys that are chosen for the table -- --
 
-    def test_int_keys_that_collide(server, native)
-    : with Memory(server) as memory, pytest.raises(grpc.RpcError) as error:
+# ---- Keys that are chosen for the table ----
+
+
+def test_int_keys_that_collide(server, native):
+    with Memory(server) as memory, pytest.raises(grpc.RpcError) as error:
         native.call("hostile", "ints", {key: 1 for key in hostile.COLLIDING})
     assert error.value.code() == grpc.StatusCode.INVALID_ARGUMENT
     assert error.value.details() == "argument 'd': the keys of a dict have hashes that collide too often"
@@ -92,12 +92,13 @@ def test_usual_keys_of_many_kinds_do_not_collide_too_often(native):
 
 def test_a_key_is_not_copied_for_each_value_below_it(native):
     request = native.request("hostile", "lists", {"": list(range(900_000))})
-#A copy for each would be 7 TB, to read the message and to write the answer.
+    # A copy for each would be 7 TB, to read the message and to write the answer.
     key = request.args[0].dict.entries[0].key.str_value = "k" * 8 * MEBIBYTE
     answer = native.read_answer(native.method("Call")(request, timeout=60))
     assert list(answer) == [key] and len(answer[key]) == 900_000
 
-#-- -- Messages that grow when they are read -- --
+
+# ---- Messages that grow when they are read ----
 
 
 @pytest.mark.parametrize("field", [4, 5, 6, 7])
@@ -107,53 +108,57 @@ def test_empty_entries_by_the_million(server, field):
     assert "the request" in reason and str(1 << 16) in reason
     assert grown < 6 * len(message)
 
-def test_empty_texts_by_the_million(server)
-    : message = hostile.empty_texts() reason,
-      grown =
-          refused(server, message) assert "holds 2 messages and 4194305 texts" in reason assert grown < 8 * len(message)
 
-def test_empty_values_by_the_million(server)
-    : message = hostile.empty_values() _,
-      grown = refused(server, message, "/hearth.v1.ModelService/Call") assert grown < 8 * len(message)
+def test_empty_texts_by_the_million(server):
+    message = hostile.empty_texts()
+    reason, grown = refused(server, message)
+    assert "holds 2 messages and 4194305 texts" in reason
+    assert grown < 8 * len(message)
 
-def test_an_output_that_is_named_many_times_is_sent_once(server, client) : with Memory(server) as memory:
+
+def test_empty_values_by_the_million(server):
+    message = hostile.empty_values()
+    _, grown = refused(server, message, "/hearth.v1.ModelService/Call")
+    assert grown < 8 * len(message)
+
+
+def test_an_output_that_is_named_many_times_is_sent_once(server, client):
+    with Memory(server) as memory:
         result = client.infer("identity", [floats("x", *range(1000))], outputs=[InferRequestedOutput("OUTPUT__0")] * 20000)
     assert [output.name for output in result.get_response().outputs] == ["OUTPUT__0"]
     assert memory.grown < 64 * MEBIBYTE
 
-#-- -- Answers -- --
+
+# ---- Answers ----
 
 
 def test_an_answer_that_grows_when_it_is_written_counts_for_the_request(server, client):
     elements = tensor("elements", 1 << 32)  # 16 GiB as bytes, four in the model
-    with Memory(server)
-as memory : message = fails(grpc.StatusCode.RESOURCE_EXHAUSTED, lambda
-                            : client.infer("large", [elements])) assert
-                      "beyond its memory limit of 2147483648 bytes" in message assert memory.grown <
-                      64 * MEBIBYTE
+    with Memory(server) as memory:
+        message = fails(grpc.StatusCode.RESOURCE_EXHAUSTED, lambda: client.infer("large", [elements]))
+    assert "beyond its memory limit of 2147483648 bytes" in message
+    assert memory.grown < 64 * MEBIBYTE
 
-                               def
-                               test_an_answer_that_is_one_tensor_many_times(server, client)
-    : with Memory(server)
-as memory
-    : message = fails(grpc.StatusCode.RESOURCE_EXHAUSTED, lambda
-                      : client.infer("repeated", [tensor("n", 100_000)])) assert
-                "beyond its memory limit of 2147483648 bytes" in message assert memory.grown <
-                2200 * MEBIBYTE
 
-                           def
-                           test_lists_that_hold_each_other(server, native, client)
-    : start = time.monotonic() message =
-                    fails(grpc.StatusCode.INTERNAL, lambda
-                          : client.infer("doubled", [tensor("n", 40)], client_timeout = 60)) assert
-                        "one of more than 1048576 parts" in message with pytest.raises(grpc.RpcError) as error
-    : native.call("doubled", "forward", 30) assert
-      "is one of more than 1048576 values" in error.value.details() assert time
-          .monotonic() - start <
-                    60
+def test_an_answer_that_is_one_tensor_many_times(server, client):
+    with Memory(server) as memory:
+        message = fails(grpc.StatusCode.RESOURCE_EXHAUSTED, lambda: client.infer("repeated", [tensor("n", 100_000)]))
+    assert "beyond its memory limit of 2147483648 bytes" in message
+    assert memory.grown < 2200 * MEBIBYTE
 
-                    def test_what_a_model_raises_reaches_stream_and_log_as_text(server)
-    : with Stream(server) as stream:
+
+def test_lists_that_hold_each_other(server, native, client):
+    start = time.monotonic()
+    message = fails(grpc.StatusCode.INTERNAL, lambda: client.infer("doubled", [tensor("n", 40)], client_timeout=60))
+    assert "one of more than 1048576 parts" in message
+    with pytest.raises(grpc.RpcError) as error:
+        native.call("doubled", "forward", 30)
+    assert "is one of more than 1048576 values" in error.value.details()
+    assert time.monotonic() - start < 60
+
+
+def test_what_a_model_raises_reaches_stream_and_log_as_text(server):
+    with Stream(server) as stream:
         stream.send("forger", [floats("x", 1)])
         _, error = stream.next()
         assert "forged\N{REPLACEMENT CHARACTER}" in str(error)
@@ -174,7 +179,8 @@ def test_a_name_that_is_no_text_is_refused_and_leaves_nothing_in_the_log(server)
                 call(b"\x0a\x04\xff\xfe\xfd\xfc", timeout=20)
     assert Path(server.log.name).read_bytes()[before:] == b""
 
-#-- -- Others wait for nobody -- --
+
+# ---- Others wait for nobody ----
 
 
 def test_the_server_answers_while_large_messages_are_read(server, native):
@@ -228,8 +234,7 @@ def test_answers_that_nobody_reads_are_bounded_and_given_up(server):
         async with grpc.aio.insecure_channel(server.address, [*CHANNEL_OPTIONS, NO_READING_AHEAD]) as channel:
             await asyncio.gather(*(read_nothing(channel) for _ in range(8)))
 
-    with Memory(server)
-as memory : asyncio
-                .run(attack())
-#Each client : the first requests of a stream, while nothing is known of their answers, and the answer of its call.
-                    assert memory.grown < 8 * 6 * 10 * MEBIBYTE
+    with Memory(server) as memory:
+        asyncio.run(attack())
+    # Each client: the first requests of a stream, while nothing is known of their answers, and the answer of its call.
+    assert memory.grown < 8 * 6 * 10 * MEBIBYTE
