@@ -35,7 +35,8 @@ Json PlanToJson(const v1::Plan& plan, bool graphs) {
                {"bailouts", plan.bailouts()},
                {"guard_failures", plan.guard_failures()},
                {"model_exceptions", plan.model_exceptions()},
-               {"plan_exceptions", plan.plan_exceptions()}};
+               {"plan_exceptions", plan.plan_exceptions()},
+               {"recording", plan.recording()}};
   json["exceptions"] = Json::array();
   for (const v1::Plan::Exception& exception : plan.exceptions()) {
     json["exceptions"].push_back({{"operator", exception.operator_()},
@@ -69,6 +70,7 @@ void PrintPlan(const v1::Plan& plan) {
     }
   }
   std::printf("\n");
+  if (!plan.recording().empty()) std::printf("  recorded: %s\n", plan.recording().c_str());
   for (const v1::Plan::Claim& claim : plan.claims()) {
     std::printf("  speculates on: %s (%s), wrong %llu times\n", claim.text().c_str(), claim.where().c_str(),
                 static_cast<unsigned long long>(claim.failures()));

@@ -3,6 +3,8 @@
 #include <ATen/core/class_type.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <functional>
 #include <map>
 #include <sstream>
@@ -10,6 +12,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "jit/executor/captured_plan.h"
 #include "jit/ir/printer.h"
 
 namespace hearth {
@@ -143,6 +146,19 @@ CallReport::Run DescribeRun(const std::string& method, const RunReport& run) {
   return described;
 }
 
+namespace {
+
+std::string RecordingText(const CapturedPlan::Description& recorded) {
+  if (!recorded.refused.empty()) return "not recorded: " + recorded.refused;
+  if (recorded.copies == 0) return "";
+  std::array<char, 128> text;
+  const int length = std::snprintf(text.data(), text.size(), "%zu copies of %zu operations, %.1f MB", recorded.copies,
+                                   recorded.operations, static_cast<double>(recorded.bytes) / 1e6);
+  return {text.data(), static_cast<size_t>(length)};
+}
+
+}  // namespace
+
 std::vector<PlanInfo> ListPlans(const Tiers& tiers, bool with_graphs) {
   std::vector<PlanInfo> infos;
   for (ListedPlan& entry : tiers.plans()) {
@@ -170,6 +186,7 @@ std::vector<PlanInfo> ListPlans(const Tiers& tiers, bool with_graphs) {
       if (guard.claim.empty()) continue;
       info.claims.push_back({std::move(guard.claim), std::move(guard.where), guard.failures});
     }
+    if (entry.plan->captured() != nullptr) info.recording = RecordingText(entry.plan->captured()->Describe());
     if (with_graphs) info.graph = PrintGraph(entry.plan->executable().graph());
   }
   std::ranges::stable_sort(infos, std::ranges::greater(), &PlanInfo::calls);

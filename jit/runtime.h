@@ -239,7 +239,8 @@ struct PlanInfo {
   uint64_t plan_exceptions = 0;           // for what the plan alone raised
   std::vector<PlanException> exceptions;  // which those were: of the plan's first few nodes that raised
   std::vector<GuardedClaim> claims;
-  std::string graph;  // IR text, if asked for
+  std::string recording;  // of its runs on a GPU, in words; empty: none yet, or no GPU
+  std::string graph;      // IR text, if asked for
 };
 
 // A plan that is being made.

@@ -84,6 +84,7 @@ absl::Status ListPlansOf(const Repository& repository, const v1::ListPlansReques
     out.set_guard_failures(plan.guard_failures);
     out.set_model_exceptions(plan.model_exceptions);
     out.set_plan_exceptions(plan.plan_exceptions);
+    out.set_recording(std::move(plan.recording));
     for (PlanException& exception : plan.exceptions) {
       v1::Plan::Exception& told = *out.add_exceptions();
       told.set_operator_(std::move(exception.op));
