@@ -17,7 +17,7 @@ from integration_tests.command_line import hearth
 from integration_tests.daemon import eventually
 from integration_tests.native import SERVICE, NativeClient
 
-#What a method's argument may be declared as, and what a caller may give for it.
+# What a method's argument may be declared as, and what a caller may give for it.
 TYPES = [
     "Tensor", "float", "int", "complex", "bool", "str", "torch.device", "Optional[int]", "Optional[Tensor]", "List[int]",
     "List[float]", "List[bool]", "List[str]", "List[Tensor]", "List[complex]", "List[List[int]]", "List[Optional[int]]",
@@ -28,18 +28,8 @@ VALUES = [
     None, True, 1, -(2**63), 1.5, float("inf"), 1 + 2j, "cpu", "é\0", torch.device("cpu"), torch.tensor(3),
     torch.tensor(1.5 + 0j), torch.tensor(1 + 2j), torch.tensor(2.0**63, dtype=torch.float64),
     torch.tensor([2.5]), torch.ones(2), [], [1], [1.5], [True], [1, 2.5], ["a"], [torch.tensor(1)], [[1], []],
-    [(1,), [2]], [1, "a"], [1, None], (), (1, 2), (1, 2.0), (1, "a"), (1, (2.5, [torch.ones(1)])), {}, {
-  "a" : 1}, {
-  1 : 2},
-    {
-  1 : 2.5}, {
-True:
-  1}, {
-  1.5 : 2}, {
-  1j : 1}, {
-  "a" : 1, "b" : 2.5}, {
-  "a" : None}, {
-  "a" : [torch.ones(2)], "b" : []},
+    [(1,), [2]], [1, "a"], [1, None], (), (1, 2), (1, 2.0), (1, "a"), (1, (2.5, [torch.ones(1)])), {}, {"a": 1}, {1: 2},
+    {1: 2.5}, {True: 1}, {1.5: 2}, {1j: 1}, {"a": 1, "b": 2.5}, {"a": None}, {"a": [torch.ones(2)], "b": []},
 ]  # fmt: skip
 
 
@@ -162,8 +152,9 @@ def error_of(call, *args, **kwargs):
         call(*args, **kwargs)
     return raised.value
 
-#Python iterates over a string, a dict or a tensor to make a list or tuple, and makes a dict of a list of pairs; the
-#protocol does not .
+
+# Python iterates over a string, a dict or a tensor to make a list or tuple, and makes a dict of a list of pairs; the
+# protocol does not.
 def is_made_by_iteration(type_, value):
     makes_sequence = type_.startswith(("List", "Tuple")) and isinstance(value, (str, dict, Tensor))
     return makes_sequence or (type_.startswith("Dict") and isinstance(value, (list, tuple)))
@@ -346,7 +337,7 @@ def test_a_long_message_is_not_read_to_its_end_when_its_client_has_given_up(hear
     with server.channel() as channel:
         client = NativeClient(protocol, channel)
         call = client.method("Call")
-#The last of a million values is wrong : read to its end, the message would be refused for that.
+        # The last of a million values is wrong: read to its end, the message would be refused for that.
         request = client.request("methods", "numbers", [*range(1_000_000), "wrong"]).SerializeToString()
         start = time.monotonic()
         assert error_of(call, request).details() == "argument 'x'[1000000]: expected int, got str"
@@ -365,7 +356,7 @@ def test_a_long_message_is_not_read_to_its_end_when_its_client_has_given_up(hear
                 given_up(took * share / 10)
             return "before it was read to its end" in log.read_text()
 
-#When the server has the whole message and begins to read it cannot be seen : some of the times are right.
+        # When the server has the whole message and begins to read it cannot be seen: some of the times are right.
         eventually(ended_on_the_way)
 
 
@@ -434,7 +425,8 @@ def test_reflection_describes_the_service_and_health_knows_it(server):
         health = health_pb2_grpc.HealthStub(channel)
         assert health.Check(health_pb2.HealthCheckRequest(service=SERVICE)).status == health_pb2.HealthCheckResponse.SERVING
 
-#hearth infer-- method
+
+# hearth infer --method
 
 
 def test_the_command_line_calls_a_method_and_summarizes_the_answer(server, tmp_path):
