@@ -4,9 +4,10 @@
     python3 -m integration_tests.gpu [MODEL...]
 
 For a machine with an NVIDIA GPU and PyTorch 2.11, torchvision and transformers, nothing else of hearth's environment: the
-client is `hearth infer`. Exits 1 if an answer differs. Each model is run by `hearth run --device cuda`, run again and again by
-a plan for its exact sizes, whose runs are recorded and replayed where they can be, asked through a daemon with --device cuda, and then all of them are asked at once, again and again. A model that reads its input late is
-asked by many at once, each with other numbers: memory of one's input must not go to another's before it was read.
+client is `hearth infer`. Exits 1 if an answer differs. Each model is run by `hearth run --device cuda`, run again and again
+by a plan for its exact sizes, whose runs are recorded and replayed where they can be, and asked through a daemon with
+--device cuda; then all of them are asked at once, again and again. A model that reads its input late is asked by many at
+once, each with other numbers: memory of one's input must not go to another's before it was read.
 """
 import argparse
 import concurrent.futures
