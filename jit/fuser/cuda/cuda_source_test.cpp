@@ -7,6 +7,7 @@
 #include "jit/fuser/cuda/generate_cuda.h"
 #include "jit/fuser/ir/builder.h"
 #include "jit/fuser/ir/parser.h"
+#include "jit/fuser/ir/softmax_testing.h"
 #include "jit/fuser/ir/unsupported.h"
 #include "jit/fuser/ir/verifier.h"
 
@@ -115,31 +116,7 @@ extern "C" __global__ void __launch_bounds__(256) loop_0_wide(const Arguments a)
 // The row's partial results are in shared memory, and so is its local buffer. Threads meet in each reduction, so that
 // the last loop may read what others wrote, and before the next row.
 TEST(CudaSourceTest, ABlockComputesTheSoftmaxOfARow) {
-  const std::string source = SourceOf(R"(kernel(%0, %1) {
-  %2 = i64 constant 1
-  input @0 f32 [%0, %1] strides [%1, %2]
-  output @1 f32 [%0, %1] strides [%1, %2]
-  local @2 f32 [%1]
-  parallel %3 < %0 {
-    %6 = reduce %4 < %1 {
-      %5 = f32 load @0 [%3, %4]
-      yield maximum %5
-    }
-    %11 = reduce %7 < %1 {
-      %8 = f32 load @0 [%3, %7]
-      %9 = f32 subtract %8, %6
-      %10 = f32 exp %9
-      store @2 [%7], %10
-      yield sum %10
-    }
-    parallel %12 < %1 {
-      %13 = f32 load @2 [%12]
-      %14 = f32 divide %13, %11
-      store @1 [%3, %12], %14
-    }
-  }
-}
-)");
+  const std::string source = SourceOf(kSoftmax);
   EXPECT_EQ(FunctionOf(source, "loop_0"), R"cuda(loop_0(const Arguments a) {
   const int v1 = (int)a.v1;
   extern __shared__ __align__(64) unsigned char scratch[];

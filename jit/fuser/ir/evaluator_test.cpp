@@ -7,6 +7,7 @@
 
 #include "jit/fuser/ir/aten_testing.h"
 #include "jit/fuser/ir/parser.h"
+#include "jit/fuser/ir/softmax_testing.h"
 
 namespace hearth::fuser {
 namespace {
@@ -109,30 +110,7 @@ at::Tensor RandomMatrix(int64_t rows, int64_t columns) {
 }
 
 TEST(EvaluatorTest, ASoftmax) {
-  const Kernel kernel = Parse(R"(kernel(%0, %1) {
-    %2 = i64 constant 1
-    input @0 f32 [%0, %1] strides [%1, %2]
-    output @1 f32 [%0, %1] strides [%1, %2]
-    local @2 f32 [%1]
-    parallel %3 < %0 {
-      %6 = reduce %4 < %1 {
-        %5 = f32 load @0 [%3, %4]
-        yield maximum %5
-      }
-      %11 = reduce %7 < %1 {
-        %8 = f32 load @0 [%3, %7]
-        %9 = f32 subtract %8, %6
-        %10 = f32 exp %9
-        store @2 [%7], %10
-        yield sum %10
-      }
-      parallel %12 < %1 {
-        %13 = f32 load @2 [%12]
-        %14 = f32 divide %13, %11
-        store @1 [%3, %12], %14
-      }
-    }
-  })");
+  const Kernel kernel = Parse(kSoftmax);
   const at::Tensor x = RandomMatrix(3, 17);
   const at::Tensor y = at::empty_like(x);
   RunOnTensors(kernel, {3, 17}, {x, y});
