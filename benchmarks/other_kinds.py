@@ -145,8 +145,8 @@ class Detector(nn.Module):
             raw = head(x)
             batch, _, height, width = raw.shape
             raw = raw.view(batch, 3, 25, height, width).permute(0, 1, 3, 4, 2)
-            rows = torch.arange(height).view(1, 1, height, 1)
-            columns = torch.arange(width).view(1, 1, 1, width)
+            rows = torch.arange(height, device=x.device).view(1, 1, height, 1)
+            columns = torch.arange(width, device=x.device).view(1, 1, 1, width)
             center_x = (torch.sigmoid(raw[..., 0]) + columns) / width
             center_y = (torch.sigmoid(raw[..., 1]) + rows) / height
             sizes = torch.exp(raw[..., 2:4].clamp(max=4.0)) * 0.1

@@ -77,7 +77,7 @@ bool Target::GroupsLinears(c10::Device device, c10::ScalarType dtype) const {
   return device.is_cpu() && dtype == c10::kFloat;
 }
 
-bool Target::FoldsTensors(c10::Device device) const { return device.is_cpu(); }
+bool Target::FoldsTensors(c10::Device device) const { return device.is_cpu() || device.is_cuda(); }
 
 bool Target::HasAttention(c10::Device device, c10::ScalarType dtype) const {
   return avx512 && device.is_cpu() && dtype == c10::kFloat;

@@ -209,6 +209,17 @@ void Pad(Call& call) {
     sizes = UnknownSizes(sizes->size());
   }
   call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
+  const c10::IValue* mode = call.has("mode") ? call.constant("mode") : nullptr;
+  const bool is_constant = !call.has("mode") || (mode != nullptr && mode->toStringRef() == "constant");
+  const bool is_image = call.in(0).contiguous() || call.in(0).order.is_channels_last();
+  if (!is_constant || !is_image || !pad || !SuggestedFormat(call.sizes(), call.in(0))) return;
+  const auto at_least = [&](int64_t least) {
+    return [&call, least](KnownSize size) { return call.sizes().IsAtLeast(size, least); };
+  };
+  if (!std::ranges::all_of(*pad, at_least(0))) return;
+  // What nothing is added to is copied with its strides.
+  const StrideOrder order = OrderOfSuggested(call.sizes(), call.in(0));
+  call.GiveOrder(std::ranges::any_of(*pad, at_least(1)) ? order : order.Inexact());
 }
 
 void SampleGrid(Call& call) {
@@ -257,7 +268,7 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::upsample_linear1d", .kind = kResampling, .facts = ResampleTo},
     {.name = "aten::upsample_bilinear2d", .kind = kResampling, .facts = ResampleTo},
     {.name = "aten::upsample_bicubic2d", .kind = kResampling, .facts = ResampleTo},
-    {.name = "aten::pad", .kind = kIndexing, .facts = Pad, .hides_aliases = true},
+    {.name = "aten::pad", .kind = kIndexing, .facts = Pad},
     {.name = "aten::constant_pad_nd", .kind = kIndexing, .facts = Pad},
     {.name = "aten::reflection_pad1d", .kind = kIndexing, .facts = Pad},
     {.name = "aten::reflection_pad2d", .kind = kIndexing, .facts = Pad},

@@ -266,7 +266,7 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::concatenate", .kind = kJoin, .facts = Concatenate},
     {.name = "hearth::channel_shuffle", .kind = kJoin, .facts = ShuffleChannels},
     {.name = "aten::stack", .kind = kJoin, .facts = Stack, .autocast = AutocastPolicy::kWidest},
-    {.name = "aten::index", .kind = kIndexing, .facts = Index},
+    {.name = "aten::index", .kind = kIndexing, .facts = Index, .folds_tensors = true},
     {.name = "aten::index_select", .kind = kIndexing, .facts = IndexSelect},
     {.name = "aten::gather", .kind = kIndexing, .facts = Gather},
     {.name = "aten::nonzero", .kind = kIndexing, .facts = Nonzero},

@@ -4,6 +4,9 @@
 #include "jit/libraries/recurrence.h"
 
 #include <algorithm>
+#include <map>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -54,6 +57,43 @@ void AddedMatmul(Call& call) {
   const Dtype dtype = Same(call.in(1), call.in(2));
   call.Give(0, call.in(1), dtype == call.in(0).dtype ? dtype : Dtype(),
             MatmulSizes(call.sizes(), call.in(1).sizes, call.in(2).sizes));
+}
+// Where the equation names each dimension by a letter, and says those of the result.
+std::optional<KnownSizes> EinsumSizes(SizeAlgebra& algebra, std::string equation,
+                                      std::span<const ValueFacts> operands) {
+  std::erase(equation, ' ');
+  const size_t arrow = equation.find("->");
+  if (arrow == std::string::npos || equation.find('.') != std::string::npos) return {};
+  std::map<char, KnownSize> size_of;
+  size_t operand = 0, dimension = 0;
+  for (const char label : std::string_view(equation).substr(0, arrow)) {
+    if (label == ',') {
+      ++operand;
+      dimension = 0;
+      continue;
+    }
+    if (operand >= operands.size() || !operands[operand].rank() || dimension >= *operands[operand].rank()) return {};
+    const KnownSize size = (*operands[operand].sizes)[dimension++];
+    const auto [entry, is_first] = size_of.try_emplace(label, size);
+    if (!is_first && algebra.AreEqual(entry->second, size) != true) entry->second = {};
+  }
+  KnownSizes sizes;
+  for (const char label : std::string_view(equation).substr(arrow + 2)) {
+    const auto entry = size_of.find(label);
+    if (entry == size_of.end()) return {};
+    sizes.push_back(entry->second);
+  }
+  return sizes;
+}
+void Einsum(Call& call) {
+  const c10::IValue* equation = call.constant(size_t{0});
+  const ValueFacts& operands = call.in(1);
+  if (equation == nullptr || operands.kind != Kind::kList || operands.elements.empty()) return;
+  Dtype dtype = operands.elements[0].dtype;
+  for (const ValueFacts& operand : operands.elements) {
+    if (operand.dtype != dtype) dtype.reset();
+  }
+  call.Give(0, operands.elements[0], dtype, EinsumSizes(call.sizes(), equation->toStringRef(), operands.elements));
 }
 void Attention(Call& call) {
   std::optional<KnownSizes> sizes = call.in(0).sizes;
@@ -204,7 +244,7 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::_batch_norm_impl_index", .kind = kNormalization, .hides_writes = true},
     {.name = "aten::cudnn_batch_norm", .kind = kNormalization, .hides_writes = true},
     {.name = "aten::miopen_batch_norm", .kind = kNormalization, .hides_writes = true},
-    {.name = "aten::einsum", .kind = kProduct, .hides_aliases = true},
+    {.name = "aten::einsum", .kind = kProduct, .facts = Einsum, .hides_aliases = true, .folds_tensors = true},
     {.name = "aten::linalg_multi_dot", .kind = kProduct, .hides_aliases = true},
     {.name = "aten::chain_matmul", .kind = kProduct, .hides_aliases = true, .autocast = AutocastPolicy::kReduced},
     {.name = "aten::addmv", .kind = kProduct, .autocast = AutocastPolicy::kReduced},

@@ -1,5 +1,6 @@
 #include "jit/passes/fold_constant_tensors.h"
 
+#include <ATen/core/List.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/core/jit_type.h>
@@ -43,6 +44,14 @@ bool GivesLittle(const std::vector<at::Tensor>& tensors) {
   return true;
 }
 
+// The same where any dimension of the result may be one of an operand's that has no other one in its place.
+bool MultiplyToLittle(const std::vector<at::Tensor>& tensors) {
+  constexpr double kMost = 1 << 25;  // elements
+  double elements = 1;
+  for (const at::Tensor& tensor : tensors) elements *= static_cast<double>(tensor.numel());
+  return elements <= kMost;
+}
+
 // Tells constants apart; false for what is not looked at.
 bool AppendTo(std::string* text, const c10::IValue& value) {
   *text += ';';
@@ -56,6 +65,8 @@ bool AppendTo(std::string* text, const c10::IValue& value) {
     *text += 'd' + std::to_string(std::bit_cast<uint64_t>(value.toDouble()));
   } else if (value.isDevice()) {
     *text += value.toDevice().str();
+  } else if (value.isString()) {
+    *text += '"' + value.toStringRef() + '"';
   } else if (value.isIntList()) {
     for (const int64_t element : value.toIntVector()) *text += std::to_string(element) + ',';
   } else {
@@ -87,8 +98,8 @@ class TensorFolder {
   }
 
   std::optional<at::Tensor> Compute(const Node& node) const {
-    if (node.op() == nullptr || !DefinitionOf(node.kind()).folds_tensors || node.op()->is_vararg() ||
-        !node.op()->has_boxed())
+    const OperatorDefinition& definition = DefinitionOf(node.kind());
+    if (node.op() == nullptr || !definition.folds_tensors || node.op()->is_vararg() || !node.op()->has_boxed())
       return {};
     if (node.outputs().size() != 1 || node.output()->type()->kind() != c10::TypeKind::TensorType) return {};
     if (EffectsOf(node).any() || !StaysInside(*node.output())) return {};
@@ -97,8 +108,16 @@ class TensorFolder {
     torch::jit::Stack stack;
     for (const Value* input : node.inputs()) {
       const c10::IValue* constant = ConstantOf(*input);
-      if (constant == nullptr) return {};
-      if (constant->isTensor()) {
+      if (constant == nullptr) {
+        std::optional<c10::impl::GenericList> list = ConstantsIn(*input);
+        if (!list) return {};
+        purpose += ";[";
+        for (const c10::IValue& element : list->vec()) {
+          purpose += element.isNone() ? "None," : "Tensor,";
+          if (element.isTensor()) from.push_back(element.toTensor());
+        }
+        stack.emplace_back(*std::move(list));
+      } else if (constant->isTensor()) {
         if (!IsSmall(constant->toTensor())) return {};
         // Where it stands counts: what follows may be optional.
         purpose += ";Tensor";
@@ -109,15 +128,33 @@ class TensorFolder {
         stack.push_back(*constant);
       }
     }
-    if (!GivesLittle(from)) return {};
+    const bool multiplies = definition.kind == OperatorClass::kProduct || definition.kind == OperatorClass::kIndexing;
+    if (!(multiplies ? MultiplyToLittle(from) : GivesLittle(from))) return {};
     try {
       // Of one number, made of numbers alone.
-      if (from.empty()) return Made(node, stack);
+      if (from.empty()) {
+        at::Tensor number = Made(node, stack);
+        return number.is_cpu() ? std::optional(std::move(number)) : std::nullopt;
+      }
       std::vector<at::Tensor> made = derived_.Get(purpose, from, [&] { return std::vector{Made(node, stack)}; });
       return !made.empty() && IsSmall(made[0]) ? std::optional(std::move(made[0])) : std::nullopt;
     } catch (const std::exception&) {
       return {};
     }
+  }
+
+  // Of a literal that nobody writes: a list of small constants, or of these and None.
+  std::optional<c10::impl::GenericList> ConstantsIn(const Value& value) const {
+    const Node& literal = *value.node();
+    if (literal.kind() != sym::kListConstruct || memory_.MayHoldOthers(value)) return {};
+    c10::impl::GenericList elements(value.type()->containedType(0));
+    for (const Value* element : literal.inputs()) {
+      const c10::IValue* constant = ConstantOf(*element);
+      const bool is_tensor = constant != nullptr && constant->isTensor() && IsSmall(constant->toTensor());
+      if (!is_tensor && (constant == nullptr || !constant->isNone())) return {};
+      elements.push_back(is_tensor ? c10::IValue(constant->toTensor().detach()) : c10::IValue());
+    }
+    return elements;
   }
 
   static at::Tensor Made(const Node& node, torch::jit::Stack& stack) {

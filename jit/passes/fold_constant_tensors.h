@@ -2,10 +2,10 @@
 // writes out, the transposed table, the mask that is made from a buffer at each run.
 //
 // Only operators without effects whose results are neither written, returned nor handed out and that, like what they
-// are given, are no larger than kMaxFoldedTensorBytes. Runs the operator itself on the CPU, with gradients off, if its
-// definition says that it neither runs long nor makes much of little (OperatorDefinition::folds_tensors). An operator
-// that fails is left to fail at run time. The memory of constants must not be written by any method of the model: that
-// is for the caller to know. Returns whether the graph changed.
+// are given, are no larger than kMaxFoldedTensorBytes. Runs the operator itself where its operands are, with gradients
+// off, if its definition says that it neither runs long nor makes much of little (OperatorDefinition::folds_tensors).
+// An operator that fails is left to fail at run time. The memory of constants must not be written by any method of the
+// model: that is for the caller to know. Returns whether the graph changed.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace hearth {
 
 class Compilation;
 
-inline constexpr size_t kMaxFoldedTensorBytes = 1024 * 1024;
+inline constexpr size_t kMaxFoldedTensorBytes = 2 * 1024 * 1024;
 
 bool FoldConstantTensors(Compilation& compilation);
 

@@ -3,10 +3,12 @@
 #include <ATen/core/jit_type.h>
 
 #include <map>
+#include <ranges>
 #include <utility>
 #include <vector>
 
 #include "jit/analysis/fact_queries.h"
+#include "jit/analysis/tensor_numbers.h"
 #include "jit/analysis/uninitialized.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/compiler/compilation.h"
@@ -61,13 +63,17 @@ class NumberTable {
 class FactFolder {
  public:
   explicit FactFolder(Compilation& compilation)
-      : graph_(compilation.graph()), facts_(compilation.NewFacts()), constants_(&graph_) {}
+      : graph_(compilation.graph()),
+        facts_(compilation.NewFacts()),
+        tensor_numbers_(facts_.memory()),
+        constants_(&graph_) {}
 
   bool Run() {
     for (Value* input : graph_.inputs()) {
       if (!ForwardNone(input)) Narrow(input, KnownType(*input));
     }
     Walk(graph_.block());
+    RemoveTensorNumbers();
     return changed_;
   }
 
@@ -90,7 +96,7 @@ class FactFolder {
     Node* next = node->next();
     if (!node->blocks().empty()) {
       VisitOther(node);
-    } else if (!TryAnswer(node) && !TrySimplify(node) && !TryElements(node)) {
+    } else if (!TryAnswer(node) && !TryTensorNumber(node) && !TrySimplify(node) && !TryElements(node)) {
       facts_.Infer(*node);
       if (GivesItsInput(*node, facts_)) {
         Replace(node, node->input(0));
@@ -203,6 +209,20 @@ class FactFolder {
     if (!answer) return false;
     Replace(node, Constant(std::move(*answer), nullptr, node->range()));
     return true;
+  }
+
+  bool TryTensorNumber(Node* node) {
+    std::optional<c10::IValue> number = tensor_numbers_.TakenBy(*node);
+    if (!number) return false;
+    Replace(node, Constant(std::move(*number), nullptr, node->range()));
+    return true;
+  }
+
+  // Arithmetic that nobody needs any more.
+  void RemoveTensorNumbers() {
+    for (const Value* computed : std::views::reverse(tensor_numbers_.computed())) {
+      if (!computed->HasUses()) Destroy(const_cast<Node*>(computed->node()));
+    }
   }
 
   bool TrySimplify(Node* node) {
@@ -354,6 +374,7 @@ class FactFolder {
 
   Graph& graph_;
   ValueFactTable facts_;
+  TensorNumbers tensor_numbers_;
   ConstantTable constants_;
   NumberTable numbers_;
   bool changed_ = false;
