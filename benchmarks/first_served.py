@@ -10,6 +10,7 @@ batch 1. After so many requests as `--requests` it is asked until its plans and 
 """
 
 import os
+import shutil
 import statistics
 import sys
 import time
@@ -19,21 +20,17 @@ import torch
 from benchmarks.rest_clients import load
 from benchmarks.run import commit, machine, table
 from benchmarks.sections import tell
-from benchmarks.served_gpu import DTYPE, archives, difference, gpu, hearthd, input_names, message_for, parser
+from benchmarks.served_gpu import DTYPE, TOLERANCE, archives, difference, gpu, hearthd, input_names, message_for, parser
 
 SAMPLE_TYPES = {"float16": "TYPE_FP16", "int64": "TYPE_INT64"}
 
 
-def with_warm_up(folder, repository):
-    """A repository of that model alone, whose configuration has a sample of the request's sizes."""
-    (repository / folder.name).mkdir(parents=True)
-    os.symlink(folder / "1", repository / folder.name / "1")
+def write_warm_up(folder, file):
+    """A configuration with a sample of the request's sizes."""
     inputs = torch.load(folder / "inputs.pt", weights_only=True)
     samples = [f'  inputs {{ key: "{name}" value {{ data_type: {SAMPLE_TYPES[str(value.dtype).removeprefix("torch.")]} '
                f'dims: {list(value.shape)} random_data: true }} }}\n' for name, value in zip(input_names(folder), inputs)]
-    (repository / folder.name / "config.pbtxt").write_text(
-        f'model_warmup {{\n  name: "a request"\n{"".join(samples)}  count: 4\n}}\n')
-    return repository
+    file.write_text(f'model_warmup {{\n  name: "a request"\n{"".join(samples)}  count: 4\n}}\n')
 
 
 class Benchmark:
@@ -45,12 +42,9 @@ class Benchmark:
         """(seconds until it was ready, its first requests, its later ones)."""
         options, folder = self.options, self.options.work / name
         repository = options.work / f"repository-{name}-{number}-{warm}"
+        shutil.copytree(folder / "1", repository / name / "1", copy_function=os.link)
         if warm:
-            with_warm_up(folder, repository)
-        else:
-            repository.mkdir()
-            (repository / name).mkdir()
-            os.symlink(folder / "1", repository / name / "1")
+            write_warm_up(folder, repository / name / "config.pbtxt")
         message = message_for(folder)
         began = time.monotonic()
         server = hearthd(options, repository)
@@ -59,7 +53,7 @@ class Benchmark:
             first = load(server.port, message, options.clients, requests=options.requests)
             load(server.port, message, options.clients, seconds=options.until_steady)
             steady = load(server.port, message, options.clients, requests=options.requests)
-            if not difference(server.port, message, folder) <= 5e-2:
+            if not difference(server.port, message, folder) <= TOLERANCE:
                 self.notes.append(f"{name}: answers otherwise than eager torch")
         finally:
             server.stop()
