@@ -87,7 +87,7 @@ GROUPS = {
     "layer norm of a sum": Group(layer_norm, normed, 3),
     "masked softmax": Group(lambda x, mask: torch.softmax(x.masked_fill(~mask, -1e4) * 0.125, -1), masked, 2),
     "bias, relu (channels-last)": Group(lambda x, bias: torch.relu(x + bias), picture, 2),
-    "casts (float32 within)": Group(lambda x: (torch.tanh(x.float() * 0.5) + 1).to(x.dtype), flat, 2),
+    "casts (float32 within)": Group(lambda x: torch.clamp(x.float() * 0.5 + 1, 0, 6).to(x.dtype), flat, 2),
     "sum of rows": Group(lambda x: (x * x).sum(-1), rows, 1),
     "mean of rows, scaled": Group(lambda x: x * torch.rsqrt((x * x).mean(-1, keepdim=True) + 1e-5), rows, 2),
 }
