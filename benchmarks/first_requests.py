@@ -48,7 +48,8 @@ class Benchmark:
         self.program = shlex.split(options.program)
 
     def launch(self, processors, *arguments) -> dict:
-        done = subprocess.run([*self.program, *map(str, arguments), "--device", self.options.device], stdout=subprocess.PIPE, text=True, check=True,
+        command = [*self.program, *map(str, arguments), "--device", self.options.device]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True,
                               preexec_fn=lambda: os.sched_setaffinity(0, processors))
         return json.loads(done.stdout.splitlines()[-1])
 
@@ -78,7 +79,8 @@ class Benchmark:
              "first p99 by later p99", "first max by later p99"], rows)
 
     def report(self):
-        yield (f"Machine: {machine()}. Commit: {commit()}. Device {self.options.device}. Medians of {self.options.rounds} rounds in fresh processes, "
+        yield (f"Machine: {machine()}. Commit: {commit()}. Device {self.options.device}. "
+               f"Medians of {self.options.rounds} rounds in fresh processes, "
                f"{self.options.requests} requests each; latencies in ms. `later`: the second half of the requests.")
         for count in self.options.processors:
             yield self.section(count)

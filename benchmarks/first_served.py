@@ -4,9 +4,9 @@
     python3 -m benchmarks.first_served [--hearth dist] [--models resnet50 bert_base] [--clients 4] [--requests 1000]
               [--rounds N] [--output FILE.md]
 
-In each round hearthd is started anew and asked by some clients at once as soon as it is ready, over HTTP with binary tensors,
-batch 1. After so many requests as `--requests` it is asked until its plans and recordings are made, and then so many again:
-`steady`. Random weights.
+In each round hearthd is started anew and asked by some clients at once as soon as it is ready, over HTTP with binary
+tensors, batch 1. After so many requests as `--requests` it is asked until its plans and recordings are made, and then so
+many again: `steady`. Random weights.
 """
 
 import os
@@ -63,8 +63,8 @@ class Benchmark:
 
     def report(self):
         options = self.options
-        yield (f"Machine: {machine()}{gpu(options.device)}. Commit: {commit()}. {DTYPE}, batch 1, {options.clients} clients. "
-               f"Medians of {options.rounds} rounds in fresh daemons; latencies in ms. `x p99`: of the first "
+        yield (f"Machine: {machine()}{gpu(options.device)}. Commit: {commit()}. {DTYPE}, batch 1, "
+               f"{options.clients} clients. Medians of {options.rounds} rounds in fresh daemons; latencies in ms. `x p99`: of the first "
                f"{options.requests}, by that of the steady ones.")
         rows = []
         for name in options.models:

@@ -8,8 +8,9 @@ A group's size is what it must read and write. Small ones are run on several set
 `copy_` of as many bytes, read and written, in the same run.
 
 torch's side is recorded as a CUDA graph and its replay timed by events. hearth's plan for the exact sizes is timed by
-model_benchmark, whose calls copy inputs and answers, too: so a program's answer is one number of each result, and what the
-same program takes that reads these numbers of the inputs is taken off. hearth's numbers are compared with eager torch's.
+model_benchmark, whose calls copy inputs and answers, too: so a program's answer is one number of each result, and what
+the same program takes that reads these numbers of the inputs is taken off. hearth's numbers are compared with eager
+torch's.
 """
 
 import argparse
@@ -176,7 +177,8 @@ class Case:
             for what, process in self.processes.items():
                 times = [int(word) for word in process.ask("time", ENGINE, self.options.milliseconds).split()]
                 for at in range(len(self.mib)):
-                    taken[what][at].append(statistics.median(times[at :: len(self.mib)]) if len(times) > at else math.nan)
+                    own = times[at :: len(self.mib)]
+                    taken[what][at].append(statistics.median(own) if own else math.nan)
         medians = {what: [statistics.median(rounds) for rounds in of] for what, of in taken.items()}
         return [(group - bare) / 1e9 / self.sets for group, bare in zip(medians["group"], medians["bare"])]
 
@@ -290,11 +292,14 @@ class Report:
         header = ["group", "dtype", "MiB", "copy, GB/s"]
         for name in self.shares:
             header += [f"{name}, GB/s", "of the copy"]
-        notes = [f"{name}: {statistics.geometric_mean(shares):.2f} of the copy's bandwidth (geometric mean of {len(shares)})"
+        notes = [f"{name}: {statistics.geometric_mean(shares):.2f} of the copy's bandwidth "
+                 f"(geometric mean of {len(shares)})"
                  for name, shares in self.shares.items() if shares]
-        notes.append(f"hearth below {GOAL:g} of the copy: {'; '.join(self.below) or 'none'}")
+        if self.shares["hearth"]:
+            notes.append(f"hearth below {GOAL:g} of the copy: {'; '.join(self.below) or 'none'}")
         return "\n\n".join([
-            f"Machine: {machine()}{gpu}. Commit: {commit()}. torch {torch.__version__}. Medians of {options.rounds} rounds.\n"
+            f"Machine: {machine()}{gpu}. Commit: {commit()}. torch {torch.__version__}. "
+            f"Medians of {options.rounds} rounds.\n"
             f"Groups below {SMALL} MiB have {SETS} sets of inputs in turn; what fits the GPU's cache may stay there.",
             table(header, self.rows), "\n".join(f"- {note}." for note in [*notes, *self.misses])]) + "\n"
 
@@ -311,7 +316,8 @@ def parsed():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default="dist/run model_benchmark")
     parser.add_argument("--device", default="cuda", help="another than cuda tries this script itself")
-    parser.add_argument("--groups", nargs="+", choices=GROUPS, default=list(GROUPS), metavar="GROUP", help=", ".join(GROUPS))
+    parser.add_argument("--groups", nargs="+", choices=GROUPS, default=list(GROUPS), metavar="GROUP",
+                        help=", ".join(GROUPS))
     parser.add_argument("--dtypes", nargs="+", choices=DTYPES, default=list(DTYPES))
     parser.add_argument("--mib", nargs="+", type=float, default=[1, 16, 128, 512])
     parser.add_argument("--rivals", nargs="*", choices=["eager", "torch.compile"], default=["eager", "torch.compile"])

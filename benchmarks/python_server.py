@@ -2,8 +2,8 @@
 
     python3 -m benchmarks.python_server ENGINE FOLDER MODEL... [--device cuda]
 
-ENGINE is torch.compile (reduce-overhead, on one thread, as its CUDA graphs are of one) or torch.jit (frozen, on four threads,
-each with a stream). Prints a line of JSON with the port when all models are warm."""
+ENGINE is torch.compile (reduce-overhead, on one thread, as its CUDA graphs are of one) or torch.jit (frozen, on four
+threads, each with a stream). Prints a line of JSON with the port when all models are warm."""
 
 import argparse
 import asyncio
@@ -29,8 +29,7 @@ TORCH_DTYPES = {wire: getattr(torch, name) for name, wire in DATATYPES.items()}
 class Models:
     def __init__(self, options):
         self.device = options.device
-        self.threads = concurrent.futures.ThreadPoolExecutor(THREADS[options.engine], initializer=torch.set_grad_enabled,
-                                                             initargs=(False,))
+        self.threads = concurrent.futures.ThreadPoolExecutor(THREADS[options.engine])
         self._streams = threading.local()
         self.models = {}
         for name in options.models:
@@ -42,8 +41,8 @@ class Models:
                 model = torch.jit.freeze(torch.jit.load(folder / "1" / "model.pt", map_location=self.device).eval())
             self.models[name] = model
             inputs = torch.load(folder / "inputs.pt", weights_only=True)
-            calls = [self.threads.submit(self.run, name, inputs) for _ in range(WARM_UP_CALLS * THREADS[options.engine])]
-            for call in calls:
+            count = WARM_UP_CALLS * THREADS[options.engine]
+            for call in [self.threads.submit(self.run, name, inputs) for _ in range(count)]:
                 call.result()
 
     def run(self, name, inputs):
@@ -64,7 +63,8 @@ def read(header_length, body):
     tensors, at = [], header_length
     for each in json.loads(body[:header_length])["inputs"]:
         dtype, size = TORCH_DTYPES[each["datatype"]], each["parameters"]["binary_data_size"]
-        tensors.append(torch.frombuffer(body, dtype=dtype, count=size // dtype.itemsize, offset=at).reshape(each["shape"]))
+        flat = torch.frombuffer(body, dtype=dtype, count=size // dtype.itemsize, offset=at)
+        tensors.append(flat.reshape(each["shape"]))
         at += size
     return tuple(tensors)
 

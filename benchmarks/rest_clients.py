@@ -1,5 +1,5 @@
-"""Clients of REST with binary tensors, in processes of their own: each connection sends the same request again when it has
-its answer. Sockets and bytes alone, so that clients are not what is measured."""
+"""Clients of REST with binary tensors, in processes of their own: each connection sends the same request again when it
+has its answer. Sockets and bytes alone, so that clients are not what is measured."""
 
 import json
 import multiprocessing

@@ -66,8 +66,8 @@ class Benchmark:
                 f"{read / made:.4f}" if made > 0 else "–"]
 
     def report(self):
-        yield (f"Machine: {machine()}. Commit: {commit()}. Device {self.options.device}. Medians of {self.options.rounds} rounds, "
-               "milliseconds, one thread.")
+        yield (f"Machine: {machine()}. Commit: {commit()}. Device {self.options.device}. "
+               f"Medians of {self.options.rounds} rounds, milliseconds, one thread.")
         yield table(["model", "kernels", "plan without kernels", "plan, nothing kept", "plan, kernels kept",
                      "kernels made", "kernels read", "ratio"], [self.row(name) for name in self.options.models])
 

@@ -4,10 +4,10 @@
     python3 -m benchmarks.served_gpu [--hearth dist] [--models resnet50 bert_base] [--clients 1 2 4 8 16 32]
               [--engines hearthd torch.compile torch.jit] [--seconds S] [--output FILE.md]
 
-hearthd as it is with no flags but --device, and python_server.py around torch.compile (reduce-overhead) and around a frozen
-torch.jit. All are asked over HTTP/1.1 on this machine with binary tensors, batch 1, by the same clients (rest_clients.py), each
-with a connection of its own. The servers start together and are measured one after the other; a first answer of each
-is compared with eager torch's. Random weights.
+hearthd as it is with no flags but --device, and python_server.py around torch.compile (reduce-overhead) and around a
+frozen torch.jit. All are asked over HTTP/1.1 on this machine with binary tensors, batch 1, by the same clients
+(rest_clients.py), each with a connection of its own. The servers start together and are measured one after the other; a
+first answer of each is compared with eager torch's. Random weights.
 """
 
 import argparse
@@ -123,7 +123,7 @@ class Benchmark:
         message = message_for(folder)
         found = difference(server.port, message, folder)
         if not found <= TOLERANCE:
-            self.notes.append(f"{engine}, {name}: answers otherwise than eager torch, by {found:.2g} of the largest number")
+            self.notes.append(f"{engine}, {name}: answers otherwise than eager torch, by {found:.2g} of its largest number")
         load(server.port, message, WARM_UP_CLIENTS, seconds=self.options.warm_up)
         loads = {}
         for clients in self.options.clients:
@@ -137,8 +137,8 @@ class Benchmark:
 
     def report(self):
         options = self.options
-        yield (f"Machine: {machine()}{gpu(options.device)}. Commit: {commit()}. torch {torch.__version__}, {DTYPE}, batch 1. "
-               f"{options.seconds:g} s for each number of clients; latencies in ms.")
+        yield (f"Machine: {machine()}{gpu(options.device)}. Commit: {commit()}. torch {torch.__version__}, {DTYPE}, "
+               f"batch 1. {options.seconds:g} s for each number of clients; latencies in ms.")
         loads = {}
         with contextlib.ExitStack() as stack, concurrent.futures.ThreadPoolExecutor() as threads:
             starting = {engine: threads.submit(start, engine, options) for engine in options.engines}
@@ -175,7 +175,8 @@ def gpu(device):
 
 def parser(description):
     made = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument("--hearth", type=pathlib.Path, default=ROOT / "dist", help="a folder of deploy/bundle's, or hearthd")
+    made.add_argument("--hearth", type=pathlib.Path, default=ROOT / "dist",
+                      help="a folder of deploy/bundle's, or hearthd")
     made.add_argument("--device", default="cuda", help="another than cuda tries this script itself")
     made.add_argument("--models", nargs="+", default=["resnet50", "bert_base"])
     made.add_argument("--output", type=pathlib.Path)
@@ -188,7 +189,8 @@ def archives(options, benchmark):
     options.hearth = options.hearth.resolve()
     with tempfile.TemporaryDirectory() as work:
         options.work = pathlib.Path(work)
-        make_apart(functools.partial(make_archives, names=options.models, device=options.device), options.work, benchmark)
+        make = functools.partial(make_archives, names=options.models, device=options.device)
+        make_apart(make, options.work, benchmark)
         yield
 
 
