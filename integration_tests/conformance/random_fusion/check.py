@@ -123,7 +123,10 @@ def operators_run(hearth, case):
     """{name: calls} of what `hearth` runs in a case, by its own word."""
     command = [*hearth.program, "run", case.archive, "--inputs", case.inputs, "--method", case.method, *hearth.tiers]
     command += ["--device", hearth.device, "--explain", "--json"]
-    ran = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False, timeout=120)
+    try:
+        ran = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False, timeout=120)
+    except subprocess.TimeoutExpired:
+        return {}
     if ran.returncode != 0:
         return {}
     (run, *_) = json.loads(ran.stdout)["explanation"]
