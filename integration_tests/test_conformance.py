@@ -140,12 +140,12 @@ PLACE = (
 
 
 def test_a_plan_that_raises_where_the_baseline_does_not_is_a_miss_whatever_was_answered():
-    plans = Plans.told(f"plans 1 guards 2 bailouts 1 unexplained 1 invalidated 0 [{PLACE}]")
+    plans = Plans.told(f"plans 1 guards 2 bailouts 1 unexplained 1 invalidated 0 recorded 0 [{PLACE}]")
     verdict = with_plans(AGREES, plans)
     assert verdict["verdict"] == "miss"
     assert "hearth::convolution (in another format)" in verdict["reason"]
     assert verdict["plans"]["raised"] == ["hearth::convolution"]
-    assert with_plans(AGREES, Plans.told("plans 1 guards 2 bailouts 0 unexplained 0 invalidated 1 []"))["verdict"] == "miss"
+    assert with_plans(AGREES, Plans.told("plans 1 guards 2 bailouts 0 unexplained 0 invalidated 1 recorded 0 []"))["verdict"] == "miss"
     cases = {"a": {"group": "a", **verdict}}
     content = {"commit": "c", "torch": "t", "device": "cpu", "machine": "m", "cases": cases}
     text = report.page([report.summarize(content, [], "s", "Title")])
@@ -153,7 +153,7 @@ def test_a_plan_that_raises_where_the_baseline_does_not_is_a_miss_whatever_was_a
 
 
 def test_a_bailout_with_a_reason_is_none():
-    plans = Plans.told("plans 1 guards 2 bailouts 1 unexplained 0 invalidated 0 []")
+    plans = Plans.told("plans 1 guards 2 bailouts 1 unexplained 0 invalidated 0 recorded 0 []")
     assert with_plans(AGREES, plans)["verdict"] == "agree"
     assert with_plans(AGREES, None) == AGREES
 

@@ -20,12 +20,13 @@ class Plans(NamedTuple):
     bailouts: int  # runs that went back to the baseline
     unexplained: int = 0  # of these, for an exception that the plan alone raised: no guard had failed
     invalidated: int = 0  # plans taken out of use because they raised where the baseline does not
+    recorded: int = 0  # plans whose runs on a GPU are recorded: what answers a case that is called again
     raised: tuple = ()  # {"operator", "node", "exception", "method", ...} of the places that raised
 
     @staticmethod
     def told(line):
         """From what `hearth run --cases` says of them."""
-        pattern = r"plans (\d+) guards (\d+) bailouts (\d+) unexplained (\d+) invalidated (\d+) (\[.*\])"
+        pattern = r"plans (\d+) guards (\d+) bailouts (\d+) unexplained (\d+) invalidated (\d+) recorded (\d+) (\[.*\])"
         *numbers, raised = re.fullmatch(pattern, line).groups()
         return Plans(*map(int, numbers), tuple(json.loads(raised)))
 

@@ -118,6 +118,10 @@ def _run_suite(name, hearth, known, options):
     print(f"{label}: {counts['agree']} agree, {counts['known']} known misses, {len(summary['new'])} new misses, "
           f"{counts['accepts']} that only hearth accepts, {counts['torch']} not counted "
           f"({time.monotonic() - start:.0f} s)", flush=True)  # fmt: skip
+    told = [verdict["plans"] for verdict in results.of(cases)["cases"].values() if "plans" in verdict]
+    if hearth.repeat > 1 and told:
+        recorded = sum(plans["recorded"] > 0 for plans in told)
+        print(f"{label}: {recorded} of {len(told)} cases were answered by a recorded run", flush=True)
     if says_too_little(counts["torch"], len(cases)):
         print(f"MISS {label}: {counts['torch']} of {len(cases)} cases say nothing of hearth, more than {report.NOT_COUNTED:.0%}")
         return False

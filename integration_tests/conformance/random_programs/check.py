@@ -211,6 +211,8 @@ def _compare_once(source, programs, archive, hearth, unoptimized=()):
         if plans and plans[at].plans:
             left = plans[at].bailouts > _before(plans, at, source).bailouts
             facts["plan: left for the baseline" if left else "plan: not left"] += 1
+            if plans[at].recorded:
+                facts["plan: recorded"] += 1
         if expected.kind == "raised":
             facts[f"raised: {_error(expected.message)}"] += 1
         if expected.kind == "refused":
