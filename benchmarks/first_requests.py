@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What the first requests to a fresh process take. Runs warmup_benchmark and prints its tables in Markdown:
 
-    python -m benchmarks.first_requests [--program "dist/run warmup_benchmark"] [--processors 2 16] [--output FILE.md]
+    python -m benchmarks.first_requests [--program "dist/run warmup_benchmark"] [--device cuda] [--first 1000]
+              [--processors 2 16] [--output FILE.md]
 
 A small transformer whose inputs change their lengths is called in a fresh process with everything as a daemon has it
 that was given no flags: a thread for each processor, operators with as many threads as LibTorch takes. Requests come
@@ -29,7 +30,6 @@ from benchmarks.sections import make_apart, tell
 from benchmarks.warmup import Run
 
 WAYS = {"compiler off": "off", "compiler on": "on", "torch.jit": "torch.jit"}
-FIRST = 100
 
 
 def make_archives(folder: pathlib.Path):
@@ -48,7 +48,8 @@ class Benchmark:
         self.program = shlex.split(options.program)
 
     def launch(self, processors, *arguments) -> dict:
-        done = subprocess.run([*self.program, *map(str, arguments)], stdout=subprocess.PIPE, text=True, check=True,
+        command = [*self.program, *map(str, arguments), "--device", self.options.device]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True,
                               preexec_fn=lambda: os.sched_setaffinity(0, processors))
         return json.loads(done.stdout.splitlines()[-1])
 
@@ -56,7 +57,7 @@ class Benchmark:
         with tempfile.NamedTemporaryFile() as file:
             summary = self.launch(processors, way, self.options.work, "--requests", self.options.requests, "--output",
                                   file.name, *arguments)
-            return Run.read(summary, pathlib.Path(file.name), "cpu")
+            return Run.read(summary, pathlib.Path(file.name), self.options.device)
 
     def section(self, count: int) -> str:
         processors = sorted(os.sched_getaffinity(0))[:count]
@@ -72,35 +73,37 @@ class Benchmark:
                 rounds = [{name: self.run(processors, way, "--seed", number, *arguments, *flags)
                            for name, way in WAYS.items()} for number in range(self.options.rounds)]
                 for name in WAYS:
-                    rows.append([load, start, name, *figures([each[name] for each in rounds])])
+                    rows.append([load, start, name, *figures([each[name] for each in rounds], self.options.first)])
         return f"### {count} processors\n\n" + table(
-            ["load", "start", "way", f"first {FIRST}: p50", "max", "later: p50", "p99", "max",
-             f"max of the first {FIRST} by later p99"], rows)
+            ["load", "start", "way", f"first {self.options.first}: p50", "p99", "max", "later: p50", "p99", "max",
+             "first p99 by later p99", "first max by later p99"], rows)
 
     def report(self):
-        yield (f"Machine: {machine()}. Commit: {commit()}. Medians of {self.options.rounds} rounds in fresh processes, "
+        yield (f"Machine: {machine()}. Commit: {commit()}. Device {self.options.device}. "
+               f"Medians of {self.options.rounds} rounds in fresh processes, "
                f"{self.options.requests} requests each; latencies in ms. `later`: the second half of the requests.")
         for count in self.options.processors:
             yield self.section(count)
 
 
-def figures(runs):
+def figures(runs, count):
     """Of a way's runs, each figure's median."""
     def median(figure):
         return statistics.median(figure(run) for run in runs)
 
     def first(run):
-        return sorted(run.latency[:FIRST])
+        return sorted(run.latency[:count])
 
     def later(run):
         return sorted(run.latency[len(run.latency) // 2:])
 
-    def p99(run):
-        return later(run)[int(0.99 * len(later(run)))]
+    def p99(latencies):
+        return latencies[int(0.99 * len(latencies))]
 
-    milliseconds = [median(lambda run: first(run)[FIRST // 2]), median(lambda run: first(run)[-1]),
-                    median(lambda run: statistics.median(later(run))), median(p99), median(lambda run: later(run)[-1])]
-    return [*(f"{value / 1000:.2f}" for value in milliseconds), f"{median(lambda run: first(run)[-1] / p99(run)):.2f}"]
+    milliseconds = [median(lambda run, part=part, figure=figure: figure(part(run)))
+                    for part in (first, later) for figure in (statistics.median, p99, max)]
+    ratios = [median(lambda run, figure=figure: figure(first(run)) / p99(later(run))) for figure in (p99, max)]
+    return [*(f"{value / 1000:.2f}" for value in milliseconds), *(f"{ratio:.2f}" for ratio in ratios)]
 
 
 def main():
@@ -108,6 +111,8 @@ def main():
     parser.add_argument("--program", default=str(ROOT / "build/release/bin/warmup_benchmark"))
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build" / "benchmarks" / "first_requests")
     parser.add_argument("--processors", type=int, nargs="*", default=[len(os.sched_getaffinity(0))])
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--first", type=int, default=100, help="requests that are looked at apart")
     parser.add_argument("--requests", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--output", type=pathlib.Path)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How soon a process that starts again has its plans, where the one before has kept the code of fused kernels:
 
-    python -m benchmarks.restart [--models NAME...] [--hearth FILE] [--rounds N] [--output FILE.md]
+    python -m benchmarks.restart [--models NAME...] [--hearth dist] [--device cuda] [--rounds N] [--output FILE.md]
 
 Each model of model_list.py is called once by `hearth run --tier 1`, which waits for the plan, in a process of its own on
 one thread: without kernels (--no-fuse), with an empty --cache-dir, and once more with what that left there. `plan` is how
@@ -38,12 +38,13 @@ def make_archives(folder: pathlib.Path):
 class Benchmark:
     def __init__(self, options):
         self.options = options
+        self.hearth = [options.hearth / "run", "hearth"] if options.hearth.is_dir() else [options.hearth]
 
     def plan(self, name, *flags):
         """Seconds that making the plan took, and the milliseconds of each kernel that the process made and read."""
         folder = self.options.work / name
-        command = [self.options.hearth, "run", folder / "1" / "model.pt", "--inputs", folder / "inputs.pt", "--tier", "1",
-                   "--explain", "--json", *flags]
+        command = [*self.hearth, "run", folder / "1" / "model.pt", "--inputs", folder / "inputs.pt", "--tier", "1",
+                   "--device", self.options.device, "--explain", "--json", *flags]
         environment = dict(os.environ, OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", HEARTH_LOG="fuser/kernel_table=debug")
         ran = subprocess.run([str(part) for part in command], env=environment, check=True, capture_output=True, text=True)
         seconds = sum(run.get("compile_seconds", 0) for run in json.loads(ran.stdout)["explanation"])
@@ -65,14 +66,17 @@ class Benchmark:
                 f"{read / made:.4f}" if made > 0 else "–"]
 
     def report(self):
-        yield f"Machine: {machine()}. Commit: {commit()}. Medians of {self.options.rounds} rounds, milliseconds, one thread."
+        yield (f"Machine: {machine()}. Commit: {commit()}. Device {self.options.device}. "
+               f"Medians of {self.options.rounds} rounds, milliseconds, one thread.")
         yield table(["model", "kernels", "plan without kernels", "plan, nothing kept", "plan, kernels kept",
                      "kernels made", "kernels read", "ratio"], [self.row(name) for name in self.options.models])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--hearth", default=str(ROOT / "build/release/bin/hearth"))
+    parser.add_argument("--hearth", type=pathlib.Path, default=ROOT / "build/release/bin/hearth",
+                        help="the binary, or a folder of deploy/bundle's")
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build" / "benchmarks" / "restart")
     parser.add_argument("--models", nargs="*", default=MODELS)
     parser.add_argument("--rounds", type=int, default=3)

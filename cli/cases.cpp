@@ -39,16 +39,18 @@ absl::Status LoadCase(Session& session, const std::string& path, const std::stri
   return absl::OkStatus();
 }
 
-// How many plans the model has, the most guards that one of them has, the runs that left them, and of those the ones
-// for which there is no good reason.
+// How many plans the model has, the most guards that one of them has, the runs that left them, of those the ones for
+// which there is no good reason, and the plans whose runs are recorded.
 void PrintPlans(const Model& model) {
   uint64_t plans = 0;
   uint64_t guards = 0;
+  uint64_t recorded = 0;
   Json exceptions = Json::array();
   for (const PlanInfo& plan : model.plans(/*with_graphs=*/false)) {
     if (plan.state != PlanInfo::State::kCompiled) continue;
     ++plans;
     guards = std::max<uint64_t>(guards, plan.guards);
+    recorded += static_cast<uint64_t>(!plan.recording.empty() && !plan.recording.starts_with("not recorded"));
     for (const PlanException& exception : plan.exceptions) {
       exceptions.push_back({{"method", plan.method},
                             {"arguments", plan.arguments},
@@ -63,7 +65,7 @@ void PrintPlans(const Model& model) {
   const PlanCounts counts = model.plan_counts();
   std::printf("%s %s\n",
               absl::StrCat("plans ", plans, " guards ", guards, " bailouts ", counts.bailouts, " unexplained ",
-                           counts.plan_exceptions, " invalidated ", counts.invalidated)
+                           counts.plan_exceptions, " invalidated ", counts.invalidated, " recorded ", recorded)
                   .c_str(),
               exceptions.dump(-1, ' ', true, Json::error_handler_t::replace).c_str());
 }

@@ -40,7 +40,7 @@ def test_a_case_says_what_its_plan_alone_raised(saved):
     plans, _, answer = line.partition("\t")
     assert answer == "ok"
     counts, told = re.fullmatch(r"plans (.*) (\[.*\])", plans).groups()
-    assert counts == "1 guards 0 bailouts 1 unexplained 1 invalidated 0"
+    assert counts == "1 guards 0 bailouts 1 unexplained 1 invalidated 0 recorded 0"
     (exception,) = json.loads(told)
     assert exception["operator"] == "prepacked::hearth_test_raise_first" and exception["operator"] in exception["node"]
     assert exception["exception"] == TEXT and exception["runs"] == 1 and exception["tier"] == 1
@@ -52,7 +52,7 @@ def test_a_failed_guard_explains_a_bailout(saved):
     case = (saved / "model.pt", saved / "in.pt", saved / "out.pt", "", "", 0)
     (line,) = run_cases([case], extra=["--tier", "1", "--fail-guards", "0", "--operator-library", LIBRARY])
     # The guard fails before the operator, which then raises in the baseline.
-    assert re.match(r"plans 1 guards \d+ bailouts 1 unexplained 0 invalidated 0 \[\]\traised", line), line
+    assert re.match(r"plans 1 guards \d+ bailouts 1 unexplained 0 invalidated 0 recorded 0 \[\]\traised", line), line
 
 
 def test_an_explanation_and_the_log_name_the_operator(saved):

@@ -15,6 +15,7 @@ from integration_tests.conformance.oracle import as_python_says, judge, load_sou
 from integration_tests.conformance.random_programs.check import HearthProcess
 from integration_tests.conformance.suites import random_programs
 from integration_tests.conformance.workers import Died, Worker
+from integration_tests.zoo import recipe
 
 
 def value(result, args=(), kwargs=None):
@@ -139,12 +140,12 @@ PLACE = (
 
 
 def test_a_plan_that_raises_where_the_baseline_does_not_is_a_miss_whatever_was_answered():
-    plans = Plans.told(f"plans 1 guards 2 bailouts 1 unexplained 1 invalidated 0 [{PLACE}]")
+    plans = Plans.told(f"plans 1 guards 2 bailouts 1 unexplained 1 invalidated 0 recorded 0 [{PLACE}]")
     verdict = with_plans(AGREES, plans)
     assert verdict["verdict"] == "miss"
     assert "hearth::convolution (in another format)" in verdict["reason"]
     assert verdict["plans"]["raised"] == ["hearth::convolution"]
-    assert with_plans(AGREES, Plans.told("plans 1 guards 2 bailouts 0 unexplained 0 invalidated 1 []"))["verdict"] == "miss"
+    assert with_plans(AGREES, Plans.told("plans 1 guards 2 bailouts 0 unexplained 0 invalidated 1 recorded 0 []"))["verdict"] == "miss"
     cases = {"a": {"group": "a", **verdict}}
     content = {"commit": "c", "torch": "t", "device": "cpu", "machine": "m", "cases": cases}
     text = report.page([report.summarize(content, [], "s", "Title")])
@@ -152,7 +153,7 @@ def test_a_plan_that_raises_where_the_baseline_does_not_is_a_miss_whatever_was_a
 
 
 def test_a_bailout_with_a_reason_is_none():
-    plans = Plans.told("plans 1 guards 2 bailouts 1 unexplained 0 invalidated 0 []")
+    plans = Plans.told("plans 1 guards 2 bailouts 1 unexplained 0 invalidated 0 recorded 0 []")
     assert with_plans(AGREES, plans)["verdict"] == "agree"
     assert with_plans(AGREES, None) == AGREES
 
@@ -162,7 +163,7 @@ def test_a_hearth_that_hangs_or_ends_costs_one_row(tmp_path):
     for text, line in (("sleep 600", "no answer within 1 s"), ("exit 3", "the process ended with 3")):
         program.write_text(f"#!/bin/bash\n{text}\n")
         program.chmod(0o755)
-        process = HearthProcess(program, seconds=1)
+        process = HearthProcess(Hearth(program), seconds=1)
         assert process.ask([("a.pt", "in.pt", "out.pt", "f")]) == [line]
         process.close()
 
@@ -302,3 +303,37 @@ def test_each_way_of_running_a_suite_has_a_heading_of_its_own():
     summaries = [report.summarize(content, [], label, "Title") for label in labels]
     headings = [line for line in report.page(summaries).splitlines() if line.startswith("## ")]
     assert len(headings) == len(labels) == len(set(headings))
+
+
+class Sum(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("sum", torch.zeros(2))
+
+    def forward(self, x):
+        self.sum.add_(x)
+        return self.sum.clone()
+
+
+def test_a_case_that_is_repeated_has_the_last_call_compared(tmp_path):
+    """On both sides, with calls of this case alone before it."""
+    torch.jit.save(torch.jit.script(Sum()), tmp_path / "model.pt")
+    torch.save((torch.ones(2),), tmp_path / "in.pt")
+    cases = [Case(name, "g", str(tmp_path / "model.pt"), str(tmp_path / "in.pt")) for name in "abc"]
+    for case, answer in zip(cases, Hearth(HEARTH, repeat=3).run(cases, tmp_path)):
+        assert torch.load(answer.output)["result"].tolist() == [3, 3]
+        item = {"case": case.to_json(), "line": answer.line, "output": str(answer.output), "device": "cpu", "repeat": 3}
+        assert judge(item)["verdict"] == "agree"
+
+
+class Range(torch.nn.Module):
+    def forward(self, x):
+        return x + torch.arange(2, device=x.device)
+
+
+def test_models_are_traced_where_they_run():
+    with recipe.tracing_on("meta"):
+        module, inputs = recipe.traced(Range(), torch.ones(2))
+    assert 'torch.device("meta")' in module.code and inputs[0].is_meta
+    module, inputs = recipe.traced(Range(), torch.ones(2))
+    assert 'torch.device("cpu")' in module.code and not inputs[0].is_meta

@@ -10,14 +10,14 @@ from integration_tests.conformance import bailouts
 from integration_tests.conformance.hearth import with_plans
 from integration_tests.conformance.workers import JOBS, Died, Worker
 
-CHUNK = {"cpu": 40, "cuda": 200}  # cases for one process of hearth: opening a GPU takes seconds
+CHUNK = {"cpu": 40, "cuda": 200}  # cases for one process of hearth at most: opening a GPU takes seconds
 
 
 def judged(cases, hearth, oracle="integration_tests.conformance.oracle:judge"):
     """(case, {"verdict", "reason"}) of each, as they come, from JOBS pairs of a hearth and a torch.jit. `oracle` compares
     the two, as oracle.judge does."""
     chunks, done = queue.SimpleQueue(), queue.SimpleQueue()
-    size = CHUNK[hearth.device]
+    size = min(CHUNK[hearth.device], max(1, len(cases) // (2 * JOBS)))
     for at in range(0, len(cases), size):
         chunks.put(cases[at : at + size])
 
@@ -25,7 +25,8 @@ def judged(cases, hearth, oracle="integration_tests.conformance.oracle:judge"):
         torch_jit = Worker(oracle)
 
         def judge(case, answer):
-            item = {"case": case.to_json(), "line": answer.line, "output": str(answer.output), "device": hearth.device}
+            item = {"case": case.to_json(), "line": answer.line, "output": str(answer.output), "device": hearth.device,
+                    "repeat": hearth.repeat}  # fmt: skip
             try:
                 return torch_jit.ask(item, case.timeout)
             except Died as death:

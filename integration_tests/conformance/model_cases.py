@@ -27,15 +27,17 @@ from integration_tests import networks
 from integration_tests.conformance import bailouts, oracle, workers
 from integration_tests.conformance.case import Case
 from integration_tests.conformance.hearth import Hearth, with_plans
-from integration_tests.values import leaves
+from integration_tests.values import leaves, plain, to
+from integration_tests.zoo.recipe import tracing_on
 
 TIMEOUT = 600
 GUARDS = 8  # of a model's hundreds, that are made to fail: each takes loading the model and making its plan
 # Begun first, so that a machine with many processors does not wait for one of them at the end.
 _LARGE = ("vit_h_14", "regnet_y_128gf", "vit_l_", "vgg", "convnext_large", "nasnetalarge", "s3d", "mvit", "rcnn", "raft")
 
-# Of detections that make their anchors on the CPU: neither side can add them to what is on a GPU.
-_ON_CPU_ONLY = ("torchvision/ssd300_vgg16", "torchvision/ssdlite320_mobilenet_v3_large")
+# Of detections that make their anchors on the CPU: neither side can add them to what is on a GPU. Quantized operators have
+# no kernels there.
+_ON_CPU_ONLY = ("torchvision/ssd300_vgg16", "torchvision/ssdlite320_mobilenet_v3_large", "torchvision quantized/")
 
 # Runs a command, and prints how many kilobytes it had in memory at most. A process of its own, for a child's peak begins
 # with what its parent has.
@@ -51,10 +53,10 @@ def cases(modules, folder, sample=None, device="cpu"):
     one's as it comes to it."""
     recipes = _recipes(tuple(modules))
     names = sorted(recipes, key=lambda name: not any(part in name for part in _LARGE))
-    if device != "cpu":  # what is traced names the device that it was made on
-        names = [name for name in names if name.startswith("torchvision/") and name not in _ON_CPU_ONLY]
+    if device != "cpu":
+        names = [name for name in names if not name.startswith(_ON_CPU_ONLY)]
     if sample:
-        names = random.Random(0).sample(names, sample)
+        names = random.Random(0).sample(names, min(sample, len(names)))
     for name in names:
         place = folder / device / name.replace("/", "-")
         yield Case(
@@ -71,8 +73,7 @@ def made_by(modules):
 
 def judged(modules, cases, hearth):
     """(case, verdict) of each, as they come."""
-    how = {"hearth": str(hearth.path), "device": hearth.device, "tiers": hearth.tiers, "fail_guards": hearth.fail_guards}
-    items = [{"case": case.to_json(), "modules": modules, **how} for case in cases]
+    items = [{"case": case.to_json(), "modules": modules, "how": hearth.how} for case in cases]
     # Each guard that fails is a run of the model.
     timeout = TIMEOUT * (GUARDS if hearth.fail_guards == "each" else 1)
     for item, verdict in workers.each("integration_tests.conformance.model_cases:judge", items, timeout):
@@ -86,16 +87,19 @@ def judged(modules, cases, hearth):
 def judge(item):
     """Makes a model, asks both sides about it, and leaves nothing behind."""
     case = Case.from_json(item["case"])
-    hearth = Hearth(item["hearth"], item["device"], item["tiers"], item["fail_guards"])
+    hearth = Hearth(**item["how"])
     recipe = _recipes(tuple(item["modules"]))[case.name]
     folder = Path(case.archive).parent
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     try:
         try:
-            _make(recipe, case)
+            _make(recipe, case, hearth.device)
         except Exception as error:
-            return {"verdict": "miss", "reason": f"making it: {type(error).__name__}: {str(error).strip()[-500:]}"}
+            # Some models can be traced on a CPU only: they make what they add to their input without asking where it is.
+            verdict = "miss" if hearth.device == "cpu" else "torch"
+            return {"verdict": verdict, "reason": f"making it: {type(error).__name__}: {str(error).strip()[-500:]}",
+                    "torch": "failed"}  # fmt: skip
         judge_answer = functools.partial(_verdict, hearth=hearth)
         if hearth.fail_guards == "each":
             [(_, verdict)] = bailouts.verdicts([case], hearth, folder, judge_answer, GUARDS)
@@ -105,34 +109,38 @@ def judge(item):
         if verdict["verdict"] != "agree":
             return {**verdict, "verdict": "miss"}  # one that torch.jit cannot load does not belong here
         found, cost = _cost(recipe, case, hearth)
-        return {"verdict": "miss", "reason": found} if found else {**verdict, "cost": cost}
+        return {"verdict": "miss", "reason": found} if found else {**verdict, **({"cost": cost} if cost else {})}
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        gc.collect()
+        torch.cuda.empty_cache()  # many processes share it
 
 
 def _verdict(case, answer, hearth):
-    item = {"case": case.to_json(), "line": answer.line, "output": str(answer.output), "device": hearth.device}
+    item = {"case": case.to_json(), "line": answer.line, "output": str(answer.output), "device": hearth.device,
+            "repeat": hearth.repeat}  # fmt: skip
     ours = None
     if hearth.waits_for_plans:
         item["tolerance"] = "largest"
         if answer.line == "ok":
             ours = torch.load(answer.output, weights_only=True)["result"]
     verdict = oracle.judge(item)
-    if verdict.get("of_size") and ours is not None and _is_as_near(ours, case):
+    if verdict.get("of_size") and ours is not None and _is_as_near(ours, case, hearth.device):
         return {"verdict": "agree", "reason": "", "torch": verdict["torch"], "as_near": verdict["reason"]}
     return verdict
 
 
-def _is_as_near(ours, case):
+def _is_as_near(ours, case, device):
     """Whether `ours`, hearth's answer, is about as near to that of the same model in float64 (to torch.jit's own, if it is not one
     of float64 too) as torch.jit's answers are to inputs whose last bits are drawn: a model may make much of a little
     rounding, and one answer is near by chance."""
     inputs = torch.load(case.inputs, weights_only=True)
     with torch.no_grad(), torch.jit.optimized_execution(False):
-        model = torch.jit.load(case.archive)
-        theirs = [model(*given) for given in (inputs, *_with_other_last_bits(inputs))]
+        model = torch.jit.load(case.archive, map_location=device)
+        theirs = [to("cpu", plain(model(*to(device, given)))) for given in (inputs, *_with_other_last_bits(inputs))]
         try:
-            exact = torch.jit.load(case.archive).double()(*_map(torch.Tensor.double, inputs))
+            exact = torch.jit.load(case.archive, map_location=device).double()
+            exact = to("cpu", plain(exact(*to(device, _map(torch.Tensor.double, inputs)))))
         except RuntimeError:
             exact = theirs[0]
     answers = [exact]
@@ -211,18 +219,20 @@ def _recipes(modules):
     return found
 
 
-def _make(recipe, case):
+def _make(recipe, case, device):
     torch.manual_seed(0)
-    module, inputs = recipe.make()
+    with tracing_on(device):
+        module, inputs = recipe.make()
     torch.jit.save(module, case.archive)
-    torch.save(tuple(inputs), case.inputs)
+    torch.save(to("cpu", tuple(inputs)), case.inputs)
     del module
     gc.collect()
 
 
 def _cost(recipe, case, hearth):
     """Why the answer proves nothing, if it does not, and milliseconds and megabytes of both sides. The fastest of at
-    most three runs counts, without torch.jit's optimizer, which would take longer to optimize than the rest of it all."""
+    most three runs counts, without torch.jit's optimizer, which would take longer to optimize than the rest of it all.
+    No cost where a process more that opens a GPU would be most of it."""
     start = time.perf_counter()
     module = torch.jit.load(case.archive, map_location=hearth.device)
     loaded = time.perf_counter() - start
@@ -235,6 +245,8 @@ def _cost(recipe, case, hearth):
             runs.append(time.perf_counter() - start)
     del module
     found = networks.silence(answer, recipe.at_least)
+    if hearth.device != "cpu":
+        return found, {}
     command = [*hearth.program, "run", case.archive, "--inputs", case.inputs, "--json", "--device", hearth.device]
     command += ["--repeat", len(runs)]
     measured = [sys.executable, "-c", _PEAK, *map(str, command)]

@@ -14,6 +14,7 @@ import torch
 from integration_tests.command_line import unescape
 from integration_tests.conformance.case import Case
 from integration_tests.conformance.compare import Outcome, difference, is_of_size_alone, plain
+from integration_tests.conformance.hearth import LOST
 from integration_tests.conformance.making import copied
 
 _TYPE = re.compile(
@@ -27,12 +28,13 @@ _PLACE = re.compile(r', line (\d+)')
 _CLASS = re.compile(r"^[A-Za-z_][\w.]*:", re.MULTILINE)
 
 torch.set_num_threads(1)
+torch._C._jit_set_texpr_fuser_enabled(False)  # on a GPU: its kernels round otherwise, as they do not on a CPU
 warnings.simplefilter("ignore")
 
 
 def judge(item):
-    """The verdict on {"case", "line": what hearth said, "output": the file it wrote, "device", perhaps "tolerance" for a case
-    that has none}: {"verdict": "agree"; "miss"; "accepts" where torch.jit refuses the archive and hearth runs it; or "torch"
+    """The verdict on {"case", "line": what hearth said, "output": the file it wrote, "device", perhaps "repeat": how often it
+    was called, "tolerance" for a case that has none}: {"verdict": "agree"; "miss"; "accepts" where torch.jit refuses the archive and hearth runs it; or "torch"
     where torch.jit's own answer cannot be compared; "reason": what differs; "torch": what torch.jit did; "of_size" if the
     numbers of a miss differ and nothing else}."""
     case = Case.from_json(item["case"])
@@ -42,7 +44,7 @@ def judge(item):
         same = (got.kind, got.message) == (expected.kind, expected.message)
         return _verdict(None if same else f"hearth: {item['line']}", "raised")
     try:
-        expected = _expected(case, item["device"])
+        expected = _expected(case, item["device"], item.get("repeat", 1))
     except _NotLoaded as error:
         return _verdict_on_refusal(str(error), item["line"])
     got = hearth_outcome(item["line"], item["output"])
@@ -67,12 +69,12 @@ class _NotLoaded(Exception):
 
 
 @functools.lru_cache(maxsize=1)  # a case may be judged many times in a row, once for each guard that failed
-def _expected(case, device):
+def _expected(case, device, repeat=1):
     try:
         function = _load(case, device)
     except Exception as error:
         raise _NotLoaded(f"{type(error).__name__}: {str(error).strip()}") from None
-    return _run(function, case, device)
+    return [_run(function, case, device) for _ in range(repeat)][-1]
 
 
 def _verdict_on_refusal(theirs, line):
@@ -154,6 +156,8 @@ def call(function, args, kwargs, seed):
             result = {"result": function(*args, **kwargs)}
     except Exception as error:
         text = str(error)
+        if LOST in text:
+            sys.exit(text)  # another process has the GPU yet
         outcome = Outcome("raised", _as_file(message_of(text))) if text.startswith(_FAILED) else Outcome("refused", _line(error))
     outcome.content = _to_cpu(plain({"args": args, "kwargs": kwargs, **result}))
     return outcome

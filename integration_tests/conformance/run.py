@@ -8,6 +8,7 @@ import argparse
 import fnmatch
 import hashlib
 import importlib
+import inspect
 import json
 import os
 import pkgutil
@@ -17,15 +18,18 @@ import sys
 import time
 import tomllib
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 from integration_tests import ROOT, command_line, values
 from integration_tests.conformance import making, report, suites
+from integration_tests.conformance.compare import NOT_SEEN_ON_A_GPU
 from integration_tests.conformance.hearth import Hearth, add_tier_options, tiers
 from integration_tests.conformance.judging import judged
 
 BUILD = ROOT / "build" / "conformance"
 QUICK = 400  # cases of a suite that does not hold itself to a sample
+RECORDED_AFTER = 3  # calls, with which a plan's runs on a GPU are recorded and replayed at the latest
 
 
 def main():
@@ -33,7 +37,7 @@ def main():
     os.environ["OMP_NUM_THREADS"] = "1"  # the cases are what runs in parallel
     if options.device == "cpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = ""  # torch's samples ask for a GPU where there is one
-    hearth = Hearth(options.hearth, options.device, *tiers(options))
+    hearth = Hearth(options.hearth, options.device, *tiers(options), repeat=options.repeat or _repeat(options))
     if not hearth.binary.exists():
         sys.exit(f"{hearth.binary} is not there: build it first, or say --hearth PATH")
     known = tomllib.loads((Path(__file__).parent / "known.toml").read_text()).get("miss", [])
@@ -51,10 +55,13 @@ def _options():
     parser = argparse.ArgumentParser(prog="scripts/conformance", description="Runs suites in torch.jit and in hearth.")
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {', '.join(suite_names())}; all of them if none")
     parser.add_argument("--quick", action="store_true", help="a fixed sample of each")
+    parser.add_argument("--sample", type=int, metavar="N", help="N cases of each, drawn (of fusion N programs)")
     parser.add_argument("--only", default="*", metavar="PATTERN", help="only cases whose name fits; writes no report")
     parser.add_argument("--again", action="store_true", help="run what has a verdict too")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     add_tier_options(parser)
+    parser.add_argument("--repeat", type=int, metavar="N",
+                        help=f"calls of each case, of which the last is compared; on a GPU at tier 2 {RECORDED_AFTER}")
     parser.add_argument("--hearth", metavar="PATH", help="the binary to test, or a folder of deploy/bundle's, in place of the build's")
     options = parser.parse_args()
     options.suites = options.suites or suite_names()
@@ -62,6 +69,12 @@ def _options():
         if name not in suite_names():
             parser.error(f"there is no suite '{name}', only {', '.join(suite_names())}")
     return options
+
+
+def _repeat(options):
+    """Where plans are recorded the recording is what is to answer; a guard fails in a plan's code alone."""
+    recorded = options.device != "cpu" and options.tier == "2" and options.fail_guards is None
+    return RECORDED_AFTER if recorded else 1
 
 
 def _tier_label(options):
@@ -78,13 +91,10 @@ def _run_suite(name, hearth, known, options):
     module = importlib.import_module(f"{suites.__name__}.{name}")
     folder = BUILD / name
     folder.mkdir(parents=True, exist_ok=True)
-    device = {} if options.device == "cpu" else {"device": options.device}
-    cases = list(module.cases(folder, options.quick, **device))
-    if options.quick and len(cases) > QUICK * 3:
-        cases = random.Random(0).sample(cases, QUICK)
-    cases = [case for case in cases if fnmatch.fnmatchcase(case.name, options.only)]
+    cases = _cases(module, folder, options)
     label = name + ("" if options.device == "cpu" else f"-{options.device}") + _tier_label(options)
-    path = BUILD / f"{label}{'.quick' if options.quick else ''}.json"
+    part = ".quick" if options.quick else ".sample" if options.sample else ""
+    path = BUILD / f"{label}{part}.json"
     results = Results(path, hearth, options, module)
     waiting = [case for case in cases if options.again or not results.agrees(case)]
     print(f"{label}: {len(cases)} cases, {len(waiting)} to run ({time.monotonic() - start:.0f} s to make)", flush=True)
@@ -99,7 +109,7 @@ def _run_suite(name, hearth, known, options):
         summary["nothing_made_of"] = making.nothing_made_of(folder, options.device)
     for name_of_case, reason in summary["new"]:
         print(f"MISS {name_of_case}: {reason}")
-    whole = options.only == "*" and not options.quick
+    whole = options.only == "*" and not part
     if whole:
         for entry in summary["stale"]:
             print(f"known.toml: no miss fits {entry['case']!r} any more")
@@ -108,10 +118,31 @@ def _run_suite(name, hearth, known, options):
     print(f"{label}: {counts['agree']} agree, {counts['known']} known misses, {len(summary['new'])} new misses, "
           f"{counts['accepts']} that only hearth accepts, {counts['torch']} not counted "
           f"({time.monotonic() - start:.0f} s)", flush=True)  # fmt: skip
+    told = [verdict["plans"] for verdict in results.of(cases)["cases"].values() if "plans" in verdict]
+    if hearth.repeat > 1 and told:
+        recorded = sum(plans["recorded"] > 0 for plans in told)
+        print(f"{label}: {recorded} of {len(told)} cases were answered by a recorded run", flush=True)
     if says_too_little(counts["torch"], len(cases)):
         print(f"MISS {label}: {counts['torch']} of {len(cases)} cases say nothing of hearth, more than {report.NOT_COUNTED:.0%}")
         return False
     return not summary["new"] and not (whole and summary["stale"]) and counts["agree"] > 0
+
+
+def _cases(module, folder, options):
+    known = inspect.signature(module.cases).parameters
+    how = {} if options.device == "cpu" else {"device": options.device}
+    if not how.keys() <= known.keys():
+        sys.exit(f"the suite {module.NAME} is for a CPU")
+    if options.sample and "sample" in known:
+        how["sample"] = options.sample
+    cases = [case for case in module.cases(folder, options.quick, **how) if fnmatch.fnmatchcase(case.name, options.only)]
+    if options.device != "cpu":
+        cases = [replace(case, skip=tuple(dict.fromkeys((*case.skip, *NOT_SEEN_ON_A_GPU)))) for case in cases]
+    if options.sample and "sample" not in how:
+        return random.Random(0).sample(cases, min(options.sample, len(cases)))
+    if options.quick and len(cases) > QUICK * 3:
+        return random.Random(0).sample(cases, QUICK)
+    return cases
 
 
 def says_too_little(left_out, cases):
@@ -142,7 +173,7 @@ class Results:
             "hearth": binary, "torch": torch.__version__, "device": options.device, "machine": _machine(options.device),
             "cases": {},
         }  # fmt: skip
-        self.content["options"] = [*hearth.tiers, str(hearth.fail_guards or "")]
+        self.content["options"] = [*hearth.tiers, str(hearth.fail_guards or ""), *["repeated"] * (hearth.repeat > 1)]
         if path.exists():
             before = json.loads(path.read_text())
             if all(before.get(key) == self.content[key] for key in ("hearth", "torch", "options")):

@@ -1,11 +1,15 @@
 """What archives are made from: a name, and a function that gives a module and its arguments."""
 
+import contextlib
 from dataclasses import dataclass
 from typing import Callable, Optional
 
 import torch
 
 from integration_tests.networks import awaken, image, settle
+from integration_tests.values import to
+
+_traced_on = "cpu"
 
 
 @dataclass(frozen=True)
@@ -23,9 +27,24 @@ def scripted(model, *inputs):
 
 def traced(model, *inputs, strict=True):
     """`strict`: False for a model that answers with a dict."""
-    model = _settled(model, inputs)
+    return trace(_settled(model, inputs), *inputs, strict=strict)
+
+
+def trace(model, *inputs, strict=True):
+    model, inputs = model.to(_traced_on), to(_traced_on, inputs)
     with torch.no_grad():
         return torch.jit.trace(model, inputs, check_trace=False, strict=strict), inputs
+
+
+@contextlib.contextmanager
+def tracing_on(device):
+    """Within it models are traced on this device, which is what their code then names. Their weights are the same."""
+    global _traced_on
+    before, _traced_on = _traced_on, device
+    try:
+        yield
+    finally:
+        _traced_on = before
 
 
 def exposing_buffers(module):

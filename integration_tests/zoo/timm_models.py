@@ -3,10 +3,9 @@
 import functools
 
 import timm
-import torch
 
 from integration_tests.networks import awaken, image, settle
-from integration_tests.zoo.recipe import Recipe, exposing_buffers, traced
+from integration_tests.zoo.recipe import Recipe, exposing_buffers, trace, traced
 
 # A family's smallest member where it has one; the side of a picture where 64 will not do.
 _MODELS = {
@@ -118,8 +117,8 @@ def traced_model(name, side):
 def _training(name):
     pictures = image(2, 3, 64, 64)
     model = settle(awaken(timm.create_model(name, pretrained=False, drop_rate=0.0)), pictures).train()
-    with torch.no_grad():
-        return exposing_buffers(torch.jit.trace(model, pictures, check_trace=False)), (pictures,)
+    traced_module, inputs = trace(model, pictures)
+    return exposing_buffers(traced_module), inputs
 
 
 def recipes():

@@ -53,10 +53,10 @@ def judge(item):
         return oracle._verdict_on_refusal(str(error), item["line"])
     got = oracle.hearth_outcome(item["line"], item["output"])
     try:
-        found = difference(expected, got, ("values",))
+        found = difference(expected, got, ("values", *case.skip))
         undecided = 0
         if not found and expected.kind in ("value", "raised"):
-            found, undecided = _value_difference(case, expected, got)
+            found, undecided = _value_difference(case, expected, got, item["device"])
         verdict = oracle._verdict(found, expected.kind)
         if undecided:
             verdict["undecided"] = undecided
@@ -66,14 +66,16 @@ def judge(item):
             os.remove(item["output"])
 
 
-def _value_difference(case, expected, got):
-    theirs, ours = _tensors(expected), _tensors(got)
-    runs = [_noisy(case, seed) for seed in range(noise.RUNS)]
+def _value_difference(case, expected, got, device):
+    theirs, ours = _tensors(expected, case), _tensors(got, case)
+    if all(bool(_same(a, b).all()) for (_, a), (_, b) in zip(theirs, ours)):
+        return None, 0
+    runs = [_noisy(case, seed, device) for seed in range(noise.RUNS)]
     total, undecided_total = sum(t.numel() for _, t in theirs), 0
     for index, ((path, a), (_, b)) in enumerate(zip(theirs, ours)):
         bad, undecided = noise.differing(a, b, [run[index] for run in runs])
         if bad:
-            more = [_noisy(case, seed)[index] for seed in range(noise.RUNS, noise.MORE_RUNS)]
+            more = [_noisy(case, seed, device)[index] for seed in range(noise.RUNS, noise.MORE_RUNS)]
             bad, undecided = noise.differing(a, b, [run[index] for run in runs] + more)
         if bad:
             return f"{path}: {bad} of {a.numel()} elements differ, {_example(a, b)}", 0
@@ -81,29 +83,33 @@ def _value_difference(case, expected, got):
     return None, round(undecided_total / max(total, 1), 3)
 
 
+def _same(a, b):
+    return (a == b) | ((a != a) & (b != b))
+
+
 def _example(a, b):
-    differ = ~((a == b) | ((a != a) & (b != b)))
-    worst = torch.where(differ, (a.double() - b.double()).abs().nan_to_num(1e300, 1e300), -1.0).flatten().argmax()
+    worst = torch.where(~_same(a, b), (a.double() - b.double()).abs().nan_to_num(1e300, 1e300), -1.0).flatten().argmax()
     return f"{a.dtype} such as {a.flatten()[worst].item()!r} expected, got {b.flatten()[worst].item()!r}"
 
 
-def _tensors(outcome):
-    content = {key: outcome.content[key] for key in ("args", "kwargs", "result") if key in outcome.content}
+def _tensors(outcome, case):
+    compared = ("result",) if "arguments" in case.skip else ("args", "kwargs", "result")
+    content = {key: outcome.content[key] for key in compared if key in outcome.content}
     return [(path, leaf) for path, leaf in leaves(content) if isinstance(leaf, torch.Tensor)]
 
 
 @functools.lru_cache(maxsize=80)
-def _noisy(case, seed):
-    function = oracle._load(case, "cpu")
-    args = making.copied(torch.load(case.inputs, weights_only=True))
+def _noisy(case, seed, device):
+    function = oracle._load(case, device)
+    args = making.copied(torch.load(case.inputs, weights_only=True, map_location=device))
     result = {}
     try:
-        with torch.no_grad(), torch.jit.optimized_execution(False), noise.Noise(seed):
+        with torch.no_grad(), torch.jit.optimized_execution(False), noise.Noise(seed, device):
             result = {"result": function(*args)}
     except RuntimeError:
         pass
     outcome = oracle.Outcome("value", content=oracle._to_cpu(oracle.plain({"args": args, "kwargs": {}, **result})))
-    return [tensor for _, tensor in _tensors(outcome)]
+    return [tensor for _, tensor in _tensors(outcome, case)]
 
 
 def key_of_sources():
@@ -116,7 +122,11 @@ def key_of_sources():
 def operators_run(hearth, case):
     """{name: calls} of what `hearth` runs in a case, by its own word."""
     command = [*hearth.program, "run", case.archive, "--inputs", case.inputs, "--method", case.method, *hearth.tiers]
-    ran = subprocess.run([*map(str, command), "--explain", "--json"], capture_output=True, text=True, check=False, timeout=60)
+    command += ["--device", hearth.device, "--explain", "--json"]
+    try:
+        ran = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False, timeout=120)
+    except subprocess.TimeoutExpired:
+        return {}
     if ran.returncode != 0:
         return {}
     (run, *_) = json.loads(ran.stdout)["explanation"]

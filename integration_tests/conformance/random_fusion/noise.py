@@ -32,9 +32,9 @@ _ROUNDED_WITHIN = ("add", "sub", "rsub", "_log_softmax", "addcmul", "addcdiv")
 
 
 class Noise(TorchDispatchMode):
-    def __init__(self, seed):
+    def __init__(self, seed, device="cpu"):
         super().__init__()
-        self._generator = torch.Generator().manual_seed(seed)
+        self._drawn = {"generator": torch.Generator(device).manual_seed(seed), "device": device}
         self.reached = set()  # the storages of results that errors were added to, or to what they are made of
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
@@ -74,7 +74,7 @@ class Noise(TorchDispatchMode):
             outside = ~((wide > limits.min - 1) & (wide < limits.max + 1))
         elif result.dtype == torch.int64:
             outside = ~(wide.abs() < 2.0**63)
-        drawn = torch.randint(limits.min // 2, limits.max // 2, result.shape, generator=self._generator, dtype=torch.int64)
+        drawn = torch.randint(limits.min // 2, limits.max // 2, result.shape, **self._drawn, dtype=torch.int64)
         result.copy_(torch.where(outside, drawn.to(result.dtype), result))
 
     def _with_errors(self, name, args, kwargs, result):
@@ -88,25 +88,25 @@ class Noise(TorchDispatchMode):
         inner = _subtracted(name, args, kwargs, result)
         if inner is not None:
             errors = errors + inner.nan_to_num(0, 0, 0).abs() * (eps if half else 4 * eps)
-        size = torch.rand(result.shape, generator=self._generator, dtype=torch.float64) * 0.5 + 0.5
+        size = torch.rand(result.shape, **self._drawn, dtype=torch.float64) * 0.5 + 0.5
         moved = wide + self._signs(wide) * size * errors
         # Some by whole units, so that a run meets a number that many results saturate to.
         unit = torch.exp2(torch.frexp(wide)[1].double() - 1) * info.eps
-        steps = torch.randint(-units, units + 1, wide.shape, generator=self._generator)
-        whole = torch.rand(wide.shape, generator=self._generator) < 0.4
+        steps = torch.randint(-units, units + 1, wide.shape, **self._drawn)
+        whole = torch.rand(wide.shape, **self._drawn) < 0.4
         moved = torch.where(whole & wide.isfinite() & (wide != 0), wide + steps * unit, moved)
         # What is all error may be 0 as well, of which no small number is a neighbour.
-        zero = (wide.abs() <= errors) & (torch.rand(wide.shape, generator=self._generator) < 0.3)
+        zero = (wide.abs() <= errors) & (torch.rand(wide.shape, **self._drawn) < 0.3)
         moved = torch.where(zero, 0.0, moved)
         broken = _broken(name, args)
         if broken is not None:
-            drawn = torch.rand((), generator=self._generator)  # of all alike: one nan is a whole row of the next operator
+            drawn = torch.rand((), **self._drawn)  # of all alike: one nan is a whole row of the next operator
             moved = torch.where(broken, torch.where(drawn < 0.4, float("nan"), 0.0), moved)
             wide = torch.where(broken, 0.0, wide)
         return torch.where(wide.isfinite(), moved, wide).to(result.dtype)
 
     def _signs(self, like):
-        return (torch.randint(0, 2, like.shape, generator=self._generator) * 2 - 1).to(like.dtype)
+        return (torch.randint(0, 2, like.shape, **self._drawn) * 2 - 1).to(like.dtype)
 
 
 def _inexact(name, args, kwargs):

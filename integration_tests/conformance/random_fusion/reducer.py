@@ -22,10 +22,11 @@ def main():
     parser.add_argument("seed", type=int)
     parser.add_argument("program", type=int)
     parser.add_argument("--hearth", metavar="PATH")
+    parser.add_argument("--device", default="cpu")
     add_tier_options(parser)
     options = parser.parse_args()
     options.tier = options.tier or "1"
-    hearth = Hearth(options.hearth, "cpu", *tiers(options))
+    hearth = Hearth(options.hearth, options.device, *tiers(options))
     program = generate(options.seed, options.program)
     with tempfile.TemporaryDirectory(prefix="hearth-fusion-") as folder:
         finder = Finder(hearth, Path(folder))
@@ -59,7 +60,7 @@ class Finder:
         self._count += 1
         (case,) = check.write(program, self._folder)
         (answer,) = self._hearth.run([case], self._folder)
-        item = {"case": case.to_json(), "line": answer.line, "output": str(answer.output), "device": "cpu"}
+        item = {"case": case.to_json(), "line": answer.line, "output": str(answer.output), "device": self._hearth.device}
         verdict = with_plans(check.judge(item), answer.plans)
         return verdict["reason"] if verdict["verdict"] == "miss" else ""
 

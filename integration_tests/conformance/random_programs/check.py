@@ -3,6 +3,7 @@
 
 import contextlib
 import importlib.util
+import itertools
 import linecache
 import queue
 import re
@@ -18,10 +19,11 @@ from types import SimpleNamespace
 import torch
 
 from integration_tests import command_line
-from integration_tests.conformance.compare import difference
-from integration_tests.conformance.hearth import Plans, drawn_guard, waits_for_plans
+from integration_tests.conformance.compare import NOT_SEEN_ON_A_GPU, difference
+from integration_tests.conformance.hearth import LOST, Hearth, Plans, drawn_guard
 from integration_tests.conformance.oracle import by_reference, call, hearth_outcome
 from integration_tests.conformance.random_programs.program import Source, generate
+from integration_tests.values import to
 
 _MODULE = "programs"
 
@@ -35,23 +37,23 @@ class Refused(Exception):
 
 
 class HearthProcess:
-    """One `hearth run --cases` that is asked again and again; started anew after a crash. `tiers` and `fail_guards` are
-    those of Hearth, where "each" draws as a seed does."""
+    """One `hearth run --cases` that is asked again and again; started anew after a crash, and where it lost its GPU. In it
+    `fail_guards` of "each" draws as a seed does."""
 
-    def __init__(self, binary=command_line.HEARTH, tiers=(), fail_guards=None, seconds=60):
+    def __init__(self, hearth: Hearth, seconds=60):
         """`seconds`: for each row; one that takes longer hangs."""
-        self._binary = binary
+        self._hearth = hearth
+        self.device, self.repeat = hearth.device, hearth.repeat
         self._seconds = seconds
-        self._tiers = list(tiers)
-        self._fail_guards = fail_guards
         self._process = None
         self.plans = []  # of each row of the last question, where calls wait for their plans; those of its whole module
 
     def ask(self, rows):
         """The line of each row; rows after a crash go to a new process."""
         self.plans = []
-        if waits_for_plans(self._tiers):
-            rows = [(*row, "", drawn_guard(self._fail_guards, f"{row[3]} {Path(row[1]).name}")) for row in rows]
+        if self._hearth.waits_for_plans:
+            seed = self._hearth.fail_guards
+            rows = [(*row, "", drawn_guard(seed, f"{row[3]} {Path(row[1]).name}")) for row in rows]
         lines = []
         while len(lines) < len(rows):
             self._start()
@@ -75,6 +77,9 @@ class HearthProcess:
                 if tab:
                     self.plans.append(Plans.told(told))
                 lines.append(line)
+                if LOST in line:
+                    self.close()
+                    break
         return lines
 
     def close(self):
@@ -86,7 +91,8 @@ class HearthProcess:
     def _start(self):
         if self._process is None:
             self._process = subprocess.Popen(
-                [str(self._binary), "run", "--cases", "-", "--with-arguments", "--keep-loaded", *self._tiers],
+                [*map(str, self._hearth.program), "run", "--cases", "-", "--with-arguments", "--keep-loaded",
+                 "--device", self.device, *self._hearth.tiers],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                 errors="backslashreplace",
             )  # fmt: skip
@@ -131,7 +137,7 @@ def _blamed(reason, text):
     return None
 
 
-def load(source, programs, archive):
+def load(source, programs, archive, device="cpu"):
     """The module as torch.jit loads it from an archive, or the functions of a file, and what torch.jit says of the
     programs that it refuses: one of the two."""
     try:
@@ -139,7 +145,7 @@ def load(source, programs, archive):
         if source.module is None:
             return scripted, {}
         torch.jit.save(scripted, str(archive))
-        return torch.jit.load(str(archive)), {}
+        return torch.jit.load(str(archive), map_location=device), {}
     except Refused as error:
         blamed, reason = error.program, str(error)
     except RuntimeError as error:  # what torch.jit.save wrote is not always what torch.jit.load reads
@@ -188,15 +194,16 @@ def _new_archive(folder, attempts):
 
 
 def _compare_once(source, programs, archive, hearth, unoptimized=()):
-    loaded, refused = load(source, programs, archive)
+    loaded, refused = load(source, programs, archive, hearth.device)
     if refused:
         return {name: ("torch", f"torch.jit refuses it: {reason}", {}) for name, reason in refused.items()}
-    calls, rows = _calls(source, programs, archive)
+    calls, rows = _calls(source, programs, archive, hearth.repeat)
+    skip = () if hearth.device == "cpu" else NOT_SEEN_ON_A_GPU
     lines, verdicts = hearth.ask(rows), {}
     plans = hearth.plans if len(hearth.plans) == len(rows) else []
     for at, ((program, index, arguments, output), line) in enumerate(zip(calls, lines)):
         with torch.jit.optimized_execution(program.name not in unoptimized):
-            expected = _expected(getattr(loaded, program.name), arguments)
+            expected = _expected(getattr(loaded, program.name), arguments, hearth.device)
         if source.module is None:  # a file that is run as source has no name
             expected.message = expected.message.replace(f"{_MODULE}.", "__main__.")
         facts = verdicts.setdefault(program.name, ("agree", "", Counter()))[2]
@@ -204,13 +211,15 @@ def _compare_once(source, programs, archive, hearth, unoptimized=()):
         if plans and plans[at].plans:
             left = plans[at].bailouts > _before(plans, at, source).bailouts
             facts["plan: left for the baseline" if left else "plan: not left"] += 1
+            if plans[at].recorded:
+                facts["plan: recorded"] += 1
         if expected.kind == "raised":
             facts[f"raised: {_error(expected.message)}"] += 1
         if expected.kind == "refused":
             verdicts[program.name] = ("torch", f"torch.jit fails in it: {expected.message}", facts)
             break
         got = hearth_outcome(line, str(output))
-        found = difference(expected, got)
+        found = difference(expected, got, skip)
         if found and source.module is None and _is_python(loaded.python, source, program, index, expected, got):
             facts["call: as Python, where torch.jit is not"] += 1
             found = None
@@ -221,15 +230,15 @@ def _compare_once(source, programs, archive, hearth, unoptimized=()):
     return verdicts
 
 
-def _calls(source, programs, archive):
-    """Of each call of the programs (program, number, arguments, output), and hearth's row for it."""
+def _calls(source, programs, archive, repeat):
+    """Of each call of the programs (program, number, arguments, output), and hearth's row for it; all of them `repeat` times."""
     folder = archive.parent
     calls, rows = [], []
     for program in source.programs:
         if program.name not in programs:
             continue
-        for index, arguments in enumerate(source.calls(program)):
-            inputs, output = folder / f"{program.name}.{index}.in.pt", folder / f"{program.name}.{index}.out.pt"
+        for index, arguments in itertools.chain.from_iterable(enumerate(source.calls(program)) for _ in range(repeat)):
+            inputs, output = folder / f"{program.name}.{index}.in.pt", folder / f"{program.name}.{len(rows)}.out.pt"
             torch.save(arguments, inputs)
             output.unlink(missing_ok=True)
             calls.append((program, index, arguments, output))
@@ -283,7 +292,9 @@ def _error(message):
     return f"{name}: {words}" if name == "RuntimeError" else name
 
 
-def _expected(function, arguments):
+def _expected(function, arguments, device):
+    if device != "cpu":
+        arguments = to(device, arguments)
     shared = tuple(by_reference(argument) for argument in arguments)
     outcome = call(function, shared, {}, 0)
     if outcome.kind == "refused":
@@ -295,9 +306,9 @@ _HEARTHS = {}
 
 
 def _hearth(item):
-    key = (item["hearth"], *item["tiers"], item["fail_guards"])
+    key = str(item["how"])
     if key not in _HEARTHS:
-        _HEARTHS[key] = HearthProcess(item["hearth"], item["tiers"], item["fail_guards"])
+        _HEARTHS[key] = HearthProcess(Hearth(**item["how"]))
     return _HEARTHS[key]
 
 
@@ -309,12 +320,11 @@ def ask(item):
         archive = Path(folder) / "programs.pt"
         if load(source, item["programs"], archive)[1]:
             return []
-        return _hearth(item).ask(_calls(source, item["programs"], archive)[1])
+        return _hearth(item).ask(_calls(source, item["programs"], archive, item["how"]["repeat"])[1])
 
 
 def judge(item):
-    """Item: {"seed", "file", "programs": their names, "hearth": the binary, "tiers" and "fail_guards" as of Hearth,
-    perhaps "functions": a file of those is run as source}. Gives {"verdict", "reason", "torch", "contains"} of each by name: `contains` counts the constructs of the
+    """Item: {"seed", "file", "programs": their names, "how" as of Hearth, perhaps "functions": a file of those is run as source}. Gives {"verdict", "reason", "torch", "contains"} of each by name: `contains` counts the constructs of the
     program and how its calls ended."""
     torch.set_num_threads(1)
     source = generate(item["seed"], item["file"], item.get("functions", False))

@@ -3,7 +3,7 @@ statements, then blocks take the place of what holds them, then expressions beco
 does not fail as the program did, so nothing here needs to know what a valid program is.
 
     python -m integration_tests.conformance.random_programs.reducer SEED FILE [PROGRAM ...] [--functions] [--output PATH]
-        [--tier TIER] [--profiled] [--fail-guards SEED]
+        [--tier TIER] [--profiled] [--fail-guards SEED] [--device cuda] [--hearth PATH]
 
 prints the smallest source that was found and the difference, and writes it where it can be run again."""
 
@@ -13,7 +13,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from integration_tests.conformance.hearth import add_tier_options, tiers
+from integration_tests.conformance.hearth import Hearth, add_tier_options, tiers
 from integration_tests.conformance.random_programs.check import HearthProcess, compare
 from integration_tests.conformance.random_programs.program import generate
 from integration_tests.conformance.random_programs.tree import Class, Expr, Function, walk_blocks, walk_expressions, walk_statements
@@ -200,11 +200,12 @@ def main():
     parser.add_argument("programs", nargs="*")
     parser.add_argument("--functions", action="store_true", help="a file of functions, run as source")
     parser.add_argument("--output", type=Path)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--hearth", metavar="PATH")
     add_tier_options(parser)
     options = parser.parse_args()
     source = generate(options.seed, options.file, options.functions)
-    tier, fail_guards = tiers(options)
-    hearth = HearthProcess(tiers=tier, fail_guards=fail_guards)
+    hearth = HearthProcess(Hearth(options.hearth, options.device, *tiers(options)))
     names = options.programs or [program.name for program in source.programs]
     with tempfile.TemporaryDirectory(prefix="hearth-reduce-") as folder:
         reducer = Reducer(source, names, hearth, Path(folder))

@@ -12,8 +12,8 @@ MODULES = ("timm_families",)
 QUICK = 16  # models of a sample
 
 
-def cases(folder, quick):
-    return model_cases.cases(MODULES, folder, QUICK if quick else None)
+def cases(folder, quick, device="cpu", sample=None):
+    return model_cases.cases(MODULES, folder, sample or (QUICK if quick else None), device)
 
 
 MADE_BY = model_cases.made_by(MODULES)

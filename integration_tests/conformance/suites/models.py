@@ -12,8 +12,8 @@ MODULES = ("torchvision_models", "timm_models", "transformers_models")
 QUICK = 12  # models of a sample
 
 
-def cases(folder, quick, device="cpu"):
-    return model_cases.cases(MODULES, folder, QUICK if quick else None, device)
+def cases(folder, quick, device="cpu", sample=None):
+    return model_cases.cases(MODULES, folder, sample or (QUICK if quick else None), device)
 
 
 MADE_BY = model_cases.made_by(MODULES)

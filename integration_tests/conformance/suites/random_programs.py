@@ -68,8 +68,7 @@ def verdict_on_death(death, lines):
 def _item(name, programs, hearth):
     form, _, file = name.rpartition("/")
     which = {"seed": SEED, "file": int(file), "functions": form == "source"}
-    how = {"hearth": str(hearth.binary), "tiers": hearth.tiers, "fail_guards": hearth.fail_guards}
-    return {"name": name, **which, "programs": programs, **how}
+    return {"name": name, **which, "programs": programs, "how": hearth.how}
 
 
 def _verdicts(cases, answer):

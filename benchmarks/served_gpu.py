@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""Images (or texts) a second and latencies of models that are served on one GPU, beside servers written in Python:
+
+    python3 -m benchmarks.served_gpu [--hearth dist] [--models resnet50 bert_base] [--clients 1 2 4 8 16 32]
+              [--engines hearthd torch.compile torch.jit] [--seconds S] [--output FILE.md]
+
+hearthd as it is with no flags but --device, and python_server.py around torch.compile (reduce-overhead) and around a
+frozen torch.jit. All are asked over HTTP/1.1 on this machine with binary tensors, batch 1, by the same clients
+(rest_clients.py), each with a connection of its own. The servers start together and are measured one after the other; a
+first answer of each is compared with eager torch's. Random weights.
+"""
+
+import argparse
+import concurrent.futures
+import contextlib
+import functools
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import torch
+
+from benchmarks import ROOT
+from benchmarks.rest_clients import DATATYPES, Connection, load, request
+from benchmarks.run import commit, machine, table
+from benchmarks.sections import make_apart, tell
+
+ENGINES = ("hearthd", "torch.compile", "torch.jit")
+DTYPE = "float16"
+TOLERANCE = 5e-2  # of the largest number: many layers in half precision
+WARM_UP_CLIENTS = 4
+
+
+def make_archives(folder, names, device):
+    """In the layout of a repository, beside each model the inputs of a call and eager torch's answer."""
+    from benchmarks.archives import save
+    from benchmarks.model_list import DTYPES, make
+    from integration_tests.values import leaves, to
+
+    for name in names:
+        made = make(name, 1, device, DTYPES[DTYPE])
+        save(folder, name, made.archive, to("cpu", made.inputs))
+        with torch.inference_mode():
+            answer = made.module(*made.inputs)
+        torch.save([tensor.cpu() for _, tensor in leaves(answer)], folder / name / "expected.pt")
+
+
+class Server:
+    """A server that has printed its ports."""
+
+    def __init__(self, command):
+        environment = dict(os.environ, PYTHONUNBUFFERED="1")
+        self.process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True, cwd=ROOT,
+                                        env=environment)
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{command[0]} ended with {self.process.wait()}")
+        self.port = json.loads(line)["http_port"]
+
+    def stop(self):
+        self.process.terminate()
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+
+
+def hearthd(options, repository):
+    binary = [options.hearth / "run", "hearthd"] if options.hearth.is_dir() else [options.hearth]
+    return Server([*binary, "--model-repository", repository, "--device", options.device, "--grpc-port", 0,
+                   "--http-port", 0, "--metrics-port", 0])
+
+
+def start(engine, options):
+    if engine == "hearthd":
+        return hearthd(options, options.work)
+    return Server([sys.executable, "-m", "benchmarks.python_server", engine, options.work, *options.models,
+                   "--device", options.device, "--dtype", DTYPE])
+
+
+def input_names(folder):
+    module = torch.jit.load(folder / "1" / "model.pt", map_location="cpu")
+    return [argument.name for argument in module.forward.schema.arguments][1:]
+
+
+def message_for(folder):
+    inputs = torch.load(folder / "inputs.pt", weights_only=True)
+    arrays = {name: value.numpy() for name, value in zip(input_names(folder), inputs)}
+    return request(folder.name, arrays)
+
+
+def difference(port, message, folder):
+    """How far the answer is from eager torch's, as a part of its largest number."""
+    connection = Connection(port)
+    status, headers, body = connection.ask(message)
+    connection.close()
+    if status != 200:
+        raise RuntimeError(f"status {status}: {body[:300]!r}")
+    at = int(headers["inference-header-content-length"])
+    outputs, farthest = json.loads(body[:at])["outputs"], 0.0
+    dtypes = {wire: np.dtype(name) for name, wire in DATATYPES.items()}
+    for output, expected in zip(outputs, torch.load(folder / "expected.pt", weights_only=True), strict=True):
+        size = output["parameters"]["binary_data_size"]
+        array = np.frombuffer(body[at : at + size], dtypes[output["datatype"]]).astype(np.float64)
+        wide = expected.double().flatten().numpy()
+        farthest = max(farthest, float(np.abs(array - wide).max() / np.abs(wide).max()))
+        at += size
+    return farthest
+
+
+class Benchmark:
+    def __init__(self, options):
+        self.options = options
+        self.notes = []
+
+    def measured(self, engine, server, name):
+        """{clients: Load}."""
+        folder = self.options.work / name
+        message = message_for(folder)
+        found = difference(server.port, message, folder)
+        if not found <= TOLERANCE:
+            self.notes.append(f"{engine}, {name}: answers otherwise than eager torch, by {found:.2g} of its largest number")
+        load(server.port, message, WARM_UP_CLIENTS, seconds=self.options.warm_up)
+        loads = {}
+        for clients in self.options.clients:
+            loads[clients] = load(server.port, message, clients, seconds=self.options.seconds)
+            each = loads[clients]
+            print(f"{name}, {engine}, {clients} clients: {each.rate:.0f}/s, p99 {each.quantile(0.99) * 1e3:.2f} ms",
+                  file=sys.stderr, flush=True)
+            if each.failed:
+                self.notes.append(f"{engine}, {name}, {clients} clients: {each.failed} requests failed")
+        return loads
+
+    def report(self):
+        options = self.options
+        yield (f"Machine: {machine()}{gpu(options.device)}. Commit: {commit()}. torch {torch.__version__}, {DTYPE}, "
+               f"batch 1. {options.seconds:g} s for each number of clients; latencies in ms.")
+        loads = {}
+        with contextlib.ExitStack() as stack, concurrent.futures.ThreadPoolExecutor() as threads:
+            starting = {engine: threads.submit(start, engine, options) for engine in options.engines}
+            servers = {}
+            for engine, future in starting.items():
+                try:
+                    servers[engine] = future.result()
+                    stack.callback(servers[engine].stop)
+                except Exception as error:
+                    self.notes.append(f"{engine} did not start: {error}")
+            for name in options.models:
+                for engine, server in servers.items():
+                    try:
+                        loads[name, engine] = self.measured(engine, server, name)
+                    except Exception as error:
+                        self.notes.append(f"{engine}, {name}: {type(error).__name__}: {error}")
+        for name in options.models:
+            engines = [engine for engine in options.engines if (name, engine) in loads]
+            rows = []
+            for clients in options.clients:
+                cells = [f"{loads[name, engine][clients].rate:.0f}" for engine in engines]
+                for part in (0.5, 0.99):
+                    cells += [f"{loads[name, engine][clients].quantile(part) * 1e3:.2f}" for engine in engines]
+                rows.append([clients, *cells])
+            yield f"### {name}\n\n" + table(["clients", *(f"{engine}, {what}" for what in ("a second", "p50", "p99")
+                                                         for engine in engines)], rows)
+        if self.notes:
+            yield "\n".join(f"- {note}." for note in self.notes)
+
+
+def gpu(device):
+    return "" if device == "cpu" else f", {torch.cuda.get_device_name(device)}"
+
+
+def parser(description):
+    made = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("--hearth", type=pathlib.Path, default=ROOT / "dist",
+                      help="a folder of deploy/bundle's, or hearthd")
+    made.add_argument("--device", default="cuda", help="another than cuda tries this script itself")
+    made.add_argument("--models", nargs="+", default=["resnet50", "bert_base"])
+    made.add_argument("--output", type=pathlib.Path)
+    return made
+
+
+@contextlib.contextmanager
+def archives(options, benchmark):
+    """Makes the models in a folder that goes afterwards: options.work."""
+    options.hearth = options.hearth.resolve()
+    with tempfile.TemporaryDirectory() as work:
+        options.work = pathlib.Path(work)
+        make = functools.partial(make_archives, names=options.models, device=options.device)
+        make_apart(make, options.work, benchmark)
+        yield
+
+
+def main():
+    options_of = parser(__doc__)
+    options_of.add_argument("--clients", nargs="+", type=int, default=[1, 2, 4, 8, 16, 32])
+    options_of.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES)
+    options_of.add_argument("--seconds", type=float, default=2)
+    options_of.add_argument("--warm-up", type=float, default=4)
+    options = options_of.parse_args()
+    benchmark = Benchmark(options)
+    with archives(options, "served_gpu"):
+        tell(benchmark.report(), options.output)
+    sys.exit(1 if benchmark.notes else 0)
+
+
+if __name__ == "__main__":
+    main()
