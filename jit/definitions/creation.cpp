@@ -139,13 +139,13 @@ void SameTensor(Call& call) { call.out() = call.in(0); }
 using enum OperatorClass;
 
 const OperatorDefinition kDefinitions[] = {
-    {.name = "aten::zeros", .kind = kCreation, .facts = New},
-    {.name = "aten::ones", .kind = kCreation, .facts = New},
+    {.name = "aten::zeros", .kind = kCreation, .facts = New, .folds_tensors = true},
+    {.name = "aten::ones", .kind = kCreation, .facts = New, .folds_tensors = true},
     {.name = "aten::empty", .kind = kCreation, .facts = New},
     {.name = "aten::rand", .kind = kCreation, .facts = New},
     {.name = "aten::randn", .kind = kCreation, .facts = New},
-    {.name = "aten::full", .kind = kCreation, .facts = NewFull},
-    {.name = "aten::arange", .kind = kCreation, .facts = NewRange},
+    {.name = "aten::full", .kind = kCreation, .facts = NewFull, .folds_tensors = true},
+    {.name = "aten::arange", .kind = kCreation, .facts = NewRange, .folds_tensors = true},
     {.name = "aten::zeros_like", .kind = kCreation, .facts = NewLike},
     {.name = "aten::ones_like", .kind = kCreation, .facts = NewLike},
     {.name = "aten::full_like", .kind = kCreation, .facts = NewLike},

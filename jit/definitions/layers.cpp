@@ -239,7 +239,7 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "hearth::lstm", .kind = kRecurrent, .facts = PlannedRecurrence},
     {.name = "hearth::gru", .kind = kRecurrent, .facts = PlannedRecurrence},
     {.name = "aten::gru_cell", .kind = kRecurrent, .facts = GruCell, .autocast = AutocastPolicy::kReduced},
-    {.name = "aten::embedding", .kind = kIndexing, .facts = Embedding},
+    {.name = "aten::embedding", .kind = kIndexing, .facts = Embedding, .folds_tensors = true},
     {.name = "aten::native_layer_norm", .kind = kNormalization, .autocast = AutocastPolicy::kFull},
     {.name = "aten::_batch_norm_impl_index", .kind = kNormalization, .hides_writes = true},
     {.name = "aten::cudnn_batch_norm", .kind = kNormalization, .hides_writes = true},

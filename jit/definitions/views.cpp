@@ -348,7 +348,7 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::t", .kind = kView, .facts = TransposeMatrix, .folds_tensors = true},
     {.name = "aten::numpy_T", .kind = kView, .facts = TransposeMatrix},
     {.name = "aten::permute", .kind = kView, .facts = Permute, .folds_tensors = true},
-    {.name = "aten::expand", .kind = kView, .facts = Expand},
+    {.name = "aten::expand", .kind = kView, .facts = Expand, .folds_tensors = true},
     {.name = "aten::expand_as", .kind = kView, .facts = SizesOfOther},
     {.name = "aten::view_as", .kind = kView, .facts = SizesOfOther, .only_views = true},
     {.name = "aten::reshape_as", .kind = kView, .facts = SizesOfOther},

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "jit/analysis/value_fact_table.h"
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/definition.h"
 #include "jit/definitions/node_effects.h"
@@ -25,8 +26,7 @@
 namespace hearth {
 namespace {
 
-// Whether what comes of them is small, which small tensors need not be together: broadcasting multiplies.
-bool GivesLittle(const std::vector<at::Tensor>& tensors) {
+bool BroadcastToLittle(const std::vector<at::Tensor>& tensors) {
   constexpr int64_t kMost = kMaxFoldedTensorBytes;  // bytes or larger elements
   std::vector<int64_t> sizes;
   for (const at::Tensor& tensor : tensors) {
@@ -44,12 +44,13 @@ bool GivesLittle(const std::vector<at::Tensor>& tensors) {
   return true;
 }
 
-// The same where any dimension of the result may be one of an operand's that has no other one in its place.
-bool MultiplyToLittle(const std::vector<at::Tensor>& tensors) {
-  constexpr double kMost = 1 << 25;  // elements
-  double elements = 1;
-  for (const at::Tensor& tensor : tensors) elements *= static_cast<double>(tensor.numel());
-  return elements <= kMost;
+// Of what small operands may have to be multiplied and added up.
+constexpr double kMostProducts = 1 << 25;
+
+bool IsLittleWork(const std::vector<at::Tensor>& factors) {
+  double products = 1;
+  for (const at::Tensor& factor : factors) products *= static_cast<double>(factor.numel());
+  return products <= kMostProducts;
 }
 
 // Tells constants apart; false for what is not looked at.
@@ -80,6 +81,7 @@ class TensorFolder {
   explicit TensorFolder(Compilation& compilation)
       : target_(compilation.target()),
         graph_(compilation.graph()),
+        facts_(compilation.facts()),
         memory_(compilation.memory()),
         derived_(*compilation.weights()) {}
 
@@ -128,19 +130,33 @@ class TensorFolder {
         stack.push_back(*constant);
       }
     }
-    const bool multiplies = definition.kind == OperatorClass::kProduct || definition.kind == OperatorClass::kIndexing;
-    if (!(multiplies ? MultiplyToLittle(from) : GivesLittle(from))) return {};
+    if (!GivesLittle(node, from)) return {};
+    if (definition.kind == OperatorClass::kProduct && !IsLittleWork(from)) return {};
     try {
-      // Of one number, made of numbers alone.
+      // Made of numbers alone.
       if (from.empty()) {
-        at::Tensor number = Made(node, stack);
-        return number.is_cpu() ? std::optional(std::move(number)) : std::nullopt;
+        at::Tensor created = Made(node, stack);
+        WaitUntilMade(created);
+        return IsSmall(created) ? std::optional(std::move(created)) : std::nullopt;
       }
       std::vector<at::Tensor> made = derived_.Get(purpose, from, [&] { return std::vector{Made(node, stack)}; });
       return !made.empty() && IsSmall(made[0]) ? std::optional(std::move(made[0])) : std::nullopt;
     } catch (const std::exception&) {
       return {};
     }
+  }
+
+  // Whether what comes of them is small, which small tensors need not be together: broadcasting multiplies.
+  bool GivesLittle(const Node& node, const std::vector<at::Tensor>& from) const {
+    const ValueFacts& facts = facts_.Of(*node.output());
+    if (facts.is_tensor() && facts.dtype && facts.sizes && std::ranges::all_of(*facts.sizes, &KnownSize::has_value)) {
+      auto bytes = static_cast<double>(c10::elementSize(*facts.dtype));
+      for (const KnownSize size : *facts.sizes) bytes *= static_cast<double>(*size);
+      return bytes <= static_cast<double>(kMaxFoldedTensorBytes);
+    }
+    const OperatorClass kind = DefinitionOf(node.kind()).kind;
+    const bool broadcasts = !from.empty() && kind != OperatorClass::kProduct && kind != OperatorClass::kIndexing;
+    return broadcasts && BroadcastToLittle(from);
   }
 
   // Of a literal that nobody writes: a list of small constants, or of these and None.
@@ -187,6 +203,7 @@ class TensorFolder {
 
   const Target& target_;
   Graph& graph_;
+  ValueFactTable& facts_;
   const WrittenMemory& memory_;
   DerivedConstants& derived_;
   bool changed_ = false;

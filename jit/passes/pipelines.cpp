@@ -15,6 +15,7 @@ constexpr int kMaxRounds = 4;
 void OptimizeWeights(Compilation& plan) {
   const auto run = [&](PassName name) { return plan.Run(name.pass()); };
   run("fold_constant_tensors");
+  run("unmask_attention");
   run("fold_batch_norms");
   run("recognize_activations");
   run("recognize_shuffles");

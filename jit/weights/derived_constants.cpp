@@ -12,17 +12,16 @@
 namespace hearth {
 namespace {
 
-// Until it is there: runs with streams of their own do not wait for this thread's.
-void WaitFor(const at::Tensor& made) {
-  if (!made.defined() || made.is_cpu() || made.is_meta()) return;
-  c10::impl::VirtualGuardImpl(made.device().type()).getStream(made.device()).synchronize();
-}
-
 std::string_view BytesOf(const at::Tensor& tensor) {
   return {static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes()};
 }
 
 }  // namespace
+
+void WaitUntilMade(const at::Tensor& tensor) {
+  if (!tensor.defined() || tensor.is_cpu() || tensor.is_meta()) return;
+  c10::impl::VirtualGuardImpl(tensor.device().type()).getStream(tensor.device()).synchronize();
+}
 
 bool AreSame(const at::Tensor& a, const at::Tensor& b) {
   if (!a.defined() || !b.defined()) return false;
@@ -79,7 +78,7 @@ std::vector<at::Tensor> DerivedConstantTable::Get(const std::string& purpose, co
   std::erase_if(origins_, [](const auto& origin) { return origin.second.tensor.expired(); });
   const MemoryAccount::Scope nobody(nullptr);
   std::vector<at::Tensor> tensors = make();
-  for (const at::Tensor& tensor : tensors) WaitFor(tensor);
+  for (const at::Tensor& tensor : tensors) WaitUntilMade(tensor);
   Share(key, tensors);
   size_t more = 0;
   for (const at::Tensor& tensor : tensors) {

@@ -28,6 +28,9 @@
 
 namespace hearth {
 
+// Until what this thread asked a device for is there: runs with streams of their own do not wait for this thread's.
+void WaitUntilMade(const at::Tensor& tensor);
+
 // Whether they are of the same sizes and hold the same bytes in the same order; never, where those are not on the CPU.
 bool AreSame(const at::Tensor& a, const at::Tensor& b);
 
