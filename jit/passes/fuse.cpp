@@ -28,6 +28,8 @@ const Symbol kFused = Symbol::fromQualString("hearth::fused");
 // The interpreter calls operators natively up to so many (interpreter/code.h).
 constexpr size_t kMostOperands = 32;
 constexpr size_t kMostResults = 8;
+// On a GPU: a warp has 8 elements of it for each of its threads.
+constexpr int64_t kLongestShortRow = 256;
 constexpr size_t kMostNodesOfGroup = 64;
 
 class GroupFuser {
@@ -69,7 +71,7 @@ class GroupFuser {
       }
     }
     for (const std::unique_ptr<Group>& group : groups) {
-      if (group->nodes.size() > 1) Replace(*group);
+      if (IsWorthAKernel(*group)) Replace(*group);
     }
     for (Node* node : nodes_left(*block)) {
       if (IsClosure(*node)) continue;
@@ -80,6 +82,15 @@ class GroupFuser {
     std::vector<Node*> nodes;
     for (Node* node : block) nodes.push_back(node);
     return nodes;
+  }
+
+  // What one operator does, LibTorch's does as well, but for short rows on a GPU: its kernels are made for long ones.
+  static bool IsWorthAKernel(const Group& group) {
+    if (group.nodes.size() != 1) return !group.nodes.empty();
+    const FusionSpace& space = group.space;
+    if (!space.device.is_cuda() || space.row != 1) return false;
+    const KnownSize length = space.sizes[space.nesting.back()];
+    return length && *length <= kLongestShortRow;
   }
 
   // Whether a kernel can compute the node, and nobody writes what it reads.

@@ -6,9 +6,10 @@
 // node, where the kernel will stand. So nothing moves past what needs it. FrameStates are such users: a value that one
 // of them has is a result of the kernel.
 //
-// A group of one node stays what it is, as LibTorch's operator does that as well. So does one whose code is not to be
-// had: of the code, it is the compilation's KernelSource that knows. Code that is yet to be made is waited for, or
-// asked for in the report. Not for graphs that may record gradients. Returns whether the graph changed.
+// A group of one node stays what it is, as LibTorch's operator does that as well, but for short rows on a GPU. So does
+// one whose code is not to be had: of the code, it is the compilation's KernelSource that knows. Code that is yet to be
+// made is waited for, or asked for in the report. Not for graphs that may record gradients. Returns whether the graph
+// changed.
 #pragma once
 
 namespace hearth {

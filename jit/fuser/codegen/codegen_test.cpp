@@ -136,7 +136,7 @@ TEST(CodegenTest, KernelsForAGpuAreMadeBesideThoseForACpu) {
     const KernelImage image = ParseKernelImage(answer.bytes);
     EXPECT_EQ(image.target, "cuda:sm_90");
     EXPECT_THAT(image.device_code, HasSubstr("loop_0_wide"));
-    EXPECT_THAT(image.device_loops, testing::ElementsAre(DeviceLoop{.threads = 256, .block_per_round = false}));
+    EXPECT_THAT(image.device_loops, testing::ElementsAre(DeviceLoop{.threads = 256, .rounds_per_thread = 4}));
     const int64_t symbols[] = {1000};
     int64_t sizes[kSizesPerLoop];
     ExecutableMemory(image).sizes()(symbols, sizes);

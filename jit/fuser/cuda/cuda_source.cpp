@@ -22,6 +22,14 @@ constexpr size_t kMostArgumentBytes = 32764;
 // Static shared memory for partial results, which leaves the greater part to local buffers.
 constexpr size_t kMostPartialBytes = size_t{16} << 10;
 constexpr size_t kWordBytes = 8;
+// Where a warp computes a row: so many in a block, the longest row, one that it always gets, and how many rows keep
+// every warp of a large GPU at work.
+constexpr uint32_t kWarpsOfBlock = 4;
+constexpr int64_t kMostRoundsOfWarp = 1024;
+constexpr int64_t kFewRoundsOfWarp = 128;
+constexpr int64_t kManyRows = 2048;
+// For the local buffers of a row: a block then has no more than may be had without asking for it.
+constexpr int64_t kMostWarpBytes = int64_t{8} << 10;
 
 bool HasReduction(const Body& body) {
   return std::ranges::any_of(body, [](const Statement& statement) {
@@ -38,28 +46,70 @@ std::set<BufferId> LocalsOf(const Kernel& kernel, const Loop& loop) {
   return locals;
 }
 
-// The most rounds of a loop that a block spreads over its threads; nothing where no constant says.
+// A constant of the prologue, or a product of such.
+std::optional<int64_t> ConstantAtTop(const Kernel& kernel, ValueId value) {
+  for (const Statement& statement : kernel.prologue) {
+    const Instruction& instruction = statement.instruction;
+    if (instruction.result != value) continue;
+    if (instruction.opcode == Opcode::kConstant) return instruction.integer;
+    if (instruction.opcode != Opcode::kMultiply || instruction.dtype != Dtype::kInt64) return std::nullopt;
+    const std::optional<int64_t> a = ConstantAtTop(kernel, instruction.operands[0]);
+    const std::optional<int64_t> b = ConstantAtTop(kernel, instruction.operands[1]);
+    int64_t product = 0;
+    return a && b && !__builtin_mul_overflow(*a, *b, &product) ? std::optional(product) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// The most rounds of a loop that is spread over threads; nothing where no constant says.
 std::optional<int64_t> MostRounds(const Kernel& kernel, const Loop& loop) {
   int64_t most = 1;
   for (const Statement& statement : loop.body) {
     if (statement.loop == nullptr) continue;
-    const auto constant = std::ranges::find_if(kernel.prologue, [&](const Statement& definition) {
-      return definition.instruction.result == statement.loop->extent &&
-             definition.instruction.opcode == Opcode::kConstant;
-    });
-    if (constant == kernel.prologue.end()) return std::nullopt;
-    most = std::max(most, constant->instruction.integer);
+    const std::optional<int64_t> extent = ConstantAtTop(kernel, statement.loop->extent);
+    if (!extent) return std::nullopt;
+    most = std::max(most, *extent);
   }
   return most;
 }
 
+// Of the local buffers for a round; nothing where no constants say.
+std::optional<int64_t> LocalBytes(const Kernel& kernel, const Loop& loop) {
+  int64_t bytes = 0;
+  for (const BufferId local : LocalsOf(kernel, loop)) {
+    auto of_buffer = static_cast<int64_t>(BytesOf(kernel.buffers[local].dtype));
+    for (const ValueId size : kernel.buffers[local].sizes) {
+      const std::optional<int64_t> elements = ConstantAtTop(kernel, size);
+      if (!elements || *elements > kMostWarpBytes) return std::nullopt;
+      of_buffer *= std::max<int64_t>(*elements, 1);
+      if (of_buffer > kMostWarpBytes) return std::nullopt;
+    }
+    bytes += of_buffer + kBlockAlignment;
+  }
+  return bytes;
+}
+
+// A warp needs no others to reduce a row, but is slow for a long one: it gets those that are short, and where there are
+// so many of them that all warps have work.
+bool IsOfWarps(const Kernel& kernel, const Loop& loop, int64_t most_rounds) {
+  if (most_rounds > kMostRoundsOfWarp) return false;
+  const std::optional<int64_t> bytes = LocalBytes(kernel, loop);
+  if (!bytes || *bytes > kMostWarpBytes) return false;
+  return most_rounds <= kFewRoundsOfWarp || ConstantAtTop(kernel, loop.extent).value_or(0) >= kManyRows;
+}
+
 DeviceLoop DeviceLoopOf(const Kernel& kernel, const Loop& loop) {
   if (!HasReduction(loop.body) && LocalsOf(kernel, loop).empty()) {
-    return {.threads = kThreadsOfBlock, .block_per_round = false};
+    const std::optional<VectorPlan> vectors = VectorPlanOf(kernel, loop, IndexWidthsIn(kernel, loop));
+    return {.threads = kThreadsOfBlock, .rounds_per_thread = vectors ? static_cast<uint32_t>(vectors->width) : 1};
   }
-  const int64_t most = std::min<int64_t>(MostRounds(kernel, loop).value_or(kThreadsOfBlock), kThreadsOfBlock);
-  const auto warps = static_cast<uint32_t>((most + kThreadsPerWarp - 1) / kThreadsPerWarp);
-  return {.threads = warps * kThreadsPerWarp, .block_per_round = true};
+  const std::optional<int64_t> most = MostRounds(kernel, loop);
+  if (most && IsOfWarps(kernel, loop, *most)) {
+    return {.threads = kWarpsOfBlock * kThreadsPerWarp, .threads_per_round = kThreadsPerWarp};
+  }
+  const int64_t spread = std::min<int64_t>(most.value_or(kThreadsOfBlock), kThreadsOfBlock);
+  const auto warps = static_cast<uint32_t>((spread + kThreadsPerWarp - 1) / kThreadsPerWarp);
+  return {.threads = warps * kThreadsPerWarp, .threads_per_round = warps * kThreadsPerWarp};
 }
 
 std::string NameOfValue(ValueId value) { return "v" + std::to_string(value); }
@@ -85,7 +135,7 @@ class LoopEmitter {
         constants_(kernel.num_values) {
     FindConstants(kernel.prologue);
     FindConstants(loop.body);
-    if (!wide && !device_loop_.block_per_round) vectors_ = VectorPlanOf(kernel, loop, widths_);
+    if (!wide && device_loop_.threads_per_round == 1) vectors_ = VectorPlanOf(kernel, loop, widths_);
   }
 
   std::string Emit(const std::string& name) {
@@ -196,13 +246,27 @@ class LoopEmitter {
 
   // ---- Rounds ----
 
+  bool IsOfThreads() const { return device_loop_.threads_per_round == 1; }
+  bool IsOfWarps() const {
+    return device_loop_.threads_per_round == kThreadsPerWarp && device_loop_.threads > kThreadsPerWarp;
+  }
+
   void EmitRounds() {
-    if (device_loop_.block_per_round) {
-      EmitShared();
-      BeginRounds("blockIdx.x", "gridDim.x");
-      EmitBlockBody(loop_.body);
+    if (!IsOfThreads()) {
+      if (IsOfWarps()) {
+        const std::string warps = std::to_string(device_loop_.threads / kThreadsPerWarp);
+        Line("const unsigned warp = threadIdx.x / 32;");
+        Line("const unsigned lane = threadIdx.x % 32;");
+        EmitShared();
+        const std::string type = "(" + TypeOfRound() + ")";
+        BeginRounds(type + "blockIdx.x * " + warps + " + warp", type + "gridDim.x * " + warps);
+      } else {
+        EmitShared();
+        BeginRounds("blockIdx.x", "gridDim.x");
+      }
+      EmitSpreadBody(loop_.body);
       // The next round's threads write what this one's may still read.
-      if (HasReduction(loop_.body) || !LocalsOf(kernel_, loop_).empty()) Line("__syncthreads();");
+      if (!LocalsOf(kernel_, loop_).empty() || (!IsOfWarps() && HasReduction(loop_.body))) Meet();
       End();
       return;
     }
@@ -293,24 +357,34 @@ class LoopEmitter {
     return "*(" + constant + TypeOfVector(access) + "*)(a." + NameOfBuffer(access.buffer) + " + first)";
   }
 
+  std::string PaddedBytesOf(const Buffer& local) {
+    const std::string padding = std::to_string(kBlockAlignment);
+    std::string bytes = std::to_string(BytesOf(local.dtype)) + "LL";
+    for (const ValueId size : local.sizes) {
+      bytes += " * " + std::string(functions_->Use("Maximum")) + "<long long>(" + Operand(size) + ", 0)";
+    }
+    return "(" + bytes + " + " + std::to_string(kBlockAlignment - 1) + ") / " + padding + " * " + padding;
+  }
+
   void EmitShared() {
     const std::set<BufferId> locals = LocalsOf(kernel_, loop_);
-    const std::string padding = std::to_string(kBlockAlignment);
     if (!locals.empty()) {
-      Line("extern __shared__ __align__(" + padding + ") unsigned char scratch[];");
-      Line("unsigned char* free_scratch = scratch;");
+      Line("extern __shared__ __align__(" + std::to_string(kBlockAlignment) + ") unsigned char scratch[];");
+      std::string of_warp;
+      if (IsOfWarps()) {
+        for (const BufferId local : locals) {
+          of_warp += (of_warp.empty() ? "" : " + ") + PaddedBytesOf(kernel_.buffers[local]);
+        }
+        of_warp = " + warp * (" + of_warp + ")";
+      }
+      Line("unsigned char* free_scratch = scratch" + of_warp + ";");
     }
     for (const BufferId local : locals) {
-      const Buffer& buffer = kernel_.buffers[local];
-      const std::string type(MemoryCTypeOf(buffer.dtype));
+      const std::string type(MemoryCTypeOf(kernel_.buffers[local].dtype));
       Line(type + "* const " + NameOfBuffer(local) + " = (" + type + "*)free_scratch;");
-      std::string bytes = std::to_string(BytesOf(buffer.dtype)) + "LL";
-      for (const ValueId size : buffer.sizes) {
-        bytes += " * " + std::string(functions_->Use("Maximum")) + "<long long>(" + Operand(size) + ", 0)";
-      }
-      Line("free_scratch += (" + bytes + " + " + std::to_string(kBlockAlignment - 1) + ") / " + padding + " * " +
-           padding + ";");
+      Line("free_scratch += " + PaddedBytesOf(kernel_.buffers[local]) + ";");
     }
+    if (IsOfWarps()) return;
     size_t partial_bytes = 0;
     for (const Statement& statement : loop_.body) {
       if (statement.loop == nullptr) continue;
@@ -329,25 +403,28 @@ class LoopEmitter {
     return std::string(functions_->Use("First")) + "<" + type + ">";
   }
 
-  // ---- Statements that all threads of a block compute alike, and loops that are spread over them ----
+  // ---- Statements that all threads of a block or warp compute alike, and loops that are spread over them ----
 
-  void EmitBlockBody(const Body& body) {
+  void Meet() { Line(IsOfWarps() ? "__syncwarp();" : "__syncthreads();"); }
+  std::string NumberOfThread() const { return IsOfWarps() ? "lane" : "threadIdx.x"; }
+
+  void EmitSpreadBody(const Body& body) {
     BufferAccesses since_meeting;
     for (const Statement& statement : body) {
       BufferAccesses accesses = AccessesOf(statement);
       std::erase_if(accesses.loaded,
                     [&](BufferId buffer) { return kernel_.buffers[buffer].kind == BufferKind::kInput; });
       if (Conflict(since_meeting, accesses)) {
-        Line("__syncthreads();");
+        Meet();
         since_meeting = {};
       }
       Add(accesses, &since_meeting);
       if (statement.loop != nullptr) {
         EmitSpreadLoop(statement);
-        // Threads meet in reductions.
-        if (statement.loop->kind == LoopKind::kReduce) since_meeting = {};
+        // The threads of a block meet in reductions.
+        if (!IsOfWarps() && statement.loop->kind == LoopKind::kReduce) since_meeting = {};
       } else if (statement.instruction.opcode == Opcode::kStore) {
-        Begin("if (threadIdx.x == 0)");
+        Begin("if (" + NumberOfThread() + " == 0)");
         EmitInstruction(statement.instruction);
         End();
       } else {
@@ -362,22 +439,23 @@ class LoopEmitter {
       throw Unsupported("no CUDA code for a sequential loop whose rounds a block computes: " + Print(statement));
     }
     DeclareAccumulators(loop);
-    BeginLoop(loop, "threadIdx.x", "blockDim.x");
+    BeginLoop(loop, NumberOfThread(), IsOfWarps() ? "32" : "blockDim.x");
     EmitThreadBody(loop.body);
     Accumulate(loop);
     End();
     for (const Accumulator& accumulator : loop.accumulators) {
-      functions_->Use("BlockReduce");
       const std::string result = NameOfValue(accumulator.result);
       const std::string functor(functions_->Use(FunctorOf(accumulator.reduction)));
       const bool is_arg = IsArgReduction(accumulator.reduction);
       if (is_arg) functions_->Use("OfLaneFirst");
       const std::string identity =
           is_arg ? TypeOfPartial(accumulator) + "{" + NothingOf(accumulator) + "}" : IdentityOfElement(accumulator);
+      const std::string reduced =
+          IsOfWarps() ? std::string(functions_->Use("WarpReduce")) + "(" + Partial(accumulator) + ", " + functor + "())"
+                      : std::string(functions_->Use("BlockReduce")) + "(" + Partial(accumulator) + ", " + identity +
+                            ", partial" + std::to_string(accumulator.result) + ", " + functor + "())";
       Line("const " + TypeOfValue(accumulator.result) + " " + result + " = " +
-           ResultOfAccumulator(accumulator, "BlockReduce(" + Partial(accumulator) + ", " + identity + ", partial" +
-                                                std::to_string(accumulator.result) + ", " + functor + "())") +
-           ";");
+           ResultOfAccumulator(accumulator, reduced) + ";");
     }
   }
 

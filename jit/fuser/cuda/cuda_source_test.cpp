@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "jit/fuser/cuda/generate_cuda.h"
+#include "jit/fuser/cuda/prepare.h"
 #include "jit/fuser/ir/builder.h"
 #include "jit/fuser/ir/parser.h"
 #include "jit/fuser/ir/softmax_testing.h"
@@ -29,6 +30,13 @@ std::string FunctionOf(const std::string& source, const std::string& name) {
   const size_t begin = source.find(name + "(const Arguments a) {\n");
   if (begin == std::string::npos) return "there is no " + name + " in\n" + source;
   return source.substr(begin, source.find("\n}\n", begin) + 3 - begin);
+}
+
+// Of a kernel of the symbols %0 and %1.
+std::string WithConstantSizes(std::string_view text, int64_t rows, int64_t columns) {
+  constexpr std::string_view kSymbols = "kernel(%0, %1) {\n";
+  return "kernel() {\n  %0 = i64 constant " + std::to_string(rows) + "\n  %1 = i64 constant " +
+         std::to_string(columns) + "\n" + std::string(text.substr(kSymbols.size()));
 }
 
 TEST(CudaSourceTest, HalvesAreComputedInFloat) {
@@ -111,6 +119,61 @@ extern "C" __global__ void __launch_bounds__(256) loop_0_wide(const Arguments a)
   }
 }
 )cuda");
+}
+
+// Where rows are short, each warp has one of its own, with its own part of the block's memory.
+TEST(CudaSourceTest, AWarpComputesTheSoftmaxOfAShortRow) {
+  const std::string source = SourceOf(WithConstantSizes(kSoftmax, 9, 100));
+  EXPECT_EQ(FunctionOf(source, "loop_0"), R"cuda(loop_0(const Arguments a) {
+  const unsigned warp = threadIdx.x / 32;
+  const unsigned lane = threadIdx.x % 32;
+  extern __shared__ __align__(64) unsigned char scratch[];
+  unsigned char* free_scratch = scratch + warp * ((4LL * Maximum<long long>(100LL, 0) + 63) / 64 * 64);
+  float* const b2 = (float*)free_scratch;
+  free_scratch += (4LL * Maximum<long long>(100LL, 0) + 63) / 64 * 64;
+  for (unsigned round = (unsigned)blockIdx.x * 4 + warp; round < (unsigned)a.rounds; round += (unsigned)gridDim.x * 4) {
+    const int v3 = round;
+    float p6 = __int_as_float(0xff800000);
+    for (int v4 = lane; v4 < 100; v4 += 32) {
+      const float v5 = __ldg(&a.b0[(int)((unsigned)v3 * (unsigned)100 + (unsigned)v4)]);
+      p6 = Largest()(p6, v5);
+    }
+    const float v6 = WarpReduce(p6, Largest());
+    float p11 = 0.0f;
+    for (int v7 = lane; v7 < 100; v7 += 32) {
+      const float v8 = __ldg(&a.b0[(int)((unsigned)v3 * (unsigned)100 + (unsigned)v7)]);
+      const float v9 = v8 - v6;
+      const float v10 = expf(v9);
+      b2[(int)((unsigned)v7)] = v10;
+      p11 = Sum()(p11, v10);
+    }
+    const float v11 = WarpReduce(p11, Sum());
+    __syncwarp();
+    for (int v12 = lane; v12 < 100; v12 += 32) {
+      const float v13 = b2[(int)((unsigned)v12)];
+      const float v14 = v13 / v11;
+      a.b1[(int)((unsigned)v3 * (unsigned)100 + (unsigned)v12)] = v14;
+    }
+    __syncwarp();
+  }
+}
+)cuda");
+}
+
+// A long row is a warp's where there are enough of them for all, else a block's; so is a row without a constant size,
+// and one whose local buffers are large.
+TEST(CudaSourceTest, TheNumberAndLengthOfRowsSayWhatComputesOne) {
+  const auto loop_of = [](const std::string& text) { return DeviceLoopsOf(PrepareForCuda(Parse(text))).at(0); };
+  const auto softmax = [&](int64_t rows, int64_t columns) {
+    return loop_of(WithConstantSizes(kSoftmax, rows, columns));
+  };
+  const DeviceLoop warps{.threads = 128, .threads_per_round = 32};
+  const DeviceLoop block{.threads = 256, .threads_per_round = 256};
+  EXPECT_EQ(softmax(1, 128), warps);
+  EXPECT_EQ(softmax(2047, 129), (DeviceLoop{.threads = 160, .threads_per_round = 160}));
+  EXPECT_EQ(softmax(2048, 1024), warps);
+  EXPECT_EQ(softmax(2048, 1025), block);
+  EXPECT_EQ(loop_of(kSoftmax), block);
 }
 
 // The row's partial results are in shared memory, and so is its local buffer. Threads meet in each reduction, so that

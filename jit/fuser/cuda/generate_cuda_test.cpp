@@ -107,9 +107,9 @@ TEST_F(GenerateCudaTest, AnImageHasTheDevicesCodeAndTheHostsSizes) {
     EXPECT_THAT(image.device_code, HasSubstr(std::string(".text.") + name + '\0'));
   }
   EXPECT_TRUE(image.loop_entries.empty());
-  // No more threads than a row has elements, in whole warps.
-  EXPECT_THAT(image.device_loops, ElementsAre(DeviceLoop{.threads = 128, .block_per_round = true},
-                                              DeviceLoop{.threads = 256, .block_per_round = false}));
+  // A short row is a warp's.
+  EXPECT_THAT(image.device_loops, ElementsAre(DeviceLoop{.threads = 128, .threads_per_round = kThreadsPerWarp},
+                                              DeviceLoop{.threads = 256}));
   const ExecutableMemory host(image);
   const int64_t symbols[] = {17, 200};
   int64_t sizes[2 * kSizesPerLoop] = {};

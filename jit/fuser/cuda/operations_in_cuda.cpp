@@ -256,6 +256,14 @@ __device__ First<T> OfFirstLane(First<T> value) {
   return {OfFirstLane(value.best), OfFirstLane(value.index)};
 }
 )"},
+      {"WarpReduce", {"OfLane"}, R"(
+// Of the values of a warp's threads, always in the same order. All threads get the first one's result.
+template <class T, class Combine>
+__device__ T WarpReduce(T value, Combine combine) {
+  for (int mask = 16; mask > 0; mask /= 2) value = combine(value, OfLane(value, mask));
+  return OfFirstLane(value);
+}
+)"},
       {"BlockReduce", {"OfLane"}, R"(
 // Of the values of a block's threads, always in the same order. All threads get the first one's result. `partial` is the
 // block's, for one call until all threads have met again.

@@ -9,7 +9,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr char kMagic[8] = {'h', 'e', 'a', 'r', 't', 'h', 'K', 'I'};
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3;
 
 struct Header {
   char magic[8];
@@ -27,9 +27,10 @@ static_assert(sizeof(Header) == 48);
 
 struct StoredDeviceLoop {
   uint32_t threads;
-  uint32_t block_per_round;
+  uint32_t threads_per_round;
+  uint32_t rounds_per_thread;
 };
-static_assert(sizeof(StoredDeviceLoop) == 8);
+static_assert(sizeof(StoredDeviceLoop) == 12);
 
 void Append(std::string& out, const void* data, size_t size) { out.append(static_cast<const char*>(data), size); }
 
@@ -63,8 +64,18 @@ DeviceLoop ReadDeviceLoop(Reader* reader) {
   if (stored.threads == 0 || stored.threads > kMaxThreadsPerBlock || stored.threads % kThreadsPerWarp != 0) {
     throw ImageError("kernel image: a block has " + std::to_string(stored.threads) + " threads");
   }
-  if (stored.block_per_round > 1) throw ImageError("kernel image: a device loop is malformed");
-  return {.threads = stored.threads, .block_per_round = stored.block_per_round != 0};
+  const bool is_of_thread = stored.threads_per_round == 1;
+  if (!is_of_thread && stored.threads_per_round != kThreadsPerWarp && stored.threads_per_round != stored.threads) {
+    throw ImageError("kernel image: a round of a device loop has " + std::to_string(stored.threads_per_round) +
+                     " threads of a block's " + std::to_string(stored.threads));
+  }
+  if (stored.rounds_per_thread == 0 || (!is_of_thread && stored.rounds_per_thread != 1)) {
+    throw ImageError("kernel image: a thread of a device loop has " + std::to_string(stored.rounds_per_thread) +
+                     " rounds");
+  }
+  return {.threads = stored.threads,
+          .threads_per_round = stored.threads_per_round,
+          .rounds_per_thread = stored.rounds_per_thread};
 }
 
 void CheckEntry(uint32_t entry, const KernelImage& image) {
@@ -96,7 +107,9 @@ std::string SerializeKernelImage(const KernelImage& image) {
   Append(out, &header, sizeof(header));
   Append(out, image.loop_entries.data(), image.loop_entries.size() * sizeof(uint32_t));
   for (const DeviceLoop& loop : image.device_loops) {
-    const StoredDeviceLoop stored{.threads = loop.threads, .block_per_round = loop.block_per_round ? 1u : 0u};
+    const StoredDeviceLoop stored{.threads = loop.threads,
+                                  .threads_per_round = loop.threads_per_round,
+                                  .rounds_per_thread = loop.rounds_per_thread};
     Append(out, &stored, sizeof(stored));
   }
   out += image.target;

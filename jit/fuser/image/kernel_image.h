@@ -28,7 +28,8 @@
 //     of any buffer, and elements from a buffer's first to its last one in memory; loop_<k>_wide is for all. A block
 //     has DeviceLoop::threads threads or fewer, in multiples of 32, in the dimension x. Any number of blocks computes
 //     all rounds. Without rounds there is nothing to launch. The dynamic shared memory of a block is the scratch that
-//     `sizes` tells: the local buffers that the loop uses, by number, each padded to a multiple of kBlockAlignment.
+//     `sizes` tells, as often as the block has warps where a warp computes a round: the local buffers that the loop
+//     uses, by number, each padded to a multiple of kBlockAlignment.
 //     More than 48 KiB are to be asked for with CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES; the functions have
 //     some static shared memory beside it. The launches of a kernel's loops follow one another in one stream.
 //
@@ -69,9 +70,9 @@ inline constexpr int64_t kMostNarrowElements = (int64_t{1} << 31) - 1 - kMaxThre
 
 // How a loop at the top is launched on a GPU.
 struct DeviceLoop {
-  uint32_t threads = 0;  // of a block, a multiple of kThreadsPerWarp
-  // Whether a block computes a round, else a thread does.
-  bool block_per_round = false;
+  uint32_t threads = 0;            // of a block, a multiple of kThreadsPerWarp
+  uint32_t threads_per_round = 1;  // what computes a round: a thread, a warp, or the block
+  uint32_t rounds_per_thread = 1;  // that are neighbours, where a thread computes a round
 
   bool operator==(const DeviceLoop&) const = default;
 };

@@ -29,7 +29,7 @@ KernelImage SomeDeviceImage() {
   image.device_code =
       "\x7f"
       "ELF of a cubin";
-  image.device_loops = {{.threads = 256, .block_per_round = false}, {.threads = 64, .block_per_round = true}};
+  image.device_loops = {{.threads = 256, .rounds_per_thread = 8}, {.threads = 64, .threads_per_round = 64}};
   return image;
 }
 
@@ -100,9 +100,16 @@ TEST(KernelImageTest, ADeviceLoopThatCannotBeLaunchedIsRejected) {
     EXPECT_THAT(Parsing(SerializeKernelImage(image)),
                 ThrowsMessage<ImageError>(HasSubstr(std::to_string(threads) + " threads")));
   }
-  std::string bytes = SerializeKernelImage(SomeDeviceImage());
-  bytes[52] = 2;
-  EXPECT_THAT(Parsing(WithChecksumMended(bytes)), ThrowsMessage<ImageError>(HasSubstr("device loop")));
+  KernelImage image = SomeDeviceImage();
+  image.device_loops[1].threads_per_round = 16;
+  EXPECT_THAT(Parsing(SerializeKernelImage(image)),
+              ThrowsMessage<ImageError>(HasSubstr("has 16 threads of a block's 64")));
+  for (const uint32_t rounds : {0u, 2u}) {
+    image = SomeDeviceImage();
+    image.device_loops[1].rounds_per_thread = rounds;
+    EXPECT_THAT(Parsing(SerializeKernelImage(image)),
+                ThrowsMessage<ImageError>(HasSubstr("has " + std::to_string(rounds) + " rounds")));
+  }
 }
 
 TEST(KernelImageTest, LoopsAreForACpuOrForADevice) {

@@ -196,8 +196,24 @@ class Lowering {
     return tensor;
   }
 
+  // How rows are best mapped to a GPU's threads depends on their number and length: a kernel is for these alone where
+  // they are known.
+  std::optional<int64_t> ConstantSize(const std::vector<size_t>& dimensions) const {
+    if (space_.row == 0 || !space_.device.is_cuda()) return {};
+    int64_t size = 1;
+    for (const size_t dimension : dimensions) {
+      if (!space_.sizes[dimension]) return {};
+      size *= *space_.sizes[dimension];
+    }
+    return size;
+  }
+
   void Declare() {
     for (const std::vector<size_t>& all : dimensions_) {
+      if (const std::optional<int64_t> size = ConstantSize(all)) {
+        sizes_.push_back(builder_.Integer(*size));
+        continue;
+      }
       KernelSignature::Symbol symbol;
       for (const size_t dimension : all) symbol.extents.push_back(static_cast<uint16_t>(extents_[dimension]));
       // Factors of one product, in an order that does not depend on the layout.

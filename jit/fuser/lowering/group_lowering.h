@@ -8,7 +8,8 @@
 //
 // Where nodes of the group depend on whole rows, these are the innermost dimension of them all: a round of the loop at
 // the top reduces the rows of one node after the other and then goes over the row once more, for the results. What
-// takes long to compute is kept from the first time, the rest is computed again.
+// takes long to compute is kept from the first time, the rest is computed again. On a GPU such a kernel is for the very
+// sizes that the facts know.
 #pragma once
 
 #include <optional>

@@ -33,19 +33,21 @@ GpuKernel::GpuKernel(Gpu& gpu, const KernelImage& image)
 void GpuKernel::RunLoop(size_t loop, std::span<void* const> buffers, std::span<const int64_t> symbols, int64_t rounds,
                         int64_t scratch_bytes, bool is_wide) const {
   if (rounds <= 0) return;
-  TORCH_CHECK(scratch_bytes <= most_shared_bytes_, "a fused kernel needs ", scratch_bytes,
-              " bytes for a row, of which a GPU's block has ", most_shared_bytes_);
+  const DeviceLoop& shape = loops_[loop];
+  const int64_t rounds_at_a_time = shape.threads / shape.threads_per_round;
+  const int64_t shared_bytes = shape.threads_per_round == 1 ? scratch_bytes : scratch_bytes * rounds_at_a_time;
+  TORCH_CHECK(shared_bytes <= most_shared_bytes_, "a fused kernel needs ", scratch_bytes, " bytes for each of ",
+              rounds_at_a_time, " rows, of which a GPU's block has ", most_shared_bytes_, " in all");
   c10::SmallVector<uint64_t, 32> words;
   for (void* const buffer : buffers) words.push_back(reinterpret_cast<uint64_t>(buffer));
   for (const int64_t symbol : symbols) words.push_back(static_cast<uint64_t>(symbol));
   words.push_back(static_cast<uint64_t>(rounds));
-  const DeviceLoop& shape = loops_[loop];
-  const int64_t rounds_of_block = shape.block_per_round ? 1 : shape.threads;
+  const int64_t rounds_of_block = rounds_at_a_time * shape.rounds_per_thread;
   const int64_t blocks = (rounds + rounds_of_block - 1) / rounds_of_block;
   code_->Run({.function = 2 * loop + (is_wide || rounds > kMostNarrowElements ? 1 : 0),
               .blocks = static_cast<uint32_t>(std::min<int64_t>(blocks, most_blocks_)),
               .threads = shape.threads,
-              .shared_bytes = static_cast<uint32_t>(scratch_bytes),
+              .shared_bytes = static_cast<uint32_t>(shared_bytes),
               .words = words});
 }
 
