@@ -33,7 +33,7 @@ void Fused(Call& call) {
     facts = {};
     facts.kind = ValueFacts::Kind::kTensor;
     facts.dtype = output.dtype;
-    facts.device = c10::Device(c10::kCPU);
+    facts.device = call.in(signature.inputs.front().operand).device;
     facts.requires_grad = false;
     facts.plain = true;
     facts.sizes = std::move(sizes);
