@@ -111,8 +111,27 @@ Scalar Divided(ScalarCall& c, Opcode opcode) {
   return c.In(0).With(opcode, c.In(1));
 }
 
-// In half precision LibTorch rounds every step on the way to the quotient, which may then be another whole number.
-Scalar DividedDown(ScalarCall& c) { return fuser::IsReduced(c.result()) ? Scalar() : Divided(c, Opcode::kFloorDivide); }
+// Whether LibTorch multiplies by the reciprocal instead, as its kernels for a GPU do where the divisor is a number.
+bool HasReciprocal(const ScalarCall& c) {
+  const std::optional<c10::Device>& device = c.call().in(0).device;
+  return c.is_floating() && !c.call().is_tensor_type(1) && device && device->is_cuda();
+}
+
+Scalar Quotient(ScalarCall& c) {
+  if (!HasReciprocal(c)) return c.In(0) / c.In(1);
+  return c.In(0) * (1 / c.In(1, fuser::Dtype::kFloat64)).To(c.computed());
+}
+
+// How LibTorch rounds its reciprocal is another matter here, and the quotient may then be another whole number.
+Scalar DividedToZero(ScalarCall& c) {
+  const Scalar quotient = HasReciprocal(c) ? Scalar() : Divided(c, Opcode::kDivide);
+  return quotient && c.is_floating() ? quotient.With(Opcode::kTruncate) : quotient;
+}
+
+// In half precision LibTorch rounds every step on the way to the quotient, likewise.
+Scalar DividedDown(ScalarCall& c) {
+  return fuser::IsReduced(c.result()) || HasReciprocal(c) ? Scalar() : Divided(c, Opcode::kFloorDivide);
+}
 
 // Of these, LibTorch rounds numbers to half precision, and alpha of a sum; not those of products and quotients.
 Scalar RemainderOf(ScalarCall& c, Opcode opcode) {
@@ -208,13 +227,11 @@ Scalar ClampMin(ScalarCall& c) { return IsArithmetic(c) ? fuser::Maximum(c.In(0)
 Scalar Cos(ScalarCall& c) { return Floating(c, Opcode::kCos); }
 Scalar Cosh(ScalarCall& c) { return Floating(c, Opcode::kCosh); }
 Scalar Divide(ScalarCall& c) {
-  if (c.call().is_none("rounding_mode")) return c.is_floating() ? c.In(0) / c.In(1) : Scalar();
+  if (c.call().is_none("rounding_mode")) return c.is_floating() ? Quotient(c) : Scalar();
   const c10::IValue* mode = c.call().constant("rounding_mode");
   if (mode == nullptr || !mode->isString()) return {};
   if (mode->toStringRef() == "floor") return DividedDown(c);
-  if (mode->toStringRef() != "trunc") return {};
-  const Scalar quotient = Divided(c, Opcode::kDivide);
-  return quotient && c.is_floating() ? quotient.With(Opcode::kTruncate) : quotient;
+  return mode->toStringRef() == "trunc" ? DividedToZero(c) : Scalar();
 }
 Scalar Elu(ScalarCall& c) { return EluOf(c, c.Number("alpha"), c.Number("scale"), c.Number("input_scale")); }
 Scalar Equal(ScalarCall& c) {

@@ -4,7 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
 
 #include "jit/fuser/cuda/nvrtc_testing.h"
 #include "jit/fuser/image/executable_memory.h"
@@ -66,6 +70,44 @@ TEST_F(GenerateCudaTest, SomeSequentialLoopsAreCompiled) {
   const uint64_t number = NumRandomKernels() / 8;
   for (uint64_t seed = 0; seed < number; ++seed) compiled += IsCompiled(MakeRandomCase(seed).kernel, target_) ? 1 : 0;
   EXPECT_GT(2 * compiled, number);
+}
+
+// Of device code: instructions are of 16 bytes, and the lowest 12 bits say which.
+size_t NumLoads(std::string_view cubin) {
+  constexpr uint16_t kLoad = 0x981;
+  size_t loads = 0;
+  for (size_t at = 0; at + 16 <= cubin.size(); at += 16) {
+    uint16_t bits = 0;
+    std::memcpy(&bits, &cubin[at], sizeof bits);
+    loads += (bits & 0xfff) == kLoad ? 1 : 0;
+  }
+  return loads;
+}
+
+// Of a kernel that stores one comparison of what it computes of a number that it loads.
+size_t NumLoadsOfComparison(const std::string& compared) {
+  const Kernel kernel = Parse(R"(kernel(%0) {
+  %1 = i64 constant 1
+  %2 = f32 constant -1
+  %3 = f32 constant 2
+  input @0 f32 [%0] strides [%1]
+  output @1 b1 [%0] strides [%1]
+  parallel %4 < %0 {
+    %5 = f32 load @0 [%4]
+    )" + compared + R"(
+    store @1 [%4], %7
+  }
+})");
+  Verify(kernel);
+  return NumLoads(CompileWithNvrtc(CudaSource(kernel), CudaTarget::OfText("cuda:sm_90")));
+}
+
+TEST_F(GenerateCudaTest, AnAbsoluteValueMayBeNan) {
+  EXPECT_EQ(NumLoadsOfComparison("%6 = f32 add %5, %3\n %7 = b1 equal %2, %3"), 0u);
+  const size_t loads = NumLoadsOfComparison("%6 = f32 add %5, %3\n %7 = b1 less %2, %6");
+  EXPECT_GT(loads, 0u);
+  EXPECT_EQ(NumLoadsOfComparison("%6 = f32 absolute %5\n %7 = b1 less %2, %6"), loads);
+  EXPECT_EQ(NumLoadsOfComparison("%6 = f32 copy_sign %5, %3\n %7 = b1 less %2, %6"), loads);
 }
 
 Kernel RowMeans() {

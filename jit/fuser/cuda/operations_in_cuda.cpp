@@ -119,6 +119,15 @@ __device__ T Maximum(T a, T b) {
 }
 )"},
       // ---- f32 and f64 ----
+      // By their bits: ptxas takes fabsf(x) > -1 and fabsf(x) >= 0 for true, though a NaN is neither.
+      {"AbsoluteFloat", {}, R"(
+__device__ float AbsoluteFloat(float value) { return __uint_as_float(__float_as_uint(value) & 0x7fffffffu); }
+)"},
+      {"CopySignFloat", {}, R"(
+__device__ float CopySignFloat(float value, float sign) {
+  return __uint_as_float((__float_as_uint(value) & 0x7fffffffu) | (__float_as_uint(sign) & 0x80000000u));
+}
+)"},
       {"FloorDivideFloat", {}, R"(
 __device__ float FloorDivideFloat(float a, float b) {
   if (b == 0) return a / b;
@@ -333,6 +342,8 @@ std::string FloatingExpression(Opcode opcode, Dtype dtype, std::span<const std::
   if (opcode == Opcode::kRemainder) {
     return Call(functions->Use(is_double ? "RemainderDouble" : "RemainderFloat"), operands);
   }
+  if (opcode == Opcode::kAbsolute && !is_double) return Call(functions->Use("AbsoluteFloat"), operands);
+  if (opcode == Opcode::kCopySign && !is_double) return Call(functions->Use("CopySignFloat"), operands);
   const std::string_view function = MathFunctionOf(opcode);
   if (function.empty()) {
     throw Unsupported("no CUDA code for " + std::string(InfoOf(opcode).name) + " of " + std::string(NameOf(dtype)));
