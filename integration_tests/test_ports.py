@@ -59,6 +59,16 @@ def test_connections_of_grpc_are_bounded_and_ends_make_room(hearthd):
     eventually(lambda: live(server))
 
 
+def test_the_metadata_of_a_call_is_bounded(hearthd):
+    server = hearthd({})
+    with server.client() as client:
+        assert client.is_server_live(headers={"x": "a" * 4096})
+        # The connection may end before the client has read why.
+        with pytest.raises(InferenceServerException, match="metadata size exceeds limit|Socket closed"):
+            client.is_server_live(headers={"x": "a" * 20_000})
+    assert live(server)
+
+
 def test_a_connection_that_never_speaks_http2_is_closed(hearthd):
     server = hearthd({})
     with connect(server) as silent:
