@@ -331,9 +331,11 @@ def run_phase(server, healthy, name, function, seconds):
     """The largest resident size meanwhile."""
     attacker = None
     if function is not None:
-        spawning = multiprocessing.get_context("spawn")
-        begins = spawning.Event()
-        attacker = spawning.Process(target=attack, args=(function, Target(server), begins))
+        # Of a process that has imported what takes long, and has no threads.
+        forking = multiprocessing.get_context("forkserver")
+        forking.set_forkserver_preload(["integration_tests.attacks"])
+        begins = forking.Event()
+        attacker = forking.Process(target=attack, args=(function, Target(server), begins))
         attacker.start()
         assert begins.wait(60), f"{name} did not begin"
         time.sleep(1)  # until it is under way
