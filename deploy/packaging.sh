@@ -21,7 +21,7 @@ new_stage() {
 install_release() {
   local bin=${DESTDIR:-}$1/bin
   cmake --install "$ROOT/build/release" --prefix "$1" --strip >/dev/null
-  patchelf --set-rpath "$2" "$bin/hearthd" "$bin/hearth"
+  patchelf --set-rpath "$2" "$bin/hearthd" "$bin/hearth" "$bin/hearth-codegen"
   strip --strip-unneeded "${DESTDIR:-}$1/lib/hearth/libdnnl.so.3"
 }
 

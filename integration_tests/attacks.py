@@ -2,6 +2,7 @@
 """A daemon under attack, and a healthy client beside.
 
     .venv/bin/python -m integration_tests.attacks [--build build/asan] [--seconds 600] [--only NAME ...] [--output FILE.md]
+    python3 -m integration_tests.attacks --dist ...    what deploy/bundle made, on a machine with a LibTorch of its own
 
 Each attack goes on for its share of the time, from processes of the lowest priority, since they are not what is measured.
 A client with one small request under way at a time, and one that asks /v2/health/live on a connection of its own each time,
@@ -28,6 +29,7 @@ import grpc
 import numpy as np
 from tritonclient.grpc import service_pb2
 
+from benchmarks.run import commit, machine
 from integration_tests import ROOT, hostile
 from integration_tests.daemon import CHANNEL_OPTIONS, NO_READING_AHEAD, Hearthd, put_model
 from integration_tests.hostile import MEBIBYTE
@@ -314,8 +316,9 @@ class Healthy:
         return 1e3 * float(np.quantile(self.seconds[phase, what], share))
 
 
-def attack(function, target):
+def attack(function, target, begins):
     os.nice(19)
+    begins.set()
     function(target)
 
 
@@ -326,22 +329,25 @@ def resident_bytes(pid):
 
 def run_phase(server, healthy, name, function, seconds):
     """The largest resident size meanwhile."""
-    attackers = []
+    attacker = None
     if function is not None:
-        attackers = [multiprocessing.get_context("spawn").Process(target=attack, args=(function, Target(server)))]
-    for one in attackers:
-        one.start()
-    if attackers:
-        time.sleep(3)  # until it has imported what it needs
+        # Of a process that has imported what takes long, and has no threads.
+        forking = multiprocessing.get_context("forkserver")
+        forking.set_forkserver_preload(["integration_tests.attacks"])
+        begins = forking.Event()
+        attacker = forking.Process(target=attack, args=(function, Target(server), begins))
+        attacker.start()
+        assert begins.wait(60), f"{name} did not begin"
+        time.sleep(1)  # until it is under way
     healthy.phase = name
     largest, end = 0, time.monotonic() + seconds
     while time.monotonic() < end and server.process.poll() is None:
         time.sleep(0.2)
         largest = max(largest, resident_bytes(server.pid))
     healthy.phase = None
-    for one in attackers:
-        one.terminate()
-        one.join()
+    if attacker is not None:
+        attacker.terminate()
+        attacker.join()
     return largest
 
 
@@ -362,11 +368,12 @@ def main():
     names = [function.__name__ for function in ATTACKS]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
+    parser.add_argument("--dist", action="store_true", help="the hearthd of dist/ in place of the build's")
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--only", nargs="*", choices=names, default=names, metavar="NAME")
     parser.add_argument("--output", type=pathlib.Path)
     options = parser.parse_args()
-    os.environ["HEARTHD"] = str(options.build / "bin/hearthd")
+    program = [ROOT / "dist/run", "hearthd"] if options.dist else [options.build / "bin/hearthd"]
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
@@ -377,7 +384,7 @@ def main():
         for name, model in hostile.models().items():
             put_model(repository, name, model)
         with open(pathlib.Path(folder) / "log", "w") as log:
-            server = Hearthd(repository, *FLAGS, log=log)
+            server = Hearthd(repository, *FLAGS, log=log, program=program)
             healthy = Healthy(server)
             resident = {"alone": run_phase(server, healthy, "alone", None, share)}
             for function in chosen:
@@ -388,7 +395,8 @@ def main():
         if status != 0:
             problems.append(f"hearthd ended with {status}: {pathlib.Path(log.name).read_text()[-2000:]}")
     problems += [f"{name}: {size} bytes resident" for name, size in resident.items() if size > MOST_RESIDENT]
-    text = table(healthy, resident) + "\n"
+    heading = f"Machine: {machine()}. Commit: {commit()}. {share:.0f} s each."
+    text = f"{heading}\n\n{table(healthy, resident)}\n"
     print(text)
     if options.output:
         options.output.write_text(text)

@@ -44,13 +44,14 @@ def put_model(repository, name, archive, version=1, config=None):
 
 
 class Hearthd:
-    """A running daemon. `repository` is its model repository; `command` a whole command line in place of the usual one."""
+    """A running daemon. `repository` is its model repository; `program` what starts it in place of the built binary, as a
+    list; `command` a whole command line in place of the usual one."""
 
-    def __init__(self, repository, *flags, wait=True, log=None, command=None):
+    def __init__(self, repository, *flags, wait=True, log=None, program=None, command=None):
         self.repository = pathlib.Path(repository)
         self.log = log
         if command is None:
-            command = [binary(), "--model-repository", repository, "--host", "127.0.0.1"]
+            command = [*(program or [binary()]), "--model-repository", repository, "--host", "127.0.0.1"]
             command += ["--grpc-port", "0", "--http-port", "0", "--metrics-port", "0", *flags]
         self.process = subprocess.Popen(
             [str(part) for part in command], stdout=subprocess.PIPE, stderr=log or subprocess.DEVNULL, text=True

@@ -59,6 +59,30 @@ def test_connections_of_grpc_are_bounded_and_ends_make_room(hearthd):
     eventually(lambda: live(server))
 
 
+def test_the_metadata_of_a_call_is_bounded(hearthd):
+    server = hearthd({})
+    with server.client() as client:
+        assert client.is_server_live(headers={"x": "a" * 4096})
+        # The connection may end before the client has read why.
+        with pytest.raises(InferenceServerException, match="metadata size exceeds limit|Socket closed"):
+            client.is_server_live(headers={"x": "a" * 20_000})
+    eventually(lambda: live(server))
+
+
+def test_the_calls_of_one_connection_are_bounded_and_more_wait_in_the_client(hearthd):
+    server = hearthd({}, "--max-in-flight-requests", "1")
+    with server.channel() as channel:
+        watch = channel.unary_stream("/grpc.health.v1.Health/Watch")
+        held = [watch(b"") for _ in range(1025)]
+        for call in held:
+            next(call)
+        one_more = channel.unary_unary("/inference.GRPCInferenceService/ServerLive").future(b"")
+        with pytest.raises(grpc.FutureTimeoutError):
+            one_more.result(timeout=1)
+        held[0].cancel()
+        assert one_more.result(timeout=20)
+
+
 def test_a_connection_that_never_speaks_http2_is_closed(hearthd):
     server = hearthd({})
     with connect(server) as silent:

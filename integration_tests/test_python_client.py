@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 import torch
 from hearth import errors, protocol
+from hearth.operations import call_request
 from torch import Tensor, nn
 
 from integration_tests import ROOT
@@ -226,6 +227,23 @@ def test_what_has_no_form_is_refused_before_it_is_sent_and_where_it_stands(tagge
         assert expected in str(caught.value), value
     with pytest.raises(TypeError, match="argument 'labels'.1.: "):
         tagger.tag(np.ones(1), labels=["a", object])
+
+
+def test_what_is_sent_is_not_described_beside():
+    class Key(str):
+        described = 0
+
+        def __repr__(self):
+            Key.described += 1
+            return super().__repr__()
+
+    tree = {Key("k"): {Key("l"): [1] * 100}}
+    call_request("tagger", "any", [tree], {})
+    assert Key.described == 0
+    tree["k"]["l"][99] = object()
+    with pytest.raises(TypeError, match=r"argument 1\['k'\]\['l'\]\[99\]: object has no form"):
+        call_request("tagger", "any", [tree], {})
+    assert Key.described == 2
 
 
 def run_python(script):

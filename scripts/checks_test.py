@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Shows that the checks of the tree can fail: each rule is broken once on purpose."""
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -118,6 +119,17 @@ class Format(unittest.TestCase):
     def test_a_misplaced_brace_is_found(self):
         self.assertEqual(self.check("int Twice(int x) { return 2 * x; }\n"), 0)
         self.assertNotEqual(self.check("int Twice(int x)\n{\n    return 2*x;\n}\n"), 0)
+
+
+class LimitsPage(unittest.TestCase):
+    def test_every_test_that_it_names_is_there(self):
+        tests = {f"{suite}.{name}" for folder in ("jit", "server", "wire") for path in ROOT.glob(f"{folder}/**/*_test.cpp")
+                 for suite, name in re.findall(r"^TEST\w*\((\w+),\s*(\w+)\)", path.read_text(), re.MULTILINE)}
+        tests |= {name for path in ROOT.glob("integration_tests/test_*.py")
+                  for name in re.findall(r"^def (test_\w+)\(", path.read_text(), re.MULTILINE)}
+        named = re.findall(r"`(\w+\.[A-Z]\w+|test_\w+|test_\w+\.py::test_\w+)`", (ROOT / "docs/limits.md").read_text())
+        self.assertGreater(len(named), 50)
+        self.assertEqual([name for name in named if name.rpartition("::")[2] not in tests], [])
 
 
 if __name__ == "__main__":

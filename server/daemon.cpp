@@ -100,12 +100,6 @@ int64_t MostLongWorks(const config::Settings& settings) {
   return std::max<int64_t>(threads / 2, 1);
 }
 
-// Where metrics are not allowed.
-class NoMetrics : public prometheus::Collectable {
- public:
-  std::vector<prometheus::MetricFamily> Collect() const override { return {}; }
-};
-
 }  // namespace
 
 // Members are in the order in which they are made; they go in the opposite one.
@@ -166,6 +160,11 @@ struct Daemon::Parts {
   }
 
   absl::Status Listen();
+
+  // Where metrics are not allowed.
+  struct NoMetrics : prometheus::Collectable {
+    std::vector<prometheus::MetricFamily> Collect() const override { return {}; }
+  };
 
   const config::Settings settings;
   Readiness readiness;

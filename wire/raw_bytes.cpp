@@ -18,7 +18,7 @@ namespace {
 constexpr uintptr_t kAlignment = 16;
 // Fewer bytes are copied: that costs less than referring to them, and a slice as small as 23 bytes holds them in
 // itself.
-constexpr uint64_t kReferredFrom = 1024;
+constexpr uint64_t kReferredFrom = 4096;
 
 // Integers of fewer than eight bits, one to a byte: LibTorch has the dtypes and cannot copy them.
 bool IsCopiedAsBytes(c10::ScalarType dtype) {

@@ -91,7 +91,7 @@ absl::Status RequestTask::CheckWanted(const char* when) {
 
 absl::StatusOr<DispatchedCall> RequestTask::PrepareCall() {
   if (absl::Status status = CheckWanted("before it was read"); !status.ok()) return status;
-  absl::StatusOr<DispatchedCall> call = absl::UnknownError("not read");
+  std::optional<absl::StatusOr<DispatchedCall>> call;
   const ConversionScope wanted([this] { return CheckWanted("before it was read to its end"); });
   const absl::Status status = Guarded([&] {
     if (absl::Status inflated = InflateMessage(); !inflated.ok()) return inflated;
@@ -100,7 +100,7 @@ absl::StatusOr<DispatchedCall> RequestTask::PrepareCall() {
   });
   counting_.reset();
   if (!status.ok()) return status;
-  return call;
+  return *std::move(call);
 }
 
 void RequestTask::Run(CallerThread caller) {

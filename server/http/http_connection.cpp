@@ -42,7 +42,9 @@ class HttpResponder::Pending {
  public:
   Pending(std::shared_ptr<Mailbox> mailbox, std::weak_ptr<HttpConnection> connection)
       : mailbox_(std::move(mailbox)), connection_(std::move(connection)) {}
-  ~Pending() { Answer(TextAnswer(500, "the request was dropped")); }
+  ~Pending() {
+    if (!answered_) Answer(TextAnswer(500, "the request was dropped"));
+  }
 
   void Answer(HttpResponse response);
   void OnGone(std::function<void()> gone);
@@ -316,12 +318,13 @@ void HttpConnection::Send(HttpResponse response) {
   pending_.reset();
   response_ = std::move(response);
   close_ = close_ || loop_.draining;
-  head_ = absl::StrCat("HTTP/1.1 ", response_.status, " ", std::string(StatusText(response_.status)),
-                       "\r\nContent-Type: ", response_.content_type, "\r\nContent-Length: ", response_.size(),
-                       "\r\nConnection: ", close_ ? "close" : "keep-alive", "\r\n");
-  for (const auto& [name, value] : response_.headers) absl::StrAppend(&head_, name, ": ", value, "\r\n");
-  head_ += "\r\n";
-  unsent_ = {head_};
+  const auto add = [this](const auto&... texts) { (head_.append(texts), ...); };
+  add("HTTP/1.1 ", std::to_string(response_.status), " ", StatusText(response_.status));
+  add("\r\nContent-Type: ", response_.content_type, "\r\nContent-Length: ", std::to_string(response_.size()));
+  add("\r\nConnection: ", close_ ? "close" : "keep-alive", "\r\n");
+  for (const auto& [name, value] : response_.headers) add(name, ": ", value, "\r\n");
+  add("\r\n");
+  unsent_.push_back(head_);
   if (!head_only_) {
     if (!response_.body.empty()) unsent_.push_back(response_.body);
     for (const HttpPiece& piece : response_.pieces) {
@@ -359,8 +362,9 @@ void HttpConnection::Write() {
 void HttpConnection::Written() {
   CountUnsent(0);
   response_ = HttpResponse();
-  head_ = std::string();
-  unsent_ = {};
+  // They keep a little memory, for the next answer.
+  head_.clear();
+  unsent_.clear();
   head_only_ = false;
   if (close_) {
     // Closing a socket that holds unread bytes would take the answer away from the client.

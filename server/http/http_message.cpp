@@ -33,13 +33,6 @@ void HttpBody::Append(std::string_view bytes) {
   Grow(bytes.size());
 }
 
-std::shared_ptr<char> HttpBody::Take() {
-  char* const first = data();
-  std::shared_ptr<char> all = std::move(data_);
-  size_ = capacity_ = skipped_ = 0;
-  return {std::move(all), first};
-}
-
 const std::string* HttpRequest::Header(std::string_view name) const {
   const auto found = std::ranges::find_if(headers, [name](const auto& header) { return header.first == name; });
   return found == headers.end() ? nullptr : &found->second;

@@ -34,9 +34,6 @@ class HttpBody {
   void Grow(size_t size) { size_ += size; }
   void Append(std::string_view bytes);
 
-  // Gives up the bytes, which last as long as the pointer does.
-  std::shared_ptr<char> Take();
-
  private:
   struct Free {
     void operator()(char* data) const { std::free(data); }
@@ -69,7 +66,7 @@ struct HttpPiece {
 
 struct HttpResponse {
   int status = 200;
-  std::string content_type = "text/plain; charset=utf-8";
+  std::string_view content_type = "text/plain; charset=utf-8";  // a literal
   std::string body = {};
   std::vector<HttpPiece> pieces = {};  // sent behind the body
   // Beside Content-Type, Content-Length and Connection.

@@ -18,6 +18,7 @@ using boost::beast::error_code;
 using boost::beast::string_view;
 
 constexpr std::string_view kLastChunk = "0\r\n\r\n";
+constexpr size_t kUsualHeaders = 8;
 
 int HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -75,6 +76,7 @@ class RequestParser::Beast : public http::basic_parser<true> {
     version = number;
     request_.method.assign(method.data(), method.size());
     good_target = SetTarget({target.data(), target.size()}, request_);
+    request_.headers.reserve(kUsualHeaders);
   }
 
   void on_field_impl(http::field field, string_view name, string_view value, error_code& ec) override {

@@ -68,10 +68,9 @@ TEST(RequestParser, ABodyIsAlignedWhereItIsAskedTo) {
       ASSERT_EQ(parser.Advance(), RequestParser::State::kDone);
       HttpRequest request = parser.TakeRequest();
       EXPECT_EQ(request.body.view(), text + text.substr(20));
-      const size_t size = request.body.size();
-      const std::shared_ptr<char> taken = request.body.Take();
-      EXPECT_EQ(reinterpret_cast<uintptr_t>(taken.get() + offset) % HttpBody::kAlignment, 0U);
-      EXPECT_EQ(std::string_view(taken.get(), size), text + text.substr(20));
+      HttpBody taken = std::move(request.body);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(taken.data() + offset) % HttpBody::kAlignment, 0U);
+      EXPECT_EQ(taken.view(), text + text.substr(20));
     }
   }
 }

@@ -21,6 +21,9 @@ namespace {
 // double first and rounds that, as most clients do. It is the only such float, as trying all of them shows.
 constexpr uint32_t kTwiceRounded = 0x15ae43fd;
 
+// Of an answer whose tensors are in binary form.
+constexpr size_t kUsualJson = 256;
+
 template <typename T>
 void AppendNumber(std::string& out, T value) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -161,7 +164,9 @@ void WriteHeader(JsonWriter& writer, const AnswerHeader& header) {
 absl::StatusOr<JsonAnswer> EncodeJsonAnswer(const AnswerHeader& header, std::vector<AnswerOutput> outputs,
                                             const std::vector<bool>& binary) {
   JsonText out;
-  JsonWriter writer(out);
+  out.text.reserve(kUsualJson);
+  rapidjson::CrtAllocator allocator;
+  JsonWriter writer(out, &allocator);
   std::vector<std::string> encoded(outputs.size());  // BYTES in binary form
   writer.StartObject();
   WriteHeader(writer, header);

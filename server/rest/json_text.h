@@ -90,7 +90,8 @@ absl::Status ReadJson(std::string_view text, Events& events) {
       rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseNanAndInfFlag | rapidjson::kParseValidateEncodingFlag;
   rapidjson::MemoryStream stream(text.data(), text.size());
   json_internal::Handler<Events> handler(events, stream);
-  rapidjson::GenericReader<rapidjson::UTF8<>, rapidjson::UTF8<>, json_internal::CountedAllocator> reader;
+  json_internal::CountedAllocator allocator;
+  rapidjson::GenericReader<rapidjson::UTF8<>, rapidjson::UTF8<>, json_internal::CountedAllocator> reader(&allocator);
   const rapidjson::ParseResult result = reader.Parse<kFlags>(stream, handler);
   if (handler.too_deep()) {
     return absl::InvalidArgumentError(absl::StrCat("nests deeper than ", kDeepestJson, " levels"));

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "server/rest/json_tensor.h"
 #include "server/rest/json_text.h"
@@ -267,9 +268,9 @@ class RequestEvents {
 
   bool StartParameter(std::string_view name) {
     if (!CountPart()) return false;
-    const std::string key = Text(name);
-    if (parameters_->contains(key)) return Refuse(absl::StrCat("has the parameter '", key, "' twice in ", Place()));
-    parameter_ = &(*parameters_)[key];
+    const auto [entry, is_new] = parameters_->try_emplace(Text(name));
+    if (!is_new) return Refuse(absl::StrCat("has the parameter '", Text(name), "' twice in ", Place()));
+    parameter_ = &entry->second;
     return true;
   }
 
@@ -456,7 +457,7 @@ class RequestEvents {
   const std::string_view json_;
   InferRequestJson request_;
   std::vector<std::string_view> unread_;  // of each input the contents that came before its shape or datatype
-  std::vector<State> states_{State::kText};
+  absl::InlinedVector<State, 16> states_{State::kText};
   Field field_ = Field::kUnknown;
   Fields request_fields_, item_fields_;
   int parts_ = 0;

@@ -1,7 +1,5 @@
 #include "server/rest/rest_handler.h"
 
-#include <grpcpp/support/slice.h>
-
 #include <string>
 #include <utility>
 
@@ -42,15 +40,6 @@ absl::StatusOr<RestInferHead> ReadHead(const HttpRequest& request, const RestPat
   }
   if (const std::string* accepted = request.Header("accept-encoding")) head.answer_coding = PreferredCoding(*accepted);
   return head;
-}
-
-grpc::ByteBuffer MessageOf(HttpBody& body) {
-  if (body.size() == 0) return {};
-  const size_t size = body.size();
-  auto* const owner = new std::shared_ptr<char>(body.Take());
-  const grpc::Slice slice(
-      owner->get(), size, [](void* held) { delete static_cast<std::shared_ptr<char>*>(held); }, owner);
-  return grpc::ByteBuffer(&slice, 1);
 }
 
 absl::Status ReadIndexRequest(const JsonValue& body, inference::RepositoryIndexRequest& request) {
@@ -143,23 +132,17 @@ void RestHandler::Handle(HttpRequest request, HttpResponder responder) {
 }
 
 void RestHandler::Infer(HttpRequest request, const RestPath& path, HttpResponder responder) {
-  struct Call {
-    std::shared_ptr<RestInferTask> task;
-    grpc::ByteBuffer message;
-  };
   auto head = ReadHead(request, path);
   if (!head.ok()) return responder.Answer(ErrorAnswer(head.status()));
-  const auto call = std::make_shared<Call>();
-  call->task = std::make_shared<RestInferTask>(environment_, *std::move(head), environment_.max_request_bytes,
-                                               responder.may_work_here());
-  call->message = MessageOf(request.body);
-  responder.OnGone([task = std::weak_ptr<RestInferTask>(call->task)] {
-    if (const auto running = task.lock()) running->Cancel();
+  const auto task = std::make_shared<RestInferTask>(environment_, *std::move(head), std::move(request.body),
+                                                    responder.may_work_here());
+  responder.OnGone([running = std::weak_ptr<RestInferTask>(task)] {
+    if (const auto wanted = running.lock()) wanted->Cancel();
   });
-  call->task->Start(call->message, std::nullopt, call->task->is_logged() ? std::move(request.peer) : "",
-                    [call, responder](absl::Status status, grpc::ByteBuffer& answer) {
-                      responder.Answer(call->task->MakeAnswer(status, answer));
-                    });
+  task->Start(task->message(), std::nullopt, task->is_logged() ? std::move(request.peer) : "",
+              [task, responder](absl::Status status, grpc::ByteBuffer& answer) {
+                responder.Answer(task->MakeAnswer(status, answer));
+              });
 }
 
 void RestHandler::CallMethod(HttpRequest request, const RestPath& path, HttpResponder responder) {

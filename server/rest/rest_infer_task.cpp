@@ -1,5 +1,7 @@
 #include "server/rest/rest_infer_task.h"
 
+#include <grpcpp/support/slice.h>
+
 #include <algorithm>
 #include <memory>
 
@@ -14,7 +16,21 @@ namespace {
 // The most JSON that HTTP's thread reads itself.
 constexpr size_t kReadHere = 4 << 10;
 
+grpc::ByteBuffer MessageOf(HttpBody body) {
+  if (body.size() == 0) return {};
+  auto* const owner = new HttpBody(std::move(body));
+  const grpc::Slice slice(
+      owner->data(), owner->size(), [](void* held) { delete static_cast<HttpBody*>(held); }, owner);
+  return grpc::ByteBuffer(&slice, 1);
+}
+
 }  // namespace
+
+RestInferTask::RestInferTask(const RequestEnvironment& environment, RestInferHead head, HttpBody body,
+                             bool may_work_here)
+    : InferTask(environment), head_(std::move(head)), may_work_here_(may_work_here) {
+  MessageOf(std::move(body)).Swap(&message_);
+}
 
 bool RestInferTask::IsReadQuickly(const grpc::ByteBuffer& message) const {
   const size_t size = message.Length();
@@ -34,8 +50,8 @@ absl::StatusOr<InferRequestMessage> RestInferTask::Read(const grpc::ByteBuffer& 
   // The body came in one piece.
   std::vector<grpc::Slice> slices;
   (void)message.Dump(&slices);
-  auto body = ReadInferBody(head_.body, slices.empty() ? grpc::Slice() : std::move(slices[0]), most_bytes_,
-                            servable().config, arena);
+  auto body = ReadInferBody(head_.body, slices.empty() ? grpc::Slice() : std::move(slices[0]),
+                            environment().max_request_bytes, servable().config, arena);
   if (!body.ok()) return body.status();
   const inference::ModelInferRequest& fields = *body->request.fields;
   set_id(fields.id());

@@ -1,6 +1,8 @@
 // An inference whose request and answer are HTTP's: JSON, and contents of tensors in binary form behind it.
 #pragma once
 
+#include <grpcpp/support/byte_buffer.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,10 +23,11 @@ struct RestInferHead {
 
 class RestInferTask final : public InferTask {
  public:
-  // A body that is encoded may have `most_bytes` when it is decoded. See HttpResponder for `may_work_here`.
-  RestInferTask(const RequestEnvironment& environment, RestInferHead head, size_t most_bytes, bool may_work_here)
-      : InferTask(environment), head_(std::move(head)), most_bytes_(most_bytes), may_work_here_(may_work_here) {}
+  // See HttpResponder for `may_work_here`.
+  RestInferTask(const RequestEnvironment& environment, RestInferHead head, HttpBody body, bool may_work_here);
 
+  // The body, for Start.
+  const grpc::ByteBuffer& message() const { return message_; }
   // The answer as HTTP carries it, from what Done was given; it keeps the task until it is sent.
   HttpResponse MakeAnswer(const absl::Status& status, grpc::ByteBuffer& answer);
 
@@ -37,7 +40,7 @@ class RestInferTask final : public InferTask {
   absl::Status Write(const AnswerHeader& header, std::vector<AnswerOutput> outputs, grpc::ByteBuffer& answer) override;
 
   const RestInferHead head_;
-  const size_t most_bytes_;
+  grpc::ByteBuffer message_;
   const bool may_work_here_;
   std::vector<std::pair<std::string, bool>> binary_outputs_;  // in the order of the request
   bool binary_by_default_ = false;

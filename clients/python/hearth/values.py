@@ -59,6 +59,22 @@ class Device(str):
     """The name of a device: Device("cuda:0")."""
 
 
+class Place:
+    """Where in a value something stands. It becomes a text only for who asks: keys can be long, and parts many."""
+
+    __slots__ = ("outer", "form", "step")
+
+    def __init__(self, outer, form, step=None):
+        self.outer, self.form, self.step = outer, form, step
+
+    def __str__(self):
+        steps, place = [], self
+        while isinstance(place, Place):
+            steps.append(place.form.format(place.step))
+            place = place.outer
+        return "".join([str(place), *reversed(steps)])
+
+
 class ValueWriter:
     """Writes values into messages of hearth.v1.Value, and the bytes of their tensors into `payloads`, which all values of
     one message share. `has_torch_tensor` says whether one was torch's."""
@@ -69,7 +85,7 @@ class ValueWriter:
 
     def write(self, value, message, where="the value", depth=0):
         """Raises TypeError for what TorchScript has no form of, and ValueError for an int beyond 64 bits and for what
-        nests too deep; both say `where` in the value that is."""
+        nests too deep; both say `where` (a text, or a Place) in the value that is."""
         if depth > MAX_DEPTH:
             raise ValueError(f"{where}: values nest at most {MAX_DEPTH} deep")
         if isinstance(value, np.generic) and not isinstance(value, np.void):
@@ -98,22 +114,22 @@ class ValueWriter:
         elif isinstance(value, list):
             message.list.SetInParent()
             for index, item in enumerate(value):
-                self.write(item, message.list.items.add(), f"{where}[{index}]", depth + 1)
+                self.write(item, message.list.items.add(), Place(where, "[{}]", index), depth + 1)
         elif isinstance(value, tuple):
             message.tuple.SetInParent()
             message.tuple.field_names.extend(getattr(value, "_fields", ()))
             for index, item in enumerate(value):
-                self.write(item, message.tuple.items.add(), f"{where}[{index}]", depth + 1)
+                self.write(item, message.tuple.items.add(), Place(where, "[{}]", index), depth + 1)
         elif isinstance(value, dict):
             message.dict.SetInParent()
             for key, item in value.items():
                 entry = message.dict.entries.add()
-                self.write(key, entry.key, f"{where}'s key", depth + 1)
-                self.write(item, entry.value, f"{where}[{key!r}]", depth + 1)
+                self.write(key, entry.key, Place(where, "'s key"), depth + 1)
+                self.write(item, entry.value, Place(where, "[{!r}]", key), depth + 1)
         else:
             message.object.SetInParent()
             for name, item in _attributes(value, where).items():
-                self.write(item, message.object.fields.add(name=name).value, f"{where}.{name}", depth + 1)
+                self.write(item, message.object.fields.add(name=name).value, Place(where, ".{}", name), depth + 1)
 
     def _write_tensor(self, value, message, where):
         try:

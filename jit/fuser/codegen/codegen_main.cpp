@@ -47,8 +47,11 @@ CodegenAnswer Answer(const CodegenRequest& request) {
 }
 
 void Serve() {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(HEARTH_THREAD_SANITIZER)
+  // A sanitizer's books of every byte are larger than that.
   const rlimit limit{kMostBytes, kMostBytes};
   setrlimit(RLIMIT_DATA, &limit);
+#endif
   while (const auto request = ReadRequest(STDIN_FILENO)) WriteAnswer(STDOUT_FILENO, Answer(*request));
 }
 
