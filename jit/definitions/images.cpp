@@ -1,6 +1,8 @@
 // The rules for what is made of batches of images, and for the same in one and three dimensions: convolutions, pooling,
 // resampling, padding, batch norms.
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -41,14 +43,25 @@ bool KeepsAmbiguity(Call& call) {
          OneGivesOne(weight[3], At(stride, 1), At(padding, 1), At(dilation, 1));
 }
 
+bool HasFewElements(const KnownSizes& sizes) {
+  int64_t elements = 1;
+  for (const KnownSize size : sizes) {
+    if (!size || __builtin_mul_overflow(elements, *size, &elements)) return false;
+  }
+  return elements <= std::numeric_limits<int32_t>::max();
+}
+
 // Whether what computes the convolution gives a channels-last result if its input or weight is so. Elsewhere that
-// depends on which library LibTorch picks for the sizes: on a GPU, it has kernels of its own for some depthwise ones.
+// depends on which library LibTorch picks for the sizes. On a GPU it has cuDNN compute such convolutions, depthwise
+// ones only where 32 bits count the elements.
 bool FollowsChannelsLast(Call& call) {
   const ValueFacts& input = call.in(0);
   if (!input.device) return false;
   if (input.device->is_cpu()) return input.dtype == c10::kFloat;
   const bool half = input.dtype == c10::kHalf || input.dtype == c10::kBFloat16;
-  return input.device->is_cuda() && half && (call.computed("groups") == 1 || (*call.in(1).sizes)[1].value_or(1) > 1);
+  const bool is_depthwise = call.computed("groups") != 1 && (*call.in(1).sizes)[1].value_or(1) == 1;
+  return input.device->is_cuda() && half &&
+         (!is_depthwise || (HasFewElements(*input.sizes) && HasFewElements(*call.out().sizes)));
 }
 
 // Of sequences, [batch, channels, length], on the CPU: LibTorch makes the input contiguous first and takes it for an
