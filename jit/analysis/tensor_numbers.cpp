@@ -19,8 +19,8 @@ namespace {
 // Of arithmetic within arithmetic.
 constexpr int kMostDepth = 64;
 
-// IEEE 754 says what they give, or they are of integers.
-bool IsRoundedAlike(Symbol kind) {
+// What sizes are computed with.
+bool IsArithmetic(Symbol kind) {
   static const std::array kKinds = {
       c10::prim::NumToTensor, c10::aten::add,          c10::aten::sub,       c10::aten::rsub,   c10::aten::mul,
       c10::aten::div,         c10::aten::floor_divide, c10::aten::remainder, c10::aten::ceil,   c10::aten::floor,
@@ -66,10 +66,10 @@ std::optional<at::Tensor> TensorNumbers::Compute(const Value& tensor, int depth)
   if (depth > kMostDepth || memory_.MayBeWritten(tensor)) return {};
   if (const c10::IValue* constant = ConstantOf(tensor)) {
     if (!constant->isTensor() || !IsOneNumber(constant->toTensor())) return {};
-    return constant->toTensor().cpu();
+    return constant->toTensor();
   }
   const Node& maker = *tensor.node();
-  if (!IsRoundedAlike(maker.kind()) || maker.op() == nullptr || maker.outputs().size() != 1) return {};
+  if (!IsArithmetic(maker.kind()) || maker.op() == nullptr || maker.outputs().size() != 1) return {};
   torch::jit::Stack stack;
   for (const Value* input : maker.inputs()) {
     if (input->type()->kind() == c10::TypeKind::TensorType) {

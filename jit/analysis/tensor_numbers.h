@@ -21,8 +21,8 @@ class TensorNumbers {
   explicit TensorNumbers(const WrittenMemory& memory) : memory_(memory) {}
 
   // What `node`, such as aten::Int, gives of its tensor. Nothing where it is another node, where the number may be
-  // another in another run, and where computing it fails. Computes on the CPU, with the operators themselves, and only
-  // what every device rounds alike.
+  // another in another run, and where computing it fails. Computes with the operators themselves, where their tensors
+  // are: a GPU may round otherwise.
   std::optional<c10::IValue> TakenBy(const Node& node);
   // The tensors that were computed for that, each after those that it is computed from. Making them cannot raise.
   const std::vector<const Value*>& computed() const { return computed_; }

@@ -1,5 +1,6 @@
-// What is computed from constant tensors and numbers alone is computed while compiling: the reshaped scale of a norm that
-// a model writes out, the transposed table, the bias that attention picks from a table, the mask that is made at each run.
+// What is computed from constant tensors and numbers alone is computed while compiling: the reshaped scale of a norm
+// that a model writes out, the transposed table, the bias that attention picks from a table, the mask that is made at
+// each run.
 //
 // Only operators without effects whose results are neither written, returned nor handed out and that, like what they
 // are given, are no larger than kMaxFoldedTensorBytes. Runs the operator itself where its operands are, with gradients
