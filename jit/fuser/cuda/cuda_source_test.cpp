@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "jit/fuser/cuda/device_loops.h"
 #include "jit/fuser/cuda/generate_cuda.h"
 #include "jit/fuser/cuda/prepare.h"
 #include "jit/fuser/ir/builder.h"

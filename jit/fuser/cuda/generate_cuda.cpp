@@ -1,6 +1,7 @@
 #include "jit/fuser/cuda/generate_cuda.h"
 
 #include "jit/fuser/cuda/cuda_source.h"
+#include "jit/fuser/cuda/device_loops.h"
 #include "jit/fuser/cuda/nvrtc.h"
 #include "jit/fuser/cuda/prepare.h"
 #include "jit/fuser/ir/printer.h"
