@@ -133,12 +133,6 @@ class TensorFolder {
     if (!GivesLittle(node, from)) return {};
     if (definition.kind == OperatorClass::kProduct && !IsLittleWork(from)) return {};
     try {
-      // Made of numbers alone.
-      if (from.empty()) {
-        at::Tensor created = Made(node, stack);
-        WaitUntilMade(created);
-        return IsSmall(created) ? std::optional(std::move(created)) : std::nullopt;
-      }
       std::vector<at::Tensor> made = derived_.Get(purpose, from, [&] { return std::vector{Made(node, stack)}; });
       return !made.empty() && IsSmall(made[0]) ? std::optional(std::move(made[0])) : std::nullopt;
     } catch (const std::exception&) {
@@ -148,14 +142,16 @@ class TensorFolder {
 
   // Whether what comes of them is small, which small tensors need not be together: broadcasting multiplies.
   bool GivesLittle(const Node& node, const std::vector<at::Tensor>& from) const {
+    const OperatorDefinition& definition = DefinitionOf(node.kind());
+    if (definition.kind == OperatorClass::kView && !definition.hides_aliases) return true;
     const ValueFacts& facts = facts_.Of(*node.output());
     if (facts.is_tensor() && facts.dtype && facts.sizes && std::ranges::all_of(*facts.sizes, &KnownSize::has_value)) {
       auto bytes = static_cast<double>(c10::elementSize(*facts.dtype));
       for (const KnownSize size : *facts.sizes) bytes *= static_cast<double>(*size);
       return bytes <= static_cast<double>(kMaxFoldedTensorBytes);
     }
-    const OperatorClass kind = DefinitionOf(node.kind()).kind;
-    const bool broadcasts = !from.empty() && kind != OperatorClass::kProduct && kind != OperatorClass::kIndexing;
+    const bool broadcasts =
+        !from.empty() && definition.kind != OperatorClass::kProduct && definition.kind != OperatorClass::kIndexing;
     return broadcasts && BroadcastToLittle(from);
   }
 
@@ -181,7 +177,7 @@ class TensorFolder {
 
   bool IsSmall(const at::Tensor& tensor) const {
     return tensor.defined() && tensor.layout() == at::kStrided && target_.FoldsTensors(tensor.device()) &&
-           !tensor.is_quantized() && tensor.nbytes() <= kMaxFoldedTensorBytes;
+           !tensor.is_quantized() && MemoryOf(tensor) <= kMaxFoldedTensorBytes;
   }
 
   bool StaysInside(const Value& value) const {

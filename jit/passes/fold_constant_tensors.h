@@ -3,7 +3,7 @@
 // each run.
 //
 // Only operators without effects whose results are neither written, returned nor handed out and that, like what they
-// are given, are no larger than kMaxFoldedTensorBytes. Runs the operator itself where its operands are, with gradients
+// are given, lie in no more than kMaxFoldedTensorBytes. Runs the operator itself where its operands are, with gradients
 // off, if its definition says that it neither runs long nor makes much of little (OperatorDefinition::folds_tensors).
 // An operator that fails is left to fail at run time. The memory of constants must not be written by any method of the
 // model: that is for the caller to know. Returns whether the graph changed.

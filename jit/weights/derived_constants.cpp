@@ -12,15 +12,20 @@
 namespace hearth {
 namespace {
 
+// Until it is there: runs with streams of their own do not wait for this thread's.
+void WaitFor(const at::Tensor& made) {
+  if (!made.defined() || made.is_cpu() || made.is_meta()) return;
+  c10::impl::VirtualGuardImpl(made.device().type()).getStream(made.device()).synchronize();
+}
+
 std::string_view BytesOf(const at::Tensor& tensor) {
   return {static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes()};
 }
 
 }  // namespace
 
-void WaitUntilMade(const at::Tensor& tensor) {
-  if (!tensor.defined() || tensor.is_cpu() || tensor.is_meta()) return;
-  c10::impl::VirtualGuardImpl(tensor.device().type()).getStream(tensor.device()).synchronize();
+size_t MemoryOf(const at::Tensor& tensor) {
+  return tensor.has_storage() ? std::min(tensor.nbytes(), tensor.storage().nbytes()) : tensor.nbytes();
 }
 
 bool AreSame(const at::Tensor& a, const at::Tensor& b) {
@@ -78,22 +83,24 @@ std::vector<at::Tensor> DerivedConstantTable::Get(const std::string& purpose, co
   std::erase_if(origins_, [](const auto& origin) { return origin.second.tensor.expired(); });
   const MemoryAccount::Scope nobody(nullptr);
   std::vector<at::Tensor> tensors = make();
-  for (const at::Tensor& tensor : tensors) WaitUntilMade(tensor);
+  for (const at::Tensor& tensor : tensors) WaitFor(tensor);
   Share(key, tensors);
+  const bool of_numbers = std::ranges::all_of(from, [&](const at::Tensor& tensor) { return IsOfNumbers(tensor); });
   size_t more = 0;
   for (const at::Tensor& tensor : tensors) {
     const bool is_new = tensor.defined() && weights_.count(tensor.unsafeGetTensorImpl()) == 0 &&
                         origins_.count(tensor.unsafeGetTensorImpl()) == 0;
-    if (is_new) more += tensor.nbytes();
+    if (is_new) more += MemoryOf(tensor);
   }
+  if (of_numbers && more > kMostBytesOfNumbers) return {};
   more += BytesHeld();
-  if (more > kMostCopies * weight_bytes_ || !budget_->TryHold(*this, more)) return {};
+  if ((!of_numbers && more > kMostCopies * weight_bytes_) || !budget_->TryHold(*this, more)) return {};
   entry.made.clear();
   for (const at::Tensor& tensor : tensors) {
     const WeakTensor weak(tensor.getIntrusivePtr());
     if (tensor.defined() && weights_.count(tensor.unsafeGetTensorImpl()) == 0) {
       const Source source{.entry = entry.number, .index = entry.made.size()};
-      origins_.try_emplace(tensor.unsafeGetTensorImpl(), Origin{weak, source});
+      origins_.try_emplace(tensor.unsafeGetTensorImpl(), Origin{weak, source, of_numbers});
     }
     entry.made.push_back({weak, tensor.defined()});
   }
@@ -106,6 +113,11 @@ DerivedConstantTable::Source DerivedConstantTable::SourceOf(const at::Tensor& te
   const Source source{.weight = tensor.unsafeGetTensorImpl()};
   if (weights_.emplace(source.weight, tensor).second && tensor.defined()) weight_bytes_ += tensor.nbytes();
   return source;
+}
+
+bool DerivedConstantTable::IsOfNumbers(const at::Tensor& tensor) const {
+  const auto found = origins_.find(tensor.unsafeGetTensorImpl());
+  return found != origins_.end() && found->second.of_numbers;
 }
 
 void DerivedConstantTable::Share(const Key& key, std::vector<at::Tensor>& tensors) const {
@@ -185,7 +197,7 @@ size_t DerivedConstantTable::entries() const {
 size_t DerivedConstantTable::BytesHeld() const {
   size_t bytes = 0;
   for (const auto& [address, origin] : origins_) {
-    if (const at::Tensor tensor(origin.tensor.lock()); tensor.defined()) bytes += tensor.nbytes();
+    if (const at::Tensor tensor(origin.tensor.lock()); tensor.defined()) bytes += MemoryOf(tensor);
   }
   return bytes;
 }

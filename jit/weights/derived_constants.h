@@ -6,7 +6,8 @@
 // made, and is known by what it was made of if it is made again. What is given as `from` and did not come from here, a
 // model's weight, lives as long as the table. All that is held at a time takes at most kMostCopies times what those
 // weights take: a weight may be packed for several sizes, though many sizes want the same, and that is one tensor. What
-// the tables of all models hold has a bound of its own, in bytes, and counts for no MemoryAccount.
+// is made without `from`, and of that alone, is small instead. What the tables of all models hold has a bound of its
+// own, in bytes, and counts for no MemoryAccount.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -28,8 +29,8 @@
 
 namespace hearth {
 
-// Until what this thread asked a device for is there: runs with streams of their own do not wait for this thread's.
-void WaitUntilMade(const at::Tensor& tensor);
+// The bytes that a tensor lies in: fewer than its elements have where these are one, such as expand gives it.
+size_t MemoryOf(const at::Tensor& tensor);
 
 // Whether they are of the same sizes and hold the same bytes in the same order; never, where those are not on the CPU.
 bool AreSame(const at::Tensor& a, const at::Tensor& b);
@@ -62,6 +63,8 @@ class DerivedConstantTable {
   DerivedConstantTable& operator=(const DerivedConstantTable&) = delete;
 
   static constexpr size_t kMostCopies = 5;
+  // Of one tensor that is made of numbers alone, in however many steps, whatever the weights take.
+  static constexpr size_t kMostBytesOfNumbers = size_t{64} << 10;
   // Of one purpose and the same tensors: another takes the place of one that nobody holds, else of the oldest, whose
   // tensor is not found any more.
   static constexpr size_t kMostVariants = 16;
@@ -106,11 +109,13 @@ class DerivedConstantTable {
   struct Origin {
     WeakTensor tensor;  // whose address nobody else gets as long as this is here
     Source source;
+    bool of_numbers;  // and of no weight
   };
 
   friend class DerivedConstantBudget;
 
   Source SourceOf(const at::Tensor& tensor);
+  bool IsOfNumbers(const at::Tensor& tensor) const;
   static std::optional<std::vector<at::Tensor>> Alive(const Entry& entry);
   static bool IsHeld(const Entry& entry);
   Entry& EntryOf(const Key& key);

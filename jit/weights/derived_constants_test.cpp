@@ -80,6 +80,32 @@ TEST_F(DerivedConstantsTest, NoMoreIsMadeThanSoManyTimesTheWeights) {
   EXPECT_FALSE(get(99).empty());
 }
 
+TEST_F(DerivedConstantsTest, WhatIsMadeOfNumbersIsSmallAndNeedsNoWeights) {
+  const auto ones = [&](int64_t size) {
+    return derived_.Get("ones", std::to_string(size), {}, [&] {
+      ++made_;
+      return std::vector<at::Tensor>{at::ones({size})};
+    });
+  };
+  const std::vector<at::Tensor> first = ones(4);
+  ASSERT_EQ(first.size(), 1U);
+  EXPECT_TRUE(ones(4)[0].is_same(first[0]));
+  EXPECT_EQ(made_, 1);
+  const at::Tensor more = PlusOne(first[0]);
+  EXPECT_EQ(table_.bytes(), 32U);
+  const auto largest = static_cast<int64_t>(DerivedConstantTable::kMostBytesOfNumbers / sizeof(float));
+  EXPECT_FALSE(ones(largest).empty());
+  EXPECT_TRUE(ones(largest + 1).empty());
+}
+
+TEST_F(DerivedConstantsTest, ElementsThatAreOneInMemoryCountOnce) {
+  const at::Tensor weight = at::ones({4});
+  const auto expanded =
+      derived_.Get("expanded", {PlusOne(weight)}, [&] { return std::vector{at::ones({1}).expand({1000})}; });
+  ASSERT_EQ(expanded.size(), 1U);
+  EXPECT_EQ(table_.bytes(), 4U);
+}
+
 TEST_F(DerivedConstantsTest, TheModelsOfAProcessHaveABoundTogether) {
   const auto budget = std::make_shared<DerivedConstantBudget>(48);
   DerivedConstantTable table(budget);
