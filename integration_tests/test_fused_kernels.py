@@ -196,9 +196,9 @@ def test_a_kernel_that_gives_wrong_answers_is_set_aside_for_good(hearthd, protoc
     assert "agrees" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
     server, client = start_with_cache(hearthd, protocol, model, tmp_path)
-    call_gate(client, model, x)
+    # As often as a plan needs: what the daemon before was called with may have been too little to be remembered.
+    eventually(lambda: call_gate(client, model, x) or kernels(server, "failed") == 1)
     assert not is_fused(client, "gate")
-    assert kernels(server, "failed") == 1
 
 
 def test_the_command_line_keeps_kernels_too(tmp_path):
