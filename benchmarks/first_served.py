@@ -19,8 +19,7 @@ import torch
 
 from benchmarks.rest_clients import load
 from benchmarks.run import commit, machine, table
-from benchmarks.sections import tell
-from benchmarks.served_gpu import DTYPE, TOLERANCE, archives, difference, gpu, hearthd, input_names, message_for, parser
+from benchmarks.served_gpu import DTYPE, TOLERANCE, difference, gpu, hearthd, input_names, message_for, parser, run
 
 SAMPLE_TYPES = {"float16": "TYPE_FP16", "int64": "TYPE_INT64"}
 
@@ -96,11 +95,7 @@ def main():
     options_of.add_argument("--requests", type=int, default=1000)
     options_of.add_argument("--rounds", type=int, default=3)
     options_of.add_argument("--until-steady", type=float, default=8, help="seconds of requests in between")
-    options = options_of.parse_args()
-    benchmark = Benchmark(options)
-    with archives(options, "first_served"):
-        tell(benchmark.report(), options.output)
-    sys.exit(1 if benchmark.notes else 0)
+    run(Benchmark(options_of.parse_args()), "first_served")
 
 
 if __name__ == "__main__":

@@ -183,15 +183,16 @@ def parser(description):
     return made
 
 
-@contextlib.contextmanager
-def archives(options, benchmark):
-    """Makes the models in a folder that goes afterwards: options.work."""
+def run(benchmark, name):
+    """Makes the models in a folder that goes afterwards, options.work, measures, and ends the process."""
+    options = benchmark.options
     options.hearth = options.hearth.resolve()
     with tempfile.TemporaryDirectory() as work:
         options.work = pathlib.Path(work)
         make = functools.partial(make_archives, names=options.models, device=options.device)
-        make_apart(make, options.work, benchmark)
-        yield
+        make_apart(make, options.work, name)
+        tell(benchmark.report(), options.output)
+    sys.exit(1 if benchmark.notes else 0)
 
 
 def main():
@@ -200,11 +201,7 @@ def main():
     options_of.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES)
     options_of.add_argument("--seconds", type=float, default=2)
     options_of.add_argument("--warm-up", type=float, default=4)
-    options = options_of.parse_args()
-    benchmark = Benchmark(options)
-    with archives(options, "served_gpu"):
-        tell(benchmark.report(), options.output)
-    sys.exit(1 if benchmark.notes else 0)
+    run(Benchmark(options_of.parse_args()), "served_gpu")
 
 
 if __name__ == "__main__":

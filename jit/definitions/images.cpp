@@ -43,12 +43,9 @@ bool KeepsAmbiguity(Call& call) {
          OneGivesOne(weight[3], At(stride, 1), At(padding, 1), At(dilation, 1));
 }
 
-bool HasFewElements(const KnownSizes& sizes) {
-  int64_t elements = 1;
-  for (const KnownSize size : sizes) {
-    if (!size || __builtin_mul_overflow(elements, *size, &elements)) return false;
-  }
-  return elements <= std::numeric_limits<int32_t>::max();
+bool HasFewElements(SizeAlgebra& algebra, const KnownSizes& sizes) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  return Product(algebra, sizes, 0, sizes.size()).value_or(kMost + 1) <= kMost;
 }
 
 // Whether what computes the convolution gives a channels-last result if its input or weight is so. Elsewhere that
@@ -61,7 +58,8 @@ bool FollowsChannelsLast(Call& call) {
   const bool half = input.dtype == c10::kHalf || input.dtype == c10::kBFloat16;
   const bool is_depthwise = call.computed("groups") != 1 && (*call.in(1).sizes)[1].value_or(1) == 1;
   return input.device->is_cuda() && half &&
-         (!is_depthwise || (HasFewElements(*input.sizes) && HasFewElements(*call.out().sizes)));
+         (!is_depthwise ||
+          (HasFewElements(call.sizes(), *input.sizes) && HasFewElements(call.sizes(), *call.out().sizes)));
 }
 
 // Of sequences, [batch, channels, length], on the CPU: LibTorch makes the input contiguous first and takes it for an

@@ -5,6 +5,7 @@
 #include <set>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "jit/fuser/cuda/buffer_accesses.h"
 #include "jit/fuser/cuda/device_loops.h"
@@ -22,6 +23,7 @@ constexpr size_t kMostArgumentBytes = 32764;
 // Static shared memory for partial results, which leaves the greater part to local buffers.
 constexpr size_t kMostPartialBytes = size_t{16} << 10;
 constexpr size_t kWordBytes = 8;
+
 std::string NameOfValue(ValueId value) { return "v" + std::to_string(value); }
 std::string NameOfBuffer(BufferId buffer) { return "b" + std::to_string(buffer); }
 
@@ -34,10 +36,11 @@ std::string_view FunctorOf(Reduction reduction) {
 // One function of a loop at the top.
 class LoopEmitter {
  public:
-  LoopEmitter(const Kernel& kernel, const Loop& loop, bool wide, CudaFunctions* functions)
+  LoopEmitter(const Kernel& kernel, const Loop& loop, const DeviceLoop& device_loop, bool wide,
+              CudaFunctions* functions)
       : kernel_(kernel),
         loop_(loop),
-        device_loop_(DeviceLoopOf(kernel, loop)),
+        device_loop_(device_loop),
         wide_(wide),
         functions_(functions),
         dtypes_(DtypesOf(kernel)),
@@ -45,7 +48,7 @@ class LoopEmitter {
         constants_(kernel.num_values) {
     FindConstants(kernel.prologue);
     FindConstants(loop.body);
-    if (!wide && device_loop_.threads_per_round == 1) vectors_ = VectorPlanOf(kernel, loop, widths_);
+    if (!wide && device_loop_.rounds_per_thread > 1) vectors_ = VectorPlanOf(kernel, loop, widths_);
   }
 
   std::string Emit(const std::string& name) {
@@ -607,11 +610,12 @@ std::string ArgumentsOf(const Kernel& kernel) {
 std::string EmitCudaSource(const Kernel& prepared) {
   CudaFunctions functions;
   std::string text = ArgumentsOf(prepared);
+  const std::vector<DeviceLoop> device_loops = DeviceLoopsOf(prepared);
   for (size_t index = 0; index < prepared.body.size(); ++index) {
     const Loop& loop = *prepared.body[index].loop;
     const std::string name = "loop_" + std::to_string(index);
-    text += "\n" + LoopEmitter(prepared, loop, /*wide=*/false, &functions).Emit(name);
-    text += "\n" + LoopEmitter(prepared, loop, /*wide=*/true, &functions).Emit(name + "_wide");
+    text += "\n" + LoopEmitter(prepared, loop, device_loops[index], /*wide=*/false, &functions).Emit(name);
+    text += "\n" + LoopEmitter(prepared, loop, device_loops[index], /*wide=*/true, &functions).Emit(name + "_wide");
   }
   const std::string definitions = functions.Definitions();
   return definitions.empty() ? text : definitions.substr(1) + "\n" + text;

@@ -72,6 +72,20 @@ bool SuitsWarps(const Kernel& kernel, const Loop& loop, int64_t most_rounds) {
   return most_rounds <= kFewRoundsOfWarp || ConstantAtTop(kernel, loop.extent).value_or(0) >= kManyRows;
 }
 
+DeviceLoop DeviceLoopOf(const Kernel& kernel, const Loop& loop) {
+  if (!HasReduction(loop.body) && LocalsOf(kernel, loop).empty()) {
+    const std::optional<VectorPlan> vectors = VectorPlanOf(kernel, loop, IndexWidthsIn(kernel, loop));
+    return {.threads = kThreadsOfBlock, .rounds_per_thread = vectors ? static_cast<uint32_t>(vectors->width) : 1};
+  }
+  const std::optional<int64_t> most = MostRounds(kernel, loop);
+  if (most && SuitsWarps(kernel, loop, *most)) {
+    return {.threads = kWarpsOfBlock * kThreadsPerWarp, .threads_per_round = kThreadsPerWarp};
+  }
+  const int64_t spread = std::min<int64_t>(most.value_or(kThreadsOfBlock), kThreadsOfBlock);
+  const auto warps = static_cast<uint32_t>((spread + kThreadsPerWarp - 1) / kThreadsPerWarp);
+  return {.threads = warps * kThreadsPerWarp, .threads_per_round = warps * kThreadsPerWarp};
+}
+
 }  // namespace
 
 bool HasReduction(const Body& body) {
@@ -87,20 +101,6 @@ std::set<BufferId> LocalsOf(const Kernel& kernel, const Loop& loop) {
     if (kernel.buffers[buffer].kind == BufferKind::kLocal) locals.insert(buffer);
   }
   return locals;
-}
-
-DeviceLoop DeviceLoopOf(const Kernel& kernel, const Loop& loop) {
-  if (!HasReduction(loop.body) && LocalsOf(kernel, loop).empty()) {
-    const std::optional<VectorPlan> vectors = VectorPlanOf(kernel, loop, IndexWidthsIn(kernel, loop));
-    return {.threads = kThreadsOfBlock, .rounds_per_thread = vectors ? static_cast<uint32_t>(vectors->width) : 1};
-  }
-  const std::optional<int64_t> most = MostRounds(kernel, loop);
-  if (most && SuitsWarps(kernel, loop, *most)) {
-    return {.threads = kWarpsOfBlock * kThreadsPerWarp, .threads_per_round = kThreadsPerWarp};
-  }
-  const int64_t spread = std::min<int64_t>(most.value_or(kThreadsOfBlock), kThreadsOfBlock);
-  const auto warps = static_cast<uint32_t>((spread + kThreadsPerWarp - 1) / kThreadsPerWarp);
-  return {.threads = warps * kThreadsPerWarp, .threads_per_round = warps * kThreadsPerWarp};
 }
 
 std::vector<DeviceLoop> DeviceLoopsOf(const Kernel& prepared) {

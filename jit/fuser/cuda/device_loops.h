@@ -15,8 +15,6 @@ namespace hearth::fuser {
 
 // How each loop at the top of a kernel from PrepareForCuda is to be launched.
 std::vector<DeviceLoop> DeviceLoopsOf(const Kernel& prepared);
-// The same of one of them.
-DeviceLoop DeviceLoopOf(const Kernel& prepared, const Loop& loop);
 
 bool HasReduction(const Body& body);
 // The local buffers that a loop uses.
