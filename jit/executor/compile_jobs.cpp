@@ -3,9 +3,15 @@
 #include <utility>
 
 #include "jit/executor/execution_plan.h"
+#include "jit/support/logging.h"
 
 namespace hearth {
 namespace {
+
+spdlog::logger& CompileLog() {
+  static spdlog::logger& logger = LoggerOf("executor/compile_jobs");
+  return logger;
+}
 
 size_t BytesOfPlan(const CodeEntry& entry, const ExecutionPlan& plan) {
   const EntryProfile* profile = entry.profile();
@@ -140,7 +146,12 @@ CompileJob CompileJobs::FirstJob(const std::shared_ptr<CodeEntry>& entry) {
 
 CompileJob CompileJobs::ExactJob(const std::shared_ptr<CodeEntry>& entry, const ExactShape& shape, uint64_t calls) {
   CompileJob job = NewJob(entry, shape, [this, entry, shape](const std::shared_ptr<const ExecutionPlan>& plan) {
-    if (!plan->lacks_room()) plans_.cache().InstallExact(*entry, shape, plan, plan->bytes());
+    if (!plan->lacks_room()) {
+      plans_.cache().InstallExact(*entry, shape, plan, plan->bytes());
+    } else {
+      CompileLog().info("{}: no plan for {} alone: there is no room for its copies of weights",
+                        plans_.name(entry->method()), shape.ToString());
+    }
   });
   job.worth = [calls] { return WorthOfBetterPlan(calls); };
   job.ended = [entry, shape](CompileOutcome outcome) {

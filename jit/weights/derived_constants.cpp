@@ -74,7 +74,8 @@ DerivedConstantTable::~DerivedConstantTable() {
 
 std::vector<at::Tensor> DerivedConstantTable::Get(const std::string& purpose, const std::string& variant,
                                                   const std::vector<at::Tensor>& from,
-                                                  const std::function<std::vector<at::Tensor>()>& make) {
+                                                  const std::function<std::vector<at::Tensor>()>& make,
+                                                  bool* lacks_room) {
   const std::lock_guard lock(mutex_);
   Key key{purpose, {}, variant};
   for (const at::Tensor& tensor : from) key.from.push_back(SourceOf(tensor));
@@ -94,7 +95,10 @@ std::vector<at::Tensor> DerivedConstantTable::Get(const std::string& purpose, co
   }
   if (of_numbers && more > kMostBytesOfNumbers) return {};
   more += BytesHeld();
-  if ((!of_numbers && more > kMostCopies * weight_bytes_) || !budget_->TryHold(*this, more)) return {};
+  if ((!of_numbers && more > kMostCopies * weight_bytes_) || !budget_->TryHold(*this, more)) {
+    if (lacks_room != nullptr) *lacks_room = true;
+    return {};
+  }
   entry.made.clear();
   for (const at::Tensor& tensor : tensors) {
     const WeakTensor weak(tensor.getIntrusivePtr());
@@ -206,11 +210,11 @@ std::vector<at::Tensor> DerivedConstants::Get(const std::string& purpose, const 
                                               const std::vector<at::Tensor>& from,
                                               const std::function<std::vector<at::Tensor>()>& make) {
   bool made = false;
-  std::vector<at::Tensor> tensors = table_.Get(purpose, variant, from, [&] {
+  const auto counted = [&] {
     made = true;
     return make();
-  });
-  lacks_room_ |= tensors.empty();
+  };
+  std::vector<at::Tensor> tensors = table_.Get(purpose, variant, from, counted, &lacks_room_);
   if (made) Rest();
   return tensors;
 }

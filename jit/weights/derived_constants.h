@@ -71,10 +71,11 @@ class DerivedConstantTable {
 
   // `purpose` and `variant` say all that the result depends on beside `from`, some of which may be undefined. `make`
   // runs under the table's lock; on a GPU, what it asked for is done when this returns. Where it makes what is there
-  // already of another variant of that purpose, that is given. Empty if there is no room for more.
+  // already of another variant of that purpose, that is given. Empty if it is not kept: there is no room for more, as
+  // `lacks_room` then says if it is given, or it is made of numbers alone and large.
   std::vector<at::Tensor> Get(const std::string& purpose, const std::string& variant,
-                              const std::vector<at::Tensor>& from,
-                              const std::function<std::vector<at::Tensor>()>& make);
+                              const std::vector<at::Tensor>& from, const std::function<std::vector<at::Tensor>()>& make,
+                              bool* lacks_room = nullptr);
 
   // Of those that somebody holds; a little earlier, where one is being made just now.
   size_t bytes() const;
@@ -156,7 +157,7 @@ class DerivedConstants {
   void Rest() const {
     if (rest_) rest_();
   }
-  // Whether there was no room for something.
+  // Whether there was no room for something that more room would have kept.
   bool lacks_room() const { return lacks_room_; }
 
  private:

@@ -96,6 +96,7 @@ TEST_F(DerivedConstantsTest, WhatIsMadeOfNumbersIsSmallAndNeedsNoWeights) {
   const auto largest = static_cast<int64_t>(DerivedConstantTable::kMostBytesOfNumbers / sizeof(float));
   EXPECT_FALSE(ones(largest).empty());
   EXPECT_TRUE(ones(largest + 1).empty());
+  EXPECT_FALSE(derived_.lacks_room()) << "more room would not help";
 }
 
 TEST_F(DerivedConstantsTest, ElementsThatAreOneInMemoryCountOnce) {

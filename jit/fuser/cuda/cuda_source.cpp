@@ -1,6 +1,7 @@
 #include "jit/fuser/cuda/cuda_source.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -11,6 +12,8 @@
 #include "jit/fuser/cuda/device_loops.h"
 #include "jit/fuser/cuda/index_widths.h"
 #include "jit/fuser/cuda/operations_in_cuda.h"
+#include "jit/fuser/cuda/row_plan.h"
+#include "jit/fuser/cuda/top_constants.h"
 #include "jit/fuser/cuda/vector_plan.h"
 #include "jit/fuser/ir/printer.h"
 #include "jit/fuser/ir/unsupported.h"
@@ -23,6 +26,13 @@ constexpr size_t kMostArgumentBytes = 32764;
 // Static shared memory for partial results, which leaves the greater part to local buffers.
 constexpr size_t kMostPartialBytes = size_t{16} << 10;
 constexpr size_t kWordBytes = 8;
+// Of a loop in chunks: elements and calls of functions that are written out, of all its chunks or else of some at a
+// time.
+constexpr int64_t kMostWorkWrittenOut = 128;
+constexpr int64_t kWorkWrittenOut = 32;
+// For local buffers and loads that are repeated.
+constexpr int64_t kMostRegisters = 72;
+constexpr int64_t kMostRegistersOfBlock = kMostRegisters * 256;
 
 std::string NameOfValue(ValueId value) { return "v" + std::to_string(value); }
 std::string NameOfBuffer(BufferId buffer) { return "b" + std::to_string(buffer); }
@@ -49,6 +59,10 @@ class LoopEmitter {
     FindConstants(kernel.prologue);
     FindConstants(loop.body);
     if (!wide && device_loop_.rounds_per_thread > 1) vectors_ = VectorPlanOf(kernel, loop, widths_);
+    if (!wide && !IsOfThreads()) {
+      rows_ = RowPlanOf(kernel, loop);
+      KeepRepeatedLoads();
+    }
   }
 
   std::string Emit(const std::string& name) {
@@ -177,9 +191,10 @@ class LoopEmitter {
         EmitShared();
         BeginRounds("blockIdx.x", "gridDim.x");
       }
+      if (rows_) EmitRegisters();
       EmitSpreadBody(loop_.body);
       // The next round's threads write what this one's may still read.
-      if (!LocalsOf(kernel_, loop_).empty() || (!IsOfWarps() && HasReduction(loop_.body))) Meet();
+      if (!LocalsInScratch().empty() || (!IsOfWarps() && HasReduction(loop_.body))) Meet();
       End();
       return;
     }
@@ -203,24 +218,28 @@ class LoopEmitter {
   // ---- Several rounds of a thread together. What they leave over is computed round by round ----
 
   void EmitVectors() {
-    functions_->Use("Vector");
-    const std::string width = std::to_string(vectors_->width);
+    const int width = vectors_->width;
+    const std::string stride = " * " + std::to_string(width) + "ULL";
+    const std::vector<const Instruction*> accesses = InOrder(loop_.body, vectors_->accesses);
     std::string aligned;
     std::set<BufferId> buffers;
-    for (const Instruction* access : AccessesInOrder()) {
+    for (const Instruction* access : accesses) {
       if (!buffers.insert(access->buffer).second) continue;
-      const std::string bytes = std::to_string(vectors_->width * BytesOf(access->dtype));
       aligned += (aligned.empty() ? "" : " && ") + ("(unsigned long long)a." + NameOfBuffer(access->buffer)) + " % " +
-                 bytes + " == 0";
+                 std::to_string(width * BytesOf(access->dtype)) + " == 0";
     }
-    Line("const unsigned in_vectors = " + aligned + " ? (unsigned)a.rounds / " + width + " * " + width + " : 0;");
-    const std::string stride = " * " + width + "ULL";
+    Line("const unsigned in_vectors = " + aligned + " ? (unsigned)a.rounds / " + std::to_string(width) + " * " +
+         std::to_string(width) + " : 0;");
     Begin("for (unsigned long long first = thread" + stride + "; first < in_vectors; first += threads" + stride + ")");
-    for (const Instruction* access : AccessesInOrder()) {
+    const auto in_memory = [&](const Instruction& access) {
+      const std::string constant = access.opcode == Opcode::kStore ? "" : "const ";
+      return "*(" + constant + TypeOfVector(access, width) + "*)(a." + NameOfBuffer(access.buffer) + " + first)";
+    };
+    for (const Instruction* access : accesses) {
       const bool is_store = access->opcode == Opcode::kStore;
-      const std::string type = TypeOfVector(*access);
+      const std::string type = TypeOfVector(*access, width);
       Line(is_store ? type + " " + NameOfVector(*access) + ";"
-                    : "const " + type + " " + NameOfVector(*access) + " = " + VectorInMemory(*access) + ";");
+                    : "const " + type + " " + NameOfVector(*access) + " = " + in_memory(*access) + ";");
     }
     const bool has_quotient = vectors_->quotient != kNoValue;
     if (has_quotient) {
@@ -228,11 +247,11 @@ class LoopEmitter {
       Line("int rest = (unsigned)first % (unsigned)" + NameOf(vectors_->extent) + ";");
     }
     Line("#pragma unroll");
-    Begin("for (int part = 0; part < " + width + "; ++part)");
+    Begin("for (int part = 0; part < " + std::to_string(width) + "; ++part)");
     Line("const int " + NameOfValue(loop_.index) + " = (int)first + part;");
-    in_vectors_ = true;
+    in_vectors_ = &vectors_->accesses;
     EmitThreadBody(loop_.body);
-    in_vectors_ = false;
+    in_vectors_ = nullptr;
     if (has_quotient) {
       Begin("if (++rest == " + NameOf(vectors_->extent) + ")");
       Line("rest = 0;");
@@ -240,35 +259,124 @@ class LoopEmitter {
       End();
     }
     End();
-    for (const Instruction* access : AccessesInOrder()) {
-      if (access->opcode == Opcode::kStore) Line(VectorInMemory(*access) + " = " + NameOfVector(*access) + ";");
+    for (const Instruction* access : accesses) {
+      if (access->opcode == Opcode::kStore) Line(in_memory(*access) + " = " + NameOfVector(*access) + ";");
     }
     End();
   }
 
-  std::vector<const Instruction*> AccessesInOrder() const {
-    std::vector<const Instruction*> accesses;
-    for (const Statement& statement : loop_.body) {
-      if (vectors_->accesses.contains(&statement.instruction)) accesses.push_back(&statement.instruction);
+  // ---- Vectors: elements of a buffer that are loaded or stored at once ----
+
+  static std::vector<const Instruction*> InOrder(const Body& body, const std::set<const Instruction*>& accesses) {
+    std::vector<const Instruction*> in_order;
+    for (const Statement& statement : body) {
+      if (accesses.contains(&statement.instruction)) in_order.push_back(&statement.instruction);
     }
-    return accesses;
+    return in_order;
   }
 
-  bool IsInVector(const Instruction& instruction) const {
-    return in_vectors_ && vectors_->accesses.contains(&instruction);
-  }
+  bool IsInVector(const Instruction& access) const { return in_vectors_ != nullptr && in_vectors_->contains(&access); }
 
-  std::string TypeOfVector(const Instruction& access) const {
-    return "Vector<" + std::string(MemoryCTypeOf(access.dtype)) + ", " + std::to_string(vectors_->width) + ">";
+  std::string TypeOfVector(const Instruction& access, int width) {
+    return std::string(functions_->Use("Vector")) + "<" + std::string(MemoryCTypeOf(access.dtype)) + ", " +
+           std::to_string(width) + ">";
   }
   static std::string NameOfVector(const Instruction& access) {
     return access.opcode == Opcode::kStore ? "stored" + std::to_string(access.buffer)
                                            : "loaded" + std::to_string(access.result);
   }
-  std::string VectorInMemory(const Instruction& access) const {
-    const std::string constant = access.opcode == Opcode::kStore ? "" : "const ";
-    return "*(" + constant + TypeOfVector(access) + "*)(a." + NameOfBuffer(access.buffer) + " + first)";
+
+  // ---- Loops that are spread over threads in chunks (row_plan.h) ----
+
+  void KeepRepeatedLoads() {
+    int64_t registers = HasLocalsInRegisters() ? rows_->LocalElements(device_loop_.threads_per_round) : 0;
+    for (const RepeatedLoad& repeated : rows_->repeated) {
+      registers += repeated.Registers(device_loop_.threads_per_round);
+      if (registers > kMostRegisters || registers * device_loop_.threads > kMostRegistersOfBlock) return;
+      for (const Instruction* load : repeated.loads) kept_.emplace(load, repeated.loads.front());
+    }
   }
+
+  void EmitRegisters() {
+    const int64_t threads = device_loop_.threads_per_round;
+    if (HasLocalsInRegisters()) {
+      for (const auto& [local, elements] : rows_->locals) {
+        Line(std::string(MemoryCTypeOf(kernel_.buffers[local].dtype)) + " " + NameOfBuffer(local) + "[" +
+             std::to_string(elements.Chunks(threads) * elements.width) + "];");
+      }
+    }
+    for (const RepeatedLoad& repeated : rows_->repeated) {
+      const Instruction& first = *repeated.loads.front();
+      if (!kept_.contains(&first)) continue;
+      Line(TypeOfVector(first, repeated.elements.width) + " " + NameOfKept(first) + "[" +
+           std::to_string(repeated.elements.Chunks(threads)) + "];");
+    }
+  }
+
+  static std::string NameOfKept(const Instruction& first) { return "kept" + std::to_string(first.result); }
+
+  bool HasLocalsInRegisters() const { return rows_ && device_loop_.has_locals_in_registers; }
+  std::set<BufferId> LocalsInScratch() const {
+    return HasLocalsInRegisters() ? std::set<BufferId>() : LocalsOf(kernel_, loop_);
+  }
+
+  void EmitChunks(const Loop& loop, const RowLoop& row_loop) {
+    const auto& [extent, width] = row_loop.elements;
+    const int64_t at_a_time = int64_t{width} * device_loop_.threads_per_round;
+    const int64_t chunks = row_loop.elements.Chunks(device_loop_.threads_per_round);
+    Line("#pragma unroll" + ChunksWrittenOut(row_loop, chunks));
+    Begin("for (int chunk = 0; chunk < " + std::to_string(chunks) + "; ++chunk)");
+    const std::string index = "const " + TypeOfValue(loop.index) + " " + NameOfValue(loop.index) + " = ";
+    Line("const int first = (chunk * " + std::to_string(device_loop_.threads_per_round) + " + (int)" +
+         NumberOfThread() + ") * " + std::to_string(width) + ";");
+    const bool may_be_beyond = extent % at_a_time != 0;
+    if (may_be_beyond) Begin("if (first < " + std::to_string(extent) + ")");
+    Line(index + "first;");
+    const std::vector<const Instruction*> accesses = InOrder(loop.body, row_loop.accesses);
+    const auto pointer = [&](const Instruction& access) {
+      const size_t values = access.opcode == Opcode::kStore ? 1 : 0;
+      return "&" + Element(access.buffer, std::span(access.operands).subspan(values));
+    };
+    for (const Instruction* access : accesses) {
+      const std::string vector = TypeOfVector(*access, width) + " " + NameOfVector(*access);
+      if (access->opcode == Opcode::kStore) {
+        Line(vector + ";");
+        continue;
+      }
+      const auto kept = kept_.find(access);
+      const std::string in_register = kept == kept_.end() ? "" : NameOfKept(*kept->second) + "[chunk]";
+      if (kept == kept_.end() || kept->second == access) {
+        Line((kept == kept_.end() ? "const " + vector : in_register) + " = " +
+             std::string(functions_->Use("LoadVector")) + "<" + std::string(MemoryCTypeOf(access->dtype)) + ", " +
+             std::to_string(width) + ">(" + pointer(*access) + ");");
+      }
+      if (kept != kept_.end()) Line("const " + vector + " = " + in_register + ";");
+    }
+    if (width > 1) Line("#pragma unroll");
+    Begin("for (int part = 0; part < " + std::to_string(width) + "; ++part)");
+    Line(index + "first + part;");
+    in_vectors_ = &row_loop.accesses;
+    chunk_width_ = width;
+    EmitThreadBody(loop.body);
+    in_vectors_ = nullptr;
+    Accumulate(loop);
+    End();
+    for (const Instruction* access : accesses) {
+      if (access->opcode != Opcode::kStore) continue;
+      Line("*(" + TypeOfVector(*access, width) + "*)" + pointer(*access) + " = " + NameOfVector(*access) + ";");
+    }
+    if (may_be_beyond) End();
+    End();
+  }
+
+  // All, if those elements are few; arrays in registers want it.
+  std::string ChunksWrittenOut(const RowLoop& row_loop, int64_t chunks) const {
+    const int64_t work_of_chunk = int64_t{row_loop.elements.width} * (1 + row_loop.calls);
+    if (HasLocalsInRegisters() || !kept_.empty() || chunks * work_of_chunk <= kMostWorkWrittenOut) return "";
+    return " " + std::to_string(std::max<int64_t>(1, kWorkWrittenOut / work_of_chunk));
+  }
+
+  // ---- Shared memory ----
 
   std::string PaddedBytesOf(const Buffer& local) {
     const std::string padding = std::to_string(kBlockAlignment);
@@ -280,7 +388,7 @@ class LoopEmitter {
   }
 
   void EmitShared() {
-    const std::set<BufferId> locals = LocalsOf(kernel_, loop_);
+    const std::set<BufferId> locals = LocalsInScratch();
     if (!locals.empty()) {
       Line("extern __shared__ __align__(" + std::to_string(kBlockAlignment) + ") unsigned char scratch[];");
       std::string of_warp;
@@ -327,6 +435,9 @@ class LoopEmitter {
       BufferAccesses accesses = AccessesOf(statement);
       std::erase_if(accesses.loaded,
                     [&](BufferId buffer) { return kernel_.buffers[buffer].kind == BufferKind::kInput; });
+      for (std::set<BufferId>* of_threads : {&accesses.loaded, &accesses.stored}) {
+        std::erase_if(*of_threads, [&](BufferId buffer) { return IsLocal(buffer) && HasLocalsInRegisters(); });
+      }
       if (Conflict(since_meeting, accesses)) {
         Meet();
         since_meeting = {};
@@ -352,10 +463,14 @@ class LoopEmitter {
       throw Unsupported("no CUDA code for a sequential loop whose rounds a block computes: " + Print(statement));
     }
     DeclareAccumulators(loop);
-    BeginLoop(loop, NumberOfThread(), IsOfWarps() ? "32" : "blockDim.x");
-    EmitThreadBody(loop.body);
-    Accumulate(loop);
-    End();
+    if (rows_ && rows_->loops.contains(&loop)) {
+      EmitChunks(loop, rows_->loops.at(&loop));
+    } else {
+      BeginLoop(loop, NumberOfThread(), IsOfWarps() ? "32" : "blockDim.x");
+      EmitThreadBody(loop.body);
+      Accumulate(loop);
+      End();
+    }
     for (const Accumulator& accumulator : loop.accumulators) {
       const std::string result = NameOfValue(accumulator.result);
       const std::string functor(functions_->Use(FunctorOf(accumulator.reduction)));
@@ -477,8 +592,8 @@ class LoopEmitter {
       case Opcode::kBitcast:
         return BitsAs(Operand(operands[0]), dtypes_[operands[0]], instruction.dtype);
       default:
-        if (in_vectors_ && instruction.result == vectors_->quotient) return "quotient";
-        if (in_vectors_ && instruction.result == vectors_->rest) return "rest";
+        if (vectors_ && in_vectors_ != nullptr && instruction.result == vectors_->quotient) return "quotient";
+        if (vectors_ && in_vectors_ != nullptr && instruction.result == vectors_->rest) return "rest";
         return ArithmeticOf(instruction);
     }
   }
@@ -526,6 +641,9 @@ class LoopEmitter {
   bool IsLocal(BufferId buffer) const { return kernel_.buffers[buffer].kind == BufferKind::kLocal; }
 
   std::string Element(BufferId buffer, std::span<const ValueId> indices) const {
+    if (IsLocal(buffer) && HasLocalsInRegisters()) {
+      return NameOfBuffer(buffer) + "[chunk * " + std::to_string(chunk_width_) + " + part]";
+    }
     return (IsLocal(buffer) ? NameOfBuffer(buffer) : "a." + NameOfBuffer(buffer)) + "[" + OffsetOf(buffer, indices) +
            "]";
   }
@@ -582,8 +700,12 @@ class LoopEmitter {
   const std::vector<Dtype> dtypes_;
   const std::vector<IndexWidth> widths_;
   std::vector<const Instruction*> constants_;  // by value; null of others
-  std::optional<VectorPlan> vectors_;
-  bool in_vectors_ = false;
+  std::optional<VectorPlan> vectors_;          // where a thread computes a round, perhaps
+  std::optional<RowPlan> rows_;                // where several do
+  // Loads whose elements stay in registers, with the first load of these.
+  std::map<const Instruction*, const Instruction*> kept_;
+  const std::set<const Instruction*>* in_vectors_ = nullptr;  // accesses of the body that is being written
+  int chunk_width_ = 1;                                       // of the chunk that is
   std::string text_;
   size_t depth_ = 0;
 };

@@ -5,6 +5,8 @@
 
 #include "jit/fuser/cuda/buffer_accesses.h"
 #include "jit/fuser/cuda/index_widths.h"
+#include "jit/fuser/cuda/row_plan.h"
+#include "jit/fuser/cuda/top_constants.h"
 #include "jit/fuser/cuda/vector_plan.h"
 
 namespace hearth::fuser {
@@ -19,21 +21,11 @@ constexpr int64_t kFewRoundsOfWarp = 128;
 constexpr int64_t kManyRows = 2048;
 // For the local buffers of a row: a block then has no more than may be had without asking for it.
 constexpr int64_t kMostWarpBytes = int64_t{8} << 10;
-
-// A constant of the prologue, or a product of such.
-std::optional<int64_t> ConstantAtTop(const Kernel& kernel, ValueId value) {
-  for (const Statement& statement : kernel.prologue) {
-    const Instruction& instruction = statement.instruction;
-    if (instruction.result != value) continue;
-    if (instruction.opcode == Opcode::kConstant) return instruction.integer;
-    if (instruction.opcode != Opcode::kMultiply || instruction.dtype != Dtype::kInt64) return std::nullopt;
-    const std::optional<int64_t> a = ConstantAtTop(kernel, instruction.operands[0]);
-    const std::optional<int64_t> b = ConstantAtTop(kernel, instruction.operands[1]);
-    int64_t product = 0;
-    return a && b && !__builtin_mul_overflow(*a, *b, &product) ? std::optional(product) : std::nullopt;
-  }
-  return std::nullopt;
-}
+// Where a block computes a row: for how many parts of it a thread is enough.
+constexpr int64_t kPartsOfThread = 8;
+// Of local buffers in registers.
+constexpr int64_t kMostElementsOfThread = 64;
+constexpr int64_t kMostElementsOfBlock = 64 * 256;
 
 // The most rounds of a loop that is spread over threads; nothing where no constant says.
 std::optional<int64_t> MostRounds(const Kernel& kernel, const Loop& loop) {
@@ -67,9 +59,33 @@ std::optional<int64_t> LocalBytes(const Kernel& kernel, const Loop& loop) {
 // so many of them that all warps have work.
 bool SuitsWarps(const Kernel& kernel, const Loop& loop, int64_t most_rounds) {
   if (most_rounds > kMostRoundsOfWarp) return false;
-  const std::optional<int64_t> bytes = LocalBytes(kernel, loop);
-  if (!bytes || *bytes > kMostWarpBytes) return false;
   return most_rounds <= kFewRoundsOfWarp || ConstantAtTop(kernel, loop.extent).value_or(0) >= kManyRows;
+}
+
+// Of a loop that is spread over threads, what one of them computes at a time; the most of all such loops.
+int64_t MostParts(const Kernel& kernel, const Loop& loop, const RowPlan& plan) {
+  int64_t most = 1;
+  for (const Statement& statement : loop.body) {
+    if (statement.loop == nullptr) continue;
+    const auto found = plan.loops.find(statement.loop.get());
+    most = std::max(most, found == plan.loops.end() ? ConstantAtTop(kernel, statement.loop->extent).value_or(1)
+                                                    : found->second.elements.Chunks(1));
+  }
+  return most;
+}
+
+// A block has a thread for each part, and several parts for each thread where there are very many.
+uint32_t ThreadsOfRow(int64_t parts) {
+  uint32_t threads = kThreadsOfBlock;
+  while (threads < kMaxThreadsPerBlock && parts > int64_t{threads} * kPartsOfThread) threads *= 2;
+  const int64_t warps = (std::min<int64_t>(parts, threads) + kThreadsPerWarp - 1) / kThreadsPerWarp;
+  return static_cast<uint32_t>(warps) * kThreadsPerWarp;
+}
+
+bool FitsRegisters(const RowPlan& plan, uint32_t threads_per_round, uint32_t threads) {
+  if (plan.locals.empty() || !plan.has_all_locals) return false;
+  const int64_t elements = plan.LocalElements(threads_per_round);
+  return elements <= kMostElementsOfThread && elements * threads <= kMostElementsOfBlock;
 }
 
 DeviceLoop DeviceLoopOf(const Kernel& kernel, const Loop& loop) {
@@ -78,12 +94,24 @@ DeviceLoop DeviceLoopOf(const Kernel& kernel, const Loop& loop) {
     return {.threads = kThreadsOfBlock, .rounds_per_thread = vectors ? static_cast<uint32_t>(vectors->width) : 1};
   }
   const std::optional<int64_t> most = MostRounds(kernel, loop);
-  if (most && SuitsWarps(kernel, loop, *most)) {
-    return {.threads = kWarpsOfBlock * kThreadsPerWarp, .threads_per_round = kThreadsPerWarp};
+  if (!most) return {.threads = kThreadsOfBlock, .threads_per_round = kThreadsOfBlock};
+  const RowPlan plan = RowPlanOf(kernel, loop);
+  const auto alignment = static_cast<uint32_t>(plan.Alignment());
+  if (SuitsWarps(kernel, loop, *most)) {
+    constexpr uint32_t kThreads = kWarpsOfBlock * kThreadsPerWarp;
+    const bool in_registers = FitsRegisters(plan, kThreadsPerWarp, kThreads);
+    if (in_registers || LocalBytes(kernel, loop).value_or(kMostWarpBytes + 1) <= kMostWarpBytes) {
+      return {.threads = kThreads,
+              .threads_per_round = kThreadsPerWarp,
+              .alignment = alignment,
+              .has_locals_in_registers = in_registers};
+    }
   }
-  const int64_t spread = std::min<int64_t>(most.value_or(kThreadsOfBlock), kThreadsOfBlock);
-  const auto warps = static_cast<uint32_t>((spread + kThreadsPerWarp - 1) / kThreadsPerWarp);
-  return {.threads = warps * kThreadsPerWarp, .threads_per_round = warps * kThreadsPerWarp};
+  const uint32_t threads = ThreadsOfRow(MostParts(kernel, loop, plan));
+  return {.threads = threads,
+          .threads_per_round = threads,
+          .alignment = alignment,
+          .has_locals_in_registers = FitsRegisters(plan, threads, threads)};
 }
 
 }  // namespace

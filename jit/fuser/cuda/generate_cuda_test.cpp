@@ -150,7 +150,10 @@ TEST_F(GenerateCudaTest, AnImageHasTheDevicesCodeAndTheHostsSizes) {
   }
   EXPECT_TRUE(image.loop_entries.empty());
   // A short row is a warp's.
-  EXPECT_THAT(image.device_loops, ElementsAre(DeviceLoop{.threads = 128, .threads_per_round = kThreadsPerWarp},
+  EXPECT_THAT(image.device_loops, ElementsAre(DeviceLoop{.threads = 128,
+                                                         .threads_per_round = kThreadsPerWarp,
+                                                         .alignment = 4,
+                                                         .has_locals_in_registers = true},
                                               DeviceLoop{.threads = 256}));
   const ExecutableMemory host(image);
   const int64_t symbols[] = {17, 200};

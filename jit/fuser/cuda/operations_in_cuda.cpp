@@ -31,6 +31,41 @@ struct __align__(sizeof(T) * kSize) Vector {
   T of[kSize];
 };
 )"},
+      {"LoadVector", {"Vector"}, R"(
+template <int kBytes>
+struct Word;
+template <>
+struct Word<1> {
+  using Type = unsigned char;
+};
+template <>
+struct Word<2> {
+  using Type = unsigned short;
+};
+template <>
+struct Word<4> {
+  using Type = unsigned;
+};
+template <>
+struct Word<8> {
+  using Type = uint2;
+};
+template <>
+struct Word<16> {
+  using Type = uint4;
+};
+
+// Of what the kernel only reads.
+template <class T, int kSize>
+__device__ Vector<T, kSize> LoadVector(const T* from) {
+  union {
+    typename Word<sizeof(T) * kSize>::Type word;
+    Vector<T, kSize> elements;
+  } loaded;
+  loaded.word = __ldg((const typename Word<sizeof(T) * kSize>::Type*)from);
+  return loaded.elements;
+}
+)"},
       // ---- f16 and bf16 ----
       {"FloatOfHalf", {}, R"(
 __device__ float FloatOfHalf(unsigned short bits) {

@@ -8,8 +8,6 @@
 namespace hearth::fuser {
 namespace {
 
-// What a thread loads or stores at once.
-constexpr int kVectorBytes = 16;
 constexpr int kMostRounds = 8;
 // Calls of functions in all rounds of a thread: each is written out that many times.
 constexpr int kMostCalls = 16;

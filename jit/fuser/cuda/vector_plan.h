@@ -10,6 +10,9 @@
 
 namespace hearth::fuser {
 
+// What a thread loads or stores at once, at most.
+inline constexpr int kVectorBytes = 16;
+
 struct VectorPlan {
   int width = 1;  // rounds
   // Loads of inputs, and stores that are the only access to their buffer, of the element whose place is the round's

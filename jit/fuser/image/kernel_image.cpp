@@ -9,7 +9,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr char kMagic[8] = {'h', 'e', 'a', 'r', 't', 'h', 'K', 'I'};
-constexpr uint32_t kVersion = 3;
+constexpr uint32_t kVersion = 4;
 
 struct Header {
   char magic[8];
@@ -29,8 +29,10 @@ struct StoredDeviceLoop {
   uint32_t threads;
   uint32_t threads_per_round;
   uint32_t rounds_per_thread;
+  uint32_t alignment;
+  uint32_t has_locals_in_registers;
 };
-static_assert(sizeof(StoredDeviceLoop) == 12);
+static_assert(sizeof(StoredDeviceLoop) == 20);
 
 void Append(std::string& out, const void* data, size_t size) { out.append(static_cast<const char*>(data), size); }
 
@@ -73,9 +75,19 @@ DeviceLoop ReadDeviceLoop(Reader* reader) {
     throw ImageError("kernel image: a thread of a device loop has " + std::to_string(stored.rounds_per_thread) +
                      " rounds");
   }
+  if (stored.has_locals_in_registers > (is_of_thread ? 0u : 1u)) {
+    throw ImageError("kernel image: a device loop has local buffers in registers: " +
+                     std::to_string(stored.has_locals_in_registers));
+  }
+  if (!std::has_single_bit(stored.alignment) || stored.alignment > kBlockAlignment) {
+    throw ImageError("kernel image: a device loop needs memory aligned to " + std::to_string(stored.alignment) +
+                     " bytes");
+  }
   return {.threads = stored.threads,
           .threads_per_round = stored.threads_per_round,
-          .rounds_per_thread = stored.rounds_per_thread};
+          .rounds_per_thread = stored.rounds_per_thread,
+          .alignment = stored.alignment,
+          .has_locals_in_registers = stored.has_locals_in_registers == 1};
 }
 
 void CheckEntry(uint32_t entry, const KernelImage& image) {
@@ -109,7 +121,9 @@ std::string SerializeKernelImage(const KernelImage& image) {
   for (const DeviceLoop& loop : image.device_loops) {
     const StoredDeviceLoop stored{.threads = loop.threads,
                                   .threads_per_round = loop.threads_per_round,
-                                  .rounds_per_thread = loop.rounds_per_thread};
+                                  .rounds_per_thread = loop.rounds_per_thread,
+                                  .alignment = loop.alignment,
+                                  .has_locals_in_registers = loop.has_locals_in_registers ? 1u : 0u};
     Append(out, &stored, sizeof(stored));
   }
   out += image.target;

@@ -25,11 +25,12 @@
 //     Arguments is a struct of 8-byte words, passed by value: the pointers of the inputs, then of the outputs; the
 //     kernel's symbols, an f64 as its bits; the number of rounds of this loop, which `sizes` tells.
 //     loop_<k> computes indices in 32 bits. It is for launches with no more than kMostNarrowElements rounds, elements
-//     of any buffer, and elements from a buffer's first to its last one in memory; loop_<k>_wide is for all. A block
+//     of any buffer, and elements from a buffer's first to its last one in memory, and for buffers whose memory is
+//     aligned to DeviceLoop::alignment; loop_<k>_wide is for all. A block
 //     has DeviceLoop::threads threads or fewer, in multiples of 32, in the dimension x. Any number of blocks computes
 //     all rounds. Without rounds there is nothing to launch. The dynamic shared memory of a block is the scratch that
 //     `sizes` tells, as often as the block has warps where a warp computes a round: the local buffers that the loop
-//     uses, by number, each padded to a multiple of kBlockAlignment.
+//     uses, by number, each padded to a multiple of kBlockAlignment; none where these are in registers.
 //     More than 48 KiB are to be asked for with CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES; the functions have
 //     some static shared memory beside it. The launches of a kernel's loops follow one another in one stream.
 //
@@ -73,6 +74,9 @@ struct DeviceLoop {
   uint32_t threads = 0;            // of a block, a multiple of kThreadsPerWarp
   uint32_t threads_per_round = 1;  // what computes a round: a thread, a warp, or the block
   uint32_t rounds_per_thread = 1;  // that are neighbours, where a thread computes a round
+  // Of loop_<k>:
+  uint32_t alignment = 1;                // of the buffers' memory, in bytes, that it needs
+  bool has_locals_in_registers = false;  // it needs no scratch, whatever `sizes` tells
 
   bool operator==(const DeviceLoop&) const = default;
 };

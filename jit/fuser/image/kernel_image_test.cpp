@@ -29,7 +29,8 @@ KernelImage SomeDeviceImage() {
   image.device_code =
       "\x7f"
       "ELF of a cubin";
-  image.device_loops = {{.threads = 256, .rounds_per_thread = 8}, {.threads = 64, .threads_per_round = 64}};
+  image.device_loops = {{.threads = 256, .rounds_per_thread = 8},
+                        {.threads = 64, .threads_per_round = 64, .alignment = 16, .has_locals_in_registers = true}};
   return image;
 }
 
@@ -110,6 +111,15 @@ TEST(KernelImageTest, ADeviceLoopThatCannotBeLaunchedIsRejected) {
     EXPECT_THAT(Parsing(SerializeKernelImage(image)),
                 ThrowsMessage<ImageError>(HasSubstr("has " + std::to_string(rounds) + " rounds")));
   }
+  for (const uint32_t alignment : {0u, 12u, 128u}) {
+    image = SomeDeviceImage();
+    image.device_loops[1].alignment = alignment;
+    EXPECT_THAT(Parsing(SerializeKernelImage(image)),
+                ThrowsMessage<ImageError>(HasSubstr("aligned to " + std::to_string(alignment) + " bytes")));
+  }
+  image = SomeDeviceImage();
+  image.device_loops[0].has_locals_in_registers = true;
+  EXPECT_THAT(Parsing(SerializeKernelImage(image)), ThrowsMessage<ImageError>(HasSubstr("in registers: 1")));
 }
 
 TEST(KernelImageTest, LoopsAreForACpuOrForADevice) {

@@ -35,6 +35,10 @@ void GpuKernel::RunLoop(size_t loop, std::span<void* const> buffers, std::span<c
   if (rounds <= 0) return;
   const DeviceLoop& shape = loops_[loop];
   const int64_t rounds_at_a_time = shape.threads / shape.threads_per_round;
+  is_wide = is_wide || rounds > kMostNarrowElements || !std::ranges::all_of(buffers, [&](const void* buffer) {
+              return reinterpret_cast<uintptr_t>(buffer) % shape.alignment == 0;
+            });
+  if (!is_wide && shape.has_locals_in_registers) scratch_bytes = 0;
   const int64_t shared_bytes = shape.threads_per_round == 1 ? scratch_bytes : scratch_bytes * rounds_at_a_time;
   TORCH_CHECK(shared_bytes <= most_shared_bytes_, "a fused kernel needs ", scratch_bytes, " bytes for each of ",
               rounds_at_a_time, " rows, of which a GPU's block has ", most_shared_bytes_, " in all");
@@ -44,7 +48,7 @@ void GpuKernel::RunLoop(size_t loop, std::span<void* const> buffers, std::span<c
   words.push_back(static_cast<uint64_t>(rounds));
   const int64_t rounds_of_block = rounds_at_a_time * shape.rounds_per_thread;
   const int64_t blocks = (rounds + rounds_of_block - 1) / rounds_of_block;
-  code_->Run({.function = 2 * loop + (is_wide || rounds > kMostNarrowElements ? 1 : 0),
+  code_->Run({.function = 2 * loop + (is_wide ? 1 : 0),
               .blocks = static_cast<uint32_t>(std::min<int64_t>(blocks, most_blocks_)),
               .threads = shape.threads,
               .shared_bytes = static_cast<uint32_t>(shared_bytes),
