@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "jit/definitions/definition_lists.h"
+#include "jit/definitions/row_rules.h"
 #include "jit/definitions/shared_rules.h"
 
 namespace hearth {
@@ -61,6 +62,7 @@ void ReduceInOrder(Call& call) {
 }
 void ReduceToSpread(Call& call) {
   Reduce(call);
+  if (call.in(0).contiguous()) call.GiveOrder(StrideOrder::Default(true));
   // Of complex numbers it is a real one.
   if (call.in(0).dtype && c10::isComplexType(*call.in(0).dtype)) call.out().dtype.reset();
 }
@@ -106,20 +108,21 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::diff", .kind = kScan, .facts = Difference},
     {.name = "aten::cumsum", .kind = kScan, .facts = Scan, .autocast = AutocastPolicy::kFullUnlessDtypeGiven},
     {.name = "aten::cumprod", .kind = kScan, .facts = Scan, .autocast = AutocastPolicy::kFullUnlessDtypeGiven},
-    {.name = "aten::norm", .kind = kReduction, .facts = ReduceToSpread},
-    {.name = "aten::linalg_vector_norm", .kind = kReduction, .facts = ReduceToSpread},
+    {.name = "aten::norm", .kind = kReduction, .facts = ReduceToSpread, .row = &row::kVectorNorm},
+    {.name = "aten::linalg_vector_norm", .kind = kReduction, .facts = ReduceToSpread, .row = &row::kVectorNorm},
     {.name = "aten::logsumexp", .kind = kReduction, .facts = ReduceFloating},
     {.name = "aten::var_mean", .kind = kReduction, .facts = ReduceTwice},
     {.name = "aten::std_mean", .kind = kReduction, .facts = ReduceTwice},
     {.name = "aten::cross_entropy_loss", .kind = kReduction, .facts = Loss},
-    {.name = "aten::mean", .kind = kReduction, .facts = ReduceInOrder},
-    {.name = "aten::amax", .kind = kReduction, .facts = ReduceInOrder},
-    {.name = "aten::amin", .kind = kReduction, .facts = ReduceInOrder},
-    {.name = "aten::var", .kind = kReduction, .facts = ReduceToSpread},
+    {.name = "aten::mean", .kind = kReduction, .facts = ReduceInOrder, .row = &row::kMean},
+    {.name = "aten::amax", .kind = kReduction, .facts = ReduceInOrder, .row = &row::kAmax},
+    {.name = "aten::amin", .kind = kReduction, .facts = ReduceInOrder, .row = &row::kAmin},
+    {.name = "aten::var", .kind = kReduction, .facts = ReduceToSpread, .row = &row::kVar},
     {.name = "aten::std", .kind = kReduction, .facts = ReduceToSpread},
     {.name = "aten::sum",
      .kind = kReduction,
      .facts = ReduceSummed,
+     .row = &row::kSum,
      .folds_tensors = true,
      .autocast = AutocastPolicy::kFullUnlessDtypeGiven},
     {.name = "aten::prod",

@@ -1,5 +1,6 @@
 #include "jit/definitions/row_rules.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace hearth::row {
@@ -69,8 +70,73 @@ Scalar Normalized(RowCall& c, std::span<const Scalar> reduced) {
   return x;
 }
 
+// Longer rows are better split among threads, and LibTorch adds them up more exactly.
+constexpr int64_t kLongestReducedRow = 16384;
+
+// Of floating-point numbers, in their own dtype.
+std::optional<std::vector<size_t>> ReducedDimensions(const Call& call) {
+  const std::optional<KnownSizes>& sizes = call.in(0).sizes;
+  const std::optional<KnownSizes> dims = call.has("dim") ? call.numbers("dim") : std::nullopt;
+  const auto dtype = KernelDtype(call.in(0).dtype.value_or(c10::kLong));
+  if (!sizes || !dims || dims->empty() || !call.is_none("dtype") || !dtype || !fuser::IsFloating(*dtype)) return {};
+  std::vector<size_t> dimensions;
+  int64_t length = 1;
+  for (const KnownSize& dim : *dims) {
+    const std::optional<size_t> dimension = Dimension(dim.constant(), sizes->size());
+    if (!dimension || std::ranges::find(dimensions, *dimension) != dimensions.end()) return {};
+    const KnownSize size = (*sizes)[*dimension];
+    if (!size || *size > kLongestReducedRow) return {};
+    length *= *size;
+    if (length > kLongestReducedRow) return {};
+    dimensions.push_back(*dimension);
+  }
+  return dimensions;
+}
+
+std::vector<Scalar> Sum(RowCall& c) {
+  return {c.Reduce(Reduction::kSum, [&] { return c.In(0); })};
+}
+std::vector<Scalar> Mean(RowCall& c) { return {Sum(c)[0] / c.Count()}; }
+std::vector<Scalar> Largest(RowCall& c) {
+  return {c.Reduce(Reduction::kMaximum, [&] { return c.In(0); })};
+}
+std::vector<Scalar> Smallest(RowCall& c) {
+  return {c.Reduce(Reduction::kMinimum, [&] { return c.In(0); })};
+}
+
+std::vector<Scalar> Variance(RowCall& c) {
+  double correction = 1;
+  if (c.call().has("unbiased")) {
+    const std::optional<bool> unbiased = c.call().flag("unbiased");
+    if (!unbiased) return {};
+    correction = *unbiased ? 1 : 0;
+  } else if (!c.call().is_none("correction")) {
+    const std::optional<double> given = c.Number("correction");
+    if (!given || *given < 0 || *given > 1) return {};
+    correction = *given;
+  }
+  const Scalar mean = Mean(c)[0];
+  const Scalar squares = c.Reduce(Reduction::kSum, [&] {
+    const Scalar deviation = c.In(0) - mean;
+    return deviation * deviation;
+  });
+  return {squares / (c.Count() - correction)};
+}
+
+// The Euclidean one.
+std::vector<Scalar> VectorNorm(RowCall& c) {
+  if (c.Number(c.call().has("ord") ? "ord" : "p") != 2.0) return {};
+  return {SquareRoot(c.Reduce(Reduction::kSum, [&] { return c.In(0) * c.In(0); }))};
+}
+
 }  // namespace
 
+const RowRule kAmax = {ReducedDimensions, Largest, nullptr};
+const RowRule kAmin = {ReducedDimensions, Smallest, nullptr};
+const RowRule kMean = {ReducedDimensions, Mean, nullptr};
+const RowRule kSum = {ReducedDimensions, Sum, nullptr};
+const RowRule kVar = {ReducedDimensions, Variance, nullptr};
+const RowRule kVectorNorm = {ReducedDimensions, VectorNorm, nullptr};
 const RowRule kLayerNorm = {LayerNormDimensions, Moments, Normalized};
 const RowRule kLogSoftmax = {SoftmaxDimensions, LogOfSum, LogSoftmax};
 const RowRule kSoftmax = {SoftmaxDimensions, SumOfExponents, Softmax};

@@ -1,6 +1,7 @@
-// What the elements of a result are computed of that each depend on a whole row of the operand: softmax and the
-// normalizations. A row is all elements along some of the dimensions. Fused kernels are made of these rules as of the
-// scalar ones (scalar_rules.h); here a rule first goes over the row, as often as it needs, and then gives an element.
+// What the elements of a result are computed of that each depend on a whole row of the operand: softmax, the
+// normalizations, reductions. A row is all elements along some of the dimensions. Fused kernels are made of these rules
+// as of the scalar ones (scalar_rules.h); here a rule first goes over the row, as often as it needs, and then gives an
+// element. A reduction has one for each row.
 #pragma once
 
 #include <functional>
@@ -35,17 +36,26 @@ class RowCall : public ScalarCall {
 struct RowRule {
   // Along which a row lies; null where a kernel cannot: an argument that is no constant.
   std::optional<std::vector<size_t>> (*dimensions)(const Call& call);
-  // Outside of any loop over the row: what the elements need of it.
+  // Outside of any loop over the row: what the elements need of it; of a reduction, its result. Nothing where a kernel
+  // cannot.
   std::vector<fuser::Scalar> (*reduce)(RowCall& c);
-  // In a loop over the row; `reduced` is what `reduce` gave.
+  // In a loop over the row; `reduced` is what `reduce` gave. Null of a reduction.
   fuser::Scalar (*element)(RowCall& c, std::span<const fuser::Scalar> reduced);
+
+  bool IsReduction() const { return element == nullptr; }
 };
 
 namespace row {
 
+extern const RowRule kAmax;
+extern const RowRule kAmin;
 extern const RowRule kLayerNorm;
 extern const RowRule kLogSoftmax;
+extern const RowRule kMean;
 extern const RowRule kSoftmax;
+extern const RowRule kSum;
+extern const RowRule kVar;
+extern const RowRule kVectorNorm;
 
 }  // namespace row
 }  // namespace hearth

@@ -103,7 +103,7 @@ class GroupFuser {
   }
 
   bool MayMerge(const Group& producer, const Group& consumer) const {
-    if (!AreOne(producer.space, consumer.space, facts_.sizes()) ||
+    if (!Joined(producer.space, consumer.space, facts_.sizes()) ||
         producer.nodes.size() + consumer.nodes.size() > kMostNodesOfGroup)
       return false;
     const auto last = std::max(positions_.at(producer.nodes.back()), positions_.at(consumer.nodes.back()));
@@ -113,7 +113,7 @@ class GroupFuser {
     };
     const auto ends_before_use = [&](const Node* node) {
       return std::ranges::all_of(node->output()->uses(), [&](const Use& use) {
-        return is_inside(use.user) || PositionOf(use.user, *node->block()) > last;
+        return is_inside(use.user) ? IsReadInGroup(*node, facts_) : PositionOf(use.user, *node->block()) > last;
       });
     };
     return std::ranges::all_of(producer.nodes, ends_before_use) && std::ranges::all_of(consumer.nodes, ends_before_use);
@@ -129,7 +129,7 @@ class GroupFuser {
     for (Node* node : from->nodes) (*group_of)[node] = into;
     into->nodes.insert(into->nodes.end(), from->nodes.begin(), from->nodes.end());
     from->nodes.clear();
-    into->space.row = std::max(into->space.row, from->space.row);
+    into->space = *Joined(from->space, into->space, facts_.sizes());
     std::ranges::sort(into->nodes, {}, [&](const Node* node) { return positions_.at(node); });
   }
 

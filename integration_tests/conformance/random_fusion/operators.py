@@ -64,6 +64,11 @@ ROWS = (
     (4, ["torch.softmax({A}, {D})", "torch.log_softmax({A}, {D})"]),
     (2, ["torch.softmax({A}, -1, dtype=torch.float32)", "torch.log_softmax({A}, -1, dtype=torch.float64)",
          "torch.softmax({A}, -1, dtype={F})", "torch.softmax({Z}, -1, dtype={F})"]),
+    (10, [f"torch.{name}({{A}}, [-1], keepdim=True)" for name in ("sum", "mean", "amax", "amin")]),
+    (4, ["torch.var({A}, [-1], unbiased=False, keepdim=True)", "torch.var({A}, [-1], keepdim=True)",
+         "torch.linalg.vector_norm({A}, 2, [-1], keepdim=True)", "torch.norm({A}, 2.0, [-1], keepdim=True)",
+         "torch.mean({A}, [{D}], keepdim=True)", "torch.sum({A}, [{D}], keepdim=True)", "torch.sum({Z}, [-1], keepdim=True)"]),
+    (3, ["torch.sum({A}, [-1])", "torch.mean({A}, [{D}])", "torch.amax({A}, [-1])", "torch.mean({A}, [-1], dtype=torch.float64)"]),
     (8, ["torch.layer_norm({A}, {R})", "torch.layer_norm({A}, {R}, {W}, {W})", "torch.layer_norm({A}, {R}, {W}, None)",
          "torch.layer_norm({A}, {R}, None, {W}, 0.01)"]),
 )  # fmt: skip

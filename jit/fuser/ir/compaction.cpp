@@ -19,6 +19,7 @@ class UseMarker {
       if (kernel.buffers[i].kind != BufferKind::kLocal) UseBuffer(i);
     }
     for (const auto& [store, loop] : stores_) {
+      if (kernel.buffers[store->buffer].kind == BufferKind::kLocal) continue;
       UseInstruction(*store);
       UseLoop(loop);
     }
@@ -92,6 +93,12 @@ class UseMarker {
     used_buffers_[buffer] = true;
     for (const ValueId size : kernel_.buffers[buffer].sizes) UseValue(size);
     for (const ValueId stride : kernel_.buffers[buffer].strides) UseValue(stride);
+    if (kernel_.buffers[buffer].kind != BufferKind::kLocal) return;
+    for (const auto& [store, loop] : stores_) {
+      if (store->buffer != buffer) continue;
+      UseInstruction(*store);
+      UseLoop(loop);
+    }
   }
 
   void UseLoop(const Loop* loop) {
@@ -116,7 +123,9 @@ class UseMarker {
 void DropUnused(Body* body, const UseMarker& marker) {
   std::erase_if(*body, [&marker](const Statement& statement) {
     if (statement.loop != nullptr) return !marker.IsUsed(*statement.loop);
-    return statement.instruction.opcode != Opcode::kStore && !marker.IsUsed(statement.instruction.result);
+    const Instruction& instruction = statement.instruction;
+    return instruction.opcode == Opcode::kStore ? !marker.IsUsedBuffer(instruction.buffer)
+                                                : !marker.IsUsed(instruction.result);
   });
   for (Statement& statement : *body) {
     if (statement.loop == nullptr) continue;

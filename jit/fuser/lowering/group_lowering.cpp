@@ -48,14 +48,18 @@ bool IsNumber(const Value& value) {
   return value.type()->kind() == c10::TypeKind::IntType || value.type()->kind() == c10::TypeKind::FloatType;
 }
 
-// How many of the innermost dimensions are the row that the node depends on; null if its row is none of these.
-std::optional<size_t> RowOf(const Node& node, const RowRule& rule, const FusionSpace& space, ValueFactTable& facts) {
+// Along which dimensions the rows lie that the node depends on.
+std::optional<std::vector<size_t>> RowDimensions(const Node& node, const RowRule& rule, ValueFactTable& facts) {
   const std::function<const ValueFacts&(const Value&)> facts_of = [&](const Value& of) -> const ValueFacts& {
     return facts.Of(of);
   };
   std::vector<ValueFacts> given{facts.Of(*node.output())};
-  const Call call(node, facts_of, facts.sizes(), given);
-  std::optional<std::vector<size_t>> dimensions = space.sizes.empty() ? std::nullopt : rule.dimensions(call);
+  return rule.dimensions(Call(node, facts_of, facts.sizes(), given));
+}
+
+// How many of the innermost dimensions are the row that the node depends on; null if its row is none of these.
+std::optional<size_t> RowOf(const Node& node, const RowRule& rule, const FusionSpace& space, ValueFactTable& facts) {
+  std::optional<std::vector<size_t>> dimensions = space.sizes.empty() ? std::nullopt : RowDimensions(node, rule, facts);
   if (!dimensions) return {};
   std::erase_if(*dimensions, [&](size_t dimension) { return space.sizes[dimension] == 1; });
   if (dimensions->empty() || dimensions->size() > space.nesting.size()) return {};
@@ -65,19 +69,52 @@ std::optional<size_t> RowOf(const Node& node, const RowRule& rule, const FusionS
   return innermost == *dimensions ? std::optional(innermost.size()) : std::nullopt;
 }
 
+// The dimensions that have several elements, but for the rows.
+std::vector<size_t> OutsideOfRows(const FusionSpace& space) {
+  return {space.nesting.begin(), space.nesting.end() - static_cast<ptrdiff_t>(space.row)};
+}
+
+// Whether what has the space has an element for each row of the other one, in the same order.
+bool IsForRowsOf(const FusionSpace& space, const FusionSpace& of) {
+  if (of.row == 0 || space.row != 0 || space.device != of.device || space.sizes.size() != of.sizes.size()) return false;
+  if (space.nesting != OutsideOfRows(of)) return false;
+  for (size_t i = 0; i < space.sizes.size(); ++i) {
+    const bool in_row =
+        std::ranges::find(of.nesting.end() - static_cast<ptrdiff_t>(of.row), of.nesting.end(), i) != of.nesting.end();
+    if (space.sizes[i] != (in_row ? KnownSize(1) : of.sizes[i])) return false;
+  }
+  return true;
+}
+
+// Whether a reduction's results lie in memory as the rows do.
+bool GivesRowsInOrder(const Node& node, const FusionSpace& space, ValueFactTable& facts) {
+  const ValueFacts& given = facts.Of(*node.output());
+  std::vector<size_t> outside = OutsideOfRows(space);
+  if (given.rank() != space.sizes.size()) {
+    const std::vector<size_t> reduced = *RowDimensions(node, *DefinitionOf(node.kind()).row, facts);
+    for (size_t& dimension : outside) {
+      dimension -= std::ranges::count_if(reduced, [&](size_t one) { return one < dimension; });
+    }
+  }
+  return NestingOf(given) == outside;
+}
+
 class Lowering {
  public:
   Lowering(const FusionGroup& group, ValueFactTable& facts) : group_(group), facts_(facts) {}
 
   std::optional<LoweredGroup> Run() {
-    const std::optional<FusionSpace> space = SpaceOf(*group_.nodes.front(), facts_);
-    if (!space) return {};
-    space_ = *space;
+    std::optional<FusionSpace> space;
     for (const Node* node : group_.nodes) {
       const std::optional<FusionSpace> own = SpaceOf(*node, facts_);
-      if (!own || !AreOne(*own, space_, facts_.sizes())) return {};
-      space_.row = std::max(space_.row, own->row);
+      if (!own) return {};
+      space = space ? Joined(*space, *own, facts_.sizes()) : own;
+      if (!space) return {};
       inside_.insert_or_assign(node->output(), node);
+    }
+    space_ = *space;
+    for (const Node* node : group_.nodes) {
+      if (IsOfRows(*node)) of_rows_.emplace(node->output(), Scalar());
     }
     for (const Node* node : group_.nodes) {
       for (const Value* value : node->inputs()) {
@@ -101,9 +138,18 @@ class Lowering {
     BufferId buffer = 0;
   };
 
-  // What a node of the group takes from outside of it. False if no kernel can take it.
+  // Whether the node gives an element for each row.
+  bool IsOfRows(const Node& node) {
+    const RowRule* rule = DefinitionOf(node.kind()).row;
+    if (rule != nullptr) return rule->IsReduction();
+    return space_.row > 0 && facts_.Of(*node.output()).sizes != space_.sizes &&
+           IsForRowsOf(*SpaceOf(node, facts_), space_);
+  }
+
+  // What a node of the group takes from outside of it, or of one that was before it. False if no kernel can take it.
   bool AddOperand(const Value& value) {
-    if (inside_.contains(&value) || numbers_.contains(&value) || IsTensorInput(value)) return true;
+    if (const auto node = inside_.find(&value); node != inside_.end()) return IsReadInGroup(*node->second, facts_);
+    if (numbers_.contains(&value) || IsTensorInput(value)) return true;
     if (value.type()->kind() == c10::TypeKind::TensorType) {
       const ValueFacts& facts = facts_.Of(value);
       if (!IsReadable(facts) || facts.device != space_.device || facts.sizes->size() > space_.sizes.size())
@@ -179,11 +225,29 @@ class Lowering {
     });
   }
 
+  // Which of the space's they are. A reduction that keeps none of those that it reduces has the others, in their order.
+  std::vector<size_t> DimensionsOf(const Value& value) const {
+    const size_t rank = facts_.Of(value).sizes->size();
+    std::vector<size_t> dimensions;
+    const auto node = inside_.find(&value);
+    if (node != inside_.end() && rank != space_.sizes.size()) {
+      const std::vector<size_t> reduced =
+          *RowDimensions(*node->second, *DefinitionOf(node->second->kind()).row, facts_);
+      for (size_t i = 0; i < space_.sizes.size(); ++i) {
+        if (std::ranges::find(reduced, i) == reduced.end()) dimensions.push_back(i);
+      }
+    } else {
+      for (size_t i = 0; i < rank; ++i) dimensions.push_back(space_.sizes.size() - rank + i);
+    }
+    return dimensions;
+  }
+
   KernelSignature::Tensor SignatureOf(const Value& value) const {
     const ValueFacts& facts = facts_.Of(value);
     KernelSignature::Tensor tensor{*facts.dtype, {}, {}};
+    const std::vector<size_t> dimensions = DimensionsOf(value);
     for (size_t i = 0; i < facts.sizes->size(); ++i) {
-      tensor.extents.push_back((*facts.sizes)[i] == 1 ? KernelSignature::kOne : extents_[ExtraOf(value) + i]);
+      tensor.extents.push_back((*facts.sizes)[i] == 1 ? KernelSignature::kOne : extents_[dimensions[i]]);
     }
     // Of a tensor without an order, one dimension at most has elements.
     if (!facts.order.is_known()) {
@@ -237,9 +301,12 @@ class Lowering {
     }
     std::vector<size_t> all(dimensions_.size());
     for (size_t i = 0; i < all.size(); ++i) all[i] = i;
+    const std::vector<size_t> rows(all.begin(), all.empty() ? all.end() : all.end() - 1);
     for (const Value* value : group_.outputs) {
+      const std::vector<size_t>& dimensions = of_rows_.contains(value) ? rows : all;
       signature_.outputs.push_back(SignatureOf(*value));
-      outputs_.push_back(builder_.Output(*KernelDtype(*facts_.Of(*value).dtype), Sizes(all), Strides(all)));
+      outputs_.push_back(
+          builder_.Output(*KernelDtype(*facts_.Of(*value).dtype), Sizes(dimensions), Strides(dimensions)));
     }
   }
   std::vector<ValueId> Sizes(const std::vector<size_t>& of) const {
@@ -277,6 +344,8 @@ class Lowering {
       }
       if (rank > 1) point_[0] = round;
       for (const Node* node : group_.nodes) ReduceRow(*node);
+      EmitResultsOfRows();
+      if (std::ranges::all_of(group_.outputs, [&](const Value* output) { return of_rows_.contains(output); })) return;
       builder_.Parallel(sizes_.back(), [&](ValueId index) { AtPlace(index, [&] { EmitResults(); }); });
     });
     return fits_;
@@ -294,8 +363,17 @@ class Lowering {
 
   void EmitResults() {
     for (size_t i = 0; i < group_.outputs.size() && fits_; ++i) {
+      if (of_rows_.contains(group_.outputs[i])) continue;
       const Scalar element = Element(*group_.outputs[i]);
       if (element) builder_.Store(outputs_[i], point_, element.id());
+    }
+  }
+
+  void EmitResultsOfRows() {
+    for (size_t i = 0; i < group_.outputs.size() && fits_; ++i) {
+      const auto of_rows = of_rows_.find(group_.outputs[i]);
+      if (of_rows == of_rows_.end()) continue;
+      builder_.Store(outputs_[i], std::span(point_).first(point_.size() - 1), of_rows->second.id());
     }
   }
 
@@ -335,20 +413,30 @@ class Lowering {
   }
   Scalar Kept(BufferId buffer) { return {builder_, builder_.Load(buffer, std::span(&point_.back(), 1))}; }
 
+  // Outside of loops over the row: what the node needs of it, or gives for each.
   void ReduceRow(const Node& node) {
     const RowRule* rule = DefinitionOf(node.kind()).row;
-    if (rule == nullptr || !fits_) return;
     const Value& value = *node.output();
+    if (!fits_) return;
+    if (rule == nullptr) {
+      if (const auto of_rows = of_rows_.find(&value); of_rows != of_rows_.end()) of_rows->second = NewElement(value);
+      return;
+    }
     ReducedRow& row = rows_[&value];
     row.facts = {facts_.Of(value)};
     row.call = std::make_unique<Call>(node, facts_of_, facts_.sizes(), row.facts);
     row.row = std::make_unique<Row>(*this, *row.call, *KernelDtype(*row.facts[0].dtype));
     row.reduced = rule->reduce(*row.row);
-    if (row.reduced.empty()) fits_ = false;
+    if (row.reduced.empty()) {
+      fits_ = false;
+    } else if (rule->IsReduction()) {
+      of_rows_.at(&value) = row.reduced[0].To(row.row->result());
+    }
   }
 
   // Of a tensor of the group or one of its operands, in its own dtype; none if there is no rule for it.
   Scalar Element(const Value& value) {
+    if (const auto of_rows = of_rows_.find(&value); of_rows != of_rows_.end()) return of_rows->second;
     if (const auto found = elements_.find(&value); found != elements_.end()) return found->second;
     if (const auto kept = kept_.find(&value); kept != kept_.end()) {
       const Scalar element = Kept(kept->second);
@@ -430,6 +518,7 @@ class Lowering {
   std::unordered_map<const Value*, Scalar> elements_;  // there
   std::unordered_map<const Value*, BufferId> kept_;    // from an earlier loop over the row
   std::unordered_map<const Value*, ReducedRow> rows_;
+  std::unordered_map<const Value*, Scalar> of_rows_;  // what has an element for each row; none until it is computed
   bool fits_ = true;
 };
 
@@ -439,22 +528,34 @@ std::optional<FusionSpace> SpaceOf(const Node& node, ValueFactTable& facts) {
   const OperatorDefinition& definition = DefinitionOf(node.kind());
   if (node.op() == nullptr || node.outputs().size() != 1) return {};
   if (definition.scalar == nullptr && definition.row == nullptr) return {};
-  if (node.output()->type()->kind() != c10::TypeKind::TensorType) return {};
-  const ValueFacts& known = facts.Of(*node.output());
+  if (node.output()->type()->kind() != c10::TypeKind::TensorType || !IsReadable(facts.Of(*node.output()))) return {};
+  const bool is_reduction = definition.row != nullptr && definition.row->IsReduction();
+  const ValueFacts& known = facts.Of(is_reduction ? *node.input(0) : *node.output());
   if (!IsReadable(known)) return {};
   FusionSpace space{*known.device, *known.sizes, NestingOf(known)};
   if (definition.row == nullptr) return space;
   const std::optional<size_t> row = RowOf(node, *definition.row, space, facts);
   if (!row) return {};
   space.row = *row;
+  if (is_reduction && !GivesRowsInOrder(node, space, facts)) return {};
   return space;
 }
 
-bool AreOne(const FusionSpace& a, const FusionSpace& b, const SizeAlgebra& algebra) {
-  if (a.row != b.row && a.row != 0 && b.row != 0) return false;
-  return a.device == b.device && a.nesting == b.nesting &&
-         std::ranges::equal(a.sizes, b.sizes,
-                            [&](KnownSize one, KnownSize other) { return IsWhole(one, other, algebra); });
+std::optional<FusionSpace> Joined(const FusionSpace& a, const FusionSpace& b, const SizeAlgebra& algebra) {
+  if (IsForRowsOf(a, b)) return b;
+  if (IsForRowsOf(b, a)) return a;
+  if (a.row != b.row && a.row != 0 && b.row != 0) return {};
+  const bool are_one = a.device == b.device && a.nesting == b.nesting &&
+                       std::ranges::equal(a.sizes, b.sizes,
+                                          [&](KnownSize one, KnownSize other) { return IsWhole(one, other, algebra); });
+  if (!are_one) return {};
+  return a.row != 0 ? a : b;
+}
+
+bool IsReadInGroup(const Node& node, ValueFactTable& facts) {
+  const RowRule* rule = DefinitionOf(node.kind()).row;
+  if (rule == nullptr || !rule->IsReduction()) return true;
+  return facts.Of(*node.output()).rank() == facts.Of(*node.input(0)).rank();
 }
 
 std::optional<LoweredGroup> LowerGroup(const FusionGroup& group, ValueFactTable& facts) {

@@ -8,8 +8,9 @@
 //
 // Where nodes of the group depend on whole rows, these are the innermost dimension of them all: a round of the loop at
 // the top reduces the rows of one node after the other and then goes over the row once more, for the results. What
-// takes long to compute is kept from the first time, the rest is computed again. On a GPU such a kernel is for the very
-// sizes that the facts know.
+// takes long to compute is kept from the first time, the rest is computed again. What has one element for each row, a
+// reduction's result and what is computed of such, is computed between those loops. On a GPU such a kernel is for the
+// very sizes that the facts know.
 #pragma once
 
 #include <optional>
@@ -36,16 +37,19 @@ struct LoweredGroup {
 // None if no kernel can be made of it. `facts` knows all values of the group and its operands.
 std::optional<LoweredGroup> LowerGroup(const FusionGroup& group, ValueFactTable& facts);
 
-// The sizes and the order in memory of what a node gives that may be part of a group.
+// The sizes and the order in memory of what a node gives that may be part of a group; of a reduction, what it reduces.
 struct FusionSpace {
   c10::Device device;
   KnownSizes sizes;
   std::vector<size_t> nesting;  // of the dimensions that do not have one element
   size_t row = 0;  // how many of these, from the innermost on, are the rows that nodes depend on; 0: none do
 };
-// Whether what gives the one may be fused with what is given it and gives the other: the device and sizes are the same,
-// or both more than 1, so that a run in which they differ raises; and so are the rows, if both have any.
-bool AreOne(const FusionSpace& a, const FusionSpace& b, const SizeAlgebra& algebra);
+// The space of a group of both, where what gives the one may be fused with what is given it and gives the other: the
+// device and sizes are the same, or both more than 1, so that a run in which they differ raises; and so are the rows,
+// if both have any; or one has an element for each of the other one's rows. Else none.
+std::optional<FusionSpace> Joined(const FusionSpace& a, const FusionSpace& b, const SizeAlgebra& algebra);
+// Whether another node of the group may read what the node gives: not where it has lost dimensions.
+bool IsReadInGroup(const Node& node, ValueFactTable& facts);
 // None if the node cannot be.
 std::optional<FusionSpace> SpaceOf(const Node& node, ValueFactTable& facts);
 
