@@ -95,7 +95,8 @@ std::vector<at::Tensor> DerivedConstantTable::Get(const std::string& purpose, co
   }
   if (of_numbers && more > kMostBytesOfNumbers) return {};
   more += BytesHeld();
-  if ((!of_numbers && more > kMostCopies * weight_bytes_) || !budget_->TryHold(*this, more)) {
+  const bool is_too_much = !of_numbers && more > std::max(kMostCopies * weight_bytes_, kAlwaysBytes);
+  if (is_too_much || !budget_->TryHold(*this, more)) {
     if (lacks_room != nullptr) *lacks_room = true;
     return {};
   }

@@ -5,9 +5,10 @@
 // holds it, mostly the graphs of plans; what was only a step on the way to another one goes when its plan has been
 // made, and is known by what it was made of if it is made again. What is given as `from` and did not come from here, a
 // model's weight, lives as long as the table. All that is held at a time takes at most kMostCopies times what those
-// weights take: a weight may be packed for several sizes, though many sizes want the same, and that is one tensor. What
-// is made without `from`, and of that alone, is small instead. What the tables of all models hold has a bound of its
-// own, in bytes, and counts for no MemoryAccount.
+// weights take, and kAlwaysBytes in any case: a weight may be packed for several sizes, though many sizes want the
+// same, and that is one tensor; and where weights need no packing, few of them are given. What is made without `from`,
+// and of that alone, is small instead. What the tables of all models hold has a bound of its own, in bytes, and counts
+// for no MemoryAccount.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -63,6 +64,7 @@ class DerivedConstantTable {
   DerivedConstantTable& operator=(const DerivedConstantTable&) = delete;
 
   static constexpr size_t kMostCopies = 5;
+  static constexpr size_t kAlwaysBytes = size_t{16} << 20;
   // Of one tensor that is made of numbers alone, in however many steps, whatever the weights take.
   static constexpr size_t kMostBytesOfNumbers = size_t{64} << 10;
   // Of one purpose and the same tensors: another takes the place of one that nobody holds, else of the oldest, whose

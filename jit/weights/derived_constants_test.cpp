@@ -14,6 +14,9 @@
 namespace hearth {
 namespace {
 
+// Elements of a weight of which the bound in copies is the greater one.
+constexpr int64_t kLarge = int64_t{1} << 20;
+
 class DerivedConstantsTest : public ::testing::Test {
  protected:
   at::Tensor PlusOne(const at::Tensor& from) {
@@ -67,8 +70,17 @@ TEST_F(DerivedConstantsTest, WhatIsMadeOfAStepThatIsGoneIsFoundAllTheSame) {
   EXPECT_EQ(made_, 3) << "the step in between, and it alone, is made again";
 }
 
-TEST_F(DerivedConstantsTest, NoMoreIsMadeThanSoManyTimesTheWeights) {
+// A gather of few weights may be larger than these, and is small all the same.
+TEST_F(DerivedConstantsTest, WhatIsSmallInAllIsMadeOfHoweverFewWeights) {
   const at::Tensor weight = at::ones({4});
+  constexpr auto kMost = static_cast<int64_t>(DerivedConstantTable::kAlwaysBytes / sizeof(float));
+  const auto first = derived_.Get("expanded", {weight}, [] { return std::vector{at::ones({kMost})}; });
+  EXPECT_FALSE(first.empty());
+  EXPECT_TRUE(derived_.Get("more", {weight}, [] { return std::vector{at::ones({1})}; }).empty());
+}
+
+TEST_F(DerivedConstantsTest, NoMoreIsMadeThanSoManyTimesTheWeights) {
+  const at::Tensor weight = at::ones({kLarge});
   const auto get = [&](size_t i) {
     return derived_.Get(std::to_string(i), {weight}, [&] { return std::vector<at::Tensor>{at::add(weight, 1)}; });
   };
@@ -193,7 +205,7 @@ TEST_F(DerivedConstantsTest, SizesAndStridesMakeADifferenceAndSoDoBytes) {
 }
 
 TEST_F(DerivedConstantsTest, WhoDidNotGetWhatHeAskedForIsTold) {
-  const at::Tensor weight = at::ones({4});
+  const at::Tensor weight = at::ones({kLarge});
   std::vector<at::Tensor> held;
   for (size_t i = 0; i < DerivedConstantTable::kMostCopies; ++i) {
     held.push_back(derived_.Get(std::to_string(i), {weight}, [&] { return std::vector{at::add(weight, 1)}; })[0]);
