@@ -226,17 +226,6 @@ TEST_F(SignatureTest, AnOutputOfAnotherDatatypeThanConfiguredIsTheModelsFault) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("'y' is INT64; the model's configuration says FP32"));
 }
 
-TEST_F(SignatureTest, MemoryThatSomeoneElseHoldsIsCopied) {
-  ASSERT_TRUE(Make(") -> int").ok());
-  const at::Tensor weight = at::arange(4);
-  const auto held = signature_->Unbind(IValue(weight), {});
-  EXPECT_NE(held->at(0).tensor.const_data_ptr(), weight.const_data_ptr());
-  at::Tensor own = at::arange(4);
-  const void* memory = own.const_data_ptr();
-  const auto given = signature_->Unbind(IValue(std::move(own)), {});
-  EXPECT_EQ(given->at(0).tensor.const_data_ptr(), memory);
-}
-
 TEST_F(SignatureTest, WhatTheProtocolCannotCarryIsNamed) {
   ASSERT_TRUE(Make(") -> int").ok());
   const auto complex = at::full({2}, 1, at::TensorOptions(c10::kComplexFloat));
