@@ -232,6 +232,9 @@ TEST_F(SignatureTest, WhatTheProtocolCannotCarryIsNamed) {
   const absl::Status status = signature_->Unbind(IValue(c10::ivalue::Tuple::create({IValue(complex)})), {}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
   EXPECT_THAT(std::string(status.message()), HasSubstr("at '0'"));
+  c10::Dict<std::string, at::Tensor> dict;
+  dict.insert("caf\xe9", at::arange(3));
+  EXPECT_THAT(Names(IValue(dict)), ElementsAre(HasSubstr("the model's answer is a dict with a key that is not UTF-8")));
 }
 
 TEST_F(SignatureTest, MetadataComesFromTheSchema) {
