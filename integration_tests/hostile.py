@@ -46,6 +46,13 @@ class Zeros(nn.Module):
         return torch.zeros(elements)
 
 
+class Empty(nn.Module):
+    """A tensor whose memory nobody has touched."""
+
+    def forward(self, elements: int) -> Tensor:
+        return torch.empty(elements)
+
+
 class Repeated(nn.Module):
     def forward(self, n: int) -> List[Tensor]:
         return [torch.zeros(1 << 20)] * n

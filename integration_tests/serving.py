@@ -75,6 +75,7 @@ class Stream:
         return self
 
     def __exit__(self, *error):
+        self.client.stop_stream(cancel_requests=True)
         self.client.close()
 
 

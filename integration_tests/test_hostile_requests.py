@@ -1,6 +1,7 @@
 """Requests that mean harm: each is refused, or answered, in bounded memory and time, and the daemon goes on serving."""
 
 import asyncio
+import re
 import struct
 import time
 from pathlib import Path
@@ -9,8 +10,9 @@ import grpc
 import pytest
 import torch
 from tritonclient.grpc import InferRequestedOutput, service_pb2
+from tritonclient.utils import InferenceServerException
 
-from integration_tests import hostile
+from integration_tests import hostile, rest
 from integration_tests.daemon import CHANNEL_OPTIONS, NO_READING_AHEAD
 from integration_tests.hostile import MEBIBYTE
 from integration_tests.native import NativeClient
@@ -145,6 +147,16 @@ def test_an_answer_that_is_one_tensor_many_times(server, client):
         message = fails(grpc.StatusCode.RESOURCE_EXHAUSTED, lambda: client.infer("repeated", [tensor("n", 100_000)]))
     assert "beyond its memory limit of 2147483648 bytes" in message
     assert memory.grown < 2200 * MEBIBYTE
+
+
+def test_an_answer_of_more_bytes_than_a_message_may_have_is_not_sent(hearthd):
+    server = hearthd({"empty": torch.jit.script(hostile.Empty())}, "--memory-limit", "4GiB")
+    with Memory(server) as memory, server.client() as client, rest.rest_client(server) as rest_client:
+        message = fails(grpc.StatusCode.RESOURCE_EXHAUSTED, lambda: client.infer("empty", [tensor("elements", 1 << 29)]))
+        assert re.search(r"the answer has 21474836\d\d bytes; at most 2147483647 can be sent", message)
+        with pytest.raises(InferenceServerException, match="the answer has 2147483[78]"):
+            rest_client.infer("empty", [rest.tensor("elements", 1 << 29)])
+    assert memory.grown < 64 * MEBIBYTE
 
 
 def test_lists_that_hold_each_other(server, native, client):

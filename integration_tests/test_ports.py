@@ -1,5 +1,6 @@
 """What many connections, and connections without end, do to the ports of a daemon."""
 
+import re
 import resource
 import socket
 import struct
@@ -12,7 +13,7 @@ from tritonclient.utils import InferenceServerException
 
 from integration_tests import server_models
 from integration_tests.daemon import eventually
-from integration_tests.serving import in_flight, spin
+from integration_tests.serving import fails, in_flight, spin
 
 
 @pytest.fixture
@@ -59,13 +60,26 @@ def test_connections_of_grpc_are_bounded_and_ends_make_room(hearthd):
     eventually(lambda: live(server))
 
 
-def test_the_metadata_of_a_call_is_bounded(hearthd):
+def test_a_call_with_too_much_metadata_ends_alone(hearthd):
     server = hearthd({})
-    with server.client() as client:
-        assert client.is_server_live(headers={"x": "a" * 4096})
-        # The connection may end before the client has read why.
-        with pytest.raises(InferenceServerException, match="metadata size exceeds limit|Socket closed"):
-            client.is_server_live(headers={"x": "a" * 20_000})
+    with server.channel() as channel:
+        watch = channel.unary_stream("/grpc.health.v1.Health/Watch")(b"")
+        next(watch)
+        call = channel.unary_unary("/inference.GRPCInferenceService/ServerLive")
+        for metadata in ([("x", "a" * 8000)], [("x", "a" * 60_000)], [(f"x{i}", "a" * 1000) for i in range(50)]):
+            call(b"", metadata=[("x", "a" * 4096)], timeout=20)
+            message = fails(grpc.StatusCode.RESOURCE_EXHAUSTED, lambda: call(b"", metadata=metadata, timeout=20))
+            assert re.search(r"the metadata of the call has \d+ bytes; it may have 8192", message)
+        call(b"", timeout=20)
+        assert watch.is_active()
+        watch.cancel()
+
+
+def test_a_connection_whose_call_brings_metadata_without_end_is_closed(hearthd):
+    server = hearthd({})
+    with server.channel() as channel, pytest.raises(grpc.RpcError):
+        call = channel.unary_unary("/inference.GRPCInferenceService/ServerLive")
+        call(b"", metadata=[("x", "a" * 200_000)], timeout=20)
     eventually(lambda: live(server))
 
 

@@ -5,6 +5,7 @@ import threading
 
 import grpc
 import numpy as np
+import pytest
 
 from integration_tests import server_models as models
 from integration_tests.daemon import eventually
@@ -91,6 +92,30 @@ def test_a_stream_answers_in_the_order_of_its_requests(server):
             assert result.get_response().id == str(i)
             assert result.as_numpy("OUTPUT__0").tolist() == [count]
             assert result.get_response().parameters["triton_final_response"].bool_param
+
+
+@pytest.mark.parametrize(
+    ("answers", "ahead"),
+    [
+        pytest.param([], 4, id="four at first"),
+        pytest.param([1] * 10, 14, id="one more with each answer"),
+        pytest.param([1] * 80, 64, id="sixty-four at most"),
+        pytest.param([1] * 20 + [5 << 20], 3, id="sixteen mebibytes of answers"),
+    ],
+)
+def test_a_stream_is_read_ahead_of_its_answers_only_so_far(server, answers, ahead):
+    with Stream(server) as stream:
+        for size in answers:
+            stream.send("identity", [tensor("x", np.zeros(size, dtype=np.int8))])
+        for _ in answers:
+            assert stream.next()[1] is None
+        for _ in range(80):
+            stream.send("spin", spin(LONG))
+        eventually(lambda: in_flight(server) == ahead)
+        # Whatever was to be read on that connection before this call has been.
+        assert stream.client.is_server_live()
+        assert in_flight(server) == ahead
+    eventually(lambda: in_flight(server) == 0)
 
 
 def test_an_error_on_a_stream_ends_its_request_only(server):

@@ -301,6 +301,12 @@ def test_binary_contents_must_be_as_long_as_they_say(server):
     assert "should be a number of bytes, not '-1'" in send(8, bytes(8), -1)
 
 
+def test_errors_are_json_whatever_bytes_the_path_has(server):
+    for method, path in (("GET", "/v2/models/%ff"), ("GET", "/v2/%ff%00"), ("POST", "/v2/repository/models/%c3%28/unload")):
+        message = refused(server, method, path, status=404)
+        assert "?" in message or "\ufffd" in message
+
+
 def test_unknown_paths_and_methods(server):
     for path in ("/", "/v1/models", "/v2/models", "/v2/models/identity/versions/x/infer", "/v2/models//infer", "/v2/x"):
         assert path in refused(server, "GET", path, status=404)

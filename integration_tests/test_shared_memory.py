@@ -283,11 +283,11 @@ def test_regions_are_bounded_in_number(client):
 # ---- A GPU's memory ----
 
 
-def test_cuda_regions_are_not_offered(client):
+def test_cuda_regions_are_not_offered_where_models_are_on_the_cpu(client):
     assert not client.get_cuda_shared_memory_status().regions
     client.unregister_cuda_shared_memory()
     fails(grpc.StatusCode.NOT_FOUND, lambda: client.get_cuda_shared_memory_status("r"))
     message = fails(grpc.StatusCode.UNIMPLEMENTED, lambda: client.register_cuda_shared_memory("r", b"aGFuZGxl", 0, 16))
-    assert "'r'" in message and "does not offer" in message
+    assert "'r'" in message and "models are not on a GPU here" in message
     assert "cuda_shared_memory" not in client.get_server_metadata().extensions
     assert "system_shared_memory" in client.get_server_metadata().extensions

@@ -170,7 +170,7 @@ std::shared_ptr<CallHandle> LoadedModel::Start(const ModelExecutor::Method& meth
     bound = BindArguments(method.schema(), std::move(self), std::move(args), std::move(kwargs));
     if (stream) {
       const c10::StreamGuard guard(*stream);
-      for (size_t i = imported_.object ? 1 : 0; i < bound.size(); ++i) bound[i] = MoveToDevice(bound[i], device_);
+      for (size_t i = imported_.object ? 1 : 0; i < bound.size(); ++i) bound[i] = CopyToDevice(bound[i], device_);
     }
   } catch (...) {
     callback(StatusOf(std::current_exception()));
@@ -197,9 +197,9 @@ std::shared_ptr<CallHandle> LoadedModel::Start(const ModelExecutor::Method& meth
   if (served) traffic_.Begin();
   // The run keeps the executor, and the runtime the rest: nothing that all calls share is counted here.
   executor_->RunAsync(method, std::move(bound), std::move(settings),
-                      [stream, traffic = served ? &traffic_ : nullptr, callback = std::move(callback)](
-                          c10::IValue value, const std::exception_ptr& error) {
-                        auto answer = Finish(std::move(value), error, stream.get());
+                      [stream, stays = options.answer_stays_on_device, traffic = served ? &traffic_ : nullptr,
+                       callback = std::move(callback)](c10::IValue value, const std::exception_ptr& error) {
+                        auto answer = Finish(std::move(value), error, stream.get(), stays);
                         if (traffic != nullptr) traffic->End();
                         callback(std::move(answer));
                       });
@@ -221,12 +221,12 @@ absl::StatusOr<c10::IValue> LoadedModel::StartAndWait(const ModelExecutor::Metho
   return *std::move(result);
 }
 
-absl::StatusOr<c10::IValue> LoadedModel::Finish(c10::IValue value, std::exception_ptr error,
-                                                const c10::Stream* stream) {
+absl::StatusOr<c10::IValue> LoadedModel::Finish(c10::IValue value, std::exception_ptr error, const c10::Stream* stream,
+                                                bool stays) {
   if (stream) {
     try {
       const c10::StreamGuard guard(*stream);
-      if (!error) value = MoveToDevice(value, c10::kCPU);
+      if (!error && !stays) value = MoveToDevice(value, c10::kCPU);
       // What failed on the device is told to the request whose work it was, also where no answer comes from there.
       stream->synchronize();
     } catch (...) {

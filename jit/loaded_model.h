@@ -79,7 +79,8 @@ class LoadedModel final : public Model {
                                            CallOptions options);
 
   // The answer of a run, brought back from its device; or what failed, there too.
-  static absl::StatusOr<c10::IValue> Finish(c10::IValue value, std::exception_ptr error, const c10::Stream* stream);
+  static absl::StatusOr<c10::IValue> Finish(c10::IValue value, std::exception_ptr error, const c10::Stream* stream,
+                                            bool stays);
 
   const StripedPointer<ModelExecutor> executor_;
   const ThreadPool& pool_;

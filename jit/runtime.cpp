@@ -67,7 +67,7 @@ std::string KernelCompiler() {
 }
 
 // Null where every call runs the baseline.
-std::optional<TierSettings> MakeTierSettings(const CompilerOptions& options, c10::Device device,
+std::optional<TierSettings> MakeTierSettings(const CompilerOptions& options, const std::shared_ptr<Gpu>& gpu,
                                              std::shared_ptr<StreamPool> streams, std::shared_ptr<Traffic> traffic,
                                              std::shared_ptr<DisposalQueue> disposal) {
   if (options.tier == Tier::kBaseline) return std::nullopt;
@@ -80,7 +80,6 @@ std::optional<TierSettings> MakeTierSettings(const CompilerOptions& options, c10
   settings.cache.compile_after = options.compile_after;
   settings.exact_after = options.exact_after;
   settings.fail_guards = options.fail_guards;
-  const std::shared_ptr<Gpu> gpu = OpenGpu(device);
   if (gpu != nullptr) settings.capture = CaptureSettings{.gpu = gpu, .streams = streams};
   const std::string kernel_compiler = options.fuse ? KernelCompiler() : "";
   if (!kernel_compiler.empty()) {
@@ -136,13 +135,14 @@ class RuntimeImpl final : public Runtime {
  public:
   RuntimeImpl(c10::Device device, const RuntimeOptions& options)
       : device_(device),
+        gpu_(OpenGpu(device)),
         streams_(std::make_shared<StreamPool>(device)),
         memory_limit_(options.memory_limit),
         memory_limit_of_model_(options.memory_limit_of_model),
         memory_of_all_(MakeMemoryAccount(options.memory_limit_of_all)),
         load_memory_limit_(options.load_memory_limit),
         load_time_limit_(options.load_time_limit),
-        tiers_(MakeTierSettings(options.compiler, device_, streams_, traffic_, disposal_.queue())),
+        tiers_(MakeTierSettings(options.compiler, gpu_, streams_, traffic_, disposal_.queue())),
         pool_(options.threads, options.operator_threads),
         keeper_(MakeKeeper(options.compiler)) {
     // Beside whatever the caller does before its first archive needs it.
@@ -172,6 +172,20 @@ class RuntimeImpl final : public Runtime {
 
   MemoryAccount* memory_of_all() const override { return memory_of_all_.get(); }
   void Post(std::function<void()> work) override { pool_.Post(std::move(work)); }
+
+  bool has_gpu() const override { return gpu_ != nullptr; }
+  absl::StatusOr<at::Tensor> OpenSharedMemory(int64_t gpu, const std::string& handle, int64_t bytes) override {
+    if (gpu_ == nullptr) return absl::UnimplementedError("the models are not on a GPU");
+    if (gpu != device_.index()) {
+      return absl::InvalidArgumentError("the models are on GPU " + std::to_string(device_.index()) + ", not on " +
+                                        std::to_string(gpu));
+    }
+    try {
+      return gpu_->OpenSharedMemory(handle, bytes);
+    } catch (const c10::Error& error) {
+      return absl::InvalidArgumentError(error.what_without_backtrace());
+    }
+  }
 
   CompilerCounters compiler_counters() const override {
     if (!tiers_) return {};
@@ -314,6 +328,7 @@ class RuntimeImpl final : public Runtime {
   }
 
   const c10::Device device_;
+  const std::shared_ptr<Gpu> gpu_;  // null: models are on the CPU
   const std::shared_ptr<StreamPool> streams_;
   const int64_t memory_limit_;
   const int64_t memory_limit_of_model_;

@@ -197,6 +197,9 @@ struct CallOptions {
   bool is_warmup = false;
   // One of Model::operator_threads; 0: as the runs that are under way leave it.
   int operator_threads = 0;
+  // The answer's tensors may stay on the runtime's device, where they are ready when the callback is called. They may
+  // be the model's own, to be read until that returns.
+  bool answer_stays_on_device = false;
   // What the call's memory counts for; null: an account of its own, as Model::NewAccount makes it.
   std::shared_ptr<MemoryAccount> memory;
   // With CompilerOptions::fail_guards: which guard of the plan fails, of so many as it has, in place of a drawn one.
@@ -317,7 +320,7 @@ class Model {
   // Calls `method` with self bound to the model's module, on the runtime's pool. Checks the arguments against the
   // schema and fills in defaults first. The callback runs once, on a pool thread or, if nothing can be run or
   // CallOptions allow it, before CallAsync returns. Tensors in `args` may be written in place by the model: hand over
-  // ones that are yours to lose. No hooks run.
+  // ones that are yours to lose, or on the runtime's GPU, which are copied first. No hooks run.
   virtual std::shared_ptr<CallHandle> CallAsync(std::string_view method, Arguments args, KeywordArguments kwargs,
                                                 CallOptions options, Callback callback) = 0;
   // The same, run to its end; the answer is returned.
@@ -378,6 +381,12 @@ class Runtime {
   // Runs `work` on a thread of the pool, after what waits there. For what a request needs that is no call. It must not
   // throw.
   virtual void Post(std::function<void()> work) = 0;
+
+  // Whether models are on a GPU.
+  virtual bool has_gpu() const = 0;
+  // Bytes of a GPU's memory that another process shares (Gpu::OpenSharedMemory). kUnimplemented without a GPU,
+  // kInvalidArgument for another one than the models' and for a handle that cannot be opened.
+  virtual absl::StatusOr<at::Tensor> OpenSharedMemory(int64_t gpu, const std::string& handle, int64_t bytes) = 0;
 };
 
 // What torch.save(value, path) wrote: tensors, numbers, strings, None, lists, tuples, dicts. kInvalidArgument if the

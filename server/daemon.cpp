@@ -100,6 +100,13 @@ int64_t MostLongWorks(const config::Settings& settings) {
   return std::max<int64_t>(threads / 2, 1);
 }
 
+SharedRegions::OpenDeviceMemory OpenDeviceMemoryOf(Runtime& runtime) {
+  if (!runtime.has_gpu()) return nullptr;
+  return [&runtime](int64_t device, const std::string& handle, int64_t byte_size) {
+    return runtime.OpenSharedMemory(device, handle, byte_size);
+  };
+}
+
 }  // namespace
 
 // Members are in the order in which they are made; they go in the opposite one.
@@ -109,7 +116,7 @@ struct Daemon::Parts {
         repository(RepositoryOptionsOf(settings), runtime, MakeSignature, [this] { health.Update(); }),
         dispatcher({settings.max_pending_requests(), settings.max_in_flight_requests(), MostLongWorks(settings)},
                    [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); }),
-        regions(settings.allow_client_shm()),
+        regions(settings.allow_client_shm(), OpenDeviceMemoryOf(runtime)),
         environment{repository, dispatcher,
                     regions,    runtime.memory_of_all(),
                     nullptr,    static_cast<size_t>(settings.max_request_bytes())},

@@ -18,6 +18,8 @@ namespace {
 // health.
 constexpr int64_t kMoreStreams = 1024;
 constexpr int kHandshakeMilliseconds = 10'000;
+// gRPC ends a connection whose call brings more; less, and still too much, ends the call alone (grpc_credentials.h).
+constexpr int kMostReadMetadataBytes = 64 << 10;
 
 std::chrono::milliseconds Milliseconds(double seconds) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
@@ -122,6 +124,7 @@ void Ports::SetBounds(grpc::ServerBuilder& builder) const {
   const int64_t streams = settings_.max_in_flight_requests() + kMoreStreams;
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                              static_cast<int>(std::min<int64_t>(streams, std::numeric_limits<int>::max())));
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMostReadMetadataBytes);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMilliseconds);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
                              static_cast<int>(Milliseconds(settings_.grpc_idle_seconds()).count()));

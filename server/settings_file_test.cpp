@@ -2,6 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
 
 namespace hearth::server {
 namespace {
@@ -57,6 +62,20 @@ TEST(SettingsFile, ATextMayStandOnSeveralLines) {
   ASSERT_TRUE(settings.ok()) << settings.status();
   EXPECT_EQ(settings->cache_dir(), "ab");
   EXPECT_EQ(settings->max_plans(), 3);
+}
+
+TEST(SettingsFile, AFileMayHaveAMebibyte) {
+  const std::filesystem::path file =
+      std::filesystem::path(testing::TempDir()) / ("settings_file_test." + std::to_string(getpid()));
+  std::ofstream(file) << "threads: 2 #" << std::string((1 << 20) - 12, '#');
+  ASSERT_EQ(std::filesystem::file_size(file), 1U << 20);
+  const auto settings = ReadSettingsFile(file);
+  EXPECT_TRUE(settings.ok()) << settings.status();
+  std::ofstream(file, std::ios::app) << '#';
+  const absl::Status status = ReadSettingsFile(file).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("has more than 1048576 bytes"));
+  std::filesystem::remove(file);
 }
 
 TEST(SettingsFile, AFileThatCannotBeReadIsNamed) {

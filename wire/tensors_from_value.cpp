@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "jit/support/text.h"
 #include "wire/conversion_check.h"
 #include "wire/dtypes.h"
 
@@ -137,6 +138,8 @@ class Flattener {
       } else {
         return Refuse(path, absl::StrCat("a dict with a key of type ", key.type()->annotation_str()));
       }
+      // Names are texts of messages, which clients cannot read otherwise.
+      if (!IsUtf8(name)) return Refuse(path, "a dict with a key that is not UTF-8");
       absl::Status status = Visit(entry.value(), ChildPath(path, name), depth + 1);
       if (!status.ok()) return status;
     }

@@ -21,19 +21,21 @@ void OpenCuda(const std::string& name) {
   }
 }
 
-bool HoldsTensorElsewhere(const c10::IValue& value, c10::Device device) {
-  if (value.isTensor()) return value.toTensor().defined() && value.toTensor().device() != device;
+// Whether it holds a tensor that `is_wanted`.
+template <typename Predicate>
+bool HoldsTensor(const c10::IValue& value, const Predicate& is_wanted) {
+  if (value.isTensor()) return value.toTensor().defined() && is_wanted(value.toTensor());
   if (value.isList()) {
     for (const c10::IValue& element : value.toListRef()) {
-      if (HoldsTensorElsewhere(element, device)) return true;
+      if (HoldsTensor(element, is_wanted)) return true;
     }
   } else if (value.isTuple()) {
     for (const c10::IValue& element : value.toTupleRef().elements()) {
-      if (HoldsTensorElsewhere(element, device)) return true;
+      if (HoldsTensor(element, is_wanted)) return true;
     }
   } else if (value.isGenericDict()) {
     for (const auto& entry : value.toGenericDict()) {
-      if (HoldsTensorElsewhere(entry.key(), device) || HoldsTensorElsewhere(entry.value(), device)) return true;
+      if (HoldsTensor(entry.key(), is_wanted) || HoldsTensor(entry.value(), is_wanted)) return true;
     }
   }
   return false;
@@ -63,8 +65,15 @@ c10::Device OpenDevice(const std::string& name) {
 }
 
 c10::IValue MoveToDevice(const c10::IValue& value, c10::Device device) {
-  if (!HoldsTensorElsewhere(value, device)) return value;
+  if (!HoldsTensor(value, [&](const at::Tensor& tensor) { return tensor.device() != device; })) return value;
   return MapTensors(value, [&](const at::Tensor& tensor) { return tensor.defined() ? tensor.to(device) : tensor; });
+}
+
+c10::IValue CopyToDevice(const c10::IValue& value, c10::Device device) {
+  if (!HoldsTensor(value, [](const at::Tensor&) { return true; })) return value;
+  return MapTensors(value, [&](const at::Tensor& tensor) {
+    return tensor.defined() ? tensor.to(device, tensor.scalar_type(), /*non_blocking=*/false, /*copy=*/true) : tensor;
+  });
 }
 
 }  // namespace hearth

@@ -16,4 +16,7 @@ c10::Device OpenDevice(const std::string& name);
 // are left as they are. Waits until copies to the CPU are done.
 c10::IValue MoveToDevice(const c10::IValue& value, c10::Device device);
 
+// The same with tensors of its own: those that are on `device` are copied too.
+c10::IValue CopyToDevice(const c10::IValue& value, c10::Device device);
+
 }  // namespace hearth

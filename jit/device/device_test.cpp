@@ -25,6 +25,15 @@ TEST(DeviceTest, AValueThatIsThereAlreadyIsNotCopied) {
   EXPECT_TRUE(MoveToDevice(value, c10::kCPU).is(value));
 }
 
+TEST(DeviceTest, ACopySharesNoTensorWithTheValue) {
+  c10::impl::GenericList list(c10::TensorType::get());
+  list.push_back(at::ones({2}));
+  const c10::IValue copy = CopyToDevice(list, c10::kCPU);
+  const at::Tensor tensor = copy.toListRef()[0].toTensor();
+  EXPECT_NE(tensor.const_data_ptr(), list.get(0).toTensor().const_data_ptr());
+  EXPECT_TRUE(tensor.equal(at::ones({2})));
+}
+
 TEST(DeviceTest, TensorsInsideContainersMoveAndTheRestStays) {
   c10::impl::GenericDict dict(c10::StringType::get(), c10::AnyType::get());
   dict.insert("a", at::ones({2}));

@@ -2,6 +2,7 @@
 // our own. It is behind interfaces because what calls CUDA is a library of its own, opened where a GPU is used (cuda/).
 #pragma once
 
+#include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 #include <c10/core/Stream.h>
 
@@ -72,6 +73,11 @@ class Gpu {
   // Of a cubin's bytes, with its functions of these names. Nothing is left to be loaded by the first launch. Throws
   // c10::Error.
   virtual std::shared_ptr<const GpuCode> Load(const std::string& code, std::span<const std::string> functions) = 0;
+
+  // So many bytes of memory of this GPU that another process shares, from their begin on: open as long as the tensor's
+  // memory is held. `handle`: the bytes of CUDA's cudaIpcMemHandle_t. Throws c10::Error for a handle that cannot be
+  // opened, or of less memory.
+  virtual at::Tensor OpenSharedMemory(const std::string& handle, int64_t bytes) = 0;
 };
 
 // One that OpenDevice gave. Throws std::runtime_error if the library that calls CUDA cannot be loaded. Null for a CPU.

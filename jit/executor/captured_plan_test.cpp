@@ -72,6 +72,7 @@ class RepeatingGpu final : public Gpu {
   uint32_t multiprocessors() const override { return 1; }
   uint32_t most_shared_bytes() const override { return 0; }
   std::shared_ptr<const GpuCode> Load(const std::string&, std::span<const std::string>) override { return nullptr; }
+  at::Tensor OpenSharedMemory(const std::string&, int64_t) override { return {}; }
   std::function<void(const c10::Stream&)> repeat;
 
  private:

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <thread>
 
 #include "jit/interpreter/test_support.h"
@@ -14,6 +15,7 @@ namespace {
 
 using c10::IValue;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr const char* kEndless = R"(graph():
   %max : int = prim::Constant[value=9223372036854775807]()
@@ -154,6 +156,46 @@ TEST(LimitsTest, ADeadlineReachesARunAndItsForksThatWait) {
   EXPECT_THROW(hearth::Run(*Compile(kWaitsForAGivenFuture), {never}, options), CancelledError);
 }
 
+// A fork that nobody waits for, and that waits for a future.
+constexpr const char* kLeavesAForkBehind = R"(graph(%f : Future[int]):
+  %g : Future[int] = prim::fork(%f)
+    block0(%h : Future[int]):
+      %v : int = aten::wait(%h)
+      -> (%v)
+  %n : NoneType = prim::Constant[value=None]()
+  return (%n)
+)";
+
+// The token's deadline when the run has ended and its fork waits.
+std::optional<CancellationToken::Clock::time_point> DeadlineOfAForkLeftBehind(
+    std::optional<CancellationToken::Clock::time_point> deadline) {
+  const auto never = c10::make_intrusive<c10::ivalue::Future>(c10::IntType::get());
+  ThreadPool pool(1);
+  RunOptions options;
+  options.pool = &pool;
+  options.token = std::make_shared<CancellationToken>();
+  if (deadline) options.token->SetDeadline(*deadline);
+  EXPECT_EQ(EndOf(kLeavesAForkBehind, {never}, options).error, nullptr);
+  // The one thread gets to this when it is through with the run.
+  Latch through(1);
+  pool.Post([&] { through.Down(); });
+  through.Wait();
+  const auto left = options.token->deadline();
+  options.token->Cancel();
+  return left;
+}
+
+TEST(LimitsTest, ForksThatOutliveTheirRunGetAMinuteIfTheyHaveNoDeadline) {
+  constexpr std::chrono::seconds kMinute{60};
+  const auto before = CancellationToken::Clock::now();
+  const auto deadline = DeadlineOfAForkLeftBehind(std::nullopt);
+  ASSERT_TRUE(deadline);
+  EXPECT_GE(*deadline, before + kMinute);
+  EXPECT_LE(*deadline, CancellationToken::Clock::now() + kMinute);
+  const auto own = before + std::chrono::hours(1);
+  EXPECT_EQ(DeadlineOfAForkLeftBehind(own), own);
+}
+
 TEST(LimitsTest, AWaitForAFutureThatIsNotTheRunsOwnIsNotTakenForACycle) {
   ThreadPool pool(1);
   RunOptions options;
@@ -289,6 +331,56 @@ TEST_F(UnitTest, AReportOfManyFramesNamesTheFirstAndTheLast) {
     EXPECT_LT(report.size(), 100000u);
     EXPECT_EQ(error.message(), "maximum recursion depth exceeded");
   }
+}
+
+constexpr size_t kMessageBytes = 1 << 20;
+
+constexpr const char* kRaises = R"(graph(%m : str):
+  %c : str = prim::Constant[value="builtins.ValueError"]()
+  prim::RaiseException(%m, %c)
+  %n : NoneType = prim::Constant[value=None]()
+  return (%n)
+)";
+
+TEST(LimitsTest, ARaisedMessageIsCutAtAMebibyteAndSaysHowMuchIsLeftOut) {
+  const auto message_of = [](size_t bytes) {
+    try {
+      RunText(kRaises, {std::string(bytes, 'm')});
+    } catch (const ModelError& error) {
+      return error.message();
+    }
+    return std::string("no error");
+  };
+  const std::string whole(kMessageBytes, 'm');
+  EXPECT_TRUE(message_of(kMessageBytes) == whole);
+  EXPECT_TRUE(message_of(kMessageBytes + 17) == whole + " ... (17 bytes more)");
+}
+
+TEST(LimitsTest, AForksReportIsCutWithinItsWaiters) {
+  constexpr size_t kReportBytes = 64 << 10;
+  ThreadPool pool(1);
+  RunOptions options;
+  options.pool = &pool;
+  const std::string waits = R"(graph(%m : str):
+  %f : Future[NoneType] = prim::fork(%m)
+    block0(%a : str):
+      %c : str = prim::Constant[value="builtins.ValueError"]()
+      prim::RaiseException(%a, %c)
+      %n : NoneType = prim::Constant[value=None]()
+      -> (%n)
+  %r : NoneType = aten::wait(%f)
+  return (%r)
+)";
+  const auto report_of = [&](size_t bytes) {
+    return MessageOf(EndOf(waits, {"begin" + std::string(bytes, 'm') + "end"}, options).error);
+  };
+  EXPECT_THAT(report_of(kReportBytes / 2), Not(HasSubstr("bytes more")));
+  const std::string report = report_of(kMessageBytes / 2);
+  EXPECT_THAT(report, HasSubstr("in <forked function>"));
+  EXPECT_THAT(report, HasSubstr("builtins.ValueError: begin"));
+  EXPECT_THAT(report, HasSubstr("bytes more) ...\n"));
+  EXPECT_THAT(report, HasSubstr("mmmend\n"));
+  EXPECT_LT(report.size(), kReportBytes + 2000);
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "server/api/infer_parameters.h"
 
-#include <ATen/ops/empty.h>
-
 #include <limits>
 #include <utility>
 
@@ -112,20 +110,6 @@ absl::StatusOr<RequestedOutput> ReadOutput(const inference::ModelInferRequest::I
   return requested;
 }
 
-// The part's bytes, over memory of their own that counts as a tensor does.
-absl::StatusOr<RawBytes> ReadPart(const RegionPart& part) {
-  const auto size = static_cast<size_t>(part.byte_size);
-  auto held = std::make_unique<at::Tensor>(at::empty({static_cast<int64_t>(size)}, at::TensorOptions(at::kByte)));
-  void* const to = held->mutable_data_ptr();
-  if (absl::Status status = part.region->Read(part.offset, to, size); !status.ok()) return status;
-  RawBytes bytes;
-  bytes.size = size;
-  bytes.pieces.push_back({grpc::Slice(
-                              to, size, [](void* tensor) { delete static_cast<at::Tensor*>(tensor); }, held.release()),
-                          0, size});
-  return bytes;
-}
-
 // Whether the part has as many bytes as the input; those of BYTES are known when they are read.
 absl::Status CheckPart(const inference::ModelInferRequest::InferInputTensor& input, const RegionPart& part) {
   const auto tensor =
@@ -201,9 +185,10 @@ absl::Status ReadRegions(const SharedRegions& regions, InferRequestMessage& mess
           absl::StrCat("input '", inputs[i].name(), "' lies in shared memory and has contents, too"));
     }
     if (absl::Status status = CheckPart(inputs[i], **part); !status.ok()) return Of("input", inputs[i], status);
-    auto bytes = ReadPart(**part);
+    auto bytes = (*part)->region->Read((*part)->offset, (*part)->byte_size);
     if (!bytes.ok()) return Of("input", inputs[i], bytes.status());
-    message.raw_inputs[i] = *std::move(bytes);
+    message.shared_inputs.resize(inputs.size());
+    message.shared_inputs[i] = *std::move(bytes);
   }
   return absl::OkStatus();
 }

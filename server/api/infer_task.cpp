@@ -1,7 +1,9 @@
 #include "server/api/infer_task.h"
 
+#include <ATen/ops/from_blob.h>
 #include <google/protobuf/arena.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -45,6 +47,9 @@ absl::StatusOr<DispatchedCall> InferTask::Prepare(const grpc::ByteBuffer& messag
   DispatchedCall call;
   call.args = std::move(bound->args);
   call.kwargs = std::move(bound->kwargs);
+  call.answer_stays_on_device = std::ranges::any_of(requested_, [](const RequestedOutput& output) {
+    return output.region.has_value() && output.region->region->kind() == SharedRegion::Kind::kDevice;
+  });
   return call;
 }
 
@@ -69,41 +74,37 @@ absl::Status InferTask::Encode(c10::IValue result, grpc::ByteBuffer& answer) {
 absl::StatusOr<AnswerOutput> InferTask::Finish(WireTensor output) const {
   const auto wish = std::ranges::find(requested_, output.name, &RequestedOutput::name);
   AnswerOutput finished{std::move(output), std::nullopt};
-  if (wish == requested_.end()) return finished;
-  if (wish->classes > 0) {
-    const auto labels = servable().labels.find(wish->name);
-    const bool batched = servable().config.max_batch_size() > 0;
-    auto classes = Classify(finished.tensor, wish->classes, batched,
-                            labels == servable().labels.end() ? nullptr : &labels->second);
-    if (!classes.ok()) return classes.status();
-    finished.tensor = *std::move(classes);
-  }
-  if (wish->region.has_value()) {
+  if (wish != requested_.end() && wish->region.has_value()) {
     auto place = WriteTo(*wish->region, finished.tensor);
     if (!place.ok()) return place.status();
     finished.written_to = *std::move(place);
+    finished.tensor.tensor = at::Tensor();
+    return finished;
   }
+  if (!finished.tensor.datatype->is_bytes()) finished.tensor.tensor = ReadyToSend(std::move(finished.tensor.tensor));
+  if (wish == requested_.end() || wish->classes == 0) return finished;
+  const auto labels = servable().labels.find(wish->name);
+  const bool batched = servable().config.max_batch_size() > 0;
+  auto classes =
+      Classify(finished.tensor, wish->classes, batched, labels == servable().labels.end() ? nullptr : &labels->second);
+  if (!classes.ok()) return classes.status();
+  finished.tensor = *std::move(classes);
   return finished;
 }
 
 absl::StatusOr<RegionPlace> InferTask::WriteTo(const RegionPart& part, const WireTensor& output) {
-  std::string text;
-  const void* bytes = nullptr;
-  size_t size = 0;
-  if (output.datatype->is_bytes()) {
-    text = EncodeStrings(output.strings);
-    bytes = text.data();
-    size = text.size();
-  } else {
-    bytes = output.tensor.const_data_ptr();
-    size = output.tensor.nbytes();
-  }
+  const bool is_text = output.datatype->is_bytes();
+  std::string text = is_text ? EncodeStrings(output.strings) : "";
+  const size_t size = is_text ? text.size() : output.tensor.nbytes();
   if (size > part.byte_size) {
     return absl::InvalidArgumentError(absl::StrCat("shared memory size specified with the request for output '",
                                                    output.name, "' (", part.byte_size, " bytes) should be at least ",
                                                    size, " bytes to hold the results"));
   }
-  absl::Status status = part.region->Write(part.offset, bytes, size);
+  const at::Tensor bytes = is_text
+                               ? at::from_blob(text.data(), {static_cast<int64_t>(size)}, at::TensorOptions(at::kByte))
+                               : output.tensor.resolve_neg().contiguous().view({-1}).view(at::kByte);
+  absl::Status status = part.region->Write(part.offset, bytes);
   if (!status.ok()) return status;
   return RegionPlace{part.region->name(), part.offset, size};
 }

@@ -40,6 +40,7 @@ class InferTask : public RequestTask {
   bool IsShort(const grpc::ByteBuffer& message) const final;
   // Writes an output to where the request wants it.
   static absl::StatusOr<RegionPlace> WriteTo(const RegionPart& part, const WireTensor& output);
+  // The output as it is sent.
   absl::StatusOr<AnswerOutput> Finish(WireTensor output) const;
 
   std::vector<RequestedOutput> requested_;

@@ -7,9 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "jit/support/version.h"
+#include "server/api/device_region.h"
 #include "server/api/elsewhere.h"
 #include "server/api/guarded.h"
 #include "server/api/model_messages.h"
+#include "server/api/system_region.h"
 #include "server/api/trace_settings.h"
 
 namespace hearth::server {
@@ -19,8 +21,28 @@ namespace {
 constexpr const char* kExtensions[] = {
     "binary_tensor_data",  "classification", "model_repository", "model_repository(unload_dependents)",
     "model_configuration", "statistics",     "logging"};
-// Where clients may share memory.
+// Where clients may share memory, and where models are on a GPU.
 constexpr const char* kSharedMemoryExtension = "system_shared_memory";
+constexpr const char* kDeviceMemoryExtension = "cuda_shared_memory";
+
+// The region of that kind and name, or all of the kind if there is no name.
+absl::StatusOr<std::vector<SharedRegionPtr>> RegionsOf(const SharedRegions& regions, SharedRegion::Kind kind,
+                                                       const std::string& name) {
+  if (name.empty()) return regions.List(kind);
+  auto found = regions.Find(name);
+  if (found.ok() && (*found)->kind() == kind) return std::vector{*std::move(found)};
+  return absl::NotFoundError(absl::StrCat("Unable to find ", kind == SharedRegion::Kind::kSystem ? "system" : "cuda",
+                                          " shared memory region: '", name, "'"));
+}
+
+// Likewise.
+void Unregister(SharedRegions& regions, SharedRegion::Kind kind, const std::string& name) {
+  if (name.empty()) {
+    regions.UnregisterAll(kind);
+  } else {
+    regions.Unregister(kind, name);
+  }
+}
 
 // A repository's name in a request can only be the one that all roots together are.
 absl::Status CheckRepositoryName(const std::string& name) {
@@ -74,6 +96,7 @@ absl::Status InferenceMethods::ServerMetadata(const inference::ServerMetadataReq
   response.set_version(kVersion);
   for (const char* extension : kExtensions) response.add_extensions(extension);
   if (regions_.allowed()) response.add_extensions(kSharedMemoryExtension);
+  if (regions_.device_allowed()) response.add_extensions(kDeviceMemoryExtension);
   return absl::OkStatus();
 }
 
@@ -101,20 +124,15 @@ absl::Status InferenceMethods::ModelConfig(const inference::ModelConfigRequest& 
 
 absl::Status InferenceMethods::SystemSharedMemoryStatus(const inference::SystemSharedMemoryStatusRequest& request,
                                                         inference::SystemSharedMemoryStatusResponse& response) const {
-  std::vector<SharedRegionPtr> regions;
-  if (request.name().empty()) {
-    regions = regions_.List();
-  } else if (auto found = regions_.Find(request.name()); found.ok()) {
-    regions.push_back(*std::move(found));
-  } else {
-    return absl::NotFoundError(absl::StrCat("Unable to find system shared memory region: '", request.name(), "'"));
-  }
-  for (const SharedRegionPtr& region : regions) {
-    auto& status = (*response.mutable_regions())[region->name()];
-    status.set_name(region->name());
-    status.set_key(region->key());
-    status.set_offset(region->offset());
-    status.set_byte_size(region->byte_size());
+  const auto found = RegionsOf(regions_, SharedRegion::Kind::kSystem, request.name());
+  if (!found.ok()) return found.status();
+  for (const SharedRegionPtr& each : *found) {
+    const auto& region = static_cast<const SystemRegion&>(*each);
+    auto& status = (*response.mutable_regions())[region.name()];
+    status.set_name(region.name());
+    status.set_key(region.key());
+    status.set_offset(region.offset());
+    status.set_byte_size(region.byte_size());
   }
   return absl::OkStatus();
 }
@@ -126,28 +144,32 @@ absl::Status InferenceMethods::SystemSharedMemoryRegister(const inference::Syste
 
 absl::Status InferenceMethods::SystemSharedMemoryUnregister(
     const inference::SystemSharedMemoryUnregisterRequest& request, inference::SystemSharedMemoryUnregisterResponse&) {
-  if (request.name().empty()) {
-    regions_.UnregisterAll();
-  } else {
-    regions_.Unregister(request.name());
-  }
+  Unregister(regions_, SharedRegion::Kind::kSystem, request.name());
   return absl::OkStatus();
 }
 
 absl::Status InferenceMethods::CudaSharedMemoryStatus(const inference::CudaSharedMemoryStatusRequest& request,
-                                                      inference::CudaSharedMemoryStatusResponse&) const {
-  if (request.name().empty()) return absl::OkStatus();
-  return absl::NotFoundError(absl::StrCat("Unable to find cuda shared memory region: '", request.name(), "'"));
+                                                      inference::CudaSharedMemoryStatusResponse& response) const {
+  const auto found = RegionsOf(regions_, SharedRegion::Kind::kDevice, request.name());
+  if (!found.ok()) return found.status();
+  for (const SharedRegionPtr& each : *found) {
+    const auto& region = static_cast<const DeviceRegion&>(*each);
+    auto& status = (*response.mutable_regions())[region.name()];
+    status.set_name(region.name());
+    status.set_device_id(static_cast<uint64_t>(region.device()));
+    status.set_byte_size(region.byte_size());
+  }
+  return absl::OkStatus();
 }
 
 absl::Status InferenceMethods::CudaSharedMemoryRegister(const inference::CudaSharedMemoryRegisterRequest& request,
-                                                        inference::CudaSharedMemoryRegisterResponse&) const {
-  return absl::UnimplementedError(absl::StrCat("failed to register CUDA shared memory region: '", request.name(),
-                                               "', this server does not offer the sharing of a GPU's memory"));
+                                                        inference::CudaSharedMemoryRegisterResponse&) {
+  return regions_.RegisterDevice(request.name(), request.device_id(), request.raw_handle(), request.byte_size());
 }
 
-absl::Status InferenceMethods::CudaSharedMemoryUnregister(const inference::CudaSharedMemoryUnregisterRequest&,
-                                                          inference::CudaSharedMemoryUnregisterResponse&) const {
+absl::Status InferenceMethods::CudaSharedMemoryUnregister(const inference::CudaSharedMemoryUnregisterRequest& request,
+                                                          inference::CudaSharedMemoryUnregisterResponse&) {
+  Unregister(regions_, SharedRegion::Kind::kDevice, request.name());
   return absl::OkStatus();
 }
 

@@ -55,13 +55,12 @@ class InferenceMethods {
                                           inference::SystemSharedMemoryRegisterResponse& response);
   absl::Status SystemSharedMemoryUnregister(const inference::SystemSharedMemoryUnregisterRequest& request,
                                             inference::SystemSharedMemoryUnregisterResponse& response);
-  // There are no regions of a GPU's memory: none is listed, kUnimplemented to register one.
   absl::Status CudaSharedMemoryStatus(const inference::CudaSharedMemoryStatusRequest& request,
                                       inference::CudaSharedMemoryStatusResponse& response) const;
   absl::Status CudaSharedMemoryRegister(const inference::CudaSharedMemoryRegisterRequest& request,
-                                        inference::CudaSharedMemoryRegisterResponse& response) const;
+                                        inference::CudaSharedMemoryRegisterResponse& response);
   absl::Status CudaSharedMemoryUnregister(const inference::CudaSharedMemoryUnregisterRequest& request,
-                                          inference::CudaSharedMemoryUnregisterResponse& response) const;
+                                          inference::CudaSharedMemoryUnregisterResponse& response);
   // kNotFound for a model that is not known; else see trace_settings.h.
   absl::Status TraceSetting(const inference::TraceSettingRequest& request,
                             inference::TraceSettingResponse& response) const;

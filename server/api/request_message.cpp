@@ -10,9 +10,43 @@
 namespace hearth::server {
 namespace {
 
-absl::StatusOr<WireTensor> ReadInput(const inference::ModelInferRequest::InferInputTensor& input, const RawBytes* raw) {
-  const c10::IntArrayRef shape(input.shape().data(), input.shape_size());
-  auto tensor = raw != nullptr ? ReadRaw(input.name(), input.datatype(), shape, *raw) : ReadContents(input);
+using Input = inference::ModelInferRequest::InferInputTensor;
+
+// Where each element of any datatype may lie.
+constexpr int64_t kAlignment = 16;
+
+c10::IntArrayRef ShapeOf(const Input& input) { return {input.shape().data(), static_cast<size_t>(input.shape_size())}; }
+
+// Of bytes on the CPU.
+RawBytes RawBytesOf(at::Tensor bytes) {
+  RawBytes raw;
+  raw.size = bytes.nbytes();
+  auto* const held = new at::Tensor(std::move(bytes));
+  raw.pieces.push_back(
+      {grpc::Slice(
+           held->mutable_data_ptr(), raw.size, [](void* tensor) { delete static_cast<at::Tensor*>(tensor); }, held),
+       0, raw.size});
+  return raw;
+}
+
+// The tensor whose bytes these are, over their memory where that may be.
+absl::StatusOr<WireTensor> ReadShared(const Input& input, const at::Tensor& bytes) {
+  auto tensor = DescribeTensor(input.name(), input.datatype(), ShapeOf(input));
+  if (!tensor.ok()) return tensor;
+  const Datatype& datatype = *tensor->datatype;
+  // Any byte may come as a boolean.
+  if (datatype.is_bytes() || datatype.scalar == c10::ScalarType::Bool || bytes.storage_offset() % kAlignment != 0) {
+    return ReadRaw(input.name(), input.datatype(), ShapeOf(input), RawBytesOf(bytes.cpu()));
+  }
+  tensor->tensor = bytes.view(datatype.scalar).view(tensor->shape);
+  return tensor;
+}
+
+absl::StatusOr<WireTensor> ReadInput(const Input& input, const RawBytes* raw, const at::Tensor* shared) {
+  auto tensor = [&] {
+    if (shared != nullptr) return ReadShared(input, *shared);
+    return raw != nullptr ? ReadRaw(input.name(), input.datatype(), ShapeOf(input), *raw) : ReadContents(input);
+  }();
   if (tensor.ok()) return tensor;
   return absl::InvalidArgumentError(absl::StrCat("input '", input.name(), "' ", tensor.status().message()));
 }
@@ -63,7 +97,9 @@ absl::StatusOr<std::vector<WireTensor>> ReadInputs(const InferRequestMessage& me
   std::vector<WireTensor> tensors;
   tensors.reserve(inputs.size());
   for (int i = 0; i < inputs.size(); ++i) {
-    auto tensor = ReadInput(inputs[i], message.raw_inputs[i].has_value() ? &*message.raw_inputs[i] : nullptr);
+    const bool is_shared = !message.shared_inputs.empty() && message.shared_inputs[i].defined();
+    auto tensor = ReadInput(inputs[i], message.raw_inputs[i].has_value() ? &*message.raw_inputs[i] : nullptr,
+                            is_shared ? &message.shared_inputs[i] : nullptr);
     if (!tensor.ok()) return tensor.status();
     tensors.push_back(*std::move(tensor));
   }

@@ -18,6 +18,8 @@ struct InferRequestMessage {
   const inference::ModelInferRequest* fields = nullptr;  // without raw_input_contents
   // Of each input in turn its raw bytes; none for one whose contents are typed, or lie in shared memory.
   std::vector<std::optional<RawBytes>> raw_inputs;
+  // Of each input in turn its bytes in shared memory; undefined for one that lies elsewhere, empty if all do.
+  std::vector<at::Tensor> shared_inputs = {};
 };
 
 // A ModelInferRequest as gRPC carries it.
@@ -33,8 +35,8 @@ absl::StatusOr<ParsedInferRequest> ParseInferRequest(const grpc::ByteBuffer& buf
 // contents, too, or if their numbers differ.
 absl::StatusOr<InferRequestMessage> MatchContents(ParsedInferRequest request);
 
-// The request's inputs as tensors, each from raw or typed contents. kInvalidArgument for contents that are not what an
-// input says.
+// The request's inputs as tensors, each from raw or typed contents or from shared memory: on the CPU, or where that is.
+// kInvalidArgument for contents that are not what an input says.
 absl::StatusOr<std::vector<WireTensor>> ReadInputs(const InferRequestMessage& message);
 
 }  // namespace hearth::server

@@ -1,36 +1,19 @@
 #include "server/api/shared_memory.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <climits>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/api/device_region.h"
+#include "server/api/system_region.h"
 
 namespace hearth::server {
 namespace {
 
-absl::Status CheckName(const std::string& text, const char* what, size_t longest) {
-  if (text.empty()) return absl::InvalidArgumentError(absl::StrCat("a shared memory region needs a ", what));
-  if (text.size() > longest) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the ", what, " of a shared memory region has ", text.size(), " bytes; it may have ", longest));
-  }
-  // It would end here for the system.
-  if (text.find('\0') != std::string::npos) {
-    return absl::InvalidArgumentError(absl::StrCat("the ", what, " of a shared memory region has a zero byte"));
-  }
-  return absl::OkStatus();
+std::string Failed(const std::string& name) {
+  return absl::StrCat("failed to register shared memory region '", name, "': ");
 }
 
 }  // namespace
-
-SharedRegion::~SharedRegion() { close(descriptor_); }
 
 absl::Status SharedRegion::Check(uint64_t offset, uint64_t byte_size) const {
   if (offset > byte_size_) {
@@ -43,95 +26,64 @@ absl::Status SharedRegion::Check(uint64_t offset, uint64_t byte_size) const {
   return absl::OkStatus();
 }
 
-absl::Status SharedRegion::Shrunk() const {
-  return absl::FailedPreconditionError(
-      absl::StrCat("the shared memory object of region '", name_, "' is smaller than when it was registered"));
-}
-
-absl::Status SharedRegion::Read(uint64_t offset, void* to, size_t bytes) const {
-  char* at = static_cast<char*>(to);
-  auto from = static_cast<off_t>(offset_ + offset);
-  while (bytes > 0) {
-    const ssize_t count = pread(descriptor_, at, bytes, from);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return Shrunk();
-    at += count;
-    from += count;
-    bytes -= static_cast<size_t>(count);
+absl::Status SharedRegions::CheckNew(const std::string& name, uint64_t byte_size) const {
+  if (!allowed_) {
+    return absl::FailedPreconditionError("shared memory of clients is not allowed here (the setting allow_client_shm)");
   }
-  return absl::OkStatus();
-}
-
-absl::Status SharedRegion::Write(uint64_t offset, const void* from, size_t bytes) const {
-  struct stat object;
-  auto to = static_cast<off_t>(offset_ + offset);
-  // A write beyond the end would make the object larger again.
-  if (fstat(descriptor_, &object) != 0 || object.st_size < to + static_cast<off_t>(bytes)) return Shrunk();
-  const char* at = static_cast<const char*>(from);
-  while (bytes > 0) {
-    const ssize_t count = pwrite(descriptor_, at, bytes, to);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("cannot write to shared memory region '", name_, "': ", std::generic_category().message(errno)));
-    }
-    at += count;
-    to += count;
-    bytes -= static_cast<size_t>(count);
-  }
+  if (absl::Status status = CheckRegionText(name, "name", kLongestName); !status.ok()) return status;
+  if (byte_size == 0) return absl::InvalidArgumentError(absl::StrCat(Failed(name), "it has no bytes"));
   return absl::OkStatus();
 }
 
 absl::Status SharedRegions::Register(const std::string& name, const std::string& key, uint64_t offset,
                                      uint64_t byte_size) {
-  if (!allowed_) {
-    return absl::FailedPreconditionError("shared memory of clients is not allowed here (the setting allow_client_shm)");
-  }
-  absl::Status status = CheckName(name, "name", kLongestName);
-  if (status.ok()) status = CheckName(key, "key", NAME_MAX);
-  if (!status.ok()) return status;
-  const std::string failed = absl::StrCat("failed to register shared memory region '", name, "': ");
-  if (byte_size == 0) return absl::InvalidArgumentError(absl::StrCat(failed, "it has no bytes"));
+  if (absl::Status status = CheckNew(name, byte_size); !status.ok()) return status;
+  auto region = SystemRegion::Open(name, key, offset, byte_size);
+  if (!region.ok()) return region.status();
+  return Add(*std::move(region));
+}
 
-  const int descriptor = shm_open(key.c_str(), O_RDWR | O_CLOEXEC, 0);
-  if (descriptor < 0) {
-    return absl::NotFoundError(
-        absl::StrCat("Unable to open shared memory region: '", key, "': ", std::generic_category().message(errno)));
+absl::Status SharedRegions::RegisterDevice(const std::string& name, int64_t device, const std::string& handle,
+                                           uint64_t byte_size) {
+  if (absl::Status status = CheckNew(name, byte_size); !status.ok()) return status;
+  if (open_ == nullptr) {
+    return absl::UnimplementedError(absl::StrCat(Failed(name), "models are not on a GPU here (the setting device)"));
   }
-  const auto region = std::make_shared<SharedRegion>(name, key, offset, byte_size, descriptor);
-  struct stat object;
-  if (fstat(descriptor, &object) != 0 || !S_ISREG(object.st_mode)) {
-    return absl::InvalidArgumentError(absl::StrCat("Invalid shared memory region: '", key, "'"));
+  if (byte_size > INT64_MAX) return absl::InvalidArgumentError(absl::StrCat(Failed(name), "no GPU has its bytes"));
+  auto memory = open_(device, handle, static_cast<int64_t>(byte_size));
+  if (!memory.ok()) {
+    return absl::Status(memory.status().code(), absl::StrCat(Failed(name), memory.status().message()));
   }
-  const auto size = static_cast<uint64_t>(object.st_size);
-  if (offset > size || byte_size > size - offset) {
-    return absl::InvalidArgumentError(absl::StrCat(failed, "invalid args: the object '", key, "' has ", size,
-                                                   " bytes, not ", byte_size, " from byte ", offset, " on"));
-  }
+  return Add(std::make_shared<DeviceRegion>(name, device, *std::move(memory)));
+}
 
+absl::Status SharedRegions::Add(SharedRegionPtr region) {
   std::lock_guard lock(mutex_);
+  const std::string& name = region->name();
   if (regions_.contains(name)) {
     return absl::AlreadyExistsError(absl::StrCat("shared memory region '", name, "' already in manager"));
   }
   if (regions_.size() >= kMostRegions) {
     return absl::ResourceExhaustedError(
-        absl::StrCat(failed, "there are ", kMostRegions, " regions already, which is their bound"));
+        absl::StrCat(Failed(name), "there are ", kMostRegions, " regions already, which is their bound"));
   }
   regions_.emplace(name, region);
   count_ = regions_.size();
   return absl::OkStatus();
 }
 
-void SharedRegions::Unregister(const std::string& name) {
+void SharedRegions::Unregister(SharedRegion::Kind kind, const std::string& name) {
+  SharedRegionPtr last;  // which may take a while to go
   std::lock_guard lock(mutex_);
-  regions_.erase(name);
+  const auto found = regions_.find(name);
+  if (found == regions_.end() || found->second->kind() != kind) return;
+  last = std::move(found->second);
+  regions_.erase(found);
   count_ = regions_.size();
 }
 
-void SharedRegions::UnregisterAll() {
-  std::lock_guard lock(mutex_);
-  regions_.clear();
-  count_ = 0;
+void SharedRegions::UnregisterAll(SharedRegion::Kind kind) {
+  for (const SharedRegionPtr& region : List(kind)) Unregister(kind, region->name());
 }
 
 absl::StatusOr<SharedRegionPtr> SharedRegions::Find(const std::string& name) const {
@@ -141,10 +93,12 @@ absl::StatusOr<SharedRegionPtr> SharedRegions::Find(const std::string& name) con
   return absl::NotFoundError(absl::StrCat("Unable to find shared memory region: '", name, "'"));
 }
 
-std::vector<SharedRegionPtr> SharedRegions::List() const {
-  std::vector<SharedRegionPtr> regions;
+std::vector<SharedRegionPtr> SharedRegions::List(SharedRegion::Kind kind) const {
   std::lock_guard lock(mutex_);
-  for (const auto& [name, region] : regions_) regions.push_back(region);
+  std::vector<SharedRegionPtr> regions;
+  for (const auto& [name, region] : regions_) {
+    if (region->kind() == kind) regions.push_back(region);
+  }
   return regions;
 }
 

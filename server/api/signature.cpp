@@ -412,7 +412,6 @@ class Signature::Answer {
 };
 
 absl::Status Signature::FinishOutput(WireTensor& leaf) const {
-  if (!leaf.datatype->is_bytes()) leaf.tensor = ReadyToSend(std::move(leaf.tensor));
   for (const inference::ModelOutput& output : config_.output()) {
     if (output.name() != leaf.name) continue;
     const Datatype* wanted = FindDatatype(output.data_type());

@@ -55,16 +55,16 @@ class Signature : public CallInterface {
                                                                  const inference::ModelConfig& config);
   ~Signature() override;
 
-  // Takes the tensors. They stay where they are, on the CPU: the runtime copies them to its device, on the stream of
-  // the run. kInvalidArgument for a name that is unknown, given twice or missing, and for a datatype, shape or batch
-  // that does not fit (expected and got). `observation` may be null.
+  // Takes the tensors. They stay where they are: the runtime copies them to its device, on the stream of the run.
+  // kInvalidArgument for a name that is unknown, given twice or missing, and for a datatype, shape or batch that does
+  // not fit (expected and got). `observation` may be null.
   absl::StatusOr<BoundArguments> Bind(std::vector<WireTensor> inputs, CallObservation* observation = nullptr) const;
 
   absl::StatusOr<BoundArguments> BindWarmup(const inference::ModelWarmup& sample) const override;
 
-  // The tensors that answer a request, named as `requested` (or, if that is empty, as said above) and ready to be sent.
-  // kInvalidArgument for a requested output that the answer does not have; kInternal if the answer is not what the
-  // configuration says.
+  // The tensors that answer a request, named as `requested` (or, if that is empty, as said above). They may still be
+  // the model's own, or on its device: see ReadyToSend. kInvalidArgument for a requested output that the answer does
+  // not have; kInternal if the answer is not what the configuration says.
   absl::StatusOr<std::vector<WireTensor>> Unbind(c10::IValue result, const std::vector<std::string>& requested,
                                                  CallObservation* observation = nullptr) const;
 

@@ -242,6 +242,8 @@ absl::StatusOr<IValue> ScalarListFromTensor(const c10::ListType& type, const std
 }
 
 absl::StatusOr<IValue> OneTensor(const c10::Type& type, const std::string& name, WireTensor& tensor) {
+  const bool stays = type.kind() == TypeKind::TensorType || type.kind() == TypeKind::AnyType;
+  if (!stays && !tensor.datatype->is_bytes()) tensor.tensor = tensor.tensor.cpu();
   switch (type.kind()) {
     case TypeKind::TensorType:
       if (tensor.datatype->is_bytes()) return WrongInput(name, "is a Tensor and cannot hold BYTES");

@@ -141,6 +141,10 @@ class FakeRuntime : public Runtime {
   CompilerCounters compiler_counters() const override { return {}; }
   MemoryAccount* memory_of_all() const override { return nullptr; }
   void Post(std::function<void()> work) override { work(); }
+  bool has_gpu() const override { return false; }
+  absl::StatusOr<at::Tensor> OpenSharedMemory(int64_t, const std::string&, int64_t) override {
+    return absl::UnimplementedError("a fake has no GPU");
+  }
 
   Gate load_gate;
   Gate call_gate;

@@ -1,5 +1,8 @@
 #include "server/rest/http_status.h"
 
+#include <string>
+
+#include "jit/support/text.h"
 #include "server/rest/json_writer.h"
 
 namespace hearth::server {
@@ -30,7 +33,7 @@ int HttpStatusOf(const absl::Status& status) {
 }
 
 HttpResponse ErrorAnswer(int status, std::string_view message) {
-  return {.status = status, .content_type = "application/json", .body = ErrorJson(message)};
+  return {.status = status, .content_type = "application/json", .body = ErrorJson(ToUtf8(std::string(message)))};
 }
 
 HttpResponse ErrorAnswer(const absl::Status& status) {

@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "jit/support/text.h"
 #include "wire/conversion_check.h"
 
 namespace hearth::server {
@@ -47,12 +48,17 @@ class Handler {
   Handler(Events& events, const rapidjson::MemoryStream& stream) : events_(events), stream_(stream) {}
 
   bool too_deep() const { return depth_ > kDeepestJson; }
+  bool is_no_text() const { return is_no_text_; }
 
   bool Null() { return Count(), events_.Null(); }
   bool Bool(bool value) { return Count(), events_.Bool(value); }
   bool RawNumber(const char* text, rapidjson::SizeType size, bool) { return Count(), events_.Number({text, size}); }
-  bool String(const char* text, rapidjson::SizeType size, bool) { return Count(), events_.String({text, size}); }
-  bool Key(const char* text, rapidjson::SizeType size, bool) { return events_.Key({text, size}); }
+  bool String(const char* text, rapidjson::SizeType size, bool) {
+    return Count(), IsText({text, size}) && events_.String({text, size});
+  }
+  bool Key(const char* text, rapidjson::SizeType size, bool) {
+    return IsText({text, size}) && events_.Key({text, size});
+  }
   bool StartObject() { return Count(), ++depth_ <= kDeepestJson && events_.StartObject(); }
   bool EndObject(rapidjson::SizeType) { return --depth_, events_.EndObject(); }
   bool StartArray() { return Count(), ++depth_ <= kDeepestJson && events_.StartArray(stream_.Tell() - 1); }
@@ -68,10 +74,16 @@ class Handler {
  private:
   Events& events_;
   void Count() { CheckConversionAt(++values_); }
+  // The reader's own check lets half of a surrogate pair ("\udc00") pass, which is no character.
+  bool IsText(std::string_view text) {
+    is_no_text_ = !IsUtf8(text);
+    return !is_no_text_;
+  }
 
   const rapidjson::MemoryStream& stream_;
   int depth_ = 0;
   size_t values_ = 0;
+  bool is_no_text_ = false;
 };
 
 }  // namespace json_internal
@@ -86,8 +98,7 @@ class Handler {
 // returned false, for the caller to say why. Throws what CheckConversion does.
 template <typename Events>
 absl::Status ReadJson(std::string_view text, Events& events) {
-  constexpr unsigned kFlags =
-      rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseNanAndInfFlag | rapidjson::kParseValidateEncodingFlag;
+  constexpr unsigned kFlags = rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseNanAndInfFlag;
   rapidjson::MemoryStream stream(text.data(), text.size());
   json_internal::Handler<Events> handler(events, stream);
   json_internal::CountedAllocator allocator;
@@ -95,6 +106,9 @@ absl::Status ReadJson(std::string_view text, Events& events) {
   const rapidjson::ParseResult result = reader.Parse<kFlags>(stream, handler);
   if (handler.too_deep()) {
     return absl::InvalidArgumentError(absl::StrCat("nests deeper than ", kDeepestJson, " levels"));
+  }
+  if (handler.is_no_text()) {
+    return absl::InvalidArgumentError(absl::StrCat("is no JSON at byte ", stream.Tell(), ": a string is not UTF-8"));
   }
   if (result.Code() == rapidjson::kParseErrorTermination) return absl::CancelledError();
   if (result.IsError()) {

@@ -183,6 +183,16 @@ TEST(InferRequestJson, WhatIsNoRequestNamesThePlace) {
   EXPECT_THAT(Error("{\"inputs\":[],\"id\":\"\xff\"}"), HasSubstr("is no JSON"));
 }
 
+TEST(InferRequestJson, HalfOfASurrogatePairIsNoText) {
+  for (const char* text : {"\\udc00", "a\\uDFFFb", "\\ud800", "\\ud800\\ud800", "\\udc00\\ud800", "\xed\xb0\x80"}) {
+    EXPECT_THAT(Error(absl::StrCat("{\"inputs\":[],\"id\":\"", text, "\"}")), HasSubstr("is no JSON at byte ")) << text;
+    EXPECT_THAT(Error(absl::StrCat("{\"", text, "\":[],\"inputs\":[]}")), HasSubstr("is no JSON at byte ")) << text;
+  }
+  const auto request = Read("{\"inputs\":[],\"id\":\"\\ud83d\\ude00 \\ud7ff \\ue000\"}");
+  ASSERT_TRUE(request.ok()) << request.status();
+  EXPECT_EQ(request->fields->id(), "\xf0\x9f\x98\x80 \xed\x9f\xbf \xee\x80\x80");
+}
+
 TEST(InferRequestJson, NestingAndCountsAreBounded) {
   const auto nested = [](int levels) { return std::string(levels, '[') + "1" + std::string(levels, ']'); };
   EXPECT_THAT(Elements<float>(Input("FP32", "[1]", nested(kDeepestJson - 3))), ElementsAre(1));

@@ -115,6 +115,7 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Dispatch(ServablePtr ser
   CallOptions options;
   options.deadline = call.deadline;
   options.memory = std::move(call.memory);
+  options.answer_stays_on_device = call.answer_stays_on_device;
   options.may_run_here = MayRunHere(*servable, call);
   options.on_start = [shared] {
     shared->began = Clock::now();

@@ -54,6 +54,7 @@ struct DispatchedCall {
   std::optional<std::chrono::steady_clock::time_point> deadline;
   size_t bytes = 0;  // of the request
   CallerThread caller = CallerThread::kOneOfMany;
+  bool answer_stays_on_device = false;  // see CallOptions
   // See CallOptions::memory.
   std::shared_ptr<MemoryAccount> memory;
   // Called when a thread takes the call up; see CallOptions::on_start.

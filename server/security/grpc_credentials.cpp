@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/strings/str_cat.h"
 #include "server/security/method_roles.h"
 
 namespace hearth::server {
@@ -16,6 +17,10 @@ std::string_view View(const grpc_slice& slice) {
   return {reinterpret_cast<const char*>(GRPC_SLICE_START_PTR(slice)), GRPC_SLICE_LENGTH(slice)};
 }
 
+// Of a call's names and values, and so many more for each, as HTTP/2 counts them (RFC 9113, 6.5.2).
+constexpr size_t kMostMetadataBytes = 8 << 10;
+constexpr size_t kEntryBytes = 32;
+
 // gRPC has the same numbers for its codes as Abseil.
 grpc_status_code CodeOf(const absl::Status& status) { return static_cast<grpc_status_code>(status.code()); }
 
@@ -24,13 +29,20 @@ void CheckCall(void* state, grpc_auth_context*, const grpc_metadata* metadata, s
                grpc_process_auth_metadata_done_cb done, void* data) {
   std::string_view path;
   std::optional<std::string_view> authorization;
+  size_t bytes = 0;
   for (size_t i = 0; i < count; ++i) {
     const std::string_view key = View(metadata[i].key);
+    bytes += key.size() + GRPC_SLICE_LENGTH(metadata[i].value) + kEntryBytes;
     if (key == ":path") path = View(metadata[i].value);
     if (key == "authorization" && !authorization) authorization = View(metadata[i].value);
   }
-  const absl::Status status =
-      static_cast<AccessControl*>(state)->Check(RoleOfMethod(path), authorization, path, /*peer=*/"");
+  absl::Status status;
+  if (bytes > kMostMetadataBytes) {
+    status = absl::ResourceExhaustedError(
+        absl::StrCat("the metadata of the call has ", bytes, " bytes; it may have ", kMostMetadataBytes));
+  } else if (auto& access = *static_cast<AccessControl*>(state); !access.open()) {
+    status = access.Check(RoleOfMethod(path), authorization, path, /*peer=*/"");
+  }
   done(data, nullptr, 0, nullptr, 0, CodeOf(status), status.ok() ? nullptr : std::string(status.message()).c_str());
 }
 
@@ -40,9 +52,7 @@ class Credentials final : public grpc::ServerCredentials {
  public:
   Credentials(const ServerCertificate* certificate, AccessControl& access) : certificate_(certificate) {
     credentials_ = certificate == nullptr ? grpc_insecure_server_credentials_create() : MakeTls();
-    if (!access.open()) {
-      grpc_server_credentials_set_auth_metadata_processor(credentials_, {CheckCall, nullptr, &access});
-    }
+    grpc_server_credentials_set_auth_metadata_processor(credentials_, {CheckCall, nullptr, &access});
   }
   ~Credentials() override { grpc_server_credentials_release(credentials_); }
 

@@ -1,4 +1,5 @@
-// What gRPC's port is served with: plain or TLS, and every call's role looked at before its message is read.
+// What gRPC's port is served with: plain or TLS, and every call's metadata looked at before its message is read:
+// its size, which is bounded, and the token that it brings.
 #pragma once
 
 #include <grpcpp/security/server_credentials.h>

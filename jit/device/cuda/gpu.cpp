@@ -9,6 +9,7 @@
 
 #include "jit/device/cuda/code.h"
 #include "jit/device/cuda/recorded_graph.h"
+#include "jit/device/cuda/shared_memory.h"
 
 namespace hearth {
 namespace {
@@ -39,6 +40,9 @@ class CudaGpu final : public Gpu {
   }
   std::shared_ptr<const GpuCode> Load(const std::string& code, std::span<const std::string> functions) override {
     return LoadCode(streams_->device(), code, functions);
+  }
+  at::Tensor OpenSharedMemory(const std::string& handle, int64_t bytes) override {
+    return hearth::OpenSharedMemory(streams_->device(), handle, bytes);
   }
 
  private:

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,6 +60,7 @@ class Helper {
   Helper& operator=(const Helper&) = delete;
 
   int to() const { return to_; }
+  pid_t pid() const { return pid_; }
 
   CodegenAnswer Ask(const std::string& kernel, const std::string& target) {
     WriteRequest(to_, {.kernel = kernel, .target = target});
@@ -116,6 +118,18 @@ TEST(CodegenTest, AnErrorIsAnAnswerAndTheNextRequestIsAnswered) {
   EXPECT_THAT(error_of(kDoubling, "i686"), HasSubstr("i686"));
   ExpectDoubles(helper.Ask(kDoubling, "native"));
   EXPECT_EQ(helper.End(), 0);
+}
+
+TEST(CodegenTest, ItsMemoryIsBounded) {
+#if defined(__SANITIZE_ADDRESS__) || defined(HEARTH_THREAD_SANITIZER)
+  GTEST_SKIP() << "a sanitizer's own memory is larger than the bound";
+#endif
+  Helper helper;
+  ExpectDoubles(helper.Ask(kDoubling, "native"));
+  rlimit limit{};
+  ASSERT_EQ(prlimit(helper.pid(), RLIMIT_DATA, nullptr, &limit), 0);
+  EXPECT_EQ(limit.rlim_cur, rlim_t{2} << 30);
+  EXPECT_EQ(limit.rlim_max, rlim_t{2} << 30);
 }
 
 TEST(CodegenTest, WhatThereIsNoCodeForIsNamed) {

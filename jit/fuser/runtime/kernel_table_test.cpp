@@ -143,6 +143,16 @@ TEST_F(KernelFolderTest, AKernelAtWhichTheHelperCrashesTwiceIsSetAside) {
   EXPECT_EQ(fs::file_size(log), 2 * std::string("crash\n").size());
 }
 
+TEST_F(KernelFolderTest, AKernelOverWhichTheHelperTakesTooLongIsSetAside) {
+  KernelTable table({.helper = Helper("while :; do :; done"), .patience = 50ms});
+  EXPECT_EQ(Get(table, kDoubled), nullptr);
+  EXPECT_EQ(table.Find(kDoubled), std::optional(kNone));
+  EXPECT_EQ(table.counters().failed, 1U);
+  EXPECT_FALSE(table.MayRetry());
+}
+
+TEST(KernelTableTest, AKernelHasTenSecondsOfTheHelpersTime) { EXPECT_EQ(KernelTable::Settings().patience, 10s); }
+
 TEST_F(KernelFolderTest, WhatOneProcessMadeTheNextOneReads) {
   const KernelTable::Settings settings{.helper = Codegen(), .folder = folder_};
   KernelTable first(settings);
