@@ -1,9 +1,9 @@
 // The last step of whoever makes a Kernel: drops what nothing uses and numbers what is left.
 //
 // What is used are stores and what they need, the sizes and strides of buffers, the extents of loops that are left.
-// Local buffers that nothing loads and what is stored to them, results and carried values that nothing needs, and loops that neither store nor
-// give anything go; a kReduce whose results nobody wants but that stores becomes a kParallel. Inputs, outputs and
-// symbols stay.
+// Local buffers that nothing loads and what is stored to them, results and carried values that nothing needs, and loops
+// that neither store nor give anything go; a kReduce whose results nobody wants but that stores becomes a kParallel.
+// Inputs, outputs and symbols stay.
 #pragma once
 
 #include <span>
