@@ -285,6 +285,9 @@ Action AddInspect(CLI::App& app) {
                    "What a served model is called with and the plans compiled for it, with their graphs if --graph")
       ->type_name("ADDRESS MODEL [VERSION]")
       ->expected(2, 3)
+      ->check([](const std::string& value) {
+        return value.starts_with('-') ? "ADDRESS and MODEL come right behind it, found " + value : std::string();
+      })
       ->excludes(archive);
   inspect->add_option("--method", options->method, "Only this method");
   CLI::Option* graph = inspect->add_flag("--graph", options->graph, "Print the intermediate representation");

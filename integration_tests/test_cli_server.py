@@ -272,3 +272,9 @@ def test_help_names_every_subcommand_that_the_page_has():
     for subcommand in ("models", "load", "unload", "stats", "config", "bench", "completion"):
         assert f"hearth {subcommand}" in page or f"`{subcommand}`" in page
         assert hearth(subcommand, "--help").returncode == 0
+
+
+def test_an_option_is_not_taken_for_the_address(hearth):
+    done = hearth("inspect", "--plans", "--graph", "localhost:1", "identity")
+    assert done.returncode == 2
+    assert "ADDRESS and MODEL come right behind it, found --graph" in done.stderr
