@@ -274,7 +274,7 @@ def test_help_names_every_subcommand_that_the_page_has():
         assert hearth(subcommand, "--help").returncode == 0
 
 
-def test_an_option_is_not_taken_for_the_address(hearth):
+def test_an_option_is_not_taken_for_the_address():
     done = hearth("inspect", "--plans", "--graph", "localhost:1", "identity")
     assert done.returncode == 2
     assert "ADDRESS and MODEL come right behind it, found --graph" in done.stderr
