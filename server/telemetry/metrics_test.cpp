@@ -46,7 +46,7 @@ TEST(Metrics, CountersCarryTritonsNamesAndLabels) {
   statistics.Admit(100);
   statistics.Began();
   statistics.Succeeded(
-      {std::chrono::microseconds(700), std::chrono::microseconds(12), {}, std::chrono::microseconds(600), {}}, 8);
+      {std::chrono::microseconds(700), std::chrono::microseconds(12), {}, std::chrono::microseconds(600), {}}, 8, 8);
   statistics.Refused(FailureReason::kRejected, {});
   const MetricsCollector collector(
       [&] {
@@ -85,7 +85,7 @@ TEST(Metrics, HistogramBucketsAreCumulative) {
   for (int milliseconds : {2, 2, 40}) {
     statistics.Admit(100);
     statistics.Began();
-    statistics.Succeeded({std::chrono::milliseconds(milliseconds), {}, {}, {}, {}}, 1);
+    statistics.Succeeded({std::chrono::milliseconds(milliseconds), {}, {}, {}, {}}, 1, 1);
   }
   const MetricsCollector collector(
       [&] {
@@ -122,7 +122,7 @@ TEST(Metrics, WaitingAndComputingHaveHistogramsOfTheirOwn) {
   statistics.Admit(100);
   statistics.Began();
   statistics.Succeeded(
-      {std::chrono::milliseconds(50), std::chrono::milliseconds(3), {}, std::chrono::milliseconds(20), {}}, 1);
+      {std::chrono::milliseconds(50), std::chrono::milliseconds(3), {}, std::chrono::milliseconds(20), {}}, 1, 1);
   const MetricsCollector collector(
       [&] {
         return std::vector<ModelSample>{{"m", "1", statistics.snapshot(), true, true}};

@@ -15,7 +15,7 @@ TEST(ModelStatistics, AnAnsweredRequestCountsOnceInEveryDuration) {
   statistics.Began();
   EXPECT_EQ(statistics.snapshot().pending, 0);
   EXPECT_EQ(statistics.snapshot().in_flight, 1);
-  statistics.Succeeded({milliseconds(3), microseconds(10), microseconds(20), milliseconds(2), microseconds(30)}, 4);
+  statistics.Succeeded({milliseconds(3), microseconds(10), microseconds(20), milliseconds(2), microseconds(30)}, 4, 4);
 
   const StatisticsSnapshot now = statistics.snapshot();
   EXPECT_EQ(now.in_flight, 0);
@@ -34,7 +34,7 @@ TEST(ModelStatistics, ClientsThatSendEverySizeOfBatchMakeFewEntries) {
   for (uint64_t size = 0; size < kSizes; ++size) {
     statistics.Admit(100);
     statistics.Began();
-    statistics.Succeeded({milliseconds(1), {}, {}, microseconds(1), {}}, size);
+    statistics.Succeeded({milliseconds(1), {}, {}, microseconds(1), {}}, size, size);
   }
   const StatisticsSnapshot now = statistics.snapshot();
   EXPECT_EQ(now.batches.size(), 257u + 8u);
@@ -53,7 +53,7 @@ TEST(ModelStatistics, ALatencyFallsIntoTheFirstBucketThatHoldsIt) {
   for (auto total : {microseconds(500), microseconds(501), microseconds(60'000'000)}) {
     statistics.Admit(100);
     statistics.Began();
-    statistics.Succeeded({total, {}, {}, {}, {}}, 1);
+    statistics.Succeeded({total, {}, {}, {}, {}}, 1, 1);
   }
   const StatisticsSnapshot now = statistics.snapshot();
   EXPECT_EQ(now.total_buckets[0], 1u);
