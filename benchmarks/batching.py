@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""What dynamic batching gains, beside what the model's own batch does:
+
+    python3 -m benchmarks.batching [--hearth dist] [--device cuda] [--models mlp resnet50] [--clients 1 8 32]
+              [--delays 0 2000] [--runs N] [--seconds S] [--output FILE.md]
+
+hearthd serves each model without batching and, once for each delay (microseconds), with `dynamic_batching` and batches of
+up to 32, of which so many as --runs says are under way at once. It is asked over HTTP/1.1 on this machine by clients that have one request of one row under way at a time
+(rest_clients.py). The model's own batch is two clients whose requests have as many rows as there were clients: their rows
+a second by those of single rows without batching is its gain. Weights are random; a first answer of each model is
+compared with eager torch's.
+"""
+
+import functools
+import sys
+
+import torch
+
+from benchmarks.rest_clients import load
+from benchmarks.run import commit, machine, table
+from benchmarks.served_gpu import TOLERANCE, difference, gpu, hearthd, message_for, parser, run
+
+MOST_ROWS = 32
+OWN_CLIENTS = 2
+
+
+def mlp(batch):
+    from benchmarks.model_list import mlp as of_widths
+
+    return of_widths(batch, 1024, 4096, 4096, 1024)
+
+
+def torchvision(name):
+    def made(batch):
+        from benchmarks.model_list import torchvision_model
+
+        return torchvision_model(name, batch)
+
+    return made
+
+
+MODELS = {"mlp": mlp, "resnet18": torchvision("resnet18"), "resnet50": torchvision("resnet50")}
+
+
+def config(delay, runs):
+    batching = f"dynamic_batching {{ max_queue_delay_microseconds: {delay} }}\ninstance_group {{ count: {runs} }}\n"
+    return f"max_batch_size: {MOST_ROWS}\n{'' if delay is None else batching}"
+
+
+def folder_of(name, delay):
+    return name if delay is None else f"{name}_delay_{delay}"
+
+
+def save_models(folder, names, delays, runs, sizes):
+    """Each model once for each delay, and once without batching; the inputs of one row, and of as many as the sizes."""
+    from benchmarks.archives import save
+    from integration_tests.networks import SEED, awaken, settle
+
+    for name in names:
+        torch.manual_seed(SEED)
+        module, _ = MODELS[name](1)
+        inputs = {rows: MODELS[name](rows)[1] for rows in {1, *sizes}}
+        module = settle(awaken(module), *inputs[1])
+        with torch.inference_mode():
+            expected = [module(*inputs[1])]
+        archive = torch.jit.script(module)
+        for delay in (None, *delays):
+            save(folder, folder_of(name, delay), archive, inputs[1])
+            torch.save(expected, folder / folder_of(name, delay) / "expected.pt")
+            (folder / folder_of(name, delay) / "config.pbtxt").write_text(config(delay, runs))
+        for rows, value in inputs.items():
+            torch.save(tuple(value), folder / f"{name}_rows_{rows}.pt")
+
+
+class Benchmark:
+    def __init__(self, options):
+        self.options = options
+        self.notes = []
+
+    def loaded(self, server, message, what, clients):
+        load(server.port, message, clients, seconds=self.options.warm_up)
+        measured = load(server.port, message, clients, seconds=self.options.seconds)
+        print(f"{what}, {clients} clients: {measured.rate:.0f}/s, p99 {measured.quantile(0.99) * 1e3:.2f} ms",
+              file=sys.stderr, flush=True)
+        if measured.failed:
+            self.notes.append(f"{what}, {clients} clients: {measured.failed} requests failed")
+        return measured
+
+    def rows_a_second(self, server, name, rows):
+        """Of the model's own batch."""
+        folder = self.options.work / name
+        arrays = torch.load(self.options.work / f"{name}_rows_{rows}.pt", weights_only=True)
+        message = message_for(folder, arrays)
+        return rows * self.loaded(server, message, f"{name}, {rows} rows", OWN_CLIENTS).rate
+
+    def measured(self, server, name):
+        options = self.options
+        served = [None, *options.delays]
+        loads = {}
+        for delay in served:
+            folder = options.work / folder_of(name, delay)
+            message = message_for(folder)
+            found = difference(server.port, message, folder)
+            if not found <= TOLERANCE:
+                self.notes.append(f"{folder.name}: answers otherwise than eager torch, by {found:.2g}")
+            for clients in options.clients:
+                loads[delay, clients] = self.loaded(server, message, folder.name, clients)
+        rows = []
+        for clients in options.clients:
+            alone = loads[None, clients]
+            own = self.rows_a_second(server, name, clients) / alone.rate
+            gains = [loads[delay, clients].rate / alone.rate for delay in options.delays]
+            cells = [f"{loads[delay, clients].rate:.0f}" for delay in served]
+            cells += [f"{gain:.2f}" for gain in gains] + [f"{own:.2f}"] + [f"{gain / own:.2f}" for gain in gains]
+            for part in (0.5, 0.99):
+                cells += [f"{loads[delay, clients].quantile(part) * 1e3:.2f}" for delay in served]
+            rows.append([clients, *cells])
+        delays = [f"delay {delay}" for delay in options.delays]
+        heads = ["clients", *(f"a second, {what}" for what in ("alone", *delays)), *(f"gain, {what}" for what in delays),
+                 "gain of the own batch", *(f"of that, {what}" for what in delays)]
+        heads += [f"{part}, {what}" for part in ("p50", "p99") for what in ("alone", *delays)]
+        return f"### {name}\n\n" + table(heads, rows)
+
+    def report(self):
+        options = self.options
+        yield (f"Machine: {machine()}{gpu(options.device)}. Commit: {commit()}. torch {torch.__version__}, float32, batches "
+               f"of up to {MOST_ROWS}, {options.runs} at a time. {options.seconds:g} s for each number of clients; latencies in ms, delays in µs.")
+        server = hearthd(options, options.work)
+        try:
+            for name in options.models:
+                yield self.measured(server, name)
+        finally:
+            server.stop()
+        if self.notes:
+            yield "\n".join(f"- {note}." for note in self.notes)
+
+
+def main():
+    options_of = parser(__doc__)
+    options_of.set_defaults(models=["mlp", "resnet50"])
+    options_of.add_argument("--clients", nargs="+", type=int, default=[1, 8, 32])
+    options_of.add_argument("--delays", nargs="+", type=int, default=[0, 2000])
+    options_of.add_argument("--runs", type=int, default=1)
+    options_of.add_argument("--seconds", type=float, default=3)
+    options_of.add_argument("--warm-up", type=float, default=2)
+    options = options_of.parse_args()
+    run(Benchmark(options), "batching",
+        functools.partial(save_models, names=options.models, delays=options.delays, runs=options.runs,
+                          sizes=options.clients))
+
+
+if __name__ == "__main__":
+    main()
