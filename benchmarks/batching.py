@@ -5,10 +5,10 @@
               [--delays 0 2000] [--runs N] [--seconds S] [--output FILE.md]
 
 hearthd serves each model without batching and, once for each delay (microseconds), with `dynamic_batching` and batches of
-up to 32, of which so many as --runs says are under way at once. It is asked over HTTP/1.1 on this machine by clients that have one request of one row under way at a time
-(rest_clients.py). The model's own batch is two clients whose requests have as many rows as there were clients: their rows
-a second by those of single rows without batching is its gain. Weights are random; a first answer of each model is
-compared with eager torch's.
+up to 32, of which as many are under way at once as --runs says, if it does. It is asked over HTTP/1.1 on this machine by
+clients that have one request of one row under way at a time (rest_clients.py). The model's own batch is two clients whose
+requests have as many rows as there were clients: their rows a second by those of single rows without batching is its gain.
+Weights are random; a first answer of each model is compared with eager torch's.
 """
 
 import functools
@@ -43,8 +43,11 @@ MODELS = {"mlp": mlp, "resnet18": torchvision("resnet18"), "resnet50": torchvisi
 
 
 def config(delay, runs):
-    batching = f"dynamic_batching {{ max_queue_delay_microseconds: {delay} }}\ninstance_group {{ count: {runs} }}\n"
-    return f"max_batch_size: {MOST_ROWS}\n{'' if delay is None else batching}"
+    text = f"max_batch_size: {MOST_ROWS}\n"
+    if delay is None:
+        return text
+    text += f"dynamic_batching {{ max_queue_delay_microseconds: {delay} }}\n"
+    return text if runs is None else f"{text}instance_group {{ count: {runs} }}\n"
 
 
 def folder_of(name, delay):
@@ -124,7 +127,7 @@ class Benchmark:
     def report(self):
         options = self.options
         yield (f"Machine: {machine()}{gpu(options.device)}. Commit: {commit()}. torch {torch.__version__}, float32, batches "
-               f"of up to {MOST_ROWS}, {options.runs} at a time. {options.seconds:g} s for each number of clients; latencies in ms, delays in µs.")
+               f"of up to {MOST_ROWS}. {options.seconds:g} s for each number of clients; latencies in ms, delays in µs.")
         server = hearthd(options, options.work)
         try:
             for name in options.models:
@@ -140,7 +143,7 @@ def main():
     options_of.set_defaults(models=["mlp", "resnet50"])
     options_of.add_argument("--clients", nargs="+", type=int, default=[1, 8, 32])
     options_of.add_argument("--delays", nargs="+", type=int, default=[0, 2000])
-    options_of.add_argument("--runs", type=int, default=1)
+    options_of.add_argument("--runs", type=int)
     options_of.add_argument("--seconds", type=float, default=3)
     options_of.add_argument("--warm-up", type=float, default=2)
     options = options_of.parse_args()

@@ -79,12 +79,12 @@ class Length(nn.Module):
         return x.size(0)
 
 
-def config(batching, rows=4, more=""):
-    return f"max_batch_size: {rows}\ndynamic_batching {{ {batching} }}\n{more}"
+def config(batching, rows=4):
+    """Of a model with one run at a time."""
+    return f"max_batch_size: {rows}\ndynamic_batching {{ {batching} }}\ninstance_group {{ count: 1 }}\n"
 
 
 TOGETHER = config(f"max_queue_delay_microseconds: {HOUR}")
-ONE_AT_A_TIME = "instance_group { count: 1 }"
 
 
 def models():
@@ -95,7 +95,7 @@ def models():
         "positive": (Positive(), TOGETHER),
         "sum": (Sum(), TOGETHER),
         "parts": (Parts(), TOGETHER),
-        "levels": (Rows(), config("priority_levels: 2 default_priority_level: 2", rows=0, more=ONE_AT_A_TIME)),
+        "levels": (Rows(), config("priority_levels: 2 default_priority_level: 2", rows=0)),
         "bounded": (Rows(), config("default_queue_policy { max_queue_size: 2 }")),
         "rejects": (Rows(), config("default_queue_policy { default_timeout_microseconds: 100000 }")),
         "delays": (
@@ -104,7 +104,6 @@ def models():
                 "default_queue_policy { timeout_action: DELAY default_timeout_microseconds: 3600000000"
                 " allow_timeout_override: true }",
                 rows=0,
-                more=ONE_AT_A_TIME,
             ),
         ),
         "ordered": (Rows(), config("preserve_ordering: true", rows=8)),

@@ -104,7 +104,9 @@ DispatcherOptions DispatcherOptionsOf(const config::Settings& settings) {
           .max_in_flight = settings.max_in_flight_requests(),
           // The other half of the threads is for messages that take no time.
           .max_long_works = std::max<int64_t>(threads / 2, 1),
-          .threads = threads};
+          .max_runs = threads,
+          // On a GPU one computes while another one's tensors are on their way.
+          .max_batches = settings.device() == "cpu" ? threads : std::min<int64_t>(threads, 2)};
 }
 
 }  // namespace

@@ -84,7 +84,8 @@ Batcher::Batcher(const QueueSettings& settings, BatcherHost& host)
 
 int64_t Batcher::MostRuns() const {
   if (settings_.runs > 0) return settings_.runs;
-  return settings_.batches() && wrong_answers_ < kMostWrongAnswers ? 1 : host_.threads();
+  const bool batches = settings_.batches() && wrong_answers_ < kMostWrongAnswers;
+  return batches ? host_.most_batches() : host_.most_runs();
 }
 
 absl::StatusOr<std::shared_ptr<CallHandle>> Batcher::Add(const ServablePtr& servable, DispatchedCall call,

@@ -2,9 +2,9 @@
 // run, and those that fit each other are run together, as one batch.
 //
 // Order. Calls of a lower level come first; within a level those that came first, and behind them those whose timeout
-// passed and that the level's policy delays. So many runs are under way at once as the settings say, without that one
-// where calls are batched and as many as there are threads where they are not. A call that finds nobody waiting and a
-// run free is run at once, on its caller's thread and as it is, unless the settings have a delay.
+// passed and that the level's policy delays. So many runs are under way at once as the settings say, else the host. A call
+// that finds nobody waiting and a run free is run at once, on its caller's thread and as it is, unless the settings have
+// a delay.
 //
 // Batches. Calls fit each other if their keys are equal (batch_values.h). Where a run is free, the first call in the
 // order is taken with the next ones that fit it, up to as many rows as a batch may have. That is a batch at once if it
@@ -57,7 +57,10 @@ class BatcherHost {
   // Around what a Batcher has begun for several calls, and which may outlast them.
   virtual void WorkBegan() = 0;
   virtual void WorkEnded() = 0;
-  virtual int64_t threads() const = 0;
+  // How many runs a model may have under way at once whose configuration does not say: of one whose calls are batched,
+  // and of any other.
+  virtual int64_t most_batches() const = 0;
+  virtual int64_t most_runs() const = 0;
 };
 
 class Batcher : public std::enable_shared_from_this<Batcher> {

@@ -71,7 +71,8 @@ class FakeHost : public BatcherHost {
   void CallEnded() override { ++calls_ended; }
   void WorkBegan() override { ++works; }
   void WorkEnded() override { --works; }
-  int64_t threads() const override { return 3; }
+  int64_t most_batches() const override { return 1; }
+  int64_t most_runs() const override { return 3; }
 
   // Does what is posted until nothing is.
   void Work() {
@@ -305,7 +306,7 @@ TEST_F(BatcherTest, ALevelsQueueIsBounded) {
   AnswerDoubled();
 }
 
-TEST_F(BatcherTest, AModelWhoseCallsAreNotBatchedRunsOnAllThreads) {
+TEST_F(BatcherTest, AModelWhoseCallsAreNotBatchedHasMoreRuns) {
   settings().max_rows = 1;
   settings().levels[0].timeout = microseconds(10);
   for (const float value : {1, 2, 3, 4}) ASSERT_TRUE(Add(value).ok());
@@ -470,7 +471,7 @@ TEST_F(BatcherTest, AnswersWithOtherRowsAreNotTakenApartAndEndBatching) {
     EXPECT_EQ(AnswerTo(base + 2), 2 * (base + 2));
   }
   for (const float value : {100, 101, 102, 103}) ASSERT_TRUE(Add(value).ok());
-  EXPECT_EQ(runs_.size(), 3U) << "as many as there are threads";
+  EXPECT_EQ(runs_.size(), 3U);
   while (!runs_.empty()) {
     EXPECT_EQ(runs_.front().x().size(0), 1);
     AnswerDoubled();

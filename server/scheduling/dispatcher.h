@@ -40,8 +40,9 @@ struct DispatcherOptions {
   int64_t max_in_flight = 8192;
   // Works of Post that take long and are done at a time.
   int64_t max_long_works = 1;
-  // On which models run.
-  int64_t threads = 1;
+  // Of one model, where it has a queue: runs under way at once, and where its requests are batched.
+  int64_t max_runs = 1;
+  int64_t max_batches = 1;
 };
 
 // Of work for a request: whether it takes longer than handing it to another thread and back.
@@ -82,7 +83,8 @@ class Dispatcher : private BatcherHost {
   void CallEnded() override { Ended(); }
   void WorkBegan() override;
   void WorkEnded() override;
-  int64_t threads() const override { return options_.threads; }
+  int64_t most_batches() const override { return options_.max_batches; }
+  int64_t most_runs() const override { return options_.max_runs; }
 
   Batcher& BatcherOf(const Servable& servable);
   absl::Status CheckRoom() const;
