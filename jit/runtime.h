@@ -313,8 +313,9 @@ class Model {
   virtual std::vector<MethodInfo> methods() const = 0;
   // Null if there is no such method.
   virtual const c10::FunctionSchema* FindMethod(std::string_view name) const = 0;
-  // What a run of the method does beside answering: "draws random numbers (aten::rand at model.py:12)". Empty: nobody can
-  // tell how often it runs with the same arguments, and calls may be run as one. kNotFound if there is no such method.
+  // What a run of the method does beside answering: "draws random numbers (aten::rand at model.py:12)". Empty: nobody
+  // can tell how often it runs with the same arguments, and calls may be run as one. kNotFound if there is no such
+  // method.
   virtual absl::StatusOr<std::string> SideEffect(std::string_view method) const = 0;
 
   // Calls `method` with self bound to the model's module, on the runtime's pool. Checks the arguments against the

@@ -53,7 +53,7 @@ std::string SideEffectOf(const Graph& graph, const UnitEffects& effects) {
   };
   constexpr Kind kKinds[] = {{&FunctionEffects::random, "draws random numbers"},
                              {&FunctionEffects::seeds, "seeds the random generators"},
-                             {&FunctionEffects::acts, "prints, warns or changes global state"},
+                             {&FunctionEffects::acts, "may print, warn or change global state"},
                              {&FunctionEffects::writes_constants, "writes a constant of its code"}};
   for (const Kind& kind : kKinds) {
     if (const Node* node = FindNode(*graph.block(), effects, kind.effect)) return kind.text + At(*node);

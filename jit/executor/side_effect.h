@@ -1,5 +1,5 @@
-// What a run of a method does beside answering, told to people: where a caller can tell two runs with the same arguments
-// from one, or from none.
+// What a run of a method does beside answering, told to people: where a caller can tell two runs with the same
+// arguments from one, or from none.
 #pragma once
 
 #include <string>
@@ -14,7 +14,8 @@ namespace hearth {
 std::string StateWriteOf(const MethodState& state);
 
 // "draws random numbers (aten::rand at model.py:12)", of the first such effect: drawing or seeding random numbers,
-// acting on the world, writing what every run reads. Empty if there is none; writing to the run's own arguments is none.
+// acting on the world, writing what every run reads. Empty if there is none; writing to the run's own arguments is
+// none.
 std::string SideEffectOf(const Graph& graph, const UnitEffects& effects);
 
 }  // namespace hearth

@@ -34,8 +34,8 @@ struct RequestParameters {
   uint64_t priority = 0;                             // of the model's levels; 0: its default
 };
 
-// kInvalidArgument for a parameter of the request that is refused, or of another type than it should be. A model without
-// levels has 0 of them.
+// kInvalidArgument for a parameter of the request that is refused, or of another type than it should be. A model
+// without levels has 0 of them.
 absl::StatusOr<RequestParameters> ReadRequestParameters(const inference::ModelInferRequest& request,
                                                         uint64_t priority_levels);
 

@@ -93,8 +93,8 @@ absl::Status CheckDynamicBatching(const inference::ModelConfig& config) {
 
 std::vector<std::string> IgnoredOfDynamicBatching(const inference::ModelConfig& config) {
   if (!config.has_dynamic_batching() || Batches(config)) return {};
-  const std::string why = absl::StrCat(" (max_batch_size is ", config.max_batch_size(),
-                                       ", so each request is run by itself)");
+  const std::string why =
+      absl::StrCat(" (max_batch_size is ", config.max_batch_size(), ", so each request is run by itself)");
   std::vector<std::string> ignored;
   const inference::ModelDynamicBatching& batching = config.dynamic_batching();
   if (batching.max_queue_delay_microseconds() > 0) {

@@ -24,7 +24,7 @@ struct QueueSettings {
     bool may_shorten = false;              // a request's own timeout bounds its time in the queue, if that is shorter
   };
 
-  int64_t max_rows = 1;         // of a batch; 1: each request is run by itself
+  int64_t max_rows = 1;            // of a batch; 1: each request is run by itself
   std::vector<int64_t> preferred;  // rows of batches that wait for no more, ascending
   std::chrono::microseconds delay{0};
   bool keeps_order = false;
@@ -34,9 +34,7 @@ struct QueueSettings {
   int64_t default_level = 1;
 
   // Of requests with that priority; 0: the default.
-  int64_t LevelOf(uint64_t priority) const {
-    return priority == 0 ? default_level : static_cast<int64_t>(priority);
-  }
+  int64_t LevelOf(uint64_t priority) const { return priority == 0 ? default_level : static_cast<int64_t>(priority); }
   const Policy& PolicyOf(uint64_t priority) const { return levels[LevelOf(priority) - 1]; }
 
   bool batches() const { return max_rows > 1; }

@@ -61,13 +61,15 @@ TEST(QueueSettings, WhereRequestsAreNotBatchedTheyWaitInAQueueForPrioritiesAndTi
 }
 
 TEST(QueueSettings, TheOrderOfRequestsIsThatOfOneRunAtATime) {
-  const auto config = Parse("max_batch_size: 8 dynamic_batching { preserve_ordering: true } instance_group { count: 4 }");
+  const auto config =
+      Parse("max_batch_size: 8 dynamic_batching { preserve_ordering: true } instance_group { count: 4 }");
   EXPECT_TRUE(QueueSettingsOf(config).keeps_order);
   EXPECT_EQ(QueueSettingsOf(config).runs, 1);
 }
 
 TEST(QueueSettings, TimesBeyondWhatAClockCountsAreAYear) {
-  const auto config = Parse("max_batch_size: 8 dynamic_batching { max_queue_delay_microseconds: 18446744073709551615 }");
+  const auto config =
+      Parse("max_batch_size: 8 dynamic_batching { max_queue_delay_microseconds: 18446744073709551615 }");
   EXPECT_EQ(QueueSettingsOf(config).delay, std::chrono::hours(24 * 365));
 }
 
@@ -94,9 +96,11 @@ TEST(QueueSettings, WhatHasNoEffectIsNamed) {
   const auto ignored = [](const std::string& text) { return IgnoredOfDynamicBatching(Parse(text)); };
   EXPECT_THAT(ignored("max_batch_size: 8 dynamic_batching { max_queue_delay_microseconds: 9 }"), IsEmpty());
   EXPECT_THAT(ignored("dynamic_batching { default_queue_policy { max_queue_size: 3 } }"), IsEmpty());
-  EXPECT_THAT(ignored("dynamic_batching { max_queue_delay_microseconds: 9 preserve_ordering: true }"),
-              ElementsAre(HasSubstr("max_queue_delay_microseconds (max_batch_size is 0"), HasSubstr("preserve_ordering")));
-  EXPECT_THAT(ignored("max_batch_size: 1 dynamic_batching { }"), ElementsAre(HasSubstr("dynamic_batching (max_batch_size is 1")));
+  EXPECT_THAT(
+      ignored("dynamic_batching { max_queue_delay_microseconds: 9 preserve_ordering: true }"),
+      ElementsAre(HasSubstr("max_queue_delay_microseconds (max_batch_size is 0"), HasSubstr("preserve_ordering")));
+  EXPECT_THAT(ignored("max_batch_size: 1 dynamic_batching { }"),
+              ElementsAre(HasSubstr("dynamic_batching (max_batch_size is 1")));
 }
 
 }  // namespace

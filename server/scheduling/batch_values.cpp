@@ -179,9 +179,8 @@ CallArguments Concatenate(std::span<const CallArguments* const> calls) {
     all.args.push_back(ConcatenateValues(calls, [i](const CallArguments& call) { return call.args[i]; }));
   }
   for (size_t i = 0; i < calls.front()->kwargs.size(); ++i) {
-    all.kwargs.emplace_back(calls.front()->kwargs[i].first, ConcatenateValues(calls, [i](const CallArguments& call) {
-                              return call.kwargs[i].second;
-                            }));
+    all.kwargs.emplace_back(calls.front()->kwargs[i].first,
+                            ConcatenateValues(calls, [i](const CallArguments& call) { return call.kwargs[i].second; }));
   }
   return all;
 }
@@ -204,12 +203,13 @@ absl::Status CheckBatches(const Model& model, const c10::FunctionSchema& schema)
   bool has_tensors = false;
   for (const c10::Argument& argument : std::span(schema.arguments()).subspan(1)) {
     if (!IsTensors(*argument.type(), /*or_values=*/true)) {
-      return Refused(absl::StrCat("arguments of tensors, whose rows are the batch: argument '", argument.name(), "' of '",
-                                  schema.name(), "' is ", argument.type()->annotation_str()));
+      return Refused(absl::StrCat("arguments of tensors, whose rows are the batch: argument '", argument.name(),
+                                  "' of '", schema.name(), "' is ", argument.type()->annotation_str()));
     }
     has_tensors |= !IsOneValue(*argument.type());
   }
-  if (!has_tensors) return Refused(absl::StrCat("an argument of tensors, whose rows are the batch: '", schema.name(), "' has none"));
+  if (!has_tensors)
+    return Refused(absl::StrCat("an argument of tensors, whose rows are the batch: '", schema.name(), "' has none"));
   for (const c10::Argument& result : schema.returns()) {
     if (IsTensors(*result.type(), /*or_values=*/false)) continue;
     return Refused(absl::StrCat("answers of tensors, which have the rows of the batch: '", schema.name(), "' gives ",

@@ -37,8 +37,8 @@ CallArguments Concatenate(std::span<const CallArguments* const> calls);
 std::optional<std::vector<c10::IValue>> Split(const c10::IValue& answer, std::span<const int64_t> rows);
 
 // Why calls of the model's method cannot be batched: kInvalidArgument for a method whose arguments or result are not
-// tensors, tuples, lists and dicts of tensors (arguments may also be single numbers, bools and strings), kInvalidArgument
-// too for one that does something beside answering; the message says what and where.
+// tensors, tuples, lists and dicts of tensors (arguments may also be single numbers, bools and strings),
+// kInvalidArgument too for one that does something beside answering; the message says what and where.
 absl::Status CheckBatches(const Model& model, const c10::FunctionSchema& schema);
 
 }  // namespace hearth::server

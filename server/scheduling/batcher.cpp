@@ -96,12 +96,12 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Batcher::Add(const ServablePtr& serv
     if (waiting_.empty() && settings_.delay.count() == 0 && runs_ < MostRuns()) {
       ++runs_;
       lock.unlock();
-      return host_.RunCall(servable, std::move(call),
-                           [this, callback = std::move(callback)](absl::StatusOr<c10::IValue> answer,
-                                                                  const Execution& execution) {
-                             FreeRun(nullptr);
-                             callback(std::move(answer), execution);
-                           });
+      return host_.RunCall(
+          servable, std::move(call),
+          [this, callback = std::move(callback)](absl::StatusOr<c10::IValue> answer, const Execution& execution) {
+            FreeRun(nullptr);
+            callback(std::move(answer), execution);
+          });
     }
   }
   MemberPtr member = NewMember(servable, std::move(call), std::move(callback), level);
@@ -367,9 +367,9 @@ void Batcher::RunTogether(const BatchPtr& batch) {
   } catch (const std::exception& error) {
     return RunOneByOne(batch, BatchFailure::kRaised, absl::InternalError(error.what()));
   }
-  auto run = model.CallAsync(
-      batch->members.front()->call.method, std::move(arguments.args), std::move(arguments.kwargs), std::move(options),
-      [this, batch](absl::StatusOr<c10::IValue> answer) { OnAnswer(batch, std::move(answer)); });
+  auto run = model.CallAsync(batch->members.front()->call.method, std::move(arguments.args),
+                             std::move(arguments.kwargs), std::move(options),
+                             [this, batch](absl::StatusOr<c10::IValue> answer) { OnAnswer(batch, std::move(answer)); });
   std::unique_lock lock(mutex_);
   // It may have ended, and with it the batch.
   if (batch->members.empty()) return;
@@ -428,7 +428,8 @@ void Batcher::RunOneByOne(const BatchPtr& batch, BatchFailure why, const absl::S
     const int wrong = ++wrong_answers_;
     if (wrong == 1) {
       Log().error(
-          "model {} version {}: a batch's answer has not the rows of the batch in each tensor, so max_batch_size does not "
+          "model {} version {}: a batch's answer has not the rows of the batch in each tensor, so max_batch_size does "
+          "not "
           "hold for it; its requests are run one by one",
           servable.name, servable.version);
     } else if (wrong == kMostWrongAnswers) {
@@ -461,7 +462,7 @@ void Batcher::RunMember(const BatchPtr& batch, size_t index) {
   auto run = host_.RunCall(
       member->servable, std::move(member->call),
       [this, batch, index, last, callback = std::move(member->callback)](absl::StatusOr<c10::IValue> answer,
-                                                                        const Execution& execution) {
+                                                                         const Execution& execution) {
         // Nobody joins a batch that has begun, but others may leave it.
         if (last) FreeRun(batch);
         callback(std::move(answer), execution);

@@ -2,9 +2,9 @@
 // run, and those that fit each other are run together, as one batch.
 //
 // Order. Calls of a lower level come first; within a level those that came first, and behind them those whose timeout
-// passed and that the level's policy delays. So many runs are under way at once as the settings say, else the host. A call
-// that finds nobody waiting and a run free is run at once, on its caller's thread and as it is, unless the settings have
-// a delay.
+// passed and that the level's policy delays. So many runs are under way at once as the settings say, else the host. A
+// call that finds nobody waiting and a run free is run at once, on its caller's thread and as it is, unless the
+// settings have a delay.
 //
 // Batches. Calls fit each other if their keys are equal (batch_values.h). Where a run is free, the first call in the
 // order is taken with the next ones that fit it, up to as many rows as a batch may have. That is a batch at once if it
@@ -18,8 +18,8 @@
 // after kMostWrongAnswers wrong answers the version's calls are not batched any more.
 //
 // Calls end early: by their deadline or when they are cancelled, waiting or in a run that then goes on for the others
-// and is cancelled with the last of them; by their level's timeout while they wait. A call holds its version, so a batch
-// is of one version, and ends with it.
+// and is cancelled with the last of them; by their level's timeout while they wait. A call holds its version, so a
+// batch is of one version, and ends with it.
 #pragma once
 
 #include <atomic>

@@ -35,8 +35,8 @@ struct DispatchedCall {
   size_t bytes = 0;  // of the request
   int64_t rows = 1;  // batch elements, for statistics
   CallerThread caller = CallerThread::kOneOfMany;
-  // Where the model has a queue: of `forward` alone, with tensors that are on the CPU. Nothing: the call does not wait in
-  // it, and is in no batch.
+  // Where the model has a queue: of `forward` alone, with tensors that are on the CPU. Nothing: the call does not wait
+  // in it, and is in no batch.
   std::optional<QueueRequest> queue;
   // See CallOptions::memory.
   std::shared_ptr<MemoryAccount> memory;

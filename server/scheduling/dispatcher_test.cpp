@@ -35,11 +35,12 @@ class DispatcherTest : public ::testing::Test {
   absl::StatusOr<std::shared_ptr<CallHandle>> Dispatch(Dispatcher& dispatcher, DispatchedCall call = {}) {
     call.on_start = [this] { started_.set_value(); };
     started_ = {};
-    auto handle = dispatcher.Dispatch(servable_, std::move(call), [this](absl::StatusOr<c10::IValue> result, const Execution&) {
-      servable_->statistics->Succeeded({}, 1, 1);
-      std::lock_guard lock(mutex_);
-      results_.push_back(std::move(result));
-    });
+    auto handle =
+        dispatcher.Dispatch(servable_, std::move(call), [this](absl::StatusOr<c10::IValue> result, const Execution&) {
+          servable_->statistics->Succeeded({}, 1, 1);
+          std::lock_guard lock(mutex_);
+          results_.push_back(std::move(result));
+        });
     if (handle.ok()) started_.get_future().wait();
     return handle;
   }

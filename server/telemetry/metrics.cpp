@@ -139,14 +139,15 @@ MetricFamily BatchSizeFamily(const std::vector<ModelSample>& samples) {
     metric.label = LabelsOf(sample);
     uint64_t cumulative = 0;
     auto next = statistics.batches.begin();
-    for (uint64_t bound = 1; bound <= kLargestOwnBatch; bound *= 2) {
+    // The largest that is counted by itself stands for larger ones, too.
+    for (uint64_t bound = 1; bound < kLargestOwnBatch; bound *= 2) {
       for (; next != statistics.batches.end() && next->first <= bound; ++next) {
         cumulative += next->second.compute_infer.count;
       }
       metric.histogram.bucket.push_back({.cumulative_count = cumulative, .upper_bound = static_cast<double>(bound)});
     }
-    metric.histogram.bucket.push_back({.cumulative_count = statistics.execution_count,
-                                       .upper_bound = std::numeric_limits<double>::infinity()});
+    metric.histogram.bucket.push_back(
+        {.cumulative_count = statistics.execution_count, .upper_bound = std::numeric_limits<double>::infinity()});
     metric.histogram.sample_count = statistics.execution_count;
     metric.histogram.sample_sum = static_cast<double>(statistics.executed_rows);
     family.metric.push_back(std::move(metric));

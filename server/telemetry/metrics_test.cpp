@@ -65,6 +65,28 @@ TEST(Metrics, CountersCarryTritonsNamesAndLabels) {
   EXPECT_THAT(text, HasSubstr("hearth_model_weight_bytes{model=\"digits\",version=\"3\"} 4096"));
 }
 
+TEST(Metrics, RunsAreCountedByTheirBatch) {
+  ModelStatistics statistics;
+  for (const uint64_t rows : {1, 3, 4, 300}) statistics.Succeeded({}, rows, rows);
+  statistics.BatchFailed(BatchFailure::kMemory);
+  const MetricsCollector collector(
+      [&] {
+        return std::vector<ModelSample>{{"m", "1", statistics.snapshot(), true, true}};
+      },
+      NothingCompiled);
+  const std::string text = MetricsText(collector);
+  const auto bucket = [](const char* bound, int count) {
+    return std::string("hearth_batch_size_bucket{model=\"m\",version=\"1\",le=\"") + bound + "\"} " +
+           std::to_string(count);
+  };
+  for (const auto& [bound, count] : {std::pair("1", 1), {"2", 1}, {"4", 3}, {"128", 3}, {"+Inf", 4}}) {
+    EXPECT_THAT(text, HasSubstr(bucket(bound, count)));
+  }
+  EXPECT_THAT(text, HasSubstr("hearth_batch_size_sum{model=\"m\",version=\"1\"} 308"));
+  EXPECT_THAT(text, HasSubstr("hearth_batch_failures_total{model=\"m\",version=\"1\",reason=\"MEMORY\"} 1"));
+  EXPECT_THAT(text, HasSubstr("hearth_batch_failures_total{model=\"m\",version=\"1\",reason=\"ROWS\"} 0"));
+}
+
 TEST(Metrics, EveryFailureReasonIsThereFromTheStart) {
   const MetricsCollector collector([] { return std::vector<ModelSample>{{"m", "1", {}}}; }, NothingCompiled);
   const std::string text = MetricsText(collector);

@@ -56,8 +56,8 @@ inline constexpr std::array<double, 15> kLatencyBuckets = {0.0005, 0.001, 0.0025
 
 using LatencyBuckets = std::array<uint64_t, kLatencyBuckets.size() + 1>;
 
-// Runs with up to so many batch elements are counted by their size. Clients choose sizes, so larger ones share a size: the
-// power of two below.
+// Runs with up to so many batch elements are counted by their size. Clients choose sizes, so larger ones share a size:
+// the power of two below.
 inline constexpr uint64_t kLargestOwnBatch = 256;
 
 struct StatisticsSnapshot {
@@ -76,7 +76,7 @@ struct StatisticsSnapshot {
   LatencyBuckets total_buckets{}, queue_buckets{}, infer_buckets{};  // of the answered requests' times
   std::map<uint64_t, Batch> batches;                                 // of runs, by kLargestOwnBatch
   std::array<uint64_t, kBatchFailures> batch_failures{};
-  double load_seconds = 0;                                           // of the latest load
+  double load_seconds = 0;  // of the latest load
 };
 
 class ModelStatistics {

@@ -28,6 +28,28 @@ TEST(ModelStatistics, AnAnsweredRequestCountsOnceInEveryDuration) {
   EXPECT_EQ(now.batches.at(4).compute_output.ns, 30'000u);
 }
 
+TEST(ModelStatistics, ARunOfSeveralRequestsIsCountedWithOneOfThem) {
+  ModelStatistics statistics;
+  const RequestTimes times{milliseconds(3), {}, {}, milliseconds(2), {}};
+  statistics.Succeeded(times, 1, 3);
+  statistics.Succeeded(times, 2, std::nullopt);
+  const StatisticsSnapshot now = statistics.snapshot();
+  EXPECT_EQ(now.success.count, 2u);
+  EXPECT_EQ(now.inference_count, 3u);
+  EXPECT_EQ(now.execution_count, 1u);
+  EXPECT_EQ(now.executed_rows, 3u);
+  ASSERT_EQ(now.batches.size(), 1u);
+  EXPECT_EQ(now.batches.at(3).compute_infer.count, 1u);
+}
+
+TEST(ModelStatistics, ARequestThatIsTurnedAwayWasNotThere) {
+  ModelStatistics statistics;
+  ASSERT_TRUE(statistics.Admit(1));
+  statistics.TurnedAway();
+  EXPECT_EQ(statistics.snapshot().in_flight, 0);
+  EXPECT_TRUE(statistics.Admit(1));
+}
+
 TEST(ModelStatistics, ClientsThatSendEverySizeOfBatchMakeFewEntries) {
   ModelStatistics statistics;
   constexpr uint64_t kSizes = 100'000;
