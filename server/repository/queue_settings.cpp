@@ -15,7 +15,7 @@ std::chrono::microseconds MicrosecondsOf(uint64_t count) {
 }
 
 template <typename... Parts>
-absl::Status Wrong(const Parts&... parts) {
+absl::Status WrongBatching(const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat("dynamic_batching.", parts...));
 }
 
@@ -33,12 +33,13 @@ bool Batches(const inference::ModelConfig& config) {
 absl::Status CheckOrder(const inference::ModelDynamicBatching& batching) {
   if (!batching.preserve_ordering()) return absl::OkStatus();
   if (batching.priority_levels() > 1) {
-    return Wrong("preserve_ordering is true and priority_levels is ", batching.priority_levels(),
-                 "; the order of requests is kept where all have the same priority");
+    return WrongBatching("preserve_ordering is true and priority_levels is ", batching.priority_levels(),
+                         "; the order of requests is kept where all have the same priority");
   }
   const bool delays = batching.default_queue_policy().timeout_action() == inference::ModelQueuePolicy::DELAY;
   if (!delays) return absl::OkStatus();
-  return Wrong("preserve_ordering is true and default_queue_policy.timeout_action is DELAY, which changes the order");
+  return WrongBatching(
+      "preserve_ordering is true and default_queue_policy.timeout_action is DELAY, which changes the order");
 }
 
 }  // namespace
@@ -69,24 +70,25 @@ absl::Status CheckDynamicBatching(const inference::ModelConfig& config) {
   const inference::ModelDynamicBatching& batching = config.dynamic_batching();
   for (const int32_t size : batching.preferred_batch_size()) {
     if (size >= 1 && size <= config.max_batch_size()) continue;
-    return Wrong("preferred_batch_size is ", size, "; it must be from 1 to max_batch_size, which is ",
-                 config.max_batch_size());
+    return WrongBatching("preferred_batch_size is ", size, "; it must be from 1 to max_batch_size, which is ",
+                         config.max_batch_size());
   }
   const uint64_t levels = batching.priority_levels();
   if (levels > kMostPriorityLevels) {
-    return Wrong("priority_levels is ", levels, "; a model may have ", kMostPriorityLevels);
+    return WrongBatching("priority_levels is ", levels, "; a model may have ", kMostPriorityLevels);
   }
   const uint64_t level = batching.default_priority_level();
   if (levels == 0 && level != 0) {
-    return Wrong("default_priority_level is ", level, "; it needs priority_levels, which is not set");
+    return WrongBatching("default_priority_level is ", level, "; it needs priority_levels, which is not set");
   }
   if (levels > 0 && (level < 1 || level > levels)) {
-    return Wrong("default_priority_level is ", level, "; it must be from 1 to priority_levels, which is ", levels);
+    return WrongBatching("default_priority_level is ", level, "; it must be from 1 to priority_levels, which is ",
+                         levels);
   }
   for (const auto& [of_level, policy] : batching.priority_queue_policy()) {
     if (of_level >= 1 && of_level <= levels) continue;
-    return Wrong("priority_queue_policy has a policy for the level ", of_level,
-                 "; levels are from 1 to priority_levels, which is ", levels);
+    return WrongBatching("priority_queue_policy has a policy for the level ", of_level,
+                         "; levels are from 1 to priority_levels, which is ", levels);
   }
   return CheckOrder(batching);
 }

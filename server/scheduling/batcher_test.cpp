@@ -45,8 +45,11 @@ class RunsByHand : public FakeModel {
     if (options.on_start) options.on_start();
     auto handle = std::make_shared<Cancellable>();
     runs_.push_back({std::move(args), std::move(options), std::move(callback), handle});
+    if (meanwhile) meanwhile();
     return handle;
   }
+
+  std::function<void()> meanwhile;  // done while a call is being started
 
  private:
   std::deque<RunUnderWay>& runs_;
@@ -363,6 +366,19 @@ TEST_F(BatcherTest, NothingOvertakesWhereTheOrderIsKept) {
   EXPECT_THAT(order_, ElementsAre(0, 1, 2, 3, 4));
 }
 
+TEST_F(BatcherTest, WhereTheOrderIsKeptABatchWaitsForNoMoreBehindWhatDoesNotFit) {
+  settings().keeps_order = true;
+  settings().runs = 1;
+  settings().delay = std::chrono::hours(1);
+  ASSERT_TRUE(Add(1, {}, 1, 2).ok());
+  EXPECT_THAT(runs_, IsEmpty());
+  ASSERT_TRUE(Add(2, {}, 1, 5).ok());
+  EXPECT_THAT(InRun(), ElementsAre(1));
+  AnswerDoubled();
+  host_.Pass(std::chrono::hours(1));
+  AnswerDoubled();
+}
+
 TEST_F(BatcherTest, WhoIsCancelledOrLateLeavesTheQueue) {
   ASSERT_TRUE(Add(0).ok());
   const auto cancelled = Add(1);
@@ -409,6 +425,19 @@ TEST_F(BatcherTest, ABatchThatNobodyWaitsForIsCancelled) {
   Answer(absl::CancelledError("the call was cancelled"));
   AnswerDoubled();
   EXPECT_EQ(AnswerTo(3), 6);
+}
+
+TEST_F(BatcherTest, ABatchThatAllLeaveWhileItIsStartedIsCancelled) {
+  ASSERT_TRUE(Add(0).ok());
+  const auto one = Add(1);
+  const auto other = Add(2);
+  static_cast<RunsByHand&>(*servable_->model).meanwhile = [&] {
+    (*one)->Cancel();
+    (*other)->Cancel();
+  };
+  AnswerDoubled();
+  EXPECT_TRUE(std::static_pointer_cast<Cancellable>(runs_.front().handle)->cancelled);
+  Answer(absl::CancelledError("the call was cancelled"));
 }
 
 TEST_F(BatcherTest, WhoLeavesBeforeABatchIsMadeIsNotInIt) {
