@@ -21,8 +21,6 @@ spdlog::logger& Log() {
   return log;
 }
 
-constexpr Execution kNoRun{.rows = 0, .counts = false};
-
 }  // namespace
 
 struct Batcher::Member {
@@ -62,9 +60,17 @@ struct Batcher::Draft {
   TimePoint oldest = TimePoint::max();
 };
 
-struct Batcher::Expired {
-  std::vector<std::pair<MemberPtr, absl::Status>> members;
-  std::vector<std::shared_ptr<CallHandle>> runs;  // that nobody waits for
+// Members that are answered without a run's answer.
+struct Batcher::Departures {
+  struct One {
+    DispatchCallback callback;
+    absl::Status status;
+    // Of a member that was in no batch; a batch keeps what it runs with until it ends.
+    ServablePtr servable;
+    DispatchedCall call;
+  };
+  std::vector<One> members;
+  std::vector<std::shared_ptr<CallHandle>> runs;  // that nobody waits for any more
 };
 
 class Batcher::Handle final : public CallHandle {
@@ -230,34 +236,53 @@ void Batcher::SetAlarm(TimePoint time) {
   });
 }
 
-// Takes the member out of its batch, which goes on without it. Says whether it was the last that waited for the run.
-bool Batcher::Leave(const MemberPtr& member) {
+// Of a member that waits, or that is in a batch, which goes on without it.
+void Batcher::Depart(const MemberPtr& member, absl::Status status, Departures& departures) {
+  Departures::One& one = departures.members.emplace_back();
+  one.callback = std::move(member->callback);
+  one.status = std::move(status);
+  if (member->state == Member::State::kWaiting) {
+    Remove(member);
+    one.servable = std::move(member->servable);
+    one.call = std::move(member->call);
+  } else if (--member->batch->open == 0 && member->batch->run != nullptr) {
+    departures.runs.push_back(member->batch->run);
+  }
   member->state = Member::State::kAnswered;
-  return --member->batch->open == 0;
 }
 
-void Batcher::Expire(TimePoint now, Expired& expired) {
-  std::vector<MemberPtr> delayed;
-  std::vector<MemberPtr> removed;
+void Batcher::Finish(Departures departures) {
+  for (const auto& run : departures.runs) run->Cancel();
+  StartReady();
+  for (Departures::One& one : departures.members) {
+    std::exchange(one.callback, nullptr)(std::move(one.status), {.rows = 0, .counts = false});
+    one.call = {};
+    one.servable = nullptr;
+    host_.CallEnded();
+  }
+}
+
+void Batcher::Expire(TimePoint now, Departures& departures) {
+  std::vector<MemberPtr> late, delayed, rejected;
   for (const auto& [place, member] : waiting_) {
     if (member->call.deadline && *member->call.deadline <= now) {
-      expired.members.emplace_back(member,
-                                   absl::DeadlineExceededError("the request's deadline passed while it waited"));
-      removed.push_back(member);
+      late.push_back(member);
     } else if (member->timeout && *member->timeout <= now) {
-      if (settings_.PolicyOf(member->level).delays) {
-        delayed.push_back(member);
-      } else {
-        expired.members.emplace_back(
-            member, absl::DeadlineExceededError(absl::StrCat("the request waited in the queue of model '",
-                                                             member->servable->name, "' for as long as it may")));
-        removed.push_back(member);
-      }
+      (settings_.PolicyOf(member->level).delays ? delayed : rejected).push_back(member);
     }
   }
-  for (const MemberPtr& member : removed) {
-    Remove(member);
-    member->state = Member::State::kAnswered;
+  for (const BatchPtr& batch : batches_) {
+    for (const MemberPtr& member : batch->members) {
+      if (member->is_open() && member->call.deadline && *member->call.deadline <= now) late.push_back(member);
+    }
+  }
+  for (const MemberPtr& member : late) {
+    Depart(member, absl::DeadlineExceededError("the request's deadline has passed"), departures);
+  }
+  for (const MemberPtr& member : rejected) {
+    const std::string text =
+        absl::StrCat("the request waited in the queue of model '", member->servable->name, "' for as long as it may");
+    Depart(member, absl::DeadlineExceededError(text), departures);
   }
   for (const MemberPtr& member : delayed) {
     waiting_.erase(member->place());
@@ -265,65 +290,47 @@ void Batcher::Expire(TimePoint now, Expired& expired) {
     member->timeout.reset();
     waiting_.emplace(member->place(), member);
   }
-  for (const BatchPtr& batch : batches_) {
-    for (const MemberPtr& member : batch->members) {
-      if (!member->is_open() || !member->call.deadline || *member->call.deadline > now) continue;
-      expired.members.emplace_back(member, absl::DeadlineExceededError("the request's deadline has passed"));
-      if (Leave(member) && batch->run != nullptr) expired.runs.push_back(batch->run);
-    }
-  }
 }
 
 void Batcher::OnAlarm() {
-  Expired expired;
+  Departures departures;
   {
     std::lock_guard lock(mutex_);
     alarm_ = TimePoint::max();
-    Expire(host_.now(), expired);
-    TimePoint next = TimePoint::max();
-    const auto note = [&](const Member& member) {
-      if (member.call.deadline) next = std::min(next, *member.call.deadline);
-      if (member.timeout && member.state == Member::State::kWaiting) next = std::min(next, *member.timeout);
-    };
-    for (const auto& [place, member] : waiting_) note(*member);
+    Expire(host_.now(), departures);
+    for (const auto& [place, member] : waiting_) {
+      if (member->call.deadline) SetAlarm(*member->call.deadline);
+      if (member->timeout) SetAlarm(*member->timeout);
+    }
     for (const BatchPtr& batch : batches_) {
       for (const MemberPtr& member : batch->members) {
-        if (member->is_open()) note(*member);
+        if (member->is_open() && member->call.deadline) SetAlarm(*member->call.deadline);
       }
     }
-    if (next != TimePoint::max()) SetAlarm(next);
   }
-  for (const auto& run : expired.runs) run->Cancel();
-  StartReady();
-  for (auto& [member, status] : expired.members) Deliver(member, std::move(status), kNoRun);
+  Finish(std::move(departures));
 }
 
 void Batcher::Cancel(const MemberPtr& member) {
+  Departures departures;
   std::shared_ptr<CallHandle> run;
-  bool answers = true;
   {
     std::lock_guard lock(mutex_);
     switch (member->state) {
       case Member::State::kWaiting:
-        Remove(member);
-        member->state = Member::State::kAnswered;
-        break;
       case Member::State::kInBatch:
-        if (Leave(member)) run = member->batch->run;
+        Depart(member, absl::CancelledError("the request was cancelled"), departures);
         break;
       case Member::State::kAlone:
         member->cancelled = true;
         run = member->run;
-        answers = false;
         break;
       case Member::State::kAnswered:
-        return;
+        break;
     }
   }
   if (run != nullptr) run->Cancel();
-  if (!answers) return;
-  StartReady();
-  Deliver(member, absl::CancelledError("the request was cancelled"), kNoRun);
+  if (!departures.members.empty()) Finish(std::move(departures));
 }
 
 void Batcher::RunBatch(const BatchPtr& batch) {
@@ -400,23 +407,25 @@ void Batcher::OnAnswer(const BatchPtr& batch, absl::StatusOr<c10::IValue> answer
   }
 
   FreeRun(batch);
-  std::vector<size_t> open;
+  std::vector<std::pair<size_t, DispatchCallback>> open;
   {
     std::lock_guard lock(mutex_);
     for (size_t i = 0; i < batch->members.size(); ++i) {
-      if (!batch->members[i]->is_open()) continue;
-      batch->members[i]->state = Member::State::kAnswered;
-      open.push_back(i);
+      Member& member = *batch->members[i];
+      if (!member.is_open()) continue;
+      member.state = Member::State::kAnswered;
+      open.emplace_back(i, std::move(member.callback));
     }
   }
   Execution execution{.rows = all_rows, .counts = true};
-  for (const size_t i : open) {
+  for (auto& [i, callback] : open) {
     if (parts) {
-      Deliver(batch->members[i], std::move((*parts)[i]), execution);
+      std::exchange(callback, nullptr)(std::move((*parts)[i]), execution);
     } else {
-      Deliver(batch->members[i], answer.status(), execution);
+      std::exchange(callback, nullptr)(answer.status(), execution);
     }
     execution.counts = false;
+    host_.CallEnded();
   }
   End(batch);
 }
@@ -490,28 +499,19 @@ void Batcher::FreeRun(const BatchPtr& batch) {
 void Batcher::End(const BatchPtr& batch) {
   const auto self = shared_from_this();
   std::vector<MemberPtr> members;
+  std::vector<ServablePtr> servables;
   {
     std::lock_guard lock(mutex_);
     members.swap(batch->members);
-  }
-  // Handles may live on.
-  for (const MemberPtr& member : members) {
-    member->servable = nullptr;
-    member->batch = nullptr;
+    for (const MemberPtr& member : members) {
+      // Handles may live on, and with them members.
+      servables.push_back(std::move(member->servable));
+      member->batch = nullptr;
+    }
   }
   members.clear();
+  servables.clear();
   host_.WorkEnded();
-}
-
-// To a member that is marked as answered.
-void Batcher::Deliver(const MemberPtr& member, absl::StatusOr<c10::IValue> answer, const Execution& execution) {
-  std::exchange(member->callback, nullptr)(std::move(answer), execution);
-  // A batch keeps what it runs with until it ends.
-  if (member->batch == nullptr) {
-    member->call = {};
-    member->servable = nullptr;
-  }
-  host_.CallEnded();
 }
 
 }  // namespace hearth::server

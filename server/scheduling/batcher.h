@@ -85,7 +85,7 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   // Level, delayed, number.
   using Place = std::tuple<int64_t, bool, uint64_t>;
   struct Draft;
-  struct Expired;
+  struct Departures;
 
   int64_t MostRuns() const;
   MemberPtr NewMember(const ServablePtr& servable, DispatchedCall call, DispatchCallback callback, int64_t level);
@@ -96,11 +96,12 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   std::vector<Draft> DraftBatches();
   BatchPtr MakeBatch(std::vector<MemberPtr> members);
   void SetAlarm(TimePoint time);
-  void Expire(TimePoint now, Expired& expired);
-  static bool Leave(const MemberPtr& member);
+  void Depart(const MemberPtr& member, absl::Status status, Departures& departures);
+  void Expire(TimePoint now, Departures& departures);
 
   void StartReady();
   void OnAlarm();
+  void Finish(Departures departures);
   void Cancel(const MemberPtr& member);
 
   void RunBatch(const BatchPtr& batch);
@@ -110,7 +111,6 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   void RunMember(const BatchPtr& batch, size_t index);
   void FreeRun(const BatchPtr& batch);
   void End(const BatchPtr& batch);
-  void Deliver(const MemberPtr& member, absl::StatusOr<c10::IValue> answer, const Execution& execution);
 
   const QueueSettings& settings_;
   BatcherHost& host_;
