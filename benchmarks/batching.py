@@ -2,16 +2,17 @@
 """What dynamic batching gains, beside what the model's own batch does:
 
     python3 -m benchmarks.batching [--hearth dist] [--device cuda] [--models mlp resnet50] [--clients 1 8 32]
-              [--delays 0 2000] [--runs N] [--seconds S] [--output FILE.md]
+              [--delays 0 2000] [--runs N] [--rounds N] [--seconds S] [--output FILE.md]
 
-hearthd serves each model without batching and, once for each delay (microseconds), with `dynamic_batching` and batches of
-up to 32, of which as many are under way at once as --runs says, if it does. It is asked over HTTP/1.1 on this machine by
-clients that have one request of one row under way at a time (rest_clients.py). The model's own batch is two clients whose
-requests have as many rows as there were clients: their rows a second by those of single rows without batching is its gain.
-Weights are random; a first answer of each model is compared with eager torch's.
+hearthd serves each model without batching and, once for each delay (microseconds), with `dynamic_batching` and batches
+of up to 32, of which as many are under way at once as --runs says, if it does. It is asked over HTTP/1.1 on this machine
+by clients that have one request of one row under way at a time (rest_clients.py). The model's own batch is two clients
+whose requests have as many rows as there were clients: their rows a second by those of single rows without batching is
+its gain. All take turns. Weights are random; a first answer of each model is compared with eager torch's.
 """
 
 import functools
+import statistics
 import sys
 
 import torch
@@ -27,7 +28,7 @@ OWN_CLIENTS = 2
 def mlp(batch):
     from benchmarks.model_list import mlp as of_widths
 
-    return of_widths(batch, 1024, 4096, 4096, 1024)
+    return of_widths(batch, 2048, 6144, 6144, 2048)
 
 
 def torchvision(name):
@@ -80,54 +81,61 @@ class Benchmark:
         self.options = options
         self.notes = []
 
-    def loaded(self, server, message, what, clients):
-        load(server.port, message, clients, seconds=self.options.warm_up)
-        measured = load(server.port, message, clients, seconds=self.options.seconds)
-        print(f"{what}, {clients} clients: {measured.rate:.0f}/s, p99 {measured.quantile(0.99) * 1e3:.2f} ms",
-              file=sys.stderr, flush=True)
-        if measured.failed:
-            self.notes.append(f"{what}, {clients} clients: {measured.failed} requests failed")
-        return measured
+    def message(self, server, name, delay):
+        folder = self.options.work / folder_of(name, delay)
+        message = message_for(folder)
+        found = difference(server.port, message, folder)
+        if not found <= TOLERANCE:
+            self.notes.append(f"{folder.name}: answers otherwise than eager torch, by {found:.2g}")
+        return message
 
-    def rows_a_second(self, server, name, rows):
-        """Of the model's own batch."""
-        folder = self.options.work / name
-        arrays = torch.load(self.options.work / f"{name}_rows_{rows}.pt", weights_only=True)
-        message = message_for(folder, arrays)
-        return rows * self.loaded(server, message, f"{name}, {rows} rows", OWN_CLIENTS).rate
+    def rounds(self, server, name, clients, messages):
+        """{what: the loads of all rounds}, of each delay's message and of the model's own batch, which take turns."""
+        arrays = torch.load(self.options.work / f"{name}_rows_{clients}.pt", weights_only=True)
+        turns = {delay: (message, clients) for delay, message in messages.items()}
+        turns["own"] = (message_for(self.options.work / name, arrays), OWN_CLIENTS)
+        for message, number in turns.values():
+            load(server.port, message, number, seconds=self.options.warm_up)
+        loads = {what: [] for what in turns}
+        for _ in range(self.options.rounds):
+            for what, (message, number) in turns.items():
+                measured = load(server.port, message, number, seconds=self.options.seconds)
+                loads[what].append(measured)
+                if measured.failed:
+                    self.notes.append(f"{name}, {what}, {clients} clients: {measured.failed} requests failed")
+        print(f"{name}, {clients} clients: {[round(each[0].rate) for each in loads.values()]}", file=sys.stderr,
+              flush=True)
+        return loads
 
     def measured(self, server, name):
-        options = self.options
-        served = [None, *options.delays]
-        loads = {}
-        for delay in served:
-            folder = options.work / folder_of(name, delay)
-            message = message_for(folder)
-            found = difference(server.port, message, folder)
-            if not found <= TOLERANCE:
-                self.notes.append(f"{folder.name}: answers otherwise than eager torch, by {found:.2g}")
-            for clients in options.clients:
-                loads[delay, clients] = self.loaded(server, message, folder.name, clients)
+        delays, heads = self.options.delays, [f"delay {delay}" for delay in self.options.delays]
+        messages = {delay: self.message(server, name, delay) for delay in (None, *delays)}
         rows = []
-        for clients in options.clients:
-            alone = loads[None, clients]
-            own = self.rows_a_second(server, name, clients) / alone.rate
-            gains = [loads[delay, clients].rate / alone.rate for delay in options.delays]
-            cells = [f"{loads[delay, clients].rate:.0f}" for delay in served]
-            cells += [f"{gain:.2f}" for gain in gains] + [f"{own:.2f}"] + [f"{gain / own:.2f}" for gain in gains]
+        for clients in self.options.clients:
+            loads = self.rounds(server, name, clients, messages)
+
+            def gain(what, rows_each=1):
+                pairs = zip(loads[what], loads[None])
+                return statistics.median(rows_each * one.rate / alone.rate for one, alone in pairs)
+
+            own = gain("own", clients)
+            cells = [f"{statistics.median(each.rate for each in loads[what]):.0f}" for what in messages]
+            cells += [f"{gain(delay):.2f}" for delay in delays] + [f"{own:.2f}"]
+            cells += [f"{gain(delay) / own:.2f}" for delay in delays]
             for part in (0.5, 0.99):
-                cells += [f"{loads[delay, clients].quantile(part) * 1e3:.2f}" for delay in served]
+                quantiles = [statistics.median(each.quantile(part) for each in loads[what]) for what in messages]
+                cells += [f"{quantile * 1e3:.1f}" for quantile in quantiles]
             rows.append([clients, *cells])
-        delays = [f"delay {delay}" for delay in options.delays]
-        heads = ["clients", *(f"a second, {what}" for what in ("alone", *delays)), *(f"gain, {what}" for what in delays),
-                 "gain of the own batch", *(f"of that, {what}" for what in delays)]
-        heads += [f"{part}, {what}" for part in ("p50", "p99") for what in ("alone", *delays)]
-        return f"### {name}\n\n" + table(heads, rows)
+        columns = ["clients", *(f"a second, {what}" for what in ("alone", *heads))]
+        columns += [*(f"gain, {what}" for what in heads), "gain of the own batch", *(f"of that, {what}" for what in heads)]
+        columns += [f"{part}, {what}" for part in ("p50", "p99") for what in ("alone", *heads)]
+        return f"### {name}\n\n" + table(columns, rows)
 
     def report(self):
         options = self.options
-        yield (f"Machine: {machine()}{gpu(options.device)}. Commit: {commit()}. torch {torch.__version__}, float32, batches "
-               f"of up to {MOST_ROWS}. {options.seconds:g} s for each number of clients; latencies in ms, delays in µs.")
+        yield (f"Machine: {machine()}{gpu(options.device)}. Commit: {commit()}. torch {torch.__version__}, float32, "
+               f"batches of up to {MOST_ROWS}. Medians of {options.rounds} rounds of {options.seconds:g} s; latencies in "
+               "ms, delays in µs.")
         server = hearthd(options, options.work)
         try:
             for name in options.models:
@@ -144,7 +152,8 @@ def main():
     options_of.add_argument("--clients", nargs="+", type=int, default=[1, 8, 32])
     options_of.add_argument("--delays", nargs="+", type=int, default=[0, 2000])
     options_of.add_argument("--runs", type=int)
-    options_of.add_argument("--seconds", type=float, default=3)
+    options_of.add_argument("--rounds", type=int, default=3)
+    options_of.add_argument("--seconds", type=float, default=2)
     options_of.add_argument("--warm-up", type=float, default=2)
     options = options_of.parse_args()
     run(Benchmark(options), "batching",
