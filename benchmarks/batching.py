@@ -6,9 +6,9 @@
 
 hearthd serves each model without batching and, once for each delay (microseconds), with `dynamic_batching` and batches
 of up to 32, of which as many are under way at once as --runs says, if it does. It is asked over HTTP/1.1 on this machine
-by clients that have one request of one row under way at a time (rest_clients.py). The model's own batch is two clients
-whose requests have as many rows as there were clients: their rows a second by those of single rows without batching is
-its gain. All take turns. Weights are random; a first answer of each model is compared with eager torch's.
+by clients that have one request of one row under way at a time (rest_clients.py). The model's own batch is as many rows
+under way in two requests, without batching: its rows a second by those of single rows is its gain. All take turns.
+Weights are random; a first answer of each model is compared with eager torch's.
 """
 
 import functools
@@ -22,7 +22,6 @@ from benchmarks.run import commit, machine, table
 from benchmarks.served_gpu import TOLERANCE, difference, gpu, hearthd, message_for, parser, run
 
 MOST_ROWS = 32
-OWN_CLIENTS = 2
 
 
 def mlp(batch):
@@ -51,6 +50,11 @@ def config(delay, runs):
     return text if runs is None else f"{text}instance_group {{ count: {runs} }}\n"
 
 
+def own_batch(clients):
+    """How many clients have so many rows under way in two requests at most, and the rows of each."""
+    return min(clients, 2), max(clients // 2, 1)
+
+
 def folder_of(name, delay):
     return name if delay is None else f"{name}_delay_{delay}"
 
@@ -63,7 +67,7 @@ def save_models(folder, names, delays, runs, sizes):
     for name in names:
         torch.manual_seed(SEED)
         module, _ = MODELS[name](1)
-        inputs = {rows: MODELS[name](rows)[1] for rows in {1, *sizes}}
+        inputs = {rows: MODELS[name](rows)[1] for rows in {1, *(own_batch(size)[1] for size in sizes)}}
         module = settle(awaken(module), *inputs[1])
         with torch.inference_mode():
             expected = [module(*inputs[1])]
@@ -91,9 +95,10 @@ class Benchmark:
 
     def rounds(self, server, name, clients, messages):
         """{what: the loads of all rounds}, of each delay's message and of the model's own batch, which take turns."""
-        arrays = torch.load(self.options.work / f"{name}_rows_{clients}.pt", weights_only=True)
+        own_clients, rows = own_batch(clients)
+        arrays = torch.load(self.options.work / f"{name}_rows_{rows}.pt", weights_only=True)
         turns = {delay: (message, clients) for delay, message in messages.items()}
-        turns["own"] = (message_for(self.options.work / name, arrays), OWN_CLIENTS)
+        turns["own"] = (message_for(self.options.work / name, arrays), own_clients)
         for message, number in turns.values():
             load(server.port, message, number, seconds=self.options.warm_up)
         loads = {what: [] for what in turns}
@@ -118,7 +123,7 @@ class Benchmark:
                 pairs = zip(loads[what], loads[None])
                 return statistics.median(rows_each * one.rate / alone.rate for one, alone in pairs)
 
-            own = gain("own", clients)
+            own = gain("own", own_batch(clients)[1])
             cells = [f"{statistics.median(each.rate for each in loads[what]):.0f}" for what in messages]
             cells += [f"{gain(delay):.2f}" for delay in delays] + [f"{own:.2f}"]
             cells += [f"{gain(delay) / own:.2f}" for delay in delays]
