@@ -5,9 +5,9 @@
               [--delays 0 2000] [--runs N] [--rounds N] [--seconds S] [--output FILE.md]
 
 hearthd serves each model without batching and, once for each delay (microseconds), with `dynamic_batching` and batches
-of up to 32, of which as many are under way at once as --runs says, if it does. It is asked over HTTP/1.1 on this machine
-by clients that have one request of one row under way at a time (rest_clients.py). The model's own batch is as many rows
-under way in two requests, without batching: its rows a second by those of single rows is its gain. All take turns.
+of up to 32, of which as many are under way at once as --runs says, if it does. It is asked over HTTP/1.1 by clients on
+this machine that have one request of one row under way at a time (rest_clients.py). The model's own batch is as many
+rows under way in two requests, without batching: its rows a second by those of single rows is its gain. All take turns.
 Weights are random; a first answer of each model is compared with eager torch's.
 """
 
@@ -132,15 +132,16 @@ class Benchmark:
                 cells += [f"{quantile * 1e3:.1f}" for quantile in quantiles]
             rows.append([clients, *cells])
         columns = ["clients", *(f"a second, {what}" for what in ("alone", *heads))]
-        columns += [*(f"gain, {what}" for what in heads), "gain of the own batch", *(f"of that, {what}" for what in heads)]
+        columns += [f"gain, {what}" for what in heads] + ["gain of the own batch"]
+        columns += [f"of that, {what}" for what in heads]
         columns += [f"{part}, {what}" for part in ("p50", "p99") for what in ("alone", *heads)]
         return f"### {name}\n\n" + table(columns, rows)
 
     def report(self):
         options = self.options
         yield (f"Machine: {machine()}{gpu(options.device)}. Commit: {commit()}. torch {torch.__version__}, float32, "
-               f"batches of up to {MOST_ROWS}. Medians of {options.rounds} rounds of {options.seconds:g} s; latencies in "
-               "ms, delays in µs.")
+               f"batches of up to {MOST_ROWS}. Medians of {options.rounds} rounds of {options.seconds:g} s; latencies "
+               "in ms, delays in µs.")
         server = hearthd(options, options.work)
         try:
             for name in options.models:

@@ -212,6 +212,7 @@ Batcher::BatchPtr Batcher::MakeBatch(std::vector<MemberPtr> members) {
   batch->members = std::move(members);
   batches_.insert(batch);
   ++runs_;
+  host_.WorkBegan();
   return batch;
 }
 
@@ -223,7 +224,6 @@ void Batcher::StartReady() {
       batch = TakeReady(host_.now());
     }
     if (batch == nullptr) return;
-    host_.WorkBegan();
     host_.RunElsewhere([self = shared_from_this(), batch = std::move(batch)] { self->RunBatch(batch); });
   }
 }
