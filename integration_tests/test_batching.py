@@ -1,6 +1,7 @@
 """Dynamic batching: requests of several clients are run as one, and nobody can tell but by how fast it is."""
 
 import concurrent.futures
+import json
 import threading
 from typing import Dict, Tuple
 
@@ -112,8 +113,13 @@ def models():
 
 
 @pytest.fixture(scope="module")
-def server(hearthd):
-    return hearthd(models())
+def access_log(tmp_path_factory):
+    return tmp_path_factory.mktemp("log") / "access.log"
+
+
+@pytest.fixture(scope="module")
+def server(hearthd, access_log):
+    return hearthd(models(), "--access-log", access_log)
 
 
 @pytest.fixture(scope="module")
@@ -331,29 +337,28 @@ def test_a_timeout_of_one_ends_it_in_a_batch_that_runs(server, client, crowd):
     eventually(lambda: in_flight(server, "preferred") == 0)
 
 
-def finish_order(server, model, requests):
-    """In which order requests that wait, sent one by one, are answered; each runs by itself and for a while."""
-    order, done = [], threading.Semaphore(0)
+def run_order(server, access_log, model, requests):
+    """In which order requests that wait, sent one by one, are run; each by itself and for a while. Answers may pass each
+    other on their way to the client; the access log says when each run began."""
+    names = [f"{model} {index}" for index in range(len(requests))]
 
-    def note(index):
-        def callback(result, error):
-            order.append(index if error is None else error)
-            done.release()
+    def began():
+        lines = [json.loads(line) for line in access_log.read_text().splitlines()]
+        return {line["id"]: line["time_ms"] - (line["infer_us"] + line["output_us"]) / 1000
+                for line in lines if line.get("id") in names}
 
-        return callback
-
-    with server.client() as client, Busy(server, model) as busy:
-        for index, options in enumerate(requests):
-            client.async_infer(model, [rows(index), rounds(100_000 + index)], note(index), **options)
-            busy.wait_for(index + 1)
-        busy.__exit__()
-        for _ in requests:
-            assert done.acquire(timeout=60)
-    return order
+    with server.client() as client:
+        with Busy(server, model) as busy:
+            for index, options in enumerate(requests):
+                work = [rows(index), rounds(300_000 + index)]
+                client.async_infer(model, work, lambda result, error: None, request_id=names[index], **options)
+                busy.wait_for(index + 1)
+        eventually(lambda: len(began()) == len(requests))
+    return sorted(range(len(requests)), key=lambda index: began()[names[index]])
 
 
-def test_a_higher_priority_goes_first(server):
-    assert finish_order(server, "levels", [{}, {"priority": 2}, {"priority": 1}, {"priority": 1}]) == [2, 3, 0, 1]
+def test_a_higher_priority_goes_first(server, access_log):
+    assert run_order(server, access_log, "levels", [{}, {"priority": 2}, {"priority": 1}, {"priority": 1}]) == [2, 3, 0, 1]
 
 
 def test_a_priority_that_the_model_has_not_is_refused(client):
@@ -363,10 +368,10 @@ def test_a_priority_that_the_model_has_not_is_refused(client):
     assert "is 3; it is from 1 to the model's priority_levels, which is 2" in message
 
 
-def test_a_request_whose_timeout_delays_it_goes_last(server):
+def test_a_request_whose_timeout_delays_it_goes_last(server, access_log):
     # The first two are delayed by the time the run is free: all of the time that the third takes to be seen waiting.
     requests = [{"timeout": 1}, {"timeout": 1}, {}]
-    assert finish_order(server, "delays", requests) == [2, 0, 1]
+    assert run_order(server, access_log, "delays", requests) == [2, 0, 1]
 
 
 def test_a_full_queue_refuses(server, client, crowd):

@@ -105,8 +105,9 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Batcher::Add(const ServablePtr& serv
       return host_.RunCall(
           servable, std::move(call),
           [this, callback = std::move(callback)](absl::StatusOr<c10::IValue> answer, const Execution& execution) {
-            FreeRun(nullptr);
+            if (!settings_.keeps_order) FreeRun(nullptr);
             callback(std::move(answer), execution);
+            if (settings_.keeps_order) FreeRun(nullptr);
           });
     }
   }
@@ -406,7 +407,7 @@ void Batcher::OnAnswer(const BatchPtr& batch, absl::StatusOr<c10::IValue> answer
     return RunOneByOne(batch, memory ? BatchFailure::kMemory : BatchFailure::kRaised, answer.status());
   }
 
-  FreeRun(batch);
+  if (!settings_.keeps_order) FreeRun(batch);
   std::vector<std::pair<size_t, DispatchCallback>> open;
   {
     std::lock_guard lock(mutex_);
@@ -427,6 +428,7 @@ void Batcher::OnAnswer(const BatchPtr& batch, absl::StatusOr<c10::IValue> answer
     execution.counts = false;
     host_.CallEnded();
   }
+  if (settings_.keeps_order) FreeRun(batch);
   End(batch);
 }
 
@@ -473,8 +475,9 @@ void Batcher::RunMember(const BatchPtr& batch, size_t index) {
       [this, batch, index, last, callback = std::move(member->callback)](absl::StatusOr<c10::IValue> answer,
                                                                          const Execution& execution) {
         // Nobody joins a batch that has begun, but others may leave it.
-        if (last) FreeRun(batch);
+        if (last && !settings_.keeps_order) FreeRun(batch);
         callback(std::move(answer), execution);
+        if (last && settings_.keeps_order) FreeRun(batch);
         if (last) return End(batch);
         host_.RunElsewhere([self = shared_from_this(), batch, index] { self->RunMember(batch, index + 1); });
       });
