@@ -87,8 +87,9 @@ def input_names(folder):
     return [argument.name for argument in module.forward.schema.arguments][1:]
 
 
-def message_for(folder):
-    inputs = torch.load(folder / "inputs.pt", weights_only=True)
+def message_for(folder, inputs=None):
+    """Of the model's inputs, or others."""
+    inputs = inputs or torch.load(folder / "inputs.pt", weights_only=True)
     arrays = {name: value.numpy() for name, value in zip(input_names(folder), inputs)}
     return request(folder.name, arrays)
 
@@ -183,13 +184,13 @@ def parser(description):
     return made
 
 
-def run(benchmark, name):
+def run(benchmark, name, make=None):
     """Makes the models in a folder that goes afterwards, options.work, measures, and ends the process."""
     options = benchmark.options
     options.hearth = options.hearth.resolve()
     with tempfile.TemporaryDirectory() as work:
         options.work = pathlib.Path(work)
-        make = functools.partial(make_archives, names=options.models, device=options.device)
+        make = make or functools.partial(make_archives, names=options.models, device=options.device)
         make_apart(make, options.work, name)
         tell(benchmark.report(), options.output)
     sys.exit(1 if benchmark.notes else 0)

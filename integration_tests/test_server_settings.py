@@ -122,6 +122,7 @@ def test_the_extensions_are_those_that_work(client):
         "model_configuration",
         "model_repository",
         "model_repository(unload_dependents)",
+        "schedule_policy",
         "statistics",
     ]
 

@@ -4,6 +4,7 @@
 #include <c10/core/StreamGuard.h>
 
 #include <condition_variable>
+#include <limits>
 #include <mutex>
 #include <optional>
 
@@ -52,6 +53,12 @@ std::vector<MethodInfo> LoadedModel::methods() const {
 const c10::FunctionSchema* LoadedModel::FindMethod(std::string_view name) const {
   const ModelExecutor::Method* method = executor_->Find(name);
   return method ? &method->schema() : nullptr;
+}
+
+absl::StatusOr<std::string> LoadedModel::SideEffect(std::string_view name) const {
+  const ModelExecutor::Method* method = executor_->Find(name);
+  if (method == nullptr) return absl::NotFoundError("the model has no method '" + std::string(name) + "'");
+  return executor_->SideEffect(*method);
 }
 
 std::shared_ptr<CallHandle> LoadedModel::CallAsync(std::string_view name, Arguments args, KeywordArguments kwargs,
@@ -150,8 +157,10 @@ std::vector<std::pair<std::string, std::string>> LoadedModel::sources() const {
 
 uint64_t LoadedModel::weight_bytes() const { return imported_.object ? WeightBytes(*imported_.object) : 0; }
 
-std::shared_ptr<MemoryAccount> LoadedModel::NewAccount() const {
-  return MakeMemoryAccount(memory_limit_, memory_of_model_);
+std::shared_ptr<MemoryAccount> LoadedModel::NewAccount(int64_t requests) const {
+  int64_t limit = 0;
+  if (__builtin_mul_overflow(memory_limit_, requests, &limit)) limit = std::numeric_limits<int64_t>::max();
+  return MakeMemoryAccount(limit, memory_of_model_);
 }
 
 std::shared_ptr<CallHandle> LoadedModel::Start(const ModelExecutor::Method& method, Arguments args,
@@ -177,7 +186,7 @@ std::shared_ptr<CallHandle> LoadedModel::Start(const ModelExecutor::Method& meth
     return handle;
   }
   ModelExecutor::CallSettings settings{std::move(token),
-                                       options.memory != nullptr ? std::move(options.memory) : NewAccount(),
+                                       options.memory != nullptr ? std::move(options.memory) : NewAccount(1),
                                        std::move(options.on_start),
                                        options.may_run_here,
                                        on_stream,

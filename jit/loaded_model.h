@@ -52,6 +52,7 @@ class LoadedModel final : public Model {
 
   std::vector<MethodInfo> methods() const override;
   const c10::FunctionSchema* FindMethod(std::string_view name) const override;
+  absl::StatusOr<std::string> SideEffect(std::string_view method) const override;
   std::shared_ptr<CallHandle> CallAsync(std::string_view name, Arguments args, KeywordArguments kwargs,
                                         CallOptions options, Callback callback) override;
   absl::StatusOr<c10::IValue> Call(std::string_view name, Arguments args, KeywordArguments kwargs,
@@ -67,7 +68,7 @@ class LoadedModel final : public Model {
   absl::StatusOr<std::string> GraphText(std::string_view name, GraphStage stage) const override;
   std::vector<std::pair<std::string, std::string>> sources() const override;
   uint64_t weight_bytes() const override;
-  std::shared_ptr<MemoryAccount> NewAccount() const override;
+  std::shared_ptr<MemoryAccount> NewAccount(int64_t requests) const override;
 
  private:
   // Starts a call of a method or hook; its callback gets what CallAsync promises.

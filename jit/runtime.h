@@ -316,6 +316,10 @@ class Model {
   virtual std::vector<MethodInfo> methods() const = 0;
   // Null if there is no such method.
   virtual const c10::FunctionSchema* FindMethod(std::string_view name) const = 0;
+  // What a run of the method does beside answering: "draws random numbers (aten::rand at model.py:12)". Empty: nobody
+  // can tell how often it runs with the same arguments, and calls may be run as one. kNotFound if there is no such
+  // method.
+  virtual absl::StatusOr<std::string> SideEffect(std::string_view method) const = 0;
 
   // Calls `method` with self bound to the model's module, on the runtime's pool. Checks the arguments against the
   // schema and fills in defaults first. The callback runs once, on a pool thread or, if nothing can be run or
@@ -352,8 +356,9 @@ class Model {
   // Bytes that the weights occupy.
   virtual uint64_t weight_bytes() const = 0;
   // For the memory of one request to the model: with the model's limit, within the account of all requests
-  // (Runtime::memory_of_all). For whoever counts more for a request than its call. Null: nothing is limited.
-  virtual std::shared_ptr<MemoryAccount> NewAccount() const = 0;
+  // (Runtime::memory_of_all). For whoever counts more for a request than its call. Null: nothing is limited. One that
+  // stands for several requests has the limit of all of them.
+  virtual std::shared_ptr<MemoryAccount> NewAccount(int64_t requests = 1) const = 0;
 };
 
 // Owns the threads that models run on: destroying it waits for the calls under way and the end of models that nobody

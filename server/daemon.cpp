@@ -25,6 +25,7 @@
 #include "server/repository/repository_poller.h"
 #include "server/rest/probe_handler.h"
 #include "server/rest/rest_handler.h"
+#include "server/scheduling/batch_values.h"
 #include "server/scheduling/dispatcher.h"
 #include "server/server_log.h"
 #include "server/settings.h"
@@ -45,6 +46,9 @@ absl::StatusOr<std::unique_ptr<const CallInterface>> MakeSignature(const Model& 
   if (schema == nullptr) return absl::InvalidArgumentError("the archive's module has no method 'forward'");
   auto signature = Signature::Create(*schema, config);
   if (!signature.ok()) return signature.status();
+  if (QueueSettingsOf(config).batches()) {
+    if (absl::Status status = CheckBatches(model, *schema); !status.ok()) return status;
+  }
   return std::unique_ptr<const CallInterface>(*std::move(signature));
 }
 
@@ -94,10 +98,15 @@ Repository::Options RepositoryOptionsOf(const config::Settings& settings) {
           .load_models = {settings.load_model().begin(), settings.load_model().end()}};
 }
 
-// Half of the threads that models run on: the other half is for messages that take no time.
-int64_t MostLongWorks(const config::Settings& settings) {
+DispatcherOptions DispatcherOptionsOf(const config::Settings& settings) {
   const int64_t threads = settings.threads() > 0 ? settings.threads() : UsableProcessors();
-  return std::max<int64_t>(threads / 2, 1);
+  return {.max_pending_per_model = settings.max_pending_requests(),
+          .max_in_flight = settings.max_in_flight_requests(),
+          // The other half of the threads is for messages that take no time.
+          .max_long_works = std::max<int64_t>(threads / 2, 1),
+          .max_runs = threads,
+          // On a GPU one computes while another one's tensors are on their way.
+          .max_batches = settings.device() == "cpu" ? threads : std::min<int64_t>(threads, 2)};
 }
 
 SharedRegions::OpenDeviceMemory OpenDeviceMemoryOf(Runtime& runtime) {
@@ -114,7 +123,7 @@ struct Daemon::Parts {
   Parts(const config::Settings& complete_settings, Runtime& runtime)
       : settings(complete_settings),
         repository(RepositoryOptionsOf(settings), runtime, MakeSignature, [this] { health.Update(); }),
-        dispatcher({settings.max_pending_requests(), settings.max_in_flight_requests(), MostLongWorks(settings)},
+        dispatcher(DispatcherOptionsOf(settings),
                    [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); }),
         regions(settings.allow_client_shm(), OpenDeviceMemoryOf(runtime)),
         environment{repository, dispatcher,

@@ -12,6 +12,7 @@
 #include "jit/definitions/node_effects.h"
 #include "jit/executor/code_builder.h"
 #include "jit/executor/replayed_run.h"
+#include "jit/executor/side_effect.h"
 #include "jit/ir/contains.h"
 #include "jit/ir/graph.h"
 #include "jit/ir/symbols.h"
@@ -87,6 +88,7 @@ void ModelExecutor::PlanState() {
   const std::vector<const Graph*> finished(graphs.begin(), graphs.end());
   const StateAccesses accesses(finished, *module_, *effects_);
   for (size_t i = 0; i < entries_.size(); ++i) {
+    entries_[i].state_write = StateWriteOf(accesses.methods()[i]);
     entries_[i].plan = InsertStateSteps(graphs[i], accesses.methods()[i]);
     for (const size_t part : accesses.methods()[i].All().writes) writes_state_ |= part != kGenerators;
   }
@@ -113,6 +115,10 @@ const ModelExecutor::Method* ModelExecutor::Find(std::string_view name) const {
 const ModelExecutor::Method* ModelExecutor::Find(const torch::jit::Function& function) const {
   const auto found = std::ranges::find(entries_, &function, &Method::function);
   return found == entries_.end() ? nullptr : &*found;
+}
+
+std::string ModelExecutor::SideEffect(const Method& method) const {
+  return method.state_write.empty() ? SideEffectOf(*method.baseline, *effects_) : method.state_write;
 }
 
 size_t ModelExecutor::RestoreProfiles(std::vector<SpecProfile> profiles) const {

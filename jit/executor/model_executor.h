@@ -46,6 +46,7 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
     bool repeatable = false;
     // Whether what one run asks of a GPU may stand for other runs with arguments alike.
     bool replayable = false;
+    std::string state_write = {};  // as StateWriteOf says it
 
     const std::string& name() const { return function->name(); }
     const c10::FunctionSchema& schema() const { return function->getSchema(); }
@@ -73,6 +74,8 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
   bool writes_state() const { return writes_state_; }
   // Null: every call runs the baseline.
   Tiers* tiers() const { return tiers_.get(); }
+  // What a run does beside answering, as StateWriteOf and SideEffectOf say it; empty: nothing.
+  std::string SideEffect(const Method& method) const;
   // Tiers::RestoreProfiles, of another load of the archive. There are tiers.
   size_t RestoreProfiles(std::vector<SpecProfile> profiles) const;
 

@@ -86,6 +86,15 @@ class __torch__.M:
       %m : int = aten::add.int(%n, %one)
       prim::SetAttr[name="b"](%self, %m)
       return (%m)
+  def peek:
+    graph(%self : __torch__.M):
+      %n : int = prim::GetAttr[name="a"](%self)
+      return (%n)
+  def draw:
+    graph(%self : __torch__.M, %x : Tensor):
+      %none : NoneType = prim::Constant[value=None]()
+      %y : Tensor = aten::rand_like(%x, %none, %none, %none, %none, %none)
+      return (%y)
   def read_a:
     graph(%self : __torch__.M, %key : int):
       %k : int = hearth_test::hold(%key)
@@ -278,6 +287,17 @@ TEST_F(ModelExecutorTest, RunsOfMethodsThatTouchNoStateWaitForNobody) {
   EXPECT_TRUE(executor_->Find("compute")->plan.empty());
   EXPECT_FALSE(executor_->Find("read_a")->plan.empty());
   EXPECT_EQ(executor_->Find("no such method"), nullptr);
+}
+
+TEST_F(ModelExecutorTest, WhatARunDoesBesideAnsweringIsTold) {
+  const auto effect = [&](const char* method) { return executor_->SideEffect(*executor_->Find(method)); };
+  EXPECT_EQ(effect("compute"), "");
+  EXPECT_EQ(effect("peek"), "");
+  EXPECT_EQ(effect("read_a"), "may print, warn or change global state (hearth_test::hold at model.ir:37)")
+      << "what a library's operator does is not known";
+  EXPECT_EQ(effect("write_a").find("writes the model's state (prim::SetAttr"), 0U) << effect("write_a");
+  EXPECT_EQ(effect("append_to_log").find("writes the model's state (aten::append"), 0U) << effect("append_to_log");
+  EXPECT_EQ(effect("draw").find("draws random numbers (aten::rand_like"), 0U) << effect("draw");
 }
 
 TEST_F(ModelExecutorTest, AListThatARunMadeIsItsOwnWhateverItHolds) {

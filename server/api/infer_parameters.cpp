@@ -50,11 +50,16 @@ absl::Status CheckNoSequence(const std::string& name, const InferParameter& para
                     : WrongParameter(name, "is not offered here: no model has sequences of requests");
 }
 
-absl::Status CheckPriority(const std::string& name, const InferParameter& parameter) {
+absl::StatusOr<uint64_t> PriorityOf(const std::string& name, const InferParameter& parameter, uint64_t levels) {
   const auto priority = IntegerOf(name, parameter);
   if (!priority.ok()) return priority.status();
-  if (*priority == 0) return absl::OkStatus();
-  return WrongParameter(name, absl::StrCat("is ", *priority, "; all requests have the same priority here, which is 0"));
+  if (*priority >= 0 && static_cast<uint64_t>(*priority) <= levels) return static_cast<uint64_t>(*priority);
+  if (levels == 0) {
+    return WrongParameter(name,
+                          absl::StrCat("is ", *priority, "; all requests have the same priority here, which is 0"));
+  }
+  return WrongParameter(name, absl::StrCat("is ", *priority, "; it is from 1 to the model's priority_levels, which is ",
+                                           levels, ", or 0 for its default"));
 }
 
 // Where the parameters say that contents lie; nothing if they do not.
@@ -130,18 +135,20 @@ absl::Status Of(const char* kind, const Tensor& tensor, const absl::Status& stat
 
 }  // namespace
 
-absl::StatusOr<std::optional<std::chrono::microseconds>> ReadRequestParameters(
-    const inference::ModelInferRequest& request) {
-  std::optional<std::chrono::microseconds> time;
+absl::StatusOr<RequestParameters> ReadRequestParameters(const inference::ModelInferRequest& request,
+                                                        uint64_t priority_levels) {
+  RequestParameters read;
   for (const auto& [name, parameter] : request.parameters()) {
     absl::Status status;
     if (name == "timeout") {
       const auto timeout = IntegerOf(name, parameter);
       if (!timeout.ok()) return timeout.status();
       if (*timeout < 0) return WrongParameter(name, absl::StrCat("is ", *timeout, ", below 0"));
-      if (*timeout > 0) time = std::chrono::microseconds(*timeout);
+      if (*timeout > 0) read.timeout = std::chrono::microseconds(*timeout);
     } else if (name == "priority") {
-      status = CheckPriority(name, parameter);
+      const auto priority = PriorityOf(name, parameter, priority_levels);
+      if (!priority.ok()) return priority.status();
+      read.priority = *priority;
     } else if (name == "sequence_id" || name == "sequence_start" || name == "sequence_end") {
       status = CheckNoSequence(name, parameter);
     } else if (name == "binary_data_output" || name == "triton_enable_empty_final_response") {
@@ -153,7 +160,7 @@ absl::StatusOr<std::optional<std::chrono::microseconds>> ReadRequestParameters(
     }
     if (!status.ok()) return status;
   }
-  return time;
+  return read;
 }
 
 absl::StatusOr<std::vector<RequestedOutput>> ReadRequestedOutputs(const inference::ModelInferRequest& request,

@@ -29,10 +29,15 @@ struct RequestedOutput {
   std::optional<RegionPart> region;  // where it is to be written to
 };
 
-// The time that the request may take; nothing if it does not say. kInvalidArgument for a parameter of the request that
-// is refused, or of another type than it should be.
-absl::StatusOr<std::optional<std::chrono::microseconds>> ReadRequestParameters(
-    const inference::ModelInferRequest& request);
+struct RequestParameters {
+  std::optional<std::chrono::microseconds> timeout;  // none if the request does not say, or says 0
+  uint64_t priority = 0;                             // of the model's levels; 0: its default
+};
+
+// kInvalidArgument for a parameter of the request that is refused, or of another type than it should be. A model
+// without levels has 0 of them.
+absl::StatusOr<RequestParameters> ReadRequestParameters(const inference::ModelInferRequest& request,
+                                                        uint64_t priority_levels);
 
 // The outputs that the request names, each once, in their order. kInvalidArgument for a parameter that is refused,
 // kNotFound for a region that is not registered.

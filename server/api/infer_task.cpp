@@ -26,9 +26,14 @@ absl::StatusOr<DispatchedCall> InferTask::Prepare(const grpc::ByteBuffer& messag
   if (!request.ok()) return request.status();
   const inference::ModelInferRequest& fields = *request->fields;
 
-  const auto time = ReadRequestParameters(fields);
-  if (!time.ok()) return time.status();
-  if (time->has_value()) LimitTime(**time);
+  const auto parameters = ReadRequestParameters(fields, servable().config.dynamic_batching().priority_levels());
+  if (!parameters.ok()) return parameters.status();
+  QueueRequest queue{.priority = parameters->priority, .timeout = std::nullopt};
+  if (servable().queue_settings.PolicyOf(queue.priority).may_shorten) {
+    queue.timeout = parameters->timeout;
+  } else if (parameters->timeout) {
+    LimitTime(*parameters->timeout);
+  }
   auto requested = ReadRequestedOutputs(fields, environment().regions);
   if (!requested.ok()) return requested.status();
   requested_ = *std::move(requested);
@@ -43,10 +48,10 @@ absl::StatusOr<DispatchedCall> InferTask::Prepare(const grpc::ByteBuffer& messag
   observation_.known = servable().observed.get();
   auto bound = signature.Bind(*std::move(inputs), &observation_);
   if (!bound.ok()) return bound.status();
-  set_batch_size(bound->batch_size);
   DispatchedCall call;
-  call.args = std::move(bound->args);
-  call.kwargs = std::move(bound->kwargs);
+  call.arguments = {std::move(bound->args), std::move(bound->kwargs)};
+  call.rows = bound->batch_size;
+  call.queue = queue;
   call.answer_stays_on_device = std::ranges::any_of(requested_, [](const RequestedOutput& output) {
     return output.region.has_value() && output.region->region->kind() == SharedRegion::Kind::kDevice;
   });

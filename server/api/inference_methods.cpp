@@ -20,7 +20,7 @@ namespace {
 // Extensions of the protocol, under Triton's names, that work here.
 constexpr const char* kExtensions[] = {
     "binary_tensor_data",  "classification", "model_repository", "model_repository(unload_dependents)",
-    "model_configuration", "statistics",     "logging"};
+    "model_configuration", "statistics",     "schedule_policy",  "logging"};
 // Where clients may share memory, and where models are on a GPU.
 constexpr const char* kSharedMemoryExtension = "system_shared_memory";
 constexpr const char* kDeviceMemoryExtension = "cuda_shared_memory";

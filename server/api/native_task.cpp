@@ -45,7 +45,7 @@ absl::Status ReadArguments(const v1::CallRequest& request, const c10::FunctionSc
     const c10::Argument& formal = *formals[i];
     auto value = reader.Read(request.args(i), formal.type(), absl::StrCat("argument '", formal.name(), "'"));
     if (!value.ok()) return value.status();
-    call.args.push_back(*std::move(value));
+    call.arguments.args.push_back(*std::move(value));
   }
   std::set<std::string> known;
   for (const c10::Argument* formal : formals) {
@@ -54,7 +54,7 @@ absl::Status ReadArguments(const v1::CallRequest& request, const c10::FunctionSc
     if (given == request.kwargs().end()) continue;
     auto value = reader.Read(given->second, formal->type(), absl::StrCat("argument '", formal->name(), "'"));
     if (!value.ok()) return value.status();
-    call.kwargs.emplace_back(formal->name(), *std::move(value));
+    call.arguments.kwargs.emplace_back(formal->name(), *std::move(value));
   }
   for (const auto& [name, value] : request.kwargs()) {
     if (!known.contains(name)) {

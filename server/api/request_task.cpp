@@ -114,6 +114,7 @@ void RequestTask::Run(CallerThread caller) {
   grpc::ByteBuffer no_answer;
   if (!status.ok()) return Finish(std::move(status), no_answer);
 
+  rows_ = call->rows;
   call->deadline = deadline_;
   call->bytes = record_.request_bytes;
   call->caller = caller;
@@ -123,7 +124,10 @@ void RequestTask::Run(CallerThread caller) {
   // The callback keeps the task alive; so does this call, for what follows it.
   const auto self = shared_from_this();
   auto handle = environment_.dispatcher.Dispatch(
-      servable_, *std::move(call), [self](absl::StatusOr<c10::IValue> result) { self->OnResult(std::move(result)); });
+      servable_, *std::move(call), [self](absl::StatusOr<c10::IValue> result, const Execution& execution) {
+        self->execution_ = execution;
+        self->OnResult(std::move(result));
+      });
   if (!handle.ok()) {
     admitted_ = false;
     return Finish(handle.status(), no_answer);
@@ -206,7 +210,9 @@ void RequestTask::Report(const absl::Status& status, Clock::time_point now) {
     if (status.ok()) {
       // A runtime that does not say when it begins leaves the request counted as waiting.
       if (began == 0) statistics.Began();
-      statistics.Succeeded(times, static_cast<uint64_t>(std::max<int64_t>(batch_size_, 0)));
+      const auto counted = [](int64_t rows) { return static_cast<uint64_t>(std::max<int64_t>(rows, 0)); };
+      statistics.Succeeded(times, counted(rows_),
+                           execution_.counts ? std::optional(counted(execution_.rows)) : std::nullopt);
     } else if (admitted_) {
       statistics.Failed(ReasonOf(status, admitted_), times.total, began != 0);
     } else {

@@ -87,7 +87,6 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   // Once Identify has found it.
   const Servable& servable() const { return *servable_; }
   const std::string& version() const { return record_.version; }
-  void set_batch_size(int64_t size) { batch_size_ = size; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -113,7 +112,8 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   std::shared_ptr<MemoryAccount> memory_;         // of all else, once the model is known; may be null
   std::optional<MemoryAccount::Scope> counting_;  // while the message is read
   AccessRecord record_;
-  int64_t batch_size_ = 1;
+  int64_t rows_ = 1;  // batch elements
+  Execution execution_;
   bool admitted_ = false;
   Clock::time_point arrived_, handed_over_, finished_;
   std::atomic<Clock::rep> began_{0};  // since the clock's epoch; 0: not yet

@@ -65,6 +65,7 @@ class FakeModel : public Model {
   const c10::FunctionSchema* FindMethod(std::string_view name) const override {
     return name == "forward" ? &schema_ : nullptr;
   }
+  absl::StatusOr<std::string> SideEffect(std::string_view) const override { return std::string(); }
 
   std::shared_ptr<CallHandle> CallAsync(std::string_view method, Arguments args, KeywordArguments kwargs,
                                         CallOptions options, Callback callback) override {
@@ -111,7 +112,7 @@ class FakeModel : public Model {
   absl::StatusOr<std::string> GraphText(std::string_view, GraphStage) const override { return std::string(); }
   std::vector<std::pair<std::string, std::string>> sources() const override { return {}; }
   uint64_t weight_bytes() const override { return 1000; }
-  std::shared_ptr<MemoryAccount> NewAccount() const override { return nullptr; }
+  std::shared_ptr<MemoryAccount> NewAccount(int64_t) const override { return nullptr; }
 
  private:
   const std::string text_;

@@ -14,6 +14,7 @@
 #include "server/repository/config_limits.h"
 #include "server/repository/first_error.h"
 #include "server/repository/layout.h"
+#include "server/repository/queue_settings.h"
 #include "wire/datatypes.h"
 
 namespace hearth::server {
@@ -187,12 +188,13 @@ absl::Status CheckWarmup(const ModelConfig& config, const std::string& model) {
 }
 
 std::vector<std::string> IgnoredFields(const ModelConfig& config) {
-  std::vector<std::string> ignored;
+  std::vector<std::string> ignored = IgnoredOfDynamicBatching(config);
   const auto note = [&](bool set, const std::string& what) {
     if (set) ignored.push_back(what);
   };
-  note(config.has_dynamic_batching(), "dynamic_batching (each request is run by itself)");
-  note(config.instance_group_size() > 0, "instance_group (one instance serves all requests, on the server's device)");
+  // The number of instances is that of runs that may be under way at once, where requests wait for one.
+  note(config.instance_group_size() > 0 && !QueueSettingsOf(config).queues(),
+       "instance_group (one instance serves all requests, on the server's device)");
   note(config.has_optimization(), "optimization");
   note(config.response_cache().enable(), "response_cache");
   note(config.cc_model_filenames_size() > 0, "cc_model_filenames");
@@ -247,6 +249,9 @@ absl::StatusOr<CheckedConfig> CheckModelConfig(ModelConfig config, const std::st
   if (absl::Status status = CheckTensors(config.output(), "output", name); !status.ok()) return status;
 
   if (absl::Status status = CheckWarmup(config, name); !status.ok()) return status;
+  if (absl::Status status = CheckDynamicBatching(config); !status.ok()) {
+    return WrongConfig(name, std::string(status.message()));
+  }
 
   if (const auto settings = SettingsOf(config); !settings.ok()) return settings.status();
 

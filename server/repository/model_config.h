@@ -2,7 +2,7 @@
 //
 //   honoured   name, platform, backend, default_model_filename, version_policy, max_batch_size, input and output (name,
 //              data_type, dims, reshape, optional, label_filename),
-//              dynamic_batching.default_queue_policy.max_queue_size,
+//              dynamic_batching and, for it, instance_group.count (queue_settings.h),
 //              model_operations.op_library_filename (where the server allows it: repository.h), the
 //              parameters memory_limit, requests_memory_limit, compile_after, exact_after, max_plans and plan_bytes,
 //              model_warmup

@@ -436,6 +436,7 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   servable->name = config.name();
   servable->version = version;
   servable->config = config;
+  servable->queue_settings = QueueSettingsOf(config);
   servable->archive_stamp = std::move(stamp);
   servable->model = *std::move(model);
   servable->call_interface = *std::move(call_interface);

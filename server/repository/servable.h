@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -13,6 +14,7 @@
 #include "proto/inference/model_config.pb.h"
 #include "server/repository/labels.h"
 #include "server/repository/observed_tensors.h"
+#include "server/repository/queue_settings.h"
 #include "server/telemetry/model_statistics.h"
 
 namespace hearth::server {
@@ -49,6 +51,7 @@ struct Servable {
   std::shared_ptr<Model> model;
   std::unique_ptr<const CallInterface> call_interface;
   Labels labels;
+  QueueSettings queue_settings;
   // Both are shared with the versions of the same number before and after a reload.
   std::shared_ptr<ModelStatistics> statistics;
   std::shared_ptr<ObservedCalls> observed;
@@ -56,6 +59,9 @@ struct Servable {
   // How far runs are trusted to be short (server/scheduling/trust.h), and requests to be quick with their answers.
   mutable std::atomic<int> short_runs{0};
   mutable std::atomic<int> quick_requests{0};
+  // Where its requests wait, made for the first one; of the settings that say that they do. The scheduler's.
+  mutable std::once_flag queue_made;
+  mutable std::shared_ptr<void> queue;
 };
 
 using ServablePtr = std::shared_ptr<const Servable>;

@@ -26,6 +26,7 @@ void Note(std::atomic<int>& trust, Clock::duration time, const QuickTimes& times
 }
 
 bool MayRunHere(const Servable& servable, const DispatchedCall& call) {
+  if (call.caller == CallerThread::kRunner) return true;
   if (call.bytes > kSmallRequest) return false;
   if (call.caller == CallerThread::kOneOfMany) {
     return servable.short_runs.load(std::memory_order_relaxed) >= kEnoughTrust;
@@ -33,9 +34,11 @@ bool MayRunHere(const Servable& servable, const DispatchedCall& call) {
   return servable.quick_requests.load(std::memory_order_relaxed) >= kEnoughTrust;
 }
 
+// Where there are levels of priority, each has its own bound, which its Batcher keeps.
 int64_t MaxPending(const Servable& servable, const DispatcherOptions& options) {
-  const auto& policy = servable.config.dynamic_batching().default_queue_policy();
-  return policy.max_queue_size() > 0 ? policy.max_queue_size() : options.max_pending_per_model;
+  const QueueSettings& settings = servable.queue_settings;
+  const int64_t own = settings.has_levels() ? 0 : settings.levels[0].max_waiting;
+  return own > 0 ? own : options.max_pending_per_model;
 }
 
 }  // namespace
@@ -89,7 +92,7 @@ void Dispatcher::LongEnded() {
 }
 
 absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Dispatch(ServablePtr servable, DispatchedCall call,
-                                                                 Callback callback) {
+                                                                 DispatchCallback callback) {
   if (call.deadline.has_value() && *call.deadline <= Clock::now()) {
     return absl::DeadlineExceededError("the request's deadline had passed when it arrived");
   }
@@ -104,14 +107,36 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Dispatch(ServablePtr ser
     ++in_flight_;
   }
 
+  if (!call.queue || !servable->queue_settings.queues()) {
+    return RunCall(std::move(servable), std::move(call), std::move(callback));
+  }
+  auto handle = BatcherOf(*servable).Add(servable, std::move(call), std::move(callback));
+  if (!handle.ok()) {
+    servable->statistics->TurnedAway();
+    Ended();
+  }
+  return handle;
+}
+
+Batcher& Dispatcher::BatcherOf(const Servable& servable) {
+  std::call_once(servable.queue_made, [&] {
+    servable.queue = std::make_shared<Batcher>(servable.queue_settings, static_cast<BatcherHost&>(*this));
+  });
+  return *static_cast<Batcher*>(servable.queue.get());
+}
+
+std::shared_ptr<CallHandle> Dispatcher::RunCall(ServablePtr servable, DispatchedCall call, DispatchCallback callback) {
   // Shared by the two callbacks, of which the runtime may keep the first longer than it needs it.
   struct Call {
     ServablePtr servable;
     std::function<void()> on_start;
-    Callback callback;
+    DispatchCallback callback;
+    Execution execution;
+    bool has_begun;
     TimePoint began;
   };
-  auto shared = std::make_shared<Call>(Call{servable, std::move(call.on_start), std::move(callback), {}});
+  auto shared = std::make_shared<Call>(
+      Call{servable, std::move(call.on_start), std::move(callback), {call.rows, true}, call.has_begun, {}});
   CallOptions options;
   options.deadline = call.deadline;
   options.memory = std::move(call.memory);
@@ -119,15 +144,16 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Dispatch(ServablePtr ser
   options.may_run_here = MayRunHere(*servable, call);
   options.on_start = [shared] {
     shared->began = Clock::now();
+    if (shared->has_begun) return;
     shared->servable->statistics->Began();
     if (shared->on_start) shared->on_start();
   };
   Model& model = *servable->model;
-  return model.CallAsync(call.method, std::move(call.args), std::move(call.kwargs), std::move(options),
-                         [this, shared = std::move(shared)](absl::StatusOr<c10::IValue> result) {
+  return model.CallAsync(call.method, std::move(call.arguments.args), std::move(call.arguments.kwargs),
+                         std::move(options), [this, shared = std::move(shared)](absl::StatusOr<c10::IValue> result) {
                            // Of a run that began at an unknown time, at the clock's epoch, nothing good is known.
                            Note(shared->servable->short_runs, Clock::now() - shared->began, kRunTimes);
-                           shared->callback(std::move(result));
+                           shared->callback(std::move(result), shared->execution);
                            Note(shared->servable->quick_requests, Clock::now() - shared->began, kRequestTimes);
                            // The answer is on its way: only now may a drain go on to take the server down.
                            shared->callback = nullptr;
@@ -140,6 +166,16 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Dispatch(ServablePtr ser
 void Dispatcher::Ended() {
   std::lock_guard lock(mutex_);
   if (--in_flight_ == 0) idle_.notify_all();
+}
+
+void Dispatcher::WorkBegan() {
+  std::lock_guard lock(mutex_);
+  ++works_;
+}
+
+void Dispatcher::WorkEnded() {
+  std::lock_guard lock(mutex_);
+  if (--works_ == 0) idle_.notify_all();
 }
 
 void Dispatcher::StopAccepting() {
@@ -159,7 +195,7 @@ int64_t Dispatcher::in_flight() const {
 
 bool Dispatcher::WaitUntilIdle(TimePoint deadline) {
   std::unique_lock lock(mutex_);
-  return idle_.wait_until(lock, deadline, [this] { return in_flight_ == 0; });
+  return idle_.wait_until(lock, deadline, [this] { return in_flight_ == 0 && works_ == 0; });
 }
 
 }  // namespace hearth::server

@@ -1,5 +1,6 @@
 // Between a parsed request and the runtime: admits or refuses it, hands it over with its deadline, and knows how many
-// are under way. Each request is one call of the model.
+// are under way. Each request is one call of the model, or has a part in one where the model's configuration has calls
+// batched or queued (batcher.h).
 //
 // A request is refused with kResourceExhausted at once when as many of its model's requests as the bound allows wait
 // for a thread already, or as many as the server's bound are under way in all; with kUnavailable when the server is
@@ -25,6 +26,9 @@
 #include "absl/status/statusor.h"
 #include "jit/runtime.h"
 #include "server/repository/servable.h"
+#include "server/scheduling/alarm_clock.h"
+#include "server/scheduling/batcher.h"
+#include "server/scheduling/dispatched_call.h"
 
 namespace hearth::server {
 
@@ -36,38 +40,22 @@ struct DispatcherOptions {
   int64_t max_in_flight = 8192;
   // Works of Post that take long and are done at a time.
   int64_t max_long_works = 1;
+  // Of one model, where it has a queue: runs under way at once, and where its requests are batched.
+  int64_t max_runs = 1;
+  int64_t max_batches = 1;
 };
 
 // Of work for a request: whether it takes longer than handing it to another thread and back.
 enum class WorkLength : uint8_t { kShort, kLong };
 
-// What the thread that dispatches a call does else.
-enum class CallerThread : uint8_t {
-  kOneOfMany,  // others like it go on meanwhile
-  kOnlyOne,    // others wait for it
-};
-
-struct DispatchedCall {
-  std::string method = "forward";
-  Arguments args;
-  KeywordArguments kwargs;
-  std::optional<std::chrono::steady_clock::time_point> deadline;
-  size_t bytes = 0;  // of the request
-  CallerThread caller = CallerThread::kOneOfMany;
-  bool answer_stays_on_device = false;  // see CallOptions
-  // See CallOptions::memory.
-  std::shared_ptr<MemoryAccount> memory;
-  // Called when a thread takes the call up; see CallOptions::on_start.
-  std::function<void()> on_start;
-};
-
-class Dispatcher {
+class Dispatcher : private BatcherHost {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
   // `post` runs work on another thread.
   Dispatcher(DispatcherOptions options, std::function<void(std::function<void()>)> post)
       : options_(options), post_(std::move(post)) {}
+  ~Dispatcher() override = default;
 
   // Has `work`, which must not throw, done elsewhere for a request that is not yet dispatched. It counts as under way
   // meanwhile. Refuses as Dispatch does, but for the bound on a model's requests. Of what takes long only so much is
@@ -77,7 +65,8 @@ class Dispatcher {
   // An error means that the call was refused, `callback` will not be called and nothing was counted. Otherwise
   // `callback` is called once, perhaps before this returns, and `servable` is held until then; the caller reports the
   // end to the model's statistics.
-  absl::StatusOr<std::shared_ptr<CallHandle>> Dispatch(ServablePtr servable, DispatchedCall call, Callback callback);
+  absl::StatusOr<std::shared_ptr<CallHandle>> Dispatch(ServablePtr servable, DispatchedCall call,
+                                                       DispatchCallback callback);
 
   // From now on everything is refused.
   void StopAccepting();
@@ -87,6 +76,17 @@ class Dispatcher {
   bool WaitUntilIdle(TimePoint deadline);
 
  private:
+  TimePoint now() const override { return std::chrono::steady_clock::now(); }
+  void RunElsewhere(std::function<void()> work) override { post_(std::move(work)); }
+  void CallAt(TimePoint time, std::function<void()> alarm) override { alarms_.CallAt(time, std::move(alarm)); }
+  std::shared_ptr<CallHandle> RunCall(ServablePtr servable, DispatchedCall call, DispatchCallback callback) override;
+  void CallEnded() override { Ended(); }
+  void WorkBegan() override;
+  void WorkEnded() override;
+  int64_t most_batches() const override { return options_.max_batches; }
+  int64_t most_runs() const override { return options_.max_runs; }
+
+  Batcher& BatcherOf(const Servable& servable);
   absl::Status CheckRoom() const;
   void HandOver(WorkLength length, std::function<void()> work);
   void LongEnded();
@@ -98,8 +98,10 @@ class Dispatcher {
   std::condition_variable idle_;
   bool accepting_ = true;
   int64_t in_flight_ = 0;
+  int64_t works_ = 0;       // of Batchers
   int64_t long_works_ = 0;  // that are being done
   std::deque<std::function<void()>> waiting_long_works_;
+  AlarmClock alarms_;  // ends first: what it calls uses the rest
 };
 
 }  // namespace hearth::server

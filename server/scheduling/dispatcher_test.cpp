@@ -35,11 +35,12 @@ class DispatcherTest : public ::testing::Test {
   absl::StatusOr<std::shared_ptr<CallHandle>> Dispatch(Dispatcher& dispatcher, DispatchedCall call = {}) {
     call.on_start = [this] { started_.set_value(); };
     started_ = {};
-    auto handle = dispatcher.Dispatch(servable_, std::move(call), [this](absl::StatusOr<c10::IValue> result) {
-      servable_->statistics->Succeeded({}, 1);
-      std::lock_guard lock(mutex_);
-      results_.push_back(std::move(result));
-    });
+    auto handle =
+        dispatcher.Dispatch(servable_, std::move(call), [this](absl::StatusOr<c10::IValue> result, const Execution&) {
+          servable_->statistics->Succeeded({}, 1, 1);
+          std::lock_guard lock(mutex_);
+          results_.push_back(std::move(result));
+        });
     if (handle.ok()) started_.get_future().wait();
     return handle;
   }
@@ -126,7 +127,7 @@ TEST_F(DispatcherTest, AFullServerRefusesAtOnce) {
 }
 
 TEST_F(DispatcherTest, AModelsOwnBoundIsKeptAndNamed) {
-  changeable_->config.mutable_dynamic_batching()->mutable_default_queue_policy()->set_max_queue_size(1);
+  changeable_->queue_settings.levels[0].max_waiting = 1;
   Dispatcher dispatcher({}, RunHere);
   // One that waits: admitted by hand, as if no thread had taken it up.
   ASSERT_TRUE(servable_->statistics->Admit(1));

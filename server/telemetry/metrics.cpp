@@ -127,6 +127,48 @@ MetricFamily HistogramFamily(const std::vector<ModelSample>& samples, const char
   return family;
 }
 
+MetricFamily BatchSizeFamily(const std::vector<ModelSample>& samples) {
+  MetricFamily family;
+  family.name = "hearth_batch_size";
+  family.help = "Batch elements of the model's runs that answered requests";
+  family.type = MetricType::Histogram;
+  for (const ModelSample& sample : samples) {
+    if (!Has(sample, Which::kKnown)) continue;
+    const StatisticsSnapshot& statistics = sample.statistics;
+    ClientMetric metric;
+    metric.label = LabelsOf(sample);
+    uint64_t cumulative = 0;
+    auto next = statistics.batches.begin();
+    // The largest that is counted by itself stands for larger ones, too.
+    for (uint64_t bound = 1; bound < kLargestOwnBatch; bound *= 2) {
+      for (; next != statistics.batches.end() && next->first <= bound; ++next) {
+        cumulative += next->second.compute_infer.count;
+      }
+      metric.histogram.bucket.push_back({.cumulative_count = cumulative, .upper_bound = static_cast<double>(bound)});
+    }
+    metric.histogram.bucket.push_back(
+        {.cumulative_count = statistics.execution_count, .upper_bound = std::numeric_limits<double>::infinity()});
+    metric.histogram.sample_count = statistics.execution_count;
+    metric.histogram.sample_sum = static_cast<double>(statistics.executed_rows);
+    family.metric.push_back(std::move(metric));
+  }
+  return family;
+}
+
+MetricFamily BatchFailureFamily(const std::vector<ModelSample>& samples) {
+  FamilyBuilder family("hearth_batch_failures_total", "Batches whose requests were run one by one after all, by reason",
+                       MetricType::Counter);
+  for (const ModelSample& sample : samples) {
+    if (!Has(sample, Which::kKnown)) continue;
+    for (int failure = 0; failure < kBatchFailures; ++failure) {
+      auto labels = LabelsOf(sample);
+      labels.push_back({"reason", BatchFailureName(static_cast<BatchFailure>(failure))});
+      family.Add(std::move(labels), static_cast<double>(sample.statistics.batch_failures[failure]));
+    }
+  }
+  return family.Take();
+}
+
 // Jiffies of all processors since boot, in use and in total.
 struct ProcessorTime {
   uint64_t busy = 0;
@@ -285,6 +327,8 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
   families.push_back(HistogramFamily(samples, "hearth_compute_duration_seconds",
                                      "Time that the model took for requests that were answered",
                                      &StatisticsSnapshot::infer_buckets, &StatisticsSnapshot::compute_infer));
+  families.push_back(BatchSizeFamily(samples));
+  families.push_back(BatchFailureFamily(samples));
   add("hearth_in_flight_requests", "Requests that were admitted and are not answered yet", kGauge,
       [](const ModelSample& s) { return s.statistics.in_flight; });
   add_loaded("hearth_model_weight_bytes", "Bytes that the model's weights occupy", kGauge,

@@ -46,7 +46,7 @@ TEST(Metrics, CountersCarryTritonsNamesAndLabels) {
   statistics.Admit(100);
   statistics.Began();
   statistics.Succeeded(
-      {std::chrono::microseconds(700), std::chrono::microseconds(12), {}, std::chrono::microseconds(600), {}}, 8);
+      {std::chrono::microseconds(700), std::chrono::microseconds(12), {}, std::chrono::microseconds(600), {}}, 8, 8);
   statistics.Refused(FailureReason::kRejected, {});
   const MetricsCollector collector(
       [&] {
@@ -63,6 +63,28 @@ TEST(Metrics, CountersCarryTritonsNamesAndLabels) {
   EXPECT_THAT(text, HasSubstr("nv_inference_request_duration_us{model=\"digits\",version=\"3\"} 700"));
   EXPECT_THAT(text, HasSubstr("nv_model_load_duration_secs{model=\"digits\",version=\"3\"} 0.25"));
   EXPECT_THAT(text, HasSubstr("hearth_model_weight_bytes{model=\"digits\",version=\"3\"} 4096"));
+}
+
+TEST(Metrics, RunsAreCountedByTheirBatch) {
+  ModelStatistics statistics;
+  for (const uint64_t rows : {1, 3, 4, 300}) statistics.Succeeded({}, rows, rows);
+  statistics.BatchFailed(BatchFailure::kMemory);
+  const MetricsCollector collector(
+      [&] {
+        return std::vector<ModelSample>{{"m", "1", statistics.snapshot(), true, true}};
+      },
+      NothingCompiled);
+  const std::string text = MetricsText(collector);
+  const auto bucket = [](const char* bound, int count) {
+    return std::string("hearth_batch_size_bucket{model=\"m\",version=\"1\",le=\"") + bound + "\"} " +
+           std::to_string(count);
+  };
+  for (const auto& [bound, count] : {std::pair("1", 1), {"2", 1}, {"4", 3}, {"128", 3}, {"+Inf", 4}}) {
+    EXPECT_THAT(text, HasSubstr(bucket(bound, count)));
+  }
+  EXPECT_THAT(text, HasSubstr("hearth_batch_size_sum{model=\"m\",version=\"1\"} 308"));
+  EXPECT_THAT(text, HasSubstr("hearth_batch_failures_total{model=\"m\",version=\"1\",reason=\"MEMORY\"} 1"));
+  EXPECT_THAT(text, HasSubstr("hearth_batch_failures_total{model=\"m\",version=\"1\",reason=\"ROWS\"} 0"));
 }
 
 TEST(Metrics, EveryFailureReasonIsThereFromTheStart) {
@@ -85,7 +107,7 @@ TEST(Metrics, HistogramBucketsAreCumulative) {
   for (int milliseconds : {2, 2, 40}) {
     statistics.Admit(100);
     statistics.Began();
-    statistics.Succeeded({std::chrono::milliseconds(milliseconds), {}, {}, {}, {}}, 1);
+    statistics.Succeeded({std::chrono::milliseconds(milliseconds), {}, {}, {}, {}}, 1, 1);
   }
   const MetricsCollector collector(
       [&] {
@@ -122,7 +144,7 @@ TEST(Metrics, WaitingAndComputingHaveHistogramsOfTheirOwn) {
   statistics.Admit(100);
   statistics.Began();
   statistics.Succeeded(
-      {std::chrono::milliseconds(50), std::chrono::milliseconds(3), {}, std::chrono::milliseconds(20), {}}, 1);
+      {std::chrono::milliseconds(50), std::chrono::milliseconds(3), {}, std::chrono::milliseconds(20), {}}, 1, 1);
   const MetricsCollector collector(
       [&] {
         return std::vector<ModelSample>{{"m", "1", statistics.snapshot(), true, true}};

@@ -31,6 +31,18 @@ const char* FailureReasonName(FailureReason reason) {
   return "OTHER";
 }
 
+const char* BatchFailureName(BatchFailure failure) {
+  switch (failure) {
+    case BatchFailure::kRaised:
+      return "RAISED";
+    case BatchFailure::kMemory:
+      return "MEMORY";
+    case BatchFailure::kRows:
+      return "ROWS";
+  }
+  return "RAISED";
+}
+
 bool ModelStatistics::Admit(int64_t max_pending) {
   std::lock_guard lock(mutex_);
   if (now_.pending >= max_pending) return false;
@@ -39,12 +51,18 @@ bool ModelStatistics::Admit(int64_t max_pending) {
   return true;
 }
 
+void ModelStatistics::TurnedAway() {
+  std::lock_guard lock(mutex_);
+  --now_.pending;
+  --now_.in_flight;
+}
+
 void ModelStatistics::Began() {
   std::lock_guard lock(mutex_);
   --now_.pending;
 }
 
-void ModelStatistics::Succeeded(const RequestTimes& times, uint64_t batch_size) {
+void ModelStatistics::Succeeded(const RequestTimes& times, uint64_t batch_size, std::optional<uint64_t> executed) {
   const size_t total_bucket = BucketOf(times.total);
   const size_t queue_bucket = BucketOf(times.queue);
   const size_t infer_bucket = BucketOf(times.compute_infer);
@@ -58,12 +76,14 @@ void ModelStatistics::Succeeded(const RequestTimes& times, uint64_t batch_size) 
   now_.compute_infer.Add(times.compute_infer);
   now_.compute_output.Add(times.compute_output);
   now_.inference_count += batch_size;
-  ++now_.execution_count;
   now_.last_inference_ms = std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count();
   ++now_.total_buckets[total_bucket];
   ++now_.queue_buckets[queue_bucket];
   ++now_.infer_buckets[infer_bucket];
-  StatisticsSnapshot::Batch& batch = now_.batches[CountedSize(batch_size)];
+  if (!executed) return;
+  ++now_.execution_count;
+  now_.executed_rows += *executed;
+  StatisticsSnapshot::Batch& batch = now_.batches[CountedSize(*executed)];
   batch.compute_input.Add(times.compute_input);
   batch.compute_infer.Add(times.compute_infer);
   batch.compute_output.Add(times.compute_output);
@@ -81,6 +101,11 @@ void ModelStatistics::Refused(FailureReason reason, std::chrono::nanoseconds tot
   std::lock_guard lock(mutex_);
   now_.failure.Add(total);
   ++now_.failures[static_cast<int>(reason)];
+}
+
+void ModelStatistics::BatchFailed(BatchFailure why) {
+  std::lock_guard lock(mutex_);
+  ++now_.batch_failures[static_cast<int>(why)];
 }
 
 void ModelStatistics::Loaded(std::chrono::nanoseconds time) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 
 namespace hearth::server {
 
@@ -19,6 +20,15 @@ enum class FailureReason {
 };
 inline constexpr int kFailureReasons = 4;
 const char* FailureReasonName(FailureReason reason);
+
+// Why the requests of a batch were run one by one after all.
+enum class BatchFailure {
+  kRaised,  // the run raised
+  kMemory,  // it wanted more memory than it may have
+  kRows,    // its answer had not the batch's rows
+};
+inline constexpr int kBatchFailures = 3;
+const char* BatchFailureName(BatchFailure failure);
 
 // Where the time of one answered request went.
 struct RequestTimes {
@@ -46,8 +56,8 @@ inline constexpr std::array<double, 15> kLatencyBuckets = {0.0005, 0.001, 0.0025
 
 using LatencyBuckets = std::array<uint64_t, kLatencyBuckets.size() + 1>;
 
-// Batches of up to so many elements are counted by their size. Clients choose sizes, so larger ones share a size: the
-// power of two below.
+// Runs with up to so many batch elements are counted by their size. Clients choose sizes, so larger ones share a size:
+// the power of two below.
 inline constexpr uint64_t kLargestOwnBatch = 256;
 
 struct StatisticsSnapshot {
@@ -58,13 +68,15 @@ struct StatisticsSnapshot {
   Duration success, failure, queue, compute_input, compute_infer, compute_output;
   std::array<uint64_t, kFailureReasons> failures{};
   uint64_t inference_count = 0;                                      // batch elements answered
-  uint64_t execution_count = 0;                                      // runs
+  uint64_t execution_count = 0;                                      // runs that answered
+  uint64_t executed_rows = 0;                                        // their batch elements
   uint64_t last_inference_ms = 0;                                    // since the epoch
   int64_t pending = 0;                                               // requests that wait for a thread
   int64_t in_flight = 0;                                             // requests that wait or run
   LatencyBuckets total_buckets{}, queue_buckets{}, infer_buckets{};  // of the answered requests' times
-  std::map<uint64_t, Batch> batches;                                 // by kLargestOwnBatch
-  double load_seconds = 0;                                           // of the latest load
+  std::map<uint64_t, Batch> batches;                                 // of runs, by kLargestOwnBatch
+  std::array<uint64_t, kBatchFailures> batch_failures{};
+  double load_seconds = 0;  // of the latest load
 };
 
 class ModelStatistics {
@@ -72,13 +84,17 @@ class ModelStatistics {
   // Admits a request unless `max_pending` wait already, and says whether it did. For each request that was admitted
   // exactly one of Succeeded and Failed follows.
   bool Admit(int64_t max_pending);
+  // Of one that was admitted and then refused after all: as if it had not been.
+  void TurnedAway();
   // Its run began.
   void Began();
-  void Succeeded(const RequestTimes& times, uint64_t batch_size);
+  // `executed`: the batch elements of the run that answered it, if the run is to be counted with this request.
+  void Succeeded(const RequestTimes& times, uint64_t batch_size, std::optional<uint64_t> executed);
   // `began` says whether Began was called.
   void Failed(FailureReason reason, std::chrono::nanoseconds total, bool began);
   // A request that was turned away before it was admitted.
   void Refused(FailureReason reason, std::chrono::nanoseconds total);
+  void BatchFailed(BatchFailure why);
   void Loaded(std::chrono::nanoseconds time);
 
   StatisticsSnapshot snapshot() const;

@@ -15,7 +15,7 @@ TEST(ModelStatistics, AnAnsweredRequestCountsOnceInEveryDuration) {
   statistics.Began();
   EXPECT_EQ(statistics.snapshot().pending, 0);
   EXPECT_EQ(statistics.snapshot().in_flight, 1);
-  statistics.Succeeded({milliseconds(3), microseconds(10), microseconds(20), milliseconds(2), microseconds(30)}, 4);
+  statistics.Succeeded({milliseconds(3), microseconds(10), microseconds(20), milliseconds(2), microseconds(30)}, 4, 4);
 
   const StatisticsSnapshot now = statistics.snapshot();
   EXPECT_EQ(now.in_flight, 0);
@@ -28,13 +28,35 @@ TEST(ModelStatistics, AnAnsweredRequestCountsOnceInEveryDuration) {
   EXPECT_EQ(now.batches.at(4).compute_output.ns, 30'000u);
 }
 
+TEST(ModelStatistics, ARunOfSeveralRequestsIsCountedWithOneOfThem) {
+  ModelStatistics statistics;
+  const RequestTimes times{milliseconds(3), {}, {}, milliseconds(2), {}};
+  statistics.Succeeded(times, 1, 3);
+  statistics.Succeeded(times, 2, std::nullopt);
+  const StatisticsSnapshot now = statistics.snapshot();
+  EXPECT_EQ(now.success.count, 2u);
+  EXPECT_EQ(now.inference_count, 3u);
+  EXPECT_EQ(now.execution_count, 1u);
+  EXPECT_EQ(now.executed_rows, 3u);
+  ASSERT_EQ(now.batches.size(), 1u);
+  EXPECT_EQ(now.batches.at(3).compute_infer.count, 1u);
+}
+
+TEST(ModelStatistics, ARequestThatIsTurnedAwayWasNotThere) {
+  ModelStatistics statistics;
+  ASSERT_TRUE(statistics.Admit(1));
+  statistics.TurnedAway();
+  EXPECT_EQ(statistics.snapshot().in_flight, 0);
+  EXPECT_TRUE(statistics.Admit(1));
+}
+
 TEST(ModelStatistics, ClientsThatSendEverySizeOfBatchMakeFewEntries) {
   ModelStatistics statistics;
   constexpr uint64_t kSizes = 100'000;
   for (uint64_t size = 0; size < kSizes; ++size) {
     statistics.Admit(100);
     statistics.Began();
-    statistics.Succeeded({milliseconds(1), {}, {}, microseconds(1), {}}, size);
+    statistics.Succeeded({milliseconds(1), {}, {}, microseconds(1), {}}, size, size);
   }
   const StatisticsSnapshot now = statistics.snapshot();
   EXPECT_EQ(now.batches.size(), 257u + 8u);
@@ -53,7 +75,7 @@ TEST(ModelStatistics, ALatencyFallsIntoTheFirstBucketThatHoldsIt) {
   for (auto total : {microseconds(500), microseconds(501), microseconds(60'000'000)}) {
     statistics.Admit(100);
     statistics.Began();
-    statistics.Succeeded({total, {}, {}, {}, {}}, 1);
+    statistics.Succeeded({total, {}, {}, {}, {}}, 1, 1);
   }
   const StatisticsSnapshot now = statistics.snapshot();
   EXPECT_EQ(now.total_buckets[0], 1u);

@@ -45,8 +45,10 @@ void ReadParameters(const grpc::ByteBuffer& buffer) {
   google::protobuf::Arena arena;
   auto parsed = ParseInferRequest(buffer, arena);
   if (!parsed.ok()) return;
-  const auto time = ReadRequestParameters(*parsed->fields);
-  if (time.ok() && time->has_value() && (*time)->count() <= 0) std::abort();
+  constexpr uint64_t kLevels = 3;
+  const auto parameters = ReadRequestParameters(*parsed->fields, kLevels);
+  if (parameters.ok() && parameters->timeout && parameters->timeout->count() <= 0) std::abort();
+  if (parameters.ok() && parameters->priority > kLevels) std::abort();
   const auto outputs = ReadRequestedOutputs(*parsed->fields, regions);
   if (outputs.ok() && std::ranges::any_of(*outputs, [](const RequestedOutput& one) { return one.classes < 0; })) {
     std::abort();

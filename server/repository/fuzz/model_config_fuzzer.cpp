@@ -5,6 +5,7 @@
 #include <string>
 
 #include "server/repository/model_config.h"
+#include "server/repository/queue_settings.h"
 #include "server/repository/version_policy.h"
 #include "wire/datatypes.h"
 
@@ -29,6 +30,9 @@ void Read(uint8_t choice, const std::string& text) {
     for (const auto& [input_name, input] : sample.inputs()) Require(FindDatatype(input.data_type()) != nullptr);
   }
   Require(SettingsOf(checked->config).ok());
+  const QueueSettings queue = QueueSettingsOf(checked->config);
+  Require(queue.default_level >= 1 && queue.default_level <= static_cast<int64_t>(queue.levels.size()));
+  Require(queue.preferred.empty() || (queue.preferred.front() >= 1 && queue.preferred.back() <= queue.max_rows));
   Require(!ChooseVersions(checked->config.version_policy(), {}).ok());
   // What was accepted is accepted again: it is what ModelConfig tells clients.
   Require(CheckModelConfig(checked->config, name).ok());

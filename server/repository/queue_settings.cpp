@@ -1,0 +1,113 @@
+#include "server/repository/queue_settings.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace hearth::server {
+namespace {
+
+// Longer than anything waits, and far from what a clock can count.
+constexpr uint64_t kLongestMicroseconds = uint64_t{365} * 24 * 3600 * 1'000'000;
+
+std::chrono::microseconds MicrosecondsOf(uint64_t count) {
+  return std::chrono::microseconds(static_cast<int64_t>(std::min(count, kLongestMicroseconds)));
+}
+
+template <typename... Parts>
+absl::Status WrongBatching(const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat("dynamic_batching.", parts...));
+}
+
+QueueSettings::Policy PolicyOf(const inference::ModelQueuePolicy& policy) {
+  return {.max_waiting = policy.max_queue_size(),
+          .timeout = MicrosecondsOf(policy.default_timeout_microseconds()),
+          .delays = policy.timeout_action() == inference::ModelQueuePolicy::DELAY,
+          .may_shorten = policy.allow_timeout_override()};
+}
+
+bool Batches(const inference::ModelConfig& config) {
+  return config.has_dynamic_batching() && config.max_batch_size() > 1;
+}
+
+absl::Status CheckOrder(const inference::ModelDynamicBatching& batching) {
+  if (!batching.preserve_ordering()) return absl::OkStatus();
+  if (batching.priority_levels() > 1) {
+    return WrongBatching("preserve_ordering is true and priority_levels is ", batching.priority_levels(),
+                         "; the order of requests is kept where all have the same priority");
+  }
+  const bool delays = batching.default_queue_policy().timeout_action() == inference::ModelQueuePolicy::DELAY;
+  if (!delays) return absl::OkStatus();
+  return WrongBatching(
+      "preserve_ordering is true and default_queue_policy.timeout_action is DELAY, which changes the order");
+}
+
+}  // namespace
+
+QueueSettings QueueSettingsOf(const inference::ModelConfig& config) {
+  QueueSettings settings;
+  if (!config.has_dynamic_batching()) return settings;
+  const inference::ModelDynamicBatching& batching = config.dynamic_batching();
+  if (Batches(config)) {
+    settings.max_rows = config.max_batch_size();
+    settings.preferred = {batching.preferred_batch_size().begin(), batching.preferred_batch_size().end()};
+    std::ranges::sort(settings.preferred);
+    settings.delay = MicrosecondsOf(batching.max_queue_delay_microseconds());
+    settings.keeps_order = batching.preserve_ordering();
+  }
+  for (const inference::ModelInstanceGroup& group : config.instance_group()) {
+    settings.runs += static_cast<int64_t>(std::max(group.count(), 1)) * std::max(group.gpus_size(), 1);
+  }
+  if (settings.keeps_order) settings.runs = 1;
+  settings.levels.assign(std::max<uint64_t>(batching.priority_levels(), 1), PolicyOf(batching.default_queue_policy()));
+  for (const auto& [level, policy] : batching.priority_queue_policy()) settings.levels.at(level - 1) = PolicyOf(policy);
+  settings.default_level = static_cast<int64_t>(std::max<uint64_t>(batching.default_priority_level(), 1));
+  return settings;
+}
+
+absl::Status CheckDynamicBatching(const inference::ModelConfig& config) {
+  if (!config.has_dynamic_batching()) return absl::OkStatus();
+  const inference::ModelDynamicBatching& batching = config.dynamic_batching();
+  for (const int32_t size : batching.preferred_batch_size()) {
+    if (size >= 1 && size <= config.max_batch_size()) continue;
+    return WrongBatching("preferred_batch_size is ", size, "; it must be from 1 to max_batch_size, which is ",
+                         config.max_batch_size());
+  }
+  const uint64_t levels = batching.priority_levels();
+  if (levels > kMostPriorityLevels) {
+    return WrongBatching("priority_levels is ", levels, "; a model may have ", kMostPriorityLevels);
+  }
+  const uint64_t level = batching.default_priority_level();
+  if (levels == 0 && level != 0) {
+    return WrongBatching("default_priority_level is ", level, "; it needs priority_levels, which is not set");
+  }
+  if (levels > 0 && (level < 1 || level > levels)) {
+    return WrongBatching("default_priority_level is ", level, "; it must be from 1 to priority_levels, which is ",
+                         levels);
+  }
+  for (const auto& [of_level, policy] : batching.priority_queue_policy()) {
+    if (of_level >= 1 && of_level <= levels) continue;
+    return WrongBatching("priority_queue_policy has a policy for the level ", of_level,
+                         "; levels are from 1 to priority_levels, which is ", levels);
+  }
+  return CheckOrder(batching);
+}
+
+std::vector<std::string> IgnoredOfDynamicBatching(const inference::ModelConfig& config) {
+  if (!config.has_dynamic_batching() || Batches(config)) return {};
+  const std::string why =
+      absl::StrCat(" (max_batch_size is ", config.max_batch_size(), ", so each request is run by itself)");
+  std::vector<std::string> ignored;
+  const inference::ModelDynamicBatching& batching = config.dynamic_batching();
+  if (batching.max_queue_delay_microseconds() > 0) {
+    ignored.push_back("dynamic_batching.max_queue_delay_microseconds" + why);
+  }
+  if (batching.preserve_ordering()) ignored.push_back("dynamic_batching.preserve_ordering" + why);
+  // The whole of it, where it asks for nothing but batches.
+  if (ignored.empty() && !batching.has_default_queue_policy() && batching.priority_levels() == 0) {
+    ignored.push_back("dynamic_batching" + why);
+  }
+  return ignored;
+}
+
+}  // namespace hearth::server

@@ -1,0 +1,55 @@
+// How requests to a model wait, and which of them are run together: a configuration's dynamic_batching, with
+// max_batch_size and instance_group, under Triton's names and with Triton's meaning.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "proto/inference/model_config.pb.h"
+
+namespace hearth::server {
+
+// Levels of priority that a model may have.
+inline constexpr uint64_t kMostPriorityLevels = 1024;
+
+struct QueueSettings {
+  // Of the requests of one level.
+  struct Policy {
+    int64_t max_waiting = 0;               // 0: as many as the server allows
+    std::chrono::microseconds timeout{0};  // in the queue; 0: none
+    bool delays = false;                   // behind all others of the level when it has passed, in place of an error
+    bool may_shorten = false;              // a request's own timeout bounds its time in the queue, if that is shorter
+  };
+
+  int64_t max_rows = 1;            // of a batch; 1: each request is run by itself
+  std::vector<int64_t> preferred;  // rows of batches that wait for no more, ascending
+  std::chrono::microseconds delay{0};
+  bool keeps_order = false;
+  int64_t runs = 0;  // that may be under way at once; 0: the configuration does not say
+  // Of levels 1 and so on; one for a model whose requests are all alike.
+  std::vector<Policy> levels = {{}};
+  int64_t default_level = 1;
+
+  // Of requests with that priority; 0: the default.
+  int64_t LevelOf(uint64_t priority) const { return priority == 0 ? default_level : static_cast<int64_t>(priority); }
+  const Policy& PolicyOf(uint64_t priority) const { return levels[LevelOf(priority) - 1]; }
+
+  bool batches() const { return max_rows > 1; }
+  bool has_levels() const { return levels.size() > 1; }
+  // Whether requests wait in a queue of the model's own: bounding their number alone needs none.
+  bool queues() const { return batches() || has_levels() || levels[0].timeout.count() > 0 || levels[0].may_shorten; }
+};
+
+// Of a configuration that is checked, or makes sense.
+QueueSettings QueueSettingsOf(const inference::ModelConfig& config);
+
+// kInvalidArgument with "dynamic_batching.preferred_batch_size is 9; ..." for what makes no sense.
+absl::Status CheckDynamicBatching(const inference::ModelConfig& config);
+
+// The fields of dynamic_batching that are set and have no effect, each with the reason.
+std::vector<std::string> IgnoredOfDynamicBatching(const inference::ModelConfig& config);
+
+}  // namespace hearth::server

@@ -1,0 +1,225 @@
+#include "server/scheduling/batch_values.h"
+
+#include <ATen/core/Dict.h>
+#include <ATen/core/List.h>
+#include <ATen/core/jit_type.h>
+#include <ATen/ops/cat.h>
+
+#include <cstring>
+#include <numeric>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "jit/support/tensors_in.h"
+
+namespace hearth::server {
+namespace {
+
+using c10::IValue;
+using c10::TypeKind;
+
+template <typename Number>
+void AppendBytes(std::string& text, Number number) {
+  char bytes[sizeof(number)];
+  std::memcpy(bytes, &number, sizeof(number));
+  text.append(bytes, sizeof(bytes));
+}
+
+void AppendText(std::string& text, std::string_view part) {
+  AppendBytes(text, part.size());
+  text.append(part);
+}
+
+bool HasRows(const at::Tensor& tensor) {
+  return tensor.defined() && tensor.layout() == at::kStrided && tensor.dim() > 0 && tensor.size(0) > 0;
+}
+
+// Writes a value's key. Every part begins with a letter for its kind, and says how long it is.
+class KeyWriter {
+ public:
+  explicit KeyWriter(BatchKey& key) : key_(key) {}
+
+  // False for what is in no batch.
+  bool Append(const IValue& value) {
+    std::string& text = key_.text;
+    if (value.isTensor()) return AppendTensor(value.toTensor());
+    if (value.isNone()) {
+      text += 'n';
+    } else if (value.isInt()) {
+      text += 'i';
+      AppendBytes(text, value.toInt());
+    } else if (value.isBool()) {
+      text += value.toBool() ? 't' : 'f';
+    } else if (value.isDouble()) {
+      text += 'd';
+      AppendBytes(text, value.toDouble());
+    } else if (value.isString()) {
+      text += 's';
+      AppendText(text, value.toStringRef());
+    } else if (value.isTuple()) {
+      return AppendAll('(', value.toTupleRef().elements());
+    } else if (value.isList()) {
+      return AppendAll('[', value.toList().vec());
+    } else if (value.isGenericDict()) {
+      return AppendDict(value.toGenericDict());
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+ private:
+  bool AppendTensor(const at::Tensor& tensor) {
+    // What is on a GPU already was put there by its client, and is copied there by its own run.
+    if (!HasRows(tensor) || !tensor.is_cpu()) return false;
+    if (key_.rows == 0) key_.rows = tensor.size(0);
+    if (tensor.size(0) != key_.rows) return false;
+    key_.text += 'T';
+    AppendBytes(key_.text, tensor.scalar_type());
+    AppendBytes(key_.text, tensor.dim());
+    for (const int64_t size : tensor.sizes().slice(1)) AppendBytes(key_.text, size);
+    return true;
+  }
+
+  bool AppendAll(char kind, c10::ArrayRef<IValue> values) {
+    key_.text += kind;
+    AppendBytes(key_.text, values.size());
+    for (const IValue& value : values) {
+      if (!Append(value)) return false;
+    }
+    return true;
+  }
+
+  bool AppendDict(const c10::impl::GenericDict& dict) {
+    key_.text += '{';
+    AppendBytes(key_.text, dict.size());
+    for (const auto& entry : dict) {
+      if (!Append(entry.key()) || !Append(entry.value())) return false;
+    }
+    return true;
+  }
+
+  BatchKey& key_;
+};
+
+std::vector<at::Tensor> TensorsIn(const IValue& value) {
+  std::vector<at::Tensor> tensors;
+  VisitPairs(value, value, [&](const at::Tensor& tensor, const at::Tensor&) { tensors.push_back(tensor); });
+  return tensors;
+}
+
+// `value_of` gives each call's value of one argument.
+template <typename ValueOf>
+IValue ConcatenateValues(std::span<const CallArguments* const> calls, ValueOf value_of) {
+  std::vector<std::vector<at::Tensor>> columns;
+  for (const CallArguments* call : calls) {
+    const std::vector<at::Tensor> tensors = TensorsIn(value_of(*call));
+    columns.resize(tensors.size());
+    for (size_t i = 0; i < tensors.size(); ++i) columns[i].push_back(tensors[i]);
+  }
+  size_t next = 0;
+  return MapTensors(value_of(*calls.front()), [&](const at::Tensor&) { return at::cat(columns.at(next++), 0); });
+}
+
+bool IsOneValue(const c10::Type& type) {
+  switch (type.kind()) {
+    case TypeKind::IntType:
+    case TypeKind::FloatType:
+    case TypeKind::BoolType:
+    case TypeKind::NumberType:
+    case TypeKind::StringType:
+    case TypeKind::NoneType:
+      return true;
+    case TypeKind::OptionalType:
+      return IsOneValue(*type.expectRef<c10::OptionalType>().getElementType());
+    default:
+      return false;
+  }
+}
+
+// Whether a value of the type is tensors and, where `or_values`, values that are the same for all rows.
+bool IsTensors(const c10::Type& type, bool or_values) {
+  if (type.kind() == TypeKind::TensorType) return true;
+  if (const auto* tuple = type.castRaw<c10::TupleType>()) {
+    for (const c10::TypePtr& element : tuple->elements()) {
+      if (!IsTensors(*element, or_values)) return false;
+    }
+    return true;
+  }
+  if (const auto* list = type.castRaw<c10::ListType>()) return IsTensors(*list->getElementType(), false);
+  if (const auto* dict = type.castRaw<c10::DictType>()) return IsTensors(*dict->getValueType(), false);
+  if (const auto* optional = type.castRaw<c10::OptionalType>()) {
+    return IsTensors(*optional->getElementType(), or_values);
+  }
+  return or_values && IsOneValue(type);
+}
+
+absl::Status Refused(const std::string& what) {
+  return absl::InvalidArgumentError(absl::StrCat("dynamic_batching needs ", what));
+}
+
+}  // namespace
+
+std::optional<BatchKey> BatchKeyOf(const CallArguments& call) {
+  BatchKey key;
+  KeyWriter writer(key);
+  for (const IValue& value : call.args) {
+    if (!writer.Append(value)) return std::nullopt;
+  }
+  for (const auto& [name, value] : call.kwargs) {
+    AppendText(key.text, name);
+    if (!writer.Append(value)) return std::nullopt;
+  }
+  if (key.rows == 0) return std::nullopt;
+  return key;
+}
+
+CallArguments Concatenate(std::span<const CallArguments* const> calls) {
+  CallArguments all;
+  for (size_t i = 0; i < calls.front()->args.size(); ++i) {
+    all.args.push_back(ConcatenateValues(calls, [i](const CallArguments& call) { return call.args[i]; }));
+  }
+  for (size_t i = 0; i < calls.front()->kwargs.size(); ++i) {
+    all.kwargs.emplace_back(calls.front()->kwargs[i].first,
+                            ConcatenateValues(calls, [i](const CallArguments& call) { return call.kwargs[i].second; }));
+  }
+  return all;
+}
+
+std::optional<std::vector<IValue>> Split(const IValue& answer, std::span<const int64_t> rows) {
+  const int64_t all = std::accumulate(rows.begin(), rows.end(), int64_t{0});
+  for (const at::Tensor& tensor : TensorsIn(answer)) {
+    if (!HasRows(tensor) || tensor.size(0) != all) return std::nullopt;
+  }
+  std::vector<IValue> parts;
+  int64_t first = 0;
+  for (const int64_t count : rows) {
+    parts.push_back(MapTensors(answer, [&](const at::Tensor& tensor) { return tensor.narrow(0, first, count); }));
+    first += count;
+  }
+  return parts;
+}
+
+absl::Status CheckBatches(const Model& model, const c10::FunctionSchema& schema) {
+  bool has_tensors = false;
+  for (const c10::Argument& argument : std::span(schema.arguments()).subspan(1)) {
+    if (!IsTensors(*argument.type(), /*or_values=*/true)) {
+      return Refused(absl::StrCat("arguments of tensors, whose rows are the batch: argument '", argument.name(),
+                                  "' of '", schema.name(), "' is ", argument.type()->annotation_str()));
+    }
+    has_tensors |= !IsOneValue(*argument.type());
+  }
+  if (!has_tensors)
+    return Refused(absl::StrCat("an argument of tensors, whose rows are the batch: '", schema.name(), "' has none"));
+  for (const c10::Argument& result : schema.returns()) {
+    if (IsTensors(*result.type(), /*or_values=*/false)) continue;
+    return Refused(absl::StrCat("answers of tensors, which have the rows of the batch: '", schema.name(), "' gives ",
+                                result.type()->annotation_str()));
+  }
+  const auto effect = model.SideEffect(schema.name());
+  if (!effect.ok()) return effect.status();
+  if (effect->empty()) return absl::OkStatus();
+  return Refused(absl::StrCat("a method that does nothing but answer: '", schema.name(), "' ", *effect));
+}
+
+}  // namespace hearth::server

@@ -1,0 +1,520 @@
+#include "server/scheduling/batcher.h"
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "jit/support/logging.h"
+#include "jit/support/memory_account.h"
+
+namespace hearth::server {
+namespace {
+
+using TimePoint = Batcher::TimePoint;
+
+spdlog::logger& Log() {
+  static spdlog::logger& log = LoggerOf("scheduling/batcher");
+  return log;
+}
+
+}  // namespace
+
+struct Batcher::Member {
+  enum class State : uint8_t { kWaiting, kInBatch, kAlone, kAnswered };
+
+  ServablePtr servable;
+  DispatchedCall call;
+  DispatchCallback callback;
+  BatchKey key;  // without rows: in no batch
+  int64_t level = 1;
+  bool delayed = false;
+  uint64_t number = 0;
+  TimePoint arrived;
+  std::optional<TimePoint> timeout;  // of waiting
+
+  State state = State::kWaiting;
+  BatchPtr batch;
+  std::shared_ptr<CallHandle> run;  // of the member alone
+  bool cancelled = false;
+
+  Place place() const { return {level, delayed, number}; }
+  bool is_open() const { return state == State::kInBatch; }
+};
+
+struct Batcher::Batch {
+  std::vector<MemberPtr> members;
+  size_t open = 0;                  // members that wait for the run of all
+  std::shared_ptr<CallHandle> run;  // of all
+};
+
+// What may become a batch: members that fit each other, in their order.
+struct Batcher::Draft {
+  std::vector<MemberPtr> members;
+  int64_t rows = 0;
+  size_t preferred = 0;  // so many members have a preferred number of rows; 0: there is none
+  bool full = false;     // no other may join
+  TimePoint oldest = TimePoint::max();
+};
+
+// Members that are answered without a run's answer.
+struct Batcher::Departures {
+  struct One {
+    DispatchCallback callback;
+    absl::Status status;
+    // Of a member that was in no batch; a batch keeps what it runs with until it ends.
+    ServablePtr servable;
+    DispatchedCall call;
+  };
+  std::vector<One> members;
+  std::vector<std::shared_ptr<CallHandle>> runs;  // that nobody waits for any more
+};
+
+class Batcher::Handle final : public CallHandle {
+ public:
+  Handle(std::weak_ptr<Batcher> batcher, MemberPtr member) : batcher_(std::move(batcher)), member_(std::move(member)) {}
+  void Cancel() override {
+    if (const auto batcher = batcher_.lock()) batcher->Cancel(member_);
+  }
+
+ private:
+  const std::weak_ptr<Batcher> batcher_;
+  const MemberPtr member_;
+};
+
+Batcher::Batcher(const QueueSettings& settings, BatcherHost& host)
+    : settings_(settings), host_(host), waiting_of_level_(settings.levels.size()) {}
+
+int64_t Batcher::MostRuns() const {
+  if (settings_.runs > 0) return settings_.runs;
+  const bool batches = settings_.batches() && wrong_answers_ < kMostWrongAnswers;
+  return batches ? host_.most_batches() : host_.most_runs();
+}
+
+absl::StatusOr<std::shared_ptr<CallHandle>> Batcher::Add(const ServablePtr& servable, DispatchedCall call,
+                                                         DispatchCallback callback) {
+  const int64_t level = settings_.LevelOf(call.queue->priority);
+  {
+    std::unique_lock lock(mutex_);
+    if (waiting_.empty() && settings_.delay.count() == 0 && runs_ < MostRuns()) {
+      ++runs_;
+      lock.unlock();
+      return host_.RunCall(
+          servable, std::move(call),
+          [this, callback = std::move(callback)](absl::StatusOr<c10::IValue> answer, const Execution& execution) {
+            if (!settings_.keeps_order) FreeRun(nullptr);
+            callback(std::move(answer), execution);
+            if (settings_.keeps_order) FreeRun(nullptr);
+          });
+    }
+  }
+  MemberPtr member = NewMember(servable, std::move(call), std::move(callback), level);
+  {
+    std::lock_guard lock(mutex_);
+    const int64_t most = settings_.PolicyOf(level).max_waiting;
+    if (most > 0 && waiting_of_level_[level - 1] >= most) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the queue of model '", servable->name, "' is full: ", most,
+                       settings_.has_levels() ? absl::StrCat(" requests of priority ", level) : " requests",
+                       " wait, which is its bound"));
+    }
+    member->number = next_number_++;
+    waiting_.emplace(member->place(), member);
+    ++waiting_of_level_[level - 1];
+    if (member->call.deadline) SetAlarm(*member->call.deadline);
+    if (member->timeout) SetAlarm(*member->timeout);
+  }
+  StartReady();
+  return std::make_shared<Handle>(weak_from_this(), std::move(member));
+}
+
+Batcher::MemberPtr Batcher::NewMember(const ServablePtr& servable, DispatchedCall call, DispatchCallback callback,
+                                      int64_t level) {
+  auto member = std::make_shared<Member>();
+  member->level = level;
+  member->arrived = host_.now();
+  const QueueSettings::Policy& policy = settings_.PolicyOf(level);
+  std::chrono::microseconds timeout = policy.timeout;
+  if (policy.may_shorten && call.queue->timeout && (timeout.count() == 0 || *call.queue->timeout < timeout)) {
+    timeout = *call.queue->timeout;
+  }
+  if (timeout.count() > 0) member->timeout = member->arrived + timeout;
+  if (settings_.batches() && wrong_answers_ < kMostWrongAnswers && !call.answer_stays_on_device) {
+    if (auto key = BatchKeyOf(call.arguments); key && key->rows <= settings_.max_rows) member->key = *std::move(key);
+  }
+  member->servable = servable;
+  member->call = std::move(call);
+  member->callback = std::move(callback);
+  return member;
+}
+
+void Batcher::Remove(const MemberPtr& member) {
+  waiting_.erase(member->place());
+  --waiting_of_level_[member->level - 1];
+}
+
+std::vector<Batcher::Draft> Batcher::DraftBatches() {
+  std::vector<Draft> drafts;
+  absl::flat_hash_map<std::string_view, size_t> known;
+  for (const auto& [place, member] : waiting_) {
+    const bool alone = member->key.rows == 0;
+    const int64_t rows = alone ? settings_.max_rows : member->key.rows;
+    const auto found = alone ? known.end() : known.find(member->key.text);
+    const bool is_new = found == known.end();
+    const size_t index = is_new ? drafts.size() : found->second;
+    if (is_new && settings_.keeps_order && !drafts.empty()) {
+      drafts.front().full = true;
+      break;
+    }
+    if (is_new) drafts.emplace_back();
+    if (is_new && !alone) known.emplace(member->key.text, index);
+    Draft& draft = drafts[index];
+    if (draft.full) continue;
+    if (draft.rows + rows > settings_.max_rows) {
+      draft.full = true;
+    } else {
+      draft.members.push_back(member);
+      draft.rows += rows;
+      draft.oldest = std::min(draft.oldest, member->arrived);
+      draft.full = draft.rows == settings_.max_rows;
+      if (std::ranges::binary_search(settings_.preferred, draft.rows)) draft.preferred = draft.members.size();
+    }
+    // Whatever comes behind it changes nothing.
+    if (drafts.front().full) break;
+  }
+  return drafts;
+}
+
+Batcher::BatchPtr Batcher::TakeReady(TimePoint now) {
+  if (waiting_.empty() || runs_ >= MostRuns()) return nullptr;
+  for (Draft& draft : DraftBatches()) {
+    const TimePoint due = draft.oldest + settings_.delay;
+    if (!draft.full && draft.preferred == 0 && due > now) {
+      SetAlarm(due);
+      continue;
+    }
+    if (draft.preferred > 0) draft.members.resize(draft.preferred);
+    return MakeBatch(std::move(draft.members));
+  }
+  return nullptr;
+}
+
+Batcher::BatchPtr Batcher::MakeBatch(std::vector<MemberPtr> members) {
+  auto batch = std::make_shared<Batch>();
+  for (const MemberPtr& member : members) {
+    Remove(member);
+    member->state = Member::State::kInBatch;
+    member->batch = batch;
+  }
+  batch->open = members.size();
+  batch->members = std::move(members);
+  batches_.insert(batch);
+  ++runs_;
+  host_.WorkBegan();
+  return batch;
+}
+
+void Batcher::StartReady() {
+  while (true) {
+    BatchPtr batch;
+    {
+      std::lock_guard lock(mutex_);
+      batch = TakeReady(host_.now());
+    }
+    if (batch == nullptr) return;
+    host_.RunElsewhere([self = shared_from_this(), batch = std::move(batch)] { self->RunBatch(batch); });
+  }
+}
+
+void Batcher::SetAlarm(TimePoint time) {
+  if (time >= alarm_) return;
+  alarm_ = time;
+  host_.CallAt(time, [batcher = weak_from_this()] {
+    if (const auto self = batcher.lock()) self->OnAlarm();
+  });
+}
+
+// Of a member that waits, or that is in a batch, which goes on without it.
+void Batcher::Depart(const MemberPtr& member, absl::Status status, Departures& departures) {
+  Departures::One& one = departures.members.emplace_back();
+  one.callback = std::move(member->callback);
+  one.status = std::move(status);
+  if (member->state == Member::State::kWaiting) {
+    Remove(member);
+    one.servable = std::move(member->servable);
+    one.call = std::move(member->call);
+  } else if (--member->batch->open == 0 && member->batch->run != nullptr) {
+    departures.runs.push_back(member->batch->run);
+  }
+  member->state = Member::State::kAnswered;
+}
+
+void Batcher::Finish(Departures departures) {
+  for (const auto& run : departures.runs) run->Cancel();
+  StartReady();
+  for (Departures::One& one : departures.members) {
+    std::exchange(one.callback, nullptr)(std::move(one.status), {.rows = 0, .counts = false});
+    one.call = {};
+    one.servable = nullptr;
+    host_.CallEnded();
+  }
+}
+
+void Batcher::Expire(TimePoint now, Departures& departures) {
+  std::vector<MemberPtr> late, delayed, rejected;
+  for (const auto& [place, member] : waiting_) {
+    if (member->call.deadline && *member->call.deadline <= now) {
+      late.push_back(member);
+    } else if (member->timeout && *member->timeout <= now) {
+      (settings_.PolicyOf(member->level).delays ? delayed : rejected).push_back(member);
+    }
+  }
+  for (const BatchPtr& batch : batches_) {
+    for (const MemberPtr& member : batch->members) {
+      if (member->is_open() && member->call.deadline && *member->call.deadline <= now) late.push_back(member);
+    }
+  }
+  for (const MemberPtr& member : late) {
+    Depart(member, absl::DeadlineExceededError("the request's deadline has passed"), departures);
+  }
+  for (const MemberPtr& member : rejected) {
+    const std::string text =
+        absl::StrCat("the request waited in the queue of model '", member->servable->name, "' for as long as it may");
+    Depart(member, absl::DeadlineExceededError(text), departures);
+  }
+  for (const MemberPtr& member : delayed) {
+    waiting_.erase(member->place());
+    member->delayed = true;
+    member->timeout.reset();
+    waiting_.emplace(member->place(), member);
+  }
+}
+
+void Batcher::OnAlarm() {
+  Departures departures;
+  {
+    std::lock_guard lock(mutex_);
+    alarm_ = TimePoint::max();
+    Expire(host_.now(), departures);
+    for (const auto& [place, member] : waiting_) {
+      if (member->call.deadline) SetAlarm(*member->call.deadline);
+      if (member->timeout) SetAlarm(*member->timeout);
+    }
+    for (const BatchPtr& batch : batches_) {
+      for (const MemberPtr& member : batch->members) {
+        if (member->is_open() && member->call.deadline) SetAlarm(*member->call.deadline);
+      }
+    }
+  }
+  Finish(std::move(departures));
+}
+
+void Batcher::Cancel(const MemberPtr& member) {
+  Departures departures;
+  std::shared_ptr<CallHandle> run;
+  {
+    std::lock_guard lock(mutex_);
+    switch (member->state) {
+      case Member::State::kWaiting:
+      case Member::State::kInBatch:
+        Depart(member, absl::CancelledError("the request was cancelled"), departures);
+        break;
+      case Member::State::kAlone:
+        member->cancelled = true;
+        run = member->run;
+        break;
+      case Member::State::kAnswered:
+        break;
+    }
+  }
+  if (run != nullptr) run->Cancel();
+  if (!departures.members.empty()) Finish(std::move(departures));
+}
+
+void Batcher::RunBatch(const BatchPtr& batch) {
+  bool several = false;
+  {
+    std::lock_guard lock(mutex_);
+    std::erase_if(batch->members, [](const MemberPtr& member) { return !member->is_open(); });
+    several = batch->members.size() > 1;
+    // They stop waiting: what follows is work for them. A call that is run by itself is told by its run.
+    for (const MemberPtr& member : batch->members) {
+      if (!several) break;
+      member->servable->statistics->Began();
+      if (member->call.on_start) member->call.on_start();
+      member->call.has_begun = true;
+    }
+  }
+  if (several) return RunTogether(batch);
+  RunMember(batch, 0);
+}
+
+void Batcher::RunTogether(const BatchPtr& batch) {
+  Model& model = *batch->members.front()->servable->model;
+  std::vector<const CallArguments*> calls;
+  std::optional<TimePoint> deadline = TimePoint::min();
+  for (const MemberPtr& member : batch->members) {
+    calls.push_back(&member->call.arguments);
+    if (!member->call.deadline) deadline.reset();
+    if (deadline) deadline = std::max(*deadline, *member->call.deadline);
+  }
+  CallOptions options;
+  options.deadline = deadline;
+  options.memory = model.NewAccount(static_cast<int64_t>(calls.size()));
+  options.may_run_here = true;
+  CallArguments arguments;
+  try {
+    const MemoryAccount::Scope counting(options.memory.get());
+    arguments = Concatenate(calls);
+  } catch (const MemoryLimitError& error) {
+    return RunOneByOne(batch, BatchFailure::kMemory,
+                       absl::ResourceExhaustedError(absl::StrCat("making a batch ", error.what())));
+  } catch (const std::exception& error) {
+    return RunOneByOne(batch, BatchFailure::kRaised, absl::InternalError(error.what()));
+  }
+  auto run = model.CallAsync(batch->members.front()->call.method, std::move(arguments.args),
+                             std::move(arguments.kwargs), std::move(options),
+                             [this, batch](absl::StatusOr<c10::IValue> answer) { OnAnswer(batch, std::move(answer)); });
+  std::unique_lock lock(mutex_);
+  // It may have ended, and with it the batch.
+  if (batch->members.empty()) return;
+  batch->run = run;
+  const bool cancel = batch->open == 0;
+  lock.unlock();
+  if (cancel) run->Cancel();
+}
+
+void Batcher::OnAnswer(const BatchPtr& batch, absl::StatusOr<c10::IValue> answer) {
+  const auto self = shared_from_this();
+  const absl::StatusCode code = answer.status().code();
+  const bool stopped = code == absl::StatusCode::kCancelled || code == absl::StatusCode::kDeadlineExceeded;
+  std::vector<int64_t> rows;
+  int64_t all_rows = 0;
+  for (const MemberPtr& member : batch->members) {
+    rows.push_back(member->key.rows);
+    all_rows += member->key.rows;
+  }
+  std::optional<std::vector<c10::IValue>> parts;
+  if (answer.ok()) {
+    parts = Split(*answer, rows);
+    *answer = c10::IValue();
+    if (!parts) return RunOneByOne(batch, BatchFailure::kRows, absl::OkStatus());
+  } else if (!stopped) {
+    const bool memory = code == absl::StatusCode::kResourceExhausted;
+    return RunOneByOne(batch, memory ? BatchFailure::kMemory : BatchFailure::kRaised, answer.status());
+  }
+
+  if (!settings_.keeps_order) FreeRun(batch);
+  std::vector<std::pair<size_t, DispatchCallback>> open;
+  {
+    std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < batch->members.size(); ++i) {
+      Member& member = *batch->members[i];
+      if (!member.is_open()) continue;
+      member.state = Member::State::kAnswered;
+      open.emplace_back(i, std::move(member.callback));
+    }
+  }
+  Execution execution{.rows = all_rows, .counts = true};
+  for (auto& [i, callback] : open) {
+    if (parts) {
+      std::exchange(callback, nullptr)(std::move((*parts)[i]), execution);
+    } else {
+      std::exchange(callback, nullptr)(answer.status(), execution);
+    }
+    execution.counts = false;
+    host_.CallEnded();
+  }
+  if (settings_.keeps_order) FreeRun(batch);
+  End(batch);
+}
+
+void Batcher::RunOneByOne(const BatchPtr& batch, BatchFailure why, const absl::Status& status) {
+  const Servable& servable = *batch->members.front()->servable;
+  servable.statistics->BatchFailed(why);
+  if (why == BatchFailure::kRows) {
+    const int wrong = ++wrong_answers_;
+    if (wrong == 1) {
+      Log().error(
+          "model {} version {}: a batch's answer has not the rows of the batch in each tensor, so max_batch_size does "
+          "not "
+          "hold for it; its requests are run one by one",
+          servable.name, servable.version);
+    } else if (wrong == kMostWrongAnswers) {
+      Log().error("model {} version {}: its requests are not batched any more", servable.name, servable.version);
+    }
+  } else {
+    Log().debug("model {} version {}: a batch of {} requests failed and they are run one by one: {}", servable.name,
+                servable.version, batch->members.size(), std::string(status.message()));
+  }
+  RunMember(batch, 0);
+}
+
+void Batcher::RunMember(const BatchPtr& batch, size_t index) {
+  MemberPtr member;
+  bool last = true;
+  {
+    std::lock_guard lock(mutex_);
+    while (index < batch->members.size() && !batch->members[index]->is_open()) ++index;
+    if (index < batch->members.size()) {
+      member = batch->members[index];
+      member->state = Member::State::kAlone;
+      last = --batch->open == 0;
+    }
+  }
+  if (member == nullptr) {
+    FreeRun(batch);
+    return End(batch);
+  }
+  member->call.caller = CallerThread::kRunner;
+  auto run = host_.RunCall(
+      member->servable, std::move(member->call),
+      [this, batch, index, last, callback = std::move(member->callback)](absl::StatusOr<c10::IValue> answer,
+                                                                         const Execution& execution) {
+        // Nobody joins a batch that has begun, but others may leave it.
+        if (last && !settings_.keeps_order) FreeRun(batch);
+        callback(std::move(answer), execution);
+        if (last && settings_.keeps_order) FreeRun(batch);
+        if (last) return End(batch);
+        host_.RunElsewhere([self = shared_from_this(), batch, index] { self->RunMember(batch, index + 1); });
+      });
+  std::unique_lock lock(mutex_);
+  member->run = run;
+  const bool cancel = member->cancelled;
+  lock.unlock();
+  if (cancel) run->Cancel();
+}
+
+// Of the batch, or of a call that was run at once.
+void Batcher::FreeRun(const BatchPtr& batch) {
+  {
+    std::lock_guard lock(mutex_);
+    --runs_;
+    batches_.erase(batch);
+  }
+  StartReady();
+}
+
+// The last that happens to a batch. It may let go of the version, which has this.
+void Batcher::End(const BatchPtr& batch) {
+  const auto self = shared_from_this();
+  std::vector<MemberPtr> members;
+  std::vector<ServablePtr> servables;
+  {
+    std::lock_guard lock(mutex_);
+    members.swap(batch->members);
+    for (const MemberPtr& member : members) {
+      // Handles may live on, and with them members.
+      servables.push_back(std::move(member->servable));
+      member->batch = nullptr;
+    }
+  }
+  members.clear();
+  servables.clear();
+  host_.WorkEnded();
+}
+
+}  // namespace hearth::server

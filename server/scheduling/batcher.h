@@ -1,0 +1,128 @@
+// The queue of one version of a model whose configuration has one (repository/queue_settings.h): calls wait here for a
+// run, and those that fit each other are run together, as one batch.
+//
+// Order. Calls of a lower level come first; within a level those that came first, and behind them those whose timeout
+// passed and that the level's policy delays. So many runs are under way at once as the settings say, else the host. A
+// call that finds nobody waiting and a run free is run at once, on its caller's thread and as it is, unless the
+// settings have a delay.
+//
+// Batches. Calls fit each other if their keys are equal (batch_values.h). Where a run is free, the first call in the
+// order is taken with the next ones that fit it, up to as many rows as a batch may have. That is a batch at once if it
+// has as many, or a preferred number of rows, or if its oldest call has waited for the delay; else the next call that
+// does not fit is looked at in the same way. Where the order of requests is kept, nothing overtakes the first, and a
+// run is free when its answers are on their way; else as soon as it has ended.
+//
+// Runs of batches. On a thread that models run on; the arguments are copied together there, and the answer's tensors
+// are taken apart as views. The views share the answer's memory, which is freed when the last of its requests has made
+// of them what it sends. A batch has a memory account of its own, with the limit of as many requests. Where its run
+// fails, or its answer has not the batch's rows, its calls are run one by one, and each gets what its own run gives;
+// after kMostWrongAnswers wrong answers the version's calls are not batched any more.
+//
+// Calls end early: by their deadline or when they are cancelled, waiting or in a run that then goes on for the others
+// and is cancelled with the last of them; by their level's timeout while they wait. A call holds its version, so a
+// batch is of one version, and ends with it.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/repository/servable.h"
+#include "server/scheduling/dispatched_call.h"
+
+namespace hearth::server {
+
+// What a Batcher needs around it; outlives every call. Thread-safe.
+class BatcherHost {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  virtual ~BatcherHost() = default;
+  virtual TimePoint now() const = 0;
+  // Has `work` done on a thread that models run on.
+  virtual void RunElsewhere(std::function<void()> work) = 0;
+  virtual void CallAt(TimePoint time, std::function<void()> alarm) = 0;
+  // Runs a call by itself, and counts it as ended after its callback.
+  virtual std::shared_ptr<CallHandle> RunCall(ServablePtr servable, DispatchedCall call, DispatchCallback callback) = 0;
+  // The end of a call that RunCall did not run.
+  virtual void CallEnded() = 0;
+  // Around what a Batcher has begun for several calls, and which may outlast them.
+  virtual void WorkBegan() = 0;
+  virtual void WorkEnded() = 0;
+  // How many runs a model may have under way at once whose configuration does not say: of one whose calls are batched,
+  // and of any other.
+  virtual int64_t most_batches() const = 0;
+  virtual int64_t most_runs() const = 0;
+};
+
+class Batcher : public std::enable_shared_from_this<Batcher> {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  static constexpr int kMostWrongAnswers = 3;
+
+  // The settings are a Servable's, which has this.
+  Batcher(const QueueSettings& settings, BatcherHost& host);
+
+  // `call.queue` is set. kResourceExhausted where as many calls of its level wait as may; the callback is then not
+  // called. Else it is called once, perhaps before this returns.
+  absl::StatusOr<std::shared_ptr<CallHandle>> Add(const ServablePtr& servable, DispatchedCall call,
+                                                  DispatchCallback callback);
+
+ private:
+  class Handle;
+  struct Batch;
+  struct Member;
+  using MemberPtr = std::shared_ptr<Member>;
+  using BatchPtr = std::shared_ptr<Batch>;
+  // Level, delayed, number.
+  using Place = std::tuple<int64_t, bool, uint64_t>;
+  struct Draft;
+  struct Departures;
+
+  int64_t MostRuns() const;
+  MemberPtr NewMember(const ServablePtr& servable, DispatchedCall call, DispatchCallback callback, int64_t level);
+
+  // All of these under the lock.
+  void Remove(const MemberPtr& member);
+  BatchPtr TakeReady(TimePoint now);
+  std::vector<Draft> DraftBatches();
+  BatchPtr MakeBatch(std::vector<MemberPtr> members);
+  void SetAlarm(TimePoint time);
+  void Depart(const MemberPtr& member, absl::Status status, Departures& departures);
+  void Expire(TimePoint now, Departures& departures);
+
+  void StartReady();
+  void OnAlarm();
+  void Finish(Departures departures);
+  void Cancel(const MemberPtr& member);
+
+  void RunBatch(const BatchPtr& batch);
+  void RunTogether(const BatchPtr& batch);
+  void OnAnswer(const BatchPtr& batch, absl::StatusOr<c10::IValue> answer);
+  void RunOneByOne(const BatchPtr& batch, BatchFailure why, const absl::Status& status);
+  void RunMember(const BatchPtr& batch, size_t index);
+  void FreeRun(const BatchPtr& batch);
+  void End(const BatchPtr& batch);
+
+  const QueueSettings& settings_;
+  BatcherHost& host_;
+  std::mutex mutex_;
+  std::map<Place, MemberPtr> waiting_;
+  std::vector<int64_t> waiting_of_level_;
+  std::set<BatchPtr> batches_;  // under way
+  int64_t runs_ = 0;            // under way
+  uint64_t next_number_ = 0;
+  TimePoint alarm_ = TimePoint::max();  // the earliest that is set
+  std::atomic<int> wrong_answers_{0};
+};
+
+}  // namespace hearth::server

@@ -1,0 +1,532 @@
+// With a clock, threads and runs that the test moves by hand.
+#include "server/scheduling/batcher.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <string>
+#include <utility>
+
+#include "server/repository/fake_runtime.h"
+
+namespace hearth::server {
+namespace {
+
+using c10::IValue;
+using std::chrono::microseconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+// A run under way: the test answers it.
+struct RunUnderWay {
+  Arguments args;
+  CallOptions options;
+  Callback callback;
+  std::shared_ptr<CallHandle> handle;
+
+  const at::Tensor& x() const { return args[0].toTensor(); }
+};
+
+struct Cancellable : CallHandle {
+  void Cancel() override { cancelled = true; }
+  bool cancelled = false;
+};
+
+class RunsByHand : public FakeModel {
+ public:
+  explicit RunsByHand(std::deque<RunUnderWay>* runs) : FakeModel("", nullptr), runs_(*runs) {}
+
+  std::shared_ptr<CallHandle> CallAsync(std::string_view, Arguments args, KeywordArguments, CallOptions options,
+                                        Callback callback) override {
+    if (options.on_start) options.on_start();
+    auto handle = std::make_shared<Cancellable>();
+    runs_.push_back({std::move(args), std::move(options), std::move(callback), handle});
+    if (meanwhile) meanwhile();
+    return handle;
+  }
+
+  std::function<void()> meanwhile;  // done while a call is being started
+
+ private:
+  std::deque<RunUnderWay>& runs_;
+};
+
+class FakeHost : public BatcherHost {
+ public:
+  TimePoint now() const override { return time; }
+  void RunElsewhere(std::function<void()> work) override { posted.push_back(std::move(work)); }
+  void CallAt(TimePoint at, std::function<void()> alarm) override { alarms.emplace(at, std::move(alarm)); }
+  std::shared_ptr<CallHandle> RunCall(ServablePtr servable, DispatchedCall call, DispatchCallback callback) override {
+    CallOptions options;
+    options.deadline = call.deadline;
+    const Execution execution{.rows = call.rows, .counts = true};
+    return servable->model->CallAsync(call.method, std::move(call.arguments.args), std::move(call.arguments.kwargs),
+                                      std::move(options),
+                                      [this, callback = std::move(callback), execution](absl::StatusOr<IValue> answer) {
+                                        callback(std::move(answer), execution);
+                                        ++calls_ended;
+                                      });
+  }
+  void CallEnded() override { ++calls_ended; }
+  void WorkBegan() override { ++works; }
+  void WorkEnded() override { --works; }
+  int64_t most_batches() const override { return 1; }
+  int64_t most_runs() const override { return 3; }
+
+  // Does what is posted until nothing is.
+  void Work() {
+    while (!posted.empty()) {
+      const auto work = std::move(posted.front());
+      posted.pop_front();
+      work();
+    }
+  }
+  void Pass(microseconds by) {
+    time += by;
+    while (!alarms.empty() && alarms.begin()->first <= time) {
+      const auto alarm = std::move(alarms.begin()->second);
+      alarms.erase(alarms.begin());
+      alarm();
+    }
+    Work();
+  }
+
+  TimePoint time{std::chrono::hours(1)};
+  std::deque<std::function<void()>> posted;
+  std::multimap<TimePoint, std::function<void()>> alarms;
+  int works = 0;
+  int calls_ended = 0;
+};
+
+class BatcherTest : public ::testing::Test {
+ protected:
+  BatcherTest() {
+    settings().max_rows = 8;
+    servable_->name = "m";
+    servable_->model = std::make_shared<RunsByHand>(&runs_);
+    servable_->statistics = std::make_shared<ModelStatistics>();
+  }
+  ~BatcherTest() override {
+    EXPECT_EQ(host_.works, 0) << "what was begun has ended";
+    EXPECT_EQ(host_.calls_ended, accepted_) << "each call ended once";
+  }
+
+  QueueSettings& settings() { return servable_->queue_settings; }
+
+  // A call of `rows` rows of `value`, whose answer is noted under that name. What it waits for is done.
+  absl::StatusOr<std::shared_ptr<CallHandle>> Add(float value, DispatchedCall call = {}, int64_t rows = 1,
+                                                  int64_t columns = 2) {
+    if (batcher_ == nullptr) batcher_ = std::make_shared<Batcher>(settings(), host_);
+    call.arguments.args = {at::full({rows, columns}, value)};
+    call.rows = rows;
+    if (!call.queue) call.queue.emplace();
+    servable_->statistics->Admit(1000);
+    auto handle = batcher_->Add(servable_, std::move(call),
+                                [this, value](absl::StatusOr<IValue> answer, const Execution& execution) {
+                                  order_.push_back(value);
+                                  started_before_answer_ |= !host_.posted.empty() || !runs_.empty();
+                                  answers_.emplace(value, std::move(answer));
+                                  executions_.emplace(value, execution);
+                                });
+    if (handle.ok()) ++accepted_;
+    host_.Work();
+    return handle;
+  }
+  absl::StatusOr<std::shared_ptr<CallHandle>> AddWithPriority(float value, uint64_t priority) {
+    DispatchedCall call;
+    call.queue = QueueRequest{.priority = priority, .timeout = std::nullopt};
+    return Add(value, std::move(call));
+  }
+  static DispatchedCall WithDeadline(BatcherHost::TimePoint deadline) {
+    DispatchedCall call;
+    call.deadline = deadline;
+    return call;
+  }
+
+  // Ends the oldest run.
+  void Answer(absl::StatusOr<IValue> answer) {
+    ASSERT_FALSE(runs_.empty());
+    const RunUnderWay run = std::move(runs_.front());
+    runs_.pop_front();
+    run.callback(std::move(answer));
+    host_.Work();
+  }
+  void AnswerDoubled() { Answer(IValue(runs_.at(0).x() * 2)); }
+  // The first column of the oldest run's tensor: who is in it.
+  std::vector<float> InRun() const {
+    const at::Tensor column = runs_.at(0).x().select(1, 0).contiguous();
+    return {column.const_data_ptr<float>(), column.const_data_ptr<float>() + column.numel()};
+  }
+  float AnswerTo(float value) { return answers_.at(value)->toTensor()[0][0].item<float>(); }
+
+  std::shared_ptr<Servable> servable_ = std::make_shared<Servable>();
+  std::deque<RunUnderWay> runs_;
+  FakeHost host_;
+  std::shared_ptr<Batcher> batcher_;
+  int accepted_ = 0;
+  std::vector<float> order_;
+  bool started_before_answer_ = false;  // another run, before a call was answered
+  std::map<float, absl::StatusOr<IValue>> answers_;
+  std::map<float, Execution> executions_;
+};
+
+TEST_F(BatcherTest, ACallOfAnIdleModelRunsAtOnceAsItIs) {
+  DispatchedCall call;
+  ASSERT_TRUE(Add(1).ok());
+  ASSERT_EQ(runs_.size(), 1U);
+  EXPECT_EQ(host_.works, 0);
+  AnswerDoubled();
+  EXPECT_EQ(AnswerTo(1), 2);
+  EXPECT_TRUE(executions_.at(1).counts);
+}
+
+TEST_F(BatcherTest, CallsThatWaitForARunAreTheNextOne) {
+  for (const float value : {1, 2, 3}) ASSERT_TRUE(Add(value).ok());
+  ASSERT_TRUE(Add(4, {}, 2).ok());
+  EXPECT_EQ(runs_.size(), 1U);
+  AnswerDoubled();
+  EXPECT_THAT(order_, ElementsAre(1));
+  EXPECT_TRUE(started_before_answer_) << "the model does not wait for answers to be written";
+  EXPECT_THAT(InRun(), ElementsAre(2, 3, 4, 4));
+  AnswerDoubled();
+  EXPECT_THAT(order_, ElementsAre(1, 2, 3, 4));
+  EXPECT_EQ(AnswerTo(3), 6);
+  EXPECT_EQ(answers_.at(4)->toTensor().size(0), 2);
+  EXPECT_EQ(executions_.at(2).rows, 4);
+  EXPECT_TRUE(executions_.at(2).counts);
+  EXPECT_FALSE(executions_.at(3).counts);
+}
+
+TEST_F(BatcherTest, ABatchHasNoMoreRowsThanItMay) {
+  ASSERT_TRUE(Add(0).ok());
+  for (const float value : {1, 2, 3}) ASSERT_TRUE(Add(value, {}, 3).ok());
+  AnswerDoubled();
+  EXPECT_EQ(runs_.front().x().size(0), 6);
+  AnswerDoubled();
+  EXPECT_EQ(runs_.front().x().size(0), 3);
+  AnswerDoubled();
+}
+
+TEST_F(BatcherTest, WhatDoesNotFitWaitsForARunOfItsOwn) {
+  ASSERT_TRUE(Add(0).ok());
+  ASSERT_TRUE(Add(1, {}, 1, 2).ok());
+  ASSERT_TRUE(Add(2, {}, 1, 5).ok());
+  ASSERT_TRUE(Add(3, {}, 1, 2).ok());
+  ASSERT_TRUE(Add(4, {}, 9, 2).ok());  // more rows than a batch has
+  AnswerDoubled();
+  EXPECT_THAT(InRun(), ElementsAre(1, 3));
+  AnswerDoubled();
+  EXPECT_THAT(InRun(), ElementsAre(2));
+  AnswerDoubled();
+  EXPECT_EQ(runs_.front().x().size(0), 9);
+  AnswerDoubled();
+}
+
+TEST_F(BatcherTest, AsManyRunsAsTheConfigurationSaysAreUnderWayAtOnce) {
+  settings().runs = 2;
+  for (const float value : {1, 2, 3, 4}) ASSERT_TRUE(Add(value).ok());
+  EXPECT_EQ(runs_.size(), 2U);
+  AnswerDoubled();
+  EXPECT_EQ(runs_.size(), 2U);
+  AnswerDoubled();
+  EXPECT_THAT(InRun(), ElementsAre(3, 4));
+  AnswerDoubled();
+}
+
+TEST_F(BatcherTest, ADelayIsHowLongABatchWaitsForMore) {
+  settings().delay = microseconds(100);
+  ASSERT_TRUE(Add(1).ok());
+  host_.Pass(microseconds(60));
+  ASSERT_TRUE(Add(2).ok());
+  host_.Pass(microseconds(39));
+  EXPECT_THAT(runs_, IsEmpty());
+  host_.Pass(microseconds(1));
+  EXPECT_THAT(InRun(), ElementsAre(1, 2));
+  AnswerDoubled();
+}
+
+TEST_F(BatcherTest, AFullBatchWaitsForNoDelay) {
+  settings().delay = std::chrono::hours(1);
+  ASSERT_TRUE(Add(1, {}, 5).ok());
+  ASSERT_TRUE(Add(2, {}, 4).ok());
+  EXPECT_EQ(runs_.front().x().size(0), 5) << "the other one does not fit into it";
+  AnswerDoubled();
+  EXPECT_THAT(runs_, IsEmpty());
+  ASSERT_TRUE(Add(3, {}, 4).ok());
+  EXPECT_EQ(runs_.front().x().size(0), 8);
+  AnswerDoubled();
+}
+
+TEST_F(BatcherTest, OfPreferredSizesTheLargestIsTakenThatThereIs) {
+  settings().delay = std::chrono::hours(1);
+  settings().preferred = {2, 4};
+  ASSERT_TRUE(Add(0).ok());
+  EXPECT_THAT(runs_, IsEmpty());
+  ASSERT_TRUE(Add(1).ok());
+  EXPECT_THAT(InRun(), ElementsAre(0, 1));
+  for (const float value : {2, 3, 4, 5, 6}) ASSERT_TRUE(Add(value).ok());
+  AnswerDoubled();
+  EXPECT_THAT(InRun(), ElementsAre(2, 3, 4, 5));
+  AnswerDoubled();
+  EXPECT_THAT(runs_, IsEmpty());
+  host_.Pass(std::chrono::hours(1));
+  EXPECT_THAT(InRun(), ElementsAre(6));
+  AnswerDoubled();
+}
+
+TEST_F(BatcherTest, HigherPrioritiesGoFirst) {
+  settings().levels.resize(3);
+  settings().default_level = 2;
+  settings().max_rows = 2;
+  ASSERT_TRUE(Add(0).ok());
+  ASSERT_TRUE(AddWithPriority(1, 3).ok());
+  ASSERT_TRUE(AddWithPriority(2, 0).ok());
+  ASSERT_TRUE(AddWithPriority(3, 1).ok());
+  ASSERT_TRUE(AddWithPriority(4, 1).ok());
+  ASSERT_TRUE(AddWithPriority(5, 2).ok());
+  AnswerDoubled();
+  EXPECT_THAT(InRun(), ElementsAre(3, 4));
+  AnswerDoubled();
+  EXPECT_THAT(InRun(), ElementsAre(2, 5));
+  AnswerDoubled();
+  EXPECT_THAT(InRun(), ElementsAre(1));
+  AnswerDoubled();
+}
+
+TEST_F(BatcherTest, ALevelsQueueIsBounded) {
+  settings().levels.resize(2);
+  settings().levels[1].max_waiting = 1;
+  ASSERT_TRUE(Add(0).ok());
+  ASSERT_TRUE(AddWithPriority(1, 2).ok());
+  const auto refused = AddWithPriority(2, 2);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.status().message()),
+              HasSubstr("the queue of model 'm' is full: 1 requests of priority 2 wait"));
+  EXPECT_TRUE(AddWithPriority(3, 1).ok());
+  AnswerDoubled();
+  EXPECT_THAT(InRun(), ElementsAre(3, 1));
+  AnswerDoubled();
+}
+
+TEST_F(BatcherTest, AModelWhoseCallsAreNotBatchedHasMoreRuns) {
+  settings().max_rows = 1;
+  settings().levels[0].timeout = microseconds(10);
+  for (const float value : {1, 2, 3, 4}) ASSERT_TRUE(Add(value).ok());
+  EXPECT_EQ(runs_.size(), 3U);
+  AnswerDoubled();
+  EXPECT_EQ(runs_.size(), 3U);
+  while (!runs_.empty()) AnswerDoubled();
+  EXPECT_EQ(AnswerTo(4), 8);
+}
+
+TEST_F(BatcherTest, ATimeoutRejects) {
+  settings().levels[0].timeout = microseconds(100);
+  settings().levels[0].may_shorten = true;
+  ASSERT_TRUE(Add(0).ok());
+  ASSERT_TRUE(Add(1).ok());
+  DispatchedCall shorter, longer;
+  shorter.queue = QueueRequest{.priority = 0, .timeout = microseconds(50)};
+  longer.queue = QueueRequest{.priority = 0, .timeout = microseconds(500)};
+  ASSERT_TRUE(Add(2, std::move(shorter)).ok());
+  ASSERT_TRUE(Add(3, std::move(longer)).ok());
+  host_.Pass(microseconds(50));
+  EXPECT_THAT(order_, ElementsAre(2));
+  EXPECT_EQ(answers_.at(2).status().code(), absl::StatusCode::kDeadlineExceeded);
+  host_.Pass(microseconds(50));
+  EXPECT_THAT(order_, UnorderedElementsAre(1, 2, 3));
+  AnswerDoubled();
+  EXPECT_THAT(runs_, IsEmpty());
+}
+
+TEST_F(BatcherTest, ATimeoutDelaysBehindAllOthersOfTheLevel) {
+  settings().levels[0] = {.max_waiting = 0, .timeout = microseconds(100), .delays = true, .may_shorten = false};
+  settings().max_rows = 2;
+  ASSERT_TRUE(Add(0).ok());
+  ASSERT_TRUE(Add(1).ok());
+  host_.Pass(microseconds(100));
+  ASSERT_TRUE(Add(2).ok());
+  ASSERT_TRUE(Add(3).ok());
+  AnswerDoubled();
+  EXPECT_THAT(InRun(), ElementsAre(2, 3));
+  AnswerDoubled();
+  EXPECT_THAT(InRun(), ElementsAre(1));
+  AnswerDoubled();
+}
+
+TEST_F(BatcherTest, NothingOvertakesWhereTheOrderIsKept) {
+  settings().keeps_order = true;
+  settings().runs = 1;
+  ASSERT_TRUE(Add(0).ok());
+  ASSERT_TRUE(Add(1, {}, 1, 2).ok());
+  ASSERT_TRUE(Add(2, {}, 1, 2).ok());
+  ASSERT_TRUE(Add(3, {}, 1, 5).ok());
+  ASSERT_TRUE(Add(4, {}, 1, 2).ok());
+  AnswerDoubled();
+  AnswerDoubled();
+  Answer(absl::InternalError("raised"));
+  AnswerDoubled();
+  EXPECT_THAT(order_, ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_FALSE(started_before_answer_);
+}
+
+TEST_F(BatcherTest, WhereTheOrderIsKeptABatchWaitsForNoMoreBehindWhatDoesNotFit) {
+  settings().keeps_order = true;
+  settings().runs = 1;
+  settings().delay = std::chrono::hours(1);
+  ASSERT_TRUE(Add(1, {}, 1, 2).ok());
+  EXPECT_THAT(runs_, IsEmpty());
+  ASSERT_TRUE(Add(2, {}, 1, 5).ok());
+  EXPECT_THAT(InRun(), ElementsAre(1));
+  AnswerDoubled();
+  host_.Pass(std::chrono::hours(1));
+  AnswerDoubled();
+}
+
+TEST_F(BatcherTest, WhoIsCancelledOrLateLeavesTheQueue) {
+  ASSERT_TRUE(Add(0).ok());
+  const auto cancelled = Add(1);
+  ASSERT_TRUE(Add(2, WithDeadline(host_.time + microseconds(10))).ok());
+  ASSERT_TRUE(Add(3).ok());
+  (*cancelled)->Cancel();
+  EXPECT_EQ(answers_.at(1).status().code(), absl::StatusCode::kCancelled);
+  host_.Pass(microseconds(10));
+  EXPECT_EQ(answers_.at(2).status().code(), absl::StatusCode::kDeadlineExceeded);
+  AnswerDoubled();
+  EXPECT_THAT(InRun(), ElementsAre(3));
+  AnswerDoubled();
+  (*cancelled)->Cancel();
+}
+
+TEST_F(BatcherTest, ABatchGoesOnWithoutWhoLeavesIt) {
+  ASSERT_TRUE(Add(0).ok());
+  const auto cancelled = Add(1);
+  ASSERT_TRUE(Add(2, WithDeadline(host_.time + microseconds(10))).ok());
+  ASSERT_TRUE(Add(3).ok());
+  AnswerDoubled();
+  EXPECT_THAT(InRun(), ElementsAre(1, 2, 3));
+  EXPECT_FALSE(runs_.front().options.deadline.has_value());
+  (*cancelled)->Cancel();
+  host_.Pass(microseconds(10));
+  EXPECT_EQ(answers_.at(1).status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(answers_.at(2).status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_FALSE(std::static_pointer_cast<Cancellable>(runs_.front().handle)->cancelled);
+  AnswerDoubled();
+  EXPECT_EQ(AnswerTo(3), 6);
+  EXPECT_TRUE(executions_.at(3).counts);
+}
+
+TEST_F(BatcherTest, ABatchThatNobodyWaitsForIsCancelled) {
+  ASSERT_TRUE(Add(0).ok());
+  const auto one = Add(1);
+  const auto other = Add(2);
+  AnswerDoubled();
+  (*one)->Cancel();
+  (*other)->Cancel();
+  EXPECT_THAT(order_, ElementsAre(0, 1, 2));
+  EXPECT_TRUE(std::static_pointer_cast<Cancellable>(runs_.front().handle)->cancelled);
+  ASSERT_TRUE(Add(3).ok());
+  Answer(absl::CancelledError("the call was cancelled"));
+  AnswerDoubled();
+  EXPECT_EQ(AnswerTo(3), 6);
+}
+
+TEST_F(BatcherTest, ABatchThatAllLeaveWhileItIsStartedIsCancelled) {
+  ASSERT_TRUE(Add(0).ok());
+  const auto one = Add(1);
+  const auto other = Add(2);
+  static_cast<RunsByHand&>(*servable_->model).meanwhile = [&] {
+    (*one)->Cancel();
+    (*other)->Cancel();
+  };
+  AnswerDoubled();
+  EXPECT_TRUE(std::static_pointer_cast<Cancellable>(runs_.front().handle)->cancelled);
+  Answer(absl::CancelledError("the call was cancelled"));
+}
+
+TEST_F(BatcherTest, WhoLeavesBeforeABatchIsMadeIsNotInIt) {
+  ASSERT_TRUE(Add(0).ok());
+  const auto cancelled = Add(1);
+  ASSERT_TRUE(Add(2).ok());
+  const RunUnderWay first = std::move(runs_.front());
+  runs_.pop_front();
+  first.callback(IValue(first.x()));
+  (*cancelled)->Cancel();
+  host_.Work();
+  EXPECT_THAT(InRun(), ElementsAre(2));
+  AnswerDoubled();
+}
+
+TEST_F(BatcherTest, TheCallsOfABatchThatFailsAreRunOneByOne) {
+  ASSERT_TRUE(Add(0).ok());
+  for (const float value : {1, 2, 3}) ASSERT_TRUE(Add(value).ok());
+  AnswerDoubled();
+  Answer(absl::InternalError("raised"));
+  ASSERT_TRUE(Add(4).ok());
+  EXPECT_THAT(InRun(), ElementsAre(1));
+  AnswerDoubled();
+  Answer(absl::InternalError("raised by the second"));
+  EXPECT_THAT(InRun(), ElementsAre(3)) << "before what came later";
+  AnswerDoubled();
+  EXPECT_EQ(AnswerTo(1), 2);
+  EXPECT_EQ(answers_.at(2).status().message(), "raised by the second");
+  EXPECT_EQ(AnswerTo(3), 6);
+  EXPECT_TRUE(executions_.at(3).counts);
+  AnswerDoubled();
+  EXPECT_THAT(servable_->statistics->snapshot().batch_failures, ElementsAre(1, 0, 0));
+  EXPECT_EQ(servable_->statistics->snapshot().pending, 2) << "of the calls that run by themselves the host tells";
+}
+
+TEST_F(BatcherTest, WhoLeavesWhileCallsAreRunOneByOneIsNotRun) {
+  ASSERT_TRUE(Add(0).ok());
+  const auto one = Add(1);
+  ASSERT_TRUE(Add(2).ok());
+  const auto other = Add(3);
+  AnswerDoubled();
+  Answer(absl::ResourceExhaustedError("memory"));
+  (*one)->Cancel();
+  EXPECT_TRUE(std::static_pointer_cast<Cancellable>(runs_.front().handle)->cancelled);
+  (*other)->Cancel();
+  Answer(absl::CancelledError("cancelled"));
+  EXPECT_THAT(InRun(), ElementsAre(2));
+  AnswerDoubled();
+  EXPECT_THAT(runs_, IsEmpty());
+  EXPECT_THAT(servable_->statistics->snapshot().batch_failures, ElementsAre(0, 1, 0));
+}
+
+TEST_F(BatcherTest, AnswersWithOtherRowsAreNotTakenApartAndEndBatching) {
+  for (int i = 0; i < Batcher::kMostWrongAnswers; ++i) {
+    const auto base = static_cast<float>(10 * i);
+    for (const int offset : {0, 1, 2}) ASSERT_TRUE(Add(base + static_cast<float>(offset)).ok());
+    AnswerDoubled();
+    Answer(IValue(at::zeros({1, 2})));
+    while (!runs_.empty()) AnswerDoubled();
+    EXPECT_EQ(AnswerTo(base + 2), 2 * (base + 2));
+  }
+  for (const float value : {100, 101, 102, 103}) ASSERT_TRUE(Add(value).ok());
+  EXPECT_EQ(runs_.size(), 3U);
+  while (!runs_.empty()) {
+    EXPECT_EQ(runs_.front().x().size(0), 1);
+    AnswerDoubled();
+  }
+  EXPECT_THAT(servable_->statistics->snapshot().batch_failures, ElementsAre(0, 0, Batcher::kMostWrongAnswers));
+}
+
+TEST_F(BatcherTest, ABatchHoldsItsVersion) {
+  ASSERT_TRUE(Add(0).ok());
+  for (const float value : {1, 2}) ASSERT_TRUE(Add(value).ok());
+  servable_->queue = std::exchange(batcher_, nullptr);
+  const std::weak_ptr<Servable> version = std::exchange(servable_, nullptr);
+  EXPECT_FALSE(version.expired());
+  AnswerDoubled();
+  EXPECT_FALSE(version.expired());
+  AnswerDoubled();
+  EXPECT_TRUE(version.expired());
+  EXPECT_EQ(AnswerTo(2), 4);
+}
+
+}  // namespace
+}  // namespace hearth::server
