@@ -11,12 +11,6 @@ namespace {
 // As NVML's header has them; its functions keep their form under the names below.
 using Device = void*;
 constexpr int kSuccess = 0;
-struct Memory {
-  unsigned long long total, free, used;
-};
-struct Utilization {
-  unsigned gpu, memory;  // percent
-};
 
 template <typename Function>
 bool Find(void* handle, const char* name, Function& function) {
@@ -35,6 +29,13 @@ std::optional<double> Ask(int (*function)(Device, Value*), Device device, double
 }  // namespace
 
 struct GpuReader::Library {
+  struct Memory {
+    unsigned long long total, free, used;
+  };
+  struct Utilization {
+    unsigned gpu, memory;  // percent
+  };
+
   void* handle = nullptr;
   int (*init)() = nullptr;
   int (*shutdown)() = nullptr;
@@ -87,11 +88,11 @@ std::vector<GpuSample> GpuReader::Read() const {
     if (library_->uuid(device, uuid.data(), uuid.size()) != kSuccess) continue;
     GpuSample& sample = samples.emplace_back();
     sample.uuid = uuid.data();
-    if (Memory memory{}; library_->memory != nullptr && library_->memory(device, &memory) == kSuccess) {
+    if (Library::Memory memory{}; library_->memory != nullptr && library_->memory(device, &memory) == kSuccess) {
       sample.memory_total = static_cast<double>(memory.total);
       sample.memory_used = static_cast<double>(memory.used);
     }
-    if (Utilization use{}; library_->utilization != nullptr && library_->utilization(device, &use) == kSuccess) {
+    if (Library::Utilization use{}; library_->utilization != nullptr && library_->utilization(device, &use) == kSuccess) {
       sample.utilization = use.gpu / 100.0;
     }
     sample.power_usage = Ask(library_->power_usage, device, 1e-3);
