@@ -92,7 +92,8 @@ std::vector<GpuSample> GpuReader::Read() const {
       sample.memory_total = static_cast<double>(memory.total);
       sample.memory_used = static_cast<double>(memory.used);
     }
-    if (Library::Utilization use{}; library_->utilization != nullptr && library_->utilization(device, &use) == kSuccess) {
+    if (Library::Utilization use{};
+        library_->utilization != nullptr && library_->utilization(device, &use) == kSuccess) {
       sample.utilization = use.gpu / 100.0;
     }
     sample.power_usage = Ask(library_->power_usage, device, 1e-3);
