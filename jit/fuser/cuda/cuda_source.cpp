@@ -324,7 +324,7 @@ class LoopEmitter {
     const auto& [extent, width] = row_loop.elements;
     const int64_t at_a_time = int64_t{width} * device_loop_.threads_per_round;
     const int64_t chunks = row_loop.elements.Chunks(device_loop_.threads_per_round);
-    Line("#pragma unroll" + ChunksWrittenOut(row_loop, chunks));
+    Line("#pragma unroll" + ChunksWrittenOut(loop, row_loop, chunks));
     Begin("for (int chunk = 0; chunk < " + std::to_string(chunks) + "; ++chunk)");
     const std::string index = "const " + TypeOfValue(loop.index) + " " + NameOfValue(loop.index) + " = ";
     Line("const int first = (chunk * " + std::to_string(device_loop_.threads_per_round) + " + (int)" +
@@ -369,10 +369,15 @@ class LoopEmitter {
     End();
   }
 
-  // All, if those elements are few; arrays in registers want it.
-  std::string ChunksWrittenOut(const RowLoop& row_loop, int64_t chunks) const {
+  // All, if those elements are few, or the loop uses arrays in registers.
+  std::string ChunksWrittenOut(const Loop& loop, const RowLoop& row_loop, int64_t chunks) const {
+    const bool has_kept =
+        std::ranges::any_of(row_loop.accesses, [&](const Instruction* access) { return kept_.contains(access); });
+    const std::set<BufferId> buffers = AccessesOf(loop.body).all();
+    const bool has_locals =
+        HasLocalsInRegisters() && std::ranges::any_of(buffers, [&](BufferId buffer) { return IsLocal(buffer); });
     const int64_t work_of_chunk = int64_t{row_loop.elements.width} * (1 + row_loop.calls);
-    if (HasLocalsInRegisters() || !kept_.empty() || chunks * work_of_chunk <= kMostWorkWrittenOut) return "";
+    if (has_kept || has_locals || chunks * work_of_chunk <= kMostWorkWrittenOut) return "";
     return " " + std::to_string(std::max<int64_t>(1, kWorkWrittenOut / work_of_chunk));
   }
 
