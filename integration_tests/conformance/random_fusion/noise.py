@@ -25,7 +25,7 @@ _EXACT = set(
     "lift_fresh _reshape_alias leaky_relu empty_like _local_scalar_dense resize_ copy fill_ zero_ item empty_strided".split()
 )
 # Of these it is the sign of a zero that is open.
-_EXTREMA = set("maximum minimum clamp clamp_min clamp_max relu relu6 clip".split())
+_EXTREMA = set("maximum minimum amax amin clamp clamp_min clamp_max relu relu6 clip".split())
 _UNITS = {"sqrt": 1, "pow": 4, "tan": 4, "sinh": 4, "cosh": 4, "erfc": 8, "hardsigmoid": 2, "hardswish": 2, "reciprocal": 1, "remainder": 1}
 _MOST_UNITS = 3  # of others
 # On a GPU, LibTorch multiplies in these by a sixth that is rounded to float32, also where it computes in float64: an error
@@ -168,6 +168,17 @@ def _subtracted(name, args, kwargs, result):
         if name == "_softmax":
             return result.double() * 4
         return along
+    if name in ("sum", "mean", "linalg_vector_norm", "norm"):
+        # Numbers are added up in one order or another.
+        parts = x.square() if "norm" in name else x
+        added = parts.nan_to_num(0, 0, 0).abs().sum(kwargs.get("dim", args[2 if "norm" in name else 1]), keepdim=True)
+        if name == "mean":
+            added = added * (result.numel() / x.numel())
+        return (added.sqrt() if "norm" in name else added).reshape(result.shape)
+    if name == "var":
+        finite, dims = x.nan_to_num(0, 0, 0), args[1]
+        deviation = finite.std(dims, correction=0, keepdim=True)
+        return (deviation**2 + deviation * finite.abs().amax(dims, keepdim=True)).reshape(result.shape)
     if name == "native_layer_norm":
         dims = list(range(-len(args[1]), 0))
         finite = x.nan_to_num(0, 0, 0)
