@@ -10,24 +10,47 @@ using fuser::Opcode;
 using fuser::Reduction;
 using fuser::Scalar;
 
+// Whether it is of floating-point numbers that kernels have.
+bool IsOfFloats(const ValueFacts& tensor) {
+  const auto dtype = tensor.dtype ? KernelDtype(*tensor.dtype) : std::nullopt;
+  return dtype && fuser::IsFloating(*dtype);
+}
+
+std::vector<Scalar> Sum(RowCall& c) {
+  return {c.Reduce(Reduction::kSum, [&] { return c.In(0); })};
+}
+std::vector<Scalar> Mean(RowCall& c) { return {Sum(c)[0] / c.Count()}; }
+std::vector<Scalar> Largest(RowCall& c) {
+  return {c.Reduce(Reduction::kMaximum, [&] { return c.In(0); })};
+}
+std::vector<Scalar> Smallest(RowCall& c) {
+  return {c.Reduce(Reduction::kMinimum, [&] { return c.In(0); })};
+}
+// The sum of what elements deviate from the mean, squared.
+Scalar SquaredDeviations(RowCall& c, const Scalar& mean) {
+  return c.Reduce(Reduction::kSum, [&] {
+    const Scalar deviation = c.In(0) - mean;
+    return deviation * deviation;
+  });
+}
+
 std::optional<std::vector<size_t>> SoftmaxDimensions(const Call& call) {
   const std::optional<size_t> rank = call.in(0).rank();
-  if (!rank || !fuser::IsFloating(KernelDtype(call.in(0).dtype.value_or(c10::kLong)).value_or(fuser::Dtype::kInt64)))
-    return {};
+  if (!rank || !IsOfFloats(call.in(0))) return {};
   const std::optional<size_t> dimension = Dimension(call.number("dim"), *rank);
   if (!dimension) return {};
   return std::vector<size_t>{*dimension};
 }
 
 std::vector<Scalar> SumOfExponents(RowCall& c) {
-  const Scalar largest = c.Reduce(Reduction::kMaximum, [&] { return c.In(0); });
+  const Scalar largest = Largest(c)[0];
   return {largest, c.Reduce(Reduction::kSum, [&] { return c.Keep(Exp(c.In(0) - largest)); })};
 }
 
 Scalar Softmax(RowCall& c, std::span<const Scalar> reduced) { return c.Kept() / reduced[1]; }
 
 std::vector<Scalar> LogOfSum(RowCall& c) {
-  const Scalar largest = c.Reduce(Reduction::kMaximum, [&] { return c.In(0); });
+  const Scalar largest = Largest(c)[0];
   const Scalar sum = c.Reduce(Reduction::kSum, [&] { return Exp(c.In(0) - largest); });
   return {largest, sum.With(Opcode::kLog)};
 }
@@ -54,12 +77,8 @@ std::optional<std::vector<size_t>> LayerNormDimensions(const Call& call) {
 std::vector<Scalar> Moments(RowCall& c) {
   const std::optional<double> epsilon = c.Number("eps");
   if (!epsilon) return {};
-  const Scalar mean = c.Reduce(Reduction::kSum, [&] { return c.In(0); }) / c.Count();
-  const Scalar squares = c.Reduce(Reduction::kSum, [&] {
-    const Scalar deviation = c.In(0) - mean;
-    return deviation * deviation;
-  });
-  return {mean, 1 / SquareRoot(squares / c.Count() + *epsilon)};
+  const Scalar mean = Mean(c)[0];
+  return {mean, 1 / SquareRoot(SquaredDeviations(c, mean) / c.Count() + *epsilon)};
 }
 
 Scalar Normalized(RowCall& c, std::span<const Scalar> reduced) {
@@ -77,8 +96,7 @@ constexpr int64_t kLongestReducedRow = 16384;
 std::optional<std::vector<size_t>> ReducedDimensions(const Call& call) {
   const std::optional<KnownSizes>& sizes = call.in(0).sizes;
   const std::optional<KnownSizes> dims = call.has("dim") ? call.numbers("dim") : std::nullopt;
-  const auto dtype = KernelDtype(call.in(0).dtype.value_or(c10::kLong));
-  if (!sizes || !dims || dims->empty() || !call.is_none("dtype") || !dtype || !fuser::IsFloating(*dtype)) return {};
+  if (!sizes || !dims || dims->empty() || !call.is_none("dtype") || !IsOfFloats(call.in(0))) return {};
   std::vector<size_t> dimensions;
   int64_t length = 1;
   for (const KnownSize& dim : *dims) {
@@ -93,17 +111,6 @@ std::optional<std::vector<size_t>> ReducedDimensions(const Call& call) {
   return dimensions;
 }
 
-std::vector<Scalar> Sum(RowCall& c) {
-  return {c.Reduce(Reduction::kSum, [&] { return c.In(0); })};
-}
-std::vector<Scalar> Mean(RowCall& c) { return {Sum(c)[0] / c.Count()}; }
-std::vector<Scalar> Largest(RowCall& c) {
-  return {c.Reduce(Reduction::kMaximum, [&] { return c.In(0); })};
-}
-std::vector<Scalar> Smallest(RowCall& c) {
-  return {c.Reduce(Reduction::kMinimum, [&] { return c.In(0); })};
-}
-
 std::vector<Scalar> Variance(RowCall& c) {
   double correction = 1;
   if (c.call().has("unbiased")) {
@@ -115,12 +122,7 @@ std::vector<Scalar> Variance(RowCall& c) {
     if (!given || *given < 0 || *given > 1) return {};
     correction = *given;
   }
-  const Scalar mean = Mean(c)[0];
-  const Scalar squares = c.Reduce(Reduction::kSum, [&] {
-    const Scalar deviation = c.In(0) - mean;
-    return deviation * deviation;
-  });
-  return {squares / (c.Count() - correction)};
+  return {SquaredDeviations(c, Mean(c)[0]) / (c.Count() - correction)};
 }
 
 // The Euclidean one.

@@ -440,8 +440,7 @@ void Batcher::RunOneByOne(const BatchPtr& batch, BatchFailure why, const absl::S
     if (wrong == 1) {
       Log().error(
           "model {} version {}: a batch's answer has not the rows of the batch in each tensor, so max_batch_size does "
-          "not "
-          "hold for it; its requests are run one by one",
+          "not hold for it; its requests are run one by one",
           servable.name, servable.version);
     } else if (wrong == kMostWrongAnswers) {
       Log().error("model {} version {}: its requests are not batched any more", servable.name, servable.version);

@@ -72,15 +72,18 @@ MetricFamily ReadyFamily(const std::vector<ModelSample>& samples) {
   return family.Take();
 }
 
-MetricFamily FailureFamily(const std::vector<ModelSample>& samples) {
-  FamilyBuilder family("nv_inference_request_failure", "Number of failed inference requests, by reason",
-                       MetricType::Counter);
+// A family with a count for each reason.
+template <typename Reason, size_t kReasons>
+MetricFamily FamilyByReason(const std::vector<ModelSample>& samples, const char* name, const char* help,
+                            const char* (*name_of)(Reason),
+                            std::array<uint64_t, kReasons> StatisticsSnapshot::*counts) {
+  FamilyBuilder family(name, help, MetricType::Counter);
   for (const ModelSample& sample : samples) {
     if (!Has(sample, Which::kKnown)) continue;
-    for (int reason = 0; reason < kFailureReasons; ++reason) {
+    for (size_t reason = 0; reason < kReasons; ++reason) {
       auto labels = LabelsOf(sample);
-      labels.push_back({"reason", FailureReasonName(static_cast<FailureReason>(reason))});
-      family.Add(std::move(labels), static_cast<double>(sample.statistics.failures[reason]));
+      labels.push_back({"reason", name_of(static_cast<Reason>(reason))});
+      family.Add(std::move(labels), static_cast<double>((sample.statistics.*counts)[reason]));
     }
   }
   return family.Take();
@@ -153,20 +156,6 @@ MetricFamily BatchSizeFamily(const std::vector<ModelSample>& samples) {
     family.metric.push_back(std::move(metric));
   }
   return family;
-}
-
-MetricFamily BatchFailureFamily(const std::vector<ModelSample>& samples) {
-  FamilyBuilder family("hearth_batch_failures_total", "Batches whose requests were run one by one after all, by reason",
-                       MetricType::Counter);
-  for (const ModelSample& sample : samples) {
-    if (!Has(sample, Which::kKnown)) continue;
-    for (int failure = 0; failure < kBatchFailures; ++failure) {
-      auto labels = LabelsOf(sample);
-      labels.push_back({"reason", BatchFailureName(static_cast<BatchFailure>(failure))});
-      family.Add(std::move(labels), static_cast<double>(sample.statistics.batch_failures[failure]));
-    }
-  }
-  return family.Take();
 }
 
 // Jiffies of all processors since boot, in use and in total.
@@ -299,7 +288,9 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
   };
   add("nv_inference_request_success", "Number of successful inference requests, all batch sizes", kCounter,
       [](const ModelSample& s) { return s.statistics.success.count; });
-  families.push_back(FailureFamily(samples));
+  families.push_back(FamilyByReason(samples, "nv_inference_request_failure",
+                                    "Number of failed inference requests, by reason", FailureReasonName,
+                                    &StatisticsSnapshot::failures));
   add("nv_inference_count", "Number of inferences performed (a batch of n counts n)", kCounter,
       [](const ModelSample& s) { return s.statistics.inference_count; });
   add("nv_inference_exec_count", "Number of model executions performed", kCounter,
@@ -328,7 +319,9 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
                                      "Time that the model took for requests that were answered",
                                      &StatisticsSnapshot::infer_buckets, &StatisticsSnapshot::compute_infer));
   families.push_back(BatchSizeFamily(samples));
-  families.push_back(BatchFailureFamily(samples));
+  families.push_back(FamilyByReason(samples, "hearth_batch_failures_total",
+                                    "Batches whose requests were run one by one after all, by reason", BatchFailureName,
+                                    &StatisticsSnapshot::batch_failures));
   add("hearth_in_flight_requests", "Requests that were admitted and are not answered yet", kGauge,
       [](const ModelSample& s) { return s.statistics.in_flight; });
   add_loaded("hearth_model_weight_bytes", "Bytes that the model's weights occupy", kGauge,

@@ -31,6 +31,10 @@ BufferAccesses AccessesOf(const Statement& statement) {
   return {.loaded = {instruction.buffer}, .stored = {}};
 }
 
+std::span<const ValueId> IndicesOf(const Instruction& access) {
+  return std::span(access.operands).subspan(access.opcode == Opcode::kLoad ? 0 : 1);
+}
+
 bool Conflict(const BufferAccesses& a, const BufferAccesses& b) {
   return Meet(a.stored, b.stored) || Meet(a.stored, b.loaded) || Meet(a.loaded, b.stored);
 }

@@ -333,10 +333,7 @@ class LoopEmitter {
     if (may_be_beyond) Begin("if (first < " + std::to_string(extent) + ")");
     Line(index + "first;");
     const std::vector<const Instruction*> accesses = InOrder(loop.body, row_loop.accesses);
-    const auto pointer = [&](const Instruction& access) {
-      const size_t values = access.opcode == Opcode::kStore ? 1 : 0;
-      return "&" + Element(access.buffer, std::span(access.operands).subspan(values));
-    };
+    const auto pointer = [&](const Instruction& access) { return "&" + Element(access.buffer, IndicesOf(access)); };
     for (const Instruction* access : accesses) {
       const std::string vector = TypeOfVector(*access, width) + " " + NameOfVector(*access);
       if (access->opcode == Opcode::kStore) {
@@ -591,7 +588,7 @@ class LoopEmitter {
                                        : LoadOf(instruction.buffer, operands);
       case Opcode::kLoadIf: {
         const Instruction zero{.opcode = Opcode::kConstant, .dtype = instruction.dtype};
-        return Operand(operands[0]) + " ? " + LoadOf(instruction.buffer, std::span(operands).subspan(1)) + " : " +
+        return Operand(operands[0]) + " ? " + LoadOf(instruction.buffer, IndicesOf(instruction)) + " : " +
                LiteralOf(zero);
       }
       case Opcode::kBitcast:
@@ -692,8 +689,8 @@ class LoopEmitter {
   }
 
   void EmitStore(const Instruction& store) {
-    const std::string element = IsInVector(store) ? NameOfVector(store) + ".of[part]"
-                                                  : Element(store.buffer, std::span(store.operands).subspan(1));
+    const std::string element =
+        IsInVector(store) ? NameOfVector(store) + ".of[part]" : Element(store.buffer, IndicesOf(store));
     Line(element + " = " + Operand(store.operands[0]) + ";");
   }
 

@@ -70,10 +70,6 @@ class RowPlanner {
     plan_.loops.emplace(&loop, std::move(row_loop));
   }
 
-  static std::span<const ValueId> IndicesOf(const Instruction& access) {
-    return std::span(access.operands).subspan(access.opcode == Opcode::kStore ? 1 : 0);
-  }
-
   // One index is the loop's, along which elements are neighbours, and no other one changes within it.
   bool IsOfNeighbours(const Instruction& access, ValueId index, const std::set<ValueId>& inside) const {
     if (access.opcode == Opcode::kLoadIf) return false;

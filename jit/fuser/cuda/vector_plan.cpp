@@ -5,6 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "jit/fuser/cuda/buffer_accesses.h"
+#include "jit/fuser/cuda/top_constants.h"
+
 namespace hearth::fuser {
 namespace {
 
@@ -15,14 +18,7 @@ constexpr int kMostCalls = 16;
 class VectorPlanner {
  public:
   VectorPlanner(const Kernel& kernel, const Loop& loop, const std::vector<IndexWidth>& widths)
-      : kernel_(kernel), loop_(loop), widths_(widths) {
-    for (const Statement& statement : kernel.prologue) {
-      const Instruction& instruction = statement.instruction;
-      if (instruction.opcode == Opcode::kConstant && instruction.dtype == Dtype::kInt64) {
-        constants_[instruction.result] = instruction.integer;
-      }
-    }
-  }
+      : kernel_(kernel), loop_(loop), widths_(widths) {}
 
   std::optional<VectorPlan> Make() {
     if (std::ranges::any_of(loop_.body, [](const Statement& statement) { return statement.loop != nullptr; })) {
@@ -54,10 +50,7 @@ class VectorPlanner {
   }
 
  private:
-  bool IsConstant(ValueId value, int64_t integer) const {
-    const auto found = constants_.find(value);
-    return found != constants_.end() && found->second == integer;
-  }
+  bool IsConstant(ValueId value, int64_t integer) const { return ConstantAtTop(kernel_, value) == integer; }
 
   // index / n, and index - (index / n) * n.
   void FindDivision() {
@@ -94,8 +87,7 @@ class VectorPlanner {
 
   bool IsAtRound(const Instruction& access) const {
     const Buffer& buffer = kernel_.buffers[access.buffer];
-    const std::span<const ValueId> indices =
-        std::span(access.operands).subspan(access.opcode == Opcode::kStore ? 1 : 0);
+    const std::span<const ValueId> indices = IndicesOf(access);
     bool has_round = false;
     bool has_quotient = false;
     bool has_rest = false;
@@ -117,7 +109,6 @@ class VectorPlanner {
   const Kernel& kernel_;
   const Loop& loop_;
   const std::vector<IndexWidth>& widths_;
-  std::map<ValueId, int64_t> constants_;
   VectorPlan plan_;
 };
 

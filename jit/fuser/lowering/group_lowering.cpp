@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
@@ -48,6 +49,11 @@ bool IsNumber(const Value& value) {
   return value.type()->kind() == c10::TypeKind::IntType || value.type()->kind() == c10::TypeKind::FloatType;
 }
 
+bool IsReduction(const Node& node) {
+  const RowRule* rule = DefinitionOf(node.kind()).row;
+  return rule != nullptr && rule->IsReduction();
+}
+
 // Along which dimensions the rows lie that the node depends on.
 std::optional<std::vector<size_t>> RowDimensions(const Node& node, const RowRule& rule, ValueFactTable& facts) {
   const std::function<const ValueFacts&(const Value&)> facts_of = [&](const Value& of) -> const ValueFacts& {
@@ -86,17 +92,22 @@ bool IsForRowsOf(const FusionSpace& space, const FusionSpace& of) {
   return true;
 }
 
+// Which dimensions of what it reduces a reduction's result has.
+std::vector<size_t> KeptDimensions(const Node& node, ValueFactTable& facts) {
+  std::vector<size_t> kept(facts.Of(*node.input(0)).sizes->size());
+  std::iota(kept.begin(), kept.end(), 0);
+  if (IsReadInGroup(node, facts)) return kept;
+  const std::vector<size_t> reduced = *RowDimensions(node, *DefinitionOf(node.kind()).row, facts);
+  std::erase_if(kept, [&](size_t dimension) { return std::ranges::find(reduced, dimension) != reduced.end(); });
+  return kept;
+}
+
 // Whether a reduction's results lie in memory as the rows do.
 bool GivesRowsInOrder(const Node& node, const FusionSpace& space, ValueFactTable& facts) {
-  const ValueFacts& given = facts.Of(*node.output());
-  std::vector<size_t> outside = OutsideOfRows(space);
-  if (given.rank() != space.sizes.size()) {
-    const std::vector<size_t> reduced = *RowDimensions(node, *DefinitionOf(node.kind()).row, facts);
-    for (size_t& dimension : outside) {
-      dimension -= std::ranges::count_if(reduced, [&](size_t one) { return one < dimension; });
-    }
-  }
-  return NestingOf(given) == outside;
+  const std::vector<size_t> kept = KeptDimensions(node, facts);
+  std::vector<size_t> nesting = NestingOf(facts.Of(*node.output()));
+  for (size_t& dimension : nesting) dimension = kept[dimension];
+  return nesting == OutsideOfRows(space);
 }
 
 class Lowering {
@@ -105,16 +116,19 @@ class Lowering {
 
   std::optional<LoweredGroup> Run() {
     std::optional<FusionSpace> space;
+    std::vector<FusionSpace> own;
     for (const Node* node : group_.nodes) {
-      const std::optional<FusionSpace> own = SpaceOf(*node, facts_);
-      if (!own) return {};
-      space = space ? Joined(*space, *own, facts_.sizes()) : own;
+      std::optional<FusionSpace> of_node = SpaceOf(*node, facts_);
+      if (!of_node) return {};
+      space = space ? Joined(*space, *of_node, facts_.sizes()) : of_node;
       if (!space) return {};
+      own.push_back(*std::move(of_node));
       inside_.insert_or_assign(node->output(), node);
     }
     space_ = *space;
-    for (const Node* node : group_.nodes) {
-      if (IsOfRows(*node)) of_rows_.emplace(node->output(), Scalar());
+    for (size_t i = 0; i < own.size(); ++i) {
+      const Node& node = *group_.nodes[i];
+      if (IsReduction(node) || IsForRowsOf(own[i], space_)) of_rows_.emplace(node.output(), Scalar());
     }
     for (const Node* node : group_.nodes) {
       for (const Value* value : node->inputs()) {
@@ -137,14 +151,6 @@ class Lowering {
     std::vector<size_t> inner;    // kernel dimensions, as they are nested in it
     BufferId buffer = 0;
   };
-
-  // Whether the node gives an element for each row.
-  bool IsOfRows(const Node& node) {
-    const RowRule* rule = DefinitionOf(node.kind()).row;
-    if (rule != nullptr) return rule->IsReduction();
-    return space_.row > 0 && facts_.Of(*node.output()).sizes != space_.sizes &&
-           IsForRowsOf(*SpaceOf(node, facts_), space_);
-  }
 
   // What a node of the group takes from outside of it, or of one that was before it. False if no kernel can take it.
   bool AddOperand(const Value& value) {
@@ -225,20 +231,12 @@ class Lowering {
     });
   }
 
-  // Which of the space's they are. A reduction that keeps none of those that it reduces has the others, in their order.
+  // Which of the space's they are.
   std::vector<size_t> DimensionsOf(const Value& value) const {
-    const size_t rank = facts_.Of(value).sizes->size();
-    std::vector<size_t> dimensions;
     const auto node = inside_.find(&value);
-    if (node != inside_.end() && rank != space_.sizes.size()) {
-      const std::vector<size_t> reduced =
-          *RowDimensions(*node->second, *DefinitionOf(node->second->kind()).row, facts_);
-      for (size_t i = 0; i < space_.sizes.size(); ++i) {
-        if (std::ranges::find(reduced, i) == reduced.end()) dimensions.push_back(i);
-      }
-    } else {
-      for (size_t i = 0; i < rank; ++i) dimensions.push_back(space_.sizes.size() - rank + i);
-    }
+    if (node != inside_.end() && IsReduction(*node->second)) return KeptDimensions(*node->second, facts_);
+    std::vector<size_t> dimensions(facts_.Of(value).sizes->size());
+    std::iota(dimensions.begin(), dimensions.end(), ExtraOf(value));
     return dimensions;
   }
 
@@ -529,7 +527,7 @@ std::optional<FusionSpace> SpaceOf(const Node& node, ValueFactTable& facts) {
   if (node.op() == nullptr || node.outputs().size() != 1) return {};
   if (definition.scalar == nullptr && definition.row == nullptr) return {};
   if (node.output()->type()->kind() != c10::TypeKind::TensorType || !IsReadable(facts.Of(*node.output()))) return {};
-  const bool is_reduction = definition.row != nullptr && definition.row->IsReduction();
+  const bool is_reduction = IsReduction(node);
   const ValueFacts& known = facts.Of(is_reduction ? *node.input(0) : *node.output());
   if (!IsReadable(known)) return {};
   FusionSpace space{*known.device, *known.sizes, NestingOf(known)};
@@ -553,9 +551,7 @@ std::optional<FusionSpace> Joined(const FusionSpace& a, const FusionSpace& b, co
 }
 
 bool IsReadInGroup(const Node& node, ValueFactTable& facts) {
-  const RowRule* rule = DefinitionOf(node.kind()).row;
-  if (rule == nullptr || !rule->IsReduction()) return true;
-  return facts.Of(*node.output()).rank() == facts.Of(*node.input(0)).rank();
+  return !IsReduction(node) || facts.Of(*node.output()).rank() == facts.Of(*node.input(0)).rank();
 }
 
 std::optional<LoweredGroup> LowerGroup(const FusionGroup& group, ValueFactTable& facts) {
