@@ -85,6 +85,7 @@ def config(batching, rows=4):
     return f"max_batch_size: {rows}\ndynamic_batching {{ {batching} }}\ninstance_group {{ count: 1 }}\n"
 
 
+ALLOWED = 'parameters { key: "allowed_batch_sizes" value { string_value: "1,4" } }\n'
 TOGETHER = config(f"max_queue_delay_microseconds: {HOUR}")
 
 
@@ -108,6 +109,7 @@ def models():
             ),
         ),
         "ordered": (Rows(), config("preserve_ordering: true", rows=8)),
+        "padded": (Rows(), config("") + ALLOWED),
     }
     return {name: (torch.jit.script(module), text) for name, (module, text) in made.items()}
 
@@ -241,6 +243,23 @@ def test_parts_of_dicts_are_joined(client, crowd):
 
 def test_a_request_with_too_many_rows_is_run_by_itself_where_the_configuration_lists_no_inputs(client):
     assert client.infer("together", [rows(*range(5))]).as_numpy("1").tolist() == [5] * 5
+
+
+def test_a_batch_is_padded_to_an_allowed_size(server, client):
+    made = client.infer("padded", [rows(1, 2)])
+    assert made.as_numpy("0").tolist() == [[2], [4]]
+    assert made.as_numpy("1").tolist() == [4, 4]
+    assert client.infer("padded", [rows(1)]).as_numpy("1").tolist() == [1]
+    assert server.metric("hearth_batch_padding_rows_total", model="padded") == 2
+
+
+def test_sizes_that_make_no_sense_are_refused_when_the_model_loads(hearthd):
+    wrong = config("") + ALLOWED.replace("1,4", "1,3")
+    server = hearthd({"m": (torch.jit.script(Rows()), wrong)}, "--model-control-mode=explicit")
+    with server.client() as client:
+        message = fails(grpc.StatusCode.INVALID_ARGUMENT, lambda: client.load_model("m"))
+    assert "allowed_batch_sizes is '1,3'; it must be 'any', or sizes in ascending order" in message
+    server.stop()
 
 
 def test_an_idle_model_waits_for_nobody(client):

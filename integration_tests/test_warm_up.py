@@ -114,9 +114,10 @@ def test_a_model_has_run_its_samples_before_it_serves(hearthd, protocol, scaled)
     before = scaled.calls
     server = hearthd({"scaled": (scaled, WARM_UP)}, "--operator-threads", "1")
     client = NativeClient(protocol, server.channel())
-    # And each sample once with its plan, for the one number of threads that operators have here.
-    assert client.call("scaled", "count") == before + 4 + 2
-    assert server.metric("hearth_plans", model="scaled") >= 2
+    # And each sample with its plan, with that for its sizes, and for the one number of threads that operators have here.
+    assert client.call("scaled", "count") == before + 4 + 2 + 2 + 2
+    plans = client.method("ListPlans")(client.message("ListPlansRequest")(model="scaled"), timeout=60).plans
+    assert {"[1, 4], [1]", "[2, 4], [3]"} <= {plan.sizes for plan in plans if plan.tier == 2}
     assert "scaled version 1 is warm after" in pathlib.Path(server.log.name).read_text()
 
 

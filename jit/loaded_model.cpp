@@ -191,7 +191,7 @@ std::shared_ptr<CallHandle> LoadedModel::Start(const ModelExecutor::Method& meth
                                        options.may_run_here,
                                        on_stream,
                                        nullptr,
-                                       options.failing_guard,
+                                       {options.failing_guard, options.is_warmup},
                                        options.operator_threads,
                                        executor_.Reference()};
   if (options.report != nullptr) {

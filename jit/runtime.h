@@ -193,7 +193,8 @@ struct CallOptions {
   bool may_run_here = false;
   // Filled by the time of the callback, if given: the call looks at the clock before every instruction.
   std::shared_ptr<CallReport> report;
-  // A warm-up, whose answer nobody waits for: what is compiled does not give way to it.
+  // A warm-up, whose answer nobody waits for: what is compiled does not give way to it, and calls with tensors of the
+  // same sizes are expected, so these have a plan of their own as soon as one can be made.
   bool is_warmup = false;
   // One of Model::operator_threads; 0: as the runs that are under way leave it.
   int operator_threads = 0;

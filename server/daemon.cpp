@@ -100,13 +100,16 @@ Repository::Options RepositoryOptionsOf(const config::Settings& settings) {
 
 DispatcherOptions DispatcherOptionsOf(const config::Settings& settings) {
   const int64_t threads = settings.threads() > 0 ? settings.threads() : UsableProcessors();
+  const bool on_gpu = settings.device() != "cpu";
   return {.max_pending_per_model = settings.max_pending_requests(),
           .max_in_flight = settings.max_in_flight_requests(),
           // The other half of the threads is for messages that take no time.
           .max_long_works = std::max<int64_t>(threads / 2, 1),
           .max_runs = threads,
           // On a GPU one computes while another one's tensors are on their way.
-          .max_batches = settings.device() == "cpu" ? threads : std::min<int64_t>(threads, 2)};
+          .max_batches = on_gpu ? std::min<int64_t>(threads, 2) : threads,
+          // A graph is recorded for each size, and without one a GPU waits for its host.
+          .pads_batches = on_gpu};
 }
 
 SharedRegions::OpenDeviceMemory OpenDeviceMemoryOf(Runtime& runtime) {

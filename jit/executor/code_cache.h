@@ -125,7 +125,7 @@ class CodeCache {
  public:
   static constexpr uint64_t kExactCalls = 64;
   static constexpr uint32_t kSampleEvery = 32;
-  static constexpr size_t kMaxExact = 4;  // plans of an entry for one shape each
+  static constexpr size_t kMaxExact = 8;  // plans of an entry for one shape each
 
   struct Settings {
     CodeCacheLimits limits{256, size_t{256} << 20};

@@ -210,11 +210,12 @@ TEST(CodeCacheTest, APlanForOneShapeGoesBeforeTheOneForAllAndIsCountedWithIt) {
   EXPECT_EQ(found(2), 2u);
   EXPECT_EQ(found(3), 101u);
   // The one that has been there for longest makes room.
-  for (int64_t size = 3; size < 7; ++size) {
+  constexpr int64_t kLast = 2 + CodeCache::kMaxExact;
+  for (int64_t size = 3; size <= kLast; ++size) {
     ASSERT_TRUE(cache.InstallExact(*entry, shape(size), Plan(static_cast<uint64_t>(size)), 1));
   }
   EXPECT_EQ(found(2), 101u);
-  EXPECT_EQ(found(6), 6u);
+  EXPECT_EQ(found(kLast), uint64_t{kLast});
   EXPECT_EQ(cache.PlansOf(*entry).size(), 1 + CodeCache::kMaxExact);
   ASSERT_TRUE(cache.TryDeoptimise(*entry, *cache.PlansOf(*entry).back()));
   EXPECT_TRUE(cache.PlansOf(*entry).empty());

@@ -164,7 +164,7 @@ void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> argu
     try {
       const auto self = static_cast<size_t>(module_ != nullptr);
       PlanChoice choice = tiers_->Choose(static_cast<size_t>(&method - entries_.data()),
-                                         std::span(arguments).subspan(self), settings.failing_guard);
+                                         std::span(arguments).subspan(self), settings.request);
       if (choice.plan != nullptr) code = {choice.plan, choice.plan->executable().entry().get()};
       options.keep_alive[1] = choice.plan;
       if (choice.observed != nullptr) code = std::move(choice.observed);

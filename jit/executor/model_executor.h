@@ -87,7 +87,7 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
     bool may_run_here = false;
     std::optional<c10::Stream> stream;      // where its work on a GPU goes; null: where the thread's goes
     std::shared_ptr<RunReport> report;      // to be filled by the time of the completion; may be null
-    std::optional<uint64_t> failing_guard;  // as Tiers::Choose takes it
+    ChoiceRequest request;                  // as Tiers::Choose takes it
     int operator_threads = 0;               // as RunOptions has it
     // This executor, which the run and its forks keep alive; null: counted once more where all runs count it.
     std::shared_ptr<ModelExecutor> self;

@@ -38,17 +38,19 @@ Tiers::Tiers(TierSettings settings, const std::vector<ModelPlans::Method>& metho
 
 Tiers::~Tiers() = default;
 
-PlanChoice Tiers::Choose(size_t method, std::span<const c10::IValue> arguments, std::optional<uint64_t> failing_guard) {
+PlanChoice Tiers::Choose(size_t method, std::span<const c10::IValue> arguments, const ChoiceRequest& request) {
   const std::optional<ArgumentSpec> spec = ArgumentSpec::Of(arguments);
   if (!spec) return {};
-  PlanChoice choice = forced_ ? forced_->Choose(method, *spec, arguments) : ChooseCompiled(method, *spec, arguments);
+  PlanChoice choice = forced_ ? forced_->Choose(method, *spec, arguments)
+                              : ChooseCompiled(method, *spec, arguments, request.is_warmup);
   if (choice.plan != nullptr && failing_guards_) {
-    choice.failing_guard = failing_guards_->Draw(*choice.plan, failing_guard);
+    choice.failing_guard = failing_guards_->Draw(*choice.plan, request.failing_guard);
   }
   return choice;
 }
 
-PlanChoice Tiers::ChooseCompiled(size_t method, const ArgumentSpec& spec, std::span<const c10::IValue> arguments) {
+PlanChoice Tiers::ChooseCompiled(size_t method, const ArgumentSpec& spec, std::span<const c10::IValue> arguments,
+                                 bool is_warmup) {
   PlanChoice choice;
   CodeCache::Found found = plans_.cache().Lookup(method, spec, arguments);
   if (found.due) {
@@ -58,7 +60,7 @@ PlanChoice Tiers::ChooseCompiled(size_t method, const ArgumentSpec& spec, std::s
       plans_.cache().Postpone(*found.entry);
     }
   }
-  if (found.entry != nullptr) RecordFeedback(found, arguments, &choice);
+  if (found.entry != nullptr) RecordFeedback(found, arguments, is_warmup, &choice);
   if (choice.observed == nullptr) choice.plan = std::move(found.plan);
   if (found.weight > 0) {
     calls_[choice.plan == nullptr ? 0 : choice.plan->tier()].fetch_add(found.weight, std::memory_order_relaxed);
@@ -66,7 +68,8 @@ PlanChoice Tiers::ChooseCompiled(size_t method, const ArgumentSpec& spec, std::s
   return choice;
 }
 
-void Tiers::RecordFeedback(const CodeCache::Found& found, std::span<const c10::IValue> arguments, PlanChoice* choice) {
+void Tiers::RecordFeedback(const CodeCache::Found& found, std::span<const c10::IValue> arguments, bool is_warmup,
+                           PlanChoice* choice) {
   CodeEntry& entry = *found.entry;
   const uint64_t exact_after = plans_.settings().exact_after;
   EntryProfile* const profile = entry.profile();
@@ -74,8 +77,9 @@ void Tiers::RecordFeedback(const CodeCache::Found& found, std::span<const c10::I
   if (found.plan != nullptr) {
     found.plan->AddCalls(found.weight);
     const bool may_be_exact = found.plan->tier() == 1 && exact_after > 0 && jobs_;
+    const uint64_t weight = is_warmup ? std::max<uint64_t>(found.weight, exact_after) : found.weight;
     profile->CountShape(
-        arguments, found.weight, may_be_exact ? exact_after : EntryProfile::kNever,
+        arguments, weight, may_be_exact ? exact_after : EntryProfile::kNever,
         [&](const ExactShape& shape) { return jobs_->TryCompileExact(found.entry, shape, exact_after); });
   }
   if (found.plan != nullptr && found.plan->IsMistaken()) {

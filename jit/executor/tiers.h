@@ -33,10 +33,8 @@ class Tiers {
   // Waits for a compilation of this model that is under way.
   ~Tiers();
 
-  // Never waits but where the settings say `forced`; then it throws what compiling throws. Where guards are made to
-  // fail, `failing_guard` is the number of the one that does, of so many as the plan has; null: one is drawn.
-  PlanChoice Choose(size_t method, std::span<const c10::IValue> arguments,
-                    std::optional<uint64_t> failing_guard = std::nullopt);
+  // Never waits but where the settings say `forced`; then it throws what compiling throws.
+  PlanChoice Choose(size_t method, std::span<const c10::IValue> arguments, const ChoiceRequest& request = {});
 
   // The plan answered a call otherwise than the baseline: finds out by running the call again which of its kernels are
   // to blame, if any are, and sets them aside; a plan without them is asked for. Takes long.
@@ -66,10 +64,12 @@ class Tiers {
   std::vector<BackgroundCompiler::Running> compiling() const;
 
  private:
-  PlanChoice ChooseCompiled(size_t method, const ArgumentSpec& spec, std::span<const c10::IValue> arguments);
+  PlanChoice ChooseCompiled(size_t method, const ArgumentSpec& spec, std::span<const c10::IValue> arguments,
+                            bool is_warmup);
   // Counts the call for the profile of its entry, and does what the profile and the plan's record then ask for: a
   // better plan, none, or a run that is sampled, which goes into `choice`.
-  void RecordFeedback(const CodeCache::Found& found, std::span<const c10::IValue> arguments, PlanChoice* choice);
+  void RecordFeedback(const CodeCache::Found& found, std::span<const c10::IValue> arguments, bool is_warmup,
+                      PlanChoice* choice);
   // Asks for a plan with the kernels that could not be made when this one was.
   void RetryKernels(const CodeCache::Found& found, std::span<const c10::IValue> arguments);
   // A plan that raises where the baseline does not.

@@ -207,7 +207,8 @@ std::vector<std::string> IgnoredFields(const ModelConfig& config) {
   // A map's order is not the file's; sort, so that the same file always gives the same warnings.
   std::set<std::string> parameters;
   for (const auto& [key, value] : config.parameters()) {
-    if (std::ranges::none_of(kParameters, [&](const Parameter& used) { return key == used.name; }))
+    const bool of_batches = key == kAllowedBatchSizes && QueueSettingsOf(config).batches();
+    if (!of_batches && std::ranges::none_of(kParameters, [&](const Parameter& used) { return key == used.name; }))
       parameters.insert(key);
   }
   for (const std::string& key : parameters) ignored.push_back(absl::StrCat("parameter ", key));

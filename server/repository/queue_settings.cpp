@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 
 namespace hearth::server {
 namespace {
@@ -30,6 +32,34 @@ bool Batches(const inference::ModelConfig& config) {
   return config.has_dynamic_batching() && config.max_batch_size() > 1;
 }
 
+// Null where the configuration does not say.
+const std::string* AllowedSizesIn(const inference::ModelConfig& config) {
+  const auto found = config.parameters().find(kAllowedBatchSizes);
+  return found == config.parameters().end() ? nullptr : &found->second.string_value();
+}
+
+// Nothing for a text that is not what it must be.
+std::optional<std::vector<int64_t>> ParseAllowedSizes(const std::string& text, int64_t max_rows) {
+  std::vector<int64_t> sizes;
+  if (text == "any") return sizes;
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
+    int64_t size = 0;
+    if (!absl::SimpleAtoi(part, &size) || size <= (sizes.empty() ? 0 : sizes.back())) return std::nullopt;
+    sizes.push_back(size);
+  }
+  if (sizes.back() != max_rows) return std::nullopt;
+  return sizes;
+}
+
+absl::Status CheckAllowedSizes(const inference::ModelConfig& config) {
+  const std::string* text = AllowedSizesIn(config);
+  if (text == nullptr || ParseAllowedSizes(*text, config.max_batch_size())) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the parameter ", kAllowedBatchSizes, " is '", *text,
+                                                 "'; it must be 'any', or sizes in ascending order with commas between "
+                                                 "them, of which the last is max_batch_size, which is ",
+                                                 config.max_batch_size()));
+}
+
 absl::Status CheckOrder(const inference::ModelDynamicBatching& batching) {
   if (!batching.preserve_ordering()) return absl::OkStatus();
   if (batching.priority_levels() > 1) {
@@ -54,6 +84,9 @@ QueueSettings QueueSettingsOf(const inference::ModelConfig& config) {
     std::ranges::sort(settings.preferred);
     settings.delay = MicrosecondsOf(batching.max_queue_delay_microseconds());
     settings.keeps_order = batching.preserve_ordering();
+    if (const std::string* text = AllowedSizesIn(config)) {
+      settings.allowed = ParseAllowedSizes(*text, settings.max_rows);
+    }
   }
   for (const inference::ModelInstanceGroup& group : config.instance_group()) {
     settings.runs += static_cast<int64_t>(std::max(group.count(), 1)) * std::max(group.gpus_size(), 1);
@@ -72,6 +105,9 @@ absl::Status CheckDynamicBatching(const inference::ModelConfig& config) {
     if (size >= 1 && size <= config.max_batch_size()) continue;
     return WrongBatching("preferred_batch_size is ", size, "; it must be from 1 to max_batch_size, which is ",
                          config.max_batch_size());
+  }
+  if (Batches(config)) {
+    if (absl::Status status = CheckAllowedSizes(config); !status.ok()) return status;
   }
   const uint64_t levels = batching.priority_levels();
   if (levels > kMostPriorityLevels) {

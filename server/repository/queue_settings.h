@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,10 @@ namespace hearth::server {
 
 // Levels of priority that a model may have.
 inline constexpr uint64_t kMostPriorityLevels = 1024;
+
+// The parameter of a configuration for QueueSettings::allowed: "any", or sizes in ascending order of which the last is
+// max_batch_size, with commas between them.
+inline constexpr char kAllowedBatchSizes[] = "allowed_batch_sizes";
 
 struct QueueSettings {
   // Of the requests of one level.
@@ -26,6 +31,9 @@ struct QueueSettings {
 
   int64_t max_rows = 1;            // of a batch; 1: each request is run by itself
   std::vector<int64_t> preferred;  // rows of batches that wait for no more, ascending
+  // The rows that batches have when they are run, ascending, padded where they have fewer: kAllowedBatchSizes. Empty:
+  // any; nothing where the configuration does not say.
+  std::optional<std::vector<int64_t>> allowed;
   std::chrono::microseconds delay{0};
   bool keeps_order = false;
   int64_t runs = 0;  // that may be under way at once; 0: the configuration does not say

@@ -13,6 +13,7 @@ using std::chrono::microseconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Optional;
 
 inference::ModelConfig Parse(const std::string& text) {
   inference::ModelConfig config;
@@ -90,6 +91,21 @@ TEST(QueueSettings, WhatMakesNoSenseIsRefusedWithWhatWasExpected) {
           "a policy for the level 0");
   refused("preserve_ordering: true priority_levels: 2 default_priority_level: 1", "all have the same priority");
   refused("preserve_ordering: true default_queue_policy { timeout_action: DELAY }", "changes the order");
+}
+
+TEST(QueueSettings, AllowedSizesAreAListOrAnyAndEndWithTheLargest) {
+  const auto config = [](const std::string& sizes) {
+    return Parse("max_batch_size: 8 dynamic_batching { } parameters { key: 'allowed_batch_sizes' value { string_value: '" +
+                 sizes + "' } }");
+  };
+  EXPECT_FALSE(QueueSettingsOf(Parse("max_batch_size: 8 dynamic_batching { }")).allowed.has_value());
+  EXPECT_THAT(QueueSettingsOf(config("any")).allowed, Optional(IsEmpty()));
+  EXPECT_THAT(QueueSettingsOf(config("1, 4,8")).allowed, Optional(ElementsAre(1, 4, 8)));
+  for (const char* wrong : {"", "1,4", "4,4,8", "0,8", "8,4", "1;8", "1,8,16", "-1,8", "all"}) {
+    const absl::Status status = CheckDynamicBatching(config(wrong));
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << wrong;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("the last is max_batch_size, which is 8")) << wrong;
+  }
 }
 
 TEST(QueueSettings, WhatHasNoEffectIsNamed) {

@@ -49,8 +49,20 @@ absl::Status RunOnce(const Servable& servable, const inference::ModelWarmup& sam
   return promise->get_future().get();
 }
 
+// What a sample asks for when it runs, and then with what was made of that: the plan for all sizes, that for its own, the
+// recording of its runs on a GPU.
+constexpr int kSteps = 3;
+
+// What fails has not failed before, and says nothing about the version.
+void RunAll(const Servable& servable, const Bounds& bounds) {
+  for (const inference::ModelWarmup& sample : servable.config.model_warmup()) {
+    if (bounds.stop.stop_requested()) return;
+    RunOnce(servable, sample, bounds, 0).IgnoreError();
+  }
+}
+
 // What libraries prepare at the first use of the plans, for each number of threads that operators may come to have, is
-// better prepared now. What fails has not failed before, and says nothing about the version.
+// better prepared now. As RunAll does.
 void UsePlans(const Servable& servable, const Bounds& bounds) {
   for (const inference::ModelWarmup& sample : servable.config.model_warmup()) {
     for (const int threads : servable.model->operator_threads()) {
@@ -99,7 +111,13 @@ absl::Status WarmUp(const Servable& servable, const WarmUpLimits& limits) {
     }
   }
   const std::string what = absl::StrCat(servable.name, " version ", servable.version);
-  const Waited waited = WaitUntilWarm(*servable.model, bounds);
+  Waited waited = WaitUntilWarm(*servable.model, bounds);
+  for (int step = 1; step < kSteps && waited == Waited::kUntilWarm && !samples.empty(); ++step) {
+    RunAll(servable, bounds);
+    const Waited again = WaitUntilWarm(*servable.model, bounds);
+    if (again == Waited::kForNothing) break;
+    waited = again;
+  }
   UsePlans(servable, bounds);
   if (limits.stop.stop_requested()) return absl::CancelledError("the warm-up was stopped");
   if (waited == Waited::kInVain) {

@@ -110,12 +110,15 @@ std::vector<at::Tensor> TensorsIn(const IValue& value) {
 
 // `value_of` gives each call's value of one argument.
 template <typename ValueOf>
-IValue ConcatenateValues(std::span<const CallArguments* const> calls, ValueOf value_of) {
+IValue ConcatenateValues(std::span<const CallArguments* const> calls, int64_t padding, ValueOf value_of) {
   std::vector<std::vector<at::Tensor>> columns;
   for (const CallArguments* call : calls) {
     const std::vector<at::Tensor> tensors = TensorsIn(value_of(*call));
     columns.resize(tensors.size());
     for (size_t i = 0; i < tensors.size(); ++i) columns[i].push_back(tensors[i]);
+  }
+  for (std::vector<at::Tensor>& column : columns) {
+    column.resize(column.size() + padding, column.back().narrow(0, column.back().size(0) - 1, 1));
   }
   size_t next = 0;
   return MapTensors(value_of(*calls.front()), [&](const at::Tensor&) { return at::cat(columns.at(next++), 0); });
@@ -174,20 +177,20 @@ std::optional<BatchKey> BatchKeyOf(const CallArguments& call) {
   return key;
 }
 
-CallArguments Concatenate(std::span<const CallArguments* const> calls) {
+CallArguments Concatenate(std::span<const CallArguments* const> calls, int64_t padding) {
   CallArguments all;
   for (size_t i = 0; i < calls.front()->args.size(); ++i) {
-    all.args.push_back(ConcatenateValues(calls, [i](const CallArguments& call) { return call.args[i]; }));
+    all.args.push_back(ConcatenateValues(calls, padding, [i](const CallArguments& call) { return call.args[i]; }));
   }
   for (size_t i = 0; i < calls.front()->kwargs.size(); ++i) {
     all.kwargs.emplace_back(calls.front()->kwargs[i].first,
-                            ConcatenateValues(calls, [i](const CallArguments& call) { return call.kwargs[i].second; }));
+                            ConcatenateValues(calls, padding, [i](const CallArguments& call) { return call.kwargs[i].second; }));
   }
   return all;
 }
 
-std::optional<std::vector<IValue>> Split(const IValue& answer, std::span<const int64_t> rows) {
-  const int64_t all = std::accumulate(rows.begin(), rows.end(), int64_t{0});
+std::optional<std::vector<IValue>> Split(const IValue& answer, std::span<const int64_t> rows, int64_t padding) {
+  const int64_t all = std::accumulate(rows.begin(), rows.end(), padding);
   for (const at::Tensor& tensor : TensorsIn(answer)) {
     if (!HasRows(tensor) || tensor.size(0) != all) return std::nullopt;
   }

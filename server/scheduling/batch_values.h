@@ -28,13 +28,16 @@ struct BatchKey {
 // Nothing for a call that is run by itself: it has no tensor, or one without rows or with other rows than the first.
 std::optional<BatchKey> BatchKeyOf(const CallArguments& call);
 
-// Each tensor in one allocation, to which every call's rows are copied once. The calls have equal keys; there is one at
-// least. Throws what LibTorch throws, MemoryLimitError where the thread's account has no room.
-CallArguments Concatenate(std::span<const CallArguments* const> calls);
+// Each tensor in one allocation, to which every call's rows are copied once, and behind them the last row so many times
+// more. The calls have equal keys; there is one at least. Throws what LibTorch throws, MemoryLimitError where the
+// thread's account has no room.
+CallArguments Concatenate(std::span<const CallArguments* const> calls, int64_t padding);
 
 // The parts of an answer that have so many rows each, in order; nothing if some tensor in it has other rows than all
-// parts together. The parts' tensors are views: they share the answer's memory, which is freed with the last of them.
-std::optional<std::vector<c10::IValue>> Split(const c10::IValue& answer, std::span<const int64_t> rows);
+// parts and the padding behind them together. The parts' tensors are views: they share the answer's memory, which is
+// freed with the last of them.
+std::optional<std::vector<c10::IValue>> Split(const c10::IValue& answer, std::span<const int64_t> rows,
+                                              int64_t padding);
 
 // Why calls of the model's method cannot be batched: kInvalidArgument for a method whose arguments or result are not
 // tensors, tuples, lists and dicts of tensors (arguments may also be single numbers, bools and strings),

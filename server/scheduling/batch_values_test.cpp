@@ -45,7 +45,7 @@ TEST(BatchValues, WhatHasNoRowsOrDifferentOnesIsInNoBatch) {
 TEST(BatchValues, TensorsAreJoinedWhereverTheyAre) {
   const CallArguments one = Call(1, 5, 9), two = Call(2, 7, 9);
   const std::vector<const CallArguments*> calls = {&one, &two};
-  const CallArguments all = Concatenate(calls);
+  const CallArguments all = Concatenate(calls, /*padding=*/0);
   ASSERT_EQ(all.args.size(), 2U);
   EXPECT_TRUE(all.args[0].toTensor().equal(at::cat({one.args[0].toTensor(), two.args[0].toTensor()})));
   const auto dict = all.args[1].toGenericDict();
@@ -56,11 +56,27 @@ TEST(BatchValues, TensorsAreJoinedWhereverTheyAre) {
   EXPECT_EQ(all.kwargs[0].second.toInt(), 9);
 }
 
+TEST(BatchValues, PaddingRepeatsTheLastRowAndIsNobodysPart) {
+  const CallArguments one = Call(1, 5, 9), two = Call(2, 7, 9);
+  const std::vector<const CallArguments*> calls = {&one, &two};
+  const CallArguments all = Concatenate(calls, /*padding=*/2);
+  const at::Tensor first = one.args[0].toTensor(), second = two.args[0].toTensor();
+  const at::Tensor last = second.slice(0, 1, 2);
+  EXPECT_TRUE(all.args[0].toTensor().equal(at::cat({first, second, last, last})));
+  EXPECT_EQ(all.args[1].toGenericDict().at("b").toTensor().size(0), 5);
+
+  const std::vector<int64_t> rows = {1, 2};
+  const auto parts = Split(all.args[0], rows, /*padding=*/2);
+  ASSERT_TRUE(parts.has_value());
+  EXPECT_TRUE((*parts)[1].toTensor().equal(second));
+  EXPECT_FALSE(Split(all.args[0], rows, /*padding=*/1));
+}
+
 TEST(BatchValues, AnAnswerIsTakenApartByRowsWithoutACopy) {
   const at::Tensor x = at::arange(6).reshape({3, 2});
   const IValue answer = c10::ivalue::Tuple::create({x, c10::List<at::Tensor>({at::arange(3), at::arange(3) * 2})});
   const std::vector<int64_t> rows = {1, 2};
-  const auto parts = Split(answer, rows);
+  const auto parts = Split(answer, rows, /*padding=*/0);
   ASSERT_TRUE(parts.has_value());
   ASSERT_EQ(parts->size(), 2U);
   const auto& second = (*parts)[1].toTupleRef().elements();
@@ -72,9 +88,9 @@ TEST(BatchValues, AnAnswerIsTakenApartByRowsWithoutACopy) {
 
 TEST(BatchValues, AnAnswerWithOtherRowsCannotBeTakenApart) {
   const std::vector<int64_t> rows = {1, 2};
-  EXPECT_FALSE(Split(at::zeros({2, 3}), rows));
-  EXPECT_FALSE(Split(at::zeros({}), rows));
-  EXPECT_FALSE(Split(c10::ivalue::Tuple::create({at::zeros({3}), at::zeros({4})}), rows));
+  EXPECT_FALSE(Split(at::zeros({2, 3}), rows, /*padding=*/0));
+  EXPECT_FALSE(Split(at::zeros({}), rows, /*padding=*/0));
+  EXPECT_FALSE(Split(c10::ivalue::Tuple::create({at::zeros({3}), at::zeros({4})}), rows, /*padding=*/0));
 }
 
 TEST(BatchValues, WhatABatchMayBeOfIsSaid) {

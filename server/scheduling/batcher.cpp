@@ -21,6 +21,14 @@ spdlog::logger& Log() {
   return log;
 }
 
+// And the largest itself.
+std::vector<int64_t> PowersOfTwo(int64_t largest) {
+  std::vector<int64_t> powers;
+  for (int64_t power = 1; power < largest; power *= 2) powers.push_back(power);
+  powers.push_back(largest);
+  return powers;
+}
+
 }  // namespace
 
 struct Batcher::Member {
@@ -48,7 +56,15 @@ struct Batcher::Member {
 struct Batcher::Batch {
   std::vector<MemberPtr> members;
   size_t open = 0;                  // members that wait for the run of all
+  int64_t padding = 0;              // rows of that run that are nobody's
   std::shared_ptr<CallHandle> run;  // of all
+
+  // Of its members; 0 for a call that is in no batch.
+  int64_t rows() const {
+    int64_t rows = 0;
+    for (const MemberPtr& member : members) rows += member->key.rows;
+    return rows;
+  }
 };
 
 // What may become a batch: members that fit each other, in their order.
@@ -86,7 +102,11 @@ class Batcher::Handle final : public CallHandle {
 };
 
 Batcher::Batcher(const QueueSettings& settings, BatcherHost& host)
-    : settings_(settings), host_(host), waiting_of_level_(settings.levels.size()) {}
+    : settings_(settings),
+      host_(host),
+      allowed_(settings.allowed.value_or(host.pads_batches() ? PowersOfTwo(settings.max_rows)
+                                                             : std::vector<int64_t>())),
+      waiting_of_level_(settings.levels.size()) {}
 
 int64_t Batcher::MostRuns() const {
   if (settings_.runs > 0) return settings_.runs;
@@ -94,12 +114,18 @@ int64_t Batcher::MostRuns() const {
   return batches ? host_.most_batches() : host_.most_runs();
 }
 
+int64_t Batcher::PaddingOf(int64_t rows) const {
+  if (rows == 0 || wrong_answers_ >= kMostWrongAnswers) return 0;
+  const auto size = std::ranges::lower_bound(allowed_, rows);
+  return size == allowed_.end() ? 0 : *size - rows;
+}
+
 absl::StatusOr<std::shared_ptr<CallHandle>> Batcher::Add(const ServablePtr& servable, DispatchedCall call,
                                                          DispatchCallback callback) {
   const int64_t level = settings_.LevelOf(call.queue->priority);
   {
     std::unique_lock lock(mutex_);
-    if (waiting_.empty() && settings_.delay.count() == 0 && runs_ < MostRuns()) {
+    if (waiting_.empty() && settings_.delay.count() == 0 && runs_ < MostRuns() && PaddingOf(call.rows) == 0) {
       ++runs_;
       lock.unlock();
       return host_.RunCall(
@@ -335,20 +361,21 @@ void Batcher::Cancel(const MemberPtr& member) {
 }
 
 void Batcher::RunBatch(const BatchPtr& batch) {
-  bool several = false;
+  bool together = false;
   {
     std::lock_guard lock(mutex_);
     std::erase_if(batch->members, [](const MemberPtr& member) { return !member->is_open(); });
-    several = batch->members.size() > 1;
+    batch->padding = PaddingOf(batch->rows());
+    together = batch->members.size() > 1 || batch->padding > 0;
     // They stop waiting: what follows is work for them. A call that is run by itself is told by its run.
     for (const MemberPtr& member : batch->members) {
-      if (!several) break;
+      if (!together) break;
       member->servable->statistics->Began();
       if (member->call.on_start) member->call.on_start();
       member->call.has_begun = true;
     }
   }
-  if (several) return RunTogether(batch);
+  if (together) return RunTogether(batch);
   RunMember(batch, 0);
 }
 
@@ -363,12 +390,12 @@ void Batcher::RunTogether(const BatchPtr& batch) {
   }
   CallOptions options;
   options.deadline = deadline;
-  options.memory = model.NewAccount(static_cast<int64_t>(calls.size()));
+  options.memory = model.NewAccount(static_cast<int64_t>(calls.size()) + batch->padding);
   options.may_run_here = true;
   CallArguments arguments;
   try {
     const MemoryAccount::Scope counting(options.memory.get());
-    arguments = Concatenate(calls);
+    arguments = Concatenate(calls, batch->padding);
   } catch (const MemoryLimitError& error) {
     return RunOneByOne(batch, BatchFailure::kMemory,
                        absl::ResourceExhaustedError(absl::StrCat("making a batch ", error.what())));
@@ -392,14 +419,10 @@ void Batcher::OnAnswer(const BatchPtr& batch, absl::StatusOr<c10::IValue> answer
   const absl::StatusCode code = answer.status().code();
   const bool stopped = code == absl::StatusCode::kCancelled || code == absl::StatusCode::kDeadlineExceeded;
   std::vector<int64_t> rows;
-  int64_t all_rows = 0;
-  for (const MemberPtr& member : batch->members) {
-    rows.push_back(member->key.rows);
-    all_rows += member->key.rows;
-  }
+  for (const MemberPtr& member : batch->members) rows.push_back(member->key.rows);
   std::optional<std::vector<c10::IValue>> parts;
   if (answer.ok()) {
-    parts = Split(*answer, rows);
+    parts = Split(*answer, rows, batch->padding);
     *answer = c10::IValue();
     if (!parts) return RunOneByOne(batch, BatchFailure::kRows, absl::OkStatus());
   } else if (!stopped) {
@@ -418,7 +441,8 @@ void Batcher::OnAnswer(const BatchPtr& batch, absl::StatusOr<c10::IValue> answer
       open.emplace_back(i, std::move(member.callback));
     }
   }
-  Execution execution{.rows = all_rows, .counts = true};
+  if (parts) batch->members.front()->servable->statistics->Padded(static_cast<uint64_t>(batch->padding));
+  Execution execution{.rows = batch->rows(), .counts = true};
   for (auto& [i, callback] : open) {
     if (parts) {
       std::exchange(callback, nullptr)(std::move((*parts)[i]), execution);

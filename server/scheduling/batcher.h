@@ -12,6 +12,10 @@
 // does not fit is looked at in the same way. Where the order of requests is kept, nothing overtakes the first, and a
 // run is free when its answers are on their way; else as soon as it has ended.
 //
+// Padding. A batch, be it of one call, that has not the rows of one of its settings' allowed sizes gets as many rows more
+// as the next of them needs, which are thrown away: on a device where plans for known sizes are much faster, few sizes
+// are worth more than few rows. Settings that do not say allow the powers of two, if the host pads, else any.
+//
 // Runs of batches. On a thread that models run on; the arguments are copied together there, and the answer's tensors
 // are taken apart as views. The views share the answer's memory, which is freed when the last of its requests has made
 // of them what it sends. A batch has a memory account of its own, with the limit of as many requests. Where its run
@@ -62,6 +66,7 @@ class BatcherHost {
   // and of any other.
   virtual int64_t most_batches() const = 0;
   virtual int64_t most_runs() const = 0;
+  virtual bool pads_batches() const = 0;
 };
 
 class Batcher : public std::enable_shared_from_this<Batcher> {
@@ -89,6 +94,8 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   struct Departures;
 
   int64_t MostRuns() const;
+  // Of a batch with so many rows.
+  int64_t PaddingOf(int64_t rows) const;
   MemberPtr NewMember(const ServablePtr& servable, DispatchedCall call, DispatchCallback callback, int64_t level);
 
   // All of these under the lock.
@@ -115,6 +122,7 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
 
   const QueueSettings& settings_;
   BatcherHost& host_;
+  const std::vector<int64_t> allowed_;  // rows of batches, ascending; empty: any
   std::mutex mutex_;
   std::map<Place, MemberPtr> waiting_;
   std::vector<int64_t> waiting_of_level_;

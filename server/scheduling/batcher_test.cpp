@@ -76,6 +76,7 @@ class FakeHost : public BatcherHost {
   void WorkEnded() override { --works; }
   int64_t most_batches() const override { return 1; }
   int64_t most_runs() const override { return 3; }
+  bool pads_batches() const override { return pads; }
 
   // Does what is posted until nothing is.
   void Work() {
@@ -95,6 +96,7 @@ class FakeHost : public BatcherHost {
     Work();
   }
 
+  bool pads = false;
   TimePoint time{std::chrono::hours(1)};
   std::deque<std::function<void()>> posted;
   std::multimap<TimePoint, std::function<void()>> alarms;
@@ -513,6 +515,61 @@ TEST_F(BatcherTest, AnswersWithOtherRowsAreNotTakenApartAndEndBatching) {
     AnswerDoubled();
   }
   EXPECT_THAT(servable_->statistics->snapshot().batch_failures, ElementsAre(0, 0, Batcher::kMostWrongAnswers));
+}
+
+TEST_F(BatcherTest, ABatchIsPaddedToTheNextAllowedSizeAndTheRowsAreNobodys) {
+  settings().allowed = {1, 4, 8};
+  ASSERT_TRUE(Add(1).ok());
+  for (const float value : {2, 3}) ASSERT_TRUE(Add(value).ok());
+  AnswerDoubled();
+  EXPECT_THAT(InRun(), ElementsAre(2, 3, 3, 3));
+  AnswerDoubled();
+  EXPECT_EQ(AnswerTo(2), 4);
+  EXPECT_EQ(AnswerTo(3), 6);
+  EXPECT_EQ(answers_.at(3)->toTensor().size(0), 1);
+  EXPECT_EQ(executions_.at(2).rows, 2);
+  EXPECT_EQ(servable_->statistics->snapshot().padding_rows, 2U);
+}
+
+TEST_F(BatcherTest, ACallOfAnIdleModelIsPaddedTooWhereItsSizeIsNotAllowed) {
+  settings().allowed = {1, 4, 8};
+  ASSERT_TRUE(Add(1, {}, /*rows=*/3).ok());
+  EXPECT_THAT(InRun(), ElementsAre(1, 1, 1, 1));
+  AnswerDoubled();
+  EXPECT_EQ(answers_.at(1)->toTensor().size(0), 3);
+  ASSERT_TRUE(Add(2, {}, /*rows=*/9).ok()) << "more than a batch may have";
+  EXPECT_EQ(InRun().size(), 9U);
+  AnswerDoubled();
+  EXPECT_EQ(servable_->statistics->snapshot().padding_rows, 1U);
+}
+
+TEST_F(BatcherTest, APaddedCallWhoseRunFailsIsRunAsItIs) {
+  settings().allowed = {4, 8};
+  ASSERT_TRUE(Add(1).ok());
+  Answer(absl::InternalError("no"));
+  EXPECT_THAT(InRun(), ElementsAre(1));
+  AnswerDoubled();
+  EXPECT_EQ(AnswerTo(1), 2);
+  EXPECT_EQ(servable_->statistics->snapshot().padding_rows, 0U);
+}
+
+TEST_F(BatcherTest, AHostThatPadsAllowsPowersOfTwoIfTheConfigurationDoesNotSay) {
+  settings().max_rows = 6;
+  host_.pads = true;
+  ASSERT_TRUE(Add(1, {}, /*rows=*/3).ok());
+  EXPECT_EQ(InRun().size(), 4U);
+  AnswerDoubled();
+  ASSERT_TRUE(Add(2, {}, /*rows=*/5).ok());
+  EXPECT_EQ(InRun().size(), 6U);
+  AnswerDoubled();
+}
+
+TEST_F(BatcherTest, AHostThatPadsLeavesBatchesOfAnySizeAsTheyAre) {
+  settings().allowed.emplace();
+  host_.pads = true;
+  ASSERT_TRUE(Add(1, {}, /*rows=*/3).ok());
+  EXPECT_EQ(InRun().size(), 3U);
+  AnswerDoubled();
 }
 
 TEST_F(BatcherTest, ABatchHoldsItsVersion) {

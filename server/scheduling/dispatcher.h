@@ -43,6 +43,8 @@ struct DispatcherOptions {
   // Of one model, where it has a queue: runs under way at once, and where its requests are batched.
   int64_t max_runs = 1;
   int64_t max_batches = 1;
+  // Batches are padded to powers of two where a model's configuration does not say.
+  bool pads_batches = false;
 };
 
 // Of work for a request: whether it takes longer than handing it to another thread and back.
@@ -85,6 +87,7 @@ class Dispatcher : private BatcherHost {
   void WorkEnded() override;
   int64_t most_batches() const override { return options_.max_batches; }
   int64_t most_runs() const override { return options_.max_runs; }
+  bool pads_batches() const override { return options_.pads_batches; }
 
   Batcher& BatcherOf(const Servable& servable);
   absl::Status CheckRoom() const;

@@ -322,6 +322,8 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
   families.push_back(FamilyByReason(samples, "hearth_batch_failures_total",
                                     "Batches whose requests were run one by one after all, by reason", BatchFailureName,
                                     &StatisticsSnapshot::batch_failures));
+  add("hearth_batch_padding_rows_total", "Rows that batches were padded with to have an allowed size", kCounter,
+      [](const ModelSample& s) { return s.statistics.padding_rows; });
   add("hearth_in_flight_requests", "Requests that were admitted and are not answered yet", kGauge,
       [](const ModelSample& s) { return s.statistics.in_flight; });
   add_loaded("hearth_model_weight_bytes", "Bytes that the model's weights occupy", kGauge,

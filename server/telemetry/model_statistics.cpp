@@ -108,6 +108,11 @@ void ModelStatistics::BatchFailed(BatchFailure why) {
   ++now_.batch_failures[static_cast<int>(why)];
 }
 
+void ModelStatistics::Padded(uint64_t rows) {
+  std::lock_guard lock(mutex_);
+  now_.padding_rows += rows;
+}
+
 void ModelStatistics::Loaded(std::chrono::nanoseconds time) {
   std::lock_guard lock(mutex_);
   now_.load_seconds = std::chrono::duration<double>(time).count();

@@ -76,6 +76,7 @@ struct StatisticsSnapshot {
   LatencyBuckets total_buckets{}, queue_buckets{}, infer_buckets{};  // of the answered requests' times
   std::map<uint64_t, Batch> batches;                                 // of runs, by kLargestOwnBatch
   std::array<uint64_t, kBatchFailures> batch_failures{};
+  uint64_t padding_rows = 0;  // that runs had beside their batch elements
   double load_seconds = 0;  // of the latest load
 };
 
@@ -95,6 +96,8 @@ class ModelStatistics {
   // A request that was turned away before it was admitted.
   void Refused(FailureReason reason, std::chrono::nanoseconds total);
   void BatchFailed(BatchFailure why);
+  // A run that answered had so many rows more than its requests.
+  void Padded(uint64_t rows);
   void Loaded(std::chrono::nanoseconds time);
 
   StatisticsSnapshot snapshot() const;

@@ -33,6 +33,7 @@ void Read(uint8_t choice, const std::string& text) {
   const QueueSettings queue = QueueSettingsOf(checked->config);
   Require(queue.default_level >= 1 && queue.default_level <= static_cast<int64_t>(queue.levels.size()));
   Require(queue.preferred.empty() || (queue.preferred.front() >= 1 && queue.preferred.back() <= queue.max_rows));
+  Require(!queue.allowed || queue.allowed->empty() || queue.allowed->back() == queue.max_rows);
   Require(!ChooseVersions(checked->config.version_policy(), {}).ok());
   // What was accepted is accepted again: it is what ModelConfig tells clients.
   Require(CheckModelConfig(checked->config, name).ok());
