@@ -28,10 +28,8 @@ int64_t StreamsOf(const config::Settings& settings) { return settings.max_in_fli
 Http2Budget BudgetOf(const config::Settings& settings) {
   const double frames = settings.grpc_max_control_frames();
   const double resets = settings.grpc_max_resets();
-  return {.control_frames_per_second = frames,
-          .control_frames_at_once = 2 * frames,
-          .resets_per_second = resets,
-          .resets_at_once = static_cast<double>(StreamsOf(settings)) + resets};
+  return {.control_frames = {frames / 10, frames, 2 * frames},
+          .resets = {resets, resets, resets + static_cast<double>(StreamsOf(settings))}};
 }
 
 std::chrono::milliseconds Milliseconds(double seconds) {

@@ -32,7 +32,7 @@ bool TokenBucket::Take(TimePoint now, absl::FunctionRef<double()> more) {
   if (tokens_ < 1) {
     const std::chrono::duration<double> passed = now - filled_;
     filled_ = now;
-    tokens_ = std::min(most_, tokens_ + per_second_ * passed.count() + more());
+    tokens_ = std::min(rate_.most, tokens_ + rate_.per_second * passed.count() + more());
     if (tokens_ < 1) return false;
   }
   tokens_ -= 1;
@@ -40,8 +40,7 @@ bool TokenBucket::Take(TimePoint now, absl::FunctionRef<double()> more) {
 }
 
 Http2FrameGuard::Http2FrameGuard(const Http2Budget& budget, TimePoint now)
-    : control_frames_(budget.control_frames_per_second, budget.control_frames_at_once, now),
-      resets_(budget.resets_per_second, budget.resets_at_once, now) {}
+    : control_frames_(budget.control_frames, now), resets_(budget.resets, now) {}
 
 Violation Http2FrameGuard::Read(std::string_view bytes, TimePoint now, absl::FunctionRef<uint64_t()> bytes_sent) {
   while (!bytes.empty() && violation_ == Violation::kNone) {

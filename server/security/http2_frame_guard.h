@@ -13,14 +13,20 @@
 
 namespace hearth::server {
 
+// How many frames may come: so many at the start, and with each second more, which may be saved up to the most. The
+// start is less than that, so that new connections do not get around it.
+struct FrameRate {
+  double at_start = 0;
+  double per_second = 0;
+  double most = 0;
+};
+
 // What one connection may send. Clients of gRPC stay far below: see docs/limits.md.
 struct Http2Budget {
   // Frames that bring no content: all but DATA, the first HEADERS of a call, and RST_STREAM.
-  double control_frames_per_second = 10'000;
-  double control_frames_at_once = 20'000;
+  FrameRate control_frames{1'000, 10'000, 20'000};
   // RST_STREAM.
-  double resets_per_second = 1'000;
-  double resets_at_once = 10'000;
+  FrameRate resets{1'000, 1'000, 10'000};
 };
 
 // Tokens that are spent one by one and come back with time. For one thread.
@@ -28,15 +34,13 @@ class TokenBucket {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  TokenBucket(double per_second, double most, TimePoint now)
-      : per_second_(per_second), most_(most), tokens_(most), filled_(now) {}
+  TokenBucket(const FrameRate& rate, TimePoint now) : rate_(rate), tokens_(rate.at_start), filled_(now) {}
 
   // False if there is none. `more()` says how many came otherwise than with time; it is asked when none is left.
   bool Take(TimePoint now, absl::FunctionRef<double()> more);
 
  private:
-  const double per_second_;
-  const double most_;
+  const FrameRate rate_;
   double tokens_;
   TimePoint filled_;
 };

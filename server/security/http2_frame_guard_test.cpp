@@ -38,9 +38,7 @@ struct GuardedClient {
 
   TimePoint now{};
   uint64_t sent = 0;
-  Http2FrameGuard guard{
-      {.control_frames_per_second = 10, .control_frames_at_once = 10, .resets_per_second = 5, .resets_at_once = 5},
-      now};
+  Http2FrameGuard guard{{.control_frames = {10, 10, 10}, .resets = {5, 5, 5}}, now};
 };
 
 // Of a client that sends these frames after the preface, all at once and cut at every place.

@@ -14,8 +14,7 @@ using hearth::server::Http2FrameGuard;
 
 Http2FrameGuard::Violation ReadInParts(std::string_view bytes, size_t part) {
   const Http2FrameGuard::TimePoint now{};
-  Http2FrameGuard guard(
-      {.control_frames_per_second = 1, .control_frames_at_once = 8, .resets_per_second = 1, .resets_at_once = 4}, now);
+  Http2FrameGuard guard({.control_frames = {8, 1, 8}, .resets = {4, 1, 4}}, now);
   while (!bytes.empty()) {
     const std::string_view next = bytes.substr(0, part);
     const auto violation = guard.Read(next, now, [] { return uint64_t{0}; });
