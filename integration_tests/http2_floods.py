@@ -4,7 +4,7 @@ import itertools
 import struct
 
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PING, WINDOW_UPDATE, CONTINUATION = 0, 1, 2, 3, 4, 6, 8, 9
-END_STREAM, END_HEADERS = 1, 4
+ACK, END_STREAM, END_HEADERS = 1, 1, 4
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 MOST_AT_ONCE = 1 << 16  # bytes, about
 
@@ -13,26 +13,31 @@ def frame(kind, contents=b"", stream=0, flags=0):
     return struct.pack(">BHBBI", len(contents) >> 16, len(contents) & 0xFFFF, kind, flags, stream) + contents
 
 
+def read_frame(stream):
+    """(kind, flags, contents) of the next one; None at the end."""
+    header = stream.read(9)
+    if len(header) < 9:
+        return None
+    high, low, kind, flags, _ = struct.unpack(">BHBBI", header)
+    return kind, flags, stream.read(high << 16 | low)
+
+
 def literal(name, value):
     """An entry of a header block that is not kept (RFC 7541, 6.2.2)."""
     return b"\0" + bytes([len(name)]) + name + bytes([len(value)]) + value
 
 
-# POST, http, and the rest.
-CALL = b"\x83\x86" + b"".join(
-    literal(*entry)
-    for entry in [
-        (b":path", b"/grpc.health.v1.Health/Watch"),
-        (b":authority", b"h"),
-        (b"content-type", b"application/grpc"),
-        (b"te", b"trailers"),
-    ]
-)
+def call_headers(path):
+    entries = [(b":path", path), (b":authority", b"h"), (b"content-type", b"application/grpc"), (b"te", b"trailers")]
+    return b"\x83\x86" + b"".join(literal(*entry) for entry in entries)  # POST, http
+
+
+CALL = call_headers(b"/grpc.health.v1.Health/Watch")
 START = PREFACE + frame(SETTINGS)
 
 
-def open_call(stream, more=0):
-    return frame(HEADERS, CALL, stream, END_HEADERS | more)
+def open_call(stream):
+    return frame(HEADERS, CALL, stream, END_HEADERS)
 
 
 def again(one, first=b""):
@@ -69,6 +74,10 @@ def pings():
     return again(frame(PING, bytes(8)))
 
 
+def answers_to_pings():
+    return again(frame(PING, bytes(8), flags=ACK))
+
+
 def empty_data():
     return again(frame(DATA, stream=1), open_call(1))
 
@@ -95,5 +104,5 @@ def headers_of_ended_calls():
     return again(open_call(1), open_call(1) + frame(RST_STREAM, bytes(4), 1))
 
 
-FLOODS = [headers_without_end, headers_in_small_pieces, resets, settings, pings, empty_data, small_data, window_updates,
-          priorities, unknown_frames, headers_of_ended_calls]  # fmt: skip
+FLOODS = [headers_without_end, headers_in_small_pieces, resets, settings, pings, answers_to_pings, empty_data,
+          small_data, window_updates, priorities, unknown_frames, headers_of_ended_calls]  # fmt: skip

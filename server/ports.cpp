@@ -22,14 +22,17 @@ constexpr int kHandshakeMilliseconds = 10'000;
 // gRPC ends a connection whose call brings more; less, and still too much, ends the call alone (grpc_credentials.h).
 constexpr int kMostReadMetadataBytes = 64 << 10;
 
+// Control frames, and resets, that a new connection may send at once.
+constexpr double kFramesAtStart = 1000;
+
 // Calls that one connection may have under way.
 int64_t StreamsOf(const config::Settings& settings) { return settings.max_in_flight_requests() + kMoreStreams; }
 
 Http2Budget BudgetOf(const config::Settings& settings) {
   const double frames = settings.grpc_max_control_frames();
   const double resets = settings.grpc_max_resets();
-  return {.control_frames = {frames / 10, frames, 2 * frames},
-          .resets = {resets, resets, resets + static_cast<double>(StreamsOf(settings))}};
+  return {.control_frames = {kFramesAtStart, frames, kFramesAtStart + frames},
+          .resets = {kFramesAtStart, resets, kFramesAtStart + static_cast<double>(StreamsOf(settings))}};
 }
 
 std::chrono::milliseconds Milliseconds(double seconds) {

@@ -24,9 +24,9 @@ struct FrameRate {
 // What one connection may send. Clients of gRPC stay far below: see docs/limits.md.
 struct Http2Budget {
   // Frames that bring no content: all but DATA, the first HEADERS of a call, and RST_STREAM.
-  FrameRate control_frames{1'000, 10'000, 20'000};
+  FrameRate control_frames;
   // RST_STREAM.
-  FrameRate resets{1'000, 1'000, 10'000};
+  FrameRate resets;
 };
 
 // Tokens that are spent one by one and come back with time. For one thread.

@@ -129,7 +129,7 @@ TEST(Http2FrameGuard, AHeaderBlockIsBoundedInBytesAndFrames) {
   EXPECT_EQ(client.Read(Frame(kContinuation, kEndHeaders, 1, 1)), Violation::kHeaderBlock);
   EXPECT_EQ(OfAll(Frame(kHeaders, kEndHeaders, 1, (128 << 10) + 1)), Violation::kHeaderBlock);
 
-  Http2FrameGuard roomy(Http2Budget(), client.now);
+  Http2FrameGuard roomy({.control_frames = {100, 1, 100}}, client.now);
   const auto sent = [] { return uint64_t{0}; };
   const std::string small = Repeated(15, Frame(kContinuation, 0, 1, 1));
   EXPECT_EQ(roomy.Read(kPreface + Frame(kHeaders, 0, 1, 1) + small, client.now, sent), Violation::kNone);
