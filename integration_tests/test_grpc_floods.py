@@ -105,12 +105,12 @@ def test_a_flood_within_tls_ends_its_connection_and_no_other(tls_server, authori
 
 
 def test_what_is_ended_is_logged_with_the_peer_once_a_second(hearthd, tmp_path):
-    with open(tmp_path / "log", "w") as log:
-        server = hearthd({}, log=log)
-        for _ in range(20):
-            send_until_closed(connect(server), http2_floods.settings())
-        assert ended(server, "frames") == 20
-    lines = [line for line in (tmp_path / "log").read_text().splitlines() if "a connection of gRPC" in line]
+    log = tmp_path / "hearth.log"
+    server = hearthd({}, "--log-file", log)
+    for _ in range(20):
+        send_until_closed(connect(server), http2_floods.settings())
+    assert ended(server, "frames") == 20
+    lines = [line for line in log.read_text().splitlines() if "a connection of gRPC" in line]
     assert re.search(r"refused a connection of gRPC from 127.0.0.1:\d+: more frames without content than", lines[0])
     assert len(lines) < 20
 
