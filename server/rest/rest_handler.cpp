@@ -25,7 +25,8 @@ constexpr int64_t kMostSmallBody = 1 << 20;
 // The header of this name (in lower case), of which two would say two things; null if there is none.
 absl::StatusOr<const std::string*> OnlyHeader(const HttpRequest& request, std::string_view name) {
   if (std::ranges::count(request.headers, name, &std::pair<std::string, std::string>::first) > 1) {
-    return absl::InvalidArgumentError(absl::StrCat("the request has the header ", name, " more than once"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the request has the header ", std::string(name), " more than once"));
   }
   return request.Header(name);
 }
