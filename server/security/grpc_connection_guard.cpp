@@ -105,10 +105,6 @@ bool AllowPlain(int descriptor, const msghdr& message, size_t size) {
   if (connection == nullptr) return true;
   std::lock_guard lock(connection->mutex);
   if (connection->inode == 0) return true;
-  if (connection->inode != InodeOf(descriptor)) {
-    connection->inode = 0;
-    return true;
-  }
   Http2FrameGuard& guard = *connection->guard;
   const bool ended = guard.violation() != Violation::kNone;
   const Clock::time_point now = Clock::now();
@@ -119,6 +115,10 @@ bool AllowPlain(int descriptor, const msghdr& message, size_t size) {
     size -= part.size();
   }
   if (guard.violation() == Violation::kNone) return true;
+  if (connection->inode != InodeOf(descriptor)) {
+    connection->inode = 0;
+    return true;
+  }
   if (!ended) CountEnd(*guard_state.load(), guard.violation(), PeerOf(descriptor));
   return false;
 }
