@@ -7,9 +7,10 @@
 // came on gRPC's connections; on a violation they fail, and gRPC closes the connection. Everybody else's calls pass
 // through.
 //
-// Which calls are gRPC's: of `recvmsg`, those for a descriptor that was registered, while its socket has the inode that
-// it had then: a descriptor that was closed may soon be another socket's. Of `SSL_read`, those of a server's side that
-// has negotiated another protocol than HTTP/1.1: gRPC negotiates one always, the HTTP ports no other.
+// Which calls are gRPC's: of `recvmsg`, those for a descriptor that was registered. One that gRPC has closed may soon
+// be another socket's, so no socket is ended but the one that was registered, which its inode tells. Of `SSL_read`,
+// those of a server's side that has negotiated another protocol than HTTP/1.1: gRPC negotiates one always, the HTTP
+// ports no other.
 //
 // There is one guard a process, as there is one `recvmsg`.
 #pragma once
