@@ -30,7 +30,7 @@ import numpy as np
 from tritonclient.grpc import service_pb2
 
 from benchmarks.run import commit, machine
-from integration_tests import ROOT, hostile
+from integration_tests import ROOT, hostile, http2_floods
 from integration_tests.daemon import CHANNEL_OPTIONS, NO_READING_AHEAD, Hearthd, put_model
 from integration_tests.hostile import MEBIBYTE
 from integration_tests.serving import floats
@@ -261,10 +261,51 @@ def bodies_that_stay_away(target):
     hold(target, 1000, b"POST /v2/models/identity/infer HTTP/1.1\r\nHost: h\r\nContent-Length: 100000000\r\n\r\n{")
 
 
+def frame_flood(target, make):
+    """The frames as fast as they go, on four connections; what the server closes is opened again."""
+
+    def client(_):
+        while True:
+            with contextlib.suppress(OSError), target.connect("grpc_port") as one:
+                for part in make():
+                    one.sendall(part)
+
+    run_threads(client, 4)
+
+
+def headers_without_end(target):
+    frame_flood(target, http2_floods.headers_without_end)
+
+
+def resets(target):
+    frame_flood(target, http2_floods.resets)
+
+
+def settings_frames(target):
+    frame_flood(target, http2_floods.settings)
+
+
+def pings(target):
+    frame_flood(target, http2_floods.pings)
+
+
+def empty_data(target):
+    frame_flood(target, http2_floods.empty_data)
+
+
+def window_updates(target):
+    frame_flood(target, http2_floods.window_updates)
+
+
+def priorities(target):
+    frame_flood(target, http2_floods.priorities)
+
+
 ATTACKS = [
     half_headers, silent_connections, silent_grpc_connections, noise, new_connections, readers_that_do_not_read, empty_entries,
     empty_values, colliding_keys, growing_answers, streams_that_nobody_reads, reflection, raising_models, loads,
     compressed_bombs, json_bombs, compressed_json, bodies_that_stay_away,
+    headers_without_end, resets, settings_frames, pings, empty_data, window_updates, priorities,
 ]  # fmt: skip
 
 

@@ -301,6 +301,29 @@ def test_binary_contents_must_be_as_long_as_they_say(server):
     assert "should be a number of bytes, not '-1'" in send(8, bytes(8), -1)
 
 
+@pytest.mark.parametrize("name", ["Inference-Header-Content-Length", "Content-Encoding"])
+def test_a_header_that_says_where_the_json_is_comes_once(server, name):
+    value = {"Inference-Header-Content-Length": "2", "Content-Encoding": "gzip"}[name]
+    with socket.create_connection(("127.0.0.1", server.ready["http_port"]), timeout=20) as one:
+        twice = f"{name}: {value}\r\n" * 2
+        head = f"POST /v2/models/identity/infer HTTP/1.1\r\nHost: h\r\n{twice}Content-Length: 2\r\n\r\n"
+        one.sendall(head.encode() + b"{}")
+        answer = one.recv(1 << 16).decode()
+    assert answer.startswith("HTTP/1.1 400") and f"the header {name.lower()} more than once" in answer
+
+
+def test_a_client_that_sends_no_more_has_its_answer(server):
+    rounds = {"name": "rounds", "shape": [], "datatype": "INT64", "data": [300_000]}
+    x = {"name": "x", "shape": [1], "datatype": "FP32", "data": [0]}
+    body = json.dumps({"inputs": [x, rounds]}).encode()
+    with socket.create_connection(("127.0.0.1", server.ready["http_port"]), timeout=60) as one:
+        head = f"POST /v2/models/spin/infer HTTP/1.1\r\nHost: h\r\nContent-Length: {len(body)}\r\n\r\n"
+        one.sendall(head.encode() + body)
+        one.shutdown(socket.SHUT_WR)
+        answer = one.makefile("rb").read()
+    assert b"HTTP/1.1 200 OK" in answer and b"outputs" in answer
+
+
 def test_errors_are_json_whatever_bytes_the_path_has(server):
     for method, path in (("GET", "/v2/models/%ff"), ("GET", "/v2/%ff%00"), ("POST", "/v2/repository/models/%c3%28/unload")):
         message = refused(server, method, path, status=404)

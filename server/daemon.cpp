@@ -27,6 +27,7 @@
 #include "server/rest/rest_handler.h"
 #include "server/scheduling/batch_values.h"
 #include "server/scheduling/dispatcher.h"
+#include "server/security/grpc_connection_guard.h"
 #include "server/server_log.h"
 #include "server/settings.h"
 #include "server/telemetry/access_log.h"
@@ -138,7 +139,7 @@ struct Daemon::Parts {
         native(calls, environment),
         gpus(settings.allow_gpu_metrics() && settings.device().starts_with("cuda") ? GpuReader::Open() : nullptr),
         metrics([this] { return Samples(); }, [&runtime] { return SampleOf(runtime.compiler_counters()); },
-                [this] { return gpus == nullptr ? std::vector<GpuSample>() : gpus->Read(); }) {
+                [this] { return gpus == nullptr ? std::vector<GpuSample>() : gpus->Read(); }, EndedGrpcConnections) {
     readiness.strict = settings.strict_readiness();
     calls.memory = runtime.memory_of_all();
     calls.send_time =

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/http/guarded_handler.h"
 #include "server/security/address.h"
+#include "server/security/grpc_connection_guard.h"
 #include "server/security/grpc_credentials.h"
 #include "server/server_log.h"
 
@@ -20,6 +21,19 @@ constexpr int64_t kMoreStreams = 1024;
 constexpr int kHandshakeMilliseconds = 10'000;
 // gRPC ends a connection whose call brings more; less, and still too much, ends the call alone (grpc_credentials.h).
 constexpr int kMostReadMetadataBytes = 64 << 10;
+
+// Control frames, and resets, that a new connection may send at once.
+constexpr double kFramesAtStart = 1000;
+
+// Calls that one connection may have under way.
+int64_t StreamsOf(const config::Settings& settings) { return settings.max_in_flight_requests() + kMoreStreams; }
+
+Http2Budget BudgetOf(const config::Settings& settings) {
+  const double frames = settings.grpc_max_control_frames();
+  const double resets = settings.grpc_max_resets();
+  return {.control_frames = {kFramesAtStart, frames, kFramesAtStart + frames},
+          .resets = {kFramesAtStart, resets, kFramesAtStart + static_cast<double>(StreamsOf(settings))}};
+}
 
 std::chrono::milliseconds Milliseconds(double seconds) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
@@ -121,9 +135,9 @@ absl::Status Ports::ReadFiles(const config::Settings& settings) {
 void Ports::SetBounds(grpc::ServerBuilder& builder) const {
   builder.SetMaxReceiveMessageSize(static_cast<int>(settings_.max_request_bytes()));
   builder.SetMaxSendMessageSize(-1);
-  const int64_t streams = settings_.max_in_flight_requests() + kMoreStreams;
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
-                             static_cast<int>(std::min<int64_t>(streams, std::numeric_limits<int>::max())));
+  builder.AddChannelArgument(
+      GRPC_ARG_MAX_CONCURRENT_STREAMS,
+      static_cast<int>(std::min<int64_t>(StreamsOf(settings_), std::numeric_limits<int>::max())));
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMostReadMetadataBytes);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMilliseconds);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
@@ -149,6 +163,7 @@ void Ports::SetBounds(grpc::ServerBuilder& builder) const {
 }
 
 absl::Status Ports::ServeGrpc(grpc::ServerBuilder& builder) {
+  if (absl::Status status = GuardGrpc(BudgetOf(settings_)); !status.ok()) return status;
   SetBounds(builder);
   auto connections = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
@@ -159,6 +174,7 @@ absl::Status Ports::ServeGrpc(grpc::ServerBuilder& builder) {
         absl::StrCat("cannot serve gRPC at ", Address(settings_.grpc_address(), *grpc_number_)));
   }
   acceptor_ = std::make_unique<GrpcAcceptor>(std::move(grpc_sockets_), std::move(connections),
+                                             grpc_certificate_ == nullptr ? Transport::kPlain : Transport::kTls,
                                              settings_.grpc_max_connections());
   return absl::OkStatus();
 }

@@ -97,7 +97,7 @@ void HttpConnection::Close() {
   wanted_ = false;
   // Else the socket closes when the handshake's thread has let go of it.
   if (!shaking_) transport_.Close();
-  if (const auto pending = pending_.lock()) pending->Gone();
+  Gone();
   loop_.Closed();
 }
 
@@ -177,13 +177,34 @@ void HttpConnection::Read() {
   Process();
 }
 
-// While a request is handled: an end means that nobody waits for the answer any more. The next request's bytes wait in
-// the socket.
+// While a request is handled: an end means that nobody waits for the answer any more, or that the client has sent its
+// last request and waits (RFC 9112, 9.6). An interim answer, which clients of HTTP/1.1 read over, tells one from the
+// other: who is gone resets the connection. The next request's bytes wait in the socket.
 void HttpConnection::LookForEnd() {
   const error_code error = transport_.LookForEnd();
   if (error == asio::error::would_block) return WaitToRead();
-  if (!error) return;
+  if (!error || sends_no_more_) return;
+  sends_no_more_ = error == asio::error::eof && parser_.takes_interim_answers();
+  if (!sends_no_more_ || !SendContinue()) return Gone();
+  WaitForReset();
+}
+
+void HttpConnection::WaitForReset() {
+  transport_.socket().async_wait(tcp::socket::wait_error, [self = shared_from_this()](const error_code& error) {
+    if (!error && self->listed_) self->Gone();
+  });
+}
+
+void HttpConnection::Gone() {
   if (const auto pending = pending_.lock()) pending->Gone();
+}
+
+bool HttpConnection::SendContinue() {
+  constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+  const asio::const_buffer buffer = asio::buffer(kContinue);
+  error_code error;
+  // All answers before have been taken, so there is room.
+  return transport_.WriteSome({&buffer, 1}, error) == kContinue.size();
 }
 
 void HttpConnection::Discard() {
@@ -257,16 +278,10 @@ bool HttpConnection::TakeHead() {
   }
   parser_.ReadBody(admission.max_body_bytes, admission.body_aligned_at);
   Enter(kBody);
-  constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
   if (parser_.expects_continue() && parser_.has_body() && parser_.waiting() == 0 &&
-      parser_.Advance() == RequestParser::State::kBody) {
-    error_code error;
-    // All answers before have been taken, so there is room.
-    const asio::const_buffer buffer = asio::buffer(kContinue);
-    if (transport_.WriteSome({&buffer, 1}, error) != kContinue.size()) {
-      Close();
-      return false;
-    }
+      parser_.Advance() == RequestParser::State::kBody && !SendContinue()) {
+    Close();
+    return false;
   }
   return true;
 }

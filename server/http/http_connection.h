@@ -39,6 +39,11 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void Readable();
   void Read();
   void LookForEnd();
+  // Hears when a client that sends no more is gone altogether.
+  void WaitForReset();
+  void Gone();
+  // False if the connection does not take it.
+  bool SendContinue();
   void Discard();
   void Handshake();
   void AfterHandshake(Transport::Progress progress);
@@ -69,6 +74,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   std::atomic<bool> wanted_{true};
   bool close_ = false;
   bool head_only_ = false;
+  bool sends_no_more_ = false;  // the client, as was seen while a request was handled
   size_t discarded_ = 0;
   uint64_t last_request_ = 0;  // as ActiveClients counts them
   int64_t counted_body_ = 0;

@@ -63,6 +63,8 @@ class Client {
     return recv(socket_, &byte, 1, 0) == 1 ? byte : '\0';
   }
 
+  void SendNoMore() { (void)shutdown(socket_, SHUT_WR); }
+
   void Close() {
     if (socket_ >= 0) close(socket_);
     socket_ = -1;
@@ -373,6 +375,36 @@ TEST(HttpServer, AHandlerHearsThatItsClientHungUp) {
   bool at_once = false;
   responder.OnGone([&] { at_once = true; });
   EXPECT_TRUE(at_once);
+}
+
+TEST(HttpServer, AClientThatSendsNoMoreIsAnswered) {
+  const auto handler = std::make_shared<EchoHandler>();
+  const auto server = StartEcho(Local(), handler);
+  Client client(server->port());
+  client.Send("GET /later HTTP/1.1\r\nHost: h\r\n\r\n");
+  const HttpResponder responder = handler->Later();
+  bool gone = false;
+  responder.OnGone([&] { gone = true; });
+  client.SendNoMore();
+  constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+  EXPECT_EQ(client.ReadUntil(kContinue), kContinue);
+  responder.Answer({.body = "the answer"});
+  const std::string answer = client.ReadUntil("");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(answer, EndsWith("the answer"));
+  EXPECT_FALSE(gone);
+}
+
+TEST(HttpServer, AClientOfHttp10ThatSendsNoMoreIsGone) {
+  const auto handler = std::make_shared<EchoHandler>();
+  const auto server = StartEcho(Local(), handler);
+  Client client(server->port());
+  client.Send("GET /later HTTP/1.0\r\n\r\n");
+  const HttpResponder responder = handler->Later();
+  std::promise<void> gone;
+  responder.OnGone([&] { gone.set_value(); });
+  client.SendNoMore();
+  gone.get_future().wait();
 }
 
 TEST(HttpServer, AnAnswerAfterTheServersEndGoesNowhere) {

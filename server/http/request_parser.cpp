@@ -137,6 +137,8 @@ bool RequestParser::has_body() const {
 
 bool RequestParser::keep_alive() const { return beast_->keep_alive(); }
 
+bool RequestParser::takes_interim_answers() const { return beast_->version == 11; }
+
 RequestParser::State RequestParser::Fail(int status, std::string_view text) {
   error_ = {.status = status, .body = std::string(text) + "\n"};
   return state_ = State::kFailed;

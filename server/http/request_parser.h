@@ -42,6 +42,8 @@ class RequestParser {
   HttpRequest TakeRequest() { return std::move(request_); }
   bool has_body() const;
   bool keep_alive() const;
+  // Whether its client reads over answers of status 1xx.
+  bool takes_interim_answers() const;
   bool expects_continue() const { return expects_continue_; }
   // Whether any byte of the request has come.
   bool begun() const;

@@ -1,6 +1,8 @@
 #include "server/rest/rest_handler.h"
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -20,21 +22,34 @@ namespace {
 // Of bodies that hold no tensors and no model's configuration.
 constexpr int64_t kMostSmallBody = 1 << 20;
 
+// The header of this name (in lower case), of which two would say two things; null if there is none.
+absl::StatusOr<const std::string*> OnlyHeader(const HttpRequest& request, std::string_view name) {
+  if (std::ranges::count(request.headers, name, &std::pair<std::string, std::string>::first) > 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the request has the header ", std::string(name), " more than once"));
+  }
+  return request.Header(name);
+}
+
 absl::StatusOr<RestInferHead> ReadHead(const HttpRequest& request, const RestPath& path) {
   RestInferHead head{.model = path.model, .version = path.version};
-  if (const std::string* size = request.Header("inference-header-content-length")) {
+  const auto size = OnlyHeader(request, "inference-header-content-length");
+  if (!size.ok()) return size.status();
+  if (*size != nullptr) {
     uint64_t json_size = 0;
-    if (!absl::SimpleAtoi(*size, &json_size)) {
+    if (!absl::SimpleAtoi(**size, &json_size)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("the header Inference-Header-Content-Length should be a number of bytes, not '", *size, "'"));
+          absl::StrCat("the header Inference-Header-Content-Length should be a number of bytes, not '", **size, "'"));
     }
     head.body.json_size = json_size;
   }
-  if (const std::string* encoding = request.Header("content-encoding")) {
-    const auto coding = ParseContentCoding(*encoding);
+  const auto encoding = OnlyHeader(request, "content-encoding");
+  if (!encoding.ok()) return encoding.status();
+  if (*encoding != nullptr) {
+    const auto coding = ParseContentCoding(**encoding);
     if (!coding) {
       return absl::UnimplementedError(
-          absl::StrCat("the Content-Encoding '", *encoding, "' is not offered; gzip and deflate are"));
+          absl::StrCat("the Content-Encoding '", **encoding, "' is not offered; gzip and deflate are"));
     }
     head.body.coding = *coding;
   }

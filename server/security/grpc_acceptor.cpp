@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "server/security/grpc_connection_guard.h"
+
 namespace hearth::server {
 namespace {
 
@@ -22,10 +24,11 @@ constexpr int kAcceptStep = 64;
 }  // namespace
 
 GrpcAcceptor::GrpcAcceptor(ListeningSockets sockets,
-                           std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> server,
+                           std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> server, Transport transport,
                            int64_t max_connections)
     : sockets_(std::move(sockets)),
       server_(std::move(server)),
+      transport_(transport),
       connections_(AllowedConnections(max_connections)),
       stop_(eventfd(0, EFD_CLOEXEC)),
       thread_([this] { Run(); }) {}
@@ -59,7 +62,7 @@ bool GrpcAcceptor::AcceptOne(int listener) {
     if (errno != EAGAIN) (void)poll(nullptr, 0, static_cast<int>(kRetry.count()));
     return false;
   }
-  if (!connections_.HasRoom()) {
+  if (!connections_.HasRoom() || (transport_ == Transport::kPlain && !GuardPlainConnection(descriptor))) {
     close(descriptor);
     return true;
   }

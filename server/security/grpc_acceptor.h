@@ -1,6 +1,6 @@
 // Accepts gRPC's connections. gRPC would do so itself, but has no bound on their number, and where the process runs out
 // of files it gives up its port for good; here a connection that is too much is closed, and the next one may be
-// accepted.
+// accepted. Plain ones are guarded (grpc_connection_guard.h) before gRPC has them.
 #pragma once
 
 #include <grpcpp/server_builder.h>
@@ -13,11 +13,14 @@
 
 namespace hearth::server {
 
+// Whether connections are encrypted.
+enum class Transport { kPlain, kTls };
+
 class GrpcAcceptor {
  public:
   // Accepts from the sockets from now on. gRPC's server has been started, and is shut down after this object has gone.
   GrpcAcceptor(ListeningSockets sockets, std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> server,
-               int64_t max_connections);
+               Transport transport, int64_t max_connections);
   // Closes the sockets; connections that there are stay.
   ~GrpcAcceptor();
 
@@ -28,6 +31,7 @@ class GrpcAcceptor {
 
   const ListeningSockets sockets_;
   const std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> server_;
+  const Transport transport_;
   OpenConnections connections_;  // the thread's
   int stop_;                     // an eventfd
   std::thread thread_;

@@ -7,12 +7,12 @@ namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks{100};
 
+}  // namespace
+
 ino_t InodeOf(int descriptor) {
   struct stat entry {};
   return fstat(descriptor, &entry) == 0 ? entry.st_ino : 0;
 }
-
-}  // namespace
 
 bool OpenConnections::HasRoom() {
   if (static_cast<int64_t>(open_.size()) < most_) return true;

@@ -11,6 +11,9 @@
 
 namespace hearth::server {
 
+// Of an open file; 0 if there is none.
+ino_t InodeOf(int descriptor);
+
 // For one thread.
 class OpenConnections {
  public:

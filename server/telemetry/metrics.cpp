@@ -271,6 +271,13 @@ MetricFamily FusedKernels(const CompilerSample& compiler) {
   return family.Take();
 }
 
+MetricFamily EndedConnections(const CountsByReason& counts) {
+  FamilyBuilder family("hearth_grpc_connections_ended_total",
+                       "Connections of gRPC that were ended for what the client sent, by reason", MetricType::Counter);
+  for (const auto& [reason, count] : counts) family.Add({{"reason", reason}}, static_cast<double>(count));
+  return family.Take();
+}
+
 }  // namespace
 
 std::vector<MetricFamily> MetricsCollector::Collect() const {
@@ -372,6 +379,7 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
   families.push_back(Single("hearth_process_resident_bytes", "Resident memory of the server", ResidentBytes()));
   families.push_back(Single("hearth_kept_memory_bytes", "Memory of freed tensors that is kept for others",
                             static_cast<double>(KeptMemoryBytes())));
+  if (ended_connections_ != nullptr) families.push_back(EndedConnections(ended_connections_()));
   if (gpus_ != nullptr) AddGpus(gpus_(), families);
   return families;
 }

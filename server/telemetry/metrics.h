@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "server/telemetry/gpu_reader.h"
@@ -54,13 +55,20 @@ struct CompilerSample {
   uint64_t kernels_waiting = 0;
 };
 
+// How many there were, by a reason's name.
+using CountsByReason = std::vector<std::pair<std::string, uint64_t>>;
+
 // Thread-safe as far as what it is given is.
 class MetricsCollector : public prometheus::Collectable {
  public:
-  // `gpus` may be empty.
+  // `ended_connections`: those of gRPC that were ended for what the client sent. It and `gpus` may be empty.
   MetricsCollector(std::function<std::vector<ModelSample>()> models, std::function<CompilerSample()> compiler,
-                   std::function<std::vector<GpuSample>()> gpus = nullptr)
-      : models_(std::move(models)), compiler_(std::move(compiler)), gpus_(std::move(gpus)) {}
+                   std::function<std::vector<GpuSample>()> gpus = nullptr,
+                   std::function<CountsByReason()> ended_connections = nullptr)
+      : models_(std::move(models)),
+        compiler_(std::move(compiler)),
+        gpus_(std::move(gpus)),
+        ended_connections_(std::move(ended_connections)) {}
 
   std::vector<prometheus::MetricFamily> Collect() const override;
 
@@ -68,6 +76,7 @@ class MetricsCollector : public prometheus::Collectable {
   std::function<std::vector<ModelSample>()> models_;
   std::function<CompilerSample()> compiler_;
   std::function<std::vector<GpuSample>()> gpus_;
+  std::function<CountsByReason()> ended_connections_;
 };
 
 // The text of /metrics (Prometheus' exposition format).

@@ -40,6 +40,17 @@ TEST(Metrics, PlansAndTheirCompilerAreCounted) {
   EXPECT_THAT(text, HasSubstr("hearth_fused_kernels{state=\"waiting\"} 14"));
 }
 
+TEST(Metrics, ConnectionsThatWereEndedAreCountedByReason) {
+  const MetricsCollector collector([] { return std::vector<ModelSample>(); }, NothingCompiled, nullptr,
+                                   [] {
+                                     return CountsByReason{{"frames", 3}, {"resets", 0}};
+                                   });
+  const std::string text = MetricsText(collector);
+  EXPECT_THAT(text, HasSubstr("# TYPE hearth_grpc_connections_ended_total counter"));
+  EXPECT_THAT(text, HasSubstr("hearth_grpc_connections_ended_total{reason=\"frames\"} 3"));
+  EXPECT_THAT(text, HasSubstr("hearth_grpc_connections_ended_total{reason=\"resets\"} 0"));
+}
+
 TEST(Metrics, CountersCarryTritonsNamesAndLabels) {
   ModelStatistics statistics;
   statistics.Loaded(std::chrono::milliseconds(250));

@@ -1,0 +1,221 @@
+#include "server/security/grpc_connection_guard.h"
+
+#include <dlfcn.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string_view>
+
+#include "server/security/address.h"
+#include "server/security/open_connections.h"
+#include "server/security/refusal_log.h"
+
+// OpenSSL and libc declare both without an attribute that would keep them in the table of symbols.
+extern "C" __attribute__((visibility("default"))) ssize_t recvmsg(int descriptor, msghdr* message, int flags);
+extern "C" __attribute__((visibility("default"))) int SSL_read(SSL* ssl, void* buffer, int size);
+
+namespace hearth::server {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Violation = Http2FrameGuard::Violation;
+
+// As many files as Linux lets a process open unless it is told otherwise (fs.nr_open).
+constexpr int kMostDescriptors = 1 << 20;
+constexpr std::array kReasons = {Violation::kPreface, Violation::kHeaderBlock, Violation::kControlFrames,
+                                 Violation::kResets};
+
+// The latest connection of one descriptor. Never freed, as the descriptor will be used again.
+struct PlainConnection {
+  std::mutex mutex;
+  ino_t inode = 0;  // 0: none
+  std::optional<Http2FrameGuard> guard;
+};
+
+// Linux's tcp_info, which goes on behind libc's; <linux/tcp.h> cannot be included beside <netinet/tcp.h>.
+struct LongTcpInfo {
+  tcp_info known;
+  uint64_t pacing_rate;
+  uint64_t max_pacing_rate;
+  uint64_t bytes_acked;
+};
+static_assert(offsetof(LongTcpInfo, bytes_acked) == 120);
+
+struct GuardState {
+  Http2Budget budget;
+  RefusalLog refusals;
+  std::array<std::atomic<uint64_t>, kReasons.size()> ended = {};
+  int ssl_index = -1;  // of the guard that an SSL object has
+};
+
+std::array<std::atomic<PlainConnection*>, kMostDescriptors> plain_connections;
+// Null: nothing is guarded yet. Never freed: gRPC's threads may read as long as the process lives.
+std::atomic<GuardState*> guard_state;
+
+template <typename Function>
+Function* NextOf(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+std::string PeerOf(int descriptor) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  if (getpeername(descriptor, generic, &size) != 0 || getnameinfo(generic, size, host.data(), host.size(), port.data(),
+                                                                  port.size(), NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return "";
+  }
+  return Address(host.data(), std::atoi(port.data()));
+}
+
+uint64_t BytesSent(int descriptor) {
+  LongTcpInfo info{};
+  socklen_t size = sizeof(info);
+  return getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 ? info.bytes_acked : 0;
+}
+
+void CountEnd(GuardState& state, Violation violation, const std::string& peer) {
+  const auto* const reason = std::ranges::find(kReasons, violation);
+  ++state.ended[static_cast<size_t>(reason - kReasons.begin())];
+  state.refusals.Write("a connection of gRPC", peer, Describe(violation));
+}
+
+// Whether gRPC may have what recvmsg read.
+bool AllowPlain(int descriptor, const msghdr& message, size_t size) {
+  if (descriptor >= kMostDescriptors) return true;
+  PlainConnection* const connection =
+      plain_connections[static_cast<size_t>(descriptor)].load(std::memory_order_acquire);
+  if (connection == nullptr) return true;
+  std::lock_guard lock(connection->mutex);
+  if (connection->inode == 0) return true;
+  Http2FrameGuard& guard = *connection->guard;
+  const bool ended = guard.violation() != Violation::kNone;
+  const Clock::time_point now = Clock::now();
+  for (size_t i = 0; i < message.msg_iovlen && size > 0; ++i) {
+    const std::string_view part(static_cast<const char*>(message.msg_iov[i].iov_base),
+                                std::min(size, message.msg_iov[i].iov_len));
+    guard.Read(part, now, [&] { return BytesSent(descriptor); });
+    size -= part.size();
+  }
+  if (guard.violation() == Violation::kNone) return true;
+  if (connection->inode != InodeOf(descriptor)) {
+    connection->inode = 0;
+    return true;
+  }
+  if (!ended) CountEnd(*guard_state.load(), guard.violation(), PeerOf(descriptor));
+  return false;
+}
+
+void FreeGuard(void* /*ssl*/, void* guard, CRYPTO_EX_DATA* /*data*/, int /*index*/, long /*argl*/, void* /*argp*/) {
+  delete static_cast<Http2FrameGuard*>(guard);
+}
+
+// As gRPC does it: what ALPN says, or else NPN.
+std::string_view NegotiatedProtocol(const SSL* ssl) {
+  const unsigned char* name = nullptr;
+  unsigned size = 0;
+  SSL_get0_alpn_selected(ssl, &name, &size);
+  if (size == 0) SSL_get0_next_proto_negotiated(ssl, &name, &size);
+  return {reinterpret_cast<const char*>(name), size};
+}
+
+// Null for what is not gRPC's.
+Http2FrameGuard* GuardOf(SSL* ssl, const GuardState& state) {
+  if (void* const known = SSL_get_ex_data(ssl, state.ssl_index)) return static_cast<Http2FrameGuard*>(known);
+  if (SSL_is_server(ssl) == 0) return nullptr;
+  const std::string_view protocol = NegotiatedProtocol(ssl);
+  if (protocol.empty() || protocol == "http/1.1") return nullptr;
+  auto guard = std::make_unique<Http2FrameGuard>(state.budget, Clock::now());
+  if (SSL_set_ex_data(ssl, state.ssl_index, guard.get()) == 0) return nullptr;
+  return guard.release();
+}
+
+// Whether gRPC may have what SSL_read read.
+bool AllowEncrypted(SSL* ssl, std::string_view bytes) {
+  GuardState* const state = guard_state.load(std::memory_order_acquire);
+  Http2FrameGuard* const guard = state == nullptr ? nullptr : GuardOf(ssl, *state);
+  if (guard == nullptr) return true;
+  const bool ended = guard->violation() != Violation::kNone;
+  if (guard->Read(bytes, Clock::now(), [&] { return BIO_number_written(SSL_get_wbio(ssl)); }) == Violation::kNone) {
+    return true;
+  }
+  // gRPC decrypts apart from the socket: whose bytes these are cannot be seen here.
+  if (!ended) CountEnd(*state, guard->violation(), "");
+  return false;
+}
+
+}  // namespace
+
+absl::Status GuardGrpc(const Http2Budget& budget) {
+  if (dlsym(RTLD_DEFAULT, "recvmsg") != reinterpret_cast<void*>(&recvmsg) ||
+      dlsym(RTLD_DEFAULT, "SSL_read") != reinterpret_cast<void*>(&SSL_read)) {
+    return absl::InternalError("what gRPC reads cannot be guarded: the program does not export recvmsg and SSL_read");
+  }
+  auto state = std::make_unique<GuardState>();
+  state->budget = budget;
+  state->ssl_index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, FreeGuard);
+  if (state->ssl_index < 0) return absl::InternalError("OpenSSL has no room for what guards its connections");
+  guard_state.store(state.release(), std::memory_order_release);
+  return absl::OkStatus();
+}
+
+bool GuardPlainConnection(int descriptor) {
+  if (descriptor >= kMostDescriptors) return false;
+  auto& entry = plain_connections[static_cast<size_t>(descriptor)];
+  PlainConnection* connection = entry.load(std::memory_order_acquire);
+  if (connection == nullptr) {
+    connection = new PlainConnection();
+    entry.store(connection, std::memory_order_release);
+  }
+  std::lock_guard lock(connection->mutex);
+  connection->guard.emplace(guard_state.load(std::memory_order_acquire)->budget, Clock::now());
+  connection->inode = InodeOf(descriptor);
+  return true;
+}
+
+std::vector<std::pair<std::string, uint64_t>> EndedGrpcConnections() {
+  const GuardState* const state = guard_state.load(std::memory_order_acquire);
+  std::vector<std::pair<std::string, uint64_t>> ended;
+  for (size_t i = 0; i < kReasons.size(); ++i) {
+    ended.emplace_back(ReasonName(kReasons[i]), state == nullptr ? 0 : state->ended[i].load());
+  }
+  return ended;
+}
+
+}  // namespace hearth::server
+
+ssize_t recvmsg(int descriptor, msghdr* message, int flags) {
+  static auto* const next = hearth::server::NextOf<decltype(recvmsg)>("recvmsg");
+  const ssize_t size = next(descriptor, message, flags);
+  if (size <= 0 || hearth::server::AllowPlain(descriptor, *message, static_cast<size_t>(size))) return size;
+  (void)shutdown(descriptor, SHUT_RDWR);
+  errno = ECONNRESET;
+  return -1;
+}
+
+int SSL_read(SSL* ssl, void* buffer, int size) {
+  static auto* const next = hearth::server::NextOf<decltype(SSL_read)>("SSL_read");
+  const int read = next(ssl, buffer, size);
+  if (read <= 0 || hearth::server::AllowEncrypted(ssl, {static_cast<const char*>(buffer), static_cast<size_t>(read)})) {
+    return read;
+  }
+  ERR_raise(ERR_LIB_SSL, SSL_R_BAD_LENGTH);
+  return -1;
+}
