@@ -77,7 +77,7 @@ struct StatisticsSnapshot {
   std::map<uint64_t, Batch> batches;                                 // of runs, by kLargestOwnBatch
   std::array<uint64_t, kBatchFailures> batch_failures{};
   uint64_t padding_rows = 0;  // that runs had beside their batch elements
-  double load_seconds = 0;  // of the latest load
+  double load_seconds = 0;    // of the latest load
 };
 
 class ModelStatistics {
