@@ -23,7 +23,8 @@ int Run(int argc, char** argv) {
       {"inspect", AddInspect(app)},      {"run", AddRun(app)},       {"infer", AddInfer(app)},
       {"models", AddModels(app)},        {"load", AddLoad(app)},     {"unload", AddUnload(app)},
       {"stats", AddStats(app)},          {"config", AddConfig(app)}, {"bench", AddBench(app)},
-      {"completion", AddCompletion(app)}};
+      {"top", AddTop(app)},
+      {"profile", AddProfile(app)},      {"completion", AddCompletion(app)}};
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {

@@ -29,8 +29,12 @@
 #include "server/scheduling/dispatcher.h"
 #include "server/server_log.h"
 #include "server/settings.h"
+#include "server/status/server_status.h"
+#include "server/status/status_handler.h"
+#include "server/status/status_service.h"
 #include "server/telemetry/access_log.h"
 #include "server/telemetry/metrics.h"
+#include "server/telemetry/recent_errors.h"
 
 namespace hearth::server {
 namespace {
@@ -39,6 +43,7 @@ using grpc::health::v1::HealthCheckResponse;
 
 constexpr const char* kInferenceServiceName = "inference.GRPCInferenceService";
 constexpr const char* kNativeServiceName = "hearth.v1.ModelService";
+constexpr const char* kStatusServiceName = "hearth.v1.StatusService";
 
 absl::StatusOr<std::unique_ptr<const CallInterface>> MakeSignature(const Model& model,
                                                                    const inference::ModelConfig& config) {
@@ -128,14 +133,18 @@ struct Daemon::Parts {
         regions(settings.allow_client_shm(), OpenDeviceMemoryOf(runtime)),
         environment{repository, dispatcher,
                     regions,    runtime.memory_of_all(),
-                    nullptr,    static_cast<size_t>(settings.max_request_bytes())},
+                    nullptr,    static_cast<size_t>(settings.max_request_bytes()),
+                    &recent_errors},
         log_settings(LogLevelsOf(settings), settings.log_file(), settings.log_format()),
         methods(dispatcher, repository, readiness, regions, log_settings, settings.id()),
         inference(calls, environment, methods, streams),
         native(calls, environment),
         gpus(settings.allow_gpu_metrics() && settings.device().starts_with("cuda") ? GpuReader::Open() : nullptr),
         metrics([this] { return Samples(); }, [&runtime] { return SampleOf(runtime.compiler_counters()); },
-                [this] { return gpus == nullptr ? std::vector<GpuSample>() : gpus->Read(); }) {
+                [this] { return gpus == nullptr ? std::vector<GpuSample>() : gpus->Read(); }),
+        status({repository, readiness, runtime, recent_errors, [this] { return Samples(); },
+                [&runtime] { return SampleOf(runtime.compiler_counters()); }, settings.id(), settings.device()}),
+        status_service(calls, dispatcher, status) {
     readiness.strict = settings.strict_readiness();
     calls.memory = runtime.memory_of_all();
     calls.send_time =
@@ -192,6 +201,7 @@ struct Daemon::Parts {
   std::unique_ptr<RepositoryPoller> poller;  // null unless model_control_mode is poll
   Dispatcher dispatcher;
   std::unique_ptr<AccessLog> access_log;
+  RecentErrors recent_errors;
   SharedRegions regions;
   RequestEnvironment environment;
   StreamRegistry streams;
@@ -199,12 +209,14 @@ struct Daemon::Parts {
   InferenceMethods methods;
   InferenceService inference;
   NativeService native;
-  ReflectionService reflection{{kInferenceServiceName, kNativeServiceName,
+  ReflectionService reflection{{kInferenceServiceName, kNativeServiceName, kStatusServiceName,
                                 grpc::health::v1::Health::service_full_name(),
                                 grpc::reflection::v1alpha::ServerReflection::service_full_name()}};
   const std::unique_ptr<const GpuReader> gpus;
   MetricsCollector metrics;
   NoMetrics no_metrics;
+  ServerStatus status;
+  StatusService status_service;
   std::promise<void> loaded;
   std::unique_ptr<Ports> ports;
 };
@@ -216,6 +228,7 @@ absl::Status Daemon::Parts::Listen() {
   grpc::ServerBuilder builder;
   builder.RegisterService(&inference);
   builder.RegisterService(&native);
+  builder.RegisterService(&status_service);
   builder.RegisterService(&health);
   builder.RegisterService(&reflection);
   // gRPC would make any number of bytes of a small compressed message (inflate.h).
@@ -223,7 +236,9 @@ absl::Status Daemon::Parts::Listen() {
   const prometheus::Collectable& shown =
       settings.allow_metrics() ? static_cast<const prometheus::Collectable&>(metrics) : no_metrics;
   const auto probes = std::make_shared<ProbeHandler>(repository, readiness, shown);
-  return ports->Serve(builder, std::make_shared<RestHandler>(environment, methods, probes), probes);
+  std::shared_ptr<HttpHandler> http = std::make_shared<RestHandler>(environment, methods, probes);
+  if (settings.status_page()) http = std::make_shared<StatusHandler>(status, std::move(http));
+  return ports->Serve(builder, std::move(http), probes);
 }
 
 Daemon::Daemon(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}

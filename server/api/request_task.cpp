@@ -223,6 +223,10 @@ void RequestTask::Report(const absl::Status& status, Clock::time_point now) {
     Log().warn("model {} version {}: {}", record_.model, record_.version,
                std::string(status.message().data(), status.message().size()));
   }
+  if (!status.ok() && environment_.recent_errors != nullptr) {
+    const auto kind = ModelFailed(status, admitted_) ? RecentErrors::Kind::kModel : RecentErrors::Kind::kRefused;
+    environment_.recent_errors->Add(kind, record_.model, record_.version, status);
+  }
   if (environment_.access_log != nullptr) environment_.access_log->Write(record_);
 }
 

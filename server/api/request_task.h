@@ -26,6 +26,7 @@
 #include "server/repository/repository.h"
 #include "server/scheduling/dispatcher.h"
 #include "server/telemetry/access_log.h"
+#include "server/telemetry/recent_errors.h"
 
 namespace hearth::server {
 
@@ -37,6 +38,7 @@ struct RequestEnvironment {
   MemoryAccount* memory = nullptr;               // of all requests; null: they have no limit
   AccessLog* access_log = nullptr;               // may be null
   size_t max_request_bytes = size_t{256} << 20;  // of a message, inflated if it came compressed
+  RecentErrors* recent_errors = nullptr;         // may be null
 };
 
 class RequestTask : public std::enable_shared_from_this<RequestTask> {
