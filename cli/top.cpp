@@ -86,7 +86,7 @@ std::string LatencyOf(const v1::Traffic& traffic, double (v1::Latency::*percenti
   return traffic.has_latency() ? LatencyText((traffic.latency().*percentile)()) : kNothing;
 }
 
-std::string StateText(std::string_view state) {
+std::string LowerState(std::string_view state) {
   return absl::AsciiStrToLower(absl::string_view(state.data(), state.size()));
 }
 
@@ -97,7 +97,7 @@ std::string CompiledShare(const v1::ModelStatus& model) {
   return ShareText(1 - static_cast<double>(model.calls_by_tier(0)) / static_cast<double>(all));
 }
 
-std::string Summary(const v1::ServerStatusResponse& status) {
+std::string ServerSummary(const v1::ServerStatusResponse& status) {
   const v1::Traffic& traffic = status.traffic();
   const v1::CompilerStatus& compiler = status.compiler();
   int64_t pending = 0, in_flight = 0;
@@ -109,26 +109,27 @@ std::string Summary(const v1::ServerStatusResponse& status) {
   }
   const double processors = status.process().empty() ? 0 : status.process().rbegin()->processors();
   const std::string state = status.draining() ? "draining" : status.ready() ? "ready" : "not ready";
-  return absl::StrCat(
-      EscapeLine(status.name()), " ", EscapeLine(status.version()), ", ", state, ", models on ",
-      EscapeLine(status.device()), ", up ", AgeText(status.uptime_seconds()), "\n", "requests ",
-      RateText(LatestRate(traffic)), "/s, failures ", RateText(traffic.failures_per_second()), "/s, median ",
-      LatencyOf(traffic, &v1::Latency::p50), ", 99th ", LatencyOf(traffic, &v1::Latency::p99), ", in flight ", in_flight,
-      ", waiting ", pending, "\n", "processors ", RateText(processors), ", memory ",
-      MemoryText(status.memory().resident_bytes()), ", plans waiting ", compiler.queued(), ", compiling ",
-      compiler.running(), ", failed ", compiler.failed(), ", kernels waiting ", compiler.kernels_waiting(),
-      ", guards failed ", CountText(guards), "\n");
+  return absl::StrCat(EscapeLine(status.name()), " ", EscapeLine(status.version()), ", ", state, ", models on ",
+                      EscapeLine(status.device()), ", up ", AgeText(status.uptime_seconds()), "\n", "requests ",
+                      RateText(LatestRate(traffic)), "/s, failures ", RateText(traffic.failures_per_second()),
+                      "/s, median ", LatencyOf(traffic, &v1::Latency::p50), ", 99th ",
+                      LatencyOf(traffic, &v1::Latency::p99), ", in flight ", in_flight, ", waiting ", pending, "\n",
+                      "processors ", RateText(processors), ", memory ", MemoryText(status.memory().resident_bytes()),
+                      ", plans waiting ", compiler.queued(), ", compiling ", compiler.running(), ", failed ",
+                      compiler.failed(), ", kernels waiting ", compiler.kernels_waiting(), ", guards failed ",
+                      CountText(guards), "\n");
 }
 
 // Those with the most requests first.
-std::string Models(const v1::ServerStatusResponse& status) {
+std::string ModelTable(const v1::ServerStatusResponse& status) {
   std::vector<const v1::ModelStatus*> models;
   for (const v1::ModelStatus& model : status.models()) models.push_back(&model);
-  std::ranges::stable_sort(models, std::greater(), [](const v1::ModelStatus* model) { return LatestRate(model->traffic()); });
+  std::ranges::stable_sort(models, std::greater(),
+                           [](const v1::ModelStatus* model) { return LatestRate(model->traffic()); });
   std::vector<std::vector<std::string>> rows;
   for (const v1::ModelStatus* model : models) {
     rows.push_back({EscapeLine(model->name()), model->version().empty() ? kNothing : EscapeLine(model->version()),
-                    StateText(EscapeLine(model->state())), RateText(LatestRate(model->traffic())),
+                    LowerState(EscapeLine(model->state())), RateText(LatestRate(model->traffic())),
                     LatencyOf(model->traffic(), &v1::Latency::p50), LatencyOf(model->traffic(), &v1::Latency::p99),
                     absl::StrCat(model->pending()), absl::StrCat(model->in_flight()), CountText(model->failures()),
                     CompiledShare(*model), MemoryText(model->weight_bytes())});
@@ -148,7 +149,7 @@ std::string Models(const v1::ServerStatusResponse& status) {
 }
 
 // The last line says what was raised; before it comes the traceback, which the page and the log have.
-std::string Errors(const v1::ServerStatusResponse& status) {
+std::string ErrorTable(const v1::ServerStatusResponse& status) {
   constexpr int kMostErrors = 8;
   std::vector<std::vector<std::string>> rows;
   for (const v1::RecentError& error : status.model_errors()) {
@@ -159,12 +160,13 @@ std::string Errors(const v1::ServerStatusResponse& status) {
                     EscapeLine(message.substr(message.rfind('\n') + 1))});
   }
   if (rows.empty()) return "";
-  return "\n" + Table({{"ERROR AT", false}, {"MODEL", false}, {"VERSION", false}, {"CODE", false}, {"TIMES"}, {"WHAT", false}},
-                      rows);
+  return "\n" +
+         Table({{"ERROR AT", false}, {"MODEL", false}, {"VERSION", false}, {"CODE", false}, {"TIMES"}, {"WHAT", false}},
+               rows);
 }
 
 std::string Screen(const v1::ServerStatusResponse& status) {
-  return absl::StrCat(Summary(status), "\n", Models(status), Errors(status));
+  return absl::StrCat(ServerSummary(status), "\n", ModelTable(status), ErrorTable(status));
 }
 
 // As much as the terminal shows, in place of what it showed.

@@ -78,12 +78,12 @@ def server(hearthd):
     )
     with served.client() as client:
         for _ in range(20):
-            client.infer("identity", [floats("x", [1.0, 2.0])])
+            client.infer("identity", [floats("x", 1, 2)])
         for _ in range(3):
             with pytest.raises(Exception, match="alert"):
-                client.infer("raises", [floats("x", [1.0, 2.0])])
+                client.infer("raises", [floats("x", 1, 2)])
         with pytest.raises(Exception, match="unknown"):
-            client.infer("<b>nothing</b>", [floats("x", [1.0])])
+            client.infer("<b>nothing</b>", [floats("x", 1)])
     # The first interval of the history.
     eventually(lambda: json.loads(served.get("/status.json")[1])["traffic"]["requests_per_second"] > 0)
     return served

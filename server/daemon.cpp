@@ -35,6 +35,7 @@
 #include "server/telemetry/access_log.h"
 #include "server/telemetry/metrics.h"
 #include "server/telemetry/recent_errors.h"
+#include "server/telemetry/tracer.h"
 
 namespace hearth::server {
 namespace {
@@ -125,18 +126,19 @@ SharedRegions::OpenDeviceMemory OpenDeviceMemoryOf(Runtime& runtime) {
 
 // Members are in the order in which they are made; they go in the opposite one.
 struct Daemon::Parts {
-  Parts(const config::Settings& complete_settings, Runtime& runtime)
+  Parts(const config::Settings& complete_settings, Runtime& runtime, std::unique_ptr<Tracer> made_tracer)
       : settings(complete_settings),
+        tracer(std::move(made_tracer)),
         repository(RepositoryOptionsOf(settings), runtime, MakeSignature, [this] { health.Update(); }),
         dispatcher(DispatcherOptionsOf(settings),
                    [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); }),
         regions(settings.allow_client_shm(), OpenDeviceMemoryOf(runtime)),
-        environment{repository, dispatcher,
-                    regions,    runtime.memory_of_all(),
-                    nullptr,    static_cast<size_t>(settings.max_request_bytes()),
-                    &recent_errors},
+        environment{repository,     dispatcher,
+                    regions,        runtime.memory_of_all(),
+                    nullptr,        static_cast<size_t>(settings.max_request_bytes()),
+                    &recent_errors, tracer.get()},
         log_settings(LogLevelsOf(settings), settings.log_file(), settings.log_format()),
-        methods(dispatcher, repository, readiness, regions, log_settings, settings.id()),
+        methods(dispatcher, repository, readiness, regions, log_settings, settings.id(), tracer.get()),
         inference(calls, environment, methods, streams),
         native(calls, environment),
         gpus(settings.allow_gpu_metrics() && settings.device().starts_with("cuda") ? GpuReader::Open() : nullptr),
@@ -145,6 +147,7 @@ struct Daemon::Parts {
         status({repository, readiness, runtime, recent_errors, [this] { return Samples(); },
                 [&runtime] { return SampleOf(runtime.compiler_counters()); }, settings.id(), settings.device()}),
         status_service(calls, dispatcher, status) {
+    if (tracer != nullptr) metrics.ShowTraces([this] { return tracer->counts(); });
     readiness.strict = settings.strict_readiness();
     calls.memory = runtime.memory_of_all();
     calls.send_time =
@@ -192,6 +195,7 @@ struct Daemon::Parts {
   };
 
   const config::Settings settings;
+  const std::unique_ptr<Tracer> tracer;  // null where nothing is traced
   Readiness readiness;
   CallEnvironment calls;
   // Before the repository, whose loading threads tell it of changes.
@@ -246,7 +250,14 @@ Daemon::Daemon(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Daemon::~Daemon() = default;
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const config::Settings& settings, Runtime& runtime) {
-  auto parts = std::make_unique<Parts>(settings, runtime);
+  std::unique_ptr<Tracer> tracer;
+  if (!settings.trace_endpoint().empty()) {
+    auto made = Tracer::Create(
+        {.endpoint = settings.trace_endpoint(), .rate = settings.trace_rate(), .service_name = settings.id()});
+    if (!made.ok()) return made.status();
+    tracer = *std::move(made);
+  }
+  auto parts = std::make_unique<Parts>(settings, runtime, std::move(tracer));
   if (!settings.access_log().empty()) {
     auto log = AccessLog::Open(settings.access_log());
     if (!log.ok()) return log.status();

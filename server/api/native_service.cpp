@@ -13,6 +13,7 @@
 #include "server/api/message_call.h"
 #include "server/api/native_task.h"
 #include "server/api/plan_messages.h"
+#include "server/api/profile_call.h"
 #include "server/api/unary_call.h"
 #include "server/api/warm_call.h"
 #include "wire/message_from_value.h"
@@ -81,6 +82,10 @@ grpc::ServerUnaryReactor* NativeService::ListMethods(Context* context, const Buf
 
 grpc::ServerUnaryReactor* NativeService::ListPlans(Context* context, const Buffer* request, Buffer* response) {
   return StartList({calls_, context, request, response}, environment_, ListPlansOf);
+}
+
+grpc::ServerUnaryReactor* NativeService::Profile(Context* context, const Buffer* request, Buffer* response) {
+  return StartProfileCall({calls_, context, request, response}, environment_);
 }
 
 grpc::ServerUnaryReactor* NativeService::Warm(Context* context, const Buffer* request, Buffer* response) {

@@ -49,6 +49,10 @@ struct Batcher::Batch {
   std::vector<MemberPtr> members;
   size_t open = 0;                  // members that wait for the run of all
   std::shared_ptr<CallHandle> run;  // of all
+  unsigned tier = 0;                // that the run began in
+  // Where the run is profiled:
+  std::shared_ptr<CallReport> report;
+  TimePoint began;
 };
 
 // What may become a batch: members that fit each other, in their order.
@@ -365,6 +369,9 @@ void Batcher::RunTogether(const BatchPtr& batch) {
   options.deadline = deadline;
   options.memory = model.NewAccount(static_cast<int64_t>(calls.size()));
   options.may_run_here = true;
+  options.tier = &batch->tier;
+  options.report = batch->report = batch->members.front()->servable->profiler.Take();
+  options.on_start = [this, batch] { batch->began = host_.now(); };
   CallArguments arguments;
   try {
     const MemoryAccount::Scope counting(options.memory.get());
@@ -389,6 +396,9 @@ void Batcher::RunTogether(const BatchPtr& batch) {
 
 void Batcher::OnAnswer(const BatchPtr& batch, absl::StatusOr<c10::IValue> answer) {
   const auto self = shared_from_this();
+  if (batch->report != nullptr) {
+    batch->members.front()->servable->profiler.Add({batch->report, batch->began, host_.now()});
+  }
   const absl::StatusCode code = answer.status().code();
   const bool stopped = code == absl::StatusCode::kCancelled || code == absl::StatusCode::kDeadlineExceeded;
   std::vector<int64_t> rows;
@@ -418,7 +428,7 @@ void Batcher::OnAnswer(const BatchPtr& batch, absl::StatusOr<c10::IValue> answer
       open.emplace_back(i, std::move(member.callback));
     }
   }
-  Execution execution{.rows = all_rows, .counts = true};
+  Execution execution{.rows = all_rows, .counts = true, .tier = batch->tier};
   for (auto& [i, callback] : open) {
     if (parts) {
       std::exchange(callback, nullptr)(std::move((*parts)[i]), execution);

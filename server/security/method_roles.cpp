@@ -17,6 +17,7 @@ constexpr auto kMethods = std::to_array<std::pair<std::string_view, Role>>({
     {"/hearth.v1.ModelService/Call", Role::kInfer},
     {"/hearth.v1.ModelService/ListMethods", Role::kRead},
     {"/hearth.v1.ModelService/ListPlans", Role::kRead},
+    {"/hearth.v1.ModelService/Profile", Role::kAdmin},
     {"/hearth.v1.ModelService/Warm", Role::kRead},
     {"/hearth.v1.StatusService/ServerStatus", Role::kRead},
     {"/inference.GRPCInferenceService/CudaSharedMemoryRegister", Role::kAdmin},

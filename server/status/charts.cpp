@@ -51,7 +51,8 @@ std::string PathOf(const Values& values, const Grid& grid, bool closed) {
     if (!values[i]) continue;
     const bool begins = i == 0 || !values[i - 1];
     const bool ends = i + 1 == values.size() || !values[i + 1];
-    if (begins && closed) absl::StrAppend(&path, "M", grid.X(i), " ", grid.Y(0), "L", grid.X(i), " ", grid.Y(*values[i]));
+    if (begins && closed)
+      absl::StrAppend(&path, "M", grid.X(i), " ", grid.Y(0), "L", grid.X(i), " ", grid.Y(*values[i]));
     if (begins && !closed) absl::StrAppend(&path, "M", grid.X(i), " ", grid.Y(*values[i]));
     if (!begins) absl::StrAppend(&path, "L", grid.X(i), " ", grid.Y(*values[i]));
     // Round ends make a dot of a piece without length.
@@ -107,7 +108,8 @@ void WriteBars(Html& html, const std::vector<double>& values, std::string_view l
   for (size_t i = 0; i < values.size(); ++i) {
     // What is there at all is to be seen.
     const double height = values[i] <= 0 ? 0 : std::max(values[i] / top * kChartHeight / 2, 1.0);
-    WriteRectangle(html, "bar", static_cast<double>(i) * step + step * 0.1, kChartHeight / 2 - height, step * 0.8, height);
+    WriteRectangle(html, "bar", static_cast<double>(i) * step + step * 0.1, kChartHeight / 2 - height, step * 0.8,
+                   height);
   }
   html.Raw("</svg>");
 }

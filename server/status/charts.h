@@ -1,5 +1,5 @@
-// Small charts as SVG within a page. They have classes where style.css gives them colours, and sizes of their own alone:
-// the page's style stretches them. Each says in words what it shows, for who does not see it.
+// Small charts as SVG within a page. They have classes where style.css gives them colours, and sizes of their own
+// alone: the page's style stretches them. Each says in words what it shows, for who does not see it.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// Writes HTML. Markup comes from literals of the program alone, which the compiler checks; all else is text and is escaped
-// for what it may stand in: elements and attributes in double quotes. So nothing that a model's name or an error holds
-// becomes markup.
+// Writes HTML. Markup comes from literals of the program alone, which the compiler checks; all else is text and is
+// escaped for what it may stand in: elements and attributes in double quotes. So nothing that a model's name or an
+// error holds becomes markup.
 #pragma once
 
 #include <string>

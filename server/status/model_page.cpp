@@ -8,9 +8,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "server/status/charts.h"
-#include "wire/figures.h"
 #include "server/status/html.h"
 #include "server/status/page_frame.h"
+#include "wire/figures.h"
 
 namespace hearth::server {
 namespace {
@@ -21,9 +21,9 @@ void WriteFigures(Html& html, const v1::ModelStatus& model) {
   Values pending;
   for (const v1::TrafficPoint& point : traffic.points()) pending.emplace_back(static_cast<double>(point.pending()));
   html.Raw("<section class=\"figures\">");
-  WriteFigure(html, {"Requests a second", RateText(LatestRate(traffic)),
-                     absl::StrCat(CountText(model.requests()), " in all"), &rates,
-                     "Answered requests a second over the last minutes"});
+  WriteFigure(html,
+              {"Requests a second", RateText(LatestRate(traffic)), absl::StrCat(CountText(model.requests()), " in all"),
+               &rates, "Answered requests a second over the last minutes"});
   WriteFigure(html, {"Failures a second", RateText(failures.empty() ? 0 : failures.back().value_or(0)),
                      absl::StrCat(CountText(model.failures()), " in all"), &failures,
                      "Failed requests a second over the last minutes"});
@@ -150,13 +150,19 @@ void WritePlan(Html& html, const v1::Plan& plan) {
   }
   for (const v1::Plan::Exception& exception : plan.exceptions()) {
     html.Raw("<p class=\"bad\">The plan alone raised ").Text(CountText(exception.runs())).Raw(" times: <code>");
-    html.Text(exception.operator_()).Raw("</code> ").Text(exception.where()).Raw(" ").Text(exception.text()).Raw("</p>");
+    html.Text(exception.operator_())
+        .Raw("</code> ")
+        .Text(exception.where())
+        .Raw(" ")
+        .Text(exception.text())
+        .Raw("</p>");
   }
   if (!plan.graph().empty()) {
     html.Raw("<pre class=\"graph\">").Text(plan.graph()).Raw("</pre>");
   } else if (plan.state() == v1::Plan::COMPILED) {
-    html.Raw("<p class=\"note\">The graphs of the plans before take all the room there is; "
-             "<code>hearth inspect --plans --graph</code> has this one.</p>");
+    html.Raw(
+        "<p class=\"note\">The graphs of the plans before take all the room there is; "
+        "<code>hearth inspect --plans --graph</code> has this one.</p>");
   }
   html.Raw("</details>");
 }
@@ -172,12 +178,11 @@ void WritePlans(Html& html, const v1::ModelStatusResponse& status) {
 
 std::string ModelPage(const v1::ModelStatusResponse& status) {
   const v1::ModelStatus& model = status.model();
-  const PageFrame frame{.title = absl::StrCat(model.name(), " ", model.version()),
-                        .state = model.state(),
-                        .json_link = [&](Html& html) {
-                          WriteModelPath(html, model);
-                          html.Raw(".json");
-                        }};
+  const PageFrame frame{
+      .title = absl::StrCat(model.name(), " ", model.version()), .state = model.state(), .json_link = [&](Html& html) {
+        WriteModelPath(html, model);
+        html.Raw(".json");
+      }};
   return FramedPage(frame, [&](Html& html) {
     if (!model.reason().empty()) {
       html.Raw("<section><h2>The latest load failed</h2><pre>").Text(model.reason()).Raw("</pre></section>");

@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/status/charts.h"
-#include "wire/figures.h"
 #include "server/status/html.h"
 #include "server/status/page_frame.h"
+#include "wire/figures.h"
 
 namespace hearth::server {
 namespace {
@@ -18,7 +18,7 @@ std::string_view StateOf(const v1::ServerStatusResponse& status) {
   return status.ready() ? "READY" : "NOT READY";
 }
 
-void WriteFigures(Html& html, const v1::ServerStatusResponse& status) {
+void WriteServerFigures(Html& html, const v1::ServerStatusResponse& status) {
   const v1::Traffic& traffic = status.traffic();
   const Values rates = RatesOf(traffic), failures = FailureRatesOf(traffic);
   const Values p99 = LatenciesOf(traffic, &v1::Latency::p99);
@@ -33,7 +33,8 @@ void WriteFigures(Html& html, const v1::ServerStatusResponse& status) {
     in_flight += model.in_flight();
   }
   Values in_flights;
-  for (const v1::TrafficPoint& point : traffic.points()) in_flights.emplace_back(static_cast<double>(point.in_flight()));
+  for (const v1::TrafficPoint& point : traffic.points())
+    in_flights.emplace_back(static_cast<double>(point.in_flight()));
 
   html.Raw("<section class=\"figures\">");
   WriteFigure(html, {"Requests a second", RateText(LatestRate(traffic)),
@@ -62,7 +63,7 @@ void WriteCell(Html& html, Html::Markup name, const std::function<void()>& conte
   html.Raw("</td>");
 }
 
-void WriteTiers(Html& html, const v1::ModelStatus& model) {
+void WriteTiersCell(Html& html, const v1::ModelStatus& model) {
   if (model.calls_by_tier_size() < 3) return;
   const auto calls = [&](int tier) { return static_cast<double>(model.calls_by_tier(tier)); };
   const double total = calls(0) + calls(1) + calls(2);
@@ -97,7 +98,7 @@ void WriteModel(Html& html, const v1::ModelStatus& model) {
   WriteCell(html, "In flight", [&] { html.Text(absl::StrCat(model.in_flight())); });
   WriteCell(html, "Waiting", [&] { html.Text(absl::StrCat(model.pending())); });
   WriteCell(html, "Failed", [&] { html.Text(CountText(model.failures())); });
-  WriteCell(html, "Calls by tier", [&] { WriteTiers(html, model); });
+  WriteCell(html, "Calls by tier", [&] { WriteTiersCell(html, model); });
   html.Raw("</tr>");
 }
 
@@ -107,10 +108,12 @@ void WriteModels(Html& html, const v1::ServerStatusResponse& status) {
     html.Raw("<p class=\"empty\">No model is known.</p></section>");
     return;
   }
-  html.Raw("<table class=\"models\"><thead><tr><th scope=\"col\">Model</th><th scope=\"col\">State</th>"
-           "<th scope=\"col\">Requests a second</th><th scope=\"col\">Median</th><th scope=\"col\">99th</th>"
-           "<th scope=\"col\">In flight</th><th scope=\"col\">Waiting</th><th scope=\"col\">Failed</th><th scope=\"col\">Calls by tier</th>"
-           "</tr></thead><tbody>");
+  html.Raw(
+      "<table class=\"models\"><thead><tr><th scope=\"col\">Model</th><th scope=\"col\">State</th>"
+      "<th scope=\"col\">Requests a second</th><th scope=\"col\">Median</th><th scope=\"col\">99th</th>"
+      "<th scope=\"col\">In flight</th><th scope=\"col\">Waiting</th><th scope=\"col\">Failed</th><th "
+      "scope=\"col\">Calls by tier</th>"
+      "</tr></thead><tbody>");
   for (const v1::ModelStatus& model : status.models()) WriteModel(html, model);
   html.Raw("</tbody></table></section>");
 }
@@ -144,8 +147,9 @@ void WriteCompilerAndMemory(Html& html, const v1::ServerStatusResponse& status) 
   WriteFact(html, "Compiled", CountText(compiler.done()));
   WriteFact(html, "Failed", CountText(compiler.failed()), compiler.failed() > 0);
   WriteFact(html, "Dropped or cancelled", CountText(compiler.dropped() + compiler.cancelled()));
-  WriteFact(html, "Processor time", compiler.processor_seconds() < 60 ? LatencyText(compiler.processor_seconds())
-                                                                     : AgeText(compiler.processor_seconds()));
+  WriteFact(html, "Processor time",
+            compiler.processor_seconds() < 60 ? LatencyText(compiler.processor_seconds())
+                                              : AgeText(compiler.processor_seconds()));
   html.Raw("</dl><ul class=\"compiling\">");
   WriteCompiling(html, status);
   html.Raw("</ul></section><section><h2>Kernels and guards</h2><dl>");
@@ -176,7 +180,8 @@ void WriteCompilerAndMemory(Html& html, const v1::ServerStatusResponse& status) 
 
 // The same error has the same name on the next page, so that what is open stays open.
 std::string ErrorId(const v1::RecentError& error) {
-  const std::string text = absl::StrCat(error.model(), "\n", error.version(), "\n", error.code(), "\n", error.message());
+  const std::string text =
+      absl::StrCat(error.model(), "\n", error.version(), "\n", error.code(), "\n", error.message());
   return absl::StrCat("error-", absl::Hex(std::hash<std::string>{}(text)));
 }
 
@@ -206,12 +211,12 @@ void WriteErrors(Html& html, Html::Markup title, Html::Markup none,
 }  // namespace
 
 std::string OverviewPage(const v1::ServerStatusResponse& status) {
-  const PageFrame frame{.title = status.name(),
-                        .state = std::string(StateOf(status)),
-                        .json_link = [](Html& html) { html.Raw("/status.json"); }};
+  const PageFrame frame{.title = status.name(), .state = std::string(StateOf(status)), .json_link = [](Html& html) {
+                          html.Raw("/status.json");
+                        }};
   return FramedPage(frame, [&](Html& html) {
     html.Raw("<p class=\"note\">version ").Text(status.version()).Raw(", models on ").Text(status.device()).Raw("</p>");
-    WriteFigures(html, status);
+    WriteServerFigures(html, status);
     WriteModels(html, status);
     WriteErrors(html, "Recent errors of models", "No model has raised.", status.model_errors());
     WriteErrors(html, "Recently refused requests", "No request was refused.", status.refused_requests());

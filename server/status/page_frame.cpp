@@ -25,24 +25,26 @@ int64_t NowMilliseconds() {
 std::string FramedPage(const PageFrame& frame, const std::function<void(Html&)>& content) {
   Html html;
   html.Raw("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>").Text(frame.title);
-  html.Raw(" · hearth</title><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
-           "<meta name=\"color-scheme\" content=\"light dark\">"
-           "<link rel=\"stylesheet\" href=\"/status/style.css\"><link rel=\"icon\" href=\"/status/icon.svg\">"
-           "<noscript><meta http-equiv=\"refresh\" content=\"10\"></noscript>"
-           "<script src=\"/status/script.js\" defer></script></head>\n<body>"
-           "<header><a class=\"brand\" href=\"/status\"><svg viewBox=\"0 0 16 16\" aria-hidden=\"true\">"
-           "<path d=\"M8 1c.6 2.6 4.6 4.3 4.6 8.4A4.6 4.6 0 0 1 8 14.2a4.6 4.6 0 0 1-4.6-4.8"
-           "c0-1.9 1-3 1.8-3.9.2 1.3.7 1.9 1.3 2.2C6.3 5.4 6.7 2.8 8 1z\"/></svg>hearth</a></header>\n"
-           "<main id=\"live\">");
+  html.Raw(
+      " · hearth</title><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
+      "<meta name=\"color-scheme\" content=\"light dark\">"
+      "<link rel=\"stylesheet\" href=\"/status/style.css\"><link rel=\"icon\" href=\"/status/icon.svg\">"
+      "<noscript><meta http-equiv=\"refresh\" content=\"10\"></noscript>"
+      "<script src=\"/status/script.js\" defer></script></head>\n<body>"
+      "<header><a class=\"brand\" href=\"/status\"><svg viewBox=\"0 0 16 16\" aria-hidden=\"true\">"
+      "<path d=\"M8 1c.6 2.6 4.6 4.3 4.6 8.4A4.6 4.6 0 0 1 8 14.2a4.6 4.6 0 0 1-4.6-4.8"
+      "c0-1.9 1-3 1.8-3.9.2 1.3.7 1.9 1.3 2.2C6.3 5.4 6.7 2.8 8 1z\"/></svg>hearth</a></header>\n"
+      "<main id=\"live\">");
   html.Raw("<div class=\"title\"><h1>").Name(frame.title).Raw("</h1>");
   WriteState(html, frame.state);
   html.Raw("</div>");
   content(html);
   html.Raw("<p class=\"made\"><time>").Text(ClockText(NowMilliseconds())).Raw("</time></p></main>\n<footer><a href=\"");
   frame.json_link(html);
-  html.Raw("\">JSON</a><a href=\"/metrics\">Metrics</a>"
-           "<span class=\"lost\" hidden>The server does not answer; these are its last words.</span></footer>"
-           "</body></html>\n");
+  html.Raw(
+      "\">JSON</a><a href=\"/metrics\">Metrics</a>"
+      "<span class=\"lost\" hidden>The server does not answer; these are its last words.</span></footer>"
+      "</body></html>\n");
   return html.Take();
 }
 

@@ -15,7 +15,7 @@ namespace hearth::server {
 
 struct PageFrame {
   std::string title;
-  std::string state;             // of the server, or of the version that the page is about: "READY"
+  std::string state;                     // of the server, or of the version that the page is about: "READY"
   std::function<void(Html&)> json_link;  // writes the path of the page's JSON
 };
 

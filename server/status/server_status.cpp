@@ -110,12 +110,14 @@ std::map<VersionKey, ModelSample> ByVersion(std::vector<ModelSample> samples) {
   return by_version;
 }
 
-// The plans that are called most; further graphs than there is room for are left out.
+}  // namespace
+
 void KeepWithinBounds(v1::ListPlansResponse& plans) {
   auto& list = *plans.mutable_plans();
   std::stable_sort(list.pointer_begin(), list.pointer_end(),
                    [](const v1::Plan* a, const v1::Plan* b) { return a->calls() > b->calls(); });
-  if (list.size() > ServerStatus::kMostPlans) list.DeleteSubrange(ServerStatus::kMostPlans, list.size() - ServerStatus::kMostPlans);
+  if (list.size() > ServerStatus::kMostPlans)
+    list.DeleteSubrange(ServerStatus::kMostPlans, list.size() - ServerStatus::kMostPlans);
   size_t bytes = 0;
   for (v1::Plan& plan : list) {
     bytes += plan.graph().size();
@@ -123,12 +125,11 @@ void KeepWithinBounds(v1::ListPlansResponse& plans) {
   }
 }
 
-}  // namespace
-
 ServerStatus::ServerStatus(Sources sources)
-    : sources_(std::move(sources)), start_(std::chrono::steady_clock::now()), history_(start_), thread_([this] {
-        SampleTraffic();
-      }) {}
+    : sources_(std::move(sources)),
+      start_(std::chrono::steady_clock::now()),
+      history_(start_),
+      thread_([this] { SampleTraffic(); }) {}
 
 ServerStatus::~ServerStatus() {
   {

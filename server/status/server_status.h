@@ -1,5 +1,5 @@
-// What the status page, its JSON and `hearth top` tell: facts that the server's parts have anyway, and the traffic of the
-// last minutes, which a thread of this one's own samples. Thread-safe.
+// What the status page, its JSON and `hearth top` tell: facts that the server's parts have anyway, and the traffic of
+// the last minutes, which a thread of this one's own samples. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -59,5 +59,8 @@ class ServerStatus {
   bool stop_ = false;
   std::thread thread_;
 };
+
+// Leaves the plans that are called most, with their graphs as far as there is room for them.
+void KeepWithinBounds(v1::ListPlansResponse& plans);
 
 }  // namespace hearth::server

@@ -5,8 +5,8 @@
 //   /status/models/M/versions/V, and .json    one version, with its plans
 //   /status/style.css, script.js, icon.svg    what the pages refer to; nothing comes from elsewhere
 //
-// Pages are written on a thread of their own. A policy in their headers lets them load from this server alone, and keeps
-// other sites from showing or reading them.
+// Pages are written on a thread of their own. A policy in their headers lets them load from this server alone, and
+// keeps other sites from showing or reading them.
 #pragma once
 
 #include <atomic>

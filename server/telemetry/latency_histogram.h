@@ -35,8 +35,8 @@ class LatencyHistogram {
     return count;
   }
 
-  // Seconds that `share` of the latencies do not exceed, 0.99 for the 99th percentile; within a bucket they are taken to
-  // be spread evenly. 0 where there are none.
+  // Seconds that `share` of the latencies do not exceed, 0.99 for the 99th percentile; within a bucket they are taken
+  // to be spread evenly. 0 where there are none.
   double Percentile(double share) const {
     const double wanted = share * static_cast<double>(count());
     double seen = 0;

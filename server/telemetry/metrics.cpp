@@ -252,6 +252,15 @@ MetricFamily CompilerOutcomes(const CompilerSample& compiler) {
   return family.Take();
 }
 
+MetricFamily Traces(const TraceCounts& traces) {
+  FamilyBuilder family("hearth_traces_total", "Requests that were traced, by what became of their spans",
+                       MetricType::Counter);
+  family.Add({{"outcome", "exported"}}, static_cast<double>(traces.exported));
+  family.Add({{"outcome", "dropped"}}, static_cast<double>(traces.dropped));
+  family.Add({{"outcome", "failed"}}, static_cast<double>(traces.failed));
+  return family.Take();
+}
+
 MetricFamily FusedKernels(const CompilerSample& compiler) {
   FamilyBuilder family("hearth_fused_kernels",
                        "Fused kernels by what became of them: made, read from the cache, without code for good, not "
@@ -360,10 +369,11 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
   families.push_back(Single("nv_cpu_utilization", "CPU utilization rate [0.0 - 1.0]", ProcessorUse()));
   families.push_back(Single("nv_cpu_memory_total_bytes", "CPU total memory (RAM), in bytes", memory_total));
   families.push_back(Single("nv_cpu_memory_used_bytes", "CPU used memory (RAM), in bytes", memory_used));
-  families.push_back(Single("hearth_process_resident_bytes", "Resident memory of the server",
-                            static_cast<double>(ResidentBytes())));
+  families.push_back(
+      Single("hearth_process_resident_bytes", "Resident memory of the server", static_cast<double>(ResidentBytes())));
   families.push_back(Single("hearth_kept_memory_bytes", "Memory of freed tensors that is kept for others",
                             static_cast<double>(KeptMemoryBytes())));
+  if (traces_ != nullptr) families.push_back(Traces(traces_()));
   if (gpus_ != nullptr) AddGpus(gpus_(), families);
   return families;
 }

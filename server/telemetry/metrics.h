@@ -16,6 +16,7 @@
 
 #include "server/telemetry/gpu_reader.h"
 #include "server/telemetry/model_statistics.h"
+#include "server/telemetry/tracer.h"
 
 namespace hearth::server {
 
@@ -62,12 +63,16 @@ class MetricsCollector : public prometheus::Collectable {
                    std::function<std::vector<GpuSample>()> gpus = nullptr)
       : models_(std::move(models)), compiler_(std::move(compiler)), gpus_(std::move(gpus)) {}
 
+  // Where requests are traced. Call before the first Collect.
+  void ShowTraces(std::function<TraceCounts()> traces) { traces_ = std::move(traces); }
+
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
   std::function<std::vector<ModelSample>()> models_;
   std::function<CompilerSample()> compiler_;
   std::function<std::vector<GpuSample>()> gpus_;
+  std::function<TraceCounts()> traces_;
 };
 
 // The text of /metrics (Prometheus' exposition format).

@@ -1,6 +1,6 @@
-// The errors that requests ended with last, for who looks at the server: a bounded number, each with a bounded text. Those
-// of models and those of requests that were refused are kept apart, so that clients which send nonsense do not push out
-// a model's traceback. An error with the text of one that is there counts with it. Thread-safe.
+// The errors that requests ended with last, for who looks at the server: a bounded number, each with a bounded text.
+// Those of models and those of requests that were refused are kept apart, so that clients which send nonsense do not
+// push out a model's traceback. An error with the text of one that is there counts with it. Thread-safe.
 #pragma once
 
 #include <chrono>

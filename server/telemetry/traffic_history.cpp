@@ -79,8 +79,7 @@ void TrafficHistory::Add(TimePoint now, const std::vector<ModelSample>& samples,
   std::erase_if(series_, [&](const auto& item) { return !known.contains(item.first); });
   Push(all_, all);
   const double used = processor_seconds - last_processor_seconds_;
-  Push(process_,
-       {.resident_bytes = resident_bytes, .processors = length.count() > 0 ? used / length.count() : 0});
+  Push(process_, {.resident_bytes = resident_bytes, .processors = length.count() > 0 ? used / length.count() : 0});
   last_time_ = now;
   last_processor_seconds_ = processor_seconds;
 }
