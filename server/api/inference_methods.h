@@ -19,6 +19,7 @@
 #include "server/api/shared_memory.h"
 #include "server/repository/repository.h"
 #include "server/scheduling/dispatcher.h"
+#include "server/telemetry/tracer.h"
 
 namespace hearth::server {
 

@@ -371,7 +371,7 @@ void Batcher::RunTogether(const BatchPtr& batch) {
   options.may_run_here = true;
   options.tier = &batch->tier;
   options.report = batch->report = batch->members.front()->servable->profiler.Take();
-  options.on_start = [this, batch] { batch->began = host_.now(); };
+  if (batch->report != nullptr) options.on_start = [this, batch] { batch->began = host_.now(); };
   CallArguments arguments;
   try {
     const MemoryAccount::Scope counting(options.memory.get());

@@ -54,7 +54,7 @@ TEST(Tracer, SettingsChangeWhatIsTraced) {
 
 TEST(Tracer, WhatDoesNotFitTheQueueIsDroppedAndCounted) {
   const auto tracer = MakeTracer(1);
-  for (size_t i = 0; i < 4 * Tracer::kMostWaiting; ++i) tracer->End({.context = NewTrace()});
+  for (size_t i = 0; i < 4 * Tracer::kMostWaiting; ++i) tracer->End(RequestTrace());
   const TraceCounts counts = tracer->counts();
   EXPECT_GT(counts.dropped, 0);
   EXPECT_EQ(counts.exported, 0);
@@ -72,7 +72,9 @@ TEST(Tracer, EndpointsAreChecked) {
 
 TEST(TraceExporter, ARequestIsASpanWithItsPartsBelow) {
   const auto exporter = TraceExporter::Create("localhost:4317", "hearth-01");
-  RequestTrace trace{.context = *kRecorded, .operation = "service/Method", .model = "m", .version = "1"};
+  RequestTrace trace;
+  trace.context = *kRecorded;
+  trace.operation = "service/Method";
   trace.end = std::chrono::system_clock::time_point(std::chrono::seconds(100));
   trace.times = {.total = milliseconds(10),
                  .queue = milliseconds(2),
