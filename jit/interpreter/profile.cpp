@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "jit/interpreter/bailout_record.h"
+#include "jit/support/memory_account.h"
 #include "jit/support/thread_number.h"
 
 namespace hearth {
@@ -67,6 +68,8 @@ std::vector<std::string> RunProfile::bailouts() const {
 
 InstructionTimer::~InstructionTimer() {
   if (current_ != nullptr) End(std::chrono::steady_clock::now());
+  // What is told is nobody's request's, and nothing may be thrown here.
+  const MemoryAccount::Scope uncounted(nullptr);
   std::vector<RunProfile::Event> events;
   const size_t thread = NumberOfThread<RunProfile>();
   for (const Event& event : events_) {

@@ -24,8 +24,9 @@ struct ProfiledCall {
 class CallProfiler {
  public:
   static constexpr size_t kMostCalls = 1000;
-  // Operators of one call that are told of, and of all; those of further ones only count.
-  static constexpr size_t kMostEventsOfCall = 10'000;
+  // Operators of one call that are told of, and of all. Those of a call take no allocation that the limit of a
+  // request's memory would refuse.
+  static constexpr size_t kMostEventsOfCall = 4096;
   static constexpr size_t kMostEvents = 100'000;
 
   // Has so many calls profiled, those that begin from now on. `done` is called when all have ended, on a thread that a
