@@ -156,7 +156,8 @@ def test_the_json_has_what_the_page_shows(server):
 
 
 def test_headers_keep_pages_to_themselves(server):
-    for path in ["/status", "/status.json", "/status/script.js", "/status/style.css", "/status/models/identity/versions/1"]:
+    assets = ["/status/script.js", "/status/style.css"]
+    for path in ["/status", "/status.json", "/status/models/identity/versions/1", *assets]:
         headers = fetch(server, path).headers
         policy = headers["Content-Security-Policy"]
         assert "default-src 'none'" in policy and "unsafe" not in policy and "frame-ancestors 'none'" in policy
