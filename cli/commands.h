@@ -19,6 +19,8 @@ Action AddUnload(CLI::App& app);
 Action AddStats(CLI::App& app);
 Action AddConfig(CLI::App& app);
 Action AddBench(CLI::App& app);
+Action AddTop(CLI::App& app);
+Action AddProfile(CLI::App& app);
 // `app` has all other subcommands already.
 Action AddCompletion(CLI::App& app);
 

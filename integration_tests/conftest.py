@@ -19,7 +19,7 @@ PROTOCOL_FILES = [
     "proto/health/health.proto",
     "proto/reflection/reflection.proto",
 ]
-OWN_PROTOCOL_FILES = ["proto/hearth.proto"]
+OWN_PROTOCOL_FILES = ["proto/hearth.proto", "proto/status.proto"]
 
 
 @pytest.fixture(scope="session")

@@ -39,7 +39,8 @@ def exported(text):
 
 @pytest.fixture(scope="module")
 def scraped(hearthd):
-    server = hearthd({"identity": models.scripted(models.Identity())})
+    # Traces are counted where there is a collector, be it there or not.
+    server = hearthd({"identity": models.scripted(models.Identity())}, "--trace-endpoint", "localhost:1")
     with server.client() as client:
         client.infer("identity", [floats("x", 1)])
     return server.get("/metrics", port="metrics_port")[1]

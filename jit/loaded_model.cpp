@@ -193,9 +193,11 @@ std::shared_ptr<CallHandle> LoadedModel::Start(const ModelExecutor::Method& meth
                                        nullptr,
                                        {options.failing_guard, options.is_warmup},
                                        options.operator_threads,
+                                       options.tier,
                                        executor_.Reference()};
   if (options.report != nullptr) {
     settings.report = std::make_shared<RunReport>();
+    settings.report->profile.KeepEvents(options.report->most_events);
     callback = [&method, report = options.report, run = settings.report,
                 callback = std::move(callback)](absl::StatusOr<c10::IValue> answer) {
       report->runs.push_back(DescribeRun(method.function->qualname().qualifiedName(), *run));

@@ -143,6 +143,9 @@ CallReport::Run DescribeRun(const std::string& method, const RunReport& run) {
   }
   for (const auto& [name, op] : run.profile.operators()) described.operators.push_back({name, op.calls, op.time});
   std::ranges::stable_sort(described.operators, std::ranges::greater(), &CallReport::Operator::time);
+  for (RunProfile::Event& event : run.profile.events()) {
+    described.events.push_back({std::move(event.name), std::move(event.where), event.start, event.time, event.thread});
+  }
   return described;
 }
 

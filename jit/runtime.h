@@ -156,6 +156,14 @@ struct CallReport {
     uint64_t calls = 0;
     std::chrono::nanoseconds time{0};
   };
+  // An operator as it ran.
+  struct Event {
+    std::string name;
+    std::string where;  // "model.py:12"; empty where that is not known
+    std::chrono::steady_clock::time_point start;
+    std::chrono::nanoseconds time{0};
+    size_t thread = 0;  // numbers of this process's threads
+  };
   struct Pass {
     std::string name;
     unsigned runs = 0;
@@ -177,8 +185,11 @@ struct CallReport {
     size_t planned_peak = 0;
     std::vector<std::string> bailouts;  // why this run went back to the baseline, if it did
     std::vector<Operator> operators;    // the one with the most time first
-    std::vector<Pass> passes;           // likewise, of those that made the plan
+    std::vector<Event> events;  // the first `most_events` at most, in the order in which their threads told them
+    std::vector<Pass> passes;   // likewise, of those that made the plan
   };
+  // Events that whoever asks for the report wants of each run.
+  size_t most_events = 0;
   std::vector<Run> runs;
 };
 
@@ -193,6 +204,9 @@ struct CallOptions {
   bool may_run_here = false;
   // Filled by the time of the callback, if given: the call looks at the clock before every instruction.
   std::shared_ptr<CallReport> report;
+  // Where the tier that the run begins in is told, before its first instruction: 0 is the baseline. There until the
+  // callback; null: nobody asks.
+  unsigned* tier = nullptr;
   // A warm-up, whose answer nobody waits for: what is compiled does not give way to it, and calls with tensors of the
   // same sizes are expected, so these have a plan of their own as soon as one can be made.
   bool is_warmup = false;

@@ -6,10 +6,13 @@
 #include <torch/csrc/jit/api/module.h>
 #include <torch/custom_class.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <future>
+#include <memory>
 #include <string>
+#include <utility>
 
 namespace hearth {
 namespace {
@@ -76,6 +79,36 @@ TEST(RuntimeTest, TheLastCallOfAModelLeavesItsEndToAnotherThread) {
   EXPECT_TRUE((*quick)->Call("forward", {at::ones({2})}, {}).ok());
   Slow::may_end.set_value();
   EXPECT_TRUE(Slow::ended.get_future().get());
+}
+
+TEST(RuntimeTest, ACallTellsItsTierAndTheFirstOperatorsThatItRan) {
+  for (const auto& [tier, number] : {std::pair(Tier::kBaseline, 0u), std::pair(Tier::kSpecialised, 1u)}) {
+    RuntimeOptions options;
+    options.threads = 1;
+    options.compiler.tier = tier;
+    auto runtime = Runtime::Create(options);
+    ASSERT_TRUE(runtime.ok()) << runtime.status();
+    auto model = (*runtime)->Load(SaveModel(false), {});
+    ASSERT_TRUE(model.ok()) << model.status();
+    for (const size_t most : {size_t{0}, size_t{100}}) {
+      unsigned told = 7;
+      CallOptions call;
+      call.tier = &told;
+      call.report = std::make_shared<CallReport>();
+      call.report->most_events = most;
+      const auto start = std::chrono::steady_clock::now();
+      ASSERT_TRUE((*model)->Call("forward", {at::ones({2})}, {}, call).ok());
+      EXPECT_EQ(told, number);
+      const auto& events = call.report->runs.at(0).events;
+      const auto add =
+          std::ranges::find_if(events, [](const auto& event) { return event.name.find("add") != std::string::npos; });
+      ASSERT_EQ(add != events.end(), most > 0);
+      if (most == 0) continue;
+      EXPECT_GE(add->start, start);
+      EXPECT_LE(add->start + add->time, std::chrono::steady_clock::now());
+      EXPECT_NE(add->where, "");
+    }
+  }
 }
 
 }  // namespace

@@ -30,8 +30,13 @@
 #include "server/security/grpc_connection_guard.h"
 #include "server/server_log.h"
 #include "server/settings.h"
+#include "server/status/server_status.h"
+#include "server/status/status_handler.h"
+#include "server/status/status_service.h"
 #include "server/telemetry/access_log.h"
 #include "server/telemetry/metrics.h"
+#include "server/telemetry/recent_errors.h"
+#include "server/telemetry/tracer.h"
 
 namespace hearth::server {
 namespace {
@@ -40,6 +45,7 @@ using grpc::health::v1::HealthCheckResponse;
 
 constexpr const char* kInferenceServiceName = "inference.GRPCInferenceService";
 constexpr const char* kNativeServiceName = "hearth.v1.ModelService";
+constexpr const char* kStatusServiceName = "hearth.v1.StatusService";
 
 absl::StatusOr<std::unique_ptr<const CallInterface>> MakeSignature(const Model& model,
                                                                    const inference::ModelConfig& config) {
@@ -124,22 +130,28 @@ SharedRegions::OpenDeviceMemory OpenDeviceMemoryOf(Runtime& runtime) {
 
 // Members are in the order in which they are made; they go in the opposite one.
 struct Daemon::Parts {
-  Parts(const config::Settings& complete_settings, Runtime& runtime)
+  Parts(const config::Settings& complete_settings, Runtime& runtime, std::unique_ptr<Tracer> made_tracer)
       : settings(complete_settings),
+        tracer(std::move(made_tracer)),
         repository(RepositoryOptionsOf(settings), runtime, MakeSignature, [this] { health.Update(); }),
         dispatcher(DispatcherOptionsOf(settings),
                    [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); }),
         regions(settings.allow_client_shm(), OpenDeviceMemoryOf(runtime)),
-        environment{repository, dispatcher,
-                    regions,    runtime.memory_of_all(),
-                    nullptr,    static_cast<size_t>(settings.max_request_bytes())},
+        environment{repository,     dispatcher,
+                    regions,        runtime.memory_of_all(),
+                    nullptr,        static_cast<size_t>(settings.max_request_bytes()),
+                    &recent_errors, tracer.get()},
         log_settings(LogLevelsOf(settings), settings.log_file(), settings.log_format()),
-        methods(dispatcher, repository, readiness, regions, log_settings, settings.id()),
+        methods(dispatcher, repository, readiness, regions, log_settings, settings.id(), tracer.get()),
         inference(calls, environment, methods, streams),
         native(calls, environment),
         gpus(settings.allow_gpu_metrics() && settings.device().starts_with("cuda") ? GpuReader::Open() : nullptr),
         metrics([this] { return Samples(); }, [&runtime] { return SampleOf(runtime.compiler_counters()); },
-                [this] { return gpus == nullptr ? std::vector<GpuSample>() : gpus->Read(); }, EndedGrpcConnections) {
+                [this] { return gpus == nullptr ? std::vector<GpuSample>() : gpus->Read(); }, EndedGrpcConnections),
+        status({repository, readiness, runtime, recent_errors, [this] { return Samples(); },
+                [&runtime] { return SampleOf(runtime.compiler_counters()); }, settings.id(), settings.device()}),
+        status_service(calls, dispatcher, status) {
+    if (tracer != nullptr) metrics.ShowTraces([this] { return tracer->counts(); });
     readiness.strict = settings.strict_readiness();
     calls.memory = runtime.memory_of_all();
     calls.send_time =
@@ -187,6 +199,7 @@ struct Daemon::Parts {
   };
 
   const config::Settings settings;
+  const std::unique_ptr<Tracer> tracer;  // null where nothing is traced
   Readiness readiness;
   CallEnvironment calls;
   // Before the repository, whose loading threads tell it of changes.
@@ -196,6 +209,7 @@ struct Daemon::Parts {
   std::unique_ptr<RepositoryPoller> poller;  // null unless model_control_mode is poll
   Dispatcher dispatcher;
   std::unique_ptr<AccessLog> access_log;
+  RecentErrors recent_errors;
   SharedRegions regions;
   RequestEnvironment environment;
   StreamRegistry streams;
@@ -203,12 +217,14 @@ struct Daemon::Parts {
   InferenceMethods methods;
   InferenceService inference;
   NativeService native;
-  ReflectionService reflection{{kInferenceServiceName, kNativeServiceName,
+  ReflectionService reflection{{kInferenceServiceName, kNativeServiceName, kStatusServiceName,
                                 grpc::health::v1::Health::service_full_name(),
                                 grpc::reflection::v1alpha::ServerReflection::service_full_name()}};
   const std::unique_ptr<const GpuReader> gpus;
   MetricsCollector metrics;
   NoMetrics no_metrics;
+  ServerStatus status;
+  StatusService status_service;
   std::promise<void> loaded;
   std::unique_ptr<Ports> ports;
 };
@@ -220,6 +236,7 @@ absl::Status Daemon::Parts::Listen() {
   grpc::ServerBuilder builder;
   builder.RegisterService(&inference);
   builder.RegisterService(&native);
+  builder.RegisterService(&status_service);
   builder.RegisterService(&health);
   builder.RegisterService(&reflection);
   // gRPC would make any number of bytes of a small compressed message (inflate.h).
@@ -227,7 +244,9 @@ absl::Status Daemon::Parts::Listen() {
   const prometheus::Collectable& shown =
       settings.allow_metrics() ? static_cast<const prometheus::Collectable&>(metrics) : no_metrics;
   const auto probes = std::make_shared<ProbeHandler>(repository, readiness, shown);
-  return ports->Serve(builder, std::make_shared<RestHandler>(environment, methods, probes), probes);
+  std::shared_ptr<HttpHandler> http = std::make_shared<RestHandler>(environment, methods, probes);
+  if (settings.status_page()) http = std::make_shared<StatusHandler>(status, std::move(http));
+  return ports->Serve(builder, std::move(http), probes);
 }
 
 Daemon::Daemon(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -235,7 +254,14 @@ Daemon::Daemon(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Daemon::~Daemon() = default;
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const config::Settings& settings, Runtime& runtime) {
-  auto parts = std::make_unique<Parts>(settings, runtime);
+  std::unique_ptr<Tracer> tracer;
+  if (!settings.trace_endpoint().empty()) {
+    auto made = Tracer::Create(
+        {.endpoint = settings.trace_endpoint(), .rate = settings.trace_rate(), .service_name = settings.id()});
+    if (!made.ok()) return made.status();
+    tracer = *std::move(made);
+  }
+  auto parts = std::make_unique<Parts>(settings, runtime, std::move(tracer));
   if (!settings.access_log().empty()) {
     auto log = AccessLog::Open(settings.access_log());
     if (!log.ok()) return log.status();

@@ -159,6 +159,7 @@ void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> argu
   // Counted with its owner, of which each thread has another count.
   std::shared_ptr<const Code> code(settings.self, method.code.get());
   RunOptions options;
+  if (settings.tier != nullptr) *settings.tier = 0;
   std::shared_ptr<const ExecutionPlan> replayed;
   if (tiers_ != nullptr) {
     try {
@@ -166,6 +167,7 @@ void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> argu
       PlanChoice choice = tiers_->Choose(static_cast<size_t>(&method - entries_.data()),
                                          std::span(arguments).subspan(self), settings.request);
       if (choice.plan != nullptr) code = {choice.plan, choice.plan->executable().entry().get()};
+      if (settings.tier != nullptr && choice.plan != nullptr) *settings.tier = choice.plan->tier();
       options.keep_alive[1] = choice.plan;
       if (choice.observed != nullptr) code = std::move(choice.observed);
       options.samples = std::move(choice.samples);

@@ -89,6 +89,7 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
     std::shared_ptr<RunReport> report;      // to be filled by the time of the completion; may be null
     ChoiceRequest request;                  // as Tiers::Choose takes it
     int operator_threads = 0;               // as RunOptions has it
+    unsigned* tier = nullptr;               // where the tier that the run begins in is told; may be null
     // This executor, which the run and its forks keep alive; null: counted once more where all runs count it.
     std::shared_ptr<ModelExecutor> self;
   };

@@ -2,6 +2,10 @@
 
 #include <utility>
 
+#include "jit/interpreter/bailout_record.h"
+#include "jit/support/memory_account.h"
+#include "jit/support/thread_number.h"
+
 namespace hearth {
 namespace {
 
@@ -39,6 +43,19 @@ void RunProfile::AddBailout(std::string why) {
   bailouts_.push_back(std::move(why));
 }
 
+void RunProfile::Add(std::vector<Event> events) {
+  std::lock_guard lock(mutex_);
+  for (Event& event : events) {
+    if (events_.size() == most_events_) return;
+    events_.push_back(std::move(event));
+  }
+}
+
+std::vector<RunProfile::Event> RunProfile::events() const {
+  std::lock_guard lock(mutex_);
+  return events_;
+}
+
 std::map<std::string, RunProfile::Operator> RunProfile::operators() const {
   std::lock_guard lock(mutex_);
   return operators_;
@@ -50,7 +67,18 @@ std::vector<std::string> RunProfile::bailouts() const {
 }
 
 InstructionTimer::~InstructionTimer() {
-  if (current_ != nullptr) current_->time += std::chrono::steady_clock::now() - since_;
+  if (current_ != nullptr) End(std::chrono::steady_clock::now());
+  // What is told is nobody's request's, and nothing may be thrown here.
+  const MemoryAccount::Scope uncounted(nullptr);
+  std::vector<RunProfile::Event> events;
+  const size_t thread = NumberOfThread<RunProfile>();
+  for (const Event& event : events_) {
+    if (!IsTheCall(event.code->instructions[event.instruction].opcode)) continue;
+    const InstructionOrigin& origin = event.code->origins[event.instruction];
+    events.push_back({origin.kind.toQualString(), origin.range.source == nullptr ? "" : PlaceOf(origin.range),
+                      event.start, event.time, thread});
+  }
+  profile_->Add(std::move(events));
   for (const auto& [code, entries] : by_code_) {
     for (size_t i = 0; i < entries.size(); ++i) {
       RunProfile::Operator spent = entries[i];

@@ -26,7 +26,22 @@ class RunProfile {
     std::chrono::nanoseconds time{0};
   };
 
+  // An instruction as it ran.
+  struct Event {
+    std::string name;
+    std::string where;
+    std::chrono::steady_clock::time_point start;
+    std::chrono::nanoseconds time{0};
+    size_t thread = 0;
+  };
+
+  // Has so many events kept. Call before the run begins.
+  void KeepEvents(size_t most) { most_events_ = most; }
+  size_t most_events() const { return most_events_; }
+
   void Add(const std::string& name, const Operator& more);
+  // As far as there is room.
+  void Add(std::vector<Event> events);
   // A plan's code went on in the baseline's; why, in words.
   void AddBailout(std::string why);
 
@@ -34,17 +49,20 @@ class RunProfile {
   std::map<std::string, Operator> operators() const;
   // Why each did.
   std::vector<std::string> bailouts() const;
+  std::vector<Event> events() const;
 
  private:
+  size_t most_events_ = 0;
   mutable std::mutex mutex_;
   std::map<std::string, Operator> operators_;
   std::vector<std::string> bailouts_;
+  std::vector<Event> events_;
 };
 
 // One stay of a run in the dispatch loop. The time between two calls of Begin is the first one's instruction's.
 class InstructionTimer {
  public:
-  explicit InstructionTimer(RunProfile* profile) : profile_(profile) {}
+  explicit InstructionTimer(RunProfile* profile) : profile_(profile), most_events_(profile->most_events()) {}
   InstructionTimer(const InstructionTimer&) = delete;
   InstructionTimer& operator=(const InstructionTimer&) = delete;
   // Tells the profile. The Codes are still there.
@@ -52,7 +70,7 @@ class InstructionTimer {
 
   void Begin(const Code& code, const Instruction* instruction) {
     const auto now = std::chrono::steady_clock::now();
-    if (current_ != nullptr) current_->time += now - since_;
+    if (current_ != nullptr) End(now);
     if (code_ != &code) {
       code_ = &code;
       entries_ = &by_code_.try_emplace(&code, code.instructions.size()).first->second;
@@ -63,7 +81,23 @@ class InstructionTimer {
   }
 
  private:
+  struct Event {
+    const Code* code;
+    size_t instruction;
+    std::chrono::steady_clock::time_point start;
+    std::chrono::nanoseconds time;
+  };
+
+  // Of the instruction that Begin was called for last.
+  void End(std::chrono::steady_clock::time_point now) {
+    current_->time += now - since_;
+    if (events_.size() >= most_events_) return;
+    events_.push_back({code_, static_cast<size_t>(current_ - entries_->data()), since_, now - since_});
+  }
+
   RunProfile* const profile_;
+  const size_t most_events_;
+  std::vector<Event> events_;
   const Code* code_ = nullptr;
   std::vector<RunProfile::Operator>* entries_ = nullptr;  // code_'s, by instruction
   RunProfile::Operator* current_ = nullptr;

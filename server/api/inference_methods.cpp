@@ -97,6 +97,7 @@ absl::Status InferenceMethods::ServerMetadata(const inference::ServerMetadataReq
   for (const char* extension : kExtensions) response.add_extensions(extension);
   if (regions_.allowed()) response.add_extensions(kSharedMemoryExtension);
   if (regions_.device_allowed()) response.add_extensions(kDeviceMemoryExtension);
+  if (tracer_ != nullptr) response.add_extensions("trace");
   return absl::OkStatus();
 }
 
@@ -178,7 +179,7 @@ absl::Status InferenceMethods::TraceSetting(const inference::TraceSettingRequest
   if (!request.model_name().empty() && !repository_.Knows(request.model_name())) {
     return absl::NotFoundError(absl::StrCat("unknown model '", request.model_name(), "'"));
   }
-  return AnswerTraceSettings(request, response);
+  return AnswerTraceSettings(request, response, tracer_);
 }
 
 absl::Status InferenceMethods::LogSettings(const inference::LogSettingsRequest& request,

@@ -19,6 +19,7 @@
 #include "server/api/shared_memory.h"
 #include "server/repository/repository.h"
 #include "server/scheduling/dispatcher.h"
+#include "server/telemetry/tracer.h"
 
 namespace hearth::server {
 
@@ -26,15 +27,17 @@ class InferenceMethods {
  public:
   using Done = std::function<void(absl::Status)>;
 
-  // All outlive the methods. `server_name` is what ServerMetadata tells.
+  // All outlive the methods. `server_name` is what ServerMetadata tells; `tracer` is null where nothing is
+  // traced.
   InferenceMethods(Dispatcher& dispatcher, Repository& repository, const Readiness& readiness, SharedRegions& regions,
-                   server::LogSettings& log_settings, std::string server_name)
+                   server::LogSettings& log_settings, std::string server_name, Tracer* tracer = nullptr)
       : dispatcher_(dispatcher),
         repository_(repository),
         readiness_(readiness),
         regions_(regions),
         log_settings_(log_settings),
-        server_name_(std::move(server_name)) {}
+        server_name_(std::move(server_name)),
+        tracer_(tracer) {}
 
   absl::Status ServerLive(const inference::ServerLiveRequest& request, inference::ServerLiveResponse& response) const;
   absl::Status ServerReady(const inference::ServerReadyRequest& request,
@@ -83,6 +86,7 @@ class InferenceMethods {
   SharedRegions& regions_;
   server::LogSettings& log_settings_;
   const std::string server_name_;
+  Tracer* const tracer_;
 };
 
 }  // namespace hearth::server

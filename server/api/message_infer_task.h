@@ -13,6 +13,10 @@ class MessageInferTask final : public InferTask {
   MessageInferTask(const RequestEnvironment& environment, Form form) : InferTask(environment), form_(form) {}
 
  private:
+  const char* operation() const override {
+    return form_ == Form::kStream ? "inference.GRPCInferenceService/ModelStreamInfer"
+                                  : "inference.GRPCInferenceService/ModelInfer";
+  }
   bool IsReadQuickly(const grpc::ByteBuffer& message) const override;
   absl::StatusOr<InferRequestMessage> Read(const grpc::ByteBuffer& message, google::protobuf::Arena& arena) override;
   absl::Status Write(const AnswerHeader& header, std::vector<AnswerOutput> outputs, grpc::ByteBuffer& answer) override;

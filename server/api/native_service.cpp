@@ -12,6 +12,8 @@
 #include "server/api/elsewhere.h"
 #include "server/api/message_call.h"
 #include "server/api/native_task.h"
+#include "server/api/plan_messages.h"
+#include "server/api/profile_call.h"
 #include "server/api/unary_call.h"
 #include "server/api/warm_call.h"
 #include "wire/message_from_value.h"
@@ -49,68 +51,11 @@ absl::Status ListMethodsOf(const Repository& repository, const v1::ListMethodsRe
   return absl::OkStatus();
 }
 
-v1::Plan::State StateOf(PlanInfo::State state) {
-  switch (state) {
-    case PlanInfo::State::kCold:
-      return v1::Plan::COLD;
-    case PlanInfo::State::kQueued:
-      return v1::Plan::QUEUED;
-    case PlanInfo::State::kCompiled:
-      return v1::Plan::COMPILED;
-    case PlanInfo::State::kFailed:
-      return v1::Plan::FAILED;
-    case PlanInfo::State::kDeoptimised:
-      return v1::Plan::DEOPTIMISED;
-  }
-  return v1::Plan::COLD;
-}
-
 absl::Status ListPlansOf(const Repository& repository, const v1::ListPlansRequest& request,
                          v1::ListPlansResponse& response) {
   const auto servable = repository.Find(request.model(), request.version());
   if (!servable.ok()) return servable.status();
-  response.set_model((*servable)->name);
-  response.set_version(std::to_string((*servable)->version));
-  for (PlanInfo& plan : (*servable)->model->plans(request.graphs())) {
-    v1::Plan& out = *response.add_plans();
-    out.set_method(std::move(plan.method));
-    out.set_arguments(std::move(plan.arguments));
-    out.set_state(StateOf(plan.state));
-    out.set_calls(plan.calls);
-    out.set_compile_seconds(std::chrono::duration<double>(plan.compile_time).count());
-    out.set_bytes(plan.bytes);
-    out.set_guards(plan.guards);
-    out.set_bailouts(plan.bailouts);
-    out.set_guard_failures(plan.guard_failures);
-    out.set_model_exceptions(plan.model_exceptions);
-    out.set_plan_exceptions(plan.plan_exceptions);
-    out.set_recording(std::move(plan.recording));
-    for (PlanException& exception : plan.exceptions) {
-      v1::Plan::Exception& told = *out.add_exceptions();
-      told.set_operator_(std::move(exception.op));
-      told.set_node(std::move(exception.node));
-      told.set_where(std::move(exception.where));
-      told.set_text(std::move(exception.text));
-      told.set_runs(exception.runs);
-    }
-    out.set_graph(std::move(plan.graph));
-    out.set_tier(plan.tier);
-    out.set_sizes(std::move(plan.sizes));
-    for (GuardedClaim& claim : plan.claims) {
-      v1::Plan::Claim& told = *out.add_claims();
-      told.set_text(std::move(claim.text));
-      told.set_where(std::move(claim.where));
-      told.set_failures(claim.failures);
-    }
-  }
-  for (CompilationInfo& compilation : (*servable)->model->compilations()) {
-    v1::Compilation& out = *response.add_compiling();
-    out.set_method(std::move(compilation.method));
-    out.set_stage(std::move(compilation.stage));
-    out.set_pass(std::move(compilation.pass));
-    out.set_seconds(compilation.since_start.count());
-    out.set_resting(compilation.resting);
-  }
+  response = DescribePlans(**servable, request.graphs());
   return absl::OkStatus();
 }
 
@@ -137,6 +82,10 @@ grpc::ServerUnaryReactor* NativeService::ListMethods(Context* context, const Buf
 
 grpc::ServerUnaryReactor* NativeService::ListPlans(Context* context, const Buffer* request, Buffer* response) {
   return StartList({calls_, context, request, response}, environment_, ListPlansOf);
+}
+
+grpc::ServerUnaryReactor* NativeService::Profile(Context* context, const Buffer* request, Buffer* response) {
+  return StartProfileCall({calls_, context, request, response}, environment_);
 }
 
 grpc::ServerUnaryReactor* NativeService::Warm(Context* context, const Buffer* request, Buffer* response) {

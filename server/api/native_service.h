@@ -13,10 +13,11 @@
 
 namespace hearth::server {
 
-using NativeServiceBase = WithRawMethods<v1::ModelService::Service, v1::ModelService::WithRawCallbackMethod_Call,
-                                         v1::ModelService::WithRawCallbackMethod_ListMethods,
-                                         v1::ModelService::WithRawCallbackMethod_ListPlans,
-                                         v1::ModelService::WithRawCallbackMethod_Warm>::Type;
+using NativeServiceBase =
+    WithRawMethods<v1::ModelService::Service, v1::ModelService::WithRawCallbackMethod_Call,
+                   v1::ModelService::WithRawCallbackMethod_ListMethods,
+                   v1::ModelService::WithRawCallbackMethod_ListPlans, v1::ModelService::WithRawCallbackMethod_Profile,
+                   v1::ModelService::WithRawCallbackMethod_Warm>::Type;
 
 class NativeService final : public NativeServiceBase {
  public:
@@ -30,6 +31,7 @@ class NativeService final : public NativeServiceBase {
   grpc::ServerUnaryReactor* Call(Context* context, const Buffer* request, Buffer* response) override;
   grpc::ServerUnaryReactor* ListMethods(Context* context, const Buffer* request, Buffer* response) override;
   grpc::ServerUnaryReactor* ListPlans(Context* context, const Buffer* request, Buffer* response) override;
+  grpc::ServerUnaryReactor* Profile(Context* context, const Buffer* request, Buffer* response) override;
   grpc::ServerUnaryReactor* Warm(Context* context, const Buffer* request, Buffer* response) override;
 
  private:

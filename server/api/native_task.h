@@ -14,6 +14,7 @@ class NativeTask final : public RequestTask {
   using RequestTask::RequestTask;
 
  private:
+  const char* operation() const override { return "hearth.v1.ModelService/Call"; }
   bool IsShort(const grpc::ByteBuffer& message) const override;
   absl::StatusOr<DispatchedCall> Prepare(const grpc::ByteBuffer& message) override;
   absl::Status Encode(c10::IValue result, grpc::ByteBuffer& answer) override;

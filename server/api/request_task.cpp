@@ -51,6 +51,7 @@ void RequestTask::Start(const grpc::ByteBuffer& message, std::optional<Clock::ti
   message_ = &message;
   record_.peer = std::move(peer);
   record_.request_bytes = message.Length();
+  if (environment_.tracer != nullptr) trace_ = environment_.tracer->Begin(caller_trace_);
   absl::Status status;
   if (environment_.memory != nullptr) {
     message_memory_.emplace(environment_.memory->limit(), environment_.memory);
@@ -223,7 +224,31 @@ void RequestTask::Report(const absl::Status& status, Clock::time_point now) {
     Log().warn("model {} version {}: {}", record_.model, record_.version,
                std::string(status.message().data(), status.message().size()));
   }
-  if (environment_.access_log != nullptr) environment_.access_log->Write(record_);
+  if (!status.ok() && environment_.recent_errors != nullptr) {
+    const auto kind = ModelFailed(status, admitted_) ? RecentErrors::Kind::kModel : RecentErrors::Kind::kRefused;
+    environment_.recent_errors->Add(kind, record_.model, record_.version, status);
+  }
+  if (trace_) EndTrace(status, began != 0);
+  if (environment_.access_log == nullptr) return;
+  if (began != 0) record_.tier = execution_.tier;
+  if (const auto& trace = trace_ ? trace_ : caller_trace_) record_.trace_id = trace->trace_id_text();
+  environment_.access_log->Write(record_);
+}
+
+void RequestTask::EndTrace(const absl::Status& status, bool began) {
+  environment_.tracer->End({.context = *trace_,
+                            .operation = operation(),
+                            .model = record_.model,
+                            .version = record_.version,
+                            .id = record_.id,
+                            .end = std::chrono::system_clock::now(),
+                            .times = record_.times,
+                            .began = began,
+                            .tier = execution_.tier,
+                            .rows = execution_.rows,
+                            .request_bytes = record_.request_bytes,
+                            .response_bytes = record_.response_bytes,
+                            .status = status});
 }
 
 void RequestTask::Cancel() {

@@ -17,6 +17,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -26,6 +27,9 @@
 #include "server/repository/repository.h"
 #include "server/scheduling/dispatcher.h"
 #include "server/telemetry/access_log.h"
+#include "server/telemetry/recent_errors.h"
+#include "server/telemetry/trace_context.h"
+#include "server/telemetry/tracer.h"
 
 namespace hearth::server {
 
@@ -37,6 +41,8 @@ struct RequestEnvironment {
   MemoryAccount* memory = nullptr;               // of all requests; null: they have no limit
   AccessLog* access_log = nullptr;               // may be null
   size_t max_request_bytes = size_t{256} << 20;  // of a message, inflated if it came compressed
+  RecentErrors* recent_errors = nullptr;         // may be null
+  Tracer* tracer = nullptr;                      // null: no request is traced
 };
 
 class RequestTask : public std::enable_shared_from_this<RequestTask> {
@@ -51,6 +57,11 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   // May call `done` before it returns; the message must be there until then. Call once.
   void Start(const grpc::ByteBuffer& message, std::optional<std::chrono::steady_clock::time_point> deadline,
              std::string peer, Done done);
+
+  // Whether the trace that the client says it belongs to is of use; then it is told before Start: what the client sent
+  // as traceparent, if anything.
+  bool wants_traceparent() const { return is_logged() || environment_.tracer != nullptr; }
+  void set_traceparent(std::string_view traceparent) { caller_trace_ = ParseTraceparent(traceparent); }
 
   // Asks the run to stop. Does nothing to a task that has ended or, apart from keeping it from running, not begun.
   // Thread-safe.
@@ -70,6 +81,8 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   virtual CallerThread caller() const { return CallerThread::kOneOfMany; }
   // Reads the message: says what it is about with Identify, and gives the call that it asks for. May throw, as Encode.
   virtual absl::StatusOr<DispatchedCall> Prepare(const grpc::ByteBuffer& message) = 0;
+  // What traces call it: "inference.GRPCInferenceService/ModelInfer". Lives as long as the process.
+  virtual const char* operation() const = 0;
   // Writes the answer to a call that went well. Its time counts as output time.
   virtual absl::Status Encode(c10::IValue result, grpc::ByteBuffer& answer) = 0;
 
@@ -101,6 +114,7 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   void OnResult(absl::StatusOr<c10::IValue> result);
   void Finish(absl::Status status, grpc::ByteBuffer& answer);
   void Report(const absl::Status& status, Clock::time_point now);
+  void EndTrace(const absl::Status& status, bool began);
 
   const RequestEnvironment& environment_;
   const grpc::ByteBuffer* message_ = nullptr;
@@ -112,7 +126,9 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   std::shared_ptr<MemoryAccount> memory_;         // of all else, once the model is known; may be null
   std::optional<MemoryAccount::Scope> counting_;  // while the message is read
   AccessRecord record_;
-  int64_t rows_ = 1;  // batch elements
+  std::optional<TraceContext> caller_trace_;
+  std::optional<TraceContext> trace_;  // that is recorded
+  int64_t rows_ = 1;                   // batch elements
   Execution execution_;
   bool admitted_ = false;
   Clock::time_point arrived_, handed_over_, finished_;

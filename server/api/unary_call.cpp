@@ -15,6 +15,7 @@ class UnaryCall : public grpc::ServerUnaryReactor {
 
   void Start() {
     std::string peer = task_->is_logged() ? call_.context->peer() : "";
+    if (task_->wants_traceparent()) task_->set_traceparent(TraceparentOf(*call_.context));
     // Done may end in this object's deletion before Start returns to us: the task is held here.
     const auto task = task_;
     task->Start(*call_.request, DeadlineOf(*call_.context), std::move(peer),
@@ -51,6 +52,12 @@ std::optional<std::chrono::steady_clock::time_point> DeadlineOf(const grpc::Call
   // Beyond what the steady clock can count there is no deadline either.
   if (left > std::chrono::hours(24 * 365)) return std::nullopt;
   return std::chrono::steady_clock::now() + left;
+}
+
+std::string_view TraceparentOf(const grpc::CallbackServerContext& context) {
+  const auto found = context.client_metadata().find("traceparent");
+  if (found == context.client_metadata().end()) return {};
+  return {found->second.data(), found->second.size()};
 }
 
 grpc::ServerUnaryReactor* StartUnaryCall(std::shared_ptr<RequestTask> task, const RawCall& raw) {

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "server/api/call_environment.h"
 #include "server/api/request_task.h"
@@ -20,5 +21,8 @@ grpc::ServerUnaryReactor* StartUnaryCall(std::shared_ptr<RequestTask> task, cons
 
 // The deadline of a call on the steady clock; none if the client set none.
 std::optional<std::chrono::steady_clock::time_point> DeadlineOf(const grpc::CallbackServerContext& context);
+
+// What a call's metadata have as traceparent; empty if there is none.
+std::string_view TraceparentOf(const grpc::CallbackServerContext& context);
 
 }  // namespace hearth::server

@@ -60,8 +60,18 @@ TEST(GuardedHandler, TheTokenOfARouteIsAskedForBeforeItsBody) {
   EXPECT_EQ(StatusOf(*handler, Request("GET", "/nothing", with("Bearer b"))), 404);
   EXPECT_EQ(StatusOf(*handler, Request("DELETE", "/metrics", with("Bearer b"))), 404);
   const HttpResponse refusal = *handler->Admit(Request("GET", "/v2")).refusal;
+  ASSERT_EQ(refusal.headers.size(), 1);
   EXPECT_EQ(refusal.headers.at(0).first, "WWW-Authenticate");
   EXPECT_THAT(refusal.headers.at(0).second, HasSubstr("Bearer"));
+
+  // A browser shows a token as a password ("me:b"), for the status page alone.
+  EXPECT_EQ(handler->Admit(Request("GET", "/status")).refusal->headers.size(), 2);
+  EXPECT_EQ(StatusOf(*handler, Request("GET", "/status", with("Basic bWU6Yg=="))), 0);
+  EXPECT_EQ(StatusOf(*handler, Request("GET", "/status/style.css", with("Basic bWU6Yg=="))), 0);
+  EXPECT_EQ(StatusOf(*handler, Request("GET", "/status", with("Basic bWU6eA=="))), 401);
+  EXPECT_EQ(StatusOf(*handler, Request("GET", "/status", with("Basic ???"))), 401);
+  EXPECT_EQ(StatusOf(*handler, Request("GET", "/v2", with("Basic bWU6Yg=="))), 401);
+  EXPECT_EQ(StatusOf(*handler, Request("POST", "/v2/repository/models/m/load", with("Basic bWU6Yg=="))), 401);
   unlink(file.c_str());
 }
 

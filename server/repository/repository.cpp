@@ -572,9 +572,13 @@ std::vector<VersionStatus> Repository::Versions() const {
     const size_t before = versions.size();
     for (const auto& [number, version] : entry.versions) {
       if (!version.chosen && version.serving == nullptr) continue;
-      versions.push_back({name, std::to_string(number), version.serving, version.statistics});
+      versions.push_back({name, std::to_string(number), version.serving, version.statistics, StateOf(entry, version),
+                          version.failure.empty() ? entry.failure : version.failure});
     }
-    if (versions.size() == before) versions.push_back({name, "", nullptr, nullptr});
+    if (versions.size() == before) {
+      const ModelState state = entry.loading > 0 ? ModelState::kLoading : ModelState::kUnavailable;
+      versions.push_back({name, "", nullptr, nullptr, state, entry.failure});
+    }
   }
   return versions;
 }

@@ -50,6 +50,8 @@ struct VersionStatus {
   std::string version;                                // empty where none is known
   ServablePtr serving;                                // null if it does not serve
   std::shared_ptr<const ModelStatistics> statistics;  // null where no version is known
+  ModelState state = ModelState::kUnknown;
+  std::string reason;  // why the latest load failed; empty if it did not
 };
 
 // Loads and unloads that clients asked for and that wait.

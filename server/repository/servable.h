@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "jit/runtime.h"
 #include "proto/inference/model_config.pb.h"
+#include "server/repository/call_profiler.h"
 #include "server/repository/labels.h"
 #include "server/repository/observed_tensors.h"
 #include "server/repository/queue_settings.h"
@@ -59,6 +60,7 @@ struct Servable {
   // How far runs are trusted to be short (server/scheduling/trust.h), and requests to be quick with their answers.
   mutable std::atomic<int> short_runs{0};
   mutable std::atomic<int> quick_requests{0};
+  mutable CallProfiler profiler;
   // Where its requests wait, made for the first one; of the settings that say that they do. The scheduler's.
   mutable std::once_flag queue_made;
   mutable std::shared_ptr<void> queue;

@@ -154,6 +154,7 @@ void RestHandler::Infer(HttpRequest request, const RestPath& path, HttpResponder
   responder.OnGone([running = std::weak_ptr<RestInferTask>(task)] {
     if (const auto wanted = running.lock()) wanted->Cancel();
   });
+  if (const std::string* traceparent = request.Header("traceparent")) task->set_traceparent(*traceparent);
   task->Start(task->message(), std::nullopt, task->is_logged() ? std::move(request.peer) : "",
               [task, responder](absl::Status status, grpc::ByteBuffer& answer) {
                 responder.Answer(task->MakeAnswer(status, answer));

@@ -32,6 +32,7 @@ class RestInferTask final : public InferTask {
   HttpResponse MakeAnswer(const absl::Status& status, grpc::ByteBuffer& answer);
 
  private:
+  const char* operation() const override { return "POST /v2/models/{model}/infer"; }
   bool IsReadQuickly(const grpc::ByteBuffer& message) const override;
   // HTTP's thread carries all connections: it reads only what takes less time than to hand it over.
   bool ReadsHere(const grpc::ByteBuffer& message) const override;

@@ -58,6 +58,10 @@ struct Batcher::Batch {
   size_t open = 0;                  // members that wait for the run of all
   int64_t padding = 0;              // rows of that run that are nobody's
   std::shared_ptr<CallHandle> run;  // of all
+  unsigned tier = 0;                // that the run began in
+  // Where the run is profiled:
+  std::shared_ptr<CallReport> report;
+  TimePoint began;
 
   // Of its members; 0 for a call that is in no batch.
   int64_t rows() const {
@@ -392,6 +396,9 @@ void Batcher::RunTogether(const BatchPtr& batch) {
   options.deadline = deadline;
   options.memory = model.NewAccount(static_cast<int64_t>(calls.size()) + batch->padding);
   options.may_run_here = true;
+  options.tier = &batch->tier;
+  options.report = batch->report = batch->members.front()->servable->profiler.Take();
+  if (batch->report != nullptr) options.on_start = [this, batch] { batch->began = host_.now(); };
   CallArguments arguments;
   try {
     const MemoryAccount::Scope counting(options.memory.get());
@@ -416,6 +423,9 @@ void Batcher::RunTogether(const BatchPtr& batch) {
 
 void Batcher::OnAnswer(const BatchPtr& batch, absl::StatusOr<c10::IValue> answer) {
   const auto self = shared_from_this();
+  if (batch->report != nullptr) {
+    batch->members.front()->servable->profiler.Add({batch->report, batch->began, host_.now()});
+  }
   const absl::StatusCode code = answer.status().code();
   const bool stopped = code == absl::StatusCode::kCancelled || code == absl::StatusCode::kDeadlineExceeded;
   std::vector<int64_t> rows;
@@ -442,7 +452,7 @@ void Batcher::OnAnswer(const BatchPtr& batch, absl::StatusOr<c10::IValue> answer
     }
   }
   if (parts) batch->members.front()->servable->statistics->Padded(static_cast<uint64_t>(batch->padding));
-  Execution execution{.rows = batch->rows(), .counts = true};
+  Execution execution{.rows = batch->rows(), .counts = true, .tier = batch->tier};
   for (auto& [i, callback] : open) {
     if (parts) {
       std::exchange(callback, nullptr)(std::move((*parts)[i]), execution);

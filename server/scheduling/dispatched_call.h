@@ -50,6 +50,7 @@ struct DispatchedCall {
 struct Execution {
   int64_t rows = 1;    // of all calls that it answered
   bool counts = true;  // the run is counted with this call, not with another one that it answered
+  unsigned tier = 0;   // that it began in: 0 is the baseline
 };
 
 using DispatchCallback = std::function<void(absl::StatusOr<c10::IValue>, const Execution&)>;

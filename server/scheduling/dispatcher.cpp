@@ -134,14 +134,17 @@ std::shared_ptr<CallHandle> Dispatcher::RunCall(ServablePtr servable, Dispatched
     Execution execution;
     bool has_begun;
     TimePoint began;
+    std::shared_ptr<CallReport> report;  // null: nobody asks
   };
   auto shared = std::make_shared<Call>(
-      Call{servable, std::move(call.on_start), std::move(callback), {call.rows, true}, call.has_begun, {}});
+      Call{servable, std::move(call.on_start), std::move(callback), {call.rows, true}, call.has_begun, {}, nullptr});
   CallOptions options;
   options.deadline = call.deadline;
   options.memory = std::move(call.memory);
   options.answer_stays_on_device = call.answer_stays_on_device;
   options.may_run_here = MayRunHere(*servable, call);
+  options.tier = &shared->execution.tier;
+  options.report = shared->report = servable->profiler.Take();
   options.on_start = [shared] {
     shared->began = Clock::now();
     if (shared->has_begun) return;
@@ -153,6 +156,9 @@ std::shared_ptr<CallHandle> Dispatcher::RunCall(ServablePtr servable, Dispatched
                          std::move(options), [this, shared = std::move(shared)](absl::StatusOr<c10::IValue> result) {
                            // Of a run that began at an unknown time, at the clock's epoch, nothing good is known.
                            Note(shared->servable->short_runs, Clock::now() - shared->began, kRunTimes);
+                           if (shared->report != nullptr) {
+                             shared->servable->profiler.Add({shared->report, shared->began, Clock::now()});
+                           }
                            shared->callback(std::move(result), shared->execution);
                            Note(shared->servable->quick_requests, Clock::now() - shared->began, kRequestTimes);
                            // The answer is on its way: only now may a drain go on to take the server down.

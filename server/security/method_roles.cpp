@@ -17,7 +17,9 @@ constexpr auto kMethods = std::to_array<std::pair<std::string_view, Role>>({
     {"/hearth.v1.ModelService/Call", Role::kInfer},
     {"/hearth.v1.ModelService/ListMethods", Role::kRead},
     {"/hearth.v1.ModelService/ListPlans", Role::kRead},
+    {"/hearth.v1.ModelService/Profile", Role::kAdmin},
     {"/hearth.v1.ModelService/Warm", Role::kRead},
+    {"/hearth.v1.StatusService/ServerStatus", Role::kRead},
     {"/inference.GRPCInferenceService/CudaSharedMemoryRegister", Role::kAdmin},
     {"/inference.GRPCInferenceService/CudaSharedMemoryStatus", Role::kRead},
     {"/inference.GRPCInferenceService/CudaSharedMemoryUnregister", Role::kAdmin},
@@ -54,7 +56,12 @@ struct Route {
 };
 
 constexpr auto kRoutes = std::to_array<Route>({
+    {"GET", "/", Role::kRead},
     {"GET", "/metrics", Role::kRead},
+    {"GET", "/status", Role::kRead},
+    {"GET", "/status.json", Role::kRead},
+    {"GET", "/status/*", Role::kRead},
+    {"GET", "/status/models/*/versions/*", Role::kRead},
     {"GET", "/v2", Role::kRead},
     {"GET", "/v2/cudasharedmemory/region/*/status", Role::kRead},
     {"GET", "/v2/cudasharedmemory/status", Role::kRead},

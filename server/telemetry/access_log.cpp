@@ -65,6 +65,7 @@ std::string FormatAccessRecord(const AccessRecord& record) {
   line["model"] = record.model;
   line["version"] = record.version;
   if (!record.id.empty()) line["id"] = record.id;
+  if (!record.trace_id.empty()) line["trace_id"] = record.trace_id;
   line["code"] = absl::StatusCodeToString(record.status.code());
   if (!record.status.ok()) line["message"] = std::string(record.status.message());
   line["total_us"] = microseconds(record.times.total);
@@ -72,6 +73,7 @@ std::string FormatAccessRecord(const AccessRecord& record) {
   line["input_us"] = microseconds(record.times.compute_input);
   line["infer_us"] = microseconds(record.times.compute_infer);
   line["output_us"] = microseconds(record.times.compute_output);
+  if (record.tier) line["tier"] = *record.tier;
   line["request_bytes"] = record.request_bytes;
   line["response_bytes"] = record.response_bytes;
   // Names and messages may hold any bytes.

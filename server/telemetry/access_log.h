@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -22,6 +23,8 @@ struct AccessRecord {
   std::string model;
   std::string version;
   std::string id;
+  std::string trace_id;          // of the trace that the client says it belongs to, or that the server began
+  std::optional<unsigned> tier;  // that the model's run began in; nothing where there was no run
   absl::Status status;
   RequestTimes times;
   uint64_t request_bytes = 0;

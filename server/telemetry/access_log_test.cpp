@@ -20,6 +20,17 @@ TEST(AccessLog, ALineIsJsonWhateverBytesAClientSends) {
   const auto parsed = nlohmann::json::parse(line);
   EXPECT_EQ(parsed["code"], "INVALID_ARGUMENT");
   EXPECT_EQ(parsed["total_us"], 1500);
+  EXPECT_FALSE(parsed.contains("tier"));
+  EXPECT_FALSE(parsed.contains("trace_id"));
+}
+
+TEST(AccessLog, TheTierAndTheTraceAreTold) {
+  AccessRecord record;
+  record.tier = 2;
+  record.trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
+  const auto parsed = nlohmann::json::parse(FormatAccessRecord(record));
+  EXPECT_EQ(parsed["tier"], 2);
+  EXPECT_EQ(parsed["trace_id"], "4bf92f3577b34da6a3ce929d0e0e4736");
 }
 
 TEST(AccessLog, RecordsAreAppendedToTheFile) {

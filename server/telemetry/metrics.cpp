@@ -1,7 +1,6 @@
 #include "server/telemetry/metrics.h"
 
 #include <prometheus/text_serializer.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <fstream>
@@ -10,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "jit/support/cpu_allocator.h"
+#include "server/telemetry/process_usage.h"
 
 namespace hearth::server {
 namespace {
@@ -211,13 +211,6 @@ std::pair<double, double> MachineMemory() {
   return {total, total - available};
 }
 
-double ResidentBytes() {
-  std::ifstream file("/proc/self/statm");
-  uint64_t size = 0, resident = 0;
-  file >> size >> resident;
-  return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE));
-}
-
 MetricFamily Single(const char* name, const char* help, double value) {
   FamilyBuilder family(name, help, MetricType::Gauge);
   family.Add({}, value);
@@ -256,6 +249,15 @@ MetricFamily CompilerOutcomes(const CompilerSample& compiler) {
   family.Add({{"outcome", "failed"}}, static_cast<double>(compiler.failed));
   family.Add({{"outcome", "cancelled"}}, static_cast<double>(compiler.cancelled));
   family.Add({{"outcome", "dropped"}}, static_cast<double>(compiler.dropped));
+  return family.Take();
+}
+
+MetricFamily Traces(const TraceCounts& traces) {
+  FamilyBuilder family("hearth_traces_total", "Requests that were traced, by what became of their spans",
+                       MetricType::Counter);
+  family.Add({{"outcome", "exported"}}, static_cast<double>(traces.exported));
+  family.Add({{"outcome", "dropped"}}, static_cast<double>(traces.dropped));
+  family.Add({{"outcome", "failed"}}, static_cast<double>(traces.failed));
   return family.Take();
 }
 
@@ -376,10 +378,12 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
   families.push_back(Single("nv_cpu_utilization", "CPU utilization rate [0.0 - 1.0]", ProcessorUse()));
   families.push_back(Single("nv_cpu_memory_total_bytes", "CPU total memory (RAM), in bytes", memory_total));
   families.push_back(Single("nv_cpu_memory_used_bytes", "CPU used memory (RAM), in bytes", memory_used));
-  families.push_back(Single("hearth_process_resident_bytes", "Resident memory of the server", ResidentBytes()));
+  families.push_back(
+      Single("hearth_process_resident_bytes", "Resident memory of the server", static_cast<double>(ResidentBytes())));
   families.push_back(Single("hearth_kept_memory_bytes", "Memory of freed tensors that is kept for others",
                             static_cast<double>(KeptMemoryBytes())));
   if (ended_connections_ != nullptr) families.push_back(EndedConnections(ended_connections_()));
+  if (traces_ != nullptr) families.push_back(Traces(traces_()));
   if (gpus_ != nullptr) AddGpus(gpus_(), families);
   return families;
 }

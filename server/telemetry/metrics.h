@@ -17,6 +17,7 @@
 
 #include "server/telemetry/gpu_reader.h"
 #include "server/telemetry/model_statistics.h"
+#include "server/telemetry/tracer.h"
 
 namespace hearth::server {
 
@@ -70,6 +71,9 @@ class MetricsCollector : public prometheus::Collectable {
         gpus_(std::move(gpus)),
         ended_connections_(std::move(ended_connections)) {}
 
+  // Where requests are traced. Call before the first Collect.
+  void ShowTraces(std::function<TraceCounts()> traces) { traces_ = std::move(traces); }
+
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
@@ -77,6 +81,7 @@ class MetricsCollector : public prometheus::Collectable {
   std::function<CompilerSample()> compiler_;
   std::function<std::vector<GpuSample>()> gpus_;
   std::function<CountsByReason()> ended_connections_;
+  std::function<TraceCounts()> traces_;
 };
 
 // The text of /metrics (Prometheus' exposition format).

@@ -77,6 +77,7 @@ void ModelStatistics::Succeeded(const RequestTimes& times, uint64_t batch_size, 
   now_.compute_output.Add(times.compute_output);
   now_.inference_count += batch_size;
   now_.last_inference_ms = std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count();
+  now_.latencies.Add(times.total);
   ++now_.total_buckets[total_bucket];
   ++now_.queue_buckets[queue_bucket];
   ++now_.infer_buckets[infer_bucket];

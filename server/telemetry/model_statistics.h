@@ -9,6 +9,8 @@
 #include <mutex>
 #include <optional>
 
+#include "server/telemetry/latency_histogram.h"
+
 namespace hearth::server {
 
 // Why a request was not answered, in the terms of Triton's metric nv_inference_request_failure.
@@ -74,6 +76,7 @@ struct StatisticsSnapshot {
   int64_t pending = 0;                                               // requests that wait for a thread
   int64_t in_flight = 0;                                             // requests that wait or run
   LatencyBuckets total_buckets{}, queue_buckets{}, infer_buckets{};  // of the answered requests' times
+  LatencyHistogram latencies;                                        // of their whole times, finer
   std::map<uint64_t, Batch> batches;                                 // of runs, by kLargestOwnBatch
   std::array<uint64_t, kBatchFailures> batch_failures{};
   uint64_t padding_rows = 0;  // that runs had beside their batch elements
