@@ -61,6 +61,11 @@ absl::StatusOr<std::string> LoadedModel::SideEffect(std::string_view name) const
   return executor_->SideEffect(*method);
 }
 
+bool LoadedModel::RunsOnCaller(std::string_view name) const {
+  const ModelExecutor::Method* method = executor_->Find(name);
+  return method != nullptr && method->may_begin_on_caller();
+}
+
 std::shared_ptr<CallHandle> LoadedModel::CallAsync(std::string_view name, Arguments args, KeywordArguments kwargs,
                                                    CallOptions options, Callback callback) {
   const ModelExecutor::Method* method = executor_->Find(name);

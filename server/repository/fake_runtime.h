@@ -67,6 +67,7 @@ class FakeModel : public Model {
   }
   absl::StatusOr<std::string> SideEffect(std::string_view) const override { return std::string(); }
 
+  bool RunsOnCaller(std::string_view) const override { return true; }
   std::shared_ptr<CallHandle> CallAsync(std::string_view method, Arguments args, KeywordArguments kwargs,
                                         CallOptions options, Callback callback) override {
     struct Handle : CallHandle {

@@ -59,7 +59,7 @@ struct Servable {
   // How far runs are trusted to be short (server/scheduling/trust.h), and requests to be quick with their answers.
   mutable std::atomic<int> short_runs{0};
   mutable std::atomic<int> quick_requests{0};
-  // Where its requests wait, made for the first one; of the settings that say that they do. The scheduler's.
+  // Where its requests wait, made for the first one. The scheduler's.
   mutable std::once_flag queue_made;
   mutable std::shared_ptr<void> queue;
 };

@@ -46,6 +46,7 @@ struct Batcher::Member {
 };
 
 struct Batcher::Batch {
+  RunSlot slot;
   std::vector<MemberPtr> members;
   size_t open = 0;                  // members that wait for the run of all
   std::shared_ptr<CallHandle> run;  // of all
@@ -85,8 +86,8 @@ class Batcher::Handle final : public CallHandle {
   const MemberPtr member_;
 };
 
-Batcher::Batcher(const QueueSettings& settings, BatcherHost& host)
-    : settings_(settings), host_(host), waiting_of_level_(settings.levels.size()) {}
+Batcher::Batcher(const QueueSettings& settings, ModelShare& share, BatcherHost& host)
+    : settings_(settings), share_(share), host_(host), waiting_of_level_(settings.levels.size()) {}
 
 int64_t Batcher::MostRuns() const {
   if (settings_.runs > 0) return settings_.runs;
@@ -96,19 +97,21 @@ int64_t Batcher::MostRuns() const {
 
 absl::StatusOr<std::shared_ptr<CallHandle>> Batcher::Add(const ServablePtr& servable, DispatchedCall call,
                                                          DispatchCallback callback) {
-  const int64_t level = settings_.LevelOf(call.queue->priority);
+  const int64_t level = settings_.LevelOf(call.queue ? call.queue->priority : 0);
   {
     std::unique_lock lock(mutex_);
-    if (waiting_.empty() && settings_.delay.count() == 0 && runs_ < MostRuns()) {
+    std::optional<RunSlot> slot;
+    if (waiting_.empty() && settings_.delay.count() == 0 && runs_ < MostRuns()) slot = host_.TakeSlot(share_, nullptr);
+    if (slot) {
       ++runs_;
       lock.unlock();
-      return host_.RunCall(
-          servable, std::move(call),
-          [this, callback = std::move(callback)](absl::StatusOr<c10::IValue> answer, const Execution& execution) {
-            if (!settings_.keeps_order) FreeRun(nullptr);
-            callback(std::move(answer), execution);
-            if (settings_.keeps_order) FreeRun(nullptr);
-          });
+      return host_.RunCall(servable, std::move(call),
+                           [this, slot = *slot, callback = std::move(callback)](absl::StatusOr<c10::IValue> answer,
+                                                                                const Execution& execution) {
+                             if (!settings_.keeps_order) FreeRun(slot, nullptr);
+                             callback(std::move(answer), execution);
+                             if (settings_.keeps_order) FreeRun(slot, nullptr);
+                           });
     }
   }
   MemberPtr member = NewMember(servable, std::move(call), std::move(callback), level);
@@ -138,11 +141,12 @@ Batcher::MemberPtr Batcher::NewMember(const ServablePtr& servable, DispatchedCal
   member->arrived = host_.now();
   const QueueSettings::Policy& policy = settings_.PolicyOf(level);
   std::chrono::microseconds timeout = policy.timeout;
-  if (policy.may_shorten && call.queue->timeout && (timeout.count() == 0 || *call.queue->timeout < timeout)) {
+  if (policy.may_shorten && call.queue && call.queue->timeout &&
+      (timeout.count() == 0 || *call.queue->timeout < timeout)) {
     timeout = *call.queue->timeout;
   }
   if (timeout.count() > 0) member->timeout = member->arrived + timeout;
-  if (settings_.batches() && wrong_answers_ < kMostWrongAnswers && !call.answer_stays_on_device) {
+  if (settings_.batches() && call.queue && wrong_answers_ < kMostWrongAnswers && !call.answer_stays_on_device) {
     if (auto key = BatchKeyOf(call.arguments); key && key->rows <= settings_.max_rows) member->key = *std::move(key);
   }
   member->servable = servable;
@@ -188,7 +192,7 @@ std::vector<Batcher::Draft> Batcher::DraftBatches() {
   return drafts;
 }
 
-Batcher::BatchPtr Batcher::TakeReady(TimePoint now) {
+Batcher::BatchPtr Batcher::TakeReady(TimePoint now, std::optional<RunSlot> slot) {
   if (waiting_.empty() || runs_ >= MostRuns()) return nullptr;
   for (Draft& draft : DraftBatches()) {
     const TimePoint due = draft.oldest + settings_.delay;
@@ -196,14 +200,20 @@ Batcher::BatchPtr Batcher::TakeReady(TimePoint now) {
       SetAlarm(due);
       continue;
     }
+    if (!slot) slot = host_.TakeSlot(share_, shared_from_this());
+    if (!slot) {
+      waits_for_slot_ = true;
+      return nullptr;
+    }
     if (draft.preferred > 0) draft.members.resize(draft.preferred);
-    return MakeBatch(std::move(draft.members));
+    return MakeBatch(std::move(draft.members), *slot);
   }
   return nullptr;
 }
 
-Batcher::BatchPtr Batcher::MakeBatch(std::vector<MemberPtr> members) {
+Batcher::BatchPtr Batcher::MakeBatch(std::vector<MemberPtr> members, const RunSlot& slot) {
   auto batch = std::make_shared<Batch>();
+  batch->slot = slot;
   for (const MemberPtr& member : members) {
     Remove(member);
     member->state = Member::State::kInBatch;
@@ -222,11 +232,24 @@ void Batcher::StartReady() {
     BatchPtr batch;
     {
       std::lock_guard lock(mutex_);
-      batch = TakeReady(host_.now());
+      if (!waits_for_slot_) batch = TakeReady(host_.now(), std::nullopt);
     }
     if (batch == nullptr) return;
     host_.RunElsewhere([self = shared_from_this(), batch = std::move(batch)] { self->RunBatch(batch); });
   }
+}
+
+bool Batcher::UseSlot(const RunSlot& slot) {
+  BatchPtr batch;
+  {
+    std::lock_guard lock(mutex_);
+    waits_for_slot_ = false;
+    batch = TakeReady(host_.now(), slot);
+  }
+  if (batch == nullptr) return false;
+  host_.RunElsewhere([self = shared_from_this(), batch = std::move(batch)] { self->RunBatch(batch); });
+  StartReady();
+  return true;
 }
 
 void Batcher::SetAlarm(TimePoint time) {
@@ -407,7 +430,7 @@ void Batcher::OnAnswer(const BatchPtr& batch, absl::StatusOr<c10::IValue> answer
     return RunOneByOne(batch, memory ? BatchFailure::kMemory : BatchFailure::kRaised, answer.status());
   }
 
-  if (!settings_.keeps_order) FreeRun(batch);
+  if (!settings_.keeps_order) FreeRun(batch->slot, batch);
   std::vector<std::pair<size_t, DispatchCallback>> open;
   {
     std::lock_guard lock(mutex_);
@@ -428,7 +451,7 @@ void Batcher::OnAnswer(const BatchPtr& batch, absl::StatusOr<c10::IValue> answer
     execution.counts = false;
     host_.CallEnded();
   }
-  if (settings_.keeps_order) FreeRun(batch);
+  if (settings_.keeps_order) FreeRun(batch->slot, batch);
   End(batch);
 }
 
@@ -465,18 +488,19 @@ void Batcher::RunMember(const BatchPtr& batch, size_t index) {
     }
   }
   if (member == nullptr) {
-    FreeRun(batch);
+    FreeRun(batch->slot, batch);
     return End(batch);
   }
-  member->call.caller = CallerThread::kRunner;
+  // Whose thread it was that brought it waits no more.
+  member->call.caller = CallerThread::kOneOfMany;
   auto run = host_.RunCall(
       member->servable, std::move(member->call),
       [this, batch, index, last, callback = std::move(member->callback)](absl::StatusOr<c10::IValue> answer,
                                                                          const Execution& execution) {
         // Nobody joins a batch that has begun, but others may leave it.
-        if (last && !settings_.keeps_order) FreeRun(batch);
+        if (last && !settings_.keeps_order) FreeRun(batch->slot, batch);
         callback(std::move(answer), execution);
-        if (last && settings_.keeps_order) FreeRun(batch);
+        if (last && settings_.keeps_order) FreeRun(batch->slot, batch);
         if (last) return End(batch);
         host_.RunElsewhere([self = shared_from_this(), batch, index] { self->RunMember(batch, index + 1); });
       });
@@ -488,13 +512,15 @@ void Batcher::RunMember(const BatchPtr& batch, size_t index) {
 }
 
 // Of the batch, or of a call that was run at once.
-void Batcher::FreeRun(const BatchPtr& batch) {
+void Batcher::FreeRun(const RunSlot& slot, const BatchPtr& batch) {
   {
     std::lock_guard lock(mutex_);
     --runs_;
     batches_.erase(batch);
   }
+  // Before others are given it, this queue waits for it as they do.
   StartReady();
+  host_.FreeSlot(slot);
 }
 
 // The last that happens to a batch. It may let go of the version, which has this.

@@ -1,12 +1,12 @@
-// The queue of one version of a model whose configuration has one (repository/queue_settings.h): calls wait here for a
-// run, and those that fit each other are run together, as one batch.
+// The queue of one version of a model: calls wait here for a run, and where the model's configuration says so
+// (repository/queue_settings.h) those that fit each other are run together, as one batch.
 //
 // Order. Calls of a lower level come first; within a level those that came first, and behind them those whose timeout
-// passed and that the level's policy delays. So many runs are under way at once as the settings say, else the host. A
-// call that finds nobody waiting and a run free is run at once, on its caller's thread and as it is, unless the
-// settings have a delay.
+// passed and that the level's policy delays. So many runs are under way at once as the settings say, else the host, and
+// each has one of the slots that all models share (fair_shares.h). A call that finds nobody waiting, and a run and a
+// slot free, is run at once, on its caller's thread and as it is, unless the settings have a delay.
 //
-// Batches. Calls fit each other if their keys are equal (batch_values.h). Where a run is free, the first call in the
+// Batches. Calls fit each other if their keys are equal (batch_values.h). Where a run and a slot are free, the first call in the
 // order is taken with the next ones that fit it, up to as many rows as a batch may have. That is a batch at once if it
 // has as many, or a preferred number of rows, or if its oldest call has waited for the delay; else the next call that
 // does not fit is looked at in the same way. Where the order of requests is kept, nothing overtakes the first, and a
@@ -38,6 +38,7 @@
 #include "absl/status/statusor.h"
 #include "server/repository/servable.h"
 #include "server/scheduling/dispatched_call.h"
+#include "server/scheduling/fair_shares.h"
 
 namespace hearth::server {
 
@@ -58,24 +59,32 @@ class BatcherHost {
   // Around what a Batcher has begun for several calls, and which may outlast them.
   virtual void WorkBegan() = 0;
   virtual void WorkEnded() = 0;
+  // A slot for a run of the model. Where none is free, or others wait for one: nothing, and `waiter`, unless it is
+  // null, is given one when its turn has come.
+  virtual std::optional<RunSlot> TakeSlot(ModelShare& share, const std::shared_ptr<SlotWaiter>& waiter) = 0;
+  virtual void FreeSlot(const RunSlot& slot) = 0;
   // How many runs a model may have under way at once whose configuration does not say: of one whose calls are batched,
   // and of any other.
   virtual int64_t most_batches() const = 0;
   virtual int64_t most_runs() const = 0;
 };
 
-class Batcher : public std::enable_shared_from_this<Batcher> {
+class Batcher : public SlotWaiter, public std::enable_shared_from_this<Batcher> {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
   static constexpr int kMostWrongAnswers = 3;
 
-  // The settings are a Servable's, which has this.
-  Batcher(const QueueSettings& settings, BatcherHost& host);
+  // The settings are a Servable's, which has this. The share outlives it.
+  Batcher(const QueueSettings& settings, ModelShare& share, BatcherHost& host);
 
-  // `call.queue` is set. kResourceExhausted where as many calls of its level wait as may; the callback is then not
+  ModelShare& share() { return share_; }
+
+  // kResourceExhausted where as many calls of its level wait as may; the callback is then not
   // called. Else it is called once, perhaps before this returns.
   absl::StatusOr<std::shared_ptr<CallHandle>> Add(const ServablePtr& servable, DispatchedCall call,
                                                   DispatchCallback callback);
+
+  bool UseSlot(const RunSlot& slot) override;
 
  private:
   class Handle;
@@ -93,9 +102,9 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
 
   // All of these under the lock.
   void Remove(const MemberPtr& member);
-  BatchPtr TakeReady(TimePoint now);
+  BatchPtr TakeReady(TimePoint now, std::optional<RunSlot> slot);
   std::vector<Draft> DraftBatches();
-  BatchPtr MakeBatch(std::vector<MemberPtr> members);
+  BatchPtr MakeBatch(std::vector<MemberPtr> members, const RunSlot& slot);
   void SetAlarm(TimePoint time);
   void Depart(const MemberPtr& member, absl::Status status, Departures& departures);
   void Expire(TimePoint now, Departures& departures);
@@ -110,16 +119,18 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   void OnAnswer(const BatchPtr& batch, absl::StatusOr<c10::IValue> answer);
   void RunOneByOne(const BatchPtr& batch, BatchFailure why, const absl::Status& status);
   void RunMember(const BatchPtr& batch, size_t index);
-  void FreeRun(const BatchPtr& batch);
+  void FreeRun(const RunSlot& slot, const BatchPtr& batch);
   void End(const BatchPtr& batch);
 
   const QueueSettings& settings_;
+  ModelShare& share_;
   BatcherHost& host_;
   std::mutex mutex_;
   std::map<Place, MemberPtr> waiting_;
   std::vector<int64_t> waiting_of_level_;
   std::set<BatchPtr> batches_;  // under way
   int64_t runs_ = 0;            // under way
+  bool waits_for_slot_ = false;
   uint64_t next_number_ = 0;
   TimePoint alarm_ = TimePoint::max();  // the earliest that is set
   std::atomic<int> wrong_answers_{0};

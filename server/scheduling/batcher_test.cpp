@@ -74,6 +74,17 @@ class FakeHost : public BatcherHost {
   void CallEnded() override { ++calls_ended; }
   void WorkBegan() override { ++works; }
   void WorkEnded() override { --works; }
+  std::optional<RunSlot> TakeSlot(ModelShare& share, const std::shared_ptr<SlotWaiter>& waiter) override {
+    auto slot = shares.Take(share, time);
+    if (!slot && waiter != nullptr) shares.Wait(share, waiter);
+    return slot;
+  }
+  void FreeSlot(const RunSlot& slot) override {
+    shares.Free(slot, time);
+    while (auto grant = shares.Next(time)) {
+      if (!grant->waiter->UseSlot(grant->slot)) shares.GiveBack(grant->slot);
+    }
+  }
   int64_t most_batches() const override { return 1; }
   int64_t most_runs() const override { return 3; }
 
@@ -96,6 +107,7 @@ class FakeHost : public BatcherHost {
   }
 
   TimePoint time{std::chrono::hours(1)};
+  FairShares shares{4};
   std::deque<std::function<void()>> posted;
   std::multimap<TimePoint, std::function<void()>> alarms;
   int works = 0;
@@ -120,7 +132,7 @@ class BatcherTest : public ::testing::Test {
   // A call of `rows` rows of `value`, whose answer is noted under that name. What it waits for is done.
   absl::StatusOr<std::shared_ptr<CallHandle>> Add(float value, DispatchedCall call = {}, int64_t rows = 1,
                                                   int64_t columns = 2) {
-    if (batcher_ == nullptr) batcher_ = std::make_shared<Batcher>(settings(), host_);
+    if (batcher_ == nullptr) batcher_ = std::make_shared<Batcher>(settings(), share_, host_);
     call.arguments.args = {at::full({rows, columns}, value)};
     call.rows = rows;
     if (!call.queue) call.queue.emplace();
@@ -166,6 +178,7 @@ class BatcherTest : public ::testing::Test {
   std::shared_ptr<Servable> servable_ = std::make_shared<Servable>();
   std::deque<RunUnderWay> runs_;
   FakeHost host_;
+  ModelShare& share_ = host_.shares.ShareOf("m", 1);
   std::shared_ptr<Batcher> batcher_;
   int accepted_ = 0;
   std::vector<float> order_;
@@ -199,6 +212,35 @@ TEST_F(BatcherTest, CallsThatWaitForARunAreTheNextOne) {
   EXPECT_EQ(executions_.at(2).rows, 4);
   EXPECT_TRUE(executions_.at(2).counts);
   EXPECT_FALSE(executions_.at(3).counts);
+}
+
+TEST_F(BatcherTest, CallsThatWaitForASlotAreABatchWhenItComes) {
+  ModelShare& other = host_.shares.ShareOf("other", 1);
+  std::vector<RunSlot> taken;
+  while (auto slot = host_.TakeSlot(other, nullptr)) taken.push_back(*slot);
+  for (const float value : {1, 2, 3}) ASSERT_TRUE(Add(value).ok());
+  EXPECT_TRUE(runs_.empty());
+  host_.FreeSlot(taken.back());
+  host_.Work();
+  ASSERT_EQ(runs_.size(), 1U);
+  EXPECT_THAT(InRun(), ElementsAre(1, 2, 3));
+  ASSERT_TRUE(Add(4).ok());
+  AnswerDoubled();
+  EXPECT_THAT(InRun(), ElementsAre(4)) << "the run's slot is free again";
+  AnswerDoubled();
+}
+
+TEST_F(BatcherTest, ACallThatLeavesWhileItWaitsForASlotLeavesTheSlotToOthers) {
+  ModelShare& other = host_.shares.ShareOf("other", 1);
+  std::vector<RunSlot> taken;
+  while (auto slot = host_.TakeSlot(other, nullptr)) taken.push_back(*slot);
+  auto handle = Add(1);
+  ASSERT_TRUE(handle.ok());
+  (*handle)->Cancel();
+  host_.FreeSlot(taken.back());
+  host_.Work();
+  EXPECT_TRUE(runs_.empty());
+  EXPECT_TRUE(host_.TakeSlot(other, nullptr).has_value());
 }
 
 TEST_F(BatcherTest, ABatchHasNoMoreRowsThanItMay) {

@@ -26,12 +26,15 @@ void Note(std::atomic<int>& trust, Clock::duration time, const QuickTimes& times
 }
 
 bool MayRunHere(const Servable& servable, const DispatchedCall& call) {
-  if (call.caller == CallerThread::kRunner) return true;
   if (call.bytes > kSmallRequest) return false;
   if (call.caller == CallerThread::kOneOfMany) {
     return servable.short_runs.load(std::memory_order_relaxed) >= kEnoughTrust;
   }
   return servable.quick_requests.load(std::memory_order_relaxed) >= kEnoughTrust;
+}
+
+bool RunsHere(const Servable& servable, const DispatchedCall& call) {
+  return MayRunHere(servable, call) && servable.model->RunsOnCaller(call.method);
 }
 
 // Where there are levels of priority, each has its own bound, which its Batcher keeps.
@@ -73,7 +76,7 @@ void Dispatcher::HandOver(WorkLength length, std::function<void()> work) {
     work();
     work = nullptr;
     if (length == WorkLength::kLong) LongEnded();
-    Ended();
+    Ended(std::nullopt);
   });
 }
 
@@ -96,6 +99,10 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Dispatch(ServablePtr ser
   if (call.deadline.has_value() && *call.deadline <= Clock::now()) {
     return absl::DeadlineExceededError("the request's deadline had passed when it arrived");
   }
+  Batcher& batcher = BatcherOf(*servable);
+  const bool has_queue = servable->queue_settings.queues();
+  const bool runs_here = !has_queue && RunsHere(*servable, call);
+  std::optional<RunSlot> slot;
   {
     std::lock_guard lock(mutex_);
     if (absl::Status status = CheckRoom(); !status.ok()) return status;
@@ -105,27 +112,32 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Dispatch(ServablePtr ser
           "the queue of model '", servable->name, "' is full: ", max_pending, " requests wait, which is its bound"));
     }
     ++in_flight_;
+    if (!has_queue && !runs_here) slot = shares_.Take(batcher.share(), Clock::now());
   }
 
-  if (!call.queue || !servable->queue_settings.queues()) {
-    return RunCall(std::move(servable), std::move(call), std::move(callback));
-  }
-  auto handle = BatcherOf(*servable).Add(servable, std::move(call), std::move(callback));
+  if (runs_here || slot) return RunCallIn(slot, std::move(servable), std::move(call), std::move(callback));
+  auto handle = batcher.Add(servable, std::move(call), std::move(callback));
   if (!handle.ok()) {
     servable->statistics->TurnedAway();
-    Ended();
+    Ended(std::nullopt);
   }
   return handle;
 }
 
 Batcher& Dispatcher::BatcherOf(const Servable& servable) {
   std::call_once(servable.queue_made, [&] {
-    servable.queue = std::make_shared<Batcher>(servable.queue_settings, static_cast<BatcherHost&>(*this));
+    ModelShare* share = nullptr;
+    {
+      std::lock_guard lock(mutex_);
+      share = &shares_.ShareOf(servable.name, servable.queue_settings.weight);
+    }
+    servable.queue = std::make_shared<Batcher>(servable.queue_settings, *share, static_cast<BatcherHost&>(*this));
   });
   return *static_cast<Batcher*>(servable.queue.get());
 }
 
-std::shared_ptr<CallHandle> Dispatcher::RunCall(ServablePtr servable, DispatchedCall call, DispatchCallback callback) {
+std::shared_ptr<CallHandle> Dispatcher::RunCallIn(std::optional<RunSlot> slot, ServablePtr servable,
+                                                  DispatchedCall call, DispatchCallback callback) {
   // Shared by the two callbacks, of which the runtime may keep the first longer than it needs it.
   struct Call {
     ServablePtr servable;
@@ -133,10 +145,11 @@ std::shared_ptr<CallHandle> Dispatcher::RunCall(ServablePtr servable, Dispatched
     DispatchCallback callback;
     Execution execution;
     bool has_begun;
+    std::optional<RunSlot> slot;
     TimePoint began;
   };
   auto shared = std::make_shared<Call>(
-      Call{servable, std::move(call.on_start), std::move(callback), {call.rows, true}, call.has_begun, {}});
+      Call{servable, std::move(call.on_start), std::move(callback), {call.rows, true}, call.has_begun, slot, {}});
   CallOptions options;
   options.deadline = call.deadline;
   options.memory = std::move(call.memory);
@@ -159,13 +172,50 @@ std::shared_ptr<CallHandle> Dispatcher::RunCall(ServablePtr servable, Dispatched
                            shared->callback = nullptr;
                            shared->on_start = nullptr;
                            shared->servable = nullptr;
-                           Ended();
+                           Ended(shared->slot);
                          });
 }
 
-void Dispatcher::Ended() {
+void Dispatcher::Ended(const std::optional<RunSlot>& slot) {
+  {
+    std::lock_guard lock(mutex_);
+    if (slot) shares_.Free(*slot, Clock::now());
+    const bool gives_slots = slot && shares_.anyone_waits();
+    if (gives_slots) ++works_;
+    if (--in_flight_ == 0) idle_.notify_all();
+    if (!gives_slots) return;
+  }
+  GiveSlots();
+  WorkEnded();
+}
+
+std::optional<RunSlot> Dispatcher::TakeSlot(ModelShare& share, const std::shared_ptr<SlotWaiter>& waiter) {
   std::lock_guard lock(mutex_);
-  if (--in_flight_ == 0) idle_.notify_all();
+  auto slot = shares_.Take(share, Clock::now());
+  if (!slot && waiter != nullptr) shares_.Wait(share, waiter);
+  return slot;
+}
+
+void Dispatcher::FreeSlot(const RunSlot& slot) {
+  {
+    std::lock_guard lock(mutex_);
+    shares_.Free(slot, Clock::now());
+  }
+  GiveSlots();
+}
+
+void Dispatcher::GiveSlots() {
+  for (;;) {
+    std::optional<FairShares::Grant> grant;
+    {
+      std::lock_guard lock(mutex_);
+      grant = shares_.Next(Clock::now());
+    }
+    if (!grant) return;
+    if (grant->waiter->UseSlot(grant->slot)) continue;
+    std::lock_guard lock(mutex_);
+    shares_.GiveBack(grant->slot);
+  }
 }
 
 void Dispatcher::WorkBegan() {

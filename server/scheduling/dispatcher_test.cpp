@@ -126,6 +126,129 @@ TEST_F(DispatcherTest, AFullServerRefusesAtOnce) {
   ASSERT_TRUE(Drained(dispatcher));
 }
 
+// Runs of a model, in which the test says when they end.
+class RunsByHand : public FakeModel {
+ public:
+  struct Run {
+    std::string model;
+    CallOptions options;
+    Callback callback;
+  };
+  RunsByHand(std::string name, std::deque<Run>& runs) : FakeModel(name, nullptr), name_(std::move(name)), runs_(runs) {}
+
+  bool RunsOnCaller(std::string_view) const override { return runs_on_caller; }
+  std::shared_ptr<CallHandle> CallAsync(std::string_view, Arguments, KeywordArguments, CallOptions options,
+                                        Callback callback) override {
+    if (options.on_start) options.on_start();
+    runs_.push_back({name_, std::move(options), std::move(callback)});
+    return nullptr;
+  }
+
+  bool runs_on_caller = false;
+
+ private:
+  const std::string name_;
+  std::deque<Run>& runs_;
+};
+
+class SharedSlotsTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<Servable> Serve(const std::string& name) {
+    auto servable = std::make_shared<Servable>();
+    servable->name = name;
+    servable->model = std::make_shared<RunsByHand>(name, runs_);
+    servable->statistics = std::make_shared<ModelStatistics>();
+    return servable;
+  }
+  void Ask(const std::shared_ptr<Servable>& servable, int times = 1) {
+    for (int i = 0; i < times; ++i) {
+      const auto handle =
+          dispatcher_.Dispatch(servable, {}, [this, servable](const absl::StatusOr<c10::IValue>&, const Execution&) {
+            answered_ += servable->name;
+          });
+      ASSERT_TRUE(handle.ok());
+    }
+  }
+  void EndOldestRun() {
+    ASSERT_FALSE(runs_.empty());
+    const RunsByHand::Run run = std::move(runs_.front());
+    runs_.pop_front();
+    run.callback(c10::IValue());
+  }
+  void EndAllRuns() {
+    while (!runs_.empty()) EndOldestRun();
+  }
+
+  std::deque<RunsByHand::Run> runs_;
+  std::string answered_;
+  Dispatcher dispatcher_{{.max_runs = 2}, RunHere};
+};
+
+TEST_F(SharedSlotsTest, AModelThatComesToAFloodOfAnotherIsServedNext) {
+  const auto flood = Serve("f");
+  const auto other = Serve("o");
+  Ask(flood, 10);
+  EXPECT_EQ(runs_.size(), 2U);
+  EndOldestRun();
+  Ask(other);
+  EndOldestRun();
+  ASSERT_EQ(runs_.size(), 2U);
+  EXPECT_EQ(runs_[0].model, "f");
+  EXPECT_EQ(runs_[1].model, "o") << "and not behind the eight that came before";
+  EndAllRuns();
+  EXPECT_EQ(answered_, "fffofffffff");
+  EXPECT_TRUE(dispatcher_.WaitUntilIdle(steady_clock::now()));
+}
+
+TEST_F(SharedSlotsTest, AModelHasNoMoreRunsAtOnceThanItsOwnLimitAndLeavesTheRestToOthers) {
+  const auto limited = Serve("l");
+  limited->queue_settings.LimitRuns(1);
+  const auto other = Serve("o");
+  Ask(limited, 3);
+  EXPECT_EQ(runs_.size(), 1U);
+  Ask(other);
+  EXPECT_EQ(runs_.size(), 2U);
+  EndOldestRun();
+  EXPECT_EQ(runs_.size(), 2U);
+  EndAllRuns();
+  EXPECT_EQ(answered_, "loll");
+}
+
+TEST_F(SharedSlotsTest, ACallThatNeedsNoThreadOfThePoolWaitsForNoSlot) {
+  Ask(Serve("f"), 3);
+  const auto quick = Serve("q");
+  quick->short_runs = kMostTrust;
+  auto& model = static_cast<RunsByHand&>(*quick->model);
+  Ask(quick);
+  EXPECT_EQ(runs_.size(), 2U) << "its method may have loops";
+  model.runs_on_caller = true;
+  Ask(quick);
+  ASSERT_EQ(runs_.size(), 3U);
+  EXPECT_TRUE(runs_.back().options.may_run_here);
+  EndAllRuns();
+}
+
+TEST_F(SharedSlotsTest, ACallThatWaitsForASlotCanBeCancelledAndEndsAtItsDeadline) {
+  const auto model = Serve("f");
+  Ask(model, 2);
+  std::promise<absl::StatusCode> cancelled, late;
+  const auto code_to = [](std::promise<absl::StatusCode>& told) {
+    return [&told](const absl::StatusOr<c10::IValue>& answer, const Execution&) {
+      told.set_value(answer.status().code());
+    };
+  };
+  auto handle = dispatcher_.Dispatch(model, {}, code_to(cancelled));
+  ASSERT_TRUE(handle.ok());
+  (*handle)->Cancel();
+  EXPECT_EQ(cancelled.get_future().get(), absl::StatusCode::kCancelled);
+  DispatchedCall call;
+  call.deadline = steady_clock::now() + std::chrono::milliseconds(20);
+  ASSERT_TRUE(dispatcher_.Dispatch(model, std::move(call), code_to(late)).ok());
+  EXPECT_EQ(late.get_future().get(), absl::StatusCode::kDeadlineExceeded);
+  EndAllRuns();
+  EXPECT_EQ(answered_, "ff");
+}
+
 TEST_F(DispatcherTest, AModelsOwnBoundIsKeptAndNamed) {
   changeable_->queue_settings.levels[0].max_waiting = 1;
   Dispatcher dispatcher({}, RunHere);
