@@ -108,7 +108,8 @@ DispatcherOptions DispatcherOptionsOf(const config::Settings& settings) {
           // The other half of the threads is for messages that take no time.
           .max_long_works = std::max<int64_t>(threads / 2, 1),
           .max_runs = settings.max_running_requests() > 0 ? settings.max_running_requests() : threads * per_thread,
-          .max_batches = on_gpu ? std::min<int64_t>(threads, 2) : threads};
+          .max_batches = on_gpu ? std::min<int64_t>(threads, 2) : threads,
+          .longest_wait = std::chrono::milliseconds(settings.max_queue_milliseconds())};
 }
 
 SharedRegions::OpenDeviceMemory OpenDeviceMemoryOf(Runtime& runtime) {

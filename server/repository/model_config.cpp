@@ -36,6 +36,7 @@ constexpr Parameter kParameters[] = {
     {"max_plans", &ModelSettings::max_plans, 1},
     {"plan_bytes", &ModelSettings::plan_bytes, 1},
     {"max_running", &ModelSettings::max_running, 1},
+    {"max_queue_milliseconds", &ModelSettings::max_queue_milliseconds, 0},
 };
 
 absl::Status Refused(const std::string& model, const std::string& what) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct QueueSettings {
   bool keeps_order = false;
   int64_t runs = 0;  // that may be under way at once; 0: the configuration does not say
   bool limits_runs = false;
+  std::optional<std::chrono::milliseconds> longest_wait;  // in the queue; 0: any time; nothing: as the server says
   // Among models whose requests wait: the more, the more of the time of all runs (scheduling/fair_shares.h).
   double weight = 1;
   // Of levels 1 and so on; one for a model whose requests are all alike.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,11 +11,15 @@
 #include "absl/strings/str_cat.h"
 #include "jit/support/logging.h"
 #include "jit/support/memory_account.h"
+#include "server/scheduling/retry_advice.h"
 
 namespace hearth::server {
 namespace {
 
 using TimePoint = Batcher::TimePoint;
+
+// The least time of a run grows by so much of it with each that takes longer.
+constexpr int kForgetsLeastTime = 16;
 
 spdlog::logger& Log() {
   static spdlog::logger& log = LoggerOf("scheduling/batcher");
@@ -34,7 +39,8 @@ struct Batcher::Member {
   bool delayed = false;
   uint64_t number = 0;
   TimePoint arrived;
-  std::optional<TimePoint> timeout;  // of waiting
+  std::optional<TimePoint> timeout;  // of waiting, by the level's policy
+  TimePoint latest = TimePoint::max();  // that the queue's bound lets it wait until
 
   State state = State::kWaiting;
   BatchPtr batch;
@@ -43,6 +49,10 @@ struct Batcher::Member {
 
   Place place() const { return {level, delayed, number}; }
   bool is_open() const { return state == State::kInBatch; }
+  // When something is to be done about it while it waits.
+  TimePoint alarm() const {
+    return std::min({latest, timeout.value_or(TimePoint::max()), call.deadline.value_or(TimePoint::max())});
+  }
 };
 
 struct Batcher::Batch {
@@ -87,7 +97,11 @@ class Batcher::Handle final : public CallHandle {
 };
 
 Batcher::Batcher(const QueueSettings& settings, ModelShare& share, BatcherHost& host)
-    : settings_(settings), share_(share), host_(host), waiting_of_level_(settings.levels.size()) {}
+    : settings_(settings),
+      share_(share),
+      host_(host),
+      waiting_of_level_(settings.levels.size()),
+      control_(settings.longest_wait.value_or(host.longest_wait())) {}
 
 int64_t Batcher::MostRuns() const {
   if (settings_.runs > 0) return settings_.runs;
@@ -117,21 +131,54 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Batcher::Add(const ServablePtr& serv
   MemberPtr member = NewMember(servable, std::move(call), std::move(callback), level);
   {
     std::lock_guard lock(mutex_);
-    const int64_t most = settings_.PolicyOf(level).max_waiting;
-    if (most > 0 && waiting_of_level_[level - 1] >= most) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("the queue of model '", servable->name, "' is full: ", most,
-                       settings_.has_levels() ? absl::StrCat(" requests of priority ", level) : " requests",
-                       " wait, which is its bound"));
+    if (waiting_.empty()) control_.FoundEmpty(member->arrived);
+    if (absl::Status status = CheckRoom(*member); !status.ok()) {
+      return WithRetryAfter(std::move(status), control_.WaitAt(static_cast<int64_t>(waiting_.size())));
     }
     member->number = next_number_++;
     waiting_.emplace(member->place(), member);
     ++waiting_of_level_[level - 1];
-    if (member->call.deadline) SetAlarm(*member->call.deadline);
-    if (member->timeout) SetAlarm(*member->timeout);
+    SetAlarm(member->alarm());
   }
   StartReady();
   return std::make_shared<Handle>(weak_from_this(), std::move(member));
+}
+
+absl::Status Batcher::CheckRoom(const Member& member) const {
+  const int64_t level = member.level;
+  const std::string& model = member.servable->name;
+  const int64_t most = settings_.PolicyOf(level).max_waiting;
+  if (most > 0 && waiting_of_level_[level - 1] >= most) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the queue of model '", model, "' is full: ", most,
+                     settings_.has_levels() ? absl::StrCat(" requests of priority ", level) : " requests",
+                     " wait, which is its bound"));
+  }
+  const int64_t ahead = std::accumulate(waiting_of_level_.begin(), waiting_of_level_.begin() + level, int64_t{0});
+  // Those that are let in show how fast the queue moves now.
+  if (ahead == 0) return absl::OkStatus();
+  const QueueControl::Duration wait = control_.WaitAt(ahead + 1);
+  const auto refusal = [&](const char* why, QueueControl::Duration time) {
+    const auto milliseconds = [](QueueControl::Duration of) {
+      return std::chrono::ceil<std::chrono::milliseconds>(of).count();
+    };
+    return absl::ResourceExhaustedError(absl::StrCat("the model '", model, "' has more requests than it can answer: ",
+                                                     ahead, " wait, which takes ", milliseconds(wait), " ms; ", why,
+                                                     milliseconds(time), " ms"));
+  };
+  if (member.call.deadline && *member.call.deadline - member.arrived <= wait) {
+    return refusal("the request's deadline is in ", *member.call.deadline - member.arrived);
+  }
+  // A batch that waits beside the one that is run is no overload.
+  const QueueControl::Duration allowed = control_.AllowedWait(member.arrived);
+  if (ahead >= 2 * settings_.max_rows && wait > allowed) return refusal("a request may now wait for ", allowed);
+  return absl::OkStatus();
+}
+
+absl::Status Batcher::Advised(absl::Status refusal) {
+  std::lock_guard lock(mutex_);
+  const QueueControl::Duration wait = control_.WaitAt(static_cast<int64_t>(waiting_.size()));
+  return wait == wait.zero() ? refusal : WithRetryAfter(std::move(refusal), wait);
 }
 
 Batcher::MemberPtr Batcher::NewMember(const ServablePtr& servable, DispatchedCall call, DispatchCallback callback,
@@ -146,6 +193,7 @@ Batcher::MemberPtr Batcher::NewMember(const ServablePtr& servable, DispatchedCal
     timeout = *call.queue->timeout;
   }
   if (timeout.count() > 0) member->timeout = member->arrived + timeout;
+  if (control_.bound().count() > 0) member->latest = member->arrived + control_.bound();
   if (settings_.batches() && call.queue && wrong_answers_ < kMostWrongAnswers && !call.answer_stays_on_device) {
     if (auto key = BatchKeyOf(call.arguments); key && key->rows <= settings_.max_rows) member->key = *std::move(key);
   }
@@ -192,23 +240,34 @@ std::vector<Batcher::Draft> Batcher::DraftBatches() {
   return drafts;
 }
 
-Batcher::BatchPtr Batcher::TakeReady(TimePoint now, std::optional<RunSlot> slot) {
-  if (waiting_.empty() || runs_ >= MostRuns()) return nullptr;
-  for (Draft& draft : DraftBatches()) {
-    const TimePoint due = draft.oldest + settings_.delay;
-    if (!draft.full && draft.preferred == 0 && due > now) {
+Batcher::BatchPtr Batcher::TakeReady(TimePoint now, std::optional<RunSlot> slot, Departures& departures) {
+  while (!waiting_.empty() && runs_ < MostRuns()) {
+    std::vector<Draft> drafts = DraftBatches();
+    const auto ready = std::ranges::find_if(drafts, [&](const Draft& draft) {
+      const TimePoint due = draft.oldest + settings_.delay;
+      if (draft.full || draft.preferred > 0 || due <= now) return true;
       SetAlarm(due);
-      continue;
-    }
+      return false;
+    });
+    if (ready == drafts.end()) return nullptr;
+    if (ready->preferred > 0) ready->members.resize(ready->preferred);
+    DropLate(ready->members, now, departures);
+    if (ready->members.empty()) continue;
     if (!slot) slot = host_.TakeSlot(share_, shared_from_this());
-    if (!slot) {
-      waits_for_slot_ = true;
-      return nullptr;
-    }
-    if (draft.preferred > 0) draft.members.resize(draft.preferred);
-    return MakeBatch(std::move(draft.members), *slot);
+    if (slot) return MakeBatch(std::move(ready->members), *slot);
+    waits_for_slot_ = true;
+    return nullptr;
   }
   return nullptr;
+}
+
+void Batcher::DropLate(std::vector<MemberPtr>& members, TimePoint now, Departures& departures) {
+  std::erase_if(members, [&](const MemberPtr& member) {
+    if (!member->call.deadline || *member->call.deadline > now + least_run_time_) return false;
+    Depart(member, absl::DeadlineExceededError("the request's deadline comes before a run of the model could end"),
+           departures);
+    return true;
+  });
 }
 
 Batcher::BatchPtr Batcher::MakeBatch(std::vector<MemberPtr> members, const RunSlot& slot) {
@@ -219,6 +278,7 @@ Batcher::BatchPtr Batcher::MakeBatch(std::vector<MemberPtr> members, const RunSl
     member->state = Member::State::kInBatch;
     member->batch = batch;
   }
+  control_.Left(static_cast<int64_t>(members.size()), !waiting_.empty(), slot.since);
   batch->open = members.size();
   batch->members = std::move(members);
   batches_.insert(batch);
@@ -230,10 +290,12 @@ Batcher::BatchPtr Batcher::MakeBatch(std::vector<MemberPtr> members, const RunSl
 void Batcher::StartReady() {
   while (true) {
     BatchPtr batch;
+    Departures departures;
     {
       std::lock_guard lock(mutex_);
-      if (!waits_for_slot_) batch = TakeReady(host_.now(), std::nullopt);
+      if (!waits_for_slot_) batch = TakeReady(host_.now(), std::nullopt, departures);
     }
+    Answer(std::move(departures));
     if (batch == nullptr) return;
     host_.RunElsewhere([self = shared_from_this(), batch = std::move(batch)] { self->RunBatch(batch); });
   }
@@ -241,11 +303,13 @@ void Batcher::StartReady() {
 
 bool Batcher::UseSlot(const RunSlot& slot) {
   BatchPtr batch;
+  Departures departures;
   {
     std::lock_guard lock(mutex_);
     waits_for_slot_ = false;
-    batch = TakeReady(host_.now(), slot);
+    batch = TakeReady(host_.now(), slot, departures);
   }
+  Answer(std::move(departures));
   if (batch == nullptr) return false;
   host_.RunElsewhere([self = shared_from_this(), batch = std::move(batch)] { self->RunBatch(batch); });
   StartReady();
@@ -278,6 +342,10 @@ void Batcher::Depart(const MemberPtr& member, absl::Status status, Departures& d
 void Batcher::Finish(Departures departures) {
   for (const auto& run : departures.runs) run->Cancel();
   StartReady();
+  Answer(std::move(departures));
+}
+
+void Batcher::Answer(Departures departures) {
   for (Departures::One& one : departures.members) {
     std::exchange(one.callback, nullptr)(std::move(one.status), {.rows = 0, .counts = false});
     one.call = {};
@@ -287,10 +355,12 @@ void Batcher::Finish(Departures departures) {
 }
 
 void Batcher::Expire(TimePoint now, Departures& departures) {
-  std::vector<MemberPtr> late, delayed, rejected;
+  std::vector<MemberPtr> late, overdue, delayed, rejected;
   for (const auto& [place, member] : waiting_) {
     if (member->call.deadline && *member->call.deadline <= now) {
       late.push_back(member);
+    } else if (member->latest <= now) {
+      overdue.push_back(member);
     } else if (member->timeout && *member->timeout <= now) {
       (settings_.PolicyOf(member->level).delays ? delayed : rejected).push_back(member);
     }
@@ -303,11 +373,13 @@ void Batcher::Expire(TimePoint now, Departures& departures) {
   for (const MemberPtr& member : late) {
     Depart(member, absl::DeadlineExceededError("the request's deadline has passed"), departures);
   }
-  for (const MemberPtr& member : rejected) {
-    const std::string text =
-        absl::StrCat("the request waited in the queue of model '", member->servable->name, "' for as long as it may");
-    Depart(member, absl::DeadlineExceededError(text), departures);
+  const auto waited = [](const Member& member) {
+    return absl::StrCat("the request waited in the queue of model '", member.servable->name, "' for as long as it may");
+  };
+  for (const MemberPtr& member : overdue) {
+    Depart(member, WithRetryAfter(absl::ResourceExhaustedError(waited(*member)), control_.bound()), departures);
   }
+  for (const MemberPtr& member : rejected) Depart(member, absl::DeadlineExceededError(waited(*member)), departures);
   for (const MemberPtr& member : delayed) {
     waiting_.erase(member->place());
     member->delayed = true;
@@ -322,10 +394,7 @@ void Batcher::OnAlarm() {
     std::lock_guard lock(mutex_);
     alarm_ = TimePoint::max();
     Expire(host_.now(), departures);
-    for (const auto& [place, member] : waiting_) {
-      if (member->call.deadline) SetAlarm(*member->call.deadline);
-      if (member->timeout) SetAlarm(*member->timeout);
-    }
+    for (const auto& [place, member] : waiting_) SetAlarm(member->alarm());
     for (const BatchPtr& batch : batches_) {
       for (const MemberPtr& member : batch->members) {
         if (member->is_open() && member->call.deadline) SetAlarm(*member->call.deadline);
@@ -517,6 +586,9 @@ void Batcher::FreeRun(const RunSlot& slot, const BatchPtr& batch) {
     std::lock_guard lock(mutex_);
     --runs_;
     batches_.erase(batch);
+    const std::chrono::nanoseconds time = host_.now() - slot.since;
+    const auto before = least_run_time_;
+    least_run_time_ = before.count() == 0 ? time : std::min(time, before + before / kForgetsLeastTime);
   }
   // Before others are given it, this queue waits for it as they do.
   StartReady();

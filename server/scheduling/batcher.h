@@ -18,6 +18,10 @@
 // fails, or its answer has not the batch's rows, its calls are run one by one, and each gets what its own run gives;
 // after kMostWrongAnswers wrong answers the version's calls are not batched any more.
 //
+// Overload. A call that would wait for longer than it may (queue_control.h), or until its deadline, is refused at once
+// and told when to come again. One that waited for as long as it may is refused then, and one whose deadline comes
+// before a run could end is not run.
+//
 // Calls end early: by their deadline or when they are cancelled, waiting or in a run that then goes on for the others
 // and is cancelled with the last of them; by their level's timeout while they wait. A call holds its version, so a
 // batch is of one version, and ends with it.
@@ -39,6 +43,7 @@
 #include "server/repository/servable.h"
 #include "server/scheduling/dispatched_call.h"
 #include "server/scheduling/fair_shares.h"
+#include "server/scheduling/queue_control.h"
 
 namespace hearth::server {
 
@@ -67,6 +72,8 @@ class BatcherHost {
   // and of any other.
   virtual int64_t most_batches() const = 0;
   virtual int64_t most_runs() const = 0;
+  // How long calls may wait of a model whose configuration does not say; 0: for any time.
+  virtual std::chrono::milliseconds longest_wait() const = 0;
 };
 
 class Batcher : public SlotWaiter, public std::enable_shared_from_this<Batcher> {
@@ -79,12 +86,15 @@ class Batcher : public SlotWaiter, public std::enable_shared_from_this<Batcher> 
 
   ModelShare& share() { return share_; }
 
-  // kResourceExhausted where as many calls of its level wait as may; the callback is then not
-  // called. Else it is called once, perhaps before this returns.
+  // kResourceExhausted, with retry advice, where as many calls of its level wait as may, or it would wait for too long;
+  // the callback is then not called. Else it is called once, perhaps before this returns.
   absl::StatusOr<std::shared_ptr<CallHandle>> Add(const ServablePtr& servable, DispatchedCall call,
                                                   DispatchCallback callback);
 
   bool UseSlot(const RunSlot& slot) override;
+
+  // `refusal`, with the time in which those that wait will have left, if that is known.
+  absl::Status Advised(absl::Status refusal);
 
  private:
   class Handle;
@@ -101,8 +111,11 @@ class Batcher : public SlotWaiter, public std::enable_shared_from_this<Batcher> 
   MemberPtr NewMember(const ServablePtr& servable, DispatchedCall call, DispatchCallback callback, int64_t level);
 
   // All of these under the lock.
+  absl::Status CheckRoom(const Member& member) const;
   void Remove(const MemberPtr& member);
-  BatchPtr TakeReady(TimePoint now, std::optional<RunSlot> slot);
+  BatchPtr TakeReady(TimePoint now, std::optional<RunSlot> slot, Departures& departures);
+  // Those whose deadline comes before a run could end.
+  void DropLate(std::vector<MemberPtr>& members, TimePoint now, Departures& departures);
   std::vector<Draft> DraftBatches();
   BatchPtr MakeBatch(std::vector<MemberPtr> members, const RunSlot& slot);
   void SetAlarm(TimePoint time);
@@ -110,6 +123,7 @@ class Batcher : public SlotWaiter, public std::enable_shared_from_this<Batcher> 
   void Expire(TimePoint now, Departures& departures);
 
   void StartReady();
+  void Answer(Departures departures);
   void OnAlarm();
   void Finish(Departures departures);
   void Cancel(const MemberPtr& member);
@@ -131,6 +145,8 @@ class Batcher : public SlotWaiter, public std::enable_shared_from_this<Batcher> 
   std::set<BatchPtr> batches_;  // under way
   int64_t runs_ = 0;            // under way
   bool waits_for_slot_ = false;
+  QueueControl control_;
+  std::chrono::nanoseconds least_run_time_{0};  // of late
   uint64_t next_number_ = 0;
   TimePoint alarm_ = TimePoint::max();  // the earliest that is set
   std::atomic<int> wrong_answers_{0};

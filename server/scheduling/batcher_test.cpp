@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "server/repository/fake_runtime.h"
+#include "server/scheduling/retry_advice.h"
 
 namespace hearth::server {
 namespace {
@@ -86,6 +87,7 @@ class FakeHost : public BatcherHost {
     }
   }
   int64_t most_batches() const override { return 1; }
+  std::chrono::milliseconds longest_wait() const override { return wait_bound; }
   int64_t most_runs() const override { return 3; }
 
   // Does what is posted until nothing is.
@@ -108,6 +110,7 @@ class FakeHost : public BatcherHost {
 
   TimePoint time{std::chrono::hours(1)};
   FairShares shares{4};
+  std::chrono::milliseconds wait_bound{0};
   std::deque<std::function<void()>> posted;
   std::multimap<TimePoint, std::function<void()>> alarms;
   int works = 0;
@@ -568,6 +571,104 @@ TEST_F(BatcherTest, ABatchHoldsItsVersion) {
   AnswerDoubled();
   EXPECT_TRUE(version.expired());
   EXPECT_EQ(AnswerTo(2), 4);
+}
+
+// A model of which one call is run at a time, each for 10 ms, and that has answered some while others waited.
+class OverloadTest : public BatcherTest {
+ protected:
+  void Begin(std::chrono::milliseconds wait_bound) {
+    settings().max_rows = 1;
+    settings().runs = 1;
+    host_.wait_bound = wait_bound;
+    for (const float value : {1, 2, 3, 4}) ASSERT_TRUE(Add(value).ok());
+    for (int i = 0; i < 3; ++i) AnswerAfterARun();
+    order_.clear();
+  }
+  void AnswerAfterARun() {
+    host_.Pass(std::chrono::milliseconds(10));
+    AnswerDoubled();
+  }
+  void AnswerAll() {
+    while (!runs_.empty()) AnswerAfterARun();
+  }
+};
+
+TEST_F(OverloadTest, ACallIsRefusedAtOnceThatWouldWaitBeyondItsDeadlineAndIsToldWhenToCome) {
+  Begin({});
+  for (const float value : {5, 6, 7}) ASSERT_TRUE(Add(value).ok());
+  const auto refused = Add(8, WithDeadline(host_.time + std::chrono::milliseconds(35)));
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.status().message()),
+              HasSubstr("3 wait, which takes 40 ms; the request's deadline is in 35 ms"));
+  EXPECT_EQ(RetryAfterOf(refused.status()), std::chrono::milliseconds(30));
+  EXPECT_TRUE(Add(9, WithDeadline(host_.time + std::chrono::milliseconds(55))).ok());
+  AnswerAll();
+  EXPECT_THAT(order_, ElementsAre(4, 5, 6, 7, 9));
+}
+
+TEST_F(OverloadTest, TheFirstThatWaitsIsLetInWhateverTookLongBefore) {
+  Begin({});
+  EXPECT_TRUE(Add(5, WithDeadline(host_.time + std::chrono::milliseconds(5))).ok());
+  host_.Pass(std::chrono::milliseconds(5));
+  EXPECT_EQ(answers_.at(5).status().code(), absl::StatusCode::kDeadlineExceeded);
+  AnswerAll();
+}
+
+TEST_F(OverloadTest, ACallWhoseDeadlineComesBeforeARunCouldEndIsNotRun) {
+  Begin({});
+  ASSERT_TRUE(Add(5, WithDeadline(host_.time + std::chrono::milliseconds(15))).ok());
+  ASSERT_TRUE(Add(6).ok());
+  AnswerAfterARun();
+  EXPECT_EQ(answers_.at(5).status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(InRun(), ElementsAre(6));
+  AnswerAll();
+}
+
+TEST_F(OverloadTest, NoMoreWaitThanAreRunWithinTheBound) {
+  Begin(std::chrono::milliseconds(45));
+  int accepted = 0;
+  while (Add(static_cast<float>(10 + accepted)).ok()) ++accepted;
+  EXPECT_EQ(accepted, 4);
+  AnswerAll();
+}
+
+TEST_F(OverloadTest, AQueueThatIsNeverEmptyIsKeptShort) {
+  Begin(std::chrono::milliseconds(300));
+  float value = 10;
+  const auto fill = [&] {
+    int accepted = 0;
+    while (Add(value++).ok()) ++accepted;
+    return accepted;
+  };
+  EXPECT_EQ(fill(), 30);
+  for (int i = 0; i < 28; ++i) AnswerAfterARun();
+  EXPECT_EQ(fill(), 1) << "beside the two that wait";
+  // Once it has been empty, a burst may wait again.
+  AnswerAll();
+  ASSERT_TRUE(Add(value++).ok());
+  EXPECT_EQ(fill(), 30);
+  AnswerAll();
+}
+
+TEST_F(OverloadTest, ACallThatWaitedForTheBoundIsRefusedThen) {
+  Begin(std::chrono::milliseconds(300));
+  ASSERT_TRUE(Add(5).ok());
+  host_.Pass(std::chrono::milliseconds(299));
+  EXPECT_FALSE(answers_.contains(5));
+  host_.Pass(std::chrono::milliseconds(1));
+  EXPECT_EQ(answers_.at(5).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(RetryAfterOf(answers_.at(5).status()), std::chrono::milliseconds(300));
+  AnswerAll();
+}
+
+TEST_F(OverloadTest, AFullQueueSaysWhenItWillBeEmpty) {
+  settings().levels[0].max_waiting = 3;
+  Begin({});
+  for (const float value : {5, 6, 7}) ASSERT_TRUE(Add(value).ok());
+  const auto refused = Add(8);
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("is full: 3 requests wait"));
+  EXPECT_EQ(RetryAfterOf(refused.status()), std::chrono::milliseconds(30));
+  AnswerAll();
 }
 
 }  // namespace

@@ -54,6 +54,18 @@ absl::Status Dispatcher::CheckRoom() const {
       absl::StrCat("the server is full: ", in_flight_, " requests are under way, which is its bound"));
 }
 
+// Called under the lock.
+absl::Status Dispatcher::Admit(const Servable& servable) {
+  if (absl::Status status = CheckRoom(); !status.ok()) return status;
+  const int64_t max_pending = MaxPending(servable, options_);
+  if (!servable.statistics->Admit(max_pending)) {
+    return absl::ResourceExhaustedError(absl::StrCat("the queue of model '", servable.name, "' is full: ", max_pending,
+                                                     " requests wait, which is its bound"));
+  }
+  ++in_flight_;
+  return absl::OkStatus();
+}
+
 absl::Status Dispatcher::Post(WorkLength length, std::function<void()> work) {
   {
     std::lock_guard lock(mutex_);
@@ -103,17 +115,14 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Dispatch(ServablePtr ser
   const bool has_queue = servable->queue_settings.queues();
   const bool runs_here = !has_queue && RunsHere(*servable, call);
   std::optional<RunSlot> slot;
+  absl::Status admitted;
   {
     std::lock_guard lock(mutex_);
-    if (absl::Status status = CheckRoom(); !status.ok()) return status;
-    const int64_t max_pending = MaxPending(*servable, options_);
-    if (!servable->statistics->Admit(max_pending)) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          "the queue of model '", servable->name, "' is full: ", max_pending, " requests wait, which is its bound"));
-    }
-    ++in_flight_;
-    if (!has_queue && !runs_here) slot = shares_.Take(batcher.share(), Clock::now());
+    admitted = Admit(*servable);
+    if (admitted.ok() && !has_queue && !runs_here) slot = shares_.Take(batcher.share(), Clock::now());
   }
+  if (absl::IsResourceExhausted(admitted)) return batcher.Advised(std::move(admitted));
+  if (!admitted.ok()) return admitted;
 
   if (runs_here || slot) return RunCallIn(slot, std::move(servable), std::move(call), std::move(callback));
   auto handle = batcher.Add(servable, std::move(call), std::move(callback));

@@ -4,7 +4,8 @@
 // its model's queue, and models that wait share the slots fairly (fair_shares.h).
 //
 // A request is refused with kResourceExhausted at once when as many of its model's requests as the bound allows wait
-// for a thread already, or as many as the server's bound are under way in all; with kUnavailable when the server is
+// for a thread already, or as many as the server's bound are under way in all, or it would wait for too long, and is told
+// when to come again (retry_advice.h) if that is known; with kUnavailable when the server is
 // draining; with kDeadlineExceeded when its deadline has passed.
 //
 // A small request of a model whose last runs were nearly all very short (trust.h) is run on the calling thread, if the
@@ -46,6 +47,8 @@ struct DispatcherOptions {
   int64_t max_runs = 1024;
   // Of one model whose requests are batched.
   int64_t max_batches = 1;
+  // A model's requests may wait for so long, if its configuration does not say; 0: for any time (queue_control.h).
+  std::chrono::milliseconds longest_wait{0};
 };
 
 // Of work for a request: whether it takes longer than handing it to another thread and back.
@@ -92,12 +95,15 @@ class Dispatcher : private BatcherHost {
   void FreeSlot(const RunSlot& slot) override;
   int64_t most_batches() const override { return options_.max_batches; }
   int64_t most_runs() const override { return options_.max_runs; }
+  std::chrono::milliseconds longest_wait() const override { return options_.longest_wait; }
 
   // Frees the slot, if there is one, when it has ended.
   std::shared_ptr<CallHandle> RunCallIn(std::optional<RunSlot> slot, ServablePtr servable, DispatchedCall call,
                                         DispatchCallback callback);
   Batcher& BatcherOf(const Servable& servable);
   absl::Status CheckRoom() const;
+  // Counts the request, or says why there is no room for it.
+  absl::Status Admit(const Servable& servable);
   void HandOver(WorkLength length, std::function<void()> work);
   void LongEnded();
   void Ended(const std::optional<RunSlot>& slot);

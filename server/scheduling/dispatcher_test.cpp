@@ -127,14 +127,14 @@ TEST_F(DispatcherTest, AFullServerRefusesAtOnce) {
 }
 
 // Runs of a model, in which the test says when they end.
-class RunsByHand : public FakeModel {
+class NamedRuns : public FakeModel {
  public:
   struct Run {
     std::string model;
     CallOptions options;
     Callback callback;
   };
-  RunsByHand(std::string name, std::deque<Run>& runs) : FakeModel(name, nullptr), name_(std::move(name)), runs_(runs) {}
+  NamedRuns(std::string name, std::deque<Run>& runs) : FakeModel(name, nullptr), name_(std::move(name)), runs_(runs) {}
 
   bool RunsOnCaller(std::string_view) const override { return runs_on_caller; }
   std::shared_ptr<CallHandle> CallAsync(std::string_view, Arguments, KeywordArguments, CallOptions options,
@@ -156,7 +156,7 @@ class SharedSlotsTest : public ::testing::Test {
   std::shared_ptr<Servable> Serve(const std::string& name) {
     auto servable = std::make_shared<Servable>();
     servable->name = name;
-    servable->model = std::make_shared<RunsByHand>(name, runs_);
+    servable->model = std::make_shared<NamedRuns>(name, runs_);
     servable->statistics = std::make_shared<ModelStatistics>();
     return servable;
   }
@@ -171,7 +171,7 @@ class SharedSlotsTest : public ::testing::Test {
   }
   void EndOldestRun() {
     ASSERT_FALSE(runs_.empty());
-    const RunsByHand::Run run = std::move(runs_.front());
+    const NamedRuns::Run run = std::move(runs_.front());
     runs_.pop_front();
     run.callback(c10::IValue());
   }
@@ -179,7 +179,7 @@ class SharedSlotsTest : public ::testing::Test {
     while (!runs_.empty()) EndOldestRun();
   }
 
-  std::deque<RunsByHand::Run> runs_;
+  std::deque<NamedRuns::Run> runs_;
   std::string answered_;
   Dispatcher dispatcher_{{.max_runs = 2}, RunHere};
 };
@@ -218,7 +218,7 @@ TEST_F(SharedSlotsTest, ACallThatNeedsNoThreadOfThePoolWaitsForNoSlot) {
   Ask(Serve("f"), 3);
   const auto quick = Serve("q");
   quick->short_runs = kMostTrust;
-  auto& model = static_cast<RunsByHand&>(*quick->model);
+  auto& model = static_cast<NamedRuns&>(*quick->model);
   Ask(quick);
   EXPECT_EQ(runs_.size(), 2U) << "its method may have loops";
   model.runs_on_caller = true;
