@@ -61,6 +61,14 @@ absl::StatusOr<std::string> LoadedModel::SideEffect(std::string_view name) const
   return executor_->SideEffect(*method);
 }
 
+absl::StatusOr<std::string> LoadedModel::WhyNotRepeatable(std::string_view name) const {
+  const ModelExecutor::Method* method = executor_->Find(name);
+  if (method == nullptr) return absl::NotFoundError("the model has no method '" + std::string(name) + "'");
+  std::string effect = executor_->SideEffect(*method);
+  if (!effect.empty() || method->repeatable) return effect;
+  return std::string("depends on what other calls write");
+}
+
 bool LoadedModel::RunsOnCaller(std::string_view name) const {
   const ModelExecutor::Method* method = executor_->Find(name);
   return method != nullptr && method->may_begin_on_caller();

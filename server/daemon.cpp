@@ -109,7 +109,8 @@ DispatcherOptions DispatcherOptionsOf(const config::Settings& settings) {
           .max_long_works = std::max<int64_t>(threads / 2, 1),
           .max_runs = settings.max_running_requests() > 0 ? settings.max_running_requests() : threads * per_thread,
           .max_batches = on_gpu ? std::min<int64_t>(threads, 2) : threads,
-          .longest_wait = std::chrono::milliseconds(settings.max_queue_milliseconds())};
+          .longest_wait = std::chrono::milliseconds(settings.max_queue_milliseconds()),
+          .cache_bytes = static_cast<size_t>(settings.response_cache_byte_size())};
 }
 
 SharedRegions::OpenDeviceMemory OpenDeviceMemoryOf(Runtime& runtime) {

@@ -202,7 +202,6 @@ std::vector<std::string> IgnoredFields(const ModelConfig& config) {
                            [](const auto& group) { return group.rate_limiter().resources_size() > 0; }),
        "rate_limiter.resources of instance_group");
   note(config.has_optimization(), "optimization");
-  note(config.response_cache().enable(), "response_cache");
   note(config.cc_model_filenames_size() > 0, "cc_model_filenames");
   note(config.metric_tags_size() > 0, "metric_tags");
   note(config.has_model_metrics(), "model_metrics");

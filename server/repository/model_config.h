@@ -3,7 +3,7 @@
 //   honoured   name, platform, backend, default_model_filename, version_policy, max_batch_size, input and output (name,
 //              data_type, dims, reshape, optional, label_filename),
 //              dynamic_batching and, for it, instance_group.count (queue_settings.h),
-//              instance_group.rate_limiter.priority,
+//              instance_group.rate_limiter.priority, response_cache (where the server has a cache),
 //              model_operations.op_library_filename (where the server allows it: repository.h), the
 //              parameters memory_limit, requests_memory_limit, compile_after, exact_after, max_plans,
 //              plan_bytes, max_running and max_queue_milliseconds, model_warmup

@@ -2,15 +2,22 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "jit/support/logging.h"
 #include "server/scheduling/trust.h"
 
 namespace hearth::server {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+spdlog::logger& Log() {
+  static spdlog::logger& log = LoggerOf("scheduling/dispatcher");
+  return log;
+}
 
 constexpr size_t kSmallRequest = 64 << 10;
 // A run this short is not worth another thread. Longer ones are borne for a while where other threads go on.
@@ -111,7 +118,47 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Dispatch(ServablePtr ser
   if (call.deadline.has_value() && *call.deadline <= Clock::now()) {
     return absl::DeadlineExceededError("the request's deadline had passed when it arrived");
   }
-  Batcher& batcher = BatcherOf(*servable);
+  const Version& version = VersionOf(*servable);
+  std::optional<ResponseCache::Key> key;
+  const Clock::time_point began = version.cache_load ? Clock::now() : Clock::time_point();
+  if (version.cache_load && call.queue && !call.answer_stays_on_device) {
+    key = ResponseCache::KeyOf(*version.cache_load, call);
+  }
+  if (!key) return Run(*version.batcher, std::move(servable), std::move(call), std::move(callback));
+  if (auto answer = cache_.Find(*key)) {
+    const Clock::duration time = Clock::now() - began;
+    absl::Status status = AnswerFromCache(*servable, *std::move(answer), std::move(callback));
+    if (!status.ok()) return status;
+    servable->statistics->CacheHit(time);
+    return std::shared_ptr<CallHandle>();
+  }
+  const Clock::duration looked = Clock::now() - began;
+  auto keep = [this, key = *key, looked, statistics = servable->statistics, callback = std::move(callback)](
+                  absl::StatusOr<c10::IValue> answer, const Execution& execution) {
+    if (answer.ok()) {
+      const Clock::time_point ended = Clock::now();
+      cache_.Put(key, *answer);
+      statistics->CacheMiss(looked + (Clock::now() - ended));
+    }
+    callback(std::move(answer), execution);
+  };
+  return Run(*version.batcher, std::move(servable), std::move(call), std::move(keep));
+}
+
+absl::Status Dispatcher::AnswerFromCache(const Servable& servable, c10::IValue answer, DispatchCallback callback) {
+  {
+    std::lock_guard lock(mutex_);
+    if (absl::Status status = CheckRoom(); !status.ok()) return status;
+    ++in_flight_;
+  }
+  servable.statistics->Admit(std::numeric_limits<int64_t>::max());
+  std::exchange(callback, nullptr)(std::move(answer), {.rows = 0, .counts = false});
+  Ended(std::nullopt);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Run(Batcher& batcher, ServablePtr servable,
+                                                            DispatchedCall call, DispatchCallback callback) {
   const bool has_queue = servable->queue_settings.queues();
   const bool runs_here = !has_queue && RunsHere(*servable, call);
   std::optional<RunSlot> slot;
@@ -133,16 +180,27 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Dispatch(ServablePtr ser
   return handle;
 }
 
-Batcher& Dispatcher::BatcherOf(const Servable& servable) {
-  std::call_once(servable.queue_made, [&] {
-    ModelShare* share = nullptr;
-    {
-      std::lock_guard lock(mutex_);
-      share = &shares_.ShareOf(servable.name, servable.queue_settings.weight);
+const Dispatcher::Version& Dispatcher::VersionOf(const Servable& servable) {
+  std::call_once(servable.queue_made, [&] { servable.queue = MakeVersion(servable); });
+  return *static_cast<const Version*>(servable.queue.get());
+}
+
+std::shared_ptr<Dispatcher::Version> Dispatcher::MakeVersion(const Servable& servable) {
+  auto version = std::make_shared<Version>();
+  bool caches = options_.cache_bytes > 0 && servable.config.response_cache().enable();
+  if (caches) {
+    const auto why_not = servable.model->WhyNotRepeatable("forward");
+    caches = why_not.ok() && why_not->empty();
+    if (!caches) {
+      Log().warn("model {} version {}: its answers are not cached: forward {}", servable.name, servable.version,
+                 why_not.ok() ? *why_not : std::string(why_not.status().message()));
     }
-    servable.queue = std::make_shared<Batcher>(servable.queue_settings, *share, static_cast<BatcherHost&>(*this));
-  });
-  return *static_cast<Batcher*>(servable.queue.get());
+  }
+  std::lock_guard lock(mutex_);
+  if (caches) version->cache_load = cached_loads_++;
+  ModelShare& share = shares_.ShareOf(servable.name, servable.queue_settings.weight);
+  version->batcher = std::make_shared<Batcher>(servable.queue_settings, share, static_cast<BatcherHost&>(*this));
+  return version;
 }
 
 std::shared_ptr<CallHandle> Dispatcher::RunCallIn(std::optional<RunSlot> slot, ServablePtr servable,

@@ -3,6 +3,8 @@
 // batched (batcher.h). So many runs are under way at once as there are slots; where a call finds none free, it waits in
 // its model's queue, and models that wait share the slots fairly (fair_shares.h).
 //
+// Where a model's answers are cached (response_cache.h), a request whose answer is there is answered at once.
+//
 // A request is refused with kResourceExhausted at once when as many of its model's requests as the bound allows wait
 // for a thread already, or as many as the server's bound are under way in all, or it would wait for too long, and is told
 // when to come again (retry_advice.h) if that is known; with kUnavailable when the server is
@@ -32,6 +34,7 @@
 #include "server/scheduling/batcher.h"
 #include "server/scheduling/dispatched_call.h"
 #include "server/scheduling/fair_shares.h"
+#include "server/scheduling/response_cache.h"
 
 namespace hearth::server {
 
@@ -49,6 +52,8 @@ struct DispatcherOptions {
   int64_t max_batches = 1;
   // A model's requests may wait for so long, if its configuration does not say; 0: for any time (queue_control.h).
   std::chrono::milliseconds longest_wait{0};
+  // For answers of models whose configuration has them cached; 0: none are.
+  size_t cache_bytes = 0;
 };
 
 // Of work for a request: whether it takes longer than handing it to another thread and back.
@@ -60,7 +65,7 @@ class Dispatcher : private BatcherHost {
 
   // `post` runs work on another thread.
   Dispatcher(DispatcherOptions options, std::function<void(std::function<void()>)> post)
-      : options_(options), post_(std::move(post)), shares_(options.max_runs) {}
+      : options_(options), post_(std::move(post)), shares_(options.max_runs), cache_(options.cache_bytes) {}
   ~Dispatcher() override = default;
 
   // Has `work`, which must not throw, done elsewhere for a request that is not yet dispatched. It counts as under way
@@ -100,7 +105,17 @@ class Dispatcher : private BatcherHost {
   // Frees the slot, if there is one, when it has ended.
   std::shared_ptr<CallHandle> RunCallIn(std::optional<RunSlot> slot, ServablePtr servable, DispatchedCall call,
                                         DispatchCallback callback);
-  Batcher& BatcherOf(const Servable& servable);
+  // What there is of a version here, until it goes.
+  struct Version {
+    std::shared_ptr<Batcher> batcher;
+    std::optional<uint64_t> cache_load;  // its number in the cache, if its answers are cached
+  };
+  const Version& VersionOf(const Servable& servable);
+  std::shared_ptr<Version> MakeVersion(const Servable& servable);
+  // As Dispatch, of a call whose answer is not in the cache.
+  absl::StatusOr<std::shared_ptr<CallHandle>> Run(Batcher& batcher, ServablePtr servable, DispatchedCall call,
+                                                  DispatchCallback callback);
+  absl::Status AnswerFromCache(const Servable& servable, c10::IValue answer, DispatchCallback callback);
   absl::Status CheckRoom() const;
   // Counts the request, or says why there is no room for it.
   absl::Status Admit(const Servable& servable);
@@ -117,9 +132,11 @@ class Dispatcher : private BatcherHost {
   bool accepting_ = true;
   int64_t in_flight_ = 0;
   FairShares shares_;
+  uint64_t cached_loads_ = 0;
   int64_t works_ = 0;       // of Batchers
   int64_t long_works_ = 0;  // that are being done
   std::deque<std::function<void()>> waiting_long_works_;
+  ResponseCache cache_;
   AlarmClock alarms_;  // ends first: what it calls uses the rest
 };
 

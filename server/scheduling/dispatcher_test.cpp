@@ -153,6 +153,8 @@ class NamedRuns : public FakeModel {
 
 class SharedSlotsTest : public ::testing::Test {
  protected:
+  explicit SharedSlotsTest(const DispatcherOptions& options = {.max_runs = 2}) : dispatcher_(options, RunHere) {}
+
   std::shared_ptr<Servable> Serve(const std::string& name) {
     auto servable = std::make_shared<Servable>();
     servable->name = name;
@@ -181,7 +183,7 @@ class SharedSlotsTest : public ::testing::Test {
 
   std::deque<NamedRuns::Run> runs_;
   std::string answered_;
-  Dispatcher dispatcher_{{.max_runs = 2}, RunHere};
+  Dispatcher dispatcher_;
 };
 
 TEST_F(SharedSlotsTest, AModelThatComesToAFloodOfAnotherIsServedNext) {
@@ -247,6 +249,65 @@ TEST_F(SharedSlotsTest, ACallThatWaitsForASlotCanBeCancelledAndEndsAtItsDeadline
   EXPECT_EQ(late.get_future().get(), absl::StatusCode::kDeadlineExceeded);
   EndAllRuns();
   EXPECT_EQ(answered_, "ff");
+}
+
+class CachedAnswersTest : public SharedSlotsTest {
+ protected:
+  CachedAnswersTest() : SharedSlotsTest({.cache_bytes = 1 << 20}) {}
+
+  std::shared_ptr<Servable> ServeCached(const std::string& name) {
+    auto servable = Serve(name);
+    servable->config.mutable_response_cache()->set_enable(true);
+    return servable;
+  }
+  // Whether an answer came without a run; what is run is answered with the argument doubled.
+  bool IsCached(const std::shared_ptr<Servable>& servable, int64_t argument, bool standard = true) {
+    DispatchedCall call;
+    call.arguments.args = {argument};
+    if (standard) call.queue.emplace();
+    std::optional<int64_t> answer;
+    const auto handle = dispatcher_.Dispatch(
+        servable, std::move(call), [&](const absl::StatusOr<c10::IValue>& told, const Execution& execution) {
+          answer = told->toInt();
+          servable->statistics->Began();
+          servable->statistics->Succeeded({}, 1, execution.counts ? std::optional(1) : std::nullopt);
+        });
+    EXPECT_TRUE(handle.ok());
+    const bool cached = answer.has_value();
+    if (!cached) std::exchange(runs_, {}).front().callback(2 * argument);
+    EXPECT_EQ(answer, 2 * argument);
+    EXPECT_EQ(dispatcher_.in_flight(), 0);
+    return cached;
+  }
+};
+
+TEST_F(CachedAnswersTest, TheSameArgumentsAreAnsweredWithoutARun) {
+  const auto model = ServeCached("m");
+  EXPECT_FALSE(IsCached(model, 1));
+  EXPECT_TRUE(IsCached(model, 1));
+  EXPECT_FALSE(IsCached(model, 2));
+  const StatisticsSnapshot counted = model->statistics->snapshot();
+  EXPECT_EQ(counted.cache_hit.count, 1U);
+  EXPECT_EQ(counted.cache_miss.count, 2U);
+  EXPECT_EQ(counted.execution_count, 2U);
+  EXPECT_EQ(counted.success.count, 3U);
+}
+
+TEST_F(CachedAnswersTest, AnotherLoadOfTheModelAnswersForItself) {
+  EXPECT_FALSE(IsCached(ServeCached("m"), 1));
+  EXPECT_FALSE(IsCached(ServeCached("m"), 1));
+}
+
+TEST_F(CachedAnswersTest, WhatTheConfigurationOrTheModelDoesNotAllowIsRun) {
+  const auto not_asked = Serve("m");
+  const auto draws = ServeCached("d");
+  static_cast<NamedRuns&>(*draws->model).not_repeatable = "draws random numbers";
+  const auto native = ServeCached("n");
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_FALSE(IsCached(not_asked, 1));
+    EXPECT_FALSE(IsCached(draws, 1));
+    EXPECT_FALSE(IsCached(native, 1, /*standard=*/false));
+  }
 }
 
 TEST_F(DispatcherTest, AModelsOwnBoundIsKeptAndNamed) {

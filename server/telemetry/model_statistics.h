@@ -66,6 +66,7 @@ struct StatisticsSnapshot {
   };
 
   Duration success, failure, queue, compute_input, compute_infer, compute_output;
+  Duration cache_hit, cache_miss;  // of looking for answers in the cache, and of keeping those that were not there
   std::array<uint64_t, kFailureReasons> failures{};
   uint64_t inference_count = 0;                                      // batch elements answered
   uint64_t execution_count = 0;                                      // runs that answered
@@ -95,6 +96,9 @@ class ModelStatistics {
   // A request that was turned away before it was admitted.
   void Refused(FailureReason reason, std::chrono::nanoseconds total);
   void BatchFailed(BatchFailure why);
+  // Of a request that the cache is asked for.
+  void CacheHit(std::chrono::nanoseconds time);
+  void CacheMiss(std::chrono::nanoseconds time);
   void Loaded(std::chrono::nanoseconds time);
 
   StatisticsSnapshot snapshot() const;
