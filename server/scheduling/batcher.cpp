@@ -132,9 +132,7 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Batcher::Add(const ServablePtr& serv
   {
     std::lock_guard lock(mutex_);
     if (waiting_.empty()) control_.FoundEmpty(member->arrived);
-    if (absl::Status status = CheckRoom(*member); !status.ok()) {
-      return WithRetryAfter(std::move(status), control_.WaitAt(static_cast<int64_t>(waiting_.size())));
-    }
+    if (absl::Status status = CheckRoom(*member); !status.ok()) return WithAdvice(std::move(status));
     member->number = next_number_++;
     waiting_.emplace(member->place(), member);
     ++waiting_of_level_[level - 1];
@@ -177,6 +175,10 @@ absl::Status Batcher::CheckRoom(const Member& member) const {
 
 absl::Status Batcher::Advised(absl::Status refusal) {
   std::lock_guard lock(mutex_);
+  return WithAdvice(std::move(refusal));
+}
+
+absl::Status Batcher::WithAdvice(absl::Status refusal) const {
   const QueueControl::Duration wait = control_.WaitAt(static_cast<int64_t>(waiting_.size()));
   return wait == wait.zero() ? refusal : WithRetryAfter(std::move(refusal), wait);
 }

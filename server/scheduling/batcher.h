@@ -112,6 +112,7 @@ class Batcher : public SlotWaiter, public std::enable_shared_from_this<Batcher> 
 
   // All of these under the lock.
   absl::Status CheckRoom(const Member& member) const;
+  absl::Status WithAdvice(absl::Status refusal) const;
   void Remove(const MemberPtr& member);
   BatchPtr TakeReady(TimePoint now, std::optional<RunSlot> slot, Departures& departures);
   // Those whose deadline comes before a run could end.

@@ -640,8 +640,14 @@ TEST_F(OverloadTest, AQueueThatIsNeverEmptyIsKeptShort) {
     while (Add(value++).ok()) ++accepted;
     return accepted;
   };
-  EXPECT_EQ(fill(), 30);
-  for (int i = 0; i < 28; ++i) AnswerAfterARun();
+  for (int i = 0; i < 15; ++i) ASSERT_TRUE(Add(value++).ok());
+  for (int i = 0; i < 30; ++i) {
+    AnswerAfterARun();
+    ASSERT_TRUE(Add(value++).ok());
+  }
+  AnswerAfterARun();
+  EXPECT_EQ(fill(), 0);
+  for (int i = 0; i < 12; ++i) AnswerAfterARun();
   EXPECT_EQ(fill(), 1) << "beside the two that wait";
   // Once it has been empty, a burst may wait again.
   AnswerAll();

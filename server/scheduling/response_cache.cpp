@@ -2,6 +2,7 @@
 
 #include <openssl/evp.h>
 
+#include <exception>
 #include <memory>
 #include <utility>
 
@@ -53,6 +54,18 @@ bool AppendContents(Sha256& out, const at::Tensor& tensor) {
   return true;
 }
 
+// Nothing where there is no memory for it.
+std::optional<c10::IValue> Copy(const c10::IValue& answer) {
+  // It outlives its request, so it is not part of that one's memory.
+  const MemoryAccount::Scope nobody(nullptr);
+  try {
+    return MapTensors(answer,
+                      [](const at::Tensor& tensor) { return tensor.detach().clone(at::MemoryFormat::Contiguous); });
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 std::optional<ResponseCache::Key> ResponseCache::KeyOf(uint64_t load, const DispatchedCall& call) {
@@ -79,15 +92,13 @@ void ResponseCache::Put(const Key& key, const c10::IValue& answer) {
     return true;
   });
   if (!writer.Append(answer) || count.bytes > most_bytes_) return;
-  // The copy outlives its request, so it is not part of that one's memory.
-  const MemoryAccount::Scope nobody(nullptr);
-  c10::IValue copy = MapTensors(
-      answer, [](const at::Tensor& tensor) { return tensor.detach().clone(at::MemoryFormat::Contiguous); });
+  std::optional<c10::IValue> copy = Copy(answer);
+  if (!copy) return;
   std::lock_guard lock(mutex_);
   if (found_.contains(key)) return;
   bytes_ += count.bytes;
   while (bytes_ > most_bytes_) DropOldest();
-  entries_.push_front({key, std::move(copy), count.bytes});
+  entries_.push_front({key, *std::move(copy), count.bytes});
   found_.emplace(key, entries_.begin());
 }
 
