@@ -14,7 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-spdlog::logger& Log() {
+spdlog::logger& DispatcherLog() {
   static spdlog::logger& log = LoggerOf("scheduling/dispatcher");
   return log;
 }
@@ -192,7 +192,7 @@ std::shared_ptr<Dispatcher::Version> Dispatcher::MakeVersion(const Servable& ser
     const auto why_not = servable.model->WhyNotRepeatable("forward");
     caches = why_not.ok() && why_not->empty();
     if (!caches) {
-      Log().warn("model {} version {}: its answers are not cached: forward {}", servable.name, servable.version,
+      DispatcherLog().warn("model {} version {}: its answers are not cached: forward {}", servable.name, servable.version,
                  why_not.ok() ? *why_not : std::string(why_not.status().message()));
     }
   }
