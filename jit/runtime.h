@@ -321,8 +321,8 @@ class Model {
   // method.
   virtual absl::StatusOr<std::string> SideEffect(std::string_view method) const = 0;
 
-  // Why two calls with the same arguments may be answered otherwise, or do other things than answering: as SideEffect, or
-  // for what other methods write. Empty: they may not.
+  // Why two calls with the same arguments may be answered otherwise, or do other things than answering: as SideEffect,
+  // or for what other methods write. Empty: they may not.
   virtual absl::StatusOr<std::string> WhyNotRepeatable(std::string_view method) const = 0;
 
   // Whether CallOptions::may_run_here has the method's calls run on the calling thread.

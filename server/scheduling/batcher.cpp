@@ -39,7 +39,7 @@ struct Batcher::Member {
   bool delayed = false;
   uint64_t number = 0;
   TimePoint arrived;
-  std::optional<TimePoint> timeout;  // of waiting, by the level's policy
+  std::optional<TimePoint> timeout;     // of waiting, by the level's policy
   TimePoint latest = TimePoint::max();  // that the queue's bound lets it wait until
 
   State state = State::kWaiting;
@@ -160,9 +160,9 @@ absl::Status Batcher::CheckRoom(const Member& member) const {
     const auto milliseconds = [](QueueControl::Duration of) {
       return std::chrono::ceil<std::chrono::milliseconds>(of).count();
     };
-    return absl::ResourceExhaustedError(absl::StrCat("the model '", model, "' has more requests than it can answer: ",
-                                                     ahead, " wait, which takes ", milliseconds(wait), " ms; ", why,
-                                                     milliseconds(time), " ms"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the model '", model, "' has more requests than it can answer: ", ahead, " wait, which takes ",
+                     milliseconds(wait), " ms; ", why, milliseconds(time), " ms"));
   };
   if (member.call.deadline && *member.call.deadline - member.arrived <= wait) {
     return refusal("the request's deadline is in ", *member.call.deadline - member.arrived);

@@ -6,11 +6,11 @@
 // each has one of the slots that all models share (fair_shares.h). A call that finds nobody waiting, and a run and a
 // slot free, is run at once, on its caller's thread and as it is, unless the settings have a delay.
 //
-// Batches. Calls fit each other if their keys are equal (batch_values.h). Where a run and a slot are free, the first call in the
-// order is taken with the next ones that fit it, up to as many rows as a batch may have. That is a batch at once if it
-// has as many, or a preferred number of rows, or if its oldest call has waited for the delay; else the next call that
-// does not fit is looked at in the same way. Where the order of requests is kept, nothing overtakes the first, and a
-// run is free when its answers are on their way; else as soon as it has ended.
+// Batches. Calls fit each other if their keys are equal (batch_values.h). Where a run and a slot are free, the first
+// call in the order is taken with the next ones that fit it, up to as many rows as a batch may have. That is a batch at
+// once if it has as many, or a preferred number of rows, or if its oldest call has waited for the delay; else the next
+// call that does not fit is looked at in the same way. Where the order of requests is kept, nothing overtakes the
+// first, and a run is free when its answers are on their way; else as soon as it has ended.
 //
 // Runs of batches. On a thread that models run on; the arguments are copied together there, and the answer's tensors
 // are taken apart as views. The views share the answer's memory, which is freed when the last of its requests has made

@@ -157,8 +157,8 @@ absl::Status Dispatcher::AnswerFromCache(const Servable& servable, c10::IValue a
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Run(Batcher& batcher, ServablePtr servable,
-                                                            DispatchedCall call, DispatchCallback callback) {
+absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Run(Batcher& batcher, ServablePtr servable, DispatchedCall call,
+                                                            DispatchCallback callback) {
   const bool has_queue = servable->queue_settings.queues();
   const bool runs_here = !has_queue && RunsHere(*servable, call);
   std::optional<RunSlot> slot;
@@ -192,8 +192,8 @@ std::shared_ptr<Dispatcher::Version> Dispatcher::MakeVersion(const Servable& ser
     const auto why_not = servable.model->WhyNotRepeatable("forward");
     caches = why_not.ok() && why_not->empty();
     if (!caches) {
-      DispatcherLog().warn("model {} version {}: its answers are not cached: forward {}", servable.name, servable.version,
-                 why_not.ok() ? *why_not : std::string(why_not.status().message()));
+      DispatcherLog().warn("model {} version {}: its answers are not cached: forward {}", servable.name,
+                           servable.version, why_not.ok() ? *why_not : std::string(why_not.status().message()));
     }
   }
   std::lock_guard lock(mutex_);

@@ -6,9 +6,9 @@
 // Where a model's answers are cached (response_cache.h), a request whose answer is there is answered at once.
 //
 // A request is refused with kResourceExhausted at once when as many of its model's requests as the bound allows wait
-// for a thread already, or as many as the server's bound are under way in all, or it would wait for too long, and is told
-// when to come again (retry_advice.h) if that is known; with kUnavailable when the server is
-// draining; with kDeadlineExceeded when its deadline has passed.
+// for a thread already, or as many as the server's bound are under way in all, or it would wait for too long, and is
+// told when to come again (retry_advice.h) if that is known; with kUnavailable when the server is draining; with
+// kDeadlineExceeded when its deadline has passed.
 //
 // A small request of a model whose last runs were nearly all very short (trust.h) is run on the calling thread, if the
 // runtime knows that it cannot take long for reasons of its own (no loops): handing it to another thread and back would

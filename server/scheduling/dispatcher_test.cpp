@@ -164,10 +164,9 @@ class SharedSlotsTest : public ::testing::Test {
   }
   void Ask(const std::shared_ptr<Servable>& servable, int times = 1) {
     for (int i = 0; i < times; ++i) {
-      const auto handle =
-          dispatcher_.Dispatch(servable, {}, [this, servable](const absl::StatusOr<c10::IValue>&, const Execution&) {
-            answered_ += servable->name;
-          });
+      const auto handle = dispatcher_.Dispatch(
+          servable, {},
+          [this, servable](const absl::StatusOr<c10::IValue>&, const Execution&) { answered_ += servable->name; });
       ASSERT_TRUE(handle.ok());
     }
   }

@@ -50,8 +50,7 @@ void FairShares::GiveBack(const RunSlot& slot) {
 
 std::optional<FairShares::Grant> FairShares::Next(TimePoint now) {
   while (free_slots_ > 0 && anyone_waits()) {
-    const auto next =
-        std::ranges::min_element(waiting_, {}, [](const Waiting& waiting) { return waiting.share->tag; });
+    const auto next = std::ranges::min_element(waiting_, {}, [](const Waiting& waiting) { return waiting.share->tag; });
     const Waiting first = std::move(*next);
     waiting_.erase(next);
     if (auto waiter = first.waiter.lock()) return Grant{std::move(waiter), Start(*first.share, now)};

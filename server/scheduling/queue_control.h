@@ -1,5 +1,5 @@
-// How long calls wait in a queue, and how long they may: keeps a queue under overload short, so that what is accepted is
-// answered in time, and what is not is refused at once.
+// How long calls wait in a queue, and how long they may: keeps a queue under overload short, so that what is accepted
+// is answered in time, and what is not is refused at once.
 //
 // The bound on the time in the queue is used as controlled delay does it (CoDel: Nichols, Jacobson, ACM Queue 10(5),
 // 2012; for queues of requests: Maurer, "Fail at Scale", ACM Queue 13(8), 2015). A burst may wait for as long as the

@@ -30,8 +30,8 @@ class ResponseCache {
 
   // Not to be written into.
   std::optional<c10::IValue> Find(const Key& key);
-  // Keeps a copy, unless the answer alone is larger than the cache, or holds other things than tensors and plain values,
-  // or there is no memory for it.
+  // Keeps a copy, unless the answer alone is larger than the cache, or holds other things than tensors and plain
+  // values, or there is no memory for it.
   void Put(const Key& key, const c10::IValue& answer);
 
   size_t bytes() const;
