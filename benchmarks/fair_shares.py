@@ -13,7 +13,6 @@ import concurrent.futures
 import functools
 import pathlib
 import statistics
-import sys
 
 from benchmarks import ROOT
 from benchmarks.busy_models import Work, save_models
@@ -40,34 +39,47 @@ class Benchmark:
             one = pool.submit(load, server.port, messages[other.name], 1, seconds=self.options.seconds)
             return one.result(), flood.result()
 
-    def rows(self, order, flags):
-        server = Server([self.options.hearth, "--model-repository", self.options.work, "--grpc-port", 0, "--http-port",
-                         0, "--metrics-port", 0, "--operator-threads", 1, *flags])
-        try:
-            for work in (FLOODED, *OTHERS):
-                load(server.port, message_for(self.options.work / work.name), 4, seconds=self.options.warm_up)
-            for other in OTHERS:
-                alone = load(server.port, message_for(self.options.work / other.name), 1, seconds=self.options.seconds)
-                rounds = [self.side_by_side(server, other) for _ in range(self.options.rounds)]
-                if any(each.failed for pair in rounds for each in pair):
-                    self.notes.append(f"{order}, {other.name}: requests failed")
-                p50, p99 = (statistics.median(one.quantile(part) for one, _ in rounds) * 1e3 for part in (0.5, 0.99))
-                yield [order, f"{other.milliseconds:g} ms", f"{alone.quantile(0.5) * 1e3:.1f}",
-                       f"{alone.quantile(0.99) * 1e3:.1f}", f"{p50:.1f}", f"{p99:.1f}",
-                       f"{statistics.median(one.rate for one, _ in rounds):.0f}",
-                       f"{statistics.median(flood.rate for _, flood in rounds):.0f}"]
-                print(order, other.name, f"{p99:.1f} ms", file=sys.stderr, flush=True)
-        finally:
-            server.stop()
+    def start(self, flags):
+        return Server([self.options.hearth, "--model-repository", self.options.work, "--grpc-port", 0, "--http-port", 0,
+                       "--metrics-port", 0, "--operator-threads", 1, *flags])
+
+    def rows(self, servers, other):
+        """One for each order; they take turns."""
+        alone, rounds = {order: [] for order in servers}, {order: [] for order in servers}
+        for _ in range(self.options.rounds):
+            for order, server in servers.items():
+                message = message_for(self.options.work / other.name)
+                alone[order].append(load(server.port, message, 1, seconds=self.options.seconds))
+                rounds[order].append(self.side_by_side(server, other))
+        for order, pairs in rounds.items():
+            if any(each.failed for pair in pairs for each in pair):
+                self.notes.append(f"{order}, {other.name}: requests failed")
+
+            def milliseconds(loads, part):
+                return f"{statistics.median(each.quantile(part) for each in loads) * 1e3:.1f}"
+
+            flooded = [one for one, _ in pairs]
+            yield [f"{other.milliseconds:g} ms", order, milliseconds(alone[order], 0.5), milliseconds(alone[order], 0.99),
+                   milliseconds(flooded, 0.5), milliseconds(flooded, 0.99),
+                   f"{statistics.median(one.rate for one in flooded):.0f}",
+                   f"{statistics.median(flood.rate for _, flood in pairs):.0f}"]
 
     def report(self):
         options = self.options
         yield (f"Machine: {machine()}. Commit: {commit()}. One client of a model beside {options.clients} of a model of "
                f"{FLOODED.milliseconds:g} ms a call. Medians of {options.rounds} rounds of {options.seconds:g} s; "
                "latencies in ms.")
-        columns = ["threads are given in", "a call takes", "p50 alone", "p99 alone", "p50 in the flood",
-                   "p99 in the flood", "a second", "the flood's a second"]
-        yield table(columns, [row for order, flags in ORDERS.items() for row in self.rows(order, flags)])
+        servers = {order: self.start(flags) for order, flags in ORDERS.items()}
+        try:
+            for server in servers.values():
+                for work in (FLOODED, *OTHERS):
+                    load(server.port, message_for(options.work / work.name), 4, seconds=options.warm_up)
+            columns = ["a call takes", "threads are given in", "p50 alone", "p99 alone", "p50 in the flood",
+                       "p99 in the flood", "a second", "the flood's a second"]
+            yield table(columns, [row for other in OTHERS for row in self.rows(servers, other)])
+        finally:
+            for server in servers.values():
+                server.stop()
         if self.notes:
             yield "\n".join(f"- {note}." for note in self.notes)
 
