@@ -20,13 +20,15 @@ PROTOCOL_FILES = [
     "proto/reflection/reflection.proto",
 ]
 OWN_PROTOCOL_FILES = ["proto/hearth.proto", "proto/status.proto"]
+# Messages in the metadata of errors.
+ERROR_FILES = ["proto/rpc/status.proto"]
 
 
 @pytest.fixture(scope="session")
 def protocol(tmp_path_factory):
     """Our protocol files, in a pool of their own: their names are the same as in the clients' packages."""
     out = tmp_path_factory.mktemp("proto") / "descriptors"
-    files = [*PROTOCOL_FILES, *OWN_PROTOCOL_FILES]
+    files = [*PROTOCOL_FILES, *OWN_PROTOCOL_FILES, *ERROR_FILES]
     subprocess.run(
         ["protoc", f"--proto_path={ROOT}", "--include_imports", f"--descriptor_set_out={out}", *files], check=True
     )

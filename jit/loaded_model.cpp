@@ -61,6 +61,19 @@ absl::StatusOr<std::string> LoadedModel::SideEffect(std::string_view name) const
   return executor_->SideEffect(*method);
 }
 
+absl::StatusOr<std::string> LoadedModel::WhyNotRepeatable(std::string_view name) const {
+  const ModelExecutor::Method* method = executor_->Find(name);
+  if (method == nullptr) return absl::NotFoundError("the model has no method '" + std::string(name) + "'");
+  std::string effect = executor_->SideEffect(*method);
+  if (!effect.empty() || method->repeatable) return effect;
+  return std::string("depends on what other calls write");
+}
+
+bool LoadedModel::RunsOnCaller(std::string_view name) const {
+  const ModelExecutor::Method* method = executor_->Find(name);
+  return method != nullptr && method->may_begin_on_caller();
+}
+
 std::shared_ptr<CallHandle> LoadedModel::CallAsync(std::string_view name, Arguments args, KeywordArguments kwargs,
                                                    CallOptions options, Callback callback) {
   const ModelExecutor::Method* method = executor_->Find(name);

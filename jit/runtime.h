@@ -336,6 +336,13 @@ class Model {
   // method.
   virtual absl::StatusOr<std::string> SideEffect(std::string_view method) const = 0;
 
+  // Why two calls with the same arguments may be answered otherwise, or do other things than answering: as SideEffect,
+  // or for what other methods write. Empty: they may not.
+  virtual absl::StatusOr<std::string> WhyNotRepeatable(std::string_view method) const = 0;
+
+  // Whether CallOptions::may_run_here has the method's calls run on the calling thread.
+  virtual bool RunsOnCaller(std::string_view method) const = 0;
+
   // Calls `method` with self bound to the model's module, on the runtime's pool. Checks the arguments against the
   // schema and fills in defaults first. The callback runs once, on a pool thread or, if nothing can be run or
   // CallOptions allow it, before CallAsync returns. Tensors in `args` may be written in place by the model: hand over

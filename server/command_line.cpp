@@ -5,8 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "jit/support/version.h"
 #include "server/nearest_name.h"
 #include "server/settings.h"
@@ -63,6 +65,26 @@ void AddTritonFlag(CLI::App& app, const TritonFlag& flag, std::vector<std::strin
   if (flag.is_switch) option->take_last()->expected(0, 1);
 }
 
+// Triton's other way to say how large the response cache is: local,size=BYTES.
+void AddCacheConfig(CLI::App& app, config::Settings& settings) {
+  const auto set = [&settings](const CLI::results_t& values) {
+    for (const std::string& value : values) {
+      absl::string_view number = value;
+      int64_t size = 0;
+      if (!absl::ConsumePrefix(&number, "local,size=") || !absl::SimpleAtoi(number, &size)) {
+        throw CLI::ValidationError(absl::StrCat("--cache-config: '", value, "' is not local,size=BYTES"));
+      }
+      settings.set_response_cache_byte_size(size);
+    }
+    return true;
+  };
+  app.add_option("--cache-config", set, "The same as --response-cache-byte-size BYTES: local,size=BYTES")
+      ->type_name("TEXT")
+      ->group("Requests")
+      ->take_all()
+      ->expected(1);
+}
+
 // What a setting says that another one turns off.
 void WarnOfIdle(const config::Settings& given, std::vector<std::string>& warnings) {
   if (given.load_model_size() > 0 && given.model_control_mode() != "explicit") {
@@ -113,6 +135,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv) 
   app.add_flag("--print-triton-flags", print_triton_flags, "Print what becomes of Triton's other flags in Markdown");
   app.set_version_flag("--version", absl::StrCat("hearthd ", kVersion));
   for (const SettingField& field : Fields()) AddFlag(app, field, flags);
+  AddCacheConfig(app, flags);
   for (const TritonFlag& flag : TritonFlags()) AddTritonFlag(app, flag, warnings);
   app.allow_extras();
   try {

@@ -126,6 +126,16 @@ TEST(CommandLine, TritonsFlagsHaveItsMeaning) {
   EXPECT_THAT(line->warnings, IsEmpty());
 }
 
+TEST(CommandLine, TheCachesSizeCanBeSaidInTritonsWay) {
+  EXPECT_EQ(ParseMore({"--cache-config=local,size=1048576"})->settings.response_cache_byte_size(), 1048576);
+  EXPECT_EQ(ParseMore({"--response-cache-byte-size", "1MiB"})->settings.response_cache_byte_size(), 1048576);
+  for (const char* wrong : {"redis,host=here", "local,size=", "local,size=1MiB", "local"}) {
+    EXPECT_THAT(CommandLineError(ParseMore({"--cache-config", wrong})), HasSubstr("is not local,size=BYTES")) << wrong;
+  }
+  EXPECT_THAT(CommandLineError(ParseMore({"--cache-config=local,size=-1"})),
+              HasSubstr("response_cache_byte_size must be at least 0"));
+}
+
 TEST(CommandLine, WhatHasNoEffectIsWarnedOf) {
   const auto line =
       ParseMore({"--backend-config=pytorch,a=b", "--backend-config", "c=d", "--disable-auto-complete-config",

@@ -107,16 +107,19 @@ Repository::Options RepositoryOptionsOf(const config::Settings& settings) {
 
 DispatcherOptions DispatcherOptionsOf(const config::Settings& settings) {
   const int64_t threads = settings.threads() > 0 ? settings.threads() : UsableProcessors();
+  // On a GPU one computes while another one's tensors are on their way.
   const bool on_gpu = settings.device() != "cpu";
+  const int64_t per_thread = on_gpu ? 2 : 1;
   return {.max_pending_per_model = settings.max_pending_requests(),
           .max_in_flight = settings.max_in_flight_requests(),
           // The other half of the threads is for messages that take no time.
           .max_long_works = std::max<int64_t>(threads / 2, 1),
-          .max_runs = threads,
-          // On a GPU one computes while another one's tensors are on their way.
+          .max_runs = settings.max_running_requests() > 0 ? settings.max_running_requests() : threads * per_thread,
           .max_batches = on_gpu ? std::min<int64_t>(threads, 2) : threads,
           // A graph is recorded for each size, and without one a GPU waits for its host.
-          .pads_batches = on_gpu};
+          .pads_batches = on_gpu,
+          .longest_wait = std::chrono::milliseconds(settings.max_queue_milliseconds()),
+          .cache_bytes = static_cast<size_t>(settings.response_cache_byte_size())};
 }
 
 SharedRegions::OpenDeviceMemory OpenDeviceMemoryOf(Runtime& runtime) {

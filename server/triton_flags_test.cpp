@@ -31,7 +31,7 @@ TEST(TritonFlags, NoneIsASettingToo) {
 }
 
 TEST(TritonFlags, WhatHasNoEffectIsAWarningAndWhatClientsWouldRelyOnIsRefused) {
-  EXPECT_EQ(*Judge("--cache-config", "local,size=1"), "--cache-config has no effect: answers are not cached");
+  EXPECT_EQ(*Judge("--trace-rate", "1"), "--trace-rate has no effect: requests are not traced");
   EXPECT_THAT(*Judge("--strict-model-config", "False"), HasSubstr("has no effect"));
   EXPECT_EQ(Judge("--model-namespacing", "true").status().message(),
             "--model-namespacing is not offered: a model's name is in one repository alone");

@@ -197,7 +197,7 @@ void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> argu
   options.stream = settings.stream;
   options.operator_threads = settings.operator_threads;
   if (settings.report != nullptr) options.profile = {settings.report, &settings.report->profile};
-  options.begin_here = settings.may_run_here && method.straight && method.plan.empty();
+  options.begin_here = settings.may_run_here && method.may_begin_on_caller();
   if (replayed != nullptr) {
     return ReplayAsync({std::move(replayed), std::move(code), std::move(arguments), std::move(options)},
                        std::move(completion));

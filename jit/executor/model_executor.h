@@ -50,6 +50,8 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
 
     const std::string& name() const { return function->name(); }
     const c10::FunctionSchema& schema() const { return function->getSchema(); }
+    // Runs are neither long for the method's own reasons nor wait for others.
+    bool may_begin_on_caller() const { return straight && plan.empty(); }
   };
 
   // Compiles every method and hook of `module`'s class. `builder` is for the same unit. `generators` is the process's

@@ -51,7 +51,7 @@ void MessageCall::Answer(absl::Status status) {
     if (!status.ok()) answer.Clear();
   }
   if (answer.Length() > SendLimit::kFewBytes) send_limit_.Begin(*call_.context, call_.environment.send_time);
-  Finish(ToGrpc(status));
+  Finish(ToGrpc(status, *call_.context));
 }
 
 }  // namespace hearth::server

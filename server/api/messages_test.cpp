@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "proto/rpc/status.pb.h"
 #include "server/api/byte_buffer_testing.h"
 #include "server/api/request_message.h"
 #include "server/api/response_message.h"
 #include "server/api/status.h"
+#include "server/scheduling/retry_advice.h"
 
 namespace hearth::server {
 namespace {
@@ -134,6 +136,19 @@ TEST(Status, BytesThatAreNoTextAreReplaced) {
   EXPECT_EQ(FitHeader("a\xff\xc3(\xe2\x82", 100), "a\?\?(\?\?");
   const grpc::Status status = ToGrpc(absl::NotFoundError("x"));
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST(Status, RetryAdviceIsADetailAndOtherStatusesHaveNone) {
+  const absl::Status full = absl::ResourceExhaustedError("full");
+  EXPECT_EQ(ToGrpc(full).error_details(), "");
+  const grpc::Status advised = ToGrpc(WithRetryAfter(full, std::chrono::milliseconds(20)));
+  EXPECT_EQ(advised.error_message(), "full");
+  google::rpc::Status details;
+  ASSERT_TRUE(details.ParseFromString(advised.error_details()));
+  EXPECT_EQ(details.code(), static_cast<int>(grpc::StatusCode::RESOURCE_EXHAUSTED));
+  google::rpc::RetryInfo info;
+  ASSERT_TRUE(details.details(0).UnpackTo(&info));
+  EXPECT_EQ(info.retry_delay().nanos(), 20'000'000);
 }
 
 }  // namespace

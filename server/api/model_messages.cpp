@@ -102,8 +102,8 @@ inference::ModelStatistics DescribeStatistics(const Servable& servable) {
   Describe(now.compute_input, inference_stats.mutable_compute_input());
   Describe(now.compute_infer, inference_stats.mutable_compute_infer());
   Describe(now.compute_output, inference_stats.mutable_compute_output());
-  inference_stats.mutable_cache_hit();
-  inference_stats.mutable_cache_miss();
+  Describe(now.cache_hit, inference_stats.mutable_cache_hit());
+  Describe(now.cache_miss, inference_stats.mutable_cache_miss());
   for (const auto& [size, batch] : now.batches) {
     inference::InferBatchStatistics* described = out.add_batch_stats();
     described->set_batch_size(size);

@@ -8,6 +8,7 @@
 #include "jit/support/text.h"
 #include "server/api/guarded.h"
 #include "server/api/inflate.h"
+#include "server/scheduling/retry_advice.h"
 #include "wire/conversion_check.h"
 
 namespace hearth::server {
@@ -21,7 +22,7 @@ spdlog::logger& Log() {
 // Whether the model is to blame: it raised, or wanted more memory than it may have.
 bool ModelFailed(const absl::Status& status, bool admitted) {
   return status.code() == absl::StatusCode::kInternal ||
-         (admitted && status.code() == absl::StatusCode::kResourceExhausted);
+         (admitted && status.code() == absl::StatusCode::kResourceExhausted && !RetryAfterOf(status));
 }
 
 FailureReason ReasonOf(const absl::Status& status, bool admitted) {
@@ -182,7 +183,11 @@ void RequestTask::OnResult(absl::StatusOr<c10::IValue> result) {
 
 void RequestTask::Finish(absl::Status status, grpc::ByteBuffer& answer) {
   // What a model raises is whatever it likes; messages hold text.
-  if (!status.ok()) status = absl::Status(status.code(), ToUtf8(std::string(status.message())));
+  if (!status.ok()) {
+    const auto advice = RetryAfterOf(status);
+    status = absl::Status(status.code(), ToUtf8(std::string(status.message())));
+    if (advice) status = WithRetryAfter(std::move(status), *advice);
+  }
   record_.response_bytes = answer.Length();
   Report(status, Clock::now());
   {

@@ -1,6 +1,8 @@
 #include "server/api/status.h"
 
 #include "absl/strings/str_cat.h"
+#include "proto/rpc/status.pb.h"
+#include "server/scheduling/retry_advice.h"
 
 namespace hearth::server {
 namespace {
@@ -59,8 +61,24 @@ std::string FitHeader(std::string_view message, size_t limit) {
 grpc::Status ToGrpc(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
   const absl::string_view message = status.message();
-  return grpc::Status(static_cast<grpc::StatusCode>(status.code()),
-                      FitHeader(std::string_view(message.data(), message.size()), kLongestMessage));
+  const auto code = static_cast<grpc::StatusCode>(status.code());
+  const std::string text = FitHeader(std::string_view(message.data(), message.size()), kLongestMessage);
+  const auto advice = status.GetPayload(kRetryInfoType);
+  if (!advice) return {code, text};
+  google::rpc::Status details;
+  details.set_code(code);
+  details.set_message(text);
+  google::protobuf::Any& detail = *details.add_details();
+  detail.set_type_url(kRetryInfoType);
+  detail.set_value(std::string(*advice));
+  return {code, text, details.SerializeAsString()};
+}
+
+grpc::Status ToGrpc(const absl::Status& status, grpc::ServerContextBase& context) {
+  if (const auto delay = RetryAfterOf(status)) {
+    context.AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat(delay->count()));
+  }
+  return ToGrpc(status);
 }
 
 }  // namespace hearth::server

@@ -24,7 +24,7 @@ class UnaryCall : public grpc::ServerUnaryReactor {
                   if (call_.response->Length() > SendLimit::kFewBytes) {
                     send_limit_.Begin(*call_.context, call_.environment.send_time);
                   }
-                  Finish(ToGrpc(status));
+                  Finish(ToGrpc(status, *call_.context));
                 });
   }
 

@@ -67,6 +67,8 @@ class FakeModel : public Model {
   }
   absl::StatusOr<std::string> SideEffect(std::string_view) const override { return std::string(); }
 
+  absl::StatusOr<std::string> WhyNotRepeatable(std::string_view) const override { return not_repeatable; }
+  bool RunsOnCaller(std::string_view) const override { return true; }
   std::shared_ptr<CallHandle> CallAsync(std::string_view method, Arguments args, KeywordArguments kwargs,
                                         CallOptions options, Callback callback) override {
     struct Handle : CallHandle {
@@ -113,6 +115,8 @@ class FakeModel : public Model {
   std::vector<std::pair<std::string, std::string>> sources() const override { return {}; }
   uint64_t weight_bytes() const override { return 1000; }
   std::shared_ptr<MemoryAccount> NewAccount(int64_t) const override { return nullptr; }
+
+  std::string not_repeatable;
 
  private:
   const std::string text_;

@@ -35,6 +35,8 @@ constexpr Parameter kParameters[] = {
     {"exact_after", &ModelSettings::exact_after, 0},
     {"max_plans", &ModelSettings::max_plans, 1},
     {"plan_bytes", &ModelSettings::plan_bytes, 1},
+    {"max_running", &ModelSettings::max_running, 1},
+    {"max_queue_milliseconds", &ModelSettings::max_queue_milliseconds, 0},
 };
 
 absl::Status Refused(const std::string& model, const std::string& what) {
@@ -194,9 +196,12 @@ std::vector<std::string> IgnoredFields(const ModelConfig& config) {
   };
   // The number of instances is that of runs that may be under way at once, where requests wait for one.
   note(config.instance_group_size() > 0 && !QueueSettingsOf(config).queues(),
-       "instance_group (one instance serves all requests, on the server's device)");
+       "instance_group but for rate_limiter.priority (one instance serves all requests, on the server's device; the "
+       "parameter max_running bounds its runs)");
+  note(std::ranges::any_of(config.instance_group(),
+                           [](const auto& group) { return group.rate_limiter().resources_size() > 0; }),
+       "rate_limiter.resources of instance_group");
   note(config.has_optimization(), "optimization");
-  note(config.response_cache().enable(), "response_cache");
   note(config.cc_model_filenames_size() > 0, "cc_model_filenames");
   note(config.metric_tags_size() > 0, "metric_tags");
   note(config.has_model_metrics(), "model_metrics");

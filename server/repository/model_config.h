@@ -3,9 +3,10 @@
 //   honoured   name, platform, backend, default_model_filename, version_policy, max_batch_size, input and output (name,
 //              data_type, dims, reshape, optional, label_filename),
 //              dynamic_batching and, for it, instance_group.count (queue_settings.h),
+//              instance_group.rate_limiter.priority, response_cache (where the server has a cache),
 //              model_operations.op_library_filename (where the server allows it: repository.h), the
-//              parameters memory_limit, requests_memory_limit, compile_after, exact_after, max_plans and plan_bytes,
-//              model_warmup
+//              parameters memory_limit, requests_memory_limit, compile_after, exact_after, max_plans,
+//              plan_bytes, max_running and max_queue_milliseconds, model_warmup
 //   refused    what would change answers if it were ignored: sequence_batching, ensemble_scheduling, decoupled
 //              transactions, batch_input and batch_output, repository agents, shape tensors, another backend; and
 //              input_data_file of model_warmup
@@ -55,6 +56,8 @@ struct ModelSettings {
   std::optional<int64_t> exact_after;            // calls with tensors of the same sizes; 0: never
   std::optional<int64_t> max_plans;              // argument specs without a plan included
   std::optional<int64_t> plan_bytes;
+  std::optional<int64_t> max_running;             // runs at once
+  std::optional<int64_t> max_queue_milliseconds;  // that a request may wait; 0: any time
 };
 // kInvalidArgument for one that is no number, or too small.
 absl::StatusOr<ModelSettings> SettingsOf(const inference::ModelConfig& config);

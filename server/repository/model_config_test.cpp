@@ -163,7 +163,8 @@ TEST(ModelConfig, ValuesThatMakeNoSenseAreRefused) {
         "parameters { key: 'compile_after' value { string_value: '0' } }",
         "parameters { key: 'exact_after' value { string_value: '-1' } }",
         "parameters { key: 'max_plans' value { string_value: '0' } }",
-        "parameters { key: 'plan_bytes' value { string_value: '1MB' } }"}) {
+        "parameters { key: 'plan_bytes' value { string_value: '1MB' } }",
+        "parameters { key: 'max_running' value { string_value: '0' } }"}) {
     EXPECT_EQ(Check(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
   }
 }
@@ -181,7 +182,9 @@ TEST(ModelConfig, AModelMayBeCompiledOtherwiseThanTheRest) {
       parameters { key: 'compile_after' value { string_value: '10' } }
       parameters { key: 'exact_after' value { string_value: '0' } }
       parameters { key: 'max_plans' value { string_value: '3' } }
-      parameters { key: 'plan_bytes' value { string_value: '1000000' } })");
+      parameters { key: 'plan_bytes' value { string_value: '1000000' } }
+      parameters { key: 'max_running' value { string_value: '2' } }
+      parameters { key: 'max_queue_milliseconds' value { string_value: '0' } })");
   ASSERT_TRUE(with.ok()) << with.status();
   EXPECT_THAT(with->warnings, testing::IsEmpty());
   const auto settings = SettingsOf(with->config);
@@ -189,6 +192,8 @@ TEST(ModelConfig, AModelMayBeCompiledOtherwiseThanTheRest) {
   EXPECT_EQ(settings->exact_after, 0);
   EXPECT_EQ(settings->max_plans, 3);
   EXPECT_EQ(settings->plan_bytes, 1000000);
+  EXPECT_EQ(settings->max_running, 2);
+  EXPECT_EQ(settings->max_queue_milliseconds, 0);
   const absl::Status wrong = Check("parameters { key: 'compile_after' value { string_value: '0' } }").status();
   EXPECT_THAT(Message(wrong), HasSubstr("the parameter compile_after is '0'; it must be a whole number from 1 on"));
 }

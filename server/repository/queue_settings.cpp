@@ -72,10 +72,21 @@ absl::Status CheckOrder(const inference::ModelDynamicBatching& batching) {
       "preserve_ordering is true and default_queue_policy.timeout_action is DELAY, which changes the order");
 }
 
+// A priority of N is a share of 1/N; the groups are one here, and the best priority holds.
+double WeightOf(const inference::ModelConfig& config) {
+  uint32_t best = 0;
+  for (const inference::ModelInstanceGroup& group : config.instance_group()) {
+    const uint32_t priority = std::max(group.rate_limiter().priority(), 1U);
+    if (best == 0 || priority < best) best = priority;
+  }
+  return 1.0 / std::max(best, 1U);
+}
+
 }  // namespace
 
 QueueSettings QueueSettingsOf(const inference::ModelConfig& config) {
   QueueSettings settings;
+  settings.weight = WeightOf(config);
   if (!config.has_dynamic_batching()) return settings;
   const inference::ModelDynamicBatching& batching = config.dynamic_batching();
   if (Batches(config)) {

@@ -2,6 +2,7 @@
 // max_batch_size and instance_group, under Triton's names and with Triton's meaning.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -37,6 +38,10 @@ struct QueueSettings {
   std::chrono::microseconds delay{0};
   bool keeps_order = false;
   int64_t runs = 0;  // that may be under way at once; 0: the configuration does not say
+  bool limits_runs = false;
+  std::optional<std::chrono::milliseconds> longest_wait;  // in the queue; 0: any time; nothing: as the server says
+  // Among models whose requests wait: the more, the more of the time of all runs (scheduling/fair_shares.h).
+  double weight = 1;
   // Of levels 1 and so on; one for a model whose requests are all alike.
   std::vector<Policy> levels = {{}};
   int64_t default_level = 1;
@@ -47,8 +52,15 @@ struct QueueSettings {
 
   bool batches() const { return max_rows > 1; }
   bool has_levels() const { return levels.size() > 1; }
-  // Whether requests wait in a queue of the model's own: bounding their number alone needs none.
-  bool queues() const { return batches() || has_levels() || levels[0].timeout.count() > 0 || levels[0].may_shorten; }
+  // Whether the configuration says how requests wait, beyond how many may.
+  bool queues() const {
+    return batches() || has_levels() || levels[0].timeout.count() > 0 || levels[0].may_shorten || limits_runs;
+  }
+  // At most so many runs at once, batched or not.
+  void LimitRuns(int64_t most) {
+    limits_runs = true;
+    runs = runs == 0 ? most : std::min(runs, most);
+  }
 };
 
 // Of a configuration that is checked, or makes sense.

@@ -119,5 +119,24 @@ TEST(QueueSettings, WhatHasNoEffectIsNamed) {
               ElementsAre(HasSubstr("dynamic_batching (max_batch_size is 1")));
 }
 
+TEST(QueueSettings, APriorityOfTheRateLimiterIsAShareOfOneByIt) {
+  const auto weight = [](const std::string& text) { return QueueSettingsOf(Parse(text)).weight; };
+  EXPECT_EQ(weight(""), 1);
+  EXPECT_EQ(weight("instance_group { rate_limiter { priority: 4 } }"), 0.25);
+  EXPECT_EQ(weight("instance_group { rate_limiter { priority: 0 } }"), 1);
+  EXPECT_EQ(weight("instance_group [ { rate_limiter { priority: 4 } }, { rate_limiter { priority: 2 } } ]"), 0.5);
+}
+
+TEST(QueueSettings, ALimitOfRunsNeedsAQueueAndTheLowestHolds) {
+  QueueSettings plain;
+  EXPECT_FALSE(plain.queues());
+  plain.LimitRuns(3);
+  EXPECT_TRUE(plain.queues());
+  EXPECT_EQ(plain.runs, 3);
+  QueueSettings batched = QueueSettingsOf(Parse("max_batch_size: 8 dynamic_batching {} instance_group { count: 2 }"));
+  batched.LimitRuns(3);
+  EXPECT_EQ(batched.runs, 2);
+}
+
 }  // namespace
 }  // namespace hearth::server

@@ -437,6 +437,10 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   servable->version = version;
   servable->config = config;
   servable->queue_settings = QueueSettingsOf(config);
+  if (settings->max_running) servable->queue_settings.LimitRuns(*settings->max_running);
+  if (settings->max_queue_milliseconds) {
+    servable->queue_settings.longest_wait = std::chrono::milliseconds(*settings->max_queue_milliseconds);
+  }
   servable->archive_stamp = std::move(stamp);
   servable->model = *std::move(model);
   servable->call_interface = *std::move(call_interface);

@@ -61,7 +61,7 @@ struct Servable {
   mutable std::atomic<int> short_runs{0};
   mutable std::atomic<int> quick_requests{0};
   mutable CallProfiler profiler;
-  // Where its requests wait, made for the first one; of the settings that say that they do. The scheduler's.
+  // Where its requests wait, made for the first one. The scheduler's.
   mutable std::once_flag queue_made;
   mutable std::shared_ptr<void> queue;
 };

@@ -1,9 +1,12 @@
 #include "server/rest/http_status.h"
 
+#include <chrono>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "jit/support/text.h"
 #include "server/rest/json_writer.h"
+#include "server/scheduling/retry_advice.h"
 
 namespace hearth::server {
 
@@ -38,7 +41,11 @@ HttpResponse ErrorAnswer(int status, std::string_view message) {
 
 HttpResponse ErrorAnswer(const absl::Status& status) {
   const absl::string_view message = status.message();
-  return ErrorAnswer(HttpStatusOf(status), std::string_view(message.data(), message.size()));
+  HttpResponse answer = ErrorAnswer(HttpStatusOf(status), std::string_view(message.data(), message.size()));
+  if (const auto delay = RetryAfterOf(status)) {
+    answer.headers.emplace_back("Retry-After", absl::StrCat(std::chrono::ceil<std::chrono::seconds>(*delay).count()));
+  }
+  return answer;
 }
 
 }  // namespace hearth::server

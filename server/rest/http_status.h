@@ -13,6 +13,7 @@ namespace hearth::server {
 int HttpStatusOf(const absl::Status& status);
 
 HttpResponse ErrorAnswer(int status, std::string_view message);
+// With retry advice in Retry-After, whole seconds.
 HttpResponse ErrorAnswer(const absl::Status& status);
 
 }  // namespace hearth::server

@@ -5,12 +5,11 @@
 #include <ATen/core/jit_type.h>
 #include <ATen/ops/cat.h>
 
-#include <cstring>
 #include <numeric>
-#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "jit/support/tensors_in.h"
+#include "server/scheduling/value_key.h"
 
 namespace hearth::server {
 namespace {
@@ -18,88 +17,26 @@ namespace {
 using c10::IValue;
 using c10::TypeKind;
 
-template <typename Number>
-void AppendBytes(std::string& text, Number number) {
-  char bytes[sizeof(number)];
-  std::memcpy(bytes, &number, sizeof(number));
-  text.append(bytes, sizeof(bytes));
-}
-
-void AppendText(std::string& text, std::string_view part) {
-  AppendBytes(text, part.size());
-  text.append(part);
-}
-
 bool HasRows(const at::Tensor& tensor) {
   return tensor.defined() && tensor.layout() == at::kStrided && tensor.dim() > 0 && tensor.size(0) > 0;
 }
 
-// Writes a value's key. Every part begins with a letter for its kind, and says how long it is.
-class KeyWriter {
- public:
-  explicit KeyWriter(BatchKey& key) : key_(key) {}
+// Writes what tensors of calls that fit each other agree in, and counts their rows.
+struct AppendRows {
+  BatchKey& key;
 
   // False for what is in no batch.
-  bool Append(const IValue& value) {
-    std::string& text = key_.text;
-    if (value.isTensor()) return AppendTensor(value.toTensor());
-    if (value.isNone()) {
-      text += 'n';
-    } else if (value.isInt()) {
-      text += 'i';
-      AppendBytes(text, value.toInt());
-    } else if (value.isBool()) {
-      text += value.toBool() ? 't' : 'f';
-    } else if (value.isDouble()) {
-      text += 'd';
-      AppendBytes(text, value.toDouble());
-    } else if (value.isString()) {
-      text += 's';
-      AppendText(text, value.toStringRef());
-    } else if (value.isTuple()) {
-      return AppendAll('(', value.toTupleRef().elements());
-    } else if (value.isList()) {
-      return AppendAll('[', value.toList().vec());
-    } else if (value.isGenericDict()) {
-      return AppendDict(value.toGenericDict());
-    } else {
-      return false;
-    }
-    return true;
-  }
-
- private:
-  bool AppendTensor(const at::Tensor& tensor) {
+  bool operator()(std::string& text, const at::Tensor& tensor) const {
     // What is on a GPU already was put there by its client, and is copied there by its own run.
     if (!HasRows(tensor) || !tensor.is_cpu()) return false;
-    if (key_.rows == 0) key_.rows = tensor.size(0);
-    if (tensor.size(0) != key_.rows) return false;
-    key_.text += 'T';
-    AppendBytes(key_.text, tensor.scalar_type());
-    AppendBytes(key_.text, tensor.dim());
-    for (const int64_t size : tensor.sizes().slice(1)) AppendBytes(key_.text, size);
+    if (key.rows == 0) key.rows = tensor.size(0);
+    if (tensor.size(0) != key.rows) return false;
+    AppendBytes(text, 'T');
+    AppendBytes(text, tensor.scalar_type());
+    AppendBytes(text, tensor.dim());
+    for (const int64_t size : tensor.sizes().slice(1)) AppendBytes(text, size);
     return true;
   }
-
-  bool AppendAll(char kind, c10::ArrayRef<IValue> values) {
-    key_.text += kind;
-    AppendBytes(key_.text, values.size());
-    for (const IValue& value : values) {
-      if (!Append(value)) return false;
-    }
-    return true;
-  }
-
-  bool AppendDict(const c10::impl::GenericDict& dict) {
-    key_.text += '{';
-    AppendBytes(key_.text, dict.size());
-    for (const auto& entry : dict) {
-      if (!Append(entry.key()) || !Append(entry.value())) return false;
-    }
-    return true;
-  }
-
-  BatchKey& key_;
 };
 
 std::vector<at::Tensor> TensorsIn(const IValue& value) {
@@ -165,15 +102,7 @@ absl::Status Refused(const std::string& what) {
 
 std::optional<BatchKey> BatchKeyOf(const CallArguments& call) {
   BatchKey key;
-  KeyWriter writer(key);
-  for (const IValue& value : call.args) {
-    if (!writer.Append(value)) return std::nullopt;
-  }
-  for (const auto& [name, value] : call.kwargs) {
-    AppendText(key.text, name);
-    if (!writer.Append(value)) return std::nullopt;
-  }
-  if (key.rows == 0) return std::nullopt;
+  if (!AppendCall(key.text, call, AppendRows{key}) || key.rows == 0) return std::nullopt;
   return key;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,11 +11,15 @@
 #include "absl/strings/str_cat.h"
 #include "jit/support/logging.h"
 #include "jit/support/memory_account.h"
+#include "server/scheduling/retry_advice.h"
 
 namespace hearth::server {
 namespace {
 
 using TimePoint = Batcher::TimePoint;
+
+// The least time of a run grows by so much of it with each that takes longer.
+constexpr int kForgetsLeastTime = 16;
 
 spdlog::logger& Log() {
   static spdlog::logger& log = LoggerOf("scheduling/batcher");
@@ -42,7 +47,8 @@ struct Batcher::Member {
   bool delayed = false;
   uint64_t number = 0;
   TimePoint arrived;
-  std::optional<TimePoint> timeout;  // of waiting
+  std::optional<TimePoint> timeout;     // of waiting, by the level's policy
+  TimePoint latest = TimePoint::max();  // that the queue's bound lets it wait until
 
   State state = State::kWaiting;
   BatchPtr batch;
@@ -51,9 +57,14 @@ struct Batcher::Member {
 
   Place place() const { return {level, delayed, number}; }
   bool is_open() const { return state == State::kInBatch; }
+  // When something is to be done about it while it waits.
+  TimePoint alarm() const {
+    return std::min({latest, timeout.value_or(TimePoint::max()), call.deadline.value_or(TimePoint::max())});
+  }
 };
 
 struct Batcher::Batch {
+  RunSlot slot;
   std::vector<MemberPtr> members;
   size_t open = 0;                  // members that wait for the run of all
   int64_t padding = 0;              // rows of that run that are nobody's
@@ -105,12 +116,14 @@ class Batcher::Handle final : public CallHandle {
   const MemberPtr member_;
 };
 
-Batcher::Batcher(const QueueSettings& settings, BatcherHost& host)
+Batcher::Batcher(const QueueSettings& settings, ModelShare& share, BatcherHost& host)
     : settings_(settings),
+      share_(share),
       host_(host),
       allowed_(settings.allowed.value_or(host.pads_batches() ? PowersOfTwo(settings.max_rows)
                                                              : std::vector<int64_t>())),
-      waiting_of_level_(settings.levels.size()) {}
+      waiting_of_level_(settings.levels.size()),
+      control_(settings.longest_wait.value_or(host.longest_wait())) {}
 
 int64_t Batcher::MostRuns() const {
   if (settings_.runs > 0) return settings_.runs;
@@ -126,39 +139,77 @@ int64_t Batcher::PaddingOf(int64_t rows) const {
 
 absl::StatusOr<std::shared_ptr<CallHandle>> Batcher::Add(const ServablePtr& servable, DispatchedCall call,
                                                          DispatchCallback callback) {
-  const int64_t level = settings_.LevelOf(call.queue->priority);
+  const int64_t level = settings_.LevelOf(call.queue ? call.queue->priority : 0);
   {
     std::unique_lock lock(mutex_);
-    if (waiting_.empty() && settings_.delay.count() == 0 && runs_ < MostRuns() && PaddingOf(call.rows) == 0) {
+    std::optional<RunSlot> slot;
+    const bool is_free = waiting_.empty() && settings_.delay.count() == 0 && runs_ < MostRuns();
+    if (is_free && (!call.queue || PaddingOf(call.rows) == 0)) slot = host_.TakeSlot(share_, nullptr);
+    if (slot) {
       ++runs_;
       lock.unlock();
-      return host_.RunCall(
-          servable, std::move(call),
-          [this, callback = std::move(callback)](absl::StatusOr<c10::IValue> answer, const Execution& execution) {
-            if (!settings_.keeps_order) FreeRun(nullptr);
-            callback(std::move(answer), execution);
-            if (settings_.keeps_order) FreeRun(nullptr);
-          });
+      return host_.RunCall(servable, std::move(call),
+                           [this, slot = *slot, callback = std::move(callback)](absl::StatusOr<c10::IValue> answer,
+                                                                                const Execution& execution) {
+                             if (!settings_.keeps_order) FreeRun(slot, nullptr);
+                             callback(std::move(answer), execution);
+                             if (settings_.keeps_order) FreeRun(slot, nullptr);
+                           });
     }
   }
   MemberPtr member = NewMember(servable, std::move(call), std::move(callback), level);
   {
     std::lock_guard lock(mutex_);
-    const int64_t most = settings_.PolicyOf(level).max_waiting;
-    if (most > 0 && waiting_of_level_[level - 1] >= most) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("the queue of model '", servable->name, "' is full: ", most,
-                       settings_.has_levels() ? absl::StrCat(" requests of priority ", level) : " requests",
-                       " wait, which is its bound"));
-    }
+    if (waiting_.empty()) control_.FoundEmpty(member->arrived);
+    if (absl::Status status = CheckRoom(*member); !status.ok()) return WithAdvice(std::move(status));
     member->number = next_number_++;
     waiting_.emplace(member->place(), member);
     ++waiting_of_level_[level - 1];
-    if (member->call.deadline) SetAlarm(*member->call.deadline);
-    if (member->timeout) SetAlarm(*member->timeout);
+    SetAlarm(member->alarm());
   }
   StartReady();
   return std::make_shared<Handle>(weak_from_this(), std::move(member));
+}
+
+absl::Status Batcher::CheckRoom(const Member& member) const {
+  const int64_t level = member.level;
+  const std::string& model = member.servable->name;
+  const int64_t most = settings_.PolicyOf(level).max_waiting;
+  if (most > 0 && waiting_of_level_[level - 1] >= most) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the queue of model '", model, "' is full: ", most,
+                     settings_.has_levels() ? absl::StrCat(" requests of priority ", level) : " requests",
+                     " wait, which is its bound"));
+  }
+  const int64_t ahead = std::accumulate(waiting_of_level_.begin(), waiting_of_level_.begin() + level, int64_t{0});
+  // Those that are let in show how fast the queue moves now.
+  if (ahead == 0) return absl::OkStatus();
+  const QueueControl::Duration wait = control_.WaitAt(ahead + 1);
+  const auto refusal = [&](const char* why, QueueControl::Duration time) {
+    const auto milliseconds = [](QueueControl::Duration of) {
+      return std::chrono::ceil<std::chrono::milliseconds>(of).count();
+    };
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the model '", model, "' has more requests than it can answer: ", ahead, " wait, which takes ",
+                     milliseconds(wait), " ms; ", why, milliseconds(time), " ms"));
+  };
+  if (member.call.deadline && *member.call.deadline - member.arrived <= wait) {
+    return refusal("the request's deadline is in ", *member.call.deadline - member.arrived);
+  }
+  // A batch that waits beside the one that is run is no overload.
+  const QueueControl::Duration allowed = control_.AllowedWait(member.arrived);
+  if (ahead >= 2 * settings_.max_rows && wait > allowed) return refusal("a request may now wait for ", allowed);
+  return absl::OkStatus();
+}
+
+absl::Status Batcher::Advised(absl::Status refusal) {
+  std::lock_guard lock(mutex_);
+  return WithAdvice(std::move(refusal));
+}
+
+absl::Status Batcher::WithAdvice(absl::Status refusal) const {
+  const QueueControl::Duration wait = control_.WaitAt(static_cast<int64_t>(waiting_.size()));
+  return wait == wait.zero() ? refusal : WithRetryAfter(std::move(refusal), wait);
 }
 
 Batcher::MemberPtr Batcher::NewMember(const ServablePtr& servable, DispatchedCall call, DispatchCallback callback,
@@ -168,11 +219,13 @@ Batcher::MemberPtr Batcher::NewMember(const ServablePtr& servable, DispatchedCal
   member->arrived = host_.now();
   const QueueSettings::Policy& policy = settings_.PolicyOf(level);
   std::chrono::microseconds timeout = policy.timeout;
-  if (policy.may_shorten && call.queue->timeout && (timeout.count() == 0 || *call.queue->timeout < timeout)) {
+  if (policy.may_shorten && call.queue && call.queue->timeout &&
+      (timeout.count() == 0 || *call.queue->timeout < timeout)) {
     timeout = *call.queue->timeout;
   }
   if (timeout.count() > 0) member->timeout = member->arrived + timeout;
-  if (settings_.batches() && wrong_answers_ < kMostWrongAnswers && !call.answer_stays_on_device) {
+  if (control_.bound().count() > 0) member->latest = member->arrived + control_.bound();
+  if (settings_.batches() && call.queue && wrong_answers_ < kMostWrongAnswers && !call.answer_stays_on_device) {
     if (auto key = BatchKeyOf(call.arguments); key && key->rows <= settings_.max_rows) member->key = *std::move(key);
   }
   member->servable = servable;
@@ -218,27 +271,45 @@ std::vector<Batcher::Draft> Batcher::DraftBatches() {
   return drafts;
 }
 
-Batcher::BatchPtr Batcher::TakeReady(TimePoint now) {
-  if (waiting_.empty() || runs_ >= MostRuns()) return nullptr;
-  for (Draft& draft : DraftBatches()) {
-    const TimePoint due = draft.oldest + settings_.delay;
-    if (!draft.full && draft.preferred == 0 && due > now) {
+Batcher::BatchPtr Batcher::TakeReady(TimePoint now, std::optional<RunSlot> slot, Departures& departures) {
+  while (!waiting_.empty() && runs_ < MostRuns()) {
+    std::vector<Draft> drafts = DraftBatches();
+    const auto ready = std::ranges::find_if(drafts, [&](const Draft& draft) {
+      const TimePoint due = draft.oldest + settings_.delay;
+      if (draft.full || draft.preferred > 0 || due <= now) return true;
       SetAlarm(due);
-      continue;
-    }
-    if (draft.preferred > 0) draft.members.resize(draft.preferred);
-    return MakeBatch(std::move(draft.members));
+      return false;
+    });
+    if (ready == drafts.end()) return nullptr;
+    if (ready->preferred > 0) ready->members.resize(ready->preferred);
+    DropLate(ready->members, now, departures);
+    if (ready->members.empty()) continue;
+    if (!slot) slot = host_.TakeSlot(share_, shared_from_this());
+    if (slot) return MakeBatch(std::move(ready->members), *slot);
+    waits_for_slot_ = true;
+    return nullptr;
   }
   return nullptr;
 }
 
-Batcher::BatchPtr Batcher::MakeBatch(std::vector<MemberPtr> members) {
+void Batcher::DropLate(std::vector<MemberPtr>& members, TimePoint now, Departures& departures) {
+  std::erase_if(members, [&](const MemberPtr& member) {
+    if (!member->call.deadline || *member->call.deadline > now + least_run_time_) return false;
+    Depart(member, absl::DeadlineExceededError("the request's deadline comes before a run of the model could end"),
+           departures);
+    return true;
+  });
+}
+
+Batcher::BatchPtr Batcher::MakeBatch(std::vector<MemberPtr> members, const RunSlot& slot) {
   auto batch = std::make_shared<Batch>();
+  batch->slot = slot;
   for (const MemberPtr& member : members) {
     Remove(member);
     member->state = Member::State::kInBatch;
     member->batch = batch;
   }
+  control_.Left(static_cast<int64_t>(members.size()), !waiting_.empty(), slot.since);
   batch->open = members.size();
   batch->members = std::move(members);
   batches_.insert(batch);
@@ -250,13 +321,30 @@ Batcher::BatchPtr Batcher::MakeBatch(std::vector<MemberPtr> members) {
 void Batcher::StartReady() {
   while (true) {
     BatchPtr batch;
+    Departures departures;
     {
       std::lock_guard lock(mutex_);
-      batch = TakeReady(host_.now());
+      if (!waits_for_slot_) batch = TakeReady(host_.now(), std::nullopt, departures);
     }
+    Answer(std::move(departures));
     if (batch == nullptr) return;
     host_.RunElsewhere([self = shared_from_this(), batch = std::move(batch)] { self->RunBatch(batch); });
   }
+}
+
+bool Batcher::UseSlot(const RunSlot& slot) {
+  BatchPtr batch;
+  Departures departures;
+  {
+    std::lock_guard lock(mutex_);
+    waits_for_slot_ = false;
+    batch = TakeReady(host_.now(), slot, departures);
+  }
+  Answer(std::move(departures));
+  if (batch == nullptr) return false;
+  host_.RunElsewhere([self = shared_from_this(), batch = std::move(batch)] { self->RunBatch(batch); });
+  StartReady();
+  return true;
 }
 
 void Batcher::SetAlarm(TimePoint time) {
@@ -285,6 +373,10 @@ void Batcher::Depart(const MemberPtr& member, absl::Status status, Departures& d
 void Batcher::Finish(Departures departures) {
   for (const auto& run : departures.runs) run->Cancel();
   StartReady();
+  Answer(std::move(departures));
+}
+
+void Batcher::Answer(Departures departures) {
   for (Departures::One& one : departures.members) {
     std::exchange(one.callback, nullptr)(std::move(one.status), {.rows = 0, .counts = false});
     one.call = {};
@@ -294,10 +386,12 @@ void Batcher::Finish(Departures departures) {
 }
 
 void Batcher::Expire(TimePoint now, Departures& departures) {
-  std::vector<MemberPtr> late, delayed, rejected;
+  std::vector<MemberPtr> late, overdue, delayed, rejected;
   for (const auto& [place, member] : waiting_) {
     if (member->call.deadline && *member->call.deadline <= now) {
       late.push_back(member);
+    } else if (member->latest <= now) {
+      overdue.push_back(member);
     } else if (member->timeout && *member->timeout <= now) {
       (settings_.PolicyOf(member->level).delays ? delayed : rejected).push_back(member);
     }
@@ -310,11 +404,13 @@ void Batcher::Expire(TimePoint now, Departures& departures) {
   for (const MemberPtr& member : late) {
     Depart(member, absl::DeadlineExceededError("the request's deadline has passed"), departures);
   }
-  for (const MemberPtr& member : rejected) {
-    const std::string text =
-        absl::StrCat("the request waited in the queue of model '", member->servable->name, "' for as long as it may");
-    Depart(member, absl::DeadlineExceededError(text), departures);
+  const auto waited = [](const Member& member) {
+    return absl::StrCat("the request waited in the queue of model '", member.servable->name, "' for as long as it may");
+  };
+  for (const MemberPtr& member : overdue) {
+    Depart(member, WithRetryAfter(absl::ResourceExhaustedError(waited(*member)), control_.bound()), departures);
   }
+  for (const MemberPtr& member : rejected) Depart(member, absl::DeadlineExceededError(waited(*member)), departures);
   for (const MemberPtr& member : delayed) {
     waiting_.erase(member->place());
     member->delayed = true;
@@ -329,10 +425,7 @@ void Batcher::OnAlarm() {
     std::lock_guard lock(mutex_);
     alarm_ = TimePoint::max();
     Expire(host_.now(), departures);
-    for (const auto& [place, member] : waiting_) {
-      if (member->call.deadline) SetAlarm(*member->call.deadline);
-      if (member->timeout) SetAlarm(*member->timeout);
-    }
+    for (const auto& [place, member] : waiting_) SetAlarm(member->alarm());
     for (const BatchPtr& batch : batches_) {
       for (const MemberPtr& member : batch->members) {
         if (member->is_open() && member->call.deadline) SetAlarm(*member->call.deadline);
@@ -440,7 +533,7 @@ void Batcher::OnAnswer(const BatchPtr& batch, absl::StatusOr<c10::IValue> answer
     return RunOneByOne(batch, memory ? BatchFailure::kMemory : BatchFailure::kRaised, answer.status());
   }
 
-  if (!settings_.keeps_order) FreeRun(batch);
+  if (!settings_.keeps_order) FreeRun(batch->slot, batch);
   std::vector<std::pair<size_t, DispatchCallback>> open;
   {
     std::lock_guard lock(mutex_);
@@ -462,7 +555,7 @@ void Batcher::OnAnswer(const BatchPtr& batch, absl::StatusOr<c10::IValue> answer
     execution.counts = false;
     host_.CallEnded();
   }
-  if (settings_.keeps_order) FreeRun(batch);
+  if (settings_.keeps_order) FreeRun(batch->slot, batch);
   End(batch);
 }
 
@@ -499,18 +592,19 @@ void Batcher::RunMember(const BatchPtr& batch, size_t index) {
     }
   }
   if (member == nullptr) {
-    FreeRun(batch);
+    FreeRun(batch->slot, batch);
     return End(batch);
   }
-  member->call.caller = CallerThread::kRunner;
+  // Whose thread it was that brought it waits no more.
+  member->call.caller = CallerThread::kOneOfMany;
   auto run = host_.RunCall(
       member->servable, std::move(member->call),
       [this, batch, index, last, callback = std::move(member->callback)](absl::StatusOr<c10::IValue> answer,
                                                                          const Execution& execution) {
         // Nobody joins a batch that has begun, but others may leave it.
-        if (last && !settings_.keeps_order) FreeRun(batch);
+        if (last && !settings_.keeps_order) FreeRun(batch->slot, batch);
         callback(std::move(answer), execution);
-        if (last && settings_.keeps_order) FreeRun(batch);
+        if (last && settings_.keeps_order) FreeRun(batch->slot, batch);
         if (last) return End(batch);
         host_.RunElsewhere([self = shared_from_this(), batch, index] { self->RunMember(batch, index + 1); });
       });
@@ -522,13 +616,18 @@ void Batcher::RunMember(const BatchPtr& batch, size_t index) {
 }
 
 // Of the batch, or of a call that was run at once.
-void Batcher::FreeRun(const BatchPtr& batch) {
+void Batcher::FreeRun(const RunSlot& slot, const BatchPtr& batch) {
   {
     std::lock_guard lock(mutex_);
     --runs_;
     batches_.erase(batch);
+    const std::chrono::nanoseconds time = host_.now() - slot.since;
+    const auto before = least_run_time_;
+    least_run_time_ = before.count() == 0 ? time : std::min(time, before + before / kForgetsLeastTime);
   }
+  // Before others are given it, this queue waits for it as they do.
   StartReady();
+  host_.FreeSlot(slot);
 }
 
 // The last that happens to a batch. It may let go of the version, which has this.

@@ -1,16 +1,16 @@
-// The queue of one version of a model whose configuration has one (repository/queue_settings.h): calls wait here for a
-// run, and those that fit each other are run together, as one batch.
+// The queue of one version of a model: calls wait here for a run, and where the model's configuration says so
+// (repository/queue_settings.h) those that fit each other are run together, as one batch.
 //
 // Order. Calls of a lower level come first; within a level those that came first, and behind them those whose timeout
-// passed and that the level's policy delays. So many runs are under way at once as the settings say, else the host. A
-// call that finds nobody waiting and a run free is run at once, on its caller's thread and as it is, unless the
-// settings have a delay.
+// passed and that the level's policy delays. So many runs are under way at once as the settings say, else the host, and
+// each has one of the slots that all models share (fair_shares.h). A call that finds nobody waiting, and a run and a
+// slot free, is run at once, on its caller's thread and as it is, unless the settings have a delay.
 //
-// Batches. Calls fit each other if their keys are equal (batch_values.h). Where a run is free, the first call in the
-// order is taken with the next ones that fit it, up to as many rows as a batch may have. That is a batch at once if it
-// has as many, or a preferred number of rows, or if its oldest call has waited for the delay; else the next call that
-// does not fit is looked at in the same way. Where the order of requests is kept, nothing overtakes the first, and a
-// run is free when its answers are on their way; else as soon as it has ended.
+// Batches. Calls fit each other if their keys are equal (batch_values.h). Where a run and a slot are free, the first
+// call in the order is taken with the next ones that fit it, up to as many rows as a batch may have. That is a batch at
+// once if it has as many, or a preferred number of rows, or if its oldest call has waited for the delay; else the next
+// call that does not fit is looked at in the same way. Where the order of requests is kept, nothing overtakes the
+// first, and a run is free when its answers are on their way; else as soon as it has ended.
 //
 // Padding. A batch, be it of one call, that has not the rows of one of its settings' allowed sizes gets as many rows more
 // as the next of them needs, which are thrown away: on a device where plans for known sizes are much faster, few sizes
@@ -21,6 +21,10 @@
 // of them what it sends. A batch has a memory account of its own, with the limit of as many requests. Where its run
 // fails, or its answer has not the batch's rows, its calls are run one by one, and each gets what its own run gives;
 // after kMostWrongAnswers wrong answers the version's calls are not batched any more.
+//
+// Overload. A call that would wait for longer than it may (queue_control.h), or until its deadline, is refused at once
+// and told when to come again. One that waited for as long as it may is refused then, and one whose deadline comes
+// before a run could end is not run.
 //
 // Calls end early: by their deadline or when they are cancelled, waiting or in a run that then goes on for the others
 // and is cancelled with the last of them; by their level's timeout while they wait. A call holds its version, so a
@@ -42,6 +46,8 @@
 #include "absl/status/statusor.h"
 #include "server/repository/servable.h"
 #include "server/scheduling/dispatched_call.h"
+#include "server/scheduling/fair_shares.h"
+#include "server/scheduling/queue_control.h"
 
 namespace hearth::server {
 
@@ -62,25 +68,38 @@ class BatcherHost {
   // Around what a Batcher has begun for several calls, and which may outlast them.
   virtual void WorkBegan() = 0;
   virtual void WorkEnded() = 0;
+  // A slot for a run of the model. Where none is free, or others wait for one: nothing, and `waiter`, unless it is
+  // null, is given one when its turn has come.
+  virtual std::optional<RunSlot> TakeSlot(ModelShare& share, const std::shared_ptr<SlotWaiter>& waiter) = 0;
+  virtual void FreeSlot(const RunSlot& slot) = 0;
   // How many runs a model may have under way at once whose configuration does not say: of one whose calls are batched,
   // and of any other.
   virtual int64_t most_batches() const = 0;
   virtual int64_t most_runs() const = 0;
   virtual bool pads_batches() const = 0;
+  // How long calls may wait of a model whose configuration does not say; 0: for any time.
+  virtual std::chrono::milliseconds longest_wait() const = 0;
 };
 
-class Batcher : public std::enable_shared_from_this<Batcher> {
+class Batcher : public SlotWaiter, public std::enable_shared_from_this<Batcher> {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
   static constexpr int kMostWrongAnswers = 3;
 
-  // The settings are a Servable's, which has this.
-  Batcher(const QueueSettings& settings, BatcherHost& host);
+  // The settings are a Servable's, which has this. The share outlives it.
+  Batcher(const QueueSettings& settings, ModelShare& share, BatcherHost& host);
 
-  // `call.queue` is set. kResourceExhausted where as many calls of its level wait as may; the callback is then not
-  // called. Else it is called once, perhaps before this returns.
+  ModelShare& share() { return share_; }
+
+  // kResourceExhausted, with retry advice, where as many calls of its level wait as may, or it would wait for too long;
+  // the callback is then not called. Else it is called once, perhaps before this returns.
   absl::StatusOr<std::shared_ptr<CallHandle>> Add(const ServablePtr& servable, DispatchedCall call,
                                                   DispatchCallback callback);
+
+  bool UseSlot(const RunSlot& slot) override;
+
+  // `refusal`, with the time in which those that wait will have left, if that is known.
+  absl::Status Advised(absl::Status refusal);
 
  private:
   class Handle;
@@ -99,15 +118,20 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   MemberPtr NewMember(const ServablePtr& servable, DispatchedCall call, DispatchCallback callback, int64_t level);
 
   // All of these under the lock.
+  absl::Status CheckRoom(const Member& member) const;
+  absl::Status WithAdvice(absl::Status refusal) const;
   void Remove(const MemberPtr& member);
-  BatchPtr TakeReady(TimePoint now);
+  BatchPtr TakeReady(TimePoint now, std::optional<RunSlot> slot, Departures& departures);
+  // Those whose deadline comes before a run could end.
+  void DropLate(std::vector<MemberPtr>& members, TimePoint now, Departures& departures);
   std::vector<Draft> DraftBatches();
-  BatchPtr MakeBatch(std::vector<MemberPtr> members);
+  BatchPtr MakeBatch(std::vector<MemberPtr> members, const RunSlot& slot);
   void SetAlarm(TimePoint time);
   void Depart(const MemberPtr& member, absl::Status status, Departures& departures);
   void Expire(TimePoint now, Departures& departures);
 
   void StartReady();
+  void Answer(Departures departures);
   void OnAlarm();
   void Finish(Departures departures);
   void Cancel(const MemberPtr& member);
@@ -117,10 +141,11 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   void OnAnswer(const BatchPtr& batch, absl::StatusOr<c10::IValue> answer);
   void RunOneByOne(const BatchPtr& batch, BatchFailure why, const absl::Status& status);
   void RunMember(const BatchPtr& batch, size_t index);
-  void FreeRun(const BatchPtr& batch);
+  void FreeRun(const RunSlot& slot, const BatchPtr& batch);
   void End(const BatchPtr& batch);
 
   const QueueSettings& settings_;
+  ModelShare& share_;
   BatcherHost& host_;
   const std::vector<int64_t> allowed_;  // rows of batches, ascending; empty: any
   std::mutex mutex_;
@@ -128,6 +153,9 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   std::vector<int64_t> waiting_of_level_;
   std::set<BatchPtr> batches_;  // under way
   int64_t runs_ = 0;            // under way
+  bool waits_for_slot_ = false;
+  QueueControl control_;
+  std::chrono::nanoseconds least_run_time_{0};  // of late
   uint64_t next_number_ = 0;
   TimePoint alarm_ = TimePoint::max();  // the earliest that is set
   std::atomic<int> wrong_answers_{0};

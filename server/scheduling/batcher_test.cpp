@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "server/repository/fake_runtime.h"
+#include "server/scheduling/retry_advice.h"
 
 namespace hearth::server {
 namespace {
@@ -74,7 +75,19 @@ class FakeHost : public BatcherHost {
   void CallEnded() override { ++calls_ended; }
   void WorkBegan() override { ++works; }
   void WorkEnded() override { --works; }
+  std::optional<RunSlot> TakeSlot(ModelShare& share, const std::shared_ptr<SlotWaiter>& waiter) override {
+    auto slot = shares.Take(share, time);
+    if (!slot && waiter != nullptr) shares.Wait(share, waiter);
+    return slot;
+  }
+  void FreeSlot(const RunSlot& slot) override {
+    shares.Free(slot, time);
+    while (auto grant = shares.Next(time)) {
+      if (!grant->waiter->UseSlot(grant->slot)) shares.GiveBack(grant->slot);
+    }
+  }
   int64_t most_batches() const override { return 1; }
+  std::chrono::milliseconds longest_wait() const override { return wait_bound; }
   int64_t most_runs() const override { return 3; }
   bool pads_batches() const override { return pads; }
 
@@ -98,6 +111,8 @@ class FakeHost : public BatcherHost {
 
   bool pads = false;
   TimePoint time{std::chrono::hours(1)};
+  FairShares shares{4};
+  std::chrono::milliseconds wait_bound{0};
   std::deque<std::function<void()>> posted;
   std::multimap<TimePoint, std::function<void()>> alarms;
   int works = 0;
@@ -122,7 +137,7 @@ class BatcherTest : public ::testing::Test {
   // A call of `rows` rows of `value`, whose answer is noted under that name. What it waits for is done.
   absl::StatusOr<std::shared_ptr<CallHandle>> Add(float value, DispatchedCall call = {}, int64_t rows = 1,
                                                   int64_t columns = 2) {
-    if (batcher_ == nullptr) batcher_ = std::make_shared<Batcher>(settings(), host_);
+    if (batcher_ == nullptr) batcher_ = std::make_shared<Batcher>(settings(), share_, host_);
     call.arguments.args = {at::full({rows, columns}, value)};
     call.rows = rows;
     if (!call.queue) call.queue.emplace();
@@ -168,6 +183,7 @@ class BatcherTest : public ::testing::Test {
   std::shared_ptr<Servable> servable_ = std::make_shared<Servable>();
   std::deque<RunUnderWay> runs_;
   FakeHost host_;
+  ModelShare& share_ = host_.shares.ShareOf("m", 1);
   std::shared_ptr<Batcher> batcher_;
   int accepted_ = 0;
   std::vector<float> order_;
@@ -201,6 +217,35 @@ TEST_F(BatcherTest, CallsThatWaitForARunAreTheNextOne) {
   EXPECT_EQ(executions_.at(2).rows, 4);
   EXPECT_TRUE(executions_.at(2).counts);
   EXPECT_FALSE(executions_.at(3).counts);
+}
+
+TEST_F(BatcherTest, CallsThatWaitForASlotAreABatchWhenItComes) {
+  ModelShare& other = host_.shares.ShareOf("other", 1);
+  std::vector<RunSlot> taken;
+  while (auto slot = host_.TakeSlot(other, nullptr)) taken.push_back(*slot);
+  for (const float value : {1, 2, 3}) ASSERT_TRUE(Add(value).ok());
+  EXPECT_TRUE(runs_.empty());
+  host_.FreeSlot(taken.back());
+  host_.Work();
+  ASSERT_EQ(runs_.size(), 1U);
+  EXPECT_THAT(InRun(), ElementsAre(1, 2, 3));
+  ASSERT_TRUE(Add(4).ok());
+  AnswerDoubled();
+  EXPECT_THAT(InRun(), ElementsAre(4)) << "the run's slot is free again";
+  AnswerDoubled();
+}
+
+TEST_F(BatcherTest, ACallThatLeavesWhileItWaitsForASlotLeavesTheSlotToOthers) {
+  ModelShare& other = host_.shares.ShareOf("other", 1);
+  std::vector<RunSlot> taken;
+  while (auto slot = host_.TakeSlot(other, nullptr)) taken.push_back(*slot);
+  auto handle = Add(1);
+  ASSERT_TRUE(handle.ok());
+  (*handle)->Cancel();
+  host_.FreeSlot(taken.back());
+  host_.Work();
+  EXPECT_TRUE(runs_.empty());
+  EXPECT_TRUE(host_.TakeSlot(other, nullptr).has_value());
 }
 
 TEST_F(BatcherTest, ABatchHasNoMoreRowsThanItMay) {
@@ -583,6 +628,110 @@ TEST_F(BatcherTest, ABatchHoldsItsVersion) {
   AnswerDoubled();
   EXPECT_TRUE(version.expired());
   EXPECT_EQ(AnswerTo(2), 4);
+}
+
+// A model of which one call is run at a time, each for 10 ms, and that has answered some while others waited.
+class OverloadTest : public BatcherTest {
+ protected:
+  void Begin(std::chrono::milliseconds wait_bound) {
+    settings().max_rows = 1;
+    settings().runs = 1;
+    host_.wait_bound = wait_bound;
+    for (const float value : {1, 2, 3, 4}) ASSERT_TRUE(Add(value).ok());
+    for (int i = 0; i < 3; ++i) AnswerAfterARun();
+    order_.clear();
+  }
+  void AnswerAfterARun() {
+    host_.Pass(std::chrono::milliseconds(10));
+    AnswerDoubled();
+  }
+  void AnswerAll() {
+    while (!runs_.empty()) AnswerAfterARun();
+  }
+};
+
+TEST_F(OverloadTest, ACallIsRefusedAtOnceThatWouldWaitBeyondItsDeadlineAndIsToldWhenToCome) {
+  Begin({});
+  for (const float value : {5, 6, 7}) ASSERT_TRUE(Add(value).ok());
+  const auto refused = Add(8, WithDeadline(host_.time + std::chrono::milliseconds(35)));
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.status().message()),
+              HasSubstr("3 wait, which takes 40 ms; the request's deadline is in 35 ms"));
+  EXPECT_EQ(RetryAfterOf(refused.status()), std::chrono::milliseconds(30));
+  EXPECT_TRUE(Add(9, WithDeadline(host_.time + std::chrono::milliseconds(55))).ok());
+  AnswerAll();
+  EXPECT_THAT(order_, ElementsAre(4, 5, 6, 7, 9));
+}
+
+TEST_F(OverloadTest, TheFirstThatWaitsIsLetInWhateverTookLongBefore) {
+  Begin({});
+  EXPECT_TRUE(Add(5, WithDeadline(host_.time + std::chrono::milliseconds(5))).ok());
+  host_.Pass(std::chrono::milliseconds(5));
+  EXPECT_EQ(answers_.at(5).status().code(), absl::StatusCode::kDeadlineExceeded);
+  AnswerAll();
+}
+
+TEST_F(OverloadTest, ACallWhoseDeadlineComesBeforeARunCouldEndIsNotRun) {
+  Begin({});
+  ASSERT_TRUE(Add(5, WithDeadline(host_.time + std::chrono::milliseconds(15))).ok());
+  ASSERT_TRUE(Add(6).ok());
+  AnswerAfterARun();
+  EXPECT_EQ(answers_.at(5).status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(InRun(), ElementsAre(6));
+  AnswerAll();
+}
+
+TEST_F(OverloadTest, NoMoreWaitThanAreRunWithinTheBound) {
+  Begin(std::chrono::milliseconds(45));
+  int accepted = 0;
+  while (Add(static_cast<float>(10 + accepted)).ok()) ++accepted;
+  EXPECT_EQ(accepted, 4);
+  AnswerAll();
+}
+
+TEST_F(OverloadTest, AQueueThatIsNeverEmptyIsKeptShort) {
+  Begin(std::chrono::milliseconds(300));
+  float value = 10;
+  const auto fill = [&] {
+    int accepted = 0;
+    while (Add(value++).ok()) ++accepted;
+    return accepted;
+  };
+  for (int i = 0; i < 15; ++i) ASSERT_TRUE(Add(value++).ok());
+  for (int i = 0; i < 30; ++i) {
+    AnswerAfterARun();
+    ASSERT_TRUE(Add(value++).ok());
+  }
+  AnswerAfterARun();
+  EXPECT_EQ(fill(), 0);
+  for (int i = 0; i < 12; ++i) AnswerAfterARun();
+  EXPECT_EQ(fill(), 1) << "beside the two that wait";
+  // Once it has been empty, a burst may wait again.
+  AnswerAll();
+  ASSERT_TRUE(Add(value++).ok());
+  EXPECT_EQ(fill(), 30);
+  AnswerAll();
+}
+
+TEST_F(OverloadTest, ACallThatWaitedForTheBoundIsRefusedThen) {
+  Begin(std::chrono::milliseconds(300));
+  ASSERT_TRUE(Add(5).ok());
+  host_.Pass(std::chrono::milliseconds(299));
+  EXPECT_FALSE(answers_.contains(5));
+  host_.Pass(std::chrono::milliseconds(1));
+  EXPECT_EQ(answers_.at(5).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(RetryAfterOf(answers_.at(5).status()), std::chrono::milliseconds(300));
+  AnswerAll();
+}
+
+TEST_F(OverloadTest, AFullQueueSaysWhenItWillBeEmpty) {
+  settings().levels[0].max_waiting = 3;
+  Begin({});
+  for (const float value : {5, 6, 7}) ASSERT_TRUE(Add(value).ok());
+  const auto refused = Add(8);
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("is full: 3 requests wait"));
+  EXPECT_EQ(RetryAfterOf(refused.status()), std::chrono::milliseconds(30));
+  AnswerAll();
 }
 
 }  // namespace

@@ -19,7 +19,6 @@ namespace hearth::server {
 enum class CallerThread : uint8_t {
   kOneOfMany,  // others like it go on meanwhile
   kOnlyOne,    // others wait for it
-  kRunner,     // nothing: it is one that models run on
 };
 
 // What a request says of its place in the queue of its model.
@@ -37,7 +36,7 @@ struct DispatchedCall {
   CallerThread caller = CallerThread::kOneOfMany;
   // Of an answer that goes where only this call's would; such a call is in no batch.
   bool answer_stays_on_device = false;  // see CallOptions
-  // Where the model has a queue: of `forward` alone. Nothing: the call does not wait in it, and is in no batch.
+  // Of `forward` alone. Nothing: the call has the default priority, and is in no batch.
   std::optional<QueueRequest> queue;
   // See CallOptions::memory.
   std::shared_ptr<MemoryAccount> memory;

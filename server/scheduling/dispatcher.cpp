@@ -2,15 +2,22 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "jit/support/logging.h"
 #include "server/scheduling/trust.h"
 
 namespace hearth::server {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+spdlog::logger& DispatcherLog() {
+  static spdlog::logger& log = LoggerOf("scheduling/dispatcher");
+  return log;
+}
 
 constexpr size_t kSmallRequest = 64 << 10;
 // A run this short is not worth another thread. Longer ones are borne for a while where other threads go on.
@@ -26,12 +33,15 @@ void Note(std::atomic<int>& trust, Clock::duration time, const QuickTimes& times
 }
 
 bool MayRunHere(const Servable& servable, const DispatchedCall& call) {
-  if (call.caller == CallerThread::kRunner) return true;
   if (call.bytes > kSmallRequest) return false;
   if (call.caller == CallerThread::kOneOfMany) {
     return servable.short_runs.load(std::memory_order_relaxed) >= kEnoughTrust;
   }
   return servable.quick_requests.load(std::memory_order_relaxed) >= kEnoughTrust;
+}
+
+bool RunsHere(const Servable& servable, const DispatchedCall& call) {
+  return MayRunHere(servable, call) && servable.model->RunsOnCaller(call.method);
 }
 
 // Where there are levels of priority, each has its own bound, which its Batcher keeps.
@@ -49,6 +59,18 @@ absl::Status Dispatcher::CheckRoom() const {
   if (in_flight_ < options_.max_in_flight) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat("the server is full: ", in_flight_, " requests are under way, which is its bound"));
+}
+
+// Called under the lock.
+absl::Status Dispatcher::Admit(const Servable& servable) {
+  if (absl::Status status = CheckRoom(); !status.ok()) return status;
+  const int64_t max_pending = MaxPending(servable, options_);
+  if (!servable.statistics->Admit(max_pending)) {
+    return absl::ResourceExhaustedError(absl::StrCat("the queue of model '", servable.name, "' is full: ", max_pending,
+                                                     " requests wait, which is its bound"));
+  }
+  ++in_flight_;
+  return absl::OkStatus();
 }
 
 absl::Status Dispatcher::Post(WorkLength length, std::function<void()> work) {
@@ -73,7 +95,7 @@ void Dispatcher::HandOver(WorkLength length, std::function<void()> work) {
     work();
     work = nullptr;
     if (length == WorkLength::kLong) LongEnded();
-    Ended();
+    Ended(std::nullopt);
   });
 }
 
@@ -96,36 +118,93 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Dispatch(ServablePtr ser
   if (call.deadline.has_value() && *call.deadline <= Clock::now()) {
     return absl::DeadlineExceededError("the request's deadline had passed when it arrived");
   }
+  const Version& version = VersionOf(*servable);
+  std::optional<ResponseCache::Key> key;
+  const Clock::time_point began = version.cache_load ? Clock::now() : Clock::time_point();
+  if (version.cache_load && call.queue && !call.answer_stays_on_device) {
+    key = ResponseCache::KeyOf(*version.cache_load, call);
+  }
+  if (!key) return Run(*version.batcher, std::move(servable), std::move(call), std::move(callback));
+  if (auto answer = cache_.Find(*key)) {
+    const Clock::duration time = Clock::now() - began;
+    absl::Status status = AnswerFromCache(*servable, *std::move(answer), std::move(callback));
+    if (!status.ok()) return status;
+    servable->statistics->CacheHit(time);
+    return std::shared_ptr<CallHandle>();
+  }
+  const Clock::duration looked = Clock::now() - began;
+  auto keep = [this, key = *key, looked, statistics = servable->statistics, callback = std::move(callback)](
+                  absl::StatusOr<c10::IValue> answer, const Execution& execution) {
+    if (answer.ok()) {
+      const Clock::time_point ended = Clock::now();
+      cache_.Put(key, *answer);
+      statistics->CacheMiss(looked + (Clock::now() - ended));
+    }
+    callback(std::move(answer), execution);
+  };
+  return Run(*version.batcher, std::move(servable), std::move(call), std::move(keep));
+}
+
+absl::Status Dispatcher::AnswerFromCache(const Servable& servable, c10::IValue answer, DispatchCallback callback) {
   {
     std::lock_guard lock(mutex_);
     if (absl::Status status = CheckRoom(); !status.ok()) return status;
-    const int64_t max_pending = MaxPending(*servable, options_);
-    if (!servable->statistics->Admit(max_pending)) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          "the queue of model '", servable->name, "' is full: ", max_pending, " requests wait, which is its bound"));
-    }
     ++in_flight_;
   }
+  servable.statistics->Admit(std::numeric_limits<int64_t>::max());
+  std::exchange(callback, nullptr)(std::move(answer), {.rows = 0, .counts = false});
+  Ended(std::nullopt);
+  return absl::OkStatus();
+}
 
-  if (!call.queue || !servable->queue_settings.queues()) {
-    return RunCall(std::move(servable), std::move(call), std::move(callback));
+absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Run(Batcher& batcher, ServablePtr servable, DispatchedCall call,
+                                                            DispatchCallback callback) {
+  const bool has_queue = servable->queue_settings.queues();
+  const bool runs_here = !has_queue && RunsHere(*servable, call);
+  std::optional<RunSlot> slot;
+  absl::Status admitted;
+  {
+    std::lock_guard lock(mutex_);
+    admitted = Admit(*servable);
+    if (admitted.ok() && !has_queue && !runs_here) slot = shares_.Take(batcher.share(), Clock::now());
   }
-  auto handle = BatcherOf(*servable).Add(servable, std::move(call), std::move(callback));
+  if (absl::IsResourceExhausted(admitted)) return batcher.Advised(std::move(admitted));
+  if (!admitted.ok()) return admitted;
+
+  if (runs_here || slot) return RunCallIn(slot, std::move(servable), std::move(call), std::move(callback));
+  auto handle = batcher.Add(servable, std::move(call), std::move(callback));
   if (!handle.ok()) {
     servable->statistics->TurnedAway();
-    Ended();
+    Ended(std::nullopt);
   }
   return handle;
 }
 
-Batcher& Dispatcher::BatcherOf(const Servable& servable) {
-  std::call_once(servable.queue_made, [&] {
-    servable.queue = std::make_shared<Batcher>(servable.queue_settings, static_cast<BatcherHost&>(*this));
-  });
-  return *static_cast<Batcher*>(servable.queue.get());
+const Dispatcher::Version& Dispatcher::VersionOf(const Servable& servable) {
+  std::call_once(servable.queue_made, [&] { servable.queue = MakeVersion(servable); });
+  return *static_cast<const Version*>(servable.queue.get());
 }
 
-std::shared_ptr<CallHandle> Dispatcher::RunCall(ServablePtr servable, DispatchedCall call, DispatchCallback callback) {
+std::shared_ptr<Dispatcher::Version> Dispatcher::MakeVersion(const Servable& servable) {
+  auto version = std::make_shared<Version>();
+  bool caches = options_.cache_bytes > 0 && servable.config.response_cache().enable();
+  if (caches) {
+    const auto why_not = servable.model->WhyNotRepeatable("forward");
+    caches = why_not.ok() && why_not->empty();
+    if (!caches) {
+      DispatcherLog().warn("model {} version {}: its answers are not cached: forward {}", servable.name,
+                           servable.version, why_not.ok() ? *why_not : std::string(why_not.status().message()));
+    }
+  }
+  std::lock_guard lock(mutex_);
+  if (caches) version->cache_load = cached_loads_++;
+  ModelShare& share = shares_.ShareOf(servable.name, servable.queue_settings.weight);
+  version->batcher = std::make_shared<Batcher>(servable.queue_settings, share, static_cast<BatcherHost&>(*this));
+  return version;
+}
+
+std::shared_ptr<CallHandle> Dispatcher::RunCallIn(std::optional<RunSlot> slot, ServablePtr servable,
+                                                  DispatchedCall call, DispatchCallback callback) {
   // Shared by the two callbacks, of which the runtime may keep the first longer than it needs it.
   struct Call {
     ServablePtr servable;
@@ -133,11 +212,12 @@ std::shared_ptr<CallHandle> Dispatcher::RunCall(ServablePtr servable, Dispatched
     DispatchCallback callback;
     Execution execution;
     bool has_begun;
+    std::optional<RunSlot> slot;
     TimePoint began;
     std::shared_ptr<CallReport> report;  // null: nobody asks
   };
   auto shared = std::make_shared<Call>(
-      Call{servable, std::move(call.on_start), std::move(callback), {call.rows, true}, call.has_begun, {}, nullptr});
+      Call{servable, std::move(call.on_start), std::move(callback), {call.rows, true}, call.has_begun, slot, {}, nullptr});
   CallOptions options;
   options.deadline = call.deadline;
   options.memory = std::move(call.memory);
@@ -165,13 +245,50 @@ std::shared_ptr<CallHandle> Dispatcher::RunCall(ServablePtr servable, Dispatched
                            shared->callback = nullptr;
                            shared->on_start = nullptr;
                            shared->servable = nullptr;
-                           Ended();
+                           Ended(shared->slot);
                          });
 }
 
-void Dispatcher::Ended() {
+void Dispatcher::Ended(const std::optional<RunSlot>& slot) {
+  {
+    std::lock_guard lock(mutex_);
+    if (slot) shares_.Free(*slot, Clock::now());
+    const bool gives_slots = slot && shares_.anyone_waits();
+    if (gives_slots) ++works_;
+    if (--in_flight_ == 0) idle_.notify_all();
+    if (!gives_slots) return;
+  }
+  GiveSlots();
+  WorkEnded();
+}
+
+std::optional<RunSlot> Dispatcher::TakeSlot(ModelShare& share, const std::shared_ptr<SlotWaiter>& waiter) {
   std::lock_guard lock(mutex_);
-  if (--in_flight_ == 0) idle_.notify_all();
+  auto slot = shares_.Take(share, Clock::now());
+  if (!slot && waiter != nullptr) shares_.Wait(share, waiter);
+  return slot;
+}
+
+void Dispatcher::FreeSlot(const RunSlot& slot) {
+  {
+    std::lock_guard lock(mutex_);
+    shares_.Free(slot, Clock::now());
+  }
+  GiveSlots();
+}
+
+void Dispatcher::GiveSlots() {
+  for (;;) {
+    std::optional<FairShares::Grant> grant;
+    {
+      std::lock_guard lock(mutex_);
+      grant = shares_.Next(Clock::now());
+    }
+    if (!grant) return;
+    if (grant->waiter->UseSlot(grant->slot)) continue;
+    std::lock_guard lock(mutex_);
+    shares_.GiveBack(grant->slot);
+  }
 }
 
 void Dispatcher::WorkBegan() {

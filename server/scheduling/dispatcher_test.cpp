@@ -126,6 +126,189 @@ TEST_F(DispatcherTest, AFullServerRefusesAtOnce) {
   ASSERT_TRUE(Drained(dispatcher));
 }
 
+// Runs of a model, in which the test says when they end.
+class NamedRuns : public FakeModel {
+ public:
+  struct Run {
+    std::string model;
+    CallOptions options;
+    Callback callback;
+  };
+  NamedRuns(std::string name, std::deque<Run>& runs) : FakeModel(name, nullptr), name_(std::move(name)), runs_(runs) {}
+
+  bool RunsOnCaller(std::string_view) const override { return runs_on_caller; }
+  std::shared_ptr<CallHandle> CallAsync(std::string_view, Arguments, KeywordArguments, CallOptions options,
+                                        Callback callback) override {
+    if (options.on_start) options.on_start();
+    runs_.push_back({name_, std::move(options), std::move(callback)});
+    return nullptr;
+  }
+
+  bool runs_on_caller = false;
+
+ private:
+  const std::string name_;
+  std::deque<Run>& runs_;
+};
+
+class SharedSlotsTest : public ::testing::Test {
+ protected:
+  explicit SharedSlotsTest(const DispatcherOptions& options = {.max_runs = 2}) : dispatcher_(options, RunHere) {}
+
+  std::shared_ptr<Servable> Serve(const std::string& name) {
+    auto servable = std::make_shared<Servable>();
+    servable->name = name;
+    servable->model = std::make_shared<NamedRuns>(name, runs_);
+    servable->statistics = std::make_shared<ModelStatistics>();
+    return servable;
+  }
+  void Ask(const std::shared_ptr<Servable>& servable, int times = 1) {
+    for (int i = 0; i < times; ++i) {
+      const auto handle = dispatcher_.Dispatch(
+          servable, {},
+          [this, servable](const absl::StatusOr<c10::IValue>&, const Execution&) { answered_ += servable->name; });
+      ASSERT_TRUE(handle.ok());
+    }
+  }
+  void EndOldestRun() {
+    ASSERT_FALSE(runs_.empty());
+    const NamedRuns::Run run = std::move(runs_.front());
+    runs_.pop_front();
+    run.callback(c10::IValue());
+  }
+  void EndAllRuns() {
+    while (!runs_.empty()) EndOldestRun();
+  }
+
+  std::deque<NamedRuns::Run> runs_;
+  std::string answered_;
+  Dispatcher dispatcher_;
+};
+
+TEST_F(SharedSlotsTest, AModelThatComesToAFloodOfAnotherIsServedNext) {
+  const auto flood = Serve("f");
+  const auto other = Serve("o");
+  Ask(flood, 10);
+  EXPECT_EQ(runs_.size(), 2U);
+  EndOldestRun();
+  Ask(other);
+  EndOldestRun();
+  ASSERT_EQ(runs_.size(), 2U);
+  EXPECT_EQ(runs_[0].model, "f");
+  EXPECT_EQ(runs_[1].model, "o") << "and not behind the eight that came before";
+  EndAllRuns();
+  EXPECT_EQ(answered_, "fffofffffff");
+  EXPECT_TRUE(dispatcher_.WaitUntilIdle(steady_clock::now()));
+}
+
+TEST_F(SharedSlotsTest, AModelHasNoMoreRunsAtOnceThanItsOwnLimitAndLeavesTheRestToOthers) {
+  const auto limited = Serve("l");
+  limited->queue_settings.LimitRuns(1);
+  const auto other = Serve("o");
+  Ask(limited, 3);
+  EXPECT_EQ(runs_.size(), 1U);
+  Ask(other);
+  EXPECT_EQ(runs_.size(), 2U);
+  EndOldestRun();
+  EXPECT_EQ(runs_.size(), 2U);
+  EndAllRuns();
+  EXPECT_EQ(answered_, "loll");
+}
+
+TEST_F(SharedSlotsTest, ACallThatNeedsNoThreadOfThePoolWaitsForNoSlot) {
+  Ask(Serve("f"), 3);
+  const auto quick = Serve("q");
+  quick->short_runs = kMostTrust;
+  auto& model = static_cast<NamedRuns&>(*quick->model);
+  Ask(quick);
+  EXPECT_EQ(runs_.size(), 2U) << "its method may have loops";
+  model.runs_on_caller = true;
+  Ask(quick);
+  ASSERT_EQ(runs_.size(), 3U);
+  EXPECT_TRUE(runs_.back().options.may_run_here);
+  EndAllRuns();
+}
+
+TEST_F(SharedSlotsTest, ACallThatWaitsForASlotCanBeCancelledAndEndsAtItsDeadline) {
+  const auto model = Serve("f");
+  Ask(model, 2);
+  std::promise<absl::StatusCode> cancelled, late;
+  const auto code_to = [](std::promise<absl::StatusCode>& told) {
+    return [&told](const absl::StatusOr<c10::IValue>& answer, const Execution&) {
+      told.set_value(answer.status().code());
+    };
+  };
+  auto handle = dispatcher_.Dispatch(model, {}, code_to(cancelled));
+  ASSERT_TRUE(handle.ok());
+  (*handle)->Cancel();
+  EXPECT_EQ(cancelled.get_future().get(), absl::StatusCode::kCancelled);
+  DispatchedCall call;
+  call.deadline = steady_clock::now() + std::chrono::milliseconds(20);
+  ASSERT_TRUE(dispatcher_.Dispatch(model, std::move(call), code_to(late)).ok());
+  EXPECT_EQ(late.get_future().get(), absl::StatusCode::kDeadlineExceeded);
+  EndAllRuns();
+  EXPECT_EQ(answered_, "ff");
+}
+
+class CachedAnswersTest : public SharedSlotsTest {
+ protected:
+  CachedAnswersTest() : SharedSlotsTest({.cache_bytes = 1 << 20}) {}
+
+  std::shared_ptr<Servable> ServeCached(const std::string& name) {
+    auto servable = Serve(name);
+    servable->config.mutable_response_cache()->set_enable(true);
+    return servable;
+  }
+  // Whether an answer came without a run; what is run is answered with the argument doubled.
+  bool IsCached(const std::shared_ptr<Servable>& servable, int64_t argument, bool standard = true) {
+    DispatchedCall call;
+    call.arguments.args = {argument};
+    if (standard) call.queue.emplace();
+    std::optional<int64_t> answer;
+    const auto handle = dispatcher_.Dispatch(
+        servable, std::move(call), [&](const absl::StatusOr<c10::IValue>& told, const Execution& execution) {
+          answer = told->toInt();
+          servable->statistics->Began();
+          servable->statistics->Succeeded({}, 1, execution.counts ? std::optional(1) : std::nullopt);
+        });
+    EXPECT_TRUE(handle.ok());
+    const bool cached = answer.has_value();
+    if (!cached) std::exchange(runs_, {}).front().callback(2 * argument);
+    EXPECT_EQ(answer, 2 * argument);
+    EXPECT_EQ(dispatcher_.in_flight(), 0);
+    return cached;
+  }
+};
+
+TEST_F(CachedAnswersTest, TheSameArgumentsAreAnsweredWithoutARun) {
+  const auto model = ServeCached("m");
+  EXPECT_FALSE(IsCached(model, 1));
+  EXPECT_TRUE(IsCached(model, 1));
+  EXPECT_FALSE(IsCached(model, 2));
+  const StatisticsSnapshot counted = model->statistics->snapshot();
+  EXPECT_EQ(counted.cache_hit.count, 1U);
+  EXPECT_EQ(counted.cache_miss.count, 2U);
+  EXPECT_EQ(counted.execution_count, 2U);
+  EXPECT_EQ(counted.success.count, 3U);
+}
+
+TEST_F(CachedAnswersTest, AnotherLoadOfTheModelAnswersForItself) {
+  EXPECT_FALSE(IsCached(ServeCached("m"), 1));
+  EXPECT_FALSE(IsCached(ServeCached("m"), 1));
+}
+
+TEST_F(CachedAnswersTest, WhatTheConfigurationOrTheModelDoesNotAllowIsRun) {
+  const auto not_asked = Serve("m");
+  const auto draws = ServeCached("d");
+  static_cast<NamedRuns&>(*draws->model).not_repeatable = "draws random numbers";
+  const auto native = ServeCached("n");
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_FALSE(IsCached(not_asked, 1));
+    EXPECT_FALSE(IsCached(draws, 1));
+    EXPECT_FALSE(IsCached(native, 1, /*standard=*/false));
+  }
+}
+
 TEST_F(DispatcherTest, AModelsOwnBoundIsKeptAndNamed) {
   changeable_->queue_settings.levels[0].max_waiting = 1;
   Dispatcher dispatcher({}, RunHere);

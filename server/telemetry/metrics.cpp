@@ -316,6 +316,14 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
       kCounter, [](const ModelSample& s) { return s.statistics.compute_output.ns / 1000; });
   add("nv_inference_pending_request_count", "Instantaneous number of pending requests awaiting execution", kGauge,
       [](const ModelSample& s) { return s.statistics.pending; });
+  add("nv_cache_num_hits_per_model", "Number of cache hits per model", kCounter,
+      [](const ModelSample& s) { return s.statistics.cache_hit.count; });
+  add("nv_cache_num_misses_per_model", "Number of cache misses per model", kCounter,
+      [](const ModelSample& s) { return s.statistics.cache_miss.count; });
+  add("nv_cache_hit_duration_per_model", "Total cache hit duration per model, in microseconds", kCounter,
+      [](const ModelSample& s) { return s.statistics.cache_hit.ns / 1000; });
+  add("nv_cache_miss_duration_per_model", "Total cache miss duration per model, in microseconds", kCounter,
+      [](const ModelSample& s) { return s.statistics.cache_miss.ns / 1000; });
   add("nv_model_load_duration_secs", "Model load time in seconds", kGauge,
       [](const ModelSample& s) { return s.statistics.load_seconds; });
   families.push_back(HistogramFamily(samples, "hearth_request_duration_seconds",

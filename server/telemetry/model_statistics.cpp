@@ -114,6 +114,16 @@ void ModelStatistics::Padded(uint64_t rows) {
   now_.padding_rows += rows;
 }
 
+void ModelStatistics::CacheHit(std::chrono::nanoseconds time) {
+  std::lock_guard lock(mutex_);
+  now_.cache_hit.Add(time);
+}
+
+void ModelStatistics::CacheMiss(std::chrono::nanoseconds time) {
+  std::lock_guard lock(mutex_);
+  now_.cache_miss.Add(time);
+}
+
 void ModelStatistics::Loaded(std::chrono::nanoseconds time) {
   std::lock_guard lock(mutex_);
   now_.load_seconds = std::chrono::duration<double>(time).count();

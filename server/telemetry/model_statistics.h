@@ -68,6 +68,7 @@ struct StatisticsSnapshot {
   };
 
   Duration success, failure, queue, compute_input, compute_infer, compute_output;
+  Duration cache_hit, cache_miss;  // of looking for answers in the cache, and of keeping those that were not there
   std::array<uint64_t, kFailureReasons> failures{};
   uint64_t inference_count = 0;                                      // batch elements answered
   uint64_t execution_count = 0;                                      // runs that answered
@@ -101,6 +102,9 @@ class ModelStatistics {
   void BatchFailed(BatchFailure why);
   // A run that answered had so many rows more than its requests.
   void Padded(uint64_t rows);
+  // Of a request that the cache is asked for.
+  void CacheHit(std::chrono::nanoseconds time);
+  void CacheMiss(std::chrono::nanoseconds time);
   void Loaded(std::chrono::nanoseconds time);
 
   StatisticsSnapshot snapshot() const;
