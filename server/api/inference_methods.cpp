@@ -53,14 +53,17 @@ absl::Status CheckRepositoryName(const std::string& name) {
 
 absl::Status ReadStatistics(const Repository& repository, const std::string& name, const std::string& version,
                             inference::ModelStatisticsResponse& response) {
+  std::optional<int64_t> number;  // nothing: every version
   if (!name.empty()) {
     const auto found = repository.Find(name, version);
     if (!found.ok()) return found.status();
+    if (!version.empty()) number = (*found)->version;
   }
   for (const ServablePtr& servable : repository.Serving()) {
     const bool wanted = name.empty() || name == servable->name;
-    const bool wanted_version = version.empty() || version == std::to_string(servable->version);
-    if (wanted && wanted_version) *response.add_model_stats() = DescribeStatistics(*servable);
+    if (wanted && servable->version == number.value_or(servable->version)) {
+      *response.add_model_stats() = DescribeStatistics(*servable);
+    }
   }
   return absl::OkStatus();
 }

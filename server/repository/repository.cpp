@@ -311,9 +311,12 @@ absl::Status Repository::LoadFrom(const absl::StatusOr<fs::path>& folder, const 
   }();
   auto versions = checked.ok() ? ChooseVersions(checked->config.version_policy(), ListVersions(*folder))
                                : absl::StatusOr<std::vector<int64_t>>(checked.status());
-  if (!versions.ok()) {
-    FailModel(name, versions.status());
-    return versions.status();
+  auto routing = checked.ok() ? RoutingOf(checked->config) : checked.status();
+  if (versions.ok()) status = routing.ok() ? CheckRouting(*routing, *versions) : routing.status();
+  if (!versions.ok() || !status.ok()) {
+    if (status.ok()) status = versions.status();
+    FailModel(name, status);
+    return status;
   }
   for (const std::string& warning : checked->warnings) {
     RepositoryLog().warn("model {}: its configuration sets {}, which has no effect here", name, warning);
@@ -330,7 +333,7 @@ absl::Status Repository::LoadFrom(const absl::StatusOr<fs::path>& folder, const 
     }
     loaded.emplace(version, std::move(servable));
   }
-  Swap(name, loaded);
+  Swap(name, *std::move(routing), loaded);
   return status;
 }
 
@@ -374,7 +377,8 @@ ServablePtr Repository::Unchanged(const fs::path& folder, int64_t version, const
     serving = found->second.serving;
   }
   if (serving == nullptr || serving->archive_stamp != FileStamp(ArchiveOf(folder, version, config))) return nullptr;
-  return google::protobuf::util::MessageDifferencer::Equals(serving->config, config) ? serving : nullptr;
+  if (google::protobuf::util::MessageDifferencer::Equals(serving->config, config)) return serving;
+  return ServeAlike(serving->config, config) ? WithConfig(*serving, config) : nullptr;
 }
 
 absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int64_t version,
@@ -460,7 +464,8 @@ void Repository::FailModel(const std::string& name, const absl::Status& status) 
   entry.failure = Text(status.message());
 }
 
-void Repository::Swap(const std::string& name, const std::map<int64_t, absl::StatusOr<ServablePtr>>& loaded) {
+void Repository::Swap(const std::string& name, VersionRouting routing,
+                      const std::map<int64_t, absl::StatusOr<ServablePtr>>& loaded) {
   // What is swapped out is let go of after the lock.
   std::vector<ServablePtr> old;
   std::unique_lock lock(mutex_);
@@ -486,7 +491,27 @@ void Repository::Swap(const std::string& name, const std::map<int64_t, absl::Sta
     old.push_back(std::exchange(version.serving, std::move(next)));
     if (version.serving != nullptr) version.observed = version.serving->observed;
   }
+  entry.routing = std::move(routing);
+  TakeTurns(name, entry);
   lock.unlock();
+}
+
+void Repository::TakeTurns(const std::string& name, Entry& entry) {
+  std::map<int64_t, int> serving;
+  for (const auto& [number, percent] : entry.routing.percents) {
+    if (entry.versions[number].serving != nullptr) {
+      serving.emplace(number, percent);
+    } else if (percent > 0) {
+      RepositoryLog().warn("{} version {} does not serve: {}", name, number, SplitNote(entry, number));
+    }
+  }
+  entry.turns = TurnsOf(serving);
+}
+
+std::string Repository::SplitNote(const Entry& entry, int64_t version) {
+  const auto part = entry.routing.percents.find(version);
+  if (part == entry.routing.percents.end() || part->second == 0) return "";
+  return absl::StrCat("its ", part->second, " % of the requests go to the versions that serve");
 }
 
 absl::Status Repository::UnloadNow(const std::string& name) {
@@ -504,21 +529,39 @@ absl::Status Repository::UnloadNow(const std::string& name) {
   }
   entry.failure.clear();
   entry.unloaded = true;
+  entry.turns.clear();
   lock.unlock();
   RepositoryLog().info("model {} is unloaded", name);
   return absl::OkStatus();
 }
 
 absl::StatusOr<ServablePtr> Repository::Find(const std::string& name, const std::string& version) const {
-  int64_t number = 0;
-  if (!version.empty() && (!absl::SimpleAtoi(version, &number) || number < 1)) {
-    return absl::InvalidArgumentError(absl::StrCat("model version '", version, "' is not a positive number"));
-  }
   std::shared_lock lock(mutex_);
-  auto found = entries_.find(name);
+  const auto found = entries_.find(name);
   if (found == entries_.end()) return absl::NotFoundError(absl::StrCat("unknown model '", name, "'"));
   const Entry& entry = found->second;
+  auto number = VersionNamed(version, entry.routing, name);
+  if (!number.ok()) return number.status();
+  if (*number == 0 && !entry.turns.empty()) number = entry.turns.front();
+  return FindServing(name, entry, version, *number);
+}
 
+absl::StatusOr<ServablePtr> Repository::Choose(const std::string& name, const std::string& version) const {
+  if (!version.empty()) return Find(name, version);
+  {
+    std::shared_lock lock(mutex_);
+    const auto found = entries_.find(name);
+    if (found != entries_.end() && !found->second.turns.empty()) {
+      const Entry& entry = found->second;
+      const uint64_t turn = entry.turn.fetch_add(1, std::memory_order_relaxed);
+      return FindServing(name, entry, version, entry.turns[turn % entry.turns.size()]);
+    }
+  }
+  return Find(name, version);
+}
+
+absl::StatusOr<ServablePtr> Repository::FindServing(const std::string& name, const Entry& entry,
+                                                    const std::string& version, int64_t number) {
   std::vector<int64_t> served;
   std::string failures;
   for (auto it = entry.versions.rbegin(); it != entry.versions.rend(); ++it) {
@@ -531,8 +574,9 @@ absl::StatusOr<ServablePtr> Repository::Find(const std::string& name, const std:
       if (!state.failure.empty()) absl::StrAppend(&failures, "; version ", candidate, ": ", state.failure);
     }
   }
-  const std::string what =
-      number == 0 ? absl::StrCat("model '", name, "'") : absl::StrCat("version ", number, " of model '", name, "'");
+  std::string what = absl::StrCat("model '", name, "'");
+  if (number != 0) what = absl::StrCat("version ", number, " of ", what);
+  if (IsVersionLabel(version)) what = absl::StrCat("the label '", version, "', ", what, ",");
   if (!entry.failure.empty()) absl::StrAppend(&failures, "; ", entry.failure);
   if (entry.loading > 0) return absl::UnavailableError(absl::StrCat(what, " is loading"));
   if (!failures.empty()) return absl::UnavailableError(absl::StrCat(what, " failed to load", failures));
@@ -601,6 +645,8 @@ std::vector<IndexEntry> Repository::Index(bool ready_only) const {
       IndexEntry item{name, std::to_string(number), StateOf(entry, version), version.failure};
       if (item.state == ModelState::kUnavailable && item.reason.empty()) item.reason = "unloaded";
       if (item.state == ModelState::kReady && item.reason.empty()) item.reason = entry.failure;
+      const std::string split = version.serving == nullptr && !entry.unloaded ? SplitNote(entry, number) : "";
+      if (!split.empty()) absl::StrAppend(&item.reason, item.reason.empty() ? "" : "; ", split);
       listed = true;
       if (!ready_only || item.state == ModelState::kReady) index.push_back(std::move(item));
     }

@@ -5,7 +5,7 @@
 // same number goes on serving, and so do versions that were not chosen; why it failed is kept for the index. Old
 // versions live on until their last request ends.
 //
-// Find is what a request calls: it takes a shared lock for the time of two look-ups. Loads and unloads run on the
+// Choose is what a request calls: it takes a shared lock for the time of two look-ups. Loads and unloads run on the
 // repository's own threads, in the order given for each model; a version's warm-up too, before it is swapped in. All
 // methods are thread-safe.
 #pragma once
@@ -31,6 +31,7 @@
 #include "server/repository/keyed_executor.h"
 #include "server/repository/model_config.h"
 #include "server/repository/servable.h"
+#include "server/repository/version_routing.h"
 
 namespace hearth::server {
 
@@ -109,10 +110,13 @@ class Repository {
   // thread.
   void Refresh(const std::string& name, Done done);
 
-  // The version named, or the highest that serves if `version` is empty. kNotFound for a model or version that is not
+  // The version named by its number or label. If `version` is empty: the one that the model's traffic split gives most
+  // requests, or without a split the highest, of those that serve. kNotFound for a model, version or label that is not
   // known, kUnavailable for one that is loading, was unloaded or failed (with the reason), kInvalidArgument for a
-  // version that is no number.
+  // version that is neither in form.
   absl::StatusOr<ServablePtr> Find(const std::string& name, const std::string& version) const;
+  // The same for a request that is to be counted by the traffic split.
+  absl::StatusOr<ServablePtr> Choose(const std::string& name, const std::string& version) const;
   // Versions of a model that serve, ascending; empty if none does.
   std::vector<int64_t> ServedVersions(const std::string& name) const;
   std::vector<ServablePtr> Serving() const;
@@ -146,6 +150,9 @@ class Repository {
     std::string failure;  // why the model as a whole failed
     int loading = 0;      // loads asked for and not ended
     bool unloaded = false;
+    VersionRouting routing;
+    std::vector<int64_t> turns;  // of the versions in the traffic split that serve (TurnsOf)
+    mutable std::atomic<uint64_t> turn{0};
   };
 
   struct LoadRequest {
@@ -190,7 +197,15 @@ class Repository {
   // What calls of the version that serves or served last showed; may be null.
   std::shared_ptr<ObservedCalls> ObservedBefore(const std::string& name, int64_t version) const;
   void FailModel(const std::string& name, const absl::Status& status);
-  void Swap(const std::string& name, const std::map<int64_t, absl::StatusOr<ServablePtr>>& loaded);
+  void Swap(const std::string& name, VersionRouting routing,
+            const std::map<int64_t, absl::StatusOr<ServablePtr>>& loaded);
+  // Under the lock: what of its traffic split serves takes turns.
+  static void TakeTurns(const std::string& name, Entry& entry);
+  // Under the lock. Of a version that does not serve and is to take some requests: who takes them; else empty.
+  static std::string SplitNote(const Entry& entry, int64_t version);
+  // Under the lock. `number` is 0 where `version` is empty.
+  static absl::StatusOr<ServablePtr> FindServing(const std::string& name, const Entry& entry,
+                                                 const std::string& version, int64_t number);
   static ModelState StateOf(const Entry& entry, const Version& version);
 
   const Options options_;

@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 // Takes any sample but those called "bad" and "throws".
 class AnyCall : public CallInterface {
@@ -140,11 +141,90 @@ TEST_F(RepositoryTest, AllVersionsServeWhenThePolicySaysSo) {
   EXPECT_THAT(repository_->ServedVersions("m"), ElementsAre(1, 2));
 }
 
+// A configuration of version_policy { all {} }.
+std::string Routed(const std::string& labels, const std::string& split) {
+  const auto parameter = [](const std::string& name, const std::string& value) {
+    return value.empty() ? "" : "parameters { key: '" + name + "' value { string_value: '" + value + "' } }\n";
+  };
+  return "version_policy { all {} }\n" + parameter("version_labels", labels) + parameter("traffic_split", split);
+}
+
+TEST_F(RepositoryTest, ALabelNamesItsVersion) {
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/m/2/model.pt", "ok two");
+  Put("a/m/config.pbtxt", Routed("stable=1, canary=2", ""));
+  StartAndLoad();
+  EXPECT_EQ(Answer("m", "stable"), "one");
+  EXPECT_EQ(Answer("m", "canary"), "two");
+  EXPECT_EQ(Answer("m"), "two");
+  EXPECT_THAT(Answer("m", "other"), HasSubstr("has no version label 'other' (its labels: canary, stable)"));
+  ASSERT_TRUE(Unload("m").ok());
+  EXPECT_EQ(Answer("m", "canary"), "the label 'canary', version 2 of model 'm', is unloaded");
+}
+
+TEST_F(RepositoryTest, RequestsWithoutAVersionAreSplit) {
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/m/2/model.pt", "ok two");
+  Put("a/m/config.pbtxt", Routed("stable=1", "stable=75,2=25"));
+  StartAndLoad();
+  const auto count = [&](const std::string& version) {
+    std::map<int64_t, int> chosen;
+    for (int i = 0; i < 200; ++i) ++chosen[(*repository_->Choose("m", version))->version];
+    return chosen;
+  };
+  EXPECT_THAT(count(""), ElementsAre(Pair(1, 150), Pair(2, 50)));
+  EXPECT_THAT(count("2"), ElementsAre(Pair(2, 200)));
+  EXPECT_THAT(count("stable"), ElementsAre(Pair(1, 200)));
+  // Whoever asks about the model hears of the version that answers most.
+  EXPECT_EQ(Answer("m"), "one");
+}
+
+TEST_F(RepositoryTest, APartOfTheSplitThatDoesNotServeFallsToTheOthers) {
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/m/2/model.pt", "bad truncated");
+  Put("a/m/config.pbtxt", Routed("canary=2", "1=50,canary=50"));
+  StartAndLoad();
+  for (int i = 0; i < 4; ++i) EXPECT_EQ((*repository_->Choose("m", ""))->version, 1);
+  EXPECT_THAT(Answer("m", "canary"),
+              HasSubstr("the label 'canary', version 2 of model 'm', failed to load; version 2"));
+  EXPECT_EQ(repository_->Choose("m", "canary").status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(IndexLines(), ElementsAre("m/1 READY ",
+                                        "m/2 UNAVAILABLE bad archive: truncated; its 50 % of the "
+                                        "requests go to the versions that serve"));
+  Put("a/m/2/model.pt", "ok two");
+  ASSERT_TRUE(Load("m").ok());
+  EXPECT_NE((*repository_->Choose("m", ""))->version, (*repository_->Choose("m", ""))->version);
+}
+
+TEST_F(RepositoryTest, ALabelOfAVersionThatIsNotChosenFailsTheLoad) {
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  Put("a/m/config.pbtxt", Routed("canary=2", ""));
+  const absl::Status status = Load("m");
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("the label 'canary' is version 2, but the version policy chooses 1"));
+  EXPECT_EQ(Answer("m"), "one");
+}
+
+TEST_F(RepositoryTest, ANewSplitIsTakenUpWithoutLoadingAgain) {
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/m/2/model.pt", "ok two");
+  Put("a/m/config.pbtxt", Routed("", "1=100,2=0"));
+  StartAndLoad();
+  const auto model = (*repository_->Find("m", "2"))->model;
+  Put("a/m/config.pbtxt", Routed("", "1=0,2=100"));
+  ASSERT_TRUE(Refresh("m").ok());
+  const ServablePtr chosen = *repository_->Choose("m", "");
+  EXPECT_EQ(chosen->model, model);
+  EXPECT_EQ(chosen->config.parameters().at("traffic_split").string_value(), "1=0,2=100");
+}
+
 TEST_F(RepositoryTest, AnUnknownModelVersionOrNumberIsTold) {
   Put("a/m/1/model.pt", "ok one");
   StartAndLoad();
   EXPECT_EQ(repository_->Find("n", "").status().code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(repository_->Find("m", "x").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(repository_->Find("m", "0").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(repository_->Find("m", "x").status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(Answer("m", "7"), HasSubstr("does not serve version 7, only 1"));
 }
 

@@ -49,7 +49,7 @@ struct Servable {
   inference::ModelConfig config;
   std::string archive_stamp;  // FileStamp of what it was loaded from
   std::shared_ptr<Model> model;
-  std::unique_ptr<const CallInterface> call_interface;
+  std::shared_ptr<const CallInterface> call_interface;
   Labels labels;
   QueueSettings queue_settings;
   // Both are shared with the versions of the same number before and after a reload.
@@ -65,5 +65,8 @@ struct Servable {
 };
 
 using ServablePtr = std::shared_ptr<const Servable>;
+
+// The same version with another configuration, which serves it alike (ServeAlike): the model is shared.
+ServablePtr WithConfig(const Servable& servable, inference::ModelConfig config);
 
 }  // namespace hearth::server
