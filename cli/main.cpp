@@ -21,7 +21,8 @@ int Run(int argc, char** argv) {
   app.set_version_flag("--version", std::string("hearth ") + HEARTH_VERSION);
   const std::vector<std::pair<const char*, Action>> commands = {
       {"inspect", AddInspect(app)},      {"run", AddRun(app)},       {"infer", AddInfer(app)},
-      {"models", AddModels(app)},        {"load", AddLoad(app)},     {"unload", AddUnload(app)},
+      {"models", AddModels(app)},        {"load", AddLoad(app)},     {"rollback", AddRollback(app)},
+      {"unload", AddUnload(app)},
       {"stats", AddStats(app)},          {"config", AddConfig(app)}, {"bench", AddBench(app)},
       {"completion", AddCompletion(app)}};
   try {

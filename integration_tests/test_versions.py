@@ -1,4 +1,4 @@
-"""Versions of a model: labels and how requests are split between them."""
+"""Versions of a model: labels, how requests are split between them, and the way back to an earlier one."""
 
 import json
 
@@ -6,6 +6,8 @@ import grpc
 import torch
 
 from integration_tests import server_models as models
+from integration_tests.certificates import token_line
+from integration_tests.command_line import hearth
 from integration_tests.daemon import eventually, put_model
 from integration_tests.native import NativeClient
 from integration_tests.rest import ask_json, one_input, refused
@@ -117,3 +119,78 @@ def test_with_polling_a_new_split_is_taken_up_and_nothing_loaded(hearthd, tmp_pa
         new.rename(tmp_path / "m/config.pbtxt")
         eventually(lambda: answer_of(client, "m") == [2])
     assert open(server.log.name).read().count("loading m version") == 2
+
+
+def test_a_rollback_goes_back_to_what_served_before(hearthd):
+    server = hearthd({"m": models.constant(1)})
+    with server.client() as client:
+        put_model(server.repository, "m", models.constant(2), version=2)
+        assert "nothing of model 'm' served before" in hearth("rollback", server.address, "m").stderr
+        client.load_model("m")
+        assert answer_of(client, "m") == [2]
+        assert hearth("rollback", server.address, "m").returncode == 0
+        assert answer_of(client, "m") == [1]
+        assert index_of(client)[("m", "1")] == ("READY", "rolled back from 2")
+        put_model(server.repository, "m", models.constant(3), version=3)
+        client.load_model("m")
+        assert answer_of(client, "m") == [3] and index_of(client)[("m", "3")] == ("READY", "")
+        assert hearth("rollback", server.address, "m", "--to", "2").returncode == 0
+        assert answer_of(client, "m") == [2]
+        missing = hearth("rollback", server.address, "m", "--to", "7")
+        assert missing.returncode != 0 and "version 7 of 'm': it is not on disk, only 1, 2, 3" in missing.stderr
+        assert answer_of(client, "m") == [2]
+
+
+def test_rest_rolls_back_by_a_parameter_of_a_load(hearthd):
+    server = hearthd({"m": models.constant(1)})
+    put_model(server.repository, "m", models.constant(2), version=2)
+
+    def load(body):
+        return ask_json(server, "POST", "/v2/repository/models/m/load", body)
+
+    with server.client() as client:
+        assert load({})[0] == 200 and answer_of(client, "m") == [2]
+        assert load({"parameters": {"rollback": True}})[0] == 200 and answer_of(client, "m") == [1]
+        assert load({"parameters": {"rollback": 2}})[0] == 200 and answer_of(client, "m") == [2]
+        for wrong in ({"rollback": False}, {"rollback": 0}, {"rollback": "1"}, {"rollback": True, "config": "{}"}):
+            status, answer = load({"parameters": wrong})
+            assert status == 400 and "'rollback'" in answer["error"]
+        assert answer_of(client, "m") == [2]
+
+
+def test_what_is_kept_serves_again_without_the_disk(hearthd):
+    server = hearthd({"m": (models.constant(1), 'parameters { key: "keep_previous" value { string_value: "true" } }')})
+    with server.client() as client:
+        put_model(server.repository, "m", models.constant(2), version=1)
+        client.load_model("m")
+        assert answer_of(client, "m") == [2]
+        assert hearth("rollback", server.address, "m").returncode == 0
+        assert answer_of(client, "m") == [1]
+
+
+def test_with_polling_a_rollback_lasts_until_the_files_change(hearthd):
+    flags = ("--model-control-mode", "poll", "--repository-poll-secs", "0.2")
+    server = hearthd({"m": models.constant(1)}, *flags)
+    with server.client() as client:
+        put_model(server.repository, "m", models.constant(2), version=2)
+        eventually(lambda: answer_of(client, "m") == [2])
+        assert hearth("rollback", server.address, "m").returncode == 0
+        assert answer_of(client, "m") == [1]
+        # Seen by some look after the rollback: what lies there is no reason to load.
+        put_model(server.repository, "other", models.constant(5))
+        eventually(lambda: ("other", "1") in index_of(client) and client.is_model_ready("other"))
+        assert answer_of(client, "m") == [1]
+        put_model(server.repository, "m", models.constant(3), version=3)
+        eventually(lambda: answer_of(client, "m") == [3])
+
+
+def test_only_an_administrator_rolls_back(hearthd, tmp_path):
+    tokens = tmp_path / "tokens"
+    tokens.write_text(token_line("reader", "a" * 20, "read") + token_line("chief", "b" * 20, "admin"))
+    (tmp_path / "reader").write_text("a" * 20)
+    (tmp_path / "chief").write_text("b" * 20)
+    server = hearthd({"m": models.constant(1)}, "--token-file", tokens)
+    refusal = hearth("rollback", server.address, "m", "--token-file", tmp_path / "reader").stderr
+    assert "admin" in refusal
+    told = hearth("rollback", server.address, "m", "--token-file", tmp_path / "chief").stderr
+    assert "nothing of model 'm' served before" in told

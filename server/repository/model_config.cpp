@@ -15,6 +15,7 @@
 #include "server/repository/first_error.h"
 #include "server/repository/layout.h"
 #include "server/repository/queue_settings.h"
+#include "server/repository/served_set.h"
 #include "server/repository/version_routing.h"
 #include "wire/datatypes.h"
 
@@ -208,8 +209,8 @@ std::vector<std::string> IgnoredFields(const ModelConfig& config) {
   // A map's order is not the file's; sort, so that the same file always gives the same warnings.
   std::set<std::string> parameters;
   for (const auto& [key, value] : config.parameters()) {
-    const bool is_routing = key == kVersionLabels || key == kTrafficSplit;
-    if (!is_routing && std::ranges::none_of(kParameters, [&](const Parameter& used) { return key == used.name; }))
+    const bool is_of_versions = key == kVersionLabels || key == kTrafficSplit || key == kKeepPrevious;
+    if (!is_of_versions && std::ranges::none_of(kParameters, [&](const Parameter& used) { return key == used.name; }))
       parameters.insert(key);
   }
   for (const std::string& key : parameters) ignored.push_back(absl::StrCat("parameter ", key));
@@ -258,6 +259,9 @@ absl::StatusOr<CheckedConfig> CheckModelConfig(ModelConfig config, const std::st
   if (const auto settings = SettingsOf(config); !settings.ok()) return settings.status();
   if (const auto routing = RoutingOf(config); !routing.ok()) {
     return WrongConfig(name, std::string(routing.status().message()));
+  }
+  if (const auto keeps = KeepsPrevious(config); !keeps.ok()) {
+    return WrongConfig(name, std::string(keeps.status().message()));
   }
 
   CheckedConfig checked;

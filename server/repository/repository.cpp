@@ -30,10 +30,6 @@ double SecondsSince(std::chrono::steady_clock::time_point start) {
 
 std::string Text(absl::string_view view) { return std::string(view.data(), view.size()); }
 
-absl::Status ShuttingDown() { return absl::UnavailableError("the server is shutting down"); }
-
-absl::Status TooMany(const char* what) { return absl::ResourceExhaustedError(absl::StrCat(what, "; try again later")); }
-
 absl::StatusOr<CheckedConfig> ReadRequested(const std::string& json, const std::string& model) {
   auto config = ParseModelConfigJson(json);
   if (!config.ok()) return config.status();
@@ -43,10 +39,6 @@ absl::StatusOr<CheckedConfig> ReadRequested(const std::string& json, const std::
 // In memory.
 int64_t SizeOf(const std::optional<absl::StatusOr<CheckedConfig>>& config) {
   return config.has_value() && config->ok() ? static_cast<int64_t>((*config)->config.SpaceUsedLong()) : 0;
-}
-
-fs::path ArchiveOf(const fs::path& folder, int64_t version, const inference::ModelConfig& config) {
-  return folder / std::to_string(version) / config.default_model_filename();
 }
 
 // Adds to what is used until the last reference to the result goes; null if that were more than there may be.
@@ -59,6 +51,10 @@ std::shared_ptr<const void> TakeRoom(const std::shared_ptr<std::atomic<int64_t>>
 }
 
 }  // namespace
+
+absl::Status ShuttingDown() { return absl::UnavailableError("the server is shutting down"); }
+
+absl::Status TooMany(const char* what) { return absl::ResourceExhaustedError(absl::StrCat(what, "; try again later")); }
 
 const char* ModelStateName(ModelState state) {
   switch (state) {
@@ -322,6 +318,7 @@ absl::Status Repository::LoadFrom(const absl::StatusOr<fs::path>& folder, const 
     RepositoryLog().warn("model {}: its configuration sets {}, which has no effect here", name, warning);
   }
   for (int64_t version : *versions) {
+    SetChosen(name, version);
     if (ServablePtr same = request.keep_unchanged ? Unchanged(*folder, version, checked->config) : nullptr) {
       loaded.emplace(version, std::move(same));
       continue;
@@ -333,16 +330,20 @@ absl::Status Repository::LoadFrom(const absl::StatusOr<fs::path>& folder, const 
     }
     loaded.emplace(version, std::move(servable));
   }
-  Swap(name, *std::move(routing), loaded);
+  Swap(name, *std::move(routing), loaded, "");
   return status;
 }
 
 std::shared_ptr<ModelStatistics> Repository::StatisticsOf(const std::string& name, int64_t version) {
   std::unique_lock lock(mutex_);
-  Version& chosen = entries_[name].versions[version];
-  chosen.chosen = true;
-  if (chosen.statistics == nullptr) chosen.statistics = std::make_shared<ModelStatistics>();
-  return chosen.statistics;
+  Version& entry = entries_[name].versions[version];
+  if (entry.statistics == nullptr) entry.statistics = std::make_shared<ModelStatistics>();
+  return entry.statistics;
+}
+
+void Repository::SetChosen(const std::string& name, int64_t version) {
+  std::unique_lock lock(mutex_);
+  entries_[name].versions[version].chosen = true;
 }
 
 std::shared_ptr<ObservedCalls> Repository::ObservedBefore(const std::string& name, int64_t version) const {
@@ -376,7 +377,7 @@ ServablePtr Repository::Unchanged(const fs::path& folder, int64_t version, const
     if (found == entry->second.versions.end()) return nullptr;
     serving = found->second.serving;
   }
-  if (serving == nullptr || serving->archive_stamp != FileStamp(ArchiveOf(folder, version, config))) return nullptr;
+  if (serving == nullptr || serving->archive_stamp != FileStamp(ArchivePath(folder, version, config.default_model_filename()))) return nullptr;
   if (google::protobuf::util::MessageDifferencer::Equals(serving->config, config)) return serving;
   return ServeAlike(serving->config, config) ? WithConfig(*serving, config) : nullptr;
 }
@@ -385,7 +386,7 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
                                                     const inference::ModelConfig& config,
                                                     std::shared_ptr<ModelStatistics> statistics) {
   const auto start = std::chrono::steady_clock::now();
-  const fs::path named_archive = ArchiveOf(folder, version, config);
+  const fs::path named_archive = ArchivePath(folder, version, config.default_model_filename());
   // Before it is read: what is written into it from now on is another stamp.
   std::string stamp = FileStamp(named_archive);
   const std::string what = absl::StrCat(config.name(), " version ", version);
@@ -465,11 +466,12 @@ void Repository::FailModel(const std::string& name, const absl::Status& status) 
 }
 
 void Repository::Swap(const std::string& name, VersionRouting routing,
-                      const std::map<int64_t, absl::StatusOr<ServablePtr>>& loaded) {
+                      const std::map<int64_t, absl::StatusOr<ServablePtr>>& loaded, std::string note) {
   // What is swapped out is let go of after the lock.
   std::vector<ServablePtr> old;
   std::unique_lock lock(mutex_);
   Entry& entry = entries_[name];
+  ServedSet previous = ServedOf(entry);
   --entry.loading;
   entry.failure.clear();
   entry.unloaded = false;
@@ -492,8 +494,24 @@ void Repository::Swap(const std::string& name, VersionRouting routing,
     if (version.serving != nullptr) version.observed = version.serving->observed;
   }
   entry.routing = std::move(routing);
+  entry.note = std::move(note);
   TakeTurns(name, entry);
+  const ServedSet now = ServedOf(entry);
+  if (!previous.versions().empty() && !previous.IsSame(now)) {
+    if (std::ranges::any_of(now.versions(), [](const auto& each) { return *KeepsPrevious(each.second.config); })) {
+      previous.Keep();
+    }
+    std::swap(entry.previous, previous);
+  }
   lock.unlock();
+}
+
+ServedSet Repository::ServedOf(const Entry& entry) {
+  ServedSet served(entry.routing);
+  for (const auto& [number, version] : entry.versions) {
+    if (version.serving != nullptr) served.Add(version.serving);
+  }
+  return served;
 }
 
 void Repository::TakeTurns(const std::string& name, Entry& entry) {
@@ -516,6 +534,7 @@ std::string Repository::SplitNote(const Entry& entry, int64_t version) {
 
 absl::Status Repository::UnloadNow(const std::string& name) {
   std::vector<ServablePtr> old;
+  ServedSet previous;
   std::unique_lock lock(mutex_);
   auto found = entries_.find(name);
   if (found == entries_.end()) return absl::NotFoundError(absl::StrCat("unknown model '", name, "'"));
@@ -530,6 +549,7 @@ absl::Status Repository::UnloadNow(const std::string& name) {
   entry.failure.clear();
   entry.unloaded = true;
   entry.turns.clear();
+  std::swap(entry.previous, previous);
   lock.unlock();
   RepositoryLog().info("model {} is unloaded", name);
   return absl::OkStatus();
@@ -623,9 +643,10 @@ std::vector<VersionStatus> Repository::Versions() const {
   return versions;
 }
 
-ModelState Repository::StateOf(const Entry& entry, const Version& version) {
+ModelState Repository::StateOf(const Entry& entry, int64_t number, const Version& version) {
   if (version.serving != nullptr) return ModelState::kReady;
   if (entry.loading > 0) return ModelState::kLoading;
+  if (entry.previous.Keeps(number)) return ModelState::kUnavailable;
   return version.last.expired() ? ModelState::kUnavailable : ModelState::kUnloading;
 }
 
@@ -642,9 +663,12 @@ std::vector<IndexEntry> Repository::Index(bool ready_only) const {
     on_disk.erase(name);
     bool listed = false;
     for (const auto& [number, version] : entry.versions) {
-      IndexEntry item{name, std::to_string(number), StateOf(entry, version), version.failure};
-      if (item.state == ModelState::kUnavailable && item.reason.empty()) item.reason = "unloaded";
+      IndexEntry item{name, std::to_string(number), StateOf(entry, number, version), version.failure};
+      if (item.state == ModelState::kUnavailable && item.reason.empty()) {
+        item.reason = entry.previous.Keeps(number) ? "kept for a rollback" : "unloaded";
+      }
       if (item.state == ModelState::kReady && item.reason.empty()) item.reason = entry.failure;
+      if (item.state == ModelState::kReady && item.reason.empty()) item.reason = entry.note;
       const std::string split = version.serving == nullptr && !entry.unloaded ? SplitNote(entry, number) : "";
       if (!split.empty()) absl::StrAppend(&item.reason, item.reason.empty() ? "" : "; ", split);
       listed = true;

@@ -31,6 +31,7 @@
 #include "server/repository/keyed_executor.h"
 #include "server/repository/model_config.h"
 #include "server/repository/servable.h"
+#include "server/repository/served_set.h"
 #include "server/repository/version_routing.h"
 
 namespace hearth::server {
@@ -58,6 +59,10 @@ inline constexpr size_t kMostWaitingOfModel = 16;
 inline constexpr size_t kMostWaiting = 256;
 // Memory of the configurations that came with loads which wait or are under way.
 inline constexpr int64_t kMostWaitingConfigBytes = int64_t{64} << 20;
+
+// Why loads are refused.
+absl::Status ShuttingDown();
+absl::Status TooMany(const char* what);
 
 // Which models are loaded, and when.
 enum class ModelControl {
@@ -105,6 +110,12 @@ class Repository {
   // kUnavailable as Load.
   void Unload(const std::string& name, Done done);
 
+  // Has the versions serve again that served before those that do now, with their configuration; or `version` alone, if
+  // it is above 0, which every label then names. What is still in memory serves at once, all else is loaded. Lasts until
+  // the model is loaded. `done` as Load's; kFailedPrecondition where nothing served before, or its archive is another
+  // now. Nothing changes then. Also for clients that may not load, but for ModelControl::kNone.
+  void RollBack(const std::string& name, int64_t version, Done done);
+
   // For who watches the roots: loads what is on disk as Load does, but keeps versions whose archive and configuration
   // are as they were when they were loaded; or unloads a model whose folder is gone. `done` is called from a loading
   // thread.
@@ -150,6 +161,8 @@ class Repository {
     std::string failure;  // why the model as a whole failed
     int loading = 0;      // loads asked for and not ended
     bool unloaded = false;
+    std::string note;  // what the index says of versions that serve; mostly empty
+    ServedSet previous;  // before the last swap that made a difference
     VersionRouting routing;
     std::vector<int64_t> turns;  // of the versions in the traffic split that serve (TurnsOf)
     mutable std::atomic<uint64_t> turn{0};
@@ -181,6 +194,9 @@ class Repository {
   absl::Status LoadFrom(const absl::StatusOr<std::filesystem::path>& folder, const std::string& name,
                         const LoadRequest& request);
   absl::Status UnloadNow(const std::string& name);
+  absl::Status RollBackNow(const std::string& name, int64_t version);
+  absl::StatusOr<ServedSet> RollbackTarget(const std::string& name, int64_t version) const;
+  absl::StatusOr<ServablePtr> Restore(const std::string& name, int64_t version, const ServedSet::Version& wanted);
   absl::StatusOr<std::filesystem::path> FindFolder(const std::string& name) const;
   // Where a file of a model really lies. kFailedPrecondition if that is not in a root and has to be.
   absl::StatusOr<std::filesystem::path> Resolve(const std::filesystem::path& path) const;
@@ -194,11 +210,14 @@ class Repository {
   // What is served now in place of that version, or instead of it; null: nothing.
   ServablePtr PredecessorOf(const std::string& name, int64_t version) const;
   std::shared_ptr<ModelStatistics> StatisticsOf(const std::string& name, int64_t version);
+  void SetChosen(const std::string& name, int64_t version);
   // What calls of the version that serves or served last showed; may be null.
   std::shared_ptr<ObservedCalls> ObservedBefore(const std::string& name, int64_t version) const;
   void FailModel(const std::string& name, const absl::Status& status);
   void Swap(const std::string& name, VersionRouting routing,
-            const std::map<int64_t, absl::StatusOr<ServablePtr>>& loaded);
+            const std::map<int64_t, absl::StatusOr<ServablePtr>>& loaded, std::string note);
+  // Under the lock.
+  static ServedSet ServedOf(const Entry& entry);
   // Under the lock: what of its traffic split serves takes turns.
   static void TakeTurns(const std::string& name, Entry& entry);
   // Under the lock. Of a version that does not serve and is to take some requests: who takes them; else empty.
@@ -206,7 +225,7 @@ class Repository {
   // Under the lock. `number` is 0 where `version` is empty.
   static absl::StatusOr<ServablePtr> FindServing(const std::string& name, const Entry& entry,
                                                  const std::string& version, int64_t number);
-  static ModelState StateOf(const Entry& entry, const Version& version);
+  static ModelState StateOf(const Entry& entry, int64_t number, const Version& version);
 
   const Options options_;
   Runtime& runtime_;

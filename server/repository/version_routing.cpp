@@ -1,7 +1,5 @@
 #include "server/repository/version_routing.h"
 
-#include <google/protobuf/util/message_differencer.h>
-
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -143,16 +141,6 @@ std::vector<int64_t> TurnsOf(const std::map<int64_t, int>& percents) {
     turns.push_back(next->first);
   }
   return turns;
-}
-
-bool ServeAlike(const ModelConfig& one, const ModelConfig& other) {
-  const auto without_routing = [](ModelConfig config) {
-    config.clear_version_policy();
-    config.mutable_parameters()->erase(kVersionLabels);
-    config.mutable_parameters()->erase(kTrafficSplit);
-    return config;
-  };
-  return google::protobuf::util::MessageDifferencer::Equals(without_routing(one), without_routing(other));
 }
 
 }  // namespace hearth::server

@@ -51,8 +51,4 @@ absl::StatusOr<int64_t> VersionNamed(const std::string& version, const VersionRo
 // is first. Empty if no percentage is above 0.
 std::vector<int64_t> TurnsOf(const std::map<int64_t, int>& percents);
 
-// Whether two configurations serve a version alike: they differ at most in which versions are chosen and how requests
-// find them.
-bool ServeAlike(const inference::ModelConfig& one, const inference::ModelConfig& other);
-
 }  // namespace hearth::server

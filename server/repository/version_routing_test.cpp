@@ -95,17 +95,5 @@ TEST(VersionRouting, TurnsAreAsManyAsThePercentagesSayAndEvenlySpread) {
   EXPECT_THAT(TurnsOf({{1, 0}}), IsEmpty());
 }
 
-TEST(VersionRouting, ConfigurationsThatDifferInRoutingAloneServeAlike) {
-  const inference::ModelConfig plain = ConfigOf("", "");
-  inference::ModelConfig other = ConfigOf("a=1", "a=100");
-  other.mutable_version_policy()->mutable_all();
-  EXPECT_TRUE(ServeAlike(plain, other));
-  other.set_max_batch_size(4);
-  EXPECT_FALSE(ServeAlike(plain, other));
-  other = plain;
-  (*other.mutable_parameters())["memory_limit"].set_string_value("1");
-  EXPECT_FALSE(ServeAlike(plain, other));
-}
-
 }  // namespace
 }  // namespace hearth::server
