@@ -186,7 +186,7 @@ def test_with_polling_a_rollback_lasts_until_the_files_change(hearthd):
 
 def test_only_an_administrator_rolls_back(hearthd, tmp_path):
     tokens = tmp_path / "tokens"
-    tokens.write_text(token_line("reader", "a" * 20, "read") + token_line("chief", "b" * 20, "admin"))
+    tokens.write_text(token_line("read", "reader", "a" * 20) + token_line("admin", "chief", "b" * 20))
     (tmp_path / "reader").write_text("a" * 20)
     (tmp_path / "chief").write_text("b" * 20)
     server = hearthd({"m": models.constant(1)}, "--token-file", tokens)
