@@ -1,9 +1,12 @@
-"""Versions of a model: labels, how requests are split between them, and the way back to an earlier one."""
+"""Versions of a model: labels, how requests are split between them, how one takes the place of another, and the way back."""
 
 import json
 
 import grpc
+import numpy as np
+import pytest
 import torch
+from torch import Tensor, nn
 
 from integration_tests import server_models as models
 from integration_tests.certificates import token_line
@@ -11,7 +14,7 @@ from integration_tests.command_line import hearth
 from integration_tests.daemon import eventually, put_model
 from integration_tests.native import NativeClient
 from integration_tests.rest import ask_json, one_input, refused
-from integration_tests.serving import answer_of, fails, index_of
+from integration_tests.serving import answer_of, fails, floats, index_of, tensor
 
 
 def config(labels="", split="", policy="all {}"):
@@ -194,3 +197,82 @@ def test_only_an_administrator_rolls_back(hearthd, tmp_path):
     assert "admin" in refusal
     told = hearth("rollback", server.address, "m", "--token-file", tmp_path / "chief").stderr
     assert "nothing of model 'm' served before" in told
+
+
+class Masked(nn.Module):
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        return x * mask
+
+    @torch.jit.export
+    def extra(self, x: Tensor) -> Tensor:
+        return x
+
+
+def test_a_new_version_that_takes_something_else_says_so(hearthd):
+    server = hearthd({"m": models.constant(1)})
+    with server.client() as client:
+        put_model(server.repository, "m", models.scripted(Masked()), version=2)
+        client.load_model("m")
+        state, reason = index_of(client)[("m", "2")]
+        assert state == "READY" and reason == (
+            "differs from version 1 before it: method 'extra' is new: (Tensor x) -> Tensor; "
+            "method 'forward' was (Tensor x) -> Tensor, is (Tensor x, Tensor mask) -> Tensor"
+        )
+        assert f"m version 2 {reason}" in open(server.log.name).read()
+        client.load_model("m")
+        assert index_of(client)[("m", "2")] == ("READY", "")
+
+
+class Linear(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x: Tensor, index: Tensor) -> Tensor:
+        if index.numel() != 3:
+            raise ValueError("not three")
+        return torch.relu(self.linear(x))[index]
+
+
+class Counting(Linear):
+    """Keeps what would tell of a call that nobody made."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x: Tensor, index: Tensor) -> Tensor:
+        self.calls += 1
+        return self.linear(x)[index] * 0 + self.calls
+
+
+def ask_linear(client, rows):
+    index = tensor("index", np.zeros(3, dtype=np.int64))
+    return client.infer("m", [floats("x", *[[1.0] * 4] * rows), index]).as_numpy("OUTPUT__0")
+
+
+@pytest.mark.parametrize("warm", ["on", "off"])
+def test_a_new_version_has_run_what_the_old_one_is_called_with(hearthd, warm):
+    server = hearthd({"m": models.scripted(Linear())}, "--warm-live-shapes", warm, "--operator-threads", "1")
+    with server.client() as client:
+        for rows in (2, 2, 2, 2, 5, 5, 5):
+            ask_linear(client, rows)
+        put_model(server.repository, "m", models.scripted(Linear()), version=2)
+        client.load_model("m")
+        calls = sum(server.metric("hearth_tier_calls_total", version="2", tier=str(tier)) for tier in range(3))
+        live = "2 shapes of live calls run" in open(server.log.name).read()
+        assert (calls, live) == ((2, True) if warm == "on" else (0, False))
+        # Nobody asked: no statistics count it.
+        assert answered(client, "2") == 0
+        assert server.metric("hearth_warm_up_seconds", version="2") > 0
+        assert ask_linear(client, 2).shape == (3, 4)
+
+
+def test_a_version_that_keeps_state_is_not_run_with_what_nobody_sent(hearthd):
+    server = hearthd({"m": models.scripted(Counting())})
+    with server.client() as client:
+        for _ in range(5):
+            ask_linear(client, 3)
+        put_model(server.repository, "m", models.scripted(Counting()), version=2)
+        client.load_model("m")
+        assert ask_linear(client, 3)[0][0] == 1

@@ -17,6 +17,7 @@
 #include "server/repository/file_stamp.h"
 #include "server/repository/layout.h"
 #include "server/repository/repository_log.h"
+#include "server/repository/signature_difference.h"
 #include "server/repository/version_policy.h"
 #include "server/repository/warm_up.h"
 
@@ -39,6 +40,16 @@ absl::StatusOr<CheckedConfig> ReadRequested(const std::string& json, const std::
 // In memory.
 int64_t SizeOf(const std::optional<absl::StatusOr<CheckedConfig>>& config) {
   return config.has_value() && config->ok() ? static_cast<int64_t>((*config)->config.SpaceUsedLong()) : 0;
+}
+
+// In what a version differs from the one in service, as it is logged; empty: in nothing.
+std::string NoteDifferences(const Servable& before, const Servable& now) {
+  const auto differences = SignatureDifferences(*before.model, before.config, *now.model, now.config);
+  if (differences.empty()) return "";
+  std::string note =
+      absl::StrCat("differs from version ", before.version, " before it: ", absl::StrJoin(differences, "; "));
+  RepositoryLog().warn("{} version {} {}", now.name, now.version, note);
+  return note;
 }
 
 // Adds to what is used until the last reference to the result goes; null if that were more than there may be.
@@ -429,8 +440,8 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
     if (!file.ok()) return fail(file.status());
     load_options.operator_libraries.push_back(fs::absolute(*file).string());
   }
-  if (const ServablePtr predecessor = PredecessorOf(config.name(), version))
-    load_options.predecessor = predecessor->model;
+  const ServablePtr predecessor = PredecessorOf(config.name(), version);
+  if (predecessor != nullptr) load_options.predecessor = predecessor->model;
   auto model = runtime_.Load(archive->string(), load_options);
   load_options.predecessor = nullptr;
   if (!model.ok()) return fail(model.status());
@@ -449,9 +460,17 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   servable->statistics = std::move(statistics);
   servable->observed = servable->call_interface->ObservedAfter(ObservedBefore(config.name(), version));
   servable->weight_bytes = servable->model->weight_bytes();
-  const absl::Status warm = WarmUp(*servable, {options_.warmup_time, options_.load_memory_limit, stop_.get_token()});
+  if (predecessor != nullptr) servable->note = NoteDifferences(*predecessor, *servable);
+  std::vector<FrequentCall> frequent;
+  if (predecessor != nullptr && options_.warm_live_shapes) {
+    frequent = predecessor->model->frequent_calls(kMostFrequentCalls);
+  }
+  const auto warm_up_start = std::chrono::steady_clock::now();
+  const absl::Status warm =
+      WarmUp(*servable, frequent, {options_.warmup_time, options_.load_memory_limit, stop_.get_token()});
   if (!warm.ok()) return fail(warm);
-  servable->statistics->Loaded(std::chrono::steady_clock::now() - start);
+  const auto end = std::chrono::steady_clock::now();
+  servable->statistics->Loaded(end - start, end - warm_up_start);
   RepositoryLog().info("{} is loaded: {:.1f} MB of weights, {:.3f} s", what, double(servable->weight_bytes) / 1e6,
                        SecondsSince(start));
   return ServablePtr(std::move(servable));
@@ -669,6 +688,7 @@ std::vector<IndexEntry> Repository::Index(bool ready_only) const {
       }
       if (item.state == ModelState::kReady && item.reason.empty()) item.reason = entry.failure;
       if (item.state == ModelState::kReady && item.reason.empty()) item.reason = entry.note;
+      if (item.state == ModelState::kReady && item.reason.empty()) item.reason = version.serving->note;
       const std::string split = version.serving == nullptr && !entry.unloaded ? SplitNote(entry, number) : "";
       if (!split.empty()) absl::StrAppend(&item.reason, item.reason.empty() ? "" : "; ", split);
       listed = true;

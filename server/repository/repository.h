@@ -83,6 +83,8 @@ class Repository {
     bool links_may_lead_out = false;
     // What a version's warm-up may take, and what is compiled for it; 0: no limit.
     std::chrono::duration<double> warmup_time{60};
+    // Whether a version that takes the place of one is run with what that one is called with before it serves.
+    bool warm_live_shapes = true;
     // Bytes that the tensors of a warm-up sample may take; 0: no limit.
     int64_t load_memory_limit = 0;
     ModelControl control = ModelControl::kAll;

@@ -17,6 +17,7 @@ ServablePtr WithConfig(const Servable& servable, inference::ModelConfig config) 
   copy->statistics = servable.statistics;
   copy->observed = servable.observed;
   copy->weight_bytes = servable.weight_bytes;
+  copy->note = servable.note;
   copy->short_runs = servable.short_runs.load();
   copy->quick_requests = servable.quick_requests.load();
   return copy;

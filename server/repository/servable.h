@@ -56,6 +56,7 @@ struct Servable {
   std::shared_ptr<ModelStatistics> statistics;
   std::shared_ptr<ObservedCalls> observed;
   uint64_t weight_bytes = 0;
+  std::string note;  // in what it differs from the version that it took the place of (SignatureDifferences)
   // How far runs are trusted to be short (server/scheduling/trust.h), and requests to be quick with their answers.
   mutable std::atomic<int> short_runs{0};
   mutable std::atomic<int> quick_requests{0};

@@ -76,7 +76,8 @@ struct StatisticsSnapshot {
   LatencyBuckets total_buckets{}, queue_buckets{}, infer_buckets{};  // of the answered requests' times
   std::map<uint64_t, Batch> batches;                                 // of runs, by kLargestOwnBatch
   std::array<uint64_t, kBatchFailures> batch_failures{};
-  double load_seconds = 0;  // of the latest load
+  double load_seconds = 0;     // of the latest load
+  double warm_up_seconds = 0;  // of that, to warm up
 };
 
 class ModelStatistics {
@@ -95,7 +96,7 @@ class ModelStatistics {
   // A request that was turned away before it was admitted.
   void Refused(FailureReason reason, std::chrono::nanoseconds total);
   void BatchFailed(BatchFailure why);
-  void Loaded(std::chrono::nanoseconds time);
+  void Loaded(std::chrono::nanoseconds time, std::chrono::nanoseconds warm_up);
 
   StatisticsSnapshot snapshot() const;
 
