@@ -19,12 +19,17 @@ int Run(int argc, char** argv) {
   CLI::App app("Looks into TorchScript archives, runs them, and asks a server.", "hearth");
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string("hearth ") + HEARTH_VERSION);
-  const std::vector<std::pair<const char*, Action>> commands = {
-      {"inspect", AddInspect(app)},      {"run", AddRun(app)},       {"infer", AddInfer(app)},
-      {"models", AddModels(app)},        {"load", AddLoad(app)},     {"rollback", AddRollback(app)},
-      {"unload", AddUnload(app)},
-      {"stats", AddStats(app)},          {"config", AddConfig(app)}, {"bench", AddBench(app)},
-      {"completion", AddCompletion(app)}};
+  const std::vector<std::pair<const char*, Action>> commands = {{"inspect", AddInspect(app)},
+                                                                {"run", AddRun(app)},
+                                                                {"infer", AddInfer(app)},
+                                                                {"models", AddModels(app)},
+                                                                {"load", AddLoad(app)},
+                                                                {"rollback", AddRollback(app)},
+                                                                {"unload", AddUnload(app)},
+                                                                {"stats", AddStats(app)},
+                                                                {"config", AddConfig(app)},
+                                                                {"bench", AddBench(app)},
+                                                                {"completion", AddCompletion(app)}};
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {

@@ -234,7 +234,8 @@ Action AddLoad(CLI::App& app) {
 
 Action AddRollback(CLI::App& app) {
   auto options = std::make_shared<RepositoryOptions>();
-  CLI::App* command = app.add_subcommand("rollback", "Has a server serve again what it served before a model's last load");
+  CLI::App* command =
+      app.add_subcommand("rollback", "Has a server serve again what it served before a model's last load");
   AddTarget(*command, options->target);
   command->add_option("--to", options->to, "This version alone, in place of what served before")
       ->type_name("VERSION")

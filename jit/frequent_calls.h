@@ -1,5 +1,5 @@
-// Calls like those that a model gets most, with arguments made up for them: what the version that takes its place is run
-// with before it serves.
+// Calls like those that a model gets most, with arguments made up for them: what the version that takes its place is
+// run with before it serves.
 #pragma once
 
 #include <ATen/core/function_schema.h>
@@ -18,7 +18,8 @@ namespace hearth {
 
 // Makes arguments of these facts, whose tensors have sizes, for these parameters: contiguous tensors on the CPU with
 // random numbers in [0, 1) of floating point and zeros of any other type, alone or in a list, tuple or dict by strings;
-// None; and defaults in place of other values. Null for what is none of these: its values matter, and nobody knows them.
+// None; and defaults in place of other values. Null for what is none of these: its values matter, and nobody knows
+// them.
 std::optional<std::function<Arguments()>> ArgumentMaker(std::span<const ArgumentFacts> facts,
                                                         std::span<const c10::Argument> parameters);
 

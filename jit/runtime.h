@@ -348,9 +348,9 @@ class Model {
   virtual std::vector<int> operator_threads() const = 0;
   // What is called how often, and the plans that there are; none where nothing is compiled.
   virtual std::vector<PlanInfo> plans(bool with_graphs) const = 0;
-  // So many of the calls of one method with tensors of the same sizes that there were most, the most first. Tensors that
-  // are made have other contents than those calls' had, so calls whose values matter otherwise are left out; none where
-  // nothing is compiled.
+  // So many of the calls of one method with tensors of the same sizes that there were most, the most first. Tensors
+  // that are made have other contents than those calls' had, so calls whose values matter otherwise are left out; none
+  // where nothing is compiled.
   virtual std::vector<FrequentCall> frequent_calls(size_t most) const = 0;
   // What of it is being compiled just now. May wait for a thread of the compiler's.
   virtual std::vector<CompilationInfo> compilations() const = 0;

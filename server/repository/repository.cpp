@@ -388,7 +388,9 @@ ServablePtr Repository::Unchanged(const fs::path& folder, int64_t version, const
     if (found == entry->second.versions.end()) return nullptr;
     serving = found->second.serving;
   }
-  if (serving == nullptr || serving->archive_stamp != FileStamp(ArchivePath(folder, version, config.default_model_filename()))) return nullptr;
+  if (serving == nullptr ||
+      serving->archive_stamp != FileStamp(ArchivePath(folder, version, config.default_model_filename())))
+    return nullptr;
   if (google::protobuf::util::MessageDifferencer::Equals(serving->config, config)) return serving;
   return ServeAlike(serving->config, config) ? WithConfig(*serving, config) : nullptr;
 }

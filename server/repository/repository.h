@@ -113,9 +113,9 @@ class Repository {
   void Unload(const std::string& name, Done done);
 
   // Has the versions serve again that served before those that do now, with their configuration; or `version` alone, if
-  // it is above 0, which every label then names. What is still in memory serves at once, all else is loaded. Lasts until
-  // the model is loaded. `done` as Load's; kFailedPrecondition where nothing served before, or its archive is another
-  // now. Nothing changes then. Also for clients that may not load, but for ModelControl::kNone.
+  // it is above 0, which every label then names. What is still in memory serves at once, all else is loaded. Lasts
+  // until the model is loaded. `done` as Load's; kFailedPrecondition where nothing served before, or its archive is
+  // another now. Nothing changes then. Also for clients that may not load, but for ModelControl::kNone.
   void RollBack(const std::string& name, int64_t version, Done done);
 
   // For who watches the roots: loads what is on disk as Load does, but keeps versions whose archive and configuration
@@ -163,7 +163,7 @@ class Repository {
     std::string failure;  // why the model as a whole failed
     int loading = 0;      // loads asked for and not ended
     bool unloaded = false;
-    std::string note;  // what the index says of versions that serve; mostly empty
+    std::string note;    // what the index says of versions that serve; mostly empty
     ServedSet previous;  // before the last swap that made a difference
     VersionRouting routing;
     std::vector<int64_t> turns;  // of the versions in the traffic split that serve (TurnsOf)

@@ -292,8 +292,9 @@ TEST_F(RepositoryTest, ARollbackToAVersionLeavesItAloneAndLabelsNameIt) {
   Put("a/m/1/model.pt", "ok one");
   Put("a/m/2/model.pt", "ok two");
   Put("a/m/3/model.pt", "ok three");
-  Put("a/m/config.pbtxt", "version_policy { latest { num_versions: 2 } } parameters { key: 'version_labels' value { "
-                          "string_value: 'stable=2, canary=3' } }");
+  Put("a/m/config.pbtxt",
+      "version_policy { latest { num_versions: 2 } } parameters { key: 'version_labels' value { "
+      "string_value: 'stable=2, canary=3' } }");
   StartAndLoad();
   ASSERT_TRUE(RollBack("m", 1).ok());
   EXPECT_THAT(repository_->ServedVersions("m"), ElementsAre(1));

@@ -79,8 +79,7 @@ absl::StatusOr<ServablePtr> Repository::Restore(const std::string& name, int64_t
   if (!folder.ok()) return folder.status();
   std::error_code error;
   if (!std::filesystem::is_directory(*folder / std::to_string(version), error)) {
-    return absl::NotFoundError(
-        absl::StrCat("it is not on disk, only ", absl::StrJoin(ListVersions(*folder), ", ")));
+    return absl::NotFoundError(absl::StrCat("it is not on disk, only ", absl::StrJoin(ListVersions(*folder), ", ")));
   }
   const auto archive = ArchivePath(*folder, version, wanted.config.default_model_filename());
   if (!wanted.archive_stamp.empty() && FileStamp(archive) != wanted.archive_stamp) {

@@ -56,7 +56,8 @@ ServedSet ServedSet::Only(int64_t version) const {
   for (auto& [label, named] : only.routing_.labels) named = version;
   const auto found = versions_.find(version);
   Version& alone = only.versions_[version];
-  alone = found != versions_.end() ? found->second : Version{.config = versions_.rbegin()->second.config};
+  if (found != versions_.end()) alone = found->second;
+  if (found == versions_.end()) alone.config = versions_.rbegin()->second.config;
   // Whatever archive lies there now is meant.
   alone.archive_stamp.clear();
   auto& policy = *alone.config.mutable_version_policy()->mutable_specific();
@@ -65,16 +66,16 @@ ServedSet ServedSet::Only(int64_t version) const {
   auto& parameters = *alone.config.mutable_parameters();
   parameters.erase(kTrafficSplit);
   if (const auto labels = parameters.find(kVersionLabels); labels != parameters.end()) {
-    labels->second.set_string_value(
-        absl::StrJoin(only.routing_.labels, ", ", [](std::string* out, const auto& label) {
-          absl::StrAppend(out, label.first, "=", label.second);
-        }));
+    labels->second.set_string_value(absl::StrJoin(only.routing_.labels, ", ", [](std::string* out, const auto& label) {
+      absl::StrAppend(out, label.first, "=", label.second);
+    }));
   }
   return only;
 }
 
 std::string ServedSet::Names() const {
-  return absl::StrJoin(versions_, ", ", [](std::string* out, const auto& version) { absl::StrAppend(out, version.first); });
+  return absl::StrJoin(versions_, ", ",
+                       [](std::string* out, const auto& version) { absl::StrAppend(out, version.first); });
 }
 
 }  // namespace hearth::server

@@ -43,8 +43,8 @@ class ServedSet {
 
   // Whether they are of the same archives and configurations.
   bool IsSame(const ServedSet& other) const;
-  // That version alone, which every label names; with the configuration of the highest if it is none of these. There are
-  // some.
+  // That version alone, which every label names; with the configuration of the highest if it is none of these. There
+  // are some.
   ServedSet Only(int64_t version) const;
 
   const std::map<int64_t, Version>& versions() const { return versions_; }

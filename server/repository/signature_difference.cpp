@@ -72,8 +72,8 @@ std::vector<std::string> SignatureDifferences(const Model& before, const inferen
   Compare("input", DescribeTensors(config_before.input()), DescribeTensors(config_now.input()), differences);
   Compare("output", DescribeTensors(config_before.output()), DescribeTensors(config_now.output()), differences);
   if (config_before.max_batch_size() != config_now.max_batch_size()) {
-    differences.push_back(absl::StrCat("max_batch_size was ", config_before.max_batch_size(), ", is ",
-                                       config_now.max_batch_size()));
+    differences.push_back(
+        absl::StrCat("max_batch_size was ", config_before.max_batch_size(), ", is ", config_now.max_batch_size()));
   }
   if (differences.size() > kMostDifferences) {
     const size_t more = differences.size() - kMostDifferences;

@@ -1,5 +1,5 @@
-// In what a new version of a model differs for its clients from the one in service: methods and what they take and give,
-// inputs and outputs of the configuration.
+// In what a new version of a model differs for its clients from the one in service: methods and what they take and
+// give, inputs and outputs of the configuration.
 #pragma once
 
 #include <cstddef>

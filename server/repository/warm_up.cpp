@@ -82,8 +82,8 @@ size_t RunFrequent(const Servable& servable, std::span<const FrequentCall> calls
       own.deadline = now + std::min<Clock::duration>(kMostOfFrequentCall, (bounds.deadline - now) / 2);
       const absl::Status status = RunOnce(servable, call, own, threads);
       if (!status.ok()) {
-        RepositoryLog().debug("{} version {}: a warm-up call of {} with {} failed: {}", servable.name,
-                              servable.version, call.method, call.sizes, std::string(status.message()));
+        RepositoryLog().debug("{} version {}: a warm-up call of {} with {} failed: {}", servable.name, servable.version,
+                              call.method, call.sizes, std::string(status.message()));
         break;
       }
     }
