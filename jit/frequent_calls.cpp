@@ -75,7 +75,7 @@ std::optional<Maker> DictMaker(const ArgumentFacts& facts) {
   return [keys = facts.keys, makers = *std::move(makers)] {
     c10::Dict<std::string, at::Tensor> dict;
     for (size_t i = 0; i < keys.size(); ++i) dict.insert(keys[i].toStringRef(), makers[i]().toTensor());
-    return c10::IValue(std::move(dict));
+    return c10::IValue(dict);
   };
 }
 
