@@ -1,4 +1,4 @@
-"""Versions of a model: labels, how requests are split between them, how one takes the place of another, and the way back."""
+"""Versions of a model: labels, how requests are split, how one version takes the place of another, and the way back."""
 
 import json
 

@@ -18,7 +18,7 @@ using inference::ModelConfig;
 // What a parameter says: "NAME=NUMBER, ...".
 using Parts = std::vector<std::pair<std::string, int64_t>>;
 
-absl::Status Wrong(const std::string& parameter, const std::string& what) {
+absl::Status WrongParameter(const std::string& parameter, const std::string& what) {
   return absl::InvalidArgumentError(absl::StrCat("the parameter ", parameter, " ", what));
 }
 
@@ -31,10 +31,11 @@ absl::StatusOr<Parts> PartsOf(const ModelConfig& config, const std::string& para
     int64_t number = 0;
     const absl::string_view name = absl::StripAsciiWhitespace(part.first);
     if (name.empty() || !absl::SimpleAtoi(part.second, &number)) {
-      return Wrong(parameter, absl::StrCat("has the part '", text, "'; it is a list like 'stable=1, canary=2'"));
+      return WrongParameter(parameter,
+                            absl::StrCat("has the part '", text, "'; it is a list like 'stable=1, canary=2'"));
     }
     if (parts.size() == kMostVersionLabels) {
-      return Wrong(parameter, absl::StrCat("has more than ", kMostVersionLabels, " parts"));
+      return WrongParameter(parameter, absl::StrCat("has more than ", kMostVersionLabels, " parts"));
     }
     parts.emplace_back(std::string(name), number);
   }
@@ -51,12 +52,13 @@ absl::Status ReadLabels(const ModelConfig& config, VersionRouting& routing) {
   if (!parts.ok()) return parts.status();
   for (const auto& [label, version] : *parts) {
     if (!IsVersionLabel(label)) {
-      return Wrong(kVersionLabels, absl::StrCat("has the label '", label, "'; a label is a letter, then letters, ",
-                                                "digits, '_', '-' and '.', at most ", kLongestVersionLabel, " in all"));
+      return WrongParameter(kVersionLabels,
+                            absl::StrCat("has the label '", label, "'; a label is a letter, then letters, ",
+                                         "digits, '_', '-' and '.', at most ", kLongestVersionLabel, " in all"));
     }
-    if (version < 1) return Wrong(kVersionLabels, absl::StrCat("gives '", label, "' the version ", version));
+    if (version < 1) return WrongParameter(kVersionLabels, absl::StrCat("gives '", label, "' the version ", version));
     if (!routing.labels.emplace(label, version).second) {
-      return Wrong(kVersionLabels, absl::StrCat("has the label '", label, "' twice"));
+      return WrongParameter(kVersionLabels, absl::StrCat("has the label '", label, "' twice"));
     }
   }
   return absl::OkStatus();
@@ -68,17 +70,18 @@ absl::Status ReadSplit(const ModelConfig& config, VersionRouting& routing) {
   int64_t sum = 0;
   for (const auto& [name, percent] : *parts) {
     const auto version = VersionNamed(name, routing, config.name());
-    if (!version.ok()) return Wrong(kTrafficSplit, absl::StrCat("names '", name, "': ", version.status().message()));
+    if (!version.ok())
+      return WrongParameter(kTrafficSplit, absl::StrCat("names '", name, "': ", version.status().message()));
     if (percent < 0 || percent > 100) {
-      return Wrong(kTrafficSplit, absl::StrCat("gives '", name, "' ", percent, "; percentages are 0 to 100"));
+      return WrongParameter(kTrafficSplit, absl::StrCat("gives '", name, "' ", percent, "; percentages are 0 to 100"));
     }
     if (!routing.percents.emplace(*version, static_cast<int>(percent)).second) {
-      return Wrong(kTrafficSplit, absl::StrCat("has version ", *version, " twice"));
+      return WrongParameter(kTrafficSplit, absl::StrCat("has version ", *version, " twice"));
     }
     sum += percent;
   }
   if (!parts->empty() && sum != 100) {
-    return Wrong(kTrafficSplit, absl::StrCat("has percentages that add up to ", sum, ", not to 100"));
+    return WrongParameter(kTrafficSplit, absl::StrCat("has percentages that add up to ", sum, ", not to 100"));
   }
   return absl::OkStatus();
 }
