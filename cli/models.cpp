@@ -1,4 +1,4 @@
-// hearth models, load, unload and stats: a server's repository, by the Open Inference Protocol with Triton's
+// hearth models, load, rollback, unload and stats: a server's repository, by the Open Inference Protocol with Triton's
 // extensions.
 
 #include <cstdio>
@@ -32,6 +32,7 @@ struct RepositoryOptions {
   ServerOptions server;
   Target target;
   std::string config;
+  int64_t to = 0;  // a version; 0: what served before
   bool ready = false;
   bool json = false;
 };
@@ -81,6 +82,15 @@ absl::StatusOr<std::string> ReadConfig(const std::string& path) {
   return json;
 }
 
+int CallLoad(const char* command, const ServerOptions& server, const inference::RepositoryModelLoadRequest& request) {
+  const auto connection = Connection::Open(server);
+  if (!connection.ok()) return FailWithLine(command, MessageOf(connection.status()));
+  const auto stub = Service::NewStub(connection->channel());
+  inference::RepositoryModelLoadResponse response;
+  const absl::Status status = connection->Call(*stub, &Stub::RepositoryModelLoad, request, response);
+  return status.ok() ? kSuccess : FailWithLine(command, MessageOf(status));
+}
+
 int Load(RepositoryOptions& options) {
   constexpr const char* kCommand = "load";
   if (const absl::Status status = ReadTarget(options.target, options.server); !status.ok()) {
@@ -93,12 +103,23 @@ int Load(RepositoryOptions& options) {
     if (!config.ok()) return FailWithLine(kCommand, MessageOf(config.status()));
     (*request.mutable_parameters())["config"].set_string_param(*std::move(config));
   }
-  const auto connection = Connection::Open(options.server);
-  if (!connection.ok()) return FailWithLine(kCommand, MessageOf(connection.status()));
-  const auto stub = Service::NewStub(connection->channel());
-  inference::RepositoryModelLoadResponse response;
-  const absl::Status status = connection->Call(*stub, &Stub::RepositoryModelLoad, request, response);
-  return status.ok() ? kSuccess : FailWithLine(kCommand, MessageOf(status));
+  return CallLoad(kCommand, options.server, request);
+}
+
+int Rollback(RepositoryOptions& options) {
+  constexpr const char* kCommand = "rollback";
+  if (const absl::Status status = ReadTarget(options.target, options.server); !status.ok()) {
+    return FailWithLine(kCommand, MessageOf(status));
+  }
+  inference::RepositoryModelLoadRequest request;
+  request.set_model_name(options.server.model);
+  auto& parameter = (*request.mutable_parameters())["rollback"];
+  if (options.to > 0) {
+    parameter.set_int64_param(options.to);
+  } else {
+    parameter.set_bool_param(true);
+  }
+  return CallLoad(kCommand, options.server, request);
 }
 
 int Unload(RepositoryOptions& options) {
@@ -209,6 +230,18 @@ Action AddLoad(CLI::App& app) {
       ->type_name("FILE");
   AddConnectionOptions(*command, options->server);
   return [options] { return Load(*options); };
+}
+
+Action AddRollback(CLI::App& app) {
+  auto options = std::make_shared<RepositoryOptions>();
+  CLI::App* command =
+      app.add_subcommand("rollback", "Has a server serve again what it served before a model's last load");
+  AddTarget(*command, options->target);
+  command->add_option("--to", options->to, "This version alone, in place of what served before")
+      ->type_name("VERSION")
+      ->check(CLI::PositiveNumber);
+  AddConnectionOptions(*command, options->server);
+  return [options] { return Rollback(*options); };
 }
 
 Action AddUnload(CLI::App& app) {

@@ -269,7 +269,7 @@ def test_files_of_tokens_and_certificates_that_are_no_good_are_told(tmp_path):
 
 def test_help_names_every_subcommand_that_the_page_has():
     page = (ROOT / "docs" / "command_line.md").read_text()
-    for subcommand in ("models", "load", "unload", "stats", "config", "bench", "completion"):
+    for subcommand in ("models", "load", "rollback", "unload", "stats", "config", "bench", "completion"):
         assert f"hearth {subcommand}" in page or f"`{subcommand}`" in page
         assert hearth(subcommand, "--help").returncode == 0
 

@@ -331,7 +331,7 @@ def test_errors_are_json_whatever_bytes_the_path_has(server):
 
 
 def test_unknown_paths_and_methods(server):
-    for path in ("/v1", "/v1/models", "/v2/models", "/v2/models/identity/versions/x/infer", "/v2/models//infer", "/v2/x"):
+    for path in ("/v1", "/v1/models", "/v2/models", "/v2/models/identity/versions/-x/infer", "/v2/models//infer", "/v2/x"):
         assert path in refused(server, "GET", path, status=404)
     for method, path, allowed in [
         ("POST", "/v2", "GET, HEAD"),

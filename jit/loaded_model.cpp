@@ -11,6 +11,7 @@
 #include "jit/arguments.h"
 #include "jit/device/device.h"
 #include "jit/executor/tiers.h"
+#include "jit/frequent_calls.h"
 #include "jit/ir/printer.h"
 #include "jit/model_inspection.h"
 #include "jit/status_of.h"
@@ -126,6 +127,8 @@ std::vector<AttributeInfo> LoadedModel::attributes() const {
 std::vector<PlanInfo> LoadedModel::plans(bool with_graphs) const {
   return executor_->tiers() ? ListPlans(*executor_->tiers(), with_graphs) : std::vector<PlanInfo>();
 }
+
+std::vector<FrequentCall> LoadedModel::frequent_calls(size_t most) const { return FrequentCalls(*executor_, most); }
 
 std::vector<CompilationInfo> LoadedModel::compilations() const {
   return executor_->tiers() ? ListCompilations(*executor_->tiers()) : std::vector<CompilationInfo>();

@@ -63,6 +63,7 @@ class LoadedModel final : public Model {
   std::vector<int> operator_threads() const override;
   std::vector<AttributeInfo> attributes() const override;
   std::vector<PlanInfo> plans(bool with_graphs) const override;
+  std::vector<FrequentCall> frequent_calls(size_t most) const override;
   std::vector<CompilationInfo> compilations() const override;
   PlanCounts plan_counts() const override;
   std::shared_ptr<const void> WhenWarm(std::function<void()> done) override;

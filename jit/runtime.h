@@ -316,6 +316,15 @@ using Arguments = std::vector<c10::IValue>;
 using KeywordArguments = std::vector<std::pair<std::string, c10::IValue>>;
 using Callback = std::function<void(absl::StatusOr<c10::IValue>)>;
 
+// What a model is called with often, and arguments like those.
+struct FrequentCall {
+  std::string method;  // "forward"
+  std::string sizes;   // of the tensors: "[2, 3], [1]"
+  uint64_t calls = 0;  // estimated
+  // Anew each time, for a run may write to them. Throws where there is no memory for them.
+  std::function<Arguments()> make;
+};
+
 // Statuses that calls give, beside OK:
 //   kInvalidArgument   the arguments do not fit the schema (expected and got are named)
 //   kNotFound          no such method
@@ -361,6 +370,10 @@ class Model {
   virtual std::vector<int> operator_threads() const = 0;
   // What is called how often, and the plans that there are; none where nothing is compiled.
   virtual std::vector<PlanInfo> plans(bool with_graphs) const = 0;
+  // So many of the calls of one method with tensors of the same sizes that there were most, the most first. Tensors
+  // that are made have other contents than those calls' had, so calls whose values matter otherwise are left out; none
+  // where nothing is compiled.
+  virtual std::vector<FrequentCall> frequent_calls(size_t most) const = 0;
   // What of it is being compiled just now. May wait for a thread of the compiler's.
   virtual std::vector<CompilationInfo> compilations() const = 0;
   // The plans, counted: without the texts that describe them.

@@ -100,6 +100,7 @@ Repository::Options RepositoryOptionsOf(const config::Settings& settings) {
           .model_operator_libraries = settings.model_operator_libraries(),
           .links_may_lead_out = settings.links_lead_out(),
           .warmup_time = std::chrono::duration<double>(settings.warmup_seconds()),
+          .warm_live_shapes = settings.warm_live_shapes(),
           .load_memory_limit = settings.load_memory_limit(),
           .control = ControlOf(settings),
           .load_models = {settings.load_model().begin(), settings.load_model().end()}};

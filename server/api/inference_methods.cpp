@@ -51,16 +51,26 @@ absl::Status CheckRepositoryName(const std::string& name) {
       absl::StrCat("repository_name is '", name, "'; this server has one unnamed repository, leave it empty"));
 }
 
+// The version that a load's parameter 'rollback' names, by its number; 0: what served before.
+absl::StatusOr<int64_t> ReadRollback(const inference::ModelRepositoryParameter& parameter) {
+  if (parameter.has_bool_param() && parameter.bool_param()) return 0;
+  if (parameter.has_int64_param() && parameter.int64_param() > 0) return parameter.int64_param();
+  return absl::InvalidArgumentError("the parameter 'rollback' of a load is true, or the number of a version");
+}
+
 absl::Status ReadStatistics(const Repository& repository, const std::string& name, const std::string& version,
                             inference::ModelStatisticsResponse& response) {
+  std::optional<int64_t> number;  // nothing: every version
   if (!name.empty()) {
     const auto found = repository.Find(name, version);
     if (!found.ok()) return found.status();
+    if (!version.empty()) number = (*found)->version;
   }
   for (const ServablePtr& servable : repository.Serving()) {
     const bool wanted = name.empty() || name == servable->name;
-    const bool wanted_version = version.empty() || version == std::to_string(servable->version);
-    if (wanted && wanted_version) *response.add_model_stats() = DescribeStatistics(*servable);
+    if (wanted && servable->version == number.value_or(servable->version)) {
+      *response.add_model_stats() = DescribeStatistics(*servable);
+    }
   }
   return absl::OkStatus();
 }
@@ -206,19 +216,28 @@ void InferenceMethods::RepositoryModelLoad(const inference::RepositoryModelLoadR
                                            inference::RepositoryModelLoadResponse&, Done done) {
   absl::Status status = CheckRepositoryName(request.repository_name());
   std::optional<std::string> config;
+  std::optional<int64_t> rollback;
   for (const auto& [key, value] : request.parameters()) {
     if (!status.ok()) break;
     if (key == "config" && value.has_string_param()) {
       config = value.string_param();
     } else if (key == "config") {
       status = absl::InvalidArgumentError("the parameter 'config' of a load is no string");
+    } else if (key == "rollback") {
+      const auto version = ReadRollback(value);
+      status = version.status();
+      if (version.ok()) rollback = *version;
     } else {
       status = absl::InvalidArgumentError(
           absl::StrCat("a load with the parameter '", key, "' is not offered; models are loaded from the repository"));
     }
   }
+  if (status.ok() && config && rollback) {
+    status = absl::InvalidArgumentError("a load has the parameter 'config' or 'rollback', not both");
+  }
   if (status.ok() && readiness_.draining) status = absl::UnavailableError("the server is shutting down");
   if (!status.ok()) return done(std::move(status));
+  if (rollback) return repository_.RollBack(request.model_name(), *rollback, std::move(done));
   // The configuration is read before the load waits for its turn.
   auto load = [this, name = request.model_name(), config = std::move(config), done]() mutable {
     const absl::Status begun = Guarded([&] {

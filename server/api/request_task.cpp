@@ -148,7 +148,7 @@ absl::Status RequestTask::Identify(const std::string& model, const std::string& 
   record_.model = model;
   record_.version = version;
   record_.id = id;
-  auto servable = environment_.repository.Find(model, version);
+  auto servable = environment_.repository.Choose(model, version);
   if (!servable.ok()) return servable.status();
   servable_ = *std::move(servable);
   record_.version = std::to_string(servable_->version);

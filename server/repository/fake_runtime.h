@@ -104,6 +104,7 @@ class FakeModel : public Model {
   std::vector<AttributeInfo> attributes() const override { return {}; }
   std::vector<int> operator_threads() const override { return {1}; }
   std::vector<PlanInfo> plans(bool) const override { return {}; }
+  std::vector<FrequentCall> frequent_calls(size_t) const override { return {}; }
   std::vector<CompilationInfo> compilations() const override { return {}; }
   PlanCounts plan_counts() const override { return {}; }
   std::shared_ptr<const void> WhenWarm(std::function<void()> done) override {

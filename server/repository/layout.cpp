@@ -69,6 +69,10 @@ std::vector<int64_t> ListVersions(const fs::path& model) {
   return versions;
 }
 
+fs::path ArchivePath(const fs::path& model, int64_t version, std::string_view file) {
+  return model / std::to_string(version) / file;
+}
+
 absl::StatusOr<fs::path> ResolveWithin(const std::vector<fs::path>& repositories, const fs::path& path) {
   std::error_code error;
   fs::path real = fs::canonical(path, error);

@@ -32,6 +32,9 @@ absl::StatusOr<std::vector<std::string>> ListModels(const std::filesystem::path&
 // Versions under a model's folder, ascending; empty if there are none.
 std::vector<int64_t> ListVersions(const std::filesystem::path& model);
 
+// Of a version's archive in a model's folder.
+std::filesystem::path ArchivePath(const std::filesystem::path& model, int64_t version, std::string_view file);
+
 // Where `path` really lies, every link followed: absolute, without links. kFailedPrecondition if that is in none of the
 // repositories. What does not exist is given back as it is.
 absl::StatusOr<std::filesystem::path> ResolveWithin(const std::vector<std::filesystem::path>& repositories,

@@ -15,6 +15,8 @@
 #include "server/repository/first_error.h"
 #include "server/repository/layout.h"
 #include "server/repository/queue_settings.h"
+#include "server/repository/served_set.h"
+#include "server/repository/version_routing.h"
 #include "wire/datatypes.h"
 
 namespace hearth::server {
@@ -212,8 +214,9 @@ std::vector<std::string> IgnoredFields(const ModelConfig& config) {
   // A map's order is not the file's; sort, so that the same file always gives the same warnings.
   std::set<std::string> parameters;
   for (const auto& [key, value] : config.parameters()) {
-    const bool of_batches = key == kAllowedBatchSizes && QueueSettingsOf(config).batches();
-    if (!of_batches && std::ranges::none_of(kParameters, [&](const Parameter& used) { return key == used.name; }))
+    const bool is_used = (key == kAllowedBatchSizes && QueueSettingsOf(config).batches()) || key == kVersionLabels ||
+                         key == kTrafficSplit || key == kKeepPrevious;
+    if (!is_used && std::ranges::none_of(kParameters, [&](const Parameter& used) { return key == used.name; }))
       parameters.insert(key);
   }
   for (const std::string& key : parameters) ignored.push_back(absl::StrCat("parameter ", key));
@@ -260,6 +263,12 @@ absl::StatusOr<CheckedConfig> CheckModelConfig(ModelConfig config, const std::st
   }
 
   if (const auto settings = SettingsOf(config); !settings.ok()) return settings.status();
+  if (const auto routing = RoutingOf(config); !routing.ok()) {
+    return WrongConfig(name, std::string(routing.status().message()));
+  }
+  if (const auto keeps = KeepsPrevious(config); !keeps.ok()) {
+    return WrongConfig(name, std::string(keeps.status().message()));
+  }
 
   CheckedConfig checked;
   checked.warnings = IgnoredFields(config);

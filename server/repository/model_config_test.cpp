@@ -164,7 +164,9 @@ TEST(ModelConfig, ValuesThatMakeNoSenseAreRefused) {
         "parameters { key: 'exact_after' value { string_value: '-1' } }",
         "parameters { key: 'max_plans' value { string_value: '0' } }",
         "parameters { key: 'plan_bytes' value { string_value: '1MB' } }",
-        "parameters { key: 'max_running' value { string_value: '0' } }"}) {
+        "parameters { key: 'max_running' value { string_value: '0' } }",
+        "parameters { key: 'keep_previous' value { string_value: 'yes' } }",
+        "parameters { key: 'version_labels' value { string_value: 'x' } }"}) {
     EXPECT_EQ(Check(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
   }
 }

@@ -17,6 +17,7 @@
 #include "server/repository/file_stamp.h"
 #include "server/repository/layout.h"
 #include "server/repository/repository_log.h"
+#include "server/repository/signature_difference.h"
 #include "server/repository/version_policy.h"
 #include "server/repository/warm_up.h"
 
@@ -30,10 +31,6 @@ double SecondsSince(std::chrono::steady_clock::time_point start) {
 
 std::string Text(absl::string_view view) { return std::string(view.data(), view.size()); }
 
-absl::Status ShuttingDown() { return absl::UnavailableError("the server is shutting down"); }
-
-absl::Status TooMany(const char* what) { return absl::ResourceExhaustedError(absl::StrCat(what, "; try again later")); }
-
 absl::StatusOr<CheckedConfig> ReadRequested(const std::string& json, const std::string& model) {
   auto config = ParseModelConfigJson(json);
   if (!config.ok()) return config.status();
@@ -45,8 +42,14 @@ int64_t SizeOf(const std::optional<absl::StatusOr<CheckedConfig>>& config) {
   return config.has_value() && config->ok() ? static_cast<int64_t>((*config)->config.SpaceUsedLong()) : 0;
 }
 
-fs::path ArchiveOf(const fs::path& folder, int64_t version, const inference::ModelConfig& config) {
-  return folder / std::to_string(version) / config.default_model_filename();
+// In what a version differs from the one in service, as it is logged; empty: in nothing.
+std::string NoteDifferences(const Servable& before, const Servable& now) {
+  const auto differences = SignatureDifferences(*before.model, before.config, *now.model, now.config);
+  if (differences.empty()) return "";
+  std::string note =
+      absl::StrCat("differs from version ", before.version, " before it: ", absl::StrJoin(differences, "; "));
+  RepositoryLog().warn("{} version {} {}", now.name, now.version, note);
+  return note;
 }
 
 // Adds to what is used until the last reference to the result goes; null if that were more than there may be.
@@ -59,6 +62,10 @@ std::shared_ptr<const void> TakeRoom(const std::shared_ptr<std::atomic<int64_t>>
 }
 
 }  // namespace
+
+absl::Status ShuttingDown() { return absl::UnavailableError("the server is shutting down"); }
+
+absl::Status TooMany(const char* what) { return absl::ResourceExhaustedError(absl::StrCat(what, "; try again later")); }
 
 const char* ModelStateName(ModelState state) {
   switch (state) {
@@ -311,14 +318,18 @@ absl::Status Repository::LoadFrom(const absl::StatusOr<fs::path>& folder, const 
   }();
   auto versions = checked.ok() ? ChooseVersions(checked->config.version_policy(), ListVersions(*folder))
                                : absl::StatusOr<std::vector<int64_t>>(checked.status());
-  if (!versions.ok()) {
-    FailModel(name, versions.status());
-    return versions.status();
+  auto routing = checked.ok() ? RoutingOf(checked->config) : checked.status();
+  if (versions.ok()) status = routing.ok() ? CheckRouting(*routing, *versions) : routing.status();
+  if (!versions.ok() || !status.ok()) {
+    if (status.ok()) status = versions.status();
+    FailModel(name, status);
+    return status;
   }
   for (const std::string& warning : checked->warnings) {
     RepositoryLog().warn("model {}: its configuration sets {}, which has no effect here", name, warning);
   }
   for (int64_t version : *versions) {
+    SetChosen(name, version);
     if (ServablePtr same = request.keep_unchanged ? Unchanged(*folder, version, checked->config) : nullptr) {
       loaded.emplace(version, std::move(same));
       continue;
@@ -330,16 +341,20 @@ absl::Status Repository::LoadFrom(const absl::StatusOr<fs::path>& folder, const 
     }
     loaded.emplace(version, std::move(servable));
   }
-  Swap(name, loaded);
+  Swap(name, *std::move(routing), loaded, "");
   return status;
 }
 
 std::shared_ptr<ModelStatistics> Repository::StatisticsOf(const std::string& name, int64_t version) {
   std::unique_lock lock(mutex_);
-  Version& chosen = entries_[name].versions[version];
-  chosen.chosen = true;
-  if (chosen.statistics == nullptr) chosen.statistics = std::make_shared<ModelStatistics>();
-  return chosen.statistics;
+  Version& entry = entries_[name].versions[version];
+  if (entry.statistics == nullptr) entry.statistics = std::make_shared<ModelStatistics>();
+  return entry.statistics;
+}
+
+void Repository::SetChosen(const std::string& name, int64_t version) {
+  std::unique_lock lock(mutex_);
+  entries_[name].versions[version].chosen = true;
 }
 
 std::shared_ptr<ObservedCalls> Repository::ObservedBefore(const std::string& name, int64_t version) const {
@@ -373,15 +388,18 @@ ServablePtr Repository::Unchanged(const fs::path& folder, int64_t version, const
     if (found == entry->second.versions.end()) return nullptr;
     serving = found->second.serving;
   }
-  if (serving == nullptr || serving->archive_stamp != FileStamp(ArchiveOf(folder, version, config))) return nullptr;
-  return google::protobuf::util::MessageDifferencer::Equals(serving->config, config) ? serving : nullptr;
+  if (serving == nullptr ||
+      serving->archive_stamp != FileStamp(ArchivePath(folder, version, config.default_model_filename())))
+    return nullptr;
+  if (google::protobuf::util::MessageDifferencer::Equals(serving->config, config)) return serving;
+  return ServeAlike(serving->config, config) ? WithConfig(*serving, config) : nullptr;
 }
 
 absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int64_t version,
                                                     const inference::ModelConfig& config,
                                                     std::shared_ptr<ModelStatistics> statistics) {
   const auto start = std::chrono::steady_clock::now();
-  const fs::path named_archive = ArchiveOf(folder, version, config);
+  const fs::path named_archive = ArchivePath(folder, version, config.default_model_filename());
   // Before it is read: what is written into it from now on is another stamp.
   std::string stamp = FileStamp(named_archive);
   const std::string what = absl::StrCat(config.name(), " version ", version);
@@ -424,8 +442,8 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
     if (!file.ok()) return fail(file.status());
     load_options.operator_libraries.push_back(fs::absolute(*file).string());
   }
-  if (const ServablePtr predecessor = PredecessorOf(config.name(), version))
-    load_options.predecessor = predecessor->model;
+  const ServablePtr predecessor = PredecessorOf(config.name(), version);
+  if (predecessor != nullptr) load_options.predecessor = predecessor->model;
   auto model = runtime_.Load(archive->string(), load_options);
   load_options.predecessor = nullptr;
   if (!model.ok()) return fail(model.status());
@@ -448,9 +466,17 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   servable->statistics = std::move(statistics);
   servable->observed = servable->call_interface->ObservedAfter(ObservedBefore(config.name(), version));
   servable->weight_bytes = servable->model->weight_bytes();
-  const absl::Status warm = WarmUp(*servable, {options_.warmup_time, options_.load_memory_limit, stop_.get_token()});
+  if (predecessor != nullptr) servable->note = NoteDifferences(*predecessor, *servable);
+  std::vector<FrequentCall> frequent;
+  if (predecessor != nullptr && options_.warm_live_shapes) {
+    frequent = predecessor->model->frequent_calls(kMostFrequentCalls);
+  }
+  const auto warm_up_start = std::chrono::steady_clock::now();
+  const absl::Status warm =
+      WarmUp(*servable, frequent, {options_.warmup_time, options_.load_memory_limit, stop_.get_token()});
   if (!warm.ok()) return fail(warm);
-  servable->statistics->Loaded(std::chrono::steady_clock::now() - start);
+  const auto end = std::chrono::steady_clock::now();
+  servable->statistics->Loaded(end - start, end - warm_up_start);
   RepositoryLog().info("{} is loaded: {:.1f} MB of weights, {:.3f} s", what, double(servable->weight_bytes) / 1e6,
                        SecondsSince(start));
   return ServablePtr(std::move(servable));
@@ -464,11 +490,13 @@ void Repository::FailModel(const std::string& name, const absl::Status& status) 
   entry.failure = Text(status.message());
 }
 
-void Repository::Swap(const std::string& name, const std::map<int64_t, absl::StatusOr<ServablePtr>>& loaded) {
+void Repository::Swap(const std::string& name, VersionRouting routing,
+                      const std::map<int64_t, absl::StatusOr<ServablePtr>>& loaded, std::string note) {
   // What is swapped out is let go of after the lock.
   std::vector<ServablePtr> old;
   std::unique_lock lock(mutex_);
   Entry& entry = entries_[name];
+  ServedSet previous = ServedOf(entry);
   --entry.loading;
   entry.failure.clear();
   entry.unloaded = false;
@@ -490,11 +518,48 @@ void Repository::Swap(const std::string& name, const std::map<int64_t, absl::Sta
     old.push_back(std::exchange(version.serving, std::move(next)));
     if (version.serving != nullptr) version.observed = version.serving->observed;
   }
+  entry.routing = std::move(routing);
+  entry.note = std::move(note);
+  TakeTurns(name, entry);
+  const ServedSet now = ServedOf(entry);
+  if (!previous.versions().empty() && !previous.IsSame(now)) {
+    if (std::ranges::any_of(now.versions(), [](const auto& each) { return *KeepsPrevious(each.second.config); })) {
+      previous.Keep();
+    }
+    std::swap(entry.previous, previous);
+  }
   lock.unlock();
+}
+
+ServedSet Repository::ServedOf(const Entry& entry) {
+  ServedSet served(entry.routing);
+  for (const auto& [number, version] : entry.versions) {
+    if (version.serving != nullptr) served.Add(version.serving);
+  }
+  return served;
+}
+
+void Repository::TakeTurns(const std::string& name, Entry& entry) {
+  std::map<int64_t, int> serving;
+  for (const auto& [number, percent] : entry.routing.percents) {
+    if (entry.versions[number].serving != nullptr) {
+      serving.emplace(number, percent);
+    } else if (percent > 0) {
+      RepositoryLog().warn("{} version {} does not serve: {}", name, number, SplitNote(entry, number));
+    }
+  }
+  entry.turns = TurnsOf(serving);
+}
+
+std::string Repository::SplitNote(const Entry& entry, int64_t version) {
+  const auto part = entry.routing.percents.find(version);
+  if (part == entry.routing.percents.end() || part->second == 0) return "";
+  return absl::StrCat("its ", part->second, " % of the requests go to the versions that serve");
 }
 
 absl::Status Repository::UnloadNow(const std::string& name) {
   std::vector<ServablePtr> old;
+  ServedSet previous;
   std::unique_lock lock(mutex_);
   auto found = entries_.find(name);
   if (found == entries_.end()) return absl::NotFoundError(absl::StrCat("unknown model '", name, "'"));
@@ -508,21 +573,40 @@ absl::Status Repository::UnloadNow(const std::string& name) {
   }
   entry.failure.clear();
   entry.unloaded = true;
+  entry.turns.clear();
+  std::swap(entry.previous, previous);
   lock.unlock();
   RepositoryLog().info("model {} is unloaded", name);
   return absl::OkStatus();
 }
 
 absl::StatusOr<ServablePtr> Repository::Find(const std::string& name, const std::string& version) const {
-  int64_t number = 0;
-  if (!version.empty() && (!absl::SimpleAtoi(version, &number) || number < 1)) {
-    return absl::InvalidArgumentError(absl::StrCat("model version '", version, "' is not a positive number"));
-  }
   std::shared_lock lock(mutex_);
-  auto found = entries_.find(name);
+  const auto found = entries_.find(name);
   if (found == entries_.end()) return absl::NotFoundError(absl::StrCat("unknown model '", name, "'"));
   const Entry& entry = found->second;
+  auto number = VersionNamed(version, entry.routing, name);
+  if (!number.ok()) return number.status();
+  if (*number == 0 && !entry.turns.empty()) number = entry.turns.front();
+  return FindServing(name, entry, version, *number);
+}
 
+absl::StatusOr<ServablePtr> Repository::Choose(const std::string& name, const std::string& version) const {
+  if (!version.empty()) return Find(name, version);
+  {
+    std::shared_lock lock(mutex_);
+    const auto found = entries_.find(name);
+    if (found != entries_.end() && !found->second.turns.empty()) {
+      const Entry& entry = found->second;
+      const uint64_t turn = entry.turn.fetch_add(1, std::memory_order_relaxed);
+      return FindServing(name, entry, version, entry.turns[turn % entry.turns.size()]);
+    }
+  }
+  return Find(name, version);
+}
+
+absl::StatusOr<ServablePtr> Repository::FindServing(const std::string& name, const Entry& entry,
+                                                    const std::string& version, int64_t number) {
   std::vector<int64_t> served;
   std::string failures;
   for (auto it = entry.versions.rbegin(); it != entry.versions.rend(); ++it) {
@@ -535,8 +619,9 @@ absl::StatusOr<ServablePtr> Repository::Find(const std::string& name, const std:
       if (!state.failure.empty()) absl::StrAppend(&failures, "; version ", candidate, ": ", state.failure);
     }
   }
-  const std::string what =
-      number == 0 ? absl::StrCat("model '", name, "'") : absl::StrCat("version ", number, " of model '", name, "'");
+  std::string what = absl::StrCat("model '", name, "'");
+  if (number != 0) what = absl::StrCat("version ", number, " of ", what);
+  if (IsVersionLabel(version)) what = absl::StrCat("the label '", version, "', ", what, ",");
   if (!entry.failure.empty()) absl::StrAppend(&failures, "; ", entry.failure);
   if (entry.loading > 0) return absl::UnavailableError(absl::StrCat(what, " is loading"));
   if (!failures.empty()) return absl::UnavailableError(absl::StrCat(what, " failed to load", failures));
@@ -587,9 +672,10 @@ std::vector<VersionStatus> Repository::Versions() const {
   return versions;
 }
 
-ModelState Repository::StateOf(const Entry& entry, const Version& version) {
+ModelState Repository::StateOf(const Entry& entry, int64_t number, const Version& version) {
   if (version.serving != nullptr) return ModelState::kReady;
   if (entry.loading > 0) return ModelState::kLoading;
+  if (entry.previous.Keeps(number)) return ModelState::kUnavailable;
   return version.last.expired() ? ModelState::kUnavailable : ModelState::kUnloading;
 }
 
@@ -606,9 +692,15 @@ std::vector<IndexEntry> Repository::Index(bool ready_only) const {
     on_disk.erase(name);
     bool listed = false;
     for (const auto& [number, version] : entry.versions) {
-      IndexEntry item{name, std::to_string(number), StateOf(entry, version), version.failure};
-      if (item.state == ModelState::kUnavailable && item.reason.empty()) item.reason = "unloaded";
+      IndexEntry item{name, std::to_string(number), StateOf(entry, number, version), version.failure};
+      if (item.state == ModelState::kUnavailable && item.reason.empty()) {
+        item.reason = entry.previous.Keeps(number) ? "kept for a rollback" : "unloaded";
+      }
       if (item.state == ModelState::kReady && item.reason.empty()) item.reason = entry.failure;
+      if (item.state == ModelState::kReady && item.reason.empty()) item.reason = entry.note;
+      if (item.state == ModelState::kReady && item.reason.empty()) item.reason = version.serving->note;
+      const std::string split = version.serving == nullptr && !entry.unloaded ? SplitNote(entry, number) : "";
+      if (!split.empty()) absl::StrAppend(&item.reason, item.reason.empty() ? "" : "; ", split);
       listed = true;
       if (!ready_only || item.state == ModelState::kReady) index.push_back(std::move(item));
     }

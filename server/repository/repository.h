@@ -5,7 +5,7 @@
 // same number goes on serving, and so do versions that were not chosen; why it failed is kept for the index. Old
 // versions live on until their last request ends.
 //
-// Find is what a request calls: it takes a shared lock for the time of two look-ups. Loads and unloads run on the
+// Choose is what a request calls: it takes a shared lock for the time of two look-ups. Loads and unloads run on the
 // repository's own threads, in the order given for each model; a version's warm-up too, before it is swapped in. All
 // methods are thread-safe.
 #pragma once
@@ -31,6 +31,8 @@
 #include "server/repository/keyed_executor.h"
 #include "server/repository/model_config.h"
 #include "server/repository/servable.h"
+#include "server/repository/served_set.h"
+#include "server/repository/version_routing.h"
 
 namespace hearth::server {
 
@@ -60,6 +62,10 @@ inline constexpr size_t kMostWaiting = 256;
 // Memory of the configurations that came with loads which wait or are under way.
 inline constexpr int64_t kMostWaitingConfigBytes = int64_t{64} << 20;
 
+// Why loads are refused.
+absl::Status ShuttingDown();
+absl::Status TooMany(const char* what);
+
 // Which models are loaded, and when.
 enum class ModelControl {
   kAll,       // all at the start; clients load and unload
@@ -79,6 +85,8 @@ class Repository {
     bool links_may_lead_out = false;
     // What a version's warm-up may take, and what is compiled for it; 0: no limit.
     std::chrono::duration<double> warmup_time{60};
+    // Whether a version that takes the place of one is run with what that one is called with before it serves.
+    bool warm_live_shapes = true;
     // Bytes that the tensors of a warm-up sample may take; 0: no limit.
     int64_t load_memory_limit = 0;
     ModelControl control = ModelControl::kAll;
@@ -106,15 +114,24 @@ class Repository {
   // kUnavailable as Load.
   void Unload(const std::string& name, Done done);
 
+  // Has the versions serve again that served before those that do now, with their configuration; or `version` alone, if
+  // it is above 0, which every label then names. What is still in memory serves at once, all else is loaded. Lasts
+  // until the model is loaded. `done` as Load's; kFailedPrecondition where nothing served before, or its archive is
+  // another now. Nothing changes then. Also for clients that may not load, but for ModelControl::kNone.
+  void RollBack(const std::string& name, int64_t version, Done done);
+
   // For who watches the roots: loads what is on disk as Load does, but keeps versions whose archive and configuration
   // are as they were when they were loaded; or unloads a model whose folder is gone. `done` is called from a loading
   // thread.
   void Refresh(const std::string& name, Done done);
 
-  // The version named, or the highest that serves if `version` is empty. kNotFound for a model or version that is not
+  // The version named by its number or label. If `version` is empty: the one that the model's traffic split gives most
+  // requests, or without a split the highest, of those that serve. kNotFound for a model, version or label that is not
   // known, kUnavailable for one that is loading, was unloaded or failed (with the reason), kInvalidArgument for a
-  // version that is no number.
+  // version that is neither in form.
   absl::StatusOr<ServablePtr> Find(const std::string& name, const std::string& version) const;
+  // The same for a request that is to be counted by the traffic split.
+  absl::StatusOr<ServablePtr> Choose(const std::string& name, const std::string& version) const;
   // Versions of a model that serve, ascending; empty if none does.
   std::vector<int64_t> ServedVersions(const std::string& name) const;
   std::vector<ServablePtr> Serving() const;
@@ -148,6 +165,11 @@ class Repository {
     std::string failure;  // why the model as a whole failed
     int loading = 0;      // loads asked for and not ended
     bool unloaded = false;
+    std::string note;    // what the index says of versions that serve; mostly empty
+    ServedSet previous;  // before the last swap that made a difference
+    VersionRouting routing;
+    std::vector<int64_t> turns;  // of the versions in the traffic split that serve (TurnsOf)
+    mutable std::atomic<uint64_t> turn{0};
   };
 
   struct LoadRequest {
@@ -176,6 +198,9 @@ class Repository {
   absl::Status LoadFrom(const absl::StatusOr<std::filesystem::path>& folder, const std::string& name,
                         const LoadRequest& request);
   absl::Status UnloadNow(const std::string& name);
+  absl::Status RollBackNow(const std::string& name, int64_t version);
+  absl::StatusOr<ServedSet> RollbackTarget(const std::string& name, int64_t version) const;
+  absl::StatusOr<ServablePtr> Restore(const std::string& name, int64_t version, const ServedSet::Version& wanted);
   absl::StatusOr<std::filesystem::path> FindFolder(const std::string& name) const;
   // Where a file of a model really lies. kFailedPrecondition if that is not in a root and has to be.
   absl::StatusOr<std::filesystem::path> Resolve(const std::filesystem::path& path) const;
@@ -189,11 +214,22 @@ class Repository {
   // What is served now in place of that version, or instead of it; null: nothing.
   ServablePtr PredecessorOf(const std::string& name, int64_t version) const;
   std::shared_ptr<ModelStatistics> StatisticsOf(const std::string& name, int64_t version);
+  void SetChosen(const std::string& name, int64_t version);
   // What calls of the version that serves or served last showed; may be null.
   std::shared_ptr<ObservedCalls> ObservedBefore(const std::string& name, int64_t version) const;
   void FailModel(const std::string& name, const absl::Status& status);
-  void Swap(const std::string& name, const std::map<int64_t, absl::StatusOr<ServablePtr>>& loaded);
-  static ModelState StateOf(const Entry& entry, const Version& version);
+  void Swap(const std::string& name, VersionRouting routing,
+            const std::map<int64_t, absl::StatusOr<ServablePtr>>& loaded, std::string note);
+  // Under the lock.
+  static ServedSet ServedOf(const Entry& entry);
+  // Under the lock: what of its traffic split serves takes turns.
+  static void TakeTurns(const std::string& name, Entry& entry);
+  // Under the lock. Of a version that does not serve and is to take some requests: who takes them; else empty.
+  static std::string SplitNote(const Entry& entry, int64_t version);
+  // Under the lock. `number` is 0 where `version` is empty.
+  static absl::StatusOr<ServablePtr> FindServing(const std::string& name, const Entry& entry,
+                                                 const std::string& version, int64_t number);
+  static ModelState StateOf(const Entry& entry, int64_t number, const Version& version);
 
   const Options options_;
   Runtime& runtime_;

@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 // Takes any sample but those called "bad" and "throws".
 class AnyCall : public CallInterface {
@@ -67,6 +68,11 @@ class RepositoryTest : public ::testing::Test {
   absl::Status Load(const std::string& name, std::optional<std::string> config = std::nullopt) {
     std::promise<absl::Status> done;
     repository_->Load(name, config, [&](absl::Status status) { done.set_value(status); });
+    return done.get_future().get();
+  }
+  absl::Status RollBack(const std::string& name, int64_t version = 0) {
+    std::promise<absl::Status> done;
+    repository_->RollBack(name, version, [&](absl::Status status) { done.set_value(status); });
     return done.get_future().get();
   }
   absl::Status Refresh(const std::string& name) {
@@ -140,11 +146,209 @@ TEST_F(RepositoryTest, AllVersionsServeWhenThePolicySaysSo) {
   EXPECT_THAT(repository_->ServedVersions("m"), ElementsAre(1, 2));
 }
 
+// A configuration of version_policy { all {} }.
+std::string Routed(const std::string& labels, const std::string& split) {
+  const auto parameter = [](const std::string& name, const std::string& value) {
+    return value.empty() ? "" : "parameters { key: '" + name + "' value { string_value: '" + value + "' } }\n";
+  };
+  return "version_policy { all {} }\n" + parameter("version_labels", labels) + parameter("traffic_split", split);
+}
+
+TEST_F(RepositoryTest, ALabelNamesItsVersion) {
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/m/2/model.pt", "ok two");
+  Put("a/m/config.pbtxt", Routed("stable=1, canary=2", ""));
+  StartAndLoad();
+  EXPECT_EQ(Answer("m", "stable"), "one");
+  EXPECT_EQ(Answer("m", "canary"), "two");
+  EXPECT_EQ(Answer("m"), "two");
+  EXPECT_THAT(Answer("m", "other"), HasSubstr("has no version label 'other' (its labels: canary, stable)"));
+  ASSERT_TRUE(Unload("m").ok());
+  EXPECT_EQ(Answer("m", "canary"), "the label 'canary', version 2 of model 'm', is unloaded");
+}
+
+TEST_F(RepositoryTest, RequestsWithoutAVersionAreSplit) {
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/m/2/model.pt", "ok two");
+  Put("a/m/config.pbtxt", Routed("stable=1", "stable=75,2=25"));
+  StartAndLoad();
+  const auto count = [&](const std::string& version) {
+    std::map<int64_t, int> chosen;
+    for (int i = 0; i < 200; ++i) ++chosen[(*repository_->Choose("m", version))->version];
+    return chosen;
+  };
+  EXPECT_THAT(count(""), ElementsAre(Pair(1, 150), Pair(2, 50)));
+  EXPECT_THAT(count("2"), ElementsAre(Pair(2, 200)));
+  EXPECT_THAT(count("stable"), ElementsAre(Pair(1, 200)));
+  // Whoever asks about the model hears of the version that answers most.
+  EXPECT_EQ(Answer("m"), "one");
+}
+
+TEST_F(RepositoryTest, APartOfTheSplitThatDoesNotServeFallsToTheOthers) {
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/m/2/model.pt", "bad truncated");
+  Put("a/m/config.pbtxt", Routed("canary=2", "1=50,canary=50"));
+  StartAndLoad();
+  for (int i = 0; i < 4; ++i) EXPECT_EQ((*repository_->Choose("m", ""))->version, 1);
+  EXPECT_THAT(Answer("m", "canary"),
+              HasSubstr("the label 'canary', version 2 of model 'm', failed to load; version 2"));
+  EXPECT_EQ(repository_->Choose("m", "canary").status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(IndexLines(), ElementsAre("m/1 READY ",
+                                        "m/2 UNAVAILABLE bad archive: truncated; its 50 % of the "
+                                        "requests go to the versions that serve"));
+  Put("a/m/2/model.pt", "ok two");
+  ASSERT_TRUE(Load("m").ok());
+  EXPECT_NE((*repository_->Choose("m", ""))->version, (*repository_->Choose("m", ""))->version);
+}
+
+TEST_F(RepositoryTest, ALabelOfAVersionThatIsNotChosenFailsTheLoad) {
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  Put("a/m/config.pbtxt", Routed("canary=2", ""));
+  const absl::Status status = Load("m");
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("the label 'canary' is version 2, but the version policy chooses 1"));
+  EXPECT_EQ(Answer("m"), "one");
+}
+
+TEST_F(RepositoryTest, ANewSplitIsTakenUpWithoutLoadingAgain) {
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/m/2/model.pt", "ok two");
+  Put("a/m/config.pbtxt", Routed("", "1=100,2=0"));
+  StartAndLoad();
+  const auto model = (*repository_->Find("m", "2"))->model;
+  Put("a/m/config.pbtxt", Routed("", "1=0,2=100"));
+  ASSERT_TRUE(Refresh("m").ok());
+  const ServablePtr chosen = *repository_->Choose("m", "");
+  EXPECT_EQ(chosen->model, model);
+  EXPECT_EQ(chosen->config.parameters().at("traffic_split").string_value(), "1=0,2=100");
+}
+
+TEST_F(RepositoryTest, ARollbackHasWhatServedBeforeServeAgain) {
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  EXPECT_EQ(RollBack("m").message(), "nothing of model 'm' served before what serves now; name a version");
+  Put("a/m/2/model.pt", "ok two");
+  ASSERT_TRUE(Load("m").ok());
+  // What changes nothing is nothing to go back from.
+  ASSERT_TRUE(Load("m").ok());
+  ASSERT_TRUE(RollBack("m").ok());
+  EXPECT_EQ(Answer("m"), "one");
+  EXPECT_THAT(IndexLines(), ElementsAre("m/1 READY rolled back from 2", "m/2 UNAVAILABLE unloaded"));
+  ASSERT_TRUE(RollBack("m").ok());
+  EXPECT_EQ(Answer("m"), "two");
+  // A load is as the files say again.
+  ASSERT_TRUE(RollBack("m").ok());
+  ASSERT_TRUE(Load("m").ok());
+  EXPECT_THAT(IndexLines(), ElementsAre("m/1 UNAVAILABLE unloaded", "m/2 READY "));
+  EXPECT_EQ(RollBack("none").code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(RepositoryTest, ARollbackGoesBackToTheConfigurationToo) {
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/m/2/model.pt", "ok two");
+  Put("a/m/config.pbtxt", "max_batch_size: 3 " + Routed("", "1=100,2=0"));
+  StartAndLoad();
+  Put("a/m/config.pbtxt", "max_batch_size: 4 " + Routed("", "1=0,2=100"));
+  ASSERT_TRUE(Load("m").ok());
+  EXPECT_EQ((*repository_->Choose("m", ""))->version, 2);
+  ASSERT_TRUE(RollBack("m").ok());
+  EXPECT_EQ((*repository_->Choose("m", ""))->version, 1);
+  EXPECT_EQ((*repository_->Find("m", "2"))->config.max_batch_size(), 3);
+}
+
+TEST_F(RepositoryTest, AnArchiveThatWasReplacedIsNoWayBack) {
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  Put("a/m/1/model.pt.new", "ok other");
+  fs::rename(root_ / "a/m/1/model.pt.new", root_ / "a/m/1/model.pt");
+  ASSERT_TRUE(Load("m").ok());
+  EXPECT_EQ(RollBack("m").message(), "version 1 of 'm': its archive was replaced since it served");
+  EXPECT_EQ(Answer("m"), "other");
+  EXPECT_THAT(IndexLines(), ElementsAre("m/1 READY "));
+}
+
+TEST_F(RepositoryTest, WhatIsKeptServesAtOnceWhateverTheDiskHas) {
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/m/config.pbtxt", "parameters { key: 'keep_previous' value { string_value: 'true' } }");
+  StartAndLoad();
+  const Model* const first = (*repository_->Find("m", ""))->model.get();
+  Put("a/m/2/model.pt", "ok two");
+  ASSERT_TRUE(Load("m").ok());
+  EXPECT_THAT(IndexLines(), ElementsAre("m/1 UNAVAILABLE kept for a rollback", "m/2 READY "));
+  fs::remove_all(root_ / "a/m");
+  ASSERT_TRUE(RollBack("m").ok());
+  EXPECT_EQ(Answer("m"), "one");
+  EXPECT_EQ((*repository_->Find("m", ""))->model.get(), first);
+  ASSERT_TRUE(RollBack("m", 2).ok());
+  EXPECT_EQ(Answer("m"), "two");
+  // An unload keeps nothing.
+  ASSERT_TRUE(Unload("m").ok());
+  EXPECT_THAT(IndexLines(), ElementsAre("m/1 UNAVAILABLE unloaded", "m/2 UNAVAILABLE unloaded"));
+  EXPECT_EQ(RollBack("m", 1).message(), "model 'm' does not serve; load it");
+}
+
+TEST_F(RepositoryTest, ARollbackToAVersionLeavesItAloneAndLabelsNameIt) {
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/m/2/model.pt", "ok two");
+  Put("a/m/3/model.pt", "ok three");
+  Put("a/m/config.pbtxt",
+      "version_policy { latest { num_versions: 2 } } parameters { key: 'version_labels' value { "
+      "string_value: 'stable=2, canary=3' } }");
+  StartAndLoad();
+  ASSERT_TRUE(RollBack("m", 1).ok());
+  EXPECT_THAT(repository_->ServedVersions("m"), ElementsAre(1));
+  EXPECT_EQ(Answer("m", "canary"), "one");
+  EXPECT_EQ((*repository_->Find("m", ""))->config.parameters().at("version_labels").string_value(),
+            "canary=1, stable=1");
+  EXPECT_EQ(RollBack("m", 7).message(), "version 7 of 'm': it is not on disk, only 1, 2, 3");
+  EXPECT_EQ(RollBack("m", 7).code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(Answer("m"), "one");
+  EXPECT_EQ(IndexLines().size(), 3u);
+}
+
+TEST_F(RepositoryTest, ARollbackThatFailsChangesNothing) {
+  Put("a/m/1/model.pt", "bad truncated");
+  Put("a/m/2/model.pt", "ok two");
+  StartAndLoad();
+  EXPECT_EQ(RollBack("m", 1).message(), "version 1 of 'm': bad archive: truncated");
+  EXPECT_EQ(Answer("m"), "two");
+  EXPECT_EQ(repository_->Versions().size(), 1u);
+  EXPECT_TRUE(repository_->Failures().empty());
+}
+
+TEST_F(RepositoryTest, AfterARollbackTheFilesWinWhenTheyChange) {
+  Put("a/m/1/model.pt", "ok one");
+  StartWith(ModelControl::kPoll);
+  Put("a/m/2/model.pt", "ok two");
+  ASSERT_TRUE(Refresh("m").ok());
+  const Model* const second = (*repository_->Find("m", ""))->model.get();
+  ASSERT_TRUE(RollBack("m", 1).ok());
+  EXPECT_EQ(Answer("m"), "one");
+  const Model* const first = (*repository_->Find("m", ""))->model.get();
+  EXPECT_NE(first, second);
+  // What is bad is taken away: what serves goes on, now because the files say so.
+  fs::remove_all(root_ / "a/m/2");
+  ASSERT_TRUE(Refresh("m").ok());
+  EXPECT_EQ((*repository_->Find("m", ""))->model.get(), first);
+  EXPECT_THAT(IndexLines(), ElementsAre("m/1 READY ", "m/2 UNAVAILABLE unloaded"));
+  Put("a/m/3/model.pt", "ok three");
+  ASSERT_TRUE(Refresh("m").ok());
+  EXPECT_EQ(Answer("m"), "three");
+}
+
+TEST_F(RepositoryTest, NobodyRollsBackWhereNothingMayChange) {
+  Put("a/m/1/model.pt", "ok one");
+  StartWith(ModelControl::kNone);
+  EXPECT_EQ(RollBack("m").code(), absl::StatusCode::kUnavailable);
+}
+
 TEST_F(RepositoryTest, AnUnknownModelVersionOrNumberIsTold) {
   Put("a/m/1/model.pt", "ok one");
   StartAndLoad();
   EXPECT_EQ(repository_->Find("n", "").status().code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(repository_->Find("m", "x").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(repository_->Find("m", "0").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(repository_->Find("m", "x").status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(Answer("m", "7"), HasSubstr("does not serve version 7, only 1"));
 }
 

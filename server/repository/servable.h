@@ -50,13 +50,14 @@ struct Servable {
   inference::ModelConfig config;
   std::string archive_stamp;  // FileStamp of what it was loaded from
   std::shared_ptr<Model> model;
-  std::unique_ptr<const CallInterface> call_interface;
+  std::shared_ptr<const CallInterface> call_interface;
   Labels labels;
   QueueSettings queue_settings;
   // Both are shared with the versions of the same number before and after a reload.
   std::shared_ptr<ModelStatistics> statistics;
   std::shared_ptr<ObservedCalls> observed;
   uint64_t weight_bytes = 0;
+  std::string note;  // in what it differs from the version that it took the place of (SignatureDifferences)
   // How far runs are trusted to be short (server/scheduling/trust.h), and requests to be quick with their answers.
   mutable std::atomic<int> short_runs{0};
   mutable std::atomic<int> quick_requests{0};
@@ -67,5 +68,8 @@ struct Servable {
 };
 
 using ServablePtr = std::shared_ptr<const Servable>;
+
+// The same version with another configuration, which serves it alike (ServeAlike): the model is shared.
+ServablePtr WithConfig(const Servable& servable, inference::ModelConfig config);
 
 }  // namespace hearth::server

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <exception>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -23,6 +24,8 @@ struct Bounds {
   std::stop_token stop;
 };
 
+constexpr std::chrono::seconds kMostOfFrequentCall{10};
+
 // Anew for each run: a model may write to its arguments.
 absl::StatusOr<BoundArguments> MakeArguments(const Servable& servable, const inference::ModelWarmup& sample,
                                              int64_t memory_limit) {
@@ -32,10 +35,8 @@ absl::StatusOr<BoundArguments> MakeArguments(const Servable& servable, const inf
 }
 
 // `operator_threads` as CallOptions has it.
-absl::Status RunOnce(const Servable& servable, const inference::ModelWarmup& sample, const Bounds& bounds,
-                     int operator_threads) {
-  auto bound = MakeArguments(servable, sample, bounds.memory);
-  if (!bound.ok()) return bound.status();
+absl::Status Run(const Servable& servable, const std::string& method, BoundArguments bound, const Bounds& bounds,
+                 int operator_threads) {
   CallOptions options;
   options.deadline = bounds.deadline;
   options.is_warmup = true;
@@ -43,13 +44,55 @@ absl::Status RunOnce(const Servable& servable, const inference::ModelWarmup& sam
   // Shared, for the callback may still be under way when the wait is over.
   const auto promise = std::make_shared<std::promise<absl::Status>>();
   const auto call = servable.model->CallAsync(
-      "forward", std::move(bound->args), std::move(bound->kwargs), options,
+      method, std::move(bound.args), std::move(bound.kwargs), options,
       [promise](const absl::StatusOr<c10::IValue>& answer) { promise->set_value(answer.status()); });
   const std::stop_callback cancel(bounds.stop, [&call] { call->Cancel(); });
   return promise->get_future().get();
 }
 
-// What a sample asks for when it runs, and then with what was made of that: the plan for all sizes, that for its own, the
+absl::Status RunOnce(const Servable& servable, const inference::ModelWarmup& sample, const Bounds& bounds,
+                     int operator_threads) {
+  auto bound = MakeArguments(servable, sample, bounds.memory);
+  if (!bound.ok()) return bound.status();
+  return Run(servable, "forward", *std::move(bound), bounds, operator_threads);
+}
+
+absl::Status RunOnce(const Servable& servable, const FrequentCall& call, const Bounds& bounds, int operator_threads) {
+  BoundArguments bound;
+  try {
+    MemoryAccount account(bounds.memory);
+    const MemoryAccount::Scope memory(bounds.memory > 0 ? &account : nullptr);
+    bound.args = call.make();
+  } catch (const std::exception& error) {
+    return absl::ResourceExhaustedError(error.what());
+  }
+  return Run(servable, call.method, std::move(bound), bounds, operator_threads);
+}
+
+// How many were run for each number of threads that operators may have.
+size_t RunFrequent(const Servable& servable, std::span<const FrequentCall> calls, const Bounds& bounds) {
+  size_t done = 0;
+  for (const FrequentCall& call : calls) {
+    const auto effect = servable.model->SideEffect(call.method);
+    if (!effect.ok() || !effect->empty()) continue;
+    for (const int threads : servable.model->operator_threads()) {
+      const Clock::time_point now = Clock::now();
+      if (bounds.stop.stop_requested() || now >= bounds.deadline) return done;
+      Bounds own = bounds;
+      own.deadline = now + std::min<Clock::duration>(kMostOfFrequentCall, (bounds.deadline - now) / 2);
+      const absl::Status status = RunOnce(servable, call, own, threads);
+      if (!status.ok()) {
+        RepositoryLog().debug("{} version {}: a warm-up call of {} with {} failed: {}", servable.name, servable.version,
+                              call.method, call.sizes, std::string(status.message()));
+        break;
+      }
+    }
+    ++done;
+  }
+  return done;
+}
+
+// What a call asks for when it runs, and then with what was made of that: the plan for all sizes, that for its own, the
 // recording of its runs on a GPU.
 constexpr int kSteps = 3;
 
@@ -95,7 +138,7 @@ Waited WaitUntilWarm(Model& model, const Bounds& bounds) {
 
 }  // namespace
 
-absl::Status WarmUp(const Servable& servable, const WarmUpLimits& limits) {
+absl::Status WarmUp(const Servable& servable, std::span<const FrequentCall> frequent, const WarmUpLimits& limits) {
   const auto& samples = servable.config.model_warmup();
   const Clock::time_point start = Clock::now();
   const auto time = std::min<std::chrono::duration<double>>(limits.time, std::chrono::hours(24 * 365));
@@ -112,20 +155,23 @@ absl::Status WarmUp(const Servable& servable, const WarmUpLimits& limits) {
   }
   const std::string what = absl::StrCat(servable.name, " version ", servable.version);
   Waited waited = WaitUntilWarm(*servable.model, bounds);
-  for (int step = 1; step < kSteps && waited == Waited::kUntilWarm && !samples.empty(); ++step) {
+  const bool has_calls = !samples.empty() || !frequent.empty();
+  for (int step = 1; step < kSteps && waited == Waited::kUntilWarm && has_calls; ++step) {
     RunAll(servable, bounds);
+    RunFrequent(servable, frequent, bounds);
     const Waited again = WaitUntilWarm(*servable.model, bounds);
     if (again == Waited::kForNothing) break;
     waited = again;
   }
   UsePlans(servable, bounds);
+  const size_t live = RunFrequent(servable, frequent, bounds);
   if (limits.stop.stop_requested()) return absl::CancelledError("the warm-up was stopped");
   if (waited == Waited::kInVain) {
     RepositoryLog().warn("{}: what it is to be warm for is not compiled after {} s; it serves without", what,
                          limits.time.count());
-  } else if (waited == Waited::kUntilWarm || !samples.empty()) {
-    RepositoryLog().info("{} is warm after {:.3f} s", what,
-                         std::chrono::duration<double>(Clock::now() - start).count());
+  } else if (waited == Waited::kUntilWarm || !samples.empty() || live > 0) {
+    RepositoryLog().info("{} is warm after {:.3f} s, {} shapes of live calls run", what,
+                         std::chrono::duration<double>(Clock::now() - start).count(), live);
   }
   return absl::OkStatus();
 }

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "absl/strings/ascii.h"
+#include "server/repository/version_routing.h"
 
 namespace hearth::server {
 namespace {
@@ -46,7 +47,7 @@ enum Methods : uint8_t { kGet, kPost, kGetAndPost };
 
 struct Entry {
   Resource resource;
-  Pattern pattern;  // below /v2/; * is a name, # a version
+  Pattern pattern;  // below /v2/; * is a name, # a version's number or label
   Methods methods;
 };
 
@@ -84,7 +85,9 @@ constexpr Entry kEntries[] = {
     {Resource::kCudaMemoryUnregister, "cudasharedmemory/region/*/unregister", kPost},
 };
 
-bool IsVersion(std::string_view text) { return !text.empty() && std::ranges::all_of(text, absl::ascii_isdigit); }
+bool IsVersion(std::string_view text) {
+  return IsVersionLabel(text) || (!text.empty() && std::ranges::all_of(text, absl::ascii_isdigit));
+}
 
 bool Matches(const Pattern& pattern, const Parts& path) {
   if (pattern.size != path.size) return false;

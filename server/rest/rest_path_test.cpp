@@ -24,6 +24,7 @@ TEST(RestPath, PathsAreTritons) {
   expect("/v2/models/m/versions/12", Resource::kModelMetadata, "m", "12");
   expect("/v2/models/stats/stats", Resource::kModelStatistics, "stats");
   expect("/v2/models/a b/versions/1/infer", Resource::kInfer, "a b", "1");
+  expect("/v2/models/m/versions/stable.1/infer", Resource::kInfer, "m", "stable.1");
   expect("/v2/models/m/infer", Resource::kInfer, "m");
   expect("/v2/models/m/ready", Resource::kModelReady, "m");
   expect("/v2/models/m/config", Resource::kModelConfig, "m");
@@ -43,7 +44,7 @@ TEST(RestPath, PathsAreTritons) {
 TEST(RestPath, OtherPathsAreNone) {
   for (const char* path :
        {"", "/", "v2", "/v1", "/v2/models", "/v2/models/", "/v2/models//ready", "/v2/models/m/",
-        "/v2/models/m/versions/x", "/v2/models/m/versions//infer", "/v2/models/m/versions/1/trace/setting",
+        "/v2/models/m/versions/-x", "/v2/models/m/versions//infer", "/v2/models/m/versions/1/trace/setting",
         "/v2/models/m/infer/x", "/v2/health", "/v2//health/live", "/v2/systemsharedmemory/register"}) {
     EXPECT_FALSE(ParseRestPath(path).has_value()) << path;
   }

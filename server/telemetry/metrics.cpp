@@ -326,6 +326,8 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
       [](const ModelSample& s) { return s.statistics.cache_miss.ns / 1000; });
   add("nv_model_load_duration_secs", "Model load time in seconds", kGauge,
       [](const ModelSample& s) { return s.statistics.load_seconds; });
+  add("hearth_warm_up_seconds", "Time of the latest load that went into warming up", kGauge,
+      [](const ModelSample& s) { return s.statistics.warm_up_seconds; });
   families.push_back(HistogramFamily(samples, "hearth_request_duration_seconds",
                                      "Time from a request's last byte to its answer, of requests that were answered",
                                      &StatisticsSnapshot::total_buckets, &StatisticsSnapshot::success));

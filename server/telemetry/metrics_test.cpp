@@ -53,7 +53,7 @@ TEST(Metrics, ConnectionsThatWereEndedAreCountedByReason) {
 
 TEST(Metrics, CountersCarryTritonsNamesAndLabels) {
   ModelStatistics statistics;
-  statistics.Loaded(std::chrono::milliseconds(250));
+  statistics.Loaded(std::chrono::milliseconds(250), std::chrono::milliseconds(125));
   statistics.Admit(100);
   statistics.Began();
   statistics.Succeeded(
@@ -73,6 +73,7 @@ TEST(Metrics, CountersCarryTritonsNamesAndLabels) {
   EXPECT_THAT(text, HasSubstr("nv_inference_queue_duration_us{model=\"digits\",version=\"3\"} 12"));
   EXPECT_THAT(text, HasSubstr("nv_inference_request_duration_us{model=\"digits\",version=\"3\"} 700"));
   EXPECT_THAT(text, HasSubstr("nv_model_load_duration_secs{model=\"digits\",version=\"3\"} 0.25"));
+  EXPECT_THAT(text, HasSubstr("hearth_warm_up_seconds{model=\"digits\",version=\"3\"} 0.125"));
   EXPECT_THAT(text, HasSubstr("hearth_model_weight_bytes{model=\"digits\",version=\"3\"} 4096"));
 }
 

@@ -124,9 +124,10 @@ void ModelStatistics::CacheMiss(std::chrono::nanoseconds time) {
   now_.cache_miss.Add(time);
 }
 
-void ModelStatistics::Loaded(std::chrono::nanoseconds time) {
+void ModelStatistics::Loaded(std::chrono::nanoseconds time, std::chrono::nanoseconds warm_up) {
   std::lock_guard lock(mutex_);
   now_.load_seconds = std::chrono::duration<double>(time).count();
+  now_.warm_up_seconds = std::chrono::duration<double>(warm_up).count();
 }
 
 StatisticsSnapshot ModelStatistics::snapshot() const {

@@ -80,8 +80,9 @@ struct StatisticsSnapshot {
   LatencyHistogram latencies;                                        // of their whole times, finer
   std::map<uint64_t, Batch> batches;                                 // of runs, by kLargestOwnBatch
   std::array<uint64_t, kBatchFailures> batch_failures{};
-  uint64_t padding_rows = 0;  // that runs had beside their batch elements
-  double load_seconds = 0;    // of the latest load
+  uint64_t padding_rows = 0;   // that runs had beside their batch elements
+  double load_seconds = 0;     // of the latest load
+  double warm_up_seconds = 0;  // of that, to warm up
 };
 
 class ModelStatistics {
@@ -105,7 +106,7 @@ class ModelStatistics {
   // Of a request that the cache is asked for.
   void CacheHit(std::chrono::nanoseconds time);
   void CacheMiss(std::chrono::nanoseconds time);
-  void Loaded(std::chrono::nanoseconds time);
+  void Loaded(std::chrono::nanoseconds time, std::chrono::nanoseconds warm_up);
 
   StatisticsSnapshot snapshot() const;
 
