@@ -26,9 +26,10 @@ from typing import Tuple
 import numpy as np
 import torch
 from torch import Tensor, nn
+from tritonclient.utils import InferenceServerException
 
 from integration_tests import ROOT
-from integration_tests.daemon import Hearthd, put_model
+from integration_tests.daemon import Hearthd, eventually, put_model
 from integration_tests.serving import outputs_of, tensor
 from integration_tests.watch import Watch
 
@@ -112,12 +113,19 @@ def deploy(repository):
     return [Renamed(repository, "renamed"), Numbered(repository, "numbered"), Linked(repository, "linked", BATCHED)]
 
 
+class Unavailable(Exception):
+    """There is no server, or it cannot answer now; the request may be sent again."""
+
+
 class OverGrpc:
     def __init__(self, server):
         self.client = server.client()
 
     def ask(self, model, rows):
-        answer = self.client.infer(model, [tensor("x", rows)], client_timeout=60)
+        try:
+            answer = self.client.infer(model, [tensor("x", rows)], client_timeout=60)
+        except InferenceServerException as error:
+            raise Unavailable(error) if error.status() == "StatusCode.UNAVAILABLE" else error
         return {name: array.flatten().tolist() for name, array in outputs_of(answer).items()}
 
     def close(self):
@@ -130,9 +138,14 @@ class OverRest:
 
     def ask(self, model, rows):
         given = {"name": "x", "datatype": "FP32", "shape": list(rows.shape), "data": rows.flatten().tolist()}
-        self.connection.request("POST", f"/v2/models/{model}/infer", json.dumps({"inputs": [given]}))
-        answer = self.connection.getresponse()
-        text = answer.read()
+        try:
+            self.connection.request("POST", f"/v2/models/{model}/infer", json.dumps({"inputs": [given]}))
+            answer = self.connection.getresponse()
+            text = answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            raise Unavailable(error)
+        if answer.status == 503:
+            raise Unavailable(text)
         assert answer.status == 200, text
         return {output["name"]: output["data"] for output in json.loads(text)["outputs"]}
 
@@ -141,17 +154,24 @@ class OverRest:
 
 
 class Crowd:
-    """Clients that ask the deployments' models until told to stop, half of them over gRPC and half over REST."""
+    """Clients of two kinds that ask the deployments' models until told to stop."""
 
-    def __init__(self, server, deployments, clients=16):
-        self.server, self.deployments = server, deployments
+    def __init__(self, server, deployments, clients=16, kinds=(OverGrpc, OverRest)):
+        self.server, self.deployments, self.kinds = server, deployments, kinds
         self.stopping = threading.Event()
         self.problems = []
         self.answers = [0] * clients
         self.threads = [threading.Thread(target=self._ask, args=(number,)) for number in range(clients)]
 
+    def wait_for_more(self, count):
+        """Until each client has been answered so many times more."""
+        wanted = [answers + count for answers in self.answers]
+        eventually(
+            lambda: self.problems or all(has >= least for has, least in zip(self.answers, wanted, strict=True)), 60
+        )
+
     def _ask(self, number):
-        client = (OverGrpc, OverRest)[number % 2](self.server)
+        client = self.kinds[number % 2](self.server)
         turn = number // 2
         while not self.stopping.is_set() and len(self.problems) < 20:
             deployment = self.deployments[turn % len(self.deployments)]

@@ -14,21 +14,15 @@ from integration_tests.server_models import constant
 from integration_tests.watch import held_by
 
 
-def ask_until(crowd, more):
-    """Until each client has been answered so many times more."""
-    wanted = [answers + more for answers in crowd.answers]
-    eventually(lambda: crowd.problems or all(has >= least for has, least in zip(crowd.answers, wanted, strict=True)))
-
-
 def test_fifty_swaps_under_sixteen_clients(hearthd, tmp_path):
     deployments = swaps.deploy(tmp_path / "models")
     server = hearthd(tmp_path / "models")
     with server.client() as client, swaps.Crowd(server, deployments) as crowd:
-        ask_until(crowd, 5)
+        crowd.wait_for_more(5)
         before = held_by(server.pid)
         for number in range(51):
             deployments[number % len(deployments)].swap(client)
-        ask_until(crowd, 5)
+        crowd.wait_for_more(5)
         after = held_by(server.pid)
     assert crowd.problems == []
     assert server.metric("nv_inference_exec_count", model="linked") < server.metric("nv_inference_request_success", model="linked")
