@@ -1,7 +1,9 @@
 """What must hold when the world around hearthd fails: it is killed, disks fill up, files change under it, clocks jump."""
 
 import contextlib
+import json
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -134,18 +136,21 @@ def call_until_compiled(server):
 
 def test_a_full_disk_costs_what_is_written_there_and_nothing_else(hearthd, full_disk):
     (full_disk / "cache").mkdir()
-    flags = ["--cache-dir", full_disk / "cache", "--access-log", full_disk / "access", "--log-file", full_disk / "log"]
-    server = hearthd({"m": models.constant(3)}, *flags)
+    model = models.constant(3)
+    flags = ["--cache-dir", full_disk / "cache", "--access-log", full_disk / "access"]
+    server = hearthd({"m": model}, *flags)
     call_until_compiled(server)
     assert server.stop() == 0
+    log = pathlib.Path(server.log.name).read_text()
+    assert "No space left on device" in log and log.count("\n") < 50
     (full_disk / "filling").unlink()
     # What was written in part is not taken for whole, and from now on it is kept.
     for plans in (0, 1):
-        server = hearthd({"m": models.constant(3)}, *flags)
+        server = hearthd({"m": model}, *flags)
+        assert server.metric("hearth_plans", model="m", tier="1") == plans
         call_until_compiled(server)
         assert server.stop() == 0
-    assert "3" in (full_disk / "access").read_text()
-    assert (full_disk / "log").read_text().count("hearthd") >= 0
+    assert '"model":"m"' in (full_disk / "access").read_text()
 
 
 def test_files_that_may_not_grow_end_nothing(tmp_path):
@@ -154,6 +159,8 @@ def test_files_that_may_not_grow_end_nothing(tmp_path):
     with open(tmp_path / "log", "w") as log:
         server = Hearthd(tmp_path / "models", *flags, program=["prlimit", "--fsize=512", binary()], log=log)
         call_until_compiled(server)
+        with server.client() as client:
+            assert [answer_of(client, "m") for _ in range(10)] == [[3]] * 10
         assert server.stop() == 0
     assert (tmp_path / "access").stat().st_size == 512
 
@@ -249,7 +256,7 @@ class Clock:
         self.file.with_suffix(".new").rename(self.file)
 
 
-@pytest.mark.parametrize("days", [-1, 1, 400])
+@pytest.mark.parametrize("days", [-1, 400])
 def test_a_clock_that_jumps_moves_no_deadline(tmp_path, days):
     clock = Clock(tmp_path / "clock")
     put_model(tmp_path / "models", "spin", models.scripted(models.Spin()))
@@ -258,7 +265,7 @@ def test_a_clock_that_jumps_moves_no_deadline(tmp_path, days):
     with server.client() as client:
         # One that has time, one that has not, and one that waits for a batch.
         ends, errors = [], []
-        client.async_infer("spin", spin(100_000_000), callback=lambda result, error: ends.append(error), client_timeout=100)
+        client.async_infer("spin", spin(30_000_000), callback=lambda result, error: ends.append(error), client_timeout=100)
         client.async_infer("spin", spin(LONG), callback=lambda result, error: errors.append(error), client_timeout=2)
         client.async_infer("batched", [tensor("x", np.zeros((1, 1), np.float32))], callback=lambda result, error: ends.append(error))
         eventually(lambda: in_flight(server) == 2)
@@ -271,3 +278,5 @@ def test_a_clock_that_jumps_moves_no_deadline(tmp_path, days):
         eventually(lambda: len(ends) == 2)
         assert ends == [None, None]
     assert server.wait() == 0
+    times = [json.loads(line)["time_ms"] / 1000 for line in (tmp_path / "access").read_text().splitlines()]
+    assert max(times) - min(times) > DAY / 2, "the clock has jumped"
