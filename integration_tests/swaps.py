@@ -284,7 +284,7 @@ def main():
             for number in range(options.swaps):
                 deployments[number % len(deployments)].swap(client)
             seconds = time.monotonic() - begin
-        problems = crowd.problems + watch.problems()
+        problems = crowd.problems + watch.problems(0.02)
         print(f"{options.swaps} swaps in {seconds:.0f} s under {len(crowd.answers)} clients, {sum(crowd.answers)} answers")
         print(watch.report())
         if options.seconds > 0:
