@@ -125,7 +125,9 @@ class OverGrpc:
         try:
             answer = self.client.infer(model, [tensor("x", rows)], client_timeout=60)
         except InferenceServerException as error:
-            raise Unavailable(error) if error.status() == "StatusCode.UNAVAILABLE" else error
+            # gRPC says that a call is cancelled which comes while its server closes; these clients cancel nothing themselves.
+            gone = error.status() in ("StatusCode.UNAVAILABLE", "StatusCode.CANCELLED")
+            raise Unavailable(error) if gone else error
         return {name: array.flatten().tolist() for name, array in outputs_of(answer).items()}
 
     def close(self):
@@ -182,7 +184,7 @@ class Crowd:
                 outputs = client.ask(deployment.name, rows)
                 problem = wrong(outputs, rows, least, deployment.begun)
             except Exception as error:  # whatever it is, it is an answer that a client did not get
-                problem = repr(error)
+                problem = f"{type(error).__name__}: {error}"
             if problem:
                 self.problems.append(f"{type(client).__name__} of {deployment.name}: {problem}")
             self.answers[number] += 1
