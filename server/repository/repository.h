@@ -110,8 +110,8 @@ class Repository {
   void Refresh(const std::string& name, Done done);
 
   // The version named, or the highest that serves if `version` is empty. kNotFound for a model or version that is not
-  // known, kUnavailable for one that is loading, was unloaded or failed (with the reason), and for any before LoadAll has
-  // looked; kInvalidArgument for a version that is no number.
+  // known, kUnavailable for one that is loading, was unloaded or failed (with the reason), and for any before LoadAll
+  // has looked; kInvalidArgument for a version that is no number.
   absl::StatusOr<ServablePtr> Find(const std::string& name, const std::string& version) const;
   // Versions of a model that serve, ascending; empty if none does.
   std::vector<int64_t> ServedVersions(const std::string& name) const;
@@ -201,7 +201,7 @@ class Repository {
   mutable std::shared_mutex mutex_;
   std::map<std::string, Entry> entries_;
   std::map<std::string, Done> later_;  // models of the start that wait for Refresh, which count as loading
-  bool looked_ = false;  // for the models of the start
+  bool looked_ = false;                // for the models of the start
   bool started_ = false;
 
   std::stop_source stop_;  // of all loads
