@@ -6,6 +6,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -16,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from tritonclient.utils import InferenceServerException
 
-from integration_tests import swaps
+from integration_tests import hostile, rest, swaps
 from integration_tests import server_models as models
 from integration_tests.daemon import Hearthd, binary, eventually, free_port, put_model
 from integration_tests.serving import LONG, answer_of, in_flight, spin, tensor
@@ -280,3 +281,30 @@ def test_a_clock_that_jumps_moves_no_deadline(tmp_path, days):
     assert server.wait() == 0
     times = [json.loads(line)["time_ms"] / 1000 for line in (tmp_path / "access").read_text().splitlines()]
     assert max(times) - min(times) > DAY / 2, "the clock has jumped"
+
+
+def test_a_clock_that_jumps_while_the_server_ends_cuts_no_answer_off(tmp_path):
+    clock = Clock(tmp_path / "clock")
+    put_model(tmp_path / "models", "spin", models.scripted(models.Spin()))
+    put_model(tmp_path / "models", "zeros", models.scripted(hostile.Zeros()))
+    server = Hearthd(tmp_path / "models", "--drain-seconds", "100", program=clock.program)
+    body = json.dumps({**rest.one_input("INT64", [1], [16 << 20], "elements"), "parameters": {"binary_data_output": True}})
+    head = f"POST /v2/models/zeros/infer HTTP/1.1\r\nHost: h\r\nContent-Length: {len(body)}\r\n\r\n"
+    with server.client() as client, socket.socket() as reader:
+        reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        reader.connect(("127.0.0.1", server.ready["http_port"]))
+        reader.sendall((head + body).encode())
+        eventually(lambda: server.metric("nv_inference_request_success", model="zeros") == 1)
+        ended = threading.Event()
+        client.async_infer("spin", spin(10_000_000), callback=lambda result, error: ended.set())
+        eventually(lambda: in_flight(server, "spin") == 1)
+        server.terminate()
+        eventually(lambda: server.get("/v2/health/ready")[0] == 400)
+        clock.jump(DAY)
+        assert ended.wait(60)
+        time.sleep(1)  # in which an end that has passed would have cut it off
+        received = 0
+        while part := reader.recv(1 << 20):
+            received += len(part)
+        assert received > 64 << 20
+    assert server.wait() == 0
