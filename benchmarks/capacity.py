@@ -81,7 +81,16 @@ def main():
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         put_model(folder, "spin", models.scripted(models.Spin()))
-        flags = ["--threads", options.threads, "--operator-threads", 1, "--compiler", "off", "--max-pending-requests", 64]
+        flags = [
+            "--threads",
+            options.threads,
+            "--operator-threads",
+            1,
+            "--compiler",
+            "off",
+            "--max-pending-requests",
+            64,
+        ]
         server = Hearthd(folder, *flags)
         with server.client() as client:
             rounds = 5_000
@@ -101,11 +110,27 @@ def main():
                 # As busy as it was: the service time is not exactly what was aimed at.
                 busy = sent / options.seconds * service / options.threads
                 wait = 1e3 * mean_wait(busy, options.threads, service)
-                rows.append([f"{busy:.2f}", f"{sent / options.seconds:.1f}", f"{spent['answered'] / seconds:.1f}", refused, f"{1e3 * service:.1f}",
-                             f"{spent['queue'] / spent['answered'] / 1e3:.1f}", f"{wait:.1f}" if wait < math.inf else "without bound"])  # fmt: skip
+                row = [f"{busy:.2f}", f"{sent / options.seconds:.1f}", f"{spent['answered'] / seconds:.1f}", refused]
+                row += [f"{1e3 * service:.1f}", f"{spent['queue'] / spent['answered'] / 1e3:.1f}"]
+                rows.append([*row, f"{wait:.1f}" if wait < math.inf else "without bound"])
         assert server.stop() == 0
-    print(f"hearthd with {options.threads} thread(s) for models, {options.seconds:g} s a row; {commit()}; {machine()}\n")
-    print(table(["load", "asked a second", "answered a second", "refused", "ms in the model", "mean ms in the queue", "by the formula"], rows))
+    print(
+        f"hearthd with {options.threads} thread(s) for models, {options.seconds:g} s a row; {commit()}; {machine()}\n"
+    )
+    print(
+        table(
+            [
+                "load",
+                "asked a second",
+                "answered a second",
+                "refused",
+                "ms in the model",
+                "mean ms in the queue",
+                "by the formula",
+            ],
+            rows,
+        )
+    )
     return 0
 
 

@@ -12,6 +12,7 @@ descriptors or threads by more than 2.
 
 import argparse
 import contextlib
+import json
 import os
 import pathlib
 import random
@@ -24,7 +25,7 @@ import torch
 from torch import Tensor, nn
 from tritonclient.utils import InferenceServerException
 
-from integration_tests import ROOT, swaps
+from integration_tests import ROOT, rest, swaps
 from integration_tests import server_models as models
 from integration_tests.daemon import Hearthd, eventually, put_model
 from integration_tests.serving import LONG, Stream, floats, in_flight, spin, tensor
@@ -91,7 +92,8 @@ class Traffic:
             raise AssertionError("a run without end has ended")
 
     def go_away(self, draw, _):
-        body = b'{"inputs":[{"name":"x","shape":[1],"datatype":"FP32","data":[0]},{"name":"rounds","shape":[1],"datatype":"INT64","data":[%d]}]}' % LONG  # fmt: skip
+        x, rounds = rest.one_input("FP32", [1], [0]), rest.one_input("INT64", [1], [LONG], "rounds")
+        body = json.dumps({"inputs": x["inputs"] + rounds["inputs"]}).encode()
         request = b"POST /v2/models/spin/infer HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % len(body) + body
         with socket.create_connection(("127.0.0.1", self.server.ready["http_port"]), timeout=60) as connection:
             connection.sendall(request[: draw.randint(1, 2 * len(request))])
@@ -100,10 +102,14 @@ class Traffic:
     def change_shape(self, draw, _):
         x = torch.randn([draw.randint(1, 40) for _ in range(draw.randint(1, 4))])
         answer = self.client.infer("shaped", [tensor("x", x.numpy())], client_timeout=60).as_numpy("OUTPUT__0")
-        assert torch.allclose(torch.from_numpy(answer.copy()), self.shaped(x), rtol=1e-4, atol=1e-4), f"of {list(x.shape)}"
+        assert torch.allclose(torch.from_numpy(answer.copy()), self.shaped(x), rtol=1e-4, atol=1e-4), (
+            f"of {list(x.shape)}"
+        )
 
     def fail(self, _, count):
-        model, inputs = [("raises", floats("x", 1, 2)), ("spin", floats("y", 1)), ("nowhere", floats("x", 1))][count % 3]
+        model, inputs = [("raises", floats("x", 1, 2)), ("spin", floats("y", 1)), ("nowhere", floats("x", 1))][
+            count % 3
+        ]
         with contextlib.suppress(InferenceServerException):
             self.client.infer(model, [inputs], client_timeout=60)
             raise AssertionError(f"{model} has answered")
@@ -130,9 +136,16 @@ class Traffic:
 def endure(repository, seconds, log=None):
     """(what went wrong, what was done, the Watch) of so many seconds."""
     deployments = swaps.deploy(repository)
-    for name, model in {"spin": models.Spin(), "raises": models.Raises(), "shaped": Shaped(), "comes_and_goes": Shaped()}.items():
+    for name, model in {
+        "spin": models.Spin(),
+        "raises": models.Raises(),
+        "shaped": Shaped(),
+        "comes_and_goes": Shaped(),
+    }.items():
         put_model(repository, name, models.scripted(model))
-    server = Hearthd(repository, "--cache-dir", repository.parent / "cache", "--access-log", repository.parent / "access", log=log)
+    server = Hearthd(
+        repository, "--cache-dir", repository.parent / "cache", "--access-log", repository.parent / "access", log=log
+    )
     with swaps.Crowd(server, deployments, clients=8) as crowd, Traffic(server, deployments) as traffic:
         with Watch(server.pid) as watch:
             traffic.stopping.wait(seconds)

@@ -5,9 +5,9 @@
 
 First the swaps, under 16 clients over gRPC and REST: exits 1 if a request failed, if an answer came from another version
 than one that served while it was asked for, or of more than one, or if a line fitted to the second half says that the
-daemon's memory grew by more than 4 %, or descriptors or threads by more than 2. Then the
-latency of two clients in turns of 2 s with and without swaps, for so many seconds: of the model that is replaced and of
-another one beside it. Latencies are printed and never fail it.
+daemon's memory grew by more than 4 %, or descriptors or threads by more than 2. Then the latency of two clients in turns of
+2 s with and without swaps, for so many seconds: of the model that is replaced and of another one beside it. Latencies are
+printed and never fail it.
 """
 
 import argparse
@@ -261,8 +261,8 @@ def measure(build, server, seconds, swap_every=0.25):
         without, during = found[model, False], found[model, True]
         ratio = statistics.median(one / other for one, other in zip(during, without, strict=True))
         print(
-            f"p99 of the model {'that is replaced' if model == 'replaced' else 'beside it'}: {statistics.median(without):.0f} us"
-            f" without swaps, {statistics.median(during):.0f} us during {swaps} swaps; {ratio:.2f} times, the median of {len(during)} turns"
+            f"p99 of the model {model}: {statistics.median(without):.0f} us without swaps, {statistics.median(during):.0f} us"
+            f" during {swaps} swaps; {ratio:.2f} times, the median of {len(during)} turns"
         )
 
 
@@ -288,7 +288,9 @@ def main():
                 deployments[number % len(deployments)].swap(client)
             seconds = time.monotonic() - begin
         problems = crowd.problems + watch.problems(0.04)
-        print(f"{options.swaps} swaps in {seconds:.0f} s under {len(crowd.answers)} clients, {sum(crowd.answers)} answers")
+        print(
+            f"{options.swaps} swaps in {seconds:.0f} s under {len(crowd.answers)} clients, {sum(crowd.answers)} answers"
+        )
         print(watch.report())
         if options.seconds > 0:
             measure(options.build, server, options.seconds)

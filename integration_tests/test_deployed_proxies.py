@@ -25,16 +25,25 @@ class Proxy:
     def __init__(self, program, folder, ports):
         self.ready = {"http_port": free_port(), "grpc_port": free_port()}
         own = {"8000": self.ready["http_port"], "8001": self.ready["grpc_port"]}
+
+        def to_daemon(found):
+            host, port = found[2], found[3]
+            check = f" port {ports[host]['8002']}" if program == "haproxy" else ""
+            return f"{found[1]}{ports[host][port]}{check}"
+
         if program == "haproxy":
             text = (DEPLOY / "haproxy/haproxy.cfg").read_text()
             text = re.sub(r"bind :(\d+)", lambda found: f"bind 127.0.0.1:{own[found[1]]}", text)
-            text, count = re.subn(r"( server (hearth-\d)) hearth-\d:(\d+)", lambda found: f"{found[1]} 127.0.0.1:{ports[found[2]][found[3]]} port {ports[found[2]]['8002']}", text)  # fmt: skip
+            text, count = re.subn(r"( server hearth-\d )(hearth-\d):(\d+)", to_daemon, text)
+            text = re.sub(r"( server hearth-\d )(\d+)", r"\g<1>127.0.0.1:\2", text)
             command = [shutil.which("haproxy", path="/usr/sbin:/usr/bin"), "-db", "-f", folder / "haproxy.cfg"]
         else:
             text = (DEPLOY / "envoy/envoy.yaml").read_text()
-            text = re.sub(r"address: 0.0.0.0, port_value: (\d+)", lambda found: f"address: 127.0.0.1, port_value: {own[found[1]]}", text)
-            text, count = re.subn(r"address: (hearth-\d), port_value: (\d+)", lambda found: f"address: 127.0.0.1, port_value: {ports[found[1]][found[2]]}", text)
-            command = [ROOT / ".venv/bin/envoy", "--use-dynamic-base-id", "--concurrency", "1", "--log-level", "error", "-c", folder / "envoy.yaml"]
+            text = re.sub(r"(0.0.0.0, port_value: )(\d+)", lambda found: f"127.0.0.1, port_value: {own[found[2]]}", text)
+            text, count = re.subn(r"(address: )(hearth-\d), port_value: (\d+)", to_daemon, text)
+            text = re.sub(r"(address: )(\d+) }", r"\g<1>127.0.0.1, port_value: \2 }", text)
+            command = [ROOT / ".venv/bin/envoy", "--use-dynamic-base-id", "--concurrency", "1", "--log-level", "error"]
+            command += ["-c", folder / "envoy.yaml"]
         assert count == 8
         command[-1].write_text(text)
         with open(folder / f"{program}.log", "w") as log:
@@ -64,7 +73,15 @@ def deployed(request, tmp_path):
         def start(self, host, repository, *flags):
             own = self.ports[host]
             self.daemons[host] = Hearthd(
-                repository, "--http-port", own["8000"], "--grpc-port", own["8001"], "--metrics-port", own["8002"], *flags, log=log
+                repository,
+                "--http-port",
+                own["8000"],
+                "--grpc-port",
+                own["8001"],
+                "--metrics-port",
+                own["8002"],
+                *flags,
+                log=log,
             )
             return self.daemons[host]
 
@@ -91,7 +108,9 @@ def test_kills_and_ends_of_daemons_lose_nothing_for_clients_that_try_again(deplo
     deployments = swaps.deploy(tmp_path / "models")
     for host in HOSTS:
         deployed.start(host, tmp_path / "models")
-    with swaps.Crowd(deployed.proxy, deployments, 8, [trying_again(kind) for kind in (swaps.OverGrpc, swaps.OverRest)]) as crowd:
+    with swaps.Crowd(
+        deployed.proxy, deployments, 8, [trying_again(kind) for kind in (swaps.OverGrpc, swaps.OverRest)]
+    ) as crowd:
         for number in range(4):
             crowd.wait_for_more(20)
             host = HOSTS[number % 2]

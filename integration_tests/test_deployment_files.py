@@ -119,14 +119,19 @@ def test_every_metric_that_is_asked_for_is_on_its_page():
     assert autoscaler["spec"]["metrics"][0]["pods"]["metric"]["name"] == adapter["name"]["as"]
 
 
-PROMTOOL = pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed: Debian's package prometheus")
+PROMTOOL = pytest.mark.skipif(
+    shutil.which("promtool") is None, reason="promtool is not installed: Debian's package prometheus"
+)
 
 
 @PROMTOOL
 def test_prometheus_takes_every_query_of_the_dashboard(tmp_path):
     dashboard = json.loads((DEPLOY / "grafana/hearth.json").read_text())
     queries = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", [])]
-    rules = [{"record": f"query:{number}", "expr": query.replace("$__rate_interval", "5m")} for number, query in enumerate(queries)]
+    rules = [
+        {"record": f"query:{number}", "expr": query.replace("$__rate_interval", "5m")}
+        for number, query in enumerate(queries)
+    ]
     (tmp_path / "rules.yml").write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": rules}]}))
     run("promtool", "check", "rules", tmp_path / "rules.yml")
 

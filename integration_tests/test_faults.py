@@ -56,7 +56,9 @@ def test_kills_under_load_lose_nothing_for_clients_that_try_again(tmp_path):
     ports = ["--grpc-port", free_port(), "--http-port", free_port(), "--cache-dir", tmp_path / "cache"]
     with open(tmp_path / "log", "w") as log:
         server = Hearthd(tmp_path / "models", *ports, log=log)
-        with swaps.Crowd(server, deployments, kinds=[trying_again(kind) for kind in (swaps.OverGrpc, swaps.OverRest)]) as crowd:
+        with swaps.Crowd(
+            server, deployments, kinds=[trying_again(kind) for kind in (swaps.OverGrpc, swaps.OverRest)]
+        ) as crowd:
             for _ in range(3):
                 crowd.wait_for_more(20)
                 server.process.kill()
@@ -81,7 +83,11 @@ class Kernels(nn.Module):
 
 def children(pid):
     with contextlib.suppress(FileNotFoundError):
-        return [int(child) for task in os.listdir(f"/proc/{pid}/task") for child in open(f"/proc/{pid}/task/{task}/children").read().split()]
+        return [
+            int(child)
+            for task in os.listdir(f"/proc/{pid}/task")
+            for child in open(f"/proc/{pid}/task/{task}/children").read().split()
+        ]
     return []
 
 
@@ -242,6 +248,9 @@ FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
 DAY = 86400
 
 
+BATCHED = "max_batch_size: 8 dynamic_batching { max_queue_delay_microseconds: 500000 }"
+
+
 class Clock:
     """The time of day of a daemon, which `jump` moves; what counts seconds since a start stays as it is."""
 
@@ -261,14 +270,20 @@ class Clock:
 def test_a_clock_that_jumps_moves_no_deadline(tmp_path, days):
     clock = Clock(tmp_path / "clock")
     put_model(tmp_path / "models", "spin", models.scripted(models.Spin()))
-    put_model(tmp_path / "models", "batched", models.constant(1), config="max_batch_size: 8 dynamic_batching { max_queue_delay_microseconds: 500000 }")  # fmt: skip
-    server = Hearthd(tmp_path / "models", "--drain-seconds", "100", "--access-log", tmp_path / "access", program=clock.program)
+    put_model(tmp_path / "models", "batched", models.constant(1), config=BATCHED)
+    server = Hearthd(
+        tmp_path / "models", "--drain-seconds", "100", "--access-log", tmp_path / "access", program=clock.program
+    )
     with server.client() as client:
         # One that has time, one that has not, and one that waits for a batch.
         ends, errors = [], []
-        client.async_infer("spin", spin(30_000_000), callback=lambda result, error: ends.append(error), client_timeout=100)
+        client.async_infer(
+            "spin", spin(30_000_000), callback=lambda result, error: ends.append(error), client_timeout=100
+        )
         client.async_infer("spin", spin(LONG), callback=lambda result, error: errors.append(error), client_timeout=2)
-        client.async_infer("batched", [tensor("x", np.zeros((1, 1), np.float32))], callback=lambda result, error: ends.append(error))
+        client.async_infer(
+            "batched", [tensor("x", np.zeros((1, 1), np.float32))], callback=lambda result, error: ends.append(error)
+        )
         eventually(lambda: in_flight(server) == 2)
         clock.jump(days * DAY)
         eventually(lambda: errors and errors[0] is not None and "DEADLINE_EXCEEDED" in str(errors[0].status()))
@@ -288,7 +303,9 @@ def test_a_clock_that_jumps_while_the_server_ends_cuts_no_answer_off(tmp_path):
     put_model(tmp_path / "models", "spin", models.scripted(models.Spin()))
     put_model(tmp_path / "models", "zeros", models.scripted(hostile.Zeros()))
     server = Hearthd(tmp_path / "models", "--drain-seconds", "100", program=clock.program)
-    body = json.dumps({**rest.one_input("INT64", [1], [16 << 20], "elements"), "parameters": {"binary_data_output": True}})
+    body = json.dumps(
+        {**rest.one_input("INT64", [1], [16 << 20], "elements"), "parameters": {"binary_data_output": True}}
+    )
     head = f"POST /v2/models/zeros/infer HTTP/1.1\r\nHost: h\r\nContent-Length: {len(body)}\r\n\r\n"
     with server.client() as client, socket.socket() as reader:
         reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

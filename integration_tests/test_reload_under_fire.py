@@ -25,7 +25,9 @@ def test_fifty_swaps_under_sixteen_clients(hearthd, tmp_path):
         crowd.wait_for_more(5)
         after = held_by(server.pid)
     assert crowd.problems == []
-    assert server.metric("nv_inference_exec_count", model="linked") < server.metric("nv_inference_request_success", model="linked")
+    assert server.metric("nv_inference_exec_count", model="linked") < server.metric(
+        "nv_inference_request_success", model="linked"
+    )
     # A version that stayed behind would have its folder's files open, or threads.
     assert after["descriptors"] <= before["descriptors"] + 2 and after["threads"] <= before["threads"] + 2
 
@@ -123,7 +125,8 @@ class Behind(Writing):
 @pytest.mark.parametrize("mode", ["poll", "explicit"])
 def test_an_archive_is_seen_once_it_is_whole(hearthd, tmp_path, mode, way):
     new = put_model(tmp_path, "new", constant(2)) / "model.pt"
-    server = hearthd({"m": constant(1)}, f"--model-control-mode={mode}", "--load-model=m" if mode == "explicit" else "--repository-poll-secs=0.05")  # fmt: skip
+    flag = "--load-model=m" if mode == "explicit" else "--repository-poll-secs=0.05"
+    server = hearthd({"m": constant(1)}, f"--model-control-mode={mode}", flag)
     writing = way(server.repository, new.read_bytes())
     in_its_place = way in (InPlace, OverTheOldOne)
     with server.client() as client:

@@ -66,13 +66,14 @@ class Watch:
         lines = []
         for kind, (mean, growth) in self.growth().items():
             unit, scale = ("MiB", 1 << 20) if kind == "resident" else ("", 1)
-            lines.append(
-                f"{kind:12} {mean / scale:9.1f} {unit:3} in the mean of the second half, {growth / scale:+8.2f} by its fitted line"
-            )
+            half = f"{mean / scale:9.1f} {unit:3} in the mean of the second half"
+            lines.append(f"{kind:12} {half}, {growth / scale:+8.2f} by its fitted line")
         return "\n".join(lines)
 
     def problems(self, memory_share):
         """What grew by more than it may: resident memory by this share of its mean, descriptors and threads by 2."""
         grown = self.growth()
         most = {"resident": memory_share * grown["resident"][0], "descriptors": 2, "threads": 2}
-        return [f"{kind} grew by {grown[kind][1]:.0f} in the second half" for kind in KINDS if grown[kind][1] > most[kind]]
+        return [
+            f"{kind} grew by {grown[kind][1]:.0f} in the second half" for kind in KINDS if grown[kind][1] > most[kind]
+        ]
