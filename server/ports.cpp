@@ -73,7 +73,7 @@ absl::StatusOr<std::unique_ptr<ServerCertificate>> LoadCertificate(bool mutual, 
 
 }  // namespace
 
-Ports::~Ports() { Stop(std::chrono::system_clock::now()); }
+Ports::~Ports() { Stop(std::chrono::steady_clock::now()); }
 
 absl::StatusOr<std::unique_ptr<Ports>> Ports::Open(const config::Settings& settings) {
   std::unique_ptr<Ports> ports(new Ports());
@@ -202,16 +202,15 @@ absl::Status Ports::Serve(grpc::ServerBuilder& builder, std::shared_ptr<HttpHand
   return absl::OkStatus();
 }
 
-void Ports::Stop(std::chrono::system_clock::time_point end) {
+void Ports::Stop(std::chrono::steady_clock::time_point end) {
   acceptor_.reset();
   if (grpc_ != nullptr) {
     // Lets calls end, and cancels those that have not by then.
-    grpc_->Shutdown(end);
+    grpc_->Shutdown(std::chrono::system_clock::now() + (end - std::chrono::steady_clock::now()));
     grpc_->Wait();
   }
-  const auto left = std::chrono::steady_clock::now() + (end - std::chrono::system_clock::now());
   for (std::unique_ptr<HttpServer>* server : {&http_, &metrics_}) {
-    if (*server != nullptr) (*server)->Drain(left);
+    if (*server != nullptr) (*server)->Drain(end);
     server->reset();
   }
 }

@@ -41,7 +41,7 @@ class Ports {
   void ReloadFiles() { watched_.Reload(); }
 
   // Closes the ports. Calls and requests that are under way may end until then; those that have not are cancelled.
-  void Stop(std::chrono::system_clock::time_point end);
+  void Stop(std::chrono::steady_clock::time_point end);
 
  private:
   Ports() = default;

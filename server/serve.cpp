@@ -153,6 +153,8 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
   const Signals signals;
   // A peer that hangs up is an error of one write, not the end of the process.
   signal(SIGPIPE, SIG_IGN);
+  // Nor is a file that may not grow (ulimit -f): that is like a disk that is full.
+  signal(SIGXFSZ, SIG_IGN);
   AllowManyFiles();
 
   const config::Settings& settings = line->settings;

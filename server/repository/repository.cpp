@@ -127,14 +127,15 @@ absl::Status Repository::LoadAll(std::function<void()> done, const std::set<std:
     changed_();
     done();
   };
-  if (names.empty()) {
-    loader_->Post("", finish);
-    return absl::OkStatus();
-  }
   {
     // Known from now on, so that a request that comes too early hears that its model is loading.
     std::unique_lock lock(mutex_);
     for (const std::string& name : names) entries_.try_emplace(name);
+    looked_ = true;
+  }
+  if (names.empty()) {
+    loader_->Post("", finish);
+    return absl::OkStatus();
   }
   auto left = std::make_shared<std::atomic<size_t>>(names.size());
   for (const std::string& name : names) {
@@ -582,8 +583,11 @@ absl::Status Repository::UnloadNow(const std::string& name) {
 
 absl::StatusOr<ServablePtr> Repository::Find(const std::string& name, const std::string& version) const {
   std::shared_lock lock(mutex_);
-  const auto found = entries_.find(name);
-  if (found == entries_.end()) return absl::NotFoundError(absl::StrCat("unknown model '", name, "'"));
+  auto found = entries_.find(name);
+  if (found == entries_.end()) {
+    if (!looked_) return absl::UnavailableError("the server is starting: its models are not known yet");
+    return absl::NotFoundError(absl::StrCat("unknown model '", name, "'"));
+  }
   const Entry& entry = found->second;
   auto number = VersionNamed(version, entry.routing, name);
   if (!number.ok()) return number.status();

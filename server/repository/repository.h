@@ -127,8 +127,8 @@ class Repository {
 
   // The version named by its number or label. If `version` is empty: the one that the model's traffic split gives most
   // requests, or without a split the highest, of those that serve. kNotFound for a model, version or label that is not
-  // known, kUnavailable for one that is loading, was unloaded or failed (with the reason), kInvalidArgument for a
-  // version that is neither in form.
+  // known, kUnavailable for one that is loading, was unloaded or failed (with the reason), and for any before LoadAll
+  // has looked; kInvalidArgument for a version that is neither in form.
   absl::StatusOr<ServablePtr> Find(const std::string& name, const std::string& version) const;
   // The same for a request that is to be counted by the traffic split.
   absl::StatusOr<ServablePtr> Choose(const std::string& name, const std::string& version) const;
@@ -239,6 +239,7 @@ class Repository {
   mutable std::shared_mutex mutex_;
   std::map<std::string, Entry> entries_;
   std::map<std::string, Done> later_;  // models of the start that wait for Refresh, which count as loading
+  bool looked_ = false;                // for the models of the start
   bool started_ = false;
 
   std::stop_source stop_;  // of all loads

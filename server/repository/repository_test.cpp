@@ -116,6 +116,16 @@ TEST_F(RepositoryTest, TheLatestVersionAnswers) {
   EXPECT_EQ(repository_->Find("m", "1").status().code(), absl::StatusCode::kNotFound);
 }
 
+TEST_F(RepositoryTest, BeforeItHasLookedForModelsNoneIsUnknown) {
+  Put("a/m/1/model.pt", "ok one");
+  Start({root_ / "a"});
+  EXPECT_EQ(repository_->Find("m", "").status().code(), absl::StatusCode::kUnavailable);
+  StartAndLoad();
+  EXPECT_EQ(repository_->Find("n", "").status().code(), absl::StatusCode::kNotFound);
+  StartWith(ModelControl::kExplicit);
+  EXPECT_EQ(repository_->Find("m", "").status().code(), absl::StatusCode::kNotFound);
+}
+
 TEST_F(RepositoryTest, AVersionWhoseWarmUpFailsIsNotSwappedIn) {
   Put("a/m/1/model.pt", "ok old");
   StartAndLoad();

@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""An hour of everything at once, and a daemon that must hold no more at its end than half-way.
+
+    .venv/bin/python -m integration_tests.endurance [--build build/release] [--seconds 3600]
+
+Clients that compare every answer, over gRPC and REST; models that are replaced once a second, unloaded and loaded; requests
+that are cancelled, run out of time, or whose client goes away; shapes that nobody asked for before; requests that fail;
+streams; scrapes. Prints what the process holds, and exits 1 if an answer was wrong or missing, if a request is left behind,
+or if a line fitted to the second half says that resident memory grew by more than 2 % (5 % in less than ten minutes) or
+descriptors or threads by more than 2.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import random
+import socket
+import sys
+import tempfile
+import threading
+
+import torch
+from torch import Tensor, nn
+from tritonclient.utils import InferenceServerException
+
+from integration_tests import ROOT, rest, swaps
+from integration_tests import server_models as models
+from integration_tests.daemon import Hearthd, eventually, put_model
+from integration_tests.serving import LONG, Stream, floats, in_flight, spin, tensor
+from integration_tests.watch import Watch
+
+
+class Shaped(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return (torch.sigmoid(x) * 2 - x).relu() + x.sum(-1, keepdim=True)
+
+
+class Traffic:
+    """One thread for each kind of what clients do, until told to stop."""
+
+    def __init__(self, server, deployments):
+        self.server, self.deployments = server, deployments
+        self.shaped = models.scripted(Shaped())
+        self.client = server.client()
+        self.stopping = threading.Event()
+        self.problems = []
+        self.done = {}
+        kinds = [self.swap, self.cancel, self.run_out_of_time, self.go_away, self.change_shape, self.fail,
+                 self.stream, self.scrape, self.unload_and_load]  # fmt: skip
+        self.threads = [threading.Thread(target=self._loop, args=(kind,)) for kind in kinds]
+
+    def _loop(self, kind):
+        draw = random.Random(kind.__name__)
+        count = 0
+        while not self.stopping.wait(0.01):
+            try:
+                kind(draw, count)
+            except Exception as error:  # whatever it is, it should not have been
+                self.problems.append(f"{kind.__name__}: {error!r}")
+                if len(self.problems) > 20:
+                    return
+            count += 1
+            self.done[kind.__name__] = count
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *error):
+        self.stopping.set()
+        for thread in self.threads:
+            thread.join()
+        self.client.close()
+
+    def swap(self, _, count):
+        self.deployments[count % len(self.deployments)].swap(self.client)
+        self.stopping.wait(1)
+
+    def cancel(self, draw, _):
+        ended = threading.Event()
+        call = self.client.async_infer("spin", spin(LONG), callback=lambda result, error: ended.set())
+        self.stopping.wait(draw.uniform(0, 0.05))
+        call.cancel()
+        assert ended.wait(60)
+
+    def run_out_of_time(self, draw, _):
+        with contextlib.suppress(InferenceServerException):
+            self.client.infer("spin", spin(LONG), client_timeout=draw.uniform(0.001, 0.05))
+            raise AssertionError("a run without end has ended")
+
+    def go_away(self, draw, _):
+        x, rounds = rest.one_input("FP32", [1], [0]), rest.one_input("INT64", [1], [LONG], "rounds")
+        body = json.dumps({"inputs": x["inputs"] + rounds["inputs"]}).encode()
+        request = b"POST /v2/models/spin/infer HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+        with socket.create_connection(("127.0.0.1", self.server.ready["http_port"]), timeout=60) as connection:
+            connection.sendall(request[: draw.randint(1, 2 * len(request))])
+            self.stopping.wait(draw.uniform(0, 0.05))
+
+    def change_shape(self, draw, _):
+        x = torch.randn([draw.randint(1, 40) for _ in range(draw.randint(1, 4))])
+        answer = self.client.infer("shaped", [tensor("x", x.numpy())], client_timeout=60).as_numpy("OUTPUT__0")
+        assert torch.allclose(torch.from_numpy(answer.copy()), self.shaped(x), rtol=1e-4, atol=1e-4), (
+            f"of {list(x.shape)}"
+        )
+
+    def fail(self, _, count):
+        model, inputs = [("raises", floats("x", 1, 2)), ("spin", floats("y", 1)), ("nowhere", floats("x", 1))][
+            count % 3
+        ]
+        with contextlib.suppress(InferenceServerException):
+            self.client.infer(model, [inputs], client_timeout=60)
+            raise AssertionError(f"{model} has answered")
+
+    def stream(self, *_):
+        with Stream(self.server) as stream:
+            for number in range(5):
+                stream.send("shaped", [floats("x", number)])
+            for _ in range(5):
+                assert stream.next()[1] is None
+
+    def scrape(self, *_):
+        assert self.server.get("/metrics", "metrics_port")[0] == 200
+        self.client.get_inference_statistics()
+        self.client.get_model_repository_index()
+        self.stopping.wait(1)
+
+    def unload_and_load(self, *_):
+        self.client.unload_model("comes_and_goes")
+        self.client.load_model("comes_and_goes")
+        self.stopping.wait(1)
+
+
+def endure(repository, seconds, log=None):
+    """(what went wrong, what was done, the Watch) of so many seconds."""
+    deployments = swaps.deploy(repository)
+    for name, model in {
+        "spin": models.Spin(),
+        "raises": models.Raises(),
+        "shaped": Shaped(),
+        "comes_and_goes": Shaped(),
+    }.items():
+        put_model(repository, name, models.scripted(model))
+    server = Hearthd(
+        repository, "--cache-dir", repository.parent / "cache", "--access-log", repository.parent / "access", log=log
+    )
+    with swaps.Crowd(server, deployments, clients=8) as crowd, Traffic(server, deployments) as traffic:
+        with Watch(server.pid) as watch:
+            traffic.stopping.wait(seconds)
+    problems = crowd.problems + traffic.problems
+    try:
+        eventually(lambda: in_flight(server) == 0)
+    except AssertionError:
+        problems.append(f"{in_flight(server)} requests are left behind")
+    status = server.stop()
+    if status != 0:
+        problems.append(f"hearthd ended with {status}")
+    return problems, {"answers compared": sum(crowd.answers), **traffic.done}, watch
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
+    parser.add_argument("--seconds", type=float, default=3600)
+    options = parser.parse_args()
+    os.environ["HEARTHD"] = str(options.build / "bin/hearthd")
+
+    with tempfile.TemporaryDirectory() as folder, open(pathlib.Path(folder) / "log", "w") as log:
+        problems, done, watch = endure(pathlib.Path(folder) / "models", options.seconds, log)
+    problems += watch.problems(0.02 if options.seconds >= 600 else 0.05)
+    print(", ".join(f"{what}: {count}" for what, count in done.items()))
+    print(watch.report())
+    print("\n".join(problems) or "every answer was right, and nothing grew")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

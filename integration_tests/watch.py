@@ -1,0 +1,79 @@
+"""What a process holds, looked at again and again: resident memory, open descriptors, threads; and whether it grows."""
+
+import os
+import pathlib
+import threading
+import time
+
+import numpy as np
+
+KINDS = ("resident", "descriptors", "threads")
+
+
+def resident_bytes(pid):
+    return _status(pid, "VmRSS") * 1024
+
+
+def held_by(pid):
+    return {
+        "resident": resident_bytes(pid),
+        "descriptors": len(os.listdir(f"/proc/{pid}/fd")),
+        "threads": _status(pid, "Threads"),
+    }
+
+
+def _status(pid, field):
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(field + ":"):
+            return int(line.split()[1])
+    raise AssertionError(f"no {field}")
+
+
+class Watch:
+    """Looks at a process every `interval` seconds, on a thread of its own, until it is left."""
+
+    def __init__(self, pid, interval=1.0):
+        self.samples = []  # (seconds since the begin, what held_by gives)
+        self._begin = time.monotonic()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._look, args=(pid, interval))
+
+    def _look(self, pid, interval):
+        while not self._stopping.is_set():
+            self.samples.append((time.monotonic() - self._begin, held_by(pid)))
+            self._stopping.wait(interval)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error):
+        self._stopping.set()
+        self._thread.join()
+
+    def growth(self):
+        """{kind: (mean, what a line fitted to the samples grows by)} of the second half."""
+        half = self.samples[len(self.samples) // 2 :]
+        times = np.array([seconds for seconds, _ in half])
+        grown = {}
+        for kind in KINDS:
+            values = np.array([held[kind] for _, held in half], float)
+            slope = np.polyfit(times, values, 1)[0]
+            grown[kind] = (values.mean(), slope * (times[-1] - times[0]))
+        return grown
+
+    def report(self):
+        lines = []
+        for kind, (mean, growth) in self.growth().items():
+            unit, scale = ("MiB", 1 << 20) if kind == "resident" else ("", 1)
+            half = f"{mean / scale:9.1f} {unit:3} in the mean of the second half"
+            lines.append(f"{kind:12} {half}, {growth / scale:+8.2f} by its fitted line")
+        return "\n".join(lines)
+
+    def problems(self, memory_share):
+        """What grew by more than it may: resident memory by this share of its mean, descriptors and threads by 2."""
+        grown = self.growth()
+        most = {"resident": memory_share * grown["resident"][0], "descriptors": 2, "threads": 2}
+        return [
+            f"{kind} grew by {grown[kind][1]:.0f} in the second half" for kind in KINDS if grown[kind][1] > most[kind]
+        ]
