@@ -562,7 +562,7 @@ absl::Status Repository::UnloadNow(const std::string& name) {
   std::vector<ServablePtr> old;
   ServedSet previous;
   std::unique_lock lock(mutex_);
-  auto found = entries_.find(name);
+  const auto found = entries_.find(name);
   if (found == entries_.end()) return absl::NotFoundError(absl::StrCat("unknown model '", name, "'"));
   Entry& entry = found->second;
   for (auto& [number, version] : entry.versions) {
@@ -583,7 +583,7 @@ absl::Status Repository::UnloadNow(const std::string& name) {
 
 absl::StatusOr<ServablePtr> Repository::Find(const std::string& name, const std::string& version) const {
   std::shared_lock lock(mutex_);
-  auto found = entries_.find(name);
+  const auto found = entries_.find(name);
   if (found == entries_.end()) {
     if (!looked_) return absl::UnavailableError("the server is starting: its models are not known yet");
     return absl::NotFoundError(absl::StrCat("unknown model '", name, "'"));
@@ -639,7 +639,7 @@ absl::StatusOr<ServablePtr> Repository::FindServing(const std::string& name, con
 std::vector<int64_t> Repository::ServedVersions(const std::string& name) const {
   std::vector<int64_t> served;
   std::shared_lock lock(mutex_);
-  auto found = entries_.find(name);
+  const auto found = entries_.find(name);
   if (found == entries_.end()) return served;
   for (const auto& [number, version] : found->second.versions) {
     if (version.serving != nullptr) served.push_back(number);
