@@ -665,8 +665,8 @@ std::vector<VersionStatus> Repository::Versions() const {
     const size_t before = versions.size();
     for (const auto& [number, version] : entry.versions) {
       if (!version.chosen && version.serving == nullptr) continue;
-      versions.push_back({name, std::to_string(number), version.serving, version.statistics, StateOf(entry, version),
-                          version.failure.empty() ? entry.failure : version.failure});
+      versions.push_back({name, std::to_string(number), version.serving, version.statistics,
+                          StateOf(entry, number, version), version.failure.empty() ? entry.failure : version.failure});
     }
     if (versions.size() == before) {
       const ModelState state = entry.loading > 0 ? ModelState::kLoading : ModelState::kUnavailable;

@@ -120,8 +120,8 @@ Batcher::Batcher(const QueueSettings& settings, ModelShare& share, BatcherHost& 
     : settings_(settings),
       share_(share),
       host_(host),
-      allowed_(settings.allowed.value_or(host.pads_batches() ? PowersOfTwo(settings.max_rows)
-                                                             : std::vector<int64_t>())),
+      allowed_(
+          settings.allowed.value_or(host.pads_batches() ? PowersOfTwo(settings.max_rows) : std::vector<int64_t>())),
       waiting_of_level_(settings.levels.size()),
       control_(settings.longest_wait.value_or(host.longest_wait())) {}
 

@@ -216,8 +216,8 @@ std::shared_ptr<CallHandle> Dispatcher::RunCallIn(std::optional<RunSlot> slot, S
     TimePoint began;
     std::shared_ptr<CallReport> report;  // null: nobody asks
   };
-  auto shared = std::make_shared<Call>(
-      Call{servable, std::move(call.on_start), std::move(callback), {call.rows, true}, call.has_begun, slot, {}, nullptr});
+  auto shared = std::make_shared<Call>(Call{
+      servable, std::move(call.on_start), std::move(callback), {call.rows, true}, call.has_begun, slot, {}, nullptr});
   CallOptions options;
   options.deadline = call.deadline;
   options.memory = std::move(call.memory);

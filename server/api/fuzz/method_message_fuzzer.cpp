@@ -77,7 +77,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!ReadMessage(buffer, {.bytes = kMost}, nullptr, *request).ok()) return 0;
   if (const auto* trace = dynamic_cast<inference::TraceSettingRequest*>(request.get())) {
     inference::TraceSettingResponse response;
-    (void)AnswerTraceSettings(*trace, response);
+    (void)AnswerTraceSettings(*trace, response, nullptr);
   }
   return 0;
 }
