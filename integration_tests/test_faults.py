@@ -273,6 +273,7 @@ def test_a_clock_that_jumps_moves_no_deadline(tmp_path, days):
     put_model(tmp_path / "models", "batched", models.constant(1), config=BATCHED)
     server = Hearthd(tmp_path / "models", "--access-log", tmp_path / "access", program=clock.program)
     with server.client() as client:
+        client.infer("spin", spin(1))
         # One that has time, one that has not, and one that waits for a batch.
         ends, errors = [], []
         client.async_infer(

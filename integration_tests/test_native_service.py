@@ -273,7 +273,7 @@ def test_what_is_not_there_is_not_found(client):
         request.version = version
         assert error_of(client.method("Call"), request).code() == grpc.StatusCode.NOT_FOUND
     wrong = client.request("methods", "forward", torch.ones(1))
-    wrong.version = "one"
+    wrong.version = "-1"
     assert error_of(client.method("Call"), wrong).code() == grpc.StatusCode.INVALID_ARGUMENT
 
 

@@ -56,7 +56,8 @@ def test_an_unknown_model_or_version_is_not_found(client):
     for ask in (client.get_model_metadata, client.get_model_config):
         assert "nothing" in fails(grpc.StatusCode.NOT_FOUND, lambda ask=ask: ask("nothing"))
         assert "only 1" in fails(grpc.StatusCode.NOT_FOUND, lambda ask=ask: ask("identity", "7"))
-    for version in ("x", "0", "-1", "1.5"):
+        assert "label 'x'" in fails(grpc.StatusCode.NOT_FOUND, lambda ask=ask: ask("identity", "x"))
+    for version in ("0", "-1", "1.5"):
         fails(grpc.StatusCode.INVALID_ARGUMENT, lambda v=version: client.get_model_metadata("identity", v))
 
 

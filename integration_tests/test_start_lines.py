@@ -133,8 +133,8 @@ def test_a_model_that_fails_at_the_start_ends_the_daemon(tmp_path):
 
 
 def test_flags_are_warned_of_refused_or_corrected(hearthd, tmp_path):
-    server = hearthd({"m": models.constant(1)}, "--trace-rate=1", "--pinned-memory-pool-byte-size", "1")
-    assert "W server/serve: --trace-rate has no effect: requests are not traced" in log_of(server)
+    server = hearthd({"m": models.constant(1)}, "--http-thread-count=1", "--pinned-memory-pool-byte-size", "1")
+    assert "W server/serve: --http-thread-count has no effect: one thread carries all connections of HTTP" in log_of(server)
     assert "W server/serve: --pinned-memory-pool-byte-size has no effect" in log_of(server)
     for flag, message in [
         ("--model-namespacing=true", "hearthd: --model-namespacing is not offered"),

@@ -31,7 +31,8 @@ TEST(TritonFlags, NoneIsASettingToo) {
 }
 
 TEST(TritonFlags, WhatHasNoEffectIsAWarningAndWhatClientsWouldRelyOnIsRefused) {
-  EXPECT_EQ(*Judge("--trace-rate", "1"), "--trace-rate has no effect: requests are not traced");
+  EXPECT_EQ(*Judge("--http-thread-count", "1"),
+            "--http-thread-count has no effect: one thread carries all connections of HTTP");
   EXPECT_THAT(*Judge("--strict-model-config", "False"), HasSubstr("has no effect"));
   EXPECT_EQ(Judge("--model-namespacing", "true").status().message(),
             "--model-namespacing is not offered: a model's name is in one repository alone");

@@ -87,11 +87,11 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
     std::function<void()> on_start;            // may be empty
     // The calling thread may be used, if the method is straight and need never wait its turn.
     bool may_run_here = false;
-    std::optional<c10::Stream> stream;      // where its work on a GPU goes; null: where the thread's goes
-    std::shared_ptr<RunReport> report;      // to be filled by the time of the completion; may be null
-    ChoiceRequest request;                  // as Tiers::Choose takes it
-    int operator_threads = 0;               // as RunOptions has it
-    unsigned* tier = nullptr;               // where the tier that the run begins in is told; may be null
+    std::optional<c10::Stream> stream;  // where its work on a GPU goes; null: where the thread's goes
+    std::shared_ptr<RunReport> report;  // to be filled by the time of the completion; may be null
+    ChoiceRequest request;              // as Tiers::Choose takes it
+    int operator_threads = 0;           // as RunOptions has it
+    unsigned* tier = nullptr;           // where the tier that the run begins in is told; may be null
     // This executor, which the run and its forks keep alive; null: counted once more where all runs count it.
     std::shared_ptr<ModelExecutor> self;
   };

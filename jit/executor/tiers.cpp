@@ -41,8 +41,8 @@ Tiers::~Tiers() = default;
 PlanChoice Tiers::Choose(size_t method, std::span<const c10::IValue> arguments, const ChoiceRequest& request) {
   const std::optional<ArgumentSpec> spec = ArgumentSpec::Of(arguments);
   if (!spec) return {};
-  PlanChoice choice = forced_ ? forced_->Choose(method, *spec, arguments)
-                              : ChooseCompiled(method, *spec, arguments, request.is_warmup);
+  PlanChoice choice =
+      forced_ ? forced_->Choose(method, *spec, arguments) : ChooseCompiled(method, *spec, arguments, request.is_warmup);
   if (choice.plan != nullptr && failing_guards_) {
     choice.failing_guard = failing_guards_->Draw(*choice.plan, request.failing_guard);
   }

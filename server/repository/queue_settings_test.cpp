@@ -95,8 +95,9 @@ TEST(QueueSettings, WhatMakesNoSenseIsRefusedWithWhatWasExpected) {
 
 TEST(QueueSettings, AllowedSizesAreAListOrAnyAndEndWithTheLargest) {
   const auto config = [](const std::string& sizes) {
-    return Parse("max_batch_size: 8 dynamic_batching { } parameters { key: 'allowed_batch_sizes' value { string_value: '" +
-                 sizes + "' } }");
+    return Parse(
+        "max_batch_size: 8 dynamic_batching { } parameters { key: 'allowed_batch_sizes' value { string_value: '" +
+        sizes + "' } }");
   };
   EXPECT_FALSE(QueueSettingsOf(Parse("max_batch_size: 8 dynamic_batching { }")).allowed.has_value());
   EXPECT_THAT(QueueSettingsOf(config("any")).allowed, Optional(IsEmpty()));

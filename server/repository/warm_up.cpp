@@ -156,12 +156,11 @@ absl::Status WarmUp(const Servable& servable, std::span<const FrequentCall> freq
   const std::string what = absl::StrCat(servable.name, " version ", servable.version);
   Waited waited = WaitUntilWarm(*servable.model, bounds);
   const bool has_calls = !samples.empty() || !frequent.empty();
-  for (int step = 1; step < kSteps && waited == Waited::kUntilWarm && has_calls; ++step) {
+  for (int step = 1; step < kSteps && waited != Waited::kInVain && has_calls; ++step) {
     RunAll(servable, bounds);
     RunFrequent(servable, frequent, bounds);
     const Waited again = WaitUntilWarm(*servable.model, bounds);
-    if (again == Waited::kForNothing) break;
-    waited = again;
+    if (again != Waited::kForNothing) waited = again;
   }
   UsePlans(servable, bounds);
   const size_t live = RunFrequent(servable, frequent, bounds);

@@ -112,8 +112,9 @@ CallArguments Concatenate(std::span<const CallArguments* const> calls, int64_t p
     all.args.push_back(ConcatenateValues(calls, padding, [i](const CallArguments& call) { return call.args[i]; }));
   }
   for (size_t i = 0; i < calls.front()->kwargs.size(); ++i) {
-    all.kwargs.emplace_back(calls.front()->kwargs[i].first,
-                            ConcatenateValues(calls, padding, [i](const CallArguments& call) { return call.kwargs[i].second; }));
+    all.kwargs.emplace_back(
+        calls.front()->kwargs[i].first,
+        ConcatenateValues(calls, padding, [i](const CallArguments& call) { return call.kwargs[i].second; }));
   }
   return all;
 }

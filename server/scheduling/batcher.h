@@ -12,9 +12,9 @@
 // call that does not fit is looked at in the same way. Where the order of requests is kept, nothing overtakes the
 // first, and a run is free when its answers are on their way; else as soon as it has ended.
 //
-// Padding. A batch, be it of one call, that has not the rows of one of its settings' allowed sizes gets as many rows more
-// as the next of them needs, which are thrown away: on a device where plans for known sizes are much faster, few sizes
-// are worth more than few rows. Settings that do not say allow the powers of two, if the host pads, else any.
+// Padding. A batch, be it of one call, that has not the rows of one of its settings' allowed sizes gets as many rows
+// more as the next of them needs, which are thrown away: on a device where plans for known sizes are much faster, few
+// sizes are worth more than few rows. Settings that do not say allow the powers of two, if the host pads, else any.
 //
 // Runs of batches. On a thread that models run on; the arguments are copied together there, and the answer's tensors
 // are taken apart as views. The views share the answer's memory, which is freed when the last of its requests has made
