@@ -75,7 +75,8 @@ async def open_loop(port, message, phases):
 
 
 def quantile(values, part):
-    return sorted(values)[min(len(values) - 1, int(part * len(values)))] if values else float("nan")
+    """In milliseconds, as text."""
+    return f"{sorted(values)[min(len(values) - 1, int(part * len(values)))] * 1e3:.0f}" if values else "-"
 
 
 class Benchmark:
@@ -100,8 +101,8 @@ class Benchmark:
         slow = [call.due for call in after if call.status != 200 or call.latency > 5e-3 * self.work.milliseconds]
         recovery = max(slow) - options.seconds if slow else 0.0
         return [bound or "none", f"{times:g}", f"{good / (options.seconds / 2) / capacity:.2f}",
-                f"{quantile(answered, 0.5) * 1e3:.0f}", f"{quantile(answered, 0.99) * 1e3:.0f}",
-                f"{len(refused) / len(loaded):.2f}", f"{quantile(refused, 0.99) * 1e3:.0f}", f"{recovery:.1f}"]
+                quantile(answered, 0.5), quantile(answered, 0.99),
+                f"{len(refused) / len(loaded):.2f}", quantile(refused, 0.99), f"{recovery:.1f}"]
 
     def rows(self, bound):
         options = self.options
