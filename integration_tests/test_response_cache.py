@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from integration_tests import native, rest
 from integration_tests.daemon import eventually, put_model
 from integration_tests.serving import floats
+from integration_tests.test_batching import Counts, Draws
 
 CACHED = "response_cache { enable: true }"
 
@@ -17,21 +18,6 @@ class Slow(nn.Module):
         for _ in range(100):
             x = torch.sin(x)
         return x
-
-
-class Draws(nn.Module):
-    def forward(self, x: Tensor) -> Tensor:
-        return x + torch.rand_like(x)
-
-
-class Counts(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.calls = 0
-
-    def forward(self, x: Tensor) -> Tensor:
-        self.calls += 1
-        return x + self.calls
 
 
 class Set(nn.Module):

@@ -1,6 +1,7 @@
 #include "server/repository/warm_up.h"
 
 #include <algorithm>
+#include <array>
 #include <condition_variable>
 #include <exception>
 #include <future>
@@ -95,20 +96,13 @@ size_t RunFrequent(const Servable& servable, std::span<const FrequentCall> calls
 // What a call asks for when it runs, and then with what was made of that: the plan for all sizes, that for its own, the
 // recording of its runs on a GPU.
 constexpr int kSteps = 3;
+constexpr std::array kThreadsAsTheyAre = {0};
 
-// What fails has not failed before, and says nothing about the version.
-void RunAll(const Servable& servable, const Bounds& bounds) {
+// Each sample once for each of the numbers of threads that operators then have (CallOptions has it). What fails has not
+// failed before, and says nothing about the version.
+void RunSamples(const Servable& servable, std::span<const int> operator_threads, const Bounds& bounds) {
   for (const inference::ModelWarmup& sample : servable.config.model_warmup()) {
-    if (bounds.stop.stop_requested()) return;
-    RunOnce(servable, sample, bounds, 0).IgnoreError();
-  }
-}
-
-// What libraries prepare at the first use of the plans, for each number of threads that operators may come to have, is
-// better prepared now. As RunAll does.
-void UsePlans(const Servable& servable, const Bounds& bounds) {
-  for (const inference::ModelWarmup& sample : servable.config.model_warmup()) {
-    for (const int threads : servable.model->operator_threads()) {
+    for (const int threads : operator_threads) {
       if (bounds.stop.stop_requested()) return;
       RunOnce(servable, sample, bounds, threads).IgnoreError();
     }
@@ -157,12 +151,14 @@ absl::Status WarmUp(const Servable& servable, std::span<const FrequentCall> freq
   Waited waited = WaitUntilWarm(*servable.model, bounds);
   const bool has_calls = !samples.empty() || !frequent.empty();
   for (int step = 1; step < kSteps && waited != Waited::kInVain && has_calls; ++step) {
-    RunAll(servable, bounds);
+    RunSamples(servable, kThreadsAsTheyAre, bounds);
     RunFrequent(servable, frequent, bounds);
     const Waited again = WaitUntilWarm(*servable.model, bounds);
     if (again != Waited::kForNothing) waited = again;
   }
-  UsePlans(servable, bounds);
+  // What libraries prepare at the first use of the plans, for each number of threads that operators may come to have,
+  // is better prepared now.
+  RunSamples(servable, servable.model->operator_threads(), bounds);
   const size_t live = RunFrequent(servable, frequent, bounds);
   if (limits.stop.stop_requested()) return absl::CancelledError("the warm-up was stopped");
   if (waited == Waited::kInVain) {
