@@ -176,3 +176,18 @@ def test_cancelled_calls_are_bounded_as_the_setting_says(hearthd):
     )
     send_until_closed(connect(server), [http2_floods.START + cancelled])
     eventually(lambda: ended(server, "resets") == 1)
+
+
+def test_cancelled_calls_are_bounded_over_all_connections_of_an_address(hearthd):
+    server = hearthd({}, "--grpc-max-address-resets", "100")
+    cancelled = b"".join(
+        http2_floods.open_call(stream) + frame(http2_floods.RST_STREAM, bytes(4), stream) for stream in range(1, 1801, 2)
+    )
+    with server.client() as client, contextlib.ExitStack() as connections:
+        for _ in range(3):
+            connection = connections.enter_context(connect(server))
+            with contextlib.suppress(OSError):
+                connection.sendall(http2_floods.START + cancelled)
+        eventually(lambda: ended(server, "address") >= 1)
+        assert client.is_server_live(client_timeout=20)
+    assert ended(server, "resets") == 0

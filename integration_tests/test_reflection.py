@@ -7,9 +7,27 @@ import threading
 import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from google.protobuf.descriptor_pool import DescriptorPool
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from grpc_requests import Client
 
 from integration_tests.daemon import eventually
+from integration_tests.server_models import Identity, scripted
+
+
+def test_a_client_that_has_no_protocol_files_asks_and_infers(hearthd):
+    """grpc_requests, which makes its messages, as grpcurl does, of what reflection says."""
+    server = hearthd({"identity": scripted(Identity())})
+    # Everybody else's messages of the same names are in the process's own pool.
+    client = Client(server.address, descriptor_pool=DescriptorPool())
+    assert {"inference.GRPCInferenceService", "hearth.v1.ModelService", "grpc.health.v1.Health"} <= set(client.service_names)
+    assert client.request("grpc.health.v1.Health", "Check", {"service": "identity"}) == {"status": "SERVING"}
+    tensor = {"name": "x", "datatype": "FP32", "shape": [2], "contents": {"fp32_contents": [0.5, -1]}}
+    service = client.service("inference.GRPCInferenceService")
+    answer = service.ModelInfer({"model_name": "identity", "inputs": [tensor]})
+    assert answer["outputs"][0]["shape"] == ["2"]
+    statistics = service.ModelStatistics({"name": "identity"})
+    assert statistics["model_stats"][0]["inference_count"] == "1"
 
 
 def test_streams_of_reflection_hold_no_threads_and_are_bounded(hearthd):

@@ -31,8 +31,10 @@ int64_t StreamsOf(const config::Settings& settings) { return settings.max_in_fli
 Http2Budget BudgetOf(const config::Settings& settings) {
   const double frames = settings.grpc_max_control_frames();
   const double resets = settings.grpc_max_resets();
+  const double address_resets = settings.grpc_max_address_resets();
   return {.control_frames = {kFramesAtStart, frames, kFramesAtStart + frames},
-          .resets = {kFramesAtStart, resets, kFramesAtStart + static_cast<double>(StreamsOf(settings))}};
+          .resets = {kFramesAtStart, resets, kFramesAtStart + static_cast<double>(StreamsOf(settings))},
+          .address_resets = {address_resets, address_resets, address_resets}};
 }
 
 std::chrono::milliseconds Milliseconds(double seconds) {

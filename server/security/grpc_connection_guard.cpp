@@ -22,6 +22,7 @@
 #include <string_view>
 
 #include "server/security/address.h"
+#include "server/security/address_budgets.h"
 #include "server/security/open_connections.h"
 #include "server/security/refusal_log.h"
 
@@ -38,7 +39,7 @@ using Violation = Http2FrameGuard::Violation;
 // As many files as Linux lets a process open unless it is told otherwise (fs.nr_open).
 constexpr int kMostDescriptors = 1 << 20;
 constexpr std::array kReasons = {Violation::kPreface, Violation::kHeaderBlock, Violation::kControlFrames,
-                                 Violation::kResets};
+                                 Violation::kResets, Violation::kAddressResets};
 
 // The latest connection of one descriptor. Never freed, as the descriptor will be used again.
 struct PlainConnection {
@@ -57,7 +58,11 @@ struct LongTcpInfo {
 static_assert(offsetof(LongTcpInfo, bytes_acked) == 120);
 
 struct GuardState {
-  Http2Budget budget;
+  explicit GuardState(const Http2Budget& budget)
+      : budget(budget), address_resets(budget.address_resets, Clock::now()) {}
+
+  const Http2Budget budget;
+  AddressBudgets address_resets;
   RefusalLog refusals;
   std::array<std::atomic<uint64_t>, kReasons.size()> ended = {};
   int ssl_index = -1;  // of the guard that an SSL object has
@@ -72,14 +77,20 @@ Function* NextOf(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
-std::string PeerOf(int descriptor) {
+// Zeros, of no family, if there is none.
+sockaddr_storage PeerAddressOf(int descriptor) {
   sockaddr_storage address{};
   socklen_t size = sizeof(address);
+  if (getpeername(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0) return {};
+  return address;
+}
+
+std::string PeerOf(int descriptor) {
+  const sockaddr_storage address = PeerAddressOf(descriptor);
   std::array<char, NI_MAXHOST> host{};
   std::array<char, NI_MAXSERV> port{};
-  auto* const generic = reinterpret_cast<sockaddr*>(&address);
-  if (getpeername(descriptor, generic, &size) != 0 || getnameinfo(generic, size, host.data(), host.size(), port.data(),
-                                                                  port.size(), NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+  if (getnameinfo(reinterpret_cast<const sockaddr*>(&address), sizeof(address), host.data(), host.size(), port.data(),
+                  port.size(), NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
     return "";
   }
   return Address(host.data(), std::atoi(port.data()));
@@ -142,7 +153,7 @@ Http2FrameGuard* GuardOf(SSL* ssl, const GuardState& state) {
   if (SSL_is_server(ssl) == 0) return nullptr;
   const std::string_view protocol = NegotiatedProtocol(ssl);
   if (protocol.empty() || protocol == "http/1.1") return nullptr;
-  auto guard = std::make_unique<Http2FrameGuard>(state.budget, Clock::now());
+  auto guard = std::make_unique<Http2FrameGuard>(state.budget, nullptr, Clock::now());
   if (SSL_set_ex_data(ssl, state.ssl_index, guard.get()) == 0) return nullptr;
   return guard.release();
 }
@@ -168,8 +179,7 @@ absl::Status GuardGrpc(const Http2Budget& budget) {
       dlsym(RTLD_DEFAULT, "SSL_read") != reinterpret_cast<void*>(&SSL_read)) {
     return absl::InternalError("what gRPC reads cannot be guarded: the program does not export recvmsg and SSL_read");
   }
-  auto state = std::make_unique<GuardState>();
-  state->budget = budget;
+  auto state = std::make_unique<GuardState>(budget);
   state->ssl_index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, FreeGuard);
   if (state->ssl_index < 0) return absl::InternalError("OpenSSL has no room for what guards its connections");
   guard_state.store(state.release(), std::memory_order_release);
@@ -185,7 +195,8 @@ bool GuardPlainConnection(int descriptor) {
     entry.store(connection, std::memory_order_release);
   }
   std::lock_guard lock(connection->mutex);
-  connection->guard.emplace(guard_state.load(std::memory_order_acquire)->budget, Clock::now());
+  GuardState& state = *guard_state.load(std::memory_order_acquire);
+  connection->guard.emplace(state.budget, &state.address_resets.Of(PeerAddressOf(descriptor)), Clock::now());
   connection->inode = InodeOf(descriptor);
   return true;
 }

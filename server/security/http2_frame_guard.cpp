@@ -28,19 +28,8 @@ constexpr double kSentBytesPerControlFrame = 512;
 
 }  // namespace
 
-bool TokenBucket::Take(TimePoint now, absl::FunctionRef<double()> more) {
-  if (tokens_ < 1) {
-    const std::chrono::duration<double> passed = now - filled_;
-    filled_ = now;
-    tokens_ = std::min(rate_.most, tokens_ + rate_.per_second * passed.count() + more());
-    if (tokens_ < 1) return false;
-  }
-  tokens_ -= 1;
-  return true;
-}
-
-Http2FrameGuard::Http2FrameGuard(const Http2Budget& budget, TimePoint now)
-    : control_frames_(budget.control_frames, now), resets_(budget.resets, now) {}
+Http2FrameGuard::Http2FrameGuard(const Http2Budget& budget, SharedBucket* address_resets, TimePoint now)
+    : control_frames_(budget.control_frames, now), resets_(budget.resets, now), address_resets_(address_resets) {}
 
 Violation Http2FrameGuard::Read(std::string_view bytes, TimePoint now, absl::FunctionRef<uint64_t()> bytes_sent) {
   while (!bytes.empty() && violation_ == Violation::kNone) {
@@ -85,7 +74,7 @@ Violation Http2FrameGuard::OnFrame(TimePoint now, absl::FunctionRef<uint64_t()> 
       if (const Violation violation = OnHeaderBlock(length); violation != Violation::kNone) return violation;
       return SpendControlFrame(now, bytes_sent);
     case kResetStream:
-      return resets_.Take(now, [] { return 0.0; }) ? Violation::kNone : Violation::kResets;
+      return SpendReset(now);
     default:
       return SpendControlFrame(now, bytes_sent);
   }
@@ -108,6 +97,11 @@ Violation Http2FrameGuard::SpendControlFrame(TimePoint now, absl::FunctionRef<ui
   return control_frames_.Take(now, for_sent_bytes) ? Violation::kNone : Violation::kControlFrames;
 }
 
+Violation Http2FrameGuard::SpendReset(TimePoint now) {
+  if (!resets_.Take(now, [] { return 0.0; })) return Violation::kResets;
+  return address_resets_ == nullptr || address_resets_->Take(now) ? Violation::kNone : Violation::kAddressResets;
+}
+
 const char* ReasonName(Violation violation) {
   switch (violation) {
     case Violation::kNone:
@@ -120,6 +114,8 @@ const char* ReasonName(Violation violation) {
       return "frames";
     case Violation::kResets:
       return "resets";
+    case Violation::kAddressResets:
+      return "address";
   }
   return "";
 }
@@ -136,6 +132,8 @@ const char* Describe(Violation violation) {
       return "more frames without content than --grpc-max-control-frames";
     case Violation::kResets:
       return "more cancelled calls than --grpc-max-resets";
+    case Violation::kAddressResets:
+      return "more cancelled calls from its address than --grpc-max-address-resets";
   }
   return "";
 }

@@ -4,22 +4,15 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "absl/functional/function_ref.h"
+#include "server/security/address_budgets.h"
+#include "server/security/token_bucket.h"
 
 namespace hearth::server {
-
-// How many frames may come: so many at the start, and with each second more, which may be saved up to the most. The
-// start is less than that, so that new connections do not get around it.
-struct FrameRate {
-  double at_start = 0;
-  double per_second = 0;
-  double most = 0;
-};
 
 // What one connection may send. Clients of gRPC stay far below: see docs/limits.md.
 struct Http2Budget {
@@ -27,22 +20,8 @@ struct Http2Budget {
   FrameRate control_frames;
   // RST_STREAM.
   FrameRate resets;
-};
-
-// Tokens that are spent one by one and come back with time. For one thread.
-class TokenBucket {
- public:
-  using TimePoint = std::chrono::steady_clock::time_point;
-
-  TokenBucket(const FrameRate& rate, TimePoint now) : rate_(rate), tokens_(rate.at_start), filled_(now) {}
-
-  // False if there is none. `more()` says how many came otherwise than with time; it is asked when none is left.
-  bool Take(TimePoint now, absl::FunctionRef<double()> more);
-
- private:
-  const FrameRate rate_;
-  double tokens_;
-  TimePoint filled_;
+  // RST_STREAM of all connections of one address.
+  FrameRate address_resets;
 };
 
 // For one thread at a time.
@@ -50,9 +29,10 @@ class Http2FrameGuard {
  public:
   using TimePoint = TokenBucket::TimePoint;
 
-  enum class Violation { kNone, kPreface, kHeaderBlock, kControlFrames, kResets };
+  enum class Violation { kNone, kPreface, kHeaderBlock, kControlFrames, kResets, kAddressResets };
 
-  Http2FrameGuard(const Http2Budget& budget, TimePoint now);
+  // `address_resets` outlives this; null where the address is not known.
+  Http2FrameGuard(const Http2Budget& budget, SharedBucket* address_resets, TimePoint now);
 
   // Takes the next bytes of the client. What is not kNone stays: the connection is to end. `bytes_sent()` is how much
   // the server has sent on the connection: a client that reads much may send a window update for each part.
@@ -66,9 +46,11 @@ class Http2FrameGuard {
   Violation OnFrame(TimePoint now, absl::FunctionRef<uint64_t()> bytes_sent);
   Violation OnHeaderBlock(size_t length);
   Violation SpendControlFrame(TimePoint now, absl::FunctionRef<uint64_t()> bytes_sent);
+  Violation SpendReset(TimePoint now);
 
   TokenBucket control_frames_;
   TokenBucket resets_;
+  SharedBucket* const address_resets_;
   Violation violation_ = Violation::kNone;
   size_t preface_read_ = 0;
   std::array<uint8_t, kFrameHeaderSize> header_ = {};

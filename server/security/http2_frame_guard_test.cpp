@@ -38,7 +38,7 @@ struct GuardedClient {
 
   TimePoint now{};
   uint64_t sent = 0;
-  Http2FrameGuard guard{{.control_frames = {10, 10, 10}, .resets = {5, 5, 5}}, now};
+  Http2FrameGuard guard{{.control_frames = {10, 10, 10}, .resets = {5, 5, 5}}, nullptr, now};
 };
 
 // Of a client that sends these frames after the preface, all at once and cut at every place.
@@ -99,6 +99,19 @@ TEST(Http2FrameGuard, ResetsAreBoundedByThemselves) {
   EXPECT_EQ(OfAll(calls + Frame(kReset, 0, 9, 4)), Violation::kResets);
 }
 
+TEST(Http2FrameGuard, ResetsOfAllConnectionsOfAnAddressAreBounded) {
+  const TimePoint now{};
+  const Http2Budget budget{.control_frames = {10, 10, 10}, .resets = {5, 5, 5}};
+  SharedBucket address_resets({8, 8, 8}, now);
+  Http2FrameGuard one(budget, &address_resets, now), other(budget, &address_resets, now);
+  const auto sent = [] { return uint64_t{0}; };
+  const std::string reset = Frame(kReset, 0, 1, 4);
+  EXPECT_EQ(one.Read(kPreface + Repeated(4, reset), now, sent), Violation::kNone);
+  EXPECT_EQ(other.Read(kPreface + Repeated(4, reset), now, sent), Violation::kNone);
+  EXPECT_EQ(other.Read(reset, now, sent), Violation::kAddressResets);
+  EXPECT_EQ(one.Read(reset, now + std::chrono::milliseconds(126), sent), Violation::kNone);
+}
+
 TEST(Http2FrameGuard, BudgetsComeBackWithTime) {
   GuardedClient client;
   const std::string pings = Repeated(10, Frame(kPing, 0, 0, 8));
@@ -129,7 +142,7 @@ TEST(Http2FrameGuard, AHeaderBlockIsBoundedInBytesAndFrames) {
   EXPECT_EQ(client.Read(Frame(kContinuation, kEndHeaders, 1, 1)), Violation::kHeaderBlock);
   EXPECT_EQ(OfAll(Frame(kHeaders, kEndHeaders, 1, (128 << 10) + 1)), Violation::kHeaderBlock);
 
-  Http2FrameGuard roomy({.control_frames = {100, 1, 100}}, client.now);
+  Http2FrameGuard roomy({.control_frames = {100, 1, 100}}, nullptr, client.now);
   const auto sent = [] { return uint64_t{0}; };
   const std::string small = Repeated(15, Frame(kContinuation, 0, 1, 1));
   EXPECT_EQ(roomy.Read(kPreface + Frame(kHeaders, 0, 1, 1) + small, client.now, sent), Violation::kNone);

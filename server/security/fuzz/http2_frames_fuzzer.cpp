@@ -14,7 +14,8 @@ using hearth::server::Http2FrameGuard;
 
 Http2FrameGuard::Violation ReadInParts(std::string_view bytes, size_t part) {
   const Http2FrameGuard::TimePoint now{};
-  Http2FrameGuard guard({.control_frames = {8, 1, 8}, .resets = {4, 1, 4}}, now);
+  hearth::server::SharedBucket address_resets({6, 1, 6}, now);
+  Http2FrameGuard guard({.control_frames = {8, 1, 8}, .resets = {4, 1, 4}}, &address_resets, now);
   while (!bytes.empty()) {
     const std::string_view next = bytes.substr(0, part);
     const auto violation = guard.Read(next, now, [] { return uint64_t{0}; });

@@ -1,0 +1,44 @@
+#include "server/security/address_budgets.h"
+
+#include <netinet/in.h>
+
+#include <string_view>
+
+#include "absl/hash/hash.h"
+
+namespace hearth::server {
+namespace {
+
+constexpr size_t kPrefixBytes = 8;
+constexpr size_t kMappedBytes = 12;  // before the address of IPv4 that one of IPv6 stands for
+
+// The bytes that tell one client from another.
+std::string_view PrefixOf(const sockaddr_storage& address) {
+  if (address.ss_family == AF_INET) {
+    const auto& four = reinterpret_cast<const sockaddr_in&>(address);
+    return {reinterpret_cast<const char*>(&four.sin_addr), sizeof(four.sin_addr)};
+  }
+  if (address.ss_family != AF_INET6) return {};
+  const in6_addr& six = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+  const auto* const bytes = reinterpret_cast<const char*>(&six);
+  if (IN6_IS_ADDR_V4MAPPED(&six)) return {bytes + kMappedBytes, sizeof(six) - kMappedBytes};
+  return {bytes, kPrefixBytes};
+}
+
+}  // namespace
+
+bool SharedBucket::Take(TokenBucket::TimePoint now) {
+  std::lock_guard lock(mutex_);
+  return bucket_.Take(now, [] { return 0.0; });
+}
+
+AddressBudgets::AddressBudgets(const FrameRate& rate, TokenBucket::TimePoint now) {
+  budgets_.reserve(kBudgets);
+  for (size_t i = 0; i < kBudgets; ++i) budgets_.push_back(std::make_unique<SharedBucket>(rate, now));
+}
+
+SharedBucket& AddressBudgets::Of(const sockaddr_storage& address) {
+  return *budgets_[absl::HashOf(PrefixOf(address)) % kBudgets];
+}
+
+}  // namespace hearth::server
