@@ -2,14 +2,28 @@
 
 #include <dlfcn.h>
 
+#include <array>
+#include <atomic>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
+
+#include "jit/device/gpu_blas.h"
 
 namespace hearth {
 namespace {
 
 constexpr char kLibrary[] = "libhearth_cuda.so";
+
+// By the number of the GPU: set once, when it is opened first.
+constexpr size_t kMostGpus = 256;
+std::array<std::atomic<const GpuBlas*>, kMostGpus> opened_blas;
+
+void* FunctionOf(void* library, const char* name) {
+  void* const function = dlsym(library, name);
+  if (function == nullptr) throw std::runtime_error(std::string(kLibrary) + " is of another version: " + dlerror());
+  return function;
+}
 
 // Where programs are built and where packages install them.
 void* OpenLibrary() {
@@ -30,10 +44,20 @@ void* OpenLibrary() {
 std::shared_ptr<Gpu> OpenGpu(c10::Device device) {
   if (device.is_cpu()) return nullptr;
   using Make = Gpu*(int device);
+  using MakeBlas = GpuBlas*(int device);
   // Stays open: what it made ends whenever it does.
-  auto* make = reinterpret_cast<Make*>(dlsym(OpenLibrary(), "hearth_make_gpu"));
-  if (make == nullptr) throw std::runtime_error(std::string(kLibrary) + " is of another version: " + dlerror());
-  return std::shared_ptr<Gpu>(make(device.index()));
+  void* const library = OpenLibrary();
+  auto* make = reinterpret_cast<Make*>(FunctionOf(library, "hearth_make_gpu"));
+  auto* make_blas = reinterpret_cast<MakeBlas*>(FunctionOf(library, "hearth_gpu_blas"));
+  std::shared_ptr<Gpu> gpu(make(device.index()));
+  opened_blas.at(static_cast<size_t>(device.index())).store(make_blas(device.index()), std::memory_order_release);
+  return gpu;
+}
+
+const GpuBlas* BlasOf(c10::Device device) {
+  const auto index = static_cast<size_t>(device.index());
+  if (!device.is_cuda() || index >= opened_blas.size()) return nullptr;
+  return opened_blas[index].load(std::memory_order_acquire);
 }
 
 }  // namespace hearth

@@ -7,10 +7,18 @@
 #include <filesystem>
 #include <string>
 
+#include "jit/device/gpu_blas.h"
+
 namespace hearth {
 namespace {
 
 TEST(GpuTest, TheCpuHasNone) { EXPECT_EQ(OpenGpu(c10::Device(c10::kCPU)), nullptr); }
+
+TEST(GpuTest, NothingThatWasNotOpenedHasProducts) {
+  EXPECT_EQ(BlasOf(c10::Device(c10::kCPU)), nullptr);
+  EXPECT_EQ(BlasOf(c10::Device(c10::kCUDA, 0)), nullptr);
+  EXPECT_EQ(BlasOf(c10::Device(c10::kCUDA)), nullptr);
+}
 
 // It finds CUDA's functions in what LibTorch has loaded by then: here, in nothing.
 TEST(GpuTest, TheLibraryNamesWhatItLacksWhereNoGpuWasOpened) {

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "jit/device/gpu_blas.h"
 #include "jit/libraries/packed_weight.h"
 #include "jit/libraries/product.h"
 #include "jit/operators/native_support.h"
@@ -58,13 +59,23 @@ at::Tensor PlannedProduct(const IValue& planned, const at::Tensor& x, const at::
   return product->Run(x, bias.isNone() ? nullptr : &bias.toTensor(), epilogue, result) ? result : at::Tensor();
 }
 
+// Undefined if none of a GPU's library is asked for right away.
+at::Tensor GpuProduct(const IValue& x, const IValue& weight, const IValue& bias) {
+  if (!x.isTensor() || !weight.isTensor() || !x.toTensor().is_cuda()) return {};
+  const GpuBlas* blas = BlasOf(x.toTensor().device());
+  if (blas == nullptr) return {};
+  return blas->Linear(x.toTensor(), weight.toTensor(), bias.isTensor() ? &bias.toTensor() : nullptr);
+}
+
 // linear(Tensor input, Tensor weight, Any planned, Tensor? bias, str epilogue) -> Tensor, and linear.into with the
 // memory that the result may have behind.
 void FollowedLinear(NativeArguments in, IValue* out) {
   constexpr int64_t kFewElements = 4096;
   const std::string& epilogue = in[4].toStringRef();
-  at::Tensor result;
-  if (!IsPlainProduct(in[0], in[1], in[3])) {
+  at::Tensor result = GpuProduct(in[0], in[1], in[3]);
+  if (result.defined()) {
+    libraries::ApplyEpilogue(epilogue, result);
+  } else if (!IsPlainProduct(in[0], in[1], in[3])) {
     IValue plain;
     const IValue* const inputs[] = {in.values[0], in.values[1], in.values[3]};
     EntryOf<at::_ops::linear>().function({inputs, 3}, &plain);

@@ -18,6 +18,8 @@
 #include <ATen/ops/conv3d_ops.h>
 #include <ATen/ops/conv_transpose2d_ops.h>
 #include <ATen/ops/convolution_ops.h>
+#include <ATen/ops/cudnn_convolution_add_relu_ops.h>
+#include <ATen/ops/cudnn_convolution_relu_ops.h>
 #include <ATen/ops/dot_ops.h>
 #include <ATen/ops/dropout_ops.h>
 #include <ATen/ops/einsum_ops.h>
@@ -67,6 +69,8 @@ constexpr NativeEntry kEntries[] = {
     OP(_convolution),
     OP(conv_transpose2d_input),
     OP(convolution),
+    OP(cudnn_convolution_relu),
+    OP(cudnn_convolution_add_relu),
     OP(batch_norm),
     OP(layer_norm),
     OP(group_norm),

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "jit/device/cuda/blas.h"
 #include "jit/device/cuda/code.h"
 #include "jit/device/cuda/recorded_graph.h"
 #include "jit/device/cuda/shared_memory.h"
@@ -61,4 +62,9 @@ class CudaGpu final : public Gpu {
 // For OpenGpu, which looks it up by this name; the caller owns what it gives.
 extern "C" __attribute__((visibility("default"))) hearth::Gpu* hearth_make_gpu(int device) {
   return new hearth::CudaGpu(static_cast<c10::DeviceIndex>(device));
+}
+
+// The process's, which nobody frees.
+extern "C" __attribute__((visibility("default"))) hearth::GpuBlas* hearth_gpu_blas(int device) {
+  return hearth::BlasOfGpu(static_cast<c10::DeviceIndex>(device));
 }

@@ -4,7 +4,9 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_strided.h>
+#include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/SmallVector.h>
 
 #include <algorithm>
@@ -55,12 +57,18 @@ void Check(const at::Tensor& tensor, const KernelSignature::Tensor& expected, c1
   }
 }
 
+// Whether its allocator, which knows of no other, would take memory of this device.
+bool IsCurrent(c10::Device device) { return c10::impl::VirtualGuardImpl(device.type()).getDevice() == device; }
+
 at::Tensor Make(const KernelSignature::Tensor& like, c10::Device device, const Numbers& extents) {
   Numbers sizes, strides;
   for (const int16_t extent : like.extents) sizes.push_back(SizeOf(extent, extents));
   StridesOf(like, sizes, strides);
-  if (!device.is_cpu()) return at::empty_strided(sizes, strides, at::TensorOptions(like.dtype).device(device));
-  return at::detail::empty_strided_cpu(sizes, strides, like.dtype, /*pin_memory=*/false);
+  if (device.is_cpu()) return at::detail::empty_strided_cpu(sizes, strides, like.dtype, /*pin_memory=*/false);
+  // LibTorch's operator takes longer than the kernel's launch.
+  if (!IsCurrent(device)) return at::empty_strided(sizes, strides, at::TensorOptions(like.dtype).device(device));
+  return at::Tensor(at::detail::empty_strided_generic(sizes, strides, c10::GetAllocator(device.type()),
+                                                      c10::DispatchKeySet(c10::DispatchKey::CUDA), like.dtype));
 }
 
 void RunLoop(LoopFunction loop, void* const* buffers, const int64_t* symbols, int64_t rounds, int64_t work,

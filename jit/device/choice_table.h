@@ -1,0 +1,58 @@
+// What a library chose, by what it was chosen for: added once, kept for ever, and found without a lock, since each call
+// of the library asks here first. It has room for so many; what finds none is chosen anew in each call.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace hearth {
+
+// Thread-safe.
+template <typename Key, typename Choice, auto kHash>
+class ChoiceTable {
+ public:
+  static constexpr size_t kMost = 8192;
+
+  ChoiceTable() = default;
+  ~ChoiceTable() {
+    for (std::atomic<const Entry*>& place : places_) delete place.load();
+  }
+  ChoiceTable(const ChoiceTable&) = delete;
+  ChoiceTable& operator=(const ChoiceTable&) = delete;
+
+  // Null if there is none.
+  const Choice* Find(const Key& key) const {
+    for (size_t i = 0; i < kTries; ++i) {
+      const Entry* entry = PlaceOf(key, i).load(std::memory_order_acquire);
+      if (entry == nullptr) return nullptr;
+      if (entry->key == key) return &entry->choice;
+    }
+    return nullptr;
+  }
+
+  // Does nothing where there is one, or no room.
+  void Add(const Key& key, const Choice& choice) {
+    const auto* const made = new Entry{key, choice};
+    for (size_t i = 0; i < kTries; ++i) {
+      const Entry* present = nullptr;
+      if (PlaceOf(key, i).compare_exchange_strong(present, made, std::memory_order_acq_rel)) return;
+      if (present->key == key) break;
+    }
+    delete made;
+  }
+
+ private:
+  struct Entry {
+    Key key;
+    Choice choice;
+  };
+  static constexpr size_t kTries = 16;
+
+  std::atomic<const Entry*>& PlaceOf(const Key& key, size_t i) const { return places_[(kHash(key) + i) % kMost]; }
+
+  mutable std::array<std::atomic<const Entry*>, kMost> places_{};
+};
+
+}  // namespace hearth
