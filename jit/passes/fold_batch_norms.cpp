@@ -194,18 +194,18 @@ class BatchNormFolder {
     return Fold(layer, node, *weight, *bias, *step);
   }
 
-  // A norm without a layer before it is a product and a sum, which kernels have beside what follows.
+  // A norm that no layer before it takes is a product and a sum, which kernels have beside what follows.
   void TrySpellOut(Node* node) {
     const ValueFacts& input = facts_.Of(*node->input(0));
-    if (!input.is_tensor() || !input.plain || input.dtype != c10::kFloat || !input.device || !input.device->is_cpu() ||
-        !input.sizes || input.sizes->size() < 2)
+    if (!input.is_tensor() || !input.plain || input.dtype != c10::kFloat || !input.device || !input.sizes ||
+        input.sizes->size() < 2)
       return;
     const std::optional<at::Tensor> mean = WeightOf(*node->input(3));
     // Otherwise LibTorch raises.
     if (!mean || !mean->defined() || mean->dim() != 1 || (*input.sizes)[1] != KnownSize(mean->size(0))) return;
     const std::optional<Step> step = StepOfNorm(*node, mean->size(0));
-    const auto is_float = [&](const at::Tensor& tensor) {
-      return !tensor.defined() || (IsPlain(tensor) && tensor.scalar_type() == at::kFloat && tensor.device().is_cpu());
+    const auto is_float = [](const at::Tensor& tensor) {
+      return !tensor.defined() || (IsPlain(tensor) && tensor.scalar_type() == at::kFloat);
     };
     if (!step || !std::ranges::all_of(step->parameters, is_float)) return;
     std::vector<int64_t> sizes(input.sizes->size() - 1, 1);
