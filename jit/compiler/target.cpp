@@ -77,6 +77,12 @@ bool Target::GroupsLinears(c10::Device device, c10::ScalarType dtype) const {
   return device.is_cpu() && dtype == c10::kFloat;
 }
 
+bool Target::JoinsProjections(c10::Device device, c10::ScalarType dtype) const {
+  return device.is_cuda() && IsHalf(dtype);
+}
+
+bool Target::NumbersMasks(c10::Device device) const { return device.is_cuda(); }
+
 bool Target::FoldsTensors(c10::Device device) const { return device.is_cpu() || device.is_cuda(); }
 
 bool Target::HasAttention(c10::Device device, c10::ScalarType dtype) const {

@@ -34,6 +34,10 @@ struct Target {
   bool MakesLinears(c10::Device device, c10::ScalarType dtype) const;
   // Whether several narrow linear layers of one input are one product.
   bool GroupsLinears(c10::Device device, c10::ScalarType dtype) const;
+  // Whether linear layers of one input that go into attention are one product, whose parts it takes as they lie.
+  bool JoinsProjections(c10::Device device, c10::ScalarType dtype) const;
+  // Whether attention makes numbers of a mask of bools in every call.
+  bool NumbersMasks(c10::Device device) const;
   // Whether operators on constant tensors may run while compiling.
   bool FoldsTensors(c10::Device device) const;
   // Whether attention has a kernel that keeps its scores to itself.

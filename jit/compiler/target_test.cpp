@@ -61,6 +61,17 @@ TEST(TargetTest, FoldsWeightsWhereTheyAreNotRoundedAgain) {
   EXPECT_FALSE(target.FoldsWeights(c10::kCPU, c10::kLong));
 }
 
+TEST(TargetTest, AttentionOnAGpuTakesPartsOfOneProductAndNumbersForMasks) {
+  const c10::Device gpu(c10::kCUDA, 0);
+  const Target target;
+  EXPECT_TRUE(target.JoinsProjections(gpu, c10::kHalf));
+  EXPECT_TRUE(target.JoinsProjections(gpu, c10::kBFloat16));
+  EXPECT_FALSE(target.JoinsProjections(gpu, c10::kFloat));
+  EXPECT_FALSE(target.JoinsProjections(c10::kCPU, c10::kBFloat16));
+  EXPECT_TRUE(target.NumbersMasks(gpu));
+  EXPECT_FALSE(target.NumbersMasks(c10::kCPU));
+}
+
 TEST(TargetTest, WantsImagesChannelsLastWhereItsLibrariesDo) {
   const c10::Device gpu(c10::kCUDA, 0);
   Target target;

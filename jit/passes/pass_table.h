@@ -27,9 +27,11 @@
 #include "jit/passes/fuse_gpu_convolutions.h"
 #include "jit/passes/group_linears.h"
 #include "jit/passes/guard_everywhere.h"
+#include "jit/passes/join_projections.h"
 #include "jit/passes/loop_invariant_code_motion.h"
 #include "jit/passes/make_linears.h"
 #include "jit/passes/move_forks.h"
+#include "jit/passes/number_masks.h"
 #include "jit/passes/observe.h"
 #include "jit/passes/pack_convolutions.h"
 #include "jit/passes/pack_linears.h"
@@ -107,9 +109,13 @@ inline constexpr Pass kPasses[] = {
      .run = GuardEverywhere,
      .help = "a guard that holds before each node that a plan may leave at, for tests",
      .required = true},
+    {.name = "join_projections",
+     .run = JoinProjections,
+     .help = "queries, keys and values of an attention on a GPU come of one product"},
     {.name = "loop_invariant_code_motion", .run = MoveLoopInvariantCode, .help = "loop-invariant code motion"},
     {.name = "make_linears", .run = MakeLinears, .help = "products with constant matrices become linear layers"},
     {.name = "move_forks", .run = MoveForks, .help = "starts forks early and waits for them late"},
+    {.name = "number_masks", .run = NumberMasks, .help = "masks of several layers on a GPU become numbers once"},
     {.name = "observe",
      .run = InsertObservers,
      .help = "a copy of a baseline that records a profile",
@@ -149,9 +155,7 @@ inline constexpr Pass kPasses[] = {
     {.name = "specialize", .run = Specialize, .help = "inlines calls, binds self and folds what that decides"},
     {.name = "specialize_profile", .run = SpecializeProfile, .help = "speculates on a profile, behind guards"},
     {.name = "split_tuples", .run = SplitTuples, .help = "tuples that control flow carries become their elements"},
-    {.name = "unmask_attention",
-     .run = UnmaskAttention,
-     .help = "attention with a constant mask that hides nothing has none"},
+    {.name = "unmask_attention", .run = UnmaskAttention, .help = "attention with a mask that hides nothing has none"},
     {.name = "unroll_loops", .run = UnrollLoops, .help = "unrolls small loops of known trip counts"},
 };
 

@@ -16,6 +16,7 @@ void OptimizeWeights(Compilation& plan) {
   const auto run = [&](PassName name) { return plan.Run(name.pass()); };
   run("fold_constant_tensors");
   run("unmask_attention");
+  run("number_masks");
   run("fold_batch_norms");
   run("recognize_activations");
   run("recognize_shuffles");
@@ -24,6 +25,7 @@ void OptimizeWeights(Compilation& plan) {
   run("dead_plan_code");
   run("plan_recurrences");
   run("group_linears");
+  run("join_projections");
   run("choose_layouts");
   run("fuse_gpu_convolutions");
   run("pack_convolutions");
