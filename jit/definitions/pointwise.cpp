@@ -230,6 +230,7 @@ const OperatorDefinition kDefinitions[] = {
      .kind = kPointwise,
      .facts = LikeInOrder,
      .scalar = scalar::Gelu,
+     .in_place = true,
      .into = {"", "aten::gelu", "out"},
      .autocast = AutocastPolicy::kFull,
      .epilogue = "gelu"},
