@@ -330,7 +330,7 @@ const OperatorDefinition kDefinitions[] = {
      .folding = Folding::kNumbers},
     {.name = "aten::tril", .kind = kIndexing, .facts = Like, .in_place = true},
     {.name = "aten::triu", .kind = kIndexing, .facts = Like, .in_place = true},
-    {.name = "aten::prelu", .kind = kPointwise, .facts = Like, .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::prelu", .kind = kPointwise, .facts = ItsInput, .autocast = AutocastPolicy::kReduced},
     {.name = "aten::detach",
      .kind = kView,
      .facts = ItsInput,
