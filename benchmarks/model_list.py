@@ -8,6 +8,7 @@ from torch import nn
 from benchmarks.forks import FORKS
 from benchmarks.other_kinds import OTHER_KINDS
 from benchmarks.programs import PROGRAMS
+from benchmarks.rare_kinds import RARE_SCRIPTED, RARE_TRACED
 from integration_tests.networks import SEED, awaken, image, settle, tokens
 from integration_tests.values import to
 
@@ -99,6 +100,7 @@ TRACED = {
     "gpt2": lambda batch: gpt2(batch, 12, 128),
     "mixer_b16": lambda batch: timm_model("mixer_b16_224", batch),
     "vit_small": lambda batch: timm_model("vit_small_patch16_224", batch),
+    **RARE_TRACED,
 }
 SCRIPTED = {
     **{name: lambda batch, name=name: torchvision_model(name, batch) for name in (
@@ -106,6 +108,7 @@ SCRIPTED = {
         "efficientnet_b0", "vit_b_16", "swin_t", "convnext_tiny")},
     "lstm": lambda batch: (Lstm(64, 128, 10), (image(batch, 32, 64),)),
     **OTHER_KINDS,
+    **RARE_SCRIPTED,
 }
 # What nobody has listed, by a prefix: timm:NAME is traced, torchvision:NAME scripted.
 LIBRARIES = {"timm": timm_model, "torchvision": torchvision_model}
@@ -120,7 +123,7 @@ FIXED = {
 }
 MODELS = [*SCRIPTED, *TRACED, *FIXED]
 # What is measured where nobody names models.
-ON_CPU = [name for name in MODELS if name not in FORKS]
+ON_CPU = [name for name in MODELS if name not in {*FORKS, *RARE_SCRIPTED, *RARE_TRACED}]
 ON_GPU = ["resnet50", "bert_base", "mobilenet_v3_large", "vit_b_16", "convnext_tiny", "swin_t", "gpt2",
           "efficientnet_b0", "mixer_b16", "distilbert"]
 # What is all interpreter, and what is all overhead, has a goal of its own.

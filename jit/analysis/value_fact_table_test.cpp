@@ -236,6 +236,9 @@ const std::vector<std::pair<const char*, const char*>>& Statements() {
        "aten::conv_transpose2d(%x, %y, {NoneType:None}, {List[int]:[1, 1]}, {List[int]:[0, 0]}, {List[int]:[0, 0]}, "
        "{int:1}, {List[int]:[1, 1]})"},
       {"Tensor",
+       "aten::conv_transpose2d(%x, %x, {NoneType:None}, {List[int]:[2, 2]}, {List[int]:[1, 0]}, {List[int]:[1, 0]}, "
+       "{int:1}, {List[int]:[1, 2]})"},
+      {"Tensor",
        "aten::scaled_dot_product_attention(%x, %x, %x, {NoneType:None}, {float:0.0}, {bool:False}, {NoneType:None}, "
        "{bool:False})"},
       {"Tensor",

@@ -31,12 +31,20 @@ class StrideSearch {
  private:
   bool MayShow(const Node& user) {
     if (user.kind() == sym::kListConstruct) return MayShow(*user.output());
+    if (user.kind() == sym::kListUnpack) return AnyMayShow(user);
     if (user.op() == nullptr || user.kind() == c10::aten::stride) return true;
     if (searched_ == Searched::kAllDimensions && DependsOnOrder(user)) return true;
-    return std::ranges::any_of(user.outputs(), [&](const Value* output) { return MayShowIn(*output); });
+    return AnyMayShow(user);
+  }
+
+  bool AnyMayShow(const Node& node) {
+    return std::ranges::any_of(node.outputs(), [&](const Value* output) { return MayShowIn(*output); });
   }
 
   bool DependsOnOrder(const Node& user) const {
+    // One element comes of those in its place, wherever that is.
+    const OperatorDefinition* in_place = FindInPlace(user.kind());
+    if (in_place != nullptr && in_place->kind == OperatorClass::kPointwise && !EffectsOf(user).random) return false;
     const OperatorDefinition& definition = DefinitionOf(user.kind());
     const bool raises = definition.only_views && !facts_.Of(*user.input(0)).order.is_known();
     const bool is_unknown = definition.kind == OperatorClass::kOther;
@@ -47,7 +55,7 @@ class StrideSearch {
     if (!HasMemory(*output.type())) return false;
     const ValueFacts& facts = facts_.Of(output);
     if (facts.kind == ValueFacts::Kind::kList && !facts.elements.empty()) {
-      return !std::ranges::all_of(facts.elements, IsExact);
+      return !std::ranges::all_of(facts.elements, IsExact) && MayShow(output);
     }
     if (!facts.is_tensor()) return true;
     return !IsExact(facts) && MayShow(output);

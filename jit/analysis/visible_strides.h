@@ -13,7 +13,7 @@ namespace hearth {
 bool StridesMayShow(const Value& value, const ValueFactTable& facts);
 
 // The same of the strides in all dimensions of `value`, of whose order nothing is known: also operators that raise for
-// some orders show them, and such as draw random numbers or write.
+// some orders show them, and such as draw random numbers or write others than the elements in their place.
 bool OrderMayShow(const Value& value, const ValueFactTable& facts);
 
 }  // namespace hearth

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <stdexcept>
 
-#include "jit/kernels/target.h"
+#include "jit/kernels/attention.h"
 
 namespace hearth {
 namespace {
@@ -23,7 +23,9 @@ bool IsHalf(c10::ScalarType dtype) { return dtype == c10::kHalf || dtype == c10:
 
 }  // namespace
 
-Target Target::Host() { return {.threads = at::get_num_threads(), .onednn = true, .avx512 = kernels::HasAvx512()}; }
+Target Target::Host() {
+  return {.threads = at::get_num_threads(), .onednn = true, .attention = kernels::HasAttention()};
+}
 
 void Target::Set(std::string_view text) {
   constexpr int kMostThreads = 4096;
@@ -37,8 +39,8 @@ void Target::Set(std::string_view text) {
       threads = NumberIn(value, kMostThreads);
     } else if (name == "onednn") {
       onednn = NumberIn(value, 1) == 1;
-    } else if (name == "avx512") {
-      avx512 = NumberIn(value, 1) == 1;
+    } else if (name == "attention") {
+      attention = NumberIn(value, 1) == 1;
     } else {
       throw std::invalid_argument("a target has no '" + std::string(name) + "'; it is " + ToString());
     }
@@ -46,7 +48,8 @@ void Target::Set(std::string_view text) {
 }
 
 std::string Target::ToString() const {
-  return "threads=" + std::to_string(threads) + ",onednn=" + (onednn ? "1" : "0") + ",avx512=" + (avx512 ? "1" : "0");
+  return "threads=" + std::to_string(threads) + ",onednn=" + (onednn ? "1" : "0") +
+         ",attention=" + (attention ? "1" : "0");
 }
 
 bool Target::PacksWeights(c10::Device device, c10::ScalarType dtype) const {
@@ -86,7 +89,7 @@ bool Target::NumbersMasks(c10::Device device) const { return device.is_cuda(); }
 bool Target::FoldsTensors(c10::Device device) const { return device.is_cpu() || device.is_cuda(); }
 
 bool Target::HasAttention(c10::Device device, c10::ScalarType dtype) const {
-  return avx512 && device.is_cpu() && dtype == c10::kFloat;
+  return attention && device.is_cpu() && dtype == c10::kFloat;
 }
 
 bool Target::PlansMemory(c10::Device device) const { return device.is_cpu(); }

@@ -11,9 +11,9 @@
 namespace hearth {
 
 struct Target {
-  int threads = 1;      // that work inside of an operator
-  bool onednn = false;  // calls of oneDNN may be planned (libraries)
-  bool avx512 = false;  // kernels of hearth's own may run (kernels)
+  int threads = 1;         // that work inside of an operator
+  bool onednn = false;     // calls of oneDNN may be planned (libraries)
+  bool attention = false;  // there is a kernel of attention for this processor (kernels)
 
   // This process, on a thread whose operators have as many threads as those of the threads that will run the code.
   static Target Host();

@@ -44,11 +44,11 @@ TEST(TargetTest, PacksNoWeightsWithoutTheLibrary) {
 
 TEST(TargetTest, HasAttentionOfFloatsWhereItsKernelRuns) {
   Target target;
-  target.Set("avx512=1");
+  target.Set("attention=1");
   EXPECT_TRUE(target.HasAttention(c10::kCPU, c10::kFloat));
   EXPECT_FALSE(target.HasAttention(c10::kCPU, c10::kDouble));
   EXPECT_FALSE(target.HasAttention(c10::Device(c10::kCUDA, 0), c10::kFloat));
-  target.Set("avx512=0");
+  target.Set("attention=0");
   EXPECT_FALSE(target.HasAttention(c10::kCPU, c10::kFloat));
 }
 

@@ -90,6 +90,19 @@ StrideOrder OrderOfConvolution(Call& call) {
   return of_weight == kDefault && images && KeepsAmbiguity(call) ? input.order.Inexact() : StrideOrder();
 }
 
+// Likewise of transposed ones, of float32 images on the CPU.
+StrideOrder OrderOfTransposed(Call& call) {
+  const ValueFacts& input = call.in(0);
+  const ValueFacts& weight = call.in(1);
+  const bool are_images = input.rank() == 4u && weight.rank() == 4u;
+  if (!are_images || input.dtype != c10::kFloat || !input.device || !input.device->is_cpu()) return {};
+  const auto of_input = SuggestedFormat(call.sizes(), input), of_weight = SuggestedFormat(call.sizes(), weight);
+  if (!of_input || !of_weight) return {};
+  if (of_input == c10::MemoryFormat::Contiguous && of_weight == c10::MemoryFormat::Contiguous)
+    return StrideOrder::Default(true);
+  return call.sizes().IsAtLeast(input.sizes->front(), 1) ? StrideOrder::ChannelsLast(true) : StrideOrder();
+}
+
 // Whose weight may be packed, which tells its sizes and nothing else.
 void PlannedConvolution(Call& call) {
   const c10::IValue* constant = call.constant("planned");
@@ -139,7 +152,7 @@ void Convolution(Call& call) {
     }
   }
   call.Give(0, call.in(0), Same(call.in(0), call.in(1)), std::move(sizes));
-  if (!transposed) call.GiveOrder(OrderOfConvolution(call));
+  call.GiveOrder(transposed ? OrderOfTransposed(call) : OrderOfConvolution(call));
 }
 
 // Batch and channels stay, the rest changes.
@@ -260,7 +273,11 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::cudnn_convolution_add_relu", .kind = kConvolution, .facts = Convolution},
     {.name = "hearth::convolution", .kind = kConvolution, .facts = PlannedConvolution},
     {.name = "hearth::add_convolution", .kind = kConvolution, .facts = PlannedConvolution, .in_place = true},
-    {.name = "aten::batch_norm", .kind = kNormalization, .facts = BatchNorm, .hides_writes = true},
+    {.name = "aten::batch_norm",
+     .kind = kNormalization,
+     .facts = BatchNorm,
+     .hides_writes = true,
+     .folds_tensors = true},
     {.name = "aten::native_batch_norm", .kind = kNormalization, .facts = BatchNorm, .hides_writes = true},
     {.name = "aten::max_pool1d", .kind = kPooling, .facts = Pool},
     {.name = "aten::max_pool2d", .kind = kPooling, .facts = Pool},

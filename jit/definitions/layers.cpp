@@ -171,6 +171,14 @@ void GroupNorm(Call& call) {
   }
 }
 
+// Of a direction and a length for each of its slices.
+void WeightNorm(Call& call) {
+  const std::optional<KnownSizes>&sizes = call.in(0).sizes, &lengths = call.in(1).sizes;
+  bool fits = sizes && lengths && sizes->size() == lengths->size();
+  for (size_t i = 0; fits && i < sizes->size(); ++i) fits = (*lengths)[i] == 1 || (*lengths)[i] == (*sizes)[i];
+  call.Give(0, call.in(0), Same(call.in(0), call.in(1)), fits ? sizes : std::nullopt);
+}
+
 // What comes of each step lies step by step, also where sequences come first.
 void PlannedRecurrence(Call& call) {
   const c10::IValue* constant = call.constant("planned");
@@ -228,6 +236,7 @@ const OperatorDefinition kDefinitions[] = {
      .row = &row::kLogSoftmax,
      .autocast = AutocastPolicy::kFullUnlessDtypeGiven},
     {.name = "aten::instance_norm", .kind = kNormalization, .facts = FirstLike, .hides_writes = true},
+    {.name = "aten::_weight_norm", .kind = kNormalization, .facts = WeightNorm, .folds_tensors = true},
     {.name = "aten::group_norm", .kind = kNormalization, .facts = GroupNorm, .autocast = AutocastPolicy::kFull},
     {.name = "aten::_transformer_encoder_layer_fwd", .kind = kAttention, .facts = FirstLike},
     {.name = "aten::rms_norm", .kind = kNormalization, .facts = FirstLike},

@@ -55,6 +55,18 @@ bool IsStatistics(const c10::Argument& argument) {
   return argument.name() == "running_mean" || argument.name() == "running_var";
 }
 
+// A norm that keeps no running statistics has none to write, whatever it is told of training.
+bool LacksStatistics(const Node& node) {
+  const std::vector<c10::Argument>& arguments = node.op()->schema().arguments();
+  bool has_operands = false;
+  for (size_t i = 0; i < arguments.size() && i < node.inputs().size(); ++i) {
+    if (!IsStatistics(arguments[i])) continue;
+    has_operands = true;
+    if (node.input(i)->type()->kind() != c10::TypeKind::NoneType) return false;
+  }
+  return has_operands;
+}
+
 bool HasStatistics(const c10::FunctionSchema& schema) {
   for (const c10::Argument& argument : schema.arguments()) {
     if (IsStatistics(argument)) return true;
@@ -132,7 +144,8 @@ NodeEffects EffectsOf(const Node& node) {
     effects.random = known.nondeterministic;
     // The one that is given a generator writes that.
     effects.seeds = definition.seeds && !AnnouncesAnyWrite(op->schema());
-    if (effects.writes && !AnnouncesAnyWrite(op->schema()) && IsConstantlyEvaluating(node)) effects.writes = false;
+    const bool hides_writes = effects.writes && !AnnouncesAnyWrite(op->schema());
+    if (hides_writes && (IsConstantlyEvaluating(node) || LacksStatistics(node))) effects.writes = false;
     if (effects.random && (IsConstantlyEvaluating(node) || DropsNothing(node))) effects.random = false;
     return effects;
   }

@@ -29,13 +29,16 @@ struct AttentionHead {
   enum class Unseen : uint8_t { kZeros, kNan } unseen = Unseen::kZeros;
 };
 
+// Whether this processor has what the loops need: AVX-512, or AVX2 with FMA. All that follows needs it.
+bool HasAttention();
+
 // How many blocks a head's queries are, each of them work for one call.
 int64_t AttentionBlocks(int64_t queries);
 
 // Floats that a call needs for itself.
 int64_t AttentionScratch(int64_t width, int64_t value_width);
 
-// Needs HasAvx512(). A NaN among the scores of a query makes all of its result NaN. `scratch` is aligned to 64 bytes.
+// A NaN among the scores of a query makes all of its result NaN. `scratch` is aligned to 64 bytes.
 void AttendBlock(const AttentionHead& head, int64_t block, float* scratch);
 
 }  // namespace hearth::kernels

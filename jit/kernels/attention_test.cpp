@@ -108,7 +108,7 @@ struct AttentionCase {
 class AttentionTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!HasAvx512()) GTEST_SKIP() << "this processor has no AVX-512";
+    if (!HasAttention()) GTEST_SKIP() << "this processor has neither AVX-512 nor AVX2";
   }
 };
 

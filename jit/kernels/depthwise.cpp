@@ -1,24 +1,23 @@
 #include "jit/kernels/depthwise.h"
 
-#include <immintrin.h>
-
 #include <algorithm>
 #include <array>
 #include <limits>
 
 #include "jit/kernels/target.h"
+#include "jit/kernels/vector_avx2.h"
+#include "jit/kernels/vector_avx512.h"
 
 namespace hearth::kernels {
 namespace {
 
-// Channels that are computed together; the last ones of a number that is no multiple may be one vector.
-constexpr int64_t kChannelsOfPanel = 2 * kLanes;
-constexpr int64_t kMostPixels = 7;
 // Floats of the input's rows that are read for all channels before the next ones are, so that they stay in a
 // processor's own cache.
 constexpr int64_t kChunkFloats = int64_t{1} << 17;
 // Multiplications that a thread is worth.
 constexpr int64_t kLeastPartWork = int64_t{1} << 15;
+
+int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Pixels side by side in the result, of one panel.
 struct PixelTile {
@@ -34,242 +33,50 @@ struct PixelTile {
   int64_t pixels;
   int64_t kernel, stride, dilation;  // along the width
   bool adds;
-  float least;    // of what is in the result then; a NaN stays
-  uint16_t mask;  // channels of the last vector
+  float least;   // of what is in the result then; a NaN stays
+  int64_t last;  // channels of the last vector
 };
-
-HEARTH_AVX512_BEGIN
-
-// kEdge: where the kernel reaches over the image's edge for some of the pixels, where the tile has fewer than kPixels,
-// or where the last vector is not full.
-template <int kPixels, int kVectors, bool kEdge>
-struct PixelSums {
-  __m512 of[kPixels][kVectors];
-
-  __attribute__((always_inline)) void Start(const PixelTile& tile) {
-#pragma GCC unroll 16
-    for (int i = 0; i < kVectors; ++i) {
-      const __m512 bias = tile.bias == nullptr ? _mm512_setzero_ps() : Load(tile, tile.bias, i);
-#pragma GCC unroll 16
-      for (int pixel = 0; pixel < kPixels; ++pixel) of[pixel][i] = bias;
-    }
-  }
-
-  __attribute__((always_inline)) void Finish(const PixelTile& tile) const {
-#pragma GCC unroll 16
-    for (int pixel = 0; pixel < kPixels; ++pixel) {
-      if (kEdge && pixel >= tile.pixels) break;
-      float* const to = tile.result + pixel * tile.pixel_stride;
-#pragma GCC unroll 16
-      for (int i = 0; i < kVectors; ++i) {
-        __m512 sum = tile.adds ? _mm512_add_ps(of[pixel][i], Load(tile, to, i)) : of[pixel][i];
-        sum = _mm512_max_ps(_mm512_set1_ps(tile.least), sum);
-        if (kEdge && i + 1 == kVectors) {
-          _mm512_mask_storeu_ps(to + i * kLanes, tile.mask, sum);
-        } else {
-          _mm512_storeu_ps(to + i * kLanes, sum);
-        }
-      }
-    }
-  }
-
-  static __attribute__((always_inline)) __m512 Load(const PixelTile& tile, const float* from, int i) {
-    return kEdge && i + 1 == kVectors ? _mm512_maskz_loadu_ps(tile.mask, from + i * kLanes)
-                                      : _mm512_loadu_ps(from + i * kLanes);
-  }
-};
-
-// A kernel of kKernel columns without dilation: every vector of the input is read once for a row of the kernel.
-template <int kKernel, int kStride, int kPixels, int kVectors, bool kEdge>
-void ComputePixels(const PixelTile& tile) {
-  using Block = PixelSums<kPixels, kVectors, kEdge>;
-  Block sums;
-  sums.Start(tile);
-  const float* row = tile.input + tile.column * tile.pixel_stride;
-  const float* packed = tile.packed;
-  for (int64_t y = 0; y < tile.rows; ++y) {
-    __m512 weights[kKernel][kVectors];
-#pragma GCC unroll 16
-    for (int x = 0; x < kKernel; ++x) {
-#pragma GCC unroll 16
-      for (int i = 0; i < kVectors; ++i) weights[x][i] = _mm512_loadu_ps(packed + (x * kVectors + i) * kLanes);
-    }
-#pragma GCC unroll 32
-    for (int column = 0; column < (kPixels - 1) * kStride + kKernel; ++column) {
-      if (kEdge && static_cast<uint64_t>(tile.column + column) >= static_cast<uint64_t>(tile.columns)) continue;
-#pragma GCC unroll 16
-      for (int i = 0; i < kVectors; ++i) {
-        const __m512 input = Block::Load(tile, row + column * tile.pixel_stride, i);
-#pragma GCC unroll 16
-        for (int pixel = 0; pixel < kPixels; ++pixel) {
-          const int x = column - pixel * kStride;
-          if (x >= 0 && x < kKernel) sums.of[pixel][i] = _mm512_fmadd_ps(input, weights[x][i], sums.of[pixel][i]);
-        }
-      }
-    }
-    row += tile.row_stride;
-    packed += kKernel * kVectors * kLanes;
-  }
-  sums.Finish(tile);
-}
-
-// Any kernel.
-template <int kPixels, int kVectors, bool kEdge>
-void ComputeAnyPixels(const PixelTile& tile) {
-  using Block = PixelSums<kPixels, kVectors, kEdge>;
-  Block sums;
-  sums.Start(tile);
-  const float* row = tile.input + tile.column * tile.pixel_stride;
-  const float* packed = tile.packed;
-  const int64_t step = tile.stride * tile.pixel_stride;
-  for (int64_t y = 0; y < tile.rows; ++y) {
-    const float* from = row;
-    int64_t column = tile.column;
-    for (int64_t x = 0; x < tile.kernel; ++x) {
-      __m512 weights[kVectors];
-#pragma GCC unroll 16
-      for (int i = 0; i < kVectors; ++i) weights[i] = _mm512_loadu_ps(packed + i * kLanes);
-#pragma GCC unroll 16
-      for (int pixel = 0; pixel < kPixels; ++pixel) {
-        if (kEdge && static_cast<uint64_t>(column + pixel * tile.stride) >= static_cast<uint64_t>(tile.columns))
-          continue;
-#pragma GCC unroll 16
-        for (int i = 0; i < kVectors; ++i)
-          sums.of[pixel][i] = _mm512_fmadd_ps(Block::Load(tile, from + pixel * step, i), weights[i], sums.of[pixel][i]);
-      }
-      packed += kVectors * kLanes;
-      from += tile.dilation * tile.pixel_stride;
-      column += tile.dilation;
-    }
-    row += tile.row_stride;
-  }
-  sums.Finish(tile);
-}
-
-HEARTH_AVX512_END
-
-using PixelFunction = void (*)(const PixelTile&);
-
-constexpr std::array<int64_t, 3> kPixelCounts = {2, 4, kMostPixels};
-
-struct PixelFunctions {
-  // By the number of vectors less 1, by kPixelCounts, and whether it is an edge.
-  PixelFunction of[2][kPixelCounts.size()][2];
-};
-
-template <int kKernel, int kStride>
-constexpr PixelFunctions FixedFunctions() {
-  PixelFunctions functions{};
-#define HEARTH_PIXELS(vectors, index)                                                                         \
-  functions.of[vectors - 1][index][0] = ComputePixels<kKernel, kStride, kPixelCounts[index], vectors, false>; \
-  functions.of[vectors - 1][index][1] = ComputePixels<kKernel, kStride, kPixelCounts[index], vectors, true>
-  HEARTH_PIXELS(1, 0);
-  HEARTH_PIXELS(1, 1);
-  HEARTH_PIXELS(1, 2);
-  HEARTH_PIXELS(2, 0);
-  HEARTH_PIXELS(2, 1);
-  HEARTH_PIXELS(2, 2);
-#undef HEARTH_PIXELS
-  return functions;
-}
-
-constexpr PixelFunctions AnyFunctions() {
-  PixelFunctions functions{};
-#define HEARTH_PIXELS(vectors, index)                                                          \
-  functions.of[vectors - 1][index][0] = ComputeAnyPixels<kPixelCounts[index], vectors, false>; \
-  functions.of[vectors - 1][index][1] = ComputeAnyPixels<kPixelCounts[index], vectors, true>
-  HEARTH_PIXELS(1, 0);
-  HEARTH_PIXELS(1, 1);
-  HEARTH_PIXELS(1, 2);
-  HEARTH_PIXELS(2, 0);
-  HEARTH_PIXELS(2, 1);
-  HEARTH_PIXELS(2, 2);
-#undef HEARTH_PIXELS
-  return functions;
-}
-
-const PixelFunctions& FunctionsFor(const DepthwiseSide& width) {
-  // By kernel, then stride.
-  static constexpr PixelFunctions kFixed[3][2] = {{FixedFunctions<3, 1>(), FixedFunctions<3, 2>()},
-                                                  {FixedFunctions<5, 1>(), FixedFunctions<5, 2>()},
-                                                  {FixedFunctions<7, 1>(), FixedFunctions<7, 2>()}};
-  static constexpr PixelFunctions kAny = AnyFunctions();
-  const bool is_fixed =
-      width.dilation == 1 && width.stride <= 2 && width.kernel >= 3 && width.kernel <= 7 && width.kernel % 2 == 1;
-  return is_fixed ? kFixed[(width.kernel - 3) / 2][width.stride - 1] : kAny;
-}
-
-int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-// Of a row of pixels: how it is cut into tiles of about the same size.
-struct RowCut {
-  explicit RowCut(int64_t pixels) : tiles(DivideUp(pixels, kMostPixels)), size(DivideUp(pixels, tiles)) {
-    while (kPixelCounts[index] < size) ++index;
-  }
-
-  int64_t tiles, size;
-  size_t index = 0;  // in kPixelCounts
-};
-
-// All rows of one panel from `begin` up to `end`.
-void ComputePanelRows(const Depthwise& convolution, int64_t image, int64_t panel, int64_t begin, int64_t end) {
-  const DepthwiseSide &height = convolution.height, &width = convolution.width;
-  const int64_t first = panel * kChannelsOfPanel, channels = std::min(convolution.channels - first, kChannelsOfPanel);
-  const int64_t vectors = DivideUp(channels, kLanes), stride = convolution.channels;
-  const auto& functions = FunctionsFor(width).of[vectors - 1];
-  const RowCut cut(width.result);
-  const bool is_full = channels % kLanes == 0, is_relu = convolution.activation == Activation::kRelu;
-  const Activation later = is_relu ? Activation::kNone : convolution.activation;
-  const float* const input = convolution.input + image * height.input * width.input * stride + first;
-  const float* const packed = convolution.packed + first * height.kernel * width.kernel;
-  PixelTile tile{.input = nullptr,
-                 .packed = nullptr,
-                 .bias = convolution.bias == nullptr ? nullptr : convolution.bias + first,
-                 .result = nullptr,
-                 .pixel_stride = stride,
-                 .row_stride = height.dilation * width.input * stride,
-                 .rows = 0,
-                 .column = 0,
-                 .columns = width.input,
-                 .pixels = 0,
-                 .kernel = width.kernel,
-                 .stride = width.stride,
-                 .dilation = width.dilation,
-                 .adds = convolution.adds,
-                 .least = is_relu ? 0 : -std::numeric_limits<float>::infinity(),
-                 .mask = static_cast<uint16_t>(0xffff >> (vectors * kLanes - channels))};
-  for (int64_t y = begin; y < end; ++y) {
-    // The kernel's rows that fall into the image.
-    const int64_t top = y * height.stride - height.padding;
-    const int64_t skipped = top >= 0 ? 0 : std::min(DivideUp(-top, height.dilation), height.kernel);
-    const int64_t within = height.input <= top ? 0 : (height.input - 1 - top) / height.dilation + 1;
-    tile.rows = std::max<int64_t>(std::min(within, height.kernel) - skipped, 0);
-    tile.input = tile.rows == 0 ? input : input + (top + skipped * height.dilation) * width.input * stride;
-    tile.packed = packed + skipped * width.kernel * vectors * kLanes;
-    float* const row = convolution.result + ((image * height.result + y) * width.result) * stride + first;
-    for (int64_t x = 0; x < width.result; x += cut.size) {
-      tile.pixels = std::min(cut.size, width.result - x);
-      tile.column = x * width.stride - width.padding;
-      tile.result = row + x * stride;
-      const int64_t reach = (kPixelCounts[cut.index] - 1) * width.stride + (width.kernel - 1) * width.dilation;
-      const bool is_inside =
-          is_full && tile.pixels == kPixelCounts[cut.index] && tile.column >= 0 && tile.column + reach < width.input;
-      functions[cut.index][is_inside ? 0 : 1](tile);
-      Activate(later, convolution.slope, tile.result, tile.pixels, channels, stride);
-    }
-  }
-}
 
 }  // namespace
 
+namespace avx512 {
+namespace {
+HEARTH_AVX512_BEGIN
+#include "jit/kernels/depthwise_loops.h"
+HEARTH_AVX512_END
+}  // namespace
+}  // namespace avx512
+
+namespace avx2 {
+namespace {
+HEARTH_AVX2_BEGIN
+#include "jit/kernels/depthwise_loops.h"
+HEARTH_AVX2_END
+}  // namespace
+}  // namespace avx2
+
+namespace {
+
+int64_t LanesOfPanels() { return HasAvx512() ? avx512::kLanes : avx2::kLanes; }
+int64_t ChannelsOfPanel() { return HasAvx512() ? avx512::kChannelsOfPanel : avx2::kChannelsOfPanel; }
+int64_t PaddedChannels(int64_t channels) { return DivideUp(channels, LanesOfPanels()) * LanesOfPanels(); }
+
+}  // namespace
+
+bool HasDepthwise() { return HasAvx512() || HasAvx2(); }
+
+bool DepthwiseHas(Activation activation) {
+  return activation == Activation::kNone || activation == Activation::kRelu || HasAvx512();
+}
+
 int64_t DepthwisePackedSize(int64_t channels, int64_t kernel_height, int64_t kernel_width) {
-  return DivideUp(channels, kLanes) * kLanes * kernel_height * kernel_width;
+  return PaddedChannels(channels) * kernel_height * kernel_width;
 }
 
 void PackDepthwise(const float* kernels, int64_t channels, int64_t kernel_height, int64_t kernel_width,
                    int64_t channel_stride, int64_t row_stride, int64_t column_stride, float* packed) {
-  for (int64_t first = 0; first < channels; first += kChannelsOfPanel) {
-    const int64_t count = std::min(channels - first, kChannelsOfPanel), padded = DivideUp(count, kLanes) * kLanes;
+  for (int64_t first = 0; first < channels; first += ChannelsOfPanel()) {
+    const int64_t count = std::min(channels - first, ChannelsOfPanel()), padded = PaddedChannels(count);
     for (int64_t y = 0; y < kernel_height; ++y) {
       for (int64_t x = 0; x < kernel_width; ++x, packed += padded) {
         const float* const from = kernels + first * channel_stride + y * row_stride + x * column_stride;
@@ -280,12 +87,12 @@ void PackDepthwise(const float* kernels, int64_t channels, int64_t kernel_height
 }
 
 DepthwiseParts::DepthwiseParts(const Depthwise& convolution, int threads)
-    : convolution_(convolution), panels_(DivideUp(convolution.channels, kChannelsOfPanel)) {
+    : convolution_(convolution), panels_(DivideUp(convolution.channels, ChannelsOfPanel())) {
   const DepthwiseSide &height = convolution.height, &width = convolution.width;
   const int64_t input_row = width.input * convolution.channels * std::min(height.stride, height.kernel);
   rows_ = std::clamp<int64_t>(kChunkFloats / std::max<int64_t>(input_row, 1), 1, std::max<int64_t>(height.result, 1));
   // Several parts a thread, unless they get too small.
-  const int64_t work = width.result * kChannelsOfPanel * height.kernel * width.kernel;
+  const int64_t work = width.result * ChannelsOfPanel() * height.kernel * width.kernel;
   const int64_t least_rows = std::max<int64_t>(kLeastPartWork / std::max<int64_t>(work, 1), 1);
   const int64_t others = convolution.images * panels_;
   if (threads > 1 && others < 4 * threads) {
@@ -297,10 +104,11 @@ DepthwiseParts::DepthwiseParts(const Depthwise& convolution, int threads)
 }
 
 void DepthwiseParts::Compute(int64_t begin, int64_t end) const {
+  const auto compute = HasAvx512() ? avx512::ComputePanelRows : avx2::ComputePanelRows;
   for (int64_t part = begin; part < end; ++part) {
     const int64_t panel = part % panels_, chunk = part / panels_ % chunks_, image = part / panels_ / chunks_;
     const int64_t row = chunk * rows_;
-    ComputePanelRows(convolution_, image, panel, row, std::min(row + rows_, convolution_.height.result));
+    compute(convolution_, image, panel, row, std::min(row + rows_, convolution_.height.result));
   }
 }
 

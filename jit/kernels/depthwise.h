@@ -1,9 +1,9 @@
 // Convolutions of channels-last images in which every channel has a kernel of its own, with a bias, an addition and an
-// activation in the same go. A pass over 32 channels at a time sums up to seven neighbouring elements of the result in
-// registers; each vector of the input that is read goes into all of the sums that it belongs to, as in J. Zhang,
-// F. Franchetti and T. M. Low, "High Performance Zero-Memory Overhead Direct Convolutions" (ICML 2018). Only where
-// HasAvx512(). What the padding stands for is not read and not multiplied. A sum is the bias, then the products in the
-// order of the kernel's rows and columns.
+// activation in the same go. A pass over two vectors of channels sums up to seven neighbouring elements of the result
+// in registers; each vector of the input that is read goes into all of the sums that it belongs to, as in J. Zhang, F.
+// Franchetti and T. M. Low, "High Performance Zero-Memory Overhead Direct Convolutions" (ICML 2018). Only where
+// HasDepthwise(). What the padding stands for is not read and not multiplied. A sum is the bias, then the products in
+// the order of the kernel's rows and columns.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,11 @@
 #include "jit/kernels/activation.h"
 
 namespace hearth::kernels {
+
+// Whether this processor has what the loops need: AVX-512, or AVX2 with FMA.
+bool HasDepthwise();
+// Whether they can have it in the same go: without AVX-512 no more than a relu.
+bool DepthwiseHas(Activation activation);
 
 // Along one dimension.
 struct DepthwiseSide {

@@ -172,7 +172,7 @@ void ExpectClose(const std::vector<float>& found, const std::vector<std::pair<do
 }
 
 TEST(DepthwiseTest, IsTheSumThatTheDefinitionSaysForAllKindsOfKernels) {
-  if (!HasAvx512()) GTEST_SKIP() << "this processor has no AVX-512";
+  if (!HasDepthwise()) GTEST_SKIP() << "this processor has neither AVX-512 nor AVX2";
   std::mt19937 random(1);
   for (const ImageCase& a : ImageCases()) {
     const ImageOperands operands = RandomOperands(a, random);
@@ -180,6 +180,7 @@ TEST(DepthwiseTest, IsTheSumThatTheDefinitionSaysForAllKindsOfKernels) {
       for (const bool adds : {false, true}) {
         const auto expected = ExpectedImage(a, operands, has_bias, adds);
         for (const Activation activation : {Activation::kNone, Activation::kRelu, Activation::kSilu}) {
+          if (!DepthwiseHas(activation)) continue;
           for (const int threads : {1, 3}) {
             const auto found = ComputedImage(a, operands, has_bias, adds, activation, threads);
             ASSERT_NO_FATAL_FAILURE(ExpectClose(found, expected, activation, CaseText(a)));
@@ -190,8 +191,8 @@ TEST(DepthwiseTest, IsTheSumThatTheDefinitionSaysForAllKindsOfKernels) {
   }
 }
 
-TEST(DepthwiseTest, EveryActivationFollows) {
-  if (!HasAvx512()) GTEST_SKIP() << "this processor has no AVX-512";
+TEST(DepthwiseTest, EveryActivationThatItHasFollows) {
+  if (!HasDepthwise()) GTEST_SKIP() << "this processor has neither AVX-512 nor AVX2";
   std::mt19937 random(2);
   const ImageCase a = Square(1, 40, Side(9, 3, 1, 1));
   const ImageOperands operands = RandomOperands(a, random);
@@ -199,13 +200,14 @@ TEST(DepthwiseTest, EveryActivationFollows) {
   for (const Activation activation :
        {Activation::kNone, Activation::kRelu, Activation::kLeakyRelu, Activation::kGelu, Activation::kGeluTanh,
         Activation::kSilu, Activation::kSigmoid, Activation::kTanh, Activation::kHardSwish}) {
-    ExpectClose(ComputedImage(a, operands, true, true, activation, 1), expected, activation,
-                "activation " + std::to_string(static_cast<int>(activation)));
+    if (DepthwiseHas(activation))
+      ExpectClose(ComputedImage(a, operands, true, true, activation, 1), expected, activation,
+                  "activation " + std::to_string(static_cast<int>(activation)));
   }
 }
 
 TEST(DepthwiseTest, WhatIsNoNumberReachesThePixelsAroundItAndNoOthers) {
-  if (!HasAvx512()) GTEST_SKIP() << "this processor has no AVX-512";
+  if (!HasDepthwise()) GTEST_SKIP() << "this processor has neither AVX-512 nor AVX2";
   std::mt19937 random(3);
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const ImageCase& a : {Square(1, 40, Side(15, 3, 1, 1)), Square(1, 40, Side(15, 5, 2, 2)),

@@ -1,6 +1,6 @@
 // LSTM and GRU cells step by step, for a few sequences at a time: the products of all steps' inputs first, then in each
 // step those of the state, with the gates computed while their sums are in registers. Weights are packed so that the
-// gates of the same sixteen hidden units lie together; a step's pass over them is what it takes time for.
+// gates of a vector of hidden units lie together; a step's pass over them is what it takes time for.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,11 @@
 
 namespace hearth::kernels {
 
+// Whether this processor has what the loops need: AVX-512, or AVX2 with FMA. All that follows needs it.
+bool HasRecurrence();
+
 // One layer in one direction. Its packed numbers are as PackGates and PackGateBias give them; hidden units are padded
-// to sixteen with zeros.
+// to whole vectors with zeros.
 struct RecurrentCell {
   bool has_memory;  // an LSTM's, with gates in LibTorch's order: input, forget, cell, output; a GRU's: reset, update,
                     // new
@@ -27,7 +30,7 @@ int64_t PackedGates(int64_t gates, int64_t hidden, int64_t columns);
 // `weight`: [gates * hidden, columns].
 void PackGates(const float* weight, int64_t gates, int64_t hidden, int64_t columns, float* to);
 
-// The products of `rows` inputs with the weights, and the bias, for RunCell. Needs HasAvx512().
+// The products of `rows` inputs with the weights, and the bias, for RunCell.
 void ProjectInputs(const RecurrentCell& cell, const float* input, int64_t stride, int64_t rows, float* projected);
 
 // A step's rows: those of all sequences.
@@ -42,7 +45,6 @@ struct RecurrentSteps {
   bool backwards;                        // from the last step to the first
 };
 
-// Needs HasAvx512().
 void RunCell(const RecurrentCell& cell, const RecurrentSteps& steps);
 
 }  // namespace hearth::kernels

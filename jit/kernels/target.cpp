@@ -9,4 +9,9 @@ bool HasAvx512() {
   return has;
 }
 
+bool HasAvx2() {
+  static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  return has;
+}
+
 }  // namespace hearth::kernels

@@ -9,10 +9,14 @@
 #define HEARTH_AVX512_BEGIN \
   _Pragma("clang attribute push(__attribute__((target(\"avx512dq,avx512bw,avx512vl,fma\"))), apply_to=function)")
 #define HEARTH_AVX512_END _Pragma("clang attribute pop")
+#define HEARTH_AVX2_BEGIN _Pragma("clang attribute push(__attribute__((target(\"avx2,fma\"))), apply_to=function)")
+#define HEARTH_AVX2_END _Pragma("clang attribute pop")
 #else
 #define HEARTH_AVX512_BEGIN \
   _Pragma("GCC push_options") _Pragma("GCC target(\"avx512f,avx512dq,avx512bw,avx512vl,fma\")")
 #define HEARTH_AVX512_END _Pragma("GCC pop_options")
+#define HEARTH_AVX2_BEGIN _Pragma("GCC push_options") _Pragma("GCC target(\"avx2,fma\")")
+#define HEARTH_AVX2_END _Pragma("GCC pop_options")
 #endif
 
 namespace hearth::kernels {
@@ -22,5 +26,6 @@ inline constexpr int64_t kLanes = 16;
 
 // Of this processor, and its operating system saves the registers.
 bool HasAvx512();
+bool HasAvx2();
 
 }  // namespace hearth::kernels

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "jit/kernels/depthwise.h"
+#include "jit/kernels/target.h"
 #include "jit/libraries/onednn.h"
 #include "jit/support/denormals.h"
 
@@ -100,12 +101,12 @@ std::shared_ptr<const WeightForm> Convolution::FormFor(at::IntArrayRef sizes) co
   if (IsOfSinglePixels(*this)) {
     if (auto panels = PanelForm()) return panels;
   }
-  if (IsDepthwise(*this)) {
-    if (auto kernels = DepthwiseForm()) return kernels;
-  }
+  if (IsDepthwise(*this) && kernels::HasAvx512()) return DepthwiseForm();
   const memory::desc any(WeightSizes(*this), memory::data_type::f32, memory::format_tag::any);
   try {
     const Descriptor made = Describe(*this, sizes, ResultSizes(sizes), any, /*has_bias=*/true, "");
+    // A product for each channel, of one column: that is what the library does where the kernel is too far dilated.
+    if (IsDepthwise(*this) && (made.get(true) == nullptr || IsByProducts(made))) return DepthwiseForm();
     return made.get(true) == nullptr ? nullptr : MakeWeightForm(made.weights_desc());
   } catch (const dnnl::error&) {
     return nullptr;
@@ -209,6 +210,7 @@ void Convolution::ComputeChannels(const PackedWeight& packed, const at::Tensor& 
   const at::Tensor dense = input.contiguous(at::MemoryFormat::ChannelsLast);
   const at::Tensor dense_bias = bias == nullptr ? at::Tensor() : bias->contiguous();
   const KernelEpilogue following = *KernelEpilogueOf(epilogue);
+  const bool activates = kernels::DepthwiseHas(following.activation);
   const auto side = [&](size_t i) {
     const auto dimension = static_cast<int64_t>(i) + 2;
     return kernels::DepthwiseSide{input.size(dimension), weight_.size(dimension), result.size(dimension),
@@ -223,13 +225,14 @@ void Convolution::ComputeChannels(const PackedWeight& packed, const at::Tensor& 
                                        .bias = bias == nullptr ? nullptr : dense_bias.const_data_ptr<float>(),
                                        .result = result.mutable_data_ptr<float>(),
                                        .adds = following.adds,
-                                       .activation = following.activation,
+                                       .activation = activates ? following.activation : kernels::Activation::kNone,
                                        .slope = following.slope};
   const kernels::DepthwiseParts parts(convolution, at::get_num_threads());
   at::parallel_for(0, parts.count(), 1, [&](int64_t begin, int64_t end) {
     const DenormalsAreZero fast;
     parts.Compute(begin, end);
   });
+  if (!activates) ApplyEpilogue(epilogue, result);
 }
 
 at::Tensor Convolution::Run(const at::Tensor& input, const at::Tensor* bias, std::string_view epilogue) const {

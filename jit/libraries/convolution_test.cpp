@@ -112,6 +112,24 @@ TEST(ConvolutionTest, DepthwiseOnesNeedNoPreparation) {
       Planned(large, at::randn(large.weight), {{1, 24, 9, 9}})->Run(at::randn({1, 24, 4, 9}), nullptr, ""));
 }
 
+// Those of wide dilation, which oneDNN has no kernel for without AVX-512.
+TEST(ConvolutionTest, DepthwiseOnesMayBeFarDilated) {
+  for (const int64_t dilation : {1, 4, 16}) {
+    const Layer layer{{24, 1, 3, 3}, dilation, 1, dilation, 24};
+    const at::Tensor weight = at::randn(layer.weight), input = at::randn({1, 24, 40, 36}), bias = at::randn({24});
+    const auto planned = Planned(layer, weight, {input.sizes()});
+    ASSERT_EQ(planned->forms(), 1u);
+    EXPECT_TRUE(dilation < 16 || planned->IsPrepared(input.sizes(), true, "silu"));
+    const at::Tensor expected = Expected(layer, input, weight, bias);
+    for (const auto& [epilogue, function] : kActivations) {
+      EXPECT_TRUE(AreClose(planned->Run(input, &bias, epilogue), function(expected))) << epilogue << dilation;
+    }
+    at::Tensor onto = at::full(expected.sizes(), 2.0).contiguous(at::MemoryFormat::ChannelsLast);
+    planned->RunOnto(onto, input, &bias, "add silu");
+    EXPECT_TRUE(AreClose(onto, at::silu(expected + 2))) << dilation;
+  }
+}
+
 // Without a weight in any form, and with one that no primitive wants for these sizes.
 TEST(ConvolutionTest, WithoutCodeOfTheLibrarysLibTorchComputesIt) {
   const Layer& layer = kLayers[2];

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "jit/kernels/depthwise.h"
 #include "jit/kernels/target.h"
 #include "jit/support/denormals.h"
 
@@ -67,7 +68,7 @@ std::shared_ptr<const WeightForm> PanelForm() {
 }
 
 std::shared_ptr<const WeightForm> DepthwiseForm() {
-  if (!kernels::HasAvx512()) return nullptr;
+  if (!kernels::HasDepthwise()) return nullptr;
   static const auto form = std::make_shared<const WeightForm>(WeightForm{{}, "depthwise", false, true});
   return form;
 }
@@ -83,6 +84,11 @@ void MultiplyOnThreads(const kernels::Product& product) {
 bool IsOptimized(const dnnl::primitive_desc_base& primitive) {
   const std::string_view implementation = primitive.impl_info_str();
   return implementation.find("ref") == std::string_view::npos;
+}
+
+bool IsByProducts(const dnnl::primitive_desc_base& primitive) {
+  const std::string_view implementation = primitive.impl_info_str();
+  return implementation.find("gemm") != std::string_view::npos;
 }
 
 std::vector<PrimitiveTable::Entry>::const_iterator PrimitiveTable::Search(const PrimitiveKey& key) const {

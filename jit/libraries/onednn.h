@@ -60,6 +60,8 @@ void MultiplyOnThreads(const kernels::Product& product);
 
 // Whether the library has code of its own for it, and not only what serves for everything.
 bool IsOptimized(const dnnl::primitive_desc_base& primitive);
+// Whether it is a convolution that the library computes as products of matrices, copying the input for them.
+bool IsByProducts(const dnnl::primitive_desc_base& primitive);
 
 // One of a call's primitives and the memory that it wants.
 struct PreparedPrimitive {

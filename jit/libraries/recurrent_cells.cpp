@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "jit/kernels/recurrence.h"
-#include "jit/kernels/target.h"
 #include "jit/support/denormals.h"
 
 namespace hearth::libraries {
@@ -45,7 +44,7 @@ void PackBiases(const RecurrenceSettings& settings, int64_t hidden, const at::Te
 
 }  // namespace
 
-bool HasCells() { return kernels::HasAvx512(); }
+bool HasCells() { return kernels::HasRecurrence(); }
 
 bool SuitsCells(const RecurrenceSettings& settings, int64_t hidden, int64_t sequences) {
   const bool fits = GatesOf(settings) * hidden * hidden <= kFewWeights || at::get_num_threads() == 1;

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "jit/kernels/attention.h"
-#include "jit/kernels/target.h"
 #include "jit/operators/native_support.h"
 #include "jit/operators/native_thunk.h"
 #include "jit/operators/plain_tensor.h"
@@ -173,7 +172,7 @@ void AttendPlain(const at::Tensor& query, const at::Tensor& key, const at::Tenso
 // scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0,
 //  bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor
 void Attention(NativeArguments in, IValue* out) {
-  const bool suits = kernels::HasAvx512() && SuitsAttention(in) && NoModeSeesOperators() &&
+  const bool suits = kernels::HasAttention() && SuitsAttention(in) && NoModeSeesOperators() &&
                      SuitsAsMask(in[kMask], in[kQuery].toTensor(), in[kKey].toTensor()) &&
                      HasRankOfMask(in[kMask], in[kQuery].toTensor()) && in[kDropout].toDouble() == 0 &&
                      !in[kRepeatsHeads].toBool() && !(in[kCausal].toBool() && !in[kMask].isNone());
@@ -209,7 +208,7 @@ void BiasedAttention(NativeArguments in, IValue* out) {
   const double scale = in[4].toDouble();
   const bool tokens_first = in[5].toBool();
   const auto swapped = [&](const at::Tensor& tensor) { return tokens_first ? tensor.transpose(-3, -2) : tensor; };
-  if (!kernels::HasAvx512() || !AreHeads(query, key, value) || !NoModeSeesOperators() ||
+  if (!kernels::HasAttention() || !AreHeads(query, key, value) || !NoModeSeesOperators() ||
       !SuitsAsMask(in[3], query, key)) {
     *out = swapped(AttentionInSteps(query, key, value, in[3], scale)).contiguous();
     return;

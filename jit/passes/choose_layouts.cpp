@@ -51,6 +51,7 @@ bool IsRearrangement(const Node& node) {
 struct Changes {
   std::vector<Node*> convolutions;  // of images, that get their weight channels-last
   std::vector<Node*> sequences;     // convolutions of sequences, that become ones of images of one row
+  std::vector<Node*> norms;         // group norms of such sequences, that become ones of images of one row
   std::vector<Node*> to_arrange;    // those of them that may give another order all the same
   struct Pin {
     Node* user;
@@ -101,7 +102,7 @@ class LayoutPlanner {
   }
 
   void Visit(Node* node) {
-    if (TryConvolution(node) || TrySequences(node)) return;
+    if (TryConvolution(node) || TrySequences(node) || TryNorm(node)) return;
     if (AnyChanged(*node) && !TryFollow(node)) Pin(node);
     if (IsClosure(*node)) return;
     for (const Block* nested : node->blocks()) Walk(*nested);
@@ -121,7 +122,10 @@ class LayoutPlanner {
     if (!suits || memory_.IsShared(*node->output()) || IsSmallProduct(*call, images)) return false;
     if (!facts_.Of(*node->output()).order.is_known()) {
       // Then it may have any order, if nobody can tell.
-      if (OrderMayShow(*node->output(), facts_)) return false;
+      if (OrderMayShow(*node->output(), facts_)) {
+        Log().debug("the order of %{} is not known, and somebody may see it", node->output()->name());
+        return false;
+      }
       changes_.convolutions.push_back(node);
       return true;
     }
@@ -154,6 +158,23 @@ class LayoutPlanner {
     given.order = StrideOrder::ChannelsLast(true).Removed(2, 4);
     changes_.sequences.push_back(node);
     changed_[node->output()] = {std::move(given), {node}};
+    return true;
+  }
+
+  // LibTorch puts sequences into the default order first, and images not.
+  bool TryNorm(Node* node) {
+    if (node->kind() != c10::aten::group_norm || changed_.count(node->input(0)) == 0) return false;
+    const ValueFacts& sequences = FactsOf(*node->input(0));
+    const StrideOrder of_rows = StrideOrder::ChannelsLast(true).Removed(2, 4);
+    const bool suits =
+        sequences.is_tensor() && sequences.plain && sequences.rank() == 3u && sequences.device->is_cpu() &&
+        sequences.order == of_rows && facts_.sizes().IsAtLeast((*sequences.sizes)[0], 1) &&
+        facts_.sizes().IsAtLeast((*sequences.sizes)[1], 2) && facts_.sizes().IsAtLeast((*sequences.sizes)[2], 2);
+    if (!suits || !facts_.Of(*node->output()).order.is_known() || memory_.IsShared(*node->output())) return false;
+    ValueFacts given = facts_.Of(*node->output());
+    given.order = of_rows;
+    changes_.norms.push_back(node);
+    changed_[node->output()] = {std::move(given), Origins(*node)};
     return true;
   }
 
@@ -302,6 +323,7 @@ class LayoutChooser {
     }
     for (Node* node : changes.to_arrange) Arrange(node);
     for (Node* node : changes.sequences) MakeRows(node);
+    for (Node* node : changes.norms) MakeNormOfRows(node);
     return !changes.convolutions.empty() || !changes.sequences.empty();
   }
 
@@ -316,6 +338,19 @@ class LayoutChooser {
         {images, graph_.InsertConstant(weights_.at(node)), node->input(2), graph_.InsertConstant(call.stride),
          graph_.InsertConstant(call.padding), graph_.InsertConstant(call.dilation), graph_.InsertConstant(call.groups)},
         node);
+    Value* sequences = Operate(graph_, c10::aten::squeeze, "dim", {made, row}, node);
+    sequences->SetName(node->output()->name());
+    node->output()->ReplaceAllUsesWith(sequences);
+    node->Destroy();
+  }
+
+  void MakeNormOfRows(Node* node) {
+    const InsertionGuard here(&graph_, node);
+    graph_.SetCurrentRange(node->range());
+    Value* row = graph_.InsertConstant(int64_t{2});
+    std::vector<Value*> operands(node->inputs().begin(), node->inputs().end());
+    operands[0] = Operate(graph_, c10::aten::unsqueeze, "", {operands[0], row}, node);
+    Value* made = OperateLike(graph_, *node, operands);
     Value* sequences = Operate(graph_, c10::aten::squeeze, "dim", {made, row}, node);
     sequences->SetName(node->output()->name());
     node->output()->ReplaceAllUsesWith(sequences);

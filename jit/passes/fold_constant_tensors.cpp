@@ -44,6 +44,20 @@ bool BroadcastToLittle(const std::vector<at::Tensor>& tensors) {
   return true;
 }
 
+// Whether it gives about as much as it is given, for as much work, however large that is.
+bool KeepsSizes(const OperatorDefinition& definition) {
+  switch (definition.kind) {
+    case OperatorClass::kPointwise:
+    case OperatorClass::kReduction:
+    case OperatorClass::kNormalization:
+    case OperatorClass::kView:
+    case OperatorClass::kConversion:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Of what small operands may have to be multiplied and added up.
 constexpr double kMostProducts = 1 << 25;
 
@@ -120,7 +134,7 @@ class TensorFolder {
         }
         stack.emplace_back(*std::move(list));
       } else if (constant->isTensor()) {
-        if (!IsSmall(constant->toTensor())) return {};
+        if (!IsUsable(constant->toTensor()) || !(KeepsSizes(definition) || IsSmall(constant->toTensor()))) return {};
         // Where it stands counts: what follows may be optional.
         purpose += ";Tensor";
         from.push_back(constant->toTensor());
@@ -130,25 +144,30 @@ class TensorFolder {
         stack.push_back(*constant);
       }
     }
-    if (!GivesLittle(node, from)) return {};
+    size_t most = kMaxFoldedTensorBytes;
+    if (KeepsSizes(definition)) {
+      for (const at::Tensor& tensor : from) most = std::max(most, MemoryOf(tensor));
+    }
+    if (!GivesAtMost(most, node, from)) return {};
     if (definition.kind == OperatorClass::kProduct && !IsLittleWork(from)) return {};
     try {
       std::vector<at::Tensor> made = derived_.Get(purpose, from, [&] { return std::vector{Made(node, stack)}; });
-      return !made.empty() && IsSmall(made[0]) ? std::optional(std::move(made[0])) : std::nullopt;
+      return !made.empty() && IsUsable(made[0]) && MemoryOf(made[0]) <= most ? std::optional(std::move(made[0]))
+                                                                             : std::nullopt;
     } catch (const std::exception&) {
       return {};
     }
   }
 
-  // Whether what comes of them is small, which small tensors need not be together: broadcasting multiplies.
-  bool GivesLittle(const Node& node, const std::vector<at::Tensor>& from) const {
+  // Whether what comes of them is so small, which tensors as small need not be together: broadcasting multiplies.
+  bool GivesAtMost(size_t most, const Node& node, const std::vector<at::Tensor>& from) const {
     const OperatorDefinition& definition = DefinitionOf(node.kind());
     if (definition.kind == OperatorClass::kView && !definition.hides_aliases) return true;
     const ValueFacts& facts = facts_.Of(*node.output());
     if (facts.is_tensor() && facts.dtype && facts.sizes && std::ranges::all_of(*facts.sizes, &KnownSize::has_value)) {
       auto bytes = static_cast<double>(c10::elementSize(*facts.dtype));
       for (const KnownSize size : *facts.sizes) bytes *= static_cast<double>(*size);
-      return bytes <= static_cast<double>(kMaxFoldedTensorBytes);
+      return bytes <= static_cast<double>(most);
     }
     const bool broadcasts =
         !from.empty() && definition.kind != OperatorClass::kProduct && definition.kind != OperatorClass::kIndexing;
@@ -175,10 +194,13 @@ class TensorFolder {
     return stack.at(0).toTensor();
   }
 
-  bool IsSmall(const at::Tensor& tensor) const {
-    return tensor.defined() && tensor.layout() == at::kStrided && target_.FoldsTensors(tensor.device()) &&
-           !tensor.is_quantized() && MemoryOf(tensor) <= kMaxFoldedTensorBytes;
+  // An empty one is not worth it, and some of LibTorch's operators divide by its sizes.
+  bool IsUsable(const at::Tensor& tensor) const {
+    return tensor.defined() && tensor.numel() > 0 && tensor.layout() == at::kStrided && target_.FoldsTensors(tensor.device()) &&
+           !tensor.is_quantized();
   }
+
+  bool IsSmall(const at::Tensor& tensor) const { return IsUsable(tensor) && MemoryOf(tensor) <= kMaxFoldedTensorBytes; }
 
   bool StaysInside(const Value& value) const {
     const AliasClasses::Facts& facts = memory_.aliases().FactsOf(memory_.aliases().ClassOf(value));
@@ -193,7 +215,14 @@ class TensorFolder {
     constant->SetRange(node->range());
     constant->InsertBefore(node);
     node->output()->ReplaceAllUsesWith(constant->output());
+    const std::vector<Value*> operands(node->inputs().begin(), node->inputs().end());
     node->Destroy();
+    // What was only a step on the way is let go at once: there may be no room for all steps of all weights.
+    for (Value* operand : operands) {
+      if (ConstantOf(*operand) == nullptr || !ConstantOf(*operand)->isTensor()) continue;
+      const bool is_last = std::ranges::count(operands, operand) == 1;
+      if (is_last && operand->uses().empty()) operand->node()->Destroy();
+    }
     changed_ = true;
   }
 

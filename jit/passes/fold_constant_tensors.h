@@ -1,12 +1,13 @@
 // What is computed from constant tensors and numbers alone is computed while compiling: the reshaped scale of a norm
 // that a model writes out, the transposed table, the bias that attention picks from a table, the mask that is made at
-// each run.
+// each run; and weights that are made of weights: standardised, scaled, of weight normalisation.
 //
-// Only operators without effects whose results are neither written, returned nor handed out and that, like what they
-// are given, lie in no more than kMaxFoldedTensorBytes. Runs the operator itself where its operands are, with gradients
-// off, if its definition says that it neither runs long nor makes much of little (OperatorDefinition::folds_tensors).
-// An operator that fails is left to fail at run time. The memory of constants must not be written by any method of the
-// model: that is for the caller to know. Returns whether the graph changed.
+// Only operators without effects whose results are neither written, returned nor handed out and lie in no more than
+// kMaxFoldedTensorBytes, or, where every element comes of one in its place or row, in no more than the largest of their
+// operands. What other operators are given is as small, too. Runs the operator itself where its operands are, with
+// gradients off, if its definition says that it neither runs long nor makes much of little
+// (OperatorDefinition::folds_tensors). An operator that fails is left to fail at run time. The memory of constants must
+// not be written by any method of the model: that is for the caller to know. Returns whether the graph changed.
 #pragma once
 
 #include <cstddef>
