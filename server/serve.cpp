@@ -123,6 +123,7 @@ RuntimeOptions RuntimeOptionsOf(const config::Settings& settings) {
   options.memory_limit = settings.memory_limit();
   options.memory_limit_of_model = settings.model_memory_limit();
   options.memory_limit_of_all = settings.requests_memory_limit();
+  options.run_time_limit = Nanoseconds(settings.max_run_seconds());
   options.load_memory_limit = settings.load_memory_limit();
   options.kept_memory = settings.kept_memory();
   options.load_time_limit = Nanoseconds(settings.load_seconds());

@@ -25,8 +25,7 @@ bool ModelFailed(const absl::Status& status, bool admitted) {
          (admitted && status.code() == absl::StatusCode::kResourceExhausted && !RetryAfterOf(status));
 }
 
-FailureReason ReasonOf(const absl::Status& status, bool admitted) {
-  if (ModelFailed(status, admitted)) return FailureReason::kBackend;
+FailureReason ReasonOf(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kResourceExhausted:
     case absl::StatusCode::kUnavailable:
@@ -211,6 +210,10 @@ void RequestTask::Report(const absl::Status& status, Clock::time_point now) {
     times.compute_output = now - finished_;
   }
   record_.status = status;
+  // Or it ran for longer than it may, with a deadline that had not come.
+  const bool ran_too_long = absl::IsDeadlineExceeded(status) && began != 0 && (!deadline_ || finished_ < *deadline_);
+  const bool model_failed = ModelFailed(status, admitted_) || ran_too_long;
+  const FailureReason reason = model_failed ? FailureReason::kBackend : ReasonOf(status);
   if (servable_ != nullptr) {
     ModelStatistics& statistics = *servable_->statistics;
     if (status.ok()) {
@@ -220,17 +223,17 @@ void RequestTask::Report(const absl::Status& status, Clock::time_point now) {
       statistics.Succeeded(times, counted(rows_),
                            execution_.counts ? std::optional(counted(execution_.rows)) : std::nullopt);
     } else if (admitted_) {
-      statistics.Failed(ReasonOf(status, admitted_), times.total, began != 0);
+      statistics.Failed(reason, times.total, began != 0);
     } else {
-      statistics.Refused(ReasonOf(status, admitted_), times.total);
+      statistics.Refused(reason, times.total);
     }
   }
-  if (ModelFailed(status, admitted_)) {
+  if (model_failed) {
     Log().warn("model {} version {}: {}", record_.model, record_.version,
                std::string(status.message().data(), status.message().size()));
   }
   if (!status.ok() && environment_.recent_errors != nullptr) {
-    const auto kind = ModelFailed(status, admitted_) ? RecentErrors::Kind::kModel : RecentErrors::Kind::kRefused;
+    const auto kind = model_failed ? RecentErrors::Kind::kModel : RecentErrors::Kind::kRefused;
     environment_.recent_errors->Add(kind, record_.model, record_.version, status);
   }
   if (trace_) EndTrace(status, began != 0);

@@ -342,6 +342,10 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   load_options.stop = stop_.get_token();
   load_options.memory_limit = settings->memory_limit;
   load_options.memory_limit_of_model = settings->requests_memory_limit;
+  if (settings->max_run_seconds) {
+    load_options.run_time_limit = std::chrono::duration_cast<std::chrono::nanoseconds>(
+        std::chrono::duration<double>(*settings->max_run_seconds));
+  }
   load_options.compile_after = settings->compile_after;
   load_options.exact_after = settings->exact_after;
   load_options.max_plans = settings->max_plans;
