@@ -38,8 +38,8 @@ class LoadedModel final : public Model {
 
   // Runs on `pool`. `keeper`, which may be null, has adopted the executor. `traffic` is told of calls.
   LoadedModel(const std::shared_ptr<ModelExecutor>& executor, const ThreadPool& pool, ImportedModule imported,
-              c10::Device device, std::shared_ptr<StreamPool> streams, Limits limits,
-              uint64_t code_bytes, Traffic& traffic, std::shared_ptr<ProfileKeeper> keeper)
+              c10::Device device, std::shared_ptr<StreamPool> streams, Limits limits, uint64_t code_bytes,
+              Traffic& traffic, std::shared_ptr<ProfileKeeper> keeper)
       : executor_(executor),
         pool_(pool),
         imported_(std::move(imported)),

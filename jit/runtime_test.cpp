@@ -125,7 +125,8 @@ TEST(RuntimeTest, AModelMayHaveALimitOfItsRunsTimeOfItsOwn) {
   ASSERT_TRUE(runtime.ok()) << runtime.status();
   LoadOptions load;
   load.run_time_limit = std::chrono::milliseconds(10);
-  auto model = (*runtime)->Load(SaveCode("own", "def forward(self, x):\n  while True:\n    x = x + 1\n  return x\n"), load);
+  auto model =
+      (*runtime)->Load(SaveCode("own", "def forward(self, x):\n  while True:\n    x = x + 1\n  return x\n"), load);
   ASSERT_TRUE(model.ok()) << model.status();
   const absl::Status ended = (*model)->Call("forward", {at::ones({1})}, {}).status();
   EXPECT_EQ(ended.message(), "the run took longer than it may: more than 0.01 s");

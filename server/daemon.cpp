@@ -21,6 +21,7 @@
 #include "server/api/shared_memory.h"
 #include "server/api/signature.h"
 #include "server/ports.h"
+#include "server/repository/idle_unloader.h"
 #include "server/repository/repository.h"
 #include "server/repository/repository_poller.h"
 #include "server/rest/probe_handler.h"
@@ -103,7 +104,9 @@ Repository::Options RepositoryOptionsOf(const config::Settings& settings) {
           .warm_live_shapes = settings.warm_live_shapes(),
           .load_memory_limit = settings.load_memory_limit(),
           .control = ControlOf(settings),
-          .load_models = {settings.load_model().begin(), settings.load_model().end()}};
+          .load_models = {settings.load_model().begin(), settings.load_model().end()},
+          .memory_budget = static_cast<uint64_t>(settings.model_memory_bytes()),
+          .unload_idle_models = settings.unload_idle_models()};
 }
 
 DispatcherOptions DispatcherOptionsOf(const config::Settings& settings) {
@@ -156,6 +159,7 @@ struct Daemon::Parts {
                 [&runtime] { return SampleOf(runtime.compiler_counters()); }, settings.id(), settings.device()}),
         status_service(calls, dispatcher, status) {
     if (tracer != nullptr) metrics.ShowTraces([this] { return tracer->counts(); });
+    metrics.ShowMemory([this] { return MemorySampleNow(); });
     readiness.strict = settings.strict_readiness();
     calls.memory = runtime.memory_of_all();
     calls.send_time =
@@ -170,7 +174,7 @@ struct Daemon::Parts {
       return serving(readiness.Ready(repository));
     }
     if (!repository.Knows(service)) return HealthCheckResponse::SERVICE_UNKNOWN;
-    return serving(!readiness.draining && repository.Find(service, "").ok());
+    return serving(!readiness.draining && repository.CheckReady(service, "").ok());
   }
 
   std::vector<std::string> HealthNames() const {
@@ -186,13 +190,20 @@ struct Daemon::Parts {
       sample.model = version.name;
       sample.version = version.version;
       if (version.statistics != nullptr) sample.statistics = version.statistics->snapshot();
+      sample.ready = !readiness.draining && (version.serving != nullptr || version.idle);
       if (version.serving == nullptr) continue;
       sample.loaded = true;
-      sample.ready = !readiness.draining;
       sample.weight_bytes = version.serving->weight_bytes;
+      sample.code_bytes = version.serving->model->code_bytes();
       AddPlans(*version.serving->model, sample);
     }
     return samples;
+  }
+
+  MemorySample MemorySampleNow() const {
+    const Repository::IdleCounts& counts = repository.idle_counts();
+    return {repository.budget().held(), repository.budget().limit(), counts.unloaded_for_time, counts.unloaded_for_room,
+            counts.loaded_again};
   }
 
   absl::Status Listen();
@@ -210,7 +221,8 @@ struct Daemon::Parts {
   HealthService health{calls, [this](const std::string& service) { return StatusOf(service); },
                        [this] { return HealthNames(); }};
   Repository repository;
-  std::unique_ptr<RepositoryPoller> poller;  // null unless model_control_mode is poll
+  std::unique_ptr<RepositoryPoller> poller;     // null unless model_control_mode is poll
+  std::unique_ptr<IdleUnloader> idle_unloader;  // null unless idle_unload_seconds is above 0
   Dispatcher dispatcher;
   std::unique_ptr<AccessLog> access_log;
   RecentErrors recent_errors;
@@ -283,6 +295,10 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const config::Settings& se
                                        parts->poller == nullptr ? std::set<std::string>() : parts->poller->unsettled());
   }
   if (status.ok() && parts->poller != nullptr) parts->poller->Start();
+  if (status.ok() && settings.idle_unload_seconds() > 0) {
+    parts->idle_unloader = std::make_unique<IdleUnloader>(
+        parts->repository, std::chrono::duration<double>(settings.idle_unload_seconds()));
+  }
   if (!status.ok()) {
     if (parts->ports != nullptr) parts->ports->Stop(std::chrono::steady_clock::now());
     return status;
@@ -320,6 +336,7 @@ void Daemon::Stop() {
                    parts.settings.drain_seconds());
   parts.readiness.draining = true;
   parts.poller.reset();
+  parts.idle_unloader.reset();
   parts.repository.StopLoading();
   parts.dispatcher.StopAccepting();
   parts.health.Update();

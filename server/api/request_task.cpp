@@ -38,6 +38,10 @@ FailureReason ReasonOf(const absl::Status& status) {
   }
 }
 
+// A model that is idle again as soon as it has been loaded is loaded so often for one request: where there is room for
+// one of several models that are asked for.
+constexpr int kMostLoadsAwaited = 3;
+
 // What Protobuf can read.
 constexpr size_t kMostAnswerBytes = INT32_MAX;
 
@@ -112,6 +116,7 @@ void RequestTask::Run(CallerThread caller) {
     if (status.ok() && cancelled_) status = absl::CancelledError("the request was cancelled");
   }
   handed_over_ = Clock::now();
+  if (IsIdle(status) && loads_awaited_ < kMostLoadsAwaited) return AwaitModel();
   grpc::ByteBuffer no_answer;
   if (!status.ok()) return Finish(std::move(status), no_answer);
 
@@ -141,6 +146,32 @@ void RequestTask::Run(CallerThread caller) {
     cancel = cancelled_;
   }
   if (cancel && *handle != nullptr) (*handle)->Cancel();
+}
+
+void RequestTask::AwaitModel() {
+  ++loads_awaited_;
+  {
+    std::lock_guard lock(mutex_);
+    awaiting_ = true;
+  }
+  environment_.repository.Awaken(record_.model, [self = shared_from_this(), began = Clock::now()](absl::Status loaded) {
+    self->GoOn(std::move(loaded), Clock::now() - began);
+  });
+}
+
+void RequestTask::GoOn(absl::Status loaded, Clock::duration after) {
+  {
+    std::lock_guard lock(mutex_);
+    // Cancel has ended it.
+    if (!std::exchange(awaiting_, false)) return;
+    await_time_ += after;
+  }
+  if (loaded.ok()) {
+    loaded = environment_.dispatcher.Post(WorkLength::kLong,
+                                          [self = shared_from_this()] { self->Run(CallerThread::kOneOfMany); });
+  }
+  grpc::ByteBuffer no_answer;
+  if (!loaded.ok()) Finish(std::move(loaded), no_answer);
 }
 
 absl::Status RequestTask::Identify(const std::string& model, const std::string& version, const std::string& id) {
@@ -201,11 +232,11 @@ void RequestTask::Finish(absl::Status status, grpc::ByteBuffer& answer) {
 void RequestTask::Report(const absl::Status& status, Clock::time_point now) {
   RequestTimes& times = record_.times;
   times.total = now - arrived_;
-  times.compute_input = handed_over_ - arrived_;
+  times.compute_input = handed_over_ - arrived_ - await_time_;
   const Clock::rep began = began_;
   if (admitted_) {
     const Clock::time_point start = began == 0 ? handed_over_ : Clock::time_point(Clock::duration(began));
-    times.queue = start - handed_over_;
+    times.queue = start - handed_over_ + await_time_;
     times.compute_infer = finished_ - start;
     times.compute_output = now - finished_;
   }
@@ -261,12 +292,21 @@ void RequestTask::EndTrace(const absl::Status& status, bool began) {
 
 void RequestTask::Cancel() {
   std::shared_ptr<CallHandle> handle;
+  bool awaiting = false;
   {
     std::lock_guard lock(mutex_);
     cancelled_ = true;
     handle = handle_;
+    awaiting = std::exchange(awaiting_, false);
   }
   if (handle != nullptr) handle->Cancel();
+  if (!awaiting) return;
+  const bool late = deadline_ && *deadline_ <= Clock::now();
+  const std::string when = absl::StrCat("while the model '", record_.model, "' was being loaded again");
+  grpc::ByteBuffer no_answer;
+  Finish(late ? absl::DeadlineExceededError(absl::StrCat("the request's deadline passed ", when))
+              : absl::CancelledError(absl::StrCat("the request was cancelled ", when)),
+         no_answer);
 }
 
 }  // namespace hearth::server

@@ -112,6 +112,7 @@ void ModelTable::Fail(const std::string& name, const absl::Status& status) {
   Entry& entry = entries_[name];
   --entry.loading;
   entry.failure = std::string(status.message());
+  if (entry.idle) entry.idle->not_until = Clock::now() + kRestsAfterFailure;
 }
 
 void ModelTable::Swap(const std::string& name, VersionRouting routing,
@@ -124,8 +125,16 @@ void ModelTable::Swap(const std::string& name, VersionRouting routing,
   --entry.loading;
   entry.failure.clear();
   entry.unloaded = false;
-  const bool all_loaded =
-      std::all_of(loaded.begin(), loaded.end(), [](const auto& version) { return version.second.ok(); });
+  NoteUse(entry);
+  const auto is_loaded = [](const auto& version) { return version.second.ok(); };
+  // To find that there is no room takes no load.
+  const auto lacks_room = [](const auto& version) { return absl::IsResourceExhausted(version.second.status()); };
+  if (std::ranges::any_of(loaded, is_loaded)) {
+    entry.idle.reset();
+  } else if (entry.idle && !std::ranges::all_of(loaded, lacks_room)) {
+    entry.idle->not_until = Clock::now() + kRestsAfterFailure;
+  }
+  const bool all_loaded = std::ranges::all_of(loaded, is_loaded);
   for (auto& [number, version] : entry.versions) {
     auto it = loaded.find(number);
     version.chosen = it != loaded.end();
@@ -138,6 +147,10 @@ void ModelTable::Swap(const std::string& name, VersionRouting routing,
     if (it == loaded.end() && !all_loaded) continue;
     ServablePtr next = it == loaded.end() ? nullptr : *it->second;
     if (next == version.serving) continue;
+    if (next != nullptr && next->memory != nullptr) {
+      version.measured_stamp = next->archive_stamp;
+      version.measured_bytes = next->memory->bytes();
+    }
     version.last = version.serving;
     old.push_back(std::exchange(version.serving, std::move(next)));
     if (version.serving != nullptr) version.observed = version.serving->observed;
@@ -196,11 +209,21 @@ absl::Status ModelTable::Unload(const std::string& name) {
     version.serving = nullptr;
   }
   entry.failure.clear();
+  entry.idle.reset();
   entry.unloaded = true;
   entry.turns.clear();
   std::swap(entry.previous, previous);
   lock.unlock();
   return absl::OkStatus();
+}
+
+uint64_t ModelTable::MeasuredBefore(const std::string& name, int64_t version, const std::string& stamp) const {
+  std::shared_lock lock(mutex_);
+  const auto entry = entries_.find(name);
+  if (entry == entries_.end()) return 0;
+  const auto found = entry->second.versions.find(version);
+  const bool known = found != entry->second.versions.end() && found->second.measured_stamp == stamp;
+  return known ? found->second.measured_bytes : 0;
 }
 
 ServablePtr ModelTable::ServingVersion(const std::string& name, int64_t version) const {
@@ -216,32 +239,39 @@ void ModelTable::Clear() {
   entries_.clear();
 }
 
-absl::StatusOr<ServablePtr> ModelTable::Find(const std::string& name, const std::string& version) const {
-  std::shared_lock lock(mutex_);
-  const auto found = entries_.find(name);
-  if (found == entries_.end()) {
-    if (!looked_) return absl::UnavailableError("the server is starting: its models are not known yet");
-    return absl::NotFoundError(absl::StrCat("unknown model '", name, "'"));
-  }
-  const Entry& entry = found->second;
+absl::Status ModelTable::Unknown(const std::string& name) const {
+  if (!looked_) return absl::UnavailableError("the server is starting: its models are not known yet");
+  return absl::NotFoundError(absl::StrCat("unknown model '", name, "'"));
+}
+
+absl::StatusOr<ServablePtr> ModelTable::FindIn(const std::string& name, const Entry& entry,
+                                               const std::string& version) {
   auto number = VersionNamed(version, entry.routing, name);
   if (!number.ok()) return number.status();
   if (*number == 0 && !entry.turns.empty()) number = entry.turns.front();
   return FindServing(name, entry, version, *number);
 }
 
+absl::StatusOr<ServablePtr> ModelTable::Find(const std::string& name, const std::string& version) const {
+  std::shared_lock lock(mutex_);
+  const auto found = entries_.find(name);
+  return found == entries_.end() ? Unknown(name) : FindIn(name, found->second, version);
+}
+
 absl::StatusOr<ServablePtr> ModelTable::Choose(const std::string& name, const std::string& version) const {
-  if (!version.empty()) return Find(name, version);
-  {
-    std::shared_lock lock(mutex_);
-    const auto found = entries_.find(name);
-    if (found != entries_.end() && !found->second.turns.empty()) {
-      const Entry& entry = found->second;
-      const uint64_t turn = entry.turn.fetch_add(1, std::memory_order_relaxed);
-      return FindServing(name, entry, version, entry.turns[turn % entry.turns.size()]);
-    }
-  }
-  return Find(name, version);
+  std::shared_lock lock(mutex_);
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) return Unknown(name);
+  const Entry& entry = found->second;
+  NoteUse(entry);
+  if (!version.empty() || entry.turns.empty()) return FindIn(name, entry, version);
+  const uint64_t turn = entry.turn.fetch_add(1, std::memory_order_relaxed);
+  return FindServing(name, entry, version, entry.turns[turn % entry.turns.size()]);
+}
+
+absl::Status ModelTable::NotServed(const std::string& name, int64_t number, const std::vector<int64_t>& served) {
+  return absl::NotFoundError(
+      absl::StrCat("model '", name, "' does not serve version ", number, ", only ", absl::StrJoin(served, ", ")));
 }
 
 absl::StatusOr<ServablePtr> ModelTable::FindServing(const std::string& name, const Entry& entry,
@@ -262,12 +292,10 @@ absl::StatusOr<ServablePtr> ModelTable::FindServing(const std::string& name, con
   if (number != 0) what = absl::StrCat("version ", number, " of ", what);
   if (IsVersionLabel(version)) what = absl::StrCat("the label '", version, "', ", what, ",");
   if (!entry.failure.empty()) absl::StrAppend(&failures, "; ", entry.failure);
+  if (entry.idle && Clock::now() >= entry.idle->not_until) return IdleStatus(what, name, entry, number);
   if (entry.loading > 0) return absl::UnavailableError(absl::StrCat(what, " is loading"));
   if (!failures.empty()) return absl::UnavailableError(absl::StrCat(what, " failed to load", failures));
-  if (number != 0 && !served.empty()) {
-    return absl::NotFoundError(
-        absl::StrCat("model '", name, "' does not serve version ", number, ", only ", absl::StrJoin(served, ", ")));
-  }
+  if (number != 0 && !served.empty()) return NotServed(name, number, served);
   return absl::UnavailableError(absl::StrCat(what, entry.unloaded ? " is unloaded" : " is not loaded"));
 }
 
@@ -300,8 +328,11 @@ std::vector<VersionStatus> ModelTable::Versions() const {
     const size_t before = versions.size();
     for (const auto& [number, version] : entry.versions) {
       if (!version.chosen && version.serving == nullptr) continue;
-      versions.push_back({name, std::to_string(number), version.serving, version.statistics,
-                          StateOf(entry, number, version), version.failure.empty() ? entry.failure : version.failure});
+      VersionStatus& status = versions.emplace_back(
+          VersionStatus{name, std::to_string(number), version.serving, version.statistics,
+                        StateOf(entry, number, version), version.failure.empty() ? entry.failure : version.failure});
+      status.idle = entry.idle && entry.idle->model.served.versions().contains(number);
+      if (status.idle && status.reason.empty()) status.reason = entry.idle->reason;
     }
     if (versions.size() == before) {
       const ModelState state = entry.loading > 0 ? ModelState::kLoading : ModelState::kUnavailable;
@@ -327,12 +358,14 @@ std::vector<IndexEntry> ModelTable::Index(std::set<std::string> on_disk, bool re
     for (const auto& [number, version] : entry.versions) {
       IndexEntry item{name, std::to_string(number), StateOf(entry, number, version), version.failure};
       if (item.state == ModelState::kUnavailable && item.reason.empty()) {
-        item.reason = entry.previous.Keeps(number) ? "kept for a rollback" : "unloaded";
+        const bool idle = entry.idle && entry.idle->model.served.versions().contains(number);
+        item.reason = idle ? entry.idle->reason : entry.previous.Keeps(number) ? "kept for a rollback" : "unloaded";
       }
       if (item.state == ModelState::kReady && item.reason.empty()) item.reason = entry.failure;
       if (item.state == ModelState::kReady && item.reason.empty()) item.reason = entry.note;
       if (item.state == ModelState::kReady && item.reason.empty()) item.reason = version.serving->note;
-      const std::string split = version.serving == nullptr && !entry.unloaded ? SplitNote(entry, number) : "";
+      const std::string split =
+          version.serving == nullptr && !entry.unloaded && !entry.idle ? SplitNote(entry, number) : "";
       if (!split.empty()) absl::StrAppend(&item.reason, item.reason.empty() ? "" : "; ", split);
       listed = true;
       if (!ready_only || item.state == ModelState::kReady) index.push_back(std::move(item));
@@ -355,7 +388,7 @@ bool ModelTable::AllReady() const {
     const Entry& entry = item.second;
     const auto serves = [](const auto& version) { return version.second.serving != nullptr; };
     const auto failed = [](const auto& version) { return !version.second.failure.empty(); };
-    if (entry.unloaded || std::any_of(entry.versions.begin(), entry.versions.end(), serves)) return true;
+    if (entry.unloaded || entry.idle || std::any_of(entry.versions.begin(), entry.versions.end(), serves)) return true;
     return entry.failure.empty() && std::none_of(entry.versions.begin(), entry.versions.end(), failed);
   });
 }

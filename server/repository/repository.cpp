@@ -69,6 +69,7 @@ Repository::Repository(Options options, Runtime& runtime, CallInterfaceFactory f
       runtime_(runtime),
       factory_(std::move(factory)),
       changed_(std::move(changed)),
+      budget_(options_.memory_budget),
       loader_(std::make_unique<KeyedExecutor>(std::max(1, options_.load_threads),
                                               KeyedExecutor::Limits{kMostWaitingOfModel, kMostWaiting})) {}
 
@@ -343,8 +344,8 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   load_options.memory_limit = settings->memory_limit;
   load_options.memory_limit_of_model = settings->requests_memory_limit;
   if (settings->max_run_seconds) {
-    load_options.run_time_limit = std::chrono::duration_cast<std::chrono::nanoseconds>(
-        std::chrono::duration<double>(*settings->max_run_seconds));
+    load_options.run_time_limit =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(*settings->max_run_seconds));
   }
   load_options.compile_after = settings->compile_after;
   load_options.exact_after = settings->exact_after;
@@ -360,6 +361,11 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
     if (!file.ok()) return fail(file.status());
     load_options.operator_libraries.push_back(fs::absolute(*file).string());
   }
+  const uint64_t file_bytes = fs::file_size(*archive, error);
+  if (error) return fail(absl::FailedPreconditionError(absl::StrCat(archive->string(), ": ", error.message())));
+  const uint64_t estimate = std::max(file_bytes, models_.MeasuredBefore(config.name(), version, stamp));
+  auto memory = TakeMemory(config.name(), version, estimate);
+  if (!memory.ok()) return fail(memory.status());
   const ServablePtr predecessor = models_.PredecessorOf(config.name(), version);
   if (predecessor != nullptr) load_options.predecessor = predecessor->model;
   auto model = runtime_.Load(archive->string(), load_options);
@@ -378,6 +384,7 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
     servable->queue_settings.longest_wait = std::chrono::milliseconds(*settings->max_queue_milliseconds);
   }
   servable->archive_stamp = std::move(stamp);
+  servable->memory = *memory;
   servable->model = *std::move(model);
   servable->call_interface = *std::move(call_interface);
   servable->labels = *std::move(labels);
@@ -393,6 +400,7 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   const absl::Status warm =
       WarmUp(*servable, frequent, {options_.warmup_time, options_.load_memory_limit, stop_.get_token()});
   if (!warm.ok()) return fail(warm);
+  if (absl::Status fits = SettleMemory(**memory, *servable); !fits.ok()) return fail(fits);
   const auto end = std::chrono::steady_clock::now();
   servable->statistics->Loaded(end - start, end - warm_up_start);
   RepositoryLog().info("{} is loaded: {:.1f} MB of weights, {:.3f} s", what, double(servable->weight_bytes) / 1e6,

@@ -5,6 +5,9 @@
 // same number goes on serving, and so do versions that were not chosen; why it failed is kept for the index. Old
 // versions live on until their last request ends.
 //
+// The versions' memory is within a budget. Models that nobody uses may be unloaded, because of the time or to make room
+// for others, and are loaded again when they are asked for (Awaken).
+//
 // Which version answers a request is ModelTable's matter (model_table.h); this is who loads them. Loads and unloads run
 // on the repository's own threads, in the order given for each model; a version's warm-up too, before it is swapped in.
 // All methods are thread-safe.
@@ -29,6 +32,7 @@
 #include "absl/status/statusor.h"
 #include "jit/runtime.h"
 #include "server/repository/keyed_executor.h"
+#include "server/repository/memory_budget.h"
 #include "server/repository/model_config.h"
 #include "server/repository/model_table.h"
 #include "server/repository/servable.h"
@@ -41,6 +45,9 @@ inline constexpr size_t kMostWaitingOfModel = 16;
 inline constexpr size_t kMostWaiting = 256;
 // Memory of the configurations that came with loads which wait or are under way.
 inline constexpr int64_t kMostWaitingConfigBytes = int64_t{64} << 20;
+
+// Requests that wait for one model to be loaded again.
+inline constexpr size_t kMostAwaiting = 1024;
 
 // Why loads are refused.
 absl::Status ShuttingDown();
@@ -71,6 +78,16 @@ class Repository {
     int64_t load_memory_limit = 0;
     ModelControl control = ModelControl::kAll;
     std::vector<std::string> load_models = {};  // of kExplicit; {"*"} is all
+    // Bytes that all versions' weights, code and plans may hold, for a load to begin; 0: no limit.
+    uint64_t memory_budget = 0;
+    // Whether models that are unused for longest are unloaded where that makes room for what is to be loaded.
+    bool unload_idle_models = false;
+  };
+  // How often that happened.
+  struct IdleCounts {
+    std::atomic<uint64_t> unloaded_for_time{0};
+    std::atomic<uint64_t> unloaded_for_room{0};
+    std::atomic<uint64_t> loaded_again{0};
   };
   using Done = std::function<void(absl::Status)>;
 
@@ -100,6 +117,15 @@ class Repository {
   // another now. Nothing changes then. Also for clients that may not load, but for ModelControl::kNone.
   void RollBack(const std::string& name, int64_t version, Done done);
 
+  // Unloads the models that have been unused for so long, until they are asked for. Says how many they were.
+  int UnloadIdle(std::chrono::duration<double> at_least);
+  // Has a model that is idle serve again as it did; of those who ask meanwhile the first is enough. `done` is called
+  // from a loading thread, with OK also if the model is not idle any more; before this returns, with
+  // kResourceExhausted, if too many wait for it.
+  void Awaken(const std::string& name, Done done);
+  const IdleCounts& idle_counts() const { return idle_counts_; }
+  const MemoryBudget& budget() const { return budget_; }
+
   // For who watches the roots: loads what is on disk as Load does, but keeps versions whose archive and configuration
   // are as they were when they were loaded; or unloads a model whose folder is gone. `done` is called from a loading
   // thread.
@@ -114,6 +140,11 @@ class Repository {
   }
   absl::StatusOr<ServablePtr> Choose(const std::string& name, const std::string& version) const {
     return models_.Choose(name, version);
+  }
+  // OK if a request for it is answered, which may load the model again first; else Find's status.
+  absl::Status CheckReady(const std::string& name, const std::string& version) const {
+    const auto found = Find(name, version);
+    return IsIdle(found.status()) ? absl::OkStatus() : found.status();
   }
   std::vector<int64_t> ServedVersions(const std::string& name) const { return models_.ServedVersions(name); }
   std::vector<ServablePtr> Serving() const { return models_.Serving(); }
@@ -156,6 +187,14 @@ class Repository {
   // The version that serves, if it was loaded from an archive and a configuration that are the same now; else null.
   ServablePtr Unchanged(const std::filesystem::path& folder, int64_t version,
                         const inference::ModelConfig& config) const;
+  // Has unused models unloaded until so much more fits into the budget. False where that cannot be.
+  bool MakeRoom(const std::string& name, int64_t version, uint64_t bytes);
+  bool UnloadUnused(const std::string& name, ModelTable::Clock::duration at_least, const std::string& reason,
+                    std::atomic<uint64_t>& count);
+  // MemoryBudget's Take and Settle, for which room is made.
+  absl::StatusOr<MemoryBudget::SharePtr> TakeMemory(const std::string& name, int64_t version, uint64_t bytes);
+  absl::Status SettleMemory(MemoryBudget::Share& share, const Servable& servable);
+  absl::Status AwakenNow(const std::string& name);
   void FailModel(const std::string& name, const absl::Status& status);
 
   const Options options_;
@@ -163,9 +202,12 @@ class Repository {
   const CallInterfaceFactory factory_;
   const std::function<void()> changed_;
 
+  MemoryBudget budget_;
+  IdleCounts idle_counts_;
   ModelTable models_;
 
   std::mutex mutex_;
+  std::map<std::string, std::vector<Done>> awaiting_;  // who waits for a model to be loaded again
   std::map<std::string, Done> later_;  // models of the start that wait for Refresh, which count as loading
 
   std::stop_source stop_;  // of all loads
