@@ -23,8 +23,8 @@ from torch import Tensor, nn
 
 from integration_tests import ROOT
 from integration_tests.certificates import Authority, token_line
-from integration_tests.daemon import eventually
-from integration_tests.server_models import everyday
+from integration_tests.daemon import eventually, put_model
+from integration_tests.server_models import constant, everyday
 
 
 class Kind(enum.Enum):
@@ -316,6 +316,24 @@ def test_models_are_loaded_unloaded_and_counted(client):
     assert client.is_model_ready("dict")
     client.load("dict", config={"max_batch_size": 0, "parameters": {"note": {"string_value": "x"}}})
     assert client.config("dict")["parameters"]["note"] == {"string_value": "x"}
+
+
+def test_a_model_is_rolled_back(hearthd):
+    server = hearthd({"m": constant(1)})
+    put_model(server.repository, "m", constant(2), version=2)
+
+    def answer(client):
+        return client.call("m", args=[np.zeros(1, np.float32)]).tolist()
+
+    with hearth.Client(server.address) as client:
+        client.load("m")
+        assert answer(client) == [2]
+        client.rollback("m")
+        assert answer(client) == [1]
+        client.rollback("m", version=2)
+        assert answer(client) == [2]
+        with pytest.raises(hearth.HearthError, match="version 7 of 'm'"):
+            client.rollback("m", version=7)
 
 
 def test_plans_are_asked_for_and_listed(client):

@@ -1,6 +1,8 @@
 #include "jit/support/text.h"
 
 #include <array>
+#include <cstdint>
+#include <cstring>
 
 namespace hearth {
 namespace {
@@ -22,6 +24,18 @@ size_t LengthAt(std::string_view text, size_t at) {
   return length;
 }
 
+// How many bytes of the text, from its start, are ASCII at least.
+size_t AsciiPrefix(std::string_view text) {
+  constexpr uint64_t kHighBits = 0x8080808080808080;
+  size_t at = 0;
+  for (uint64_t word = 0; at + sizeof(word) <= text.size(); at += sizeof(word)) {
+    std::memcpy(&word, text.data() + at, sizeof(word));
+    if ((word & kHighBits) != 0) return at;
+  }
+  while (at < text.size() && static_cast<unsigned char>(text[at]) < 0x80) ++at;
+  return at;
+}
+
 // C0, delete, and the C1 controls, which some terminals obey.
 bool IsControl(std::string_view character) {
   const auto lead = static_cast<unsigned char>(character[0]);
@@ -40,7 +54,7 @@ void AppendHex(std::string& out, std::string_view bytes) {
 }  // namespace
 
 bool IsUtf8(std::string_view text) {
-  for (size_t at = 0; at < text.size();) {
+  for (size_t at = AsciiPrefix(text); at < text.size();) {
     const size_t length = LengthAt(text, at);
     if (length == 0) return false;
     at += length;

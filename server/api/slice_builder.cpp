@@ -11,13 +11,18 @@ namespace {
 
 using google::protobuf::io::CodedOutputStream;
 
-// Fewer bytes are copied next to what precedes them: a slice of its own costs more than that.
-constexpr size_t kCopiedBelow = 4096;
-
 void AppendVarint(std::string& out, uint64_t value) {
   uint8_t bytes[10];
   uint8_t* end = CodedOutputStream::WriteVarint64ToArray(value, bytes);
   out.append(reinterpret_cast<const char*>(bytes), end - bytes);
+}
+
+// Malloc is quick with what is smaller than this, so that it is copied; a larger text is handed over as it is.
+constexpr size_t kSmallText = 1024;
+
+grpc::Slice SliceOf(std::string bytes) {
+  auto* owner = new std::string(std::move(bytes));
+  return {owner->data(), owner->size(), [](void* held) { delete static_cast<std::string*>(held); }, owner};
 }
 
 }  // namespace
@@ -56,13 +61,15 @@ void SliceBuilder::Add(at::Tensor tensor) {
 
 void SliceBuilder::Add(std::string bytes) {
   if (bytes.size() < kCopiedBelow) {
-    text_ += bytes;
+    if (text_.empty()) {
+      text_ = std::move(bytes);
+    } else {
+      text_ += bytes;
+    }
     return;
   }
   FlushText();
-  auto* owner = new std::string(std::move(bytes));
-  slices_.emplace_back(
-      owner->data(), owner->size(), [](void* held) { delete static_cast<std::string*>(held); }, owner);
+  slices_.push_back(SliceOf(std::move(bytes)));
 }
 
 void SliceBuilder::AddBytes(uint32_t field, at::Tensor tensor) {
@@ -91,7 +98,11 @@ grpc::ByteBuffer SliceBuilder::TakeAsField(uint32_t field) {
 
 void SliceBuilder::FlushText() {
   if (text_.empty()) return;
-  slices_.emplace_back(text_);
+  if (text_.size() < kSmallText) {
+    slices_.emplace_back(text_);
+  } else {
+    slices_.push_back(SliceOf(std::move(text_)));
+  }
   text_.clear();
 }
 

@@ -22,6 +22,9 @@ void AppendPackedVarints(std::string& out, uint32_t field, const std::vector<int
 
 class SliceBuilder {
  public:
+  // Fewer bytes are copied next to what precedes them: a slice of its own costs more than that.
+  static constexpr size_t kCopiedBelow = 4096;
+
   SliceBuilder() { text_.reserve(kUsualHeader); }
 
   // What is appended here comes before what is added next.

@@ -25,14 +25,14 @@ constexpr uint32_t kTwiceRounded = 0x15ae43fd;
 constexpr size_t kUsualJson = 256;
 
 template <typename T>
-void AppendNumber(std::string& out, T value) {
+void AppendNumber(JsonText& out, T value) {
   if constexpr (std::is_floating_point_v<T>) {
     if (std::isnan(value)) {
-      out += "NaN";
+      out.Append("NaN");
       return;
     }
     if (std::isinf(value)) {
-      out += value < 0 ? "-Infinity" : "Infinity";
+      out.Append(value < 0 ? "-Infinity" : "Infinity");
       return;
     }
     if constexpr (std::is_same_v<T, float>) {
@@ -41,20 +41,20 @@ void AppendNumber(std::string& out, T value) {
   }
   char digits[32];
   const std::string_view text(digits, std::to_chars(digits, digits + sizeof(digits), value).ptr - digits);
-  out += text;
+  out.Append(text);
   // A float stays one, and a negative zero negative, to who tells integers by the lack of a point.
-  if (std::is_floating_point_v<T> && text.find_first_of(".e") == text.npos) out += ".0";
+  if (std::is_floating_point_v<T> && text.find_first_of(".e") == text.npos) out.Append(".0");
 }
 
 template <typename T>
-void AppendNumbers(std::string& out, const at::Tensor& tensor) {
+void AppendNumbers(JsonText& out, const at::Tensor& tensor) {
   const T* const values = static_cast<const T*>(tensor.const_data_ptr());
   const int64_t count = tensor.numel();
   for (int64_t i = 0; i < count; ++i) {
     CheckConversionAt(static_cast<size_t>(i));
-    if (i > 0) out += ',';
+    if (i > 0) out.Put(',');
     if constexpr (std::is_same_v<T, bool>) {
-      out += values[i] ? "true" : "false";
+      out.Append(values[i] ? "true" : "false");
     } else {
       AppendNumber(out, values[i]);
     }
@@ -66,7 +66,7 @@ absl::Status CannotSend(const WireTensor& output, const std::string& what) {
       absl::StrCat("output '", output.name, "' ", what, " cannot be sent as JSON: ask for it with binary_data"));
 }
 
-absl::Status AppendElements(std::string& out, const at::Tensor& tensor, const WireTensor& output) {
+absl::Status AppendElements(JsonText& out, const at::Tensor& tensor, const WireTensor& output) {
   switch (output.datatype->scalar) {
     case c10::ScalarType::Bool:
       return AppendNumbers<bool>(out, tensor), absl::OkStatus();
@@ -110,7 +110,7 @@ absl::Status WriteData(JsonWriter& writer, JsonText& out, const WireTensor& outp
   }
   // The writer need not see each number.
   writer.RawValue("[", 1, rapidjson::kArrayType);
-  absl::Status status = AppendElements(out.text, output.tensor, output);
+  absl::Status status = AppendElements(out, output.tensor, output);
   out.Put(']');
   return status;
 }
@@ -159,12 +159,21 @@ void WriteHeader(JsonWriter& writer, const AnswerHeader& header) {
   WriteText(writer, header.model_version);
 }
 
+// The text, and the small tensors that are copied behind it.
+size_t RoomFor(const std::vector<AnswerOutput>& outputs) {
+  size_t room = kUsualJson;
+  for (const AnswerOutput& output : outputs) {
+    const size_t size = output.tensor.tensor.defined() ? output.tensor.tensor.nbytes() : 0;
+    if (size < SliceBuilder::kCopiedBelow) room += size;
+  }
+  return room;
+}
+
 }  // namespace
 
 absl::StatusOr<JsonAnswer> EncodeJsonAnswer(const AnswerHeader& header, std::vector<AnswerOutput> outputs,
                                             const std::vector<bool>& binary) {
-  JsonText out;
-  out.text.reserve(kUsualJson);
+  JsonText out(RoomFor(outputs));
   rapidjson::CrtAllocator allocator;
   JsonWriter writer(out, &allocator);
   std::vector<std::string> encoded(outputs.size());  // BYTES in binary form
@@ -190,9 +199,9 @@ absl::StatusOr<JsonAnswer> EncodeJsonAnswer(const AnswerHeader& header, std::vec
   writer.EndObject();
 
   JsonAnswer answer;
-  answer.json_size = out.text.size();
+  answer.json_size = out.size();
   SliceBuilder builder;
-  builder.Add(std::move(out.text));
+  builder.Add(out.Take());
   for (size_t i = 0; i < outputs.size(); ++i) {
     auto& [output, written_to] = outputs[i];
     if (written_to.has_value() || !binary[i]) continue;

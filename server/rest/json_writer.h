@@ -3,18 +3,42 @@
 
 #include <rapidjson/writer.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace hearth::server {
 
-// RapidJSON's output stream over a string.
-struct JsonText {
+// RapidJSON's output stream over a string, which has room for more than was written: the writer gives single
+// characters.
+class JsonText {
+ public:
   using Ch = char;
-  void Put(char c) { text += c; }
-  void Flush() {}
 
-  std::string text;
+  explicit JsonText(size_t room = 256) : text_(std::max<size_t>(room, 1), '\0') {}
+
+  void Put(char c) {
+    if (size_ == text_.size()) text_.resize(2 * size_);
+    text_[size_++] = c;
+  }
+  void Flush() {}
+  void Append(std::string_view text) {
+    if (text_.size() - size_ < text.size()) text_.resize(std::max(2 * text_.size(), size_ + text.size()));
+    text.copy(text_.data() + size_, text.size());
+    size_ += text.size();
+  }
+
+  size_t size() const { return size_; }
+  // What was written. Nothing may be written afterwards.
+  std::string Take() {
+    text_.resize(size_);
+    return std::move(text_);
+  }
+
+ private:
+  std::string text_;
+  size_t size_ = 0;
 };
 
 // NaN and infinities are written as NaN, Infinity and -Infinity.
@@ -37,7 +61,7 @@ inline std::string ErrorJson(std::string_view message) {
   WriteKey(writer, "error");
   WriteText(writer, message);
   writer.EndObject();
-  return std::move(out.text);
+  return out.Take();
 }
 
 }  // namespace hearth::server

@@ -141,7 +141,7 @@ std::string MessageJson(const Message& message) {
   JsonText out;
   JsonWriter writer(out);
   WriteMessage(writer, message);
-  return std::move(out.text);
+  return out.Take();
 }
 
 }  // namespace hearth::server

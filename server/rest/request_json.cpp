@@ -15,6 +15,11 @@ namespace {
 using inference::InferParameter;
 using Parameters = google::protobuf::Map<std::string, InferParameter>;
 
+// Parameters that say how tensors are carried: of the request, of an input, of an output.
+constexpr const char* kBinaryByDefault = "binary_data_output";
+constexpr const char* kBinarySize = "binary_data_size";
+constexpr const char* kBinaryOutput = "binary_data";
+
 std::string Text(std::string_view text) { return std::string(text); }
 
 template <typename T>
@@ -58,15 +63,19 @@ class RequestEvents {
     for (size_t i = 0; i < request_.inputs.size(); ++i) {
       if (absl::Status status = FinishInput(i); !status.ok()) return status;
     }
-    absl::Status status = TakeBool(*request_.fields->mutable_parameters(), "binary_data_output", "the request",
-                                   [this](bool value) { request_.binary_by_default = value; });
-    for (int i = 0; status.ok() && i < request_.fields->outputs_size(); ++i) {
-      auto& output = *request_.fields->mutable_outputs(i);
-      request_.binary_outputs.emplace_back();
-      status = TakeBool(*output.mutable_parameters(), "binary_data", absl::StrCat("output '", output.name(), "'"),
-                        [this](bool value) { request_.binary_outputs.back() = value; });
+    if (binary_by_default_) {
+      const auto value = BoolOf(*binary_by_default_, kBinaryByDefault, "the request");
+      if (!value.ok()) return value.status();
+      request_.binary_by_default = *value;
     }
-    if (!status.ok()) return status;
+    for (size_t i = 0; i < binary_outputs_.size(); ++i) {
+      request_.binary_outputs.emplace_back();
+      if (!binary_outputs_[i]) continue;
+      const std::string& name = request_.fields->outputs(static_cast<int>(i)).name();
+      const auto value = BoolOf(*binary_outputs_[i], kBinaryOutput, absl::StrCat("output '", name, "'"));
+      if (!value.ok()) return value.status();
+      request_.binary_outputs.back() = *value;
+    }
     return std::move(request_);
   }
 
@@ -124,11 +133,12 @@ class RequestEvents {
       case State::kInputs:
         request_.fields->add_inputs();
         request_.inputs.emplace_back();
-        unread_.emplace_back();
+        inputs_.emplace_back();
         item_fields_ = {};
         return CountPart() && Enter(State::kInput);
       case State::kOutputs:
         request_.fields->add_outputs();
+        binary_outputs_.emplace_back();
         item_fields_ = {};
         return CountPart() && Enter(State::kOutput);
       case State::kContents:
@@ -137,7 +147,7 @@ class RequestEvents {
       case State::kInput:
       case State::kOutput:
         if (field_ != Field::kParameters) return IsSkipped() ? Enter(State::kSkipped) : Other("an object");
-        parameters_ = MapOfParameters();
+        parameters_of_ = state();
         return Enter(State::kParameters);
       default:
         return IsSkipped() ? Enter(State::kSkipped) : Other("an object");
@@ -165,7 +175,7 @@ class RequestEvents {
     states_.pop_back();
     if (state() != State::kInput || field_ != Field::kData) return true;
     if (ended == State::kSkipped) {
-      unread_.back() = json_.substr(contents_begin_, end - contents_begin_);
+      inputs_.back().unread = json_.substr(contents_begin_, end - contents_begin_);
       return true;
     }
     return FinishContents(request_.inputs.size() - 1, *std::exchange(tensor_, std::nullopt));
@@ -185,6 +195,12 @@ class RequestEvents {
     kSkipped
   };
   enum class Field : uint8_t { kUnknown, kId, kParameters, kInputs, kOutputs, kName, kShape, kDatatype, kData };
+
+  // What is kept of an input until all has been read.
+  struct Input {
+    std::string_view unread;  // the contents, if they came before its shape or datatype
+    std::optional<InferParameter> binary_size;
+  };
 
   struct Fields {
     bool Has(Field field) const { return (bits >> static_cast<int>(field) & 1) != 0; }
@@ -261,17 +277,36 @@ class RequestEvents {
     return nullptr;
   }
 
-  Parameters* MapOfParameters() {
-    if (state() == State::kRequest) return request_.fields->mutable_parameters();
-    return state() == State::kInput ? input().mutable_parameters() : output().mutable_parameters();
+  Parameters& MapOfParameters() {
+    if (parameters_of_ == State::kRequest) return *request_.fields->mutable_parameters();
+    return parameters_of_ == State::kInput ? *input().mutable_parameters() : *output().mutable_parameters();
+  }
+
+  // Where a parameter is kept that says how tensors are carried, which is of no concern to whoever has the request;
+  // null for any other.
+  std::optional<InferParameter>* OwnParameter(std::string_view name) {
+    switch (parameters_of_) {
+      case State::kRequest:
+        return name == kBinaryByDefault ? &binary_by_default_ : nullptr;
+      case State::kInput:
+        return name == kBinarySize ? &inputs_.back().binary_size : nullptr;
+      default:
+        return name == kBinaryOutput ? &binary_outputs_.back() : nullptr;
+    }
   }
 
   bool StartParameter(std::string_view name) {
     if (!CountPart()) return false;
-    const auto [entry, is_new] = parameters_->try_emplace(Text(name));
-    if (!is_new) return Refuse(absl::StrCat("has the parameter '", Text(name), "' twice in ", Place()));
-    parameter_ = &entry->second;
-    return true;
+    bool is_new = false;
+    if (std::optional<InferParameter>* const own = OwnParameter(name)) {
+      is_new = !own->has_value();
+      parameter_ = is_new ? &own->emplace() : nullptr;
+    } else {
+      const auto [entry, added] = MapOfParameters().try_emplace(Text(name));
+      is_new = added;
+      parameter_ = &entry->second;
+    }
+    return is_new || Refuse(absl::StrCat("has the parameter '", Text(name), "' twice in ", Place()));
   }
 
   bool SetNumber(std::string_view text) {
@@ -350,27 +385,25 @@ class RequestEvents {
   }
 
   absl::Status FinishInput(size_t index) {
-    auto& input = *request_.fields->mutable_inputs(static_cast<int>(index));
+    const auto& input = request_.fields->inputs(static_cast<int>(index));
     InferRequestJson::Contents& contents = request_.inputs[index];
-    if (!unread_[index].empty()) {
-      auto tensor = TensorOf(index, unread_[index].size());
+    const auto& [unread, binary_size] = inputs_[index];
+    if (!unread.empty()) {
+      auto tensor = TensorOf(index, unread.size());
       if (!tensor.ok()) return tensor.status();
       ContentsEvents events(*tensor);
-      if (!ReadJson(unread_[index], events).ok()) return OfInput(index, tensor->error());
+      if (!ReadJson(unread, events).ok()) return OfInput(index, tensor->error());
       if (!FinishContents(index, *std::move(tensor))) return error_;
     }
-    auto& parameters = *input.mutable_parameters();
-    if (const auto size = parameters.find("binary_data_size"); size != parameters.end()) {
-      if (size->second.parameter_choice_case() == InferParameter::kInt64Param && size->second.int64_param() >= 0) {
-        contents.binary_size = size->second.int64_param();
-      } else {
+    if (binary_size) {
+      if (binary_size->parameter_choice_case() != InferParameter::kInt64Param || binary_size->int64_param() < 0) {
         return OfInput(index, absl::InvalidArgumentError("has a 'binary_data_size' that is not a number of bytes"));
       }
-      parameters.erase(size);
+      contents.binary_size = binary_size->int64_param();
     }
     const int places = static_cast<int>(contents.read.has_value()) +
                        static_cast<int>(contents.binary_size.has_value()) +
-                       static_cast<int>(parameters.contains("shared_memory_region"));
+                       static_cast<int>(input.parameters().contains("shared_memory_region"));
     if (places == 1) return absl::OkStatus();
     return OfInput(index, absl::InvalidArgumentError(
                               absl::StrCat("has its contents in ", places,
@@ -378,16 +411,9 @@ class RequestEvents {
                                            "'shared_memory_region'")));
   }
 
-  template <typename Set>
-  static absl::Status TakeBool(Parameters& parameters, const char* name, const std::string& of, Set set) {
-    const auto found = parameters.find(name);
-    if (found == parameters.end()) return absl::OkStatus();
-    if (found->second.parameter_choice_case() != InferParameter::kBoolParam) {
-      return absl::InvalidArgumentError(absl::StrCat(of, " has the parameter '", name, "', which should be a boolean"));
-    }
-    set(found->second.bool_param());
-    parameters.erase(found);
-    return absl::OkStatus();
+  static absl::StatusOr<bool> BoolOf(const InferParameter& parameter, const char* name, const std::string& of) {
+    if (parameter.parameter_choice_case() == InferParameter::kBoolParam) return parameter.bool_param();
+    return absl::InvalidArgumentError(absl::StrCat(of, " has the parameter '", name, "', which should be a boolean"));
   }
 
   bool CountPart() {
@@ -456,12 +482,14 @@ class RequestEvents {
 
   const std::string_view json_;
   InferRequestJson request_;
-  std::vector<std::string_view> unread_;  // of each input the contents that came before its shape or datatype
+  std::vector<Input> inputs_;
+  std::optional<InferParameter> binary_by_default_;
+  std::vector<std::optional<InferParameter>> binary_outputs_;
   absl::InlinedVector<State, 16> states_{State::kText};
   Field field_ = Field::kUnknown;
   Fields request_fields_, item_fields_;
   int parts_ = 0;
-  Parameters* parameters_ = nullptr;
+  State parameters_of_ = State::kRequest;
   InferParameter* parameter_ = nullptr;
   std::optional<JsonTensor> tensor_;
   size_t contents_begin_ = 0;

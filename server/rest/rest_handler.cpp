@@ -108,7 +108,7 @@ std::string IndexJson(const inference::RepositoryIndexResponse& response) {
     writer.EndObject();
   }
   writer.EndArray();
-  return std::move(out.text);
+  return out.Take();
 }
 
 }  // namespace

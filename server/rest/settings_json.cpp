@@ -36,7 +36,7 @@ std::string RegionsOf(const Response& response) {
   writer.StartArray();
   for (const auto& [name, region] : regions) WriteMessage(writer, region);
   writer.EndArray();
-  return std::move(out.text);
+  return out.Take();
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ std::string TraceSettingsJson(const inference::TraceSettingResponse& response) {
     writer.EndArray();
   }
   writer.EndObject();
-  return std::move(out.text);
+  return out.Take();
 }
 
 absl::Status ReadLogSettings(const JsonValue& body, inference::LogSettingsRequest& request) {
@@ -113,7 +113,7 @@ std::string LogSettingsJson(const inference::LogSettingsResponse& response) {
     }
   }
   writer.EndObject();
-  return std::move(out.text);
+  return out.Take();
 }
 
 absl::Status ReadRegion(const JsonValue& body, inference::SystemSharedMemoryRegisterRequest& request) {

@@ -44,6 +44,8 @@ std::optional<std::pair<std::string, std::string>> ReadModelPath(const std::stri
 }
 
 bool Knows(const std::string& path) {
+  // Most requests are for others.
+  if (path != "/" && !path.starts_with("/status")) return false;
   return path == "/" || path == "/status" || path == "/status.json" || FindAsset(path) != nullptr ||
          ReadModelPath(path).has_value();
 }

@@ -133,6 +133,16 @@ class Operations:
             request.parameters["config"].string_param = json.dumps(config)
         return self._invoke(INFERENCE, "RepositoryModelLoad", request, lambda answer: None, timeout)
 
+    def rollback(self, model: str, version: Optional[int] = None, *, timeout: Optional[float] = None):
+        """Has a model serve again what it served before, or the version given, if the server still has it. It is there at
+        once, and stays until the model is loaded again."""
+        request = _message("inference.RepositoryModelLoadRequest", model_name=model)
+        if version is None:
+            request.parameters["rollback"].bool_param = True
+        else:
+            request.parameters["rollback"].int64_param = version
+        return self._invoke(INFERENCE, "RepositoryModelLoad", request, lambda answer: None, timeout)
+
     def unload(self, model: str, *, timeout: Optional[float] = None):
         """Takes a model out of service. Requests that have begun are answered."""
         return self._ask("RepositoryModelUnload", {"model_name": model}, lambda answer: None, timeout)
