@@ -200,6 +200,7 @@ def test_more_models_are_served_than_fit_at_a_time(hearthd, tmp_path):
         # The one that was asked for before the last one is still there, the others are not.
         states = {name: state for (name, _), (state, _) in index_of(client).items()}
         assert states == {"m0": "READY", "m1": "READY", "m2": "UNAVAILABLE", "m3": "UNAVAILABLE"}
-        assert re.fullmatch(r"unloaded: idle for \S+ s, to make room for version 1 of 'm0'", index_of(client)["m2", "1"][1])
+        reason = index_of(client)["m2", "1"][1]
+        assert re.fullmatch(r"unloaded: idle for \S+ s, to make room for version 1 of 'm0'", reason)
         assert server.metric("hearth_idle_unloads_total", reason="room") >= 5
     assert server.stop() == 0

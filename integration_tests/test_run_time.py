@@ -14,7 +14,11 @@ from integration_tests.serving import fails, floats, in_flight
 THREADS = 2
 SECONDS = 0.5
 DEADLINE = grpc.StatusCode.DEADLINE_EXCEEDED
-BATCHED = "max_batch_size: 4\ndynamic_batching { max_queue_delay_microseconds: 3600000000 }\ninstance_group { count: 1 }\n"
+BATCHED = """
+max_batch_size: 4
+dynamic_batching { max_queue_delay_microseconds: 3600000000 }
+instance_group { count: 1 }
+"""
 
 
 class Endless(nn.Module):
