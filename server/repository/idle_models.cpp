@@ -169,15 +169,16 @@ absl::Status Repository::SettleMemory(MemoryBudget::Share& share, const Servable
 
 void Repository::Awaken(const std::string& name, Done done) {
   bool first = false;
-  bool full = false;
   {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     std::vector<Done>& awaiting = awaiting_[name];
+    if (awaiting.size() >= kMostAwaiting) {
+      lock.unlock();
+      return done(TooMany("too many requests wait for the model to be loaded again"));
+    }
     first = awaiting.empty();
-    full = awaiting.size() >= kMostAwaiting;
-    if (!full) awaiting.push_back(std::move(done));
+    awaiting.push_back(std::move(done));
   }
-  if (full) return done(TooMany("too many requests wait for the model to be loaded again"));
   if (!first) return;
   const bool known = models_.BeginLoad(name);
   loader_->Post(name, [this, name, known] {
