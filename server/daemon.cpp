@@ -19,14 +19,13 @@
 #include "server/api/native_service.h"
 #include "server/api/reflection_service.h"
 #include "server/api/shared_memory.h"
-#include "server/api/signature.h"
 #include "server/ports.h"
 #include "server/repository/idle_unloader.h"
 #include "server/repository/repository.h"
 #include "server/repository/repository_poller.h"
+#include "server/repository_settings.h"
 #include "server/rest/probe_handler.h"
 #include "server/rest/rest_handler.h"
-#include "server/scheduling/batch_values.h"
 #include "server/scheduling/dispatcher.h"
 #include "server/security/grpc_connection_guard.h"
 #include "server/server_log.h"
@@ -47,18 +46,6 @@ using grpc::health::v1::HealthCheckResponse;
 constexpr const char* kInferenceServiceName = "inference.GRPCInferenceService";
 constexpr const char* kNativeServiceName = "hearth.v1.ModelService";
 constexpr const char* kStatusServiceName = "hearth.v1.StatusService";
-
-absl::StatusOr<std::unique_ptr<const CallInterface>> MakeSignature(const Model& model,
-                                                                   const inference::ModelConfig& config) {
-  const c10::FunctionSchema* schema = model.FindMethod("forward");
-  if (schema == nullptr) return absl::InvalidArgumentError("the archive's module has no method 'forward'");
-  auto signature = Signature::Create(*schema, config);
-  if (!signature.ok()) return signature.status();
-  if (QueueSettingsOf(config).batches()) {
-    if (absl::Status status = CheckBatches(model, *schema); !status.ok()) return status;
-  }
-  return std::unique_ptr<const CallInterface>(*std::move(signature));
-}
 
 CompilerSample SampleOf(const CompilerCounters& counters) {
   return {counters.queued,
@@ -86,27 +73,6 @@ void AddPlans(const Model& model, ModelSample& sample) {
   sample.plan_exceptions = counts.plan_exceptions;
   sample.guard_failures = counts.guard_failures;
   std::ranges::copy(counts.calls, sample.calls.begin());
-}
-
-ModelControl ControlOf(const config::Settings& settings) {
-  const std::string& mode = settings.model_control_mode();
-  if (mode == "none") return ModelControl::kNone;
-  if (mode == "poll") return ModelControl::kPoll;
-  return mode == "explicit" ? ModelControl::kExplicit : ModelControl::kAll;
-}
-
-Repository::Options RepositoryOptionsOf(const config::Settings& settings) {
-  return {.roots = {settings.model_repository().begin(), settings.model_repository().end()},
-          .load_threads = settings.load_threads(),
-          .model_operator_libraries = settings.model_operator_libraries(),
-          .links_may_lead_out = settings.links_lead_out(),
-          .warmup_time = std::chrono::duration<double>(settings.warmup_seconds()),
-          .warm_live_shapes = settings.warm_live_shapes(),
-          .load_memory_limit = settings.load_memory_limit(),
-          .control = ControlOf(settings),
-          .load_models = {settings.load_model().begin(), settings.load_model().end()},
-          .memory_budget = static_cast<uint64_t>(settings.model_memory_bytes()),
-          .unload_idle_models = settings.unload_idle_models()};
 }
 
 DispatcherOptions DispatcherOptionsOf(const config::Settings& settings) {
@@ -140,7 +106,7 @@ struct Daemon::Parts {
   Parts(const config::Settings& complete_settings, Runtime& runtime, std::unique_ptr<Tracer> made_tracer)
       : settings(complete_settings),
         tracer(std::move(made_tracer)),
-        repository(RepositoryOptionsOf(settings), runtime, MakeSignature, [this] { health.Update(); }),
+        repository(RepositoryOptionsOf(settings), runtime, SignatureFactory(), [this] { health.Update(); }),
         dispatcher(DispatcherOptionsOf(settings),
                    [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); }),
         regions(settings.allow_client_shm(), OpenDeviceMemoryOf(runtime)),
