@@ -1,12 +1,16 @@
 """What hearthd says about itself, its models and what it was asked, over gRPC and HTTP."""
 
+import pathlib
+
 import grpc
 import numpy as np
+import pytest
 from google.protobuf import descriptor_pb2, message_factory
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from integration_tests import server_models as models
+from integration_tests.command_line import BUILD
 from integration_tests.serving import bad, fails, tensor
 
 
@@ -87,6 +91,11 @@ def test_statistics_and_metrics_count_what_was_asked(hearthd):
     assert server.metric("nv_model_load_duration_secs", model="two") > 0
     assert server.metric("hearth_request_duration_seconds_count", model="two") == 4
     assert server.metric("hearth_process_resident_bytes") > 0
+
+
+@pytest.mark.skipif(BUILD.name != "release", reason="a sanitizer brings an allocator of its own")
+def test_memory_is_jemallocs(server):
+    assert "libjemalloc" in pathlib.Path(f"/proc/{server.pid}/maps").read_text()
 
 
 def test_http_answers_probes(server):

@@ -11,6 +11,10 @@
 #include "jit/support/memory_account.h"
 #include "jit/support/placed_allocation.h"
 
+// jemalloc's, in a program that is linked with it.
+extern "C" __attribute__((weak)) int mallctl(const char* name, void* old_value, size_t* old_size, void* new_value,
+                                             size_t new_size);
+
 namespace hearth {
 namespace {
 
@@ -86,7 +90,12 @@ void ReleaseKeptMemory() { Kept().Release(); }
 void ReturnFreedMemory() {
   constexpr size_t kKeep = size_t{16} << 20;
   ReleaseKeptMemory();
-  malloc_trim(kKeep);
+  if (mallctl != nullptr) {
+    constexpr const char* kPurgeAllArenas = "arena.4096.purge";  // MALLCTL_ARENAS_ALL
+    (void)mallctl(kPurgeAllArenas, nullptr, nullptr, nullptr, 0);
+  } else {
+    malloc_trim(kKeep);
+  }
 }
 
 size_t KeptMemoryBytes() { return Kept().bytes(); }
