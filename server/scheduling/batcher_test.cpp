@@ -578,7 +578,7 @@ TEST_F(BatcherTest, AnswersWithOtherRowsAreNotTakenApartAndEndBatching) {
     EXPECT_EQ(runs_.front().x().size(0), 1);
     AnswerDoubled();
   }
-  EXPECT_THAT(servable_->statistics->snapshot().batch_failures, ElementsAre(0, 0, Batcher::kMostWrongAnswers));
+  EXPECT_THAT(servable_->statistics->snapshot().batch_failures, ElementsAre(0, 0, Batcher::kMostWrongAnswers, 0));
 }
 
 TEST_F(BatcherTest, ABatchIsPaddedToTheNextAllowedSizeAndTheRowsAreNobodys) {
