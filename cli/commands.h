@@ -16,6 +16,7 @@ Action AddInfer(CLI::App& app);
 Action AddModels(CLI::App& app);
 Action AddLoad(CLI::App& app);
 Action AddRollback(CLI::App& app);
+Action AddCheck(CLI::App& app);
 Action AddUnload(CLI::App& app);
 Action AddStats(CLI::App& app);
 Action AddConfig(CLI::App& app);

@@ -108,23 +108,29 @@ int CallMethod(const ServerOptions& server, const NativeCallOptions& options) {
   return kSuccess;
 }
 
-int ListMethods(const ServerOptions& server, bool json) {
+absl::StatusOr<v1::ListMethodsResponse> AskForMethods(const ServerOptions& server) {
   const auto connection = Connection::Open(server);
-  if (!connection.ok()) return FailWithLine(kNativeInfer, MessageOf(connection.status()));
+  if (!connection.ok()) return connection.status();
   const auto stub = v1::ModelService::NewStub(connection->channel());
   v1::ListMethodsRequest request;
   request.set_model(server.model);
   request.set_version(server.version);
   v1::ListMethodsResponse response;
   const absl::Status status = connection->Call(*stub, &v1::ModelService::Stub::ListMethods, request, response);
-  if (!status.ok()) return FailWithStatus(kNativeInfer, status);
+  if (!status.ok()) return status;
+  return response;
+}
+
+int ListMethods(const ServerOptions& server, bool json) {
+  const auto listed = AskForMethods(server);
+  if (!listed.ok()) return FailWithStatus(kNativeInfer, listed.status());
   if (json) {
     Json methods = Json::array();
-    for (const v1::Method& method : response.methods()) methods.push_back(MethodMessageToJson(method));
-    PrintJson({{"model", response.model()}, {"version", response.version()}, {"methods", std::move(methods)}});
+    for (const v1::Method& method : listed->methods()) methods.push_back(MethodMessageToJson(method));
+    PrintJson({{"model", listed->model()}, {"version", listed->version()}, {"methods", std::move(methods)}});
     return kSuccess;
   }
-  for (const v1::Method& method : response.methods()) std::fputs(MethodText(method).c_str(), stdout);
+  for (const v1::Method& method : listed->methods()) std::fputs(MethodText(method).c_str(), stdout);
   return kSuccess;
 }
 

@@ -4,7 +4,9 @@
 
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "cli/client.h"
+#include "proto/hearth.pb.h"
 
 namespace hearth::cli {
 
@@ -16,6 +18,8 @@ struct NativeCallOptions {
 };
 
 int CallMethod(const ServerOptions& server, const NativeCallOptions& options);
+// What ListMethods prints, for other subcommands.
+absl::StatusOr<v1::ListMethodsResponse> AskForMethods(const ServerOptions& server);
 int ListMethods(const ServerOptions& server, bool json);
 
 }  // namespace hearth::cli

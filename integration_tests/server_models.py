@@ -70,6 +70,28 @@ class Spin(nn.Module):
         return x
 
 
+class SlowToLoad(nn.Module):
+    """Loads for longer than any test."""
+
+    def __init__(self):
+        super().__init__()
+        self.training = False
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+    @torch.jit.export
+    def __getstate__(self) -> int:
+        return 2_000_000_000_000
+
+    @torch.jit.export
+    def __setstate__(self, state: int) -> None:
+        i = 0
+        while i < state:
+            i += 1
+        self.training = i == 0
+
+
 class Raises(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         if x.numel() > 1:

@@ -284,28 +284,6 @@ def test_sighup_ends_no_daemon_without_an_access_log(hearthd):
     assert server.stop() == 0
 
 
-class SlowToLoad(torch.nn.Module):
-    """Loads for longer than any test."""
-
-    def __init__(self):
-        super().__init__()
-        self.training = False
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x
-
-    @torch.jit.export
-    def __getstate__(self) -> int:
-        return 2_000_000_000_000
-
-    @torch.jit.export
-    def __setstate__(self, state: int) -> None:
-        i = 0
-        while i < state:
-            i += 1
-        self.training = i == 0
-
-
 ENDLESS_WARM_UP = """
 model_warmup { name: "w" inputs { key: "x" value { data_type: TYPE_FP32 dims: 1 zero_data: true } }
                          inputs { key: "rounds" value { data_type: TYPE_INT64 zero_data: true } } }
@@ -319,7 +297,7 @@ class Endless(torch.nn.Module):
         return x
 
 
-@pytest.mark.parametrize("model", [torch.jit.script(SlowToLoad()), (torch.jit.script(Endless()), ENDLESS_WARM_UP)])
+@pytest.mark.parametrize("model", [torch.jit.script(models.SlowToLoad()), (torch.jit.script(Endless()), ENDLESS_WARM_UP)])
 def test_sigterm_ends_loads_under_way_and_those_that_wait(hearthd, model):
     archive, config = model if isinstance(model, tuple) else (model, None)
     limits = ["--load-seconds", "0", "--warmup-seconds", "0", "--load-threads", "1"]
@@ -342,7 +320,7 @@ def test_sigterm_ends_loads_under_way_and_those_that_wait(hearthd, model):
 
 
 def test_sigterm_ends_a_daemon_that_still_loads_its_models(hearthd):
-    server = hearthd({"slow": torch.jit.script(SlowToLoad())}, "--load-seconds", "0", wait=False)
+    server = hearthd({"slow": torch.jit.script(models.SlowToLoad())}, "--load-seconds", "0", wait=False)
     eventually(lambda: "loading slow version 1 from" in Path(server.log.name).read_text())
     server.terminate()
     assert server.wait() == 0

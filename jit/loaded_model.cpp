@@ -4,6 +4,7 @@
 #include <c10/core/StreamGuard.h>
 
 #include <condition_variable>
+#include <cstdio>
 #include <limits>
 #include <mutex>
 #include <optional>
@@ -175,8 +176,25 @@ uint64_t LoadedModel::weight_bytes() const { return imported_.object ? WeightByt
 
 std::shared_ptr<MemoryAccount> LoadedModel::NewAccount(int64_t requests) const {
   int64_t limit = 0;
-  if (__builtin_mul_overflow(memory_limit_, requests, &limit)) limit = std::numeric_limits<int64_t>::max();
-  return MakeMemoryAccount(limit, memory_of_model_);
+  if (__builtin_mul_overflow(limits_.memory, requests, &limit)) limit = std::numeric_limits<int64_t>::max();
+  return MakeMemoryAccount(limit, limits_.memory_of_model);
+}
+
+void LoadedModel::LimitRunTime(const std::shared_ptr<CancellationToken>& token, CallOptions& options,
+                               Callback& callback) const {
+  options.on_start = [token, limit = limits_.run_time, on_start = std::move(options.on_start)] {
+    token->LimitRun(limit);
+    if (on_start) on_start();
+  };
+  callback = [token, limit = limits_.run_time, callback = std::move(callback)](absl::StatusOr<c10::IValue> answer) {
+    if (absl::IsDeadlineExceeded(answer.status()) && token->limited()) {
+      char text[80];
+      std::snprintf(text, sizeof text, "the run took longer than it may: more than %g s",
+                    std::chrono::duration<double>(limit).count());
+      answer = absl::DeadlineExceededError(text);
+    }
+    callback(std::move(answer));
+  };
 }
 
 std::shared_ptr<CallHandle> LoadedModel::Start(const ModelExecutor::Method& method, Arguments args,
@@ -184,6 +202,7 @@ std::shared_ptr<CallHandle> LoadedModel::Start(const ModelExecutor::Method& meth
   const auto handle = std::make_shared<Handle>();
   std::shared_ptr<CancellationToken> token = Handle::TokenOf(handle);
   if (options.deadline) token->SetDeadline(*options.deadline);
+  if (limits_.run_time.count() > 0 && !options.is_warmup) LimitRunTime(token, options, callback);
 
   const auto stream = executor_->writes_state() ? DefaultStream(device_) : streams_->Take();
   std::optional<c10::Stream> on_stream;

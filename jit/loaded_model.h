@@ -29,18 +29,24 @@ namespace hearth {
 // Thread-safe, as Model.
 class LoadedModel final : public Model {
  public:
-  // Runs on `pool`. A memory limit of 0 is none. `keeper`, which may be null, has adopted the executor. `traffic` is
-  // told of calls.
+  // What bounds its calls; see RuntimeOptions.
+  struct Limits {
+    int64_t memory = 0;                              // of one; 0: none
+    std::shared_ptr<MemoryAccount> memory_of_model;  // null: nothing is limited for them together
+    std::chrono::nanoseconds run_time{0};            // 0: none
+  };
+
+  // Runs on `pool`. `keeper`, which may be null, has adopted the executor. `traffic` is told of calls.
   LoadedModel(const std::shared_ptr<ModelExecutor>& executor, const ThreadPool& pool, ImportedModule imported,
-              c10::Device device, std::shared_ptr<StreamPool> streams, int64_t memory_limit,
-              std::shared_ptr<MemoryAccount> memory_of_model, Traffic& traffic, std::shared_ptr<ProfileKeeper> keeper)
+              c10::Device device, std::shared_ptr<StreamPool> streams, Limits limits, uint64_t code_bytes,
+              Traffic& traffic, std::shared_ptr<ProfileKeeper> keeper)
       : executor_(executor),
         pool_(pool),
         imported_(std::move(imported)),
         device_(device),
         streams_(std::move(streams)),
-        memory_limit_(memory_limit),
-        memory_of_model_(std::move(memory_of_model)),
+        limits_(std::move(limits)),
+        code_bytes_(code_bytes),
         traffic_(traffic),
         keeper_(std::move(keeper)) {}
 
@@ -71,6 +77,7 @@ class LoadedModel final : public Model {
   absl::StatusOr<std::string> GraphText(std::string_view name, GraphStage stage) const override;
   std::vector<std::pair<std::string, std::string>> sources() const override;
   uint64_t weight_bytes() const override;
+  uint64_t code_bytes() const override { return code_bytes_; }
   std::shared_ptr<MemoryAccount> NewAccount(int64_t requests) const override;
 
  private:
@@ -82,6 +89,9 @@ class LoadedModel final : public Model {
   absl::StatusOr<c10::IValue> StartAndWait(const ModelExecutor::Method& method, Arguments args, KeywordArguments kwargs,
                                            CallOptions options);
 
+  // Has the call end when its run has taken as long as it may: wraps what is called when it starts and when it ends.
+  void LimitRunTime(const std::shared_ptr<CancellationToken>& token, CallOptions& options, Callback& callback) const;
+
   // The answer of a run, brought back from its device; or what failed, there too.
   static absl::StatusOr<c10::IValue> Finish(c10::IValue value, std::exception_ptr error, const c10::Stream* stream,
                                             bool stays);
@@ -91,8 +101,8 @@ class LoadedModel final : public Model {
   ImportedModule imported_;
   const c10::Device device_;
   const std::shared_ptr<StreamPool> streams_;
-  const int64_t memory_limit_;
-  const std::shared_ptr<MemoryAccount> memory_of_model_;  // null: nothing is limited for them together
+  const Limits limits_;
+  const uint64_t code_bytes_;
   Traffic& traffic_;
   const std::shared_ptr<ProfileKeeper> keeper_;
 };

@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <exception>
 #include <filesystem>
+#include <limits>
 #include <utility>
 
 #include "jit/archive/importer.h"
@@ -140,6 +142,7 @@ class RuntimeImpl final : public Runtime {
         memory_limit_(options.memory_limit),
         memory_limit_of_model_(options.memory_limit_of_model),
         memory_of_all_(MakeMemoryAccount(options.memory_limit_of_all)),
+        run_time_limit_(options.run_time_limit),
         load_memory_limit_(options.load_memory_limit),
         load_time_limit_(options.load_time_limit),
         tiers_(MakeTierSettings(options.compiler, gpu_, streams_, traffic_, disposal_.queue())),
@@ -219,7 +222,7 @@ class RuntimeImpl final : public Runtime {
   absl::StatusOr<std::shared_ptr<Model>> LoadHere(const std::string& path, const LoadOptions& options) {
     if (absl::Status status = LoadLibraries(options.operator_libraries); !status.ok()) return status;
     RunOptions run_options;
-    run_options.memory = MakeMemoryAccount(load_memory_limit_);
+    run_options.memory = AccountOfLoad();
     run_options.token = std::make_shared<CancellationToken>();
     const MemoryAccount::Scope memory(run_options.memory.get());
     const LoadBudget budget(load_time_limit_, options.stop);
@@ -246,10 +249,15 @@ class RuntimeImpl final : public Runtime {
       if (const auto stream = DefaultStream(device_)) stream->synchronize();
       TakeProfiles(options, *executor);
       if (keeper_ != nullptr) keeper_->Adopt(executor, *imported.archive, device_);
-      return MakeModel(executor, std::move(imported), options, keeper_);
+      return MakeModel(executor, std::move(imported), options, *run_options.memory, keeper_);
     } catch (...) {
       return StatusOfLoad(budget, std::current_exception());
     }
+  }
+
+  // Where nothing is limited, the load is counted all the same.
+  std::shared_ptr<MemoryAccount> AccountOfLoad() const {
+    return MakeMemoryAccount(load_memory_limit_ > 0 ? load_memory_limit_ : std::numeric_limits<int64_t>::max() / 2);
   }
 
   // Ends on the thread for that, once the device has done what it was given.
@@ -257,11 +265,16 @@ class RuntimeImpl final : public Runtime {
     return disposal_.queue()->Own(std::unique_ptr<ModelExecutor, WhenIdle>(executor.release(), WhenIdle{device_}));
   }
 
+  // `loading` is what the load, which ends with this, counted for.
   std::shared_ptr<Model> MakeModel(std::shared_ptr<ModelExecutor> executor, ImportedModule imported,
-                                   const LoadOptions& options, std::shared_ptr<ProfileKeeper> keeper) {
+                                   const LoadOptions& options, const MemoryAccount& loading,
+                                   std::shared_ptr<ProfileKeeper> keeper) {
+    LoadedModel::Limits limits{options.memory_limit.value_or(memory_limit_), MemoryOfModel(options),
+                               options.run_time_limit.value_or(run_time_limit_)};
+    const auto code_bytes = static_cast<uint64_t>(std::max<int64_t>(loading.held(), 0));
     return disposal_.queue()->Own(std::make_unique<LoadedModel>(executor, pool_, std::move(imported), device_, streams_,
-                                                                options.memory_limit.value_or(memory_limit_),
-                                                                MemoryOfModel(options), *traffic_, std::move(keeper)));
+                                                                std::move(limits), code_bytes, *traffic_,
+                                                                std::move(keeper)));
   }
 
   // What all calls of a model count for.
@@ -299,7 +312,7 @@ class RuntimeImpl final : public Runtime {
 
   absl::StatusOr<std::shared_ptr<Model>> LoadSourceHere(const std::string& path, const LoadOptions& options) {
     if (absl::Status status = LoadLibraries(options.operator_libraries); !status.ok()) return status;
-    const std::shared_ptr<MemoryAccount> account = MakeMemoryAccount(load_memory_limit_);
+    const std::shared_ptr<MemoryAccount> account = AccountOfLoad();
     const MemoryAccount::Scope memory(account.get());
     const LoadBudget budget(load_time_limit_, options.stop);
     try {
@@ -321,7 +334,7 @@ class RuntimeImpl final : public Runtime {
       const std::shared_ptr<ModelExecutor> executor = Own(
           std::make_unique<ModelExecutor>(imported.unit, functions, builder, &pool_, TierSettingsOf(options, tiers_)));
       TakeProfiles(options, *executor);
-      return MakeModel(executor, std::move(imported), options, nullptr);
+      return MakeModel(executor, std::move(imported), options, *account, nullptr);
     } catch (...) {
       return StatusOfLoad(budget, std::current_exception());
     }
@@ -333,6 +346,7 @@ class RuntimeImpl final : public Runtime {
   const int64_t memory_limit_;
   const int64_t memory_limit_of_model_;
   const std::shared_ptr<MemoryAccount> memory_of_all_;
+  const std::chrono::nanoseconds run_time_limit_;
   const int64_t load_memory_limit_;
   const std::chrono::nanoseconds load_time_limit_;
   const std::shared_ptr<Traffic> traffic_ = std::make_shared<Traffic>();

@@ -82,6 +82,9 @@ struct RuntimeOptions {
   int64_t memory_limit_of_model = 0;
   // The same of all calls.
   int64_t memory_limit_of_all = 0;
+  // Time that a run may take from when a thread takes it up, whatever its deadline is; 0: any time. Warm-ups may take
+  // longer. A model may have its own.
+  std::chrono::nanoseconds run_time_limit{0};
   // The same for loading a model, beside its weights, and the time that loading may take but for reading weights.
   int64_t load_memory_limit = 0;
   std::chrono::nanoseconds load_time_limit{0};  // 0: no limit
@@ -106,6 +109,7 @@ struct LoadOptions {
   // In place of the runtime's limits for each call of this model and for all of them together; 0: none.
   std::optional<int64_t> memory_limit;
   std::optional<int64_t> memory_limit_of_model;
+  std::optional<std::chrono::nanoseconds> run_time_limit;  // likewise
   // In place of CompilerOptions' for this model; where calls wait for plans, only the bounds.
   std::optional<uint64_t> compile_after;
   std::optional<uint64_t> exact_after;
@@ -330,7 +334,7 @@ struct FrequentCall {
 //   kNotFound          no such method
 //   kResourceExhausted the call asked for more memory than it may have
 //   kInternal          the model raised or an operator failed; the message is the TorchScript traceback
-//   kCancelled, kDeadlineExceeded
+//   kCancelled, kDeadlineExceeded (for the runtime's limit of a run's time, too: the message then says so)
 //
 // The last reference to one may go anywhere, with a call's callback too: a thread of the runtime's ends the model.
 class Model {
@@ -390,6 +394,8 @@ class Model {
   virtual std::vector<std::pair<std::string, std::string>> sources() const = 0;
   // Bytes that the weights occupy.
   virtual uint64_t weight_bytes() const = 0;
+  // Bytes that loading it left in memory beside the weights: its code, its graphs, its types.
+  virtual uint64_t code_bytes() const = 0;
   // For the memory of one request to the model: with the model's limit, within the account of all requests
   // (Runtime::memory_of_all). For whoever counts more for a request than its call. Null: nothing is limited. One that
   // stands for several requests has the limit of all of them.

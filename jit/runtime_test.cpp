@@ -40,6 +40,14 @@ const auto registered = torch::class_<Slow>("hearth_runtime_test", "Slow")
                                           return slow;
                                         });
 
+std::string SaveCode(const std::string& name, const std::string& code) {
+  torch::jit::Module module("M");
+  module.define(code);
+  const std::string path = (std::filesystem::temp_directory_path() / ("hearth_runtime_test_" + name + ".pt")).string();
+  module.save(path);
+  return path;
+}
+
 std::string SaveModel(bool is_slow) {
   torch::jit::Module module("M");
   if (is_slow) {
@@ -79,6 +87,49 @@ TEST(RuntimeTest, TheLastCallOfAModelLeavesItsEndToAnotherThread) {
   EXPECT_TRUE((*quick)->Call("forward", {at::ones({2})}, {}).ok());
   Slow::may_end.set_value();
   EXPECT_TRUE(Slow::ended.get_future().get());
+}
+
+TEST(RuntimeTest, ARunEndsWhenItHasTakenAsLongAsItMayAndThatIsNotTheTimeThatItWaited) {
+  RuntimeOptions options;
+  options.threads = 1;
+  options.run_time_limit = std::chrono::milliseconds(50);
+  auto runtime = Runtime::Create(options);
+  ASSERT_TRUE(runtime.ok()) << runtime.status();
+  const std::string path =
+      SaveCode("endless", "def forward(self, x, go_on: bool):\n  while go_on:\n    x = x + 1\n  return x\n");
+  auto model = (*runtime)->Load(path, {});
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_GT((*model)->code_bytes(), 0u);
+  // The second one waits for the only thread for longer than a run may take.
+  std::promise<absl::Status> endless, waits;
+  (*model)->CallAsync("forward", {at::ones({1}), true}, {}, {},
+                      [&](const absl::StatusOr<c10::IValue>& answer) { endless.set_value(answer.status()); });
+  (*model)->CallAsync("forward", {at::ones({1}), false}, {}, {},
+                      [&](const absl::StatusOr<c10::IValue>& answer) { waits.set_value(answer.status()); });
+  const absl::Status ended = endless.get_future().get();
+  EXPECT_EQ(ended.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(ended.message(), "the run took longer than it may: more than 0.05 s");
+  EXPECT_TRUE(waits.get_future().get().ok());
+
+  CallOptions call;
+  call.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
+  const absl::Status late = (*model)->Call("forward", {at::ones({1}), true}, {}, call).status();
+  EXPECT_EQ(late.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(late.message(), "the deadline passed before the model finished");
+}
+
+TEST(RuntimeTest, AModelMayHaveALimitOfItsRunsTimeOfItsOwn) {
+  RuntimeOptions options;
+  options.run_time_limit = std::chrono::hours(1);
+  auto runtime = Runtime::Create(options);
+  ASSERT_TRUE(runtime.ok()) << runtime.status();
+  LoadOptions load;
+  load.run_time_limit = std::chrono::milliseconds(10);
+  auto model =
+      (*runtime)->Load(SaveCode("own", "def forward(self, x):\n  while True:\n    x = x + 1\n  return x\n"), load);
+  ASSERT_TRUE(model.ok()) << model.status();
+  const absl::Status ended = (*model)->Call("forward", {at::ones({1})}, {}).status();
+  EXPECT_EQ(ended.message(), "the run took longer than it may: more than 0.01 s");
 }
 
 TEST(RuntimeTest, ACallTellsItsTierAndTheFirstOperatorsThatItRan) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "jit/support/version.h"
+#include "server/check.h"
 #include "server/nearest_name.h"
 #include "server/settings.h"
 #include "server/settings_file.h"
@@ -90,6 +91,9 @@ void WarnOfIdle(const config::Settings& given, std::vector<std::string>& warning
   if (given.load_model_size() > 0 && given.model_control_mode() != "explicit") {
     warnings.push_back("load_model has no effect: model_control_mode is not explicit");
   }
+  if (given.unload_idle_models() && given.model_memory_bytes() == 0) {
+    warnings.push_back("unload_idle_models has no effect: model_memory_bytes is 0, which is no limit");
+  }
   if (given.has_repository_poll_secs() && given.model_control_mode() != "poll") {
     warnings.push_back("repository_poll_secs has no effect: model_control_mode is not poll");
   }
@@ -110,6 +114,18 @@ absl::Status Unexpected(const CLI::App& app) {
       absl::StrCat("there is no flag ", name, nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
 }
 
+// Of settings that are to be checked: all that is wrong with them, with its place in the file of settings where it has
+// one.
+CommandLine CheckedSettings(config::Settings given, const std::string& file) {
+  CommandLine line{.check = true};
+  for (const absl::Status& problem : FindProblems(given)) {
+    const std::string message(problem.message());
+    line.problems.push_back(file.empty() ? message : Located(file, message));
+  }
+  line.settings = std::move(given);
+  return line;
+}
+
 // `flags` over `file`; a list of the one takes the place of the other's.
 config::Settings Merge(config::Settings file, const config::Settings& flags) {
   for (const SettingField& field : Fields()) {
@@ -126,11 +142,14 @@ absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv) 
   CLI::App app(kAbout, program);
   config::Settings flags;
   std::string file;
+  bool check = false;
   bool print_settings = false;
   bool print_triton_flags = false;
   std::vector<std::string> warnings;
   app.add_option("--config", file, "File of the same settings in Protobuf's text format; flags win over it")
       ->type_name("FILE");
+  app.add_flag("--check", check,
+               "Say all that is wrong with settings and models, and end: with status 0 if that is nothing, else 1");
   app.add_flag("--print-settings", print_settings, "Print the table of all settings in Markdown");
   app.add_flag("--print-triton-flags", print_triton_flags, "Print what becomes of Triton's other flags in Markdown");
   app.set_version_flag("--version", absl::StrCat("hearthd ", kVersion));
@@ -154,10 +173,14 @@ absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv) 
   config::Settings given = flags;
   if (!file.empty()) {
     auto settings = ReadSettingsFile(file);
+    if (!settings.ok() && check) {
+      return CommandLine{.check = true, .problems = {std::string(settings.status().message())}};
+    }
     if (!settings.ok()) return settings.status();
     given = Merge(*std::move(settings), flags);
   }
   if (program == kTritonProgram && !given.has_host()) given.set_host(kTritonHost);
+  if (check) return CheckedSettings(std::move(given), file);
   auto complete = CompleteSettings(given);
   if (!complete.ok()) return complete.status();
   WarnOfIdle(*complete, warnings);

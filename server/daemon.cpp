@@ -19,13 +19,13 @@
 #include "server/api/native_service.h"
 #include "server/api/reflection_service.h"
 #include "server/api/shared_memory.h"
-#include "server/api/signature.h"
 #include "server/ports.h"
+#include "server/repository/idle_unloader.h"
 #include "server/repository/repository.h"
 #include "server/repository/repository_poller.h"
+#include "server/repository_settings.h"
 #include "server/rest/probe_handler.h"
 #include "server/rest/rest_handler.h"
-#include "server/scheduling/batch_values.h"
 #include "server/scheduling/dispatcher.h"
 #include "server/security/grpc_connection_guard.h"
 #include "server/server_log.h"
@@ -46,18 +46,6 @@ using grpc::health::v1::HealthCheckResponse;
 constexpr const char* kInferenceServiceName = "inference.GRPCInferenceService";
 constexpr const char* kNativeServiceName = "hearth.v1.ModelService";
 constexpr const char* kStatusServiceName = "hearth.v1.StatusService";
-
-absl::StatusOr<std::unique_ptr<const CallInterface>> MakeSignature(const Model& model,
-                                                                   const inference::ModelConfig& config) {
-  const c10::FunctionSchema* schema = model.FindMethod("forward");
-  if (schema == nullptr) return absl::InvalidArgumentError("the archive's module has no method 'forward'");
-  auto signature = Signature::Create(*schema, config);
-  if (!signature.ok()) return signature.status();
-  if (QueueSettingsOf(config).batches()) {
-    if (absl::Status status = CheckBatches(model, *schema); !status.ok()) return status;
-  }
-  return std::unique_ptr<const CallInterface>(*std::move(signature));
-}
 
 CompilerSample SampleOf(const CompilerCounters& counters) {
   return {counters.queued,
@@ -85,25 +73,6 @@ void AddPlans(const Model& model, ModelSample& sample) {
   sample.plan_exceptions = counts.plan_exceptions;
   sample.guard_failures = counts.guard_failures;
   std::ranges::copy(counts.calls, sample.calls.begin());
-}
-
-ModelControl ControlOf(const config::Settings& settings) {
-  const std::string& mode = settings.model_control_mode();
-  if (mode == "none") return ModelControl::kNone;
-  if (mode == "poll") return ModelControl::kPoll;
-  return mode == "explicit" ? ModelControl::kExplicit : ModelControl::kAll;
-}
-
-Repository::Options RepositoryOptionsOf(const config::Settings& settings) {
-  return {.roots = {settings.model_repository().begin(), settings.model_repository().end()},
-          .load_threads = settings.load_threads(),
-          .model_operator_libraries = settings.model_operator_libraries(),
-          .links_may_lead_out = settings.links_lead_out(),
-          .warmup_time = std::chrono::duration<double>(settings.warmup_seconds()),
-          .warm_live_shapes = settings.warm_live_shapes(),
-          .load_memory_limit = settings.load_memory_limit(),
-          .control = ControlOf(settings),
-          .load_models = {settings.load_model().begin(), settings.load_model().end()}};
 }
 
 DispatcherOptions DispatcherOptionsOf(const config::Settings& settings) {
@@ -137,7 +106,7 @@ struct Daemon::Parts {
   Parts(const config::Settings& complete_settings, Runtime& runtime, std::unique_ptr<Tracer> made_tracer)
       : settings(complete_settings),
         tracer(std::move(made_tracer)),
-        repository(RepositoryOptionsOf(settings), runtime, MakeSignature, [this] { health.Update(); }),
+        repository(RepositoryOptionsOf(settings), runtime, SignatureFactory(), [this] { health.Update(); }),
         dispatcher(DispatcherOptionsOf(settings),
                    [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); }),
         regions(settings.allow_client_shm(), OpenDeviceMemoryOf(runtime)),
@@ -156,6 +125,7 @@ struct Daemon::Parts {
                 [&runtime] { return SampleOf(runtime.compiler_counters()); }, settings.id(), settings.device()}),
         status_service(calls, dispatcher, status) {
     if (tracer != nullptr) metrics.ShowTraces([this] { return tracer->counts(); });
+    metrics.ShowMemory([this] { return MemorySampleNow(); });
     readiness.strict = settings.strict_readiness();
     calls.memory = runtime.memory_of_all();
     calls.send_time =
@@ -170,7 +140,7 @@ struct Daemon::Parts {
       return serving(readiness.Ready(repository));
     }
     if (!repository.Knows(service)) return HealthCheckResponse::SERVICE_UNKNOWN;
-    return serving(!readiness.draining && repository.Find(service, "").ok());
+    return serving(!readiness.draining && repository.CheckReady(service, "").ok());
   }
 
   std::vector<std::string> HealthNames() const {
@@ -186,13 +156,20 @@ struct Daemon::Parts {
       sample.model = version.name;
       sample.version = version.version;
       if (version.statistics != nullptr) sample.statistics = version.statistics->snapshot();
+      sample.ready = !readiness.draining && (version.serving != nullptr || version.idle);
       if (version.serving == nullptr) continue;
       sample.loaded = true;
-      sample.ready = !readiness.draining;
       sample.weight_bytes = version.serving->weight_bytes;
+      sample.code_bytes = version.serving->model->code_bytes();
       AddPlans(*version.serving->model, sample);
     }
     return samples;
+  }
+
+  MemorySample MemorySampleNow() const {
+    const Repository::IdleCounts& counts = repository.idle_counts();
+    return {repository.budget().held(), repository.budget().limit(), counts.unloaded_for_time, counts.unloaded_for_room,
+            counts.loaded_again};
   }
 
   absl::Status Listen();
@@ -210,7 +187,8 @@ struct Daemon::Parts {
   HealthService health{calls, [this](const std::string& service) { return StatusOf(service); },
                        [this] { return HealthNames(); }};
   Repository repository;
-  std::unique_ptr<RepositoryPoller> poller;  // null unless model_control_mode is poll
+  std::unique_ptr<RepositoryPoller> poller;     // null unless model_control_mode is poll
+  std::unique_ptr<IdleUnloader> idle_unloader;  // null unless idle_unload_seconds is above 0
   Dispatcher dispatcher;
   std::unique_ptr<AccessLog> access_log;
   RecentErrors recent_errors;
@@ -283,6 +261,10 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const config::Settings& se
                                        parts->poller == nullptr ? std::set<std::string>() : parts->poller->unsettled());
   }
   if (status.ok() && parts->poller != nullptr) parts->poller->Start();
+  if (status.ok() && settings.idle_unload_seconds() > 0) {
+    parts->idle_unloader = std::make_unique<IdleUnloader>(
+        parts->repository, std::chrono::duration<double>(settings.idle_unload_seconds()));
+  }
   if (!status.ok()) {
     if (parts->ports != nullptr) parts->ports->Stop(std::chrono::steady_clock::now());
     return status;
@@ -320,6 +302,7 @@ void Daemon::Stop() {
                    parts.settings.drain_seconds());
   parts.readiness.draining = true;
   parts.poller.reset();
+  parts.idle_unloader.reset();
   parts.repository.StopLoading();
   parts.dispatcher.StopAccepting();
   parts.health.Update();

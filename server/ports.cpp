@@ -134,6 +134,20 @@ absl::Status Ports::ReadFiles(const config::Settings& settings) {
   return absl::OkStatus();
 }
 
+std::vector<absl::Status> Ports::CheckFiles(const config::Settings& settings) {
+  std::vector<absl::Status> problems;
+  const auto note = [&](const absl::Status& status) {
+    if (!status.ok()) problems.push_back(status);
+  };
+  note(AccessControl::Create({AdministrationOf(settings, false), settings.token_file()}).status());
+  const CertificateFiles grpc_files{settings.grpc_server_cert(), settings.grpc_server_key(), settings.grpc_root_cert()};
+  const CertificateFiles http_files{settings.http_server_cert(), settings.http_server_key(), settings.http_root_cert()};
+  note(LoadCertificate(settings.grpc_use_ssl_mutual(), settings.grpc_use_ssl(), grpc_files).status());
+  note(LoadCertificate(settings.http_use_ssl_mutual(), settings.http_use_ssl(), http_files).status());
+  note(LoadCertificate(settings.metrics_use_ssl_mutual(), settings.metrics_use_ssl(), http_files).status());
+  return problems;
+}
+
 void Ports::SetBounds(grpc::ServerBuilder& builder) const {
   builder.SetMaxReceiveMessageSize(static_cast<int>(settings_.max_request_bytes()));
   builder.SetMaxSendMessageSize(-1);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "proto/settings.pb.h"
@@ -27,6 +28,8 @@ class Ports {
   // the files.
   static absl::StatusOr<std::unique_ptr<Ports>> Open(const config::Settings& settings);
   ~Ports();
+  // What is wrong with the files that Open would read; takes no port.
+  static std::vector<absl::Status> CheckFiles(const config::Settings& settings);
 
   // Begins to serve: gRPC with the services that the builder has, HTTP with the handlers. kUnavailable if gRPC cannot.
   absl::Status Serve(grpc::ServerBuilder& builder, std::shared_ptr<HttpHandler> http,

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "jit/support/logging.h"
+#include "server/check.h"
 #include "server/command_line.h"
 #include "server/daemon.h"
 #include "server/settings.h"
@@ -123,6 +124,7 @@ RuntimeOptions RuntimeOptionsOf(const config::Settings& settings) {
   options.memory_limit = settings.memory_limit();
   options.memory_limit_of_model = settings.model_memory_limit();
   options.memory_limit_of_all = settings.requests_memory_limit();
+  options.run_time_limit = Nanoseconds(settings.max_run_seconds());
   options.load_memory_limit = settings.load_memory_limit();
   options.kept_memory = settings.kept_memory();
   options.load_time_limit = Nanoseconds(settings.load_seconds());
@@ -141,6 +143,25 @@ RuntimeOptions RuntimeOptionsOf(const config::Settings& settings) {
   return options;
 }
 
+int Check(const CommandLine& line, const RuntimeFactory& make_runtime) {
+  int problems = static_cast<int>(line.problems.size());
+  for (const std::string& problem : line.problems) std::cout << problem << std::endl;
+  // What is wrong with the models cannot be told by settings that are wrong.
+  if (problems > 0) return kCannotServe;
+  config::Settings settings = line.settings;
+  settings.clear_log_file();
+  settings.clear_cache_dir();
+  auto log_output = OpenLog(settings);
+  if (!log_output.ok()) return Complain(log_output.status(), kCannotServe);
+  auto runtime = make_runtime(RuntimeOptionsOf(settings));
+  if (!runtime.ok()) {
+    std::cout << runtime.status().message() << std::endl;
+    return kCannotServe;
+  }
+  problems = CheckRepository(settings, **runtime, std::cout);
+  return problems == 0 ? 0 : kCannotServe;
+}
+
 }  // namespace
 
 int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime) {
@@ -150,6 +171,7 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
     std::cout << line->print << std::flush;
     return 0;
   }
+  if (line->check) return Check(*line, make_runtime);
   const Signals signals;
   // A peer that hangs up is an error of one write, not the end of the process.
   signal(SIGPIPE, SIG_IGN);

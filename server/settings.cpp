@@ -171,15 +171,25 @@ void FillIn(config::Settings& settings) {
 
 }  // namespace
 
-absl::StatusOr<config::Settings> CompleteSettings(config::Settings given) {
-  for (const SettingField& field : Fields()) {
-    if (absl::Status status = CheckField(field, given); !status.ok()) return status;
-  }
+std::vector<absl::Status> FindProblems(config::Settings& given) {
+  std::vector<absl::Status> problems;
+  const auto note = [&](absl::Status status) {
+    if (!status.ok()) problems.push_back(std::move(status));
+  };
+  for (const SettingField& field : Fields()) note(CheckField(field, given));
+  // What follows looks at settings that are right by themselves.
+  if (!problems.empty()) return problems;
   FillIn(given);
-  if (absl::Status status = CheckPorts(given); !status.ok()) return status;
-  if (absl::Status status = CheckModelsOfStart(given); !status.ok()) return status;
-  if (absl::Status status = CheckTls(given); !status.ok()) return status;
-  if (absl::Status status = CheckAccess(given); !status.ok()) return status;
+  note(CheckPorts(given));
+  note(CheckModelsOfStart(given));
+  note(CheckTls(given));
+  note(CheckAccess(given));
+  return problems;
+}
+
+absl::StatusOr<config::Settings> CompleteSettings(config::Settings given) {
+  const std::vector<absl::Status> problems = FindProblems(given);
+  if (!problems.empty()) return problems.front();
   return given;
 }
 

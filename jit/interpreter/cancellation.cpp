@@ -25,6 +25,13 @@ void CancellationToken::SetDeadline(Clock::time_point deadline) {
   deadline_.store(deadline.time_since_epoch().count(), std::memory_order_relaxed);
 }
 
+void CancellationToken::LimitRun(std::chrono::nanoseconds time) {
+  const Clock::time_point end = Clock::now() + time;
+  if (deadline().value_or(Clock::time_point::max()) <= end) return;
+  limited_.store(true, std::memory_order_relaxed);
+  SetDeadline(end);
+}
+
 std::optional<CancellationToken::Clock::time_point> CancellationToken::deadline() const {
   const int64_t ticks = deadline_.load(std::memory_order_relaxed);
   if (ticks == kNever) return std::nullopt;

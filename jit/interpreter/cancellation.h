@@ -19,6 +19,10 @@ class CancellationToken {
   void Cancel();
   void SetDeadline(Clock::time_point deadline);
   std::optional<Clock::time_point> deadline() const;
+  // The run begins and may take so long: its deadline comes then, unless it is before that.
+  void LimitRun(std::chrono::nanoseconds time);
+  // Whether the deadline is LimitRun's.
+  bool limited() const { return limited_.load(std::memory_order_relaxed); }
   bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
   // Whether it is cancelled or its deadline has passed.
   bool ShouldStop() const { return cancelled() || DeadlinePassed(); }
@@ -34,6 +38,7 @@ class CancellationToken {
 
   std::atomic<bool> cancelled_{false};
   std::atomic<int64_t> deadline_{kNever};  // of the clock's ticks
+  std::atomic<bool> limited_{false};
   std::mutex mutex_;
   std::function<void()> wake_;
 };

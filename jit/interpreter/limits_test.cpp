@@ -53,6 +53,29 @@ TEST(LimitsTest, ARunStopsAtItsDeadline) {
   }
 }
 
+TEST(LimitsTest, ARunStopsWhenItHasTakenAsLongAsItMay) {
+  RunOptions options;
+  options.token = std::make_shared<CancellationToken>();
+  options.token->SetDeadline(CancellationToken::Clock::now() + std::chrono::hours(1));
+  options.on_start = [token = options.token] { token->LimitRun(std::chrono::milliseconds(5)); };
+  try {
+    RunText(kEndless, {}, options);
+    FAIL();
+  } catch (const CancelledError& error) {
+    EXPECT_EQ(error.reason(), CancelledError::Reason::kDeadline);
+  }
+  EXPECT_TRUE(options.token->limited());
+}
+
+TEST(LimitsTest, ADeadlineThatComesBeforeTheEndOfARunsTimeStays) {
+  CancellationToken token;
+  const auto deadline = CancellationToken::Clock::now() + std::chrono::seconds(1);
+  token.SetDeadline(deadline);
+  token.LimitRun(std::chrono::hours(1));
+  EXPECT_EQ(token.deadline(), deadline);
+  EXPECT_FALSE(token.limited());
+}
+
 // What a run on a pool ends with.
 struct Ending {
   IValue value;
@@ -168,13 +191,14 @@ constexpr const char* kLeavesAForkBehind = R"(graph(%f : Future[int]):
 
 // The token's deadline when the run has ended and its fork waits.
 std::optional<CancellationToken::Clock::time_point> DeadlineOfAForkLeftBehind(
-    std::optional<CancellationToken::Clock::time_point> deadline) {
+    std::optional<CancellationToken::Clock::time_point> deadline, std::chrono::nanoseconds run_time = {}) {
   const auto never = c10::make_intrusive<c10::ivalue::Future>(c10::IntType::get());
   ThreadPool pool(1);
   RunOptions options;
   options.pool = &pool;
   options.token = std::make_shared<CancellationToken>();
   if (deadline) options.token->SetDeadline(*deadline);
+  if (run_time.count() > 0) options.on_start = [&] { options.token->LimitRun(run_time); };
   EXPECT_EQ(EndOf(kLeavesAForkBehind, {never}, options).error, nullptr);
   // The one thread gets to this when it is through with the run.
   Latch through(1);
@@ -194,6 +218,19 @@ TEST(LimitsTest, ForksThatOutliveTheirRunGetAMinuteIfTheyHaveNoDeadline) {
   EXPECT_LE(*deadline, CancellationToken::Clock::now() + kMinute);
   const auto own = before + std::chrono::hours(1);
   EXPECT_EQ(DeadlineOfAForkLeftBehind(own), own);
+}
+
+TEST(LimitsTest, ForksThatOutliveTheirRunGetAMinuteOfARunsTimeAndNoMore) {
+  const auto before = CancellationToken::Clock::now();
+  const auto of_an_hour = DeadlineOfAForkLeftBehind(std::nullopt, std::chrono::hours(1));
+  ASSERT_TRUE(of_an_hour);
+  EXPECT_LE(*of_an_hour, CancellationToken::Clock::now() + std::chrono::seconds(60));
+  EXPECT_GE(*of_an_hour, before + std::chrono::seconds(60));
+  const auto of_half_a_minute = DeadlineOfAForkLeftBehind(std::nullopt, std::chrono::seconds(30));
+  ASSERT_TRUE(of_half_a_minute);
+  EXPECT_LE(*of_half_a_minute, CancellationToken::Clock::now() + std::chrono::seconds(30));
+  const auto own = before + std::chrono::hours(1);
+  EXPECT_EQ(DeadlineOfAForkLeftBehind(own, std::chrono::hours(2)), own);
 }
 
 TEST(LimitsTest, AWaitForAFutureThatIsNotTheRunsOwnIsNotTakenForACycle) {

@@ -89,8 +89,13 @@ void RunGroup::EndFork() {
 void RunGroup::EndRun() {
   EndFork();
   std::lock_guard lock(mutex_);
-  if (token_ == nullptr || token_->deadline() || active_ + waiting_.size() == 0) return;
-  token_->SetDeadline(std::chrono::steady_clock::now() + kTimeAfterTheRun);
+  if (token_ == nullptr || active_ + waiting_.size() == 0) return;
+  const auto end = std::chrono::steady_clock::now() + kTimeAfterTheRun;
+  // What bounds a run that nobody gave a deadline bounds its forks, but gives them no more time.
+  const auto deadline = token_->deadline();
+  if (deadline && (!token_->limited() || *deadline <= end)) return;
+  token_->SetDeadline(end);
+  if (alarm_) pool_->Forget(*std::exchange(alarm_, std::nullopt));
   if (!waiting_.empty()) SetAlarm();
 }
 

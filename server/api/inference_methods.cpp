@@ -113,24 +113,39 @@ absl::Status InferenceMethods::ServerMetadata(const inference::ServerMetadataReq
 
 absl::Status InferenceMethods::ModelReady(const inference::ModelReadyRequest& request,
                                           inference::ModelReadyResponse& response) const {
-  const auto found = repository_.Find(request.name(), request.version());
-  if (absl::IsInvalidArgument(found.status())) return found.status();
-  response.set_ready(found.ok() && !readiness_.draining);
+  const absl::Status status = repository_.CheckReady(request.name(), request.version());
+  if (absl::IsInvalidArgument(status)) return status;
+  response.set_ready(status.ok() && !readiness_.draining);
   return absl::OkStatus();
 }
 
-absl::Status InferenceMethods::ModelMetadata(const inference::ModelMetadataRequest& request,
-                                             inference::ModelMetadataResponse& response) const {
-  const auto found = repository_.Find(request.name(), request.version());
-  if (found.ok()) response = DescribeModel(**found, repository_.ServedVersions(request.name()));
-  return found.status();
+void InferenceMethods::WithVersion(const std::string& name, const std::string& version,
+                                   std::function<void(const Servable&)> describe, const Done& done) {
+  auto look = [this, name, version, describe = std::move(describe)] {
+    const auto found = repository_.Find(name, version);
+    if (found.ok()) describe(**found);
+    return found.status();
+  };
+  const absl::Status status = Guarded(look);
+  if (!IsIdle(status)) return done(status);
+  repository_.Awaken(
+      name, [look = std::move(look), done](const absl::Status& loaded) { done(loaded.ok() ? Guarded(look) : loaded); });
 }
 
-absl::Status InferenceMethods::ModelConfig(const inference::ModelConfigRequest& request,
-                                           inference::ModelConfigResponse& response) const {
-  const auto found = repository_.Find(request.name(), request.version());
-  if (found.ok()) *response.mutable_config() = DescribeConfig(**found);
-  return found.status();
+void InferenceMethods::ModelMetadata(const inference::ModelMetadataRequest& request,
+                                     inference::ModelMetadataResponse& response, Done done) {
+  const auto describe = [this, name = request.name(), &response](const Servable& servable) {
+    response = DescribeModel(servable, repository_.ServedVersions(name));
+  };
+  WithVersion(request.name(), request.version(), describe, done);
+}
+
+void InferenceMethods::ModelConfig(const inference::ModelConfigRequest& request,
+                                   inference::ModelConfigResponse& response, Done done) {
+  const auto describe = [&response](const Servable& servable) {
+    *response.mutable_config() = DescribeConfig(servable);
+  };
+  WithVersion(request.name(), request.version(), describe, done);
 }
 
 absl::Status InferenceMethods::SystemSharedMemoryStatus(const inference::SystemSharedMemoryStatusRequest& request,

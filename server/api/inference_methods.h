@@ -44,14 +44,8 @@ class InferenceMethods {
                            inference::ServerReadyResponse& response) const;
   absl::Status ServerMetadata(const inference::ServerMetadataRequest& request,
                               inference::ServerMetadataResponse& response) const;
-  // A model that is not there is not ready; kInvalidArgument for a version that is no number.
+  // A model that is not there is not ready, one that is idle is; kInvalidArgument for a version that is no number.
   absl::Status ModelReady(const inference::ModelReadyRequest& request, inference::ModelReadyResponse& response) const;
-  // Of a model: the statuses of Repository::Find.
-  absl::Status ModelMetadata(const inference::ModelMetadataRequest& request,
-                             inference::ModelMetadataResponse& response) const;
-  absl::Status ModelConfig(const inference::ModelConfigRequest& request,
-                           inference::ModelConfigResponse& response) const;
-
   absl::Status SystemSharedMemoryStatus(const inference::SystemSharedMemoryStatusRequest& request,
                                         inference::SystemSharedMemoryStatusResponse& response) const;
   absl::Status SystemSharedMemoryRegister(const inference::SystemSharedMemoryRegisterRequest& request,
@@ -70,6 +64,10 @@ class InferenceMethods {
   // See log_settings.h.
   absl::Status LogSettings(const inference::LogSettingsRequest& request, inference::LogSettingsResponse& response);
 
+  // Of a model: the statuses of Repository::Find. One that is idle is loaded again first.
+  void ModelMetadata(const inference::ModelMetadataRequest& request, inference::ModelMetadataResponse& response,
+                     Done done);
+  void ModelConfig(const inference::ModelConfigRequest& request, inference::ModelConfigResponse& response, Done done);
   void ModelStatistics(const inference::ModelStatisticsRequest& request, inference::ModelStatisticsResponse& response,
                        Done done);
   void RepositoryIndex(const inference::RepositoryIndexRequest& request, inference::RepositoryIndexResponse& response,
@@ -80,6 +78,10 @@ class InferenceMethods {
                              inference::RepositoryModelUnloadResponse& response, Done done);
 
  private:
+  // Hands the version to `describe`; its model is loaded again first where it is idle.
+  void WithVersion(const std::string& name, const std::string& version, std::function<void(const Servable&)> describe,
+                   const Done& done);
+
   Dispatcher& dispatcher_;
   Repository& repository_;
   const Readiness& readiness_;

@@ -66,11 +66,11 @@ grpc::ServerUnaryReactor* InferenceService::ModelReady(Context* context, const B
 }
 
 grpc::ServerUnaryReactor* InferenceService::ModelMetadata(Context* context, const Buffer* request, Buffer* response) {
-  return AtOnce({calls_, context, request, response}, methods_, &InferenceMethods::ModelMetadata);
+  return Later({calls_, context, request, response}, methods_, &InferenceMethods::ModelMetadata);
 }
 
 grpc::ServerUnaryReactor* InferenceService::ModelConfig(Context* context, const Buffer* request, Buffer* response) {
-  return AtOnce({calls_, context, request, response}, methods_, &InferenceMethods::ModelConfig);
+  return Later({calls_, context, request, response}, methods_, &InferenceMethods::ModelConfig);
 }
 
 grpc::ServerUnaryReactor* InferenceService::ModelStatistics(Context* context, const Buffer* request, Buffer* response) {

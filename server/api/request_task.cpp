@@ -25,8 +25,7 @@ bool ModelFailed(const absl::Status& status, bool admitted) {
          (admitted && status.code() == absl::StatusCode::kResourceExhausted && !RetryAfterOf(status));
 }
 
-FailureReason ReasonOf(const absl::Status& status, bool admitted) {
-  if (ModelFailed(status, admitted)) return FailureReason::kBackend;
+FailureReason ReasonOf(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kResourceExhausted:
     case absl::StatusCode::kUnavailable:
@@ -38,6 +37,10 @@ FailureReason ReasonOf(const absl::Status& status, bool admitted) {
       return FailureReason::kOther;
   }
 }
+
+// A model that is idle again as soon as it has been loaded is loaded so often for one request: where there is room for
+// one of several models that are asked for.
+constexpr int kMostLoadsAwaited = 3;
 
 // What Protobuf can read.
 constexpr size_t kMostAnswerBytes = INT32_MAX;
@@ -113,6 +116,7 @@ void RequestTask::Run(CallerThread caller) {
     if (status.ok() && cancelled_) status = absl::CancelledError("the request was cancelled");
   }
   handed_over_ = Clock::now();
+  if (IsIdle(status) && loads_awaited_ < kMostLoadsAwaited) return AwaitModel();
   grpc::ByteBuffer no_answer;
   if (!status.ok()) return Finish(std::move(status), no_answer);
 
@@ -142,6 +146,32 @@ void RequestTask::Run(CallerThread caller) {
     cancel = cancelled_;
   }
   if (cancel && *handle != nullptr) (*handle)->Cancel();
+}
+
+void RequestTask::AwaitModel() {
+  ++loads_awaited_;
+  {
+    std::lock_guard lock(mutex_);
+    awaiting_ = true;
+  }
+  environment_.repository.Awaken(record_.model, [self = shared_from_this(), began = Clock::now()](absl::Status loaded) {
+    self->GoOn(std::move(loaded), Clock::now() - began);
+  });
+}
+
+void RequestTask::GoOn(absl::Status loaded, Clock::duration after) {
+  {
+    std::lock_guard lock(mutex_);
+    // Cancel has ended it.
+    if (!std::exchange(awaiting_, false)) return;
+    await_time_ += after;
+  }
+  if (loaded.ok()) {
+    loaded = environment_.dispatcher.Post(WorkLength::kLong,
+                                          [self = shared_from_this()] { self->Run(CallerThread::kOneOfMany); });
+  }
+  grpc::ByteBuffer no_answer;
+  if (!loaded.ok()) Finish(std::move(loaded), no_answer);
 }
 
 absl::Status RequestTask::Identify(const std::string& model, const std::string& version, const std::string& id) {
@@ -202,15 +232,19 @@ void RequestTask::Finish(absl::Status status, grpc::ByteBuffer& answer) {
 void RequestTask::Report(const absl::Status& status, Clock::time_point now) {
   RequestTimes& times = record_.times;
   times.total = now - arrived_;
-  times.compute_input = handed_over_ - arrived_;
+  times.compute_input = handed_over_ - arrived_ - await_time_;
   const Clock::rep began = began_;
   if (admitted_) {
     const Clock::time_point start = began == 0 ? handed_over_ : Clock::time_point(Clock::duration(began));
-    times.queue = start - handed_over_;
+    times.queue = start - handed_over_ + await_time_;
     times.compute_infer = finished_ - start;
     times.compute_output = now - finished_;
   }
   record_.status = status;
+  // Or it ran for longer than it may, with a deadline that had not come.
+  const bool ran_too_long = absl::IsDeadlineExceeded(status) && began != 0 && (!deadline_ || finished_ < *deadline_);
+  const bool model_failed = ModelFailed(status, admitted_) || ran_too_long;
+  const FailureReason reason = model_failed ? FailureReason::kBackend : ReasonOf(status);
   if (servable_ != nullptr) {
     ModelStatistics& statistics = *servable_->statistics;
     if (status.ok()) {
@@ -220,17 +254,17 @@ void RequestTask::Report(const absl::Status& status, Clock::time_point now) {
       statistics.Succeeded(times, counted(rows_),
                            execution_.counts ? std::optional(counted(execution_.rows)) : std::nullopt);
     } else if (admitted_) {
-      statistics.Failed(ReasonOf(status, admitted_), times.total, began != 0);
+      statistics.Failed(reason, times.total, began != 0);
     } else {
-      statistics.Refused(ReasonOf(status, admitted_), times.total);
+      statistics.Refused(reason, times.total);
     }
   }
-  if (ModelFailed(status, admitted_)) {
+  if (model_failed) {
     Log().warn("model {} version {}: {}", record_.model, record_.version,
                std::string(status.message().data(), status.message().size()));
   }
   if (!status.ok() && environment_.recent_errors != nullptr) {
-    const auto kind = ModelFailed(status, admitted_) ? RecentErrors::Kind::kModel : RecentErrors::Kind::kRefused;
+    const auto kind = model_failed ? RecentErrors::Kind::kModel : RecentErrors::Kind::kRefused;
     environment_.recent_errors->Add(kind, record_.model, record_.version, status);
   }
   if (trace_) EndTrace(status, began != 0);
@@ -258,12 +292,21 @@ void RequestTask::EndTrace(const absl::Status& status, bool began) {
 
 void RequestTask::Cancel() {
   std::shared_ptr<CallHandle> handle;
+  bool awaiting = false;
   {
     std::lock_guard lock(mutex_);
     cancelled_ = true;
     handle = handle_;
+    awaiting = std::exchange(awaiting_, false);
   }
   if (handle != nullptr) handle->Cancel();
+  if (!awaiting) return;
+  const bool late = deadline_ && *deadline_ <= Clock::now();
+  const std::string when = absl::StrCat("while the model '", record_.model, "' was being loaded again");
+  grpc::ByteBuffer no_answer;
+  Finish(late ? absl::DeadlineExceededError(absl::StrCat("the request's deadline passed ", when))
+              : absl::CancelledError(absl::StrCat("the request was cancelled ", when)),
+         no_answer);
 }
 
 }  // namespace hearth::server

@@ -6,6 +6,9 @@
 // A message that takes little time is read where it arrives, on a thread of gRPC's or HTTP's; any other, and one that
 // gRPC brought compressed, on a thread of the runtime's pool. The message, what is read from it, the call and its
 // answer count for memory accounts, until the task is gone: whoever sends the answer keeps the task until it is sent.
+//
+// A request for a model that was unloaded as idle has it loaded again, and waits for that without a thread; its message
+// is read again then.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -35,7 +38,7 @@ namespace hearth::server {
 
 // What requests need of the server. All outlive the tasks.
 struct RequestEnvironment {
-  const Repository& repository;
+  Repository& repository;
   Dispatcher& dispatcher;
   const SharedRegions& regions;
   MemoryAccount* memory = nullptr;               // of all requests; null: they have no limit
@@ -106,6 +109,9 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
 
   // What Start began: the message is read and its call dispatched.
   void Run(CallerThread caller);
+  // Has the model that Identify looked for loaded again, and then goes on.
+  void AwaitModel();
+  void GoOn(absl::Status loaded, Clock::duration after);
   // If it came compressed.
   absl::Status InflateMessage();
   absl::StatusOr<DispatchedCall> PrepareCall();
@@ -131,11 +137,14 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   int64_t rows_ = 1;                   // batch elements
   Execution execution_;
   bool admitted_ = false;
+  int loads_awaited_ = 0;
+  Clock::duration await_time_{0};  // of these loads
   Clock::time_point arrived_, handed_over_, finished_;
   std::atomic<Clock::rep> began_{0};  // since the clock's epoch; 0: not yet
 
   std::mutex mutex_;
   bool cancelled_ = false;
+  bool awaiting_ = false;  // a load
   bool ended_ = false;
   std::shared_ptr<CallHandle> handle_;
 };

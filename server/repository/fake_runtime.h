@@ -106,7 +106,7 @@ class FakeModel : public Model {
   std::vector<PlanInfo> plans(bool) const override { return {}; }
   std::vector<FrequentCall> frequent_calls(size_t) const override { return {}; }
   std::vector<CompilationInfo> compilations() const override { return {}; }
-  PlanCounts plan_counts() const override { return {}; }
+  PlanCounts plan_counts() const override { return counts; }
   std::shared_ptr<const void> WhenWarm(std::function<void()> done) override {
     done();
     return nullptr;
@@ -115,9 +115,11 @@ class FakeModel : public Model {
   absl::StatusOr<std::string> GraphText(std::string_view, GraphStage) const override { return std::string(); }
   std::vector<std::pair<std::string, std::string>> sources() const override { return {}; }
   uint64_t weight_bytes() const override { return 1000; }
+  uint64_t code_bytes() const override { return 200; }
   std::shared_ptr<MemoryAccount> NewAccount(int64_t) const override { return nullptr; }
 
   std::string not_repeatable;
+  PlanCounts counts;
 
  private:
   const std::string text_;

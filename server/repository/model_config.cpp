@@ -41,6 +41,9 @@ constexpr Parameter kParameters[] = {
     {"max_queue_milliseconds", &ModelSettings::max_queue_milliseconds, 0},
 };
 
+constexpr const char* kMaxRunSeconds = "max_run_seconds";
+constexpr double kMostRunSeconds = 1e9;
+
 absl::Status Refused(const std::string& model, const std::string& what) {
   return absl::UnimplementedError(
       absl::StrCat("the configuration of '", model, "' asks for ", what, ", which this server does not offer"));
@@ -215,7 +218,7 @@ std::vector<std::string> IgnoredFields(const ModelConfig& config) {
   std::set<std::string> parameters;
   for (const auto& [key, value] : config.parameters()) {
     const bool is_used = (key == kAllowedBatchSizes && QueueSettingsOf(config).batches()) || key == kVersionLabels ||
-                         key == kTrafficSplit || key == kKeepPrevious;
+                         key == kTrafficSplit || key == kKeepPrevious || key == kMaxRunSeconds;
     if (!is_used && std::ranges::none_of(kParameters, [&](const Parameter& used) { return key == used.name; }))
       parameters.insert(key);
   }
@@ -303,6 +306,16 @@ absl::StatusOr<ModelSettings> SettingsOf(const ModelConfig& config) {
                                                      "'; it must be a whole number from ", parameter.least, " on"));
     }
     settings.*parameter.setting = number;
+  }
+  if (const auto found = config.parameters().find(kMaxRunSeconds); found != config.parameters().end()) {
+    const std::string& text = found->second.string_value();
+    double seconds = 0;
+    // Written so that a NaN is out of bounds.
+    if (!absl::SimpleAtod(text, &seconds) || !(seconds >= 0 && seconds <= kMostRunSeconds)) {
+      return WrongConfig(config.name(), absl::StrCat("the parameter ", kMaxRunSeconds, " is '", text,
+                                                     "'; it must be a number of seconds from 0 to 1e9"));
+    }
+    settings.max_run_seconds = seconds;
   }
   return settings;
 }

@@ -6,8 +6,8 @@
 //              instance_group.rate_limiter.priority, response_cache (where the server has a cache),
 //              model_operations.op_library_filename (where the server allows it: repository.h), the
 //              parameters memory_limit, requests_memory_limit, compile_after, exact_after, max_plans, plan_bytes,
-//              max_running and max_queue_milliseconds, allowed_batch_sizes (queue_settings.h), version_labels and
-//              traffic_split (version_routing.h), keep_previous (served_set.h), model_warmup
+//              max_running, max_queue_milliseconds and max_run_seconds, allowed_batch_sizes (queue_settings.h),
+//              version_labels and traffic_split (version_routing.h), keep_previous (served_set.h), model_warmup
 //   refused    what would change answers if it were ignored: sequence_batching, ensemble_scheduling, decoupled
 //              transactions, batch_input and batch_output, repository agents, shape tensors, another backend; and
 //              input_data_file of model_warmup
@@ -59,8 +59,9 @@ struct ModelSettings {
   std::optional<int64_t> plan_bytes;
   std::optional<int64_t> max_running;             // runs at once
   std::optional<int64_t> max_queue_milliseconds;  // that a request may wait; 0: any time
+  std::optional<double> max_run_seconds;          // that a run may take; 0: any time
 };
-// kInvalidArgument for one that is no number, or too small.
+// kInvalidArgument for one that is no number, too small or too large.
 absl::StatusOr<ModelSettings> SettingsOf(const inference::ModelConfig& config);
 
 // The configuration of the model in `folder`: its config.pbtxt, or defaults if it has none.

@@ -278,6 +278,21 @@ TEST(ModelConfig, NestingEndsInAnError) {
   EXPECT_EQ(ParseModelConfigJson("{\"nothing\":" + json.substr(9)).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST(ModelConfig, TheTimeOfARunIsANumberOfSeconds) {
+  const auto seconds = [](const std::string& text) {
+    return Check("parameters { key: 'max_run_seconds' value { string_value: '" + text + "' } }");
+  };
+  const auto half = seconds("0.5");
+  ASSERT_TRUE(half.ok()) << half.status();
+  EXPECT_TRUE(half->warnings.empty());
+  EXPECT_EQ(SettingsOf(half->config)->max_run_seconds, 0.5);
+  EXPECT_EQ(SettingsOf(seconds("0")->config)->max_run_seconds, 0);
+  for (const char* wrong : {"-1", "nan", "1e10", "soon", ""}) {
+    EXPECT_THAT(Message(seconds(wrong).status()),
+                HasSubstr(std::string("the parameter max_run_seconds is '") + wrong + "'; it must be a number"));
+  }
+}
+
 TEST(ModelConfig, TheJsonOfALoadRequestIsRead) {
   const auto config =
       ParseModelConfigJson(R"({"max_batch_size": 4, "input": [{"name": "x", "data_type": "TYPE_INT64"}]})");

@@ -10,7 +10,6 @@
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "jit/support/cpu_allocator.h"
@@ -28,8 +27,6 @@ namespace {
 double SecondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
-
-std::string Text(absl::string_view view) { return std::string(view.data(), view.size()); }
 
 absl::StatusOr<CheckedConfig> ReadRequested(const std::string& json, const std::string& model) {
   auto config = ParseModelConfigJson(json);
@@ -67,34 +64,18 @@ absl::Status ShuttingDown() { return absl::UnavailableError("the server is shutt
 
 absl::Status TooMany(const char* what) { return absl::ResourceExhaustedError(absl::StrCat(what, "; try again later")); }
 
-const char* ModelStateName(ModelState state) {
-  switch (state) {
-    case ModelState::kUnknown:
-      return "";
-    case ModelState::kReady:
-      return "READY";
-    case ModelState::kUnavailable:
-      return "UNAVAILABLE";
-    case ModelState::kLoading:
-      return "LOADING";
-    case ModelState::kUnloading:
-      return "UNLOADING";
-  }
-  return "";
-}
-
 Repository::Repository(Options options, Runtime& runtime, CallInterfaceFactory factory, std::function<void()> changed)
     : options_(std::move(options)),
       runtime_(runtime),
       factory_(std::move(factory)),
       changed_(std::move(changed)),
+      budget_(options_.memory_budget),
       loader_(std::make_unique<KeyedExecutor>(std::max(1, options_.load_threads),
                                               KeyedExecutor::Limits{kMostWaitingOfModel, kMostWaiting})) {}
 
 Repository::~Repository() {
   loader_.reset();
-  std::unique_lock lock(mutex_);
-  entries_.clear();
+  models_.Clear();
 }
 
 absl::StatusOr<std::set<std::string>> Repository::ModelsOfStart() const {
@@ -120,31 +101,24 @@ absl::Status Repository::LoadAll(std::function<void()> done, const std::set<std:
   if (!found.ok()) return found.status();
   const std::set<std::string>& names = *found;
   auto finish = [this, done = std::move(done)] {
-    {
-      std::unique_lock lock(mutex_);
-      started_ = true;
-    }
+    models_.SetStarted();
     changed_();
     done();
   };
-  {
-    // Known from now on, so that a request that comes too early hears that its model is loading.
-    std::unique_lock lock(mutex_);
-    for (const std::string& name : names) entries_.try_emplace(name);
-    looked_ = true;
-  }
+  // So that a request that comes too early hears that its model is loading.
+  models_.Know(names);
   if (names.empty()) {
     loader_->Post("", finish);
     return absl::OkStatus();
   }
   auto left = std::make_shared<std::atomic<size_t>>(names.size());
   for (const std::string& name : names) {
-    const bool announced = BeginLoad(name);
+    const bool announced = models_.BeginLoad(name);
     const Done loaded = [left, finish](const absl::Status&) {
       if (left->fetch_sub(1) == 1) finish();
     };
     if (later.contains(name)) {
-      std::unique_lock lock(mutex_);
+      std::lock_guard lock(mutex_);
       later_.emplace(name, loaded);
     } else {
       loader_->Post(name, LoadJob(name, {}, announced, loaded));
@@ -154,7 +128,7 @@ absl::Status Repository::LoadAll(std::function<void()> done, const std::set<std:
 }
 
 Repository::Done Repository::TakeLater(const std::string& name) {
-  std::unique_lock lock(mutex_);
+  std::lock_guard lock(mutex_);
   const auto found = later_.find(name);
   if (found == later_.end()) return nullptr;
   Done done = std::move(found->second);
@@ -166,7 +140,7 @@ void Repository::StopLoading() {
   stop_.request_stop();
   std::map<std::string, Done> later;
   {
-    std::unique_lock lock(mutex_);
+    std::lock_guard lock(mutex_);
     later.swap(later_);
   }
   for (const auto& [name, done] : later) loader_->Post(name, LoadJob(name, {}, /*announced=*/true, done));
@@ -191,10 +165,10 @@ void Repository::Load(const std::string& name, std::optional<std::string> config
   const auto room = TakeRoom(waiting_config_bytes_, SizeOf(request.config));
   if (room == nullptr) return done(TooMany("the configurations of loads that wait take too much memory"));
 
-  const bool announced = BeginLoad(name);
+  const bool announced = models_.BeginLoad(name);
   auto job = [room, load = LoadJob(name, std::move(request), announced, done)] { load(); };
   if (loader_->TryPost(name, std::move(job))) return;
-  if (announced) EndLoad(name);
+  if (announced) models_.EndLoad(name);
   done(TooMany("too many loads wait"));
 }
 
@@ -203,7 +177,7 @@ void Repository::Refresh(const std::string& name, Done done) {
   const bool is_gone = FindFolder(name).status().code() == absl::StatusCode::kNotFound;
   if (later != nullptr && is_gone) {
     loader_->Post(name, UnloadJob(name, [this, name, later, done = std::move(done)](const absl::Status& status) {
-                    EndLoad(name);
+                    models_.EndLoad(name);
                     later(status);
                     done(status);
                   }));
@@ -221,8 +195,8 @@ void Repository::Refresh(const std::string& name, Done done) {
     loader_->Post(name, UnloadJob(name, std::move(done)));
     return;
   }
-  loader_->Post(name,
-                LoadJob(name, {.config = std::nullopt, .keep_unchanged = true}, BeginLoad(name), std::move(done)));
+  loader_->Post(
+      name, LoadJob(name, {.config = std::nullopt, .keep_unchanged = true}, models_.BeginLoad(name), std::move(done)));
 }
 
 std::function<void()> Repository::LoadJob(const std::string& name, LoadRequest request, bool announced, Done done) {
@@ -230,9 +204,9 @@ std::function<void()> Repository::LoadJob(const std::string& name, LoadRequest r
     auto folder = FindFolder(name);
     absl::Status status;
     if (stop_.stop_requested()) {
-      if (announced) EndLoad(name);
+      if (announced) models_.EndLoad(name);
       status = ShuttingDown();
-    } else if (announced || Announce(name, folder.status())) {
+    } else if (announced || models_.Announce(name, folder.status())) {
       status = LoadOrFail(folder, name, request);
     } else {
       status = folder.status();
@@ -244,7 +218,8 @@ std::function<void()> Repository::LoadJob(const std::string& name, LoadRequest r
 
 std::function<void()> Repository::UnloadJob(const std::string& name, Done done) {
   return [this, name, done = std::move(done)] {
-    absl::Status status = UnloadNow(name);
+    absl::Status status = models_.Unload(name);
+    if (status.ok()) RepositoryLog().info("model {} is unloaded", name);
     changed_();
     done(std::move(status));
   };
@@ -253,19 +228,6 @@ std::function<void()> Repository::UnloadJob(const std::string& name, Done done) 
 void Repository::Unload(const std::string& name, Done done) {
   if (absl::Status status = CheckControl(); !status.ok()) return done(status);
   if (!loader_->TryPost(name, UnloadJob(name, done))) done(TooMany("too many loads wait"));
-}
-
-bool Repository::BeginLoad(const std::string& name) {
-  std::unique_lock lock(mutex_);
-  const auto entry = entries_.find(name);
-  if (entry == entries_.end()) return false;
-  ++entry->second.loading;
-  return true;
-}
-
-void Repository::EndLoad(const std::string& name) {
-  std::unique_lock lock(mutex_);
-  --entries_[name].loading;
 }
 
 absl::StatusOr<fs::path> Repository::FindFolder(const std::string& name) const {
@@ -290,13 +252,6 @@ absl::StatusOr<CheckedConfig> Repository::ReadConfig(const fs::path& folder) con
   const auto lies_within = Resolve(folder / kConfigFile);
   if (!lies_within.ok()) return lies_within.status();
   return ReadModelConfig(folder);
-}
-
-bool Repository::Announce(const std::string& name, const absl::Status& found) {
-  std::unique_lock lock(mutex_);
-  if (absl::IsNotFound(found) && entries_.count(name) == 0) return false;
-  ++entries_[name].loading;
-  return true;
 }
 
 absl::Status Repository::LoadOrFail(const absl::StatusOr<fs::path>& folder, const std::string& name,
@@ -330,65 +285,24 @@ absl::Status Repository::LoadFrom(const absl::StatusOr<fs::path>& folder, const 
     RepositoryLog().warn("model {}: its configuration sets {}, which has no effect here", name, warning);
   }
   for (int64_t version : *versions) {
-    SetChosen(name, version);
+    models_.SetChosen(name, version);
     if (ServablePtr same = request.keep_unchanged ? Unchanged(*folder, version, checked->config) : nullptr) {
       loaded.emplace(version, std::move(same));
       continue;
     }
-    auto servable = LoadVersion(*folder, version, checked->config, StatisticsOf(name, version));
+    auto servable = LoadVersion(*folder, version, checked->config, models_.StatisticsOf(name, version));
     if (!servable.ok() && status.ok()) {
       status = absl::Status(servable.status().code(),
                             absl::StrCat("version ", version, " of '", name, "': ", servable.status().message()));
     }
     loaded.emplace(version, std::move(servable));
   }
-  Swap(name, *std::move(routing), loaded, "");
+  models_.Swap(name, *std::move(routing), loaded, "");
   return status;
 }
 
-std::shared_ptr<ModelStatistics> Repository::StatisticsOf(const std::string& name, int64_t version) {
-  std::unique_lock lock(mutex_);
-  Version& entry = entries_[name].versions[version];
-  if (entry.statistics == nullptr) entry.statistics = std::make_shared<ModelStatistics>();
-  return entry.statistics;
-}
-
-void Repository::SetChosen(const std::string& name, int64_t version) {
-  std::unique_lock lock(mutex_);
-  entries_[name].versions[version].chosen = true;
-}
-
-std::shared_ptr<ObservedCalls> Repository::ObservedBefore(const std::string& name, int64_t version) const {
-  std::shared_lock lock(mutex_);
-  const auto found = entries_.find(name);
-  if (found == entries_.end()) return nullptr;
-  const auto same = found->second.versions.find(version);
-  return same == found->second.versions.end() ? nullptr : same->second.observed;
-}
-
-ServablePtr Repository::PredecessorOf(const std::string& name, int64_t version) const {
-  std::shared_lock lock(mutex_);
-  const auto found = entries_.find(name);
-  if (found == entries_.end()) return nullptr;
-  const auto& versions = found->second.versions;
-  const auto same = versions.find(version);
-  if (same != versions.end() && same->second.serving != nullptr) return same->second.serving;
-  for (auto it = versions.rbegin(); it != versions.rend(); ++it) {
-    if (it->second.serving != nullptr) return it->second.serving;
-  }
-  return nullptr;
-}
-
 ServablePtr Repository::Unchanged(const fs::path& folder, int64_t version, const inference::ModelConfig& config) const {
-  ServablePtr serving;
-  {
-    std::shared_lock lock(mutex_);
-    const auto entry = entries_.find(config.name());
-    if (entry == entries_.end()) return nullptr;
-    const auto found = entry->second.versions.find(version);
-    if (found == entry->second.versions.end()) return nullptr;
-    serving = found->second.serving;
-  }
+  const ServablePtr serving = models_.ServingVersion(config.name(), version);
   if (serving == nullptr ||
       serving->archive_stamp != FileStamp(ArchivePath(folder, version, config.default_model_filename())))
     return nullptr;
@@ -409,7 +323,7 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
       RepositoryLog().info("{} is not loaded any further: the server is shutting down", what);
       return ShuttingDown();
     }
-    RepositoryLog().error("{} failed to load: {}", what, Text(status.message()));
+    RepositoryLog().error("{} failed to load: {}", what, std::string(status.message()));
     ReturnFreedMemory();
     return status;
   };
@@ -429,6 +343,10 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   load_options.stop = stop_.get_token();
   load_options.memory_limit = settings->memory_limit;
   load_options.memory_limit_of_model = settings->requests_memory_limit;
+  if (settings->max_run_seconds) {
+    load_options.run_time_limit =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(*settings->max_run_seconds));
+  }
   load_options.compile_after = settings->compile_after;
   load_options.exact_after = settings->exact_after;
   load_options.max_plans = settings->max_plans;
@@ -443,7 +361,12 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
     if (!file.ok()) return fail(file.status());
     load_options.operator_libraries.push_back(fs::absolute(*file).string());
   }
-  const ServablePtr predecessor = PredecessorOf(config.name(), version);
+  const uint64_t file_bytes = fs::file_size(*archive, error);
+  if (error) return fail(absl::FailedPreconditionError(absl::StrCat(archive->string(), ": ", error.message())));
+  const uint64_t estimate = std::max(file_bytes, models_.MeasuredBefore(config.name(), version, stamp));
+  auto memory = TakeMemory(config.name(), version, estimate);
+  if (!memory.ok()) return fail(memory.status());
+  const ServablePtr predecessor = models_.PredecessorOf(config.name(), version);
   if (predecessor != nullptr) load_options.predecessor = predecessor->model;
   auto model = runtime_.Load(archive->string(), load_options);
   load_options.predecessor = nullptr;
@@ -461,11 +384,12 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
     servable->queue_settings.longest_wait = std::chrono::milliseconds(*settings->max_queue_milliseconds);
   }
   servable->archive_stamp = std::move(stamp);
+  servable->memory = *memory;
   servable->model = *std::move(model);
   servable->call_interface = *std::move(call_interface);
   servable->labels = *std::move(labels);
   servable->statistics = std::move(statistics);
-  servable->observed = servable->call_interface->ObservedAfter(ObservedBefore(config.name(), version));
+  servable->observed = servable->call_interface->ObservedAfter(models_.ObservedBefore(config.name(), version));
   servable->weight_bytes = servable->model->weight_bytes();
   if (predecessor != nullptr) servable->note = NoteDifferences(*predecessor, *servable);
   std::vector<FrequentCall> frequent;
@@ -476,6 +400,7 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   const absl::Status warm =
       WarmUp(*servable, frequent, {options_.warmup_time, options_.load_memory_limit, stop_.get_token()});
   if (!warm.ok()) return fail(warm);
+  if (absl::Status fits = SettleMemory(**memory, *servable); !fits.ok()) return fail(fits);
   const auto end = std::chrono::steady_clock::now();
   servable->statistics->Loaded(end - start, end - warm_up_start);
   RepositoryLog().info("{} is loaded: {:.1f} MB of weights, {:.3f} s", what, double(servable->weight_bytes) / 1e6,
@@ -484,203 +409,8 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
 }
 
 void Repository::FailModel(const std::string& name, const absl::Status& status) {
-  RepositoryLog().error("model {} failed to load: {}", name, Text(status.message()));
-  std::unique_lock lock(mutex_);
-  Entry& entry = entries_[name];
-  --entry.loading;
-  entry.failure = Text(status.message());
-}
-
-void Repository::Swap(const std::string& name, VersionRouting routing,
-                      const std::map<int64_t, absl::StatusOr<ServablePtr>>& loaded, std::string note) {
-  // What is swapped out is let go of after the lock.
-  std::vector<ServablePtr> old;
-  std::unique_lock lock(mutex_);
-  Entry& entry = entries_[name];
-  ServedSet previous = ServedOf(entry);
-  --entry.loading;
-  entry.failure.clear();
-  entry.unloaded = false;
-  const bool all_loaded =
-      std::all_of(loaded.begin(), loaded.end(), [](const auto& version) { return version.second.ok(); });
-  for (auto& [number, version] : entry.versions) {
-    auto it = loaded.find(number);
-    version.chosen = it != loaded.end();
-    if (it != loaded.end() && !it->second.ok()) {
-      version.failure = Text(it->second.status().message());
-      continue;
-    }
-    version.failure.clear();
-    // What nobody chose goes when what was chosen in its place is there.
-    if (it == loaded.end() && !all_loaded) continue;
-    ServablePtr next = it == loaded.end() ? nullptr : *it->second;
-    if (next == version.serving) continue;
-    version.last = version.serving;
-    old.push_back(std::exchange(version.serving, std::move(next)));
-    if (version.serving != nullptr) version.observed = version.serving->observed;
-  }
-  entry.routing = std::move(routing);
-  entry.note = std::move(note);
-  TakeTurns(name, entry);
-  const ServedSet now = ServedOf(entry);
-  if (!previous.versions().empty() && !previous.IsSame(now)) {
-    if (std::ranges::any_of(now.versions(), [](const auto& each) { return *KeepsPrevious(each.second.config); })) {
-      previous.Keep();
-    }
-    std::swap(entry.previous, previous);
-  }
-  lock.unlock();
-}
-
-ServedSet Repository::ServedOf(const Entry& entry) {
-  ServedSet served(entry.routing);
-  for (const auto& [number, version] : entry.versions) {
-    if (version.serving != nullptr) served.Add(version.serving);
-  }
-  return served;
-}
-
-void Repository::TakeTurns(const std::string& name, Entry& entry) {
-  std::map<int64_t, int> serving;
-  for (const auto& [number, percent] : entry.routing.percents) {
-    if (entry.versions[number].serving != nullptr) {
-      serving.emplace(number, percent);
-    } else if (percent > 0) {
-      RepositoryLog().warn("{} version {} does not serve: {}", name, number, SplitNote(entry, number));
-    }
-  }
-  entry.turns = TurnsOf(serving);
-}
-
-std::string Repository::SplitNote(const Entry& entry, int64_t version) {
-  const auto part = entry.routing.percents.find(version);
-  if (part == entry.routing.percents.end() || part->second == 0) return "";
-  return absl::StrCat("its ", part->second, " % of the requests go to the versions that serve");
-}
-
-absl::Status Repository::UnloadNow(const std::string& name) {
-  std::vector<ServablePtr> old;
-  ServedSet previous;
-  std::unique_lock lock(mutex_);
-  const auto found = entries_.find(name);
-  if (found == entries_.end()) return absl::NotFoundError(absl::StrCat("unknown model '", name, "'"));
-  Entry& entry = found->second;
-  for (auto& [number, version] : entry.versions) {
-    version.failure.clear();
-    if (version.serving == nullptr) continue;
-    version.last = version.serving;
-    old.push_back(std::move(version.serving));
-    version.serving = nullptr;
-  }
-  entry.failure.clear();
-  entry.unloaded = true;
-  entry.turns.clear();
-  std::swap(entry.previous, previous);
-  lock.unlock();
-  RepositoryLog().info("model {} is unloaded", name);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<ServablePtr> Repository::Find(const std::string& name, const std::string& version) const {
-  std::shared_lock lock(mutex_);
-  const auto found = entries_.find(name);
-  if (found == entries_.end()) {
-    if (!looked_) return absl::UnavailableError("the server is starting: its models are not known yet");
-    return absl::NotFoundError(absl::StrCat("unknown model '", name, "'"));
-  }
-  const Entry& entry = found->second;
-  auto number = VersionNamed(version, entry.routing, name);
-  if (!number.ok()) return number.status();
-  if (*number == 0 && !entry.turns.empty()) number = entry.turns.front();
-  return FindServing(name, entry, version, *number);
-}
-
-absl::StatusOr<ServablePtr> Repository::Choose(const std::string& name, const std::string& version) const {
-  if (!version.empty()) return Find(name, version);
-  {
-    std::shared_lock lock(mutex_);
-    const auto found = entries_.find(name);
-    if (found != entries_.end() && !found->second.turns.empty()) {
-      const Entry& entry = found->second;
-      const uint64_t turn = entry.turn.fetch_add(1, std::memory_order_relaxed);
-      return FindServing(name, entry, version, entry.turns[turn % entry.turns.size()]);
-    }
-  }
-  return Find(name, version);
-}
-
-absl::StatusOr<ServablePtr> Repository::FindServing(const std::string& name, const Entry& entry,
-                                                    const std::string& version, int64_t number) {
-  std::vector<int64_t> served;
-  std::string failures;
-  for (auto it = entry.versions.rbegin(); it != entry.versions.rend(); ++it) {
-    const auto& [candidate, state] = *it;
-    if (state.serving != nullptr) {
-      if (number == 0 || candidate == number) return state.serving;
-      served.insert(served.begin(), candidate);
-    }
-    if (number == 0 || candidate == number) {
-      if (!state.failure.empty()) absl::StrAppend(&failures, "; version ", candidate, ": ", state.failure);
-    }
-  }
-  std::string what = absl::StrCat("model '", name, "'");
-  if (number != 0) what = absl::StrCat("version ", number, " of ", what);
-  if (IsVersionLabel(version)) what = absl::StrCat("the label '", version, "', ", what, ",");
-  if (!entry.failure.empty()) absl::StrAppend(&failures, "; ", entry.failure);
-  if (entry.loading > 0) return absl::UnavailableError(absl::StrCat(what, " is loading"));
-  if (!failures.empty()) return absl::UnavailableError(absl::StrCat(what, " failed to load", failures));
-  if (number != 0 && !served.empty()) {
-    return absl::NotFoundError(
-        absl::StrCat("model '", name, "' does not serve version ", number, ", only ", absl::StrJoin(served, ", ")));
-  }
-  return absl::UnavailableError(absl::StrCat(what, entry.unloaded ? " is unloaded" : " is not loaded"));
-}
-
-std::vector<int64_t> Repository::ServedVersions(const std::string& name) const {
-  std::vector<int64_t> served;
-  std::shared_lock lock(mutex_);
-  const auto found = entries_.find(name);
-  if (found == entries_.end()) return served;
-  for (const auto& [number, version] : found->second.versions) {
-    if (version.serving != nullptr) served.push_back(number);
-  }
-  return served;
-}
-
-std::vector<ServablePtr> Repository::Serving() const {
-  std::vector<ServablePtr> serving;
-  std::shared_lock lock(mutex_);
-  for (const auto& [name, entry] : entries_) {
-    for (const auto& [number, version] : entry.versions) {
-      if (version.serving != nullptr) serving.push_back(version.serving);
-    }
-  }
-  return serving;
-}
-
-std::vector<VersionStatus> Repository::Versions() const {
-  std::vector<VersionStatus> versions;
-  std::shared_lock lock(mutex_);
-  for (const auto& [name, entry] : entries_) {
-    const size_t before = versions.size();
-    for (const auto& [number, version] : entry.versions) {
-      if (!version.chosen && version.serving == nullptr) continue;
-      versions.push_back({name, std::to_string(number), version.serving, version.statistics,
-                          StateOf(entry, number, version), version.failure.empty() ? entry.failure : version.failure});
-    }
-    if (versions.size() == before) {
-      const ModelState state = entry.loading > 0 ? ModelState::kLoading : ModelState::kUnavailable;
-      versions.push_back({name, "", nullptr, nullptr, state, entry.failure});
-    }
-  }
-  return versions;
-}
-
-ModelState Repository::StateOf(const Entry& entry, int64_t number, const Version& version) {
-  if (version.serving != nullptr) return ModelState::kReady;
-  if (entry.loading > 0) return ModelState::kLoading;
-  if (entry.previous.Keeps(number)) return ModelState::kUnavailable;
-  return version.last.expired() ? ModelState::kUnavailable : ModelState::kUnloading;
+  RepositoryLog().error("model {} failed to load: {}", name, std::string(status.message()));
+  models_.Fail(name, status);
 }
 
 std::vector<IndexEntry> Repository::Index(bool ready_only) const {
@@ -690,74 +420,7 @@ std::vector<IndexEntry> Repository::Index(bool ready_only) const {
       if (auto found = ListModels(root); found.ok()) on_disk.insert(found->begin(), found->end());
     }
   }
-  std::vector<IndexEntry> index;
-  std::shared_lock lock(mutex_);
-  for (const auto& [name, entry] : entries_) {
-    on_disk.erase(name);
-    bool listed = false;
-    for (const auto& [number, version] : entry.versions) {
-      IndexEntry item{name, std::to_string(number), StateOf(entry, number, version), version.failure};
-      if (item.state == ModelState::kUnavailable && item.reason.empty()) {
-        item.reason = entry.previous.Keeps(number) ? "kept for a rollback" : "unloaded";
-      }
-      if (item.state == ModelState::kReady && item.reason.empty()) item.reason = entry.failure;
-      if (item.state == ModelState::kReady && item.reason.empty()) item.reason = entry.note;
-      if (item.state == ModelState::kReady && item.reason.empty()) item.reason = version.serving->note;
-      const std::string split = version.serving == nullptr && !entry.unloaded ? SplitNote(entry, number) : "";
-      if (!split.empty()) absl::StrAppend(&item.reason, item.reason.empty() ? "" : "; ", split);
-      listed = true;
-      if (!ready_only || item.state == ModelState::kReady) index.push_back(std::move(item));
-    }
-    if (!listed && !ready_only) {
-      const ModelState state = entry.loading > 0 ? ModelState::kLoading : ModelState::kUnavailable;
-      index.push_back({name, "", state, entry.failure});
-    }
-  }
-  for (const std::string& name : on_disk) index.push_back({name, "", ModelState::kUnknown, ""});
-  std::stable_sort(index.begin(), index.end(),
-                   [](const IndexEntry& a, const IndexEntry& b) { return a.name < b.name; });
-  return index;
-}
-
-bool Repository::AllReady() const {
-  std::shared_lock lock(mutex_);
-  if (!started_) return false;
-  return std::all_of(entries_.begin(), entries_.end(), [](const auto& item) {
-    const Entry& entry = item.second;
-    const auto serves = [](const auto& version) { return version.second.serving != nullptr; };
-    const auto failed = [](const auto& version) { return !version.second.failure.empty(); };
-    if (entry.unloaded || std::any_of(entry.versions.begin(), entry.versions.end(), serves)) return true;
-    return entry.failure.empty() && std::none_of(entry.versions.begin(), entry.versions.end(), failed);
-  });
-}
-
-std::vector<std::string> Repository::Failures() const {
-  std::vector<std::string> failures;
-  std::shared_lock lock(mutex_);
-  for (const auto& [name, entry] : entries_) {
-    if (!entry.failure.empty()) failures.push_back(absl::StrCat(name, ": ", entry.failure));
-    for (const auto& [number, version] : entry.versions) {
-      if (!version.failure.empty()) failures.push_back(absl::StrCat(name, " version ", number, ": ", version.failure));
-    }
-  }
-  return failures;
-}
-
-bool Repository::started() const {
-  std::shared_lock lock(mutex_);
-  return started_;
-}
-
-bool Repository::Knows(const std::string& name) const {
-  std::shared_lock lock(mutex_);
-  return entries_.count(name) > 0;
-}
-
-std::vector<std::string> Repository::KnownModels() const {
-  std::vector<std::string> names;
-  std::shared_lock lock(mutex_);
-  for (const auto& [name, entry] : entries_) names.push_back(name);
-  return names;
+  return models_.Index(std::move(on_disk), ready_only);
 }
 
 }  // namespace hearth::server

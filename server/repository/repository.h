@@ -5,9 +5,12 @@
 // same number goes on serving, and so do versions that were not chosen; why it failed is kept for the index. Old
 // versions live on until their last request ends.
 //
-// Choose is what a request calls: it takes a shared lock for the time of two look-ups. Loads and unloads run on the
-// repository's own threads, in the order given for each model; a version's warm-up too, before it is swapped in. All
-// methods are thread-safe.
+// The versions' memory is within a budget. Models that nobody uses may be unloaded, because of the time or to make room
+// for others, and are loaded again when they are asked for (Awaken).
+//
+// Which version answers a request is ModelTable's matter (model_table.h); this is who loads them. Loads and unloads run
+// on the repository's own threads, in the order given for each model; a version's warm-up too, before it is swapped in.
+// All methods are thread-safe.
 #pragma once
 
 #include <atomic>
@@ -18,9 +21,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
-#include <shared_mutex>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -29,38 +32,22 @@
 #include "absl/status/statusor.h"
 #include "jit/runtime.h"
 #include "server/repository/keyed_executor.h"
+#include "server/repository/memory_budget.h"
 #include "server/repository/model_config.h"
+#include "server/repository/model_table.h"
 #include "server/repository/servable.h"
 #include "server/repository/served_set.h"
-#include "server/repository/version_routing.h"
 
 namespace hearth::server {
-
-enum class ModelState { kUnknown, kReady, kUnavailable, kLoading, kUnloading };
-// Triton's word for it: "READY", ...; empty for kUnknown.
-const char* ModelStateName(ModelState state);
-
-struct IndexEntry {
-  std::string name;
-  std::string version;  // empty where none is known
-  ModelState state = ModelState::kUnknown;
-  std::string reason;
-};
-
-struct VersionStatus {
-  std::string name;
-  std::string version;                                // empty where none is known
-  ServablePtr serving;                                // null if it does not serve
-  std::shared_ptr<const ModelStatistics> statistics;  // null where no version is known
-  ModelState state = ModelState::kUnknown;
-  std::string reason;  // why the latest load failed; empty if it did not
-};
 
 // Loads and unloads that clients asked for and that wait.
 inline constexpr size_t kMostWaitingOfModel = 16;
 inline constexpr size_t kMostWaiting = 256;
 // Memory of the configurations that came with loads which wait or are under way.
 inline constexpr int64_t kMostWaitingConfigBytes = int64_t{64} << 20;
+
+// Requests that wait for one model to be loaded again.
+inline constexpr size_t kMostAwaiting = 1024;
 
 // Why loads are refused.
 absl::Status ShuttingDown();
@@ -91,6 +78,16 @@ class Repository {
     int64_t load_memory_limit = 0;
     ModelControl control = ModelControl::kAll;
     std::vector<std::string> load_models = {};  // of kExplicit; {"*"} is all
+    // Bytes that all versions' weights, code and plans may hold, for a load to begin; 0: no limit.
+    uint64_t memory_budget = 0;
+    // Whether models that are unused for longest are unloaded where that makes room for what is to be loaded.
+    bool unload_idle_models = false;
+  };
+  // How often that happened.
+  struct IdleCounts {
+    std::atomic<uint64_t> unloaded_for_time{0};
+    std::atomic<uint64_t> unloaded_for_room{0};
+    std::atomic<uint64_t> loaded_again{0};
   };
   using Done = std::function<void(absl::Status)>;
 
@@ -120,58 +117,45 @@ class Repository {
   // another now. Nothing changes then. Also for clients that may not load, but for ModelControl::kNone.
   void RollBack(const std::string& name, int64_t version, Done done);
 
+  // Unloads the models that have been unused for so long, until they are asked for. Says how many they were.
+  int UnloadIdle(std::chrono::duration<double> at_least);
+  // Has a model that is idle serve again as it did; of those who ask meanwhile the first is enough. `done` is called
+  // from a loading thread, with OK also if the model is not idle any more; before this returns, with
+  // kResourceExhausted, if too many wait for it.
+  void Awaken(const std::string& name, Done done);
+  const IdleCounts& idle_counts() const { return idle_counts_; }
+  const MemoryBudget& budget() const { return budget_; }
+
   // For who watches the roots: loads what is on disk as Load does, but keeps versions whose archive and configuration
   // are as they were when they were loaded; or unloads a model whose folder is gone. `done` is called from a loading
   // thread.
   void Refresh(const std::string& name, Done done);
 
-  // The version named by its number or label. If `version` is empty: the one that the model's traffic split gives most
-  // requests, or without a split the highest, of those that serve. kNotFound for a model, version or label that is not
-  // known, kUnavailable for one that is loading, was unloaded or failed (with the reason), and for any before LoadAll
-  // has looked; kInvalidArgument for a version that is neither in form.
-  absl::StatusOr<ServablePtr> Find(const std::string& name, const std::string& version) const;
-  // The same for a request that is to be counted by the traffic split.
-  absl::StatusOr<ServablePtr> Choose(const std::string& name, const std::string& version) const;
-  // Versions of a model that serve, ascending; empty if none does.
-  std::vector<int64_t> ServedVersions(const std::string& name) const;
-  std::vector<ServablePtr> Serving() const;
-  // Every version that serves or should: the chosen ones, whether they are loading, failed or were unloaded, and models
-  // of which no version is known. Reads no directories.
-  std::vector<VersionStatus> Versions() const;
-
   // Every model and version that is known or lies on disk, sorted. Reads the roots' directories.
   std::vector<IndexEntry> Index(bool ready_only) const;
-  // Whether LoadAll has ended and each model serves, was unloaded, or has not failed.
-  bool AllReady() const;
-  // "m version 2: why" of each load that failed and was not followed by one that did not.
-  std::vector<std::string> Failures() const;
-  // Whether LoadAll has ended.
-  bool started() const;
-  // Whether some model of that name was found on disk or loaded.
-  bool Knows(const std::string& name) const;
-  std::vector<std::string> KnownModels() const;
+
+  // See ModelTable.
+  absl::StatusOr<ServablePtr> Find(const std::string& name, const std::string& version) const {
+    return models_.Find(name, version);
+  }
+  absl::StatusOr<ServablePtr> Choose(const std::string& name, const std::string& version) const {
+    return models_.Choose(name, version);
+  }
+  // OK if a request for it is answered, which may load the model again first; else Find's status.
+  absl::Status CheckReady(const std::string& name, const std::string& version) const {
+    const auto found = Find(name, version);
+    return IsIdle(found.status()) ? absl::OkStatus() : found.status();
+  }
+  std::vector<int64_t> ServedVersions(const std::string& name) const { return models_.ServedVersions(name); }
+  std::vector<ServablePtr> Serving() const { return models_.Serving(); }
+  std::vector<VersionStatus> Versions() const { return models_.Versions(); }
+  bool AllReady() const { return models_.AllReady(); }
+  std::vector<std::string> Failures() const { return models_.Failures(); }
+  bool started() const { return models_.started(); }
+  bool Knows(const std::string& name) const { return models_.Knows(name); }
+  std::vector<std::string> KnownModels() const { return models_.KnownModels(); }
 
  private:
-  struct Version {
-    ServablePtr serving;                 // null if it does not serve
-    std::weak_ptr<const Servable> last;  // the one that drains after an unload
-    std::string failure;                 // why the latest load failed; empty if it did not
-    std::shared_ptr<ModelStatistics> statistics;
-    std::shared_ptr<ObservedCalls> observed;  // of what serves, or served last; may be null
-    bool chosen = false;                      // by the version policy, when the model was last loaded
-  };
-  struct Entry {
-    std::map<int64_t, Version> versions;
-    std::string failure;  // why the model as a whole failed
-    int loading = 0;      // loads asked for and not ended
-    bool unloaded = false;
-    std::string note;    // what the index says of versions that serve; mostly empty
-    ServedSet previous;  // before the last swap that made a difference
-    VersionRouting routing;
-    std::vector<int64_t> turns;  // of the versions in the traffic split that serve (TurnsOf)
-    mutable std::atomic<uint64_t> turn{0};
-  };
-
   struct LoadRequest {
     std::optional<absl::StatusOr<CheckedConfig>> config;  // nothing: config.pbtxt
     bool keep_unchanged = false;                          // versions that serve and whose files are the same
@@ -184,22 +168,14 @@ class Repository {
   absl::Status CheckControl() const;
   // The names of the start.
   absl::StatusOr<std::set<std::string>> ModelsOfStart() const;
-  // Counts a load of a model that is known, and says whether it is.
-  bool BeginLoad(const std::string& name);
-  void EndLoad(const std::string& name);
   // Of a model of the start that waits: what to call when it has been loaded. Null of any other.
   Done TakeLater(const std::string& name);
-  // Makes an entry for a load of a model that was not known. Not if it is nowhere on disk (`found`): clients may ask
-  // for any number of names.
-  bool Announce(const std::string& name, const absl::Status& found);
   // LoadFrom, whose exceptions fail the load.
   absl::Status LoadOrFail(const absl::StatusOr<std::filesystem::path>& folder, const std::string& name,
                           const LoadRequest& request);
   absl::Status LoadFrom(const absl::StatusOr<std::filesystem::path>& folder, const std::string& name,
                         const LoadRequest& request);
-  absl::Status UnloadNow(const std::string& name);
   absl::Status RollBackNow(const std::string& name, int64_t version);
-  absl::StatusOr<ServedSet> RollbackTarget(const std::string& name, int64_t version) const;
   absl::StatusOr<ServablePtr> Restore(const std::string& name, int64_t version, const ServedSet::Version& wanted);
   absl::StatusOr<std::filesystem::path> FindFolder(const std::string& name) const;
   // Where a file of a model really lies. kFailedPrecondition if that is not in a root and has to be.
@@ -211,36 +187,28 @@ class Repository {
   // The version that serves, if it was loaded from an archive and a configuration that are the same now; else null.
   ServablePtr Unchanged(const std::filesystem::path& folder, int64_t version,
                         const inference::ModelConfig& config) const;
-  // What is served now in place of that version, or instead of it; null: nothing.
-  ServablePtr PredecessorOf(const std::string& name, int64_t version) const;
-  std::shared_ptr<ModelStatistics> StatisticsOf(const std::string& name, int64_t version);
-  void SetChosen(const std::string& name, int64_t version);
-  // What calls of the version that serves or served last showed; may be null.
-  std::shared_ptr<ObservedCalls> ObservedBefore(const std::string& name, int64_t version) const;
+  // Has unused models unloaded until so much more fits into the budget. False where that cannot be.
+  bool MakeRoom(const std::string& name, int64_t version, uint64_t bytes);
+  bool UnloadUnused(const std::string& name, ModelTable::Clock::duration at_least, const std::string& reason,
+                    std::atomic<uint64_t>& count);
+  // MemoryBudget's Take and Settle, for which room is made.
+  absl::StatusOr<MemoryBudget::SharePtr> TakeMemory(const std::string& name, int64_t version, uint64_t bytes);
+  absl::Status SettleMemory(MemoryBudget::Share& share, const Servable& servable);
+  absl::Status AwakenNow(const std::string& name);
   void FailModel(const std::string& name, const absl::Status& status);
-  void Swap(const std::string& name, VersionRouting routing,
-            const std::map<int64_t, absl::StatusOr<ServablePtr>>& loaded, std::string note);
-  // Under the lock.
-  static ServedSet ServedOf(const Entry& entry);
-  // Under the lock: what of its traffic split serves takes turns.
-  static void TakeTurns(const std::string& name, Entry& entry);
-  // Under the lock. Of a version that does not serve and is to take some requests: who takes them; else empty.
-  static std::string SplitNote(const Entry& entry, int64_t version);
-  // Under the lock. `number` is 0 where `version` is empty.
-  static absl::StatusOr<ServablePtr> FindServing(const std::string& name, const Entry& entry,
-                                                 const std::string& version, int64_t number);
-  static ModelState StateOf(const Entry& entry, int64_t number, const Version& version);
 
   const Options options_;
   Runtime& runtime_;
   const CallInterfaceFactory factory_;
   const std::function<void()> changed_;
 
-  mutable std::shared_mutex mutex_;
-  std::map<std::string, Entry> entries_;
+  MemoryBudget budget_;
+  IdleCounts idle_counts_;
+  ModelTable models_;
+
+  std::mutex mutex_;
+  std::map<std::string, std::vector<Done>> awaiting_;  // who waits for a model to be loaded again
   std::map<std::string, Done> later_;  // models of the start that wait for Refresh, which count as loading
-  bool looked_ = false;                // for the models of the start
-  bool started_ = false;
 
   std::stop_source stop_;  // of all loads
 

@@ -1,15 +1,11 @@
-#include "server/repository/repository.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <condition_variable>
-#include <fstream>
 #include <future>
 #include <mutex>
 
-#include "server/repository/fake_runtime.h"
+#include "server/repository/repository_testing.h"
 
 namespace hearth::server {
 namespace {
@@ -19,92 +15,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
-
-// Takes any sample but those called "bad" and "throws".
-class AnyCall : public CallInterface {
- public:
-  absl::StatusOr<BoundArguments> BindWarmup(const inference::ModelWarmup& sample) const override {
-    if (sample.name() == "throws") throw std::bad_alloc();
-    if (sample.name() == "bad") return absl::InvalidArgumentError("no such input");
-    return BoundArguments();
-  }
-  std::shared_ptr<ObservedCalls> ObservedAfter(std::shared_ptr<ObservedCalls> before) const override {
-    return before != nullptr ? before : std::make_shared<ObservedCalls>("", 1, 1);
-  }
-};
-
-class RepositoryTest : public ::testing::Test {
- protected:
-  RepositoryTest() : root_(fs::temp_directory_path() / ("repository_test." + std::to_string(getpid()))) {
-    fs::remove_all(root_);
-    fs::create_directories(root_ / "a");
-    fs::create_directories(root_ / "b");
-  }
-  ~RepositoryTest() override {
-    repository_.reset();
-    fs::remove_all(root_);
-  }
-
-  void Put(const std::string& path, const std::string& text) {
-    fs::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path) << text;
-  }
-
-  void Start(std::vector<fs::path> roots, ModelControl control = ModelControl::kAll,
-             std::vector<std::string> load_models = {}) {
-    repository_ = std::make_unique<Repository>(
-        Repository::Options{.roots = std::move(roots), .control = control, .load_models = std::move(load_models)},
-        runtime_, [](const Model&, const inference::ModelConfig&) { return std::make_unique<const AnyCall>(); }, [] {});
-  }
-  // With the models of the start loaded.
-  void StartWith(ModelControl control, std::vector<std::string> load_models = {}) {
-    Start({root_ / "a"}, control, std::move(load_models));
-    std::promise<void> loaded;
-    ASSERT_TRUE(repository_->LoadAll([&] { loaded.set_value(); }).ok());
-    loaded.get_future().wait();
-  }
-  void StartAndLoad() { StartWith(ModelControl::kAll); }
-
-  absl::Status Load(const std::string& name, std::optional<std::string> config = std::nullopt) {
-    std::promise<absl::Status> done;
-    repository_->Load(name, config, [&](absl::Status status) { done.set_value(status); });
-    return done.get_future().get();
-  }
-  absl::Status RollBack(const std::string& name, int64_t version = 0) {
-    std::promise<absl::Status> done;
-    repository_->RollBack(name, version, [&](absl::Status status) { done.set_value(status); });
-    return done.get_future().get();
-  }
-  absl::Status Refresh(const std::string& name) {
-    std::promise<absl::Status> done;
-    repository_->Refresh(name, [&](absl::Status status) { done.set_value(status); });
-    return done.get_future().get();
-  }
-  absl::Status Unload(const std::string& name) {
-    std::promise<absl::Status> done;
-    repository_->Unload(name, [&](absl::Status status) { done.set_value(status); });
-    return done.get_future().get();
-  }
-
-  // What the model that a request would get answers.
-  std::string Answer(const std::string& name, const std::string& version = "") {
-    auto servable = repository_->Find(name, version);
-    if (!servable.ok()) return std::string(servable.status().message());
-    return (*servable)->model->Call("forward", {}, {}).value().toStringRef();
-  }
-
-  std::vector<std::string> IndexLines(bool ready_only = false) {
-    std::vector<std::string> lines;
-    for (const IndexEntry& entry : repository_->Index(ready_only)) {
-      lines.push_back(entry.name + "/" + entry.version + " " + ModelStateName(entry.state) + " " + entry.reason);
-    }
-    return lines;
-  }
-
-  fs::path root_;
-  FakeRuntime runtime_;
-  std::unique_ptr<Repository> repository_;
-};
 
 TEST_F(RepositoryTest, TheLatestVersionAnswers) {
   Put("a/m/1/model.pt", "ok one");

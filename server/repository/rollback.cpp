@@ -16,7 +16,7 @@ void Repository::RollBack(const std::string& name, int64_t version, Done done) {
   if (options_.control == ModelControl::kNone) return done(CheckControl());
   if (absl::Status status = CheckModelName(name); !status.ok()) return done(status);
   if (stop_.stop_requested()) return done(ShuttingDown());
-  if (!BeginLoad(name)) return done(absl::NotFoundError(absl::StrCat("unknown model '", name, "'")));
+  if (!models_.BeginLoad(name)) return done(absl::NotFoundError(absl::StrCat("unknown model '", name, "'")));
   auto job = [this, name, version, done] {
     absl::Status status;
     try {
@@ -25,20 +25,20 @@ void Repository::RollBack(const std::string& name, int64_t version, Done done) {
       status = absl::InternalError(absl::StrCat("rolling back '", name, "': ", error.what()));
     }
     if (!status.ok()) {
-      EndLoad(name);
+      models_.EndLoad(name);
       RepositoryLog().error("model {} is not rolled back: {}", name, std::string(status.message()));
     }
     changed_();
     done(std::move(status));
   };
   if (loader_->TryPost(name, std::move(job))) return;
-  EndLoad(name);
+  models_.EndLoad(name);
   done(TooMany("too many loads wait"));
 }
 
 absl::Status Repository::RollBackNow(const std::string& name, int64_t version) {
   if (stop_.stop_requested()) return ShuttingDown();
-  const auto wanted = RollbackTarget(name, version);
+  const auto wanted = models_.RollbackTarget(name, version);
   if (!wanted.ok()) return wanted.status();
   std::map<int64_t, absl::StatusOr<ServablePtr>> restored;
   for (const auto& [number, each] : wanted->versions()) {
@@ -49,27 +49,10 @@ absl::Status Repository::RollBackNow(const std::string& name, int64_t version) {
     }
     restored.emplace(number, std::move(servable));
   }
-  const std::string from = absl::StrJoin(ServedVersions(name), ", ");
+  const std::string from = absl::StrJoin(models_.ServedVersions(name), ", ");
   RepositoryLog().warn("model {} is rolled back: {} serves in place of {}", name, wanted->Names(), from);
-  Swap(name, wanted->routing(), restored, absl::StrCat("rolled back from ", from));
+  models_.Swap(name, wanted->routing(), restored, absl::StrCat("rolled back from ", from));
   return absl::OkStatus();
-}
-
-absl::StatusOr<ServedSet> Repository::RollbackTarget(const std::string& name, int64_t version) const {
-  std::shared_lock lock(mutex_);
-  const auto found = entries_.find(name);
-  if (found == entries_.end()) return absl::NotFoundError(absl::StrCat("unknown model '", name, "'"));
-  const ServedSet serving = ServedOf(found->second);
-  const ServedSet& previous = found->second.previous;
-  if (version == 0 && !previous.versions().empty()) return previous;
-  if (version == 0) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("nothing of model '", name, "' served before what serves now; name a version"));
-  }
-  if (serving.versions().contains(version)) return serving.Only(version);
-  if (previous.versions().contains(version)) return previous.Only(version);
-  if (!serving.versions().empty()) return serving.Only(version);
-  return absl::FailedPreconditionError(absl::StrCat("model '", name, "' does not serve; load it"));
 }
 
 absl::StatusOr<ServablePtr> Repository::Restore(const std::string& name, int64_t version,
@@ -85,7 +68,7 @@ absl::StatusOr<ServablePtr> Repository::Restore(const std::string& name, int64_t
   if (!wanted.archive_stamp.empty() && FileStamp(archive) != wanted.archive_stamp) {
     return absl::FailedPreconditionError("its archive was replaced since it served");
   }
-  return LoadVersion(*folder, version, wanted.config, StatisticsOf(name, version));
+  return LoadVersion(*folder, version, wanted.config, models_.StatisticsOf(name, version));
 }
 
 }  // namespace hearth::server

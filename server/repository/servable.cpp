@@ -10,6 +10,7 @@ ServablePtr WithConfig(const Servable& servable, inference::ModelConfig config) 
   copy->version = servable.version;
   copy->config = std::move(config);
   copy->archive_stamp = servable.archive_stamp;
+  copy->memory = servable.memory;
   copy->model = servable.model;
   copy->call_interface = servable.call_interface;
   copy->labels = servable.labels;

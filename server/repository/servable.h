@@ -14,6 +14,7 @@
 #include "proto/inference/model_config.pb.h"
 #include "server/repository/call_profiler.h"
 #include "server/repository/labels.h"
+#include "server/repository/memory_budget.h"
 #include "server/repository/observed_tensors.h"
 #include "server/repository/queue_settings.h"
 #include "server/telemetry/model_statistics.h"
@@ -48,7 +49,8 @@ struct Servable {
   std::string name;
   int64_t version = 0;
   inference::ModelConfig config;
-  std::string archive_stamp;  // FileStamp of what it was loaded from
+  std::string archive_stamp;                          // FileStamp of what it was loaded from
+  std::shared_ptr<const MemoryBudget::Share> memory;  // that it holds; null: nobody counts it
   std::shared_ptr<Model> model;
   std::shared_ptr<const CallInterface> call_interface;
   Labels labels;

@@ -38,6 +38,10 @@ void ServedSet::Keep() {
   for (auto& [number, version] : versions_) version.kept = version.servable.lock();
 }
 
+void ServedSet::LetGo() {
+  for (auto& [number, version] : versions_) version.kept = nullptr;
+}
+
 bool ServedSet::Keeps(int64_t version) const {
   const auto found = versions_.find(version);
   return found != versions_.end() && found->second.kept != nullptr;

@@ -39,6 +39,8 @@ class ServedSet {
   void Add(const ServablePtr& servable);
   // Keeps the versions in memory that are still there.
   void Keep();
+  // Keeps none any longer.
+  void LetGo();
   bool Keeps(int64_t version) const;
 
   // Whether they are of the same archives and configurations.

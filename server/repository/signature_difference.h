@@ -11,9 +11,8 @@
 
 namespace hearth::server {
 
-// Of those that are told; the last line then says how many there are beside them. And bytes of a signature.
+// Of those that are told; the last line then says how many there are beside them.
 inline constexpr size_t kMostDifferences = 8;
-inline constexpr size_t kLongestSignature = 256;
 
 // A line each, "method 'forward' was (Tensor x) -> Tensor, is (Tensor x, int n) -> Tensor"; empty if there are none.
 std::vector<std::string> SignatureDifferences(const Model& before, const inference::ModelConfig& config_before,

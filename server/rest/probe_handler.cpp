@@ -56,9 +56,9 @@ HttpResponse ProbeHandler::AnswerTo(const std::string& path) const {
     default:
       break;
   }
-  const auto found = repository_.Find(asked.model, asked.version);
-  if (absl::IsInvalidArgument(found.status())) return ErrorAnswer(found.status());
-  return ReadyAnswer(found.ok() && !readiness_.draining, "the model's version is not ready");
+  const absl::Status status = repository_.CheckReady(asked.model, asked.version);
+  if (absl::IsInvalidArgument(status)) return ErrorAnswer(status);
+  return ReadyAnswer(status.ok() && !readiness_.draining, "the model's version is not ready");
 }
 
 }  // namespace hearth::server

@@ -209,10 +209,10 @@ void RestHandler::CallMethod(HttpRequest request, const RestPath& path, HttpResp
           {}, at_once(&InferenceMethods::ServerMetadata), write});
     case Resource::kModelMetadata:
       return call(Method<pb::ModelMetadataRequest, pb::ModelMetadataResponse>{
-          set_model, at_once(&InferenceMethods::ModelMetadata), write});
+          set_model, later(&InferenceMethods::ModelMetadata), write});
     case Resource::kModelConfig:
       return call(Method<pb::ModelConfigRequest, pb::ModelConfigResponse>{
-          set_model, at_once(&InferenceMethods::ModelConfig),
+          set_model, later(&InferenceMethods::ModelConfig),
           [](const auto& response) { return MessageJson(response.config()); }});
     case Resource::kAllStatistics:
     case Resource::kModelStatistics:

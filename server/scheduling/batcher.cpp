@@ -520,7 +520,8 @@ void Batcher::OnAnswer(const BatchPtr& batch, absl::StatusOr<c10::IValue> answer
     batch->members.front()->servable->profiler.Add({batch->report, batch->began, host_.now()});
   }
   const absl::StatusCode code = answer.status().code();
-  const bool stopped = code == absl::StatusCode::kCancelled || code == absl::StatusCode::kDeadlineExceeded;
+  const bool late = code == absl::StatusCode::kDeadlineExceeded;
+  const bool stopped = code == absl::StatusCode::kCancelled || late;
   std::vector<int64_t> rows;
   for (const MemberPtr& member : batch->members) rows.push_back(member->key.rows);
   std::optional<std::vector<c10::IValue>> parts;
@@ -528,6 +529,8 @@ void Batcher::OnAnswer(const BatchPtr& batch, absl::StatusOr<c10::IValue> answer
     parts = Split(*answer, rows, batch->padding);
     *answer = c10::IValue();
     if (!parts) return RunOneByOne(batch, BatchFailure::kRows, absl::OkStatus());
+  } else if (late && SomebodyHasTime(batch)) {
+    return RunOneByOne(batch, BatchFailure::kTime, answer.status());
   } else if (!stopped) {
     const bool memory = code == absl::StatusCode::kResourceExhausted;
     return RunOneByOne(batch, memory ? BatchFailure::kMemory : BatchFailure::kRaised, answer.status());
@@ -557,6 +560,13 @@ void Batcher::OnAnswer(const BatchPtr& batch, absl::StatusOr<c10::IValue> answer
   }
   if (settings_.keeps_order) FreeRun(batch->slot, batch);
   End(batch);
+}
+
+bool Batcher::SomebodyHasTime(const BatchPtr& batch) {
+  std::lock_guard lock(mutex_);
+  return std::ranges::any_of(batch->members, [now = host_.now()](const MemberPtr& member) {
+    return member->is_open() && member->call.deadline.value_or(TimePoint::max()) > now;
+  });
 }
 
 void Batcher::RunOneByOne(const BatchPtr& batch, BatchFailure why, const absl::Status& status) {

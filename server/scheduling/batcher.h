@@ -19,8 +19,9 @@
 // Runs of batches. On a thread that models run on; the arguments are copied together there, and the answer's tensors
 // are taken apart as views. The views share the answer's memory, which is freed when the last of its requests has made
 // of them what it sends. A batch has a memory account of its own, with the limit of as many requests. Where its run
-// fails, or its answer has not the batch's rows, its calls are run one by one, and each gets what its own run gives;
-// after kMostWrongAnswers wrong answers the version's calls are not batched any more.
+// fails, takes longer than a run may, or its answer has not the batch's rows, its calls are run one by one, and each
+// gets what its own run gives. After
+// kMostWrongAnswers wrong answers the version's calls are not batched any more.
 //
 // Overload. A call that would wait for longer than it may (queue_control.h), or until its deadline, is refused at once
 // and told when to come again. One that waited for as long as it may is refused then, and one whose deadline comes
@@ -139,6 +140,8 @@ class Batcher : public SlotWaiter, public std::enable_shared_from_this<Batcher> 
   void RunBatch(const BatchPtr& batch);
   void RunTogether(const BatchPtr& batch);
   void OnAnswer(const BatchPtr& batch, absl::StatusOr<c10::IValue> answer);
+  // Whether the deadline of one that waits for the batch's run has not come.
+  bool SomebodyHasTime(const BatchPtr& batch);
   void RunOneByOne(const BatchPtr& batch, BatchFailure why, const absl::Status& status);
   void RunMember(const BatchPtr& batch, size_t index);
   void FreeRun(const RunSlot& slot, const BatchPtr& batch);

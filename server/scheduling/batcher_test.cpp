@@ -523,7 +523,7 @@ TEST_F(BatcherTest, TheCallsOfABatchThatFailsAreRunOneByOne) {
   EXPECT_EQ(AnswerTo(3), 6);
   EXPECT_TRUE(executions_.at(3).counts);
   AnswerDoubled();
-  EXPECT_THAT(servable_->statistics->snapshot().batch_failures, ElementsAre(1, 0, 0));
+  EXPECT_THAT(servable_->statistics->snapshot().batch_failures, ElementsAre(1, 0, 0, 0));
   EXPECT_EQ(servable_->statistics->snapshot().pending, 2) << "of the calls that run by themselves the host tells";
 }
 
@@ -541,7 +541,26 @@ TEST_F(BatcherTest, WhoLeavesWhileCallsAreRunOneByOneIsNotRun) {
   EXPECT_THAT(InRun(), ElementsAre(2));
   AnswerDoubled();
   EXPECT_THAT(runs_, IsEmpty());
-  EXPECT_THAT(servable_->statistics->snapshot().batch_failures, ElementsAre(0, 1, 0));
+  EXPECT_THAT(servable_->statistics->snapshot().batch_failures, ElementsAre(0, 1, 0, 0));
+}
+
+TEST_F(BatcherTest, TheCallsOfABatchThatTakesLongerThanARunMayAreRunOneByOne) {
+  ASSERT_TRUE(Add(0).ok());
+  ASSERT_TRUE(Add(1).ok());
+  ASSERT_TRUE(Add(2, WithDeadline(host_.time + microseconds(100))).ok());
+  ASSERT_TRUE(Add(3, WithDeadline(host_.time + std::chrono::hours(1))).ok());
+  AnswerDoubled();
+  ASSERT_THAT(InRun(), ElementsAre(1, 2, 3));
+  host_.Pass(microseconds(100));
+  Answer(absl::DeadlineExceededError("more than 0.1 ms"));
+  EXPECT_THAT(InRun(), ElementsAre(1));
+  Answer(absl::DeadlineExceededError("more than 0.1 ms by itself"));
+  EXPECT_THAT(InRun(), ElementsAre(3)) << "the second one's deadline has passed";
+  AnswerDoubled();
+  EXPECT_EQ(answers_.at(1).status().message(), "more than 0.1 ms by itself");
+  EXPECT_EQ(answers_.at(2).status().message(), "the request's deadline has passed");
+  EXPECT_EQ(AnswerTo(3), 6);
+  EXPECT_THAT(servable_->statistics->snapshot().batch_failures, ElementsAre(0, 0, 0, 1));
 }
 
 TEST_F(BatcherTest, AnswersWithOtherRowsAreNotTakenApartAndEndBatching) {
@@ -559,7 +578,7 @@ TEST_F(BatcherTest, AnswersWithOtherRowsAreNotTakenApartAndEndBatching) {
     EXPECT_EQ(runs_.front().x().size(0), 1);
     AnswerDoubled();
   }
-  EXPECT_THAT(servable_->statistics->snapshot().batch_failures, ElementsAre(0, 0, Batcher::kMostWrongAnswers));
+  EXPECT_THAT(servable_->statistics->snapshot().batch_failures, ElementsAre(0, 0, Batcher::kMostWrongAnswers, 0));
 }
 
 TEST_F(BatcherTest, ABatchIsPaddedToTheNextAllowedSizeAndTheRowsAreNobodys) {

@@ -261,6 +261,23 @@ MetricFamily Traces(const TraceCounts& traces) {
   return family.Take();
 }
 
+void AddMemory(const MemorySample& memory, std::vector<MetricFamily>& families) {
+  families.push_back(Single("hearth_models_memory_bytes",
+                            "Memory that all versions of models hold, those that are being loaded too",
+                            static_cast<double>(memory.held)));
+  families.push_back(Single("hearth_models_memory_budget_bytes", "What they may hold for a load to begin; 0: no limit",
+                            static_cast<double>(memory.limit)));
+  FamilyBuilder unloads("hearth_idle_unloads_total", "Models that were unloaded because nobody used them, by reason",
+                        MetricType::Counter);
+  unloads.Add({{"reason", "time"}}, static_cast<double>(memory.unloaded_for_time));
+  unloads.Add({{"reason", "room"}}, static_cast<double>(memory.unloaded_for_room));
+  families.push_back(unloads.Take());
+  FamilyBuilder loads("hearth_idle_loads_total", "Loads of such models because they were asked for",
+                      MetricType::Counter);
+  loads.Add({}, static_cast<double>(memory.loaded_again));
+  families.push_back(loads.Take());
+}
+
 MetricFamily FusedKernels(const CompilerSample& compiler) {
   FamilyBuilder family("hearth_fused_kernels",
                        "Fused kernels by what became of them: made, read from the cache, without code for good, not "
@@ -347,6 +364,8 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
       [](const ModelSample& s) { return s.statistics.in_flight; });
   add_loaded("hearth_model_weight_bytes", "Bytes that the model's weights occupy", kGauge,
              [](const ModelSample& s) { return s.weight_bytes; });
+  add_loaded("hearth_model_code_bytes", "Bytes that the model holds beside its weights and plans", kGauge,
+             [](const ModelSample& s) { return s.code_bytes; });
   families.push_back(ReadyFamily(samples));
   families.push_back(ByTier(
       samples,
@@ -393,6 +412,7 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
   families.push_back(Single("hearth_kept_memory_bytes", "Memory of freed tensors that is kept for others",
                             static_cast<double>(KeptMemoryBytes())));
   if (ended_connections_ != nullptr) families.push_back(EndedConnections(ended_connections_()));
+  if (memory_) AddMemory(memory_(), families);
   if (traces_ != nullptr) families.push_back(Traces(traces_()));
   if (gpus_ != nullptr) AddGpus(gpus_(), families);
   return families;

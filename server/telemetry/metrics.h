@@ -29,6 +29,7 @@ struct ModelSample {
   bool loaded = false;  // what follows is known
   bool ready = false;   // it takes requests
   uint64_t weight_bytes = 0;
+  uint64_t code_bytes = 0;
   uint64_t argument_specs = 0;         // argument specs that calls came with
   std::array<uint64_t, 2> plans = {};  // of tiers 1 and 2
   uint64_t plan_bytes = 0;
@@ -56,6 +57,15 @@ struct CompilerSample {
   uint64_t kernels_waiting = 0;
 };
 
+// The memory of all versions at one moment, and how often models were unloaded and loaded again for it.
+struct MemorySample {
+  uint64_t held = 0;
+  uint64_t limit = 0;  // 0: none
+  uint64_t unloaded_for_time = 0;
+  uint64_t unloaded_for_room = 0;
+  uint64_t loaded_again = 0;
+};
+
 // How many there were, by a reason's name.
 using CountsByReason = std::vector<std::pair<std::string, uint64_t>>;
 
@@ -74,6 +84,9 @@ class MetricsCollector : public prometheus::Collectable {
   // Where requests are traced. Call before the first Collect.
   void ShowTraces(std::function<TraceCounts()> traces) { traces_ = std::move(traces); }
 
+  // Call before the first Collect.
+  void ShowMemory(std::function<MemorySample()> memory) { memory_ = std::move(memory); }
+
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
@@ -82,6 +95,7 @@ class MetricsCollector : public prometheus::Collectable {
   std::function<std::vector<GpuSample>()> gpus_;
   std::function<CountsByReason()> ended_connections_;
   std::function<TraceCounts()> traces_;
+  std::function<MemorySample()> memory_;
 };
 
 // The text of /metrics (Prometheus' exposition format).

@@ -14,7 +14,7 @@ CompilerSample NothingCompiled() { return {}; }
 TEST(Metrics, PlansAndTheirCompilerAreCounted) {
   const MetricsCollector collector(
       [] {
-        return std::vector<ModelSample>{{"m", "1", {}, true, true, 0, 9, {4, 2}, 5000, 6000, 3, 1, 2, {70, 80, 90}}};
+        return std::vector<ModelSample>{{"m", "1", {}, true, true, 0, 0, 9, {4, 2}, 5000, 6000, 3, 1, 2, {70, 80, 90}}};
       },
       [] { return CompilerSample{2, 1, 40, 5, 6, 7, 1.5, 30, 2, 11, 12, 13, 14}; });
   const std::string text = MetricsText(collector);
@@ -38,6 +38,27 @@ TEST(Metrics, PlansAndTheirCompilerAreCounted) {
   EXPECT_THAT(text, HasSubstr("hearth_fused_kernels{state=\"read\"} 12"));
   EXPECT_THAT(text, HasSubstr("hearth_fused_kernels{state=\"failed\"} 13"));
   EXPECT_THAT(text, HasSubstr("hearth_fused_kernels{state=\"waiting\"} 14"));
+}
+
+TEST(Metrics, WhatModelsHoldAndHowOftenTheyWereUnloadedIsTold) {
+  MetricsCollector collector(
+      [] {
+        ModelSample sample{.model = "m", .version = "1", .statistics = {}, .loaded = true};
+        sample.weight_bytes = 500;
+        sample.code_bytes = 70;
+        return std::vector{sample};
+      },
+      [] { return CompilerSample(); });
+  EXPECT_THAT(MetricsText(collector), Not(HasSubstr("hearth_models_memory_bytes")));
+  collector.ShowMemory([] { return MemorySample{1000, 2000, 3, 4, 5}; });
+  const std::string text = MetricsText(collector);
+  EXPECT_THAT(text, HasSubstr("hearth_model_weight_bytes{model=\"m\",version=\"1\"} 500"));
+  EXPECT_THAT(text, HasSubstr("hearth_model_code_bytes{model=\"m\",version=\"1\"} 70"));
+  EXPECT_THAT(text, HasSubstr("hearth_models_memory_bytes 1000"));
+  EXPECT_THAT(text, HasSubstr("hearth_models_memory_budget_bytes 2000"));
+  EXPECT_THAT(text, HasSubstr("hearth_idle_unloads_total{reason=\"time\"} 3"));
+  EXPECT_THAT(text, HasSubstr("hearth_idle_unloads_total{reason=\"room\"} 4"));
+  EXPECT_THAT(text, HasSubstr("hearth_idle_loads_total 5"));
 }
 
 TEST(Metrics, ConnectionsThatWereEndedAreCountedByReason) {

@@ -39,6 +39,8 @@ const char* BatchFailureName(BatchFailure failure) {
       return "MEMORY";
     case BatchFailure::kRows:
       return "ROWS";
+    case BatchFailure::kTime:
+      return "TIME";
   }
   return "RAISED";
 }

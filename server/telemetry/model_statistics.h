@@ -28,8 +28,9 @@ enum class BatchFailure {
   kRaised,  // the run raised
   kMemory,  // it wanted more memory than it may have
   kRows,    // its answer had not the batch's rows
+  kTime,    // it took longer than a run may
 };
-inline constexpr int kBatchFailures = 3;
+inline constexpr int kBatchFailures = 4;
 const char* BatchFailureName(BatchFailure failure);
 
 // Where the time of one answered request went.

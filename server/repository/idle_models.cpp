@@ -1,0 +1,239 @@
+// Models that nobody uses: which they are, how they are unloaded, and how who asks for one has it loaded again.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "server/repository/file_stamp.h"
+#include "server/repository/layout.h"
+#include "server/repository/repository.h"
+#include "server/repository/repository_log.h"
+
+namespace hearth::server {
+namespace {
+
+// Marks a status; see IsIdle.
+constexpr const char* kIdleType = "hearth/idle";
+// Two uses within that time are one: requests do not all write to the same place.
+constexpr auto kOneUse = std::chrono::milliseconds(1);
+
+std::string SecondsText(std::chrono::duration<double> time) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.10g s", std::round(time.count() * 1000) / 1000);
+  return text;
+}
+
+}  // namespace
+
+bool IsIdle(const absl::Status& status) { return status.GetPayload(kIdleType).has_value(); }
+
+void ModelTable::NoteUse(const Entry& entry) {
+  const Clock::rep now = Clock::now().time_since_epoch().count();
+  if (Clock::duration(now - entry.last_use.load(std::memory_order_relaxed)) < kOneUse) return;
+  entry.last_use.store(now, std::memory_order_relaxed);
+}
+
+bool ModelTable::IsUnused(const Entry& entry) {
+  if (entry.loading > 0) return false;
+  bool serves = false;
+  for (const auto& [number, version] : entry.versions) {
+    if (version.serving == nullptr) continue;
+    serves = true;
+    // This reference is the only one.
+    if (version.serving.use_count() > 1) return false;
+  }
+  return serves;
+}
+
+std::vector<ModelTable::Unused> ModelTable::ListUnused() const {
+  std::vector<Unused> unused;
+  {
+    std::shared_lock lock(mutex_);
+    for (const auto& [name, entry] : entries_) {
+      if (!IsUnused(entry)) {
+        NoteUse(entry);
+        continue;
+      }
+      const Clock::time_point last_use{Clock::duration(entry.last_use.load(std::memory_order_relaxed))};
+      Unused& model = unused.emplace_back(Unused{name, Clock::now() - last_use});
+      for (const auto& [number, version] : entry.versions) {
+        if (version.serving != nullptr && version.serving->memory != nullptr) {
+          model.bytes += version.serving->memory->bytes();
+        }
+      }
+    }
+  }
+  std::ranges::sort(unused, std::ranges::greater(), &Unused::time);
+  return unused;
+}
+
+bool ModelTable::UnloadUnused(const std::string& name, Clock::duration at_least, const std::string& reason) {
+  // These are let go of after the lock.
+  std::vector<ServablePtr> old;
+  ServedSet kept;
+  std::unique_lock lock(mutex_);
+  const auto found = entries_.find(name);
+  if (found == entries_.end() || !IsUnused(found->second)) return false;
+  Entry& entry = found->second;
+  const Clock::time_point last_use{Clock::duration(entry.last_use.load(std::memory_order_relaxed))};
+  if (Clock::now() - last_use < at_least) return false;
+  entry.idle.emplace(Idle{{ServedOf(entry), entry.note}, reason, Clock::time_point::min()});
+  kept = entry.previous;
+  entry.previous.LetGo();
+  entry.turns.clear();
+  for (auto& [number, version] : entry.versions) {
+    if (version.serving == nullptr) continue;
+    version.last = version.serving;
+    old.push_back(std::exchange(version.serving, nullptr));
+  }
+  lock.unlock();
+  return true;
+}
+
+std::optional<ModelTable::IdleModel> ModelTable::FindIdle(const std::string& name) const {
+  std::shared_lock lock(mutex_);
+  const auto found = entries_.find(name);
+  if (found == entries_.end() || !found->second.idle) return std::nullopt;
+  return found->second.idle->model;
+}
+
+absl::Status ModelTable::IdleStatus(const std::string& what, const std::string& name, const Entry& entry,
+                                    int64_t number) {
+  const auto& served = entry.idle->model.served.versions();
+  if (number != 0 && !served.contains(number)) {
+    std::vector<int64_t> numbers;
+    for (const auto& [version, each] : served) numbers.push_back(version);
+    return NotServed(name, number, numbers);
+  }
+  auto status =
+      absl::UnavailableError(absl::StrCat(what, " is ", entry.idle->reason, "; an inference has it loaded again"));
+  status.SetPayload(kIdleType, absl::Cord());
+  return status;
+}
+
+int Repository::UnloadIdle(std::chrono::duration<double> at_least) {
+  int unloaded = 0;
+  const auto time = std::chrono::duration_cast<ModelTable::Clock::duration>(at_least);
+  for (const ModelTable::Unused& model : models_.ListUnused()) {
+    if (model.time < time) break;
+    const std::string reason = absl::StrCat("unloaded: idle for ", SecondsText(at_least));
+    if (UnloadUnused(model.name, time, reason, idle_counts_.unloaded_for_time)) ++unloaded;
+  }
+  return unloaded;
+}
+
+bool Repository::UnloadUnused(const std::string& name, ModelTable::Clock::duration at_least, const std::string& reason,
+                              std::atomic<uint64_t>& count) {
+  if (!models_.UnloadUnused(name, at_least, reason)) return false;
+  ++count;
+  RepositoryLog().info("model {} is {}", name, reason);
+  changed_();
+  return true;
+}
+
+bool Repository::MakeRoom(const std::string& name, int64_t version, uint64_t bytes) {
+  if (!options_.unload_idle_models) return false;
+  uint64_t missing = budget_.Missing(bytes);
+  const std::vector<ModelTable::Unused> unused = models_.ListUnused();
+  uint64_t most = 0;
+  for (const ModelTable::Unused& model : unused) most += model.bytes;
+  // What would not be enough is not done by halves.
+  if (most < missing) return false;
+  for (const ModelTable::Unused& model : unused) {
+    if (missing == 0) break;
+    const std::string reason = absl::StrCat("unloaded: idle for ", SecondsText(model.time),
+                                            ", to make room for version ", version, " of '", name, "'");
+    if (!UnloadUnused(model.name, ModelTable::Clock::duration(0), reason, idle_counts_.unloaded_for_room)) continue;
+    missing -= std::min(missing, model.bytes);
+  }
+  return missing == 0;
+}
+
+absl::StatusOr<MemoryBudget::SharePtr> Repository::TakeMemory(const std::string& name, int64_t version,
+                                                              uint64_t bytes) {
+  auto share = budget_.Take(name, version, bytes);
+  while (!share.ok() && MakeRoom(name, version, bytes)) share = budget_.Take(name, version, bytes);
+  return share;
+}
+
+absl::Status Repository::SettleMemory(MemoryBudget::Share& share, const Servable& servable) {
+  absl::Status status = budget_.Settle(share, servable.model);
+  while (!status.ok() && MakeRoom(servable.name, servable.version, 0)) status = budget_.Settle(share, servable.model);
+  return status;
+}
+
+void Repository::Awaken(const std::string& name, Done done) {
+  bool first = false;
+  {
+    std::unique_lock lock(mutex_);
+    std::vector<Done>& awaiting = awaiting_[name];
+    if (awaiting.size() >= kMostAwaiting) {
+      lock.unlock();
+      return done(TooMany("too many requests wait for the model to be loaded again"));
+    }
+    first = awaiting.empty();
+    awaiting.push_back(std::move(done));
+  }
+  if (!first) return;
+  const bool known = models_.BeginLoad(name);
+  loader_->Post(name, [this, name, known] {
+    absl::Status status;
+    try {
+      status = known ? AwakenNow(name) : absl::NotFoundError(absl::StrCat("unknown model '", name, "'"));
+    } catch (const std::exception& error) {
+      status = absl::InternalError(error.what());
+      FailModel(name, status);
+    }
+    // Whatever is wrong with the model is not wrong with the requests.
+    if (known && !status.ok() && !absl::IsResourceExhausted(status)) {
+      status = absl::UnavailableError(
+          absl::StrCat("the idle model '", name, "' cannot be loaded again: ", status.message()));
+    }
+    changed_();
+    std::vector<Done> awaiting;
+    {
+      std::lock_guard lock(mutex_);
+      awaiting = std::move(awaiting_[name]);
+      awaiting_.erase(name);
+    }
+    for (const Done& each : awaiting) each(status);
+  });
+}
+
+absl::Status Repository::AwakenNow(const std::string& name) {
+  const auto idle = models_.FindIdle(name);
+  if (!idle || stop_.stop_requested()) {
+    models_.EndLoad(name);
+    return idle ? ShuttingDown() : absl::OkStatus();
+  }
+  RepositoryLog().info("model {} is asked for and is loaded again", name);
+  ++idle_counts_.loaded_again;
+  const auto folder = FindFolder(name);
+  if (!folder.ok()) {
+    FailModel(name, folder.status());
+    return folder.status();
+  }
+  absl::Status status;
+  std::map<int64_t, absl::StatusOr<ServablePtr>> loaded;
+  for (const auto& [number, version] : idle->served.versions()) {
+    if (FileStamp(ArchivePath(*folder, number, version.config.default_model_filename())) != version.archive_stamp) {
+      RepositoryLog().warn("the archive of {} version {} is not the one that served before it was unloaded", name,
+                           number);
+    }
+    auto servable = LoadVersion(*folder, number, version.config, models_.StatisticsOf(name, number));
+    if (!servable.ok() && status.ok()) {
+      status = absl::Status(servable.status().code(),
+                            absl::StrCat("version ", number, " of '", name, "': ", servable.status().message()));
+    }
+    loaded.emplace(number, std::move(servable));
+  }
+  models_.Swap(name, idle->served.routing(), loaded, idle->note);
+  return status;
+}
+
+}  // namespace hearth::server

@@ -1,0 +1,268 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <thread>
+#include <vector>
+
+#include "server/repository/idle_unloader.h"
+#include "server/repository/repository_testing.h"
+
+namespace hearth::server {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::hours;
+using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// Of a FakeModel.
+constexpr uint64_t kOfOneModel = 1200;
+
+class IdleModelsTest : public RepositoryTest {
+ protected:
+  std::future<absl::Status> BeginToAwaken(const std::string& name) {
+    auto done = std::make_shared<std::promise<absl::Status>>();
+    repository_->Awaken(name, [done](absl::Status status) { done->set_value(std::move(status)); });
+    return done->get_future();
+  }
+  absl::Status Awaken(const std::string& name) { return BeginToAwaken(name).get(); }
+  absl::Status StatusOf(const std::string& name, const std::string& version = "") {
+    return repository_->Find(name, version).status();
+  }
+};
+
+TEST_F(IdleModelsTest, AModelThatNobodyUsesIsUnloadedUntilItIsAskedFor) {
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  EXPECT_EQ(repository_->UnloadIdle(hours(1)), 0) << "it was loaded just now";
+  EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 1);
+  EXPECT_EQ(repository_->budget().held(), 0);
+  EXPECT_EQ(StatusOf("m").code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(IsIdle(StatusOf("m")));
+  EXPECT_EQ(Answer("m"), "model 'm' is unloaded: idle for 0 s; an inference has it loaded again");
+  EXPECT_THAT(IndexLines(), ElementsAre("m/1 UNAVAILABLE unloaded: idle for 0 s"));
+  EXPECT_THAT(IndexLines(/*ready_only=*/true), IsEmpty());
+  ASSERT_EQ(repository_->Versions().size(), 1);
+  EXPECT_TRUE(repository_->Versions()[0].idle);
+  EXPECT_EQ(repository_->Versions()[0].reason, "unloaded: idle for 0 s");
+  // Requests for it are answered.
+  EXPECT_TRUE(repository_->CheckReady("m", "").ok());
+  EXPECT_TRUE(repository_->AllReady());
+
+  EXPECT_TRUE(Awaken("m").ok());
+  EXPECT_EQ(Answer("m"), "one");
+  EXPECT_EQ(repository_->budget().held(), kOfOneModel);
+  EXPECT_THAT(IndexLines(), ElementsAre("m/1 READY "));
+  EXPECT_EQ(repository_->idle_counts().unloaded_for_time, 1);
+  EXPECT_EQ(repository_->idle_counts().loaded_again, 1);
+  EXPECT_TRUE(Awaken("m").ok()) << "it serves already";
+  EXPECT_EQ(repository_->idle_counts().loaded_again, 1);
+}
+
+TEST_F(IdleModelsTest, AModelIsUsedWhileARequestHasIt) {
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  {
+    const auto held = repository_->Choose("m", "");
+    EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 0);
+    EXPECT_EQ(Answer("m"), "one");
+  }
+  EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 1);
+}
+
+TEST_F(IdleModelsTest, AModelIsUsedWhileAnotherVersionOfItIsLoaded) {
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  runtime_.load_gate.Shut();
+  std::promise<absl::Status> loaded;
+  repository_->Load("m", std::nullopt, [&](absl::Status status) { loaded.set_value(std::move(status)); });
+  EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 0);
+  runtime_.load_gate.Open();
+  EXPECT_TRUE(loaded.get_future().get().ok());
+}
+
+TEST_F(IdleModelsTest, WhatServedServesAgainWhateverItsConfigurationCameFrom) {
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/m/2/model.pt", "ok two");
+  StartAndLoad();
+  ASSERT_TRUE(Load("m", R"({"version_policy": {"all": {}},
+                            "parameters": {"version_labels": {"string_value": "old=1"}}})")
+                  .ok());
+  EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 1);
+  EXPECT_TRUE(IsIdle(StatusOf("m", "old")));
+  EXPECT_TRUE(IsIdle(StatusOf("m", "2")));
+  const absl::Status other = StatusOf("m", "3");
+  EXPECT_EQ(other.code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(other.message(), "model 'm' does not serve version 3, only 1, 2");
+  EXPECT_TRUE(Awaken("m").ok());
+  EXPECT_EQ(Answer("m", "old"), "one");
+  EXPECT_EQ(Answer("m"), "two");
+}
+
+TEST_F(IdleModelsTest, AVersionThatWasRolledBackToServesAgain) {
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  Put("a/m/2/model.pt", "ok two");
+  ASSERT_TRUE(Load("m").ok());
+  ASSERT_TRUE(RollBack("m").ok());
+  EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 1);
+  EXPECT_TRUE(Awaken("m").ok());
+  EXPECT_EQ(Answer("m"), "one");
+  EXPECT_THAT(IndexLines(), ElementsAre("m/1 READY rolled back from 2", "m/2 UNAVAILABLE unloaded"));
+  EXPECT_TRUE(RollBack("m").ok()) << "and its way back is still there";
+  EXPECT_EQ(Answer("m"), "two");
+}
+
+TEST_F(IdleModelsTest, WhatIsKeptForARollbackGoesToo) {
+  Put("a/m/config.pbtxt", R"(parameters { key: "keep_previous" value { string_value: "true" } })");
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  Put("a/m/2/model.pt", "ok two");
+  ASSERT_TRUE(Load("m").ok());
+  EXPECT_EQ(repository_->budget().held(), 2 * kOfOneModel);
+  EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 1);
+  EXPECT_EQ(repository_->budget().held(), 0);
+  EXPECT_TRUE(RollBack("m").ok());
+  EXPECT_EQ(Answer("m"), "one");
+}
+
+TEST_F(IdleModelsTest, AModelThatCannotBeLoadedAgainIsToldSoAndRests) {
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 1);
+  Put("a/m/1/model.pt", "bad half");
+  EXPECT_EQ(Awaken("m").message(), "the idle model 'm' cannot be loaded again: version 1 of 'm': bad archive: half");
+  EXPECT_FALSE(IsIdle(StatusOf("m"))) << "requests have it loaded again no sooner than in a while";
+  EXPECT_THAT(Answer("m"), HasSubstr("model 'm' failed to load; version 1: bad archive: half"));
+  EXPECT_FALSE(repository_->CheckReady("m", "").ok());
+  Put("a/m/1/model.pt", "ok whole");
+  EXPECT_TRUE(Load("m").ok());
+  EXPECT_EQ(Answer("m"), "whole");
+}
+
+TEST_F(IdleModelsTest, AModelWhoseFolderIsGoneIsNotLoadedAgain) {
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 1);
+  fs::remove_all(root_ / "a/m");
+  EXPECT_THAT(Awaken("m").message(), HasSubstr("no model repository has a model 'm'"));
+}
+
+TEST_F(IdleModelsTest, WhoUnloadsAnIdleModelHasNobodyLoadItAgain) {
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 1);
+  EXPECT_TRUE(Unload("m").ok());
+  EXPECT_FALSE(IsIdle(StatusOf("m")));
+  EXPECT_EQ(Answer("m"), "model 'm' is unloaded");
+  EXPECT_TRUE(Awaken("m").ok());
+  EXPECT_EQ(Answer("m"), "model 'm' is unloaded");
+}
+
+TEST_F(IdleModelsTest, ThoseWhoAskForAModelShareItsLoadAndAreBounded) {
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 1);
+  runtime_.load_gate.Shut();
+  std::vector<std::future<absl::Status>> asked;
+  for (size_t i = 0; i < kMostAwaiting; ++i) asked.push_back(BeginToAwaken("m"));
+  EXPECT_EQ(Awaken("m").code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(IsIdle(StatusOf("m"))) << "who comes while it is loaded waits with the others";
+  runtime_.load_gate.Open();
+  for (auto& each : asked) EXPECT_TRUE(each.get().ok());
+  EXPECT_EQ(repository_->idle_counts().loaded_again, 1);
+}
+
+TEST_F(IdleModelsTest, WhoWaitsForAModelHearsThatTheServerEnds) {
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 1);
+  runtime_.load_gate.Shut();
+  auto asked = BeginToAwaken("m");
+  repository_->StopLoading();
+  EXPECT_EQ(asked.get().code(), absl::StatusCode::kUnavailable);
+  runtime_.load_gate.Open();
+}
+
+TEST_F(IdleModelsTest, AModelThatDoesNotFitIntoTheBudgetIsRefused) {
+  options_.memory_budget = 2000;
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  Put("a/n/1/model.pt", "ok two");
+  const absl::Status measured = Load("n");
+  EXPECT_EQ(measured.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(measured.message(),
+            "version 1 of 'n': it needs 1200 bytes of memory; the models' budget is 2000 bytes, of which "
+            "1200 are held: version 1 of 'm' 1200");
+  // The size of an archive is known before it is loaded.
+  Put("a/n/1/model.pt", "ok " + std::string(900, 'n'));
+  EXPECT_THAT(Load("n").message(), HasSubstr("needs 903 bytes"));
+  EXPECT_EQ(Answer("m"), "one");
+  EXPECT_EQ(repository_->budget().held(), kOfOneModel);
+}
+
+TEST_F(IdleModelsTest, AVersionInPlaceOfAnotherNeedsRoomBesideIt) {
+  options_.memory_budget = 2000;
+  options_.unload_idle_models = true;
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  EXPECT_EQ(Load("m").code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(Answer("m"), "one");
+}
+
+TEST_F(IdleModelsTest, TheModelThatWasNotUsedForLongestMakesRoom) {
+  options_.memory_budget = 3000;
+  options_.unload_idle_models = true;
+  for (const char* name : {"m", "n", "o"}) Put(std::string("a/") + name + "/1/model.pt", std::string("ok ") + name);
+  StartWith(ModelControl::kExplicit, {});
+  ASSERT_TRUE(Load("m").ok());
+  ASSERT_TRUE(Load("n").ok());
+  ASSERT_TRUE(Load("o").ok());
+  EXPECT_TRUE(IsIdle(StatusOf("m")));
+  EXPECT_THAT(IndexLines()[0], AllOf(HasSubstr("m/1 UNAVAILABLE unloaded: idle for "),
+                                     HasSubstr(" s, to make room for version 1 of 'o'")));
+  EXPECT_EQ(Answer("n"), "n");
+  EXPECT_EQ(Answer("o"), "o");
+  EXPECT_EQ(repository_->idle_counts().unloaded_for_room, 1);
+
+  // One that is used is not unloaded, and nothing is unloaded in vain.
+  {
+    const auto used = repository_->Choose("n", "");
+    const auto also_used = repository_->Choose("o", "");
+    const absl::Status full = Awaken("m");
+    EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_THAT(full.message(), HasSubstr("needs 1200 bytes")) << "which is known from before";
+    EXPECT_TRUE(IsIdle(StatusOf("m"))) << "the next request tries again";
+  }
+  EXPECT_TRUE(Awaken("m").ok());
+  EXPECT_EQ(Answer("m"), "m");
+  EXPECT_EQ(repository_->idle_counts().unloaded_for_room, 2);
+}
+
+TEST_F(IdleModelsTest, WhatWouldNotBeEnoughIsNotUnloaded) {
+  options_.memory_budget = 3000;
+  options_.unload_idle_models = true;
+  Put("a/m/1/model.pt", "ok m");
+  Put("a/large/1/model.pt", "ok " + std::string(4000, 'n'));
+  StartWith(ModelControl::kExplicit, {});
+  ASSERT_TRUE(Load("m").ok());
+  EXPECT_EQ(Load("large").code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(Answer("m"), "m");
+}
+
+TEST_F(IdleModelsTest, AThreadUnloadsWhatWasNotUsedForSoLong) {
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  const IdleUnloader unloader(*repository_, std::chrono::milliseconds(1));
+  const auto end = std::chrono::steady_clock::now() + seconds(30);
+  while (!IsIdle(StatusOf("m")) && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  EXPECT_TRUE(IsIdle(StatusOf("m")));
+}
+
+}  // namespace
+}  // namespace hearth::server
