@@ -14,9 +14,10 @@
 namespace hearth {
 namespace {
 
-// Of operators within operators.
+// How deep operators are nested that are looked at, and how often one is: one that is used twice is looked at twice.
 constexpr int kMostNested = 32;
-// Of a constant: sums of as many of them as there may be, and of an arange's elements, stay far from overflow.
+constexpr int kMostLooks = 1024;
+// Of a constant: sums of as many of them as are looked at, and of an arange's elements, stay far from overflow.
 constexpr int64_t kLargestConstant = int64_t{1} << 40;
 
 // Whether every element of what the node gives is one of its first operand's.
@@ -38,7 +39,7 @@ class Bounds {
  public:
   explicit Bounds(const ValueFactTable& facts) : facts_(facts) {}
 
-  std::optional<int64_t> Least(const Value& tensor, int depth) const {
+  std::optional<int64_t> Least(const Value& tensor, int depth) {
     if (!IsOfType(tensor, c10::kLong, depth)) return {};
     if (const at::Tensor* constant = ConstantTensor(tensor)) return LeastOfConstant(*constant);
     const Node& maker = *tensor.node();
@@ -55,7 +56,7 @@ class Bounds {
     return *left + *right;
   }
 
-  bool AllTrue(const Value& tensor, int depth) const {
+  bool AllTrue(const Value& tensor, int depth) {
     if (!IsOfType(tensor, c10::kBool, depth)) return false;
     if (const at::Tensor* constant = ConstantTensor(tensor))
       return IsReadable(*constant) && at::all(*constant).item<bool>();
@@ -76,7 +77,8 @@ class Bounds {
   static bool IsTensor(const Value& value) { return value.type()->kind() == c10::TypeKind::TensorType; }
 
   // Whether it is a tensor of that dtype, of which the elements are as they were made.
-  bool IsOfType(const Value& tensor, c10::ScalarType dtype, int depth) const {
+  bool IsOfType(const Value& tensor, c10::ScalarType dtype, int depth) {
+    if (++looks_ > kMostLooks) return false;
     const ValueFacts& facts = facts_.Of(tensor);
     return depth <= kMostNested && facts.is_tensor() && facts.dtype == dtype && !facts_.memory().MayBeWritten(tensor);
   }
@@ -91,16 +93,17 @@ class Bounds {
     return least >= -kLargestConstant && most <= kLargestConstant ? std::optional(least) : std::nullopt;
   }
 
-  // Its elements are fewer than there are bytes of memory.
+  // With a step of one, its elements are fewer than there are bytes of memory, so that none is far above the first.
   static std::optional<int64_t> LeastOfRange(const Node& range, std::string_view overload) {
     if (overload.empty()) return 0;
     const bool has_step = overload == "start_step";
     if (!has_step && overload != "start") return {};
-    if (has_step && IntegerIn(*range.input(2)).value_or(0) <= 0) return {};
+    if (has_step && IntegerIn(*range.input(2)) != 1) return {};
     return IntegerIn(*range.input(0));
   }
 
   const ValueFactTable& facts_;
+  int looks_ = 0;
 };
 
 }  // namespace

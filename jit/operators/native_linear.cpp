@@ -25,6 +25,7 @@
 #include "jit/operators/native_support.h"
 #include "jit/operators/native_thunk.h"
 #include "jit/operators/plain_product.h"
+#include "jit/operators/plain_tensor.h"
 #include "jit/operators/relu_of.h"
 
 namespace hearth::native {
@@ -59,9 +60,10 @@ at::Tensor PlannedProduct(const IValue& planned, const at::Tensor& x, const at::
   return product->Run(x, bias.isNone() ? nullptr : &bias.toTensor(), epilogue, result) ? result : at::Tensor();
 }
 
-// Undefined if none of a GPU's library is asked for right away.
+// Undefined where a GPU's library does not compute it.
 at::Tensor GpuProduct(const IValue& x, const IValue& weight, const IValue& bias) {
   if (!x.isTensor() || !weight.isTensor() || !x.toTensor().is_cuda()) return {};
+  if (!NoModeSeesOperators(c10::DispatchKey::AutocastCUDA)) return {};
   const GpuBlas* blas = BlasOf(x.toTensor().device());
   if (blas == nullptr) return {};
   return blas->Linear(x.toTensor(), weight.toTensor(), bias.isTensor() ? &bias.toTensor() : nullptr);

@@ -38,9 +38,9 @@ inline bool HasDefaultStrides(const at::Tensor& tensor) {
   return true;
 }
 
-inline bool NoModeSeesOperators() {
+inline bool NoModeSeesOperators(c10::DispatchKey autocast = c10::DispatchKey::AutocastCPU) {
   const c10::impl::LocalDispatchKeySet keys = c10::impl::tls_local_dispatch_key_set();
-  return IsWithin(keys.included_, c10::default_included_set) && keys.excluded_.has(c10::DispatchKey::AutocastCPU);
+  return IsWithin(keys.included_, c10::default_included_set) && keys.excluded_.has(autocast);
 }
 
 }  // namespace hearth::native

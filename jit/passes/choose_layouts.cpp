@@ -166,10 +166,11 @@ class LayoutPlanner {
     if (node->kind() != c10::aten::group_norm || changed_.count(node->input(0)) == 0) return false;
     const ValueFacts& sequences = FactsOf(*node->input(0));
     const StrideOrder of_rows = StrideOrder::ChannelsLast(true).Removed(2, 4);
-    const bool suits =
-        sequences.is_tensor() && sequences.plain && sequences.rank() == 3u && sequences.device->is_cpu() &&
-        sequences.order == of_rows && facts_.sizes().IsAtLeast((*sequences.sizes)[0], 1) &&
-        facts_.sizes().IsAtLeast((*sequences.sizes)[1], 2) && facts_.sizes().IsAtLeast((*sequences.sizes)[2], 2);
+    const bool suits = sequences.is_tensor() && sequences.plain && sequences.rank() == 3u && sequences.device &&
+                       sequences.device->is_cpu() && sequences.order == of_rows &&
+                       facts_.sizes().IsAtLeast((*sequences.sizes)[0], 1) &&
+                       facts_.sizes().IsAtLeast((*sequences.sizes)[1], 2) &&
+                       facts_.sizes().IsAtLeast((*sequences.sizes)[2], 2);
     if (!suits || !facts_.Of(*node->output()).order.is_known() || memory_.IsShared(*node->output())) return false;
     ValueFacts given = facts_.Of(*node->output());
     given.order = of_rows;

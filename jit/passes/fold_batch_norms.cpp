@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "jit/analysis/value_fact_table.h"
+#include "jit/analysis/visible_strides.h"
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/graph_edits/operate.h"
@@ -200,6 +201,9 @@ class BatchNormFolder {
     if (!input.is_tensor() || !input.plain || input.dtype != c10::kFloat || !input.device || !input.sizes ||
         input.sizes->size() < 2)
       return;
+    // A product has its operand's order, a norm's result the one that suits images.
+    const bool keeps_order = input.order.is_default() || (input.sizes->size() == 4 && input.order.is_channels_last());
+    if (!keeps_order && OrderMayShow(*node->output(), facts_)) return;
     const std::optional<at::Tensor> mean = WeightOf(*node->input(3));
     // Otherwise LibTorch raises.
     if (!mean || !mean->defined() || mean->dim() != 1 || (*input.sizes)[1] != KnownSize(mean->size(0))) return;

@@ -196,8 +196,8 @@ class TensorFolder {
 
   // An empty one is not worth it, and some of LibTorch's operators divide by its sizes.
   bool IsUsable(const at::Tensor& tensor) const {
-    return tensor.defined() && tensor.numel() > 0 && tensor.layout() == at::kStrided && target_.FoldsTensors(tensor.device()) &&
-           !tensor.is_quantized();
+    return tensor.defined() && tensor.numel() > 0 && tensor.layout() == at::kStrided &&
+           target_.FoldsTensors(tensor.device()) && !tensor.is_quantized();
   }
 
   bool IsSmall(const at::Tensor& tensor) const { return IsUsable(tensor) && MemoryOf(tensor) <= kMaxFoldedTensorBytes; }

@@ -2,6 +2,8 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/all.h>
+#include <ATen/ops/any.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <cstdint>
@@ -58,9 +60,17 @@ class MaskNumberer {
            target_.NumbersMasks(*facts.device) && !facts_.memory().MayBeWritten(mask);
   }
 
+  // For tensors of half precision LibTorch may choose cuDNN, and what is hidden is a large number there, not minus
+  // infinity: a query that sees nothing has another answer. So there each query must be known to see something.
+  static bool HasOtherNumbers(const at::Tensor* constant, c10::ScalarType dtype) {
+    if (dtype != c10::kHalf && dtype != c10::kBFloat16) return false;
+    return constant == nullptr || constant->dim() == 0 || !at::all(at::any(*constant, -1)).item<bool>();
+  }
+
   void Replace(const std::vector<Node*>& attentions, c10::ScalarType dtype) {
     Value* mask = attentions[0]->input(kMaskOperand);
     const at::Tensor* constant = ConstantTensor(*mask);
+    if (HasOtherNumbers(constant, dtype)) return;
     if (constant == nullptr && attentions.size() < 2) return;
     const InsertionGuard here(&graph_, attentions[0]);
     graph_.SetCurrentRange(attentions[0]->range());

@@ -91,7 +91,7 @@ std::vector<at::Tensor> DerivedConstantTable::Get(const std::string& purpose, co
   for (const at::Tensor& tensor : tensors) {
     const bool is_new = tensor.defined() && weights_.count(tensor.unsafeGetTensorImpl()) == 0 &&
                         origins_.count(tensor.unsafeGetTensorImpl()) == 0;
-    if (is_new) more += MemoryOf(tensor);
+    if (is_new && !IsPartOfWeight(tensor, from)) more += MemoryOf(tensor);
   }
   if (of_numbers && more > kMostBytesOfNumbers) return {};
   more += BytesHeld();
@@ -105,7 +105,8 @@ std::vector<at::Tensor> DerivedConstantTable::Get(const std::string& purpose, co
     const WeakTensor weak(tensor.getIntrusivePtr());
     if (tensor.defined() && weights_.count(tensor.unsafeGetTensorImpl()) == 0) {
       const Source source{.entry = entry.number, .index = entry.made.size()};
-      origins_.try_emplace(tensor.unsafeGetTensorImpl(), Origin{weak, source, of_numbers});
+      origins_.try_emplace(tensor.unsafeGetTensorImpl(),
+                           Origin{weak, source, of_numbers, IsPartOfWeight(tensor, from)});
     }
     entry.made.push_back({weak, tensor.defined()});
   }
@@ -199,9 +200,20 @@ size_t DerivedConstantTable::entries() const {
   return entries_.size();
 }
 
+bool DerivedConstantTable::IsPartOfWeight(const at::Tensor& tensor, const std::vector<at::Tensor>& from) const {
+  return std::ranges::any_of(from, [&](const at::Tensor& source) {
+    if (!tensor.defined() || !source.defined() || !tensor.has_storage() || !source.has_storage()) return false;
+    if (tensor.storage().unsafeGetStorageImpl() != source.storage().unsafeGetStorageImpl()) return false;
+    const auto origin = origins_.find(source.unsafeGetTensorImpl());
+    return weights_.count(source.unsafeGetTensorImpl()) > 0 ||
+           (origin != origins_.end() && origin->second.is_part_of_weight);
+  });
+}
+
 size_t DerivedConstantTable::BytesHeld() const {
   size_t bytes = 0;
   for (const auto& [address, origin] : origins_) {
+    if (origin.is_part_of_weight) continue;
     if (const at::Tensor tensor(origin.tensor.lock()); tensor.defined()) bytes += MemoryOf(tensor);
   }
   return bytes;

@@ -112,7 +112,8 @@ class DerivedConstantTable {
   struct Origin {
     WeakTensor tensor;  // whose address nobody else gets as long as this is here
     Source source;
-    bool of_numbers;  // and of no weight
+    bool of_numbers;         // and of no weight
+    bool is_part_of_weight;  // whose memory it shares
   };
 
   friend class DerivedConstantBudget;
@@ -126,7 +127,9 @@ class DerivedConstantTable {
   void Prune();
   // Another variant's tensors where they are the same.
   void Share(const Key& key, std::vector<at::Tensor>& tensors) const;
-  size_t BytesHeld() const;  // with the lock held
+  // Whether it is a view of a weight that is among those it was made from. With the lock held, as the next.
+  bool IsPartOfWeight(const at::Tensor& tensor, const std::vector<at::Tensor>& from) const;
+  size_t BytesHeld() const;
 
   const std::shared_ptr<DerivedConstantBudget> budget_;
   mutable size_t held_ = 0;  // when it was last counted; under the budget's lock

@@ -119,6 +119,16 @@ TEST_F(DerivedConstantsTest, ElementsThatAreOneInMemoryCountOnce) {
   EXPECT_EQ(table_.bytes(), 4U);
 }
 
+TEST_F(DerivedConstantsTest, AViewOfAWeightTakesNoMemory) {
+  const at::Tensor weight = at::ones({2, 3});
+  const auto turned = derived_.Get("turned", {weight}, [&] { return std::vector{weight.t()}; });
+  const auto flat = derived_.Get("flat", turned, [&] { return std::vector{turned[0].unsqueeze(0)}; });
+  EXPECT_EQ(table_.bytes(), 0U);
+  const at::Tensor made = PlusOne(weight);
+  const auto view = derived_.Get("turned", {made}, [&] { return std::vector{made.t()}; });
+  EXPECT_EQ(table_.bytes(), 48U) << "a view of what was made keeps that";
+}
+
 TEST_F(DerivedConstantsTest, TheModelsOfAProcessHaveABoundTogether) {
   const auto budget = std::make_shared<DerivedConstantBudget>(48);
   DerivedConstantTable table(budget);

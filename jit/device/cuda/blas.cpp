@@ -61,7 +61,8 @@ uint64_t HashOf(const Key& key) {
   add(uint64_t{key.type} | uint64_t{key.compute} << 8U | uint64_t{key.is_transposed} << 16U |
       uint64_t{key.has_bias} << 17U | uint64_t{key.alignments[0]} << 24U | uint64_t{key.alignments[1]} << 32U |
       uint64_t{key.alignments[2]} << 40U);
-  return hash;
+  // Places are numbered by the low bits, which a product has of its factors' low bits alone.
+  return hash ^ hash >> 32U;
 }
 
 uint8_t AlignmentOf(const void* address) {
