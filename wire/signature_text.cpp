@@ -1,5 +1,6 @@
 #include "wire/signature_text.h"
 
+#include <algorithm>
 #include <regex>
 #include <utility>
 
@@ -14,18 +15,26 @@ std::string WithoutMarks(const std::string& type) {
   return std::regex_replace(type, mangled, "");
 }
 
-}  // namespace
-
-std::string CutSignature(std::string text) {
+// As much of it as is written, from there on.
+std::string Cut(const std::string& text, size_t begin = 0) {
   if (text.size() <= kLongestSignature) return text;
-  return absl::StrCat(text.substr(0, kLongestSignature), "...");
+  const std::string part = text.substr(begin, kLongestSignature);
+  return absl::StrCat(begin > 0 ? "..." : "", part, begin + part.size() < text.size() ? "..." : "");
 }
+
+// Where to begin so that what is written of two texts that differ differs.
+size_t BeginOfDifference(const std::string& one, const std::string& other) {
+  const size_t same = std::ranges::mismatch(one, other).in1 - one.begin();
+  return same < kLongestSignature ? 0 : same - kLongestSignature / 2;
+}
+
+}  // namespace
 
 std::string SignatureText(std::span<const ParameterText> parameters, const std::string& result) {
   const auto write = [](std::string* out, const ParameterText& parameter) {
     absl::StrAppend(out, WithoutMarks(parameter.type), " ", parameter.name, parameter.has_default ? "=..." : "");
   };
-  return CutSignature(absl::StrCat("(", absl::StrJoin(parameters, ", ", write), ") -> ", WithoutMarks(result)));
+  return absl::StrCat("(", absl::StrJoin(parameters, ", ", write), ") -> ", WithoutMarks(result));
 }
 
 std::string SignatureText(std::span<const c10::Argument> arguments, std::span<const c10::Argument> returns) {
@@ -44,11 +53,13 @@ std::vector<std::string> Differences(const std::string& kind, const Descriptions
     if (found == now.end()) {
       differences.push_back(absl::StrCat(kind, " '", name, "' is gone"));
     } else if (found->second != was) {
-      differences.push_back(absl::StrCat(kind, " '", name, "' was ", was, ", is ", found->second));
+      const size_t begin = BeginOfDifference(was, found->second);
+      differences.push_back(
+          absl::StrCat(kind, " '", name, "' was ", Cut(was, begin), ", is ", Cut(found->second, begin)));
     }
   }
   for (const auto& [name, is] : now) {
-    if (!before.contains(name)) differences.push_back(absl::StrCat(kind, " '", name, "' is new: ", is));
+    if (!before.contains(name)) differences.push_back(absl::StrCat(kind, " '", name, "' is new: ", Cut(is)));
   }
   return differences;
 }

@@ -11,7 +11,7 @@
 
 namespace hearth {
 
-inline constexpr size_t kLongestSignature = 256;  // bytes; of more the rest is left out
+inline constexpr size_t kLongestSignature = 256;  // bytes that Differences writes; of more the rest is left out
 
 struct ParameterText {
   std::string type;  // TorchScript's annotation
@@ -24,7 +24,6 @@ struct ParameterText {
 std::string SignatureText(std::span<const ParameterText> parameters, const std::string& result);
 // Of a schema; `arguments` are those that callers give.
 std::string SignatureText(std::span<const c10::Argument> arguments, std::span<const c10::Argument> returns);
-std::string CutSignature(std::string text);
 
 // What each thing of a kind is, by its name.
 using Descriptions = std::map<std::string, std::string>;

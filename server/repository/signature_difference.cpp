@@ -21,8 +21,8 @@ template <typename Tensors>
 Descriptions DescribeTensors(const Tensors& tensors) {
   Descriptions described;
   for (const auto& tensor : tensors) {
-    described[tensor.name()] = CutSignature(
-        absl::StrCat(inference::DataType_Name(tensor.data_type()), " [", absl::StrJoin(tensor.dims(), ", "), "]"));
+    described[tensor.name()] =
+        absl::StrCat(inference::DataType_Name(tensor.data_type()), " [", absl::StrJoin(tensor.dims(), ", "), "]");
   }
   return described;
 }
