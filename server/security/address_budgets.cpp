@@ -32,7 +32,7 @@ bool SharedBucket::Take(TokenBucket::TimePoint now) {
   return bucket_.Take(now, [] { return 0.0; });
 }
 
-AddressBudgets::AddressBudgets(const FrameRate& rate, TokenBucket::TimePoint now) {
+AddressBudgets::AddressBudgets(const TokenRate& rate, TokenBucket::TimePoint now) {
   budgets_.reserve(kBudgets);
   for (size_t i = 0; i < kBudgets; ++i) budgets_.push_back(std::make_unique<SharedBucket>(rate, now));
 }

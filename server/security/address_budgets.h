@@ -17,7 +17,7 @@ namespace hearth::server {
 // Thread-safe.
 class SharedBucket {
  public:
-  SharedBucket(const FrameRate& rate, TokenBucket::TimePoint now) : bucket_(rate, now) {}
+  SharedBucket(const TokenRate& rate, TokenBucket::TimePoint now) : bucket_(rate, now) {}
 
   // False if there is no token.
   bool Take(TokenBucket::TimePoint now);
@@ -31,7 +31,7 @@ class AddressBudgets {
  public:
   static constexpr size_t kBudgets = 4096;
 
-  AddressBudgets(const FrameRate& rate, TokenBucket::TimePoint now);
+  AddressBudgets(const TokenRate& rate, TokenBucket::TimePoint now);
 
   // Lives as long as this. Thread-safe.
   SharedBucket& Of(const sockaddr_storage& address);

@@ -12,17 +12,17 @@ namespace {
 
 constexpr TokenBucket::TimePoint kStart{};
 
-sockaddr_storage AddressOf(const std::string& text) {
+sockaddr_storage AddressOf(const std::string& text, uint16_t port = 1) {
   sockaddr_storage address{};
   auto& six = reinterpret_cast<sockaddr_in6&>(address);
   auto& four = reinterpret_cast<sockaddr_in&>(address);
   if (inet_pton(AF_INET6, text.c_str(), &six.sin6_addr) == 1) {
     six.sin6_family = AF_INET6;
-    six.sin6_port = htons(static_cast<uint16_t>(text.size()));
+    six.sin6_port = htons(port);
   } else {
     EXPECT_EQ(inet_pton(AF_INET, text.c_str(), &four.sin_addr), 1);
     four.sin_family = AF_INET;
-    four.sin_port = htons(static_cast<uint16_t>(text.size()));
+    four.sin_port = htons(port);
   }
   return address;
 }
@@ -37,9 +37,9 @@ TEST(AddressBudgets, TokensComeBackWithTime) {
 
 TEST(AddressBudgets, AnAddressHasOneBudgetWhateverItsPort) {
   AddressBudgets budgets({1, 1, 1}, kStart);
-  EXPECT_EQ(&budgets.Of(AddressOf("10.0.0.1")), &budgets.Of(AddressOf("10.0.0.1")));
-  EXPECT_EQ(&budgets.Of(AddressOf("10.0.0.1")), &budgets.Of(AddressOf("::ffff:10.0.0.1")));
-  EXPECT_EQ(&budgets.Of(AddressOf("2001:db8:1:2::1")), &budgets.Of(AddressOf("2001:db8:1:2:ffff::7777")));
+  EXPECT_EQ(&budgets.Of(AddressOf("10.0.0.1")), &budgets.Of(AddressOf("10.0.0.1", 2)));
+  EXPECT_EQ(&budgets.Of(AddressOf("10.0.0.1")), &budgets.Of(AddressOf("::ffff:10.0.0.1", 3)));
+  EXPECT_EQ(&budgets.Of(AddressOf("2001:db8:1:2::1")), &budgets.Of(AddressOf("2001:db8:1:2:ffff::7777", 4)));
 }
 
 TEST(AddressBudgets, MostAddressesHaveBudgetsOfTheirOwn) {

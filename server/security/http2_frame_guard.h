@@ -17,11 +17,11 @@ namespace hearth::server {
 // What one connection may send. Clients of gRPC stay far below: see docs/limits.md.
 struct Http2Budget {
   // Frames that bring no content: all but DATA, the first HEADERS of a call, and RST_STREAM.
-  FrameRate control_frames;
+  TokenRate control_frames;
   // RST_STREAM.
-  FrameRate resets;
+  TokenRate resets;
   // RST_STREAM of all connections of one address.
-  FrameRate address_resets;
+  TokenRate address_resets;
 };
 
 // For one thread at a time.

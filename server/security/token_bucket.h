@@ -8,7 +8,7 @@
 
 namespace hearth::server {
 
-struct FrameRate {
+struct TokenRate {
   double at_start = 0;
   double per_second = 0;
   double most = 0;
@@ -19,13 +19,13 @@ class TokenBucket {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  TokenBucket(const FrameRate& rate, TimePoint now) : rate_(rate), tokens_(rate.at_start), filled_(now) {}
+  TokenBucket(const TokenRate& rate, TimePoint now) : rate_(rate), tokens_(rate.at_start), filled_(now) {}
 
   // False if there is none. `more()` says how many came otherwise than with time; it is asked when none is left.
   bool Take(TimePoint now, absl::FunctionRef<double()> more);
 
  private:
-  const FrameRate rate_;
+  const TokenRate rate_;
   double tokens_;
   TimePoint filled_;
 };
