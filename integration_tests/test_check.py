@@ -59,9 +59,29 @@ def test_all_settings_that_are_wrong_are_said_with_their_lines(tmp_path):
         f"{settings}:2: load_threads must be at least 1 and at most 1024; it is 0",
         f"{settings}:4: model_control_mode must be one of all, none, poll, explicit; it is 'sometimes'",
     ]
+    # What a flag says is not in the file.
+    status, lines = check(tmp_path / "models", "--config", settings, "--load-threads", 2000)
+    assert lines[0] == "load_threads must be at least 1 and at most 1024; it is 2000"
     settings.write_text("threads: 1\nno_such_setting: 0\n")
     status, lines = check(tmp_path / "models", "--config", settings)
     assert status == 1 and len(lines) == 1 and lines[0].startswith(f"{settings}:2:")
+
+
+def test_what_is_wrong_in_no_file_is_said_of_no_file(tmp_path):
+    put_model(tmp_path / "one", "m", models.constant(1), config='name: "m"\n')
+    put_model(tmp_path / "two", "m", models.constant(1), config='name: "m"\n')
+    (tmp_path / "one/bare").mkdir()
+    status, lines = check(tmp_path / "one", "--model-repository", tmp_path / "two")
+    assert status == 1
+    assert lines[0].startswith(f"{tmp_path}/one/bare: ")
+    assert lines[1].startswith("more than one model repository has a model 'm'")
+
+
+def test_settings_without_effect_are_in_the_log(tmp_path):
+    put_model(tmp_path, "m", models.constant(1))
+    command = [binary(), "--check", "--model-repository", str(tmp_path), "--unload-idle-models"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert "unload_idle_models has no effect" in done.stderr
 
 
 def test_files_that_settings_name_are_read(tmp_path):

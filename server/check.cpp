@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -127,14 +128,22 @@ class Checker {
   // Of a load whose status has the first failure alone.
   void ReportFailures(const std::string& name, const absl::Status& loaded) {
     fs::path folder = name;
+    int folders = 0;
+    std::error_code error;
     for (const std::string& root : settings_.model_repository()) {
-      if (fs::is_directory(fs::path(root) / name)) folder = fs::path(root) / name;
+      if (!fs::is_directory(fs::path(root) / name, error)) continue;
+      folder = fs::path(root) / name;
+      ++folders;
     }
+    // That there are several is in no file.
+    if (folders > 1) return Report(std::string(loaded.message()));
+    const bool has_config = fs::exists(folder / kConfigFile, error);
     const int before = problems_;
     for (const VersionStatus& version : repository_.Versions()) {
       if (version.name != name || version.reason.empty()) continue;
       if (version.version.empty()) {
-        Report(Located((folder / kConfigFile).string(), version.reason));
+        Report(has_config ? Located((folder / kConfigFile).string(), version.reason)
+                          : absl::StrCat(folder.string(), ": ", version.reason));
       } else {
         const std::string place = (folder / version.version).string();
         Report(version.reason.starts_with(place) ? version.reason : absl::StrCat(place, ": ", version.reason));

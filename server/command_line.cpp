@@ -87,7 +87,7 @@ void AddCacheConfig(CLI::App& app, config::Settings& settings) {
 }
 
 // What a setting says that another one turns off.
-void WarnOfIdle(const config::Settings& given, std::vector<std::string>& warnings) {
+void WarnOfSettingsWithoutEffect(const config::Settings& given, std::vector<std::string>& warnings) {
   if (given.load_model_size() > 0 && given.model_control_mode() != "explicit") {
     warnings.push_back("load_model has no effect: model_control_mode is not explicit");
   }
@@ -114,14 +114,19 @@ absl::Status Unexpected(const CLI::App& app) {
       absl::StrCat("there is no flag ", name, nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
 }
 
-// Of settings that are to be checked: all that is wrong with them, with its place in the file of settings where it has
-// one.
-CommandLine CheckedSettings(config::Settings given, const std::string& file) {
-  CommandLine line{.check = true};
+// Of settings that are to be checked: all that is wrong with them, with its place in the file of settings unless it
+// came with a flag.
+CommandLine CheckedSettings(config::Settings given, const config::Settings& flags, const std::string& file,
+                            std::vector<std::string> warnings) {
+  CommandLine line{.warnings = std::move(warnings), .check = true};
   for (const absl::Status& problem : FindProblems(given)) {
     const std::string message(problem.message());
-    line.problems.push_back(file.empty() ? message : Located(file, message));
+    const bool is_of_flag = std::ranges::any_of(Fields(), [&](const SettingField& field) {
+      return IsSet(field, flags) && message.starts_with(absl::StrCat(field.field->name(), " "));
+    });
+    line.problems.push_back(file.empty() || is_of_flag ? message : Located(file, message));
   }
+  WarnOfSettingsWithoutEffect(given, line.warnings);
   line.settings = std::move(given);
   return line;
 }
@@ -180,10 +185,10 @@ absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv) 
     given = Merge(*std::move(settings), flags);
   }
   if (program == kTritonProgram && !given.has_host()) given.set_host(kTritonHost);
-  if (check) return CheckedSettings(std::move(given), file);
+  if (check) return CheckedSettings(std::move(given), flags, file, std::move(warnings));
   auto complete = CompleteSettings(given);
   if (!complete.ok()) return complete.status();
-  WarnOfIdle(*complete, warnings);
+  WarnOfSettingsWithoutEffect(*complete, warnings);
   std::string summary = NonDefaultSettings(given, *complete);
   return CommandLine{.settings = *std::move(complete), .warnings = std::move(warnings), .summary = std::move(summary)};
 }

@@ -14,7 +14,7 @@ namespace hearth::server {
 // What a command line asks for: to serve with these settings, to print a text and end, or to check these settings.
 struct CommandLine {
   config::Settings settings = {};          // complete (CompleteSettings), but where there are problems
-  std::vector<std::string> warnings = {};  // of flags without effect
+  std::vector<std::string> warnings = {};  // of flags and settings without effect
   std::string summary = {};                // NonDefaultSettings of what was given
   std::string print = {};                  // serve if empty
   bool check = false;                      // do not serve, but say what is wrong:

@@ -153,6 +153,7 @@ int Check(const CommandLine& line, const RuntimeFactory& make_runtime) {
   settings.clear_cache_dir();
   auto log_output = OpenLog(settings);
   if (!log_output.ok()) return Complain(log_output.status(), kCannotServe);
+  for (const std::string& warning : line.warnings) LoggerOf("server/serve").warn("{}", warning);
   auto runtime = make_runtime(RuntimeOptionsOf(settings));
   if (!runtime.ok()) {
     std::cout << runtime.status().message() << std::endl;
