@@ -128,8 +128,11 @@ void InferenceMethods::WithVersion(const std::string& name, const std::string& v
   };
   const absl::Status status = Guarded(look);
   if (!IsIdle(status)) return done(status);
-  repository_.Awaken(
-      name, [look = std::move(look), done](const absl::Status& loaded) { done(loaded.ok() ? Guarded(look) : loaded); });
+  // Nobody tells whether the client is still there.
+  const auto waits = std::make_shared<Done>(done);
+  repository_.LoadIdle(name, waits, [look = std::move(look), waits](const absl::Status& loaded) {
+    (*waits)(loaded.ok() ? Guarded(look) : loaded);
+  });
 }
 
 void InferenceMethods::ModelMetadata(const inference::ModelMetadataRequest& request,

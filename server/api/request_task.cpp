@@ -38,8 +38,8 @@ FailureReason ReasonOf(const absl::Status& status) {
   }
 }
 
-// A model that is idle again as soon as it has been loaded is loaded so often for one request: where there is room for
-// one of several models that are asked for.
+// One request has a model loaded at most so often: where memory is short, another load may unload it before the request
+// runs.
 constexpr int kMostLoadsAwaited = 3;
 
 // What Protobuf can read.
@@ -149,21 +149,39 @@ void RequestTask::Run(CallerThread caller) {
 }
 
 void RequestTask::AwaitModel() {
+  // From where the task waits, Cancel may end it at any time.
+  const auto self = shared_from_this();
+  const std::string model = record_.model;
+  bool cancelled = false;
   ++loads_awaited_;
   {
     std::lock_guard lock(mutex_);
-    awaiting_ = true;
+    cancelled = cancelled_;
+    waiting_for_load_ = !cancelled;
   }
-  environment_.repository.Awaken(record_.model, [self = shared_from_this(), began = Clock::now()](absl::Status loaded) {
-    self->GoOn(std::move(loaded), Clock::now() - began);
-  });
+  if (cancelled) return EndWaiting();
+  // Whoever waits for the answer keeps the task until then.
+  environment_.repository.LoadIdle(model, self,
+                                   [waiting = weak_from_this(), began = Clock::now()](absl::Status loaded) {
+                                     if (const auto task = waiting.lock())
+                                       task->GoOn(std::move(loaded), Clock::now() - began);
+                                   });
+}
+
+void RequestTask::EndWaiting() {
+  const bool late = deadline_ && *deadline_ <= Clock::now();
+  const std::string when = absl::StrCat("while the model '", record_.model, "' was being loaded again");
+  grpc::ByteBuffer no_answer;
+  Finish(late ? absl::DeadlineExceededError(absl::StrCat("the request's deadline passed ", when))
+              : absl::CancelledError(absl::StrCat("the request was cancelled ", when)),
+         no_answer);
 }
 
 void RequestTask::GoOn(absl::Status loaded, Clock::duration after) {
   {
     std::lock_guard lock(mutex_);
     // Cancel has ended it.
-    if (!std::exchange(awaiting_, false)) return;
+    if (!std::exchange(waiting_for_load_, false)) return;
     await_time_ += after;
   }
   if (loaded.ok()) {
@@ -198,6 +216,7 @@ void RequestTask::OnResult(absl::StatusOr<c10::IValue> result) {
   finished_ = Clock::now();
   grpc::ByteBuffer answer;
   absl::Status status = result.status();
+  run_was_late_ = absl::IsDeadlineExceeded(status);
   if (status.ok()) {
     const MemoryAccount::Scope counting(memory_.get());
     const ConversionScope wanted([this] { return CheckWanted("before its answer was written"); });
@@ -242,7 +261,7 @@ void RequestTask::Report(const absl::Status& status, Clock::time_point now) {
   }
   record_.status = status;
   // Or it ran for longer than it may, with a deadline that had not come.
-  const bool ran_too_long = absl::IsDeadlineExceeded(status) && began != 0 && (!deadline_ || finished_ < *deadline_);
+  const bool ran_too_long = run_was_late_ && began != 0 && (!deadline_ || finished_ < *deadline_);
   const bool model_failed = ModelFailed(status, admitted_) || ran_too_long;
   const FailureReason reason = model_failed ? FailureReason::kBackend : ReasonOf(status);
   if (servable_ != nullptr) {
@@ -292,21 +311,15 @@ void RequestTask::EndTrace(const absl::Status& status, bool began) {
 
 void RequestTask::Cancel() {
   std::shared_ptr<CallHandle> handle;
-  bool awaiting = false;
+  bool waiting = false;
   {
     std::lock_guard lock(mutex_);
     cancelled_ = true;
     handle = handle_;
-    awaiting = std::exchange(awaiting_, false);
+    waiting = std::exchange(waiting_for_load_, false);
   }
   if (handle != nullptr) handle->Cancel();
-  if (!awaiting) return;
-  const bool late = deadline_ && *deadline_ <= Clock::now();
-  const std::string when = absl::StrCat("while the model '", record_.model, "' was being loaded again");
-  grpc::ByteBuffer no_answer;
-  Finish(late ? absl::DeadlineExceededError(absl::StrCat("the request's deadline passed ", when))
-              : absl::CancelledError(absl::StrCat("the request was cancelled ", when)),
-         no_answer);
+  if (waiting) EndWaiting();
 }
 
 }  // namespace hearth::server

@@ -111,6 +111,8 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   void Run(CallerThread caller);
   // Has the model that Identify looked for loaded again, and then goes on.
   void AwaitModel();
+  // It was cancelled before that was done.
+  void EndWaiting();
   void GoOn(absl::Status loaded, Clock::duration after);
   // If it came compressed.
   absl::Status InflateMessage();
@@ -137,6 +139,7 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   int64_t rows_ = 1;                   // batch elements
   Execution execution_;
   bool admitted_ = false;
+  bool run_was_late_ = false;  // and not only the answer
   int loads_awaited_ = 0;
   Clock::duration await_time_{0};  // of these loads
   Clock::time_point arrived_, handed_over_, finished_;
@@ -144,7 +147,7 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
 
   std::mutex mutex_;
   bool cancelled_ = false;
-  bool awaiting_ = false;  // a load
+  bool waiting_for_load_ = false;
   bool ended_ = false;
   std::shared_ptr<CallHandle> handle_;
 };

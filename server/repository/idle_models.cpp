@@ -44,8 +44,8 @@ bool ModelTable::IsUnused(const Entry& entry) {
   for (const auto& [number, version] : entry.versions) {
     if (version.serving == nullptr) continue;
     serves = true;
-    // This reference is the only one.
-    if (version.serving.use_count() > 1) return false;
+    // This reference and the one of `shown` are the only ones.
+    if (version.serving.use_count() > 2) return false;
   }
   return serves;
 }
@@ -88,8 +88,7 @@ bool ModelTable::UnloadUnused(const std::string& name, Clock::duration at_least,
   entry.turns.clear();
   for (auto& [number, version] : entry.versions) {
     if (version.serving == nullptr) continue;
-    version.last = version.serving;
-    old.push_back(std::exchange(version.serving, nullptr));
+    old.push_back(SetServing(version, nullptr));
   }
   lock.unlock();
   return true;
@@ -167,24 +166,34 @@ absl::Status Repository::SettleMemory(MemoryBudget::Share& share, const Servable
   return status;
 }
 
-void Repository::Awaken(const std::string& name, Done done) {
+void Repository::LoadIdle(const std::string& name, std::weak_ptr<const void> who, Done done) {
   bool first = false;
+  absl::Status refusal;
   {
-    std::unique_lock lock(mutex_);
-    std::vector<Done>& awaiting = awaiting_[name];
-    if (awaiting.size() >= kMostAwaiting) {
-      lock.unlock();
-      return done(TooMany("too many requests wait for the model to be loaded again"));
+    std::lock_guard lock(mutex_);
+    // StopLoading answers those who came before.
+    if (stop_.stop_requested()) {
+      refusal = ShuttingDown();
+    } else {
+      const auto [entry, added] = waiting_for_load_.try_emplace(name);
+      std::vector<Waiter>& waiters = entry->second;
+      const auto is_gone = [](const Waiter& waiter) { return waiter.who.expired(); };
+      if (waiters.size() >= kMostWaitingForLoad) std::erase_if(waiters, is_gone);
+      if (waiters.size() >= kMostWaitingForLoad) {
+        refusal = TooMany("too many requests wait for the model to be loaded again");
+      } else {
+        first = added;
+        waiters.push_back({std::move(who), std::move(done)});
+      }
     }
-    first = awaiting.empty();
-    awaiting.push_back(std::move(done));
   }
+  if (!refusal.ok()) return done(refusal);
   if (!first) return;
   const bool known = models_.BeginLoad(name);
   loader_->Post(name, [this, name, known] {
     absl::Status status;
     try {
-      status = known ? AwakenNow(name) : absl::NotFoundError(absl::StrCat("unknown model '", name, "'"));
+      status = known ? LoadIdleNow(name) : absl::NotFoundError(absl::StrCat("unknown model '", name, "'"));
     } catch (const std::exception& error) {
       status = absl::InternalError(error.what());
       FailModel(name, status);
@@ -195,30 +204,31 @@ void Repository::Awaken(const std::string& name, Done done) {
           absl::StrCat("the idle model '", name, "' cannot be loaded again: ", status.message()));
     }
     changed_();
-    std::vector<Done> awaiting;
+    std::vector<Waiter> waiters;
     {
       std::lock_guard lock(mutex_);
-      awaiting = std::move(awaiting_[name]);
-      awaiting_.erase(name);
+      const auto found = waiting_for_load_.find(name);
+      if (found == waiting_for_load_.end()) return;
+      waiters = std::move(found->second);
+      waiting_for_load_.erase(found);
     }
-    for (const Done& each : awaiting) each(status);
+    for (const Waiter& waiter : waiters) waiter.done(status);
   });
 }
 
-absl::Status Repository::AwakenNow(const std::string& name) {
+absl::Status Repository::LoadIdleNow(const std::string& name) {
   const auto idle = models_.FindIdle(name);
   if (!idle || stop_.stop_requested()) {
     models_.EndLoad(name);
     return idle ? ShuttingDown() : absl::OkStatus();
   }
-  RepositoryLog().info("model {} is asked for and is loaded again", name);
-  ++idle_counts_.loaded_again;
   const auto folder = FindFolder(name);
   if (!folder.ok()) {
     FailModel(name, folder.status());
     return folder.status();
   }
-  absl::Status status;
+  absl::Status status, no_room;
+  bool serves = false;
   std::map<int64_t, absl::StatusOr<ServablePtr>> loaded;
   for (const auto& [number, version] : idle->served.versions()) {
     if (FileStamp(ArchivePath(*folder, number, version.config.default_model_filename())) != version.archive_stamp) {
@@ -226,14 +236,28 @@ absl::Status Repository::AwakenNow(const std::string& name) {
                            number);
     }
     auto servable = LoadVersion(*folder, number, version.config, models_.StatisticsOf(name, number));
-    if (!servable.ok() && status.ok()) {
+    if (MemoryBudget::IsNoRoom(servable.status())) no_room = servable.status();
+    if (!servable.ok() && (status.ok() || !no_room.ok())) {
       status = absl::Status(servable.status().code(),
                             absl::StrCat("version ", number, " of '", name, "': ", servable.status().message()));
     }
+    if (!no_room.ok()) break;
+    serves = serves || servable.ok();
     loaded.emplace(number, std::move(servable));
   }
+  if (!no_room.ok()) {
+    // It serves as it did or stays idle. What was loaded in vain is not loaded for the next request, too.
+    if (!loaded.empty()) no_room = absl::Status(no_room.code(), no_room.message());
+    serves = false;
+    loaded.clear();
+    for (const auto& [number, version] : idle->served.versions()) loaded.emplace(number, no_room);
+  }
   models_.Swap(name, idle->served.routing(), loaded, idle->note);
-  return status;
+  if (!serves) return status;
+  ++idle_counts_.loaded_again;
+  RepositoryLog().info("model {} is asked for and is loaded again", name);
+  // A version that failed says so itself to who asks for it.
+  return absl::OkStatus();
 }
 
 }  // namespace hearth::server

@@ -25,15 +25,17 @@ constexpr uint64_t kOfOneModel = 1200;
 
 class IdleModelsTest : public RepositoryTest {
  protected:
-  std::future<absl::Status> BeginToAwaken(const std::string& name) {
+  std::future<absl::Status> BeginToLoadIdle(const std::string& name) {
     auto done = std::make_shared<std::promise<absl::Status>>();
-    repository_->Awaken(name, [done](absl::Status status) { done->set_value(std::move(status)); });
+    repository_->LoadIdle(name, waiting_, [done](absl::Status status) { done->set_value(std::move(status)); });
     return done->get_future();
   }
-  absl::Status Awaken(const std::string& name) { return BeginToAwaken(name).get(); }
+  absl::Status LoadIdle(const std::string& name) { return BeginToLoadIdle(name).get(); }
   absl::Status StatusOf(const std::string& name, const std::string& version = "") {
     return repository_->Find(name, version).status();
   }
+
+  std::shared_ptr<const void> waiting_ = std::make_shared<int>();
 };
 
 TEST_F(IdleModelsTest, AModelThatNobodyUsesIsUnloadedUntilItIsAskedFor) {
@@ -54,13 +56,13 @@ TEST_F(IdleModelsTest, AModelThatNobodyUsesIsUnloadedUntilItIsAskedFor) {
   EXPECT_TRUE(repository_->CheckReady("m", "").ok());
   EXPECT_TRUE(repository_->AllReady());
 
-  EXPECT_TRUE(Awaken("m").ok());
+  EXPECT_TRUE(LoadIdle("m").ok());
   EXPECT_EQ(Answer("m"), "one");
   EXPECT_EQ(repository_->budget().held(), kOfOneModel);
   EXPECT_THAT(IndexLines(), ElementsAre("m/1 READY "));
   EXPECT_EQ(repository_->idle_counts().unloaded_for_time, 1);
   EXPECT_EQ(repository_->idle_counts().loaded_again, 1);
-  EXPECT_TRUE(Awaken("m").ok()) << "it serves already";
+  EXPECT_TRUE(LoadIdle("m").ok()) << "it serves already";
   EXPECT_EQ(repository_->idle_counts().loaded_again, 1);
 }
 
@@ -99,7 +101,7 @@ TEST_F(IdleModelsTest, WhatServedServesAgainWhateverItsConfigurationCameFrom) {
   const absl::Status other = StatusOf("m", "3");
   EXPECT_EQ(other.code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(other.message(), "model 'm' does not serve version 3, only 1, 2");
-  EXPECT_TRUE(Awaken("m").ok());
+  EXPECT_TRUE(LoadIdle("m").ok());
   EXPECT_EQ(Answer("m", "old"), "one");
   EXPECT_EQ(Answer("m"), "two");
 }
@@ -111,7 +113,7 @@ TEST_F(IdleModelsTest, AVersionThatWasRolledBackToServesAgain) {
   ASSERT_TRUE(Load("m").ok());
   ASSERT_TRUE(RollBack("m").ok());
   EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 1);
-  EXPECT_TRUE(Awaken("m").ok());
+  EXPECT_TRUE(LoadIdle("m").ok());
   EXPECT_EQ(Answer("m"), "one");
   EXPECT_THAT(IndexLines(), ElementsAre("m/1 READY rolled back from 2", "m/2 UNAVAILABLE unloaded"));
   EXPECT_TRUE(RollBack("m").ok()) << "and its way back is still there";
@@ -136,7 +138,7 @@ TEST_F(IdleModelsTest, AModelThatCannotBeLoadedAgainIsToldSoAndRests) {
   StartAndLoad();
   EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 1);
   Put("a/m/1/model.pt", "bad half");
-  EXPECT_EQ(Awaken("m").message(), "the idle model 'm' cannot be loaded again: version 1 of 'm': bad archive: half");
+  EXPECT_EQ(LoadIdle("m").message(), "the idle model 'm' cannot be loaded again: version 1 of 'm': bad archive: half");
   EXPECT_FALSE(IsIdle(StatusOf("m"))) << "requests have it loaded again no sooner than in a while";
   EXPECT_THAT(Answer("m"), HasSubstr("model 'm' failed to load; version 1: bad archive: half"));
   EXPECT_FALSE(repository_->CheckReady("m", "").ok());
@@ -150,7 +152,7 @@ TEST_F(IdleModelsTest, AModelWhoseFolderIsGoneIsNotLoadedAgain) {
   StartAndLoad();
   EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 1);
   fs::remove_all(root_ / "a/m");
-  EXPECT_THAT(Awaken("m").message(), HasSubstr("no model repository has a model 'm'"));
+  EXPECT_THAT(LoadIdle("m").message(), HasSubstr("no model repository has a model 'm'"));
 }
 
 TEST_F(IdleModelsTest, WhoUnloadsAnIdleModelHasNobodyLoadItAgain) {
@@ -160,7 +162,7 @@ TEST_F(IdleModelsTest, WhoUnloadsAnIdleModelHasNobodyLoadItAgain) {
   EXPECT_TRUE(Unload("m").ok());
   EXPECT_FALSE(IsIdle(StatusOf("m")));
   EXPECT_EQ(Answer("m"), "model 'm' is unloaded");
-  EXPECT_TRUE(Awaken("m").ok());
+  EXPECT_TRUE(LoadIdle("m").ok());
   EXPECT_EQ(Answer("m"), "model 'm' is unloaded");
 }
 
@@ -170,23 +172,133 @@ TEST_F(IdleModelsTest, ThoseWhoAskForAModelShareItsLoadAndAreBounded) {
   EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 1);
   runtime_.load_gate.Shut();
   std::vector<std::future<absl::Status>> asked;
-  for (size_t i = 0; i < kMostAwaiting; ++i) asked.push_back(BeginToAwaken("m"));
-  EXPECT_EQ(Awaken("m").code(), absl::StatusCode::kResourceExhausted);
+  for (size_t i = 0; i < kMostWaitingForLoad; ++i) asked.push_back(BeginToLoadIdle("m"));
+  EXPECT_EQ(LoadIdle("m").code(), absl::StatusCode::kResourceExhausted);
   EXPECT_TRUE(IsIdle(StatusOf("m"))) << "who comes while it is loaded waits with the others";
   runtime_.load_gate.Open();
   for (auto& each : asked) EXPECT_TRUE(each.get().ok());
   EXPECT_EQ(repository_->idle_counts().loaded_again, 1);
 }
 
-TEST_F(IdleModelsTest, WhoWaitsForAModelHearsThatTheServerEnds) {
+TEST_F(IdleModelsTest, WhoIsGoneKeepsNobodyFromWaiting) {
   Put("a/m/1/model.pt", "ok one");
   StartAndLoad();
   EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 1);
   runtime_.load_gate.Shut();
-  auto asked = BeginToAwaken("m");
-  repository_->StopLoading();
-  EXPECT_EQ(asked.get().code(), absl::StatusCode::kUnavailable);
+  {
+    const auto gone = std::make_shared<int>();
+    for (size_t i = 0; i < kMostWaitingForLoad; ++i) repository_->LoadIdle("m", gone, [](const absl::Status&) {});
+  }
+  auto asked = BeginToLoadIdle("m");
   runtime_.load_gate.Open();
+  EXPECT_TRUE(asked.get().ok());
+  EXPECT_EQ(repository_->idle_counts().loaded_again, 1);
+}
+
+TEST_F(IdleModelsTest, WhoWaitsForAModelHasHeardThatTheServerEndsWhenItStopsLoading) {
+  options_.load_threads = 1;
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/n/1/model.pt", "ok two");
+  StartAndLoad();
+  EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 2);
+  // The only thread that loads is busy with what does not stop.
+  std::promise<void> busy, go_on;
+  repository_->Load("n", std::nullopt, [&](const absl::Status&) {
+    busy.set_value();
+    go_on.get_future().wait();
+  });
+  busy.get_future().wait();
+  auto asked = BeginToLoadIdle("m");
+  repository_->StopLoading();
+  ASSERT_EQ(asked.wait_for(seconds(0)), std::future_status::ready);
+  EXPECT_EQ(asked.get().code(), absl::StatusCode::kUnavailable);
+  auto late = BeginToLoadIdle("m");
+  ASSERT_EQ(late.wait_for(seconds(0)), std::future_status::ready);
+  EXPECT_EQ(late.get().code(), absl::StatusCode::kUnavailable);
+  go_on.set_value();
+}
+
+TEST_F(IdleModelsTest, WhoLooksOnDoesNotUseAModel) {
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  const auto versions = repository_->Versions();
+  const auto serving = repository_->Serving();
+  ASSERT_NE(versions[0].serving, nullptr);
+  EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 1);
+  EXPECT_EQ(versions[0].serving->name, "m") << "it is there as long as somebody looks";
+  EXPECT_EQ(serving[0]->name, "m");
+}
+
+TEST_F(IdleModelsTest, AVersionThatGoesOnServingIsNotKeptForARollbackToo) {
+  Put("a/m/config.pbtxt", R"(version_policy { all {} }
+                             parameters { key: "keep_previous" value { string_value: "true" } })");
+  Put("a/m/1/model.pt", "ok one");
+  StartWith(ModelControl::kPoll);
+  Put("a/m/2/model.pt", "ok two");
+  ASSERT_TRUE(Refresh("m").ok());
+  EXPECT_EQ(Answer("m", "1"), "one");
+  EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 1);
+}
+
+TEST_F(IdleModelsTest, WhatServedBeforeItWasIdleIsWhatALoadTakesThePlaceOf) {
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 1);
+  Put("a/m/2/model.pt", "ok two");
+  ASSERT_TRUE(Load("m").ok());
+  EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 1);
+  ASSERT_TRUE(RollBack("m").ok());
+  EXPECT_EQ(Answer("m"), "one");
+  EXPECT_THAT(IndexLines(), ElementsAre("m/1 READY rolled back from 2", "m/2 UNAVAILABLE unloaded"));
+  EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 1);
+  ASSERT_TRUE(RollBack("m", 2).ok()) << "to a version that is named";
+  EXPECT_EQ(Answer("m"), "two");
+}
+
+TEST_F(IdleModelsTest, VersionsThatCanBeLoadedAgainServe) {
+  Put("a/m/config.pbtxt", "version_policy { all {} }");
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/m/2/model.pt", "ok two");
+  StartAndLoad();
+  EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 1);
+  Put("a/m/2/model.pt", "bad half");
+  EXPECT_TRUE(LoadIdle("m").ok());
+  EXPECT_EQ(Answer("m", "1"), "one");
+  EXPECT_THAT(Answer("m", "2"), HasSubstr("failed to load; version 2: bad archive: half"));
+}
+
+TEST_F(IdleModelsTest, AModelOfWhichAVersionHasNoRoomStaysIdleAndRests) {
+  options_.memory_budget = 3000;
+  Put("a/m/config.pbtxt", "version_policy { all {} }");
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/m/2/model.pt", "ok two");
+  Put("a/n/1/model.pt", "ok n");
+  StartWith(ModelControl::kExplicit, {"m"});
+  EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 1);
+  ASSERT_TRUE(Load("n").ok());
+  const absl::Status full = LoadIdle("m");
+  EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(full.message(), HasSubstr("version 2 of 'm': it needs 1200 bytes"));
+  EXPECT_EQ(repository_->budget().held(), kOfOneModel) << "version 1 is not loaded alone";
+  EXPECT_EQ(repository_->idle_counts().loaded_again, 0);
+  EXPECT_FALSE(IsIdle(StatusOf("m"))) << "version 1 was loaded in vain";
+  EXPECT_FALSE(repository_->Versions()[0].idle) << "requests do not have it loaded now";
+}
+
+TEST_F(IdleModelsTest, AModelThatIsFoundToHaveNoRoomOnlyWhenItIsLoadedRests) {
+  options_.memory_budget = 2000;
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/n/1/model.pt", "ok n");
+  StartWith(ModelControl::kExplicit, {"m"});
+  EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 1);
+  ASSERT_TRUE(Load("n").ok());
+  EXPECT_EQ(LoadIdle("m").code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(IsIdle(StatusOf("m"))) << "what it needs is known, and nothing was loaded";
+  EXPECT_EQ(repository_->idle_counts().loaded_again, 0);
+  // Another archive is measured anew.
+  Put("a/m/1/model.pt", "ok another");
+  EXPECT_EQ(LoadIdle("m").code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_FALSE(IsIdle(StatusOf("m")));
 }
 
 TEST_F(IdleModelsTest, AModelThatDoesNotFitIntoTheBudgetIsRefused) {
@@ -215,7 +327,7 @@ TEST_F(IdleModelsTest, AVersionInPlaceOfAnotherNeedsRoomBesideIt) {
   EXPECT_EQ(Answer("m"), "one");
 }
 
-TEST_F(IdleModelsTest, TheModelThatWasNotUsedForLongestMakesRoom) {
+TEST_F(IdleModelsTest, TheLeastRecentlyUsedModelMakesRoom) {
   options_.memory_budget = 3000;
   options_.unload_idle_models = true;
   for (const char* name : {"m", "n", "o"}) Put(std::string("a/") + name + "/1/model.pt", std::string("ok ") + name);
@@ -234,12 +346,12 @@ TEST_F(IdleModelsTest, TheModelThatWasNotUsedForLongestMakesRoom) {
   {
     const auto used = repository_->Choose("n", "");
     const auto also_used = repository_->Choose("o", "");
-    const absl::Status full = Awaken("m");
+    const absl::Status full = LoadIdle("m");
     EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
     EXPECT_THAT(full.message(), HasSubstr("needs 1200 bytes")) << "which is known from before";
     EXPECT_TRUE(IsIdle(StatusOf("m"))) << "the next request tries again";
   }
-  EXPECT_TRUE(Awaken("m").ok());
+  EXPECT_TRUE(LoadIdle("m").ok());
   EXPECT_EQ(Answer("m"), "m");
   EXPECT_EQ(repository_->idle_counts().unloaded_for_room, 2);
 }

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 
 namespace hearth::server {
@@ -11,6 +12,8 @@ namespace {
 
 // Of those that hold the budget, so many are named.
 constexpr size_t kMostNamedHolders = 8;
+// Marks a status; see IsNoRoom.
+constexpr const char* kNoRoomType = "hearth/no_room";
 
 }  // namespace
 
@@ -72,9 +75,14 @@ absl::StatusOr<MemoryBudget::SharePtr> MemoryBudget::Take(const std::string& nam
     if (ledger_->limit > 0 && ledger_->Held() + estimate > ledger_->limit) refusal = Refusal(*share);
     if (refusal.ok()) ledger_->shares.insert(share.get());
   }
-  if (!refusal.ok()) return refusal;
+  if (!refusal.ok()) {
+    refusal.SetPayload(kNoRoomType, absl::Cord());
+    return refusal;
+  }
   return share;
 }
+
+bool MemoryBudget::IsNoRoom(const absl::Status& status) { return status.GetPayload(kNoRoomType).has_value(); }
 
 absl::Status MemoryBudget::Settle(Share& share, const std::shared_ptr<const Model>& model) {
   std::lock_guard lock(ledger_->mutex);

@@ -53,6 +53,8 @@ class MemoryBudget {
   // For a version that is about to be loaded. kResourceExhausted where there is no room: says what it needs, what the
   // budget is and who holds it.
   absl::StatusOr<SharePtr> Take(const std::string& name, int64_t version, uint64_t estimate);
+  // Whether it is Take's refusal, which came before anything was loaded.
+  static bool IsNoRoom(const absl::Status& status);
   // The version is loaded, and its share is what it holds. kResourceExhausted, as Take, where that is too much.
   absl::Status Settle(Share& share, const std::shared_ptr<const Model>& model);
 

@@ -128,7 +128,7 @@ void ModelTable::Swap(const std::string& name, VersionRouting routing,
   NoteUse(entry);
   const auto is_loaded = [](const auto& version) { return version.second.ok(); };
   // To find that there is no room takes no load.
-  const auto lacks_room = [](const auto& version) { return absl::IsResourceExhausted(version.second.status()); };
+  const auto lacks_room = [](const auto& version) { return MemoryBudget::IsNoRoom(version.second.status()); };
   if (std::ranges::any_of(loaded, is_loaded)) {
     entry.idle.reset();
   } else if (entry.idle && !std::ranges::all_of(loaded, lacks_room)) {
@@ -151,8 +151,7 @@ void ModelTable::Swap(const std::string& name, VersionRouting routing,
       version.measured_stamp = next->archive_stamp;
       version.measured_bytes = next->memory->bytes();
     }
-    version.last = version.serving;
-    old.push_back(std::exchange(version.serving, std::move(next)));
+    old.push_back(SetServing(version, std::move(next)));
     if (version.serving != nullptr) version.observed = version.serving->observed;
   }
   entry.routing = std::move(routing);
@@ -161,14 +160,21 @@ void ModelTable::Swap(const std::string& name, VersionRouting routing,
   const ServedSet now = ServedOf(entry);
   if (!previous.versions().empty() && !previous.IsSame(now)) {
     if (std::ranges::any_of(now.versions(), [](const auto& each) { return *KeepsPrevious(each.second.config); })) {
-      previous.Keep();
+      previous.Keep(now);
     }
     std::swap(entry.previous, previous);
   }
   lock.unlock();
 }
 
+ServablePtr ModelTable::SetServing(Version& version, ServablePtr serving) {
+  version.last = version.serving;
+  version.shown = serving == nullptr ? nullptr : ServablePtr(serving.get(), [serving](const Servable*) {});
+  return std::exchange(version.serving, std::move(serving));
+}
+
 ServedSet ModelTable::ServedOf(const Entry& entry) {
+  if (entry.idle) return entry.idle->model.served;
   ServedSet served(entry.routing);
   for (const auto& [number, version] : entry.versions) {
     if (version.serving != nullptr) served.Add(version.serving);
@@ -204,9 +210,7 @@ absl::Status ModelTable::Unload(const std::string& name) {
   for (auto& [number, version] : entry.versions) {
     version.failure.clear();
     if (version.serving == nullptr) continue;
-    version.last = version.serving;
-    old.push_back(std::move(version.serving));
-    version.serving = nullptr;
+    old.push_back(SetServing(version, nullptr));
   }
   entry.failure.clear();
   entry.idle.reset();
@@ -315,7 +319,7 @@ std::vector<ServablePtr> ModelTable::Serving() const {
   std::shared_lock lock(mutex_);
   for (const auto& [name, entry] : entries_) {
     for (const auto& [number, version] : entry.versions) {
-      if (version.serving != nullptr) serving.push_back(version.serving);
+      if (version.serving != nullptr) serving.push_back(version.shown);
     }
   }
   return serving;
@@ -329,9 +333,10 @@ std::vector<VersionStatus> ModelTable::Versions() const {
     for (const auto& [number, version] : entry.versions) {
       if (!version.chosen && version.serving == nullptr) continue;
       VersionStatus& status = versions.emplace_back(
-          VersionStatus{name, std::to_string(number), version.serving, version.statistics,
+          VersionStatus{name, std::to_string(number), version.shown, version.statistics,
                         StateOf(entry, number, version), version.failure.empty() ? entry.failure : version.failure});
-      status.idle = entry.idle && entry.idle->model.served.versions().contains(number);
+      status.idle =
+          entry.idle && Clock::now() >= entry.idle->not_until && entry.idle->model.served.versions().contains(number);
       if (status.idle && status.reason.empty()) status.reason = entry.idle->reason;
     }
     if (versions.size() == before) {

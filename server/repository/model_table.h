@@ -103,8 +103,8 @@ class ModelTable {
     Clock::duration time;  // since the latest request
     uint64_t bytes = 0;    // that it holds (MemoryBudget)
   };
-  // The models that serve, but not now: no request has a version of theirs, and none is loading. The one that was not
-  // asked for for longest first.
+  // The models that serve, but not now: no request has a version of theirs, and none is loading. The least recently
+  // used one first.
   std::vector<Unused> ListUnused() const;
   // Unloads a model that is unused, and has been for so long; else changes nothing and says so. `reason` is for the
   // index. Its versions are held by nobody then.
@@ -121,13 +121,13 @@ class ModelTable {
   // The version named by its number or label. If `version` is empty: the one that the model's traffic split gives most
   // requests, or without a split the highest, of those that serve. kNotFound for a model, version or label that is not
   // known, kUnavailable for one that is loading, was unloaded, is idle or failed (with the reason), and for any before
-  // Know;
-  // kInvalidArgument for a version that is neither in form.
+  // Know; kInvalidArgument for a version that is neither in form.
   absl::StatusOr<ServablePtr> Find(const std::string& name, const std::string& version) const;
   // The same for a request that is to be counted by the traffic split, and for which the model is not unused.
   absl::StatusOr<ServablePtr> Choose(const std::string& name, const std::string& version) const;
   // Versions of a model that serve, ascending; empty if none does.
   std::vector<int64_t> ServedVersions(const std::string& name) const;
+  // For who looks on, as Versions: who has any of that does not use the models.
   std::vector<ServablePtr> Serving() const;
   // Every version that serves or should: the chosen ones, whether they are loading, failed or were unloaded, and models
   // of which no version is known.
@@ -145,6 +145,7 @@ class ModelTable {
  private:
   struct Version {
     ServablePtr serving;                 // null if it does not serve
+    ServablePtr shown;                   // the same for who looks on and does not use it (IsUnused)
     std::weak_ptr<const Servable> last;  // the one that drains after an unload
     std::string failure;                 // why the latest load failed; empty if it did not
     std::shared_ptr<ModelStatistics> statistics;
@@ -173,6 +174,8 @@ class ModelTable {
   };
 
   // All of these under the lock.
+  // What served before, which is the one to drain.
+  static ServablePtr SetServing(Version& version, ServablePtr serving);
   static void NoteUse(const Entry& entry);
   // Whether some of it serves and nobody has any of it, nor loads any.
   static bool IsUnused(const Entry& entry);

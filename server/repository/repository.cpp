@@ -139,9 +139,14 @@ Repository::Done Repository::TakeLater(const std::string& name) {
 void Repository::StopLoading() {
   stop_.request_stop();
   std::map<std::string, Done> later;
+  std::map<std::string, std::vector<Waiter>> waiting;
   {
     std::lock_guard lock(mutex_);
     later.swap(later_);
+    waiting.swap(waiting_for_load_);
+  }
+  for (const auto& [name, waiters] : waiting) {
+    for (const Waiter& waiter : waiters) waiter.done(ShuttingDown());
   }
   for (const auto& [name, done] : later) loader_->Post(name, LoadJob(name, {}, /*announced=*/true, done));
 }
@@ -323,12 +328,14 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
       RepositoryLog().info("{} is not loaded any further: the server is shutting down", what);
       return ShuttingDown();
     }
+    // Each request for an idle model may find no room: that says who asks, and nothing was loaded.
+    const bool no_room = MemoryBudget::IsNoRoom(status);
+    if (no_room && models_.FindIdle(config.name())) return status;
     RepositoryLog().error("{} failed to load: {}", what, std::string(status.message()));
-    ReturnFreedMemory();
+    if (!no_room) ReturnFreedMemory();
     return status;
   };
   if (stop_.stop_requested()) return fail(ShuttingDown());
-  RepositoryLog().info("loading {} from {}", what, named_archive.string());
   std::error_code error;
   if (!fs::is_regular_file(named_archive, error)) {
     return fail(absl::NotFoundError(absl::StrCat("there is no file ", named_archive.string())));
@@ -366,6 +373,7 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   const uint64_t estimate = std::max(file_bytes, models_.MeasuredBefore(config.name(), version, stamp));
   auto memory = TakeMemory(config.name(), version, estimate);
   if (!memory.ok()) return fail(memory.status());
+  RepositoryLog().info("loading {} from {}", what, named_archive.string());
   const ServablePtr predecessor = models_.PredecessorOf(config.name(), version);
   if (predecessor != nullptr) load_options.predecessor = predecessor->model;
   auto model = runtime_.Load(archive->string(), load_options);

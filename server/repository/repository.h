@@ -6,7 +6,7 @@
 // versions live on until their last request ends.
 //
 // The versions' memory is within a budget. Models that nobody uses may be unloaded, because of the time or to make room
-// for others, and are loaded again when they are asked for (Awaken).
+// for others, and are loaded again when they are asked for (LoadIdle).
 //
 // Which version answers a request is ModelTable's matter (model_table.h); this is who loads them. Loads and unloads run
 // on the repository's own threads, in the order given for each model; a version's warm-up too, before it is swapped in.
@@ -47,7 +47,7 @@ inline constexpr size_t kMostWaiting = 256;
 inline constexpr int64_t kMostWaitingConfigBytes = int64_t{64} << 20;
 
 // Requests that wait for one model to be loaded again.
-inline constexpr size_t kMostAwaiting = 1024;
+inline constexpr size_t kMostWaitingForLoad = 1024;
 
 // Why loads are refused.
 absl::Status ShuttingDown();
@@ -80,7 +80,7 @@ class Repository {
     std::vector<std::string> load_models = {};  // of kExplicit; {"*"} is all
     // Bytes that all versions' weights, code and plans may hold, for a load to begin; 0: no limit.
     uint64_t memory_budget = 0;
-    // Whether models that are unused for longest are unloaded where that makes room for what is to be loaded.
+    // Whether the least recently used models are unloaded where that makes room for what is to be loaded.
     bool unload_idle_models = false;
   };
   // How often that happened.
@@ -105,7 +105,7 @@ class Repository {
   // that no model can have, kUnavailable if clients may not load (ModelControl).
   void Load(const std::string& name, std::optional<std::string> config_json, Done done);
   // Ends the loads that are under way and those that wait, as kUnavailable, and refuses others: for a server that ends.
-  // Does not wait for them.
+  // Does not wait for them; but who waits for an idle model (LoadIdle) has been answered when this returns.
   void StopLoading();
   // Stops serving a model: what is in flight ends in peace. kNotFound if it is not loaded, kResourceExhausted and
   // kUnavailable as Load.
@@ -121,8 +121,9 @@ class Repository {
   int UnloadIdle(std::chrono::duration<double> at_least);
   // Has a model that is idle serve again as it did; of those who ask meanwhile the first is enough. `done` is called
   // from a loading thread, with OK also if the model is not idle any more; before this returns, with
-  // kResourceExhausted, if too many wait for it.
-  void Awaken(const std::string& name, Done done);
+  // kResourceExhausted, if too many wait for it, and kUnavailable, if the server ends; and not at all where `who` is
+  // gone, who does not count among those who wait then.
+  void LoadIdle(const std::string& name, std::weak_ptr<const void> who, Done done);
   const IdleCounts& idle_counts() const { return idle_counts_; }
   const MemoryBudget& budget() const { return budget_; }
 
@@ -156,6 +157,10 @@ class Repository {
   std::vector<std::string> KnownModels() const { return models_.KnownModels(); }
 
  private:
+  struct Waiter {
+    std::weak_ptr<const void> who;
+    Done done;
+  };
   struct LoadRequest {
     std::optional<absl::StatusOr<CheckedConfig>> config;  // nothing: config.pbtxt
     bool keep_unchanged = false;                          // versions that serve and whose files are the same
@@ -194,7 +199,7 @@ class Repository {
   // MemoryBudget's Take and Settle, for which room is made.
   absl::StatusOr<MemoryBudget::SharePtr> TakeMemory(const std::string& name, int64_t version, uint64_t bytes);
   absl::Status SettleMemory(MemoryBudget::Share& share, const Servable& servable);
-  absl::Status AwakenNow(const std::string& name);
+  absl::Status LoadIdleNow(const std::string& name);
   void FailModel(const std::string& name, const absl::Status& status);
 
   const Options options_;
@@ -207,7 +212,7 @@ class Repository {
   ModelTable models_;
 
   std::mutex mutex_;
-  std::map<std::string, std::vector<Done>> awaiting_;  // who waits for a model to be loaded again
+  std::map<std::string, std::vector<Waiter>> waiting_for_load_;  // of each idle model that is being loaded again
   std::map<std::string, Done> later_;  // models of the start that wait for Refresh, which count as loading
 
   std::stop_source stop_;  // of all loads

@@ -38,6 +38,7 @@ void Repository::RollBack(const std::string& name, int64_t version, Done done) {
 
 absl::Status Repository::RollBackNow(const std::string& name, int64_t version) {
   if (stop_.stop_requested()) return ShuttingDown();
+  const auto idle = models_.FindIdle(name);
   const auto wanted = models_.RollbackTarget(name, version);
   if (!wanted.ok()) return wanted.status();
   std::map<int64_t, absl::StatusOr<ServablePtr>> restored;
@@ -49,7 +50,7 @@ absl::Status Repository::RollBackNow(const std::string& name, int64_t version) {
     }
     restored.emplace(number, std::move(servable));
   }
-  const std::string from = absl::StrJoin(models_.ServedVersions(name), ", ");
+  const std::string from = idle ? idle->served.Names() : absl::StrJoin(models_.ServedVersions(name), ", ");
   RepositoryLog().warn("model {} is rolled back: {} serves in place of {}", name, wanted->Names(), from);
   models_.Swap(name, wanted->routing(), restored, absl::StrCat("rolled back from ", from));
   return absl::OkStatus();

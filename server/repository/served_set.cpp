@@ -34,8 +34,13 @@ void ServedSet::Add(const ServablePtr& servable) {
   versions_[servable->version] = {servable->config, servable->archive_stamp, servable, nullptr};
 }
 
-void ServedSet::Keep() {
-  for (auto& [number, version] : versions_) version.kept = version.servable.lock();
+void ServedSet::Keep(const ServedSet& now) {
+  for (auto& [number, version] : versions_) {
+    const ServablePtr servable = version.servable.lock();
+    const auto same = now.versions_.find(number);
+    const bool serves = same != now.versions_.end() && same->second.servable.lock() == servable;
+    version.kept = serves ? nullptr : servable;
+  }
 }
 
 void ServedSet::LetGo() {

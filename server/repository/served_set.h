@@ -37,8 +37,8 @@ class ServedSet {
   explicit ServedSet(VersionRouting routing) : routing_(std::move(routing)) {}
 
   void Add(const ServablePtr& servable);
-  // Keeps the versions in memory that are still there.
-  void Keep();
+  // Keeps the versions in memory that are still there and are none of those that serve `now`.
+  void Keep(const ServedSet& now);
   // Keeps none any longer.
   void LetGo();
   bool Keeps(int64_t version) const;
