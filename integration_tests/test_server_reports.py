@@ -1,6 +1,8 @@
 """What hearthd says about itself, its models and what it was asked, over gRPC and HTTP."""
 
+import os
 import pathlib
+import subprocess
 
 import grpc
 import numpy as np
@@ -11,6 +13,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from integration_tests import server_models as models
 from integration_tests.command_line import BUILD
+from integration_tests.daemon import binary
 from integration_tests.serving import bad, fails, tensor
 
 
@@ -96,6 +99,9 @@ def test_statistics_and_metrics_count_what_was_asked(hearthd):
 @pytest.mark.skipif(BUILD.name != "release", reason="a sanitizer brings an allocator of its own")
 def test_memory_is_jemallocs(server):
     assert "libjemalloc" in pathlib.Path(f"/proc/{server.pid}/maps").read_text()
+    told = {**os.environ, "MALLOC_CONF": "confirm_conf:true"}
+    done = subprocess.run([binary(), "--version"], env=told, capture_output=True, text=True, timeout=60, check=True)
+    assert '"background_thread:true,oversize_threshold:0"' in done.stderr
 
 
 def test_http_answers_probes(server):

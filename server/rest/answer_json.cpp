@@ -159,7 +159,7 @@ void WriteHeader(JsonWriter& writer, const AnswerHeader& header) {
   WriteText(writer, header.model_version);
 }
 
-// The text, and the small tensors that are copied behind it.
+// A size to reserve: of the text, and of the small tensors that are copied behind it.
 size_t RoomFor(const std::vector<AnswerOutput>& outputs) {
   size_t room = kUsualJson;
   for (const AnswerOutput& output : outputs) {

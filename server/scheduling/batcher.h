@@ -20,8 +20,7 @@
 // are taken apart as views. The views share the answer's memory, which is freed when the last of its requests has made
 // of them what it sends. A batch has a memory account of its own, with the limit of as many requests. Where its run
 // fails, takes longer than a run may, or its answer has not the batch's rows, its calls are run one by one, and each
-// gets what its own run gives. After
-// kMostWrongAnswers wrong answers the version's calls are not batched any more.
+// gets what its own run gives. After kMostWrongAnswers wrong answers the version's calls are not batched any more.
 //
 // Overload. A call that would wait for longer than it may (queue_control.h), or until its deadline, is refused at once
 // and told when to come again. One that waited for as long as it may is refused then, and one whose deadline comes
