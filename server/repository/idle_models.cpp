@@ -168,26 +168,24 @@ absl::Status Repository::SettleMemory(MemoryBudget::Share& share, const Servable
 
 void Repository::LoadIdle(const std::string& name, std::weak_ptr<const void> who, Done done) {
   bool first = false;
-  absl::Status refusal;
   {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     // StopLoading answers those who came before.
     if (stop_.stop_requested()) {
-      refusal = ShuttingDown();
-    } else {
-      const auto [entry, added] = waiting_for_load_.try_emplace(name);
-      std::vector<Waiter>& waiters = entry->second;
-      const auto is_gone = [](const Waiter& waiter) { return waiter.who.expired(); };
-      if (waiters.size() >= kMostWaitingForLoad) std::erase_if(waiters, is_gone);
-      if (waiters.size() >= kMostWaitingForLoad) {
-        refusal = TooMany("too many requests wait for the model to be loaded again");
-      } else {
-        first = added;
-        waiters.push_back({std::move(who), std::move(done)});
-      }
+      lock.unlock();
+      return done(ShuttingDown());
     }
+    const auto [entry, added] = waiting_for_load_.try_emplace(name);
+    std::vector<Waiter>& waiters = entry->second;
+    const auto is_gone = [](const Waiter& waiter) { return waiter.who.expired(); };
+    if (waiters.size() >= kMostWaitingForLoad) std::erase_if(waiters, is_gone);
+    if (waiters.size() >= kMostWaitingForLoad) {
+      lock.unlock();
+      return done(TooMany("too many requests wait for the model to be loaded again"));
+    }
+    first = added;
+    waiters.push_back({std::move(who), std::move(done)});
   }
-  if (!refusal.ok()) return done(refusal);
   if (!first) return;
   const bool known = models_.BeginLoad(name);
   loader_->Post(name, [this, name, known] {
@@ -204,6 +202,10 @@ void Repository::LoadIdle(const std::string& name, std::weak_ptr<const void> who
           absl::StrCat("the idle model '", name, "' cannot be loaded again: ", status.message()));
     }
     changed_();
+    // Requests have it loaded then, so it is ready.
+    if (!status.ok() && !IsIdle(models_.Find(name, "").status())) {
+      reminder_.CallAt(Reminder::Clock::now() + options_.rest_after_failure);
+    }
     std::vector<Waiter> waiters;
     {
       std::lock_guard lock(mutex_);

@@ -112,7 +112,7 @@ void ModelTable::Fail(const std::string& name, const absl::Status& status) {
   Entry& entry = entries_[name];
   --entry.loading;
   entry.failure = std::string(status.message());
-  if (entry.idle) entry.idle->not_until = Clock::now() + kRestsAfterFailure;
+  if (entry.idle) entry.idle->not_until = Clock::now() + rest_;
 }
 
 void ModelTable::Swap(const std::string& name, VersionRouting routing,
@@ -132,7 +132,7 @@ void ModelTable::Swap(const std::string& name, VersionRouting routing,
   if (std::ranges::any_of(loaded, is_loaded)) {
     entry.idle.reset();
   } else if (entry.idle && !std::ranges::all_of(loaded, lacks_room)) {
-    entry.idle->not_until = Clock::now() + kRestsAfterFailure;
+    entry.idle->not_until = Clock::now() + rest_;
   }
   const bool all_loaded = std::ranges::all_of(loaded, is_loaded);
   for (auto& [number, version] : entry.versions) {

@@ -55,8 +55,8 @@ class ModelTable {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // After a load of an idle model has failed, requests are told so, and none has it loaded, for that long.
-  static constexpr std::chrono::seconds kRestsAfterFailure{10};
+  // After a load of an idle model has failed, requests are told so, and none has it loaded, for `rest`.
+  explicit ModelTable(Clock::duration rest) : rest_(rest) {}
 
   // ---- For loads ----
 
@@ -194,6 +194,7 @@ class ModelTable {
   static absl::Status NotServed(const std::string& name, int64_t number, const std::vector<int64_t>& served);
   static ModelState StateOf(const Entry& entry, int64_t number, const Version& version);
 
+  const Clock::duration rest_;
   mutable std::shared_mutex mutex_;
   std::map<std::string, Entry> entries_;
   bool looked_ = false;  // for the models of the start

@@ -70,6 +70,8 @@ Repository::Repository(Options options, Runtime& runtime, CallInterfaceFactory f
       factory_(std::move(factory)),
       changed_(std::move(changed)),
       budget_(options_.memory_budget),
+      models_(options_.rest_after_failure),
+      reminder_(changed_),
       loader_(std::make_unique<KeyedExecutor>(std::max(1, options_.load_threads),
                                               KeyedExecutor::Limits{kMostWaitingOfModel, kMostWaiting})) {}
 

@@ -35,6 +35,7 @@
 #include "server/repository/memory_budget.h"
 #include "server/repository/model_config.h"
 #include "server/repository/model_table.h"
+#include "server/repository/reminder.h"
 #include "server/repository/servable.h"
 #include "server/repository/served_set.h"
 
@@ -82,6 +83,8 @@ class Repository {
     uint64_t memory_budget = 0;
     // Whether the least recently used models are unloaded where that makes room for what is to be loaded.
     bool unload_idle_models = false;
+    // After a load of an idle model has failed, no request has it loaded for that long.
+    std::chrono::milliseconds rest_after_failure{10'000};
   };
   // How often that happened.
   struct IdleCounts {
@@ -210,6 +213,7 @@ class Repository {
   MemoryBudget budget_;
   IdleCounts idle_counts_;
   ModelTable models_;
+  Reminder reminder_;  // that models which rest do so no more
 
   std::mutex mutex_;
   std::map<std::string, std::vector<Waiter>> waiting_for_load_;  // of each idle model that is being loaded again

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <future>
 #include <memory>
 #include <new>
@@ -57,7 +58,8 @@ class RepositoryTest : public ::testing::Test {
     options.load_models = std::move(load_models);
     repository_ = std::make_unique<Repository>(
         std::move(options), runtime_,
-        [](const Model&, const inference::ModelConfig&) { return std::make_unique<const AnyCall>(); }, [] {});
+        [](const Model&, const inference::ModelConfig&) { return std::make_unique<const AnyCall>(); },
+        [this] { changed_(); });
   }
   // With the models of the start loaded.
   void StartWith(ModelControl control, std::vector<std::string> load_models = {}) {
@@ -106,6 +108,7 @@ class RepositoryTest : public ::testing::Test {
 
   std::filesystem::path root_;
   Repository::Options options_;  // but for what Start is given
+  std::function<void()> changed_ = [] {};
   FakeRuntime runtime_;
   std::unique_ptr<Repository> repository_;
 };
