@@ -136,6 +136,15 @@ void* NewAligned(size_t bytes, std::align_val_t alignment) {
   return NewWith(bytes, [=] { return std::aligned_alloc(step, size); });
 }
 
+template <typename Allocate>
+void* OrNull(Allocate allocate) noexcept {
+  try {
+    return allocate();
+  } catch (...) {
+    return nullptr;
+  }
+}
+
 void Delete(void* memory) noexcept {
   if (MemoryAccount::Current() != nullptr && memory != nullptr) MemoryAccount::Freed(malloc_usable_size(memory));
   std::free(memory);
@@ -159,17 +168,33 @@ std::shared_ptr<MemoryAccount> MakeMemoryAccount(int64_t limit, std::shared_ptr<
 
 }  // namespace hearth
 
-// The forms that are not here (arrays, no-throw, sized) come back to these, as the language has it.
+// Every form that the language has: libstdc++'s own come back to the first two, but a library with an allocator, as
+// jemalloc, brings forms that do not, whose memory nobody would count.
 void* operator new(size_t bytes) { return hearth::New(bytes); }
+void* operator new[](size_t bytes) { return hearth::New(bytes); }
 void* operator new(size_t bytes, std::align_val_t alignment) { return hearth::NewAligned(bytes, alignment); }
+void* operator new[](size_t bytes, std::align_val_t alignment) { return hearth::NewAligned(bytes, alignment); }
 void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
-  try {
-    return hearth::New(bytes);
-  } catch (...) {
-    return nullptr;
-  }
+  return hearth::OrNull([=] { return hearth::New(bytes); });
+}
+void* operator new[](size_t bytes, const std::nothrow_t&) noexcept {
+  return hearth::OrNull([=] { return hearth::New(bytes); });
+}
+void* operator new(size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return hearth::OrNull([=] { return hearth::NewAligned(bytes, alignment); });
+}
+void* operator new[](size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return hearth::OrNull([=] { return hearth::NewAligned(bytes, alignment); });
 }
 void operator delete(void* memory) noexcept { hearth::Delete(memory); }
+void operator delete[](void* memory) noexcept { hearth::Delete(memory); }
 void operator delete(void* memory, size_t) noexcept { hearth::Delete(memory); }
+void operator delete[](void* memory, size_t) noexcept { hearth::Delete(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { hearth::Delete(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { hearth::Delete(memory); }
 void operator delete(void* memory, size_t, std::align_val_t) noexcept { hearth::Delete(memory); }
+void operator delete[](void* memory, size_t, std::align_val_t) noexcept { hearth::Delete(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { hearth::Delete(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { hearth::Delete(memory); }
+void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept { hearth::Delete(memory); }
+void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept { hearth::Delete(memory); }
