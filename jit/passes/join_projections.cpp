@@ -1,9 +1,7 @@
 #include "jit/passes/join_projections.h"
 
 #include <ATen/core/Tensor.h>
-#include <ATen/core/grad_mode.h>
 #include <ATen/core/jit_type.h>
-#include <ATen/ops/cat.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -18,6 +16,7 @@
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/weights/derived_constants.h"
+#include "jit/weights/joined_rows.h"
 
 namespace hearth {
 namespace {
@@ -125,15 +124,11 @@ class ProjectionJoiner {
     changed_ = true;
   }
 
-  // The weights, or the biases, one below the other; None if there is no room for more.
+  // The weights, or the biases.
   c10::IValue Joined(const std::vector<Node*>& nodes, size_t input) {
     std::vector<at::Tensor> tensors;
     for (const Node* node : nodes) tensors.push_back(*ConstantTensor(*node->input(input)));
-    const std::vector<at::Tensor> made = derived_.Get("joined projections", tensors, [&] {
-      const at::NoGradGuard no_gradients;
-      return std::vector<at::Tensor>{at::cat(tensors).detach()};
-    });
-    return made.empty() ? c10::IValue() : c10::IValue(made[0]);
+    return JoinedRows(tensors, derived_);
   }
 
   const Target& target_;
