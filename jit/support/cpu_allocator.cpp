@@ -5,6 +5,7 @@
 #include <c10/core/impl/alloc_cpu.h>
 #include <malloc.h>
 
+#include <string>
 #include <thread>
 
 #include "jit/support/kept_memory.h"
@@ -59,6 +60,16 @@ class CountingAllocator final : public c10::Allocator {
   void copy_data(void* to, const void* from, size_t bytes) const override { default_copy_data(to, from, bytes); }
 };
 
+// Back to the system: of one of jemalloc's arenas, or, where malloc is glibc's, of all of its own.
+void ReturnFreedMemoryOf(unsigned arena) {
+  constexpr size_t kKeep = size_t{16} << 20;
+  if (mallctl != nullptr) {
+    (void)mallctl(("arena." + std::to_string(arena) + ".purge").c_str(), nullptr, nullptr, nullptr, 0);
+  } else {
+    malloc_trim(kKeep);
+  }
+}
+
 }  // namespace
 
 void InstallCountingAllocator() {
@@ -88,14 +99,16 @@ void KeepFreedMemory(size_t limit) {
 void ReleaseKeptMemory() { Kept().Release(); }
 
 void ReturnFreedMemory() {
-  constexpr size_t kKeep = size_t{16} << 20;
+  constexpr unsigned kAllArenas = 4096;  // MALLCTL_ARENAS_ALL
   ReleaseKeptMemory();
-  if (mallctl != nullptr) {
-    constexpr const char* kPurgeAllArenas = "arena.4096.purge";  // MALLCTL_ARENAS_ALL
-    (void)mallctl(kPurgeAllArenas, nullptr, nullptr, nullptr, 0);
-  } else {
-    malloc_trim(kKeep);
-  }
+  ReturnFreedMemoryOf(kAllArenas);
+}
+
+void ReturnFreedMemoryOfThread() {
+  unsigned arena = 0;
+  size_t size = sizeof(arena);
+  if (mallctl != nullptr && mallctl("thread.arena", &arena, &size, nullptr, 0) != 0) return;
+  ReturnFreedMemoryOf(arena);
 }
 
 size_t KeptMemoryBytes() { return Kept().bytes(); }

@@ -18,5 +18,7 @@ void ReleaseKeptMemory();
 size_t KeptMemoryBytes();
 // The same, with what malloc keeps: for when a model, or code that did not become one, has freed much in small pieces.
 void ReturnFreedMemory();
+// Of what malloc keeps, that which this thread freed: for when a request was refused for what it made.
+void ReturnFreedMemoryOfThread();
 
 }  // namespace hearth

@@ -11,6 +11,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "jit/support/cpu_allocator.h"
 
 // ByteBuffer has this friend for whoever must look at what it holds.
 namespace grpc::internal {
@@ -36,6 +37,8 @@ constexpr int kGzipHeader = 16;
 
 constexpr size_t kFirstPiece = 16 << 10;
 constexpr size_t kLargestPiece = 4 << 20;
+// What a refused message came to, above which malloc is not to keep it.
+constexpr size_t kMostKept = 1 << 20;
 
 absl::Status Damaged(Compression compression, const char* why) {
   return absl::InvalidArgumentError(absl::StrCat("the request is not ",
@@ -47,6 +50,15 @@ absl::Status Damaged(Compression compression, const char* why) {
 class Pieces {
  public:
   explicit Pieces(MemoryAccount* account) : account_(account) {}
+  Pieces(const Pieces&) = delete;
+  Pieces& operator=(const Pieces&) = delete;
+  // Refused messages, one after another on every thread, would leave more than all limits allow.
+  ~Pieces() {
+    if (size_ <= kMostKept) return;
+    full_.clear();
+    piece_ = grpc::Slice();
+    ReturnFreedMemoryOfThread();
+  }
 
   // Where the next bytes go: some room, of which what was used is then told.
   std::pair<Bytef*, size_t> Room() {
@@ -61,6 +73,7 @@ class Pieces {
 
   grpc::ByteBuffer Take() {
     if (used_ > 0) full_.push_back(piece_.sub(0, used_));
+    size_ = 0;
     return grpc::ByteBuffer(full_.data(), full_.size());
   }
 
