@@ -46,6 +46,12 @@ void Element(Call& call) {
     call.out().number = At(call.in(0).sizes, index->toInt());
   }
 }
+void Sum(Call& call) {
+  if (call.in(0).kind != Kind::kList || !call.in(0).sizes) return;
+  KnownSize sum = 0;
+  for (const KnownSize element : *call.in(0).sizes) sum = call.sizes().Add(sum, element);
+  call.out().number = sum;
+}
 void Add(Call& call) {
   if (AreInts(call)) call.out().number = call.sizes().Add(call.in(0).number, call.in(1).number);
 }

@@ -26,6 +26,14 @@ void ItsInput(Call& call) {
   call.Give(0, call.in(0), call.in(0).dtype, call.in(0).sizes);
   call.GiveOrder(call.in(0).order);
 }
+// Of a tensor or of a list, which then has the same elements.
+void Copied(Call& call) {
+  if (call.in(0).kind == Kind::kList) {
+    call.out() = call.in(0);
+  } else {
+    ItsInput(call);
+  }
+}
 void LikeFloating(Call& call) {
   LikeInOrder(call);
   call.out().dtype = Floating(call.in(0).dtype);
@@ -713,8 +721,8 @@ const OperatorDefinition kDefinitions[] = {
      .scalar = scalar::Addcmul,
      .in_place = true,
      .autocast = AutocastPolicy::kWidest},
-    {.name = "aten::copy", .kind = kPointwise, .facts = ItsInput, .in_place = true, .list = ListRole::kCopy},
-    {.name = "aten::fill", .kind = kPointwise, .facts = ItsInput, .in_place = true},
+    {.name = "aten::copy", .kind = kPointwise, .facts = Copied, .in_place = true, .list = ListRole::kCopy},
+    {.name = "aten::fill", .kind = kPointwise, .facts = ItsInput, .in_place = true, .folds_tensors = true},
     {.name = "aten::zero", .kind = kPointwise, .facts = ItsInput, .in_place = true},
     {.name = "aten::feature_alpha_dropout", .kind = kDropout, .hides_aliases = true},
     {.name = "aten::native_dropout", .kind = kRandom, .hides_aliases = true},
