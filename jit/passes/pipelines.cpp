@@ -18,6 +18,7 @@ void OptimizeWeights(Compilation& plan) {
   run("unmask_attention");
   run("number_masks");
   run("fold_batch_norms");
+  if (run("join_branches")) run("fold_batch_norms");
   run("recognize_activations");
   run("recognize_shuffles");
   // Biases that it adds up may be constants.
