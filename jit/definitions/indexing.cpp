@@ -250,7 +250,7 @@ using enum OperatorClass;
 
 const OperatorDefinition kDefinitions[] = {
     {.name = "aten::masked_select", .kind = kIndexing, .facts = MaskedSelect},
-    {.name = "aten::repeat_interleave", .kind = kIndexing, .facts = RepeatElements},
+    {.name = "aten::repeat_interleave", .kind = kIndexing, .facts = RepeatElements, .folds_tensors = true},
     {.name = "aten::one_hot", .kind = kIndexing, .facts = OneHot},
     {.name = "aten::glu", .kind = kIndexing, .facts = Gated},
     {.name = "aten::pixel_shuffle", .kind = kIndexing, .facts = ShufflePixels},
@@ -273,7 +273,7 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::argwhere", .kind = kIndexing, .facts = Nonzero},
     {.name = "aten::sort", .kind = kIndexing, .facts = Sorted},
     {.name = "aten::topk", .kind = kIndexing, .facts = Sorted},
-    {.name = "aten::repeat", .kind = kIndexing, .facts = Repeat},
+    {.name = "aten::repeat", .kind = kIndexing, .facts = Repeat, .folds_tensors = true},
     {.name = "aten::index_add", .kind = kIndexing, .facts = Scatter, .in_place = true},
     {.name = "aten::index_copy", .kind = kIndexing, .facts = Scatter, .in_place = true},
     {.name = "aten::index_fill", .kind = kIndexing, .facts = Put, .in_place = true},
