@@ -47,14 +47,14 @@ bool KeepsAmbiguity(Call& call) {
 void Columns(Call& call) {
   std::optional<KnownSizes> sizes = call.in(0).sizes;
   if (sizes && (sizes->size() == 3 || sizes->size() == 4)) {
-    const auto kernel = call.numbers("kernel_size"), stride = call.numbers("stride"),
-               padding = call.numbers("padding"), dilation = call.numbers("dilation");
+    const auto kernel = call.numbers("kernel_size"), stride = call.numbers("stride"), padding = call.numbers("padding"),
+               dilation = call.numbers("dilation");
     KnownSize* const image = &sizes->back() - 1;
     KnownSize places = 1, elements = image[-1];
     for (size_t i = 0; i < 2; ++i) {
       elements = call.sizes().Multiply(elements, At(kernel, i));
-      places = call.sizes().Multiply(places, Window(call.sizes(), image[i], At(kernel, i), At(stride, i),
-                                                    At(padding, i), At(dilation, i)));
+      places = call.sizes().Multiply(
+          places, Window(call.sizes(), image[i], At(kernel, i), At(stride, i), At(padding, i), At(dilation, i)));
     }
     image[-1] = elements;
     image[0] = places;

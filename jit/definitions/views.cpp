@@ -52,8 +52,7 @@ void GiveOrderOfView(Call& call, bool may_copy) {
   call.GiveOrder(from.order.is_exact() ? order : order.Inexact());
   if (!from.order.is_exact() || sizes->size() != 4) return;
   const bool is_channels_last = c10::is_channels_last_strides_2d(at::IntArrayRef(*sizes), at::IntArrayRef(*strides));
-  call.out().suggested_format =
-      is_channels_last ? c10::MemoryFormat::ChannelsLast : c10::MemoryFormat::Contiguous;
+  call.out().suggested_format = is_channels_last ? c10::MemoryFormat::ChannelsLast : c10::MemoryFormat::Contiguous;
 }
 // Whose dimension i is dimension from[i] of the input.
 void PermutedAs(Call& call, const std::vector<size_t>& from) {

@@ -98,7 +98,8 @@ class BranchJoiner {
     if (NumberOf(*sum->input(1), facts_.memory()) != 0 || sum->output()->uses().size() != 1) return false;
     const Node& user = *sum->output()->uses()[0].user;
     const ValueFacts &of = facts_.Of(*sum->input(0)), &result = facts_.Of(*sum->output());
-    if (user.block() != sum->block() || !IsSum(user) || !of.plain || !of.dtype || of.dtype != result.dtype) return false;
+    if (user.block() != sum->block() || !IsSum(user) || !of.plain || !of.dtype || of.dtype != result.dtype)
+      return false;
     if (!c10::isFloatingType(*of.dtype) || facts_.memory().MayBeWritten(*sum->input(0))) return false;
     sum->output()->ReplaceAllUsesWith(sum->input(0));
     sum->Destroy();
@@ -140,8 +141,8 @@ class BranchJoiner {
   }
 
   static bool IsLike(const at::Tensor& tensor, const at::Tensor& weight) {
-    return !tensor.defined() || (IsPlain(tensor) && tensor.scalar_type() == weight.scalar_type() &&
-                                 tensor.device() == weight.device());
+    return !tensor.defined() ||
+           (IsPlain(tensor) && tensor.scalar_type() == weight.scalar_type() && tensor.device() == weight.device());
   }
 
   // Whether the other kernel lies in the middle of this one, for every place of the result.

@@ -30,8 +30,8 @@ struct Attention {
   Value* value = nullptr;
   const Value* products = nullptr;  // of queries and keys
   std::vector<Value*> biases;
-  // The scores are added up to one bias as so many windows of as many images, the windows of an image together; null: as
-  // they are.
+  // The scores are added up to one bias as so many windows of as many images, the windows of an image together; null:
+  // as they are.
   KnownSize windows;
   Value* mask = nullptr;  // that bias: of windows, and may be of one image
   double scale = 1;
@@ -128,7 +128,8 @@ class AttentionRecognizer {
     return node.kind() == c10::aten::view || node.kind() == c10::aten::reshape;
   }
 
-  // Whether the scores become windows of images for one addition: view(view(scores, [images, windows, ...]) + mask, ...).
+  // Whether the scores become windows of images for one addition: view(view(scores, [images, windows, ...]) + mask,
+  // ...).
   bool MatchWindows(const Node& back, const Block& block, Attention* attention) const {
     const Node& sum = *back.input(0)->node();
     if (attention->mask != nullptr || attention->scale != 1 || !IsStep(sum, block) || sum.kind() != c10::aten::add ||
@@ -225,8 +226,7 @@ class AttentionRecognizer {
       if (!Broadcasts(mask, scores)) return false;
     }
     return std::ranges::all_of(attention.biases, [&](const Value* bias) {
-      return IsSuitable(*bias) && !facts_.memory().MayBeWritten(*bias) &&
-             Broadcasts(*facts_.Of(*bias).sizes, scores);
+      return IsSuitable(*bias) && !facts_.memory().MayBeWritten(*bias) && Broadcasts(*facts_.Of(*bias).sizes, scores);
     });
   }
 
@@ -282,8 +282,9 @@ class AttentionRecognizer {
       const size_t rank = *facts_.Of(*attention.products).rank();
       const bool of_an_image = *facts_.Of(*attention.mask).rank() > rank;
       Value* const zero = graph_.InsertConstant(int64_t{0});
-      terms.push_back(of_an_image ? Infer(Operate(graph_, c10::aten::select, "int", {attention.mask, zero, zero}, before))
-                                  : attention.mask);
+      terms.push_back(of_an_image
+                          ? Infer(Operate(graph_, c10::aten::select, "int", {attention.mask, zero, zero}, before))
+                          : attention.mask);
     }
     if (terms.empty()) return graph_.InsertConstant(c10::IValue());
     Value* sum = terms[0];

@@ -7,8 +7,8 @@
 // model's weight, lives as long as the table. All that is held at a time takes at most kMostCopies times what those
 // weights take, and kAlwaysBytes in any case: a weight may be packed for several sizes, though many sizes want the
 // same, and that is one tensor; and where weights need no packing, few of them are given. What is made without `from`,
-// and of that alone, and is small, is held in any case. What the tables of all models hold has a bound of its own, in bytes, and counts
-// for no MemoryAccount.
+// and of that alone, and is small, is held in any case. What the tables of all models hold has a bound of its own, in
+// bytes, and counts for no MemoryAccount.
 #pragma once
 
 #include <ATen/core/Tensor.h>
