@@ -26,6 +26,7 @@ int Run(int argc, char** argv) {
       {"unload", AddUnload(app)},   {"stats", AddStats(app)},
       {"config", AddConfig(app)},   {"bench", AddBench(app)},
       {"top", AddTop(app)},         {"profile", AddProfile(app)},
+      {"record", AddRecord(app)},   {"replay", AddReplay(app)},
       {"check", AddCheck(app)},     {"completion", AddCompletion(app)}};
   try {
     app.parse(argc, argv);

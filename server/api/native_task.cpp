@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/hearth.pb.h"
+#include "server/api/recorded_message.h"
 #include "server/api/slice_builder.h"
 #include "server/api/split_message.h"
 #include "wire/conversion_check.h"
@@ -100,7 +101,13 @@ absl::StatusOr<DispatchedCall> NativeTask::Prepare(const grpc::ByteBuffer& messa
   ValueReader reader(split->TakeRaw());
   status = ReadArguments(request, *schema, reader, call);
   if (!status.ok()) return status;
+  if (recorded() != nullptr) Record(message, call.method);
   return call;
+}
+
+void NativeTask::Record(const grpc::ByteBuffer& message, const std::string& method) {
+  if (!recorded()->TakeRoom(message.Length())) return;
+  recorded()->SetRequest(operation(), servable().model->LeavesArguments(method) ? message : CopyOfMessage(message));
 }
 
 absl::Status NativeTask::Encode(c10::IValue result, grpc::ByteBuffer& answer) try {
@@ -121,6 +128,7 @@ absl::Status NativeTask::Encode(c10::IValue result, grpc::ByteBuffer& answer) tr
     builder.AddBytes(v1::CallResponse::kPayloadsFieldNumber, ReadyToSend(std::move(tensor)));
   }
   builder.Take().Swap(&answer);
+  if (recorded() != nullptr && recorded()->wants_answer()) recorded()->SetAnswer(answer);
   return absl::OkStatus();
 } catch (const std::bad_alloc&) {
   throw;

@@ -17,6 +17,7 @@ class NativeTask final : public RequestTask {
   const char* operation() const override { return "hearth.v1.ModelService/Call"; }
   bool IsShort(const grpc::ByteBuffer& message) const override;
   absl::StatusOr<DispatchedCall> Prepare(const grpc::ByteBuffer& message) override;
+  void Record(const grpc::ByteBuffer& message, const std::string& method);
   absl::Status Encode(c10::IValue result, grpc::ByteBuffer& answer) override;
 };
 

@@ -189,9 +189,12 @@ class Repository {
   // Where a file of a model really lies. kFailedPrecondition if that is not in a root and has to be.
   absl::StatusOr<std::filesystem::path> Resolve(const std::filesystem::path& path) const;
   absl::StatusOr<CheckedConfig> ReadConfig(const std::filesystem::path& folder) const;
-  absl::StatusOr<ServablePtr> LoadVersion(const std::filesystem::path& folder, int64_t version,
-                                          const inference::ModelConfig& config,
-                                          std::shared_ptr<ModelStatistics> statistics);
+  absl::StatusOr<std::shared_ptr<Servable>> LoadVersion(const std::filesystem::path& folder, int64_t version,
+                                                        const inference::ModelConfig& config,
+                                                        std::shared_ptr<ModelStatistics> statistics);
+  // What was loaded has shadow traffic, if its configuration asks for it and another version serves: as it was
+  // loaded, with a note; or why it is refused.
+  absl::StatusOr<ServablePtr> Compared(absl::StatusOr<std::shared_ptr<Servable>> loaded);
   // The version that serves, if it was loaded from an archive and a configuration that are the same now; else null.
   ServablePtr Unchanged(const std::filesystem::path& folder, int64_t version,
                         const inference::ModelConfig& config) const;
