@@ -60,7 +60,7 @@ struct Comparison {
   uint64_t compared = 0;
   uint64_t different = 0;  // of them
   double largest = 0;
-  std::string first;            // which it was, and in what
+  std::string first;            // which of the recording's it was, and in what
   uint64_t not_comparable = 0;  // an answer that cannot be read
   std::string why_not;          // of the first
 };
@@ -129,7 +129,8 @@ class Comparer {
     }
     ++result_.compared;
     if (difference.empty()) return;
-    if (result_.different++ == 0) {
+    if (result_.different++ == 0 || answer.number < first_) {
+      first_ = answer.number;
       result_.first = absl::StrFormat("that of %.3f s: %s", static_cast<double>(recorded.arrival_ns()) * 1e-9,
                                       difference);
     }
@@ -141,7 +142,9 @@ class Comparer {
   std::condition_variable changed_;
   std::deque<Answer> waiting_;
   bool ended_ = false;
-  Comparison result_;  // of the thread alone, until it is joined
+  // Of the thread alone, until it is joined.
+  Comparison result_;
+  uint64_t first_ = 0;
   std::thread thread_;
 };
 

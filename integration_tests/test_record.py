@@ -4,6 +4,7 @@ import contextlib
 import json
 import signal
 import subprocess
+import threading
 
 import grpc
 import numpy as np
@@ -60,7 +61,7 @@ def server(hearthd):
         ("identity", models.Identity()), ("in_place", AddsInPlace()), ("keeps", Keeps()), ("half", Half()),
         ("other", models.Identity()), ("raises", Raises()), ("nested", models.Nested()), ("idle", models.Identity()),
     ]}  # fmt: skip
-    return hearthd(made)
+    return hearthd(made, "--allow-client-shm")
 
 
 class Recorder:
@@ -332,21 +333,30 @@ def test_a_client_that_reads_slowly_loses_requests_and_is_told_how_many(server, 
     options = [*CHANNEL_OPTIONS, NO_READING_AHEAD]
     large = np.zeros(1 << 20, np.float32)
     sent = 30  # of 4 MiB each; 64 MiB may wait
+    read, ended = [], threading.Event()
+
+    def ask_on():
+        with server.client() as client:
+            while not ended.is_set():
+                client.infer("identity", [floats("x", 1)])
+
     with grpc.insecure_channel(server.address, options=options) as channel, server.client() as client:
         call = channel.unary_stream("/hearth.v1.ModelService/Record", record.SerializeToString,
                                     part_class(protocol).FromString)  # fmt: skip
-        parts = call(record(model="identity", bytes=1 << 40, requests=sent - 1, seconds=600))
+        parts = call(record(model="identity", bytes=1 << 40, requests=sent, seconds=600), timeout=120)
         assert next(parts).HasField("header")
         for _ in range(sent):
             assert outputs_of(client.infer("identity", [tensor("x", large)]))["OUTPUT__0"].nbytes == 4 << 20
-        read = []
-        for part in parts:
-            read.append(part)
-            if not part.HasField("end") and part.request.lost > 0:
-                # All that has been lost was told with it; the rest comes now.
-                client.infer("identity", [floats("x", 1)])
-    lost = read[-1].end.lost
-    assert lost > 0 and read[-1].end.requests == sent - 1 == len(read) - 1
+        # Those that were lost are made up for by others, once there is room.
+        asking = threading.Thread(target=ask_on)
+        asking.start()
+        try:
+            read = list(parts)
+        finally:
+            ended.set()
+            asking.join()
+    assert read[-1].end.lost > 0 and read[-1].end.requests == sent == len(read) - 1
+    assert read[-2].request.lost > 0 and read[0].request.lost == 0
 
 
 def test_it_is_administration_and_bounded(server, hearthd, protocol, tmp_path):
