@@ -1,6 +1,7 @@
 """Shadow traffic: a new version answers copies of live requests before it is swapped in, or is refused."""
 
 import threading
+from typing import Dict, List, Tuple
 
 import grpc
 import numpy as np
@@ -220,7 +221,7 @@ def test_without_requests_it_is_swapped_in_and_that_is_said(hearthd, tmp_path):
 def test_what_does_not_follow_from_the_request_is_not_compared(hearthd, tmp_path):
     server = serving(hearthd, tmp_path, Random(), config(5))
     put_model(tmp_path, "m", models.scripted(Random()), 2)
-    with server.client() as client:
+    with Traffic(server), server.client() as client:
         client.load_model("m")
         state, note = index_of(client)["m", "2"]
         assert state == "READY" and note.startswith(
@@ -251,3 +252,68 @@ def test_a_rollback_and_a_change_of_these_parameters_alone_are_compared_with_not
         assert hearth("rollback", server.address, "m").returncode == 0
         assert outputs_of(client.infer("m", [floats("x", 1)]))["OUTPUT__0"].tolist() == [2]
         assert "rolled back" in index_of(client)["m", "1"][1]
+
+
+class Methods(nn.Module):
+    def __init__(self, factor: float):
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+    @torch.jit.export
+    def parts(self, xs: List[Tensor], names: Dict[str, int]) -> Tuple[List[Tensor], Dict[str, float]]:
+        factors: Dict[str, float] = {}
+        for name, number in names.items():
+            factors[name] = number * self.factor
+        return [x * self.factor for x in xs], factors
+
+
+def test_calls_of_the_native_service_are_compared_too(hearthd, tmp_path, protocol):
+    server = serving(hearthd, tmp_path, Methods(2.0), config(5))
+    ended = threading.Event()
+
+    def ask():
+        native = NativeClient(protocol, server.channel())
+        while not ended.is_set():
+            native.call("m", "parts", [torch.ones(2048), torch.ones(1)], {"a": 3})
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    try:
+        with server.client() as client:
+            put_model(tmp_path, "m", models.scripted(Methods(2.5)), 2)
+            told = fails(FAILED, lambda: client.load_model("m"))
+            assert "5 answered otherwise" in told and "the first: 'result.0.0'[0] is 2.5, expected 2" in told
+            put_model(tmp_path, "m", models.scripted(Methods(2.0)), 2)
+            client.load_model("m")
+            assert index_of(client)["m", "2"][1] == (
+                "compared with version 1 on 5 live requests: largest difference 0")  # fmt: skip
+    finally:
+        ended.set()
+        asking.join()
+
+
+def test_one_load_may_ask_for_it(hearthd, tmp_path):
+    server = serving(hearthd, tmp_path, Scale(2), None)
+    put_model(tmp_path, "m", models.scripted(Scale(3)), 2)
+    asked = ["--shadow-requests", 3, "--shadow-seconds", 60]
+    with Traffic(server) as traffic, server.client() as client:
+        done = hearth("load", server.address, "m", *asked)
+        assert done.returncode == 2 and "compared with version 1 on 3 live requests" in done.stderr
+        assert not traffic.wrong
+        done = hearth("load", server.address, "m", *asked, "--shadow-differences", "report")
+        assert done.returncode == 0 and "answered otherwise" in index_of(client)["m", "2"][1]
+        # The next load does not.
+        client.load_model("m")
+        assert "compared" not in index_of(client)["m", "2"][1]
+        body = {"parameters": {"shadow_requests": "2", "shadow_tolerance": "5"}}
+        assert rest.ask(server, "POST", "/v2/repository/models/m/load", body)[0] == 200
+        assert "compared with version 2 on 2 live requests" in index_of(client)["m", "2"][1]
+    for parameters, says in [
+        ({"shadow_requests": "x"}, "the parameter shadow_requests is 'x'"),
+        ({"shadow_requests": True}, "the parameter 'shadow_requests' of a load is no string"),
+        ({"shadow_requests": "1", "rollback": True}, "a load with the parameter 'rollback' has no other one"),
+    ]:
+        assert says in rest.refused(server, "POST", "/v2/repository/models/m/load", {"parameters": parameters})

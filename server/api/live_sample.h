@@ -25,11 +25,13 @@ class LiveSample final : public LiveCall {
   void SetAnswer(std::vector<WireTensor> answer) { answer_ = std::move(answer); }
   size_t bytes() const { return BytesOf(inputs_) + BytesOf(answer_); }
 
+  const std::string& method() const override { return method_; }
   absl::StatusOr<BoundArguments> Bind(const Servable& version) const override;
   absl::StatusOr<AnswerDifference> Compare(c10::IValue result, const Servable& version,
                                            double tolerance) const override;
 
  private:
+  const std::string method_ = "forward";
   const std::vector<WireTensor> inputs_;
   const std::vector<std::string> requested_;
   std::vector<WireTensor> answer_;

@@ -28,10 +28,12 @@ struct AnswerDifference {
   double largest = 0;  // of the elements of tensors (wire/tensor_difference.h)
 };
 
-// One call of `forward` that has been answered. Immutable.
+// One call that has been answered. Immutable.
 class LiveCall {
  public:
   virtual ~LiveCall() = default;
+  // "forward"
+  virtual const std::string& method() const = 0;
   // The arguments of the same call to another version, with memory of their own. An error where they do not fit it.
   virtual absl::StatusOr<BoundArguments> Bind(const Servable& version) const = 0;
   // Compares that version's result with the answer that the client got.

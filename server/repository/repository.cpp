@@ -16,7 +16,6 @@
 #include "server/repository/file_stamp.h"
 #include "server/repository/layout.h"
 #include "server/repository/repository_log.h"
-#include "server/repository/shadow_traffic.h"
 #include "server/repository/signature_difference.h"
 #include "server/repository/version_policy.h"
 #include "server/repository/warm_up.h"
@@ -162,12 +161,15 @@ absl::Status Repository::CheckControl() const {
                                              options_.control == ModelControl::kPoll ? "poll)" : "none)"));
 }
 
-void Repository::Load(const std::string& name, std::optional<std::string> config_json, Done done) {
+void Repository::Load(const std::string& name, std::optional<std::string> config_json, Done done,
+                      ShadowOverrides shadow) {
   if (absl::Status status = CheckControl(); !status.ok()) return done(status);
   if (absl::Status status = CheckModelName(name); !status.ok()) return done(status);
+  if (const auto read = ShadowSettingsOf({}, shadow); !read.ok()) return done(read.status());
   if (stop_.stop_requested()) return done(ShuttingDown());
   // Read here and now, so that what waits holds no text.
   LoadRequest request;
+  request.shadow = std::move(shadow);
   if (config_json.has_value()) request.config = ReadRequested(*config_json, name);
   config_json.reset();
   const auto room = TakeRoom(waiting_config_bytes_, SizeOf(request.config));
@@ -298,7 +300,8 @@ absl::Status Repository::LoadFrom(const absl::StatusOr<fs::path>& folder, const 
       loaded.emplace(version, std::move(same));
       continue;
     }
-    auto servable = Compared(LoadVersion(*folder, version, checked->config, models_.StatisticsOf(name, version)));
+    auto servable =
+        Compared(LoadVersion(*folder, version, checked->config, models_.StatisticsOf(name, version)), request.shadow);
     if (!servable.ok() && status.ok()) {
       status = absl::Status(servable.status().code(),
                             absl::StrCat("version ", version, " of '", name, "': ", servable.status().message()));
@@ -318,10 +321,11 @@ ServablePtr Repository::Unchanged(const fs::path& folder, int64_t version, const
   return ServeAlike(serving->config, config) ? WithConfig(*serving, config) : nullptr;
 }
 
-absl::StatusOr<ServablePtr> Repository::Compared(absl::StatusOr<std::shared_ptr<Servable>> loaded) {
+absl::StatusOr<ServablePtr> Repository::Compared(absl::StatusOr<std::shared_ptr<Servable>> loaded,
+                                                 const ShadowOverrides& asked) {
   if (!loaded.ok()) return loaded.status();
   Servable& version = **loaded;
-  const auto settings = ShadowSettingsOf(version.config);
+  const auto settings = ShadowSettingsOf(version.config, asked);
   if (!settings.ok()) return settings.status();
   const ServablePtr before = models_.PredecessorOf(version.name, version.version);
   if (settings->requests == 0 || before == nullptr) return *std::move(loaded);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -25,6 +26,9 @@ inline constexpr double kMostShadowSeconds = 3600;
 // The parameters' names.
 std::span<const char* const> ShadowParameters();
 
+// Parameters by their names, in place of those of the configuration: what a client asks for with one load.
+using ShadowOverrides = std::map<std::string, std::string>;
+
 struct ShadowSettings {
   uint64_t requests = 0;
   double seconds = 30;
@@ -33,11 +37,12 @@ struct ShadowSettings {
 };
 
 // kInvalidArgument for a parameter that is no such value.
-absl::StatusOr<ShadowSettings> ShadowSettingsOf(const inference::ModelConfig& config);
+absl::StatusOr<ShadowSettings> ShadowSettingsOf(const inference::ModelConfig& config,
+                                                const ShadowOverrides& overrides = {});
 
 // Has `version` answer live requests of `before`, which serves, and says for the index what came of it. Where answers
-// differ and that is refused: kFailedPrecondition with the same. Also kCancelled. Not for methods whose answer does not
-// follow from the request alone: the text says so then.
+// differ and that is refused: kFailedPrecondition with the same. Also kCancelled. Requests of methods whose answer does
+// not follow from the request alone are left out; the text says so where there are no others.
 //
 // Waits on the calling thread. One request is answered at a time, by operators with the fewest threads, and for as long
 // as it took nothing is done then. No run takes longer than ten seconds beyond the time. `memory_limit` bounds the

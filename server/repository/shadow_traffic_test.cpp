@@ -23,6 +23,7 @@ class TextCall : public LiveCall {
  public:
   explicit TextCall(std::string answer) : answer_(std::move(answer)) {}
 
+  const std::string& method() const override { return method_; }
   absl::StatusOr<BoundArguments> Bind(const Servable&) const override {
     if (answer_ == "throws") throw std::bad_alloc();
     return BoundArguments();
@@ -35,6 +36,7 @@ class TextCall : public LiveCall {
   }
 
  private:
+  const std::string method_ = "forward";
   const std::string answer_;
 };
 
