@@ -47,8 +47,7 @@ absl::StatusOr<AnswerTensors> ReadAnswer(const void* bytes, size_t size, const c
 }
 
 template <typename Answer>
-absl::StatusOr<TensorDifference> CompareAs(const std::string& recorded, const grpc::ByteBuffer& got,
-                                           double tolerance) {
+absl::StatusOr<TensorDifference> CompareAs(const std::string& recorded, const grpc::ByteBuffer& got, double tolerance) {
   const auto expected = ReadAnswer<Answer>(recorded.data(), recorded.size(), "the recorded answer");
   if (!expected.ok()) return expected.status();
   grpc::Slice whole;

@@ -142,9 +142,9 @@ class Generator {
     const auto first = Clock::now();
     RequestSource::Request request;
     for (uint64_t i = 0; source_.Next(request); ++i) {
-      const auto due = first + (options_.timed ? std::chrono::duration_cast<Clock::duration>(request.due)
-                                               : std::chrono::duration_cast<Clock::duration>(interval *
-                                                                                             static_cast<double>(i)));
+      const auto due =
+          first + (options_.timed ? std::chrono::duration_cast<Clock::duration>(request.due)
+                                  : std::chrono::duration_cast<Clock::duration>(interval * static_cast<double>(i)));
       if (Over(due)) return;
       std::this_thread::sleep_until(due);
       Call* const call = TakeIdle();

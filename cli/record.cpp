@@ -162,7 +162,8 @@ Action AddRecord(CLI::App& app) {
   auto options = std::make_shared<RecordOptions>();
   CLI::App* command = app.add_subcommand(kRecord, "Records live requests of a served model into a file");
   AddTarget(*command, options->target);
-  command->add_option("--model-version", options->server.version, "What this version answers; any version if not given");
+  command->add_option("--model-version", options->server.version,
+                      "What this version answers; any version if not given");
   command->add_option("--output", options->output, "The file")->type_name("FILE")->required();
   command->add_option("--requests", options->requests, "So many requests at most; any number if not given")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 40));

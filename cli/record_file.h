@@ -1,6 +1,6 @@
-// Files of `hearth record`: messages hearth.v1.RecordPart (proto/hearth.proto), each with its length before it as a varint,
-// as Protobuf's own libraries write and read delimited messages. The first is the header, the last the end; between them
-// is one for each request. docs/record.md describes them.
+// Files of `hearth record`: messages hearth.v1.RecordPart (proto/hearth.proto), each with its length before it as a
+// varint, as Protobuf's own libraries write and read delimited messages. The first is the header, the last the end;
+// between them is one for each request. docs/record.md describes them.
 //
 // A file that is read may hold anything.
 #pragma once
@@ -26,8 +26,8 @@ struct RecordContents {
   };
 
   v1::RecordHeader header;
-  std::vector<Item> items;            // in the order of their arrival
-  std::optional<v1::RecordEnd> end;   // nothing where the recording was broken off
+  std::vector<Item> items;           // in the order of their arrival
+  std::optional<v1::RecordEnd> end;  // nothing where the recording was broken off
 };
 
 // kInvalidArgument, naming the message and its place, for bytes that are no such file.

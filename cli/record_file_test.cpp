@@ -43,9 +43,7 @@ std::string Delimited(const std::vector<v1::RecordPart>& parts) {
   return text.str();
 }
 
-std::string Refused(const std::string& bytes) {
-  return std::string(ReadRecordContents(bytes).status().message());
-}
+std::string Refused(const std::string& bytes) { return std::string(ReadRecordContents(bytes).status().message()); }
 
 TEST(RecordFile, RequestsComeInTheOrderOfTheirArrival) {
   const std::string bytes = Delimited({Header(), Request(20, std::string(300, 'b')), Request(10, "a"), End()});

@@ -116,8 +116,8 @@ class Comparer {
     std::string difference;
     if (recorded.code() != static_cast<int>(answer.status.error_code())) {
       const auto name = [](int code) { return absl::StatusCodeToString(static_cast<absl::StatusCode>(code)); };
-      difference = absl::StrCat("the answer is ", name(answer.status.error_code()), ", recorded was ",
-                                name(recorded.code()));
+      difference =
+          absl::StrCat("the answer is ", name(answer.status.error_code()), ", recorded was ", name(recorded.code()));
     } else if (answer.status.ok()) {
       const auto found = CompareAnswers(recorded.method(), recorded.answer(), answer.answer, tolerance_);
       if (!found.ok()) {
@@ -131,8 +131,8 @@ class Comparer {
     if (difference.empty()) return;
     if (result_.different++ == 0 || answer.number < first_) {
       first_ = answer.number;
-      result_.first = absl::StrFormat("that of %.3f s: %s", static_cast<double>(recorded.arrival_ns()) * 1e-9,
-                                      difference);
+      result_.first =
+          absl::StrFormat("that of %.3f s: %s", static_cast<double>(recorded.arrival_ns()) * 1e-9, difference);
     }
   }
 
@@ -218,8 +218,8 @@ absl::Status CheckContents(const RecordContents& contents, const ReplayOptions& 
   for (const RecordContents::Item& item : contents.items) {
     const std::string method = ReadItem(item).method();
     if (method == kInferMethod || method == kCallMethod) continue;
-    return absl::InvalidArgumentError(absl::StrCat(options.file, ": it has a request of '", method,
-                                                   "', which is not replayed"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.file, ": it has a request of '", method, "', which is not replayed"));
   }
   return absl::OkStatus();
 }
@@ -239,18 +239,18 @@ void PrintReplayAsJson(const ReplayOptions& options, const LoadResult& result, c
 }
 
 void PrintReplay(const ReplayOptions& options, const LoadResult& result, const Comparison* comparison) {
-  std::vector<std::vector<std::string>> rows = {
-      {"load", options.load.timed ? absl::StrCat("as recorded, at speed ", options.speed)
-                                  : absl::StrCat(options.load.clients, " clients")}};
+  std::vector<std::vector<std::string>> rows = {{"load", options.load.timed
+                                                             ? absl::StrCat("as recorded, at speed ", options.speed)
+                                                             : absl::StrCat(options.load.clients, " clients")}};
   AddLoadRows(options.load, result, rows);
   if (comparison != nullptr) {
-    rows.push_back({"compared", absl::StrFormat("%d answers, largest difference %.3g", comparison->compared,
-                                                comparison->largest)});
+    rows.push_back({"compared",
+                    absl::StrFormat("%d answers, largest difference %.3g", comparison->compared, comparison->largest)});
     rows.push_back({"different", std::to_string(comparison->different)});
     if (comparison->different > 0) rows.push_back({"", absl::StrCat("the first: ", OneLine(comparison->first))});
     if (comparison->not_comparable > 0) {
-      rows.push_back({"not comparable", absl::StrCat(comparison->not_comparable, "; the first: ",
-                                                     OneLine(comparison->why_not))});
+      rows.push_back(
+          {"not comparable", absl::StrCat(comparison->not_comparable, "; the first: ", OneLine(comparison->why_not))});
     }
   }
   std::fputs(AlignColumns(rows).c_str(), stdout);
@@ -297,7 +297,8 @@ int Replay(ReplayOptions& options) {
 
 Action AddReplay(CLI::App& app) {
   auto options = std::make_shared<ReplayOptions>();
-  CLI::App* command = app.add_subcommand(kReplay, "Sends recorded requests again, and measures or compares the answers");
+  CLI::App* command =
+      app.add_subcommand(kReplay, "Sends recorded requests again, and measures or compares the answers");
   command->add_option("FILE", options->file, "What hearth record wrote")->required();
   AddAddress(*command, options->server);
   command->add_option("--speed", options->speed, "So many times as fast as they came; max: as fast as --clients can")

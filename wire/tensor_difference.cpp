@@ -1,6 +1,5 @@
 #include "wire/tensor_difference.h"
 
-
 #include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
 

@@ -10,7 +10,8 @@ namespace hearth {
 
 struct TensorDifference {
   // Of the elements of floating-point tensors: |got - expected| / max(1, |expected|), which for large numbers is
-  // relative. NaN and NaN, and an infinity and itself, are no difference; with any other number they are an infinite one.
+  // relative. NaN and NaN, and an infinity and itself, are no difference; with any other number they are an infinite
+  // one.
   double largest = 0;
   // "'y'[0,3] is 1.5, expected 1", of the largest; empty if they are as far apart as is tolerated, or less. All that is
   // not floating-point is the same or different.

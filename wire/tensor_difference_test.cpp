@@ -46,8 +46,7 @@ TEST(TensorDifference, HalvesAreComparedAsNumbers) {
   for (const auto dtype : {at::kHalf, at::kBFloat16}) {
     const auto one = Named("y", at::tensor({1.0, 2.0}).to(dtype));
     EXPECT_EQ(CompareTensors(one, Named("y", at::tensor({1.0, 2.0}).to(dtype)), 0).text, "");
-    EXPECT_EQ(CompareTensors(one, Named("y", at::tensor({1.0, 3.0}).to(dtype)), 0.1).text,
-              "'y'[1] is 3, expected 2");
+    EXPECT_EQ(CompareTensors(one, Named("y", at::tensor({1.0, 3.0}).to(dtype)), 0.1).text, "'y'[1] is 3, expected 2");
   }
 }
 

@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "jit/support/logging.h"
+#include "jit/support/text.h"
 #include "proto/hearth.pb.h"
 #include "server/api/guarded.h"
 #include "server/api/read_message.h"
@@ -21,9 +23,15 @@
 namespace hearth::server {
 namespace {
 
+constexpr size_t kMostPeerText = 256;
 constexpr double kMostRecordSeconds = 3600;
 constexpr double kUsualRecordSeconds = 60;
 constexpr uint64_t kUsualRecordBytes = uint64_t{256} << 20;
+
+spdlog::logger& RecordLog() {
+  static spdlog::logger& log = LoggerOf("api/record");
+  return log;
+}
 
 absl::Status CheckRecordRequest(const v1::RecordRequest& request) {
   if (request.seconds() >= 0 && request.seconds() <= kMostRecordSeconds) return absl::OkStatus();
@@ -154,6 +162,8 @@ class RecordCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     });
     if (!begun.ok()) return begun.status();
     recording_ = *std::move(begun);
+    model_ = request.model();
+    RecordLog().info("requests of model {} are being recorded for {}", model_, ForLog(context_->peer(), kMostPeerText));
     message_ = EncodeHeader(request);
     has_message_ = true;
     const std::chrono::duration<double> time(request.seconds() > 0 ? request.seconds() : kUsualRecordSeconds);
@@ -198,6 +208,8 @@ class RecordCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     const auto ending = recording_->ending();
     if (!ending) return false;
     message_ = EncodeEnd(*ending);
+    RecordLog().info("{} requests of model {} were recorded, {} lost: {}", ending->requests, model_, ending->lost,
+                     ending->why);
     has_ended_ = true;
     return true;
   }
@@ -207,6 +219,7 @@ class RecordCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   grpc::CallbackServerContext* const context_;
   std::shared_ptr<RecordCall> self_;
   std::shared_ptr<Recording> recording_;
+  std::string model_;
   grpc::Alarm alarm_;
   SendLimit send_limit_;  // of the message that is being written
 

@@ -1,5 +1,5 @@
-// A call of ModelService's Record: sends the requests of a model while they are answered (recordings.h), until there are
-// as many as were asked for, its time is over, its client goes or the server ends. It takes no thread meanwhile.
+// A call of ModelService's Record: sends the requests of a model while they are answered (recordings.h), until there
+// are as many as were asked for, its time is over, its client goes or the server ends. It takes no thread meanwhile.
 #pragma once
 
 #include <grpcpp/server_context.h>

@@ -60,8 +60,8 @@ class Recording {
     uint64_t lost = 0;  // not recorded, because there was no room for what waits
   };
 
-  // `memory`, of all requests, outlives the recording; it may be null. `changed` is called, on any thread, when there is
-  // more to take.
+  // `memory`, of all requests, outlives the recording; it may be null. `changed` is called, on any thread, when there
+  // is more to take.
   Recording(Bounds bounds, MemoryAccount* memory, std::function<void()> changed)
       : bounds_(bounds), memory_(memory), changed_(std::move(changed)) {}
 
@@ -144,8 +144,7 @@ class Recordings {
   void Stop();
 
   // For a request of the model that has arrived; null: nobody records it.
-  std::unique_ptr<RecordedCall> Take(const std::string& model, int64_t version,
-                                     Recording::Clock::time_point arrived) {
+  std::unique_ptr<RecordedCall> Take(const std::string& model, int64_t version, Recording::Clock::time_point arrived) {
     if (!any_.load(std::memory_order_relaxed)) return nullptr;
     return TakeFrom(model, version, arrived);
   }

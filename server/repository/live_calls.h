@@ -1,6 +1,6 @@
 // Copies of a version's live calls, with their answers, for whoever has another version answer the same and compares
-// (shadow_traffic.h). While nobody wants any, a request looks at one flag. While somebody does, a few requests at a time
-// leave a copy, as many as there are places; no request waits. Thread-safe.
+// (shadow_traffic.h). While nobody wants any, a request looks at one flag. While somebody does, a few requests at a
+// time leave a copy, as many as there are places; no request waits. Thread-safe.
 #pragma once
 
 #include <atomic>

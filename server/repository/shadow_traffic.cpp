@@ -60,8 +60,8 @@ struct Tally {
   uint64_t same = 0, different = 0, failed = 0;
   uint64_t skipped = 0;  // that cannot be compared
   std::string why_not;   // of one of them
-  double largest = 0;  // of the differences of elements
-  std::string first;   // what was wrong with the first request that was not the same
+  double largest = 0;    // of the differences of elements
+  std::string first;     // what was wrong with the first request that was not the same
 
   uint64_t compared() const { return same + different + failed; }
   bool in_vain() const { return compared() == 0 && skipped >= kMostSkipped; }
@@ -73,7 +73,8 @@ absl::StatusOr<AnswerDifference> AnswerOne(const LiveCall& call, const Servable&
   auto bound = BindWithin(bounds.memory, [&] { return call.Bind(version); });
   if (!bound.ok()) return bound.status();
   const std::vector<int> threads = version.model->operator_threads();
-  auto result = RunInBackground(version, call.method(), *std::move(bound), bounds, threads.empty() ? 0 : threads.back());
+  auto result =
+      RunInBackground(version, call.method(), *std::move(bound), bounds, threads.empty() ? 0 : threads.back());
   if (!result.ok()) return result.status();
   return call.Compare(*std::move(result), version, tolerance);
 }
@@ -157,7 +158,8 @@ absl::StatusOr<ShadowSettings> ShadowSettingsOf(const inference::ModelConfig& co
                                 absl::StrCat("a whole number from 0 to ", kMostShadowRequests));
   }
   absl::Status status = ReadNumber(text_of(kShadowSeconds), kShadowSeconds, kMostShadowSeconds, settings.seconds);
-  if (status.ok()) status = ReadNumber(text_of(kShadowTolerance), kShadowTolerance, kLargestTolerance, settings.tolerance);
+  if (status.ok())
+    status = ReadNumber(text_of(kShadowTolerance), kShadowTolerance, kLargestTolerance, settings.tolerance);
   if (!status.ok()) return status;
   const std::string* const differences = text_of(kShadowDifferences);
   if (differences == nullptr) return settings;

@@ -95,9 +95,10 @@ TEST_F(ShadowTrafficTest, AVersionThatAnswersOtherwiseIsRefused) {
   BeginTraffic();
   const absl::Status refused = Load("m", ShadowConfig());
   EXPECT_TRUE(absl::IsFailedPrecondition(refused));
-  EXPECT_THAT(std::string(refused.message()),
-              HasSubstr("version 2 of 'm': compared with version 1 on 3 live requests: largest difference 2, 3 answered "
-                        "otherwise (tolerance 0.001), 0 failed; the first: it is two, expected one"));
+  EXPECT_THAT(
+      std::string(refused.message()),
+      HasSubstr("version 2 of 'm': compared with version 1 on 3 live requests: largest difference 2, 3 answered "
+                "otherwise (tolerance 0.001), 0 failed; the first: it is two, expected one"));
   EXPECT_EQ(Answer("m"), "one");
   EXPECT_THAT(IndexLines(), ElementsAre("m/1 READY ", HasSubstr("m/2 UNAVAILABLE compared with version 1")));
 }
@@ -183,14 +184,23 @@ TEST(ShadowSettings, AreWithinTheirBounds) {
     (*config.mutable_parameters())[name].set_string_value(value);
     return ShadowSettingsOf(config).status();
   };
-  for (const auto& [name, value] : {std::pair("shadow_requests", "0"), {"shadow_requests", "1000000"},
-                                    {"shadow_seconds", "0.5"}, {"shadow_tolerance", "0"}, {"shadow_tolerance", "1e-6"},
-                                    {"shadow_differences", "report"}, {"shadow_differences", "refuse"}}) {
+  for (const auto& [name, value] : {std::pair("shadow_requests", "0"),
+                                    {"shadow_requests", "1000000"},
+                                    {"shadow_seconds", "0.5"},
+                                    {"shadow_tolerance", "0"},
+                                    {"shadow_tolerance", "1e-6"},
+                                    {"shadow_differences", "report"},
+                                    {"shadow_differences", "refuse"}}) {
     EXPECT_TRUE(read(name, value).ok()) << name << ' ' << value;
   }
-  for (const auto& [name, value] : {std::pair("shadow_requests", "-1"), {"shadow_requests", "1000001"},
-                                    {"shadow_requests", "many"}, {"shadow_seconds", "3601"}, {"shadow_seconds", "nan"},
-                                    {"shadow_tolerance", "-1"}, {"shadow_tolerance", "inf"}, {"shadow_tolerance", ""},
+  for (const auto& [name, value] : {std::pair("shadow_requests", "-1"),
+                                    {"shadow_requests", "1000001"},
+                                    {"shadow_requests", "many"},
+                                    {"shadow_seconds", "3601"},
+                                    {"shadow_seconds", "nan"},
+                                    {"shadow_tolerance", "-1"},
+                                    {"shadow_tolerance", "inf"},
+                                    {"shadow_tolerance", ""},
                                     {"shadow_differences", "ignore"}}) {
     EXPECT_THAT(std::string(read(name, value).message()), HasSubstr(absl::StrCat("the parameter ", name, " is '")))
         << value;

@@ -75,8 +75,7 @@ MetricFamily ReadyFamily(const std::vector<ModelSample>& samples) {
 // A family with a count for each reason.
 template <typename Reason, size_t kReasons>
 MetricFamily FamilyByReason(const std::vector<ModelSample>& samples, const char* name, const char* help,
-                            const char* (*name_of)(Reason),
-                            std::array<uint64_t, kReasons> StatisticsSnapshot::*counts,
+                            const char* (*name_of)(Reason), std::array<uint64_t, kReasons> StatisticsSnapshot::*counts,
                             const char* label = "reason") {
   FamilyBuilder family(name, help, MetricType::Counter);
   for (const ModelSample& sample : samples) {
