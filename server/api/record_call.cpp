@@ -110,6 +110,7 @@ class RecordCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
         const std::lock_guard lock(mutex_);
         finished_ = true;
       }
+      if (recording_ != nullptr) environment_.recordings->Remove(recording_);
       return Finish(ToGrpc(status));
     }
     {
@@ -142,7 +143,6 @@ class RecordCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   void OnDone() override {
     send_limit_.End();
     alarm_.Cancel();
-    if (recording_ != nullptr) environment_.recordings->Remove(recording_);
     self_ = nullptr;
   }
 
@@ -194,7 +194,10 @@ class RecordCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
       send_limit_.Begin(*context_, calls_.send_time);
       StartWrite(&message_);
     }
-    if (finish) Finish(cancelled ? grpc::Status::CANCELLED : grpc::Status::OK);
+    if (!finish) return;
+    // Before the client hears of the end, so that it may ask for another one.
+    environment_.recordings->Remove(recording_);
+    Finish(cancelled ? grpc::Status::CANCELLED : grpc::Status::OK);
   }
 
   // Called under the lock. The next message, if there is one.
