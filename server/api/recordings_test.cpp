@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "server/api/byte_buffer_testing.h"
 
@@ -124,6 +127,31 @@ TEST_F(RecordingsTest, AModelHasOneRecordingAndTheServerAFew) {
   recordings_.Remove(recording);
   EXPECT_FALSE(Ask("nobody records it"));
   EXPECT_TRUE(recordings_.Begin("m", {}, [] {}).ok());
+}
+
+TEST_F(RecordingsTest, RequestsOfManyThreadsAreRecordedOrLost) {
+  constexpr int kThreads = 4, kRequests = 500;
+  std::atomic<int> changes{0};
+  const auto recording =
+      recordings_.Begin("m", {.version = 0, .requests = 0, .bytes = UINT64_MAX}, [&] { ++changes; }).value();
+  const std::string message(200'000, 'x');
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      for (int request = 0; request < kRequests; ++request) Ask(message);
+    });
+  }
+  uint64_t taken = 0;
+  while (taken < 100) taken += recording->Next() ? 1 : 0;
+  for (std::thread& thread : threads) thread.join();
+  recording->End("its time is over");
+  while (recording->Next()) ++taken;
+  const auto ending = recording->ending();
+  ASSERT_TRUE(ending);
+  EXPECT_EQ(ending->requests, taken);
+  EXPECT_EQ(ending->requests + ending->lost, kThreads * kRequests);
+  EXPECT_EQ(changes, static_cast<int>(taken) + 1);
+  EXPECT_EQ(memory_.held(), 0);
 }
 
 TEST_F(RecordingsTest, AServerThatEndsEndsThem) {
