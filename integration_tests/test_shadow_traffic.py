@@ -7,6 +7,7 @@ import grpc
 import numpy as np
 import pytest
 import torch
+import tritonclient.grpc as triton
 from torch import Tensor, nn
 
 from integration_tests import rest
@@ -188,8 +189,6 @@ def test_whole_numbers_are_the_same_or_not(hearthd, tmp_path):
 def test_classes_are_compared_by_the_output_that_they_were_made_of(hearthd, tmp_path):
     server = serving(hearthd, tmp_path, Scale(2), config(3))
     put_model(tmp_path, "m", models.scripted(Scale(2)), 2)
-    import tritonclient.grpc as triton
-
     ended = threading.Event()
 
     def ask():
