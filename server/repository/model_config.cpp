@@ -16,6 +16,7 @@
 #include "server/repository/layout.h"
 #include "server/repository/queue_settings.h"
 #include "server/repository/served_set.h"
+#include "server/repository/shadow_traffic.h"
 #include "server/repository/version_routing.h"
 #include "wire/datatypes.h"
 
@@ -218,7 +219,8 @@ std::vector<std::string> IgnoredFields(const ModelConfig& config) {
   std::set<std::string> parameters;
   for (const auto& [key, value] : config.parameters()) {
     const bool is_used = (key == kAllowedBatchSizes && QueueSettingsOf(config).batches()) || key == kVersionLabels ||
-                         key == kTrafficSplit || key == kKeepPrevious || key == kMaxRunSeconds;
+                         key == kTrafficSplit || key == kKeepPrevious || key == kMaxRunSeconds ||
+                         std::ranges::find(ShadowParameters(), key) != ShadowParameters().end();
     if (!is_used && std::ranges::none_of(kParameters, [&](const Parameter& used) { return key == used.name; }))
       parameters.insert(key);
   }
@@ -271,6 +273,9 @@ absl::StatusOr<CheckedConfig> CheckModelConfig(ModelConfig config, const std::st
   }
   if (const auto keeps = KeepsPrevious(config); !keeps.ok()) {
     return WrongConfig(name, std::string(keeps.status().message()));
+  }
+  if (const auto shadow = ShadowSettingsOf(config); !shadow.ok()) {
+    return WrongConfig(name, std::string(shadow.status().message()));
   }
 
   CheckedConfig checked;

@@ -38,6 +38,7 @@
 #include "server/repository/reminder.h"
 #include "server/repository/servable.h"
 #include "server/repository/served_set.h"
+#include "server/repository/shadow_traffic.h"
 
 namespace hearth::server {
 
@@ -105,8 +106,9 @@ class Repository {
   absl::Status LoadAll(std::function<void()> done, const std::set<std::string>& later = {});
   // `config_json` takes the place of config.pbtxt. `done` is called from a loading thread, with OK if every chosen
   // version serves; or before Load returns, with kResourceExhausted if too many loads wait, kInvalidArgument for a name
-  // that no model can have, kUnavailable if clients may not load (ModelControl).
-  void Load(const std::string& name, std::optional<std::string> config_json, Done done);
+  // that no model can have, kUnavailable if clients may not load (ModelControl). `shadow`, for this load: what is no
+  // such parameter is kInvalidArgument.
+  void Load(const std::string& name, std::optional<std::string> config_json, Done done, ShadowOverrides shadow = {});
   // Ends the loads that are under way and those that wait, as kUnavailable, and refuses others: for a server that ends.
   // Does not wait for them; but who waits for an idle model (LoadIdle) has been answered when this returns.
   void StopLoading();
@@ -167,6 +169,7 @@ class Repository {
   struct LoadRequest {
     std::optional<absl::StatusOr<CheckedConfig>> config;  // nothing: config.pbtxt
     bool keep_unchanged = false;                          // versions that serve and whose files are the same
+    ShadowOverrides shadow = {};
   };
 
   // What a loading thread does. `announced`: whether the model's entry counts the load already (BeginLoad).
@@ -189,9 +192,12 @@ class Repository {
   // Where a file of a model really lies. kFailedPrecondition if that is not in a root and has to be.
   absl::StatusOr<std::filesystem::path> Resolve(const std::filesystem::path& path) const;
   absl::StatusOr<CheckedConfig> ReadConfig(const std::filesystem::path& folder) const;
-  absl::StatusOr<ServablePtr> LoadVersion(const std::filesystem::path& folder, int64_t version,
-                                          const inference::ModelConfig& config,
-                                          std::shared_ptr<ModelStatistics> statistics);
+  absl::StatusOr<std::shared_ptr<Servable>> LoadVersion(const std::filesystem::path& folder, int64_t version,
+                                                        const inference::ModelConfig& config,
+                                                        std::shared_ptr<ModelStatistics> statistics);
+  // What was loaded has shadow traffic, if its configuration asks for it and another version serves: as it was
+  // loaded, with a note; or why it is refused.
+  absl::StatusOr<ServablePtr> Compared(absl::StatusOr<std::shared_ptr<Servable>> loaded, const ShadowOverrides& asked);
   // The version that serves, if it was loaded from an archive and a configuration that are the same now; else null.
   ServablePtr Unchanged(const std::filesystem::path& folder, int64_t version,
                         const inference::ModelConfig& config) const;

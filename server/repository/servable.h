@@ -14,6 +14,7 @@
 #include "proto/inference/model_config.pb.h"
 #include "server/repository/call_profiler.h"
 #include "server/repository/labels.h"
+#include "server/repository/live_calls.h"
 #include "server/repository/memory_budget.h"
 #include "server/repository/observed_tensors.h"
 #include "server/repository/queue_settings.h"
@@ -64,6 +65,7 @@ struct Servable {
   mutable std::atomic<int> short_runs{0};
   mutable std::atomic<int> quick_requests{0};
   mutable CallProfiler profiler;
+  mutable LiveCalls live_calls;
   // Where its requests wait, made for the first one. The scheduler's.
   mutable std::once_flag queue_made;
   mutable std::shared_ptr<void> queue;
