@@ -35,19 +35,19 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "server/repository/servable.h"
+#include "server/scheduling/batch_member.h"
 #include "server/scheduling/dispatched_call.h"
 #include "server/scheduling/fair_shares.h"
 #include "server/scheduling/queue_control.h"
+#include "server/scheduling/waiting_calls.h"
 
 namespace hearth::server {
 
@@ -103,39 +103,32 @@ class Batcher : public SlotWaiter, public std::enable_shared_from_this<Batcher> 
 
  private:
   class Handle;
-  struct Batch;
-  struct Member;
-  using MemberPtr = std::shared_ptr<Member>;
-  using BatchPtr = std::shared_ptr<Batch>;
-  // Level, delayed, number.
-  using Place = std::tuple<int64_t, bool, uint64_t>;
-  struct Draft;
   struct Departures;
 
   int64_t MostRuns() const;
   // Of a batch with so many rows.
   int64_t PaddingOf(int64_t rows) const;
-  MemberPtr NewMember(const ServablePtr& servable, DispatchedCall call, DispatchCallback callback, int64_t level);
+  BatchMemberPtr NewMember(const ServablePtr& servable, DispatchedCall call, DispatchCallback callback, int64_t level);
 
   // All of these under the lock.
-  absl::Status CheckRoom(const Member& member) const;
+  absl::Status CheckRoom(const BatchMember& member) const;
   absl::Status WithAdvice(absl::Status refusal) const;
-  void Remove(const MemberPtr& member);
   BatchPtr TakeReady(TimePoint now, std::optional<RunSlot> slot, Departures& departures);
   // Those whose deadline comes before a run could end.
-  void DropLate(std::vector<MemberPtr>& members, TimePoint now, Departures& departures);
-  std::vector<Draft> DraftBatches();
-  BatchPtr MakeBatch(std::vector<MemberPtr> members, const RunSlot& slot);
+  void DropLate(std::vector<BatchMemberPtr>& members, TimePoint now, Departures& departures);
+  BatchPtr MakeBatch(std::vector<BatchMemberPtr> members, const RunSlot& slot);
   void SetAlarm(TimePoint time);
-  void Depart(const MemberPtr& member, absl::Status status, Departures& departures);
+  void Depart(const BatchMemberPtr& member, absl::Status status, Departures& departures);
   void Expire(TimePoint now, Departures& departures);
 
+  // The queue (batcher.cpp).
   void StartReady();
   void Answer(Departures departures);
   void OnAlarm();
   void Finish(Departures departures);
-  void Cancel(const MemberPtr& member);
+  void Cancel(const BatchMemberPtr& member);
 
+  // Runs (batch_runs.cpp).
   void RunBatch(const BatchPtr& batch);
   void RunTogether(const BatchPtr& batch);
   void OnAnswer(const BatchPtr& batch, absl::StatusOr<c10::IValue> answer);
@@ -151,15 +144,13 @@ class Batcher : public SlotWaiter, public std::enable_shared_from_this<Batcher> 
   BatcherHost& host_;
   const std::vector<int64_t> allowed_;  // rows of batches, ascending; empty: any
   std::mutex mutex_;
-  std::map<Place, MemberPtr> waiting_;
-  std::vector<int64_t> waiting_of_level_;
+  WaitingCalls waiting_;
   std::set<BatchPtr> batches_;  // under way
   int64_t runs_ = 0;            // under way
   bool waits_for_slot_ = false;
   QueueControl control_;
   std::chrono::nanoseconds least_run_time_{0};  // of late
-  uint64_t next_number_ = 0;
-  TimePoint alarm_ = TimePoint::max();  // the earliest that is set
+  TimePoint alarm_ = TimePoint::max();          // the earliest that is set
   std::atomic<int> wrong_answers_{0};
 };
 
