@@ -176,6 +176,10 @@ const std::vector<Program>& Programs() {
       {"the last of each row",
        "def f(x: Tensor, at: Tensor) -> Tensor:\n    return x[torch.arange(x.size(0)), at]\n",
        {Of({-1, 5, 3}), Of({-1}, at::kLong)}, Verdict::kIndependent, ""},
+      {"a mask looked up by rows and columns",
+       "def f(x: Tensor, m: Tensor) -> Tensor:\n    n = torch.arange(x.size(0))[:, None, None]\n"
+       "    return x * m[n, torch.arange(x.size(2))[None, None, :]]\n",
+       {Of({-1, 5, 3}), Of({-1, 3})}, Verdict::kIndependent, ""},
       {"writes in place",
        "def f(x: Tensor) -> Tensor:\n    y = x * 2\n    y += 1\n    y[:, 0] = 3\n    return y.relu_()\n",
        {Of({-1, 3})}, Verdict::kIndependent, ""},

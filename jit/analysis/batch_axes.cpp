@@ -115,7 +115,7 @@ void BatchAxes::Learn(const ValueFacts& facts, const BatchState& state) {
         sizes_.SetUniform(known[i]);
       } else if (state.is_rows() && state.per_row.is_known()) {
         sizes_.SetMeaning(known[i], sizes_.algebra().Multiply(state.per_row, sizes_.rows()));
-      } else if (state.kind == Kind::kRowNumbers) {
+      } else if (state.kind == Kind::kRowNumbers && i == state.axis) {
         sizes_.SetMeaning(known[i], sizes_.rows());
       }
     }

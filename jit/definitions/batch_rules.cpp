@@ -194,6 +194,9 @@ void Pointwise(BatchCall& call) {
 
 // The first operand in another form.
 void Like(BatchCall& call) {
+  const Dtype dtype = call.facts.out().dtype;
+  const bool counts = dtype == c10::kLong || dtype == c10::kInt;
+  if (call.in(0).kind == Kind::kRowNumbers && counts) return call.Give(call.in(0));
   if (call.AllClear({0})) call.Give(call.in(0));
 }
 

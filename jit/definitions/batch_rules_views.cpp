@@ -54,11 +54,22 @@ void GiveRepeated(BatchCall& call, const KnownSizes& sizes) {
   call.Give(BatchState::Rows(*axis, call.sizes.PerRow(sizes[*axis]), false));
 }
 
+// Whether the first input is numbers of rows, of known rank.
+bool AreRowNumbers(const BatchCall& call) { return call.in(0).kind == Kind::kRowNumbers && call.rank(0); }
+
+void GiveRowNumbers(BatchCall& call, size_t axis) { call.Give({.kind = Kind::kRowNumbers, .axis = axis}); }
+
 }  // namespace
 
 // Elements stay in their order. The rows are along the dimension before which there is as much as before their axis,
 // and which is so many times the number of rows.
 void Reshape(BatchCall& call) {
+  if (AreRowNumbers(call) && call.facts.out().sizes) {
+    const KnownSizes to = call.SizesOf(call.facts.out());
+    const auto rows = std::ranges::find(to, call.sizes.rows());
+    const auto ones = std::ranges::count(to, KnownSize(1));
+    if (rows != to.end() && ones + 1 == std::ssize(to)) return GiveRowNumbers(call, rows - to.begin());
+  }
   if (!call.AllClear({0})) return;
   const BatchState& state = call.in(0);
   const ValueFacts& after = call.facts.out();
@@ -81,6 +92,10 @@ void Reshape(BatchCall& call) {
 }
 
 void Unsqueeze(BatchCall& call) {
+  if (AreRowNumbers(call)) {
+    const auto at = DimensionNamed(call, "dim", *call.rank(0) + 1);
+    if (at) return GiveRowNumbers(call, call.in(0).axis + (*at <= call.in(0).axis ? 1 : 0));
+  }
   if (!IsFirstRows(call)) return;
   const BatchState& state = call.in(0);
   const auto at = DimensionNamed(call, "dim", *call.rank(0) + 1);
@@ -189,7 +204,7 @@ void Slice(BatchCall& call) {
     // Also of sizes.
     return call.Give(JoinOfElements(call.in(0)));
   }
-  if (call.in(0).is_rows() && call.rank(0) && call.AreSizes({1, 2, 3, 4})) {
+  if ((call.in(0).is_rows() || AreRowNumbers(call)) && call.rank(0) && call.AreSizes({1, 2, 3, 4})) {
     const auto dim = DimensionNamed(call, "dim", *call.rank(0));
     const BatchState& state = call.in(0);
     if (dim && *dim == state.axis) {
@@ -285,35 +300,31 @@ void Index(BatchCall& call) {
     return call.Unclear(kLooksUp);
   std::optional<size_t> first, last;  // that has positions
   size_t count = 0, rank = 0;
+  // The numbers of rows, and where they are in what the positions are broadcast to: from its end.
   const bool by_row = state.axis < indices.elements.size() && indices.elements[state.axis].kind == Kind::kRowNumbers;
-  bool of_rows = false;
+  const std::optional<size_t> numbers_rank = by_row ? facts.elements[state.axis].rank() : std::optional<size_t>(0);
+  if (!numbers_rank || (by_row && state.per_row != 1)) return call.Unclear(kLooksUp);
+  const size_t place = by_row ? *numbers_rank - indices.elements[state.axis].axis : 0;
   for (size_t i = 0; i < indices.elements.size(); ++i) {
     const BatchState& index = indices.elements[i];
     if (index.kind == Kind::kNever) continue;
     const ValueFacts& positions = facts.elements[i];
-    if (!positions.rank() || !positions.dtype || !c10::isIntegralType(*positions.dtype, /*includeBool=*/false) ||
-        *positions.dtype == c10::kByte)
-      return call.Unclear(kLooksUp);
+    const bool are_numbers = positions.dtype == c10::kLong || positions.dtype == c10::kInt;
+    if (!positions.rank() || !are_numbers) return call.Unclear(kLooksUp);
     rank = std::max(rank, *positions.rank());
     if (!first) first = i;
     last = i;
     ++count;
-    if (i == state.axis) {
-      if (!by_row || state.per_row != 1) return call.Unclear(kLooksUp);
-    } else if (index.is_rows()) {
-      // With the row's number beside it, its own positions are looked up in each row.
-      if (index.axis != 0 || positions.rank() != size_t{1}) return call.Unclear(kLooksUp);
-      of_rows = true;
-    } else if (!index.is_uniform()) {
-      return call.Unclear(kLooksUp);
-    } else if (by_row && *positions.rank() > 0 && (*positions.sizes)[0] != 1) {
-      return call.Unclear(kLooksUp);
-    }
+    if (i == state.axis && by_row) continue;
+    // With the rows' numbers beside them, a row's own positions are looked up in it.
+    const bool of_rows = index.is_rows() && by_row && *positions.rank() - index.axis == place;
+    const bool for_all = index.is_uniform() && i != state.axis &&
+                         (!by_row || *positions.rank() < place || (*positions.sizes)[*positions.rank() - place] == 1);
+    if (!of_rows && !for_all) return call.Unclear(kLooksUp);
   }
-  if (!first || (by_row && rank != 1) || (of_rows && !by_row)) return call.Unclear(kLooksUp);
+  if (!first) return call.Unclear(kLooksUp);
   const bool adjacent = *last - *first + 1 == count;
-  const size_t begin = adjacent ? *first : 0;
-  if (by_row) return call.GiveRows(state, begin);
+  if (by_row) return call.GiveRows(state, (adjacent ? *first : 0) + rank - place);
   if (adjacent) return call.GiveRows(state, state.axis < *first ? state.axis : state.axis - count + rank);
   size_t before = 0;
   for (size_t i = 0; i < state.axis; ++i) {

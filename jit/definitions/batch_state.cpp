@@ -25,7 +25,7 @@ BatchState Join(const BatchState& a, const BatchState& b) {
     for (size_t i = 0; i < a.elements.size(); ++i) both.elements.push_back(Join(a.elements[i], b.elements[i]));
     return both;
   }
-  if (a.kind == b.kind && a.kind != Kind::kRows) return a;
+  if (a.kind == b.kind && (a.kind == Kind::kRowNumbers ? a.axis == b.axis : a.kind != Kind::kRows)) return a;
   if (a.kind == Kind::kCount && b.kind == Kind::kUniform) return a;
   if (a.kind == Kind::kUniform && b.kind == Kind::kCount) return b;
   // That rows mix in some runs alone is not known of a run.

@@ -22,7 +22,7 @@ struct BatchState {
     kNever,       // None, or what no run comes to have: whatever is said of it holds
     kUniform,     // the same in all of these runs, its sizes too
     kRows,        // a tensor: what runs of the rows alone have, one behind the other along one axis
-    kRowNumbers,  // a tensor: 0, 1, 2, ..., as many as there are rows
+    kRowNumbers,  // a tensor: 0, 1, 2, ..., as many as there are rows, along one axis; other sizes are 1
     kCount,       // no tensor: depends on how many rows there are, and on nothing in them
     kContainer,   // a list, tuple or dict whose elements are known one by one
     kMixed,       // what a row of it is depends on other rows: a run of several has something else in it
@@ -30,7 +30,7 @@ struct BatchState {
   };
 
   Kind kind = Kind::kUnknown;
-  size_t axis = 0;          // kRows
+  size_t axis = 0;          // kRows, kRowNumbers
   KnownSize per_row = {};   // kRows: elements along the axis that a row has; may be unknown
   bool of_inputs = false;   // kRows: what is in the rows comes of the arguments', and is not the same in all rows
   const Node* why = nullptr;  // kCount, kMixed, kUnknown: the node that made it so; may be null

@@ -205,6 +205,7 @@ BatchProof ProveBatch(const BatchMethod& method, std::span<const BatchArgument> 
   std::optional<BatchProof> unknown, mixed;
   for (const Guess& guess : kGuesses) {
     BatchProof proof = ProveFor(method, arguments, guess);
+    ProofLog().debug("{}, of {} dimensions: {}", method.schema.name(), guess.rank, proof.text);
     if (proof.verdict == Verdict::kIndependent) {
       proof.text += absl::StrCat(" of tensors that have ", guess.rank, guess.rank == 1 ? " dimension" : " dimensions");
       return proof;
