@@ -16,8 +16,11 @@ absl::StatusOr<std::unique_ptr<const CallInterface>> MakeSignature(const Model& 
   if (schema == nullptr) return absl::InvalidArgumentError("the archive's module has no method 'forward'");
   auto signature = Signature::Create(*schema, config);
   if (!signature.ok()) return signature.status();
-  if (QueueSettingsOf(config).batches()) {
-    if (absl::Status status = CheckBatches(model, *schema); !status.ok()) return status;
+  if (const QueueSettings settings = QueueSettingsOf(config); settings.batches()) {
+    auto batching = CheckBatches(model, *schema, (*signature)->BatchArguments());
+    if (!batching.ok()) return batching.status();
+    if (absl::Status status = (*signature)->ResolvePadding(settings.padding); !status.ok()) return status;
+    (*signature)->set_batching(*std::move(batching));
   }
   return std::unique_ptr<const CallInterface>(*std::move(signature));
 }

@@ -57,8 +57,7 @@ KnownSize RowsOf(const Graph& graph, ValueFactTable& facts, std::span<const Batc
 
 BatchAxes::BatchAxes(const Graph& graph, ValueFactTable& facts, std::span<const BatchState> inputs)
     : facts_(facts), sizes_(facts.sizes(), RowsOf(graph, facts, inputs)), states_(graph.value_id_bound()) {
-  for (size_t i = 0; i < inputs.size(); ++i)
-    Set(*graph.inputs()[i], Begin(inputs[i], facts.Of(*graph.inputs()[i])));
+  for (size_t i = 0; i < inputs.size(); ++i) Set(*graph.inputs()[i], Begin(inputs[i], facts.Of(*graph.inputs()[i])));
   Visit(*graph.block());
 }
 
@@ -153,9 +152,8 @@ void BatchAxes::VisitIf(const Node& branch) {
     } else if (condition.is_uniform() || &then == &otherwise) {
       Set(*branch.output(i), Join(Of(then), Of(otherwise)));
     } else {
-      Set(*branch.output(i), Unknown(branch, condition.kind == Kind::kCount
-                                                 ? "decides by the number of rows"
-                                                 : "decides by what is in the rows"));
+      Set(*branch.output(i), Unknown(branch, condition.kind == Kind::kCount ? "decides by the number of rows"
+                                                                            : "decides by what is in the rows"));
     }
   }
 }
@@ -179,8 +177,7 @@ void BatchAxes::VisitLoop(const Node& loop) {
       carried[i] = std::move(joined);
     }
   }
-  const BatchState rounds =
-      Worst(Worst(Of(*loop.input(0)), Of(*loop.input(1))), Of(*body.returns()[0]));
+  const BatchState rounds = Worst(Worst(Of(*loop.input(0)), Of(*loop.input(1))), Of(*body.returns()[0]));
   if (settled && rounds.is_uniform()) {
     for (size_t i = 0; i < carried.size(); ++i) Set(*loop.output(i), carried[i]);
     return;
@@ -203,8 +200,7 @@ BatchState BatchAxes::ElementOf(const Node& node, const BatchState& all, const V
   const ValueFacts& facts = facts_.Of(element);
   if (facts.kind == ValueFacts::Kind::kInt) {
     if (sizes_.IsUniform(facts.number)) return BatchState::Uniform();
-    if (sizes_.IsOfRows(facts.number))
-      return BatchState::Because(Kind::kCount, &node, "asks how many rows there are");
+    if (sizes_.IsOfRows(facts.number)) return BatchState::Because(Kind::kCount, &node, "asks how many rows there are");
   }
   return JoinOfElements(all);
 }

@@ -25,8 +25,8 @@ namespace hearth {
 // Used by one thread; refers to the graph.
 class BatchAxes {
  public:
-  // `facts` are all inferred, of a graph that is not changed meanwhile. `inputs` says of each of the graph's inputs what
-  // it is; dimension 0 of a tensor that is rows is as long as that of every other one.
+  // `facts` are all inferred, of a graph that is not changed meanwhile. `inputs` says of each of the graph's inputs
+  // what it is; dimension 0 of a tensor that is rows is as long as that of every other one.
   BatchAxes(const Graph& graph, ValueFactTable& facts, std::span<const BatchState> inputs);
 
   const BatchState& Of(const Value& value) const { return states_[value.id()]; }

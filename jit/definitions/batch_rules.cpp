@@ -87,12 +87,8 @@ void BatchCall::Mix(const BatchState& of, std::string_view reason) {
   if (!of.is_rows() || !of.of_inputs) return Unclear(reason);
   MixSurely(reason);
 }
-void BatchCall::MixSurely(std::string_view reason) {
-  Give(BatchState::Because(Kind::kMixed, &facts.node(), reason));
-}
-void BatchCall::Unclear(std::string_view reason) {
-  Give(BatchState::Because(Kind::kUnknown, &facts.node(), reason));
-}
+void BatchCall::MixSurely(std::string_view reason) { Give(BatchState::Because(Kind::kMixed, &facts.node(), reason)); }
+void BatchCall::Unclear(std::string_view reason) { Give(BatchState::Because(Kind::kUnknown, &facts.node(), reason)); }
 
 bool BatchCall::Clear(const BatchState& state, bool counts_too) {
   if (const BatchState* mixed = Find(state, Kind::kMixed)) {

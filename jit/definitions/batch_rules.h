@@ -1,5 +1,5 @@
-// What operators do to the rows of a batch (batch_state.h). A rule says it of one operator's outputs, from what is known
-// of its inputs: that rows stay apart, along which axis; that they mix; or that it cannot tell.
+// What operators do to the rows of a batch (batch_state.h). A rule says it of one operator's outputs, from what is
+// known of its inputs: that rows stay apart, along which axis; that they mix; or that it cannot tell.
 //
 // The rules assume that runs of a batch are compared which do not raise (what raises is run row by row), and that no
 // request has tensors without elements. They are for operators that write nothing and draw no random numbers.

@@ -84,7 +84,8 @@ std::optional<BatchState> ProductOf(BatchCall& call, size_t a, size_t b) {
   }
   if (role_a != Role::kNone && role_b != Role::kNone) {
     constexpr std::string_view kCrossed = "combines each row with each";
-    const bool apart = (role_a != Role::kBatch || is_one(b, from_end(a))) && (role_b != Role::kBatch || is_one(a, from_end(b)));
+    const bool apart =
+        (role_a != Role::kBatch || is_one(b, from_end(a))) && (role_b != Role::kBatch || is_one(a, from_end(b)));
     if (!apart || !right.of_inputs) return unclear(kCrossed);
     call.Mix(left, kCrossed);
     return std::nullopt;
@@ -95,8 +96,7 @@ std::optional<BatchState> ProductOf(BatchCall& call, size_t a, size_t b) {
   const Role role = rows == a ? role_a : role_b;
   if (role == Role::kColumn) return BatchState::Rows(rank - 1 - vectors, state.per_row, state.of_inputs);
   // A vector on the right leaves no columns.
-  if (role == Role::kRow)
-    return BatchState::Rows(rank - 2, state.per_row, state.of_inputs);
+  if (role == Role::kRow) return BatchState::Rows(rank - 2, state.per_row, state.of_inputs);
   if (!is_one(other, from_end(rows))) return unclear("has along the rows a size that is not theirs");
   return BatchState::Rows(rank - from_end(rows), state.per_row, state.of_inputs);
 }

@@ -94,7 +94,8 @@ bool BatchSizes::Check(KnownSize size, bool rows_too) const {
   std::set<size_t> atoms;
   Collect(size, &atoms);
   return std::ranges::all_of(atoms, [&](size_t atom) {
-    return algebra_.DivisionOf(atom).has_value() || known_.uniform.contains(atom) || (rows_too && atom == AtomOf(rows_));
+    return algebra_.DivisionOf(atom).has_value() || known_.uniform.contains(atom) ||
+           (rows_too && atom == AtomOf(rows_));
   });
 }
 

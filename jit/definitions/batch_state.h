@@ -30,10 +30,10 @@ struct BatchState {
   };
 
   Kind kind = Kind::kUnknown;
-  size_t axis = 0;          // kRows, kRowNumbers
-  KnownSize per_row = {};   // kRows: elements along the axis that a row has; may be unknown
-  bool of_inputs = false;   // kRows: what is in the rows comes of the arguments', and is not the same in all rows
-  const Node* why = nullptr;  // kCount, kMixed, kUnknown: the node that made it so; may be null
+  size_t axis = 0;               // kRows, kRowNumbers
+  KnownSize per_row = {};        // kRows: elements along the axis that a row has; may be unknown
+  bool of_inputs = false;        // kRows: what is in the rows comes of the arguments', and is not the same in all rows
+  const Node* why = nullptr;     // kCount, kMixed, kUnknown: the node that made it so; may be null
   std::string_view reason = {};  // of it, a literal: what it does
   std::vector<BatchState> elements = {};  // kContainer; of a dict its values
 

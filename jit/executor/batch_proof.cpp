@@ -154,7 +154,8 @@ class Judge {
 
   void LookAtRows(const BatchState& state, const std::string& name) {
     if (state.axis != 0)
-      return Note(&mixes_, absl::StrCat("rows are not where they belong: ", name, " has them along dimension ", state.axis));
+      return Note(&mixes_,
+                  absl::StrCat("rows are not where they belong: ", name, " has them along dimension ", state.axis));
     const KnownSize per_row = state.per_row.is_known() ? state.per_row : axes_.PerRow(*whole_);
     if (per_row == 1) return;
     if (per_row.has_value())
@@ -192,7 +193,8 @@ bool IsGuessed(const c10::FunctionSchema& schema, std::span<const BatchArgument>
   const size_t first = schema.arguments().size() - arguments.size();
   for (size_t i = 0; i < arguments.size(); ++i) {
     const c10::Type& type = *schema.arguments()[i + first].type();
-    if (!arguments[i].sizes && !arguments[i].absent && InputOf(type, {}, kGuesses[0], c10::kCPU).state.kind != Kind::kUniform)
+    if (!arguments[i].sizes && !arguments[i].absent &&
+        InputOf(type, {}, kGuesses[0], c10::kCPU).state.kind != Kind::kUniform)
       return true;
   }
   return false;

@@ -57,6 +57,7 @@ struct Batch {
   std::vector<BatchMemberPtr> members;
   size_t open = 0;                  // members that wait for the run of all
   int64_t padding = 0;              // rows of that run that are nobody's
+  std::vector<int64_t> lengths;     // of that run's tensors that are padded
   std::shared_ptr<CallHandle> run;  // of all
   unsigned tier = 0;                // that the run began in
   // Where the run is profiled:

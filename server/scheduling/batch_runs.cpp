@@ -8,6 +8,7 @@
 #include "jit/support/logging.h"
 #include "jit/support/memory_account.h"
 #include "server/scheduling/batcher.h"
+#include "server/scheduling/padded_values.h"
 
 namespace hearth::server {
 namespace {
@@ -28,17 +29,32 @@ void Batcher::RunBatch(const BatchPtr& batch) {
     std::lock_guard lock(mutex_);
     std::erase_if(batch->members, [](const BatchMemberPtr& member) { return !member->is_open(); });
     batch->padding = PaddingOf(batch->rows());
-    together = batch->members.size() > 1 || batch->padding > 0;
+    const bool pads_lengths = FindLengths(*batch);
+    together = batch->members.size() > 1 || batch->padding > 0 || pads_lengths;
     // They stop waiting: what follows is work for them. A call that is run by itself is told by its run.
     for (const BatchMemberPtr& member : batch->members) {
       if (!together) break;
-      member->servable->statistics->Began();
+      if (!member->call.is_part) member->servable->statistics->Began();
       if (member->call.on_start) member->call.on_start();
       member->call.has_begun = true;
     }
   }
   if (together) return RunTogether(batch);
   RunMember(batch, 0);
+}
+
+// To the longest, and to a multiple if that is asked for. Whether one of the members is shorter.
+bool Batcher::FindLengths(Batch& batch) const {
+  batch.lengths.assign(settings_.padding.inputs.size(), 0);
+  if (batch.lengths.empty() || batch.rows() == 0) return false;
+  const int64_t multiple = settings_.padding.multiple;
+  for (size_t i = 0; i < batch.lengths.size(); ++i) {
+    for (const BatchMemberPtr& member : batch.members)
+      batch.lengths[i] = std::max(batch.lengths[i], member->key.lengths[i]);
+    batch.lengths[i] = (batch.lengths[i] + multiple - 1) / multiple * multiple;
+  }
+  return std::ranges::any_of(batch.members,
+                             [&](const BatchMemberPtr& member) { return member->key.lengths != batch.lengths; });
 }
 
 void Batcher::RunTogether(const BatchPtr& batch) {
@@ -60,7 +76,7 @@ void Batcher::RunTogether(const BatchPtr& batch) {
   CallArguments arguments;
   try {
     const MemoryAccount::Scope counting(options.memory.get());
-    arguments = Concatenate(calls, batch->padding);
+    arguments = Concatenate(calls, batch->padding, settings_.padding, batch->lengths);
   } catch (const MemoryLimitError& error) {
     return RunOneByOne(batch, BatchFailure::kMemory,
                        absl::ResourceExhaustedError(absl::StrCat("making a batch ", error.what())));
@@ -93,6 +109,10 @@ void Batcher::OnAnswer(const BatchPtr& batch, absl::StatusOr<c10::IValue> answer
   if (answer.ok()) {
     parts = Split(*answer, rows, batch->padding);
     *answer = c10::IValue();
+    for (size_t i = 0; parts && i < parts->size(); ++i) {
+      const std::vector<int64_t>& own = batch->members[i]->key.lengths;
+      if (!own.empty() && !Trim((*parts)[i], settings_.padding, own, batch->lengths)) parts.reset();
+    }
     if (!parts) return RunOneByOne(batch, BatchFailure::kRows, absl::OkStatus());
   } else if (late && SomebodyHasTime(batch)) {
     return RunOneByOne(batch, BatchFailure::kTime, answer.status());
@@ -141,8 +161,8 @@ void Batcher::RunOneByOne(const BatchPtr& batch, BatchFailure why, const absl::S
     const int wrong = ++wrong_answers_;
     if (wrong == 1) {
       Log().error(
-          "model {} version {}: a batch's answer has not the rows of the batch in each tensor, so max_batch_size does "
-          "not hold for it; its requests are run one by one",
+          "model {} version {}: a batch's answer has not the rows of the batch in each tensor, or not the lengths that "
+          "trim_outputs says, so max_batch_size does not hold for it; its requests are run one by one",
           servable.name, servable.version);
     } else if (wrong == kMostWrongAnswers) {
       Log().error("model {} version {}: its requests are not batched any more", servable.name, servable.version);

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/scheduling/retry_advice.h"
+#include "server/scheduling/split_call.h"
 
 namespace hearth::server {
 namespace {
@@ -69,12 +70,17 @@ int64_t Batcher::PaddingOf(int64_t rows) const {
 
 absl::StatusOr<std::shared_ptr<CallHandle>> Batcher::Add(const ServablePtr& servable, DispatchedCall call,
                                                          DispatchCallback callback) {
-  const int64_t level = settings_.LevelOf(call.queue ? call.queue->priority : 0);
+  if (settings_.splits && MayJoin(call)) {
+    const auto key = BatchKeyOf(call.arguments);
+    if (key && key->rows > settings_.max_rows)
+      return AddParts(servable, std::move(call), std::move(callback), key->rows);
+  }
   {
     std::unique_lock lock(mutex_);
     std::optional<RunSlot> slot;
     const bool is_free = waiting_.empty() && settings_.delay.count() == 0 && runs_ < MostRuns();
-    if (is_free && (!call.queue || PaddingOf(call.rows) == 0)) slot = host_.TakeSlot(share_, nullptr);
+    const bool as_it_is = !call.queue || (PaddingOf(call.rows) == 0 && settings_.padding.multiple == 1);
+    if (is_free && as_it_is) slot = host_.TakeSlot(share_, nullptr);
     if (slot) {
       ++runs_;
       lock.unlock();
@@ -87,16 +93,42 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Batcher::Add(const ServablePtr& serv
                            });
     }
   }
-  BatchMemberPtr member = NewMember(servable, std::move(call), std::move(callback), level);
-  {
-    std::lock_guard lock(mutex_);
-    if (waiting_.empty()) control_.FoundEmpty(member->arrived);
-    if (absl::Status status = CheckRoom(*member); !status.ok()) return WithAdvice(std::move(status));
+  const BatchMemberPtr member = NewMember(servable, std::move(call), std::move(callback));
+  if (absl::Status status = Enqueue({&member, 1}); !status.ok()) return status;
+  StartReady();
+  return std::make_shared<Handle>(weak_from_this(), member);
+}
+
+absl::Status Batcher::Enqueue(std::span<const BatchMemberPtr> members) {
+  std::lock_guard lock(mutex_);
+  const BatchMember& first = *members.front();
+  if (waiting_.empty()) control_.FoundEmpty(first.arrived);
+  if (absl::Status status = CheckRoom(first); !status.ok()) return WithAdvice(std::move(status));
+  if (members.size() > 1) host_.CallsBegan(static_cast<int64_t>(members.size()) - 1);
+  for (const BatchMemberPtr& member : members) {
     waiting_.Add(member);
     SetAlarm(member->alarm());
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<CallHandle>> Batcher::AddParts(const ServablePtr& servable, DispatchedCall call,
+                                                              DispatchCallback callback, int64_t rows) {
+  if (rows > settings_.most_request_rows()) {
+    return absl::InvalidArgumentError(absl::StrCat("the request has a batch of ", rows, "; the model takes at most ",
+                                                   settings_.most_request_rows(), ", in ", kMostRequestParts,
+                                                   " parts of ", settings_.max_rows));
+  }
+  auto split = std::make_shared<SplitCall>(servable, std::move(call), std::move(callback), rows, settings_.max_rows);
+  std::vector<BatchMemberPtr> members;
+  for (SplitCall::Part& part : split->TakeParts())
+    members.push_back(NewMember(servable, std::move(part.call), std::move(part.callback)));
+  if (absl::Status status = Enqueue(members); !status.ok()) return status;
+  std::vector<std::shared_ptr<CallHandle>> handles;
+  for (const BatchMemberPtr& member : members) handles.push_back(std::make_shared<Handle>(weak_from_this(), member));
+  split->SetHandles(std::move(handles));
   StartReady();
-  return std::make_shared<Handle>(weak_from_this(), std::move(member));
+  return split;
 }
 
 absl::Status Batcher::CheckRoom(const BatchMember& member) const {
@@ -140,9 +172,13 @@ absl::Status Batcher::WithAdvice(absl::Status refusal) const {
   return wait == wait.zero() ? refusal : WithRetryAfter(std::move(refusal), wait);
 }
 
-BatchMemberPtr Batcher::NewMember(const ServablePtr& servable, DispatchedCall call, DispatchCallback callback,
-                                  int64_t level) {
+bool Batcher::MayJoin(const DispatchedCall& call) const {
+  return settings_.batches() && call.queue && wrong_answers_ < kMostWrongAnswers && !call.answer_stays_on_device;
+}
+
+BatchMemberPtr Batcher::NewMember(const ServablePtr& servable, DispatchedCall call, DispatchCallback callback) {
   auto member = std::make_shared<BatchMember>();
+  const int64_t level = settings_.LevelOf(call.queue ? call.queue->priority : 0);
   member->level = level;
   member->arrived = host_.now();
   const QueueSettings::Policy& policy = settings_.PolicyOf(level);
@@ -153,8 +189,9 @@ BatchMemberPtr Batcher::NewMember(const ServablePtr& servable, DispatchedCall ca
   }
   if (timeout.count() > 0) member->timeout = member->arrived + timeout;
   if (control_.bound().count() > 0) member->latest = member->arrived + control_.bound();
-  if (settings_.batches() && call.queue && wrong_answers_ < kMostWrongAnswers && !call.answer_stays_on_device) {
-    if (auto key = BatchKeyOf(call.arguments); key && key->rows <= settings_.max_rows) member->key = *std::move(key);
+  if (MayJoin(call)) {
+    if (auto key = BatchKeyOf(call.arguments, settings_.padding); key && key->rows <= settings_.max_rows)
+      member->key = *std::move(key);
   }
   member->servable = servable;
   member->call = std::move(call);

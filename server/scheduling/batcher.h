@@ -16,6 +16,13 @@
 // more as the next of them needs, which are thrown away: on a device where plans for known sizes are much faster, few
 // sizes are worth more than few rows. Settings that do not say allow the powers of two, if the host pads, else any.
 //
+// Lengths. Where the settings say which dimensions are padded, calls whose tensors differ in those fit each other, too
+// (repository/batch_padding.h), as long as not too much of the batch is padding. Their tensors are filled up to the
+// longest of them, and what the answer has of that is cut off again.
+//
+// Large calls. One with more rows than a batch may have is run by itself, or as parts of so many rows, if the settings
+// say so (split_call.h). The parts are let in together, as one call is, and run as other calls are.
+//
 // Runs of batches. On a thread that models run on; the arguments are copied together there, and the answer's tensors
 // are taken apart as views. The views share the answer's memory, which is freed when the last of its requests has made
 // of them what it sends. A batch has a memory account of its own, with the limit of as many requests. Where its run
@@ -39,6 +46,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -63,6 +71,8 @@ class BatcherHost {
   virtual void CallAt(TimePoint time, std::function<void()> alarm) = 0;
   // Runs a call by itself, and counts it as ended after its callback.
   virtual std::shared_ptr<CallHandle> RunCall(ServablePtr servable, DispatchedCall call, DispatchCallback callback) = 0;
+  // So many further calls are under way, which are parts of one.
+  virtual void CallsBegan(int64_t count) = 0;
   // The end of a call that RunCall did not run.
   virtual void CallEnded() = 0;
   // Around what a Batcher has begun for several calls, and which may outlast them.
@@ -108,7 +118,14 @@ class Batcher : public SlotWaiter, public std::enable_shared_from_this<Batcher> 
   int64_t MostRuns() const;
   // Of a batch with so many rows.
   int64_t PaddingOf(int64_t rows) const;
-  BatchMemberPtr NewMember(const ServablePtr& servable, DispatchedCall call, DispatchCallback callback, int64_t level);
+  // Whether a call may be run together with others.
+  bool MayJoin(const DispatchedCall& call) const;
+  // Of a call that may, and has more rows than a batch may have.
+  absl::StatusOr<std::shared_ptr<CallHandle>> AddParts(const ServablePtr& servable, DispatchedCall call,
+                                                       DispatchCallback callback, int64_t rows);
+  // Of one call, or of the parts of one.
+  absl::Status Enqueue(std::span<const BatchMemberPtr> members);
+  BatchMemberPtr NewMember(const ServablePtr& servable, DispatchedCall call, DispatchCallback callback);
 
   // All of these under the lock.
   absl::Status CheckRoom(const BatchMember& member) const;
@@ -130,6 +147,7 @@ class Batcher : public SlotWaiter, public std::enable_shared_from_this<Batcher> 
 
   // Runs (batch_runs.cpp).
   void RunBatch(const BatchPtr& batch);
+  bool FindLengths(Batch& batch) const;
   void RunTogether(const BatchPtr& batch);
   void OnAnswer(const BatchPtr& batch, absl::StatusOr<c10::IValue> answer);
   // Whether the deadline of one that waits for the batch's run has not come.
