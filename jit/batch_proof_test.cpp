@@ -409,5 +409,31 @@ TEST_F(BatchProofTest, WhereNothingIsSaidOfTensorsTheProofNamesTheirDimensions) 
   EXPECT_EQ(by_rank.verdict, Verdict::kIndependent) << "of three dimensions and more; of two they mix";
 }
 
+TEST_F(BatchProofTest, WhatMixesForSomeDimensionsAloneIsNotProvedToMixWhereTheyAreNotKnown) {
+  // A weight for each row, as it is meant.
+  const auto model = Load("def f(x: Tensor, w: Tensor) -> Tensor:\n    return x * w[:, None, None]\n");
+  EXPECT_EQ(model->ProveBatch("f", std::vector<BatchArgument>(2))->verdict, Verdict::kUnknown);
+  EXPECT_EQ(model->ProveBatch("f", std::vector<BatchArgument>{Shape({-1, 5, 3}), Shape({-1})})->verdict,
+            Verdict::kIndependent);
+  EXPECT_EQ(model->ProveBatch("f", std::vector<BatchArgument>{Shape({-1, 5, 3}), Shape({-1, 5, 3})})->verdict,
+            Verdict::kDependent);
+}
+
+TEST_F(BatchProofTest, WhatMayBeLeftOutIsLookedAtBothWays) {
+  const char* text =
+      "def f(x: Tensor, m: Optional[Tensor] = None) -> Tensor:\n    if m is None:\n        return MISSING\n"
+      "    return x * m\n";
+  const auto proof = [&](const std::string& missing, bool absent) {
+    std::string with = text;
+    with.replace(with.find("MISSING"), 7, missing);
+    BatchArgument mask = Shape({-1, 3});
+    mask.absent = absent;
+    return Load(with)->ProveBatch("f", std::vector<BatchArgument>{Shape({-1, 3}), mask}).value();
+  };
+  EXPECT_EQ(proof("x", false).verdict, Verdict::kIndependent);
+  EXPECT_EQ(proof("x - x.mean(0)", false).verdict, Verdict::kUnknown);
+  EXPECT_EQ(proof("x - x.mean(0)", true).verdict, Verdict::kDependent) << "it is never given";
+}
+
 }  // namespace
 }  // namespace hearth

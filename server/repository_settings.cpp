@@ -3,12 +3,16 @@
 #include <memory>
 #include <utility>
 
+#include "jit/support/text.h"
 #include "server/api/signature.h"
 #include "server/repository/queue_settings.h"
 #include "server/scheduling/batch_values.h"
 
 namespace hearth::server {
 namespace {
+
+// It names files and operators of the archive.
+constexpr size_t kMostBatchingText = 1024;
 
 absl::StatusOr<std::unique_ptr<const CallInterface>> MakeSignature(const Model& model,
                                                                    const inference::ModelConfig& config) {
@@ -20,7 +24,7 @@ absl::StatusOr<std::unique_ptr<const CallInterface>> MakeSignature(const Model& 
     auto batching = CheckBatches(model, *schema, (*signature)->BatchArguments());
     if (!batching.ok()) return batching.status();
     if (absl::Status status = (*signature)->ResolvePadding(settings.padding); !status.ok()) return status;
-    (*signature)->set_batching(*std::move(batching));
+    (*signature)->set_batching(ForLog(*batching, kMostBatchingText));
   }
   return std::unique_ptr<const CallInterface>(*std::move(signature));
 }

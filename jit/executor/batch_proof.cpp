@@ -189,21 +189,24 @@ BatchProof ProveFor(const BatchMethod& method, std::span<const BatchArgument> ar
   return Judge(axes).Of(values.source());
 }
 
-bool IsGuessed(const c10::FunctionSchema& schema, std::span<const BatchArgument> arguments) {
-  const size_t first = schema.arguments().size() - arguments.size();
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const c10::Type& type = *schema.arguments()[i + first].type();
-    if (!arguments[i].sizes && !arguments[i].absent &&
-        InputOf(type, {}, kGuesses[0], c10::kCPU).state.kind != Kind::kUniform)
-      return true;
-  }
-  return false;
+const c10::Argument& ArgumentAt(const BatchMethod& method, size_t arguments, size_t i) {
+  return method.schema.arguments()[method.schema.arguments().size() - arguments + i];
 }
 
-}  // namespace
+// Of how many arguments it is not known how many dimensions their tensors have.
+size_t CountGuessed(const BatchMethod& method, std::span<const BatchArgument> arguments) {
+  size_t count = 0;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const c10::Type& type = *ArgumentAt(method, arguments.size(), i).type();
+    const bool of_rows = InputOf(type, {}, kGuesses[0], c10::kCPU).state.kind != Kind::kUniform;
+    if (of_rows && !arguments[i].sizes && !arguments[i].absent) ++count;
+  }
+  return count;
+}
 
-BatchProof ProveBatch(const BatchMethod& method, std::span<const BatchArgument> arguments) try {
-  if (!IsGuessed(method.schema, arguments)) return ProveFor(method, arguments, kGuesses[0]);
+BatchProof ProveGiven(const BatchMethod& method, std::span<const BatchArgument> arguments) {
+  const size_t guessed = CountGuessed(method, arguments);
+  if (guessed == 0) return ProveFor(method, arguments, kGuesses[0]);
   std::optional<BatchProof> unknown, mixed;
   for (const Guess& guess : kGuesses) {
     BatchProof proof = ProveFor(method, arguments, guess);
@@ -212,12 +215,35 @@ BatchProof ProveBatch(const BatchMethod& method, std::span<const BatchArgument> 
       proof.text += absl::StrCat(" of tensors that have ", guess.rank, guess.rank == 1 ? " dimension" : " dimensions");
       return proof;
     }
-    // Of one dimension it is the batch, which is as good as the last one of others.
-    if (guess.rank == 1) continue;
     std::optional<BatchProof>& first = proof.verdict == Verdict::kUnknown ? unknown : mixed;
     if (!first) first = std::move(proof);
   }
-  return unknown ? *std::move(unknown) : *std::move(mixed);
+  if (unknown) return *std::move(unknown);
+  if (guessed == 1) return *std::move(mixed);
+  // Of several tensors that have not all the same number of dimensions it may not be so.
+  return {Verdict::kUnknown, "not known whether rows mix, for it is not known how many dimensions tensors have"};
+}
+
+}  // namespace
+
+BatchProof ProveBatch(const BatchMethod& method, std::span<const BatchArgument> arguments) try {
+  BatchProof proof = ProveGiven(method, arguments);
+  // What may be left out is so in some calls.
+  std::vector<BatchArgument> fewer(arguments.begin(), arguments.end());
+  bool leaves_out = false;
+  for (size_t i = 0; i < fewer.size(); ++i) {
+    const c10::Argument& argument = ArgumentAt(method, fewer.size(), i);
+    const bool may_be = argument.type()->kind() == c10::TypeKind::OptionalType && !fewer[i].absent;
+    leaves_out |= may_be;
+    fewer[i].absent |= may_be;
+  }
+  if (!leaves_out) return proof;
+  BatchProof without = ProveGiven(method, fewer);
+  if (proof.verdict == without.verdict) return proof;
+  if (proof.verdict == Verdict::kUnknown) return proof;
+  if (without.verdict == Verdict::kUnknown) return without;
+  return {Verdict::kUnknown, absl::StrCat("not known whether rows mix: with and without what may be left out it is not the same; ",
+                                          proof.verdict == Verdict::kDependent ? proof.text : without.text)};
 } catch (const MemoryLimitError&) {
   throw;
 } catch (const std::exception& error) {

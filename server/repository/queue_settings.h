@@ -25,7 +25,7 @@ inline constexpr char kAllowedBatchSizes[] = "allowed_batch_sizes";
 // The parameter for QueueSettings::splits: "true" or "false".
 inline constexpr char kSplitLargeRequests[] = "split_large_requests";
 // Of one request, at most.
-inline constexpr int64_t kMostRequestParts = 256;
+inline constexpr int64_t kMostPartsOfRequest = 256;
 
 struct QueueSettings {
   // Of the requests of one level.
@@ -62,7 +62,7 @@ struct QueueSettings {
 
   bool batches() const { return max_rows > 1; }
   // Rows of a request.
-  int64_t most_request_rows() const { return splits ? max_rows * kMostRequestParts : max_rows; }
+  int64_t most_request_rows() const { return splits ? max_rows * kMostPartsOfRequest : max_rows; }
   bool has_levels() const { return levels.size() > 1; }
   // Whether the configuration says how requests wait, beyond how many may.
   bool queues() const {

@@ -116,7 +116,7 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Batcher::AddParts(const ServablePtr&
                                                               DispatchCallback callback, int64_t rows) {
   if (rows > settings_.most_request_rows()) {
     return absl::InvalidArgumentError(absl::StrCat("the request has a batch of ", rows, "; the model takes at most ",
-                                                   settings_.most_request_rows(), ", in ", kMostRequestParts,
+                                                   settings_.most_request_rows(), ", in ", kMostPartsOfRequest,
                                                    " parts of ", settings_.max_rows));
   }
   auto split = std::make_shared<SplitCall>(servable, std::move(call), std::move(callback), rows, settings_.max_rows);
