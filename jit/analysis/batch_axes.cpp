@@ -76,7 +76,7 @@ BatchState BatchAxes::Begin(BatchState state, const ValueFacts& facts) {
 KnownSize BatchAxes::PerRow(const Value& value) {
   const BatchState& state = Of(value);
   const std::optional<KnownSizes>& sizes = facts_.Of(value).sizes;
-  if (!state.is_rows()) return {};
+  if (!state.is_rows() || state.outer != 1) return {};
   const KnownSize by_size = sizes && state.axis < sizes->size() ? sizes_.PerRow((*sizes)[state.axis]) : KnownSize();
   return by_size.is_known() ? by_size : state.per_row;
 }
@@ -113,7 +113,8 @@ void BatchAxes::Learn(const ValueFacts& facts, const BatchState& state) {
       if (state.kind == Kind::kUniform || (state.is_rows() && i != state.axis)) {
         sizes_.SetUniform(known[i]);
       } else if (state.is_rows() && state.per_row.is_known()) {
-        sizes_.SetMeaning(known[i], sizes_.algebra().Multiply(state.per_row, sizes_.rows()));
+        SizeAlgebra& algebra = sizes_.algebra();
+        sizes_.SetMeaning(known[i], algebra.Multiply(algebra.Multiply(state.outer, state.per_row), sizes_.rows()));
       } else if (state.kind == Kind::kRowNumbers && i == state.axis) {
         sizes_.SetMeaning(known[i], sizes_.rows());
       }
@@ -151,6 +152,8 @@ void BatchAxes::VisitIf(const Node& branch) {
       Set(*branch.output(i), Of(raises[0] ? otherwise : then));
     } else if (condition.is_uniform() || &then == &otherwise) {
       Set(*branch.output(i), Join(Of(then), Of(otherwise)));
+    } else if (condition.kind == Kind::kUnknown) {
+      Set(*branch.output(i), condition);
     } else {
       Set(*branch.output(i), Unknown(branch, condition.kind == Kind::kCount ? "decides by the number of rows"
                                                                             : "decides by what is in the rows"));
@@ -183,6 +186,7 @@ void BatchAxes::VisitLoop(const Node& loop) {
     return;
   }
   if (!settled) sizes_.Restore(before);
+  if (rounds.kind == Kind::kUnknown) return SetAll(loop, rounds);
   SetAll(loop, Unknown(loop, rounds.kind == Kind::kCount ? "runs as often as the number of rows says"
                                                          : "runs as often as what is in the rows says"));
 }
@@ -260,7 +264,9 @@ void BatchAxes::VisitOperator(const Node& node) {
   if (node.outputs().empty()) return;
   const NodeEffects effects = EffectsOf(node);
   if (effects.random) return SetAll(node, Unknown(node, "draws random numbers"));
-  if (effects.writes) return SetAll(node, Unknown(node, "writes in place"));
+  const auto has_memory = [](const Value* input) { return HasMemory(*input->type()); };
+  if (effects.writes && std::ranges::any_of(node.inputs(), has_memory))
+    return SetAll(node, Unknown(node, "writes in place"));
   const std::function<const ValueFacts&(const Value&)> facts_of = [this](const Value& value) -> const ValueFacts& {
     return facts_.Of(value);
   };

@@ -80,7 +80,7 @@ KnownSizes BatchCall::SizesOf(const ValueFacts& facts_of_tensor) {
 void BatchCall::Give(const BatchState& state) { std::ranges::fill(outputs_, state); }
 
 void BatchCall::GiveRows(const BatchState& like, size_t axis) {
-  Give(BatchState::Rows(axis, like.per_row, like.of_inputs));
+  Give(BatchState::Rows(axis, like.per_row, like.of_inputs, like.outer));
 }
 
 void BatchCall::Mix(const BatchState& of, std::string_view reason) {
@@ -164,6 +164,7 @@ void GiveBroadcast(BatchCall& call, std::span<const BatchOperand> operands, size
       if (apart && operand.state->of_inputs) return call.Mix(*first->state, kCrossed);
       return call.Unclear(kCrossed);
     }
+    if (operand.state->outer != all.outer) return call.Unclear("has the rows in two orders");
     if (!all.per_row.is_known()) all.per_row = operand.state->per_row;
     all.of_inputs |= operand.state->of_inputs;
   }
@@ -377,6 +378,9 @@ const std::unordered_map<std::string_view, BatchRule>& Table() {
       {"aten::__contains__", batch::Length},
       {"aten::_unwrap_optional", batch::Like},
       {"prim::unchecked_unwrap_optional", batch::Like},
+      {"prim::requires_grad", batch::Query},
+      {"aten::is_conj", batch::Query},
+      {"aten::is_neg", batch::Query},
       {"aten::sort", batch::Sorted},
       {"aten::topk", batch::Sorted},
       {"aten::argsort", batch::Sorted},

@@ -79,8 +79,9 @@ std::optional<BatchState> ProductOf(BatchCall& call, size_t a, size_t b) {
     return *call.rank(i) < place || call.size(i, *call.rank(i) - place) == 1;
   };
   if (role_a == Role::kBatch && role_b == Role::kBatch && from_end(a) == from_end(b)) {
-    return BatchState::Rows(rank - from_end(a) - vectors, left.per_row.is_known() ? left.per_row : right.per_row,
-                            left.of_inputs || right.of_inputs);
+    if (left.outer != right.outer) return unclear("has the rows in two orders");
+    return BatchState::Rows(rank - from_end(a), left.per_row.is_known() ? left.per_row : right.per_row,
+                            left.of_inputs || right.of_inputs, left.outer);
   }
   if (role_a != Role::kNone && role_b != Role::kNone) {
     constexpr std::string_view kCrossed = "combines each row with each";
@@ -94,11 +95,11 @@ std::optional<BatchState> ProductOf(BatchCall& call, size_t a, size_t b) {
   const size_t other = rows == a ? b : a;
   const BatchState& state = call.in(rows);
   const Role role = rows == a ? role_a : role_b;
-  if (role == Role::kColumn) return BatchState::Rows(rank - 1 - vectors, state.per_row, state.of_inputs);
+  if (role == Role::kColumn) return BatchState::Rows(rank - 1 - vectors, state.per_row, state.of_inputs, state.outer);
   // A vector on the right leaves no columns.
-  if (role == Role::kRow) return BatchState::Rows(rank - 2, state.per_row, state.of_inputs);
+  if (role == Role::kRow) return BatchState::Rows(rank - 2, state.per_row, state.of_inputs, state.outer);
   if (!is_one(other, from_end(rows))) return unclear("has along the rows a size that is not theirs");
-  return BatchState::Rows(rank - from_end(rows), state.per_row, state.of_inputs);
+  return BatchState::Rows(rank - from_end(rows), state.per_row, state.of_inputs, state.outer);
 }
 
 }  // namespace
@@ -192,6 +193,7 @@ void Einsum(BatchCall& call) {
     if (!state.is_rows()) continue;
     if (state.axis >= labels[i].size()) return call.Unclear(kEquation);
     const char label = labels[i][state.axis];
+    if (rows != 0 && state.outer != all.outer) return call.Unclear(kAxis);
     if (rows != 0 && rows != label) {
       return all.of_inputs && state.of_inputs ? call.MixSurely("combines each row with each") : call.Unclear(kAxis);
     }
@@ -228,7 +230,8 @@ void Images(BatchCall& call) {
   // The grid that tells where to look has a batch, too.
   for (size_t i = 1; i < call.facts.num_inputs(); ++i) {
     if (!call.facts.is_tensor_type(i)) continue;
-    if (state.axis != 0 || !call.in(i).is_rows() || call.in(i).axis != 0) return call.Unclear(kAxis);
+    const BatchState& grid = call.in(i);
+    if (state.axis != 0 || !grid.is_rows() || grid.axis != 0 || grid.outer != state.outer) return call.Unclear(kAxis);
   }
   call.Give(state);
 }
@@ -263,10 +266,11 @@ void EncoderLayer(BatchCall& call) {
     const BatchState state = JoinOfElements(call.in(i));
     const std::string& name = call.facts.node().op()->schema().arguments()[i].name();
     const bool sequences = name == "src" || name == "query" || name == "key" || name == "value";
-    if (sequences && (!state.is_rows() || state.axis != 0 || call.rank(i) != size_t{3})) return call.Unclear(kAxis);
+    const bool in_order = !state.is_rows() || (state.axis == 0 && state.outer == 1);
+    if (!in_order || (sequences && (!state.is_rows() || call.rank(i) != size_t{3}))) return call.Unclear(kAxis);
     if (sequences || state.is_uniform()) continue;
     constexpr int64_t kOfSequences = 1;
-    if (i != mask || state.axis != 0 || call.facts.number("mask_type") != kOfSequences) return call.Unclear(kWeights);
+    if (i != mask || call.facts.number("mask_type") != kOfSequences) return call.Unclear(kWeights);
   }
   call.Give(call.in(0));
 }
@@ -282,12 +286,14 @@ void Recurrence(BatchCall& call) {
   if (input.axis == steps) return call.Mix(input, "runs along the rows as if they were steps");
   if (*call.rank(0) != 3 || input.axis == 2) return call.Unclear(kAxis);
   const BatchState begin = JoinOfElements(call.in(1));
-  if (!begin.is_rows() || begin.axis != 1) return call.Unclear("begins with a state that is not of the rows");
+  if (!begin.is_rows() || begin.axis != 1 || begin.outer != input.outer)
+    return call.Unclear("begins with a state that is not of the rows");
   for (size_t i = 2; i < call.facts.num_inputs(); ++i) {
     if (!JoinOfElements(call.in(i)).is_uniform()) return call.Unclear(kWeights);
   }
   for (size_t i = 0; i < call.outputs().size(); ++i)
-    call.out(i) = BatchState::Rows(i == 0 ? input.axis : 1, input.per_row, input.of_inputs || begin.of_inputs);
+    call.out(i) =
+        BatchState::Rows(i == 0 ? input.axis : 1, input.per_row, input.of_inputs || begin.of_inputs, input.outer);
 }
 
 // One step of such a layer.
@@ -299,9 +305,10 @@ void Cell(BatchCall& call) {
     if (!JoinOfElements(call.in(i)).is_uniform()) return call.Unclear(kWeights);
   }
   const BatchState& input = call.in(0);
-  if (!input.is_rows() || !begin.is_rows() || input.axis != 0 || begin.axis != 0 || call.rank(0) != size_t{2})
+  if (!input.is_rows() || !begin.is_rows() || input.axis != 0 || begin.axis != 0 || begin.outer != input.outer ||
+      call.rank(0) != size_t{2})
     return call.Unclear(kAxis);
-  call.Give(BatchState::Rows(0, input.per_row, input.of_inputs || begin.of_inputs));
+  call.Give(BatchState::Rows(0, input.per_row, input.of_inputs || begin.of_inputs, input.outer));
 }
 
 void Embedding(BatchCall& call) {

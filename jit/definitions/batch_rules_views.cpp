@@ -61,8 +61,7 @@ void GiveRowNumbers(BatchCall& call, size_t axis) { call.Give({.kind = Kind::kRo
 
 }  // namespace
 
-// Elements stay in their order. The rows are along the dimension before which there is as much as before their axis,
-// and which is so many times the number of rows.
+// Elements stay in their order. The rows are along the dimension that is so many times the number of rows.
 void Reshape(BatchCall& call) {
   if (AreRowNumbers(call) && call.facts.out().sizes) {
     const KnownSizes to = call.SizesOf(call.facts.out());
@@ -81,12 +80,20 @@ void Reshape(BatchCall& call) {
     return uniform ? call.Give(BatchState::Uniform()) : call.Unclear("gives sizes that depend on the number of rows");
   }
   SizeAlgebra& algebra = call.sizes.algebra();
-  const KnownSize before = call.sizes.Normal(Product(algebra, call.SizesOf(call.facts.in(0)), 0, state.axis));
-  for (size_t i = 0; i < to.size(); ++i) {
-    const KnownSize per_row = call.sizes.PerRow(to[i]);
-    if (!per_row.is_known()) continue;
-    if (!before.is_known() || call.sizes.Normal(Product(algebra, to, 0, i)) != before) break;
-    return call.Give(BatchState::Rows(i, per_row, state.of_inputs));
+  const auto quotient = [&](KnownSize all, KnownSize by) {
+    const KnownSize each = algebra.Divide(all, by);
+    return call.sizes.Normal(algebra.Multiply(each, by)) == call.sizes.Normal(all) ? each : KnownSize();
+  };
+  // So often all rows are there, in the order of the elements.
+  const KnownSize times =
+      algebra.Multiply(Product(algebra, call.SizesOf(call.facts.in(0)), 0, state.axis), state.outer);
+  for (size_t i = 0; i < to.size() && times.is_known(); ++i) {
+    const KnownSize together = call.sizes.PerRow(to[i]);
+    if (!together.is_known()) continue;
+    const KnownSize outer = quotient(times, Product(algebra, to, 0, i));
+    const KnownSize per_row = outer.is_known() ? quotient(together, outer) : KnownSize();
+    if (!per_row.is_known() || !call.sizes.IsUniform(outer) || !call.sizes.IsUniform(per_row)) break;
+    return call.Give(BatchState::Rows(i, per_row, state.of_inputs, call.sizes.Normal(outer)));
   }
   call.Unclear("gives sizes of which it is not known where the rows are");
 }
@@ -272,7 +279,7 @@ void Join(BatchCall& call) {
   if (*dim == all.axis) return call.Unclear("puts batches one behind the other");
   bool of_inputs = false;
   for (const BatchState& element : call.in(0).elements) of_inputs |= element.of_inputs;
-  call.Give(BatchState::Rows(all.axis, all.per_row, all.of_inputs || of_inputs));
+  call.Give(BatchState::Rows(all.axis, all.per_row, all.of_inputs || of_inputs, all.outer));
 }
 
 void Stack(BatchCall& call) {
@@ -285,7 +292,8 @@ void Stack(BatchCall& call) {
   if (!dim) return call.Unclear(kUnknownDimension);
   bool of_inputs = false;
   for (const BatchState& element : call.in(0).elements) of_inputs |= element.of_inputs;
-  call.Give(BatchState::Rows(all.axis + (*dim <= all.axis ? 1 : 0), all.per_row, all.of_inputs || of_inputs));
+  const size_t axis = all.axis + (*dim <= all.axis ? 1 : 0);
+  call.Give(BatchState::Rows(axis, all.per_row, all.of_inputs || of_inputs, all.outer));
 }
 
 // By tensors of positions, of which None is all of a dimension.
@@ -303,7 +311,7 @@ void Index(BatchCall& call) {
   // The numbers of rows, and where they are in what the positions are broadcast to: from its end.
   const bool by_row = state.axis < indices.elements.size() && indices.elements[state.axis].kind == Kind::kRowNumbers;
   const std::optional<size_t> numbers_rank = by_row ? facts.elements[state.axis].rank() : std::optional<size_t>(0);
-  if (!numbers_rank || (by_row && state.per_row != 1)) return call.Unclear(kLooksUp);
+  if (!numbers_rank || (by_row && (state.per_row != 1 || state.outer != 1))) return call.Unclear(kLooksUp);
   const size_t place = by_row ? *numbers_rank - indices.elements[state.axis].axis : 0;
   for (size_t i = 0; i < indices.elements.size(); ++i) {
     const BatchState& index = indices.elements[i];
@@ -342,10 +350,10 @@ void Gather(BatchCall& call) {
   const auto dim = call.rank(0) ? DimensionNamed(call, "dim", *call.rank(0)) : std::nullopt;
   if (!dim || index == call.facts.num_inputs()) return call.Unclear(kUnknownDimension);
   const BatchState& positions = call.in(index);
-  if (!state.is_rows() || !positions.is_rows() || state.axis != positions.axis || *dim == state.axis)
+  if (!state.is_rows() || !positions.is_rows() || state.axis != positions.axis || *dim == state.axis ||
+      state.outer != positions.outer)
     return call.Unclear(kAxis);
-  call.GiveRows({.kind = Kind::kRows, .per_row = state.per_row, .of_inputs = state.of_inputs || positions.of_inputs},
-                state.axis);
+  call.Give(BatchState::Rows(state.axis, state.per_row, state.of_inputs || positions.of_inputs, state.outer));
 }
 
 // A tensor with others, or a number, in some places along one dimension.
@@ -360,7 +368,8 @@ void Put(BatchCall& call) {
   for (size_t i = 1; i < call.facts.num_inputs(); ++i) {
     const BatchState& other = call.in(i);
     if (call.facts.is_tensor_type(i)) {
-      if (!other.is_rows() || other.axis != axis) return call.Unclear("puts into rows what is not of them");
+      if (!other.is_rows() || other.axis != axis || other.outer != state.outer)
+        return call.Unclear("puts into rows what is not of them");
       state.of_inputs |= other.of_inputs;
     } else if (!other.is_uniform()) {
       return call.Unclear(kAxis);

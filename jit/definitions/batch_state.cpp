@@ -15,9 +15,9 @@ constexpr int kMostSteps = 8;
 BatchState Join(const BatchState& a, const BatchState& b) {
   if (a.kind == Kind::kNever) return b;
   if (b.kind == Kind::kNever) return a;
-  if (a.kind == Kind::kRows && b.kind == Kind::kRows && a.axis == b.axis) {
+  if (a.kind == Kind::kRows && b.kind == Kind::kRows && a.axis == b.axis && a.outer == b.outer) {
     const KnownSize per_row = a.per_row == b.per_row ? a.per_row : KnownSize();
-    return BatchState::Rows(a.axis, per_row, a.of_inputs && b.of_inputs);
+    return BatchState::Rows(a.axis, per_row, a.of_inputs && b.of_inputs, a.outer);
   }
   if (a.kind == Kind::kContainer || b.kind == Kind::kContainer) {
     if (a.kind != b.kind || a.elements.size() != b.elements.size()) return Join(JoinOfElements(a), JoinOfElements(b));

@@ -21,7 +21,7 @@ struct BatchState {
   enum class Kind : uint8_t {
     kNever,       // None, or what no run comes to have: whatever is said of it holds
     kUniform,     // the same in all of these runs, its sizes too
-    kRows,        // a tensor: what runs of the rows alone have, one behind the other along one axis
+    kRows,        // a tensor: what runs of the rows alone have, beside each other along one axis
     kRowNumbers,  // a tensor: 0, 1, 2, ..., as many as there are rows, along one axis; other sizes are 1
     kCount,       // no tensor: depends on how many rows there are, and on nothing in them
     kContainer,   // a list, tuple or dict whose elements are known one by one
@@ -30,17 +30,18 @@ struct BatchState {
   };
 
   Kind kind = Kind::kUnknown;
-  size_t axis = 0;               // kRows, kRowNumbers
-  KnownSize per_row = {};        // kRows: elements along the axis that a row has; may be unknown
-  bool of_inputs = false;        // kRows: what is in the rows comes of the arguments', and is not the same in all rows
-  const Node* why = nullptr;     // kCount, kMixed, kUnknown: the node that made it so; may be null
-  std::string_view reason = {};  // of it, a literal: what it does
+  size_t axis = 0;            // kRows, kRowNumbers
+  KnownSize per_row = {};     // kRows: elements along the axis that a row has beside each other; may be unknown
+  KnownSize outer = 1;        // kRows: and how many times all rows are there, one time behind the other along the axis
+  bool of_inputs = false;     // kRows: what is in the rows comes of the arguments', and is not the same in all rows
+  const Node* why = nullptr;  // kCount, kMixed, kUnknown: the node that made it so; may be null
+  std::string_view reason = {};           // of it, a literal: what it does
   std::vector<BatchState> elements = {};  // kContainer; of a dict its values
 
   static BatchState Never() { return {.kind = Kind::kNever}; }
   static BatchState Uniform() { return {.kind = Kind::kUniform}; }
-  static BatchState Rows(size_t axis, KnownSize per_row, bool of_inputs) {
-    return {.kind = Kind::kRows, .axis = axis, .per_row = per_row, .of_inputs = of_inputs};
+  static BatchState Rows(size_t axis, KnownSize per_row, bool of_inputs, KnownSize outer = 1) {
+    return {.kind = Kind::kRows, .axis = axis, .per_row = per_row, .outer = outer, .of_inputs = of_inputs};
   }
   static BatchState Because(Kind kind, const Node* why, std::string_view reason) {
     return {.kind = kind, .why = why, .reason = reason};

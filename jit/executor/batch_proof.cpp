@@ -156,6 +156,7 @@ class Judge {
     if (state.axis != 0)
       return Note(&mixes_,
                   absl::StrCat("rows are not where they belong: ", name, " has them along dimension ", state.axis));
+    if (state.outer != 1) return Note(&unknown_, name + " may have its rows in another order");
     const KnownSize per_row = state.per_row.is_known() ? state.per_row : axes_.PerRow(*whole_);
     if (per_row == 1) return;
     if (per_row.has_value())
@@ -242,8 +243,9 @@ BatchProof ProveBatch(const BatchMethod& method, std::span<const BatchArgument> 
   if (proof.verdict == without.verdict) return proof;
   if (proof.verdict == Verdict::kUnknown) return proof;
   if (without.verdict == Verdict::kUnknown) return without;
-  return {Verdict::kUnknown, absl::StrCat("not known whether rows mix: with and without what may be left out it is not the same; ",
-                                          proof.verdict == Verdict::kDependent ? proof.text : without.text)};
+  return {Verdict::kUnknown,
+          absl::StrCat("not known whether rows mix: with and without what may be left out it is not the same; ",
+                       proof.verdict == Verdict::kDependent ? proof.text : without.text)};
 } catch (const MemoryLimitError&) {
   throw;
 } catch (const std::exception& error) {
