@@ -69,6 +69,7 @@ void BuildValues(Compilation& baseline) {
     run("fold_facts");
   }
   run("functionalize");
+  if (run("explicit_padding")) run("fold_facts");
   run("dead_plan_code");
 }
 
