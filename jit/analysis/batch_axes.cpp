@@ -15,26 +15,26 @@
 namespace hearth {
 namespace {
 
-using Kind = BatchState::Kind;
+using RowKind = BatchState::Kind;
 
 constexpr int kMostRoundsOfLoop = 16;
 
-BatchState Unknown(const Node& node, std::string_view reason) {
-  return BatchState::Because(Kind::kUnknown, &node, reason);
+BatchState UnknownAt(const Node& node, std::string_view reason) {
+  return BatchState::Because(RowKind::kUnknown, &node, reason);
 }
 
 // Of what a number is computed of, or a list of numbers holds.
 BatchState Worst(const BatchState& a, const BatchState& b) {
   const auto rank = [](const BatchState& state) {
     switch (state.kind) {
-      case Kind::kNever:
-      case Kind::kUniform:
+      case RowKind::kNever:
+      case RowKind::kUniform:
         return 0;
-      case Kind::kCount:
+      case RowKind::kCount:
         return 1;
-      case Kind::kUnknown:
+      case RowKind::kUnknown:
         return 3;
-      case Kind::kMixed:
+      case RowKind::kMixed:
         return 4;
       default:
         return 2;
@@ -66,7 +66,8 @@ BatchState BatchAxes::Begin(BatchState state, const ValueFacts& facts) {
   for (size_t i = 0; i < state.elements.size() && i < facts.elements.size(); ++i)
     state.elements[i] = Begin(std::move(state.elements[i]), facts.elements[i]);
   if (!state.is_rows()) return state;
-  if (facts.rank() == size_t{0}) return BatchState::Because(Kind::kUnknown, nullptr, "is given a tensor without rows");
+  if (facts.rank() == size_t{0})
+    return BatchState::Because(RowKind::kUnknown, nullptr, "is given a tensor without rows");
   if (facts.sizes) sizes_.SetMeaning(facts.sizes->front(), sizes_.rows());
   state.per_row = 1;
   state.of_inputs = true;
@@ -87,10 +88,10 @@ bool BatchAxes::IsWritten(const Value& value) const {
 }
 
 void BatchAxes::Set(const Value& value, BatchState state) {
-  if (state.kind != Kind::kUnknown && state.kind != Kind::kNever && IsWritten(value)) {
+  if (state.kind != RowKind::kUnknown && state.kind != RowKind::kNever && IsWritten(value)) {
     const auto writes = [&](const Use& use) { return use.user->op() != nullptr && WritesInput(*use.user, use.offset); };
     const auto writer = std::ranges::find_if(value.uses(), writes);
-    state = Unknown(writer == value.uses().end() ? *value.node() : *writer->user, "writes in place");
+    state = UnknownAt(writer == value.uses().end() ? *value.node() : *writer->user, "writes in place");
   }
   Learn(facts_.Of(value), state);
   states_[value.id()] = std::move(state);
@@ -110,18 +111,18 @@ void BatchAxes::Learn(const ValueFacts& facts, const BatchState& state) {
   if (facts.is_tensor() && facts.sizes) {
     const KnownSizes& known = *facts.sizes;
     for (size_t i = 0; i < known.size(); ++i) {
-      if (state.kind == Kind::kUniform || (state.is_rows() && i != state.axis)) {
+      if (state.kind == RowKind::kUniform || (state.is_rows() && i != state.axis)) {
         sizes_.SetUniform(known[i]);
       } else if (state.is_rows() && state.per_row.is_known()) {
         SizeAlgebra& algebra = sizes_.algebra();
         sizes_.SetMeaning(known[i], algebra.Multiply(algebra.Multiply(state.outer, state.per_row), sizes_.rows()));
-      } else if (state.kind == Kind::kRowNumbers && i == state.axis) {
+      } else if (state.kind == RowKind::kRowNumbers && i == state.axis) {
         sizes_.SetMeaning(known[i], sizes_.rows());
       }
     }
   }
   for (size_t i = 0; i < facts.elements.size(); ++i) {
-    const bool apart = state.kind == Kind::kContainer && i < state.elements.size();
+    const bool apart = state.kind == RowKind::kContainer && i < state.elements.size();
     Learn(facts.elements[i], apart ? state.elements[i] : state);
   }
 }
@@ -152,11 +153,11 @@ void BatchAxes::VisitIf(const Node& branch) {
       Set(*branch.output(i), Of(raises[0] ? otherwise : then));
     } else if (condition.is_uniform() || &then == &otherwise) {
       Set(*branch.output(i), Join(Of(then), Of(otherwise)));
-    } else if (condition.kind == Kind::kUnknown) {
+    } else if (condition.kind == RowKind::kUnknown) {
       Set(*branch.output(i), condition);
     } else {
-      Set(*branch.output(i), Unknown(branch, condition.kind == Kind::kCount ? "decides by the number of rows"
-                                                                            : "decides by what is in the rows"));
+      Set(*branch.output(i), UnknownAt(branch, condition.kind == RowKind::kCount ? "decides by the number of rows"
+                                                                                 : "decides by what is in the rows"));
     }
   }
 }
@@ -186,9 +187,9 @@ void BatchAxes::VisitLoop(const Node& loop) {
     return;
   }
   if (!settled) sizes_.Restore(before);
-  if (rounds.kind == Kind::kUnknown) return SetAll(loop, rounds);
-  SetAll(loop, Unknown(loop, rounds.kind == Kind::kCount ? "runs as often as the number of rows says"
-                                                         : "runs as often as what is in the rows says"));
+  if (rounds.kind == RowKind::kUnknown) return SetAll(loop, rounds);
+  SetAll(loop, UnknownAt(loop, rounds.kind == RowKind::kCount ? "runs as often as the number of rows says"
+                                                              : "runs as often as what is in the rows says"));
 }
 
 void BatchAxes::VisitTask(const Node& task) {
@@ -204,7 +205,8 @@ BatchState BatchAxes::ElementOf(const Node& node, const BatchState& all, const V
   const ValueFacts& facts = facts_.Of(element);
   if (facts.kind == ValueFacts::Kind::kInt) {
     if (sizes_.IsUniform(facts.number)) return BatchState::Uniform();
-    if (sizes_.IsOfRows(facts.number)) return BatchState::Because(Kind::kCount, &node, "asks how many rows there are");
+    if (sizes_.IsOfRows(facts.number))
+      return BatchState::Because(RowKind::kCount, &node, "asks how many rows there are");
   }
   return JoinOfElements(all);
 }
@@ -215,11 +217,12 @@ bool BatchAxes::VisitPrimitive(const Node& node) {
     const bool none = node.attribute<c10::IValue>(sym::kValueAttr).isNone();
     SetAll(node, none ? BatchState::Never() : BatchState::Uniform());
   } else if (kind == sym::kGetAttr) {
-    SetAll(node, Of(*node.input()).is_uniform() ? BatchState::Uniform() : Unknown(node, "reads an object's attribute"));
+    SetAll(node,
+           Of(*node.input()).is_uniform() ? BatchState::Uniform() : UnknownAt(node, "reads an object's attribute"));
   } else if (kind == sym::kTupleConstruct || kind == sym::kListConstruct || kind == sym::kDictConstruct) {
     const bool numbers = kind == sym::kListConstruct && !HasMemory(*node.output()->type()->containedType(0));
     const size_t step = kind == sym::kDictConstruct ? 2 : 1;
-    BatchState all{.kind = Kind::kContainer};
+    BatchState all{.kind = RowKind::kContainer};
     BatchState worst = BatchState::Uniform();
     for (size_t i = step - 1; i < node.inputs().size(); i += step) {
       all.elements.push_back(Of(*node.input(i)));
@@ -228,7 +231,7 @@ bool BatchAxes::VisitPrimitive(const Node& node) {
     SetAll(node, numbers ? worst : all);
   } else if (kind == sym::kTupleUnpack || kind == sym::kListUnpack) {
     const BatchState all = Of(*node.input());
-    const bool apart = all.kind == Kind::kContainer && all.elements.size() == node.outputs().size();
+    const bool apart = all.kind == RowKind::kContainer && all.elements.size() == node.outputs().size();
     for (size_t i = 0; i < node.outputs().size(); ++i)
       Set(*node.output(i), apart ? all.elements[i] : ElementOf(node, all, *node.output(i)));
   } else if (kind == sym::kTupleIndex) {
@@ -236,7 +239,7 @@ bool BatchAxes::VisitPrimitive(const Node& node) {
     const auto length = static_cast<int64_t>(all.elements.size());
     const int64_t index = facts_.Of(*node.input(1)).number.value_or(length);
     const int64_t at = index < 0 ? index + length : index;
-    const bool apart = all.kind == Kind::kContainer && at >= 0 && at < length;
+    const bool apart = all.kind == RowKind::kContainer && at >= 0 && at < length;
     SetAll(node, apart ? all.elements[static_cast<size_t>(at)] : ElementOf(node, all, *node.output()));
   } else if (kind == sym::kTupleSlice) {
     SetAll(node, JoinOfElements(Of(*node.input())));
@@ -246,14 +249,15 @@ bool BatchAxes::VisitPrimitive(const Node& node) {
     SetAll(node, BatchState::Never());
   } else if (kind == sym::kIsInstance) {
     const BatchState& of = Of(*node.input());
-    SetAll(node, of.kind == Kind::kUnknown ? of : BatchState::Uniform());
+    SetAll(node, of.kind == RowKind::kUnknown ? of : BatchState::Uniform());
   } else if (kind == c10::aten::wait) {
     SetAll(node, Of(*node.input()));
   } else if (node.op() == nullptr) {
     BatchState worst = BatchState::Uniform();
     for (const Value* input : node.inputs()) worst = Worst(worst, JoinOfElements(Of(*input)));
-    const bool settled = worst.kind == Kind::kUniform || worst.kind == Kind::kUnknown || worst.kind == Kind::kMixed;
-    SetAll(node, settled ? worst : Unknown(node, "is not looked into"));
+    const bool settled =
+        worst.kind == RowKind::kUniform || worst.kind == RowKind::kUnknown || worst.kind == RowKind::kMixed;
+    SetAll(node, settled ? worst : UnknownAt(node, "is not looked into"));
   } else {
     return false;
   }
@@ -263,10 +267,10 @@ bool BatchAxes::VisitPrimitive(const Node& node) {
 void BatchAxes::VisitOperator(const Node& node) {
   if (node.outputs().empty()) return;
   const NodeEffects effects = EffectsOf(node);
-  if (effects.random) return SetAll(node, Unknown(node, "draws random numbers"));
+  if (effects.random) return SetAll(node, UnknownAt(node, "draws random numbers"));
   const auto has_memory = [](const Value* input) { return HasMemory(*input->type()); };
   if (effects.writes && std::ranges::any_of(node.inputs(), has_memory))
-    return SetAll(node, Unknown(node, "writes in place"));
+    return SetAll(node, UnknownAt(node, "writes in place"));
   const std::function<const ValueFacts&(const Value&)> facts_of = [this](const Value& value) -> const ValueFacts& {
     return facts_.Of(value);
   };

@@ -1,4 +1,5 @@
-// Whether calls of a method may be run as one, their tensors put together along dimension 0: what is asked and answered.
+// Whether calls of a method may be run as one, their tensors put together along dimension 0: what is asked and
+// answered.
 #pragma once
 
 #include <c10/core/ScalarType.h>

@@ -27,7 +27,7 @@ std::string TextOf(const inference::ModelConfig& config, const char* name) {
 }
 
 template <typename... Parts>
-absl::Status Wrong(const inference::ModelConfig& config, const char* name, const Parts&... parts) {
+absl::Status WrongPadding(const inference::ModelConfig& config, const char* name, const Parts&... parts) {
   return absl::InvalidArgumentError(
       absl::StrCat("the parameter ", name, " is '", TextOf(config, name), "'; ", parts...));
 }
@@ -116,30 +116,30 @@ absl::Status ReadInputs(const inference::ModelConfig& config, BatchPadding& padd
     const std::optional<Place> place = ParsePlace(before);
     double value = 0;
     if (!place || !behind || !absl::SimpleAtod(absl::StripAsciiWhitespace(*behind), &value) || std::isnan(value)) {
-      return Wrong(config, kPadInputs,
-                   "it must be inputs with what they are filled up with and commas between them, as in "
-                   "'input_ids=0, image:2=0.5', where 2 is a dimension behind the batch");
+      return WrongPadding(config, kPadInputs,
+                          "it must be inputs with what they are filled up with and commas between them, as in "
+                          "'input_ids=0, image:2=0.5', where 2 is a dimension behind the batch");
     }
     const BatchPadding::Input input{place->name, place->dimension.value_or(1), value};
     const auto is_same = [&](const BatchPadding::Input& other) {
       return other.name == input.name && other.dimension == input.dimension;
     };
     if (std::ranges::any_of(padding.inputs, is_same))
-      return Wrong(config, kPadInputs, "dimension ", input.dimension, " of '", input.name, "' is there twice");
+      return WrongPadding(config, kPadInputs, "dimension ", input.dimension, " of '", input.name, "' is there twice");
     const auto is_alike = [&](const BatchPadding::Input& other) {
       return other.name != input.name || other.value == input.value;
     };
     if (!std::ranges::all_of(padding.inputs, is_alike))
-      return Wrong(config, kPadInputs, "'", input.name, "' is filled up with two values");
+      return WrongPadding(config, kPadInputs, "'", input.name, "' is filled up with two values");
     std::string contradiction = Contradiction(config.input(), "input", input.name, input.dimension);
-    if (!contradiction.empty()) return Wrong(config, kPadInputs, contradiction);
+    if (!contradiction.empty()) return WrongPadding(config, kPadInputs, contradiction);
     const auto known = std::ranges::find(config.input(), input.name, [](const auto& each) { return each.name(); });
     if (known != config.input().end() && !HasValue(known->data_type(), value))
-      return Wrong(config, kPadInputs, "input '", input.name, "' is ", inference::DataType_Name(known->data_type()),
-                   ", which has no ", value);
+      return WrongPadding(config, kPadInputs, "input '", input.name, "' is ",
+                          inference::DataType_Name(known->data_type()), ", which has no ", value);
     padding.inputs.push_back(input);
     if (padding.inputs.size() > BatchPadding::kMostEntries)
-      return Wrong(config, kPadInputs, "it may have ", BatchPadding::kMostEntries, " entries");
+      return WrongPadding(config, kPadInputs, "it may have ", BatchPadding::kMostEntries, " entries");
   }
   return absl::OkStatus();
 }
@@ -152,27 +152,29 @@ absl::Status ReadOutputs(const inference::ModelConfig& config, BatchPadding& pad
     const std::optional<Place> source =
         behind ? ParsePlace(*behind) : std::optional<Place>({padding.inputs[0].name, {}});
     if (!place || !source) {
-      return Wrong(config, kTrimOutputs,
-                   "it must be outputs with commas between them, as in 'logits, 1:2=image:2', where 2 is a dimension "
-                   "behind the batch and image one of pad_inputs");
+      return WrongPadding(
+          config, kTrimOutputs,
+          "it must be outputs with commas between them, as in 'logits, 1:2=image:2', where 2 is a dimension "
+          "behind the batch and image one of pad_inputs");
     }
     const auto input = std::ranges::find_if(padding.inputs, [&](const BatchPadding::Input& padded) {
       return padded.name == source->name && padded.dimension == source->dimension.value_or(padded.dimension);
     });
     if (input == padding.inputs.end())
-      return Wrong(config, kTrimOutputs, "pad_inputs has no '", absl::StripAsciiWhitespace(*behind), "'");
+      return WrongPadding(config, kTrimOutputs, "pad_inputs has no '", absl::StripAsciiWhitespace(*behind), "'");
     const BatchPadding::Output output{place->name, place->dimension.value_or(1),
                                       static_cast<size_t>(input - padding.inputs.begin())};
     const auto is_same = [&](const BatchPadding::Output& other) {
       return other.name == output.name && other.dimension == output.dimension;
     };
     if (std::ranges::any_of(padding.outputs, is_same))
-      return Wrong(config, kTrimOutputs, "dimension ", output.dimension, " of '", output.name, "' is there twice");
+      return WrongPadding(config, kTrimOutputs, "dimension ", output.dimension, " of '", output.name,
+                          "' is there twice");
     std::string contradiction = Contradiction(config.output(), "output", output.name, output.dimension);
-    if (!contradiction.empty()) return Wrong(config, kTrimOutputs, contradiction);
+    if (!contradiction.empty()) return WrongPadding(config, kTrimOutputs, contradiction);
     padding.outputs.push_back(output);
     if (padding.outputs.size() > BatchPadding::kMostEntries)
-      return Wrong(config, kTrimOutputs, "it may have ", BatchPadding::kMostEntries, " entries");
+      return WrongPadding(config, kTrimOutputs, "it may have ", BatchPadding::kMostEntries, " entries");
   }
   return absl::OkStatus();
 }
@@ -183,7 +185,8 @@ absl::StatusOr<BatchPadding> PaddingOf(const inference::ModelConfig& config) {
   BatchPadding padding;
   const auto is_given = [&](const char* name) { return config.parameters().contains(name); };
   for (const char* other : {kTrimOutputs, kPadMultiple, kPaddingFactor}) {
-    if (is_given(other) && !is_given(kPadInputs)) return Wrong(config, other, "it needs the parameter pad_inputs");
+    if (is_given(other) && !is_given(kPadInputs))
+      return WrongPadding(config, other, "it needs the parameter pad_inputs");
   }
   if (!is_given(kPadInputs)) return padding;
   if (absl::Status status = ReadInputs(config, padding); !status.ok()) return status;
@@ -192,11 +195,11 @@ absl::StatusOr<BatchPadding> PaddingOf(const inference::ModelConfig& config) {
   }
   if (is_given(kPadMultiple) && (!absl::SimpleAtoi(TextOf(config, kPadMultiple), &padding.multiple) ||
                                  padding.multiple < 1 || padding.multiple > kMostMultiple))
-    return Wrong(config, kPadMultiple, "it must be a whole number from 1 to ", kMostMultiple);
+    return WrongPadding(config, kPadMultiple, "it must be a whole number from 1 to ", kMostMultiple);
   // Written so that a NaN is out of bounds.
   if (is_given(kPaddingFactor) && (!absl::SimpleAtod(TextOf(config, kPaddingFactor), &padding.most) ||
                                    !(padding.most >= 1 && padding.most <= kMostFactor)))
-    return Wrong(config, kPaddingFactor, "it must be a number from 1 to 1e6");
+    return WrongPadding(config, kPaddingFactor, "it must be a number from 1 to 1e6");
   return padding;
 }
 

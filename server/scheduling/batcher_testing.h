@@ -62,12 +62,12 @@ class FakeHost : public BatcherHost {
     options.deadline = call.deadline;
     if (!call.has_begun) options.on_start = std::move(call.on_start);
     const Execution execution{.rows = call.rows, .counts = true};
-    return servable->model->CallAsync(call.method, std::move(call.arguments.args), std::move(call.arguments.kwargs),
-                                      std::move(options),
-                                      [this, callback = std::move(callback), execution](absl::StatusOr<c10::IValue> answer) {
-                                        callback(std::move(answer), execution);
-                                        ++calls_ended;
-                                      });
+    return servable->model->CallAsync(
+        call.method, std::move(call.arguments.args), std::move(call.arguments.kwargs), std::move(options),
+        [this, callback = std::move(callback), execution](absl::StatusOr<c10::IValue> answer) {
+          callback(std::move(answer), execution);
+          ++calls_ended;
+        });
   }
   void CallsBegan(int64_t count) override { calls_began += static_cast<int>(count); }
   void CallEnded() override { ++calls_ended; }
