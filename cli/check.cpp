@@ -17,6 +17,8 @@ namespace hearth::cli {
 namespace {
 
 constexpr const char* kCheck = "check";
+// The method that hearthd calls.
+constexpr const char* kForward = "forward";
 // Of a check that went well and found differences.
 constexpr int kDiffers = 1;
 
@@ -27,14 +29,27 @@ struct CheckOptions {
   SessionOptions session;
 };
 
-absl::StatusOr<Descriptions> MethodsOf(Session& session, const std::string& archive) {
-  auto model = session.Load(archive, "");
-  if (!model.ok()) return model.status();
+Descriptions MethodsOf(const Model& model) {
   Descriptions methods;
-  for (const MethodInfo& method : (*model)->methods()) {
+  for (const MethodInfo& method : model.methods()) {
     methods[method.name] = SignatureText(method.arguments(), method.schema->returns());
   }
   return methods;
+}
+
+absl::StatusOr<Descriptions> MethodsOf(Session& session, const std::string& archive) {
+  auto model = session.Load(archive, "");
+  if (!model.ok()) return model.status();
+  return MethodsOf(**model);
+}
+
+// Whether requests may be run together, as far as the archive tells; a configuration tells more.
+std::string BatchingOf(const Model& model, const MethodInfo& forward) {
+  const auto effect = model.SideEffect(kForward);
+  if (!effect.ok()) return std::string(effect.status().message());
+  if (!effect->empty()) return "not possible, for it " + *effect;
+  const auto proof = model.ProveBatch(kForward, std::vector<BatchArgument>(forward.arguments().size()));
+  return proof.ok() ? proof->text : std::string(proof.status().message());
 }
 
 absl::StatusOr<Descriptions> MethodsBefore(Session& session, CheckOptions& options) {
@@ -57,18 +72,23 @@ absl::StatusOr<Descriptions> MethodsBefore(Session& session, CheckOptions& optio
 int Check(CheckOptions& options) {
   auto session = Session::Open(options.session);
   if (!session.ok()) return FailWithStatus(kCheck, session.status());
-  const auto now = MethodsOf(*session, options.archive);
-  if (!now.ok()) return FailWithStatus(kCheck, now.status());
-  if (!now->contains("forward")) {
+  const auto model = session->Load(options.archive, "");
+  if (!model.ok()) return FailWithStatus(kCheck, model.status());
+  const Descriptions now = MethodsOf(**model);
+  if (!now.contains(kForward)) {
     return FailWithLine(kCheck, options.archive + ": the module has no method 'forward', which hearthd calls");
   }
   if (options.against.empty()) {
-    for (const auto& [name, signature] : *now) std::printf("%s%s\n", name.c_str(), signature.c_str());
+    for (const auto& [name, signature] : now) std::printf("%s%s\n", name.c_str(), signature.c_str());
+    for (const MethodInfo& method : (*model)->methods()) {
+      if (method.name != kForward || method.arguments().empty()) continue;
+      std::printf("batches of forward: %s\n", BatchingOf(**model, method).c_str());
+    }
     return kSuccess;
   }
   const auto before = MethodsBefore(*session, options);
   if (!before.ok()) return FailWithStatus(kCheck, before.status());
-  const std::vector<std::string> differences = Differences("method", *before, *now);
+  const std::vector<std::string> differences = Differences("method", *before, now);
   for (const std::string& difference : differences) std::printf("%s\n", difference.c_str());
   return differences.empty() ? kSuccess : kDiffers;
 }

@@ -45,7 +45,11 @@ def archives(tmp_path_factory):
 def test_the_methods_of_an_archive_are_told(archives):
     done = hearth("check", archives[After])
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines() == ["forward(Tensor x, int times=...) -> Tensor", "new() -> str"]
+    assert done.stdout.splitlines() == [
+        "forward(Tensor x, int times=...) -> Tensor",
+        "new() -> str",
+        "batches of forward: rows are independent of tensors that have 4 dimensions",
+    ]
 
 
 def test_differences_from_another_archive_are_told(archives):

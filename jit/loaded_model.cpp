@@ -63,6 +63,13 @@ absl::StatusOr<std::string> LoadedModel::SideEffect(std::string_view name) const
   return executor_->SideEffect(*method);
 }
 
+absl::StatusOr<BatchProof> LoadedModel::ProveBatch(std::string_view name,
+                                                   std::span<const BatchArgument> arguments) const {
+  const ModelExecutor::Method* method = executor_->Find(name);
+  if (method == nullptr) return absl::NotFoundError("the model has no method '" + std::string(name) + "'");
+  return executor_->ProveBatch(*method, arguments, device_);
+}
+
 absl::StatusOr<std::string> LoadedModel::WhyNotRepeatable(std::string_view name) const {
   const ModelExecutor::Method* method = executor_->Find(name);
   if (method == nullptr) return absl::NotFoundError("the model has no method '" + std::string(name) + "'");

@@ -21,6 +21,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "jit/support/batch_proof.h"
 
 namespace hearth {
 
@@ -348,6 +349,12 @@ class Model {
   // can tell how often it runs with the same arguments, and calls may be run as one. kNotFound if there is no such
   // method.
   virtual absl::StatusOr<std::string> SideEffect(std::string_view method) const = 0;
+
+  // Of a method without side effects: whether calls may be run as one, with their tensors put together along dimension
+  // 0. `arguments` is what is known of each that callers give, in the schema's order. Takes as long as making a plan
+  // does. kNotFound if there is no such method.
+  virtual absl::StatusOr<BatchProof> ProveBatch(std::string_view method,
+                                                std::span<const BatchArgument> arguments) const = 0;
 
   // Why two calls with the same arguments may be answered otherwise, or do other things than answering: as SideEffect,
   // or for what other methods write. Empty: they may not.

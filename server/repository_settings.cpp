@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "jit/support/text.h"
 #include "server/api/signature.h"
 #include "server/repository/queue_settings.h"
 #include "server/scheduling/batch_values.h"
@@ -10,14 +11,20 @@
 namespace hearth::server {
 namespace {
 
+// It names files and operators of the archive.
+constexpr size_t kMostBatchingText = 1024;
+
 absl::StatusOr<std::unique_ptr<const CallInterface>> MakeSignature(const Model& model,
                                                                    const inference::ModelConfig& config) {
   const c10::FunctionSchema* schema = model.FindMethod("forward");
   if (schema == nullptr) return absl::InvalidArgumentError("the archive's module has no method 'forward'");
   auto signature = Signature::Create(*schema, config);
   if (!signature.ok()) return signature.status();
-  if (QueueSettingsOf(config).batches()) {
-    if (absl::Status status = CheckBatches(model, *schema); !status.ok()) return status;
+  if (const QueueSettings settings = QueueSettingsOf(config); settings.batches()) {
+    auto batching = CheckBatches(model, *schema, (*signature)->BatchArguments());
+    if (!batching.ok()) return batching.status();
+    if (absl::Status status = (*signature)->ResolvePadding(settings.padding); !status.ok()) return status;
+    (*signature)->set_batching(ForLog(*batching, kMostBatchingText));
   }
   return std::unique_ptr<const CallInterface>(*std::move(signature));
 }

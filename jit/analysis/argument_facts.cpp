@@ -38,7 +38,7 @@ ValueFacts FactsOfArgument(const ArgumentFacts& argument) {
       const TensorFacts& tensor = argument.tensor;
       if (tensor.keys || tensor.layout != c10::kStrided || tensor.is_wrapped_number || !tensor.rank) break;
       facts.plain = true;
-      facts.dtype = tensor.dtype;
+      if (tensor.dtype != c10::ScalarType::Undefined) facts.dtype = tensor.dtype;
       facts.device = tensor.device;
       facts.requires_grad = tensor.requires_grad;
       facts.order = OrderOfArgument(tensor);
@@ -47,7 +47,7 @@ ValueFacts FactsOfArgument(const ArgumentFacts& argument) {
       for (size_t i = 0; i < *tensor.rank; ++i) {
         if ((tensor.ones >> i & 1) != 0) (*facts.sizes)[i] = 1;
         if ((tensor.zeros >> i & 1) != 0) (*facts.sizes)[i] = 0;
-        if (tensor.sizes) (*facts.sizes)[i] = (*tensor.sizes)[i];
+        if (tensor.sizes && (*tensor.sizes)[i] >= 0) (*facts.sizes)[i] = (*tensor.sizes)[i];
       }
       break;
     }

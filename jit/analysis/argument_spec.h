@@ -59,7 +59,7 @@ struct TensorFacts {
   bool is_wrapped_number = false;  // takes part in type promotion as a scalar does
   uint32_t ones = 0;               // bit i: size(i) is 1
   uint32_t zeros = 0;              // bit i: size(i) is 0
-  // All of them, where the facts are of one shape alone (exact_shape.h); a spec does not say.
+  // All of them, where the facts are of one shape alone (exact_shape.h), or -1 for what is any but 0; a spec has none.
   std::optional<std::vector<int64_t>> sizes;
   // All of them, as they are in one call among many (likewise).
   std::optional<std::vector<int64_t>> likely_sizes;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "jit/analysis/always_raises.h"
 #include "jit/analysis/argument_facts.h"
 #include "jit/definitions/definition.h"
 #include "jit/definitions/node_effects.h"
@@ -42,13 +43,6 @@ void ForgetNewAtoms(ValueFacts* carried, const ValueFacts& before) {
   }
 }
 
-bool AlwaysRaises(const Block& block) {
-  for (const Node* node : block) {
-    if (node->kind() == sym::kRaiseException) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 ValueFactTable::ValueFactTable(const Graph& graph, std::span<const ArgumentFacts> arguments,
@@ -64,7 +58,7 @@ ValueFactTable::ValueFactTable(const Graph& graph, std::span<const ArgumentFacts
   }
 }
 
-// A spec says which sizes are 0 or 1: the others are neither.
+// A spec says which sizes are 0 or 1: the others are neither. Sizes that are given tell no more than they say.
 void ValueFactTable::NameArgument(const ArgumentFacts& argument, size_t input, size_t* number, ValueFacts* facts) {
   for (size_t i = 0; i < facts->elements.size(); ++i) {
     if (i < argument.elements.size()) NameArgument(argument.elements[i], input, number, &facts->elements[i]);
@@ -77,7 +71,8 @@ void ValueFactTable::NameArgument(const ArgumentFacts& argument, size_t input, s
   const std::optional<std::vector<int64_t>>& likely = argument.tensor.likely_sizes;
   for (size_t i = 0; i < facts->sizes->size(); ++i) {
     KnownSize& size = (*facts->sizes)[i];
-    name(&size, facts->is_tensor() ? std::optional<int64_t>(2) : std::nullopt);
+    const int64_t least = argument.tensor.sizes ? 1 : 2;
+    name(&size, facts->is_tensor() ? std::optional<int64_t>(least) : std::nullopt);
     if (likely && i < likely->size()) sizes_.Expect(size, (*likely)[i]);
   }
 }

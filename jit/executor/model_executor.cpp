@@ -10,6 +10,7 @@
 #include "jit/analysis/state_accesses.h"
 #include "jit/analysis/written_memory.h"
 #include "jit/definitions/node_effects.h"
+#include "jit/executor/batch_proof.h"
 #include "jit/executor/code_builder.h"
 #include "jit/executor/replayed_run.h"
 #include "jit/executor/side_effect.h"
@@ -70,16 +71,22 @@ ModelExecutor::ModelExecutor(std::shared_ptr<CompilationUnit> unit, c10::intrusi
   MakeTiers(tiers);
 }
 
+StateWrites ModelExecutor::FindStateWrites() const {
+  StateWrites all;
+  for (const Method& entry : entries_) {
+    const StateWrites writes = WrittenMemory(*entry.baseline, effects_.get()).to_state();
+    all.tensors |= writes.tensors;
+    all.shapes |= writes.shapes;
+  }
+  return all;
+}
+
 void ModelExecutor::MakeTiers(const std::optional<TierSettings>& settings) {
   if (!settings) return;
   std::vector<ModelPlans::Method> methods;
-  StateWrites state_writes;
-  for (const Method& entry : entries_) {
+  for (const Method& entry : entries_)
     methods.push_back({entry.function->qualname().qualifiedName(), entry.baseline.get(), effects_.get()});
-    const StateWrites writes = WrittenMemory(*entry.baseline, effects_.get()).to_state();
-    state_writes.tensors |= writes.tensors;
-    state_writes.shapes |= writes.shapes;
-  }
+  const StateWrites state_writes = FindStateWrites();
   tiers_ = std::make_unique<Tiers>(*settings, methods, state_writes);
 }
 
@@ -121,6 +128,11 @@ const ModelExecutor::Method* ModelExecutor::Find(const torch::jit::Function& fun
 
 std::string ModelExecutor::SideEffect(const Method& method) const {
   return method.state_write.empty() ? SideEffectOf(*method.baseline, *effects_) : method.state_write;
+}
+
+BatchProof ModelExecutor::ProveBatch(const Method& method, std::span<const BatchArgument> arguments,
+                                     c10::Device device) const {
+  return hearth::ProveBatch({*method.baseline, method.schema(), *effects_, FindStateWrites(), device}, arguments);
 }
 
 size_t ModelExecutor::RestoreProfiles(std::vector<SpecProfile> profiles) const {

@@ -14,12 +14,14 @@
 #include <vector>
 
 #include "jit/analysis/effects.h"
+#include "jit/analysis/written_memory.h"
 #include "jit/executor/tiers.h"
 #include "jit/interpreter/interpreter.h"
 #include "jit/interpreter/profile.h"
 #include "jit/interpreter/thread_pool.h"
 #include "jit/module/compilation_unit.h"
 #include "jit/state_order/state_gate.h"
+#include "jit/support/batch_proof.h"
 
 namespace hearth {
 
@@ -80,6 +82,8 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
   Tiers* tiers() const { return tiers_.get(); }
   // What a run does beside answering, as StateWriteOf and SideEffectOf say it; empty: nothing.
   std::string SideEffect(const Method& method) const;
+  // Whether calls of a method without side effects may be run as one, its arguments on `device` (batch_proof.h).
+  BatchProof ProveBatch(const Method& method, std::span<const BatchArgument> arguments, c10::Device device) const;
   // Tiers::RestoreProfiles, of another load of the archive. There are tiers.
   size_t RestoreProfiles(std::vector<SpecProfile> profiles) const;
 
@@ -111,6 +115,8 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
   ShadowRuns::Call ShadowCallOf(const Method& method, const std::shared_ptr<const ExecutionPlan>& plan,
                                 std::span<const c10::IValue> arguments, const CallSettings& settings) const;
   void PlanState();
+  // What all methods and hooks may do to what is the model's.
+  StateWrites FindStateWrites() const;
   void MakeTiers(const std::optional<TierSettings>& settings);
 
   std::shared_ptr<CompilationUnit> unit_;

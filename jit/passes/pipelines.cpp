@@ -60,6 +60,21 @@ void BuildObserved(Compilation& baseline) { baseline.Run(PassName("observe").pas
 
 void BuildPlan(Compilation& baseline) { baseline.Run(PassName("frame_states").pass()); }
 
+void BuildValues(Compilation& baseline) {
+  const auto run = [&](PassName name) { return baseline.Run(name.pass()); };
+  run("fold_facts");
+  for (int round = 0; round < kMaxRounds; ++round) {
+    bool changed = run("unroll_loops");
+    changed |= run("build_lists");
+    changed |= run("split_tuples");
+    if (!changed) break;
+    run("fold_facts");
+  }
+  run("functionalize");
+  if (run("explicit_padding")) run("fold_facts");
+  run("dead_plan_code");
+}
+
 void OptimizePlan(Compilation& plan) {
   const auto run = [&](PassName name) { return plan.Run(name.pass()); };
   // Twice: what goes with a branch that is not taken may have been all that writes to a list.

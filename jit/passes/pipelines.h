@@ -26,6 +26,10 @@ void BuildObserved(Compilation& baseline);
 // From a baseline to a plan before it is optimised, of whose Values claims may be made.
 void BuildPlan(Compilation& baseline);
 
+// From a baseline to a graph that is looked at and not run: with what facts about the arguments decide, control flow
+// unrolled, and writes in place as values, as far as that goes.
+void BuildValues(Compilation& baseline);
+
 // Makes such a plan better, for calls whose arguments have the compilation's facts.
 void OptimizePlan(Compilation& plan);
 

@@ -275,8 +275,10 @@ void RequestTask::Report(const absl::Status& status, Clock::time_point now) {
       // A runtime that does not say when it begins leaves the request counted as waiting.
       if (began == 0) statistics.Began();
       const auto counted = [](int64_t rows) { return static_cast<uint64_t>(std::max<int64_t>(rows, 0)); };
-      statistics.Succeeded(times, counted(rows_),
-                           execution_.counts ? std::optional(counted(execution_.rows)) : std::nullopt);
+      std::vector<uint64_t> executed;
+      if (execution_.counts) executed.push_back(counted(execution_.rows));
+      for (const int64_t rows : execution_.further_rows) executed.push_back(counted(rows));
+      statistics.Succeeded(times, counted(rows_), executed);
     } else if (admitted_) {
       statistics.Failed(reason, times.total, began != 0);
     } else {

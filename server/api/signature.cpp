@@ -163,17 +163,18 @@ void RecordObservation(ObservedCalls& known, const CallObservation& observation)
 Signature::Signature(const c10::FunctionSchema& schema, const inference::ModelConfig& config)
     : schema_(schema),
       config_(config),
+      most_rows_(std::max<int64_t>(config.max_batch_size(), QueueSettingsOf(config).most_request_rows())),
       arguments_(SchemaTensors::OfArguments(schema)),
       result_(SchemaTensors::OfResult(schema)) {}
 
 Signature::~Signature() = default;
 
-absl::StatusOr<std::unique_ptr<const Signature>> Signature::Create(const c10::FunctionSchema& schema,
-                                                                   const inference::ModelConfig& config) {
+absl::StatusOr<std::unique_ptr<Signature>> Signature::Create(const c10::FunctionSchema& schema,
+                                                             const inference::ModelConfig& config) {
   std::unique_ptr<Signature> signature(new Signature(schema, config));
   if (absl::Status status = signature->ResolveConfiguredInputs(); !status.ok()) return status;
   signature->NameResult();
-  return std::unique_ptr<const Signature>(std::move(signature));
+  return signature;
 }
 
 absl::Status Signature::ResolveConfiguredInputs() {
@@ -262,9 +263,8 @@ absl::Status Signature::CheckAgainst(const inference::ModelInput& config, WireTe
       return WrongInput(tensor.name, "expects the shape ", ShapeText(dims), ", got ", ShapeText(tensor.shape));
     }
   }
-  if (batched && tensor.shape[0] > config_.max_batch_size()) {
-    return WrongInput(tensor.name, "has a batch of ", tensor.shape[0], "; the model takes at most ",
-                      config_.max_batch_size());
+  if (batched && tensor.shape[0] > most_rows_) {
+    return WrongInput(tensor.name, "has a batch of ", tensor.shape[0], "; the model takes at most ", most_rows_);
   }
   if (config.has_reshape() && !ApplyReshape(config.reshape(), batched, tensor)) {
     return WrongInput(tensor.name, "of shape ", ShapeText(tensor.shape), " cannot be made into ",
@@ -510,6 +510,51 @@ std::shared_ptr<ObservedCalls> Signature::ObservedAfter(std::shared_ptr<Observed
   std::string text = MethodText(schema_);
   if (before != nullptr && before->schema == text) return before;
   return std::make_shared<ObservedCalls>(std::move(text), arguments_.specs().size(), result_.specs().size());
+}
+
+std::vector<BatchArgument> Signature::BatchArguments() const {
+  std::vector<BatchArgument> arguments(argument_count());
+  std::vector<bool> listed(argument_count());
+  for (const auto& [name, configured] : configured_inputs_) {
+    const inference::ModelInput& input = *configured.config;
+    listed[configured.target.index] = true;
+    if (!configured.target.path.empty()) continue;
+    BatchArgument& argument = arguments[configured.target.index];
+    const auto& sizes = input.has_reshape() ? input.reshape().shape() : input.dims();
+    argument.sizes = std::vector<int64_t>{-1};
+    argument.sizes->insert(argument.sizes->end(), sizes.begin(), sizes.end());
+    const Datatype& datatype = *FindDatatype(input.data_type());
+    if (!datatype.is_bytes()) argument.dtype = datatype.scalar;
+  }
+  for (int i = 0; i < argument_count() && !listed.empty(); ++i)
+    arguments[i].absent = !config_.input().empty() && !listed[i] && argument(i).default_value().has_value();
+  return arguments;
+}
+
+absl::Status Signature::ResolvePadding(BatchPadding padding) {
+  for (BatchPadding::Input& input : padding.inputs) {
+    const auto configured = configured_inputs_.find(input.name);
+    auto target = configured != configured_inputs_.end() ? absl::StatusOr<Target>(configured->second.target)
+                                                         : Resolve(input.name);
+    if (!target.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the parameter ", kPadInputs, " names '", input.name, "'; the model takes ", KnownInputs()));
+    }
+    input.argument = static_cast<size_t>(target->index);
+    input.argument_name = argument(target->index).name();
+    input.path = std::move(target->path);
+  }
+  for (BatchPadding::Output& output : padding.outputs) {
+    const WireTensor* leaf = result_names_ == nullptr ? nullptr : result_names_->Find(output.name);
+    if (result_names_ != nullptr && leaf == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat("the parameter ", kTrimOutputs, " names '", output.name, "'; ",
+                                                     NotInAnswer(output.name, result_leaves_)));
+    }
+    // A list or dict shows its names when it comes.
+    output.path = leaf != nullptr ? leaf->name : output.name;
+  }
+  padding_ = std::move(padding);
+  return absl::OkStatus();
 }
 
 std::vector<TensorSpec> Signature::inputs(const ObservedTensors* observed) const {

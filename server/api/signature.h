@@ -14,7 +14,7 @@
 // names are used: a path's name is that path, NAME__i a position, any other the leaf of the same position. A client
 // that names no outputs gets those of the configuration, or all leaves.
 //
-// Immutable, thread-safe.
+// Immutable once it is set up, and thread-safe.
 #pragma once
 
 #include <ATen/core/function_schema.h>
@@ -24,6 +24,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -51,8 +52,8 @@ class Signature : public CallInterface {
  public:
   // `schema` (argument 0 is self) outlives the signature. kInvalidArgument if the configuration's inputs cannot be the
   // method's.
-  static absl::StatusOr<std::unique_ptr<const Signature>> Create(const c10::FunctionSchema& schema,
-                                                                 const inference::ModelConfig& config);
+  static absl::StatusOr<std::unique_ptr<Signature>> Create(const c10::FunctionSchema& schema,
+                                                           const inference::ModelConfig& config);
   ~Signature() override;
 
   // Takes the tensors. They stay where they are: the runtime copies them to its device, on the stream of the run.
@@ -72,6 +73,14 @@ class Signature : public CallInterface {
   absl::Status CheckRequested(const std::vector<std::string>& requested) const;
 
   std::shared_ptr<ObservedCalls> ObservedAfter(std::shared_ptr<ObservedCalls> before) const override;
+
+  // What the configuration says of each argument, behind self.
+  std::vector<BatchArgument> BatchArguments() const;
+  // Finds the tensors that are padded and cut. kInvalidArgument for names that the method has not.
+  absl::Status ResolvePadding(BatchPadding padding);
+  void CompleteQueueSettings(QueueSettings& settings) const override { settings.padding = padding_; }
+  void set_batching(std::string batching) { batching_ = std::move(batching); }
+  std::string batching() const override { return batching_; }
 
   // For metadata: the configuration's if it has any, else from the schema and from what was observed, which may be
   // null; a List or Dict of unknown length is "x.*" until it is observed. Every one has a datatype and a shape.
@@ -113,12 +122,15 @@ class Signature : public CallInterface {
 
   const c10::FunctionSchema& schema_;
   const inference::ModelConfig config_;
+  const int64_t most_rows_;  // of a request
   const SchemaTensors arguments_;
   const SchemaTensors result_;
   std::map<std::string, ConfiguredInput> configured_inputs_;
   // Of an answer as the schema has it; null where that leaves names open.
   std::vector<WireTensor> result_leaves_;
   std::unique_ptr<const Answer> result_names_;
+  BatchPadding padding_;
+  std::string batching_;
 };
 
 }  // namespace hearth::server

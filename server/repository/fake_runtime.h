@@ -66,6 +66,9 @@ class FakeModel : public Model {
     return name == "forward" ? &schema_ : nullptr;
   }
   absl::StatusOr<std::string> SideEffect(std::string_view) const override { return std::string(); }
+  absl::StatusOr<BatchProof> ProveBatch(std::string_view, std::span<const BatchArgument>) const override {
+    return BatchProof{.verdict = BatchProof::Verdict::kUnknown, .text = "not known whether rows mix"};
+  }
 
   absl::StatusOr<std::string> WhyNotRepeatable(std::string_view) const override { return not_repeatable; }
   bool LeavesArguments(std::string_view) const override { return true; }

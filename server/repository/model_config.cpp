@@ -218,8 +218,8 @@ std::vector<std::string> IgnoredFields(const ModelConfig& config) {
   // A map's order is not the file's; sort, so that the same file always gives the same warnings.
   std::set<std::string> parameters;
   for (const auto& [key, value] : config.parameters()) {
-    const bool is_used = (key == kAllowedBatchSizes && QueueSettingsOf(config).batches()) || key == kVersionLabels ||
-                         key == kTrafficSplit || key == kKeepPrevious || key == kMaxRunSeconds ||
+    const bool is_used = IsBatchParameter(config, key) || key == kVersionLabels || key == kTrafficSplit ||
+                         key == kKeepPrevious || key == kMaxRunSeconds ||
                          std::ranges::find(ShadowParameters(), key) != ShadowParameters().end();
     if (!is_used && std::ranges::none_of(kParameters, [&](const Parameter& used) { return key == used.name; }))
       parameters.insert(key);

@@ -6,7 +6,8 @@
 //              instance_group.rate_limiter.priority, response_cache (where the server has a cache),
 //              model_operations.op_library_filename (where the server allows it: repository.h), the
 //              parameters memory_limit, requests_memory_limit, compile_after, exact_after, max_plans, plan_bytes,
-//              max_running, max_queue_milliseconds and max_run_seconds, allowed_batch_sizes (queue_settings.h),
+//              max_running, max_queue_milliseconds and max_run_seconds, allowed_batch_sizes and
+//              split_large_requests (queue_settings.h), pad_inputs and what goes with it (batch_padding.h),
 //              version_labels and traffic_split (version_routing.h), keep_previous (served_set.h), shadow_requests and
 //              what goes with it (shadow_traffic.h), model_warmup
 //   refused    what would change answers if it were ignored: sequence_batching, ensemble_scheduling, decoupled

@@ -33,8 +33,8 @@ bool Batches(const inference::ModelConfig& config) {
 }
 
 // Null where the configuration does not say.
-const std::string* AllowedSizesIn(const inference::ModelConfig& config) {
-  const auto found = config.parameters().find(kAllowedBatchSizes);
+const std::string* ParameterIn(const inference::ModelConfig& config, const char* name) {
+  const auto found = config.parameters().find(name);
   return found == config.parameters().end() ? nullptr : &found->second.string_value();
 }
 
@@ -52,12 +52,19 @@ std::optional<std::vector<int64_t>> ParseAllowedSizes(const std::string& text, i
 }
 
 absl::Status CheckAllowedSizes(const inference::ModelConfig& config) {
-  const std::string* text = AllowedSizesIn(config);
+  const std::string* text = ParameterIn(config, kAllowedBatchSizes);
   if (text == nullptr || ParseAllowedSizes(*text, config.max_batch_size())) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("the parameter ", kAllowedBatchSizes, " is '", *text,
                                                  "'; it must be 'any', or sizes in ascending order with commas between "
                                                  "them, of which the last is max_batch_size, which is ",
                                                  config.max_batch_size()));
+}
+
+absl::Status CheckSplitting(const inference::ModelConfig& config) {
+  const std::string* text = ParameterIn(config, kSplitLargeRequests);
+  if (text == nullptr || *text == "true" || *text == "false") return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the parameter ", kSplitLargeRequests, " is '", *text, "'; it must be 'true' or 'false'"));
 }
 
 absl::Status CheckOrder(const inference::ModelDynamicBatching& batching) {
@@ -95,9 +102,12 @@ QueueSettings QueueSettingsOf(const inference::ModelConfig& config) {
     std::ranges::sort(settings.preferred);
     settings.delay = MicrosecondsOf(batching.max_queue_delay_microseconds());
     settings.keeps_order = batching.preserve_ordering();
-    if (const std::string* text = AllowedSizesIn(config)) {
+    if (const std::string* text = ParameterIn(config, kAllowedBatchSizes)) {
       settings.allowed = ParseAllowedSizes(*text, settings.max_rows);
     }
+    const std::string* splits = ParameterIn(config, kSplitLargeRequests);
+    settings.splits = splits != nullptr && *splits == "true";
+    settings.padding = PaddingOf(config).value_or(BatchPadding());
   }
   for (const inference::ModelInstanceGroup& group : config.instance_group()) {
     settings.runs += static_cast<int64_t>(std::max(group.count(), 1)) * std::max(group.gpus_size(), 1);
@@ -107,6 +117,12 @@ QueueSettings QueueSettingsOf(const inference::ModelConfig& config) {
   for (const auto& [level, policy] : batching.priority_queue_policy()) settings.levels.at(level - 1) = PolicyOf(policy);
   settings.default_level = static_cast<int64_t>(std::max<uint64_t>(batching.default_priority_level(), 1));
   return settings;
+}
+
+bool IsBatchParameter(const inference::ModelConfig& config, const std::string& name) {
+  if (!Batches(config)) return false;
+  return name == kAllowedBatchSizes || name == kSplitLargeRequests || name == kPadInputs || name == kTrimOutputs ||
+         name == kPadMultiple || name == kPaddingFactor;
 }
 
 absl::Status CheckDynamicBatching(const inference::ModelConfig& config) {
@@ -119,6 +135,8 @@ absl::Status CheckDynamicBatching(const inference::ModelConfig& config) {
   }
   if (Batches(config)) {
     if (absl::Status status = CheckAllowedSizes(config); !status.ok()) return status;
+    if (absl::Status status = CheckSplitting(config); !status.ok()) return status;
+    if (const auto padding = PaddingOf(config); !padding.ok()) return padding.status();
   }
   const uint64_t levels = batching.priority_levels();
   if (levels > kMostPriorityLevels) {

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "proto/inference/model_config.pb.h"
+#include "server/repository/batch_padding.h"
 
 namespace hearth::server {
 
@@ -20,6 +21,11 @@ inline constexpr uint64_t kMostPriorityLevels = 1024;
 // The parameter of a configuration for QueueSettings::allowed: "any", or sizes in ascending order of which the last is
 // max_batch_size, with commas between them.
 inline constexpr char kAllowedBatchSizes[] = "allowed_batch_sizes";
+
+// The parameter for QueueSettings::splits: "true" or "false".
+inline constexpr char kSplitLargeRequests[] = "split_large_requests";
+// Of one request, at most.
+inline constexpr int64_t kMostPartsOfRequest = 256;
 
 struct QueueSettings {
   // Of the requests of one level.
@@ -35,6 +41,10 @@ struct QueueSettings {
   // The rows that batches have when they are run, ascending, padded where they have fewer: kAllowedBatchSizes. Empty:
   // any; nothing where the configuration does not say.
   std::optional<std::vector<int64_t>> allowed;
+  // Whether a request with more rows than max_rows is run in parts of so many, and one that is too large for that is
+  // refused. Otherwise it is run by itself, if it is let in.
+  bool splits = false;
+  BatchPadding padding;
   std::chrono::microseconds delay{0};
   bool keeps_order = false;
   int64_t runs = 0;  // that may be under way at once; 0: the configuration does not say
@@ -51,6 +61,8 @@ struct QueueSettings {
   const Policy& PolicyOf(uint64_t priority) const { return levels[LevelOf(priority) - 1]; }
 
   bool batches() const { return max_rows > 1; }
+  // Rows of a request.
+  int64_t most_request_rows() const { return splits ? max_rows * kMostPartsOfRequest : max_rows; }
   bool has_levels() const { return levels.size() > 1; }
   // Whether the configuration says how requests wait, beyond how many may.
   bool queues() const {
@@ -65,6 +77,9 @@ struct QueueSettings {
 
 // Of a configuration that is checked, or makes sense.
 QueueSettings QueueSettingsOf(const inference::ModelConfig& config);
+
+// Whether it is a parameter that batches of the configuration are made by.
+bool IsBatchParameter(const inference::ModelConfig& config, const std::string& name);
 
 // kInvalidArgument with "dynamic_batching.preferred_batch_size is 9; ..." for what makes no sense.
 absl::Status CheckDynamicBatching(const inference::ModelConfig& config);

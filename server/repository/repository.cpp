@@ -420,6 +420,9 @@ absl::StatusOr<std::shared_ptr<Servable>> Repository::LoadVersion(const fs::path
   servable->memory = *memory;
   servable->model = *std::move(model);
   servable->call_interface = *std::move(call_interface);
+  servable->call_interface->CompleteQueueSettings(servable->queue_settings);
+  if (const std::string batching = servable->call_interface->batching(); !batching.empty())
+    RepositoryLog().info("{}: batches of its requests: {}", what, batching);
   servable->labels = *std::move(labels);
   servable->statistics = std::move(statistics);
   servable->observed = servable->call_interface->ObservedAfter(models_.ObservedBefore(config.name(), version));

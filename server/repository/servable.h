@@ -40,6 +40,10 @@ class CallInterface {
   // What to record calls in: `before`, of the version that this one takes the place of, if there is one and it was of
   // the same method, else a new one.
   virtual std::shared_ptr<ObservedCalls> ObservedAfter(std::shared_ptr<ObservedCalls> before) const = 0;
+  // How calls are batched, as far as that depends on the archive: completes what the configuration says.
+  virtual void CompleteQueueSettings(QueueSettings&) const {}
+  // What is known of batches, for people; empty: calls are not batched.
+  virtual std::string batching() const { return {}; }
 };
 
 // Derives it; an error fails the load.

@@ -4,11 +4,14 @@
 #include <ATen/core/List.h>
 #include <ATen/core/jit_type.h>
 #include <ATen/ops/cat.h>
+#include <c10/util/Exception.h>
 
 #include <numeric>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "jit/support/tensors_in.h"
+#include "server/scheduling/padded_values.h"
 #include "server/scheduling/value_key.h"
 
 namespace hearth::server {
@@ -24,6 +27,8 @@ bool HasRows(const at::Tensor& tensor) {
 // Writes what tensors of calls that fit each other agree in, and counts their rows.
 struct AppendRows {
   BatchKey& key;
+  const BatchPadding& lengths;
+  const PaddedTensors& padded;
 
   // False for what is in no batch.
   bool operator()(std::string& text, const at::Tensor& tensor) const {
@@ -34,7 +39,16 @@ struct AppendRows {
     AppendBytes(text, 'T');
     AppendBytes(text, tensor.scalar_type());
     AppendBytes(text, tensor.dim());
-    for (const int64_t size : tensor.sizes().slice(1)) AppendBytes(text, size);
+    std::vector<int64_t> sizes = tensor.sizes().vec();
+    if (const auto found = padded.find(tensor.unsafeGetTensorImpl()); found != padded.end()) {
+      for (const size_t entry : found->second) {
+        int64_t& size = sizes[lengths.inputs[entry].dimension];
+        // Without elements it is its own matter.
+        if (size == 0) return false;
+        key.lengths[entry] = std::exchange(size, -1);
+      }
+    }
+    for (const int64_t size : std::span(sizes).subspan(1)) AppendBytes(text, size);
     return true;
   }
 };
@@ -45,21 +59,49 @@ std::vector<at::Tensor> TensorsIn(const IValue& value) {
   return tensors;
 }
 
-// `value_of` gives each call's value of one argument.
-template <typename ValueOf>
-IValue ConcatenateValues(std::span<const CallArguments* const> calls, int64_t padding, ValueOf value_of) {
+// A value that is alike in each of several, with each tensor made by `join` of theirs.
+template <typename Join>
+IValue JoinValues(std::span<const IValue> values, Join join) {
   std::vector<std::vector<at::Tensor>> columns;
-  for (const CallArguments* call : calls) {
-    const std::vector<at::Tensor> tensors = TensorsIn(value_of(*call));
-    columns.resize(tensors.size());
+  for (const IValue& value : values) {
+    const std::vector<at::Tensor> tensors = TensorsIn(value);
+    if (columns.empty()) columns.resize(tensors.size());
+    TORCH_CHECK(columns.size() == tensors.size(), "one has ", columns.size(), " tensors, another ", tensors.size());
     for (size_t i = 0; i < tensors.size(); ++i) columns[i].push_back(tensors[i]);
   }
-  for (std::vector<at::Tensor>& column : columns) {
-    column.resize(column.size() + padding, column.back().narrow(0, column.back().size(0) - 1, 1));
-  }
   size_t next = 0;
-  return MapTensors(value_of(*calls.front()), [&](const at::Tensor&) { return at::cat(columns.at(next++), 0); });
+  return MapTensors(values.front(), [&](const at::Tensor&) { return join(columns.at(next++)); });
 }
+
+// Makes the tensors of a batch.
+class Concatenation {
+ public:
+  Concatenation(std::span<const CallArguments* const> calls, int64_t padding, const BatchPadding& lengths,
+                std::span<const int64_t> to)
+      : calls_(calls), padding_(padding), lengths_(lengths), to_(to), padded_(FindPadded(*calls.front(), lengths)) {}
+
+  // `value_of` gives each call's value of one argument.
+  template <typename ValueOf>
+  IValue Make(ValueOf value_of) const {
+    std::vector<IValue> values;
+    for (const CallArguments* call : calls_) values.push_back(value_of(*call));
+    return JoinValues(values, [this](std::vector<at::Tensor>& column) { return Join(column); });
+  }
+
+ private:
+  at::Tensor Join(std::vector<at::Tensor>& column) const {
+    if (const auto found = padded_.find(column.front().unsafeGetTensorImpl()); found != padded_.end() && !to_.empty())
+      return ConcatenatePadded(column, padding_, lengths_, found->second, to_);
+    column.resize(column.size() + padding_, column.back().narrow(0, column.back().size(0) - 1, 1));
+    return at::cat(column, 0);
+  }
+
+  const std::span<const CallArguments* const> calls_;
+  const int64_t padding_;
+  const BatchPadding& lengths_;
+  const std::span<const int64_t> to_;
+  const PaddedTensors padded_;
+};
 
 bool IsOneValue(const c10::Type& type) {
   switch (type.kind()) {
@@ -100,23 +142,30 @@ absl::Status Refused(const std::string& what) {
 
 }  // namespace
 
-std::optional<BatchKey> BatchKeyOf(const CallArguments& call) {
+std::optional<BatchKey> BatchKeyOf(const CallArguments& call, const BatchPadding& lengths) {
   BatchKey key;
-  if (!AppendCall(key.text, call, AppendRows{key}) || key.rows == 0) return std::nullopt;
+  key.lengths.resize(lengths.inputs.size());
+  const PaddedTensors padded = FindPadded(call, lengths);
+  if (!AppendCall(key.text, call, AppendRows{key, lengths, padded}) || key.rows == 0) return std::nullopt;
   return key;
 }
 
-CallArguments Concatenate(std::span<const CallArguments* const> calls, int64_t padding) {
+CallArguments Concatenate(std::span<const CallArguments* const> calls, int64_t padding, const BatchPadding& lengths,
+                          std::span<const int64_t> to) {
+  const Concatenation concatenation(calls, padding, lengths, to);
   CallArguments all;
   for (size_t i = 0; i < calls.front()->args.size(); ++i) {
-    all.args.push_back(ConcatenateValues(calls, padding, [i](const CallArguments& call) { return call.args[i]; }));
+    all.args.push_back(concatenation.Make([i](const CallArguments& call) { return call.args[i]; }));
   }
   for (size_t i = 0; i < calls.front()->kwargs.size(); ++i) {
-    all.kwargs.emplace_back(
-        calls.front()->kwargs[i].first,
-        ConcatenateValues(calls, padding, [i](const CallArguments& call) { return call.kwargs[i].second; }));
+    all.kwargs.emplace_back(calls.front()->kwargs[i].first,
+                            concatenation.Make([i](const CallArguments& call) { return call.kwargs[i].second; }));
   }
   return all;
+}
+
+IValue JoinAnswers(std::span<const IValue> answers) {
+  return JoinValues(answers, [](const std::vector<at::Tensor>& column) { return at::cat(column, 0); });
 }
 
 std::optional<std::vector<IValue>> Split(const IValue& answer, std::span<const int64_t> rows, int64_t padding) {
@@ -133,7 +182,8 @@ std::optional<std::vector<IValue>> Split(const IValue& answer, std::span<const i
   return parts;
 }
 
-absl::Status CheckBatches(const Model& model, const c10::FunctionSchema& schema) {
+absl::StatusOr<std::string> CheckBatches(const Model& model, const c10::FunctionSchema& schema,
+                                         std::span<const BatchArgument> arguments) {
   bool has_tensors = false;
   for (const c10::Argument& argument : std::span(schema.arguments()).subspan(1)) {
     if (!IsTensors(*argument.type(), /*or_values=*/true)) {
@@ -151,8 +201,20 @@ absl::Status CheckBatches(const Model& model, const c10::FunctionSchema& schema)
   }
   const auto effect = model.SideEffect(schema.name());
   if (!effect.ok()) return effect.status();
-  if (effect->empty()) return absl::OkStatus();
-  return Refused(absl::StrCat("a method that does nothing but answer: '", schema.name(), "' ", *effect));
+  if (!effect->empty())
+    return Refused(absl::StrCat("a method that does nothing but answer: '", schema.name(), "' ", *effect));
+  const auto proof = model.ProveBatch(schema.name(), arguments);
+  if (!proof.ok()) return proof.status();
+  switch (proof->verdict) {
+    case BatchProof::Verdict::kIndependent:
+      return absl::StrCat("proved: ", proof->text);
+    case BatchProof::Verdict::kDependent:
+      return Refused(absl::StrCat("rows that are along dimension 0 and do not depend on each other: of '",
+                                  schema.name(), "' it is proved that ", proof->text));
+    case BatchProof::Verdict::kUnknown:
+      break;
+  }
+  return absl::StrCat("declared by max_batch_size; ", proof->text);
 }
 
 }  // namespace hearth::server

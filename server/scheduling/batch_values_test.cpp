@@ -6,6 +6,7 @@
 #include <torch/csrc/jit/frontend/function_schema_parser.h>
 
 #include "server/repository/fake_runtime.h"
+#include "server/scheduling/padded_values.h"
 
 namespace hearth::server {
 namespace {
@@ -93,20 +94,74 @@ TEST(BatchValues, AnAnswerWithOtherRowsCannotBeTakenApart) {
   EXPECT_FALSE(Split(c10::ivalue::Tuple::create({at::zeros({3}), at::zeros({4})}), rows, /*padding=*/0));
 }
 
+TEST(BatchValues, TensorsThatArePaddedAreFoundInContainersAndAnswersCutThere) {
+  BatchPadding padding;
+  padding.inputs = {{.name = "x.1.a", .dimension = 1, .value = 7, .argument = 0, .argument_name = "x", .path = "1.a"},
+                    {.name = "m", .dimension = 2, .value = 0, .argument = 1, .argument_name = "m"}};
+  padding.outputs = {{.name = "1", .dimension = 1, .input = 0, .path = "1"}};
+  const auto call = [](int64_t length, int64_t width) {
+    c10::Dict<std::string, at::Tensor> dict;
+    dict.insert("a", at::ones({1, length}, at::kInt));
+    CallArguments arguments;
+    arguments.args = {c10::ivalue::Tuple::create({at::zeros({1, 2}), IValue(dict)})};
+    arguments.kwargs = {{"m", at::ones({1, 2, width})}};
+    return arguments;
+  };
+  const CallArguments first = call(2, 3), second = call(4, 1);
+  const auto key = BatchKeyOf(first, padding), other = BatchKeyOf(second, padding);
+  EXPECT_EQ(key->text, other->text);
+  EXPECT_THAT(key->lengths, ::testing::ElementsAre(2, 3));
+  EXPECT_THAT(other->lengths, ::testing::ElementsAre(4, 1));
+  EXPECT_NE(BatchKeyOf(first)->text, BatchKeyOf(second)->text);
+  EXPECT_FALSE(BatchKeyOf(call(0, 3), padding)) << "without elements it is its own matter";
+
+  const CallArguments* calls[] = {&first, &second};
+  const std::vector<int64_t> lengths = {4, 3};
+  const CallArguments all = Concatenate(calls, /*padding=*/1, padding, lengths);
+  const at::Tensor a = all.args[0].toTupleRef().elements()[1].toGenericDict().at("a").toTensor();
+  EXPECT_TRUE(a.equal(at::tensor({1, 1, 7, 7, 1, 1, 1, 1, 1, 1, 1, 1}, at::kInt).view({3, 4})));
+  const at::Tensor m = all.kwargs[0].second.toTensor();
+  EXPECT_TRUE(m[1].equal(at::tensor({1.0F, 0.0F, 0.0F, 1.0F, 0.0F, 0.0F}).view({2, 3})));
+
+  c10::IValue answer = c10::ivalue::Tuple::create({at::zeros({1, 4}), at::zeros({1, 4, 2})});
+  EXPECT_TRUE(Trim(answer, padding, key->lengths, lengths));
+  EXPECT_EQ(answer.toTupleRef().elements()[0].toTensor().sizes(), c10::IntArrayRef({1, 4})) << "nothing is said of it";
+  EXPECT_EQ(answer.toTupleRef().elements()[1].toTensor().sizes(), c10::IntArrayRef({1, 2, 2}));
+  EXPECT_FALSE(Trim(answer, padding, key->lengths, lengths)) << "it has not the batch's length";
+  c10::IValue none = at::zeros({1, 4});
+  EXPECT_FALSE(Trim(none, padding, key->lengths, lengths));
+}
+
 TEST(BatchValues, WhatABatchMayBeOfIsSaid) {
   Gate gate;
   class Model : public FakeModel {
    public:
     explicit Model(Gate* gate) : FakeModel("", gate) {}
     absl::StatusOr<std::string> SideEffect(std::string_view) const override { return effect; }
+    absl::StatusOr<BatchProof> ProveBatch(std::string_view, std::span<const BatchArgument>) const override {
+      return proof;
+    }
     std::string effect;
+    BatchProof proof;
   } model(&gate);
-  const auto check = [&](const char* schema) { return CheckBatches(model, torch::jit::parseSchema(schema)); };
+  const auto check = [&](const char* schema) {
+    return CheckBatches(model, torch::jit::parseSchema(schema), {}).status();
+  };
   EXPECT_TRUE(check("forward(Any self, Tensor x, int n, float? f, Dict(str, Tensor) d) -> (Tensor[], Tensor)").ok());
   EXPECT_THAT(std::string(check("forward(Any self, Tensor x, str[] names) -> Tensor").message()),
               HasSubstr("argument 'names' of 'forward' is List[str]"));
   EXPECT_THAT(std::string(check("forward(Any self, int n) -> Tensor").message()), HasSubstr("'forward' has none"));
   EXPECT_THAT(std::string(check("forward(Any self, Tensor x) -> int").message()), HasSubstr("'forward' gives int"));
+  const auto schema = torch::jit::parseSchema("forward(Any self, Tensor x) -> Tensor");
+  model.proof = {BatchProof::Verdict::kUnknown, "not known whether rows mix: aten::foo has no rule for rows"};
+  EXPECT_EQ(*CheckBatches(model, schema, {}),
+            "declared by max_batch_size; not known whether rows mix: aten::foo has no rule for rows");
+  model.proof = {BatchProof::Verdict::kIndependent, "rows are independent"};
+  EXPECT_EQ(*CheckBatches(model, schema, {}), "proved: rows are independent");
+  model.proof = {BatchProof::Verdict::kDependent, "rows mix: aten::softmax at m.py:3 is taken over all rows"};
+  EXPECT_THAT(std::string(CheckBatches(model, schema, {}).status().message()),
+              HasSubstr("of 'forward' it is proved that rows mix: aten::softmax at m.py:3 is taken over all rows"));
+  model.proof = {};
   model.effect = "draws random numbers (aten::rand at model.py:12)";
   EXPECT_THAT(std::string(check("forward(Any self, Tensor x) -> Tensor").message()),
               HasSubstr("'forward' draws random numbers (aten::rand at model.py:12)"));

@@ -16,6 +16,13 @@
 // more as the next of them needs, which are thrown away: on a device where plans for known sizes are much faster, few
 // sizes are worth more than few rows. Settings that do not say allow the powers of two, if the host pads, else any.
 //
+// Lengths. Where the settings say which dimensions are padded, calls whose tensors differ in those fit each other, too
+// (repository/batch_padding.h), as long as not too much of the batch is padding. Their tensors are filled up to the
+// longest of them, and what the answer has of that is cut off again.
+//
+// Large calls. One with more rows than a batch may have is run by itself, or as parts of so many rows, if the settings
+// say so (split_call.h). The parts are let in together, as one call is, and run as other calls are.
+//
 // Runs of batches. On a thread that models run on; the arguments are copied together there, and the answer's tensors
 // are taken apart as views. The views share the answer's memory, which is freed when the last of its requests has made
 // of them what it sends. A batch has a memory account of its own, with the limit of as many requests. Where its run
@@ -35,19 +42,20 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
-#include <tuple>
+#include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "server/repository/servable.h"
+#include "server/scheduling/batch_member.h"
 #include "server/scheduling/dispatched_call.h"
 #include "server/scheduling/fair_shares.h"
 #include "server/scheduling/queue_control.h"
+#include "server/scheduling/waiting_calls.h"
 
 namespace hearth::server {
 
@@ -63,6 +71,8 @@ class BatcherHost {
   virtual void CallAt(TimePoint time, std::function<void()> alarm) = 0;
   // Runs a call by itself, and counts it as ended after its callback.
   virtual std::shared_ptr<CallHandle> RunCall(ServablePtr servable, DispatchedCall call, DispatchCallback callback) = 0;
+  // So many further calls are under way, which are parts of one.
+  virtual void CallsBegan(int64_t count) = 0;
   // The end of a call that RunCall did not run.
   virtual void CallEnded() = 0;
   // Around what a Batcher has begun for several calls, and which may outlast them.
@@ -103,40 +113,41 @@ class Batcher : public SlotWaiter, public std::enable_shared_from_this<Batcher> 
 
  private:
   class Handle;
-  struct Batch;
-  struct Member;
-  using MemberPtr = std::shared_ptr<Member>;
-  using BatchPtr = std::shared_ptr<Batch>;
-  // Level, delayed, number.
-  using Place = std::tuple<int64_t, bool, uint64_t>;
-  struct Draft;
   struct Departures;
 
   int64_t MostRuns() const;
   // Of a batch with so many rows.
   int64_t PaddingOf(int64_t rows) const;
-  MemberPtr NewMember(const ServablePtr& servable, DispatchedCall call, DispatchCallback callback, int64_t level);
+  // Whether a call may be run together with others.
+  bool MayJoin(const DispatchedCall& call) const;
+  // Of a call that may, and has more rows than a batch may have.
+  absl::StatusOr<std::shared_ptr<CallHandle>> AddParts(const ServablePtr& servable, DispatchedCall call,
+                                                       DispatchCallback callback, int64_t rows);
+  // Of one call, or of the parts of one.
+  absl::Status Enqueue(std::span<const BatchMemberPtr> members);
+  BatchMemberPtr NewMember(const ServablePtr& servable, DispatchedCall call, DispatchCallback callback);
 
   // All of these under the lock.
-  absl::Status CheckRoom(const Member& member) const;
+  absl::Status CheckRoom(const BatchMember& member) const;
   absl::Status WithAdvice(absl::Status refusal) const;
-  void Remove(const MemberPtr& member);
   BatchPtr TakeReady(TimePoint now, std::optional<RunSlot> slot, Departures& departures);
   // Those whose deadline comes before a run could end.
-  void DropLate(std::vector<MemberPtr>& members, TimePoint now, Departures& departures);
-  std::vector<Draft> DraftBatches();
-  BatchPtr MakeBatch(std::vector<MemberPtr> members, const RunSlot& slot);
+  void DropLate(std::vector<BatchMemberPtr>& members, TimePoint now, Departures& departures);
+  BatchPtr MakeBatch(std::vector<BatchMemberPtr> members, const RunSlot& slot);
   void SetAlarm(TimePoint time);
-  void Depart(const MemberPtr& member, absl::Status status, Departures& departures);
+  void Depart(const BatchMemberPtr& member, absl::Status status, Departures& departures);
   void Expire(TimePoint now, Departures& departures);
 
+  // The queue (batcher.cpp).
   void StartReady();
   void Answer(Departures departures);
   void OnAlarm();
   void Finish(Departures departures);
-  void Cancel(const MemberPtr& member);
+  void Cancel(const BatchMemberPtr& member);
 
+  // Runs (batch_runs.cpp).
   void RunBatch(const BatchPtr& batch);
+  bool FindLengths(Batch& batch) const;
   void RunTogether(const BatchPtr& batch);
   void OnAnswer(const BatchPtr& batch, absl::StatusOr<c10::IValue> answer);
   // Whether the deadline of one that waits for the batch's run has not come.
@@ -151,15 +162,13 @@ class Batcher : public SlotWaiter, public std::enable_shared_from_this<Batcher> 
   BatcherHost& host_;
   const std::vector<int64_t> allowed_;  // rows of batches, ascending; empty: any
   std::mutex mutex_;
-  std::map<Place, MemberPtr> waiting_;
-  std::vector<int64_t> waiting_of_level_;
+  WaitingCalls waiting_;
   std::set<BatchPtr> batches_;  // under way
   int64_t runs_ = 0;            // under way
   bool waits_for_slot_ = false;
   QueueControl control_;
   std::chrono::nanoseconds least_run_time_{0};  // of late
-  uint64_t next_number_ = 0;
-  TimePoint alarm_ = TimePoint::max();  // the earliest that is set
+  TimePoint alarm_ = TimePoint::max();          // the earliest that is set
   std::atomic<int> wrong_answers_{0};
 };
 

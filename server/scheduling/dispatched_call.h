@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "jit/runtime.h"
@@ -43,6 +44,7 @@ struct DispatchedCall {
   // Called when a thread takes the call up; see CallOptions::on_start.
   std::function<void()> on_start;
   bool has_begun = false;  // that was told already, and statistics that it waits no more
+  bool is_part = false;    // of a request, which counts as waiting itself
 };
 
 // The run that answered a call.
@@ -50,6 +52,8 @@ struct Execution {
   int64_t rows = 1;    // of all calls that it answered
   bool counts = true;  // the run is counted with this call, not with another one that it answered
   unsigned tier = 0;   // that it began in: 0 is the baseline
+  // Of further runs that answered parts of the call and are counted with it.
+  std::vector<int64_t> further_rows = {};
 };
 
 using DispatchCallback = std::function<void(absl::StatusOr<c10::IValue>, const Execution&)>;

@@ -212,12 +212,20 @@ std::shared_ptr<CallHandle> Dispatcher::RunCallIn(std::optional<RunSlot> slot, S
     DispatchCallback callback;
     Execution execution;
     bool has_begun;
+    bool is_part;
     std::optional<RunSlot> slot;
     TimePoint began;
     std::shared_ptr<CallReport> report;  // null: nobody asks
   };
-  auto shared = std::make_shared<Call>(Call{
-      servable, std::move(call.on_start), std::move(callback), {call.rows, true}, call.has_begun, slot, {}, nullptr});
+  auto shared = std::make_shared<Call>(Call{servable,
+                                            std::move(call.on_start),
+                                            std::move(callback),
+                                            {.rows = call.rows},
+                                            call.has_begun,
+                                            call.is_part,
+                                            slot,
+                                            {},
+                                            nullptr});
   CallOptions options;
   options.deadline = call.deadline;
   options.memory = std::move(call.memory);
@@ -228,7 +236,7 @@ std::shared_ptr<CallHandle> Dispatcher::RunCallIn(std::optional<RunSlot> slot, S
   options.on_start = [shared] {
     shared->began = Clock::now();
     if (shared->has_begun) return;
-    shared->servable->statistics->Began();
+    if (!shared->is_part) shared->servable->statistics->Began();
     if (shared->on_start) shared->on_start();
   };
   Model& model = *servable->model;
@@ -289,6 +297,11 @@ void Dispatcher::GiveSlots() {
     std::lock_guard lock(mutex_);
     shares_.GiveBack(grant->slot);
   }
+}
+
+void Dispatcher::CallsBegan(int64_t count) {
+  std::lock_guard lock(mutex_);
+  in_flight_ += count;
 }
 
 void Dispatcher::WorkBegan() {

@@ -95,6 +95,7 @@ class Dispatcher : private BatcherHost {
   std::shared_ptr<CallHandle> RunCall(ServablePtr servable, DispatchedCall call, DispatchCallback callback) override {
     return RunCallIn(std::nullopt, std::move(servable), std::move(call), std::move(callback));
   }
+  void CallsBegan(int64_t count) override;
   void CallEnded() override { Ended(std::nullopt); }
   void WorkBegan() override;
   void WorkEnded() override;

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "server/scheduling/batch_values.h"
+#include "server/scheduling/call_arguments.h"
 
 namespace hearth::server {
 

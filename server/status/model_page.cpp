@@ -188,6 +188,7 @@ std::string ModelPage(const v1::ModelStatusResponse& status) {
       html.Raw("<section><h2>The latest load failed</h2><pre>").Text(model.reason()).Raw("</pre></section>");
     }
     WriteFigures(html, model);
+    if (!model.batching().empty()) html.Raw("<p class=\"note\">Batches: ").Text(model.batching()).Raw("</p>");
     WriteLatency(html, model.traffic());
     WriteTimes(html, model.traffic());
     WriteTiers(html, model);

@@ -167,6 +167,7 @@ v1::ModelStatus ServerStatus::DescribeVersion(const VersionStatus& version, cons
   out.set_executions(statistics.execution_count);
   out.set_load_seconds(statistics.load_seconds);
   if (!sample.loaded) return out;
+  if (version.serving != nullptr) out.set_batching(version.serving->call_interface->batching());
   out.mutable_calls_by_tier()->Assign(sample.calls.begin(), sample.calls.end());
   out.mutable_plans_by_tier()->Assign(sample.plans.begin(), sample.plans.end());
   out.set_argument_specs(sample.argument_specs);

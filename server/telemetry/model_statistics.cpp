@@ -76,7 +76,7 @@ void ModelStatistics::Began() {
   --now_.pending;
 }
 
-void ModelStatistics::Succeeded(const RequestTimes& times, uint64_t batch_size, std::optional<uint64_t> executed) {
+void ModelStatistics::Succeeded(const RequestTimes& times, uint64_t batch_size, std::span<const uint64_t> executed) {
   const size_t total_bucket = BucketOf(times.total);
   const size_t queue_bucket = BucketOf(times.queue);
   const size_t infer_bucket = BucketOf(times.compute_infer);
@@ -95,13 +95,16 @@ void ModelStatistics::Succeeded(const RequestTimes& times, uint64_t batch_size, 
   ++now_.total_buckets[total_bucket];
   ++now_.queue_buckets[queue_bucket];
   ++now_.infer_buckets[infer_bucket];
-  if (!executed) return;
-  ++now_.execution_count;
-  now_.executed_rows += *executed;
-  StatisticsSnapshot::Batch& batch = now_.batches[CountedSize(*executed)];
-  batch.compute_input.Add(times.compute_input);
-  batch.compute_infer.Add(times.compute_infer);
-  batch.compute_output.Add(times.compute_output);
+  // Runs of parts go on beside each other; their time is shared out.
+  const auto runs = static_cast<int64_t>(executed.size());
+  for (const uint64_t rows : executed) {
+    ++now_.execution_count;
+    now_.executed_rows += rows;
+    StatisticsSnapshot::Batch& batch = now_.batches[CountedSize(rows)];
+    batch.compute_input.Add(times.compute_input / runs);
+    batch.compute_infer.Add(times.compute_infer / runs);
+    batch.compute_output.Add(times.compute_output / runs);
+  }
 }
 
 void ModelStatistics::Failed(FailureReason reason, std::chrono::nanoseconds total, bool began) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <span>
 
 #include "server/telemetry/latency_histogram.h"
 
@@ -105,8 +106,12 @@ class ModelStatistics {
   void TurnedAway();
   // Its run began.
   void Began();
-  // `executed`: the batch elements of the run that answered it, if the run is to be counted with this request.
-  void Succeeded(const RequestTimes& times, uint64_t batch_size, std::optional<uint64_t> executed);
+  // `executed`: the batch elements of the run that answered it, if the run is to be counted with this request, or of
+  // several runs that answered parts of it.
+  void Succeeded(const RequestTimes& times, uint64_t batch_size, std::span<const uint64_t> executed);
+  void Succeeded(const RequestTimes& times, uint64_t batch_size, std::optional<uint64_t> executed) {
+    Succeeded(times, batch_size, executed ? std::span<const uint64_t>(&*executed, 1) : std::span<const uint64_t>());
+  }
   // `began` says whether Began was called.
   void Failed(FailureReason reason, std::chrono::nanoseconds total, bool began);
   // A request that was turned away before it was admitted.

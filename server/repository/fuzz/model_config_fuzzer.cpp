@@ -34,6 +34,10 @@ void Read(uint8_t choice, const std::string& text) {
   Require(queue.default_level >= 1 && queue.default_level <= static_cast<int64_t>(queue.levels.size()));
   Require(queue.preferred.empty() || (queue.preferred.front() >= 1 && queue.preferred.back() <= queue.max_rows));
   Require(!queue.allowed || queue.allowed->empty() || queue.allowed->back() == queue.max_rows);
+  for (const BatchPadding::Input& input : queue.padding.inputs) Require(input.dimension >= 1);
+  for (const BatchPadding::Output& output : queue.padding.outputs)
+    Require(output.dimension >= 1 && output.input < queue.padding.inputs.size());
+  Require(queue.padding.multiple >= 1 && queue.padding.most >= 1);
   Require(!ChooseVersions(checked->config.version_policy(), {}).ok());
   // What was accepted is accepted again: it is what ModelConfig tells clients.
   Require(CheckModelConfig(checked->config, name).ok());
