@@ -71,6 +71,11 @@ absl::StatusOr<std::string> LoadedModel::WhyNotRepeatable(std::string_view name)
   return std::string("depends on what other calls write");
 }
 
+bool LoadedModel::WritesArguments(std::string_view name) const {
+  const ModelExecutor::Method* method = executor_->Find(name);
+  return method != nullptr && method->writes_arguments;
+}
+
 bool LoadedModel::RunsOnCaller(std::string_view name) const {
   const ModelExecutor::Method* method = executor_->Find(name);
   return method != nullptr && method->may_begin_on_caller();

@@ -19,6 +19,7 @@
 #include "server/api/native_service.h"
 #include "server/api/reflection_service.h"
 #include "server/api/shared_memory.h"
+#include "server/ensembles/ensemble.h"
 #include "server/ports.h"
 #include "server/repository/idle_unloader.h"
 #include "server/repository/repository.h"
@@ -109,6 +110,7 @@ struct Daemon::Parts {
         repository(RepositoryOptionsOf(settings), runtime, SignatureFactory(), [this] { health.Update(); }),
         dispatcher(DispatcherOptionsOf(settings),
                    [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); }),
+        ensembles(EnsemblesOn(settings, runtime, repository, dispatcher, alarms)),
         regions(settings.allow_client_shm(), OpenDeviceMemoryOf(runtime)),
         environment{repository,     dispatcher,
                     regions,        runtime.memory_of_all(),
@@ -124,6 +126,7 @@ struct Daemon::Parts {
         status({repository, readiness, runtime, recent_errors, [this] { return Samples(); },
                 [&runtime] { return SampleOf(runtime.compiler_counters()); }, settings.id(), settings.device()}),
         status_service(calls, dispatcher, status) {
+    repository.ServeEnsembles(EnsemblesOf(ensembles));
     if (tracer != nullptr) metrics.ShowTraces([this] { return tracer->counts(); });
     metrics.ShowMemory([this] { return MemorySampleNow(); });
     readiness.strict = settings.strict_readiness();
@@ -156,7 +159,7 @@ struct Daemon::Parts {
       sample.model = version.name;
       sample.version = version.version;
       if (version.statistics != nullptr) sample.statistics = version.statistics->snapshot();
-      sample.ready = !readiness.draining && (version.serving != nullptr || version.idle);
+      sample.ready = !readiness.draining && (version.state == ModelState::kReady || version.idle);
       if (version.serving == nullptr) continue;
       sample.loaded = true;
       sample.weight_bytes = version.serving->weight_bytes;
@@ -190,6 +193,8 @@ struct Daemon::Parts {
   std::unique_ptr<RepositoryPoller> poller;     // null unless model_control_mode is poll
   std::unique_ptr<IdleUnloader> idle_unloader;  // null unless idle_unload_seconds is above 0
   Dispatcher dispatcher;
+  AlarmClock alarms;  // of ensembles
+  const EnsembleEnvironment ensembles;
   std::unique_ptr<AccessLog> access_log;
   RecentErrors recent_errors;
   SharedRegions regions;

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "server/api/signature.h"
+#include "server/ensembles/ensemble_schema.h"
+#include "server/repository/ensemble_graph.h"
 #include "server/repository/queue_settings.h"
 #include "server/scheduling/batch_values.h"
 
@@ -14,7 +16,10 @@ absl::StatusOr<std::unique_ptr<const CallInterface>> MakeSignature(const Model& 
                                                                    const inference::ModelConfig& config) {
   const c10::FunctionSchema* schema = model.FindMethod("forward");
   if (schema == nullptr) return absl::InvalidArgumentError("the archive's module has no method 'forward'");
-  auto signature = Signature::Create(*schema, config);
+  const absl::StatusOr<inference::ModelConfig> edge =
+      IsEnsemble(config) ? EdgeConfig(config) : absl::StatusOr<inference::ModelConfig>(config);
+  if (!edge.ok()) return edge.status();
+  auto signature = Signature::Create(*schema, *edge);
   if (!signature.ok()) return signature.status();
   if (QueueSettingsOf(config).batches()) {
     if (absl::Status status = CheckBatches(model, *schema); !status.ok()) return status;
@@ -46,5 +51,16 @@ Repository::Options RepositoryOptionsOf(const config::Settings& settings) {
 }
 
 CallInterfaceFactory SignatureFactory() { return MakeSignature; }
+
+EnsembleEnvironment EnsemblesOn(const config::Settings& settings, Runtime& runtime, Repository& repository,
+                                Dispatcher& dispatcher, AlarmClock& alarms) {
+  return {.repository = repository,
+          .dispatcher = dispatcher,
+          .alarms = alarms,
+          .post = [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); },
+          .memory_of_all = runtime.memory_of_all(),
+          .memory_limit = settings.memory_limit(),
+          .memory_limit_of_model = settings.model_memory_limit()};
+}
 
 }  // namespace hearth::server

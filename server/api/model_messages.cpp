@@ -49,7 +49,7 @@ inference::ModelMetadataResponse DescribeModel(const Servable& servable, const s
   inference::ModelMetadataResponse response;
   response.set_name(servable.name);
   for (int64_t version : served_versions) response.add_versions(std::to_string(version));
-  response.set_platform(kPlatform);
+  response.set_platform(servable.config.platform());
   for (const TensorSpec& spec : InputsOf(servable)) Describe(spec, response.add_inputs());
   for (const TensorSpec& spec : OutputsOf(servable)) Describe(spec, response.add_outputs());
   return response;

@@ -8,6 +8,7 @@
 #include "jit/support/text.h"
 #include "server/api/guarded.h"
 #include "server/api/inflate.h"
+#include "server/api/request_statistics.h"
 #include "server/scheduling/retry_advice.h"
 #include "wire/conversion_check.h"
 
@@ -17,25 +18,6 @@ namespace {
 spdlog::logger& Log() {
   static spdlog::logger& log = LoggerOf("api/request");
   return log;
-}
-
-// Whether the model is to blame: it raised, or wanted more memory than it may have.
-bool ModelFailed(const absl::Status& status, bool admitted) {
-  return status.code() == absl::StatusCode::kInternal ||
-         (admitted && status.code() == absl::StatusCode::kResourceExhausted && !RetryAfterOf(status));
-}
-
-FailureReason ReasonOf(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kResourceExhausted:
-    case absl::StatusCode::kUnavailable:
-      return FailureReason::kRejected;
-    case absl::StatusCode::kCancelled:
-    case absl::StatusCode::kDeadlineExceeded:
-      return FailureReason::kCanceled;
-    default:
-      return FailureReason::kOther;
-  }
 }
 
 // One request has a model loaded at most so often: where memory is short, another load may unload it before the request
@@ -260,24 +242,16 @@ void RequestTask::Report(const absl::Status& status, Clock::time_point now) {
     times.compute_output = now - finished_;
   }
   record_.status = status;
+  EndedRequest ended{.status = status,
+                     .times = times,
+                     .rows = rows_,
+                     .execution = execution_,
+                     .admitted = admitted_,
+                     .began = began != 0};
   // Or it ran for longer than it may, with a deadline that had not come.
-  const bool ran_too_long = run_was_late_ && began != 0 && (!deadline_ || finished_ < *deadline_);
-  const bool model_failed = ModelFailed(status, admitted_) || ran_too_long;
-  const FailureReason reason = model_failed ? FailureReason::kBackend : ReasonOf(status);
-  if (servable_ != nullptr) {
-    ModelStatistics& statistics = *servable_->statistics;
-    if (status.ok()) {
-      // A runtime that does not say when it begins leaves the request counted as waiting.
-      if (began == 0) statistics.Began();
-      const auto counted = [](int64_t rows) { return static_cast<uint64_t>(std::max<int64_t>(rows, 0)); };
-      statistics.Succeeded(times, counted(rows_),
-                           execution_.counts ? std::optional(counted(execution_.rows)) : std::nullopt);
-    } else if (admitted_) {
-      statistics.Failed(reason, times.total, began != 0);
-    } else {
-      statistics.Refused(reason, times.total);
-    }
-  }
+  ended.ran_too_long = run_was_late_ && ended.began && (!deadline_ || finished_ < *deadline_);
+  const bool model_failed = ModelFailed(ended);
+  if (servable_ != nullptr) CountRequest(ended, *servable_->statistics);
   if (model_failed) {
     Log().warn("model {} version {}: {}", record_.model, record_.version,
                std::string(status.message().data(), status.message().size()));

@@ -291,6 +291,29 @@ absl::Status Signature::CheckAllGiven(const std::vector<const inference::ModelIn
   return absl::OkStatus();
 }
 
+absl::Status Signature::CheckInputs(const std::vector<std::string>& names) const {
+  std::vector<const inference::ModelInput*> given;
+  std::set<int> given_arguments;
+  for (const std::string& name : names) {
+    const auto found = configured_inputs_.find(name);
+    auto target = found != configured_inputs_.end() ? absl::StatusOr<Target>(found->second.target) : Resolve(name);
+    if (!target.ok()) return target.status();
+    if (const ConfiguredInput* configured = Configured(name, *target)) given.push_back(configured->config);
+    given_arguments.insert(target->index);
+  }
+  if (absl::Status status = CheckAllGiven(given); !status.ok()) return status;
+  for (int i = 0; i < argument_count(); ++i) {
+    const bool may_lack = argument(i).default_value().has_value() ||
+                          argument(i).type()->kind() == c10::TypeKind::OptionalType ||
+                          argument(i).type()->kind() == c10::TypeKind::ListType ||
+                          argument(i).type()->kind() == c10::TypeKind::DictType;
+    if (may_lack || given_arguments.contains(i)) continue;
+    return WrongInput(DisplayName(i), "(", argument(i).type()->annotation_str(), ") is missing; the model takes ",
+                      KnownInputs());
+  }
+  return absl::OkStatus();
+}
+
 std::optional<SeenTensor> Signature::Seen(const Target& target, const WireTensor& tensor, std::string& path) const {
   path = JoinPath(argument(target.index).name(), target.path);
   const std::optional<size_t> number = arguments_.Find(path);

@@ -68,6 +68,9 @@ class Signature : public CallInterface {
   absl::StatusOr<std::vector<WireTensor>> Unbind(c10::IValue result, const std::vector<std::string>& requested,
                                                  CallObservation* observation = nullptr) const;
 
+  // kInvalidArgument for a name that no input has, and where inputs of these names alone leave out one that is needed.
+  absl::Status CheckInputs(const std::vector<std::string>& names) const;
+
   // kInvalidArgument for a requested output that no answer can have, where the schema says what an answer has.
   absl::Status CheckRequested(const std::vector<std::string>& requested) const;
 

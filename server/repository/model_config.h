@@ -8,9 +8,9 @@
 //              parameters memory_limit, requests_memory_limit, compile_after, exact_after, max_plans, plan_bytes,
 //              max_running, max_queue_milliseconds and max_run_seconds, allowed_batch_sizes (queue_settings.h),
 //              version_labels and traffic_split (version_routing.h), keep_previous (served_set.h), model_warmup
-//   refused    what would change answers if it were ignored: sequence_batching, ensemble_scheduling, decoupled
-//              transactions, batch_input and batch_output, repository agents, shape tensors, another backend; and
-//              input_data_file of model_warmup
+//              ensemble_scheduling, which makes it an ensemble (ensemble_graph.h)
+//   refused    what would change answers if it were ignored: sequence_batching, decoupled transactions, batch_input and
+//              batch_output, repository agents, shape tensors, another backend; and input_data_file of model_warmup
 //   ignored    what only tunes: the rest. Each such field that a file sets is named in a warning.
 #pragma once
 

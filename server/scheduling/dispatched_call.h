@@ -43,6 +43,8 @@ struct DispatchedCall {
   // Called when a thread takes the call up; see CallOptions::on_start.
   std::function<void()> on_start;
   bool has_begun = false;  // that was told already, and statistics that it waits no more
+  // Of a request that is under way: it is taken also while the server is full or draining.
+  bool part_of_request = false;
 };
 
 // The run that answered a call.
