@@ -197,7 +197,7 @@ TEST_F(EnsemblesTest, UnloadsOfAModelThatWaitsComeAfterItsLoad) {
   repository_->Load("e", std::nullopt, [&](absl::Status status) { loaded.set_value(std::move(status)); });
   Eventually([&] {
     const auto lines = IndexLines();
-    return std::ranges::any_of(lines, [](const auto& line) { return line.starts_with("m/ LOADING"); });
+    return std::ranges::any_of(lines, [](const auto& line) { return line.starts_with("m/") && line.ends_with("LOADING "); });
   });
   repository_->Unload("e", [&](absl::Status status) { unloaded.set_value(std::move(status)); });
   runtime_.load_gate.Open();
@@ -234,7 +234,7 @@ TEST_F(EnsemblesTest, AnEndOfTheServerEndsLoadsThatWait) {
   repository_->Load("e", std::nullopt, [&](absl::Status status) { loaded.set_value(std::move(status)); });
   Eventually([&] {
     const auto lines = IndexLines();
-    return std::ranges::any_of(lines, [](const auto& line) { return line.starts_with("m/ LOADING"); });
+    return std::ranges::any_of(lines, [](const auto& line) { return line.starts_with("m/") && line.ends_with("LOADING "); });
   });
   repository_->StopLoading();
   EXPECT_EQ(loaded.get_future().get().code(), absl::StatusCode::kUnavailable);
