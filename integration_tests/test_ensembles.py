@@ -15,6 +15,7 @@ from tritonclient.utils import InferenceServerException
 from integration_tests import rest
 from integration_tests.daemon import Hearthd, eventually, put_model
 from integration_tests.ensembles import ensemble, put_ensemble, step
+from integration_tests.test_check import check
 from integration_tests.serving import LONG, Stream, bad, fails, floats, in_flight, index_of, outputs_of, tensor
 
 UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
@@ -575,6 +576,17 @@ def test_steps_that_are_idle_are_loaded_again(hearthd):
         eventually(lambda: index_of(client)[("n", "1")][0] == "UNAVAILABLE")
         assert client.is_model_ready("e")
         assert ask(client, "e", 1)["y"].tolist() == [4]
+
+
+def test_a_check_looks_at_ensembles(tmp_path):
+    put_model(tmp_path, "m", scripted(Add(1.0)))
+    put_ensemble(tmp_path, "inner", chain("m"))
+    put_ensemble(tmp_path, "outer", chain("inner", "m"))
+    assert check(tmp_path) == (0, ["3 models, 0 problems"])
+    put_ensemble(tmp_path, "outer", chain("inner", "gone"))
+    status, lines = check(tmp_path)
+    assert status == 1 and len(lines) == 2
+    assert "outer" in lines[0] and "step 2 ('gone')" in lines[0]
 
 
 def test_a_drain_lets_an_ensembles_steps_end(hearthd):

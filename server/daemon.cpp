@@ -18,6 +18,7 @@
 #include "server/api/log_settings.h"
 #include "server/api/native_service.h"
 #include "server/api/reflection_service.h"
+#include "server/api/sequences.h"
 #include "server/api/shared_memory.h"
 #include "server/ensembles/ensemble.h"
 #include "server/ports.h"
@@ -115,7 +116,8 @@ struct Daemon::Parts {
         environment{repository,     dispatcher,
                     regions,        runtime.memory_of_all(),
                     nullptr,        static_cast<size_t>(settings.max_request_bytes()),
-                    &recent_errors, tracer.get()},
+                    &recent_errors, tracer.get(),
+                    &sequences},
         log_settings(LogLevelsOf(settings), settings.log_file(), settings.log_format()),
         methods(dispatcher, repository, readiness, regions, log_settings, settings.id(), tracer.get()),
         inference(calls, environment, methods, streams),
@@ -198,6 +200,7 @@ struct Daemon::Parts {
   std::unique_ptr<AccessLog> access_log;
   RecentErrors recent_errors;
   SharedRegions regions;
+  Sequences sequences;
   RequestEnvironment environment;
   StreamRegistry streams;
   LogSettings log_settings;

@@ -21,7 +21,11 @@ absl::StatusOr<std::unique_ptr<const CallInterface>> MakeSignature(const Model& 
   if (!edge.ok()) return edge.status();
   auto signature = Signature::Create(*schema, *edge);
   if (!signature.ok()) return signature.status();
-  if (QueueSettingsOf(config).batches()) {
+  if (config.has_sequence_batching()) {
+    std::vector<std::string> states;
+    for (const auto& state : config.sequence_batching().state()) states.push_back(state.output_name());
+    if (absl::Status status = (*signature)->CheckRequested(states); !status.ok()) return status;
+  } else if (QueueSettingsOf(config).batches()) {
     if (absl::Status status = CheckBatches(model, *schema); !status.ok()) return status;
   }
   return std::unique_ptr<const CallInterface>(*std::move(signature));

@@ -18,9 +18,15 @@ namespace hearth::server {
 namespace {
 
 // Extensions of the protocol, under Triton's names, that work here.
-constexpr const char* kExtensions[] = {
-    "binary_tensor_data",  "classification", "model_repository", "model_repository(unload_dependents)",
-    "model_configuration", "statistics",     "schedule_policy",  "logging"};
+constexpr const char* kExtensions[] = {"binary_tensor_data",
+                                       "classification",
+                                       "model_repository",
+                                       "model_repository(unload_dependents)",
+                                       "model_configuration",
+                                       "statistics",
+                                       "schedule_policy",
+                                       "logging",
+                                       "sequence"};
 // Where clients may share memory, and where models are on a GPU.
 constexpr const char* kSharedMemoryExtension = "system_shared_memory";
 constexpr const char* kDeviceMemoryExtension = "cuda_shared_memory";

@@ -26,10 +26,6 @@ void Describe(const TensorSpec& spec, bool batched, Tensor& out) {
   out.mutable_dims()->Add(spec.shape->begin() + first, spec.shape->end());
 }
 
-const Signature& SignatureOf(const Servable& servable) {
-  return static_cast<const Signature&>(*servable.call_interface);
-}
-
 std::vector<TensorSpec> InputsOf(const Servable& servable) {
   return SignatureOf(servable).inputs(&servable.observed->inputs);
 }

@@ -10,10 +10,10 @@ namespace hearth::server {
 struct EndedRequest {
   absl::Status status;
   RequestTimes times;
-  int64_t rows = 1;        // batch elements
-  Execution execution;     // the run that answered it
-  bool admitted = false;   // by the dispatcher
-  bool began = false;      // its run did
+  int64_t rows = 1;           // batch elements
+  Execution execution;        // the run that answered it
+  bool admitted = false;      // by the dispatcher
+  bool began = false;         // its run did
   bool ran_too_long = false;  // for the model, and not for its deadline
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "jit/support/logging.h"
 #include "jit/support/text.h"
@@ -23,6 +24,9 @@ spdlog::logger& Log() {
 // One request has a model loaded at most so often: where memory is short, another load may unload it before the request
 // runs.
 constexpr int kMostLoadsAwaited = 3;
+
+// Marks a status; see RequestTask::NotItsTurn.
+constexpr const char* kTurnType = "hearth/turn";
 
 // What Protobuf can read.
 constexpr size_t kMostAnswerBytes = INT32_MAX;
@@ -99,6 +103,7 @@ void RequestTask::Run(CallerThread caller) {
   }
   handed_over_ = Clock::now();
   if (IsIdle(status) && loads_awaited_ < kMostLoadsAwaited) return AwaitModel();
+  if (status.GetPayload(kTurnType).has_value()) return WaitForTurn();
   grpc::ByteBuffer no_answer;
   if (!status.ok()) return Finish(std::move(status), no_answer);
 
@@ -134,49 +139,76 @@ void RequestTask::AwaitModel() {
   // From where the task waits, Cancel may end it at any time.
   const auto self = shared_from_this();
   const std::string model = record_.model;
-  bool cancelled = false;
   ++loads_awaited_;
-  {
-    std::lock_guard lock(mutex_);
-    cancelled = cancelled_;
-    waiting_for_load_ = !cancelled;
-  }
-  if (cancelled) return EndWaiting();
+  if (!BeginWaiting(absl::StrCat("while the model '", model, "' was being loaded again"))) return;
   // Whoever waits for the answer keeps the task until then.
   environment_.repository.LoadIdle(model, self,
                                    [waiting = weak_from_this(), began = Clock::now()](absl::Status loaded) {
                                      if (const auto task = waiting.lock())
-                                       task->GoOn(std::move(loaded), Clock::now() - began);
+                                       task->GoOn(std::move(loaded), Clock::now() - began, WorkLength::kLong);
                                    });
+}
+
+void RequestTask::WaitForTurn() {
+  const auto self = shared_from_this();
+  if (!BeginWaiting("while it waited for its turn in its sequence")) return;
+  AwaitTurn([waiting = weak_from_this(), began = Clock::now()] {
+    if (const auto task = waiting.lock()) task->GoOn(absl::OkStatus(), Clock::now() - began, WorkLength::kShort);
+  });
+}
+
+bool RequestTask::BeginWaiting(std::string what) {
+  bool cancelled = false;
+  {
+    std::lock_guard lock(mutex_);
+    waits_ = std::move(what);
+    cancelled = cancelled_;
+    waiting_ = !cancelled;
+  }
+  if (cancelled) EndWaiting();
+  return !cancelled;
 }
 
 void RequestTask::EndWaiting() {
   const bool late = deadline_ && *deadline_ <= Clock::now();
-  const std::string when = absl::StrCat("while the model '", record_.model, "' was being loaded again");
   grpc::ByteBuffer no_answer;
-  Finish(late ? absl::DeadlineExceededError(absl::StrCat("the request's deadline passed ", when))
-              : absl::CancelledError(absl::StrCat("the request was cancelled ", when)),
+  Finish(late ? absl::DeadlineExceededError(absl::StrCat("the request's deadline passed ", waits_))
+              : absl::CancelledError(absl::StrCat("the request was cancelled ", waits_)),
          no_answer);
 }
 
-void RequestTask::GoOn(absl::Status loaded, Clock::duration after) {
+void RequestTask::GoOn(absl::Status loaded, Clock::duration after, WorkLength length) {
   {
     std::lock_guard lock(mutex_);
     // Cancel has ended it.
-    if (!std::exchange(waiting_for_load_, false)) return;
+    if (!std::exchange(waiting_, false)) return;
     await_time_ += after;
   }
   if (loaded.ok()) {
-    loaded = environment_.dispatcher.Post(WorkLength::kLong,
-                                          [self = shared_from_this()] { self->Run(CallerThread::kOneOfMany); });
+    loaded = environment_.dispatcher.Post(length, [self = shared_from_this()] { self->Run(CallerThread::kOneOfMany); });
   }
   grpc::ByteBuffer no_answer;
   if (!loaded.ok()) Finish(std::move(loaded), no_answer);
 }
 
+absl::Status RequestTask::NotItsTurn() {
+  absl::Status status = absl::UnavailableError("the request waits for its turn");
+  status.SetPayload(kTurnType, absl::Cord());
+  return status;
+}
+
+void RequestTask::ServeWith(const ServablePtr& servable) {
+  if (servable == servable_) return;
+  servable_ = servable;
+  record_.version = std::to_string(servable_->version);
+  counting_.reset();
+  memory_ = servable_->model->NewAccount();
+  counting_.emplace(memory_.get());
+}
+
 absl::Status RequestTask::Identify(const std::string& model, const std::string& version, const std::string& id) {
   record_.model = model;
-  record_.version = version;
+  record_.version = requested_version_ = version;
   record_.id = id;
   auto servable = environment_.repository.Choose(model, version);
   if (!servable.ok()) return servable.status();
@@ -226,6 +258,7 @@ void RequestTask::Finish(absl::Status status, grpc::ByteBuffer& answer) {
     ended_ = true;
     handle_ = nullptr;
   }
+  OnEnd();
   const Done done = std::move(done_);
   done(std::move(status), answer);
 }
@@ -290,7 +323,7 @@ void RequestTask::Cancel() {
     std::lock_guard lock(mutex_);
     cancelled_ = true;
     handle = handle_;
-    waiting = std::exchange(waiting_for_load_, false);
+    waiting = std::exchange(waiting_, false);
   }
   if (handle != nullptr) handle->Cancel();
   if (waiting) EndWaiting();

@@ -162,7 +162,10 @@ void RecordObservation(ObservedCalls& known, const CallObservation& observation)
 
 Signature::Signature(const c10::FunctionSchema& schema, const inference::ModelConfig& config)
     : schema_(schema),
-      config_(config),
+      config_(WithSequenceTensors(config)),
+      visible_inputs_(config.input_size()),
+      visible_outputs_(config.output_size()),
+      sequence_(config.has_sequence_batching() ? std::optional(SequenceSettingsOf(config)) : std::nullopt),
       arguments_(SchemaTensors::OfArguments(schema)),
       result_(SchemaTensors::OfResult(schema)) {}
 
@@ -235,7 +238,7 @@ std::string Signature::DisplayName(int index) const {
 std::string Signature::KnownInputs() const {
   std::vector<std::string> known;
   if (!configured_inputs_.empty()) {
-    for (const auto& input : config_.input()) known.push_back(absl::StrCat("'", input.name(), "'"));
+    for (int i = 0; i < visible_inputs_; ++i) known.push_back(absl::StrCat("'", config_.input(i).name(), "'"));
   } else {
     for (int i = 0; i < argument_count(); ++i) {
       known.push_back(absl::StrCat("'", argument(i).name(), "' (", argument(i).type()->annotation_str(), ")"));
@@ -303,10 +306,9 @@ absl::Status Signature::CheckInputs(const std::vector<std::string>& names) const
   }
   if (absl::Status status = CheckAllGiven(given); !status.ok()) return status;
   for (int i = 0; i < argument_count(); ++i) {
-    const bool may_lack = argument(i).default_value().has_value() ||
-                          argument(i).type()->kind() == c10::TypeKind::OptionalType ||
-                          argument(i).type()->kind() == c10::TypeKind::ListType ||
-                          argument(i).type()->kind() == c10::TypeKind::DictType;
+    const bool may_lack =
+        argument(i).default_value().has_value() || argument(i).type()->kind() == c10::TypeKind::OptionalType ||
+        argument(i).type()->kind() == c10::TypeKind::ListType || argument(i).type()->kind() == c10::TypeKind::DictType;
     if (may_lack || given_arguments.contains(i)) continue;
     return WrongInput(DisplayName(i), "(", argument(i).type()->annotation_str(), ") is missing; the model takes ",
                       KnownInputs());
@@ -495,10 +497,7 @@ absl::StatusOr<std::vector<WireTensor>> Signature::Unbind(c10::IValue result, co
   std::vector<WireTensor>& leaves = *flat;
   if (observation != nullptr && config_.output().empty()) Observe(leaves, *observation);
 
-  std::vector<std::string> names = requested;
-  if (names.empty()) {
-    for (const auto& output : config_.output()) names.push_back(output.name());
-  }
+  const std::vector<std::string> names = requested.empty() ? DefaultOutputs() : requested;
   std::vector<WireTensor> outputs;
   if (names.empty()) {
     for (WireTensor& leaf : leaves) {
@@ -535,9 +534,16 @@ std::shared_ptr<ObservedCalls> Signature::ObservedAfter(std::shared_ptr<Observed
   return std::make_shared<ObservedCalls>(std::move(text), arguments_.specs().size(), result_.specs().size());
 }
 
+std::vector<std::string> Signature::DefaultOutputs() const {
+  std::vector<std::string> names;
+  for (int i = 0; i < visible_outputs_; ++i) names.push_back(config_.output(i).name());
+  return names;
+}
+
 std::vector<TensorSpec> Signature::inputs(const ObservedTensors* observed) const {
   std::vector<TensorSpec> specs;
-  for (const auto& input : config_.input()) {
+  for (int i = 0; i < visible_inputs_; ++i) {
+    const inference::ModelInput& input = config_.input(i);
     specs.push_back(SpecOfConfig(input, config_.max_batch_size()));
     specs.back().optional = input.optional();
   }
@@ -546,7 +552,7 @@ std::vector<TensorSpec> Signature::inputs(const ObservedTensors* observed) const
 
 std::vector<TensorSpec> Signature::outputs(const ObservedTensors* observed) const {
   std::vector<TensorSpec> specs;
-  for (const auto& output : config_.output()) specs.push_back(SpecOfConfig(output, config_.max_batch_size()));
+  for (int i = 0; i < visible_outputs_; ++i) specs.push_back(SpecOfConfig(config_.output(i), config_.max_batch_size()));
   return specs.empty() ? Completed(result_, observed) : specs;
 }
 

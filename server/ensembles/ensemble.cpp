@@ -39,9 +39,8 @@ absl::StatusOr<std::shared_ptr<EnsembleModel>> Ensemble::Create(const inference:
   if (!settings.ok()) return settings.status();
   std::shared_ptr<Ensemble> ensemble(new Ensemble(config, *std::move(graph), environment));
   ensemble->memory_limit_ = settings->memory_limit.value_or(environment.memory_limit);
-  ensemble->memory_of_model_ =
-      AccountOfModel(settings->requests_memory_limit.value_or(environment.memory_limit_of_model),
-                     environment.memory_of_all);
+  ensemble->memory_of_model_ = AccountOfModel(
+      settings->requests_memory_limit.value_or(environment.memory_limit_of_model), environment.memory_of_all);
   return std::shared_ptr<EnsembleModel>(std::move(ensemble));
 }
 
@@ -107,8 +106,9 @@ std::shared_ptr<CallHandle> Ensemble::CallAsync(std::string_view method, Argumen
   call.deadline = options.deadline;
   call.memory = options.memory != nullptr ? std::move(options.memory) : NewAccount(1);
   call.on_start = std::move(options.on_start);
-  return Start(std::move(call), [callback = std::move(callback)](absl::StatusOr<c10::IValue> answer,
-                                                                 const Execution&) { callback(std::move(answer)); });
+  return Start(std::move(call), [callback = std::move(callback)](absl::StatusOr<c10::IValue> answer, const Execution&) {
+    callback(std::move(answer));
+  });
 }
 
 absl::StatusOr<c10::IValue> Ensemble::Call(std::string_view method, Arguments args, KeywordArguments kwargs,

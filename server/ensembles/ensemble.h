@@ -27,7 +27,7 @@ struct EnsembleEnvironment {
   Repository& repository;
   Dispatcher& dispatcher;
   AlarmClock& alarms;
-  StepLimiter::Post post;  // runs work on a thread of the runtime's pool
+  StepLimiter::Post post;                  // runs work on a thread of the runtime's pool
   MemoryAccount* memory_of_all = nullptr;  // null: requests have no limit together
   // Of what lies between the steps of one request, and of all requests to one ensemble, in bytes, where its
   // configuration does not say; 0: no limit.

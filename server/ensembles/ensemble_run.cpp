@@ -113,8 +113,8 @@ absl::Status EnsembleRun::TakeArgument(size_t input, const c10::IValue& value) {
     const auto count = static_cast<int64_t>(tensor.strings.size());
     auto shape = ShapeOfStrings(declared, config.max_batch_size() > 0, count);
     if (!shape) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the ensemble's input '", declared.name(), "' has ", count, " strings, which its dims cannot have"));
+      return absl::InvalidArgumentError(absl::StrCat("the ensemble's input '", declared.name(), "' has ", count,
+                                                     " strings, which its dims cannot have"));
     }
     tensor.shape = *std::move(shape);
   }
@@ -164,7 +164,8 @@ void EnsembleRun::AwaitModel(const std::string& model) {
       model, weak_from_this(), [self = shared_from_this(), model](const absl::Status& loaded) {
         if (self->ended()) return;
         if (!loaded.ok()) {
-          return self->Finish(absl::Status(loaded.code(), absl::StrCat("the step's model '", model, "': ", loaded.message())));
+          return self->Finish(
+              absl::Status(loaded.code(), absl::StrCat("the step's model '", model, "': ", loaded.message())));
         }
         self->ensemble_->environment().post([self] { self->ChooseModels(); });
       });
@@ -220,7 +221,7 @@ absl::StatusOr<std::vector<WireTensor>> EnsembleRun::TakeInputs(const StepRun& r
 }
 
 absl::StatusOr<DispatchedCall> EnsembleRun::PrepareStep(StepRun& run) {
-  const auto& signature = static_cast<const Signature&>(*run.servable->call_interface);
+  const Signature& signature = SignatureOf(*run.servable);
   run.memory = run.servable->model->NewAccount();
   const MemoryAccount::Scope counting(run.memory.get());
   std::optional<absl::StatusOr<DispatchedCall>> prepared;
@@ -322,7 +323,7 @@ void EnsembleRun::OnAnswer(const StepPtr& run, absl::StatusOr<c10::IValue> answe
 }
 
 absl::StatusOr<std::vector<WireTensor>> EnsembleRun::ReadAnswer(StepRun& run, c10::IValue answer) {
-  const auto& signature = static_cast<const Signature&>(*run.servable->call_interface);
+  const Signature& signature = SignatureOf(*run.servable);
   std::vector<std::string> names;
   for (const EnsembleGraph::Link& link : ensemble_->graph().steps()[run.step].outputs) names.push_back(link.name);
   auto outputs = signature.Unbind(std::move(answer), names, &run.observation);
@@ -380,13 +381,12 @@ void EnsembleRun::Report(const StepRun& run, const absl::Status& status) const {
     ended.times.compute_infer = run.finished - start;
     ended.times.compute_output = now - run.finished;
   }
-  ended.ran_too_long = absl::IsDeadlineExceeded(status) && ended.began && (!call_.deadline || run.finished < *call_.deadline);
+  ended.ran_too_long =
+      absl::IsDeadlineExceeded(status) && ended.began && (!call_.deadline || run.finished < *call_.deadline);
   CountRequest(ended, *run.servable->statistics);
 }
 
-void EnsembleRun::Fail(size_t step, const absl::Status& status) {
-  Finish(InStep(ensemble_->graph(), step, status));
-}
+void EnsembleRun::Fail(size_t step, const absl::Status& status) { Finish(InStep(ensemble_->graph(), step, status)); }
 
 bool EnsembleRun::ended() const {
   std::lock_guard lock(mutex_);

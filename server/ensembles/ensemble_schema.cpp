@@ -34,9 +34,10 @@ absl::Status Flatten(const char* kind, bool batched, Tensor& tensor) {
   const std::vector<int64_t> dims = InnerDims(tensor);
   const bool ones = std::ranges::all_of(dims, [](int64_t size) { return size == 1; });
   if (batched && !ones) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        kind, " '", tensor.name(), "' of TYPE_STRING has dims other than 1: with max_batch_size above 0, an ensemble's ",
-        kind, " of strings has one for each row of the batch"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(kind, " '", tensor.name(),
+                     "' of TYPE_STRING has dims other than 1: with max_batch_size above 0, an ensemble's ", kind,
+                     " of strings has one for each row of the batch"));
   }
   if (std::ranges::count(dims, -1) > 1) {
     return absl::InvalidArgumentError(absl::StrCat(kind, " '", tensor.name(),

@@ -1,8 +1,8 @@
 // An ensemble as a method: "forward(Tensor image, str[] words) -> Outputs", with the names that its configuration
 // declares, so that what serves models' methods serves it, too.
 //
-// Tensors are Tensors. BYTES are lists of strings, which have no shape: at the ensemble's edge they have the one that the
-// configuration declares, as far as that can be told from how many they are.
+// Tensors are Tensors. BYTES are lists of strings, which have no shape: at the ensemble's edge they have the one that
+// the configuration declares, as far as that can be told from how many they are.
 #pragma once
 
 #include <ATen/core/function_schema.h>

@@ -98,12 +98,15 @@ Claim ClaimOfModel(std::string who, const std::string& name, const Tensors& conf
 
 absl::Status CheckStep(const EnsembleGraph::Step& step, const std::string& called, int64_t ensemble_batch,
                        const Servable& servable, Claims& claims) {
-  const auto& signature = static_cast<const Signature&>(*servable.call_interface);
+  const Signature& signature = SignatureOf(servable);
   const inference::ModelConfig& config = servable.config;
   const bool batched = config.max_batch_size() > 0;
   if (batched && config.max_batch_size() < ensemble_batch) {
     return WrongStep(called, " takes a batch of at most ", config.max_batch_size(), ", and the ensemble one of ",
                      ensemble_batch);
+  }
+  if (signature.sequence() != nullptr) {
+    return WrongStep(called, " has sequences of requests, which the model of an ensemble's step cannot have");
   }
   absl::Status status = signature.CheckInputs(NamesOf(step.inputs));
   if (status.ok()) status = signature.CheckRequested(NamesOf(step.outputs));

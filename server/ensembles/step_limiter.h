@@ -1,5 +1,5 @@
-// How many requests may be at one step of an ensemble at once (max_inflight_requests): those that come when there are as
-// many wait, in the order in which they came, without a thread. Thread-safe.
+// How many requests may be at one step of an ensemble at once (max_inflight_requests): those that come when there are
+// as many wait, in the order in which they came, without a thread. Thread-safe.
 #pragma once
 
 #include <chrono>

@@ -42,7 +42,8 @@ class EnsembleGraph::Builder {
     const int steps = config_.ensemble_scheduling().step_size();
     if (steps == 0) return WrongEnsemble(" has no step");
     if (steps > kMostEnsembleSteps) return WrongEnsemble(" has ", steps, " steps; it may have ", kMostEnsembleSteps);
-    if (config_.input().empty()) return absl::InvalidArgumentError("an ensemble's inputs must be declared; it has none");
+    if (config_.input().empty())
+      return absl::InvalidArgumentError("an ensemble's inputs must be declared; it has none");
     if (config_.output().empty()) {
       return absl::InvalidArgumentError("an ensemble's outputs must be declared; it has none");
     }

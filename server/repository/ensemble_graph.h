@@ -33,7 +33,7 @@ class EnsembleGraph {
   };
   struct Step {
     std::string model;
-    std::string version;               // a number; empty: whichever serves
+    std::string version;                // a number; empty: whichever serves
     std::vector<Link> inputs, outputs;  // sorted by their names
   };
   struct Tensor {

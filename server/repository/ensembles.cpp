@@ -25,8 +25,7 @@ bool Repository::WaitBehind(const std::string& name, const std::function<std::fu
 }
 
 absl::StatusOr<bool> Repository::AwaitSteps(const absl::StatusOr<fs::path>& folder, const std::string& name,
-                                            LoadRequest& request,
-                                            const std::function<std::function<void()>()>& job) {
+                                            LoadRequest& request, const std::function<std::function<void()>()>& job) {
   const auto config = [&]() -> absl::StatusOr<CheckedConfig> {
     if (!folder.ok()) return folder.status();
     return request.config.has_value() ? *request.config : ReadConfig(*folder);
@@ -55,8 +54,8 @@ absl::StatusOr<bool> Repository::AwaitSteps(const absl::StatusOr<fs::path>& fold
     }
   }
   if (awaited.contains(name)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the ensemble '", name, "' is a step of its own steps: it waits for ", absl::StrJoin(loading, ", ")));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the ensemble '", name, "' is a step of its own steps: it waits for ", absl::StrJoin(loading, ", ")));
   }
   waiting_jobs_.push_back({name, std::move(loading), job()});
   return true;
@@ -88,8 +87,8 @@ std::map<std::string, std::vector<std::function<void()>>> Repository::TakeWaitin
   return ready;
 }
 
-void Repository::KeepFailed(const std::string& name, const absl::StatusOr<fs::path>& folder,
-                            const LoadRequest& request, const absl::Status& status) {
+void Repository::KeepFailed(const std::string& name, const absl::StatusOr<fs::path>& folder, const LoadRequest& request,
+                            const absl::Status& status) {
   std::set<std::string> models;
   if (!status.ok() && folder.ok()) {
     const auto config = request.config.has_value() ? *request.config : ReadConfig(*folder);

@@ -71,7 +71,7 @@ class LookedUpEnsemble final : public EnsembleModel {
   FakeModel model_;
 };
 
-std::string ConfigOf(const std::vector<std::string>& steps) {
+std::string StepsText(const std::vector<std::string>& steps) {
   std::string text =
       "platform: 'ensemble' input { name: 'x' data_type: TYPE_FP32 dims: 1 } "
       "output { name: 'y' data_type: TYPE_FP32 dims: 1 } ensemble_scheduling { ";
@@ -87,7 +87,7 @@ std::string ConfigOf(const std::vector<std::string>& steps) {
 class EnsemblesTest : public RepositoryTest {
  protected:
   void PutEnsemble(const std::string& name, const std::vector<std::string>& steps) {
-    Put("a/" + name + "/config.pbtxt", ConfigOf(steps));
+    Put("a/" + name + "/config.pbtxt", StepsText(steps));
   }
   void StartServing(ModelControl control, std::vector<std::string> load_models = {}) {
     Start({root_ / "a"}, control, std::move(load_models));
@@ -197,7 +197,8 @@ TEST_F(EnsemblesTest, UnloadsOfAModelThatWaitsComeAfterItsLoad) {
   repository_->Load("e", std::nullopt, [&](absl::Status status) { loaded.set_value(std::move(status)); });
   Eventually([&] {
     const auto lines = IndexLines();
-    return std::ranges::any_of(lines, [](const auto& line) { return line.starts_with("m/") && line.ends_with("LOADING "); });
+    return std::ranges::any_of(lines,
+                               [](const auto& line) { return line.starts_with("m/") && line.ends_with("LOADING "); });
   });
   repository_->Unload("e", [&](absl::Status status) { unloaded.set_value(std::move(status)); });
   runtime_.load_gate.Open();
@@ -234,7 +235,8 @@ TEST_F(EnsemblesTest, AnEndOfTheServerEndsLoadsThatWait) {
   repository_->Load("e", std::nullopt, [&](absl::Status status) { loaded.set_value(std::move(status)); });
   Eventually([&] {
     const auto lines = IndexLines();
-    return std::ranges::any_of(lines, [](const auto& line) { return line.starts_with("m/") && line.ends_with("LOADING "); });
+    return std::ranges::any_of(lines,
+                               [](const auto& line) { return line.starts_with("m/") && line.ends_with("LOADING "); });
   });
   repository_->StopLoading();
   EXPECT_EQ(loaded.get_future().get().code(), absl::StatusCode::kUnavailable);

@@ -16,6 +16,7 @@
 #include "server/repository/first_error.h"
 #include "server/repository/layout.h"
 #include "server/repository/queue_settings.h"
+#include "server/repository/sequence_settings.h"
 #include "server/repository/served_set.h"
 #include "server/repository/version_routing.h"
 #include "wire/datatypes.h"
@@ -78,7 +79,8 @@ absl::Status CheckEnsemble(const ModelConfig& config, const std::string& name) {
 
 absl::Status CheckRefused(const ModelConfig& config, const std::string& name) {
   if (!IsEnsemble(config) && config.platform() == kEnsemblePlatform) {
-    return WrongConfig(name, absl::StrCat("its platform is '", kEnsemblePlatform, "', but it has no ensemble_scheduling"));
+    return WrongConfig(name,
+                       absl::StrCat("its platform is '", kEnsemblePlatform, "', but it has no ensemble_scheduling"));
   }
   if (!IsEnsemble(config) && !config.platform().empty() && config.platform() != kPlatform) {
     return Refused(name, absl::StrCat("platform '", config.platform(), "' (it serves ", kPlatform, " and ",
@@ -89,7 +91,6 @@ absl::Status CheckRefused(const ModelConfig& config, const std::string& name) {
     return Refused(name, absl::StrCat("backend '", config.backend(), "' (it serves ", kBackend, ")"));
   }
   if (config.runtime() == "model.py") return Refused(name, "the Python runtime model.py");
-  if (config.has_sequence_batching()) return Refused(name, "sequence_batching");
   if (config.model_transaction_policy().decoupled()) return Refused(name, "decoupled transactions");
   if (config.batch_input_size() > 0) return Refused(name, "batch_input");
   if (config.batch_output_size() > 0) return Refused(name, "batch_output");
@@ -233,6 +234,11 @@ std::vector<std::string> IgnoredFields(const ModelConfig& config) {
   note(std::ranges::any_of(config.instance_group(),
                            [](const auto& group) { return group.rate_limiter().resources_size() > 0; }),
        "rate_limiter.resources of instance_group");
+  const auto& sequences = config.sequence_batching();
+  note(sequences.oldest().max_candidate_sequences() > 0,
+       "sequence_batching.oldest.max_candidate_sequences (all sequences go on side by side)");
+  note(sequences.direct().minimum_slot_utilization() > 0, "sequence_batching.direct.minimum_slot_utilization");
+  note(sequences.oldest().preserve_ordering(), "sequence_batching.oldest.preserve_ordering");
   note(config.has_optimization(), "optimization");
   note(config.cc_model_filenames_size() > 0, "cc_model_filenames");
   note(config.metric_tags_size() > 0, "metric_tags");
@@ -294,6 +300,13 @@ absl::StatusOr<CheckedConfig> CheckModelConfig(ModelConfig config, const std::st
 
   if (IsEnsemble(config)) {
     if (absl::Status status = CheckEnsemble(config, name); !status.ok()) return status;
+  }
+  if (config.has_sequence_batching()) {
+    if (absl::Status status = CheckSequenceBatching(config); absl::IsUnimplemented(status)) {
+      return absl::UnimplementedError(absl::StrCat("the configuration of '", name, "': ", status.message()));
+    } else if (!status.ok()) {
+      return WrongConfig(name, std::string(status.message()));
+    }
   }
   if (absl::Status status = CheckWarmup(config, name); !status.ok()) return status;
   if (absl::Status status = CheckDynamicBatching(config); !status.ok()) {

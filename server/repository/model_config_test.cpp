@@ -145,11 +145,13 @@ TEST(ModelConfig, WarmUpSamplesAreBoundedEachAndTogether) {
 }
 
 TEST(ModelConfig, WhatWouldChangeAnswersIsRefused) {
-  for (const char* text : {"sequence_batching {}", "model_transaction_policy { decoupled: true }", "backend: 'onnxruntime'",
-                           "platform: 'tensorrt_plan'", "batch_input { kind: BATCH_ELEMENT_COUNT }"}) {
+  for (const char* text :
+       {"sequence_batching { iterative_sequence: true }", "model_transaction_policy { decoupled: true }",
+        "backend: 'onnxruntime'", "platform: 'tensorrt_plan'", "batch_input { kind: BATCH_ELEMENT_COUNT }"}) {
     EXPECT_EQ(Check(text).status().code(), absl::StatusCode::kUnimplemented) << text;
   }
-  EXPECT_THAT(Message(Check("sequence_batching {}").status()), HasSubstr("sequence_batching"));
+  EXPECT_THAT(Message(Check("sequence_batching { iterative_sequence: true }").status()),
+              HasSubstr("iterative_sequence"));
 }
 
 TEST(ModelConfig, AnEnsembleHasStepsAndNothingThatOnlyAnArchiveHas) {

@@ -217,8 +217,7 @@ void Repository::Refresh(const std::string& name, Done done) {
     loader_->Post(name, UnloadJob(name, std::move(done)));
     return;
   }
-  loader_->Post(
-      name, LoadJob(name, {.config = {}, .keep_unchanged = true}, models_.BeginLoad(name), std::move(done)));
+  loader_->Post(name, LoadJob(name, {.config = {}, .keep_unchanged = true}, models_.BeginLoad(name), std::move(done)));
 }
 
 std::function<void()> Repository::LoadJob(const std::string& name, LoadRequest request, bool announced, Done done) {
@@ -423,6 +422,13 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   servable->memory = *memory;
   servable->model = *std::move(model);
   servable->call_interface = *std::move(call_interface);
+  if (config.has_sequence_batching() && servable->queue_settings.batches()) {
+    const auto effect = servable->model->SideEffect("forward");
+    if (effect.ok() && !effect->empty()) {
+      RepositoryLog().info("{}: requests of its sequences are not run together: forward {}", what, *effect);
+      servable->queue_settings.max_rows = 1;
+    }
+  }
   servable->labels = *std::move(labels);
   servable->statistics = std::move(statistics);
   servable->observed = servable->call_interface->ObservedAfter(models_.ObservedBefore(config.name(), version));

@@ -8,8 +8,8 @@
 // The versions' memory is within a budget. Models that nobody uses may be unloaded, because of the time or to make room
 // for others, and are loaded again when they are asked for (LoadIdle).
 //
-// A model may be an ensemble, made of others (ensembles.cpp): it is loaded when its steps' models are, is ready while they
-// are there, and is loaded again when a model comes for want of which it could not be.
+// A model may be an ensemble, made of others (ensembles.cpp): it is loaded when its steps' models are, is ready while
+// they are there, and is loaded again when a model comes for want of which it could not be.
 //
 // Which version answers a request is ModelTable's matter (model_table.h); this is who loads them. Loads and unloads run
 // on the repository's own threads, in the order given for each model; a version's warm-up too, before it is swapped in.
@@ -154,8 +154,8 @@ class Repository {
   absl::StatusOr<ServablePtr> Choose(const std::string& name, const std::string& version) const {
     return models_.Choose(name, version);
   }
-  // OK if a request for it is answered, which may load the model again first; else Find's status, or kUnavailable for an
-  // ensemble with the step that is not there.
+  // OK if a request for it is answered, which may load the model again first; else Find's status, or kUnavailable for
+  // an ensemble with the step that is not there.
   absl::Status CheckReady(const std::string& name, const std::string& version) const;
   std::vector<int64_t> ServedVersions(const std::string& name) const { return models_.ServedVersions(name); }
   std::vector<ServablePtr> Serving() const { return models_.Serving(); }
@@ -195,8 +195,8 @@ class Repository {
   std::function<void()> UnloadJob(const std::string& name, Done done, Dependents dependents = Dependents::kStay);
   // Has the job wait behind those of the model that wait already; false where none does.
   bool WaitBehind(const std::string& name, const std::function<std::function<void()>()>& job);
-  // Where an ensemble's steps' models are being loaded, or had better be: has the job wait for that. False where nothing
-  // is to be waited for, kInvalidArgument where it would be waited for for ever.
+  // Where an ensemble's steps' models are being loaded, or had better be: has the job wait for that. False where
+  // nothing is to be waited for, kInvalidArgument where it would be waited for for ever.
   absl::StatusOr<bool> AwaitSteps(const absl::StatusOr<std::filesystem::path>& folder, const std::string& name,
                                   LoadRequest& request, const std::function<std::function<void()>()>& job);
   void LoadStep(const std::string& model);

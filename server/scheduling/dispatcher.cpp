@@ -130,8 +130,7 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Dispatch(ServablePtr ser
   if (!key) return Run(*version.batcher, std::move(servable), std::move(call), std::move(callback));
   if (auto answer = cache_.Find(*key)) {
     const Clock::duration time = Clock::now() - began;
-    absl::Status status =
-        AnswerFromCache(*servable, *std::move(answer), call.part_of_request, std::move(callback));
+    absl::Status status = AnswerFromCache(*servable, *std::move(answer), call.part_of_request, std::move(callback));
     if (!status.ok()) return status;
     servable->statistics->CacheHit(time);
     return std::shared_ptr<CallHandle>();

@@ -26,15 +26,15 @@ namespace hearth::server {
 struct ModelShare {
   double weight = 1;
   bool takes_slots = true;  // else it has as many as it asks for, and they are none of those that are shared
-  double tag = 0;        // in seconds of virtual time
-  double mean_time = 0;  // of runs, in seconds
+  double tag = 0;           // in seconds of virtual time
+  double mean_time = 0;     // of runs, in seconds
 };
 
 // One that a run holds from its start to its end.
 struct RunSlot {
   ModelShare* share = nullptr;
   std::chrono::steady_clock::time_point since;
-  double charged = 0;      // seconds
+  double charged = 0;     // seconds
   bool is_shared = true;  // one of those that are shared
 };
 

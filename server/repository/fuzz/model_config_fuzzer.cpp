@@ -6,6 +6,7 @@
 
 #include "server/repository/model_config.h"
 #include "server/repository/queue_settings.h"
+#include "server/repository/sequence_settings.h"
 #include "server/repository/version_policy.h"
 #include "wire/datatypes.h"
 
@@ -34,6 +35,8 @@ void Read(uint8_t choice, const std::string& text) {
   Require(queue.default_level >= 1 && queue.default_level <= static_cast<int64_t>(queue.levels.size()));
   Require(queue.preferred.empty() || (queue.preferred.front() >= 1 && queue.preferred.back() <= queue.max_rows));
   Require(!queue.allowed || queue.allowed->empty() || queue.allowed->back() == queue.max_rows);
+  const inference::ModelConfig extended = WithSequenceTensors(checked->config);
+  for (const auto& input : extended.input()) Require(FindDatatype(input.data_type()) != nullptr);
   Require(!ChooseVersions(checked->config.version_policy(), {}).ok());
   // What was accepted is accepted again: it is what ModelConfig tells clients.
   Require(CheckModelConfig(checked->config, name).ok());
