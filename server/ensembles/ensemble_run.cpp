@@ -407,7 +407,7 @@ c10::IValue EnsembleRun::MakeAnswer() {
     if (!tensor) {
       outputs.emplace_back();
     } else if (tensor->datatype->is_bytes()) {
-      outputs.emplace_back(c10::List<std::string>(std::move(tensor->strings)));
+      outputs.emplace_back(c10::List<std::string>(tensor->strings));
     } else {
       outputs.emplace_back(std::move(tensor->tensor));
     }
