@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +12,7 @@
 #include "cli/failure.h"
 #include "cli/json.h"
 #include "cli/load_generator.h"
+#include "cli/load_report.h"
 #include "cli/request_inputs.h"
 #include "cli/text.h"
 #include "cli/value_summary.h"
@@ -23,8 +23,6 @@ namespace {
 
 constexpr const char* kBench = "bench";
 constexpr const char* kMethod = "/inference.GRPCInferenceService/ModelInfer";
-// What an open loop has under way at most, where --clients does not say.
-constexpr int kMostUnderWay = 4096;
 
 struct BenchOptions {
   ServerOptions server;
@@ -36,55 +34,22 @@ struct BenchOptions {
   bool json = false;
 };
 
-// Of latencies, in the order in which they are shown.
-const std::vector<std::pair<const char*, double>> kPercentiles = {
-    {"p50", 0.5}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}, {"p99.9", 0.999}};
-
-double RateOf(const LoadResult& result) {
-  return result.seconds > 0 ? static_cast<double>(result.latencies.count()) / result.seconds : 0;
-}
-
 void PrintResultAsJson(const BenchOptions& options, const LoadResult& result) {
-  Json latency = {{"mean", Milliseconds(result.latencies.mean())}, {"min", Milliseconds(result.latencies.least())}};
-  for (const auto& [name, share] : kPercentiles) latency[name] = Milliseconds(result.latencies.Percentile(share));
-  latency["max"] = Milliseconds(result.latencies.largest());
-  Json errors = Json::object();
-  for (const auto& [name, error] : result.errors) errors[name] = {{"count", error.count}, {"message", error.message}};
   Json json = {{"model", options.server.model}};
   if (options.load.rate > 0) {
     json["rate"] = options.load.rate;
   } else {
     json["clients"] = options.load.clients;
   }
-  json["seconds"] = result.seconds;
-  json["answered"] = result.latencies.count();
-  json["failed"] = result.failed;
-  json["answered_per_second"] = RateOf(result);
-  if (options.load.rate > 0) json["late"] = result.late;
-  json["latency_ms"] = std::move(latency);
-  json["errors"] = std::move(errors);
+  AddLoadFields(options.load, result, json);
   PrintJson(json);
 }
 
 void PrintResult(const BenchOptions& options, const LoadResult& result) {
   const std::string loop = options.load.rate > 0 ? absl::StrFormat("%g requests a second", options.load.rate)
                                                  : absl::StrCat(options.load.clients, " clients");
-  std::vector<std::vector<std::string>> rows = {
-      {"load", loop},
-      {"answered",
-       absl::StrFormat("%d in %.2f s, %.1f a second", result.latencies.count(), result.seconds, RateOf(result))},
-      {"failed", std::to_string(result.failed)}};
-  for (const auto& [name, error] : result.errors) {
-    rows.push_back({"", absl::StrCat(error.count, " ", name, ": ", OneLine(error.message))});
-  }
-  if (options.load.rate > 0) rows.push_back({"sent late", std::to_string(result.late)});
-  const auto add = [&](const std::string& name, std::chrono::nanoseconds time) {
-    rows.push_back({absl::StrCat("latency ", name), absl::StrFormat("%.3f ms", Milliseconds(time))});
-  };
-  add("mean", result.latencies.mean());
-  add("min", result.latencies.least());
-  for (const auto& [name, share] : kPercentiles) add(name, result.latencies.Percentile(share));
-  add("max", result.latencies.largest());
+  std::vector<std::vector<std::string>> rows = {{"load", loop}};
+  AddLoadRows(options.load, result, rows);
   std::fputs(AlignColumns(rows).c_str(), stdout);
 }
 

@@ -23,6 +23,8 @@ Action AddConfig(CLI::App& app);
 Action AddBench(CLI::App& app);
 Action AddTop(CLI::App& app);
 Action AddProfile(CLI::App& app);
+Action AddRecord(CLI::App& app);
+Action AddReplay(CLI::App& app);
 // `app` has all other subcommands already.
 Action AddCompletion(CLI::App& app);
 

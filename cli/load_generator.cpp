@@ -28,15 +28,30 @@ struct Call {
   grpc::ByteBuffer answer;
   grpc::Status status;
   Clock::time_point due;
+  uint64_t number = 0;  // the source's
   size_t connection = 0;
   bool measured = false;
 };
 
+class OneRequest final : public RequestSource {
+ public:
+  OneRequest(const std::string& method, const grpc::ByteBuffer& request) : method_(method), request_(request) {}
+
+  bool Next(Request& request) override {
+    request.method = &method_;
+    request.message = &request_;
+    return true;
+  }
+
+ private:
+  const std::string& method_;
+  const grpc::ByteBuffer& request_;
+};
+
 class Generator {
  public:
-  Generator(const std::vector<Connection>& connections, const std::string& method, const grpc::ByteBuffer& request,
-            const LoadOptions& options)
-      : connections_(connections), method_(method), request_(request), options_(options) {
+  Generator(const std::vector<Connection>& connections, RequestSource& source, const LoadOptions& options)
+      : connections_(connections), source_(source), options_(options) {
     for (const Connection& connection : connections) {
       stubs_.push_back(std::make_unique<grpc::GenericStub>(connection.channel()));
     }
@@ -51,11 +66,16 @@ class Generator {
     calls_ = std::vector<Call>(static_cast<size_t>(options_.clients));
     for (Call& call : calls_) idle_.push_back(&call);
     std::thread answers([this] { ReadAnswers(); });
-    if (options_.rate > 0) {
-      SendAtRate();
+    if (is_open()) {
+      SendInTime();
     } else {
       // From then on each client's next request follows its answer.
-      for (size_t i = 0; i < calls_.size() && !Over(Clock::now()); ++i) Send(*TakeIdle(), Clock::now());
+      bool more = true;
+      for (size_t i = 0; i < calls_.size() && more && !Over(Clock::now()); ++i) {
+        Call* const call = TakeIdle();
+        more = SendNext(*call);
+        if (!more) GiveBack(*call);
+      }
     }
     {
       std::unique_lock lock(mutex_);
@@ -73,8 +93,20 @@ class Generator {
     return now >= end_ || (options_.requests > 0 && measured_ >= options_.requests);
   }
 
-  void Send(Call& call, Clock::time_point due) {
+  bool is_open() const { return options_.rate > 0 || options_.timed; }
+
+  // The next request of a closed loop; false where there is none.
+  bool SendNext(Call& call) {
+    const std::lock_guard lock(source_mutex_);
+    RequestSource::Request request;
+    if (!source_.Next(request)) return false;
+    Send(call, request, Clock::now());
+    return true;
+  }
+
+  void Send(Call& call, const RequestSource::Request& request, Clock::time_point due) {
     call.due = due;
+    call.number = request.number;
     call.measured = due >= start_;
     if (call.measured) ++measured_;
     call.connection = next_connection_++ % connections_.size();
@@ -83,7 +115,7 @@ class Generator {
     call.context.emplace();
     connections_[call.connection].Prepare(*call.context);
     call.answer.Clear();
-    call.reader = stubs_[call.connection]->PrepareUnaryCall(&*call.context, method_, request_, &queue_);
+    call.reader = stubs_[call.connection]->PrepareUnaryCall(&*call.context, *request.method, *request.message, &queue_);
     call.reader->StartCall();
     call.reader->Finish(&call.answer, &call.status, &call);
   }
@@ -96,16 +128,28 @@ class Generator {
     return call;
   }
 
-  void SendAtRate() {
-    const auto interval = std::chrono::duration<double>(1 / options_.rate);
+  void GiveBack(Call& call) {
+    {
+      const std::lock_guard lock(mutex_);
+      idle_.push_back(&call);
+    }
+    changed_.notify_one();
+  }
+
+  // The requests of an open loop.
+  void SendInTime() {
+    const auto interval = std::chrono::duration<double>(options_.timed ? 0 : 1 / options_.rate);
     const auto first = Clock::now();
-    for (uint64_t i = 0;; ++i) {
-      const auto due = first + std::chrono::duration_cast<Clock::duration>(interval * static_cast<double>(i));
+    RequestSource::Request request;
+    for (uint64_t i = 0; source_.Next(request); ++i) {
+      const auto due =
+          first + (options_.timed ? std::chrono::duration_cast<Clock::duration>(request.due)
+                                  : std::chrono::duration_cast<Clock::duration>(interval * static_cast<double>(i)));
       if (Over(due)) return;
       std::this_thread::sleep_until(due);
       Call* const call = TakeIdle();
       if (due >= start_ && Clock::now() - due > kLate) ++late_;
-      Send(*call, due);
+      Send(*call, request, due);
     }
   }
 
@@ -116,15 +160,9 @@ class Generator {
       Call& call = *static_cast<Call*>(tag);
       const auto now = Clock::now();
       if (call.measured) Count(call, now);
-      if (options_.rate <= 0 && !Over(now)) {
-        Send(call, now);
-        continue;
-      }
-      {
-        const std::lock_guard lock(mutex_);
-        idle_.push_back(&call);
-      }
-      changed_.notify_one();
+      source_.OnAnswer(call.number, call.status, call.answer);
+      if (!is_open() && !Over(now) && SendNext(call)) continue;
+      GiveBack(call);
     }
   }
 
@@ -140,8 +178,8 @@ class Generator {
   }
 
   const std::vector<Connection>& connections_;
-  const std::string& method_;
-  const grpc::ByteBuffer& request_;
+  RequestSource& source_;
+  std::mutex source_mutex_;  // of a closed loop
   const LoadOptions& options_;
   std::vector<std::unique_ptr<grpc::GenericStub>> stubs_;
   grpc::CompletionQueue queue_;
@@ -158,9 +196,14 @@ class Generator {
 
 }  // namespace
 
+LoadResult GenerateLoad(const std::vector<Connection>& connections, RequestSource& source, const LoadOptions& options) {
+  return Generator(connections, source, options).Run();
+}
+
 LoadResult GenerateLoad(const std::vector<Connection>& connections, const std::string& method,
                         const grpc::ByteBuffer& request, const LoadOptions& options) {
-  return Generator(connections, method, request, options).Run();
+  OneRequest source(method, request);
+  return GenerateLoad(connections, source, options);
 }
 
 }  // namespace hearth::cli

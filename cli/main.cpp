@@ -20,13 +20,12 @@ int Run(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string("hearth ") + HEARTH_VERSION);
   const std::vector<std::pair<const char*, Action>> commands = {
-      {"inspect", AddInspect(app)}, {"run", AddRun(app)},
-      {"infer", AddInfer(app)},     {"models", AddModels(app)},
-      {"load", AddLoad(app)},       {"rollback", AddRollback(app)},
-      {"unload", AddUnload(app)},   {"stats", AddStats(app)},
-      {"config", AddConfig(app)},   {"bench", AddBench(app)},
-      {"top", AddTop(app)},         {"profile", AddProfile(app)},
-      {"check", AddCheck(app)},     {"completion", AddCompletion(app)}};
+      {"inspect", AddInspect(app)},      {"run", AddRun(app)},       {"infer", AddInfer(app)},
+      {"models", AddModels(app)},        {"load", AddLoad(app)},     {"rollback", AddRollback(app)},
+      {"unload", AddUnload(app)},        {"stats", AddStats(app)},   {"config", AddConfig(app)},
+      {"bench", AddBench(app)},          {"top", AddTop(app)},       {"profile", AddProfile(app)},
+      {"record", AddRecord(app)},        {"replay", AddReplay(app)}, {"check", AddCheck(app)},
+      {"completion", AddCompletion(app)}};
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -32,6 +33,8 @@ struct RepositoryOptions {
   ServerOptions server;
   Target target;
   std::string config;
+  std::map<std::string, std::string> shadow;  // parameters of the load
+  double shadow_seconds = 0;
   int64_t to = 0;  // a version; 0: what served before
   bool ready = false;
   bool json = false;
@@ -103,6 +106,11 @@ int Load(RepositoryOptions& options) {
     if (!config.ok()) return FailWithLine(kCommand, MessageOf(config.status()));
     (*request.mutable_parameters())["config"].set_string_param(*std::move(config));
   }
+  for (const auto& [name, value] : options.shadow) {
+    (*request.mutable_parameters())[name].set_string_param(value);
+  }
+  // The load takes that time.
+  options.server.timeout += options.shadow_seconds;
   return CallLoad(kCommand, options.server, request);
 }
 
@@ -228,6 +236,24 @@ Action AddLoad(CLI::App& app) {
   AddTarget(*command, options->target);
   command->add_option("--config", options->config, "In place of its config.pbtxt: a file of the same form, or JSON")
       ->type_name("FILE");
+  const auto add_shadow = [&](const char* name, const char* parameter, const char* help) {
+    return command->add_option_function<std::string>(
+        name, [options, parameter](const std::string& text) { options->shadow[parameter] = text; }, help);
+  };
+  add_shadow("--shadow-requests", "shadow_requests",
+             "Compare it with the version that serves on so many live requests, and refuse it if it answers otherwise");
+  add_shadow("--shadow-tolerance", "shadow_tolerance", "What elements of floating-point tensors may differ by (0.001)");
+  add_shadow("--shadow-differences", "shadow_differences", "What to do then: refuse (as if not given) or report")
+      ->check(CLI::IsMember({"refuse", "report"}));
+  command
+      ->add_option_function<double>(
+          "--shadow-seconds",
+          [options](double seconds) {
+            options->shadow_seconds = seconds;
+            options->shadow["shadow_seconds"] = absl::StrFormat("%g", seconds);
+          },
+          "Wait so long for these requests (30)")
+      ->check(CLI::Range(0.0, 3600.0));
   AddConnectionOptions(*command, options->server);
   return [options] { return Load(*options); };
 }

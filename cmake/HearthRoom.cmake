@@ -1,11 +1,12 @@
 # The rooms and their layers.
 #
-#   hearth_room(<name> [APART] [PLAIN] SOURCES a.cpp ... [TESTS a_test.cpp ...] [USES room ...] [LINKS target ...]
+#   hearth_room(<name> [APART] [PLAIN] [VECTORS] SOURCES a.cpp ... [TESTS a_test.cpp ...] [USES room ...] [LINKS target ...]
 #               [TEST_USES room ...] [TEST_LINKS target ...])
 # makes the static library hearth_<name> and, of TESTS, one GoogleTest executable <name>_test that ctest runs. USES names
 # the rooms it may include; a room that the layer order forbids is rejected here. Tests may use any room (TEST_USES).
-# APART: each of the sources is compiled alone. PLAIN: without LibTorch, which its tests may use all the same. A folder
-# in jit/fuser is a room of its own: jit/fuser/ir is fuser_ir.
+# APART: each of the sources is compiled alone. PLAIN: without LibTorch, which its tests may use all the same. VECTORS: its
+# tests run once more as on a processor without AVX-512 (<name>_test_avx2). A folder in jit/fuser is a room of its own:
+# jit/fuser/ir is fuser_ir.
 #
 #   hearth_tool(<name> [PLAIN] SOURCES ... [USES room ...] [LINKS target ...])
 # makes an executable in build/<preset>/bin. It may use the rooms that its folder's room may, and that room itself.
@@ -140,7 +141,7 @@ function(hearth_compile_together target out)
 endfunction()
 
 function(hearth_room name)
-  cmake_parse_arguments(PARSE_ARGV 1 ROOM "APART;PLAIN" "" "SOURCES;TESTS;USES;LINKS;TEST_USES;TEST_LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 ROOM "APART;PLAIN;VECTORS" "" "SOURCES;TESTS;USES;LINKS;TEST_USES;TEST_LINKS")
   hearth_check_uses(${name} ${name} ${ROOM_USES})
   list(TRANSFORM ROOM_USES PREPEND hearth_)
   list(TRANSFORM ROOM_TEST_USES PREPEND hearth_)
@@ -157,6 +158,11 @@ function(hearth_room name)
     hearth_link(${name}_test PRIVATE FALSE
       hearth_${name} ${ROOM_TEST_USES} ${ROOM_TEST_LINKS} GTest::gmock GTest::gtest_main)
     add_test(NAME ${name}_test COMMAND ${name}_test WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    if(ROOM_VECTORS)
+      add_test(NAME ${name}_test_avx2 COMMAND ${name}_test WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+      set_tests_properties(${name}_test_avx2 PROPERTIES
+        ENVIRONMENT "HEARTH_MOST_VECTORS=avx2;ONEDNN_MAX_CPU_ISA=AVX2;ATEN_CPU_CAPABILITY=avx2")
+    endif()
   endif()
 endfunction()
 

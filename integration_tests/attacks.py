@@ -355,7 +355,9 @@ class Healthy:
             thread.join()
 
     def milliseconds(self, phase, what, share):
-        return 1e3 * float(np.quantile(self.seconds[phase, what], share))
+        """NaN if none was asked in that phase: one of an earlier phase went on all through it."""
+        seconds = self.seconds.get((phase, what))
+        return 1e3 * float(np.quantile(seconds, share)) if seconds else float("nan")
 
 
 def attack(function, target, begins):

@@ -71,9 +71,9 @@ absl::StatusOr<std::string> LoadedModel::WhyNotRepeatable(std::string_view name)
   return std::string("depends on what other calls write");
 }
 
-bool LoadedModel::WritesArguments(std::string_view name) const {
+bool LoadedModel::LeavesArguments(std::string_view name) const {
   const ModelExecutor::Method* method = executor_->Find(name);
-  return method != nullptr && method->writes_arguments;
+  return method != nullptr && method->leaves_arguments;
 }
 
 bool LoadedModel::RunsOnCaller(std::string_view name) const {

@@ -59,8 +59,8 @@ class LoadedModel final : public Model {
   std::vector<MethodInfo> methods() const override;
   const c10::FunctionSchema* FindMethod(std::string_view name) const override;
   absl::StatusOr<std::string> SideEffect(std::string_view method) const override;
+  bool LeavesArguments(std::string_view method) const override;
   absl::StatusOr<std::string> WhyNotRepeatable(std::string_view method) const override;
-  bool WritesArguments(std::string_view method) const override;
   bool RunsOnCaller(std::string_view name) const override;
   std::shared_ptr<CallHandle> CallAsync(std::string_view name, Arguments args, KeywordArguments kwargs,
                                         CallOptions options, Callback callback) override;

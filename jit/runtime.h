@@ -353,8 +353,9 @@ class Model {
   // or for what other methods write. Empty: they may not.
   virtual absl::StatusOr<std::string> WhyNotRepeatable(std::string_view method) const = 0;
 
-  // Whether a run of the method may write to memory of its arguments. Not of a method that is not there.
-  virtual bool WritesArguments(std::string_view method) const = 0;
+  // Whether a run of the method leaves the memory of its arguments as it is and keeps none of it, so that others may
+  // read it during the run and after. False where that is not known.
+  virtual bool LeavesArguments(std::string_view /*method*/) const { return false; }
 
   // Whether CallOptions::may_run_here has the method's calls run on the calling thread.
   virtual bool RunsOnCaller(std::string_view method) const = 0;

@@ -17,6 +17,7 @@
 #include "server/api/inference_service.h"
 #include "server/api/log_settings.h"
 #include "server/api/native_service.h"
+#include "server/api/recordings.h"
 #include "server/api/reflection_service.h"
 #include "server/api/sequences.h"
 #include "server/api/shared_memory.h"
@@ -113,11 +114,12 @@ struct Daemon::Parts {
                    [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); }),
         ensembles(EnsemblesOn(settings, runtime, repository, dispatcher, alarms)),
         regions(settings.allow_client_shm(), OpenDeviceMemoryOf(runtime)),
+        recordings(runtime.memory_of_all()),
         environment{repository,     dispatcher,
                     regions,        runtime.memory_of_all(),
                     nullptr,        static_cast<size_t>(settings.max_request_bytes()),
                     &recent_errors, tracer.get(),
-                    &sequences},
+                    &recordings,    &sequences},
         log_settings(LogLevelsOf(settings), settings.log_file(), settings.log_format()),
         methods(dispatcher, repository, readiness, regions, log_settings, settings.id(), tracer.get()),
         inference(calls, environment, methods, streams),
@@ -200,6 +202,7 @@ struct Daemon::Parts {
   std::unique_ptr<AccessLog> access_log;
   RecentErrors recent_errors;
   SharedRegions regions;
+  Recordings recordings;
   Sequences sequences;
   RequestEnvironment environment;
   StreamRegistry streams;
@@ -315,6 +318,7 @@ void Daemon::Stop() {
   parts.dispatcher.StopAccepting();
   parts.health.Update();
   parts.streams.StopReading();
+  parts.recordings.Stop();
   parts.health.Shutdown();
   parts.reflection.Shutdown();
   // Until then a call that comes hears that this server is unavailable; one that meets gRPC's shutdown is cancelled.

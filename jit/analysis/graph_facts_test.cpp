@@ -177,6 +177,41 @@ const std::vector<Shapes>& Texts() {
         {at::rand({2, 2, 2, 2})},
         {at::rand({2, 6, 0, 4})},
         {at::rand({2, 4, 3, 5}).contiguous(at::MemoryFormat::ChannelsLast)}}},
+      {R"(graph(%x : Tensor):
+  %0 : int = prim::Constant[value=0]()
+  %1 : int = prim::Constant[value=1]()
+  %2 : int = prim::Constant[value=2]()
+  %last : int = prim::Constant[value=-1]()
+  %none : NoneType = prim::Constant[value=None]()
+  %tokens : List[int] = prim::Constant[value=[1, 12, 5]]()
+  %many : List[int] = prim::Constant[value=[2, 12, 5]]()
+  %images : List[int] = prim::Constant[value=[-1, 5, 3, 4]]()
+  %rows : List[int] = prim::Constant[value=[-1, 5, 12, 1]]()
+  %flat : List[int] = prim::Constant[value=[-1, 60]]()
+  %t : Tensor = aten::new_zeros(%x, %tokens, %none, %none, %none, %none)
+  %m : Tensor = aten::new_zeros(%x, %many, %none, %none, %none, %none)
+  %t.turned : Tensor = aten::transpose.int(%t, %1, %2)
+  %m.turned : Tensor = aten::transpose.int(%m, %1, %2)
+  %t.image : Tensor = aten::view(%t.turned, %images)
+  %m.image : Tensor = aten::view(%m.turned, %images)
+  %t.rows : Tensor = aten::view(%t.turned, %rows)
+  %m.rows : Tensor = aten::reshape(%m.turned, %rows)
+  %t.flat : Tensor = aten::flatten.using_ints(%t.image, %2, %last)
+  %m.flat : Tensor = aten::flatten.using_ints(%m.image, %2, %last)
+  %t.copy : Tensor = aten::reshape(%t.turned, %flat)
+  %m.copy : Tensor = aten::flatten.using_ints(%m.image, %1, %last)
+  %three : List[int] = prim::Constant[value=[3, 3]]()
+  %twos : List[int] = prim::Constant[value=[2, 2]]()
+  %ones : List[int] = prim::Constant[value=[1, 1]]()
+  %columns : Tensor = aten::im2col(%m.image, %three, %ones, %ones, %twos)
+  %back : List[int] = prim::Constant[value=[3, 4]]()
+  %summed : Tensor = aten::col2im(%columns, %back, %three, %ones, %ones, %twos)
+  %of_one : Tensor = aten::select.int(%x, %0, %0)
+  %its : Tensor = aten::im2col(%of_one, %three, %ones, %ones, %twos)
+  return (%t.image, %m.image, %t.rows, %m.rows, %t.flat, %m.flat, %t.copy, %m.copy, %columns, %summed, %its)
+)",
+       100,
+       {{at::rand({2, 4, 6, 7})}}},
   };
   return kTexts;
 }

@@ -43,6 +43,43 @@ bool KeepsAmbiguity(Call& call) {
          OneGivesOne(weight[3], At(stride, 1), At(padding, 1), At(dilation, 1));
 }
 
+// im2col: each place of the window is a column of [channels * height * width of the kernel], of a batch or without.
+void Columns(Call& call) {
+  std::optional<KnownSizes> sizes = call.in(0).sizes;
+  if (sizes && (sizes->size() == 3 || sizes->size() == 4)) {
+    const auto kernel = call.numbers("kernel_size"), stride = call.numbers("stride"), padding = call.numbers("padding"),
+               dilation = call.numbers("dilation");
+    KnownSize* const image = &sizes->back() - 1;
+    KnownSize places = 1, elements = image[-1];
+    for (size_t i = 0; i < 2; ++i) {
+      elements = call.sizes().Multiply(elements, At(kernel, i));
+      places = call.sizes().Multiply(
+          places, Window(call.sizes(), image[i], At(kernel, i), At(stride, i), At(padding, i), At(dilation, i)));
+    }
+    image[-1] = elements;
+    image[0] = places;
+    sizes->pop_back();
+  } else {
+    sizes.reset();
+  }
+  call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
+  call.GiveOrder(StrideOrder::Default(true));
+}
+
+// col2im: the other way round.
+void ImageOfColumns(Call& call) {
+  std::optional<KnownSizes> sizes = call.in(0).sizes;
+  const auto image = call.numbers("output_size"), kernel = call.numbers("kernel_size");
+  if (sizes && sizes->size() >= 2) {
+    KnownSize* const columns = &sizes->back() - 1;
+    columns[0] = call.sizes().Divide(columns[0], call.sizes().Multiply(At(kernel, 0), At(kernel, 1)));
+    columns[1] = At(image, 0);
+    sizes->push_back(At(image, 1));
+  }
+  call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
+  call.GiveOrder(StrideOrder::Default(true));
+}
+
 bool HasFewElements(SizeAlgebra& algebra, const KnownSizes& sizes) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   return Product(algebra, sizes, 0, sizes.size()).value_or(kMost + 1) <= kMost;
@@ -296,6 +333,8 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::upsample_linear1d", .kind = kResampling, .facts = ResampleTo},
     {.name = "aten::upsample_bilinear2d", .kind = kResampling, .facts = ResampleTo},
     {.name = "aten::upsample_bicubic2d", .kind = kResampling, .facts = ResampleTo},
+    {.name = "aten::im2col", .kind = kIndexing, .facts = Columns},
+    {.name = "aten::col2im", .kind = kIndexing, .facts = ImageOfColumns},
     {.name = "aten::pad", .kind = kIndexing, .facts = Pad},
     {.name = "aten::constant_pad_nd", .kind = kIndexing, .facts = Pad},
     {.name = "aten::reflection_pad1d", .kind = kIndexing, .facts = Pad},

@@ -201,7 +201,11 @@ void PlannedRecurrence(Call& call) {
 using enum OperatorClass;
 
 const OperatorDefinition kDefinitions[] = {
-    {.name = "aten::linear", .kind = kProduct, .facts = Linear, .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::linear",
+     .kind = kProduct,
+     .facts = Linear,
+     .folds_tensors = true,
+     .autocast = AutocastPolicy::kReduced},
     {.name = "hearth::linear", .kind = kProduct, .facts = PlanLinear, .into = {"", "hearth::linear", "into"}},
     {.name = "aten::matmul",
      .kind = kProduct,
@@ -229,7 +233,8 @@ const OperatorDefinition kDefinitions[] = {
      .kind = kNormalization,
      .facts = Softmax,
      .row = &row::kSoftmax,
-     .into = {"int", "aten::softmax", "int_out"}},
+     .into = {"int", "aten::softmax", "int_out"},
+     .folds_tensors = true},
     {.name = "aten::log_softmax",
      .kind = kNormalization,
      .facts = Softmax,

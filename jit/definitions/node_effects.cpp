@@ -191,9 +191,21 @@ bool MayRecordGradients(const Block& block) {
   return false;
 }
 
+namespace {
+
+// Which gives new memory: of one tensor einsum may give a view.
+bool IsEinsumOfSeveral(const Node& node) {
+  if (node.kind() != c10::aten::einsum || node.inputs().size() < 2) return false;
+  const Node& operands = *node.input(1)->node();
+  return operands.kind() == sym::kListConstruct && operands.inputs().size() > 1 &&
+         operands.output()->uses().size() == 1;
+}
+
+}  // namespace
+
 bool OutputMayAliasInput(const Node& node, size_t output, size_t input) {
   const Operator* op = node.op();
-  if (op == nullptr) return false;
+  if (op == nullptr || IsEinsumOfSeveral(node)) return false;
   // A container that an operator makes (a slice of a list, a dict's items) holds what another one holds.
   if (HoldsMemory(*node.output(output)->type()) || DefinitionOf(op->symbol()).hides_aliases) return true;
   if (!op->announced_effects().may_alias) return false;

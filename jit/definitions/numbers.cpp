@@ -1,4 +1,7 @@
 // Numbers, strings, devices and enumerations; what is known of ints that are asked of tensors and lists.
+#include <cstdint>
+#include <utility>
+
 #include "jit/definitions/definition_lists.h"
 #include "jit/definitions/shared_rules.h"
 
@@ -45,6 +48,17 @@ void Element(Call& call) {
   if (call.in(0).kind == Kind::kList && index != nullptr && index->isInt()) {
     call.out().number = At(call.in(0).sizes, index->toInt());
   }
+}
+// Of a list, whose numbers LibTorch adds up in 32 bits.
+void Sum(Call& call) {
+  if (call.in(0).kind != Kind::kList || !call.in(0).sizes) return;
+  int64_t sum = 0;
+  for (const KnownSize element : *call.in(0).sizes) {
+    if (!element || !std::in_range<int32_t>(*element)) return;
+    sum += *element;
+    if (!std::in_range<int32_t>(sum)) return;
+  }
+  call.out().number = sum;
 }
 void Add(Call& call) {
   if (AreInts(call)) call.out().number = call.sizes().Add(call.in(0).number, call.in(1).number);

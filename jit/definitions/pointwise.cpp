@@ -26,6 +26,14 @@ void ItsInput(Call& call) {
   call.Give(0, call.in(0), call.in(0).dtype, call.in(0).sizes);
   call.GiveOrder(call.in(0).order);
 }
+// Of a tensor or of a list, which then has the same elements.
+void Copied(Call& call) {
+  if (call.in(0).kind == Kind::kList) {
+    call.out() = call.in(0);
+  } else {
+    ItsInput(call);
+  }
+}
 void LikeFloating(Call& call) {
   LikeInOrder(call);
   call.out().dtype = Floating(call.in(0).dtype);
@@ -328,8 +336,8 @@ const OperatorDefinition kDefinitions[] = {
      .facts = Like,
      .scalar = scalar::BitwiseNot,
      .folding = Folding::kNumbers},
-    {.name = "aten::tril", .kind = kIndexing, .facts = Like, .in_place = true},
-    {.name = "aten::triu", .kind = kIndexing, .facts = Like, .in_place = true},
+    {.name = "aten::tril", .kind = kIndexing, .facts = Like, .in_place = true, .folds_tensors = true},
+    {.name = "aten::triu", .kind = kIndexing, .facts = Like, .in_place = true, .folds_tensors = true},
     {.name = "aten::prelu", .kind = kPointwise, .facts = ItsInput, .autocast = AutocastPolicy::kReduced},
     {.name = "aten::detach",
      .kind = kView,
@@ -487,8 +495,8 @@ const OperatorDefinition kDefinitions[] = {
      .facts = LikeBool,
      .scalar = scalar::IsFinite,
      .folding = Folding::kNumbers},
-    {.name = "aten::roll", .kind = kIndexing, .facts = LikeReordered},
-    {.name = "aten::flip", .kind = kIndexing, .facts = LikeReordered},
+    {.name = "aten::roll", .kind = kIndexing, .facts = LikeReordered, .folds_tensors = true},
+    {.name = "aten::flip", .kind = kIndexing, .facts = LikeReordered, .folds_tensors = true},
     {.name = "aten::rot90", .kind = kIndexing, .facts = LikeReordered, .hides_aliases = true},
     {.name = "aten::contiguous", .kind = kConversion, .facts = Contiguous, .folds_tensors = true},
     {.name = "aten::clone", .kind = kConversion, .facts = Clone, .folds_tensors = true},
@@ -692,7 +700,9 @@ const OperatorDefinition kDefinitions[] = {
      .folding = Folding::kNumbers,
      .folds_tensors = true,
      .autocast = AutocastPolicy::kWidest},
-    {.name = "aten::divide", .kind = kPointwise, .facts = Divide, .scalar = scalar::Divide},
+    {.name = "aten::divide", .kind = kPointwise, .facts = Divide, .scalar = scalar::Divide, .in_place = true},
+    {.name = "aten::multiply", .kind = kPointwise, .facts = Binary, .scalar = scalar::Multiply, .in_place = true},
+    {.name = "aten::subtract", .kind = kPointwise, .facts = Binary, .scalar = scalar::Subtract, .in_place = true},
     {.name = "aten::where", .kind = kPointwise, .facts = Where, .scalar = scalar::Where, .folds_tensors = true},
     {.name = "aten::masked_fill",
      .kind = kPointwise,
@@ -713,8 +723,13 @@ const OperatorDefinition kDefinitions[] = {
      .scalar = scalar::Addcmul,
      .in_place = true,
      .autocast = AutocastPolicy::kWidest},
-    {.name = "aten::copy", .kind = kPointwise, .facts = ItsInput, .in_place = true, .list = ListRole::kCopy},
-    {.name = "aten::fill", .kind = kPointwise, .facts = ItsInput, .in_place = true},
+    {.name = "aten::copy",
+     .kind = kPointwise,
+     .facts = Copied,
+     .in_place = true,
+     .list = ListRole::kCopy,
+     .folds_tensors = true},
+    {.name = "aten::fill", .kind = kPointwise, .facts = ItsInput, .in_place = true, .folds_tensors = true},
     {.name = "aten::zero", .kind = kPointwise, .facts = ItsInput, .in_place = true},
     {.name = "aten::feature_alpha_dropout", .kind = kDropout, .hides_aliases = true},
     {.name = "aten::native_dropout", .kind = kRandom, .hides_aliases = true},

@@ -131,6 +131,7 @@ const OperatorDefinition kDefinitions[] = {
      .kind = kReduction,
      .facts = ReduceSummed,
      .row = &row::kSum,
+     .number = number::Sum,
      .folds_tensors = true,
      .autocast = AutocastPolicy::kFullUnlessDtypeGiven},
     {.name = "aten::prod",

@@ -16,6 +16,7 @@ void Size(Call& call);
 void Length(Call& call);
 void Numel(Call& call);
 void Element(Call& call);
+void Sum(Call& call);
 void Add(Call& call);
 void Subtract(Call& call);
 void Multiply(Call& call);

@@ -19,6 +19,24 @@ StrideOrder StrideOrder::Of(const at::Tensor& tensor) {
   return {};
 }
 
+StrideOrder StrideOrder::OfStrides(at::IntArrayRef sizes, at::IntArrayRef strides) {
+  c10::SmallVector<uint8_t, 4> nesting(sizes.size());
+  std::iota(nesting.begin(), nesting.end(), uint8_t{0});
+  std::ranges::stable_sort(nesting, [&](uint8_t a, uint8_t b) { return strides[a] > strides[b]; });
+  std::vector<StrideOrder> orders = {Default(false)};
+  if (sizes.size() == 4) orders.push_back(ChannelsLast(false));
+  orders.push_back(Nested(std::move(nesting), false));
+  for (StrideOrder& order : orders) {
+    const std::vector<int64_t> dense = order.Strides(sizes);
+    bool fits = true;
+    for (size_t i = 0; i < sizes.size(); ++i) fits &= sizes[i] == 1 || strides[i] == dense[i];
+    if (!fits) continue;
+    order.exact_ = std::ranges::equal(strides, dense);
+    return order;
+  }
+  return {};
+}
+
 bool StrideOrder::is_channels_last() const { return IsLike(ChannelsLast(false)); }
 
 StrideOrder StrideOrder::Inexact() const {

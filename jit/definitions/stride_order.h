@@ -24,6 +24,8 @@ class StrideOrder {
   static StrideOrder Default(bool exact);
   // Of a batch of images: N, H, W, C.
   static StrideOrder ChannelsLast(bool exact);
+  // Of strides, for sizes of 1 and more; unknown if the elements are not dense.
+  static StrideOrder OfStrides(at::IntArrayRef sizes, at::IntArrayRef strides);
   // Of a plain tensor; unknown if it has neither of these two.
   static StrideOrder Of(const at::Tensor& tensor);
 

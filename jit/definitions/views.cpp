@@ -1,11 +1,16 @@
-#include "jit/definitions/definition_lists.h"
-#include "jit/definitions/shared_rules.h"
+#include <ATen/TensorUtils.h>
+#include <c10/core/MemoryFormat.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
+
+#include "jit/definitions/definition_lists.h"
+#include "jit/definitions/shared_rules.h"
 
 namespace hearth {
 namespace {
@@ -18,6 +23,36 @@ constexpr size_t kMaxLength = 64;
 void ViewAs(Call& call, std::optional<KnownSizes> sizes, bool keeps_default = false) {
   call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
   if (keeps_default && call.in(0).contiguous()) call.GiveOrder(call.in(0).order);
+}
+// Null unless each is a constant, and at least 1.
+std::optional<std::vector<int64_t>> Constants(const std::optional<KnownSizes>& sizes) {
+  if (!sizes) return {};
+  std::vector<int64_t> constants;
+  for (const KnownSize size : *sizes) {
+    if (size.value_or(0) < 1) return {};
+    constants.push_back(*size);
+  }
+  return constants;
+}
+
+// Of a view in other sizes of a tensor that is not contiguous: as LibTorch finds its strides, which needs all sizes.
+// Where there is no such view and the operator `may_copy`, it gives new memory.
+void GiveOrderOfView(Call& call, bool may_copy) {
+  const ValueFacts& from = call.in(0);
+  const auto old_sizes = Constants(from.sizes), sizes = Constants(call.out().sizes);
+  if (!from.plain || !from.order.is_known() || from.contiguous() || !old_sizes || !sizes) return;
+  const std::vector<int64_t> old_strides = from.order.Strides(*old_sizes);
+  const std::optional<std::vector<int64_t>> strides =
+      at::detail::computeStride(at::IntArrayRef(*old_sizes), at::IntArrayRef(old_strides), at::IntArrayRef(*sizes));
+  if (!strides) {
+    if (may_copy) call.GiveOrder(StrideOrder::Default(true));
+    return;
+  }
+  const StrideOrder order = StrideOrder::OfStrides(*sizes, *strides);
+  call.GiveOrder(from.order.is_exact() ? order : order.Inexact());
+  if (!from.order.is_exact() || sizes->size() != 4) return;
+  const bool is_channels_last = c10::is_channels_last_strides_2d(at::IntArrayRef(*sizes), at::IntArrayRef(*strides));
+  call.out().suggested_format = is_channels_last ? c10::MemoryFormat::ChannelsLast : c10::MemoryFormat::Contiguous;
 }
 // Whose dimension i is dimension from[i] of the input.
 void PermutedAs(Call& call, const std::vector<size_t>& from) {
@@ -57,6 +92,7 @@ void View(Call& call) {
   std::optional<KnownSizes> sizes = call.numbers(call.has("size") ? "size" : "shape");
   if (sizes) sizes = SizesOfView(call.sizes(), std::move(*sizes), call.in(0).sizes);
   ViewAs(call, std::move(sizes), true);
+  GiveOrderOfView(call, call.node().kind() == c10::aten::reshape);
 }
 
 void Flatten(Call& call) {
@@ -70,6 +106,7 @@ void Flatten(Call& call) {
   flat.push_back(Product(call.sizes(), *sizes, *from, *to + 1));
   flat.insert(flat.end(), sizes->begin() + *to + 1, sizes->end());
   ViewAs(call, std::move(flat), true);
+  GiveOrderOfView(call, true);
 }
 
 void Unflatten(Call& call) {
@@ -83,6 +120,7 @@ void Unflatten(Call& call) {
   for (const KnownSize part : SizesOfView(call.sizes(), *parts, whole)) apart.push_back(part);
   apart.insert(apart.end(), sizes->begin() + *at + 1, sizes->end());
   ViewAs(call, std::move(apart), true);
+  GiveOrderOfView(call, false);
 }
 
 void Unsqueeze(Call& call) {

@@ -62,8 +62,10 @@ ModelExecutor::ModelExecutor(std::shared_ptr<CompilationUnit> unit, c10::intrusi
     const FunctionEffects acts = effects_->Of(*entry.baseline);
     entry.repeatable = entry.plan.empty() && !acts.random && !acts.seeds && !acts.acts && !acts.writes_constants;
     const Block& block = *entry.baseline->block();
-    entry.writes_arguments = !entry.repeatable || effects_->WritesArguments(*entry.baseline);
-    entry.replayable = !entry.writes_arguments && !Contains(block, sym::kFork) && !MayRecordGradients(block);
+    const bool writes_arguments = effects_->WritesArguments(*entry.baseline);
+    entry.leaves_arguments = !writes_arguments && entry.state_write.empty();
+    entry.replayable =
+        entry.repeatable && !writes_arguments && !Contains(block, sym::kFork) && !MayRecordGradients(block);
   }
   MakeTiers(tiers);
 }

@@ -44,8 +44,8 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
     bool uses_self = true;  // whether a run needs its object: else its count is not worth writing
     // Whether a second run with copies of the arguments does nothing but answer.
     bool repeatable = false;
-    // Whether a run may write what its arguments refer to: so may every one that is not repeatable.
-    bool writes_arguments = false;
+    // Whether a run neither writes to its arguments nor keeps any of their memory.
+    bool leaves_arguments = false;
     // Whether what one run asks of a GPU may stand for other runs with arguments alike.
     bool replayable = false;
     std::string state_write = {};  // as StateWriteOf says it

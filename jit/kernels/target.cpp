@@ -1,11 +1,22 @@
 #include "jit/kernels/target.h"
 
+#include <cstdlib>
+#include <string_view>
+
 namespace hearth::kernels {
+namespace {
+
+bool Forgone() {
+  const char* most = std::getenv("HEARTH_MOST_VECTORS");
+  return most != nullptr && std::string_view(most) == "avx2";
+}
+
+}  // namespace
 
 bool HasAvx512() {
   static const bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-                          __builtin_cpu_supports("fma");
+                          __builtin_cpu_supports("fma") && !Forgone();
   return has;
 }
 

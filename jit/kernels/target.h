@@ -24,7 +24,8 @@ namespace hearth::kernels {
 // Floats of a vector.
 inline constexpr int64_t kLanes = 16;
 
-// Of this processor, and its operating system saves the registers.
+// Of this processor, and its operating system saves the registers. HEARTH_MOST_VECTORS=avx2 in the environment forgoes
+// AVX-512, so that tests see both kinds of code on one machine.
 bool HasAvx512();
 bool HasAvx2();
 

@@ -49,14 +49,6 @@ bool AreHeads(const at::Tensor& query, const at::Tensor& key, const at::Tensor& 
   return query.sizes()[rank - 2] >= kFewestQueries;
 }
 
-// Whether queries, keys and values are what LibTorch's own fused attention takes, or matrices one after the other.
-bool SuitsAttention(NativeArguments in) {
-  if (!in[kQuery].isTensor() || !in[kKey].isTensor() || !in[kValue].isTensor()) return false;
-  const at::Tensor &query = in[kQuery].toTensor(), &key = in[kKey].toTensor(), &value = in[kValue].toTensor();
-  if (!AreHeads(query, key, value) || query.dim() > 4 || key.sizes() != value.sizes()) return false;
-  return HasAdjacentNumbers(query) && HasAdjacentNumbers(key) && HasAdjacentNumbers(value);
-}
-
 bool SuitsAsMask(const IValue& operand, const at::Tensor& query, const at::Tensor& key) {
   if (operand.isNone()) return true;
   const at::Tensor& mask = operand.toTensor();
@@ -75,9 +67,12 @@ bool SuitsAsMask(const IValue& operand, const at::Tensor& query, const at::Tenso
   return true;
 }
 
-// LibTorch's operator takes no others.
-bool HasRankOfMask(const IValue& operand, const at::Tensor& query) {
-  return operand.isNone() || operand.toTensor().dim() == 2 || operand.toTensor().dim() == query.dim();
+// Whether LibTorch's own fused attention takes these heads, or matrices one after the other, with that mask. It gives
+// the order of the queries; the steps that LibTorch takes otherwise give contiguous memory.
+bool HasOrderOfQueries(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const IValue& mask) {
+  return query.dim() <= 4 && key.sizes() == value.sizes() && HasAdjacentNumbers(query) && HasAdjacentNumbers(key) &&
+         HasAdjacentNumbers(value) &&
+         (mask.isNone() || mask.toTensor().dim() == 2 || mask.toTensor().dim() == query.dim());
 }
 
 // Where head `number` begins.
@@ -94,8 +89,7 @@ int64_t HeadOffset(const at::Tensor& tensor, int64_t rank, int64_t number, c10::
   return offset;
 }
 
-// In the order of the queries, as LibTorch's fused attention gives it, or matrices one after the other.
-at::Tensor AttentionMemory(const at::Tensor& query) {
+at::Tensor MemoryInOrderOf(const at::Tensor& query) {
   if (query.dim() == 3) return at::Tensor(at::detail::empty_cpu(query.sizes(), at::kFloat));
   return at::Tensor(at::detail::empty_strided_cpu(query.sizes(),
                                                   query.is_non_overlapping_and_dense()
@@ -169,28 +163,33 @@ void AttendPlain(const at::Tensor& query, const at::Tensor& key, const at::Tenso
   at::parallel_for(0, count, std::max<int64_t>(kLeastAttentionWork / work, 1), attend);
 }
 
+at::Tensor WithAdjacentNumbers(const at::Tensor& tensor) {
+  return HasAdjacentNumbers(tensor) ? tensor : tensor.contiguous();
+}
+
 // scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0,
 //  bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor
 void Attention(NativeArguments in, IValue* out) {
-  const bool suits = kernels::HasAttention() && SuitsAttention(in) && NoModeSeesOperators() &&
-                     SuitsAsMask(in[kMask], in[kQuery].toTensor(), in[kKey].toTensor()) &&
-                     HasRankOfMask(in[kMask], in[kQuery].toTensor()) && in[kDropout].toDouble() == 0 &&
-                     !in[kRepeatsHeads].toBool() && !(in[kCausal].toBool() && !in[kMask].isNone());
+  const bool suits = kernels::HasAttention() && in[kQuery].isTensor() && in[kKey].isTensor() && in[kValue].isTensor() &&
+                     AreHeads(in[kQuery].toTensor(), in[kKey].toTensor(), in[kValue].toTensor()) &&
+                     NoModeSeesOperators() && SuitsAsMask(in[kMask], in[kQuery].toTensor(), in[kKey].toTensor()) &&
+                     in[kDropout].toDouble() == 0 && !in[kRepeatsHeads].toBool() &&
+                     !(in[kCausal].toBool() && !in[kMask].isNone());
   if (!suits) {
     EntryOf<at::_ops::scaled_dot_product_attention>().function(in, out);
     return;
   }
-  const at::Tensor& query = in[kQuery].toTensor();
+  const at::Tensor &query = in[kQuery].toTensor(), &key = in[kKey].toTensor(), &value = in[kValue].toTensor();
   const double scale =
       in[kScale].isNone() ? 1 / std::sqrt(static_cast<double>(query.sizes().back())) : in[kScale].toDouble();
-  at::Tensor result = AttentionMemory(query);
-  AttendPlain(query, in[kKey].toTensor(), in[kValue].toTensor(), in[kMask],
+  std::vector<int64_t> sizes = query.sizes().vec();
+  sizes.back() = value.sizes().back();
+  at::Tensor result = HasOrderOfQueries(query, key, value, in[kMask])
+                          ? MemoryInOrderOf(query)
+                          : at::Tensor(at::detail::empty_cpu(sizes, at::kFloat));
+  AttendPlain(WithAdjacentNumbers(query), WithAdjacentNumbers(key), WithAdjacentNumbers(value), in[kMask],
               {.scale = scale, .causal = in[kCausal].toBool()}, result);
   *out = std::move(result);
-}
-
-at::Tensor WithAdjacentNumbers(const at::Tensor& tensor) {
-  return HasAdjacentNumbers(tensor) ? tensor : tensor.contiguous();
 }
 
 // What hearth::attention stands for.

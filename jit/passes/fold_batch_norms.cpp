@@ -17,6 +17,7 @@
 #include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/visible_strides.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/channel_constant.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/closure.h"
@@ -92,16 +93,6 @@ std::optional<Step> StepOfNorm(const Node& norm, int64_t channels) {
     return Affine{scale, shift};
   };
   return step;
-}
-
-// Whether broadcasting lays the tensor along the channels of something of that rank.
-bool IsPerChannel(const at::Tensor& tensor, int64_t rank, int64_t channels) {
-  const int64_t channel_dim = tensor.dim() - (rank - 1);
-  if (tensor.dim() > rank || channel_dim < 0) return false;
-  for (int64_t i = 0; i < tensor.dim(); ++i) {
-    if (tensor.size(i) != (i == channel_dim ? channels : 1)) return false;
-  }
-  return true;
 }
 
 // A norm that is written out: a product or sum with a constant.

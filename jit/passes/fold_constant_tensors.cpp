@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/core/jit_type.h>
 #include <ATen/core/stack.h>
+#include <ATen/ops/empty.h>
 
 #include <algorithm>
 #include <bit>
@@ -124,7 +125,12 @@ class TensorFolder {
     torch::jit::Stack stack;
     for (const Value* input : node.inputs()) {
       const c10::IValue* constant = ConstantOf(*input);
-      if (constant == nullptr) {
+      if (constant == nullptr && definition.kind == OperatorClass::kCreation && facts_.Of(*input).is_tensor()) {
+        std::optional<at::Tensor> like = LikeThat(facts_.Of(*input));
+        if (!like) return {};
+        purpose += ";" + std::string(c10::toString(like->scalar_type())) + " " + like->device().str();
+        stack.emplace_back(*std::move(like));
+      } else if (constant == nullptr) {
         std::optional<c10::impl::GenericList> list = ConstantsIn(*input);
         if (!list) return {};
         purpose += ";[";
@@ -186,6 +192,12 @@ class TensorFolder {
       elements.push_back(is_tensor ? c10::IValue(constant->toTensor().detach()) : c10::IValue());
     }
     return elements;
+  }
+
+  // Instead of a tensor that a new one is made after, which takes its dtype and device and nothing else.
+  std::optional<at::Tensor> LikeThat(const ValueFacts& facts) const {
+    if (!facts.plain || !facts.dtype || !facts.device || !target_.FoldsTensors(*facts.device)) return {};
+    return at::empty({0}, at::TensorOptions(*facts.device).dtype(*facts.dtype));
   }
 
   static at::Tensor Made(const Node& node, torch::jit::Stack& stack) {

@@ -27,6 +27,7 @@
 #include "jit/passes/fuse_gpu_convolutions.h"
 #include "jit/passes/group_linears.h"
 #include "jit/passes/guard_everywhere.h"
+#include "jit/passes/join_branches.h"
 #include "jit/passes/join_projections.h"
 #include "jit/passes/loop_invariant_code_motion.h"
 #include "jit/passes/make_linears.h"
@@ -109,6 +110,7 @@ inline constexpr Pass kPasses[] = {
      .run = GuardEverywhere,
      .help = "a guard that holds before each node that a plan may leave at, for tests",
      .required = true},
+    {.name = "join_branches", .run = JoinBranches, .help = "convolutions of one input that are added up become one"},
     {.name = "join_projections",
      .run = JoinProjections,
      .help = "queries, keys and values of an attention on a GPU come of one product"},

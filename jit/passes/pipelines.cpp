@@ -18,9 +18,11 @@ void OptimizeWeights(Compilation& plan) {
   run("unmask_attention");
   run("number_masks");
   run("fold_batch_norms");
+  if (run("join_branches")) run("fold_batch_norms");
   run("recognize_activations");
   run("recognize_shuffles");
-  run("recognize_attention");
+  // Biases that it adds up may be constants.
+  if (run("recognize_attention")) run("fold_constant_tensors");
   run("make_linears");
   run("dead_plan_code");
   run("plan_recurrences");
@@ -60,7 +62,8 @@ void BuildPlan(Compilation& baseline) { baseline.Run(PassName("frame_states").pa
 
 void OptimizePlan(Compilation& plan) {
   const auto run = [&](PassName name) { return plan.Run(name.pass()); };
-  run("fold_facts");
+  // Twice: what goes with a branch that is not taken may have been all that writes to a list.
+  if (run("fold_facts")) run("fold_facts");
   if (plan.claims() != nullptr && run("specialize_profile")) run("fold_facts");
   // Not before: a profile knows values by their ids.
   run("canonical_order");

@@ -31,12 +31,19 @@ class Forgetter {
 
   // `holds`: the FrameState at the start of the block; null if none does.
   void Walk(Block* block, const Node* holds) {
+    // Whether something since that FrameState happens once, or may have a FrameState in it.
+    bool acted = true;
     Enter(holds);
     for (Node* node = block->param_node()->next(); node != block->return_node();) {
       Node* next = node->next();
       if (IsAnchored(*node)) {
-        holds = node;
-        Enter(holds);
+        if (acted) {
+          holds = node;
+          Enter(holds);
+          acted = false;
+        } else {
+          Destroy(node);
+        }
       } else if (holds != nullptr && ActsOnItsWay(*node) && IsPrivate(*node)) {
         next = Forget(node);
       } else if (!IsClosure(*node) && !node->blocks().empty()) {
@@ -44,6 +51,9 @@ class Forgetter {
         for (Block* inner : node->blocks()) Walk(inner, begins_anew ? nullptr : holds);
         // What stands after it has a FrameState of its own if something in it acts; if not, nothing has changed.
         Enter(holds);
+        acted |= ActsOnItsWay(*node) || ContainsFrameState(*node);
+      } else {
+        acted |= ActsOnItsWay(*node) || IsState(*node);
       }
       node = next;
     }

@@ -30,6 +30,10 @@ struct Attention {
   Value* value = nullptr;
   const Value* products = nullptr;  // of queries and keys
   std::vector<Value*> biases;
+  // The scores are added up to one bias as so many windows of as many images, the windows of an image together; null:
+  // as they are.
+  KnownSize windows;
+  Value* mask = nullptr;  // that bias: of windows, and may be of one image
   double scale = 1;
   bool key_lies_as_query = false;
 };
@@ -74,9 +78,7 @@ class AttentionRecognizer {
     if (!MatchScores(softmax.input(0), *product.block(), &attention)) return {};
     PeelQuery(&attention);
     PeelKey(&attention);
-    const bool fits = FitsHeads(attention, product) && std::isfinite(attention.scale) &&
-                      std::ranges::all_of(attention.biases,
-                                          [&](const Value* bias) { return Broadcasts(*bias, *attention.products); });
+    const bool fits = FitsHeads(attention, product) && std::isfinite(attention.scale) && BiasesFit(attention);
     return fits ? std::optional(std::move(attention)) : std::nullopt;
   }
 
@@ -108,6 +110,7 @@ class AttentionRecognizer {
       attention->scale *= *factor;
       return MatchScores(node.input(0), block, attention);
     }
+    if (IsReshape(node)) return MatchWindows(node, block, attention);
     // What is scaled must not have a bias in it.
     if (node.kind() != c10::aten::add || node.inputs().size() != 3 || attention->scale != 1) return false;
     if (attention->biases.size() == 2 || NumberOf(*node.input(2), facts_.memory()) != 1) return false;
@@ -119,6 +122,33 @@ class AttentionRecognizer {
       return true;
     }
     return false;
+  }
+
+  static bool IsReshape(const Node& node) {
+    return node.kind() == c10::aten::view || node.kind() == c10::aten::reshape;
+  }
+
+  // Whether the scores become windows of images for one addition: view(view(scores, [images, windows, ...]) + mask,
+  // ...).
+  bool MatchWindows(const Node& back, const Block& block, Attention* attention) const {
+    const Node& sum = *back.input(0)->node();
+    if (attention->mask != nullptr || attention->scale != 1 || !IsStep(sum, block) || sum.kind() != c10::aten::add ||
+        sum.inputs().size() != 3 || NumberOf(*sum.input(2), facts_.memory()) != 1) {
+      return false;
+    }
+    const Node& split = *sum.input(0)->node();
+    if (!IsReshape(split) || !IsStep(split, block) || !IsSuitable(*sum.input(0)) || !IsSuitable(*sum.input(1)))
+      return false;
+    const KnownSizes &windows = *facts_.Of(*sum.input(0)).sizes, &scores = *facts_.Of(*back.output()).sizes;
+    if (windows.size() != scores.size() + 1 || !facts_.Of(*split.input(0)).sizes) return false;
+    if (!AreEqual(facts_.sizes().Multiply(windows[0], windows[1]), scores[0]) ||
+        !AreEqual(*facts_.Of(*split.input(0)).sizes, scores) ||
+        !AreEqual({windows.begin() + 2, windows.end()}, {scores.begin() + 1, scores.end()})) {
+      return false;
+    }
+    attention->windows = windows[1];
+    attention->mask = sum.input(1);
+    return windows[1].has_value() && MatchScores(split.input(0), block, attention);
   }
 
   // Of a node that multiplies or divides its first operand.
@@ -178,11 +208,29 @@ class AttentionRecognizer {
   }
 
   bool AreEqual(KnownSize a, KnownSize b) const { return facts_.sizes().AreEqual(a, b) == true; }
+  bool AreEqual(const KnownSizes& a, const KnownSizes& b) const {
+    return std::ranges::equal(a, b, [&](KnownSize one, KnownSize other) { return AreEqual(one, other); });
+  }
 
-  // To the very sizes of the scores.
-  bool Broadcasts(const Value& bias, const Value& scores) const {
-    if (!IsSuitable(bias) || facts_.memory().MayBeWritten(bias)) return false;
-    const KnownSizes &sizes = *facts_.Of(bias).sizes, &all = *facts_.Of(scores).sizes;
+  // Whether each broadcasts to the very sizes of the scores, of one image where they are windows of images.
+  bool BiasesFit(const Attention& attention) const {
+    KnownSizes scores = *facts_.Of(*attention.products).sizes;
+    if (attention.mask != nullptr) {
+      if (facts_.memory().MayBeWritten(*attention.mask)) return false;
+      scores[0] = attention.windows;
+      KnownSizes mask = *facts_.Of(*attention.mask).sizes;
+      if (mask.size() > scores.size()) {
+        if (mask.size() != scores.size() + 1 || mask[0].value_or(0) != 1) return false;
+        mask.erase(mask.begin());
+      }
+      if (!Broadcasts(mask, scores)) return false;
+    }
+    return std::ranges::all_of(attention.biases, [&](const Value* bias) {
+      return IsSuitable(*bias) && !facts_.memory().MayBeWritten(*bias) && Broadcasts(*facts_.Of(*bias).sizes, scores);
+    });
+  }
+
+  bool Broadcasts(const KnownSizes& sizes, const KnownSizes& all) const {
     if (sizes.size() < 2 || sizes.size() > all.size()) return false;
     for (size_t i = 0; i < sizes.size(); ++i) {
       if (sizes[i].value_or(0) != 1 && !AreEqual(sizes[i], all[i + all.size() - sizes.size()])) return false;
@@ -214,11 +262,7 @@ class AttentionRecognizer {
           Operate(graph_, c10::aten::transpose, "int",
                   {attention.key, graph_.InsertConstant(int64_t{-2}), graph_.InsertConstant(int64_t{-1})}, product));
     }
-    Value* bias = attention.biases.empty() ? graph_.InsertConstant(c10::IValue()) : attention.biases[0];
-    if (attention.biases.size() == 2) {
-      bias = Infer(Operate(graph_, c10::aten::add, "Tensor",
-                           {bias, attention.biases[1], graph_.InsertConstant(int64_t{1})}, product));
-    }
+    Value* const bias = SumOfBiases(attention, product);
     Value* result = Operate(graph_, kAttention, "",
                             {attention.query, attention.key, attention.value, bias,
                              graph_.InsertConstant(attention.scale), graph_.InsertConstant(swap != nullptr)},
@@ -229,6 +273,43 @@ class AttentionRecognizer {
     if (swap != nullptr) swap->Destroy();
     changed_ = true;
     DestroyUnused(product);
+  }
+
+  // None where there is none.
+  Value* SumOfBiases(const Attention& attention, Node* before) {
+    std::vector<Value*> terms = attention.biases;
+    if (attention.mask != nullptr) {
+      const size_t rank = *facts_.Of(*attention.products).rank();
+      const bool of_an_image = *facts_.Of(*attention.mask).rank() > rank;
+      Value* const zero = graph_.InsertConstant(int64_t{0});
+      terms.push_back(of_an_image
+                          ? Infer(Operate(graph_, c10::aten::select, "int", {attention.mask, zero, zero}, before))
+                          : attention.mask);
+    }
+    if (terms.empty()) return graph_.InsertConstant(c10::IValue());
+    Value* sum = terms[0];
+    for (size_t i = 1; i < terms.size(); ++i) {
+      Value* const once = graph_.InsertConstant(int64_t{1});
+      sum = Infer(Operate(graph_, c10::aten::add, "Tensor", {sum, terms[i], once}, before));
+    }
+    const KnownSizes &scores = *facts_.Of(*attention.products).sizes, &sizes = *facts_.Of(*sum).sizes;
+    const bool fits = attention.mask == nullptr || sizes.size() < scores.size() || sizes[0].value_or(0) == 1 ||
+                      AreEqual(sizes[0], scores[0]);
+    return fits ? sum : ForAllImages(sum, attention, before);
+  }
+
+  // A bias of an image's windows, again for each image.
+  Value* ForAllImages(Value* bias, const Attention& attention, Node* before) {
+    Value* const zero = graph_.InsertConstant(int64_t{0});
+    Value* const all = Infer(Operate(graph_, c10::aten::size, "int", {attention.query, zero}, before));
+    Value* const windows = graph_.InsertConstant(*attention.windows);
+    std::vector<Value*> times(*facts_.Of(*bias).rank(), graph_.InsertConstant(int64_t{1}));
+    times[0] = Infer(Operate(graph_, c10::aten::floordiv, "int", {all, windows}, before));
+    Node* list = graph_.Create(sym::kListConstruct, std::span<Value* const>(times), 1);
+    list->output()->SetType(c10::ListType::ofInts());
+    list->InsertBefore(before);
+    facts_.Infer(*list);
+    return Infer(Operate(graph_, c10::aten::repeat, "", {bias, list->output()}, before));
   }
 
   Value* Infer(Value* made) {
@@ -244,7 +325,8 @@ class AttentionRecognizer {
       Node* maker = input->node();
       const Symbol kind = maker->kind();
       const bool on_the_way = kind == c10::aten::softmax || kind == c10::aten::add || kind == c10::aten::mul ||
-                              kind == c10::aten::div || kind == c10::aten::transpose || IsProduct(*maker);
+                              kind == c10::aten::div || kind == c10::aten::transpose || IsReshape(*maker) ||
+                              IsProduct(*maker);
       if (on_the_way && maker->op() != nullptr && maker->outputs().size() == 1 && !input->HasUses())
         DestroyUnused(maker);
     }

@@ -3,8 +3,9 @@
 //     matmul(softmax(matmul(q, transpose(k)) * scale + bias, -1), v)    hearth::attention(q, k, v, bias, scale, False)
 //
 // matmul may be bmm; the scale, a number, may be a factor or divisor of q, k or the scores; there are none, one or two
-// biases. Where nothing but a reshape or copy uses the result with its tokens before its heads, it is made in this
-// order.
+// biases, one of which may be added to the scores viewed as windows of images (of shifted windows: the mask of an
+// image's windows, the same for each image). Where nothing but a reshape or copy uses the result with its tokens before
+// its heads, it is made in this order.
 //
 // All are float32 on the CPU and of one rank, 3 at least, with the same batch dimensions; biases broadcast to the
 // scores, and nobody else uses what is between the operands and the result. Results differ from those of the operators

@@ -93,9 +93,9 @@ std::vector<at::Tensor> DerivedConstantTable::Get(const std::string& purpose, co
                         origins_.count(tensor.unsafeGetTensorImpl()) == 0;
     if (is_new && !IsPartOfWeight(tensor, from)) more += MemoryOf(tensor);
   }
-  if (of_numbers && more > kMostBytesOfNumbers) return {};
+  const bool is_small = of_numbers && more <= kMostBytesOfNumbers;
   more += BytesHeld();
-  const bool is_too_much = !of_numbers && more > std::max(kMostCopies * weight_bytes_, kAlwaysBytes);
+  const bool is_too_much = !is_small && more > std::max(kMostCopies * weight_bytes_, kAlwaysBytes);
   if (is_too_much || !budget_->TryHold(*this, more)) {
     if (lacks_room != nullptr) *lacks_room = true;
     return {};

@@ -7,8 +7,8 @@
 // model's weight, lives as long as the table. All that is held at a time takes at most kMostCopies times what those
 // weights take, and kAlwaysBytes in any case: a weight may be packed for several sizes, though many sizes want the
 // same, and that is one tensor; and where weights need no packing, few of them are given. What is made without `from`,
-// and of that alone, is small instead. What the tables of all models hold has a bound of its own, in bytes, and counts
-// for no MemoryAccount.
+// and of that alone, and is small, is held in any case. What the tables of all models hold has a bound of its own, in
+// bytes, and counts for no MemoryAccount.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -65,7 +65,7 @@ class DerivedConstantTable {
 
   static constexpr size_t kMostCopies = 5;
   static constexpr size_t kAlwaysBytes = size_t{16} << 20;
-  // Of one tensor that is made of numbers alone, in however many steps, whatever the weights take.
+  // Of one tensor that is made of numbers alone, in however many steps, and held whatever the weights take.
   static constexpr size_t kMostBytesOfNumbers = size_t{64} << 10;
   // Of one purpose and the same tensors: another takes the place of one that nobody holds, else of the oldest, whose
   // tensor is not found any more.
@@ -74,7 +74,7 @@ class DerivedConstantTable {
   // `purpose` and `variant` say all that the result depends on beside `from`, some of which may be undefined. `make`
   // runs under the table's lock; on a GPU, what it asked for is done when this returns. Where it makes what is there
   // already of another variant of that purpose, that is given. Empty if it is not kept: there is no room for more, as
-  // `lacks_room` then says if it is given, or it is made of numbers alone and large.
+  // `lacks_room` then says if it is given.
   std::vector<at::Tensor> Get(const std::string& purpose, const std::string& variant,
                               const std::vector<at::Tensor>& from, const std::function<std::vector<at::Tensor>()>& make,
                               bool* lacks_room = nullptr);

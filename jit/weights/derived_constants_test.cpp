@@ -92,7 +92,7 @@ TEST_F(DerivedConstantsTest, NoMoreIsMadeThanSoManyTimesTheWeights) {
   EXPECT_FALSE(get(99).empty());
 }
 
-TEST_F(DerivedConstantsTest, WhatIsMadeOfNumbersIsSmallAndNeedsNoWeights) {
+TEST_F(DerivedConstantsTest, WhatIsMadeOfNumbersNeedsNoWeightsIfItIsSmall) {
   const auto ones = [&](int64_t size) {
     return derived_.Get("ones", std::to_string(size), {}, [&] {
       ++made_;
@@ -105,10 +105,13 @@ TEST_F(DerivedConstantsTest, WhatIsMadeOfNumbersIsSmallAndNeedsNoWeights) {
   EXPECT_EQ(made_, 1);
   const at::Tensor more = PlusOne(first[0]);
   EXPECT_EQ(table_.bytes(), 32U);
-  const auto largest = static_cast<int64_t>(DerivedConstantTable::kMostBytesOfNumbers / sizeof(float));
-  EXPECT_FALSE(ones(largest).empty());
-  EXPECT_TRUE(ones(largest + 1).empty());
-  EXPECT_FALSE(derived_.lacks_room()) << "more room would not help";
+  std::vector<at::Tensor> held;
+  const auto fourth = static_cast<int64_t>(DerivedConstantTable::kAlwaysBytes / sizeof(float) / 4);
+  for (int64_t i = 0; i < 3; ++i) held.push_back(ones(fourth + i).at(0));
+  EXPECT_TRUE(ones(fourth + 3).empty());
+  EXPECT_TRUE(derived_.lacks_room());
+  const auto small = static_cast<int64_t>(DerivedConstantTable::kMostBytesOfNumbers / sizeof(float));
+  for (int64_t size = small; size > small - 8; --size) held.push_back(ones(size).at(0));
 }
 
 TEST_F(DerivedConstantsTest, ElementsThatAreOneInMemoryCountOnce) {

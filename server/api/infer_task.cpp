@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "server/api/classification.h"
+#include "server/api/recorded_message.h"
 #include "server/api/sequence_tensors.h"
 #include "server/api/signature.h"
 #include "wire/raw_bytes.h"
@@ -54,6 +56,7 @@ absl::StatusOr<DispatchedCall> InferTask::Prepare(const grpc::ByteBuffer& messag
   if (!status.ok()) return status;
   auto inputs = ReadInputs(*request);
   if (!inputs.ok()) return inputs.status();
+  std::optional<std::vector<WireTensor>> kept = KeepInputs(*inputs);
   observation_.known = servable().observed.get();
   if (sequence != nullptr) {
     const bool batched = servable().config.max_batch_size() > 0;
@@ -67,6 +70,7 @@ absl::StatusOr<DispatchedCall> InferTask::Prepare(const grpc::ByteBuffer& messag
   }
   auto bound = signature.Bind(*std::move(inputs), &observation_);
   if (!bound.ok()) return bound.status();
+  if (kept) KeepRequest(fields, *std::move(kept));
   DispatchedCall call;
   call.arguments = {std::move(bound->args), std::move(bound->kwargs)};
   call.rows = bound->batch_size;
@@ -84,24 +88,24 @@ absl::Status InferTask::EnterSequence(const SequenceSettings& settings, const Se
     return absl::InvalidArgumentError(absl::StrCat("inference request to model '", servable().name,
                                                    "' must specify a non-zero or non-empty correlation ID"));
   }
-  if (!place_) {
+  if (!sequence_place_) {
     if (absl::Status status = CheckSequenceName(settings, request, servable().name); !status.ok()) return status;
     auto place = sequences->Join(servable_ptr(), requested_version(), request, settings.longest_idle);
     if (!place.ok()) return place.status();
-    place_ = *std::move(place);
+    sequence_place_ = *std::move(place);
   }
-  ServeWith(Sequences::servable(*place_));
-  if (!sequences->HasTurn(*place_)) return NotItsTurn();
-  if (!sequences->HasEnded(*place_)) return absl::OkStatus();
+  ServeWith(Sequences::servable(*sequence_place_));
+  if (!sequences->HasTurn(*sequence_place_)) return NotItsTurn();
+  if (!sequences->HasEnded(*sequence_place_)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("inference request for sequence ", request.name, " to model '",
                                                  servable().name, "' comes after the one that ended the sequence"));
 }
 
 std::vector<WireTensor> InferTask::TensorsOfSequence(const SequenceSettings& settings,
                                                      const SequenceRequest& request) const {
-  std::vector<WireTensor> states = environment().sequences->States(*place_);
+  std::vector<WireTensor> states = environment().sequences->States(*sequence_place_);
   // Kept for the case that the run fails.
-  if (servable().model->WritesArguments("forward")) {
+  if (!servable().model->LeavesArguments("forward")) {
     for (WireTensor& state : states) {
       if (state.tensor.defined()) state.tensor = state.tensor.clone();
     }
@@ -121,17 +125,17 @@ void InferTask::KeepStates(const SequenceSettings& settings, std::vector<WireTen
     has_any = true;
   }
   if (!has_any) return;
-  const std::vector<WireTensor> before = environment().sequences->States(*place_);
+  const std::vector<WireTensor> before = environment().sequences->States(*sequence_place_);
   for (size_t i = 0; i < states.size() && i < before.size(); ++i) {
     if (states[i].datatype == nullptr) states[i] = before[i];
   }
-  environment().sequences->Keep(*place_, std::move(states));
+  environment().sequences->Keep(*sequence_place_, std::move(states));
 }
 
-void InferTask::AwaitTurn(std::function<void()> go) { environment().sequences->Await(*place_, std::move(go)); }
+void InferTask::AwaitTurn(std::function<void()> go) { environment().sequences->Await(*sequence_place_, std::move(go)); }
 
 void InferTask::OnEnd() {
-  if (const auto place = std::exchange(place_, std::nullopt)) environment().sequences->Leave(*place);
+  if (const auto place = std::exchange(sequence_place_, std::nullopt)) environment().sequences->Leave(*place);
 }
 
 absl::Status InferTask::Encode(c10::IValue result, grpc::ByteBuffer& answer) {
@@ -147,22 +151,71 @@ absl::Status InferTask::Encode(c10::IValue result, grpc::ByteBuffer& answer) {
   if (sequence != nullptr) KeepStates(*sequence, *outputs);
   std::vector<AnswerOutput> answers;
   answers.reserve(outputs->size());
+  std::vector<WireTensor> plain(keeps_answer() ? outputs->size() : 0);
   for (WireTensor& output : *outputs) {
-    auto finished = Finish(std::move(output));
+    auto finished = Finish(std::move(output), plain.empty() ? nullptr : &plain[answers.size()]);
     if (!finished.ok()) return finished.status();
     answers.push_back(*std::move(finished));
   }
-  if (absl::Status status = Write({servable().name, version(), id()}, std::move(answers), answer); !status.ok()) {
-    return status;
-  }
+  const AnswerHeader header{servable().name, version(), id()};
+  if (!plain.empty()) KeepAnswer(header, answers, std::move(plain));
+  if (absl::Status status = Write(header, std::move(answers), answer); !status.ok()) return status;
   RecordObservation(*servable().observed, observation_);
   return absl::OkStatus();
 }
 
-absl::StatusOr<AnswerOutput> InferTask::Finish(WireTensor output) const {
+std::optional<std::vector<WireTensor>> InferTask::KeepInputs(const std::vector<WireTensor>& inputs) {
+  // What a sequence kept is not in its requests.
+  if (SignatureOf(servable()).sequence() == nullptr) place_ = servable().live_calls.TakePlace();
+  if (place_ == nullptr && recorded() == nullptr) return std::nullopt;
+  const size_t bytes = BytesOf(inputs);
+  if (bytes > LiveCalls::kMostBytes) place_ = nullptr;
+  const bool records = recorded() != nullptr && recorded()->TakeRoom(bytes);
+  if (place_ == nullptr && !records) return std::nullopt;
+  // What is kept outlives the request, and has bounds of its own.
+  const MemoryAccount::Scope nobody(nullptr);
+  try {
+    return KeepTensors(inputs, /*copies=*/!servable().model->LeavesArguments("forward"));
+  } catch (const std::exception&) {
+    // There is no memory for it, which is not the request's fault.
+    place_ = nullptr;
+    return std::nullopt;
+  }
+}
+
+void InferTask::KeepRequest(const inference::ModelInferRequest& fields, std::vector<WireTensor> inputs) {
+  const MemoryAccount::Scope nobody(nullptr);
+  if (recorded() != nullptr) {
+    recorded()->SetRequest("inference.GRPCInferenceService/ModelInfer",
+                           EncodeRecordedRequest(fields, servable().name, asked_version(), inputs));
+  }
+  if (place_ != nullptr) sample_ = std::make_unique<LiveSample>(std::move(inputs), names_);
+}
+
+void InferTask::KeepAnswer(const AnswerHeader& header, const std::vector<AnswerOutput>& sent,
+                           std::vector<WireTensor> plain) {
+  const MemoryAccount::Scope nobody(nullptr);
+  if (recorded() != nullptr && recorded()->wants_answer()) {
+    std::vector<AnswerOutput> outputs = sent;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i].written_to) outputs[i] = {plain[i], std::nullopt};
+    }
+    recorded()->SetAnswer(EncodeInferResponse(header, std::move(outputs)));
+  }
+  if (sample_ == nullptr) return;
+  sample_->SetAnswer(std::move(plain));
+  if (sample_->bytes() > LiveCalls::kMostBytes) return;
+  servable().live_calls.Leave(std::move(place_), std::move(sample_));
+}
+
+absl::StatusOr<AnswerOutput> InferTask::Finish(WireTensor output, WireTensor* plain) const {
   const auto wish = std::ranges::find(requested_, output.name, &RequestedOutput::name);
   AnswerOutput finished{std::move(output), std::nullopt};
   if (wish != requested_.end() && wish->region.has_value()) {
+    if (plain != nullptr) {
+      *plain = finished.tensor;
+      if (plain->tensor.defined()) plain->tensor = ReadyToSend(std::move(plain->tensor));
+    }
     auto place = WriteTo(*wish->region, finished.tensor);
     if (!place.ok()) return place.status();
     finished.written_to = *std::move(place);
@@ -170,6 +223,7 @@ absl::StatusOr<AnswerOutput> InferTask::Finish(WireTensor output) const {
     return finished;
   }
   if (!finished.tensor.datatype->is_bytes()) finished.tensor.tensor = ReadyToSend(std::move(finished.tensor.tensor));
+  if (plain != nullptr) *plain = finished.tensor;
   if (wish == requested_.end() || wish->classes == 0) return finished;
   const auto labels = servable().labels.find(wish->name);
   const bool batched = servable().config.max_batch_size() > 0;

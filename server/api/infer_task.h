@@ -6,12 +6,14 @@
 #include <google/protobuf/arena.h>
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "proto/inference/service.pb.h"
 #include "server/api/infer_parameters.h"
+#include "server/api/live_sample.h"
 #include "server/api/request_message.h"
 #include "server/api/request_task.h"
 #include "server/api/response_message.h"
@@ -53,13 +55,20 @@ class InferTask : public RequestTask {
   bool IsShort(const grpc::ByteBuffer& message) const final;
   // Writes an output to where the request wants it.
   static absl::StatusOr<RegionPlace> WriteTo(const RegionPart& part, const WireTensor& output);
-  // The output as it is sent.
-  absl::StatusOr<AnswerOutput> Finish(WireTensor output) const;
+  // The output as it is sent. `plain`, if it is not null, gets it as the model gave it, on the CPU.
+  absl::StatusOr<AnswerOutput> Finish(WireTensor output, WireTensor* plain) const;
+  // The inputs, for whoever records the request or has another version answer it, too; none where nobody does.
+  std::optional<std::vector<WireTensor>> KeepInputs(const std::vector<WireTensor>& inputs);
+  void KeepRequest(const inference::ModelInferRequest& fields, std::vector<WireTensor> inputs);
+  bool keeps_answer() const { return sample_ != nullptr || (recorded() != nullptr && recorded()->wants_answer()); }
+  void KeepAnswer(const AnswerHeader& header, const std::vector<AnswerOutput>& sent, std::vector<WireTensor> plain);
 
   std::vector<RequestedOutput> requested_;
   std::vector<std::string> names_;  // theirs
   CallObservation observation_;
-  std::optional<Sequences::Place> place_;  // in its sequence, until it ends
+  std::optional<Sequences::Place> sequence_place_;  // in its sequence, until it ends
+  LiveCalls::Place place_;  // of the sample
+  std::unique_ptr<LiveSample> sample_;
 };
 
 }  // namespace hearth::server

@@ -1,5 +1,6 @@
 #include "server/api/inference_methods.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -62,6 +63,13 @@ absl::StatusOr<int64_t> ReadRollback(const inference::ModelRepositoryParameter& 
   if (parameter.has_bool_param() && parameter.bool_param()) return 0;
   if (parameter.has_int64_param() && parameter.int64_param() > 0) return parameter.int64_param();
   return absl::InvalidArgumentError("the parameter 'rollback' of a load is true, or the number of a version");
+}
+
+// A parameter of a load that is about shadow traffic; nothing for a value that is neither text nor number.
+std::optional<std::string> ReadShadowParameter(const inference::ModelRepositoryParameter& parameter) {
+  if (parameter.has_string_param()) return parameter.string_param();
+  if (parameter.has_int64_param()) return std::to_string(parameter.int64_param());
+  return std::nullopt;
 }
 
 absl::Status ReadStatistics(const Repository& repository, const std::string& name, const std::string& version,
@@ -241,6 +249,7 @@ void InferenceMethods::RepositoryModelLoad(const inference::RepositoryModelLoadR
   absl::Status status = CheckRepositoryName(request.repository_name());
   std::optional<std::string> config;
   std::optional<int64_t> rollback;
+  ShadowOverrides shadow;
   for (const auto& [key, value] : request.parameters()) {
     if (!status.ok()) break;
     if (key == "config" && value.has_string_param()) {
@@ -251,21 +260,26 @@ void InferenceMethods::RepositoryModelLoad(const inference::RepositoryModelLoadR
       const auto version = ReadRollback(value);
       status = version.status();
       if (version.ok()) rollback = *version;
+    } else if (std::ranges::find(ShadowParameters(), key) != ShadowParameters().end()) {
+      const auto text = ReadShadowParameter(value);
+      if (text) shadow.emplace(key, *text);
+      if (!text) status = absl::InvalidArgumentError(absl::StrCat("the parameter '", key, "' of a load is no string"));
     } else {
       status = absl::InvalidArgumentError(
           absl::StrCat("a load with the parameter '", key, "' is not offered; models are loaded from the repository"));
     }
   }
-  if (status.ok() && config && rollback) {
-    status = absl::InvalidArgumentError("a load has the parameter 'config' or 'rollback', not both");
+  if (status.ok() && rollback && (config || !shadow.empty())) {
+    status = absl::InvalidArgumentError("a load with the parameter 'rollback' has no other one");
   }
   if (status.ok() && readiness_.draining) status = absl::UnavailableError("the server is shutting down");
   if (!status.ok()) return done(std::move(status));
   if (rollback) return repository_.RollBack(request.model_name(), *rollback, std::move(done));
   // The configuration is read before the load waits for its turn.
-  auto load = [this, name = request.model_name(), config = std::move(config), done]() mutable {
+  auto load = [this, name = request.model_name(), config = std::move(config), shadow = std::move(shadow),
+               done]() mutable {
     const absl::Status begun = Guarded([&] {
-      repository_.Load(name, std::move(config), done);
+      repository_.Load(name, std::move(config), done, std::move(shadow));
       return absl::OkStatus();
     });
     if (!begun.ok()) done(begun);

@@ -14,6 +14,7 @@
 #include "server/api/native_task.h"
 #include "server/api/plan_messages.h"
 #include "server/api/profile_call.h"
+#include "server/api/record_call.h"
 #include "server/api/unary_call.h"
 #include "server/api/warm_call.h"
 #include "wire/message_from_value.h"
@@ -86,6 +87,10 @@ grpc::ServerUnaryReactor* NativeService::ListPlans(Context* context, const Buffe
 
 grpc::ServerUnaryReactor* NativeService::Profile(Context* context, const Buffer* request, Buffer* response) {
   return StartProfileCall({calls_, context, request, response}, environment_);
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* NativeService::Record(Context* context, const Buffer* request) {
+  return StartRecordCall(calls_, environment_, context, request);
 }
 
 grpc::ServerUnaryReactor* NativeService::Warm(Context* context, const Buffer* request, Buffer* response) {

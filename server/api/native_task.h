@@ -2,22 +2,29 @@
 // against the method's schema, and its result as wire/message_from_value.h writes it.
 #pragma once
 
+#include <memory>
+#include <string>
+
+#include "server/api/native_sample.h"
 #include "server/api/request_task.h"
 
 namespace hearth::server {
 
 class NativeTask final : public RequestTask {
  public:
-  // Fields of one request beside its payloads; a value takes many times its encoding.
-  static constexpr size_t kMostFieldBytes = 16 << 20;
-
   using RequestTask::RequestTask;
 
  private:
   const char* operation() const override { return "hearth.v1.ModelService/Call"; }
   bool IsShort(const grpc::ByteBuffer& message) const override;
   absl::StatusOr<DispatchedCall> Prepare(const grpc::ByteBuffer& message) override;
+  // For whoever records the request, or has another version answer it too.
+  void Keep(const grpc::ByteBuffer& message, const std::string& method);
+  void KeepAnswer(const grpc::ByteBuffer& answer);
   absl::Status Encode(c10::IValue result, grpc::ByteBuffer& answer) override;
+
+  LiveCalls::Place place_;  // of the sample
+  std::unique_ptr<NativeSample> sample_;
 };
 
 }  // namespace hearth::server

@@ -213,6 +213,10 @@ absl::Status RequestTask::Identify(const std::string& model, const std::string& 
   auto servable = environment_.repository.Choose(model, version);
   if (!servable.ok()) return servable.status();
   servable_ = *std::move(servable);
+  if (environment_.recordings != nullptr) {
+    recorded_ = environment_.recordings->Take(servable_->name, servable_->version, arrived_);
+    if (recorded_ != nullptr) asked_version_ = version;
+  }
   record_.version = std::to_string(servable_->version);
   memory_ = servable_->model->NewAccount();
   counting_.emplace(memory_.get());
@@ -252,6 +256,7 @@ void RequestTask::Finish(absl::Status status, grpc::ByteBuffer& answer) {
     if (advice) status = WithRetryAfter(std::move(status), *advice);
   }
   record_.response_bytes = answer.Length();
+  if (recorded_ != nullptr) recorded_->End(operation(), status);
   Report(status, Clock::now());
   {
     std::lock_guard lock(mutex_);

@@ -26,6 +26,7 @@
 #include "absl/status/statusor.h"
 #include "jit/runtime.h"
 #include "jit/support/memory_account.h"
+#include "server/api/recordings.h"
 #include "server/api/sequences.h"
 #include "server/api/shared_memory.h"
 #include "server/repository/repository.h"
@@ -47,6 +48,7 @@ struct RequestEnvironment {
   size_t max_request_bytes = size_t{256} << 20;  // of a message, inflated if it came compressed
   RecentErrors* recent_errors = nullptr;         // may be null
   Tracer* tracer = nullptr;                      // null: no request is traced
+  Recordings* recordings = nullptr;              // null: none is recorded
   Sequences* sequences = nullptr;                // null: models that have sequences refuse requests
 };
 
@@ -118,6 +120,10 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   // Once Identify has found it.
   const Servable& servable() const { return *servable_; }
   const std::string& version() const { return record_.version; }
+  // Its place in a recording of its model; null: nobody records it. Known once Identify has found the version.
+  RecordedCall* recorded() const { return recorded_.get(); }
+  // As the client named it; known where the request is recorded.
+  const std::string& asked_version() const { return asked_version_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -154,6 +160,8 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   std::optional<MemoryAccount::Scope> counting_;  // while the message is read
   AccessRecord record_;
   std::string requested_version_;
+  std::unique_ptr<RecordedCall> recorded_;
+  std::string asked_version_;
   std::optional<TraceContext> caller_trace_;
   std::optional<TraceContext> trace_;  // that is recorded
   int64_t rows_ = 1;                   // batch elements

@@ -72,6 +72,22 @@ void SliceBuilder::Add(std::string bytes) {
   slices_.push_back(SliceOf(std::move(bytes)));
 }
 
+void SliceBuilder::Add(grpc::Slice bytes) {
+  if (bytes.size() < kCopiedBelow) {
+    text_.append(reinterpret_cast<const char*>(bytes.begin()), bytes.size());
+    return;
+  }
+  FlushText();
+  slices_.push_back(std::move(bytes));
+}
+
+void SliceBuilder::AddBytes(uint32_t field, const grpc::ByteBuffer& bytes) {
+  AppendHead(text_, field, bytes.Length());
+  std::vector<grpc::Slice> slices;
+  (void)bytes.Dump(&slices);
+  for (grpc::Slice& slice : slices) Add(std::move(slice));
+}
+
 void SliceBuilder::AddBytes(uint32_t field, at::Tensor tensor) {
   AppendHead(text_, field, tensor.nbytes());
   Add(std::move(tensor));

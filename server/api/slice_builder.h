@@ -33,9 +33,11 @@ class SliceBuilder {
   // The tensor's bytes, which must be contiguous, on the CPU, and not change any more.
   void Add(at::Tensor tensor);
   void Add(std::string bytes);
+  void Add(grpc::Slice bytes);
   // The same as the value of a field.
   void AddBytes(uint32_t field, at::Tensor tensor);
   void AddBytes(uint32_t field, std::string bytes);
+  void AddBytes(uint32_t field, const grpc::ByteBuffer& bytes);
 
   // The message. Nothing may be added after either of these.
   grpc::ByteBuffer Take();

@@ -68,7 +68,7 @@ Ensemble::Habits Ensemble::HabitsOf(size_t step, const ServablePtr& servable) co
   }
   const auto changes = servable->model->WhyNotRepeatable("forward");
   const bool has_state = !changes.ok() || !changes->empty();
-  const Habits habits{.writes_inputs = has_state || servable->model->WritesArguments("forward"),
+  const Habits habits{.writes_inputs = has_state || !servable->model->LeavesArguments("forward"),
                       .keeps_outputs = has_state};
   std::lock_guard lock(mutex_);
   habits_[step] = {servable, habits};

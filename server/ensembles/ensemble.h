@@ -65,7 +65,7 @@ class Ensemble final : public CallableEnsemble, public std::enable_shared_from_t
   const c10::FunctionSchema* FindMethod(std::string_view name) const override;
   absl::StatusOr<std::string> SideEffect(std::string_view method) const override;
   absl::StatusOr<std::string> WhyNotRepeatable(std::string_view method) const override;
-  bool WritesArguments(std::string_view /*method*/) const override { return false; }
+  bool LeavesArguments(std::string_view /*method*/) const override { return true; }
   bool RunsOnCaller(std::string_view /*method*/) const override { return false; }
   std::shared_ptr<CallHandle> CallAsync(std::string_view method, Arguments args, KeywordArguments kwargs,
                                         CallOptions options, Callback callback) override;

@@ -151,9 +151,10 @@ void Repository::UnloadDependents(const std::set<std::string>& models, Done done
   }
 }
 
-absl::StatusOr<ServablePtr> Repository::LoadEnsemble(const fs::path& folder, int64_t version,
-                                                     const inference::ModelConfig& config, std::string stamp,
-                                                     std::shared_ptr<ModelStatistics> statistics) {
+absl::StatusOr<std::shared_ptr<Servable>> Repository::LoadEnsemble(const fs::path& folder, int64_t version,
+                                                                   const inference::ModelConfig& config,
+                                                                   std::string stamp,
+                                                                   std::shared_ptr<ModelStatistics> statistics) {
   const auto start = std::chrono::steady_clock::now();
   if (ensemble_factory_ == nullptr) return absl::UnimplementedError("this server serves no ensembles");
   const auto settings = SettingsOf(config);
@@ -177,7 +178,7 @@ absl::StatusOr<ServablePtr> Repository::LoadEnsemble(const fs::path& folder, int
   servable->statistics->Loaded(std::chrono::steady_clock::now() - start, std::chrono::nanoseconds(0));
   RepositoryLog().info("{} version {} is loaded: an ensemble of {} steps", config.name(), version,
                        config.ensemble_scheduling().step_size());
-  return ServablePtr(std::move(servable));
+  return std::shared_ptr<Servable>(std::move(servable));
 }
 
 absl::Status Repository::CheckReady(const std::string& name, const std::string& version) const {

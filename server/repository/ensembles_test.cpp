@@ -35,7 +35,7 @@ class LookedUpEnsemble final : public EnsembleModel {
   const c10::FunctionSchema* FindMethod(std::string_view name) const override { return model_.FindMethod(name); }
   absl::StatusOr<std::string> SideEffect(std::string_view) const override { return std::string(); }
   absl::StatusOr<std::string> WhyNotRepeatable(std::string_view) const override { return std::string(); }
-  bool WritesArguments(std::string_view) const override { return false; }
+  bool LeavesArguments(std::string_view) const override { return true; }
   bool RunsOnCaller(std::string_view) const override { return false; }
   std::shared_ptr<CallHandle> CallAsync(std::string_view method, Arguments args, KeywordArguments kwargs,
                                         CallOptions options, Callback callback) override {

@@ -68,7 +68,7 @@ class FakeModel : public Model {
   absl::StatusOr<std::string> SideEffect(std::string_view) const override { return std::string(); }
 
   absl::StatusOr<std::string> WhyNotRepeatable(std::string_view) const override { return not_repeatable; }
-  bool WritesArguments(std::string_view) const override { return false; }
+  bool LeavesArguments(std::string_view) const override { return true; }
   bool RunsOnCaller(std::string_view) const override { return true; }
   std::shared_ptr<CallHandle> CallAsync(std::string_view method, Arguments args, KeywordArguments kwargs,
                                         CallOptions options, Callback callback) override {

@@ -18,6 +18,7 @@
 #include "server/repository/queue_settings.h"
 #include "server/repository/sequence_settings.h"
 #include "server/repository/served_set.h"
+#include "server/repository/shadow_traffic.h"
 #include "server/repository/version_routing.h"
 #include "wire/datatypes.h"
 
@@ -254,7 +255,8 @@ std::vector<std::string> IgnoredFields(const ModelConfig& config) {
   std::set<std::string> parameters;
   for (const auto& [key, value] : config.parameters()) {
     const bool is_used = (key == kAllowedBatchSizes && QueueSettingsOf(config).batches()) || key == kVersionLabels ||
-                         key == kTrafficSplit || key == kKeepPrevious;
+                         key == kTrafficSplit || key == kKeepPrevious ||
+                         std::ranges::find(ShadowParameters(), key) != ShadowParameters().end();
     const bool of_ensemble = std::ranges::find(kEnsembleParameters, key) != std::end(kEnsembleParameters);
     const bool has_setting = std::ranges::any_of(kParameters, [&](const Parameter& used) { return key == used.name; });
     const bool is_setting = IsEnsemble(config) ? of_ensemble : has_setting || key == kMaxRunSeconds;
@@ -319,6 +321,9 @@ absl::StatusOr<CheckedConfig> CheckModelConfig(ModelConfig config, const std::st
   }
   if (const auto keeps = KeepsPrevious(config); !keeps.ok()) {
     return WrongConfig(name, std::string(keeps.status().message()));
+  }
+  if (const auto shadow = ShadowSettingsOf(config); !shadow.ok()) {
+    return WrongConfig(name, std::string(shadow.status().message()));
   }
 
   CheckedConfig checked;

@@ -7,9 +7,9 @@
 //              model_operations.op_library_filename (where the server allows it: repository.h), the
 //              parameters memory_limit, requests_memory_limit, compile_after, exact_after, max_plans, plan_bytes,
 //              max_running, max_queue_milliseconds and max_run_seconds, allowed_batch_sizes (queue_settings.h),
-//              version_labels and traffic_split (version_routing.h), keep_previous (served_set.h), model_warmup
-//              sequence_batching (sequence_settings.h), ensemble_scheduling, which makes it an ensemble
-//              (ensemble_graph.h)
+//              version_labels and traffic_split (version_routing.h), keep_previous (served_set.h), shadow_requests and
+//              what goes with it (shadow_traffic.h), model_warmup, sequence_batching (sequence_settings.h),
+//              ensemble_scheduling, which makes it an ensemble (ensemble_graph.h)
 //   refused    what would change answers if it were ignored: decoupled transactions, batch_input and batch_output,
 //              iterative sequences, repository agents, shape tensors, another backend; and input_data_file of
 //              model_warmup and data_file of an initial state

@@ -176,13 +176,16 @@ absl::Status Repository::CheckControl() const {
                                              options_.control == ModelControl::kPoll ? "poll)" : "none)"));
 }
 
-void Repository::Load(const std::string& name, std::optional<std::string> config_json, Done done) {
+void Repository::Load(const std::string& name, std::optional<std::string> config_json, Done done,
+                      ShadowOverrides shadow) {
   if (absl::Status status = CheckControl(); !status.ok()) return done(status);
   if (absl::Status status = CheckModelName(name); !status.ok()) return done(status);
+  if (const auto read = ShadowSettingsOf({}, shadow); !read.ok()) return done(read.status());
   if (stop_.stop_requested()) return done(ShuttingDown());
   // Read here and now, so that what waits holds no text.
   LoadRequest request;
   request.loads_steps = true;
+  request.shadow = std::move(shadow);
   if (config_json.has_value()) request.config = ReadRequested(*config_json, name);
   config_json.reset();
   request.room = TakeRoom(waiting_config_bytes_, SizeOf(request.config));
@@ -326,7 +329,8 @@ absl::Status Repository::LoadFrom(const absl::StatusOr<fs::path>& folder, const 
       loaded.emplace(version, std::move(same));
       continue;
     }
-    auto servable = LoadVersion(*folder, version, checked->config, models_.StatisticsOf(name, version));
+    auto servable =
+        Compared(LoadVersion(*folder, version, checked->config, models_.StatisticsOf(name, version)), request.shadow);
     if (!servable.ok() && status.ok()) {
       status = absl::Status(servable.status().code(),
                             absl::StrCat("version ", version, " of '", name, "': ", servable.status().message()));
@@ -346,9 +350,28 @@ ServablePtr Repository::Unchanged(const fs::path& folder, int64_t version, const
   return ServeAlike(serving->config, config) ? WithConfig(*serving, config) : nullptr;
 }
 
-absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int64_t version,
-                                                    const inference::ModelConfig& config,
-                                                    std::shared_ptr<ModelStatistics> statistics) {
+absl::StatusOr<ServablePtr> Repository::Compared(absl::StatusOr<std::shared_ptr<Servable>> loaded,
+                                                 const ShadowOverrides& asked) {
+  if (!loaded.ok()) return loaded.status();
+  Servable& version = **loaded;
+  const auto settings = ShadowSettingsOf(version.config, asked);
+  if (!settings.ok()) return settings.status();
+  const ServablePtr before = models_.PredecessorOf(version.name, version.version);
+  if (settings->requests == 0 || before == nullptr) return *std::move(loaded);
+  auto note = CompareOnLiveRequests(*before, version, *settings, options_.load_memory_limit, stop_.get_token());
+  if (!note.ok()) {
+    *loaded = nullptr;
+    ReturnFreedMemory();
+    return stop_.stop_requested() ? ShuttingDown() : note.status();
+  }
+  if (!version.note.empty()) version.note += "; ";
+  version.note += *note;
+  return *std::move(loaded);
+}
+
+absl::StatusOr<std::shared_ptr<Servable>> Repository::LoadVersion(const fs::path& folder, int64_t version,
+                                                                  const inference::ModelConfig& config,
+                                                                  std::shared_ptr<ModelStatistics> statistics) {
   const auto start = std::chrono::steady_clock::now();
   const fs::path named_archive = ArchivePath(folder, version, config.default_model_filename());
   // Before it is read: what is written into it from now on is another stamp.
@@ -447,7 +470,7 @@ absl::StatusOr<ServablePtr> Repository::LoadVersion(const fs::path& folder, int6
   servable->statistics->Loaded(end - start, end - warm_up_start);
   RepositoryLog().info("{} is loaded: {:.1f} MB of weights, {:.3f} s", what, double(servable->weight_bytes) / 1e6,
                        SecondsSince(start));
-  return ServablePtr(std::move(servable));
+  return servable;
 }
 
 void Repository::FailModel(const std::string& name, const absl::Status& status) {

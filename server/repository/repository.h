@@ -43,6 +43,7 @@
 #include "server/repository/reminder.h"
 #include "server/repository/servable.h"
 #include "server/repository/served_set.h"
+#include "server/repository/shadow_traffic.h"
 
 namespace hearth::server {
 
@@ -112,8 +113,9 @@ class Repository {
   absl::Status LoadAll(std::function<void()> done, const std::set<std::string>& later = {});
   // `config_json` takes the place of config.pbtxt. `done` is called from a loading thread, with OK if every chosen
   // version serves; or before Load returns, with kResourceExhausted if too many loads wait, kInvalidArgument for a name
-  // that no model can have, kUnavailable if clients may not load (ModelControl).
-  void Load(const std::string& name, std::optional<std::string> config_json, Done done);
+  // that no model can have, kUnavailable if clients may not load (ModelControl). `shadow`, for this load: what is no
+  // such parameter is kInvalidArgument.
+  void Load(const std::string& name, std::optional<std::string> config_json, Done done, ShadowOverrides shadow = {});
   // Ends the loads that are under way and those that wait, as kUnavailable, and refuses others: for a server that ends.
   // Does not wait for them; but who waits for an idle model (LoadIdle) has been answered when this returns.
   void StopLoading();
@@ -177,6 +179,7 @@ class Repository {
     bool keep_unchanged = false;                          // versions that serve and whose files are the same
     bool loads_steps = false;                             // models of an ensemble's steps that are not there
     std::shared_ptr<const void> room = nullptr;           // of kMostWaitingConfigBytes, for the configuration
+    ShadowOverrides shadow = {};
   };
   // A load or unload of an ensemble, or one that came after it, that waits for the loads of its steps' models.
   struct WaitingJob {
@@ -215,9 +218,9 @@ class Repository {
   void UnloadDependents(const std::set<std::string>& models, Done done);
   // Of each version that serves and lacks a step: why, by name and version.
   std::map<std::pair<std::string, std::string>, std::string> LackingSteps() const;
-  absl::StatusOr<ServablePtr> LoadEnsemble(const std::filesystem::path& folder, int64_t version,
-                                           const inference::ModelConfig& config, std::string stamp,
-                                           std::shared_ptr<ModelStatistics> statistics);
+  absl::StatusOr<std::shared_ptr<Servable>> LoadEnsemble(const std::filesystem::path& folder, int64_t version,
+                                                         const inference::ModelConfig& config, std::string stamp,
+                                                         std::shared_ptr<ModelStatistics> statistics);
   // OK if clients may load and unload.
   absl::Status CheckControl() const;
   // The names of the start.
@@ -235,9 +238,12 @@ class Repository {
   // Where a file of a model really lies. kFailedPrecondition if that is not in a root and has to be.
   absl::StatusOr<std::filesystem::path> Resolve(const std::filesystem::path& path) const;
   absl::StatusOr<CheckedConfig> ReadConfig(const std::filesystem::path& folder) const;
-  absl::StatusOr<ServablePtr> LoadVersion(const std::filesystem::path& folder, int64_t version,
-                                          const inference::ModelConfig& config,
-                                          std::shared_ptr<ModelStatistics> statistics);
+  absl::StatusOr<std::shared_ptr<Servable>> LoadVersion(const std::filesystem::path& folder, int64_t version,
+                                                        const inference::ModelConfig& config,
+                                                        std::shared_ptr<ModelStatistics> statistics);
+  // What was loaded has shadow traffic, if its configuration asks for it and another version serves: as it was
+  // loaded, with a note; or why it is refused.
+  absl::StatusOr<ServablePtr> Compared(absl::StatusOr<std::shared_ptr<Servable>> loaded, const ShadowOverrides& asked);
   // The version that serves, if it was loaded from an archive and a configuration that are the same now; else null.
   ServablePtr Unchanged(const std::filesystem::path& folder, int64_t version,
                         const inference::ModelConfig& config) const;

@@ -15,6 +15,7 @@
 #include "server/repository/call_profiler.h"
 #include "server/repository/ensemble_model.h"
 #include "server/repository/labels.h"
+#include "server/repository/live_calls.h"
 #include "server/repository/memory_budget.h"
 #include "server/repository/model_config.h"
 #include "server/repository/observed_tensors.h"
@@ -67,6 +68,7 @@ struct Servable {
   mutable std::atomic<int> short_runs{0};
   mutable std::atomic<int> quick_requests{0};
   mutable CallProfiler profiler;
+  mutable LiveCalls live_calls;
   // Where its requests wait, made for the first one. The scheduler's.
   mutable std::once_flag queue_made;
   mutable std::shared_ptr<void> queue;

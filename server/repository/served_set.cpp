@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "server/repository/shadow_traffic.h"
 
 namespace hearth::server {
 
@@ -25,6 +26,7 @@ bool ServeAlike(const inference::ModelConfig& one, const inference::ModelConfig&
     config.mutable_parameters()->erase(kVersionLabels);
     config.mutable_parameters()->erase(kTrafficSplit);
     config.mutable_parameters()->erase(kKeepPrevious);
+    for (const char* name : ShadowParameters()) config.mutable_parameters()->erase(name);
     return config;
   };
   return google::protobuf::util::MessageDifferencer::Equals(without_routing(one), without_routing(other));

@@ -21,7 +21,7 @@ inline constexpr const char* kKeepPrevious = "keep_previous";
 absl::StatusOr<bool> KeepsPrevious(const inference::ModelConfig& config);
 
 // Whether two configurations serve a version alike: they differ at most in which versions are chosen and how requests
-// find them, and in keep_previous.
+// find them, in keep_previous, and in what is asked of versions to come (shadow_traffic.h).
 bool ServeAlike(const inference::ModelConfig& one, const inference::ModelConfig& other);
 
 class ServedSet {

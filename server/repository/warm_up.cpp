@@ -4,70 +4,39 @@
 #include <array>
 #include <condition_variable>
 #include <exception>
-#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "jit/support/memory_account.h"
+#include "server/repository/background_run.h"
 #include "server/repository/repository_log.h"
 
 namespace hearth::server {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-struct Bounds {
-  Clock::time_point deadline;
-  int64_t memory;
-  std::stop_token stop;
-};
+using Bounds = BackgroundBounds;
 
 constexpr std::chrono::seconds kMostOfFrequentCall{10};
 
-// Anew for each run: a model may write to its arguments.
-absl::StatusOr<BoundArguments> MakeArguments(const Servable& servable, const inference::ModelWarmup& sample,
-                                             int64_t memory_limit) {
-  MemoryAccount account(memory_limit);
-  const MemoryAccount::Scope memory(memory_limit > 0 ? &account : nullptr);
-  return servable.call_interface->BindWarmup(sample);
-}
-
-// `operator_threads` as CallOptions has it.
-absl::Status Run(const Servable& servable, const std::string& method, BoundArguments bound, const Bounds& bounds,
-                 int operator_threads) {
-  CallOptions options;
-  options.deadline = bounds.deadline;
-  options.is_warmup = true;
-  options.operator_threads = operator_threads;
-  // Shared, for the callback may still be under way when the wait is over.
-  const auto promise = std::make_shared<std::promise<absl::Status>>();
-  const auto call = servable.model->CallAsync(
-      method, std::move(bound.args), std::move(bound.kwargs), options,
-      [promise](const absl::StatusOr<c10::IValue>& answer) { promise->set_value(answer.status()); });
-  const std::stop_callback cancel(bounds.stop, [&call] { call->Cancel(); });
-  return promise->get_future().get();
-}
-
 absl::Status RunOnce(const Servable& servable, const inference::ModelWarmup& sample, const Bounds& bounds,
                      int operator_threads) {
-  auto bound = MakeArguments(servable, sample, bounds.memory);
+  // Anew for each run: a model may write to its arguments.
+  auto bound = BindWithin(bounds.memory, [&] { return servable.call_interface->BindWarmup(sample); });
   if (!bound.ok()) return bound.status();
-  return Run(servable, "forward", *std::move(bound), bounds, operator_threads);
+  return RunInBackground(servable, "forward", *std::move(bound), bounds, operator_threads).status();
 }
 
 absl::Status RunOnce(const Servable& servable, const FrequentCall& call, const Bounds& bounds, int operator_threads) {
   BoundArguments bound;
   try {
-    MemoryAccount account(bounds.memory);
-    const MemoryAccount::Scope memory(bounds.memory > 0 ? &account : nullptr);
-    bound.args = call.make();
+    bound.args = BindWithin(bounds.memory, [&] { return call.make(); });
   } catch (const std::exception& error) {
     return absl::ResourceExhaustedError(error.what());
   }
-  return Run(servable, call.method, std::move(bound), bounds, operator_threads);
+  return RunInBackground(servable, call.method, std::move(bound), bounds, operator_threads).status();
 }
 
 // How many were run for each number of threads that operators may have.

@@ -18,6 +18,8 @@ constexpr auto kMethods = std::to_array<std::pair<std::string_view, Role>>({
     {"/hearth.v1.ModelService/ListMethods", Role::kRead},
     {"/hearth.v1.ModelService/ListPlans", Role::kRead},
     {"/hearth.v1.ModelService/Profile", Role::kAdmin},
+    // Requests hold data of whoever asks.
+    {"/hearth.v1.ModelService/Record", Role::kAdmin},
     {"/hearth.v1.ModelService/Warm", Role::kRead},
     {"/hearth.v1.StatusService/ServerStatus", Role::kRead},
     {"/inference.GRPCInferenceService/CudaSharedMemoryRegister", Role::kAdmin},

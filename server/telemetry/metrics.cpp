@@ -75,14 +75,14 @@ MetricFamily ReadyFamily(const std::vector<ModelSample>& samples) {
 // A family with a count for each reason.
 template <typename Reason, size_t kReasons>
 MetricFamily FamilyByReason(const std::vector<ModelSample>& samples, const char* name, const char* help,
-                            const char* (*name_of)(Reason),
-                            std::array<uint64_t, kReasons> StatisticsSnapshot::*counts) {
+                            const char* (*name_of)(Reason), std::array<uint64_t, kReasons> StatisticsSnapshot::*counts,
+                            const char* label = "reason") {
   FamilyBuilder family(name, help, MetricType::Counter);
   for (const ModelSample& sample : samples) {
     if (!Has(sample, Which::kKnown)) continue;
     for (size_t reason = 0; reason < kReasons; ++reason) {
       auto labels = LabelsOf(sample);
-      labels.push_back({"reason", name_of(static_cast<Reason>(reason))});
+      labels.push_back({label, name_of(static_cast<Reason>(reason))});
       family.Add(std::move(labels), static_cast<double>((sample.statistics.*counts)[reason]));
     }
   }
@@ -358,6 +358,9 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
   families.push_back(FamilyByReason(samples, "hearth_batch_failures_total",
                                     "Batches whose requests were run one by one after all, by reason", BatchFailureName,
                                     &StatisticsSnapshot::batch_failures));
+  families.push_back(FamilyByReason(samples, "hearth_shadow_requests_total",
+                                    "Live requests that the version answered beside the one in service, by the result",
+                                    ShadowResultName, &StatisticsSnapshot::shadow_requests, "result"));
   add("hearth_batch_padding_rows_total", "Rows that batches were padded with to have an allowed size", kCounter,
       [](const ModelSample& s) { return s.statistics.padding_rows; });
   add("hearth_in_flight_requests", "Requests that were admitted and are not answered yet", kGauge,

@@ -45,6 +45,18 @@ const char* BatchFailureName(BatchFailure failure) {
   return "RAISED";
 }
 
+const char* ShadowResultName(ShadowResult result) {
+  switch (result) {
+    case ShadowResult::kSame:
+      return "SAME";
+    case ShadowResult::kDifferent:
+      return "DIFFERENT";
+    case ShadowResult::kFailed:
+      return "FAILED";
+  }
+  return "FAILED";
+}
+
 bool ModelStatistics::Admit(int64_t max_pending) {
   std::lock_guard lock(mutex_);
   if (now_.pending >= max_pending) return false;
@@ -109,6 +121,11 @@ void ModelStatistics::Refused(FailureReason reason, std::chrono::nanoseconds tot
 void ModelStatistics::BatchFailed(BatchFailure why) {
   std::lock_guard lock(mutex_);
   ++now_.batch_failures[static_cast<int>(why)];
+}
+
+void ModelStatistics::Shadowed(ShadowResult result) {
+  std::lock_guard lock(mutex_);
+  ++now_.shadow_requests[static_cast<int>(result)];
 }
 
 void ModelStatistics::Padded(uint64_t rows) {

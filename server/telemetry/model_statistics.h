@@ -33,6 +33,15 @@ enum class BatchFailure {
 inline constexpr int kBatchFailures = 4;
 const char* BatchFailureName(BatchFailure failure);
 
+// What became of a live request that a version answered beside the one in service, before it served itself.
+enum class ShadowResult {
+  kSame,       // as far as answers may differ
+  kDifferent,  // beyond that
+  kFailed,     // it was not answered
+};
+inline constexpr int kShadowResults = 3;
+const char* ShadowResultName(ShadowResult result);
+
 // Where the time of one answered request went.
 struct RequestTimes {
   std::chrono::nanoseconds total{0};           // from the request's last byte to the answer's first
@@ -81,6 +90,7 @@ struct StatisticsSnapshot {
   LatencyHistogram latencies;                                        // of their whole times, finer
   std::map<uint64_t, Batch> batches;                                 // of runs, by kLargestOwnBatch
   std::array<uint64_t, kBatchFailures> batch_failures{};
+  std::array<uint64_t, kShadowResults> shadow_requests{};
   uint64_t padding_rows = 0;   // that runs had beside their batch elements
   double load_seconds = 0;     // of the latest load
   double warm_up_seconds = 0;  // of that, to warm up
@@ -102,6 +112,7 @@ class ModelStatistics {
   // A request that was turned away before it was admitted.
   void Refused(FailureReason reason, std::chrono::nanoseconds total);
   void BatchFailed(BatchFailure why);
+  void Shadowed(ShadowResult result);
   // A run that answered had so many rows more than its requests.
   void Padded(uint64_t rows);
   // Of a request that the cache is asked for.
