@@ -95,9 +95,9 @@ def test_what_asks_for_nothing_is_taken(stub, client):
     assert own.as_numpy("OUTPUT__0").tolist() == [1]
 
 
-def test_a_sequence_of_tritons_client_is_refused(client):
+def test_a_sequence_is_refused_by_a_model_that_has_none(client):
     message = fails(INVALID, lambda: client.infer("identity", [floats("x", 1)], sequence_id=7, sequence_start=True))
-    assert "no model has sequences" in message
+    assert "has no sequences of requests" in message
 
 
 def test_the_last_answer_of_a_streams_request_is_marked_and_not_followed_by_an_empty_one(server):

@@ -123,6 +123,7 @@ def test_the_extensions_are_those_that_work(client):
         "model_repository",
         "model_repository(unload_dependents)",
         "schedule_policy",
+        "sequence",
         "statistics",
     ]
 

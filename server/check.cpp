@@ -66,7 +66,13 @@ bool HasName(const std::string& line, const std::string& name) {
 class Checker {
  public:
   Checker(const config::Settings& settings, Runtime& runtime, std::ostream& out)
-      : settings_(settings), out_(out), repository_(OptionsOf(settings), runtime, SignatureFactory(), [] {}) {}
+      : settings_(settings),
+        out_(out),
+        repository_(OptionsOf(settings), runtime, SignatureFactory(), [] {}),
+        dispatcher_({}, [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); }),
+        ensembles_(EnsemblesOn(settings, runtime, repository_, dispatcher_, alarms_)) {
+    repository_.ServeEnsembles(EnsemblesOf(ensembles_));
+  }
 
   int Run() {
     for (const absl::Status& status : Ports::CheckFiles(settings_)) Report(std::string(status.message()));
@@ -115,7 +121,7 @@ class Checker {
     ++models_;
     const absl::Status loaded = Wait([&](Repository::Done done) { repository_.Load(name, std::nullopt, done); });
     if (!loaded.ok()) ReportFailures(name, loaded);
-    Wait([&](Repository::Done done) { repository_.Unload(name, done); });
+    Wait([&](Repository::Done done) { repository_.Unload(name, done, Repository::Dependents::kToo); });
   }
 
   template <typename Begin>
@@ -155,6 +161,10 @@ class Checker {
   const config::Settings& settings_;
   std::ostream& out_;
   Repository repository_;
+  // Nothing is run, but ensembles are made with them.
+  Dispatcher dispatcher_;
+  AlarmClock alarms_;
+  const EnsembleEnvironment ensembles_;
   int models_ = 0;
   int problems_ = 0;
 };

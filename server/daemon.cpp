@@ -19,7 +19,9 @@
 #include "server/api/native_service.h"
 #include "server/api/recordings.h"
 #include "server/api/reflection_service.h"
+#include "server/api/sequences.h"
 #include "server/api/shared_memory.h"
+#include "server/ensembles/ensemble.h"
 #include "server/ports.h"
 #include "server/repository/idle_unloader.h"
 #include "server/repository/repository.h"
@@ -110,13 +112,14 @@ struct Daemon::Parts {
         repository(RepositoryOptionsOf(settings), runtime, SignatureFactory(), [this] { health.Update(); }),
         dispatcher(DispatcherOptionsOf(settings),
                    [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); }),
+        ensembles(EnsemblesOn(settings, runtime, repository, dispatcher, alarms)),
         regions(settings.allow_client_shm(), OpenDeviceMemoryOf(runtime)),
         recordings(runtime.memory_of_all()),
         environment{repository,     dispatcher,
                     regions,        runtime.memory_of_all(),
                     nullptr,        static_cast<size_t>(settings.max_request_bytes()),
                     &recent_errors, tracer.get(),
-                    &recordings},
+                    &recordings,    &sequences},
         log_settings(LogLevelsOf(settings), settings.log_file(), settings.log_format()),
         methods(dispatcher, repository, readiness, regions, log_settings, settings.id(), tracer.get()),
         inference(calls, environment, methods, streams),
@@ -127,6 +130,7 @@ struct Daemon::Parts {
         status({repository, readiness, runtime, recent_errors, [this] { return Samples(); },
                 [&runtime] { return SampleOf(runtime.compiler_counters()); }, settings.id(), settings.device()}),
         status_service(calls, dispatcher, status) {
+    repository.ServeEnsembles(EnsemblesOf(ensembles));
     if (tracer != nullptr) metrics.ShowTraces([this] { return tracer->counts(); });
     metrics.ShowMemory([this] { return MemorySampleNow(); });
     readiness.strict = settings.strict_readiness();
@@ -159,7 +163,7 @@ struct Daemon::Parts {
       sample.model = version.name;
       sample.version = version.version;
       if (version.statistics != nullptr) sample.statistics = version.statistics->snapshot();
-      sample.ready = !readiness.draining && (version.serving != nullptr || version.idle);
+      sample.ready = !readiness.draining && (version.state == ModelState::kReady || version.idle);
       if (version.serving == nullptr) continue;
       sample.loaded = true;
       sample.weight_bytes = version.serving->weight_bytes;
@@ -193,10 +197,13 @@ struct Daemon::Parts {
   std::unique_ptr<RepositoryPoller> poller;     // null unless model_control_mode is poll
   std::unique_ptr<IdleUnloader> idle_unloader;  // null unless idle_unload_seconds is above 0
   Dispatcher dispatcher;
+  AlarmClock alarms;  // of ensembles
+  const EnsembleEnvironment ensembles;
   std::unique_ptr<AccessLog> access_log;
   RecentErrors recent_errors;
   SharedRegions regions;
   Recordings recordings;
+  Sequences sequences;
   RequestEnvironment environment;
   StreamRegistry streams;
   LogSettings log_settings;

@@ -5,6 +5,8 @@
 
 #include "jit/support/text.h"
 #include "server/api/signature.h"
+#include "server/ensembles/ensemble_schema.h"
+#include "server/repository/ensemble_graph.h"
 #include "server/repository/queue_settings.h"
 #include "server/scheduling/batch_values.h"
 
@@ -18,9 +20,22 @@ absl::StatusOr<std::unique_ptr<const CallInterface>> MakeSignature(const Model& 
                                                                    const inference::ModelConfig& config) {
   const c10::FunctionSchema* schema = model.FindMethod("forward");
   if (schema == nullptr) return absl::InvalidArgumentError("the archive's module has no method 'forward'");
-  auto signature = Signature::Create(*schema, config);
+  const absl::StatusOr<inference::ModelConfig> edge =
+      IsEnsemble(config) ? EdgeConfig(config) : absl::StatusOr<inference::ModelConfig>(config);
+  if (!edge.ok()) return edge.status();
+  auto signature = Signature::Create(*schema, *edge);
   if (!signature.ok()) return signature.status();
-  if (const QueueSettings settings = QueueSettingsOf(config); settings.batches()) {
+  const QueueSettings settings = QueueSettingsOf(config);
+  bool run_together = settings.batches();
+  if (config.has_sequence_batching()) {
+    std::vector<std::string> states;
+    for (const auto& state : config.sequence_batching().state()) states.push_back(state.output_name());
+    if (absl::Status status = (*signature)->CheckRequested(states); !status.ok()) return status;
+    // The repository has such a model's requests run one by one.
+    const absl::StatusOr<std::string> effect = model.SideEffect("forward");
+    run_together &= !effect.ok() || effect->empty();
+  }
+  if (run_together) {
     auto batching = CheckBatches(model, *schema, (*signature)->BatchArguments());
     if (!batching.ok()) return batching.status();
     if (absl::Status status = (*signature)->ResolvePadding(settings.padding); !status.ok()) return status;
@@ -53,5 +68,16 @@ Repository::Options RepositoryOptionsOf(const config::Settings& settings) {
 }
 
 CallInterfaceFactory SignatureFactory() { return MakeSignature; }
+
+EnsembleEnvironment EnsemblesOn(const config::Settings& settings, Runtime& runtime, Repository& repository,
+                                Dispatcher& dispatcher, AlarmClock& alarms) {
+  return {.repository = repository,
+          .dispatcher = dispatcher,
+          .alarms = alarms,
+          .post = [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); },
+          .memory_of_all = runtime.memory_of_all(),
+          .memory_limit = settings.memory_limit(),
+          .memory_limit_of_model = settings.model_memory_limit()};
+}
 
 }  // namespace hearth::server

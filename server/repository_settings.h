@@ -2,6 +2,7 @@
 #pragma once
 
 #include "proto/settings.pb.h"
+#include "server/ensembles/ensemble.h"
 #include "server/repository/repository.h"
 
 namespace hearth::server {
@@ -12,5 +13,9 @@ Repository::Options RepositoryOptionsOf(const config::Settings& settings);
 
 // The signature that requests are bound to; kInvalidArgument for a model that cannot serve them.
 CallInterfaceFactory SignatureFactory();
+
+// What ensembles are served with; all outlives it.
+EnsembleEnvironment EnsemblesOn(const config::Settings& settings, Runtime& runtime, Repository& repository,
+                                Dispatcher& dispatcher, AlarmClock& alarms);
 
 }  // namespace hearth::server

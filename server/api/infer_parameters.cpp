@@ -47,7 +47,32 @@ absl::Status CheckNoSequence(const std::string& name, const InferParameter& para
   const bool is_nothing = parameter.int64_param() == 0 && parameter.uint64_param() == 0 &&
                           parameter.string_param().empty() && !parameter.bool_param() && !parameter.has_double_param();
   return is_nothing ? absl::OkStatus()
-                    : WrongParameter(name, "is not offered here: no model has sequences of requests");
+                    : WrongParameter(name, "is not offered by this model, which has no sequences of requests");
+}
+
+// One of the three that tell of a sequence, for a model that has them.
+absl::Status ReadSequence(const std::string& name, const InferParameter& parameter, SequenceRequest& sequence) {
+  if (name != "sequence_id") {
+    if (absl::Status status = CheckBool(name, parameter); !status.ok()) return status;
+    (name == "sequence_start" ? sequence.starts : sequence.ends) = parameter.bool_param();
+    return absl::OkStatus();
+  }
+  if (parameter.has_string_param()) {
+    sequence.name = parameter.string_param();
+    sequence.is_text = true;
+    if (sequence.name.size() <= kLongestSequenceName) return absl::OkStatus();
+    return WrongParameter(name,
+                          absl::StrCat("has ", sequence.name.size(), " bytes; it may have ", kLongestSequenceName));
+  }
+  if (parameter.has_uint64_param()) {
+    sequence.number = parameter.uint64_param();
+  } else if (parameter.has_int64_param() && parameter.int64_param() >= 0) {
+    sequence.number = static_cast<uint64_t>(parameter.int64_param());
+  } else {
+    return WrongParameter(name, "is no string and no number from 0 on");
+  }
+  if (sequence.number != 0) sequence.name = std::to_string(sequence.number);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<uint64_t> PriorityOf(const std::string& name, const InferParameter& parameter, uint64_t levels) {
@@ -136,7 +161,7 @@ absl::Status Of(const char* kind, const Tensor& tensor, const absl::Status& stat
 }  // namespace
 
 absl::StatusOr<RequestParameters> ReadRequestParameters(const inference::ModelInferRequest& request,
-                                                        uint64_t priority_levels) {
+                                                        uint64_t priority_levels, bool has_sequences) {
   RequestParameters read;
   for (const auto& [name, parameter] : request.parameters()) {
     absl::Status status;
@@ -150,7 +175,7 @@ absl::StatusOr<RequestParameters> ReadRequestParameters(const inference::ModelIn
       if (!priority.ok()) return priority.status();
       read.priority = *priority;
     } else if (name == "sequence_id" || name == "sequence_start" || name == "sequence_end") {
-      status = CheckNoSequence(name, parameter);
+      status = has_sequences ? ReadSequence(name, parameter, read.sequence) : CheckNoSequence(name, parameter);
     } else if (name == "binary_data_output" || name == "triton_enable_empty_final_response") {
       // The first is about REST's form of answers. The second asks for a mark of a request's last answer, which each
       // answer of a stream has.

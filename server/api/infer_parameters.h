@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "proto/inference/service.pb.h"
 #include "server/api/request_message.h"
+#include "server/api/sequences.h"
 #include "server/api/shared_memory.h"
 
 namespace hearth::server {
@@ -32,12 +33,13 @@ struct RequestedOutput {
 struct RequestParameters {
   std::optional<std::chrono::microseconds> timeout;  // none if the request does not say, or says 0
   uint64_t priority = 0;                             // of the model's levels; 0: its default
+  SequenceRequest sequence;                          // only of a model that has sequences
 };
 
 // kInvalidArgument for a parameter of the request that is refused, or of another type than it should be. A model
-// without levels has 0 of them.
+// without levels has 0 of them, and one without sequences refuses what is asked of them.
 absl::StatusOr<RequestParameters> ReadRequestParameters(const inference::ModelInferRequest& request,
-                                                        uint64_t priority_levels);
+                                                        uint64_t priority_levels, bool has_sequences = false);
 
 // The outputs that the request names, each once, in their order. kInvalidArgument for a parameter that is refused,
 // kNotFound for a region that is not registered.

@@ -12,7 +12,9 @@
 #include "absl/strings/str_cat.h"
 #include "server/api/classification.h"
 #include "server/api/recorded_message.h"
+#include "server/api/sequence_tensors.h"
 #include "server/api/signature.h"
+#include "wire/raw_bytes.h"
 
 namespace hearth::server {
 
@@ -28,8 +30,13 @@ absl::StatusOr<DispatchedCall> InferTask::Prepare(const grpc::ByteBuffer& messag
   if (!request.ok()) return request.status();
   const inference::ModelInferRequest& fields = *request->fields;
 
-  const auto parameters = ReadRequestParameters(fields, servable().config.dynamic_batching().priority_levels());
+  const SequenceSettings* sequence = SignatureOf(servable()).sequence();
+  const auto parameters = ReadRequestParameters(fields, servable().config.dynamic_batching().priority_levels(),
+                                                /*has_sequences=*/sequence != nullptr);
   if (!parameters.ok()) return parameters.status();
+  if (sequence != nullptr) {
+    if (absl::Status entered = EnterSequence(*sequence, parameters->sequence); !entered.ok()) return entered;
+  }
   QueueRequest queue{.priority = parameters->priority, .timeout = std::nullopt};
   if (servable().queue_settings.PolicyOf(queue.priority).may_shorten) {
     queue.timeout = parameters->timeout;
@@ -39,9 +46,11 @@ absl::StatusOr<DispatchedCall> InferTask::Prepare(const grpc::ByteBuffer& messag
   auto requested = ReadRequestedOutputs(fields, environment().regions);
   if (!requested.ok()) return requested.status();
   requested_ = *std::move(requested);
+  names_.clear();
   for (const RequestedOutput& output : requested_) names_.push_back(output.name);
 
-  const auto& signature = static_cast<const Signature&>(*servable().call_interface);
+  const Signature& signature = SignatureOf(servable());
+  sequence = signature.sequence();
   absl::Status status = signature.CheckRequested(names_);
   if (status.ok()) status = ReadRegions(environment().regions, *request);
   if (!status.ok()) return status;
@@ -49,6 +58,16 @@ absl::StatusOr<DispatchedCall> InferTask::Prepare(const grpc::ByteBuffer& messag
   if (!inputs.ok()) return inputs.status();
   std::optional<std::vector<WireTensor>> kept = KeepInputs(*inputs);
   observation_.known = servable().observed.get();
+  if (sequence != nullptr) {
+    const bool batched = servable().config.max_batch_size() > 0;
+    const auto has_rows = [](const WireTensor& input) { return !input.shape.empty() && input.shape[0] != 1; };
+    if (batched && std::ranges::any_of(*inputs, has_rows)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("inference request to model '", servable().name,
+                       "' must specify batch-size 1 due to requirements of sequence batcher"));
+    }
+    for (WireTensor& tensor : TensorsOfSequence(*sequence, parameters->sequence)) inputs->push_back(std::move(tensor));
+  }
   auto bound = signature.Bind(*std::move(inputs), &observation_);
   if (!bound.ok()) return bound.status();
   if (kept) KeepRequest(fields, *std::move(kept));
@@ -62,10 +81,74 @@ absl::StatusOr<DispatchedCall> InferTask::Prepare(const grpc::ByteBuffer& messag
   return call;
 }
 
+absl::Status InferTask::EnterSequence(const SequenceSettings& settings, const SequenceRequest& request) {
+  Sequences* const sequences = environment().sequences;
+  if (sequences == nullptr) return absl::UnimplementedError("this server has no sequences");
+  if (!request.is_set()) {
+    return absl::InvalidArgumentError(absl::StrCat("inference request to model '", servable().name,
+                                                   "' must specify a non-zero or non-empty correlation ID"));
+  }
+  if (!sequence_place_) {
+    if (absl::Status status = CheckSequenceName(settings, request, servable().name); !status.ok()) return status;
+    auto place = sequences->Join(servable_ptr(), requested_version(), request, settings.longest_idle);
+    if (!place.ok()) return place.status();
+    sequence_place_ = *std::move(place);
+  }
+  ServeWith(Sequences::servable(*sequence_place_));
+  if (!sequences->HasTurn(*sequence_place_)) return NotItsTurn();
+  if (!sequences->HasEnded(*sequence_place_)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("inference request for sequence ", request.name, " to model '",
+                                                 servable().name, "' comes after the one that ended the sequence"));
+}
+
+std::vector<WireTensor> InferTask::TensorsOfSequence(const SequenceSettings& settings,
+                                                     const SequenceRequest& request) const {
+  std::vector<WireTensor> states = environment().sequences->States(*sequence_place_);
+  // Kept for the case that the run fails.
+  if (!servable().model->LeavesArguments("forward")) {
+    for (WireTensor& state : states) {
+      if (state.tensor.defined()) state.tensor = state.tensor.clone();
+    }
+  }
+  return SequenceInputs(settings, request, std::move(states), servable().config.max_batch_size() > 0);
+}
+
+void InferTask::KeepStates(const SequenceSettings& settings, std::vector<WireTensor>& outputs) const {
+  std::vector<WireTensor> states(settings.states.size());
+  bool has_any = false;
+  for (size_t i = states.size(); i-- > 0;) {
+    // What the model left out stays as it was.
+    if (outputs.empty() || outputs.back().name != settings.states[i].output) continue;
+    states[i] = std::move(outputs.back());
+    outputs.pop_back();
+    if (states[i].tensor.defined()) states[i].tensor = ReadyToSend(std::move(states[i].tensor));
+    has_any = true;
+  }
+  if (!has_any) return;
+  const std::vector<WireTensor> before = environment().sequences->States(*sequence_place_);
+  for (size_t i = 0; i < states.size() && i < before.size(); ++i) {
+    if (states[i].datatype == nullptr) states[i] = before[i];
+  }
+  environment().sequences->Keep(*sequence_place_, std::move(states));
+}
+
+void InferTask::AwaitTurn(std::function<void()> go) { environment().sequences->Await(*sequence_place_, std::move(go)); }
+
+void InferTask::OnEnd() {
+  if (const auto place = std::exchange(sequence_place_, std::nullopt)) environment().sequences->Leave(*place);
+}
+
 absl::Status InferTask::Encode(c10::IValue result, grpc::ByteBuffer& answer) {
-  const auto& signature = static_cast<const Signature&>(*servable().call_interface);
-  auto outputs = signature.Unbind(std::move(result), names_, &observation_);
+  const Signature& signature = SignatureOf(servable());
+  const SequenceSettings* sequence = signature.sequence();
+  std::vector<std::string> names = names_;
+  if (sequence != nullptr) {
+    if (names.empty()) names = signature.DefaultOutputs();
+    for (const auto& state : sequence->states) names.push_back(state.output);
+  }
+  auto outputs = signature.Unbind(std::move(result), names, &observation_);
   if (!outputs.ok()) return outputs.status();
+  if (sequence != nullptr) KeepStates(*sequence, *outputs);
   std::vector<AnswerOutput> answers;
   answers.reserve(outputs->size());
   std::vector<WireTensor> plain(keeps_answer() ? outputs->size() : 0);
@@ -82,7 +165,8 @@ absl::Status InferTask::Encode(c10::IValue result, grpc::ByteBuffer& answer) {
 }
 
 std::optional<std::vector<WireTensor>> InferTask::KeepInputs(const std::vector<WireTensor>& inputs) {
-  place_ = servable().live_calls.TakePlace();
+  // What a sequence kept is not in its requests.
+  if (SignatureOf(servable()).sequence() == nullptr) place_ = servable().live_calls.TakePlace();
   if (place_ == nullptr && recorded() == nullptr) return std::nullopt;
   const size_t bytes = BytesOf(inputs);
   if (bytes > LiveCalls::kMostBytes) place_ = nullptr;

@@ -5,6 +5,7 @@
 
 #include <google/protobuf/arena.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "server/api/request_message.h"
 #include "server/api/request_task.h"
 #include "server/api/response_message.h"
+#include "server/api/sequences.h"
 #include "server/api/signature.h"
 
 namespace hearth::server {
@@ -38,6 +40,16 @@ class InferTask : public RequestTask {
  private:
   absl::StatusOr<DispatchedCall> Prepare(const grpc::ByteBuffer& message) final;
   absl::Status Encode(c10::IValue result, grpc::ByteBuffer& answer) final;
+  void AwaitTurn(std::function<void()> go) final;
+  void OnEnd() final;
+
+  // Takes the request's place in its sequence, and serves it with the version that this is of. NotItsTurn while others
+  // come before it.
+  absl::Status EnterSequence(const SequenceSettings& settings, const SequenceRequest& request);
+  // The inputs that the sequence has for the model.
+  std::vector<WireTensor> TensorsOfSequence(const SequenceSettings& settings, const SequenceRequest& request) const;
+  // Takes the states from the outputs, of which they are the last.
+  void KeepStates(const SequenceSettings& settings, std::vector<WireTensor>& outputs) const;
 
   // Not while clients share memory: few bytes of a message may then name many.
   bool IsShort(const grpc::ByteBuffer& message) const final;
@@ -54,6 +66,7 @@ class InferTask : public RequestTask {
   std::vector<RequestedOutput> requested_;
   std::vector<std::string> names_;  // theirs
   CallObservation observation_;
+  std::optional<Sequences::Place> sequence_place_;  // in its sequence, until it ends
   LiveCalls::Place place_;  // of the sample
   std::unique_ptr<LiveSample> sample_;
 };

@@ -19,9 +19,15 @@ namespace hearth::server {
 namespace {
 
 // Extensions of the protocol, under Triton's names, that work here.
-constexpr const char* kExtensions[] = {
-    "binary_tensor_data",  "classification", "model_repository", "model_repository(unload_dependents)",
-    "model_configuration", "statistics",     "schedule_policy",  "logging"};
+constexpr const char* kExtensions[] = {"binary_tensor_data",
+                                       "classification",
+                                       "model_repository",
+                                       "model_repository(unload_dependents)",
+                                       "model_configuration",
+                                       "statistics",
+                                       "schedule_policy",
+                                       "logging",
+                                       "sequence"};
 // Where clients may share memory, and where models are on a GPU.
 constexpr const char* kSharedMemoryExtension = "system_shared_memory";
 constexpr const char* kDeviceMemoryExtension = "cuda_shared_memory";
@@ -285,14 +291,17 @@ void InferenceMethods::RepositoryModelLoad(const inference::RepositoryModelLoadR
 void InferenceMethods::RepositoryModelUnload(const inference::RepositoryModelUnloadRequest& request,
                                              inference::RepositoryModelUnloadResponse&, Done done) {
   absl::Status status = CheckRepositoryName(request.repository_name());
+  auto dependents = Repository::Dependents::kStay;
   for (const auto& [key, value] : request.parameters()) {
-    // It is about ensembles: without any, there is nothing more to unload.
-    if (key == "unload_dependents" && value.has_bool_param()) continue;
+    if (key == "unload_dependents" && value.has_bool_param()) {
+      if (value.bool_param()) dependents = Repository::Dependents::kToo;
+      continue;
+    }
     status = absl::InvalidArgumentError(
         absl::StrCat("the parameter '", key, "' of an unload is not known, or is not of its type"));
   }
   if (!status.ok()) return done(std::move(status));
-  repository_.Unload(request.model_name(), std::move(done));
+  repository_.Unload(request.model_name(), std::move(done), dependents);
 }
 
 }  // namespace hearth::server

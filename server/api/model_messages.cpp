@@ -26,10 +26,6 @@ void Describe(const TensorSpec& spec, bool batched, Tensor& out) {
   out.mutable_dims()->Add(spec.shape->begin() + first, spec.shape->end());
 }
 
-const Signature& SignatureOf(const Servable& servable) {
-  return static_cast<const Signature&>(*servable.call_interface);
-}
-
 std::vector<TensorSpec> InputsOf(const Servable& servable) {
   return SignatureOf(servable).inputs(&servable.observed->inputs);
 }
@@ -49,7 +45,7 @@ inference::ModelMetadataResponse DescribeModel(const Servable& servable, const s
   inference::ModelMetadataResponse response;
   response.set_name(servable.name);
   for (int64_t version : served_versions) response.add_versions(std::to_string(version));
-  response.set_platform(kPlatform);
+  response.set_platform(servable.config.platform());
   for (const TensorSpec& spec : InputsOf(servable)) Describe(spec, response.add_inputs());
   for (const TensorSpec& spec : OutputsOf(servable)) Describe(spec, response.add_outputs());
   return response;

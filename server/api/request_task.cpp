@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "jit/support/logging.h"
 #include "jit/support/text.h"
 #include "server/api/guarded.h"
 #include "server/api/inflate.h"
+#include "server/api/request_statistics.h"
 #include "server/scheduling/retry_advice.h"
 #include "wire/conversion_check.h"
 
@@ -19,28 +21,12 @@ spdlog::logger& Log() {
   return log;
 }
 
-// Whether the model is to blame: it raised, or wanted more memory than it may have.
-bool ModelFailed(const absl::Status& status, bool admitted) {
-  return status.code() == absl::StatusCode::kInternal ||
-         (admitted && status.code() == absl::StatusCode::kResourceExhausted && !RetryAfterOf(status));
-}
-
-FailureReason ReasonOf(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kResourceExhausted:
-    case absl::StatusCode::kUnavailable:
-      return FailureReason::kRejected;
-    case absl::StatusCode::kCancelled:
-    case absl::StatusCode::kDeadlineExceeded:
-      return FailureReason::kCanceled;
-    default:
-      return FailureReason::kOther;
-  }
-}
-
 // One request has a model loaded at most so often: where memory is short, another load may unload it before the request
 // runs.
 constexpr int kMostLoadsAwaited = 3;
+
+// Marks a status; see RequestTask::NotItsTurn.
+constexpr const char* kTurnType = "hearth/turn";
 
 // What Protobuf can read.
 constexpr size_t kMostAnswerBytes = INT32_MAX;
@@ -117,6 +103,7 @@ void RequestTask::Run(CallerThread caller) {
   }
   handed_over_ = Clock::now();
   if (IsIdle(status) && loads_awaited_ < kMostLoadsAwaited) return AwaitModel();
+  if (status.GetPayload(kTurnType).has_value()) return WaitForTurn();
   grpc::ByteBuffer no_answer;
   if (!status.ok()) return Finish(std::move(status), no_answer);
 
@@ -152,49 +139,76 @@ void RequestTask::AwaitModel() {
   // From where the task waits, Cancel may end it at any time.
   const auto self = shared_from_this();
   const std::string model = record_.model;
-  bool cancelled = false;
   ++loads_awaited_;
-  {
-    std::lock_guard lock(mutex_);
-    cancelled = cancelled_;
-    waiting_for_load_ = !cancelled;
-  }
-  if (cancelled) return EndWaiting();
+  if (!BeginWaiting(absl::StrCat("while the model '", model, "' was being loaded again"))) return;
   // Whoever waits for the answer keeps the task until then.
   environment_.repository.LoadIdle(model, self,
                                    [waiting = weak_from_this(), began = Clock::now()](absl::Status loaded) {
                                      if (const auto task = waiting.lock())
-                                       task->GoOn(std::move(loaded), Clock::now() - began);
+                                       task->GoOn(std::move(loaded), Clock::now() - began, WorkLength::kLong);
                                    });
+}
+
+void RequestTask::WaitForTurn() {
+  const auto self = shared_from_this();
+  if (!BeginWaiting("while it waited for its turn in its sequence")) return;
+  AwaitTurn([waiting = weak_from_this(), began = Clock::now()] {
+    if (const auto task = waiting.lock()) task->GoOn(absl::OkStatus(), Clock::now() - began, WorkLength::kShort);
+  });
+}
+
+bool RequestTask::BeginWaiting(std::string what) {
+  bool cancelled = false;
+  {
+    std::lock_guard lock(mutex_);
+    waits_ = std::move(what);
+    cancelled = cancelled_;
+    waiting_ = !cancelled;
+  }
+  if (cancelled) EndWaiting();
+  return !cancelled;
 }
 
 void RequestTask::EndWaiting() {
   const bool late = deadline_ && *deadline_ <= Clock::now();
-  const std::string when = absl::StrCat("while the model '", record_.model, "' was being loaded again");
   grpc::ByteBuffer no_answer;
-  Finish(late ? absl::DeadlineExceededError(absl::StrCat("the request's deadline passed ", when))
-              : absl::CancelledError(absl::StrCat("the request was cancelled ", when)),
+  Finish(late ? absl::DeadlineExceededError(absl::StrCat("the request's deadline passed ", waits_))
+              : absl::CancelledError(absl::StrCat("the request was cancelled ", waits_)),
          no_answer);
 }
 
-void RequestTask::GoOn(absl::Status loaded, Clock::duration after) {
+void RequestTask::GoOn(absl::Status loaded, Clock::duration after, WorkLength length) {
   {
     std::lock_guard lock(mutex_);
     // Cancel has ended it.
-    if (!std::exchange(waiting_for_load_, false)) return;
+    if (!std::exchange(waiting_, false)) return;
     await_time_ += after;
   }
   if (loaded.ok()) {
-    loaded = environment_.dispatcher.Post(WorkLength::kLong,
-                                          [self = shared_from_this()] { self->Run(CallerThread::kOneOfMany); });
+    loaded = environment_.dispatcher.Post(length, [self = shared_from_this()] { self->Run(CallerThread::kOneOfMany); });
   }
   grpc::ByteBuffer no_answer;
   if (!loaded.ok()) Finish(std::move(loaded), no_answer);
 }
 
+absl::Status RequestTask::NotItsTurn() {
+  absl::Status status = absl::UnavailableError("the request waits for its turn");
+  status.SetPayload(kTurnType, absl::Cord());
+  return status;
+}
+
+void RequestTask::ServeWith(const ServablePtr& servable) {
+  if (servable == servable_) return;
+  servable_ = servable;
+  record_.version = std::to_string(servable_->version);
+  counting_.reset();
+  memory_ = servable_->model->NewAccount();
+  counting_.emplace(memory_.get());
+}
+
 absl::Status RequestTask::Identify(const std::string& model, const std::string& version, const std::string& id) {
   record_.model = model;
-  record_.version = version;
+  record_.version = requested_version_ = version;
   record_.id = id;
   auto servable = environment_.repository.Choose(model, version);
   if (!servable.ok()) return servable.status();
@@ -249,6 +263,7 @@ void RequestTask::Finish(absl::Status status, grpc::ByteBuffer& answer) {
     ended_ = true;
     handle_ = nullptr;
   }
+  OnEnd();
   const Done done = std::move(done_);
   done(std::move(status), answer);
 }
@@ -265,26 +280,16 @@ void RequestTask::Report(const absl::Status& status, Clock::time_point now) {
     times.compute_output = now - finished_;
   }
   record_.status = status;
+  EndedRequest ended{.status = status,
+                     .times = times,
+                     .rows = rows_,
+                     .execution = execution_,
+                     .admitted = admitted_,
+                     .began = began != 0};
   // Or it ran for longer than it may, with a deadline that had not come.
-  const bool ran_too_long = run_was_late_ && began != 0 && (!deadline_ || finished_ < *deadline_);
-  const bool model_failed = ModelFailed(status, admitted_) || ran_too_long;
-  const FailureReason reason = model_failed ? FailureReason::kBackend : ReasonOf(status);
-  if (servable_ != nullptr) {
-    ModelStatistics& statistics = *servable_->statistics;
-    if (status.ok()) {
-      // A runtime that does not say when it begins leaves the request counted as waiting.
-      if (began == 0) statistics.Began();
-      const auto counted = [](int64_t rows) { return static_cast<uint64_t>(std::max<int64_t>(rows, 0)); };
-      std::vector<uint64_t> executed;
-      if (execution_.counts) executed.push_back(counted(execution_.rows));
-      for (const int64_t rows : execution_.further_rows) executed.push_back(counted(rows));
-      statistics.Succeeded(times, counted(rows_), executed);
-    } else if (admitted_) {
-      statistics.Failed(reason, times.total, began != 0);
-    } else {
-      statistics.Refused(reason, times.total);
-    }
-  }
+  ended.ran_too_long = run_was_late_ && ended.began && (!deadline_ || finished_ < *deadline_);
+  const bool model_failed = ModelFailed(ended);
+  if (servable_ != nullptr) CountRequest(ended, *servable_->statistics);
   if (model_failed) {
     Log().warn("model {} version {}: {}", record_.model, record_.version,
                std::string(status.message().data(), status.message().size()));
@@ -323,7 +328,7 @@ void RequestTask::Cancel() {
     std::lock_guard lock(mutex_);
     cancelled_ = true;
     handle = handle_;
-    waiting = std::exchange(waiting_for_load_, false);
+    waiting = std::exchange(waiting_, false);
   }
   if (handle != nullptr) handle->Cancel();
   if (waiting) EndWaiting();

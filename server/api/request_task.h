@@ -8,7 +8,7 @@
 // answer count for memory accounts, until the task is gone: whoever sends the answer keeps the task until it is sent.
 //
 // A request for a model that was unloaded as idle has it loaded again, and waits for that without a thread; its message
-// is read again then.
+// is read again then. So does one of a sequence of requests that waits for those before it.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -27,6 +27,7 @@
 #include "jit/runtime.h"
 #include "jit/support/memory_account.h"
 #include "server/api/recordings.h"
+#include "server/api/sequences.h"
 #include "server/api/shared_memory.h"
 #include "server/repository/repository.h"
 #include "server/scheduling/dispatcher.h"
@@ -48,6 +49,7 @@ struct RequestEnvironment {
   RecentErrors* recent_errors = nullptr;         // may be null
   Tracer* tracer = nullptr;                      // null: no request is traced
   Recordings* recordings = nullptr;              // null: none is recorded
+  Sequences* sequences = nullptr;                // null: models that have sequences refuse requests
 };
 
 class RequestTask : public std::enable_shared_from_this<RequestTask> {
@@ -94,6 +96,19 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   // Notes for the log what the request is about, and finds the model's version; kNotFound and so on if it is not there.
   // From here on the thread counts for the request's memory account.
   absl::Status Identify(const std::string& model, const std::string& version, const std::string& id);
+  // The version that Identify found, or another one in its place.
+  const ServablePtr& servable_ptr() const { return servable_; }
+  void ServeWith(const ServablePtr& servable);
+  // As the request said it; once Identify was called.
+  const std::string& requested_version() const { return requested_version_; }
+
+  // What Prepare returns for a request that is to wait for its turn: AwaitTurn is then called, unless it has ended
+  // meanwhile, and Prepare again after `go` was.
+  static absl::Status NotItsTurn();
+  virtual void AwaitTurn(std::function<void()> /*go*/) {}
+  // Called once when the request has ended, whatever became of it, before anybody hears of that.
+  virtual void OnEnd() {}
+
   // For protocols that know the model before they have read the request's id.
   void set_id(const std::string& id) { record_.id = id; }
 
@@ -117,9 +132,13 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   void Run(CallerThread caller);
   // Has the model that Identify looked for loaded again, and then goes on.
   void AwaitModel();
+  // Waits for its turn, and then goes on.
+  void WaitForTurn();
+  // Whether it waits from now on, for what is told to who cancels it; false where it was cancelled, and has ended.
+  bool BeginWaiting(std::string what);
   // It was cancelled before that was done.
   void EndWaiting();
-  void GoOn(absl::Status loaded, Clock::duration after);
+  void GoOn(absl::Status loaded, Clock::duration after, WorkLength length);
   // If it came compressed.
   absl::Status InflateMessage();
   absl::StatusOr<DispatchedCall> PrepareCall();
@@ -140,6 +159,7 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   std::shared_ptr<MemoryAccount> memory_;         // of all else, once the model is known; may be null
   std::optional<MemoryAccount::Scope> counting_;  // while the message is read
   AccessRecord record_;
+  std::string requested_version_;
   std::unique_ptr<RecordedCall> recorded_;
   std::string asked_version_;
   std::optional<TraceContext> caller_trace_;
@@ -155,7 +175,8 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
 
   std::mutex mutex_;
   bool cancelled_ = false;
-  bool waiting_for_load_ = false;
+  bool waiting_ = false;  // for a load or a turn
+  std::string waits_;     // "while ..."
   bool ended_ = false;
   std::shared_ptr<CallHandle> handle_;
 };

@@ -162,8 +162,11 @@ void RecordObservation(ObservedCalls& known, const CallObservation& observation)
 
 Signature::Signature(const c10::FunctionSchema& schema, const inference::ModelConfig& config)
     : schema_(schema),
-      config_(config),
+      config_(WithSequenceTensors(config)),
       most_rows_(std::max<int64_t>(config.max_batch_size(), QueueSettingsOf(config).most_request_rows())),
+      visible_inputs_(config.input_size()),
+      visible_outputs_(config.output_size()),
+      sequence_(config.has_sequence_batching() ? std::optional(SequenceSettingsOf(config)) : std::nullopt),
       arguments_(SchemaTensors::OfArguments(schema)),
       result_(SchemaTensors::OfResult(schema)) {}
 
@@ -236,7 +239,7 @@ std::string Signature::DisplayName(int index) const {
 std::string Signature::KnownInputs() const {
   std::vector<std::string> known;
   if (!configured_inputs_.empty()) {
-    for (const auto& input : config_.input()) known.push_back(absl::StrCat("'", input.name(), "'"));
+    for (int i = 0; i < visible_inputs_; ++i) known.push_back(absl::StrCat("'", config_.input(i).name(), "'"));
   } else {
     for (int i = 0; i < argument_count(); ++i) {
       known.push_back(absl::StrCat("'", argument(i).name(), "' (", argument(i).type()->annotation_str(), ")"));
@@ -287,6 +290,28 @@ absl::Status Signature::CheckAllGiven(const std::vector<const inference::ModelIn
     const Target& target = configured_inputs_.at(input.name()).target;
     return WrongInput(input.name(), "(", argument(target.index).type()->annotation_str(),
                       ") is missing; the model takes ", KnownInputs());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Signature::CheckInputs(const std::vector<std::string>& names) const {
+  std::vector<const inference::ModelInput*> given;
+  std::set<int> given_arguments;
+  for (const std::string& name : names) {
+    const auto found = configured_inputs_.find(name);
+    auto target = found != configured_inputs_.end() ? absl::StatusOr<Target>(found->second.target) : Resolve(name);
+    if (!target.ok()) return target.status();
+    if (const ConfiguredInput* configured = Configured(name, *target)) given.push_back(configured->config);
+    given_arguments.insert(target->index);
+  }
+  if (absl::Status status = CheckAllGiven(given); !status.ok()) return status;
+  for (int i = 0; i < argument_count(); ++i) {
+    const bool may_lack =
+        argument(i).default_value().has_value() || argument(i).type()->kind() == c10::TypeKind::OptionalType ||
+        argument(i).type()->kind() == c10::TypeKind::ListType || argument(i).type()->kind() == c10::TypeKind::DictType;
+    if (may_lack || given_arguments.contains(i)) continue;
+    return WrongInput(DisplayName(i), "(", argument(i).type()->annotation_str(), ") is missing; the model takes ",
+                      KnownInputs());
   }
   return absl::OkStatus();
 }
@@ -472,10 +497,7 @@ absl::StatusOr<std::vector<WireTensor>> Signature::Unbind(c10::IValue result, co
   std::vector<WireTensor>& leaves = *flat;
   if (observation != nullptr && config_.output().empty()) Observe(leaves, *observation);
 
-  std::vector<std::string> names = requested;
-  if (names.empty()) {
-    for (const auto& output : config_.output()) names.push_back(output.name());
-  }
+  const std::vector<std::string> names = requested.empty() ? DefaultOutputs() : requested;
   std::vector<WireTensor> outputs;
   if (names.empty()) {
     for (WireTensor& leaf : leaves) {
@@ -557,9 +579,16 @@ absl::Status Signature::ResolvePadding(BatchPadding padding) {
   return absl::OkStatus();
 }
 
+std::vector<std::string> Signature::DefaultOutputs() const {
+  std::vector<std::string> names;
+  for (int i = 0; i < visible_outputs_; ++i) names.push_back(config_.output(i).name());
+  return names;
+}
+
 std::vector<TensorSpec> Signature::inputs(const ObservedTensors* observed) const {
   std::vector<TensorSpec> specs;
-  for (const auto& input : config_.input()) {
+  for (int i = 0; i < visible_inputs_; ++i) {
+    const inference::ModelInput& input = config_.input(i);
     specs.push_back(SpecOfConfig(input, config_.max_batch_size()));
     specs.back().optional = input.optional();
   }
@@ -568,7 +597,7 @@ std::vector<TensorSpec> Signature::inputs(const ObservedTensors* observed) const
 
 std::vector<TensorSpec> Signature::outputs(const ObservedTensors* observed) const {
   std::vector<TensorSpec> specs;
-  for (const auto& output : config_.output()) specs.push_back(SpecOfConfig(output, config_.max_batch_size()));
+  for (int i = 0; i < visible_outputs_; ++i) specs.push_back(SpecOfConfig(config_.output(i), config_.max_batch_size()));
   return specs.empty() ? Completed(result_, observed) : specs;
 }
 

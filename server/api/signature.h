@@ -32,6 +32,7 @@
 #include "proto/inference/model_config.pb.h"
 #include "server/api/schema_tensors.h"
 #include "server/repository/observed_tensors.h"
+#include "server/repository/sequence_settings.h"
 #include "server/repository/servable.h"
 #include "wire/tensors_from_value.h"
 #include "wire/wire_tensor.h"
@@ -68,6 +69,15 @@ class Signature : public CallInterface {
   // not have; kInternal if the answer is not what the configuration says.
   absl::StatusOr<std::vector<WireTensor>> Unbind(c10::IValue result, const std::vector<std::string>& requested,
                                                  CallObservation* observation = nullptr) const;
+
+  // Of a model that keeps states from request to request; null of any other. Its controls and states are inputs, and
+  // its states outputs, behind those that clients see.
+  const SequenceSettings* sequence() const { return sequence_ ? &*sequence_ : nullptr; }
+  // The outputs that a request gets that names none, if the configuration says.
+  std::vector<std::string> DefaultOutputs() const;
+
+  // kInvalidArgument for a name that no input has, and where inputs of these names alone leave out one that is needed.
+  absl::Status CheckInputs(const std::vector<std::string>& names) const;
 
   // kInvalidArgument for a requested output that no answer can have, where the schema says what an answer has.
   absl::Status CheckRequested(const std::vector<std::string>& requested) const;
@@ -121,8 +131,10 @@ class Signature : public CallInterface {
   void Observe(const std::vector<WireTensor>& leaves, CallObservation& observation) const;
 
   const c10::FunctionSchema& schema_;
-  const inference::ModelConfig config_;
-  const int64_t most_rows_;  // of a request
+  const inference::ModelConfig config_;  // with what sequences add
+  const int64_t most_rows_;              // of a request
+  const int visible_inputs_, visible_outputs_;  // without what sequences add
+  const std::optional<SequenceSettings> sequence_;
   const SchemaTensors arguments_;
   const SchemaTensors result_;
   std::map<std::string, ConfiguredInput> configured_inputs_;
@@ -132,5 +144,10 @@ class Signature : public CallInterface {
   BatchPadding padding_;
   std::string batching_;
 };
+
+// Of a version that is served.
+inline const Signature& SignatureOf(const Servable& servable) {
+  return static_cast<const Signature&>(*servable.call_interface);
+}
 
 }  // namespace hearth::server

@@ -43,6 +43,8 @@ bool ModelTable::IsUnused(const Entry& entry) {
   bool serves = false;
   for (const auto& [number, version] : entry.versions) {
     if (version.serving == nullptr) continue;
+    // There would be nothing to gain.
+    if (version.serving->ensemble != nullptr) return false;
     serves = true;
     // This reference and the one of `shown` are the only ones.
     if (version.serving.use_count() > 2) return false;

@@ -8,13 +8,16 @@ KeyedExecutor::KeyedExecutor(int threads, Limits limits) : limits_(limits) {
   for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Work(); });
 }
 
-KeyedExecutor::~KeyedExecutor() {
+KeyedExecutor::~KeyedExecutor() { Finish(); }
+
+void KeyedExecutor::Finish() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   changed_.notify_all();
   for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
 }
 
 void KeyedExecutor::Post(const std::string& key, std::function<void()> job) {
@@ -22,6 +25,21 @@ void KeyedExecutor::Post(const std::string& key, std::function<void()> job) {
   {
     std::lock_guard lock(mutex_);
     wake = Add(key, {std::move(job), /*counted=*/false});
+  }
+  if (wake) changed_.notify_one();
+}
+
+void KeyedExecutor::PostFirst(const std::string& key, std::vector<std::function<void()>> jobs) {
+  if (jobs.empty()) return;
+  bool wake = false;
+  {
+    std::lock_guard lock(mutex_);
+    Lane& lane = lanes_[key];
+    const size_t before = lane.jobs.size();
+    for (auto job = jobs.rbegin(); job != jobs.rend(); ++job) {
+      lane.jobs.push_front({std::move(*job), /*counted=*/false});
+    }
+    wake = MakeReady(key, lane, before);
   }
   if (wake) changed_.notify_one();
 }
@@ -42,7 +60,11 @@ bool KeyedExecutor::TryPost(const std::string& key, std::function<void()> job) {
 bool KeyedExecutor::Add(const std::string& key, Job job) {
   Lane& lane = lanes_[key];
   lane.jobs.push_back(std::move(job));
-  if (lane.running || lane.jobs.size() > 1) return false;  // queued already, or will be when the running job ends
+  return MakeReady(key, lane, lane.jobs.size() - 1);
+}
+
+bool KeyedExecutor::MakeReady(const std::string& key, const Lane& lane, size_t before) {
+  if (lane.running || before > 0) return false;  // queued already, or will be when the running job ends
   ready_.push_back(key);
   return true;
 }

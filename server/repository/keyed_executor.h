@@ -26,11 +26,16 @@ class KeyedExecutor {
 
   explicit KeyedExecutor(int threads) : KeyedExecutor(threads, Limits()) {}
   KeyedExecutor(int threads, Limits limits);
-  // Runs what was posted, then joins. Must not be called from a job.
+  // Finish.
   ~KeyedExecutor();
 
+  // Runs what was posted, and what that posts, then joins. Must not be called from a job.
+  void Finish();
+
   void Post(const std::string& key, std::function<void()> job);
-  // The same, unless as many wait as may: of that key, or in all but for those of Post. Says whether it is posted.
+  // Jobs that come before all of their key that wait.
+  void PostFirst(const std::string& key, std::vector<std::function<void()>> jobs);
+  // As Post, unless as many wait as may: of that key, or in all but for those of Post. Says whether it is posted.
   bool TryPost(const std::string& key, std::function<void()> job);
 
  private:
@@ -46,6 +51,8 @@ class KeyedExecutor {
   void Work();
   // Under the lock. Whether a thread is to be woken.
   bool Add(const std::string& key, Job job);
+  // The same for a lane that has got jobs; `before`: how many it had.
+  bool MakeReady(const std::string& key, const Lane& lane, size_t before);
 
   const Limits limits_;
   std::mutex mutex_;

@@ -32,6 +32,19 @@ TEST(KeyedExecutor, JobsOfDifferentKeysRunSideBySide) {
   executor.Post("b", [&] { second_ran.set_value(); });
 }
 
+TEST(KeyedExecutor, JobsThatAreToBeFirstComeBeforeThoseThatWait) {
+  std::vector<int> order;
+  {
+    KeyedExecutor executor(1);
+    executor.Post("a", [&] {
+      executor.Post("a", [&] { order.push_back(3); });
+      executor.PostFirst("a", {[&] { order.push_back(1); }, [&] { order.push_back(2); }});
+    });
+    executor.PostFirst("b", {[] {}});
+  }
+  EXPECT_THAT(order, ElementsAre(1, 2, 3));
+}
+
 TEST(KeyedExecutor, AJobMayPostAnotherOfItsOwnKey) {
   std::vector<int> order;
   {

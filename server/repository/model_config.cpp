@@ -12,9 +12,11 @@
 #include "absl/strings/str_join.h"
 #include "server/repository/config_file.h"
 #include "server/repository/config_limits.h"
+#include "server/repository/ensemble_graph.h"
 #include "server/repository/first_error.h"
 #include "server/repository/layout.h"
 #include "server/repository/queue_settings.h"
+#include "server/repository/sequence_settings.h"
 #include "server/repository/served_set.h"
 #include "server/repository/shadow_traffic.h"
 #include "server/repository/version_routing.h"
@@ -42,6 +44,10 @@ constexpr Parameter kParameters[] = {
     {"max_queue_milliseconds", &ModelSettings::max_queue_milliseconds, 0},
 };
 
+// Those that an ensemble has.
+constexpr absl::string_view kEnsembleParameters[] = {"memory_limit", "requests_memory_limit", "max_running",
+                                                     "max_queue_milliseconds"};
+
 constexpr const char* kMaxRunSeconds = "max_run_seconds";
 constexpr double kMostRunSeconds = 1e9;
 
@@ -54,16 +60,38 @@ absl::Status WrongConfig(const std::string& model, const std::string& what) {
   return absl::InvalidArgumentError(absl::StrCat("the configuration of '", model, "': ", what));
 }
 
-absl::Status CheckRefused(const ModelConfig& config, const std::string& name) {
-  if (!config.platform().empty() && config.platform() != kPlatform) {
-    return Refused(name, absl::StrCat("platform '", config.platform(), "' (it serves ", kPlatform, ")"));
+// What an ensemble cannot have: it has no archive, no runs of its own and no device.
+absl::Status CheckEnsemble(const ModelConfig& config, const std::string& name) {
+  if (!config.platform().empty() && config.platform() != kEnsemblePlatform) {
+    return WrongConfig(name, absl::StrCat("it has ensemble_scheduling, and the platform '", config.platform(),
+                                          "'; an ensemble's is '", kEnsemblePlatform, "'"));
   }
-  if (!config.backend().empty() && config.backend() != kBackend && config.backend() != "libtorch") {
+  const auto wrong = [&](const char* field) {
+    return WrongConfig(name, absl::StrCat("it is an ensemble, which has no ", field));
+  };
+  if (!config.backend().empty()) return wrong("backend");
+  if (config.instance_group_size() > 0) return wrong("instance_group");
+  if (config.has_optimization()) return wrong("optimization");
+  if (config.model_warmup_size() > 0) return wrong("model_warmup; its steps' models have");
+  if (!config.default_model_filename().empty()) return wrong("default_model_filename");
+  const auto graph = EnsembleGraph::Create(config);
+  return graph.ok() ? absl::OkStatus() : WrongConfig(name, std::string(graph.status().message()));
+}
+
+absl::Status CheckRefused(const ModelConfig& config, const std::string& name) {
+  if (!IsEnsemble(config) && config.platform() == kEnsemblePlatform) {
+    return WrongConfig(name,
+                       absl::StrCat("its platform is '", kEnsemblePlatform, "', but it has no ensemble_scheduling"));
+  }
+  if (!IsEnsemble(config) && !config.platform().empty() && config.platform() != kPlatform) {
+    return Refused(name, absl::StrCat("platform '", config.platform(), "' (it serves ", kPlatform, " and ",
+                                      kEnsemblePlatform, ")"));
+  }
+  if (!IsEnsemble(config) && !config.backend().empty() && config.backend() != kBackend &&
+      config.backend() != "libtorch") {
     return Refused(name, absl::StrCat("backend '", config.backend(), "' (it serves ", kBackend, ")"));
   }
   if (config.runtime() == "model.py") return Refused(name, "the Python runtime model.py");
-  if (config.has_sequence_batching()) return Refused(name, "sequence_batching");
-  if (config.has_ensemble_scheduling()) return Refused(name, "ensemble_scheduling");
   if (config.model_transaction_policy().decoupled()) return Refused(name, "decoupled transactions");
   if (config.batch_input_size() > 0) return Refused(name, "batch_input");
   if (config.batch_output_size() > 0) return Refused(name, "batch_output");
@@ -207,11 +235,19 @@ std::vector<std::string> IgnoredFields(const ModelConfig& config) {
   note(std::ranges::any_of(config.instance_group(),
                            [](const auto& group) { return group.rate_limiter().resources_size() > 0; }),
        "rate_limiter.resources of instance_group");
+  const auto& sequences = config.sequence_batching();
+  note(sequences.oldest().max_candidate_sequences() > 0,
+       "sequence_batching.oldest.max_candidate_sequences (all sequences go on side by side)");
+  note(sequences.direct().minimum_slot_utilization() > 0, "sequence_batching.direct.minimum_slot_utilization");
+  note(sequences.oldest().preserve_ordering(), "sequence_batching.oldest.preserve_ordering");
   note(config.has_optimization(), "optimization");
   note(config.cc_model_filenames_size() > 0, "cc_model_filenames");
   note(config.metric_tags_size() > 0, "metric_tags");
   note(config.has_model_metrics(), "model_metrics");
   note(!config.runtime().empty(), "runtime");
+  note(IsEnsemble(config) && config.response_cache().enable(),
+       "response_cache (an ensemble's answers are not cached; its steps' may be)");
+  note(IsEnsemble(config) && config.model_operations().op_library_filename_size() > 0, "model_operations");
   for (const auto& input : config.input()) {
     note(input.allow_ragged_batch(), absl::StrCat("allow_ragged_batch of input '", input.name(), "'"));
   }
@@ -219,10 +255,12 @@ std::vector<std::string> IgnoredFields(const ModelConfig& config) {
   std::set<std::string> parameters;
   for (const auto& [key, value] : config.parameters()) {
     const bool is_used = IsBatchParameter(config, key) || key == kVersionLabels || key == kTrafficSplit ||
-                         key == kKeepPrevious || key == kMaxRunSeconds ||
+                         key == kKeepPrevious ||
                          std::ranges::find(ShadowParameters(), key) != ShadowParameters().end();
-    if (!is_used && std::ranges::none_of(kParameters, [&](const Parameter& used) { return key == used.name; }))
-      parameters.insert(key);
+    const bool of_ensemble = std::ranges::find(kEnsembleParameters, key) != std::end(kEnsembleParameters);
+    const bool has_setting = std::ranges::any_of(kParameters, [&](const Parameter& used) { return key == used.name; });
+    const bool is_setting = IsEnsemble(config) ? of_ensemble : has_setting || key == kMaxRunSeconds;
+    if (!is_used && !is_setting) parameters.insert(key);
   }
   for (const std::string& key : parameters) ignored.push_back(absl::StrCat("parameter ", key));
   return ignored;
@@ -262,6 +300,16 @@ absl::StatusOr<CheckedConfig> CheckModelConfig(ModelConfig config, const std::st
   if (absl::Status status = CheckTensors(config.input(), "input", name); !status.ok()) return status;
   if (absl::Status status = CheckTensors(config.output(), "output", name); !status.ok()) return status;
 
+  if (IsEnsemble(config)) {
+    if (absl::Status status = CheckEnsemble(config, name); !status.ok()) return status;
+  }
+  if (config.has_sequence_batching()) {
+    if (absl::Status status = CheckSequenceBatching(config); absl::IsUnimplemented(status)) {
+      return absl::UnimplementedError(absl::StrCat("the configuration of '", name, "': ", status.message()));
+    } else if (!status.ok()) {
+      return WrongConfig(name, std::string(status.message()));
+    }
+  }
   if (absl::Status status = CheckWarmup(config, name); !status.ok()) return status;
   if (absl::Status status = CheckDynamicBatching(config); !status.ok()) {
     return WrongConfig(name, std::string(status.message()));
@@ -280,10 +328,12 @@ absl::StatusOr<CheckedConfig> CheckModelConfig(ModelConfig config, const std::st
 
   CheckedConfig checked;
   checked.warnings = IgnoredFields(config);
-  config.set_platform(kPlatform);
-  config.set_backend(kBackend);
-  if (config.default_model_filename().empty()) config.set_default_model_filename(kDefaultModelFilename);
-  if (absl::Status status = CheckFileName(config.default_model_filename()); !status.ok()) {
+  config.set_platform(IsEnsemble(config) ? kEnsemblePlatform : kPlatform);
+  config.set_backend(IsEnsemble(config) ? "" : kBackend);
+  if (!IsEnsemble(config) && config.default_model_filename().empty()) {
+    config.set_default_model_filename(kDefaultModelFilename);
+  }
+  if (absl::Status status = CheckFileName(config.default_model_filename()); !IsEnsemble(config) && !status.ok()) {
     return WrongConfig(name, absl::StrCat("default_model_filename: ", status.message()));
   }
   for (const std::string& library : config.model_operations().op_library_filename()) {

@@ -15,6 +15,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 absl::StatusOr<CheckedConfig> Check(const std::string& text, const std::string& name = "m") {
@@ -144,12 +145,37 @@ TEST(ModelConfig, WarmUpSamplesAreBoundedEachAndTogether) {
 }
 
 TEST(ModelConfig, WhatWouldChangeAnswersIsRefused) {
-  for (const char* text : {"sequence_batching {}", "ensemble_scheduling { step { model_name: 'a' } }",
-                           "model_transaction_policy { decoupled: true }", "backend: 'onnxruntime'",
-                           "platform: 'tensorrt_plan'", "batch_input { kind: BATCH_ELEMENT_COUNT }"}) {
+  for (const char* text :
+       {"sequence_batching { iterative_sequence: true }", "model_transaction_policy { decoupled: true }",
+        "backend: 'onnxruntime'", "platform: 'tensorrt_plan'", "batch_input { kind: BATCH_ELEMENT_COUNT }"}) {
     EXPECT_EQ(Check(text).status().code(), absl::StatusCode::kUnimplemented) << text;
   }
-  EXPECT_THAT(Message(Check("sequence_batching {}").status()), HasSubstr("sequence_batching"));
+  EXPECT_THAT(Message(Check("sequence_batching { iterative_sequence: true }").status()),
+              HasSubstr("iterative_sequence"));
+}
+
+TEST(ModelConfig, AnEnsembleHasStepsAndNothingThatOnlyAnArchiveHas) {
+  const std::string edges =
+      "input { name: 'x' data_type: TYPE_FP32 dims: 1 } output { name: 'y' data_type: TYPE_FP32 dims: 1 } ";
+  const std::string steps =
+      "ensemble_scheduling { step { model_name: 'a' model_version: -1 input_map { key: 'x' value: 'x' } "
+      "output_map { key: 'y' value: 'y' } } } ";
+  const auto checked = Check(edges + steps);
+  ASSERT_TRUE(checked.ok()) << checked.status();
+  EXPECT_EQ(checked->config.platform(), "ensemble");
+  EXPECT_EQ(checked->config.backend(), "");
+  EXPECT_EQ(checked->config.default_model_filename(), "");
+  EXPECT_TRUE(Check("platform: 'ensemble' " + edges + steps).ok());
+  for (const char* text : {"backend: 'pytorch'", "platform: 'pytorch_libtorch'", "instance_group { count: 1 }",
+                           "optimization {}", "model_warmup { name: 'w' }", "default_model_filename: 'model.pt'"}) {
+    EXPECT_EQ(Check(edges + steps + text).status().code(), absl::StatusCode::kInvalidArgument) << text;
+  }
+  EXPECT_THAT(Message(Check("platform: 'ensemble'").status()), HasSubstr("no ensemble_scheduling"));
+  EXPECT_THAT(Check(edges + steps + "response_cache { enable: true }")->warnings, SizeIs(1));
+  EXPECT_THAT(Check(edges + steps + "parameters { key: 'compile_after' value { string_value: '2' } }")->warnings,
+              SizeIs(1));
+  EXPECT_THAT(Check(edges + steps + "parameters { key: 'max_running' value { string_value: '2' } }")->warnings,
+              SizeIs(0));
 }
 
 TEST(ModelConfig, ValuesThatMakeNoSenseAreRefused) {

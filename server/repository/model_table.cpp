@@ -32,6 +32,17 @@ void ModelTable::Know(const std::set<std::string>& names) {
   looked_ = true;
 }
 
+ModelTable::Presence ModelTable::PresenceOf(const std::string& name) const {
+  std::shared_lock lock(mutex_);
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) return Presence::kAbsent;
+  const Entry& entry = found->second;
+  const auto serves = [](const auto& version) { return version.second.serving != nullptr; };
+  if (std::ranges::any_of(entry.versions, serves)) return Presence::kServes;
+  if (entry.loading > 0) return Presence::kLoading;
+  return entry.idle && Clock::now() >= entry.idle->not_until ? Presence::kServes : Presence::kAbsent;
+}
+
 void ModelTable::SetStarted() {
   std::unique_lock lock(mutex_);
   started_ = true;

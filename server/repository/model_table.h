@@ -62,6 +62,9 @@ class ModelTable {
 
   // Makes entries for the models of the start.
   void Know(const std::set<std::string>& names);
+  // Whether of a model something serves or is idle; else whether it is being loaded.
+  enum class Presence : uint8_t { kServes, kLoading, kAbsent };
+  Presence PresenceOf(const std::string& name) const;
   // The models of the start have been loaded or have failed.
   void SetStarted();
   // Counts a load of a model that is known, and says whether it is.

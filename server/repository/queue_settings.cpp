@@ -28,6 +28,18 @@ QueueSettings::Policy PolicyOf(const inference::ModelQueuePolicy& policy) {
           .may_shorten = policy.allow_timeout_override()};
 }
 
+// Requests of different sequences are run together; those of one come one after the other.
+void BatchSequences(const inference::ModelConfig& config, QueueSettings& settings) {
+  if (config.max_batch_size() < 2) return;
+  const inference::ModelSequenceBatching& batching = config.sequence_batching();
+  settings.max_rows = config.max_batch_size();
+  const auto& preferred = batching.oldest().preferred_batch_size();
+  settings.preferred = {preferred.begin(), preferred.end()};
+  std::ranges::sort(settings.preferred);
+  settings.delay = MicrosecondsOf(batching.has_oldest() ? batching.oldest().max_queue_delay_microseconds()
+                                                        : batching.direct().max_queue_delay_microseconds());
+}
+
 bool Batches(const inference::ModelConfig& config) {
   return config.has_dynamic_batching() && config.max_batch_size() > 1;
 }
@@ -94,6 +106,7 @@ double WeightOf(const inference::ModelConfig& config) {
 QueueSettings QueueSettingsOf(const inference::ModelConfig& config) {
   QueueSettings settings;
   settings.weight = WeightOf(config);
+  if (config.has_sequence_batching()) BatchSequences(config, settings);
   if (!config.has_dynamic_batching()) return settings;
   const inference::ModelDynamicBatching& batching = config.dynamic_batching();
   if (Batches(config)) {

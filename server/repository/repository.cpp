@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "jit/support/cpu_allocator.h"
+#include "server/repository/ensemble_graph.h"
 #include "server/repository/file_stamp.h"
 #include "server/repository/layout.h"
 #include "server/repository/repository_log.h"
@@ -49,6 +50,13 @@ std::string NoteDifferences(const Servable& before, const Servable& now) {
   return note;
 }
 
+// An ensemble has no archive, so that it needs no folder for its only version.
+std::vector<int64_t> VersionsOf(const fs::path& folder, const inference::ModelConfig& config) {
+  std::vector<int64_t> versions = ListVersions(folder);
+  if (versions.empty() && IsEnsemble(config)) versions.push_back(1);
+  return versions;
+}
+
 // Adds to what is used until the last reference to the result goes; null if that were more than there may be.
 std::shared_ptr<const void> TakeRoom(const std::shared_ptr<std::atomic<int64_t>>& used, int64_t bytes) {
   if (used->fetch_add(bytes) + bytes > kMostWaitingConfigBytes) {
@@ -76,7 +84,8 @@ Repository::Repository(Options options, Runtime& runtime, CallInterfaceFactory f
                                               KeyedExecutor::Limits{kMostWaitingOfModel, kMostWaiting})) {}
 
 Repository::~Repository() {
-  loader_.reset();
+  // Its jobs may post others.
+  loader_->Finish();
   models_.Clear();
 }
 
@@ -114,8 +123,9 @@ absl::Status Repository::LoadAll(std::function<void()> done, const std::set<std:
     return absl::OkStatus();
   }
   auto left = std::make_shared<std::atomic<size_t>>(names.size());
+  // An ensemble waits for its steps' models that are being loaded, whichever comes first.
+  for (const std::string& name : names) models_.BeginLoad(name);
   for (const std::string& name : names) {
-    const bool announced = models_.BeginLoad(name);
     const Done loaded = [left, finish](const absl::Status&) {
       if (left->fetch_sub(1) == 1) finish();
     };
@@ -123,7 +133,9 @@ absl::Status Repository::LoadAll(std::function<void()> done, const std::set<std:
       std::lock_guard lock(mutex_);
       later_.emplace(name, loaded);
     } else {
-      loader_->Post(name, LoadJob(name, {}, announced, loaded));
+      LoadRequest request;
+      request.loads_steps = options_.control == ModelControl::kExplicit;
+      loader_->Post(name, LoadJob(name, std::move(request), /*announced=*/true, loaded));
     }
   }
   return absl::OkStatus();
@@ -142,11 +154,14 @@ void Repository::StopLoading() {
   stop_.request_stop();
   std::map<std::string, Done> later;
   std::map<std::string, std::vector<Waiter>> waiting;
+  std::vector<WaitingJob> jobs;
   {
     std::lock_guard lock(mutex_);
     later.swap(later_);
     waiting.swap(waiting_for_load_);
+    jobs.swap(waiting_jobs_);
   }
+  for (WaitingJob& each : jobs) loader_->Post(each.name, std::move(each.job));
   for (const auto& [name, waiters] : waiting) {
     for (const Waiter& waiter : waiters) waiter.done(ShuttingDown());
   }
@@ -169,15 +184,15 @@ void Repository::Load(const std::string& name, std::optional<std::string> config
   if (stop_.stop_requested()) return done(ShuttingDown());
   // Read here and now, so that what waits holds no text.
   LoadRequest request;
+  request.loads_steps = true;
   request.shadow = std::move(shadow);
   if (config_json.has_value()) request.config = ReadRequested(*config_json, name);
   config_json.reset();
-  const auto room = TakeRoom(waiting_config_bytes_, SizeOf(request.config));
-  if (room == nullptr) return done(TooMany("the configurations of loads that wait take too much memory"));
+  request.room = TakeRoom(waiting_config_bytes_, SizeOf(request.config));
+  if (request.room == nullptr) return done(TooMany("the configurations of loads that wait take too much memory"));
 
   const bool announced = models_.BeginLoad(name);
-  auto job = [room, load = LoadJob(name, std::move(request), announced, done)] { load(); };
-  if (loader_->TryPost(name, std::move(job))) return;
+  if (MayWait() && loader_->TryPost(name, LoadJob(name, std::move(request), announced, done))) return;
   if (announced) models_.EndLoad(name);
   done(TooMany("too many loads wait"));
 }
@@ -205,39 +220,53 @@ void Repository::Refresh(const std::string& name, Done done) {
     loader_->Post(name, UnloadJob(name, std::move(done)));
     return;
   }
-  loader_->Post(
-      name, LoadJob(name, {.config = std::nullopt, .keep_unchanged = true}, models_.BeginLoad(name), std::move(done)));
+  loader_->Post(name, LoadJob(name, {.config = {}, .keep_unchanged = true}, models_.BeginLoad(name), std::move(done)));
 }
 
 std::function<void()> Repository::LoadJob(const std::string& name, LoadRequest request, bool announced, Done done) {
-  return [this, name, announced, request = std::move(request), done = std::move(done)] {
+  return [this, name, announced, request = std::move(request), done = std::move(done)]() mutable {
+    const auto again = [&] { return LoadJob(name, request, announced, done); };
+    if (WaitBehind(name, again)) return;
+    ForgetFailed(name);
     auto folder = FindFolder(name);
     absl::Status status;
     if (stop_.stop_requested()) {
       if (announced) models_.EndLoad(name);
       status = ShuttingDown();
     } else if (announced || models_.Announce(name, folder.status())) {
-      status = LoadOrFail(folder, name, request);
+      announced = true;
+      const auto waits = AwaitSteps(folder, name, request, again);
+      if (waits.ok() && *waits) return;
+      status = waits.status();
+      if (!status.ok()) FailModel(name, status);
+      if (status.ok()) status = LoadOrFail(folder, name, request);
+      KeepFailed(name, folder, request, status);
     } else {
       status = folder.status();
     }
     changed_();
+    ModelChanged(name);
     done(std::move(status));
   };
 }
 
-std::function<void()> Repository::UnloadJob(const std::string& name, Done done) {
-  return [this, name, done = std::move(done)] {
+std::function<void()> Repository::UnloadJob(const std::string& name, Done done, Dependents dependents) {
+  return [this, name, done = std::move(done), dependents] {
+    if (WaitBehind(name, [&] { return UnloadJob(name, done, dependents); })) return;
+    const std::set<std::string> steps = dependents == Dependents::kToo ? StepsOf(name) : std::set<std::string>();
     absl::Status status = models_.Unload(name);
     if (status.ok()) RepositoryLog().info("model {} is unloaded", name);
+    ForgetFailed(name);
     changed_();
-    done(std::move(status));
+    ModelChanged(name);
+    if (steps.empty() || !status.ok()) return done(std::move(status));
+    UnloadDependents(steps, done);
   };
 }
 
-void Repository::Unload(const std::string& name, Done done) {
+void Repository::Unload(const std::string& name, Done done, Dependents dependents) {
   if (absl::Status status = CheckControl(); !status.ok()) return done(status);
-  if (!loader_->TryPost(name, UnloadJob(name, done))) done(TooMany("too many loads wait"));
+  if (!MayWait() || !loader_->TryPost(name, UnloadJob(name, done, dependents))) done(TooMany("too many loads wait"));
 }
 
 absl::StatusOr<fs::path> Repository::FindFolder(const std::string& name) const {
@@ -282,7 +311,7 @@ absl::Status Repository::LoadFrom(const absl::StatusOr<fs::path>& folder, const 
     if (!folder.ok()) return folder.status();
     return request.config.has_value() ? *request.config : ReadConfig(*folder);
   }();
-  auto versions = checked.ok() ? ChooseVersions(checked->config.version_policy(), ListVersions(*folder))
+  auto versions = checked.ok() ? ChooseVersions(checked->config.version_policy(), VersionsOf(*folder, checked->config))
                                : absl::StatusOr<std::vector<int64_t>>(checked.status());
   auto routing = checked.ok() ? RoutingOf(checked->config) : checked.status();
   if (versions.ok()) status = routing.ok() ? CheckRouting(*routing, *versions) : routing.status();
@@ -361,6 +390,10 @@ absl::StatusOr<std::shared_ptr<Servable>> Repository::LoadVersion(const fs::path
     return status;
   };
   if (stop_.stop_requested()) return fail(ShuttingDown());
+  if (IsEnsemble(config)) {
+    auto ensemble = LoadEnsemble(folder, version, config, std::move(stamp), std::move(statistics));
+    return ensemble.ok() ? std::move(ensemble) : fail(ensemble.status());
+  }
   std::error_code error;
   if (!fs::is_regular_file(named_archive, error)) {
     return fail(absl::NotFoundError(absl::StrCat("there is no file ", named_archive.string())));
@@ -407,19 +440,18 @@ absl::StatusOr<std::shared_ptr<Servable>> Repository::LoadVersion(const fs::path
   auto call_interface = factory_(**model, config);
   if (!call_interface.ok()) return fail(call_interface.status());
 
-  auto servable = std::make_shared<Servable>();
-  servable->name = config.name();
-  servable->version = version;
-  servable->config = config;
-  servable->queue_settings = QueueSettingsOf(config);
-  if (settings->max_running) servable->queue_settings.LimitRuns(*settings->max_running);
-  if (settings->max_queue_milliseconds) {
-    servable->queue_settings.longest_wait = std::chrono::milliseconds(*settings->max_queue_milliseconds);
-  }
+  auto servable = NewServable(version, config, *settings);
   servable->archive_stamp = std::move(stamp);
   servable->memory = *memory;
   servable->model = *std::move(model);
   servable->call_interface = *std::move(call_interface);
+  if (config.has_sequence_batching() && servable->queue_settings.batches()) {
+    const auto effect = servable->model->SideEffect("forward");
+    if (effect.ok() && !effect->empty()) {
+      RepositoryLog().info("{}: requests of its sequences are not run together: forward {}", what, *effect);
+      servable->queue_settings.max_rows = 1;
+    }
+  }
   servable->call_interface->CompleteQueueSettings(servable->queue_settings);
   if (const std::string batching = servable->call_interface->batching(); !batching.empty())
     RepositoryLog().info("{}: batches of its requests: {}", what, batching);
@@ -456,7 +488,16 @@ std::vector<IndexEntry> Repository::Index(bool ready_only) const {
       if (auto found = ListModels(root); found.ok()) on_disk.insert(found->begin(), found->end());
     }
   }
-  return models_.Index(std::move(on_disk), ready_only);
+  std::vector<IndexEntry> index = models_.Index(std::move(on_disk), ready_only);
+  const auto lacking = LackingSteps();
+  for (IndexEntry& entry : index) {
+    const auto why = lacking.find({entry.name, entry.version});
+    if (why == lacking.end() || entry.state != ModelState::kReady) continue;
+    entry.state = ModelState::kUnavailable;
+    entry.reason = why->second;
+  }
+  if (ready_only) std::erase_if(index, [](const IndexEntry& entry) { return entry.state != ModelState::kReady; });
+  return index;
 }
 
 }  // namespace hearth::server

@@ -8,6 +8,9 @@
 // The versions' memory is within a budget. Models that nobody uses may be unloaded, because of the time or to make room
 // for others, and are loaded again when they are asked for (LoadIdle).
 //
+// A model may be an ensemble, made of others (ensembles.cpp): it is loaded when its steps' models are, is ready while
+// they are there, and is loaded again when a model comes for want of which it could not be.
+//
 // Which version answers a request is ModelTable's matter (model_table.h); this is who loads them. Loads and unloads run
 // on the repository's own threads, in the order given for each model; a version's warm-up too, before it is swapped in.
 // All methods are thread-safe.
@@ -26,11 +29,13 @@
 #include <set>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "jit/runtime.h"
+#include "server/repository/ensemble_model.h"
 #include "server/repository/keyed_executor.h"
 #include "server/repository/memory_budget.h"
 #include "server/repository/model_config.h"
@@ -99,6 +104,8 @@ class Repository {
   Repository(Options options, Runtime& runtime, CallInterfaceFactory factory, std::function<void()> changed);
   // Waits for the loads that were asked for, then drops every model.
   ~Repository();
+  // Who makes ensembles; without it, none can be loaded. Before LoadAll.
+  void ServeEnsembles(EnsembleFactory factory) { ensemble_factory_ = std::move(factory); }
 
   // Loads the models of the start; `done` is called when each has been loaded or has failed. kNotFound, at once, if a
   // root cannot be read; kInvalidArgument for a name that no model can have.
@@ -113,8 +120,10 @@ class Repository {
   // Does not wait for them; but who waits for an idle model (LoadIdle) has been answered when this returns.
   void StopLoading();
   // Stops serving a model: what is in flight ends in peace. kNotFound if it is not loaded, kResourceExhausted and
-  // kUnavailable as Load.
-  void Unload(const std::string& name, Done done);
+  // kUnavailable as Load. With its dependents, which is what Triton calls the models of an ensemble's steps: those that
+  // are a step of no other ensemble are unloaded, too.
+  enum class Dependents : uint8_t { kStay, kToo };
+  void Unload(const std::string& name, Done done, Dependents dependents = Dependents::kStay);
 
   // Has the versions serve again that served before those that do now, with their configuration; or `version` alone, if
   // it is above 0, which every label then names. What is still in memory serves at once, all else is loaded. Lasts
@@ -147,14 +156,13 @@ class Repository {
   absl::StatusOr<ServablePtr> Choose(const std::string& name, const std::string& version) const {
     return models_.Choose(name, version);
   }
-  // OK if a request for it is answered, which may load the model again first; else Find's status.
-  absl::Status CheckReady(const std::string& name, const std::string& version) const {
-    const auto found = Find(name, version);
-    return IsIdle(found.status()) ? absl::OkStatus() : found.status();
-  }
+  // OK if a request for it is answered, which may load the model again first; else Find's status, or kUnavailable for
+  // an ensemble with the step that is not there.
+  absl::Status CheckReady(const std::string& name, const std::string& version) const;
   std::vector<int64_t> ServedVersions(const std::string& name) const { return models_.ServedVersions(name); }
   std::vector<ServablePtr> Serving() const { return models_.Serving(); }
-  std::vector<VersionStatus> Versions() const { return models_.Versions(); }
+  // Ensembles of which a step is not there are unavailable, and serve all the same: who asks them hears why.
+  std::vector<VersionStatus> Versions() const;
   bool AllReady() const { return models_.AllReady(); }
   std::vector<std::string> Failures() const { return models_.Failures(); }
   bool started() const { return models_.started(); }
@@ -169,12 +177,50 @@ class Repository {
   struct LoadRequest {
     std::optional<absl::StatusOr<CheckedConfig>> config;  // nothing: config.pbtxt
     bool keep_unchanged = false;                          // versions that serve and whose files are the same
+    bool loads_steps = false;                             // models of an ensemble's steps that are not there
+    std::shared_ptr<const void> room = nullptr;           // of kMostWaitingConfigBytes, for the configuration
     ShadowOverrides shadow = {};
+  };
+  // A load or unload of an ensemble, or one that came after it, that waits for the loads of its steps' models.
+  struct WaitingJob {
+    std::string name;
+    std::set<std::string> models;
+    std::function<void()> job;
+  };
+  // An ensemble that could not be loaded, and how it was to be.
+  struct FailedEnsemble {
+    std::set<std::string> models;
+    LoadRequest request;
   };
 
   // What a loading thread does. `announced`: whether the model's entry counts the load already (BeginLoad).
   std::function<void()> LoadJob(const std::string& name, LoadRequest request, bool announced, Done done);
-  std::function<void()> UnloadJob(const std::string& name, Done done);
+  std::function<void()> UnloadJob(const std::string& name, Done done, Dependents dependents = Dependents::kStay);
+  // Has the job wait behind those of the model that wait already; false where none does.
+  bool WaitBehind(const std::string& name, const std::function<std::function<void()>()>& job);
+  // Where an ensemble's steps' models are being loaded, or had better be: has the job wait for that. False where
+  // nothing is to be waited for, kInvalidArgument where it would be waited for for ever.
+  absl::StatusOr<bool> AwaitSteps(const absl::StatusOr<std::filesystem::path>& folder, const std::string& name,
+                                  LoadRequest& request, const std::function<std::function<void()>()>& job);
+  void LoadStep(const std::string& model);
+  // The jobs that wait for nothing any more, of each model in their order.
+  std::map<std::string, std::vector<std::function<void()>>> TakeWaiting(const std::string& model);
+  // Whether another job may wait.
+  bool MayWait();
+  // Keeps an ensemble's load that failed for when a step's model changes.
+  void KeepFailed(const std::string& name, const absl::StatusOr<std::filesystem::path>& folder,
+                  const LoadRequest& request, const absl::Status& status);
+  void ForgetFailed(const std::string& name);
+  // What a model is now may be what ensembles waited for.
+  void ModelChanged(const std::string& model);
+  // The models of the steps of what serves.
+  std::set<std::string> StepsOf(const std::string& name) const;
+  void UnloadDependents(const std::set<std::string>& models, Done done);
+  // Of each version that serves and lacks a step: why, by name and version.
+  std::map<std::pair<std::string, std::string>, std::string> LackingSteps() const;
+  absl::StatusOr<std::shared_ptr<Servable>> LoadEnsemble(const std::filesystem::path& folder, int64_t version,
+                                                         const inference::ModelConfig& config, std::string stamp,
+                                                         std::shared_ptr<ModelStatistics> statistics);
   // OK if clients may load and unload.
   absl::Status CheckControl() const;
   // The names of the start.
@@ -215,6 +261,7 @@ class Repository {
   Runtime& runtime_;
   const CallInterfaceFactory factory_;
   const std::function<void()> changed_;
+  EnsembleFactory ensemble_factory_;
 
   MemoryBudget budget_;
   IdleCounts idle_counts_;
@@ -224,6 +271,8 @@ class Repository {
   std::mutex mutex_;
   std::map<std::string, std::vector<Waiter>> waiting_for_load_;  // of each idle model that is being loaded again
   std::map<std::string, Done> later_;  // models of the start that wait for Refresh, which count as loading
+  std::vector<WaitingJob> waiting_jobs_;
+  std::map<std::string, FailedEnsemble> failed_ensembles_;
 
   std::stop_source stop_;  // of all loads
 

@@ -4,6 +4,20 @@
 
 namespace hearth::server {
 
+std::unique_ptr<Servable> NewServable(int64_t version, const inference::ModelConfig& config,
+                                      const ModelSettings& settings) {
+  auto servable = std::make_unique<Servable>();
+  servable->name = config.name();
+  servable->version = version;
+  servable->config = config;
+  servable->queue_settings = QueueSettingsOf(config);
+  if (settings.max_running) servable->queue_settings.LimitRuns(*settings.max_running);
+  if (settings.max_queue_milliseconds) {
+    servable->queue_settings.longest_wait = std::chrono::milliseconds(*settings.max_queue_milliseconds);
+  }
+  return servable;
+}
+
 ServablePtr WithConfig(const Servable& servable, inference::ModelConfig config) {
   auto copy = std::make_shared<Servable>();
   copy->name = servable.name;
@@ -12,6 +26,7 @@ ServablePtr WithConfig(const Servable& servable, inference::ModelConfig config) 
   copy->archive_stamp = servable.archive_stamp;
   copy->memory = servable.memory;
   copy->model = servable.model;
+  copy->ensemble = servable.ensemble;
   copy->call_interface = servable.call_interface;
   copy->labels = servable.labels;
   copy->queue_settings = servable.queue_settings;

@@ -13,9 +13,11 @@
 #include "jit/runtime.h"
 #include "proto/inference/model_config.pb.h"
 #include "server/repository/call_profiler.h"
+#include "server/repository/ensemble_model.h"
 #include "server/repository/labels.h"
 #include "server/repository/live_calls.h"
 #include "server/repository/memory_budget.h"
+#include "server/repository/model_config.h"
 #include "server/repository/observed_tensors.h"
 #include "server/repository/queue_settings.h"
 #include "server/telemetry/model_statistics.h"
@@ -57,6 +59,7 @@ struct Servable {
   std::string archive_stamp;                          // FileStamp of what it was loaded from
   std::shared_ptr<const MemoryBudget::Share> memory;  // that it holds; null: nobody counts it
   std::shared_ptr<Model> model;
+  std::shared_ptr<EnsembleModel> ensemble;  // the same where it is made of other models; null where it is an archive's
   std::shared_ptr<const CallInterface> call_interface;
   Labels labels;
   QueueSettings queue_settings;
@@ -76,6 +79,10 @@ struct Servable {
 };
 
 using ServablePtr = std::shared_ptr<const Servable>;
+
+// A version with what its configuration says, and nothing of its model.
+std::unique_ptr<Servable> NewServable(int64_t version, const inference::ModelConfig& config,
+                                      const ModelSettings& settings);
 
 // The same version with another configuration, which serves it alike (ServeAlike): the model is shared.
 ServablePtr WithConfig(const Servable& servable, inference::ModelConfig config);

@@ -45,6 +45,8 @@ struct DispatchedCall {
   std::function<void()> on_start;
   bool has_begun = false;  // that was told already, and statistics that it waits no more
   bool is_part = false;    // of a request, which counts as waiting itself
+  // Of a request that is under way: it is taken also while the server is full or draining.
+  bool part_of_request = false;
 };
 
 // The run that answered a call.

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "jit/support/logging.h"
+#include "server/scheduling/callable_ensemble.h"
 #include "server/scheduling/trust.h"
 
 namespace hearth::server {
@@ -62,8 +63,10 @@ absl::Status Dispatcher::CheckRoom() const {
 }
 
 // Called under the lock.
-absl::Status Dispatcher::Admit(const Servable& servable) {
-  if (absl::Status status = CheckRoom(); !status.ok()) return status;
+absl::Status Dispatcher::Admit(const Servable& servable, bool part_of_request) {
+  if (!part_of_request) {
+    if (absl::Status status = CheckRoom(); !status.ok()) return status;
+  }
   const int64_t max_pending = MaxPending(servable, options_);
   if (!servable.statistics->Admit(max_pending)) {
     return absl::ResourceExhaustedError(absl::StrCat("the queue of model '", servable.name, "' is full: ", max_pending,
@@ -127,7 +130,7 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Dispatch(ServablePtr ser
   if (!key) return Run(*version.batcher, std::move(servable), std::move(call), std::move(callback));
   if (auto answer = cache_.Find(*key)) {
     const Clock::duration time = Clock::now() - began;
-    absl::Status status = AnswerFromCache(*servable, *std::move(answer), std::move(callback));
+    absl::Status status = AnswerFromCache(*servable, *std::move(answer), call.part_of_request, std::move(callback));
     if (!status.ok()) return status;
     servable->statistics->CacheHit(time);
     return std::shared_ptr<CallHandle>();
@@ -145,10 +148,11 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Dispatch(ServablePtr ser
   return Run(*version.batcher, std::move(servable), std::move(call), std::move(keep));
 }
 
-absl::Status Dispatcher::AnswerFromCache(const Servable& servable, c10::IValue answer, DispatchCallback callback) {
+absl::Status Dispatcher::AnswerFromCache(const Servable& servable, c10::IValue answer, bool part_of_request,
+                                         DispatchCallback callback) {
   {
     std::lock_guard lock(mutex_);
-    if (absl::Status status = CheckRoom(); !status.ok()) return status;
+    if (absl::Status status = CheckRoom(); !status.ok() && !part_of_request) return status;
     ++in_flight_;
   }
   servable.statistics->Admit(std::numeric_limits<int64_t>::max());
@@ -165,7 +169,7 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Run(Batcher& batcher, Se
   absl::Status admitted;
   {
     std::lock_guard lock(mutex_);
-    admitted = Admit(*servable);
+    admitted = Admit(*servable, call.part_of_request);
     if (admitted.ok() && !has_queue && !runs_here) slot = shares_.Take(batcher.share(), Clock::now());
   }
   if (absl::IsResourceExhausted(admitted)) return batcher.Advised(std::move(admitted));
@@ -198,13 +202,33 @@ std::shared_ptr<Dispatcher::Version> Dispatcher::MakeVersion(const Servable& ser
   }
   std::lock_guard lock(mutex_);
   if (caches) version->cache_load = cached_loads_++;
-  ModelShare& share = shares_.ShareOf(servable.name, servable.queue_settings.weight);
+  ModelShare& share =
+      shares_.ShareOf(servable.name, servable.queue_settings.weight, /*takes_slots=*/servable.ensemble == nullptr);
   version->batcher = std::make_shared<Batcher>(servable.queue_settings, share, static_cast<BatcherHost&>(*this));
   return version;
 }
 
+std::shared_ptr<CallHandle> Dispatcher::RunEnsembleIn(const std::optional<RunSlot>& slot, ServablePtr servable,
+                                                      DispatchedCall call, DispatchCallback callback) {
+  auto& ensemble = static_cast<CallableEnsemble&>(*servable->ensemble);
+  call.on_start = [servable, has_begun = call.has_begun, on_start = std::move(call.on_start)] {
+    if (has_begun) return;
+    servable->statistics->Began();
+    if (on_start) on_start();
+  };
+  return ensemble.Start(std::move(call), [this, slot, servable, callback = std::move(callback)](
+                                             absl::StatusOr<c10::IValue> answer, const Execution& execution) mutable {
+    std::exchange(callback, nullptr)(std::move(answer), execution);
+    servable = nullptr;
+    Ended(slot);
+  });
+}
+
 std::shared_ptr<CallHandle> Dispatcher::RunCallIn(std::optional<RunSlot> slot, ServablePtr servable,
                                                   DispatchedCall call, DispatchCallback callback) {
+  if (servable->ensemble != nullptr) {
+    return RunEnsembleIn(slot, std::move(servable), std::move(call), std::move(callback));
+  }
   // Shared by the two callbacks, of which the runtime may keep the first longer than it needs it.
   struct Call {
     ServablePtr servable;

@@ -3,6 +3,8 @@
 // batched (batcher.h). So many runs are under way at once as there are slots; where a call finds none free, it waits in
 // its model's queue, and models that wait share the slots fairly (fair_shares.h).
 //
+// A request to an ensemble takes no slot: its steps' calls come through here, too, and take theirs.
+//
 // Where a model's answers are cached (response_cache.h), a request whose answer is there is answered at once.
 //
 // A request is refused with kResourceExhausted at once when as many of its model's requests as the bound allows wait
@@ -106,6 +108,9 @@ class Dispatcher : private BatcherHost {
   bool pads_batches() const override { return options_.pads_batches; }
   std::chrono::milliseconds longest_wait() const override { return options_.longest_wait; }
 
+  // As RunCallIn, of an ensemble.
+  std::shared_ptr<CallHandle> RunEnsembleIn(const std::optional<RunSlot>& slot, ServablePtr servable,
+                                            DispatchedCall call, DispatchCallback callback);
   // Frees the slot, if there is one, when it has ended.
   std::shared_ptr<CallHandle> RunCallIn(std::optional<RunSlot> slot, ServablePtr servable, DispatchedCall call,
                                         DispatchCallback callback);
@@ -119,10 +124,11 @@ class Dispatcher : private BatcherHost {
   // As Dispatch, of a call whose answer is not in the cache.
   absl::StatusOr<std::shared_ptr<CallHandle>> Run(Batcher& batcher, ServablePtr servable, DispatchedCall call,
                                                   DispatchCallback callback);
-  absl::Status AnswerFromCache(const Servable& servable, c10::IValue answer, DispatchCallback callback);
+  absl::Status AnswerFromCache(const Servable& servable, c10::IValue answer, bool part_of_request,
+                               DispatchCallback callback);
   absl::Status CheckRoom() const;
   // Counts the request, or says why there is no room for it.
-  absl::Status Admit(const Servable& servable);
+  absl::Status Admit(const Servable& servable, bool part_of_request);
   void HandOver(WorkLength length, std::function<void()> work);
   void LongEnded();
   void Ended(const std::optional<RunSlot>& slot);

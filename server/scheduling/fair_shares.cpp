@@ -11,13 +11,15 @@ constexpr double kWeightOfLatest = 1.0 / 8;
 
 }  // namespace
 
-ModelShare& FairShares::ShareOf(const std::string& name, double weight) {
+ModelShare& FairShares::ShareOf(const std::string& name, double weight, bool takes_slots) {
   ModelShare& share = shares_[name];
   share.weight = weight;
+  share.takes_slots = takes_slots;
   return share;
 }
 
 RunSlot FairShares::Start(ModelShare& share, TimePoint now) {
+  if (!share.takes_slots) return {&share, now, 0, false};
   --free_slots_;
   virtual_time_ = share.tag = std::max(share.tag, virtual_time_);
   share.tag += share.mean_time / share.weight;
@@ -25,7 +27,7 @@ RunSlot FairShares::Start(ModelShare& share, TimePoint now) {
 }
 
 std::optional<RunSlot> FairShares::Take(ModelShare& share, TimePoint now) {
-  if (free_slots_ <= 0 || anyone_waits()) return std::nullopt;
+  if (share.takes_slots && (free_slots_ <= 0 || anyone_waits())) return std::nullopt;
   return Start(share, now);
 }
 
@@ -36,6 +38,7 @@ void FairShares::Wait(ModelShare& share, std::weak_ptr<SlotWaiter> waiter) {
 }
 
 void FairShares::Free(const RunSlot& slot, TimePoint now) {
+  if (!slot.is_shared) return;
   ++free_slots_;
   ModelShare& share = *slot.share;
   const double time = std::chrono::duration<double>(now - slot.since).count();
@@ -44,6 +47,7 @@ void FairShares::Free(const RunSlot& slot, TimePoint now) {
 }
 
 void FairShares::GiveBack(const RunSlot& slot) {
+  if (!slot.is_shared) return;
   ++free_slots_;
   slot.share->tag -= slot.charged / slot.share->weight;
 }

@@ -25,15 +25,17 @@ namespace hearth::server {
 // A model's, of all its versions.
 struct ModelShare {
   double weight = 1;
-  double tag = 0;        // in seconds of virtual time
-  double mean_time = 0;  // of runs, in seconds
+  bool takes_slots = true;  // else it has as many as it asks for, and they are none of those that are shared
+  double tag = 0;           // in seconds of virtual time
+  double mean_time = 0;     // of runs, in seconds
 };
 
 // One that a run holds from its start to its end.
 struct RunSlot {
   ModelShare* share = nullptr;
   std::chrono::steady_clock::time_point since;
-  double charged = 0;  // seconds
+  double charged = 0;     // seconds
+  bool is_shared = true;  // one of those that are shared
 };
 
 // Runs that wait for slots.
@@ -51,7 +53,7 @@ class FairShares {
   explicit FairShares(int64_t slots) : free_slots_(slots) {}
 
   // Of the model of that name, from now on with this weight. There is one for each name that was ever asked for.
-  ModelShare& ShareOf(const std::string& name, double weight);
+  ModelShare& ShareOf(const std::string& name, double weight, bool takes_slots = true);
 
   // A free slot that nobody waits for.
   std::optional<RunSlot> Take(ModelShare& share, TimePoint now);

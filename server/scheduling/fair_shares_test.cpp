@@ -135,5 +135,21 @@ TEST_F(FairSharesTest, ASlotThatNobodyUsesGoesToTheNext) {
   EXPECT_TRUE(shares_.Take(*empty->share, now_).has_value());
 }
 
+TEST_F(FairSharesTest, AModelThatTakesNoSlotsWaitsForNobodyAndKeepsNobodyWaiting) {
+  ModelShare& archive = shares_.ShareOf("archive", 1);
+  ModelShare& ensemble = shares_.ShareOf("ensemble", 1, /*takes_slots=*/false);
+  const auto taken = shares_.Take(archive, now_);
+  ASSERT_TRUE(taken.has_value());
+  const auto first = shares_.Take(ensemble, now_);
+  const auto second = shares_.Take(ensemble, now_);
+  ASSERT_TRUE(first.has_value() && second.has_value());
+  EXPECT_FALSE(shares_.Take(archive, now_).has_value());
+  shares_.Free(*first, now_);
+  shares_.GiveBack(*second);
+  EXPECT_FALSE(shares_.Take(archive, now_).has_value()) << "their ends free nothing";
+  shares_.Free(*taken, now_);
+  EXPECT_TRUE(shares_.Take(archive, now_).has_value());
+}
+
 }  // namespace
 }  // namespace hearth::server

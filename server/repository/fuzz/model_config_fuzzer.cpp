@@ -6,6 +6,7 @@
 
 #include "server/repository/model_config.h"
 #include "server/repository/queue_settings.h"
+#include "server/repository/sequence_settings.h"
 #include "server/repository/version_policy.h"
 #include "wire/datatypes.h"
 
@@ -38,6 +39,8 @@ void Read(uint8_t choice, const std::string& text) {
   for (const BatchPadding::Output& output : queue.padding.outputs)
     Require(output.dimension >= 1 && output.input < queue.padding.inputs.size());
   Require(queue.padding.multiple >= 1 && queue.padding.most >= 1);
+  const inference::ModelConfig extended = WithSequenceTensors(checked->config);
+  for (const auto& input : extended.input()) Require(FindDatatype(input.data_type()) != nullptr);
   Require(!ChooseVersions(checked->config.version_policy(), {}).ok());
   // What was accepted is accepted again: it is what ModelConfig tells clients.
   Require(CheckModelConfig(checked->config, name).ok());
