@@ -67,7 +67,7 @@ class InferTask : public RequestTask {
   std::vector<std::string> names_;  // theirs
   CallObservation observation_;
   std::optional<Sequences::Place> sequence_place_;  // in its sequence, until it ends
-  LiveCalls::Place place_;  // of the sample
+  LiveCalls::Place place_;                          // of the sample
   std::unique_ptr<LiveSample> sample_;
 };
 
