@@ -200,6 +200,10 @@ const std::vector<Shapes>& Texts() {
   %m.flat : Tensor = aten::flatten.using_ints(%m.image, %2, %last)
   %t.copy : Tensor = aten::reshape(%t.turned, %flat)
   %m.copy : Tensor = aten::flatten.using_ints(%m.image, %1, %last)
+  %gray : List[int] = prim::Constant[value=[2, 1, 3, 4]]()
+  %g : Tensor = aten::new_zeros(%x, %gray, %none, %none, %none, %none)
+  %g.last : Tensor = aten::contiguous(%g, %2)
+  %g.flat : Tensor = aten::flatten.using_ints(%g.last, %1, %1)
   %three : List[int] = prim::Constant[value=[3, 3]]()
   %twos : List[int] = prim::Constant[value=[2, 2]]()
   %ones : List[int] = prim::Constant[value=[1, 1]]()
@@ -208,7 +212,7 @@ const std::vector<Shapes>& Texts() {
   %summed : Tensor = aten::col2im(%columns, %back, %three, %ones, %ones, %twos)
   %of_one : Tensor = aten::select.int(%x, %0, %0)
   %its : Tensor = aten::im2col(%of_one, %three, %ones, %ones, %twos)
-  return (%t.image, %m.image, %t.rows, %m.rows, %t.flat, %m.flat, %t.copy, %m.copy, %columns, %summed, %its)
+  return (%t.image, %m.image, %t.rows, %m.rows, %t.flat, %m.flat, %t.copy, %m.copy, %g.last, %g.flat, %columns, %summed, %its)
 )",
        100,
        {{at::rand({2, 4, 6, 7})}}},

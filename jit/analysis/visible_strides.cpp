@@ -34,7 +34,23 @@ class StrideSearch {
     if (user.kind() == sym::kListUnpack) return AnyMayShow(user);
     if (user.op() == nullptr || user.kind() == c10::aten::stride) return true;
     if (searched_ == Searched::kAllDimensions && DependsOnOrder(user)) return true;
+    if (MayCopy(user) && facts_.memory().MayBeWritten(*user.output())) return true;
     return AnyMayShow(user);
+  }
+
+  // Whether it gives its operand or a view of it for some strides, and a copy for others: whoever writes to the one
+  // then writes to the other, too, or does not.
+  static bool MayCopy(const Node& user) {
+    switch (user.kind()) {
+      case c10::aten::contiguous:
+      case c10::aten::reshape:
+      case c10::aten::reshape_as:
+      case c10::aten::flatten:
+      case c10::aten::to:
+        return user.outputs().size() == 1;
+      default:
+        return false;
+    }
   }
 
   bool AnyMayShow(const Node& node) {

@@ -106,7 +106,10 @@ void Flatten(Call& call) {
   flat.push_back(Product(call.sizes(), *sizes, *from, *to + 1));
   flat.insert(flat.end(), sizes->begin() + *to + 1, sizes->end());
   ViewAs(call, std::move(flat), true);
-  GiveOrderOfView(call, true);
+  if (*from != *to) return GiveOrderOfView(call, true);
+  // Its operand itself.
+  call.GiveOrder(call.in(0).order);
+  call.out().suggested_format = call.in(0).suggested_format;
 }
 
 void Unflatten(Call& call) {

@@ -175,7 +175,10 @@ void Attention(NativeArguments in, IValue* out) {
                      NoModeSeesOperators() && SuitsAsMask(in[kMask], in[kQuery].toTensor(), in[kKey].toTensor()) &&
                      in[kDropout].toDouble() == 0 && !in[kRepeatsHeads].toBool() &&
                      !(in[kCausal].toBool() && !in[kMask].isNone());
-  if (!suits) {
+  // The steps that LibTorch takes where it has no kernel multiply by what a causal mask hides: NaN and infinities show.
+  const bool in_order =
+      suits && HasOrderOfQueries(in[kQuery].toTensor(), in[kKey].toTensor(), in[kValue].toTensor(), in[kMask]);
+  if (!suits || (in[kCausal].toBool() && !in_order)) {
     EntryOf<at::_ops::scaled_dot_product_attention>().function(in, out);
     return;
   }
@@ -184,9 +187,7 @@ void Attention(NativeArguments in, IValue* out) {
       in[kScale].isNone() ? 1 / std::sqrt(static_cast<double>(query.sizes().back())) : in[kScale].toDouble();
   std::vector<int64_t> sizes = query.sizes().vec();
   sizes.back() = value.sizes().back();
-  at::Tensor result = HasOrderOfQueries(query, key, value, in[kMask])
-                          ? MemoryInOrderOf(query)
-                          : at::Tensor(at::detail::empty_cpu(sizes, at::kFloat));
+  at::Tensor result = in_order ? MemoryInOrderOf(query) : at::Tensor(at::detail::empty_cpu(sizes, at::kFloat));
   AttendPlain(WithAdjacentNumbers(query), WithAdjacentNumbers(key), WithAdjacentNumbers(value), in[kMask],
               {.scale = scale, .causal = in[kCausal].toBool()}, result);
   *out = std::move(result);

@@ -139,12 +139,12 @@ class Decomposer {
     return Made(c10::aten::matmul, "", {first, second}, node);
   }
 
-  // Of sizes that are known: einsum does the same, but for the strides of dimensions of size 1.
+  // Of sizes that are known, where nobody sees the order in memory: einsum may multiply the other way round.
   Value* TryReordered(const Equation& equation, const Node& operands, const Node& node) {
     const std::optional<Roles> roles = RolesOf(equation);
+    if (!roles || OrderMayShow(*node.output(), facts_)) return nullptr;
     const auto first = SizesOf(*operands.input(0)), second = SizesOf(*operands.input(1));
-    if (!roles || !first || !second || first->size() != equation.first.size() ||
-        second->size() != equation.second.size())
+    if (!first || !second || first->size() != equation.first.size() || second->size() != equation.second.size())
       return nullptr;
     std::map<char, int64_t> sizes;
     for (size_t i = 0; i < first->size(); ++i) sizes[equation.first[i]] = (*first)[i];
@@ -152,8 +152,6 @@ class Decomposer {
       const auto [found, is_new] = sizes.emplace(equation.second[i], (*second)[i]);
       if (!is_new && found->second != (*second)[i]) return nullptr;
     }
-    const bool has_ones = std::ranges::any_of(sizes, [](const auto& size) { return size.second == 1; });
-    if (has_ones && StridesMayShow(*node.output(), facts_)) return nullptr;
     const auto group = [&](const std::string& labels) {
       return std::accumulate(labels.begin(), labels.end(), int64_t{1},
                              [&](int64_t product, char label) { return product * sizes.at(label); });

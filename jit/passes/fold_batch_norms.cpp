@@ -19,6 +19,7 @@
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/channel_constant.h"
 #include "jit/definitions/node_effects.h"
+#include "jit/graph_edits/derived_weight.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
@@ -234,21 +235,11 @@ class BatchNormFolder {
     from.insert(from.end(), step.parameters.begin(), step.parameters.end());
     const std::vector<at::Tensor> made = derived_.Get(step.purpose, from, [&] { return Folded(weight, bias, step); });
     if (made.empty()) return false;
-    layer->ReplaceInput(1, Constant(made[0], layer->input(1)->name(), layer->range()));
-    if (made[1].defined()) layer->ReplaceInput(2, Constant(made[1], {}, node->range()));
+    layer->ReplaceInput(1, PrependWeight(graph_, made[0], layer->input(1)->name(), ".folded", layer->range()));
+    if (made[1].defined()) layer->ReplaceInput(2, PrependWeight(graph_, made[1], {}, ".folded", node->range()));
     node->output()->ReplaceAllUsesWith(node->input(0));
     node->Destroy();
     return changed_ = true;
-  }
-
-  Value* Constant(const at::Tensor& tensor, const std::string& name, const SourceRange& range) {
-    Node* node = graph_.Create(sym::kConstant);
-    node->SetAttribute(sym::kValueAttr, c10::IValue(tensor));
-    node->output()->SetType(c10::TensorType::get());
-    if (!name.empty()) node->output()->SetName(name.ends_with(".folded") ? name : name + ".folded");
-    node->SetRange(range);
-    graph_.block()->Prepend(node);
-    return node->output();
   }
 
   const Target& target_;

@@ -125,7 +125,7 @@ class TensorFolder {
     torch::jit::Stack stack;
     for (const Value* input : node.inputs()) {
       const c10::IValue* constant = ConstantOf(*input);
-      if (constant == nullptr && definition.kind == OperatorClass::kCreation && facts_.Of(*input).is_tensor()) {
+      if (constant == nullptr && IsMadeAfter(node) && facts_.Of(*input).is_tensor()) {
         std::optional<at::Tensor> like = LikeThat(facts_.Of(*input));
         if (!like) return {};
         purpose += ";" + std::string(c10::toString(like->scalar_type())) + " " + like->device().str();
@@ -194,7 +194,13 @@ class TensorFolder {
     return elements;
   }
 
-  // Instead of a tensor that a new one is made after, which takes its dtype and device and nothing else.
+  // Whether the result takes its operand's dtype and device, and nothing else of it.
+  static bool IsMadeAfter(const Node& node) {
+    const Symbol kind = node.kind();
+    return kind == c10::aten::new_zeros || kind == c10::aten::new_ones || kind == c10::aten::new_full;
+  }
+
+  // Instead of a tensor that a new one is made after.
   std::optional<at::Tensor> LikeThat(const ValueFacts& facts) const {
     if (!facts.plain || !facts.dtype || !facts.device || !target_.FoldsTensors(*facts.device)) return {};
     return at::empty({0}, at::TensorOptions(*facts.device).dtype(*facts.dtype));

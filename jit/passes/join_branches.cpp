@@ -18,11 +18,13 @@
 
 #include "jit/analysis/number_of.h"
 #include "jit/analysis/value_fact_table.h"
+#include "jit/analysis/visible_strides.h"
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/channel_constant.h"
 #include "jit/definitions/constant_tensor.h"
 #include "jit/definitions/convolution_call.h"
 #include "jit/definitions/node_effects.h"
+#include "jit/graph_edits/derived_weight.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
@@ -89,21 +91,8 @@ class BranchJoiner {
     for (Node* node : *block) {
       if (IsTask(*node)) continue;
       for (Block* nested : node->blocks()) Walk(nested);
-      if (IsSum(*node) && !TryDropZero(node)) TryJoin(node);
+      if (IsSum(*node)) TryJoin(node);
     }
-  }
-
-  // Sums that models begin with zero, as x + 0 + y: only the sign of a zero may be another without it.
-  bool TryDropZero(Node* sum) {
-    if (NumberOf(*sum->input(1), facts_.memory()) != 0 || sum->output()->uses().size() != 1) return false;
-    const Node& user = *sum->output()->uses()[0].user;
-    const ValueFacts &of = facts_.Of(*sum->input(0)), &result = facts_.Of(*sum->output());
-    if (user.block() != sum->block() || !IsSum(user) || !of.plain || !of.dtype || of.dtype != result.dtype)
-      return false;
-    if (!c10::isFloatingType(*of.dtype) || facts_.memory().MayBeWritten(*sum->input(0))) return false;
-    sum->output()->ReplaceAllUsesWith(sum->input(0));
-    sum->Destroy();
-    return changed_ = true;
   }
 
   bool IsSum(const Node& node) const {
@@ -112,22 +101,40 @@ class BranchJoiner {
   }
 
   void TryJoin(Node* sum) {
-    std::optional<Branch> first = ConvolutionOf(*sum->input(0), *sum), second = ConvolutionOf(*sum->input(1), *sum);
+    std::optional<Branch> first = ConvolutionOf(sum->input(0), *sum), second = ConvolutionOf(sum->input(1), *sum);
     if (first && second && Contains(*second->call, *first->call)) std::swap(first, second);
     if (first && second && Contains(*first->call, *second->call) &&
-        first->convolution->input(0) == second->convolution->input(0)) {
+        first->convolution->input(0) == second->convolution->input(0) && LiesAsSum(*first, *sum)) {
       return Join(sum, *first, *second);
     }
     for (const size_t side : {size_t{0}, size_t{1}}) {
-      const std::optional<Branch> convolution = ConvolutionOf(*sum->input(side), *sum);
-      if (!convolution || !KeepsPlaces(*convolution->call)) continue;
+      const std::optional<Branch> convolution = ConvolutionOf(sum->input(side), *sum);
+      if (!convolution || !KeepsPlaces(*convolution->call) || !LiesAsSum(*convolution, *sum)) continue;
       const std::optional<Branch> input = InputOf(sum->input(1 - side), *sum, *convolution);
       if (input) return Join(sum, *convolution, *input);
     }
   }
 
+  // Whether the convolution gives the order in memory that the sum has.
+  bool LiesAsSum(const Branch& branch, const Node& sum) const {
+    const StrideOrder &order = facts_.Of(*branch.convolution->output()).order, &of_sum = facts_.Of(*sum.output()).order;
+    return order.IsLike(of_sum) && ((order.is_exact() && of_sum.is_exact()) || !StridesMayShow(*sum.output(), facts_));
+  }
+
+  // Past the zero that a sum may begin with, as 0 + x + y: only the sign of a zero may be another without it.
+  Value* PastZero(Value* value, const Node& sum) const {
+    const Node& node = *value->node();
+    const bool adds_zero = node.block() == sum.block() && value->uses().size() == 1 && IsSum(node) &&
+                           NumberOf(*node.input(1), facts_.memory()) == 0;
+    if (!adds_zero) return value;
+    const ValueFacts &of = facts_.Of(*node.input(0)), &result = facts_.Of(*value);
+    const bool is_same = of.plain && of.dtype && of.dtype == result.dtype && c10::isFloatingType(*of.dtype);
+    return is_same ? node.input(0) : value;
+  }
+
   // Of something that nobody but `sum` uses.
-  std::optional<Branch> ConvolutionOf(const Value& value, const Node& sum) const {
+  std::optional<Branch> ConvolutionOf(Value* operand, const Node& sum) const {
+    const Value& value = *PastZero(operand, sum);
     Node* node = value.node();
     Branch branch;
     branch.convolution = node;
@@ -170,10 +177,11 @@ class BranchJoiner {
   }
 
   // The convolution's input with a scale and a shift of each channel, which nobody but `sum` uses.
-  std::optional<Branch> InputOf(const Value* value, const Node& sum, const Branch& beside) const {
+  std::optional<Branch> InputOf(Value* value, const Node& sum, const Branch& beside) const {
     const Value* const input = beside.convolution->input(0);
     const at::Tensor& weight = beside.call->weight;
     Branch branch;
+    if (value != input) value = PastZero(value, sum);
     for (const Symbol step : {c10::aten::add, c10::aten::mul}) {
       if (value == input) return branch;
       const Node& node = *value->node();
@@ -199,33 +207,23 @@ class BranchJoiner {
                      [&] { return Joined(weight, kept.shift, other_weight, other.scale, other.shift); });
     if (made.empty()) return;
     Node* node = kept.convolution;
-    node->ReplaceInput(1, Constant(made[0], node->input(1)->name(), node->range()));
-    if (made[1].defined()) node->ReplaceInput(2, Constant(made[1], {}, node->range()));
-    Value* const joined = sum->input(0) == node->output() ? sum->input(1) : sum->input(0);
+    node->ReplaceInput(1, PrependWeight(graph_, made[0], node->input(1)->name(), ".joined", node->range()));
+    if (made[1].defined()) node->ReplaceInput(2, PrependWeight(graph_, made[1], {}, ".joined", node->range()));
+    Value* const operands[] = {sum->input(0), sum->input(1)};
     node->output()->SetName(sum->output()->name());
     sum->output()->ReplaceAllUsesWith(node->output());
     sum->Destroy();
-    DestroyUnused(joined, node->input(0));
+    for (Value* operand : operands) DestroyUnused(operand, node);
     changed_ = true;
   }
 
-  // What was added to the convolution's result, down to its input.
-  static void DestroyUnused(Value* value, const Value* input) {
-    while (value != input) {
+  // What only the sum used, down to the convolution that is left or its input.
+  static void DestroyUnused(Value* value, const Node* left) {
+    while (value != left->input(0) && value->node() != left) {
       Node* node = value->node();
       value = node->input(0);
       node->Destroy();
     }
-  }
-
-  Value* Constant(const at::Tensor& tensor, const std::string& name, const SourceRange& range) {
-    Node* node = graph_.Create(sym::kConstant);
-    node->SetAttribute(sym::kValueAttr, c10::IValue(tensor));
-    node->output()->SetType(c10::TensorType::get());
-    if (!name.empty()) node->output()->SetName(name.ends_with(".joined") ? name : name + ".joined");
-    node->SetRange(range);
-    graph_.block()->Prepend(node);
-    return node->output();
   }
 
   const Target& target_;

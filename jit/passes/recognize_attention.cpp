@@ -140,7 +140,7 @@ class AttentionRecognizer {
     if (!IsReshape(split) || !IsStep(split, block) || !IsSuitable(*sum.input(0)) || !IsSuitable(*sum.input(1)))
       return false;
     const KnownSizes &windows = *facts_.Of(*sum.input(0)).sizes, &scores = *facts_.Of(*back.output()).sizes;
-    if (windows.size() != scores.size() + 1 || !facts_.Of(*split.input(0)).sizes) return false;
+    if (scores.empty() || windows.size() != scores.size() + 1 || !facts_.Of(*split.input(0)).sizes) return false;
     if (!AreEqual(facts_.sizes().Multiply(windows[0], windows[1]), scores[0]) ||
         !AreEqual(*facts_.Of(*split.input(0)).sizes, scores) ||
         !AreEqual({windows.begin() + 2, windows.end()}, {scores.begin() + 1, scores.end()})) {
@@ -225,8 +225,10 @@ class AttentionRecognizer {
       }
       if (!Broadcasts(mask, scores)) return false;
     }
+    const KnownSizes& all = *facts_.Of(*attention.products).sizes;
     return std::ranges::all_of(attention.biases, [&](const Value* bias) {
-      return IsSuitable(*bias) && !facts_.memory().MayBeWritten(*bias) && Broadcasts(*facts_.Of(*bias).sizes, scores);
+      return IsSuitable(*bias) && !facts_.memory().MayBeWritten(*bias) && Broadcasts(*facts_.Of(*bias).sizes, all) &&
+             Broadcasts(*facts_.Of(*bias).sizes, scores);
     });
   }
 

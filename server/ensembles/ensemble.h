@@ -64,6 +64,11 @@ class Ensemble final : public CallableEnsemble, public std::enable_shared_from_t
   std::vector<MethodInfo> methods() const override { return {{"forward", &schema_}}; }
   const c10::FunctionSchema* FindMethod(std::string_view name) const override;
   absl::StatusOr<std::string> SideEffect(std::string_view method) const override;
+  // Its steps' models have their batches; its own requests have none.
+  absl::StatusOr<BatchProof> ProveBatch(std::string_view /*method*/,
+                                        std::span<const BatchArgument> /*arguments*/) const override {
+    return BatchProof{};
+  }
   absl::StatusOr<std::string> WhyNotRepeatable(std::string_view method) const override;
   bool LeavesArguments(std::string_view /*method*/) const override { return true; }
   bool RunsOnCaller(std::string_view /*method*/) const override { return false; }

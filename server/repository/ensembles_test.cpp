@@ -34,6 +34,9 @@ class LookedUpEnsemble final : public EnsembleModel {
   std::vector<MethodInfo> methods() const override { return model_.methods(); }
   const c10::FunctionSchema* FindMethod(std::string_view name) const override { return model_.FindMethod(name); }
   absl::StatusOr<std::string> SideEffect(std::string_view) const override { return std::string(); }
+  absl::StatusOr<BatchProof> ProveBatch(std::string_view, std::span<const BatchArgument>) const override {
+    return BatchProof{};
+  }
   absl::StatusOr<std::string> WhyNotRepeatable(std::string_view) const override { return std::string(); }
   bool LeavesArguments(std::string_view) const override { return true; }
   bool RunsOnCaller(std::string_view) const override { return false; }
