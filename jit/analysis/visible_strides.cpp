@@ -34,7 +34,7 @@ class StrideSearch {
     if (user.kind() == sym::kListUnpack) return AnyMayShow(user);
     if (user.op() == nullptr || user.kind() == c10::aten::stride) return true;
     if (searched_ == Searched::kAllDimensions && DependsOnOrder(user)) return true;
-    if (MayCopy(user) && facts_.memory().MayBeWritten(*user.output())) return true;
+    if (MayCopy(user) && IsWrittenAfter(user)) return true;
     return AnyMayShow(user);
   }
 
@@ -51,6 +51,32 @@ class StrideSearch {
       default:
         return false;
     }
+  }
+
+  // Whether somebody may write to what the node gives, or was given.
+  bool IsWrittenAfter(const Node& node) const {
+    if (!facts_.memory().MayBeWritten(*node.output())) return false;
+    const AliasClasses& aliases = facts_.memory().aliases();
+    const size_t alias_class = aliases.ClassOf(*node.output());
+    // What stands in an inner block may come again.
+    if (node.block()->owner() != nullptr || alias_class == AliasClasses::kNoMemory) return true;
+    if (aliases.FactsOf(alias_class).outlives()) return true;
+    for (const Node* later = node.next(); later != node.block()->return_node(); later = later->next()) {
+      if (Writes(*later, aliases, alias_class)) return true;
+    }
+    return false;
+  }
+
+  static bool Writes(const Node& node, const AliasClasses& aliases, size_t alias_class) {
+    for (size_t i = 0; i < node.inputs().size(); ++i) {
+      if (WritesInput(node, i) && aliases.ClassOf(*node.input(i)) == alias_class) return true;
+    }
+    for (const Block* block : node.blocks()) {
+      for (const Node* inner : *block) {
+        if (Writes(*inner, aliases, alias_class)) return true;
+      }
+    }
+    return false;
   }
 
   bool AnyMayShow(const Node& node) {
