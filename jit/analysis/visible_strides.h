@@ -8,8 +8,8 @@
 namespace hearth {
 
 // Whether such strides of `value`, of whose order in memory no exact one is known (definitions/stride_order.h), may
-// show in what leaves the graph, where somebody asks for them, or by what writes to a copy that may be no copy. Follows all that is made of it up to results whose
-// order is exact whatever these strides are.
+// show in what leaves the graph, where somebody asks for them, or by what writes to a copy that may be no copy. Follows
+// all that is made of it up to results whose order is exact whatever these strides are.
 bool StridesMayShow(const Value& value, const ValueFactTable& facts);
 
 // The same of the strides in all dimensions of `value`, of whose order nothing is known: also operators that raise for

@@ -131,8 +131,8 @@ class Signature : public CallInterface {
   void Observe(const std::vector<WireTensor>& leaves, CallObservation& observation) const;
 
   const c10::FunctionSchema& schema_;
-  const inference::ModelConfig config_;  // with what sequences add
-  const int64_t most_rows_;              // of a request
+  const inference::ModelConfig config_;         // with what sequences add
+  const int64_t most_rows_;                     // of a request
   const int visible_inputs_, visible_outputs_;  // without what sequences add
   const std::optional<SequenceSettings> sequence_;
   const SchemaTensors arguments_;

@@ -21,7 +21,7 @@ constexpr double kMostFactor = 1e6;
 constexpr int64_t kMostDimension = 63;
 
 // A configuration's parameter; empty where it is not there.
-std::string TextOf(const inference::ModelConfig& config, const char* name) {
+std::string TextOfParameter(const inference::ModelConfig& config, const char* name) {
   const auto found = config.parameters().find(name);
   return found == config.parameters().end() ? "" : found->second.string_value();
 }
@@ -29,7 +29,7 @@ std::string TextOf(const inference::ModelConfig& config, const char* name) {
 template <typename... Parts>
 absl::Status WrongPadding(const inference::ModelConfig& config, const char* name, const Parts&... parts) {
   return absl::InvalidArgumentError(
-      absl::StrCat("the parameter ", name, " is '", TextOf(config, name), "'; ", parts...));
+      absl::StrCat("the parameter ", name, " is '", TextOfParameter(config, name), "'; ", parts...));
 }
 
 // "NAME:DIMENSION".
@@ -110,7 +110,7 @@ std::string Contradiction(const Tensors& tensors, const char* kind, const std::s
 }
 
 absl::Status ReadInputs(const inference::ModelConfig& config, BatchPadding& padding) {
-  const std::string text = TextOf(config, kPadInputs);
+  const std::string text = TextOfParameter(config, kPadInputs);
   for (const absl::string_view entry : absl::StrSplit(text, ',')) {
     const auto [before, behind] = Halves(entry);
     const std::optional<Place> place = ParsePlace(before);
@@ -145,7 +145,7 @@ absl::Status ReadInputs(const inference::ModelConfig& config, BatchPadding& padd
 }
 
 absl::Status ReadOutputs(const inference::ModelConfig& config, BatchPadding& padding) {
-  const std::string text = TextOf(config, kTrimOutputs);
+  const std::string text = TextOfParameter(config, kTrimOutputs);
   for (const absl::string_view entry : absl::StrSplit(text, ',')) {
     const auto [before, behind] = Halves(entry);
     const std::optional<Place> place = ParsePlace(before);
@@ -193,11 +193,11 @@ absl::StatusOr<BatchPadding> PaddingOf(const inference::ModelConfig& config) {
   if (is_given(kTrimOutputs)) {
     if (absl::Status status = ReadOutputs(config, padding); !status.ok()) return status;
   }
-  if (is_given(kPadMultiple) && (!absl::SimpleAtoi(TextOf(config, kPadMultiple), &padding.multiple) ||
+  if (is_given(kPadMultiple) && (!absl::SimpleAtoi(TextOfParameter(config, kPadMultiple), &padding.multiple) ||
                                  padding.multiple < 1 || padding.multiple > kMostMultiple))
     return WrongPadding(config, kPadMultiple, "it must be a whole number from 1 to ", kMostMultiple);
   // Written so that a NaN is out of bounds.
-  if (is_given(kPaddingFactor) && (!absl::SimpleAtod(TextOf(config, kPaddingFactor), &padding.most) ||
+  if (is_given(kPaddingFactor) && (!absl::SimpleAtod(TextOfParameter(config, kPaddingFactor), &padding.most) ||
                                    !(padding.most >= 1 && padding.most <= kMostFactor)))
     return WrongPadding(config, kPaddingFactor, "it must be a number from 1 to 1e6");
   return padding;

@@ -28,7 +28,7 @@ std::string StepText(const std::string& model, const std::string& from, const st
          "' } output_map { key: 'out' value: '" + to + "' } } ";
 }
 
-std::string WhyNot(const std::string& steps, const std::string& edges = kEdges) {
+std::string WhyRefused(const std::string& steps, const std::string& edges = kEdges) {
   return std::string(GraphOf(steps, edges).status().message());
 }
 
@@ -48,33 +48,36 @@ TEST(EnsembleGraph, AVersionIsANumberOrAny) {
   EXPECT_EQ(GraphOf("step { model_name: 'a' " + step + "}")->steps()[0].version, "");
   EXPECT_EQ(GraphOf("step { model_name: 'a' model_version: -1 " + step + "}")->steps()[0].version, "");
   EXPECT_EQ(GraphOf("step { model_name: 'a' model_version: 3 " + step + "}")->steps()[0].version, "3");
-  EXPECT_THAT(WhyNot("step { model_name: 'a' model_version: -2 " + step + "}"), HasSubstr("model_version -2"));
+  EXPECT_THAT(WhyRefused("step { model_name: 'a' model_version: -2 " + step + "}"), HasSubstr("model_version -2"));
 }
 
 TEST(EnsembleGraph, WhatIsNotSoundIsRefusedWithTheStep) {
   const std::string ok = StepText("a", "x", "y");
-  EXPECT_EQ(WhyNot(""), "ensemble_scheduling has no step");
-  EXPECT_THAT(WhyNot(ok, "output { name: 'y' data_type: TYPE_FP32 dims: 1 } "), HasSubstr("inputs must be declared"));
-  EXPECT_THAT(WhyNot(ok, "input { name: 'x' data_type: TYPE_FP32 dims: 1 } "), HasSubstr("outputs must be declared"));
-  EXPECT_THAT(WhyNot(StepText("", "x", "y")), HasSubstr("step[0] has no model_name"));
-  EXPECT_THAT(WhyNot(StepText("a/b", "x", "y")), HasSubstr("path separator"));
-  EXPECT_THAT(WhyNot(StepText("e", "x", "y")), HasSubstr("is the ensemble itself"));
-  EXPECT_THAT(WhyNot(StepText("a", "x", "t")), HasSubstr("no step makes the output 'y'"));
-  EXPECT_THAT(WhyNot(ok + StepText("b", "z", "y2")), HasSubstr("step[1] ('b') takes the tensor 'z'"));
-  EXPECT_THAT(WhyNot(ok + StepText("b", "x", "y")), HasSubstr("step[1] ('b') makes the tensor 'y', which step 1"));
-  EXPECT_THAT(WhyNot(ok + StepText("b", "y", "x")), HasSubstr("'x', which is an input of the ensemble"));
-  EXPECT_THAT(WhyNot(ok + StepText("b", "x", "t")), HasSubstr("the tensor 't' is of use to no step"));
-  EXPECT_THAT(WhyNot(ok, std::string(kEdges) + "input { name: 'z' data_type: TYPE_FP32 dims: 1 } "),
+  EXPECT_EQ(WhyRefused(""), "ensemble_scheduling has no step");
+  EXPECT_THAT(WhyRefused(ok, "output { name: 'y' data_type: TYPE_FP32 dims: 1 } "),
+              HasSubstr("inputs must be declared"));
+  EXPECT_THAT(WhyRefused(ok, "input { name: 'x' data_type: TYPE_FP32 dims: 1 } "),
+              HasSubstr("outputs must be declared"));
+  EXPECT_THAT(WhyRefused(StepText("", "x", "y")), HasSubstr("step[0] has no model_name"));
+  EXPECT_THAT(WhyRefused(StepText("a/b", "x", "y")), HasSubstr("path separator"));
+  EXPECT_THAT(WhyRefused(StepText("e", "x", "y")), HasSubstr("is the ensemble itself"));
+  EXPECT_THAT(WhyRefused(StepText("a", "x", "t")), HasSubstr("no step makes the output 'y'"));
+  EXPECT_THAT(WhyRefused(ok + StepText("b", "z", "y2")), HasSubstr("step[1] ('b') takes the tensor 'z'"));
+  EXPECT_THAT(WhyRefused(ok + StepText("b", "x", "y")), HasSubstr("step[1] ('b') makes the tensor 'y', which step 1"));
+  EXPECT_THAT(WhyRefused(ok + StepText("b", "y", "x")), HasSubstr("'x', which is an input of the ensemble"));
+  EXPECT_THAT(WhyRefused(ok + StepText("b", "x", "t")), HasSubstr("the tensor 't' is of use to no step"));
+  EXPECT_THAT(WhyRefused(ok, std::string(kEdges) + "input { name: 'z' data_type: TYPE_FP32 dims: 1 } "),
               HasSubstr("the tensor 'z' is of use to no step"));
-  EXPECT_THAT(WhyNot("step { model_name: 'a' input_map { key: 'in' value: 'x' } }"), HasSubstr("has no output_map"));
-  EXPECT_THAT(WhyNot("step { model_name: 'a' model_namespace: 'n' }"), HasSubstr("model_namespace"));
+  EXPECT_THAT(WhyRefused("step { model_name: 'a' input_map { key: 'in' value: 'x' } }"),
+              HasSubstr("has no output_map"));
+  EXPECT_THAT(WhyRefused("step { model_name: 'a' model_namespace: 'n' }"), HasSubstr("model_namespace"));
 }
 
 TEST(EnsembleGraph, StepsThatWaitForEachOtherAreNamed) {
   const std::string two =
       "step { model_name: 'a' input_map { key: 'in' value: 'x' } input_map { key: 'back' value: 'u' } "
       "output_map { key: 'out' value: 't' } } ";
-  EXPECT_THAT(WhyNot(two + StepText("b", "t", "u") + StepText("c", "u", "y")),
+  EXPECT_THAT(WhyRefused(two + StepText("b", "t", "u") + StepText("c", "u", "y")),
               HasSubstr("wait for each other's outputs: step 1 ('a'), step 2 ('b'), step 3 ('c')"));
 }
 
@@ -89,7 +92,7 @@ TEST(EnsembleGraph, ATensorMayGoToOneStepTwice) {
 TEST(EnsembleGraph, MoreStepsThanAnEnsembleMayHaveAreRefused) {
   std::string steps;
   for (int i = 0; i <= kMostEnsembleSteps; ++i) steps += StepText("a", "x", "t" + std::to_string(i));
-  EXPECT_THAT(WhyNot(steps), HasSubstr("it may have 256"));
+  EXPECT_THAT(WhyRefused(steps), HasSubstr("it may have 256"));
 }
 
 }  // namespace

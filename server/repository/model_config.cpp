@@ -255,8 +255,7 @@ std::vector<std::string> IgnoredFields(const ModelConfig& config) {
   std::set<std::string> parameters;
   for (const auto& [key, value] : config.parameters()) {
     const bool is_used = IsBatchParameter(config, key) || key == kVersionLabels || key == kTrafficSplit ||
-                         key == kKeepPrevious ||
-                         std::ranges::find(ShadowParameters(), key) != ShadowParameters().end();
+                         key == kKeepPrevious || std::ranges::find(ShadowParameters(), key) != ShadowParameters().end();
     const bool of_ensemble = std::ranges::find(kEnsembleParameters, key) != std::end(kEnsembleParameters);
     const bool has_setting = std::ranges::any_of(kParameters, [&](const Parameter& used) { return key == used.name; });
     const bool is_setting = IsEnsemble(config) ? of_ensemble : has_setting || key == kMaxRunSeconds;
