@@ -132,7 +132,11 @@ void InferTask::KeepStates(const SequenceSettings& settings, std::vector<WireTen
   environment().sequences->Keep(*sequence_place_, std::move(states));
 }
 
-void InferTask::AwaitTurn(std::function<void()> go) { environment().sequences->Await(*sequence_place_, std::move(go)); }
+std::function<void(std::function<void()>)> InferTask::TurnAwaiter() const {
+  return [sequences = environment().sequences, place = *sequence_place_](std::function<void()> go) {
+    sequences->Await(place, std::move(go));
+  };
+}
 
 void InferTask::OnEnd() {
   if (const auto place = std::exchange(sequence_place_, std::nullopt)) environment().sequences->Leave(*place);

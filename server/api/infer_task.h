@@ -40,7 +40,7 @@ class InferTask : public RequestTask {
  private:
   absl::StatusOr<DispatchedCall> Prepare(const grpc::ByteBuffer& message) final;
   absl::Status Encode(c10::IValue result, grpc::ByteBuffer& answer) final;
-  void AwaitTurn(std::function<void()> go) final;
+  std::function<void(std::function<void()> go)> TurnAwaiter() const final;
   void OnEnd() final;
 
   // Takes the request's place in its sequence, and serves it with the version that this is of. NotItsTurn while others

@@ -150,9 +150,11 @@ void RequestTask::AwaitModel() {
 }
 
 void RequestTask::WaitForTurn() {
+  // From where the task waits, Cancel may end it at any time.
   const auto self = shared_from_this();
+  const auto await_turn = TurnAwaiter();
   if (!BeginWaiting("while it waited for its turn in its sequence")) return;
-  AwaitTurn([waiting = weak_from_this(), began = Clock::now()] {
+  await_turn([waiting = weak_from_this(), began = Clock::now()] {
     if (const auto task = waiting.lock()) task->GoOn(absl::OkStatus(), Clock::now() - began, WorkLength::kShort);
   });
 }

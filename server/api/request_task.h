@@ -102,10 +102,11 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   // As the request said it; once Identify was called.
   const std::string& requested_version() const { return requested_version_; }
 
-  // What Prepare returns for a request that is to wait for its turn: AwaitTurn is then called, unless it has ended
-  // meanwhile, and Prepare again after `go` was.
+  // What Prepare returns for a request that is to wait for its turn: what TurnAwaiter gives is then called with a `go`,
+  // and Prepare again after `go` was.
   static absl::Status NotItsTurn();
-  virtual void AwaitTurn(std::function<void()> /*go*/) {}
+  // Refers to nothing of the task's: Cancel may end it before and while this is called. Then `go` need not be.
+  virtual std::function<void(std::function<void()> go)> TurnAwaiter() const { return nullptr; }
   // Called once when the request has ended, whatever became of it, before anybody hears of that.
   virtual void OnEnd() {}
 

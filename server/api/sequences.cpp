@@ -71,6 +71,7 @@ void Sequences::Await(const Place& place, std::function<void()> go) {
   {
     std::lock_guard lock(mutex_);
     Sequence& sequence = *place.sequence;
+    if (std::ranges::find(sequence.places, place.number) == sequence.places.end()) return;
     if (sequence.places.front() != place.number) {
       sequence.waiting[place.number] = std::move(go);
       return;

@@ -65,7 +65,7 @@ class Sequences {
                              std::chrono::microseconds longest_idle);
   // The version that the sequence began with.
   static const ServablePtr& servable(const Place& place);
-  // Calls `go` when it is the place's turn, perhaps before this returns.
+  // Calls `go` when it is the place's turn, perhaps before this returns. Never for a place that was left.
   void Await(const Place& place, std::function<void()> go);
   bool HasTurn(const Place& place) const;
   // Whether a request before it ended the sequence. For who has its turn.

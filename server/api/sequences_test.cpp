@@ -74,6 +74,16 @@ TEST_F(SequencesTest, RequestsHaveTheirTurnInTheOrderInWhichTheyJoined) {
   EXPECT_TRUE(sequences_.HasTurn(places[3]));
 }
 
+TEST_F(SequencesTest, WhoLeftBeforeItWaitedHasNoTurn) {
+  const auto first = Join("7", true);
+  const auto second = Join("7");
+  const auto fail = [] { ADD_FAILURE() << "it has left"; };
+  sequences_.Leave(*second);
+  sequences_.Await(*second, fail);
+  sequences_.Leave(*first);
+  sequences_.Await(*second, fail);
+}
+
 TEST_F(SequencesTest, WhatComesAfterTheEndHearsOfIt) {
   const auto last = Join("7", true, true);
   const auto late = Join("7");
