@@ -113,23 +113,31 @@ std::vector<WireTensor> InferTask::TensorsOfSequence(const SequenceSettings& set
   return SequenceInputs(settings, request, std::move(states), servable().config.max_batch_size() > 0);
 }
 
-void InferTask::KeepStates(const SequenceSettings& settings, std::vector<WireTensor>& outputs) const {
+std::vector<WireTensor> InferTask::TakeStates(const SequenceSettings& settings, std::vector<WireTensor>& outputs) {
   std::vector<WireTensor> states(settings.states.size());
-  bool has_any = false;
   for (size_t i = states.size(); i-- > 0;) {
-    // What the model left out stays as it was.
     if (outputs.empty() || outputs.back().name != settings.states[i].output) continue;
     states[i] = std::move(outputs.back());
     outputs.pop_back();
-    if (states[i].tensor.defined()) states[i].tensor = ReadyToSend(std::move(states[i].tensor));
-    has_any = true;
+    at::Tensor& tensor = states[i].tensor;
+    if (!tensor.defined()) continue;
+    tensor = ReadyToSend(std::move(tensor));
+    // A view would keep all of what it is a part of.
+    if (tensor.storage().nbytes() > tensor.nbytes()) tensor = tensor.clone();
   }
-  if (!has_any) return;
+  return states;
+}
+
+absl::Status InferTask::Commit() {
+  const auto was_given = [](const WireTensor& state) { return state.datatype != nullptr; };
+  if (std::ranges::none_of(states_, was_given)) return absl::OkStatus();
+  // What the model left out stays as it was.
   const std::vector<WireTensor> before = environment().sequences->States(*sequence_place_);
-  for (size_t i = 0; i < states.size() && i < before.size(); ++i) {
-    if (states[i].datatype == nullptr) states[i] = before[i];
+  for (size_t i = 0; i < states_.size() && i < before.size(); ++i) {
+    if (!was_given(states_[i])) states_[i] = before[i];
   }
-  environment().sequences->Keep(*sequence_place_, std::move(states));
+  environment().sequences->Keep(*sequence_place_, std::move(states_));
+  return absl::OkStatus();
 }
 
 std::function<void(std::function<void()>)> InferTask::TurnAwaiter() const {
@@ -152,7 +160,7 @@ absl::Status InferTask::Encode(c10::IValue result, grpc::ByteBuffer& answer) {
   }
   auto outputs = signature.Unbind(std::move(result), names, &observation_);
   if (!outputs.ok()) return outputs.status();
-  if (sequence != nullptr) KeepStates(*sequence, *outputs);
+  if (sequence != nullptr) states_ = TakeStates(*sequence, *outputs);
   std::vector<AnswerOutput> answers;
   answers.reserve(outputs->size());
   std::vector<WireTensor> plain(keeps_answer() ? outputs->size() : 0);

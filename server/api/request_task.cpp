@@ -245,8 +245,9 @@ void RequestTask::OnResult(absl::StatusOr<c10::IValue> result) {
   if (answer.Length() > kMostAnswerBytes) {
     status = absl::ResourceExhaustedError(
         absl::StrCat("the answer has ", answer.Length(), " bytes; at most ", kMostAnswerBytes, " can be sent"));
-    answer.Clear();
   }
+  if (status.ok()) status = Guarded([&] { return Commit(); });
+  if (!status.ok()) answer.Clear();
   Finish(std::move(status), answer);
 }
 

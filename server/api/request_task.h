@@ -92,6 +92,8 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   virtual const char* operation() const = 0;
   // Writes the answer to a call that went well. Its time counts as output time.
   virtual absl::Status Encode(c10::IValue result, grpc::ByteBuffer& answer) = 0;
+  // What the call leaves behind; once it is certain that nothing else of the request fails. May throw, as Encode.
+  virtual absl::Status Commit() { return absl::OkStatus(); }
 
   // Notes for the log what the request is about, and finds the model's version; kNotFound and so on if it is not there.
   // From here on the thread counts for the request's memory account.
