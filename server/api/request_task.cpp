@@ -215,7 +215,8 @@ absl::Status RequestTask::Identify(const std::string& model, const std::string& 
   auto servable = environment_.repository.Choose(model, version);
   if (!servable.ok()) return servable.status();
   servable_ = *std::move(servable);
-  if (environment_.recordings != nullptr) {
+  // Not again for one that has waited.
+  if (environment_.recordings != nullptr && recorded_ == nullptr) {
     recorded_ = environment_.recordings->Take(servable_->name, servable_->version, arrived_);
     if (recorded_ != nullptr) asked_version_ = version;
   }
