@@ -180,6 +180,10 @@ def test_controls_and_states_are_not_the_clients(client):
     assert [i.name for i in metadata.inputs] == ["x"]
     assert [o.name for o in metadata.outputs] == ["y", "controls"]
     assert set(ask(client, "sum", 1, 3, start=True, end=True)) == {"y", "controls"}
+    for name in ("kept", "2"):
+        asked = [grpcclient.InferRequestedOutput(name)]
+        message = fails(INVALID, lambda: ask(client, "sum", 1, 3, start=True, end=True, outputs=asked))
+        assert f"'{name}' is a state" in message
     given = [floats("x", 1), floats("total", 100)]
     message = fails(INVALID, lambda: client.infer("sum", given, sequence_id=3, sequence_start=True))
     assert "'total'" in message and "more than once" in message

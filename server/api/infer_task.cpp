@@ -34,14 +34,14 @@ absl::StatusOr<DispatchedCall> InferTask::Prepare(const grpc::ByteBuffer& messag
   const auto parameters = ReadRequestParameters(fields, servable().config.dynamic_batching().priority_levels(),
                                                 /*has_sequences=*/sequence != nullptr);
   if (!parameters.ok()) return parameters.status();
-  if (sequence != nullptr) {
-    if (absl::Status entered = EnterSequence(*sequence, parameters->sequence); !entered.ok()) return entered;
-  }
   QueueRequest queue{.priority = parameters->priority, .timeout = std::nullopt};
   if (servable().queue_settings.PolicyOf(queue.priority).may_shorten) {
     queue.timeout = parameters->timeout;
   } else if (parameters->timeout) {
     LimitTime(*parameters->timeout);
+  }
+  if (sequence != nullptr) {
+    if (absl::Status entered = EnterSequence(*sequence, parameters->sequence); !entered.ok()) return entered;
   }
   auto requested = ReadRequestedOutputs(fields, environment().regions);
   if (!requested.ok()) return requested.status();
@@ -52,6 +52,7 @@ absl::StatusOr<DispatchedCall> InferTask::Prepare(const grpc::ByteBuffer& messag
   const Signature& signature = SignatureOf(servable());
   sequence = signature.sequence();
   absl::Status status = signature.CheckRequested(names_);
+  if (status.ok()) status = signature.CheckNoState(names_);
   if (status.ok()) status = ReadRegions(environment().regions, *request);
   if (!status.ok()) return status;
   auto inputs = ReadInputs(*request);

@@ -82,6 +82,9 @@ class Signature : public CallInterface {
   // kInvalidArgument for a requested output that no answer can have, where the schema says what an answer has.
   absl::Status CheckRequested(const std::vector<std::string>& requested) const;
 
+  // kInvalidArgument for a requested output that is a state of the model's sequences.
+  absl::Status CheckNoState(const std::vector<std::string>& requested) const;
+
   std::shared_ptr<ObservedCalls> ObservedAfter(std::shared_ptr<ObservedCalls> before) const override;
 
   // What the configuration says of each argument, behind self.
@@ -131,8 +134,8 @@ class Signature : public CallInterface {
   void Observe(const std::vector<WireTensor>& leaves, CallObservation& observation) const;
 
   const c10::FunctionSchema& schema_;
-  const inference::ModelConfig config_;  // with what sequences add
-  const int64_t most_rows_;              // of a request
+  const inference::ModelConfig config_;         // with what sequences add
+  const int64_t most_rows_;                     // of a request
   const int visible_inputs_, visible_outputs_;  // without what sequences add
   const std::optional<SequenceSettings> sequence_;
   const SchemaTensors arguments_;
