@@ -7,6 +7,8 @@ import grpc
 import numpy as np
 import pytest
 import torch
+import tritonclient.grpc as grpcclient
+import tritonclient.utils.shared_memory as shm
 from torch import Tensor, nn
 
 from integration_tests import rest
@@ -129,7 +131,8 @@ def server(hearthd):
         "named": (Named(), NAMED),
         "plain": (Weighted(1.0), None),
     }
-    return hearthd({name: (torch.jit.script(module), text) for name, (module, text) in models.items()})
+    scripted = {name: (torch.jit.script(module), text) for name, (module, text) in models.items()}
+    return hearthd(scripted, "--allow-client-shm")
 
 
 @pytest.fixture(scope="module")
@@ -177,6 +180,10 @@ def test_controls_and_states_are_not_the_clients(client):
     assert [i.name for i in metadata.inputs] == ["x"]
     assert [o.name for o in metadata.outputs] == ["y", "controls"]
     assert set(ask(client, "sum", 1, 3, start=True, end=True)) == {"y", "controls"}
+    for name in ("kept", "2"):
+        asked = [grpcclient.InferRequestedOutput(name)]
+        message = fails(INVALID, lambda: ask(client, "sum", 1, 3, start=True, end=True, outputs=asked))
+        assert f"'{name}' is a state" in message
     given = [floats("x", 1), floats("total", 100)]
     message = fails(INVALID, lambda: client.infer("sum", given, sequence_id=3, sequence_start=True))
     assert "'total'" in message and "more than once" in message
@@ -202,6 +209,20 @@ def test_a_request_that_fails_leaves_the_state_as_it_was(client):
         INVALID, lambda: client.infer("in_place", [floats("x", 1, 2)], sequence_id=5)
     )
     assert total(client, "in_place", 2, 5, end=True) == 3
+
+
+def test_a_request_whose_answer_cannot_be_written_leaves_the_state_as_it_was(client):
+    assert total(client, "sum", 1, 15, start=True) == 1
+    region = shm.create_shared_memory_region("few", "/hearth_sequence_few", 4)
+    try:
+        client.register_system_shared_memory("few", "/hearth_sequence_few", 4)
+        asked = grpcclient.InferRequestedOutput("controls")
+        asked.set_shared_memory("few", 4)
+        assert fails(INVALID, lambda: client.infer("sum", [floats("x", 5)], outputs=[asked], sequence_id=15))
+    finally:
+        client.unregister_system_shared_memory()
+        shm.destroy_shared_memory_region(region)
+    assert total(client, "sum", 2, 15, end=True) == 3
 
 
 def test_streams_keep_the_order_of_a_sequence(server):

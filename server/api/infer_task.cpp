@@ -34,14 +34,14 @@ absl::StatusOr<DispatchedCall> InferTask::Prepare(const grpc::ByteBuffer& messag
   const auto parameters = ReadRequestParameters(fields, servable().config.dynamic_batching().priority_levels(),
                                                 /*has_sequences=*/sequence != nullptr);
   if (!parameters.ok()) return parameters.status();
-  if (sequence != nullptr) {
-    if (absl::Status entered = EnterSequence(*sequence, parameters->sequence); !entered.ok()) return entered;
-  }
   QueueRequest queue{.priority = parameters->priority, .timeout = std::nullopt};
   if (servable().queue_settings.PolicyOf(queue.priority).may_shorten) {
     queue.timeout = parameters->timeout;
   } else if (parameters->timeout) {
     LimitTime(*parameters->timeout);
+  }
+  if (sequence != nullptr) {
+    if (absl::Status entered = EnterSequence(*sequence, parameters->sequence); !entered.ok()) return entered;
   }
   auto requested = ReadRequestedOutputs(fields, environment().regions);
   if (!requested.ok()) return requested.status();
@@ -52,6 +52,7 @@ absl::StatusOr<DispatchedCall> InferTask::Prepare(const grpc::ByteBuffer& messag
   const Signature& signature = SignatureOf(servable());
   sequence = signature.sequence();
   absl::Status status = signature.CheckRequested(names_);
+  if (status.ok()) status = signature.CheckNoState(names_);
   if (status.ok()) status = ReadRegions(environment().regions, *request);
   if (!status.ok()) return status;
   auto inputs = ReadInputs(*request);
@@ -113,26 +114,38 @@ std::vector<WireTensor> InferTask::TensorsOfSequence(const SequenceSettings& set
   return SequenceInputs(settings, request, std::move(states), servable().config.max_batch_size() > 0);
 }
 
-void InferTask::KeepStates(const SequenceSettings& settings, std::vector<WireTensor>& outputs) const {
+std::vector<WireTensor> InferTask::TakeStates(const SequenceSettings& settings, std::vector<WireTensor>& outputs) {
   std::vector<WireTensor> states(settings.states.size());
-  bool has_any = false;
   for (size_t i = states.size(); i-- > 0;) {
-    // What the model left out stays as it was.
     if (outputs.empty() || outputs.back().name != settings.states[i].output) continue;
     states[i] = std::move(outputs.back());
     outputs.pop_back();
-    if (states[i].tensor.defined()) states[i].tensor = ReadyToSend(std::move(states[i].tensor));
-    has_any = true;
+    at::Tensor& tensor = states[i].tensor;
+    if (!tensor.defined()) continue;
+    tensor = ReadyToSend(std::move(tensor));
+    // A view would keep all of what it is a part of.
+    if (tensor.storage().nbytes() > tensor.nbytes()) tensor = tensor.clone();
   }
-  if (!has_any) return;
-  const std::vector<WireTensor> before = environment().sequences->States(*sequence_place_);
-  for (size_t i = 0; i < states.size() && i < before.size(); ++i) {
-    if (states[i].datatype == nullptr) states[i] = before[i];
-  }
-  environment().sequences->Keep(*sequence_place_, std::move(states));
+  return states;
 }
 
-void InferTask::AwaitTurn(std::function<void()> go) { environment().sequences->Await(*sequence_place_, std::move(go)); }
+absl::Status InferTask::Commit() {
+  const auto was_given = [](const WireTensor& state) { return state.datatype != nullptr; };
+  if (std::ranges::none_of(states_, was_given)) return absl::OkStatus();
+  // What the model left out stays as it was.
+  const std::vector<WireTensor> before = environment().sequences->States(*sequence_place_);
+  for (size_t i = 0; i < states_.size() && i < before.size(); ++i) {
+    if (!was_given(states_[i])) states_[i] = before[i];
+  }
+  environment().sequences->Keep(*sequence_place_, std::move(states_));
+  return absl::OkStatus();
+}
+
+std::function<void(std::function<void()>)> InferTask::TurnAwaiter() const {
+  return [sequences = environment().sequences, place = *sequence_place_](std::function<void()> go) {
+    sequences->Await(place, std::move(go));
+  };
+}
 
 void InferTask::OnEnd() {
   if (const auto place = std::exchange(sequence_place_, std::nullopt)) environment().sequences->Leave(*place);
@@ -148,7 +161,7 @@ absl::Status InferTask::Encode(c10::IValue result, grpc::ByteBuffer& answer) {
   }
   auto outputs = signature.Unbind(std::move(result), names, &observation_);
   if (!outputs.ok()) return outputs.status();
-  if (sequence != nullptr) KeepStates(*sequence, *outputs);
+  if (sequence != nullptr) states_ = TakeStates(*sequence, *outputs);
   std::vector<AnswerOutput> answers;
   answers.reserve(outputs->size());
   std::vector<WireTensor> plain(keeps_answer() ? outputs->size() : 0);

@@ -40,7 +40,8 @@ class InferTask : public RequestTask {
  private:
   absl::StatusOr<DispatchedCall> Prepare(const grpc::ByteBuffer& message) final;
   absl::Status Encode(c10::IValue result, grpc::ByteBuffer& answer) final;
-  void AwaitTurn(std::function<void()> go) final;
+  absl::Status Commit() final;
+  std::function<void(std::function<void()> go)> TurnAwaiter() const final;
   void OnEnd() final;
 
   // Takes the request's place in its sequence, and serves it with the version that this is of. NotItsTurn while others
@@ -48,8 +49,8 @@ class InferTask : public RequestTask {
   absl::Status EnterSequence(const SequenceSettings& settings, const SequenceRequest& request);
   // The inputs that the sequence has for the model.
   std::vector<WireTensor> TensorsOfSequence(const SequenceSettings& settings, const SequenceRequest& request) const;
-  // Takes the states from the outputs, of which they are the last.
-  void KeepStates(const SequenceSettings& settings, std::vector<WireTensor>& outputs) const;
+  // Takes the states from the outputs, of which they are the last; without a datatype for one that the model left out.
+  static std::vector<WireTensor> TakeStates(const SequenceSettings& settings, std::vector<WireTensor>& outputs);
 
   // Not while clients share memory: few bytes of a message may then name many.
   bool IsShort(const grpc::ByteBuffer& message) const final;
@@ -67,6 +68,7 @@ class InferTask : public RequestTask {
   std::vector<std::string> names_;  // theirs
   CallObservation observation_;
   std::optional<Sequences::Place> sequence_place_;  // in its sequence, until it ends
+  std::vector<WireTensor> states_;                  // that the sequence is to keep
   LiveCalls::Place place_;                          // of the sample
   std::unique_ptr<LiveSample> sample_;
 };

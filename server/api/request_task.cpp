@@ -150,9 +150,11 @@ void RequestTask::AwaitModel() {
 }
 
 void RequestTask::WaitForTurn() {
+  // From where the task waits, Cancel may end it at any time.
   const auto self = shared_from_this();
+  const auto await_turn = TurnAwaiter();
   if (!BeginWaiting("while it waited for its turn in its sequence")) return;
-  AwaitTurn([waiting = weak_from_this(), began = Clock::now()] {
+  await_turn([waiting = weak_from_this(), began = Clock::now()] {
     if (const auto task = waiting.lock()) task->GoOn(absl::OkStatus(), Clock::now() - began, WorkLength::kShort);
   });
 }
@@ -213,7 +215,8 @@ absl::Status RequestTask::Identify(const std::string& model, const std::string& 
   auto servable = environment_.repository.Choose(model, version);
   if (!servable.ok()) return servable.status();
   servable_ = *std::move(servable);
-  if (environment_.recordings != nullptr) {
+  // Not again for one that has waited.
+  if (environment_.recordings != nullptr && recorded_ == nullptr) {
     recorded_ = environment_.recordings->Take(servable_->name, servable_->version, arrived_);
     if (recorded_ != nullptr) asked_version_ = version;
   }
@@ -243,8 +246,9 @@ void RequestTask::OnResult(absl::StatusOr<c10::IValue> result) {
   if (answer.Length() > kMostAnswerBytes) {
     status = absl::ResourceExhaustedError(
         absl::StrCat("the answer has ", answer.Length(), " bytes; at most ", kMostAnswerBytes, " can be sent"));
-    answer.Clear();
   }
+  if (status.ok()) status = Guarded([&] { return Commit(); });
+  if (!status.ok()) answer.Clear();
   Finish(std::move(status), answer);
 }
 

@@ -92,6 +92,8 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   virtual const char* operation() const = 0;
   // Writes the answer to a call that went well. Its time counts as output time.
   virtual absl::Status Encode(c10::IValue result, grpc::ByteBuffer& answer) = 0;
+  // What the call leaves behind; once it is certain that nothing else of the request fails. May throw, as Encode.
+  virtual absl::Status Commit() { return absl::OkStatus(); }
 
   // Notes for the log what the request is about, and finds the model's version; kNotFound and so on if it is not there.
   // From here on the thread counts for the request's memory account.
@@ -102,10 +104,11 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   // As the request said it; once Identify was called.
   const std::string& requested_version() const { return requested_version_; }
 
-  // What Prepare returns for a request that is to wait for its turn: AwaitTurn is then called, unless it has ended
-  // meanwhile, and Prepare again after `go` was.
+  // What Prepare returns for a request that is to wait for its turn: what TurnAwaiter gives is then called with a `go`,
+  // and Prepare again after `go` was.
   static absl::Status NotItsTurn();
-  virtual void AwaitTurn(std::function<void()> /*go*/) {}
+  // Refers to nothing of the task's: Cancel may end it before and while this is called. Then `go` need not be.
+  virtual std::function<void(std::function<void()> go)> TurnAwaiter() const { return nullptr; }
   // Called once when the request has ended, whatever became of it, before anybody hears of that.
   virtual void OnEnd() {}
 

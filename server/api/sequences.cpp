@@ -16,9 +16,9 @@ class Sequences::Sequence {
   std::deque<uint64_t> places;                        // the first one's turn it is
   std::map<uint64_t, std::function<void()>> waiting;  // of these
   uint64_t next = 0;
+  uint64_t last = UINT64_MAX;  // the place that ends it
   bool ended = false;
-  Clock::time_point last_use;
-  bool alarm_is_set = false;
+  std::optional<std::multimap<Clock::time_point, std::shared_ptr<Sequence>>::iterator> idle;  // its place in idle_
   std::vector<WireTensor> states;
   std::shared_ptr<MemoryAccount> counted;  // the states; null: nothing is limited
 };
@@ -59,9 +59,18 @@ absl::StatusOr<Sequences::Place> Sequences::Join(const ServablePtr& servable, co
                                                      "' has ", kMostWaitingInSequence,
                                                      " requests that wait, which is its bound"));
   }
+  if (!sequence->places.empty()) {
+    size_t& waiting = waiting_of_model_[servable->name];
+    if (waiting >= kMostWaitingInSequences) {
+      return absl::ResourceExhaustedError(absl::StrCat("the sequences of model '", servable->name, "' have ",
+                                                       kMostWaitingInSequences,
+                                                       " requests that wait, which is their bound"));
+    }
+    ++waiting;
+  }
   Place place{sequence, sequence->next++, request.ends};
   sequence->places.push_back(place.number);
-  sequence->last_use = Clock::now();
+  EndIdle(*sequence);
   return place;
 }
 
@@ -71,6 +80,7 @@ void Sequences::Await(const Place& place, std::function<void()> go) {
   {
     std::lock_guard lock(mutex_);
     Sequence& sequence = *place.sequence;
+    if (std::ranges::find(sequence.places, place.number) == sequence.places.end()) return;
     if (sequence.places.front() != place.number) {
       sequence.waiting[place.number] = std::move(go);
       return;
@@ -116,18 +126,24 @@ void Sequences::Leave(const Place& place) {
   {
     std::lock_guard lock(mutex_);
     const std::shared_ptr<Sequence>& sequence = place.sequence;
-    const bool had_turn = sequence->places.front() == place.number;
     std::erase(sequence->places, place.number);
     sequence->waiting.erase(place.number);
-    sequence->last_use = Clock::now();
-    if (had_turn && place.ends) {
+    if (!sequence->places.empty()) {
+      const auto count = waiting_of_model_.find(std::get<0>(sequence->key));
+      if (--count->second == 0) waiting_of_model_.erase(count);
+    }
+    if (place.ends) sequence->last = std::min(sequence->last, place.number);
+    // Those before it run, even where it left before them.
+    const bool is_past_last =
+        sequence->places.empty() ? sequence->last != UINT64_MAX : sequence->places.front() > sequence->last;
+    if (is_past_last && !sequence->ended) {
       Forget(sequence);
       sequence->ended = true;
       states.swap(sequence->states);
       counted.swap(sequence->counted);
     }
     if (sequence->places.empty()) {
-      SetAlarm(sequence);
+      BeginIdle(sequence);
     } else if (const auto waiting = sequence->waiting.find(sequence->places.front());
                waiting != sequence->waiting.end()) {
       next = std::move(waiting->second);
@@ -145,29 +161,42 @@ size_t Sequences::size() const {
 void Sequences::Forget(const std::shared_ptr<Sequence>& sequence) {
   const auto found = sequences_.find(sequence->key);
   if (found == sequences_.end() || found->second != sequence) return;
+  EndIdle(*sequence);
   sequences_.erase(found);
   const auto count = of_model_.find(std::get<0>(sequence->key));
   if (--count->second == 0) of_model_.erase(count);
 }
 
-void Sequences::SetAlarm(const std::shared_ptr<Sequence>& sequence) {
+void Sequences::BeginIdle(const std::shared_ptr<Sequence>& sequence) {
   const auto found = sequences_.find(sequence->key);
-  if (sequence->alarm_is_set || found == sequences_.end() || found->second != sequence) return;
-  sequence->alarm_is_set = true;
-  alarms_.CallAt(sequence->last_use + sequence->longest_idle,
-                 [this, weak = std::weak_ptr<Sequence>(sequence)] { OnAlarm(weak); });
+  if (found == sequences_.end() || found->second != sequence) return;
+  sequence->idle = idle_.emplace(Clock::now() + sequence->longest_idle, sequence);
+  SetAlarm();
 }
 
-void Sequences::OnAlarm(const std::weak_ptr<Sequence>& weak) {
-  const std::shared_ptr<Sequence> sequence = weak.lock();
-  if (sequence == nullptr) return;
-  // Whoever has the last reference lets go of it after the lock.
+void Sequences::EndIdle(Sequence& sequence) {
+  if (const auto idle = std::exchange(sequence.idle, std::nullopt)) idle_.erase(*idle);
+}
+
+void Sequences::SetAlarm() {
+  if (idle_.empty()) return;
+  const Clock::time_point time = idle_.begin()->first;
+  // One that comes before sets the next.
+  if (!alarm_times_.empty() && *alarm_times_.begin() <= time) return;
+  alarm_times_.insert(time);
+  alarms_.CallAt(time, [this, time] { OnAlarm(time); });
+}
+
+void Sequences::OnAlarm(Clock::time_point time) {
+  std::vector<std::shared_ptr<Sequence>> ended;  // let go of after the lock
   std::lock_guard lock(mutex_);
-  sequence->alarm_is_set = false;
-  if (!sequence->places.empty()) return;
-  if (Clock::now() < sequence->last_use + sequence->longest_idle) return SetAlarm(sequence);
-  Forget(sequence);
-  sequence->ended = true;
+  alarm_times_.erase(time);
+  while (!idle_.empty() && idle_.begin()->first <= time) {
+    ended.push_back(idle_.begin()->second);
+    ended.back()->ended = true;
+    Forget(ended.back());
+  }
+  SetAlarm();
 }
 
 }  // namespace hearth::server

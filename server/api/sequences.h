@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -30,6 +31,8 @@ namespace hearth::server {
 inline constexpr size_t kMostSequences = 4096;
 // Requests of one sequence that wait.
 inline constexpr size_t kMostWaitingInSequence = 256;
+// Those of all sequences of one model.
+inline constexpr size_t kMostWaitingInSequences = 4096;
 // Bytes of a sequence's name.
 inline constexpr size_t kLongestSequenceName = 128;
 
@@ -65,7 +68,7 @@ class Sequences {
                              std::chrono::microseconds longest_idle);
   // The version that the sequence began with.
   static const ServablePtr& servable(const Place& place);
-  // Calls `go` when it is the place's turn, perhaps before this returns.
+  // Calls `go` when it is the place's turn, perhaps before this returns. Never for a place that was left.
   void Await(const Place& place, std::function<void()> go);
   bool HasTurn(const Place& place) const;
   // Whether a request before it ended the sequence. For who has its turn.
@@ -87,13 +90,21 @@ class Sequences {
 
   // Under the lock.
   void Forget(const std::shared_ptr<Sequence>& sequence);
-  void SetAlarm(const std::shared_ptr<Sequence>& sequence);
-  void OnAlarm(const std::weak_ptr<Sequence>& sequence);
+  // From now on it has no request, if it is still under way.
+  void BeginIdle(const std::shared_ptr<Sequence>& sequence);
+  void EndIdle(Sequence& sequence);
+  // For the first of the idle ones to end.
+  void SetAlarm();
+
+  void OnAlarm(Clock::time_point time);
 
   mutable std::mutex mutex_;
   std::map<Key, std::shared_ptr<Sequence>> sequences_;
   std::map<std::string, size_t> of_model_;
-  AlarmClock alarms_;  // last: what it calls uses the rest
+  std::map<std::string, size_t> waiting_of_model_;
+  std::multimap<Clock::time_point, std::shared_ptr<Sequence>> idle_;  // by when they end
+  std::set<Clock::time_point> alarm_times_;  // of the alarms that are set: of sequences that are idle for as long, one
+  AlarmClock alarms_;                        // last: what it calls uses the rest
 };
 
 }  // namespace hearth::server

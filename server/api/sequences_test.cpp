@@ -74,6 +74,16 @@ TEST_F(SequencesTest, RequestsHaveTheirTurnInTheOrderInWhichTheyJoined) {
   EXPECT_TRUE(sequences_.HasTurn(places[3]));
 }
 
+TEST_F(SequencesTest, WhoLeftBeforeItWaitedHasNoTurn) {
+  const auto first = Join("7", true);
+  const auto second = Join("7");
+  const auto fail = [] { ADD_FAILURE() << "it has left"; };
+  sequences_.Leave(*second);
+  sequences_.Await(*second, fail);
+  sequences_.Leave(*first);
+  sequences_.Await(*second, fail);
+}
+
 TEST_F(SequencesTest, WhatComesAfterTheEndHearsOfIt) {
   const auto last = Join("7", true, true);
   const auto late = Join("7");
@@ -81,6 +91,59 @@ TEST_F(SequencesTest, WhatComesAfterTheEndHearsOfIt) {
   sequences_.Leave(*last);
   EXPECT_TRUE(sequences_.HasTurn(*late));
   EXPECT_TRUE(sequences_.HasEnded(*late));
+}
+
+TEST_F(SequencesTest, WhoGivesUpBeforeItsTurnEndsTheSequenceAllTheSame) {
+  const auto first = Join("7", true);
+  const auto second = Join("7");
+  const auto last = Join("7", false, true);
+  const auto late = Join("7");
+  sequences_.Leave(*last);
+  sequences_.Leave(*first);
+  EXPECT_TRUE(sequences_.HasTurn(*second));
+  EXPECT_FALSE(sequences_.HasEnded(*second));
+  sequences_.Leave(*second);
+  EXPECT_TRUE(sequences_.HasTurn(*late));
+  EXPECT_TRUE(sequences_.HasEnded(*late));
+  EXPECT_EQ(sequences_.size(), 0);
+}
+
+TEST_F(SequencesTest, NothingIsKeptOfOneThatHasEnded) {
+  std::weak_ptr<Sequences::Sequence> ended, replaced;
+  {
+    const auto first = Join("7", true);
+    ended = first->sequence;
+    sequences_.Leave(*first);
+    sequences_.Leave(*Join("7", false, true));
+    const auto other = Join("8", true);
+    replaced = other->sequence;
+    sequences_.Leave(*other);
+    sequences_.Leave(*Join("8", true));
+  }
+  EXPECT_TRUE(ended.expired());
+  EXPECT_TRUE(replaced.expired());
+}
+
+TEST_F(SequencesTest, TheRequestsThatWaitAreBoundedForAllSequencesOfAModel) {
+  std::vector<Sequences::Place> places;
+  for (size_t i = 0; i * (kMostWaitingInSequence - 1) < kMostWaitingInSequences; ++i) {
+    places.push_back(*Join(std::to_string(i + 1), true));
+    for (size_t j = 1; j < kMostWaitingInSequence; ++j) {
+      auto place = Join(std::to_string(i + 1));
+      if (!place.ok()) break;
+      places.push_back(*std::move(place));
+    }
+  }
+  const auto refused = Join("1").status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  // One that need not wait is let in.
+  EXPECT_TRUE(Join("another", true).ok());
+  const size_t sequences = (kMostWaitingInSequences + kMostWaitingInSequence - 2) / (kMostWaitingInSequence - 1);
+  EXPECT_EQ(places.size(), kMostWaitingInSequences + sequences);
+  const std::string last = std::to_string(sequences);
+  EXPECT_THAT(std::string(Join(last).status().message()), HasSubstr("4096 requests that wait"));
+  sequences_.Leave(places[0]);
+  EXPECT_TRUE(Join(last).ok());
 }
 
 TEST_F(SequencesTest, ANewBeginningTakesThePlaceOfWhatHadNotEnded) {

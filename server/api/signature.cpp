@@ -476,6 +476,19 @@ absl::Status Signature::CheckRequested(const std::vector<std::string>& requested
   return absl::OkStatus();
 }
 
+absl::Status Signature::CheckNoState(const std::vector<std::string>& requested) const {
+  if (!sequence_) return absl::OkStatus();
+  for (const SequenceSettings::State& state : sequence_->states) {
+    const WireTensor* const leaf = result_names_ == nullptr ? nullptr : result_names_->Find(state.output);
+    for (const std::string& name : requested) {
+      if (name != state.output && (leaf == nullptr || result_names_->Find(name) != leaf)) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", name, "' is a state of the model's sequences, which requests do not get"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 void Signature::Observe(const std::vector<WireTensor>& leaves, CallObservation& observation) const {
   absl::InlinedVector<SeenTensor, 8> seen;
   for (const WireTensor& leaf : leaves) {

@@ -82,6 +82,9 @@ class Signature : public CallInterface {
   // kInvalidArgument for a requested output that no answer can have, where the schema says what an answer has.
   absl::Status CheckRequested(const std::vector<std::string>& requested) const;
 
+  // kInvalidArgument for a requested output that is a state of the model's sequences.
+  absl::Status CheckNoState(const std::vector<std::string>& requested) const;
+
   std::shared_ptr<ObservedCalls> ObservedAfter(std::shared_ptr<ObservedCalls> before) const override;
 
   // What the configuration says of each argument, behind self.

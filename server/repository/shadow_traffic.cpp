@@ -157,6 +157,11 @@ absl::StatusOr<ShadowSettings> ShadowSettingsOf(const inference::ModelConfig& co
     return WrongShadowParameter(kShadowRequests, *requests,
                                 absl::StrCat("a whole number from 0 to ", kMostShadowRequests));
   }
+  if (settings.requests > 0 && config.has_sequence_batching()) {
+    return absl::InvalidArgumentError(absl::StrCat("the parameter ", kShadowRequests,
+                                                   " is not for a model with sequences, whose answers do not follow "
+                                                   "from a request alone"));
+  }
   absl::Status status = ReadNumber(text_of(kShadowSeconds), kShadowSeconds, kMostShadowSeconds, settings.seconds);
   if (status.ok())
     status = ReadNumber(text_of(kShadowTolerance), kShadowTolerance, kLargestTolerance, settings.tolerance);

@@ -36,7 +36,7 @@ struct ShadowSettings {
   bool refuses = true;
 };
 
-// kInvalidArgument for a parameter that is no such value.
+// kInvalidArgument for a parameter that is no such value, and for requests to a model that has sequences.
 absl::StatusOr<ShadowSettings> ShadowSettingsOf(const inference::ModelConfig& config,
                                                 const ShadowOverrides& overrides = {});
 

@@ -178,6 +178,14 @@ TEST_F(ShadowTrafficTest, PlacesAreFew) {
   EXPECT_EQ(calls.TakePlace(), nullptr);
 }
 
+TEST(ShadowSettings, AreNotForModelsWithSequences) {
+  inference::ModelConfig config;
+  config.mutable_sequence_batching();
+  EXPECT_TRUE(ShadowSettingsOf(config).ok());
+  EXPECT_THAT(std::string(ShadowSettingsOf(config, {{"shadow_requests", "5"}}).status().message()),
+              HasSubstr("is not for a model with sequences"));
+}
+
 TEST(ShadowSettings, AreWithinTheirBounds) {
   const auto read = [](const std::string& name, const std::string& value) {
     inference::ModelConfig config;
