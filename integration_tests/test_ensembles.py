@@ -341,6 +341,26 @@ def test_a_step_that_splits_large_requests_takes_more_than_a_batch_of_its_model(
         assert outputs_of(client.infer("e", [tensor("x", rows)]))["y"].tolist() == (2 * rows).tolist()
 
 
+def test_chains_of_cached_answers_may_be_long(hearthd):
+    tensors_of = tensors("input", {"x": FLOAT}) + tensors("output", {"y": FLOAT})
+    cached = tensors_of + "response_cache { enable: true }\n"
+    server = hearthd({"m": (scripted(Add(0.0)), cached)}, "--response-cache-byte-size", "10000000")
+
+    def repeated(model, times):
+        names = ["x", *(f"t{i}" for i in range(1, times)), "y"]
+        steps = [step(model, {"x": names[i]}, {"y": names[i + 1]}) for i in range(times)]
+        return ensemble({"x": FLOAT}, {"y": FLOAT}, steps)
+
+    with server.client() as client:
+        for name, config in ("a", repeated("m", 256)), ("b", repeated("a", 30)), ("c", repeated("b", 40)):
+            put_ensemble(server.repository, name, config)
+            client.load_model(name)
+        assert ask(client, "c", 7)["y"].tolist() == [7]
+        # Few of the steps are under way within each other.
+        [statistics] = client.get_inference_statistics("m").model_stats
+        assert statistics.inference_stats.cache_hit.count > 256 * 30 * 40 - 1000
+
+
 def test_an_answer_that_is_a_models_state_does_not_change_behind_the_request(server):
     with concurrent.futures.ThreadPoolExecutor(8) as crowd:
         clients = [server.client() for _ in range(8)]
