@@ -14,7 +14,7 @@ from tritonclient.utils import InferenceServerException
 
 from integration_tests import rest
 from integration_tests.daemon import Hearthd, eventually, put_model
-from integration_tests.ensembles import ensemble, put_ensemble, step
+from integration_tests.ensembles import ensemble, put_ensemble, step, tensors
 from integration_tests.test_check import check
 from integration_tests.serving import LONG, Stream, bad, fails, floats, in_flight, index_of, outputs_of, tensor
 
@@ -320,6 +320,45 @@ def test_a_step_has_part_in_its_models_batches(client):
         answers = [outputs_of(each.result()) for each in asked]
     assert [answer["y"].tolist() for answer in answers] == [[[2 * (v + 1)]] for v in range(4)]
     assert [answer["rows"].tolist() for answer in answers] == [[[4]]] * 4
+
+
+def test_a_step_that_splits_large_requests_takes_more_than_a_batch_of_its_model(hearthd):
+    declared = {"x": ("FP32", [1])}, {"y": ("FP32", [1])}
+    splits = 'parameters { key: "split_large_requests" value { string_value: "true" } }\n'
+    config = tensors("input", declared[0]) + tensors("output", declared[1]) + "max_batch_size: 2\ndynamic_batching {}\n"
+    server = hearthd({"m": (scripted(Double()), config + splits), "strict": (scripted(Double()), config)})
+    rows = np.arange(8, dtype=np.float32).reshape(8, 1)
+
+    def put(model):
+        steps = [step(model, {"x": "x"}, {"y": "y"})]
+        put_ensemble(server.repository, "e", ensemble(*declared, steps, more="max_batch_size: 8\n"))
+
+    with server.client() as client:
+        put("strict")
+        assert "takes a batch of at most 2" in fails(INVALID, lambda: client.load_model("e"))
+        put("m")
+        client.load_model("e")
+        assert outputs_of(client.infer("e", [tensor("x", rows)]))["y"].tolist() == (2 * rows).tolist()
+
+
+def test_chains_of_cached_answers_may_be_long(hearthd):
+    tensors_of = tensors("input", {"x": FLOAT}) + tensors("output", {"y": FLOAT})
+    cached = tensors_of + "response_cache { enable: true }\n"
+    server = hearthd({"m": (scripted(Add(0.0)), cached)}, "--response-cache-byte-size", "10000000")
+
+    def repeated(model, times):
+        names = ["x", *(f"t{i}" for i in range(1, times)), "y"]
+        steps = [step(model, {"x": names[i]}, {"y": names[i + 1]}) for i in range(times)]
+        return ensemble({"x": FLOAT}, {"y": FLOAT}, steps)
+
+    with server.client() as client:
+        for name, config in ("a", repeated("m", 256)), ("b", repeated("a", 30)), ("c", repeated("b", 40)):
+            put_ensemble(server.repository, name, config)
+            client.load_model(name)
+        assert ask(client, "c", 7)["y"].tolist() == [7]
+        # Few of the steps are under way within each other.
+        [statistics] = client.get_inference_statistics("m").model_stats
+        assert statistics.inference_stats.cache_hit.count > 256 * 30 * 40 - 1000
 
 
 def test_an_answer_that_is_a_models_state_does_not_change_behind_the_request(server):

@@ -74,6 +74,9 @@ class Checker {
     repository_.ServeEnsembles(EnsemblesOf(ensembles_));
   }
 
+  // An ensemble may be loaded again by itself, with what goes before the repository.
+  ~Checker() { repository_.FinishLoading(); }
+
   int Run() {
     for (const absl::Status& status : Ports::CheckFiles(settings_)) Report(std::string(status.message()));
     CheckModels();

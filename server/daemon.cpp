@@ -139,6 +139,13 @@ struct Daemon::Parts {
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(settings.send_seconds()));
   }
 
+  // Loads of ensembles use what goes before the repository.
+  ~Parts() {
+    poller.reset();
+    idle_unloader.reset();
+    repository.FinishLoading();
+  }
+
   HealthCheckResponse::ServingStatus StatusOf(const std::string& service) const {
     const auto serving = [](bool ready) {
       return ready ? HealthCheckResponse::SERVING : HealthCheckResponse::NOT_SERVING;

@@ -30,8 +30,8 @@ class InferTask : public RequestTask {
   // Whether to read the message, but for contents that lie elsewhere, takes little time.
   virtual bool IsReadQuickly(const grpc::ByteBuffer& message) const = 0;
   // Reads the message, and calls Identify as soon as it knows the model. What is returned may refer to the message and
-  // lie in the arena. Parameters that are the
-  // transport's own (binary_data of REST) are its to keep; the others are looked at here.
+  // lie in the arena. Parameters that are the transport's own (binary_data of REST) are its to keep; the others are
+  // looked at here.
   virtual absl::StatusOr<InferRequestMessage> Read(const grpc::ByteBuffer& message, google::protobuf::Arena& arena) = 0;
   // Writes the answer, whose tensors live until it is sent.
   virtual absl::Status Write(const AnswerHeader& header, std::vector<AnswerOutput> outputs,

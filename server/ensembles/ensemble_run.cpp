@@ -17,8 +17,6 @@ namespace {
 constexpr int kMostLoadsOfSteps = 4;
 // Steps that are run within each other's answers, on one thread's stack, before another thread goes on.
 constexpr int kDeepestChain = 16;
-// More bytes than any request that is run on its caller's thread.
-constexpr size_t kNeverHere = SIZE_MAX;
 
 thread_local int chain_depth = 0;
 
@@ -160,8 +158,15 @@ void EnsembleRun::AwaitModel(const std::string& model) {
   ++loads_awaited_;
   // Held meanwhile, they could not make room for each other.
   std::ranges::fill(servables_, nullptr);
+  // Not the run itself, which the callback holds.
+  const std::shared_ptr<const void> who = std::make_shared<char>();
+  {
+    std::lock_guard lock(mutex_);
+    if (done_ == nullptr) return;
+    awaits_model_ = who;
+  }
   ensemble_->environment().repository.LoadIdle(
-      model, weak_from_this(), [self = shared_from_this(), model](const absl::Status& loaded) {
+      model, who, [self = shared_from_this(), model](const absl::Status& loaded) {
         if (self->ended()) return;
         if (!loaded.ok()) {
           return self->Finish(
@@ -185,12 +190,21 @@ void EnsembleRun::Enter(size_t step) {
   run->arrived = run->handed_over = Clock::now();
   StepLimiter* limiter = ensemble_->limiter(step);
   if (limiter == nullptr) return RunStep(run);
-  limiter->Enter(call_.deadline, [self = shared_from_this(), run](const absl::Status& status) {
+  const auto ticket = limiter->Enter(call_.deadline, [self = shared_from_this(), run](const absl::Status& status) {
     run->entered = status.ok();
     if (!status.ok()) return self->Fail(run->step, status);
     if (self->ended()) return self->Leave(*run);
     self->RunStep(run);
   });
+  if (!ticket) return;
+  {
+    std::lock_guard lock(mutex_);
+    if (done_ != nullptr) {
+      waiting_[step] = *ticket;
+      return;
+    }
+  }
+  limiter->Withdraw(*ticket);
 }
 
 void EnsembleRun::Leave(StepRun& run) {
@@ -246,6 +260,9 @@ absl::StatusOr<DispatchedCall> EnsembleRun::PrepareStep(StepRun& run) {
 }
 
 void EnsembleRun::RunStep(const StepPtr& run) {
+  if (chain_depth >= kDeepestChain) {
+    return ensemble_->environment().post([self = shared_from_this(), run] { self->RunStep(run); });
+  }
   auto call = PrepareStep(*run);
   run->handed_over = Clock::now();
   if (!call.ok()) {
@@ -258,7 +275,6 @@ void EnsembleRun::RunStep(const StepPtr& run) {
   call->queue = QueueRequest();
   call->part_of_request = true;
   call->caller = std::this_thread::get_id() == caller_ ? call_.caller : CallerThread::kOneOfMany;
-  if (chain_depth >= kDeepestChain) call->bytes = kNeverHere;
   call->on_start = [run] { run->began = Clock::now().time_since_epoch().count(); };
   {
     std::lock_guard lock(mutex_);
@@ -318,7 +334,15 @@ void EnsembleRun::OnAnswer(const StepPtr& run, absl::StatusOr<c10::IValue> answe
   // Its version may go before the other steps are done.
   run->servable = nullptr;
   if (!status.ok()) return Fail(run->step, status);
-  if (is_last) return Finish(MakeAnswer());
+  if (is_last) {
+    c10::IValue made;
+    status = Guarded([&] {
+      made = MakeAnswer();
+      return absl::OkStatus();
+    });
+    if (!status.ok()) return Finish(status);
+    return Finish(std::move(made));
+  }
   StartSteps(ready);
 }
 
@@ -416,9 +440,12 @@ c10::IValue EnsembleRun::MakeAnswer() {
 }
 
 void EnsembleRun::Finish(absl::StatusOr<c10::IValue> answer) {
+  // What is withdrawn may hold the run.
+  const auto self = shared_from_this();
   DispatchCallback done;
   std::vector<std::shared_ptr<CallHandle>> handles;
   std::vector<Value> values;
+  std::map<size_t, StepLimiter::Ticket> waiting;
   {
     std::lock_guard lock(mutex_);
     if (done_ == nullptr) return;
@@ -426,10 +453,13 @@ void EnsembleRun::Finish(absl::StatusOr<c10::IValue> answer) {
     for (const StepPtr& run : running_) {
       if (run->handle != nullptr) handles.push_back(run->handle);
     }
+    waiting.swap(waiting_);
+    awaits_model_ = nullptr;
     // Takers that are still to come find nothing, and see that it has ended.
     values.resize(values_.size());
     values.swap(values_);
   }
+  for (const auto& [step, ticket] : waiting) ensemble_->limiter(step)->Withdraw(ticket);
   for (const auto& handle : handles) handle->Cancel();
   values.clear();
   done(std::move(answer), {.rows = call_.rows});

@@ -18,6 +18,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -31,6 +32,7 @@
 #include "server/api/request_statistics.h"
 #include "server/api/signature.h"
 #include "server/ensembles/ensemble.h"
+#include "server/ensembles/step_limiter.h"
 #include "server/scheduling/dispatched_call.h"
 #include "wire/wire_tensor.h"
 
@@ -95,6 +97,8 @@ class EnsembleRun final : public CallHandle, public std::enable_shared_from_this
   std::vector<Value> values_;
   std::vector<size_t> missing_;  // of each step, inputs that are not there
   std::vector<StepPtr> running_;
+  std::map<size_t, StepLimiter::Ticket> waiting_;  // of steps, at their limiters
+  std::shared_ptr<const void> awaits_model_;       // who waits for an idle model; null when it has ended
   size_t steps_left_ = 0;
 };
 

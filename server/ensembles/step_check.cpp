@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/api/signature.h"
+#include "server/repository/queue_settings.h"
 #include "wire/raw_bytes.h"
 
 namespace hearth::server {
@@ -101,9 +102,10 @@ absl::Status CheckStep(const EnsembleGraph::Step& step, const std::string& calle
   const Signature& signature = SignatureOf(servable);
   const inference::ModelConfig& config = servable.config;
   const bool batched = config.max_batch_size() > 0;
-  if (batched && config.max_batch_size() < ensemble_batch) {
-    return WrongStep(called, " takes a batch of at most ", config.max_batch_size(), ", and the ensemble one of ",
-                     ensemble_batch);
+  // One that splits large requests takes more than a batch.
+  const int64_t most_rows = std::max<int64_t>(config.max_batch_size(), QueueSettingsOf(config).most_request_rows());
+  if (batched && most_rows < ensemble_batch) {
+    return WrongStep(called, " takes a batch of at most ", most_rows, ", and the ensemble one of ", ensemble_batch);
   }
   if (signature.sequence() != nullptr) {
     return WrongStep(called, " has sequences of requests, which the model of an ensemble's step cannot have");

@@ -6,17 +6,27 @@
 
 namespace hearth::server {
 
-void StepLimiter::Enter(std::optional<TimePoint> deadline, std::function<void(absl::Status)> go) {
+std::optional<StepLimiter::Ticket> StepLimiter::Enter(std::optional<TimePoint> deadline,
+                                                      std::function<void(absl::Status)> go) {
   {
     std::lock_guard lock(mutex_);
     if (entered_ == most_) {
-      waiting_.push_back({deadline.value_or(TimePoint::max()), std::move(go)});
-      SetAlarm(waiting_.back().deadline);
-      return;
+      const TimePoint end = deadline.value_or(TimePoint::max());
+      const Ticket ticket = next_ticket_++;
+      waiting_.emplace(ticket, Waiter{end, std::move(go)});
+      SetAlarm(end);
+      return ticket;
     }
     ++entered_;
   }
   go(absl::OkStatus());
+  return std::nullopt;
+}
+
+void StepLimiter::Withdraw(Ticket ticket) {
+  std::map<Ticket, Waiter>::node_type waiter;  // what it holds goes without the lock
+  std::lock_guard lock(mutex_);
+  waiter = waiting_.extract(ticket);
 }
 
 void StepLimiter::Leave() {
@@ -27,8 +37,8 @@ void StepLimiter::Leave() {
       --entered_;
       return;
     }
-    next = std::move(waiting_.front().go);
-    waiting_.pop_front();
+    next = std::move(waiting_.begin()->second.go);
+    waiting_.erase(waiting_.begin());
   }
   post_([next = std::move(next)] { next(absl::OkStatus()); });
 }
@@ -36,24 +46,26 @@ void StepLimiter::Leave() {
 void StepLimiter::SetAlarm(TimePoint time) {
   if (time >= alarm_) return;
   alarm_ = time;
-  alarms_.CallAt(time, [self = weak_from_this()] {
-    if (const auto limiter = self.lock()) limiter->OnAlarm();
+  alarms_.CallAt(time, [self = weak_from_this(), time] {
+    if (const auto limiter = self.lock()) limiter->OnAlarm(time);
   });
 }
 
-void StepLimiter::OnAlarm() {
+void StepLimiter::OnAlarm(TimePoint time) {
   const TimePoint now = std::chrono::steady_clock::now();
   std::vector<std::function<void(absl::Status)>> late;
   {
     std::lock_guard lock(mutex_);
+    // An earlier one took its place, and has set the next one.
+    if (time != alarm_) return;
     alarm_ = TimePoint::max();
     TimePoint next = TimePoint::max();
     for (auto waiter = waiting_.begin(); waiter != waiting_.end();) {
-      if (waiter->deadline <= now) {
-        late.push_back(std::move(waiter->go));
+      if (waiter->second.deadline <= now) {
+        late.push_back(std::move(waiter->second.go));
         waiter = waiting_.erase(waiter);
       } else {
-        next = std::min(next, waiter->deadline);
+        next = std::min(next, waiter->second.deadline);
         ++waiter;
       }
     }

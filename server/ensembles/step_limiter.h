@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -23,8 +23,14 @@ class StepLimiter : public std::enable_shared_from_this<StepLimiter> {
   // Those that waited go on where `post` runs them. Both outlive it.
   StepLimiter(int64_t most, AlarmClock& alarms, const Post& post) : most_(most), alarms_(alarms), post_(post) {}
 
+  // Of one that waits.
+  using Ticket = uint64_t;
+
   // Calls `go` once: with OK, before this returns if there is room, and Leave must follow; or with kDeadlineExceeded.
-  void Enter(std::optional<TimePoint> deadline, std::function<void(absl::Status)> go);
+  // Nothing is returned for one that does not wait.
+  std::optional<Ticket> Enter(std::optional<TimePoint> deadline, std::function<void(absl::Status)> go);
+  // One that still waits is forgotten: its `go` is not called.
+  void Withdraw(Ticket ticket);
   void Leave();
 
  private:
@@ -35,14 +41,16 @@ class StepLimiter : public std::enable_shared_from_this<StepLimiter> {
 
   // Under the lock.
   void SetAlarm(TimePoint time);
-  void OnAlarm();
+  // `time`: that for which the alarm was set.
+  void OnAlarm(TimePoint time);
 
   const int64_t most_;
   AlarmClock& alarms_;
   const Post& post_;
   std::mutex mutex_;
   int64_t entered_ = 0;
-  std::list<Waiter> waiting_;
+  std::map<Ticket, Waiter> waiting_;
+  Ticket next_ticket_ = 0;
   TimePoint alarm_ = TimePoint::max();  // the earliest that is set
 };
 

@@ -49,5 +49,31 @@ TEST_F(StepLimiterTest, ADeadlineEndsTheWaitAndLeavesTheOthers) {
   EXPECT_TRUE(patient.get_future().get().ok());
 }
 
+TEST_F(StepLimiterTest, OneThatIsWithdrawnIsForgottenAndTheNextOneGoesOn) {
+  const auto limiter = std::make_shared<StepLimiter>(1, alarms_, post_);
+  EXPECT_FALSE(limiter->Enter(std::nullopt, [](const absl::Status&) {}));
+  const auto held = std::make_shared<int>();
+  const auto ticket = limiter->Enter(std::nullopt, [held](const absl::Status&) { FAIL() << "it was withdrawn"; });
+  bool entered = false;
+  const auto next = limiter->Enter(std::nullopt, [&](const absl::Status& status) { entered = status.ok(); });
+  ASSERT_TRUE(ticket && next);
+  limiter->Withdraw(*ticket);
+  EXPECT_EQ(held.use_count(), 1);
+  limiter->Leave();
+  EXPECT_TRUE(entered);
+  limiter->Withdraw(*next);
+}
+
+TEST_F(StepLimiterTest, AnEarlierDeadlineThatComesLaterIsSeenAndTheOtherOneToo) {
+  const auto limiter = std::make_shared<StepLimiter>(1, alarms_, post_);
+  limiter->Enter(std::nullopt, [](const absl::Status&) {});
+  const auto now = std::chrono::steady_clock::now();
+  std::promise<absl::StatusCode> first, second;
+  limiter->Enter(now + milliseconds(30), [&](const absl::Status& status) { second.set_value(status.code()); });
+  limiter->Enter(now + milliseconds(5), [&](const absl::Status& status) { first.set_value(status.code()); });
+  EXPECT_EQ(first.get_future().get(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(second.get_future().get(), absl::StatusCode::kDeadlineExceeded);
+}
+
 }  // namespace
 }  // namespace hearth::server

@@ -2,6 +2,7 @@
 // whether they are ready.
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <utility>
 
@@ -25,7 +26,8 @@ bool Repository::WaitBehind(const std::string& name, const std::function<std::fu
 }
 
 absl::StatusOr<bool> Repository::AwaitSteps(const absl::StatusOr<fs::path>& folder, const std::string& name,
-                                            LoadRequest& request, const std::function<std::function<void()>()>& job) {
+                                            LoadRequest& request,
+                                            const std::function<std::function<void()>()>& job) try {
   const auto config = [&]() -> absl::StatusOr<CheckedConfig> {
     if (!folder.ok()) return folder.status();
     return request.config.has_value() ? *request.config : ReadConfig(*folder);
@@ -59,6 +61,8 @@ absl::StatusOr<bool> Repository::AwaitSteps(const absl::StatusOr<fs::path>& fold
   }
   waiting_jobs_.push_back({name, std::move(loading), job()});
   return true;
+} catch (const std::exception& error) {
+  return absl::InternalError(absl::StrCat("loading '", name, "': ", error.what()));
 }
 
 void Repository::LoadStep(const std::string& model) {
@@ -88,7 +92,7 @@ std::map<std::string, std::vector<std::function<void()>>> Repository::TakeWaitin
 }
 
 void Repository::KeepFailed(const std::string& name, const absl::StatusOr<fs::path>& folder, const LoadRequest& request,
-                            const absl::Status& status) {
+                            const absl::Status& status) try {
   std::set<std::string> models;
   if (!status.ok() && folder.ok()) {
     const auto config = request.config.has_value() ? *request.config : ReadConfig(*folder);
@@ -98,6 +102,8 @@ void Repository::KeepFailed(const std::string& name, const absl::StatusOr<fs::pa
   std::lock_guard lock(mutex_);
   FailedEnsemble& failed = failed_ensembles_[name] = {std::move(models), request};
   failed.request.room = nullptr;
+} catch (const std::exception& error) {
+  RepositoryLog().error("model {} is not loaded again by itself: {}", name, error.what());
 }
 
 void Repository::ForgetFailed(const std::string& name) {
@@ -126,6 +132,11 @@ void Repository::ModelChanged(const std::string& model) {
     if (!models_.BeginLoad(name)) continue;
     loader_->Post(name, LoadJob(name, std::move(request), /*announced=*/true, [](const absl::Status&) {}));
   }
+}
+
+void Repository::EndLoad(const std::string& name) {
+  models_.EndLoad(name);
+  ModelChanged(name);
 }
 
 std::set<std::string> Repository::StepsOf(const std::string& name) const {

@@ -102,6 +102,7 @@ class EnsemblesTest : public RepositoryTest {
     loaded.get_future().wait();
   }
   bool IsReady(const std::string& name) { return repository_->CheckReady(name, "").ok(); }
+  const std::shared_ptr<const void> who_asks_ = std::make_shared<int>();
   void Eventually(const std::function<bool()>& condition) {
     while (!condition()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -127,14 +128,69 @@ TEST_F(EnsemblesTest, OneWithoutAStepFailsWithItsNameAndIsLoadedWhenItComes) {
   Eventually([&] { return IsReady("e"); });
 }
 
+TEST_F(EnsemblesTest, TheyWaitForAStepThatIsIdleAndLoadedAgain) {
+  Put("a/m/1/model.pt", "ok m");
+  StartServing(ModelControl::kExplicit, {"m"});
+  for (const bool is_there : {true, false}) {
+    PutEnsemble("e", {"m"});
+    if (!is_there) Put("a/m/1/model.pt", "bad broken");
+    ASSERT_EQ(repository_->UnloadIdle(std::chrono::seconds(0)), 1);
+    runtime_.load_gate.Shut();
+    std::promise<absl::Status> again, loaded;
+    repository_->LoadIdle("m", who_asks_, [&](absl::Status status) { again.set_value(std::move(status)); });
+    repository_->Load("e", std::nullopt, [&](absl::Status status) { loaded.set_value(std::move(status)); });
+    Eventually([&] {
+      const auto lines = IndexLines();
+      return std::ranges::any_of(lines, [](const auto& line) { return line.starts_with("e/"); });
+    });
+    // Long enough for it to wait.
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    runtime_.load_gate.Open();
+    EXPECT_EQ(again.get_future().get().ok(), is_there);
+    EXPECT_EQ(loaded.get_future().get().ok(), is_there);
+  }
+}
+
+TEST_F(EnsemblesTest, TheyWaitForAStepThatIsRolledBack) {
+  Put("a/m/1/model.pt", "ok m");
+  Put("a/m/config.pbtxt", "version_policy { specific { versions: 1 } }");
+  StartServing(ModelControl::kAll);
+  Put("a/m/2/model.pt", "ok m2");
+  Put("a/m/config.pbtxt", "version_policy { specific { versions: 2 } }");
+  ASSERT_TRUE(Load("m").ok());
+  ASSERT_EQ(repository_->UnloadIdle(std::chrono::seconds(0)), 1);
+  PutEnsemble("e", {"m"});
+  runtime_.load_gate.Shut();
+  std::promise<absl::Status> rolled_back, loaded;
+  repository_->RollBack("m", 1, [&](absl::Status status) { rolled_back.set_value(std::move(status)); });
+  repository_->Load("e", std::nullopt, [&](absl::Status status) { loaded.set_value(std::move(status)); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  runtime_.load_gate.Open();
+  const absl::Status status = rolled_back.get_future().get();
+  EXPECT_EQ(loaded.get_future().get().ok(), status.ok()) << status;
+}
+
+TEST_F(EnsemblesTest, TheyAreRolledBackWithoutAFolderOfTheirVersion) {
+  PutEnsemble("e", {"m"});
+  Put("a/m/1/model.pt", "ok m");
+  Put("a/n/1/model.pt", "ok n");
+  StartServing(ModelControl::kAll);
+  PutEnsemble("e", {"n"});
+  ASSERT_TRUE(Load("e").ok());
+  ASSERT_TRUE(RollBack("e").ok());
+  const auto served = repository_->Find("e", "");
+  ASSERT_TRUE(served.ok());
+  EXPECT_EQ(StepModels((*served)->config), std::set<std::string>{"m"});
+}
+
 TEST_F(EnsemblesTest, OneThatWasUnloadedDoesNotComeBackByItself) {
   PutEnsemble("e", {"n"});
-  Put("a/m/1/model.pt", "ok m");
   StartServing(ModelControl::kAll);
   ASSERT_TRUE(Unload("e").ok());
   Put("a/n/1/model.pt", "ok n");
   ASSERT_TRUE(Load("n").ok());
-  ASSERT_TRUE(Unload("m").ok());
+  // Comes behind a load of it, and changes nothing.
+  EXPECT_FALSE(RollBack("e").ok());
   EXPECT_FALSE(IsReady("e"));
 }
 

@@ -204,6 +204,7 @@ void Repository::LoadIdle(const std::string& name, std::weak_ptr<const void> who
           absl::StrCat("the idle model '", name, "' cannot be loaded again: ", status.message()));
     }
     changed_();
+    ModelChanged(name);
     // Requests have it loaded then, so it is ready.
     if (!status.ok() && !IsIdle(models_.Find(name, "").status())) {
       reminder_.CallAt(Reminder::Clock::now() + options_.rest_after_failure);

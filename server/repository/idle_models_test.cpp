@@ -220,9 +220,10 @@ TEST_F(IdleModelsTest, WhoWaitsForAModelHasHeardThatTheServerEndsWhenItStopsLoad
   EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 2);
   // The only thread that loads is busy with what does not stop.
   std::promise<void> busy, go_on;
-  repository_->Load("n", std::nullopt, [&](const absl::Status&) {
+  const std::shared_future<void> gone_on = go_on.get_future().share();
+  repository_->Load("n", std::nullopt, [&busy, gone_on](const absl::Status&) {
     busy.set_value();
-    go_on.get_future().wait();
+    gone_on.wait();
   });
   busy.get_future().wait();
   auto asked = BeginToLoadIdle("m");

@@ -193,7 +193,7 @@ void Repository::Load(const std::string& name, std::optional<std::string> config
 
   const bool announced = models_.BeginLoad(name);
   if (MayWait() && loader_->TryPost(name, LoadJob(name, std::move(request), announced, done))) return;
-  if (announced) models_.EndLoad(name);
+  if (announced) EndLoad(name);
   done(TooMany("too many loads wait"));
 }
 
@@ -202,7 +202,7 @@ void Repository::Refresh(const std::string& name, Done done) {
   const bool is_gone = FindFolder(name).status().code() == absl::StatusCode::kNotFound;
   if (later != nullptr && is_gone) {
     loader_->Post(name, UnloadJob(name, [this, name, later, done = std::move(done)](const absl::Status& status) {
-                    models_.EndLoad(name);
+                    EndLoad(name);
                     later(status);
                     done(status);
                   }));

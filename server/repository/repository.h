@@ -119,6 +119,8 @@ class Repository {
   // Ends the loads that are under way and those that wait, as kUnavailable, and refuses others: for a server that ends.
   // Does not wait for them; but who waits for an idle model (LoadIdle) has been answered when this returns.
   void StopLoading();
+  // Waits for the loads that were asked for; none may be asked for after that.
+  void FinishLoading() { loader_->Finish(); }
   // Stops serving a model: what is in flight ends in peace. kNotFound if it is not loaded, kResourceExhausted and
   // kUnavailable as Load. With its dependents, which is what Triton calls the models of an ensemble's steps: those that
   // are a step of no other ensemble are unloaded, too.
@@ -211,8 +213,10 @@ class Repository {
   void KeepFailed(const std::string& name, const absl::StatusOr<std::filesystem::path>& folder,
                   const LoadRequest& request, const absl::Status& status);
   void ForgetFailed(const std::string& name);
-  // What a model is now may be what ensembles waited for.
+  // What a model is now may be what ensembles waited for: after each load that has ended, however it did.
   void ModelChanged(const std::string& model);
+  // ModelTable's, of a load that changes nothing.
+  void EndLoad(const std::string& name);
   // The models of the steps of what serves.
   std::set<std::string> StepsOf(const std::string& name) const;
   void UnloadDependents(const std::set<std::string>& models, Done done);
@@ -232,6 +236,7 @@ class Repository {
                           const LoadRequest& request);
   absl::Status LoadFrom(const absl::StatusOr<std::filesystem::path>& folder, const std::string& name,
                         const LoadRequest& request);
+  std::function<void()> RollBackJob(const std::string& name, int64_t version, Done done);
   absl::Status RollBackNow(const std::string& name, int64_t version);
   absl::StatusOr<ServablePtr> Restore(const std::string& name, int64_t version, const ServedSet::Version& wanted);
   absl::StatusOr<std::filesystem::path> FindFolder(const std::string& name) const;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "server/repository/ensemble_graph.h"
 #include "server/repository/file_stamp.h"
 #include "server/repository/layout.h"
 #include "server/repository/repository.h"
@@ -17,7 +18,14 @@ void Repository::RollBack(const std::string& name, int64_t version, Done done) {
   if (absl::Status status = CheckModelName(name); !status.ok()) return done(status);
   if (stop_.stop_requested()) return done(ShuttingDown());
   if (!models_.BeginLoad(name)) return done(absl::NotFoundError(absl::StrCat("unknown model '", name, "'")));
-  auto job = [this, name, version, done] {
+  if (MayWait() && loader_->TryPost(name, RollBackJob(name, version, done))) return;
+  EndLoad(name);
+  done(TooMany("too many loads wait"));
+}
+
+std::function<void()> Repository::RollBackJob(const std::string& name, int64_t version, Done done) {
+  return [this, name, version, done = std::move(done)] {
+    if (WaitBehind(name, [&] { return RollBackJob(name, version, done); })) return;
     absl::Status status;
     try {
       status = RollBackNow(name, version);
@@ -29,11 +37,9 @@ void Repository::RollBack(const std::string& name, int64_t version, Done done) {
       RepositoryLog().error("model {} is not rolled back: {}", name, std::string(status.message()));
     }
     changed_();
+    ModelChanged(name);
     done(std::move(status));
   };
-  if (loader_->TryPost(name, std::move(job))) return;
-  models_.EndLoad(name);
-  done(TooMany("too many loads wait"));
 }
 
 absl::Status Repository::RollBackNow(const std::string& name, int64_t version) {
@@ -53,6 +59,7 @@ absl::Status Repository::RollBackNow(const std::string& name, int64_t version) {
   const std::string from = idle ? idle->served.Names() : absl::StrJoin(models_.ServedVersions(name), ", ");
   RepositoryLog().warn("model {} is rolled back: {} serves in place of {}", name, wanted->Names(), from);
   models_.Swap(name, wanted->routing(), restored, absl::StrCat("rolled back from ", from));
+  ForgetFailed(name);
   return absl::OkStatus();
 }
 
@@ -62,7 +69,8 @@ absl::StatusOr<ServablePtr> Repository::Restore(const std::string& name, int64_t
   const auto folder = FindFolder(name);
   if (!folder.ok()) return folder.status();
   std::error_code error;
-  if (!std::filesystem::is_directory(*folder / std::to_string(version), error)) {
+  // An ensemble has no archive, and needs no folder for its version.
+  if (!IsEnsemble(wanted.config) && !std::filesystem::is_directory(*folder / std::to_string(version), error)) {
     return absl::NotFoundError(absl::StrCat("it is not on disk, only ", absl::StrJoin(ListVersions(*folder), ", ")));
   }
   const auto archive = ArchivePath(*folder, version, wanted.config.default_model_filename());
