@@ -138,6 +138,10 @@ absl::StatusOr<RecordFile> RecordFile::Open(const std::string& path) {
 absl::StatusOr<RecordWriter> RecordWriter::Create(const std::string& path) {
   RecordWriter writer(path, ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (writer.file_ < 0) return writer.Failed();
+  // Also a file that was there is its owner's alone; what is no file keeps its mode.
+  struct stat facts {};
+  if (::fstat(writer.file_, &facts) != 0) return writer.Failed();
+  if (S_ISREG(facts.st_mode) && ::fchmod(writer.file_, S_IRUSR | S_IWUSR) != 0) return writer.Failed();
   return writer;
 }
 

@@ -228,6 +228,9 @@ bool BatchAxes::VisitPrimitive(const Node& node) {
       all.elements.push_back(Of(*node.input(i)));
       worst = Worst(worst, Of(*node.input(i)));
     }
+    BatchState keys = BatchState::Uniform();
+    for (size_t i = 0; i < node.inputs().size() && step == 2; i += step) keys = Worst(keys, Of(*node.input(i)));
+    if (!keys.is_uniform()) return SetAll(node, UnknownAt(node, "has keys that depend on the rows")), true;
     SetAll(node, numbers ? worst : all);
   } else if (kind == sym::kTupleUnpack || kind == sym::kListUnpack) {
     const BatchState all = Of(*node.input());

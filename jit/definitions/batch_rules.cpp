@@ -49,6 +49,13 @@ std::vector<BatchOperand> TensorsOf(BatchCall& call) {
   return operands;
 }
 
+bool AreOthersUniform(const BatchCall& call) {
+  for (size_t i = 1; i < call.facts.num_inputs(); ++i) {
+    if (!IsUniform(call.in(i))) return false;
+  }
+  return true;
+}
+
 bool IsOneAt(const BatchOperand& operand, size_t from_end) {
   const std::optional<size_t> rank = operand.facts->rank();
   return rank && (*rank < from_end || (*operand.facts->sizes)[*rank - from_end] == 1);
@@ -179,6 +186,10 @@ void Pointwise(BatchCall& call) {
   if (call.facts.node().outputs().size() == 1 &&
       call.facts.node().output()->type()->kind() == c10::TypeKind::ListType) {
     BatchState all = BatchState::Never();
+    const bool joins = std::ranges::none_of(call.facts.node().inputs(),
+                                            [](const Value* input) { return IsTensorLike(*input->type()); });
+    if (!joins && !call.AllClear()) return;
+    if (!joins && !call.AllUniform()) return call.Unclear("makes a list of what is in the rows");
     for (size_t i = 0; i < call.facts.num_inputs(); ++i) all = hearth::Join(all, JoinOfElements(call.in(i)));
     return call.Give(all);
   }
@@ -211,8 +222,10 @@ void Overwritten(BatchCall& call) {
 void Reduction(BatchCall& call) {
   if (call.facts.num_inputs() == 2 && call.facts.is_tensor_type(1)) return Pointwise(call);
   if (!call.AllClear()) return;
+  if (call.AllUniform()) return call.Give(BatchState::Uniform());
   const BatchState& state = call.in(0);
-  if (!state.is_rows()) return call.Give(BatchState::Uniform());
+  const bool of_one = AreOthersUniform(call) && !call.facts.has("size") && !call.facts.has("reduction");
+  if (!of_one || !state.is_rows()) return call.Unclear("reduces rows in a way that is not known");
   constexpr std::string_view kReduces = "makes one of all rows";
   if (!call.facts.has("dim") || call.facts.is_none("dim")) return call.Mix(state, kReduces);
   const std::optional<KnownSizes> dims = call.facts.numbers("dim");
@@ -229,12 +242,34 @@ void Reduction(BatchCall& call) {
   call.GiveRows(state, *keeps ? state.axis : state.axis - static_cast<size_t>(before));
 }
 
+// Of two tensors that are broadcast, along one dimension of what comes of that.
+void CosineSimilarity(BatchCall& call) {
+  if (!call.AllClear()) return;
+  const std::vector<BatchOperand> operands = TensorsOf(call);
+  GiveBroadcast(call, operands);
+  const BatchState state = call.out();
+  if (!state.is_rows()) return;
+  size_t rank = 0;
+  for (const BatchOperand& operand : operands) rank = std::max(rank, operand.facts->rank().value_or(0));
+  const auto dim = Dimension(call.facts.number("dim"), rank);
+  if (!dim || *dim >= rank || *dim == state.axis) return call.Unclear("compares rows in a way that is not known");
+  call.GiveRows(state, state.axis - (*dim < state.axis ? 1 : 0));
+}
+
+// Of which nothing is known but that it is the same where all inputs are.
+void NotFollowed(BatchCall& call) {
+  if (!call.AllClear()) return;
+  if (call.AllUniform()) return call.Give(BatchState::Uniform());
+  call.Unclear("compares rows in a way that is not known");
+}
+
 void Scan(BatchCall& call) {
   if (!call.AllClear()) return;
+  if (call.AllUniform()) return call.Give(BatchState::Uniform());
   const BatchState& state = call.in(0);
-  if (!state.is_rows()) return call.Give(BatchState::Uniform());
   const auto dim = call.rank(0) ? Dimension(call.facts.number("dim"), *call.rank(0)) : std::nullopt;
-  if (!dim || !call.facts.is_none("prepend") || !call.facts.is_none("append"))
+  if (!state.is_rows() || !AreOthersUniform(call) || !dim || !call.facts.is_none("prepend") ||
+      !call.facts.is_none("append"))
     return call.Unclear("works along a dimension that is not known");
   if (*dim == state.axis) return call.Mix(state, "works along the rows");
   call.Give(state);
@@ -336,7 +371,13 @@ void Scalar(BatchCall& call) {
 // Of a container, what does not depend on its elements.
 void Length(BatchCall& call) {
   if (call.facts.is_tensor_type(0)) return Query(call);
-  if (const BatchState* unknown = Find(call.in(0), Kind::kUnknown)) return call.Give(*unknown);
+  const BatchState& state = call.in(0);
+  if (const BatchState* unknown = Find(state, Kind::kUnknown)) return call.Give(*unknown);
+  const bool is_list = call.facts.node().input(0)->type()->kind() == c10::TypeKind::ListType;
+  static const c10::Symbol kContains = c10::Symbol::fromQualString("aten::__contains__");
+  const bool of_elements = is_list && call.facts.node().kind() == kContains;
+  const bool fixed = state.kind == Kind::kContainer || state.is_rows() || (is_list && call.facts.in(0).sizes);
+  if (of_elements || !AreOthersUniform(call) || !fixed) return Scalar(call);
   call.Give(BatchState::Uniform());
 }
 
@@ -351,7 +392,9 @@ void Element(BatchCall& call) {
       return call.Give(BatchState::Because(Kind::kCount, &call.facts.node(), "asks how many rows there are"));
   }
   const c10::IValue* index = call.facts.constant(size_t{1});
-  if (all.kind == Kind::kContainer && index != nullptr && index->isInt()) {
+  const c10::TypeKind type = call.facts.node().input(0)->type()->kind();
+  const bool in_order = type == c10::TypeKind::ListType || type == c10::TypeKind::TupleType;
+  if (in_order && all.kind == Kind::kContainer && index != nullptr && index->isInt()) {
     const auto at = Dimension(index->toInt(), all.elements.size());
     if (at && *at < all.elements.size()) return call.Give(all.elements[*at]);
   }
@@ -384,6 +427,11 @@ const std::unordered_map<std::string_view, BatchRule>& Table() {
       {"aten::sort", batch::Sorted},
       {"aten::topk", batch::Sorted},
       {"aten::argsort", batch::Sorted},
+      {"aten::cosine_similarity", batch::CosineSimilarity},
+      {"aten::dist", batch::NotFollowed},
+      {"aten::pdist", batch::NotFollowed},
+      {"aten::cdist", batch::NotFollowed},
+      {"aten::sum_to_size", batch::NotFollowed},
       {"aten::cross_entropy_loss", batch::Loss},
       {"aten::kl_div", batch::Loss},
       {"aten::l1_loss", batch::Loss},
@@ -392,6 +440,13 @@ const std::unordered_map<std::string_view, BatchRule>& Table() {
       {"aten::soft_margin_loss", batch::Loss},
       {"aten::binary_cross_entropy_with_logits", batch::Loss},
       {"aten::nll_loss", batch::Loss},
+      {"aten::nll_loss2d", batch::Loss},
+      {"aten::cosine_embedding_loss", batch::Loss},
+      {"aten::hinge_embedding_loss", batch::Loss},
+      {"aten::margin_ranking_loss", batch::Loss},
+      {"aten::multilabel_margin_loss", batch::Loss},
+      {"aten::multi_margin_loss", batch::Loss},
+      {"aten::triplet_margin_loss", batch::Loss},
       {"aten::zeros_like", batch::CreatedLike},
       {"aten::ones_like", batch::CreatedLike},
       {"aten::full_like", batch::CreatedLike},

@@ -89,6 +89,8 @@ void Pointwise(BatchCall& call);
 void Like(BatchCall& call);
 void Overwritten(BatchCall& call);
 void Reduction(BatchCall& call);
+void CosineSimilarity(BatchCall& call);
+void NotFollowed(BatchCall& call);
 void Scan(BatchCall& call);
 void Sorted(BatchCall& call);
 void Loss(BatchCall& call);

@@ -106,10 +106,10 @@ std::optional<BatchState> ProductOf(BatchCall& call, size_t a, size_t b) {
 
 void Softmax(BatchCall& call) {
   if (!call.AllClear()) return;
+  if (call.AllUniform()) return call.Give(BatchState::Uniform());
   const BatchState& state = call.in(0);
-  if (!state.is_rows()) return call.Give(BatchState::Uniform());
   const auto dim = call.rank(0) ? Dimension(call.facts.number("dim"), *call.rank(0)) : std::nullopt;
-  if (!dim) return call.Unclear("works along a dimension that is not known");
+  if (!dim || !state.is_rows()) return call.Unclear("works along a dimension that is not known");
   if (*dim == state.axis) return call.Mix(state, "is taken over all rows");
   call.Give(state);
 }
@@ -215,7 +215,9 @@ void Einsum(BatchCall& call) {
 void Convolution(BatchCall& call) {
   if (!OnlyFirstIsRows(call)) return;
   const BatchState& state = call.in(0);
-  if (call.rank(0) != call.rank(1) || state.axis != 0) return call.Unclear(kAxis);
+  static const c10::Symbol kStepsFirst = c10::Symbol::fromQualString("aten::conv_tbc");
+  const size_t batch = call.facts.node().kind() == kStepsFirst ? 1 : 0;
+  if (call.rank(0) != call.rank(1) || state.axis != batch) return call.Unclear(kAxis);
   call.Give(state);
 }
 

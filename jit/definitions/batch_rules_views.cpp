@@ -57,6 +57,11 @@ void GiveRepeated(BatchCall& call, const KnownSizes& sizes) {
 // Whether the first input is numbers of rows, of known rank.
 bool AreRowNumbers(const BatchCall& call) { return call.in(0).kind == Kind::kRowNumbers && call.rank(0); }
 
+// Whether the other has its rows along `axis`, in the same order and as many for each.
+bool AreAlike(const BatchState& state, const BatchState& other, size_t axis) {
+  return other.axis == axis && other.outer == state.outer && state.per_row.is_known() && other.per_row == state.per_row;
+}
+
 void GiveRowNumbers(BatchCall& call, size_t axis) { call.Give({.kind = Kind::kRowNumbers, .axis = axis}); }
 
 }  // namespace
@@ -209,6 +214,9 @@ void Select(BatchCall& call) {
 void Slice(BatchCall& call) {
   if (call.facts.node().output()->type()->kind() == c10::TypeKind::ListType) {
     // Also of sizes.
+    for (size_t i = 1; i < call.facts.num_inputs(); ++i) {
+      if (!call.in(i).is_uniform()) return call.Unclear("takes so much of a list as depends on the rows");
+    }
     return call.Give(JoinOfElements(call.in(0)));
   }
   if ((call.in(0).is_rows() || AreRowNumbers(call)) && call.rank(0) && call.AreSizes({1, 2, 3, 4})) {
@@ -350,8 +358,7 @@ void Gather(BatchCall& call) {
   const auto dim = call.rank(0) ? DimensionNamed(call, "dim", *call.rank(0)) : std::nullopt;
   if (!dim || index == call.facts.num_inputs()) return call.Unclear(kUnknownDimension);
   const BatchState& positions = call.in(index);
-  if (!state.is_rows() || !positions.is_rows() || state.axis != positions.axis || *dim == state.axis ||
-      state.outer != positions.outer)
+  if (!state.is_rows() || !positions.is_rows() || *dim == state.axis || !AreAlike(state, positions, state.axis))
     return call.Unclear(kAxis);
   call.Give(BatchState::Rows(state.axis, state.per_row, state.of_inputs || positions.of_inputs, state.outer));
 }
@@ -368,8 +375,7 @@ void Put(BatchCall& call) {
   for (size_t i = 1; i < call.facts.num_inputs(); ++i) {
     const BatchState& other = call.in(i);
     if (call.facts.is_tensor_type(i)) {
-      if (!other.is_rows() || other.axis != axis || other.outer != state.outer)
-        return call.Unclear("puts into rows what is not of them");
+      if (!other.is_rows() || !AreAlike(state, other, axis)) return call.Unclear("puts into rows what is not of them");
       state.of_inputs |= other.of_inputs;
     } else if (!other.is_uniform()) {
       return call.Unclear(kAxis);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "jit/analysis/batch_axes.h"
 #include "jit/compiler/compilation.h"
 #include "jit/interpreter/bailout_record.h"
@@ -33,6 +34,9 @@ struct Guess {
 };
 constexpr Guess kGuesses[] = {{4, c10::kFloat}, {2, c10::kFloat}, {2, c10::kLong}, {3, c10::kFloat},
                               {5, c10::kFloat}, {1, c10::kFloat}, {1, c10::kLong}};
+
+// All combinations are looked at of so many arguments that may be left out.
+constexpr size_t kMostOptional = 4;
 
 // An argument of a graph as the analyses take it.
 struct Input {
@@ -62,20 +66,34 @@ Input TensorInput(const BatchArgument& argument, const Guess& guess, c10::Device
   return input;
 }
 
+bool IsOptionalTensor(const c10::Type& type) {
+  const auto* optional = type.castRaw<c10::OptionalType>();
+  return optional != nullptr && optional->getElementType()->kind() == c10::TypeKind::TensorType;
+}
+
+bool HoldsSeveral(const c10::Type& type) {
+  return type.kind() == c10::TypeKind::TupleType || type.kind() == c10::TypeKind::ListType ||
+         type.kind() == c10::TypeKind::DictType;
+}
+
 Input InputOf(const c10::Type& type, const BatchArgument& argument, const Guess& guess, c10::Device device) {
   switch (type.kind()) {
     case c10::TypeKind::TensorType:
       return TensorInput(argument, guess, device);
     case c10::TypeKind::OptionalType:
       if (argument.absent) return InputOfKind(ArgumentKind::kNone, BatchState::Never());
-      if (type.expectRef<c10::OptionalType>().getElementType()->kind() == c10::TypeKind::TensorType)
-        return TensorInput(argument, guess, device);
+      if (IsOptionalTensor(type)) return TensorInput(argument, guess, device);
+      if (HoldsSeveral(*type.expectRef<c10::OptionalType>().getElementType()))
+        return UnknownInput(BatchState::Because(Kind::kUnknown, nullptr, "is given a container that may be left out"));
       break;
     case c10::TypeKind::TupleType: {
       Input tuple = InputOfKind(ArgumentKind::kTuple, {.kind = Kind::kContainer});
       tuple.facts.length = type.containedTypes().size();
       for (const c10::TypePtr& element : type.containedTypes()) {
-        Input part = InputOf(*element, {.dtype = argument.dtype}, guess, device);
+        Input part = element->kind() == c10::TypeKind::OptionalType
+                         ? UnknownInput(BatchState::Because(Kind::kUnknown, nullptr,
+                                                            "is given a tuple with parts that may be left out"))
+                         : InputOf(*element, {.dtype = argument.dtype}, guess, device);
         tuple.facts.elements.push_back(std::move(part.facts));
         tuple.state.elements.push_back(std::move(part.state));
       }
@@ -209,15 +227,22 @@ BatchProof ProveGiven(const BatchMethod& method, std::span<const BatchArgument> 
   const size_t guessed = CountGuessed(method, arguments);
   if (guessed == 0) return ProveFor(method, arguments, kGuesses[0]);
   std::optional<BatchProof> unknown, mixed;
+  std::vector<std::string> proved;
   for (const Guess& guess : kGuesses) {
     BatchProof proof = ProveFor(method, arguments, guess);
     ProofLog().debug("{}, of {} dimensions: {}", method.schema.name(), guess.rank, proof.text);
     if (proof.verdict == Verdict::kIndependent) {
-      proof.text += absl::StrCat(" of tensors that have ", guess.rank, guess.rank == 1 ? " dimension" : " dimensions");
-      return proof;
+      proved.push_back(absl::StrCat(guess.rank, guess.dtype == c10::kLong ? " (integers)" : ""));
+      continue;
     }
     std::optional<BatchProof>& first = proof.verdict == Verdict::kUnknown ? unknown : mixed;
     if (!first) first = std::move(proof);
+  }
+  if (proved.size() == std::size(kGuesses)) return {Verdict::kIndependent, "rows are independent"};
+  if (!proved.empty()) {
+    return {Verdict::kUnknown, absl::StrCat("not known whether rows mix, for it is not known how many dimensions "
+                                            "tensors have; rows are independent where they have ",
+                                            absl::StrJoin(proved, " or "))};
   }
   if (unknown) return *std::move(unknown);
   if (guessed == 1) return *std::move(mixed);
@@ -228,24 +253,33 @@ BatchProof ProveGiven(const BatchMethod& method, std::span<const BatchArgument> 
 }  // namespace
 
 BatchProof ProveBatch(const BatchMethod& method, std::span<const BatchArgument> arguments) try {
-  BatchProof proof = ProveGiven(method, arguments);
   // What may be left out is so in some calls.
-  std::vector<BatchArgument> fewer(arguments.begin(), arguments.end());
-  bool leaves_out = false;
-  for (size_t i = 0; i < fewer.size(); ++i) {
-    const c10::Argument& argument = ArgumentAt(method, fewer.size(), i);
-    const bool may_be = argument.type()->kind() == c10::TypeKind::OptionalType && !fewer[i].absent;
-    leaves_out |= may_be;
-    fewer[i].absent |= may_be;
+  std::vector<size_t> optional;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const c10::Type& type = *ArgumentAt(method, arguments.size(), i).type();
+    if (type.kind() == c10::TypeKind::OptionalType && !arguments[i].absent) optional.push_back(i);
   }
-  if (!leaves_out) return proof;
-  BatchProof without = ProveGiven(method, fewer);
-  if (proof.verdict == without.verdict) return proof;
-  if (proof.verdict == Verdict::kUnknown) return proof;
-  if (without.verdict == Verdict::kUnknown) return without;
-  return {Verdict::kUnknown,
-          absl::StrCat("not known whether rows mix: with and without what may be left out it is not the same; ",
-                       proof.verdict == Verdict::kDependent ? proof.text : without.text)};
+  // Of others nothing is known that holds only where they are given.
+  if (optional.size() > kMostOptional)
+    std::erase_if(optional,
+                  [&](size_t i) { return !IsOptionalTensor(*ArgumentAt(method, arguments.size(), i).type()); });
+  if (optional.size() > kMostOptional) {
+    return {Verdict::kUnknown,
+            absl::StrCat("not known whether rows mix: more than ", kMostOptional, " arguments may be left out")};
+  }
+  std::optional<BatchProof> all;
+  for (size_t left_out = 0; left_out < size_t{1} << optional.size(); ++left_out) {
+    std::vector<BatchArgument> given(arguments.begin(), arguments.end());
+    for (size_t i = 0; i < optional.size(); ++i) given[optional[i]].absent |= (left_out >> i & 1) != 0;
+    BatchProof proof = ProveGiven(method, given);
+    if (proof.verdict == Verdict::kUnknown) return proof;
+    if (!all) all = proof;
+    if (all->verdict == proof.verdict) continue;
+    return {Verdict::kUnknown,
+            absl::StrCat("not known whether rows mix: with and without what may be left out it is not the same; ",
+                         proof.verdict == Verdict::kDependent ? proof.text : all->text)};
+  }
+  return *std::move(all);
 } catch (const MemoryLimitError&) {
   throw;
 } catch (const std::exception& error) {

@@ -191,22 +191,30 @@ std::optional<std::vector<WireTensor>> InferTask::KeepInputs(const std::vector<W
     return KeepTensors(inputs, /*copies=*/!servable().model->LeavesArguments("forward"));
   } catch (const std::exception&) {
     // There is no memory for it, which is not the request's fault.
-    place_ = nullptr;
+    KeepNothing();
     return std::nullopt;
   }
 }
 
-void InferTask::KeepRequest(const inference::ModelInferRequest& fields, std::vector<WireTensor> inputs) {
+void InferTask::KeepNothing() {
+  if (recorded() != nullptr) recorded()->GiveUp();
+  sample_ = nullptr;
+  place_ = nullptr;
+}
+
+void InferTask::KeepRequest(const inference::ModelInferRequest& fields, std::vector<WireTensor> inputs) try {
   const MemoryAccount::Scope nobody(nullptr);
   if (recorded() != nullptr) {
     recorded()->SetRequest("inference.GRPCInferenceService/ModelInfer",
                            EncodeRecordedRequest(fields, servable().name, asked_version(), inputs));
   }
   if (place_ != nullptr) sample_ = std::make_unique<LiveSample>(std::move(inputs), names_);
+} catch (const std::exception&) {
+  KeepNothing();
 }
 
 void InferTask::KeepAnswer(const AnswerHeader& header, const std::vector<AnswerOutput>& sent,
-                           std::vector<WireTensor> plain) {
+                           std::vector<WireTensor> plain) try {
   const MemoryAccount::Scope nobody(nullptr);
   if (recorded() != nullptr && recorded()->wants_answer()) {
     std::vector<AnswerOutput> outputs = sent;
@@ -219,6 +227,8 @@ void InferTask::KeepAnswer(const AnswerHeader& header, const std::vector<AnswerO
   sample_->SetAnswer(std::move(plain));
   if (sample_->bytes() > LiveCalls::kMostBytes) return;
   servable().live_calls.Leave(std::move(place_), std::move(sample_));
+} catch (const std::exception&) {
+  KeepNothing();
 }
 
 absl::StatusOr<AnswerOutput> InferTask::Finish(WireTensor output, WireTensor* plain) const {

@@ -62,6 +62,8 @@ class InferTask : public RequestTask {
   std::optional<std::vector<WireTensor>> KeepInputs(const std::vector<WireTensor>& inputs);
   void KeepRequest(const inference::ModelInferRequest& fields, std::vector<WireTensor> inputs);
   bool keeps_answer() const { return sample_ != nullptr || (recorded() != nullptr && recorded()->wants_answer()); }
+  // There is no memory for what is kept, which is not the request's fault.
+  void KeepNothing();
   void KeepAnswer(const AnswerHeader& header, const std::vector<AnswerOutput>& sent, std::vector<WireTensor> plain);
 
   std::vector<RequestedOutput> requested_;

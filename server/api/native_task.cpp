@@ -43,7 +43,13 @@ absl::StatusOr<DispatchedCall> NativeTask::Prepare(const grpc::ByteBuffer& messa
   return call;
 }
 
-void NativeTask::Keep(const grpc::ByteBuffer& message, const std::string& method) {
+void NativeTask::KeepNothing() {
+  if (recorded() != nullptr) recorded()->GiveUp();
+  sample_ = nullptr;
+  place_ = nullptr;
+}
+
+void NativeTask::Keep(const grpc::ByteBuffer& message, const std::string& method) try {
   place_ = servable().live_calls.TakePlace();
   if (place_ == nullptr && recorded() == nullptr) return;
   const size_t bytes = message.Length();
@@ -55,6 +61,8 @@ void NativeTask::Keep(const grpc::ByteBuffer& message, const std::string& method
   const grpc::ByteBuffer kept = servable().model->LeavesArguments(method) ? message : CopyOfMessage(message);
   if (records) recorded()->SetRequest(operation(), kept);
   if (place_ != nullptr) sample_ = std::make_unique<NativeSample>(method, kept);
+} catch (const std::exception&) {
+  KeepNothing();
 }
 
 absl::Status NativeTask::Encode(c10::IValue result, grpc::ByteBuffer& answer) try {
@@ -85,12 +93,14 @@ absl::Status NativeTask::Encode(c10::IValue result, grpc::ByteBuffer& answer) tr
   return absl::InternalError(absl::StrCat("the model's answer cannot be sent: ", error.what()));
 }
 
-void NativeTask::KeepAnswer(const grpc::ByteBuffer& answer) {
+void NativeTask::KeepAnswer(const grpc::ByteBuffer& answer) try {
   const MemoryAccount::Scope nobody(nullptr);
   if (recorded() != nullptr && recorded()->wants_answer()) recorded()->SetAnswer(answer);
   if (sample_ == nullptr) return;
   sample_->SetAnswer(answer);
   if (sample_->bytes() <= LiveCalls::kMostBytes) servable().live_calls.Leave(std::move(place_), std::move(sample_));
+} catch (const std::exception&) {
+  KeepNothing();
 }
 
 }  // namespace hearth::server

@@ -20,6 +20,8 @@ class NativeTask final : public RequestTask {
   absl::StatusOr<DispatchedCall> Prepare(const grpc::ByteBuffer& message) override;
   // For whoever records the request, or has another version answer it too.
   void Keep(const grpc::ByteBuffer& message, const std::string& method);
+  // There is no memory for what is kept, which is not the request's fault.
+  void KeepNothing();
   void KeepAnswer(const grpc::ByteBuffer& answer);
   absl::Status Encode(c10::IValue result, grpc::ByteBuffer& answer) override;
 

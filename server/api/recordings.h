@@ -116,6 +116,8 @@ class RecordedCall {
   void SetRequest(const char* method, grpc::ByteBuffer request);
   // Leaves it out where there is no room for it.
   void SetAnswer(grpc::ByteBuffer answer);
+  // Makes no record: what it needs could not be kept.
+  void GiveUp() { lost_ = true; }
   // Makes the record, if there was a message. `came_by` lives as long as the process.
   void End(const char* came_by, const absl::Status& status);
 

@@ -205,6 +205,27 @@ TEST_F(PaddingTest, NoMoreOfABatchIsPaddingThanMayBe) {
   EXPECT_EQ(AnswerOf(4).size(1), 90);
 }
 
+TEST_F(PaddingTest, WhatIsPaddingIsCountedInAllDimensionsTogether) {
+  BatchPadding padding = settings().padding;
+  padding.inputs.push_back({.name = "x", .dimension = 2});
+  const auto member = [](int64_t height, int64_t width) {
+    const auto made = std::make_shared<BatchMember>();
+    made->key.rows = 1;
+    made->key.lengths = {height, width};
+    return made;
+  };
+  BatchDraft draft;
+  draft.Add(member(1, 100000), 1, padding);
+  EXPECT_FALSE(draft.TakesLengths(*member(100000, 1), padding)) << "each dimension alone would be half padding";
+  EXPECT_TRUE(draft.TakesLengths(*member(2, 100000), padding));
+  BatchDraft small;
+  padding.multiple = 64;
+  padding.most = 1.5;
+  small.Add(member(1, 1), 1, padding);
+  EXPECT_TRUE(small.TakesLengths(*member(64, 3), padding)) << "each is padded to as much alone";
+  EXPECT_FALSE(small.TakesLengths(*member(1, 640), padding));
+}
+
 TEST_F(PaddingTest, AnswersWithOtherLengthsAreNotCutAndTheCallsRunOneByOne) {
   ASSERT_TRUE(Add(0).ok());
   ASSERT_TRUE(AddLength(1, 3).ok());

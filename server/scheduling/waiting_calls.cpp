@@ -1,12 +1,28 @@
 #include "server/scheduling/waiting_calls.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <string_view>
 
 #include "absl/container/flat_hash_map.h"
 
 namespace hearth::server {
+namespace {
+
+// Of the tensor that an entry of BatchPadding::inputs names, along all dimensions that are padded; 0: it is not given.
+double ElementsOfRow(size_t entry, const std::vector<int64_t>& lengths, const BatchPadding& padding) {
+  if (lengths[entry] == 0) return 0;
+  double product = 1;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    if (padding.inputs[i].name != padding.inputs[entry].name || lengths[i] == 0) continue;
+    product *= std::ceil(static_cast<double>(lengths[i]) / static_cast<double>(padding.multiple)) *
+               static_cast<double>(padding.multiple);
+  }
+  return product;
+}
+
+}  // namespace
 
 void WaitingCalls::Add(const BatchMemberPtr& member) {
   member->number = next_number_++;
@@ -31,23 +47,26 @@ int64_t WaitingCalls::up_to_level(int64_t level) const {
 }
 
 bool BatchDraft::TakesLengths(const BatchMember& member, const BatchPadding& padding) const {
-  for (size_t i = 0; i < member.key.lengths.size(); ++i) {
-    const int64_t length = member.key.lengths[i];
-    const int64_t longest = lengths.empty() ? length : std::max(lengths[i].longest, length);
-    const double own = (lengths.empty() ? 0 : lengths[i].sum) + static_cast<double>(length * member.key.rows);
-    if (static_cast<double>(longest) * static_cast<double>(rows + member.key.rows) > padding.most * own) return false;
+  const std::vector<int64_t>& own = member.key.lengths;
+  std::vector<int64_t> longest = own;
+  for (size_t i = 0; i < lengths.size(); ++i) longest[i] = std::max(longest[i], lengths[i].longest);
+  for (size_t i = 0; i < own.size(); ++i) {
+    const double needed =
+        (lengths.empty() ? 0 : lengths[i].sum) + ElementsOfRow(i, own, padding) * static_cast<double>(member.key.rows);
+    if (ElementsOfRow(i, longest, padding) * static_cast<double>(rows + member.key.rows) > padding.most * needed)
+      return false;
   }
   return true;
 }
 
-void BatchDraft::Add(const BatchMemberPtr& member, int64_t its_rows) {
+void BatchDraft::Add(const BatchMemberPtr& member, int64_t its_rows, const BatchPadding& padding) {
   members.push_back(member);
   rows += its_rows;
   oldest = std::min(oldest, member->arrived);
   lengths.resize(member->key.lengths.size());
   for (size_t i = 0; i < lengths.size(); ++i) {
     lengths[i].longest = std::max(lengths[i].longest, member->key.lengths[i]);
-    lengths[i].sum += static_cast<double>(member->key.lengths[i] * member->key.rows);
+    lengths[i].sum += ElementsOfRow(i, member->key.lengths, padding) * static_cast<double>(member->key.rows);
   }
 }
 
@@ -74,7 +93,7 @@ std::vector<BatchDraft> WaitingCalls::DraftBatches() const {
     if (draft.rows + rows > settings_.max_rows) {
       draft.full = true;
     } else {
-      draft.Add(member, rows);
+      draft.Add(member, rows, settings_.padding);
       draft.full = draft.rows == settings_.max_rows;
       if (std::ranges::binary_search(settings_.preferred, draft.rows)) draft.preferred = draft.members.size();
     }

@@ -20,7 +20,8 @@ struct BatchDraft {
   size_t preferred = 0;  // so many members have a preferred number of rows; 0: there is none
   bool full = false;     // no other may join
   BatchMember::TimePoint oldest = BatchMember::TimePoint::max();
-  // By entry of BatchPadding::inputs: the longest member, and the lengths of all rows together.
+  // By entry of BatchPadding::inputs: the longest member, and what its tensor has in all rows together, along all
+  // dimensions that are padded (to multiples).
   struct Lengths {
     int64_t longest = 0;
     double sum = 0;
@@ -29,7 +30,7 @@ struct BatchDraft {
 
   // Whether with that member no more of the batch is padding than may be.
   bool TakesLengths(const BatchMember& member, const BatchPadding& padding) const;
-  void Add(const BatchMemberPtr& member, int64_t its_rows);
+  void Add(const BatchMemberPtr& member, int64_t its_rows, const BatchPadding& padding);
 };
 
 class WaitingCalls {
