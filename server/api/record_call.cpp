@@ -3,6 +3,7 @@
 #include <grpcpp/alarm.h>
 
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -203,10 +204,15 @@ class RecordCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   // Called under the lock. The next message, if there is one.
   bool TakeNext() {
     if (has_ended_) return false;
-    if (auto entry = recording_->Next()) {
-      room_ = std::move(entry->room);
-      message_ = EncodeEntry(*entry);
-      return true;
+    while (auto entry = recording_->Next()) {
+      try {
+        message_ = EncodeEntry(*entry);
+        room_ = std::move(entry->room);
+        return true;
+      } catch (const std::exception& error) {
+        // It may be a request's thread that gets here, with an answer that somebody waits for.
+        RecordLog().warn("a request of model {} could not be recorded: {}", model_, error.what());
+      }
     }
     const auto ending = recording_->ending();
     if (!ending) return false;
