@@ -29,7 +29,7 @@ class TextCall : public LiveCall {
     return BoundArguments();
   }
   absl::StatusOr<AnswerDifference> Compare(c10::IValue result, const Servable&, double tolerance) const override {
-    const std::string got = result.toStringRef();
+    const std::string& got = result.toStringRef();
     if (got.starts_with("wrong")) return absl::InternalError("the answer is no text");
     if (got == answer_) return AnswerDifference{"", 1e-9};
     return AnswerDifference{tolerance >= 2 ? "" : absl::StrCat("it is ", got, ", expected ", answer_), 2};
