@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 
 // An ensemble whose steps are looked for, and nothing else.
-class LookedUpEnsemble final : public EnsembleModel {
+class LookedUpEnsemble final : public OpaqueModel<EnsembleModel> {
  public:
   LookedUpEnsemble(const Repository& repository, const inference::ModelConfig& config)
       : repository_(repository), steps_(StepModels(config)), model_("ensemble", &gate_) {}
@@ -50,22 +50,9 @@ class LookedUpEnsemble final : public EnsembleModel {
   absl::StatusOr<c10::IValue> CallModule(Arguments, KeywordArguments, CallOptions) override {
     return c10::IValue("ensemble");
   }
-  std::vector<AttributeInfo> attributes() const override { return {}; }
-  std::vector<int> operator_threads() const override { return {1}; }
-  std::vector<PlanInfo> plans(bool) const override { return {}; }
-  std::vector<FrequentCall> frequent_calls(size_t) const override { return {}; }
-  std::vector<CompilationInfo> compilations() const override { return {}; }
   PlanCounts plan_counts() const override { return {}; }
-  std::shared_ptr<const void> WhenWarm(std::function<void()> done) override {
-    done();
-    return nullptr;
-  }
-  std::vector<OperatorUse> operators() const override { return {}; }
-  absl::StatusOr<std::string> GraphText(std::string_view, GraphStage) const override { return std::string(); }
-  std::vector<std::pair<std::string, std::string>> sources() const override { return {}; }
   uint64_t weight_bytes() const override { return 0; }
   uint64_t code_bytes() const override { return 0; }
-  std::shared_ptr<MemoryAccount> NewAccount(int64_t) const override { return nullptr; }
 
  private:
   const Repository& repository_;

@@ -47,7 +47,26 @@ class Gate {
   bool open_ = true;
 };
 
-class FakeModel : public Model {
+// A Model, or what else is one, of which there is nothing to see: no code, no plans, no attributes, no memory.
+template <typename Interface>
+class OpaqueModel : public Interface {
+ public:
+  std::vector<AttributeInfo> attributes() const override { return {}; }
+  std::vector<int> operator_threads() const override { return {1}; }
+  std::vector<PlanInfo> plans(bool) const override { return {}; }
+  std::vector<FrequentCall> frequent_calls(size_t) const override { return {}; }
+  std::vector<CompilationInfo> compilations() const override { return {}; }
+  std::shared_ptr<const void> WhenWarm(std::function<void()> done) override {
+    done();
+    return nullptr;
+  }
+  std::vector<OperatorUse> operators() const override { return {}; }
+  absl::StatusOr<std::string> GraphText(std::string_view, GraphStage) const override { return std::string(); }
+  std::vector<std::pair<std::string, std::string>> sources() const override { return {}; }
+  std::shared_ptr<MemoryAccount> NewAccount(int64_t) const override { return nullptr; }
+};
+
+class FakeModel : public OpaqueModel<Model> {
  public:
   FakeModel(std::string text, Gate* gate)
       : text_(std::move(text)), gate_(gate), schema_(torch::jit::parseSchema("forward(Any self, str x) -> str")) {}
@@ -105,22 +124,9 @@ class FakeModel : public Model {
   absl::StatusOr<c10::IValue> CallModule(Arguments, KeywordArguments, CallOptions) override {
     return c10::IValue(text_);
   }
-  std::vector<AttributeInfo> attributes() const override { return {}; }
-  std::vector<int> operator_threads() const override { return {1}; }
-  std::vector<PlanInfo> plans(bool) const override { return {}; }
-  std::vector<FrequentCall> frequent_calls(size_t) const override { return {}; }
-  std::vector<CompilationInfo> compilations() const override { return {}; }
   PlanCounts plan_counts() const override { return counts; }
-  std::shared_ptr<const void> WhenWarm(std::function<void()> done) override {
-    done();
-    return nullptr;
-  }
-  std::vector<OperatorUse> operators() const override { return {}; }
-  absl::StatusOr<std::string> GraphText(std::string_view, GraphStage) const override { return std::string(); }
-  std::vector<std::pair<std::string, std::string>> sources() const override { return {}; }
   uint64_t weight_bytes() const override { return 1000; }
   uint64_t code_bytes() const override { return 200; }
-  std::shared_ptr<MemoryAccount> NewAccount(int64_t) const override { return nullptr; }
 
   std::string not_repeatable;
   PlanCounts counts;
