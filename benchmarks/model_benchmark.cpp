@@ -273,7 +273,7 @@ int main(int argc, char** argv) {
   app.add_option("ENGINE", names)->required();
   CLI11_PARSE(app, argc, argv);
   try {
-    const c10::Device device = hearth::OpenDevice(device_name);
+    const c10::Device device = hearth::OpenDevices(device_name).front();
     const Subject subject{archive, device_name, device, ReadCalls(inputs, device)};
     std::map<std::string, Engine> engines;
     for (const std::string& name : names) engines.emplace(name, MakeEngine(name, subject));

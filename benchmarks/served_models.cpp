@@ -147,7 +147,7 @@ class TorchModel final : public ServedModel {
 class TorchServer final : public Server {
  public:
   explicit TorchServer(const Settings& settings)
-      : device_(OpenDevice(settings.device)),
+      : device_(OpenDevices(settings.device).front()),
         streams_(std::make_shared<StreamPool>(device_)),
         pool_(settings.threads) {}
 

@@ -3,6 +3,7 @@
 #include <ATen/core/class_type.h>
 #include <c10/core/StreamGuard.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdio>
 #include <limits>
@@ -11,6 +12,7 @@
 
 #include "jit/arguments.h"
 #include "jit/device/device.h"
+#include "jit/device/stream.h"
 #include "jit/executor/tiers.h"
 #include "jit/frequent_calls.h"
 #include "jit/ir/printer.h"
@@ -33,10 +35,38 @@ class Handle final : public CallHandle {
   CancellationToken token_;
 };
 
+// Whether it has a class, enum or interface that the archive's code declares, whose objects fit no other load of it.
+bool IsOfUnit(const c10::Type& type) {
+  if (const auto* declared = type.castRaw<c10::ClassType>()) {
+    return !declared->name()->qualifiedName().starts_with("__torch__.torch.classes.");
+  }
+  if (type.kind() == c10::TypeKind::EnumType || type.kind() == c10::TypeKind::InterfaceType) return true;
+  return std::ranges::any_of(type.containedTypes(), [](const c10::TypePtr& inner) { return IsOfUnit(*inner); });
+}
+
 }  // namespace
 
 LoadedModel::~LoadedModel() {
   if (keeper_ != nullptr) keeper_->Release(executor_.object());
+}
+
+std::string LoadedModel::WhyNotSpread() const {
+  for (const ModelExecutor::Method& method : executor_->methods()) {
+    const MethodInfo info{method.name(), &method.schema(), imported_.object != nullptr};
+    for (const c10::Argument& argument : info.arguments()) {
+      if (IsOfUnit(*argument.type())) {
+        return method.name() + " takes " + argument.name() + ", a " + argument.type()->annotation_str() +
+               ", which is of one copy of the archive's classes";
+      }
+    }
+  }
+  if (!executor_->writes_state()) return "";
+  for (const ModelExecutor::Method& method : executor_->methods()) {
+    if (!method.state_write.empty()) {
+      return method.name() + " " + method.state_write + ", of which each copy would have its own";
+    }
+  }
+  return "a hook writes the model's state, of which each copy would have its own";
 }
 
 void LoadedModel::TransferProfilesTo(const ModelExecutor& successor) const {
@@ -67,7 +97,7 @@ absl::StatusOr<BatchProof> LoadedModel::ProveBatch(std::string_view name,
                                                    std::span<const BatchArgument> arguments) const {
   const ModelExecutor::Method* method = executor_->Find(name);
   if (method == nullptr) return absl::NotFoundError("the model has no method '" + std::string(name) + "'");
-  return executor_->ProveBatch(*method, arguments, device_);
+  return executor_->ProveBatch(*method, arguments, on_->device);
 }
 
 absl::StatusOr<std::string> LoadedModel::WhyNotRepeatable(std::string_view name) const {
@@ -216,7 +246,13 @@ std::shared_ptr<CallHandle> LoadedModel::Start(const ModelExecutor::Method& meth
   if (options.deadline) token->SetDeadline(*options.deadline);
   if (limits_.run_time.count() > 0 && !options.is_warmup) LimitRunTime(token, options, callback);
 
-  const auto stream = executor_->writes_state() ? DefaultStream(device_) : streams_->Take();
+  DeviceHealth* const health = on_->health.get();
+  // Whatever it would answer could be wrong, and what it waits for may never come.
+  if (on_->failed()) {
+    callback(absl::UnavailableError(health->what()));
+    return handle;
+  }
+  const auto stream = executor_->writes_state() ? DefaultStream(on_->device) : on_->streams->Take();
   std::optional<c10::Stream> on_stream;
   if (stream) on_stream = *stream;
   Arguments bound;
@@ -226,10 +262,10 @@ std::shared_ptr<CallHandle> LoadedModel::Start(const ModelExecutor::Method& meth
     bound = BindArguments(method.schema(), std::move(self), std::move(args), std::move(kwargs));
     if (stream) {
       const c10::StreamGuard guard(*stream);
-      for (size_t i = imported_.object ? 1 : 0; i < bound.size(); ++i) bound[i] = CopyToDevice(bound[i], device_);
+      for (size_t i = imported_.object ? 1 : 0; i < bound.size(); ++i) bound[i] = CopyToDevice(bound[i], on_->device);
     }
   } catch (...) {
-    callback(StatusOf(std::current_exception()));
+    callback(StatusOn(health, std::current_exception()));
     return handle;
   }
   ModelExecutor::CallSettings settings{std::move(token),
@@ -255,9 +291,9 @@ std::shared_ptr<CallHandle> LoadedModel::Start(const ModelExecutor::Method& meth
   if (served) traffic_.Begin();
   // The run keeps the executor, and the runtime the rest: nothing that all calls share is counted here.
   executor_->RunAsync(method, std::move(bound), std::move(settings),
-                      [stream, stays = options.answer_stays_on_device, traffic = served ? &traffic_ : nullptr,
+                      [stream, stays = options.answer_stays_on_device, traffic = served ? &traffic_ : nullptr, health,
                        callback = std::move(callback)](c10::IValue value, const std::exception_ptr& error) {
-                        auto answer = Finish(std::move(value), error, stream.get(), stays);
+                        auto answer = Finish(std::move(value), error, stream.get(), stays, health);
                         if (traffic != nullptr) traffic->End();
                         callback(std::move(answer));
                       });
@@ -280,7 +316,7 @@ absl::StatusOr<c10::IValue> LoadedModel::StartAndWait(const ModelExecutor::Metho
 }
 
 absl::StatusOr<c10::IValue> LoadedModel::Finish(c10::IValue value, std::exception_ptr error, const c10::Stream* stream,
-                                                bool stays) {
+                                                bool stays, DeviceHealth* health) {
   if (stream) {
     try {
       const c10::StreamGuard guard(*stream);
@@ -291,8 +327,23 @@ absl::StatusOr<c10::IValue> LoadedModel::Finish(c10::IValue value, std::exceptio
       if (!error) error = std::current_exception();
     }
   }
-  if (error) return StatusOf(error);
+  if (error) return StatusOn(health, error);
   return value;
+}
+
+absl::Status LoadedModel::StatusOn(DeviceHealth* health, const std::exception_ptr& error) {
+  absl::Status status = StatusOf(error);
+  if (health == nullptr || !absl::IsInternal(status)) return status;
+  switch (health->Examine()) {
+    case DeviceHealth::Finding::kSound:
+      return status;
+    case DeviceHealth::Finding::kFailsNow:
+      return absl::InternalError(std::string(status.message()) + "\n" + health->what());
+    case DeviceHealth::Finding::kFailedBefore:
+      break;
+  }
+  // It may have been another call's fault: this one may do well elsewhere.
+  return absl::UnavailableError(health->what());
 }
 
 }  // namespace hearth

@@ -15,7 +15,8 @@
 #include <vector>
 
 #include "jit/archive/importer.h"
-#include "jit/device/stream.h"
+#include "jit/device/device_health.h"
+#include "jit/device_parts.h"
 #include "jit/executor/model_executor.h"
 #include "jit/executor/traffic.h"
 #include "jit/interpreter/thread_pool.h"
@@ -38,13 +39,12 @@ class LoadedModel final : public Model {
 
   // Runs on `pool`. `keeper`, which may be null, has adopted the executor. `traffic` is told of calls.
   LoadedModel(const std::shared_ptr<ModelExecutor>& executor, const ThreadPool& pool, ImportedModule imported,
-              c10::Device device, std::shared_ptr<StreamPool> streams, Limits limits, uint64_t code_bytes,
-              Traffic& traffic, std::shared_ptr<ProfileKeeper> keeper)
+              std::shared_ptr<const DeviceParts> on, Limits limits, uint64_t code_bytes, Traffic& traffic,
+              std::shared_ptr<ProfileKeeper> keeper)
       : executor_(executor),
         pool_(pool),
         imported_(std::move(imported)),
-        device_(device),
-        streams_(std::move(streams)),
+        on_(std::move(on)),
         limits_(std::move(limits)),
         code_bytes_(code_bytes),
         traffic_(traffic),
@@ -52,6 +52,11 @@ class LoadedModel final : public Model {
 
   // On the runtime's thread for that: it writes to the disk, and the executor ends after it.
   ~LoadedModel() override;
+
+  c10::Device device() const { return on_->device; }
+  // Why calls cannot be spread over this model and other loads of its archive, as its callers would notice; empty: they
+  // can.
+  std::string WhyNotSpread() const;
 
   // Has `successor` make plans for what this model is called with.
   void TransferProfilesTo(const ModelExecutor& successor) const;
@@ -97,13 +102,15 @@ class LoadedModel final : public Model {
 
   // The answer of a run, brought back from its device; or what failed, there too.
   static absl::StatusOr<c10::IValue> Finish(c10::IValue value, std::exception_ptr error, const c10::Stream* stream,
-                                            bool stays);
+                                            bool stays, DeviceHealth* health);
+
+  // Of a call that failed: also whether its device did.
+  static absl::Status StatusOn(DeviceHealth* health, const std::exception_ptr& error);
 
   const StripedPointer<ModelExecutor> executor_;
   const ThreadPool& pool_;
   ImportedModule imported_;
-  const c10::Device device_;
-  const std::shared_ptr<StreamPool> streams_;
+  const std::shared_ptr<const DeviceParts> on_;
   const Limits limits_;
   const uint64_t code_bytes_;
   Traffic& traffic_;

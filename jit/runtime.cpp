@@ -1,10 +1,10 @@
 #include "jit/runtime.h"
 
-#include <unistd.h>
+#include <c10/core/DeviceGuard.h>
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
-#include <filesystem>
 #include <limits>
 #include <utility>
 
@@ -12,24 +12,24 @@
 #include "jit/archive/mapping.h"
 #include "jit/archive/saved_value.h"
 #include "jit/device/device.h"
-#include "jit/device/gpu.h"
 #include "jit/device/stream.h"
+#include "jit/device_parts.h"
 #include "jit/executor/code_builder.h"
 #include "jit/executor/model_executor.h"
-#include "jit/executor/tiers.h"
 #include "jit/executor/traffic.h"
 #include "jit/frontend/builtin_functions.h"
 #include "jit/frontend/source_importer.h"
-#include "jit/fuser/runtime/kernel_table.h"
 #include "jit/interpreter/thread_pool.h"
 #include "jit/loaded_model.h"
 #include "jit/operators/library.h"
 #include "jit/profile_store/profile_keeper.h"
+#include "jit/spread_model.h"
 #include "jit/status_of.h"
 #include "jit/support/cpu_allocator.h"
 #include "jit/support/disposal_thread.h"
 #include "jit/support/large_stack.h"
 #include "jit/support/load_budget.h"
+#include "jit/support/logging.h"
 #include "jit/support/memory_account.h"
 #include "jit/support/operator_threads.h"
 
@@ -38,13 +38,15 @@ namespace {
 
 // Deletes what a device's last work may still use.
 struct WhenIdle {
-  c10::Device device;
+  std::shared_ptr<const DeviceParts> on;
   void operator()(ModelExecutor* executor) const {
     try {
-      WaitForDevice(device);
+      WaitForDevice(on->device);
     } catch (const std::exception&) {
       // Told already to the request whose work it was.
     }
+    // A GPU that has failed cannot give anything back, and says so by exceptions; the process is about to end.
+    if (on->failed()) return;
     delete executor;
     ReturnFreedMemory();
   }
@@ -59,62 +61,6 @@ absl::Status LoadLibraries(const std::vector<std::string>& libraries) {
   }
 }
 
-// The program that makes the code of kernels; empty if there is none.
-std::string KernelCompiler() {
-  std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return "";
-  const std::filesystem::path path = program.parent_path() / "hearth-codegen";
-  return access(path.c_str(), X_OK) == 0 ? path.string() : "";
-}
-
-// Null where every call runs the baseline.
-std::optional<TierSettings> MakeTierSettings(const CompilerOptions& options, const std::shared_ptr<Gpu>& gpu,
-                                             std::shared_ptr<StreamPool> streams, std::shared_ptr<Traffic> traffic,
-                                             std::shared_ptr<DisposalQueue> disposal) {
-  if (options.tier == Tier::kBaseline) return std::nullopt;
-  TierSettings settings;
-  settings.disposal = std::move(disposal);
-  const CodeCacheLimits limits{options.max_plans, static_cast<size_t>(options.plan_bytes)};
-  settings.budget = std::make_shared<CodeCacheBudget>(limits);
-  settings.cache.limits.bytes = limits.bytes;
-  settings.copies = std::make_shared<DerivedConstantBudget>(static_cast<size_t>(options.weight_copies));
-  settings.cache.compile_after = options.compile_after;
-  settings.exact_after = options.exact_after;
-  settings.fail_guards = options.fail_guards;
-  if (gpu != nullptr) settings.capture = CaptureSettings{.gpu = gpu, .streams = streams};
-  const std::string kernel_compiler = options.fuse ? KernelCompiler() : "";
-  if (!kernel_compiler.empty()) {
-    fuser::KernelTable::Settings kernels{.helper = kernel_compiler, .folder = options.cache_dir};
-    if (gpu != nullptr) {
-      kernels.target = "cuda:" + gpu->architecture();
-      kernels.environment = {"HEARTH_NVRTC=" + gpu->library_folder()};
-      kernels.gpu = gpu;
-    }
-    settings.kernels = std::make_shared<fuser::KernelTable>(std::move(kernels));
-  }
-  if (options.tier == Tier::kSpecialised || options.tier == Tier::kExact) {
-    settings.forced = true;
-    settings.forced_exact = options.tier == Tier::kExact;
-    settings.forced_profile = options.profiled;
-    settings.cache.compile_after = 1;
-  } else {
-    BackgroundCompiler::Settings compiler;
-    compiler.processor_share = options.processor_share;
-    compiler.serving = [traffic = std::move(traffic)] { return traffic->IsServing(std::chrono::steady_clock::now()); };
-    compiler.job_memory = options.job_memory;
-    compiler.job_seconds = options.job_seconds;
-    settings.compiler = std::make_shared<BackgroundCompiler>(compiler);
-    if (options.shadow_share > 0) {
-      ShadowRuns::Settings shadow;
-      shadow.share = options.shadow_share;
-      shadow.streams = std::move(streams);
-      settings.shadow = std::make_shared<ShadowRuns>(std::move(shadow));
-    }
-  }
-  return settings;
-}
-
 // As one model has them.
 std::optional<TierSettings> TierSettingsOf(const LoadOptions& options, std::optional<TierSettings> settings) {
   if (!settings) return std::nullopt;
@@ -127,25 +73,49 @@ std::optional<TierSettings> TierSettingsOf(const LoadOptions& options, std::opti
   return settings;
 }
 
+// What devices that are literals in a model's code become.
+std::optional<c10::Device> LiteralDevice(c10::Device device) {
+  return device.is_cpu() ? std::nullopt : std::optional(device);
+}
+
+// "GPU 0", "GPUs 0, 1 and 2".
+std::string TextOfGpus(const std::vector<int>& gpus) {
+  std::string text = gpus.size() == 1 ? "GPU " : "GPUs ";
+  for (size_t i = 0; i < gpus.size(); ++i) {
+    if (i > 0) text += i + 1 == gpus.size() ? " and " : ", ";
+    text += std::to_string(gpus[i]);
+  }
+  return text;
+}
+
 // Null where nothing is kept.
 std::shared_ptr<ProfileKeeper> MakeKeeper(const CompilerOptions& options) {
   if (options.tier != Tier::kAuto || options.cache_dir.empty()) return nullptr;
   return std::make_shared<ProfileKeeper>(options.cache_dir, options.cache_interval);
 }
 
+// Those that a model may be, copy by copy.
+std::vector<const LoadedModel*> CopiesOf(const Model* model) {
+  if (const auto* single = dynamic_cast<const LoadedModel*>(model)) return {single};
+  std::vector<const LoadedModel*> copies;
+  if (const auto* spread = dynamic_cast<const SpreadModel*>(model)) {
+    for (const SpreadModel::Copy& copy : spread->copies()) {
+      if (const auto* single = dynamic_cast<const LoadedModel*>(copy.model.get())) copies.push_back(single);
+    }
+  }
+  return copies;
+}
+
 class RuntimeImpl final : public Runtime {
  public:
-  RuntimeImpl(c10::Device device, const RuntimeOptions& options)
-      : device_(device),
-        gpu_(OpenGpu(device)),
-        streams_(std::make_shared<StreamPool>(device)),
-        memory_limit_(options.memory_limit),
+  RuntimeImpl(const std::vector<c10::Device>& devices, const RuntimeOptions& options)
+      : memory_limit_(options.memory_limit),
         memory_limit_of_model_(options.memory_limit_of_model),
         memory_of_all_(MakeMemoryAccount(options.memory_limit_of_all)),
         run_time_limit_(options.run_time_limit),
         load_memory_limit_(options.load_memory_limit),
         load_time_limit_(options.load_time_limit),
-        tiers_(MakeTierSettings(options.compiler, gpu_, streams_, traffic_, disposal_.queue())),
+        parts_(MakeDeviceParts(devices, options, traffic_, disposal_.queue())),
         pool_(options.threads, options.operator_threads),
         keeper_(MakeKeeper(options.compiler)) {
     // Beside whatever the caller does before its first archive needs it.
@@ -153,73 +123,125 @@ class RuntimeImpl final : public Runtime {
   }
 
   ~RuntimeImpl() override {
-    if (tiers_ && tiers_->shadow != nullptr) tiers_->shadow->Close();
+    for (const auto& parts : parts_) {
+      if (parts->tiers && parts->tiers->shadow != nullptr) parts->tiers->shadow->Close();
+    }
   }
 
   absl::StatusOr<std::shared_ptr<Model>> Load(const std::string& path, const LoadOptions& options) override {
-    absl::StatusOr<std::shared_ptr<Model>> loaded;
-    // What runs while a model loads may nest values as deeply as what runs later.
-    {
-      LargeStackThread thread([&] { loaded = LoadHere(path, options); });
-    }
-    return loaded;
+    return LoadOnDevices(path, options, [&](const Place& place) { return LoadHere(path, options, place); });
   }
 
   absl::StatusOr<std::shared_ptr<Model>> LoadSource(const std::string& path, const LoadOptions& options) override {
-    absl::StatusOr<std::shared_ptr<Model>> loaded;
-    {
-      LargeStackThread thread([&] { loaded = LoadSourceHere(path, options); });
-    }
-    return loaded;
+    return LoadOnDevices(path, options, [&](const Place& place) { return LoadSourceHere(path, options, place); });
   }
 
   MemoryAccount* memory_of_all() const override { return memory_of_all_.get(); }
   void Post(std::function<void()> work) override { pool_.Post(std::move(work)); }
 
-  bool has_gpu() const override { return gpu_ != nullptr; }
+  std::vector<int> gpus() const override {
+    std::vector<int> gpus;
+    for (const auto& parts : parts_) {
+      if (parts->gpu != nullptr) gpus.push_back(parts->device.index());
+    }
+    return gpus;
+  }
   absl::StatusOr<at::Tensor> OpenSharedMemory(int64_t gpu, const std::string& handle, int64_t bytes) override {
-    if (gpu_ == nullptr) return absl::UnimplementedError("the models are not on a GPU");
-    if (gpu != device_.index()) {
-      return absl::InvalidArgumentError("the models are on GPU " + std::to_string(device_.index()) + ", not on " +
+    if (gpus().empty()) return absl::UnimplementedError("the models are not on a GPU");
+    const auto found = std::ranges::find_if(parts_, [&](const auto& parts) { return parts->device.index() == gpu; });
+    if (found == parts_.end()) {
+      return absl::InvalidArgumentError("the models are on " + TextOfGpus(gpus()) + ", not on GPU " +
                                         std::to_string(gpu));
     }
+    if ((*found)->failed()) return absl::UnavailableError((*found)->health->what());
     try {
-      return gpu_->OpenSharedMemory(handle, bytes);
+      return (*found)->gpu->OpenSharedMemory(handle, bytes);
     } catch (const c10::Error& error) {
       return absl::InvalidArgumentError(error.what_without_backtrace());
     }
   }
 
-  CompilerCounters compiler_counters() const override {
-    if (!tiers_) return {};
-    CompilerCounters counters;
-    if (tiers_->kernels != nullptr) {
-      const fuser::KernelCounters kernels = tiers_->kernels->counters();
-      counters.kernels_made = kernels.made;
-      counters.kernels_read = kernels.read;
-      counters.kernels_failed = kernels.failed;
-      counters.kernels_waiting = kernels.waiting;
-    }
-    if (tiers_->compiler != nullptr) {
-      const BackgroundCompiler::Counters now = tiers_->compiler->counters();
-      counters.queued = now.queued;
-      counters.running = now.running;
-      counters.done = now.done;
-      counters.failed = now.failed;
-      counters.cancelled = now.cancelled;
-      counters.dropped = now.dropped + now.busy;
-      counters.processor_seconds = now.processor_seconds;
-    }
-    if (tiers_->shadow != nullptr) {
-      const ShadowRuns::Counters shadow = tiers_->shadow->counters();
-      counters.shadow_runs = shadow.runs;
-      counters.shadow_differences = shadow.differences;
-    }
-    return counters;
-  }
+  CompilerCounters compiler_counters() const override { return CountersOf(parts_); }
 
  private:
-  absl::StatusOr<std::shared_ptr<Model>> LoadHere(const std::string& path, const LoadOptions& options) {
+  using Parts = std::shared_ptr<const DeviceParts>;
+  using Loaded = absl::StatusOr<std::shared_ptr<LoadedModel>>;
+
+  // Of one copy of a model.
+  struct Place {
+    Parts on;
+    std::shared_ptr<MemoryAccount> memory_of_model;  // what the calls of all copies count for
+    bool is_first = true;                            // who is asked what the archive has
+  };
+
+  // Loads a copy of the model onto each of its devices. The first one tells whether there may be others.
+  absl::StatusOr<std::shared_ptr<Model>> LoadOnDevices(const std::string& path, const LoadOptions& options,
+                                                       const std::function<Loaded(const Place&)>& load) {
+    const auto devices = DevicesFor(options);
+    if (!devices.ok()) return devices.status();
+    const auto memory = MemoryOfModel(options);
+    std::vector<Loaded> copies(devices->size(), absl::UnknownError("not loaded"));
+    // What runs while a model loads may nest values as deeply as what runs later.
+    const auto start = [&](size_t i) {
+      return std::make_unique<LargeStackThread>([&, i] { copies[i] = LoadAt({(*devices)[i], memory, i == 0}, load); });
+    };
+    start(0).reset();
+    if (!copies.front().ok() || copies.size() == 1) return copies.front();
+    if (const std::string why = (*copies.front())->WhyNotSpread(); !why.empty()) {
+      if (!options.gpus.empty()) {
+        return absl::InvalidArgumentError("the model cannot be on " + TextOfGpus(options.gpus) + " at once: " + why);
+      }
+      LoggerOf("runtime").info("{} is on {} alone: {}", path, devices->front()->device.str(), why);
+      return copies.front();
+    }
+    {
+      std::vector<std::unique_ptr<LargeStackThread>> threads;
+      for (size_t i = 1; i < copies.size(); ++i) threads.push_back(start(i));
+    }
+    std::vector<SpreadModel::Copy> spread;
+    for (size_t i = 0; i < copies.size(); ++i) {
+      if (!copies[i].ok()) return copies[i].status();
+      spread.push_back({*copies[i], (*devices)[i]->device, (*devices)[i]->health});
+    }
+    return std::make_shared<SpreadModel>(std::move(spread));
+  }
+
+  static Loaded LoadAt(const Place& place, const std::function<Loaded(const Place&)>& load) {
+    DeviceHealth* const health = place.on->health.get();
+    if (place.on->failed()) return absl::UnavailableError(health->what());
+    // Where "cuda" without a number is, for code that runs while the model loads.
+    const c10::OptionalDeviceGuard guard(LiteralDevice(place.on->device));
+    Loaded loaded = load(place);
+    if (absl::IsInternal(loaded.status()) && health != nullptr && health->Examine() != DeviceHealth::Finding::kSound) {
+      return absl::UnavailableError(health->what());
+    }
+    return loaded;
+  }
+
+  // Where the model's copies are to be. The first one is that of a model that has no other: where its predecessor is,
+  // so that plans are asked for at once, else on each device in turn.
+  absl::StatusOr<std::vector<Parts>> DevicesFor(const LoadOptions& options) {
+    std::vector<Parts> devices;
+    for (const int gpu : options.gpus) {
+      const auto found = std::ranges::find_if(
+          parts_, [&](const Parts& parts) { return parts->gpu != nullptr && parts->device.index() == gpu; });
+      if (found == parts_.end()) {
+        return absl::InvalidArgumentError("GPU " + std::to_string(gpu) + " is not the server's, which " +
+                                          (gpus().empty() ? "has none" : "has " + TextOfGpus(gpus())));
+      }
+      if (std::ranges::find(devices, *found) == devices.end()) devices.push_back(*found);
+    }
+    if (devices.empty()) devices = parts_;
+    auto first = devices.begin() + static_cast<int64_t>(next_device_.fetch_add(1) % devices.size());
+    if (const std::vector<const LoadedModel*> before = CopiesOf(options.predecessor.get()); before.size() == 1) {
+      const auto same = std::ranges::find(devices, before.front()->device(), &DeviceParts::device);
+      if (same != devices.end()) first = same;
+    }
+    std::rotate(devices.begin(), first, devices.end());
+    return devices;
+  }
+
+  Loaded LoadHere(const std::string& path, const LoadOptions& options, const Place& place) {
     if (absl::Status status = LoadLibraries(options.operator_libraries); !status.ok()) return status;
     RunOptions run_options;
     run_options.memory = AccountOfLoad();
@@ -230,9 +252,10 @@ class RuntimeImpl final : public Runtime {
     try {
       const OperatorReader operators;
       std::optional<CodeBuilder> builder;
-      const std::optional<c10::Device> redirect = device_.is_cpu() ? std::nullopt : std::optional(device_);
+      const c10::Device device = place.on->device;
+      const std::optional<c10::Device> redirect = LiteralDevice(device);
       ImportOptions import_options;
-      import_options.device = device_;
+      import_options.device = device;
       import_options.run = [&](CompilationUnit& unit, Function& function, std::vector<c10::IValue> arguments) {
         const LoadBudget::Activity running("running ", function.qualname().qualifiedName());
         if (!builder) builder.emplace(unit, redirect);
@@ -244,12 +267,16 @@ class RuntimeImpl final : public Runtime {
       ImportedModule imported = ImportModule(Mapping::Open(path, mode), import_options);
       if (!builder) builder.emplace(*imported.unit, redirect);
       // Runs on streams of their own begin when the weights are there, and the weights go when the device is idle.
-      const std::shared_ptr<ModelExecutor> executor = Own(std::make_unique<ModelExecutor>(
-          imported.unit, imported.object, *builder, generators_, &pool_, TierSettingsOf(options, tiers_)));
-      if (const auto stream = DefaultStream(device_)) stream->synchronize();
-      TakeProfiles(options, *executor);
-      if (keeper_ != nullptr) keeper_->Adopt(executor, *imported.archive, device_);
-      return MakeModel(executor, std::move(imported), options, *run_options.memory, keeper_);
+      const std::shared_ptr<ModelExecutor> executor =
+          Own(std::make_unique<ModelExecutor>(imported.unit, imported.object, *builder, generators_, &pool_,
+                                              TierSettingsOf(options, place.on->tiers)),
+              place.on);
+      if (const auto stream = DefaultStream(device)) stream->synchronize();
+      TakeProfiles(options, *executor, device);
+      if (keeper_ != nullptr) keeper_->Adopt(executor, *imported.archive, device);
+      // The weights are on the device: nothing else of the file's bytes is needed.
+      if (!place.is_first) imported.archive = nullptr;
+      return MakeModel(executor, std::move(imported), options, *run_options.memory, keeper_, place);
     } catch (...) {
       return StatusOfLoad(budget, std::current_exception());
     }
@@ -261,20 +288,19 @@ class RuntimeImpl final : public Runtime {
   }
 
   // Ends on the thread for that, once the device has done what it was given.
-  std::shared_ptr<ModelExecutor> Own(std::unique_ptr<ModelExecutor> executor) const {
-    return disposal_.queue()->Own(std::unique_ptr<ModelExecutor, WhenIdle>(executor.release(), WhenIdle{device_}));
+  std::shared_ptr<ModelExecutor> Own(std::unique_ptr<ModelExecutor> executor, const Parts& on) const {
+    return disposal_.queue()->Own(std::unique_ptr<ModelExecutor, WhenIdle>(executor.release(), WhenIdle{on}));
   }
 
   // `loading` is what the load, which ends with this, counted for.
-  std::shared_ptr<Model> MakeModel(std::shared_ptr<ModelExecutor> executor, ImportedModule imported,
-                                   const LoadOptions& options, const MemoryAccount& loading,
-                                   std::shared_ptr<ProfileKeeper> keeper) {
-    LoadedModel::Limits limits{options.memory_limit.value_or(memory_limit_), MemoryOfModel(options),
+  std::shared_ptr<LoadedModel> MakeModel(std::shared_ptr<ModelExecutor> executor, ImportedModule imported,
+                                         const LoadOptions& options, const MemoryAccount& loading,
+                                         std::shared_ptr<ProfileKeeper> keeper, const Place& place) {
+    LoadedModel::Limits limits{options.memory_limit.value_or(memory_limit_), place.memory_of_model,
                                options.run_time_limit.value_or(run_time_limit_)};
     const auto code_bytes = static_cast<uint64_t>(std::max<int64_t>(loading.held(), 0));
-    return disposal_.queue()->Own(std::make_unique<LoadedModel>(executor, pool_, std::move(imported), device_, streams_,
-                                                                std::move(limits), code_bytes, *traffic_,
-                                                                std::move(keeper)));
+    return disposal_.queue()->Own(std::make_unique<LoadedModel>(
+        executor, pool_, std::move(imported), place.on, std::move(limits), code_bytes, *traffic_, std::move(keeper)));
   }
 
   // What all calls of a model count for.
@@ -283,10 +309,10 @@ class RuntimeImpl final : public Runtime {
     return limit > 0 ? MakeMemoryAccount(limit, memory_of_all_, MemoryLimitError::Of::kModel) : memory_of_all_;
   }
 
-  // Asks for plans for what the model's predecessor is called with.
-  static void TakeProfiles(const LoadOptions& options, const ModelExecutor& successor) {
-    if (const auto* predecessor = dynamic_cast<const LoadedModel*>(options.predecessor.get())) {
-      predecessor->TransferProfilesTo(successor);
+  // Asks for plans for what the model's predecessor is called with on the same device.
+  static void TakeProfiles(const LoadOptions& options, const ModelExecutor& successor, c10::Device device) {
+    for (const LoadedModel* copy : CopiesOf(options.predecessor.get())) {
+      if (copy->device() == device) copy->TransferProfilesTo(successor);
     }
   }
 
@@ -310,7 +336,7 @@ class RuntimeImpl final : public Runtime {
     }
   }
 
-  absl::StatusOr<std::shared_ptr<Model>> LoadSourceHere(const std::string& path, const LoadOptions& options) {
+  Loaded LoadSourceHere(const std::string& path, const LoadOptions& options, const Place& place) {
     if (absl::Status status = LoadLibraries(options.operator_libraries); !status.ok()) return status;
     const std::shared_ptr<MemoryAccount> account = AccountOfLoad();
     const MemoryAccount::Scope memory(account.get());
@@ -330,19 +356,18 @@ class RuntimeImpl final : public Runtime {
         return absl::NotFoundError(path + " defines no function '" + options.function + "'");
       }
       importer.DefineAll();
-      CodeBuilder builder(*imported.unit, device_.is_cpu() ? std::nullopt : std::optional(device_));
-      const std::shared_ptr<ModelExecutor> executor = Own(
-          std::make_unique<ModelExecutor>(imported.unit, functions, builder, &pool_, TierSettingsOf(options, tiers_)));
-      TakeProfiles(options, *executor);
-      return MakeModel(executor, std::move(imported), options, *account, nullptr);
+      CodeBuilder builder(*imported.unit, LiteralDevice(place.on->device));
+      const std::shared_ptr<ModelExecutor> executor =
+          Own(std::make_unique<ModelExecutor>(imported.unit, functions, builder, &pool_,
+                                              TierSettingsOf(options, place.on->tiers)),
+              place.on);
+      TakeProfiles(options, *executor, place.on->device);
+      return MakeModel(executor, std::move(imported), options, *account, nullptr, place);
     } catch (...) {
       return StatusOfLoad(budget, std::current_exception());
     }
   }
 
-  const c10::Device device_;
-  const std::shared_ptr<Gpu> gpu_;  // null: models are on the CPU
-  const std::shared_ptr<StreamPool> streams_;
   const int64_t memory_limit_;
   const int64_t memory_limit_of_model_;
   const std::shared_ptr<MemoryAccount> memory_of_all_;
@@ -350,8 +375,9 @@ class RuntimeImpl final : public Runtime {
   const int64_t load_memory_limit_;
   const std::chrono::nanoseconds load_time_limit_;
   const std::shared_ptr<Traffic> traffic_ = std::make_shared<Traffic>();
-  const DisposalThread disposal_;  // ends after the pool, whose calls may be the last to hold a model
-  const std::optional<TierSettings> tiers_;
+  const DisposalThread disposal_;   // ends after the pool, whose calls may be the last to hold a model
+  const std::vector<Parts> parts_;  // at least one
+  std::atomic<size_t> next_device_{0};
   const std::shared_ptr<TurnList> generators_ = std::make_shared<TurnList>();  // which runs may draw and seed when
   ThreadPool pool_;
   const std::shared_ptr<ProfileKeeper> keeper_;  // null: nothing is kept
@@ -366,7 +392,7 @@ absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Create(const RuntimeOptions& o
     LetIdleTeamsSleep();
     KeepOperatorsToTheQuota();
     KeepFreedMemory(static_cast<size_t>(options.kept_memory));
-    return std::make_unique<RuntimeImpl>(OpenDevice(options.device), options);
+    return std::make_unique<RuntimeImpl>(OpenDevices(options.device), options);
   } catch (const std::exception& e) {
     return absl::FailedPreconditionError(e.what());
   }

@@ -73,8 +73,12 @@ struct RuntimeOptions {
   int operator_threads = 0;
   // Shared libraries that register operators or classes with LibTorch (torchvision's _C.so, say), loaded in order.
   std::vector<std::string> operator_libraries;
-  // The device every model is put on: "cpu", "cuda" or "cuda:N".
+  // The devices that models are put on: "cpu", "cuda" (the first GPU), "cuda:N", several ("cuda:0,cuda:2") or
+  // "cuda:all".
   std::string device = "cpu";
+  // Called once if a GPU fails for good, with what happened, on the thread that finds it: it must not block or throw.
+  // The process cannot use that GPU any more: calls that would, and loads, give kUnavailable. May be empty.
+  std::function<void(const std::string& what)> on_device_failure;
   // Bytes that a call may come to hold more than it was given, in the memory of the CPU; 0: no limit. A model may have
   // its own.
   int64_t memory_limit = 0;
@@ -119,6 +123,10 @@ struct LoadOptions {
   // What this one takes the place of: plans are asked for at once for what it is called with (WhenWarm waits for them),
   // made of its profiles where the code is the same. May be null. Of the same Runtime.
   std::shared_ptr<const Model> predecessor;
+  // Which of Runtime::gpus a copy of the model is put on; empty: each. Calls are spread over the copies. A model that
+  // writes its own state, or takes objects of its own classes, cannot have several: it is put on one of them where this
+  // is empty, and refused with kInvalidArgument where it is not.
+  std::vector<int> gpus;
   // Ends the load as soon as it looks (at each line, opcode and node), with kCancelled.
   std::stop_token stop;
 };
@@ -335,6 +343,7 @@ struct FrequentCall {
 //   kNotFound          no such method
 //   kResourceExhausted the call asked for more memory than it may have
 //   kInternal          the model raised or an operator failed; the message is the TorchScript traceback
+//   kUnavailable       the model's GPU has failed (RuntimeOptions::on_device_failure)
 //   kCancelled, kDeadlineExceeded (for the runtime's limit of a run's time, too: the message then says so)
 //
 // The last reference to one may go anywhere, with a call's callback too: a thread of the runtime's ends the model.
@@ -424,7 +433,8 @@ class Runtime {
   // Loads a TorchScript archive. Errors: kInvalidArgument for a file that is not a sound archive or whose code does not
   // compile (file, line, caret), kNotFound for no such file or a library that cannot be loaded, kUnimplemented naming
   // operators that this build lacks, kInternal when code that runs during loading (__setstate__) raised,
-  // kResourceExhausted and kDeadlineExceeded where loading passed the runtime's limits.
+  // kResourceExhausted and kDeadlineExceeded where loading passed the runtime's limits, kUnavailable where its GPU has
+  // failed.
   virtual absl::StatusOr<std::shared_ptr<Model>> Load(const std::string& path, const LoadOptions& options) = 0;
 
   // Loads a file of TorchScript as people write it: functions, and the classes, named tuples, enums and interfaces that
@@ -439,8 +449,8 @@ class Runtime {
   // throw.
   virtual void Post(std::function<void()> work) = 0;
 
-  // Whether models are on a GPU.
-  virtual bool has_gpu() const = 0;
+  // The numbers of the GPUs that models are on; none: they are on the CPU.
+  virtual std::vector<int> gpus() const = 0;
   // Bytes of a GPU's memory that another process shares (Gpu::OpenSharedMemory). kUnimplemented without a GPU,
   // kInvalidArgument for another one than the models' and for a handle that cannot be opened.
   virtual absl::StatusOr<at::Tensor> OpenSharedMemory(int64_t gpu, const std::string& handle, int64_t bytes) = 0;

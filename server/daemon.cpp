@@ -78,17 +78,17 @@ void AddPlans(const Model& model, ModelSample& sample) {
   std::ranges::copy(counts.calls, sample.calls.begin());
 }
 
-DispatcherOptions DispatcherOptionsOf(const config::Settings& settings) {
+DispatcherOptions DispatcherOptionsOf(const config::Settings& settings, int64_t gpus) {
   const int64_t threads = settings.threads() > 0 ? settings.threads() : UsableProcessors();
   // On a GPU one computes while another one's tensors are on their way.
-  const bool on_gpu = settings.device() != "cpu";
+  const bool on_gpu = gpus > 0;
   const int64_t per_thread = on_gpu ? 2 : 1;
   return {.max_pending_per_model = settings.max_pending_requests(),
           .max_in_flight = settings.max_in_flight_requests(),
           // The other half of the threads is for messages that take no time.
           .max_long_works = std::max<int64_t>(threads / 2, 1),
           .max_runs = settings.max_running_requests() > 0 ? settings.max_running_requests() : threads * per_thread,
-          .max_batches = on_gpu ? std::min<int64_t>(threads, 2) : threads,
+          .max_batches = on_gpu ? std::min<int64_t>(threads, 2 * gpus) : threads,
           // A graph is recorded for each size, and without one a GPU waits for its host.
           .pads_batches = on_gpu,
           .longest_wait = std::chrono::milliseconds(settings.max_queue_milliseconds()),
@@ -96,7 +96,7 @@ DispatcherOptions DispatcherOptionsOf(const config::Settings& settings) {
 }
 
 SharedRegions::OpenDeviceMemory OpenDeviceMemoryOf(Runtime& runtime) {
-  if (!runtime.has_gpu()) return nullptr;
+  if (runtime.gpus().empty()) return nullptr;
   return [&runtime](int64_t device, const std::string& handle, int64_t byte_size) {
     return runtime.OpenSharedMemory(device, handle, byte_size);
   };
@@ -110,7 +110,7 @@ struct Daemon::Parts {
       : settings(complete_settings),
         tracer(std::move(made_tracer)),
         repository(RepositoryOptionsOf(settings), runtime, SignatureFactory(), [this] { health.Update(); }),
-        dispatcher(DispatcherOptionsOf(settings),
+        dispatcher(DispatcherOptionsOf(settings, static_cast<int64_t>(runtime.gpus().size())),
                    [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); }),
         ensembles(EnsemblesOn(settings, runtime, repository, dispatcher, alarms)),
         regions(settings.allow_client_shm(), OpenDeviceMemoryOf(runtime)),

@@ -5,6 +5,8 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 #include "jit/support/tensors_in.h"
@@ -19,6 +21,19 @@ void OpenCuda(const std::string& name) {
     throw std::runtime_error("device " + name +
                              ": LibTorch's CUDA library could not be loaded: " + (reason ? reason : "unknown"));
   }
+}
+
+constexpr const char* kUnknown = "is not known; expected cpu, cuda, cuda:N, several GPUs (cuda:0,cuda:2) or cuda:all";
+
+// Of "cuda", which is the first, or "cuda:N".
+std::optional<int> GpuOf(const std::string& name) {
+  try {
+    const c10::Device device(name);
+    if (device.is_cuda()) return device.has_index() ? device.index() : 0;
+  } catch (const c10::Error&) {
+    // Nothing that LibTorch knows, or no number that it could be.
+  }
+  return std::nullopt;
 }
 
 // Whether it holds a tensor that `is_wanted`.
@@ -43,25 +58,47 @@ bool HoldsTensor(const c10::IValue& value, const Predicate& is_wanted) {
 
 }  // namespace
 
-c10::Device OpenDevice(const std::string& name) {
-  c10::Device device(c10::kCPU);
-  try {
-    device = c10::Device(name);
-  } catch (const c10::Error&) {
-    throw std::runtime_error("device \"" + name + "\" is not known; expected cpu, cuda or cuda:N");
+std::vector<c10::Device> DevicesOf(const std::string& name, const std::function<int()>& count_gpus) {
+  if (name == "cpu") return {c10::Device(c10::kCPU)};
+  const auto fail = [&](const std::string& why) { throw std::runtime_error("device \"" + name + "\" " + why); };
+  std::vector<int> gpus;
+  const bool all = name == "cuda:all";
+  for (size_t begin = 0; !all && begin <= name.size();) {
+    const size_t end = std::min(name.find(',', begin), name.size());
+    const std::optional<int> gpu = GpuOf(name.substr(begin, end - begin));
+    if (!gpu) fail(kUnknown);
+    if (std::ranges::find(gpus, *gpu) != gpus.end()) fail("names GPU " + std::to_string(*gpu) + " twice");
+    gpus.push_back(*gpu);
+    begin = end + 1;
   }
-  if (device.is_cpu()) return c10::Device(c10::kCPU);
-  if (!device.is_cuda())
-    throw std::runtime_error("device \"" + name + "\" is not served; expected cpu, cuda or cuda:N");
+  const int count = std::min<int>(count_gpus(), std::numeric_limits<c10::DeviceIndex>::max());
+  if (all) {
+    for (int gpu = 0; gpu < count; ++gpu) gpus.push_back(gpu);
+  }
+  if (gpus.empty() || std::ranges::max(gpus) >= count) {
+    fail("is not there: this machine has " + std::to_string(count) + " usable GPU" + (count == 1 ? "" : "s"));
+  }
+  std::vector<c10::Device> devices;
+  for (const int gpu : gpus) devices.emplace_back(c10::kCUDA, static_cast<c10::DeviceIndex>(gpu));
+  return devices;
+}
 
-  OpenCuda(name);
-  const int index = device.has_index() ? device.index() : 0;
-  const int count =
-      c10::impl::hasDeviceGuardImpl(c10::kCUDA) ? c10::impl::getDeviceGuardImpl(c10::kCUDA)->deviceCount() : 0;
-  if (index >= count) {
-    throw std::runtime_error("device " + name + ": this machine has " + std::to_string(count) + " usable GPUs");
-  }
-  return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(index));
+std::vector<c10::Device> OpenDevices(const std::string& name) {
+  return DevicesOf(name, [&] {
+    OpenCuda(name);
+    return c10::impl::hasDeviceGuardImpl(c10::kCUDA)
+               ? static_cast<int>(c10::impl::getDeviceGuardImpl(c10::kCUDA)->deviceCount())
+               : 0;
+  });
+}
+
+std::optional<c10::Device> DeviceIn(const c10::IValue& value) {
+  std::optional<c10::Device> found;
+  HoldsTensor(value, [&](const at::Tensor& tensor) {
+    if (!tensor.device().is_cpu()) found = tensor.device();
+    return found.has_value();
+  });
+  return found;
 }
 
 c10::IValue MoveToDevice(const c10::IValue& value, c10::Device device) {

@@ -4,13 +4,24 @@
 #include <ATen/core/ivalue.h>
 #include <c10/core/Device.h>
 
+#include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace hearth {
 
-// Makes the device usable: "cpu", "cuda" (the first GPU) or "cuda:N". Throws std::runtime_error that says what is
-// missing: an unknown name, no LibTorch with CUDA, no such GPU. Call at start-up, before other threads use LibTorch.
-c10::Device OpenDevice(const std::string& name);
+// The devices of a name: "cpu", "cuda" (the first GPU), "cuda:N", several ("cuda:0,cuda:2") or "cuda:all". At least
+// one, none twice, the CPU alone. `count_gpus` is asked once where a GPU is named. Throws std::runtime_error for an
+// unknown name and a GPU that is not there.
+std::vector<c10::Device> DevicesOf(const std::string& name, const std::function<int()>& count_gpus);
+
+// The same of this machine, made usable. Throws std::runtime_error also where there is no LibTorch with CUDA. Call at
+// start-up, before other threads use LibTorch.
+std::vector<c10::Device> OpenDevices(const std::string& name);
+
+// Of the first tensor in the value that is not in the CPU's memory; nothing if there is none.
+std::optional<c10::Device> DeviceIn(const c10::IValue& value);
 
 // The value with every tensor in it on `device`; containers are copied only if a tensor in them has to move. Objects
 // are left as they are. Waits until copies to the CPU are done.

@@ -78,9 +78,13 @@ class Gpu {
   // memory is held. `handle`: the bytes of CUDA's cudaIpcMemHandle_t. Throws c10::Error for a handle that cannot be
   // opened, or of less memory.
   virtual at::Tensor OpenSharedMemory(const std::string& handle, int64_t bytes) = 0;
+
+  // Why it cannot be used any more in this process, as CUDA says it; empty: it can. Waits for nothing
+  // (device_health.h).
+  virtual std::string Failure() const { return ""; }
 };
 
-// One that OpenDevice gave. Throws std::runtime_error if the library that calls CUDA cannot be loaded. Null for a CPU.
+// One that OpenDevices gave. Throws std::runtime_error if the library that calls CUDA cannot be loaded. Null for a CPU.
 std::shared_ptr<Gpu> OpenGpu(c10::Device device);
 
 }  // namespace hearth

@@ -22,7 +22,11 @@ std::optional<c10::Device> Mode::device() const { return stream ? std::optional(
 void Mode::Install() const {
   c10::AutogradState::set_tls_state(autograd);
   c10::impl::_force_tls_local_dispatch_key_set(keys);
-  if (stream) c10::impl::VirtualGuardImpl(stream->device_type()).exchangeStream(*stream);
+  if (!stream) return;
+  // Of several GPUs, the thread's is the stream's too: kernels are launched there, and "cuda" without a number is it.
+  const c10::impl::VirtualGuardImpl guard(stream->device_type());
+  guard.uncheckedSetDevice(stream->device());
+  guard.exchangeStream(*stream);
 }
 
 }  // namespace hearth

@@ -19,7 +19,7 @@ namespace hearth {
 struct Mode {
   c10::AutogradState autograd;
   c10::impl::LocalDispatchKeySet keys;
-  std::optional<c10::Stream> stream;  // null: whatever the thread has
+  std::optional<c10::Stream> stream;  // whose device is the thread's too; null: whatever the thread has
 
   // With the stream that the thread has for `device`, if one is given.
   static Mode OfThread(std::optional<c10::Device> device = std::nullopt);

@@ -148,6 +148,10 @@ class FakeRuntime : public Runtime {
       load_gate.Pass([&] { return options.stop.stop_requested(); });
     }
     if (options.stop.stop_requested()) return absl::CancelledError("loading was stopped");
+    {
+      std::lock_guard lock(mutex_);
+      last_gpus_ = options.gpus;
+    }
     std::string verb, text;
     std::ifstream(path) >> verb >> text;
     if (verb != "ok") return absl::InvalidArgumentError("bad archive: " + text);
@@ -159,15 +163,24 @@ class FakeRuntime : public Runtime {
   CompilerCounters compiler_counters() const override { return {}; }
   MemoryAccount* memory_of_all() const override { return nullptr; }
   void Post(std::function<void()> work) override { work(); }
-  bool has_gpu() const override { return false; }
+  std::vector<int> gpus() const override { return gpu_numbers; }
   absl::StatusOr<at::Tensor> OpenSharedMemory(int64_t, const std::string&, int64_t) override {
     return absl::UnimplementedError("a fake has no GPU");
   }
 
+  // What the last model was to be put on.
+  std::vector<int> last_gpus() const {
+    std::lock_guard lock(mutex_);
+    return last_gpus_;
+  }
+
+  std::vector<int> gpu_numbers;
   Gate load_gate;
   Gate call_gate;
 
  private:
+  mutable std::mutex mutex_;
+  std::vector<int> last_gpus_;
   DisposalThread ends_;
 };
 

@@ -18,6 +18,12 @@ namespace {
 // What functions declare of it themselves, for reductions over a block.
 constexpr uint32_t kDeclaredSharedBytes = 16384;
 
+// Of an error that asking for nothing gave: none of one's own making, there is only what work before has left.
+bool Stays(cudaError_t error) {
+  const bool of_recordings = error >= cudaErrorStreamCaptureUnsupported && error <= cudaErrorStreamCaptureWrongThread;
+  return error != cudaSuccess && error != cudaErrorNotReady && error != cudaErrorMemoryAllocation && !of_recordings;
+}
+
 class CudaGpu final : public Gpu {
  public:
   explicit CudaGpu(c10::DeviceIndex device) : streams_(std::make_shared<RecordingStreams>(device)) {}
@@ -44,6 +50,20 @@ class CudaGpu final : public Gpu {
   }
   at::Tensor OpenSharedMemory(const std::string& handle, int64_t bytes) override {
     return hearth::OpenSharedMemory(streams_->device(), handle, bytes);
+  }
+  std::string Failure() const override {
+    int before = 0;
+    cudaError_t error = cudaGetDevice(&before);
+    if (error == cudaSuccess) error = cudaSetDevice(streams_->device());
+    if (error == cudaSuccess) error = cudaStreamQuery(cudaStreamLegacy);
+    size_t free = 0;
+    size_t total = 0;
+    if (error == cudaSuccess || !Stays(error)) error = cudaMemGetInfo(&free, &total);
+    static_cast<void>(cudaSetDevice(before));
+    // What is told here is not the next caller's.
+    static_cast<void>(cudaGetLastError());
+    if (!Stays(error)) return "";
+    return std::string(cudaGetErrorString(error)) + " (" + cudaGetErrorName(error) + ")";
   }
 
  private:
