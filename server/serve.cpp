@@ -27,6 +27,7 @@ namespace {
 
 constexpr int kCannotServe = 1;
 constexpr int kWrongUse = 2;
+constexpr int kDeviceFailed = 3;
 constexpr int kEndedAtOnce = 128 + SIGTERM;
 // What cancelled runs get to stop, after the drain.
 constexpr double kSecondsToCancel = 15;
@@ -190,12 +191,20 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
   if (settings.compiler() && settings.compiler_share() > 0) {
     log.info("compiling may take {} of one processor", settings.compiler_share());
   }
-  auto runtime = make_runtime(RuntimeOptionsOf(settings));
+  std::atomic<bool> stopping{false};
+  // Shared with a thread that nobody waits for.
+  const auto device_failed = std::make_shared<std::atomic<bool>>(false);
+  RuntimeOptions options = RuntimeOptionsOf(settings);
+  options.on_device_failure = [&log, &stopping, device_failed](const std::string& what) {
+    log.error("a GPU has failed: {}; this server stops, with exit status {}", what, kDeviceFailed);
+    *device_failed = true;
+    if (!stopping) kill(getpid(), SIGTERM);
+  };
+  auto runtime = make_runtime(options);
   if (!runtime.ok()) return Complain(runtime.status(), kCannotServe);
   auto daemon = Daemon::Start(settings, **runtime);
-  if (!daemon.ok()) return Complain(daemon.status(), kCannotServe);
+  if (!daemon.ok()) return Complain(daemon.status(), *device_failed ? kDeviceFailed : kCannotServe);
 
-  std::atomic<bool> stopping{false};
   std::atomic<bool> failed{false};
   std::thread announcer([&] {
     const Daemon::Loaded loaded = (*daemon)->WaitUntilLoaded();
@@ -209,14 +218,19 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
   signals.WaitForEnd([&] { Reload(**log_output, **daemon); });
   // Another signal means that whoever sends it will not wait; a run that does not even stop when it is cancelled (one
   // very long operator) must not keep the process either.
-  std::thread([signals, patience = settings.drain_seconds() + kSecondsToCancel] {
+  std::thread([signals, device_failed, patience = settings.drain_seconds() + kSecondsToCancel] {
     signals.WaitForEnd(patience);
-    _exit(kEndedAtOnce);
+    _exit(*device_failed ? kDeviceFailed : kEndedAtOnce);
   }).detach();
   stopping = true;
   (*daemon)->Stop();
   announcer.join();
   daemon->reset();
+  if (*device_failed) {
+    log.info("stopped, since a GPU has failed");
+    // CUDA gives nothing back of a GPU that has failed, and neither the runtime nor LibTorch expects that at their end.
+    _exit(kDeviceFailed);
+  }
   runtime->reset();
   log.info("stopped");
   return failed ? kCannotServe : 0;

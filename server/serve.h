@@ -18,7 +18,8 @@ namespace hearth::server {
 using RuntimeFactory = std::function<absl::StatusOr<std::unique_ptr<Runtime>>(const RuntimeOptions&)>;
 
 // Returns the exit status: 0 after a drain, 1 if it cannot serve or a model has failed, 2 for a wrong command line.
-// Call from main, before any thread has been started.
+// Where a GPU has failed, the process drains what does not need it and ends with 3, without returning. Call from main,
+// before any thread has been started.
 int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime);
 
 }  // namespace hearth::server
