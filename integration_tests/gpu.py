@@ -8,7 +8,8 @@ client is `hearth infer`. Exits 1 if an answer differs. Each model is run by `he
 by a plan for its exact sizes, whose runs are recorded and replayed where they can be, and asked through a daemon with
 --device cuda; then all of them are asked at once, again and again. A model that reads its input late is asked by many at
 once, each with other numbers: memory of one's input must not go to another's before it was read. Inputs and outputs of
-another lie in this script's memory on the GPU, which it shares with the daemon (CUDA shared memory).
+another lie in this script's memory on the GPU, which it shares with the daemon (CUDA shared memory). On a machine with
+several GPUs a daemon has models on all of them. At the end a model breaks a GPU, whose daemon must say so and end.
 """
 import argparse
 import base64
@@ -16,6 +17,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -56,6 +58,65 @@ class WritesItsInput(torch.nn.Module):
     def forward(self, x):
         x.mul_(2)
         return x + 1
+
+
+class Counts(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(1))
+
+    def forward(self, x):
+        self.calls += 1
+        return x + self.calls
+
+
+class Picks(torch.nn.Module):
+    """Rows by number; on a GPU an assertion in the kernel is all that stops a number that is too large."""
+
+    def forward(self, rows, numbers):
+        return rows[numbers]
+
+
+class Daemon:
+    """A hearthd over a folder of models on free ports, until the end of a with statement or its own."""
+
+    def __init__(self, models, device, *flags):
+        self.log = models.with_name(models.name + ".log")
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(
+                [ROOT / "dist/run", "hearthd", "--model-repository", models, "--device", device, "--grpc-port", "0",
+                 "--http-port", "0", "--metrics-port", "0", *flags],
+                stdout=subprocess.PIPE, stderr=log, text=True)  # fmt: skip
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"hearthd ended with {self.process.wait()}:\n{self.log.read_text()}")
+        ready = json.loads(line)
+        self.address, self.http_port = f"localhost:{ready['grpc_port']}", ready["http_port"]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.terminate()
+        self.wait()
+
+    def wait(self):
+        """The exit status, once it has ended by itself or was asked to."""
+        try:
+            return self.process.wait(timeout=120)
+        finally:
+            self.process.kill()
+
+    def infer(self, model, **inputs):
+        """(status, JSON) of a request in JSON; (0, why) where the daemon does not answer any more."""
+        datatypes = {torch.float32: "FP32", torch.int64: "INT64"}
+        body = {"inputs": [{"name": name, "datatype": datatypes[value.dtype], "shape": list(value.shape),
+                            "data": value.flatten().tolist()} for name, value in inputs.items()]}  # fmt: skip
+        try:
+            return post(self.http_port, f"models/{model}/infer", body)
+        except OSError as error:
+            return 0, str(error)
 
 
 class SharedTensor:
@@ -128,6 +189,95 @@ def shared_memory_problems(port):
     return problems
 
 
+def put(models, name, module, config=None):
+    """Makes a model of a repository."""
+    version = models / name / "1"
+    version.mkdir(parents=True)
+    torch.jit.script(module.eval()).save(str(version / "model.pt"))
+    if config:
+        (version.parent / "config.pbtxt").write_text(config)
+
+
+def several_gpus_problems(models, hearth):
+    """What goes wrong where a daemon has several GPUs: the machine has two at least."""
+    put(models, "everywhere", ReadsLate())
+    put(models, "counts", Counts())
+    put(models, "on_one", WritesItsInput(), "instance_group { kind: KIND_GPU gpus: [ 1 ] }")
+    put(models, "too_many", WritesItsInput(), "instance_group { kind: KIND_GPU gpus: [ 0, 99 ] }")
+    put(models, "cannot", Counts(), "instance_group { kind: KIND_GPU gpus: [ 0, 1 ] }")
+    gpus = {f"cuda:{n}" for n in range(torch.cuda.device_count())}
+    problems = []
+    with Daemon(models, "cuda:all", "--exit-on-error", "off") as daemon:
+
+        def used(model):
+            """The GPUs that its calls were on."""
+            text = subprocess.run([*hearth, "inspect", "--plans", daemon.address, model], check=True, text=True,
+                                  stdout=subprocess.PIPE).stdout  # fmt: skip
+            return {gpu for gpu in gpus if re.search(rf"\b{gpu}\b", text)}
+
+        def right(number):
+            status, answer = daemon.infer("everywhere", x=torch.full((8,), float(number)))
+            return status == 200 and answer["outputs"][0]["data"] == [2.0 * number] * 8
+
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as threads:
+            answers = list(threads.map(right, range(20 * AT_ONCE)))
+        if not all(answers):
+            problems.append(f"{answers.count(False)} of {len(answers)} answers are wrong")
+        if (on := used("everywhere")) != gpus:
+            problems.append(f"calls were on {sorted(on)} and not on {sorted(gpus)}")
+        counted = [daemon.infer("counts", x=torch.zeros(1))[1] for _ in range(8)]
+        counted = [answer["outputs"][0]["data"] if "outputs" in answer else answer for answer in counted]
+        if counted != [[float(n)] for n in range(1, 9)]:
+            problems.append(f"a model that counts its calls has several counts: {counted}")
+        for _ in range(8):
+            status, answer = daemon.infer("on_one", x=torch.ones(2))
+            if status != 200 or answer["outputs"][0]["data"] != [3.0, 3.0]:
+                problems.append(f"the model on GPU 1 answers {answer}")
+        if (on := used("on_one")) != {"cuda:1"}:
+            problems.append(f"the model on GPU 1 had calls on {sorted(on)}")
+        log = daemon.log.read_text()
+        for reason in ("GPU 99 is not the server's, which has GPUs 0", "cannot be on GPUs 0 and 1 at once: forward writes"):
+            if reason not in log:
+                problems.append(f"the log does not say '{reason}'")
+    if status := daemon.wait():
+        problems.append(f"hearthd ended with {status}")
+    return problems
+
+
+def failed_gpu_problems(models, device):
+    """What goes wrong when a model breaks its GPU: the request that does it fails, none after it has an answer, and the
+    daemon says why and ends."""
+    put(models, "picks", Picks())
+    put(models, "adds", WritesItsInput())
+    rows = torch.arange(20.0).reshape(10, 2)
+    problems = []
+    with Daemon(models, device, "--drain-seconds", "20") as daemon:
+        status, answer = daemon.infer("picks", rows=rows, numbers=torch.tensor([3]))
+        if status != 200 or answer["outputs"][0]["data"] != [6.0, 7.0]:
+            problems.append(f"a number that is there: {status} {answer}")
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as threads:
+            beside = [threads.submit(daemon.infer, "adds", x=torch.ones(2)) for _ in range(AT_ONCE)]
+            status, answer = daemon.infer("picks", rows=rows, numbers=torch.tensor([100]))
+            beside += [threads.submit(daemon.infer, "adds", x=torch.ones(2)) for _ in range(AT_ONCE)]
+        if status not in (500, 503) or "has failed and cannot be used" not in json.dumps(answer):
+            problems.append(f"a number that is too large: {status} {answer}")
+        # Those before it may have been through.
+        for request in beside:
+            status, answer = request.result()
+            if status == 200 and answer["outputs"][0]["data"] != [3.0, 3.0]:
+                problems.append(f"a wrong answer beside it: {answer}")
+            if status not in (200, 500, 503, 0):
+                problems.append(f"a request beside it: {status} {answer}")
+        status, answer = daemon.infer("adds", x=torch.ones(2))
+        if status not in (503, 0):
+            problems.append(f"a request after it: {status} {answer}")
+        if (status := daemon.wait()) != 3:
+            problems.append(f"hearthd ended with {status} and not 3")
+    if "a GPU has failed: cuda:" not in daemon.log.read_text():
+        problems.append("the log does not say that a GPU has failed")
+    return problems
+
+
 def answer_of_torch(model, device):
     """What torch.jit answers on the GPU; on the CPU where the archive's code names that device, which torch obeys."""
     oracle = torch.jit.load(model.archive, map_location=device)
@@ -162,12 +312,30 @@ def ask_late_reader(hearth, address, number, folder):
     return bool((answer == 2 * number).all())
 
 
+def tell(what, problems):
+    """How many there are."""
+    print(f"{what}: {'; '.join(problems) or 'right'}", flush=True)
+    return len(problems)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", default=MODELS)
     parser.add_argument("--device", default="cuda", help="another than cuda tries this script itself")
+    parser.add_argument("--only-devices", action="store_true", help="several GPUs, and one that fails: no models")
     options = parser.parse_args()
     hearth = [str(ROOT / "dist/run"), "hearth"]
+    with tempfile.TemporaryDirectory() as scratch:
+        wrong = 0 if options.only_devices else wrong_answers(options, hearth, pathlib.Path(scratch))
+        if options.device == "cuda" and torch.cuda.device_count() > 1:
+            wrong += tell("several GPUs", several_gpus_problems(pathlib.Path(scratch) / "of_several", hearth))
+        if options.device == "cuda":
+            wrong += tell("a GPU that fails", failed_gpu_problems(pathlib.Path(scratch) / "broken", options.device))
+    return 1 if wrong else 0
+
+
+def wrong_answers(options, hearth, folder):
+    """How many there are of the models."""
     library = zoo.operator_library()
     # torchvision's library names LibTorch's Python part, which is found beside the rest.
     os.environ["LD_LIBRARY_PATH"] = str(pathlib.Path(torch.__file__).parent / "lib")
@@ -176,66 +344,52 @@ def main():
 
     models = zoo.ensure(options.models)
     wrong = 0
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = pathlib.Path(scratch)
-        zoo.repository(models, folder / "models")
-        (folder / "models" / LATE / "1").mkdir(parents=True)
-        torch.jit.script(ReadsLate().eval()).save(str(folder / "models" / LATE / "1" / "model.pt"))
-        (folder / "models" / SHARED / "1").mkdir(parents=True)
-        torch.jit.script(WritesItsInput()).save(str(folder / "models" / SHARED / "1" / "model.pt"))
-        daemon = subprocess.Popen(
-            [ROOT / "dist/run", "hearthd", "--model-repository", folder / "models", "--device", options.device,
-             "--grpc-port", "0", "--http-port", "0", "--metrics-port", "0", "--links-lead-out", "--operator-library", library,
-             "--allow-client-shm", "on"],
-            stdout=subprocess.PIPE, text=True)
-        try:
-            ready = json.loads(daemon.stdout.readline())
-            address = f"localhost:{ready['grpc_port']}"
-            expectations = {}
-            for name, model in models.items():
-                expected = expectations[name] = answer_of_torch(model, options.device)
-                out = folder / f"{name}.pt"
-                subprocess.run([*hearth, "run", model.archive, "--inputs", model.inputs_file, "--output", out,
-                                "--device", options.device, "--operator-library", library], check=True)
-                recorded = folder / f"{name}-recorded.pt"
-                subprocess.run([*hearth, "run", model.archive, "--inputs", model.inputs_file, "--output", recorded,
-                                "--tier", "2", "--repeat", "4", "--device", options.device, "--operator-library", library],
-                               check=True, stdout=subprocess.DEVNULL)
-                served = ask_daemon(hearth, address, model, folder / name)
-                for how, found in (
-                    ("run", difference(expected, to("cpu", torch.load(out, weights_only=True)), tolerance=TOLERANCE)),
-                    ("recorded", difference(expected, to("cpu", torch.load(recorded, weights_only=True)), tolerance=TOLERANCE)),
-                    ("served", difference(model.served(expected), served, tolerance=TOLERANCE)),
-                ):
-                    print(f"{name} {how}: {found or 'right'}", flush=True)
-                    wrong += found is not None
-            together = [(model, n) for n in range(AT_ONCE) for model in models.values()]
-            with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as threads:
-                answers = threads.map(
-                    lambda item: ask_daemon(hearth, address, item[0], folder / f"{item[0].name}-{item[1]}"), together
-                )
-                for (model, n), served in zip(together, answers):
-                    found = difference(model.served(expectations[model.name]), served, tolerance=TOLERANCE)
-                    if found:
-                        print(f"{model.name} among others, number {n}: {found}", flush=True)
-                        wrong += 1
-            print(f"{len(together)} requests, {AT_ONCE} at a time: done", flush=True)
-            with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as threads:
-                right = list(threads.map(lambda n: ask_late_reader(hearth, address, n, folder / f"{LATE}-{n}"),
-                                         range(4 * AT_ONCE)))
-            print(f"{LATE}: {sum(right)} of {len(right)} answers, {AT_ONCE} at a time, are right", flush=True)
-            wrong += len(right) - sum(right)
-            if options.device == "cuda":
-                problems = shared_memory_problems(ready["http_port"])
-                print(f"CUDA shared memory: {'; '.join(problems) or 'right'}", flush=True)
-                wrong += len(problems)
-        finally:
-            daemon.terminate()
-            status = daemon.wait(timeout=60)
-        if status != 0:
-            print(f"hearthd ended with {status}")
-            wrong += 1
-    return 1 if wrong else 0
+    zoo.repository(models, folder / "models")
+    put(folder / "models", LATE, ReadsLate())
+    put(folder / "models", SHARED, WritesItsInput())
+    with Daemon(folder / "models", options.device, "--links-lead-out", "--operator-library", library,
+                "--allow-client-shm", "on") as daemon:  # fmt: skip
+        address = daemon.address
+        expectations = {}
+        for name, model in models.items():
+            expected = expectations[name] = answer_of_torch(model, options.device)
+            out = folder / f"{name}.pt"
+            subprocess.run([*hearth, "run", model.archive, "--inputs", model.inputs_file, "--output", out,
+                            "--device", options.device, "--operator-library", library], check=True)
+            recorded = folder / f"{name}-recorded.pt"
+            subprocess.run([*hearth, "run", model.archive, "--inputs", model.inputs_file, "--output", recorded,
+                            "--tier", "2", "--repeat", "4", "--device", options.device, "--operator-library", library],
+                           check=True, stdout=subprocess.DEVNULL)
+            served = ask_daemon(hearth, address, model, folder / name)
+            for how, found in (
+                ("run", difference(expected, to("cpu", torch.load(out, weights_only=True)), tolerance=TOLERANCE)),
+                ("recorded", difference(expected, to("cpu", torch.load(recorded, weights_only=True)), tolerance=TOLERANCE)),
+                ("served", difference(model.served(expected), served, tolerance=TOLERANCE)),
+            ):
+                print(f"{name} {how}: {found or 'right'}", flush=True)
+                wrong += found is not None
+        together = [(model, n) for n in range(AT_ONCE) for model in models.values()]
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as threads:
+            answers = threads.map(
+                lambda item: ask_daemon(hearth, address, item[0], folder / f"{item[0].name}-{item[1]}"), together
+            )
+            for (model, n), served in zip(together, answers):
+                found = difference(model.served(expectations[model.name]), served, tolerance=TOLERANCE)
+                if found:
+                    print(f"{model.name} among others, number {n}: {found}", flush=True)
+                    wrong += 1
+        print(f"{len(together)} requests, {AT_ONCE} at a time: done", flush=True)
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as threads:
+            right = list(threads.map(lambda n: ask_late_reader(hearth, address, n, folder / f"{LATE}-{n}"),
+                                     range(4 * AT_ONCE)))
+        print(f"{LATE}: {sum(right)} of {len(right)} answers, {AT_ONCE} at a time, are right", flush=True)
+        wrong += len(right) - sum(right)
+        if options.device == "cuda":
+            wrong += tell("CUDA shared memory", shared_memory_problems(daemon.http_port))
+    if (status := daemon.wait()) != 0:
+        print(f"hearthd ended with {status}:\n{daemon.log.read_text()}")
+        wrong += 1
+    return wrong
 
 
 if __name__ == "__main__":

@@ -223,15 +223,37 @@ absl::Status CheckWarmup(const ModelConfig& config, const std::string& model) {
   return absl::OkStatus();
 }
 
+// More than what is true of any model: one instance, on a device that is the server's.
+bool AsksForInstances(inference::ModelInstanceGroup group) {
+  using Group = inference::ModelInstanceGroup;
+  if (group.count() == 1) group.clear_count();
+  if (group.kind() == Group::KIND_GPU) group.clear_kind();
+  group.clear_gpus();
+  group.clear_rate_limiter();
+  return group.ByteSizeLong() > 0;
+}
+
+absl::Status CheckGpus(const ModelConfig& config, const std::string& model) {
+  for (const inference::ModelInstanceGroup& group : config.instance_group()) {
+    for (const int gpu : group.gpus()) {
+      if (gpu < 0) return WrongConfig(model, absl::StrCat("instance_group.gpus has ", gpu, ", which is no GPU"));
+      if (group.kind() == inference::ModelInstanceGroup::KIND_CPU) {
+        return WrongConfig(model, "an instance_group has gpus, and the kind KIND_CPU");
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 std::vector<std::string> IgnoredFields(const ModelConfig& config) {
   std::vector<std::string> ignored = IgnoredOfDynamicBatching(config);
   const auto note = [&](bool set, const std::string& what) {
     if (set) ignored.push_back(what);
   };
   // The number of instances is that of runs that may be under way at once, where requests wait for one.
-  note(config.instance_group_size() > 0 && !QueueSettingsOf(config).queues(),
-       "instance_group but for rate_limiter.priority (one instance serves all requests, on the server's device; the "
-       "parameter max_running bounds its runs)");
+  note(std::ranges::any_of(config.instance_group(), AsksForInstances) && !QueueSettingsOf(config).queues(),
+       "instance_group but for gpus and rate_limiter.priority (one instance on each of the server's devices serves all "
+       "requests; the parameter max_running bounds its runs)");
   note(std::ranges::any_of(config.instance_group(),
                            [](const auto& group) { return group.rate_limiter().resources_size() > 0; }),
        "rate_limiter.resources of instance_group");
@@ -288,6 +310,16 @@ absl::StatusOr<ModelConfig> ParseModelConfigJson(const std::string& json) {
                                                  absl::string_view(message.data(), message.size())));
 }
 
+std::vector<int> GpusOf(const ModelConfig& config) {
+  std::set<int> gpus;
+  for (const inference::ModelInstanceGroup& group : config.instance_group()) {
+    // One that names none is on all, whatever others name.
+    if (group.gpus().empty()) return {};
+    gpus.insert(group.gpus().begin(), group.gpus().end());
+  }
+  return {gpus.begin(), gpus.end()};
+}
+
 absl::StatusOr<CheckedConfig> CheckModelConfig(ModelConfig config, const std::string& name) {
   if (absl::Status status = CheckConfigLimits(config); !status.ok())
     return WrongConfig(name, std::string(status.message()));
@@ -309,6 +341,7 @@ absl::StatusOr<CheckedConfig> CheckModelConfig(ModelConfig config, const std::st
       return WrongConfig(name, std::string(status.message()));
     }
   }
+  if (absl::Status status = CheckGpus(config, name); !status.ok()) return status;
   if (absl::Status status = CheckWarmup(config, name); !status.ok()) return status;
   if (absl::Status status = CheckDynamicBatching(config); !status.ok()) {
     return WrongConfig(name, std::string(status.message()));

@@ -2,7 +2,7 @@
 //
 //   honoured   name, platform, backend, default_model_filename, version_policy, max_batch_size, input and output (name,
 //              data_type, dims, reshape, optional, label_filename),
-//              dynamic_batching and, for it, instance_group.count (queue_settings.h),
+//              dynamic_batching and, for it, instance_group.count (queue_settings.h), instance_group.gpus,
 //              instance_group.rate_limiter.priority, response_cache (where the server has a cache),
 //              model_operations.op_library_filename (where the server allows it: repository.h), the
 //              parameters memory_limit, requests_memory_limit, compile_after, exact_after, max_plans, plan_bytes,
@@ -66,6 +66,9 @@ struct ModelSettings {
 };
 // kInvalidArgument for one that is no number, too small or too large.
 absl::StatusOr<ModelSettings> SettingsOf(const inference::ModelConfig& config);
+
+// The GPUs that instance groups name, none twice; empty: any.
+std::vector<int> GpusOf(const inference::ModelConfig& config);
 
 // The configuration of the model in `folder`: its config.pbtxt, or defaults if it has none.
 absl::StatusOr<CheckedConfig> ReadModelConfig(const std::filesystem::path& folder);

@@ -95,6 +95,22 @@ TEST(ModelConfig, WhatTunesOnlyIsIgnoredWithAWarning) {
   EXPECT_THAT(checked->warnings, Contains("optimization"));
 }
 
+TEST(ModelConfig, TheGpusOfItsInstancesAreTaken) {
+  const auto gpus = [](const std::string& text) { return GpusOf(Check(text)->config); };
+  EXPECT_THAT(gpus("instance_group { kind: KIND_GPU gpus: [ 2, 0, 2 ] }"), testing::ElementsAre(0, 2));
+  EXPECT_THAT(gpus("instance_group [ { gpus: 3 }, { gpus: 1 } ]"), testing::ElementsAre(1, 3));
+  EXPECT_THAT(gpus("instance_group [ { gpus: 3 }, { kind: KIND_GPU } ]"), testing::IsEmpty());
+  EXPECT_THAT(gpus(""), testing::IsEmpty());
+  for (const char* text : {"instance_group { kind: KIND_GPU gpus: [ 0, 1 ] }", "instance_group { count: 1 gpus: 1 }"}) {
+    EXPECT_THAT(Check(text)->warnings, testing::IsEmpty()) << text;
+  }
+  for (const char* text : {"instance_group { kind: KIND_CPU }", "instance_group { gpus: 1 count: 2 }"}) {
+    EXPECT_THAT(Check(text)->warnings, Contains(StartsWith("instance_group but for gpus"))) << text;
+  }
+  EXPECT_THAT(Check("instance_group { gpus: [ 1, -1 ] }").status().message(), HasSubstr("-1"));
+  EXPECT_THAT(Check("instance_group { kind: KIND_CPU gpus: 1 }").status().message(), HasSubstr("KIND_CPU"));
+}
+
 TEST(ModelConfig, AWarmUpSampleSaysWhatItsTensorsAre) {
   const auto with_input = [](const std::string& input, int batch_size = 4) {
     return Check("max_batch_size: 4 model_warmup { name: 'w' batch_size: " + std::to_string(batch_size) +

@@ -103,7 +103,7 @@ double WeightOf(const inference::ModelConfig& config) {
 
 }  // namespace
 
-QueueSettings QueueSettingsOf(const inference::ModelConfig& config) {
+QueueSettings QueueSettingsOf(const inference::ModelConfig& config, size_t num_gpus) {
   QueueSettings settings;
   settings.weight = WeightOf(config);
   if (config.has_sequence_batching()) BatchSequences(config, settings);
@@ -123,7 +123,9 @@ QueueSettings QueueSettingsOf(const inference::ModelConfig& config) {
     settings.padding = PaddingOf(config).value_or(BatchPadding());
   }
   for (const inference::ModelInstanceGroup& group : config.instance_group()) {
-    settings.runs += static_cast<int64_t>(std::max(group.count(), 1)) * std::max(group.gpus_size(), 1);
+    // A group that names no GPU has instances on each.
+    const auto gpus = group.gpus_size() > 0 ? static_cast<int64_t>(group.gpus_size()) : static_cast<int64_t>(num_gpus);
+    settings.runs += static_cast<int64_t>(std::max(group.count(), 1)) * std::max<int64_t>(gpus, 1);
   }
   if (settings.keeps_order) settings.runs = 1;
   settings.levels.assign(std::max<uint64_t>(batching.priority_levels(), 1), PolicyOf(batching.default_queue_policy()));

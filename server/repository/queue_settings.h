@@ -75,8 +75,8 @@ struct QueueSettings {
   }
 };
 
-// Of a configuration that is checked, or makes sense.
-QueueSettings QueueSettingsOf(const inference::ModelConfig& config);
+// Of a configuration that is checked, or makes sense, on a server with so many GPUs.
+QueueSettings QueueSettingsOf(const inference::ModelConfig& config, size_t num_gpus = 0);
 
 // Whether it is a parameter that batches of the configuration are made by.
 bool IsBatchParameter(const inference::ModelConfig& config, const std::string& name);

@@ -47,6 +47,13 @@ TEST(QueueSettings, EveryFieldIsRead) {
   EXPECT_TRUE(settings.PolicyOf(3).may_shorten);
 }
 
+TEST(QueueSettings, AGroupThatNamesNoGpuHasInstancesOnEach) {
+  const auto config = Parse(
+      "max_batch_size: 16 dynamic_batching {} instance_group [ { count: 2 kind: KIND_GPU }, { count: 3 gpus: 0 } ]");
+  EXPECT_EQ(QueueSettingsOf(config, 4).runs, 2 * 4 + 3);
+  EXPECT_EQ(QueueSettingsOf(config).runs, 2 + 3);
+}
+
 TEST(QueueSettings, WhereRequestsAreNotBatchedTheyWaitInAQueueForPrioritiesAndTimeoutsAlone) {
   const auto settings = [](const std::string& text) { return QueueSettingsOf(Parse(text)); };
   EXPECT_FALSE(settings("max_batch_size: 8").queues());

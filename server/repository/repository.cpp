@@ -416,6 +416,11 @@ absl::StatusOr<std::shared_ptr<Servable>> Repository::LoadVersion(const fs::path
   load_options.exact_after = settings->exact_after;
   load_options.max_plans = settings->max_plans;
   load_options.plan_bytes = settings->plan_bytes;
+  load_options.gpus = GpusOf(config);
+  if (!load_options.gpus.empty() && runtime_.gpus().empty()) {
+    RepositoryLog().warn("{}: instance_group.gpus is ignored: this server's models are on the CPU", what);
+    load_options.gpus.clear();
+  }
   for (const std::string& library : config.model_operations().op_library_filename()) {
     if (!options_.model_operator_libraries) {
       RepositoryLog().warn("{}: its operator library {} is not loaded: the setting model_operator_libraries is off",
@@ -440,7 +445,7 @@ absl::StatusOr<std::shared_ptr<Servable>> Repository::LoadVersion(const fs::path
   auto call_interface = factory_(**model, config);
   if (!call_interface.ok()) return fail(call_interface.status());
 
-  auto servable = NewServable(version, config, *settings);
+  auto servable = NewServable(version, config, *settings, runtime_.gpus().size());
   servable->archive_stamp = std::move(stamp);
   servable->memory = *memory;
   servable->model = *std::move(model);

@@ -48,6 +48,18 @@ TEST_F(RepositoryTest, AVersionWhoseWarmUpFailsIsNotSwappedIn) {
   EXPECT_EQ(Answer("m"), "new");
 }
 
+TEST_F(RepositoryTest, AModelIsPutOnTheGpusThatItsConfigurationNames) {
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/m/config.pbtxt", "instance_group { kind: KIND_GPU gpus: [ 2, 0 ] }");
+  StartAndLoad();
+  EXPECT_EQ(Answer("m"), "one");
+  EXPECT_THAT(runtime_.last_gpus(), IsEmpty()) << "there are none";
+  runtime_.gpu_numbers = {0, 1, 2};
+  Put("a/m/1/model.pt", "ok two");
+  ASSERT_TRUE(Load("m").ok());
+  EXPECT_THAT(runtime_.last_gpus(), ElementsAre(0, 2));
+}
+
 TEST_F(RepositoryTest, AnExceptionFailsItsLoadAlone) {
   Put("a/m/1/model.pt", "ok old");
   StartAndLoad();

@@ -5,12 +5,12 @@
 namespace hearth::server {
 
 std::unique_ptr<Servable> NewServable(int64_t version, const inference::ModelConfig& config,
-                                      const ModelSettings& settings) {
+                                      const ModelSettings& settings, size_t num_gpus) {
   auto servable = std::make_unique<Servable>();
   servable->name = config.name();
   servable->version = version;
   servable->config = config;
-  servable->queue_settings = QueueSettingsOf(config);
+  servable->queue_settings = QueueSettingsOf(config, num_gpus);
   if (settings.max_running) servable->queue_settings.LimitRuns(*settings.max_running);
   if (settings.max_queue_milliseconds) {
     servable->queue_settings.longest_wait = std::chrono::milliseconds(*settings.max_queue_milliseconds);

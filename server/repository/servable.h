@@ -80,9 +80,9 @@ struct Servable {
 
 using ServablePtr = std::shared_ptr<const Servable>;
 
-// A version with what its configuration says, and nothing of its model.
+// A version with what its configuration says on a server with so many GPUs, and nothing of its model.
 std::unique_ptr<Servable> NewServable(int64_t version, const inference::ModelConfig& config,
-                                      const ModelSettings& settings);
+                                      const ModelSettings& settings, size_t num_gpus = 0);
 
 // The same version with another configuration, which serves it alike (ServeAlike): the model is shared.
 ServablePtr WithConfig(const Servable& servable, inference::ModelConfig config);
