@@ -5,10 +5,12 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <utility>
 
 #include "jit/executor/background_compiler.h"
 #include "jit/executor/shadow_runs.h"
+#include "jit/fuser/runtime/kernel_images.h"
 #include "jit/fuser/runtime/kernel_table.h"
 
 namespace hearth {
@@ -51,8 +53,11 @@ std::optional<TierSettings> CommonTierSettings(const CompilerOptions& options, c
   return settings;
 }
 
-// Those of one device.
-TierSettings TierSettingsOn(const DeviceParts& parts, TierSettings settings, const CompilerOptions& options) {
+using ImagesByTarget = std::map<std::string, std::shared_ptr<fuser::KernelImages>>;
+
+// Those of one device. `images` is null where it is the only one.
+TierSettings TierSettingsOn(const DeviceParts& parts, TierSettings settings, const CompilerOptions& options,
+                            ImagesByTarget* images) {
   settings.copies = std::make_shared<DerivedConstantBudget>(static_cast<size_t>(options.weight_copies));
   if (parts.gpu != nullptr) settings.capture = CaptureSettings{.gpu = parts.gpu, .streams = parts.streams};
   const std::string kernel_compiler = options.fuse ? KernelCompiler() : "";
@@ -62,6 +67,11 @@ TierSettings TierSettingsOn(const DeviceParts& parts, TierSettings settings, con
       kernels.target = "cuda:" + parts.gpu->architecture();
       kernels.environment = {"HEARTH_NVRTC=" + parts.gpu->library_folder()};
       kernels.gpu = parts.gpu;
+      if (images != nullptr) {
+        auto& shared = (*images)[kernels.target];
+        if (shared == nullptr) shared = std::make_shared<fuser::KernelImages>();
+        kernels.shared = shared;
+      }
     }
     settings.kernels = std::make_shared<fuser::KernelTable>(std::move(kernels));
   }
@@ -88,6 +98,7 @@ std::vector<std::shared_ptr<const DeviceParts>> MakeDeviceParts(const std::vecto
                                                                 const std::shared_ptr<Traffic>& traffic,
                                                                 const std::shared_ptr<DisposalQueue>& disposal) {
   const std::optional<TierSettings> common = CommonTierSettings(options.compiler, traffic, disposal);
+  ImagesByTarget images;
   const auto on_failure = TellOnce(options.on_device_failure);
   std::vector<std::shared_ptr<const DeviceParts>> all;
   for (const c10::Device device : devices) {
@@ -99,7 +110,8 @@ std::vector<std::shared_ptr<const DeviceParts>> MakeDeviceParts(const std::vecto
           device, [gpu = parts->gpu] { return gpu->Failure(); }, on_failure);
     }
     parts->streams = std::make_shared<StreamPool>(device);
-    if (common) parts->tiers = TierSettingsOn(*parts, *common, options.compiler);
+    if (common)
+      parts->tiers = TierSettingsOn(*parts, *common, options.compiler, devices.size() > 1 ? &images : nullptr);
     all.push_back(std::move(parts));
   }
   return all;

@@ -83,14 +83,15 @@ std::optional<std::shared_ptr<const KernelCode>> KernelTable::Find(const std::st
     const Kernel& kernel = kernels_[text];
     if (kernel.is_known) return kernel.code;
   }
-  if (store_ == nullptr) return std::nullopt;
   const auto start = std::chrono::steady_clock::now();
-  const std::optional<KernelFile> file = store_->Read(text);
-  if (!file) return std::nullopt;
+  const std::shared_ptr<const KernelImage> shared =
+      settings_.shared != nullptr ? settings_.shared->Find(text) : nullptr;
+  const std::optional<KernelFile> file = shared == nullptr && store_ != nullptr ? store_->Read(text) : std::nullopt;
+  if (shared == nullptr && !file) return std::nullopt;
   std::shared_ptr<const KernelCode> code;
-  if (file->image) {
+  if (shared != nullptr || file->image) {
     try {
-      code = Map(*file->image, settings_.gpu.get());
+      code = Map(shared != nullptr ? *shared : *file->image, settings_.gpu.get());
     } catch (const std::exception& error) {
       Log().warn("no code for a kernel: {}", error.what());
       return std::nullopt;
@@ -102,7 +103,9 @@ std::optional<std::shared_ptr<const KernelCode>> KernelTable::Find(const std::st
   Kernel& kernel = kernels_[text];
   if (kernel.is_known) return kernel.code;
   kernel = {.is_known = true, .code = code};
-  ++(code != nullptr ? counters_.read : counters_.failed);
+  if (code == nullptr) ++counters_.failed;
+  // What another table has made counts there.
+  if (code != nullptr && shared == nullptr) ++counters_.read;
   if (code != nullptr) Log().debug("a kernel was read: {} bytes in {:.3f} ms", code->bytes, MillisecondsSince(start));
   if (code != nullptr) counters_.bytes += code->bytes;
   return code;
@@ -125,6 +128,7 @@ void KernelTable::SetAside(const std::string& text, const std::string& reason) {
     kernel = {.is_known = true, .code = nullptr};
     ++counters_.failed;
   }
+  if (settings_.shared != nullptr) settings_.shared->Remove(text);
   if (store_ != nullptr) store_->WriteReason(text, reason);
 }
 
@@ -176,9 +180,10 @@ KernelTable::Answer KernelTable::Ask(const std::string& text, const std::functio
   CodegenAnswer answer = process_->TakeAnswer();
   if (!answer.ok) return {.code = nullptr, .refusal = answer.bytes.empty() ? "the helper refuses it" : answer.bytes};
   try {
-    KernelImage image = ParseKernelImage(answer.bytes);
-    std::shared_ptr<const KernelCode> code = Map(image, settings_.gpu.get());
-    if (store_ != nullptr) store_->Write(text, std::move(image));
+    const auto image = std::make_shared<const KernelImage>(ParseKernelImage(answer.bytes));
+    std::shared_ptr<const KernelCode> code = Map(*image, settings_.gpu.get());
+    if (settings_.shared != nullptr) settings_.shared->Put(text, image);
+    if (store_ != nullptr) store_->Write(text, *image);
     Log().debug("a kernel was made: {} bytes in {:.3f} ms", code->bytes, MillisecondsSince(start));
     return {.code = std::move(code), .refusal = ""};
   } catch (const std::exception& error) {

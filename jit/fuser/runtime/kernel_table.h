@@ -20,6 +20,7 @@
 
 #include "jit/device/gpu.h"
 #include "jit/fuser/runtime/codegen_process.h"
+#include "jit/fuser/runtime/kernel_images.h"
 #include "jit/fuser/runtime/kernel_source.h"
 #include "jit/fuser/runtime/kernel_store.h"
 
@@ -37,6 +38,8 @@ class KernelTable : public KernelSource {
     std::chrono::milliseconds retry_after{10000};
     std::string folder = {};             // where code is kept for other processes; empty: nowhere
     std::shared_ptr<Gpu> gpu = nullptr;  // where the code runs; null: on the CPU
+    // Of the tables of other GPUs with the same target; null: there are none.
+    std::shared_ptr<KernelImages> shared = nullptr;
   };
   explicit KernelTable(Settings settings);
   c10::DeviceType device() const override { return settings_.gpu != nullptr ? c10::kCUDA : c10::kCPU; }

@@ -81,6 +81,24 @@ TEST(KernelTableTest, CodeOfAKernelRunsAndIsKept) {
   EXPECT_GT(table.counters().bytes, 0U);
 }
 
+TEST(KernelTableTest, TablesOfOneArchitectureMakeAKernelOnce) {
+  const auto shared = std::make_shared<KernelImages>();
+  KernelTable maker({.helper = Codegen(), .shared = shared});
+  // It could not make any itself.
+  KernelTable other({.helper = "/nowhere/hearth-codegen", .shared = shared});
+  EXPECT_EQ(other.Find(kDoubled), std::nullopt);
+  const auto made = Get(maker, kDoubled);
+  ASSERT_NE(made, nullptr);
+  const auto code = Get(other, kDoubled);
+  ASSERT_NE(code, nullptr);
+  EXPECT_NE(code, made) << "each has it on its own device";
+  EXPECT_EQ(Doubled(*code), (std::array<float, 5>{2, 4, 6, 8, 10}));
+  EXPECT_EQ(other.counters().made + other.counters().read, 0U);
+  maker.SetAside(kDoubled, "it gave wrong results");
+  KernelTable late({.helper = "/nowhere/hearth-codegen", .shared = shared});
+  EXPECT_EQ(late.Find(kDoubled), std::nullopt);
+}
+
 TEST(KernelTableTest, WhatTheHelperRefusesIsNotAskedForAgainAndOthersAreMade) {
   KernelTable table({.helper = Codegen()});
   EXPECT_EQ(Get(table, "no kernel"), nullptr);
