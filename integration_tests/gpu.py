@@ -273,7 +273,7 @@ def failed_gpu_problems(models, device):
             problems.append(f"a request after it: {status} {answer}")
         if (status := daemon.wait()) != 3:
             problems.append(f"hearthd ended with {status} and not 3")
-    if "a GPU has failed: cuda:" not in daemon.log.read_text():
+    if "a GPU has failed, and this server stops with exit status 3: cuda:" not in daemon.log.read_text():
         problems.append("the log does not say that a GPU has failed")
     return problems
 

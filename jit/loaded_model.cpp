@@ -334,7 +334,7 @@ absl::StatusOr<c10::IValue> LoadedModel::Finish(c10::IValue value, std::exceptio
 absl::Status LoadedModel::StatusOn(DeviceHealth* health, const std::exception_ptr& error) {
   absl::Status status = StatusOf(error);
   if (health == nullptr || !absl::IsInternal(status)) return status;
-  switch (health->Examine()) {
+  switch (health->Examine(std::string(status.message()))) {
     case DeviceHealth::Finding::kSound:
       return status;
     case DeviceHealth::Finding::kFailsNow:

@@ -212,7 +212,8 @@ class RuntimeImpl final : public Runtime {
     // Where "cuda" without a number is, for code that runs while the model loads.
     const c10::OptionalDeviceGuard guard(LiteralDevice(place.on->device));
     Loaded loaded = load(place);
-    if (absl::IsInternal(loaded.status()) && health != nullptr && health->Examine() != DeviceHealth::Finding::kSound) {
+    if (absl::IsInternal(loaded.status()) && health != nullptr &&
+        health->Examine(std::string(loaded.status().message())) != DeviceHealth::Finding::kSound) {
       return absl::UnavailableError(health->what());
     }
     return loaded;

@@ -150,12 +150,12 @@ TEST_F(SpreadModelTest, ACallGoesWhereItsTensorIs) {
 }
 
 TEST_F(SpreadModelTest, ACopyWhoseDeviceHasFailedGetsNoCallsAsLongAsThereIsAnother) {
-  health_[0]->Examine();
+  health_[0]->Examine("");
   const at::Tensor there = TensorOn(GpuNumber(0));
   for (int i = 0; i < 4; ++i) Call({there});
   EXPECT_THAT(UnderWay(), ElementsAre(0, 2, 2));
-  health_[1]->Examine();
-  health_[2]->Examine();
+  health_[1]->Examine("");
+  health_[2]->Examine("");
   Call();
   EXPECT_EQ(UnderWay()[0], 1U);
 }

@@ -196,7 +196,7 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
   const auto device_failed = std::make_shared<std::atomic<bool>>(false);
   RuntimeOptions options = RuntimeOptionsOf(settings);
   options.on_device_failure = [&log, &stopping, device_failed](const std::string& what) {
-    log.error("a GPU has failed: {}; this server stops, with exit status {}", what, kDeviceFailed);
+    log.error("a GPU has failed, and this server stops with exit status {}: {}", kDeviceFailed, what);
     *device_failed = true;
     if (!stopping) kill(getpid(), SIGTERM);
   };
@@ -225,12 +225,13 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
   stopping = true;
   (*daemon)->Stop();
   announcer.join();
-  daemon->reset();
   if (*device_failed) {
     log.info("stopped, since a GPU has failed");
-    // CUDA gives nothing back of a GPU that has failed, and neither the runtime nor LibTorch expects that at their end.
+    log.flush();
+    // CUDA gives nothing back of a GPU that has failed, which what holds some of it does not expect at its end.
     _exit(kDeviceFailed);
   }
+  daemon->reset();
   runtime->reset();
   log.info("stopped");
   return failed ? kCannotServe : 0;

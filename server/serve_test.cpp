@@ -40,7 +40,7 @@ class ServeDeathTest : public ::testing::Test {
 TEST_F(ServeDeathTest, ItEndsWithThreeWhereAGpuHasFailed) {
   const auto fail = [](const RuntimeOptions& options) { options.on_device_failure("cuda:1 does nothing any more"); };
   EXPECT_EXIT(ServeUntilItEnds(fail), ::testing::ExitedWithCode(3),
-              "a GPU has failed: cuda:1 does nothing any more; this server stops, with exit status 3");
+              "a GPU has failed, and this server stops with exit status 3: cuda:1 does nothing any more");
 }
 
 TEST_F(ServeDeathTest, ItEndsWithThreeWhereAGpuFailsWhileItDrains) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace hearth {
@@ -20,16 +21,18 @@ class DeviceHealth {
   // nothing. Must not throw.
   using Probe = std::function<std::string()>;
 
-  // `on_failure` is called once, on the thread that finds the failure, with what(). It must not block or throw.
-  DeviceHealth(c10::Device device, Probe probe, std::function<void(const std::string& what)> on_failure)
+  // `on_failure` is called once, on the thread that finds the failure, with what() and the error that gave reason to
+  // look. It must not block or throw.
+  DeviceHealth(c10::Device device, Probe probe, std::function<void(const std::string& text)> on_failure)
       : device_(device), probe_(std::move(probe)), on_failure_(std::move(on_failure)) {}
 
   // For whoever is about to ask the device for something.
   bool failed() const { return failed_.load(std::memory_order_acquire); }
 
   enum class Finding { kSound, kFailsNow, kFailedBefore };
-  // For whoever asked the device for something that did not work: asks the device. kFailsNow only once.
-  Finding Examine();
+  // For whoever asked the device for something that did not work, with this error: asks the device. kFailsNow only
+  // once.
+  Finding Examine(std::string_view error);
 
   // For people, once it failed: "cuda:0 has failed and cannot be used until the process is started anew: ...".
   std::string what() const;
@@ -40,7 +43,7 @@ class DeviceHealth {
   const std::function<void(const std::string&)> on_failure_;
   std::atomic<bool> failed_{false};
   mutable std::mutex mutex_;
-  std::string error_;
+  std::string reason_;
 };
 
 }  // namespace hearth

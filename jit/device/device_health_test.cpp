@@ -23,8 +23,8 @@ TEST(DeviceHealthTest, AnErrorThatDoesNotStayIsNoFailure) {
         return std::string();
       },
       [](const std::string&) { FAIL() << "nothing failed"; });
-  EXPECT_EQ(health.Examine(), Finding::kSound);
-  EXPECT_EQ(health.Examine(), Finding::kSound);
+  EXPECT_EQ(health.Examine("index failed"), Finding::kSound);
+  EXPECT_EQ(health.Examine("index failed"), Finding::kSound);
   EXPECT_EQ(probes, 2);
   EXPECT_FALSE(health.failed());
 }
@@ -35,13 +35,15 @@ TEST(DeviceHealthTest, AFailureIsToldOnceAndStays) {
   DeviceHealth health(
       kGpu, [&] { return error; }, [&](const std::string& what) { told.push_back(what); });
   EXPECT_FALSE(health.failed());
-  EXPECT_EQ(health.Examine(), Finding::kFailsNow);
+  EXPECT_EQ(health.Examine("index failed"), Finding::kFailsNow);
   error.clear();
-  EXPECT_EQ(health.Examine(), Finding::kFailedBefore);
+  EXPECT_EQ(health.Examine("index failed"), Finding::kFailedBefore);
   EXPECT_TRUE(health.failed());
-  EXPECT_EQ(told, std::vector<std::string>{"cuda:1 has failed and cannot be used until the process is started anew: "
-                                           "device-side assert triggered"});
-  EXPECT_EQ(health.what(), told.front());
+  EXPECT_EQ(told,
+            std::vector<std::string>{"cuda:1 has failed and cannot be used until the process is started anew: "
+                                     "device-side assert triggered\nseen first by what ended with: index failed"});
+  EXPECT_EQ(health.what(),
+            "cuda:1 has failed and cannot be used until the process is started anew: device-side assert triggered");
 }
 
 TEST(DeviceHealthTest, OfManyThatFindItOneIsTheFirst) {
@@ -58,7 +60,7 @@ TEST(DeviceHealthTest, OfManyThatFindItOneIsTheFirst) {
   DeviceHealth health(kGpu, probe, [&](const std::string&) { ++told; });
   std::vector<std::thread> threads;
   for (int i = 0; i < kThreads; ++i) {
-    threads.emplace_back([&] { first += health.Examine() == Finding::kFailsNow; });
+    threads.emplace_back([&] { first += health.Examine("index failed") == Finding::kFailsNow; });
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(told, 1);
