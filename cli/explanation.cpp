@@ -38,15 +38,19 @@ void AppendRun(const CallReport::Run& run, std::string& out) {
   } else {
     out += "the interpreter's baseline\n";
   }
+  const bool has_device =
+      std::ranges::any_of(run.operators, [](const CallReport::Operator& op) { return op.device_time.count() > 0; });
   size_t width = 8;
   for (const CallReport::Operator& op : run.operators) width = std::max(width, op.name.size());
-  Append(out, "  %-*s %10s %12s %7s\n", static_cast<int>(std::min<size_t>(width, 80)), "operator", "calls", "total ms",
-         "share");
+  Append(out, "  %-*s %10s %12s %7s%s\n", static_cast<int>(std::min<size_t>(width, 80)), "operator", "calls",
+         "total ms", "share", has_device ? "       GPU ms" : "");
   const double total = TotalOf(run);
   for (const CallReport::Operator& op : run.operators) {
     out += "  " + op.name + std::string(width - op.name.size(), ' ');
-    Append(out, " %10llu %12.3f %5.1f %%\n", static_cast<unsigned long long>(op.calls), Seconds(op.time) * 1e3,
+    Append(out, " %10llu %12.3f %5.1f %%", static_cast<unsigned long long>(op.calls), Seconds(op.time) * 1e3,
            Share(op, total) * 100);
+    if (has_device) Append(out, " %12.3f", Seconds(op.device_time) * 1e3);
+    out += '\n';
   }
 }
 
@@ -77,6 +81,7 @@ Json ExplanationToJson(const CallReport& report) {
     for (const CallReport::Operator& op : run.operators) {
       operators.push_back(
           {{"name", op.name}, {"calls", op.calls}, {"seconds", Seconds(op.time)}, {"share", Share(op, total)}});
+      if (op.device_time.count() > 0) operators.back()["device_seconds"] = Seconds(op.device_time);
     }
     Json described = {{"method", run.method}, {"tier", run.tier}, {"operators", std::move(operators)}};
     if (run.tier > 0) {

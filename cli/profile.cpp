@@ -39,17 +39,25 @@ struct ProfileOptions {
 struct OperatorTime {
   uint64_t calls = 0;
   double seconds = 0;
+  double device_seconds = 0;  // of a GPU
 };
 
 // The operators with the most time, with what they took of all calls together.
 std::string OperatorTable(const std::string& trace) {
   std::map<std::string, OperatorTime> operators;
   double total = 0;
+  bool has_device = false;
   const auto events = nlohmann::json::parse(trace, nullptr, /*allow_exceptions=*/false);
   if (!events.is_object()) return "";
   for (const auto& event : events.value("traceEvents", nlohmann::json::array())) {
-    if (event.value("cat", "") != "operator") continue;
+    const std::string category = event.value("cat", "");
+    if (category != "operator" && category != "GPU") continue;
     OperatorTime& time = operators[event.value("name", "")];
+    if (category == "GPU") {
+      has_device = true;
+      time.device_seconds += event.value("dur", 0.0) * 1e-6;
+      continue;
+    }
     ++time.calls;
     time.seconds += event.value("dur", 0.0) * 1e-6;
     total += event.value("dur", 0.0) * 1e-6;
@@ -58,9 +66,11 @@ std::string OperatorTable(const std::string& trace) {
   std::ranges::stable_sort(sorted, std::greater(), [](const auto& each) { return each.second.seconds; });
   if (sorted.size() > kMostListed) sorted.resize(kMostListed);
   std::vector<std::vector<std::string>> rows = {{"OPERATOR", "CALLS", "TIME", "SHARE"}};
+  if (has_device) rows.front().emplace_back("GPU TIME");
   for (const auto& [name, time] : sorted) {
     rows.push_back({EscapeLine(name), CountText(time.calls), LatencyText(time.seconds),
                     ShareText(total > 0 ? time.seconds / total : 0)});
+    if (has_device) rows.back().push_back(LatencyText(time.device_seconds));
   }
   return AlignColumns(rows);
 }

@@ -57,3 +57,9 @@ find_path(HEARTH_CUDA_HEADERS cuda_runtime_api.h
 if(NOT EXISTS ${HEARTH_LIBTORCH_FOLDER}/include/c10/cuda/impl/cuda_cmake_macros.h OR NOT HEARTH_CUDA_HEADERS)
   set(HEARTH_CUDA_HEADERS "")
 endif()
+# Those of cuDNN, likewise.
+find_path(HEARTH_CUDNN_HEADERS cudnn_graph.h
+  PATHS ${HEARTH_LIBTORCH_FOLDER}/../nvidia/cudnn/include NO_DEFAULT_PATH)
+if(NOT HEARTH_CUDNN_HEADERS)
+  set(HEARTH_CUDNN_HEADERS "")
+endif()

@@ -141,10 +141,13 @@ CallReport::Run DescribeRun(const std::string& method, const RunReport& run) {
     described.planned_bytes = memory.bytes;
     described.planned_peak = memory.peak;
   }
-  for (const auto& [name, op] : run.profile.operators()) described.operators.push_back({name, op.calls, op.time});
+  for (const auto& [name, op] : run.profile.operators()) {
+    described.operators.push_back({name, op.calls, op.time, op.device_time});
+  }
   std::ranges::stable_sort(described.operators, std::ranges::greater(), &CallReport::Operator::time);
   for (RunProfile::Event& event : run.profile.events()) {
-    described.events.push_back({std::move(event.name), std::move(event.where), event.start, event.time, event.thread});
+    described.events.push_back({std::move(event.name), std::move(event.where), event.start, event.time, event.thread,
+                                event.device_start, event.device_time});
   }
   return described;
 }

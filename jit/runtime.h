@@ -167,7 +167,9 @@ struct CallReport {
   struct Operator {
     std::string name;
     uint64_t calls = 0;
-    std::chrono::nanoseconds time{0};
+    std::chrono::nanoseconds time{0};  // of the host
+    // Of the GPU, from when it came to the operator until it came to the next, waiting for the host included; 0: none.
+    std::chrono::nanoseconds device_time{0};
   };
   // An operator as it ran.
   struct Event {
@@ -176,6 +178,9 @@ struct CallReport {
     std::chrono::steady_clock::time_point start;
     std::chrono::nanoseconds time{0};
     size_t thread = 0;  // numbers of this process's threads
+    // Of the GPU, by the same clock; 0: none.
+    std::chrono::steady_clock::time_point device_start{};
+    std::chrono::nanoseconds device_time{0};
   };
   struct Pass {
     std::string name;

@@ -32,15 +32,16 @@ class ChoiceTable {
     return nullptr;
   }
 
-  // Does nothing where there is one, or no room.
-  void Add(const Key& key, const Choice& choice) {
+  // Whether it was added: not where there is one, or no room.
+  bool Add(const Key& key, const Choice& choice) {
     const auto* const made = new Entry{key, choice};
     for (size_t i = 0; i < kTries; ++i) {
       const Entry* present = nullptr;
-      if (PlaceOf(key, i).compare_exchange_strong(present, made, std::memory_order_acq_rel)) return;
+      if (PlaceOf(key, i).compare_exchange_strong(present, made, std::memory_order_acq_rel)) return true;
       if (present->key == key) break;
     }
     delete made;
+    return false;
   }
 
  private:

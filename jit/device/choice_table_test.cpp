@@ -17,7 +17,7 @@ uint64_t HashOfAll(const int64_t& key) { return static_cast<uint64_t>(key); }
 TEST(ChoiceTableTest, FindsWhatWasAddedAlsoWhereHashesMeet) {
   ChoiceTable<int64_t, int64_t, HashOfFew> table;
   EXPECT_EQ(table.Find(0), nullptr);
-  for (int64_t key = 0; key < 8; ++key) table.Add(key, 10 * key);
+  for (int64_t key = 0; key < 8; ++key) EXPECT_TRUE(table.Add(key, 10 * key));
   for (int64_t key = 0; key < 8; ++key) {
     ASSERT_NE(table.Find(key), nullptr) << key;
     EXPECT_EQ(*table.Find(key), 10 * key);
@@ -29,20 +29,21 @@ TEST(ChoiceTableTest, TheFirstChoiceStays) {
   ChoiceTable<int64_t, int64_t, HashOfAll> table;
   table.Add(1, 10);
   const int64_t* const found = table.Find(1);
-  table.Add(1, 20);
+  EXPECT_FALSE(table.Add(1, 20));
   EXPECT_EQ(*table.Find(1), 10);
   EXPECT_EQ(table.Find(1), found);
 }
 
 TEST(ChoiceTableTest, WhatFindsNoRoomIsNotKept) {
   ChoiceTable<int64_t, int64_t, HashOfFew> table;
-  for (int64_t key = 0; key < 1000; ++key) table.Add(key, key);
-  int64_t kept = 0;
+  int64_t added = 0, kept = 0;
+  for (int64_t key = 0; key < 1000; ++key) added += table.Add(key, key) ? 1 : 0;
   for (int64_t key = 0; key < 1000; ++key) {
     const int64_t* const found = table.Find(key);
     kept += found != nullptr ? 1 : 0;
     if (found != nullptr) EXPECT_EQ(*found, key);
   }
+  EXPECT_EQ(kept, added);
   EXPECT_GT(kept, 8);
   EXPECT_LT(kept, 1000);
 }

@@ -8,16 +8,18 @@
 #include <string>
 
 #include "jit/device/gpu_blas.h"
+#include "jit/device/gpu_convolutions.h"
 
 namespace hearth {
 namespace {
 
 TEST(GpuTest, TheCpuHasNone) { EXPECT_EQ(OpenGpu(c10::Device(c10::kCPU)), nullptr); }
 
-TEST(GpuTest, NothingThatWasNotOpenedHasProducts) {
-  EXPECT_EQ(BlasOf(c10::Device(c10::kCPU)), nullptr);
-  EXPECT_EQ(BlasOf(c10::Device(c10::kCUDA, 0)), nullptr);
-  EXPECT_EQ(BlasOf(c10::Device(c10::kCUDA)), nullptr);
+TEST(GpuTest, NothingThatWasNotOpenedHasLibraries) {
+  for (const c10::Device device : {c10::Device(c10::kCPU), c10::Device(c10::kCUDA, 0), c10::Device(c10::kCUDA)}) {
+    EXPECT_EQ(BlasOf(device), nullptr);
+    EXPECT_EQ(ConvolutionsOf(device), nullptr);
+  }
 }
 
 // It finds CUDA's functions in what LibTorch has loaded by then: here, in nothing.

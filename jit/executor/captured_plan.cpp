@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "jit/device/gpu_convolutions.h"
 #include "jit/executor/copied_values.h"
 #include "jit/executor/value_difference.h"
 #include "jit/support/errors.h"
@@ -92,6 +93,7 @@ void CapturedPlan::PutBack() { taken_.store(false, std::memory_order_relaxed); }
 void CapturedPlan::Record(const PlanRun& run, std::vector<c10::IValue> arguments, size_t own,
                           const c10::Stream& made_on) {
   made_on.synchronize();
+  const BestConvolutions best;
   try {
     RecordFirst(run, arguments, own);
     if (!ready()) return;

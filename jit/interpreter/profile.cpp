@@ -36,6 +36,7 @@ void RunProfile::Add(const std::string& name, const Operator& more) {
   Operator& total = operators_[name];
   total.calls += more.calls;
   total.time += more.time;
+  total.device_time += more.device_time;
 }
 
 void RunProfile::AddBailout(std::string why) {
@@ -68,6 +69,7 @@ std::vector<std::string> RunProfile::bailouts() const {
 
 InstructionTimer::~InstructionTimer() {
   if (current_ != nullptr) End(std::chrono::steady_clock::now());
+  device_.End();
   // What is told is nobody's request's, and nothing may be thrown here.
   const MemoryAccount::Scope uncounted(nullptr);
   std::vector<RunProfile::Event> events;
@@ -76,7 +78,7 @@ InstructionTimer::~InstructionTimer() {
     if (!IsTheCall(event.code->instructions[event.instruction].opcode)) continue;
     const InstructionOrigin& origin = event.code->origins[event.instruction];
     events.push_back({origin.kind.toQualString(), origin.range.source == nullptr ? "" : PlaceOf(origin.range),
-                      event.start, event.time, thread});
+                      event.start, event.time, thread, event.device.first, event.device.second});
   }
   profile_->Add(std::move(events));
   for (const auto& [code, entries] : by_code_) {

@@ -3,6 +3,8 @@
 
 namespace hearth {
 
-InterpreterState::Outcome InterpreterState::TimedLoop() { return LoopWith(InstructionTimer(options_.profile.get())); }
+InterpreterState::Outcome InterpreterState::TimedLoop() {
+  return LoopWith(InstructionTimer(options_.profile.get(), options_.stream));
+}
 
 }  // namespace hearth

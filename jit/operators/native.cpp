@@ -17,7 +17,7 @@ std::span<const NativeEntry> NativeOperators() {
           native::TensorShapeNatives(),  native::TensorLayerNatives(),    native::IntoMemoryNatives(),
           native::LinearNatives(),       native::AttentionNatives(),      native::CellNatives(),
           native::ConvolutionNatives(),  native::EmbeddingNatives(),      native::PoolingNatives(),
-          native::RecurrenceNatives(),   native::FusedNatives()}) {
+          native::RecurrenceNatives(),   native::FusedNatives(),          native::GpuConvolutionNatives()}) {
       entries.insert(entries.end(), part.begin(), part.end());
     }
     return entries;

@@ -61,12 +61,12 @@ at::Tensor PlannedProduct(const IValue& planned, const at::Tensor& x, const at::
 }
 
 // Undefined where a GPU's library does not compute it.
-at::Tensor GpuProduct(const IValue& x, const IValue& weight, const IValue& bias) {
+at::Tensor GpuProduct(const IValue& x, const IValue& weight, const IValue& bias, bool has_relu) {
   if (!x.isTensor() || !weight.isTensor() || !x.toTensor().is_cuda()) return {};
   if (!NoModeSeesOperators(c10::DispatchKey::AutocastCUDA)) return {};
   const GpuBlas* blas = BlasOf(x.toTensor().device());
   if (blas == nullptr) return {};
-  return blas->Linear(x.toTensor(), weight.toTensor(), bias.isTensor() ? &bias.toTensor() : nullptr);
+  return blas->Linear(x.toTensor(), weight.toTensor(), bias.isTensor() ? &bias.toTensor() : nullptr, has_relu);
 }
 
 // linear(Tensor input, Tensor weight, Any planned, Tensor? bias, str epilogue) -> Tensor, and linear.into with the
@@ -74,9 +74,10 @@ at::Tensor GpuProduct(const IValue& x, const IValue& weight, const IValue& bias)
 void FollowedLinear(NativeArguments in, IValue* out) {
   constexpr int64_t kFewElements = 4096;
   const std::string& epilogue = in[4].toStringRef();
-  at::Tensor result = GpuProduct(in[0], in[1], in[3]);
+  const bool has_relu = epilogue == "relu";
+  at::Tensor result = GpuProduct(in[0], in[1], in[3], has_relu);
   if (result.defined()) {
-    libraries::ApplyEpilogue(epilogue, result);
+    if (!has_relu) libraries::ApplyEpilogue(epilogue, result);
   } else if (!IsPlainProduct(in[0], in[1], in[3])) {
     IValue plain;
     const IValue* const inputs[] = {in.values[0], in.values[1], in.values[3]};
@@ -89,7 +90,7 @@ void FollowedLinear(NativeArguments in, IValue* out) {
     result = PlannedProduct(in[2], x, in[1].toTensor(), in[3], epilogue, memory);
     if (!result.defined()) {
       result = PlainProduct(x, in[1].toTensor(), in[3], memory);
-      if (epilogue == "relu" && result.numel() <= kFewElements) {
+      if (has_relu && result.numel() <= kFewElements) {
         ReluAll(result.mutable_data_ptr<float>(), result.numel());
       } else {
         libraries::ApplyEpilogue(epilogue, result);

@@ -96,6 +96,7 @@ std::span<const NativeEntry> LinearNatives();
 std::span<const NativeEntry> CellNatives();
 std::span<const NativeEntry> ChannelShuffleNatives();
 std::span<const NativeEntry> ConvolutionNatives();
+std::span<const NativeEntry> GpuConvolutionNatives();
 std::span<const NativeEntry> AttentionNatives();
 std::span<const NativeEntry> EmbeddingNatives();
 std::span<const NativeEntry> PoolingNatives();

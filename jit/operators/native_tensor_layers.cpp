@@ -1,6 +1,5 @@
-// Layers: matrix products, convolutions, normalisation, pooling, attention, called through LibTorch's unboxed entry
+// Layers: matrix products, normalisation, pooling, attention, called through LibTorch's unboxed entry
 // points.
-#include <ATen/ops/_convolution_ops.h>
 #include <ATen/ops/adaptive_avg_pool1d_ops.h>
 #include <ATen/ops/adaptive_avg_pool3d_ops.h>
 #include <ATen/ops/adaptive_max_pool2d_ops.h>
@@ -17,9 +16,6 @@
 #include <ATen/ops/conv2d_ops.h>
 #include <ATen/ops/conv3d_ops.h>
 #include <ATen/ops/conv_transpose2d_ops.h>
-#include <ATen/ops/convolution_ops.h>
-#include <ATen/ops/cudnn_convolution_add_relu_ops.h>
-#include <ATen/ops/cudnn_convolution_relu_ops.h>
 #include <ATen/ops/dot_ops.h>
 #include <ATen/ops/dropout_ops.h>
 #include <ATen/ops/einsum_ops.h>
@@ -62,15 +58,10 @@ constexpr NativeEntry kEntries[] = {
     OP(dot),
     OP(conv1d),
     OP(conv1d_padding),
-    OP(conv2d),
     OP(conv2d_padding),
     OP(conv3d),
     OP(conv3d_padding),
-    OP(_convolution),
     OP(conv_transpose2d_input),
-    OP(convolution),
-    OP(cudnn_convolution_relu),
-    OP(cudnn_convolution_add_relu),
     OP(batch_norm),
     OP(layer_norm),
     OP(group_norm),

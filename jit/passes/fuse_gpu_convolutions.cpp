@@ -40,6 +40,11 @@ bool IsOfPixels(const ConvolutionCall& call) {
          AreAll(call.padding, 0);
 }
 
+bool IsOnePixel(const ValueFacts& image) {
+  return image.sizes && image.sizes->size() == 4 && (*image.sizes)[2] == KnownSize(1) &&
+         (*image.sizes)[3] == KnownSize(1);
+}
+
 class GpuFuser {
  public:
   explicit GpuFuser(Compilation& compilation)
@@ -74,6 +79,8 @@ class GpuFuser {
                        image.dtype == call.weight.scalar_type() &&
                        target_.FusesConvolutions(*image.device, *image.dtype);
     if (!suits || memory_.MayBeWritten(*node->input(0))) return;
+    // As in squeeze-and-excitation: a library of products has kernels for few rows.
+    if (IsOnePixel(image) && TryLinear(node, call)) return;
     if (call.groups == 1 && (TryRelu(node, call) || TryAddition(node, call))) return;
     if (ConstantOf(*node->input(kBias))->isNone()) return;
     if (!TryLinear(node, call) && fuses_) PeelBias(node);
@@ -141,7 +148,10 @@ class GpuFuser {
   }
 
   bool TryLinear(Node* node, const ConvolutionCall& call) {
-    if (!IsOfPixels(call) || !facts_.Of(*node->input(0)).order.is_channels_last()) return false;
+    const ValueFacts& of_input = facts_.Of(*node->input(0));
+    if (!IsOfPixels(call) || (!of_input.order.is_channels_last() && !IsOnePixel(of_input))) return false;
+    Node* relu = IsOnePixel(of_input) ? OnlyUser(*node) : nullptr;
+    Node* last = relu != nullptr && EpilogueOf(*relu) == "relu" ? relu : node;
     const std::vector<at::Tensor> matrix = derived_.Get("matrix of pixels", {call.weight}, [&] {
       const at::NoGradGuard no_gradients;
       return std::vector<at::Tensor>{call.weight.detach().reshape({call.weight.size(0), call.weight.size(1)})};
@@ -153,9 +163,11 @@ class GpuFuser {
         Operate(graph_, c10::aten::permute, "", {node->input(0), Constant(std::vector<int64_t>{0, 2, 3, 1})}, node));
     Value* layer =
         Infer(Operate(graph_, c10::aten::linear, "", {pixels, Constant(matrix.front()), node->input(kBias)}, node));
+    if (last != node) layer = Infer(Operate(graph_, c10::aten::relu, "", {layer}, last));
     Value* image = Operate(graph_, c10::aten::permute, "", {layer, Constant(std::vector<int64_t>{0, 3, 1, 2})}, node);
-    image->SetName(node->output()->name());
-    Replace(node, image);
+    image->SetName(last->output()->name());
+    Replace(last, image);
+    if (last != node) node->Destroy();
     return changed_ = true;
   }
 

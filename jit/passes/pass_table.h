@@ -29,6 +29,7 @@
 #include "jit/passes/guard_everywhere.h"
 #include "jit/passes/join_branches.h"
 #include "jit/passes/join_projections.h"
+#include "jit/passes/left_products.h"
 #include "jit/passes/loop_invariant_code_motion.h"
 #include "jit/passes/make_linears.h"
 #include "jit/passes/move_forks.h"
@@ -114,6 +115,9 @@ inline constexpr Pass kPasses[] = {
     {.name = "join_projections",
      .run = JoinProjections,
      .help = "queries, keys and values of an attention on a GPU come of one product"},
+    {.name = "left_products",
+     .run = LeftProducts,
+     .help = "linear layers of transposed matrices on a GPU become products from the left"},
     {.name = "loop_invariant_code_motion", .run = MoveLoopInvariantCode, .help = "loop-invariant code motion"},
     {.name = "make_linears", .run = MakeLinears, .help = "products with constant matrices become linear layers"},
     {.name = "move_forks", .run = MoveForks, .help = "starts forks early and waits for them late"},

@@ -30,6 +30,9 @@ void OptimizeWeights(Compilation& plan) {
   run("join_projections");
   run("choose_layouts");
   run("fuse_gpu_convolutions");
+  // Layers one after another, whose results are transposed once the one before is such a product.
+  for (int round = 0; round < kMaxRounds && run("left_products"); ++round) {
+  }
   run("pack_convolutions");
   run("pack_linears");
   run("direct_products");

@@ -13,6 +13,9 @@ namespace {
 using TimePoint = std::chrono::steady_clock::time_point;
 using Json = nlohmann::ordered_json;
 
+// What the GPU did has a track of its own for each thread that asked for it, numbered from here.
+constexpr size_t kFirstDeviceTrack = 1'000'000;
+
 double Microseconds(std::chrono::nanoseconds time) { return static_cast<double>(time.count()) * 1e-3; }
 
 class TraceWriter {
@@ -55,7 +58,7 @@ ChromeTrace WriteChromeTrace(const std::string& process, const std::vector<Profi
   for (const ProfiledCall& call : calls) start = std::min(start, call.began);
   TraceWriter writer(start);
   ChromeTrace trace;
-  std::set<size_t> threads;
+  std::set<size_t> threads, device_threads;
   writer.Name("process_name", 0, process);
   for (const ProfiledCall& call : calls) {
     for (const CallReport::Run& run : call.report->runs) {
@@ -68,10 +71,17 @@ ChromeTrace WriteChromeTrace(const std::string& process, const std::vector<Profi
         threads.insert(event.thread);
         writer.Slice(event.name, "operator", event.thread, event.start, event.time, {{"where", event.where}});
         ++trace.operators;
+        if (event.device_time.count() == 0) continue;
+        device_threads.insert(event.thread);
+        writer.Slice(event.name, "GPU", kFirstDeviceTrack + event.thread, event.device_start, event.device_time,
+                     {{"where", event.where}});
       }
     }
   }
   for (const size_t thread : threads) writer.Name("thread_name", thread, absl::StrCat("thread ", thread));
+  for (const size_t thread : device_threads) {
+    writer.Name("thread_name", kFirstDeviceTrack + thread, absl::StrCat("GPU, asked by thread ", thread));
+  }
   trace.json = writer.Take();
   return trace;
 }

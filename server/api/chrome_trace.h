@@ -1,5 +1,5 @@
 // Profiled calls in the Trace Event Format of Chrome, which Perfetto (ui.perfetto.dev) and chrome://tracing open: a
-// slice for each call and, below it, one for each operator, by threads.
+// slice for each call and, below it, one for each operator, by threads; and those of a GPU on tracks of their own.
 #pragma once
 
 #include <string>

@@ -32,6 +32,30 @@ TEST(ChromeTrace, CallsHaveTheirOperatorsWithinThem) {
   EXPECT_EQ(events[3]["args"]["name"], "thread 7");
 }
 
+TEST(ChromeTrace, WhatAGpuDidHasATrackOfItsOwn) {
+  const auto report = std::make_shared<CallReport>();
+  const auto start = std::chrono::steady_clock::now();
+  report->runs.emplace_back().events = {{"aten::linear", "model.py:3", start + microseconds(1), microseconds(2), 7,
+                                         start + microseconds(5), microseconds(30)},
+                                        {"aten::size", "model.py:4", start + microseconds(3), microseconds(1), 7}};
+  const ChromeTrace trace = WriteChromeTrace("m", {{report, start, start + microseconds(40)}});
+  EXPECT_EQ(trace.operators, 2);
+  std::vector<nlohmann::json> on_device, tracks;
+  const auto parsed = nlohmann::json::parse(trace.json);
+  for (const auto& event : parsed["traceEvents"]) {
+    if (event.value("cat", "") == "GPU") on_device.push_back(event);
+    if (event["name"] == "thread_name") tracks.push_back(event);
+  }
+  ASSERT_EQ(on_device.size(), 1);
+  EXPECT_EQ(on_device[0]["name"], "aten::linear");
+  EXPECT_EQ(on_device[0]["ts"], 5);
+  EXPECT_EQ(on_device[0]["dur"], 30);
+  ASSERT_EQ(tracks.size(), 2);
+  EXPECT_EQ(tracks[1]["args"]["name"], "GPU, asked by thread 7");
+  EXPECT_EQ(tracks[1]["tid"], on_device[0]["tid"]);
+  EXPECT_NE(tracks[1]["tid"], tracks[0]["tid"]);
+}
+
 TEST(ChromeTrace, NoCallsAreATraceToo) {
   EXPECT_EQ(nlohmann::json::parse(WriteChromeTrace("m", {}).json)["traceEvents"].size(), 1);
 }

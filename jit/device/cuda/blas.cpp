@@ -2,7 +2,6 @@
 
 #include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
-#include <ATen/core/grad_mode.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
@@ -20,6 +19,7 @@
 #include <optional>
 
 #include "jit/device/choice_table.h"
+#include "jit/device/cuda/plain_on.h"
 
 namespace hearth {
 namespace {
@@ -48,6 +48,7 @@ struct Key {
   uint8_t compute;     // cublasComputeType_t
   bool is_transposed;  // the weight lies [inner, columns]
   bool has_bias;
+  bool has_relu;
   std::array<uint8_t, 3> alignments;  // logarithms: of weight, input and result
   bool operator==(const Key&) const = default;
 };
@@ -59,8 +60,8 @@ uint64_t HashOf(const Key& key) {
   add(static_cast<uint64_t>(key.inner));
   add(static_cast<uint64_t>(key.columns));
   add(uint64_t{key.type} | uint64_t{key.compute} << 8U | uint64_t{key.is_transposed} << 16U |
-      uint64_t{key.has_bias} << 17U | uint64_t{key.alignments[0]} << 24U | uint64_t{key.alignments[1]} << 32U |
-      uint64_t{key.alignments[2]} << 40U);
+      uint64_t{key.has_bias} << 17U | uint64_t{key.has_relu} << 18U | uint64_t{key.alignments[0]} << 24U |
+      uint64_t{key.alignments[1]} << 32U | uint64_t{key.alignments[2]} << 40U);
   // Places are numbered by the low bits, which a product has of its factors' low bits alone.
   return hash ^ hash >> 32U;
 }
@@ -82,12 +83,6 @@ std::optional<cudaDataType_t> TypeOf(c10::ScalarType dtype) {
   }
 }
 
-bool IsPlainOn(const at::Tensor& tensor, c10::Device device, c10::ScalarType dtype) {
-  return tensor.scalar_type() == dtype && tensor.layout() == c10::kStrided && tensor.device() == device &&
-         !tensor.is_conj() && !tensor.is_neg() && !tensor.unsafeGetTensorImpl()->is_python_dispatch() &&
-         !(tensor.requires_grad() && at::GradMode::is_enabled());
-}
-
 bool IsMatrixTransposed(const at::Tensor& matrix) {
   const c10::IntArrayRef sizes = matrix.sizes(), strides = matrix.strides();
   return strides[0] == 1 && strides[1] == sizes[0];
@@ -100,10 +95,12 @@ class Description {
     const auto type = static_cast<cudaDataType_t>(key.type);
     Check(cublasLtMatmulDescInit(&product_, static_cast<cublasComputeType_t>(key.compute), CUDA_R_32F), "cuBLASLt");
     if (!key.is_transposed) Set(CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T);
-    if (key.has_bias) {
+    if (key.has_relu) {
+      Set(CUBLASLT_MATMUL_DESC_EPILOGUE, key.has_bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU);
+    } else if (key.has_bias) {
       Set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-      Set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
     }
+    if (key.has_bias) Set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
     const int64_t weight_rows = key.is_transposed ? key.columns : key.inner;
     const int64_t weight_columns = key.is_transposed ? key.inner : key.columns;
     Lay(&weight_, type, weight_rows, weight_columns);
@@ -137,7 +134,8 @@ class CublasLt final : public GpuBlas {
     Check(cublasLtCreate(&handle_), "cublasLtCreate");
   }
 
-  at::Tensor Linear(const at::Tensor& input, const at::Tensor& weight, const at::Tensor* bias) const override {
+  at::Tensor Linear(const at::Tensor& input, const at::Tensor& weight, const at::Tensor* bias,
+                    bool has_relu) const override {
     const c10::ScalarType dtype = weight.scalar_type();
     const std::optional<cudaDataType_t> type = TypeOf(dtype);
     if (!type || c10::cuda::current_device() != device_.index()) return {};
@@ -168,6 +166,7 @@ class CublasLt final : public GpuBlas {
         .compute = ComputeTypeOf(dtype),
         .is_transposed = is_transposed,
         .has_bias = bias != nullptr,
+        .has_relu = has_relu,
         .alignments = {AlignmentOf(weight.const_data_ptr()), AlignmentOf(input.const_data_ptr()), AlignmentOf(to)}};
     Description description(key, added);
     std::optional<Choice> own;

@@ -9,8 +9,12 @@
 
 #include "jit/device/cuda/blas.h"
 #include "jit/device/cuda/code.h"
+#if HEARTH_HAS_CUDNN
+#include "jit/device/cuda/convolutions.h"
+#endif
 #include "jit/device/cuda/recorded_graph.h"
 #include "jit/device/cuda/shared_memory.h"
+#include "jit/device/gpu_convolutions.h"
 
 namespace hearth {
 namespace {
@@ -87,4 +91,14 @@ extern "C" __attribute__((visibility("default"))) hearth::Gpu* hearth_make_gpu(i
 // The process's, which nobody frees.
 extern "C" __attribute__((visibility("default"))) hearth::GpuBlas* hearth_gpu_blas(int device) {
   return hearth::BlasOfGpu(static_cast<c10::DeviceIndex>(device));
+}
+
+// Likewise; null where this was built without the headers of its library.
+extern "C" __attribute__((visibility("default"))) hearth::GpuConvolutions* hearth_gpu_convolutions(
+    [[maybe_unused]] int device) {
+#if HEARTH_HAS_CUDNN
+  return hearth::ConvolutionsOfGpu(static_cast<c10::DeviceIndex>(device));
+#else
+  return nullptr;
+#endif
 }

@@ -1,0 +1,166 @@
+#include "jit/passes/left_products.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "jit/analysis/number_of.h"
+#include "jit/analysis/value_fact_table.h"
+#include "jit/analysis/visible_strides.h"
+#include "jit/compiler/compilation.h"
+#include "jit/definitions/activation_call.h"
+#include "jit/definitions/constant_tensor.h"
+#include "jit/definitions/node_effects.h"
+#include "jit/graph_edits/operate.h"
+#include "jit/ir/closure.h"
+#include "jit/weights/derived_constants.h"
+
+namespace hearth {
+namespace {
+
+const std::vector<size_t> kTransposed = {0, 2, 1};
+
+class LeftMultiplier {
+ public:
+  explicit LeftMultiplier(Compilation& compilation)
+      : target_(compilation.target()),
+        graph_(compilation.graph()),
+        facts_(compilation.facts()),
+        derived_(*compilation.weights()) {}
+
+  bool Run() {
+    Find(*graph_.block());
+    for (Node* node : found_) Replace(node);
+    return changed_;
+  }
+
+ private:
+  void Find(const Block& block) {
+    for (Node* node : block) {
+      if (IsClosure(*node)) continue;
+      for (const Block* nested : node->blocks()) Find(*nested);
+      if (node->kind() == c10::aten::linear && node->op() != nullptr && Suits(*node)) found_.push_back(node);
+    }
+  }
+
+  bool Suits(const Node& node) const {
+    const ValueFacts& x = facts_.Of(*node.input(0));
+    const at::Tensor* weight = ConstantTensor(*node.input(1));
+    if (weight == nullptr || weight->dim() != 2 || !x.is_tensor() || !x.plain || x.rank() != 3u) return false;
+    if (!x.device || !x.device->is_cuda() || !x.dtype || x.dtype != weight->scalar_type()) return false;
+    if (!target_.MakesLinears(*x.device, *x.dtype)) return false;
+    if (!x.order.is_known() || x.order.Nesting(3) != kTransposed) return false;
+    const c10::IValue* bias = ConstantOf(*node.input(2));
+    if (bias == nullptr || (!bias->isNone() && ConstantTensor(*node.input(2)) == nullptr)) return false;
+    return !OrderMayShow(*node.output(), facts_);
+  }
+
+  void Replace(Node* node) {
+    const InsertionGuard here(&graph_, node);
+    graph_.SetCurrentRange(node->range());
+    Value* column = nullptr;
+    if (const at::Tensor* bias = ConstantTensor(*node->input(2))) {
+      const std::vector<at::Tensor> made = derived_.Get("bias as a column", {*bias}, [&] {
+        const at::NoGradGuard no_gradients;
+        return std::vector<at::Tensor>{bias->detach().view({-1, 1})};
+      });
+      if (made.empty()) return;
+      column = Constant(made.front());
+    }
+    // Rows below each other, as a transposition right before has them, or a view that has.
+    Node* before = node->input(0)->node();
+    Value* x = IsTransposition(*before) ? before->input(0) : Transposed(node->input(0), node);
+    const at::Tensor& weight = *ConstantTensor(*node->input(1));
+    // Of three dimensions: the product of one matrix with several may be that of their transposes.
+    const std::vector<at::Tensor> batch = derived_.Get("weight as a batch", {weight}, [&] {
+      const at::NoGradGuard no_gradients;
+      return std::vector<at::Tensor>{weight.detach().unsqueeze(0)};
+    });
+    if (batch.empty()) return;
+    Value* product = Infer(Operate(graph_, c10::aten::matmul, "", {Constant(batch.front()), x}, node));
+    if (column != nullptr) {
+      product = Infer(Operate(graph_, c10::aten::add, "Tensor", {product, column, Constant(int64_t{1})}, node));
+    }
+    PushDown(product, node);
+    changed_ = true;
+  }
+
+  // `product` is what `node` gives, transposed. Takes the place of the node and of what alone uses it, as far as that
+  // can be computed of the product as it lies.
+  void PushDown(Value* product, Node* node) {
+    std::vector<Node*> replaced = {node};
+    for (Node* user = OnlyUser(*node); user != nullptr; user = OnlyUser(*user)) {
+      if (IsTransposition(*user)) {
+        user->output()->ReplaceAllUsesWith(product);
+        replaced.push_back(user);
+        break;
+      }
+      if (EpilogueOf(*user).empty() || FindInPlace(user->kind()) != nullptr) break;
+      const InsertionGuard here(&graph_, user);
+      std::vector<Value*> operands(user->inputs().begin(), user->inputs().end());
+      operands[0] = product;
+      product = Infer(OperateLike(graph_, *user, operands));
+      replaced.push_back(user);
+    }
+    Node* last = replaced.back();
+    if (!IsTransposition(*last)) {
+      const InsertionGuard here(&graph_, last);
+      Value* result = Transposed(product, last);
+      result->SetName(last->output()->name());
+      last->output()->ReplaceAllUsesWith(result);
+    }
+    while (!replaced.empty()) {
+      replaced.back()->Destroy();
+      replaced.pop_back();
+    }
+  }
+
+  // The only user of what the node gives, in its block, as its first operand.
+  static Node* OnlyUser(const Node& node) {
+    const std::vector<Use>& uses = node.output()->uses();
+    if (uses.size() != 1 || uses[0].user->block() != node.block()) return nullptr;
+    Node* user = uses[0].user;
+    return user->op() != nullptr && user->outputs().size() == 1 && user->input(0) == node.output() ? user : nullptr;
+  }
+
+  // Of the last two of three dimensions.
+  static bool IsTransposition(const Node& node) {
+    if (node.kind() != c10::aten::transpose) return false;
+    const std::optional<int64_t> a = IntegerOf(*node.input(1)), b = IntegerOf(*node.input(2));
+    if (!a || !b) return false;
+    const std::set<int64_t> dimensions = {*a < 0 ? *a + 3 : *a, *b < 0 ? *b + 3 : *b};
+    return dimensions == std::set<int64_t>{1, 2};
+  }
+
+  Value* Transposed(Value* value, Node* like) {
+    return Infer(
+        Operate(graph_, c10::aten::transpose, "int", {value, Constant(int64_t{1}), Constant(int64_t{2})}, like));
+  }
+  template <typename T>
+  Value* Constant(const T& constant) {
+    return Infer(graph_.InsertConstant(constant));
+  }
+  Value* Infer(Value* value) {
+    facts_.Infer(*value->node());
+    return value;
+  }
+
+  const Target& target_;
+  Graph& graph_;
+  ValueFactTable& facts_;
+  DerivedConstants& derived_;
+  std::vector<Node*> found_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool LeftProducts(Compilation& compilation) {
+  return compilation.weights() != nullptr && LeftMultiplier(compilation).Run();
+}
+
+}  // namespace hearth
