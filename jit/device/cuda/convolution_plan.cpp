@@ -21,8 +21,8 @@ constexpr int64_t kAlignment = 16;
 // Engines that are asked for, of the many that the library ranks.
 constexpr int64_t kMostEngines = 32;
 // Of these, that are tried, and that are compiled for it.
-constexpr size_t kMostTried = 8;
-constexpr size_t kMostCompiled = 2;
+constexpr size_t kMostTried = 6;
+constexpr size_t kMostCompiled = 1;
 
 // Names of the operands of a graph, for the library.
 enum Operand : int64_t { kInput = 1, kWeight, kBias, kAddend, kResult, kFirstVirtual };
@@ -278,11 +278,13 @@ uint64_t HashOf(const ConvolutionKey& key) {
 
 ConvolutionPlan PlanConvolution(cudnnHandle_t handle, const ConvolutionKey& key) {
   const Operations operations(key);
+  const bool is_float = static_cast<c10::ScalarType>(key.dtype) == c10::kFloat;
   std::vector<Descriptor> compiled;
   for (Descriptor& settings : UsableEngines(operations.Graph(handle), key)) {
-    if (Notes(settings).is_compiled()) {
+    if (!is_float && Notes(settings).is_compiled()) {
       compiled.push_back(std::move(settings));
-    } else if (const ConvolutionPlan plan = MakeReady(handle, settings); plan.plan != nullptr) {
+    } else if (ConvolutionPlan plan = MakeReady(handle, settings); plan.plan != nullptr) {
+      plan.is_best = is_float;
       return plan;
     }
   }

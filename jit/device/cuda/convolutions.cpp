@@ -3,12 +3,8 @@
 #include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/cudnn/Handle.h>
-#include <c10/core/Event.h>
 #include <c10/cuda/CUDACachingAllocator.h>
-#include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAFunctions.h>
-#include <c10/cuda/CUDAStream.h>
-#include <cuda_runtime_api.h>
 
 #include <algorithm>
 #include <array>
@@ -22,6 +18,7 @@
 #include "jit/device/cuda/convolution_plan.h"
 #include "jit/device/cuda/idle_thread.h"
 #include "jit/device/cuda/plain_on.h"
+#include "jit/device/cuda/timed_convolution.h"
 
 namespace hearth {
 namespace {
@@ -42,62 +39,6 @@ struct Chosen {
   explicit Chosen(const ConvolutionPlan* first) : plan(first) {}
   std::atomic<const ConvolutionPlan*> plan;
   std::atomic<bool> is_queued = false;  // for the thread that finds the fastest
-};
-
-// A convolution of any numbers, to be timed on the thread's current stream.
-class TimedConvolution {
- public:
-  TimedConvolution(const ConvolutionKey& key, c10::Device device, cudnnHandle_t handle)
-      : device_(device), handle_(handle) {
-    const auto dtype = static_cast<c10::ScalarType>(key.dtype);
-    const auto make = [&](c10::IntArrayRef sizes) {
-      return at::Tensor(at::detail::empty_generic(sizes, c10::cuda::CUDACachingAllocator::get(),
-                                                  c10::DispatchKeySet(c10::DispatchKey::CUDA), dtype, std::nullopt));
-    };
-    input_ = make(key.input);
-    weight_ = make(key.weight);
-    result_ = make(key.result);
-    if (key.has_bias) bias_ = make({key.weight[0]});
-    if (key.has_addend) addend_ = make(key.result);
-    for (const at::Tensor& tensor : {input_, weight_, bias_, addend_}) {
-      if (tensor.defined()) {
-        C10_CUDA_CHECK(cudaMemsetAsync(tensor.mutable_data_ptr(), 0, tensor.nbytes(), Stream().stream()));
-      }
-    }
-  }
-
-  // Milliseconds of the fastest of a few runs.
-  float Time(const ConvolutionPlan& plan) const {
-    constexpr int kRuns = 4;
-    const at::DataPtr workspace = plan.workspace_bytes > 0
-                                      ? c10::cuda::CUDACachingAllocator::get()->allocate(plan.workspace_bytes)
-                                      : at::DataPtr();
-    const ConvolutionOperands operands{.input = input_.const_data_ptr(),
-                                       .weight = weight_.const_data_ptr(),
-                                       .bias = bias_.defined() ? bias_.const_data_ptr() : nullptr,
-                                       .addend = addend_.defined() ? addend_.const_data_ptr() : nullptr,
-                                       .result = result_.mutable_data_ptr(),
-                                       .workspace = workspace.get()};
-    c10::Event begin(device_.type(), c10::EventFlag::BACKEND_DEFAULT);
-    c10::Event end(device_.type(), c10::EventFlag::BACKEND_DEFAULT);
-    double least = std::numeric_limits<double>::infinity();
-    for (int run = 0; run < kRuns; ++run) {
-      begin.record(Stream());
-      RunConvolution(handle_, plan, operands);
-      end.record(Stream());
-      end.synchronize();
-      // The first one loads the kernel.
-      if (run > 0) least = std::min(least, begin.elapsedTime(end));
-    }
-    return static_cast<float>(least);
-  }
-
- private:
-  c10::cuda::CUDAStream Stream() const { return c10::cuda::getCurrentCUDAStream(device_.index()); }
-
-  const c10::Device device_;
-  const cudnnHandle_t handle_;
-  at::Tensor input_, weight_, bias_, addend_, result_;
 };
 
 class CudnnConvolutions final : public GpuConvolutions {
@@ -132,6 +73,8 @@ class CudnnConvolutions final : public GpuConvolutions {
                     .workspace = workspace.get()});
     return result;
   }
+
+  void StopTuning() { tuner_.Stop(); }
 
  private:
   // Whether the library may be asked at all.
@@ -227,7 +170,20 @@ class CudnnConvolutions final : public GpuConvolutions {
     try {
       cudnnHandle_t handle = at::native::getCudnnHandle();
       const TimedConvolution timed(key, device_, handle);
-      *plan = FindFastest(handle, key, [&](const ConvolutionPlan& each) { return timed.Time(each); });
+      float fastest = std::numeric_limits<float>::infinity();
+      *plan = FindFastest(handle, key, [&](const ConvolutionPlan& each) {
+        const float time = timed.Time(each);
+        fastest = std::min(fastest, time);
+        return time;
+      });
+      // Not for a little: LibTorch keeps what it plans for each thread.
+      constexpr float kWorthIt = 0.9F;
+      const bool is_bare = !key.has_bias && !key.has_addend && !key.has_relu;
+      if (is_bare && timed.TimeOfLibTorch() < kWorthIt * fastest) {
+        Free(*plan);
+        chosen.plan.store(new ConvolutionPlan{.is_best = true}, std::memory_order_release);
+        return;
+      }
     } catch (const c10::OutOfMemoryError&) {
       // The models have the memory.
     }
@@ -247,16 +203,20 @@ class CudnnConvolutions final : public GpuConvolutions {
   mutable IdleThread tuner_;
 };
 
+// Never freed: plans may run until the process ends.
+CudnnConvolutions& Of(c10::DeviceIndex device) {
+  static std::mutex mutex;
+  static auto* const made = new std::array<CudnnConvolutions*, C10_COMPILE_TIME_MAX_GPUS>{};
+  const std::lock_guard lock(mutex);
+  CudnnConvolutions*& convolutions = made->at(static_cast<size_t>(device));
+  if (convolutions == nullptr) convolutions = new CudnnConvolutions(device);
+  return *convolutions;
+}
+
 }  // namespace
 
-GpuConvolutions* ConvolutionsOfGpu(c10::DeviceIndex device) {
-  // Never freed: plans may run until the process ends.
-  static std::mutex mutex;
-  static auto* const made = new std::array<GpuConvolutions*, C10_COMPILE_TIME_MAX_GPUS>{};
-  const std::lock_guard lock(mutex);
-  GpuConvolutions*& convolutions = made->at(static_cast<size_t>(device));
-  if (convolutions == nullptr) convolutions = new CudnnConvolutions(device);
-  return convolutions;
-}
+GpuConvolutions* ConvolutionsOfGpu(c10::DeviceIndex device) { return &Of(device); }
+
+void StopTuning(c10::DeviceIndex device) { Of(device).StopTuning(); }
 
 }  // namespace hearth

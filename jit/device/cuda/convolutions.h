@@ -10,4 +10,7 @@ namespace hearth {
 // The device's, made at the first call.
 GpuConvolutions* ConvolutionsOfGpu(c10::DeviceIndex device);
 
+// Waits for what goes on behind requests, and ends it for good. Before the process exits.
+void StopTuning(c10::DeviceIndex device);
+
 }  // namespace hearth

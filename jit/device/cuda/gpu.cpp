@@ -32,6 +32,10 @@ class CudaGpu final : public Gpu {
  public:
   explicit CudaGpu(c10::DeviceIndex device) : streams_(std::make_shared<RecordingStreams>(device)) {}
 
+#if HEARTH_HAS_CUDNN
+  ~CudaGpu() override { StopTuning(streams_->device()); }
+#endif
+
   c10::Device device() const override { return {c10::kCUDA, streams_->device()}; }
   std::string architecture() const override {
     return "sm_" + std::to_string(Number(cudaDevAttrComputeCapabilityMajor)) +

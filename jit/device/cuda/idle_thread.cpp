@@ -5,11 +5,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdlib>
 #include <exception>
 #include <utility>
-#include <vector>
 
 namespace hearth {
 namespace {
@@ -24,17 +21,7 @@ void IdleThread::Add(std::function<void()> work) {
     const std::lock_guard lock(mutex_);
     if (is_ending_ || waiting_.size() == kMostWaiting) return;
     waiting_.push_back(std::move(work));
-    if (!thread_.joinable()) {
-      // Before anything of CUDA's ends, which was there before this.
-      static std::vector<IdleThread*>* const begun = [] {
-        std::atexit([] {
-          for (IdleThread* each : *begun) each->Stop();
-        });
-        return new std::vector<IdleThread*>();
-      }();
-      begun->push_back(this);
-      thread_ = std::thread([this] { Run(); });
-    }
+    if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
   }
   changed_.notify_one();
 }

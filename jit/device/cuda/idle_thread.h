@@ -11,7 +11,7 @@
 
 namespace hearth {
 
-// Thread-safe. Begins with the first work and ends when the process exits, after the work that it is at.
+// Thread-safe. Begins with the first work.
 class IdleThread {
  public:
   explicit IdleThread(c10::DeviceIndex device) : device_(device) {}
@@ -21,10 +21,11 @@ class IdleThread {
 
   // Has it done once, after what was added before, unless too much waits. What it throws is nobody's.
   void Add(std::function<void()> work);
+  // Ends it after the work that it is at, for good. Before the process exits: libraries that it has loaded end then.
+  void Stop();
 
  private:
   void Run();
-  void Stop();
 
   const c10::DeviceIndex device_;
   std::mutex mutex_;
