@@ -41,7 +41,7 @@ void Free(const ConvolutionPlan& plan);
 ConvolutionPlan PlanConvolution(cudnnHandle_t handle, const ConvolutionKey& key);
 
 // The fastest of several, which `time` tells of each, in any unit; those that have to be compiled take a few hundred
-// milliseconds each. Throws c10::Error, and what `time` throws.
+// milliseconds each. One that fails, of which `time` throws c10::Error, is none. Throws c10::Error.
 ConvolutionPlan FindFastest(cudnnHandle_t handle, const ConvolutionKey& key,
                             const std::function<float(const ConvolutionPlan&)>& time);
 
