@@ -15,6 +15,7 @@
 #include "jit/analysis/fact_queries.h"
 #include "jit/analysis/tensor_bases.h"
 #include "jit/analysis/value_fact_table.h"
+#include "jit/analysis/visible_strides.h"
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/in_place_forms.h"
 #include "jit/definitions/node_effects.h"
@@ -50,7 +51,10 @@ bool CanScatter(const Node& view) {
 class Functionalizer {
  public:
   explicit Functionalizer(Compilation& compilation)
-      : graph_(compilation.graph()), facts_(compilation.NewFacts()), bases_(graph_, compilation.facts()) {}
+      : graph_(compilation.graph()),
+        facts_(compilation.NewFacts()),
+        all_facts_(compilation.facts()),
+        bases_(graph_, all_facts_) {}
 
   bool Run() {
     Walk(graph_.block());
@@ -207,11 +211,13 @@ class Functionalizer {
     const InsertionGuard here(&graph_, node);
     graph_.SetCurrentRange(node->range());
     const ValueFacts kept = facts_.Of(*inputs[0]);
+    // Of the graph as it was: nothing is known of what is made here.
+    const bool shows = !kept.order.is_exact() && StridesMayShow(base, all_facts_);
     const bool copies =
         !slices->empty() && node->kind() == c10::aten::copy_ && HaveSameSizes(facts_.Of(*inputs[1]), kept);
     Value* value = copies ? inputs[1] : Make(*form, inputs, *node);
     const ValueFacts& given = facts_.Of(*value);
-    if (!HaveSameSizes(given, kept) || (slices->empty() && !HaveSameStrides(given, kept))) {
+    if (!HaveSameSizes(given, kept) || (slices->empty() && !LieAlike(given, kept, shows))) {
       value->node()->Destroy();
       return false;
     }
@@ -219,6 +225,12 @@ class Functionalizer {
     current_[&base] = {value, {}};
     written_.push_back(node);
     return true;
+  }
+
+  // Whether what is given has the strides that the written tensor keeps, but perhaps in dimensions of size 1, where
+  // these do not show.
+  static bool LieAlike(const ValueFacts& given, const ValueFacts& kept, bool shows) {
+    return HaveSameStrides(given, kept) || (given.order.IsLike(kept.order) && !shows);
   }
 
   // The views, of which each is a part of the one before it, that lead from a base to a view of it; the outermost one
@@ -266,7 +278,8 @@ class Functionalizer {
   }
 
   Graph& graph_;
-  ValueFactTable facts_;
+  ValueFactTable facts_;             // of what was walked
+  const ValueFactTable& all_facts_;  // of the graph as it was
   const TensorBases bases_;
   std::unordered_map<const Value*, Value*> of_;        // views and what writes give: what was viewed or written
   std::unordered_map<const Value*, Current> current_;  // by base, of those that were written
