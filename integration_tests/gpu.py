@@ -8,8 +8,9 @@ client is `hearth infer`. Exits 1 if an answer differs. Each model is run by `he
 by a plan for its exact sizes, whose runs are recorded and replayed where they can be, and asked through a daemon with
 --device cuda; then all of them are asked at once, again and again. A model that reads its input late is asked by many at
 once, each with other numbers: memory of one's input must not go to another's before it was read. Inputs and outputs of
-another lie in this script's memory on the GPU, which it shares with the daemon (CUDA shared memory). On a machine with
-several GPUs a daemon has models on all of them. At the end a model breaks a GPU, whose daemon must say so and end.
+another lie in this script's memory on the GPU, which it shares with the daemon (CUDA shared memory). Layers that
+the GPU's libraries compute are run in each tier and dtype, with NaN among their numbers too. On a machine with several GPUs
+a daemon has models on all of them. At the end a model breaks a GPU, whose daemon must say so and end.
 """
 import argparse
 import base64
@@ -34,6 +35,7 @@ from integration_tests.zoo import archives as zoo
 MODELS = ["resnet18", "bert", "fasterrcnn_mobilenet_v3_large_320_fpn"]
 # Another order of summation, and convolutions that may round to TF32 on both sides.
 TOLERANCE = (1e-2, 1e-2)
+LAYER_TOLERANCE = {torch.float16: (1e-2, 1e-2), torch.bfloat16: (5e-2, 5e-2), torch.float32: (1e-2, 1e-2)}
 AT_ONCE = 12
 LATE = "reads_late"
 SHARED = "writes_its_input"
@@ -117,6 +119,23 @@ class Daemon:
             return post(self.http_port, f"models/{model}/infer", body)
         except OSError as error:
             return 0, str(error)
+
+
+class Layers(torch.nn.Module):
+    """What the GPU's libraries compute with what follows it, and what nothing follows."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(64, 64)
+        self.first, self.second = (torch.nn.Conv2d(16, 16, 3, padding=1) for _ in range(2))
+        self.grouped = torch.nn.Conv2d(16, 16, 3, padding=1, groups=16)
+        self.pixel = torch.nn.Conv2d(64, 64, 1)
+        self.tokens = torch.nn.Linear(16, 24)
+
+    def forward(self, rows, images, pixels):
+        mixed = torch.nn.functional.gelu(self.tokens(images.flatten(2).transpose(1, 2))).transpose(1, 2)
+        return (torch.relu(self.linear(rows)), torch.relu(self.first(images)), torch.relu(self.second(images) + images),
+                self.first(images), torch.relu(self.pixel(pixels)), self.grouped(images), mixed.contiguous())
 
 
 class SharedTensor:
@@ -278,6 +297,37 @@ def failed_gpu_problems(models, device):
     return problems
 
 
+def layer_problems(hearth, folder):
+    """What goes wrong with layers of the GPU's libraries: in each tier, with numbers and with NaN among them."""
+    problems = []
+    torch.manual_seed(0)
+    for dtype in (torch.float16, torch.bfloat16, torch.float32):
+        module = Layers().cuda().to(dtype).eval()
+        given = [torch.randn(8, 64), torch.randn(2, 16, 8, 8), torch.randn(2, 64, 1, 1)]
+        for what in ("numbers", "not a number"):
+            if what != "numbers":
+                for tensor in given:
+                    tensor.view(-1)[0] = float("nan")
+            inputs = [tensor.to(dtype) for tensor in given]
+            with torch.no_grad():
+                expected = [answer.float().cpu() for answer in module(*to("cuda", inputs))]
+            torch.jit.script(module).save(str(folder / "layers.pt"))
+            torch.save(tuple(inputs), folder / "layers.in.pt")
+            for tier in ("0", "1", "2"):
+                out = folder / "layers.out.pt"
+                done = subprocess.run(
+                    [*hearth, "run", folder / "layers.pt", "--inputs", folder / "layers.in.pt", "--output", out, "--device",
+                     "cuda", "--tier", tier, "--repeat", "4", "--explain", "--json"],
+                    check=True, capture_output=True, text=True)
+                for number, (answer, wanted) in enumerate(zip(torch.load(out, weights_only=True), expected)):
+                    if not torch.allclose(answer.float().cpu(), wanted, *LAYER_TOLERANCE[dtype], equal_nan=True):
+                        problems.append(f"{what}, {dtype}, tier {tier}, answer {number}")
+                operators = [each for run in json.loads(done.stdout)["explanation"] for each in run["operators"]]
+                if not any(each.get("device_seconds", 0) > 0 for each in operators):
+                    problems.append(f"{what}, {dtype}, tier {tier}: no times of the GPU")
+    return problems
+
+
 def answer_of_torch(model, device):
     """What torch.jit answers on the GPU; on the CPU where the archive's code names that device, which torch obeys."""
     oracle = torch.jit.load(model.archive, map_location=device)
@@ -327,6 +377,8 @@ def main():
     hearth = [str(ROOT / "dist/run"), "hearth"]
     with tempfile.TemporaryDirectory() as scratch:
         wrong = 0 if options.only_devices else wrong_answers(options, hearth, pathlib.Path(scratch))
+        if options.device == "cuda" and not options.only_devices:
+            wrong += tell("layers of the GPU's libraries", layer_problems(hearth, pathlib.Path(scratch)))
         if options.device == "cuda" and torch.cuda.device_count() > 1:
             wrong += tell("several GPUs", several_gpus_problems(pathlib.Path(scratch) / "of_several", hearth))
         if options.device == "cuda":

@@ -40,7 +40,7 @@ class GpuConvolutions {
   virtual ~GpuConvolutions() = default;
 
   // convolution(input, weight) + addend + bias, and relu of it if it has one, on the thread's current stream:
-  // LibTorch's answer within the rounding of its dtype, and the same in every run. input [batch, channels, height,
+  // LibTorch's answer within the rounding of its dtype, and the same in every run of one kernel. input [batch, channels, height,
   // width], weight [outputs, channels / groups, height, width], bias [outputs], addend as the result; the last two may
   // be null.
   //

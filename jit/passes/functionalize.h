@@ -8,7 +8,7 @@
 // references to it are known (analysis/tensor_bases.h), and no FrameState before it has one, so that a run that is
 // taken up by the baseline makes it anew. Each view that is used after the write is taken again of the new tensor, so
 // that FrameStates and answers have as many tensors, and these share memory, as in the baseline. The new tensor must
-// // have the dtype, sizes and strides that the written one keeps, as far as facts tell, but for strides in dimensions of
+// have the dtype, sizes and strides that the written one keeps, as far as facts tell, but for strides in dimensions of
 // size 1 that nobody sees (analysis/visible_strides.h); otherwise the write stays.
 //
 // Functionalization as in PyTorch's functorch, by the rules of benchmarks/experiments/bailout. Writes in loops to what
