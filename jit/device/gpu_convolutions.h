@@ -40,9 +40,9 @@ class GpuConvolutions {
   virtual ~GpuConvolutions() = default;
 
   // convolution(input, weight) + addend + bias, and relu of it if it has one, on the thread's current stream:
-  // LibTorch's answer within the rounding of its dtype, and the same in every run of one kernel. input [batch, channels, height,
-  // width], weight [outputs, channels / groups, height, width], bias [outputs], addend as the result; the last two may
-  // be null.
+  // LibTorch's answer within the rounding of its dtype, and the same in every run of one kernel. input [batch,
+  // channels, height, width], weight [outputs, channels / groups, height, width], bias [outputs], addend as the result;
+  // the last two may be null.
   //
   // Undefined, and nothing was asked for, where the operands are not tensors in float16, bfloat16 or float32 on the
   // thread's current GPU; where the result is contiguous and not channels-last, and something follows, or there are

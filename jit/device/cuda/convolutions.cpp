@@ -178,8 +178,7 @@ class CudnnConvolutions final : public GpuConvolutions {
       });
       // Not for a little: LibTorch keeps what it plans for each thread.
       constexpr float kWorthIt = 0.9F;
-      const bool is_bare = !key.has_bias && !key.has_addend && !key.has_relu;
-      if (is_bare && timed.TimeOfLibTorch() < kWorthIt * fastest) {
+      if (!key.has_addend && !key.has_relu && timed.TimeOfLibTorch() < kWorthIt * fastest) {
         Free(*plan);
         chosen.plan.store(new ConvolutionPlan{.is_best = true}, std::memory_order_release);
         return;

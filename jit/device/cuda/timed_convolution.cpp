@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 
 namespace hearth {
 
@@ -50,8 +51,9 @@ float TimedConvolution::TimeOfLibTorch() const {
   const at::NoGradGuard no_gradients;
   const c10::SymInt groups = key_.input[1] / key_.weight[1];
   const std::array<c10::SymInt, 2> no_padding = {0, 0};
+  const std::optional<at::Tensor> bias = bias_.defined() ? std::optional(bias_) : std::nullopt;
   return TimeOf([&] {
-    at::_ops::convolution::call(input_, weight_, std::nullopt, c10::fromIntArrayRefSlow(key_.stride),
+    at::_ops::convolution::call(input_, weight_, bias, c10::fromIntArrayRefSlow(key_.stride),
                                 c10::fromIntArrayRefSlow(key_.padding), c10::fromIntArrayRefSlow(key_.dilation),
                                 /*transposed=*/false, no_padding, groups);
   });

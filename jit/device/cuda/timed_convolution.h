@@ -19,7 +19,7 @@ class TimedConvolution {
   TimedConvolution(const ConvolutionKey& key, c10::Device device, cudnnHandle_t handle);
 
   float Time(const ConvolutionPlan& plan) const;
-  // Of LibTorch's operator, which has kernels of its own for some; nothing follows the convolution.
+  // Of LibTorch's operator, which has kernels of its own for some; nothing but a bias follows the convolution.
   float TimeOfLibTorch() const;
 
  private:
