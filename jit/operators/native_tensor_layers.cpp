@@ -1,5 +1,4 @@
-// Layers: matrix products, normalisation, pooling, attention, called through LibTorch's unboxed entry
-// points.
+// Layers: matrix products, normalisation, pooling, attention, called through LibTorch's unboxed entry points.
 #include <ATen/ops/adaptive_avg_pool1d_ops.h>
 #include <ATen/ops/adaptive_avg_pool3d_ops.h>
 #include <ATen/ops/adaptive_max_pool2d_ops.h>
