@@ -144,13 +144,12 @@ class CudnnConvolutions final : public GpuConvolutions {
       const std::lock_guard lock(planning_);
       chosen = Find(key);
       if (chosen == nullptr) {
-        auto plan = std::make_unique<ConvolutionPlan>(PlanConvolution(at::native::getCudnnHandle(), key));
-        auto made = std::make_unique<Chosen>(plan.get());
+        auto made = std::make_unique<Chosen>(new ConvolutionPlan(PlanConvolution(at::native::getCudnnHandle(), key)));
         if (!chosen_.Add(key, made.get())) {
+          const std::unique_ptr<const ConvolutionPlan> plan(made->plan.load(std::memory_order_relaxed));
           Free(*plan);
           return nullptr;
         }
-        plan.release();
         chosen = made.release();
       }
     } else if (!chosen->plan.load(std::memory_order_relaxed)->is_best &&
