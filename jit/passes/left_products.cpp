@@ -71,7 +71,7 @@ class LeftMultiplier {
       if (made.empty()) return;
       column = Constant(made.front());
     }
-    // Rows below each other, as a transposition right before has them, or a view that has.
+    // The matrices as they lie: what was transposed right before, or a view.
     Node* before = node->input(0)->node();
     Value* x = IsTransposition(*before) ? before->input(0) : Transposed(node->input(0), node);
     const at::Tensor& weight = *ConstantTensor(*node->input(1));
