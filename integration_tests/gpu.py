@@ -303,6 +303,7 @@ def layer_problems(hearth, folder):
     torch.manual_seed(0)
     for dtype in (torch.float16, torch.bfloat16, torch.float32):
         module = Layers().cuda().to(dtype).eval()
+        torch.jit.script(module).save(str(folder / "layers.pt"))
         given = [torch.randn(8, 64), torch.randn(2, 16, 8, 8), torch.randn(2, 64, 1, 1)]
         for what in ("numbers", "not a number"):
             if what != "numbers":
@@ -311,7 +312,6 @@ def layer_problems(hearth, folder):
             inputs = [tensor.to(dtype) for tensor in given]
             with torch.no_grad():
                 expected = [answer.float().cpu() for answer in module(*to("cuda", inputs))]
-            torch.jit.script(module).save(str(folder / "layers.pt"))
             torch.save(tuple(inputs), folder / "layers.in.pt")
             for tier in ("0", "1", "2"):
                 out = folder / "layers.out.pt"

@@ -4,10 +4,22 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 namespace hearth {
+
+// A hash of numbers, one after the other.
+class ChoiceHash {
+ public:
+  void Add(uint64_t number) { hash_ = (std::rotl(hash_, 23) ^ number) * 0x9e3779b97f4a7c15U; }
+  // Places are numbered by the low bits, which a product has of its factors' low bits alone.
+  uint64_t value() const { return hash_ ^ hash_ >> 32U; }
+
+ private:
+  uint64_t hash_ = 0;
+};
 
 // Thread-safe.
 template <typename Key, typename Choice, auto kHash>

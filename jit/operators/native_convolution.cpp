@@ -17,8 +17,6 @@ const libraries::Convolution& PlannedOf(const IValue& value) {
   return *planned;
 }
 
-const at::Tensor* OptionalTensorOf(const IValue& value) { return value.isNone() ? nullptr : &value.toTensor(); }
-
 // convolution(Tensor input, Any planned, Tensor? bias, str epilogue) -> Tensor
 void Convolution(NativeArguments in, IValue* out) {
   *out = PlannedOf(in[1]).Run(in[0].toTensor(), OptionalTensorOf(in[2]), in[3].toStringRef());

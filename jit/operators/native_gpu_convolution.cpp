@@ -41,8 +41,6 @@ const GpuConvolutions* LibraryFor(const IValue& input) {
   return ConvolutionsOf(input.toTensor().device());
 }
 
-const at::Tensor* OptionalTensorOf(const IValue& value) { return value.isTensor() ? &value.toTensor() : nullptr; }
-
 // Whether `out` was made.
 bool Convolve(const GpuConvolutions& library, NativeArguments in, const IValue& bias, const at::Tensor* addend,
               ConvolutionSettings settings, IValue* out) {

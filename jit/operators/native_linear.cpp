@@ -66,7 +66,7 @@ at::Tensor GpuProduct(const IValue& x, const IValue& weight, const IValue& bias,
   if (!NoModeSeesOperators(c10::DispatchKey::AutocastCUDA)) return {};
   const GpuBlas* blas = BlasOf(x.toTensor().device());
   if (blas == nullptr) return {};
-  return blas->Linear(x.toTensor(), weight.toTensor(), bias.isTensor() ? &bias.toTensor() : nullptr, has_relu);
+  return blas->Linear(x.toTensor(), weight.toTensor(), OptionalTensorOf(bias), has_relu);
 }
 
 // linear(Tensor input, Tensor weight, Any planned, Tensor? bias, str epilogue) -> Tensor, and linear.into with the

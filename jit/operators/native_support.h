@@ -63,6 +63,8 @@ inline const c10::TypePtr& ElementType(const IValue& value) {
   TORCH_CHECK(value.isList(), "Expected a list but got ", value.tagKind());
   return static_cast<const c10::detail::ListImpl*>(value.internalToPointer())->elementType;
 }
+// Null for None. Throws c10::Error if it is something else than a tensor.
+inline const at::Tensor* OptionalTensorOf(const IValue& value) { return value.isNone() ? nullptr : &value.toTensor(); }
 inline c10::detail::DictImpl& DictOf(const IValue& value) {
   TORCH_CHECK(value.isGenericDict(), "Expected a dict but got ", value.tagKind());
   return *static_cast<c10::detail::DictImpl*>(const_cast<void*>(value.internalToPointer()));

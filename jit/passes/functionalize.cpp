@@ -212,7 +212,7 @@ class Functionalizer {
     graph_.SetCurrentRange(node->range());
     const ValueFacts kept = facts_.Of(*inputs[0]);
     // Of the graph as it was: nothing is known of what is made here.
-    const bool shows = !kept.order.is_exact() && StridesMayShow(base, all_facts_);
+    const bool shows = slices->empty() && !kept.order.is_exact() && StridesMayShow(base, all_facts_);
     const bool copies =
         !slices->empty() && node->kind() == c10::aten::copy_ && HaveSameSizes(facts_.Of(*inputs[1]), kept);
     Value* value = copies ? inputs[1] : Make(*form, inputs, *node);

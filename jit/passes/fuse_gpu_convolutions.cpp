@@ -17,6 +17,7 @@
 #include "jit/definitions/convolution_call.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/fuser/runtime/kernel_source.h"
+#include "jit/graph_edits/inferring_edits.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/closure.h"
 #include "jit/operators/operator.h"
@@ -51,6 +52,7 @@ class GpuFuser {
       : target_(compilation.target()),
         graph_(compilation.graph()),
         facts_(compilation.facts()),
+        edits_(graph_, compilation.facts()),
         memory_(compilation.memory()),
         private_(graph_, compilation.memory().aliases()),
         derived_(*compilation.weights()),
@@ -111,7 +113,7 @@ class GpuFuser {
     if (relu == nullptr || EpilogueOf(*relu) != "relu" || !CanAdd(*other, *node->output(), *node->input(0)))
       return false;
     const InsertionGuard here(&graph_, sum);
-    Value* one = Constant(int64_t{1});
+    Value* one = edits_.Constant(int64_t{1});
     Make(sum, relu, kConvolutionAddRelu, {node->input(0), node->input(1), other, one}, call, node->input(kBias));
     sum->Destroy();
     node->Destroy();
@@ -139,9 +141,9 @@ class GpuFuser {
     graph_.SetCurrentRange(node->range());
     operands.push_back(bias != nullptr ? bias : node->input(kBias));
     for (const std::vector<int64_t>& setting : {call.stride, call.padding, call.dilation}) {
-      operands.push_back(Constant(setting));
+      operands.push_back(edits_.Constant(setting));
     }
-    operands.push_back(Constant(call.groups));
+    operands.push_back(edits_.Constant(call.groups));
     Value* made = OperateInstead(graph_, *OperatorRegistry::Global().Find(symbol, ""), operands, *relu);
     Replace(relu, made);
     changed_ = true;
@@ -159,12 +161,13 @@ class GpuFuser {
     if (matrix.empty()) return false;
     const InsertionGuard here(&graph_, node);
     graph_.SetCurrentRange(node->range());
-    Value* pixels = Infer(
-        Operate(graph_, c10::aten::permute, "", {node->input(0), Constant(std::vector<int64_t>{0, 2, 3, 1})}, node));
-    Value* layer =
-        Infer(Operate(graph_, c10::aten::linear, "", {pixels, Constant(matrix.front()), node->input(kBias)}, node));
-    if (last != node) layer = Infer(Operate(graph_, c10::aten::relu, "", {layer}, last));
-    Value* image = Operate(graph_, c10::aten::permute, "", {layer, Constant(std::vector<int64_t>{0, 3, 1, 2})}, node);
+    Value* pixels = edits_.Infer(Operate(graph_, c10::aten::permute, "",
+                                         {node->input(0), edits_.Constant(std::vector<int64_t>{0, 2, 3, 1})}, node));
+    Value* layer = edits_.Infer(
+        Operate(graph_, c10::aten::linear, "", {pixels, edits_.Constant(matrix.front()), node->input(kBias)}, node));
+    if (last != node) layer = edits_.Infer(Operate(graph_, c10::aten::relu, "", {layer}, last));
+    Value* image =
+        Operate(graph_, c10::aten::permute, "", {layer, edits_.Constant(std::vector<int64_t>{0, 3, 1, 2})}, node);
     image->SetName(last->output()->name());
     Replace(last, image);
     if (last != node) node->Destroy();
@@ -181,18 +184,18 @@ class GpuFuser {
     const InsertionGuard here(&graph_, node);
     graph_.SetCurrentRange(node->range());
     std::vector<Value*> operands(node->inputs().begin(), node->inputs().end());
-    operands[kBias] = Infer(graph_.InsertConstant({}, c10::NoneType::get()));
-    Value* bare = Infer(OperateLike(graph_, *node, operands));
+    operands[kBias] = edits_.Infer(graph_.InsertConstant({}, c10::NoneType::get()));
+    Value* bare = edits_.Infer(OperateLike(graph_, *node, operands));
     // LibTorch picks one of several libraries for a depthwise convolution, and with it the order of the result: who
     // asks for this one gets it before the addition.
     Node* last = node;
     if (Node* user = OnlyUser(*node); user != nullptr && MakesChannelsLast(*user)) {
       last = user;
-      Value* format = Constant(static_cast<int64_t>(at::MemoryFormat::ChannelsLast));
-      bare = Infer(OperateLike(graph_, *user, std::vector<Value*>{bare, format}));
+      Value* format = edits_.Constant(static_cast<int64_t>(at::MemoryFormat::ChannelsLast));
+      bare = edits_.Infer(OperateLike(graph_, *user, std::vector<Value*>{bare, format}));
     }
-    Value* sum =
-        Operate(graph_, c10::aten::add, "Tensor", {bare, Constant(of_images.front()), Constant(int64_t{1})}, node);
+    Value* sum = Operate(graph_, c10::aten::add, "Tensor",
+                         {bare, edits_.Constant(of_images.front()), edits_.Constant(int64_t{1})}, node);
     sum->SetName(last->output()->name());
     Replace(last, sum);
     if (last != node) node->Destroy();
@@ -203,23 +206,16 @@ class GpuFuser {
            IntegerOf(*node.input(1)) == static_cast<int64_t>(at::MemoryFormat::ChannelsLast);
   }
 
-  template <typename T>
-  Value* Constant(const T& constant) {
-    return Infer(graph_.InsertConstant(constant));
-  }
-  Value* Infer(Value* value) {
-    facts_.Infer(*value->node());
-    return value;
-  }
   void Replace(Node* node, Value* by) {
-    Infer(by);
+    edits_.Infer(by);
     node->output()->ReplaceAllUsesWith(by);
     node->Destroy();
   }
 
   const Target& target_;
   Graph& graph_;
-  ValueFactTable& facts_;
+  const ValueFactTable& facts_;
+  const InferringEdits edits_;
   const WrittenMemory& memory_;
   const PrivateMemory private_;
   DerivedConstants& derived_;

@@ -15,6 +15,7 @@
 #include "jit/definitions/activation_call.h"
 #include "jit/definitions/constant_tensor.h"
 #include "jit/definitions/node_effects.h"
+#include "jit/graph_edits/inferring_edits.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/closure.h"
 #include "jit/weights/derived_constants.h"
@@ -30,6 +31,7 @@ class LeftMultiplier {
       : target_(compilation.target()),
         graph_(compilation.graph()),
         facts_(compilation.facts()),
+        edits_(graph_, compilation.facts()),
         derived_(*compilation.weights()) {}
 
   bool Run() {
@@ -69,7 +71,7 @@ class LeftMultiplier {
         return std::vector<at::Tensor>{bias->detach().view({-1, 1})};
       });
       if (made.empty()) return;
-      column = Constant(made.front());
+      column = edits_.Constant(made.front());
     }
     // The matrices as they lie: what was transposed right before, or a view.
     Node* before = node->input(0)->node();
@@ -81,9 +83,10 @@ class LeftMultiplier {
       return std::vector<at::Tensor>{weight.detach().unsqueeze(0)};
     });
     if (batch.empty()) return;
-    Value* product = Infer(Operate(graph_, c10::aten::matmul, "", {Constant(batch.front()), x}, node));
+    Value* product = edits_.Infer(Operate(graph_, c10::aten::matmul, "", {edits_.Constant(batch.front()), x}, node));
     if (column != nullptr) {
-      product = Infer(Operate(graph_, c10::aten::add, "Tensor", {product, column, Constant(int64_t{1})}, node));
+      product =
+          edits_.Infer(Operate(graph_, c10::aten::add, "Tensor", {product, column, edits_.Constant(int64_t{1})}, node));
     }
     PushDown(product, node);
     changed_ = true;
@@ -103,7 +106,7 @@ class LeftMultiplier {
       const InsertionGuard here(&graph_, user);
       std::vector<Value*> operands(user->inputs().begin(), user->inputs().end());
       operands[0] = product;
-      product = Infer(OperateLike(graph_, *user, operands));
+      product = edits_.Infer(OperateLike(graph_, *user, operands));
       replaced.push_back(user);
     }
     Node* last = replaced.back();
@@ -137,21 +140,13 @@ class LeftMultiplier {
   }
 
   Value* Transposed(Value* value, Node* like) {
-    return Infer(
-        Operate(graph_, c10::aten::transpose, "int", {value, Constant(int64_t{1}), Constant(int64_t{2})}, like));
+    return edits_.Infer(Operate(graph_, c10::aten::transpose, "int",
+                                {value, edits_.Constant(int64_t{1}), edits_.Constant(int64_t{2})}, like));
   }
-  template <typename T>
-  Value* Constant(const T& constant) {
-    return Infer(graph_.InsertConstant(constant));
-  }
-  Value* Infer(Value* value) {
-    facts_.Infer(*value->node());
-    return value;
-  }
-
   const Target& target_;
   Graph& graph_;
-  ValueFactTable& facts_;
+  const ValueFactTable& facts_;
+  const InferringEdits edits_;
   DerivedConstants& derived_;
   std::vector<Node*> found_;
   bool changed_ = false;

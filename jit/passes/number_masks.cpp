@@ -16,6 +16,7 @@
 #include "jit/analysis/value_fact_table.h"
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/constant_tensor.h"
+#include "jit/graph_edits/inferring_edits.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/closure.h"
 #include "jit/weights/derived_constants.h"
@@ -33,6 +34,7 @@ class MaskNumberer {
       : target_(compilation.target()),
         graph_(compilation.graph()),
         facts_(compilation.facts()),
+        edits_(graph_, compilation.facts()),
         derived_(*compilation.weights()) {}
 
   bool Run() {
@@ -86,26 +88,22 @@ class MaskNumberer {
       const at::NoGradGuard no_gradients;
       return std::vector{at::zeros_like(mask, dtype).masked_fill_(mask.logical_not(), kHidden)};
     });
-    return made.empty() ? nullptr : Infer(graph_.InsertConstant(made[0]));
+    return made.empty() ? nullptr : edits_.Constant(made[0]);
   }
 
   Value* Compute(Value* mask, c10::ScalarType dtype) {
     Value* none = graph_.InsertConstant(c10::IValue());
     Value* type = graph_.InsertConstant(static_cast<int64_t>(dtype));
     Value* hidden = graph_.InsertConstant(kHidden);
-    Value* zeros = Infer(Operate(graph_, c10::aten::zeros_like, "", {mask, type, none, none, none, none}));
-    Value* hides = Infer(Operate(graph_, c10::aten::logical_not, "", {mask}));
-    return Infer(Operate(graph_, c10::aten::masked_fill, "Scalar", {zeros, hides, hidden}));
-  }
-
-  Value* Infer(Value* value) {
-    facts_.Infer(*value->node());
-    return value;
+    Value* zeros = edits_.Infer(Operate(graph_, c10::aten::zeros_like, "", {mask, type, none, none, none, none}));
+    Value* hides = edits_.Infer(Operate(graph_, c10::aten::logical_not, "", {mask}));
+    return edits_.Infer(Operate(graph_, c10::aten::masked_fill, "Scalar", {zeros, hides, hidden}));
   }
 
   const Target& target_;
   Graph& graph_;
-  ValueFactTable& facts_;
+  const ValueFactTable& facts_;
+  const InferringEdits edits_;
   DerivedConstants& derived_;
   bool changed_ = false;
 };

@@ -15,10 +15,10 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 #include "jit/device/choice_table.h"
+#include "jit/device/cuda/of_each_gpu.h"
 #include "jit/device/cuda/plain_on.h"
 
 namespace hearth {
@@ -54,16 +54,14 @@ struct Key {
 };
 
 uint64_t HashOf(const Key& key) {
-  uint64_t hash = 0;
-  const auto add = [&](uint64_t number) { hash = (std::rotl(hash, 23) ^ number) * 0x9e3779b97f4a7c15U; };
-  add(static_cast<uint64_t>(key.rows));
-  add(static_cast<uint64_t>(key.inner));
-  add(static_cast<uint64_t>(key.columns));
-  add(uint64_t{key.type} | uint64_t{key.compute} << 8U | uint64_t{key.is_transposed} << 16U |
-      uint64_t{key.has_bias} << 17U | uint64_t{key.has_relu} << 18U | uint64_t{key.alignments[0]} << 24U |
-      uint64_t{key.alignments[1]} << 32U | uint64_t{key.alignments[2]} << 40U);
-  // Places are numbered by the low bits, which a product has of its factors' low bits alone.
-  return hash ^ hash >> 32U;
+  ChoiceHash hash;
+  hash.Add(static_cast<uint64_t>(key.rows));
+  hash.Add(static_cast<uint64_t>(key.inner));
+  hash.Add(static_cast<uint64_t>(key.columns));
+  hash.Add(uint64_t{key.type} | uint64_t{key.compute} << 8U | uint64_t{key.is_transposed} << 16U |
+           uint64_t{key.has_bias} << 17U | uint64_t{key.has_relu} << 18U | uint64_t{key.alignments[0]} << 24U |
+           uint64_t{key.alignments[1]} << 32U | uint64_t{key.alignments[2]} << 40U);
+  return hash.value();
 }
 
 uint8_t AlignmentOf(const void* address) {
@@ -224,14 +222,6 @@ class CublasLt final : public GpuBlas {
 
 }  // namespace
 
-GpuBlas* BlasOfGpu(c10::DeviceIndex device) {
-  // Never freed: plans may run until the process ends.
-  static std::mutex mutex;
-  static auto* const made = new std::array<GpuBlas*, C10_COMPILE_TIME_MAX_GPUS>{};
-  const std::lock_guard lock(mutex);
-  GpuBlas*& blas = made->at(static_cast<size_t>(device));
-  if (blas == nullptr) blas = new CublasLt(device);
-  return blas;
-}
+GpuBlas* BlasOfGpu(c10::DeviceIndex device) { return &OfGpu<CublasLt>(device); }
 
 }  // namespace hearth

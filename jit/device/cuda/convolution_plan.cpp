@@ -4,12 +4,13 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
-#include <bit>
 #include <deque>
 #include <limits>
 #include <span>
 #include <utility>
 #include <vector>
+
+#include "jit/device/choice_table.h"
 
 namespace hearth {
 namespace {
@@ -262,18 +263,16 @@ ConvolutionPlan MakeReady(cudnnHandle_t handle, const Descriptor& settings) {
 }  // namespace
 
 uint64_t HashOf(const ConvolutionKey& key) {
-  uint64_t hash = 0;
-  const auto add = [&](uint64_t number) { hash = (std::rotl(hash, 23) ^ number) * 0x9e3779b97f4a7c15U; };
+  ChoiceHash hash;
   for (const std::array<int64_t, 4>& sizes : {key.input, key.weight}) {
-    for (int64_t size : sizes) add(static_cast<uint64_t>(size));
+    for (int64_t size : sizes) hash.Add(static_cast<uint64_t>(size));
   }
   for (const std::array<int64_t, 2>& numbers : {key.stride, key.padding, key.dilation}) {
-    for (int64_t number : numbers) add(static_cast<uint64_t>(number));
+    for (int64_t number : numbers) hash.Add(static_cast<uint64_t>(number));
   }
-  add(static_cast<uint64_t>(key.dtype) | uint64_t{key.is_channels_last} << 8U | uint64_t{key.has_bias} << 9U |
-      uint64_t{key.has_addend} << 10U | uint64_t{key.has_relu} << 11U | uint64_t{key.rounds} << 12U);
-  // Places are numbered by the low bits, which a product has of its factors' low bits alone.
-  return hash ^ hash >> 32U;
+  hash.Add(static_cast<uint64_t>(key.dtype) | uint64_t{key.is_channels_last} << 8U | uint64_t{key.has_bias} << 9U |
+           uint64_t{key.has_addend} << 10U | uint64_t{key.has_relu} << 11U | uint64_t{key.rounds} << 12U);
+  return hash.value();
 }
 
 ConvolutionPlan PlanConvolution(cudnnHandle_t handle, const ConvolutionKey& key) {

@@ -17,6 +17,7 @@
 #include "jit/device/choice_table.h"
 #include "jit/device/cuda/convolution_plan.h"
 #include "jit/device/cuda/idle_thread.h"
+#include "jit/device/cuda/of_each_gpu.h"
 #include "jit/device/cuda/plain_on.h"
 #include "jit/device/cuda/timed_convolution.h"
 
@@ -49,8 +50,9 @@ class CudnnConvolutions final : public GpuConvolutions {
                       const at::Tensor* addend, const ConvolutionSettings& settings) const override {
     if (c10::cuda::current_device() != device_.index() || !MayAsk(input, weight, settings)) return {};
     const at::MemoryFormat format = FormatOf(input, weight);
-    if (format != at::MemoryFormat::ChannelsLast && (bias != nullptr || addend != nullptr || settings.has_relu)) {
-      return {};
+    if (format != at::MemoryFormat::ChannelsLast) {
+      const bool is_bare = bias == nullptr && addend == nullptr && !settings.has_relu;
+      if (!is_bare || (settings.groups != 1 && weight.scalar_type() != c10::kHalf)) return {};
     }
     // As LibTorch does, in each call.
     const at::Tensor images = input.contiguous(format), filters = weight.contiguous(format);
@@ -85,11 +87,8 @@ class CudnnConvolutions final : public GpuConvolutions {
     if (!context.userEnabledCuDNN() || context.benchmarkCuDNN()) return false;
     if (input.dim() != 4 || weight.dim() != 4 || input.numel() == 0 || weight.numel() == 0) return false;
     if (!IsPlainOn(input, device_, dtype) || !IsPlainOn(weight, device_, dtype)) return false;
-    if (settings.groups < 1 || input.sizes()[1] != weight.sizes()[1] * settings.groups ||
-        weight.sizes()[0] % settings.groups != 0) {
-      return false;
-    }
-    return FormatOf(input, weight) == at::MemoryFormat::ChannelsLast || settings.groups == 1 || dtype == c10::kHalf;
+    return settings.groups >= 1 && input.sizes()[1] == weight.sizes()[1] * settings.groups &&
+           weight.sizes()[0] % settings.groups == 0;
   }
 
   // The one that LibTorch gives the result.
@@ -201,20 +200,10 @@ class CudnnConvolutions final : public GpuConvolutions {
   mutable IdleThread tuner_;
 };
 
-// Never freed: plans may run until the process ends.
-CudnnConvolutions& Of(c10::DeviceIndex device) {
-  static std::mutex mutex;
-  static auto* const made = new std::array<CudnnConvolutions*, C10_COMPILE_TIME_MAX_GPUS>{};
-  const std::lock_guard lock(mutex);
-  CudnnConvolutions*& convolutions = made->at(static_cast<size_t>(device));
-  if (convolutions == nullptr) convolutions = new CudnnConvolutions(device);
-  return *convolutions;
-}
-
 }  // namespace
 
-GpuConvolutions* ConvolutionsOfGpu(c10::DeviceIndex device) { return &Of(device); }
+GpuConvolutions* ConvolutionsOfGpu(c10::DeviceIndex device) { return &OfGpu<CudnnConvolutions>(device); }
 
-void StopTuning(c10::DeviceIndex device) { Of(device).StopTuning(); }
+void StopTuning(c10::DeviceIndex device) { OfGpu<CudnnConvolutions>(device).StopTuning(); }
 
 }  // namespace hearth
