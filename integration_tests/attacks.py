@@ -274,6 +274,27 @@ def frame_flood(target, make):
     run_threads(client, 4)
 
 
+def flood_of_another(_):
+    """Of a server that closes what it has read a part of: what a busy machine is without an attack on the daemon."""
+
+    def serve(listener, attacker):
+        while os.getppid() == attacker:
+            with contextlib.suppress(OSError), listener.accept()[0] as one:
+                one.recv(http2_floods.MOST_AT_ONCE)
+
+    listener = socket.create_server(("127.0.0.1", 0), backlog=100)
+    listener.settimeout(1)
+    multiprocessing.get_context("fork").Process(target=serve, args=(listener, os.getpid())).start()
+
+    def client(_):
+        while True:
+            with contextlib.suppress(OSError), socket.create_connection(listener.getsockname(), timeout=5) as one:
+                for part in http2_floods.pings():
+                    one.sendall(part)
+
+    run_threads(client, 4)
+
+
 def headers_without_end(target):
     frame_flood(target, http2_floods.headers_without_end)
 
@@ -303,7 +324,7 @@ def priorities(target):
 
 
 ATTACKS = [
-    half_headers, silent_connections, silent_grpc_connections, noise, new_connections, readers_that_do_not_read, empty_entries,
+    flood_of_another, half_headers, silent_connections, silent_grpc_connections, noise, new_connections, readers_that_do_not_read, empty_entries,
     empty_values, colliding_keys, growing_answers, streams_that_nobody_reads, reflection, raising_models, loads,
     compressed_bombs, json_bombs, compressed_json, bodies_that_stay_away,
     headers_without_end, resets, settings_frames, pings, empty_data, window_updates, priorities,
@@ -372,7 +393,7 @@ def run_phase(server, healthy, name, function, seconds):
     if function is not None:
         # Of a process that has imported what takes long, and has no threads.
         forking = multiprocessing.get_context("forkserver")
-        forking.set_forkserver_preload(["integration_tests.attacks"])
+        forking.set_forkserver_preload(["grpc", "tritonclient.grpc", "integration_tests.hostile"])
         begins = forking.Event()
         attacker = forking.Process(target=attack, args=(function, Target(server), begins))
         attacker.start()

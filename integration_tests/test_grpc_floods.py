@@ -14,7 +14,18 @@ from integration_tests.attacks import infer_request
 from integration_tests.certificates import Authority
 from integration_tests.daemon import eventually
 from integration_tests.hostile import MEBIBYTE
-from integration_tests.http2_floods import DATA, END_HEADERS, END_STREAM, HEADERS, WINDOW_UPDATE, frame
+from integration_tests.http2_floods import (
+    ACK,
+    DATA,
+    END_HEADERS,
+    END_STREAM,
+    HEADERS,
+    PING,
+    RST_STREAM,
+    SETTINGS,
+    WINDOW_UPDATE,
+    frame,
+)
 
 REASONS = {"headers_without_end": "header", "headers_in_small_pieces": "header", "resets": "resets"}
 MOST_SENT = 32 * MEBIBYTE  # before the end is seen: what sockets hold
@@ -108,7 +119,7 @@ def test_a_flood_within_tls_ends_its_connection_and_no_other(tls_server, authori
 
 def test_what_is_ended_is_logged_with_the_peer_once_a_second(hearthd, tmp_path):
     log = tmp_path / "hearth.log"
-    server = hearthd({}, "--log-file", log)
+    server = hearthd({}, "--log-file", log, "--grpc-max-address-control-frames", "1000000")
     for _ in range(20):
         send_until_closed(connect(server), http2_floods.settings())
     assert ended(server, "frames") == 20
@@ -178,16 +189,33 @@ def test_cancelled_calls_are_bounded_as_the_setting_says(hearthd):
     eventually(lambda: ended(server, "resets") == 1)
 
 
-def test_cancelled_calls_are_bounded_over_all_connections_of_an_address(hearthd):
-    server = hearthd({}, "--grpc-max-address-resets", "100")
-    cancelled = b"".join(
-        http2_floods.open_call(stream) + frame(http2_floods.RST_STREAM, bytes(4), stream) for stream in range(1, 1801, 2)
-    )
-    with server.client() as client, contextlib.ExitStack() as connections:
+CANCELLED_CALLS = b"".join(
+    http2_floods.open_call(stream) + frame(RST_STREAM, bytes(4), stream) for stream in range(1, 1801, 2)
+)
+
+
+@pytest.mark.parametrize("encrypted", [False, True], ids=["plain", "tls"])
+@pytest.mark.parametrize(
+    ("flag", "sent"),
+    [("--grpc-max-address-resets", CANCELLED_CALLS), ("--grpc-max-address-control-frames", frame(SETTINGS) * 900)],
+    ids=["resets", "frames"],
+)
+def test_what_all_connections_of_an_address_send_is_bounded(hearthd, authority, tls_flags, tmp_path, encrypted, flag, sent):
+    """Each of them sends less than one connection may."""
+    log = tmp_path / "hearth.log"
+    server = hearthd({}, flag, "100", "--log-file", log, *(tls_flags if encrypted else []))
+    with contextlib.ExitStack() as connections:
+        stays = connections.enter_context(connect(server, authority if encrypted else None))
+        stays.sendall(http2_floods.START)
         for _ in range(3):
-            connection = connections.enter_context(connect(server))
+            connection = connections.enter_context(connect(server, authority if encrypted else None))
             with contextlib.suppress(OSError):
-                connection.sendall(http2_floods.START + cancelled)
-        eventually(lambda: ended(server, "address") >= 1)
-        assert client.is_server_live(client_timeout=20)
-    assert ended(server, "resets") == 0
+                connection.sendall(http2_floods.START + sent)
+        eventually(lambda: ended(server, "address") == 3)
+        # The other one has its answer to a ping.
+        stays.sendall(frame(PING, b"12345678"))
+        with stays.makefile("rb") as stream:
+            while (PING, ACK, b"12345678") != (answer := http2_floods.read_frame(stream)):
+                assert answer is not None
+    assert ended(server, "resets") + ended(server, "frames") == 0
+    assert re.search(r"refused a connection of gRPC from 127.0.0.1:\d+: more frames without content from", log.read_text())

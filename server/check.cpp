@@ -124,7 +124,7 @@ class Checker {
     ++models_;
     const absl::Status loaded = Wait([&](Repository::Done done) { repository_.Load(name, std::nullopt, done); });
     if (!loaded.ok()) ReportFailures(name, loaded);
-    Wait([&](Repository::Done done) { repository_.Unload(name, done, Repository::Dependents::kToo); });
+    (void)Wait([&](Repository::Done done) { repository_.Unload(name, done, Repository::Dependents::kToo); });
   }
 
   template <typename Begin>

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "jit/support/processors.h"
 #include "server/http/guarded_handler.h"
 #include "server/security/address.h"
 #include "server/security/grpc_connection_guard.h"
@@ -31,10 +32,18 @@ int64_t StreamsOf(const config::Settings& settings) { return settings.max_in_fli
 Http2Budget BudgetOf(const config::Settings& settings) {
   const double frames = settings.grpc_max_control_frames();
   const double resets = settings.grpc_max_resets();
-  const double address_resets = settings.grpc_max_address_resets();
   return {.control_frames = {kFramesAtStart, frames, kFramesAtStart + frames},
-          .resets = {kFramesAtStart, resets, kFramesAtStart + static_cast<double>(StreamsOf(settings))},
-          .address_resets = {address_resets, address_resets, address_resets}};
+          .resets = {kFramesAtStart, resets, kFramesAtStart + static_cast<double>(StreamsOf(settings))}};
+}
+
+TokenRate AddressRate(int setting, int of_each_processor) {
+  const double rate = setting > 0 ? setting : of_each_processor * UsableProcessors();
+  return {rate, rate, rate};
+}
+
+AddressRates AddressRatesOf(const config::Settings& settings) {
+  return {.control_frames = AddressRate(settings.grpc_max_address_control_frames(), 5000),
+          .resets = AddressRate(settings.grpc_max_address_resets(), 500)};
 }
 
 std::chrono::milliseconds Milliseconds(double seconds) {
@@ -179,7 +188,7 @@ void Ports::SetBounds(grpc::ServerBuilder& builder) const {
 }
 
 absl::Status Ports::ServeGrpc(grpc::ServerBuilder& builder) {
-  if (absl::Status status = GuardGrpc(BudgetOf(settings_)); !status.ok()) return status;
+  if (absl::Status status = GuardGrpc(BudgetOf(settings_), AddressRatesOf(settings_)); !status.ok()) return status;
   SetBounds(builder);
   auto connections = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,

@@ -27,17 +27,22 @@ std::string_view PrefixOf(const sockaddr_storage& address) {
 
 }  // namespace
 
-bool SharedBucket::Take(TokenBucket::TimePoint now) {
+bool AddressBudget::TakeControlFrame(TokenBucket::TimePoint now) {
   std::lock_guard lock(mutex_);
-  return bucket_.Take(now, [] { return 0.0; });
+  return control_frames_.Take(now);
 }
 
-AddressBudgets::AddressBudgets(const TokenRate& rate, TokenBucket::TimePoint now) {
+bool AddressBudget::TakeReset(TokenBucket::TimePoint now) {
+  std::lock_guard lock(mutex_);
+  return resets_.Take(now);
+}
+
+AddressBudgets::AddressBudgets(const AddressRates& rates, TokenBucket::TimePoint now) {
   budgets_.reserve(kBudgets);
-  for (size_t i = 0; i < kBudgets; ++i) budgets_.push_back(std::make_unique<SharedBucket>(rate, now));
+  for (size_t i = 0; i < kBudgets; ++i) budgets_.push_back(std::make_unique<AddressBudget>(rates, now));
 }
 
-SharedBucket& AddressBudgets::Of(const sockaddr_storage& address) {
+AddressBudget& AddressBudgets::Of(const sockaddr_storage& address) {
   return *budgets_[absl::HashOf(PrefixOf(address)) % kBudgets];
 }
 

@@ -14,30 +14,40 @@
 
 namespace hearth::server {
 
+struct AddressRates {
+  // Frames of HTTP/2 without content, as http2_frame_guard.h counts them.
+  TokenRate control_frames;
+  // RST_STREAM.
+  TokenRate resets;
+};
+
 // Thread-safe.
-class SharedBucket {
+class AddressBudget {
  public:
-  SharedBucket(const TokenRate& rate, TokenBucket::TimePoint now) : bucket_(rate, now) {}
+  AddressBudget(const AddressRates& rates, TokenBucket::TimePoint now)
+      : control_frames_(rates.control_frames, now), resets_(rates.resets, now) {}
 
   // False if there is no token.
-  bool Take(TokenBucket::TimePoint now);
+  bool TakeControlFrame(TokenBucket::TimePoint now);
+  bool TakeReset(TokenBucket::TimePoint now);
 
  private:
   std::mutex mutex_;
-  TokenBucket bucket_;
+  TokenBucket control_frames_;
+  TokenBucket resets_;
 };
 
 class AddressBudgets {
  public:
   static constexpr size_t kBudgets = 4096;
 
-  AddressBudgets(const TokenRate& rate, TokenBucket::TimePoint now);
+  AddressBudgets(const AddressRates& rates, TokenBucket::TimePoint now);
 
   // Lives as long as this. Thread-safe.
-  SharedBucket& Of(const sockaddr_storage& address);
+  AddressBudget& Of(const sockaddr_storage& address);
 
  private:
-  std::vector<std::unique_ptr<SharedBucket>> budgets_;
+  std::vector<std::unique_ptr<AddressBudget>> budgets_;
 };
 
 }  // namespace hearth::server

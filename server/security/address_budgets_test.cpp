@@ -28,23 +28,31 @@ sockaddr_storage AddressOf(const std::string& text, uint16_t port = 1) {
 }
 
 TEST(AddressBudgets, TokensComeBackWithTime) {
-  SharedBucket bucket({2, 4, 2}, kStart);
-  EXPECT_TRUE(bucket.Take(kStart));
-  EXPECT_TRUE(bucket.Take(kStart));
-  EXPECT_FALSE(bucket.Take(kStart));
-  EXPECT_TRUE(bucket.Take(kStart + std::chrono::milliseconds(251)));
+  AddressBudget budget({.control_frames = {}, .resets = {2, 4, 2}}, kStart);
+  EXPECT_TRUE(budget.TakeReset(kStart));
+  EXPECT_TRUE(budget.TakeReset(kStart));
+  EXPECT_FALSE(budget.TakeReset(kStart));
+  EXPECT_TRUE(budget.TakeReset(kStart + std::chrono::milliseconds(251)));
+}
+
+TEST(AddressBudgets, FramesAndResetsAreBoundedByThemselves) {
+  AddressBudget budget({.control_frames = {1, 0, 1}, .resets = {1, 0, 1}}, kStart);
+  EXPECT_TRUE(budget.TakeControlFrame(kStart));
+  EXPECT_FALSE(budget.TakeControlFrame(kStart));
+  EXPECT_TRUE(budget.TakeReset(kStart));
+  EXPECT_FALSE(budget.TakeReset(kStart));
 }
 
 TEST(AddressBudgets, AnAddressHasOneBudgetWhateverItsPort) {
-  AddressBudgets budgets({1, 1, 1}, kStart);
+  AddressBudgets budgets({}, kStart);
   EXPECT_EQ(&budgets.Of(AddressOf("10.0.0.1")), &budgets.Of(AddressOf("10.0.0.1", 2)));
   EXPECT_EQ(&budgets.Of(AddressOf("10.0.0.1")), &budgets.Of(AddressOf("::ffff:10.0.0.1", 3)));
   EXPECT_EQ(&budgets.Of(AddressOf("2001:db8:1:2::1")), &budgets.Of(AddressOf("2001:db8:1:2:ffff::7777", 4)));
 }
 
 TEST(AddressBudgets, MostAddressesHaveBudgetsOfTheirOwn) {
-  AddressBudgets budgets({1, 1, 1}, kStart);
-  std::set<const SharedBucket*> seen;
+  AddressBudgets budgets({}, kStart);
+  std::set<const AddressBudget*> seen;
   for (int i = 0; i < 100; ++i) seen.insert(&budgets.Of(AddressOf("10.0.0." + std::to_string(i))));
   for (int i = 0; i < 100; ++i) seen.insert(&budgets.Of(AddressOf("2001:db8:" + std::to_string(i) + "::1")));
   EXPECT_GT(seen.size(), 150U);

@@ -13,8 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "server/security/grpc_connection_guard.h"
-
 namespace hearth::server {
 namespace {
 
@@ -62,7 +60,7 @@ bool GrpcAcceptor::AcceptOne(int listener) {
     if (errno != EAGAIN) (void)poll(nullptr, 0, static_cast<int>(kRetry.count()));
     return false;
   }
-  if (!connections_.HasRoom() || (transport_ == Transport::kPlain && !GuardPlainConnection(descriptor))) {
+  if (!connections_.HasRoom() || !GuardConnection(descriptor, transport_)) {
     close(descriptor);
     return true;
   }

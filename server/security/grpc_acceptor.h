@@ -1,6 +1,6 @@
 // Accepts gRPC's connections. gRPC would do so itself, but has no bound on their number, and where the process runs out
 // of files it gives up its port for good; here a connection that is too much is closed, and the next one may be
-// accepted. Plain ones are guarded (grpc_connection_guard.h) before gRPC has them.
+// accepted. They are guarded (grpc_connection_guard.h) before gRPC has them.
 #pragma once
 
 #include <grpcpp/server_builder.h>
@@ -8,13 +8,11 @@
 #include <memory>
 #include <thread>
 
+#include "server/security/grpc_connection_guard.h"
 #include "server/security/listening_sockets.h"
 #include "server/security/open_connections.h"
 
 namespace hearth::server {
-
-// Whether connections are encrypted.
-enum class Transport { kPlain, kTls };
 
 class GrpcAcceptor {
  public:

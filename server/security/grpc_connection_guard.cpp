@@ -20,9 +20,11 @@
 #include <mutex>
 #include <optional>
 #include <string_view>
+#include <variant>
 
+#include "absl/functional/function_ref.h"
 #include "server/security/address.h"
-#include "server/security/address_budgets.h"
+#include "server/security/client_hellos.h"
 #include "server/security/open_connections.h"
 #include "server/security/refusal_log.h"
 
@@ -39,13 +41,20 @@ using Violation = Http2FrameGuard::Violation;
 // As many files as Linux lets a process open unless it is told otherwise (fs.nr_open).
 constexpr int kMostDescriptors = 1 << 20;
 constexpr std::array kReasons = {Violation::kPreface, Violation::kHeaderBlock, Violation::kControlFrames,
-                                 Violation::kResets, Violation::kAddressResets};
+                                 Violation::kResets, Violation::kAddress};
 
 // The latest connection of one descriptor. Never freed, as the descriptor will be used again.
-struct PlainConnection {
+struct Connection {
   std::mutex mutex;
   ino_t inode = 0;  // 0: none
-  std::optional<Http2FrameGuard> guard;
+  // What is read of a plain one, and of one with TLS.
+  std::variant<std::monostate, Http2FrameGuard, ClientHelloReader> reader;
+};
+
+// Of a session of TLS.
+struct SessionGuard {
+  Http2FrameGuard frames;
+  std::string peer;  // "" where it is not known
 };
 
 // Linux's tcp_info, which goes on behind libc's; <linux/tcp.h> cannot be included beside <netinet/tcp.h>.
@@ -58,17 +67,17 @@ struct LongTcpInfo {
 static_assert(offsetof(LongTcpInfo, bytes_acked) == 120);
 
 struct GuardState {
-  explicit GuardState(const Http2Budget& budget)
-      : budget(budget), address_resets(budget.address_resets, Clock::now()) {}
+  GuardState(const Http2Budget& budget, const AddressRates& rates) : budget(budget), addresses(rates, Clock::now()) {}
 
   const Http2Budget budget;
-  AddressBudgets address_resets;
+  AddressBudgets addresses;
+  ClientHellos hellos;
   RefusalLog refusals;
   std::array<std::atomic<uint64_t>, kReasons.size()> ended = {};
   int ssl_index = -1;  // of the guard that an SSL object has
 };
 
-std::array<std::atomic<PlainConnection*>, kMostDescriptors> plain_connections;
+std::array<std::atomic<Connection*>, kMostDescriptors> connections;
 // Null: nothing is guarded yet. Never freed: gRPC's threads may read as long as the process lives.
 std::atomic<GuardState*> guard_state;
 
@@ -85,8 +94,8 @@ sockaddr_storage PeerAddressOf(int descriptor) {
   return address;
 }
 
-std::string PeerOf(int descriptor) {
-  const sockaddr_storage address = PeerAddressOf(descriptor);
+// "" for zeros.
+std::string InWords(const sockaddr_storage& address) {
   std::array<char, NI_MAXHOST> host{};
   std::array<char, NI_MAXSERV> port{};
   if (getnameinfo(reinterpret_cast<const sockaddr*>(&address), sizeof(address), host.data(), host.size(), port.data(),
@@ -108,34 +117,45 @@ void CountEnd(GuardState& state, Violation violation, const std::string& peer) {
   state.refusals.Write("a connection of gRPC", peer, Describe(violation));
 }
 
-// Whether gRPC may have what recvmsg read.
-bool AllowPlain(int descriptor, const msghdr& message, size_t size) {
-  if (descriptor >= kMostDescriptors) return true;
-  PlainConnection* const connection =
-      plain_connections[static_cast<size_t>(descriptor)].load(std::memory_order_acquire);
-  if (connection == nullptr) return true;
-  std::lock_guard lock(connection->mutex);
-  if (connection->inode == 0) return true;
-  Http2FrameGuard& guard = *connection->guard;
-  const bool ended = guard.violation() != Violation::kNone;
-  const Clock::time_point now = Clock::now();
+void ForEachPart(const msghdr& message, size_t size, absl::FunctionRef<void(std::string_view)> use) {
   for (size_t i = 0; i < message.msg_iovlen && size > 0; ++i) {
     const std::string_view part(static_cast<const char*>(message.msg_iov[i].iov_base),
                                 std::min(size, message.msg_iov[i].iov_len));
-    guard.Read(part, now, [&] { return BytesSent(descriptor); });
+    use(part);
     size -= part.size();
   }
+}
+
+// Whether gRPC may have what recvmsg read.
+bool AllowReceived(int descriptor, const msghdr& message, size_t size) {
+  if (descriptor >= kMostDescriptors) return true;
+  Connection* const connection = connections[static_cast<size_t>(descriptor)].load(std::memory_order_acquire);
+  if (connection == nullptr) return true;
+  std::lock_guard lock(connection->mutex);
+  if (connection->inode == 0) return true;
+  if (auto* const hello = std::get_if<ClientHelloReader>(&connection->reader)) {
+    ForEachPart(message, size, [&](std::string_view part) {
+      const std::optional<ClientRandom> random = hello->Read(part);
+      if (random.has_value()) guard_state.load()->hellos.Remember(*random, PeerAddressOf(descriptor));
+    });
+    return true;
+  }
+  auto& guard = std::get<Http2FrameGuard>(connection->reader);
+  const bool ended = guard.violation() != Violation::kNone;
+  const Clock::time_point now = Clock::now();
+  ForEachPart(message, size,
+              [&](std::string_view part) { guard.Read(part, now, [&] { return BytesSent(descriptor); }); });
   if (guard.violation() == Violation::kNone) return true;
   if (connection->inode != InodeOf(descriptor)) {
     connection->inode = 0;
     return true;
   }
-  if (!ended) CountEnd(*guard_state.load(), guard.violation(), PeerOf(descriptor));
+  if (!ended) CountEnd(*guard_state.load(), guard.violation(), InWords(PeerAddressOf(descriptor)));
   return false;
 }
 
 void FreeGuard(void* /*ssl*/, void* guard, CRYPTO_EX_DATA* /*data*/, int /*index*/, long /*argl*/, void* /*argp*/) {
-  delete static_cast<Http2FrameGuard*>(guard);
+  delete static_cast<SessionGuard*>(guard);
 }
 
 // As gRPC does it: what ALPN says, or else NPN.
@@ -148,12 +168,17 @@ std::string_view NegotiatedProtocol(const SSL* ssl) {
 }
 
 // Null for what is not gRPC's.
-Http2FrameGuard* GuardOf(SSL* ssl, const GuardState& state) {
-  if (void* const known = SSL_get_ex_data(ssl, state.ssl_index)) return static_cast<Http2FrameGuard*>(known);
+SessionGuard* GuardOf(SSL* ssl, GuardState& state) {
+  if (void* const known = SSL_get_ex_data(ssl, state.ssl_index)) return static_cast<SessionGuard*>(known);
   if (SSL_is_server(ssl) == 0) return nullptr;
   const std::string_view protocol = NegotiatedProtocol(ssl);
   if (protocol.empty() || protocol == "http/1.1") return nullptr;
-  auto guard = std::make_unique<Http2FrameGuard>(state.budget, nullptr, Clock::now());
+  ClientRandom random;
+  SSL_get_client_random(ssl, random.data(), random.size());
+  const std::optional<sockaddr_storage> address = state.hellos.Take(random);
+  AddressBudget* const budget = address.has_value() ? &state.addresses.Of(*address) : nullptr;
+  auto guard = std::make_unique<SessionGuard>(Http2FrameGuard(state.budget, budget, Clock::now()),
+                                              address.has_value() ? InWords(*address) : "");
   if (SSL_set_ex_data(ssl, state.ssl_index, guard.get()) == 0) return nullptr;
   return guard.release();
 }
@@ -161,42 +186,47 @@ Http2FrameGuard* GuardOf(SSL* ssl, const GuardState& state) {
 // Whether gRPC may have what SSL_read read.
 bool AllowEncrypted(SSL* ssl, std::string_view bytes) {
   GuardState* const state = guard_state.load(std::memory_order_acquire);
-  Http2FrameGuard* const guard = state == nullptr ? nullptr : GuardOf(ssl, *state);
+  SessionGuard* const guard = state == nullptr ? nullptr : GuardOf(ssl, *state);
   if (guard == nullptr) return true;
-  const bool ended = guard->violation() != Violation::kNone;
-  if (guard->Read(bytes, Clock::now(), [&] { return BIO_number_written(SSL_get_wbio(ssl)); }) == Violation::kNone) {
+  Http2FrameGuard& frames = guard->frames;
+  const bool ended = frames.violation() != Violation::kNone;
+  if (frames.Read(bytes, Clock::now(), [&] { return BIO_number_written(SSL_get_wbio(ssl)); }) == Violation::kNone) {
     return true;
   }
-  // gRPC decrypts apart from the socket: whose bytes these are cannot be seen here.
-  if (!ended) CountEnd(*state, guard->violation(), "");
+  if (!ended) CountEnd(*state, frames.violation(), guard->peer);
   return false;
 }
 
 }  // namespace
 
-absl::Status GuardGrpc(const Http2Budget& budget) {
+absl::Status GuardGrpc(const Http2Budget& budget, const AddressRates& rates) {
   if (dlsym(RTLD_DEFAULT, "recvmsg") != reinterpret_cast<void*>(&recvmsg) ||
       dlsym(RTLD_DEFAULT, "SSL_read") != reinterpret_cast<void*>(&SSL_read)) {
     return absl::InternalError("what gRPC reads cannot be guarded: the program does not export recvmsg and SSL_read");
   }
-  auto state = std::make_unique<GuardState>(budget);
+  auto state = std::make_unique<GuardState>(budget, rates);
   state->ssl_index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, FreeGuard);
   if (state->ssl_index < 0) return absl::InternalError("OpenSSL has no room for what guards its connections");
   guard_state.store(state.release(), std::memory_order_release);
   return absl::OkStatus();
 }
 
-bool GuardPlainConnection(int descriptor) {
+bool GuardConnection(int descriptor, Transport transport) {
   if (descriptor >= kMostDescriptors) return false;
-  auto& entry = plain_connections[static_cast<size_t>(descriptor)];
-  PlainConnection* connection = entry.load(std::memory_order_acquire);
+  auto& entry = connections[static_cast<size_t>(descriptor)];
+  Connection* connection = entry.load(std::memory_order_acquire);
   if (connection == nullptr) {
-    connection = new PlainConnection();
+    connection = new Connection();
     entry.store(connection, std::memory_order_release);
   }
   std::lock_guard lock(connection->mutex);
-  GuardState& state = *guard_state.load(std::memory_order_acquire);
-  connection->guard.emplace(state.budget, &state.address_resets.Of(PeerAddressOf(descriptor)), Clock::now());
+  if (transport == Transport::kTls) {
+    connection->reader.emplace<ClientHelloReader>();
+  } else {
+    GuardState& state = *guard_state.load(std::memory_order_acquire);
+    AddressBudget& address = state.addresses.Of(PeerAddressOf(descriptor));
+    connection->reader.emplace<Http2FrameGuard>(state.budget, &address, Clock::now());
+  }
   connection->inode = InodeOf(descriptor);
   return true;
 }
@@ -215,7 +245,7 @@ std::vector<std::pair<std::string, uint64_t>> EndedGrpcConnections() {
 ssize_t recvmsg(int descriptor, msghdr* message, int flags) {
   static auto* const next = hearth::server::NextOf<decltype(recvmsg)>("recvmsg");
   const ssize_t size = next(descriptor, message, flags);
-  if (size <= 0 || hearth::server::AllowPlain(descriptor, *message, static_cast<size_t>(size))) return size;
+  if (size <= 0 || hearth::server::AllowReceived(descriptor, *message, static_cast<size_t>(size))) return size;
   (void)shutdown(descriptor, SHUT_RDWR);
   errno = ECONNRESET;
   return -1;

@@ -10,7 +10,8 @@
 // Which calls are gRPC's: of `recvmsg`, those for a descriptor that was registered. One that gRPC has closed may soon
 // be another socket's, so no socket is ended but the one that was registered, which its inode tells. Of `SSL_read`,
 // those of a server's side that has negotiated another protocol than HTTP/1.1: gRPC negotiates one always, the HTTP
-// ports no other.
+// ports no other. gRPC decrypts apart from its sockets; whose bytes `SSL_read` gave, the begin of the handshake says
+// (client_hellos.h), which came through `recvmsg`.
 //
 // There is one guard a process, as there is one `recvmsg`.
 #pragma once
@@ -27,11 +28,14 @@ namespace hearth::server {
 
 // From now on connections are held to the budget. kInternal if this program was linked so that gRPC does not call its
 // functions.
-absl::Status GuardGrpc(const Http2Budget& budget);
+absl::Status GuardGrpc(const Http2Budget& budget, const AddressRates& rates);
 
-// Of a plain connection that was accepted, before gRPC has it. False if the descriptor's number is too large for the
-// guard's table. Those with TLS are known without.
-bool GuardPlainConnection(int descriptor);
+// Whether connections are encrypted.
+enum class Transport { kPlain, kTls };
+
+// Of a connection that was accepted, before gRPC has it. False if the descriptor's number is too large for the guard's
+// table.
+bool GuardConnection(int descriptor, Transport transport);
 
 // How many connections were ended, by reason; every reason is there.
 std::vector<std::pair<std::string, uint64_t>> EndedGrpcConnections();

@@ -13,7 +13,7 @@ namespace {
 // What recvmsg gives of a socket whose peer sends a line of HTTP/1.
 class GrpcConnectionGuardTest : public testing::Test {
  protected:
-  GrpcConnectionGuardTest() { EXPECT_TRUE(GuardGrpc(Http2Budget()).ok()); }
+  GrpcConnectionGuardTest() { EXPECT_TRUE(GuardGrpc(Http2Budget(), AddressRates()).ok()); }
 
   void Open() { ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends_), 0); }
   void Close() const {
@@ -44,7 +44,7 @@ TEST_F(GrpcConnectionGuardTest, OnlyARegisteredConnectionIsEndedAndCountedOnce) 
   const uint64_t before = EndedForPreface();
   Open();
   EXPECT_EQ(Receive("GET / HTTP/1.1"), 14);
-  ASSERT_TRUE(GuardPlainConnection(ends_[0]));
+  ASSERT_TRUE(GuardConnection(ends_[0], Transport::kPlain));
   EXPECT_EQ(Receive("PRI * HT"), 8);
   EXPECT_EQ(Receive("TP/1.0"), -1);
   EXPECT_EQ(errno, ECONNRESET);
@@ -57,7 +57,7 @@ TEST_F(GrpcConnectionGuardTest, OnlyARegisteredConnectionIsEndedAndCountedOnce) 
 
 TEST_F(GrpcConnectionGuardTest, WhatCameBeforeTheEndIsNotReadAfterIt) {
   Open();
-  ASSERT_TRUE(GuardPlainConnection(ends_[0]));
+  ASSERT_TRUE(GuardConnection(ends_[0], Transport::kPlain));
   const uint64_t before = EndedForPreface();
   const std::string much(1000, 'x');
   EXPECT_EQ(Receive(much), -1);
@@ -74,17 +74,19 @@ TEST_F(GrpcConnectionGuardTest, WhatCameBeforeTheEndIsNotReadAfterIt) {
 TEST_F(GrpcConnectionGuardTest, ADescriptorThatIsUsedAgainIsAnotherConnection) {
   Open();
   const int descriptor = ends_[0];
-  ASSERT_TRUE(GuardPlainConnection(descriptor));
+  ASSERT_TRUE(GuardConnection(descriptor, Transport::kPlain));
   Close();
   Open();
   ASSERT_EQ(ends_[0], descriptor);
   EXPECT_EQ(Receive("GET / HTTP/1.1"), 14);
-  ASSERT_TRUE(GuardPlainConnection(descriptor));
+  ASSERT_TRUE(GuardConnection(descriptor, Transport::kPlain));
   EXPECT_EQ(Receive("GET / HTTP/1.1"), -1);
   Close();
 }
 
-TEST_F(GrpcConnectionGuardTest, ADescriptorBeyondTheTableIsRefused) { EXPECT_FALSE(GuardPlainConnection(1 << 20)); }
+TEST_F(GrpcConnectionGuardTest, ADescriptorBeyondTheTableIsRefused) {
+  EXPECT_FALSE(GuardConnection(1 << 20, Transport::kPlain));
+}
 
 }  // namespace
 }  // namespace hearth::server

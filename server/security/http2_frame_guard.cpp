@@ -1,6 +1,7 @@
 #include "server/security/http2_frame_guard.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace hearth::server {
 namespace {
@@ -26,10 +27,26 @@ constexpr size_t kSmallData = 16;
 // Some clients send two window updates for each frame of DATA that they get.
 constexpr double kSentBytesPerControlFrame = 512;
 
+// Of a connection's own. Clients of gRPC begin with two or three frames and send as many with a call; none is given at
+// the start that would make a new connection the cheaper way to send more.
+constexpr TokenRate kOwnControlFrames{.at_start = 8, .per_second = 10, .most = 1000};
+constexpr TokenRate kOwnResets{.at_start = 0, .per_second = 10, .most = 100};
+constexpr double kControlFramesPerCall = 3;
+
 }  // namespace
 
-Http2FrameGuard::Http2FrameGuard(const Http2Budget& budget, SharedBucket* address_resets, TimePoint now)
-    : control_frames_(budget.control_frames, now), resets_(budget.resets, now), address_resets_(address_resets) {}
+double Http2FrameGuard::SentBytes::Credit(uint64_t sent) {
+  const uint64_t more = sent - std::min(sent, credited_);
+  credited_ = sent;
+  return static_cast<double>(more) / kSentBytesPerControlFrame;
+}
+
+Http2FrameGuard::Http2FrameGuard(const Http2Budget& budget, AddressBudget* address, TimePoint now)
+    : control_frames_(budget.control_frames, now),
+      resets_(budget.resets, now),
+      address_(address),
+      own_control_frames_(kOwnControlFrames, now),
+      own_resets_(kOwnResets, now) {}
 
 Violation Http2FrameGuard::Read(std::string_view bytes, TimePoint now, absl::FunctionRef<uint64_t()> bytes_sent) {
   while (!bytes.empty() && violation_ == Violation::kNone) {
@@ -68,6 +85,7 @@ Violation Http2FrameGuard::OnFrame(TimePoint now, absl::FunctionRef<uint64_t()> 
       const bool opens = stream % 2 == 1 && stream > last_stream_;
       if (!opens) return SpendControlFrame(now, bytes_sent);
       last_stream_ = stream;
+      ++own_calls_;
       return Violation::kNone;
     }
     case kContinuation:
@@ -88,18 +106,19 @@ Violation Http2FrameGuard::OnHeaderBlock(size_t length) {
 }
 
 Violation Http2FrameGuard::SpendControlFrame(TimePoint now, absl::FunctionRef<uint64_t()> bytes_sent) {
-  const auto for_sent_bytes = [&] {
-    const uint64_t sent = bytes_sent();
-    const uint64_t more = sent - std::min(sent, bytes_sent_);
-    bytes_sent_ = sent;
-    return static_cast<double>(more) / kSentBytesPerControlFrame;
+  if (!control_frames_.Take(now, [&] { return sent_bytes_.Credit(bytes_sent()); })) return Violation::kControlFrames;
+  if (address_ == nullptr) return Violation::kNone;
+  const auto earned = [&] {
+    return kControlFramesPerCall * std::exchange(own_calls_, 0) + own_sent_bytes_.Credit(bytes_sent());
   };
-  return control_frames_.Take(now, for_sent_bytes) ? Violation::kNone : Violation::kControlFrames;
+  const bool fits = own_control_frames_.Take(now, earned) || address_->TakeControlFrame(now);
+  return fits ? Violation::kNone : Violation::kAddress;
 }
 
 Violation Http2FrameGuard::SpendReset(TimePoint now) {
-  if (!resets_.Take(now, [] { return 0.0; })) return Violation::kResets;
-  return address_resets_ == nullptr || address_resets_->Take(now) ? Violation::kNone : Violation::kAddressResets;
+  if (!resets_.Take(now)) return Violation::kResets;
+  const bool fits = address_ == nullptr || own_resets_.Take(now) || address_->TakeReset(now);
+  return fits ? Violation::kNone : Violation::kAddress;
 }
 
 const char* ReasonName(Violation violation) {
@@ -114,7 +133,7 @@ const char* ReasonName(Violation violation) {
       return "frames";
     case Violation::kResets:
       return "resets";
-    case Violation::kAddressResets:
+    case Violation::kAddress:
       return "address";
   }
   return "";
@@ -132,8 +151,9 @@ const char* Describe(Violation violation) {
       return "more frames without content than --grpc-max-control-frames";
     case Violation::kResets:
       return "more cancelled calls than --grpc-max-resets";
-    case Violation::kAddressResets:
-      return "more cancelled calls from its address than --grpc-max-address-resets";
+    case Violation::kAddress:
+      return "more frames without content from its address than --grpc-max-address-control-frames, or more cancelled "
+             "calls than --grpc-max-address-resets";
   }
   return "";
 }

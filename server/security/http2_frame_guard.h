@@ -20,8 +20,6 @@ struct Http2Budget {
   TokenRate control_frames;
   // RST_STREAM.
   TokenRate resets;
-  // RST_STREAM of all connections of one address.
-  TokenRate address_resets;
 };
 
 // For one thread at a time.
@@ -29,10 +27,12 @@ class Http2FrameGuard {
  public:
   using TimePoint = TokenBucket::TimePoint;
 
-  enum class Violation { kNone, kPreface, kHeaderBlock, kControlFrames, kResets, kAddressResets };
+  enum class Violation { kNone, kPreface, kHeaderBlock, kControlFrames, kResets, kAddress };
 
-  // `address_resets` outlives this; null where the address is not known.
-  Http2FrameGuard(const Http2Budget& budget, SharedBucket* address_resets, TimePoint now);
+  // `address` is what all connections of the client's address may send together, beside a little that each has of its
+  // own: a client that does no harm is not to end for another one of its address. It outlives this; null where the
+  // address is not known.
+  Http2FrameGuard(const Http2Budget& budget, AddressBudget* address, TimePoint now);
 
   // Takes the next bytes of the client. What is not kNone stays: the connection is to end. `bytes_sent()` is how much
   // the server has sent on the connection: a client that reads much may send a window update for each part.
@@ -43,6 +43,16 @@ class Http2FrameGuard {
  private:
   static constexpr size_t kFrameHeaderSize = 9;
 
+  // What a budget of control frames is credited for what the server has sent.
+  class SentBytes {
+   public:
+    // Of `sent` bytes in all, those since the last credit.
+    double Credit(uint64_t sent);
+
+   private:
+    uint64_t credited_ = 0;
+  };
+
   Violation OnFrame(TimePoint now, absl::FunctionRef<uint64_t()> bytes_sent);
   Violation OnHeaderBlock(size_t length);
   Violation SpendControlFrame(TimePoint now, absl::FunctionRef<uint64_t()> bytes_sent);
@@ -50,7 +60,9 @@ class Http2FrameGuard {
 
   TokenBucket control_frames_;
   TokenBucket resets_;
-  SharedBucket* const address_resets_;
+  AddressBudget* const address_;
+  TokenBucket own_control_frames_;  // which the address is not charged for
+  TokenBucket own_resets_;
   Violation violation_ = Violation::kNone;
   size_t preface_read_ = 0;
   std::array<uint8_t, kFrameHeaderSize> header_ = {};
@@ -59,7 +71,9 @@ class Http2FrameGuard {
   uint32_t last_stream_ = 0;       // the last one that HEADERS opened
   size_t header_block_bytes_ = 0;  // of the latest HEADERS with its CONTINUATION frames
   int header_block_frames_ = 0;
-  uint64_t bytes_sent_ = 0;  // when control frames were last credited for it
+  SentBytes sent_bytes_;      // that control_frames_ was credited for
+  SentBytes own_sent_bytes_;  // the same of own_control_frames_
+  int own_calls_ = 0;         // that it was not credited for yet
 };
 
 // "header", "frames": the label of the metric.

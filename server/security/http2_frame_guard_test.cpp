@@ -30,7 +30,9 @@ std::string Repeated(int count, const std::string& text) {
   return all;
 }
 
-// Of a client with ten control frames and five resets at once, and as many a second.
+// Ten control frames and five resets at once, and as many a second.
+constexpr Http2Budget kBudget{.control_frames = {10, 10, 10}, .resets = {5, 5, 5}};
+
 struct GuardedClient {
   Violation Read(const std::string& bytes) {
     return guard.Read(bytes, now, [this] { return sent; });
@@ -38,7 +40,7 @@ struct GuardedClient {
 
   TimePoint now{};
   uint64_t sent = 0;
-  Http2FrameGuard guard{{.control_frames = {10, 10, 10}, .resets = {5, 5, 5}}, nullptr, now};
+  Http2FrameGuard guard{kBudget, nullptr, now};
 };
 
 // Of a client that sends these frames after the preface, all at once and cut at every place.
@@ -101,15 +103,45 @@ TEST(Http2FrameGuard, ResetsAreBoundedByThemselves) {
 
 TEST(Http2FrameGuard, ResetsOfAllConnectionsOfAnAddressAreBounded) {
   const TimePoint now{};
-  const Http2Budget budget{.control_frames = {10, 10, 10}, .resets = {5, 5, 5}};
-  SharedBucket address_resets({8, 8, 8}, now);
-  Http2FrameGuard one(budget, &address_resets, now), other(budget, &address_resets, now);
+  AddressBudget address({.control_frames = {}, .resets = {8, 8, 8}}, now);
+  Http2FrameGuard one(kBudget, &address, now), other(kBudget, &address, now);
   const auto sent = [] { return uint64_t{0}; };
   const std::string reset = Frame(kReset, 0, 1, 4);
   EXPECT_EQ(one.Read(kPreface + Repeated(4, reset), now, sent), Violation::kNone);
   EXPECT_EQ(other.Read(kPreface + Repeated(4, reset), now, sent), Violation::kNone);
-  EXPECT_EQ(other.Read(reset, now, sent), Violation::kAddressResets);
+  EXPECT_EQ(other.Read(reset, now, sent), Violation::kAddress);
   EXPECT_EQ(one.Read(reset, now + std::chrono::milliseconds(126), sent), Violation::kNone);
+}
+
+TEST(Http2FrameGuard, FramesWithoutContentOfAllConnectionsOfAnAddressAreBounded) {
+  const TimePoint now{};
+  const Http2Budget budget{.control_frames = {100, 0, 100}, .resets = {}};
+  AddressBudget address({.control_frames = {20, 0, 20}, .resets = {}}, now);
+  Http2FrameGuard one(budget, &address, now), other(budget, &address, now);
+  const auto sent = [] { return uint64_t{0}; };
+  const std::string ping = Frame(kPing, 0, 0, 8);
+  EXPECT_EQ(one.Read(kPreface + Repeated(20, ping), now, sent), Violation::kNone);
+  EXPECT_EQ(other.Read(kPreface + Repeated(16, ping), now, sent), Violation::kNone);
+  EXPECT_EQ(other.Read(ping, now, sent), Violation::kAddress);
+}
+
+TEST(Http2FrameGuard, AConnectionThatSendsLittleIsNotEndedForOthersOfItsAddress) {
+  TimePoint now{};
+  const Http2Budget budget{.control_frames = {100, 100, 100}, .resets = {5, 5, 5}};
+  AddressBudget nothing({}, now);
+  Http2FrameGuard guard(budget, &nothing, now);
+  uint64_t sent = 0;
+  const auto read = [&](const std::string& bytes) { return guard.Read(bytes, now, [&] { return sent; }); };
+  const std::string ping = Frame(kPing, 0, 0, 8);
+  const std::string reset = Frame(kReset, 0, 1, 4);
+  EXPECT_EQ(read(kPreface + Repeated(8, ping)), Violation::kNone);
+  now += std::chrono::milliseconds(301);
+  EXPECT_EQ(read(Repeated(3, ping + reset)), Violation::kNone);
+  // What goes with calls, and with what was sent.
+  EXPECT_EQ(read(Frame(kHeaders, kEndHeaders, 1, 40) + Repeated(3, ping)), Violation::kNone);
+  sent = 512 * 5;
+  EXPECT_EQ(read(Repeated(5, ping)), Violation::kNone);
+  EXPECT_EQ(read(ping), Violation::kAddress);
 }
 
 TEST(Http2FrameGuard, BudgetsComeBackWithTime) {
@@ -142,7 +174,7 @@ TEST(Http2FrameGuard, AHeaderBlockIsBoundedInBytesAndFrames) {
   EXPECT_EQ(client.Read(Frame(kContinuation, kEndHeaders, 1, 1)), Violation::kHeaderBlock);
   EXPECT_EQ(OfAll(Frame(kHeaders, kEndHeaders, 1, (128 << 10) + 1)), Violation::kHeaderBlock);
 
-  Http2FrameGuard roomy({.control_frames = {100, 1, 100}}, nullptr, client.now);
+  Http2FrameGuard roomy({.control_frames = {100, 1, 100}, .resets = {}}, nullptr, client.now);
   const auto sent = [] { return uint64_t{0}; };
   const std::string small = Repeated(15, Frame(kContinuation, 0, 1, 1));
   EXPECT_EQ(roomy.Read(kPreface + Frame(kHeaders, 0, 1, 1) + small, client.now, sent), Violation::kNone);

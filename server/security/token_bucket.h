@@ -22,9 +22,11 @@ class TokenBucket {
   TokenBucket(const TokenRate& rate, TimePoint now) : rate_(rate), tokens_(rate.at_start), filled_(now) {}
 
   // False if there is none. `more()` says how many came otherwise than with time; it is asked when none is left.
-  bool Take(TimePoint now, absl::FunctionRef<double()> more);
+  bool Take(TimePoint now, absl::FunctionRef<double()> more = Nothing);
 
  private:
+  static double Nothing() { return 0; }
+
   const TokenRate rate_;
   double tokens_;
   TimePoint filled_;
