@@ -46,17 +46,26 @@ Answer ContainsText(const Value& list, const IValue* element, const ValueFactTab
 Answer Quantified(const Value& list, bool decisive, const ValueFactTable& table) {
   const Node& maker = *list.node();
   if (maker.kind() != sym::kListConstruct || list.type()->kind() != c10::TypeKind::ListType) return {};
-  if (list.type()->containedType(0)->kind() != c10::TypeKind::BoolType || table.memory().MayHoldOthers(list)) return {};
+  if (table.memory().MayHoldOthers(list)) return {};
   bool all_known = true;
   for (const Value* element : maker.inputs()) {
     const IValue* constant = ConstantOf(*element);
-    all_known &= constant != nullptr;
-    if (constant != nullptr && constant->toBool() == decisive) return IValue(decisive);
+    const bool known = constant != nullptr && (constant->isBool() || constant->isInt());
+    all_known &= known;
+    if (!known) continue;
+    const bool truth = constant->isBool() ? constant->toBool() : constant->toInt() != 0;
+    if (truth == decisive) return IValue(decisive);
   }
   return all_known ? Answer(!decisive) : Answer();
 }
 
 // How a value compares with itself, if that is sure (what is not a number is not itself).
+// Whether a value is `{}`, and stays so.
+bool IsEmptyDict(const Value& value, const ValueFactTable& table) {
+  const Node& maker = *value.node();
+  return maker.kind() == sym::kDictConstruct && maker.inputs().empty() && !table.memory().MayBeWritten(value);
+}
+
 Answer ComparedWithItself(const Node& node) {
   const Relation relation = DefinitionOf(node.kind()).relation;
   if (relation == Relation::kNone || node.input(0) != node.input(1)) return {};
@@ -116,6 +125,7 @@ std::optional<IValue> AnswerFromFacts(const Node& node, ValueFactTable& table) {
   if (node.inputs().size() == 1) {
     if (node.kind() == c10::aten::all || node.kind() == c10::aten::any)
       return Quantified(*node.input(), node.kind() == c10::aten::any, table);
+    if (node.kind() == c10::aten::len && IsEmptyDict(*node.input(), table)) return IValue(int64_t{0});
     const FactAnswer answer = DefinitionOf(node.kind()).answer;
     return answer != nullptr && facts.is_tensor() ? answer(facts) : Answer();
   }

@@ -2,6 +2,8 @@
 
 #include <ATen/core/jit_type.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <ranges>
 #include <utility>
@@ -66,7 +68,8 @@ class FactFolder {
       : graph_(compilation.graph()),
         facts_(compilation.NewFacts()),
         tensor_numbers_(facts_.memory()),
-        constants_(&graph_) {}
+        constants_(&graph_),
+        records_gradients_(MayRecordGradients(*compilation.source().block())) {}
 
   bool Run() {
     for (Value* input : graph_.inputs()) {
@@ -96,7 +99,8 @@ class FactFolder {
     Node* next = node->next();
     if (!node->blocks().empty()) {
       VisitOther(node);
-    } else if (!TryAnswer(node) && !TryTensorNumber(node) && !TrySimplify(node) && !TryElements(node)) {
+    } else if (!TryAnswer(node) && !TryMode(node) && !TryTensorNumber(node) && !TrySimplify(node) &&
+               !TryElements(node)) {
       facts_.Infer(*node);
       if (GivesItsInput(*node, facts_)) {
         Replace(node, node->input(0));
@@ -208,6 +212,16 @@ class FactFolder {
     std::optional<c10::IValue> answer = AnswerFromFacts(*node, facts_);
     if (!answer) return false;
     Replace(node, Constant(std::move(*answer), nullptr, node->range()));
+    return true;
+  }
+
+  // Runs have gradients off, and autocast is what its pass made of the regions in the code.
+  bool TryMode(Node* node) {
+    static const std::array kModes = {Symbol::fromQualString("aten::is_grad_enabled"),
+                                      Symbol::fromQualString("aten::is_autocast_enabled"),
+                                      Symbol::fromQualString("aten::is_autocast_cpu_enabled")};
+    if (records_gradients_ || std::ranges::find(kModes, node->kind()) == kModes.end()) return false;
+    Replace(node, Constant(false, nullptr, node->range()));
     return true;
   }
 
@@ -377,6 +391,7 @@ class FactFolder {
   TensorNumbers tensor_numbers_;
   ConstantTable constants_;
   NumberTable numbers_;
+  const bool records_gradients_;
   bool changed_ = false;
   std::vector<Operand> operands_;
   std::vector<Replacement> replacements_;

@@ -13,6 +13,7 @@
 #include "jit/passes/constant_lists.h"
 #include "jit/passes/dead_code.h"
 #include "jit/passes/decompose_einsum.h"
+#include "jit/passes/decompose_self_attention.h"
 #include "jit/passes/direct_products.h"
 #include "jit/passes/early_guards.h"
 #include "jit/passes/explicit_padding.h"
@@ -82,6 +83,9 @@ inline constexpr Pass kPasses[] = {
      .help = "removes nodes without users that can neither act nor raise from a plan",
      .preserves = {Analysis::kAliases, Analysis::kMemory, Analysis::kPureNodes, Analysis::kFacts}},
     {.name = "decompose_einsum", .run = DecomposeEinsum, .help = "einsum becomes a product of matrices"},
+    {.name = "decompose_self_attention",
+     .run = DecomposeSelfAttention,
+     .help = "torch.nn's attention and encoder layers become what they are made of"},
     {.name = "direct_products",
      .run = DirectProducts,
      .help = "products of batches of matrices go to BLAS as these lie"},

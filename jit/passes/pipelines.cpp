@@ -80,6 +80,7 @@ void BuildValues(Compilation& baseline) {
 
 void OptimizePlan(Compilation& plan) {
   const auto run = [&](PassName name) { return plan.Run(name.pass()); };
+  const bool records_gradients = MayRecordGradients(*plan.source().block());
   // Twice: what goes with a branch that is not taken may have been all that writes to a list.
   if (run("fold_facts")) run("fold_facts");
   if (plan.claims() != nullptr && run("specialize_profile")) run("fold_facts");
@@ -107,6 +108,8 @@ void OptimizePlan(Compilation& plan) {
   run("functionalize");
   run("fill_numbers");
   run("decompose_einsum");
+  run("dead_plan_code");
+  if (!records_gradients) run("decompose_self_attention");
   run("loop_invariant_code_motion");
   run("simplify_views");
   run("canonical_order");
@@ -115,7 +118,7 @@ void OptimizePlan(Compilation& plan) {
   run("dead_plan_code");
   run("constant_lists");
   run("early_guards");
-  if (!MayRecordGradients(*plan.source().block())) {
+  if (!records_gradients) {
     if (plan.weights() != nullptr) OptimizeWeights(plan);
     run("fuse");
     run("reinplace");
