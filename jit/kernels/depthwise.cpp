@@ -14,8 +14,9 @@ namespace {
 // Floats of the input's rows that are read for all channels before the next ones are, so that they stay in a
 // processor's own cache.
 constexpr int64_t kChunkFloats = int64_t{1} << 17;
-// Multiplications that a thread is worth.
+// Multiplications that are worth a part of their own, and about how long one takes.
 constexpr int64_t kLeastPartWork = int64_t{1} << 15;
+constexpr double kNanosecondsOfProduct = 0.08;
 
 int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -100,6 +101,7 @@ DepthwiseParts::DepthwiseParts(const Depthwise& convolution, int threads)
     rows_ = std::min(rows_, std::max(DivideUp(height.result, wanted), least_rows));
   }
   chunks_ = DivideUp(height.result, rows_);
+  nanoseconds_ = kNanosecondsOfProduct * static_cast<double>(rows_ * work);
   count_ = convolution.images * chunks_ * panels_;
 }
 

@@ -46,6 +46,8 @@ class DepthwiseParts {
  public:
   DepthwiseParts(const Depthwise& convolution, int threads);
   int64_t count() const { return count_; }
+  // About as long one takes.
+  double nanoseconds() const { return nanoseconds_; }
   // Parts from `begin` up to `end`.
   void Compute(int64_t begin, int64_t end) const;
 
@@ -53,6 +55,7 @@ class DepthwiseParts {
   const Depthwise& convolution_;
   int64_t panels_, rows_, chunks_;  // of channels; of the result's rows in a part; of such rows in an image
   int64_t count_;
+  double nanoseconds_;
 };
 
 }  // namespace hearth::kernels

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -15,10 +16,11 @@ namespace hearth::kernels {
 namespace {
 
 constexpr int64_t kMostRows = 14;
+// Fewer take as long: each sum waits for the one before.
+constexpr int64_t kLeastRows = 4;
 // Of the left-hand side, what is kept in a processor's own cache while all panels pass by.
 constexpr int64_t kBlockFloats = int64_t{1} << 16;
-// Multiplications that a thread is worth.
-constexpr int64_t kLeastWork = int64_t{1} << 15;
+constexpr double kNanosecondsOfCycle = 0.4;
 // Rows so far apart, or a multiple, lie in the same lines of the first cache.
 constexpr int64_t kConflictingStride = 512;
 
@@ -175,6 +177,17 @@ void MultiplyPanel(const Product& product, const Rows& rows, int64_t begin, int6
 
 }  // namespace
 
+// The largest of so many parts.
+int64_t PartSize(int64_t all, int64_t parts) { return (all + parts - 1) / parts; }
+
+// About how long a part of the result takes for each element of the inner size: its products, of which a processor does
+// two vectors a cycle, and what it reads of both operands, from a cache that it shares, a quarter of a vector a cycle.
+int64_t PartCycles(int64_t rows, int64_t columns) {
+  constexpr int64_t kProducts = 2 * kLanes, kNumbers = kLanes / 4;
+  const int64_t tiles = PartSize(rows, kMostRows);
+  return std::max(rows, tiles * kLeastRows) * columns / kProducts + (rows + columns) / kNumbers;
+}
+
 int64_t PackedSize(int64_t inner, int64_t columns) { return (columns + kLanes - 1) / kLanes * kLanes * inner; }
 
 void PackMatrix(const float* matrix, int64_t inner_stride, int64_t column_stride, int64_t inner, int64_t columns,
@@ -202,15 +215,25 @@ void Multiply(const Product& product, const ProductPart& part) {
   }
 }
 
+double NanosecondsOf(const Product& product) {
+  const auto cycles = static_cast<double>(PartCycles(product.rows, product.columns));
+  return kNanosecondsOfCycle * cycles * static_cast<double>(product.inner);
+}
+
 ProductParts::ProductParts(const Product& product, int threads)
     : all_rows_(product.rows), all_panels_(PanelsOf(product.columns)) {
-  const double work = static_cast<double>(product.rows) * static_cast<double>(product.inner) *
-                      static_cast<double>(product.columns) / static_cast<double>(kLeastWork);
-  const auto wanted = static_cast<int64_t>(std::clamp(work, 1.0, static_cast<double>(threads)));
-  if (wanted == 1) return;
-  // Along the rows, but where there are few of them: then each thread has panels of its own.
-  rows_ = std::min(wanted, std::max<int64_t>(all_rows_ / (2 * kMostRows), 1));
-  panels_ = std::min((wanted + rows_ - 1) / rows_, all_panels_);
+  if (threads == 1 || all_rows_ == 0 || all_panels_ == 0) return;
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (int64_t rows = 1; rows <= std::min<int64_t>(threads, all_rows_); ++rows) {
+    const int64_t panels = std::min(threads / rows, all_panels_);
+    const int64_t height = PartSize(all_rows_, rows), width = PartSize(all_panels_, panels);
+    const int64_t cycles = PartCycles(height, width * kPanelColumns);
+    if (cycles >= least) continue;
+    least = cycles;
+    // No more of them than the largest takes.
+    rows_ = PartSize(all_rows_, height);
+    panels_ = PartSize(all_panels_, width);
+  }
 }
 
 ProductPart ProductParts::operator[](int64_t i) const {

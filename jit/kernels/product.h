@@ -43,7 +43,10 @@ struct ProductPart {
 
 void Multiply(const Product& product, const ProductPart& part);
 
-// The whole, in as many parts of about the same work as are of use to so many threads.
+// About how long the whole takes on one thread.
+double NanosecondsOf(const Product& product);
+
+// The whole, in no more parts of about the same work than there are threads.
 class ProductParts {
  public:
   ProductParts(const Product& product, int threads);

@@ -123,7 +123,7 @@ TEST_F(ProductTest, PartsCoverTheResultOnce) {
        {std::tuple<int64_t, int64_t, int>{1, 1000, 16}, {49, 512, 8}, {1000, 1000, 3}, {1, 1, 8}, {12544, 16, 16}}) {
     Product product{.rows = rows, .inner = 512, .columns = columns};
     const ProductParts parts(product, threads);
-    EXPECT_LE(parts.count(), threads * 2);
+    EXPECT_LE(parts.count(), threads);
     std::vector<int> covered(static_cast<size_t>(rows * PanelsOf(columns)));
     for (int64_t i = 0; i < parts.count(); ++i) {
       const ProductPart part = parts[i];
@@ -133,6 +133,25 @@ TEST_F(ProductTest, PartsCoverTheResultOnce) {
       }
     }
     EXPECT_EQ(covered, std::vector<int>(covered.size(), 1)) << rows << " rows, " << columns << " columns";
+  }
+}
+
+// The largest part, of which there is one for each thread, is not much more than its share.
+TEST_F(ProductTest, ThreadsHaveAboutTheSameWork) {
+  for (const auto& [rows, columns, threads] : {std::tuple<int64_t, int64_t, int>{197, 768, 16},
+                                               {197, 2304, 16},
+                                               {196, 512, 16},
+                                               {3136, 64, 16},
+                                               {1, 4096, 8}}) {
+    const Product product{.rows = rows, .inner = 512, .columns = columns};
+    const ProductParts parts(product, threads);
+    int64_t largest = 0;
+    for (int64_t i = 0; i < parts.count(); ++i) {
+      const ProductPart part = parts[i];
+      largest = std::max(largest, (part.row_end - part.row_begin) * (part.panel_end - part.panel_begin));
+    }
+    EXPECT_LE(static_cast<double>(largest * threads), 1.1 * static_cast<double>(rows * PanelsOf(columns)))
+        << rows << " rows, " << columns << " columns";
   }
 }
 

@@ -12,6 +12,7 @@
 #include "jit/kernels/target.h"
 #include "jit/libraries/onednn.h"
 #include "jit/support/denormals.h"
+#include "jit/support/parallel_for.h"
 
 namespace hearth::libraries {
 namespace {
@@ -228,7 +229,7 @@ void Convolution::ComputeChannels(const PackedWeight& packed, const at::Tensor& 
                                        .activation = activates ? following.activation : kernels::Activation::kNone,
                                        .slope = following.slope};
   const kernels::DepthwiseParts parts(convolution, at::get_num_threads());
-  at::parallel_for(0, parts.count(), 1, [&](int64_t begin, int64_t end) {
+  ParallelFor(parts.count(), parts.nanoseconds(), [&](int64_t begin, int64_t end) {
     const DenormalsAreZero fast;
     parts.Compute(begin, end);
   });

@@ -1,6 +1,5 @@
 #include "jit/libraries/onednn.h"
 
-#include <ATen/Parallel.h>
 #include <c10/core/CPUAllocator.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include "jit/kernels/depthwise.h"
 #include "jit/kernels/target.h"
 #include "jit/support/denormals.h"
+#include "jit/support/parallel_for.h"
 
 namespace hearth::libraries {
 namespace {
@@ -74,8 +74,9 @@ std::shared_ptr<const WeightForm> DepthwiseForm() {
 }
 
 void MultiplyOnThreads(const kernels::Product& product) {
-  const kernels::ProductParts parts(product, at::get_num_threads());
-  at::parallel_for(0, parts.count(), 1, [&](int64_t begin, int64_t end) {
+  const double nanoseconds = kernels::NanosecondsOf(product);
+  const kernels::ProductParts parts(product, ThreadsFor(nanoseconds));
+  ParallelFor(parts.count(), nanoseconds / static_cast<double>(parts.count()), [&](int64_t begin, int64_t end) {
     const DenormalsAreZero fast;
     for (int64_t i = begin; i < end; ++i) kernels::Multiply(product, parts[i]);
   });

@@ -10,6 +10,7 @@
 
 #include "jit/kernels/recurrence.h"
 #include "jit/support/denormals.h"
+#include "jit/support/parallel_for.h"
 
 namespace hearth::libraries {
 namespace {
@@ -19,8 +20,8 @@ constexpr int64_t kFewSequences = 8;
 // Of a state's weights, that one thread's cache holds; for more than that, several threads share the work in the
 // library.
 constexpr int64_t kFewWeights = int64_t{1} << 18;
-// Multiplications that a thread does at least.
-constexpr int64_t kLeastWork = int64_t{1} << 19;
+// About as long a multiplication takes.
+constexpr double kNanosecondsOfProduct = 0.025;
 
 int64_t GatesOf(const RecurrenceSettings& settings) { return settings.has_memory ? 4 : 3; }
 
@@ -102,7 +103,7 @@ at::Tensor RunCells(const RecurrenceSettings& settings, const std::vector<at::Te
     };
     const auto* const from = input.const_data_ptr<float>();
     auto* const of_inputs = projected.mutable_data_ptr<float>();
-    at::parallel_for(0, rows, std::max<int64_t>(kLeastWork / (n * inputs * width), 1), [&](int64_t begin, int64_t end) {
+    ParallelFor(rows, kNanosecondsOfProduct * static_cast<double>(n * inputs * width), [&](int64_t begin, int64_t end) {
       const DenormalsAreZero fast;
       for (int64_t i = 0; i < n; ++i) {
         kernels::ProjectInputs(cell_of(i), from + begin * inputs, inputs, end - begin,
@@ -111,8 +112,7 @@ at::Tensor RunCells(const RecurrenceSettings& settings, const std::vector<at::Te
     });
     at::Tensor output = at::empty({steps, sequences, n * units}, at::kFloat);
     auto* const to = output.mutable_data_ptr<float>();
-    const bool together = rows * width * units < kLeastWork;
-    at::parallel_for(0, n, together ? n : 1, [&](int64_t begin, int64_t end) {
+    ParallelFor(n, kNanosecondsOfProduct * static_cast<double>(rows * width * units), [&](int64_t begin, int64_t end) {
       const DenormalsAreZero fast;
       for (int64_t i = begin; i < end; ++i) {
         const int64_t state = (layer * n + i) * sequences * units;

@@ -3,7 +3,6 @@
 // or has too few queries goes LibTorch's way, and so do values of another width than their keys in LibTorch's operator.
 #include <ATen/EmptyTensor.h>
 #include <ATen/ExpandUtils.h>
-#include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/scaled_dot_product_attention_ops.h>
@@ -21,14 +20,15 @@
 #include "jit/operators/native_thunk.h"
 #include "jit/operators/plain_tensor.h"
 #include "jit/support/denormals.h"
+#include "jit/support/parallel_for.h"
 
 namespace hearth::native {
 namespace {
 
 enum AttentionOperand : size_t { kQuery, kKey, kValue, kMask, kDropout, kCausal, kScale, kRepeatsHeads };
 
-// Multiplications that a thread does at least.
-constexpr int64_t kLeastAttentionWork = int64_t{1} << 19;
+// About as long a multiplication takes, with what is around it.
+constexpr double kNanosecondsOfProduct = 0.025;
 constexpr int64_t kWidestHead = 512;
 // Of queries: with fewer of them most lanes of a vector would be idle.
 constexpr int64_t kFewestQueries = 8;
@@ -160,7 +160,7 @@ void AttendPlain(const at::Tensor& query, const at::Tensor& key, const at::Tenso
   };
   const int64_t count = query.numel() / (head.queries * head.width) * blocks;
   const int64_t work = (head.queries + blocks - 1) / blocks * head.keys * (head.width + head.value_width);
-  at::parallel_for(0, count, std::max<int64_t>(kLeastAttentionWork / work, 1), attend);
+  ParallelFor(count, kNanosecondsOfProduct * static_cast<double>(work), attend);
 }
 
 at::Tensor WithAdjacentNumbers(const at::Tensor& tensor) {

@@ -3,7 +3,6 @@
 // is given are `count` of these from `first` on, in new memory and in the format that concatenation gives the images.
 // Raises where the operands are not what the plan was made for.
 #include <ATen/EmptyTensor.h>
-#include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cat.h>
 
@@ -16,12 +15,13 @@
 #include "jit/operators/native_support.h"
 #include "jit/operators/native_thunk.h"
 #include "jit/operators/plain_tensor.h"
+#include "jit/support/parallel_for.h"
 
 namespace hearth::native {
 namespace {
 
-// Numbers that a thread copies at least.
-constexpr int64_t kLeastWork = 1 << 15;
+// About as long one takes to be copied.
+constexpr double kNanosecondsOfNumber = 0.3;
 
 struct ShuffledChannels {
   int64_t groups, first, count;  // all multiples of `groups`
@@ -60,8 +60,8 @@ void ShufflePixels(const std::vector<at::Tensor>& groups, const ShuffledChannels
   }
   const kernels::Interleaving work{sources, shuffled.of_group, result.mutable_data_ptr<float>(), shuffled.count};
   const int64_t pixels = result.size(0) * result.size(2) * result.size(3);
-  at::parallel_for(0, pixels, std::max<int64_t>(kLeastWork / shuffled.count, 1),
-                   [&](int64_t begin, int64_t end) { kernels::Interleave(work, begin, end); });
+  ParallelFor(pixels, kNanosecondsOfNumber * static_cast<double>(shuffled.count),
+              [&](int64_t begin, int64_t end) { kernels::Interleave(work, begin, end); });
 }
 
 void ShufflePlanes(const std::vector<at::Tensor>& groups, const ShuffledChannels& shuffled, at::Tensor& result) {
@@ -78,7 +78,7 @@ void ShufflePlanes(const std::vector<at::Tensor>& groups, const ShuffledChannels
       std::memcpy(to + i * pixels, from, static_cast<size_t>(pixels) * sizeof(float));
     }
   };
-  at::parallel_for(0, result.size(0) * shuffled.count, std::max<int64_t>(kLeastWork / pixels, 1), copy);
+  ParallelFor(result.size(0) * shuffled.count, kNanosecondsOfNumber * static_cast<double>(pixels), copy);
 }
 
 // The groups, as views of what they are parts of where each lies in one of these.

@@ -1,7 +1,6 @@
 // The mean of all pixels of images that lie channels-last: sums of a row of channels after another, which LibTorch's
 // reduction walks in strides.
 #include <ATen/EmptyTensor.h>
-#include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/adaptive_avg_pool2d_ops.h>
 
@@ -10,14 +9,15 @@
 #include "jit/operators/native_support.h"
 #include "jit/operators/native_thunk.h"
 #include "jit/operators/plain_tensor.h"
+#include "jit/support/parallel_for.h"
 
 namespace hearth::native {
 namespace {
 
 // Channels that are summed together, in registers.
 constexpr int64_t kTogether = 32;
-// Numbers that a thread sums at least.
-constexpr int64_t kLeastWork = 1 << 15;
+// About as long one takes to be summed.
+constexpr double kNanosecondsOfNumber = 0.2;
 
 void MeanOfChannels(const float* pixels, int64_t count, int64_t channels, int64_t width, float* to) {
   float sums[kTogether] = {};
@@ -63,7 +63,7 @@ void AdaptiveAveragePool(NativeArguments in, IValue* out) {
                      std::min(kTogether, channels - channel), to + image * channels + channel);
     }
   };
-  at::parallel_for(0, count * parts, std::max<int64_t>(kLeastWork / (pixels * kTogether), 1), work);
+  ParallelFor(count * parts, kNanosecondsOfNumber * static_cast<double>(pixels * kTogether), work);
   *out = std::move(result);
 }
 

@@ -11,6 +11,7 @@
 #include "jit/operators/plain_tensor.h"
 #include "jit/support/denormals.h"
 #include "jit/support/operator_threads.h"
+#include "jit/support/parallel_for.h"
 
 // BLAS, as Fortran calls it, with 32-bit integers. LibTorch's library exports its own.
 extern "C" void sgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
@@ -21,6 +22,9 @@ namespace hearth::native {
 namespace {
 
 // Rows that were columns: of a model that keeps its weights the other way round.
+// About as long a multiplication takes.
+constexpr double kNanosecondsOfProduct = 0.02;
+
 bool IsTransposed(const at::Tensor& weight) {
   const c10::IntArrayRef sizes = weight.sizes(), strides = weight.strides();
   return sizes.size() == 2 && strides[0] == 1 && strides[1] == sizes[0] && sizes[0] > 1 && sizes[1] > 1;
@@ -153,8 +157,10 @@ bool MultiplyInto(const c10::IValue& a, const c10::IValue& b, const at::Tensor& 
     }
   };
   // Threads share the matrices, or, where there are fewer of these than threads, each of them.
-  if (count >= at::get_num_threads()) {
-    at::parallel_for(0, count, std::max<int64_t>(kFewProducts / work, 1), multiply);
+  const double nanoseconds = kNanosecondsOfProduct * static_cast<double>(work);
+  const int threads = ThreadsFor(nanoseconds * static_cast<double>(count));
+  if (threads > 1 && count >= threads) {
+    ParallelFor(count, nanoseconds, multiply);
   } else {
     const OneBlasThread alone(IsDoneAlone(rows, inner, columns));
     multiply(0, count);

@@ -1,7 +1,8 @@
 // The operators that torch.nn's attention and encoder layers call where no gradients are recorded, each a whole layer,
 // become the operators that these are made of, which can be planned and fused with what is around them:
 //
-//     _native_multi_head_attention(x, x, x, ...)    of x of three dimensions: a linear layer, of which the queries, keys
+//     _native_multi_head_attention(x, x, x, ...)    of x of three dimensions: a linear layer, of which the queries,
+//     keys
 //                                                   and values are views, scaled_dot_product_attention, a linear layer
 //     _transformer_encoder_layer_fwd(x, ...)        that, additions, layer norms, two linear layers and an activation
 //

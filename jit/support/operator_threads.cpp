@@ -1,7 +1,6 @@
 #include "jit/support/operator_threads.h"
 
 #include <ATen/Parallel.h>
-#include <dlfcn.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -10,34 +9,16 @@
 #include <mutex>
 #include <thread>
 
+#include "jit/support/openmp.h"
 #include "jit/support/processors.h"
 
 namespace hearth {
 namespace {
 
-template <typename Function>
-Function* Find(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
-}
-
-struct OpenMp {
-  void (*set_num_threads)(int) = Find<void(int)>("omp_set_num_threads");
-  int (*thread_number)() = Find<int()>("omp_get_thread_num");
-  int (*processors)() = Find<int()>("omp_get_num_procs");
-  // What compilers make of a parallel region: LLVM's and Intel's libraries have it too.
-  void (*parallel)(void (*)(void*), void*, unsigned,
-                   unsigned) = Find<void(void (*)(void*), void*, unsigned, unsigned)>("GOMP_parallel");
-
-  static const OpenMp& Get() {
-    static const OpenMp openmp;
-    return openmp;
-  }
-};
-
 // MKL's: the number of threads for the calling thread's products, 0 for as many as there are elsewhere; gives the one
 // before. Null where there is no MKL.
 auto* SetMklThreads() {
-  static auto* const set = Find<int(int)>("MKL_Set_Num_Threads_Local");
+  static auto* const set = FindInProcess<int(int)>("MKL_Set_Num_Threads_Local");
   return set;
 }
 

@@ -2,8 +2,7 @@
 // share the work by OpenMP, whose number of threads is the calling thread's own; the threads that it starts for it have
 // the priority that it has then.
 //
-// OpenMP is looked for where LibTorch brought it, and MKL in it: linking to them could bring a second one. Without them
-// nothing changes.
+// OpenMP is looked for where LibTorch brought it (openmp.h), and MKL in it. Without them nothing changes.
 #pragma once
 
 #include <chrono>

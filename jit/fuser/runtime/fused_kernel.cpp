@@ -1,7 +1,7 @@
 #include "jit/fuser/runtime/fused_kernel.h"
+#include "jit/support/parallel_for.h"
 
 #include <ATen/EmptyTensor.h>
-#include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_strided.h>
 #include <c10/core/Allocator.h>
@@ -17,8 +17,8 @@ namespace {
 
 using Numbers = c10::SmallVector<int64_t, 16>;
 
-// Below so much work of one thread, a second one costs more than it takes off.
-constexpr int64_t kGrain = 1 << 15;
+// About as long a scalar operation takes, among others in a vector.
+constexpr double kNanosecondsOfWork = 0.1;
 
 int64_t SizeOf(int16_t extent, const Numbers& extents) { return extent == KernelSignature::kOne ? 1 : extents[extent]; }
 
@@ -78,12 +78,7 @@ void RunLoop(LoopFunction loop, void* const* buffers, const int64_t* symbols, in
         scratch_bytes == 0 ? at::DataPtr() : c10::GetCPUAllocator()->allocate(static_cast<size_t>(scratch_bytes));
     loop(buffers, symbols, begin, end, scratch.get());
   };
-  const int64_t grain = std::max<int64_t>(kGrain / std::max<int64_t>(work, 1), 1);
-  if (rounds <= grain || at::get_num_threads() == 1 || at::in_parallel_region()) {
-    if (rounds > 0) run(0, rounds);
-  } else {
-    at::parallel_for(0, rounds, grain, run);
-  }
+  ParallelFor(rounds, kNanosecondsOfWork * static_cast<double>(std::max<int64_t>(work, 1)), run);
 }
 
 }  // namespace
