@@ -34,7 +34,7 @@ RECORDED_AFTER = 3  # calls, with which a plan's runs on a GPU are recorded and 
 
 def main():
     options = _options()
-    os.environ["OMP_NUM_THREADS"] = "1"  # the cases are what runs in parallel
+    os.environ["OMP_NUM_THREADS"] = str(options.threads)
     if options.device == "cpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = ""  # torch's samples ask for a GPU where there is one
     hearth = Hearth(options.hearth, options.device, *tiers(options), repeat=options.repeat or _repeat(options))
@@ -60,6 +60,8 @@ def _options():
     parser.add_argument("--again", action="store_true", help="run what has a verdict too")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     add_tier_options(parser)
+    parser.add_argument("--threads", type=int, default=1, metavar="N",
+                        help="of each operator; 1 if not given, as the cases are what runs in parallel")
     parser.add_argument("--repeat", type=int, metavar="N",
                         help=f"calls of each case, of which the last is compared; on a GPU at tier 2 {RECORDED_AFTER}")
     parser.add_argument("--hearth", metavar="PATH", help="the binary to test, or a folder of deploy/bundle's, in place of the build's")
@@ -93,6 +95,7 @@ def _run_suite(name, hearth, known, options):
     folder.mkdir(parents=True, exist_ok=True)
     cases = _cases(module, folder, options)
     label = name + ("" if options.device == "cpu" else f"-{options.device}") + _tier_label(options)
+    label += "" if options.threads == 1 else f"-threads{options.threads}"
     part = ".quick" if options.quick else ".sample" if options.sample else ""
     path = BUILD / f"{label}{part}.json"
     results = Results(path, hearth, options, module)
@@ -109,7 +112,7 @@ def _run_suite(name, hearth, known, options):
         summary["nothing_made_of"] = making.nothing_made_of(folder, options.device)
     for name_of_case, reason in summary["new"]:
         print(f"MISS {name_of_case}: {reason}")
-    whole = options.only == "*" and not part
+    whole = options.only == "*" and not part and options.threads == 1
     if whole:
         for entry in summary["stale"]:
             print(f"known.toml: no miss fits {entry['case']!r} any more")

@@ -7,6 +7,11 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <thread>
 #include <utility>
 
 namespace hearth::fuser {
@@ -19,15 +24,33 @@ using Symbol = KernelSignature::Symbol;
 // Symbols: rows, columns, a number to add. y[i, j] = x[i, j] * weights[j] + number, by way of the scratch memory.
 void ScaledSizes(const int64_t* symbols, int64_t* out) {
   out[0] = symbols[0];
-  out[1] = symbols[1];
+  out[1] = 2 * symbols[1];
   out[2] = symbols[1] * static_cast<int64_t>(sizeof(float));
 }
+// Where rows wait until a second thread has come, if they are to.
+class Meeting {
+ public:
+  void Wait() {
+    std::unique_lock lock(mutex_);
+    threads_.insert(std::this_thread::get_id());
+    changed_.notify_all();
+    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(60), [&] { return threads_.size() > 1; }));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::set<std::thread::id> threads_;
+};
+Meeting* meeting = nullptr;
+
 void ScaledRows(void* const* buffers, const int64_t* symbols, int64_t begin, int64_t end, void* scratch) {
   const auto* x = static_cast<const float*>(buffers[0]);
   const auto* weights = static_cast<const float*>(buffers[1]);
   auto* y = static_cast<float*>(buffers[2]);
   auto* row = static_cast<float*>(scratch);
   const int64_t columns = symbols[1];
+  if (meeting != nullptr) meeting->Wait();
   for (int64_t i = begin; i < end; ++i) {
     for (int64_t j = 0; j < columns; ++j) row[j] = x[i * columns + j] * weights[j];
     for (int64_t j = 0; j < columns; ++j)
@@ -88,8 +111,11 @@ TEST_F(FusedKernelTest, ResultsHaveTheSizesAndTheOrderThatTheSignatureSays) {
 TEST_F(FusedKernelTest, ManyRoundsAreSharedOutToThreads) {
   const int before = at::get_num_threads();
   at::set_num_threads(3);
+  Meeting of_threads;
+  meeting = &of_threads;
   const at::Tensor x = Images(7, 64, 33, 31), weights = at::arange(64, at::kFloat).view({64, 1, 1});
   EXPECT_TRUE(at::equal(Call(x, weights, 1.5), x * weights + 1.5));
+  meeting = nullptr;
   at::set_num_threads(before);
 }
 
