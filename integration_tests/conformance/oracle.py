@@ -27,7 +27,8 @@ _PLACE_ENDS = "<--- HERE"
 _PLACE = re.compile(r', line (\d+)')
 _CLASS = re.compile(r"^[A-Za-z_][\w.]*:", re.MULTILINE)
 
-torch.set_num_threads(1)
+# As many as hearth has: some of LibTorch's quantised convolutions give other numbers on several threads than on one.
+torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
 torch._C._jit_set_texpr_fuser_enabled(False)  # on a GPU: its kernels round otherwise, as they do not on a CPU
 warnings.simplefilter("ignore")
 

@@ -160,7 +160,10 @@ bool MultiplyInto(const c10::IValue& a, const c10::IValue& b, const at::Tensor& 
   const double nanoseconds = kNanosecondsOfProduct * static_cast<double>(work);
   const int threads = ThreadsFor(nanoseconds * static_cast<double>(count));
   if (threads > 1 && count >= threads) {
-    ParallelFor(count, nanoseconds, multiply);
+    ParallelFor(count, nanoseconds, [&](int64_t begin, int64_t end) {
+      const OneBlasThread alone;
+      multiply(begin, end);
+    });
   } else {
     const OneBlasThread alone(IsDoneAlone(rows, inner, columns));
     multiply(0, count);

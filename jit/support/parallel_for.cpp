@@ -7,30 +7,30 @@
 #include <exception>
 
 #include "jit/support/openmp.h"
+#include "jit/support/worker_threads.h"
 
 namespace hearth {
 namespace {
 
-// A team of 16 threads that sleep has come together after about so long.
-constexpr double kWorthATeam = 50'000;
+// From here on work is shared with threads that are awake; and with those that sleep, which take about so long to wake.
+constexpr double kWorthSharing = 20'000;
+constexpr double kWorthWaking = 50'000;
+// And from here on, of each thread, with OpenMP's: what a thread's waking takes is nothing beside it, and products of
+// large matrices were faster with the threads that LibTorch's own operators have (decisions/operator_threads.md).
+constexpr double kLong = 200'000;
 // Pieces for each thread, as one that begins late leaves its own to others; none shorter than so many nanoseconds.
 constexpr int64_t kPiecesOfThread = 4;
 constexpr double kLeastPiece = 5'000;
+
+int64_t DivideUp(int64_t count, int64_t parts) { return (count + parts - 1) / parts; }
 
 class SharedWork {
  public:
   SharedWork(int64_t count, int64_t piece, c10::function_ref<void(int64_t, int64_t)> work)
       : count_(count), piece_(piece), work_(work) {}
 
-  // Of each thread of the team; `self` is a SharedWork.
-  static void Enter(void* self) { static_cast<SharedWork*>(self)->Work(); }
-  // Once all threads have left.
-  void Throw() const {
-    if (error_ != nullptr) std::rethrow_exception(error_);
-  }
-
- private:
-  void Work() {
+  // Of each thread.
+  void TakePieces() {
     try {
       for (int64_t begin; (begin = next_.fetch_add(piece_)) < count_;) work_(begin, std::min(begin + piece_, count_));
     } catch (...) {
@@ -38,7 +38,12 @@ class SharedWork {
       if (!failed_.test_and_set()) error_ = std::current_exception();
     }
   }
+  // Once all threads have left.
+  void Throw() const {
+    if (error_ != nullptr) std::rethrow_exception(error_);
+  }
 
+ private:
   const int64_t count_;
   const int64_t piece_;
   const c10::function_ref<void(int64_t, int64_t)> work_;
@@ -50,19 +55,24 @@ class SharedWork {
 }  // namespace
 
 int ThreadsFor(double nanoseconds) {
-  if (nanoseconds < kWorthATeam || OpenMp::Get().parallel == nullptr || at::in_parallel_region()) return 1;
+  if (nanoseconds < kWorthSharing || WorkerThreads::AtWork() || at::in_parallel_region()) return 1;
   return at::get_num_threads();
 }
 
 void ParallelFor(int64_t count, double nanoseconds, c10::function_ref<void(int64_t begin, int64_t end)> work) {
   if (count <= 0) return;
-  const int64_t threads = count == 1 ? 1 : ThreadsFor(static_cast<double>(count) * nanoseconds);
+  const double all = static_cast<double>(count) * nanoseconds;
+  const int64_t threads = count == 1 ? 1 : ThreadsFor(all);
   if (threads == 1) return work(0, count);
-  const int64_t pieces = threads * kPiecesOfThread;
   const auto least = static_cast<int64_t>(std::min(kLeastPiece / nanoseconds, static_cast<double>(count)));
-  SharedWork shared(count, std::max((count + pieces - 1) / pieces, least), work);
-  // All of the team: OpenMP would end the threads of a smaller one, and start them again for the next.
-  OpenMp::Get().parallel(SharedWork::Enter, &shared, 0, 0);
+  const int64_t piece = std::max(DivideUp(count, threads * kPiecesOfThread), least);
+  SharedWork shared(count, piece, work);
+  if (all >= kLong * static_cast<double>(threads) && OpenMp::Get().parallel != nullptr) {
+    OpenMp::Get().parallel([](void* work) { static_cast<SharedWork*>(work)->TakePieces(); }, &shared, 0, 0);
+  } else {
+    const int64_t others = std::min(threads, DivideUp(count, piece)) - 1;
+    WorkerThreads::Get().Run(static_cast<int>(others), all >= kWorthWaking, [&] { shared.TakePieces(); });
+  }
   shared.Throw();
 }
 

@@ -27,7 +27,7 @@ constexpr double kMillisecond = 1e6;
 
 TEST_F(ParallelForTest, EveryIndexIsInOnePiece) {
   for (const int64_t count : {0, 1, 2, 11, 12, 13, 1000}) {
-    for (const double nanoseconds : {0.0, 1.0, 100.0, 1000.0, kMillisecond}) {
+    for (const double nanoseconds : {0.0, 1.0, 100.0, 1000.0, 20'000.0, kMillisecond}) {
       std::vector<std::atomic<int>> seen(static_cast<size_t>(count));
       ParallelFor(count, nanoseconds, [&](int64_t begin, int64_t end) {
         EXPECT_LT(begin, end);
@@ -38,17 +38,19 @@ TEST_F(ParallelForTest, EveryIndexIsInOnePiece) {
   }
 }
 
-// Each piece waits until another thread has one, too.
+// Each piece waits until another thread has one, too: of short work and of long.
 TEST_F(ParallelForTest, SeveralThreadsWorkAtTheSameTime) {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::set<std::thread::id> threads;
-  ParallelFor(12, kMillisecond, [&](int64_t, int64_t) {
-    std::unique_lock lock(mutex);
-    threads.insert(std::this_thread::get_id());
-    changed.notify_all();
-    EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(60), [&] { return threads.size() > 1; }));
-  });
+  for (const double nanoseconds : {kMillisecond / 50, kMillisecond}) {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::set<std::thread::id> threads;
+    ParallelFor(12, nanoseconds, [&](int64_t, int64_t) {
+      std::unique_lock lock(mutex);
+      threads.insert(std::this_thread::get_id());
+      changed.notify_all();
+      EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(60), [&] { return threads.size() > 1; }));
+    });
+  }
 }
 
 TEST_F(ParallelForTest, PiecesAreNotShorterThanWhatTheyCost) {
@@ -82,14 +84,17 @@ TEST_F(ParallelForTest, WhatIsSmallOrInsideIsOnePieceOfTheCallingThread) {
 
 TEST_F(ParallelForTest, WhatIsThrownComesOutAndTheRestIsLeft) {
   std::atomic<int> pieces{0};
-  const auto run = [&] {
-    ParallelFor(1'000'000, kMillisecond, [&](int64_t begin, int64_t) {
+  const auto run = [&](double nanoseconds) {
+    ParallelFor(1'000'000, nanoseconds, [&](int64_t begin, int64_t) {
       ++pieces;
       if (begin == 0) throw std::runtime_error("the first");
     });
   };
-  EXPECT_THROW(run(), std::runtime_error);
-  EXPECT_LE(pieces, 12);
+  for (const double nanoseconds : {0.3, kMillisecond}) {
+    pieces = 0;
+    EXPECT_THROW(run(nanoseconds), std::runtime_error);
+    EXPECT_LE(pieces, 12);
+  }
 }
 
 }  // namespace

@@ -1,0 +1,182 @@
+#include "jit/support/worker_threads.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "jit/support/operator_threads.h"
+
+namespace hearth {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Turns of a wait between two looks at the clock.
+constexpr int kTurns = 64;
+
+thread_local bool at_work = false;
+
+// Waits until `done` without sleeping, so long at most; whether it is done. Lets others have the processor now and
+// then: one that was put onto the same one may be just who is waited for.
+template <typename Done>
+bool WaitAwake(std::chrono::microseconds most, const Done& done) {
+  const Clock::time_point begin = Clock::now();
+  do {
+    for (int turn = 0; turn < kTurns; ++turn) {
+      if (done()) return true;
+#if defined(__x86_64__)
+      __builtin_ia32_pause();
+#endif
+    }
+    std::this_thread::yield();
+  } while (Clock::now() - begin < most);
+  return false;
+}
+
+// Whether one piece of work follows another at once on the calling thread: what was so twice running will be so again.
+class Rhythm {
+ public:
+  bool IsQuick() const { return score_ >= 2; }
+  void Begin() {
+    score_ = Clock::now() - ended_ < WorkerThreads::kAwake ? std::min(score_ + 1, 3) : std::max(score_ - 1, 0);
+  }
+  void End() { ended_ = Clock::now(); }
+
+ private:
+  Clock::time_point ended_;
+  int score_ = 0;
+};
+
+thread_local Rhythm rhythm;
+
+}  // namespace
+
+// On the stack of who calls, who leaves when no thread is at it any more.
+struct WorkerThreads::Call {
+  const c10::function_ref<void()> work;
+  const std::vector<Worker*>& workers;
+  const bool stay_awake;
+  const bool worth_waking;
+  std::atomic<size_t> looked_at{0};  // of `workers`, for who is asleep
+
+  void WakeTwo();
+};
+
+struct alignas(64) WorkerThreads::Worker {
+  enum State : uint32_t {
+    kIdle,
+    kCalled,   // `call` is what it may begin; who changes this first, the thread or its caller, decides whether it does
+    kWorking,  // at `call`
+    kAwaited,  // the same, and its caller sleeps until it has ended
+  };
+  std::atomic<uint32_t> state{kIdle};
+  Call* call = nullptr;
+  // 1 from before the thread looks at `state` for the last time before it sleeps. A line of its own, since callers look
+  // at it each time and it seldom changes.
+  alignas(64) std::atomic<uint32_t> asleep{0};
+
+  // Whether the thread begins what it was called for.
+  bool Begin() {
+    uint32_t expected = kCalled;
+    return state.load(std::memory_order_relaxed) == kCalled && state.compare_exchange_strong(expected, kWorking);
+  }
+  void End() {
+    if (state.exchange(kIdle) == kAwaited) state.notify_one();
+  }
+  // Of the caller: returns when the thread is not at the call and will not begin it.
+  void TakeBack() {
+    uint32_t expected = kCalled;
+    if (state.compare_exchange_strong(expected, kIdle)) return;
+    if (WaitAwake(WorkerThreads::kAwake, [&] { return state.load(std::memory_order_acquire) == kIdle; })) return;
+    expected = kWorking;
+    if (state.compare_exchange_strong(expected, kAwaited)) state.wait(kAwaited);
+  }
+};
+
+// Each thread that was woken wakes two more, so the last of sixteen is called after four times one's waking.
+void WorkerThreads::Call::WakeTwo() {
+  int woken = 0;
+  for (size_t i; woken < 2 && (i = looked_at.fetch_add(1, std::memory_order_relaxed)) < workers.size();) {
+    std::atomic<uint32_t>& asleep = workers[i]->asleep;
+    if (asleep.load() == 0 || asleep.exchange(0) == 0) continue;
+    asleep.notify_one();
+    ++woken;
+  }
+}
+
+WorkerThreads& WorkerThreads::Get() {
+  static auto* const threads = new WorkerThreads();
+  return *threads;
+}
+
+bool WorkerThreads::AtWork() { return at_work; }
+
+std::vector<WorkerThreads::Worker*> WorkerThreads::Take(size_t count) {
+  const std::lock_guard lock(mutex_);
+  most_ = std::max(most_, count);
+  while (idle_.size() < count && all_.size() < most_) {
+    auto worker = std::make_unique<Worker>();
+    try {
+      std::thread([&self = *worker, name = "hearth-work-" + std::to_string(all_.size())] {
+        pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
+        UseThisThreadOnly();
+        Work(self);
+      }).detach();
+    } catch (const std::system_error&) {
+      break;
+    }
+    idle_.insert(idle_.begin(), worker.get());
+    all_.push_back(std::move(worker));
+  }
+  const auto taken = static_cast<std::ptrdiff_t>(std::min(count, idle_.size()));
+  std::vector<Worker*> workers(idle_.end() - taken, idle_.end());
+  idle_.erase(idle_.end() - taken, idle_.end());
+  return workers;
+}
+
+void WorkerThreads::GiveBack(const std::vector<Worker*>& workers) {
+  const std::lock_guard lock(mutex_);
+  idle_.insert(idle_.end(), workers.begin(), workers.end());
+}
+
+void WorkerThreads::Run(int others, bool worth_waking, c10::function_ref<void()> work) {
+  rhythm.Begin();
+  const std::vector<Worker*> workers = Take(static_cast<size_t>(std::max(others, 0)));
+  Call call{work, workers, rhythm.IsQuick(), worth_waking};
+  for (Worker* worker : workers) {
+    worker->call = &call;
+    worker->state.store(Worker::kCalled);
+  }
+  if (worth_waking) call.WakeTwo();
+  at_work = true;
+  work();
+  at_work = false;
+  for (Worker* worker : workers) worker->TakeBack();
+  GiveBack(workers);
+  rhythm.End();
+}
+
+void WorkerThreads::Work(Worker& self) {
+  at_work = true;
+  bool awake = false;
+  for (;;) {
+    if (!(awake && WaitAwake(kAwake, [&] { return self.Begin(); })) && !self.Begin()) {
+      self.asleep.store(1);
+      // Who calls writes `state` first and looks then whether the thread is asleep; here it is the other way round.
+      if (self.state.load() != Worker::kCalled) self.asleep.wait(1);
+      self.asleep.store(0);
+      awake = false;
+      continue;
+    }
+    Call& call = *self.call;
+    if (call.worth_waking) call.WakeTwo();
+    call.work();
+    awake = call.stay_awake;
+    self.End();
+  }
+}
+
+}  // namespace hearth

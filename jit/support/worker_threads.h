@@ -1,0 +1,53 @@
+// Threads that take part in a piece of work for as long as it lasts: what ParallelFor (parallel_for.h) shares its
+// pieces with. The process has them once, for all who call. They are not OpenMP's, because of two things that it cannot
+// do:
+//
+// - Where one piece of work follows another at once, as in the run of a model, the threads stay awake in between, for
+//   tens of microseconds and no longer. OpenMP's either sleep at once, and have to be woken for each piece of work, or
+//   spin for milliseconds on processors that others could use (LetIdleTeamsSleep).
+// - Nobody waits for a thread that has not begun yet: who calls does what is left by himself.
+#pragma once
+
+#include <c10/util/FunctionRef.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace hearth {
+
+class WorkerThreads {
+ public:
+  // How long a thread stays awake for the next piece of work where one follows another.
+  static constexpr std::chrono::microseconds kAwake{50};
+
+  // Those of the process; they are never joined.
+  static WorkerThreads& Get();
+
+  // Whether the calling thread is at work of Run's.
+  static bool AtWork();
+
+  // Calls `work` on the calling thread, and at the same time on up to `others` further ones: as many of those as are
+  // idle and begin before the calling thread's call has ended. Threads that sleep are woken if that is `worth_waking`;
+  // else those begin that are awake. `work` is what takes shares of a whole until none is left; it must not throw, nor
+  // call Run. Any number of threads may call this at once. There are as many threads as one caller has asked for at
+  // once, fewer where the system has no more.
+  void Run(int others, bool worth_waking, c10::function_ref<void()> work);
+
+ private:
+  struct Call;
+  struct Worker;
+
+  std::vector<Worker*> Take(size_t count);
+  void GiveBack(const std::vector<Worker*>& workers);
+  static void Work(Worker& self);
+
+  std::mutex mutex_;
+  std::vector<Worker*> idle_;  // the one that worked last is taken first
+  std::vector<std::unique_ptr<Worker>> all_;
+  size_t most_ = 0;  // that one caller has asked for
+};
+
+}  // namespace hearth

@@ -1,0 +1,104 @@
+#include "jit/support/worker_threads.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <ctime>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace hearth {
+namespace {
+
+double ProcessorSeconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// Each call waits until all are there.
+TEST(WorkerThreadsTest, SleepingThreadsAreAllWokenWhereThatIsWorthIt) {
+  for (const int others : {1, 3, 8}) {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::set<std::thread::id> threads;
+    WorkerThreads::Get().Run(others, true, [&] {
+      EXPECT_TRUE(WorkerThreads::AtWork());
+      std::unique_lock lock(mutex);
+      threads.insert(std::this_thread::get_id());
+      changed.notify_all();
+      const auto all = static_cast<size_t>(others) + 1;
+      EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(60), [&] { return threads.size() == all; }));
+    });
+    EXPECT_FALSE(WorkerThreads::AtWork());
+  }
+}
+
+TEST(WorkerThreadsTest, WhoCallsWaitsForThoseWhoHaveBegunAndForNobodyElse) {
+  const auto self = std::this_thread::get_id();
+  for (int round = 0; round < 2000; ++round) {
+    std::atomic<int> begun{0}, ended{0};
+    WorkerThreads::Get().Run(4, round % 3 != 0, [&] {
+      ++begun;
+      if (std::this_thread::get_id() != self) std::this_thread::yield();
+      ++ended;
+    });
+    ASSERT_GE(begun, 1);
+    ASSERT_LE(begun, 5);
+    ASSERT_EQ(begun, ended);
+  }
+}
+
+TEST(WorkerThreadsTest, WhoCallsIsWokenByAThreadThatTakesLong) {
+  const auto self = std::this_thread::get_id();
+  for (int round = 0; round < 5; ++round) {
+    std::atomic<bool> begun{false}, ended{false};
+    WorkerThreads::Get().Run(1, true, [&] {
+      if (std::this_thread::get_id() == self) {
+        while (!begun) std::this_thread::yield();
+      } else {
+        begun = true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        ended = true;
+      }
+    });
+    ASSERT_TRUE(ended);
+  }
+}
+
+// A thread works for one caller at a time, and all callers' work is done.
+TEST(WorkerThreadsTest, ManyMayCallAtOnce) {
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 4; ++caller) {
+    callers.emplace_back([&] {
+      for (int round = 0; round < 2000; ++round) {
+        std::atomic<int> next{0}, sum{0};
+        thread_local int depth = 0;
+        WorkerThreads::Get().Run(3, true, [&] {
+          if (++depth != 1) ++wrong;
+          for (int i; (i = next++) < 50;) sum += i;
+          --depth;
+        });
+        if (sum != 1225) ++wrong;
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(WorkerThreadsTest, ThreadsThatAreNotCalledSleep) {
+  for (int round = 0; round < 100; ++round) WorkerThreads::Get().Run(4, true, [] {});
+  const double before = ProcessorSeconds();
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_LT(ProcessorSeconds() - before, 0.25);
+}
+
+}  // namespace
+}  // namespace hearth
