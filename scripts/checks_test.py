@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 import check_includes
+import check_named_tests
 import check_names
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -130,6 +131,23 @@ class LimitsPage(unittest.TestCase):
         named = re.findall(r"`(\w+\.[A-Z]\w+|test_\w+|test_\w+\.py::test_\w+)`", (ROOT / "docs/limits.md").read_text())
         self.assertGreater(len(named), 50)
         self.assertEqual([name for name in named if name.rpartition("::")[2] not in tests], [])
+
+
+class NamedTests(unittest.TestCase):
+    TESTS = check_named_tests.Tests({"jit/a_test.cpp": "TEST_F(ATest,\n       Adds) {}\nTEST(Other, Works) {}",
+                                     "integration_tests/test_b.py": "def test_it_answers(server):"})
+
+    def test_those_that_are_there_may_be_named(self):
+        for name in ("ATest.Adds", "Other.Works", "ATest", "test_it_answers", "test_b.py::test_it_answers", "test_b",
+                     "jit/a_test.cpp", "Kind.NAME", "Message.Field"):
+            self.assertEqual(check_named_tests.problems_of("docs/c.md", f"it does ([b](x.md), `{name}`)", self.TESTS), [])
+
+    def test_others_may_not(self):
+        for name in ("ATest.Subtracts", "Other.Fails", "GoneTest", "GoneTest.Adds", "test_it_asks", "test_b.py::test_it_asks",
+                     "jit/b_test.cpp"):
+            self.assertEqual(check_named_tests.problems_of("docs/c.md", f"one\n`{name}`", self.TESTS),
+                             [f"docs/c.md:2: there is no test {name}"])
+        self.assertEqual(len(check_named_tests.problems_of("docs/c.md", "[d](../jit/d_test.cpp)", self.TESTS)), 1)
 
 
 if __name__ == "__main__":
