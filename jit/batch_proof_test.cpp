@@ -567,5 +567,17 @@ TEST_F(BatchProofTest, AllCombinationsAreLookedAtOfWhatMayBeLeftOut) {
   EXPECT_EQ(verdict("s: Tuple[Tensor, Optional[Tensor]]", "s[1] is None", 2), Verdict::kUnknown);
 }
 
+// Proofs try ranks that no call has.
+TEST_F(BatchProofTest, OfACallThatCannotWorkNothingIsProved) {
+  for (const std::string call : {"x.expand(3, 3)", "x.repeat(1, 2)"}) {
+    const auto model = Load("def f(x: Tensor) -> Tensor:\n    return " + call + "\n");
+    const std::vector<BatchArgument> arguments{Shape({-1, 2, 2, 3})};
+    const auto proof = model->ProveBatch("f", arguments);
+    ASSERT_TRUE(proof.ok()) << proof.status();
+    EXPECT_EQ(proof->verdict, Verdict::kUnknown);
+    EXPECT_THAT(proof->text, HasSubstr("is given fewer sizes than the tensor has"));
+  }
+}
+
 }  // namespace
 }  // namespace hearth

@@ -11,6 +11,7 @@ using Kind = BatchState::Kind;
 
 constexpr std::string_view kAxis = "works along the axis of the rows";
 constexpr std::string_view kUnknownDimension = "works along a dimension that is not known";
+constexpr std::string_view kTooFewSizes = "is given fewer sizes than the tensor has";
 constexpr std::string_view kNoRank = "has a tensor whose number of dimensions is not known";
 
 // Whether the first input is rows of known rank and all others are the same in all runs. Says what comes of it where
@@ -166,6 +167,7 @@ void Expand(BatchCall& call) {
   if (!after.sizes || !call.rank(0)) return call.Unclear("gives sizes that are not known");
   const KnownSizes to = call.SizesOf(after);
   if (state.is_uniform()) return GiveRepeated(call, to);
+  if (to.size() < *call.rank(0)) return call.Unclear(kTooFewSizes);
   const size_t axis = to.size() - (*call.rank(0) - state.axis);
   // Also where one row is expanded to a number of rows that is written down, several would not be.
   if (!call.sizes.PerRow(to[axis]).is_known()) return call.Unclear("may expand the axis of the rows");
@@ -183,6 +185,7 @@ void Repeat(BatchCall& call) {
   const std::optional<KnownSizes> repeats = call.facts.numbers("repeats");
   if (!after.sizes || !repeats || !call.rank(0)) return call.Unclear("repeats so often as is not known");
   if (state.is_uniform()) return GiveRepeated(call, call.SizesOf(after));
+  if (repeats->size() < *call.rank(0)) return call.Unclear(kTooFewSizes);
   const size_t axis = repeats->size() - (*call.rank(0) - state.axis);
   for (size_t i = 0; i < repeats->size(); ++i) {
     if (i != axis && !call.sizes.IsUniform((*repeats)[i])) return call.Unclear("repeats so often as is not known");
