@@ -36,7 +36,8 @@ bool OnlyFirstIsRows(BatchCall& call) {
 std::optional<size_t> ImageDimensions(const BatchCall& call) {
   const std::string_view name = call.facts.node().kind().toUnqualString();
   if (name == "pixel_shuffle") return 3;
-  if (name == "grid_sampler") return call.rank(0) ? std::optional(std::max<size_t>(*call.rank(0), 2) - 2) : std::nullopt;
+  if (name == "grid_sampler")
+    return call.rank(0) ? std::optional(std::max<size_t>(*call.rank(0), 2) - 2) : std::nullopt;
   for (size_t i = 0; i + 1 < name.size(); ++i) {
     const bool digit = std::isdigit(static_cast<unsigned char>(name[i])) != 0;
     if (digit && name[i + 1] == 'd') return static_cast<size_t>(name[i] - '0');
