@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests that a document names are there: `Suite.Name` and `SuiteTest` of GoogleTest, `test_name`, `test_file.py::test_name` or
-`test_file` of pytest, and files in backquotes or links that end in _test.cpp, as docs/limits.md does beside each bound. Exits 1
+"""Tests that a document names, as docs/limits.md does beside each bound, are there: `Suite.Name` and `SuiteTest` of GoogleTest,
+`test_name`, `test_file.py::test_name` or `test_file` of pytest, and files in backquotes or links that end in _test.cpp. Exits 1
 and names each that is not.
 """
 import pathlib
@@ -32,8 +32,7 @@ class Tests:
     def lack(self, name):
         """Whether `name` is that of a test, and there is none."""
         if found := GOOGLE.fullmatch(name):
-            # An enumerator or a field of a message looks the same: of suites that there are, names are tests'.
-            return (found[1] in self.suites or found[1].endswith("Test")) and found.groups() not in self.cases
+            return found.groups() not in self.cases
         if GOOGLE_SUITE.fullmatch(name):
             return name not in self.suites
         if found := PYTEST.fullmatch(name):
@@ -51,9 +50,13 @@ def problems_of(path, text, tests):
     return problems
 
 
-def main():
+def tests_of_the_tree():
     files = [file for folder in FOLDERS for pattern in ("*.cpp", "*.py") for file in (ROOT / folder).rglob(pattern)]
-    tests = Tests({str(file.relative_to(ROOT)): file.read_text() for file in files})
+    return Tests({str(file.relative_to(ROOT)): file.read_text() for file in files})
+
+
+def main():
+    tests = tests_of_the_tree()
     documents = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     problems = [problem for document in sorted(documents)
                 for problem in problems_of(document.relative_to(ROOT), document.read_text(), tests)]

@@ -22,8 +22,6 @@ constexpr double kLong = 200'000;
 constexpr int64_t kPiecesOfThread = 4;
 constexpr double kLeastPiece = 5'000;
 
-int64_t DivideUp(int64_t count, int64_t parts) { return (count + parts - 1) / parts; }
-
 class SharedWork {
  public:
   SharedWork(int64_t count, int64_t piece, c10::function_ref<void(int64_t, int64_t)> work)
@@ -65,12 +63,12 @@ void ParallelFor(int64_t count, double nanoseconds, c10::function_ref<void(int64
   const int64_t threads = count == 1 ? 1 : ThreadsFor(all);
   if (threads == 1) return work(0, count);
   const auto least = static_cast<int64_t>(std::min(kLeastPiece / nanoseconds, static_cast<double>(count)));
-  const int64_t piece = std::max(DivideUp(count, threads * kPiecesOfThread), least);
+  const int64_t piece = std::max(at::divup(count, threads * kPiecesOfThread), least);
   SharedWork shared(count, piece, work);
   if (all >= kLong * static_cast<double>(threads) && OpenMp::Get().parallel != nullptr) {
     OpenMp::Get().parallel([](void* work) { static_cast<SharedWork*>(work)->TakePieces(); }, &shared, 0, 0);
   } else {
-    const int64_t others = std::min(threads, DivideUp(count, piece)) - 1;
+    const int64_t others = std::min(threads, at::divup(count, piece)) - 1;
     WorkerThreads::Get().Run(static_cast<int>(others), all >= kWorthWaking, [&] { shared.TakePieces(); });
   }
   shared.Throw();

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -12,14 +11,10 @@
 #include <thread>
 #include <vector>
 
+#include "jit/support/processor_time.h"
+
 namespace hearth {
 namespace {
-
-double ProcessorSeconds() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 // Each call waits until all are there.
 TEST(WorkerThreadsTest, SleepingThreadsAreAllWokenWhereThatIsWorthIt) {
@@ -95,9 +90,9 @@ TEST(WorkerThreadsTest, ManyMayCallAtOnce) {
 
 TEST(WorkerThreadsTest, ThreadsThatAreNotCalledSleep) {
   for (int round = 0; round < 100; ++round) WorkerThreads::Get().Run(4, true, [] {});
-  const double before = ProcessorSeconds();
+  const auto before = TimeOf(CLOCK_PROCESS_CPUTIME_ID);
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  EXPECT_LT(ProcessorSeconds() - before, 0.25);
+  EXPECT_LT(TimeOf(CLOCK_PROCESS_CPUTIME_ID) - before, std::chrono::milliseconds(250));
 }
 
 }  // namespace
