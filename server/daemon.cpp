@@ -106,10 +106,12 @@ SharedRegions::OpenDeviceMemory OpenDeviceMemoryOf(Runtime& runtime) {
 
 // Members are in the order in which they are made; they go in the opposite one.
 struct Daemon::Parts {
-  Parts(const config::Settings& complete_settings, Runtime& runtime, std::unique_ptr<Tracer> made_tracer)
+  Parts(const config::Settings& complete_settings, Runtime& runtime, std::unique_ptr<Tracer> made_tracer,
+        std::unique_ptr<Mirrors> made_mirrors)
       : settings(complete_settings),
         tracer(std::move(made_tracer)),
-        repository(RepositoryOptionsOf(settings), runtime, SignatureFactory(), [this] { health.Update(); }),
+        mirrors(std::move(made_mirrors)),
+        repository(RepositoryOptionsOf(settings, *mirrors), runtime, SignatureFactory(), [this] { health.Update(); }),
         dispatcher(DispatcherOptionsOf(settings, static_cast<int64_t>(runtime.gpus().size())),
                    [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); }),
         ensembles(EnsemblesOn(settings, runtime, repository, dispatcher, alarms)),
@@ -133,6 +135,12 @@ struct Daemon::Parts {
     repository.ServeEnsembles(EnsemblesOf(ensembles));
     if (tracer != nullptr) metrics.ShowTraces([this] { return tracer->counts(); });
     metrics.ShowMemory([this] { return MemorySampleNow(); });
+    if (!mirrors->empty()) {
+      metrics.ShowMirrors([this] {
+        const MirrorCounts& counts = mirrors->counts();
+        return MirrorSample{counts.files, counts.bytes, counts.failures};
+      });
+    }
     readiness.strict = settings.strict_readiness();
     calls.memory = runtime.memory_of_all();
     calls.send_time =
@@ -200,6 +208,7 @@ struct Daemon::Parts {
   // Before the repository, whose loading threads tell it of changes.
   HealthService health{calls, [this](const std::string& service) { return StatusOf(service); },
                        [this] { return HealthNames(); }};
+  const std::unique_ptr<Mirrors> mirrors;
   Repository repository;
   std::unique_ptr<RepositoryPoller> poller;     // null unless model_control_mode is poll
   std::unique_ptr<IdleUnloader> idle_unloader;  // null unless idle_unload_seconds is above 0
@@ -261,7 +270,9 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const config::Settings& se
     if (!made.ok()) return made.status();
     tracer = *std::move(made);
   }
-  auto parts = std::make_unique<Parts>(settings, runtime, std::move(tracer));
+  auto mirrors = MirrorsOf(settings);
+  if (!mirrors.ok()) return mirrors.status();
+  auto parts = std::make_unique<Parts>(settings, runtime, std::move(tracer), *std::move(mirrors));
   if (!settings.access_log().empty()) {
     auto log = AccessLog::Open(settings.access_log());
     if (!log.ok()) return log.status();
@@ -269,10 +280,15 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const config::Settings& se
     parts->environment.access_log = parts->access_log.get();
   }
   absl::Status status = parts->Listen();
+  if (status.ok()) status = parts->mirrors->FindModels({});
   if (status.ok() && ControlOf(settings) == ModelControl::kPoll) {
-    const Repository::Options options = RepositoryOptionsOf(settings);
-    parts->poller = std::make_unique<RepositoryPoller>(parts->repository, options.roots,
-                                                       std::chrono::duration<double>(settings.repository_poll_secs()));
+    RepositoryPoller::Fetch fetch;
+    if (!parts->mirrors->empty()) {
+      fetch = [&mirrors = *parts->mirrors](const std::stop_token& stop) { return mirrors.FetchAll(stop); };
+    }
+    parts->poller = std::make_unique<RepositoryPoller>(parts->repository, parts->mirrors->roots(),
+                                                       std::chrono::duration<double>(settings.repository_poll_secs()),
+                                                       std::move(fetch));
   }
   if (status.ok()) {
     status = parts->repository.LoadAll([parts = parts.get()] { parts->loaded.set_value(); },

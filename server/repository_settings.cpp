@@ -53,8 +53,19 @@ ModelControl ControlOf(const config::Settings& settings) {
   return mode == "explicit" ? ModelControl::kExplicit : ModelControl::kAll;
 }
 
-Repository::Options RepositoryOptionsOf(const config::Settings& settings) {
-  return {.roots = {settings.model_repository().begin(), settings.model_repository().end()},
+absl::StatusOr<std::unique_ptr<Mirrors>> MirrorsOf(const config::Settings& settings) {
+  std::filesystem::path folder = settings.mirror_dir();
+  if (folder.empty() && !settings.cache_dir().empty()) folder = std::filesystem::path(settings.cache_dir()) / "mirrors";
+  return Mirrors::Open({settings.model_repository().begin(), settings.model_repository().end()}, folder);
+}
+
+Repository::Options RepositoryOptionsOf(const config::Settings& settings, Mirrors& mirrors) {
+  std::function<absl::Status(const std::string&, const std::stop_token&)> fetch;
+  if (!mirrors.empty()) {
+    fetch = [&mirrors](const std::string& model, const std::stop_token& stop) { return mirrors.Fetch(model, stop); };
+  }
+  return {.roots = mirrors.roots(),
+          .fetch = std::move(fetch),
           .load_threads = settings.load_threads(),
           .model_operator_libraries = settings.model_operator_libraries(),
           .links_may_lead_out = settings.links_lead_out(),

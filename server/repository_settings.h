@@ -1,15 +1,23 @@
 // The repository as hearthd's settings say, and what it derives from each model that it loads.
 #pragma once
 
+#include <memory>
+
+#include "absl/status/statusor.h"
 #include "proto/settings.pb.h"
 #include "server/ensembles/ensemble.h"
 #include "server/repository/repository.h"
+#include "server/storage/mirror.h"
 
 namespace hearth::server {
 
 ModelControl ControlOf(const config::Settings& settings);
 
-Repository::Options RepositoryOptionsOf(const config::Settings& settings);
+// The mirrors of the repositories that are in object storage.
+absl::StatusOr<std::unique_ptr<Mirrors>> MirrorsOf(const config::Settings& settings);
+
+// `mirrors` outlives the repository.
+Repository::Options RepositoryOptionsOf(const config::Settings& settings, Mirrors& mirrors);
 
 // The signature that requests are bound to; kInvalidArgument for a model that cannot serve them.
 CallInterfaceFactory SignatureFactory();

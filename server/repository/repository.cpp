@@ -186,6 +186,7 @@ void Repository::Load(const std::string& name, std::optional<std::string> config
   LoadRequest request;
   request.loads_steps = true;
   request.shadow = std::move(shadow);
+  request.fetch = Fetch::kMust;
   if (config_json.has_value()) request.config = ReadRequested(*config_json, name);
   config_json.reset();
   request.room = TakeRoom(waiting_config_bytes_, SizeOf(request.config));
@@ -220,7 +221,8 @@ void Repository::Refresh(const std::string& name, Done done) {
     loader_->Post(name, UnloadJob(name, std::move(done)));
     return;
   }
-  loader_->Post(name, LoadJob(name, {.config = {}, .keep_unchanged = true}, models_.BeginLoad(name), std::move(done)));
+  loader_->Post(name, LoadJob(name, {.config = {}, .keep_unchanged = true, .fetch = Fetch::kNo},
+                              models_.BeginLoad(name), std::move(done)));
 }
 
 std::function<void()> Repository::LoadJob(const std::string& name, LoadRequest request, bool announced, Done done) {
@@ -228,7 +230,7 @@ std::function<void()> Repository::LoadJob(const std::string& name, LoadRequest r
     const auto again = [&] { return LoadJob(name, request, announced, done); };
     if (WaitBehind(name, again)) return;
     ForgetFailed(name);
-    auto folder = FindFolder(name);
+    auto folder = FetchFolder(name, request);
     absl::Status status;
     if (stop_.stop_requested()) {
       if (announced) models_.EndLoad(name);
@@ -280,6 +282,19 @@ absl::StatusOr<fs::path> Repository::FindFolder(const std::string& name) const {
   return absl::FailedPreconditionError(absl::StrCat(
       "more than one model repository has a model '", name,
       "': ", absl::StrJoin(found, ", ", [](std::string* out, const fs::path& path) { *out += path.string(); })));
+}
+
+absl::StatusOr<fs::path> Repository::FetchFolder(const std::string& name, LoadRequest& request) const {
+  const Fetch fetch = std::exchange(request.fetch, Fetch::kNo);
+  if (options_.fetch == nullptr || fetch == Fetch::kNo || stop_.stop_requested()) return FindFolder(name);
+  const absl::Status fetched = options_.fetch(name, stop_.get_token());
+  if (!fetched.ok() && fetch == Fetch::kMust) return fetched;
+  auto folder = FindFolder(name);
+  if (fetched.ok()) return folder;
+  std::error_code error;
+  if (!folder.ok() || fs::is_empty(*folder, error)) return fetched;
+  RepositoryLog().warn("model {} is loaded as it was before: {}", name, std::string(fetched.message()));
+  return folder;
 }
 
 absl::StatusOr<fs::path> Repository::Resolve(const fs::path& path) const {

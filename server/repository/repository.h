@@ -72,6 +72,8 @@ class Repository {
  public:
   struct Options {
     std::vector<std::filesystem::path> roots;
+    // Brings the files of a model into its root, where they lie elsewhere (storage/mirror.h); null where they do not.
+    std::function<absl::Status(const std::string& model, const std::stop_token& stop)> fetch = nullptr;
     int load_threads = 2;
     // Whether libraries that a model's configuration names (model_operations) are loaded from its folder.
     bool model_operator_libraries = false;
@@ -176,12 +178,16 @@ class Repository {
     std::weak_ptr<const void> who;
     Done done;
   };
+  // Whether a load has Options::fetch called first, and what it is without: what was there before is loaded, or
+  // nothing.
+  enum class Fetch : uint8_t { kNo, kTry, kMust };
   struct LoadRequest {
     std::optional<absl::StatusOr<CheckedConfig>> config;  // nothing: config.pbtxt
     bool keep_unchanged = false;                          // versions that serve and whose files are the same
     bool loads_steps = false;                             // models of an ensemble's steps that are not there
     std::shared_ptr<const void> room = nullptr;           // of kMostWaitingConfigBytes, for the configuration
     ShadowOverrides shadow = {};
+    Fetch fetch = Fetch::kTry;
   };
   // A load or unload of an ensemble, or one that came after it, that waits for the loads of its steps' models.
   struct WaitingJob {
@@ -240,6 +246,8 @@ class Repository {
   absl::Status RollBackNow(const std::string& name, int64_t version);
   absl::StatusOr<ServablePtr> Restore(const std::string& name, int64_t version, const ServedSet::Version& wanted);
   absl::StatusOr<std::filesystem::path> FindFolder(const std::string& name) const;
+  // FindFolder, once its files are what they are elsewhere. Asked for the second time, the request has been served.
+  absl::StatusOr<std::filesystem::path> FetchFolder(const std::string& name, LoadRequest& request) const;
   // Where a file of a model really lies. kFailedPrecondition if that is not in a root and has to be.
   absl::StatusOr<std::filesystem::path> Resolve(const std::filesystem::path& path) const;
   absl::StatusOr<CheckedConfig> ReadConfig(const std::filesystem::path& folder) const;

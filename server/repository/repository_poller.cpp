@@ -20,10 +20,11 @@ spdlog::logger& PollerLog() {
 }  // namespace
 
 RepositoryPoller::RepositoryPoller(Repository& repository, std::vector<std::filesystem::path> roots,
-                                   std::chrono::duration<double> interval)
+                                   std::chrono::duration<double> interval, Fetch fetch)
     : repository_(repository),
       roots_(std::move(roots)),
       interval_(interval),
+      fetch_(std::move(fetch)),
       settling_(std::min(interval, kSettling)),
       unsettled_(ModelsChangedSince(
           roots_, std::chrono::system_clock::now() - std::chrono::duration_cast<std::chrono::nanoseconds>(settling_))),
@@ -42,6 +43,7 @@ RepositoryPoller::~RepositoryPoller() {
     std::lock_guard lock(mutex_);
     stopping_ = true;
   }
+  stop_fetching_.request_stop();
   stopped_.notify_all();
   if (thread_.joinable()) thread_.join();
 }
@@ -51,11 +53,21 @@ void RepositoryPoller::Run() {
   while (!stopped_.wait_for(lock, waiting_.empty() ? interval_ : settling_, [this] { return stopping_; })) {
     lock.unlock();
     try {
+      FetchFiles();
       Look();
     } catch (const std::exception& error) {
       PollerLog().error("cannot look at the model repositories: {}", error.what());
     }
     lock.lock();
+  }
+}
+
+void RepositoryPoller::FetchFiles() {
+  if (fetch_ == nullptr) return;
+  const absl::Status status = fetch_(stop_fetching_.get_token());
+  const bool was_fetched = std::exchange(fetched_, status.ok());
+  if (!status.ok() && was_fetched && !stop_fetching_.stop_requested()) {
+    PollerLog().warn("{}; until that ends, models change no more than they have", std::string(status.message()));
   }
 }
 

@@ -278,6 +278,17 @@ void AddMemory(const MemorySample& memory, std::vector<MetricFamily>& families) 
   families.push_back(loads.Take());
 }
 
+void AddMirrors(const MirrorSample& mirrors, std::vector<MetricFamily>& families) {
+  const auto add = [&](const char* name, const char* help, uint64_t value) {
+    FamilyBuilder family(name, help, MetricType::Counter);
+    family.Add({}, static_cast<double>(value));
+    families.push_back(family.Take());
+  };
+  add("hearth_mirror_files_total", "Files of models that were downloaded from object storage", mirrors.files);
+  add("hearth_mirror_bytes_total", "Their bytes", mirrors.bytes);
+  add("hearth_mirror_failures_total", "Listings of object storage and downloads that failed", mirrors.failures);
+}
+
 MetricFamily FusedKernels(const CompilerSample& compiler) {
   FamilyBuilder family("hearth_fused_kernels",
                        "Fused kernels by what became of them: made, read from the cache, without code for good, not "
@@ -416,6 +427,7 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
                             static_cast<double>(KeptMemoryBytes())));
   if (ended_connections_ != nullptr) families.push_back(EndedConnections(ended_connections_()));
   if (memory_) AddMemory(memory_(), families);
+  if (mirrors_) AddMirrors(mirrors_(), families);
   if (traces_ != nullptr) families.push_back(Traces(traces_()));
   if (gpus_ != nullptr) AddGpus(gpus_(), families);
   return families;

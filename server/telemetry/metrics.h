@@ -57,6 +57,13 @@ struct CompilerSample {
   uint64_t kernels_waiting = 0;
 };
 
+// What was downloaded of models in object storage, and how often that failed.
+struct MirrorSample {
+  uint64_t files = 0;
+  uint64_t bytes = 0;
+  uint64_t failures = 0;
+};
+
 // The memory of all versions at one moment, and how often models were unloaded and loaded again for it.
 struct MemorySample {
   uint64_t held = 0;
@@ -86,6 +93,7 @@ class MetricsCollector : public prometheus::Collectable {
 
   // Call before the first Collect.
   void ShowMemory(std::function<MemorySample()> memory) { memory_ = std::move(memory); }
+  void ShowMirrors(std::function<MirrorSample()> mirrors) { mirrors_ = std::move(mirrors); }
 
   std::vector<prometheus::MetricFamily> Collect() const override;
 
@@ -96,6 +104,7 @@ class MetricsCollector : public prometheus::Collectable {
   std::function<CountsByReason()> ended_connections_;
   std::function<TraceCounts()> traces_;
   std::function<MemorySample()> memory_;
+  std::function<MirrorSample()> mirrors_;  // null where there are none
 };
 
 // The text of /metrics (Prometheus' exposition format).

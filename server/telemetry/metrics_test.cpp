@@ -61,6 +61,16 @@ TEST(Metrics, WhatModelsHoldAndHowOftenTheyWereUnloadedIsTold) {
   EXPECT_THAT(text, HasSubstr("hearth_idle_loads_total 5"));
 }
 
+TEST(Metrics, WhatIsMirroredIsCountedWhereThereIsObjectStorage) {
+  MetricsCollector collector([] { return std::vector<ModelSample>(); }, NothingCompiled);
+  EXPECT_THAT(MetricsText(collector), Not(HasSubstr("hearth_mirror")));
+  collector.ShowMirrors([] { return MirrorSample{.files = 3, .bytes = 400, .failures = 5}; });
+  const std::string text = MetricsText(collector);
+  EXPECT_THAT(text, HasSubstr("hearth_mirror_files_total 3"));
+  EXPECT_THAT(text, HasSubstr("hearth_mirror_bytes_total 400"));
+  EXPECT_THAT(text, HasSubstr("hearth_mirror_failures_total 5"));
+}
+
 TEST(Metrics, ConnectionsThatWereEndedAreCountedByReason) {
   const MetricsCollector collector([] { return std::vector<ModelSample>(); }, NothingCompiled, nullptr,
                                    [] {
