@@ -35,14 +35,14 @@ TOLERANCE = 5e-2  # of the largest number: many layers in half precision
 WARM_UP_CLIENTS = 4
 
 
-def make_archives(folder, names, device):
+def make_archives(folder, names, device, dtype=DTYPE):
     """In the layout of a repository, beside each model the inputs of a call and eager torch's answer."""
     from benchmarks.archives import save
     from benchmarks.model_list import DTYPES, make
     from integration_tests.values import leaves, to
 
     for name in names:
-        made = make(name, 1, device, DTYPES[DTYPE])
+        made = make(name, 1, device, DTYPES[dtype])
         save(folder, name, made.archive, to("cpu", made.inputs))
         with torch.inference_mode():
             answer = made.module(*made.inputs)
@@ -69,10 +69,10 @@ class Server:
             self.process.kill()
 
 
-def hearthd(options, repository):
+def hearthd(options, repository, *flags):
     binary = [options.hearth / "run", "hearthd"] if options.hearth.is_dir() else [options.hearth]
     return Server([*binary, "--model-repository", repository, "--device", options.device, "--grpc-port", 0,
-                   "--http-port", 0, "--metrics-port", 0])
+                   "--http-port", 0, "--metrics-port", 0, *flags])
 
 
 def start(engine, options):
@@ -114,16 +114,25 @@ def difference(port, message, folder):
 
 
 class Benchmark:
+    dtype, tolerance = DTYPE, TOLERANCE
+
     def __init__(self, options):
         self.options = options
         self.notes = []
 
+    def start(self, engine):
+        return start(engine, self.options)
+
+    def message(self, engine, folder):
+        """What a client of this engine sends."""
+        return message_for(folder)
+
     def measured(self, engine, server, name):
         """{clients: Load}."""
         folder = self.options.work / name
-        message = message_for(folder)
+        message = self.message(engine, folder)
         found = difference(server.port, message, folder)
-        if not found <= TOLERANCE:
+        if not found <= self.tolerance:
             self.notes.append(f"{engine}, {name}: answers otherwise than eager torch, by {found:.2g} of its largest number")
         load(server.port, message, WARM_UP_CLIENTS, seconds=self.options.warm_up)
         loads = {}
@@ -138,11 +147,11 @@ class Benchmark:
 
     def report(self):
         options = self.options
-        yield (f"Machine: {machine()}{gpu(options.device)}. Commit: {commit()}. torch {torch.__version__}, {DTYPE}, "
+        yield (f"Machine: {machine()}{gpu(options.device)}. Commit: {commit()}. torch {torch.__version__}, {self.dtype}, "
                f"batch 1. {options.seconds:g} s for each number of clients; latencies in ms.")
         loads = {}
         with contextlib.ExitStack() as stack, concurrent.futures.ThreadPoolExecutor() as threads:
-            starting = {engine: threads.submit(start, engine, options) for engine in options.engines}
+            starting = {engine: threads.submit(self.start, engine) for engine in options.engines}
             servers = {}
             for engine, future in starting.items():
                 try:

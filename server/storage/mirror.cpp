@@ -285,7 +285,7 @@ absl::Status Mirror::Download(const std::string& model, const Listing& lacking, 
     ++counts_.files;
     counts_.bytes += static_cast<uint64_t>(file.size);
   }
-  MirrorLog().info("{} files of model {} are downloaded from {}", order.size(), model, url_);
+  MirrorLog().info("files downloaded of model {} from {}: {}", model, url_, order.size());
   return absl::OkStatus();
 }
 

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Answers a second and latencies of models that are served on this machine's processors, beside TorchServe and a server
+written in Python:
+
+    python3 -m benchmarks.served_cpu --torchserve FOLDER [--hearth dist] [--models resnet18 bert_small]
+              [--clients 1 4 16 64] [--engines hearthd "hearthd, batches" ...] [--seconds S] [--output FILE.md]
+
+FOLDER is where `pip install --target FOLDER --no-deps --requirement benchmarks/requirements-torchserve.txt` has put
+TorchServe, which also needs Java. hearthd, TorchServe and python_server.py around a frozen torch.jit are as they are with
+no flags: TorchServe has a worker a processor, each with as many threads as there are processors, or with one thread if
+that is asked for. With batches, both are told to run up to 8 requests together; TorchServe waits 5 ms for them. All are
+asked over HTTP/1.1 with binary tensors, batch 1, by the same clients (rest_clients.py), each with a connection of its own;
+TorchServe's handler reads and writes them with python_server.py's functions. Servers are measured one after the other; a
+first answer of each is compared with eager torch's. Random weights.
+"""
+
+import contextlib
+import functools
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from benchmarks import ROOT
+from benchmarks.rest_clients import Connection
+from benchmarks.served_gpu import Benchmark, Server, hearthd, make_archives, message_for, parser, run
+from integration_tests.daemon import free_port
+
+ENGINES = ("hearthd", "hearthd, batches", "TorchServe", "TorchServe, one thread", "TorchServe, batches", "torch.jit")
+DTYPE = "float32"
+LARGEST_BATCH = 8
+DELAY = 5  # milliseconds
+PATIENCE = 180  # seconds that TorchServe may take to start
+BATCHES = f"max_batch_size: {LARGEST_BATCH}\ndynamic_batching {{}}\n"
+
+
+class TorchServe:
+    """With all models of a folder, each packed as its tools do it."""
+
+    def __init__(self, options, batches, one_thread):
+        self._folder = tempfile.TemporaryDirectory()
+        folder = pathlib.Path(self._folder.name)
+        paths = os.pathsep.join([str(ROOT), str(options.torchserve)])
+        binaries = os.pathsep.join([str(pathlib.Path(sys.executable).parent), os.environ["PATH"]])
+        environment = dict(os.environ, PYTHONPATH=paths, PATH=binaries, LOG_LOCATION=str(folder), METRICS_LOCATION=str(folder),
+                           TMPDIR=str(folder))
+        if one_thread:
+            environment["OMP_NUM_THREADS"] = "1"
+        (folder / "models").mkdir()
+        settings = f"batchSize: {LARGEST_BATCH if batches else 1}\nmaxBatchDelay: {DELAY}\n"
+        (folder / "model.yaml").write_text(settings)
+        for name in options.models:
+            subprocess.run(
+                [sys.executable, "-W", "ignore", "-m", "model_archiver.model_packaging", "--model-name", name, "--version", "1.0",
+                 "--serialized-file", options.work / name / "1/model.pt", "--handler",
+                 ROOT / "benchmarks/torchserve_handler.py", "--config-file", folder / "model.yaml", "--export-path",
+                 folder / "models"], check=True, env=environment)  # fmt: skip
+        self.port = free_port()
+        ports = {"inference_address": f"http://127.0.0.1:{self.port}", "management_address": f"http://127.0.0.1:{free_port()}",
+                 "metrics_address": f"http://127.0.0.1:{free_port()}", "grpc_inference_port": free_port(),
+                 "grpc_management_port": free_port()}
+        (folder / "settings").write_text("".join(f"{name}={value}\n" for name, value in ports.items()))
+        command = [sys.executable, "-c", "from ts.model_server import start; start()", "--start", "--foreground", "--ncs",
+                   "--disable-token-auth", "--model-store", folder / "models", "--ts-config", folder / "settings", "--models",
+                   *(f"{name}.mar" for name in options.models)]
+        with open(folder / "log", "w") as log:
+            self.process = subprocess.Popen([str(word) for word in command], stdout=log, stderr=log, env=environment,
+                                            cwd=folder, start_new_session=True)
+        try:
+            for name in options.models:
+                self._await(torchserve_message(options.work / name))
+        except Exception:
+            self.stop()
+            raise
+
+    def _await(self, message):
+        """Until it is answered: TorchServe's own readiness comes before the workers'."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end and self.process.poll() is None:
+            with contextlib.suppress(OSError):
+                connection = Connection(self.port)
+                status, _, _ = connection.ask(message)
+                connection.close()
+                if status == 200:
+                    return
+            time.sleep(0.5)
+        log = (pathlib.Path(self._folder.name) / "log").read_text()
+        raise RuntimeError(f"TorchServe did not get ready: {log[-1000:]}")
+
+    def stop(self):
+        # Java and its workers do not end with the program that has started them.
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self._folder.cleanup()
+
+
+def torchserve_message(folder):
+    return message_for(folder).replace(f"/v2/models/{folder.name}/infer".encode(), f"/predictions/{folder.name}".encode(), 1)
+
+
+class CpuBenchmark(Benchmark):
+    dtype, tolerance = DTYPE, 1e-4
+
+    def start(self, engine):
+        options = self.options
+        if engine.startswith("TorchServe"):
+            return TorchServe(options, batches="batches" in engine, one_thread="one thread" in engine)
+        if engine == "torch.jit":
+            return Server([sys.executable, "-m", "benchmarks.python_server", engine, options.work, *options.models,
+                           "--device", "cpu", "--dtype", DTYPE])
+        if engine == "hearthd":
+            return hearthd(options, options.work)
+        batching = options.work.parent / f"{options.work.name}.batches"
+        for name in options.models:
+            (batching / name).mkdir(parents=True, exist_ok=True)
+            (batching / name / "1").symlink_to(options.work / name / "1")
+            (batching / name / "config.pbtxt").write_text(BATCHES)
+        return hearthd(options, batching, "--links-lead-out")
+
+    def message(self, engine, folder):
+        return torchserve_message(folder) if engine.startswith("TorchServe") else message_for(folder)
+
+
+def main():
+    options_of = parser(__doc__)
+    options_of.set_defaults(device="cpu", models=["resnet18", "bert_small"])
+    options_of.add_argument("--torchserve", type=pathlib.Path)
+    options_of.add_argument("--clients", nargs="+", type=int, default=[1, 4, 16, 64])
+    options_of.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES)
+    options_of.add_argument("--seconds", type=float, default=5)
+    options_of.add_argument("--warm-up", type=float, default=8)
+    benchmark = CpuBenchmark(options_of.parse_args())
+    options = benchmark.options
+    run(benchmark, "served_cpu", functools.partial(make_archives, names=options.models, device="cpu", dtype=DTYPE))
+
+
+if __name__ == "__main__":
+    main()
