@@ -11,8 +11,8 @@ namespace hearth::server {
 namespace {
 
 using ::testing::EndsWith;
-using ::testing::Not;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr size_t kMost = 1 << 20;
 

@@ -47,8 +47,8 @@ absl::StatusOr<Listing> ReadListing(std::string_view json) {
     if (!MayLieInFolder(path.get_ref<const std::string&>())) continue;
     // In bounds also for times that no clock shows.
     const int64_t nanoseconds = absl::ToUnixNanos(changed);
-    listing[path.get<std::string>()] = {size.get<int64_t>(),
-                                        std::chrono::sys_time<std::chrono::nanoseconds>(std::chrono::nanoseconds(nanoseconds))};
+    listing[path.get<std::string>()] = {
+        size.get<int64_t>(), std::chrono::sys_time<std::chrono::nanoseconds>(std::chrono::nanoseconds(nanoseconds))};
   }
   return listing;
 }

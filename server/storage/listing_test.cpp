@@ -35,10 +35,11 @@ TEST(Listing, WhatCannotLieInAFolderIsLeftOut) {
 }
 
 TEST(Listing, WhatIsNoListingIsRefused) {
-  for (const std::string& text : {std::string(), std::string("{}"), std::string("[1]"), std::string("[{}]"),
-                                  "[" + Entry("m", "-1") + "]", "[" + Entry("m", "1.5") + "]",
-                                  "[" + Entry("m", "18446744073709551615") + "]", "[" + Entry("m", "3", "today") + "]",
-                                  "[" + Entry("m"), std::string(R"([{"Path":1,"Size":1,"ModTime":"2001-09-09T01:46:40Z"}])")}) {
+  for (const std::string& text :
+       {std::string(), std::string("{}"), std::string("[1]"), std::string("[{}]"), "[" + Entry("m", "-1") + "]",
+        "[" + Entry("m", "1.5") + "]", "[" + Entry("m", "18446744073709551615") + "]",
+        "[" + Entry("m", "3", "today") + "]", "[" + Entry("m"),
+        std::string(R"([{"Path":1,"Size":1,"ModTime":"2001-09-09T01:46:40Z"}])")}) {
     const auto listing = ReadListing(text);
     EXPECT_EQ(listing.status().code(), absl::StatusCode::kInvalidArgument) << text;
     EXPECT_THAT(std::string(listing.status().message()), HasSubstr("listing")) << text;

@@ -73,8 +73,9 @@ bool IsHere(const fs::path& file, const StoredFile& stored) {
 
 // The words that every call has.
 std::vector<std::string> Rclone(const std::vector<std::string>& words) {
-  std::vector<std::string> all = {"rclone",         "--config=", "--use-server-modtime", "--retries=2",
-                                  "--low-level-retries=3", "--contimeout=10s", "--timeout=60s"};
+  std::vector<std::string> all = {
+      "rclone",           "--config=",    "--use-server-modtime", "--retries=2", "--low-level-retries=3",
+      "--contimeout=10s", "--timeout=60s"};
   // rclone cannot take the authorities from the variable that Amazon's tools have for them.
   if (const char* const authorities = std::getenv("AWS_CA_BUNDLE"); authorities != nullptr && *authorities != '\0') {
     all.push_back(absl::StrCat("--ca-cert=", authorities));
@@ -93,7 +94,8 @@ std::string ReasonIn(const ProgramOutput& ended) {
   return has_clock ? line.substr(kClock) : line;
 }
 
-absl::StatusOr<std::string> RunRclone(const std::vector<std::string>& words, size_t most_output, const std::stop_token& stop) {
+absl::StatusOr<std::string> RunRclone(const std::vector<std::string>& words, size_t most_output,
+                                      const std::stop_token& stop) {
   auto ended = RunProgram(Rclone(words), {"AWS_CA_BUNDLE"}, most_output, stop);
   if (absl::IsNotFound(ended.status())) {
     return absl::FailedPreconditionError(
@@ -176,9 +178,7 @@ absl::StatusOr<std::string> Mirror::List(const std::string& remote, const std::v
   return RunRclone(words, kMostListing, stop);
 }
 
-std::vector<std::string> Mirror::Models() const {
-  return ListModels(folder_).value_or(std::vector<std::string>());
-}
+std::vector<std::string> Mirror::Models() const { return ListModels(folder_).value_or(std::vector<std::string>()); }
 
 std::mutex& Mirror::MutexOf(const std::string& model) {
   std::lock_guard lock(mutex_);
@@ -264,9 +264,9 @@ absl::Status Mirror::Download(const std::string& model, const Listing& lacking, 
     std::error_code error;
     const uintmax_t size = fs::file_size(files / path, error);
     if (error || size != static_cast<uintmax_t>(file.size)) {
-      return absl::UnavailableError(
-          absl::StrCat(model, "/", path, " changed while it was downloaded: it had ", file.size, " bytes, and ",
-                       error ? "is gone" : absl::StrCat(size, " came")));
+      return absl::UnavailableError(absl::StrCat(model, "/", path, " changed while it was downloaded: it had ",
+                                                 file.size, " bytes, and ",
+                                                 error ? "is gone" : absl::StrCat(size, " came")));
     }
   }
   // Configurations and labels last: they may speak of what the others bring.

@@ -44,8 +44,8 @@ class Mirror {
 
   const std::filesystem::path& folder() const { return folder_; }
 
-  // Has a folder, empty at first, for each model that the storage has, and for no other one. Where the storage cannot be
-  // reached but models were mirrored before, they stay as they are and only the log says so.
+  // Has a folder, empty at first, for each model that the storage has, and for no other one. Where the storage cannot
+  // be reached but models were mirrored before, they stay as they are and only the log says so.
   absl::Status FindModels(const std::stop_token& stop);
   // Has the files of a model as they are in the storage now; its folder is gone if it has none there. On an error those
   // files stay that were there, or are new and whole.

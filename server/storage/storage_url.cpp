@@ -24,7 +24,8 @@ bool IsName(std::string_view name) {
 }
 
 bool IsPort(std::string_view port) {
-  return !port.empty() && port.size() <= 5 && std::ranges::all_of(port, [](unsigned char c) { return absl::ascii_isdigit(c); });
+  return !port.empty() && port.size() <= 5 &&
+         std::ranges::all_of(port, [](unsigned char c) { return absl::ascii_isdigit(c); });
 }
 
 bool IsPath(std::string_view path) {

@@ -1,4 +1,5 @@
-// Feeds any bytes to the reader of object storage's listings. Whatever is accepted must lie in the folder it is put into.
+// Feeds any bytes to the reader of object storage's listings. Whatever is accepted must lie in the folder it is put
+// into.
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
