@@ -2,9 +2,12 @@
 
 #include <stdlib.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <exception>
 #include <fstream>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
@@ -181,8 +184,7 @@ absl::StatusOr<std::string> Mirror::List(const std::string& remote, const std::v
 std::vector<std::string> Mirror::Models() const { return ListModels(folder_).value_or(std::vector<std::string>()); }
 
 std::mutex& Mirror::MutexOf(const std::string& model) {
-  std::lock_guard lock(mutex_);
-  return models_[model];
+  return mutexes_[std::hash<std::string>()(model) % mutexes_.size()];
 }
 
 absl::Status Mirror::FindModels(const std::stop_token& stop) {

@@ -10,10 +10,10 @@
 // All methods block and are thread-safe. Of one model, one is fetched at a time.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -71,8 +71,7 @@ class Mirror {
   const std::string remote_;  // as rclone calls it
   const std::filesystem::path folder_;
   MirrorCounts& counts_;
-  std::mutex mutex_;
-  std::map<std::string, std::mutex> models_;  // held while one is fetched; by name, and as many as there ever were
+  std::array<std::mutex, 64> mutexes_;  // by name, held while a model is fetched; as few for any number of names
 };
 
 // Those of all repositories that are in object storage.
