@@ -26,23 +26,31 @@ bool MayLieInFolder(const std::string& path) {
 
 bool IsSize(const nlohmann::json& value) { return value.is_number_integer() && value >= 0 && value <= INT64_MAX; }
 
+absl::StatusOr<nlohmann::json> ReadArray(std::string_view json) {
+  nlohmann::json read = nlohmann::json::parse(json.begin(), json.end(), nullptr, /*allow_exceptions=*/false);
+  if (!read.is_array()) return absl::InvalidArgumentError("the listing is no JSON array");
+  return read;
+}
+
+// Null where the entry has no such member.
+nlohmann::json MemberOf(const nlohmann::json& entry, const char* name) {
+  return entry.is_object() && entry.contains(name) ? entry[name] : nlohmann::json();
+}
+
 }  // namespace
 
 absl::StatusOr<Listing> ReadListing(std::string_view json) {
-  const nlohmann::json read = nlohmann::json::parse(json.begin(), json.end(), nullptr, /*allow_exceptions=*/false);
-  if (!read.is_array()) return absl::InvalidArgumentError("the listing is no JSON array");
+  const auto read = ReadArray(json);
+  if (!read.ok()) return read.status();
   Listing listing;
-  for (const nlohmann::json& entry : read) {
-    const auto member = [&](const char* name) {
-      return entry.is_object() && entry.contains(name) ? entry[name] : nlohmann::json();
-    };
-    const nlohmann::json path = member("Path"), size = member("Size"), time = member("ModTime");
+  for (size_t i = 0; i < read->size(); ++i) {
+    const nlohmann::json& entry = (*read)[i];
+    const auto path = MemberOf(entry, "Path"), size = MemberOf(entry, "Size"), time = MemberOf(entry, "ModTime");
     absl::Time changed;
     std::string error;
     if (!path.is_string() || !IsSize(size) || !time.is_string() ||
         !absl::ParseTime(absl::RFC3339_full, time.get_ref<const std::string&>(), &changed, &error)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("entry ", listing.size(), " of the listing lacks a Path, a Size or a ModTime"));
+      return absl::InvalidArgumentError(absl::StrCat("entry ", i, " of the listing lacks a Path, a Size or a ModTime"));
     }
     if (!MayLieInFolder(path.get_ref<const std::string&>())) continue;
     // In bounds also for times that no clock shows.
@@ -51,6 +59,18 @@ absl::StatusOr<Listing> ReadListing(std::string_view json) {
         size.get<int64_t>(), std::chrono::sys_time<std::chrono::nanoseconds>(std::chrono::nanoseconds(nanoseconds))};
   }
   return listing;
+}
+
+absl::StatusOr<std::vector<std::string>> ReadFolders(std::string_view json) {
+  const auto read = ReadArray(json);
+  if (!read.ok()) return read.status();
+  std::vector<std::string> folders;
+  for (size_t i = 0; i < read->size(); ++i) {
+    const auto path = MemberOf((*read)[i], "Path");
+    if (!path.is_string()) return absl::InvalidArgumentError(absl::StrCat("entry ", i, " of the listing lacks a Path"));
+    if (MayLieInFolder(path.get_ref<const std::string&>())) folders.push_back(path.get<std::string>());
+  }
+  return folders;
 }
 
 }  // namespace hearth::server

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -25,5 +26,8 @@ using Listing = std::map<std::string, StoredFile>;
 // are ignored. Paths that cannot lie in a folder (absolute, with "..", empty parts or control characters, or hidden)
 // are left out: nothing may be written there. kInvalidArgument for what is no such array.
 absl::StatusOr<Listing> ReadListing(std::string_view json);
+
+// Reads what `rclone lsjson --dirs-only` writes, of which it takes Path, and leaves out what ReadListing does.
+absl::StatusOr<std::vector<std::string>> ReadFolders(std::string_view json);
 
 }  // namespace hearth::server

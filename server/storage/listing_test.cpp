@@ -34,6 +34,15 @@ TEST(Listing, WhatCannotLieInAFolderIsLeftOut) {
   EXPECT_THAT(ReadListing("[" + Entry(std::string(256, 'a')) + "]").value(), IsEmpty());
 }
 
+TEST(Listing, FoldersAreReadByTheSameRules) {
+  const auto folders = ReadFolders(R"([{"Path":"m","IsDir":true},{"Path":".hidden"},{"Path":"../x"},{"Path":"n"}])");
+  ASSERT_TRUE(folders.ok()) << folders.status();
+  EXPECT_THAT(*folders, ::testing::ElementsAre("m", "n"));
+  for (const char* text : {"", "{}", "[1]", R"([{"Path":1}])"}) {
+    EXPECT_EQ(ReadFolders(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
+  }
+}
+
 TEST(Listing, WhatIsNoListingIsRefused) {
   for (const std::string& text :
        {std::string(), std::string("{}"), std::string("[1]"), std::string("[{}]"), "[" + Entry("m", "-1") + "]",

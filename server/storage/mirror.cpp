@@ -8,7 +8,6 @@
 #include <fstream>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -191,11 +190,10 @@ absl::Status Mirror::FindModels(const std::stop_token& stop) {
   const absl::Status found = Counted([&]() -> absl::Status {
     const auto listed = List(remote_, {"--dirs-only", "--no-modtime"}, stop);
     if (!listed.ok()) return listed.status();
-    const nlohmann::json read = nlohmann::json::parse(*listed, nullptr, /*allow_exceptions=*/false);
-    if (!read.is_array()) return absl::InternalError("the listing is no JSON array");
+    const auto folders = ReadFolders(*listed);
+    if (!folders.ok()) return folders.status();
     std::set<std::string> names;
-    for (const nlohmann::json& entry : read) {
-      const std::string name = entry.is_object() ? entry.value("Path", "") : "";
+    for (const std::string& name : *folders) {
       if (!CheckModelName(name).ok()) continue;
       names.insert(name);
       fs::create_directories(folder_ / name);
