@@ -135,12 +135,10 @@ struct Daemon::Parts {
     repository.ServeEnsembles(EnsemblesOf(ensembles));
     if (tracer != nullptr) metrics.ShowTraces([this] { return tracer->counts(); });
     metrics.ShowMemory([this] { return MemorySampleNow(); });
-    if (!mirrors->empty()) {
-      metrics.ShowMirrors([this] {
-        const MirrorCounts& counts = mirrors->counts();
-        return MirrorSample{counts.files, counts.bytes, counts.failures};
-      });
-    }
+    metrics.ShowMirrors([this] {
+      const MirrorCounts& counts = mirrors->counts();
+      return MirrorSample{counts.files, counts.bytes, counts.failures};
+    });
     readiness.strict = settings.strict_readiness();
     calls.memory = runtime.memory_of_all();
     calls.send_time =

@@ -104,7 +104,7 @@ class MetricsCollector : public prometheus::Collectable {
   std::function<CountsByReason()> ended_connections_;
   std::function<TraceCounts()> traces_;
   std::function<MemorySample()> memory_;
-  std::function<MirrorSample()> mirrors_;  // null where there are none
+  std::function<MirrorSample()> mirrors_;
 };
 
 // The text of /metrics (Prometheus' exposition format).

@@ -61,7 +61,7 @@ TEST(Metrics, WhatModelsHoldAndHowOftenTheyWereUnloadedIsTold) {
   EXPECT_THAT(text, HasSubstr("hearth_idle_loads_total 5"));
 }
 
-TEST(Metrics, WhatIsMirroredIsCountedWhereThereIsObjectStorage) {
+TEST(Metrics, WhatIsMirroredIsCounted) {
   MetricsCollector collector([] { return std::vector<ModelSample>(); }, NothingCompiled);
   EXPECT_THAT(MetricsText(collector), Not(HasSubstr("hearth_mirror")));
   collector.ShowMirrors([] { return MirrorSample{.files = 3, .bytes = 400, .failures = 5}; });
