@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_join.h"
 #include "cli/failure.h"
 #include "cli/json.h"
 #include "cli/tensor_facts.h"
@@ -49,7 +50,15 @@ Json PlanToJson(const v1::Plan& plan, bool graphs) {
   for (const v1::Plan::Claim& claim : plan.claims()) {
     json["claims"].push_back({{"text", claim.text()}, {"where", claim.where()}, {"failures", claim.failures()}});
   }
-  if (graphs) json["graph"] = plan.graph();
+  if (!graphs) return json;
+  json["graph"] = plan.graph();
+  json["kernels"] = Json::array();
+  for (const v1::Plan::Kernel& kernel : plan.kernels()) {
+    json["kernels"].push_back({{"results", kernel.results()},
+                               {"code", kernel.code()},
+                               {"bytes", kernel.bytes()},
+                               {"set_aside", kernel.set_aside()}});
+  }
   return json;
 }
 
@@ -82,6 +91,11 @@ void PrintPlan(const v1::Plan& plan) {
                 exception.node().c_str());
   }
   std::printf("%s", plan.graph().c_str());
+  for (const v1::Plan::Kernel& kernel : plan.kernels()) {
+    std::printf("\nkernel of %s, %s of machine code%s:\n%s", absl::StrJoin(kernel.results(), "; ").c_str(),
+                BytesText(kernel.bytes()).c_str(), kernel.set_aside() ? ", set aside for wrong results" : "",
+                kernel.code().c_str());
+  }
 }
 
 // A line for the model and for what of it is being compiled, then its argument specs, the one called most first,

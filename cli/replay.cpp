@@ -56,11 +56,25 @@ v1::RecordedRequest ReadItem(const RecordContents::Item& item) {
   return std::move(*record.mutable_request());
 }
 
+// With which a request may end for what its client or other requests did, and which another time is no other answer.
+bool IsOfItsTime(int code) {
+  switch (static_cast<absl::StatusCode>(code)) {
+    case absl::StatusCode::kCancelled:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kUnavailable:
+      return true;
+    default:
+      return false;
+  }
+}
+
 struct Comparison {
   uint64_t compared = 0;
   uint64_t different = 0;  // of them
   double largest = 0;
   std::string first;            // which of the recording's it was, and in what
+  uint64_t without_answer = 0;  // recorded ones that ended for reasons of their time; they are not compared
   uint64_t not_comparable = 0;  // an answer that cannot be read
   std::string why_not;          // of the first
 };
@@ -113,6 +127,10 @@ class Comparer {
 
   void Compare(const Answer& answer) {
     const v1::RecordedRequest recorded = ReadItem(contents_.items[answer.number]);
+    if (IsOfItsTime(recorded.code())) {
+      ++result_.without_answer;
+      return;
+    }
     std::string difference;
     if (recorded.code() != static_cast<int>(answer.status.error_code())) {
       const auto name = [](int code) { return absl::StatusCodeToString(static_cast<absl::StatusCode>(code)); };
@@ -232,6 +250,7 @@ void PrintReplayAsJson(const ReplayOptions& options, const LoadResult& result, c
                           {"different", comparison->different},
                           {"largest_difference", comparison->largest},
                           {"first_difference", comparison->first},
+                          {"without_answer", comparison->without_answer},
                           {"not_comparable", comparison->not_comparable},
                           {"first_not_comparable", comparison->why_not}};
   }
@@ -248,6 +267,10 @@ void PrintReplay(const ReplayOptions& options, const LoadResult& result, const C
                     absl::StrFormat("%d answers, largest difference %.3g", comparison->compared, comparison->largest)});
     rows.push_back({"different", std::to_string(comparison->different)});
     if (comparison->different > 0) rows.push_back({"", absl::StrCat("the first: ", OneLine(comparison->first))});
+    if (comparison->without_answer > 0) {
+      rows.push_back({"not compared", absl::StrCat(comparison->without_answer,
+                                                   " whose recorded requests were cancelled, late or turned away")});
+    }
     if (comparison->not_comparable > 0) {
       rows.push_back(
           {"not comparable", absl::StrCat(comparison->not_comparable, "; the first: ", OneLine(comparison->why_not))});

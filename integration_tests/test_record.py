@@ -297,6 +297,20 @@ def test_times_are_those_of_the_recording(server, protocol, tmp_path):
     assert "has no end: its recording was broken off" in done.stderr
 
 
+def test_requests_that_were_turned_away_are_not_compared(server, protocol, tmp_path):
+    parts = [part_class(protocol)() for _ in range(3)]
+    parts[0].header.format, parts[0].header.format_version, parts[0].header.answers = "hearth-record", 1, True
+    for part, code in zip(parts[1:], (grpc.StatusCode.CANCELLED, grpc.StatusCode.RESOURCE_EXHAUSTED)):
+        part.request.method = "inference.GRPCInferenceService/ModelInfer"
+        part.request.request = raw_request("FP32", [1], np.float32(1).tobytes()).SerializeToString()
+        part.request.code = code.value[0]
+    path = tmp_path / "made"
+    path.write_bytes(write_parts(parts))
+    done = hearth("replay", path, server.address, "--compare", "--json")
+    compared = json.loads(done.stdout)["comparison"]
+    assert (compared["compared"], compared["different"], compared["without_answer"], done.returncode) == (0, 0, 2, 0)
+
+
 def test_a_recording_ends_with_its_time_its_bytes_or_its_client(server, protocol, tmp_path):
     with server.client() as client:
         code, text = Recorder(protocol, server, "idle", tmp_path / "time", "--seconds", "0.2").end()

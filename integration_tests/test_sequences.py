@@ -150,13 +150,15 @@ def total(client, model, value, sequence, **options):
     return ask(client, model, value, sequence, **options)["y"].tolist()[0]
 
 
-def test_a_state_is_kept_from_request_to_request_and_each_sequence_has_its_own(client):
+def test_a_state_is_kept_from_request_to_request_and_each_sequence_has_its_own(server, client):
     assert total(client, "sum", 1, 1, start=True) == 1
     assert total(client, "sum", 10, 2, start=True) == 10
+    assert server.metric("hearth_sequences") == 2
     assert total(client, "sum", 2, 1) == 3
     assert total(client, "sum", 20, 2) == 30
     assert total(client, "sum", 3, 1, end=True) == 6
     assert total(client, "sum", 30, 2, end=True) == 60
+    assert server.metric("hearth_sequences") == 0
     # A sequence of the same name begins anew.
     assert total(client, "sum", 5, 1, start=True, end=True) == 5
 

@@ -257,6 +257,31 @@ def test_inspect_shows_the_plans_of_a_served_model(hearthd, protocol, mixed):
     assert hearth("inspect", "--plans", server.address, "other").returncode != 0
 
 
+class Squashes(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.relu(torch.tanh(x)) + 1
+
+
+def test_inspect_shows_the_kernels_of_a_plan(hearthd, protocol):
+    server = hearthd({"squashes": torch.jit.script(Squashes())})
+    client = NativeClient(protocol, server.channel())
+
+    def kernels():
+        client.call("squashes", "forward", torch.ones(2, 4))
+        plans = json.loads(hearth("inspect", "--plans", server.address, "squashes", "--json", "--graph").stdout)["plans"]
+        return [kernel for plan in plans for kernel in plan["kernels"]]
+
+    eventually(kernels)
+    (results,) = kernels()[0]["results"]
+    assert results.startswith("%") and kernels()[0]["bytes"] > 0 and not kernels()[0]["set_aside"]
+    text = hearth("inspect", "--plans", server.address, "squashes", "--graph").stdout
+    assert f"kernel of {results}, " in text and kernels()[0]["code"] in text
+    assert "tanh" in kernels()[0]["code"]
+    page = server.get("/status/models/squashes/versions/1")[1]
+    assert f"Kernel of <code>{results}</code>" in page and "tanh" in page
+    assert "kernel of" not in hearth("inspect", "--plans", server.address, "squashes").stdout
+
+
 def test_answers_of_plans_are_checked_in_the_background(hearthd, protocol, mixed):
     server = hearthd({"mixed": mixed}, "--shadow-share", "1")
     client = NativeClient(protocol, server.channel())

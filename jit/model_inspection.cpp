@@ -193,7 +193,11 @@ std::vector<PlanInfo> ListPlans(const Tiers& tiers, bool with_graphs) {
       info.claims.push_back({std::move(guard.claim), std::move(guard.where), guard.failures});
     }
     if (entry.plan->captured() != nullptr) info.recording = RecordingText(entry.plan->captured()->Describe());
-    if (with_graphs) info.graph = PrintGraph(entry.plan->executable().graph());
+    if (!with_graphs) continue;
+    info.graph = PrintGraph(entry.plan->executable().graph());
+    for (ExecutionPlan::Kernel& kernel : entry.plan->kernels()) {
+      info.kernels.push_back({std::move(kernel.results), std::move(kernel.text), kernel.bytes, kernel.set_aside});
+    }
   }
   std::ranges::stable_sort(infos, std::ranges::greater(), &PlanInfo::calls);
   return infos;

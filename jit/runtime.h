@@ -256,6 +256,14 @@ struct PlanException {
   uint64_t runs = 0;
 };
 
+// A fused group of operators of a plan.
+struct PlanKernel {
+  std::vector<std::string> results;  // of each node of the graph that calls it: "%y, %z"
+  std::string code;                  // loop IR, as text
+  uint64_t bytes = 0;                // of machine code
+  bool set_aside = false;            // its results were wrong: calls leave the plan there
+};
+
 // One ArgumentSpec that a model's method is called with, and a plan for it; again for each further plan.
 struct PlanInfo {
   enum class State { kCold, kQueued, kCompiled, kFailed, kDeoptimised };
@@ -276,7 +284,9 @@ struct PlanInfo {
   std::vector<PlanException> exceptions;  // which those were: of the plan's first few nodes that raised
   std::vector<GuardedClaim> claims;
   std::string recording;  // of its runs on a GPU, in words; empty: none yet, or no GPU
-  std::string graph;      // IR text, if asked for
+  // If asked for:
+  std::string graph;  // IR text
+  std::vector<PlanKernel> kernels;
 };
 
 // A plan that is being made.

@@ -139,6 +139,7 @@ struct Daemon::Parts {
       const MirrorCounts& counts = mirrors->counts();
       return MirrorSample{counts.files, counts.bytes, counts.failures};
     });
+    metrics.ShowSequences([this] { return sequences.size(); });
     readiness.strict = settings.strict_readiness();
     calls.memory = runtime.memory_of_all();
     calls.send_time =

@@ -1,6 +1,7 @@
 #include "jit/executor/execution_plan.h"
 
 #include <algorithm>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -20,12 +21,24 @@ bool AreTooMany(uint64_t failures, uint64_t calls) {
   return failures >= kLeastFailures && failures * kCallsOfFailure > calls;
 }
 
-void AddKernelTexts(const Block& block, std::vector<std::string>& texts) {
+std::string NamesOf(std::span<Value* const> values) {
+  std::string names;
+  for (const Value* value : values) names.append(names.empty() ? "%" : ", %").append(value->name());
+  return names;
+}
+
+void AddKernels(const Block& block, std::vector<ExecutionPlan::Kernel>& kernels) {
   for (const Node* node : block) {
-    for (const Block* inner : node->blocks()) AddKernelTexts(*inner, texts);
+    for (const Block* inner : node->blocks()) AddKernels(*inner, kernels);
     const c10::IValue* constant = node->inputs().empty() ? nullptr : ConstantOf(*node->input(0));
-    const fuser::FusedKernel* kernel = constant == nullptr ? nullptr : fuser::FusedKernel::Unwrap(*constant);
-    if (kernel != nullptr && std::ranges::find(texts, kernel->text()) == texts.end()) texts.push_back(kernel->text());
+    const fuser::FusedKernel* fused = constant == nullptr ? nullptr : fuser::FusedKernel::Unwrap(*constant);
+    if (fused == nullptr) continue;
+    auto kernel = std::ranges::find(kernels, fused->text(), &ExecutionPlan::Kernel::text);
+    if (kernel == kernels.end()) {
+      kernel = kernels.insert(
+          kernel, {.text = fused->text(), .bytes = fused->code().bytes, .set_aside = fused->code().set_aside});
+    }
+    kernel->results.push_back(NamesOf(node->outputs()));
   }
 }
 
@@ -36,7 +49,7 @@ ExecutionPlan::ExecutionPlan(std::unique_ptr<const PlanExecutable> executable, s
     : executable_(std::move(executable)),
       compile_time_(compile_time),
       origin_(origin),
-      has_kernels_(!KernelTexts().empty()) {}
+      has_kernels_(!kernels().empty()) {}
 
 uint32_t ExecutionPlan::num_guards() const { return static_cast<uint32_t>(executable_->bailouts().guards().size()); }
 
@@ -49,10 +62,10 @@ std::vector<ExecutionPlan::Guard> ExecutionPlan::guards() const {
   return guards;
 }
 
-std::vector<std::string> ExecutionPlan::KernelTexts() const {
-  std::vector<std::string> texts;
-  AddKernelTexts(*executable_->graph().block(), texts);
-  return texts;
+std::vector<ExecutionPlan::Kernel> ExecutionPlan::kernels() const {
+  std::vector<Kernel> kernels;
+  AddKernels(*executable_->graph().block(), kernels);
+  return kernels;
 }
 
 bool ExecutionPlan::speculates() const {

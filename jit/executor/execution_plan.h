@@ -45,8 +45,14 @@ class ExecutionPlan {
   bool TakeRetry() const { return origin_.lacks_kernels && !retried_.exchange(true, std::memory_order_relaxed); }
   void PutBackRetry() const { retried_.store(false, std::memory_order_relaxed); }
   bool has_kernels() const { return has_kernels_; }
-  // The texts of its kernels, each once.
-  std::vector<std::string> KernelTexts() const;
+  struct Kernel {
+    std::string text;                  // loop IR
+    std::vector<std::string> results;  // of each node that calls it: "%y, %z"
+    size_t bytes = 0;                  // of machine code
+    bool set_aside = false;            // its results were wrong, and runs leave the plan there
+  };
+  // Each once, in the order of the graph.
+  std::vector<Kernel> kernels() const;
   const std::vector<CompilationReport::Step>& passes() const { return origin_.passes; }
   const CompilationReport::Memory& memory() const { return origin_.memory; }
   // Null where its runs are not recorded.

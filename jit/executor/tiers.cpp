@@ -109,7 +109,9 @@ void Tiers::CheckKernels(size_t method, const ArgumentSpec& spec, const std::opt
   fuser::KernelSource* kernels = plans_.settings().kernels.get();
   const std::shared_ptr<CodeEntry> entry = plans_.cache().Find(method, spec);
   if (kernels == nullptr || entry == nullptr) return;
-  const std::vector<std::string> wrong = WrongKernels(plans_, *entry, shape, plan.KernelTexts(), difference.replay);
+  std::vector<std::string> texts;
+  for (ExecutionPlan::Kernel& kernel : plan.kernels()) texts.push_back(std::move(kernel.text));
+  const std::vector<std::string> wrong = WrongKernels(plans_, *entry, shape, texts, difference.replay);
   if (wrong.empty()) return;
   TiersLog().error("{}: of the kernels of the plan for {}, {} gave wrong results and are not used any more",
                    plans_.name(method), spec.ToString(), wrong.size());

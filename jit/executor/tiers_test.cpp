@@ -142,7 +142,7 @@ TEST_F(TiersTest, APlanIsMadeAgainOnceItsKernelsMayBeHad) {
   const auto tiers = Load(*graph);
   const auto fused = [&](int64_t rows) {
     const std::shared_ptr<const ExecutionPlan> plan = tiers->Choose(0, Matrix(rows)).plan;
-    return plan != nullptr && !plan->KernelTexts().empty();
+    return plan != nullptr && plan->has_kernels();
   };
   Call(*tiers, Matrix(2), 40);
   ASSERT_THAT(Plans(*tiers), ElementsAre("Float[2: *, *]", "Float[2: *, *] [2, 3]"));

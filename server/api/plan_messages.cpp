@@ -62,6 +62,13 @@ v1::ListPlansResponse DescribePlans(const Servable& servable, bool graphs) {
       told.set_runs(exception.runs);
     }
     out.set_graph(std::move(plan.graph));
+    for (PlanKernel& kernel : plan.kernels) {
+      v1::Plan::Kernel& told = *out.add_kernels();
+      for (std::string& results : kernel.results) told.add_results(std::move(results));
+      told.set_code(std::move(kernel.code));
+      told.set_bytes(kernel.bytes);
+      told.set_set_aside(kernel.set_aside);
+    }
     out.set_tier(plan.tier);
     out.set_sizes(std::move(plan.sizes));
     for (GuardedClaim& claim : plan.claims) {

@@ -28,8 +28,6 @@ constexpr const char* kShadowTolerance = "shadow_tolerance";
 constexpr const char* kShadowDifferences = "shadow_differences";
 constexpr std::array<const char*, 4> kShadowParameters = {kShadowRequests, kShadowSeconds, kShadowTolerance,
                                                           kShadowDifferences};
-// That the last run may take when the time is over.
-constexpr std::chrono::seconds kGrace{10};
 constexpr double kLargestTolerance = 1e9;
 
 // Null where nobody says.
@@ -87,8 +85,9 @@ void CompareOne(const LiveCall& call, const Servable& version, double tolerance,
   } catch (const std::exception& error) {
     difference = absl::ResourceExhaustedError(error.what());
   }
-  // Nothing is known of it.
-  if (bounds.stop.stop_requested()) return;
+  // Nothing is known of a run that was not let to its end; but a version of which no run ends is not to serve.
+  const bool was_cut = absl::IsDeadlineExceeded(difference.status()) && ShadowClock::now() >= bounds.deadline;
+  if (bounds.stop.stop_requested() || (was_cut && tally.compared() > 0)) return;
   std::string wrong;
   if (!difference.ok()) {
     ++tally.failed;
@@ -183,7 +182,7 @@ absl::StatusOr<std::string> CompareOnLiveRequests(const Servable& before, const 
                        before.version, settings.seconds);
   const auto time = std::chrono::duration_cast<ShadowClock::duration>(std::chrono::duration<double>(settings.seconds));
   const ShadowClock::time_point deadline = ShadowClock::now() + time;
-  const BackgroundBounds bounds{deadline + kGrace, memory_limit, stop};
+  const BackgroundBounds bounds{deadline + settings.grace, memory_limit, stop};
   Tally tally;
   before.live_calls.Begin();
   const absl::Cleanup end = [&] { before.live_calls.End(); };
@@ -194,7 +193,8 @@ absl::StatusOr<std::string> CompareOnLiveRequests(const Servable& before, const 
     const ShadowClock::time_point start = ShadowClock::now();
     CompareOne(*call, version, settings.tolerance, bounds, tally);
     const ShadowClock::time_point now = ShadowClock::now();
-    if (tally.compared() < settings.requests && now < deadline) Rest(std::min(now - start, deadline - now), stop);
+    if (now >= deadline) break;
+    if (tally.compared() < settings.requests) Rest(std::min(now - start, deadline - now), stop);
   }
   if (stop.stop_requested()) return absl::CancelledError("the comparison on live requests was stopped");
   std::string text = TextOf(tally, before, settings);

@@ -8,6 +8,7 @@
 //                       load; "report": the index and the log say so
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -34,6 +35,7 @@ struct ShadowSettings {
   double seconds = 30;
   double tolerance = 1e-3;
   bool refuses = true;
+  std::chrono::milliseconds grace{10'000};  // that the last run may take when the time is over
 };
 
 // kInvalidArgument for a parameter that is no such value, and for requests to a model that has sequences.
@@ -45,8 +47,9 @@ absl::StatusOr<ShadowSettings> ShadowSettingsOf(const inference::ModelConfig& co
 // not follow from the request alone are left out; the text says so where there are no others.
 //
 // Waits on the calling thread. One request is answered at a time, by operators with the fewest threads, and for as long
-// as it took nothing is done then. No run takes longer than ten seconds beyond the time. `memory_limit` bounds the
-// arguments of one; 0: nothing does.
+// as it took nothing is done then. A run that takes longer than the grace beyond the time is cut, and is not counted unless
+// it is the only one.
+// `memory_limit` bounds the arguments of one; 0: nothing does.
 absl::StatusOr<std::string> CompareOnLiveRequests(const Servable& before, const Servable& version,
                                                   const ShadowSettings& settings, int64_t memory_limit,
                                                   std::stop_token stop);

@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "server/repository/live_calls.h"
@@ -18,7 +21,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Was answered with a text; any other is 2 apart. A text that begins with "wrong" cannot be compared.
+// Was answered with a text; any other is 2 apart. A text that begins with "wrong" cannot be compared. What was answered
+// with "late" is cut after a while.
 class TextCall : public LiveCall {
  public:
   explicit TextCall(std::string answer) : answer_(std::move(answer)) {}
@@ -30,6 +34,10 @@ class TextCall : public LiveCall {
   }
   absl::StatusOr<AnswerDifference> Compare(c10::IValue result, const Servable&, double tolerance) const override {
     const std::string& got = result.toStringRef();
+    if (answer_ == "late") {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      return absl::DeadlineExceededError("the run took longer than it may");
+    }
     if (got.starts_with("wrong")) return absl::InternalError("the answer is no text");
     if (got == answer_) return AnswerDifference{"", 1e-9};
     return AnswerDifference{tolerance >= 2 ? "" : absl::StrCat("it is ", got, ", expected ", answer_), 2};
@@ -57,13 +65,15 @@ class ShadowTrafficTest : public RepositoryTest {
   }
   ~ShadowTrafficTest() override { EndTraffic(); }
 
-  // What serves is called until the end.
-  void BeginTraffic(const std::string& answer = "one") {
+  // What serves is called until the end. The first call gets the first answer, and so on; all further ones the last.
+  void BeginTraffic(const std::vector<std::string>& answers = {"one"}) {
     serving_ = repository_->Find("m", "").value();
-    traffic_ = std::thread([this, answer] {
+    traffic_ = std::thread([this, answers] {
+      size_t next = 0;
       while (!ended_) {
         if (auto place = serving_->live_calls.TakePlace()) {
-          serving_->live_calls.Leave(std::move(place), std::make_unique<TextCall>(answer));
+          serving_->live_calls.Leave(std::move(place), std::make_unique<TextCall>(answers[next]));
+          next = std::min(next + 1, answers.size() - 1);
         }
         std::this_thread::yield();
       }
@@ -127,7 +137,7 @@ TEST_F(ShadowTrafficTest, RequestsThatFailAreDifferences) {
 
 TEST_F(ShadowTrafficTest, ArgumentsForWhichThereIsNoMemoryFailTheRequest) {
   Put("a/m/2/model.pt", "ok one");
-  BeginTraffic("throws");
+  BeginTraffic({"throws"});
   EXPECT_THAT(std::string(Load("m", ShadowConfig()).message()), HasSubstr("3 failed; the first: it failed: "));
 }
 
@@ -136,6 +146,20 @@ TEST_F(ShadowTrafficTest, WithoutRequestsItIsSwappedInAndThatIsSaid) {
   EXPECT_TRUE(Load("m", ShadowConfig("\"shadow_seconds\": {\"string_value\": \"0.01\"}")).ok());
   EXPECT_EQ(Answer("m"), "two");
   EXPECT_THAT(IndexLines()[1], HasSubstr("not compared with version 1: no request came within 0.01 s"));
+}
+
+TEST_F(ShadowTrafficTest, ARunThatIsCutIsNoFailure) {
+  BeginTraffic({"one", "late"});
+  const ShadowSettings settings{.requests = 3, .seconds = 0.05, .grace = std::chrono::milliseconds(10)};
+  const auto text = CompareOnLiveRequests(*serving_, *serving_, settings, 0, {});
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_THAT(*text, HasSubstr("on 1 live requests"));
+}
+
+TEST_F(ShadowTrafficTest, AVersionOfWhichNoRunEndsIsRefused) {
+  BeginTraffic({"late"});
+  const ShadowSettings settings{.requests = 3, .seconds = 0.05, .grace = std::chrono::milliseconds(10)};
+  EXPECT_TRUE(absl::IsFailedPrecondition(CompareOnLiveRequests(*serving_, *serving_, settings, 0, {}).status()));
 }
 
 TEST_F(ShadowTrafficTest, TheFirstVersionIsComparedWithNone) {

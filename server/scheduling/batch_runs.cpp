@@ -34,7 +34,7 @@ void Batcher::RunBatch(const BatchPtr& batch) {
     // They stop waiting: what follows is work for them. A call that is run by itself is told by its run.
     for (const BatchMemberPtr& member : batch->members) {
       if (!together) break;
-      if (!member->call.is_part) member->servable->statistics->Began();
+      if (!member->call.is_split_part) member->servable->statistics->Began();
       if (member->call.on_start) member->call.on_start();
       member->call.has_begun = true;
     }

@@ -43,10 +43,10 @@ struct DispatchedCall {
   std::shared_ptr<MemoryAccount> memory;
   // Called when a thread takes the call up; see CallOptions::on_start.
   std::function<void()> on_start;
-  bool has_begun = false;  // that was told already, and statistics that it waits no more
-  bool is_part = false;    // of a request, which counts as waiting itself
-  // Of a request that is under way: it is taken also while the server is full or draining.
-  bool part_of_request = false;
+  bool has_begun = false;      // that was told already, and statistics that it waits no more
+  bool is_split_part = false;  // of a call (split_call.h), which counts as waiting itself
+  // A further call of a request that is under way: it is taken also while the server is full or draining.
+  bool of_admitted_request = false;
 };
 
 // The run that answered a call.

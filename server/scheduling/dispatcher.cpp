@@ -63,8 +63,8 @@ absl::Status Dispatcher::CheckRoom() const {
 }
 
 // Called under the lock.
-absl::Status Dispatcher::Admit(const Servable& servable, bool part_of_request) {
-  if (!part_of_request) {
+absl::Status Dispatcher::Admit(const Servable& servable, bool of_admitted_request) {
+  if (!of_admitted_request) {
     if (absl::Status status = CheckRoom(); !status.ok()) return status;
   }
   const int64_t max_pending = MaxPending(servable, options_);
@@ -130,7 +130,7 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Dispatch(ServablePtr ser
   if (!key) return Run(*version.batcher, std::move(servable), std::move(call), std::move(callback));
   if (auto answer = cache_.Find(*key)) {
     const Clock::duration time = Clock::now() - began;
-    absl::Status status = AnswerFromCache(*servable, *std::move(answer), call.part_of_request, std::move(callback));
+    absl::Status status = AnswerFromCache(*servable, *std::move(answer), call.of_admitted_request, std::move(callback));
     if (!status.ok()) return status;
     servable->statistics->CacheHit(time);
     return std::shared_ptr<CallHandle>();
@@ -148,11 +148,11 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Dispatch(ServablePtr ser
   return Run(*version.batcher, std::move(servable), std::move(call), std::move(keep));
 }
 
-absl::Status Dispatcher::AnswerFromCache(const Servable& servable, c10::IValue answer, bool part_of_request,
+absl::Status Dispatcher::AnswerFromCache(const Servable& servable, c10::IValue answer, bool of_admitted_request,
                                          DispatchCallback callback) {
   {
     std::lock_guard lock(mutex_);
-    if (absl::Status status = CheckRoom(); !status.ok() && !part_of_request) return status;
+    if (absl::Status status = CheckRoom(); !status.ok() && !of_admitted_request) return status;
     ++in_flight_;
   }
   servable.statistics->Admit(std::numeric_limits<int64_t>::max());
@@ -169,7 +169,7 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Run(Batcher& batcher, Se
   absl::Status admitted;
   {
     std::lock_guard lock(mutex_);
-    admitted = Admit(*servable, call.part_of_request);
+    admitted = Admit(*servable, call.of_admitted_request);
     if (admitted.ok() && !has_queue && !runs_here) slot = shares_.Take(batcher.share(), Clock::now());
   }
   if (absl::IsResourceExhausted(admitted)) return batcher.Advised(std::move(admitted));
@@ -236,7 +236,7 @@ std::shared_ptr<CallHandle> Dispatcher::RunCallIn(std::optional<RunSlot> slot, S
     DispatchCallback callback;
     Execution execution;
     bool has_begun;
-    bool is_part;
+    bool is_split_part;
     std::optional<RunSlot> slot;
     TimePoint began;
     std::shared_ptr<CallReport> report;  // null: nobody asks
@@ -246,7 +246,7 @@ std::shared_ptr<CallHandle> Dispatcher::RunCallIn(std::optional<RunSlot> slot, S
                                             std::move(callback),
                                             {.rows = call.rows},
                                             call.has_begun,
-                                            call.is_part,
+                                            call.is_split_part,
                                             slot,
                                             {},
                                             nullptr});
@@ -260,7 +260,7 @@ std::shared_ptr<CallHandle> Dispatcher::RunCallIn(std::optional<RunSlot> slot, S
   options.on_start = [shared] {
     shared->began = Clock::now();
     if (shared->has_begun) return;
-    if (!shared->is_part) shared->servable->statistics->Began();
+    if (!shared->is_split_part) shared->servable->statistics->Began();
     if (shared->on_start) shared->on_start();
   };
   Model& model = *servable->model;

@@ -124,11 +124,11 @@ class Dispatcher : private BatcherHost {
   // As Dispatch, of a call whose answer is not in the cache.
   absl::StatusOr<std::shared_ptr<CallHandle>> Run(Batcher& batcher, ServablePtr servable, DispatchedCall call,
                                                   DispatchCallback callback);
-  absl::Status AnswerFromCache(const Servable& servable, c10::IValue answer, bool part_of_request,
+  absl::Status AnswerFromCache(const Servable& servable, c10::IValue answer, bool of_admitted_request,
                                DispatchCallback callback);
   absl::Status CheckRoom() const;
   // Counts the request, or says why there is no room for it.
-  absl::Status Admit(const Servable& servable, bool part_of_request);
+  absl::Status Admit(const Servable& servable, bool of_admitted_request);
   void HandOver(WorkLength length, std::function<void()> work);
   void LongEnded();
   void Ended(const std::optional<RunSlot>& slot);

@@ -45,7 +45,7 @@ std::vector<SplitCall::Part> SplitCall::TakeParts() {
     part.call.rows = RowsOf(i);
     part.call.queue = call_.queue;
     part.call.memory = call_.memory;
-    part.call.is_part = true;
+    part.call.is_split_part = true;
     part.call.on_start = [self = shared_from_this()] { self->Began(); };
     part.callback = [self = shared_from_this(), i](absl::StatusOr<c10::IValue> answer, const Execution& execution) {
       self->Ended(i, std::move(answer), execution);

@@ -7,6 +7,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "server/status/charts.h"
 #include "server/status/html.h"
 #include "server/status/page_frame.h"
@@ -121,6 +122,16 @@ std::string PlanId(const v1::Plan& plan) {
   return absl::StrCat("plan-", absl::Hex(std::hash<std::string>{}(text)));
 }
 
+void WriteKernel(Html& html, const v1::Plan::Kernel& kernel) {
+  html.Raw("<details class=\"kernel\"><summary>");
+  if (kernel.set_aside()) html.Raw("<span class=\"bad\">set aside</span> ");
+  html.Raw("Kernel of <code>").Text(absl::StrJoin(kernel.results(), "; ")).Raw("</code>");
+  if (kernel.bytes() > 0) {
+    html.Raw(" <span class=\"note\">").Text(MemoryText(kernel.bytes())).Raw(" of machine code</span>");
+  }
+  html.Raw("</summary><pre class=\"graph\">").Text(kernel.code()).Raw("</pre></details>");
+}
+
 void WritePlan(Html& html, const v1::Plan& plan) {
   html.Raw("<details class=\"plan\" id=\"").Text(PlanId(plan)).Raw("\"><summary><span class=\"tier tier");
   html.Text(absl::StrCat(plan.tier())).Raw("\">");
@@ -159,6 +170,7 @@ void WritePlan(Html& html, const v1::Plan& plan) {
   }
   if (!plan.graph().empty()) {
     html.Raw("<pre class=\"graph\">").Text(plan.graph()).Raw("</pre>");
+    for (const v1::Plan::Kernel& kernel : plan.kernels()) WriteKernel(html, kernel);
   } else if (plan.state() == v1::Plan::COMPILED) {
     html.Raw(
         "<p class=\"note\">The graphs of the plans before take all the room there is; "

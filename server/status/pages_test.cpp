@@ -68,6 +68,9 @@ TEST(StatusPages, NothingFromOutsideBecomesMarkup) {
   exception.set_node(kHostile);
   exception.set_operator_(kHostile);
   exception.set_where(kHostile);
+  v1::Plan::Kernel& kernel = *plan.add_kernels();
+  kernel.add_results(kHostile);
+  kernel.set_code(kHostile);
   ExpectNoMarkupOf(ModelPage(model));
 }
 

@@ -121,7 +121,10 @@ void KeepWithinBounds(v1::ListPlansResponse& plans) {
   size_t bytes = 0;
   for (v1::Plan& plan : list) {
     bytes += plan.graph().size();
-    if (bytes > ServerStatus::kMostGraphBytes) plan.clear_graph();
+    for (const v1::Plan::Kernel& kernel : plan.kernels()) bytes += kernel.ByteSizeLong();
+    if (bytes <= ServerStatus::kMostGraphBytes) continue;
+    plan.clear_graph();
+    plan.clear_kernels();
   }
 }
 

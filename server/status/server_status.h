@@ -24,7 +24,8 @@ namespace hearth::server {
 
 class ServerStatus {
  public:
-  // Plans of a version that are told with their graphs, the most called first, and bytes of all these graphs.
+  // Plans of a version that are told with their graphs, the most called first, and bytes of all these graphs and their
+  // kernels.
   static constexpr int kMostPlans = 64;
   static constexpr size_t kMostGraphBytes = 1 << 20;
 
@@ -60,7 +61,7 @@ class ServerStatus {
   std::thread thread_;
 };
 
-// Leaves the plans that are called most, with their graphs as far as there is room for them.
+// Leaves the plans that are called most, with their graphs and kernels as far as there is room for them.
 void KeepWithinBounds(v1::ListPlansResponse& plans);
 
 }  // namespace hearth::server

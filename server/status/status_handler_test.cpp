@@ -93,12 +93,16 @@ TEST(ServerStatus, PlansAndTheirGraphsAreBounded) {
   for (int i = 0; i < 3 * ServerStatus::kMostPlans; ++i) {
     v1::Plan& plan = *plans.add_plans();
     plan.set_calls(static_cast<uint64_t>(i));
-    plan.set_graph(std::string(ServerStatus::kMostGraphBytes / 4, 'g'));
+    plan.set_graph(std::string(ServerStatus::kMostGraphBytes / 8, 'g'));
+    plan.add_kernels()->set_code(std::string(ServerStatus::kMostGraphBytes / 8 - 16, 'k'));
   }
   KeepWithinBounds(plans);
   ASSERT_EQ(plans.plans_size(), ServerStatus::kMostPlans);
   EXPECT_EQ(plans.plans(0).calls(), 3 * ServerStatus::kMostPlans - 1);
-  for (int i = 0; i < ServerStatus::kMostPlans; ++i) EXPECT_EQ(plans.plans(i).graph().empty(), i >= 4) << i;
+  for (int i = 0; i < ServerStatus::kMostPlans; ++i) {
+    EXPECT_EQ(plans.plans(i).graph().empty(), i >= 4) << i;
+    EXPECT_EQ(plans.plans(i).kernels().empty(), i >= 4) << i;
+  }
 }
 
 }  // namespace

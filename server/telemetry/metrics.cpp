@@ -428,6 +428,10 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
   if (ended_connections_ != nullptr) families.push_back(EndedConnections(ended_connections_()));
   if (memory_) AddMemory(memory_(), families);
   if (mirrors_) AddMirrors(mirrors_(), families);
+  if (sequences_) {
+    families.push_back(Single("hearth_sequences", "Sequences of requests that are under way, of all models",
+                              static_cast<double>(sequences_())));
+  }
   if (traces_ != nullptr) families.push_back(Traces(traces_()));
   if (gpus_ != nullptr) AddGpus(gpus_(), families);
   return families;

@@ -94,6 +94,8 @@ class MetricsCollector : public prometheus::Collectable {
   // Call before the first Collect.
   void ShowMemory(std::function<MemorySample()> memory) { memory_ = std::move(memory); }
   void ShowMirrors(std::function<MirrorSample()> mirrors) { mirrors_ = std::move(mirrors); }
+  // How many sequences of requests are under way.
+  void ShowSequences(std::function<size_t()> sequences) { sequences_ = std::move(sequences); }
 
   std::vector<prometheus::MetricFamily> Collect() const override;
 
@@ -105,6 +107,7 @@ class MetricsCollector : public prometheus::Collectable {
   std::function<TraceCounts()> traces_;
   std::function<MemorySample()> memory_;
   std::function<MirrorSample()> mirrors_;
+  std::function<size_t()> sequences_;
 };
 
 // The text of /metrics (Prometheus' exposition format).

@@ -71,6 +71,12 @@ TEST(Metrics, WhatIsMirroredIsCounted) {
   EXPECT_THAT(text, HasSubstr("hearth_mirror_failures_total 5"));
 }
 
+TEST(Metrics, SequencesThatAreUnderWayAreCounted) {
+  MetricsCollector collector([] { return std::vector<ModelSample>(); }, NothingCompiled);
+  collector.ShowSequences([] { return size_t{7}; });
+  EXPECT_THAT(MetricsText(collector), HasSubstr("hearth_sequences 7"));
+}
+
 TEST(Metrics, ConnectionsThatWereEndedAreCountedByReason) {
   const MetricsCollector collector([] { return std::vector<ModelSample>(); }, NothingCompiled, nullptr,
                                    [] {
