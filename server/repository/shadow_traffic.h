@@ -47,9 +47,8 @@ absl::StatusOr<ShadowSettings> ShadowSettingsOf(const inference::ModelConfig& co
 // not follow from the request alone are left out; the text says so where there are no others.
 //
 // Waits on the calling thread. One request is answered at a time, by operators with the fewest threads, and for as long
-// as it took nothing is done then. A run that takes longer than the grace beyond the time is cut, and is not counted unless
-// it is the only one.
-// `memory_limit` bounds the arguments of one; 0: nothing does.
+// as it took nothing is done then. A run that takes longer than the grace beyond the time is cut, and is not counted
+// unless it is the only one. `memory_limit` bounds the arguments of one; 0: nothing does.
 absl::StatusOr<std::string> CompareOnLiveRequests(const Servable& before, const Servable& version,
                                                   const ShadowSettings& settings, int64_t memory_limit,
                                                   std::stop_token stop);
