@@ -6,6 +6,7 @@
 
 #include "jit/interpreter/call.h"
 #include "jit/interpreter/state.h"
+#include "jit/interpreter/work_share.h"
 #include "jit/support/placed_allocation.h"
 
 namespace hearth {
@@ -102,7 +103,13 @@ void InterpreterState::ExecuteBoxed(const Instruction& instruction, IValue* regi
     }
   }
   if (instruction.a != 0) stack_.emplace_back(static_cast<int64_t>(instruction.num_inputs));
-  instruction.op->Run(stack_);
+  {
+    std::array<const IValue*, kMaxNativeInputs> inputs;
+    const size_t count = std::min(stack_.size(), inputs.size());
+    for (size_t i = 0; i < count; ++i) inputs[i] = &stack_[i];
+    const WorkShare share(static_cast<WorkMeasure>(instruction.c), {inputs.data(), count});
+    instruction.op->Run(stack_);
+  }
   TORCH_CHECK(stack_.size() == instruction.num_outputs, instruction.op->schema().name(), " gave ", stack_.size(),
               " results instead of ", instruction.num_outputs);
   for (size_t i = 0; i < stack_.size(); ++i) registers[operands[instruction.num_inputs + i]] = std::move(stack_[i]);
@@ -120,7 +127,10 @@ void InterpreterState::ExecutePlaced(const Instruction& instruction, IValue* reg
   for (size_t i = 0; i < count; ++i) {
     inputs[i] = operands[i] >= 0 ? &registers[operands[i]] : &constants[~operands[i]];
   }
-  instruction.op->native()({inputs.data(), count}, &registers[operands[count]]);
+  {
+    const WorkShare share(static_cast<WorkMeasure>(instruction.c), {inputs.data(), count});
+    instruction.op->native()({inputs.data(), count}, &registers[operands[count]]);
+  }
   for (uint32_t dying = instruction.dying; dying != 0; dying &= dying - 1) {
     registers[operands[std::countr_zero(dying)]] = IValue();
   }

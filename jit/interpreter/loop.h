@@ -14,6 +14,7 @@
 #include "jit/interpreter/run_group.h"
 #include "jit/interpreter/state.h"
 #include "jit/interpreter/traceback.h"
+#include "jit/interpreter/work_share.h"
 #include "jit/operators/native_support.h"
 
 namespace hearth {
@@ -241,7 +242,10 @@ InterpreterState::Outcome InterpreterState::LoopWith(Timer timer) {
     const int32_t* operands = OPERANDS();
     const size_t count = pc->num_inputs;
     for (size_t i = 0; i < count; ++i) inputs[i] = &AT(operands[i]);
-    pc->native({inputs, count}, &regs[operands[count]]);
+    {
+      const WorkShare share(static_cast<WorkMeasure>(pc->c), {inputs, count});
+      pc->native({inputs, count}, &regs[operands[count]]);
+    }
     RELEASE();
     BURN(pc->cost);
   }
@@ -250,7 +254,10 @@ InterpreterState::Outcome InterpreterState::LoopWith(Timer timer) {
     const int32_t* operands = OPERANDS();
     const size_t count = pc->num_inputs;
     for (size_t i = 0; i < count; ++i) inputs[i] = &AT(operands[i]);
-    pc->native({inputs, count}, results);
+    {
+      const WorkShare share(static_cast<WorkMeasure>(pc->c), {inputs, count});
+      pc->native({inputs, count}, results);
+    }
     RELEASE();
     for (size_t i = 0; i < pc->num_outputs; ++i) regs[operands[count + i]] = std::move(results[i]);
     // An operator whose result nobody declared leaves none behind.

@@ -5,6 +5,7 @@
 
 #include "jit/definitions/node_effects.h"
 #include "jit/interpreter/lowering.h"
+#include "jit/interpreter/work_share.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/module/compilation_unit.h"
@@ -215,6 +216,7 @@ void Lowering::LowerOperator(const Node* node) {
     Instruction& instruction = At(EmitNode(Opcode::kPlaced, node));
     instruction.op = op;
     instruction.cost = CostOf(*op);
+    instruction.c = static_cast<int32_t>(WorkMeasureOf(*node));
     instruction.target = PlaceOf(node);
     instruction.a = op->is_vararg() ? 1 : 0;
     instruction.b = native ? 1 : 0;
@@ -223,10 +225,12 @@ void Lowering::LowerOperator(const Node* node) {
     Instruction& instruction = At(EmitNode(opcode, node));
     instruction.native = op->native();
     instruction.cost = CostOf(*op);
+    instruction.c = static_cast<int32_t>(WorkMeasureOf(*node));
   } else {
     Instruction& instruction = At(EmitNode(Opcode::kBoxed, node));
     instruction.op = op;
     instruction.cost = CostOf(*op);
+    instruction.c = static_cast<int32_t>(WorkMeasureOf(*node));
     // Operators of any number of arguments find that number on top of the stack.
     instruction.a = op->is_vararg() ? 1 : 0;
   }

@@ -66,10 +66,6 @@ int64_t PaddedChannels(int64_t channels) { return DivideUp(channels, LanesOfPane
 
 bool HasDepthwise() { return HasAvx512() || HasAvx2(); }
 
-bool DepthwiseHas(Activation activation) {
-  return activation == Activation::kNone || activation == Activation::kRelu || HasAvx512();
-}
-
 int64_t DepthwisePackedSize(int64_t channels, int64_t kernel_height, int64_t kernel_width) {
   return PaddedChannels(channels) * kernel_height * kernel_width;
 }

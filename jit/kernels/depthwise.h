@@ -14,8 +14,6 @@ namespace hearth::kernels {
 
 // Whether this processor has what the loops need: AVX-512, or AVX2 with FMA.
 bool HasDepthwise();
-// Whether they can have it in the same go: without AVX-512 no more than a relu.
-bool DepthwiseHas(Activation activation);
 
 // Along one dimension.
 struct DepthwiseSide {

@@ -1,8 +1,8 @@
 // Products of float32 matrices whose right-hand side is packed beforehand, with a bias, an addition and an activation
-// in the same go. Blocks of 14 rows by 32 columns of the result are summed in registers over the whole inner size, as
-// in K. Goto and R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (ACM TOMS 34, 2008), whose
+// in the same go. Blocks of 14 rows by 32 columns of the result (with AVX2 of 6 by 16) are summed in registers over the
+// whole inner size, as in K. Goto and R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (ACM TOMS 34, 2008), whose
 // packing of the left-hand side is left out but where its rows would push each other out of the cache. Only where
-// HasAvx512(). Sums are in the order of the inner size, whatever part of the result is computed at a time.
+// HasProducts(). Sums are in the order of the inner size, whatever part of the result is computed at a time.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,12 @@
 
 namespace hearth::kernels {
 
-// Columns that are packed together.
-inline constexpr int64_t kPanelColumns = 32;
+// Whether this processor has what the loops need: AVX-512, or AVX2 with FMA.
+bool HasProducts();
 
-inline int64_t PanelsOf(int64_t columns) { return (columns + kPanelColumns - 1) / kPanelColumns; }
+// Columns that are packed together, on this processor.
+int64_t PanelColumns();
+int64_t PanelsOf(int64_t columns);
 
 // Floats that a packed matrix of [inner, columns] takes.
 int64_t PackedSize(int64_t inner, int64_t columns);

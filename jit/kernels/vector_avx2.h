@@ -100,6 +100,40 @@ HEARTH_INLINE Vector Tanh(Vector x) {
   return _mm256_blendv_ps(_mm256_or_ps(large, sign), small, _mm256_cmp_ps(magnitude, Broadcast(0.625), _CMP_LT_OQ));
 }
 
+HEARTH_INLINE Vector Silu(Vector x) { return Multiply(x, Sigmoid(x)); }
+
+// As in vector_math.h; a table's row of sixteen is two vectors.
+HEARTH_INLINE Vector TimesTail(Vector x, const float (&tail)[6][16]) {
+  const Vector shift = Broadcast(12582912);  // rounds to an integer
+  const Vector place =
+      _mm256_min_ps(Broadcast(15), Multiply(_mm256_andnot_ps(Broadcast(-0.0F), x), Broadcast(8.0F / 3)));
+  const Vector shifted = Add(place, shift), r = Subtract(place, Subtract(shifted, shift));
+  // Three bits of an index count, and the fourth says which of the two it is.
+  const __m256i piece = _mm256_castps_si256(shifted);
+  const Vector is_second = _mm256_castsi256_ps(_mm256_slli_epi32(piece, 28));
+  const auto coefficient = [&](int power) __attribute__((always_inline)) {
+    return _mm256_blendv_ps(_mm256_permutevar8x32_ps(_mm256_load_ps(tail[power]), piece),
+                            _mm256_permutevar8x32_ps(_mm256_load_ps(tail[power] + kLanes), piece), is_second);
+  };
+  Vector sum = coefficient(5);
+#pragma GCC unroll 5
+  for (int power = 4; power >= 0; --power) sum = MultiplyAdd(sum, r, coefficient(power));
+  const Vector is_positive = _mm256_cmp_ps(x, Zeros(), _CMP_NLT_UQ);
+  return Multiply(x, _mm256_blendv_ps(sum, Subtract(Broadcast(1), sum), is_positive));
+}
+
+HEARTH_INLINE Vector Gelu(Vector x) { return TimesTail(x, polynomials::kGeluTail32); }
+HEARTH_INLINE Vector GeluTanh(Vector x) { return TimesTail(x, polynomials::kGeluTanhTail32); }
+
+HEARTH_INLINE Vector Relu(Vector x) { return Max(Zeros(), x); }
+HEARTH_INLINE Vector LeakyRelu(Vector x, Vector slope) {
+  return _mm256_blendv_ps(x, Multiply(x, slope), _mm256_cmp_ps(x, Zeros(), _CMP_LE_OQ));
+}
+HEARTH_INLINE Vector HardSwish(Vector x) {
+  const Vector bounded = _mm256_min_ps(Broadcast(6), Max(Zeros(), Add(x, Broadcast(3))));
+  return Multiply(x, Multiply(bounded, Broadcast(1.0F / 6)));
+}
+
 HEARTH_INLINE void Transpose(Vector (&rows)[kLanes]) {
   Vector pairs[kLanes], fours[kLanes];
 #pragma GCC unroll 8

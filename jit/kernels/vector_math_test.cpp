@@ -41,12 +41,18 @@ void ExpOfNegativeAll(const float* from, float* to, size_t count) {
   for (size_t i = 0; i < count; i += 8)
     _mm256_storeu_ps(to + i, avx2::Exp(_mm256_or_ps(_mm256_loadu_ps(from + i), sign)));
 }
-void SigmoidOfEightAll(const float* from, float* to, size_t count) {
-  for (size_t i = 0; i < count; i += 8) _mm256_storeu_ps(to + i, avx2::Sigmoid(_mm256_loadu_ps(from + i)));
-}
-void TanhOfEightAll(const float* from, float* to, size_t count) {
-  for (size_t i = 0; i < count; i += 8) _mm256_storeu_ps(to + i, avx2::Tanh(_mm256_loadu_ps(from + i)));
-}
+#define HEARTH_LOOP(name)                                                                                  \
+  void name##OfEightAll(const float* from, float* to, size_t count) {                                      \
+    for (size_t i = 0; i < count; i += 8) _mm256_storeu_ps(to + i, avx2::name(_mm256_loadu_ps(from + i))); \
+  }
+HEARTH_LOOP(Sigmoid)
+HEARTH_LOOP(Silu)
+HEARTH_LOOP(Tanh)
+HEARTH_LOOP(Gelu)
+HEARTH_LOOP(GeluTanh)
+HEARTH_LOOP(Relu)
+HEARTH_LOOP(HardSwish)
+#undef HEARTH_LOOP
 HEARTH_AVX2_END
 
 struct Function {
@@ -57,24 +63,35 @@ struct Function {
 };
 
 double SigmoidOf(double x) { return 1 / (1 + std::exp(-x)); }
+double SiluOf(double x) { return x / (1 + std::exp(-x)); }
+double GeluOf(double x) { return x / 2 * (1 + std::erf(x / std::sqrt(2.0))); }
+double GeluTanhOf(double x) { return x / 2 * (1 + std::tanh(0.79788456080286536 * (x + 0.044715 * x * x * x))); }
+double TanhOf(double x) { return std::tanh(x); }
+double ReluOf(double x) { return x < 0 ? 0 : x; }
+double HardSigmoidOf(double x) { return std::min(std::max(x + 3, 0.0), 6.0) / 6; }
+double HardSwishOf(double x) { return x * std::min(std::max(x + 3, 0.0), 6.0) / 6; }
 
 const Function kFunctions[] = {
     {"exp", ExpAll, [](double x) { return std::exp(x); }, 2},
     {"sigmoid", SigmoidAll, SigmoidOf, 4},
-    {"silu", SiluAll, [](double x) { return x / (1 + std::exp(-x)); }, 4},
-    {"tanh", TanhAll, [](double x) { return std::tanh(x); }, 4},
-    {"gelu", GeluAll, [](double x) { return x / 2 * (1 + std::erf(x / std::sqrt(2.0))); }, 2},
-    {"gelu_tanh", GeluTanhAll,
-     [](double x) { return x / 2 * (1 + std::tanh(0.79788456080286536 * (x + 0.044715 * x * x * x))); }, 2},
-    {"relu", ReluAll, [](double x) { return x < 0 ? 0 : x; }, 0},
-    {"hardsigmoid", HardSigmoidAll, [](double x) { return std::min(std::max(x + 3, 0.0), 6.0) / 6; }, 2},
-    {"hardswish", HardSwishAll, [](double x) { return x * std::min(std::max(x + 3, 0.0), 6.0) / 6; }, 4},
+    {"silu", SiluAll, SiluOf, 4},
+    {"tanh", TanhAll, TanhOf, 4},
+    {"gelu", GeluAll, GeluOf, 2},
+    {"gelu_tanh", GeluTanhAll, GeluTanhOf, 2},
+    {"relu", ReluAll, ReluOf, 0},
+    {"hardsigmoid", HardSigmoidAll, HardSigmoidOf, 2},
+    {"hardswish", HardSwishAll, HardSwishOf, 4},
 };
 
 const Function kFunctionsOfEight[] = {
     {"exp of what is negative", ExpOfNegativeAll, [](double x) { return std::exp(-std::abs(x)); }, 2},
     {"sigmoid", SigmoidOfEightAll, SigmoidOf, 4},
-    {"tanh", TanhOfEightAll, [](double x) { return std::tanh(x); }, 4},
+    {"silu", SiluOfEightAll, SiluOf, 4},
+    {"tanh", TanhOfEightAll, TanhOf, 4},
+    {"gelu", GeluOfEightAll, GeluOf, 2},
+    {"gelu_tanh", GeluTanhOfEightAll, GeluTanhOf, 2},
+    {"relu", ReluOfEightAll, ReluOf, 0},
+    {"hardswish", HardSwishOfEightAll, HardSwishOf, 4},
 };
 
 // Those that this processor can run.

@@ -77,6 +77,10 @@ at::Tensor ChannelsLast(at::IntArrayRef sizes) {
                                at::MemoryFormat::ChannelsLast);
 }
 
+// Whether depthwise convolutions are hearth's own, whatever the library has for them: with AVX2 that is as good on one
+// thread, and several are sooner awake for ours (support/worker_threads.h).
+bool PrefersOwnKernels() { return kernels::HasAvx512() || (kernels::HasDepthwise() && at::get_num_threads() > 1); }
+
 }  // namespace
 
 Convolution::Convolution(at::Tensor weight, ConvolutionSettings settings)
@@ -102,7 +106,7 @@ std::shared_ptr<const WeightForm> Convolution::FormFor(at::IntArrayRef sizes) co
   if (IsOfSinglePixels(*this)) {
     if (auto panels = PanelForm()) return panels;
   }
-  if (IsDepthwise(*this) && kernels::HasAvx512()) return DepthwiseForm();
+  if (IsDepthwise(*this) && PrefersOwnKernels()) return DepthwiseForm();
   const memory::desc any(WeightSizes(*this), memory::data_type::f32, memory::format_tag::any);
   try {
     const Descriptor made = Describe(*this, sizes, ResultSizes(sizes), any, /*has_bias=*/true, "");
@@ -123,6 +127,7 @@ const PackedWeight* Convolution::Kernels(at::IntArrayRef sizes, std::string_view
   const auto found =
       std::ranges::find_if(packed_, [](const PackedWeight& packed) { return packed.form->is_depthwise; });
   if (found == packed_.end() || !KernelEpilogueOf(epilogue)) return nullptr;
+  if (packed_.size() > 1 && !PrefersOwnKernels()) return nullptr;
   const auto has_some = [](int64_t size) { return size > 0; };
   return std::ranges::all_of(sizes, has_some) && std::ranges::all_of(ResultSizes(sizes), has_some) ? &*found : nullptr;
 }
@@ -211,7 +216,6 @@ void Convolution::ComputeChannels(const PackedWeight& packed, const at::Tensor& 
   const at::Tensor dense = input.contiguous(at::MemoryFormat::ChannelsLast);
   const at::Tensor dense_bias = bias == nullptr ? at::Tensor() : bias->contiguous();
   const KernelEpilogue following = *KernelEpilogueOf(epilogue);
-  const bool activates = kernels::DepthwiseHas(following.activation);
   const auto side = [&](size_t i) {
     const auto dimension = static_cast<int64_t>(i) + 2;
     return kernels::DepthwiseSide{input.size(dimension), weight_.size(dimension), result.size(dimension),
@@ -226,14 +230,13 @@ void Convolution::ComputeChannels(const PackedWeight& packed, const at::Tensor& 
                                        .bias = bias == nullptr ? nullptr : dense_bias.const_data_ptr<float>(),
                                        .result = result.mutable_data_ptr<float>(),
                                        .adds = following.adds,
-                                       .activation = activates ? following.activation : kernels::Activation::kNone,
+                                       .activation = following.activation,
                                        .slope = following.slope};
   const kernels::DepthwiseParts parts(convolution, at::get_num_threads());
   ParallelFor(parts.count(), parts.nanoseconds(), [&](int64_t begin, int64_t end) {
     const DenormalsAreZero fast;
     parts.Compute(begin, end);
   });
-  if (!activates) ApplyEpilogue(epilogue, result);
 }
 
 at::Tensor Convolution::Run(const at::Tensor& input, const at::Tensor* bias, std::string_view epilogue) const {

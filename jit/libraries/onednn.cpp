@@ -62,7 +62,7 @@ std::shared_ptr<const WeightForm> MakeWeightForm(const dnnl::memory::desc& form)
 }
 
 std::shared_ptr<const WeightForm> PanelForm() {
-  if (!kernels::HasAvx512()) return nullptr;
+  if (!kernels::HasProducts()) return nullptr;
   static const auto form = std::make_shared<const WeightForm>(WeightForm{{}, "panels", true});
   return form;
 }

@@ -132,6 +132,14 @@ void AsIfOnThreads(int count, const std::function<void()>& work) {
   if (region.error != nullptr) std::rethrow_exception(region.error);
 }
 
+OneOperatorThread::OneOperatorThread() : before_(at::get_num_threads()) {
+  if (OpenMp::Get().set_num_threads != nullptr) OpenMp::Get().set_num_threads(1);
+}
+
+OneOperatorThread::~OneOperatorThread() {
+  if (OpenMp::Get().set_num_threads != nullptr) OpenMp::Get().set_num_threads(before_);
+}
+
 OneBlasThread::OneBlasThread(bool wanted) : wanted_(wanted && SetMklThreads() != nullptr) {
   if (wanted_) before_ = SetMklThreads()(1);
 }

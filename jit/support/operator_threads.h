@@ -80,4 +80,17 @@ class OneBlasThread {
   int before_ = 0;
 };
 
+// While it lives, operators that the calling thread calls run on it alone.
+class OneOperatorThread {
+ public:
+  OneOperatorThread();
+  ~OneOperatorThread();
+  OneOperatorThread(const OneOperatorThread&) = delete;
+  OneOperatorThread& operator=(const OneOperatorThread&) = delete;
+
+ private:
+  const int before_;
+  const OneBlasThread blas_;
+};
+
 }  // namespace hearth
