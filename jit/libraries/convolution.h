@@ -1,8 +1,8 @@
 // A convolution of images whose weight is known and packed. Convolutions of single pixels are products of matrices,
 // which kernels of hearth's own compute for any sizes (kernels/product.h), where the processor has what these need; so
-// are depthwise ones (kernels/depthwise.h), with AVX2 those that the library has no good code for. Others are planned
-// with oneDNN: its primitives are made for the sizes that are known beforehand, and for others at their first call.
-// What the library has no good code for, or not for a weight in these forms, goes to LibTorch.
+// are depthwise ones (kernels/depthwise.h), with AVX2 on several threads and where the library has no good code. Others
+// are planned with oneDNN: its primitives are made for the sizes that are known beforehand, and for others at their
+// first call. What the library has no good code for, or not for a weight in these forms, goes to LibTorch.
 #pragma once
 
 #include <ATen/core/Tensor.h>
