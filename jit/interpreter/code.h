@@ -66,7 +66,7 @@ struct Instruction {
   uint32_t operands = 0;  // where inputs and outputs start in Code::operands
   int32_t a = 0;          // inline operations: operands
   int32_t b = 0;
-  int32_t c = 0;  // inline operations: the output's register; loops: the counter's; operators: their WorkMeasure
+  int32_t c = 0;       // inline operations: the output's register; loops: the counter's; operators: their WorkMeasure
   int32_t target = 0;  // a jump's instruction; else a number: of an entry of a side table, of a guard, a step, a place
   union {
     NativeFunction native = nullptr;

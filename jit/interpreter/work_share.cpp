@@ -3,30 +3,47 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
+#include <utility>
 
 #include "jit/definitions/definition.h"
 
 namespace hearth {
 namespace {
 
-// About how long threads take to wake and to meet at the end; convolutions of LibTorch's have several such regions, as
-// they bring their operands into other layouts first.
+// About how long threads take to wake and to meet at the end; of operators with several such regions, too: convolutions
+// of LibTorch's, which bring their operands into other layouts first, and whole layers.
 constexpr double kWaking = 60'000;  // nanoseconds, as all that follow
-constexpr double kWakingOfConvolution = 250'000;
+constexpr double kWakingOften = 250'000;
 // About how long one thread takes for each of them.
 constexpr double kOfElement = 0.4;
 constexpr double kOfPooledElement = 1;
 constexpr double kOfProduct = 0.03;
 
-WorkMeasure MeasureOfProduct(std::string_view name) {
-  for (const char* known : {"aten::linear", "aten::matmul", "aten::mm", "aten::bmm"}) {
-    if (name == known) return WorkMeasure::kProduct;
-  }
-  for (const char* known : {"aten::addmm", "aten::baddbmm"}) {
-    if (name == known) return WorkMeasure::kAddedProduct;
-  }
-  return WorkMeasure::kUnknown;
+constexpr std::array<std::pair<std::string_view, WorkMeasure>, 17> kByName = {{
+    {"aten::linear", WorkMeasure::kProduct},
+    {"aten::matmul", WorkMeasure::kProduct},
+    {"aten::mm", WorkMeasure::kProduct},
+    {"aten::bmm", WorkMeasure::kProduct},
+    {"aten::addmm", WorkMeasure::kAddedProduct},
+    {"aten::baddbmm", WorkMeasure::kAddedProduct},
+    {"aten::scaled_dot_product_attention", WorkMeasure::kAttention},
+    {"aten::_transformer_encoder_layer_fwd", WorkMeasure::kLayer},
+    {"aten::_native_multi_head_attention", WorkMeasure::kLayer},
+    {"aten::lstm_cell", WorkMeasure::kLayer},
+    {"aten::gru_cell", WorkMeasure::kLayer},
+    {"aten::rnn_tanh_cell", WorkMeasure::kLayer},
+    {"aten::rnn_relu_cell", WorkMeasure::kLayer},
+    {"aten::lstm", WorkMeasure::kRecurrence},
+    {"aten::gru", WorkMeasure::kRecurrence},
+    {"aten::rnn_tanh", WorkMeasure::kRecurrence},
+    {"aten::rnn_relu", WorkMeasure::kRecurrence},
+}};
+
+WorkMeasure MeasureByName(std::string_view name) {
+  const auto found = std::ranges::find(kByName, name, &std::pair<std::string_view, WorkMeasure>::first);
+  return found == kByName.end() ? WorkMeasure::kUnknown : found->second;
 }
 
 double ElementsOf(const c10::IValue& value) {
@@ -59,6 +76,36 @@ std::optional<double> ProductsOfConvolution(std::span<const c10::IValue* const> 
   return static_cast<double>(weight->numel()) * static_cast<double>(input->numel()) / channels;
 }
 
+std::optional<double> ProductsOfAttention(std::span<const c10::IValue* const> operands) {
+  const at::Tensor *queries = MatrixAt(operands, 0), *keys = MatrixAt(operands, 1);
+  if (queries == nullptr || keys == nullptr || keys->dim() < 2) return std::nullopt;
+  return 2 * static_cast<double>(queries->numel()) * static_cast<double>(keys->size(-2));
+}
+
+// Without those of attention, which are more than the others only in sequences of many thousands.
+std::optional<double> ProductsOfLayer(std::span<const c10::IValue* const> operands) {
+  const at::Tensor* input = MatrixAt(operands, 0);
+  if (input == nullptr) return std::nullopt;
+  double weights = 0;
+  for (const c10::IValue* operand : operands.subspan(1)) {
+    if (operand->isTensor()) weights += ElementsOf(*operand);
+  }
+  return static_cast<double>(input->numel()) / static_cast<double>(std::max<int64_t>(input->size(-1), 1)) * weights;
+}
+
+// Of one step, since the next one waits for it.
+std::optional<double> ProductsOfStep(std::span<const c10::IValue* const> operands) {
+  const at::Tensor* input = MatrixAt(operands, 0);
+  if (input == nullptr || input->dim() < 2) return std::nullopt;
+  double weights = 0;
+  for (const c10::IValue* operand : operands.subspan(1)) {
+    if (operand->isTensorList()) weights = std::max(weights, ElementsOf(*operand));
+  }
+  // Of steps and sequences one comes first and the other second; either is for the settings to say.
+  const int64_t sequences = input->dim() < 3 ? 1 : std::min(input->size(0), input->size(1));
+  return static_cast<double>(sequences) * weights;
+}
+
 }  // namespace
 
 WorkMeasure WorkMeasureOf(const Node& node) {
@@ -76,12 +123,10 @@ WorkMeasure WorkMeasureOf(const Node& node) {
       return WorkMeasure::kElements;
     case OperatorClass::kPooling:
       return WorkMeasure::kPooledElements;
-    case OperatorClass::kProduct:
-      return MeasureOfProduct(kind.toQualString());
     case OperatorClass::kConvolution:
       return WorkMeasure::kConvolution;
     default:
-      return WorkMeasure::kUnknown;
+      return MeasureByName(kind.toQualString());
   }
 }
 
@@ -105,7 +150,13 @@ bool IsDoneAlone(WorkMeasure measure, std::span<const c10::IValue* const> operan
     case WorkMeasure::kAddedProduct:
       return is_little(Products(operands, 1), kOfProduct, kWaking);
     case WorkMeasure::kConvolution:
-      return is_little(ProductsOfConvolution(operands), kOfProduct, kWakingOfConvolution);
+      return is_little(ProductsOfConvolution(operands), kOfProduct, kWakingOften);
+    case WorkMeasure::kAttention:
+      return is_little(ProductsOfAttention(operands), kOfProduct, kWaking);
+    case WorkMeasure::kLayer:
+      return is_little(ProductsOfLayer(operands), kOfProduct, kWakingOften);
+    case WorkMeasure::kRecurrence:
+      return is_little(ProductsOfStep(operands), kOfProduct, kWaking);
   }
   return false;
 }

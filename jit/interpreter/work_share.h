@@ -1,8 +1,8 @@
 // Which operators of LibTorch share their work among threads. OpenMP's threads sleep when there is nothing for them to
-// do (support/operator_threads.h), and waking them takes as long as many operators take on one thread: on two processors
-// of a virtual machine, where that is 50 to 100 µs, a small network took three times as long on both as on one. So an
-// operator whose work is little beside that is done by the calling thread alone. hearth's own kernels decide for
-// themselves (support/parallel_for.h).
+// do (support/operator_threads.h), and waking them takes as long as many operators take on one thread: on two
+// processors of a virtual machine, where that is 50 to 100 µs, a small network took three times as long on both as on
+// one. So an operator whose work is little beside that is done by the calling thread alone. hearth's own kernels decide
+// for themselves (support/parallel_for.h).
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -24,6 +24,9 @@ enum class WorkMeasure : int32_t {
   kProduct,       // of the first two operands
   kAddedProduct,  // of the two after the first
   kConvolution,   // of the first two operands
+  kAttention,     // of queries and keys, the first two
+  kLayer,         // of the first operand, whose rows meet all other tensors
+  kRecurrence,    // of the first operand, whose steps each meet all tensors of a list
 };
 
 WorkMeasure WorkMeasureOf(const Node& node);

@@ -15,7 +15,8 @@ namespace {
 
 // Of a call of the operator with tensors.
 WorkMeasure MeasureOf(const std::string& call) {
-  const std::unique_ptr<Graph> graph = ParseGraph("graph(%a : Tensor, %b : Tensor, %c : Tensor):\n  " + call + "\n  return (%y)\n");
+  const std::unique_ptr<Graph> graph =
+      ParseGraph("graph(%a : Tensor, %b : Tensor, %c : Tensor):\n  " + call + "\n  return (%y)\n");
   return WorkMeasureOf(**graph->block()->begin());
 }
 
@@ -33,6 +34,7 @@ TEST(WorkShareTest, OperatorsAreMeasuredByTheirClass) {
   EXPECT_EQ(MeasureOf("%y : Tensor = aten::relu(%a)"), WorkMeasure::kElements);
   EXPECT_EQ(MeasureOf("%y : Tensor = aten::relu_(%a)"), WorkMeasure::kElements);
   EXPECT_EQ(MeasureOf("%y : Tensor = aten::linear(%a, %b, %c)"), WorkMeasure::kProduct);
+  EXPECT_EQ(MeasureOf("%y : Tensor = aten::bmm(%a, %b)"), WorkMeasure::kProduct);
   EXPECT_EQ(MeasureOf("%y : Tensor = aten::dot(%a, %b)"), WorkMeasure::kUnknown);
   EXPECT_EQ(MeasureOf("%y : Tensor = aten::det(%a)"), WorkMeasure::kUnknown);
 }
@@ -65,6 +67,19 @@ TEST(WorkShareTest, ConvolutionsCountTheirMultiplications) {
   EXPECT_TRUE(Alone(WorkMeasure::kConvolution, {image, at::empty({16, 1, 3, 3})}));
   EXPECT_FALSE(Alone(WorkMeasure::kConvolution, {image, at::empty({64, 16, 3, 3})}));
   EXPECT_FALSE(Alone(WorkMeasure::kConvolution, {at::empty({16, 56, 56}), at::empty({16, 1, 3, 3})}));
+}
+
+TEST(WorkShareTest, LayersCountTheirMultiplications) {
+  const at::Tensor tokens = at::empty({1, 32, 64}), heads = at::empty({1, 4, 32, 16});
+  EXPECT_TRUE(Alone(WorkMeasure::kAttention, {heads, heads, heads}));
+  EXPECT_FALSE(Alone(WorkMeasure::kAttention, {at::empty({1, 12, 512, 64}), at::empty({1, 12, 512, 64})}));
+  EXPECT_TRUE(Alone(WorkMeasure::kLayer, {tokens, 64, at::empty({192, 64}), at::empty({192})}));
+  EXPECT_FALSE(Alone(WorkMeasure::kLayer, {tokens, 64, at::empty({3072, 256}), at::empty({192})}));
+  // However many steps there are.
+  const at::Tensor steps = at::empty({500, 1, 32});
+  EXPECT_TRUE(Alone(WorkMeasure::kRecurrence, {steps, at::Tensor(), c10::List<at::Tensor>({at::empty({512, 160})})}));
+  EXPECT_FALSE(Alone(WorkMeasure::kRecurrence,
+                     {at::empty({500, 64, 32}), at::Tensor(), c10::List<at::Tensor>({at::empty({512, 160})})}));
 }
 
 TEST(WorkShareTest, ThreadsComeBack) {

@@ -32,8 +32,7 @@ void ComputeTile(const ProductTile& tile) {
       for (int row = 0; row < kRows; ++row) {
         const Vector element = Broadcast(left[row * stride + chain]);
 #pragma GCC unroll 16
-        for (int i = 0; i < kVectors; ++i)
-          sums[chain][row][i] = MultiplyAdd(element, right[i], sums[chain][row][i]);
+        for (int i = 0; i < kVectors; ++i) sums[chain][row][i] = MultiplyAdd(element, right[i], sums[chain][row][i]);
       }
       panel += kVectors * kLanes;
     }
