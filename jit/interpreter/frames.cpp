@@ -104,10 +104,11 @@ void InterpreterState::ExecuteBoxed(const Instruction& instruction, IValue* regi
   }
   if (instruction.a != 0) stack_.emplace_back(static_cast<int64_t>(instruction.num_inputs));
   {
+    const auto measure = static_cast<WorkMeasure>(instruction.c);
     std::array<const IValue*, kMaxNativeInputs> inputs;
-    const size_t count = std::min(stack_.size(), inputs.size());
+    const size_t count = measure == WorkMeasure::kUnknown ? 0 : std::min(stack_.size(), inputs.size());
     for (size_t i = 0; i < count; ++i) inputs[i] = &stack_[i];
-    const WorkShare share(static_cast<WorkMeasure>(instruction.c), {inputs.data(), count});
+    const WorkShare share(measure, {inputs.data(), count});
     instruction.op->Run(stack_);
   }
   TORCH_CHECK(stack_.size() == instruction.num_outputs, instruction.op->schema().name(), " gave ", stack_.size(),

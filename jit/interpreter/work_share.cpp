@@ -16,12 +16,16 @@ namespace {
 // of LibTorch's, which bring their operands into other layouts first, and whole layers.
 constexpr double kWaking = 60'000;  // nanoseconds, as all that follow
 constexpr double kWakingOften = 250'000;
+// LibTorch shares no fewer elements (at::internal::GRAIN_SIZE), but where it counts rows.
+constexpr double kFewestShared = 32'768;
 // About how long one thread takes for each of them.
 constexpr double kOfElement = 0.4;
 constexpr double kOfPooledElement = 1;
 constexpr double kOfProduct = 0.03;
 
-constexpr std::array<std::pair<std::string_view, WorkMeasure>, 17> kByName = {{
+constexpr std::array<std::pair<std::string_view, WorkMeasure>, 19> kByName = {{
+    {"aten::contiguous", WorkMeasure::kElements},
+    {"aten::reshape", WorkMeasure::kElements},
     {"aten::linear", WorkMeasure::kProduct},
     {"aten::matmul", WorkMeasure::kProduct},
     {"aten::mm", WorkMeasure::kProduct},
@@ -54,10 +58,19 @@ double ElementsOf(const c10::IValue& value) {
   return sum;
 }
 
+double MostElements(std::span<const c10::IValue* const> operands) {
+  double most = 0;
+  for (const c10::IValue* operand : operands) most = std::max(most, ElementsOf(*operand));
+  return most;
+}
+
+// Null where there is none.
 const at::Tensor* MatrixAt(std::span<const c10::IValue* const> operands, size_t place) {
   if (place >= operands.size() || !operands[place]->isTensor()) return nullptr;
   const at::Tensor& tensor = operands[place]->toTensor();
-  return tensor.defined() && tensor.dim() > 0 ? &tensor : nullptr;
+  // Others may have no sizes to ask for.
+  const bool is_plain = tensor.defined() && tensor.layout() == at::kStrided && !tensor.is_nested();
+  return is_plain && tensor.dim() > 0 ? &tensor : nullptr;
 }
 
 // Multiplications, or more where there are several matrices. Nothing where the operands are none.
@@ -114,13 +127,13 @@ WorkMeasure WorkMeasureOf(const Node& node) {
   const OperatorDefinition* in_place = FindInPlace(kind);
   switch ((in_place != nullptr ? *in_place : DefinitionOf(kind)).kind) {
     case OperatorClass::kPointwise:
-    case OperatorClass::kReduction:
-    case OperatorClass::kNormalization:
     case OperatorClass::kDropout:
-    case OperatorClass::kView:
     case OperatorClass::kJoin:
     case OperatorClass::kConversion:
       return WorkMeasure::kElements;
+    case OperatorClass::kReduction:
+    case OperatorClass::kNormalization:
+      return WorkMeasure::kRows;
     case OperatorClass::kPooling:
       return WorkMeasure::kPooledElements;
     case OperatorClass::kConvolution:
@@ -140,11 +153,11 @@ bool IsDoneAlone(WorkMeasure measure, std::span<const c10::IValue* const> operan
     case WorkMeasure::kUnknown:
       return false;
     case WorkMeasure::kElements:
-    case WorkMeasure::kPooledElements: {
-      double most = 0;
-      for (const c10::IValue* operand : operands) most = std::max(most, ElementsOf(*operand));
-      return is_little(most, measure == WorkMeasure::kElements ? kOfElement : kOfPooledElement, kWaking);
-    }
+      return MostElements(operands) >= kFewestShared && is_little(MostElements(operands), kOfElement, kWaking);
+    case WorkMeasure::kRows:
+      return is_little(MostElements(operands), kOfElement, kWaking);
+    case WorkMeasure::kPooledElements:
+      return is_little(MostElements(operands), kOfPooledElement, kWaking);
     case WorkMeasure::kProduct:
       return is_little(Products(operands, 0), kOfProduct, kWaking);
     case WorkMeasure::kAddedProduct:

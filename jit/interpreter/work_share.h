@@ -18,8 +18,9 @@ namespace hearth {
 
 // What says how long an operator takes.
 enum class WorkMeasure : int32_t {
-  kUnknown,  // nothing: it has all threads
-  kElements,
+  kUnknown,   // nothing: it has all threads
+  kElements,  // of the largest operand
+  kRows,      // the same of operators that share few of them, too
   kPooledElements,
   kProduct,       // of the first two operands
   kAddedProduct,  // of the two after the first
@@ -31,7 +32,7 @@ enum class WorkMeasure : int32_t {
 
 WorkMeasure WorkMeasureOf(const Node& node);
 
-// Whether an operator with these operands is done sooner by one thread than by `threads`.
+// Whether an operator with these operands is done sooner by one thread than by `threads`, and would use them.
 bool IsDoneAlone(WorkMeasure measure, std::span<const c10::IValue* const> operands, int threads);
 
 // While it lives, the calling thread's operators run on it alone, if such an operator is done sooner so.

@@ -1,7 +1,9 @@
 #include "jit/interpreter/work_share.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/ops/_nested_tensor_from_tensor_list.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -35,6 +37,8 @@ TEST(WorkShareTest, OperatorsAreMeasuredByTheirClass) {
   EXPECT_EQ(MeasureOf("%y : Tensor = aten::relu_(%a)"), WorkMeasure::kElements);
   EXPECT_EQ(MeasureOf("%y : Tensor = aten::linear(%a, %b, %c)"), WorkMeasure::kProduct);
   EXPECT_EQ(MeasureOf("%y : Tensor = aten::bmm(%a, %b)"), WorkMeasure::kProduct);
+  EXPECT_EQ(MeasureOf("%y : Tensor = aten::max(%a)"), WorkMeasure::kRows);
+  EXPECT_EQ(MeasureOf("%y : Tensor = aten::detach(%a)"), WorkMeasure::kUnknown);
   EXPECT_EQ(MeasureOf("%y : Tensor = aten::dot(%a, %b)"), WorkMeasure::kUnknown);
   EXPECT_EQ(MeasureOf("%y : Tensor = aten::det(%a)"), WorkMeasure::kUnknown);
 }
@@ -46,6 +50,10 @@ TEST(WorkShareTest, LittleWorkIsDoneAlone) {
   EXPECT_FALSE(Alone(WorkMeasure::kElements, {c10::List<at::Tensor>({large, small}), 1}));
   EXPECT_TRUE(Alone(WorkMeasure::kElements, {c10::List<at::Tensor>({small, at::Tensor()}), 1}));
   EXPECT_FALSE(Alone(WorkMeasure::kUnknown, {small}));
+  // What LibTorch does not share is let be.
+  const at::Tensor tiny = at::empty({1000});
+  EXPECT_FALSE(Alone(WorkMeasure::kElements, {tiny}));
+  EXPECT_TRUE(Alone(WorkMeasure::kRows, {tiny}));
   // Many threads save nearly all of the time, two half of it.
   const at::Tensor medium = at::empty({250'000});
   EXPECT_TRUE(Alone(WorkMeasure::kElements, {medium}, 2));
@@ -60,6 +68,8 @@ TEST(WorkShareTest, ProductsCountTheirMultiplications) {
   EXPECT_FALSE(Alone(WorkMeasure::kProduct, {left})) << "no product: the operator says what is wrong";
   EXPECT_FALSE(Alone(WorkMeasure::kProduct, {left, c10::IValue()}));
   EXPECT_FALSE(Alone(WorkMeasure::kProduct, {at::Tensor(), narrow}));
+  const at::Tensor nested = at::_nested_tensor_from_tensor_list({at::ones({2, 8}), at::ones({3, 9})});
+  EXPECT_FALSE(Alone(WorkMeasure::kProduct, {nested, narrow})) << "its sizes are for nobody to ask";
 }
 
 TEST(WorkShareTest, ConvolutionsCountTheirMultiplications) {
@@ -84,7 +94,7 @@ TEST(WorkShareTest, LayersCountTheirMultiplications) {
 
 TEST(WorkShareTest, ThreadsComeBack) {
   const int before = at::get_num_threads();
-  const c10::IValue small = at::empty({8});
+  const c10::IValue small = at::empty({1 << 16});
   const c10::IValue* const operands[] = {&small};
   {
     const WorkShare share(WorkMeasure::kElements, operands);
