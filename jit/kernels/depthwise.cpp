@@ -18,8 +18,6 @@ constexpr int64_t kChunkFloats = int64_t{1} << 17;
 constexpr int64_t kLeastPartWork = int64_t{1} << 15;
 constexpr double kNanosecondsOfProduct = 0.08;
 
-int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // Pixels side by side in the result, of one panel.
 struct PixelTile {
   const float* input;   // of the first channel, in the first of the kernel's rows that lies within, at column 0
@@ -58,9 +56,8 @@ HEARTH_AVX2_END
 
 namespace {
 
-int64_t LanesOfPanels() { return HasAvx512() ? avx512::kLanes : avx2::kLanes; }
 int64_t ChannelsOfPanel() { return HasAvx512() ? avx512::kChannelsOfPanel : avx2::kChannelsOfPanel; }
-int64_t PaddedChannels(int64_t channels) { return DivideUp(channels, LanesOfPanels()) * LanesOfPanels(); }
+int64_t PaddedChannels(int64_t channels) { return DivideUp(channels, LanesHere()) * LanesHere(); }
 
 }  // namespace
 

@@ -27,8 +27,6 @@ constexpr int64_t kConflictingStride = 512;
 // Floats of a line of the cache.
 constexpr int64_t kLineFloats = 16;
 
-int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // Of one vector or two.
 struct ProductTile {
   const float* left;
@@ -89,14 +87,13 @@ HEARTH_AVX2_END
 
 namespace {
 
-int64_t LanesOfPanels() { return HasAvx512() ? avx512::kLanes : avx2::kLanes; }
 int64_t RowsOfTiles() { return HasAvx512() ? avx512::kMostRows : avx2::kMostRows; }
 
 // About how long a part of the result takes for each element of the inner size: its products, of which a processor does
 // two vectors a cycle, and what it reads of both operands, from a cache that it shares, four numbers a cycle.
 int64_t PartCycles(int64_t rows, int64_t columns) {
   constexpr int64_t kNumbers = 4;
-  const int64_t products = 2 * LanesOfPanels(), tiles = DivideUp(rows, RowsOfTiles());
+  const int64_t products = 2 * LanesHere(), tiles = DivideUp(rows, RowsOfTiles());
   return std::max(rows, tiles * kLeastRows) * columns / products + (rows + columns) / kNumbers;
 }
 
@@ -109,12 +106,12 @@ int64_t PanelColumns() { return HasAvx512() ? avx512::kPanelColumns : avx2::kPan
 int64_t PanelsOf(int64_t columns) { return DivideUp(columns, PanelColumns()); }
 
 int64_t PackedSize(int64_t inner, int64_t columns) {
-  return DivideUp(columns, LanesOfPanels()) * LanesOfPanels() * inner;
+  return DivideUp(columns, LanesHere()) * LanesHere() * inner;
 }
 
 void PackMatrix(const float* matrix, int64_t inner_stride, int64_t column_stride, int64_t inner, int64_t columns,
                 float* packed) {
-  const int64_t lanes = LanesOfPanels(), panel = PanelColumns();
+  const int64_t lanes = LanesHere(), panel = PanelColumns();
   for (int64_t begin = 0; begin < columns; begin += panel) {
     const int64_t width = std::min(columns - begin, panel), padded = DivideUp(width, lanes) * lanes;
     for (int64_t i = 0; i < inner; ++i) {

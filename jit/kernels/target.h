@@ -21,12 +21,17 @@
 
 namespace hearth::kernels {
 
-// Floats of a vector.
+// Floats of a vector with AVX-512.
 inline constexpr int64_t kLanes = 16;
 
 // Of this processor, and its operating system saves the registers. HEARTH_MOST_VECTORS=avx2 in the environment forgoes
 // AVX-512, so that tests see both kinds of code on one machine.
 bool HasAvx512();
 bool HasAvx2();
+
+// Floats of the vectors that loops for both kinds use here.
+inline int64_t LanesHere() { return HasAvx512() ? kLanes : kLanes / 2; }
+
+constexpr int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace hearth::kernels
