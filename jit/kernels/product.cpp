@@ -105,9 +105,7 @@ int64_t PanelColumns() { return HasAvx512() ? avx512::kPanelColumns : avx2::kPan
 
 int64_t PanelsOf(int64_t columns) { return DivideUp(columns, PanelColumns()); }
 
-int64_t PackedSize(int64_t inner, int64_t columns) {
-  return DivideUp(columns, LanesHere()) * LanesHere() * inner;
-}
+int64_t PackedSize(int64_t inner, int64_t columns) { return DivideUp(columns, LanesHere()) * LanesHere() * inner; }
 
 void PackMatrix(const float* matrix, int64_t inner_stride, int64_t column_stride, int64_t inner, int64_t columns,
                 float* packed) {

@@ -63,7 +63,9 @@ TEST(RecurrenceTest, GivesWhatLibTorchDoes) {
       EXPECT_TRUE(at::allclose(found->output, expected[0], 1e-4, 1e-5)) << bits;
       EXPECT_EQ(found->output.strides(), expected[0].strides()) << bits;
       EXPECT_TRUE(at::allclose(found->hidden, expected[1], 1e-4, 1e-5)) << bits;
-      if (settings.has_memory) EXPECT_TRUE(at::allclose(found->memory, expected[2], 1e-4, 1e-5)) << bits;
+      if (settings.has_memory) {
+        EXPECT_TRUE(at::allclose(found->memory, expected[2], 1e-4, 1e-5)) << bits;
+      }
     }
   }
 }
