@@ -5,7 +5,7 @@
 #include <charconv>
 #include <stdexcept>
 
-#include "jit/kernels/attention.h"
+#include "jit/kernels/target.h"
 
 namespace hearth {
 namespace {
@@ -23,9 +23,7 @@ bool IsHalf(c10::ScalarType dtype) { return dtype == c10::kHalf || dtype == c10:
 
 }  // namespace
 
-Target Target::Host() {
-  return {.threads = at::get_num_threads(), .onednn = true, .attention = kernels::HasAttention()};
-}
+Target Target::Host() { return {.threads = at::get_num_threads(), .onednn = true, .attention = kernels::HasVectors()}; }
 
 void Target::Set(std::string_view text) {
   constexpr int kMostThreads = 4096;

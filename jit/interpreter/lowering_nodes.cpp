@@ -211,29 +211,26 @@ void Lowering::LowerOperator(const Node* node) {
                       node->outputs().size() <= kMaxNativeOutputs;
   TORCH_CHECK(native || op->has_boxed(), "the operator ", op->schema().name(), " cannot be called");
   const bool has_place = node->HasAttribute(sym::kPlaceAttr);
+  TORCH_CHECK(!has_place || node->outputs().size() == 1, "an operator with a place has one result");
+  Opcode opcode = Opcode::kBoxed;
   if (has_place) {
-    TORCH_CHECK(node->outputs().size() == 1, "an operator with a place has one result");
-    Instruction& instruction = At(EmitNode(Opcode::kPlaced, node));
-    instruction.op = op;
-    instruction.cost = CostOf(*op);
-    instruction.c = static_cast<int32_t>(WorkMeasureOf(*node));
-    instruction.target = PlaceOf(node);
-    instruction.a = op->is_vararg() ? 1 : 0;
-    instruction.b = native ? 1 : 0;
+    opcode = Opcode::kPlaced;
   } else if (native) {
-    const Opcode opcode = node->outputs().size() == 1 ? Opcode::kNative : Opcode::kNativeWide;
-    Instruction& instruction = At(EmitNode(opcode, node));
-    instruction.native = op->native();
-    instruction.cost = CostOf(*op);
-    instruction.c = static_cast<int32_t>(WorkMeasureOf(*node));
-  } else {
-    Instruction& instruction = At(EmitNode(Opcode::kBoxed, node));
-    instruction.op = op;
-    instruction.cost = CostOf(*op);
-    instruction.c = static_cast<int32_t>(WorkMeasureOf(*node));
-    // Operators of any number of arguments find that number on top of the stack.
-    instruction.a = op->is_vararg() ? 1 : 0;
+    opcode = node->outputs().size() == 1 ? Opcode::kNative : Opcode::kNativeWide;
   }
+  Instruction& instruction = At(EmitNode(opcode, node));
+  instruction.cost = CostOf(*op);
+  instruction.c = static_cast<int32_t>(WorkMeasureOf(*node));
+  if (native && !has_place) {
+    instruction.native = op->native();
+    return;
+  }
+  instruction.op = op;
+  // Operators of any number of arguments find that number on top of the stack.
+  instruction.a = op->is_vararg() ? 1 : 0;
+  if (!has_place) return;
+  instruction.b = native ? 1 : 0;
+  instruction.target = PlaceOf(node);
 }
 
 bool Lowering::LowerInline(const Node* node) {

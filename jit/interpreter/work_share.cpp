@@ -152,8 +152,10 @@ bool IsDoneAlone(WorkMeasure measure, std::span<const c10::IValue* const> operan
   switch (measure) {
     case WorkMeasure::kUnknown:
       return false;
-    case WorkMeasure::kElements:
-      return MostElements(operands) >= kFewestShared && is_little(MostElements(operands), kOfElement, kWaking);
+    case WorkMeasure::kElements: {
+      const double elements = MostElements(operands);
+      return elements >= kFewestShared && is_little(elements, kOfElement, kWaking);
+    }
     case WorkMeasure::kRows:
       return is_little(MostElements(operands), kOfElement, kWaking);
     case WorkMeasure::kPooledElements:

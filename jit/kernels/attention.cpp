@@ -34,8 +34,6 @@ HEARTH_AVX2_END
 }  // namespace
 }  // namespace avx2
 
-bool HasAttention() { return HasAvx512() || HasAvx2(); }
-
 int64_t AttentionBlocks(int64_t queries) { return HasAvx512() ? avx512::BlocksOf(queries) : avx2::BlocksOf(queries); }
 
 int64_t AttentionScratch(int64_t width, int64_t value_width) {

@@ -29,9 +29,6 @@ struct AttentionHead {
   enum class Unseen : uint8_t { kZeros, kNan } unseen = Unseen::kZeros;
 };
 
-// Whether this processor has what the loops need: AVX-512, or AVX2 with FMA. All that follows needs it.
-bool HasAttention();
-
 // How many blocks a head's queries are, each of them work for one call.
 int64_t AttentionBlocks(int64_t queries);
 

@@ -108,7 +108,7 @@ struct AttentionCase {
 class AttentionTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!HasAttention()) GTEST_SKIP() << "this processor has neither AVX-512 nor AVX2";
+    if (!HasVectors()) GTEST_SKIP() << "this processor has neither AVX-512 nor AVX2";
   }
 };
 

@@ -61,8 +61,6 @@ int64_t PaddedChannels(int64_t channels) { return DivideUp(channels, LanesHere()
 
 }  // namespace
 
-bool HasDepthwise() { return HasAvx512() || HasAvx2(); }
-
 int64_t DepthwisePackedSize(int64_t channels, int64_t kernel_height, int64_t kernel_width) {
   return PaddedChannels(channels) * kernel_height * kernel_width;
 }

@@ -2,7 +2,7 @@
 // activation in the same go. A pass over two vectors of channels sums up to seven neighbouring elements of the result
 // in registers; each vector of the input that is read goes into all of the sums that it belongs to, as in J. Zhang, F.
 // Franchetti and T. M. Low, "High Performance Zero-Memory Overhead Direct Convolutions" (ICML 2018). Only where
-// HasDepthwise(). What the padding stands for is not read and not multiplied. A sum is the bias, then the products in
+// HasVectors(). What the padding stands for is not read and not multiplied. A sum is the bias, then the products in
 // the order of the kernel's rows and columns.
 #pragma once
 
@@ -11,9 +11,6 @@
 #include "jit/kernels/activation.h"
 
 namespace hearth::kernels {
-
-// Whether this processor has what the loops need: AVX-512, or AVX2 with FMA.
-bool HasDepthwise();
 
 // Along one dimension.
 struct DepthwiseSide {

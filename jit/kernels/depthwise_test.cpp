@@ -172,7 +172,7 @@ void ExpectClose(const std::vector<float>& found, const std::vector<std::pair<do
 }
 
 TEST(DepthwiseTest, IsTheSumThatTheDefinitionSaysForAllKindsOfKernels) {
-  if (!HasDepthwise()) GTEST_SKIP() << "this processor has neither AVX-512 nor AVX2";
+  if (!HasVectors()) GTEST_SKIP() << "this processor has neither AVX-512 nor AVX2";
   std::mt19937 random(1);
   for (const ImageCase& a : ImageCases()) {
     const ImageOperands operands = RandomOperands(a, random);
@@ -191,7 +191,7 @@ TEST(DepthwiseTest, IsTheSumThatTheDefinitionSaysForAllKindsOfKernels) {
 }
 
 TEST(DepthwiseTest, EveryActivationFollows) {
-  if (!HasDepthwise()) GTEST_SKIP() << "this processor has neither AVX-512 nor AVX2";
+  if (!HasVectors()) GTEST_SKIP() << "this processor has neither AVX-512 nor AVX2";
   std::mt19937 random(2);
   const ImageCase a = Square(1, 40, Side(9, 3, 1, 1));
   const ImageOperands operands = RandomOperands(a, random);
@@ -205,7 +205,7 @@ TEST(DepthwiseTest, EveryActivationFollows) {
 }
 
 TEST(DepthwiseTest, WhatIsNoNumberReachesThePixelsAroundItAndNoOthers) {
-  if (!HasDepthwise()) GTEST_SKIP() << "this processor has neither AVX-512 nor AVX2";
+  if (!HasVectors()) GTEST_SKIP() << "this processor has neither AVX-512 nor AVX2";
   std::mt19937 random(3);
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const ImageCase& a : {Square(1, 40, Side(15, 3, 1, 1)), Square(1, 40, Side(15, 5, 2, 2)),

@@ -99,8 +99,6 @@ int64_t PartCycles(int64_t rows, int64_t columns) {
 
 }  // namespace
 
-bool HasProducts() { return HasAvx512() || HasAvx2(); }
-
 int64_t PanelColumns() { return HasAvx512() ? avx512::kPanelColumns : avx2::kPanelColumns; }
 
 int64_t PanelsOf(int64_t columns) { return DivideUp(columns, PanelColumns()); }

@@ -2,7 +2,7 @@
 // in the same go. Blocks of 14 rows by 32 columns of the result (with AVX2 of 6 by 16) are summed in registers over the
 // whole inner size, as in K. Goto and R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (ACM TOMS
 // 34, 2008), whose packing of the left-hand side is left out but where its rows would push each other out of the cache.
-// Only where HasProducts(). Sums are in the order of the inner size, whatever part of the result is computed at a time.
+// Only where HasVectors(). Sums are in the order of the inner size, whatever part of the result is computed at a time.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,6 @@
 #include "jit/kernels/activation.h"
 
 namespace hearth::kernels {
-
-// Whether this processor has what the loops need: AVX-512, or AVX2 with FMA.
-bool HasProducts();
 
 // Columns that are packed together, on this processor.
 int64_t PanelColumns();

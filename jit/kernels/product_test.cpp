@@ -9,6 +9,8 @@
 #include <tuple>
 #include <vector>
 
+#include "jit/kernels/target.h"
+
 namespace hearth::kernels {
 namespace {
 
@@ -69,7 +71,7 @@ struct Operands {
 class ProductTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!HasProducts()) GTEST_SKIP() << "this processor has neither AVX-512 nor AVX2";
+    if (!HasVectors()) GTEST_SKIP() << "this processor has neither AVX-512 nor AVX2";
   }
 };
 

@@ -26,8 +26,6 @@ HEARTH_AVX2_END
 }  // namespace
 }  // namespace avx2
 
-bool HasRecurrence() { return HasAvx512() || HasAvx2(); }
-
 int64_t PackedGates(int64_t gates, int64_t hidden, int64_t columns) {
   return HasAvx512() ? avx512::PackedGates(gates, hidden, columns) : avx2::PackedGates(gates, hidden, columns);
 }

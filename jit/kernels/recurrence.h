@@ -8,9 +8,6 @@
 
 namespace hearth::kernels {
 
-// Whether this processor has what the loops need: AVX-512, or AVX2 with FMA. All that follows needs it.
-bool HasRecurrence();
-
 // One layer in one direction. Its packed numbers are as PackGates and PackGateBias give them; hidden units are padded
 // to whole vectors with zeros.
 struct RecurrentCell {

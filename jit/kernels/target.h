@@ -28,8 +28,10 @@ inline constexpr int64_t kLanes = 16;
 // AVX-512, so that tests see both kinds of code on one machine.
 bool HasAvx512();
 bool HasAvx2();
+// Either, which is what loops that are compiled for both need.
+inline bool HasVectors() { return HasAvx512() || HasAvx2(); }
 
-// Floats of the vectors that loops for both kinds use here.
+// Floats of the vectors that such loops use here.
 inline int64_t LanesHere() { return HasAvx512() ? kLanes : kLanes / 2; }
 
 constexpr int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }

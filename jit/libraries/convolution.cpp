@@ -79,7 +79,7 @@ at::Tensor ChannelsLast(at::IntArrayRef sizes) {
 
 // Whether depthwise convolutions are hearth's own, whatever the library has for them: with AVX2 that is as good on one
 // thread, and several are sooner awake for ours (support/worker_threads.h).
-bool PrefersOwnKernels() { return kernels::HasAvx512() || (kernels::HasDepthwise() && at::get_num_threads() > 1); }
+bool PrefersOwnKernels() { return kernels::HasAvx512() || (kernels::HasVectors() && at::get_num_threads() > 1); }
 
 }  // namespace
 

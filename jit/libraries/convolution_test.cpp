@@ -103,7 +103,7 @@ TEST(ConvolutionTest, AddsWhatIsThere) {
 
 // With AVX2 on several threads alone.
 TEST(ConvolutionTest, DepthwiseOnesNeedNoPreparation) {
-  if (!kernels::HasAvx512() && (!kernels::HasAvx2() || at::get_num_threads() == 1))
+  if (!kernels::HasAvx512() && (!kernels::HasVectors() || at::get_num_threads() == 1))
     GTEST_SKIP() << "this processor has neither AVX-512 nor AVX2, or the test has one thread";
   const Layer layer{{24, 1, 3, 3}, 1, 1, 1, 24};
   const auto planned = Planned(layer, at::randn(layer.weight), {{1, 24, 14, 10}});

@@ -62,13 +62,13 @@ std::shared_ptr<const WeightForm> MakeWeightForm(const dnnl::memory::desc& form)
 }
 
 std::shared_ptr<const WeightForm> PanelForm() {
-  if (!kernels::HasProducts()) return nullptr;
+  if (!kernels::HasVectors()) return nullptr;
   static const auto form = std::make_shared<const WeightForm>(WeightForm{{}, "panels", true});
   return form;
 }
 
 std::shared_ptr<const WeightForm> DepthwiseForm() {
-  if (!kernels::HasDepthwise()) return nullptr;
+  if (!kernels::HasVectors()) return nullptr;
   static const auto form = std::make_shared<const WeightForm>(WeightForm{{}, "depthwise", false, true});
   return form;
 }

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "jit/kernels/product.h"
+#include "jit/kernels/target.h"
 #include "jit/libraries/onednn.h"
 
 namespace hearth::libraries {
@@ -34,7 +34,7 @@ Product::Product(at::Tensor weight) : weight_(std::move(weight)), primitives_(st
 
 Product::~Product() = default;
 
-bool Product::TakesAnyRows() { return kernels::HasProducts(); }
+bool Product::TakesAnyRows() { return kernels::HasVectors(); }
 
 std::shared_ptr<const WeightForm> Product::FormFor(int64_t rows) const try {
   if (auto panels = PanelForm()) return panels;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "jit/kernels/recurrence.h"
+#include "jit/kernels/target.h"
 #include "jit/support/denormals.h"
 #include "jit/support/parallel_for.h"
 
@@ -45,7 +46,7 @@ void PackBiases(const RecurrenceSettings& settings, int64_t hidden, const at::Te
 
 }  // namespace
 
-bool HasCells() { return kernels::HasRecurrence(); }
+bool HasCells() { return kernels::HasVectors(); }
 
 bool SuitsCells(const RecurrenceSettings& settings, int64_t hidden, int64_t sequences) {
   const bool fits = GatesOf(settings) * hidden * hidden <= kFewWeights || at::get_num_threads() == 1;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "jit/kernels/attention.h"
+#include "jit/kernels/target.h"
 #include "jit/operators/native_support.h"
 #include "jit/operators/native_thunk.h"
 #include "jit/operators/plain_tensor.h"
@@ -170,7 +171,7 @@ at::Tensor WithAdjacentNumbers(const at::Tensor& tensor) {
 // scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0,
 //  bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor
 void Attention(NativeArguments in, IValue* out) {
-  const bool suits = kernels::HasAttention() && in[kQuery].isTensor() && in[kKey].isTensor() && in[kValue].isTensor() &&
+  const bool suits = kernels::HasVectors() && in[kQuery].isTensor() && in[kKey].isTensor() && in[kValue].isTensor() &&
                      AreHeads(in[kQuery].toTensor(), in[kKey].toTensor(), in[kValue].toTensor()) &&
                      NoModeSeesOperators() && SuitsAsMask(in[kMask], in[kQuery].toTensor(), in[kKey].toTensor()) &&
                      in[kDropout].toDouble() == 0 && !in[kRepeatsHeads].toBool() &&
@@ -208,7 +209,7 @@ void BiasedAttention(NativeArguments in, IValue* out) {
   const double scale = in[4].toDouble();
   const bool tokens_first = in[5].toBool();
   const auto swapped = [&](const at::Tensor& tensor) { return tokens_first ? tensor.transpose(-3, -2) : tensor; };
-  if (!kernels::HasAttention() || !AreHeads(query, key, value) || !NoModeSeesOperators() ||
+  if (!kernels::HasVectors() || !AreHeads(query, key, value) || !NoModeSeesOperators() ||
       !SuitsAsMask(in[3], query, key)) {
     *out = swapped(AttentionInSteps(query, key, value, in[3], scale)).contiguous();
     return;
