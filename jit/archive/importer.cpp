@@ -27,6 +27,7 @@ constexpr int64_t kHighestVersion = 10;
 constexpr std::string_view kCodeFolder = "code/";
 constexpr std::string_view kCodeEnd = ".py";
 constexpr std::string_view kNativeClasses = "__torch__.torch.classes.";
+constexpr std::string_view kPackedWeights = "__torch__.torch.classes.quantized.";
 
 bool StartsWith(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
 
@@ -203,6 +204,11 @@ class ModuleImporter : public PickleDelegate {
         throw ArchiveError("the class " + name + " runs code when it is loaded, and nothing can run it");
       options_.run(*unit_, *function, {object, state});
     } else {
+      // Their state is read as memory of the host, wherever it is.
+      if (!options_.device.is_cpu() && StartsWith(name, kPackedWeights)) {
+        throw ArchiveError("the archive has packed weights of quantized layers (" + name +
+                           "), which run on a CPU only, and is loaded to " + options_.device.str());
+      }
       torch::jit::Stack stack = {object, state};
       set_state.run(stack);
     }

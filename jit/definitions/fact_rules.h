@@ -32,6 +32,7 @@ class Call {
   const Node& node() const { return node_; }
   SizeAlgebra& sizes() { return sizes_; }
   ValueFacts& out(size_t i = 0) { return outputs_[i]; }
+  const ValueFacts& out(size_t i = 0) const { return outputs_[i]; }
   size_t num_outputs() const { return outputs_.size(); }
   size_t num_inputs() const { return node_.inputs().size(); }
 

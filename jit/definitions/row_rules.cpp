@@ -64,9 +64,13 @@ std::optional<std::vector<size_t>> LayerNormDimensions(const Call& call) {
   // What it normalizes over must be what the operand has, else it raises.
   const std::span<const KnownSize> last = std::span(*call.in(0).sizes).last(normalized->size());
   if (!std::equal(last.begin(), last.end(), normalized->begin()) || !normalized->front().is_known()) return {};
+  const bool on_gpu = call.in(0).device && call.in(0).device->is_cuda();
   for (const size_t weight : {2, 3}) {
     const bool is_none = call.constant(weight) != nullptr && call.constant(weight)->isNone();
-    if (!is_none && call.in(weight).sizes != normalized) return {};
+    if (is_none) continue;
+    if (call.in(weight).sizes != normalized) return {};
+    // Another dtype than the operand's raises on a GPU.
+    if (on_gpu && call.in(weight).dtype != call.in(0).dtype) return {};
   }
   std::vector<size_t> dimensions(normalized->size());
   std::iota(dimensions.begin(), dimensions.end(), *rank - normalized->size());
@@ -84,6 +88,7 @@ std::vector<Scalar> Moments(RowCall& c) {
 Scalar Normalized(RowCall& c, std::span<const Scalar> reduced) {
   Scalar x = (c.In(0) - reduced[0]) * reduced[1];
   const auto is_given = [&](size_t i) { return c.call().constant(i) == nullptr || !c.call().constant(i)->isNone(); };
+  if (is_given(2) && is_given(3)) return Fma(x, c.In(2), c.In(3));
   if (is_given(2)) x = x * c.In(2);
   if (is_given(3)) x = x + c.In(3);
   return x;

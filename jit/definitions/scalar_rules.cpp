@@ -61,8 +61,8 @@ Scalar ScalarCall::In(size_t operand, fuser::Dtype dtype) {
 }
 
 Scalar ScalarCall::In(size_t operand) {
-  const bool is_tensor = call_.is_tensor_type(operand) && call_.in(operand).rank() != 0u;
-  return is_tensor ? Rounded(operand) : In(operand, computed());
+  const bool is_number = !call_.is_tensor_type(operand) || (call_.in(operand).rank() == 0u && !is_on_gpu());
+  return is_number ? In(operand, computed()) : Rounded(operand);
 }
 
 std::optional<double> ScalarCall::Number(std::string_view name) const {
@@ -112,10 +112,7 @@ Scalar Divided(ScalarCall& c, Opcode opcode) {
 }
 
 // Whether LibTorch multiplies by the reciprocal instead, as its kernels for a GPU do where the divisor is a number.
-bool HasReciprocal(const ScalarCall& c) {
-  const std::optional<c10::Device>& device = c.call().in(0).device;
-  return c.is_floating() && !c.call().is_tensor_type(1) && device && device->is_cuda();
-}
+bool HasReciprocal(const ScalarCall& c) { return c.is_floating() && !c.call().is_tensor_type(1) && c.is_on_gpu(); }
 
 Scalar Quotient(ScalarCall& c) {
   if (!HasReciprocal(c)) return c.In(0) / c.In(1);
@@ -133,7 +130,7 @@ Scalar DividedDown(ScalarCall& c) {
   return fuser::IsReduced(c.result()) || HasReciprocal(c) ? Scalar() : Divided(c, Opcode::kFloorDivide);
 }
 
-// Of these, LibTorch rounds numbers to half precision, and alpha of a sum; not those of products and quotients.
+// Of these, LibTorch rounds numbers to half precision; not those of products and quotients.
 Scalar RemainderOf(ScalarCall& c, Opcode opcode) {
   if (!IsArithmetic(c) || (!c.is_floating() && !DividesByConstant(c))) return {};
   return c.Rounded(0).With(opcode, c.Rounded(1));
@@ -148,13 +145,16 @@ Scalar Logical(ScalarCall& c, Opcode opcode) {
   return c.In(0, fuser::Dtype::kBool).With(opcode, c.In(1, fuser::Dtype::kBool));
 }
 
-// b times `alpha`, added to (sign 1) or taken from (-1) a.
-Scalar Combined(ScalarCall& c, Scalar a, Scalar b, double sign) {
+// The second operand times `alpha`, added to (sign 1) or taken from (-1) the first. On a CPU, LibTorch rounds numbers
+// to half precision.
+Scalar Combined(ScalarCall& c, size_t first, size_t second, double sign) {
   const double alpha = c.call().has("alpha") ? c.Number("alpha").value_or(std::nan("")) : 1;
   if (std::isnan(alpha)) return {};
+  const Scalar a = c.is_on_gpu() ? c.In(first) : c.Rounded(first);
+  const Scalar b = c.is_on_gpu() ? c.In(second) : c.Rounded(second);
   if (c.is_floating()) {
     if (alpha == 1) return sign > 0 ? a + b : a - b;
-    return Fma(b, c.Constant(c.result(), sign * alpha).To(c.computed()), a);
+    return Fma(b, c.Constant(c.is_on_gpu() ? c.computed() : c.result(), sign * alpha).To(c.computed()), a);
   }
   // LibTorch takes no floating-point number for integers.
   if (c.call().has("alpha") && c.call().constant("alpha")->isDouble()) return {};
@@ -179,6 +179,9 @@ Scalar SigmoidOf(Scalar x) { return 1 / (1 + Exp(-x)); }
 
 Scalar ClampedToSix(Scalar x) { return Minimum(Maximum(x, 0), 6); }
 
+// On a GPU, LibTorch multiplies by a sixth that is rounded to float32, float64 too.
+Scalar Sixth(const ScalarCall& c, Scalar x) { return c.is_on_gpu() ? x * (1.0f / 6.0f) : x / 6; }
+
 // A bound of a clamp: a tensor or a number; none where it is None.
 Scalar Bound(ScalarCall& c, size_t operand) {
   if (operand >= c.call().num_inputs()) return {};
@@ -190,15 +193,20 @@ Scalar Bound(ScalarCall& c, size_t operand) {
 
 Scalar Abs(ScalarCall& c) { return IsArithmetic(c) ? Absolute(c.In(0)) : Scalar(); }
 Scalar Acos(ScalarCall& c) { return Floating(c, Opcode::kAcos); }
-Scalar Add(ScalarCall& c) { return IsArithmetic(c) ? Combined(c, c.Rounded(0), c.Rounded(1), 1) : Scalar(); }
+Scalar Add(ScalarCall& c) { return IsArithmetic(c) ? Combined(c, 0, 1, 1) : Scalar(); }
 Scalar Addcdiv(ScalarCall& c) {
   const std::optional<double> value = c.Number("value");
   if (!c.is_floating() || !value) return {};
+  if (c.is_on_gpu()) return Fma(c.Constant(c.computed(), *value), c.In(1) / c.In(2), c.In(0));
   return c.In(0) + c.In(1) * *value / c.In(2);
 }
 Scalar Addcmul(ScalarCall& c) {
   const std::optional<double> value = c.Number("value");
   if (!c.is_floating() || !value) return {};
+  if (c.is_on_gpu()) {
+    if (*value == 1) return Fma(c.In(1), c.In(2), c.In(0));
+    return Fma(c.Constant(c.computed(), *value), c.In(1) * c.In(2), c.In(0));
+  }
   return c.In(0) + c.In(1) * *value * c.In(2);
 }
 Scalar Asin(ScalarCall& c) { return Floating(c, Opcode::kAsin); }
@@ -272,11 +280,11 @@ Scalar Hardshrink(ScalarCall& c) {
   const Scalar high = c.Constant(c.result(), *lambda).To(c.computed());
   return Select((x >= -high) & (x <= high), x.Like(0), x);
 }
-Scalar Hardsigmoid(ScalarCall& c) { return c.is_floating() ? ClampedToSix(c.In(0) + 3) / 6 : Scalar(); }
+Scalar Hardsigmoid(ScalarCall& c) { return c.is_floating() ? Sixth(c, ClampedToSix(c.In(0) + 3)) : Scalar(); }
 Scalar Hardswish(ScalarCall& c) {
   if (!c.is_floating()) return {};
   const Scalar x = c.In(0);
-  return x * ClampedToSix(x + 3) / 6;
+  return Sixth(c, x * ClampedToSix(x + 3));
 }
 Scalar Hardtanh(ScalarCall& c) {
   const std::optional<double> low = c.Number("min_val"), high = c.Number("max_val");
@@ -370,16 +378,16 @@ Scalar Power(ScalarCall& c) {
     // Those that LibTorch computes otherwise.
     const double number = exponent->toScalar().toDouble();
     if (number == 1) return x;
+    const bool is_half = c.result() == fuser::Dtype::kFloat16;
+    const auto rounded = [&] { return (x * x).To(c.result()).To(c.computed()); };
     if (number == 2) return x * x;
-    // Rounded in between, where that is bfloat16.
-    if (number == 3)
-      return c.result() == fuser::Dtype::kBFloat16 ? (x * x).To(c.result()).To(c.computed()) * x : x * x * x;
-    // Of float16 it is no root there: -inf gives inf.
-    const bool by_root = c.result() != fuser::Dtype::kFloat16;
+    if (number == 3) return (is_half && !c.is_on_gpu() ? x * x : rounded()) * x;
+    // Of float16 it is no root on a CPU: -inf gives inf.
+    const bool by_root = !is_half || c.is_on_gpu();
     if (number == 0.5 && by_root) return SquareRoot(x);
     if (number == -0.5 && by_root) return 1 / SquareRoot(x);
     if (number == -1) return 1 / x;
-    if (number == -2) return 1 / (x * x);
+    if (number == -2) return 1 / (c.is_on_gpu() ? rounded() : x * x);
   }
   return c.Rounded(0).With(Opcode::kPower, c.Rounded(1));
 }
@@ -387,9 +395,7 @@ Scalar Reciprocal(ScalarCall& c) { return c.is_floating() ? 1 / c.In(0) : Scalar
 Scalar Relu(ScalarCall& c) { return IsArithmetic(c) ? fuser::Maximum(c.In(0), 0) : Scalar(); }
 Scalar Relu6(ScalarCall& c) { return IsArithmetic(c) ? ClampedToSix(c.In(0)) : Scalar(); }
 Scalar Remainder(ScalarCall& c) { return RemainderOf(c, Opcode::kRemainder); }
-Scalar ReverseSubtract(ScalarCall& c) {
-  return IsDifference(c) ? Combined(c, c.Rounded(1), c.Rounded(0), -1) : Scalar();
-}
+Scalar ReverseSubtract(ScalarCall& c) { return IsDifference(c) ? Combined(c, 1, 0, -1) : Scalar(); }
 Scalar Round(ScalarCall& c) {
   const bool to_integers = !c.call().has("decimals") || c.Number("decimals") == 0;
   return to_integers ? Rounded(c, Opcode::kRound) : Scalar();
@@ -419,7 +425,9 @@ Scalar Softshrink(ScalarCall& c) {
   const std::optional<double> lambda = c.Number("lambd");
   if (!c.is_floating() || !lambda) return {};
   const Scalar x = c.In(0);
-  return Select(x > *lambda, x - *lambda, Select(x < -*lambda, x + *lambda, x * 0));
+  // Not a number stays so. On a GPU LibTorch makes no zero negative.
+  const Scalar zero = c.is_on_gpu() ? Absolute(x * 0) : x * 0;
+  return Select(x > *lambda, x - *lambda, Select(x < -*lambda, x + *lambda, zero));
 }
 Scalar Sqrt(ScalarCall& c) { return Floating(c, Opcode::kSquareRoot); }
 Scalar Square(ScalarCall& c) {
@@ -427,7 +435,7 @@ Scalar Square(ScalarCall& c) {
   const Scalar x = c.In(0);
   return x * x;
 }
-Scalar Subtract(ScalarCall& c) { return IsDifference(c) ? Combined(c, c.Rounded(0), c.Rounded(1), -1) : Scalar(); }
+Scalar Subtract(ScalarCall& c) { return IsDifference(c) ? Combined(c, 0, 1, -1) : Scalar(); }
 Scalar Tan(ScalarCall& c) { return Floating(c, Opcode::kTan); }
 Scalar Tanh(ScalarCall& c) { return Floating(c, Opcode::kTanh); }
 Scalar Threshold(ScalarCall& c) {

@@ -32,10 +32,14 @@ class ScalarCall {
   fuser::Dtype result() const { return result_; }
   fuser::Dtype computed() const { return ComputedIn(result_); }
   bool is_floating() const { return fuser::IsFloating(result_); }
+  // Whether it is LibTorch's kernels for a GPU that the result should agree with: some round otherwise than those for a
+  // CPU.
+  bool is_on_gpu() const { return call_.out().device && call_.out().device->is_cuda(); }
 
   // In that dtype; without one, in which the result is computed.
   fuser::Scalar In(size_t operand, fuser::Dtype dtype);
-  // A tensor of another dtype is converted to the result's first, as LibTorch does; a number is not.
+  // A tensor of another dtype is converted to the result's first, as LibTorch does; a number is not, nor on a CPU a
+  // tensor without dimensions.
   fuser::Scalar In(size_t operand);
   // A number too.
   fuser::Scalar Rounded(size_t operand) { return In(operand, result_).To(computed()); }

@@ -1,9 +1,11 @@
 #include "jit/operators/guards.h"
 
 #include <ATen/core/Tensor.h>
+#include <ATen/native/quantized/PackedParams.h>
 #include <ATen/ops/aminmax.h>
 #include <ATen/ops/sum.h>
 
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -81,12 +83,28 @@ void CheckSparse(const c10::IValue& indices_value, const c10::IValue& size_value
 void CheckSparseTensor(const Arguments& arguments) { CheckSparse(arguments[0], arguments[2]); }
 void CheckSparseTensorWithDimensions(const Arguments& arguments) { CheckSparse(arguments[3], arguments[2]); }
 
+// Weights that were packed for a CPU are read there. What is packed for a GPU unpacks at no cost.
+template <typename Packed>
+void CheckPackedWeights(const Arguments& arguments) {
+  const c10::Device device = arguments[0].toTensor().device();
+  if (device.is_cpu()) return;
+  const c10::Device packed_for = std::get<0>(arguments[1].toCustomClass<Packed>()->unpack()).device();
+  TORCH_CHECK(packed_for == device, "a quantized layer has its weights packed for ", packed_for,
+              ", and its input is on ", device);
+}
+
 const Guard* FindGuard(std::string_view name) {
   static const std::unordered_map<std::string_view, Guard> kGuards = {
       {"aten::_ctc_loss", {6, CheckCtcLoss}},
       {"aten::_ctc_loss.Tensor", {6, CheckCtcLoss}},
       {"aten::ctc_loss.IntList", {7, CheckCtcLoss}},
       {"aten::ctc_loss.Tensor", {7, CheckCtcLoss}},
+      {"quantized::conv1d", {4, CheckPackedWeights<ConvPackedParamsBase<2>>}},
+      {"quantized::conv1d_relu", {4, CheckPackedWeights<ConvPackedParamsBase<2>>}},
+      {"quantized::conv2d.new", {4, CheckPackedWeights<ConvPackedParamsBase<2>>}},
+      {"quantized::conv2d_relu.new", {4, CheckPackedWeights<ConvPackedParamsBase<2>>}},
+      {"quantized::linear", {4, CheckPackedWeights<LinearPackedParamsBase>}},
+      {"quantized::linear_relu", {4, CheckPackedWeights<LinearPackedParamsBase>}},
       {"aten::segment_reduce", {8, CheckSegmentReduce}},
       {"aten::linalg_ldl_solve", {4, CheckLdlSolve}},
       {"aten::linalg_ldl_solve.out", {5, CheckLdlSolve}},

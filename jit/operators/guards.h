@@ -1,5 +1,6 @@
 // Arguments that LibTorch's kernels trust, though they come from the model: indices into memory that nobody compares
-// with the memory's size. Such an operator is given a guard, which looks at the arguments first and raises.
+// with the memory's size, memory that may be another device's. Such an operator is given a guard, which looks at the
+// arguments first and raises.
 #pragma once
 
 #include <torch/csrc/jit/runtime/operator.h>

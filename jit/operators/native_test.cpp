@@ -417,31 +417,42 @@ TEST(NativeRepairTest, AWidthThatKeepsLibTorchBusyForEverRaisesOrIsRight) {
   EXPECT_NE(ErrorOf("aten::expandtabs", {"\t", kMaxInt}), "");
 }
 
+// "" if it raises nothing.
+std::string BoxedErrorOf(const char* name, torch::jit::Stack arguments) {
+  try {
+    Find(name)->Run(arguments);
+  } catch (const c10::Error& failed) {
+    return failed.what_without_backtrace();
+  }
+  return "";
+}
+
 TEST(NativeRepairTest, IndicesThatLibTorchTrustsAreLookedAt) {
-  const auto error = [](const char* name, torch::jit::Stack arguments) -> std::string {
-    try {
-      Find(name)->Run(arguments);
-    } catch (const c10::Error& failed) {
-      return failed.what_without_backtrace();
-    }
-    return "";
-  };
   const at::Tensor wild = at::full({1, 3}, 1000000, at::kLong);
   const c10::List<int64_t> lengths({5});
-  EXPECT_NE(error("aten::ctc_loss.IntList", {at::ones({5, 1, 4}), wild, lengths, c10::List<int64_t>({3}), 0, 1, false})
-                .find("targets must lie between 0 and 3"),
-            std::string::npos);
+  EXPECT_NE(
+      BoxedErrorOf("aten::ctc_loss.IntList", {at::ones({5, 1, 4}), wild, lengths, c10::List<int64_t>({3}), 0, 1, false})
+          .find("targets must lie between 0 and 3"),
+      std::string::npos);
   const at::Tensor pivots = at::full({3}, 1000000, at::kInt);
-  EXPECT_NE(error("aten::linalg_ldl_solve", {at::eye(3), pivots, at::ones({3, 1}), false}).find("pivots"),
+  EXPECT_NE(BoxedErrorOf("aten::linalg_ldl_solve", {at::eye(3), pivots, at::ones({3, 1}), false}).find("pivots"),
             std::string::npos);
   const IValue none;
-  EXPECT_NE(error("aten::_sparse_coo_tensor_unsafe",
-                  {wild, at::ones({3}), c10::List<int64_t>({4}), none, none, none, none, none})
+  EXPECT_NE(BoxedErrorOf("aten::_sparse_coo_tensor_unsafe",
+                         {wild, at::ones({3}), c10::List<int64_t>({4}), none, none, none, none, none})
                 .find("indices of a sparse tensor"),
             std::string::npos);
-  EXPECT_NE(error("aten::segment_reduce",
-                  {at::ones({4}), "sum", at::full({1}, 1000000, at::kLong), none, none, 0, true, none}),
+  EXPECT_NE(BoxedErrorOf("aten::segment_reduce",
+                         {at::ones({4}), "sum", at::full({1}, 1000000, at::kLong), none, none, 0, true, none}),
             "");
+}
+
+TEST(NativeRepairTest, WeightsPackedForACpuAreReadThereOnly) {
+  torch::jit::Stack packed = {at::quantize_per_tensor(at::ones({3, 4}), 0.1, 0, at::kQInt8), IValue()};
+  Find("quantized::linear_prepack")->Run(packed);
+  EXPECT_NE(BoxedErrorOf("quantized::linear", {at::ones({2, 4}, at::kMeta), packed[0], 1.0, 0})
+                .find("has its weights packed for cpu, and its input is on meta"),
+            std::string::npos);
 }
 
 TEST(NativeRepairTest, AnEmptyPatternThatLibTorchSearchesForEverRaises) {

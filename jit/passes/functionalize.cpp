@@ -228,9 +228,9 @@ class Functionalizer {
   }
 
   // Whether what is given has the strides that the written tensor keeps, but perhaps in dimensions of size 1, where
-  // these do not show.
+  // these do not show. Where the tensor is exact, so is what is made of it, and nobody was asked what shows.
   static bool LieAlike(const ValueFacts& given, const ValueFacts& kept, bool shows) {
-    return HaveSameStrides(given, kept) || (given.order.IsLike(kept.order) && !shows);
+    return HaveSameStrides(given, kept) || (given.order.IsLike(kept.order) && !kept.order.is_exact() && !shows);
   }
 
   // The views, of which each is a part of the one before it, that lead from a base to a view of it; the outermost one

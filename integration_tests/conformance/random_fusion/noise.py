@@ -28,10 +28,6 @@ _EXACT = set(
 _EXTREMA = set("maximum minimum amax amin clamp clamp_min clamp_max relu relu6 clip".split())
 _UNITS = {"sqrt": 1, "pow": 4, "tan": 4, "sinh": 4, "cosh": 4, "erfc": 8, "hardsigmoid": 2, "hardswish": 2, "reciprocal": 1, "remainder": 1}
 _MOST_UNITS = 3  # of others
-# On a GPU, LibTorch multiplies in these by a sixth that is rounded to float32, also where it computes in float64: an error
-# of so many units in the last place.
-_BY_SIXTH = ("hardsigmoid", "hardswish")
-_UNITS_OF_SIXTH = 2**27
 _ROUNDED_WITHIN = ("add", "sub", "rsub", "_log_softmax", "addcmul", "addcdiv")
 
 
@@ -85,12 +81,7 @@ class Noise(TorchDispatchMode):
         info = torch.finfo(result.dtype)
         half = result.dtype in (torch.float16, torch.bfloat16)
         wide = result.double()
-        if name == "pow" and result.is_cuda and half and args[1] == -2:
-            # The square is rounded to half precision there, where it may be infinite.
-            wide = torch.where(torch.rand((), **self._drawn) < 0.5, wide, args[0].double() ** -2)
         units = 1 if half else _UNITS.get(name, _MOST_UNITS)
-        if result.is_cuda and result.dtype == torch.float64 and name in _BY_SIXTH:
-            units = _UNITS_OF_SIXTH
         errors = wide.abs() * (info.eps * units) + info.smallest_normal * info.eps * units
         # LibTorch rounds alpha to half precision, and parts of a logarithm of softmax.
         eps = torch.finfo(torch.float32).eps if half and name not in _ROUNDED_WITHIN else info.eps

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Runs a sample of models under NVIDIA's compute-sanitizer, from dist/ (deploy/bundle), and holds their answers against
+torch.jit's.
+
+    python3 -m integration_tests.gpu_sanitizer [MODEL...] [--tools memcheck synccheck racecheck]
+
+For a machine with an NVIDIA GPU, the CUDA toolkit, PyTorch 2.11, torchvision and transformers. Each model is run in float16
+by plans for its exact sizes (`hearth run --tier 2`) several times, of which the last are recorded runs: with memcheck (illegal
+addresses, memory that is freed wrongly) as a whole, in hearth's own kernels with synccheck (barriers that not all threads
+reach) and racecheck (races in shared memory). Under racecheck cuDNN fails in eager PyTorch too, so it is for the model that
+calls no library. Exits 1 where a tool finds something or an answer differs."""
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import torch
+
+from integration_tests import ROOT
+from integration_tests.networks import SEED, awaken, image, settle, silence, tokens
+from integration_tests.values import difference, to
+
+TOOLS = ("memcheck", "synccheck", "racecheck")
+OWN_KERNELS = "loop_"  # how the names of hearth's own begin
+OF_OWN_KERNELS = "rows"  # the model of which all kernels are hearth's own or LibTorch's
+REPEAT = 6  # the last calls are recorded ones
+PROBLEMS = re.compile(r"(?:ERROR SUMMARY|RACECHECK SUMMARY): (.*)")
+
+
+def torchvision_model(name):
+    import torchvision
+
+    return torchvision.models.get_model(name, weights=None), (image(2, 3, 64, 64),)
+
+
+def bert():
+    import transformers
+
+    config = transformers.BertConfig(
+        hidden_size=128, num_hidden_layers=2, num_attention_heads=4, intermediate_size=256, vocab_size=1000, return_dict=False
+    )
+    return transformers.BertModel(config), (tokens(2, 24),)
+
+
+class Rows(torch.nn.Module):
+    """Reductions, softmaxes and norms of rows of many lengths, and of dimensions that are not the last."""
+
+    def forward(self, x):
+        results = []
+        for length in (3, 33, 257, 1000):
+            part = x[:, :length]
+            results += [part.softmax(-1), part.sum(0), torch.nn.functional.layer_norm(part, [length]).amax(-1)]
+            results.append((part * torch.sigmoid(part)).mean([0, 1]) + part.transpose(0, 1).log_softmax(0)[0])
+        return results
+
+
+MODELS = {
+    **{
+        name: lambda name=name: torchvision_model(name)
+        for name in ("resnet18", "mobilenet_v3_small", "convnext_tiny", "swin_t", "efficientnet_b0")
+    },
+    "bert": bert,
+    OF_OWN_KERNELS: lambda: (Rows(), (image(65, 1000),)),
+}
+
+
+def make(name, folder):
+    """The archive, the file of its inputs, and what torch.jit answers on the GPU."""
+    torch.manual_seed(SEED)
+    model, inputs = MODELS[name]()
+    settle(awaken(model), *inputs)
+    model, inputs = model.cuda().half(), to("cuda", inputs)
+    inputs = tuple(each.half() if each.is_floating_point() else each for each in inputs)
+    with torch.no_grad():
+        traced = torch.jit.trace(model, inputs, check_trace=False)
+        expected = to("cpu", traced(*inputs))
+    if found := silence(expected):
+        raise AssertionError(f"{name}: {found}")
+    traced.cpu().save(str(folder / f"{name}.pt"))
+    torch.save(to("cpu", inputs), folder / f"{name}.in.pt")
+    return folder / f"{name}.pt", folder / f"{name}.in.pt", expected
+
+
+def found_by(tool, sanitizer, archive, inputs, out):
+    """What the tool says of a run, "" if it found nothing; the answer is written to `out`."""
+    command = [sanitizer, "--tool", tool, *([] if tool == "memcheck" else ["--kernel-name", f"kns={OWN_KERNELS}"])]
+    command += [ROOT / "dist/run", "hearth", "run", archive, "--inputs", inputs, "--output", out, "--device", "cuda"]
+    command += ["--tier", "2", "--repeat", REPEAT]
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True)
+    said = done.stdout + done.stderr
+    summaries = PROBLEMS.findall(said)
+    if done.returncode != 0 or not summaries:
+        return said.strip()[-2000:] or f"the run ended with {done.returncode}"
+    bad = [summary for summary in summaries if not summary.startswith("0 ")]
+    lines = [line for line in said.splitlines() if line.startswith("=========")]
+    return "\n".join([*bad, *lines[:40]]) if bad else ""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", default=[*MODELS], choices=[*MODELS])
+    parser.add_argument("--tools", nargs="+", default=TOOLS, choices=TOOLS)
+    parser.add_argument("--sanitizer", default="/usr/local/cuda/bin/compute-sanitizer", metavar="PATH")
+    options = parser.parse_args()
+    wrong = 0
+    with tempfile.TemporaryDirectory(prefix="hearth-sanitizer-") as scratch:
+        for name in options.models:
+            archive, inputs, expected = make(name, Path(scratch))
+            for tool in options.tools:
+                if tool == "racecheck" and name != OF_OWN_KERNELS:
+                    continue
+                out = Path(scratch) / "out.pt"
+                found = found_by(tool, options.sanitizer, archive, inputs, out)
+                if not found:
+                    answer = to("cpu", torch.load(out, weights_only=True))
+                    found = difference(expected, answer, tolerance="largest") or ""
+                wrong += bool(found)
+                print(f"{name}, {tool}: {found or 'nothing found, the answer is right'}", flush=True)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
