@@ -9,6 +9,7 @@
 #include <rapidjson/error/en.h>
 #include <rapidjson/memorystream.h>
 #include <rapidjson/reader.h>
+#include <rapidjson/stream.h>
 
 #include <cstddef>
 #include <cstring>
@@ -42,10 +43,10 @@ struct CountedAllocator {
 };
 
 // RapidJSON's handler over ours.
-template <typename Events>
+template <typename Events, typename Stream>
 class Handler {
  public:
-  Handler(Events& events, const rapidjson::MemoryStream& stream) : events_(events), stream_(stream) {}
+  Handler(Events& events, Stream& stream) : events_(events), stream_(stream) {}
 
   bool too_deep() const { return depth_ > kDeepestJson; }
   bool is_no_text() const { return is_no_text_; }
@@ -80,11 +81,39 @@ class Handler {
     return !is_no_text_;
   }
 
-  const rapidjson::MemoryStream& stream_;
+  Stream& stream_;  // its Tell lacks const in some
   int depth_ = 0;
   size_t values_ = 0;
   bool is_no_text_ = false;
 };
+
+template <unsigned kFlags, typename Events, typename Stream>
+absl::Status Read(Stream stream, size_t size, Events& events) {
+  constexpr unsigned kAllFlags = kFlags | rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseNanAndInfFlag;
+  Handler<Events, Stream> handler(events, stream);
+  CountedAllocator allocator;
+  rapidjson::GenericReader<rapidjson::UTF8<>, rapidjson::UTF8<>, CountedAllocator> reader(&allocator);
+  const rapidjson::ParseResult result = reader.Parse<kAllFlags>(stream, handler);
+  if (handler.too_deep()) {
+    return absl::InvalidArgumentError(absl::StrCat("nests deeper than ", kDeepestJson, " levels"));
+  }
+  if (handler.is_no_text()) {
+    return absl::InvalidArgumentError(absl::StrCat("is no JSON at byte ", stream.Tell(), ": a string is not UTF-8"));
+  }
+  if (result.Code() == rapidjson::kParseErrorTermination) return absl::CancelledError();
+  if (result.IsError()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("is no JSON at byte ", result.Offset(), ": ", rapidjson::GetParseError_En(result.Code())));
+  }
+  // The reader takes a zero byte for the end of the text.
+  if (stream.Tell() != size) {
+    return absl::InvalidArgumentError(absl::StrCat("is no JSON at byte ", stream.Tell(), ": a zero byte"));
+  }
+  return absl::OkStatus();
+}
+
+// A text of so many bytes is copied and read where the copy lies, which is faster than to copy each of its strings.
+inline constexpr size_t kMostCopied = 1024;
 
 }  // namespace json_internal
 
@@ -98,28 +127,12 @@ class Handler {
 // returned false, for the caller to say why. Throws what CheckConversion does.
 template <typename Events>
 absl::Status ReadJson(std::string_view text, Events& events) {
-  constexpr unsigned kFlags = rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseNanAndInfFlag;
-  rapidjson::MemoryStream stream(text.data(), text.size());
-  json_internal::Handler<Events> handler(events, stream);
-  json_internal::CountedAllocator allocator;
-  rapidjson::GenericReader<rapidjson::UTF8<>, rapidjson::UTF8<>, json_internal::CountedAllocator> reader(&allocator);
-  const rapidjson::ParseResult result = reader.Parse<kFlags>(stream, handler);
-  if (handler.too_deep()) {
-    return absl::InvalidArgumentError(absl::StrCat("nests deeper than ", kDeepestJson, " levels"));
+  if (text.size() > json_internal::kMostCopied) {
+    return json_internal::Read<0>(rapidjson::MemoryStream(text.data(), text.size()), text.size(), events);
   }
-  if (handler.is_no_text()) {
-    return absl::InvalidArgumentError(absl::StrCat("is no JSON at byte ", stream.Tell(), ": a string is not UTF-8"));
-  }
-  if (result.Code() == rapidjson::kParseErrorTermination) return absl::CancelledError();
-  if (result.IsError()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("is no JSON at byte ", result.Offset(), ": ", rapidjson::GetParseError_En(result.Code())));
-  }
-  // The reader takes a zero byte for the end of the text.
-  if (stream.Tell() != text.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("is no JSON at byte ", stream.Tell(), ": a zero byte"));
-  }
-  return absl::OkStatus();
+  char copy[json_internal::kMostCopied + 1];
+  copy[text.copy(copy, text.size())] = '\0';
+  return json_internal::Read<rapidjson::kParseInsituFlag>(rapidjson::InsituStringStream(copy), text.size(), events);
 }
 
 }  // namespace hearth::server

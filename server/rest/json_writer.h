@@ -19,12 +19,17 @@ class JsonText {
   explicit JsonText(size_t room = 256) : text_(std::max<size_t>(room, 1), '\0') {}
 
   void Put(char c) {
-    if (size_ == text_.size()) text_.resize(2 * size_);
-    text_[size_++] = c;
+    Reserve(1);
+    PutReserved(c);
   }
   void Flush() {}
+  void Reserve(size_t size) {
+    if (text_.size() - size_ < size) text_.resize(std::max(2 * text_.size(), size_ + size));
+  }
+  // What there is room for.
+  void PutReserved(char c) { text_[size_++] = c; }
   void Append(std::string_view text) {
-    if (text_.size() - size_ < text.size()) text_.resize(std::max(2 * text_.size(), size_ + text.size()));
+    Reserve(text.size());
     text.copy(text_.data() + size_, text.size());
     size_ += text.size();
   }
@@ -41,9 +46,33 @@ class JsonText {
   size_t size_ = 0;
 };
 
+// Called by the writer, which finds room for a text as a whole.
+inline void PutReserve(JsonText& out, size_t size) { out.Reserve(size); }
+inline void PutUnsafe(JsonText& out, char c) { out.PutReserved(c); }
+
 // NaN and infinities are written as NaN, Infinity and -Infinity.
 using JsonWriter = rapidjson::Writer<JsonText, rapidjson::UTF8<>, rapidjson::UTF8<>, rapidjson::CrtAllocator,
                                      rapidjson::kWriteNanAndInfFlag>;
+
+}  // namespace hearth::server
+
+namespace rapidjson {
+
+// What the writer calls before it looks at each character: takes all that need no escape, up to the first that does.
+// False at the end of the text.
+template <>
+inline bool hearth::server::JsonWriter::ScanWriteUnescapedString(StringStream& text, size_t size) {
+  const char* const end = text.head_ + size;
+  const char* const escaped = std::find_if(
+      text.src_, end, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\'; });
+  os_->Append({text.src_, static_cast<size_t>(escaped - text.src_)});
+  text.src_ = escaped;
+  return escaped != end;
+}
+
+}  // namespace rapidjson
+
+namespace hearth::server {
 
 inline void WriteText(JsonWriter& writer, std::string_view text) {
   writer.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));

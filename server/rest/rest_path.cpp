@@ -52,6 +52,9 @@ struct Entry {
 };
 
 constexpr Entry kEntries[] = {
+    // Before all others, since most requests are for it.
+    {Resource::kInfer, "models/*/infer", kPost},
+    {Resource::kInfer, "models/*/versions/#/infer", kPost},
     {Resource::kServerMetadata, "", kGet},
     {Resource::kServerLive, "health/live", kGet},
     {Resource::kServerReady, "health/ready", kGet},
@@ -65,8 +68,6 @@ constexpr Entry kEntries[] = {
     {Resource::kModelConfig, "models/*/versions/#/config", kGet},
     {Resource::kModelStatistics, "models/*/stats", kGet},
     {Resource::kModelStatistics, "models/*/versions/#/stats", kGet},
-    {Resource::kInfer, "models/*/infer", kPost},
-    {Resource::kInfer, "models/*/versions/#/infer", kPost},
     {Resource::kModelTrace, "models/*/trace/setting", kGetAndPost},
     {Resource::kTrace, "trace/setting", kGetAndPost},
     {Resource::kLogging, "logging", kGetAndPost},
