@@ -101,13 +101,16 @@ def found_by(tool, sanitizer, archive, inputs, out):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="*", default=[*MODELS], choices=[*MODELS])
+    parser.add_argument("models", nargs="*", metavar="MODEL", help=f"all if not given: {', '.join(MODELS)}")
     parser.add_argument("--tools", nargs="+", default=TOOLS, choices=TOOLS)
     parser.add_argument("--sanitizer", default="/usr/local/cuda/bin/compute-sanitizer", metavar="PATH")
     options = parser.parse_args()
+    for name in options.models:
+        if name not in MODELS:
+            parser.error(f"there is no model '{name}', only {', '.join(MODELS)}")
     wrong = 0
     with tempfile.TemporaryDirectory(prefix="hearth-sanitizer-") as scratch:
-        for name in options.models:
+        for name in options.models or MODELS:
             archive, inputs, expected = make(name, Path(scratch))
             for tool in options.tools:
                 if tool == "racecheck" and name != OF_OWN_KERNELS:

@@ -378,16 +378,17 @@ Scalar Power(ScalarCall& c) {
     // Those that LibTorch computes otherwise.
     const double number = exponent->toScalar().toDouble();
     if (number == 1) return x;
-    const bool is_half = c.result() == fuser::Dtype::kFloat16;
-    const auto rounded = [&] { return (x * x).To(c.result()).To(c.computed()); };
-    if (number == 2) return x * x;
-    if (number == 3) return (is_half && !c.is_on_gpu() ? x * x : rounded()) * x;
-    // Of float16 it is no root on a CPU: -inf gives inf.
-    const bool by_root = !is_half || c.is_on_gpu();
-    if (number == 0.5 && by_root) return SquareRoot(x);
-    if (number == -0.5 && by_root) return 1 / SquareRoot(x);
+    const Scalar square = x * x;
+    if (number == 2) return square;
+    // Rounded on the way in half precision, but not where a CPU computes powers of float16, nor there their roots: -inf
+    // to the power of 0.5 gives inf.
+    const bool is_cpus_half = c.result() == fuser::Dtype::kFloat16 && !c.is_on_gpu();
+    const auto rounded = [&] { return square.To(c.result()).To(c.computed()); };
+    if (number == 3) return (is_cpus_half ? square : rounded()) * x;
+    if (number == 0.5 && !is_cpus_half) return SquareRoot(x);
+    if (number == -0.5 && !is_cpus_half) return 1 / SquareRoot(x);
     if (number == -1) return 1 / x;
-    if (number == -2) return 1 / (c.is_on_gpu() ? rounded() : x * x);
+    if (number == -2) return 1 / (c.is_on_gpu() ? rounded() : square);
   }
   return c.Rounded(0).With(Opcode::kPower, c.Rounded(1));
 }

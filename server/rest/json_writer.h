@@ -19,17 +19,12 @@ class JsonText {
   explicit JsonText(size_t room = 256) : text_(std::max<size_t>(room, 1), '\0') {}
 
   void Put(char c) {
-    Reserve(1);
-    PutReserved(c);
+    if (size_ == text_.size()) text_.resize(2 * size_);
+    text_[size_++] = c;
   }
   void Flush() {}
-  void Reserve(size_t size) {
-    if (text_.size() - size_ < size) text_.resize(std::max(2 * text_.size(), size_ + size));
-  }
-  // What there is room for.
-  void PutReserved(char c) { text_[size_++] = c; }
   void Append(std::string_view text) {
-    Reserve(text.size());
+    if (text_.size() - size_ < text.size()) text_.resize(std::max(2 * text_.size(), size_ + text.size()));
     text.copy(text_.data() + size_, text.size());
     size_ += text.size();
   }
@@ -45,10 +40,6 @@ class JsonText {
   std::string text_;
   size_t size_ = 0;
 };
-
-// Called by the writer, which finds room for a text as a whole.
-inline void PutReserve(JsonText& out, size_t size) { out.Reserve(size); }
-inline void PutUnsafe(JsonText& out, char c) { out.PutReserved(c); }
 
 // NaN and infinities are written as NaN, Infinity and -Infinity.
 using JsonWriter = rapidjson::Writer<JsonText, rapidjson::UTF8<>, rapidjson::UTF8<>, rapidjson::CrtAllocator,
