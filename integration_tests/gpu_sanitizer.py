@@ -24,8 +24,8 @@ from integration_tests.networks import SEED, awaken, image, settle, silence, tok
 from integration_tests.values import difference, to
 
 TOOLS = ("memcheck", "synccheck", "racecheck")
-OWN_KERNELS = "loop_"  # how the names of hearth's own begin
-OF_OWN_KERNELS = "rows"  # the model of which all kernels are hearth's own or LibTorch's
+KERNELS = "kns=loop_"  # hearth's own: those that have this in their names
+WITHOUT_LIBRARIES = "rows"  # the model that calls none
 REPEAT = 6  # the last calls are recorded ones
 PROBLEMS = re.compile(r"(?:ERROR SUMMARY|RACECHECK SUMMARY): (.*)")
 
@@ -63,7 +63,7 @@ MODELS = {
         for name in ("resnet18", "mobilenet_v3_small", "convnext_tiny", "swin_t", "efficientnet_b0")
     },
     "bert": bert,
-    OF_OWN_KERNELS: lambda: (Rows(), (image(65, 1000),)),
+    WITHOUT_LIBRARIES: lambda: (Rows(), (image(65, 1000),)),
 }
 
 
@@ -86,7 +86,7 @@ def make(name, folder):
 
 def found_by(tool, sanitizer, archive, inputs, out):
     """What the tool says of a run, "" if it found nothing; the answer is written to `out`."""
-    command = [sanitizer, "--tool", tool, *([] if tool == "memcheck" else ["--kernel-name", f"kns={OWN_KERNELS}"])]
+    command = [sanitizer, "--tool", tool, *([] if tool == "memcheck" else ["--kernel-name", KERNELS])]
     command += [ROOT / "dist/run", "hearth", "run", archive, "--inputs", inputs, "--output", out, "--device", "cuda"]
     command += ["--tier", "2", "--repeat", REPEAT]
     done = subprocess.run([*map(str, command)], capture_output=True, text=True)
@@ -113,7 +113,7 @@ def main():
         for name in options.models or MODELS:
             archive, inputs, expected = make(name, Path(scratch))
             for tool in options.tools:
-                if tool == "racecheck" and name != OF_OWN_KERNELS:
+                if tool == "racecheck" and name != WITHOUT_LIBRARIES:
                     continue
                 out = Path(scratch) / "out.pt"
                 found = found_by(tool, options.sanitizer, archive, inputs, out)

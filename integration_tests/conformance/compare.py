@@ -1,7 +1,7 @@
 """Two outcomes of one case, and where they differ: the result and the arguments as the call left them (values, types,
 dtypes, shapes, strides, who shares whose memory), or what was raised."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -12,6 +12,13 @@ from integration_tests.values import leaves, unsigned_nan
 ASPECTS = ("values", "strides", "aliasing", "arguments", "message")
 # A call on a GPU moves its arguments and its result: what it shares and writes stays there.
 NOT_SEEN_ON_A_GPU = ("strides", "aliasing", "arguments")
+
+
+def seen_on(device, case):
+    """The case, with what is not seen on this device left out of what is compared."""
+    if device == "cpu":
+        return case
+    return replace(case, skip=tuple(dict.fromkeys((*case.skip, *NOT_SEEN_ON_A_GPU))))
 
 
 @dataclass

@@ -18,12 +18,11 @@ import sys
 import time
 import tomllib
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 from integration_tests import ROOT, command_line, values
 from integration_tests.conformance import making, report, suites
-from integration_tests.conformance.compare import NOT_SEEN_ON_A_GPU
+from integration_tests.conformance.compare import seen_on
 from integration_tests.conformance.hearth import Hearth, add_tier_options, tiers
 from integration_tests.conformance.judging import judged
 
@@ -139,8 +138,7 @@ def _cases(module, folder, options):
     if options.sample and "sample" in known:
         how["sample"] = options.sample
     cases = [case for case in module.cases(folder, options.quick, **how) if fnmatch.fnmatchcase(case.name, options.only)]
-    if options.device != "cpu":
-        cases = [replace(case, skip=tuple(dict.fromkeys((*case.skip, *NOT_SEEN_ON_A_GPU)))) for case in cases]
+    cases = [seen_on(options.device, case) for case in cases]
     if options.sample and "sample" not in how:
         return random.Random(0).sample(cases, min(options.sample, len(cases)))
     if options.quick and len(cases) > QUICK * 3:

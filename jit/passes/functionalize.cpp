@@ -212,12 +212,12 @@ class Functionalizer {
     graph_.SetCurrentRange(node->range());
     const ValueFacts kept = facts_.Of(*inputs[0]);
     // Of the graph as it was: nothing is known of what is made here.
-    const bool shows = slices->empty() && !kept.order.is_exact() && StridesMayShow(base, all_facts_);
+    const bool hides_ones = slices->empty() && !kept.order.is_exact() && !StridesMayShow(base, all_facts_);
     const bool copies =
         !slices->empty() && node->kind() == c10::aten::copy_ && HaveSameSizes(facts_.Of(*inputs[1]), kept);
     Value* value = copies ? inputs[1] : Make(*form, inputs, *node);
     const ValueFacts& given = facts_.Of(*value);
-    if (!HaveSameSizes(given, kept) || (slices->empty() && !LieAlike(given, kept, shows))) {
+    if (!HaveSameSizes(given, kept) || (slices->empty() && !LieAlike(given, kept, hides_ones))) {
       value->node()->Destroy();
       return false;
     }
@@ -227,10 +227,10 @@ class Functionalizer {
     return true;
   }
 
-  // Whether what is given has the strides that the written tensor keeps, but perhaps in dimensions of size 1, where
-  // these do not show. Where the tensor is exact, so is what is made of it, and nobody was asked what shows.
-  static bool LieAlike(const ValueFacts& given, const ValueFacts& kept, bool shows) {
-    return HaveSameStrides(given, kept) || (given.order.IsLike(kept.order) && !kept.order.is_exact() && !shows);
+  // Whether what is given has the strides that the written tensor keeps; `hides_ones`: but perhaps in dimensions of
+  // size 1.
+  static bool LieAlike(const ValueFacts& given, const ValueFacts& kept, bool hides_ones) {
+    return HaveSameStrides(given, kept) || (hides_ones && given.order.IsLike(kept.order));
   }
 
   // The views, of which each is a part of the one before it, that lead from a base to a view of it; the outermost one

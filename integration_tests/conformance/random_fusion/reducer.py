@@ -8,12 +8,11 @@ import argparse
 import copy
 import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 import torch
 
-from integration_tests.conformance.compare import NOT_SEEN_ON_A_GPU
+from integration_tests.conformance.compare import seen_on
 from integration_tests.conformance.hearth import Hearth, add_tier_options, tiers, with_plans
 from integration_tests.conformance.random_fusion import check
 from integration_tests.conformance.random_fusion.program import Program, generate, names_in
@@ -61,8 +60,7 @@ class Finder:
         program.name = f"p{self._count}"  # a source is known by its path and name
         self._count += 1
         (case,) = check.write(program, self._folder)
-        if self._hearth.device != "cpu":
-            case = replace(case, skip=NOT_SEEN_ON_A_GPU)
+        case = seen_on(self._hearth.device, case)
         (answer,) = self._hearth.run([case], self._folder)
         item = {"case": case.to_json(), "line": answer.line, "output": str(answer.output), "device": self._hearth.device}
         verdict = with_plans(check.judge(item), answer.plans)
