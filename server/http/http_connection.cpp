@@ -393,9 +393,9 @@ void HttpConnection::Written() {
     return WaitToRead();
   }
   Enter(kHeader);
-  // Not from here: a thousand requests in one piece would nest as deep.
+  // Not from here: a thousand requests in one piece would nest as deep. More of it may be read before.
   asio::post(loop_.context, [self = shared_from_this()] {
-    if (self->listed_) self->Process();
+    if (self->listed_ && self->phase_ == kHeader) self->Process();
   });
 }
 

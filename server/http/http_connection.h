@@ -30,7 +30,10 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   // Sends the answer to the request that is being handled.
   void Deliver(HttpResponse response);
 
+  // When its phase began, or the last byte came or went that the phase waits for.
   std::chrono::steady_clock::time_point since() const { return since_; }
+  // So much of the time since then is not the client's.
+  void Excuse(std::chrono::steady_clock::duration time) { since_ += time; }
 
  private:
   void Enter(Phase phase);

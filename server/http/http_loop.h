@@ -88,6 +88,9 @@ class HttpServer::Loop {
   void CloseAcceptors();
   bool CloseLongestWaiting();
   void Sweep();
+  // Clients do not answer for time in which nobody was here to see what they send.
+  void ExcuseAll(std::chrono::steady_clock::duration time);
+  void SweepLater();
 
   std::array<std::chrono::milliseconds, kPhases> timeouts_;
   std::list<tcp::acceptor> acceptors_;

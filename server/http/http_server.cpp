@@ -52,7 +52,7 @@ void HttpServer::Loop::Listen(ListeningSockets sockets) {
 
 void HttpServer::Loop::Run() {
   for (tcp::acceptor& acceptor : acceptors_) WaitToAccept(acceptor);
-  Sweep();
+  SweepLater();
   running_ = true;
   threads.Start([this] { return context.run_one() > 0; });
 }
@@ -169,10 +169,23 @@ void HttpServer::Loop::Sweep() {
       Connections::value_type(phases[phase].front())->TimeOut();
     }
   }
+  SweepLater();
+}
+
+void HttpServer::Loop::SweepLater() {
   sweep_timer_.expires_after(kSweep);
   sweep_timer_.async_wait([this](const error_code& cancelled) {
-    if (!cancelled && !stopping_) Sweep();
+    if (cancelled || stopping_) return;
+    // A machine that stands still stops the clients that run on it too.
+    if (const auto late = Clock::now() - sweep_timer_.expiry(); late > kSweep) ExcuseAll(late);
+    Sweep();
   });
+}
+
+void HttpServer::Loop::ExcuseAll(Clock::duration time) {
+  for (const Connections& list : phases) {
+    for (const auto& connection : list) connection->Excuse(time);
+  }
 }
 
 HttpServer::HttpServer(std::unique_ptr<Loop> loop) : loop_(std::move(loop)) {}

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <condition_variable>
 #include <future>
 #include <mutex>
 #include <stdexcept>
@@ -100,8 +101,7 @@ class EchoHandler : public HttpHandler {
     if (request.path == "/later") {
       std::lock_guard lock(mutex_);
       later_.push_back(responder);
-      if (!asked_) came_.set_value();
-      asked_ = true;
+      came_.notify_one();
       return;
     }
     responder.Answer({.content_type = "text/plain",
@@ -113,10 +113,11 @@ class EchoHandler : public HttpHandler {
     return refusal;
   }
 
-  HttpResponder Later() {
-    came_.get_future().wait();
-    std::lock_guard lock(mutex_);
-    return later_.front();
+  // Waits for so many requests, and returns the last one's.
+  HttpResponder Later(size_t count = 1) {
+    std::unique_lock lock(mutex_);
+    came_.wait(lock, [&] { return later_.size() >= count; });
+    return later_[count - 1];
   }
 
   void ForgetLater() {
@@ -126,9 +127,26 @@ class EchoHandler : public HttpHandler {
 
  private:
   std::mutex mutex_;
+  std::condition_variable came_;
   std::vector<HttpResponder> later_;
-  bool asked_ = false;
-  std::promise<void> came_;
+};
+
+// Keeps the server's thread from everything else at /halts, until the test lets it go on.
+class HaltingHandler : public EchoHandler {
+ public:
+  HttpAdmission Admit(const HttpRequest& head) override {
+    if (head.path == "/halts") {
+      halted_.set_value();
+      go_on_.get_future().wait();
+    }
+    return EchoHandler::Admit(head);
+  }
+
+  void WaitUntilItHalts() { halted_.get_future().wait(); }
+  void GoOn() { go_on_.set_value(); }
+
+ private:
+  std::promise<void> halted_, go_on_;
 };
 
 HttpServer::Options Local() { return {.host = "127.0.0.1", .port = 0}; }
@@ -208,6 +226,23 @@ TEST(HttpServer, RequestsInOnePieceAreAnsweredInTheirOrder) {
     ASSERT_NE(at, answers.npos) << i;
   }
   EXPECT_THAT(answers, EndsWith("GET /a "));
+}
+
+TEST(HttpServer, ARequestWhoseRestComesWithTheAnswerBeforeIsHandledOnce) {
+  const auto handler = std::make_shared<HaltingHandler>();
+  const auto server = StartEcho(Local(), handler);
+  Client client(server->port()), halts(server->port());
+  client.Send("GET /later HTTP/1.1\r\nHost: h\r\n\r\nGET /lat");
+  const HttpResponder first = handler->Later();
+  halts.Send("GET /halts HTTP/1.1\r\nHost: h\r\n\r\n");
+  handler->WaitUntilItHalts();
+  first.Answer({.body = "first"});
+  client.Send("er HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  handler->GoOn();
+  handler->Later(2).Answer({.body = "second"});
+  const std::string answers = client.ReadUntil("");
+  EXPECT_THAT(answers, HasSubstr("first"));
+  EXPECT_THAT(answers, EndsWith("second"));
 }
 
 TEST(HttpServer, BodiesComeWhole) {
@@ -447,6 +482,27 @@ TEST(HttpServer, EveryPhaseOfAConnectionHasItsTime) {
   for (Client* client : {&silent, &half, &body, &idle}) client->Close();
   while (server->connections() > 0) std::this_thread::yield();
   EXPECT_LT(never_reads.ReadUntil("").size(), 32u << 20);
+}
+
+TEST(HttpServer, TimeInWhichTheServerStoodStillIsNotItsClients) {
+  const auto handler = std::make_shared<HaltingHandler>();
+  HttpServer::Options options = Local();
+  options.header_time = options.body_time = std::chrono::milliseconds(500);
+  const auto server = StartEcho(options, handler);
+  Client half(server->port()), body(server->port()), halts(server->port());
+  half.Send("GET /half HTTP/1.1\r\nHost:");
+  body.Send("POST /body HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 4\r\n\r\nab");
+  halts.Send("GET /halts HTTP/1.1\r\nHost: h\r\n\r\n");
+  handler->WaitUntilItHalts();
+  std::this_thread::sleep_for(std::chrono::milliseconds(1'500));
+  handler->GoOn();
+  EXPECT_THAT(halts.ReadUntil("GET /halts "), StartsWith("HTTP/1.1 200 "));
+  // By now the server has looked whose time is over.
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  half.Send(" h\r\nConnection: close\r\n\r\n");
+  body.Send("cd");
+  EXPECT_THAT(half.ReadUntil(""), EndsWith("GET /half "));
+  EXPECT_THAT(body.ReadUntil(""), EndsWith("POST /body abcd"));
 }
 
 TEST(HttpServer, WhereConnectionsAreManyTheOneThatWaitedLongestGoes) {
