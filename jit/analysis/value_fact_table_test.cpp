@@ -2,14 +2,18 @@
 #include "jit/analysis/value_fact_table.h"
 
 #include <ATen/ATen.h>
+#include <c10/util/StringUtil.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "jit/analysis/exact_shape.h"
 #include "jit/analysis/test_support.h"
 #include "jit/interpreter/random_graphs.h"
 #include "jit/ir/parser.h"
@@ -405,6 +409,59 @@ TEST(ValueFactTableTest, AnOrderThatOnePixelLeavesOpenIsNotThatOfSeveral) {
   table.InferAll();
   const KnownArguments known(&table, *graph, arguments);
   EXPECT_GT(ExpectHolds(table.Of(*graph->outputs()[0]), GraphWalker().Walk(*graph, arguments)[0], known), 0);
+}
+
+// Operands of random sizes, with dimensions in which they are expanded, and in random orders.
+TEST(ValueFactTableTest, WhatIsInferredOfTheOrderOfSeveralTensorsHolds) {
+  const std::vector<std::string> operations = {"aten::add.Tensor(%a, %b, %one)", "aten::addcmul(%a, %b, %c, %one)",
+                                               "aten::lerp.Tensor(%a, %b, %c)", "aten::where.self(%m, %b, %c)",
+                                               "aten::addcmul(%c, %a, %b, %one)"};
+  std::mt19937 random(1);
+  const auto below = [&](size_t bound) { return static_cast<int64_t>(random() % bound); };
+  size_t known = 0, exactly = 0;
+  constexpr size_t kRounds = 3000;
+  for (size_t round = 0; round < kRounds; ++round) {
+    const size_t rank = 2 + round % 3;
+    std::vector<int64_t> sizes(rank);
+    for (int64_t& size : sizes) size = 1 + below(3);
+    std::string text = "graph(%pa : Tensor, %pb : Tensor, %pc : Tensor):\n  %one : int = prim::Constant[value=1]()\n";
+    std::vector<IValue> arguments;
+    for (const char* name : {"a", "b", "c"}) {
+      std::vector<int64_t> own(sizes.begin() + (below(4) == 0 ? 1 : 0), sizes.end());
+      for (int64_t& size : own) size = below(3) == 0 ? 1 : size;
+      std::vector<int64_t> nesting(own.size());
+      std::iota(nesting.begin(), nesting.end(), 0);
+      if (below(2) == 0) std::ranges::shuffle(nesting, random);
+      std::vector<int64_t> laid(own.size()), back(own.size());
+      for (size_t i = 0; i < own.size(); ++i) {
+        laid[i] = own[static_cast<size_t>(nesting[i])];
+        back[static_cast<size_t>(nesting[i])] = static_cast<int64_t>(i);
+      }
+      const at::Tensor tensor = at::rand(laid);
+      std::vector<int64_t> strides = tensor.strides().vec();
+      const bool odd = below(2) == 0;  // strides that nothing reads
+      for (size_t i = 0; i < laid.size(); ++i) strides[i] = odd && laid[i] == 1 ? 1 + below(9) : strides[i];
+      arguments.emplace_back(tensor.as_strided(laid, strides));
+      text += c10::str("  %back_", name, " : List[int] = prim::Constant[value=[", c10::Join(", ", back), "]]()\n  %",
+                       name, " : Tensor = aten::permute(%p", name, ", %back_", name, ")\n");
+    }
+    text += "  %m : Tensor = aten::gt.Tensor(%a, %b)\n  %r : Tensor = " + operations[round % operations.size()] +
+            "\n  return (%r)\n";
+    SCOPED_TRACE(text);
+    const std::unique_ptr<Graph> graph = ParseGraph(text);
+    std::vector<ArgumentFacts> facts = ArgumentSpec::Of(arguments).value().Facts();
+    ExactShape::Of(arguments)->AddTo(facts);
+    const WrittenMemory memory(*graph, nullptr);
+    SizeAlgebra algebra;
+    ValueFactTable table(*graph, facts, memory, algebra);
+    table.InferAll();
+    const ValueFacts& result = table.Of(*graph->outputs()[0]);
+    ExpectHolds(result, GraphWalker().Walk(*graph, arguments)[0], KnownArguments(&table, *graph, arguments));
+    known += result.order.is_known() ? 1 : 0;
+    exactly += result.order.is_exact() ? 1 : 0;
+  }
+  EXPECT_GT(known, kRounds / 2);
+  EXPECT_GT(exactly, kRounds / 10);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "jit/definitions/shared_rules.h"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 namespace hearth {
@@ -95,71 +96,87 @@ void Clamp(Call& call) {
   }
 }
 
-// The order of what two tensors of default order give: new memory in the order in which the dimensions are nested in
-// them, which a dimension of size 1, whose stride may be any, can disturb.
-StrideOrder OrderOfDefaultOnes(Call& call, const std::optional<KnownSizes>& sizes) {
-  const ValueFacts& a = call.in(0);
-  const ValueFacts& b = call.in(1);
+using Operands = std::vector<const ValueFacts*>;
+
+// The order of what tensors of default order give: new memory in the order in which the dimensions are nested in them,
+// which a dimension of size 1, whose stride may be any, can disturb.
+StrideOrder OrderOfDefaultOnes(Call& call, const Operands& operands, const KnownSizes& sizes) {
   const auto all_at_least = [&](int64_t least) {
-    return sizes && std::ranges::all_of(*sizes, [&](KnownSize size) { return call.sizes().IsAtLeast(size, least); });
+    return std::ranges::all_of(sizes, [&](KnownSize size) { return call.sizes().IsAtLeast(size, least); });
   };
   // Each operand has its dimensions in order then, but for those that it is expanded in, which are not asked.
   const bool no_ones = all_at_least(2);
-  const bool alike = a.sizes == b.sizes && sizes && std::ranges::all_of(*sizes, &KnownSize::is_known);
+  const bool alike = std::ranges::all_of(sizes, &KnownSize::is_known) &&
+                     std::ranges::all_of(operands, [&](const ValueFacts* one) { return one->sizes == sizes; });
   // Nor does any stride of new memory say otherwise.
-  const bool exact = a.default_strides() && b.default_strides();
+  const bool exact = std::ranges::all_of(operands, &ValueFacts::default_strides);
   if (!no_ones && !alike && !(exact && all_at_least(1))) return {};
   return StrideOrder::Default(exact || no_ones);
 }
 
-// Whether the dimensions of a tensor that is broadcast to one of as many dimensions as `nesting` has are nested as
-// these say, but for those that it is expanded in.
-bool IsNestedAs(const ValueFacts& part, const std::vector<size_t>& nesting) {
-  if (!part.sizes || part.sizes->size() > nesting.size()) return false;
-  const size_t extra = nesting.size() - part.sizes->size();
-  std::vector<size_t> along;
-  for (const size_t dim : nesting) {
-    if (dim >= extra && (*part.sizes)[dim - extra] != 1) along.push_back(dim - extra);
-  }
+// Whether the dimensions of a tensor that is broadcast to `sizes` are nested as `nesting` says, but for those that it
+// is expanded in.
+bool IsNestedAs(SizeAlgebra& algebra, const ValueFacts& part, const KnownSizes& sizes,
+                const std::vector<size_t>& nesting) {
+  if (!part.sizes || part.sizes->size() > sizes.size()) return false;
+  const size_t extra = sizes.size() - part.sizes->size();
+  const auto is_expanded = [&](size_t dim) {
+    return dim < extra || ((*part.sizes)[dim - extra] == 1 && algebra.IsAtLeast(sizes[dim], 2));
+  };
+  std::vector<size_t> along = nesting;
+  std::erase_if(along, is_expanded);
   if (along.size() <= 1) return true;
   if (!part.plain || !part.order.is_known()) return false;
   std::vector<size_t> own = part.order.Nesting(part.sizes->size());
-  std::erase_if(own, [&](size_t dim) { return (*part.sizes)[dim] == 1; });
+  for (size_t& dim : own) dim += extra;
+  std::erase_if(own, is_expanded);
   return own == along;
 }
 
-// The order of what two tensors give together: the first that has two dimensions of more than one element says how
-// these are nested in the result.
-StrideOrder OrderOfBoth(Call& call, const std::optional<KnownSizes>& sizes) {
-  const ValueFacts& a = call.in(0);
-  const ValueFacts& b = call.in(1);
-  // A tensor without dimensions is a number.
-  const auto decides_alone = [](const ValueFacts& one, const ValueFacts& other) {
-    return other.rank() == 0u && one.rank().value_or(0) > 0 && one.order.is_exact();
-  };
-  if (decides_alone(a, b)) return OrderOfNewLike(call.sizes(), a);
-  if (decides_alone(b, a)) return OrderOfNewLike(call.sizes(), b);
-  if (a.contiguous() && b.contiguous()) {
-    if (const StrideOrder order = OrderOfDefaultOnes(call, sizes); order.is_known()) return order;
-  }
+// The order of what tensors give together: the first that has two dimensions of more than one element says how these
+// are nested in the result.
+StrideOrder OrderOfAll(Call& call, Operands operands, const std::optional<KnownSizes>& sizes) {
   if (!sizes) return {};
+  // A tensor without dimensions is a number.
+  if (!sizes->empty()) std::erase_if(operands, [](const ValueFacts* one) { return one->rank() == 0u; });
+  if (operands.size() == 1) {
+    const ValueFacts& one = *operands[0];
+    return one.order.is_exact() ? OrderOfNewLike(call.sizes(), one) : one.order.Inexact();
+  }
+  if (std::ranges::all_of(operands, &ValueFacts::contiguous)) {
+    if (const StrideOrder order = OrderOfDefaultOnes(call, operands, *sizes); order.is_known()) return order;
+  }
   // Of two sizes that are both more than 1, a run in which they differ raises.
   const auto is_whole = [&](KnownSize size, KnownSize result) {
     return size.is_known() &&
            (size == result || (call.sizes().IsAtLeast(size, 2) && call.sizes().IsAtLeast(result, 2)));
   };
-  const auto has_all = [&](const ValueFacts& facts) {
-    return facts.sizes && std::ranges::equal(*facts.sizes, *sizes, is_whole);
+  const auto has_all = [&](const ValueFacts* one) {
+    return one->sizes && std::ranges::equal(*one->sizes, *sizes, is_whole);
   };
-  if (has_all(a) && has_all(b) && a.order.IsLike(b.order)) {
-    return b.order.is_exact() ? OrderOfNewLike(call.sizes(), a) : a.order.Inexact();
+  const StrideOrder& first = operands.front()->order;
+  const auto is_like_first = [&](const ValueFacts* one) { return has_all(one) && one->order.IsLike(first); };
+  if (std::ranges::all_of(operands, is_like_first)) {
+    const bool rest_exact =
+        std::all_of(operands.begin() + 1, operands.end(), [](const ValueFacts* one) { return one->order.is_exact(); });
+    return rest_exact ? OrderOfNewLike(call.sizes(), *operands.front()) : first.Inexact();
   }
-  if (has_all(a)) {
-    const bool decides = a.order.is_exact() && AreStridesDistinct(call.sizes(), *sizes, a.order);
-    return decides ? a.order : a.order.Inexact();
+  if (has_all(operands.front())) {
+    const bool decides = first.is_exact() && AreStridesDistinct(call.sizes(), *sizes, first);
+    return decides ? first : first.Inexact();
   }
-  const bool b_decides = has_all(b) && b.order.is_known() && IsNestedAs(a, b.order.Nesting(sizes->size()));
-  return b_decides ? b.order.Inexact() : StrideOrder();
+  const auto whole = std::ranges::find_if(operands, has_all);
+  if (whole == operands.end() || !(*whole)->order.is_known()) return {};
+  // Those before it decide where they have two dimensions, and the strides of a dimension of size 1 count too.
+  const StrideOrder& order = (*whole)->order;
+  const std::vector<size_t> nesting = order.Nesting(sizes->size());
+  const std::span<const ValueFacts* const> deciding(operands.begin(), whole + 1);
+  const bool nested = std::ranges::all_of(
+      deciding, [&](const ValueFacts* one) { return IsNestedAs(call.sizes(), *one, *sizes, nesting); });
+  const bool exact = std::ranges::all_of(deciding, [](const ValueFacts* one) { return one->order.is_exact(); });
+  const bool no_ones = std::ranges::all_of(*sizes, [&](KnownSize size) { return call.sizes().IsAtLeast(size, 2); });
+  if (!nested || !(exact || no_ones)) return {};
+  return exact && AreStridesDistinct(call.sizes(), *sizes, order) ? order : order.Inexact();
 }
 
 void Elementwise(Call& call, Dtype dtype) {
@@ -175,7 +192,7 @@ void Elementwise(Call& call, Dtype dtype) {
   }
   const std::optional<KnownSizes> sizes = Broadcast(call.sizes(), call.in(0).sizes, call.in(1).sizes);
   call.Give(0, call.in(0), dtype, sizes);
-  call.GiveOrder(OrderOfBoth(call, sizes));
+  call.GiveOrder(OrderOfAll(call, {&call.in(0), &call.in(1)}, sizes));
 }
 }  // namespace
 
@@ -200,20 +217,26 @@ void Divide(Call& call) {
   Elementwise(call, mode != nullptr && mode->isString() ? dtype : Dtype());
 }
 
-void Where(Call& call) {
-  if (call.num_inputs() != 3) return;
+// Of the first input and those of the two after it that are tensors.
+void OfTensorsAmongThree(Call& call, Dtype dtype) {
+  Operands operands = {&call.in(0)};
   std::optional<KnownSizes> sizes = call.in(0).sizes;
   for (size_t i = 1; i < 3; ++i) {
-    if (call.is_tensor_type(i)) sizes = Broadcast(call.sizes(), std::move(sizes), call.in(i).sizes);
+    if (!call.is_tensor_type(i)) continue;
+    sizes = Broadcast(call.sizes(), std::move(sizes), call.in(i).sizes);
+    operands.push_back(&call.in(i));
   }
-  call.Give(0, call.in(0), Promoted(call, {1, 2}), std::move(sizes));
+  call.Give(0, call.in(0), dtype, sizes);
+  call.GiveOrder(OrderOfAll(call, std::move(operands), sizes));
+}
+
+void Where(Call& call) {
+  if (call.num_inputs() != 3) return;
+  OfTensorsAmongThree(call, Promoted(call, {1, 2}));
 }
 void BinaryOfThree(Call& call) {
   if (!call.is_tensor_type(1)) return;
-  std::optional<KnownSizes> sizes = Broadcast(call.sizes(), call.in(0).sizes, call.in(1).sizes);
-  const bool three = call.is_tensor_type(2);
-  if (three) sizes = Broadcast(call.sizes(), std::move(sizes), call.in(2).sizes);
-  call.Give(0, call.in(0), three ? Promoted(call, {0, 1, 2}) : Promoted(call, {0, 1}), std::move(sizes));
+  OfTensorsAmongThree(call, call.is_tensor_type(2) ? Promoted(call, {0, 1, 2}) : Promoted(call, {0, 1}));
 }
 void MaskedFill(Call& call) {
   call.Give(0, call.in(0), call.in(0).dtype, Broadcast(call.sizes(), call.in(0).sizes, call.in(1).sizes));
