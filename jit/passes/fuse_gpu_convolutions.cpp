@@ -41,6 +41,13 @@ bool IsOfPixels(const ConvolutionCall& call) {
          AreAll(call.padding, 0);
 }
 
+// Of tiles of the image, as models begin that cut it into patches, with so few channels that cuDNN has no kernel for
+// tensor cores.
+bool IsOfTiles(const ConvolutionCall& call) {
+  return call.groups == 1 && !IsOfPixels(call) && AreAll(call.padding, 0) && AreAll(call.dilation, 1) &&
+         call.stride[0] == call.weight.size(2) && call.stride[1] == call.weight.size(3) && call.weight.size(1) % 8 != 0;
+}
+
 bool IsOnePixel(const ValueFacts& image) {
   return image.sizes && image.sizes->size() == 4 && (*image.sizes)[2] == KnownSize(1) &&
          (*image.sizes)[3] == KnownSize(1);
@@ -82,7 +89,7 @@ class GpuFuser {
                        target_.FusesConvolutions(*image.device, *image.dtype);
     if (!suits || memory_.MayBeWritten(*node->input(0))) return;
     // As in squeeze-and-excitation: a library of products has kernels for few rows.
-    if (IsOnePixel(image) && TryLinear(node, call)) return;
+    if ((IsOnePixel(image) || IsOfTiles(call)) && TryLinear(node, call)) return;
     if (call.groups == 1 && (TryRelu(node, call) || TryAddition(node, call))) return;
     if (ConstantOf(*node->input(kBias))->isNone()) return;
     if (!TryLinear(node, call) && fuses_) PeelBias(node);
@@ -151,20 +158,23 @@ class GpuFuser {
 
   bool TryLinear(Node* node, const ConvolutionCall& call) {
     const ValueFacts& of_input = facts_.Of(*node->input(0));
-    if (!IsOfPixels(call) || (!of_input.order.is_channels_last() && !IsOnePixel(of_input))) return false;
+    if (IsOfTiles(call)) {
+      if (!AreTiled(of_input, call) || !facts_.Of(*node->output()).order.is_channels_last()) return false;
+    } else if (!IsOfPixels(call) || (!of_input.order.is_channels_last() && !IsOnePixel(of_input))) {
+      return false;
+    }
     Node* relu = IsOnePixel(of_input) ? OnlyUser(*node) : nullptr;
     Node* last = relu != nullptr && EpilogueOf(*relu) == "relu" ? relu : node;
-    const std::vector<at::Tensor> matrix = derived_.Get("matrix of pixels", {call.weight}, [&] {
+    const std::vector<at::Tensor> matrix = derived_.Get("matrix of windows", {call.weight}, [&] {
       const at::NoGradGuard no_gradients;
-      return std::vector<at::Tensor>{call.weight.detach().reshape({call.weight.size(0), call.weight.size(1)})};
+      return std::vector<at::Tensor>{call.weight.detach().reshape({call.weight.size(0), -1})};
     });
     if (matrix.empty()) return false;
     const InsertionGuard here(&graph_, node);
     graph_.SetCurrentRange(node->range());
-    Value* pixels = edits_.Infer(Operate(graph_, c10::aten::permute, "",
-                                         {node->input(0), edits_.Constant(std::vector<int64_t>{0, 2, 3, 1})}, node));
+    Value* windows = IsOfTiles(call) ? Tiles(node, call) : Permuted(node->input(0), {0, 2, 3, 1}, node);
     Value* layer = edits_.Infer(
-        Operate(graph_, c10::aten::linear, "", {pixels, edits_.Constant(matrix.front()), node->input(kBias)}, node));
+        Operate(graph_, c10::aten::linear, "", {windows, edits_.Constant(matrix.front()), node->input(kBias)}, node));
     if (last != node) layer = edits_.Infer(Operate(graph_, c10::aten::relu, "", {layer}, last));
     Value* image =
         Operate(graph_, c10::aten::permute, "", {layer, edits_.Constant(std::vector<int64_t>{0, 3, 1, 2})}, node);
@@ -172,6 +182,28 @@ class GpuFuser {
     Replace(last, image);
     if (last != node) node->Destroy();
     return changed_ = true;
+  }
+
+  static bool AreTiled(const ValueFacts& image, const ConvolutionCall& call) {
+    const KnownSize height = (*image.sizes)[2], width = (*image.sizes)[3];
+    return height && width && *height > 0 && *width > 0 && *height % call.stride[0] == 0 && *width % call.stride[1] == 0;
+  }
+
+  // The windows of a convolution of tiles, [batch, rows, columns, elements].
+  Value* Tiles(Node* node, const ConvolutionCall& call) {
+    const KnownSizes& sizes = *facts_.Of(*node->input(0)).sizes;
+    const int64_t channels = call.weight.size(1), height = call.stride[0], width = call.stride[1];
+    const int64_t rows = *sizes[2] / height, columns = *sizes[3] / width;
+    const auto viewed = [&](Value* value, Symbol symbol, std::vector<int64_t> as) {
+      return edits_.Infer(Operate(graph_, symbol, "", {value, edits_.Constant(std::move(as))}, node));
+    };
+    Value* apart = viewed(node->input(0), c10::aten::view, {-1, channels, rows, height, columns, width});
+    Value* tiles = Permuted(apart, {0, 2, 4, 1, 3, 5}, node);
+    return viewed(tiles, c10::aten::reshape, {-1, rows, columns, channels * height * width});
+  }
+
+  Value* Permuted(Value* value, std::vector<int64_t> dims, Node* like) {
+    return edits_.Infer(Operate(graph_, c10::aten::permute, "", {value, edits_.Constant(std::move(dims))}, like));
   }
 
   void PeelBias(Node* node) {

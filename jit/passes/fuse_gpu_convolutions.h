@@ -5,6 +5,8 @@
 //   relu(convolution + y)          aten::cudnn_convolution_add_relu
 //   a convolution of single pixels a linear layer of the image's pixels, which lie one after the other channels-last;
 //                                  where the image is one pixel, relu(convolution) is a linear layer and relu
+//   a convolution of tiles of few  a linear layer of the tiles, which are copied for it
+//   channels
 //   any other with a bias          the convolution without it, and an addition, which fusion joins with what follows
 //
 // In half precision, where a layer's weights may be folded as well: what is rounded in between may differ. Returns

@@ -25,6 +25,16 @@ namespace {
 
 const std::vector<size_t> kTransposed = {0, 2, 1};
 
+// The matrix, each of whose rows begins at a multiple of 16 bytes of half precision: cuBLAS reads others an element or two
+// at a time.
+at::Tensor WithAlignedRows(const at::Tensor& matrix) {
+  constexpr int64_t kAligned = 8;  // elements
+  const int64_t columns = matrix.size(1);
+  if (columns % kAligned == 0) return matrix;
+  const at::Tensor rows = matrix.new_empty({matrix.size(0), (columns / kAligned + 1) * kAligned});
+  return rows.narrow(1, 0, columns).copy_(matrix);
+}
+
 class LeftMultiplier {
  public:
   explicit LeftMultiplier(Compilation& compilation)
@@ -80,7 +90,7 @@ class LeftMultiplier {
     // Of three dimensions: the product of one matrix with several may be that of their transposes.
     const std::vector<at::Tensor> batch = derived_.Get("weight as a batch", {weight}, [&] {
       const at::NoGradGuard no_gradients;
-      return std::vector<at::Tensor>{weight.detach().unsqueeze(0)};
+      return std::vector<at::Tensor>{WithAlignedRows(weight.detach()).unsqueeze(0)};
     });
     if (batch.empty()) return;
     Value* product = edits_.Infer(Operate(graph_, c10::aten::matmul, "", {edits_.Constant(batch.front()), x}, node));
