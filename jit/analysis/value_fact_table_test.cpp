@@ -464,5 +464,42 @@ TEST(ValueFactTableTest, WhatIsInferredOfTheOrderOfSeveralTensorsHolds) {
   EXPECT_GT(exactly, kRounds / 10);
 }
 
+TEST(ValueFactTableTest, WhatIsInferredOfPooledSizesHolds) {
+  std::mt19937 random(1);
+  const auto among = [&](int64_t least, int64_t most) {
+    return least + static_cast<int64_t>(random() % static_cast<uint64_t>(most - least + 1));
+  };
+  size_t known = 0, pooled = 0;
+  for (int round = 0; round < 500; ++round) {
+    const int64_t kernel = among(1, 4), dilation = among(1, 2);
+    const auto pair = [&](const char* name, int64_t number) {
+      return c10::str("  %", name, " : List[int] = prim::Constant[value=[", number, ", ", number, "]]()\n");
+    };
+    const std::string text = c10::str(
+        "graph(%x : Tensor):\n", pair("kernel", kernel), pair("stride", among(1, 4)), pair("padding", among(0, 2)),
+        pair("dilation", dilation), "  %ceil : bool = prim::Constant[value=", round % 4 == 0 ? "False" : "True",
+        "]()\n  %r : Tensor = aten::max_pool2d(%x, %kernel, %stride, %padding, %dilation, %ceil)\n  return (%r)\n");
+    SCOPED_TRACE(text);
+    const std::unique_ptr<Graph> graph = ParseGraph(text);
+    const std::vector<IValue> arguments = {at::rand({1, 2, among(3, 12), among(3, 12)})};
+    std::vector<IValue> results;
+    try {
+      results = GraphWalker().Walk(*graph, arguments);
+    } catch (const std::exception&) {
+      continue;  // too much padding, or no window
+    }
+    const WrittenMemory memory(*graph, nullptr);
+    SizeAlgebra algebra;
+    ValueFactTable table(*graph, ArgumentSpec::Of(arguments).value().Facts(), memory, algebra);
+    table.InferAll();
+    const ValueFacts& facts = table.Of(*graph->outputs()[0]);
+    const KnownArguments sizes(&table, *graph, arguments);
+    ExpectHolds(facts, results[0], sizes);
+    ++pooled;
+    known += sizes.Of((*facts.sizes)[2]) && sizes.Of((*facts.sizes)[3]) ? 1 : 0;
+  }
+  EXPECT_GT(known, pooled / 2);
+}
+
 }  // namespace
 }  // namespace hearth

@@ -28,6 +28,16 @@ KnownSize Window(SizeAlgebra& algebra, KnownSize size, KnownSize kernel, KnownSi
   return algebra.Add(algebra.Divide(room, stride), 1);
 }
 
+// The same rounded up, where a window may begin within the image and end beyond it. LibTorch leaves out one that would
+// begin beyond it: none does where a window reaches as far as this asks.
+KnownSize WindowRoundedUp(SizeAlgebra& algebra, KnownSize size, KnownSize kernel, KnownSize stride, KnownSize padding,
+                          KnownSize dilation) {
+  const KnownSize reach = algebra.Multiply(dilation, algebra.Subtract(kernel, 1));
+  const KnownSize rest = algebra.Subtract(stride, 1);
+  if (!algebra.IsAtLeast(reach, algebra.Add(padding, rest))) return {};
+  return Window(algebra, algebra.Add(size, rest), kernel, stride, padding, dilation);
+}
+
 // Whether a window over one pixel gives one pixel.
 bool OneGivesOne(KnownSize kernel, KnownSize step, KnownSize pad, KnownSize apart) {
   return kernel && step && pad && apart && 2 * *pad - *apart * (*kernel - 1) < *step;
@@ -221,10 +231,12 @@ void Pool(Call& call) {
   auto stride = call.numbers("stride");
   if (stride && stride->empty()) stride = kernel;
   std::optional<KnownSizes> to;
-  if (from && from->size() >= spatial && call.flag("ceil_mode") == false) {
+  const std::optional<bool> rounds_up = call.flag("ceil_mode");
+  if (from && from->size() >= spatial && rounds_up) {
+    const auto window = *rounds_up ? WindowRoundedUp : Window;
     to.emplace();
     for (size_t i = 0; i < spatial; ++i) {
-      to->push_back(Window(call.sizes(), (*from)[from->size() - spatial + i], At(kernel, i), At(stride, i),
+      to->push_back(window(call.sizes(), (*from)[from->size() - spatial + i], At(kernel, i), At(stride, i),
                            At(padding, i), At(dilation, i)));
     }
   }

@@ -244,8 +244,8 @@ class LayoutPlanner {
       const auto found = changed_.find(&input);
       if (found == changed_.end()) continue;
       if (!CanRestore(input)) {
-        Log().debug("%{} is seen by {}, and its order in the baseline is not known exactly", input.name(),
-                    node->kind().toQualString());
+        Log().debug("%{} of {} is seen by {}, and its order in the baseline is not known exactly", input.name(),
+                    input.node()->kind().toQualString(), node->kind().toQualString());
         regretted_.insert(found->second.origins.begin(), found->second.origins.end());
       }
       changes_.pins.push_back({node, i});

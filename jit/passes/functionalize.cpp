@@ -207,6 +207,8 @@ class Functionalizer {
     if (form == nullptr || !slices || ReadsAnotherPart(*node, base)) return false;
     std::vector<Value*> inputs;
     for (Value* input : node->inputs()) inputs.push_back(CurrentOf(input, node));
+    // A slice of all of it is the tensor itself, of which more is known.
+    if (slices->empty()) inputs[0] = CurrentOf(const_cast<Value*>(&base), node);
 
     const InsertionGuard here(&graph_, node);
     graph_.SetCurrentRange(node->range());

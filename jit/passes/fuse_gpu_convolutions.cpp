@@ -186,7 +186,8 @@ class GpuFuser {
 
   static bool AreTiled(const ValueFacts& image, const ConvolutionCall& call) {
     const KnownSize height = (*image.sizes)[2], width = (*image.sizes)[3];
-    return height && width && *height > 0 && *width > 0 && *height % call.stride[0] == 0 && *width % call.stride[1] == 0;
+    return height && width && *height > 0 && *width > 0 && *height % call.stride[0] == 0 &&
+           *width % call.stride[1] == 0;
   }
 
   // The windows of a convolution of tiles, [batch, rows, columns, elements].

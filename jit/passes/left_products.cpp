@@ -25,8 +25,8 @@ namespace {
 
 const std::vector<size_t> kTransposed = {0, 2, 1};
 
-// The matrix, each of whose rows begins at a multiple of 16 bytes of half precision: cuBLAS reads others an element or two
-// at a time.
+// The matrix, each of whose rows begins at a multiple of 16 bytes of half precision: cuBLAS reads others an element or
+// two at a time.
 at::Tensor WithAlignedRows(const at::Tensor& matrix) {
   constexpr int64_t kAligned = 8;  // elements
   const int64_t columns = matrix.size(1);

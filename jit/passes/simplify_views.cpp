@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "jit/analysis/fact_queries.h"
 #include "jit/analysis/number_of.h"
 #include "jit/analysis/pure_nodes.h"
 #include "jit/analysis/value_fact_table.h"
@@ -99,6 +100,7 @@ class Simplifier {
     if (node->output()->type()->kind() != c10::TypeKind::TensorType) return;
     if (!IsTensor(*node->input(0)) || !pure_.IsPure(*node)) return;
     if (OnlyOperatorsUse(*node->output()) && IsItsInput(*node)) return Replace(node, node->input(0));
+    if (OnlyOperatorsUse(*node->output()) && IsWhatItReads(*node)) return Replace(node, node->input(1));
     if (IsView(*node)) return ViewOfView(node);
     Rearranged(node);
   }
@@ -140,11 +142,24 @@ class Simplifier {
   // A copy with the strides of the original.
   bool IsCopyInPlace(const Node& node, const ValueFacts& from) const {
     const c10::IValue* format = ConstantOf(*node.input(1));
-    if (copies_matter_ || kept_.count(facts_.memory().aliases().ClassOf(*node.output())) != 0) return false;
+    if (!MayBeOriginal(node)) return false;
     if (format == nullptr || !from.plain || from.requires_grad != false) return false;
     if (format->isNone()) return from.contiguous();
     return from.default_strides() && format->isInt() &&
            format->toInt() == static_cast<int64_t>(c10::MemoryFormat::Contiguous);
+  }
+
+  // A tensor whose elements become those of another, which lies in memory as it does.
+  bool IsWhatItReads(const Node& node) const {
+    if (node.kind() != c10::aten::copy || !IsTensor(*node.input(1)) || !MayBeOriginal(node)) return false;
+    const ValueFacts& kept = facts_.Of(*node.input(0));
+    const ValueFacts& read = facts_.Of(*node.input(1));
+    return read.requires_grad == false && HaveSameSizes(read, kept) && HaveSameStrides(read, kept);
+  }
+
+  // Whether nobody could tell that a copy and its original are one.
+  bool MayBeOriginal(const Node& copy) const {
+    return !copies_matter_ && kept_.count(facts_.memory().aliases().ClassOf(*copy.output())) == 0;
   }
 
   static bool HasSizesOf(const ValueFacts& a, const ValueFacts& b) {
