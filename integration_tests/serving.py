@@ -63,19 +63,24 @@ class Stream:
     def __init__(self, server):
         self.client = server.client()
         self.answers = queue.Queue()
+        self.awaited = 0
         self.client.start_stream(lambda result, error: self.answers.put((result, error)))
 
     def send(self, model, inputs, **options):
+        self.awaited += 1
         self.client.async_stream_infer(model, inputs, **options)
 
     def next(self):
-        return self.answers.get(timeout=60)
+        answer = self.answers.get(timeout=60)
+        self.awaited -= 1
+        return answer
 
     def __enter__(self):
         return self
 
     def __exit__(self, *error):
-        self.client.stop_stream(cancel_requests=True)
+        # A stream that is cancelled leaves tritonclient's thread behind that waits for its requests.
+        self.client.stop_stream(cancel_requests=self.awaited > 0)
         self.client.close()
 
 

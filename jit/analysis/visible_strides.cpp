@@ -28,7 +28,6 @@ class StrideSearch {
     return std::ranges::any_of(value.uses(), [&](const Use& use) { return MayShow(*use.user); });
   }
 
- private:
   bool MayShow(const Node& user) {
     if (user.kind() == sym::kListConstruct) return MayShow(*user.output());
     if (user.kind() == sym::kListUnpack) return AnyMayShow(user);
@@ -38,6 +37,7 @@ class StrideSearch {
     return AnyMayShow(user);
   }
 
+ private:
   // Whether it gives its operand or a view of it for some strides, and a copy for others: whoever writes to the one
   // then writes to the other, too, or does not.
   static bool MayCopy(const Node& user) {
@@ -116,6 +116,10 @@ bool StridesMayShow(const Value& value, const ValueFactTable& facts) {
 
 bool OrderMayShow(const Value& value, const ValueFactTable& facts) {
   return StrideSearch(facts, Searched::kAllDimensions).MayShow(value);
+}
+
+bool OrderMayShowBehind(const Node& user, const ValueFactTable& facts) {
+  return StrideSearch(facts, Searched::kAllDimensions).MayShow(user);
 }
 
 }  // namespace hearth

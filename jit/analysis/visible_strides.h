@@ -16,4 +16,8 @@ bool StridesMayShow(const Value& value, const ValueFactTable& facts);
 // some orders show them, and such as draw random numbers or write others than the elements in their place.
 bool OrderMayShow(const Value& value, const ValueFactTable& facts);
 
+// The same of an operand of `user`, as far as it and what is made of its results may show it: of results that have no
+// known order.
+bool OrderMayShowBehind(const Node& user, const ValueFactTable& facts);
+
 }  // namespace hearth

@@ -24,11 +24,12 @@ struct PixelTile {
   const float* packed;  // likewise
   const float* bias;
   float* result;
-  int64_t pixel_stride;  // channels
-  int64_t row_stride;    // from one of the kernel's rows to the next in the input
-  int64_t rows;          // of the kernel, within the image
-  int64_t column;        // of the input, where the kernel's first column falls for the first pixel; may be negative
-  int64_t columns;       // that the input has
+  int64_t input_stride;   // from one pixel to the next
+  int64_t result_stride;  // likewise
+  int64_t row_stride;     // from one of the kernel's rows to the next in the input
+  int64_t rows;           // of the kernel, within the image
+  int64_t column;         // of the input, where the kernel's first column falls for the first pixel; may be negative
+  int64_t columns;        // that the input has
   int64_t pixels;
   int64_t kernel, stride, dilation;  // along the width
   bool adds;

@@ -21,7 +21,8 @@ struct DepthwiseSide {
 struct Depthwise {
   int64_t images = 1, channels = 1;
   DepthwiseSide height, width;
-  const float* input = nullptr;   // [images, height, width, channels]
+  const float* input = nullptr;   // [images, height, width, channels], perhaps some channels of more
+  int64_t input_stride = 1;       // from one pixel of the input to the next, in floats: its channels or more
   const float* packed = nullptr;  // the kernels, by PackDepthwise
   const float* bias = nullptr;    // [channels], or null
   float* result = nullptr;        // [images, height, width, channels]; nothing in common with the operands

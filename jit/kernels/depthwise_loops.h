@@ -27,7 +27,7 @@ struct PixelSums {
 #pragma GCC unroll 16
     for (int pixel = 0; pixel < kPixels; ++pixel) {
       if (kEdge && pixel >= tile.pixels) break;
-      float* const to = tile.result + pixel * tile.pixel_stride;
+      float* const to = tile.result + pixel * tile.result_stride;
 #pragma GCC unroll 16
       for (int i = 0; i < kVectors; ++i) {
         Vector sum = tile.adds ? Add(of[pixel][i], Load(tile, to, i)) : of[pixel][i];
@@ -52,7 +52,7 @@ void ComputePixels(const PixelTile& tile) {
   using Block = PixelSums<kPixels, kVectors, kEdge>;
   Block sums;
   sums.Start(tile);
-  const float* row = tile.input + tile.column * tile.pixel_stride;
+  const float* row = tile.input + tile.column * tile.input_stride;
   const float* packed = tile.packed;
   for (int64_t y = 0; y < tile.rows; ++y) {
     Vector weights[kKernel][kVectors];
@@ -66,7 +66,7 @@ void ComputePixels(const PixelTile& tile) {
       if (kEdge && static_cast<uint64_t>(tile.column + column) >= static_cast<uint64_t>(tile.columns)) continue;
 #pragma GCC unroll 16
       for (int i = 0; i < kVectors; ++i) {
-        const Vector input = Block::Load(tile, row + column * tile.pixel_stride, i);
+        const Vector input = Block::Load(tile, row + column * tile.input_stride, i);
 #pragma GCC unroll 16
         for (int pixel = 0; pixel < kPixels; ++pixel) {
           const int x = column - pixel * kStride;
@@ -86,9 +86,9 @@ void ComputeAnyPixels(const PixelTile& tile) {
   using Block = PixelSums<kPixels, kVectors, kEdge>;
   Block sums;
   sums.Start(tile);
-  const float* row = tile.input + tile.column * tile.pixel_stride;
+  const float* row = tile.input + tile.column * tile.input_stride;
   const float* packed = tile.packed;
-  const int64_t step = tile.stride * tile.pixel_stride;
+  const int64_t step = tile.stride * tile.input_stride;
   for (int64_t y = 0; y < tile.rows; ++y) {
     const float* from = row;
     int64_t column = tile.column;
@@ -105,7 +105,7 @@ void ComputeAnyPixels(const PixelTile& tile) {
           sums.of[pixel][i] = MultiplyAdd(Block::Load(tile, from + pixel * step, i), weights[i], sums.of[pixel][i]);
       }
       packed += kVectors * kLanes;
-      from += tile.dilation * tile.pixel_stride;
+      from += tile.dilation * tile.input_stride;
       column += tile.dilation;
     }
     row += tile.row_stride;
@@ -178,19 +178,21 @@ struct RowCut {
 void ComputePanelRows(const Depthwise& convolution, int64_t image, int64_t panel, int64_t begin, int64_t end) {
   const DepthwiseSide &height = convolution.height, &width = convolution.width;
   const int64_t first = panel * kChannelsOfPanel, channels = std::min(convolution.channels - first, kChannelsOfPanel);
-  const int64_t vectors = DivideUp(channels, kLanes), stride = convolution.channels;
+  const int64_t vectors = DivideUp(channels, kLanes);
+  const int64_t stride = convolution.channels, input_stride = convolution.input_stride;
   const auto& functions = FunctionsFor(width).of[vectors - 1];
   const RowCut cut(width.result);
   const bool is_full = channels % kLanes == 0, is_relu = convolution.activation == Activation::kRelu;
   const Activation later = is_relu ? Activation::kNone : convolution.activation;
-  const float* const input = convolution.input + image * height.input * width.input * stride + first;
+  const float* const input = convolution.input + image * height.input * width.input * input_stride + first;
   const float* const packed = convolution.packed + first * height.kernel * width.kernel;
   PixelTile tile{.input = nullptr,
                  .packed = nullptr,
                  .bias = convolution.bias == nullptr ? nullptr : convolution.bias + first,
                  .result = nullptr,
-                 .pixel_stride = stride,
-                 .row_stride = height.dilation * width.input * stride,
+                 .input_stride = input_stride,
+                 .result_stride = stride,
+                 .row_stride = height.dilation * width.input * input_stride,
                  .rows = 0,
                  .column = 0,
                  .columns = width.input,
@@ -207,7 +209,7 @@ void ComputePanelRows(const Depthwise& convolution, int64_t image, int64_t panel
     const int64_t skipped = top >= 0 ? 0 : std::min(DivideUp(-top, height.dilation), height.kernel);
     const int64_t within = height.input <= top ? 0 : (height.input - 1 - top) / height.dilation + 1;
     tile.rows = std::max<int64_t>(std::min(within, height.kernel) - skipped, 0);
-    tile.input = tile.rows == 0 ? input : input + (top + skipped * height.dilation) * width.input * stride;
+    tile.input = tile.rows == 0 ? input : input + (top + skipped * height.dilation) * width.input * input_stride;
     tile.packed = packed + skipped * width.kernel * vectors * kLanes;
     float* const row = convolution.result + ((image * height.result + y) * width.result) * stride + first;
     for (int64_t x = 0; x < width.result; x += cut.size) {

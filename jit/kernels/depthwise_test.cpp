@@ -81,17 +81,27 @@ ImageOperands RandomOperands(const ImageCase& a, std::mt19937& random) {
           numbers(a.images * a.height.result * a.width.result * a.channels)};
 }
 
+// With `others`, the input is a part of images with so many more channels.
 std::vector<float> ComputedImage(const ImageCase& a, const ImageOperands& operands, bool has_bias, bool adds,
-                                 Activation activation, int threads) {
+                                 Activation activation, int threads, int64_t others = 0) {
   std::vector<float> packed(static_cast<size_t>(DepthwisePackedSize(a.channels, a.height.kernel, a.width.kernel)));
   PackDepthwise(operands.kernels.data(), a.channels, a.height.kernel, a.width.kernel, a.height.kernel * a.width.kernel,
                 a.width.kernel, 1, packed.data());
   std::vector<float> result = operands.before;
+  const int64_t input_stride = a.channels + others, first = others / 2;
+  std::vector<float> input;
+  for (size_t i = 0; i < operands.input.size(); i += static_cast<size_t>(a.channels)) {
+    const auto pixel = operands.input.begin() + static_cast<std::ptrdiff_t>(i);
+    input.insert(input.end(), static_cast<size_t>(first), std::numeric_limits<float>::quiet_NaN());
+    input.insert(input.end(), pixel, pixel + a.channels);
+    input.insert(input.end(), static_cast<size_t>(others - first), std::numeric_limits<float>::quiet_NaN());
+  }
   const Depthwise convolution{.images = a.images,
                               .channels = a.channels,
                               .height = a.height,
                               .width = a.width,
-                              .input = operands.input.data(),
+                              .input = input.data() + first,
+                              .input_stride = input_stride,
                               .packed = packed.data(),
                               .bias = has_bias ? operands.bias.data() : nullptr,
                               .result = result.data(),
@@ -187,6 +197,17 @@ TEST(DepthwiseTest, IsTheSumThatTheDefinitionSaysForAllKindsOfKernels) {
         }
       }
     }
+  }
+}
+
+TEST(DepthwiseTest, TheInputMayBeSomeChannelsOfMore) {
+  if (!HasVectors()) GTEST_SKIP() << "this processor has neither AVX-512 nor AVX2";
+  std::mt19937 random(3);
+  for (const ImageCase& a : ImageCases()) {
+    const ImageOperands operands = RandomOperands(a, random);
+    EXPECT_EQ(ComputedImage(a, operands, true, false, Activation::kNone, 1, 7),
+              ComputedImage(a, operands, true, false, Activation::kNone, 1))
+        << CaseText(a);
   }
 }
 

@@ -72,6 +72,27 @@ bool IsDepthwise(const Convolution& convolution) {
   return weight.size(1) == 1 && weight.size(0) == convolution.settings().groups && weight.size(0) > 1;
 }
 
+// Images whose pixels lie one after another, each with its channels side by side: as they are, if they are so, or are
+// some channels of such; else a copy.
+class ImagesOfPixels {
+ public:
+  explicit ImagesOfPixels(const at::Tensor& images)
+      : images_(AreOfPixels(images) ? images : images.contiguous(at::MemoryFormat::ChannelsLast)) {}
+
+  const float* data() const { return images_.const_data_ptr<float>(); }
+  // From one pixel to the next, in elements.
+  int64_t stride() const { return AreOfPixels(images_) ? images_.stride(3) : images_.size(1); }
+
+ private:
+  static bool AreOfPixels(const at::Tensor& images) {
+    const int64_t pixel = images.stride(3), width = images.size(3), height = images.size(2);
+    return images.stride(1) == 1 && pixel >= images.size(1) && images.stride(2) == width * pixel &&
+           images.stride(0) == height * width * pixel;
+  }
+
+  const at::Tensor images_;
+};
+
 at::Tensor ChannelsLast(at::IntArrayRef sizes) {
   return at::detail::empty_cpu(sizes, at::kFloat, std::nullopt, std::nullopt, std::nullopt,
                                at::MemoryFormat::ChannelsLast);
@@ -194,14 +215,14 @@ void Convolution::Compute(const PreparedPrimitive& prepared, const at::Tensor& i
 
 void Convolution::ComputePixels(const PackedWeight& panels, const at::Tensor& input, const at::Tensor* bias,
                                 std::string_view epilogue, at::Tensor& result) const {
-  const at::Tensor dense = input.contiguous(at::MemoryFormat::ChannelsLast);
+  const ImagesOfPixels images(input);
   const at::Tensor dense_bias = bias == nullptr ? at::Tensor() : bias->contiguous();
   const KernelEpilogue following = *KernelEpilogueOf(epilogue);
   MultiplyOnThreads({.rows = input.sizes()[0] * input.sizes()[2] * input.sizes()[3],
                      .inner = weight_.size(1),
                      .columns = weight_.size(0),
-                     .left = dense.const_data_ptr<float>(),
-                     .left_stride = weight_.size(1),
+                     .left = images.data(),
+                     .left_stride = images.stride(),
                      .packed = panels.numbers.const_data_ptr<float>(),
                      .bias = bias == nullptr ? nullptr : dense_bias.const_data_ptr<float>(),
                      .result = result.mutable_data_ptr<float>(),
@@ -213,7 +234,7 @@ void Convolution::ComputePixels(const PackedWeight& panels, const at::Tensor& in
 
 void Convolution::ComputeChannels(const PackedWeight& packed, const at::Tensor& input, const at::Tensor* bias,
                                   std::string_view epilogue, at::Tensor& result) const {
-  const at::Tensor dense = input.contiguous(at::MemoryFormat::ChannelsLast);
+  const ImagesOfPixels images(input);
   const at::Tensor dense_bias = bias == nullptr ? at::Tensor() : bias->contiguous();
   const KernelEpilogue following = *KernelEpilogueOf(epilogue);
   const auto side = [&](size_t i) {
@@ -225,7 +246,8 @@ void Convolution::ComputeChannels(const PackedWeight& packed, const at::Tensor& 
                                        .channels = input.size(1),
                                        .height = side(0),
                                        .width = side(1),
-                                       .input = dense.const_data_ptr<float>(),
+                                       .input = images.data(),
+                                       .input_stride = images.stride(),
                                        .packed = packed.numbers.const_data_ptr<float>(),
                                        .bias = bias == nullptr ? nullptr : dense_bias.const_data_ptr<float>(),
                                        .result = result.mutable_data_ptr<float>(),

@@ -70,7 +70,8 @@ TEST(ConvolutionTest, GivesWhatLibTorchDoesForSizesItWasPlannedForAndOthers) {
     const auto planned = Planned(layer, weight, {{1, in, 14, 10}});
     EXPECT_EQ(planned->forms(), 1u) << weight.sizes();
     for (const at::Tensor& input : {at::randn({1, in, 14, 10}), at::randn({3, in, 7, 9}), at::randn({0, in, 7, 9}),
-                                    at::randn({1, in, 56, 56}).contiguous(at::MemoryFormat::ChannelsLast)}) {
+                                    at::randn({1, in, 56, 56}).contiguous(at::MemoryFormat::ChannelsLast),
+                                    at::randn({2, 14, 10, in + 5}).permute({0, 3, 1, 2}).narrow(1, 3, in)}) {
       for (const bool has_bias : {false, true}) {
         const at::Tensor expected = Expected(layer, input, weight, has_bias ? std::optional(bias) : std::nullopt);
         for (const auto& [epilogue, function] : kActivations) {

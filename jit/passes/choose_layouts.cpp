@@ -195,6 +195,7 @@ class LayoutPlanner {
     if (ReadsShapeOnly(node->kind())) return node->kind() != kIsContiguous;
     if (node->kind() == sym::kListConstruct) return TryFollowList(node);
     if (node->op() == nullptr || !HasFactRule(*node)) return false;
+    if (HasNoKnownOrder(*node)) return !OrderMayShowBehind(*node, facts_);
     const NodeEffects effects = EffectsOf(*node);
     if (effects.any() && !(memory_.IsPrivateWrite(*node) && !effects.random && !effects.acts)) return false;
     std::vector<ValueFacts> given =
@@ -210,6 +211,17 @@ class LayoutPlanner {
       changed_[node->output(i)] = {std::move(given[i]), Origins(*node)};
     }
     return true;
+  }
+
+  // Parts of images, for the most part.
+  bool HasNoKnownOrder(const Node& node) const {
+    return std::ranges::all_of(node.outputs(), [&](const Value* output) {
+      const ValueFacts& facts = facts_.Of(*output);
+      if (facts.is_tensor()) return !facts.order.is_known();
+      return !facts.elements.empty() && std::ranges::none_of(facts.elements, [](const ValueFacts& element) {
+        return !element.is_tensor() || element.order.is_known();
+      });
+    });
   }
 
   // A list goes on as its elements are if what alone takes it does.

@@ -14,10 +14,12 @@
 #include <string>
 #include <vector>
 
+#include "jit/analysis/number_of.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/visible_strides.h"
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/channel_constant.h"
+#include "jit/definitions/fact_rules.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/graph_edits/derived_weight.h"
 #include "jit/graph_edits/operate.h"
@@ -150,6 +152,7 @@ class BatchNormFolder {
       if (IsTask(*node)) continue;
       for (Block* nested : node->blocks()) Walk(nested);
       if (kind != c10::aten::batch_norm && kind != c10::aten::mul && kind != c10::aten::add) continue;
+      if (kind == c10::aten::batch_norm && TrySplit(node)) continue;
       if (!TryFold(node) && kind == c10::aten::batch_norm && has_kernels_) TrySpellOut(node);
     }
   }
@@ -185,6 +188,83 @@ class BatchNormFolder {
     if (!step || !IsPlain(*weight) || !target_.FoldsWeights(weight->device(), weight->scalar_type())) return false;
     if (!is_like_weight(*bias) || !std::ranges::all_of(step->parameters, is_like_weight)) return false;
     return Fold(layer, node, *weight, *bias, *step);
+  }
+
+  // The layers whose channels a norm gets one behind the other; none if something else is among them, or seen by
+  // others.
+  std::vector<Node*> JoinedLayers(const Node& norm) const {
+    const Node& join = *norm.input(0)->node();
+    const std::optional<size_t> rank = facts_.Of(*join.output()).rank();
+    if (join.kind() != c10::aten::cat || join.op() == nullptr || join.block() != norm.block() || !rank || *rank < 2 ||
+        Dimension(IntegerOf(*join.input(1)), *rank) != 1u || !IsOnlyFor(*join.output(), norm))
+      return {};
+    const Node& list = *join.input(0)->node();
+    if (list.kind() != sym::kListConstruct || list.output()->uses().size() != 1) return {};
+    std::vector<Node*> layers;
+    for (const Value* input : list.inputs()) {
+      Node* layer = input->node();
+      if (layer->op() == nullptr || !IsLayer(*layer) || layer->block() != norm.block() || input->uses().size() != 1)
+        return {};
+      const std::optional<at::Tensor> weight = WeightOf(*layer->input(1));
+      if (!weight || !weight->defined() || weight->dim() != static_cast<int64_t>(*rank) ||
+          !target_.FoldsWeights(weight->device(), weight->scalar_type()))
+        return {};
+      layers.push_back(layer);
+    }
+    return layers;
+  }
+
+  // Scale, shift, mean and variance of some of a norm's channels; none if there is no room for them.
+  std::vector<at::Tensor> PartOfParameters(const Node& norm, int64_t begin, int64_t count) {
+    std::vector<at::Tensor> all;
+    for (size_t i = 1; i < 5; ++i) all.push_back(*WeightOf(*norm.input(i)));
+    return derived_.Get("channels " + std::to_string(begin) + " to " + std::to_string(begin + count), all, [&] {
+      const at::NoGradGuard no_gradients;
+      std::vector<at::Tensor> part;
+      for (const at::Tensor& parameter : all) {
+        part.push_back(parameter.defined() ? parameter.detach().narrow(0, begin, count).clone() : at::Tensor());
+      }
+      return part;
+    });
+  }
+
+  // A norm of what several layers give, joined, is joined norms of these.
+  bool TrySplit(Node* norm) {
+    const std::vector<Node*> layers = JoinedLayers(*norm);
+    int64_t channels = 0;
+    for (const Node* layer : layers) channels += WeightOf(*layer->input(1))->size(0);
+    if (layers.empty() || !StepOfNorm(*norm, channels)) return false;
+    std::vector<std::vector<at::Tensor>> parameters;
+    int64_t begin = 0;
+    for (const Node* layer : layers) {
+      const int64_t count = WeightOf(*layer->input(1))->size(0);
+      parameters.push_back(PartOfParameters(*norm, begin, count));
+      if (parameters.back().empty()) return false;
+      begin += count;
+    }
+
+    Node* join = norm->input(0)->node();
+    Node* list = join->input(0)->node();
+    const InsertionGuard here(&graph_, norm);
+    graph_.SetCurrentRange(norm->range());
+    std::vector<Value*> parts;
+    for (size_t i = 0; i < layers.size(); ++i) {
+      std::vector<Value*> operands(norm->inputs().begin(), norm->inputs().end());
+      operands[0] = layers[i]->output();
+      for (size_t at = 1; at < 5; ++at) {
+        const at::Tensor& parameter = parameters[i][at - 1];
+        if (parameter.defined()) operands[at] = graph_.InsertConstant(parameter);
+      }
+      parts.push_back(OperateLike(graph_, *norm, operands));
+    }
+    Node* joined_list = graph_.Insert(graph_.Create(sym::kListConstruct, std::span<Value* const>(parts), 1));
+    joined_list->output()->SetType(list->output()->type());
+    Value* joined = OperateLike(graph_, *join, std::vector<Value*>{joined_list->output(), join->input(1)});
+    joined->SetName(norm->output()->name());
+    norm->output()->ReplaceAllUsesWith(joined);
+    for (Node* replaced : {norm, join, list}) replaced->Destroy();
+    for (Value* part : parts) TryFold(part->node());
+    return changed_ = true;
   }
 
   // A norm that no layer before it takes is a product and a sum, which kernels have beside what follows.

@@ -3,7 +3,8 @@
 //
 //   norm(conv(x, w, b)) = conv(x, w * s, (b - mean) * s + beta)   with s = gamma / sqrt(var + eps), per channel
 //
-// Also where the norm gets the rows of a linear layer's result as a matrix (flatten), as LeViT writes it.
+// Also where the norm gets the rows of a linear layer's result as a matrix (flatten), as LeViT writes it, and where it
+// gets the channels of several layers, joined: each of these takes its part.
 //
 // The same of a product or a sum with a constant per channel, which is how some models write a norm that is frozen. A
 // norm in float32 that does not become part of weights, for want of such a layer or because the target leaves weights

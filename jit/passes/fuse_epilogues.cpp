@@ -1,7 +1,9 @@
 #include "jit/passes/fuse_epilogues.h"
 
+#include <algorithm>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "jit/analysis/fact_queries.h"
 #include "jit/analysis/private_memory.h"
@@ -61,18 +63,36 @@ class EpilogueFuser {
     return ConstantOf(*convolution.input(convolution.inputs().size() - 1))->toStringRef();
   }
 
+  // The planned convolutions of which `value` is made for `user` alone: one, or several that are joined; none if
+  // something else is among them. One activation, and it comes last.
+  static std::vector<Node*> ConvolutionsOf(const Value& value, const Node& user) {
+    const Node& maker = *value.node();
+    std::vector<Node*> convolutions;
+    if (maker.kind() == c10::aten::cat && maker.block() == user.block() && value.uses().size() == 1 &&
+        maker.input(0)->node()->kind() == sym::kListConstruct && maker.input(0)->uses().size() == 1) {
+      const Node& list = *maker.input(0)->node();
+      for (const Value* part : list.inputs()) convolutions.push_back(ConvolutionOf(*part, list));
+    } else {
+      const Value& convolved = IsOfRow(value, user) ? *maker.input(0) : value;
+      convolutions.push_back(ConvolutionOf(convolved, user));
+    }
+    const bool all = std::ranges::all_of(convolutions, [](const Node* convolution) {
+      return convolution != nullptr && libraries::IsBare(EpilogueWords(*convolution));
+    });
+    return all ? convolutions : std::vector<Node*>();
+  }
+
   bool TryActivation(Node* node) {
     const std::string activation = EpilogueOf(*node);
     if (activation.empty() || !MayMerge(*node)) return false;
-    const Value& result = *node->input(0);
-    const Value& convolved = IsOfRow(result, *node) ? *result.node()->input(0) : result;
-    Node* convolution = ConvolutionOf(convolved, *node);
-    // One activation, and it comes last.
-    if (convolution == nullptr || !libraries::IsBare(EpilogueWords(*convolution))) return false;
-    const InsertionGuard before(&graph_, convolution);
-    Value* epilogue = graph_.InsertConstant(libraries::Followed(EpilogueWords(*convolution), activation));
-    facts_.Infer(*epilogue->node());
-    convolution->ReplaceInput(convolution->inputs().size() - 1, epilogue);
+    const std::vector<Node*> convolutions = ConvolutionsOf(*node->input(0), *node);
+    if (convolutions.empty()) return false;
+    for (Node* convolution : convolutions) {
+      const InsertionGuard before(&graph_, convolution);
+      Value* epilogue = graph_.InsertConstant(libraries::Followed(EpilogueWords(*convolution), activation));
+      facts_.Infer(*epilogue->node());
+      convolution->ReplaceInput(convolution->inputs().size() - 1, epilogue);
+    }
     node->output()->ReplaceAllUsesWith(node->input(0));
     node->Destroy();
     return changed_ = true;
