@@ -17,6 +17,7 @@
 #include "jit/analysis/visible_strides.h"
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/convolution_call.h"
+#include "jit/definitions/definition.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/definitions/operator_facts.h"
 #include "jit/definitions/value_facts.h"
@@ -195,7 +196,7 @@ class LayoutPlanner {
     if (ReadsShapeOnly(node->kind())) return node->kind() != kIsContiguous;
     if (node->kind() == sym::kListConstruct) return TryFollowList(node);
     if (node->op() == nullptr || !HasFactRule(*node)) return false;
-    if (HasNoKnownOrder(*node)) return !OrderMayShowBehind(*node, facts_);
+    if (TakesParts(*node)) return !OrderMayShowBehind(*node, facts_);
     const NodeEffects effects = EffectsOf(*node);
     if (effects.any() && !(memory_.IsPrivateWrite(*node) && !effects.random && !effects.acts)) return false;
     std::vector<ValueFacts> given =
@@ -213,8 +214,9 @@ class LayoutPlanner {
     return true;
   }
 
-  // Parts of images, for the most part.
-  bool HasNoKnownOrder(const Node& node) const {
+  // Whether it gives views that have no order of their own.
+  bool TakesParts(const Node& node) const {
+    if (DefinitionOf(node.kind()).kind != OperatorClass::kView) return false;
     return std::ranges::all_of(node.outputs(), [&](const Value* output) {
       const ValueFacts& facts = facts_.Of(*output);
       if (facts.is_tensor()) return !facts.order.is_known();
