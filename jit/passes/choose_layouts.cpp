@@ -214,9 +214,10 @@ class LayoutPlanner {
     return true;
   }
 
-  // Whether it gives views that have no order of their own.
+  // Whether it gives views that have no order of their own, of a tensor of any order.
   bool TakesParts(const Node& node) const {
-    if (DefinitionOf(node.kind()).kind != OperatorClass::kView) return false;
+    const OperatorDefinition& definition = DefinitionOf(node.kind());
+    if (definition.kind != OperatorClass::kView || definition.only_views) return false;
     return std::ranges::all_of(node.outputs(), [&](const Value* output) {
       const ValueFacts& facts = facts_.Of(*output);
       if (facts.is_tensor()) return !facts.order.is_known();

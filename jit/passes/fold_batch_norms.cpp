@@ -152,9 +152,12 @@ class BatchNormFolder {
       if (IsTask(*node)) continue;
       for (Block* nested : node->blocks()) Walk(nested);
       if (kind != c10::aten::batch_norm && kind != c10::aten::mul && kind != c10::aten::add) continue;
-      if (kind == c10::aten::batch_norm && TrySplit(node)) continue;
-      if (!TryFold(node) && kind == c10::aten::batch_norm && has_kernels_) TrySpellOut(node);
+      if (kind != c10::aten::batch_norm || !TrySplit(node)) FoldOrSpellOut(node);
     }
+  }
+
+  void FoldOrSpellOut(Node* node) {
+    if (!TryFold(node) && node->kind() == c10::aten::batch_norm && has_kernels_) TrySpellOut(node);
   }
 
   // The linear layer whose rows a norm gets as a matrix, or null.
@@ -196,7 +199,7 @@ class BatchNormFolder {
     const Node& join = *norm.input(0)->node();
     const std::optional<size_t> rank = facts_.Of(*join.output()).rank();
     if (join.kind() != c10::aten::cat || join.op() == nullptr || join.block() != norm.block() || !rank || *rank < 2 ||
-        Dimension(IntegerOf(*join.input(1)), *rank) != 1u || !IsOnlyFor(*join.output(), norm))
+        Dimension(IntegerOf(*join.input(1)), *rank) != 1u || join.output()->uses().size() != 1)
       return {};
     const Node& list = *join.input(0)->node();
     if (list.kind() != sym::kListConstruct || list.output()->uses().size() != 1) return {};
@@ -263,7 +266,7 @@ class BatchNormFolder {
     joined->SetName(norm->output()->name());
     norm->output()->ReplaceAllUsesWith(joined);
     for (Node* replaced : {norm, join, list}) replaced->Destroy();
-    for (Value* part : parts) TryFold(part->node());
+    for (Value* part : parts) FoldOrSpellOut(part->node());
     return changed_ = true;
   }
 
