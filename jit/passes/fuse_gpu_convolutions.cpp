@@ -195,16 +195,16 @@ class GpuFuser {
     const KnownSizes& sizes = *facts_.Of(*node->input(0)).sizes;
     const int64_t channels = call.weight.size(1), height = call.stride[0], width = call.stride[1];
     const int64_t rows = *sizes[2] / height, columns = *sizes[3] / width;
-    const auto viewed = [&](Value* value, Symbol symbol, std::vector<int64_t> as) {
-      return edits_.Infer(Operate(graph_, symbol, "", {value, edits_.Constant(std::move(as))}, node));
+    const auto viewed = [&](Value* value, Symbol symbol, const std::vector<int64_t>& as) {
+      return edits_.Infer(Operate(graph_, symbol, "", {value, edits_.Constant(as)}, node));
     };
     Value* apart = viewed(node->input(0), c10::aten::view, {-1, channels, rows, height, columns, width});
     Value* tiles = Permuted(apart, {0, 2, 4, 1, 3, 5}, node);
     return viewed(tiles, c10::aten::reshape, {-1, rows, columns, channels * height * width});
   }
 
-  Value* Permuted(Value* value, std::vector<int64_t> dims, Node* like) {
-    return edits_.Infer(Operate(graph_, c10::aten::permute, "", {value, edits_.Constant(std::move(dims))}, like));
+  Value* Permuted(Value* value, const std::vector<int64_t>& dims, Node* like) {
+    return edits_.Infer(Operate(graph_, c10::aten::permute, "", {value, edits_.Constant(dims)}, like));
   }
 
   void PeelBias(Node* node) {
