@@ -298,6 +298,8 @@ const std::vector<std::pair<const char*, const char*>>& Statements() {
        "aten::full({List[int]:[2, 3]}, {int:3}, {NoneType:None}, {NoneType:None}, {NoneType:None}, {NoneType:None})"},
       {"Tensor", "aten::arange({int:4}, {NoneType:None}, {NoneType:None}, {NoneType:None}, {NoneType:None})"},
       {"Tensor", "aten::arange({float:4.0}, {NoneType:None}, {NoneType:None}, {NoneType:None}, {NoneType:None})"},
+      {"Tensor", "aten::eye({int:4}, {NoneType:None}, {NoneType:None}, {NoneType:None}, {NoneType:None})"},
+      {"Tensor", "aten::eye.m({int:4}, {int:2}, {int:4}, {NoneType:None}, {NoneType:None}, {NoneType:None})"},
       {"Tensor", "aten::zeros_like(%x, {int:4}, {NoneType:None}, {NoneType:None}, {NoneType:None}, {NoneType:None})"},
       {"Tensor",
        "aten::new_ones(%x, {List[int]:[2]}, {NoneType:None}, {NoneType:None}, {NoneType:None}, {NoneType:None})"},

@@ -60,6 +60,10 @@ void NewRange(Call& call) {
   }
   GiveNew(call, GivenDtype(call, dtype), GivenDevice(call, c10::kCPU), KnownSizes{length});
 }
+void NewIdentity(Call& call) {
+  const KnownSize rows = call.computed("n"), columns = call.has("m") ? call.computed("m") : rows;
+  GiveNew(call, GivenDtype(call, DefaultDtype()), GivenDevice(call, c10::kCPU), KnownSizes{rows, columns});
+}
 void NewLike(Call& call) {
   const ValueFacts like = call.in(0);
   GiveNew(call, GivenDtype(call, like.dtype), GivenDevice(call, like.device), like.sizes);
@@ -146,6 +150,7 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::randn", .kind = kCreation, .facts = New},
     {.name = "aten::full", .kind = kCreation, .facts = NewFull, .folds_tensors = true},
     {.name = "aten::arange", .kind = kCreation, .facts = NewRange, .folds_tensors = true},
+    {.name = "aten::eye", .kind = kCreation, .facts = NewIdentity, .folds_tensors = true},
     {.name = "aten::zeros_like", .kind = kCreation, .facts = NewLike},
     {.name = "aten::ones_like", .kind = kCreation, .facts = NewLike},
     {.name = "aten::full_like", .kind = kCreation, .facts = NewLike},
