@@ -9,6 +9,7 @@ neither kernels of hearth's own nor calls that it plans; each with its calls and
 """
 
 import argparse
+import functools
 import json
 import os
 import pathlib
@@ -29,7 +30,7 @@ def makers(names):
     """What makes each model: (archive, inputs)."""
     if not names:
         return {recipe.name: recipe.make for recipe in timm_families.recipes()}
-    return {name: lambda name=name: made_by_name(name) for name in names}
+    return {name: functools.partial(made_by_name, name) for name in names}
 
 
 def made_by_name(name):

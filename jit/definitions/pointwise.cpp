@@ -1,10 +1,10 @@
 // What computes each element of its result from the elements in its place.
 #include "jit/definitions/definition_lists.h"
+#include "jit/definitions/operand_order.h"
 #include "jit/definitions/scalar_rules.h"
 #include "jit/definitions/shared_rules.h"
 
 #include <algorithm>
-#include <span>
 #include <vector>
 
 namespace hearth {
@@ -96,89 +96,6 @@ void Clamp(Call& call) {
   }
 }
 
-using Operands = std::vector<const ValueFacts*>;
-
-// The order of what tensors of default order give: new memory in the order in which the dimensions are nested in them,
-// which a dimension of size 1, whose stride may be any, can disturb.
-StrideOrder OrderOfDefaultOnes(Call& call, const Operands& operands, const KnownSizes& sizes) {
-  const auto all_at_least = [&](int64_t least) {
-    return std::ranges::all_of(sizes, [&](KnownSize size) { return call.sizes().IsAtLeast(size, least); });
-  };
-  // Each operand has its dimensions in order then, but for those that it is expanded in, which are not asked.
-  const bool no_ones = all_at_least(2);
-  const bool alike = std::ranges::all_of(sizes, &KnownSize::is_known) &&
-                     std::ranges::all_of(operands, [&](const ValueFacts* one) { return one->sizes == sizes; });
-  // Nor does any stride of new memory say otherwise.
-  const bool exact = std::ranges::all_of(operands, &ValueFacts::default_strides);
-  if (!no_ones && !alike && !(exact && all_at_least(1))) return {};
-  return StrideOrder::Default(exact || no_ones);
-}
-
-// Whether the dimensions of a tensor that is broadcast to `sizes` are nested as `nesting` says, but for those that it
-// is expanded in.
-bool IsNestedAs(SizeAlgebra& algebra, const ValueFacts& part, const KnownSizes& sizes,
-                const std::vector<size_t>& nesting) {
-  if (!part.sizes || part.sizes->size() > sizes.size()) return false;
-  const size_t extra = sizes.size() - part.sizes->size();
-  const auto is_expanded = [&](size_t dim) {
-    return dim < extra || ((*part.sizes)[dim - extra] == 1 && algebra.IsAtLeast(sizes[dim], 2));
-  };
-  std::vector<size_t> along = nesting;
-  std::erase_if(along, is_expanded);
-  if (along.size() <= 1) return true;
-  if (!part.plain || !part.order.is_known()) return false;
-  std::vector<size_t> own = part.order.Nesting(part.sizes->size());
-  for (size_t& dim : own) dim += extra;
-  std::erase_if(own, is_expanded);
-  return own == along;
-}
-
-// The order of what tensors give together: the first that has two dimensions of more than one element says how these
-// are nested in the result.
-StrideOrder OrderOfAll(Call& call, Operands operands, const std::optional<KnownSizes>& sizes) {
-  if (!sizes) return {};
-  // A tensor without dimensions is a number.
-  if (!sizes->empty()) std::erase_if(operands, [](const ValueFacts* one) { return one->rank() == 0u; });
-  if (operands.size() == 1) {
-    const ValueFacts& one = *operands[0];
-    return one.order.is_exact() ? OrderOfNewLike(call.sizes(), one) : one.order.Inexact();
-  }
-  if (std::ranges::all_of(operands, &ValueFacts::contiguous)) {
-    if (const StrideOrder order = OrderOfDefaultOnes(call, operands, *sizes); order.is_known()) return order;
-  }
-  // Of two sizes that are both more than 1, a run in which they differ raises.
-  const auto is_whole = [&](KnownSize size, KnownSize result) {
-    return size.is_known() &&
-           (size == result || (call.sizes().IsAtLeast(size, 2) && call.sizes().IsAtLeast(result, 2)));
-  };
-  const auto has_all = [&](const ValueFacts* one) {
-    return one->sizes && std::ranges::equal(*one->sizes, *sizes, is_whole);
-  };
-  const StrideOrder& first = operands.front()->order;
-  const auto is_like_first = [&](const ValueFacts* one) { return has_all(one) && one->order.IsLike(first); };
-  if (std::ranges::all_of(operands, is_like_first)) {
-    const bool rest_exact =
-        std::all_of(operands.begin() + 1, operands.end(), [](const ValueFacts* one) { return one->order.is_exact(); });
-    return rest_exact ? OrderOfNewLike(call.sizes(), *operands.front()) : first.Inexact();
-  }
-  if (has_all(operands.front())) {
-    const bool decides = first.is_exact() && AreStridesDistinct(call.sizes(), *sizes, first);
-    return decides ? first : first.Inexact();
-  }
-  const auto whole = std::ranges::find_if(operands, has_all);
-  if (whole == operands.end() || !(*whole)->order.is_known()) return {};
-  // Those before it decide where they have two dimensions, and the strides of a dimension of size 1 count too.
-  const StrideOrder& order = (*whole)->order;
-  const std::vector<size_t> nesting = order.Nesting(sizes->size());
-  const std::span<const ValueFacts* const> deciding(operands.begin(), whole + 1);
-  const bool nested = std::ranges::all_of(
-      deciding, [&](const ValueFacts* one) { return IsNestedAs(call.sizes(), *one, *sizes, nesting); });
-  const bool exact = std::ranges::all_of(deciding, [](const ValueFacts* one) { return one->order.is_exact(); });
-  const bool no_ones = std::ranges::all_of(*sizes, [&](KnownSize size) { return call.sizes().IsAtLeast(size, 2); });
-  if (!nested || !(exact || no_ones)) return {};
-  return exact && AreStridesDistinct(call.sizes(), *sizes, order) ? order : order.Inexact();
-}
-
 void Elementwise(Call& call, Dtype dtype) {
   if (!call.is_tensor_type(1)) {
     if (!call.is_tensor_type(0)) return;
@@ -192,7 +109,7 @@ void Elementwise(Call& call, Dtype dtype) {
   }
   const std::optional<KnownSizes> sizes = Broadcast(call.sizes(), call.in(0).sizes, call.in(1).sizes);
   call.Give(0, call.in(0), dtype, sizes);
-  call.GiveOrder(OrderOfAll(call, {&call.in(0), &call.in(1)}, sizes));
+  call.GiveOrder(OrderOfAll(call.sizes(), {&call.in(0), &call.in(1)}, sizes));
 }
 }  // namespace
 
@@ -227,7 +144,7 @@ void OfTensorsAmongThree(Call& call, Dtype dtype) {
     operands.push_back(&call.in(i));
   }
   call.Give(0, call.in(0), dtype, sizes);
-  call.GiveOrder(OrderOfAll(call, std::move(operands), sizes));
+  call.GiveOrder(OrderOfAll(call.sizes(), std::move(operands), sizes));
 }
 
 void Where(Call& call) {

@@ -76,12 +76,15 @@ bool IsDepthwise(const Convolution& convolution) {
 // some channels of such; else a copy.
 class ImagesOfPixels {
  public:
-  explicit ImagesOfPixels(const at::Tensor& images)
-      : images_(AreOfPixels(images) ? images : images.contiguous(at::MemoryFormat::ChannelsLast)) {}
+  explicit ImagesOfPixels(const at::Tensor& images) : images_(images), stride_(images.stride(3)) {
+    if (AreOfPixels(images)) return;
+    images_ = images.contiguous(at::MemoryFormat::ChannelsLast);
+    stride_ = images.size(1);
+  }
 
   const float* data() const { return images_.const_data_ptr<float>(); }
   // From one pixel to the next, in elements.
-  int64_t stride() const { return AreOfPixels(images_) ? images_.stride(3) : images_.size(1); }
+  int64_t stride() const { return stride_; }
 
  private:
   static bool AreOfPixels(const at::Tensor& images) {
@@ -90,7 +93,8 @@ class ImagesOfPixels {
            images.stride(0) == height * width * pixel;
   }
 
-  const at::Tensor images_;
+  at::Tensor images_;
+  int64_t stride_;
 };
 
 at::Tensor ChannelsLast(at::IntArrayRef sizes) {

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "jit/analysis/joined_list.h"
 #include "jit/analysis/number_of.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/visible_strides.h"
@@ -193,18 +194,23 @@ class BatchNormFolder {
     return Fold(layer, node, *weight, *bias, *step);
   }
 
-  // The layers whose channels a norm gets one behind the other; none if something else is among them, or seen by
+  struct Part {
+    Node* layer;
+    int64_t channels;
+  };
+
+  // The layers whose channels a norm gets one behind the other; none if something else is among them, or used by
   // others.
-  std::vector<Node*> JoinedLayers(const Node& norm) const {
+  std::vector<Part> JoinedLayers(const Node& norm) const {
     const Node& join = *norm.input(0)->node();
+    const Node* list = JoinedList(join);
     const std::optional<size_t> rank = facts_.Of(*join.output()).rank();
-    if (join.kind() != c10::aten::cat || join.op() == nullptr || join.block() != norm.block() || !rank || *rank < 2 ||
-        Dimension(IntegerOf(*join.input(1)), *rank) != 1u || join.output()->uses().size() != 1)
+    if (list == nullptr || join.block() != norm.block() || !rank || *rank < 2 ||
+        Dimension(IntegerOf(*join.input(1)), *rank) != 1u || join.output()->uses().size() != 1 ||
+        list->output()->uses().size() != 1)
       return {};
-    const Node& list = *join.input(0)->node();
-    if (list.kind() != sym::kListConstruct || list.output()->uses().size() != 1) return {};
-    std::vector<Node*> layers;
-    for (const Value* input : list.inputs()) {
+    std::vector<Part> parts;
+    for (const Value* input : list->inputs()) {
       Node* layer = input->node();
       if (layer->op() == nullptr || !IsLayer(*layer) || layer->block() != norm.block() || input->uses().size() != 1)
         return {};
@@ -212,9 +218,9 @@ class BatchNormFolder {
       if (!weight || !weight->defined() || weight->dim() != static_cast<int64_t>(*rank) ||
           !target_.FoldsWeights(weight->device(), weight->scalar_type()))
         return {};
-      layers.push_back(layer);
+      parts.push_back({layer, weight->size(0)});
     }
-    return layers;
+    return parts;
   }
 
   // Scale, shift, mean and variance of some of a norm's channels; none if there is no room for them.
@@ -233,40 +239,39 @@ class BatchNormFolder {
 
   // A norm of what several layers give, joined, is joined norms of these.
   bool TrySplit(Node* norm) {
-    const std::vector<Node*> layers = JoinedLayers(*norm);
+    const std::vector<Part> parts = JoinedLayers(*norm);
     int64_t channels = 0;
-    for (const Node* layer : layers) channels += WeightOf(*layer->input(1))->size(0);
-    if (layers.empty() || !StepOfNorm(*norm, channels)) return false;
+    for (const Part& part : parts) channels += part.channels;
+    if (parts.empty() || !StepOfNorm(*norm, channels)) return false;
     std::vector<std::vector<at::Tensor>> parameters;
     int64_t begin = 0;
-    for (const Node* layer : layers) {
-      const int64_t count = WeightOf(*layer->input(1))->size(0);
-      parameters.push_back(PartOfParameters(*norm, begin, count));
+    for (const Part& part : parts) {
+      parameters.push_back(PartOfParameters(*norm, begin, part.channels));
       if (parameters.back().empty()) return false;
-      begin += count;
+      begin += part.channels;
     }
 
     Node* join = norm->input(0)->node();
     Node* list = join->input(0)->node();
     const InsertionGuard here(&graph_, norm);
     graph_.SetCurrentRange(norm->range());
-    std::vector<Value*> parts;
-    for (size_t i = 0; i < layers.size(); ++i) {
+    std::vector<Value*> normed;
+    for (size_t i = 0; i < parts.size(); ++i) {
       std::vector<Value*> operands(norm->inputs().begin(), norm->inputs().end());
-      operands[0] = layers[i]->output();
+      operands[0] = parts[i].layer->output();
       for (size_t at = 1; at < 5; ++at) {
         const at::Tensor& parameter = parameters[i][at - 1];
         if (parameter.defined()) operands[at] = graph_.InsertConstant(parameter);
       }
-      parts.push_back(OperateLike(graph_, *norm, operands));
+      normed.push_back(OperateLike(graph_, *norm, operands));
     }
-    Node* joined_list = graph_.Insert(graph_.Create(sym::kListConstruct, std::span<Value* const>(parts), 1));
+    Node* joined_list = graph_.Insert(graph_.Create(sym::kListConstruct, std::span<Value* const>(normed), 1));
     joined_list->output()->SetType(list->output()->type());
     Value* joined = OperateLike(graph_, *join, std::vector<Value*>{joined_list->output(), join->input(1)});
     joined->SetName(norm->output()->name());
     norm->output()->ReplaceAllUsesWith(joined);
     for (Node* replaced : {norm, join, list}) replaced->Destroy();
-    for (Value* part : parts) FoldOrSpellOut(part->node());
+    for (Value* value : normed) FoldOrSpellOut(value->node());
     return changed_ = true;
   }
 

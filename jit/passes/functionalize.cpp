@@ -205,10 +205,10 @@ class Functionalizer {
     const Operator* form = FunctionalForm(*node->op());
     const std::optional<std::vector<const Value*>> slices = SlicesTo(*written, base);
     if (form == nullptr || !slices || ReadsAnotherPart(*node, base)) return false;
-    std::vector<Value*> inputs;
-    for (Value* input : node->inputs()) inputs.push_back(CurrentOf(input, node));
     // A slice of all of it is the tensor itself, of which more is known.
-    if (slices->empty()) inputs[0] = CurrentOf(const_cast<Value*>(&base), node);
+    Value* const tensor = slices->empty() ? const_cast<Value*>(&base) : written;
+    std::vector<Value*> inputs;
+    for (Value* input : node->inputs()) inputs.push_back(CurrentOf(input == written ? tensor : input, node));
 
     const InsertionGuard here(&graph_, node);
     graph_.SetCurrentRange(node->range());

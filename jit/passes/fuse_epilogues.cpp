@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "jit/analysis/fact_queries.h"
+#include "jit/analysis/joined_list.h"
 #include "jit/analysis/private_memory.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/compiler/compilation.h"
@@ -66,14 +67,13 @@ class EpilogueFuser {
   // The planned convolutions of which `value` is made for `user` alone: one, or several that are joined; none if
   // something else is among them. One activation, and it comes last.
   static std::vector<Node*> ConvolutionsOf(const Value& value, const Node& user) {
-    const Node& maker = *value.node();
     std::vector<Node*> convolutions;
-    if (maker.kind() == c10::aten::cat && maker.block() == user.block() && value.uses().size() == 1 &&
-        maker.input(0)->node()->kind() == sym::kListConstruct && maker.input(0)->uses().size() == 1) {
-      const Node& list = *maker.input(0)->node();
-      for (const Value* part : list.inputs()) convolutions.push_back(ConvolutionOf(*part, list));
+    const Node* list = JoinedList(*value.node());
+    if (list != nullptr && value.node()->block() == user.block() && value.uses().size() == 1 &&
+        list->output()->uses().size() == 1) {
+      for (const Value* part : list->inputs()) convolutions.push_back(ConvolutionOf(*part, *list));
     } else {
-      const Value& convolved = IsOfRow(value, user) ? *maker.input(0) : value;
+      const Value& convolved = IsOfRow(value, user) ? *value.node()->input(0) : value;
       convolutions.push_back(ConvolutionOf(convolved, user));
     }
     const bool all = std::ranges::all_of(convolutions, [](const Node* convolution) {

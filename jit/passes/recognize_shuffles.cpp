@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "jit/analysis/joined_list.h"
 #include "jit/analysis/number_of.h"
 #include "jit/analysis/pure_nodes.h"
 #include "jit/analysis/swapped_dimensions.h"
@@ -40,8 +41,7 @@ bool AsksForCommonSize(const Use& use) {
 }
 
 bool IsConcatenationOfChannels(const Node& node) {
-  return node.kind() == c10::aten::cat && node.op() != nullptr && node.op()->schema().overload_name().empty() &&
-         Dimension(IntegerOf(*node.input(1)), 4) == 1u && node.input(0)->node()->kind() == sym::kListConstruct;
+  return JoinedList(node) != nullptr && Dimension(IntegerOf(*node.input(1)), 4) == 1u;
 }
 
 struct Shuffle {

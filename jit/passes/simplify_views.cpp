@@ -99,8 +99,10 @@ class Simplifier {
     if (node->op() == nullptr || node->outputs().size() != 1 || node->inputs().empty()) return;
     if (node->output()->type()->kind() != c10::TypeKind::TensorType) return;
     if (!IsTensor(*node->input(0)) || !pure_.IsPure(*node)) return;
-    if (OnlyOperatorsUse(*node->output()) && IsItsInput(*node)) return Replace(node, node->input(0));
-    if (OnlyOperatorsUse(*node->output()) && IsWhatItReads(*node)) return Replace(node, node->input(1));
+    if (OnlyOperatorsUse(*node->output())) {
+      if (IsItsInput(*node)) return Replace(node, node->input(0));
+      if (IsWhatItReads(*node)) return Replace(node, node->input(1));
+    }
     if (IsView(*node)) return ViewOfView(node);
     Rearranged(node);
   }

@@ -487,14 +487,14 @@ TEST(HttpServer, EveryPhaseOfAConnectionHasItsTime) {
 TEST(HttpServer, TimeInWhichTheServerStoodStillIsNotItsClients) {
   const auto handler = std::make_shared<HaltingHandler>();
   HttpServer::Options options = Local();
-  options.header_time = options.body_time = std::chrono::milliseconds(500);
+  options.header_time = options.body_time = std::chrono::milliseconds(1'500);
   const auto server = StartEcho(options, handler);
   Client half(server->port()), body(server->port()), halts(server->port());
   half.Send("GET /half HTTP/1.1\r\nHost:");
   body.Send("POST /body HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 4\r\n\r\nab");
   halts.Send("GET /halts HTTP/1.1\r\nHost: h\r\n\r\n");
   handler->WaitUntilItHalts();
-  std::this_thread::sleep_for(std::chrono::milliseconds(1'500));
+  std::this_thread::sleep_for(std::chrono::milliseconds(2'500));
   handler->GoOn();
   EXPECT_THAT(halts.ReadUntil("GET /halts "), StartsWith("HTTP/1.1 200 "));
   // By now the server has looked whose time is over.
