@@ -5,7 +5,8 @@
 
 namespace hearth {
 
-// The node of the list, written out, whose tensors `node` joins in new memory (aten::cat); null if it does no such thing.
+// The node of the list, written out, whose tensors `node` joins in new memory (aten::cat); null if it does no such
+// thing.
 Node* JoinedList(const Node& node);
 
 }  // namespace hearth

@@ -58,8 +58,7 @@ StrideOrder OrderOfAll(SizeAlgebra& algebra, Operands operands, const std::optio
   }
   // Of two sizes that are both more than 1, a run in which they differ raises.
   const auto is_whole = [&](KnownSize size, KnownSize result) {
-    return size.is_known() &&
-           (size == result || (algebra.IsAtLeast(size, 2) && algebra.IsAtLeast(result, 2)));
+    return size.is_known() && (size == result || (algebra.IsAtLeast(size, 2) && algebra.IsAtLeast(result, 2)));
   };
   const auto has_all = [&](const ValueFacts* one) {
     return one->sizes && std::ranges::equal(*one->sizes, *sizes, is_whole);
@@ -81,8 +80,8 @@ StrideOrder OrderOfAll(SizeAlgebra& algebra, Operands operands, const std::optio
   const StrideOrder& order = (*whole)->order;
   const std::vector<size_t> nesting = order.Nesting(sizes->size());
   const std::span<const ValueFacts* const> deciding(operands.begin(), whole + 1);
-  const bool nested = std::ranges::all_of(
-      deciding, [&](const ValueFacts* one) { return IsNestedAs(algebra, *one, *sizes, nesting); });
+  const bool nested =
+      std::ranges::all_of(deciding, [&](const ValueFacts* one) { return IsNestedAs(algebra, *one, *sizes, nesting); });
   const bool exact = std::ranges::all_of(deciding, [](const ValueFacts* one) { return one->order.is_exact(); });
   const bool no_ones = std::ranges::all_of(*sizes, [&](KnownSize size) { return algebra.IsAtLeast(size, 2); });
   if (!nested || !(exact || no_ones)) return {};
