@@ -109,6 +109,10 @@ inline size_t ExpectHolds(const ValueFacts& facts, const c10::IValue& value, con
     ++known;
     EXPECT_TRUE(facts.order.HoldsOf(tensor)) << tensor.sizes() << " with strides " << tensor.strides();
   }
+  if (facts.part_order.is_known()) {
+    ++known;
+    EXPECT_TRUE(facts.part_order.HoldsOf(tensor)) << tensor.sizes() << " with strides " << tensor.strides();
+  }
   if (facts.suggested_format) {
     ++known;
     EXPECT_EQ(*facts.suggested_format, tensor.suggest_memory_format());

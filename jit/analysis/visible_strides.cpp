@@ -4,16 +4,17 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <unordered_set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "jit/definitions/definition.h"
 #include "jit/definitions/node_effects.h"
+#include "jit/definitions/operator_facts.h"
 #include "jit/ir/symbols.h"
 
 namespace hearth {
 namespace {
-
-bool IsExact(const ValueFacts& facts) { return facts.is_tensor() && facts.order.is_exact(); }
 
 const Symbol kIsContiguous = Symbol::fromQualString("aten::is_contiguous");
 
@@ -21,20 +22,13 @@ enum class Searched : uint8_t { kDimensionsOfOne, kAllDimensions };
 
 class StrideSearch {
  public:
-  StrideSearch(const ValueFactTable& facts, Searched searched) : facts_(facts), searched_(searched) {}
+  StrideSearch(ValueFactTable& facts, Searched searched) : facts_(facts), searched_(searched) {}
 
-  bool MayShow(const Value& value) {
-    if (!seen_.insert(&value).second) return false;
-    return std::ranges::any_of(value.uses(), [&](const Use& use) { return MayShow(*use.user); });
-  }
+  bool MayShow(const Value& value) { return MayShow(value, Unsaid(facts_.Of(value))); }
 
-  bool MayShow(const Node& user) {
-    if (user.kind() == sym::kListConstruct) return MayShow(*user.output());
-    if (user.kind() == sym::kListUnpack) return AnyMayShow(user);
-    if (user.op() == nullptr || user.kind() == c10::aten::stride) return true;
-    if (searched_ == Searched::kAllDimensions && DependsOnOrder(user)) return true;
-    if (MayCopy(user) && IsWrittenAfter(user)) return true;
-    return AnyMayShow(user);
+  bool MayShowBehind(const Node& user) {
+    for (const Value* operand : user.inputs()) unsaid_.try_emplace(operand, Unsaid(facts_.Of(*operand)));
+    return MayShow(user);
   }
 
  private:
@@ -79,8 +73,62 @@ class StrideSearch {
     return false;
   }
 
-  bool AnyMayShow(const Node& node) {
-    return std::ranges::any_of(node.outputs(), [&](const Value* output) { return MayShowIn(*output); });
+  // `given`: what is known of the value whatever the strides that are searched are.
+  bool MayShow(const Value& value, ValueFacts given) {
+    const auto [found, is_new] = unsaid_.try_emplace(&value, given);
+    if (!is_new) {
+      if (found->second == given) return false;
+      // Another of its operands turned out to depend on these strides, too.
+      given = Unsaid(facts_.Of(value));
+      if (found->second == given) return false;
+      found->second = std::move(given);
+    }
+    return std::ranges::any_of(value.uses(), [&](const Use& use) { return MayShow(*use.user); });
+  }
+
+  bool MayShow(const Node& user) {
+    const bool is_list = user.kind() == sym::kListConstruct || user.kind() == sym::kListUnpack;
+    if (!is_list) {
+      if (user.op() == nullptr || user.kind() == c10::aten::stride) return true;
+      if (searched_ == Searched::kAllDimensions && DependsOnOrder(user)) return true;
+      if (MayCopy(user) && IsWrittenAfter(user)) return true;
+    }
+    std::vector<ValueFacts> given = Infer(user);
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (MayShowIn(*user.output(i), std::move(given[i]))) return true;
+    }
+    return false;
+  }
+
+  // What the node gives if nothing is known of the strides that are searched.
+  std::vector<ValueFacts> Infer(const Node& node) {
+    std::vector<ValueFacts> given(node.outputs().size());
+    if (node.kind() == sym::kListConstruct) {
+      given[0].kind = ValueFacts::Kind::kList;
+      for (const Value* input : node.inputs()) given[0].elements.push_back(FactsOf(*input));
+    } else if (node.kind() == sym::kListUnpack) {
+      const ValueFacts& list = FactsOf(*node.input());
+      if (list.elements.size() == given.size()) given = list.elements;
+    } else {
+      InferOperator(
+          node, [this](const Value& value) -> const ValueFacts& { return FactsOf(value); }, facts_.sizes(), given);
+    }
+    return given;
+  }
+
+  const ValueFacts& FactsOf(const Value& value) const {
+    const auto found = unsaid_.find(&value);
+    return found == unsaid_.end() ? facts_.Of(value) : found->second;
+  }
+
+  // The facts without what they say of the strides that are searched.
+  ValueFacts Unsaid(ValueFacts facts) const {
+    const bool all = searched_ == Searched::kAllDimensions;
+    facts.order = all ? StrideOrder() : facts.order.Inexact();
+    facts.part_order = all ? PartOrder() : facts.part_order.Inexact();
+    facts.suggested_format.reset();
+    for (ValueFacts& element : facts.elements) element = Unsaid(std::move(element));
+    return facts;
   }
 
   bool DependsOnOrder(const Node& user) const {
@@ -88,38 +136,45 @@ class StrideSearch {
     const OperatorDefinition* in_place = FindInPlace(user.kind());
     if (in_place != nullptr && in_place->kind == OperatorClass::kPointwise && !EffectsOf(user).random) return false;
     const OperatorDefinition& definition = DefinitionOf(user.kind());
-    const bool raises = definition.only_views && !facts_.Of(*user.input(0)).order.is_known();
+    const bool raises = definition.only_views && !FactsOf(*user.input(0)).order.is_known();
     const bool is_unknown = definition.kind == OperatorClass::kOther;
     return raises || is_unknown || definition.looks_at_storage || user.kind() == kIsContiguous || EffectsOf(user).any();
   }
 
-  bool MayShowIn(const Value& output) {
+  bool MayShowIn(const Value& output, ValueFacts given) {
     if (!HasMemory(*output.type())) return false;
     const ValueFacts& facts = facts_.Of(output);
-    if (facts.kind == ValueFacts::Kind::kList && !facts.elements.empty()) {
-      return !std::ranges::all_of(facts.elements, IsExact) && MayShow(output);
-    }
-    if (!facts.is_tensor()) return true;
-    return !IsExact(facts) && MayShow(output);
+    const bool is_list = facts.kind == ValueFacts::Kind::kList && !facts.elements.empty();
+    if (!facts.is_tensor() && !is_list) return true;
+    return !(IsExact(facts) && IsExact(given)) && MayShow(output, std::move(given));
   }
 
-  const ValueFactTable& facts_;
+  // Whether its strides are known, of a list: those of all of its elements.
+  bool IsExact(const ValueFacts& facts) {
+    const bool is_list = facts.kind == ValueFacts::Kind::kList && !facts.elements.empty();
+    if (is_list) return std::ranges::all_of(facts.elements, [this](const ValueFacts& one) { return IsExact(one); });
+    if (!facts.is_tensor() || !facts.order.is_known() || !facts.sizes) return facts.order.is_exact();
+    const auto has_several = [this](KnownSize size) { return facts_.sizes().IsAtLeast(size, 2); };
+    return facts.order.is_exact() || std::ranges::all_of(*facts.sizes, has_several);
+  }
+
+  ValueFactTable& facts_;
   const Searched searched_;
-  std::unordered_set<const Value*> seen_;
+  std::unordered_map<const Value*, ValueFacts> unsaid_;  // of those whose strides depend on the ones that are searched
 };
 
 }  // namespace
 
-bool StridesMayShow(const Value& value, const ValueFactTable& facts) {
+bool StridesMayShow(const Value& value, ValueFactTable& facts) {
   return StrideSearch(facts, Searched::kDimensionsOfOne).MayShow(value);
 }
 
-bool OrderMayShow(const Value& value, const ValueFactTable& facts) {
+bool OrderMayShow(const Value& value, ValueFactTable& facts) {
   return StrideSearch(facts, Searched::kAllDimensions).MayShow(value);
 }
 
-bool OrderMayShowBehind(const Node& user, const ValueFactTable& facts) {
-  return StrideSearch(facts, Searched::kAllDimensions).MayShow(user);
+bool OrderMayShowBehind(const Node& user, ValueFactTable& facts) {
+  return StrideSearch(facts, Searched::kAllDimensions).MayShowBehind(user);
 }
 
 }  // namespace hearth

@@ -10,14 +10,13 @@ namespace hearth {
 // Whether such strides of `value`, of whose order in memory no exact one is known (definitions/stride_order.h), may
 // show in what leaves the graph, where somebody asks for them, or by what writes to a copy that may be no copy. Follows
 // all that is made of it up to results whose order is exact whatever these strides are.
-bool StridesMayShow(const Value& value, const ValueFactTable& facts);
+bool StridesMayShow(const Value& value, ValueFactTable& facts);
 
-// The same of the strides in all dimensions of `value`, of whose order nothing is known: also operators that raise for
+// The same of the strides in all dimensions of `value`, whatever is known of its order: also operators that raise for
 // some orders show them, and such as draw random numbers or write others than the elements in their place.
-bool OrderMayShow(const Value& value, const ValueFactTable& facts);
+bool OrderMayShow(const Value& value, ValueFactTable& facts);
 
-// The same of an operand of `user`, as far as it and what is made of its results may show it: of results that have no
-// known order.
-bool OrderMayShowBehind(const Node& user, const ValueFactTable& facts);
+// The same of the operands of `user`, as far as it and what is made of its results may show them.
+bool OrderMayShowBehind(const Node& user, ValueFactTable& facts);
 
 }  // namespace hearth

@@ -121,19 +121,40 @@ KnownSize Product(SizeAlgebra& algebra, const KnownSizes& sizes, size_t from, si
 std::optional<c10::MemoryFormat> SuggestedFormat(const SizeAlgebra& algebra, const ValueFacts& facts) {
   if (facts.suggested_format) return facts.suggested_format;
   if (!facts.plain || !facts.rank()) return {};
-  if (*facts.rank() < 4 || facts.default_strides()) return c10::MemoryFormat::Contiguous;
+  const bool of_images = *facts.rank() == 4 || *facts.rank() == 5;
+  if (!of_images || facts.default_strides()) return c10::MemoryFormat::Contiguous;
+  const PartOrder nested = facts.nested();
+  if (!nested.is_known()) return {};
   const KnownSizes& sizes = *facts.sizes;
   const auto at_least = [&](int64_t least) {
     return [&algebra, least](KnownSize size) { return algebra.Least(size).value_or(0) >= least; };
   };
-  // Whatever strides dimensions of size 1 have, those of the channels and of the pixels tell.
-  const bool are_several =
-      sizes.size() == 4 && at_least(2)(sizes[1]) && std::any_of(sizes.begin() + 2, sizes.end(), at_least(2));
-  if (facts.contiguous() && are_several) return c10::MemoryFormat::Contiguous;
-  if (!facts.order.is_channels_last() || !facts.order.is_exact()) return {};
+  // Whatever strides dimensions of size 1 have: channels do not come first that have pixels between them.
+  bool is_within_channels = false;
+  for (const PartOrder::Level& level : nested.levels()) {
+    if (level.dimension == 1) is_within_channels = at_least(2)(sizes[1]);
+    if (level.dimension >= 2 && is_within_channels && at_least(2)(sizes[level.dimension]))
+      return c10::MemoryFormat::Contiguous;
+  }
+  if (sizes.size() == 5) return {};
+  if (!nested.Dense().is_channels_last() || !nested.is_exact() || nested.levels().back().has_gap) return {};
   // Of images without an element or of one channel and one pixel, none is told from the default.
   if (!std::ranges::all_of(sizes, at_least(1)) || std::none_of(sizes.begin() + 1, sizes.end(), at_least(2))) return {};
   return c10::MemoryFormat::ChannelsLast;
+}
+
+void Call::GivePartOrder(const PartOrder& part, size_t output) {
+  ValueFacts& facts = out(output);
+  if (!facts.plain || !facts.sizes || !part.is_known()) return;
+  // Of one element, nothing reads the stride.
+  bool is_dense = true, is_outside = true, exact = part.is_exact();
+  for (const PartOrder::Level& level : part.levels()) {
+    is_outside &= (*facts.sizes)[level.dimension] == 1;
+    is_dense &= !level.has_gap || is_outside;
+    exact &= !level.has_gap;
+  }
+  if (is_dense) GiveOrder(exact ? part.Dense() : part.Dense().Inexact(), output);
+  if (!facts.order.is_exact()) facts.part_order = part;
 }
 
 bool AreStridesDistinct(const SizeAlgebra& algebra, const KnownSizes& sizes, const StrideOrder& order) {
@@ -144,12 +165,32 @@ bool AreStridesDistinct(const SizeAlgebra& algebra, const KnownSizes& sizes, con
   return true;
 }
 
+StrideOrder OrderOfNew(const SizeAlgebra& algebra, const KnownSizes& sizes, const PartOrder& nested) {
+  const StrideOrder order = nested.Dense();
+  if (!order.is_exact() || !AreStridesDistinct(algebra, sizes, order)) return order.Inexact();
+  if (nested.levels().empty() || algebra.Least(sizes[nested.levels().front().dimension]).value_or(0) >= 2) return order;
+  // Of a tensor that is dense without its outermost dimension the strides are taken over, also an odd one; where it is
+  // contiguous without it in some format, new memory has that format.
+  const auto [outermost, has_gap] = nested.levels().front();
+  const auto is_in = [&, at = outermost](const StrideOrder& format) {
+    std::vector<size_t> rest = format.Nesting(sizes.size());
+    std::erase(rest, at);
+    return !order.IsLike(format) &&
+           std::ranges::equal(rest, nested.levels().subspan(1), {}, {}, &PartOrder::Level::dimension);
+  };
+  const bool may_differ =
+      has_gap || is_in(StrideOrder::Default(true)) || (sizes.size() == 4 && is_in(StrideOrder::ChannelsLast(true)));
+  return may_differ ? order.Inexact() : order;
+}
+
 StrideOrder OrderOfNewLike(const SizeAlgebra& algebra, const ValueFacts& facts) {
   if (!facts.plain) return {};
-  if (!facts.order.is_exact() || facts.contiguous()) return facts.order;
+  if (!facts.rank()) return facts.contiguous() ? facts.order : facts.order.Inexact();
+  const PartOrder nested = facts.nested();
+  if (!nested.is_exact() || nested.is_default()) return nested.Dense();
   // What is dense in several orders, for its sizes, gives new memory that is exactly in one of them, the default one
   // mostly.
-  return facts.rank() && AreStridesDistinct(algebra, *facts.sizes, facts.order) ? facts.order : facts.order.Inexact();
+  return OrderOfNew(algebra, *facts.sizes, nested);
 }
 
 StrideOrder OrderOfSuggested(const SizeAlgebra& algebra, const ValueFacts& facts) {

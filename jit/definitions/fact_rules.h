@@ -111,6 +111,8 @@ class Call {
     const bool exact = order.is_default() || HasElements(out(output));
     out(output).order = exact ? order : order.Inexact();
   }
+  // The same of a view that may have gaps.
+  void GivePartOrder(const PartOrder& part, size_t output = 0);
 
  private:
   static bool IsInts(const Value& value) {
@@ -184,6 +186,8 @@ Dtype Same(const ValueFacts& a, const ValueFacts& b);
 std::optional<c10::MemoryFormat> SuggestedFormat(const SizeAlgebra& algebra, const ValueFacts& facts);
 // Whether no two strides are the same of a tensor of these sizes that lies exactly in that order, which is known.
 bool AreStridesDistinct(const SizeAlgebra& algebra, const KnownSizes& sizes, const StrideOrder& order);
+// Of new memory for a result of these sizes whose dimensions are nested as those of an operand that has them all.
+StrideOrder OrderOfNew(const SizeAlgebra& algebra, const KnownSizes& sizes, const PartOrder& nested);
 // Of new memory for a result that is nested as a tensor with these facts is.
 StrideOrder OrderOfNewLike(const SizeAlgebra& algebra, const ValueFacts& facts);
 // Of a result in the format that a tensor with these facts suggests, which has as many dimensions, and one element

@@ -36,18 +36,20 @@ KnownSizes CommonSizes(const ValueFacts& list) {
 }
 
 // It is in the format that all parts suggest, the default one if they do not agree.
-StrideOrder OrderOfConcatenation(Call& call, const ValueFacts& common, std::optional<int64_t> dim) {
+StrideOrder OrderOfConcatenation(Call& call, const std::vector<ValueFacts>& parts, const ValueFacts& common,
+                                 std::optional<int64_t> dim) {
   if (!common.rank() || !common.plain) return {};
-  if (*common.rank() < 4 && common.contiguous()) return StrideOrder::Default(true);
-  const std::vector<ValueFacts>& parts = call.in(0).elements;
   const auto suggests = [&](c10::MemoryFormat format) {
     return [&, format](const ValueFacts& part) { return SuggestedFormat(call.sizes(), part) == format; };
   };
   if (std::ranges::any_of(parts, suggests(c10::MemoryFormat::Contiguous))) return StrideOrder::Default(true);
   if (std::ranges::all_of(parts, suggests(c10::MemoryFormat::ChannelsLast))) return StrideOrder::ChannelsLast(true);
-  // Parts of several channels each suggest another format than their own only where all are of one pixel.
+  // Parts of several channels each suggest another format than their own only where all are of one pixel, or have an
+  // odd stride in a dimension of size 1.
+  const KnownSizes& sizes = *common.sizes;
+  const bool may_be_odd = sizes.size() == 4 && (sizes[0] == 1 || (sizes[2] == 1) != (sizes[3] == 1));
   const bool of_channels =
-      *common.rank() == 4 && dim && Dimension(dim, 4) == 1u &&
+      !may_be_odd && *common.rank() == 4 && dim && Dimension(dim, 4) == 1u &&
       std::ranges::all_of(parts, [&](const ValueFacts& part) { return call.sizes().IsAtLeast((*part.sizes)[1], 2); });
   const bool images = common.contiguous() || common.order.is_channels_last();
   return of_channels && images ? common.order.Inexact() : StrideOrder();
@@ -71,7 +73,7 @@ void Concatenate(Call& call) {
     }
   }
   call.Give(0, common, common.dtype, std::move(sizes));
-  call.GiveOrder(OrderOfConcatenation(call, common, dim));
+  call.GiveOrder(OrderOfConcatenation(call, list.elements, common, dim));
 }
 
 // Some channels of what concatenation gives, in the same format.
@@ -82,7 +84,7 @@ void ShuffleChannels(Call& call) {
   KnownSizes sizes = CommonSizes(call.in(0));
   sizes[1] = count;
   call.Give(0, common, common.dtype, std::move(sizes));
-  call.GiveOrder(OrderOfConcatenation(call, common, 1));
+  call.GiveOrder(OrderOfConcatenation(call, call.in(0).elements, common, 1));
 }
 
 void Stack(Call& call) {
@@ -90,8 +92,9 @@ void Stack(Call& call) {
   ValueFacts common = CommonElement(list);
   std::optional<KnownSizes> sizes = common.sizes;
   const auto dim = call.number("dim");
+  std::optional<size_t> at;
   if (sizes) {
-    const auto at = Dimension(dim, sizes->size() + 1);
+    at = Dimension(dim, sizes->size() + 1);
     if (at) {
       if (!list.elements.empty()) sizes = CommonSizes(list);
       sizes->insert(sizes->begin() + *at, static_cast<int64_t>(list.elements.size()));
@@ -100,6 +103,25 @@ void Stack(Call& call) {
     }
   }
   call.Give(0, common, common.dtype, std::move(sizes));
+  if (!at) return;
+  const size_t rank = common.sizes->size();
+  if (*at < rank) {
+    // A view of the concatenation along the dimension that is there.
+    const StrideOrder joined = OrderOfConcatenation(call, list.elements, common, static_cast<int64_t>(*at));
+    return call.GiveOrder((joined.is_default() ? joined : joined.Inexact()).Inserted(*at, rank));
+  }
+  // Along a dimension that each gets.
+  std::vector<ValueFacts> parts = list.elements;
+  for (ValueFacts& part : parts) {
+    part.part_order = part.nested().Inserted(*at);
+    part.order = part.order.Inserted(*at, part.sizes->size());
+    part.suggested_format.reset();
+    part.sizes->insert(part.sizes->begin() + static_cast<ptrdiff_t>(*at), 1);
+  }
+  const auto suggests_default = [&](const ValueFacts& part) {
+    return SuggestedFormat(call.sizes(), part) == c10::MemoryFormat::Contiguous;
+  };
+  if (std::ranges::any_of(parts, suggests_default)) call.GiveOrder(StrideOrder::Default(true));
 }
 
 std::optional<KnownSizes> With(std::optional<KnownSizes> sizes, std::optional<int64_t> dim, KnownSize size) {

@@ -19,7 +19,7 @@ StrideOrder OrderOfDefaultOnes(SizeAlgebra& algebra, const Operands& operands, c
   const bool alike = std::ranges::all_of(sizes, &KnownSize::is_known) &&
                      std::ranges::all_of(operands, [&](const ValueFacts* one) { return one->sizes == sizes; });
   // Nor does any stride of new memory say otherwise.
-  const bool exact = std::ranges::all_of(operands, &ValueFacts::default_strides);
+  const bool exact = std::ranges::all_of(operands, [](const ValueFacts* one) { return one->nested().is_exact(); });
   if (!no_ones && !alike && !(exact && all_at_least(1))) return {};
   return StrideOrder::Default(exact || no_ones);
 }
@@ -36,9 +36,10 @@ bool IsNestedAs(SizeAlgebra& algebra, const ValueFacts& part, const KnownSizes& 
   std::vector<size_t> along = nesting;
   std::erase_if(along, is_expanded);
   if (along.size() <= 1) return true;
-  if (!part.plain || !part.order.is_known()) return false;
-  std::vector<size_t> own = part.order.Nesting(part.sizes->size());
-  for (size_t& dim : own) dim += extra;
+  const PartOrder nested = part.nested();
+  if (!part.plain || !nested.is_known()) return false;
+  std::vector<size_t> own;
+  for (const PartOrder::Level& level : nested.levels()) own.push_back(level.dimension + extra);
   std::erase_if(own, is_expanded);
   return own == along;
 }
@@ -50,10 +51,9 @@ StrideOrder OrderOfAll(SizeAlgebra& algebra, Operands operands, const std::optio
   // A tensor without dimensions is a number.
   if (!sizes->empty()) std::erase_if(operands, [](const ValueFacts* one) { return one->rank() == 0u; });
   if (operands.size() == 1) {
-    const ValueFacts& one = *operands[0];
-    return one.order.is_exact() ? OrderOfNewLike(algebra, one) : one.order.Inexact();
+    return OrderOfNewLike(algebra, *operands[0]);
   }
-  if (std::ranges::all_of(operands, &ValueFacts::contiguous)) {
+  if (std::ranges::all_of(operands, [](const ValueFacts* one) { return one->nested().is_default(); })) {
     if (const StrideOrder order = OrderOfDefaultOnes(algebra, operands, *sizes); order.is_known()) return order;
   }
   // Of two sizes that are both more than 1, a run in which they differ raises.
@@ -63,29 +63,28 @@ StrideOrder OrderOfAll(SizeAlgebra& algebra, Operands operands, const std::optio
   const auto has_all = [&](const ValueFacts* one) {
     return one->sizes && std::ranges::equal(*one->sizes, *sizes, is_whole);
   };
-  const StrideOrder& first = operands.front()->order;
-  const auto is_like_first = [&](const ValueFacts* one) { return has_all(one) && one->order.IsLike(first); };
+  const PartOrder first = operands.front()->nested();
+  const auto is_like_first = [&](const ValueFacts* one) { return has_all(one) && one->nested().IsNestedLike(first); };
   if (std::ranges::all_of(operands, is_like_first)) {
-    const bool rest_exact =
-        std::all_of(operands.begin() + 1, operands.end(), [](const ValueFacts* one) { return one->order.is_exact(); });
-    return rest_exact ? OrderOfNewLike(algebra, *operands.front()) : first.Inexact();
+    const bool rest_exact = std::all_of(operands.begin() + 1, operands.end(),
+                                        [](const ValueFacts* one) { return one->nested().is_exact(); });
+    return rest_exact ? OrderOfNewLike(algebra, *operands.front()) : first.Dense().Inexact();
   }
   if (has_all(operands.front())) {
-    const bool decides = first.is_exact() && AreStridesDistinct(algebra, *sizes, first);
-    return decides ? first : first.Inexact();
+    return OrderOfNew(algebra, *sizes, first);
   }
   const auto whole = std::ranges::find_if(operands, has_all);
-  if (whole == operands.end() || !(*whole)->order.is_known()) return {};
+  if (whole == operands.end() || !(*whole)->nested().is_known()) return {};
   // Those before it decide where they have two dimensions, and the strides of a dimension of size 1 count too.
-  const StrideOrder& order = (*whole)->order;
+  const StrideOrder order = OrderOfNew(algebra, *sizes, (*whole)->nested());
   const std::vector<size_t> nesting = order.Nesting(sizes->size());
   const std::span<const ValueFacts* const> deciding(operands.begin(), whole + 1);
   const bool nested =
       std::ranges::all_of(deciding, [&](const ValueFacts* one) { return IsNestedAs(algebra, *one, *sizes, nesting); });
-  const bool exact = std::ranges::all_of(deciding, [](const ValueFacts* one) { return one->order.is_exact(); });
+  const bool exact = std::ranges::all_of(deciding, [](const ValueFacts* one) { return one->nested().is_exact(); });
   const bool no_ones = std::ranges::all_of(*sizes, [&](KnownSize size) { return algebra.IsAtLeast(size, 2); });
   if (!nested || !(exact || no_ones)) return {};
-  return exact && AreStridesDistinct(algebra, *sizes, order) ? order : order.Inexact();
+  return exact ? order : order.Inexact();
 }
 
 }  // namespace hearth

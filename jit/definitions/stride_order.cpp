@@ -113,4 +113,104 @@ StrideOrder Join(const StrideOrder& a, const StrideOrder& b) {
   return a.is_exact() ? b : a;
 }
 
+PartOrder PartOrder::OfWhole(const StrideOrder& whole, size_t rank) {
+  PartOrder part;
+  if (!whole.is_known()) return part;
+  part.known_ = true;
+  part.exact_ = whole.is_exact();
+  for (const size_t dimension : whole.Nesting(rank)) part.levels_.push_back({static_cast<uint8_t>(dimension), false});
+  return part;
+}
+
+PartOrder PartOrder::InDefaultOrder(const std::vector<bool>& has_gap, bool exact) {
+  PartOrder part;
+  part.known_ = true;
+  part.exact_ = exact;
+  for (size_t i = 0; i < has_gap.size(); ++i) part.levels_.push_back({static_cast<uint8_t>(i), has_gap[i]});
+  return part;
+}
+
+bool PartOrder::is_default() const { return known_ && std::ranges::is_sorted(levels_, {}, &Level::dimension); }
+
+bool PartOrder::IsNestedLike(const PartOrder& other) const {
+  return known_ && other.known_ && std::ranges::equal(levels_, other.levels_, {}, &Level::dimension, &Level::dimension);
+}
+
+PartOrder PartOrder::Inexact() const {
+  PartOrder order = *this;
+  order.exact_ = false;
+  return order;
+}
+
+StrideOrder PartOrder::Dense() const {
+  if (!known_) return {};
+  std::vector<size_t> from(levels_.size());
+  for (size_t i = 0; i < levels_.size(); ++i) from[levels_[i].dimension] = i;
+  return StrideOrder::Default(exact_).Permuted(from);
+}
+
+size_t PartOrder::PlaceOf(size_t dimension) const {
+  return static_cast<size_t>(std::ranges::find(levels_, dimension, &Level::dimension) - levels_.begin());
+}
+
+PartOrder PartOrder::Sliced(size_t at, bool with_gaps) const {
+  if (!known_) return {};
+  PartOrder part = *this;
+  const size_t place = PlaceOf(at);
+  part.levels_[place].has_gap |= with_gaps;
+  if (place > 0) part.levels_[place - 1].has_gap = true;
+  return part;
+}
+
+PartOrder PartOrder::Selected(size_t at) const { return Sliced(at, false).Removed(at); }
+
+PartOrder PartOrder::Permuted(std::span<const size_t> from) const {
+  PartOrder part = *this;
+  for (size_t i = 0; known_ && i < from.size(); ++i) part.levels_[PlaceOf(from[i])].dimension = static_cast<uint8_t>(i);
+  return part;
+}
+
+PartOrder PartOrder::Inserted(size_t at) const {
+  if (!known_) return {};
+  PartOrder part = *this;
+  const size_t place = PlaceOf(at);  // the end, if it is the last one
+  for (Level& level : part.levels_) level.dimension += level.dimension >= at ? 1 : 0;
+  part.levels_.insert(part.levels_.begin() + static_cast<ptrdiff_t>(place), {static_cast<uint8_t>(at), false});
+  return part;
+}
+
+PartOrder PartOrder::Removed(size_t at) const {
+  if (!known_) return {};
+  PartOrder part = *this;
+  const size_t place = PlaceOf(at);
+  if (place > 0) part.levels_[place - 1].has_gap |= levels_[place].has_gap;
+  part.levels_.erase(part.levels_.begin() + static_cast<ptrdiff_t>(place));
+  for (Level& level : part.levels_) level.dimension -= level.dimension > at ? 1 : 0;
+  return part;
+}
+
+bool PartOrder::HoldsOf(const at::Tensor& tensor) const {
+  if (levels_.size() != static_cast<size_t>(tensor.dim())) return false;
+  if (tensor.numel() == 0) return true;
+  int64_t within = 1;
+  bool has_gap = false;
+  for (size_t i = levels_.size(); i-- > 0;) {
+    const int64_t size = tensor.size(levels_[i].dimension), stride = tensor.stride(levels_[i].dimension);
+    has_gap |= levels_[i].has_gap;
+    if (size == 1 && !exact_) continue;
+    if (has_gap ? stride < within : stride != within) return false;
+    within = stride * size;
+    has_gap = false;
+  }
+  return true;
+}
+
+PartOrder Join(const PartOrder& a, const PartOrder& b) {
+  if (!a.IsNestedLike(b)) return {};
+  PartOrder both = a;
+  both.exact_ &= b.exact_;
+  for (size_t i = 0; i < both.levels_.size(); ++i) both.levels_[i].has_gap |= b.levels_[i].has_gap;
+  return both;
+}
+
 }  // namespace hearth

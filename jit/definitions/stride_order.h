@@ -4,6 +4,8 @@
 // A dimension of size 1 has a stride that nothing reads, and two tensors with the same elements in the same places may
 // differ in it. An order is *exact* if these strides too are the ones that new memory of that order has: the innermost
 // dimension has stride 1, each other one the product of the sizes within it, where a size of 0 counts as 1.
+//
+// A view that leaves elements out has gaps, but its dimensions are still nested as in the tensor that it is a part of.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -62,6 +64,56 @@ class StrideOrder {
   bool known_ = false;
   bool exact_ = false;
   c10::SmallVector<uint8_t, 4> nesting_;  // outermost dimension first; empty: as they are numbered
+};
+
+// How the dimensions of a part of a dense tensor are nested: the stride of each is at least as long as what is within
+// it, strides of dimensions of size 1 aside. Exact: of these, too.
+class PartOrder {
+ public:
+  struct Level {
+    uint8_t dimension;
+    // Whether its stride may be longer than what is within it; of the innermost one, than 1.
+    bool has_gap;
+    bool operator==(const Level&) const = default;
+  };
+
+  PartOrder() = default;  // not known
+  // Of all of a tensor of that rank.
+  static PartOrder OfWhole(const StrideOrder& whole, size_t rank);
+  // Of dimensions that are nested as they are numbered, each with or without a gap.
+  static PartOrder InDefaultOrder(const std::vector<bool>& has_gap, bool exact);
+
+  bool is_known() const { return known_; }
+  bool is_exact() const { return exact_; }
+  bool is_default() const;
+  // Outermost first.
+  std::span<const Level> levels() const { return levels_; }
+  bool IsNestedLike(const PartOrder& other) const;
+  PartOrder Inexact() const;
+  // Of new memory that is nested so.
+  StrideOrder Dense() const;
+  // Of the view of some of the elements along a dimension. `with_gaps`: of one of so many each, perhaps, which divide
+  // the size.
+  PartOrder Sliced(size_t at, bool with_gaps) const;
+  // Of the view of one of the elements along it, without that dimension.
+  PartOrder Selected(size_t at) const;
+  // As StrideOrder's.
+  PartOrder Permuted(std::span<const size_t> from) const;
+  PartOrder Inserted(size_t at) const;
+  PartOrder Removed(size_t at) const;
+  // Whether a tensor's dimensions are nested so, which is known.
+  bool HoldsOf(const at::Tensor& tensor) const;
+
+  bool operator==(const PartOrder&) const = default;
+  // What holds of both.
+  friend PartOrder Join(const PartOrder& a, const PartOrder& b);
+
+ private:
+  size_t PlaceOf(size_t dimension) const;
+
+  bool known_ = false;
+  bool exact_ = false;
+  c10::SmallVector<Level, 4> levels_;
 };
 
 // What holds of both.

@@ -79,6 +79,10 @@ std::optional<size_t> ValueFacts::length() const {
   return sizes ? sizes->size() : elements.size();
 }
 
+PartOrder ValueFacts::nested() const {
+  return part_order.is_known() || !rank() ? part_order : PartOrder::OfWhole(order, *rank());
+}
+
 size_t ValueFacts::count() const {
   size_t all = 1;
   for (const ValueFacts& element : elements) all += element.count();
@@ -94,7 +98,9 @@ ValueFacts Join(const ValueFacts& a, const ValueFacts& b) {
   Keep(&both.device, b.device);
   Keep(&both.requires_grad, b.requires_grad);
   both.plain &= b.plain;
+  both.part_order = Join(a.nested(), b.nested());
   both.order = Join(a.order, b.order);
+  if (both.order.is_known() && both.order.is_exact() >= both.part_order.is_exact()) both.part_order = {};
   Keep(&both.suggested_format, b.suggested_format);
   both.sizes = JoinSizes(std::move(both.sizes), b.sizes);
   KeepSize(&both.number, b.number);
@@ -151,10 +157,11 @@ ValueFacts FactsOfConstant(const c10::IValue& value) {
 
 bool HoldOf(const ValueFacts& facts, const at::Tensor& tensor) {
   if (!facts.is_tensor() || !tensor.defined()) return false;
-  const bool tells =
-      facts.plain || facts.order.is_known() || facts.dtype || facts.device || facts.requires_grad || facts.sizes;
+  const bool tells = facts.plain || facts.order.is_known() || facts.part_order.is_known() || facts.dtype ||
+                     facts.device || facts.requires_grad || facts.sizes;
   if (!tells) return true;
   if (!IsPlain(tensor) || (facts.order.is_known() && !facts.order.HoldsOf(tensor)) ||
+      (facts.part_order.is_known() && !facts.part_order.HoldsOf(tensor)) ||
       (facts.suggested_format && *facts.suggested_format != tensor.suggest_memory_format()) ||
       (facts.dtype && *facts.dtype != tensor.scalar_type()) || (facts.device && *facts.device != tensor.device()) ||
       (facts.requires_grad && *facts.requires_grad != tensor.requires_grad())) {

@@ -47,6 +47,8 @@ struct ValueFacts {
   std::optional<bool> requires_grad;
   bool plain = false;  // strided and dense: not sparse, quantized, nested, conjugate or a subclass
   StrideOrder order;   // of its dimensions in memory
+  // How they are nested, also where they are not dense; not known where `order` says it all (see nested()).
+  PartOrder part_order;
   // What at::Tensor::suggest_memory_format says, where the order does not tell (see SuggestedFormat); null: not known.
   std::optional<c10::MemoryFormat> suggested_format;
   // kTensor: its sizes, null if the rank is not known. kList: the elements if they are ints, null otherwise.
@@ -61,6 +63,8 @@ struct ValueFacts {
   // Its strides are those of new memory in the default format, also where a size is 1, of which a contiguous tensor may
   // have any.
   bool default_strides() const { return order.is_default_exactly(); }
+  // How its dimensions are nested in memory, by either of the two.
+  PartOrder nested() const;
   std::optional<size_t> rank() const;
   // Of a list or tuple.
   std::optional<size_t> length() const;

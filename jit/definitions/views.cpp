@@ -35,10 +35,46 @@ std::optional<std::vector<int64_t>> Constants(const std::optional<KnownSizes>& s
   return constants;
 }
 
+// Of a view in other sizes of a tensor whose dimensions are nested as they are numbered: so are the view's, and there
+// is a gap in it only where there may be one in the tensor. Of a copy that holds, too.
+PartOrder DefaultOrderOfView(SizeAlgebra& algebra, const ValueFacts& from, const KnownSizes& sizes) {
+  const PartOrder nested = from.nested();
+  std::vector<bool> has_gap(sizes.size());
+  if (from.sizes->empty()) return PartOrder::InDefaultOrder(has_gap, nested.is_exact());
+  // The dimensions fall into groups of as many elements, in each of which there are gaps or none.
+  size_t old_end = from.sizes->size(), new_end = sizes.size();
+  const auto end_group = [&](size_t old_begin, size_t new_begin) {
+    const std::span<const PartOrder::Level> levels = nested.levels().subspan(old_begin, old_end - old_begin);
+    const bool within =
+        !levels.empty() && std::ranges::any_of(levels.first(levels.size() - 1), &PartOrder::Level::has_gap);
+    for (size_t i = new_begin; i + 1 < new_end; ++i) has_gap[i] = within;
+    // A new dimension of one element has the stride that what is within it asks for; the innermost one has that of the
+    // elements.
+    const bool ends_in_gap =
+        levels.empty() ? old_end == from.sizes->size() && nested.levels().back().has_gap : levels.back().has_gap;
+    if (new_begin < new_end) has_gap[new_end - 1] = within || ends_in_gap;
+    old_end = old_begin;
+    new_end = new_begin;
+  };
+  for (size_t new_begin = sizes.size(); new_begin-- > 1;) {
+    const KnownSize elements = Product(algebra, sizes, new_begin, sizes.size());
+    for (size_t old_begin = old_end + 1; elements.is_known() && old_begin-- > 0;) {
+      if (Product(algebra, *from.sizes, old_begin, from.sizes->size()) != elements) continue;
+      end_group(old_begin, new_begin);
+      break;
+    }
+  }
+  end_group(0, 0);
+  return PartOrder::InDefaultOrder(has_gap, nested.is_exact());
+}
+
 // Of a view in other sizes of a tensor that is not contiguous: as LibTorch finds its strides, which needs all sizes.
 // Where there is no such view and the operator `may_copy`, it gives new memory.
 void GiveOrderOfView(Call& call, bool may_copy) {
   const ValueFacts& from = call.in(0);
+  if (!from.contiguous() && from.nested().is_default() && call.out().sizes) {
+    return call.GivePartOrder(DefaultOrderOfView(call.sizes(), from, *call.out().sizes));
+  }
   const auto old_sizes = Constants(from.sizes), sizes = Constants(call.out().sizes);
   if (!from.plain || !from.order.is_known() || from.contiguous() || !old_sizes || !sizes) return;
   const std::vector<int64_t> old_strides = from.order.Strides(*old_sizes);
@@ -59,7 +95,7 @@ void PermutedAs(Call& call, const std::vector<size_t>& from) {
   KnownSizes sizes;
   for (const size_t dim : from) sizes.push_back((*call.in(0).sizes)[dim]);
   ViewAs(call, std::move(sizes));
-  call.GiveOrder(call.in(0).order.Permuted(from));
+  call.GivePartOrder(call.in(0).nested().Permuted(from));
 }
 
 // Of the sizes that a view is asked for, each what it will be; at most one is computed from the others, be it because
@@ -108,7 +144,7 @@ void Flatten(Call& call) {
   ViewAs(call, std::move(flat), true);
   if (*from != *to) return GiveOrderOfView(call, true);
   // Its operand itself.
-  call.GiveOrder(call.in(0).order);
+  call.GivePartOrder(call.in(0).nested());
   call.out().suggested_format = call.in(0).suggested_format;
 }
 
@@ -140,7 +176,7 @@ void Unsqueeze(Call& call) {
   const std::optional<size_t> at = before && dim ? Dimension(dim, before->size() + 1) : std::nullopt;
   ViewAs(call, std::move(sizes));
   if (!at) return;
-  call.GiveOrder(call.in(0).order.Inserted(*at, before->size()));
+  call.GivePartOrder(call.in(0).nested().Inserted(*at));
   // The channel that it has lies as far from another as all of its pixels together.
   const bool is_of_channels = *at == 1 && before->size() == 3 && call.in(0).contiguous();
   if (is_of_channels && call.sizes().IsAtLeast((*before)[1], 2) && call.sizes().IsAtLeast((*before)[2], 2))
@@ -160,10 +196,9 @@ void Squeeze(Call& call) {
     const auto at = Dimension(dim, sizes->size());
     if (!at || ((*sizes)[*at] != 1 && !IsNotOne(call, (*sizes)[*at]))) return ViewAs(call, {});
     const bool is_one = (*sizes)[*at] == 1;
-    const size_t rank = sizes->size();
     if (is_one) sizes->erase(sizes->begin() + *at);
     ViewAs(call, std::move(sizes));
-    return call.GiveOrder(is_one ? call.in(0).order.Removed(*at, rank) : call.in(0).order);
+    return call.GivePartOrder(is_one ? call.in(0).nested().Removed(*at) : call.in(0).nested());
   } else if (!sizes || !sizes->empty()) {
     return ViewAs(call, {});
   }
@@ -249,7 +284,16 @@ std::optional<KnownSizes> With(std::optional<KnownSizes> sizes, std::optional<in
   return sizes;
 }
 
-void Select(Call& call) { ViewAs(call, Without(call.in(0).sizes, call.number("dim"))); }
+// The dimension that the operator is about.
+std::optional<size_t> DimensionOf(Call& call) {
+  const auto dim = call.number("dim");
+  return dim && call.in(0).rank().value_or(0) > 0 ? Dimension(dim, *call.in(0).rank()) : std::nullopt;
+}
+
+void Select(Call& call) {
+  ViewAs(call, Without(call.in(0).sizes, call.number("dim")));
+  if (const auto at = DimensionOf(call)) call.GivePartOrder(call.in(0).nested().Selected(*at));
+}
 void SliceOfList(Call& call) {
   const ValueFacts& list = call.in(0);
   const KnownSize start = call.is_none("start") ? KnownSize(0) : call.computed("start");
@@ -271,32 +315,29 @@ void SliceOfList(Call& call) {
   }
   call.out() = std::move(part);
 }
-// A part of new memory in the default order suggests that order too, if its elements are still next to each other in
-// the last dimension and it has several channels: those of channels-last images would be nearer.
-void SuggestAsWhole(Call& call, bool keeps_neighbours) {
-  const ValueFacts& part = call.out();
-  if (!call.in(0).default_strides() || !keeps_neighbours || part.rank().value_or(0) < 4) return;
-  if (call.sizes().IsAtLeast((*part.sizes)[1], 2)) call.out().suggested_format = c10::MemoryFormat::Contiguous;
+// A range of the elements along a dimension.
+void ViewOfRange(Call& call, std::optional<int64_t> dim, KnownSize size) {
+  ViewAs(call, With(call.in(0).sizes, dim, size));
+  if (const auto at = DimensionOf(call)) call.GivePartOrder(call.in(0).nested().Sliced(*at, false));
 }
 void Slice(Call& call) {
   if (call.in(0).kind == Kind::kList) return SliceOfList(call);
   const auto dim = call.number("dim");
-  const auto at = dim && call.in(0).rank().value_or(0) > 0 ? Dimension(dim, *call.in(0).rank()) : std::nullopt;
-  KnownSize size;
-  if (at) {
-    const KnownSize whole = (*call.in(0).sizes)[*at];
-    const KnownSize start = call.is_none("start") ? KnownSize(0) : call.computed("start");
-    const KnownSize end =
-        call.is_none("end") || call.number("end") == std::numeric_limits<int64_t>::max() ? whole : call.computed("end");
-    size = SizeOfSlice(call.sizes(), whole, start, end, call.computed("step"));
-  }
+  const auto at = DimensionOf(call);
+  if (!at) return ViewAs(call, With(call.in(0).sizes, dim, {}));
+  const KnownSize whole = (*call.in(0).sizes)[*at];
+  const KnownSize start = call.is_none("start") ? KnownSize(0) : call.computed("start");
+  const KnownSize end =
+      call.is_none("end") || call.number("end") == std::numeric_limits<int64_t>::max() ? whole : call.computed("end");
+  const KnownSize step = call.computed("step");
+  const KnownSize size = SizeOfSlice(call.sizes(), whole, start, end, step);
+  if (step == 1) return ViewOfRange(call, dim, size);
   ViewAs(call, With(call.in(0).sizes, dim, size));
-  SuggestAsWhole(call, call.number("step") == 1);
+  // Where the steps are not even, the last one may reach beyond the dimension.
+  const bool is_even = step.value_or(0) >= 1 && call.sizes().Remainder(whole, *step) == 0;
+  if (is_even) call.GivePartOrder(call.in(0).nested().Sliced(*at, true));
 }
-void Narrow(Call& call) {
-  ViewAs(call, With(call.in(0).sizes, call.number("dim"), call.computed("length")));
-  SuggestAsWhole(call, true);
-}
+void Narrow(Call& call) { ViewOfRange(call, call.number("dim"), call.computed("length")); }
 
 void GiveList(Call& call, size_t length, const ValueFacts& element) {
   if (length > kMaxLength) return;
@@ -309,17 +350,15 @@ void GiveParts(Call& call, const KnownSizes& parts) {
   if (parts.size() > kMaxLength) return;
   std::vector<ValueFacts> elements;
   for (const KnownSize part : parts) {
-    ViewAs(call, With(call.in(0).sizes, call.number("dim"), part));
-    SuggestAsWhole(call, true);
+    ViewOfRange(call, call.number("dim"), part);
     elements.push_back(call.out());
   }
   call.out() = {};
   call.out().kind = Kind::kList;
   call.out().elements = std::move(elements);
 }
-KnownSize SplitSize(Call& call) {
-  const auto dim = call.number("dim");
-  const auto at = dim && call.in(0).rank().value_or(0) > 0 ? Dimension(dim, *call.in(0).rank()) : std::nullopt;
+KnownSize SizeOfDimension(Call& call) {
+  const auto at = DimensionOf(call);
   return at ? (*call.in(0).sizes)[*at] : KnownSize();
 }
 // The last part is what is left over.
@@ -334,10 +373,10 @@ void Split(Call& call) {
   if (!parts) parts = call.numbers("split_size");
   if (!parts) return;
   if (call.node().input(1)->type()->kind() == c10::TypeKind::ListType) return GiveParts(call, *parts);
-  GiveEvenParts(call, SplitSize(call), parts->front());
+  GiveEvenParts(call, SizeOfDimension(call), parts->front());
 }
 void Chunk(Call& call) {
-  const KnownSize whole = SplitSize(call);
+  const KnownSize whole = SizeOfDimension(call);
   const auto chunks = call.number("chunks");
   if (!chunks || *chunks < 1 || *chunks > static_cast<int64_t>(kMaxLength)) return;
   if (whole) return GiveEvenParts(call, whole, (*whole + *chunks - 1) / *chunks);
@@ -345,9 +384,7 @@ void Chunk(Call& call) {
   GiveParts(call, KnownSizes(static_cast<size_t>(*chunks), call.sizes().Divide(whole, *chunks)));
 }
 void Unbind(Call& call) {
-  const auto dim = call.number("dim");
-  const auto at = dim && call.in(0).rank().value_or(0) > 0 ? Dimension(dim, *call.in(0).rank()) : std::nullopt;
-  const KnownSize length = at ? (*call.in(0).sizes)[*at] : KnownSize();
+  const KnownSize length = SizeOfDimension(call);
   if (!length || *length < 0) return;
   Select(call);
   const ValueFacts element = call.out();

@@ -44,8 +44,17 @@ constexpr auto kChannelsLast = at::MemoryFormat::ChannelsLast;
 // none.
 bool HasChannelsLastForm(const at::Tensor& weight) { return weight.size(1) * weight.size(2) * weight.size(3) > 1; }
 
+// Whether it gives a view that has, of any tensor with the same elements, the same ones.
 bool IsRearrangement(const Node& node) {
-  return node.kind() == c10::aten::permute || node.kind() == c10::aten::transpose;
+  return node.kind() == c10::aten::permute || node.kind() == c10::aten::transpose || node.kind() == c10::aten::slice ||
+         node.kind() == c10::aten::select || node.kind() == c10::aten::narrow;
+}
+
+// Whether it is known how the dimensions are nested in memory; of a list: of all of its elements.
+bool IsOrderKnown(const ValueFacts& facts) {
+  if (facts.is_tensor()) return facts.nested().is_known();
+  return facts.kind == ValueFacts::Kind::kList && !facts.elements.empty() &&
+         std::ranges::all_of(facts.elements, IsOrderKnown);
 }
 
 // What is to be changed, found before anything is.
@@ -195,36 +204,37 @@ class LayoutPlanner {
   bool TryFollow(Node* node) {
     if (ReadsShapeOnly(node->kind())) return node->kind() != kIsContiguous;
     if (node->kind() == sym::kListConstruct) return TryFollowList(node);
+    if (node->kind() == sym::kListUnpack) return TryFollowElements(node);
     if (node->op() == nullptr || !HasFactRule(*node)) return false;
-    if (TakesParts(*node)) return !OrderMayShowBehind(*node, facts_);
     const NodeEffects effects = EffectsOf(*node);
     if (effects.any() && !(memory_.IsPrivateWrite(*node) && !effects.random && !effects.acts)) return false;
     std::vector<ValueFacts> given =
         Infer(*node, [&](const Value& value) -> const ValueFacts& { return FactsOf(value); });
+    const bool may_raise = DefinitionOf(node->kind()).only_views;
+    bool are_known = true;
     for (size_t i = 0; i < given.size(); ++i) {
       const Value& output = *node->output(i);
-      if (!facts_.Of(output).order.is_known() || !given[i].order.is_known()) return false;
+      if (!HasMemory(*output.type()) || (may_raise && !given[i].order.is_known())) return false;
+      are_known &= IsOrderKnown(facts_.Of(output)) && IsOrderKnown(given[i]);
       if (memory_.IsShared(output) && !memory_.IsPrivateWrite(*node)) return false;
     }
+    // Where orders are not known, they may be any, if nobody can tell.
+    if (!are_known && OrderMayShowBehind(*node, facts_)) return false;
     for (size_t i = 0; i < given.size(); ++i) {
-      const StrideOrder& before = facts_.Of(*node->output(i)).order;
-      if (given[i].order == before && before.is_exact()) continue;
+      const ValueFacts& before = facts_.Of(*node->output(i));
+      if (before.order.is_exact() && given[i].order == before.order) continue;
       changed_[node->output(i)] = {std::move(given[i]), Origins(*node)};
     }
     return true;
   }
 
-  // Whether it gives views that have no order of their own, of a tensor of any order.
-  bool TakesParts(const Node& node) const {
-    const OperatorDefinition& definition = DefinitionOf(node.kind());
-    if (definition.kind != OperatorClass::kView || definition.only_views) return false;
-    return std::ranges::all_of(node.outputs(), [&](const Value* output) {
-      const ValueFacts& facts = facts_.Of(*output);
-      if (facts.is_tensor()) return !facts.order.is_known();
-      return !facts.elements.empty() && std::ranges::none_of(facts.elements, [](const ValueFacts& element) {
-        return !element.is_tensor() || element.order.is_known();
-      });
-    });
+  bool TryFollowElements(Node* node) {
+    const Changed& list = changed_.at(node->input());
+    if (list.facts.elements.size() != node->outputs().size()) return false;
+    for (size_t i = 0; i < node->outputs().size(); ++i) {
+      changed_[node->output(i)] = {list.facts.elements[i], list.origins};
+    }
+    return true;
   }
 
   // A list goes on as its elements are if what alone takes it does.

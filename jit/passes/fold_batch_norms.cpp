@@ -332,7 +332,7 @@ class BatchNormFolder {
 
   const Target& target_;
   Graph& graph_;
-  const ValueFactTable& facts_;
+  ValueFactTable& facts_;
   DerivedConstants& derived_;
   const bool has_kernels_;
   bool changed_ = false;

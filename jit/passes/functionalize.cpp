@@ -280,8 +280,8 @@ class Functionalizer {
   }
 
   Graph& graph_;
-  ValueFactTable facts_;             // of what was walked
-  const ValueFactTable& all_facts_;  // of the graph as it was
+  ValueFactTable facts_;       // of what was walked
+  ValueFactTable& all_facts_;  // of the graph as it was
   const TensorBases bases_;
   std::unordered_map<const Value*, Value*> of_;        // views and what writes give: what was viewed or written
   std::unordered_map<const Value*, Current> current_;  // by base, of those that were written

@@ -102,9 +102,20 @@ class GroupFuser {
     return LowerGroup({{&node}, {node.output()}}, facts_).has_value();
   }
 
+  // The space of both, if what one computes may be read by the other.
+  std::optional<FusionSpace> SpaceOfBoth(const Group& producer, const Group& consumer) const {
+    if (std::optional<FusionSpace> both = Joined(producer.space, consumer.space, facts_.sizes())) return both;
+    const auto is_inside = [&](const Use& use) {
+      return std::ranges::find(producer.nodes, use.user) != producer.nodes.end() ||
+             std::ranges::find(consumer.nodes, use.user) != consumer.nodes.end();
+    };
+    const bool leaves = std::ranges::any_of(
+        producer.nodes, [&](const Node* node) { return !std::ranges::all_of(node->output()->uses(), is_inside); });
+    return leaves ? std::nullopt : JoinedWithin(producer.space, consumer.space, facts_.sizes());
+  }
+
   bool MayMerge(const Group& producer, const Group& consumer) const {
-    if (!Joined(producer.space, consumer.space, facts_.sizes()) ||
-        producer.nodes.size() + consumer.nodes.size() > kMostNodesOfGroup)
+    if (producer.nodes.size() + consumer.nodes.size() > kMostNodesOfGroup || !SpaceOfBoth(producer, consumer))
       return false;
     const auto last = std::max(positions_.at(producer.nodes.back()), positions_.at(consumer.nodes.back()));
     const auto is_inside = [&](const Node* node) {
@@ -126,10 +137,10 @@ class GroupFuser {
   }
 
   void Merge(Group* from, Group* into, std::unordered_map<const Node*, Group*>* group_of) const {
+    into->space = *SpaceOfBoth(*from, *into);
     for (Node* node : from->nodes) (*group_of)[node] = into;
     into->nodes.insert(into->nodes.end(), from->nodes.begin(), from->nodes.end());
     from->nodes.clear();
-    into->space = *Joined(from->space, into->space, facts_.sizes());
     std::ranges::sort(into->nodes, {}, [&](const Node* node) { return positions_.at(node); });
   }
 

@@ -228,7 +228,7 @@ class BranchJoiner {
 
   const Target& target_;
   Graph& graph_;
-  const ValueFactTable& facts_;
+  ValueFactTable& facts_;
   DerivedConstants& derived_;
   bool changed_ = false;
 };

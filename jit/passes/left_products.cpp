@@ -155,7 +155,7 @@ class LeftMultiplier {
   }
   const Target& target_;
   Graph& graph_;
-  const ValueFactTable& facts_;
+  ValueFactTable& facts_;
   const InferringEdits edits_;
   DerivedConstants& derived_;
   std::vector<Node*> found_;

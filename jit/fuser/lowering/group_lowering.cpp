@@ -23,10 +23,30 @@ using fuser::KernelSignature;
 using fuser::Scalar;
 using fuser::ValueId;
 
+// How a tensor's dimensions are nested that do not have one element, and where there may be gaps.
+std::vector<PartOrder::Level> LevelsOf(const ValueFacts& facts) {
+  std::vector<PartOrder::Level> levels;
+  const PartOrder nested = facts.nested();
+  for (size_t i = 0; i < facts.sizes->size(); ++i) {
+    const bool is_known = nested.is_known();
+    const PartOrder::Level level = is_known ? nested.levels()[i] : PartOrder::Level{static_cast<uint8_t>(i), true};
+    if ((*facts.sizes)[level.dimension] != 1) {
+      levels.push_back(level);
+    } else if (!levels.empty()) {
+      levels.back().has_gap |= level.has_gap;
+    }
+  }
+  return levels;
+}
+
 std::vector<size_t> NestingOf(const ValueFacts& facts) {
-  std::vector<size_t> nesting = facts.order.Nesting(facts.sizes->size());
-  std::erase_if(nesting, [&](size_t dimension) { return (*facts.sizes)[dimension] == 1; });
+  std::vector<size_t> nesting;
+  for (const PartOrder::Level& level : LevelsOf(facts)) nesting.push_back(level.dimension);
   return nesting;
+}
+
+bool HasOneDimension(const ValueFacts& facts) {
+  return std::ranges::count_if(*facts.sizes, [](KnownSize size) { return size != 1; }) <= 1;
 }
 
 // Whether kernels can read a tensor with these facts.
@@ -36,8 +56,12 @@ bool IsReadable(const ValueFacts& facts) {
   // Of no elements, the strides depend on who makes the tensor.
   const auto is_usable = [](KnownSize size) { return size.is_known() && size != 0; };
   if (!std::ranges::all_of(*facts.sizes, is_usable)) return false;
-  const auto has_many = [](KnownSize size) { return size != 1; };
-  return facts.order.is_known() || std::ranges::count_if(*facts.sizes, has_many) <= 1;
+  return facts.nested().is_known() || HasOneDimension(facts);
+}
+
+// Whether they can write it.
+bool IsWritable(const ValueFacts& facts) {
+  return IsReadable(facts) && (facts.order.is_known() || HasOneDimension(facts));
 }
 
 // Whether a size is what the space's is, in every run that does not raise.
@@ -117,13 +141,22 @@ class Lowering {
   std::optional<LoweredGroup> Run() {
     std::optional<FusionSpace> space;
     std::vector<FusionSpace> own;
+    // Those from which the order of the loops follows come first.
+    std::vector<size_t> in_turn;
     for (const Node* node : group_.nodes) {
       std::optional<FusionSpace> of_node = SpaceOf(*node, facts_);
       if (!of_node) return {};
-      space = space ? Joined(*space, *of_node, facts_.sizes()) : of_node;
-      if (!space) return {};
+      const bool stays = of_node->row == 0 && std::ranges::find(group_.outputs, node->output()) == group_.outputs.end();
+      in_turn.insert(stays ? in_turn.end() : in_turn.begin(), own.size());
       own.push_back(*std::move(of_node));
       inside_.insert_or_assign(node->output(), node);
+    }
+    for (const size_t i : in_turn) {
+      std::optional<FusionSpace> both = space ? Joined(*space, own[i], facts_.sizes()) : own[i];
+      const bool leaves = std::ranges::find(group_.outputs, group_.nodes[i]->output()) != group_.outputs.end();
+      if (!both && !leaves) both = JoinedWithin(own[i], *space, facts_.sizes());
+      if (!both) return {};
+      space = std::move(both);
     }
     space_ = *space;
     for (size_t i = 0; i < own.size(); ++i) {
@@ -146,10 +179,12 @@ class Lowering {
   struct TensorInput {
     const Value* value;
     size_t operand;
-    std::vector<size_t> nesting;  // its dimensions that do not have one element
-    std::vector<bool> has;        // of the space's dimensions
-    std::vector<size_t> inner;    // kernel dimensions, as they are nested in it
+    std::vector<PartOrder::Level> levels;  // its dimensions that do not have one element
+    std::vector<bool> has;                 // of the space's dimensions
+    std::vector<size_t> inner;             // kernel dimensions, as they are nested in it
     BufferId buffer = 0;
+
+    bool IsDense() const { return std::ranges::none_of(levels, &PartOrder::Level::has_gap); }
   };
 
   // What a node of the group takes from outside of it, or of one that was before it. False if no kernel can take it.
@@ -160,12 +195,15 @@ class Lowering {
       const ValueFacts& facts = facts_.Of(value);
       if (!IsReadable(facts) || facts.device != space_.device || facts.sizes->size() > space_.sizes.size())
         return false;
-      // One dimension has an order, but of a view nobody knows its stride.
-      if (!facts.order.is_known() && !NestingOf(facts).empty() && !SpaceOf(*value.node(), facts_)) return false;
-      TensorInput input{&value, operands_.size() + 1, NestingOf(facts), {}, {}};
+      TensorInput input{&value, operands_.size() + 1, LevelsOf(facts), {}, {}};
       input.has.assign(space_.sizes.size(), false);
+      // One dimension has an order, but of a view nobody knows its stride.
+      if (!facts.nested().is_known() && !input.levels.empty()) {
+        if (!SpaceOf(*value.node(), facts_)) return false;
+        for (PartOrder::Level& level : input.levels) level.has_gap = false;
+      }
       const size_t extra = space_.sizes.size() - facts.sizes->size();
-      for (const size_t dimension : input.nesting) {
+      for (const auto& [dimension, has_gap] : input.levels) {
         if (!IsWhole((*facts.sizes)[dimension], space_.sizes[extra + dimension], facts_.sizes())) return false;
         input.has[extra + dimension] = true;
       }
@@ -212,9 +250,9 @@ class Lowering {
     if (space_.row > 0 && dimensions_.back().size() != space_.row) return false;
     for (TensorInput& input : tensors_) {
       const size_t extra = ExtraOf(*input.value);
-      for (const size_t own : input.nesting) {
+      for (const auto& [own, has_gap] : input.levels) {
         const auto found = std::ranges::find_if(
-            dimensions_, [&](const std::vector<size_t>& all) { return all.front() == own + extra; });
+            dimensions_, [&, own = own](const std::vector<size_t>& all) { return all.front() == own + extra; });
         if (found != dimensions_.end()) input.inner.push_back(static_cast<size_t>(found - dimensions_.begin()));
       }
     }
@@ -226,8 +264,11 @@ class Lowering {
       if (!input.has[outer] && !input.has[inner]) return true;
       if (!input.has[outer] || !input.has[inner]) return false;
       const size_t extra = ExtraOf(*input.value);
-      const auto place = std::ranges::find(input.nesting, outer - extra);
-      return place + 1 != input.nesting.end() && *(place + 1) + extra == inner;
+      const auto place = std::ranges::find(input.levels, outer - extra, &PartOrder::Level::dimension);
+      if (place->has_gap || place + 1 == input.levels.end() || (place + 1)->dimension + extra != inner) return false;
+      // Of one element, a part may have any stride.
+      const ValueFacts& facts = facts_.Of(*input.value);
+      return !(place + 1)->has_gap || facts.nested().is_exact() || facts_.sizes().IsAtLeast(space_.sizes[inner], 2);
     });
   }
 
@@ -248,12 +289,18 @@ class Lowering {
       tensor.extents.push_back((*facts.sizes)[i] == 1 ? KernelSignature::kOne : extents_[dimensions[i]]);
     }
     // Of a tensor without an order, one dimension at most has elements.
-    if (!facts.order.is_known()) {
-      for (size_t i = 0; i < facts.sizes->size(); ++i) tensor.nesting.push_back(static_cast<uint8_t>(i));
-    } else {
-      for (const size_t dimension : facts.order.Nesting(facts.sizes->size())) {
-        tensor.nesting.push_back(static_cast<uint8_t>(dimension));
-      }
+    const PartOrder nested = facts.nested();
+    for (size_t i = 0; i < facts.sizes->size(); ++i) {
+      tensor.nesting.push_back(nested.is_known() ? nested.levels()[i].dimension : static_cast<uint8_t>(i));
+    }
+    return tensor;
+  }
+  KernelSignature::Tensor SignatureOf(const TensorInput& input) const {
+    KernelSignature::Tensor tensor = SignatureOf(*input.value);
+    if (input.IsDense()) return tensor;
+    for (const uint8_t dimension : tensor.nesting) {
+      const auto level = std::ranges::find(input.levels, dimension, &PartOrder::Level::dimension);
+      tensor.has_gap.push_back(level != input.levels.end() && level->has_gap);
     }
     return tensor;
   }
@@ -293,9 +340,8 @@ class Lowering {
       numbers_[number] = builder_.Symbol(real ? fuser::Dtype::kFloat64 : fuser::Dtype::kInt64);
     }
     for (TensorInput& input : tensors_) {
-      signature_.inputs.push_back({static_cast<uint16_t>(input.operand), SignatureOf(*input.value)});
-      input.buffer =
-          builder_.Input(*KernelDtype(*facts_.Of(*input.value).dtype), Sizes(input.inner), Strides(input.inner));
+      signature_.inputs.push_back({static_cast<uint16_t>(input.operand), SignatureOf(input)});
+      input.buffer = builder_.Input(*KernelDtype(*facts_.Of(*input.value).dtype), Sizes(input.inner), StridesOf(input));
     }
     std::vector<size_t> all(dimensions_.size());
     for (size_t i = 0; i < all.size(); ++i) all[i] = i;
@@ -318,6 +364,24 @@ class Lowering {
     for (size_t i = of.size(); i-- > 0;) {
       strides[i] = stride;
       stride = builder_.Call(fuser::Opcode::kMultiply, {stride, sizes_[of[i]]});
+    }
+    return strides;
+  }
+
+  // Those that sizes do not tell are read when the kernel is called.
+  std::vector<ValueId> StridesOf(const TensorInput& input) {
+    std::vector<ValueId> strides = Strides(input.inner);
+    const size_t extra = ExtraOf(*input.value);
+    bool has_gap = false;
+    for (size_t i = input.inner.size(); i-- > 0;) {
+      const size_t dimension = dimensions_[input.inner[i]].back() - extra;
+      has_gap |= std::ranges::find(input.levels, dimension, &PartOrder::Level::dimension)->has_gap;
+      if (!has_gap) continue;
+      signature_.symbols.push_back({.kind = KernelSignature::Symbol::Kind::kStride,
+                                    .extents = {},
+                                    .operand = static_cast<uint16_t>(input.operand),
+                                    .dimension = static_cast<uint16_t>(dimension)});
+      strides[i] = builder_.Symbol();
     }
     return strides;
   }
@@ -526,7 +590,7 @@ std::optional<FusionSpace> SpaceOf(const Node& node, ValueFactTable& facts) {
   const OperatorDefinition& definition = DefinitionOf(node.kind());
   if (node.op() == nullptr || node.outputs().size() != 1) return {};
   if (definition.scalar == nullptr && definition.row == nullptr) return {};
-  if (node.output()->type()->kind() != c10::TypeKind::TensorType || !IsReadable(facts.Of(*node.output()))) return {};
+  if (node.output()->type()->kind() != c10::TypeKind::TensorType || !IsWritable(facts.Of(*node.output()))) return {};
   const bool is_reduction = IsReduction(node);
   const ValueFacts& known = facts.Of(is_reduction ? *node.input(0) : *node.output());
   if (!IsReadable(known)) return {};
@@ -548,6 +612,15 @@ std::optional<FusionSpace> Joined(const FusionSpace& a, const FusionSpace& b, co
                                           [&](KnownSize one, KnownSize other) { return IsWhole(one, other, algebra); });
   if (!are_one) return {};
   return a.row != 0 ? a : b;
+}
+
+std::optional<FusionSpace> JoinedWithin(const FusionSpace& within, const FusionSpace& around,
+                                        const SizeAlgebra& algebra) {
+  if (within.row != 0 || within.nesting.empty() || around.nesting.empty()) return {};
+  if (within.nesting.back() != around.nesting.back()) return {};
+  FusionSpace turned = within;
+  turned.nesting = around.nesting;
+  return std::ranges::is_permutation(within.nesting, around.nesting) ? Joined(turned, around, algebra) : std::nullopt;
 }
 
 bool IsReadInGroup(const Node& node, ValueFactTable& facts) {

@@ -1,10 +1,11 @@
 // Makes a kernel of a group of a plan's nodes, by the scalar and row rules of their definitions.
 //
-// All results of a group have the same sizes and lie in memory in the same order, and so do the values between: that is
-// the space which the kernel's loops go through, in the order of the memory. Its inputs have the same sizes, or one
-// element where they are broadcast; where facts do not tell whether two sizes that
-// are more than 1 are the same, the kernel's call does. Dimensions that lie one after the other in all of them become
-// one; the innermost is a loop of its own, all others together are the loop at the top.
+// All results of a group have the same sizes and lie in memory in the same order: that is the space which the kernel's
+// loops go through, in the order of the memory. The values between have the same sizes; how they would lie in memory
+// is of no concern. Inputs have the same sizes, or one element where they are broadcast, and may be parts of tensors,
+// whose strides the kernel is given; where facts do not tell whether two sizes that are more than 1 are the same, the
+// kernel's call does. Dimensions that lie one after the other in all of them become one; the innermost is a loop of its
+// own, all others together are the loop at the top.
 //
 // Where nodes of the group depend on whole rows, these are the innermost dimension of them all: a round of the loop at
 // the top reduces the rows of one node after the other and then goes over the row once more, for the results. What
@@ -48,6 +49,10 @@ struct FusionSpace {
 // device and sizes are the same, or both more than 1, so that a run in which they differ raises; and so are the rows,
 // if both have any; or one has an element for each of the other one's rows. Else none.
 std::optional<FusionSpace> Joined(const FusionSpace& a, const FusionSpace& b, const SizeAlgebra& algebra);
+// The same where nothing of `within` leaves the group: the space is that of `around`, and the two may be nested
+// otherwise but for the innermost dimension.
+std::optional<FusionSpace> JoinedWithin(const FusionSpace& within, const FusionSpace& around,
+                                        const SizeAlgebra& algebra);
 // Whether another node of the group may read what the node gives: not where it has lost dimensions.
 bool IsReadInGroup(const Node& node, ValueFactTable& facts);
 // None if the node cannot be.

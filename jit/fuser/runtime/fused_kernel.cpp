@@ -47,14 +47,26 @@ void Check(const at::Tensor& tensor, const KernelSignature::Tensor& expected, c1
               "operand ", operand, " of a fused kernel is no plain tensor of ", device);
   const at::IntArrayRef sizes = tensor.sizes(), strides = tensor.strides();
   int64_t stride = 1;
+  bool has_gap = false;
   for (size_t i = expected.nesting.size(); i-- > 0;) {
     const size_t dimension = expected.nesting[i];
     TORCH_CHECK(sizes[dimension] == SizeOf(expected.extents[dimension], extents), "operand ", operand,
                 " of a fused kernel has sizes ", sizes, ", of which number ", dimension, " is another one");
-    TORCH_CHECK(sizes[dimension] <= 1 || strides[dimension] == stride || tensor.numel() == 0, "operand ", operand,
-                " of a fused kernel has sizes ", sizes, " and strides ", strides, ", which is another layout");
-    stride *= sizes[dimension];
+    has_gap |= !expected.has_gap.empty() && expected.has_gap[i];
+    if (sizes[dimension] <= 1) continue;
+    const bool fits = has_gap ? strides[dimension] >= stride : strides[dimension] == stride;
+    TORCH_CHECK(fits || tensor.numel() == 0, "operand ", operand, " of a fused kernel has sizes ", sizes,
+                " and strides ", strides, ", which is another layout");
+    stride = strides[dimension] * sizes[dimension];
+    has_gap = false;
   }
+}
+
+// From its first element to its last one.
+int64_t ElementsSpanned(const at::Tensor& tensor) {
+  int64_t last = 0;
+  for (int64_t i = 0; i < tensor.dim(); ++i) last += (tensor.size(i) - 1) * tensor.stride(i);
+  return tensor.numel() == 0 ? 0 : last + 1;
 }
 
 // Whether its allocator, which knows of no other, would take memory of this device.
@@ -102,7 +114,7 @@ void FusedKernel::Run(std::span<const c10::IValue* const> operands, c10::IValue*
                 " of a fused kernel has ", tensor.dim(), " dimensions, expected ", input.tensor.extents.size());
     Check(tensor, input.tensor, device, input.operand, extents);
     buffers.push_back(const_cast<void*>(tensor.const_data_ptr()));
-    is_wide |= tensor.numel() > kMostNarrowElements;
+    is_wide |= ElementsSpanned(tensor) > kMostNarrowElements;
   }
   Numbers symbols;
   for (const KernelSignature::Symbol& symbol : signature_.symbols) {
@@ -115,6 +127,9 @@ void FusedKernel::Run(std::span<const c10::IValue* const> operands, c10::IValue*
       }
       case KernelSignature::Symbol::Kind::kInteger:
         symbols.push_back(operands[symbol.operand]->toInt());
+        break;
+      case KernelSignature::Symbol::Kind::kStride:
+        symbols.push_back(operands[symbol.operand]->toTensor().stride(symbol.dimension));
         break;
       case KernelSignature::Symbol::Kind::kReal:
         symbols.push_back(std::bit_cast<int64_t>(operands[symbol.operand]->toDouble()));

@@ -27,8 +27,11 @@ struct KernelSignature {
   struct Tensor {
     c10::ScalarType dtype;
     std::vector<int16_t> extents;  // the number of the extent of each dimension, or kOne
-    // The dimensions as they are nested in memory, the outermost first: dense in that order.
+    // The dimensions as they are nested in memory, the outermost first.
     std::vector<uint8_t> nesting;
+    // Of an input that may be a part of a tensor: of each of these, whether its stride is the kernel's to read, and no
+    // product of the sizes of those within it. Empty: it is dense.
+    std::vector<bool> has_gap = {};
     bool operator==(const Tensor&) const = default;
   };
 
@@ -39,10 +42,11 @@ struct KernelSignature {
   };
 
   struct Symbol {
-    enum class Kind : uint8_t { kProduct, kInteger, kReal };
+    enum class Kind : uint8_t { kProduct, kInteger, kReal, kStride };
     Kind kind = Kind::kProduct;
     std::vector<uint16_t> extents;  // kProduct: of these, 1 of none
-    uint16_t operand = 0;           // kInteger, kReal
+    uint16_t operand = 0;           // kInteger, kReal, kStride
+    uint16_t dimension = 0;         // kStride
     bool operator==(const Symbol&) const = default;
   };
 
