@@ -28,7 +28,8 @@ using c10::IValue;
 class RandomViews {
  public:
   explicit RandomViews(uint32_t seed) : random_(seed) {
-    // Whatever its order, no stride is odd: that images of a batch of one have one that makes them no images is not seen.
+    // Whatever its order, no stride is odd: that images of a batch of one have one that makes them no images is not
+    // seen.
     const bool is_shuffled = Below(3) == 0;
     std::vector<int64_t> sizes(2 + Below(3));
     for (int64_t& size : sizes) size = Below(4) == 0 && !is_shuffled ? 1 : 2 * (1 + Below(3));
@@ -87,7 +88,8 @@ class RandomViews {
         break;
       case 1: {
         if (size == 0) break;
-        const int64_t end = 1 + Below(static_cast<size_t>(std::min<int64_t>(size, 9))), start = Below(static_cast<size_t>(end));
+        const int64_t end = 1 + Below(static_cast<size_t>(std::min<int64_t>(size, 9))),
+                      start = Below(static_cast<size_t>(end));
         const int64_t step = 1 + Below(3);
         View(c10::str("aten::slice.Tensor", of, ", %c", start, ", %c", end, ", %c", step, ")"),
              value_.slice(dim, start, end, step));

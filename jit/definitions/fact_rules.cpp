@@ -171,15 +171,15 @@ StrideOrder OrderOfNew(const SizeAlgebra& algebra, const KnownSizes& sizes, cons
   if (nested.levels().empty() || algebra.Least(sizes[nested.levels().front().dimension]).value_or(0) >= 2) return order;
   // Of a tensor that is dense without its outermost dimension the strides are taken over, also an odd one; where it is
   // contiguous without it in some format, new memory has that format.
-  const auto [outermost, has_gap] = nested.levels().front();
-  const auto is_in = [&, at = outermost](const StrideOrder& format) {
+  const PartOrder::Level outermost = nested.levels().front();
+  const auto is_in = [&, at = outermost.dimension](const StrideOrder& format) {
     std::vector<size_t> rest = format.Nesting(sizes.size());
     std::erase(rest, at);
     return !order.IsLike(format) &&
            std::ranges::equal(rest, nested.levels().subspan(1), {}, {}, &PartOrder::Level::dimension);
   };
-  const bool may_differ =
-      has_gap || is_in(StrideOrder::Default(true)) || (sizes.size() == 4 && is_in(StrideOrder::ChannelsLast(true)));
+  const bool may_differ = outermost.has_gap || is_in(StrideOrder::Default(true)) ||
+                          (sizes.size() == 4 && is_in(StrideOrder::ChannelsLast(true)));
   return may_differ ? order.Inexact() : order;
 }
 

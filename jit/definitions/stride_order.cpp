@@ -118,15 +118,25 @@ PartOrder PartOrder::OfWhole(const StrideOrder& whole, size_t rank) {
   if (!whole.is_known()) return part;
   part.known_ = true;
   part.exact_ = whole.is_exact();
-  for (const size_t dimension : whole.Nesting(rank)) part.levels_.push_back({static_cast<uint8_t>(dimension), false});
+  for (const size_t dimension : whole.Nesting(rank)) part.levels_.push_back({static_cast<uint8_t>(dimension)});
   return part;
 }
 
-PartOrder PartOrder::InDefaultOrder(const std::vector<bool>& has_gap, bool exact) {
+PartOrder PartOrder::OfWhole(const StrideOrder& whole, at::IntArrayRef sizes) {
+  PartOrder part = OfWhole(whole, sizes.size());
+  if (!part.known_) return part;
+  const std::vector<int64_t> strides = whole.Strides(sizes);
+  for (Level& level : part.levels_) {
+    if (part.exact_ || sizes[level.dimension] > 1) level.stride = strides[level.dimension];
+  }
+  return part;
+}
+
+PartOrder PartOrder::Of(std::span<const Level> levels, bool exact) {
   PartOrder part;
   part.known_ = true;
   part.exact_ = exact;
-  for (size_t i = 0; i < has_gap.size(); ++i) part.levels_.push_back({static_cast<uint8_t>(i), has_gap[i]});
+  part.levels_.assign(levels.begin(), levels.end());
   return part;
 }
 
@@ -153,16 +163,17 @@ size_t PartOrder::PlaceOf(size_t dimension) const {
   return static_cast<size_t>(std::ranges::find(levels_, dimension, &Level::dimension) - levels_.begin());
 }
 
-PartOrder PartOrder::Sliced(size_t at, bool with_gaps) const {
+PartOrder PartOrder::Sliced(size_t at, int64_t step) const {
   if (!known_) return {};
   PartOrder part = *this;
   const size_t place = PlaceOf(at);
-  part.levels_[place].has_gap |= with_gaps;
+  part.levels_[place].has_gap |= step != 1;
+  part.levels_[place].stride *= step;
   if (place > 0) part.levels_[place - 1].has_gap = true;
   return part;
 }
 
-PartOrder PartOrder::Selected(size_t at) const { return Sliced(at, false).Removed(at); }
+PartOrder PartOrder::Selected(size_t at) const { return Sliced(at).Removed(at); }
 
 PartOrder PartOrder::Permuted(std::span<const size_t> from) const {
   PartOrder part = *this;
@@ -175,7 +186,7 @@ PartOrder PartOrder::Inserted(size_t at) const {
   PartOrder part = *this;
   const size_t place = PlaceOf(at);  // the end, if it is the last one
   for (Level& level : part.levels_) level.dimension += level.dimension >= at ? 1 : 0;
-  part.levels_.insert(part.levels_.begin() + static_cast<ptrdiff_t>(place), {static_cast<uint8_t>(at), false});
+  part.levels_.insert(part.levels_.begin() + static_cast<ptrdiff_t>(place), {static_cast<uint8_t>(at)});
   return part;
 }
 
@@ -199,6 +210,7 @@ bool PartOrder::HoldsOf(const at::Tensor& tensor) const {
     has_gap |= levels_[i].has_gap;
     if (size == 1 && !exact_) continue;
     if (has_gap ? stride < within : stride != within) return false;
+    if (levels_[i].stride != 0 && levels_[i].stride != stride) return false;
     within = stride * size;
     has_gap = false;
   }
@@ -209,7 +221,10 @@ PartOrder Join(const PartOrder& a, const PartOrder& b) {
   if (!a.IsNestedLike(b)) return {};
   PartOrder both = a;
   both.exact_ &= b.exact_;
-  for (size_t i = 0; i < both.levels_.size(); ++i) both.levels_[i].has_gap |= b.levels_[i].has_gap;
+  for (size_t i = 0; i < both.levels_.size(); ++i) {
+    both.levels_[i].has_gap |= b.levels_[i].has_gap;
+    if (both.levels_[i].stride != b.levels_[i].stride) both.levels_[i].stride = 0;
+  }
   return both;
 }
 

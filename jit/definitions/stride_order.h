@@ -73,15 +73,18 @@ class PartOrder {
   struct Level {
     uint8_t dimension;
     // Whether its stride may be longer than what is within it; of the innermost one, than 1.
-    bool has_gap;
+    bool has_gap = false;
+    int64_t stride = 0;  // 0: not known
     bool operator==(const Level&) const = default;
   };
 
   PartOrder() = default;  // not known
   // Of all of a tensor of that rank.
   static PartOrder OfWhole(const StrideOrder& whole, size_t rank);
-  // Of dimensions that are nested as they are numbered, each with or without a gap.
-  static PartOrder InDefaultOrder(const std::vector<bool>& has_gap, bool exact);
+  // The same of these sizes.
+  static PartOrder OfWhole(const StrideOrder& whole, at::IntArrayRef sizes);
+  // Of these levels, the outermost first.
+  static PartOrder Of(std::span<const Level> levels, bool exact);
 
   bool is_known() const { return known_; }
   bool is_exact() const { return exact_; }
@@ -92,9 +95,8 @@ class PartOrder {
   PartOrder Inexact() const;
   // Of new memory that is nested so.
   StrideOrder Dense() const;
-  // Of the view of some of the elements along a dimension. `with_gaps`: of one of so many each, perhaps, which divide
-  // the size.
-  PartOrder Sliced(size_t at, bool with_gaps) const;
+  // Of the view of some of the elements along a dimension: of one of so many each, which divide the size.
+  PartOrder Sliced(size_t at, int64_t step = 1) const;
   // Of the view of one of the elements along it, without that dimension.
   PartOrder Selected(size_t at) const;
   // As StrideOrder's.

@@ -80,7 +80,13 @@ std::optional<size_t> ValueFacts::length() const {
 }
 
 PartOrder ValueFacts::nested() const {
-  return part_order.is_known() || !rank() ? part_order : PartOrder::OfWhole(order, *rank());
+  if (part_order.is_known() || !rank()) return part_order;
+  std::vector<int64_t> constants;
+  for (const KnownSize size : *sizes) {
+    if (size) constants.push_back(*size);
+  }
+  return constants.size() == sizes->size() ? PartOrder::OfWhole(order, constants)
+                                           : PartOrder::OfWhole(order, sizes->size());
 }
 
 size_t ValueFacts::count() const {

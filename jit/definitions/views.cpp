@@ -37,22 +37,25 @@ std::optional<std::vector<int64_t>> Constants(const std::optional<KnownSizes>& s
 
 // Of a view in other sizes of a tensor whose dimensions are nested as they are numbered: so are the view's, and there
 // is a gap in it only where there may be one in the tensor. Of a copy that holds, too.
-PartOrder DefaultOrderOfView(SizeAlgebra& algebra, const ValueFacts& from, const KnownSizes& sizes) {
+PartOrder DefaultOrderOfView(SizeAlgebra& algebra, const ValueFacts& from, const KnownSizes& sizes, bool may_copy) {
   const PartOrder nested = from.nested();
-  std::vector<bool> has_gap(sizes.size());
-  if (from.sizes->empty()) return PartOrder::InDefaultOrder(has_gap, nested.is_exact());
+  const std::span<const PartOrder::Level> all = nested.levels();
+  std::vector<PartOrder::Level> view(sizes.size());
   // The dimensions fall into groups of as many elements, in each of which there are gaps or none.
-  size_t old_end = from.sizes->size(), new_end = sizes.size();
+  size_t old_end = all.size(), new_end = sizes.size();
   const auto end_group = [&](size_t old_begin, size_t new_begin) {
-    const std::span<const PartOrder::Level> levels = nested.levels().subspan(old_begin, old_end - old_begin);
+    const std::span<const PartOrder::Level> group = all.subspan(old_begin, old_end - old_begin);
     const bool within =
-        !levels.empty() && std::ranges::any_of(levels.first(levels.size() - 1), &PartOrder::Level::has_gap);
-    for (size_t i = new_begin; i + 1 < new_end; ++i) has_gap[i] = within;
+        !group.empty() && std::ranges::any_of(group.first(group.size() - 1), &PartOrder::Level::has_gap);
     // A new dimension of one element has the stride that what is within it asks for; the innermost one has that of the
     // elements.
-    const bool ends_in_gap =
-        levels.empty() ? old_end == from.sizes->size() && nested.levels().back().has_gap : levels.back().has_gap;
-    if (new_begin < new_end) has_gap[new_end - 1] = within || ends_in_gap;
+    const bool is_innermost = old_end == all.size() && !all.empty();
+    const bool ends_in_gap = group.empty() ? is_innermost && all.back().has_gap : group.back().has_gap;
+    std::optional<int64_t> stride = within || group.empty() ? 0 : group.back().stride;
+    for (size_t i = new_end; i-- > new_begin;) {
+      view[i] = {static_cast<uint8_t>(i), within || (i + 1 == new_end && ends_in_gap), stride.value_or(0)};
+      stride = sizes[i] && stride ? std::optional(*stride * *sizes[i]) : std::nullopt;
+    }
     old_end = old_begin;
     new_end = new_begin;
   };
@@ -65,7 +68,11 @@ PartOrder DefaultOrderOfView(SizeAlgebra& algebra, const ValueFacts& from, const
     }
   }
   end_group(0, 0);
-  return PartOrder::InDefaultOrder(has_gap, nested.is_exact());
+  // A copy has other strides, where there may be gaps.
+  if (std::ranges::any_of(view, &PartOrder::Level::has_gap)) {
+    for (PartOrder::Level& level : view) level.stride = may_copy ? 0 : level.stride;
+  }
+  return PartOrder::Of(view, nested.is_exact());
 }
 
 // Of a view in other sizes of a tensor that is not contiguous: as LibTorch finds its strides, which needs all sizes.
@@ -73,7 +80,7 @@ PartOrder DefaultOrderOfView(SizeAlgebra& algebra, const ValueFacts& from, const
 void GiveOrderOfView(Call& call, bool may_copy) {
   const ValueFacts& from = call.in(0);
   if (!from.contiguous() && from.nested().is_default() && call.out().sizes) {
-    return call.GivePartOrder(DefaultOrderOfView(call.sizes(), from, *call.out().sizes));
+    return call.GivePartOrder(DefaultOrderOfView(call.sizes(), from, *call.out().sizes, may_copy));
   }
   const auto old_sizes = Constants(from.sizes), sizes = Constants(call.out().sizes);
   if (!from.plain || !from.order.is_known() || from.contiguous() || !old_sizes || !sizes) return;
@@ -318,7 +325,7 @@ void SliceOfList(Call& call) {
 // A range of the elements along a dimension.
 void ViewOfRange(Call& call, std::optional<int64_t> dim, KnownSize size) {
   ViewAs(call, With(call.in(0).sizes, dim, size));
-  if (const auto at = DimensionOf(call)) call.GivePartOrder(call.in(0).nested().Sliced(*at, false));
+  if (const auto at = DimensionOf(call)) call.GivePartOrder(call.in(0).nested().Sliced(*at));
 }
 void Slice(Call& call) {
   if (call.in(0).kind == Kind::kList) return SliceOfList(call);
@@ -335,7 +342,7 @@ void Slice(Call& call) {
   ViewAs(call, With(call.in(0).sizes, dim, size));
   // Where the steps are not even, the last one may reach beyond the dimension.
   const bool is_even = step.value_or(0) >= 1 && call.sizes().Remainder(whole, *step) == 0;
-  if (is_even) call.GivePartOrder(call.in(0).nested().Sliced(*at, true));
+  if (is_even) call.GivePartOrder(call.in(0).nested().Sliced(*at, *step));
 }
 void Narrow(Call& call) { ViewOfRange(call, call.number("dim"), call.computed("length")); }
 

@@ -29,7 +29,7 @@ std::vector<PartOrder::Level> LevelsOf(const ValueFacts& facts) {
   const PartOrder nested = facts.nested();
   for (size_t i = 0; i < facts.sizes->size(); ++i) {
     const bool is_known = nested.is_known();
-    const PartOrder::Level level = is_known ? nested.levels()[i] : PartOrder::Level{static_cast<uint8_t>(i), true};
+    const PartOrder::Level level = is_known ? nested.levels()[i] : PartOrder::Level{static_cast<uint8_t>(i), true, 0};
     if ((*facts.sizes)[level.dimension] != 1) {
       levels.push_back(level);
     } else if (!levels.empty()) {
@@ -203,7 +203,7 @@ class Lowering {
         for (PartOrder::Level& level : input.levels) level.has_gap = false;
       }
       const size_t extra = space_.sizes.size() - facts.sizes->size();
-      for (const auto& [dimension, has_gap] : input.levels) {
+      for (const auto& [dimension, has_gap, stride] : input.levels) {
         if (!IsWhole((*facts.sizes)[dimension], space_.sizes[extra + dimension], facts_.sizes())) return false;
         input.has[extra + dimension] = true;
       }
@@ -250,7 +250,7 @@ class Lowering {
     if (space_.row > 0 && dimensions_.back().size() != space_.row) return false;
     for (TensorInput& input : tensors_) {
       const size_t extra = ExtraOf(*input.value);
-      for (const auto& [own, has_gap] : input.levels) {
+      for (const auto& [own, has_gap, stride] : input.levels) {
         const auto found = std::ranges::find_if(
             dimensions_, [&, own = own](const std::vector<size_t>& all) { return all.front() == own + extra; });
         if (found != dimensions_.end()) input.inner.push_back(static_cast<size_t>(found - dimensions_.begin()));
@@ -300,9 +300,16 @@ class Lowering {
     if (input.IsDense()) return tensor;
     for (const uint8_t dimension : tensor.nesting) {
       const auto level = std::ranges::find(input.levels, dimension, &PartOrder::Level::dimension);
-      tensor.has_gap.push_back(level != input.levels.end() && level->has_gap);
+      const bool has_gap = level != input.levels.end() && level->has_gap;
+      const int64_t stride = has_gap ? ConstantStride(*level) : KernelSignature::kNoGap;
+      tensor.strides.push_back(stride);
     }
     return tensor;
+  }
+  // Of one that may have a gap.
+  int64_t ConstantStride(const PartOrder::Level& level) const {
+    const bool is_constant = space_.row > 0 && space_.device.is_cuda() && level.stride != 0;
+    return is_constant ? level.stride : KernelSignature::kAnyGap;
   }
 
   // How rows are best mapped to a GPU's threads depends on their number and length: a kernel is for these alone where
@@ -375,8 +382,13 @@ class Lowering {
     bool has_gap = false;
     for (size_t i = input.inner.size(); i-- > 0;) {
       const size_t dimension = dimensions_[input.inner[i]].back() - extra;
-      has_gap |= std::ranges::find(input.levels, dimension, &PartOrder::Level::dimension)->has_gap;
+      const PartOrder::Level& level = *std::ranges::find(input.levels, dimension, &PartOrder::Level::dimension);
+      has_gap |= level.has_gap;
       if (!has_gap) continue;
+      if (const int64_t stride = ConstantStride(level); stride != KernelSignature::kAnyGap) {
+        strides[i] = builder_.Integer(stride);
+        continue;
+      }
       signature_.symbols.push_back({.kind = KernelSignature::Symbol::Kind::kStride,
                                     .extents = {},
                                     .operand = static_cast<uint16_t>(input.operand),

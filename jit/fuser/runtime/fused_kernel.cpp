@@ -52,9 +52,11 @@ void Check(const at::Tensor& tensor, const KernelSignature::Tensor& expected, c1
     const size_t dimension = expected.nesting[i];
     TORCH_CHECK(sizes[dimension] == SizeOf(expected.extents[dimension], extents), "operand ", operand,
                 " of a fused kernel has sizes ", sizes, ", of which number ", dimension, " is another one");
-    has_gap |= !expected.has_gap.empty() && expected.has_gap[i];
+    const int64_t asked = expected.strides.empty() ? KernelSignature::kNoGap : expected.strides[i];
+    has_gap |= asked != KernelSignature::kNoGap;
     if (sizes[dimension] <= 1) continue;
-    const bool fits = has_gap ? strides[dimension] >= stride : strides[dimension] == stride;
+    const bool is_asked = asked <= 0 || strides[dimension] == asked;
+    const bool fits = is_asked && (has_gap ? strides[dimension] >= stride : strides[dimension] == stride);
     TORCH_CHECK(fits || tensor.numel() == 0, "operand ", operand, " of a fused kernel has sizes ", sizes,
                 " and strides ", strides, ", which is another layout");
     stride = strides[dimension] * sizes[dimension];

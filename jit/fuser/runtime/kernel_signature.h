@@ -17,6 +17,10 @@ struct KernelSignature {
   // Of a dimension that has one element, however large the others are.
   static constexpr int16_t kOne = -1;
 
+  // The stride of a dimension is what is within it, or any that is at least as long, which the kernel is given.
+  static constexpr int64_t kNoGap = 0;
+  static constexpr int64_t kAnyGap = -1;
+
   // Where the extent of that number is read: an input buffer and its dimension.
   struct Extent {
     uint16_t input;
@@ -29,9 +33,8 @@ struct KernelSignature {
     std::vector<int16_t> extents;  // the number of the extent of each dimension, or kOne
     // The dimensions as they are nested in memory, the outermost first.
     std::vector<uint8_t> nesting;
-    // Of an input that may be a part of a tensor: of each of these, whether its stride is the kernel's to read, and no
-    // product of the sizes of those within it. Empty: it is dense.
-    std::vector<bool> has_gap = {};
+    // Of an input that may be a part of a tensor: the stride of each of these, or one of the two below. Empty: dense.
+    std::vector<int64_t> strides = {};
     bool operator==(const Tensor&) const = default;
   };
 
