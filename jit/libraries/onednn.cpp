@@ -99,24 +99,24 @@ std::vector<PrimitiveTable::Entry>::const_iterator PrimitiveTable::Search(const 
   });
 }
 
-std::shared_ptr<const PreparedPrimitive> PrimitiveTable::Find(const PrimitiveKey& key) {
+std::shared_ptr<const PreparedCall> PrimitiveTable::Find(const PrimitiveKey& key) {
   const std::shared_lock lock(mutex_);
   const auto found = Search(key);
   return found == entries_.end() ? nullptr : found->prepared;
 }
 
-std::shared_ptr<const PreparedPrimitive> PrimitiveTable::Get(const PrimitiveKey& key, const Maker& make) {
+std::shared_ptr<const PreparedCall> PrimitiveTable::Get(const PrimitiveKey& key, const Maker& make) {
   {
     const std::shared_lock lock(mutex_);
     if (const auto found = Search(key); found != entries_.end()) return found->prepared;
   }
   // Without the lock: it may take long, and others go on. Two threads may make the same.
-  std::optional<PreparedPrimitive> made = make();
+  std::optional<PreparedCall> made = make();
   Entry entry{key.sizes.vec(), key.has_bias, std::string(key.epilogue), key.threads, nullptr};
-  if (made) entry.prepared = std::make_shared<const PreparedPrimitive>(std::move(*made));
+  if (made) entry.prepared = std::make_shared<const PreparedCall>(std::move(*made));
   const std::unique_lock lock(mutex_);
   if (const auto found = Search(key); found != entries_.end()) return found->prepared;
-  std::shared_ptr<const PreparedPrimitive> prepared = entry.prepared;
+  std::shared_ptr<const PreparedCall> prepared = entry.prepared;
   if (entries_.size() < kMost) {
     entries_.push_back(std::move(entry));
   } else {
@@ -125,13 +125,18 @@ std::shared_ptr<const PreparedPrimitive> PrimitiveTable::Get(const PrimitiveKey&
   return prepared;
 }
 
-void Execute(const PreparedPrimitive& prepared, const at::Tensor& input, const at::Tensor& weight,
-             const at::Tensor* bias, at::Tensor& result) {
-  const size_t scratch_size = prepared.scratch.get_size();
+namespace {
+
+void ExecutePart(const PreparedPrimitive& part, const at::Tensor& input, const at::Tensor& weight,
+                 const at::Tensor* bias, float* result) {
+  const size_t scratch_size = part.scratch.get_size();
   const at::DataPtr scratch = scratch_size == 0 ? at::DataPtr() : c10::GetCPUAllocator()->allocate(scratch_size);
-  const Bytes source(prepared.input, input.const_data_ptr()), weights(prepared.weight, weight.const_data_ptr()),
-      target(prepared.result, result.mutable_data_ptr()), space(prepared.scratch, scratch.get()),
-      summand(prepared.bias, bias == nullptr ? nullptr : bias->const_data_ptr());
+  const auto from = [](const at::Tensor& tensor, int64_t begin) {
+    return static_cast<const float*>(tensor.const_data_ptr()) + begin;
+  };
+  const Bytes source(part.input, from(input, part.input_begin)), weights(part.weight, from(weight, part.weight_begin)),
+      target(part.result, result + part.result_begin), space(part.scratch, scratch.get()),
+      summand(part.bias, bias == nullptr ? nullptr : from(*bias, part.bias_begin));
   std::array<dnnl_exec_arg_t, 5> arguments{{{DNNL_ARG_SRC, source.get()},
                                             {DNNL_ARG_WEIGHTS, weights.get()},
                                             {DNNL_ARG_DST, target.get()},
@@ -139,10 +144,24 @@ void Execute(const PreparedPrimitive& prepared, const at::Tensor& input, const a
                                             {DNNL_ARG_BIAS, summand.get()}}};
   const int count = bias == nullptr ? 4 : 5;
   const DenormalsAreZero fast;
-  dnnl_status_t status =
-      dnnl_primitive_execute(prepared.primitive.get(), StreamOfThread().get(), count, arguments.data());
+  dnnl_status_t status = dnnl_primitive_execute(part.primitive.get(), StreamOfThread().get(), count, arguments.data());
   if (status == dnnl_success) status = dnnl_stream_wait(StreamOfThread().get());
   TORCH_CHECK(status == dnnl_success, "oneDNN cannot compute a call, with status ", static_cast<int>(status));
+}
+
+}  // namespace
+
+void Execute(const PreparedCall& prepared, const at::Tensor& input, const at::Tensor& weight, const at::Tensor* bias,
+             at::Tensor& result) {
+  auto* const memory = static_cast<float*>(result.mutable_data_ptr());
+  const auto run = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      ExecutePart(prepared.parts[static_cast<size_t>(i)], input, weight, bias, memory);
+    }
+  };
+  const auto count = static_cast<int64_t>(prepared.parts.size());
+  if (count == 1) return run(0, 1);
+  ParallelFor(count, prepared.nanoseconds_of_part, run);
 }
 
 }  // namespace hearth::libraries

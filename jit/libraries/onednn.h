@@ -63,11 +63,17 @@ bool IsOptimized(const dnnl::primitive_desc_base& primitive);
 // Whether it is a convolution that the library computes as products of matrices, copying the input for them.
 bool IsByProducts(const dnnl::primitive_desc_base& primitive);
 
-// One of a call's primitives and the memory that it wants.
+// One of a call's primitives, and the memory that it wants.
 struct PreparedPrimitive {
   dnnl::primitive primitive;
   dnnl::memory::desc input, weight, bias, result, scratch;
-  size_t packed = 0;  // number of the packed weight
+  int64_t input_begin = 0, weight_begin = 0, bias_begin = 0, result_begin = 0;  // in the call's tensors, in elements
+};
+
+struct PreparedCall {
+  std::vector<PreparedPrimitive> parts;  // at least one; of several, each runs on one thread
+  double nanoseconds_of_part = 0;        // about
+  size_t packed = 0;                     // number of the packed weight
   std::vector<int64_t> result_sizes;
 };
 
@@ -82,11 +88,11 @@ struct PrimitiveKey {
 // The primitives of one call: those of its last kinds of inputs. Thread-safe.
 class PrimitiveTable {
  public:
-  using Maker = std::function<std::optional<PreparedPrimitive>()>;
+  using Maker = std::function<std::optional<PreparedCall>()>;
   // Null where `make` has none: that is remembered, too.
-  std::shared_ptr<const PreparedPrimitive> Get(const PrimitiveKey& key, const Maker& make);
+  std::shared_ptr<const PreparedCall> Get(const PrimitiveKey& key, const Maker& make);
   // Null where none was made.
-  std::shared_ptr<const PreparedPrimitive> Find(const PrimitiveKey& key);
+  std::shared_ptr<const PreparedCall> Find(const PrimitiveKey& key);
 
  private:
   static constexpr size_t kMost = 16;
@@ -96,7 +102,7 @@ class PrimitiveTable {
     bool has_bias;
     std::string epilogue;
     int threads;
-    std::shared_ptr<const PreparedPrimitive> prepared;
+    std::shared_ptr<const PreparedCall> prepared;
   };
 
   std::vector<Entry>::const_iterator Search(const PrimitiveKey& key) const;  // with the lock held
@@ -106,9 +112,9 @@ class PrimitiveTable {
   size_t oldest_ = 0;
 };
 
-// Runs it on tensors that lie as its descriptors say. Denormal numbers are read as zero, by the calling thread. Throws
-// c10::Error where the library fails.
-void Execute(const PreparedPrimitive& prepared, const at::Tensor& input, const at::Tensor& weight,
-             const at::Tensor* bias, at::Tensor& result);
+// Runs it on tensors that lie as its descriptors say. Denormal numbers are read as zero. Throws c10::Error where the
+// library fails.
+void Execute(const PreparedCall& prepared, const at::Tensor& input, const at::Tensor& weight, const at::Tensor* bias,
+             at::Tensor& result);
 
 }  // namespace hearth::libraries

@@ -45,15 +45,17 @@ std::shared_ptr<const WeightForm> Product::FormFor(int64_t rows) const try {
   return nullptr;
 }
 
-std::optional<PreparedPrimitive> Product::Make(int64_t rows, bool has_bias, std::string_view epilogue) const try {
+std::optional<PreparedCall> Product::Make(int64_t rows, bool has_bias, std::string_view epilogue) const try {
   const Description made = DescribeProduct(rows, packed_.form->form, has_bias, epilogue);
   if (made.get(true) == nullptr) return {};
-  return PreparedPrimitive{.primitive = dnnl::matmul(made),
-                           .input = made.src_desc(),
-                           .weight = made.weights_desc(),
-                           .bias = made.bias_desc(),
-                           .result = made.dst_desc(),
-                           .scratch = made.scratchpad_desc()};
+  PreparedCall call;
+  call.parts.push_back({.primitive = dnnl::matmul(made),
+                        .input = made.src_desc(),
+                        .weight = made.weights_desc(),
+                        .bias = made.bias_desc(),
+                        .result = made.dst_desc(),
+                        .scratch = made.scratchpad_desc()});
+  return call;
 } catch (const dnnl::error&) {
   return {};
 }

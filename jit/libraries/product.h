@@ -17,7 +17,7 @@
 namespace hearth::libraries {
 
 class PrimitiveTable;
-struct PreparedPrimitive;
+struct PreparedCall;
 
 // Thread-safe but for Use.
 class Product : public torch::CustomClassHolder {
@@ -49,7 +49,7 @@ class Product : public torch::CustomClassHolder {
   static const Product* Unwrap(const c10::IValue& value);
 
  private:
-  std::optional<PreparedPrimitive> Make(int64_t rows, bool has_bias, std::string_view epilogue) const;
+  std::optional<PreparedCall> Make(int64_t rows, bool has_bias, std::string_view epilogue) const;
 
   const at::Tensor weight_;
   PackedWeight packed_;

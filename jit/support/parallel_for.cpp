@@ -12,8 +12,7 @@
 namespace hearth {
 namespace {
 
-// From here on work is shared with threads that are awake; and with those that sleep, which take about so long to wake.
-constexpr double kWorthSharing = 20'000;
+// From here on work is shared with threads that sleep, too, which take about so long to wake.
 constexpr double kWorthWaking = 50'000;
 // And from here on, of each thread, with OpenMP's: what a thread's waking takes is nothing beside it, and products of
 // large matrices were faster with the threads that LibTorch's own operators have (decisions/operator_threads.md).

@@ -9,6 +9,9 @@
 
 namespace hearth {
 
+// Work that takes one thread less, in nanoseconds, is not shared.
+inline constexpr double kWorthSharing = 20'000;
+
 // How many threads may share work that takes one of them about so long: all that the calling thread's operators have,
 // or, where it is too short to be shared, and inside of shared work, one.
 int ThreadsFor(double nanoseconds);
