@@ -101,6 +101,18 @@ PreparedPrimitive PrimitiveOf(const Descriptor& made) {
           .scratch = made.scratchpad_desc()};
 }
 
+// While it lives, primitives are made for as many threads as they are to run on: all of the calling thread's operators
+// for a convolution that takes long, else one.
+class PrimitiveThreads {
+ public:
+  explicit PrimitiveThreads(const ConvolutionShape& shape) {
+    if (shape.nanoseconds() < kLong * at::get_num_threads()) alone_.emplace();
+  }
+
+ private:
+  std::optional<OneOperatorThread> alone_;
+};
+
 // How many output channels stand in the innermost blocks of a weight's form; 0 where these are not the blocks between
 // which it can be cut.
 int64_t ChannelBlock(const memory::desc& weight) {
@@ -236,9 +248,10 @@ std::shared_ptr<const WeightForm> Convolution::FormFor(at::IntArrayRef sizes) co
   }
   if (IsDepthwise(*this) && PrefersOwnKernels()) return DepthwiseForm();
   const memory::desc any(WeightSizes(*this), memory::data_type::f32, memory::format_tag::any);
-  const OneOperatorThread alone;
+  const std::vector<int64_t> result = ResultSizes(sizes);
+  const PrimitiveThreads threads(ShapeOf(*this, sizes, result));
   try {
-    const Descriptor made = Describe(*this, WholeOf(*this, sizes, ResultSizes(sizes), any), /*has_bias=*/true, "");
+    const Descriptor made = Describe(*this, WholeOf(*this, sizes, result, any), /*has_bias=*/true, "");
     // A product for each channel, of one column: that is what the library does where the kernel is too far dilated.
     if (IsDepthwise(*this) && (made.get(true) == nullptr || IsByProducts(made))) return DepthwiseForm();
     return made.get(true) == nullptr ? nullptr : MakeWeightForm(made.weights_desc());
@@ -283,11 +296,11 @@ std::optional<PreparedCall> Convolution::Make(at::IntArrayRef sizes, bool has_bi
       std::ranges::any_of(result, [](int64_t size) { return size <= 0; }))
     return {};
   const int threads = at::get_num_threads();
-  const OneOperatorThread alone;
+  const ConvolutionShape shape = ShapeOf(*this, sizes, result);
+  const PrimitiveThreads of_primitives(shape);
   for (size_t i = 0; i < packed_.size(); ++i) {
     if (packed_[i].form->has_panels || packed_[i].form->is_depthwise) continue;
     const Region whole = WholeOf(*this, sizes, result, packed_[i].form->form);
-    const ConvolutionShape shape = ShapeOf(*this, sizes, result);
     PreparedCall call{.packed = i};
     for (const int64_t block : {settings_.groups == 1 ? ChannelBlock(whole.weight) : 0, int64_t{0}}) {
       const std::vector<ConvolutionPart> parts = PartsOf(shape, threads, block);

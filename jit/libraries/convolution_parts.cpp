@@ -9,7 +9,7 @@ namespace hearth::libraries {
 namespace {
 
 // About what one thread does in a nanosecond, where several are at work.
-constexpr double kProducts = 25;
+constexpr double kProducts = 50;
 constexpr double kBytes = 8;
 
 int64_t Quotient(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -50,7 +50,7 @@ double ConvolutionShape::nanoseconds() const {
 }
 
 std::vector<ConvolutionPart> PartsOf(const ConvolutionShape& shape, int threads, int64_t channel_block) {
-  if (threads == 1 || shape.nanoseconds() < kWorthSharing) return {};
+  if (threads == 1 || shape.nanoseconds() < kWorthSharing || shape.nanoseconds() >= kLong * threads) return {};
   const int64_t blocks = channel_block == 0 ? 1 : Quotient(shape.out_channels, channel_block);
   Division best{1, 1};
   double least = std::numeric_limits<double>::infinity();
@@ -72,8 +72,7 @@ std::vector<ConvolutionPart> PartsOf(const ConvolutionShape& shape, int threads,
         if (part.input_rows <= 0) return {};
         if (best.channels > 1) {
           part.channel = blocks * i / best.channels * channel_block;
-          part.channels =
-              std::min(blocks * (i + 1) / best.channels * channel_block, shape.out_channels) - part.channel;
+          part.channels = std::min(blocks * (i + 1) / best.channels * channel_block, shape.out_channels) - part.channel;
         }
         parts.push_back(part);
       }

@@ -19,13 +19,15 @@ struct ConvolutionShape {
 
 struct ConvolutionPart {
   int64_t image;
-  int64_t row, rows;                    // of the result
-  int64_t input_row, input_rows;        // that they are computed of, without the padding
+  int64_t row, rows;                     // of the result
+  int64_t input_row, input_rows;         // that they are computed of, without the padding
   int64_t padding_above, padding_below;  // of these rows
   int64_t channel, channels;             // of the result
 };
 
-// Of all of the result, each element in one of them; none where one thread is to compute it all. Channels are only divided between multiples of `channel_block`; 0: not at all.
+// Of all of the result, each element in one of them; none where one thread is to compute it all, or where it takes so
+// long that OpenMP's threads share it as the library has it. Channels are only divided between multiples of
+// `channel_block`; 0: not at all.
 std::vector<ConvolutionPart> PartsOf(const ConvolutionShape& shape, int threads, int64_t channel_block);
 
 }  // namespace hearth::libraries

@@ -102,6 +102,30 @@ TEST(ConvolutionTest, AddsWhatIsThere) {
   }
 }
 
+// In parts, of rows or of channels.
+TEST(ConvolutionTest, SeveralThreadsGiveWhatOneDoes) {
+  const std::vector<std::pair<Layer, std::vector<int64_t>>> cases = {
+      {{{64, 64, 3, 3}, 1, 1, 1, 1}, {1, 64, 28, 28}},   {{{256, 128, 3, 3}, 1, 1, 1, 1}, {1, 128, 7, 7}},
+      {{{200, 48, 3, 3}, 1, 2, 1, 1}, {2, 48, 15, 17}},  {{{64, 3, 7, 7}, 3, 2, 1, 1}, {1, 3, 64, 64}},
+      {{{128, 16, 3, 3}, 2, 1, 2, 4}, {1, 64, 20, 20}},  {{{130, 64, 3, 3}, 0, 1, 1, 1}, {3, 64, 9, 12}},
+      {{{320, 320, 1, 1}, 0, 2, 1, 1}, {1, 320, 14, 14}}};
+  const int before = at::get_num_threads();
+  for (const auto& [layer, sizes] : cases) {
+    const at::Tensor weight = at::randn(layer.weight), bias = at::randn({layer.weight[0]}), input = at::randn(sizes);
+    const at::Tensor expected = Expected(layer, input, weight, bias);
+    const at::Tensor residual = at::randn(expected.sizes()).contiguous(at::MemoryFormat::ChannelsLast);
+    for (const int threads : {2, 3, 16}) {
+      at::set_num_threads(threads);
+      const auto planned = Planned(layer, weight, {sizes});
+      EXPECT_TRUE(at::allclose(planned->Run(input, &bias, "relu"), at::relu(expected), 1e-4, 1e-3)) << weight.sizes();
+      at::Tensor onto = residual.clone(at::MemoryFormat::ChannelsLast);
+      planned->RunOnto(onto, input, &bias, "add relu");
+      EXPECT_TRUE(at::allclose(onto, at::relu(expected + residual), 1e-4, 1e-3)) << weight.sizes() << threads;
+    }
+    at::set_num_threads(before);
+  }
+}
+
 // With AVX2 on several threads alone.
 TEST(ConvolutionTest, DepthwiseOnesNeedNoPreparation) {
   if (!kernels::HasAvx512() && (!kernels::HasVectors() || at::get_num_threads() == 1))
