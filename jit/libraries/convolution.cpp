@@ -102,11 +102,11 @@ PreparedPrimitive PrimitiveOf(const Descriptor& made) {
 }
 
 // While it lives, primitives are made for as many threads as they are to run on: all of the calling thread's operators
-// for a convolution that takes long, else one.
+// for a convolution that the library shares among them, else one.
 class PrimitiveThreads {
  public:
   explicit PrimitiveThreads(const ConvolutionShape& shape) {
-    if (shape.nanoseconds() < kLong * at::get_num_threads()) alone_.emplace();
+    if (shape.nanoseconds() < kWorthSharing || IsSharedInParts(shape)) alone_.emplace();
   }
 
  private:

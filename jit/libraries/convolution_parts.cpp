@@ -11,6 +11,8 @@ namespace {
 // About what one thread does in a nanosecond, where several are at work.
 constexpr double kProducts = 50;
 constexpr double kBytes = 8;
+// Nanoseconds of one thread from which on OpenMP's threads share it (docs/decisions/operator_threads.md).
+constexpr double kLong = 400'000;
 
 int64_t Quotient(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -49,8 +51,12 @@ double ConvolutionShape::nanoseconds() const {
   return elements * static_cast<double>(channels / groups * kernel_height * kernel_width) / kProducts;
 }
 
+bool IsSharedInParts(const ConvolutionShape& shape) {
+  return shape.nanoseconds() >= kWorthSharing && shape.nanoseconds() < kLong;
+}
+
 std::vector<ConvolutionPart> PartsOf(const ConvolutionShape& shape, int threads, int64_t channel_block) {
-  if (threads == 1 || shape.nanoseconds() < kWorthSharing || shape.nanoseconds() >= kLong * threads) return {};
+  if (threads == 1 || !IsSharedInParts(shape)) return {};
   const int64_t blocks = channel_block == 0 ? 1 : Quotient(shape.out_channels, channel_block);
   Division best{1, 1};
   double least = std::numeric_limits<double>::infinity();

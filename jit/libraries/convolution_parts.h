@@ -25,9 +25,12 @@ struct ConvolutionPart {
   int64_t channel, channels;             // of the result
 };
 
-// Of all of the result, each element in one of them; none where one thread is to compute it all, or where it takes so
-// long that OpenMP's threads share it as the library has it. Channels are only divided between multiples of
-// `channel_block`; 0: not at all.
+// Whether threads share a convolution in such parts at all: one of them is enough for less, and what takes longer
+// OpenMP's threads share better, as the library has it, whatever their waking takes.
+bool IsSharedInParts(const ConvolutionShape& shape);
+
+// Of all of the result, each element in one of them; none where it is not shared so, or among one thread. Channels are
+// only divided between multiples of `channel_block`; 0: not at all.
 std::vector<ConvolutionPart> PartsOf(const ConvolutionShape& shape, int threads, int64_t channel_block);
 
 }  // namespace hearth::libraries

@@ -14,6 +14,9 @@ namespace {
 
 // From here on work is shared with threads that sleep, too, which take about so long to wake.
 constexpr double kWorthWaking = 50'000;
+// And from here on, of each thread, with OpenMP's: what a thread's waking takes is nothing beside it, and products of
+// large matrices were faster with the threads that LibTorch's own operators have (decisions/operator_threads.md).
+constexpr double kLong = 200'000;
 // Pieces for each thread, as one that begins late leaves its own to others; none shorter than so many nanoseconds.
 constexpr int64_t kPiecesOfThread = 4;
 constexpr double kLeastPiece = 5'000;

@@ -12,11 +12,6 @@ namespace hearth {
 // Work that takes one thread less, in nanoseconds, is not shared.
 inline constexpr double kWorthSharing = 20'000;
 
-// From here on, of each thread, in nanoseconds, work is shared with OpenMP's threads: what their waking takes is
-// nothing beside it, and products of large matrices were faster with the threads that LibTorch's own operators have
-// (decisions/operator_threads.md).
-inline constexpr double kLong = 200'000;
-
 // How many threads may share work that takes one of them about so long: all that the calling thread's operators have,
 // or, where it is too short to be shared, and inside of shared work, one.
 int ThreadsFor(double nanoseconds);
