@@ -215,7 +215,10 @@ class LayoutPlanner {
     for (size_t i = 0; i < given.size(); ++i) {
       const Value& output = *node->output(i);
       if (!HasMemory(*output.type()) || (may_raise && !given[i].order.is_known())) return false;
-      are_known &= IsOrderKnown(facts_.Of(output)) && IsOrderKnown(given[i]);
+      const bool was_known = IsOrderKnown(facts_.Of(output));
+      // Of what has no order, no kernel can be made.
+      if (was_known && !IsOrderKnown(given[i])) return false;
+      are_known &= was_known;
       if (memory_.IsShared(output) && !memory_.IsPrivateWrite(*node)) return false;
     }
     // Where orders are not known, they may be any, if nobody can tell.
