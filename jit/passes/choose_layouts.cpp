@@ -101,6 +101,12 @@ class LayoutPlanner {
     return before.is_exact() && (before.is_default() || before.is_channels_last());
   }
 
+  bool CanRestoreOperands(const Node& node) const {
+    return std::ranges::all_of(node.inputs(), [this](const Value* input) {
+      return changed_.count(input) == 0 || CanRestore(*input);
+    });
+  }
+
   const ValueFacts& FactsOf(const Value& value) const {
     const ValueFacts* changed = ChangedFacts(value);
     return changed != nullptr ? *changed : facts_.Of(value);
@@ -215,10 +221,10 @@ class LayoutPlanner {
     for (size_t i = 0; i < given.size(); ++i) {
       const Value& output = *node->output(i);
       if (!HasMemory(*output.type()) || (may_raise && !given[i].order.is_known())) return false;
-      const bool was_known = IsOrderKnown(facts_.Of(output));
+      const bool was_known = IsOrderKnown(facts_.Of(output)), is_known = IsOrderKnown(given[i]);
       // Of what has no order, no kernel can be made.
-      if (was_known && !IsOrderKnown(given[i])) return false;
-      are_known &= was_known;
+      if (was_known && !is_known && CanRestoreOperands(*node)) return false;
+      are_known &= was_known && is_known;
       if (memory_.IsShared(output) && !memory_.IsPrivateWrite(*node)) return false;
     }
     // Where orders are not known, they may be any, if nobody can tell.
