@@ -8,6 +8,14 @@
 namespace hearth {
 namespace {
 
+// Whether a tensor is expanded in no dimension of the result. Of two sizes that are both more than 1, a run in which
+// they differ raises.
+bool HasAll(SizeAlgebra& algebra, const ValueFacts& operand, const KnownSizes& sizes) {
+  return operand.sizes && std::ranges::equal(*operand.sizes, sizes, [&](KnownSize size, KnownSize result) {
+           return size.is_known() && (size == result || (algebra.IsAtLeast(size, 2) && algebra.IsAtLeast(result, 2)));
+         });
+}
+
 // The order of what tensors of default order give: new memory in the order in which the dimensions are nested in them,
 // which a dimension of size 1, whose stride may be any, can disturb.
 StrideOrder OrderOfDefaultOnes(SizeAlgebra& algebra, const Operands& operands, const KnownSizes& sizes) {
@@ -20,8 +28,11 @@ StrideOrder OrderOfDefaultOnes(SizeAlgebra& algebra, const Operands& operands, c
                      std::ranges::all_of(operands, [&](const ValueFacts* one) { return one->sizes == sizes; });
   // Nor does any stride of new memory say otherwise.
   const bool exact = std::ranges::all_of(operands, [](const ValueFacts* one) { return one->nested().is_exact(); });
-  if (!no_ones && !alike && !(exact && all_at_least(1))) return {};
-  return StrideOrder::Default(exact || no_ones);
+  if (no_ones || alike || (exact && all_at_least(1))) return StrideOrder::Default(exact || no_ones);
+  // One that is expanded in no dimension tells which of two is the outer one, where those before it do not.
+  const bool has_whole =
+      std::ranges::any_of(operands, [&](const ValueFacts* one) { return HasAll(algebra, *one, sizes); });
+  return has_whole ? StrideOrder::Default(false) : StrideOrder();
 }
 
 // Whether the dimensions of a tensor that is broadcast to `sizes` are nested as `nesting` says, but for those that it
@@ -56,13 +67,7 @@ StrideOrder OrderOfAll(SizeAlgebra& algebra, Operands operands, const std::optio
   if (std::ranges::all_of(operands, [](const ValueFacts* one) { return one->nested().is_default(); })) {
     if (const StrideOrder order = OrderOfDefaultOnes(algebra, operands, *sizes); order.is_known()) return order;
   }
-  // Of two sizes that are both more than 1, a run in which they differ raises.
-  const auto is_whole = [&](KnownSize size, KnownSize result) {
-    return size.is_known() && (size == result || (algebra.IsAtLeast(size, 2) && algebra.IsAtLeast(result, 2)));
-  };
-  const auto has_all = [&](const ValueFacts* one) {
-    return one->sizes && std::ranges::equal(*one->sizes, *sizes, is_whole);
-  };
+  const auto has_all = [&](const ValueFacts* one) { return HasAll(algebra, *one, *sizes); };
   const PartOrder first = operands.front()->nested();
   const auto is_like_first = [&](const ValueFacts* one) { return has_all(one) && one->nested().IsNestedLike(first); };
   if (std::ranges::all_of(operands, is_like_first)) {

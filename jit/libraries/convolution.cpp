@@ -101,18 +101,6 @@ PreparedPrimitive PrimitiveOf(const Descriptor& made) {
           .scratch = made.scratchpad_desc()};
 }
 
-// While it lives, primitives are made for as many threads as they are to run on: all of the calling thread's operators
-// for a convolution that the library shares among them, else one.
-class PrimitiveThreads {
- public:
-  explicit PrimitiveThreads(const ConvolutionShape& shape) {
-    if (shape.nanoseconds() < kWorthSharing || IsSharedInParts(shape)) alone_.emplace();
-  }
-
- private:
-  std::optional<OneOperatorThread> alone_;
-};
-
 // How many output channels stand in the innermost blocks of a weight's form; 0 where these are not the blocks between
 // which it can be cut.
 int64_t ChannelBlock(const memory::desc& weight) {
@@ -249,7 +237,9 @@ std::shared_ptr<const WeightForm> Convolution::FormFor(at::IntArrayRef sizes) co
   if (IsDepthwise(*this) && PrefersOwnKernels()) return DepthwiseForm();
   const memory::desc any(WeightSizes(*this), memory::data_type::f32, memory::format_tag::any);
   const std::vector<int64_t> result = ResultSizes(sizes);
-  const PrimitiveThreads threads(ShapeOf(*this, sizes, result));
+  const ConvolutionShape shape = ShapeOf(*this, sizes, result);
+  std::optional<OneOperatorThread> alone;
+  if (shape.nanoseconds() < kWorthSharing || IsSharedInParts(shape)) alone.emplace();
   try {
     const Descriptor made = Describe(*this, WholeOf(*this, sizes, result, any), /*has_bias=*/true, "");
     // A product for each channel, of one column: that is what the library does where the kernel is too far dilated.
@@ -297,17 +287,18 @@ std::optional<PreparedCall> Convolution::Make(at::IntArrayRef sizes, bool has_bi
     return {};
   const int threads = at::get_num_threads();
   const ConvolutionShape shape = ShapeOf(*this, sizes, result);
-  const PrimitiveThreads of_primitives(shape);
   for (size_t i = 0; i < packed_.size(); ++i) {
     if (packed_[i].form->has_panels || packed_[i].form->is_depthwise) continue;
     const Region whole = WholeOf(*this, sizes, result, packed_[i].form->form);
     PreparedCall call{.packed = i};
     for (const int64_t block : {settings_.groups == 1 ? ChannelBlock(whole.weight) : 0, int64_t{0}}) {
-      const std::vector<ConvolutionPart> parts = PartsOf(shape, threads, block);
-      call.parts = PreparedParts(*this, whole, has_bias, epilogue, parts);
+      const OneOperatorThread alone;
+      call.parts = PreparedParts(*this, whole, has_bias, epilogue, PartsOf(shape, threads, block));
       if (!call.parts.empty()) break;
     }
     if (call.parts.empty()) {
+      std::optional<OneOperatorThread> alone;
+      if (shape.nanoseconds() < kWorthSharing) alone.emplace();
       const Descriptor made = Describe(*this, whole, has_bias, epilogue);
       if (made.get(true) == nullptr) continue;
       call.parts.push_back(PrimitiveOf(made));

@@ -102,9 +102,8 @@ class LayoutPlanner {
   }
 
   bool CanRestoreOperands(const Node& node) const {
-    return std::ranges::all_of(node.inputs(), [this](const Value* input) {
-      return changed_.count(input) == 0 || CanRestore(*input);
-    });
+    return std::ranges::all_of(node.inputs(),
+                               [this](const Value* input) { return changed_.count(input) == 0 || CanRestore(*input); });
   }
 
   const ValueFacts& FactsOf(const Value& value) const {

@@ -33,7 +33,7 @@ struct KernelSignature {
     std::vector<int16_t> extents;  // the number of the extent of each dimension, or kOne
     // The dimensions as they are nested in memory, the outermost first.
     std::vector<uint8_t> nesting;
-    // Of an input that may be a part of a tensor: the stride of each of these, or one of the two below. Empty: dense.
+    // Of an input that may be a part of a tensor: the stride of each of these, kNoGap or kAnyGap. Empty: dense.
     std::vector<int64_t> strides = {};
     bool operator==(const Tensor&) const = default;
   };
