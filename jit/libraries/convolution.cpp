@@ -57,9 +57,9 @@ ConvolutionShape ShapeOf(const Convolution& convolution, at::IntArrayRef input, 
 }
 
 // Of float32: images in rows of pixels, of which some channels are looked at.
-memory::desc ChannelsOfImages(memory::dims sizes, int64_t all_channels) {
-  memory::dims strides = {sizes[2] * sizes[3] * all_channels, 1, sizes[3] * all_channels, all_channels};
-  return {std::move(sizes), memory::data_type::f32, std::move(strides)};
+memory::desc ChannelsOfImages(const memory::dims& sizes, int64_t all_channels) {
+  const memory::dims strides = {sizes[2] * sizes[3] * all_channels, 1, sizes[3] * all_channels, all_channels};
+  return {sizes, memory::data_type::f32, strides};
 }
 
 // What a part of a convolution is made of, or all of it.
