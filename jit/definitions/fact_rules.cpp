@@ -95,6 +95,15 @@ std::optional<KnownSizes> UnknownSizes(std::optional<size_t> rank) {
   return KnownSizes(*rank, KnownSize());
 }
 
+std::optional<KnownSizes> WithSize(std::optional<KnownSizes> sizes, std::optional<int64_t> dim, KnownSize size) {
+  if (!sizes) return {};
+  if (!dim) return UnknownSizes(sizes->size());
+  const auto at = Dimension(dim, sizes->size());
+  if (!at || sizes->empty()) return {};
+  (*sizes)[*at] = size;
+  return sizes;
+}
+
 KnownSize SizeOfSlice(SizeAlgebra& algebra, KnownSize size, KnownSize start, KnownSize end, KnownSize step) {
   const auto place = [&](KnownSize at) -> KnownSize {
     if (algebra.Most(at).value_or(0) < 0) at = algebra.Add(at, size);

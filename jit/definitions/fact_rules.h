@@ -200,6 +200,8 @@ StrideOrder OrderOfSuggested(const SizeAlgebra& algebra, const ValueFacts& facts
 std::optional<size_t> Dimension(std::optional<int64_t> dim, size_t rank);
 std::optional<KnownSizes> Broadcast(SizeAlgebra& algebra, std::optional<KnownSizes> a, std::optional<KnownSizes> b);
 std::optional<KnownSizes> UnknownSizes(std::optional<size_t> rank);
+// With another size in that dimension; in any, if it is not known which.
+std::optional<KnownSizes> WithSize(std::optional<KnownSizes> sizes, std::optional<int64_t> dim, KnownSize size);
 // What there is between two places of so many elements, as slices count them; unknown numbers are no places.
 KnownSize SizeOfSlice(SizeAlgebra& algebra, KnownSize size, KnownSize start, KnownSize end, KnownSize step);
 KnownSize Product(SizeAlgebra& algebra, const KnownSizes& sizes, size_t from, size_t to);

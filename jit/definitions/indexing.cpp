@@ -122,15 +122,6 @@ void Stack(Call& call) {
   if (std::ranges::any_of(parts, suggests_default)) call.GiveOrder(StrideOrder::Default(true));
 }
 
-std::optional<KnownSizes> With(std::optional<KnownSizes> sizes, std::optional<int64_t> dim, KnownSize size) {
-  if (!sizes) return {};
-  if (!dim) return UnknownSizes(sizes->size());
-  const auto at = Dimension(dim, sizes->size());
-  if (!at || sizes->empty()) return {};
-  (*sizes)[*at] = size;
-  return sizes;
-}
-
 void Index(Call& call) {
   const ValueFacts& list = call.in(1);
   std::optional<KnownSizes> sizes;
@@ -157,9 +148,9 @@ void Index(Call& call) {
   call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
 }
 void IndexSelect(Call& call) {
-  call.Give(
-      0, call.in(0), call.in(0).dtype,
-      With(call.in(0).sizes, call.number("dim"), call.in(2).rank() == 1u ? call.in(2).sizes->front() : KnownSize()));
+  call.Give(0, call.in(0), call.in(0).dtype,
+            WithSize(call.in(0).sizes, call.number("dim"),
+                     call.in(2).rank() == 1u ? call.in(2).sizes->front() : KnownSize()));
 }
 void Gather(Call& call) { call.Give(0, call.in(0), call.in(0).dtype, call.in(2).sizes); }
 // Its first operand, some of whose elements are others.
@@ -180,7 +171,7 @@ void Nonzero(Call& call) {
 }
 void Sorted(Call& call) {
   std::optional<KnownSizes> sizes = call.in(0).sizes;
-  if (call.has("k")) sizes = With(std::move(sizes), call.number("dim"), call.computed("k"));
+  if (call.has("k")) sizes = WithSize(std::move(sizes), call.number("dim"), call.computed("k"));
   if (call.num_outputs() != 2) return;
   call.Give(0, call.in(0), call.in(0).dtype, sizes);
   call.Give(1, call.in(0), c10::kLong, sizes);
@@ -206,7 +197,7 @@ void RepeatElements(Call& call) {
     KnownSize size;
     if (dim && *call.in(0).rank() > 0)
       size = call.sizes().Multiply((*call.in(0).sizes)[*dim], call.computed("repeats"));
-    sizes = With(call.in(0).sizes, call.number("dim"), size);
+    sizes = WithSize(call.in(0).sizes, call.number("dim"), size);
   }
   call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
 }
@@ -221,7 +212,7 @@ void Gated(Call& call) {
   const auto dim = call.in(0).rank() ? Dimension(call.number("dim"), *call.in(0).rank()) : std::nullopt;
   KnownSize half;
   if (dim && *call.in(0).rank() > 0) half = call.sizes().Divide((*call.in(0).sizes)[*dim], 2);
-  call.Give(0, call.in(0), call.in(0).dtype, With(call.in(0).sizes, call.number("dim"), half));
+  call.Give(0, call.in(0), call.in(0).dtype, WithSize(call.in(0).sizes, call.number("dim"), half));
   if (!call.out().sizes || !call.in(0).plain) return;
   // As both halves are nested, where their sizes leave only one order.
   const StrideOrder& order = call.in(0).order;

@@ -51,10 +51,10 @@ PartOrder DefaultOrderOfView(SizeAlgebra& algebra, const ValueFacts& from, const
     // elements.
     const bool is_innermost = old_end == all.size() && !all.empty();
     const bool ends_in_gap = group.empty() ? is_innermost && all.back().has_gap : group.back().has_gap;
-    std::optional<int64_t> stride = within || group.empty() ? 0 : group.back().stride;
+    int64_t stride = within || group.empty() ? 0 : group.back().stride;
     for (size_t i = new_end; i-- > new_begin;) {
-      view[i] = {static_cast<uint8_t>(i), within || (i + 1 == new_end && ends_in_gap), stride.value_or(0)};
-      stride = sizes[i] && stride ? std::optional(*stride * *sizes[i]) : std::nullopt;
+      view[i] = {static_cast<uint8_t>(i), within || (i + 1 == new_end && ends_in_gap), stride};
+      stride *= sizes[i].value_or(0);
     }
     old_end = old_begin;
     new_end = new_begin;
@@ -69,8 +69,8 @@ PartOrder DefaultOrderOfView(SizeAlgebra& algebra, const ValueFacts& from, const
   }
   end_group(0, 0);
   // A copy has other strides, where there may be gaps.
-  if (std::ranges::any_of(view, &PartOrder::Level::has_gap)) {
-    for (PartOrder::Level& level : view) level.stride = may_copy ? 0 : level.stride;
+  if (may_copy && std::ranges::any_of(view, &PartOrder::Level::has_gap)) {
+    for (PartOrder::Level& level : view) level.stride = 0;
   }
   return PartOrder::Of(view, nested.is_exact());
 }
@@ -272,7 +272,7 @@ void Expand(Call& call) {
 
 void SizesOfOther(Call& call) { ViewAs(call, call.in(1).sizes); }
 
-// One dimension gone, or of another size.
+// One dimension gone.
 std::optional<KnownSizes> Without(const std::optional<KnownSizes>& sizes, std::optional<int64_t> dim) {
   if (!sizes || sizes->empty()) return {};
   if (!dim) return UnknownSizes(sizes->size() - 1);
@@ -281,14 +281,6 @@ std::optional<KnownSizes> Without(const std::optional<KnownSizes>& sizes, std::o
   KnownSizes rest = *sizes;
   rest.erase(rest.begin() + *at);
   return rest;
-}
-std::optional<KnownSizes> With(std::optional<KnownSizes> sizes, std::optional<int64_t> dim, KnownSize size) {
-  if (!sizes) return {};
-  if (!dim) return UnknownSizes(sizes->size());
-  const auto at = Dimension(dim, sizes->size());
-  if (!at || sizes->empty()) return {};
-  (*sizes)[*at] = size;
-  return sizes;
 }
 
 // The dimension that the operator is about.
@@ -324,14 +316,14 @@ void SliceOfList(Call& call) {
 }
 // A range of the elements along a dimension.
 void ViewOfRange(Call& call, std::optional<int64_t> dim, KnownSize size) {
-  ViewAs(call, With(call.in(0).sizes, dim, size));
+  ViewAs(call, WithSize(call.in(0).sizes, dim, size));
   if (const auto at = DimensionOf(call)) call.GivePartOrder(call.in(0).nested().Sliced(*at));
 }
 void Slice(Call& call) {
   if (call.in(0).kind == Kind::kList) return SliceOfList(call);
   const auto dim = call.number("dim");
   const auto at = DimensionOf(call);
-  if (!at) return ViewAs(call, With(call.in(0).sizes, dim, {}));
+  if (!at) return ViewAs(call, WithSize(call.in(0).sizes, dim, {}));
   const KnownSize whole = (*call.in(0).sizes)[*at];
   const KnownSize start = call.is_none("start") ? KnownSize(0) : call.computed("start");
   const KnownSize end =
@@ -339,7 +331,7 @@ void Slice(Call& call) {
   const KnownSize step = call.computed("step");
   const KnownSize size = SizeOfSlice(call.sizes(), whole, start, end, step);
   if (step == 1) return ViewOfRange(call, dim, size);
-  ViewAs(call, With(call.in(0).sizes, dim, size));
+  ViewAs(call, WithSize(call.in(0).sizes, dim, size));
   // Where the steps are not even, the last one may reach beyond the dimension.
   const bool is_even = step.value_or(0) >= 1 && call.sizes().Remainder(whole, *step) == 0;
   if (is_even) call.GivePartOrder(call.in(0).nested().Sliced(*at, *step));

@@ -92,15 +92,6 @@ Region WholeOf(const Convolution& convolution, at::IntArrayRef input, at::IntArr
           padding, padding};
 }
 
-PreparedPrimitive PrimitiveOf(const Descriptor& made) {
-  return {.primitive = dnnl::convolution_forward(made),
-          .input = made.src_desc(),
-          .weight = made.weights_desc(),
-          .bias = made.bias_desc(),
-          .result = made.dst_desc(),
-          .scratch = made.scratchpad_desc()};
-}
-
 // How many output channels stand in the innermost blocks of a weight's form; 0 where these are not the blocks between
 // which it can be cut.
 int64_t ChannelBlock(const memory::desc& weight) {
@@ -146,7 +137,7 @@ std::vector<PreparedPrimitive> PreparedParts(const Convolution& convolution, con
                                  wanted.get_inner_blks() == whole.weight.get_inner_blks() &&
                                  wanted.get_inner_idxs() == whole.weight.get_inner_idxs();
       if (!has_same_form) return {};
-      prepared.push_back(PrimitiveOf(made));
+      prepared.push_back(PrimitiveOf<dnnl::convolution_forward>(made));
     }
     PreparedPrimitive& now = prepared.back();
     now.input_begin = (part.image * input[2] + part.input_row) * input[3] * input[1];
@@ -301,7 +292,7 @@ std::optional<PreparedCall> Convolution::Make(at::IntArrayRef sizes, bool has_bi
       if (shape.nanoseconds() < kWorthSharing) alone.emplace();
       const Descriptor made = Describe(*this, whole, has_bias, epilogue);
       if (made.get(true) == nullptr) continue;
-      call.parts.push_back(PrimitiveOf(made));
+      call.parts.push_back(PrimitiveOf<dnnl::convolution_forward>(made));
     }
     call.nanoseconds_of_part = shape.nanoseconds() / static_cast<double>(call.parts.size());
     call.result_sizes = std::move(result);

@@ -70,6 +70,16 @@ struct PreparedPrimitive {
   int64_t input_begin = 0, weight_begin = 0, bias_begin = 0, result_begin = 0;  // in the call's tensors, in elements
 };
 
+template <typename Primitive>
+PreparedPrimitive PrimitiveOf(const typename Primitive::primitive_desc& made) {
+  return {.primitive = Primitive(made),
+          .input = made.src_desc(),
+          .weight = made.weights_desc(),
+          .bias = made.bias_desc(),
+          .result = made.dst_desc(),
+          .scratch = made.scratchpad_desc()};
+}
+
 struct PreparedCall {
   std::vector<PreparedPrimitive> parts;  // at least one; of several, each runs on one thread
   double nanoseconds_of_part = 0;        // about

@@ -49,12 +49,7 @@ std::optional<PreparedCall> Product::Make(int64_t rows, bool has_bias, std::stri
   const Description made = DescribeProduct(rows, packed_.form->form, has_bias, epilogue);
   if (made.get(true) == nullptr) return {};
   PreparedCall call;
-  call.parts.push_back({.primitive = dnnl::matmul(made),
-                        .input = made.src_desc(),
-                        .weight = made.weights_desc(),
-                        .bias = made.bias_desc(),
-                        .result = made.dst_desc(),
-                        .scratch = made.scratchpad_desc()});
+  call.parts.push_back(PrimitiveOf<dnnl::matmul>(made));
   return call;
 } catch (const dnnl::error&) {
   return {};

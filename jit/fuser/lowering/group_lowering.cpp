@@ -27,8 +27,8 @@ using fuser::ValueId;
 std::vector<PartOrder::Level> LevelsOf(const ValueFacts& facts) {
   std::vector<PartOrder::Level> levels;
   const PartOrder nested = facts.nested();
+  const bool is_known = nested.is_known();
   for (size_t i = 0; i < facts.sizes->size(); ++i) {
-    const bool is_known = nested.is_known();
     const PartOrder::Level level = is_known ? nested.levels()[i] : PartOrder::Level{static_cast<uint8_t>(i), true, 0};
     if ((*facts.sizes)[level.dimension] != 1) {
       levels.push_back(level);
@@ -141,20 +141,22 @@ class Lowering {
   std::optional<LoweredGroup> Run() {
     std::optional<FusionSpace> space;
     std::vector<FusionSpace> own;
+    const auto leaves = [&](const Node& node) {
+      return std::ranges::find(group_.outputs, node.output()) != group_.outputs.end();
+    };
     // Those from which the order of the loops follows come first.
     std::vector<size_t> in_turn;
     for (const Node* node : group_.nodes) {
       std::optional<FusionSpace> of_node = SpaceOf(*node, facts_);
       if (!of_node) return {};
-      const bool stays = of_node->row == 0 && std::ranges::find(group_.outputs, node->output()) == group_.outputs.end();
-      in_turn.insert(stays ? in_turn.end() : in_turn.begin(), own.size());
+      const bool decides = leaves(*node) || of_node->row != 0;
+      in_turn.insert(decides ? in_turn.begin() : in_turn.end(), own.size());
       own.push_back(*std::move(of_node));
       inside_.insert_or_assign(node->output(), node);
     }
     for (const size_t i : in_turn) {
       std::optional<FusionSpace> both = space ? Joined(*space, own[i], facts_.sizes()) : own[i];
-      const bool leaves = std::ranges::find(group_.outputs, group_.nodes[i]->output()) != group_.outputs.end();
-      if (!both && !leaves) both = JoinedWithin(own[i], *space, facts_.sizes());
+      if (!both && !leaves(*group_.nodes[i])) both = JoinedWithin(own[i], *space, facts_.sizes());
       if (!both) return {};
       space = std::move(both);
     }
