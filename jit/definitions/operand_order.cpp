@@ -1,7 +1,9 @@
 #include "jit/definitions/operand_order.h"
 
 #include <algorithm>
-#include <span>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "jit/definitions/fact_rules.h"
 
@@ -35,25 +37,75 @@ StrideOrder OrderOfDefaultOnes(SizeAlgebra& algebra, const Operands& operands, c
   return has_whole ? StrideOrder::Default(false) : StrideOrder();
 }
 
-// Whether the dimensions of a tensor that is broadcast to `sizes` are nested as `nesting` says, but for those that it
-// is expanded in.
-bool IsNestedAs(SizeAlgebra& algebra, const ValueFacts& part, const KnownSizes& sizes,
-                const std::vector<size_t>& nesting) {
-  if (!part.sizes || part.sizes->size() > sizes.size()) return false;
-  const size_t extra = sizes.size() - part.sizes->size();
-  const auto is_expanded = [&](size_t dim) {
-    return dim < extra || ((*part.sizes)[dim - extra] == 1 && algebra.IsAtLeast(sizes[dim], 2));
-  };
-  std::vector<size_t> along = nesting;
-  std::erase_if(along, is_expanded);
-  if (along.size() <= 1) return true;
-  const PartOrder nested = part.nested();
-  if (!part.plain || !nested.is_known()) return false;
-  std::vector<size_t> own;
-  for (const PartOrder::Level& level : nested.levels()) own.push_back(level.dimension + extra);
-  std::erase_if(own, is_expanded);
-  return own == along;
-}
+// What TensorIterator does to find the nesting of new memory (its reorder_dimensions): it sorts the dimensions, from
+// the last to the first, by insertion, asking the operands one after the other which of two dimensions is the outer
+// one.
+class DimensionSort {
+ public:
+  DimensionSort(SizeAlgebra& algebra, const Operands& operands, const KnownSizes& sizes)
+      : algebra_(algebra), operands_(operands), sizes_(sizes) {}
+
+  // Unknown where an answer is, or where no operand says anything of two dimensions.
+  StrideOrder Run() const {
+    std::vector<size_t> inner_first(sizes_.size());
+    for (size_t i = 0; i < inner_first.size(); ++i) inner_first[i] = inner_first.size() - 1 - i;
+    for (size_t i = 1; i < inner_first.size(); ++i) {
+      for (size_t at = i; at > 0; --at) {
+        const Answer answer = Ask(inner_first[at - 1], inner_first[at]);
+        if (answer == Answer::kSecondIsOuter) break;
+        if (answer != Answer::kFirstIsOuter) return {};
+        std::swap(inner_first[at - 1], inner_first[at]);
+      }
+    }
+    std::vector<PartOrder::Level> levels;
+    for (size_t i = inner_first.size(); i > 0; --i) levels.push_back({static_cast<uint8_t>(inner_first[i - 1])});
+    return PartOrder::Of(levels, /*exact=*/true).Dense();
+  }
+
+ private:
+  enum class Answer : uint8_t { kFirstIsOuter, kSecondIsOuter, kNothing, kUnknown };
+
+  Answer Ask(size_t first, size_t second) const {
+    for (const ValueFacts* operand : operands_) {
+      if (const Answer answer = AskOne(*operand, first, second); answer != Answer::kNothing) return answer;
+    }
+    return Answer::kNothing;
+  }
+
+  // The dimensions in which an operand is expanded have a stride of 0, of which it says nothing.
+  Answer AskOne(const ValueFacts& operand, size_t first, size_t second) const {
+    if (!operand.sizes || operand.sizes->size() > sizes_.size()) return Answer::kUnknown;
+    const size_t extra = sizes_.size() - operand.sizes->size();
+    const std::optional<bool> expands_first = IsExpanded(operand, first), expands_second = IsExpanded(operand, second);
+    if (expands_first == true || expands_second == true) return Answer::kNothing;
+    const PartOrder nested = operand.nested();
+    if (!expands_first || !expands_second || !operand.plain || !nested.is_known()) return Answer::kUnknown;
+    const auto place = [&](size_t dimension) {
+      return std::ranges::find(nested.levels(), dimension - extra, &PartOrder::Level::dimension);
+    };
+    const bool first_is_outer = place(first) < place(second);
+    // The outer one's stride is longer for certain if the inner one has two elements. That of a dimension of one
+    // element may be any, unless it is known exactly.
+    const size_t outer = first_is_outer ? first : second, inner = first_is_outer ? second : first;
+    const bool is_longer =
+        algebra_.IsAtLeast(sizes_[inner], 2) && (nested.is_exact() || algebra_.IsAtLeast(sizes_[outer], 2));
+    if (!is_longer) return Answer::kUnknown;
+    return first_is_outer ? Answer::kFirstIsOuter : Answer::kSecondIsOuter;
+  }
+
+  std::optional<bool> IsExpanded(const ValueFacts& operand, size_t dimension) const {
+    const size_t extra = sizes_.size() - operand.sizes->size();
+    if (dimension < extra) return true;
+    const KnownSize own = (*operand.sizes)[dimension - extra], all = sizes_[dimension];
+    if (own.is_known() && (own == all || (algebra_.IsAtLeast(own, 2) && algebra_.IsAtLeast(all, 2)))) return false;
+    if (own == 1 && algebra_.IsAtLeast(all, 2)) return true;
+    return {};
+  }
+
+  SizeAlgebra& algebra_;
+  const Operands& operands_;
+  const KnownSizes& sizes_;
+};
 
 }  // namespace
 
@@ -78,18 +130,7 @@ StrideOrder OrderOfAll(SizeAlgebra& algebra, Operands operands, const std::optio
   if (has_all(operands.front())) {
     return OrderOfNew(algebra, *sizes, first);
   }
-  const auto whole = std::ranges::find_if(operands, has_all);
-  if (whole == operands.end() || !(*whole)->nested().is_known()) return {};
-  // Those before it decide where they have two dimensions, and the strides of a dimension of size 1 count too.
-  const StrideOrder order = OrderOfNew(algebra, *sizes, (*whole)->nested());
-  const std::vector<size_t> nesting = order.Nesting(sizes->size());
-  const std::span<const ValueFacts* const> deciding(operands.begin(), whole + 1);
-  const bool nested =
-      std::ranges::all_of(deciding, [&](const ValueFacts* one) { return IsNestedAs(algebra, *one, *sizes, nesting); });
-  const bool exact = std::ranges::all_of(deciding, [](const ValueFacts* one) { return one->nested().is_exact(); });
-  const bool no_ones = std::ranges::all_of(*sizes, [&](KnownSize size) { return algebra.IsAtLeast(size, 2); });
-  if (!nested || !(exact || no_ones)) return {};
-  return exact ? order : order.Inexact();
+  return DimensionSort(algebra, operands, *sizes).Run();
 }
 
 }  // namespace hearth
