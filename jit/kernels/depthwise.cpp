@@ -79,9 +79,9 @@ void PackDepthwise(const float* kernels, int64_t channels, int64_t kernel_height
   }
 }
 
-DepthwiseParts::DepthwiseParts(const Depthwise& convolution, int threads)
+DepthwiseParts::DepthwiseParts(const ImageConvolution& convolution, int threads)
     : convolution_(convolution), panels_(DivideUp(convolution.channels, ChannelsOfPanel())) {
-  const DepthwiseSide &height = convolution.height, &width = convolution.width;
+  const ConvolutionSide &height = convolution.height, &width = convolution.width;
   const int64_t input_row = width.input * convolution.channels * std::min(height.stride, height.kernel);
   rows_ = std::clamp<int64_t>(kChunkFloats / std::max<int64_t>(input_row, 1), 1, std::max<int64_t>(height.result, 1));
   // Several parts a thread, unless they get too small.

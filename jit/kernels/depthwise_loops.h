@@ -151,7 +151,7 @@ constexpr PixelFunctions AnyFunctions() {
   return functions;
 }
 
-const PixelFunctions& FunctionsFor(const DepthwiseSide& width) {
+const PixelFunctions& FunctionsFor(const ConvolutionSide& width) {
   static constexpr PixelFunctions kAny = AnyFunctions();
   // With fewer registers what oneDNN generates is as good, and what it has no code for is no such kernel.
   if constexpr (kSumRegisters < 24) return kAny;
@@ -175,8 +175,8 @@ struct RowCut {
 };
 
 // All rows of one panel from `begin` up to `end`.
-void ComputePanelRows(const Depthwise& convolution, int64_t image, int64_t panel, int64_t begin, int64_t end) {
-  const DepthwiseSide &height = convolution.height, &width = convolution.width;
+void ComputePanelRows(const ImageConvolution& convolution, int64_t image, int64_t panel, int64_t begin, int64_t end) {
+  const ConvolutionSide &height = convolution.height, &width = convolution.width;
   const int64_t first = panel * kChannelsOfPanel, channels = std::min(convolution.channels - first, kChannelsOfPanel);
   const int64_t vectors = DivideUp(channels, kLanes);
   const int64_t stride = convolution.channels, input_stride = convolution.input_stride;

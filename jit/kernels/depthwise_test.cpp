@@ -11,29 +11,23 @@
 #include <vector>
 
 #include "jit/kernels/target.h"
+#include "jit/kernels/test_support.h"
 
 namespace hearth::kernels {
 namespace {
 
 struct ImageCase {
   int64_t images, channels;
-  DepthwiseSide height, width;
+  ConvolutionSide height, width;
 };
 
-DepthwiseSide Side(int64_t input, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation = 1) {
-  const int64_t reach = dilation * (kernel - 1) + 1;
-  return {input, kernel, (input + 2 * padding - reach) / stride + 1, stride, padding, dilation};
+ImageCase Square(int64_t images, int64_t channels, const ConvolutionSide& side) {
+  return {images, channels, side, side};
 }
-
-ImageCase Square(int64_t images, int64_t channels, const DepthwiseSide& side) { return {images, channels, side, side}; }
 
 std::string CaseText(const ImageCase& a) {
   std::string text = std::to_string(a.images) + " images of " + std::to_string(a.channels) + " channels";
-  for (const DepthwiseSide& side : {a.height, a.width}) {
-    text += ", " + std::to_string(side.input) + " by kernel " + std::to_string(side.kernel) + " stride " +
-            std::to_string(side.stride) + " padding " + std::to_string(side.padding) + " dilation " +
-            std::to_string(side.dilation);
-  }
+  for (const ConvolutionSide& side : {a.height, a.width}) text += ", " + SideText(side);
   return text;
 }
 
@@ -96,18 +90,20 @@ std::vector<float> ComputedImage(const ImageCase& a, const ImageOperands& operan
     input.insert(input.end(), pixel, pixel + a.channels);
     input.insert(input.end(), static_cast<size_t>(others - first), std::numeric_limits<float>::quiet_NaN());
   }
-  const Depthwise convolution{.images = a.images,
-                              .channels = a.channels,
-                              .height = a.height,
-                              .width = a.width,
-                              .input = input.data() + first,
-                              .input_stride = input_stride,
-                              .packed = packed.data(),
-                              .bias = has_bias ? operands.bias.data() : nullptr,
-                              .result = result.data(),
-                              .adds = adds,
-                              .activation = activation,
-                              .slope = 0.25f};
+  const ImageConvolution convolution{.images = a.images,
+                                     .channels = a.channels,
+                                     .out_channels = a.channels,
+                                     .groups = a.channels,
+                                     .height = a.height,
+                                     .width = a.width,
+                                     .input = input.data() + first,
+                                     .input_stride = input_stride,
+                                     .packed = packed.data(),
+                                     .bias = has_bias ? operands.bias.data() : nullptr,
+                                     .result = result.data(),
+                                     .adds = adds,
+                                     .activation = activation,
+                                     .slope = 0.25f};
   const DepthwiseParts parts(convolution, threads);
   for (int64_t part = parts.count(); part-- > 0;) parts.Compute(part, part + 1);
   return result;

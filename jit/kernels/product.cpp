@@ -1,48 +1,15 @@
 #include "jit/kernels/product.h"
 
-#include <immintrin.h>
-
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <limits>
-#include <memory>
-#include <utility>
 #include <vector>
 
+#include "jit/kernels/panel.h"
 #include "jit/kernels/target.h"
-#include "jit/kernels/vector_avx2.h"
-#include "jit/kernels/vector_avx512.h"
 
 namespace hearth::kernels {
 namespace {
-
-// Fewer take as long: each sum waits for the one before.
-constexpr int64_t kLeastRows = 4;
-// Of the left-hand side, what is kept in a processor's own cache while all panels pass by.
-constexpr int64_t kBlockFloats = int64_t{1} << 16;
-constexpr double kNanosecondsOfCycle = 0.4;
-// Rows so far apart, or a multiple, lie in the same lines of the first cache.
-constexpr int64_t kConflictingStride = 512;
-// Floats of a line of the cache.
-constexpr int64_t kLineFloats = 16;
-
-// Of one vector or two.
-struct ProductTile {
-  const float* left;
-  int64_t left_stride;
-  const float* panel;
-  const float* bias;
-  float* result;
-  int64_t result_stride;
-  int64_t inner;
-  bool adds;
-  int64_t last;  // columns of the last vector
-  // A line of memory that is fetched for each element of the inner size, this many bytes after the one before: of the
-  // panel that comes next.
-  const char* fetched;
-  int64_t fetched_stride;
-};
 
 // Rows of the left-hand side one after the other, a bit apart.
 class Rows {
@@ -69,37 +36,7 @@ class Rows {
 
 }  // namespace
 
-namespace avx512 {
-namespace {
-HEARTH_AVX512_BEGIN
-#include "jit/kernels/product_loops.h"
-HEARTH_AVX512_END
-}  // namespace
-}  // namespace avx512
-
-namespace avx2 {
-namespace {
-HEARTH_AVX2_BEGIN
-#include "jit/kernels/product_loops.h"
-HEARTH_AVX2_END
-}  // namespace
-}  // namespace avx2
-
-namespace {
-
-int64_t RowsOfTiles() { return HasAvx512() ? avx512::kMostRows : avx2::kMostRows; }
-
-// About how long a part of the result takes for each element of the inner size: its products, of which a processor does
-// two vectors a cycle, and what it reads of both operands, from a cache that it shares, four numbers a cycle.
-int64_t PartCycles(int64_t rows, int64_t columns) {
-  constexpr int64_t kNumbers = 4;
-  const int64_t products = 2 * LanesHere(), tiles = DivideUp(rows, RowsOfTiles());
-  return std::max(rows, tiles * kLeastRows) * columns / products + (rows + columns) / kNumbers;
-}
-
-}  // namespace
-
-int64_t PanelColumns() { return HasAvx512() ? avx512::kPanelColumns : avx2::kPanelColumns; }
+int64_t PanelColumns() { return 2 * LanesHere(); }
 
 int64_t PanelsOf(int64_t columns) { return DivideUp(columns, PanelColumns()); }
 
@@ -120,15 +57,35 @@ void PackMatrix(const float* matrix, int64_t inner_stride, int64_t column_stride
 }
 
 void Multiply(const Product& product, const ProductPart& part) {
-  const auto multiply_panel = HasAvx512() ? avx512::MultiplyPanel : avx2::MultiplyPanel;
-  const int64_t height = RowsOfTiles(), all = part.row_end - part.row_begin;
+  const int64_t height = RowsOfTile(), all = part.row_end - part.row_begin, width = PanelColumns();
   const int64_t most = std::max(kBlockFloats / std::max<int64_t>(product.inner, 1) / height, int64_t{1}) * height;
   const int64_t blocks = DivideUp(all, most);
+  const int64_t whole[] = {0};
   for (int64_t block = 0; block < blocks; ++block) {
     const int64_t begin = part.row_begin + all * block / blocks, end = part.row_begin + all * (block + 1) / blocks;
     const Rows rows(product, begin, end);
-    for (int64_t panel = part.panel_begin; panel < part.panel_end; ++panel)
-      multiply_panel(product, rows, begin, end, panel, panel + 1 == part.panel_end);
+    for (int64_t panel = part.panel_begin; panel < part.panel_end; ++panel) {
+      const int64_t column = panel * width;
+      NextPanel next;
+      if (panel + 1 < part.panel_end) {
+        next = NextPanel(product.packed + (column + width) * product.inner, width * product.inner,
+                         TilesOfRows(end - begin));
+      }
+      MultiplyPanel({.left = rows.data(),
+                     .left_stride = rows.stride(),
+                     .segments = whole,
+                     .segment = product.inner,
+                     .rows = end - begin,
+                     .panel = product.packed + column * product.inner,
+                     .columns = std::min(product.columns - column, width),
+                     .bias = product.bias == nullptr ? nullptr : product.bias + column,
+                     .result = product.result + begin * product.result_stride + column,
+                     .result_stride = product.result_stride,
+                     .adds = product.adds,
+                     .activation = product.activation,
+                     .slope = product.slope},
+                    next);
+    }
   }
 }
 

@@ -1,7 +1,6 @@
 // Products of float32 matrices whose right-hand side is packed beforehand, with a bias, an addition and an activation
-// in the same go. Blocks of 14 rows by 32 columns of the result (with AVX2 of 6 by 16) are summed in registers over the
-// whole inner size, as in K. Goto and R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (ACM TOMS
-// 34, 2008), whose packing of the left-hand side is left out but where its rows would push each other out of the cache.
+// in the same go, as in K. Goto and R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (ACM TOMS 34,
+// 2008), whose packing of the left-hand side is left out but where its rows would push each other out of the cache.
 // Only where HasVectors(). Sums are in the order of the inner size, whatever part of the result is computed at a time.
 #pragma once
 

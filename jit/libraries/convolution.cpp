@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "jit/kernels/convolution.h"
 #include "jit/kernels/depthwise.h"
 #include "jit/kernels/target.h"
-#include "jit/libraries/convolution_parts.h"
 #include "jit/libraries/onednn.h"
 #include "jit/support/denormals.h"
 #include "jit/support/operator_threads.h"
@@ -38,116 +38,31 @@ bool IsFloat(const at::Tensor& tensor) {
          !tensor.is_neg();
 }
 
-ConvolutionShape ShapeOf(const Convolution& convolution, at::IntArrayRef input, at::IntArrayRef result) {
-  const at::Tensor& weight = convolution.weight();
-  const ConvolutionSettings& settings = convolution.settings();
-  return {.images = input[0],
-          .channels = input[1],
-          .height = input[2],
-          .width = input[3],
-          .out_channels = result[1],
-          .rows = result[2],
-          .columns = result[3],
-          .kernel_height = weight.size(2),
-          .kernel_width = weight.size(3),
-          .stride = settings.stride[0],
-          .padding = settings.padding[0],
-          .dilation = settings.dilation[0],
-          .groups = settings.groups};
+// Nanoseconds that it takes one thread, about.
+double NanosecondsOf(const Convolution& convolution, at::IntArrayRef result) {
+  constexpr double kProductsOfNanosecond = 50;
+  const at::IntArrayRef weight = convolution.weight().sizes();
+  const double elements = static_cast<double>(result[0] * result[1]) * static_cast<double>(result[2] * result[3]);
+  return elements * static_cast<double>(weight[1] * weight[2] * weight[3]) / kProductsOfNanosecond;
 }
-
-// Of float32: images in rows of pixels, of which some channels are looked at.
-memory::desc ChannelsOfImages(const memory::dims& sizes, int64_t all_channels) {
-  const memory::dims strides = {sizes[2] * sizes[3] * all_channels, 1, sizes[3] * all_channels, all_channels};
-  return {sizes, memory::data_type::f32, strides};
-}
-
-// What a part of a convolution is made of, or all of it.
-struct Region {
-  memory::desc input, weight, result;
-  int64_t padding_above, padding_below;
-};
 
 // Empty where the library has nothing good. Throws dnnl::error for what it cannot even describe.
-Descriptor Describe(const Convolution& convolution, const Region& region, bool has_bias, std::string_view epilogue) {
+Descriptor Describe(const Convolution& convolution, at::IntArrayRef input, at::IntArrayRef result,
+                    const memory::desc& weight, bool has_bias, std::string_view epilogue) {
   const ConvolutionSettings& settings = convolution.settings();
   memory::dims dilation;
   for (const int64_t number : settings.dilation) dilation.push_back(number - 1);
-  const memory::dims before = {region.padding_above, settings.padding[1]},
-                     after = {region.padding_below, settings.padding[1]};
-  const memory::desc bias = has_bias ? DenseForm({region.result.get_dims()[1]}, memory::format_tag::a) : memory::desc();
+  const memory::desc from = DenseForm(input, memory::format_tag::nhwc),
+                     to = DenseForm(result, memory::format_tag::nhwc);
+  const memory::desc bias = has_bias ? DenseForm({result[1]}, memory::format_tag::a) : memory::desc();
   const auto kind = dnnl::prop_kind::forward_inference;
   const auto algorithm = dnnl::algorithm::convolution_direct;
   const dnnl::primitive_attr attributes = AttributesOf(epilogue);
-  Descriptor made = has_bias ? Descriptor(Engine(), kind, algorithm, region.input, region.weight, bias, region.result,
-                                          settings.stride, dilation, before, after, attributes, /*allow_empty=*/true)
-                             : Descriptor(Engine(), kind, algorithm, region.input, region.weight, region.result,
-                                          settings.stride, dilation, before, after, attributes, /*allow_empty=*/true);
+  Descriptor made = has_bias ? Descriptor(Engine(), kind, algorithm, from, weight, bias, to, settings.stride, dilation,
+                                          settings.padding, settings.padding, attributes, /*allow_empty=*/true)
+                             : Descriptor(Engine(), kind, algorithm, from, weight, to, settings.stride, dilation,
+                                          settings.padding, settings.padding, attributes, /*allow_empty=*/true);
   return made.get(true) != nullptr && IsOptimized(made) ? made : Descriptor();
-}
-
-Region WholeOf(const Convolution& convolution, at::IntArrayRef input, at::IntArrayRef result, memory::desc weight) {
-  const int64_t padding = convolution.settings().padding[0];
-  return {DenseForm(input, memory::format_tag::nhwc), std::move(weight), DenseForm(result, memory::format_tag::nhwc),
-          padding, padding};
-}
-
-// How many output channels stand in the innermost blocks of a weight's form; 0 where these are not the blocks between
-// which it can be cut.
-int64_t ChannelBlock(const memory::desc& weight) {
-  const memory::dims sizes = weight.get_inner_blks(), dimensions = weight.get_inner_idxs(),
-                     strides = weight.get_strides();
-  int64_t block = 1;
-  for (size_t i = 0; i < sizes.size(); ++i) block *= dimensions[i] == 0 ? sizes[i] : 1;
-  const bool is_outermost = std::ranges::max(strides) == strides[0];
-  return is_outermost ? block : 0;
-}
-
-// The parts of a convolution, each a primitive of one thread. Empty where it is better computed in one piece, or the
-// library has nothing good for a part.
-std::vector<PreparedPrimitive> PreparedParts(const Convolution& convolution, const Region& whole, bool has_bias,
-                                             std::string_view epilogue, std::span<const ConvolutionPart> parts) try {
-  const memory::dims input = whole.input.get_dims(), result = whole.result.get_dims();
-  const int64_t block = ChannelBlock(whole.weight);
-  std::vector<PreparedPrimitive> prepared;
-  std::vector<size_t> first;  // parts of which no other one before has the same sizes
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const ConvolutionPart& part = parts[i];
-    const auto is_like = [&](size_t other) {
-      const ConvolutionPart& like = parts[other];
-      return like.rows == part.rows && like.input_rows == part.input_rows && like.channels == part.channels &&
-             like.padding_above == part.padding_above && like.padding_below == part.padding_below;
-    };
-    if (const auto found = std::ranges::find_if(first, is_like); found != first.end()) {
-      prepared.push_back(prepared[*found]);
-    } else {
-      first.push_back(i);
-      const bool has_all_channels = part.channels == result[1];
-      memory::dims weight = whole.weight.get_dims();
-      if (!has_all_channels) weight[0] = part.channels;
-      const memory::desc any(weight, memory::data_type::f32, memory::format_tag::any);
-      const Region region = {DenseForm({1, input[1], part.input_rows, input[3]}, memory::format_tag::nhwc),
-                             has_all_channels ? whole.weight : any,
-                             ChannelsOfImages({1, part.channels, part.rows, result[3]}, result[1]), part.padding_above,
-                             part.padding_below};
-      const Descriptor made = Describe(convolution, region, has_bias, epilogue);
-      if (made.get(true) == nullptr) return {};
-      const memory::desc wanted = made.weights_desc();
-      const bool has_same_form = wanted.get_strides() == whole.weight.get_strides() &&
-                                 wanted.get_inner_blks() == whole.weight.get_inner_blks() &&
-                                 wanted.get_inner_idxs() == whole.weight.get_inner_idxs();
-      if (!has_same_form) return {};
-      prepared.push_back(PrimitiveOf<dnnl::convolution_forward>(made));
-    }
-    PreparedPrimitive& now = prepared.back();
-    now.input_begin = (part.image * input[2] + part.input_row) * input[3] * input[1];
-    now.result_begin = (part.image * result[2] + part.row) * result[3] * result[1] + part.channel;
-    now.weight_begin = part.channel == 0 ? 0 : part.channel / block * whole.weight.get_strides()[0];
-    now.bias_begin = part.channel;
-  }
-  return prepared;
-} catch (const dnnl::error&) {
-  return {};
 }
 
 // Whether each pixel of the result is computed of one of the input's, of all of its channels.
@@ -196,9 +111,23 @@ at::Tensor ChannelsLast(at::IntArrayRef sizes) {
                                at::MemoryFormat::ChannelsLast);
 }
 
-// Whether depthwise convolutions are hearth's own, whatever the library has for them: with AVX2 that is as good on one
-// thread, and several are sooner awake for ours (support/worker_threads.h).
-bool PrefersOwnKernels() { return kernels::HasAvx512() || (kernels::HasVectors() && at::get_num_threads() > 1); }
+// Whether kernels of hearth's own compute it, whatever the library has for it. On one thread the library is as good,
+// but for depthwise ones with AVX-512; several are sooner awake for ours, and every other operator of a plan shares its
+// work with the same threads (support/worker_threads.h). Of narrow groups ours would leave most of each vector empty.
+bool PrefersOwnKernels(const Convolution& convolution) {
+  if (!kernels::HasVectors()) return false;
+  const bool has_threads = at::get_num_threads() > 1;
+  if (IsDepthwise(convolution)) return has_threads || kernels::HasAvx512();
+  const int64_t groups = convolution.settings().groups;
+  const bool fills_vectors = groups == 1 || 2 * (convolution.weight().size(0) / groups) >= kernels::LanesHere();
+  return IsOfSinglePixels(convolution) || (has_threads && fills_vectors);
+}
+
+std::shared_ptr<const WeightForm> OwnFormOf(const Convolution& convolution) {
+  if (IsOfSinglePixels(convolution)) return OwnForm(WeightUser::kProduct);
+  if (IsDepthwise(convolution)) return OwnForm(WeightUser::kDepthwise);
+  return OwnForm(WeightUser::kConvolution, convolution.settings().groups);
+}
 
 }  // namespace
 
@@ -222,45 +151,38 @@ std::vector<int64_t> Convolution::ResultSizes(at::IntArrayRef input) const {
 }
 
 std::shared_ptr<const WeightForm> Convolution::FormFor(at::IntArrayRef sizes) const {
-  if (IsOfSinglePixels(*this)) {
-    if (auto panels = PanelForm()) return panels;
-  }
-  if (IsDepthwise(*this) && PrefersOwnKernels()) return DepthwiseForm();
+  if (PrefersOwnKernels(*this)) return OwnFormOf(*this);
   const memory::desc any(WeightSizes(*this), memory::data_type::f32, memory::format_tag::any);
   const std::vector<int64_t> result = ResultSizes(sizes);
-  const ConvolutionShape shape = ShapeOf(*this, sizes, result);
   std::optional<OneOperatorThread> alone;
-  if (shape.nanoseconds() < kWorthSharing || IsSharedInParts(shape)) alone.emplace();
+  if (NanosecondsOf(*this, result) < kWorthSharing) alone.emplace();
   try {
-    const Descriptor made = Describe(*this, WholeOf(*this, sizes, result, any), /*has_bias=*/true, "");
-    // A product for each channel, of one column: that is what the library does where the kernel is too far dilated.
-    if (IsDepthwise(*this) && (made.get(true) == nullptr || IsByProducts(made))) return DepthwiseForm();
-    return made.get(true) == nullptr ? nullptr : MakeWeightForm(made.weights_desc());
+    const Descriptor made = Describe(*this, sizes, result, any, /*has_bias=*/true, "");
+    // As products of matrices, the library copies the input, and has one for each group.
+    if (made.get(true) == nullptr || (settings_.groups > 1 && IsByProducts(made))) return OwnFormOf(*this);
+    return MakeWeightForm(made.weights_desc());
   } catch (const dnnl::error&) {
-    return nullptr;
+    return OwnFormOf(*this);
   }
 }
 
-const PackedWeight* Convolution::Panels(std::string_view epilogue) const {
-  const auto found = std::ranges::find_if(packed_, [](const PackedWeight& packed) { return packed.form->has_panels; });
-  return found == packed_.end() || !KernelEpilogueOf(epilogue) ? nullptr : &*found;
-}
-
-const PackedWeight* Convolution::Kernels(at::IntArrayRef sizes, std::string_view epilogue) const {
-  const auto found =
-      std::ranges::find_if(packed_, [](const PackedWeight& packed) { return packed.form->is_depthwise; });
+const PackedWeight* Convolution::Own(at::IntArrayRef sizes, std::string_view epilogue) const {
+  const auto found = std::ranges::find_if(
+      packed_, [](const PackedWeight& packed) { return packed.form->user != WeightUser::kLibrary; });
   if (found == packed_.end() || !KernelEpilogueOf(epilogue)) return nullptr;
-  if (packed_.size() > 1 && !PrefersOwnKernels()) return nullptr;
   const auto has_some = [](int64_t size) { return size > 0; };
-  return std::ranges::all_of(sizes, has_some) && std::ranges::all_of(ResultSizes(sizes), has_some) ? &*found : nullptr;
+  const bool is_product = found->form->user == WeightUser::kProduct;
+  return is_product || (std::ranges::all_of(sizes, has_some) && std::ranges::all_of(ResultSizes(sizes), has_some))
+             ? &*found
+             : nullptr;
 }
 
 void Convolution::Prepare(at::IntArrayRef sizes, bool has_bias, std::string_view epilogue) const {
-  if (Panels(epilogue) == nullptr && Kernels(sizes, epilogue) == nullptr) Prepared(sizes, has_bias, epilogue);
+  if (Own(sizes, epilogue) == nullptr) Prepared(sizes, has_bias, epilogue);
 }
 
 bool Convolution::IsPrepared(at::IntArrayRef sizes, bool has_bias, std::string_view epilogue) const {
-  return Panels(epilogue) != nullptr || Kernels(sizes, epilogue) != nullptr ||
+  return Own(sizes, epilogue) != nullptr ||
          primitives_->Find({sizes, has_bias, epilogue, at::get_num_threads()}) != nullptr;
 }
 
@@ -276,26 +198,14 @@ std::optional<PreparedCall> Convolution::Make(at::IntArrayRef sizes, bool has_bi
   if (std::ranges::any_of(sizes, [](int64_t size) { return size == 0; }) ||
       std::ranges::any_of(result, [](int64_t size) { return size <= 0; }))
     return {};
-  const int threads = at::get_num_threads();
-  const ConvolutionShape shape = ShapeOf(*this, sizes, result);
+  std::optional<OneOperatorThread> alone;
+  if (NanosecondsOf(*this, result) < kWorthSharing) alone.emplace();
   for (size_t i = 0; i < packed_.size(); ++i) {
-    if (packed_[i].form->has_panels || packed_[i].form->is_depthwise) continue;
-    const Region whole = WholeOf(*this, sizes, result, packed_[i].form->form);
-    PreparedCall call{.packed = i};
-    for (const int64_t block : {settings_.groups == 1 ? ChannelBlock(whole.weight) : 0, int64_t{0}}) {
-      const OneOperatorThread alone;
-      call.parts = PreparedParts(*this, whole, has_bias, epilogue, PartsOf(shape, threads, block));
-      if (!call.parts.empty()) break;
-    }
-    if (call.parts.empty()) {
-      std::optional<OneOperatorThread> alone;
-      if (shape.nanoseconds() < kWorthSharing) alone.emplace();
-      const Descriptor made = Describe(*this, whole, has_bias, epilogue);
-      if (made.get(true) == nullptr) continue;
-      call.parts.push_back(PrimitiveOf<dnnl::convolution_forward>(made));
-    }
-    call.nanoseconds_of_part = shape.nanoseconds() / static_cast<double>(call.parts.size());
-    call.result_sizes = std::move(result);
+    if (packed_[i].form->user != WeightUser::kLibrary) continue;
+    const Descriptor made = Describe(*this, sizes, result, packed_[i].form->form, has_bias, epilogue);
+    if (made.get(true) == nullptr) continue;
+    PreparedCall call = CallOf<dnnl::convolution_forward>(made, std::move(result));
+    call.packed = i;
     return call;
   }
   return {};
@@ -324,65 +234,67 @@ void Convolution::Compute(const PreparedCall& prepared, const at::Tensor& input,
   Execute(prepared, dense, packed_[prepared.packed].numbers, bias == nullptr ? nullptr : &dense_bias, result);
 }
 
-void Convolution::ComputePixels(const PackedWeight& panels, const at::Tensor& input, const at::Tensor* bias,
-                                std::string_view epilogue, at::Tensor& result) const {
+void Convolution::ComputeOwn(const PackedWeight& packed, const at::Tensor& input, const at::Tensor* bias,
+                             std::string_view epilogue, at::Tensor& result) const {
   const ImagesOfPixels images(input);
   const at::Tensor dense_bias = bias == nullptr ? at::Tensor() : bias->contiguous();
+  const float* const bias_numbers = bias == nullptr ? nullptr : dense_bias.const_data_ptr<float>();
+  const float* const numbers = packed.numbers.const_data_ptr<float>();
+  auto* const to = result.mutable_data_ptr<float>();
   const KernelEpilogue following = *KernelEpilogueOf(epilogue);
-  MultiplyOnThreads({.rows = input.sizes()[0] * input.sizes()[2] * input.sizes()[3],
-                     .inner = weight_.size(1),
-                     .columns = weight_.size(0),
-                     .left = images.data(),
-                     .left_stride = images.stride(),
-                     .packed = panels.numbers.const_data_ptr<float>(),
-                     .bias = bias == nullptr ? nullptr : dense_bias.const_data_ptr<float>(),
-                     .result = result.mutable_data_ptr<float>(),
-                     .result_stride = weight_.size(0),
-                     .adds = following.adds,
-                     .activation = following.activation,
-                     .slope = following.slope});
-}
-
-void Convolution::ComputeChannels(const PackedWeight& packed, const at::Tensor& input, const at::Tensor* bias,
-                                  std::string_view epilogue, at::Tensor& result) const {
-  const ImagesOfPixels images(input);
-  const at::Tensor dense_bias = bias == nullptr ? at::Tensor() : bias->contiguous();
-  const KernelEpilogue following = *KernelEpilogueOf(epilogue);
+  if (packed.form->user == WeightUser::kProduct) {
+    MultiplyOnThreads({.rows = input.sizes()[0] * input.sizes()[2] * input.sizes()[3],
+                       .inner = weight_.size(1),
+                       .columns = weight_.size(0),
+                       .left = images.data(),
+                       .left_stride = images.stride(),
+                       .packed = numbers,
+                       .bias = bias_numbers,
+                       .result = to,
+                       .result_stride = weight_.size(0),
+                       .adds = following.adds,
+                       .activation = following.activation,
+                       .slope = following.slope});
+    return;
+  }
   const auto side = [&](size_t i) {
     const auto dimension = static_cast<int64_t>(i) + 2;
-    return kernels::DepthwiseSide{input.size(dimension), weight_.size(dimension), result.size(dimension),
-                                  settings_.stride[i],   settings_.padding[i],    settings_.dilation[i]};
+    return kernels::ConvolutionSide{input.size(dimension), weight_.size(dimension), result.size(dimension),
+                                    settings_.stride[i],   settings_.padding[i],    settings_.dilation[i]};
   };
-  const kernels::Depthwise convolution{.images = input.size(0),
-                                       .channels = input.size(1),
-                                       .height = side(0),
-                                       .width = side(1),
-                                       .input = images.data(),
-                                       .input_stride = images.stride(),
-                                       .packed = packed.numbers.const_data_ptr<float>(),
-                                       .bias = bias == nullptr ? nullptr : dense_bias.const_data_ptr<float>(),
-                                       .result = result.mutable_data_ptr<float>(),
-                                       .adds = following.adds,
-                                       .activation = following.activation,
-                                       .slope = following.slope};
-  const kernels::DepthwiseParts parts(convolution, at::get_num_threads());
-  ParallelFor(parts.count(), parts.nanoseconds(), [&](int64_t begin, int64_t end) {
-    const DenormalsAreZero fast;
-    parts.Compute(begin, end);
-  });
+  const kernels::ImageConvolution convolution{.images = input.size(0),
+                                              .channels = input.size(1),
+                                              .out_channels = result.size(1),
+                                              .groups = settings_.groups,
+                                              .height = side(0),
+                                              .width = side(1),
+                                              .input = images.data(),
+                                              .input_stride = images.stride(),
+                                              .packed = numbers,
+                                              .bias = bias_numbers,
+                                              .result = to,
+                                              .adds = following.adds,
+                                              .activation = following.activation,
+                                              .slope = following.slope};
+  const auto compute = [](const auto& parts) {
+    ParallelFor(parts.count(), parts.nanoseconds(), [&](int64_t begin, int64_t end) {
+      const DenormalsAreZero fast;
+      parts.Compute(begin, end);
+    });
+  };
+  if (packed.form->user == WeightUser::kDepthwise) {
+    compute(kernels::DepthwiseParts(convolution, at::get_num_threads()));
+  } else {
+    compute(kernels::ImageConvolutionParts(convolution, at::get_num_threads()));
+  }
 }
 
 at::Tensor Convolution::Run(const at::Tensor& input, const at::Tensor* bias, std::string_view epilogue) const {
   TORCH_CHECK(!Adds(epilogue), "a convolution that adds has a tensor to add to");
   Check(input, bias);
-  if (const PackedWeight* panels = Panels(epilogue)) {
+  if (const PackedWeight* own = Own(input.sizes(), epilogue)) {
     at::Tensor result = ChannelsLast(ResultSizes(input.sizes()));
-    ComputePixels(*panels, input, bias, epilogue, result);
-    return result;
-  }
-  if (const PackedWeight* kernels = Kernels(input.sizes(), epilogue)) {
-    at::Tensor result = ChannelsLast(ResultSizes(input.sizes()));
-    ComputeChannels(*kernels, input, bias, epilogue, result);
+    ComputeOwn(*own, input, bias, epilogue, result);
     return result;
   }
   const auto prepared = Prepared(input.sizes(), bias != nullptr, epilogue);
@@ -404,12 +316,8 @@ void Convolution::RunOnto(at::Tensor& onto, const at::Tensor& input, const at::T
   TORCH_CHECK(IsFloat(onto) && onto.dim() == 4 && onto.sizes() == at::IntArrayRef(ResultSizes(input.sizes())) &&
                   onto.is_contiguous(at::MemoryFormat::ChannelsLast),
               "not a tensor that the convolution can be added to");
-  if (const PackedWeight* panels = Panels(epilogue)) {
-    ComputePixels(*panels, input, bias, epilogue, onto);
-    return;
-  }
-  if (const PackedWeight* kernels = Kernels(input.sizes(), epilogue)) {
-    ComputeChannels(*kernels, input, bias, epilogue, onto);
+  if (const PackedWeight* own = Own(input.sizes(), epilogue)) {
+    ComputeOwn(*own, input, bias, epilogue, onto);
     return;
   }
   const auto prepared = Prepared(input.sizes(), bias != nullptr, epilogue);

@@ -1,8 +1,8 @@
-// A convolution of images whose weight is known and packed. Convolutions of single pixels are products of matrices,
-// which kernels of hearth's own compute for any sizes (kernels/product.h), where the processor has what these need; so
-// are depthwise ones (kernels/depthwise.h), with AVX2 on several threads and where the library has no good code. Others
-// are planned with oneDNN: its primitives are made for the sizes that are known beforehand, and for others at their
-// first call. What the library has no good code for, or not for a weight in these forms, goes to LibTorch.
+// A convolution of images whose weight is known and packed. Those of single pixels are products of matrices, which
+// kernels of hearth's own compute for any sizes (kernels/product.h), where the processor has what these need; so are
+// others on several threads (kernels/convolution.h), and depthwise ones also on one (kernels/depthwise.h). The rest are
+// planned with oneDNN: its primitives are made for the sizes that are known beforehand, and for others at their first
+// call. What the library has no good code for, or not for a weight in these forms, goes to LibTorch.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -63,14 +63,10 @@ class Convolution : public torch::CustomClassHolder {
   std::shared_ptr<const PreparedCall> Prepared(at::IntArrayRef sizes, bool has_bias, std::string_view epilogue) const;
   std::optional<PreparedCall> Make(at::IntArrayRef sizes, bool has_bias, std::string_view epilogue) const;
   void Check(const at::Tensor& input, const at::Tensor* bias) const;
-  // The weight in panels; null where the call is not computed as a product.
-  const PackedWeight* Panels(std::string_view epilogue) const;
-  void ComputePixels(const PackedWeight& panels, const at::Tensor& input, const at::Tensor* bias,
-                     std::string_view epilogue, at::Tensor& result) const;
-  // The weight as the kernels of the channels; null where the call is not computed with these.
-  const PackedWeight* Kernels(at::IntArrayRef sizes, std::string_view epilogue) const;
-  void ComputeChannels(const PackedWeight& packed, const at::Tensor& input, const at::Tensor* bias,
-                       std::string_view epilogue, at::Tensor& result) const;
+  // The weight as a kernel of hearth's own takes it; null where none computes the call.
+  const PackedWeight* Own(at::IntArrayRef sizes, std::string_view epilogue) const;
+  void ComputeOwn(const PackedWeight& packed, const at::Tensor& input, const at::Tensor* bias,
+                  std::string_view epilogue, at::Tensor& result) const;
   void Compute(const PreparedCall& prepared, const at::Tensor& input, const at::Tensor* bias, at::Tensor& result) const;
   at::Tensor RunByLibTorch(const at::Tensor& input, const at::Tensor* bias) const;
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 
-#include "jit/kernels/depthwise.h"
 #include "jit/kernels/target.h"
 #include "jit/support/denormals.h"
 #include "jit/support/parallel_for.h"
@@ -61,16 +60,10 @@ std::shared_ptr<const WeightForm> MakeWeightForm(const dnnl::memory::desc& form)
   return std::make_shared<const WeightForm>(WeightForm{form, std::move(text)});
 }
 
-std::shared_ptr<const WeightForm> PanelForm() {
+std::shared_ptr<const WeightForm> OwnForm(WeightUser user, int64_t groups) {
   if (!kernels::HasVectors()) return nullptr;
-  static const auto form = std::make_shared<const WeightForm>(WeightForm{{}, "panels", true});
-  return form;
-}
-
-std::shared_ptr<const WeightForm> DepthwiseForm() {
-  if (!kernels::HasVectors()) return nullptr;
-  static const auto form = std::make_shared<const WeightForm>(WeightForm{{}, "depthwise", false, true});
-  return form;
+  const std::string text = "own " + std::to_string(static_cast<int>(user)) + " " + std::to_string(groups);
+  return std::make_shared<const WeightForm>(WeightForm{{}, text, user, groups});
 }
 
 void MultiplyOnThreads(const kernels::Product& product) {
@@ -125,18 +118,13 @@ std::shared_ptr<const PreparedCall> PrimitiveTable::Get(const PrimitiveKey& key,
   return prepared;
 }
 
-namespace {
-
-void ExecutePart(const PreparedPrimitive& part, const at::Tensor& input, const at::Tensor& weight,
-                 const at::Tensor* bias, float* result) {
-  const size_t scratch_size = part.scratch.get_size();
+void Execute(const PreparedCall& prepared, const at::Tensor& input, const at::Tensor& weight, const at::Tensor* bias,
+             at::Tensor& result) {
+  const size_t scratch_size = prepared.scratch.get_size();
   const at::DataPtr scratch = scratch_size == 0 ? at::DataPtr() : c10::GetCPUAllocator()->allocate(scratch_size);
-  const auto from = [](const at::Tensor& tensor, int64_t begin) {
-    return static_cast<const float*>(tensor.const_data_ptr()) + begin;
-  };
-  const Bytes source(part.input, from(input, part.input_begin)), weights(part.weight, from(weight, part.weight_begin)),
-      target(part.result, result + part.result_begin), space(part.scratch, scratch.get()),
-      summand(part.bias, bias == nullptr ? nullptr : from(*bias, part.bias_begin));
+  const Bytes source(prepared.input, input.const_data_ptr()), weights(prepared.weight, weight.const_data_ptr()),
+      target(prepared.result, result.mutable_data_ptr()), space(prepared.scratch, scratch.get()),
+      summand(prepared.bias, bias == nullptr ? nullptr : bias->const_data_ptr());
   std::array<dnnl_exec_arg_t, 5> arguments{{{DNNL_ARG_SRC, source.get()},
                                             {DNNL_ARG_WEIGHTS, weights.get()},
                                             {DNNL_ARG_DST, target.get()},
@@ -144,24 +132,10 @@ void ExecutePart(const PreparedPrimitive& part, const at::Tensor& input, const a
                                             {DNNL_ARG_BIAS, summand.get()}}};
   const int count = bias == nullptr ? 4 : 5;
   const DenormalsAreZero fast;
-  dnnl_status_t status = dnnl_primitive_execute(part.primitive.get(), StreamOfThread().get(), count, arguments.data());
+  dnnl_status_t status =
+      dnnl_primitive_execute(prepared.primitive.get(), StreamOfThread().get(), count, arguments.data());
   if (status == dnnl_success) status = dnnl_stream_wait(StreamOfThread().get());
   TORCH_CHECK(status == dnnl_success, "oneDNN cannot compute a call, with status ", static_cast<int>(status));
-}
-
-}  // namespace
-
-void Execute(const PreparedCall& prepared, const at::Tensor& input, const at::Tensor& weight, const at::Tensor* bias,
-             at::Tensor& result) {
-  auto* const memory = static_cast<float*>(result.mutable_data_ptr());
-  const auto run = [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      ExecutePart(prepared.parts[static_cast<size_t>(i)], input, weight, bias, memory);
-    }
-  };
-  const auto count = static_cast<int64_t>(prepared.parts.size());
-  if (count == 1) return run(0, 1);
-  ParallelFor(count, prepared.nanoseconds_of_part, run);
 }
 
 }  // namespace hearth::libraries

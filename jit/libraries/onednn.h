@@ -31,20 +31,25 @@ dnnl::primitive_attr AttributesOf(std::string_view epilogue);
 // Of float32.
 dnnl::memory::desc DenseForm(at::IntArrayRef sizes, dnnl::memory::format_tag tag);
 
+// What computes with a weight: the library, or kernels of hearth's own.
+enum class WeightUser : uint8_t {
+  kLibrary,
+  kProduct,      // kernels/product.h: of a matrix [inner, columns], or of a convolution of pixels
+  kConvolution,  // kernels/convolution.h
+  kDepthwise,    // kernels/depthwise.h
+};
+
 struct WeightForm {
-  dnnl::memory::desc form;    // the library's; empty of panels
-  std::string text;           // of two forms, the same if and only if they are
-  bool has_panels = false;    // as kernels/product.h packs a matrix, of [inner, columns] or of a convolution of pixels
-  bool is_depthwise = false;  // as kernels/depthwise.h packs a kernel for each channel
+  dnnl::memory::desc form;  // the library's
+  std::string text;         // of two forms, the same if and only if they are
+  WeightUser user = WeightUser::kLibrary;
+  int64_t groups = 1;  // of kConvolution
 };
 // Null of one that no text tells from others.
 std::shared_ptr<const WeightForm> MakeWeightForm(const dnnl::memory::desc& form);
 
-// The form with panels; null where the processor lacks what those are for.
-std::shared_ptr<const WeightForm> PanelForm();
-
-// The form for convolutions with a kernel for each channel; null where the processor lacks what those are for.
-std::shared_ptr<const WeightForm> DepthwiseForm();
+// The form for one of hearth's own kernels; null where the processor lacks what these are for.
+std::shared_ptr<const WeightForm> OwnForm(WeightUser user, int64_t groups = 1);
 
 // What a kernel of hearth's own computes after a product.
 struct KernelEpilogue {
@@ -63,29 +68,24 @@ bool IsOptimized(const dnnl::primitive_desc_base& primitive);
 // Whether it is a convolution that the library computes as products of matrices, copying the input for them.
 bool IsByProducts(const dnnl::primitive_desc_base& primitive);
 
-// One of a call's primitives, and the memory that it wants.
-struct PreparedPrimitive {
+// A call's primitive, and the memory that it wants.
+struct PreparedCall {
   dnnl::primitive primitive;
   dnnl::memory::desc input, weight, bias, result, scratch;
-  int64_t input_begin = 0, weight_begin = 0, bias_begin = 0, result_begin = 0;  // in the call's tensors, in elements
+  size_t packed = 0;  // number of the packed weight
+  std::vector<int64_t> result_sizes;
 };
 
 template <typename Primitive>
-PreparedPrimitive PrimitiveOf(const typename Primitive::primitive_desc& made) {
+PreparedCall CallOf(const typename Primitive::primitive_desc& made, std::vector<int64_t> result_sizes = {}) {
   return {.primitive = Primitive(made),
           .input = made.src_desc(),
           .weight = made.weights_desc(),
           .bias = made.bias_desc(),
           .result = made.dst_desc(),
-          .scratch = made.scratchpad_desc()};
+          .scratch = made.scratchpad_desc(),
+          .result_sizes = std::move(result_sizes)};
 }
-
-struct PreparedCall {
-  std::vector<PreparedPrimitive> parts;  // at least one; of several, each runs on one thread
-  double nanoseconds_of_part = 0;        // about
-  size_t packed = 0;                     // number of the packed weight
-  std::vector<int64_t> result_sizes;
-};
 
 // What a primitive of a call was made for. The number of threads is the calling thread's.
 struct PrimitiveKey {

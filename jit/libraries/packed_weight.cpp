@@ -15,6 +15,7 @@
 #include <functional>
 #include <limits>
 
+#include "jit/kernels/convolution.h"
 #include "jit/kernels/depthwise.h"
 #include "jit/libraries/onednn.h"
 
@@ -100,8 +101,21 @@ at::Tensor PackPanels(const at::Tensor& weight) {
   return packed;
 }
 
+// Of [out, in / groups, height, width].
+at::Tensor PackKernels(const at::Tensor& weight, int64_t groups) {
+  const kernels::ImageKernels sizes{.out_channels = weight.size(0),
+                                    .channels_of_group = weight.size(1),
+                                    .groups = groups,
+                                    .height = weight.size(2),
+                                    .width = weight.size(3)};
+  at::Tensor packed = at::empty({sizes.PackedSize()}, at::kFloat);
+  kernels::PackImageKernels(sizes, weight.const_data_ptr<float>(), weight.stride(0), weight.stride(1), weight.stride(2),
+                            weight.stride(3), packed.mutable_data_ptr<float>());
+  return packed;
+}
+
 // Of [channels, 1, height, width].
-at::Tensor PackKernels(const at::Tensor& weight) {
+at::Tensor PackDepthwiseKernels(const at::Tensor& weight) {
   TORCH_CHECK(weight.dim() == 4 && weight.size(1) == 1, "not the weight of a depthwise convolution");
   const int64_t channels = weight.size(0), height = weight.size(2), width = weight.size(3);
   at::Tensor packed = at::empty({kernels::DepthwisePackedSize(channels, height, width)}, at::kFloat);
@@ -114,8 +128,16 @@ at::Tensor PackKernels(const at::Tensor& weight) {
 
 at::Tensor Pack(const at::Tensor& weight, const WeightForm& form) {
   const at::NoGradGuard no_gradients;
-  if (form.has_panels) return PackPanels(weight);
-  if (form.is_depthwise) return PackKernels(weight);
+  switch (form.user) {
+    case WeightUser::kProduct:
+      return PackPanels(weight);
+    case WeightUser::kConvolution:
+      return PackKernels(weight, form.groups);
+    case WeightUser::kDepthwise:
+      return PackDepthwiseKernels(weight);
+    case WeightUser::kLibrary:
+      break;
+  }
   const dnnl::memory::dims strides(weight.strides().begin(), weight.strides().end());
   // With groups the form has one dimension more than the weight, which the first one is split into.
   dnnl::memory::dims sizes = form.form.get_dims(), from = strides;

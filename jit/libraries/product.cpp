@@ -37,7 +37,7 @@ Product::~Product() = default;
 bool Product::TakesAnyRows() { return kernels::HasVectors(); }
 
 std::shared_ptr<const WeightForm> Product::FormFor(int64_t rows) const try {
-  if (auto panels = PanelForm()) return panels;
+  if (auto panels = OwnForm(WeightUser::kProduct)) return panels;
   const memory::desc any({weight_.size(1), weight_.size(0)}, memory::data_type::f32, memory::format_tag::any);
   const Description made = DescribeProduct(rows, any, /*has_bias=*/true, "");
   return made.get(true) == nullptr ? nullptr : MakeWeightForm(made.weights_desc());
@@ -48,21 +48,20 @@ std::shared_ptr<const WeightForm> Product::FormFor(int64_t rows) const try {
 std::optional<PreparedCall> Product::Make(int64_t rows, bool has_bias, std::string_view epilogue) const try {
   const Description made = DescribeProduct(rows, packed_.form->form, has_bias, epilogue);
   if (made.get(true) == nullptr) return {};
-  PreparedCall call;
-  call.parts.push_back(PrimitiveOf<dnnl::matmul>(made));
+  PreparedCall call = CallOf<dnnl::matmul>(made);
   return call;
 } catch (const dnnl::error&) {
   return {};
 }
 
 void Product::Prepare(int64_t rows, bool has_bias, std::string_view epilogue) const {
-  if (packed_.form == nullptr || packed_.form->has_panels || rows <= 0) return;
+  if (packed_.form == nullptr || packed_.form->user == WeightUser::kProduct || rows <= 0) return;
   primitives_->Get({{rows}, has_bias, epilogue, at::get_num_threads()}, [&] { return Make(rows, has_bias, epilogue); });
 }
 
 bool Product::IsReady(int64_t rows, bool has_bias, std::string_view epilogue) const {
   if (packed_.form == nullptr) return false;
-  if (packed_.form->has_panels) return KernelEpilogueOf(epilogue).has_value();
+  if (packed_.form->user == WeightUser::kProduct) return KernelEpilogueOf(epilogue).has_value();
   return primitives_->Find({{rows}, has_bias, epilogue, at::get_num_threads()}) != nullptr;
 }
 
@@ -70,7 +69,7 @@ bool Product::Run(const at::Tensor& input, const at::Tensor* bias, std::string_v
                   at::Tensor& result) const {
   if (packed_.form == nullptr) return false;
   const int64_t inner = weight_.size(1), columns = weight_.size(0), rows = result.numel() / columns;
-  if (!packed_.form->has_panels) {
+  if (packed_.form->user != WeightUser::kProduct) {
     const auto prepared = primitives_->Find({{rows}, bias != nullptr, epilogue, at::get_num_threads()});
     if (prepared != nullptr) Execute(*prepared, input, packed_.numbers, bias, result);
     return prepared != nullptr;

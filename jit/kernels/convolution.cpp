@@ -1,0 +1,237 @@
+#include "jit/kernels/convolution.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "jit/kernels/panel.h"
+#include "jit/kernels/product.h"
+#include "jit/kernels/target.h"
+
+namespace hearth::kernels {
+namespace {
+
+// Where one of the kernel's rows or columns is in the input, of one of the result's.
+int64_t InputOf(const ConvolutionSide& side, int64_t result, int64_t kernel) {
+  return result * side.stride - side.padding + kernel * side.dilation;
+}
+
+// How far apart rows or columns of the input are that are read at all.
+int64_t StepOf(const ConvolutionSide& side) { return side.kernel == 1 ? side.stride : 1; }
+
+int64_t ReachOf(const ConvolutionSide& side) { return (side.kernel - 1) * side.dilation + 1; }
+
+// What of a packed kernel stands for one group, and for one row of the kernel, in floats of a panel's column.
+int64_t InnerSize(const ImageConvolution& of) { return of.height.kernel * of.width.kernel * (of.channels / of.groups); }
+
+bool NeedsCopy(const ImageConvolution& of) {
+  const ConvolutionSide& width = of.width;
+  const bool reaches_out = width.padding > 0 || InputOf(width, width.result - 1, width.kernel - 1) >= width.input;
+  return reaches_out || of.input_stride * width.stride % kConflictingStride == 0;
+}
+
+// Rows [begin, end) of an image's result read these of its input.
+struct InputRows {
+  int64_t begin, count;  // steps of StepOf
+
+  InputRows(const ConvolutionSide& side, int64_t first, int64_t end) {
+    const int64_t step = StepOf(side);
+    const int64_t above = InputOf(side, first, 0), below = InputOf(side, end - 1, side.kernel - 1);
+    begin = above >= 0 ? above : (step - (-above) % step) % step;
+    count = std::max<int64_t>(std::min(below, side.input - 1) - begin + step, 0) / step;
+  }
+};
+
+// Some rows of the input, of the channels of one group.
+class Pixels {
+ public:
+  Pixels(const ImageConvolution& of, int64_t image, int64_t group, const InputRows& rows)
+      : begin_(rows.begin), row_step_(StepOf(of.height)) {
+    const int64_t channels = of.channels / of.groups, image_row = of.width.input * of.input_stride;
+    const float* const from = of.input + image * of.height.input * image_row + group * channels;
+    if (!NeedsCopy(of)) {
+      data_ = from + rows.begin * image_row;
+      pixel_ = of.input_stride;
+      row_ = image_row * row_step_;
+      column_ = of.width.stride;
+      return;
+    }
+    const int64_t step = StepOf(of.width);
+    column_ = of.width.stride / step;
+    pixel_ = channels * column_ % kConflictingStride == 0 ? channels + kLineFloats : channels;
+    const int64_t columns = (of.width.result - 1) * column_ + ReachOf(of.width);
+    row_ = columns * pixel_;
+    thread_local std::vector<float> copies;
+    copies.resize(static_cast<size_t>(std::max<int64_t>(rows.count, 1) * row_));
+    data_ = copies.data();
+    for (int64_t y = 0; y < rows.count; ++y)
+      CopyRow(of.width, channels, of.input_stride, from + (rows.begin + y * row_step_) * image_row,
+              copies.data() + y * row_);
+  }
+
+  // The first number of the pixel that the kernel's first column falls on, for the result's first one.
+  const float* Row(int64_t input_row) const { return data_ + (input_row - begin_) / row_step_ * row_; }
+  int64_t row() const { return row_; }        // from one row that is read to the next
+  int64_t pixel() const { return pixel_; }    // from one pixel to the next
+  int64_t column() const { return column_; }  // pixels from one of the result's to the next
+
+ private:
+  // With zeros for what the padding stands for.
+  void CopyRow(const ConvolutionSide& side, int64_t channels, int64_t input_stride, const float* from,
+               float* to) const {
+    const int64_t step = StepOf(side), columns = row_ / pixel_;
+    const int64_t first = std::min(DivideUp(side.padding, step), columns);
+    const int64_t last = std::clamp(DivideUp(side.input + side.padding, step), first, columns);
+    std::fill(to, to + first * pixel_, 0.0f);
+    std::fill(to + last * pixel_, to + columns * pixel_, 0.0f);
+    from += (first * step - side.padding) * input_stride;
+    to += first * pixel_;
+    const bool is_one_run = input_stride * step == channels && pixel_ == channels;
+    const int64_t runs = is_one_run ? 1 : last - first, size = is_one_run ? (last - first) * channels : channels;
+    for (int64_t i = 0; i < runs; ++i) std::copy_n(from + i * step * input_stride, size, to + i * pixel_);
+  }
+
+  const float* data_;
+  int64_t begin_, row_step_;
+  int64_t row_, pixel_, column_;
+};
+
+// Where the runs of numbers begin that a kernel's rows cover, from the pixel at its first row and column on.
+struct Segments {
+  std::vector<int64_t> begin;
+  int64_t of_row;  // in one row of the kernel
+  int64_t size;    // of each
+
+  Segments(const ImageConvolution& of, const Pixels& pixels) {
+    const int64_t channels = of.channels / of.groups;
+    const bool is_one_run = pixels.pixel() == channels && of.width.dilation == 1;
+    of_row = is_one_run ? 1 : of.width.kernel;
+    size = is_one_run ? of.width.kernel * channels : channels;
+    const int64_t row = of.height.kernel == 1 ? 0 : of.height.dilation * pixels.row();
+    for (int64_t y = 0; y < of.height.kernel; ++y) {
+      for (int64_t x = 0; x < of_row; ++x) begin.push_back(y * row + x * of.width.dilation * pixels.pixel());
+    }
+  }
+};
+
+// Panels [panel_begin, panel_end) of one group, of rows [begin, end) of one image's result.
+void ComputeRows(const ImageConvolution& of, int64_t image, int64_t group, int64_t begin, int64_t end,
+                 int64_t panel_begin, int64_t panel_end) {
+  const ConvolutionSide &height = of.height, &width = of.width;
+  const Pixels pixels(of, image, group, InputRows(height, begin, end));
+  const Segments segments(of, pixels);
+  const int64_t out = of.out_channels / of.groups, inner = InnerSize(of), columns = PanelColumns();
+  const float* const packed = of.packed + group * PackedSize(inner, out);
+  for (int64_t panel = panel_begin; panel < panel_end; ++panel) {
+    const int64_t column = panel * columns, channel = group * out + column;
+    const int64_t count = std::min(out - column, columns), padded = DivideUp(count, LanesHere()) * LanesHere();
+    NextPanel next;
+    if (panel + 1 < panel_end) {
+      next = NextPanel(packed + (column + columns) * inner, columns * inner, (end - begin) * TilesOfRows(width.result));
+    }
+    for (int64_t y = begin; y < end; ++y) {
+      // Without the rows of the kernel that are above or below the image.
+      int64_t first = 0, last = height.kernel;
+      while (first < last && InputOf(height, y, first) < 0) ++first;
+      while (first < last && InputOf(height, y, last - 1) >= height.input) --last;
+      const int64_t pixel = ((image * height.result + y) * width.result) * of.out_channels + channel;
+      const auto of_rows = std::span(segments.begin).subspan(0, static_cast<size_t>((last - first) * segments.of_row));
+      MultiplyPanel({.left = first == last ? nullptr : pixels.Row(InputOf(height, y, first)),
+                     .left_stride = pixels.column() * pixels.pixel(),
+                     .segments = of_rows,
+                     .segment = segments.size,
+                     .rows = width.result,
+                     .panel = packed + column * inner + first * segments.of_row * segments.size * padded,
+                     .columns = count,
+                     .bias = of.bias == nullptr ? nullptr : of.bias + channel,
+                     .result = of.result + pixel,
+                     .result_stride = of.out_channels,
+                     .adds = of.adds,
+                     .activation = of.activation,
+                     .slope = of.slope},
+                    next);
+    }
+  }
+}
+
+}  // namespace
+
+int64_t ImageKernels::PackedSize() const {
+  return groups * kernels::PackedSize(channels_of_group * height * width, out_channels / groups);
+}
+
+void PackImageKernels(const ImageKernels& sizes, const float* kernels, int64_t out_stride, int64_t channel_stride,
+                      int64_t row_stride, int64_t column_stride, float* packed) {
+  const int64_t inner = sizes.channels_of_group * sizes.height * sizes.width, out = sizes.out_channels / sizes.groups;
+  // Each kernel's numbers in the order in which they are summed up.
+  std::vector<float> ordered(static_cast<size_t>(inner * out));
+  for (int64_t group = 0; group < sizes.groups; ++group) {
+    float* to = ordered.data();
+    for (int64_t o = group * out; o < (group + 1) * out; ++o) {
+      for (int64_t y = 0; y < sizes.height; ++y) {
+        for (int64_t x = 0; x < sizes.width; ++x) {
+          const float* const from = kernels + o * out_stride + y * row_stride + x * column_stride;
+          for (int64_t c = 0; c < sizes.channels_of_group; ++c) *to++ = from[c * channel_stride];
+        }
+      }
+    }
+    PackMatrix(ordered.data(), 1, inner, inner, out, packed + group * PackedSize(inner, out));
+  }
+}
+
+ImageConvolutionParts::ImageConvolutionParts(const ImageConvolution& convolution, int threads)
+    : convolution_(convolution),
+      all_rows_(convolution.images * convolution.height.result),
+      all_panels_(convolution.groups * PanelsOf(convolution.out_channels / convolution.groups)) {
+  if (all_rows_ == 0 || all_panels_ == 0 || convolution.width.result == 0) {
+    rows_ = 0;
+    return;
+  }
+  nanoseconds_ = std::numeric_limits<double>::infinity();
+  for (int64_t rows = 1; rows <= std::min<int64_t>(threads, all_rows_); ++rows) {
+    const int64_t panels = std::min(threads / rows, all_panels_);
+    const int64_t height = DivideUp(all_rows_, rows), breadth = DivideUp(all_panels_, panels);
+    const double nanoseconds = NanosecondsOf(height, breadth);
+    if (nanoseconds >= nanoseconds_) continue;
+    nanoseconds_ = nanoseconds;
+    // No more of them than the largest takes.
+    rows_ = DivideUp(all_rows_, height);
+    panels_ = DivideUp(all_panels_, breadth);
+  }
+}
+
+double ImageConvolutionParts::NanosecondsOf(int64_t rows, int64_t panels) const {
+  const ConvolutionSide &height = convolution_.height, &width = convolution_.width;
+  const int64_t columns = panels * PanelColumns(), inner = InnerSize(convolution_);
+  // Each row of the result is a product of its own; what all of them read of the kernels is read once.
+  const int64_t products = rows * PartCycles(width.result, columns) - (rows - 1) * columns / 4;
+  const int64_t copied = NeedsCopy(convolution_) ? (rows * height.stride + ReachOf(height)) * width.input : 0;
+  const int64_t cycles = products * inner + copied * convolution_.channels / convolution_.groups / 4;
+  return kNanosecondsOfCycle * static_cast<double>(cycles);
+}
+
+void ImageConvolutionParts::Compute(int64_t begin, int64_t end) const {
+  const ImageConvolution& of = convolution_;
+  const int64_t of_group = all_panels_ / of.groups;
+  const int64_t row_floats = of.width.input * (of.channels / of.groups) * std::min(of.height.stride, of.height.kernel);
+  const int64_t most = std::max<int64_t>(kBlockFloats / std::max<int64_t>(row_floats, 1), 1);
+  for (int64_t part = begin; part < end; ++part) {
+    const int64_t row = part / panels_, panel = part % panels_;
+    const int64_t row_begin = all_rows_ * row / rows_, row_end = all_rows_ * (row + 1) / rows_;
+    const int64_t panel_begin = all_panels_ * panel / panels_, panel_end = all_panels_ * (panel + 1) / panels_;
+    for (int64_t from = panel_begin; from < panel_end;) {
+      const int64_t group = from / of_group, to = std::min(panel_end, (group + 1) * of_group);
+      for (int64_t y = row_begin; y < row_end;) {
+        // As many rows of one image as stay in the cache.
+        const int64_t image = y / of.height.result, of_image = y - image * of.height.result;
+        const int64_t left = std::min(row_end - y, of.height.result - of_image), blocks = DivideUp(left, most);
+        const int64_t count = DivideUp(left, blocks);
+        ComputeRows(of, image, group, of_image, of_image + count, from - group * of_group, to - group * of_group);
+        y += count;
+      }
+      from = to;
+    }
+  }
+}
+
+}  // namespace hearth::kernels

@@ -1,0 +1,108 @@
+#include "jit/kernels/panel.h"
+
+#include <immintrin.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "jit/kernels/target.h"
+#include "jit/kernels/vector_avx2.h"
+#include "jit/kernels/vector_avx512.h"
+
+namespace hearth::kernels {
+namespace {
+
+// Fewer take as long: each sum waits for the one before.
+constexpr int64_t kLeastRows = 4;
+constexpr int64_t kLineBytes = kLineFloats * static_cast<int64_t>(sizeof(float));
+
+// Of one vector or two.
+struct Tile {
+  const float* left;
+  int64_t left_stride;
+  std::span<const int64_t> segments;
+  int64_t segment;
+  const float* panel;
+  const float* bias;
+  float* result;
+  int64_t result_stride;
+  bool adds;
+  int64_t last;  // columns of the last vector
+  // A line of memory that is fetched for each element of the inner size, this many bytes after the one before.
+  const char* fetched;
+  int64_t fetched_stride;
+};
+
+}  // namespace
+
+namespace avx512 {
+namespace {
+HEARTH_AVX512_BEGIN
+#include "jit/kernels/panel_loops.h"
+HEARTH_AVX512_END
+}  // namespace
+}  // namespace avx512
+
+namespace avx2 {
+namespace {
+HEARTH_AVX2_BEGIN
+#include "jit/kernels/panel_loops.h"
+HEARTH_AVX2_END
+}  // namespace
+}  // namespace avx2
+
+NextPanel::NextPanel(const float* panel, int64_t floats, int64_t tiles) {
+  if (tiles <= 1) return;
+  at_ = reinterpret_cast<const char*>(panel);
+  bytes_of_tile_ = DivideUp(DivideUp(floats * static_cast<int64_t>(sizeof(float)), tiles), kLineBytes) * kLineBytes;
+}
+
+const char* NextPanel::Take() {
+  const char* const taken = at_;
+  if (at_ != nullptr) at_ += bytes_of_tile_;
+  return taken;
+}
+
+void MultiplyPanel(const PanelProduct& product, NextPanel& next) {
+  const int64_t lanes = LanesHere(), vectors = DivideUp(product.columns, lanes);
+  const int64_t inner = std::max<int64_t>(product.segment * static_cast<int64_t>(product.segments.size()), 1);
+  Tile tile{.left = product.left,
+            .left_stride = product.left_stride,
+            .segments = product.segments,
+            .segment = product.segment,
+            .panel = product.panel,
+            .bias = product.bias,
+            .result = product.result,
+            .result_stride = product.result_stride,
+            .adds = product.adds,
+            .last = product.columns - (vectors - 1) * lanes,
+            .fetched = nullptr,
+            .fetched_stride = 0};
+  // Of about the same number of rows each.
+  const int64_t tiles = TilesOfRows(product.rows);
+  for (int64_t i = 0; i < tiles; ++i) {
+    const int64_t height = product.rows * (i + 1) / tiles - product.rows * i / tiles;
+    const char* const fetched = next.Take();
+    tile.fetched = fetched == nullptr ? reinterpret_cast<const char*>(product.panel) : fetched;
+    tile.fetched_stride = fetched == nullptr ? 0 : DivideUp(next.bytes_of_tile(), inner);
+    const auto vector = static_cast<size_t>(vectors - 1), row = static_cast<size_t>(height - 1);
+    (HasAvx512() ? avx512::kTiles[vector][row] : avx2::kTiles[vector][row])(tile);
+    if (product.activation != Activation::kNone)
+      Activate(product.activation, product.slope, tile.result, height, product.columns, product.result_stride);
+    tile.left += height * product.left_stride;
+    tile.result += height * product.result_stride;
+  }
+}
+
+int64_t RowsOfTile() { return HasAvx512() ? avx512::kMostRows : avx2::kMostRows; }
+
+int64_t TilesOfRows(int64_t rows) { return DivideUp(rows, RowsOfTile()); }
+
+int64_t PartCycles(int64_t rows, int64_t columns) {
+  constexpr int64_t kNumbers = 4;
+  const int64_t products = 2 * LanesHere();
+  return std::max(rows, TilesOfRows(rows) * kLeastRows) * columns / products + (rows + columns) / kNumbers;
+}
+
+}  // namespace hearth::kernels

@@ -1,0 +1,64 @@
+// What products of matrices and convolutions are made of (product.h, convolution.h): rows of numbers with one panel of
+// a packed matrix, in tiles of 14 rows by 32 columns of the result (with AVX2 of 6 by 16) that are summed in registers
+// over the whole inner size. For this room alone. Only where HasVectors().
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "jit/kernels/activation.h"
+
+namespace hearth::kernels {
+
+// Rows so far apart, or a multiple, lie in the same lines of the first cache.
+inline constexpr int64_t kConflictingStride = 512;
+// Floats of a line of the cache.
+inline constexpr int64_t kLineFloats = 16;
+// Of the left-hand side, what is kept in a processor's own cache while all panels pass by.
+inline constexpr int64_t kBlockFloats = int64_t{1} << 16;
+
+// A panel that is to be in the processor's own cache when its turn comes. Each tile fetches a part of it: a first tile
+// that waited for memory would take twice as long on processors whose shared cache is slow.
+class NextPanel {
+ public:
+  NextPanel() = default;
+  // `floats` from `panel` on, by so many tiles, of which a single one has no time for it.
+  NextPanel(const float* panel, int64_t floats, int64_t tiles);
+  // Where what one tile fetches begins; null for nothing.
+  const char* Take();
+  int64_t bytes_of_tile() const { return bytes_of_tile_; }
+
+ private:
+  const char* at_ = nullptr;
+  int64_t bytes_of_tile_ = 0;
+};
+
+struct PanelProduct {
+  // Number k of segment s of row i: left[segments[s] + i * left_stride + k], for k below `segment`.
+  const float* left = nullptr;
+  int64_t left_stride = 0;
+  std::span<const int64_t> segments;
+  int64_t segment = 0;
+  int64_t rows = 0;
+  const float* panel = nullptr;  // the numbers that the first one of the first segment is multiplied with
+  int64_t columns = 0;           // of the panel
+  const float* bias = nullptr;   // of its columns, or null
+  float* result = nullptr;       // [rows, columns]
+  int64_t result_stride = 0;
+  bool adds = false;  // what is in the result beforehand, before the activation
+  Activation activation = Activation::kNone;
+  float slope = 0;
+};
+
+void MultiplyPanel(const PanelProduct& product, NextPanel& next);
+
+// The most rows of a tile, and the tiles that so many rows are.
+int64_t RowsOfTile();
+int64_t TilesOfRows(int64_t rows);
+
+// About how long a part of the result takes for each element of the inner size: its products, of which a processor does
+// two vectors a cycle, and what it reads of both operands, from a cache that it shares, four numbers a cycle.
+int64_t PartCycles(int64_t rows, int64_t columns);
+inline constexpr double kNanosecondsOfCycle = 0.4;
+
+}  // namespace hearth::kernels
