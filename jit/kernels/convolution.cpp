@@ -30,27 +30,34 @@ bool NeedsCopy(const ImageConvolution& of) {
   return reaches_out || of.input_stride * width.stride % kConflictingStride == 0;
 }
 
-// Rows [begin, end) of an image's result read these of its input.
+struct Range {
+  int64_t begin, end;
+  int64_t size() const { return end - begin; }
+};
+// Part `i` of `count`.
+Range PartOf(int64_t all, int64_t i, int64_t count) { return {all * i / count, all * (i + 1) / count}; }
+
+// Some rows of an image's result read these of its input.
 struct InputRows {
   int64_t begin, count;  // steps of StepOf
 
-  InputRows(const ConvolutionSide& side, int64_t first, int64_t end) {
+  InputRows(const ConvolutionSide& side, const Range& rows) {
     const int64_t step = StepOf(side);
-    const int64_t above = InputOf(side, first, 0), below = InputOf(side, end - 1, side.kernel - 1);
+    const int64_t above = InputOf(side, rows.begin, 0), below = InputOf(side, rows.end - 1, side.kernel - 1);
     begin = above >= 0 ? above : (step - (-above) % step) % step;
     count = std::max<int64_t>(std::min(below, side.input - 1) - begin + step, 0) / step;
   }
 };
 
-// Some rows of the input, of the channels of one group.
+// What some rows and columns of an image's result are computed of: pixels of the input, with the channels of one group.
 class Pixels {
  public:
-  Pixels(const ImageConvolution& of, int64_t image, int64_t group, const InputRows& rows)
+  Pixels(const ImageConvolution& of, int64_t image, int64_t group, const InputRows& rows, const Range& of_columns)
       : begin_(rows.begin), row_step_(StepOf(of.height)) {
     const int64_t channels = of.channels / of.groups, image_row = of.width.input * of.input_stride;
     const float* const from = of.input + image * of.height.input * image_row + group * channels;
     if (!NeedsCopy(of)) {
-      data_ = from + rows.begin * image_row;
+      data_ = from + rows.begin * image_row + of_columns.begin * of.width.stride * of.input_stride;
       pixel_ = of.input_stride;
       row_ = image_row * row_step_;
       column_ = of.width.stride;
@@ -59,14 +66,14 @@ class Pixels {
     const int64_t step = StepOf(of.width);
     column_ = of.width.stride / step;
     pixel_ = channels * column_ % kConflictingStride == 0 ? channels + kLineFloats : channels;
-    const int64_t columns = (of.width.result - 1) * column_ + ReachOf(of.width);
+    const int64_t columns = (of_columns.size() - 1) * column_ + ReachOf(of.width);
     row_ = columns * pixel_;
     thread_local std::vector<float> copies;
     copies.resize(static_cast<size_t>(std::max<int64_t>(rows.count, 1) * row_));
     data_ = copies.data();
     for (int64_t y = 0; y < rows.count; ++y)
-      CopyRow(of.width, channels, of.input_stride, from + (rows.begin + y * row_step_) * image_row,
-              copies.data() + y * row_);
+      CopyRow(of.width, of_columns.begin * of.width.stride - of.width.padding, channels, of.input_stride,
+              from + (rows.begin + y * row_step_) * image_row, copies.data() + y * row_);
   }
 
   // The first number of the pixel that the kernel's first column falls on, for the result's first one.
@@ -76,15 +83,15 @@ class Pixels {
   int64_t column() const { return column_; }  // pixels from one of the result's to the next
 
  private:
-  // With zeros for what the padding stands for.
-  void CopyRow(const ConvolutionSide& side, int64_t channels, int64_t input_stride, const float* from,
+  // From column `begin` of the input on, which may be before the first one; with zeros for what the padding stands for.
+  void CopyRow(const ConvolutionSide& side, int64_t begin, int64_t channels, int64_t input_stride, const float* from,
                float* to) const {
     const int64_t step = StepOf(side), columns = row_ / pixel_;
-    const int64_t first = std::min(DivideUp(side.padding, step), columns);
-    const int64_t last = std::clamp(DivideUp(side.input + side.padding, step), first, columns);
+    const int64_t first = std::clamp<int64_t>(DivideUp(-begin, step), 0, columns);
+    const int64_t last = std::clamp<int64_t>(DivideUp(side.input - begin, step), first, columns);
     std::fill(to, to + first * pixel_, 0.0f);
     std::fill(to + last * pixel_, to + columns * pixel_, 0.0f);
-    from += (first * step - side.padding) * input_stride;
+    from += (begin + first * step) * input_stride;
     to += first * pixel_;
     const bool is_one_run = input_stride * step == channels && pixel_ == channels;
     const int64_t runs = is_one_run ? 1 : last - first, size = is_one_run ? (last - first) * channels : channels;
@@ -114,37 +121,37 @@ struct Segments {
   }
 };
 
-// Panels [panel_begin, panel_end) of one group, of rows [begin, end) of one image's result.
-void ComputeRows(const ImageConvolution& of, int64_t image, int64_t group, int64_t begin, int64_t end,
-                 int64_t panel_begin, int64_t panel_end) {
+// Some panels of one group, of some rows and columns of one image's result.
+void ComputeRegion(const ImageConvolution& of, int64_t image, int64_t group, const Range& rows, const Range& of_columns,
+                   const Range& panels) {
   const ConvolutionSide &height = of.height, &width = of.width;
-  const Pixels pixels(of, image, group, InputRows(height, begin, end));
+  const Pixels pixels(of, image, group, InputRows(height, rows), of_columns);
   const Segments segments(of, pixels);
   const int64_t out = of.out_channels / of.groups, inner = InnerSize(of), columns = PanelColumns();
   const float* const packed = of.packed + group * PackedSize(inner, out);
-  for (int64_t panel = panel_begin; panel < panel_end; ++panel) {
+  for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
     const int64_t column = panel * columns, channel = group * out + column;
     const int64_t count = std::min(out - column, columns), padded = DivideUp(count, LanesHere()) * LanesHere();
     NextPanel next;
-    if (panel + 1 < panel_end) {
-      next = NextPanel(packed + (column + columns) * inner, columns * inner, (end - begin) * TilesOfRows(width.result));
-    }
-    for (int64_t y = begin; y < end; ++y) {
+    if (panel + 1 < panels.end)
+      next =
+          NextPanel(packed + (column + columns) * inner, columns * inner, rows.size() * TilesOfRows(of_columns.size()));
+    for (int64_t y = rows.begin; y < rows.end; ++y) {
       // Without the rows of the kernel that are above or below the image.
       int64_t first = 0, last = height.kernel;
       while (first < last && InputOf(height, y, first) < 0) ++first;
       while (first < last && InputOf(height, y, last - 1) >= height.input) --last;
-      const int64_t pixel = ((image * height.result + y) * width.result) * of.out_channels + channel;
+      const int64_t pixel = (image * height.result + y) * width.result + of_columns.begin;
       const auto of_rows = std::span(segments.begin).subspan(0, static_cast<size_t>((last - first) * segments.of_row));
       MultiplyPanel({.left = first == last ? nullptr : pixels.Row(InputOf(height, y, first)),
                      .left_stride = pixels.column() * pixels.pixel(),
                      .segments = of_rows,
                      .segment = segments.size,
-                     .rows = width.result,
+                     .rows = of_columns.size(),
                      .panel = packed + column * inner + first * segments.of_row * segments.size * padded,
                      .columns = count,
                      .bias = of.bias == nullptr ? nullptr : of.bias + channel,
-                     .result = of.result + pixel,
+                     .result = of.result + pixel * of.out_channels + channel,
                      .result_stride = of.out_channels,
                      .adds = of.adds,
                      .activation = of.activation,
@@ -187,15 +194,19 @@ ImageConvolutionParts::ImageConvolutionParts(const ImageConvolution& convolution
     rows_ = 0;
     return;
   }
+  // Images of few rows are divided into columns, too, of several tiles each.
+  const int64_t most_pieces = std::max<int64_t>(TilesOfRows(convolution.width.result) / 2, 1);
+  pieces_ = std::min<int64_t>(DivideUp(threads, all_rows_), most_pieces);
   nanoseconds_ = std::numeric_limits<double>::infinity();
-  for (int64_t rows = 1; rows <= std::min<int64_t>(threads, all_rows_); ++rows) {
+  const int64_t units = all_rows_ * pieces_;
+  for (int64_t rows = 1; rows <= std::min<int64_t>(threads, units); ++rows) {
     const int64_t panels = std::min(threads / rows, all_panels_);
-    const int64_t height = DivideUp(all_rows_, rows), breadth = DivideUp(all_panels_, panels);
+    const int64_t height = DivideUp(units, rows), breadth = DivideUp(all_panels_, panels);
     const double nanoseconds = NanosecondsOf(height, breadth);
     if (nanoseconds >= nanoseconds_) continue;
     nanoseconds_ = nanoseconds;
     // No more of them than the largest takes.
-    rows_ = DivideUp(all_rows_, height);
+    rows_ = DivideUp(units, height);
     panels_ = DivideUp(all_panels_, breadth);
   }
 }
@@ -204,33 +215,39 @@ double ImageConvolutionParts::NanosecondsOf(int64_t rows, int64_t panels) const 
   const ConvolutionSide &height = convolution_.height, &width = convolution_.width;
   const int64_t columns = panels * PanelColumns(), inner = InnerSize(convolution_);
   // Each row of the result is a product of its own; what all of them read of the kernels is read once.
-  const int64_t products = rows * PartCycles(width.result, columns) - (rows - 1) * columns / 4;
-  const int64_t copied = NeedsCopy(convolution_) ? (rows * height.stride + ReachOf(height)) * width.input : 0;
-  const int64_t cycles = products * inner + copied * convolution_.channels / convolution_.groups / 4;
-  return kNanosecondsOfCycle * static_cast<double>(cycles);
+  const int64_t products = rows * PartCycles(DivideUp(width.result, pieces_), columns) - (rows - 1) * columns / 4;
+  const int64_t row = DivideUp(width.input, pieces_) * (convolution_.channels / convolution_.groups);
+  const int64_t copied = NeedsCopy(convolution_) ? (rows * height.stride + ReachOf(height)) * row : 0;
+  return kNanosecondsOfCycle * static_cast<double>(products * inner + copied / 4);
 }
 
 void ImageConvolutionParts::Compute(int64_t begin, int64_t end) const {
   const ImageConvolution& of = convolution_;
   const int64_t of_group = all_panels_ / of.groups;
-  const int64_t row_floats = of.width.input * (of.channels / of.groups) * std::min(of.height.stride, of.height.kernel);
-  const int64_t most = std::max<int64_t>(kBlockFloats / std::max<int64_t>(row_floats, 1), 1);
   for (int64_t part = begin; part < end; ++part) {
-    const int64_t row = part / panels_, panel = part % panels_;
-    const int64_t row_begin = all_rows_ * row / rows_, row_end = all_rows_ * (row + 1) / rows_;
-    const int64_t panel_begin = all_panels_ * panel / panels_, panel_end = all_panels_ * (panel + 1) / panels_;
-    for (int64_t from = panel_begin; from < panel_end;) {
-      const int64_t group = from / of_group, to = std::min(panel_end, (group + 1) * of_group);
-      for (int64_t y = row_begin; y < row_end;) {
-        // As many rows of one image as stay in the cache.
-        const int64_t image = y / of.height.result, of_image = y - image * of.height.result;
-        const int64_t left = std::min(row_end - y, of.height.result - of_image), blocks = DivideUp(left, most);
-        const int64_t count = DivideUp(left, blocks);
-        ComputeRows(of, image, group, of_image, of_image + count, from - group * of_group, to - group * of_group);
-        y += count;
-      }
+    const Range units = PartOf(all_rows_ * pieces_, part / panels_, rows_);
+    const Range panels = PartOf(all_panels_, part % panels_, panels_);
+    for (int64_t from = panels.begin; from < panels.end;) {
+      const int64_t group = from / of_group, to = std::min(panels.end, (group + 1) * of_group);
+      ComputeUnits(units.begin, units.end, group, from - group * of_group, to - group * of_group);
       from = to;
     }
+  }
+}
+
+void ImageConvolutionParts::ComputeUnits(int64_t begin, int64_t end, int64_t group, int64_t panel_begin,
+                                         int64_t panel_end) const {
+  const ImageConvolution& of = convolution_;
+  const int64_t row_floats = of.width.input * (of.channels / of.groups) * std::min(of.height.stride, of.height.kernel);
+  const int64_t most = std::max<int64_t>(kBlockFloats / std::max<int64_t>(row_floats, 1), 1);
+  for (int64_t unit = begin; unit < end;) {
+    // One piece of a row, or as many rows of one image as stay in the cache.
+    const int64_t row = unit / pieces_, image = row / of.height.result, of_image = row - image * of.height.result;
+    const int64_t left = std::min(end - unit, of.height.result - of_image);
+    const int64_t count = pieces_ > 1 ? 1 : DivideUp(left, DivideUp(left, most));
+    ComputeRegion(of, image, group, {of_image, of_image + count}, PartOf(of.width.result, unit % pieces_, pieces_),
+                  {panel_begin, panel_end});
+    unit += count;
   }
 }
 

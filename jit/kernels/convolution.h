@@ -55,11 +55,14 @@ class ImageConvolutionParts {
   void Compute(int64_t begin, int64_t end) const;
 
  private:
-  double NanosecondsOf(int64_t rows, int64_t panels) const;
+  double NanosecondsOf(int64_t units, int64_t panels) const;
+  // Some panels of one group.
+  void ComputeUnits(int64_t begin, int64_t end, int64_t group, int64_t panel_begin, int64_t panel_end) const;
 
   const ImageConvolution& convolution_;
   int64_t all_rows_, all_panels_;  // of all images; of all groups
-  int64_t rows_ = 1, panels_ = 1;  // parts along each
+  int64_t pieces_ = 1;             // that a row is in, each a unit
+  int64_t rows_ = 1, panels_ = 1;  // parts along all units, and along the panels
   double nanoseconds_ = 0;
 };
 

@@ -30,6 +30,8 @@ constexpr size_t kMostOperands = 32;
 constexpr size_t kMostResults = 8;
 // On a GPU: a warp has 8 elements of it for each of its threads.
 constexpr int64_t kLongestShortRow = 256;
+// Elements that are worth several threads (support/parallel_for.h).
+constexpr int64_t kFewestShared = int64_t{1} << 15;
 constexpr size_t kMostNodesOfGroup = 64;
 
 class GroupFuser {
@@ -85,12 +87,20 @@ class GroupFuser {
   }
 
   // What one operator does, LibTorch's does as well, but for short rows on a GPU: its kernels are made for long ones.
-  static bool IsWorthAKernel(const Group& group) {
+  // Of several threads of a processor, ours are sooner awake (support/worker_threads.h).
+  bool IsWorthAKernel(const Group& group) const {
     if (group.nodes.size() != 1) return !group.nodes.empty();
     const FusionSpace& space = group.space;
+    if (space.device.is_cpu()) return compilation_.target().threads > 1 && IsWorthSharing(space);
     if (!space.device.is_cuda() || space.row != 1) return false;
     const KnownSize length = space.sizes[space.nesting.back()];
     return length && *length <= kLongestShortRow;
+  }
+
+  bool IsWorthSharing(const FusionSpace& space) const {
+    int64_t elements = 1;
+    for (const KnownSize size : space.sizes) elements *= facts_.sizes().Least(size).value_or(1);
+    return elements >= kFewestShared;
   }
 
   // Whether a kernel can compute the node, and nobody writes what it reads.

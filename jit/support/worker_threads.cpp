@@ -57,10 +57,9 @@ thread_local Rhythm rhythm;
 // On the stack of who calls, who leaves when no thread is at it any more.
 struct WorkerThreads::Call {
   const c10::function_ref<void()> work;
-  const std::vector<Worker*>& workers;
   const bool stay_awake;
-  const bool worth_waking;
-  std::atomic<size_t> looked_at{0};  // of `workers`, for who is asleep
+  Workers sleepers{};  // who are to be woken
+  std::atomic<size_t> next_sleeper{0};
 
   void WakeTwo();
 };
@@ -98,12 +97,11 @@ struct alignas(64) WorkerThreads::Worker {
 
 // Each thread that was woken wakes two more, so the last of sixteen is called after four times one's waking.
 void WorkerThreads::Call::WakeTwo() {
-  int woken = 0;
-  for (size_t i; woken < 2 && (i = looked_at.fetch_add(1, std::memory_order_relaxed)) < workers.size();) {
-    std::atomic<uint32_t>& asleep = workers[i]->asleep;
-    if (asleep.load() == 0 || asleep.exchange(0) == 0) continue;
-    asleep.notify_one();
-    ++woken;
+  for (int woken = 0; woken < 2 && next_sleeper.load(std::memory_order_relaxed) < sleepers.size(); ++woken) {
+    const size_t i = next_sleeper.fetch_add(1, std::memory_order_relaxed);
+    if (i >= sleepers.size()) return;
+    std::atomic<uint32_t>& asleep = sleepers[i]->asleep;
+    if (asleep.exchange(0) == 1) asleep.notify_one();
   }
 }
 
@@ -114,7 +112,7 @@ WorkerThreads& WorkerThreads::Get() {
 
 bool WorkerThreads::AtWork() { return at_work; }
 
-std::vector<WorkerThreads::Worker*> WorkerThreads::Take(size_t count) {
+WorkerThreads::Workers WorkerThreads::Take(size_t count) {
   const std::lock_guard lock(mutex_);
   most_ = std::max(most_, count);
   while (idle_.size() < count && all_.size() < most_) {
@@ -132,25 +130,32 @@ std::vector<WorkerThreads::Worker*> WorkerThreads::Take(size_t count) {
     all_.push_back(std::move(worker));
   }
   const auto taken = static_cast<std::ptrdiff_t>(std::min(count, idle_.size()));
-  std::vector<Worker*> workers(idle_.end() - taken, idle_.end());
+  Workers workers(idle_.end() - taken, idle_.end());
   idle_.erase(idle_.end() - taken, idle_.end());
   return workers;
 }
 
-void WorkerThreads::GiveBack(const std::vector<Worker*>& workers) {
+void WorkerThreads::GiveBack(const Workers& workers) {
   const std::lock_guard lock(mutex_);
   idle_.insert(idle_.end(), workers.begin(), workers.end());
 }
 
 void WorkerThreads::Run(int others, bool worth_waking, c10::function_ref<void()> work) {
   rhythm.Begin();
-  const std::vector<Worker*> workers = Take(static_cast<size_t>(std::max(others, 0)));
-  Call call{work, workers, rhythm.IsQuick(), worth_waking};
+  const Workers workers = Take(static_cast<size_t>(std::max(others, 0)));
+  Call call{work, rhythm.IsQuick()};
   for (Worker* worker : workers) {
     worker->call = &call;
-    worker->state.store(Worker::kCalled);
+    worker->state.store(Worker::kCalled, std::memory_order_release);
   }
-  if (worth_waking) call.WakeTwo();
+  if (worth_waking) {
+    // Who calls writes `state` first and looks then whether the thread is asleep; there it is the other way round.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    for (Worker* worker : workers) {
+      if (worker->asleep.load(std::memory_order_relaxed) == 1) call.sleepers.push_back(worker);
+    }
+    call.WakeTwo();
+  }
   at_work = true;
   work();
   at_work = false;
@@ -164,15 +169,15 @@ void WorkerThreads::Work(Worker& self) {
   bool awake = false;
   for (;;) {
     if (!(awake && WaitAwake(kAwake, [&] { return self.Begin(); })) && !self.Begin()) {
-      self.asleep.store(1);
-      // Who calls writes `state` first and looks then whether the thread is asleep; here it is the other way round.
-      if (self.state.load() != Worker::kCalled) self.asleep.wait(1);
+      self.asleep.store(1, std::memory_order_relaxed);
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+      if (self.state.load(std::memory_order_relaxed) != Worker::kCalled) self.asleep.wait(1);
       self.asleep.store(0);
       awake = false;
       continue;
     }
     Call& call = *self.call;
-    if (call.worth_waking) call.WakeTwo();
+    call.WakeTwo();
     call.work();
     awake = call.stay_awake;
     self.End();

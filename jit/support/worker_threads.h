@@ -9,6 +9,7 @@
 #pragma once
 
 #include <c10/util/FunctionRef.h>
+#include <c10/util/SmallVector.h>
 
 #include <atomic>
 #include <chrono>
@@ -40,8 +41,10 @@ class WorkerThreads {
   struct Call;
   struct Worker;
 
-  std::vector<Worker*> Take(size_t count);
-  void GiveBack(const std::vector<Worker*>& workers);
+  using Workers = c10::SmallVector<Worker*, 16>;
+
+  Workers Take(size_t count);
+  void GiveBack(const Workers& workers);
   static void Work(Worker& self);
 
   std::mutex mutex_;
