@@ -6,7 +6,6 @@
 #include <atomic>
 #include <exception>
 
-#include "jit/support/openmp.h"
 #include "jit/support/worker_threads.h"
 
 namespace hearth {
@@ -14,9 +13,6 @@ namespace {
 
 // From here on work is shared with threads that sleep, too, which take about so long to wake.
 constexpr double kWorthWaking = 50'000;
-// And from here on, of each thread, with OpenMP's: what a thread's waking takes is nothing beside it, and products of
-// large matrices were faster with the threads that LibTorch's own operators have (decisions/operator_threads.md).
-constexpr double kLong = 200'000;
 // Pieces for each thread, as one that begins late leaves its own to others; none shorter than so many nanoseconds.
 constexpr int64_t kPiecesOfThread = 4;
 constexpr double kLeastPiece = 5'000;
@@ -64,12 +60,8 @@ void ParallelFor(int64_t count, double nanoseconds, c10::function_ref<void(int64
   const auto least = static_cast<int64_t>(std::min(kLeastPiece / nanoseconds, static_cast<double>(count)));
   const int64_t piece = std::max(at::divup(count, threads * kPiecesOfThread), least);
   SharedWork shared(count, piece, work);
-  if (all >= kLong * static_cast<double>(threads) && OpenMp::Get().parallel != nullptr) {
-    OpenMp::Get().parallel([](void* work) { static_cast<SharedWork*>(work)->TakePieces(); }, &shared, 0, 0);
-  } else {
-    const int64_t others = std::min(threads, at::divup(count, piece)) - 1;
-    WorkerThreads::Get().Run(static_cast<int>(others), all >= kWorthWaking, [&] { shared.TakePieces(); });
-  }
+  const int64_t others = std::min(threads, at::divup(count, piece)) - 1;
+  WorkerThreads::Get().Run(static_cast<int>(others), all >= kWorthWaking, [&] { shared.TakePieces(); });
   shared.Throw();
 }
 

@@ -22,7 +22,9 @@ thread_local bool at_work = false;
 // Waits until `done` without sleeping, so long at most; whether it is done. Lets others have the processor now and
 // then: one that was put onto the same one may be just who is waited for.
 template <typename Done>
-bool WaitAwake(std::chrono::microseconds most, const Done& done) {
+bool WaitAwake(Clock::duration most, const Done& done) {
+  if (done()) return true;
+  if (most == Clock::duration()) return false;
   const Clock::time_point begin = Clock::now();
   do {
     for (int turn = 0; turn < kTurns; ++turn) {
@@ -34,6 +36,12 @@ bool WaitAwake(std::chrono::microseconds most, const Done& done) {
     std::this_thread::yield();
   } while (Clock::now() - begin < most);
   return false;
+}
+
+// How long to stay awake after work that took so long: who did a share of it waits for the others' shares, too, which
+// seldom take more than as long again.
+Clock::duration AwakeAfter(Clock::duration work) {
+  return std::min<Clock::duration>(WorkerThreads::kAwake + work, WorkerThreads::kMostAwake);
 }
 
 // Whether one piece of work follows another at once on the calling thread: what was so twice running will be so again.
@@ -85,11 +93,11 @@ struct alignas(64) WorkerThreads::Worker {
   void End() {
     if (state.exchange(kIdle) == kAwaited) state.notify_one();
   }
-  // Of the caller: returns when the thread is not at the call and will not begin it.
-  void TakeBack() {
+  // Of the caller, whose own share took so long: returns when the thread is not at the call and will not begin it.
+  void TakeBack(Clock::duration share) {
     uint32_t expected = kCalled;
     if (state.compare_exchange_strong(expected, kIdle)) return;
-    if (WaitAwake(WorkerThreads::kAwake, [&] { return state.load(std::memory_order_acquire) == kIdle; })) return;
+    if (WaitAwake(AwakeAfter(share), [&] { return state.load(std::memory_order_acquire) == kIdle; })) return;
     expected = kWorking;
     if (state.compare_exchange_strong(expected, kAwaited)) state.wait(kAwaited);
   }
@@ -157,29 +165,32 @@ void WorkerThreads::Run(int others, bool worth_waking, c10::function_ref<void()>
     call.WakeTwo();
   }
   at_work = true;
+  const Clock::time_point begin = Clock::now();
   work();
+  const Clock::duration share = Clock::now() - begin;
   at_work = false;
-  for (Worker* worker : workers) worker->TakeBack();
+  for (Worker* worker : workers) worker->TakeBack(share);
   GiveBack(workers);
   rhythm.End();
 }
 
 void WorkerThreads::Work(Worker& self) {
   at_work = true;
-  bool awake = false;
+  Clock::duration awake{};
   for (;;) {
-    if (!(awake && WaitAwake(kAwake, [&] { return self.Begin(); })) && !self.Begin()) {
+    if (!WaitAwake(awake, [&] { return self.Begin(); })) {
       self.asleep.store(1, std::memory_order_relaxed);
       std::atomic_thread_fence(std::memory_order_seq_cst);
       if (self.state.load(std::memory_order_relaxed) != Worker::kCalled) self.asleep.wait(1);
       self.asleep.store(0);
-      awake = false;
+      awake = {};
       continue;
     }
     Call& call = *self.call;
     call.WakeTwo();
+    const Clock::time_point begin = Clock::now();
     call.work();
-    awake = call.stay_awake;
+    awake = call.stay_awake ? AwakeAfter(Clock::now() - begin) : Clock::duration();
     self.End();
   }
 }

@@ -3,8 +3,9 @@
 // do:
 //
 // - Where one piece of work follows another at once, as in the run of a model, the threads stay awake in between, for
-//   tens of microseconds and no longer. OpenMP's either sleep at once, and have to be woken for each piece of work, or
-//   spin for milliseconds on processors that others could use (LetIdleTeamsSleep).
+//   tens of microseconds and as long again as their last share took, and no longer. OpenMP's either sleep at once, and
+//   have to be woken for each piece of work, or spin for milliseconds on processors that others could use
+//   (LetIdleTeamsSleep).
 // - Nobody waits for a thread that has not begun yet: who calls does what is left by himself.
 #pragma once
 
@@ -21,8 +22,9 @@ namespace hearth {
 
 class WorkerThreads {
  public:
-  // How long a thread stays awake for the next piece of work where one follows another.
-  static constexpr std::chrono::microseconds kAwake{50};
+  // How long a thread stays awake for the next piece of work where one follows another: so long beyond the time that
+  // its share of the last one took, and at most so long in all.
+  static constexpr std::chrono::microseconds kAwake{50}, kMostAwake{1000};
 
   // Those of the process; they are never joined.
   static WorkerThreads& Get();

@@ -33,8 +33,9 @@ constexpr int64_t kMostElements = int64_t{1} << 22;
 constexpr std::array<int64_t, 3> kFewAndManyRows{16, 96, 256};
 // By a copy in another format, or it is not worth its memory.
 constexpr double kLeastGain = 1.05;
-// On one thread, where several will share the product: they gain more by packing.
-constexpr double kLeastGainOfSeveral = 1;
+// On one thread, where several will share the product: what is packed they share sooner (support/worker_threads.h) than
+// MKL's, which have OpenMP's threads.
+constexpr double kLeastGainOfSeveral = 0.8;
 constexpr int64_t kMostCopies = 4;  // of a weight, to try it out
 constexpr size_t kMostKnown = 4096;
 
@@ -126,9 +127,12 @@ WeightFormat TryOut(const std::vector<Product>& products, bool rows_known, bool 
     all.transposed *= std::pow(gains.transposed, share);
     all.packed *= std::pow(gains.packed, share);
   }
-  const double least_of_packed = on_several_threads ? kLeastGainOfSeveral : kLeastGain;
-  if (all.packed > std::max(all.transposed, least_of_packed)) return WeightFormat::kPacked;
-  return all.transposed > kLeastGain ? WeightFormat::kTransposed : WeightFormat::kAsItIs;
+  const bool gains_transposed = all.transposed > kLeastGain;
+  const double least_of_packed = gains_transposed     ? all.transposed
+                                 : on_several_threads ? kLeastGainOfSeveral
+                                                      : kLeastGain;
+  if (all.packed > least_of_packed) return WeightFormat::kPacked;
+  return gains_transposed ? WeightFormat::kTransposed : WeightFormat::kAsItIs;
 }
 
 }  // namespace

@@ -23,8 +23,8 @@ enum class WeightFormat : uint8_t {
 // Of a weight of `columns` times `inner` floats that is plain and not transposed, for inputs of so many rows; unknown:
 // of a few and of many. One that is clearly faster than the weight as it is, else that: a copy takes memory.
 //
-// Where several `threads` share a product, turning it is not considered, which one thread may gain by
-// and several lose, and packing is enough if one thread does not lose by it (benchmarks/weight_formats.py).
+// Where several `threads` share a product, turning it is not considered, which one thread may gain by and several lose,
+// and packing is enough if one thread loses little by it (benchmarks/weight_formats.py).
 //
 // For a weight of a size that is not tried yet it takes a thread up to half a second and 100 MB, a small one much less;
 // `derived` rests in between, and what that throws ends it.
